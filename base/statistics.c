@@ -2,7 +2,8 @@
 #include "adept_statistics.h"
 #include <math.h>
 
-/* Student's t that 95 % lie within: tables for few degrees of freedom, Cornish and Fisher's expansion (to 1e-3) for more. */
+/* Student's t that 95 % lie within: tables for few degrees of freedom, Cornish and Fisher's expansion (to 1e-3) for
+ * more. */
 static double student(size_t degrees)
 {
     static const double few[] = {NAN, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706};

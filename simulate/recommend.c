@@ -1,7 +1,10 @@
-/** @file recommend.c  Which policy for which aim: the four leaves of the thesis's decision tree, but decided by what came out. */
+/** @file recommend.c  Which policy for which aim: the four leaves of the thesis's decision tree, but decided by what
+ * came out. */
 #include "adept_sim_results.h"
+#include "units.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const adept_sim_aim_limits adept_sim_aim_usual = {.throughput_sigma = 1, .least_jain = 0.9, .most_missed = 0.01};
 
@@ -35,15 +38,13 @@ typedef struct chooser {
     size_t closest_policy;
 } chooser;
 
-/* In the metric's own unit. */
-static void print_value(char *out, size_t size, const adept_metric *metric, double value)
+static adept_text text_of(const adept_metric *metric, double value)
 {
-    bool is_share = metric->at == offsetof(adept_outcome, miss_rate);
-
-    if (isnan(value))
-        snprintf(out, size, "not known");
-    else
-        snprintf(out, size, "%.4g%s%s", is_share ? 100 * value : value, is_share ? " %" : *metric->unit ? " " : "", metric->unit);
+    if (metric->at == offsetof(adept_outcome, miss_rate)) return adept_units_percent(value);
+    if (strcmp(metric->unit, "J") == 0) return adept_units_kwh(value / 3.6e6);
+    return *metric->unit == 'W'
+               ? adept_units_watt(value)
+               : adept_cell("%s%s%s", adept_units_digits(value).s, *metric->unit ? " " : "", metric->unit);
 }
 
 /* The first policy is the reference: it may be missed by what seeds differ in. */
@@ -56,7 +57,7 @@ static adept_status find_limit(chooser *k, adept_sim_aim aim, const adept_sim_ai
     k->limit = aim == ADEPT_SIM_AIM_PERFORMANCE ? s.mean - limits->throughput_sigma * (isnan(s.sd) ? 0 : s.sd)
                : aim == ADEPT_SIM_AIM_FAIRNESS  ? limits->least_jain
                : aim == ADEPT_SIM_AIM_DEADLINES ? limits->most_missed
-                                            : k->c->cap_w;
+                                                : k->c->cap_w;
     return ADEPT_OK;
 }
 
@@ -90,11 +91,26 @@ static size_t best_but(const chooser *k, size_t other)
     return best;
 }
 
+/* What less energy costs: the limit may be on something else. */
+static adept_status tell_throughput(char *why, size_t size, const chooser *k, const adept_recommendation *r,
+                                    adept_error *err)
+{
+    adept_paired p;
+    adept_status status =
+        adept_comparison_paired(&p, k->c, 0, r->policy, adept_metric_by_name("throughput_per_h"), NULL, err);
+
+    if (status == ADEPT_OK && !isnan(p.share))
+        snprintf(why, size, "; its throughput differs by %s from that of %.60s", adept_units_change(p.share).s,
+                 k->c->policies[0]);
+    return status;
+}
+
 /* How much worse the second is, and whether seeds tell them apart. */
-static adept_status tell_second(char *why, size_t size, const chooser *k, const adept_recommendation *r, adept_error *err)
+static adept_status tell_second(char *why, size_t size, const chooser *k, const adept_recommendation *r,
+                                adept_error *err)
 {
     adept_paired p = {.n = 0};
-    adept_status status = adept_comparison_paired(&p, k->c, r->policy, r->second, k->wanted, err);
+    adept_status status = adept_comparison_paired(&p, k->c, r->policy, r->second, k->wanted, NULL, err);
     bool apart = p.low * p.high > 0;
 
     if (status != ADEPT_OK) return status;
@@ -106,28 +122,35 @@ static adept_status tell_second(char *why, size_t size, const chooser *k, const 
 
 static adept_status tell(adept_recommendation *r, const chooser *k, adept_error *err)
 {
-    char limit[64], condition[160], value[64];
+    char condition[160];
 
-    print_value(limit, sizeof limit, k->limited, k->limit);
-    snprintf(condition, sizeof condition, "%s %s %s", k->limited->name, k->limited->better > 0 ? ">=" : "<=", limit);
+    snprintf(condition, sizeof condition, "%s %s %s", k->limited->name,
+             k->limited->better > 0 ? ">=" : "<=", text_of(k->limited, k->limit).s);
     if (r->policy == SIZE_MAX) {
         int at = snprintf(r->why, sizeof r->why, "none of %zu has %s", k->c->n_policies, condition);
-        print_value(value, sizeof value, k->limited, k->closest);
         if (!isnan(k->closest))
-            snprintf(r->why + at, sizeof r->why - (size_t)at, "; %.60s comes closest with %s", k->c->policies[k->closest_policy], value);
+            snprintf(r->why + at, sizeof r->why - (size_t)at, "; %.60s comes closest with %s",
+                     k->c->policies[k->closest_policy], text_of(k->limited, k->closest).s);
         return ADEPT_OK;
     }
-    print_value(value, sizeof value, k->wanted, k->values[r->policy]);
-    int at = snprintf(r->why, sizeof r->why, "%s, %s, of %zu of %zu with %s", k->leaf->superlative, value, r->n_kept, k->c->n_policies,
-                      condition);
-    return r->second == SIZE_MAX ? ADEPT_OK : tell_second(r->why + at, sizeof r->why - (size_t)at, k, r, err);
+    int at = snprintf(r->why, sizeof r->why, "%s, %s, of %zu of %zu with %s", k->leaf->superlative,
+                      text_of(k->wanted, k->values[r->policy]).s, r->n_kept, k->c->n_policies, condition);
+    adept_status status =
+        r->second == SIZE_MAX ? ADEPT_OK : tell_second(r->why + at, sizeof r->why - (size_t)at, k, r, err);
+    if (status != ADEPT_OK || k->wanted->better > 0 || r->policy == 0) return status;
+    size_t used = strlen(r->why);
+    return tell_throughput(r->why + used, sizeof r->why - used, k, r, err);
 }
 
-adept_status adept_recommend(adept_recommendation *out, const adept_comparison *c, adept_sim_aim aim, const adept_sim_aim_limits *limits,
-                             adept_error *err)
+adept_status adept_recommend(adept_recommendation *out, const adept_comparison *c, adept_sim_aim aim,
+                             const adept_sim_aim_limits *limits, adept_error *err)
 {
-    chooser k = {.c = c, .leaf = &leaves[aim], .limited = adept_metric_by_name(leaves[aim].limited),
-                 .wanted = adept_metric_by_name(leaves[aim].wanted), .values = calloc(c->n_policies + 1, sizeof *k.values), .closest = NAN};
+    chooser k = {.c = c,
+                 .leaf = &leaves[aim],
+                 .limited = adept_metric_by_name(leaves[aim].limited),
+                 .wanted = adept_metric_by_name(leaves[aim].wanted),
+                 .values = calloc(c->n_policies + 1, sizeof *k.values),
+                 .closest = NAN};
     adept_recommendation r = {.policy = SIZE_MAX, .second = SIZE_MAX};
     adept_status status = k.values ? find_limit(&k, aim, limits, err) : adept_no_memory(err, "recommendations");
 

@@ -4,8 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-const char adept_sim_jobs_title[] = "seed,policy,job,user,template,submit_s,start_s,finish_s,gpus,batch,gpu,limit_w,energy_j,preemptions,"
-                                    "lost_gpu_s,deadline_s,met\n";
+const char adept_sim_jobs_title[] =
+    "seed,policy,job,user,template,submit_s,start_s,finish_s,gpus,batch,gpu,limit_w,energy_j,preemptions,"
+    "lost_gpu_s,deadline_s,met\n";
 const char adept_sim_power_title[] = "seed,policy,time_s,power_w\n";
 
 static void put_number(adept_buffer *csv, double value)
@@ -55,8 +56,8 @@ static void put_option(adept_buffer *csv, const adept_cluster *cluster, const ad
     put_number(csv, o->limit_w > 0 ? o->limit_w : NAN);
 }
 
-void adept_sim_put_jobs(adept_buffer *csv, uint64_t seed, const char *policy, const adept_cluster *cluster, const adept_job_stream *stream,
-                        const adept_run_result *result)
+void adept_sim_put_jobs(adept_buffer *csv, uint64_t seed, const char *policy, const adept_cluster *cluster,
+                        const adept_job_stream *stream, const adept_run_result *result)
 {
     for (size_t i = 0; i < stream->n_jobs; i++) {
         const adept_job *job = &stream->jobs[i];

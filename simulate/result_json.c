@@ -8,7 +8,8 @@ static const char *const setup_members[] = {"cluster", "jobs", "options"};
 
 /* ---------------------------------------------------------------- writing ---------------------------------------- */
 
-static void put_metric(adept_json_writer *w, const adept_comparison *c, size_t policy, const adept_metric *metric, double *values)
+static void put_metric(adept_json_writer *w, const adept_comparison *c, size_t policy, const adept_metric *metric,
+                       double *values)
 {
     bool whole = adept_comparison_is_whole(c);
 
@@ -44,18 +45,20 @@ static adept_status put_policies(adept_json_writer *w, const adept_comparison *c
     return ADEPT_OK;
 }
 
-static adept_status put_pair(adept_json_writer *w, const adept_comparison *c, size_t a, size_t b, adept_error *err)
+static adept_status put_pair(adept_json_writer *w, const adept_comparison *c, size_t a, size_t b,
+                             const adept_resamples *resamples, adept_error *err)
 {
     adept_status status = ADEPT_OK;
 
     for (const adept_metric *m = adept_metrics; status == ADEPT_OK && m->name; m++) {
         adept_paired p = {.n = 0};
         if (m->better == 0) continue;
-        status = adept_comparison_paired(&p, c, a, b, m, err);
+        status = adept_comparison_paired(&p, c, a, b, m, resamples, err);
         adept_json_begin_object(w, NULL);
-        adept_json_put_members(w, "a %s b %s metric %s difference %g percent %g", c->policies[a], c->policies[b], m->name, p.difference,
-                               100 * p.share);
+        adept_json_put_members(w, "a %s b %s metric %s difference %g percent %g", c->policies[a], c->policies[b],
+                               m->name, p.difference, 100 * p.share);
         adept_json_put_pair(w, "interval95", p.low, p.high);
+        adept_json_put_pair(w, "percent_interval95", 100 * p.share_low, 100 * p.share_high);
         adept_json_put_members(w, "seeds %jd wins %jd", (intmax_t)p.n, (intmax_t)p.wins);
         adept_json_end_object(w);
     }
@@ -64,13 +67,15 @@ static adept_status put_pair(adept_json_writer *w, const adept_comparison *c, si
 
 static adept_status put_pairs(adept_json_writer *w, const adept_comparison *c, adept_error *err)
 {
-    adept_status status = ADEPT_OK;
+    adept_resamples resamples = {.n = 0};
+    adept_status status = adept_comparison_is_whole(c) ? adept_resamples_draw(&resamples, c->n_seeds, err) : ADEPT_OK;
 
     adept_json_begin_array(w, "pairs");
     for (size_t a = 0; a < c->n_policies; a++)
         for (size_t b = a + 1; status == ADEPT_OK && adept_comparison_is_whole(c) && b < c->n_policies; b++)
-            status = put_pair(w, c, a, b, err);
+            status = put_pair(w, c, a, b, &resamples, err);
     adept_json_end_array(w);
+    adept_resamples_free(&resamples);
     return status;
 }
 
@@ -147,18 +152,22 @@ static double number_or_null(adept_json_reader *r, const cJSON *item, const adep
     bool is_count = metric->kind != ADEPT_METRIC_NUMBER;
 
     if (cJSON_IsNumber(item) && isfinite(item->valuedouble) &&
-        !(is_count && (item->valuedouble < 0 || item->valuedouble > 0x1p53 || item->valuedouble != floor(item->valuedouble))))
+        !(is_count &&
+          (item->valuedouble < 0 || item->valuedouble > 0x1p53 || item->valuedouble != floor(item->valuedouble))))
         return item->valuedouble;
-    if (!cJSON_IsNull(item) || is_count) adept_json_fail(r, "per_seed of \"%s\" has what is no such number", metric->name);
+    if (!cJSON_IsNull(item) || is_count)
+        adept_json_fail(r, "per_seed of \"%s\" has what is no such number", metric->name);
     return NAN;
 }
 
-static void read_metric(adept_json_reader *r, adept_comparison *c, size_t policy, const adept_metric *metric, const cJSON *outcome)
+static void read_metric(adept_json_reader *r, adept_comparison *c, size_t policy, const adept_metric *metric,
+                        const cJSON *outcome)
 {
     const cJSON *per_seed = adept_json_array(r, adept_json_object(r, outcome, metric->name), "per_seed"), *item = NULL;
     size_t seed = 0;
 
-    if (adept_json_size(per_seed) != c->n_seeds) adept_json_fail(r, "per_seed of \"%s\" has not one value for each seed", metric->name);
+    if (adept_json_size(per_seed) != c->n_seeds)
+        adept_json_fail(r, "per_seed of \"%s\" has not one value for each seed", metric->name);
     if (r->status != ADEPT_OK) return;
     cJSON_ArrayForEach(item, per_seed)
     {
@@ -172,26 +181,29 @@ static void read_metric(adept_json_reader *r, adept_comparison *c, size_t policy
 /* Names and seeds, then room for what they have. */
 static adept_status read_frame(adept_comparison *out, adept_json_reader *r, const cJSON *tree)
 {
-    const cJSON *seeds = adept_json_array(r, tree, "seeds"), *policies = adept_json_array(r, tree, "policies"), *item = NULL;
-    size_t n_seeds = adept_json_size(seeds), n_policies = adept_json_size(policies), n = 0, most = ADEPT_JSON_MAX_VALUES / 16;
+    const cJSON *seeds = adept_json_array(r, tree, "seeds"), *policies = adept_json_array(r, tree, "policies"),
+                *item = NULL;
+    size_t n_seeds = adept_json_size(seeds), n_policies = adept_json_size(policies), n = 0,
+           most = ADEPT_JSON_MAX_VALUES / 16;
 
     if (r->status == ADEPT_OK && (n_seeds == 0 || n_policies == 0)) adept_json_fail(r, "has no seeds or no policies");
-    if (r->status == ADEPT_OK && n_seeds > most / n_policies) adept_json_fail(r, "has more policies and seeds than a file can hold");
+    if (r->status == ADEPT_OK && n_seeds > most / n_policies)
+        adept_json_fail(r, "has more policies and seeds than a file can hold");
     if (r->status != ADEPT_OK) return r->status;
     uint64_t *numbers = calloc(n_seeds, sizeof *numbers);
     const char **names = calloc(n_policies, sizeof *names);
     if (!numbers || !names) adept_json_no_memory(r);
-    if (r->status == ADEPT_OK)
-        cJSON_ArrayForEach(item, seeds)
+    if (r->status == ADEPT_OK) cJSON_ArrayForEach(item, seeds)
         {
-            bool is_seed = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53;
+            bool is_seed = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53 &&
+                           item->valuedouble == floor(item->valuedouble);
             if (!is_seed) adept_json_fail(r, "\"seeds\" has what is no whole number below 2^53");
             numbers[n++] = is_seed ? (uint64_t)item->valuedouble : 0;
         }
     n = 0;
+    if (r->status == ADEPT_OK) cJSON_ArrayForEach(item, policies) names[n++] = adept_json_string(r, item, "name");
     if (r->status == ADEPT_OK)
-        cJSON_ArrayForEach(item, policies) names[n++] = adept_json_string(r, item, "name");
-    if (r->status == ADEPT_OK) r->status = adept_comparison_begin(out, copy_setup(tree), names, n_policies, numbers, n_seeds, r->err);
+        r->status = adept_comparison_begin(out, copy_setup(tree), names, n_policies, numbers, n_seeds, r->err);
     free(numbers);
     free(names);
     return r->status;
@@ -204,7 +216,8 @@ adept_status adept_comparison_read(adept_comparison *out, const cJSON *tree, con
     size_t policy = 0;
 
     *out = (adept_comparison){.setup = NULL};
-    if (strcmp(adept_json_string(&r, tree, "kind"), "simulated") != 0) adept_json_fail(&r, "is not what `adept simulate --json` writes");
+    if (strcmp(adept_json_string(&r, tree, "kind"), "simulated") != 0)
+        adept_json_fail(&r, "is not what `adept simulate --json` writes");
     if (r.status != ADEPT_OK || read_frame(out, &r, tree) != ADEPT_OK) return r.status;
     read_shard(&r, &out->shard, tree);
     const cJSON *cap = cJSON_GetObjectItemCaseSensitive(tree, "cap_w");
@@ -250,15 +263,16 @@ static adept_status add_part(adept_comparison *whole, const adept_comparison *pa
 
     for (size_t p = 0; p < part->n_policies; p++)
         for (size_t s = 0; s < part->n_seeds; s++)
-            if (adept_comparison_has(part, p, s)) whole->outcomes[p * part->n_seeds + s] = part->outcomes[p * part->n_seeds + s];
+            if (adept_comparison_has(part, p, s))
+                whole->outcomes[p * part->n_seeds + s] = part->outcomes[p * part->n_seeds + s];
     for (size_t i = 0; status == ADEPT_OK && i < part->n_warnings; i++)
         status = adept_comparison_warn(whole, part->warnings[i], err);
     return status;
 }
 
 /* `held[i]` is the file of shard i + 1. */
-static adept_status merge_parts(adept_comparison *whole, const cJSON *const *trees, const char *const *names, size_t n, const char **held,
-                                adept_error *err)
+static adept_status merge_parts(adept_comparison *whole, const cJSON *const *trees, const char *const *names, size_t n,
+                                const char **held, adept_error *err)
 {
     adept_status status = ADEPT_OK;
 
@@ -267,11 +281,13 @@ static adept_status merge_parts(adept_comparison *whole, const cJSON *const *tre
         status = adept_comparison_read(&part, trees[i], names[i], err);
         const char *difference = status == ADEPT_OK ? what_differs(whole, &part) : NULL;
         if (difference)
-            status = adept_error_set(err, ADEPT_E_INVALID, "%s and %s are no shards of the same whole: they differ in %s", names[0], names[i],
-                                     difference);
+            status =
+                adept_error_set(err, ADEPT_E_INVALID, "%s and %s are no shards of the same whole: they differ in %s",
+                                names[0], names[i], difference);
         size_t at = status == ADEPT_OK ? part.shard.index - 1 : 0;
         if (status == ADEPT_OK && at < n && held[at])
-            status = adept_error_set(err, ADEPT_E_INVALID, "%s and %s are both shard %zu of %zu", held[at], names[i], at + 1, part.shard.of);
+            status = adept_error_set(err, ADEPT_E_INVALID, "%s and %s are both shard %zu of %zu", held[at], names[i],
+                                     at + 1, part.shard.of);
         if (status == ADEPT_OK && at < n) held[at] = names[i];
         if (status == ADEPT_OK) status = add_part(whole, &part, err);
         adept_comparison_free(&part);
@@ -282,7 +298,8 @@ static adept_status merge_parts(adept_comparison *whole, const cJSON *const *tre
     return status;
 }
 
-adept_status adept_comparison_merge(adept_comparison *out, const cJSON *const *trees, const char *const *names, size_t n, adept_error *err)
+adept_status adept_comparison_merge(adept_comparison *out, const cJSON *const *trees, const char *const *names,
+                                    size_t n, adept_error *err)
 {
     const char **held = calloc(n + 1, sizeof *held);
 

@@ -6,8 +6,14 @@
 
 /* ---------------------------------------------------------------- metrics ---------------------------------------- */
 
-#define NUMBER(name, unit, better) {#name, unit, offsetof(adept_outcome, name), ADEPT_METRIC_NUMBER, better}
-#define COUNT(name, better) {#name, "", offsetof(adept_outcome, name), ADEPT_METRIC_COUNT, better}
+#define NUMBER(name, unit, better)                                                                                     \
+    {                                                                                                                  \
+#name, unit, offsetof(adept_outcome, name), ADEPT_METRIC_NUMBER, better                                        \
+    }
+#define COUNT(name, better)                                                                                            \
+    {                                                                                                                  \
+#name, "", offsetof(adept_outcome, name), ADEPT_METRIC_COUNT, better                                           \
+    }
 
 const adept_metric adept_metrics[] = {
     COUNT(n_jobs, 0),
@@ -76,54 +82,118 @@ void adept_metric_set(const adept_metric *metric, adept_outcome *outcome, double
 /* ---------------------------------------------------------------- paired differences ----------------------------- */
 
 #define RESAMPLES 10000
-#define BOOTSTRAP_SEED 0 /* the same resamples for every pair and metric, so that a page and a merged file agree */
+#define LEAST_RESAMPLES 1000
+#define MOST_DRAWS 10000000 /* more than a thousand seeds get fewer resamples: memory and time stay bounded */
+#define BOOTSTRAP_SEED 0    /* the same resamples for every pair and metric, so that a page and a merged file agree */
 
-static int by_size(const void *a, const void *b)
+/* The value that would stand at `rank` if they were sorted (Hoare 1961): half of a sort's work would be for nothing. */
+static double ranked(double *values, size_t n, size_t rank)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    size_t low = 0, high = n - 1;
 
-    return (x > y) - (x < y);
+    while (low < high) {
+        double pivot = values[low + (high - low) / 2];
+        size_t i = low, k = high;
+        for (;;) {
+            while (values[i] < pivot)
+                i++;
+            while (values[k] > pivot)
+                k--;
+            if (i >= k) break;
+            double swapped = values[i];
+            values[i++] = values[k];
+            values[k--] = swapped;
+        }
+        if (rank <= k)
+            high = k;
+        else
+            low = k + 1;
+    }
+    return values[rank];
 }
 
-/* The percentile interval of the mean (Efron 1979). Few seeds make it too narrow: ten normal ones are covered 90 % of the time. */
-static adept_status bootstrap(adept_paired *out, const double *differences, size_t n, adept_error *err)
+static void percentiles(double *low, double *high, double *values, size_t n)
 {
-    double *means = malloc(RESAMPLES * sizeof *means);
+    *low = ranked(values, n, n / 40 - 1);
+    *high = ranked(values, n, n - n / 40);
+}
+
+static size_t count_of(size_t n_seeds)
+{
+    size_t affordable = MOST_DRAWS / (n_seeds > 0 ? n_seeds : 1);
+
+    return affordable > RESAMPLES ? RESAMPLES : affordable < LEAST_RESAMPLES ? LEAST_RESAMPLES : affordable;
+}
+
+adept_status adept_resamples_draw(adept_resamples *out, size_t n, adept_error *err)
+{
+    size_t draws = count_of(n) * n;
+
+    *out = (adept_resamples){n, malloc((draws + 1) * sizeof *out->seeds)};
+    if (!out->seeds) return adept_no_memory(err, "resampled seeds");
+    for (size_t i = 0; i < draws; i++)
+        out->seeds[i] = (uint32_t)(adept_random(BOOTSTRAP_SEED, ADEPT_RANDOM_BOOTSTRAP, i) * (double)n);
+    return ADEPT_OK;
+}
+
+void adept_resamples_free(adept_resamples *resamples)
+{
+    free(resamples->seeds);
+    *resamples = (adept_resamples){.n = 0};
+}
+
+/* The percentile interval (Efron 1979). Few seeds make it too narrow: ten normal ones are covered 90 % of the time.
+ * @param differences, references  of the resamples' seeds */
+static adept_status bootstrap(adept_paired *out, const double *differences, const double *references,
+                              const adept_resamples *resamples, adept_error *err)
+{
+    size_t count = count_of(resamples->n);
+    double *means = malloc(2 * count * sizeof *means), *shares = means + count;
+    bool all_known = true; /* a resample of seeds with nothing in them has no share */
+    const uint32_t *seed = resamples->seeds;
 
     if (!means) return adept_no_memory(err, "resampled seeds");
-    for (size_t i = 0; i < RESAMPLES; i++) {
-        double sum = 0;
-        for (size_t k = 0; k < n; k++)
-            sum += differences[(size_t)(adept_random(BOOTSTRAP_SEED, ADEPT_RANDOM_BOOTSTRAP, i * n + k) * (double)n)];
-        means[i] = sum / (double)n;
+    for (size_t i = 0; i < count; i++) {
+        double sum = 0, reference = 0;
+        for (size_t k = 0; k < resamples->n; k++, seed++) {
+            sum += differences[*seed];
+            reference += references[*seed];
+        }
+        means[i] = sum / (double)resamples->n;
+        shares[i] = sum / fabs(reference);
+        all_known = all_known && isfinite(shares[i]);
     }
-    qsort(means, RESAMPLES, sizeof *means, by_size);
-    out->low = means[RESAMPLES / 40 - 1];
-    out->high = means[RESAMPLES - RESAMPLES / 40];
+    percentiles(&out->low, &out->high, means, count);
+    if (all_known) percentiles(&out->share_low, &out->share_high, shares, count);
     free(means);
     return ADEPT_OK;
 }
 
-adept_status adept_paired_differences(adept_paired *out, const double *a, const double *b, size_t n, int better, adept_error *err)
+adept_status adept_paired_differences(adept_paired *out, const double *a, const double *b, size_t n, int better,
+                                      const adept_resamples *resamples, adept_error *err)
 {
-    double sum = 0, reference = 0, *differences = malloc((n + 1) * sizeof *differences);
-    adept_paired p = {.difference = NAN, .share = NAN, .low = NAN, .high = NAN};
-    bool vary = false;
+    double sum = 0, reference = 0, *differences = malloc((2 * n + 1) * sizeof *differences),
+           *references = differences + n;
+    adept_paired p = {.difference = NAN, .share = NAN, .low = NAN, .high = NAN, .share_low = NAN, .share_high = NAN};
 
     if (!differences) return adept_no_memory(err, "differences");
     for (size_t i = 0; i < n; i++) {
         double difference = b[i] - a[i];
         if (isnan(difference)) continue;
         p.wins += difference * better > 0;
-        vary = vary || (p.n > 0 && difference != differences[0]);
-        differences[p.n++] = difference;
+        differences[p.n] = difference;
+        references[p.n++] = a[i];
         sum += difference;
         reference += a[i];
     }
     if (p.n > 0) p.difference = sum / (double)p.n;
     if (p.n > 0) p.share = sum == 0 ? 0 : reference != 0 ? sum / fabs(reference) : NAN;
-    if (p.n > 1) p.low = p.high = p.difference;
-    adept_status status = vary ? bootstrap(&p, differences, p.n, err) : ADEPT_OK;
+    adept_resamples own = {.n = 0};
+    bool is_given = resamples && resamples->n == p.n;
+    adept_status status = p.n > 1 && !is_given ? adept_resamples_draw(&own, p.n, err) : ADEPT_OK;
+    if (status == ADEPT_OK && p.n > 1)
+        status = bootstrap(&p, differences, references, is_given ? resamples : &own, err);
+    adept_resamples_free(&own);
     free(differences);
     if (status == ADEPT_OK) *out = p;
     return status;

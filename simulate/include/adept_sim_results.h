@@ -1,5 +1,5 @@
-/** @file adept_sim_results.h  Policies compared over seeds: the table of outcomes, written as JSON, read again, put together from shards;
- *  jobs and power as CSV. Calls: adept_sim_statistics, adept_json. */
+/** @file adept_sim_results.h  Policies compared over seeds: the table of outcomes, written as JSON, read again, put
+ * together from shards; jobs and power as CSV. Calls: adept_sim_statistics, adept_json. */
 #ifndef ADEPT_SIM_RESULTS_H
 #define ADEPT_SIM_RESULTS_H
 #include "adept_grow.h"
@@ -51,17 +51,18 @@ void adept_comparison_free(adept_comparison *comparison);
 bool adept_comparison_has(const adept_comparison *c, size_t policy, size_t seed);
 /** Are all runs there? */
 bool adept_comparison_is_whole(const adept_comparison *c);
-/** Keep a warning, once and by the alphabet, so that the order in which runs end does not matter. @return ADEPT_E_NOMEM */
+/** Keep a warning, once and by the alphabet, so that the order in which runs end does not matter. @return ADEPT_E_NOMEM
+ */
 adept_status adept_comparison_warn(adept_comparison *c, const char *text, adept_error *err);
 
 /** A metric of a policy over all seeds. @param values  room for n_seeds; NAN: not known, or not of this shard */
 void adept_comparison_values(double *values, const adept_comparison *c, size_t policy, const adept_metric *metric);
 /** @return ADEPT_E_NOMEM */
-adept_status adept_comparison_statistics(adept_statistics *out, const adept_comparison *c, size_t policy, const adept_metric *metric,
-                                         adept_error *err);
-/** b less a. @return ADEPT_E_NOMEM */
-adept_status adept_comparison_paired(adept_paired *out, const adept_comparison *c, size_t a, size_t b, const adept_metric *metric,
-                                     adept_error *err);
+adept_status adept_comparison_statistics(adept_statistics *out, const adept_comparison *c, size_t policy,
+                                         const adept_metric *metric, adept_error *err);
+/** b less a. @param resamples  as of adept_paired_differences(). @return ADEPT_E_NOMEM */
+adept_status adept_comparison_paired(adept_paired *out, const adept_comparison *c, size_t a, size_t b,
+                                     const adept_metric *metric, const adept_resamples *resamples, adept_error *err);
 
 /** The document of `adept simulate --json`. A shard has neither means nor pairs. @return ADEPT_E_NOMEM */
 adept_status adept_comparison_write(adept_json_writer *w, const adept_comparison *c, adept_error *err);
@@ -77,12 +78,13 @@ adept_status adept_comparison_read(adept_comparison *out, const cJSON *tree, con
  * @param out  adept_comparison_free(), also after an error
  * @return ADEPT_E_INVALID: shards are missing, twice there, or not of the same whole; ADEPT_E_NOMEM
  */
-adept_status adept_comparison_merge(adept_comparison *out, const cJSON *const *trees, const char *const *names, size_t n, adept_error *err);
+adept_status adept_comparison_merge(adept_comparison *out, const cJSON *const *trees, const char *const *names,
+                                    size_t n, adept_error *err);
 
 /** The title lines of the CSV files, and rows of a run. A failure stays in the buffer. */
 extern const char adept_sim_jobs_title[], adept_sim_power_title[];
-void adept_sim_put_jobs(adept_buffer *csv, uint64_t seed, const char *policy, const adept_cluster *cluster, const adept_job_stream *stream,
-                        const adept_run_result *result);
+void adept_sim_put_jobs(adept_buffer *csv, uint64_t seed, const char *policy, const adept_cluster *cluster,
+                        const adept_job_stream *stream, const adept_run_result *result);
 void adept_sim_put_power(adept_buffer *csv, uint64_t seed, const char *policy, const adept_run_result *result);
 
 /* ---------------------------------------------------------------- recommendations --------------------------------- */
@@ -112,7 +114,7 @@ typedef struct adept_recommendation {
 } adept_recommendation;
 
 /** The best of the policies for an aim by what came out. @param c  whole. @return ADEPT_E_NOMEM */
-adept_status adept_recommend(adept_recommendation *out, const adept_comparison *c, adept_sim_aim aim, const adept_sim_aim_limits *limits,
-                             adept_error *err);
+adept_status adept_recommend(adept_recommendation *out, const adept_comparison *c, adept_sim_aim aim,
+                             const adept_sim_aim_limits *limits, adept_error *err);
 
 #endif

@@ -1,16 +1,17 @@
-/** @file adept_sim_statistics.h  Numbers of outcomes: one table of what they are called, and differences of two policies that met the
- *  same jobs. Means and deviations over seeds are adept_statistics_of(). Thread-safe. Calls: adept_simulate, adept_random. */
+/** @file adept_sim_statistics.h  Numbers of outcomes: one table of what they are called, and differences of two
+ * policies that met the same jobs. Means and deviations over seeds are adept_statistics_of(). Thread-safe. Calls:
+ * adept_simulate, adept_random. */
 #ifndef ADEPT_SIM_STATISTICS_H
 #define ADEPT_SIM_STATISTICS_H
 #include "adept_simulate.h"
 
 /** A number of an outcome. */
 typedef struct adept_metric {
-    const char *name; /* as it stands in JSON: "energy_j" */
-    const char *unit; /* "J"; "": a count or a share */
-    size_t at;        /* behind the outcome's begin */
+    const char *name;                                                            /* as it stands in JSON: "energy_j" */
+    const char *unit;                                                            /* "J"; "": a count or a share */
+    size_t at;                                                                   /* behind the outcome's begin */
     enum { ADEPT_METRIC_NUMBER, ADEPT_METRIC_COUNT, ADEPT_METRIC_COUNT64 } kind; /* double, size_t, uint64_t */
-    int better;       /* 1: more is better, -1: less is; 0: neither, as of the number of jobs */
+    int better; /* 1: more is better, -1: less is; 0: neither, as of the number of jobs */
 } adept_metric;
 
 /** All of them, in the order of adept_outcome; the last has no name. */
@@ -27,13 +28,26 @@ typedef struct adept_paired {
     size_t wins;       /* of these, where b is better */
     double difference; /* mean of b - a; NAN: no seed */
     double share;      /* of the mean of a; NAN: not known */
-    double low, high;  /* 95 % of the mean of resampled seeds, percentiles of a bootstrap; NAN of fewer than two seeds */
+    double low,
+        high; /* 95 % of the difference over resampled seeds, percentiles of a bootstrap; NAN of fewer than two seeds */
+    double share_low, share_high; /* likewise of the share */
 } adept_paired;
 
+/** Which seeds every resample has: drawn once for many metrics, for drawing takes most of the time. */
+typedef struct adept_resamples {
+    size_t n;        /* seeds */
+    uint32_t *seeds; /* n for each resample */
+} adept_resamples;
+/** @param out  adept_resamples_free(). @return ADEPT_E_NOMEM */
+adept_status adept_resamples_draw(adept_resamples *out, size_t n, adept_error *err);
+void adept_resamples_free(adept_resamples *resamples);
+
 /**
- * @param better  as a metric has it
+ * @param better     as a metric has it
+ * @param resamples  of n seeds; NULL, or where fewer are known: drawn here, the same ones
  * @return ADEPT_E_NOMEM
  */
-adept_status adept_paired_differences(adept_paired *out, const double *a, const double *b, size_t n, int better, adept_error *err);
+adept_status adept_paired_differences(adept_paired *out, const double *a, const double *b, size_t n, int better,
+                                      const adept_resamples *resamples, adept_error *err);
 
 #endif

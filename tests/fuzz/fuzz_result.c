@@ -1,12 +1,13 @@
-/** @file fuzz_result.c  Files that `adept measure` and `adept predict` are said to have written: merged, compared with
- * themselves, put into rows. What is accepted gives numbers or none, and no crash. */
+/** @file fuzz_result.c  Files that `adept measure`, `adept predict` and `adept simulate` are said to have written:
+ * merged, compared with themselves, put into rows; and goals. What is accepted gives numbers or none, and no crash. */
 #include "adept_idle_fit.h"
 #include "adept_merge.h"
 #include "adept_result.h"
-#include "compare.h"
 #include "fuzz_require.h"
+#include "goal.h"
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,8 +27,9 @@ static void check_compare(const char *path)
     adept_compare c;
     adept_error err = {0};
     const char *const paths[2] = {path, path};
+    const adept_compare_choice choice = {.region = NULL};
 
-    if (adept_compare_files(&c, paths, NULL, &err) == ADEPT_OK)
+    if (adept_compare_files(&c, paths, &choice, &err) == ADEPT_OK)
         for (size_t i = 0; i < c.n_rows; i++)
             REQUIRE(isnan(c.rows[i].difference) || c.rows[i].difference == 0);
     else
@@ -46,6 +48,46 @@ static void check_rows(const char *path)
     cJSON_Delete(result);
 }
 
+static char *text_of(const adept_comparison *c)
+{
+    adept_json_writer w = {.pretty = false};
+
+    REQUIRE(adept_comparison_write(&w, c, NULL) == ADEPT_OK);
+    return adept_json_finish(&w);
+}
+
+/* What is read and written reads as the same again. */
+static void check_simulated(const char *path)
+{
+    cJSON *tree = NULL, *again = NULL;
+    adept_comparison one, two;
+    adept_error err = {0};
+
+    if (adept_result_read(&tree, path, NULL) != ADEPT_OK) return;
+    adept_status status = adept_comparison_read(&one, tree, path, &err);
+    REQUIRE(status == ADEPT_OK || err.message[0]);
+    if (status == ADEPT_OK && one.n_policies * one.n_seeds < 1000) {
+        char *text = text_of(&one);
+        REQUIRE(text && (again = cJSON_Parse(text)) && adept_comparison_read(&two, again, path, &err) == ADEPT_OK);
+        char *same = text_of(&two);
+        REQUIRE(same && strcmp(same, text) == 0);
+        free(text);
+        free(same);
+        cJSON_Delete(again);
+        adept_comparison_free(&two);
+    }
+    adept_comparison_free(&one);
+    cJSON_Delete(tree);
+}
+
+static void check_goals(const char *path)
+{
+    adept_goals goals;
+
+    if (adept_goals_read(&goals, path, NULL) == ADEPT_OK) REQUIRE(goals.n > 0);
+    adept_goals_free(&goals);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -59,6 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_merge(path);
     check_compare(path);
     check_rows(path);
+    check_simulated(path);
+    check_goals(path);
     if (adept_idle_fit_load(&fit, path, "n1", NULL) == ADEPT_OK) REQUIRE(strcmp(fit.host, "n1") == 0);
     close(file);
     return 0;

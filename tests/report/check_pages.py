@@ -172,6 +172,35 @@ def check_sweeps(page, folder):
         check_texts(page, "document.documentElement", svg.name)
 
 
+CLUSTER = {"schema_version": 1, "name": "small", "nodes": [
+    {"name": "</text><script>taken()</script>", "gpu": "a100-sxm-40gb", "gpus": 4, "host_idle_w": 150, "host_busy_w": 100},
+    {"name": "h", "gpu": "h100-sxm", "gpus": 8, "count": 2, "host_idle_w": 150, "host_busy_w": 100}]}
+JOBS = {"schema_version": 1, "name": "small", "templates": [
+    {"name": "short", "model": str(MLP), "gpus": [1, 2], "batches": [64, 256], "limits": "auto",
+     "samples_for_s": {"seconds": 120, "gpu": "a100-sxm-40gb"}},
+    {"name": "long \"&\"", "model": str(MLP), "gpus": [1, 2, 4], "batches": [64], "limits": "auto",
+     "samples_for_s": {"seconds": 900, "gpu": "a100-sxm-40gb"}}],
+    "arrivals": {"rate_per_s": 0.03, "horizon_s": 7200}, "users": 3, "urgent": {"share": 0.2, "deadline_factor": 3}}
+
+
+def check_simulation(page, folder):
+    """Policies side by side: tables, trade-offs, power against the cap, Gantt charts."""
+    html, cluster, jobs = folder / "simulated.html", folder / "cluster.json", folder / "jobs.json"
+    cluster.write_text(json.dumps(CLUSTER))
+    jobs.write_text(json.dumps(JOBS))
+    subprocess.run([os.environ["ADEPT"], "simulate", str(cluster), str(jobs), "--policy", "pollux,aurachronos,thrift", "--seeds", "2",
+                    "--cap", "3kW", "--html", str(html)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    check_report(page, html, ["results", "trade-offs", "power", "gantt", "aims", "provenance"])
+    for policy in (1, 2, 3):
+        chart = region(page, f"#gantt figure:nth-of-type({policy}) svg")
+        colored = png.share(chart, COMPUTE) + png.share(chart, MEMORY)
+        check(0.1 < colored < 0.95, f"{html.name}: {colored:.2f} of Gantt chart {policy} are jobs")
+    white = png.share(region(page, "#power img"), ["#ffffff"], 6)
+    check(0.6 < white < 0.995, f"{html.name}: {white:.3f} of the power is white")
+    check(page.evaluate("typeof taken") == "undefined" and page.evaluate("document.querySelectorAll('text script').length") == 0,
+          "the name of a node became markup")
+
+
 def main():
     program = browser.find()
     if not program or not shutil.which("gnuplot"):
@@ -197,6 +226,7 @@ def main():
             check(page.evaluate("document.querySelectorAll('section script, section img[onerror]').length") == 0,
                   "a name became markup")
             check_sweeps(page, folder)
+            check_simulation(page, folder)
         check(not list(folder.glob("**/hacked")), "gnuplot ran what a layer is called")
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -5,7 +5,8 @@ void sim_toy_begin(adept_comparison *out)
 {
     static const char *const policies[SIM_TOY_POLICIES] = {"sjf", "edp", "fairshare"};
     static const uint64_t seeds[SIM_TOY_SEEDS] = {1, 2, 3, (UINT64_C(1) << 53) - 1};
-    cJSON *setup = cJSON_Parse("{\"cluster\": {\"path\": \"two.json\", \"gpus\": 12}, \"jobs\": \"poisson\", \"options\": {\"noise\": 0.1}}");
+    cJSON *setup = cJSON_Parse(
+        "{\"cluster\": {\"path\": \"two.json\", \"gpus\": 12}, \"jobs\": \"poisson\", \"options\": {\"noise\": 0.1}}");
 
     if (adept_comparison_begin(out, setup, policies, SIM_TOY_POLICIES, seeds, SIM_TOY_SEEDS, NULL) != ADEPT_OK) return;
     out->cap_w = 4500;
@@ -13,7 +14,8 @@ void sim_toy_begin(adept_comparison *out)
         for (size_t s = 0; s < SIM_TOY_SEEDS; s++) {
             double at = 1;
             for (const adept_metric *m = adept_metrics; m->name; m++, at++) {
-                double value = m->kind == ADEPT_METRIC_NUMBER ? (double)(100 * p + s + 1) * at / 7 : (double)(10 * p + s);
+                double value =
+                    m->kind == ADEPT_METRIC_NUMBER ? (double)(100 * p + s + 1) * at / 7 : (double)(10 * p + s);
                 adept_metric_set(m, &out->outcomes[p * SIM_TOY_SEEDS + s], value);
             }
         }
@@ -23,9 +25,11 @@ void sim_toy_begin(adept_comparison *out)
 
 static adept_gpu_type types[] = {{"a100", 50, 400}, {"h100", 70, 700}};
 static adept_node nodes[] = {{"node <a>", 0, 8, 100, 200}, {"node-h", 1, 4, 100, 200}};
-const adept_cluster sim_toy_cluster = {.types = types, .n_types = 2, .nodes = nodes, .n_nodes = 2, .sleep_after_s = INFINITY, .mtbf_s = INFINITY};
+const adept_cluster sim_toy_cluster = {
+    .types = types, .n_types = 2, .nodes = nodes, .n_nodes = 2, .sleep_after_s = INFINITY, .mtbf_s = INFINITY};
 
-static adept_option vit[] = {{0, 8, 64, 0, 0.5, 3000}, {1, 4, 128, 350.5, 0.25, 1400}}, bert[] = {{0, 4, 32, 0, 0.1, 900}};
+static adept_option vit[] = {{0, 8, 64, 0, 0.5, 3000}, {1, 4, 128, 350.5, 0.25, 1400}},
+                    bert[] = {{0, 4, 32, 0, 0.1, 900}};
 static adept_template templates[] = {{"vit, large", vit, 2}, {"bert", bert, 1}};
 static char users[][64] = {"ann", "bob \"b\""};
 static adept_job jobs[] = {
@@ -34,7 +38,8 @@ static adept_job jobs[] = {
     {.id = 12, .submit_s = 3, .template_index = 1, .user = 1, .samples = 500, .deadline_s = 200},
     {.id = 13, .submit_s = 4, .template_index = 1, .user = 0, .samples = 500, .deadline_s = 20},
 };
-const adept_job_stream sim_toy_stream = {.templates = templates, .n_templates = 2, .users = users, .n_users = 2, .jobs = jobs, .n_jobs = 4};
+const adept_job_stream sim_toy_stream = {
+    .templates = templates, .n_templates = 2, .users = users, .n_users = 2, .jobs = jobs, .n_jobs = 4};
 
 static adept_job_record records[] = {
     {ADEPT_JOB_DONE, 0, 50, 80.5, 0, 90000.25, 400, 80, 1000, 1000, 1, 0},
@@ -44,5 +49,10 @@ static adept_job_record records[] = {
 };
 static adept_power_point series[] = {{0, 220}, {1, 3300}, {10, 1700.125}, {50, 4800}, {80.5, 1800}, {95, 320}};
 static adept_span spans[] = {{0, 0, 0, 8, 0, 10}, {1, 1, 1, 4, 1, 95}, {0, 0, 0, 8, 50, 80.5}, {2, 0, 0, 4, 96, NAN}};
-const adept_run_result sim_toy_result = {.outcome = {.n_jobs = 4, .n_finished = 2, .n_unfinished = 2, .end_s = 100, .peak_power_w = 4800},
-                                         .records = records, .series = series, .n_series = 6, .spans = spans, .n_spans = 4};
+const adept_run_result sim_toy_result = {
+    .outcome = {.n_jobs = 4, .n_finished = 2, .n_unfinished = 2, .end_s = 100, .peak_power_w = 4800},
+    .records = records,
+    .series = series,
+    .n_series = 6,
+    .spans = spans,
+    .n_spans = 4};

@@ -57,7 +57,8 @@ static adept_status check(adept_cli *cli, void *record)
     compare_options *o = record;
 
     if (o->policies.n > 2) return adept_cli_usage(cli, "--policy takes one policy, or one of A and one of B");
-    if (o->goal && !isnan(o->within)) return adept_cli_usage(cli, "--goal and --within are two checks: give one of them");
+    if (o->goal && !isnan(o->within))
+        return adept_cli_usage(cli, "--goal and --within are two checks: give one of them");
     for (size_t i = 0; i < 2 && o->policies.n > 0; i++)
         o->choice.policies[i] = o->policies.words[o->policies.n == 2 ? i : 0];
     return ADEPT_OK;
@@ -66,11 +67,14 @@ static adept_status check(adept_cli *cli, void *record)
 static const adept_option_row rows[] = {
     {"region", "NAME", 1, "What a step is called in the measurement; \"step\" is the default", ADEPT_OPT_FILE,
      .at = AT(choice.region)},
-    {"policy", "A[,B]", 1, "Which policy of a simulation, of both files or of each", ADEPT_OPT_LIST, .at = AT(policies)},
-    {"only", "LIST", 1, "Only these: time, power, energy, other", ADEPT_OPT_PARSED, .at = AT(only), .parse = parse_only},
+    {"policy", "A[,B]", 1, "Which policy of a simulation, of both files or of each", ADEPT_OPT_LIST,
+     .at = AT(policies)},
+    {"only", "LIST", 1, "Only these: time, power, energy, other", ADEPT_OPT_PARSED, .at = AT(only),
+     .parse = parse_only},
     {"within", "PERCENT", 1, "Exit with 7 if a number differs by more than this, or is not known", ADEPT_OPT_PARSED,
      .at = AT(within), .parse = parse_percent},
-    {"goal", "FILE", 1, "Judge B by goals, with A as the reference; exit with 7 if one is missed", ADEPT_OPT_FILE, .at = AT(goal)},
+    {"goal", "FILE", 1, "Judge B by goals, with A as the reference; exit with 7 if one is missed", ADEPT_OPT_FILE,
+     .at = AT(goal)},
     {"json", NULL, 1, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };
@@ -136,18 +140,21 @@ static void add_row(adept_table *table, const compare_options *o, const adept_co
 {
     adept_text difference = signed_amount(row, row->difference);
 
-    adept_table_row(table,
-                    ADEPT_CELLS(row->name, adept_compare_amount(row, row->sides[0].value).s, interval_of(row, 0).s,
-                                origin_of(row, 0), adept_compare_amount(row, row->sides[1].value).s, interval_of(row, 1).s,
-                                origin_of(row, 1), isnan(row->difference) ? "-" : difference.s,
-                                isnan(row->low) ? "" : adept_cell("%s to %s", signed_amount(row, row->low).s, signed_amount(row, row->high).s).s,
-                                isnan(row->share) ? "-" : adept_units_change(row->share).s,
-                                row->overlap < 0 ? ""
-                                : row->overlap   ? "overlap"
-                                                 : "apart",
-                                isnan(o->within) ? ""
-                                : passes(o, row) ? "PASS"
-                                                 : "FAIL"));
+    adept_table_row(
+        table,
+        ADEPT_CELLS(row->name, adept_compare_amount(row, row->sides[0].value).s, interval_of(row, 0).s,
+                    origin_of(row, 0), adept_compare_amount(row, row->sides[1].value).s, interval_of(row, 1).s,
+                    origin_of(row, 1), isnan(row->difference) ? "-" : difference.s,
+                    isnan(row->low)
+                        ? ""
+                        : adept_cell("%s to %s", signed_amount(row, row->low).s, signed_amount(row, row->high).s).s,
+                    isnan(row->share) ? "-" : adept_units_change(row->share).s,
+                    row->overlap < 0 ? ""
+                    : row->overlap   ? "overlap"
+                                     : "apart",
+                    isnan(o->within) ? ""
+                    : passes(o, row) ? "PASS"
+                                     : "FAIL"));
 }
 
 /* What a reader of a side's numbers should know: sensors that were lost, a command that failed, its own warnings. */
@@ -187,7 +194,8 @@ static void tell_json(void *writer, const char *text)
 
 static adept_status print_rows(adept_cli *cli, const compare_options *o, adept_compare *c)
 {
-    adept_table table = {.columns = "|>A|>interval|origin|>B|>interval|origin|>difference|>95 % of it|>percent|intervals|check"};
+    adept_table table = {
+        .columns = "|>A|>interval|origin|>B|>interval|origin|>difference|>95 % of it|>percent|intervals|check"};
 
     printf("Differences are %s - %s, in percent of %s.\n\n", letters[1 - c->reference], letters[c->reference],
            letters[c->reference]);
@@ -228,7 +236,8 @@ static void put_value(adept_json_writer *w, const char *key, const adept_compare
 static void put_row(adept_json_writer *w, const compare_options *o, const adept_compare_row *row)
 {
     adept_json_begin_object(w, NULL);
-    adept_json_put_members(w, "name %s quantity %s unit %s", row->name, adept_compare_quantity_name(row->quantity), row->unit);
+    adept_json_put_members(w, "name %s quantity %s unit %s", row->name, adept_compare_quantity_name(row->quantity),
+                           row->unit);
     put_value(w, "a", &row->sides[0]);
     put_value(w, "b", &row->sides[1]);
     adept_json_put_members(w, "difference %g percent %g", row->difference, 100 * row->share);
@@ -240,7 +249,8 @@ static void put_row(adept_json_writer *w, const compare_options *o, const adept_
 
 static void put_side(adept_json_writer *w, const char *key, const adept_compare_side *side)
 {
-    adept_json_put_object(w, key, "path %s kind %s what %s", side->path, adept_compare_kind_name(side->kind), side->what);
+    adept_json_put_object(w, key, "path %s kind %s what %s", side->path, adept_compare_kind_name(side->kind),
+                          side->what);
 }
 
 static adept_status print_json(adept_cli *cli, const compare_options *o, adept_compare *c, const adept_goals *goals)
@@ -307,10 +317,14 @@ const adept_command adept_command_compare = {
     .name = "compare",
     .summary = "predicted, measured and simulated, number by number",
     .usage = "A.json B.json",
-    .doc = "Compare two files that `adept predict --json`, `adept measure --json` and `adept simulate --json` wrote: differences, in "
-           "percent of what was measured, or of A where both are of a kind. A prediction is compared with a region of the measurement, "
-           "one step of it; two measurements in total, by component and by region; two simulations by policy, seed by seed where they "
-           "met the same jobs. A number that is not known is none, never 0. --goal judges B by what a file asks for. A simulation "
+    .doc = "Compare two files that `adept predict --json`, `adept measure --json` and `adept simulate --json` wrote: "
+           "differences, in "
+           "percent of what was measured, or of A where both are of a kind. A prediction is compared with a region of "
+           "the measurement, "
+           "one step of it; two measurements in total, by component and by region; two simulations by policy, seed by "
+           "seed where they "
+           "met the same jobs. A number that is not known is none, never 0. --goal judges B by what a file asks for. A "
+           "simulation "
            "validates nothing, and the verdict says so."
            "\vExamples:\n"
            "  adept compare predicted.json measured.json\n"

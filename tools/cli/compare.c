@@ -1,5 +1,5 @@
-/** @file compare.c  What two files have in common: a step of predictions and of a measured region; all of two measurements, or of two
- *  simulations; the totals of a measurement and a simulation. */
+/** @file compare.c  What two files have in common: a step of predictions and of a measured region; all of two
+ * measurements, or of two simulations; the totals of a measurement and a simulation. */
 #include "compare.h"
 #include "adept_grow.h"
 #include "adept_result.h"
@@ -31,11 +31,15 @@ adept_text adept_compare_amount(const adept_compare_row *row, double value)
         is_simulated = is_simulated && (!row->sides[side].origin || strcmp(row->sides[side].origin, "simulated") == 0);
     if (isnan(value)) return adept_cell("-");
     switch (row->quantity) {
-    case ADEPT_COMPARE_TIME: return adept_units_time(value);
-    case ADEPT_COMPARE_POWER: return adept_units_watt(value);
+    case ADEPT_COMPARE_TIME:
+        return adept_units_time(value);
+    case ADEPT_COMPARE_POWER:
+        return adept_units_watt(value);
     case ADEPT_COMPARE_ENERGY: /* of a cluster, as bills have it */
         return is_simulated ? adept_units_kwh(value / 3.6e6) : adept_units_joule(value);
-    default: return adept_cell("%s%s%s", adept_units_digits(value).s, *row->unit ? " " : "", row->unit);
+    default:
+        return fabs(value) >= 1e6 ? adept_units_si(value, row->unit)
+                                  : adept_cell("%s%s%s", adept_units_digits(value).s, *row->unit ? " " : "", row->unit);
     }
 }
 
@@ -54,7 +58,13 @@ static adept_compare_value *value_of(adept_compare *c, int side, adept_compare_q
     static adept_compare_value nowhere;
     static const char *const units[ADEPT_COMPARE_QUANTITIES] = {"s", "W", "J", ""};
     const adept_compare_value unknown = {.value = NAN, .low = NAN, .high = NAN, .sd = NAN};
-    adept_compare_row row = {.quantity = quantity, .unit = units[quantity], .low = NAN, .high = NAN, .sides = {unknown, unknown}};
+    adept_compare_row row = {.quantity = quantity,
+                             .unit = units[quantity],
+                             .low = NAN,
+                             .high = NAN,
+                             .share_low = NAN,
+                             .share_high = NAN,
+                             .sides = {unknown, unknown}};
     va_list words;
 
     va_start(words, format);
@@ -144,7 +154,8 @@ static const char *origin_of(const cJSON *tree, const char *component)
 static adept_compare_value mean(const cJSON *region, const char *key, const char *origin)
 {
     const cJSON *statistics = member(region, key);
-    adept_compare_value v = with_interval(origin, adept_result_number(statistics, "mean"), statistics, "interval95", "95 %% of means");
+    adept_compare_value v =
+        with_interval(origin, adept_result_number(statistics, "mean"), statistics, "interval95", "95 %% of means");
 
     v.sd = adept_result_number(statistics, "sd");
     return v;
@@ -248,7 +259,8 @@ static void describe_measured(adept_compare_side *side)
 
 /* ---------------------------------------------------------------- a simulation ----------------------------------- */
 
-static adept_status add_metric(adept_compare *c, int side, const adept_metric *metric, const char *name, adept_error *err)
+static adept_status add_metric(adept_compare *c, int side, const adept_metric *metric, const char *name,
+                               adept_error *err)
 {
     static const char letters[] = "sWJ"; /* of the quantities */
     const adept_compare_side *s = &c->sides[side];
@@ -258,8 +270,12 @@ static adept_status add_metric(adept_compare *c, int side, const adept_metric *m
     adept_status status = adept_comparison_statistics(&n, &s->simulated, s->policy, metric, err);
 
     if (status == ADEPT_OK)
-        *value_of(c, side, quantity, "%s", name) = (adept_compare_value){
-            .value = n.mean, .low = n.low, .high = n.high, .sd = n.sd, .interval = "95 % of means", .origin = "simulated"};
+        *value_of(c, side, quantity, "%s", name) = (adept_compare_value){.value = n.mean,
+                                                                         .low = n.low,
+                                                                         .high = n.high,
+                                                                         .sd = n.sd,
+                                                                         .interval = "95 % of means",
+                                                                         .origin = "simulated"};
     return status;
 }
 
@@ -304,12 +320,14 @@ static adept_status add_paired(adept_compare *c, adept_error *err)
     double *values = malloc((2 * n + 1) * sizeof *values);
     for (size_t i = 0; values && status == ADEPT_OK && i < c->n_rows; i++) {
         const adept_metric *m = adept_metric_by_name(c->rows[i].name);
-        adept_paired paired = {.low = NAN, .high = NAN};
+        adept_paired paired = {.n = 0};
         adept_comparison_values(values, a, c->sides[0].policy, m);
         adept_comparison_values(values + n, b, c->sides[1].policy, m);
-        status = adept_paired_differences(&paired, values, values + n, n, m->better, err);
+        status = adept_paired_differences(&paired, values, values + n, n, m->better, NULL, err);
         c->rows[i].low = paired.low;
         c->rows[i].high = paired.high;
+        c->rows[i].share_low = paired.share_low;
+        c->rows[i].share_high = paired.share_high;
     }
     free(values);
     return values ? status : adept_no_memory(err, "a comparison");
@@ -321,8 +339,9 @@ static adept_status find_policy(adept_compare_side *side, const char *name, adep
     char names[256] = "";
 
     if (!adept_comparison_is_whole(c))
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: is shard %zu of %zu; put all of them together first: adept simulate --merge", side->path,
-                               c->shard.index, c->shard.of);
+        return adept_error_set(err, ADEPT_E_INVALID,
+                               "%s: is shard %zu of %zu; put all of them together first: adept simulate --merge",
+                               side->path, c->shard.index, c->shard.of);
     for (side->policy = 0; side->policy < c->n_policies; side->policy++) {
         size_t used = strlen(names);
         if (name ? strcmp(name, c->policies[side->policy]) == 0 : c->n_policies == 1) break;
@@ -331,8 +350,10 @@ static adept_status find_policy(adept_compare_side *side, const char *name, adep
     if (side->policy == c->n_policies && name)
         return adept_error_set(err, ADEPT_E_USAGE, "%s: has no policy '%s'; it has: %s", side->path, name, names);
     if (side->policy == c->n_policies)
-        return adept_error_set(err, ADEPT_E_USAGE, "%s: has several policies; name one by --policy: %s", side->path, names);
-    snprintf(side->what, sizeof side->what, "policy %.64s, %zu seed%s", c->policies[side->policy], c->n_seeds, c->n_seeds == 1 ? "" : "s");
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: has several policies; name one by --policy: %s", side->path,
+                               names);
+    snprintf(side->what, sizeof side->what, "policy %.64s, %zu seed%s", c->policies[side->policy], c->n_seeds,
+             c->n_seeds == 1 ? "" : "s");
     return ADEPT_OK;
 }
 
@@ -383,8 +404,10 @@ static adept_status open_side(adept_compare_side *side, const char *path, const 
     } else if (member(side->tree, "step_time_s")) {
         describe_predicted(side);
     } else {
-        status = adept_error_set(err, ADEPT_E_INVALID,
-                                 "%s: neither `adept predict --json` nor `adept measure --json` wrote it, nor `adept simulate --json`", path);
+        status = adept_error_set(
+            err, ADEPT_E_INVALID,
+            "%s: neither `adept predict --json` nor `adept measure --json` wrote it, nor `adept simulate --json`",
+            path);
     }
     return status;
 }
@@ -412,14 +435,16 @@ static adept_status check_kinds(const adept_compare *c, const adept_compare_choi
         return adept_error_set(err, ADEPT_E_USAGE, "--region is for a prediction and a measurement");
     for (int side = 0; side < 2; side++)
         if (choice->policies[side] && c->sides[side].kind != ADEPT_COMPARE_SIMULATED)
-            return adept_error_set(err, ADEPT_E_USAGE, "%s: is no simulation and has no policy '%s'", c->sides[side].path, choice->policies[side]);
+            return adept_error_set(err, ADEPT_E_USAGE, "%s: is no simulation and has no policy '%s'",
+                                   c->sides[side].path, choice->policies[side]);
     if (a != b && (a == ADEPT_COMPARE_SIMULATED || b == ADEPT_COMPARE_SIMULATED) &&
         (a == ADEPT_COMPARE_PREDICTED || b == ADEPT_COMPARE_PREDICTED))
         return adept_error_set(err, ADEPT_E_USAGE, "a predicted step and a simulated cluster have nothing in common");
     return ADEPT_OK;
 }
 
-adept_status adept_compare_files(adept_compare *out, const char *const paths[2], const adept_compare_choice *choice, adept_error *err)
+adept_status adept_compare_files(adept_compare *out, const char *const paths[2], const adept_compare_choice *choice,
+                                 adept_error *err)
 {
     adept_compare *c = out;
     adept_status status = ADEPT_OK;

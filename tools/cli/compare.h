@@ -1,4 +1,5 @@
-/** @file compare.h  Two files of adept, predicted, measured or simulated, number by number. Calls: adept_result, adept_sim_results. */
+/** @file compare.h  Two files of adept, predicted, measured or simulated, number by number. Calls: adept_result,
+ * adept_sim_results. */
 #ifndef ADEPT_COMPARE_H
 #define ADEPT_COMPARE_H
 #include "adept_json.h"
@@ -16,12 +17,12 @@ typedef enum adept_compare_quantity {
 const char *adept_compare_quantity_name(size_t quantity);
 
 typedef struct adept_compare_value {
-    double value;      /* NAN: not known */
-    double low, high;  /* NAN: no interval */
-    double sd;         /* of repeats or seeds; NAN: not known */
-    char interval[32]; /* what kind of one: "80 % of measurements", "95 % of means", "readings" */
-    const char
-        *origin; /* "predicted", "measured", "estimated", "measured and estimated", "simulated"; NULL: the file has no such number */
+    double value;       /* NAN: not known */
+    double low, high;   /* NAN: no interval */
+    double sd;          /* of repeats or seeds; NAN: not known */
+    char interval[32];  /* what kind of one: "80 % of measurements", "95 % of means", "readings" */
+    const char *origin; /* "predicted", "measured", "estimated", "measured and estimated", "simulated"; NULL: the file
+                           has no such number */
 } adept_compare_value;
 
 typedef struct adept_compare_row {
@@ -29,12 +30,17 @@ typedef struct adept_compare_row {
     adept_compare_quantity quantity;
     const char *unit; /* "s", "W", "J", "1/h"; "" of a share or a count */
     adept_compare_value sides[2];
-    double difference, share; /* of the other side to the reference, and of that; NAN: not known */
-    double low, high;         /* 95 % of the difference, of policies that met the same jobs; NAN: not known */
-    int overlap;              /* do the intervals, one of which may be a number alone? -1: neither has one */
+    double difference, share;     /* of the other side to the reference, and of that; NAN: not known */
+    double low, high;             /* 95 % of the difference, of policies that met the same jobs; NAN: not known */
+    double share_low, share_high; /* likewise of the share */
+    int overlap;                  /* do the intervals, one of which may be a number alone? -1: neither has one */
 } adept_compare_row;
 
-typedef enum adept_compare_kind { ADEPT_COMPARE_PREDICTED, ADEPT_COMPARE_MEASURED, ADEPT_COMPARE_SIMULATED } adept_compare_kind;
+typedef enum adept_compare_kind {
+    ADEPT_COMPARE_PREDICTED,
+    ADEPT_COMPARE_MEASURED,
+    ADEPT_COMPARE_SIMULATED
+} adept_compare_kind;
 /** "predicted", "measured", "simulated". */
 const char *adept_compare_kind_name(adept_compare_kind kind);
 
@@ -49,7 +55,7 @@ typedef struct adept_compare_side {
 
 /** What of the files is compared. */
 typedef struct adept_compare_choice {
-    const char *region;      /* what a step is called in a measurement that a prediction is compared with; NULL: "step" */
+    const char *region; /* what a step is called in a measurement that a prediction is compared with; NULL: "step" */
     const char *policies[2]; /* of A and of B where they are simulations; NULL: the only one */
 } adept_compare_choice;
 
@@ -65,7 +71,8 @@ typedef struct adept_compare {
  * @param out  release by adept_compare_free(), also after an error
  * @return ADEPT_E_INVALID; ADEPT_E_USAGE: a choice that the files do not have; ADEPT_E_NOMEM
  */
-adept_status adept_compare_files(adept_compare *out, const char *const paths[2], const adept_compare_choice *choice, adept_error *err);
+adept_status adept_compare_files(adept_compare *out, const char *const paths[2], const adept_compare_choice *choice,
+                                 adept_error *err);
 void adept_compare_free(adept_compare *compare);
 
 /** A value of a row for a person: "1.23 ms", "57.0 kWh", "10.9 1/h"; "-": not known. */

@@ -19,10 +19,12 @@ static void read_goal(adept_json_reader *r, adept_goal *out, const cJSON *tree)
 
     copy_text(r, out->metric, sizeof out->metric, adept_json_string(r, tree, "metric"), "metric");
     out->is_higher = strcmp(direction, "higher") == 0;
-    if (!out->is_higher && strcmp(direction, "lower") != 0) adept_json_fail(r, "\"direction\" is neither \"lower\" nor \"higher\"");
+    if (!out->is_higher && strcmp(direction, "lower") != 0)
+        adept_json_fail(r, "\"direction\" is neither \"lower\" nor \"higher\"");
     out->threshold = adept_json_number(r, tree, "threshold_percent") / 100;
     out->tolerance = adept_json_number_or(r, tree, "tolerance_sigma", 0);
-    if (out->threshold < 0 || out->tolerance < 0) adept_json_fail(r, "\"threshold_percent\" and \"tolerance_sigma\" are not below 0");
+    if (out->threshold < 0 || out->tolerance < 0)
+        adept_json_fail(r, "\"threshold_percent\" and \"tolerance_sigma\" are not below 0");
 }
 
 adept_status adept_goals_read(adept_goals *out, const char *path, adept_error *err)
@@ -35,13 +37,14 @@ adept_status adept_goals_read(adept_goals *out, const char *path, adept_error *e
     r.status = adept_result_read(&tree, path, err);
     if (r.status == ADEPT_OK) {
         const cJSON *goals = adept_json_array(&r, tree, "goals");
-        copy_text(&r, out->reference, sizeof out->reference, adept_json_string_or(&r, tree, "reference", ""), "reference");
-        copy_text(&r, out->candidate, sizeof out->candidate, adept_json_string_or(&r, tree, "candidate", ""), "candidate");
+        copy_text(&r, out->reference, sizeof out->reference, adept_json_string_or(&r, tree, "reference", ""),
+                  "reference");
+        copy_text(&r, out->candidate, sizeof out->candidate, adept_json_string_or(&r, tree, "candidate", ""),
+                  "candidate");
         out->goals = calloc(adept_json_size(goals) + 1, sizeof *out->goals);
         if (!out->goals) adept_json_no_memory(&r);
         if (r.status == ADEPT_OK && !goals->child) adept_json_fail(&r, "\"goals\" is empty");
-        if (r.status == ADEPT_OK)
-            cJSON_ArrayForEach(item, goals) read_goal(&r, &out->goals[out->n++], item);
+        if (r.status == ADEPT_OK) cJSON_ArrayForEach(item, goals) read_goal(&r, &out->goals[out->n++], item);
     }
     cJSON_Delete(tree);
     return r.status;
@@ -71,13 +74,14 @@ static adept_status judge(adept_goal *g, const adept_compare *c, const char *pat
 {
     for (size_t i = 0; i < c->n_rows && !g->row; i++)
         if (strcmp(c->rows[i].name, g->metric) == 0) g->row = &c->rows[i];
-    if (!g->row) return adept_error_set(err, ADEPT_E_INVALID, "%s: nothing that is compared is called '%.80s'", path, g->metric);
+    if (!g->row)
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: nothing that is compared is called '%.80s'", path, g->metric);
     const adept_compare_value *a = &g->row->sides[0], *b = &g->row->sides[1];
     double sign = g->is_higher ? 1 : -1, missed = g->tolerance > 0 ? g->tolerance * a->sd / fabs(a->value) : 0;
     size_t one = strength_of(a->origin), two = strength_of(b->origin);
     g->change = b->value == a->value ? 0 : a->value != 0 ? (b->value - a->value) / fabs(a->value) : NAN;
-    g->low = g->row->low / fabs(a->value);
-    g->high = g->row->high / fabs(a->value);
+    g->low = g->row->share_low;
+    g->high = g->row->share_high;
     g->needed = sign * (g->threshold - missed);
     g->origin = origins[one > two ? one : two];
     g->passed = sign * (g->change - g->needed) >= -1e-12; /* 51.3 is 10 % below 57 */
@@ -111,15 +115,16 @@ adept_status adept_goals_print(adept_cli *cli, const adept_goals *goals)
 
     for (size_t i = 0; i < goals->n; i++) {
         const adept_goal *g = &goals->goals[i];
-        adept_table_row(&table, ADEPT_CELLS(g->metric, adept_compare_amount(g->row, g->row->sides[0].value).s,
-                                            adept_compare_amount(g->row, g->row->sides[1].value).s, percent(g->change).s,
-                                            isnan(g->low) ? "" : adept_cell("%s to %s", percent(g->low).s, percent(g->high).s).s,
-                                            adept_cell("%s or %s", percent(g->needed).s, g->is_higher ? "more" : "less").s, g->origin,
-                                            g->passed ? "PASS" : "FAIL"));
+        adept_table_row(
+            &table, ADEPT_CELLS(g->metric, adept_compare_amount(g->row, g->row->sides[0].value).s,
+                                adept_compare_amount(g->row, g->row->sides[1].value).s, percent(g->change).s,
+                                isnan(g->low) ? "" : adept_cell("%s to %s", percent(g->low).s, percent(g->high).s).s,
+                                adept_cell("%s or %s", percent(g->needed).s, g->is_higher ? "more" : "less").s,
+                                g->origin, g->passed ? "PASS" : "FAIL"));
     }
     adept_status status = adept_table_end(cli, &table, stdout);
-    printf("\n%s: %zu of %zu goals are reached%s\n", goals->failed == 0 ? "PASS" : "FAIL", goals->n - goals->failed, goals->n,
-           goals->is_validation ? ", as measured." : ". Not all of it was measured: this is no validation.");
+    printf("\n%s: %zu of %zu goals are reached%s\n", goals->failed == 0 ? "PASS" : "FAIL", goals->n - goals->failed,
+           goals->n, goals->is_validation ? ", as measured." : ". Not all of it was measured: this is no validation.");
     return status;
 }
 
@@ -131,8 +136,8 @@ void adept_goals_put(adept_json_writer *w, const char *key, const adept_goals *g
     for (size_t i = 0; i < goals->n; i++) {
         const adept_goal *g = &goals->goals[i];
         adept_json_begin_object(w, NULL);
-        adept_json_put_members(w, "metric %s unit %s direction %s threshold_percent %g tolerance_sigma %g", g->metric, g->row->unit,
-                               g->is_higher ? "higher" : "lower", 100 * g->threshold, g->tolerance);
+        adept_json_put_members(w, "metric %s unit %s direction %s threshold_percent %g tolerance_sigma %g", g->metric,
+                               g->row->unit, g->is_higher ? "higher" : "lower", 100 * g->threshold, g->tolerance);
         adept_json_put_members(w, "reference %g value %g change_percent %g needed_percent %g", g->row->sides[0].value,
                                g->row->sides[1].value, 100 * g->change, 100 * g->needed);
         adept_json_put_pair(w, "interval95_percent", 100 * g->low, 100 * g->high);
@@ -140,6 +145,7 @@ void adept_goals_put(adept_json_writer *w, const char *key, const adept_goals *g
         adept_json_end_object(w);
     }
     adept_json_end_array(w);
-    adept_json_put_members(w, "passed %d failed %jd is_validation %d", goals->failed == 0, (intmax_t)goals->failed, goals->is_validation);
+    adept_json_put_members(w, "passed %d failed %jd is_validation %d", goals->failed == 0, (intmax_t)goals->failed,
+                           goals->is_validation);
     adept_json_end_object(w);
 }

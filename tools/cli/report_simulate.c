@@ -29,15 +29,16 @@ static const struct {
                                {"censored_completion_s", adept_units_time},
                                {"miss_rate", adept_units_percent},
                                {"jain", adept_units_digits}}},
-    [ADEPT_SIM_TABLE_CLUSTER] = {"policy|>wait|>GPUs used|>idle energy|>lost energy|>mean power|>peak power|>over the cap|>unfinished",
-                                 {{"mean_wait_s", adept_units_time},
-                                  {"utilisation", adept_units_percent},
-                                  {"idle_energy_j", kwh},
-                                  {"lost_energy_j", kwh},
-                                  {"mean_power_w", adept_units_watt},
-                                  {"peak_power_w", adept_units_watt},
-                                  {"over_cap_s", adept_units_time},
-                                  {"n_unfinished", adept_units_digits}}},
+    [ADEPT_SIM_TABLE_CLUSTER] =
+        {"policy|>wait|>GPUs used|>idle energy|>lost energy|>mean power|>peak power|>over the cap|>unfinished",
+         {{"mean_wait_s", adept_units_time},
+          {"utilisation", adept_units_percent},
+          {"idle_energy_j", kwh},
+          {"lost_energy_j", kwh},
+          {"mean_power_w", adept_units_watt},
+          {"peak_power_w", adept_units_watt},
+          {"over_cap_s", adept_units_time},
+          {"n_unfinished", adept_units_digits}}},
     [ADEPT_SIM_TABLE_PAIRS] = {"policy|>jobs/h|>energy|>energy/job|>completion|>censored|>missed",
                                {{"throughput_per_h", NULL},
                                 {"energy_j", NULL},
@@ -48,7 +49,8 @@ static const struct {
 };
 
 /* "57.0 kWh +-570 Wh"; what seeds agree on has no deviation */
-static adept_status mean_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column, adept_error *err)
+static adept_status mean_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column,
+                              adept_error *err)
 {
     adept_statistics s;
     adept_status status = adept_comparison_statistics(&s, c, policy, adept_metric_by_name(column->metric), err);
@@ -57,26 +59,26 @@ static adept_status mean_cell(adept_text *out, const adept_comparison *c, size_t
     if (isnan(s.mean))
         *out = adept_cell("-");
     else
-        *out = !(s.sd > 0) ? column->print(s.mean) : adept_cell("%s +-%s", column->print(s.mean).s, column->print(s.sd).s);
+        *out = !(s.sd > 1e-12 * fabs(s.mean)) ? column->print(s.mean)
+                                              : adept_cell("%s +-%s", column->print(s.mean).s, column->print(s.sd).s);
     return ADEPT_OK;
 }
 
-/* "-10.5 % (-12.1 % to -9.0 %)" of what the first policy has */
-static adept_status pair_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column, adept_error *err)
+/* "-10.5 % (-12.1 % to -9.0 %)" of what the first policy has; nothing where a seed is missing, as one in which no job
+ * ended */
+static adept_status pair_cell(adept_text *out, const adept_comparison *c, size_t policy, const shown *column,
+                              adept_error *err)
 {
-    const adept_metric *metric = adept_metric_by_name(column->metric);
     adept_paired p;
-    adept_statistics first;
-    adept_status status = adept_comparison_paired(&p, c, 0, policy, metric, err);
+    adept_status status = adept_comparison_paired(&p, c, 0, policy, adept_metric_by_name(column->metric), NULL, err);
 
-    if (status == ADEPT_OK) status = adept_comparison_statistics(&first, c, 0, metric, err);
     if (status != ADEPT_OK) return status;
-    double low = p.low / fabs(first.mean), high = p.high / fabs(first.mean);
-    if (isnan(p.share))
+    if (isnan(p.share) || p.n < c->n_seeds)
         *out = adept_cell("-");
     else
-        *out = isnan(low) ? adept_units_change(p.share)
-                          : adept_cell("%s (%s to %s)", adept_units_change(p.share).s, adept_units_change(low).s, adept_units_change(high).s);
+        *out = isnan(p.share_low) ? adept_units_change(p.share)
+                                  : adept_cell("%s (%s to %s)", adept_units_change(p.share).s,
+                                               adept_units_change(p.share_low).s, adept_units_change(p.share_high).s);
     return ADEPT_OK;
 }
 
@@ -100,11 +102,11 @@ adept_status adept_sim_table_of(adept_table *out, const adept_comparison *c, ade
 
 adept_text adept_sim_table_caption(const adept_comparison *c, adept_sim_table which)
 {
-    const char *plural = c->n_seeds == 1 ? "" : "s";
-
-    if (which == ADEPT_SIM_TABLE_JOBS) return adept_cell("Mean of %zu seed%s, +- one deviation", c->n_seeds, plural);
+    if (which == ADEPT_SIM_TABLE_JOBS && c->n_seeds == 1) return adept_cell("One seed");
+    if (which == ADEPT_SIM_TABLE_JOBS) return adept_cell("Mean of %zu seeds, +- one deviation", c->n_seeds);
     if (which == ADEPT_SIM_TABLE_CLUSTER) return adept_cell("The cluster");
-    return adept_cell("Change from %.24s over %zu seed%s (95 %%)", c->policies[0], c->n_seeds, plural);
+    return c->n_seeds == 1 ? adept_cell("Change from %.24s", c->policies[0])
+                           : adept_cell("Change from %.24s over %zu seeds (95 %%)", c->policies[0], c->n_seeds);
 }
 
 /* ---------------------------------------------------------------- the report ------------------------------------- */
@@ -118,7 +120,8 @@ static adept_status print_recommendations(adept_cli *cli, FILE *out, const adept
         adept_recommendation r;
         status = adept_recommend(&r, c, (adept_sim_aim)aim, &adept_sim_aim_usual, &cli->err);
         if (status == ADEPT_OK)
-            adept_table_row(&table, ADEPT_CELLS(adept_sim_aim_name(aim), r.policy < c->n_policies ? c->policies[r.policy] : "-", r.why));
+            adept_table_row(&table, ADEPT_CELLS(adept_sim_aim_name(aim),
+                                                r.policy < c->n_policies ? c->policies[r.policy] : "-", r.why));
     }
     if (status == ADEPT_OK) fputs("\nBy what came out\n\n", out);
     adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK ? out : NULL);

@@ -10,7 +10,8 @@ typedef enum adept_sim_table {
     ADEPT_SIM_TABLE_PAIRS    /* differences from the first policy, seed by seed */
 } adept_sim_table;
 
-/** Fill it, a row for each policy. @param c  whole. @param out  adept_table_end(), also after an error. @return ADEPT_E_NOMEM */
+/** Fill it, a row for each policy. @param c  whole. @param out  adept_table_end(), also after an error. @return
+ * ADEPT_E_NOMEM */
 adept_status adept_sim_table_of(adept_table *out, const adept_comparison *c, adept_sim_table which, adept_error *err);
 /** What a table shows, in one line. */
 adept_text adept_sim_table_caption(const adept_comparison *c, adept_sim_table which);
@@ -20,6 +21,7 @@ adept_status adept_report_simulation(adept_cli *cli, FILE *out, const adept_comp
 
 /** Write the page with tables and pictures of c->drawn. gnuplot has been asked for before (adept_gnuplot_check).
  *  @param c  whole. @return ADEPT_E_NOMEM, ADEPT_E_IO, ADEPT_E_INTERNAL */
-adept_status adept_simulation_write_page(adept_cli *cli, const char *path, const char *title, const adept_comparison *c);
+adept_status adept_simulation_write_page(adept_cli *cli, const char *path, const char *title,
+                                         const adept_comparison *c);
 
 #endif

@@ -1,4 +1,5 @@
-/** @file simulate_html.c  The page of simulated policies: tables, trade-offs, power, what ran where, and what was asked. */
+/** @file simulate_html.c  The page of simulated policies: tables, trade-offs, power, what ran where, and what was
+ * asked. */
 #include "adept_file.h"
 #include "gantt.h"
 #include "gnuplot.h"
@@ -33,7 +34,8 @@ static adept_status put_tables(adept_page *page, const adept_comparison *c, adep
     if (status == ADEPT_OK && c->n_policies > 1) status = put_table(page, c, ADEPT_SIM_TABLE_PAIRS, err);
     if (status == ADEPT_OK) status = put_table(page, c, ADEPT_SIM_TABLE_CLUSTER, err);
     adept_page_element(page, "p",
-                       "Completion is of finished jobs; censored counts the others until the end. Changes are seed by seed: all policies met "
+                       "Completion is of finished jobs; censored counts the others until the end. Changes are seed by "
+                       "seed: all policies met "
                        "the same jobs. Intervals are percentiles of a bootstrap over seeds.");
     return status;
 }
@@ -48,7 +50,8 @@ static adept_status put_recommendations(adept_page *page, const adept_comparison
         adept_recommendation r;
         status = adept_recommend(&r, c, (adept_sim_aim)aim, &adept_sim_aim_usual, err);
         if (status == ADEPT_OK)
-            adept_page_table_row(page, ADEPT_CELLS(adept_sim_aim_name(aim), r.policy < c->n_policies ? c->policies[r.policy] : "-", r.why));
+            adept_page_table_row(page, ADEPT_CELLS(adept_sim_aim_name(aim),
+                                                   r.policy < c->n_policies ? c->policies[r.policy] : "-", r.why));
     }
     adept_page_table_end(page);
     return status;
@@ -70,11 +73,16 @@ static adept_status put_trade_offs(adept_page *page, const adept_comparison *c, 
     static const char caption[] = "A point for each policy, with one deviation over seeds to all sides.";
 
     adept_page_section(page, "trade-offs", "What energy buys");
-    adept_status status = put_chart(page, adept_sim_trade_off_script(c, "Energy and throughput", "throughput_per_h", "Throughput", "1/h"),
-                                    "Energy of each policy over its throughput. The table has the numbers.", caption, err);
+    adept_status status =
+        put_chart(page, adept_sim_trade_off_script(c, "Energy and throughput", "throughput_per_h", "Throughput", "1/h"),
+                  "Energy of each policy over its throughput. The table has the numbers.", caption, err);
     if (status == ADEPT_OK)
-        status = put_chart(page, adept_sim_trade_off_script(c, "Energy and completion", "censored_completion_s", "Completion, censored", "s"),
-                           "Energy of each policy over the mean completion time of its jobs. The table has the numbers.", caption, err);
+        status =
+            put_chart(page,
+                      adept_sim_trade_off_script(c, "Energy and completion", "censored_completion_s",
+                                                 "Completion, censored", "s"),
+                      "Energy of each policy over the mean completion time of its jobs. The table has the numbers.",
+                      caption, err);
     return status;
 }
 
@@ -89,10 +97,13 @@ static adept_status put_power(adept_page *page, const adept_comparison *c, adept
     char caption[256];
     char *script = adept_sim_power_script(c, &thinned);
 
-    snprintf(caption, sizeof caption, "The first seed, idle parts too%s.%s", isfinite(c->cap_w) ? ", and the cap" : "",
+    snprintf(caption, sizeof caption, "The first seed, idle parts too%s.%s",
+             isfinite(c->cap_w) ? "; dashed is the cap" : "",
              thinned ? " The curves have more changes than points: each point is the highest of its interval." : "");
     adept_page_section(page, "power", "Power over time");
-    return put_chart(page, script, "Power of the cluster over time, a curve for each policy. The table has its mean and its peak.", caption, err);
+    return put_chart(page, script,
+                     "Power of the cluster over time, a curve for each policy. The table has its mean and its peak.",
+                     caption, err);
 }
 
 static adept_status put_gantt(adept_page *page, const adept_comparison *c, size_t policy, adept_error *err)
@@ -107,11 +118,14 @@ static adept_status put_gantt(adept_page *page, const adept_comparison *c, size_
     snprintf(title, sizeof title, "%.64s, seed %llu", c->policies[policy], (unsigned long long)c->seeds[0]);
     adept_status status = adept_gantt_draw(out, &note, id, title, c->cluster, &c->drawn[policy], err);
     char *svg = adept_stream_text(out, &text);
-    int at = snprintf(caption, sizeof caption, "A row is a GPU, a rectangle a run; pale ones were stopped before their end.");
+    int at = snprintf(caption, sizeof caption,
+                      "A row is a GPU, a rectangle a run; pale ones were stopped before their end.");
     if (note.runs_drawn < note.runs)
-        at += snprintf(caption + at, sizeof caption - (size_t)at, " Of %zu runs the %zu largest are drawn.", note.runs, note.runs_drawn);
+        at += snprintf(caption + at, sizeof caption - (size_t)at, " Of %zu runs the %zu largest are drawn.", note.runs,
+                       note.runs_drawn);
     if (note.nodes_drawn < note.nodes)
-        snprintf(caption + at, sizeof caption - (size_t)at, " Of %zu nodes the first %zu are drawn.", note.nodes, note.nodes_drawn);
+        snprintf(caption + at, sizeof caption - (size_t)at, " Of %zu nodes the first %zu are drawn.", note.nodes,
+                 note.nodes_drawn);
     if (status == ADEPT_OK && !svg) status = adept_no_memory(err, "the page");
     if (status == ADEPT_OK) adept_page_figure_svg(page, svg, caption);
     free(svg);
@@ -145,12 +159,14 @@ static void put_asked(adept_page *page, const adept_comparison *c)
     adept_page_element(page, "p", "A simulation: nothing was measured, and nothing here validates a policy.");
     adept_page_table_begin(page, "The same arguments give the same numbers", "what|value");
     for (const cJSON *part = c->setup->child; part; part = part->next)
-        for (const cJSON *item = cJSON_IsObject(part) ? part->child : part; item; item = cJSON_IsObject(part) ? item->next : NULL) {
+        for (const cJSON *item = cJSON_IsObject(part) ? part->child : part; item;
+             item = cJSON_IsObject(part) ? item->next : NULL) {
             adept_json_writer w = {.pretty = false};
             if (!cJSON_IsString(item)) adept_json_put_tree(&w, NULL, item);
             char *json = cJSON_IsString(item) ? NULL : adept_json_finish(&w);
             char name[128];
-            snprintf(name, sizeof name, "%s%s%s", part->string, item == part ? "" : ": ", item == part ? "" : item->string);
+            snprintf(name, sizeof name, "%s%s%s", part->string, item == part ? "" : ": ",
+                     item == part ? "" : item->string);
             adept_page_table_row(page, ADEPT_CELLS(name, json ? json : item->valuestring ? item->valuestring : ""));
             free(json);
         }
@@ -173,8 +189,8 @@ adept_status adept_simulation_write_page(adept_cli *cli, const char *path, const
     adept_page page;
     char lead[160];
 
-    snprintf(lead, sizeof lead, "%zu polic%s, %zu seed%s. Simulated, not measured.", c->n_policies, c->n_policies == 1 ? "y" : "ies",
-             c->n_seeds, c->n_seeds == 1 ? "" : "s");
+    snprintf(lead, sizeof lead, "%zu polic%s, %zu seed%s. Simulated, not measured.", c->n_policies,
+             c->n_policies == 1 ? "y" : "ies", c->n_seeds, c->n_seeds == 1 ? "" : "s");
     if (!adept_page_begin(&page, title, lead)) return adept_cli_no_memory(cli);
     put_warnings(&page, c);
     adept_status status = put_tables(&page, c, &cli->err);
@@ -182,8 +198,10 @@ adept_status adept_simulation_write_page(adept_cli *cli, const char *path, const
     if (status == ADEPT_OK) status = put_drawn(&page, c, &cli->err);
     if (status == ADEPT_OK) status = put_recommendations(&page, c, &cli->err);
     put_asked(&page, c);
-    char *text = adept_page_end(&page, "Simulated by adept " ADEPT_VERSION ". This page is complete: it loads nothing and runs nothing.");
-    if (status == ADEPT_OK) status = text ? adept_file_write(path, text, page.size, &cli->err) : adept_cli_no_memory(cli);
+    char *text = adept_page_end(&page, "Simulated by adept " ADEPT_VERSION
+                                       ". This page is complete: it loads nothing and runs nothing.");
+    if (status == ADEPT_OK)
+        status = text ? adept_file_write(path, text, page.size, &cli->err) : adept_cli_no_memory(cli);
     free(text);
     return status;
 }

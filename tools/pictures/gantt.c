@@ -7,20 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT 130.0
+#define LEFT 190.0
 #define RIGHT 990.0
 #define AXIS 40.0
 #define LEGEND_ROW 20.0
 #define LEGEND_COLUMNS 4
 
 /* Colours of Okabe and Ito; more kinds of jobs share the last. */
-static const char *const fills[] = {"#0072B2", "#F2B134", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#C4C4C4"};
+static const char *const fills[] = {"#0072B2", "#F2B134", "#009E73", "#CC79A7",
+                                    "#56B4E9", "#D55E00", "#F0E442", "#C4C4C4"};
 #define FILLS (sizeof fills / sizeof *fills)
 
 typedef struct piece {
     const adept_span *span;
     double end_s;
-    double size; /* GPU-seconds */
+    double size;      /* GPU-seconds */
     size_t first_row; /* in rows: where its GPUs stand, n_rows of them, which need not be neighbours */
     bool is_drawn;
 } piece;
@@ -30,7 +31,7 @@ typedef struct gantt {
     const adept_drawn_run *run;
     piece *pieces;
     size_t n;
-    int *rows; /* of all pieces, each a GPU of its node */
+    int *rows;         /* of all pieces, each a GPU of its node */
     double *free_at_s; /* of the GPUs of a node */
     size_t n_nodes;
     double lane_px, end_s;
@@ -96,7 +97,8 @@ static adept_status begin(gantt *g, adept_gantt_note *note, adept_error *err)
     const adept_run_result *r = g->run->result;
     size_t rows = 0, gpus = 0, most_gpus = 1;
 
-    while (g->n_nodes < g->cluster->n_nodes && (g->n_nodes == 0 || gpus + (size_t)g->cluster->nodes[g->n_nodes].gpus <= ADEPT_GANTT_GPUS))
+    while (g->n_nodes < g->cluster->n_nodes &&
+           (g->n_nodes == 0 || gpus + (size_t)g->cluster->nodes[g->n_nodes].gpus <= ADEPT_GANTT_GPUS))
         gpus += (size_t)g->cluster->nodes[g->n_nodes++].gpus;
     for (size_t i = 0; i < g->cluster->n_nodes; i++)
         most_gpus = (size_t)g->cluster->nodes[i].gpus > most_gpus ? (size_t)g->cluster->nodes[i].gpus : most_gpus;
@@ -111,7 +113,8 @@ static adept_status begin(gantt *g, adept_gantt_note *note, adept_error *err)
     for (size_t i = 0; i < r->n_spans; i++) {
         const adept_span *span = &r->spans[i];
         double end_s = isnan(span->end_s) ? g->end_s : span->end_s;
-        if (end_s > span->start_s) g->pieces[g->n++] = (piece){.span = span, .end_s = end_s, .size = span->gpus * (end_s - span->start_s)};
+        if (end_s > span->start_s)
+            g->pieces[g->n++] = (piece){.span = span, .end_s = end_s, .size = span->gpus * (end_s - span->start_s)};
     }
     qsort(g->pieces, g->n, sizeof *g->pieces, by_node_and_start);
     *note = (adept_gantt_note){.runs = g->n, .nodes = g->cluster->n_nodes, .nodes_drawn = g->n_nodes};
@@ -141,16 +144,20 @@ static void put_piece(FILE *out, const gantt *g, const piece *p, double top)
     bool was_stopped = !isnan(p->span->end_s) && p->span->end_s != record->finish_s;
     double x = x_of(g, p->span->start_s), width = fmax(0.5, x_of(g, p->end_s) - x);
 
-    fprintf(out, "<g fill=\"%s\"%s><title>job %lld, ", fill_of(job->template_index), was_stopped ? " fill-opacity=\"0.45\"" : "",
-            (long long)job->id);
+    fprintf(out, "<g fill=\"%s\"%s><title>job %lld, ", fill_of(job->template_index),
+            was_stopped ? " fill-opacity=\"0.45\"" : "", (long long)job->id);
     adept_markup_text(out, kind->name);
-    fprintf(out, ", %d GPUs, %s to %s%s</title>", p->span->gpus, adept_units_time(p->span->start_s).s, adept_units_time(p->end_s).s,
-            was_stopped ? ", stopped" : isnan(p->span->end_s) ? ", still running" : "");
+    fprintf(out, ", %d GPUs, %s to %s%s</title>", p->span->gpus, adept_units_time(p->span->start_s).s,
+            adept_units_time(p->end_s).s,
+            was_stopped             ? ", stopped"
+            : isnan(p->span->end_s) ? ", still running"
+                                    : "");
     for (int i = 0, next; i < p->span->gpus; i = next) { /* neighbours are one rectangle */
         for (next = i + 1; next < p->span->gpus && rows[next] == rows[next - 1] + 1;)
             next++;
-        fprintf(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" stroke=\"#ffffff\" stroke-width=\"0.4\"/>", x,
-                top + rows[i] * g->lane_px, width, (next - i) * g->lane_px);
+        fprintf(out,
+                "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" stroke=\"#ffffff\" stroke-width=\"0.4\"/>",
+                x, top + rows[i] * g->lane_px, width, (next - i) * g->lane_px);
     }
     fputs("</g>\n", out);
 }
@@ -158,7 +165,8 @@ static void put_piece(FILE *out, const gantt *g, const piece *p, double top)
 /* A step of 1, 2 or 5 times a power of ten of the largest unit that fits. */
 static double tick_s(double end_s)
 {
-    static const double steps_s[] = {1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 432000, 864000};
+    static const double steps_s[] = {1,    2,    5,     10,    30,    60,    120,    300,    600,   1800,
+                                     3600, 7200, 14400, 21600, 43200, 86400, 172800, 432000, 864000};
     size_t i = 0;
 
     while (i < sizeof steps_s / sizeof *steps_s - 1 && end_s / steps_s[i] > 10)
@@ -168,7 +176,11 @@ static double tick_s(double end_s)
 
 static void put_axis(FILE *out, const gantt *g, double top, double bottom)
 {
-    double unit_s = g->end_s >= 172800 ? 86400 : g->end_s >= 7200 ? 3600 : g->end_s >= 120 ? 60 : 1, step_s = tick_s(g->end_s);
+    double unit_s = g->end_s >= 172800 ? 86400
+                    : g->end_s >= 7200 ? 3600
+                    : g->end_s >= 120  ? 60
+                                       : 1,
+           step_s = tick_s(g->end_s);
     const char *unit = unit_s == 86400 ? "d" : unit_s == 3600 ? "h" : unit_s == 60 ? "min" : "s";
 
     for (int i = 0; i * step_s <= g->end_s * 1.000001; i++) {
@@ -186,7 +198,9 @@ static void put_node(FILE *out, const gantt *g, size_t node, double top)
     double height = n->gpus * g->lane_px;
     char text[160];
 
-    fprintf(out, "<rect x=\"%.0f\" y=\"%.2f\" width=\"%.0f\" height=\"%.2f\" fill=\"none\" stroke=\"" ADEPT_QUIET "\" stroke-width=\"0.6\"/>\n",
+    fprintf(out,
+            "<rect x=\"%.0f\" y=\"%.2f\" width=\"%.0f\" height=\"%.2f\" fill=\"none\" stroke=\"" ADEPT_QUIET
+            "\" stroke-width=\"0.6\"/>\n",
             LEFT, top, RIGHT - LEFT, height);
     snprintf(text, sizeof text, "%s: %d x %s", n->name, n->gpus, g->cluster->types[n->type].name);
     if (height >= 13) adept_svg_label(out, text, strlen(text), 2, top + height / 2 + 4, LEFT - 8, 11, "");
@@ -224,8 +238,8 @@ static void put_picture(FILE *out, const gantt *g, const char *id, const char *t
     adept_svg_end(out);
 }
 
-adept_status adept_gantt_draw(FILE *out, adept_gantt_note *note, const char *id, const char *title, const adept_cluster *cluster,
-                              const adept_drawn_run *run, adept_error *err)
+adept_status adept_gantt_draw(FILE *out, adept_gantt_note *note, const char *id, const char *title,
+                              const adept_cluster *cluster, const adept_drawn_run *run, adept_error *err)
 {
     gantt g = {.cluster = cluster, .run = run};
     adept_status status = begin(&g, note, err);

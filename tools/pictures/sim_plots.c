@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const colors[ADEPT_POWER_CURVES] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7"};
+#define PANELS_TOP 40.0
+#define PANEL_PITCH 150.0
+#define PANELS_BOTTOM 36.0
 
 /* ---------------------------------------------------------------- power ------------------------------------------ */
 
@@ -21,7 +23,8 @@ static size_t curves(const adept_comparison *c, size_t policies[ADEPT_POWER_CURV
 }
 
 /* Rows "time, watts". @return the highest */
-static double put_curve(FILE *out, const adept_run_result *r, size_t number, double end_s, double time_unit_s, bool *thinned)
+static double put_curve(FILE *out, const adept_run_result *r, size_t number, double end_s, double time_unit_s,
+                        bool *thinned)
 {
     double highest_w = 0, bin_s = end_s / ADEPT_POWER_POINTS, bin_w = 0;
     bool thin = r->n_series > ADEPT_POWER_POINTS;
@@ -37,13 +40,28 @@ static double put_curve(FILE *out, const adept_run_result *r, size_t number, dou
             bin_w = fmax(bin_w, p->power_w);
             continue;
         }
-        if (bin >= 0) fprintf(out, "%.9g %.9g\n", (thin ? (double)bin * bin_s : r->series[i - 1].time_s) / time_unit_s, bin_w);
+        if (bin >= 0)
+            fprintf(out, "%.9g %.9g\n", (thin ? (double)bin * bin_s : r->series[i - 1].time_s) / time_unit_s, bin_w);
         bin = at;
         bin_w = p->power_w;
     }
-    fprintf(out, "%.9g %.9g\n%.9g %.9g\nEOD\n", (thin ? (double)bin * bin_s : r->series[r->n_series - 1].time_s) / time_unit_s, bin_w,
+    fprintf(out, "%.9g %.9g\n%.9g %.9g\nEOD\n",
+            (thin ? (double)bin * bin_s : r->series[r->n_series - 1].time_s) / time_unit_s, bin_w,
             r->outcome.end_s / time_unit_s, r->series[r->n_series - 1].power_w);
     return highest_w;
+}
+
+static void put_panel(FILE *out, const adept_comparison *c, adept_chart *chart, size_t i, size_t n, size_t policy)
+{
+    chart->frame.y = PANELS_TOP + (double)i * PANEL_PITCH;
+    chart->frame.height = PANEL_PITCH - 22;
+    adept_chart_panel(out, chart);
+    adept_chart_label(out, chart, c->policies[policy], chart->frame.x + chart->frame.width - 6, chart->frame.y + 12,
+                      "right");
+    if (i + 1 == n) fputs("set format x\nset xlabel time_axis\n", out);
+    fprintf(out, "plot $power%zu using 1:2 with steps lw 1.2 lc rgb '#0072B2' notitle", i);
+    if (isfinite(c->cap_w)) fprintf(out, ", %.9g with lines lw 1.5 dt 2 lc rgb '#D55E00' notitle", c->cap_w);
+    fputs("\nunset label\n", out); /* the next panel would draw them again */
 }
 
 char *adept_sim_power_script(const adept_comparison *c, bool *thinned)
@@ -51,7 +69,7 @@ char *adept_sim_power_script(const adept_comparison *c, bool *thinned)
     size_t policies[ADEPT_POWER_CURVES], n = curves(c, policies), size;
     char *text = NULL;
     FILE *out = open_memstream(&text, &size);
-    adept_chart chart = adept_chart_of(1000, 420);
+    adept_chart chart = adept_chart_of(1000, PANELS_TOP + (double)n * PANEL_PITCH + PANELS_BOTTOM);
     double end_s = 1, highest_w = isfinite(c->cap_w) ? c->cap_w : 1;
 
     *thinned = false;
@@ -62,18 +80,13 @@ char *adept_sim_power_script(const adept_comparison *c, bool *thinned)
     double unit_s = in_hours ? 3600 : 1;
     for (size_t i = 0; i < n; i++)
         highest_w = fmax(highest_w, put_curve(out, c->drawn[policies[i]].result, i, end_s, unit_s, thinned));
-    adept_chart_ranges(&chart, 0, end_s / unit_s, 0, 1.2 * highest_w);
+    adept_chart_ranges(&chart, 0, end_s / unit_s, 0, 1.25 * highest_w);
     adept_chart_begin(out, &chart, "Power of the cluster");
-    fprintf(out, "set key top right horizontal\nset xlabel 'Time (%s)'\nset ylabel 'Power (W)'\nplot ", in_hours ? "h" : "s");
-    for (size_t i = 0; i < n; i++) {
-        fprintf(out, "$power%zu using 1:2 with steps lw 1.5 lc rgb '%s' title ", i, colors[i]);
-        adept_gnuplot_text(out, c->policies[policies[i]]);
-        fputs(", ", out);
-    }
-    if (isfinite(c->cap_w))
-        fprintf(out, "%.9g with lines lw 2 dt 2 lc rgb '" ADEPT_INK "' title 'cap'\n", c->cap_w);
-    else
-        fputs("1/0 notitle\n", out);
+    fprintf(out, "time_axis = 'Time (%s)'\nset multiplot\nset ylabel 'Power (W)'\nset format x ''\n",
+            in_hours ? "h" : "s");
+    for (size_t i = 0; i < n; i++)
+        put_panel(out, c, &chart, i, n, policies[i]);
+    fputs("unset multiplot\n", out);
     return adept_stream_text(out, &text);
 }
 
@@ -88,6 +101,12 @@ static void widen(double *low, double *high, double value, double sd)
     if (isnan(value)) return;
     *low = fmin(*low, value - sd);
     *high = fmax(*high, value + sd);
+}
+
+/* Room below the lowest, but nothing below 0 where nothing can be. */
+static double clear_of_0(double low, double room)
+{
+    return low >= 0 ? fmax(0, low - room) : low - room;
 }
 
 /* 0 where there is one seed */
@@ -108,16 +127,19 @@ static void put_points(FILE *out, const adept_comparison *c, const adept_chart *
     for (size_t p = 0; p < c->n_policies; p++) {
         if (isnan(points[p].x) || isnan(points[p].y)) continue;
         fprintf(out, "%.9g %.9g %.9g %.9g\n", points[p].x, points[p].y, points[p].x_sd, points[p].y_sd);
-        adept_labels_take(&labels, (adept_box){adept_chart_x(chart, points[p].x) - 5, adept_chart_y(chart, points[p].y) - 5, 10, 10, false});
+        adept_labels_take(&labels, (adept_box){adept_chart_x(chart, points[p].x) - 5,
+                                               adept_chart_y(chart, points[p].y) - 5, 10, 10, false});
     }
     fputs("EOD\n", out);
     for (size_t p = 0; p < c->n_policies; p++)
         if (!isnan(points[p].x) && !isnan(points[p].y))
-            adept_chart_place(out, chart, &labels, c->policies[p], adept_chart_x(chart, points[p].x), adept_chart_y(chart, points[p].y), 5);
+            adept_chart_place(out, chart, &labels, c->policies[p], adept_chart_x(chart, points[p].x),
+                              adept_chart_y(chart, points[p].y), 5);
     adept_labels_free(&labels);
 }
 
-char *adept_sim_trade_off_script(const adept_comparison *c, const char *title, const char *metric, const char *axis, const char *unit)
+char *adept_sim_trade_off_script(const adept_comparison *c, const char *title, const char *metric, const char *axis,
+                                 const char *unit)
 {
     point *points = calloc(c->n_policies + 1, sizeof *points);
     char *text = NULL, x_axis[96], y_axis[96];
@@ -139,12 +161,14 @@ char *adept_sim_trade_off_script(const adept_comparison *c, const char *title, c
     double scale_x = in_hours ? 1 / 3600. : adept_chart_scale(x_axis, sizeof x_axis, axis, unit, high_x);
     if (in_hours) snprintf(x_axis, sizeof x_axis, "%s (h)", axis);
     double scale_y = adept_chart_scale(y_axis, sizeof y_axis, "Energy", "Wh", high_y);
-    double room_x = fmax(0.12 * (high_x - low_x), 0.02 * fabs(high_x) + 1e-9), room_y = fmax(0.12 * (high_y - low_y), 0.02 * fabs(high_y) + 1e-9);
+    double room_x = fmax(0.12 * (high_x - low_x), 0.02 * fabs(high_x) + 1e-9),
+           room_y = fmax(0.12 * (high_y - low_y), 0.02 * fabs(high_y) + 1e-9);
     if (out) {
         for (size_t p = 0; p < c->n_policies; p++)
-            points[p] = (point){points[p].x * scale_x, points[p].y * scale_y, points[p].x_sd * scale_x, points[p].y_sd * scale_y};
-        adept_chart_ranges(&chart, (low_x - room_x) * scale_x, (high_x + room_x) * scale_x, (low_y - room_y) * scale_y,
-                           (high_y + room_y) * scale_y);
+            points[p] = (point){points[p].x * scale_x, points[p].y * scale_y, points[p].x_sd * scale_x,
+                                points[p].y_sd * scale_y};
+        adept_chart_ranges(&chart, clear_of_0(low_x, room_x) * scale_x, (high_x + room_x) * scale_x,
+                           clear_of_0(low_y, room_y) * scale_y, (high_y + room_y) * scale_y);
         adept_chart_begin(out, &chart, title);
         fputs("set xlabel ", out);
         adept_gnuplot_text(out, x_axis);
