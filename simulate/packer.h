@@ -20,15 +20,14 @@ bool adept_rule_by_name(adept_rule *out, const char *name);
 
 /** A policy as a row. */
 typedef struct adept_packing {
-    adept_rule placement,
-        ordering;      /* by ADEPT_BY_TIME a second of age counts 0.1 s; by others it divides by 1 + 0.001 a second */
-    double slowdown;   /* a placement takes no longer than the fastest that fits times 1 + this; INFINITY: any time */
-    bool is_fair;      /* the use of the cluster by users counts, not the ages of jobs */
-    bool urgent_first; /* urgent jobs by slack before all others, placed so that they keep their deadlines if that can
-                          be */
-    bool keeps_cap;    /* nothing starts that would exceed the cap */
-    bool sees_cap;     /* nor is it chosen */
-    bool looks_ahead;  /* a job may wait for a placement that will fit later, if it ends about as soon and is better */
+    adept_rule placement;
+    adept_rule ordering; /* by ADEPT_BY_TIME a second of age counts 0.1 s; others are divided by 1 + 0.001 a second */
+    double slowdown;     /* a job ends no later than in its unlimited placement of least EDP, times 1 + this; INFINITY: whenever */
+    bool is_fair;        /* the use of the cluster by users counts, not the ages of jobs */
+    bool urgent_first;   /* urgent jobs by slack before all others, placed so that they keep their deadlines if that can be */
+    bool keeps_cap;      /* nothing starts that would exceed the cap */
+    bool sees_cap;       /* nor is it chosen */
+    bool looks_ahead;    /* a job may wait for a placement that will fit later, if it ends in time and is better */
 } adept_packing;
 
 /** Decide as a row says, but for what the options replace. @return false: out of memory */
