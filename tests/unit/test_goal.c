@@ -236,6 +236,22 @@ static void refuses(int exit_code, const char *message, const char *a, const cha
     cli_result_free(&r);
 }
 
+/* As if it were a part only. */
+static void put_shard(const char *whole, const char *shard)
+{
+    char *text;
+    size_t size;
+
+    assert_int_equal(adept_file_read(&text, &size, path_of(whole), 1 << 20, NULL), ADEPT_OK);
+    cJSON *tree = cJSON_Parse(text);
+    assert_true(cJSON_ReplaceItemInObject(tree, "shard", cJSON_Parse("{\"index\": 1, \"of\": 2}")));
+    free(text);
+    text = cJSON_Print(tree);
+    put_file(shard, text);
+    cJSON_Delete(tree);
+    free(text);
+}
+
 static void test_refusals(void **state)
 {
     static const struct {
@@ -268,6 +284,12 @@ static void test_refusals(void **state)
     refuses(2, "is no simulation", "measured.json", "two.json", "--policy edp");
     refuses(2, "one policy, or one of A and one of B", "two.json", "two.json", "--policy a,b,c");
     refuses(2, "two checks", "before.json", "after.json", "--within 3 --goal x.json");
+    put_file("predicted.json", "{\"schema_version\": 1, \"step_time_s\": 1}");
+    refuses(2, "have nothing in common", "predicted.json", "before.json", "");
+    refuses(2, "--region is for a prediction and a measurement", "measured.json", "before.json", "--region step");
+    put_shard("before.json", "shard.json");
+    refuses(3, "is shard 1 of 2; put all of them together first: adept simulate --merge", "shard.json", "after.json",
+            "");
     refuses(3, "nowhere.json", "before.json", "after.json", "--goal nowhere.json");
 }
 
