@@ -185,6 +185,8 @@ static void shape(adept_call *c)
     conv v = read_conv(c);
     int64_t dims[ADEPT_MAX_DIMS];
     if (!adept_call_ok(c)) return;
+    if (v.lead == 1 || v.input->dims[0] == 1) /* a trace of the former shows the latter */
+        adept_call_takes_sample(c, v.spatial + 1, v.channels_in);
     if (v.lead == 2) dims[0] = v.input->dims[0];
     dims[v.lead - 1] = v.channels_out;
     for (int i = 0; i < v.spatial; i++)

@@ -300,6 +300,12 @@ static adept_status check_types(adept_interp *in, const adept_node *node, const 
     return ADEPT_OK;
 }
 
+static adept_status warn_of_call(adept_interp *in, const adept_call *call, const adept_node *node)
+{
+    const char *path = in->graph->modules[node->module].path;
+    return adept_interp_warn(in, "%.100s: %.300s: in %.200s", call->op, call->assumes, path[0] ? path : "the model itself");
+}
+
 static adept_status run_operator(adept_interp *in, const adept_node *node)
 {
     adept_row row = {0};
@@ -337,6 +343,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
         adept_call_unsupported(&call, "%d results, of which %d are known", node->n_outputs, call.n_results);
         return call_failed(in, &call, node);
     }
+    if (call.assumes && (status = warn_of_call(in, &call, node))) return status;
     for (int32_t i = 0; i < node->n_outputs; i++)
         in->env[node->outputs[i]] = call.results[i];
     if (!call.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
