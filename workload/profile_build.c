@@ -120,7 +120,7 @@ static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t mod
     double sums = adept_gradient_sums(t);
     if (sums == 0) return ADEPT_OK;
     const adept_module *m = &b->in.graph->modules[module];
-    double numel = (double)adept_tensor_numel(t), bytes = numel * adept_dtype_bytes(t->dtype);
+    double numel = (double)(t->sparse ? t->stored : adept_tensor_numel(t)), bytes = numel * adept_dtype_bytes(t->dtype);
     char shape[200];
     adept_tensor_print(t, shape, sizeof shape);
     adept_kernel kernel = {.pass = ADEPT_BACKWARD,
