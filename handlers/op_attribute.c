@@ -170,6 +170,7 @@ static const adept_op ops[] = {
     {"prim::is_cpu prim::is_mps prim::is_xla prim::is_xpu prim::is_meta prim::is_sparse prim::is_sparse_csr "
      "prim::is_quantized prim::is_mkldnn prim::is_vulkan prim::is_ipu prim::is_ort prim::is_nested",
      ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_BOOL, {.b = false}}}},
+    {"sparse::is_sparse", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_BOOL, {.b = true}}}},
     {"prim::layout", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_INT, {.i = 0}}}}, /* torch.strided */
     {"prim::grad prim::name", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_NONE, {.i = 0}}}},
     {"prim::type", ADEPT_CAST_NONE, &(const attribute){.shape_of_process = device_type}},

@@ -39,17 +39,21 @@ static void region_shape(adept_call *c)
     int64_t channels = r.x->dims[1] / (by_position(c) ? r.height * r.width : 1);
     const int64_t dims[4] = {r.rois->dims[0], channels, r.height, r.width};
     adept_form_out(c, r.x->dtype, 4, dims);
+    if (adept_arg_int(c, "sampling_ratio", -1) <= 0)
+        adept_call_assumes(c, "each region is taken for the whole image (--assume-fraction F takes a share of it)");
     if (strcmp(adept_call_op(c), "torchvision::roi_align") != 0)
         adept_form_out(c, ADEPT_I32, 4, dims)->requires_grad = false;
 }
 
-/* Samples of a bin along height and width: as many as asked for, else of a region of the whole image, which is an upper
- * bound. */
+/* Samples of a bin along height and width: as many as asked for, else of a region of the whole image, or a share of
+ * it. */
 static double samples(adept_call *c, const regions *r)
 {
     int64_t asked = adept_arg_int(c, "sampling_ratio", -1);
     if (asked > 0) return (double)asked * (double)asked;
-    return ceil((double)r->x->dims[2] / (double)r->height) * ceil((double)r->x->dims[3] / (double)r->width);
+    double height = (double)adept_call_chosen_side(c, r->x->dims[2], 2);
+    double width = (double)adept_call_chosen_side(c, r->x->dims[3], 2);
+    return ceil(height / (double)r->height) * ceil(width / (double)r->width);
 }
 
 /* A sample is bilinear: 4 multiply-adds, their average one more. */
@@ -86,6 +90,17 @@ static double nms_flops(adept_call *c)
 
 /* ---------------------------------------------------------------- packed sequences ---------------- */
 
+#define KNOWN_STEPS 64 /* as many elements of a tensor may be known */
+
+/* How many sequences have a step of that number, where the lengths are known. */
+static int64_t sequences_at(const adept_tensor *lengths, int64_t step)
+{
+    int64_t n = 0;
+    for (int i = 0; i < lengths->n_values; i++)
+        n += lengths->values[i] > (double)step;
+    return n;
+}
+
 /* Rows of all steps of all sequences, and how many sequences each step has. */
 static void pack(adept_call *c)
 {
@@ -93,21 +108,36 @@ static void pack(adept_call *c)
     int64_t dims[ADEPT_MAX_DIMS], first = adept_arg_bool(c, "batch_first", false);
     if (adept_call_refuse(c, x->ndim < 2 || lengths->ndim != 1, "%s is no batch of sequences", adept_call_shape(c, x)))
         return;
-    double sum = 0;
-    for (int i = 0; i < lengths->n_values; i++)
-        sum += lengths->values[i];
-    int64_t rows, steps = x->dims[first ? 1 : 0];
-    if (adept_call_refuse(c, __builtin_mul_overflow(x->dims[0], x->dims[1], &rows), "too many elements")) return;
-    bool known = lengths->n_values > 0 && lengths->n_values == lengths->dims[0];
-    if (adept_call_refuse(c, known && !(sum >= 0 && sum <= (double)rows), "lengths of %g steps", sum)) return;
-    dims[0] = known ? (int64_t)sum : adept_call_chosen(c, rows);
+    int64_t rows = 0, steps = x->dims[first ? 1 : 0], sequences = x->dims[first ? 0 : 1];
+    if (lengths->n_values > 0) {
+        double sum = 0, longest = 0;
+        bool fits = lengths->n_values == sequences;
+        for (int i = 0; i < lengths->n_values; i++) {
+            fits = fits && lengths->values[i] >= 0 && lengths->values[i] <= (double)steps;
+            longest = fmax(longest, lengths->values[i]);
+            sum += lengths->values[i];
+        }
+        if (adept_call_refuse(c, !fits, "the lengths do not fit %s", adept_call_shape(c, x))) return;
+        rows = (int64_t)sum, steps = (int64_t)longest;
+    } else {
+        adept_call_assumes(c, "all sequences are taken for as long as the longest (--assume-fraction F takes a share of "
+                              "the steps)");
+        steps = adept_call_chosen(c, steps);
+        if (adept_call_refuse(c, __builtin_mul_overflow(steps, sequences, &rows), "too many elements")) return;
+    }
+    dims[0] = rows;
     memcpy(dims + 1, x->dims + 2, (size_t)(x->ndim - 2) * sizeof *dims);
     adept_form_out(c, x->dtype, x->ndim - 1, dims);
-    adept_form_out(c, ADEPT_I64, 1, &steps)->requires_grad = false;
+    adept_tensor *sizes = adept_form_out(c, ADEPT_I64, 1, &steps);
+    sizes->requires_grad = false;
+    double values[KNOWN_STEPS];
+    for (int64_t i = 0; i < steps && i < KNOWN_STEPS; i++)
+        values[i] = (double)(lengths->n_values > 0 ? sequences_at(lengths, i) : sequences);
+    if (steps <= KNOWN_STEPS) adept_tensor_set_values(c, sizes, (int)steps, values);
 }
 
-/* Back to as many steps as the longest has, or total_length. The batch is how many sequences the first step has, which
- * data decides; it is taken for all rows over all steps. */
+/* Back to as many steps as the longest has, or total_length. The batch is how many sequences the first step has; where
+ * that is not known it is taken for all rows over all steps. */
 static void pad(adept_call *c)
 {
     const adept_tensor *data = adept_form_tensor(c, 0), *sizes = adept_form_tensor(c, 1);
@@ -116,7 +146,8 @@ static void pad(adept_call *c)
                           "%s are no packed sequences", adept_call_shape(c, data)))
         return;
     int64_t steps = total > 0 ? total : sizes->dims[0];
-    int64_t batch = (data->dims[0] + sizes->dims[0] - 1) / sizes->dims[0];
+    int64_t batch = sizes->n_values > 0 ? (int64_t)sizes->values[0]
+                                        : (data->dims[0] + sizes->dims[0] - 1) / sizes->dims[0];
     bool first = adept_arg_bool(c, "batch_first", false);
     dims[0] = first ? batch : steps;
     dims[1] = first ? steps : batch;

@@ -1,4 +1,5 @@
-/* embedding: rows of a table gathered by index; embedding_bag: the rows of each bag reduced to one. */
+/* embedding: rows of a table gathered by index; embedding_bag: the rows of each bag reduced to one. Plain tables, and
+ * tables of 8 or 4 bits. */
 #include "adept_handler.h"
 
 static const char bag;
@@ -134,3 +135,73 @@ static const adept_handler_case cases[] = {
 
 const adept_handler adept_handler_embedding = {
     .kind = "embedding", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+
+/* ---------------------------------------------------------------- tables of 8 and 4 bits ---------------- */
+
+/* Each row has a scale and an offset behind it. There is no type of 4 bits: such a table has bytes here, of which half
+ * are read. */
+#define ROW_BYTES 8
+
+typedef struct packed_table {
+    bool bag;
+    int bits;
+} packed_table;
+
+static const adept_op packed_ops[] = {
+    {"quantized::embedding_byte", ADEPT_CAST_NONE, &(const packed_table){false, 8}},
+    {"quantized::embedding_4bit", ADEPT_CAST_NONE, &(const packed_table){false, 4}},
+    {"quantized::embedding_bag_byte", ADEPT_CAST_NONE, &(const packed_table){true, 8}},
+    {"quantized::embedding_bag_4bit", ADEPT_CAST_NONE, &(const packed_table){true, 4}},
+    {0},
+};
+
+static void packed_shape(adept_call *c)
+{
+    const packed_table *row = adept_call_data(c);
+    const adept_tensor *table = adept_arg_tensor(c, "weight"), *indices = adept_arg_tensor(c, "indices");
+    const adept_tensor *offsets = adept_arg_tensor_opt(c, "offsets");
+    int64_t dims[ADEPT_MAX_DIMS + 1];
+    if (!adept_call_ok(c)) return;
+    bool bags = offsets ? indices->ndim == 1 && offsets->ndim == 1 : indices->ndim == 2;
+    if (adept_call_refuse(c, table->ndim != 2 || !adept_dtype_is_integer(indices->dtype) || (row->bag && !bags),
+                          "indices %s do not fit a table %s", adept_call_shape(c, indices),
+                          adept_call_shape(c, table)))
+        return;
+    int64_t last = row->bag && offsets && adept_arg_bool(c, "include_last_offset", false);
+    int n = row->bag ? 1 : indices->ndim;
+    for (int i = 0; i < n; i++)
+        dims[i] = indices->dims[i];
+    if (row->bag && offsets) dims[0] = offsets->dims[0] - last;
+    dims[n] = table->dims[1];
+    adept_out_tensor(c, ADEPT_F32, n + 1, dims);
+}
+
+/* Each number of a row is scaled and shifted, and in a bag added, perhaps with a weight. */
+static void packed_cost(adept_call *c, adept_cost *cost)
+{
+    const packed_table *row = adept_call_data(c);
+    const adept_tensor *table = adept_arg_tensor(c, "weight"), *indices = adept_arg_tensor(c, "indices");
+    const adept_tensor *offsets = adept_arg_tensor_opt(c, "offsets"),
+                       *scale = adept_arg_tensor_opt(c, "per_sample_weights");
+    double rows = (double)adept_tensor_numel(indices), n = rows * (double)table->dims[1];
+    double read = n * row->bits / 8 + rows * ROW_BYTES + adept_tensor_unique_bytes(indices);
+    if (offsets) read += adept_tensor_unique_bytes(offsets);
+    if (scale) read += adept_tensor_unique_bytes(scale);
+    adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_F32, n, (2 + row->bag + (scale != NULL)) * n, read,
+                   adept_tensor_bytes(adept_result_tensor(c, 0)));
+}
+
+static const adept_handler_case packed_cases[] = {
+    /* 3 rows of 16 bytes and 8: 48 numbers scaled and shifted */
+    {.name = "rows of bytes",
+     .call = "quantized::embedding_byte(weight=u8:100x16, indices=i64:3, pruned_weights=false) -> f32:3x16",
+     .forward = {.alu = 96, .read = 72 + 24, .written = 192}},
+    {.name = "bags of rows of 4 bits, end of the last bag given",
+     .call = "quantized::embedding_bag_4bit(weight=u8:100x16, indices=i64:12, offsets=i64:3, mode=0, "
+             "per_sample_weights=none, include_last_offset=true) -> f32:2x16",
+     .forward = {.alu = 576, .read = 12 * 16 + 96 + 24, .written = 128}},
+    {0},
+};
+
+const adept_handler adept_handler_packed_embedding = {
+    .kind = "embedding", .ops = packed_ops, .shape = packed_shape, .cost = packed_cost, .cases = packed_cases};

@@ -58,13 +58,26 @@ static void scaled_size(adept_call *c, const adept_tensor *x, int spatial, int64
     }
 }
 
-/* To a size that data chooses, as that of a found object: taken for the size it has. */
+/* To a size that data chooses, as that of a found object. */
 static bool is_chosen(adept_call *c)
 {
     const adept_value *v = adept_arg(c, "output_size");
     for (size_t i = 0; adept_value_is_list(v) && i < v->u.list->n; i++)
         if (adept_value_is_unknown(&v->u.list->items[i])) return true;
     return false;
+}
+
+/* An object is at most as large as the image, which is what the model takes. Without one the size stays. */
+static void chosen_size(adept_call *c, const adept_tensor *x, int spatial, int64_t *size)
+{
+    const adept_tensor *image = adept_call_model_input(c);
+    bool known = image && image->ndim > spatial;
+    adept_call_chosen(c, x->dims[2]);
+    for (int i = 0; i < spatial; i++)
+        size[i] = known ? adept_call_chosen_side(c, image->dims[image->ndim - spatial + i], spatial) : x->dims[2 + i];
+    adept_call_assumes(c, known ? "data chooses the size: that of the model's input is taken (--assume-fraction F takes "
+                                  "a share of it)"
+                                : "data chooses the size: that of its input is taken");
 }
 
 static void shape(adept_call *c)
@@ -79,8 +92,7 @@ static void shape(adept_call *c)
     }
     dims[0] = x->dims[0], dims[1] = x->dims[1];
     if (is_chosen(c)) {
-        adept_call_chosen(c, x->dims[2]);
-        memcpy(dims + 2, x->dims + 2, (size_t)f->spatial * sizeof *dims);
+        chosen_size(c, x, f->spatial, dims + 2);
     } else if (adept_arg_given(c, "output_size")) {
         adept_arg_ints_n(c, "output_size", dims + 2, f->spatial, -1);
     } else {

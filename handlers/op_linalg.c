@@ -214,6 +214,8 @@ static void put_result(adept_call *c, const sizes *s, char letter)
 static void shape(adept_call *c)
 {
     sizes s = read_sizes(c);
+    if (row_of(c)->problem == EXPONENTIAL)
+        adept_call_assumes(c, "data decides how often the matrix is squared: that is not counted");
     for (const char *letter = row_of(c)->results; *letter && adept_call_ok(c); letter++)
         put_result(c, &s, *letter == 'Q' && is_only_r(c) ? 'e' : *letter);
 }

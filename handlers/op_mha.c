@@ -269,10 +269,27 @@ const adept_handler adept_handler_mha = {.kind = "attention", .ops = ops, .shape
 
 /* Sequences without their padding. How much of it there is depends on data: all of it is counted, so that these keep
  * their shape. */
-static const adept_form nested = {adept_form_like_first, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL};
+static void from_mask(adept_call *c)
+{
+    adept_form_like_first(c);
+    adept_call_assumes(c, "padding is counted as if it were data (--seq-length at the mean length leaves it out)");
+}
+
+/* Is the padding at the end of each? Only data tells. */
+static void is_left_aligned(adept_call *c)
+{
+    adept_form_tensor(c, 0);
+    adept_out_unknown(c);
+}
+
+static const adept_form packed = {from_mask, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL};
+static const adept_form padded = {adept_form_like_first, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, NULL, NULL};
 
 static const adept_op nested_ops[] = {
-    {"aten::_nested_tensor_from_mask aten::to_padded_tensor aten::nested_to_padded_tensor", ADEPT_CAST_NONE, &nested},
+    {"aten::_nested_tensor_from_mask", ADEPT_CAST_NONE, &packed},
+    {"aten::_nested_tensor_from_mask_left_aligned", ADEPT_CAST_NONE,
+     &(const adept_form){is_left_aligned, {0, 0, 0}, {0, 0, 0}, ADEPT_KEEPS_NOTHING, NULL, NULL}},
+    {"aten::to_padded_tensor aten::nested_to_padded_tensor", ADEPT_CAST_NONE, &padded},
     {0},
 };
 
@@ -280,6 +297,8 @@ static const adept_handler_case nested_cases[] = {
     {.name = "a copy, with the mask",
      .call = "aten::_nested_tensor_from_mask(t=f32:2x3x4, mask=bool:2x3, mask_check=false) -> f32:2x3x4",
      .forward = {.read = 96 + 6, .written = 96}},
+    {.name = "data tells",
+     .call = "aten::_nested_tensor_from_mask_left_aligned(t=f32:2x3x4, mask=bool:2x3) -> ?"},
     {0},
 };
 

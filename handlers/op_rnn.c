@@ -27,6 +27,12 @@ static const adept_op ops[] = {
     {"aten::gru", ADEPT_CAST_LOWER, &(const form){&gru_unit, false}},
     {"aten::rnn_tanh", ADEPT_CAST_LOWER, &(const form){&tanh_unit, false}},
     {"aten::rnn_relu", ADEPT_CAST_LOWER, &(const form){&relu_unit, false}},
+    {"aten::quantized_lstm", ADEPT_CAST_NONE, &(const form){&lstm_unit, false}},
+    {"aten::quantized_gru", ADEPT_CAST_NONE, &(const form){&gru_unit, false}},
+    {"quantized::quantized_lstm_cell_dynamic", ADEPT_CAST_NONE, &(const form){&lstm_unit, true}},
+    {"quantized::quantized_gru_cell_dynamic", ADEPT_CAST_NONE, &(const form){&gru_unit, true}},
+    {"quantized::quantized_rnn_tanh_cell_dynamic", ADEPT_CAST_NONE, &(const form){&tanh_unit, true}},
+    {"quantized::quantized_rnn_relu_cell_dynamic", ADEPT_CAST_NONE, &(const form){&relu_unit, true}},
     {"aten::lstm_cell", ADEPT_CAST_LOWER, &(const form){&lstm_unit, true}},
     {"aten::gru_cell", ADEPT_CAST_LOWER, &(const form){&gru_unit, true}},
     {"aten::rnn_tanh_cell", ADEPT_CAST_LOWER, &(const form){&tanh_unit, true}},
@@ -67,7 +73,9 @@ static void read_params(adept_call *c, rnn *r)
     if (((const form *)adept_call_data(c))->single) {
         r->layers = r->directions = 1, r->per = 4;
         r->own[0] = adept_arg_tensor(c, "w_ih"), r->own[1] = adept_arg_tensor(c, "w_hh");
-        r->own[2] = adept_arg_tensor_opt(c, "b_ih"), r->own[3] = adept_arg_tensor_opt(c, "b_hh");
+        bool spelled = adept_arg_given(c, "bias_ih");
+        r->own[2] = adept_arg_tensor_opt(c, spelled ? "bias_ih" : "b_ih");
+        r->own[3] = adept_arg_tensor_opt(c, spelled ? "bias_hh" : "b_hh");
         return; /* layer_params() takes them from `own` */
     }
     size_t n = adept_arg_tensors(c, "params", &r->params);
@@ -187,11 +195,31 @@ static double bias_bytes(const pass *s, int i)
     return i < s->r->per && i != s->r->projection && s->p[i] ? adept_tensor_bytes(s->p[i]) : 0;
 }
 
+/* Weights of 8 bits, as quantize_dynamic() makes them, meet what has been brought to 8 bits. */
+static bool at_eight_bits(const pass *s)
+{
+    return s->p[0]->dtype == ADEPT_I8;
+}
+
+static adept_dtype product_type(const pass *s)
+{
+    return at_eight_bits(s) ? ADEPT_I8 : s->r->input->dtype;
+}
+
+/* Range, scale and rounding: 5 FLOPs an element, as of quantized::linear_dynamic. Of the input at once, of the state in
+ * each step. */
+static void bring_to_eight_bits(adept_cost *cost, const pass *s)
+{
+    double x = s->r->rows * s->features, h = s->r->rows * s->width;
+    adept_cost_alu(cost, ADEPT_FORWARD, s->r->input->dtype, x, 5 * x, s->x_bytes, x);
+    adept_cost_stream(cost, ADEPT_FORWARD, s->r->input->dtype, h, 5 * h, s->h_bytes, h, s->r->steps);
+}
+
 /* A product (m x k)(k x n), `repeat` times; bytes of one of them. */
 static void product(adept_cost *cost, adept_pass which, const pass *s, double m, double n, double k, double repeat,
                     double read, double written, double flops_alu)
 {
-    adept_gemm g = {.dtype = s->r->input->dtype, .m = m, .n = n, .k = k, .batch = 1};
+    adept_gemm g = {.dtype = product_type(s), .m = m, .n = n, .k = k, .batch = 1};
     if (repeat > 0) adept_gemm_kernel(cost, which, &g, repeat, read, written, flops_alu);
 }
 
@@ -200,9 +228,11 @@ static void forward(adept_cost *cost, const pass *s)
     const unit *u = s->r->unit;
     double rows = s->r->rows, steps = s->r->steps, n = rows * s->gates;
     double b_ih = bias_bytes(s, 2), b_hh = bias_bytes(s, 3), w_hh = adept_tensor_bytes(s->p[1]);
-    product(cost, ADEPT_FORWARD, s, rows, s->gates, s->features, 1, s->x_bytes + adept_tensor_bytes(s->p[0]) + b_ih,
+    double size = adept_dtype_bytes(product_type(s)); /* of what the products read */
+    if (at_eight_bits(s)) bring_to_eight_bits(cost, s);
+    product(cost, ADEPT_FORWARD, s, rows, s->gates, s->features, 1, rows * s->features * size + adept_tensor_bytes(s->p[0]) + b_ih,
             s->gate_bytes, b_ih > 0 ? n : 0);
-    product(cost, ADEPT_FORWARD, s, s->batch, s->gates, s->width, steps, s->batch * s->width * s->size + w_hh + b_hh,
+    product(cost, ADEPT_FORWARD, s, s->batch, s->gates, s->width, steps, s->batch * s->width * size + w_hh + b_hh,
             s->batch * s->gates * s->size, b_hh > 0 ? n : 0);
     double reserve = adept_cost_backward(cost) ? u->reserve : 0;
     adept_cost_stream(cost, ADEPT_FORWARD, s->r->input->dtype, rows * s->hidden, u->flops * rows * s->hidden,
@@ -361,6 +391,18 @@ static const adept_handler_case cases[] = {
                  .written = 112 + 112 + 112,
                  .launches = 7,
                  .product = {7, 4, 3, 1}}},
+    /* The LSTM above in inference. Input and states become bytes: 5 FLOPs for each of 30 and 40 numbers. Weights are
+     * bytes, too. */
+    {.name = "at 8 bits",
+     .call = "aten::quantized_lstm(input=f32:5x2x3, hx=[f32:1x2x4, f32:1x2x4], params=[i8:16x3, i8:16x4, f32:16, "
+             "f32:16], has_biases=true, num_layers=1, dropout=0.0, train=false, bidirectional=false, "
+             "batch_first=false, dtype=12, use_dynamic=true) @infer -> f32:5x2x4, f32:1x2x4, f32:1x2x4",
+     .forward = {.gemm = 960 + 1280,
+                 .alu = 5 * 30 + 5 * 40 + 320 + 1200,
+                 .read = (120 + 160) + (30 + 48 + 64) + 5 * (8 + 64 + 64) + 1440,
+                 .written = (30 + 40) + 640 + 640 + 320,
+                 .launches = 1 + 5 + 11,
+                 .product = {10, 16, 3, 1}}},
     /* One step, all gradients: products 2*2*16*3 = 192 and 256; backward dh 256, dx 192, dw_ih 192, dw_hh 256.
      * one number per unit: 8 * 4 = 32 bytes, gates 128 */
     {.name = "LSTM cell",

@@ -59,14 +59,21 @@ static bool has_text_padding(const adept_call *c)
     return padding && padding->kind == ADEPT_VALUE_STRING;
 }
 
+/* Those of n dimensions behind the first `skip`. */
+static void arguments(adept_call *c, const char *name, int64_t *out, int n, int skip, int64_t fallback)
+{
+    adept_arg_ints_n(c, name, out, n + skip, fallback);
+    memmove(out, out + skip, (size_t)n * sizeof *out);
+}
+
 /* Read kernel_size-like arguments: stride, padding and dilation of n dimensions into w[0..n). Kernels are not touched.
  */
-static void window_arguments(adept_call *c, window *w, int n)
+static void window_arguments(adept_call *c, window *w, int n, int skip)
 {
     int64_t stride[ADEPT_MAX_DIMS], padding[ADEPT_MAX_DIMS] = {0}, dilation[ADEPT_MAX_DIMS];
-    adept_arg_ints_n(c, "stride", stride, n, 1);
-    if (!has_text_padding(c)) adept_arg_ints_n(c, "padding", padding, n, 0);
-    adept_arg_ints_n(c, "dilation", dilation, n, 1);
+    arguments(c, "stride", stride, n, skip, 1);
+    if (!has_text_padding(c)) arguments(c, "padding", padding, n, skip, 0);
+    arguments(c, "dilation", dilation, n, skip, 1);
     for (int i = 0; i < n && adept_call_ok(c); i++)
         w[i].stride = stride[i], w[i].padding = padding[i], w[i].dilation = dilation[i];
 }
@@ -94,6 +101,8 @@ static const adept_op ops[] = {
     {"aten::mkldnn_convolution aten::thnn_conv2d aten::slow_conv3d aten::slow_conv_dilated2d aten::slow_conv_dilated3d",
      ADEPT_CAST_LOWER, &plain},
     {"aten::slow_conv_transpose2d aten::slow_conv_transpose3d", ADEPT_CAST_LOWER, &transposed},
+    {"quantized::conv1d quantized::conv1d_relu", ADEPT_CAST_NONE, &plain},
+    {"quantized::conv_transpose1d", ADEPT_CAST_NONE, &transposed},
     {"quantized::conv2d quantized::conv3d quantized::conv2d_relu quantized::conv3d_relu", ADEPT_CAST_NONE, &plain},
     {"quantized::conv_transpose2d quantized::conv_transpose3d", ADEPT_CAST_NONE, &transposed},
     {"aten::_conv_depthwise2d aten::conv_depthwise3d", ADEPT_CAST_LOWER, &(const kind){DEPTHWISE}},
@@ -105,6 +114,7 @@ typedef struct conv {
     const adept_tensor *input, *weight, *bias;
     bool transposed;
     int spatial;
+    int skip; /* dimensions that the window has and the image has not: packed weights of 1 dimension are those of 2 */
     int lead; /* dimensions before the spatial ones: 2, or 1 without a batch */
     int64_t groups, channels_in, channels_out;
     int64_t out[MAX_SPATIAL];
@@ -135,14 +145,14 @@ static void check_channels(adept_call *c, conv *v)
 static void place_windows(adept_call *c, conv *v)
 {
     window w[MAX_SPATIAL] = {{0}};
-    int64_t extra[MAX_SPATIAL];
+    int64_t extra[MAX_SPATIAL + 1];
     bool is_text = has_text_padding(c);
     const char *mode = is_text ? adept_arg_string(c, "padding", "") : "valid";
     bool same = !strcmp(mode, "same");
     for (int i = 0; i < v->spatial; i++)
-        w[i].kernel = v->weight->dims[2 + i];
-    window_arguments(c, w, v->spatial);
-    if (!is_text) adept_arg_ints_n(c, "output_padding", extra, v->spatial, 0);
+        w[i].kernel = v->weight->dims[2 + v->skip + i];
+    window_arguments(c, w, v->spatial, v->skip);
+    if (!is_text) arguments(c, "output_padding", extra, v->spatial, v->skip, 0);
     if (!same && strcmp(mode, "valid") != 0) adept_call_fail(c, "padding '%s' is neither 'same' nor 'valid'", mode);
     for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
         int64_t size = v->input->dims[v->lead + i];
@@ -166,7 +176,8 @@ static conv read_conv(adept_call *c)
               .bias = adept_arg_tensor_opt(c, "bias")};
     kind form = *(const kind *)adept_call_data(c);
     if (!adept_call_ok(c)) return v;
-    v.spatial = v.weight->ndim - 2;
+    v.skip = !strncmp(adept_call_op(c), "quantized::conv", 15) && strstr(adept_call_op(c), "1d") && v.weight->ndim == 4;
+    v.spatial = v.weight->ndim - 2 - v.skip;
     v.lead = v.input->ndim - v.spatial;
     v.transposed = form == TRANSPOSED || (form == FLAGGED && adept_arg_bool(c, "transposed", false));
     if (v.spatial < 1 || v.spatial > MAX_SPATIAL || v.lead < 1 || v.lead > 2) {
@@ -185,6 +196,8 @@ static void shape(adept_call *c)
     conv v = read_conv(c);
     int64_t dims[ADEPT_MAX_DIMS];
     if (!adept_call_ok(c)) return;
+    if (v.lead == 1 || v.input->dims[0] == 1) /* a trace of the former shows the latter */
+        adept_call_takes_sample(c, v.spatial + 1, v.channels_in);
     if (v.lead == 2) dims[0] = v.input->dims[0];
     dims[v.lead - 1] = v.channels_out;
     for (int i = 0; i < v.spatial; i++)
@@ -203,7 +216,7 @@ static sizes measure(const conv *v, const adept_tensor *out)
     return (sizes){.images = v->lead == 2 ? (double)v->input->dims[0] : 1,
                    .in_pixels = adept_dims_elements(v->spatial, v->input->dims + v->lead),
                    .out_pixels = adept_dims_elements(v->spatial, v->out),
-                   .taps = adept_dims_elements(v->spatial, v->weight->dims + 2),
+                   .taps = adept_dims_elements(v->spatial, v->weight->dims + 2 + v->skip),
                    .in_group = (double)v->channels_in / (double)v->groups,
                    .out_group = (double)v->channels_out / (double)v->groups,
                    .x_bytes = adept_tensor_unique_bytes(v->input),
@@ -222,7 +235,7 @@ static adept_kernel_family family_of(const conv *v, const sizes *s, double flops
 /* The images that a kernel makes by sliding the layer's window. */
 static void set_window(adept_kernel *k, const conv *v, const int64_t *image)
 {
-    const int64_t *taps = v->weight->dims + 2;
+    const int64_t *taps = v->weight->dims + 2 + v->skip;
     bool flat = v->spatial == 1;
     if (v->spatial > 2) return;
     k->image_height = flat ? 1 : (double)image[0], k->image_width = (double)image[flat ? 0 : 1];
@@ -314,6 +327,11 @@ static const adept_handler_case cases[] = {
      .call = "quantized::conv2d_relu(qx=u8:2x4x5x5, weight=i8:8x4x3x3, bias=f32:8, stride=[1,1], padding=[1,1], "
              "output_padding=[0,0], dilation=[1,1], groups=1, output_scale=0.1, output_zero_point=0) -> u8:2x8x5x5",
      .forward = {.conv = 28800, .alu = 400, .read = 200 + 288 + 32, .written = 400, .product = {50, 8, 36, 1}}},
+    /* 2 * 2 * 8 * 18 outputs of 3 channels and 3 taps */
+    {.name = "of 1 dimension, unpacked as of 2",
+     .call = "quantized::conv1d(qx=u8:2x3x20, weight=i8:8x3x1x3, bias=f32:8, stride=[1,1], padding=[0,0], "
+             "output_padding=[0,0], dilation=[1,1], groups=1, output_scale=0.1, output_zero_point=0) -> u8:2x8x18",
+     .forward = {.conv = 5184, .alu = 288, .read = 120 + 72 + 32, .written = 288, .product = {36, 8, 9, 1}}},
     {.name = "depthwise",
      .call = "aten::conv2d(input=bf16:1x6x8x8*, weight=bf16:6x1x3x3*, stride=[2,2], padding=[1,1], groups=6) -> "
              "bf16:1x6x4x4",
@@ -396,7 +414,7 @@ static void read_windows(adept_call *c, const form *f, window *w)
 {
     int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL];
     adept_arg_ints_n(c, "kernel_size", kernel, f->spatial, 0);
-    window_arguments(c, w, f->spatial);
+    window_arguments(c, w, f->spatial, 0);
     bool own_stride = adept_arg_ints(c, "stride", stride, MAX_SPATIAL) > 0;
     for (int i = 0; i < f->spatial && adept_call_ok(c); i++) {
         w[i].kernel = kernel[i];

@@ -178,3 +178,25 @@ bool adept_call_any_chosen(const adept_call *c)
 {
     return c->run->n_chosen > 0;
 }
+
+int64_t adept_call_chosen_side(const adept_call *c, int64_t all, int ndim)
+{
+    const adept_assumptions *said = &c->run->assumed;
+    return said->fraction_known ? (int64_t)ceil(pow(said->fraction, 1.0 / ndim) * (double)all) : all;
+}
+
+void adept_call_assumes(adept_call *c, const char *text)
+{
+    c->assumes = text;
+}
+
+const adept_tensor *adept_call_model_input(const adept_call *c)
+{
+    return c->run->input;
+}
+
+void adept_call_takes_sample(adept_call *c, int ndim, int64_t leading)
+{
+    const adept_tensor *input = c->run->input;
+    if (input && input->ndim == ndim && input->dims[0] == leading && leading > 1) c->run->one_sample = true;
+}

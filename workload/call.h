@@ -47,6 +47,8 @@ typedef struct adept_run_state {
     adept_arena *arena;
     adept_assumptions assumed;
     int64_t n_chosen; /* results whose size depends on data */
+    const adept_tensor *input; /* the first floating one of the model */
+    bool one_sample;           /* it has no batch dimension */
     adept_mode mode;
     adept_precision precision;
     adept_attention attention;
@@ -72,6 +74,7 @@ struct adept_call {
     adept_value *results;
     int32_t record; /* producer number of new tensors */
     adept_call_failure failure;
+    const char *assumes; /* for a warning, NULL: nothing */
 };
 
 struct adept_cost {

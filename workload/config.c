@@ -39,11 +39,11 @@ bool adept_workload_config_copy(adept_workload_config *out, const adept_workload
     const char **assume = adept_arena_array(arena, config->n_assume, sizeof *assume);
     if (!inputs || !assume) return false;
     if (config->n_inputs) memcpy(inputs, config->inputs, config->n_inputs * sizeof *inputs);
-    *out = *config;
-    out->inputs = inputs;
-    out->assume = assume;
     for (size_t i = 0; i < config->n_assume; i++)
         if (!(assume[i] = adept_arena_strdup(arena, config->assume[i]))) return false;
+    *out = *config; /* may be itself */
+    out->inputs = inputs;
+    out->assume = assume;
     if (config->optimizer) out->optimizer = adept_arena_strdup(arena, config->optimizer);
     return out->optimizer || !config->optimizer;
 }

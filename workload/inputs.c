@@ -142,6 +142,7 @@ static adept_status bind_one(adept_interp *in, const adept_graph_input *input, c
         return adept_error_set(in->err, ADEPT_E_USAGE, "%s: input '%s': shape %s is too large", in->graph->path, input->name,
                                adept_input_spec_print(spec, text, sizeof text));
     in->env[input->value] = (adept_value){ADEPT_VALUE_TENSOR, {.t = t}};
+    if (!in->run.input && adept_dtype_is_float(t->dtype)) in->run.input = t;
     return ADEPT_OK;
 }
 

@@ -126,6 +126,7 @@ adept_status adept_interp_unsupported(adept_interp *in, const char *op, const ch
 }
 
 static const adept_row *find_row(adept_interp *in, const char *op);
+static const adept_row *find_sparse_row(adept_interp *in, const char *op);
 
 /* After the first unsupported operator shapes are unknown: the rest is listed by name, in every block. */
 static adept_status survey(adept_interp *in, const adept_block *block)
@@ -137,9 +138,9 @@ static adept_status survey(adept_interp *in, const adept_block *block)
             if (status) return status;
         }
         if (adept_interp_is_structural(node->op)) continue;
-        const adept_row *row = find_row(in, node->op);
-        if (!row) return adept_interp_nomem(in);
-        if (row->handler || adept_assumed_of(in, node->op)) continue;
+        const adept_row *row = find_row(in, node->op), *sparse = find_sparse_row(in, node->op);
+        if (!row || !sparse) return adept_interp_nomem(in);
+        if (row->handler || sparse->handler || adept_assumed_of(in, node->op)) continue;
         adept_status status = adept_interp_unsupported(in, node->op, NULL, node->module);
         if (status) return status;
     }
@@ -184,6 +185,13 @@ static const adept_row *find_row(adept_interp *in, const char *op)
     if (!adept_handler_find(in->handlers, op, &row->handler, &row->row, &row->inplace)) row->handler = NULL;
     row->name = row->inplace ? adept_arena_strndup(in->run.arena, op, strlen(op) - 1) : op;
     return row->name ? row : NULL;
+}
+
+/* "aten::mm" of a sparse tensor is "sparse::mm". */
+static const adept_row *find_sparse_row(adept_interp *in, const char *op)
+{
+    const char *behind = strstr(op, "::"), *name = adept_arena_printf(in->run.arena, "sparse%s", behind ? behind : op);
+    return name ? find_row(in, name) : NULL;
 }
 
 /* A tensor whose memory received a gradient-carrying value in place carries it too, whichever name it is read by. */
@@ -252,14 +260,37 @@ static bool makes_tensor(const adept_call *call)
     return false;
 }
 
-static adept_status find_handler(adept_interp *in, const adept_node *node, adept_row *out)
+static bool any_sparse(const adept_node *node, const adept_value *args)
+{
+    adept_tensor_cursor at = {args, args + node->n_inputs, 0};
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        if (t->sparse) return true;
+    return false;
+}
+
+/* What computes nothing only looks at a tensor, and takes any. */
+static adept_status find_sparse(adept_interp *in, const char *op, adept_row *out)
+{
+    const adept_row *found = find_sparse_row(in, op);
+    if (!found) return adept_interp_nomem(in);
+    bool looks = out->handler && !out->handler->cost;
+    if (!found->handler && looks) return ADEPT_OK;
+    out->handler = found->handler;
+    out->row = found->row;
+    out->inplace = found->inplace;
+    return ADEPT_OK;
+}
+
+static adept_status find_handler(adept_interp *in, const adept_node *node, const adept_value *args, adept_row *out)
 {
     const adept_row *row = find_row(in, node->op);
+    bool sparse = any_sparse(node, args);
     if (!row) return adept_interp_nomem(in);
     *out = *row;
-    if (out->handler) return ADEPT_OK;
+    adept_status status = sparse ? find_sparse(in, node->op, out) : ADEPT_OK;
+    if (status || out->handler) return status;
     if (!in->config->allow_unsupported && !adept_assumed_of(in, node->op)) {
-        adept_status status = adept_interp_unsupported(in, node->op, NULL, node->module);
+        status = adept_interp_unsupported(in, node->op, sparse ? "not known for sparse tensors" : NULL, node->module);
         return status ? status : ADEPT_E_UNSUPPORTED;
     }
     *out = (adept_row){adept_assumed_row.names, &adept_assumed_handler, &adept_assumed_row, false};
@@ -300,12 +331,18 @@ static adept_status check_types(adept_interp *in, const adept_node *node, const 
     return ADEPT_OK;
 }
 
+static adept_status warn_of_call(adept_interp *in, const adept_call *call, const adept_node *node)
+{
+    const char *path = in->graph->modules[node->module].path;
+    return adept_interp_warn(in, "%.100s: %.300s: in %.200s", call->op, call->assumes, path[0] ? path : "the model itself");
+}
+
 static adept_status run_operator(adept_interp *in, const adept_node *node)
 {
     adept_row row = {0};
     adept_value *args = NULL;
-    adept_status status = find_handler(in, node, &row);
-    if (!status) status = gather_args(in, node, &args);
+    adept_status status = gather_args(in, node, &args);
+    if (!status) status = find_handler(in, node, args, &row);
     if (!status) status = count_elements(in, args, node->n_inputs);
     if (status) return status;
     if (adept_precision_is_autocast(in->run.precision) && adept_op_cast(row.row) != ADEPT_CAST_NONE) {
@@ -337,6 +374,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
         adept_call_unsupported(&call, "%d results, of which %d are known", node->n_outputs, call.n_results);
         return call_failed(in, &call, node);
     }
+    if (call.assumes && (status = warn_of_call(in, &call, node))) return status;
     for (int32_t i = 0; i < node->n_outputs; i++)
         in->env[node->outputs[i]] = call.results[i];
     if (!call.handler->cost && !makes_tensor(&call)) return ADEPT_OK;

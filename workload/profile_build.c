@@ -120,7 +120,7 @@ static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t mod
     double sums = adept_gradient_sums(t);
     if (sums == 0) return ADEPT_OK;
     const adept_module *m = &b->in.graph->modules[module];
-    double numel = (double)adept_tensor_numel(t), bytes = numel * adept_dtype_bytes(t->dtype);
+    double numel = (double)(t->sparse ? t->stored : adept_tensor_numel(t)), bytes = numel * adept_dtype_bytes(t->dtype);
     char shape[200];
     adept_tensor_print(t, shape, sizeof shape);
     adept_kernel kernel = {.pass = ADEPT_BACKWARD,
@@ -368,6 +368,16 @@ static adept_status list_modules(builder *b)
     return ADEPT_OK;
 }
 
+/* The leading size of an input is taken for the batch, unless the first layer takes it for channels. */
+static adept_status find_one_sample(adept_interp *in)
+{
+    char shape[200];
+    if (!in->run.one_sample || in->batch_asked) return ADEPT_OK;
+    in->batch_size = 1;
+    return adept_interp_warn(in, "the input %s has no batch dimension: it is counted as one sample",
+                             adept_tensor_print(in->run.input, shape, sizeof shape));
+}
+
 static adept_status build(builder *b)
 {
     adept_interp *in = &b->in;
@@ -377,6 +387,7 @@ static adept_status build(builder *b)
     if (!status) status = adept_unrolled_check(in, in->err);
     if (!status) status = adept_batch_check(in, in->err);
     if (!status) status = adept_length_check(in, in->err);
+    if (!status) status = find_one_sample(in);
     if (status) return status;
     if (in->run.attention == ADEPT_ATTENTION_FUSED && (status = adept_fuse_attention(in))) return status;
     if ((status = adept_gradient_reach(in))) return status;

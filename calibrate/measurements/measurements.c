@@ -28,7 +28,7 @@ static const char *compile_at(size_t index)
 }
 
 /* X(name, field of the row, kind, text where the cell is empty, words of a name or a choice): columns adept knows. The order is
- * CONTRACT's; `weight` is an addition. A number whose text is none is not given: 0, or NAN where it would be measured. A name stays
+ * CONTRACT's; `weight` and `assume` are additions. A number whose text is none is not given: 0, or NAN where it would be measured. A name stays
  * a text in the row; a choice becomes its number. */
 #define COLUMN_LIST(X)                                                                                                 \
     X(model, model, TEXT, "", NULL)                                                                                    \
@@ -53,7 +53,8 @@ static const char *compile_at(size_t index)
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
     X(power_scope, power_scope, NAME, "gpu", scope_at)                                                                 \
     X(source, source, TEXT, "", NULL)                                                                                  \
-    X(weight, weight, WEIGHT, "1", NULL)
+    X(weight, weight, WEIGHT, "1", NULL)                                                                               \
+    X(assume, assume, TEXT, "", NULL)
 
 enum {
 #define X(name, field, kind, fallback, names) COLUMN_##name,
@@ -221,13 +222,30 @@ static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int
     return adept_arena_failed(d->arena) ? adept_error_set(err, ADEPT_E_NOMEM, "out of memory") : ADEPT_OK;
 }
 
+/* ---------------------------------------------------------------- lists in cells -------------------------------- */
+
+static const char separators[] = "; \t";
+
+static adept_status read_assumptions(adept_dataset *d, adept_measurement *m, adept_error *err)
+{
+    adept_error why = {0};
+    size_t length;
+    for (const char *at = m->assume + strspn(m->assume, separators); *at; at += length + strspn(at + length, separators)) {
+        length = strcspn(at, separators);
+        const char *word = adept_arena_strndup(d->arena, at, length);
+        if (!word || !adept_dataset_grow(d->arena, (void **)&m->assumptions, m->n_assumptions, sizeof word))
+            return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+        if (adept_assumption_check(word, &why) != ADEPT_OK) return adept_row_fail(m, "assume", err, "%s", why.message);
+        m->assumptions[m->n_assumptions++] = word;
+    }
+    return ADEPT_OK;
+}
+
 /* ---------------------------------------------------------------- inputs ---------------------------------------- */
 
 adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_measurement *m,
                               adept_error *err)
 {
-    static const char separators[] = "; \t";
-
     *config = (adept_workload_config){
         .mode = m->mode,
         .precision = m->precision,
@@ -247,6 +265,8 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
         .batch_size = m->batch_size,
         .grad_accum = m->grad_accum,
         .inputs = inputs,
+        .assume = m->assumptions,
+        .n_assume = m->n_assumptions,
     };
     for (const char *at = m->input + strspn(m->input, separators); *at; at += strspn(at, separators)) {
         char word[256];
@@ -325,6 +345,7 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
         return adept_csv_fail(csv, "%zu cells, but the header has %zu%s", csv->n_cells, l->n, why);
     }
     adept_status status = read_cells(d, csv, l, &m, cells, err);
+    if (status == ADEPT_OK) status = read_assumptions(d, &m, err);
     if (status == ADEPT_OK) status = check_row(&m, err);
     if (status != ADEPT_OK) return status;
     size_t length;

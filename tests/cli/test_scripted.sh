@@ -38,6 +38,19 @@ shows '"inputs":[[:space:]]*"u8:2x3x6x5, i8:4x3x3x3, f32:4"'
 shows '"trainable_params":[[:space:]]*0,'
 expect_ok profile "$golden/dynamic.pt" --trust --mode infer --json
 shows '"macs_forward":[[:space:]]*48,'
+# cells in a list: 2 layers in 2 directions of 10 rows, 12 gates, 4 or 6 features and 3 hidden units
+for file in dynamic_lstm dynamic_lstm_scripted; do
+    expect_ok profile "$golden/$file.pt" --mode infer --json
+    shows '"macs_forward":[[:space:]]*3840,'
+done
+expect_ok profile "$golden/dynamic_cells.pt" --mode infer --json
+shows '"macs_forward":[[:space:]]*448,'
+# 8 rows of 6 numbers, scaled and shifted; the bags add them
+expect_ok profile "$golden/tables.pt" --mode infer --json
+shows '"alu_flops_forward":[[:space:]]*240,'
+shows '"inputs":[[:space:]]*"u8:20x6, i64:8, i64:3"'
+expect_ok profile "$golden/signal.pt" --trust --mode infer --json
+shows '"macs_forward":[[:space:]]*576,'
 expect_ok predict "$golden/eight_bits.pt" --trust --mode infer --gpu a40
 
 # a frozen module has constants for weights: 4 x 27 and 4

@@ -71,6 +71,11 @@ static adept_value parse_tensor(parser *s, adept_dtype dtype)
         t->values = value;
         t->n_values = 1;
     }
+    if (*s->p == '#') {
+        t->sparse = true;
+        t->stored = strtoll(s->p + 1, (char **)&s->p, 10);
+        s->run->storages[t->storage].bytes = adept_tensor_bytes(t);
+    }
     if (*s->p == '*') {
         s->p++;
         t->requires_grad = true;

@@ -192,6 +192,118 @@ static void a_mask_chooses_a_fraction(void **state)
     adept_profile_free(p);
 }
 
+/* ---- what handlers take where the graph does not tell ---- */
+
+static void takes_nothing(const adept_profile *p)
+{
+    for (size_t i = 0; i < p->n_warnings; i++)
+        if (strstr(p->warnings[i], "taken")) fail_msg("%s", p->warnings[i]);
+}
+
+static void regions_are_taken_for_the_whole_image(void **state)
+{
+    (void)state;
+    static const char align[] = "input x f32:2x8x16x16\ninput r f32:2x5\n"
+                                "y = torchvision::roi_align(input=x, rois=r, spatial_scale=1.0, pooled_height=4, "
+                                "pooled_width=4, sampling_ratio=%d, aligned=true) @ heads.pool MultiScaleRoIAlign\n"
+                                "return y\n";
+    char text[400];
+    const double bins = 6 * 8 * 4 * 4 * 9;
+    snprintf(text, sizeof text, align, -1);
+    adept_profile *p = builds(text, false, (assumptions){{NULL}}); /* 16 / 4 samples each way */
+    assert_true(p->totals.alu_flops[ADEPT_FORWARD] == bins * 16);
+    warns(p, "torchvision::roi_align: each region is taken for the whole image (--assume-fraction F takes a share of "
+             "it): in heads.pool");
+    adept_profile_free(p);
+    p = builds(text, false, (assumptions){{"fraction=0.25"}}); /* half of each side */
+    assert_true(p->totals.alu_flops[ADEPT_FORWARD] == bins * 4);
+    adept_profile_free(p);
+    snprintf(text, sizeof text, align, 2);
+    p = builds(text, false, (assumptions){{NULL}});
+    assert_true(p->totals.alu_flops[ADEPT_FORWARD] == bins * 4);
+    takes_nothing(p);
+    adept_profile_free(p);
+}
+
+/* As masks are pasted, and maps of keypoints: to the size of a box. */
+static void an_object_is_as_large_as_the_image(void **state)
+{
+    (void)state;
+    static const char paste[] = "input x f32:2x3x32x64\ninput m f32:2x1x28x28\n"
+                                "s = aten::sum(self=x, dtype=none)\nn = aten::Int(a=s)\n"
+                                "y = aten::upsample_bilinear2d(input=m, output_size=[n, n], align_corners=false, "
+                                "scale_factors=none) @ transform GeneralizedRCNNTransform\nreturn y\n";
+    adept_profile *p = builds(paste, false, (assumptions){{NULL}});
+    assert_string_equal(find(p, "aten::upsample_bilinear2d")->outputs, "f32:6x1x32x64");
+    warns(p, "aten::upsample_bilinear2d: data chooses the size: that of the model's input is taken");
+    warns(p, "in transform");
+    adept_profile_free(p);
+    p = builds(paste, false, (assumptions){{"fraction=0.25"}});
+    assert_string_equal(find(p, "aten::upsample_bilinear2d")->outputs, "f32:6x1x16x32");
+    adept_profile_free(p);
+}
+
+static void padding_of_sequences_is_said(void **state)
+{
+    (void)state;
+    static const char nested[] = "input x f32:2x5x8\ninput m bool:2x5\n"
+                                 "y = aten::_nested_tensor_from_mask(t=x, mask=m, mask_check=false)\nreturn y\n";
+    static const char packed[] = "input x f32:2x8x4\ninput n i64:2\n"
+                                 "d, s = aten::_pack_padded_sequence(input=x, lengths=n, batch_first=true)\n"
+                                 "y, l = aten::_pad_packed_sequence(data=d, batch_sizes=s, batch_first=true, "
+                                 "padding_value=0.0, total_length=-1)\nreturn y\n";
+    adept_profile *p = builds(nested, false, (assumptions){{NULL}});
+    warns(p, "padding is counted as if it were data");
+    adept_profile_free(p);
+    p = builds(packed, false, (assumptions){{"fraction=0.5"}}); /* 6 sequences of 4 of 8 steps */
+    warns(p, "all sequences are taken for as long as the longest");
+    assert_string_equal(find(p, "aten::_pad_packed_sequence")->outputs, "f32:6x4x4, i64:6");
+    adept_profile_free(p);
+}
+
+static void known_lengths_need_no_assumption(void **state)
+{
+    (void)state;
+    static const char packed[] =
+        "input x f32:8x4\nn = aten::tensor(data=[5, 1, 1, 1, 1, 1], dtype=none, device=none, requires_grad=false)\n"
+        "z = aten::unsqueeze(self=x, dim=1)\ne = aten::expand(self=z, size=[6, 7, 4], implicit=false)\n"
+        "d, s = aten::_pack_padded_sequence(input=e, lengths=n, batch_first=true)\n"
+        "y, l = aten::_pad_packed_sequence(data=d, batch_sizes=s, batch_first=true, padding_value=0.0, "
+        "total_length=-1)\nreturn y\n";
+    adept_profile *p = builds(packed, false, (assumptions){{NULL}});
+    assert_string_equal(find(p, "aten::_pack_padded_sequence")->outputs, "f32:10x4, i64:5");
+    assert_string_equal(find(p, "aten::_pad_packed_sequence")->outputs, "f32:6x5x4, i64:6");
+    takes_nothing(p);
+    adept_profile_free(p);
+}
+
+static void takes_samples(const char *text, int64_t batch)
+{
+    adept_graph *graph = graph_text(text);
+    adept_profile *p = NULL;
+    adept_error err = {0};
+    if (adept_profile_build(&p, graph, adept_handlers(), NULL, NULL, NULL, &err)) fail_msg("%s", err.message);
+    assert_int_equal(p->batch_size, batch);
+    if (batch == 1) warns(p, "the input f32:3x16x16 has no batch dimension: it is counted as one sample");
+    adept_profile_free(p);
+    adept_graph_free(graph);
+}
+
+static void an_image_alone_is_one_sample(void **state)
+{
+    (void)state;
+    takes_samples("input x f32:3x16x16\nparam w f32:8x3x3x3 grad\nz = aten::sub(self=x, other=0.5, alpha=1)\n"
+                  "y = aten::conv2d(input=z, weight=w)\nreturn y\n", 1);
+    /* as torch.jit.trace writes it */
+    takes_samples("input x f32:3x16x16\nparam w f32:8x3x3x3 grad\nz = aten::unsqueeze(self=x, dim=0)\n"
+                  "y = aten::_convolution(input=z, weight=w)\nreturn y\n", 1);
+    /* three images of one channel, and each of three images */
+    takes_samples("input x f32:3x16x16\nparam w f32:8x1x3x3 grad\nz = aten::unsqueeze(self=x, dim=1)\n"
+                  "y = aten::conv2d(input=z, weight=w)\nreturn y\n", 3);
+    takes_samples("input x f32:3x3x16x16\nparam w f32:8x3x3x3 grad\nz = aten::select(self=x, dim=0, index=0)\n"
+                  "y = aten::conv2d(input=z, weight=w)\nreturn y\n", 3);
+}
+
 /* ---- saved profiles ---- */
 
 static void assumptions_are_saved(void **state)
@@ -227,6 +339,11 @@ int main(void)
         cmocka_unit_test(wrong_assumptions_are_refused),
         cmocka_unit_test(a_branch_takes_the_side_that_is_said),
         cmocka_unit_test(a_mask_chooses_a_fraction),
+        cmocka_unit_test(regions_are_taken_for_the_whole_image),
+        cmocka_unit_test(an_object_is_as_large_as_the_image),
+        cmocka_unit_test(padding_of_sequences_is_said),
+        cmocka_unit_test(known_lengths_need_no_assumption),
+        cmocka_unit_test(an_image_alone_is_one_sample),
         cmocka_unit_test(assumptions_are_saved),
     };
     return cmocka_run_group_tests_name("assume", tests, NULL, NULL);

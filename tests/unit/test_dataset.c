@@ -1,6 +1,7 @@
 /* Rows and their workload profiles: where models are found, what is computed once, what is kept on disk, and what
  * happens when that is damaged. */
 #include "adept_measurements.h"
+#include "graph_text.h"
 #include "saved_models.h"
 #include "zip_file.h"
 #include <dirent.h>
@@ -282,6 +283,25 @@ static void saved_profiles(void **state)
     expect("model,batch_size,input,step_time_s\nmlp,256,,1\nmlp,32,Bx1025,1\n", ADEPT_E_INVALID, "runs.csv:3: ");
 }
 
+/* Rows of one model that assume different things have different profiles. */
+static void a_row_says_what_is_assumed(void **state)
+{
+    (void)state;
+    size_t computed;
+    adept_graph *graph = graph_text("input x f32:8x4\nparam w f32:16x4 grad\nm = aten::gt(self=x, other=0)\n"
+                                    "r = aten::select(self=m, dim=1, index=0)\nc = aten::index(self=x, indices=[r])\n"
+                                    "y = aten::linear(input=c, weight=w, bias=none)\nreturn y\n");
+    const adept_workload_config config = {.mode = ADEPT_MODE_TRAIN};
+    char *saved = saved_model_text(graph, &config);
+    test_file_write(in_folder("models/expert.profile.json"), saved, strlen(saved));
+    adept_dataset *d = load_ok("model,assume,step_time_s\nexpert,,1\nexpert,fraction=0.25,1\n", &computed);
+    assert_true(d->rows[0].profile->totals.macs_forward == 8 * 4 * 16);
+    assert_true(d->rows[1].profile->totals.macs_forward == 2 * 4 * 16);
+    adept_dataset_free(d);
+    adept_graph_free(graph);
+    free(saved);
+}
+
 /* A profile saved for inference: a row says what runs, an empty cell the default; only shapes are the file's. */
 static void a_row_says_what_runs(void **state)
 {
@@ -356,6 +376,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_changed_file_is_counted_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(saved_profiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_row_says_what_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_row_says_what_is_assumed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(models_that_are_not_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_configuration, set_up, tear_down),
     };

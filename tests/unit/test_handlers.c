@@ -138,7 +138,7 @@ static void survive_wrong_arguments(void **state)
 {
     (void)state;
     static const char *const wrong[] = {"none", "3", "-1", "0.5", "[]", "[1]", "[-7,0]", "f32:", "f32:0", "i64:3x0x5", "\"x\"",
-                                        "unknown", "[f32:2x2, none]", "9000000000000000000", "f32:2x3x4x5x6x7x8x9"};
+                                        "unknown", "[f32:2x2, none]", "f32:3x4#5", "9000000000000000000", "f32:2x3x4x5x6x7x8x9"};
     int calls = 0;
     for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++)
         for (const adept_handler_case *c = (*h)->cases; c->call; c++) {

@@ -28,9 +28,9 @@ static void every_column(void **state)
 {
     (void)state;
     adept_dataset *d =
-        parse("source,weight,power_scope,avg_power_w,step_time_s,power_limit_w,attention,grad_accum,optimizer,"
+        parse("assume,source,weight,power_scope,avg_power_w,step_time_s,power_limit_w,attention,grad_accum,optimizer,"
               "optimizer_impl,optimizer_extras,overlap,execution,host_launch_s,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
-              "lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",none,graphs,3e-5,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
+              "mylib::f=Bx3;branch=true,lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",none,graphs,3e-5,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
     const adept_measurement *m = d->rows;
     assert_int_equal(d->n, 1);
     assert_string_equal(m->model, "../x/bert.pt2");
@@ -40,6 +40,8 @@ static void every_column(void **state)
     assert_string_equal(m->optimizer, "sgd");
     assert_string_equal(m->power_scope, "node");
     assert_string_equal(m->source, "lab");
+    assert_int_equal(m->n_assumptions, 2);
+    assert_string_equal(m->assumptions[1], "branch=true");
     assert_int_equal(m->batch_size, 64);
     assert_int_equal(m->gpus, 8);
     assert_int_equal(m->grad_accum, 4);
@@ -246,6 +248,8 @@ static const refusal refusals[] = {
     {HEAD "a,1,,,,,,lion9,,,,,,\n", "t.csv:2: column optimizer: 'lion9' is not one of none, sgd"},
     {HEAD "a,1,,,,,,,x,,,,,\n", "t.csv:2: column grad_accum: 'x' is not a whole number"},
     {HEAD "a,1,,,,,,,,slow,,,,\n", "t.csv:2: column attention: 'slow' is not one of auto, eager, fused"},
+    {"model,step_time_s,assume\na,1,branch=true; fraction=2\n",
+     "t.csv:2: column assume: assume 'fraction=2': want OP=SHAPE"},
     {"model,step_time_s,compile\na,1,2\n", "t.csv:2: column compile: '2' is not one of 0, 1"},
     {"model,step_time_s,compile,execution\na,1,1,graphs\n", "t.csv:2: column compile: is 1, but execution is graphs"},
     {"model,step_time_s,memory_format\na,1,nwhc\n",

@@ -1,5 +1,7 @@
 /* The prediction server without its sockets: JSON of strangers, requests, the cache of oracles, and the description
  * against what is answered. */
+#include "graph_text.h"
+#include "saved_models.h"
 #include "serve/embedded_openapi.h"
 #include "serve/oracles.h"
 #include "serve/request.h"
@@ -33,7 +35,7 @@ static void test_body(void **state)
                                "limit_w\":250.5,\"clock_hz\":1e9,"
                                "\"internode_bytes_per_s\":5e9,\"internode_latency_s\":1e-6,\"bucket_bytes\":1,\"host_launch_s\":3e-5,"
                                "\"allreduce\":\"auto\",\"overlap\":\"bucketed\","
-                               "\"granularity\":\"model\",\"options\":[{\"gpu\":\"b\",\"gpus\":8},{}],"
+                               "\"granularity\":\"model\",\"assume\":[\"fraction=0.5\",\"branch=true\"],\"options\":[{\"gpu\":\"b\",\"gpus\":8},{}],"
                                "\"goal\":{\"objective\":\"edp\",\"steps\":10,\"power_budget_w\":1,\"deadline_s\":2,"
                                "\"energy_budget_j\":3,\"ignore_memory\":true}}";
     adept_serve_body b;
@@ -43,6 +45,7 @@ static void test_body(void **state)
     assert_string_equal(b.run.workload, "w");
     assert_string_equal(b.run.gpu, "");
     assert_string_equal(b.run.granularity, "model");
+    assert_string_equal(b.run.assume, "fraction=0.5;branch=true");
     assert_true(b.run.batch_size == 8 && r->gpus == 4 && r->nodes == 2 && r->power_limit_w == 250.5 &&
                 r->clock_hz == 1e9);
     assert_true(r->internode_bytes_per_s == 5e9 && r->internode_latency_s == 1e-6 && r->bucket_bytes == 1 &&
@@ -75,6 +78,9 @@ static void test_body_refused(void **state)
         {"{\"overlap\":\"all\"}", "\"overlap\" is not one of auto, fixed, bucketed, none"},
         {"{\"compact\":1}", "\"compact\" is not true or false"},
         {"{\"profile\":[]}", "\"profile\" is not an object"},
+        {"{\"assume\":\"fraction=1\"}", "\"assume\" is not an array"},
+        {"{\"assume\":[1]}", "\"assume\" is not an array of texts without ';'"},
+        {"{\"assume\":[\"branch=true;fraction=1\"]}", "\"assume\" is not an array of texts without ';'"},
         {"3", "the body is not an object"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -83,6 +89,14 @@ static void test_body_refused(void **state)
         bool ok = read_body(&b, cases[i].text, ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT, &p);
         if (ok || p.kind != ADEPT_SERVE_BAD_REQUEST || strcmp(p.message, cases[i].message) != 0)
             fail_msg("%s: %s", cases[i].text, ok ? "accepted" : p.message);
+        adept_serve_body_free(&b);
+    }
+    adept_serve_body b;
+    adept_serve_problem p;
+    for (int size = 511; size <= 512; size++) {
+        char text[600];
+        snprintf(text, sizeof text, "{\"assume\":[\"a\",\"%0*d\"]}", size - 2, 0);
+        assert_int_equal(read_body(&b, text, 0, &p), size == 511);
         adept_serve_body_free(&b);
     }
 }
@@ -155,25 +169,25 @@ static void test_oracles(void **state)
     adept_serve_oracles *c = adept_serve_oracles_new(2);
     assert_non_null(c);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], 0, 0, NULL}, NULL),
+        assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], 0, 0, NULL, NULL}, NULL),
                          ADEPT_OK);
     adept_serve_oracles_count count = adept_serve_oracles_statistics(c);
     assert_true(count.misses == 3 && count.hits == 0 && count.kept == 2 && count.evicted == 1);
     adept_estimate e; /* the first is given up, but held: it still answers */
     assert_int_equal(adept_predict_one(&e, &(adept_request){.oracle = adept_serve_oracle_of(held[0])}, NULL), ADEPT_OK);
-    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], 0, 0, NULL}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], 0, 0, NULL, NULL}, NULL), ADEPT_OK);
     assert_ptr_equal(again, held[1]);
     /* now the third was used least lately */
-    assert_int_equal(adept_serve_oracles_hold(&held[3], c, &(adept_serve_key){w, gpus[1], 0, 0, "model"}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&held[3], c, &(adept_serve_key){w, gpus[1], 0, 0, "model", NULL}, NULL), ADEPT_OK);
     assert_ptr_not_equal(held[3], held[1]);
     adept_serve_oracles_release(c, again);
-    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], 0, 0, NULL}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], 0, 0, NULL, NULL}, NULL), ADEPT_OK);
     assert_ptr_equal(again, held[1]);
     count = adept_serve_oracles_statistics(c);
     assert_true(count.misses == 4 && count.hits == 2 && count.kept == 2 && count.evicted == 2);
     adept_error err = {0};
     adept_serve_oracle *none = NULL;
-    assert_int_equal(adept_serve_oracles_hold(&none, c, &(adept_serve_key){w, gpus[0], 0, 7, NULL}, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_serve_oracles_hold(&none, c, &(adept_serve_key){w, gpus[0], 0, 7, NULL, NULL}, &err), ADEPT_E_USAGE);
     assert_true(!none && err.message[0]);
     adept_serve_oracles_release(c, again);
     for (size_t i = 0; i < 4; i++)
@@ -197,7 +211,7 @@ static void test_shared_walks(void **state)
     for (size_t capacity = 1; capacity <= 16; capacity *= 4) {
         adept_serve_oracles *c = adept_serve_oracles_new(capacity);
         for (size_t i = 0; i < 3; i++)
-            assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], 7, 0, NULL}, NULL),
+            assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], 7, 0, NULL, NULL}, NULL),
                              ADEPT_OK);
         adept_serve_oracles_count count = adept_serve_oracles_statistics(c);
         assert_true(count.misses == 3 && count.hits == 0);
@@ -303,6 +317,57 @@ static void test_threads(void **state)
     adept_server_free(s);
 }
 
+/* Assumptions are of a run: what one takes is not kept for another. */
+static void test_assume(void **state)
+{
+    (void)state;
+    adept_graph *graph = graph_text("input x f32:8x4\nparam w f32:16x4 grad\nm = aten::gt(self=x, other=0)\n"
+                                    "r = aten::select(self=m, dim=1, index=0)\nc = aten::index(self=x, indices=[r])\n"
+                                    "y = aten::linear(input=c, weight=w, bias=none)\nreturn y\n");
+    const adept_workload_config config = {.mode = ADEPT_MODE_TRAIN};
+    char *profile = saved_model_text(graph, &config), *text;
+    static const struct {
+        const char *members, *says;
+        int status;
+    } cases[] = {
+        {"\"assume\":null", "data: all elements are taken", 200},
+        {"\"assume\":[\"fraction=0.5\"]", "0.5 of the elements, as", 200},
+        {"\"assume\":[\"branch=true\",\"fraction=0.25\"],\"batch_size\":16", "0.25 of the elements, as", 200},
+        {"\"assume\":[]", "data: all elements are taken", 200},
+        {"\"assume\":[\"fraction=2\"]", "0 <= F <= 1", 422},
+    };
+    adept_server *s = open_server(4);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char *body = NULL;
+        assert_true(asprintf(&body, "{\"gpu\":\"a100\",%s,\"profile\":%s}", cases[i].members, profile) > 0);
+        int status = answer(s, "POST", "/v1/predict", body, &text);
+        if (status != cases[i].status || !strstr(text, cases[i].says))
+            fail_msg("%s: %d, %s", cases[i].members, status, text);
+        free(text);
+        free(body);
+    }
+    adept_server_free(s);
+    free(profile);
+    adept_graph_free(graph);
+}
+
+/* The cache tells them apart. */
+static void test_assumptions_are_a_key(void **state)
+{
+    (void)state;
+    static const char ask_for[] = "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"compact\":true,\"assume\":[\"fraction=%s\"]}";
+    char body[200], *text;
+    adept_server *s = open_server(16);
+    for (int i = 0; i < 4; i++) {
+        snprintf(body, sizeof body, ask_for, i % 2 ? "0.5" : "0.25");
+        assert_int_equal(answer(s, "POST", "/v1/predict", body, NULL), 200);
+    }
+    assert_int_equal(answer(s, "GET", "/metrics", NULL, &text), 200);
+    assert_non_null(strstr(text, "adept_oracle_cache_entries 4\n")); /* two, and a workload for each */
+    free(text);
+    adept_server_free(s);
+}
+
 /* One body may not take sixty-four times its size. */
 static void test_profile_capacity(void **state)
 {
@@ -348,7 +413,8 @@ int main(void)
         cmocka_unit_test(test_body_is_strict_json),
         cmocka_unit_test(test_body_profile), cmocka_unit_test(test_oracles), cmocka_unit_test(test_shared_walks),
         cmocka_unit_test(test_description), cmocka_unit_test(test_threads),      cmocka_unit_test(test_time),
-        cmocka_unit_test(test_profile_capacity),
+        cmocka_unit_test(test_profile_capacity), cmocka_unit_test(test_assume),
+        cmocka_unit_test(test_assumptions_are_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,15 @@
 #include <adept/adept.h>
 #include <stddef.h>
 
-/** What an oracle is made of. Pointers are compared, not what they point to. */
+#define ADEPT_SERVE_ASSUME_SIZE 512 /* of all assumptions of a run, zero included */
+
+/** What an oracle is made of. Workload and GPU are compared as pointers. */
 typedef struct adept_serve_key {
     const adept_workload *workload;
     const adept_gpu *gpu;
     int64_t batch_size, seq_length; /* 0: the workload's own */
     const char *granularity;        /* "operator", "model", NULL */
+    const char *assume;             /* texts separated by ';', NULL: the workload's own; compared as a text */
 } adept_serve_key;
 
 typedef struct adept_serve_oracles adept_serve_oracles;

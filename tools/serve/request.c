@@ -7,6 +7,7 @@
 
 typedef enum field_kind {
     FIELD_NAME,        /* char[ADEPT_SERVE_NAME_SIZE] */
+    FIELD_ASSUME,      /* char[ADEPT_SERVE_ASSUME_SIZE] */
     FIELD_GRANULARITY, /* const char * */
     FIELD_WORD,        /* int32_t, index in `words` */
     FIELD_COUNT,       /* int64_t of 1 or more */
@@ -47,6 +48,7 @@ static const field run_fields[] = {
     {"internode_latency_s", FIELD_POSITIVE, IN_RUN(request.internode_latency_s), NULL, 0},
     {"bucket_bytes", FIELD_POSITIVE, IN_RUN(request.bucket_bytes), NULL, 0},
     {"host_launch_s", FIELD_POSITIVE, IN_RUN(request.host_launch_s), NULL, 0},
+    {"assume", FIELD_ASSUME, IN_RUN(assume), NULL, 0},
     {"allreduce", FIELD_WORD, IN_RUN(request.allreduce), allreduce_words, 0},
     {"overlap", FIELD_WORD, IN_RUN(request.overlap), overlap_words, 0},
     {NULL, FIELD_NAME, 0, NULL, 0},
@@ -86,6 +88,26 @@ static bool read_name(char *out, const field *f, const cJSON *value, adept_serve
     size_t size = strlen(value->valuestring) + 1;
     if (size == 1 || size > ADEPT_SERVE_NAME_SIZE) return wrong(f, "a name of 1 to 127 bytes", p);
     memcpy(out, value->valuestring, size);
+    return true;
+}
+
+/* An array of texts, joined by ';'. */
+static bool read_assume(char *out, const field *f, const cJSON *array, adept_serve_problem *p)
+{
+    const cJSON *item;
+    size_t used = 0;
+    if (!cJSON_IsArray(array)) return wrong(f, "an array", p);
+    *out = '\0';
+    cJSON_ArrayForEach(item, array)
+    {
+        if (!cJSON_IsString(item) || !*item->valuestring || strchr(item->valuestring, ';'))
+            return wrong(f, "an array of texts without ';'", p);
+        size_t size = strlen(item->valuestring) + (used > 0);
+        if (size >= ADEPT_SERVE_ASSUME_SIZE - used) return wrong(f, "at most 511 bytes", p);
+        if (used > 0) out[used] = ';';
+        memcpy(out + used + (used > 0), item->valuestring, strlen(item->valuestring) + 1);
+        used += size;
+    }
     return true;
 }
 
@@ -136,6 +158,8 @@ static bool read_value(void *record, const field *f, const cJSON *value, adept_s
     switch (f->kind) {
     case FIELD_NAME:
         return read_name(at, f, value, p);
+    case FIELD_ASSUME:
+        return read_assume(at, f, value, p);
     case FIELD_GRANULARITY:
         if (!read_word(&index, f, value, p)) return false;
         *(const char **)at = f->words[index];

@@ -3,6 +3,7 @@
 #ifndef ADEPT_SERVE_REQUEST_H
 #define ADEPT_SERVE_REQUEST_H
 #include "catalogue.h"
+#include "oracles.h"
 #include "problem.h"
 #include <cjson/cJSON.h>
 
@@ -14,6 +15,7 @@ typedef struct adept_serve_run {
     char workload[ADEPT_SERVE_NAME_SIZE], gpu[ADEPT_SERVE_NAME_SIZE];
     int64_t batch_size, seq_length;
     const char *granularity; /* "operator", "model" or NULL */
+    char assume[ADEPT_SERVE_ASSUME_SIZE]; /* what the model's file does not tell: texts separated by ';' */
     adept_request request;   /* its oracle is not set */
 } adept_serve_run;
 

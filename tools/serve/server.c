@@ -112,7 +112,8 @@ static bool find_key(adept_serve_key *key, task *t, const adept_serve_run *run)
     adept_workload_info info;
     adept_workload_describe(&info, workload);
     *key = (adept_serve_key){workload, gpu->handle, run->batch_size == info.batch_size ? 0 : run->batch_size,
-                             run->seq_length == info.seq_length ? 0 : run->seq_length, run->granularity};
+                             run->seq_length == info.seq_length ? 0 : run->seq_length, run->granularity,
+                             *run->assume ? run->assume : NULL};
     return true;
 }
 

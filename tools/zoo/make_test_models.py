@@ -316,6 +316,49 @@ def dynamic():
     return torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(4, 6), nn.ReLU()).eval(), {nn.Linear})
 
 
+class Cells(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.long, self.gated = nn.LSTMCell(4, 4), nn.GRUCell(4, 4)
+
+    def forward(self, x):
+        return self.gated(x, self.long(x, (x, x))[0])
+
+
+class Tables(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rows, self.bags = nn.Embedding(20, 6), nn.EmbeddingBag(20, 6, mode="sum", include_last_offset=True)
+        self.rows.qconfig = self.bags.qconfig = torch.ao.quantization.float_qparams_weight_only_qconfig
+
+    def forward(self, words, offsets):
+        return self.rows(words), self.bags(words, offsets)
+
+
+class Signal(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ask, self.tell = torch.ao.quantization.QuantStub(), torch.ao.quantization.DeQuantStub()
+        self.conv = nn.Conv1d(3, 4, 3)
+
+    def forward(self, x):
+        return self.tell(self.conv(self.ask(x)))
+
+
+def signal(x):
+    torch.backends.quantized.engine = "qnnpack"
+    net = Signal().eval()
+    net.qconfig = torch.ao.quantization.get_default_qconfig("qnnpack")
+    net = torch.ao.quantization.prepare(net)
+    net(x)
+    return torch.ao.quantization.convert(net)
+
+
+def at_eight_bits(net, *kinds):
+    torch.backends.quantized.engine = "qnnpack"
+    return torch.ao.quantization.quantize_dynamic(net.eval(), set(kinds))
+
+
 GATE = """from torch import nn
 
 
@@ -391,6 +434,15 @@ def main():
     image = torch.rand(2, 3, 6, 5)
     save(out, "eight_bits", trace(eight_bits(image), image), {"inputs": ["Bx3x6x5"], "batch": 2})
     save(out, "dynamic", trace(dynamic(), x), {"inputs": ["2x4"]})
+    recurrent = at_eight_bits(Recurrent(nn.LSTM), nn.LSTM)
+    save(out, "dynamic_lstm", trace(recurrent, torch.zeros(5, 2, 4)), {"inputs": ["5x2x4"]})
+    save(out, "dynamic_lstm_scripted", script(recurrent), {"inputs": ["5x2x4"]})
+    save(out, "dynamic_cells", trace(at_eight_bits(Cells(), nn.LSTMCell, nn.GRUCell), x), {"inputs": ["2x4"]})
+    tables = torch.ao.quantization.convert(torch.ao.quantization.prepare(Tables().eval()))
+    words, offsets = torch.arange(8), torch.tensor([0, 3, 8])
+    save(out, "tables", trace(tables, (words, offsets)), {"inputs": ["i64:8", "i64:3"]})
+    sound = torch.rand(2, 3, 10)
+    save(out, "signal", trace(signal(sound), sound), {"inputs": ["Bx3x10"], "batch": 2})
     frozen = trace(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval(), image)
     save(out, "frozen", torch.jit.freeze(frozen), {"inputs": ["Bx3x6x5"], "batch": 2})
     save(out, "mkldnn", torch.jit.optimize_for_inference(frozen))

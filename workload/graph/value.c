@@ -109,12 +109,14 @@ int64_t adept_tensor_numel(const adept_tensor *t)
 
 double adept_tensor_bytes(const adept_tensor *t)
 {
+    if (t->sparse) return (double)t->stored * (adept_dtype_bytes(t->dtype) + (double)sizeof(int64_t) * t->ndim);
     return (double)adept_tensor_numel(t) * adept_dtype_bytes(t->dtype);
 }
 
 double adept_tensor_unique_bytes(const adept_tensor *t)
 {
     double n = 1;
+    if (t->sparse) return adept_tensor_bytes(t);
     for (int i = 0; i < t->ndim; i++) {
         if (t->strides[i] != 0 || t->dims[i] == 0) n *= (double)t->dims[i];
     }
@@ -181,12 +183,16 @@ static char *put_size(char *to, int64_t value)
 /* Without printf: every operator of a walk prints its operands. */
 char *adept_tensor_print(const adept_tensor *t, char *text, size_t size)
 {
-    char whole[16 + ADEPT_MAX_DIMS * 24], *end = stpcpy(whole, adept_dtype_name(t->dtype));
+    char whole[16 + (ADEPT_MAX_DIMS + 1) * 24], *end = stpcpy(whole, adept_dtype_name(t->dtype));
     if (size == 0) return text;
     *end++ = ':';
     for (int i = 0; i < t->ndim; i++) {
         if (i) *end++ = 'x';
         end = put_size(end, t->dims[i]);
+    }
+    if (t->sparse) {
+        *end++ = '#';
+        end = put_size(end, t->stored);
     }
     size_t length = (size_t)(end - whole) < size ? (size_t)(end - whole) : size - 1;
     memcpy(text, whole, length);

@@ -143,8 +143,16 @@ void adept_call_unsupported(adept_call *c, const char *format, ...) ADEPT_PRINTF
 /** How many of so many elements data chooses, as the run assumes: all, unless --assume-fraction says. The profile warns of each
  *  call whose shape() asks. */
 int64_t adept_call_chosen(adept_call *c, int64_t all);
+/** One side of what data cuts out of an image of so many dimensions: the share is of its elements. Not counted as above. */
+int64_t adept_call_chosen_side(const adept_call *c, int64_t all, int ndim);
 /** Has any call before asked? Sizes that equal each other in a real run may then differ. */
 bool adept_call_any_chosen(const adept_call *c);
+/** The profile warns, once for each module: what the handler takes where the graph does not tell. A literal. */
+void adept_call_assumes(adept_call *c, const char *text);
+/** The first floating tensor that the model takes, NULL: none. */
+const adept_tensor *adept_call_model_input(const adept_call *c);
+/** If the model's input has so many dimensions and such a leading one, it is one sample: that is no batch. */
+void adept_call_takes_sample(adept_call *c, int ndim, int64_t leading);
 
 /** "f32:2x3x4", for messages; lives as long as the run. */
 const char *adept_call_shape(adept_call *c, const adept_tensor *t);
@@ -184,6 +192,8 @@ int adept_call_dim(adept_call *c, int64_t dim, int ndim);
  * Floating outputs require grad if any tensor argument does; the handler of a non-differentiable operator (detach,
  * zeros_like, argmax, ...) clears requires_grad of what these functions return. */
 adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
+/** A sparse one in new memory, of so many values. */
+adept_tensor *adept_out_sparse(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims, int64_t stored);
 adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like);                           /* same dims and dtype */
 /** A view: shares memory (and parameter identity) with base. */
 adept_tensor *adept_out_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);

@@ -43,6 +43,9 @@ typedef struct adept_measurement {
     const char *optimizer;   /* "adamw" by default; "none" unless mode is train */
     const char *power_scope; /* "gpu" (default) or "node" */
     const char *source;
+    const char *assume;       /* as written: words separated by ';' or blanks, "" if not given */
+    const char **assumptions; /* the words */
+    size_t n_assumptions;
     int64_t batch_size; /* per GPU; 0: what the model file says, filled from the profile */
     int64_t gpus;       /* at least 1 */
     int64_t grad_accum; /* at least 1 */

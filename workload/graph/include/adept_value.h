@@ -55,6 +55,8 @@ typedef struct adept_tensor {
     bool requires_grad;              /* a gradient is wanted for it or for something it was computed from */
     int n_values;                    /* known elements (small integer, bool or float tensors), 0 if unknown */
     const double *values;            /* n_values numbers in row-major order, exact up to 2^53 */
+    bool sparse;                     /* it holds `stored` values, each with its coordinates, and nothing else */
+    int64_t stored;
 } adept_tensor;
 
 /** Elements of such sizes, as numbers of any size. */
@@ -70,7 +72,7 @@ bool adept_tensor_same_shape(const adept_tensor *a, const adept_tensor *b);
 bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t min_dim);
 /** Row-major strides for dims. */
 void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides);
-/** "f32:2x3x4" into text; returns text. A 0-dim tensor prints as "f32:". */
+/** "f32:2x3x4" into text; returns text. A 0-dim tensor prints as "f32:", a sparse one with its values, "f32:2x3#4". */
 char *adept_tensor_print(const adept_tensor *t, char *text, size_t size);
 
 typedef enum adept_value_kind {

@@ -343,14 +343,36 @@ binding lowering::emit_stored(const frame &f, const c10::IValue &value, const st
     return b;
 }
 
-/* An object of packed weights becomes the arguments that it holds: weight, bias, and the sizes of a convolution. */
-void lowering::add_packed(const frame &f, const instance &packed, ir_node &to, ir_block &out)
+/* An object of packed weights becomes the arguments that it holds: weight, bias, and the sizes of a convolution. Of a
+ * cell's two matrices, which have names of their own, the biases are arguments themselves. */
+void lowering::add_packed(const frame &f, const instance &packed, const char *name, ir_node &to, ir_block &out)
 {
+    bool of_cell = name && std::string(name).rfind("w_", 0) == 0;
     for (const auto &part : params_.unpacked(packed.object)) {
+        if (of_cell && std::string(part.first) != "weight") continue;
         params_.adopt(part.second, part.first);
         to.inputs.push_back(emit_stored(f, part.second, part.first, out).value);
-        to.names.push_back(part.first);
+        to.names.push_back(of_cell ? name : part.first);
     }
+}
+
+/* A list of packed cells is one of their tensors, as aten::lstm takes them. */
+bool lowering::lower_append(frame &f, const jit::Node &node, ir_block &out)
+{
+    const instance *object = node.kind() == c10::aten::append ? bound(f, node.input(1)).object : nullptr;
+    if (!object || !object->object || !is_packed(*object->type)) return false;
+    ir_node parts;
+    add_packed(f, *object, nullptr, parts, out);
+    for (int32_t part : parts.inputs) {
+        ir_node made;
+        made.op = "aten::append";
+        made.module = f.module;
+        made.inputs = {value_in(f, node, node.input(0)), part};
+        made.names = {"self", "el"};
+        made.outputs.push_back(define(f, node.output()));
+        append(out, std::move(made));
+    }
+    return true;
 }
 
 binding lowering::get_attribute(const frame &f, const binding &owner, const std::string &name, ir_block &out)
@@ -408,7 +430,8 @@ void lowering::lower_plain(frame &f, const jit::Node &node, ir_block &out)
     for (size_t i = 0; i < node.inputs().size(); i++) {
         const instance *object = bound(f, node.inputs()[i]).object;
         if (object && object->object && is_packed(*object->type)) {
-            add_packed(f, *object, made, out);
+            const char *name = schema && i < schema->arguments().size() ? schema->arguments()[i].name().c_str() : nullptr;
+            add_packed(f, *object, name, made, out);
             continue;
         }
         made.inputs.push_back(value_in(f, node, node.inputs()[i]));
@@ -469,7 +492,7 @@ void lowering::lower_node(frame &f, const jit::Node &node, ir_block &out)
     } else if (kind == c10::prim::unchecked_cast && bound(f, node.input()).object) {
         f.values[node.output()] = bound(f, node.input());
     } else {
-        lower_plain(f, node, out);
+        if (!lower_append(f, node, out)) lower_plain(f, node, out);
     }
 }
 

@@ -73,7 +73,8 @@ class lowering
     void lower_plain(frame &f, const torch::jit::Node &node, ir_block &out);
     void set_outputs(frame &f, const torch::jit::Node &node, const bindings &results);
     binding emit_stored(const frame &f, const c10::IValue &value, const std::string &what, ir_block &out);
-    void add_packed(const frame &f, const instance &packed, ir_node &to, ir_block &out);
+    void add_packed(const frame &f, const instance &packed, const char *name, ir_node &to, ir_block &out);
+    bool lower_append(frame &f, const torch::jit::Node &node, ir_block &out);
     binding get_attribute(const frame &f, const binding &owner, const std::string &name, ir_block &out);
     void set_attribute(const frame &f, const binding &owner, const std::string &name, const binding &value);
 

@@ -25,13 +25,47 @@ c10::IValue ask(const c10::intrusive_ptr<c10::ivalue::Object> &object, const cha
     return object->type()->getMethod(method)({object});
 }
 
+/* "unpack" of layers; the state of recurrent cells and of tables, which have no such method. */
+const char *method_of(const c10::ClassType &type)
+{
+    static const char *const prefixes[] = {"__torch__.torch.classes.quantized.", "__torch__.torch.classes.rnn."};
+    for (const std::string prefix : prefixes)
+        if (type.name() && type.name()->qualifiedName().compare(0, prefix.size(), prefix) == 0)
+            for (const char *method : {"unpack", "__getstate__"})
+                if (type.findMethod(method)) return method;
+    return nullptr;
+}
+
+/* Nobody trains them any more. */
+c10::IValue detached(const c10::IValue &value)
+{
+    return value.isTensor() && value.toTensor().defined() ? value.toTensor().detach() : c10::IValue();
+}
+
+/* Version, weight, ... */
+void add_table(packed_parts &parts, const std::vector<c10::IValue> &state)
+{
+    parts.emplace_back("weight", detached(state.at(1).toListRef().at(0)));
+}
+
+/* Kind, biases, ..., and the packed matrices of input and state, which may hold the biases. In the order of aten::lstm. */
+void add_cell(packed_parts &parts, const std::vector<c10::IValue> &state)
+{
+    std::vector<c10::IValue> biases = state.at(1).toListRef().vec();
+    for (const c10::IValue &packed : state.at(4).toListRef()) {
+        auto tensors = ask(packed.toObject(), "unpack").toTuple();
+        parts.emplace_back("weight", detached(tensors->elements().at(0)));
+        if (state.at(1).toListRef().empty()) biases.push_back(tensors->elements().at(1));
+    }
+    for (const c10::IValue &bias : biases)
+        parts.emplace_back("bias", detached(bias));
+}
+
 } // namespace
 
 bool is_packed(const c10::ClassType &type)
 {
-    static const std::string prefix = "__torch__.torch.classes.quantized.";
-    return type.name() && type.name()->qualifiedName().compare(0, prefix.size(), prefix) == 0 &&
-           type.findMethod("unpack");
+    return method_of(type) != nullptr;
 }
 
 param_registry::param_registry(adept_graph_builder *builder, const c10::ivalue::Object &root) : builder_(builder)
@@ -58,10 +92,16 @@ const packed_parts &param_registry::unpacked(const c10::intrusive_ptr<c10::ivalu
     auto made = unpacked_.emplace(object.get(), packed_parts());
     packed_parts &parts = made.first->second;
     if (!made.second) return parts;
-    auto tensors = ask(object, "unpack").toTuple();
-    parts.emplace_back("weight", tensors->elements().at(0).toTensor().detach()); /* nobody trains them any more */
-    const c10::IValue &bias = tensors->elements().at(1);
-    parts.emplace_back("bias", bias.isTensor() && bias.toTensor().defined() ? bias.toTensor().detach() : c10::IValue());
+    const std::string asked = method_of(*object->type());
+    const std::vector<c10::IValue> said = ask(object, asked.c_str()).toTuple()->elements().vec();
+    if (asked == "unpack") {
+        parts.emplace_back("weight", detached(said.at(0)));
+        parts.emplace_back("bias", detached(said.at(1)));
+    } else if (said.at(0).isString()) {
+        add_cell(parts, said);
+    } else {
+        add_table(parts, said);
+    }
     for (const char *method : size_methods)
         if (object->type()->findMethod(method)) parts.emplace_back(method, ask(object, method));
     return parts;

@@ -1,0 +1,388 @@
+/* Sparse tensors: values and their coordinates. Those of rows compressed (CSR) are counted as if each value had its own.
+ *
+ * An operator on a sparse tensor goes by the name "sparse::NAME" here, where "aten::NAME" is the one on dense ones.
+ * Products read each operand once; of a dense one that is what caches leave of a row for each value. */
+#include "chosen.h"
+#include "elementwise_cost.h"
+#include "gemm_cost.h"
+#include <math.h>
+#include <string.h>
+
+typedef enum task { MAKE, FROM_DENSE, TO_DENSE, COALESCE, COPY, TRANSPOSE, VALUES, INDICES, COUNT, SOFTMAX, PRODUCT, SAMPLED } task;
+
+static const adept_op ops[] = {
+    {"aten::sparse_coo_tensor aten::_sparse_coo_tensor_unsafe aten::sparse_csr_tensor", ADEPT_CAST_NONE,
+     &(const task){MAKE}},
+    {"aten::to_sparse aten::_to_sparse aten::to_sparse_csr", ADEPT_CAST_NONE, &(const task){FROM_DENSE}},
+    {"sparse::to_dense sparse::_to_dense", ADEPT_CAST_NONE, &(const task){TO_DENSE}},
+    {"sparse::coalesce sparse::_coalesce", ADEPT_CAST_NONE, &(const task){COALESCE}},
+    {"sparse::clone", ADEPT_CAST_NONE, &(const task){COPY}},
+    {"sparse::t sparse::transpose", ADEPT_CAST_NONE, &(const task){TRANSPOSE}},
+    {"sparse::values sparse::_values", ADEPT_CAST_NONE, &(const task){VALUES}},
+    {"sparse::indices sparse::_indices", ADEPT_CAST_NONE, &(const task){INDICES}},
+    {"sparse::_nnz", ADEPT_CAST_NONE, &(const task){COUNT}},
+    {"sparse::_sparse_softmax sparse::_sparse_log_softmax", ADEPT_CAST_NONE, &(const task){SOFTMAX}},
+    {"aten::_sparse_mm sparse::_sparse_mm sparse::mm sparse::matmul aten::_sparse_addmm sparse::_sparse_addmm "
+     "sparse::addmm",
+     ADEPT_CAST_NONE, &(const task){PRODUCT}},
+    {"sparse::sparse_sampled_addmm", ADEPT_CAST_NONE, &(const task){SAMPLED}},
+    {0},
+};
+
+static task task_of(const adept_call *c)
+{
+    return *(const task *)adept_call_data(c);
+}
+
+/* ---------------------------------------------------------------- arguments ---------------- */
+
+static const adept_tensor *tensor_at(adept_call *c, int position)
+{
+    static const adept_tensor none = {.dtype = ADEPT_F32};
+    const adept_tensor *t = adept_elem_tensor_at(c, position);
+    adept_call_refuse(c, !t, "argument %d is not a tensor", position);
+    return t ? t : &none;
+}
+
+static const adept_tensor *sparse_at(adept_call *c, int position)
+{
+    const adept_tensor *t = tensor_at(c, position);
+    adept_call_refuse(c, !t->sparse, "%s is not sparse", adept_call_shape(c, t));
+    return t;
+}
+
+/* add + a b, or a b. */
+typedef struct product {
+    const adept_tensor *add, *a, *b;
+    double stored, a_bytes; /* of the sparse operand */
+} product;
+
+static bool is_matrix(const adept_tensor *t)
+{
+    return t->ndim == 2;
+}
+
+/* The sparse operand of a product may be one of the model's inputs, which are written as dense ones. */
+static product read_product(adept_call *c)
+{
+    bool added = strstr(adept_call_op(c), "addmm") != NULL;
+    product p = {.add = added ? tensor_at(c, 0) : NULL, .a = tensor_at(c, added), .b = tensor_at(c, added + 1)};
+    bool fits = is_matrix(p.a) && is_matrix(p.b) && (task_of(c) == SAMPLED || p.a->dims[1] == p.b->dims[0]);
+    if (adept_call_refuse(c, !fits, "%s and %s do not fit", adept_call_shape(c, p.a), adept_call_shape(c, p.b)))
+        return p;
+    if (p.b->sparse || (p.add && p.add->sparse && task_of(c) != SAMPLED))
+        adept_call_unsupported(c, "a product with a sparse right side or a sparse sum");
+    p.stored = (double)(p.a->sparse ? p.a->stored : adept_call_chosen(c, adept_tensor_numel(p.a)));
+    p.a_bytes = p.stored * (adept_dtype_bytes(p.a->dtype) + 2 * sizeof(int64_t));
+    return p;
+}
+
+static const char all_stored[] = "all elements are taken for values of the sparse tensor (--assume-fraction F takes a "
+                                 "share)";
+
+/* ---------------------------------------------------------------- shapes ---------------- */
+
+static void shape_make(adept_call *c)
+{
+    bool rows = adept_arg_given(c, "crow_indices");
+    const adept_tensor *values = adept_arg_tensor(c, "values"),
+                       *indices = adept_arg_tensor(c, rows ? "col_indices" : "indices");
+    int64_t size[ADEPT_MAX_DIMS];
+    int ndim = adept_arg_ints(c, "size", size, ADEPT_MAX_DIMS);
+    if (!adept_call_ok(c)) return;
+    if (ndim < 0) {
+        adept_call_unsupported(c, "its size depends on the indices; give it, as sparse_coo_tensor(..., size=...)");
+        return;
+    }
+    bool fits = values->ndim == 1 && indices->ndim == (rows ? 1 : 2) &&
+                indices->dims[indices->ndim - 1] == values->dims[0] && (rows ? ndim == 2 : indices->dims[0] == ndim);
+    if (adept_call_refuse(c, !fits, "indices %s, values %s and %d sizes do not fit", adept_call_shape(c, indices),
+                          adept_call_shape(c, values), ndim))
+        return;
+    adept_out_sparse(c, values->dtype, ndim, size, values->dims[0]);
+}
+
+/* Of `like`, with as many values. */
+static adept_tensor *out_like(adept_call *c, const adept_tensor *like)
+{
+    return adept_out_sparse(c, like->dtype, like->ndim, like->dims, like->stored);
+}
+
+/* Dimensions change places, the first two where none are given. */
+static void shape_transpose(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    int a = adept_call_dim(c, adept_arg_int(c, "dim0", 0), self->ndim);
+    int b = adept_call_dim(c, adept_arg_int(c, "dim1", 1), self->ndim);
+    if (!adept_call_ok(c)) return;
+    adept_tensor turned = *self;
+    turned.dims[a] = self->dims[b], turned.dims[b] = self->dims[a];
+    out_like(c, &turned);
+}
+
+static void shape_product(adept_call *c)
+{
+    product p = read_product(c);
+    const int64_t dims[2] = {p.a->dims[0], p.b->dims[1]};
+    if (!adept_call_ok(c)) return;
+    if (!p.a->sparse) adept_call_assumes(c, all_stored);
+    if (adept_call_refuse(c, p.add && !adept_broadcasts_to(c, p.add, 2, dims), "the sum does not fit")) return;
+    adept_out_tensor(c, p.b->dtype, 2, dims);
+}
+
+static void shape_sampled(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0), *a = tensor_at(c, 1), *b = tensor_at(c, 2);
+    if (!adept_call_ok(c)) return;
+    bool fits = is_matrix(self) && is_matrix(a) && is_matrix(b) && a->dims[1] == b->dims[0] &&
+                self->dims[0] == a->dims[0] && self->dims[1] == b->dims[1];
+    if (!adept_call_refuse(c, !fits, "%s and %s do not make %s", adept_call_shape(c, a), adept_call_shape(c, b),
+                           adept_call_shape(c, self)))
+        out_like(c, self);
+}
+
+static void shape(adept_call *c)
+{
+    const task what = task_of(c);
+    if (what == MAKE) {
+        shape_make(c);
+    } else if (what == PRODUCT) {
+        shape_product(c);
+    } else if (what == TRANSPOSE) {
+        shape_transpose(c);
+    } else if (what == SAMPLED) {
+        shape_sampled(c);
+    } else if (what == FROM_DENSE) {
+        const adept_tensor *self = tensor_at(c, 0);
+        if (adept_call_refuse(c, self->ndim < 1 || self->sparse, "%s is not dense", adept_call_shape(c, self))) return;
+        adept_call_assumes(c, all_stored);
+        adept_out_sparse(c, self->dtype, self->ndim, self->dims, adept_call_chosen(c, adept_tensor_numel(self)));
+    } else {
+        const adept_tensor *self = sparse_at(c, 0);
+        const int64_t coordinates[2] = {self->ndim, self->stored};
+        if (!adept_call_ok(c)) return;
+        if (what == COUNT)
+            adept_out_int(c, self->stored);
+        else if (what == TO_DENSE)
+            adept_out_like(c, self);
+        else if (what == VALUES)
+            adept_out_tensor(c, self->dtype, 1, &self->stored)->storage = self->storage;
+        else if (what == INDICES)
+            adept_out_tensor(c, ADEPT_I64, 2, coordinates)->storage = self->storage;
+        else
+            out_like(c, self);
+    }
+}
+
+/* ---------------------------------------------------------------- cost ---------------- */
+
+/* n values moved, with their coordinates read. */
+static void move(adept_cost *cost, adept_pass pass, const adept_tensor *sparse, double flops, double reads)
+{
+    double n = (double)sparse->stored, values = n * adept_dtype_bytes(sparse->dtype);
+    adept_cost_alu(cost, pass, sparse->dtype, n, flops * n, reads * values + n * 8 * sparse->ndim, values);
+}
+
+/* Found, then read; their gradients go into zeros. */
+static void cost_from_dense(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *self = tensor_at(c, 0), *out = adept_result_tensor(c, 0);
+    adept_chosen_search(cost, self, (double)out->stored);
+    move(cost, ADEPT_FORWARD, out, 0, 1);
+    if (!adept_cost_wants_grad(cost, self)) return;
+    adept_elem_fill(cost, ADEPT_BACKWARD, self);
+    move(cost, ADEPT_BACKWARD, out, 0, 1);
+}
+
+/* Added into zeros; the gradient is what stands at the coordinates. */
+static void cost_to_dense(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    adept_elem_fill(cost, ADEPT_FORWARD, adept_result_tensor(c, 0));
+    move(cost, ADEPT_FORWARD, self, 1, 2);
+    if (!adept_cost_wants_grad(cost, self)) return;
+    move(cost, ADEPT_BACKWARD, self, 0, 1);
+    adept_cost_save(cost, self);
+}
+
+/* Coordinates are checked for their least and largest. */
+static void cost_make(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    double n = (double)out->stored * out->ndim;
+    if (!strstr(adept_call_op(c), "unsafe"))
+        adept_cost_stream(cost, ADEPT_FORWARD, ADEPT_I64, 2 * n, 2 * n, 2 * 8 * n, 0, 2);
+    if (!adept_cost_wants_grad(cost, adept_arg_tensor(c, "values"))) return;
+    move(cost, ADEPT_BACKWARD, out, 0, 1);
+    adept_cost_save_bytes(cost, 8 * n);
+}
+
+/* Coordinates made numbers, sorted with their places; values of equal ones added. */
+static void cost_coalesce(adept_cost *cost, const adept_tensor *self)
+{
+    double n = (double)self->stored, bytes = adept_tensor_bytes(self);
+    adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n * self->ndim, 8 * n * self->ndim, 8 * n);
+    adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n * ceil(log2(n + 1)), 16 * n, 16 * n);
+    adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, n, n, bytes + 8 * n, bytes);
+}
+
+static void cost_copy(adept_cost *cost, const adept_tensor *self)
+{
+    double bytes = adept_tensor_bytes(self);
+    adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, (double)self->stored, 0, bytes, bytes);
+    if (adept_cost_wants_grad(cost, self))
+        adept_cost_alu(cost, ADEPT_BACKWARD, self->dtype, (double)self->stored, 0, bytes, bytes);
+}
+
+static void cost_softmax(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), self->ndim);
+    double n = (double)self->stored, values = n * adept_dtype_bytes(self->dtype), bytes = adept_tensor_bytes(self);
+    double rows = (double)adept_tensor_numel(self) / fmax(1, (double)self->dims[dim]);
+    double row = fmax(1, n / fmax(1, rows));
+    if (n == 0) return;
+    adept_softmax_kernel(cost, ADEPT_FORWARD, self->dtype, n, row, bytes, values);
+    if (!adept_cost_wants_grad(cost, self)) return;
+    adept_softmax_kernel(cost, ADEPT_BACKWARD, self->dtype, n, row, bytes + values, values);
+    adept_cost_save(cost, adept_result_tensor(c, 0));
+}
+
+/* A dense operand's gradient is the same sparse product. That of the sparse one is a dense product, of which PyTorch
+ * keeps what stands at the coordinates. */
+static void cost_product(adept_call *c, adept_cost *cost)
+{
+    product p = read_product(c);
+    const adept_tensor *out = adept_result_tensor(c, 0);
+    double m = (double)p.a->dims[0], n = (double)p.b->dims[1], k = (double)p.a->dims[1], pairs = p.stored * n;
+    double size = adept_dtype_bytes(p.a->dtype), out_bytes = adept_tensor_bytes(out), b = adept_elem_read(p.b);
+    if (pairs == 0) return;
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, pairs, 2 * pairs + (p.add ? m * n : 0),
+                   p.a_bytes + b + adept_elem_read(p.add), out_bytes);
+    if (adept_cost_wants_grad(cost, p.add)) adept_elem_grad_to(cost, out, p.add);
+    if (adept_cost_wants_grad(cost, p.b)) {
+        adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, pairs, 2 * pairs, p.a_bytes + out_bytes,
+                       adept_tensor_bytes(p.b));
+        adept_cost_save(cost, p.a);
+    }
+    if (adept_cost_wants_grad(cost, p.a)) {
+        const adept_gemm dense = {.dtype = out->dtype, .m = m, .n = k, .k = n, .batch = 1};
+        adept_gemm_kernel(cost, ADEPT_BACKWARD, &dense, 1, out_bytes + b, m * k * size, 0);
+        adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, p.stored, 0, p.a_bytes, p.stored * size);
+        adept_cost_save(cost, p.a);
+        adept_cost_save(cost, p.b);
+    }
+}
+
+/* A dot product for each value; the gradients of the dense operands are sparse products. */
+static void cost_sampled(adept_call *c, adept_cost *cost)
+{
+    const adept_tensor *self = sparse_at(c, 0), *side[2] = {tensor_at(c, 1), tensor_at(c, 2)};
+    double stored = (double)self->stored, pairs = stored * (double)side[0]->dims[1];
+    double bytes = adept_tensor_bytes(self), values = stored * adept_dtype_bytes(self->dtype);
+    if (pairs == 0) return;
+    adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, pairs, 2 * pairs + stored,
+                   bytes + adept_elem_read(side[0]) + adept_elem_read(side[1]), values);
+    for (int i = 0; i < 2; i++) {
+        if (!adept_cost_wants_grad(cost, side[i])) continue;
+        adept_cost_alu(cost, ADEPT_BACKWARD, self->dtype, pairs, 2 * pairs, bytes + adept_elem_read(side[1 - i]),
+                       adept_tensor_bytes(side[i]));
+        adept_cost_save(cost, self);
+        adept_cost_save(cost, side[1 - i]);
+    }
+}
+
+static void cost(adept_call *c, adept_cost *cost)
+{
+    switch (task_of(c)) {
+    case MAKE:
+        cost_make(c, cost);
+        break;
+    case FROM_DENSE:
+        cost_from_dense(c, cost);
+        break;
+    case TO_DENSE:
+        cost_to_dense(c, cost);
+        break;
+    case COALESCE:
+        cost_coalesce(cost, sparse_at(c, 0));
+        break;
+    case COPY:
+    case TRANSPOSE:
+        cost_copy(cost, sparse_at(c, 0));
+        break;
+    case SOFTMAX:
+        cost_softmax(c, cost);
+        break;
+    case PRODUCT:
+        cost_product(c, cost);
+        break;
+    case SAMPLED:
+        cost_sampled(c, cost);
+        break;
+    case VALUES:
+    case INDICES:
+    case COUNT:
+        break;
+    }
+}
+
+static const adept_handler_case cases[] = {
+    /* 2 rows of 30 coordinates, twice */
+    {.name = "made of coordinates and values",
+     .call = "aten::sparse_coo_tensor(indices=i64:2x30, values=f32:30*, size=[10,8], dtype=none) -> f32:10x8#30",
+     .forward = {.alu = 120, .read = 960, .launches = 2},
+     .backward = {.read = 120 + 480, .written = 120, .saved = 480}},
+    {.name = "of compressed rows",
+     .call = "aten::sparse_csr_tensor(crow_indices=i64:11, col_indices=i64:30, values=f32:30, size=[10,8]) @infer -> "
+             "f32:10x8#30",
+     .forward = {.alu = 120, .read = 960, .launches = 2}},
+    /* all of 12 are found (counted, written flat, split in two) and read */
+    {.name = "all of a dense one",
+     .call = "aten::to_sparse(self=f32:3x4*) -> f32:3x4#12",
+     .forward = {.alu = 12 + 12 + 24, .read = 48 + 48 + 96 + 48 + 192, .written = 96 + 192 + 48, .launches = 4},
+     .backward = {.read = 48 + 192, .written = 48 + 48, .launches = 2}},
+    {.name = "and back",
+     .call = "sparse::to_dense(self=f32:10x8#30*) -> f32:10x8",
+     .forward = {.alu = 30, .read = 240 + 480, .written = 320 + 120, .launches = 2},
+     .backward = {.read = 120 + 480, .written = 120, .saved = 600}},
+    /* 30 values meet 5 columns */
+    {.name = "a graph's edges times its nodes: 2 * 30 * 5, the same for the nodes' gradient",
+     .call = "aten::_sparse_mm(sparse=f32:10x8#30, dense=f32:8x5*) -> f32:10x5",
+     .forward = {.alu = 300, .read = 600 + 160, .written = 200},
+     .backward = {.alu = 300, .read = 600 + 200, .written = 160, .saved = 600}},
+    {.name = "weighted edges: a dense product 10 x 8 of 5, of which 30 stay",
+     .call = "sparse::mm(self=f32:10x8#30*, mat2=f32:8x5) -> f32:10x5",
+     .forward = {.alu = 300, .read = 760, .written = 200, .product = {10, 8, 5, 1}},
+     .backward = {.gemm = 800, .read = 200 + 160 + 600, .written = 320 + 120, .launches = 2, .saved = 760}},
+    {.name = "added: 50 more",
+     .call = "aten::_sparse_addmm(self=f32:10x5, mat1=f32:10x8#30, mat2=f32:8x5, beta=1, alpha=1) -> f32:10x5",
+     .forward = {.alu = 350, .read = 760 + 200, .written = 200}},
+    {.name = "a matrix that is an input: all of 80",
+     .call = "aten::_sparse_mm(sparse=f32:10x8, dense=f32:8x5) -> f32:10x5",
+     .forward = {.alu = 800, .read = 1600 + 160, .written = 200}},
+    /* 30 dot products of 6, scaled and added */
+    {.name = "sampled",
+     .call = "sparse::sparse_sampled_addmm(self=f32:10x8#30, mat1=f32:10x6*, mat2=f32:6x8, beta=1, alpha=1) -> "
+             "f32:10x8#30",
+     .forward = {.alu = 390, .read = 600 + 240 + 192, .written = 120},
+     .backward = {.alu = 360, .read = 600 + 192, .written = 240, .saved = 600 + 192}},
+    /* 60 for the numbers, 30 * 5 comparisons, 30 sums */
+    {.name = "sorted",
+     .call = "sparse::coalesce(self=f32:10x8#30) -> f32:10x8#30",
+     .forward = {.alu = 60 + 150 + 30, .read = 480 + 480 + 840, .written = 240 + 480 + 600, .launches = 3}},
+    {.name = "rows of 3 values",
+     .call = "sparse::_sparse_softmax(self=f32:10x8#30*, dim=1) -> f32:10x8#30",
+     .forward = {.alu = 150, .read = 600, .written = 120, .row_elements = 3},
+     .backward = {.alu = 300, .read = 720, .written = 120, .saved = 600}},
+    {.name = "turned: values and coordinates are copied",
+     .call = "sparse::transpose(self=f32:10x8x3#30*, dim0=0, dim1=-1) -> f32:3x8x10#30",
+     .forward = {.read = 840, .written = 840},
+     .backward = {.read = 840, .written = 840}},
+    {.name = "the values", .call = "sparse::values(self=f32:10x8#30) -> f32:30"},
+    {.name = "their coordinates", .call = "sparse::_indices(self=f32:10x8#30) -> i64:2x30"},
+    {.name = "how many", .call = "sparse::_nnz(self=f32:10x8#30) -> i:30"},
+    {0},
+};
+
+const adept_handler adept_handler_sparse = {.kind = "sparse", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
