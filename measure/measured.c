@@ -68,8 +68,11 @@ adept_status adept_measured_region(adept_region_statistics *out, const adept_rec
     const adept_region *regions = adept_recording_regions(r, &n);
     double *times_s = calloc(n + 1, sizeof *times_s), *energies_j = calloc(n + 1, sizeof *energies_j);
 
+    bool has_whole = false;
+    for (size_t i = 0; i < n; i++)
+        has_whole = has_whole || (strcmp(regions[i].name, region) == 0 && !regions[i].is_cut);
     for (size_t i = 0; times_s && energies_j && i < n; i++) {
-        if (strcmp(regions[i].name, region) != 0) continue;
+        if (strcmp(regions[i].name, region) != 0 || (has_whole && regions[i].is_cut)) continue;
         if (skip > 0) {
             skip--;
             continue;

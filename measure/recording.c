@@ -219,7 +219,10 @@ void adept_recording_finish(adept_recording *r)
         lose_the_silent(r, &r->tracks[i]);
     }
     for (size_t i = 0; i < r->n_regions; i++)
-        if (isnan(r->regions[i].end_s)) r->regions[i].end_s = r->end_s;
+        if (isnan(r->regions[i].end_s)) {
+            r->regions[i].end_s = r->end_s;
+            r->regions[i].is_cut = true;
+        }
 }
 
 void adept_recording_stop(adept_recording *r)

@@ -98,7 +98,7 @@ static void read_nodes(cluster_reader *c, const cJSON *row)
 {
     adept_json_reader *r = &c->file.reader;
     adept_cluster *cluster = &c->out->cluster;
-    adept_node node = {0};
+    adept_cluster_node node = {0};
     char gpu[64];
 
     adept_input_known(r, row, "name gpu gpus count host_idle_w host_busy_w");
@@ -116,7 +116,7 @@ static void read_nodes(cluster_reader *c, const cJSON *row)
                         c->file.path, node.name);
     node.type = adept_scenario_type(c->out, gpu);
     if (node.type == SIZE_MAX) node.type = add_type(c, gpu);
-    adept_node *grown =
+    adept_cluster_node *grown =
         r->status == ADEPT_OK ? realloc(cluster->nodes, (cluster->n_nodes + count) * sizeof *grown) : NULL;
     if (!grown) {
         adept_json_no_memory(r);
@@ -124,7 +124,7 @@ static void read_nodes(cluster_reader *c, const cJSON *row)
     }
     cluster->nodes = grown;
     for (size_t i = 0; i < count; i++) {
-        adept_node *to = &cluster->nodes[cluster->n_nodes++];
+        adept_cluster_node *to = &cluster->nodes[cluster->n_nodes++];
         *to = node;
         if (count > 1) snprintf(to->name, sizeof to->name, "%.40s-%zu", node.name, i + 1);
     }

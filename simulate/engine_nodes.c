@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const adept_node *node_of(const adept_engine *e, size_t node)
+static const adept_cluster_node *node_of(const adept_engine *e, size_t node)
 {
     return &e->cluster->nodes[node];
 }
@@ -46,7 +46,7 @@ static void link_node(adept_engine *e, size_t node)
 /* Of everything on a node but jobs. */
 static double power_of(const adept_engine *e, size_t node)
 {
-    const adept_node *about = node_of(e, node);
+    const adept_cluster_node *about = node_of(e, node);
     const adept_node_now *n = &e->nodes[node];
 
     if (n->state == ADEPT_NODE_FAILED) return 0;
@@ -183,7 +183,7 @@ double adept_nodes_added_power_w(const adept_engine *e, const adept_option *opti
     for (int idle = option->gpus; idle <= e->most_gpus; idle++) {
         size_t node = list_of(e, option->type, idle)->first;
         if (node == NONE) continue;
-        const adept_node *about = node_of(e, node);
+        const adept_cluster_node *about = node_of(e, node);
         double idle_w = e->cluster->types[option->type].idle_w;
         double after_w = (e->nodes[node].idle - option->gpus) * idle_w + about->host_idle_w +
                          about->host_busy_w * (about->gpus - e->nodes[node].idle + option->gpus) / about->gpus;

@@ -15,7 +15,8 @@ adept_energy adept_measured_energy(const adept_recording *recording, adept_compo
 typedef struct adept_region_statistics {
     adept_statistics time_s, energy_j;
 } adept_region_statistics;
-/** @param skip  visits at the begin that do not count, which warm up. @return ADEPT_E_NOMEM */
+/** Of whole visits; where there are none, of what was cut by the end.
+ *  @param skip  visits at the begin that do not count, which warm up. @return ADEPT_E_NOMEM */
 adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *recording, const char *region, size_t skip,
                                    adept_component component, adept_error *err);
 /** What a component used beyond what it uses idle, by a fit (eq. 3.2); NAN: not known. @param component  ADEPT_COMPONENTS: the total */

@@ -45,7 +45,8 @@ typedef struct adept_track {
 /** A part of a run: "step", entered and left, perhaps several times and inside others. */
 typedef struct adept_region {
     const char *name;
-    double begin_s, end_s; /* by adept_clock_s(); end_s NAN: it was not left before the recording ended, which stands for it */
+    double begin_s, end_s; /* by adept_clock_s(); end_s NAN: it has not been left */
+    bool is_cut;           /* it was not left before the recording ended, which stands for it */
 } adept_region;
 
 typedef struct adept_recording adept_recording;

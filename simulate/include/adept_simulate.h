@@ -12,13 +12,13 @@
 
 /* ---------------------------------------------------------------- the cluster ------------------------------------- */
 
-typedef struct adept_node {
+typedef struct adept_cluster_node {
     char name[64];
     size_t type;       /* of its GPUs: an index of cluster.types */
     int gpus;
     double host_idle_w; /* drawn by the rest of the node while no GPU of it works */
     double host_busy_w; /* and what comes on top when all of them work; between, in proportion */
-} adept_node;
+} adept_cluster_node;
 
 typedef struct adept_gpu_type {
     char name[64]; /* as `adept gpus` knows it, or as a table of step times names it */
@@ -29,7 +29,7 @@ typedef struct adept_gpu_type {
 typedef struct adept_cluster {
     adept_gpu_type *types;
     size_t n_types;
-    adept_node *nodes; /* grouped by type is not needed */
+    adept_cluster_node *nodes; /* grouped by type is not needed */
     size_t n_nodes;
     double sleep_after_s, sleep_w, wake_s; /* an idle node sleeps after so long, draws sleep_w, and takes wake_s to come back. INFINITY: never */
     double mtbf_s, repair_s;               /* mean time between failures of a node, exponential; INFINITY: none fails. How long it is away */

@@ -94,8 +94,15 @@ expect_error 3 'trace.csv:2' simulate "$work/cluster.json" "$work/trace.csv" --t
 
 # ---- a goal, and the page
 cat >"$work/goal.json" <<'JSON'
-{"schema_version": 1, "goals": [{"metric": "energy_j", "reference": "pollux", "direction": "lower", "threshold_percent": 1000}]}
+{"schema_version": 1, "reference": "pollux", "candidate": "min-energy", "goals": [{"metric": "energy_j", "direction": "lower", "threshold_percent": 0}]}
 JSON
+simulate --policy pollux,min-energy --seeds 3 --baseline "$work/base.json"
+checks=$((checks + 1))
+[ "$rc" -eq 0 ] && grep -q '"sha256"' "$work/base.json" || fail "no baseline"
+expect_error 1 'base.json: File exists' simulate "$work/cluster.json" "$work/jobs.json" --policy pollux --baseline "$work/base.json"
+run compare "$work/base.json" "$work/base.json" --goal "$work/goal.json"
+checks=$((checks + 1))
+grep -q 'energy_j' "$work/out" && grep -Eq 'PASS|FAIL' "$work/out" && grep -q simulated "$work/out" || fail "no verdict"
 if command -v gnuplot >/dev/null && "$ADEPT" report --help >/dev/null 2>&1; then
     run simulate "$work/cluster.json" "$work/jobs.json" --policy pollux,thrift --seeds 2 --html "$work/page.html"
     checks=$((checks + 1))

@@ -24,7 +24,7 @@ void sim_toy_begin(adept_comparison *out)
 }
 
 static adept_gpu_type types[] = {{"a100", 50, 400}, {"h100", 70, 700}};
-static adept_node nodes[] = {{"node <a>", 0, 8, 100, 200}, {"node-h", 1, 4, 100, 200}};
+static adept_cluster_node nodes[] = {{"node <a>", 0, 8, 100, 200}, {"node-h", 1, 4, 100, 200}};
 const adept_cluster sim_toy_cluster = {
     .types = types, .n_types = 2, .nodes = nodes, .n_nodes = 2, .sleep_after_s = INFINITY, .mtbf_s = INFINITY};
 

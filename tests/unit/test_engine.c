@@ -61,7 +61,7 @@ static const adept_policy random_policy = {.name = "test-random", .what = "", .u
 
 typedef struct scenario {
     adept_gpu_type types[3];
-    adept_node nodes[MOST];
+    adept_cluster_node nodes[MOST];
     adept_option options[3][8];
     adept_template templates[3];
     char users[4][64];
@@ -387,7 +387,7 @@ static scenario *random_scenario(uint64_t seed)
     for (size_t t = 0; t < 3; t++)
         s->types[t] = (adept_gpu_type){"type", (double)draw(80), 300 + 50 * (double)draw(5)};
     for (size_t i = 0; i < n_nodes; i++)
-        s->nodes[i] = (adept_node){.type = i % s->cluster.n_types, .gpus = (int)(1 + draw(8)), .host_idle_w = (double)draw(200),
+        s->nodes[i] = (adept_cluster_node){.type = i % s->cluster.n_types, .gpus = (int)(1 + draw(8)), .host_idle_w = (double)draw(200),
                                    .host_busy_w = (double)draw(100)};
     s->nodes[0].gpus = 8; /* everything fits there at least */
     if (draw(3) == 0) {

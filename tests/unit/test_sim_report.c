@@ -139,14 +139,14 @@ static void test_gantt_of_much(void **state)
 {
     enum { RUNS = 5000, NODES = 200 };
     static adept_span spans[RUNS];
-    static adept_node nodes[NODES];
+    static adept_cluster_node nodes[NODES];
     adept_gpu_type type = {"a100", 50, 400};
     adept_job_record record = {.finish_s = NAN};
     adept_gantt_note note;
 
     (void)state;
     for (size_t i = 0; i < NODES; i++)
-        nodes[i] = (adept_node){.name = "n", .gpus = 4};
+        nodes[i] = (adept_cluster_node){.name = "n", .gpus = 4};
     for (size_t i = 0; i < RUNS; i++)
         spans[i] = (adept_span){
             .job = 0, .node = i % NODES, .gpus = 1, .start_s = (double)(i / NODES), .end_s = (double)(i / NODES) + 1};

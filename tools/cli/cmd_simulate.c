@@ -4,7 +4,7 @@
 #include "report_simulate.h"
 #include "simulate_job.h"
 #include "table.h"
-#include <math.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +45,8 @@ static adept_status check(adept_cli *cli, void *record)
     if (!o->templates && (o->trace_format || o->is_malleable || o->drops_impossible))
         return adept_cli_usage(cli, "--trace-format, --malleable and --drop-impossible are for traces, which need --templates");
     if (o->noise >= 1 || o->reality_noise >= 1) return adept_cli_usage(cli, "noise must be below 100 %%");
+    if (o->shard.of > 1 && (o->baseline || o->html))
+        return adept_cli_usage(cli, "--baseline and --html need all runs: merge the shards first");
     if (o->shard.of > 1 && !o->json) return adept_cli_usage(cli, "--shard writes its part as --json, which --merge puts together");
     return ADEPT_OK;
 }
@@ -148,6 +150,7 @@ static const adept_option_row rows[] = {
     {.group = 4, .help = "Output:"},
     {"output", "FILE", 4, "Write the report to FILE instead of standard output", ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
     {"json", NULL, 4, "Print JSON, which `adept compare` and --merge read", ADEPT_OPT_FLAG, .at = AT(json)},
+    {"baseline", "FILE", 4, "Also keep the JSON in FILE, which must not be there yet: to compare with later", ADEPT_OPT_FILE, .at = AT(baseline)},
     {"recommend", NULL, 4, "Also say which policy suits which goal, by these results", ADEPT_OPT_FLAG, .at = AT(recommend)},
     {"jobs-csv", "FILE", 4, "Write a row for each job, policy and seed", ADEPT_OPT_FILE, .at = AT(jobs_csv)},
     {"power-csv", "FILE", 4, "Write the power curve of each policy and seed", ADEPT_OPT_FILE, .at = AT(power_csv)},
@@ -188,15 +191,32 @@ static adept_status write_csv(adept_cli *cli, const adept_simulate_job *job, con
     return status == ADEPT_OK ? ended : status;
 }
 
-static adept_status print(adept_cli *cli, FILE *out, const adept_comparison *c, const adept_simulate_options *o)
+static adept_status print_json(adept_cli *cli, FILE *out, const adept_comparison *c)
 {
-    if (!o->json) return adept_report_simulation(cli, out, c, o->recommend);
     adept_json_writer w = {.pretty = true};
     adept_status status = adept_comparison_write(&w, c, &cli->err);
     char *text = adept_json_finish(&w);
     if (status == ADEPT_OK && !text) status = adept_cli_no_memory(cli);
     if (status == ADEPT_OK) fprintf(out, "%s\n", text);
     free(text);
+    return status;
+}
+
+static adept_status print(adept_cli *cli, FILE *out, const adept_comparison *c, const adept_simulate_options *o)
+{
+    return o->json ? print_json(cli, out, c) : adept_report_simulation(cli, out, c, o->recommend);
+}
+
+/* Nothing is written over a baseline. */
+static adept_status write_baseline(adept_cli *cli, const adept_comparison *c, const char *path)
+{
+    FILE *file = fopen(path, "wxe");
+
+    if (!file) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", path, strerror(errno));
+    adept_status status = print_json(cli, file, c);
+    bool failed = ferror(file) != 0;
+    if ((fclose(file) || failed) && status == ADEPT_OK) status = adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write", path);
+    if (status != ADEPT_OK) remove(path);
     return status;
 }
 
@@ -240,6 +260,7 @@ static adept_status simulate(adept_cli *cli, void *options)
     if (status == ADEPT_OK && o->jobs_csv) status = write_csv(cli, &job, o->jobs_csv, false);
     if (status == ADEPT_OK && o->power_csv) status = write_csv(cli, &job, o->power_csv, true);
     if (status == ADEPT_OK && o->html) status = adept_simulation_write_page(cli, o->html, "Simulated policies", &job.comparison);
+    if (status == ADEPT_OK && o->baseline) status = write_baseline(cli, &job.comparison, o->baseline);
     if (status == ADEPT_OK) status = write_report(cli, &job.comparison, o);
     adept_simulate_job_free(&job);
     return status;

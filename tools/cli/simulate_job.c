@@ -1,6 +1,7 @@
 /** @file simulate_job.c  Policies on seeds, on threads: each run is its own, so that threads change nothing. */
 #include "simulate_job.h"
 #include "progress.h"
+#include "sha256.h"
 #include "simulate_models.h"
 #include <errno.h>
 #include <math.h>
@@ -144,6 +145,17 @@ static adept_status run_all(adept_cli *cli, pool *p)
     return ADEPT_OK;
 }
 
+/* A file's name and its hash. */
+static void add_file(cJSON *object, const char *key, const char *path)
+{
+    char hash[ADEPT_SHA256_SIZE];
+    cJSON *file = cJSON_AddObjectToObject(object, key);
+
+    adept_file_sha256(hash, path, NULL); /* "" of a pipe that has been read */
+    cJSON_AddStringToObject(file, "path", path);
+    cJSON_AddStringToObject(file, "sha256", hash);
+}
+
 /* What was simulated, so that shards of different things are never put together. */
 static cJSON *setup_of(const adept_simulate_options *o)
 {
@@ -154,9 +166,9 @@ static cJSON *setup_of(const adept_simulate_options *o)
         cJSON_Delete(setup);
         return NULL;
     }
-    cJSON_AddStringToObject(setup, "cluster", o->words.words[0]);
-    cJSON_AddStringToObject(setup, "jobs", o->words.words[1]);
-    if (o->templates) cJSON_AddStringToObject(options, "templates", o->templates);
+    add_file(setup, "cluster", o->words.words[0]);
+    add_file(setup, "jobs", o->words.words[1]);
+    if (o->templates) add_file(options, "templates", o->templates);
     const struct {
         const char *name;
         double value;

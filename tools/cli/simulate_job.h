@@ -19,7 +19,7 @@ typedef struct adept_simulate_options {
     enum { ADEPT_FAIRNESS_FAIR, ADEPT_FAIRNESS_PRINTED } fairness;
     adept_policy_options policy;
     adept_shard shard;
-    const char *output, *jobs_csv, *power_csv, *html;
+    const char *output, *baseline, *jobs_csv, *power_csv, *html;
 } adept_simulate_options;
 
 /** What was read, and what came of it. */

@@ -194,7 +194,7 @@ static void put_axis(FILE *out, const gantt *g, double top, double bottom)
 
 static void put_node(FILE *out, const gantt *g, size_t node, double top)
 {
-    const adept_node *n = &g->cluster->nodes[node];
+    const adept_cluster_node *n = &g->cluster->nodes[node];
     double height = n->gpus * g->lane_px;
     char text[160];
 
