@@ -67,15 +67,16 @@ adept_status adept_comparison_warn(adept_comparison *c, const char *text, adept_
 
 /* ---------------------------------------------------------------- statistics ------------------------------------- */
 
-void adept_comparison_values(double *values, const adept_comparison *c, size_t policy, const adept_metric *metric)
+void adept_comparison_values(double *values, const adept_comparison *c, size_t policy, const adept_sim_metric *metric)
 {
     for (size_t s = 0; s < c->n_seeds; s++)
-        values[s] =
-            adept_comparison_has(c, policy, s) ? adept_metric_get(metric, &c->outcomes[policy * c->n_seeds + s]) : NAN;
+        values[s] = adept_comparison_has(c, policy, s)
+                        ? adept_sim_metric_get(metric, &c->outcomes[policy * c->n_seeds + s])
+                        : NAN;
 }
 
 adept_status adept_comparison_statistics(adept_statistics *out, const adept_comparison *c, size_t policy,
-                                         const adept_metric *metric, adept_error *err)
+                                         const adept_sim_metric *metric, adept_error *err)
 {
     double *values = malloc((c->n_seeds + 1) * sizeof *values);
 
@@ -87,7 +88,7 @@ adept_status adept_comparison_statistics(adept_statistics *out, const adept_comp
 }
 
 adept_status adept_comparison_paired(adept_paired *out, const adept_comparison *c, size_t a, size_t b,
-                                     const adept_metric *metric, const adept_resamples *resamples, adept_error *err)
+                                     const adept_sim_metric *metric, const adept_resamples *resamples, adept_error *err)
 {
     double *values = malloc((2 * c->n_seeds + 1) * sizeof *values);
 

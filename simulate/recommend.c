@@ -31,14 +31,14 @@ const char *adept_sim_aim_name(size_t aim)
 typedef struct chooser {
     const adept_comparison *c;
     const leaf *leaf;
-    const adept_metric *limited, *wanted;
+    const adept_sim_metric *limited, *wanted;
     double limit;
     double *values; /* of the wanted metric, for each policy that keeps to the limit; NAN: it does not */
     double closest; /* to the limit, of those that do not */
     size_t closest_policy;
 } chooser;
 
-static adept_text text_of(const adept_metric *metric, double value)
+static adept_text text_of(const adept_sim_metric *metric, double value)
 {
     if (metric->at == offsetof(adept_outcome, miss_rate)) return adept_units_percent(value);
     if (strcmp(metric->unit, "J") == 0) return adept_units_kwh(value / 3.6e6);
@@ -97,7 +97,7 @@ static adept_status tell_throughput(char *why, size_t size, const chooser *k, co
 {
     adept_paired p;
     adept_status status =
-        adept_comparison_paired(&p, k->c, 0, r->policy, adept_metric_by_name("throughput_per_h"), NULL, err);
+        adept_comparison_paired(&p, k->c, 0, r->policy, adept_sim_metric_by_name("throughput_per_h"), NULL, err);
 
     if (status == ADEPT_OK && !isnan(p.share))
         snprintf(why, size, "; its throughput differs by %s from that of %.60s", adept_units_change(p.share).s,
@@ -147,8 +147,8 @@ adept_status adept_recommend(adept_recommendation *out, const adept_comparison *
 {
     chooser k = {.c = c,
                  .leaf = &leaves[aim],
-                 .limited = adept_metric_by_name(leaves[aim].limited),
-                 .wanted = adept_metric_by_name(leaves[aim].wanted),
+                 .limited = adept_sim_metric_by_name(leaves[aim].limited),
+                 .wanted = adept_sim_metric_by_name(leaves[aim].wanted),
                  .values = calloc(c->n_policies + 1, sizeof *k.values),
                  .closest = NAN};
     adept_recommendation r = {.policy = SIZE_MAX, .second = SIZE_MAX};

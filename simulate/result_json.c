@@ -8,7 +8,7 @@ static const char *const setup_members[] = {"cluster", "jobs", "options"};
 
 /* ---------------------------------------------------------------- writing ---------------------------------------- */
 
-static void put_metric(adept_json_writer *w, const adept_comparison *c, size_t policy, const adept_metric *metric,
+static void put_metric(adept_json_writer *w, const adept_comparison *c, size_t policy, const adept_sim_metric *metric,
                        double *values)
 {
     bool whole = adept_comparison_is_whole(c);
@@ -35,7 +35,7 @@ static adept_status put_policies(adept_json_writer *w, const adept_comparison *c
         adept_json_begin_object(w, NULL);
         adept_json_put_string(w, "name", c->policies[p]);
         adept_json_begin_object(w, "outcome");
-        for (const adept_metric *m = adept_metrics; m->name; m++)
+        for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++)
             put_metric(w, c, p, m, values);
         adept_json_end_object(w);
         adept_json_end_object(w);
@@ -50,7 +50,7 @@ static adept_status put_pair(adept_json_writer *w, const adept_comparison *c, si
 {
     adept_status status = ADEPT_OK;
 
-    for (const adept_metric *m = adept_metrics; status == ADEPT_OK && m->name; m++) {
+    for (const adept_sim_metric *m = adept_sim_metrics; status == ADEPT_OK && m->name; m++) {
         adept_paired p = {.n = 0};
         if (m->better == 0) continue;
         status = adept_comparison_paired(&p, c, a, b, m, resamples, err);
@@ -147,9 +147,9 @@ static void read_shard(adept_json_reader *r, adept_shard *out, const cJSON *tree
 }
 
 /* A number, or null for what is not known. */
-static double number_or_null(adept_json_reader *r, const cJSON *item, const adept_metric *metric)
+static double number_or_null(adept_json_reader *r, const cJSON *item, const adept_sim_metric *metric)
 {
-    bool is_count = metric->kind != ADEPT_METRIC_NUMBER;
+    bool is_count = metric->kind != ADEPT_SIM_METRIC_NUMBER;
 
     if (cJSON_IsNumber(item) && isfinite(item->valuedouble) &&
         !(is_count &&
@@ -160,7 +160,7 @@ static double number_or_null(adept_json_reader *r, const cJSON *item, const adep
     return NAN;
 }
 
-static void read_metric(adept_json_reader *r, adept_comparison *c, size_t policy, const adept_metric *metric,
+static void read_metric(adept_json_reader *r, adept_comparison *c, size_t policy, const adept_sim_metric *metric,
                         const cJSON *outcome)
 {
     const cJSON *per_seed = adept_json_array(r, adept_json_object(r, outcome, metric->name), "per_seed"), *item = NULL;
@@ -172,7 +172,7 @@ static void read_metric(adept_json_reader *r, adept_comparison *c, size_t policy
     cJSON_ArrayForEach(item, per_seed)
     {
         if (adept_comparison_has(c, policy, seed))
-            adept_metric_set(metric, &c->outcomes[policy * c->n_seeds + seed], number_or_null(r, item, metric));
+            adept_sim_metric_set(metric, &c->outcomes[policy * c->n_seeds + seed], number_or_null(r, item, metric));
         if (r->status != ADEPT_OK) return;
         seed++;
     }
@@ -225,7 +225,7 @@ adept_status adept_comparison_read(adept_comparison *out, const cJSON *tree, con
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(tree, "policies"))
     {
         const cJSON *outcome = adept_json_object(&r, item, "outcome");
-        for (const adept_metric *m = adept_metrics; r.status == ADEPT_OK && m->name; m++)
+        for (const adept_sim_metric *m = adept_sim_metrics; r.status == ADEPT_OK && m->name; m++)
             read_metric(&r, out, policy, m, outcome);
         policy++;
     }

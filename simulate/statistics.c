@@ -8,14 +8,14 @@
 
 #define NUMBER(name, unit, better)                                                                                     \
     {                                                                                                                  \
-#name, unit, offsetof(adept_outcome, name), ADEPT_METRIC_NUMBER, better                                        \
+#name, unit, offsetof(adept_outcome, name), ADEPT_SIM_METRIC_NUMBER, better                                    \
     }
 #define COUNT(name, better)                                                                                            \
     {                                                                                                                  \
-#name, "", offsetof(adept_outcome, name), ADEPT_METRIC_COUNT, better                                           \
+#name, "", offsetof(adept_outcome, name), ADEPT_SIM_METRIC_COUNT, better                                       \
     }
 
-const adept_metric adept_metrics[] = {
+const adept_sim_metric adept_sim_metrics[] = {
     COUNT(n_jobs, 0),
     COUNT(n_finished, 1),
     COUNT(n_unfinished, -1),
@@ -46,34 +46,34 @@ const adept_metric adept_metrics[] = {
     COUNT(n_preemptions, 0),
     COUNT(n_failures, 0),
     NUMBER(lost_gpu_s, "s", -1),
-    {"n_decisions", "", offsetof(adept_outcome, n_decisions), ADEPT_METRIC_COUNT64, 0},
+    {"n_decisions", "", offsetof(adept_outcome, n_decisions), ADEPT_SIM_METRIC_COUNT64, 0},
     {.name = NULL},
 };
 
-const adept_metric *adept_metric_by_name(const char *name)
+const adept_sim_metric *adept_sim_metric_by_name(const char *name)
 {
-    for (const adept_metric *m = adept_metrics; m->name; m++)
+    for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++)
         if (strcmp(m->name, name) == 0) return m;
     return NULL;
 }
 
-double adept_metric_get(const adept_metric *metric, const adept_outcome *outcome)
+double adept_sim_metric_get(const adept_sim_metric *metric, const adept_outcome *outcome)
 {
     const void *at = (const char *)outcome + metric->at;
-    double value = metric->kind == ADEPT_METRIC_NUMBER  ? *(const double *)at
-                   : metric->kind == ADEPT_METRIC_COUNT ? (double)*(const size_t *)at
-                                                        : (double)*(const uint64_t *)at;
+    double value = metric->kind == ADEPT_SIM_METRIC_NUMBER  ? *(const double *)at
+                   : metric->kind == ADEPT_SIM_METRIC_COUNT ? (double)*(const size_t *)at
+                                                            : (double)*(const uint64_t *)at;
 
     return isfinite(value) ? value : NAN;
 }
 
-void adept_metric_set(const adept_metric *metric, adept_outcome *outcome, double value)
+void adept_sim_metric_set(const adept_sim_metric *metric, adept_outcome *outcome, double value)
 {
     void *at = (char *)outcome + metric->at;
 
-    if (metric->kind == ADEPT_METRIC_NUMBER)
+    if (metric->kind == ADEPT_SIM_METRIC_NUMBER)
         *(double *)at = value;
-    else if (metric->kind == ADEPT_METRIC_COUNT)
+    else if (metric->kind == ADEPT_SIM_METRIC_COUNT)
         *(size_t *)at = (size_t)value;
     else
         *(uint64_t *)at = (uint64_t)value;

@@ -56,13 +56,14 @@ bool adept_comparison_is_whole(const adept_comparison *c);
 adept_status adept_comparison_warn(adept_comparison *c, const char *text, adept_error *err);
 
 /** A metric of a policy over all seeds. @param values  room for n_seeds; NAN: not known, or not of this shard */
-void adept_comparison_values(double *values, const adept_comparison *c, size_t policy, const adept_metric *metric);
+void adept_comparison_values(double *values, const adept_comparison *c, size_t policy, const adept_sim_metric *metric);
 /** @return ADEPT_E_NOMEM */
 adept_status adept_comparison_statistics(adept_statistics *out, const adept_comparison *c, size_t policy,
-                                         const adept_metric *metric, adept_error *err);
+                                         const adept_sim_metric *metric, adept_error *err);
 /** b less a. @param resamples  as of adept_paired_differences(). @return ADEPT_E_NOMEM */
 adept_status adept_comparison_paired(adept_paired *out, const adept_comparison *c, size_t a, size_t b,
-                                     const adept_metric *metric, const adept_resamples *resamples, adept_error *err);
+                                     const adept_sim_metric *metric, const adept_resamples *resamples,
+                                     adept_error *err);
 
 /** The document of `adept simulate --json`. A shard has neither means nor pairs. @return ADEPT_E_NOMEM */
 adept_status adept_comparison_write(adept_json_writer *w, const adept_comparison *c, adept_error *err);

@@ -6,21 +6,25 @@
 #include "adept_simulate.h"
 
 /** A number of an outcome. */
-typedef struct adept_metric {
-    const char *name;                                                            /* as it stands in JSON: "energy_j" */
-    const char *unit;                                                            /* "J"; "": a count or a share */
-    size_t at;                                                                   /* behind the outcome's begin */
-    enum { ADEPT_METRIC_NUMBER, ADEPT_METRIC_COUNT, ADEPT_METRIC_COUNT64 } kind; /* double, size_t, uint64_t */
+typedef struct adept_sim_metric {
+    const char *name; /* as it stands in JSON: "energy_j" */
+    const char *unit; /* "J"; "": a count or a share */
+    size_t at;        /* behind the outcome's begin */
+    enum {
+        ADEPT_SIM_METRIC_NUMBER,
+        ADEPT_SIM_METRIC_COUNT,
+        ADEPT_SIM_METRIC_COUNT64
+    } kind;     /* double, size_t, uint64_t */
     int better; /* 1: more is better, -1: less is; 0: neither, as of the number of jobs */
-} adept_metric;
+} adept_sim_metric;
 
 /** All of them, in the order of adept_outcome; the last has no name. */
-extern const adept_metric adept_metrics[];
+extern const adept_sim_metric adept_sim_metrics[];
 /** NULL: there is none. */
-const adept_metric *adept_metric_by_name(const char *name);
+const adept_sim_metric *adept_sim_metric_by_name(const char *name);
 /** NAN: there is no such number. */
-double adept_metric_get(const adept_metric *metric, const adept_outcome *outcome);
-void adept_metric_set(const adept_metric *metric, adept_outcome *outcome, double value);
+double adept_sim_metric_get(const adept_sim_metric *metric, const adept_outcome *outcome);
+void adept_sim_metric_set(const adept_sim_metric *metric, adept_outcome *outcome, double value);
 
 /** How b differs from a, seed by seed: a and b met the same jobs. */
 typedef struct adept_paired {

@@ -13,10 +13,10 @@ void sim_toy_begin(adept_comparison *out)
     for (size_t p = 0; p < SIM_TOY_POLICIES; p++)
         for (size_t s = 0; s < SIM_TOY_SEEDS; s++) {
             double at = 1;
-            for (const adept_metric *m = adept_metrics; m->name; m++, at++) {
+            for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++, at++) {
                 double value =
-                    m->kind == ADEPT_METRIC_NUMBER ? (double)(100 * p + s + 1) * at / 7 : (double)(10 * p + s);
-                adept_metric_set(m, &out->outcomes[p * SIM_TOY_SEEDS + s], value);
+                    m->kind == ADEPT_SIM_METRIC_NUMBER ? (double)(100 * p + s + 1) * at / 7 : (double)(10 * p + s);
+                adept_sim_metric_set(m, &out->outcomes[p * SIM_TOY_SEEDS + s], value);
             }
         }
     out->outcomes[0].mean_completion_s = NAN;

@@ -194,6 +194,14 @@ static void test_three_jobs(void **state)
     NEAR(o->utilisation, 35 / 42.0);
     NEAR(o->peak_power_w, 600 + 140);
     NEAR(o->throughput_per_h, 3 / (21 / 3600.0));
+    NEAR(o->jain, 1);
+    adept_run_result_free(&r);
+
+    /* of two users, whose jobs take (10 + 13) / 2 and 20 s: Jain's index is 31.5^2 / (2 (11.5^2 + 20^2)) */
+    s->stream.n_users = 2;
+    s->stream.jobs[1].user = 1;
+    r = simulate(s);
+    NEAR(r.outcome.jain, 992.25 / 1064.5);
     adept_run_result_free(&r);
 
     /* awake every 4 s: starts at 0, 4 and 12 */

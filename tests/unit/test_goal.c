@@ -48,8 +48,8 @@ static void put_simulated(const char *file, const made *policies, size_t n, size
         for (size_t s = 0; s < n_seeds; s++) {
             double sign = n_seeds < 2 ? 0 : s % 2 ? 1 : -1;
             adept_outcome *o = &c.outcomes[p * n_seeds + s];
-            for (const adept_metric *m = adept_metrics; m->name; m++)
-                if (m->kind == ADEPT_METRIC_NUMBER) adept_metric_set(m, o, NAN);
+            for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++)
+                if (m->kind == ADEPT_SIM_METRIC_NUMBER) adept_sim_metric_set(m, o, NAN);
             o->energy_j = policies[p].energy_kwh * 3.6e6 * (1 + 0.01 * sign);
             o->throughput_per_h = policies[p].throughput_per_h + policies[p].off * sign;
             o->end_s = 36000;

@@ -256,8 +256,8 @@ static void test_page_of_little(void **state)
     if (adept_gnuplot_check("the page", NULL) != ADEPT_OK) skip();
     assert_int_equal(adept_comparison_begin(&c, cJSON_CreateObject(), &policy, 1, (const uint64_t[]){7}, 1, NULL),
                      ADEPT_OK);
-    for (const adept_metric *m = adept_metrics; m->name; m++)
-        if (m->kind == ADEPT_METRIC_NUMBER) adept_metric_set(m, c.outcomes, NAN);
+    for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++)
+        if (m->kind == ADEPT_SIM_METRIC_NUMBER) adept_sim_metric_set(m, c.outcomes, NAN);
     char *text = page_of(&c, "nothing");
     assert_int_equal(count(text, "<section"), 4); /* results, trade-offs, aims, provenance */
     assert_int_equal(count(text, "<caption>Change"), 0);

@@ -45,7 +45,7 @@ static double number(const cJSON *object, const char *key)
 static void test_document(void **state)
 {
     adept_comparison c;
-    const adept_metric *energy = adept_metric_by_name("energy_j");
+    const adept_sim_metric *energy = adept_sim_metric_by_name("energy_j");
     adept_statistics s;
 
     (void)state;

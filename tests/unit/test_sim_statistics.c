@@ -18,22 +18,22 @@ static void test_every_member_is_a_metric(void **state)
     size_t end = 0, n = 0;
 
     (void)state;
-    for (const adept_metric *m = adept_metrics; m->name; m++, n++) {
+    for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++, n++) {
         assert_int_equal(m->at, end); /* nothing of adept_outcome is left out */
-        end = m->at + (m->kind == ADEPT_METRIC_NUMBER  ? sizeof(double)
-                       : m->kind == ADEPT_METRIC_COUNT ? sizeof(size_t)
-                                                       : sizeof(uint64_t));
-        assert_ptr_equal(adept_metric_by_name(m->name), m);
-        adept_metric_set(m, &o, (double)n + 3);
+        end = m->at + (m->kind == ADEPT_SIM_METRIC_NUMBER  ? sizeof(double)
+                       : m->kind == ADEPT_SIM_METRIC_COUNT ? sizeof(size_t)
+                                                           : sizeof(uint64_t));
+        assert_ptr_equal(adept_sim_metric_by_name(m->name), m);
+        adept_sim_metric_set(m, &o, (double)n + 3);
     }
     assert_int_equal(end, sizeof o);
     n = 0;
-    for (const adept_metric *m = adept_metrics; m->name; m++, n++)
-        assert_true(adept_metric_get(m, &o) == (double)n + 3);
+    for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++, n++)
+        assert_true(adept_sim_metric_get(m, &o) == (double)n + 3);
     assert_true(o.n_jobs == 3 && o.n_finished == 4 && o.end_s == 6 && o.n_decisions == n + 2);
-    assert_null(adept_metric_by_name("energy"));
+    assert_null(adept_sim_metric_by_name("energy"));
     o.makespan_s = INFINITY;
-    assert_true(isnan(adept_metric_get(adept_metric_by_name("makespan_s"), &o)));
+    assert_true(isnan(adept_sim_metric_get(adept_sim_metric_by_name("makespan_s"), &o)));
 }
 
 static void test_which_is_better(void **state)
@@ -46,7 +46,7 @@ static void test_which_is_better(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        assert_int_equal(adept_metric_by_name(rows[i].name)->better, rows[i].better);
+        assert_int_equal(adept_sim_metric_by_name(rows[i].name)->better, rows[i].better);
 }
 
 /* ---------------------------------------------------------------- pairs ------------------------------------------ */

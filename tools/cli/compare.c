@@ -259,7 +259,7 @@ static void describe_measured(adept_compare_side *side)
 
 /* ---------------------------------------------------------------- a simulation ----------------------------------- */
 
-static adept_status add_metric(adept_compare *c, int side, const adept_metric *metric, const char *name,
+static adept_status add_metric(adept_compare *c, int side, const adept_sim_metric *metric, const char *name,
                                adept_error *err)
 {
     static const char letters[] = "sWJ"; /* of the quantities */
@@ -284,7 +284,7 @@ static adept_status add_metrics(adept_compare *c, adept_error *err)
 {
     adept_status status = ADEPT_OK;
 
-    for (const adept_metric *m = adept_metrics; status == ADEPT_OK && m->name; m++) {
+    for (const adept_sim_metric *m = adept_sim_metrics; status == ADEPT_OK && m->name; m++) {
         status = add_metric(c, 0, m, m->name, err);
         if (status == ADEPT_OK) status = add_metric(c, 1, m, m->name, err);
         if (status != ADEPT_OK || c->failed) break;
@@ -302,7 +302,7 @@ static adept_status add_simulated_totals(adept_compare *c, int side, adept_error
     adept_status status = ADEPT_OK;
 
     for (size_t i = 0; status == ADEPT_OK && i < sizeof rows / sizeof *rows; i++)
-        status = add_metric(c, side, adept_metric_by_name(rows[i][1]), rows[i][0], err);
+        status = add_metric(c, side, adept_sim_metric_by_name(rows[i][1]), rows[i][0], err);
     return status;
 }
 
@@ -319,7 +319,7 @@ static adept_status add_paired(adept_compare *c, adept_error *err)
         return ADEPT_OK;
     double *values = malloc((2 * n + 1) * sizeof *values);
     for (size_t i = 0; values && status == ADEPT_OK && i < c->n_rows; i++) {
-        const adept_metric *m = adept_metric_by_name(c->rows[i].name);
+        const adept_sim_metric *m = adept_sim_metric_by_name(c->rows[i].name);
         adept_paired paired = {.n = 0};
         adept_comparison_values(values, a, c->sides[0].policy, m);
         adept_comparison_values(values + n, b, c->sides[1].policy, m);

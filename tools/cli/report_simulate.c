@@ -53,7 +53,7 @@ static adept_status mean_cell(adept_text *out, const adept_comparison *c, size_t
                               adept_error *err)
 {
     adept_statistics s;
-    adept_status status = adept_comparison_statistics(&s, c, policy, adept_metric_by_name(column->metric), err);
+    adept_status status = adept_comparison_statistics(&s, c, policy, adept_sim_metric_by_name(column->metric), err);
 
     if (status != ADEPT_OK) return status;
     if (isnan(s.mean))
@@ -70,7 +70,8 @@ static adept_status pair_cell(adept_text *out, const adept_comparison *c, size_t
                               adept_error *err)
 {
     adept_paired p;
-    adept_status status = adept_comparison_paired(&p, c, 0, policy, adept_metric_by_name(column->metric), NULL, err);
+    adept_status status =
+        adept_comparison_paired(&p, c, 0, policy, adept_sim_metric_by_name(column->metric), NULL, err);
 
     if (status != ADEPT_OK) return status;
     if (isnan(p.share) || p.n < c->n_seeds)

@@ -114,7 +114,7 @@ static double mean_of(const adept_comparison *c, size_t policy, const char *metr
 {
     adept_statistics s = {.mean = NAN, .sd = NAN};
 
-    adept_comparison_statistics(&s, c, policy, adept_metric_by_name(metric), NULL);
+    adept_comparison_statistics(&s, c, policy, adept_sim_metric_by_name(metric), NULL);
     *sd = isnan(s.sd) ? 0 : s.sd;
     return s.mean;
 }
