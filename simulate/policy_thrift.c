@@ -1,6 +1,7 @@
-/** @file policy_thrift.c  Our own policy: the least energy that the cluster draws more, by power limits, fewer GPUs and a short wait for
- *  better ones. A job ends at most 1 + slowdown later than in zeus's placement. The more jobs wait, the less it may be later, and the more
- *  GPU-seconds count (as in drift plus penalty of Neely 2010, where the queue is the price). */
+/** @file policy_thrift.c  Our own policy: the least energy that the cluster draws more, by power limits, fewer GPUs and
+ *  short waits for better ones. A job ends at most 1 + slowdown later than in its unlimited placement of least EDP. The
+ *  more jobs wait, the less it may be later, and the more GPU-seconds count (as in the drift plus penalty of Neely 2010,
+ *  where the queue is the price). Urgent jobs go first, and a cap is kept. */
 #include "packer.h"
 
 static bool decide(adept_view *view, const adept_policy_options *options)

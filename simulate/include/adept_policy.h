@@ -88,7 +88,7 @@ typedef struct adept_policy_options {
     double cap_margin;      /* share of the cap that is kept free */
     double risk;            /* rho of AuraChronos; NAN: 0.5 */
     int most_preemptions;   /* of one job; 0: 3 */
-    bool is_rigid;          /* only the first option of a job that fits anywhere: one k, one b */
+    bool is_rigid;          /* a job runs on as many GPUs, with as many samples each, as its first option says; on any type */
     double slowdown;        /* how much later than in its placement of least EDP a job may end for the sake of energy; NAN: the policy's own */
     const char *placement;  /* of the ablation: "time", "edp", "energy"; NULL or "own": the policy's own */
     const char *ordering;   /* likewise "fcfs", "sjf", "edp", "energy"; NULL or "own" */
