@@ -120,8 +120,9 @@ static void pack(adept_call *c)
         if (adept_call_refuse(c, !fits, "the lengths do not fit %s", adept_call_shape(c, x))) return;
         rows = (int64_t)sum, steps = (int64_t)longest;
     } else {
-        adept_call_assumes(c, "all sequences are taken for as long as the longest (--assume-fraction F takes a share of "
-                              "the steps)");
+        adept_call_assumes(c,
+                           "all sequences are taken for as long as the longest (--assume-fraction F takes a share of "
+                           "the steps)");
         steps = adept_call_chosen(c, steps);
         if (adept_call_refuse(c, __builtin_mul_overflow(steps, sequences, &rows), "too many elements")) return;
     }
@@ -146,8 +147,8 @@ static void pad(adept_call *c)
                           "%s are no packed sequences", adept_call_shape(c, data)))
         return;
     int64_t steps = total > 0 ? total : sizes->dims[0];
-    int64_t batch = sizes->n_values > 0 ? (int64_t)sizes->values[0]
-                                        : (data->dims[0] + sizes->dims[0] - 1) / sizes->dims[0];
+    int64_t batch =
+        sizes->n_values > 0 ? (int64_t)sizes->values[0] : (data->dims[0] + sizes->dims[0] - 1) / sizes->dims[0];
     bool first = adept_arg_bool(c, "batch_first", false);
     dims[0] = first ? batch : steps;
     dims[1] = first ? steps : batch;

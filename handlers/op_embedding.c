@@ -164,8 +164,7 @@ static void packed_shape(adept_call *c)
     if (!adept_call_ok(c)) return;
     bool bags = offsets ? indices->ndim == 1 && offsets->ndim == 1 : indices->ndim == 2;
     if (adept_call_refuse(c, table->ndim != 2 || !adept_dtype_is_integer(indices->dtype) || (row->bag && !bags),
-                          "indices %s do not fit a table %s", adept_call_shape(c, indices),
-                          adept_call_shape(c, table)))
+                          "indices %s do not fit a table %s", adept_call_shape(c, indices), adept_call_shape(c, table)))
         return;
     int64_t last = row->bag && offsets && adept_arg_bool(c, "include_last_offset", false);
     int n = row->bag ? 1 : indices->ndim;

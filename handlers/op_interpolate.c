@@ -75,9 +75,10 @@ static void chosen_size(adept_call *c, const adept_tensor *x, int spatial, int64
     adept_call_chosen(c, x->dims[2]);
     for (int i = 0; i < spatial; i++)
         size[i] = known ? adept_call_chosen_side(c, image->dims[image->ndim - spatial + i], spatial) : x->dims[2 + i];
-    adept_call_assumes(c, known ? "data chooses the size: that of the model's input is taken (--assume-fraction F takes "
-                                  "a share of it)"
-                                : "data chooses the size: that of its input is taken");
+    adept_call_assumes(c, known
+                              ? "data chooses the size: that of the model's input is taken (--assume-fraction F takes "
+                                "a share of it)"
+                              : "data chooses the size: that of its input is taken");
 }
 
 static void shape(adept_call *c)

@@ -230,8 +230,8 @@ static void forward(adept_cost *cost, const pass *s)
     double b_ih = bias_bytes(s, 2), b_hh = bias_bytes(s, 3), w_hh = adept_tensor_bytes(s->p[1]);
     double size = adept_dtype_bytes(product_type(s)); /* of what the products read */
     if (at_eight_bits(s)) bring_to_eight_bits(cost, s);
-    product(cost, ADEPT_FORWARD, s, rows, s->gates, s->features, 1, rows * s->features * size + adept_tensor_bytes(s->p[0]) + b_ih,
-            s->gate_bytes, b_ih > 0 ? n : 0);
+    product(cost, ADEPT_FORWARD, s, rows, s->gates, s->features, 1,
+            rows * s->features * size + adept_tensor_bytes(s->p[0]) + b_ih, s->gate_bytes, b_ih > 0 ? n : 0);
     product(cost, ADEPT_FORWARD, s, s->batch, s->gates, s->width, steps, s->batch * s->width * size + w_hh + b_hh,
             s->batch * s->gates * s->size, b_hh > 0 ? n : 0);
     double reserve = adept_cost_backward(cost) ? u->reserve : 0;

@@ -1,4 +1,5 @@
-/* Sparse tensors: values and their coordinates. Those of rows compressed (CSR) are counted as if each value had its own.
+/* Sparse tensors: values and their coordinates. Those of rows compressed (CSR) are counted as if each value had its
+ * own.
  *
  * An operator on a sparse tensor goes by the name "sparse::NAME" here, where "aten::NAME" is the one on dense ones.
  * Products read each operand once; of a dense one that is what caches leave of a row for each value. */
@@ -8,7 +9,20 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum task { MAKE, FROM_DENSE, TO_DENSE, COALESCE, COPY, TRANSPOSE, VALUES, INDICES, COUNT, SOFTMAX, PRODUCT, SAMPLED } task;
+typedef enum task {
+    MAKE,
+    FROM_DENSE,
+    TO_DENSE,
+    COALESCE,
+    COPY,
+    TRANSPOSE,
+    VALUES,
+    INDICES,
+    COUNT,
+    SOFTMAX,
+    PRODUCT,
+    SAMPLED
+} task;
 
 static const adept_op ops[] = {
     {"aten::sparse_coo_tensor aten::_sparse_coo_tensor_unsafe aten::sparse_csr_tensor", ADEPT_CAST_NONE,

@@ -229,14 +229,14 @@ static const char separators[] = "; \t";
 static adept_status read_assumptions(adept_dataset *d, adept_measurement *m, adept_error *err)
 {
     adept_error why = {0};
-    size_t length;
-    for (const char *at = m->assume + strspn(m->assume, separators); *at; at += length + strspn(at + length, separators)) {
-        length = strcspn(at, separators);
+    for (const char *at = m->assume + strspn(m->assume, separators); *at; at += strspn(at, separators)) {
+        size_t length = strcspn(at, separators);
         const char *word = adept_arena_strndup(d->arena, at, length);
         if (!word || !adept_dataset_grow(d->arena, (void **)&m->assumptions, m->n_assumptions, sizeof word))
             return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
         if (adept_assumption_check(word, &why) != ADEPT_OK) return adept_row_fail(m, "assume", err, "%s", why.message);
         m->assumptions[m->n_assumptions++] = word;
+        at += length;
     }
     return ADEPT_OK;
 }

@@ -293,15 +293,19 @@ static void an_image_alone_is_one_sample(void **state)
 {
     (void)state;
     takes_samples("input x f32:3x16x16\nparam w f32:8x3x3x3 grad\nz = aten::sub(self=x, other=0.5, alpha=1)\n"
-                  "y = aten::conv2d(input=z, weight=w)\nreturn y\n", 1);
+                  "y = aten::conv2d(input=z, weight=w)\nreturn y\n",
+                  1);
     /* as torch.jit.trace writes it */
     takes_samples("input x f32:3x16x16\nparam w f32:8x3x3x3 grad\nz = aten::unsqueeze(self=x, dim=0)\n"
-                  "y = aten::_convolution(input=z, weight=w)\nreturn y\n", 1);
+                  "y = aten::_convolution(input=z, weight=w)\nreturn y\n",
+                  1);
     /* three images of one channel, and each of three images */
     takes_samples("input x f32:3x16x16\nparam w f32:8x1x3x3 grad\nz = aten::unsqueeze(self=x, dim=1)\n"
-                  "y = aten::conv2d(input=z, weight=w)\nreturn y\n", 3);
+                  "y = aten::conv2d(input=z, weight=w)\nreturn y\n",
+                  3);
     takes_samples("input x f32:3x3x16x16\nparam w f32:8x3x3x3 grad\nz = aten::select(self=x, dim=0, index=0)\n"
-                  "y = aten::conv2d(input=z, weight=w)\nreturn y\n", 3);
+                  "y = aten::conv2d(input=z, weight=w)\nreturn y\n",
+                  3);
 }
 
 /* ---- saved profiles ---- */

@@ -44,8 +44,9 @@ static void warns(const adept_profile *p, const char *says)
 
 /* A layer of a graph network of 100 nodes, 300 edges, 16 features to 4: a (x w). */
 #define LAYER "input x f32:100x16\nparam w f32:16x4 grad\n%sh = aten::matmul(self=x, other=w)\n"
-#define EDGES "input i i64:2x300\ninput v f32:300\n" \
-              "a = aten::sparse_coo_tensor(indices=i, values=v, size=[100, 100], dtype=none)\n"
+#define EDGES                                                                                                          \
+    "input i i64:2x300\ninput v f32:300\n"                                                                             \
+    "a = aten::sparse_coo_tensor(indices=i, values=v, size=[100, 100], dtype=none)\n"
 
 static void edges_are_known(void **state)
 {
@@ -59,9 +60,9 @@ static void edges_are_known(void **state)
         adept_profile *p = builds(text, NULL);
         assert_int_equal(p->n_warnings, 0);
         assert_true(p->totals.gemm_flops[ADEPT_FORWARD] == 2 * 100 * 16 * 4);
-        assert_true(p->totals.gemm_flops[ADEPT_BACKWARD] == 2 * 100 * 16 * 4);          /* of w */
-        assert_true(p->totals.alu_flops[ADEPT_FORWARD] == 2 * 300 * 4 + 2 * 2 * 300);   /* and the edges' extrema */
-        assert_true(p->totals.alu_flops[ADEPT_BACKWARD] == 2 * 300 * 4);                /* of h */
+        assert_true(p->totals.gemm_flops[ADEPT_BACKWARD] == 2 * 100 * 16 * 4);        /* of w */
+        assert_true(p->totals.alu_flops[ADEPT_FORWARD] == 2 * 300 * 4 + 2 * 2 * 300); /* and the edges' extrema */
+        assert_true(p->totals.alu_flops[ADEPT_BACKWARD] == 2 * 300 * 4);              /* of h */
         assert_string_equal(find(p, "aten::sparse_coo_tensor")->outputs, "f32:100x100#300");
         assert_true(p->activations_bytes == 100 * 16 * 4 + 300 * (4 + 16)); /* x, and the matrix */
         adept_profile_free(p);
@@ -94,14 +95,17 @@ static void others_are_refused(void **state)
     char text[1000];
     adept_profile *p = NULL;
     adept_error err = {0};
-    snprintf(text, sizeof text, LAYER "n = aten::size(self=a, dim=0)\nc = aten::coalesce(self=a)\ny = aten::relu(self=c)\nreturn y\n",
+    snprintf(text, sizeof text,
+             LAYER "n = aten::size(self=a, dim=0)\nc = aten::coalesce(self=a)\ny = aten::relu(self=c)\nreturn y\n",
              EDGES);
     assert_int_equal(build(&p, text, NULL, &err), ADEPT_E_UNSUPPORTED);
     assert_non_null(strstr(err.message, "1 operator not supported: aten::relu x1 (not known for sparse tensors)"));
     assert_int_equal(build(&p, text, "aten::relu=100x100", &err), ADEPT_OK);
     adept_profile_free(p);
-    assert_int_equal(build(&p, "input i i64:2x9\ninput v f32:9\na = aten::sparse_coo_tensor(indices=i, values=v)\nreturn a\n",
-                           NULL, &err), ADEPT_E_UNSUPPORTED);
+    assert_int_equal(
+        build(&p, "input i i64:2x9\ninput v f32:9\na = aten::sparse_coo_tensor(indices=i, values=v)\nreturn a\n", NULL,
+              &err),
+        ADEPT_E_UNSUPPORTED);
     assert_non_null(strstr(err.message, "its size depends on the indices"));
 }
 

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An oracle, or where the key has no GPU a workload at another batch, length or assumption, which the oracles of several GPUs hold:
- * it takes a walk, an oracle a fraction of one. */
+/* An oracle, or where the key has no GPU a workload at another batch, length or assumption, which the oracles of
+ * several GPUs hold: it takes a walk, an oracle a fraction of one. */
 struct adept_serve_oracle {
     adept_oracle *oracle;
     adept_workload *workload;  /* owned; where the key has no GPU */
     adept_serve_oracle *sized; /* held; NULL: the oracle is of the key's workload */
-    char *assume; /* owned; of the key of its entry */
+    char *assume;              /* owned; of the key of its entry */
     size_t holders;
     bool kept;
 };
