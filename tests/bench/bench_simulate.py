@@ -5,6 +5,7 @@ Prints seconds and peak memory of the thesis's scenario under all policies (ten 
 under FCFS on one core, of adept and of SimPy: the same jobs, GPUs and durations, in one run.
 """
 import csv
+import datetime
 import gzip
 import os
 import resource
@@ -70,7 +71,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:  # one template, whose table says one second a step: no models are loaded
         cluster, kinds, table, stream = (os.path.join(folder, name) for name in ("c.json", "k.json", "t.csv", "s.csv"))
         with gzip.open(PHILLY, "rt", encoding="utf-8", newline="") as file:
-            rows = [(float(r["timestamp"]), float(r["duration"]), int(r["num_gpus"])) for r in csv.DictReader(file) if r["num_gpus"]]
+            rows = [(datetime.datetime.fromisoformat(r["timestamp"]).timestamp(), float(r["duration"]), int(r["num_gpus"]))
+                    for r in csv.DictReader(file) if r["num_gpus"]]
         rows = sorted(r for r in rows if r[1] >= 1)
         with open(cluster, "w", encoding="utf-8") as file:
             file.write('{"schema_version": 1, "name": "c", "nodes": [{"name": "n", "gpu": "x", "gpus": %d}], "gpus": {"x": {"idle_w": 1, "tdp_w": 2}}}' % GPUS)

@@ -1,5 +1,6 @@
 /** @file cmd_simulate.c  `adept simulate`: schedulers compared on time and energy, on a cluster and jobs that a file describes. */
 #include "adept_file.h"
+#include "gnuplot.h"
 #include "adept_result.h"
 #include "report_simulate.h"
 #include "simulate_job.h"
@@ -44,6 +45,7 @@ static adept_status check(adept_cli *cli, void *record)
     }
     if (!o->templates && (o->trace_format || o->is_malleable || o->drops_impossible))
         return adept_cli_usage(cli, "--trace-format, --malleable and --drop-impossible are for traces, which need --templates");
+    if (o->html && adept_gnuplot_check("--html", &cli->err) != ADEPT_OK) return cli->err.status;
     if (o->noise >= 1 || o->reality_noise >= 1) return adept_cli_usage(cli, "noise must be below 100 %%");
     if (o->shard.of > 1 && (o->baseline || o->html))
         return adept_cli_usage(cli, "--baseline and --html need all runs: merge the shards first");
@@ -149,7 +151,7 @@ static const adept_option_row rows[] = {
     {"limits", "yes|no|own", 3, "Ablation: policies see placements with power limits, or do not", ADEPT_OPT_NAME, .at = AT(policy.limits), .names = limits_name},
     {.group = 4, .help = "Output:"},
     {"output", "FILE", 4, "Write the report to FILE instead of standard output", ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
-    {"json", NULL, 4, "Print JSON, which `adept compare` and --merge read", ADEPT_OPT_FLAG, .at = AT(json)},
+    {"json", NULL, 4, "Print JSON, for `adept compare` and --merge", ADEPT_OPT_FLAG, .at = AT(json)},
     {"baseline", "FILE", 4, "Also keep the JSON in FILE, which must not be there yet: to compare with later", ADEPT_OPT_FILE, .at = AT(baseline)},
     {"recommend", NULL, 4, "Also say which policy suits which goal, by these results", ADEPT_OPT_FLAG, .at = AT(recommend)},
     {"jobs-csv", "FILE", 4, "Write a row for each job, policy and seed", ADEPT_OPT_FILE, .at = AT(jobs_csv)},
