@@ -11,7 +11,7 @@
 
 typedef struct scenario {
     adept_gpu_type types[2];
-    adept_node nodes[2];
+    adept_cluster_node nodes[2];
     adept_cluster cluster;
     adept_option options[2][64];
     adept_template templates[2];
@@ -30,7 +30,7 @@ static void fill(scenario *s, uint64_t seed, double per_s, double horizon_s, dou
     memset(s, 0, sizeof *s);
     for (size_t t = 0; t < 2; t++) {
         s->types[t] = (adept_gpu_type){"", idle_w[t], t == 0 ? 400 : 700};
-        s->nodes[t] = (adept_node){.type = t, .gpus = 8};
+        s->nodes[t] = (adept_cluster_node){.type = t, .gpus = 8};
         s->templates[t] = (adept_template){.options = s->options[t]};
         for (size_t type = 0; type < 2; type++)
             for (int k = 1; k <= 8; k *= 2)
