@@ -19,7 +19,7 @@ size_t adept_draw_share(const double *shares, size_t n, double at)
 }
 
 /* By the fastest placement that the job can have. */
-static double least_time_s(const adept_template *t, const adept_job *job)
+static double least_time_s(const adept_template *t, const adept_stream_job *job)
 {
     double least_s = INFINITY;
     for (size_t i = 0; i < t->n_options; i++) {
@@ -30,7 +30,7 @@ static double least_time_s(const adept_template *t, const adept_job *job)
     return least_s;
 }
 
-void adept_jobs_deadline(const adept_jobs *jobs, adept_job *job)
+void adept_jobs_deadline(const adept_jobs *jobs, adept_stream_job *job)
 {
     job->is_urgent = true;
     job->deadline_s = job->submit_s + jobs->deadline_factor * least_time_s(&jobs->templates[job->template_index], job);
@@ -41,7 +41,7 @@ size_t adept_jobs_draw_user(const adept_jobs *jobs, uint64_t seed, uint64_t inde
     return adept_draw_share(jobs->user_shares, jobs->n_users, adept_random(seed, ADEPT_RANDOM_USERS, index));
 }
 
-void adept_jobs_draw_urgency(const adept_jobs *jobs, adept_job *job, uint64_t seed, uint64_t index)
+void adept_jobs_draw_urgency(const adept_jobs *jobs, adept_stream_job *job, uint64_t seed, uint64_t index)
 {
     job->deadline_s = INFINITY;
     if (adept_random(seed, ADEPT_RANDOM_URGENCY, index) < jobs->urgent_share) adept_jobs_deadline(jobs, job);
@@ -86,11 +86,11 @@ static adept_status draw_jobs(adept_job_stream *s, const adept_jobs *jobs, uint6
         const uint64_t index = s->n_jobs;
         now_s += adept_random_exponential(seed, ADEPT_RANDOM_ARRIVALS, index, 1 / jobs->rate_per_s);
         if (now_s >= jobs->horizon_s) return ADEPT_OK;
-        adept_job *grown = adept_grow(s->jobs, &capacity, index + 1, sizeof *grown);
+        adept_stream_job *grown = adept_grow(s->jobs, &capacity, index + 1, sizeof *grown);
         if (!grown) return adept_no_memory(err, "arrivals");
         s->jobs = grown;
-        adept_job *job = &s->jobs[index];
-        *job = (adept_job){.id = (int64_t)index + 1, .submit_s = now_s};
+        adept_stream_job *job = &s->jobs[index];
+        *job = (adept_stream_job){.id = (int64_t)index + 1, .submit_s = now_s};
         job->template_index =
             adept_draw_share(shares, jobs->n_templates, adept_random(seed, ADEPT_RANDOM_TEMPLATES, index));
         job->samples = jobs->kinds[job->template_index].samples;

@@ -88,7 +88,7 @@ static double factor(const adept_engine *e, double noise, adept_random_stream st
     return 1 + noise * (2 * adept_random(e->in->seed, stream, ((uint64_t)job << 16) + of_template) - 1);
 }
 
-static double steps_left(const adept_engine *e, size_t job, const adept_option *option)
+static double steps_left(const adept_engine *e, size_t job, const adept_job_option *option)
 {
     return ceil((e->stream->jobs[job].samples - e->records[job].samples_done) / ((double)option->gpus * (double)option->batch));
 }
@@ -96,7 +96,7 @@ static double steps_left(const adept_engine *e, size_t job, const adept_option *
 adept_forecast adept_engine_forecast(const adept_engine *e, size_t job, size_t option)
 {
     const adept_job_class *c = &e->classes[e->class_of[job]];
-    const adept_option *o = &c->options[option];
+    const adept_job_option *o = &c->options[option];
     size_t number = c->of_template[option];
     double most_w = o->gpus * e->cluster->types[o->type].tdp_w;
     double power_w = o->power_w * factor(e, e->in->noise, ADEPT_RANDOM_NOISE_POWER, job, number);
@@ -142,7 +142,7 @@ static void update_neighbours(adept_engine *e, const adept_share *shares, size_t
 void adept_engine_start(adept_engine *e, size_t job, size_t option)
 {
     const adept_job_class *c = &e->classes[e->class_of[job]];
-    const adept_option *o = &c->options[option];
+    const adept_job_option *o = &c->options[option];
     const adept_forecast said = adept_engine_forecast(e, job, option);
     adept_job_record *record = &e->records[job];
     adept_run_now *runs = adept_grow(e->runs, &e->run_capacity, e->n_runs + 1, sizeof *runs);
@@ -195,7 +195,7 @@ static void add_spans(adept_engine *e, size_t run, double end_s)
 static void close_run(adept_engine *e, size_t run)
 {
     adept_run_now r = e->runs[run];
-    const adept_option *o = &e->classes[e->class_of[r.job]].options[r.option];
+    const adept_job_option *o = &e->classes[e->class_of[r.job]].options[r.option];
     adept_job_record *record = &e->records[r.job];
     double ran_s = e->now_s - record->start_s;
 
@@ -238,7 +238,7 @@ static double kept_steps(const adept_engine *e, const adept_run_now *r)
 double adept_engine_lost_gpu_s(const adept_engine *e, size_t run)
 {
     const adept_run_now *r = &e->runs[run];
-    const adept_option *o = &e->classes[e->class_of[r->job]].options[r->option];
+    const adept_job_option *o = &e->classes[e->class_of[r->job]].options[r->option];
 
     return o->gpus * fmax(0, e->now_s - e->records[r->job].start_s - kept_steps(e, r) * r->step_s);
 }
@@ -258,7 +258,7 @@ static void queue_again(adept_engine *e, size_t job)
 void adept_engine_stop(adept_engine *e, size_t run, bool is_failure)
 {
     const adept_run_now *r = &e->runs[run];
-    const adept_option *o = &e->classes[e->class_of[r->job]].options[r->option];
+    const adept_job_option *o = &e->classes[e->class_of[r->job]].options[r->option];
     size_t job = r->job;
     adept_job_record *record = &e->records[job];
     double lost_gpu_s = adept_engine_lost_gpu_s(e, run), samples = kept_steps(e, r) * o->gpus * (double)o->batch;
@@ -398,7 +398,7 @@ static void run(adept_engine *e)
 
 /* ---------------------------------------------------------------- setting up -------------------------------------- */
 
-static bool add_class(adept_engine *e, const adept_job *job)
+static bool add_class(adept_engine *e, const adept_stream_job *job)
 {
     const adept_template *t = &e->stream->templates[job->template_index];
     bool sees_limits = adept_policy_sees_limits(e->in->policy, &e->in->policy_options);
@@ -411,7 +411,7 @@ static bool add_class(adept_engine *e, const adept_job *job)
     c->options = calloc(t->n_options + 1, sizeof *c->options);
     c->of_template = calloc(t->n_options + 1, sizeof *c->of_template);
     for (size_t i = 0; c->options && c->of_template && i < t->n_options; i++) {
-        const adept_option *o = &t->options[i];
+        const adept_job_option *o = &t->options[i];
         bool wanted = (job->gpus == 0 || o->gpus == job->gpus) && (job->batch == 0 || o->batch == job->batch) &&
                       (sees_limits || !(o->limit_w > 0)) && adept_nodes_ever_fit(e, o);
         if (!wanted) continue;
@@ -424,7 +424,7 @@ static bool add_class(adept_engine *e, const adept_job *job)
 static adept_status classify(adept_engine *e, adept_error *err)
 {
     for (size_t i = 0; i < e->stream->n_jobs; i++) {
-        const adept_job *job = &e->stream->jobs[i];
+        const adept_stream_job *job = &e->stream->jobs[i];
         size_t c = 0;
         while (c < e->n_classes && (e->classes[c].template_index != job->template_index || e->classes[c].gpus != job->gpus ||
                                     e->classes[c].batch != job->batch))

@@ -37,7 +37,7 @@ typedef struct adept_job_class {
     size_t template_index;
     int gpus;
     int64_t batch;
-    adept_option *options;
+    adept_job_option *options;
     size_t *of_template; /* the number of each among its template's */
     size_t n_options;
 } adept_job_class;
@@ -115,22 +115,22 @@ typedef struct adept_engine {
 
 /* engine_nodes.c */
 bool adept_nodes_begin(adept_engine *e);
-bool adept_nodes_fit(const adept_engine *e, const adept_option *option);
-bool adept_nodes_ever_fit(const adept_engine *e, const adept_option *option);
+bool adept_nodes_fit(const adept_engine *e, const adept_job_option *option);
+bool adept_nodes_ever_fit(const adept_engine *e, const adept_job_option *option);
 int adept_nodes_most_idle(const adept_engine *e, size_t type);
 /** Take GPUs for a placement that fits. @param ready_s  when its nodes are awake. @return NULL when memory is out */
-adept_share *adept_nodes_take(adept_engine *e, const adept_option *option, size_t *n, double *ready_s);
+adept_share *adept_nodes_take(adept_engine *e, const adept_job_option *option, size_t *n, double *ready_s);
 void adept_nodes_give(adept_engine *e, const adept_share *shares, size_t n);
 void adept_nodes_sleep(adept_engine *e, size_t node, uint64_t turn);
 /** Away and back. What ran there has been stopped. */
 void adept_nodes_fail(adept_engine *e, size_t node);
 void adept_nodes_repair(adept_engine *e, size_t node);
 /** When would a placement fit, if runs ended as expected? */
-double adept_nodes_fit_at(const adept_engine *e, const adept_option *option);
+double adept_nodes_fit_at(const adept_engine *e, const adept_job_option *option);
 /** Would it, if some of them ended now? */
-bool adept_nodes_fit_without(const adept_engine *e, const size_t *runs, size_t n, const adept_option *option);
+bool adept_nodes_fit_without(const adept_engine *e, const size_t *runs, size_t n, const adept_job_option *option);
 /** What more its nodes and GPUs would draw, beside the job's own power. */
-double adept_nodes_added_power_w(const adept_engine *e, const adept_option *option);
+double adept_nodes_added_power_w(const adept_engine *e, const adept_job_option *option);
 
 /* engine.c */
 void adept_engine_event(adept_engine *e, double time_s, adept_event_kind kind, size_t subject, uint64_t turn);

@@ -93,14 +93,14 @@ int adept_nodes_most_idle(const adept_engine *e, size_t type)
     return 0;
 }
 
-bool adept_nodes_fit(const adept_engine *e, const adept_option *option)
+bool adept_nodes_fit(const adept_engine *e, const adept_job_option *option)
 {
     for (int idle = option->gpus; idle <= e->most_gpus; idle++)
         if (list_of(e, option->type, idle)->first != NONE) return true;
     return option->gpus > 0 && e->whole_gpus[option->type] >= option->gpus;
 }
 
-bool adept_nodes_ever_fit(const adept_engine *e, const adept_option *option)
+bool adept_nodes_ever_fit(const adept_engine *e, const adept_job_option *option)
 {
     int64_t whole = 0;
 
@@ -110,7 +110,7 @@ bool adept_nodes_ever_fit(const adept_engine *e, const adept_option *option)
 }
 
 /* As above, of any numbers of idle GPUs. */
-static bool fits_on(const adept_engine *e, const int *idle, const adept_option *option)
+static bool fits_on(const adept_engine *e, const int *idle, const adept_job_option *option)
 {
     int whole = 0;
 
@@ -137,7 +137,7 @@ static void free_run(int *idle, const adept_run_now *run)
         idle[run->shares[s].node] += run->shares[s].gpus;
 }
 
-bool adept_nodes_fit_without(const adept_engine *e, const size_t *runs, size_t n, const adept_option *option)
+bool adept_nodes_fit_without(const adept_engine *e, const size_t *runs, size_t n, const adept_job_option *option)
 {
     int *idle = copy_idle(e);
 
@@ -159,7 +159,7 @@ static int by_time(const void *a, const void *b)
     return x->time_s != y->time_s ? (x->time_s > y->time_s) - (x->time_s < y->time_s) : (x->run > y->run) - (x->run < y->run);
 }
 
-double adept_nodes_fit_at(const adept_engine *e, const adept_option *option)
+double adept_nodes_fit_at(const adept_engine *e, const adept_job_option *option)
 {
     int *idle = copy_idle(e);
     ending *endings = malloc((e->n_runs + 1) * sizeof *endings);
@@ -178,7 +178,7 @@ double adept_nodes_fit_at(const adept_engine *e, const adept_option *option)
     return at_s;
 }
 
-double adept_nodes_added_power_w(const adept_engine *e, const adept_option *option)
+double adept_nodes_added_power_w(const adept_engine *e, const adept_job_option *option)
 {
     for (int idle = option->gpus; idle <= e->most_gpus; idle++) {
         size_t node = list_of(e, option->type, idle)->first;
@@ -202,7 +202,7 @@ static size_t largest_whole(const adept_engine *e, size_t type)
     return NONE;
 }
 
-adept_share *adept_nodes_take(adept_engine *e, const adept_option *option, size_t *n, double *ready_s)
+adept_share *adept_nodes_take(adept_engine *e, const adept_job_option *option, size_t *n, double *ready_s)
 {
     size_t node = NONE, capacity = 1;
     int left = option->gpus;

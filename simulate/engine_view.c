@@ -24,17 +24,17 @@ static int most_idle(const adept_view *view, size_t type)
     return adept_nodes_most_idle(engine_of(view), type);
 }
 
-static bool fits(const adept_view *view, const adept_option *option)
+static bool fits(const adept_view *view, const adept_job_option *option)
 {
     return adept_nodes_fit(engine_of(view), option);
 }
 
-static bool ever_fits(const adept_view *view, const adept_option *option)
+static bool ever_fits(const adept_view *view, const adept_job_option *option)
 {
     return adept_nodes_ever_fit(engine_of(view), option);
 }
 
-static double fits_at(const adept_view *view, const adept_option *option)
+static double fits_at(const adept_view *view, const adept_job_option *option)
 {
     return adept_nodes_fit_at(engine_of(view), option);
 }
@@ -45,7 +45,7 @@ static double added_power_w(const adept_view *view, size_t queued, size_t option
            adept_nodes_added_power_w(engine_of(view), &view->queued[queued].options[option]);
 }
 
-static bool frees_for(const adept_view *view, const size_t *running, size_t n, const adept_option *option)
+static bool frees_for(const adept_view *view, const size_t *running, size_t n, const adept_job_option *option)
 {
     return adept_nodes_fit_without(engine_of(view), running, n, option);
 }
@@ -101,7 +101,7 @@ static void wake_at(adept_view *view, double time_s)
 
 static adept_candidate candidate(const adept_engine *e, size_t job)
 {
-    const adept_job *j = &e->stream->jobs[job];
+    const adept_stream_job *j = &e->stream->jobs[job];
     const adept_job_class *c = &e->classes[e->class_of[job]];
 
     return (adept_candidate){.job = job, .user = j->user, .submit_s = j->submit_s, .is_urgent = j->is_urgent, .deadline_s = j->deadline_s,

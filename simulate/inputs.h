@@ -59,7 +59,7 @@ adept_status adept_placements_add(adept_jobs *jobs, size_t t, const double *gpus
 /** Samples that the template trains in kind.for_s seconds, with the best of its batches. */
 adept_status adept_placements_samples(adept_jobs *jobs, size_t t, adept_error *err);
 /** One more placement. False: memory is out */
-bool adept_template_put(adept_template *t, size_t *capacity, const adept_option *option);
+bool adept_template_put(adept_template *t, size_t *capacity, const adept_job_option *option);
 /** Move placements of the rigid configuration to the front. */
 void adept_template_order(adept_template *t, int rigid_gpus, int64_t rigid_batch);
 /** Can the cluster ever hold so many GPUs of a type? On how many nodes? 0: no */
@@ -75,18 +75,18 @@ adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double
                                      adept_notes *notes, adept_error *err);
 
 /** Until all samples are trained. */
-double adept_option_time_s(const adept_option *option, double samples);
+double adept_option_time_s(const adept_job_option *option, double samples);
 /** May a job, which can be bound to a number of GPUs or a batch, run as this? */
-static inline bool adept_option_suits(const adept_option *o, int gpus, int64_t batch)
+static inline bool adept_option_suits(const adept_job_option *o, int gpus, int64_t batch)
 {
     return (gpus == 0 || o->gpus == gpus) && (batch == 0 || o->batch == batch);
 }
 /** The user of the job with that index. */
 size_t adept_jobs_draw_user(const adept_jobs *jobs, uint64_t seed, uint64_t index);
 /** Whether the job with that index is urgent; its samples are known. */
-void adept_jobs_draw_urgency(const adept_jobs *jobs, adept_job *job, uint64_t seed, uint64_t index);
+void adept_jobs_draw_urgency(const adept_jobs *jobs, adept_stream_job *job, uint64_t seed, uint64_t index);
 /** It is urgent, with the deadline that the file's factor gives. */
-void adept_jobs_deadline(const adept_jobs *jobs, adept_job *job);
+void adept_jobs_deadline(const adept_jobs *jobs, adept_stream_job *job);
 /** Draw from shares that sum to 1. */
 size_t adept_draw_share(const double *shares, size_t n, double at);
 /** Those who are drawn: user0, user1, ... @return false: memory is out */

@@ -75,7 +75,7 @@ static adept_status add_fairness(adept_outcome *out, const adept_engine *e, adep
 static void add_deadlines(adept_outcome *out, const adept_engine *e)
 {
     for (size_t i = 0; i < e->n_arrived; i++) {
-        const adept_job *job = &e->stream->jobs[i];
+        const adept_stream_job *job = &e->stream->jobs[i];
         if (!(job->deadline_s <= out->end_s)) continue;
         out->n_deadlines++;
         out->n_missed += !(e->records[i].state == ADEPT_JOB_DONE && e->records[i].finish_s <= job->deadline_s);

@@ -43,7 +43,7 @@ bool adept_room_is_none(const adept_room *room)
     return true;
 }
 
-bool adept_room_fits(const adept_room *room, const adept_option *option)
+bool adept_room_fits(const adept_room *room, const adept_job_option *option)
 {
     return option->gpus <= room->idle[option->type];
 }
@@ -65,7 +65,7 @@ void adept_room_end(adept_room *room)
 
 bool adept_may_run_as(const adept_policy_options *options, const adept_candidate *job, size_t option)
 {
-    const adept_option *first = &job->options[0], *o = &job->options[option];
+    const adept_job_option *first = &job->options[0], *o = &job->options[option];
     return !options->is_rigid || (o->gpus == first->gpus && o->batch == first->batch);
 }
 
@@ -126,7 +126,7 @@ static bool keeps_cap(const pass *p, size_t queued, size_t option)
     return p->cap_w == INFINITY || p->view->power_w + p->view->added_power_w(p->view, queued, option) <= p->cap_w;
 }
 
-static double fits_at(pass *p, const adept_option *option)
+static double fits_at(pass *p, const adept_job_option *option)
 {
     promise *kept = &p->promises[(option->type * 31 + (size_t)option->gpus) % PROMISES];
 
@@ -136,7 +136,7 @@ static double fits_at(pass *p, const adept_option *option)
 }
 
 /* How long a job would wait for a placement. What is promised counts twice: others will come and want the same GPUs. */
-static double wait_s(pass *p, const adept_option *option)
+static double wait_s(pass *p, const adept_job_option *option)
 {
     return 2 * fmax(0, fits_at(p, option) - p->view->now_s) + p->ahead_s[option->type];
 }
@@ -150,7 +150,7 @@ static double relative_time(const pass *p, size_t queued, size_t type)
     for (size_t t = 0; t < p->view->n_types; t++)
         p->sample_gpu_s[t] = INFINITY;
     for (size_t o = 0; o < job->n_options; o++) {
-        const adept_option *option = &job->options[o];
+        const adept_job_option *option = &job->options[o];
         p->sample_gpu_s[option->type] =
             fmin(p->sample_gpu_s[option->type], option->step_time_s / (double)option->batch);
     }
@@ -321,7 +321,7 @@ static void dispatch(pass *p)
 {
     while (p->n_heap > 0 && !adept_room_is_none(&p->room)) {
         ranked best = take_best(p);
-        const adept_option *options = p->view->queued[best.queued].options;
+        const adept_job_option *options = p->view->queued[best.queued].options;
         if (p->packing.looks_ahead && !choose(p, best.queued, true, &best.option)) continue;
         if (!adept_room_fits(&p->room, &options[best.option])) {
             if (p->packing.looks_ahead)

@@ -43,7 +43,7 @@ typedef struct adept_room {
 bool adept_room_begin(adept_room *room, const adept_view *view);
 /** Is there nothing? */
 bool adept_room_is_none(const adept_room *room);
-bool adept_room_fits(const adept_room *room, const adept_option *option);
+bool adept_room_fits(const adept_room *room, const adept_job_option *option);
 /** Start a job that fits. */
 void adept_room_start(adept_room *room, adept_view *view, size_t queued, size_t option);
 void adept_room_end(adept_room *room);

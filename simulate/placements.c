@@ -8,9 +8,9 @@
 
 #define AUTO_LIMITS 5
 
-bool adept_template_put(adept_template *t, size_t *capacity, const adept_option *option)
+bool adept_template_put(adept_template *t, size_t *capacity, const adept_job_option *option)
 {
-    adept_option *grown = adept_grow(t->options, capacity, t->n_options + 1, sizeof *grown);
+    adept_job_option *grown = adept_grow(t->options, capacity, t->n_options + 1, sizeof *grown);
     if (!grown) return false;
     t->options = grown;
     t->options[t->n_options++] = *option;
@@ -21,7 +21,7 @@ void adept_template_order(adept_template *t, int rigid_gpus, int64_t rigid_batch
 {
     size_t front = 0;
     for (size_t i = 0; rigid_gpus > 0 && i < t->n_options; i++) {
-        const adept_option o = t->options[i];
+        const adept_job_option o = t->options[i];
         if (o.gpus != rigid_gpus || o.batch != rigid_batch || o.limit_w != 0) continue;
         memmove(&t->options[front + 1], &t->options[front], (i - front) * sizeof o);
         t->options[front++] = o;
@@ -48,7 +48,7 @@ int64_t adept_cluster_nodes_for(const adept_cluster *cluster, size_t type, doubl
     return sum >= gpus ? (int64_t)used : 0;
 }
 
-double adept_option_time_s(const adept_option *o, double samples)
+double adept_option_time_s(const adept_job_option *o, double samples)
 {
     return ceil(samples / ((double)o->gpus * (double)o->batch)) * o->step_time_s;
 }
@@ -93,7 +93,7 @@ static void list_limits(placing *p)
 }
 
 /* @return false: not a placement */
-static bool judge(placing *p, adept_option *o, const adept_estimate *e, double gpus)
+static bool judge(placing *p, adept_job_option *o, const adept_estimate *e, double gpus)
 {
     const adept_gpu_type *type = &p->jobs->scenario->cluster.types[p->type];
 
@@ -141,7 +141,7 @@ static adept_status ask(placing *p, const adept_oracle *oracle, int64_t batch, d
                                       .internode_latency_s = nodes > 1 ? s->internode_latency_s : 0};
     adept_predict_many(estimates, requests, p->n_limits, &reason);
     for (size_t i = 0; i < p->n_limits; i++) {
-        adept_option o = {p->type, (int)gpus, batch, p->limits_w[i], estimates[i].step_time_s, NAN};
+        adept_job_option o = {p->type, (int)gpus, batch, p->limits_w[i], estimates[i].step_time_s, NAN};
         if (estimates[i].status != ADEPT_OK) {
             if (p->n_failed++ == 0) p->reason = reason;
         } else if (judge(p, &o, &estimates[i], gpus) && !adept_template_put(p->template, p->capacity, &o)) {

@@ -83,7 +83,7 @@ static bool find_placement(const adept_view *view, const adept_policy_options *o
     double least_s = INFINITY;
 
     for (size_t o = 0; o < job->n_options; o++) {
-        const adept_option *as = &job->options[o];
+        const adept_job_option *as = &job->options[o];
         double time_s = view->forecast(view, queued, o).time_s;
         int to_free = as->gpus - view->most_idle(view, as->type);
         bool keeps = adept_may_run_as(options, job, o) && view->now_s + time_s <= job->deadline_s;
@@ -97,7 +97,7 @@ static bool find_placement(const adept_view *view, const adept_policy_options *o
 }
 
 /* The first of them that suffice, less those that are not needed then. */
-static size_t fewest_victims(const adept_view *view, const adept_option *as, size_t *which, size_t n)
+static size_t fewest_victims(const adept_view *view, const adept_job_option *as, size_t *which, size_t n)
 {
     size_t low = 1;
 

@@ -37,14 +37,14 @@ static void put_run(adept_buffer *csv, uint64_t seed, const char *policy)
 }
 
 /* "": there is no deadline, or it was still ahead in the end. */
-static const char *is_met(const adept_job *job, const adept_job_record *record, double end_s)
+static const char *is_met(const adept_stream_job *job, const adept_job_record *record, double end_s)
 {
     if (!isfinite(job->deadline_s)) return "";
     if (!isnan(record->finish_s)) return record->finish_s <= job->deadline_s ? "1" : "0";
     return job->deadline_s <= end_s ? "0" : "";
 }
 
-static void put_option(adept_buffer *csv, const adept_cluster *cluster, const adept_option *o)
+static void put_option(adept_buffer *csv, const adept_cluster *cluster, const adept_job_option *o)
 {
     if (!o) { /* it never ran */
         adept_buffer_text(csv, ",,,,");
@@ -60,7 +60,7 @@ void adept_sim_put_jobs(adept_buffer *csv, uint64_t seed, const char *policy, co
                         const adept_job_stream *stream, const adept_run_result *result)
 {
     for (size_t i = 0; i < stream->n_jobs; i++) {
-        const adept_job *job = &stream->jobs[i];
+        const adept_stream_job *job = &stream->jobs[i];
         const adept_job_record *record = &result->records[i];
         const adept_template *kind = &stream->templates[job->template_index];
         put_run(csv, seed, policy);

@@ -61,14 +61,14 @@ static void take_row(measured *m)
             adept_csv_fail(&t->csv, "the power of %s is not known: give its \"tdp_w\" in the cluster file", gpu);
     if (t->status != ADEPT_OK || adept_cluster_nodes_for(cluster, type, gpus) == 0) return;
     /* Throughput of the published table is summed over workers: a step of k GPUs is k of a job's steps. */
-    const adept_option o = {type, gpus, 1, 0, step_time_s, gpus * m->power_share * cluster->types[type].tdp_w};
+    const adept_job_option o = {type, gpus, 1, 0, step_time_s, gpus * m->power_share * cluster->types[type].tdp_w};
     if (!adept_template_put(template, &m->capacities[kind], &o)) t->status = adept_no_memory(m->err, "placements");
 }
 
 /* Of the placements on a type, that of the most GPUs below a number; NULL: there is none. */
-static const adept_option *next_below(const adept_template *t, size_t type, int gpus)
+static const adept_job_option *next_below(const adept_template *t, size_t type, int gpus)
 {
-    const adept_option *best = NULL;
+    const adept_job_option *best = NULL;
     for (size_t i = 0; i < t->n_options; i++)
         if (t->options[i].type == type && t->options[i].gpus < gpus && (!best || t->options[i].gpus > best->gpus))
             best = &t->options[i];
@@ -84,9 +84,9 @@ adept_status adept_step_times_extend(adept_jobs *jobs, size_t kind, const double
 
     for (size_t k = 0; k < n_gpus; k++) {
         for (size_t type = 0; type < cluster->n_types; type++) {
-            const adept_option *below = next_below(template, type, (int)gpus[k]);
+            const adept_job_option *below = next_below(template, type, (int)gpus[k]);
             if (!below || adept_cluster_nodes_for(cluster, type, gpus[k]) == 0) continue;
-            adept_option o = *below;
+            adept_job_option o = *below;
             o.gpus = (int)gpus[k];
             o.power_w = below->power_w / below->gpus * gpus[k];
             if (!adept_template_put(template, &capacity, &o)) return adept_no_memory(err, "placements");

@@ -15,7 +15,7 @@
 #define MOST_COUNTS 256                  /* different numbers of GPUs that jobs of one kind have */
 
 typedef struct trace_job {
-    adept_job job;
+    adept_stream_job job;
     double gpu_s; /* NAN: its samples are known */
     long line;
 } trace_job;
@@ -183,8 +183,8 @@ static void take_row(trace_reader *t)
     t->rows = rows;
     trace_job *to = &rows[t->n_rows];
     *to = (trace_job){.gpu_s = row.gpu_s, .line = t->table.csv.line};
-    adept_job *job = &to->job;
-    *job = (adept_job){.id = row.id,
+    adept_stream_job *job = &to->job;
+    *job = (adept_stream_job){.id = row.id,
                        .submit_s = row.submit_s,
                        .samples = row.samples,
                        .gpus = row.gpus,
@@ -222,7 +222,7 @@ static adept_status add_counts(trace_reader *t, size_t kind)
     for (size_t i = 0; i < template->n_options && n_known < MOST_COUNTS; i++)
         if (!has_count(known, n_known, template->options[i].gpus)) known[n_known++] = template->options[i].gpus;
     for (size_t i = 0; i < t->n_rows; i++) {
-        const adept_job *job = &t->rows[i].job;
+        const adept_stream_job *job = &t->rows[i].job;
         if (job->template_index != kind || job->gpus == 0 || has_count(known, n_known, job->gpus)) continue;
         if (n_known == MOST_COUNTS)
             return adept_error_set(t->err, ADEPT_E_INVALID,
@@ -235,7 +235,7 @@ static adept_status add_counts(trace_reader *t, size_t kind)
                                        : adept_step_times_extend(t->jobs, kind, fresh, n_fresh, t->notes, t->err);
 }
 
-static bool has_placement(const adept_template *template, const adept_job *job)
+static bool has_placement(const adept_template *template, const adept_stream_job *job)
 {
     for (size_t i = 0; i < template->n_options; i++)
         if (adept_option_suits(&template->options[i], job->gpus, job->batch)) return true;
@@ -265,18 +265,18 @@ static adept_status fail_impossible(const trace_reader *t, const trace_job *row)
 
 /* Where GPU-seconds were spent: on the reference GPU, at the job's batch or else the rigid configuration's or else the
  * first one, on the job's number of GPUs or the one nearest to it. */
-static const adept_option *reference_of(const adept_jobs *jobs, const adept_job *job)
+static const adept_job_option *reference_of(const adept_jobs *jobs, const adept_stream_job *job)
 {
     const adept_template *template = &jobs->templates[job->template_index];
     size_t type = jobs->reference_type;
     int gpus = job->gpus > 0 ? job->gpus : jobs->kinds[job->template_index].typical_gpus;
-    const adept_option *best = NULL;
+    const adept_job_option *best = NULL;
     double best_rank = INFINITY;
 
     for (size_t i = 0; type == SIZE_MAX && i < template->n_options; i++)
         if (type == SIZE_MAX || template->options[i].type < type) type = template->options[i].type;
     for (size_t i = 0; i < template->n_options; i++) {
-        const adept_option *o = &template->options[i];
+        const adept_job_option *o = &template->options[i];
         if (o->type != type || o->limit_w != 0 || (job->batch != 0 && o->batch != job->batch)) continue;
         double rank = fabs(log((double)o->gpus / gpus)) + (o->batch == jobs->rigid_batch ? 0 : 1e-9);
         if (rank >= best_rank) continue;
@@ -286,11 +286,11 @@ static const adept_option *reference_of(const adept_jobs *jobs, const adept_job 
     return best;
 }
 
-static adept_status find_samples(trace_reader *t, const trace_job *row, adept_job *job)
+static adept_status find_samples(trace_reader *t, const trace_job *row, adept_stream_job *job)
 {
     const adept_kind *kind = &t->jobs->kinds[job->template_index];
     const char *name = t->jobs->templates[job->template_index].name;
-    const adept_option *reference = isnan(row->gpu_s) ? NULL : reference_of(t->jobs, job);
+    const adept_job_option *reference = isnan(row->gpu_s) ? NULL : reference_of(t->jobs, job);
 
     if (reference) {
         job->samples = fmax(1, round(row->gpu_s * (double)reference->batch / reference->step_time_s));
@@ -306,7 +306,7 @@ static adept_status find_samples(trace_reader *t, const trace_job *row, adept_jo
                            t->table.csv.name, row->line, (long long)job->id, name);
 }
 
-static adept_status finish_job(trace_reader *t, const trace_job *row, uint64_t index, adept_job *job)
+static adept_status finish_job(trace_reader *t, const trace_job *row, uint64_t index, adept_stream_job *job)
 {
     bool drawn = isnan(job->deadline_s);
     adept_status status = find_samples(t, row, job);
@@ -342,8 +342,8 @@ static adept_status finish(trace_reader *t, adept_job_stream *s)
     double first_s = t->format->is_calendar && t->n_rows > 0 ? t->rows[0].job.submit_s : 0;
     for (size_t i = 0; i < t->n_rows && status == ADEPT_OK; i++) {
         const trace_job *row = &t->rows[i];
-        adept_job *job = &s->jobs[s->n_jobs];
-        adept_job asked = row->job;
+        adept_stream_job *job = &s->jobs[s->n_jobs];
+        adept_stream_job asked = row->job;
         *job = row->job;
         job->submit_s -= first_s;
         if (t->options.is_malleable) asked.gpus = 0;

@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 /** A placement of a kind of job. */
-typedef struct adept_option {
+typedef struct adept_job_option {
     size_t type;         /* of GPU: an index of cluster.types */
     int gpus;            /* all on one node, or on as few whole nodes as hold them */
     int64_t batch;       /* samples per GPU and step */
     double limit_w;      /* of each board; 0: as it is set */
     double step_time_s;  /* as the oracle says, or as it was measured */
     double power_w;      /* of all its GPUs together while it runs */
-} adept_option;
+} adept_job_option;
 
 /** A job as a policy sees it. */
 typedef struct adept_candidate {
@@ -26,7 +26,7 @@ typedef struct adept_candidate {
     bool is_urgent;
     double deadline_s; /* INFINITY: none */
     int preemptions;
-    const adept_option *options; /* all that it can run as */
+    const adept_job_option *options; /* all that it can run as */
     size_t n_options;
 } adept_candidate;
 
@@ -64,11 +64,11 @@ typedef struct adept_view {
     /** How many GPUs of a type a job could get at once now, on one node or on whole idle nodes: what wants no more fits. */
     int (*most_idle)(const struct adept_view *view, size_t type);
     /** Does a placement fit now? */
-    bool (*fits)(const struct adept_view *view, const adept_option *option);
+    bool (*fits)(const struct adept_view *view, const adept_job_option *option);
     /** Would it fit on a cluster with nothing on it? */
-    bool (*ever_fits)(const struct adept_view *view, const adept_option *option);
+    bool (*ever_fits)(const struct adept_view *view, const adept_job_option *option);
     /** When would it fit if running jobs ended as expected and nothing else started? For backfilling. INFINITY: never */
-    double (*fits_at)(const struct adept_view *view, const adept_option *option);
+    double (*fits_at)(const struct adept_view *view, const adept_job_option *option);
     /** What the cluster draws if it starts now, beyond what it draws. */
     double (*added_power_w)(const struct adept_view *view, size_t queued, size_t option);
     /** Start queued[i]; it must fit. Afterwards queued[i] has no options and is passed over. */
@@ -76,7 +76,7 @@ typedef struct adept_view {
     /** Stop running[i] and queue it again, where it stood; it can be started from the next decision on. Indices of running[] change. */
     void (*preempt)(struct adept_view *view, size_t running);
     /** Would the placement fit if these n of the running jobs, indices of running[], were stopped? */
-    bool (*frees_for)(const struct adept_view *view, const size_t *running, size_t n, const adept_option *option);
+    bool (*frees_for)(const struct adept_view *view, const size_t *running, size_t n, const adept_job_option *option);
     /** Be asked again at a time, though nothing has happened. The earliest one counts. */
     void (*wake_at)(struct adept_view *view, double time_s);
 } adept_view;

@@ -40,11 +40,11 @@ typedef struct adept_cluster {
 /** What a kind of job can run as: the placements that an oracle predicted, or that somebody measured. */
 typedef struct adept_template {
     char name[64];
-    adept_option *options; /* adept_policy.h */
+    adept_job_option *options; /* adept_policy.h */
     size_t n_options;
 } adept_template;
 
-typedef struct adept_job {
+typedef struct adept_stream_job {
     int64_t id;
     double submit_s;
     size_t template_index;
@@ -54,7 +54,7 @@ typedef struct adept_job {
     int64_t batch;     /* likewise per GPU; 0: any */
     bool is_urgent;
     double deadline_s; /* INFINITY: none */
-} adept_job;
+} adept_stream_job;
 
 /** Jobs by the time they are submitted. */
 typedef struct adept_job_stream {
@@ -62,7 +62,7 @@ typedef struct adept_job_stream {
     size_t n_templates;
     char (*users)[64];
     size_t n_users;
-    adept_job *jobs;
+    adept_stream_job *jobs;
     size_t n_jobs;
 } adept_job_stream;
 

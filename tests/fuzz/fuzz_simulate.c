@@ -45,7 +45,7 @@ static void check_stream(const adept_job_stream *stream)
 {
     REQUIRE(stream->n_users > 0);
     for (size_t i = 0; i < stream->n_jobs; i++) {
-        const adept_job *job = &stream->jobs[i];
+        const adept_stream_job *job = &stream->jobs[i];
         REQUIRE(job->template_index < stream->n_templates && job->user < stream->n_users);
         REQUIRE(job->samples >= 1 && isfinite(job->samples) && job->submit_s >= 0 && isfinite(job->submit_s));
         REQUIRE(job->gpus >= 0 && job->batch >= 0 && !isnan(job->deadline_s));

@@ -24,7 +24,7 @@ static int most_idle(const adept_view *view, size_t type)
     return of(view)->idle[type];
 }
 
-static bool fits(const adept_view *view, const adept_option *option)
+static bool fits(const adept_view *view, const adept_job_option *option)
 {
     return option->gpus <= of(view)->idle[option->type];
 }
@@ -39,12 +39,12 @@ static int gpus_at(const fake_view *f, size_t type, double time_s)
     return gpus;
 }
 
-static bool ever_fits(const adept_view *view, const adept_option *option)
+static bool ever_fits(const adept_view *view, const adept_job_option *option)
 {
     return option->gpus <= gpus_at(of(view), option->type, INFINITY);
 }
 
-static double fits_at(const adept_view *view, const adept_option *option)
+static double fits_at(const adept_view *view, const adept_job_option *option)
 {
     double at_s = fits(view, option) ? view->now_s : INFINITY;
 
@@ -56,7 +56,7 @@ static double fits_at(const adept_view *view, const adept_option *option)
 
 static double added_power_w(const adept_view *view, size_t queued, size_t option)
 {
-    const adept_option *o = &view->queued[queued].options[option];
+    const adept_job_option *o = &view->queued[queued].options[option];
     return o->power_w - o->gpus * of(view)->idle_w[o->type];
 }
 
@@ -70,7 +70,7 @@ static void say(fake_view *f, const char *format, ...)
     va_end(args);
 }
 
-static void add_run(fake_view *f, const adept_running *running, const adept_option *as)
+static void add_run(fake_view *f, const adept_running *running, const adept_job_option *as)
 {
     assert_true(f->view.n_running < FAKE_MOST && f->idle[as->type] >= as->gpus);
     f->runs_as[f->view.n_running] = *as;
@@ -85,7 +85,7 @@ static void start(adept_view *view, size_t queued, size_t option)
     adept_candidate *job = &f->queue[queued];
 
     assert_true(queued < view->n_queued && option < job->n_options && fits(view, &job->options[option]));
-    const adept_option *o = &job->options[option];
+    const adept_job_option *o = &job->options[option];
     const adept_running running = {.job = job->job,
                                    .user = job->user,
                                    .option = option,
@@ -102,7 +102,7 @@ static void start(adept_view *view, size_t queued, size_t option)
 static void preempt(adept_view *view, size_t i)
 {
     fake_view *f = of(view);
-    const adept_option o = f->runs_as[i];
+    const adept_job_option o = f->runs_as[i];
 
     assert_true(i < view->n_running && !f->running[i].is_urgent);
     say(f, "-%zu ", f->running[i].job);
@@ -113,7 +113,7 @@ static void preempt(adept_view *view, size_t i)
     f->runs_as[i] = f->runs_as[view->n_running];
 }
 
-static bool frees_for(const adept_view *view, const size_t *running, size_t n, const adept_option *option)
+static bool frees_for(const adept_view *view, const size_t *running, size_t n, const adept_job_option *option)
 {
     int gpus = of(view)->idle[option->type];
 
@@ -158,7 +158,7 @@ size_t fake_view_node(fake_view *f, int gpus, double idle_w)
 
 void fake_view_option(fake_view *f, size_t type, int gpus, double speed, double exponent, double gpu_w)
 {
-    f->options[f->n_options++] = (adept_option){.type = type,
+    f->options[f->n_options++] = (adept_job_option){.type = type,
                                                 .gpus = gpus,
                                                 .batch = 1,
                                                 .power_w = gpus * gpu_w,
@@ -167,7 +167,7 @@ void fake_view_option(fake_view *f, size_t type, int gpus, double speed, double 
 
 void fake_view_limit(fake_view *f, double limit_w, double slower, double power)
 {
-    adept_option o = f->options[f->n_options - 1];
+    adept_job_option o = f->options[f->n_options - 1];
 
     o.limit_w = limit_w;
     o.step_time_s *= slower;
@@ -193,7 +193,7 @@ adept_candidate *fake_view_job(fake_view *f, double work, double submit_s)
 adept_running *fake_view_run(fake_view *f, size_t type, int gpus, double gpu_w, double end_s, double lost_gpu_s)
 {
     const adept_running running = {.job = next_job(f), .expected_end_s = end_s, .lost_gpu_s = lost_gpu_s};
-    const adept_option as = {.type = type, .gpus = gpus, .power_w = gpus * gpu_w};
+    const adept_job_option as = {.type = type, .gpus = gpus, .power_w = gpus * gpu_w};
 
     add_run(f, &running, &as);
     return &f->running[f->view.n_running - 1];

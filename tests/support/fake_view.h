@@ -14,9 +14,9 @@ typedef struct fake_view {
     adept_candidate queue[FAKE_MOST];
     bool started[FAKE_MOST];  /* of the queue */
     adept_running running[FAKE_MOST];
-    adept_option runs_as[FAKE_MOST];
+    adept_job_option runs_as[FAKE_MOST];
     double user_gpu_s[FAKE_MOST];
-    adept_option options[128];
+    adept_job_option options[128];
     size_t n_options;
     double wake_s; /* what the policy asked for last; INFINITY: nothing */
     char log[256]; /* what it did: "2:0x4 " starts job 2 on 4 GPUs of type 0, "2:0x4@300 " at most 300 W each, "-3 " preempts job 3 */

@@ -28,11 +28,11 @@ static adept_cluster_node nodes[] = {{"node <a>", 0, 8, 100, 200}, {"node-h", 1,
 const adept_cluster sim_toy_cluster = {
     .types = types, .n_types = 2, .nodes = nodes, .n_nodes = 2, .sleep_after_s = INFINITY, .mtbf_s = INFINITY};
 
-static adept_option vit[] = {{0, 8, 64, 0, 0.5, 3000}, {1, 4, 128, 350.5, 0.25, 1400}},
+static adept_job_option vit[] = {{0, 8, 64, 0, 0.5, 3000}, {1, 4, 128, 350.5, 0.25, 1400}},
                     bert[] = {{0, 4, 32, 0, 0.1, 900}};
 static adept_template templates[] = {{"vit, large", vit, 2}, {"bert", bert, 1}};
 static char users[][64] = {"ann", "bob \"b\""};
-static adept_job jobs[] = {
+static adept_stream_job jobs[] = {
     {.id = 10, .submit_s = 0, .template_index = 0, .user = 0, .samples = 1000, .deadline_s = INFINITY},
     {.id = 11, .submit_s = 0.5, .template_index = 0, .user = 1, .samples = 1000, .is_urgent = true, .deadline_s = 90},
     {.id = 12, .submit_s = 3, .template_index = 1, .user = 1, .samples = 500, .deadline_s = 200},

@@ -62,7 +62,7 @@ static const adept_policy random_policy = {.name = "test-random", .what = "", .u
 typedef struct scenario {
     adept_gpu_type types[3];
     adept_cluster_node nodes[MOST];
-    adept_option options[3][8];
+    adept_job_option options[3][8];
     adept_template templates[3];
     char users[4][64];
     adept_cluster cluster;
@@ -80,13 +80,13 @@ static scenario *scenario_new(size_t n_nodes, int gpus, size_t n_jobs)
                                  .mtbf_s = INFINITY};
     for (size_t i = 0; i < n_nodes; i++)
         s->nodes[i].gpus = gpus;
-    s->options[0][0] = (adept_option){.gpus = 1, .batch = 1, .step_time_s = 1, .power_w = 300};
+    s->options[0][0] = (adept_job_option){.gpus = 1, .batch = 1, .step_time_s = 1, .power_w = 300};
     s->templates[0] = (adept_template){"t", s->options[0], 1};
     s->stream = (adept_job_stream){.templates = s->templates, .n_templates = 1, .users = s->users, .n_users = 1,
-                                   .jobs = calloc(n_jobs + 1, sizeof(adept_job)), .n_jobs = n_jobs};
+                                   .jobs = calloc(n_jobs + 1, sizeof(adept_stream_job)), .n_jobs = n_jobs};
     assert_non_null(s->stream.jobs);
     for (size_t i = 0; i < n_jobs; i++)
-        s->stream.jobs[i] = (adept_job){.id = (int64_t)i, .samples = 1, .deadline_s = INFINITY};
+        s->stream.jobs[i] = (adept_stream_job){.id = (int64_t)i, .samples = 1, .deadline_s = INFINITY};
     s->simulation = (adept_simulation){.cluster = &s->cluster, .stream = &s->stream, .policy = &fcfs,
                                        .policy_options = {.cap_w = INFINITY}, .horizon_s = INFINITY, .keeps_series = true};
     return s;
@@ -245,7 +245,7 @@ static void test_what_a_preempted_job_loses(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         scenario *s = scenario_new(1, 2, 2); /* the second waits: nobody is asked while nothing waits */
-        s->options[0][0] = (adept_option){.gpus = 2, .batch = 8, .step_time_s = 1, .power_w = 300};
+        s->options[0][0] = (adept_job_option){.gpus = 2, .batch = 8, .step_time_s = 1, .power_w = 300};
         s->stream.jobs[0].samples = 160;
         s->stream.jobs[1].samples = 16;
         s->simulation.policy = &stops;
@@ -304,9 +304,9 @@ static void test_nodes(void **state)
     scenario *s = scenario_new(3, 4, 4);
 
     (void)state;
-    s->options[0][0] = (adept_option){.gpus = 8, .batch = 1, .step_time_s = 10, .power_w = 800};
+    s->options[0][0] = (adept_job_option){.gpus = 8, .batch = 1, .step_time_s = 10, .power_w = 800};
     s->templates[0].n_options = 2;
-    s->options[0][1] = (adept_option){.gpus = 1, .batch = 1, .step_time_s = 10, .power_w = 100};
+    s->options[0][1] = (adept_job_option){.gpus = 1, .batch = 1, .step_time_s = 10, .power_w = 100};
     s->stream.jobs[0].gpus = 1;
     s->stream.jobs[1].gpus = 1;
     s->stream.jobs[2].gpus = 8; /* 2 + 4 + 4 are idle: just */
@@ -411,7 +411,7 @@ static scenario *random_scenario(uint64_t seed)
     for (size_t t = 0; t < 3; t++) {
         s->templates[t] = (adept_template){"t", s->options[t], 8};
         for (size_t o = 0; o < 8; o++)
-            s->options[t][o] = (adept_option){.type = o == 0 ? 0 : draw(s->cluster.n_types), .gpus = (int)(1 << draw(o == 0 ? 1 : 4)),
+            s->options[t][o] = (adept_job_option){.type = o == 0 ? 0 : draw(s->cluster.n_types), .gpus = (int)(1 << draw(o == 0 ? 1 : 4)),
                                               .batch = (int64_t)(1 + draw(64)), .limit_w = draw(2) ? 0 : 200,
                                               .step_time_s = 0.01 * (double)(1 + draw(200)), .power_w = 100 + (double)draw(1000)};
         s->options[t][0].limit_w = 0;
@@ -420,7 +420,7 @@ static scenario *random_scenario(uint64_t seed)
     double time_s = 0;
     for (size_t i = 0; i < n_jobs; i++) {
         time_s += (double)draw(60);
-        s->stream.jobs[i] = (adept_job){.id = (int64_t)i, .submit_s = time_s, .template_index = draw(3), .user = draw(4),
+        s->stream.jobs[i] = (adept_stream_job){.id = (int64_t)i, .submit_s = time_s, .template_index = draw(3), .user = draw(4),
                                         .samples = (double)(1 + draw(3000)), .is_urgent = draw(5) == 0, .deadline_s = time_s + 100};
     }
     s->simulation.policy = draw(2) ? &random_policy : &fcfs;
@@ -443,7 +443,7 @@ static void check_spans(const scenario *s, const adept_run_result *r)
         for (size_t i = 0; i < r->n_spans; i++) {
             const adept_span *span = &r->spans[i];
             if (span->job != job) continue;
-            const adept_option *option = &s->templates[s->stream.jobs[job].template_index].options[span->option];
+            const adept_job_option *option = &s->templates[s->stream.jobs[job].template_index].options[span->option];
             assert_true(span->gpus >= 1 && span->gpus <= s->nodes[span->node].gpus && s->nodes[span->node].type == option->type);
             gpu_s += span->gpus * ((isnan(span->end_s) ? r->outcome.end_s : span->end_s) - span->start_s);
             if (isnan(span->end_s)) assert_true(r->records[job].state == ADEPT_JOB_RUNNING && span->start_s == r->records[job].start_s);

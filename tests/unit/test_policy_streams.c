@@ -13,10 +13,10 @@ typedef struct scenario {
     adept_gpu_type types[2];
     adept_cluster_node nodes[2];
     adept_cluster cluster;
-    adept_option options[2][64];
+    adept_job_option options[2][64];
     adept_template templates[2];
     char user[2][64];
-    adept_job jobs[512];
+    adept_stream_job jobs[512];
     adept_job_stream stream;
 } scenario;
 
@@ -38,7 +38,7 @@ static void fill(scenario *s, uint64_t seed, double per_s, double horizon_s, dou
                     double limit_w = l > 0 ? 100 + 0.15 * l * busy_w[type] : busy_w[type];
                     double slower = cbrt((busy_w[type] - idle_w[type]) / (limit_w - idle_w[type]));
                     s->options[t][s->templates[t].n_options++] =
-                        (adept_option){.type = type,
+                        (adept_job_option){.type = type,
                                        .gpus = k,
                                        .batch = 100,
                                        .limit_w = l > 0 ? limit_w : 0,
@@ -61,7 +61,7 @@ static void fill(scenario *s, uint64_t seed, double per_s, double horizon_s, dou
         bool is_urgent = adept_random(seed, ADEPT_RANDOM_URGENCY, i) < 0.1;
         double size = 45000 * pow(8, exponent);
         s->jobs[s->stream.n_jobs++] =
-            (adept_job){.id = (int64_t)i,
+            (adept_stream_job){.id = (int64_t)i,
                         .submit_s = time_s,
                         .template_index = kind,
                         .user = i % 2,

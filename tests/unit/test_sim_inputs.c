@@ -115,10 +115,10 @@ static double predicted(const char *arguments, const char *field)
     return strtod(at + strlen(key), NULL);
 }
 
-static const adept_option *option_of(const adept_template *t, size_t type, int gpus, int64_t batch, double limit_w)
+static const adept_job_option *option_of(const adept_template *t, size_t type, int gpus, int64_t batch, double limit_w)
 {
     for (size_t i = 0; i < t->n_options; i++) {
-        const adept_option *o = &t->options[i];
+        const adept_job_option *o = &t->options[i];
         if (o->type == type && o->gpus == gpus && o->batch == batch && o->limit_w == limit_w) return o;
     }
     return NULL;
@@ -152,7 +152,7 @@ static void placements_are_predictions(void **state)
     assert_true(t->options[1].gpus == 4 && t->options[1].batch == 256 && t->options[1].type == 1 &&
                 t->options[1].limit_w == 0);
     for (size_t i = 0; getenv("ADEPT") && i < sizeof cases / sizeof cases[0]; i++) {
-        const adept_option *o = option_of(t, cases[i].type, cases[i].gpus, cases[i].batch, cases[i].limit_w);
+        const adept_job_option *o = option_of(t, cases[i].type, cases[i].gpus, cases[i].batch, cases[i].limit_w);
         assert_non_null(o);
         assert_true(fabs(o->step_time_s / predicted(cases[i].arguments, "step_time_s") - 1) < 1e-12);
         assert_true(fabs(o->power_w / predicted(cases[i].arguments, "power_avg_w") - 1) < 1e-12);
@@ -182,7 +182,7 @@ static void sizes_and_limits(void **state)
     assert_int_equal(adept_jobs_arrivals(&stream, jobs, 1, NULL), ADEPT_OK);
     double samples = stream.jobs[0].samples, best_s = INFINITY;
     for (size_t i = 0; i < t->n_options; i++) {
-        const adept_option *o = &t->options[i];
+        const adept_job_option *o = &t->options[i];
         double time_s = ceil(samples / (o->gpus * (double)o->batch)) * o->step_time_s;
         if (o->type == 0 && o->gpus == 8 && o->limit_w == 0 && time_s < best_s) best_s = time_s;
     }
@@ -301,7 +301,7 @@ static void poisson_arrivals(void **state)
         sum += (double)stream.n_jobs;
         squares += (double)stream.n_jobs * (double)stream.n_jobs;
         for (size_t i = 0; i < stream.n_jobs; i++) {
-            const adept_job *job = &stream.jobs[i];
+            const adept_stream_job *job = &stream.jobs[i];
             of_a += job->template_index == 0;
             of_user0 += job->user == 0;
             urgent += job->is_urgent;
@@ -444,7 +444,7 @@ static void bundled_files(void **state)
         if (adept_jobs_read(&jobs, file, &s, &loader, &notes, &err) != ADEPT_OK) fail_msg("%s", err.message);
         for (size_t t = 0; t < jobs->n_templates; t++) {
             const adept_template *template = &jobs->templates[t];
-            const adept_option *first = &template->options[0];
+            const adept_job_option *first = &template->options[0];
             print_message("%s: %zu placements; %g samples/s, %g W on %d of %s\n", template->name, template->n_options,
                           first->gpus * (double)first->batch / first->step_time_s, first->power_w, first->gpus,
                           s.cluster.types[first->type].name);

@@ -37,7 +37,7 @@ static void read_text(setup *b, const char *text, adept_trace_options options)
     begin_trace(&b->stream, b->jobs, put("trace", text), options, &b->notes);
 }
 
-static const adept_option *find(const adept_template *t, size_t type, int gpus, int64_t batch)
+static const adept_job_option *find(const adept_template *t, size_t type, int gpus, int64_t batch)
 {
     for (size_t i = 0; i < t->n_options; i++)
         if (t->options[i].type == type && t->options[i].gpus == gpus && t->options[i].batch == batch &&
@@ -48,9 +48,9 @@ static const adept_option *find(const adept_template *t, size_t type, int gpus, 
 }
 
 /* How long a job takes where its GPU-seconds were spent. */
-static double time_there_s(const setup *b, const adept_job *job, size_t type, int gpus)
+static double time_there_s(const setup *b, const adept_stream_job *job, size_t type, int gpus)
 {
-    const adept_option *o = find(&b->jobs->templates[job->template_index], type, gpus, job->batch > 0 ? job->batch : 1);
+    const adept_job_option *o = find(&b->jobs->templates[job->template_index], type, gpus, job->batch > 0 ? job->batch : 1);
     return job->samples / (o->gpus * (double)o->batch) * o->step_time_s;
 }
 
@@ -74,7 +74,7 @@ static void native(void **state)
               (adept_trace_options){0});
     assert_int_equal(b.stream.n_jobs, 3);
     assert_int_equal(b.stream.n_users, 2);
-    const adept_job *j = b.stream.jobs; /* by submission, then as in the file */
+    const adept_stream_job *j = b.stream.jobs; /* by submission, then as in the file */
     assert_true(j[0].id == 7 && j[1].id == 12 && j[2].id == 9);
     assert_string_equal(b.stream.users[j[0].user], "bob");
     assert_true(j[0].submit_s == 10.5 && !j[0].is_urgent && isinf(j[0].deadline_s) && j[0].gpus == 2 &&
@@ -98,7 +98,7 @@ static void adaptdl(void **state)
                                                                       ", \"samples\": 7, \"applications\": [\"bert\"]"),
                ""));
     read_text(&b, text, (adept_trace_options){0});
-    const adept_job *j = b.stream.jobs;
+    const adept_stream_job *j = b.stream.jobs;
     assert_true(b.stream.n_jobs == 2 && j[0].template_index == 1 && j[0].samples == 7 && j[0].gpus == 6 &&
                 j[0].submit_s == 259);
     assert_true(j[0].batch == 64 && j[1].batch == 256); /* nearest to 64 and to 233 */
@@ -120,7 +120,7 @@ static void philly(void **state)
               "2016-02-28 23:59:50,50.0,1,50.0,vc1\n"
               "2016-02-29 12:00:00,0,1,0,vc1\n",
               (adept_trace_options){0});
-    const adept_job *j = b.stream.jobs;
+    const adept_stream_job *j = b.stream.jobs;
     assert_true(b.stream.n_jobs == 2 && j[0].submit_s == 0 && j[1].submit_s == 86400 + 20); /* a leap year */
     assert_true(j[0].id == 2 && j[1].id == 1 && j[1].gpus == 4 && j[1].batch == 256);
     assert_true(fabs(time_there_s(&b, &j[1], 1, 4) / 100 - 1) < 1e-4 &&
@@ -150,7 +150,7 @@ static void gavel(void **state)
     assert_true(noted(&b.notes, "step times on p100 are passed over"));
     read_text(&b, "job_type,steps,arrival_s,gpus\nLM (batch size 5),1000,0.5,1\nA3C,10,7,2\n",
               (adept_trace_options){0});
-    const adept_job *j = b.stream.jobs;
+    const adept_stream_job *j = b.stream.jobs;
     assert_true(b.stream.n_jobs == 2 && j[0].template_index == 1 && j[0].samples == 1000 && j[1].gpus == 2 &&
                 j[1].submit_s == 7);
     assert_true(fabs(time_there_s(&b, &j[1], 0, 2) - 10 * 0.6 / 2) < 1e-12); /* steps times step time over workers */
@@ -170,7 +170,7 @@ static void openb(void **state)
               "p2,1,1,0,0,,LS,Running,7,100,8\n"
               "p3,1,1,1,1000,,LS,Pending,8,100,\n",
               (adept_trace_options){0});
-    const adept_job *j = b.stream.jobs;
+    const adept_stream_job *j = b.stream.jobs;
     assert_true(b.stream.n_jobs == 2 && j[0].submit_s == 5 && j[0].gpus == 2 && j[1].gpus == 1);
     assert_true(fabs(time_there_s(&b, &j[0], 1, 2) / 100 - 1) < 1e-3 &&
                 fabs(time_there_s(&b, &j[1], 1, 1) / 10 - 1) < 1e-3);
@@ -194,7 +194,7 @@ static void sacct(void **state)
               "75|cpus|bob|2024-05-01T09:00:00|10:00|cpu=1\n"
               "74|queued|bob|Unknown|00:00:00|gres/gpu=1\n",
               (adept_trace_options){0});
-    const adept_job *j = b.stream.jobs;
+    const adept_stream_job *j = b.stream.jobs;
     assert_true(b.stream.n_jobs == 2 && j[0].id == 76 && j[1].id == 77 && j[1].submit_s == 30 && j[1].gpus == 2);
     assert_true(fabs(time_there_s(&b, &j[1], 1, 2) / 86500 - 1) < 1e-4 &&
                 fabs(time_there_s(&b, &j[0], 1, 1) / 600 - 1) < 1e-4);
@@ -224,7 +224,7 @@ static void what_is_not_told(void **state)
     read_text(&b, text, (adept_trace_options){.seed = 1});
     double of_second = 0, urgent = 0, of_user = 0;
     for (size_t i = 0; i < b.stream.n_jobs; i++) {
-        const adept_job *j = &b.stream.jobs[i];
+        const adept_stream_job *j = &b.stream.jobs[i];
         assert_true((j->gpus == 8) == (j->template_index == 2));
         of_second += j->template_index == 1;
         urgent += j->is_urgent;

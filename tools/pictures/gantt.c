@@ -137,7 +137,7 @@ static const char *fill_of(size_t template_index)
 
 static void put_piece(FILE *out, const gantt *g, const piece *p, double top)
 {
-    const adept_job *job = &g->run->stream->jobs[p->span->job];
+    const adept_stream_job *job = &g->run->stream->jobs[p->span->job];
     const adept_job_record *record = &g->run->result->records[p->span->job];
     const adept_template *kind = &g->run->stream->templates[job->template_index];
     const int *rows = g->rows + p->first_row;
