@@ -29,7 +29,7 @@ double adept_score_slack(double deadline_s, double now_s, double time_s)
 
 double adept_score_scarcity(double waiting, double running)
 {
-    return 10 * waiting / (running + 1);
+    return 3 * waiting / (running + 1);
 }
 
 double adept_score_thrift(double energy_j, double gpu_s, double scarcity)
