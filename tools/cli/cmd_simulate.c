@@ -145,7 +145,7 @@ static const adept_option_row rows[] = {
      .names = fairness_name},
     {"risk", "RHO", 3, "When AuraChronos takes an urgent job for endangered (default 0.5)", ADEPT_OPT_NUMBER, .at = AT(policy.risk)},
     {"most-preemptions", "N", 3, "Of one job (default 3)", ADEPT_OPT_INT, .at = AT(policy.most_preemptions), .low = 1, .high = 1e6},
-    {"slowdown", "SHARE", 3, "How much longer thrift lets a job take for the sake of energy", ADEPT_OPT_PARSED, .at = AT(policy.slowdown), .parse = parse_share},
+    {"slowdown", "SHARE", 3, "How much longer than by least EDP thrift lets a job take for the sake of energy (default 25%)", ADEPT_OPT_PARSED, .at = AT(policy.slowdown), .parse = parse_share},
     {"placement", "RULE", 3, "Ablation: policies place by time, edp, energy, or their own rule", ADEPT_OPT_NAME, .at = AT(policy.placement), .names = part_name},
     {"ordering", "RULE", 3, "Ablation: policies order by fcfs, sjf, edp, energy, or their own rule", ADEPT_OPT_NAME, .at = AT(policy.ordering), .names = order_name},
     {"limits", "yes|no|own", 3, "Ablation: policies see placements with power limits, or do not", ADEPT_OPT_NAME, .at = AT(policy.limits), .names = limits_name},

@@ -1,6 +1,7 @@
 /** @file no_pictures.c  In place of what draws, in a build without pictures: asked for one, it says so. */
 #include "gnuplot.h"
 #include "power_plot.h"
+#include "report_simulate.h"
 #include "report_sweep.h"
 #ifdef ADEPT_WITH_CALIBRATE
 #include "plot.h"
@@ -21,6 +22,12 @@ adept_status adept_power_plot(const char *path, const adept_recording *r, double
 {
     (void)r, (void)begin_s, (void)end_s, (void)title;
     return adept_gnuplot_check(path, err);
+}
+
+adept_status adept_simulation_write_page(adept_cli *cli, const char *path, const char *title, const adept_comparison *c)
+{
+    (void)path, (void)title, (void)c;
+    return adept_gnuplot_check("--html", &cli->err);
 }
 
 #ifdef ADEPT_WITH_CALIBRATE
