@@ -21,6 +21,7 @@ typedef struct walk {
     adept_sweep_point point;
     adept_sweep_sink sink;
     void *sink_context;
+    uint64_t end; /* index behind the last point */
     bool stopped;
     adept_hwprofile **opened; /* by value of the axis of GPUs; owned */
     const adept_sweep_axis *gpus;
@@ -49,7 +50,7 @@ static void take_axes(grid *g, size_t from, size_t to)
     g->first[ADEPT_SWEEP_LEVELS] = g->n;
 }
 
-adept_status adept_sweep_size(uint64_t *out, const adept_sweep *s, adept_error *err)
+static adept_status size_of_all(uint64_t *out, const adept_sweep *s, adept_error *err)
 {
     uint64_t size = s->one_at_a_time ? 0 : 1;
     if (s->n_axes == 0 || s->n_axes > ADEPT_SWEEP_MAX_AXES)
@@ -65,6 +66,25 @@ adept_status adept_sweep_size(uint64_t *out, const adept_sweep *s, adept_error *
     }
     *out = size;
     return ADEPT_OK;
+}
+
+/* Of the points that a shard has, the index of the first and their number. */
+static adept_status take_shard(uint64_t *first, uint64_t *n, const adept_sweep *s, adept_error *err)
+{
+    uint64_t all = 0;
+    adept_status status = size_of_all(&all, s, err);
+    if (status != ADEPT_OK) return status;
+    uint64_t of = s->shard.of > 1 ? s->shard.of : 1, before = s->shard.of > 1 ? s->shard.index - 1 : 0;
+    uint64_t larger = all % of; /* so many shards, the first ones, have one point more */
+    *first = all / of * before + (before < larger ? before : larger);
+    *n = all / of + (before < larger);
+    return ADEPT_OK;
+}
+
+adept_status adept_sweep_size(uint64_t *out, const adept_sweep *s, adept_error *err)
+{
+    uint64_t first;
+    return take_shard(&first, out, s, err);
 }
 
 void adept_sweep_at(size_t *at, const adept_sweep *s, uint64_t index)
@@ -110,7 +130,7 @@ static uint64_t points_inside(const grid *g, int level)
 static void emit(walk *w)
 {
     if (!w->sink(&w->point, w->sink_context)) w->stopped = true;
-    w->point.index++;
+    if (++w->point.index == w->end) w->stopped = true;
 }
 
 static void emit_failed(walk *w, adept_status status, const char *reason)
@@ -170,16 +190,19 @@ static void predict_point(walk *w, const adept_plan *plan)
     emit(w);
 }
 
+/* From where the walk is to the last point that shares the axes outside a level. */
 static void fail_inside(walk *w, int level, adept_status status)
 {
+    bool more;
     char reason[sizeof w->why.message];
     memcpy(reason, w->why.message, sizeof reason);
-    for (uint64_t i = points_inside(&w->grid, level); i > 0 && !w->stopped; i--) {
+    do {
         (void)set_runs(w); /* so that rows show their runs */
         emit_failed(w, status, reason);
-        for (int l = ADEPT_SWEEP_RUN; l >= level && !next(&w->grid, l);)
-            l--;
-    }
+        more = false;
+        for (int l = ADEPT_SWEEP_RUN; l >= level && !more; l--)
+            more = next(&w->grid, l);
+    } while (more && !w->stopped);
 }
 
 /* ---- levels ---- */
@@ -273,8 +296,7 @@ static adept_status walk_grid(walk *w, size_t from, size_t to, adept_error *err)
 {
     adept_status status;
     const adept_sweep *s = w->grid.sweep;
-    for (size_t i = 0; i < s->n_axes; i++)
-        w->grid.at[i] = i >= from && i < to ? 0 : ADEPT_SWEEP_UNVARIED;
+    adept_sweep_at(w->grid.at, s, w->point.index); /* a shard begins anywhere */
     take_axes(&w->grid, from, to);
     w->gpus = NULL;
     for (size_t i = from; i < to; i++)
@@ -313,16 +335,22 @@ static void close_gpus(walk *w, const adept_sweep_axis *axis)
 
 adept_status adept_sweep_run(const adept_sweep *s, adept_sweep_sink sink, void *sink_context, adept_error *err)
 {
-    uint64_t size;
+    uint64_t n, behind = 0;
     walk w = {.grid = {.sweep = s}, .sink = sink, .sink_context = sink_context};
-    adept_status status = adept_sweep_size(&size, s, err);
+    adept_status status = take_shard(&w.point.index, &n, s, err);
     if (status == ADEPT_OK) status = open_gpus(&w, err);
     const adept_sweep_axis *opened = w.gpus;
     w.point.at = w.grid.at;
     w.point.run = &w.run;
-    for (size_t i = 0; i < s->n_axes && s->one_at_a_time && status == ADEPT_OK && !w.stopped; i++)
-        status = walk_grid(&w, i, i + 1, err);
-    if (status == ADEPT_OK && !s->one_at_a_time) status = walk_grid(&w, 0, s->n_axes, err);
+    if (status == ADEPT_OK) {
+        w.end = w.point.index + n;
+        w.stopped = n == 0;
+    }
+    for (size_t i = 0; i < s->n_axes && s->one_at_a_time && status == ADEPT_OK && !w.stopped; i++) {
+        behind += s->axes[i].n;
+        if (w.point.index < behind) status = walk_grid(&w, i, i + 1, err);
+    }
+    if (status == ADEPT_OK && !s->one_at_a_time && !w.stopped) status = walk_grid(&w, 0, s->n_axes, err);
     close_gpus(&w, opened);
     return status;
 }

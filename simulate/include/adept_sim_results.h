@@ -5,13 +5,9 @@
 #include "adept_grow.h"
 #include "adept_json.h"
 #include "adept_json_writer.h"
+#include "adept_shard.h"
 #include "adept_sim_statistics.h"
 #include "adept_statistics.h"
-
-/** One of `of` parts of all runs, counted from 1. {1, 1}, or {0, 0}: all. */
-typedef struct adept_shard {
-    size_t index, of;
-} adept_shard;
 
 /** What a page draws: a run of the first seed. All are borrowed. */
 typedef struct adept_drawn_run {
@@ -30,7 +26,7 @@ typedef struct adept_comparison {
     size_t n_policies;
     uint64_t *seeds; /* below 2^53, for JSON has no more */
     size_t n_seeds;
-    adept_shard shard;
+    adept_shard shard;       /* of all runs */
     adept_outcome *outcomes; /* of policy p and seed s at [p * n_seeds + s], where adept_comparison_has() it */
     char **warnings;         /* by adept_comparison_warn() */
     size_t n_warnings, warning_capacity;

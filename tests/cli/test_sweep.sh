@@ -163,6 +163,45 @@ assert any('hypothetical' in w for w in d['warnings']), d['warnings']"
 expect_error 2 'set: specs.l2_bytes = 1 is outside' predict "$profile" --gpu a100 --set specs.l2_bytes=1
 expect_error 2 "did you mean 'specs.sm_count'" predict "$profile" --gpu a100 --set specs.sm_counts=1
 
+# parts put together are one run, wherever they begin: also among points that cannot run
+shards() { # how many parts, the grid
+    n=$1
+    shift
+    : >"$work/cat.csv"
+    for k in $(seq "$n"); do
+        "$ADEPT" sweep "$profile" "$@" --shard "$k/$n" --csv >>"$work/cat.csv" 2>"$work/err" || fail "shard $k/$n: $(cat "$work/err")"
+    done
+    checks=$((checks + 1))
+    cmp -s "$work/cat.csv" "$work/one.csv" || fail "the sum of $n shards is not one run: $*"
+}
+grid() { # rows that one run has, the grid
+    lines=$(($1 + 1))
+    shift
+    expect_ok sweep "$profile" "$@" --csv
+    cp "$work/out" "$work/one.csv"
+    [ "$(wc -l <"$work/one.csv")" -eq "$lines" ] || fail "rows of $*"
+    for parts in 1 3 7; do shards "$parts" "$@"; done
+}
+grid 72 --vary gpu=t4,a100 --vary power_limit_w=65,200,100 --vary specs.tdp_w=x1,x1e9 --vary gpus=1,2 --vary grad_accum=1,2,3
+grep -q 'outside the range' "$work/one.csv" || fail 'no limit is out of range'
+grid 18 --gpu a100 --vary seq_length=1,2 --vary gpus=1,2,3 --vary specs.l2_bytes=x1,x2,x0.5
+grid 6 --gpu a100 --one-at-a-time --vary gpus=1,2,3 --vary grad_accum=1 --vary specs.l2_bytes=x1,x2
+grid 2 --gpu a100 --vary gpus=1,2
+run sweep "$profile" --gpu a100 --vary gpus=1,2 --shard 3/7 --csv
+[ "$rc" -eq 0 ] && [ ! -s "$work/out" ] || fail 'a part without points'
+run sweep "$profile" --gpu a100 --vary gpus=1,2 --shard 1/2 -o "$work/part.csv"
+[ "$rc" -eq 0 ] && [ ! -s "$work/out" ] || fail 'a part has no answers'
+head -n 2 "$work/one.csv" | cmp -s - "$work/part.csv" || fail 'a part in a file'
+set -- "$profile" --gpu a100 --vary gpus=1,2 --csv
+expect_error 2 'is not K/N' sweep "$@" --shard 3/2
+expect_error 2 'is not K/N' sweep "$@" --shard 0/2
+expect_error 2 'is not K/N' sweep "$@" --shard 2
+expect_error 2 'a job .* needs all points' sweep "$@" --shard 1/2 --samples 1000
+expect_error 2 'plot needs all points' sweep "$@" --shard 1/2 --plot "$work/x.svg"
+expect_error 2 'html needs all points' sweep "$@" --shard 1/2 --html "$work/x.html"
+expect_error 2 'json needs all points' sweep "$profile" --gpu a100 --vary gpus=1,2 --json --shard 1/2
+expect_error 2 'add --csv or --output' sweep "$profile" --gpu a100 --vary gpus=1,2 --shard 1/2
+
 # interrupted: whole rows, nothing left beside the file
 # --foreground: one signal, not a second one to the group, which would end the program at once
 if command -v timeout >/dev/null 2>&1; then

@@ -80,18 +80,6 @@ static adept_status parse_loss(adept_cli *cli, const char *option, char *text, v
     return status;
 }
 
-static adept_status parse_shard(adept_cli *cli, const char *option, char *text, void *field)
-{
-    adept_shard *shard = field;
-    char *end;
-    unsigned long index = strtoul(text, &end, 10), of = *end == '/' ? strtoul(end + 1, &end, 10) : 0;
-
-    if (*end || strchr(text, '-') || index < 1 || of < index || of > 100000)
-        return adept_cli_usage(cli, "%s: '%s' is not K/N, as in 1/8", option, text);
-    *shard = (adept_shard){index, of};
-    return ADEPT_OK;
-}
-
 static const char *part_name(size_t index)
 {
     static const char *const names[] = {"time", "edp", "energy", "own"};
@@ -157,7 +145,7 @@ static const adept_option_row rows[] = {
     {"jobs-csv", "FILE", 4, "Write a row for each job, policy and seed", ADEPT_OPT_FILE, .at = AT(jobs_csv)},
     {"power-csv", "FILE", 4, "Write the power curve of each policy and seed", ADEPT_OPT_FILE, .at = AT(power_csv)},
     {"html", "FILE", 4, "Write a page: Gantt chart, power against the cap, trade-offs, tables", ADEPT_OPT_FILE, .at = AT(html)},
-    {"shard", "K/N", 4, "Run only the K-th of N parts of all seeds and policies", ADEPT_OPT_PARSED, .at = AT(shard), .parse = parse_shard},
+    {"shard", "K/N", 4, "Run only the K-th of N parts of all seeds and policies", ADEPT_OPT_PARSED, .at = AT(shard), .parse = adept_option_shard},
     {"merge", NULL, 4, "The arguments are FILES of shards: put them together", ADEPT_OPT_FLAG, .at = AT(merge)},
     {"threads", "N", 4, "Default: as many as there are cores. They change no result", ADEPT_OPT_COUNT, .at = AT(threads), .low = 1, .high = 256},
     {"never-skip", NULL, 4, NULL, ADEPT_OPT_FLAG, .at = AT(never_skips)},

@@ -25,6 +25,7 @@ typedef struct sweep_options {
     const char *output;      /* NULL: standard output */
     const char *plot, *html; /* NULL: none */
     bool one_at_a_time, ignore_memory, csv, json;
+    adept_shard shard;
     adept_aim objective;
     adept_vary_options vary, set;
     adept_sweep_job job;
@@ -39,6 +40,20 @@ static bool varies(const sweep_options *o, adept_sweep_kind kind)
     for (size_t i = 0; i < o->vary.n; i++)
         if (o->vary.axes[i].kind == kind) return true;
     return false;
+}
+
+/* What all points together say, no part of them can. */
+static adept_status check_shard(adept_cli *cli, const sweep_options *o)
+{
+    const char *needs_all = o->json        ? "--json"
+                            : o->plot      ? "--plot"
+                            : o->html      ? "--html"
+                            : o->job.given ? "a job (--samples, --minimise, ...)"
+                                           : NULL;
+    if (o->shard.of <= 1) return ADEPT_OK;
+    if (needs_all) return adept_cli_usage(cli, "%s needs all points: leave out --shard", needs_all);
+    if (o->csv || o->output) return ADEPT_OK;
+    return adept_cli_usage(cli, "--shard writes rows, for answers need all points: add --csv or --output FILE");
 }
 
 static adept_status check(adept_cli *cli, void *record)
@@ -60,6 +75,7 @@ static adept_status check(adept_cli *cli, void *record)
         o->output = NULL;
     }
     if (o->csv && o->json) return adept_cli_usage(cli, "--csv and --json exclude each other");
+    if (check_shard(cli, o) != ADEPT_OK) return ADEPT_E_USAGE;
     if (o->plot && o->html && strcmp(o->plot, o->html) == 0)
         return adept_cli_usage(cli, "--plot and --html name the same file");
     return varies(o, ADEPT_VARY_NODES) ? ADEPT_OK : adept_run_options_check(cli, &o->where);
@@ -95,6 +111,10 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_FILE, .at = AT(plot)},
     {"html", "FILE", 5, "Write answers, picture and front as one HTML file (needs gnuplot)", ADEPT_OPT_FILE,
      .at = AT(html)},
+    {"shard", "K/N", 5,
+     "Compute and write only the K-th of N parts of the points, as CSV. Only part 1 has the title line: `cat` of all "
+     "parts in their order is the CSV of one run",
+     ADEPT_OPT_PARSED, .at = AT(shard), .parse = adept_option_shard},
     {.group = 6, .help = "What is measured instead:"},
     {"drive", NULL, 6, "Set each value on this machine and measure a COMMAND: adept sweep --drive --help", ADEPT_OPT_PARSED,
      .parse = of_variant},
@@ -154,9 +174,9 @@ static bool take_point(const adept_sweep_point *point, void *context)
         adept_sweep_table_add(&w->shown, &w->sweep, reason && !*reason ? "too large" : "", &f,
                               reason && *reason ? reason : NULL);
     }
-    if (point->index % PROGRESS_EVERY == 0 && w->size > PROGRESS_EVERY)
-        adept_progress_say(&w->progress, "%" PRIu64 " of %" PRIu64 " points (%.0f %%)", point->index, w->size,
-                           100.0 * (double)point->index / (double)w->size);
+    if (w->answers.points % PROGRESS_EVERY == 0 && w->size > PROGRESS_EVERY)
+        adept_progress_say(&w->progress, "%" PRIu64 " of %" PRIu64 " points (%.0f %%)", w->answers.points, w->size,
+                           100.0 * (double)w->answers.points / (double)w->size);
     return !w->failed && !adept_interrupt_requested;
 }
 
@@ -189,6 +209,7 @@ static adept_status set_up(adept_cli *cli, work *w)
         .n_fixed = o->set.n,
         .fixed = o->set.axes,
         .one_at_a_time = o->one_at_a_time,
+        .shard = o->shard,
         .run = o->where.run,
         .profile_of = adept_sweep_source_profile,
         .context = &w->source,
@@ -236,6 +257,12 @@ static void put_head(adept_json_writer *out, const work *w)
     out->pretty = false; /* a line each */
 }
 
+/* Are the answers printed as text? */
+static bool reports(const work *w)
+{
+    return w->out != stdout && w->o->shard.of <= 1;
+}
+
 static adept_status begin_output(adept_cli *cli, work *w)
 {
     const sweep_options *o = w->o;
@@ -246,7 +273,7 @@ static adept_status begin_output(adept_cli *cli, work *w)
     if (w->out) setvbuf(w->out, NULL, _IOFBF, OUTPUT_BUFFER);
     if (w->out) adept_sweep_rows_begin(&w->rows, w->out, o->json, &w->sweep);
     if (w->out && o->json) put_head(&w->rows.w, w);
-    if (w->out == stdout || w->size > SHOWN_POINTS || status != ADEPT_OK) return status;
+    if (!reports(w) || w->size > SHOWN_POINTS || status != ADEPT_OK) return status;
     w->shows = true;
     adept_sweep_table_begin(&w->shown, &w->sweep, "");
     return ADEPT_OK;
@@ -318,7 +345,7 @@ static adept_status end_output(adept_cli *cli, work *w)
                                o->output ? " is not written" : "");
     adept_status status = adept_file_end(&w->file, true, &cli->err);
     if (status == ADEPT_OK && w->cloud.dots) status = draw(cli, w);
-    if (status == ADEPT_OK && w->out != stdout) status = print_report(cli, w);
+    if (status == ADEPT_OK && reports(w)) status = print_report(cli, w);
     return status == ADEPT_OK ? adept_sweep_job_verdict(&o->job, &w->sweep, &cli->err) : status;
 }
 
@@ -359,6 +386,7 @@ const adept_command adept_command_sweep = {
            "  adept sweep vit.pt --vary gpu=a100,h100,l4 --vary precision=fp32,bf16 --csv\n"
            "  adept sweep a.pt --gpu a100 --vary specs.l2_bytes=x0.5:x2:x0.1 --json\n"
            "  adept sweep a.pt --gpu a100 --vary gpus=1:8:1 --vary batch=64 -o points.csv\n"
+           "  adept sweep a.pt --gpu a100 --vary clock=1GHz:1.4GHz:1kHz --csv --shard 1/8\n"
            "  adept sweep a.pt --gpu t4 --vary gpus=1,2 --samples 1000 --within-time 2h",
     .size = sizeof(sweep_options),
     .options = {.rows = rows,

@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "adept_grow.h"
 #include "adept_number.h"
+#include "adept_shard.h"
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -129,6 +130,18 @@ static adept_status take_amount(adept_cli *cli, const char *option, const char *
     if (status != ADEPT_OK) return status;
     *out = value * unit->scale;
     if (!(*out > 0) || !isfinite(*out)) return adept_cli_usage(cli, "%s: '%s' is out of range", option, text);
+    return ADEPT_OK;
+}
+
+adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, void *field)
+{
+    adept_shard *shard = field;
+    char *end;
+    unsigned long index = strtoul(text, &end, 10), of = *end == '/' ? strtoul(end + 1, &end, 10) : 0;
+
+    if (*end || strchr(text, '-') || index < 1 || of < index || of > 100000)
+        return adept_cli_usage(cli, "%s: '%s' is not K/N, as in 1/8", option, text);
+    *shard = (adept_shard){index, of};
     return ADEPT_OK;
 }
 

@@ -51,7 +51,7 @@ static void put_header(adept_buffer *row, const adept_sweep *sweep)
 void adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json, const adept_sweep *sweep)
 {
     *rows = (adept_sweep_rows){.out = out, .json = json, .sweep = sweep};
-    if (!json) put_header(&rows->w.out, sweep);
+    if (!json && sweep->shard.index <= 1) put_header(&rows->w.out, sweep); /* parts one after the other are one file */
 }
 
 static void put_csv(adept_buffer *row, const adept_sweep_rows *rows, const adept_sweep_point *point)

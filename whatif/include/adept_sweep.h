@@ -3,6 +3,7 @@
 #ifndef ADEPT_SWEEP_H
 #define ADEPT_SWEEP_H
 #include "adept_plan.h"
+#include "adept_shard.h"
 
 /* ------------------------------------------------------------------ what varies --------------------------------- */
 
@@ -113,6 +114,7 @@ typedef struct adept_sweep {
     size_t n_fixed;
     const adept_sweep_axis *fixed; /* hardware numbers with one value each, set on every GPU before any varies */
     bool one_at_a_time;        /* each axis alone, with everything else as it is without it; else all combinations */
+    adept_shard shard;         /* only these of all points: contiguous parts, whose sizes differ by 1 at most */
     const adept_hwprofile *hw; /* where no axis is of GPUs, or with one_at_a_time */
     adept_run run;
     adept_sweep_profile_of profile_of;
@@ -137,12 +139,13 @@ typedef struct adept_sweep_point {
 /** @return false: stop here */
 typedef bool (*adept_sweep_sink)(const adept_sweep_point *point, void *context);
 
-/** Number of points. @return ADEPT_E_USAGE if there are too many to number, or two axes have one key */
+/** Number of points, of the shard if it is one. @return ADEPT_E_USAGE if there are too many to number, or two axes have
+ * one key */
 ADEPT_API adept_status adept_sweep_size(uint64_t *out, const adept_sweep *sweep, adept_error *err);
 
 /**
- * Hand every point to `sink`, in the order of their index: workloads vary slowest, then GPUs, hardware numbers, and
- * runs; of one level the axis given first. Memory does not grow with the number of points.
+ * Hand every point of the shard to `sink`, in the order of their index: workloads vary slowest, then GPUs, hardware
+ * numbers, and runs; of one level the axis given first. Memory does not grow with the number of points.
  * @return ADEPT_OK also when the sink stops it; ADEPT_E_UNKNOWN_GPU or ADEPT_E_INVALID for a GPU of an axis;
  * ADEPT_E_NOMEM
  */
