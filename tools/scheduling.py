@@ -245,7 +245,7 @@ def trace_part(runs, out, traces):
                                 [[p, change(pair(r, p, "thrift", "energy_j")), change(pair(r, p, "thrift", "throughput_per_h")),
                                   change(pair(r, p, "thrift", "mean_completion_s"))] for p in policies if p != "thrift"]))
         for warning in r["warnings"][:4]:
-            out.append(f"\n- {warning}")
+            out.append("\n- " + warning.replace(f"{traces}/", ""))
         out.append("\n")
 
 
