@@ -3,6 +3,11 @@
 # Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate serve meters plots tests slurm packages ci export   (default: base torch calibrate serve meters)
 set -eu
 
+# SimPy 3 or 4, to check the simulator by; Debian 12 has version 2 by the plain name.
+simpy() {
+    if grep -qs '^VERSION_ID="12"' /etc/os-release; then echo python3-simpy3; else echo python3-simpy; fi
+}
+
 packages_of() {
     case $1 in
     base) echo gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libzip-dev libssl-dev zlib1g-dev ;;
@@ -11,7 +16,7 @@ packages_of() {
     serve) echo libmicrohttpd-dev ;;                    # adept serve
     meters) echo libcurl4-openssl-dev ;;                # adept measure --meter
     plots) echo gnuplot-nox ;;                          # --plot, adept report
-    tests) echo libcmocka-dev python3 python3-simpy3 help2man ;; # python3: for the Python binding and adept serve; help2man: for the manual
+    tests) echo libcmocka-dev python3 "$(simpy)" help2man ;; # python3: for the Python binding and adept serve; help2man: for the manual
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
     packages) echo dpkg-dev file help2man lintian debootstrap git python3 ;; # cpack, tests/consumer/check_all.sh
     ci) echo clang libclang-rt-dev chromium ;;           # chromium: the reports as a browser shows them

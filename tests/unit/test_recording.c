@@ -22,7 +22,8 @@ typedef struct device {
     double refresh_s;               /* the counter shows new numbers that seldom; 0: at once */
     double range_j, back_at_s;      /* the counter starts again at range_j; is set to 0 at back_at_s */
     double dies_at_s, silent_from_s, silent_to_s;
-    bool counts, shows_power, is_still, is_slow, is_scarce;
+    double clock_steps_at_s; /* from then on for 50 ms, readings carry a time that was 5 s before */
+    bool counts, shows_power, is_still, is_slow;
 } device;
 
 static device the_device;
@@ -67,7 +68,8 @@ static adept_status read_device(adept_sensor *sensor, adept_reading *reading, ad
     double now_s = adept_clock_s(), t = now_s - d->begin_s;
 
     (void)sensor;
-    reading->time_s = now_s;
+    bool has_stepped = d->clock_steps_at_s > 0 && t >= d->clock_steps_at_s && t < d->clock_steps_at_s + 0.05;
+    reading->time_s = has_stepped ? now_s - 5 : now_s;
     reading->gauges[0] = 1e9;
     if (d->dies_at_s > 0 && t >= d->dies_at_s) return adept_error_set(err, ADEPT_E_IO, "it fell off the bus");
     if (d->silent_to_s > 0 && t >= d->silent_from_s && t < d->silent_to_s) return ADEPT_OK;
@@ -289,6 +291,21 @@ static void test_silence(void **state)
     adept_recording_free(r);
 }
 
+/* Times that do not grow are no samples: the counter bridges them, and nothing is integrated backwards. */
+static void test_clock_that_steps_back(void **state)
+{
+    (void)state;
+    for (int counts = 0; counts <= 1; counts++) {
+        adept_recording *r = record((device){.mean_w = 100, .counts = counts, .shows_power = !counts, .clock_steps_at_s = 0.1}, 0.01, 0.3);
+        const adept_track *track = adept_recording_track(r, 0);
+        assert_share(whole(r).energy_j, whole_truth_j(r), 0.005);
+        assert_true(track->n_silent >= 2);
+        for (size_t i = 1; i < track->n_samples; i++)
+            assert_true(track->samples[i].time_s > track->samples[i - 1].time_s && track->samples[i].energy_j >= track->samples[i - 1].energy_j);
+        adept_recording_free(r);
+    }
+}
+
 static void test_counter_that_stands_still(void **state)
 {
     (void)state;
@@ -456,7 +473,7 @@ int main(void)
         cmocka_unit_test(test_start_that_may_have_been_missed), cmocka_unit_test(test_counter_that_is_set_back),
         cmocka_unit_test(test_bounds_of_a_slow_counter), cmocka_unit_test(test_bounds_at_the_end_of_a_slow_counter),
         cmocka_unit_test(test_two_ways_to_measure_are_compared),
-        cmocka_unit_test(test_sensor_that_dies), cmocka_unit_test(test_silence), cmocka_unit_test(test_counter_that_stands_still),
+        cmocka_unit_test(test_sensor_that_dies), cmocka_unit_test(test_silence), cmocka_unit_test(test_clock_that_steps_back), cmocka_unit_test(test_counter_that_stands_still),
         cmocka_unit_test(test_no_sensor), cmocka_unit_test(test_regions_nest_and_are_sums), cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_journal_reads_back), cmocka_unit_test(test_journals_that_are_none),
     };
