@@ -98,7 +98,7 @@ static void put_json(adept_json_writer *w, const adept_sweep_rows *rows, const a
 bool adept_sweep_rows_flush(adept_sweep_rows *rows)
 {
     adept_buffer *text = &rows->w.out;
-    fwrite(text->data, 1, text->size, rows->out);
+    if (text->size > 0) fwrite(text->data, 1, text->size, rows->out); /* a part of a grid may have no rows */
     text->size = 0;
     return !text->failed && !ferror(rows->out);
 }
