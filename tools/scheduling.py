@@ -214,7 +214,7 @@ def ours_part(base, out):
              if p != "thrift" and (pair(base, p, "thrift", "censored_completion_s")[1] or 0) > 0]
     fewer = [p for p in ALL if p != "thrift" and (pair(base, p, "thrift", "throughput_per_h")[2] or 0) < 0]
     out.append("\nWhere it loses: jobs take longer than under " + (", ".join(worse) or "none") + ".\n"
-               + "It serves fewer jobs than " + (", ".join(fewer) or "none of them, as far as these seeds tell") + ".\n"
+               + (f"It serves fewer jobs than {', '.join(fewer)}.\n" if fewer else "As far as these seeds tell, it serves no fewer jobs than any of them.\n") +
                "With the load its saving shrinks (below): where everything waits, a slower job costs others their time.\n")
 
 
