@@ -75,7 +75,7 @@ def main():
                     for r in csv.DictReader(file) if r["num_gpus"]]
         rows = sorted(r for r in rows if r[1] >= 1)
         with open(cluster, "w", encoding="utf-8") as file:
-            file.write('{"schema_version": 1, "name": "c", "nodes": [{"name": "n", "gpu": "x", "gpus": %d}], "gpus": {"x": {"idle_w": 1, "tdp_w": 2}}}' % GPUS)
+            file.write('{"schema_version": 1, "name": "c", "nodes": [{"name": "n", "gpu": "x", "gpus": 1, "count": %d}], "gpus": {"x": {"idle_w": 1, "tdp_w": 2}}}' % GPUS)
         with open(kinds, "w", encoding="utf-8") as file:
             file.write('{"schema_version": 1, "name": "k", "step_times": {"file": "t.csv", "power_share": 1}}')
         with open(table, "w", encoding="utf-8") as file:
