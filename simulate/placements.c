@@ -211,7 +211,9 @@ adept_status adept_placements_samples(adept_jobs *jobs, size_t t, adept_error *e
     for (size_t b = 0; b < kind->n_batches; b++) {
         adept_oracle *oracle = NULL;
         adept_estimate e = {0};
-        if (adept_oracle_new(&oracle, kind->workloads[b], kind->for_gpu, NULL, &reason) != ADEPT_OK) continue;
+        adept_status status = adept_oracle_new(&oracle, kind->workloads[b], kind->for_gpu, NULL, &reason);
+        if (status == ADEPT_E_NOMEM) return adept_no_memory(err, "a plan");
+        if (status != ADEPT_OK) continue;
         const adept_request request = {.oracle = oracle, .gpus = kind->for_gpus};
         if (adept_predict_one(&e, &request, &reason) == ADEPT_OK && !(e.notes & ADEPT_NOTE_NO_ROOM) &&
             e.samples_per_s > best)

@@ -165,7 +165,7 @@ const char *adept_module_path_print(adept_arena *arena, const char *pattern, con
     }
     bool ok = !ferror(out);
     ok = fclose(out) == 0 && ok;
-    const char *path = ok ? adept_arena_intern(arena, text) : NULL;
+    const char *path = ok && text ? adept_arena_intern(arena, text) : NULL;
     free(text);
     return path;
 }

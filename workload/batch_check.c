@@ -130,18 +130,20 @@ static adept_status warn_of_outputs(adept_interp *in, const adept_interp *twice)
 adept_status adept_batch_check(adept_interp *in, adept_error *err)
 {
     adept_workload_config config = *in->config;
-    adept_error ignored;
+    adept_error ignored = {0};
     checker c = {.once = in};
     if (!in->batch_asked || in->batch_size > INT32_MAX) return ADEPT_OK;
     config.batch_size = 2 * in->batch_size;
     c.twice = (adept_interp){.graph = in->graph, .handlers = in->handlers, .config = &config, .err = &ignored};
     c.definitions = adept_definitions_new(in->graph);
-    adept_status status = ADEPT_OK;
-    if (!c.definitions) {
-        status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
-    } else if (adept_interp_run(&c.twice) == ADEPT_OK) { /* a model that only fits this batch has it right */
+    adept_status status = c.definitions ? adept_interp_run(&c.twice) : ADEPT_E_NOMEM;
+    if (status == ADEPT_E_NOMEM) {
+        adept_error_set(err, status, "%s: out of memory", in->graph->path);
+    } else if (status == ADEPT_OK) {
         status = compare(&c, err);
         if (status == ADEPT_OK) status = warn_of_outputs(in, &c.twice);
+    } else {
+        status = ADEPT_OK; /* a model that only fits this batch has it right */
     }
     free(c.definitions);
     adept_interp_free(&c.twice);

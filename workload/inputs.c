@@ -138,6 +138,7 @@ static adept_status bind_one(adept_interp *in, const adept_graph_input *input, c
     adept_tensor *t = adept_run_tensor_new(
         &in->run, adept_precision_stored_dtype(in->run.precision, spec->dtype), spec->ndim, spec->dims, -1);
     char text[160];
+    if (!t && adept_shape_valid(spec->dtype, spec->ndim, spec->dims, 0)) return adept_interp_nomem(in);
     if (!t)
         return adept_error_set(in->err, ADEPT_E_USAGE, "%s: input '%s': shape %s is too large", in->graph->path, input->name,
                                adept_input_spec_print(spec, text, sizeof text));

@@ -19,8 +19,10 @@ adept_status adept_length_check(const adept_interp *in, adept_error *err)
 {
     adept_error longer = {0}, shorter = {0};
     int64_t length = in->seq_length;
-    if (length == 0 || run_at(in, length + 1, &longer) == ADEPT_OK) return ADEPT_OK;
-    if (length > 1 && run_at(in, length - 1, &shorter) == ADEPT_OK) return ADEPT_OK;
+    adept_status status = length == 0 ? ADEPT_OK : run_at(in, length + 1, &longer);
+    if (status != ADEPT_OK && status != ADEPT_E_NOMEM && length > 1) status = run_at(in, length - 1, &shorter);
+    if (status == ADEPT_OK) return ADEPT_OK;
+    if (status == ADEPT_E_NOMEM) return adept_error_set(err, status, "%.200s: out of memory", in->graph->path);
     return adept_error_set(
         err, ADEPT_E_USAGE,
         "%.200s: a sequence length of %lld runs, but no other near it, so the trace fixed it and --seq-length "

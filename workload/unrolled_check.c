@@ -32,6 +32,7 @@ typedef struct search {
     size_t n_pieces, capacity;
     int32_t *way;  /* by record: the piece that it shows, -1: none */
     int64_t steps; /* of walks at other sizes so far */
+    bool no_memory;
 } search;
 
 /* ---------------------------------------------------------------- pieces ---------------- */
@@ -208,10 +209,11 @@ static int64_t size_at(search *s, const piece *p, int d, int64_t from, int64_t t
 {
     const adept_interp *in = s->in;
     adept_workload_config config = *in->config;
-    adept_error ignored;
+    adept_error ignored = {0};
     adept_input_spec *specs = calloc(in->graph->n_inputs + 1, sizeof *specs);
     int64_t size = -1;
-    if (!specs || s->steps > MAX_STEPS) {
+    s->no_memory = s->no_memory || !specs;
+    if (s->no_memory || s->steps > MAX_STEPS) {
         free(specs);
         return -1;
     }
@@ -221,7 +223,9 @@ static int64_t size_at(search *s, const piece *p, int d, int64_t from, int64_t t
     for (size_t k = 0; k < config.n_inputs; k++)
         if (d < specs[k].ndim && specs[k].dims[d] == from) specs[k].dims[d] = to;
     adept_interp other = {.graph = in->graph, .handlers = in->handlers, .config = &config, .err = &ignored};
-    if (adept_interp_run(&other) == ADEPT_OK && p->record < other.n_records) {
+    adept_status status = adept_interp_run(&other);
+    s->no_memory = status == ADEPT_E_NOMEM;
+    if (status == ADEPT_OK && p->record < other.n_records) {
         const adept_record *r = &other.records[p->record];
         const adept_tensor *t = r->call.n_args > 0 ? adept_value_tensor(&r->call.args[0]) : NULL;
         if (r->node == in->records[p->record].node && t && t->ndim > p->dim) size = t->dims[p->dim];
@@ -299,6 +303,7 @@ static adept_status check(search *s, adept_error *err)
         i = read_run(s, i, &found);
         if ((!first.n || found.first->record < first.first->record) && is_loop(s, &found)) first = found;
     }
+    if (!status && s->no_memory) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", s->in->graph->path);
     return status || !first.n ? status : refuse(s, &first, err);
 }
 

@@ -206,27 +206,29 @@ static bool asks_for_model(const adept_calibrate_options *o)
 }
 
 /* A GPU that is fitted already keeps its equations. One that cannot be opened is reported later. */
-static bool is_fitted_by_model(const char *gpu)
+static adept_status is_fitted_by_model(bool *is, const char *gpu, adept_error *err)
 {
     adept_hwprofile *hw = NULL;
     adept_error ignored = {0};
-    bool is = adept_hwprofile_open(&hw, gpu, &ignored) == ADEPT_OK && hw->calibrated &&
-              hw->granularity == ADEPT_GRANULARITY_MODEL;
+    adept_status status = adept_hwprofile_open(&hw, gpu, &ignored);
 
+    *is = status == ADEPT_OK && hw->calibrated && hw->granularity == ADEPT_GRANULARITY_MODEL;
     adept_hwprofile_free(hw);
-    return is;
+    return status == ADEPT_E_NOMEM ? adept_error_set(err, status, "%s", ignored.message) : ADEPT_OK;
 }
 
 static bool by_operator(const adept_calibrate_options *o)
 {
     if (o->kernels.n > 0 || o->shared) return true;
     if (o->granularity) return strcmp(o->granularity, "operator") == 0;
-    return !asks_for_model(o) && (o->from_sheet || !is_fitted_by_model(o->measurements.gpu));
+    return !asks_for_model(o) && (o->from_sheet || !o->is_fitted_by_model);
 }
 
 /* What a granularity does by default, where nothing else was said. */
 static adept_status apply_granularity(adept_cli *cli, adept_calibrate_options *o)
 {
+    adept_status status = is_fitted_by_model(&o->is_fitted_by_model, o->measurements.gpu, &cli->err);
+    if (status != ADEPT_OK) return status;
     bool operators = by_operator(o);
     const adept_fit_options of =
         adept_fit_options_for(operators ? ADEPT_GRANULARITY_OPERATOR : ADEPT_GRANULARITY_MODEL);

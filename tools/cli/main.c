@@ -83,6 +83,7 @@ static adept_status close_output(adept_cli *cli)
     bool failed = ferror(stdout) != 0;
 
     errno = 0;
+    if (adept_print_lost()) return adept_cli_no_memory(cli);
     if (fclose(stdout) == 0 && !failed) return ADEPT_OK;
     return adept_error_set(&cli->err, ADEPT_E_IO, "cannot write standard output%s%s", errno ? ": " : "",
                            errno ? strerror(errno) : "");

@@ -146,17 +146,16 @@ static adept_status run_all(adept_cli *cli, pool *p)
 }
 
 /* A file's name and its hash. */
-static void add_file(cJSON *object, const char *key, const char *path)
+static bool add_file(cJSON *object, const char *key, const char *path)
 {
     char hash[ADEPT_SHA256_SIZE];
     cJSON *file = cJSON_AddObjectToObject(object, key);
 
-    adept_file_sha256(hash, path, NULL); /* "" of a pipe that has been read */
-    cJSON_AddStringToObject(file, "path", path);
-    cJSON_AddStringToObject(file, "sha256", hash);
+    if (adept_file_sha256(hash, path, NULL) == ADEPT_E_NOMEM) return false; /* else "" of a pipe that has been read */
+    return cJSON_AddStringToObject(file, "path", path) && cJSON_AddStringToObject(file, "sha256", hash);
 }
 
-/* What was simulated, so that shards of different things are never put together. */
+/* What was simulated, so that shards of different things are never put together. NULL: memory is out. */
 static cJSON *setup_of(const adept_simulate_options *o)
 {
     const adept_policy_options *q = &o->policy;
@@ -166,9 +165,8 @@ static cJSON *setup_of(const adept_simulate_options *o)
         cJSON_Delete(setup);
         return NULL;
     }
-    add_file(setup, "cluster", o->words.words[0]);
-    add_file(setup, "jobs", o->words.words[1]);
-    if (o->templates) add_file(options, "templates", o->templates);
+    bool ok = add_file(setup, "cluster", o->words.words[0]) && add_file(setup, "jobs", o->words.words[1]) &&
+              (!o->templates || add_file(options, "templates", o->templates));
     const struct {
         const char *name;
         double value;
@@ -179,17 +177,21 @@ static cJSON *setup_of(const adept_simulate_options *o)
                    {"risk", q->risk, !isnan(q->risk)}, {"slowdown", q->slowdown, !isnan(q->slowdown)},
                    {"cap_margin", q->cap_margin, q->cap_margin > 0}, {"most_preemptions", q->most_preemptions, q->most_preemptions > 0}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (numbers[i].is_set) cJSON_AddNumberToObject(options, numbers[i].name, numbers[i].value);
+        ok = ok && (!numbers[i].is_set || cJSON_AddNumberToObject(options, numbers[i].name, numbers[i].value));
     const struct {
         const char *name;
         bool value;
     } flags[] = {{"rigid", q->is_rigid}, {"malleable", o->is_malleable}, {"no_idle", o->no_idle}, {"printed_fairness", o->fairness == ADEPT_FAIRNESS_PRINTED}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (flags[i].value) cJSON_AddTrueToObject(options, flags[i].name);
-    if (q->placement) cJSON_AddStringToObject(options, "placement", q->placement);
-    if (q->ordering) cJSON_AddStringToObject(options, "ordering", q->ordering);
-    if (q->limits) cJSON_AddStringToObject(options, "limits", q->limits);
-    return setup;
+        ok = ok && (!flags[i].value || cJSON_AddTrueToObject(options, flags[i].name));
+    const struct {
+        const char *name, *value;
+    } words[] = {{"placement", q->placement}, {"ordering", q->ordering}, {"limits", q->limits}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        ok = ok && (!words[i].value || cJSON_AddStringToObject(options, words[i].name, words[i].value));
+    if (ok) return setup;
+    cJSON_Delete(setup);
+    return NULL;
 }
 
 static adept_status begin_comparison(adept_cli *cli, adept_simulate_job *job)

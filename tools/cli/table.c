@@ -28,21 +28,32 @@ void adept_print_clean(FILE *out, const char *text)
     }
 }
 
+static bool text_lost;
+
+bool adept_print_lost(void)
+{
+    return text_lost;
+}
+
 void adept_print_format(FILE *out, const char *format, ...)
 {
     size_t length = strlen(format);
     bool ends_line = length > 0 && format[length - 1] == '\n';
-    char *text = NULL;
-    va_list args;
+    char usual[1024], *text = usual;
+    va_list args, again;
 
     va_start(args, format);
-    int n = vasprintf(&text, format, args);
+    va_copy(again, args);
+    int n = vsnprintf(usual, sizeof usual, format, args);
+    if (n >= (int)sizeof usual && vasprintf(&text, format, again) < 0) n = -1;
+    va_end(again);
     va_end(args);
+    text_lost = text_lost || n < 0;
     if (n < 0) return;
     if (ends_line) text[n - 1] = '\0';
     adept_print_clean(out, text);
     if (ends_line) fputc('\n', out);
-    free(text);
+    if (text != usual) free(text);
 }
 
 void adept_print_markdown(FILE *out, const char *text)

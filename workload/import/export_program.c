@@ -151,8 +151,11 @@ static void add_input(adept_export_reader *r, adept_graph_input *input, bool bin
 {
     input->value = adept_export_fresh(r);
     if (r->json.status != ADEPT_OK) return;
-    if (adept_graph_builder_input(r->b, input) < 0) {
+    int32_t number = adept_graph_builder_input(r->b, input);
+    if (number == -1) {
         adept_json_fail(&r->json, "input '%s' has an impossible shape", input->name);
+    } else if (number == -2) {
+        r->json.status = adept_no_memory(r->json.err, "a graph");
     } else if (bind) {
         adept_export_bind(r, input->name, input->value);
     }

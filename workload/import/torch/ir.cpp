@@ -26,7 +26,9 @@ class emitter
         input.name = in.name.c_str();
         input.value = define(in.value);
         input.constant = in.constant;
-        if (adept_graph_builder_input(builder_, &input) < 0) {
+        int32_t number = adept_graph_builder_input(builder_, &input);
+        if (number == -2) throw failure(ADEPT_E_NOMEM, "out of memory for a graph");
+        if (number < 0) {
             throw failure(ADEPT_E_INTERNAL, "input '" + in.name + "' does not fit into the graph");
         }
     }
