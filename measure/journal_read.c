@@ -55,7 +55,7 @@ static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *he
     size_t i = 0;
     cJSON_ArrayForEach(row, sensors)
     {
-        adept_track_begin(&r->tracks[i], r->search.sensors[i], r->period_s);
+        adept_track_begin(&r->tracks[i], r->search.sensors[i]);
         r->tracks[i].shown.check_j = NAN;
         r->tracks[i++].shown.by_counter = adept_json_bool(in, row, "by_counter");
     }

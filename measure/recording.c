@@ -174,7 +174,7 @@ adept_status adept_recording_start(adept_recording **out, const adept_recording_
     if (status == ADEPT_OK && !(r->tracks = calloc(r->search.n_sensors + 1, sizeof *r->tracks)))
         status = adept_no_memory(err, "a recording");
     for (size_t i = 0; status == ADEPT_OK && i < r->search.n_sensors; i++) {
-        adept_track_begin(&r->tracks[i], r->search.sensors[i], r->period_s);
+        adept_track_begin(&r->tracks[i], r->search.sensors[i]);
         read_surely(r, i);
     }
     r->begin_s = adept_clock_s();

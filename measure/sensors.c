@@ -1,6 +1,5 @@
 /** @file sensors.c  Looking for sensors, and what their files share: paths below a root, small files read at once. */
 #include "adept_grow.h"
-#include "adept_number.h"
 #include "adept_sensor.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -154,14 +153,4 @@ bool adept_sensor_text(char *text, size_t size, const char *path)
     text[n] = '\0';
     text[strcspn(text, "\n")] = '\0';
     return true;
-}
-
-bool adept_sensor_number(double *number, const char *path)
-{
-    char text[64];
-
-    if (!adept_sensor_text(text, sizeof text, path)) return false;
-    if (adept_number_parse(number, text)) return true;
-    errno = EINVAL;
-    return false;
 }

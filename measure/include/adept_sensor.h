@@ -138,8 +138,6 @@ void adept_sensor_missing(adept_sensor_search *search, const char *name, const c
 char *adept_sensor_path(const adept_sensor_settings *settings, const char *format, ...) ADEPT_PRINTF(2, 3);
 /** Read a small text file (of /sys, /proc) at once, without its last newline. @return false, and errno, if it cannot */
 bool adept_sensor_text(char *text, size_t size, const char *path);
-/** The same as a number. @return false, and errno (EINVAL: no number) */
-bool adept_sensor_number(double *number, const char *path);
 
 /** The kinds, in the order of their names; ends with NULL. Network sensors are those of adept_sensor_kinds_network(). */
 const adept_sensor_kind *const *adept_sensor_kinds(void);
