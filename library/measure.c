@@ -91,19 +91,16 @@ static adept_measured of_whole(const adept_recording *r, adept_component compone
 adept_status adept_measure_read(adept_measured *out, const adept_measurement *m, const char *component, const char *region, adept_error *err)
 {
     adept_region_statistics s;
-    size_t c = 0;
+    adept_component c = component ? adept_component_called(component) : ADEPT_COMPONENTS;
     adept_status status = check(m, err);
 
     if (status != ADEPT_OK) return status;
-    while (component && adept_component_name(c) && strcmp(adept_component_name(c), component) != 0)
-        c++;
-    if (component && !adept_component_name(c)) return adept_error_set(err, ADEPT_E_USAGE, "component: '%s' is not known", component);
-    if (!component) c = ADEPT_COMPONENTS;
+    if (component && c == ADEPT_COMPONENTS) return adept_error_set(err, ADEPT_E_USAGE, "component: '%s' is not known", component);
     if (!region) {
-        *out = of_whole(m->recording, (adept_component)c);
+        *out = of_whole(m->recording, c);
         return ADEPT_OK;
     }
-    status = adept_measured_region(&s, m->recording, region, 0, (adept_component)c, err);
+    status = adept_measured_region(&s, m->recording, region, 0, c, err);
     if (status != ADEPT_OK) return status;
     if (s.time_s.n == 0) return adept_error_set(err, ADEPT_E_USAGE, "region: '%s' was never entered", region);
     *out = (adept_measured){.count = s.time_s.n, .time_s = s.time_s.total, .energy_j = s.energy_j.total, .low_j = NAN, .high_j = NAN,

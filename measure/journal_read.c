@@ -19,16 +19,13 @@ static void read_sensor(adept_json_reader *in, adept_recording *r, const cJSON *
 {
     adept_sensor *s = adept_sensor_add(&r->search, &recorded, "%s", adept_json_string(in, row, "name"));
     const char *word = adept_json_string(in, row, "component");
-    size_t c = 0;
 
     if (!s) {
         adept_json_no_memory(in);
         return;
     }
-    while (adept_component_name(c) && strcmp(adept_component_name(c), word) != 0)
-        c++;
-    if (!adept_component_name(c)) adept_json_fail(in, "'%s' is no component", word);
-    s->component = (adept_component)c;
+    s->component = adept_component_called(word);
+    if (s->component == ADEPT_COMPONENTS) adept_json_fail(in, "'%s' is no component", word);
     snprintf(s->device, sizeof s->device, "%s", known(row, "device"));
     snprintf(s->source, sizeof s->source, "%s", known(row, "source"));
     s->is_estimated = strcmp(adept_json_string(in, row, "origin"), "estimated") == 0;

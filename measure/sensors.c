@@ -1,6 +1,7 @@
 /** @file sensors.c  Looking for sensors, and what their files share: paths below a root, small files read at once. */
 #include "adept_grow.h"
 #include "adept_sensor.h"
+#include "nearest.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -9,14 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *adept_component_name(size_t component)
+#define WORD(name, word) word,
+ADEPT_NAMES(adept_component_name, ADEPT_COMPONENT_LIST(WORD))
+
+adept_component adept_component_called(const char *word)
 {
-    static const char *const names[] = {
-#define X(name, word) word,
-        ADEPT_COMPONENT_LIST(X)
-#undef X
-    };
-    return component < ADEPT_COMPONENTS ? names[component] : NULL;
+    size_t c = 0;
+
+    while (c < ADEPT_COMPONENTS && strcmp(adept_component_name(c), word) != 0)
+        c++;
+    return (adept_component)c;
 }
 
 /* ---------------------------------------------------------------- what a search finds ---------------------------- */

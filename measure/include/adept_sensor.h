@@ -26,6 +26,8 @@ typedef enum adept_component {
 
 /** "cpu"; NULL behind the last. */
 const char *adept_component_name(size_t component);
+/** The component of exactly that name; ADEPT_COMPONENTS: there is none. */
+adept_component adept_component_called(const char *word);
 
 /** What else a sensor reads, for the record: "sm_clock_hz". Its mean, least and most are reported. */
 typedef struct adept_gauge {
