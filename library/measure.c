@@ -111,20 +111,12 @@ adept_status adept_measure_read(adept_measured *out, const adept_measurement *m,
 
 adept_status adept_measure_json(char **text, const adept_measurement *m, adept_error *err)
 {
-    adept_json_writer w = {.pretty = true};
     adept_status status = check(m, err);
 
     if (status != ADEPT_OK) return status;
     const adept_measured_run run = {.host = m->host, .started = m->started.s, .exit_status = -1, .rank = -1,
                                     .begin_s = adept_recording_begin_s(m->recording), .end_s = adept_recording_end_s(m->recording)};
-    status = adept_measured_write(&w, m->recording, &run, err);
-    char *json = adept_json_finish(&w);
-    if (status == ADEPT_OK && !json) status = adept_no_memory(err, "JSON");
-    if (status == ADEPT_OK)
-        *text = json;
-    else
-        free(json);
-    return status;
+    return adept_measured_json(text, m->recording, &run, true, err);
 }
 
 /* ---- marks ---- */

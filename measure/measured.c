@@ -227,7 +227,7 @@ static void put_warnings(adept_json_writer *w, const adept_recording *r)
     adept_json_end_array(w);
 }
 
-adept_status adept_measured_write(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run, adept_error *err)
+static adept_status put_all(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run, adept_error *err)
 {
     size_t n = 0;
 
@@ -254,5 +254,19 @@ adept_status adept_measured_write(adept_json_writer *w, const adept_recording *r
     adept_sensor_put_notes(w, "missing", notes, n);
     put_warnings(w, r);
     adept_json_end_object(w);
+    return status;
+}
+
+adept_status adept_measured_json(char **text, const adept_recording *r, const adept_measured_run *run, bool pretty, adept_error *err)
+{
+    adept_json_writer w = {.pretty = pretty};
+    adept_status status = put_all(&w, r, run, err);
+    char *json = adept_json_finish(&w);
+
+    if (status == ADEPT_OK && !json) status = adept_no_memory(err, "a measurement");
+    if (status == ADEPT_OK)
+        *text = json;
+    else
+        free(json);
     return status;
 }

@@ -11,10 +11,8 @@
 static adept_status print(adept_cli *cli, FILE *out, const adept_measure_job *job)
 {
     if (!job->options->json) return adept_report_measured(cli, out, job);
-    adept_json_writer w = {.pretty = !job->options->raw};
-    adept_status status = adept_measured_write(&w, job->recording, &job->run, &cli->err);
-    char *text = adept_json_finish(&w);
-    if (status == ADEPT_OK && !text) status = adept_cli_no_memory(cli);
+    char *text = NULL;
+    adept_status status = adept_measured_json(&text, job->recording, &job->run, !job->options->raw, &cli->err);
     if (status == ADEPT_OK) fprintf(out, "%s\n", text);
     free(text);
     return status;

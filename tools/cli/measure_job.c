@@ -2,6 +2,7 @@
 #include "measure_job.h"
 #include "adept_clock.h"
 #include "adept_json.h"
+#include "adept_json_writer.h"
 #ifdef ADEPT_WITH_METERS
 #include "adept_network_sensors.h"
 #endif

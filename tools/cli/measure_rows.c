@@ -115,15 +115,13 @@ static adept_status put_run(adept_cli *cli, const adept_measure_job *job, double
 {
     const adept_measure_options *o = job->options;
     adept_measured_run run = job->run;
-    adept_json_writer w = {0};
+    char *text = NULL;
     cJSON *result = NULL;
 
     run.begin_s = begin_s;
     run.end_s = end_s;
     run.with_samples = false;
-    adept_status status = adept_measured_write(&w, job->recording, &run, &cli->err);
-    char *text = adept_json_finish(&w);
-    if (status == ADEPT_OK && !text) status = adept_cli_no_memory(cli);
+    adept_status status = adept_measured_json(&text, job->recording, &run, false, &cli->err);
     if (status == ADEPT_OK) status = adept_json_parse(&result, "measurement", text, strlen(text), &cli->err);
     free(text);
     if (status == ADEPT_OK && o->ea2p) {
