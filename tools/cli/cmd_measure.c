@@ -42,11 +42,7 @@ static adept_status write_report(adept_cli *cli, const adept_measure_job *job)
 static adept_status list(adept_cli *cli, adept_measure_job *job)
 {
     const adept_measure_options *o = job->options;
-    const adept_sensor_kind *kinds[ADEPT_MOST_KINDS];
-    adept_measure_kinds(kinds);
-    const adept_recording_options options = {.settings = adept_measure_settings(o), .kinds = kinds, .devices = o->devices.words,
-                                             .n_devices = o->devices.n};
-    adept_status status = adept_recording_start(&job->recording, &options, &cli->err);
+    adept_status status = adept_measure_start(cli, job, NULL);
 
     if (status != ADEPT_OK) return status;
     adept_recording_stop(job->recording);

@@ -128,7 +128,10 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
 
 /* ---------------------------------------------------------------- sensors ----------------------------------------- */
 
-size_t adept_measure_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
+#define MOST_KINDS 32
+
+/* Of the machine and of the network, ends with NULL. */
+static void list_kinds(const adept_sensor_kind *kinds[MOST_KINDS])
 {
     const adept_sensor_kind *const *const tables[] = {
         adept_sensor_kinds(),
@@ -139,13 +142,13 @@ size_t adept_measure_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
     size_t n = 0;
 
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const adept_sensor_kind *const *kind = tables[t]; *kind && n + 1 < ADEPT_MOST_KINDS; kind++)
+        for (const adept_sensor_kind *const *kind = tables[t]; *kind && n + 1 < MOST_KINDS; kind++)
             kinds[n++] = *kind;
     kinds[n] = NULL;
-    return n;
 }
 
-adept_sensor_settings adept_measure_settings(const adept_measure_options *o)
+/* What sensors are to know; its texts are the options'. */
+static adept_sensor_settings settings_of(const adept_measure_options *o)
 {
     adept_sensor_settings settings = {.sysroot = o->sysroot, .meters = o->meters, .n_meters = o->n_meters, .dram = o->dram,
                                       .pid = o->attach ? o->attach : getpid()};
@@ -153,6 +156,23 @@ adept_sensor_settings adept_measure_settings(const adept_measure_options *o)
     settings.dram.ea2p_tiers = o->dram_tiers == ADEPT_TIERS_OF_EA2P;
     settings.dram.process_usage = o->dram_usage == ADEPT_DRAM_OF_PROCESS;
     return settings;
+}
+
+adept_status adept_measure_start(adept_cli *cli, adept_measure_job *job, FILE *journal)
+{
+    const adept_measure_options *o = job->options;
+    const adept_sensor_kind *kinds[MOST_KINDS];
+    const adept_recording_options options = {
+        .period_s = o->period_s,
+        .settings = settings_of(o),
+        .kinds = kinds,
+        .devices = o->devices.words,
+        .n_devices = o->devices.n,
+        .journal = journal,
+    };
+
+    list_kinds(kinds);
+    return adept_recording_start(&job->recording, &options, &cli->err);
 }
 
 /* ---------------------------------------------------------------- running ----------------------------------------- */
@@ -203,21 +223,11 @@ static void watch(adept_measure_job *job, live *l)
 static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal)
 {
     const adept_measure_options *o = job->options;
-    const adept_sensor_kind *kinds[ADEPT_MOST_KINDS];
-    const adept_recording_options options = {
-        .period_s = o->period_s,
-        .settings = adept_measure_settings(o),
-        .kinds = kinds,
-        .devices = o->devices.words,
-        .n_devices = o->devices.n,
-        .journal = journal,
-    };
     char marks[4096] = "";
     live l;
     adept_status status = o->words.n > 0 ? make_marks(cli, o, marks, sizeof marks) : ADEPT_OK;
 
-    adept_measure_kinds(kinds);
-    if (status == ADEPT_OK) status = adept_recording_start(&job->recording, &options, &cli->err);
+    if (status == ADEPT_OK) status = adept_measure_start(cli, job, journal);
     if (status == ADEPT_OK) status = live_begin(cli, &l, job->recording);
     if (status == ADEPT_OK) {
         if (o->words.n > 0)
@@ -374,15 +384,11 @@ static adept_status fit_idle(adept_cli *cli, const adept_measure_job *job, adept
 adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job)
 {
     const adept_measure_options *o = job->options;
-    const adept_sensor_kind *kinds[ADEPT_MOST_KINDS];
-    const adept_recording_options options = {.period_s = o->period_s, .settings = adept_measure_settings(o), .kinds = kinds,
-                                             .devices = o->devices.words, .n_devices = o->devices.n};
     adept_idle_fit fit = {.host = ""};
     live l;
 
     note_begin(job);
-    adept_measure_kinds(kinds);
-    adept_status status = adept_recording_start(&job->recording, &options, &cli->err);
+    adept_status status = adept_measure_start(cli, job, NULL);
     if (status == ADEPT_OK) status = live_begin(cli, &l, job->recording);
     if (status != ADEPT_OK) return status;
     idle_runs(job, o->duration_s > 0 ? o->duration_s : 31, &l);
