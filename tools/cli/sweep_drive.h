@@ -33,7 +33,7 @@ typedef struct adept_driven {
     char *measured; /* the JSON of `adept measure`, owned */
 } adept_driven;
 
-/** A point of the grid as what is predicted has it, so that both are compared and drawn alike. */
+/** A run of `adept sweep --drive`. */
 typedef struct adept_drive {
     const adept_drive_options *options;
     adept_sweep sweep;
