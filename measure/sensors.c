@@ -61,6 +61,14 @@ void adept_sensor_missing(adept_sensor_search *search, const char *name, const c
     va_end(words);
 }
 
+adept_status adept_sensor_failed(unsigned *failures, const char *why, adept_error *err)
+{
+    const unsigned most = 5;
+
+    if (++*failures < most) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_IO, "%u requests in a row failed, the last one: %s", *failures, why);
+}
+
 static void close_sensor(adept_sensor *sensor)
 {
     if (sensor->kind->close) sensor->kind->close(sensor);

@@ -136,6 +136,13 @@ adept_sensor *adept_sensor_add(adept_sensor_search *search, const adept_sensor_k
 void adept_sensor_missing(adept_sensor_search *search, const char *name, const char *help, const char *why_format, ...)
     ADEPT_PRINTF(4, 5);
 
+/**
+ * A request to a device failed. Once is a busy device, five times in a row are one that is gone.
+ * @param failures  in a row until now; the caller sets it to 0 when one succeeds
+ * @return ADEPT_OK: it is to be asked again; ADEPT_E_IO
+ */
+adept_status adept_sensor_failed(unsigned *failures, const char *why, adept_error *err);
+
 /** A path below the search's root, malloc'ed; NULL when memory is out. "/sys/..." */
 char *adept_sensor_path(const adept_sensor_settings *settings, const char *format, ...) ADEPT_PRINTF(2, 3);
 /** Read a small text file (of /sys, /proc) at once, without its last newline. @return false, and errno, if it cannot */

@@ -20,8 +20,8 @@ typedef struct adept_drive_options {
 
 /** NAN: not known. */
 typedef struct adept_spent {
-    double time_s,
-        energy_j; /* the energy that points are compared by: of cpu, dram and gpu, without these of the node */
+    double time_s;
+    double energy_j; /* that points are compared by: of cpu, dram and gpu, without these of the node */
     double energies_j[ADEPT_COMPONENTS];
 } adept_spent;
 
