@@ -127,7 +127,7 @@ adept_status adept_mark(const char *region, int begins, adept_error *err)
     char *line = NULL;
 
     if (!path || !*path) return ADEPT_OK;
-    int length = asprintf(&line, "%.9f %s %s\n", adept_clock_s(), begins ? "begin" : "end", region);
+    int length = asprintf(&line, "%.9f %d %s %s\n", adept_clock_s(), (int)getpid(), begins ? "begin" : "end", region);
     if (length < 0) return adept_no_memory(err, "a mark");
     int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); /* appended in one piece, whichever process or thread writes */
     bool written = file >= 0 && write(file, line, (size_t)length) == length;

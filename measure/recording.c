@@ -212,17 +212,22 @@ static void lose_the_silent(adept_recording *r, adept_track_state *track)
         adept_track_lose(track, "it said nothing in the last %.3g s", missing_s);
 }
 
+void adept_recording_cut(adept_recording *r)
+{
+    for (size_t i = 0; i < r->n_regions; i++)
+        if (isnan(r->regions[i].end_s)) {
+            r->regions[i].end_s = r->end_s;
+            r->regions[i].is_cut = true;
+        }
+}
+
 void adept_recording_finish(adept_recording *r)
 {
     for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++) {
         lose_the_dead(&r->tracks[i]);
         lose_the_silent(r, &r->tracks[i]);
     }
-    for (size_t i = 0; i < r->n_regions; i++)
-        if (isnan(r->regions[i].end_s)) {
-            r->regions[i].end_s = r->end_s;
-            r->regions[i].is_cut = true;
-        }
+    adept_recording_cut(r);
 }
 
 void adept_recording_stop(adept_recording *r)

@@ -111,6 +111,8 @@ double adept_recording_energy_now(adept_recording *recording, size_t sensor);
 /** What a journal holds, as a stopped recording; a last line that was not finished is left out, as a killed run leaves it.
  *  @return ADEPT_E_INVALID naming file and line, ADEPT_E_NOMEM */
 adept_status adept_recording_read(adept_recording **out, const char *path, adept_error *err);
+/** End the regions that were added to it and not left: they are cut at its end, as adept_recording_stop() has them. */
+void adept_recording_cut(adept_recording *recording);
 
 /** Is the track part of the total: cpu, dram and gpu, and of these what is no part of another? */
 bool adept_track_is_summed(const adept_recording *recording, size_t i);

@@ -106,7 +106,7 @@ const adept_command adept_command_measure = {
            "The exit status is the command's, 128 + N if signal N ended it, 127 if it is not found. "
            "Numbers are the machine's: what else runs on it is in them. "
            "A sensor that is missing or dies is named, and its number is unknown, never 0. "
-           "A command marks regions by lines \"SECONDS begin|end NAME\" behind the file that ADEPT_MARKS names; Python has adept.mark().",
+           "A command marks regions by lines \"SECONDS [PID] begin|end NAME\" behind the file that ADEPT_MARKS names; Python has adept.mark().",
     .size = sizeof(adept_measure_options),
     .options = {.parts = {{&adept_measure_options_of, 0}, {&adept_reading_options_of, 0}, {&adept_steps_options_of, 0}}},
     .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = offsetof(adept_measure_options, words)},

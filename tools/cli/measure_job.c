@@ -1,6 +1,7 @@
 /** @file measure_job.c  What `adept measure` does: sensors read while a command runs, marks that it left, or a journal. */
 #include "measure_job.h"
 #include "adept_clock.h"
+#include "adept_grow.h"
 #include "adept_json.h"
 #include "adept_json_writer.h"
 #ifdef ADEPT_WITH_METERS
@@ -65,8 +66,8 @@ static void live_end(live *l)
 
 /* ---------------------------------------------------------------- marks ------------------------------------------- */
 
-/* A command marks its regions by lines "SECONDS begin|end NAME" behind the file that ADEPT_MARKS names; the seconds are of
- * CLOCK_MONOTONIC. A file, not a pipe: nobody is stopped or killed by a reader that has gone. */
+/* A command marks its regions by lines "SECONDS [PID] begin|end NAME" behind the file that ADEPT_MARKS names; the seconds
+ * are of CLOCK_MONOTONIC. A file, not a pipe: nobody is stopped or killed by a reader that has gone. */
 static adept_status make_marks(adept_cli *cli, const adept_measure_options *o, char *path, size_t size)
 {
     const char *folder = getenv("TMPDIR");
@@ -82,34 +83,60 @@ static adept_status make_marks(adept_cli *cli, const adept_measure_options *o, c
     return ADEPT_OK;
 }
 
-/* Ends the last region of that name that is open. */
-static bool end_mark(adept_recording *r, double time_s, const char *name)
-{
-    size_t n;
-    const adept_region *regions = adept_recording_regions(r, &n);
+/* A region that a process has begun and not ended. */
+typedef struct open_mark {
+    size_t region;
+    double process; /* -1: the mark has none */
+} open_mark;
 
-    while (n-- > 0)
-        if (isnan(regions[n].end_s) && strcmp(regions[n].name, name) == 0) {
-            adept_recording_leave_at(r, n, time_s);
-            return true;
-        }
-    return false;
+typedef struct mark_list {
+    adept_recording *recording;
+    open_mark *open; /* in the order in which they began */
+    size_t n, capacity;
+} mark_list;
+
+static bool begin_mark(mark_list *m, double time_s, double process, const char *name)
+{
+    open_mark *open = adept_grow(m->open, &m->capacity, m->n + 1, sizeof *open);
+    size_t region = adept_recording_add_region(m->recording, name, time_s, NAN);
+
+    if (open) m->open = open;
+    if (!open || region == SIZE_MAX) return false;
+    open[m->n++] = (open_mark){region, process};
+    return true;
 }
 
-static bool take_mark(adept_recording *r, char *line)
+/* Ends the last region of that name that the process has open: processes are in the same region at the same time. */
+static bool end_mark(mark_list *m, double time_s, double process, const char *name)
+{
+    size_t n, i = m->n;
+    const adept_region *regions = adept_recording_regions(m->recording, &n);
+
+    while (i > 0 && (m->open[i - 1].process != process || strcmp(regions[m->open[i - 1].region].name, name) != 0))
+        i--;
+    if (i == 0) return false;
+    adept_recording_leave_at(m->recording, m->open[i - 1].region, time_s);
+    memmove(&m->open[i - 1], &m->open[i], (m->n - i) * sizeof *m->open);
+    m->n--;
+    return true;
+}
+
+static bool take_mark(mark_list *m, char *line)
 {
     char *rest = line;
     const char *seconds = strsep(&rest, " "), *what = strsep(&rest, " ");
-    double time_s;
+    double time_s, process = -1;
 
+    if (what && adept_number_parse(&process, what)) what = strsep(&rest, " ");
     if (!what || !rest || !*rest || !adept_number_parse(&time_s, seconds)) return false;
-    if (strcmp(what, "begin") == 0) return adept_recording_add_region(r, rest, time_s, NAN) != SIZE_MAX;
-    return strcmp(what, "end") == 0 && end_mark(r, time_s, rest);
+    if (strcmp(what, "begin") == 0) return begin_mark(m, time_s, process, rest);
+    return strcmp(what, "end") == 0 && end_mark(m, time_s, process, rest);
 }
 
 static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *path)
 {
     FILE *file = fopen(path, "re");
+    mark_list m = {.recording = r};
     char *line = NULL;
     size_t capacity = 0, n = 0;
     adept_status status = ADEPT_OK;
@@ -118,9 +145,11 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
     for (ssize_t length; status == ADEPT_OK && (length = getline(&line, &capacity, file)) > 0;) {
         n++;
         if (line[length - 1] == '\n') line[length - 1] = '\0';
-        if (!take_mark(r, line))
-            status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s:%zu: no mark \"SECONDS begin|end NAME\", or an end without a begin", path, n);
+        if (!take_mark(&m, line))
+            status = adept_error_set(&cli->err, ADEPT_E_INVALID,
+                                     "%s:%zu: no mark \"SECONDS [PID] begin|end NAME\", or an end without a begin", path, n);
     }
+    free(m.open);
     free(line);
     fclose(file);
     return status;
@@ -320,6 +349,7 @@ static adept_status read_journal(adept_cli *cli, adept_measure_job *job)
     if (status != ADEPT_OK) return status;
     snprintf(marks, sizeof marks, "%s.marks", path); /* of a run that was killed: what it marked is not in the journal */
     if (access(marks, F_OK) == 0) status = take_marks(cli, job->recording, marks);
+    adept_recording_cut(job->recording);
     job->run.begin_s = adept_recording_begin_s(job->recording);
     job->run.end_s = adept_recording_end_s(job->recording);
     return status;
