@@ -131,7 +131,6 @@ static adept_status set_governor(const adept_control *control, const char *raw, 
 const adept_control_kind adept_control_governor = {
     .key = "governor",
     .device = "cpu",
-    .takes_words = true,
     .find = find_governors,
     .express = express_governor,
     .set = set_governor,

@@ -24,11 +24,9 @@ static bool read_sensor(adept_recording *r, size_t i)
     double before_s = adept_clock_s();
     reading.time_s = before_s;
     adept_status status = sensor->kind->read(sensor, &reading, &err);
-    double after_s = adept_clock_s();
-    if (reading.time_s == before_s) reading.time_s = (before_s + after_s) / 2;
+    if (reading.time_s == before_s) reading.time_s = (before_s + adept_clock_s()) / 2;
 
     pthread_mutex_lock(&r->lock);
-    track->shown.read_s += after_s - before_s;
     bool sampled = status == ADEPT_OK && adept_track_add(track, &reading);
     if (status != ADEPT_OK) adept_track_lose(track, "gone after %.3g s: %s", before_s - r->begin_s, err.message);
     if (r->journal && sampled) adept_journal_sample(r->journal, i, &track->samples[track->shown.n_samples - 1]);

@@ -9,7 +9,7 @@
 typedef struct adept_control adept_control;
 typedef struct adept_controls adept_controls;
 
-/** A value of --vary: the word of a kind that takes words, else the number. */
+/** A value of --vary: the word of a governor, else the number. */
 typedef struct adept_setting {
     double number;
     const char *word;
@@ -19,7 +19,6 @@ typedef struct adept_setting {
 typedef struct adept_control_kind {
     const char *key;    /* of --vary, with its unit: "power_limit_w" */
     const char *device; /* what has it, and how its devices' names begin: "gpu" */
-    bool takes_words;
     /** Append each device that is wanted. @return ADEPT_E_IO: there is none, or it cannot be asked; ADEPT_E_NOMEM */
     adept_status (*find)(adept_controls *list, adept_error *err);
     /** A value as set() takes it. @return ADEPT_E_USAGE: the device cannot be set to it */

@@ -34,7 +34,6 @@ typedef struct adept_track {
     const adept_sample *samples;
     size_t n_samples;
     size_t n_readings, n_silent; /* how often it was asked, and how often it did not say */
-    double read_s;               /* time that the readings took, all of them */
     double refresh_s;            /* the longest time for which a counter was seen to stay the same */
     bool by_counter;             /* its energy comes of a counter, else of the trapezoid rule */
     double check_j;              /* trapezoid of the power over all samples, where a counter was read beside it; else NAN */
