@@ -18,6 +18,7 @@
 
 typedef struct fake_rocm_functions {
     int (*users)(void);                /* rsmi_init() without rsmi_shut_down() */
+    int (*starts)(void);               /* rsmi_init() at all */
     double (*energy_j)(double time_s); /* of board 0 */
     double (*time_s)(void);
 } fake_rocm_functions;
