@@ -222,7 +222,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_machine_is_read, make_machine, free_fake_sys),
         cmocka_unit_test_setup_teardown(five_failures_are_the_end, make_machine, free_fake_sys),
         cmocka_unit_test_setup_teardown(what_hinders_is_said, make_machine, free_fake_sys),
-        cmocka_unit_test_setup_teardown(a_missing_driver_is_said_where_there_is_a_processor, make_machine, free_fake_sys),
+        cmocka_unit_test_setup_teardown(a_missing_driver_is_said_where_there_is_a_processor, make_machine,
+                                        free_fake_sys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
