@@ -1,5 +1,6 @@
 /** @file json_parse.c  Strict JSON (RFC 8259) to a tree of cJSON's: one pass that checks and builds. cJSON's own parser
  * takes what is no JSON, gives no position, does not tell bad text from memory that is out, and writes a static. */
+#include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_json.h"
 #include "adept_number.h"
@@ -353,4 +354,15 @@ adept_status adept_json_parse_within(cJSON **out, const char *name, const char *
 adept_status adept_json_parse(cJSON **out, const char *name, const char *text, size_t size, adept_error *err)
 {
     return adept_json_parse_within(out, name, text, size, ADEPT_JSON_MAX_VALUES, err);
+}
+
+adept_status adept_json_parse_file(cJSON **out, const char *path, size_t max_bytes, adept_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    adept_status status = adept_file_read(&text, &size, path, max_bytes, err);
+
+    if (status == ADEPT_OK) status = adept_json_parse(out, path, text, size, err);
+    free(text);
+    return status;
 }

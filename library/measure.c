@@ -91,19 +91,16 @@ static adept_measured of_whole(const adept_recording *r, adept_component compone
 adept_status adept_measure_read(adept_measured *out, const adept_measurement *m, const char *component, const char *region, adept_error *err)
 {
     adept_region_statistics s;
-    size_t c = 0;
+    adept_component c = component ? adept_component_called(component) : ADEPT_COMPONENTS;
     adept_status status = check(m, err);
 
     if (status != ADEPT_OK) return status;
-    while (component && adept_component_name(c) && strcmp(adept_component_name(c), component) != 0)
-        c++;
-    if (component && !adept_component_name(c)) return adept_error_set(err, ADEPT_E_USAGE, "component: '%s' is not known", component);
-    if (!component) c = ADEPT_COMPONENTS;
+    if (component && c == ADEPT_COMPONENTS) return adept_error_set(err, ADEPT_E_USAGE, "component: '%s' is not known", component);
     if (!region) {
-        *out = of_whole(m->recording, (adept_component)c);
+        *out = of_whole(m->recording, c);
         return ADEPT_OK;
     }
-    status = adept_measured_region(&s, m->recording, region, 0, (adept_component)c, err);
+    status = adept_measured_region(&s, m->recording, region, 0, c, err);
     if (status != ADEPT_OK) return status;
     if (s.time_s.n == 0) return adept_error_set(err, ADEPT_E_USAGE, "region: '%s' was never entered", region);
     *out = (adept_measured){.count = s.time_s.n, .time_s = s.time_s.total, .energy_j = s.energy_j.total, .low_j = NAN, .high_j = NAN,
@@ -114,20 +111,12 @@ adept_status adept_measure_read(adept_measured *out, const adept_measurement *m,
 
 adept_status adept_measure_json(char **text, const adept_measurement *m, adept_error *err)
 {
-    adept_json_writer w = {.pretty = true};
     adept_status status = check(m, err);
 
     if (status != ADEPT_OK) return status;
     const adept_measured_run run = {.host = m->host, .started = m->started.s, .exit_status = -1, .rank = -1,
                                     .begin_s = adept_recording_begin_s(m->recording), .end_s = adept_recording_end_s(m->recording)};
-    status = adept_measured_write(&w, m->recording, &run, err);
-    char *json = adept_json_finish(&w);
-    if (status == ADEPT_OK && !json) status = adept_no_memory(err, "JSON");
-    if (status == ADEPT_OK)
-        *text = json;
-    else
-        free(json);
-    return status;
+    return adept_measured_json(text, m->recording, &run, true, err);
 }
 
 /* ---- marks ---- */
@@ -138,7 +127,7 @@ adept_status adept_mark(const char *region, int begins, adept_error *err)
     char *line = NULL;
 
     if (!path || !*path) return ADEPT_OK;
-    int length = asprintf(&line, "%.9f %s %s\n", adept_clock_s(), begins ? "begin" : "end", region);
+    int length = asprintf(&line, "%.9f %d %s %s\n", adept_clock_s(), (int)getpid(), begins ? "begin" : "end", region);
     if (length < 0) return adept_no_memory(err, "a mark");
     int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); /* appended in one piece, whichever process or thread writes */
     bool written = file >= 0 && write(file, line, (size_t)length) == length;

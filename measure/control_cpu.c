@@ -13,6 +13,7 @@ extern const adept_control_kind adept_control_governor, adept_control_cpu_power_
 /* What find() is doing. */
 typedef struct finding {
     adept_controls *list;
+    const adept_control_kind *kind;
     adept_error *err;
     adept_status status;
     bool any; /* also of those that are not wanted */
@@ -25,24 +26,24 @@ static void close_folder(adept_control *control)
 }
 
 /* @param folder  below the root; the device's id */
-static void add_file(adept_sensor_search *search, finding *f, const adept_control_kind *kind, const char *folder,
-                     const char *file, const char *name)
+static void add_file(adept_sensor_search *search, finding *f, const char *folder, const char *file, const char *name)
 {
     char was[64];
 
     if (f->status != ADEPT_OK) return;
     if (!adept_sysfs_text(was, sizeof was, search, folder, file)) {
         if (errno != ENOENT)
-            f->status = adept_error_set(f->err, ADEPT_E_IO, "%s: %s/%s: %s", kind->key, folder, file, strerror(errno));
+            f->status =
+                adept_error_set(f->err, ADEPT_E_IO, "%s: %s/%s: %s", f->kind->key, folder, file, strerror(errno));
         return;
     }
     f->any = true;
-    if (!adept_controls_want(f->list, kind, name)) return;
+    if (!adept_controls_want(f->list, f->kind, name)) return;
     char *path = adept_sensor_path(&search->settings, "%s", folder);
-    adept_control *control = path ? adept_controls_add(f->list, kind, "%s", name) : NULL;
+    adept_control *control = path ? adept_controls_add(f->list, f->kind, "%s", name) : NULL;
     if (!control) {
         free(path);
-        f->status = adept_no_memory(f->err, kind->key);
+        f->status = adept_no_memory(f->err, f->kind->key);
         return;
     }
     control->state = path;
@@ -50,16 +51,16 @@ static void add_file(adept_sensor_search *search, finding *f, const adept_contro
     snprintf(control->was, sizeof control->was, "%s", was);
 }
 
-static adept_status find_files(adept_controls *list, const char *folder, const char *prefix,
-                               void (*each)(adept_sensor_search *, const char *, void *), const char *missing,
-                               adept_error *err)
+static adept_status find_files(adept_controls *list, const adept_control_kind *kind, const char *folder,
+                               const char *prefix, void (*each)(adept_sensor_search *, const char *, void *),
+                               const char *missing, adept_error *err)
 {
     adept_sensor_search search = {.settings = {.sysroot = list->sysroot}};
-    finding f = {.list = list, .err = err};
+    finding f = {.list = list, .kind = kind, .err = err};
 
     adept_sysfs_each(&search, folder, prefix, each, &f);
     if (f.status != ADEPT_OK || f.any) return f.status;
-    return adept_error_set(err, ADEPT_E_IO, "%s", missing);
+    return adept_error_set(err, ADEPT_E_IO, "%s: %s", kind->key, missing);
 }
 
 static adept_status set_file(const adept_control *control, const char *file, const char *as_shell, const char *raw,
@@ -88,13 +89,13 @@ static void take_cpu(adept_sensor_search *search, const char *entry, void *conte
 
     if (!*number || number[strspn(number, "0123456789")]) return; /* cpufreq, cpuidle */
     snprintf(folder, sizeof folder, "%s/cpufreq", entry);
-    add_file(search, context, &adept_control_governor, folder, GOVERNOR, name);
+    add_file(search, context, folder, GOVERNOR, name);
 }
 
-static adept_status find_governors(adept_controls *list, adept_error *err)
+static adept_status find_governors(adept_controls *list, const adept_control_kind *kind, adept_error *err)
 {
-    return find_files(list, CPUS, "cpu", take_cpu,
-                      "governor: the kernel sets no clocks here: no " CPUS "/cpu*/cpufreq/" GOVERNOR, err);
+    return find_files(list, kind, CPUS, "cpu", take_cpu,
+                      "the kernel sets no clocks here: no " CPUS "/cpu*/cpufreq/" GOVERNOR, err);
 }
 
 /* Is the word one of those that the kernel offers, with blanks between? */
@@ -131,7 +132,6 @@ static adept_status set_governor(const adept_control *control, const char *raw, 
 const adept_control_kind adept_control_governor = {
     .key = "governor",
     .device = "cpu",
-    .takes_words = true,
     .find = find_governors,
     .express = express_governor,
     .set = set_governor,
@@ -154,13 +154,13 @@ static void take_zone(adept_sensor_search *search, const char *entry, void *cont
         strncmp(package, "package", strlen("package")) != 0)
         return;
     snprintf(name, sizeof name, "cpu%s", package + strlen("package")); /* as the sensor of the package is called */
-    add_file(search, context, &adept_control_cpu_power_limit, entry, LIMIT, name);
+    add_file(search, context, entry, LIMIT, name);
 }
 
-static adept_status find_packages(adept_controls *list, adept_error *err)
+static adept_status find_packages(adept_controls *list, const adept_control_kind *kind, adept_error *err)
 {
-    return find_files(list, ZONES, "intel-rapl:", take_zone,
-                      "cpu_power_limit_w: no package has a limit: no " ZONES "/intel-rapl:*/" LIMIT, err);
+    return find_files(list, kind, ZONES, "intel-rapl:", take_zone,
+                      "no package has a limit: no " ZONES "/intel-rapl:*/" LIMIT, err);
 }
 
 /* The kernel takes any number; what no processor can follow is refused here. Many state no range. */

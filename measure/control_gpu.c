@@ -114,9 +114,9 @@ static int ask_limit(const board *b, char *was, size_t size)
     return status;
 }
 
-static adept_status find_limits(adept_controls *list, adept_error *err)
+static adept_status find_limits(adept_controls *list, const adept_control_kind *kind, adept_error *err)
 {
-    return find_boards(list, &adept_control_power_limit, ask_limit, err);
+    return find_boards(list, kind, ask_limit, err);
 }
 
 static adept_status express_limit(char *raw, size_t size, const adept_control *control, const adept_setting *value,
@@ -181,13 +181,23 @@ static int list_core_clocks(const board *b, unsigned *n, unsigned *mhz)
     return status == NVML_SUCCESS ? CALL(b, core_clocks_mhz, (b->device, memory_mhz, n, mhz)) : status;
 }
 
+static adept_status find_clocks(adept_controls *list, const adept_control_kind *kind, adept_error *err)
+{
+    return find_boards(list, kind, ask_nothing, err);
+}
+
+static bool is_core(const adept_control *control)
+{
+    return control->kind == &adept_control_clock;
+}
+
 /* The driver takes the step next to the clock. */
 static adept_status express_clock(char *raw, size_t size, const adept_control *control, const adept_setting *value,
-                                  int (*list)(const board *, unsigned *, unsigned *), adept_error *err)
+                                  adept_error *err)
 {
     unsigned n = 0, mhz[MOST_CLOCKS];
     double low_hz = INFINITY, high_hz = 0;
-    int status = list(control->state, &n, mhz);
+    int status = (is_core(control) ? list_core_clocks : list_memory_clocks)(control->state, &n, mhz);
 
     if (status != NVML_SUCCESS) return refused(control, status, "does not list its clocks", err);
     for (unsigned i = 0; i < n; i++) {
@@ -198,77 +208,39 @@ static adept_status express_clock(char *raw, size_t size, const adept_control *c
     return adept_control_in_range(control, value->number, low_hz, high_hz, "Hz", err);
 }
 
-static unsigned mhz_of(const char *raw)
-{
-    return (unsigned)strtoul(raw, NULL, 10);
-}
-
-/* @param option  of nvidia-smi: "gc" of -lgc, which locks, and of -rgc */
-static adept_status judge_clock(const adept_control *control, int status, const char *raw, const char *option,
-                                adept_error *err)
-{
-    char text[64];
-
-    if (*raw)
-        snprintf(text, sizeof text, "-l%s %u", option, mhz_of(raw));
-    else
-        snprintf(text, sizeof text, "-r%s", option);
-    return judge(control, status, text, err);
-}
-
-static adept_status find_core(adept_controls *list, adept_error *err)
-{
-    return find_boards(list, &adept_control_clock, ask_nothing, err);
-}
-
-static adept_status express_core(char *raw, size_t size, const adept_control *control, const adept_setting *value,
-                                 adept_error *err)
-{
-    return express_clock(raw, size, control, value, list_core_clocks, err);
-}
-
-static adept_status set_core(const adept_control *control, const char *raw, adept_error *err)
+static adept_status set_clock(const adept_control *control, const char *raw, adept_error *err)
 {
     const board *b = control->state;
-    int status = *raw ? CALL(b, lock_core, (b->device, mhz_of(raw), mhz_of(raw))) : CALL(b, unlock_core, (b->device));
+    const char *clock = is_core(control) ? "gc" : "mc"; /* nvidia-smi -lgc locks it, -rgc unlocks it */
+    unsigned mhz = (unsigned)strtoul(raw, NULL, 10);
+    char option[64];
+    int status;
 
-    return judge_clock(control, status, raw, "gc", err);
+    if (*raw) {
+        snprintf(option, sizeof option, "-l%s %u", clock, mhz);
+        status =
+            is_core(control) ? CALL(b, lock_core, (b->device, mhz, mhz)) : CALL(b, lock_memory, (b->device, mhz, mhz));
+    } else {
+        snprintf(option, sizeof option, "-r%s", clock);
+        status = is_core(control) ? CALL(b, unlock_core, (b->device)) : CALL(b, unlock_memory, (b->device));
+    }
+    return judge(control, status, option, err);
 }
 
 const adept_control_kind adept_control_clock = {
     .key = "clock_hz",
     .device = "gpu",
-    .find = find_core,
-    .express = express_core,
-    .set = set_core,
+    .find = find_clocks,
+    .express = express_clock,
+    .set = set_clock,
     .close = close_board,
 };
-
-static adept_status find_memory(adept_controls *list, adept_error *err)
-{
-    return find_boards(list, &adept_control_memory_clock, ask_nothing, err);
-}
-
-static adept_status express_memory(char *raw, size_t size, const adept_control *control, const adept_setting *value,
-                                   adept_error *err)
-{
-    return express_clock(raw, size, control, value, list_memory_clocks, err);
-}
-
-static adept_status set_memory(const adept_control *control, const char *raw, adept_error *err)
-{
-    const board *b = control->state;
-    int status =
-        *raw ? CALL(b, lock_memory, (b->device, mhz_of(raw), mhz_of(raw))) : CALL(b, unlock_memory, (b->device));
-
-    return judge_clock(control, status, raw, "mc", err);
-}
 
 const adept_control_kind adept_control_memory_clock = {
     .key = "memory_clock_hz",
     .device = "gpu",
-    .find = find_memory,
-    .express = express_memory,
-    .set = set_memory,
+    .find = find_clocks,
+    .express = express_clock,
+    .set = set_clock,
     .close = close_board,
 };

@@ -21,7 +21,7 @@ const adept_control_kind *adept_control_kind_of(const char *key)
 adept_status adept_controls_find(adept_controls *list, const adept_control_kind *kind, adept_error *err)
 {
     size_t before = list->n;
-    adept_status status = kind->find(list, err);
+    adept_status status = kind->find(list, kind, err);
 
     if (status != ADEPT_OK || list->n > before) return status;
     return adept_error_set(err, ADEPT_E_USAGE, "%s: --devices leaves no %s", kind->key, kind->device);

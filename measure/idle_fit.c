@@ -107,13 +107,9 @@ static void read_line(adept_json_reader *r, const cJSON *from, adept_idle_line *
 /* The hosts of a file; a line that is wrong anywhere in it fails all of it. */
 static adept_status open_file(cJSON **tree, const cJSON **hosts, const char *path, adept_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
     adept_json_reader r = {.name = path, .err = err};
 
-    r.status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, err);
-    if (r.status == ADEPT_OK) r.status = adept_json_parse(tree, path, text, size, err);
-    free(text);
+    r.status = adept_json_parse_file(tree, path, MAX_FILE_BYTES, err);
     if (r.status == ADEPT_OK && (adept_json_number_or(&r, *tree, "schema_version", 0) != 1 ||
                                  strcmp(adept_json_string_or(&r, *tree, "kind", ""), "idle") != 0))
         adept_json_fail(&r, "is no file of idle runs: 'adept measure --idle-fit' writes them");

@@ -1,5 +1,5 @@
 /** @file journal_read.c  Reading a journal again, whole or as a killed run left it. */
-#include "adept_json.h"
+#include "adept_result.h"
 #include "recorded.h"
 #include <errno.h>
 #include <math.h>
@@ -8,29 +8,19 @@
 
 static const adept_sensor_kind recorded = {.name = "recorded"};
 
-/* Of a member that may be null. */
-static const char *known(const cJSON *row, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, key));
-    return text ? text : "";
-}
-
 static void read_sensor(adept_json_reader *in, adept_recording *r, const cJSON *row)
 {
     adept_sensor *s = adept_sensor_add(&r->search, &recorded, "%s", adept_json_string(in, row, "name"));
     const char *word = adept_json_string(in, row, "component");
-    size_t c = 0;
 
     if (!s) {
         adept_json_no_memory(in);
         return;
     }
-    while (adept_component_name(c) && strcmp(adept_component_name(c), word) != 0)
-        c++;
-    if (!adept_component_name(c)) adept_json_fail(in, "'%s' is no component", word);
-    s->component = (adept_component)c;
-    snprintf(s->device, sizeof s->device, "%s", known(row, "device"));
-    snprintf(s->source, sizeof s->source, "%s", known(row, "source"));
+    s->component = adept_component_called(word);
+    if (s->component == ADEPT_COMPONENTS) adept_json_fail(in, "'%s' is no component", word);
+    snprintf(s->device, sizeof s->device, "%s", adept_result_text(row, "device"));
+    snprintf(s->source, sizeof s->source, "%s", adept_result_text(row, "source"));
     s->is_estimated = strcmp(adept_json_string(in, row, "origin"), "estimated") == 0;
     s->refresh_s = adept_json_number(in, row, "refresh_s");
     s->resolution_j = adept_json_number(in, row, "resolution_j");
@@ -44,7 +34,7 @@ static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *he
     r->begin_s = r->end_s = adept_json_number(in, head, "begin_s");
     cJSON_ArrayForEach(row, sensors) if (in->status == ADEPT_OK) read_sensor(in, r, row);
     cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(head, "missing")) if (in->status == ADEPT_OK)
-        adept_sensor_missing(&r->search, adept_json_string(in, row, "name"), known(row, "help"), "%s",
+        adept_sensor_missing(&r->search, adept_json_string(in, row, "name"), adept_result_text(row, "help"), "%s",
                              adept_json_string(in, row, "why"));
     if (in->status != ADEPT_OK) return;
     r->tracks = calloc(r->search.n_sensors + 1, sizeof *r->tracks);
@@ -55,7 +45,7 @@ static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *he
     size_t i = 0;
     cJSON_ArrayForEach(row, sensors)
     {
-        adept_track_begin(&r->tracks[i], r->search.sensors[i], r->period_s);
+        adept_track_begin(&r->tracks[i], r->search.sensors[i]);
         r->tracks[i].shown.check_j = NAN;
         r->tracks[i++].shown.by_counter = adept_json_bool(in, row, "by_counter");
     }

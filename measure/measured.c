@@ -13,6 +13,15 @@ static bool is_of(const adept_recording *r, size_t i, adept_component component)
     return adept_recording_track(r, i)->sensor->component == component;
 }
 
+size_t adept_measured_sensors(const adept_recording *r, adept_component component)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < adept_recording_tracks(r); i++)
+        n += is_of(r, i, component);
+    return n;
+}
+
 static void add(double *sum, double more)
 {
     *sum = isnan(*sum) ? more : *sum + more;
@@ -158,10 +167,7 @@ static void put_sums(adept_json_writer *w, const adept_recording *r, const adept
     adept_json_end_object(w);
     adept_json_begin_object(w, "by_component");
     for (int c = 0; c < ADEPT_COMPONENTS; c++) {
-        bool exists = false;
-        for (size_t i = 0; i < adept_recording_tracks(r); i++)
-            exists = exists || is_of(r, i, (adept_component)c);
-        if (!exists) continue;
+        if (adept_measured_sensors(r, (adept_component)c) == 0) continue;
         adept_energy e = adept_measured_energy(r, (adept_component)c, run->begin_s, run->end_s);
         adept_json_begin_object(w, adept_component_name((size_t)c));
         put_energy(w, &e);
@@ -227,7 +233,7 @@ static void put_warnings(adept_json_writer *w, const adept_recording *r)
     adept_json_end_array(w);
 }
 
-adept_status adept_measured_write(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run, adept_error *err)
+static adept_status put_all(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run, adept_error *err)
 {
     size_t n = 0;
 
@@ -254,5 +260,19 @@ adept_status adept_measured_write(adept_json_writer *w, const adept_recording *r
     adept_sensor_put_notes(w, "missing", notes, n);
     put_warnings(w, r);
     adept_json_end_object(w);
+    return status;
+}
+
+adept_status adept_measured_json(char **text, const adept_recording *r, const adept_measured_run *run, bool pretty, adept_error *err)
+{
+    adept_json_writer w = {.pretty = pretty};
+    adept_status status = put_all(&w, r, run, err);
+    char *json = adept_json_finish(&w);
+
+    if (status == ADEPT_OK && !json) status = adept_no_memory(err, "a measurement");
+    if (status == ADEPT_OK)
+        *text = json;
+    else
+        free(json);
     return status;
 }

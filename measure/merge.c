@@ -12,8 +12,8 @@
 typedef struct run {
     cJSON *tree;
     const char *host;
-    double started_s,
-        begin_s; /* by the wall's clock, which has seconds; by the machine's, which counts since it booted */
+    double started_s; /* by the wall's clock, which has seconds */
+    double begin_s;   /* by the machine's, which counts since it booted */
     double time_s;
     bool is_done; /* it is part of the table */
 } run;

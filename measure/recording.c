@@ -24,11 +24,9 @@ static bool read_sensor(adept_recording *r, size_t i)
     double before_s = adept_clock_s();
     reading.time_s = before_s;
     adept_status status = sensor->kind->read(sensor, &reading, &err);
-    double after_s = adept_clock_s();
-    if (reading.time_s == before_s) reading.time_s = (before_s + after_s) / 2;
+    if (reading.time_s == before_s) reading.time_s = (before_s + adept_clock_s()) / 2;
 
     pthread_mutex_lock(&r->lock);
-    track->shown.read_s += after_s - before_s;
     bool sampled = status == ADEPT_OK && adept_track_add(track, &reading);
     if (status != ADEPT_OK) adept_track_lose(track, "gone after %.3g s: %s", before_s - r->begin_s, err.message);
     if (r->journal && sampled) adept_journal_sample(r->journal, i, &track->samples[track->shown.n_samples - 1]);
@@ -174,7 +172,7 @@ adept_status adept_recording_start(adept_recording **out, const adept_recording_
     if (status == ADEPT_OK && !(r->tracks = calloc(r->search.n_sensors + 1, sizeof *r->tracks)))
         status = adept_no_memory(err, "a recording");
     for (size_t i = 0; status == ADEPT_OK && i < r->search.n_sensors; i++) {
-        adept_track_begin(&r->tracks[i], r->search.sensors[i], r->period_s);
+        adept_track_begin(&r->tracks[i], r->search.sensors[i]);
         read_surely(r, i);
     }
     r->begin_s = adept_clock_s();
@@ -212,17 +210,22 @@ static void lose_the_silent(adept_recording *r, adept_track_state *track)
         adept_track_lose(track, "it said nothing in the last %.3g s", missing_s);
 }
 
+void adept_recording_cut(adept_recording *r)
+{
+    for (size_t i = 0; i < r->n_regions; i++)
+        if (isnan(r->regions[i].end_s)) {
+            r->regions[i].end_s = r->end_s;
+            r->regions[i].is_cut = true;
+        }
+}
+
 void adept_recording_finish(adept_recording *r)
 {
     for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++) {
         lose_the_dead(&r->tracks[i]);
         lose_the_silent(r, &r->tracks[i]);
     }
-    for (size_t i = 0; i < r->n_regions; i++)
-        if (isnan(r->regions[i].end_s)) {
-            r->regions[i].end_s = r->end_s;
-            r->regions[i].is_cut = true;
-        }
+    adept_recording_cut(r);
 }
 
 void adept_recording_stop(adept_recording *r)

@@ -181,18 +181,14 @@ static adept_status put_rows(const adept_restore *r, const cJSON *document, cons
 
 adept_status adept_restore_leftovers(const adept_restore *r, const char *sysroot, size_t *n, adept_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
     cJSON *document = NULL;
 
     *n = 0;
     if (access(r->path, F_OK) && errno == ENOENT) return ADEPT_OK;
-    adept_status status = adept_file_read(&text, &size, r->path, (size_t)1 << 20, err);
-    if (status == ADEPT_OK) status = adept_json_parse(&document, r->path, text, size, err);
+    adept_status status = adept_json_parse_file(&document, r->path, (size_t)1 << 20, err);
     if (status == ADEPT_OK) status = put_rows(r, document, sysroot, n, err);
     if (status == ADEPT_OK && unlink(r->path))
         status = adept_error_set(err, ADEPT_E_IO, "%s: %s", r->path, strerror(errno));
     cJSON_Delete(document);
-    free(text);
     return status;
 }

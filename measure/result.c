@@ -1,22 +1,16 @@
 /** @file result.c  Reading JSON of measurements. */
 #include "adept_result.h"
-#include "adept_file.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 adept_status adept_result_read(cJSON **out, const char *path, adept_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
     cJSON *tree = NULL;
-    adept_status status = adept_file_read(&text, &size, path, ADEPT_JSON_MAX_BYTES, err);
+    adept_status status = adept_json_parse_file(&tree, path, ADEPT_JSON_MAX_BYTES, err);
 
-    if (status == ADEPT_OK) status = adept_json_parse(&tree, path, text, size, err);
-    free(text);
     if (status == ADEPT_OK && adept_result_number(tree, "schema_version") != 1)
         status =
             adept_error_set(err, ADEPT_E_INVALID, "%s: is no result of this adept: its schema_version is not 1", path);

@@ -5,8 +5,7 @@
  *
  * What the two leave open or get wrong, and what holds here:
  * - Their tiers of the factor differ: ours are the thesis's, the source's on request. The thesis prints "<5", "5-15",
- * ...,
- *   ">50": a tier has its lower bound and not its upper, but 50 belongs to the one below it.
+ *   ..., ">50": a tier has its lower bound and not its upper, but 50 belongs to the one below it.
  * - In use is what the whole machine uses (a module does not know the process), on request what some processes hold.
  * - Modules are those that the firmware lists with a size. The source counts slots, empty ones too: that on request.
  * - Modules add up, each by its size. The source takes the first for all.

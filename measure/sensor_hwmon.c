@@ -26,6 +26,19 @@ static bool watch_power(adept_sensor_search *search, adept_sysfs *files, const c
     return false;
 }
 
+/* What rocm reads: looked for once, by the first board that wants to know, since each look starts its library. */
+typedef struct rocm_boards {
+    adept_sensor_search found;
+    bool was_looked_for;
+} rocm_boards;
+
+static const adept_sensor_search *boards_of_rocm(rocm_boards *boards, const adept_sensor_search *search)
+{
+    if (!boards->was_looked_for) boards->found = adept_sensors_of(search, &adept_sensor_kind_rocm);
+    boards->was_looked_for = true;
+    return &boards->found;
+}
+
 /* Is the board at that PCI address a sensor of rocm? That kind ends `device` with the address. */
 static bool is_of_rocm(const adept_sensor_search *rocm, const char *address)
 {
@@ -89,7 +102,7 @@ static void add_amdgpu(adept_sensor_search *search, const char *folder, adept_co
 /* The section "GPU Power/Thermal Controls and Monitoring" of the kernel's amdgpu documentation: power1_average or
  * (newer GPUs) power1_input, power1_cap; freq1_input and freq2_input are the compute and the memory clock in hertz. An
  * APU's power is that of the whole chip, so it is the CPU's; only APUs have in1_input (amdgpu_pm.c). */
-static void find_amdgpu(adept_sensor_search *search, const char *folder)
+static void find_amdgpu(adept_sensor_search *search, const char *folder, rocm_boards *boards)
 {
     char address[32], name[64], device[64];
 
@@ -100,12 +113,11 @@ static void find_amdgpu(adept_sensor_search *search, const char *folder)
     }
     /* "Valid power data is available only from primary die" (aldebaran_ppt.c): the second one of an MI250 says 0. */
     if (adept_sysfs_number(search, folder, "power1_average") == 0) return;
-    adept_sensor_search rocm = adept_sensors_of(search, &adept_sensor_kind_rocm);
+    const adept_sensor_search *rocm = boards_of_rocm(boards, search);
     find_address(address, sizeof address, search, folder);
-    snprintf(name, sizeof name, "gpu-amd-%zu", rocm.n_sensors + count(search, ADEPT_COMPONENT_GPU));
+    snprintf(name, sizeof name, "gpu-amd-%zu", rocm->n_sensors + count(search, ADEPT_COMPONENT_GPU));
     snprintf(device, sizeof device, "AMD GPU %s", address);
-    if (!is_of_rocm(&rocm, address)) add_amdgpu(search, folder, ADEPT_COMPONENT_GPU, name, device);
-    adept_sensors_close(&rocm);
+    if (!is_of_rocm(rocm, address)) add_amdgpu(search, folder, ADEPT_COMPONENT_GPU, name, device);
 }
 
 /* Documentation/hwmon/acpi_power_meter.rst: mean power of what the meter measures, as a rule the machine. */
@@ -152,22 +164,9 @@ static void find_sockets(adept_sensor_search *search, const char *folder)
     }
 }
 
-static void find_chip(adept_sensor_search *search, const char *folder, void *context)
+static void find_other(adept_sensor_search *search, const char *folder, const char *name)
 {
-    static const struct {
-        const char *name;
-        void (*find)(adept_sensor_search *search, const char *folder);
-    } chips[] = {{"amdgpu", find_amdgpu}, {"power_meter", find_power_meter}, {"amd_energy", find_sockets}};
-    char name[64], type[64];
-
-    (void)context;
-    if (!adept_sysfs_text(name, sizeof name, search, folder, "name")) return;
-    for (size_t i = 0; i < sizeof chips / sizeof chips[0]; i++) {
-        if (strcmp(name, chips[i].name) == 0) {
-            chips[i].find(search, folder);
-            return;
-        }
-    }
+    char type[64];
     bool has_power = !isnan(adept_sysfs_number(search, folder, "power1_input")) ||
                      !isnan(adept_sysfs_number(search, folder, "power1_average"));
     /* A battery or a charger has a chip too, and says what it is: sensor_battery.c */
@@ -175,9 +174,27 @@ static void find_chip(adept_sensor_search *search, const char *folder, void *con
         adept_sensor_missing(search, name, "", "%s: what it measures is not known, so its power is left out", folder);
 }
 
+static void find_chip(adept_sensor_search *search, const char *folder, void *boards)
+{
+    char name[64];
+
+    if (!adept_sysfs_text(name, sizeof name, search, folder, "name")) return;
+    if (strcmp(name, "amdgpu") == 0)
+        find_amdgpu(search, folder, boards);
+    else if (strcmp(name, "power_meter") == 0)
+        find_power_meter(search, folder);
+    else if (strcmp(name, "amd_energy") == 0)
+        find_sockets(search, folder);
+    else
+        find_other(search, folder, name);
+}
+
 static void find(adept_sensor_search *search)
 {
-    adept_sysfs_each(search, FOLDER, "hwmon", find_chip, NULL);
+    rocm_boards boards = {.was_looked_for = false};
+
+    adept_sysfs_each(search, FOLDER, "hwmon", find_chip, &boards);
+    adept_sensors_close(&boards.found);
 }
 
 const adept_sensor_kind adept_sensor_kind_hwmon = {

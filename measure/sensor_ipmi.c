@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #define TIMEOUT_S 2.0
-/* A request that fails once is a busy service processor; this many in a row are one that is gone. */
-#define MOST_FAILURES 5
 
 extern const adept_sensor_kind adept_sensor_kind_ipmi;
 
@@ -72,12 +70,9 @@ static adept_status read_power(adept_sensor *sensor, adept_reading *reading, ade
     ipmi *device = sensor->state;
     const char *why = ask(device, &reading->power_w);
 
-    if (!why) {
-        device->failures = 0;
-        return ADEPT_OK;
-    }
-    if (++device->failures < MOST_FAILURES) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_IO, "%u requests in a row failed, the last one: %s", device->failures, why);
+    if (why) return adept_sensor_failed(&device->failures, why, err);
+    device->failures = 0;
+    return ADEPT_OK;
 }
 
 static void close_device(adept_sensor *sensor)

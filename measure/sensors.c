@@ -1,7 +1,7 @@
 /** @file sensors.c  Looking for sensors, and what their files share: paths below a root, small files read at once. */
 #include "adept_grow.h"
-#include "adept_number.h"
 #include "adept_sensor.h"
+#include "nearest.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -10,14 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *adept_component_name(size_t component)
+#define WORD(name, word) word,
+ADEPT_NAMES(adept_component_name, ADEPT_COMPONENT_LIST(WORD))
+
+adept_component adept_component_called(const char *word)
 {
-    static const char *const names[] = {
-#define X(name, word) word,
-        ADEPT_COMPONENT_LIST(X)
-#undef X
-    };
-    return component < ADEPT_COMPONENTS ? names[component] : NULL;
+    size_t c = 0;
+
+    while (c < ADEPT_COMPONENTS && strcmp(adept_component_name(c), word) != 0)
+        c++;
+    return (adept_component)c;
 }
 
 /* ---------------------------------------------------------------- what a search finds ---------------------------- */
@@ -57,6 +59,14 @@ void adept_sensor_missing(adept_sensor_search *search, const char *name, const c
     va_start(words, why_format);
     vsnprintf(note->why, sizeof note->why, why_format, words);
     va_end(words);
+}
+
+adept_status adept_sensor_failed(unsigned *failures, const char *why, adept_error *err)
+{
+    const unsigned most = 5;
+
+    if (++*failures < most) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_IO, "%u requests in a row failed, the last one: %s", *failures, why);
 }
 
 static void close_sensor(adept_sensor *sensor)
@@ -154,14 +164,4 @@ bool adept_sensor_text(char *text, size_t size, const char *path)
     text[n] = '\0';
     text[strcspn(text, "\n")] = '\0';
     return true;
-}
-
-bool adept_sensor_number(double *number, const char *path)
-{
-    char text[64];
-
-    if (!adept_sensor_text(text, sizeof text, path)) return false;
-    if (adept_number_parse(number, text)) return true;
-    errno = EINVAL;
-    return false;
 }

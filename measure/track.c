@@ -6,9 +6,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-void adept_track_begin(adept_track_state *track, const adept_sensor *sensor, double period_s)
+void adept_track_begin(adept_track_state *track, const adept_sensor *sensor)
 {
-    *track = (adept_track_state){.shown.sensor = sensor, .period_s = period_s, .last_counter_j = NAN, .last_power_w = NAN};
+    *track = (adept_track_state){.shown.sensor = sensor, .last_counter_j = NAN, .last_power_w = NAN};
     for (size_t i = 0; i < ADEPT_MOST_GAUGES; i++) {
         track->shown.gauges[i] = (adept_gauge_range){NAN, NAN, NAN};
         track->last_gauges[i] = NAN;

@@ -11,7 +11,6 @@ typedef struct adept_track_state {
     adept_track shown;
     adept_sample *samples; /* shown.samples */
     size_t capacity;
-    double period_s;
     char lost[256]; /* shown.lost points here, once it is written */
     double last_counter_j, last_power_w; /* of the last sample; NAN: not said */
     double gauge_sums[ADEPT_MOST_GAUGES], gauge_times_s[ADEPT_MOST_GAUGES], last_gauges[ADEPT_MOST_GAUGES];
@@ -19,8 +18,8 @@ typedef struct adept_track_state {
     double changed_s; /* when the counter was first seen to show what it shows */
 } adept_track_state;
 
-/** @param begin_s  when the recording began, for messages */
-void adept_track_begin(adept_track_state *track, const adept_sensor *sensor, double period_s);
+/** Nothing read yet. */
+void adept_track_begin(adept_track_state *track, const adept_sensor *sensor);
 /**
  * One more reading.
  * @return true if it made a sample, the last of the track

@@ -1,6 +1,5 @@
 /** @file inputs.c  What the readers of the simulator's inputs share: notes, JSON files whose every member is known. */
 #include "inputs.h"
-#include "adept_file.h"
 #include "adept_grow.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,12 +35,9 @@ void adept_notes_free(adept_notes *notes)
 
 adept_status adept_input_open(adept_input_file *file, const char *path, adept_error *err)
 {
-    size_t size;
-
     *file = (adept_input_file){.path = path, .reader = {.name = path, .err = err}};
     adept_json_reader *r = &file->reader;
-    r->status = adept_file_read(&file->text, &size, path, MAX_FILE_BYTES, err);
-    if (r->status == ADEPT_OK) r->status = adept_json_parse(&file->root, path, file->text, size, err);
+    r->status = adept_json_parse_file(&file->root, path, MAX_FILE_BYTES, err);
     if (r->status != ADEPT_OK) return r->status;
     if (!cJSON_IsObject(file->root)) adept_json_fail(r, "not a JSON object");
     if (adept_json_number(r, file->root, "schema_version") != 1) adept_json_fail(r, "\"schema_version\" is not 1");
@@ -51,7 +47,6 @@ adept_status adept_input_open(adept_input_file *file, const char *path, adept_er
 void adept_input_close(adept_input_file *file)
 {
     cJSON_Delete(file->root);
-    free(file->text);
 }
 
 static bool is_word_of(const char *words, const char *name)

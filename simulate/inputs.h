@@ -10,7 +10,6 @@
 /** A JSON file open for reading. */
 typedef struct adept_input_file {
     const char *path;
-    char *text;
     cJSON *root;
     adept_json_reader reader;
 } adept_input_file;

@@ -1,4 +1,4 @@
-/** @file adept_json.h  Reading JSON. Calls: cJSON (its trees, not its parser).
+/** @file adept_json.h  Reading JSON. Calls: adept_file, cJSON (its trees, not its parser).
  *  Everything here is thread-safe on different trees: nothing is shared. */
 #ifndef ADEPT_JSON_H
 #define ADEPT_JSON_H
@@ -27,6 +27,9 @@ adept_status adept_json_parse(cJSON **out, const char *name, const char *text, s
 /** With another limit on values. */
 adept_status adept_json_parse_within(cJSON **out, const char *name, const char *text, size_t size, size_t max_values,
                                      adept_error *err);
+
+/** Of a whole file. */
+adept_status adept_json_parse_file(cJSON **out, const char *path, size_t max_bytes, adept_error *err);
 
 /** Sticky-error reader: the first failure is kept in `err`, later calls return the fallback. */
 typedef struct adept_json_reader {

@@ -7,28 +7,28 @@
 #include <stddef.h>
 
 typedef struct adept_control adept_control;
+typedef struct adept_control_kind adept_control_kind;
 typedef struct adept_controls adept_controls;
 
-/** A value of --vary: the word of a kind that takes words, else the number. */
+/** A value of --vary: the word of a governor, else the number. */
 typedef struct adept_setting {
     double number;
     const char *word;
 } adept_setting;
 
 /** Something that can be set, on all devices that have it. */
-typedef struct adept_control_kind {
+struct adept_control_kind {
     const char *key;    /* of --vary, with its unit: "power_limit_w" */
     const char *device; /* what has it, and how its devices' names begin: "gpu" */
-    bool takes_words;
     /** Append each device that is wanted. @return ADEPT_E_IO: there is none, or it cannot be asked; ADEPT_E_NOMEM */
-    adept_status (*find)(adept_controls *list, adept_error *err);
+    adept_status (*find)(adept_controls *list, const adept_control_kind *kind, adept_error *err);
     /** A value as set() takes it. @return ADEPT_E_USAGE: the device cannot be set to it */
     adept_status (*express)(char *raw, size_t size, const adept_control *control, const adept_setting *value,
                             adept_error *err);
     /** @return ADEPT_E_IO, also without permission; the message then names the command that does it */
     adept_status (*set)(const adept_control *control, const char *raw, adept_error *err);
     void (*close)(adept_control *control); /* frees `state`; NULL: there is none */
-} adept_control_kind;
+};
 
 /** One setting of one device. */
 struct adept_control {

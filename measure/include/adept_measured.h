@@ -3,10 +3,11 @@
 #ifndef ADEPT_MEASURED_H
 #define ADEPT_MEASURED_H
 #include "adept_idle_fit.h"
-#include "adept_json_writer.h"
 #include "adept_recording.h"
 #include "adept_statistics.h"
 
+/** How many sensors of a component there are. @param component  ADEPT_COMPONENTS: of the total */
+size_t adept_measured_sensors(const adept_recording *recording, adept_component component);
 /** Energy of all sensors of a component between two times; not known where one is lost, or where there is none.
  *  @param component  ADEPT_COMPONENTS: the total, which is cpu, dram and gpu as far as there are sensors of them */
 adept_energy adept_measured_energy(const adept_recording *recording, adept_component component, double begin_s, double end_s);
@@ -38,8 +39,8 @@ typedef struct adept_measured_run {
     const char *repeated;       /* the region that is one repeat; NULL: none were made */
 } adept_measured_run;
 
-/** The object that docs/MEASURE.md describes. */
-adept_status adept_measured_write(adept_json_writer *w, const adept_recording *recording, const adept_measured_run *run,
-                                  adept_error *err);
+/** The JSON that docs/MEASURE.md describes. @param text  malloc'ed; set only on ADEPT_OK. @return ADEPT_E_NOMEM */
+adept_status adept_measured_json(char **text, const adept_recording *recording, const adept_measured_run *run, bool pretty,
+                                 adept_error *err);
 
 #endif

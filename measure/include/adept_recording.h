@@ -34,7 +34,6 @@ typedef struct adept_track {
     const adept_sample *samples;
     size_t n_samples;
     size_t n_readings, n_silent; /* how often it was asked, and how often it did not say */
-    double read_s;               /* time that the readings took, all of them */
     double refresh_s;            /* the longest time for which a counter was seen to stay the same */
     bool by_counter;             /* its energy comes of a counter, else of the trapezoid rule */
     double check_j;              /* trapezoid of the power over all samples, where a counter was read beside it; else NAN */
@@ -111,6 +110,8 @@ double adept_recording_energy_now(adept_recording *recording, size_t sensor);
 /** What a journal holds, as a stopped recording; a last line that was not finished is left out, as a killed run leaves it.
  *  @return ADEPT_E_INVALID naming file and line, ADEPT_E_NOMEM */
 adept_status adept_recording_read(adept_recording **out, const char *path, adept_error *err);
+/** End the regions that were added to it and not left: they are cut at its end, as adept_recording_stop() has them. */
+void adept_recording_cut(adept_recording *recording);
 
 /** Is the track part of the total: cpu, dram and gpu, and of these what is no part of another? */
 bool adept_track_is_summed(const adept_recording *recording, size_t i);

@@ -26,6 +26,8 @@ typedef enum adept_component {
 
 /** "cpu"; NULL behind the last. */
 const char *adept_component_name(size_t component);
+/** The component of exactly that name; ADEPT_COMPONENTS: there is none. */
+adept_component adept_component_called(const char *word);
 
 /** What else a sensor reads, for the record: "sm_clock_hz". Its mean, least and most are reported. */
 typedef struct adept_gauge {
@@ -134,12 +136,17 @@ adept_sensor *adept_sensor_add(adept_sensor_search *search, const adept_sensor_k
 void adept_sensor_missing(adept_sensor_search *search, const char *name, const char *help, const char *why_format, ...)
     ADEPT_PRINTF(4, 5);
 
+/**
+ * A request to a device failed. Once is a busy device, five times in a row are one that is gone.
+ * @param failures  in a row until now; the caller sets it to 0 when one succeeds
+ * @return ADEPT_OK: it is to be asked again; ADEPT_E_IO
+ */
+adept_status adept_sensor_failed(unsigned *failures, const char *why, adept_error *err);
+
 /** A path below the search's root, malloc'ed; NULL when memory is out. "/sys/..." */
 char *adept_sensor_path(const adept_sensor_settings *settings, const char *format, ...) ADEPT_PRINTF(2, 3);
 /** Read a small text file (of /sys, /proc) at once, without its last newline. @return false, and errno, if it cannot */
 bool adept_sensor_text(char *text, size_t size, const char *path);
-/** The same as a number. @return false, and errno (EINVAL: no number) */
-bool adept_sensor_number(double *number, const char *path);
 
 /** The kinds, in the order of their names; ends with NULL. Network sensors are those of adept_sensor_kinds_network(). */
 const adept_sensor_kind *const *adept_sensor_kinds(void);

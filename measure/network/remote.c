@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A request that fails once is a busy meter; this many in a row are one that is gone. */
-#define MOST_FAILURES 5
-
 typedef struct unit {
     const char *name;
     double scale;
@@ -75,13 +72,10 @@ adept_status adept_remote_read(adept_sensor *sensor, adept_reading *reading, ade
     adept_error why;
     double value = NAN;
 
-    if (ask(r, &value, &why) == ADEPT_OK) {
-        r->failures = 0;
-        *(r->unit->is_energy ? &reading->energy_j : &reading->power_w) = value;
-        return ADEPT_OK;
-    }
-    if (++r->failures < MOST_FAILURES) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_IO, "%u requests in a row failed, the last one: %s", r->failures, why.message);
+    if (ask(r, &value, &why) != ADEPT_OK) return adept_sensor_failed(&r->failures, why.message, err);
+    r->failures = 0;
+    *(r->unit->is_energy ? &reading->energy_j : &reading->power_w) = value;
+    return ADEPT_OK;
 }
 
 void adept_remote_close(adept_sensor *sensor)

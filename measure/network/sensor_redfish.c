@@ -1,6 +1,7 @@
 /** @file sensor_redfish.c  Power of each chassis that a machine's service processor knows, by Redfish (DMTF DSP0266):
  * of EnvironmentMetrics, which replaces Power since 2020.4, or else of Power (both: DSP2046, schema guide). */
 #include "adept_grow.h"
+#include "adept_result.h"
 #include "remote.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,17 +38,10 @@ static adept_status get(service *s, const char *path, cJSON **out)
     return status;
 }
 
-static const char *text_of(const cJSON *parent, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(parent, key));
-
-    return text ? text : "";
-}
-
 /* Where a link leads on this service; NULL: nowhere. Credentials go with every request, so no other host is asked. */
 static const char *link_of(const cJSON *parent)
 {
-    const char *path = text_of(parent, "@odata.id");
+    const char *path = adept_result_text(parent, "@odata.id");
 
     return path[0] == '/' ? path : NULL;
 }
@@ -77,7 +71,8 @@ static void look_at_chassis(service *s, const char *path)
     char device[sizeof((adept_sensor *)0)->device];
 
     if (get(s, path, &chassis) != ADEPT_OK) return;
-    snprintf(device, sizeof device, "%s %s", text_of(chassis, "Manufacturer"), text_of(chassis, "Model"));
+    snprintf(device, sizeof device, "%s %s", adept_result_text(chassis, "Manufacturer"),
+             adept_result_text(chassis, "Model"));
     (void)(add(s, cJSON_GetObjectItemCaseSensitive(chassis, "EnvironmentMetrics"), "/PowerWatts/Reading", device) ||
            add(s, cJSON_GetObjectItemCaseSensitive(chassis, "Power"), "/PowerControl/0/PowerConsumedWatts", device));
     cJSON_Delete(chassis);

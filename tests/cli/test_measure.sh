@@ -92,6 +92,7 @@ done
 rm -f "$work/samples" "$work/samples.marks"
 "$ADEPT" measure --sysroot "$root" --period 10ms --samples "$work/samples" -- sh -c '
     read t _ </proc/uptime; echo "$t begin load" >>"$ADEPT_MARKS"; sleep 0.3; read t _ </proc/uptime; echo "$t end load" >>"$ADEPT_MARKS"
+    echo "$t begin load" >>"$ADEPT_MARKS"
     echo ready >'"$work/ready2"'; sleep 60' 2>/dev/null &
 pid=$!
 while [ ! -e "$work/ready2" ]; do sleep 0.05; done
@@ -108,7 +109,7 @@ r = json.load(open(sys.argv[1]))
 [s] = [s for s in r["sensors"] if s["name"] == "cpu-0"]
 assert abs(s["energy_j"] - 4) < 0.1, s
 [region] = r["regions"]
-assert region["name"] == "load" and region["count"] == 1 and 0.25 < region["time_s"]["mean"] < 5, region
+assert region["name"] == "load" and region["count"] == 1 and 0.25 < region["time_s"]["mean"] < 5, region   # what it was in when it was killed is no visit
 assert r["command"][:2] == ["sh", "-c"], r
 CHECK
 measure --samples "$work/samples" -- true
@@ -207,6 +208,17 @@ import csv, sys
 assert row["model"] == "mlp" and row["batch_size"] == "16" and 0.18 < float(row["step_time_s"]) < 0.4, row
 assert row["avg_power_w"] == "" and row["power_scope"] == "" and "mean of 3 steps" in row["source"], row   # a package is neither GPU nor node
 CHECK
+# processes are in a region at the same time: 3 s, 3 s; one that does not say which it is: 1 s
+measure --json -- sh -c 'printf "%s step\n" "1 7 begin" "2 8 begin" "3 begin" "4 7 end" "4 end" "5 8 end" >>"$ADEPT_MARKS"'
+ends 0 "of marks of several processes"
+"$python" - "$work/out" <<'CHECK' || fail "marks of several processes: $(cat "$work/out")"
+import json, sys
+[region] = json.load(open(sys.argv[1]))["regions"]
+assert region["count"] == 3 and [region["time_s"][key] for key in ("total", "least", "most")] == [7, 1, 3], region
+CHECK
+measure -- sh -c 'printf "%s step\n" "1 7 begin" "2 8 end" >>"$ADEPT_MARKS"'
+ends 3 "of another process's end"
+says "$work/err" ':2: no mark .* or an end without a begin'
 measure --steps-from-marks "$work/none.csv" -- true
 ends 3 "of a command that marks nothing"
 says "$work/err" 'no region "step" was marked'

@@ -15,21 +15,13 @@
  *   init=STATUS        what nvmlInit_v2 answers
  *
  * Times are since that initialisation, or what fake_nvml_at() says. The counter is the exact integral of the curve. */
+#include "fake_nvml.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum {
-    SUCCESS = 0,
-    UNINITIALIZED = 1,
-    INVALID = 2,
-    NOT_SUPPORTED = 3,
-    LOST = 15,
-    NO_DATA = 21,
-    UNKNOWN = 999
-};
 #define MOST_BOARDS 16
 
 /* X(key, its value where FAKE_NVML does not name it) */
@@ -138,16 +130,21 @@ static void read_play(void)
 
 /* ---- what nvml.h declares ---- */
 
-static int board_status(const void *device)
+int fake_nvml_status(const void *device)
 {
     if (users == 0) return UNINITIALIZED;
     if ((const char *)device < boards || (const char *)device >= boards + (int)play.boards) return INVALID;
     return now() >= play.lost ? LOST : SUCCESS;
 }
 
+int fake_nvml_number(const void *device)
+{
+    return (int)((const char *)device - boards);
+}
+
 static double share(const void *device)
 {
-    return (double)((const char *)device - boards + 1);
+    return fake_nvml_number(device) + 1;
 }
 
 int nvmlInit_v2(void);
@@ -178,7 +175,7 @@ const char *nvmlErrorString(int status)
         return "The operation was successful";
     case NOT_SUPPORTED:
         return "Not Supported";
-    case 9:
+    case DRIVER_NOT_LOADED:
         return "Driver Not Loaded";
     case LOST:
         return "GPU is lost";
@@ -206,14 +203,14 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
 {
     if (index >= MOST_BOARDS) return INVALID;
     *device = boards + index;
-    return board_status(*device);
+    return fake_nvml_status(*device);
 }
 
 int nvmlDeviceGetName(void *device, char *name, unsigned size);
 int nvmlDeviceGetName(void *device, char *name, unsigned size)
 {
     snprintf(name, size, "NVIDIA Fake-%d", (int)share(device));
-    return board_status(device);
+    return fake_nvml_status(device);
 }
 
 typedef struct pci_info {
@@ -227,14 +224,14 @@ int nvmlDeviceGetPciInfo_v3(void *device, pci_info *info)
 {
     *info = (pci_info){.bus = (unsigned)share(device)};
     snprintf(info->bus_id, sizeof info->bus_id, "00000000:%02X:00.0", info->bus);
-    return board_status(device);
+    return fake_nvml_status(device);
 }
 
 int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj);
 int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
 {
     double t = updated(), energy_j = fake_nvml_energy_j(t);
-    if (board_status(device) != SUCCESS) return board_status(device);
+    if (fake_nvml_status(device) != SUCCESS) return fake_nvml_status(device);
     if (play.counter == 0) return NOT_SUPPORTED;
     if (play.silent_energy > 0 && ++energy_calls % (unsigned long)play.silent_energy == 0) return NO_DATA;
     energy_j = t >= play.reset ? energy_j - fake_nvml_energy_j(play.reset) : energy_j + 1e6; /* it ran before we came */
@@ -245,7 +242,7 @@ int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
 int nvmlDeviceGetPowerUsage(void *device, unsigned *mw);
 int nvmlDeviceGetPowerUsage(void *device, unsigned *mw)
 {
-    if (board_status(device) != SUCCESS) return board_status(device);
+    if (fake_nvml_status(device) != SUCCESS) return fake_nvml_status(device);
     if (play.meter == 0) return NOT_SUPPORTED;
     if (play.silent_power > 0 && ++power_calls % (unsigned long)play.silent_power == 0) return UNKNOWN;
     *mw = (unsigned)(1e3 * share(device) * (isnan(play.shown) ? power_w(updated()) : play.shown) + 0.5);
@@ -255,7 +252,7 @@ int nvmlDeviceGetPowerUsage(void *device, unsigned *mw)
 static int gauge(const void *device, unsigned *value, double number)
 {
     *value = (unsigned)number;
-    return board_status(device) != SUCCESS ? board_status(device) : play.gauges != 0 ? SUCCESS : NOT_SUPPORTED;
+    return fake_nvml_status(device) != SUCCESS ? fake_nvml_status(device) : play.gauges != 0 ? SUCCESS : NOT_SUPPORTED;
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *mw);

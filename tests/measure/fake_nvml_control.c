@@ -1,33 +1,26 @@
 /* What can be set on the boards of fake_nvml.c. Settings are files limit-N (mW), core-N and memory-N (MHz, or "free")
  * of the folder that FAKE_NVML_SETTINGS names, so that they outlive the program as a driver's do; without the folder
  * nothing can be set. FAKE_NVML_REFUSES=1 is a user without permission. */
+#include "fake_nvml.h"
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUCCESS = 0, INVALID = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, INSUFFICIENT_SIZE = 7 };
 enum { LOW_MW = 100000, HIGH_MW = 300000, FIRST_MW = 250000 };
 
-int nvmlDeviceGetPciInfo_v3(void *device, void *info);
-
-/* 0, 1, ...; -1: it is no board */
-static int number_of(void *device)
+static bool is_board(const void *device)
 {
-    struct {
-        char legacy_id[16];
-        unsigned domain, bus, device, device_id, subsystem_id;
-        char bus_id[32];
-    } pci;
-    return nvmlDeviceGetPciInfo_v3(device, &pci) == SUCCESS ? (int)pci.bus - 1 : -1;
+    return fake_nvml_status(device) == SUCCESS;
 }
 
-static FILE *open_setting(const char *name, void *device, const char *mode)
+static FILE *open_setting(const char *name, const void *device, const char *mode)
 {
     const char *folder = getenv("FAKE_NVML_SETTINGS");
     char path[4096];
 
-    snprintf(path, sizeof path, "%s/%s-%d", folder ? folder : "", name, number_of(device));
-    return folder && number_of(device) >= 0 ? fopen(path, mode) : NULL;
+    snprintf(path, sizeof path, "%s/%s-%d", folder ? folder : "", name, fake_nvml_number(device));
+    return folder && is_board(device) ? fopen(path, mode) : NULL;
 }
 
 static int set(const char *name, void *device, const char *text)
@@ -50,7 +43,7 @@ static int set_clock(const char *name, void *device, unsigned low_mhz, unsigned 
 int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size);
 int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size)
 {
-    snprintf(uuid, size, "GPU-fake-%d", number_of(device));
+    snprintf(uuid, size, "GPU-fake-%d", fake_nvml_number(device));
     return SUCCESS;
 }
 
@@ -70,7 +63,7 @@ int nvmlDeviceGetPowerManagementLimitConstraints(void *device, unsigned *low, un
 {
     *low = LOW_MW;
     *high = HIGH_MW;
-    return number_of(device) >= 0 ? SUCCESS : INVALID;
+    return is_board(device) ? SUCCESS : INVALID;
 }
 
 int nvmlDeviceSetPowerManagementLimit(void *device, unsigned mw);
@@ -95,13 +88,13 @@ static int list(unsigned *n, unsigned *mhz, unsigned low, unsigned high, unsigne
 int nvmlDeviceGetSupportedMemoryClocks(void *device, unsigned *n, unsigned *mhz);
 int nvmlDeviceGetSupportedMemoryClocks(void *device, unsigned *n, unsigned *mhz)
 {
-    return number_of(device) >= 0 ? list(n, mhz, 405, 1215, 405) : INVALID;
+    return is_board(device) ? list(n, mhz, 405, 1215, 405) : INVALID;
 }
 
 int nvmlDeviceGetSupportedGraphicsClocks(void *device, unsigned memory_mhz, unsigned *n, unsigned *mhz);
 int nvmlDeviceGetSupportedGraphicsClocks(void *device, unsigned memory_mhz, unsigned *n, unsigned *mhz)
 {
-    return number_of(device) >= 0 ? list(n, mhz, 210, memory_mhz == 1215 ? 1410 : 420, 15) : INVALID;
+    return is_board(device) ? list(n, mhz, 210, memory_mhz == 1215 ? 1410 : 420, 15) : INVALID;
 }
 
 int nvmlDeviceSetGpuLockedClocks(void *device, unsigned low_mhz, unsigned high_mhz);

@@ -13,7 +13,7 @@ enum { SUCCESS = 0, INVALID_ARGS = 1, NOT_SUPPORTED = 2, BUSY = 16 };
 static struct {
     double boards, power, rise, counter, meter, old, second, silent, limit, busy, begin;
 } play;
-static int n_users;
+static int n_users, n_starts;
 static unsigned long n_calls;
 static double begin_s;
 
@@ -42,6 +42,11 @@ static int users(void)
     return n_users;
 }
 
+static int starts(void)
+{
+    return n_starts;
+}
+
 static double time_s(void)
 {
     return clock_s() - begin_s;
@@ -52,12 +57,13 @@ static double energy_j(double t)
     return play.power * t + play.rise * t * t / 2;
 }
 
-const fake_rocm_functions fake_rocm = {users, energy_j, time_s};
+const fake_rocm_functions fake_rocm = {users, starts, energy_j, time_s};
 
 int rsmi_init(uint64_t flags)
 {
     (void)flags;
     double status = value("init", 0);
+    n_starts++;
     if (status != 0) return (int)status;
     if (n_users++ > 0) return SUCCESS;
     play.boards = value("boards", 1);

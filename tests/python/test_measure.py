@@ -200,6 +200,21 @@ print(json.dumps(times))
             self.assertTrue(within_s <= time_s <= without_s, (name, within_s, time_s, without_s))
             self.assertAlmostEqual(regions[name]["gpu"]["energy_j"]["total"], WATTS * time_s, delta=0.005 * WATTS * time_s)
 
+    def test_processes_in_a_region_at_the_same_time(self):
+        self.run_under("""
+import adept, os, time
+for delay_s in (0, 0.2):
+    if os.fork() == 0:
+        time.sleep(delay_s)
+        with adept.mark("step"):
+            time.sleep(0.4)
+        os._exit(0)
+""", "--json", "-o", self.path("r.json"))
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            [region] = json.load(file)["regions"]
+        self.assertEqual(region["count"], 2)
+        self.assertGreaterEqual(region["time_s"]["least"], 0.4)  # the first's end is not the second's, 0.2 s after that began
+
     def test_marks_without_it_are_nothing(self):
         self.assertNotIn("ADEPT_MARKS", os.environ)
         with adept.mark("step"):

@@ -6,6 +6,18 @@
 #include <string.h>
 #include <cmocka.h>
 
+int make_fake_sys(void **state)
+{
+    *state = fake_sys_new();
+    return 0;
+}
+
+int free_fake_sys(void **state)
+{
+    fake_sys_free(*state);
+    return 0;
+}
+
 adept_sensor_search search_fake(const fake_sys *sys, const adept_sensor_kind *kind)
 {
     const adept_sensor_kind *const kinds[] = {kind, NULL};
@@ -13,6 +25,22 @@ adept_sensor_search search_fake(const fake_sys *sys, const adept_sensor_kind *ki
 
     assert_int_equal(adept_sensors_find(&search, kinds, NULL, 0, NULL), ADEPT_OK);
     return search;
+}
+
+void finds_nothing(const fake_sys *sys, const adept_sensor_kind *kind)
+{
+    adept_sensor_search search = search_fake(sys, kind);
+
+    assert_int_equal(search.n_sensors + search.n_notes, 0);
+    adept_sensors_close(&search);
+}
+
+void is_noted(const adept_sensor_search *search, const char *why, const char *help)
+{
+    assert_int_equal(search->n_sensors, 0);
+    assert_int_equal(search->n_notes, 1);
+    if (!strstr(search->notes[0].why, why)) fail_msg("'%s' does not say '%s'", search->notes[0].why, why);
+    if (!strstr(search->notes[0].help, help)) fail_msg("'%s' does not say '%s'", search->notes[0].help, help);
 }
 
 adept_sensor *sensor_called(const adept_sensor_search *search, const char *name)

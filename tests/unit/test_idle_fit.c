@@ -34,6 +34,14 @@ static adept_idle_line fit(const double *time_s, const double *energy_j, size_t 
     return line;
 }
 
+/* [C] */
+static void computed_again(adept_idle_line line, double alpha_j, double beta_w, double rmse_j)
+{
+    NEAR(line.alpha_j, alpha_j, 5e-5);
+    NEAR(line.beta_w, beta_w, 5e-5);
+    NEAR(line.rmse_j, rmse_j, 5e-4);
+}
+
 static void equation_3_3(void **state)
 {
     (void)state;
@@ -41,23 +49,17 @@ static void equation_3_3(void **state)
     NEAR(line.alpha_j, 4.44, 0.005);
     NEAR(line.beta_w, 47.95, 0.005);
     NEAR(line.rmse_j, 6.36, 0.005);
-    NEAR(line.alpha_j, 4.4359, 5e-5); /* [C] */
-    NEAR(line.beta_w, 47.9493, 5e-5);
-    NEAR(line.rmse_j, 6.361, 5e-4);
+    computed_again(line, 4.4359, 47.9493, 6.361);
     NEAR(line.r2, 0.99996, 5e-6);
 
     line = fit(seconds, intel_ram, 7); /* 0.63 + 9.41 t, RMSE 0.49 */
     NEAR(line.alpha_j, 0.63, 0.005);
     NEAR(line.beta_w, 9.41, 0.005);
     NEAR(line.rmse_j, 0.49, 0.005);
-    NEAR(line.alpha_j, 0.6325, 5e-5); /* [C] */
-    NEAR(line.beta_w, 9.4144, 5e-5);
-    NEAR(line.rmse_j, 0.494, 5e-4);
+    computed_again(line, 0.6325, 9.4144, 0.494);
 
-    line = fit(seconds, amd, 7);      /* printed as 1.88 + 56.14 t, RMSE 8.65, which the table does not give */
-    NEAR(line.alpha_j, 1.8208, 5e-5); /* [C] */
-    NEAR(line.beta_w, 56.1459, 5e-5);
-    NEAR(line.rmse_j, 8.571, 5e-4);
+    /* printed as 1.88 + 56.14 t, RMSE 8.65, which the table does not give */
+    computed_again(fit(seconds, amd, 7), 1.8208, 56.1459, 8.571);
 }
 
 /* ---------------------------------------------------------------- table 3.14, equation 3.4 ------------------------ */
@@ -95,9 +97,7 @@ static void equation_3_4(void **state)
     NEAR(line.beta_w, 48.36, 0.005);
     NEAR(line.rmse_j, 6.23, 0.01);
     NEAR(line.r2, 0.9977, 5e-5);
-    NEAR(line.alpha_j, 3.8787, 5e-5); /* [C] */
-    NEAR(line.beta_w, 48.3637, 5e-5);
-    NEAR(line.rmse_j, 6.238, 5e-4);
+    computed_again(line, 3.8787, 48.3637, 6.238);
 
     line = fit_table(threads_ram); /* -0.0003 + 9.67 t, RMSE 0.5599, R2 .9995 */
     NEAR(line.alpha_j, -0.0003, 5e-5);
@@ -111,9 +111,7 @@ static void equation_3_4(void **state)
     NEAR(line.beta_w, 56.50, 0.005);
     NEAR(line.rmse_j, 3.75, 0.006);
     NEAR(line.r2, 0.9994, 5e-5);
-    NEAR(line.alpha_j, 1.6757, 5e-5); /* [C] */
-    NEAR(line.beta_w, 56.5008, 5e-5);
-    NEAR(line.rmse_j, 3.755, 5e-4);
+    computed_again(line, 1.6757, 56.5008, 3.755);
 }
 
 /* ---------------------------------------------------------------- by hand ----------------------------------------- */

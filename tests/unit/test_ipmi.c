@@ -1,18 +1,15 @@
 /* Power from a service processor: messages worked by hand, and a device whose ioctl() and poll() are this test's own.
  */
-#include "adept_sensor.h"
 #include "dcmi.h"
+#include "sensor_checks.h"
 #include <errno.h>
 #include <linux/ipmi.h>
 #include <math.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -95,62 +92,21 @@ static void replies(const unsigned char *bytes, size_t size)
 
 /* ---------------------------------------------------------------- a machine --------------------------------------- */
 
-static char root[32];
+extern const adept_sensor_kind adept_sensor_kind_ipmi;
 
-static const char *below(const char *path)
+static int make_machine(void **state)
 {
-    static char whole[128];
-
-    snprintf(whole, sizeof whole, "%s%s", root, path);
-    return whole;
-}
-
-static int make_root(void **state)
-{
-    (void)state;
-    strcpy(root, "ipmi-XXXXXX");
-    if (!mkdtemp(root) || mkdir(below("/dev"), 0755) != 0) return -1;
-    FILE *device = fopen(below("/dev/ipmi0"), "w");
-    return device ? fclose(device) : -1;
-}
-
-static int remove_root(void **state)
-{
-    const char *const paths[] = {"/sys/firmware/dmi/entries/38-0",
-                                 "/sys/firmware/dmi/entries",
-                                 "/sys/firmware/dmi",
-                                 "/sys/firmware",
-                                 "/sys",
-                                 "/dev/ipmi0",
-                                 "/dev",
-                                 ""};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        remove(below(paths[i]));
+    make_fake_sys(state);
+    fake_sys_put(*state, "/dev/ipmi0", "%s", "");
     return 0;
 }
 
-static adept_sensor_search search_for_ipmi(void)
+static void expect_note(const fake_sys *sys, const char *why, const char *help)
 {
-    extern const adept_sensor_kind adept_sensor_kind_ipmi;
-    const adept_sensor_kind *const kinds[] = {&adept_sensor_kind_ipmi, NULL};
-    adept_sensor_search search = {.settings = {.sysroot = root}};
-    adept_error err;
+    adept_sensor_search search = search_fake(sys, &adept_sensor_kind_ipmi);
 
-    assert_int_equal(adept_sensors_find(&search, kinds, NULL, 0, &err), ADEPT_OK);
-    return search;
-}
-
-static void expect_note(const char *why, const char *help)
-{
-    adept_sensor_search search = search_for_ipmi();
-
-    assert_int_equal(search.n_sensors, 0);
-    assert_int_equal(search.n_notes, 1);
+    is_noted(&search, why, help);
     assert_string_equal(search.notes[0].name, "ipmi");
-    if (!strstr(search.notes[0].why, why)) fail_msg("'%s' does not say '%s'", search.notes[0].why, why);
-    if (!strstr(search.notes[0].help, help)) fail_msg("'%s' does not say '%s'", search.notes[0].help, help);
     adept_sensors_close(&search);
 }
 
@@ -194,9 +150,8 @@ static void replies_are_read_by_the_byte(void **state)
 
 static void a_machine_is_read(void **state)
 {
-    (void)state;
     replies(right, sizeof right);
-    adept_sensor_search search = search_for_ipmi();
+    adept_sensor_search search = search_fake(*state, &adept_sensor_kind_ipmi);
     adept_reading reading = {.power_w = NAN, .energy_j = NAN};
     adept_error err;
 
@@ -222,9 +177,8 @@ static void a_machine_is_read(void **state)
 
 static void five_failures_are_the_end(void **state)
 {
-    (void)state;
     replies(right, sizeof right);
-    adept_sensor_search search = search_for_ipmi();
+    adept_sensor_search search = search_fake(*state, &adept_sensor_kind_ipmi);
     adept_error err;
 
     assert_int_equal(search.n_sensors, 1);
@@ -242,32 +196,22 @@ static void five_failures_are_the_end(void **state)
 
 static void what_hinders_is_said(void **state)
 {
-    (void)state;
     replies((const unsigned char *)"\xc1", 1);
-    expect_note("/dev/ipmi0: the service processor does not know DCMI", "");
+    expect_note(*state, "/dev/ipmi0: the service processor does not know DCMI", "");
     processor.is_silent = true;
-    expect_note("does not answer", "");
+    expect_note(*state, "does not answer", "");
     processor.fails = ENODEV;
-    expect_note(strerror(ENODEV), "");
-    if (geteuid() != 0) {
-        assert_int_equal(chmod(below("/dev/ipmi0"), 0), 0);
-        expect_note(strerror(EACCES), "run as root");
-    }
+    expect_note(*state, strerror(ENODEV), "");
+    fake_sys_deny(*state, "/dev/ipmi0");
+    if (geteuid() != 0) expect_note(*state, strerror(EACCES), "run as root");
 }
 
 static void a_missing_driver_is_said_where_there_is_a_processor(void **state)
 {
-    (void)state;
-    assert_int_equal(unlink(below("/dev/ipmi0")), 0);
-    adept_sensor_search search = search_for_ipmi();
-    assert_true(search.n_sensors == 0 && search.n_notes == 0);
-    adept_sensors_close(&search);
-
-    const char *const folders[] = {"/sys", "/sys/firmware", "/sys/firmware/dmi", "/sys/firmware/dmi/entries",
-                                   "/sys/firmware/dmi/entries/38-0"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        assert_int_equal(mkdir(below(folders[i]), 0755), 0);
-    expect_note("there is no ", "modprobe");
+    fake_sys_remove(*state, "/dev/ipmi0");
+    finds_nothing(*state, &adept_sensor_kind_ipmi);
+    fake_sys_put(*state, "/sys/firmware/dmi/entries/38-0/type", "38");
+    expect_note(*state, "there is no ", "modprobe");
 }
 
 int main(void)
@@ -275,10 +219,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_is_four_bytes),
         cmocka_unit_test(replies_are_read_by_the_byte),
-        cmocka_unit_test_setup_teardown(a_machine_is_read, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(five_failures_are_the_end, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(what_hinders_is_said, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(a_missing_driver_is_said_where_there_is_a_processor, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(a_machine_is_read, make_machine, free_fake_sys),
+        cmocka_unit_test_setup_teardown(five_failures_are_the_end, make_machine, free_fake_sys),
+        cmocka_unit_test_setup_teardown(what_hinders_is_said, make_machine, free_fake_sys),
+        cmocka_unit_test_setup_teardown(a_missing_driver_is_said_where_there_is_a_processor, make_machine,
+                                        free_fake_sys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

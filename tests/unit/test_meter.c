@@ -2,6 +2,7 @@
 #include "adept_network_sensors.h"
 #include "adept_recording.h"
 #include "pointer.h"
+#include "sensor_checks.h"
 #include <math.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -116,10 +117,7 @@ static void expect_note(const adept_meter *meter, const page *pages, const char 
 {
     adept_sensor_search search = search_for(meter, pages);
 
-    assert_int_equal(search.n_sensors, 0);
-    assert_int_equal(search.n_notes, 1);
-    if (!strstr(search.notes[0].why, why)) fail_msg("'%s' does not say '%s'", search.notes[0].why, why);
-    if (!strstr(search.notes[0].help, help)) fail_msg("'%s' does not say '%s'", search.notes[0].help, help);
+    is_noted(&search, why, help);
     assert_null(strstr(search.notes[0].why, "secret"));
     adept_sensors_close(&search);
 }

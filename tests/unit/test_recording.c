@@ -55,7 +55,7 @@ static void find(adept_sensor_search *search)
     assert_non_null(s);
     s->component = ADEPT_COMPONENT_CPU;
     s->range_j = the_device.range_j;
-    s->most_power_w = the_device.range_j > 0 ? 1000 : 0;
+    s->most_power_w = the_device.range_j > 0 ? 400 : 0;
     s->refresh_s = the_device.refresh_s;
     s->is_slow = the_device.is_slow;
     s->gauges[0].name = "clock_hz";
@@ -179,7 +179,7 @@ static void test_counter_that_starts_again(void **state)
     adept_recording_free(r);
 }
 
-/* 1000 W could fill the counter of 17 J twice in 40 ms: what is not read for so long is not known. */
+/* 400 W could fill the counter of 17 J in 43 ms: what is not read for so long is not known. */
 static void test_start_that_may_have_been_missed(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void test_start_that_may_have_been_missed(void **state)
 static void test_counter_that_is_set_back(void **state)
 {
     (void)state;
-    /* 1000 W at most: that a counter of 1 MJ started again within 10 ms is no explanation. */
+    /* 400 W at most: that a counter of 1 MJ started again within 10 ms is no explanation. */
     adept_recording *set_back = record((device){.mean_w = 200, .counts = true, .range_j = 1e6, .back_at_s = 0.2}, 0.01, 0.3);
     assert_true(isnan(whole(set_back).energy_j));
     assert_non_null(strstr(adept_recording_track(set_back, 0)->lost, "went back"));

@@ -13,16 +13,11 @@
 #define CHIPS "/sys/class/hwmon/"
 #define SUPPLIES "/sys/class/power_supply/"
 
-static int start(void **state)
+/* What powercap reads. */
+static void put_package(fake_sys *sys)
 {
-    *state = fake_sys_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    fake_sys_free(*state);
-    return 0;
+    fake_sys_put(sys, "/sys/class/powercap/intel-rapl:0/name", "package-0");
+    fake_sys_put(sys, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000");
 }
 
 /* Two boards, the second with power1_input as newer ones; hwmon10 comes after hwmon2. */
@@ -86,11 +81,8 @@ static void test_apu(void **state)
     assert_float_equal(read_sensor(search.sensors[0], ADEPT_OK).power_w, 15, 1e-9);
     adept_sensors_close(&search);
 
-    fake_sys_put(sys, "/sys/class/powercap/intel-rapl:0/name", "package-0");
-    fake_sys_put(sys, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000");
-    search = search_fake(sys, &adept_sensor_kind_hwmon);
-    assert_int_equal(search.n_sensors + search.n_notes, 0);
-    adept_sensors_close(&search);
+    put_package(sys);
+    finds_nothing(sys, &adept_sensor_kind_hwmon);
 }
 
 static double watts_120_uj(double time_s)
@@ -123,11 +115,8 @@ static void test_sockets(void **state)
                 energy_j <= 1.005e-6 * (fake_drive_value(drive) - before_uj));
     adept_sensors_close(&search);
 
-    fake_sys_put(sys, "/sys/class/powercap/intel-rapl:0/name", "package-0");
-    fake_sys_put(sys, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000");
-    search = search_fake(sys, &adept_sensor_kind_hwmon);
-    assert_int_equal(search.n_sensors + search.n_notes, 0);
-    adept_sensors_close(&search);
+    put_package(sys);
+    finds_nothing(sys, &adept_sensor_kind_hwmon);
 }
 
 static void test_power_meters(void **state)
@@ -259,26 +248,22 @@ static void test_no_rocm(void **state)
 
 static void test_nothing(void **state)
 {
-    adept_sensor_search search = search_fake(*state, &adept_sensor_kind_hwmon);
-    assert_int_equal(search.n_sensors + search.n_notes, 0);
-    adept_sensors_close(&search);
-    search = search_fake(*state, &adept_sensor_kind_battery);
-    assert_int_equal(search.n_sensors + search.n_notes, 0);
-    adept_sensors_close(&search);
+    finds_nothing(*state, &adept_sensor_kind_hwmon);
+    finds_nothing(*state, &adept_sensor_kind_battery);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_amd_gpus, start, end),
-        cmocka_unit_test_setup_teardown(test_apu, start, end),
-        cmocka_unit_test_setup_teardown(test_sockets, start, end),
-        cmocka_unit_test_setup_teardown(test_power_meters, start, end),
-        cmocka_unit_test_setup_teardown(test_other_chips, start, end),
-        cmocka_unit_test_setup_teardown(test_denied, start, end),
-        cmocka_unit_test_setup_teardown(test_batteries, start, end),
-        cmocka_unit_test_setup_teardown(test_no_rocm, start, end),
-        cmocka_unit_test_setup_teardown(test_nothing, start, end),
+        cmocka_unit_test_setup_teardown(test_amd_gpus, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_apu, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_sockets, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_power_meters, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_other_chips, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_denied, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_batteries, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_no_rocm, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_nothing, make_fake_sys, free_fake_sys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

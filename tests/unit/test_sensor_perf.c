@@ -39,12 +39,6 @@ static int start(void **state)
     return 0;
 }
 
-static int end(void **state)
-{
-    fake_sys_free(*state);
-    return 0;
-}
-
 /* Not everyone may count on a whole CPU. */
 static bool may_count(const adept_sensor_search *search)
 {
@@ -114,9 +108,7 @@ static void test_powercap_goes_first(void **state)
     adept_sensors_close(&search);
 
     fake_sys_remove(*state, PMU "type");
-    search = search_fake(*state, &adept_sensor_kind_perf);
-    assert_int_equal(search.n_sensors + search.n_notes, 0);
-    adept_sensors_close(&search);
+    finds_nothing(*state, &adept_sensor_kind_perf);
 }
 
 static size_t count_cpus(const fake_sys *sys)
@@ -202,12 +194,12 @@ static void test_missing_and_garbage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_real_event, start, end),
-        cmocka_unit_test_setup_teardown(test_cpumask, start, end),
-        cmocka_unit_test_setup_teardown(test_powercap_goes_first, start, end),
-        cmocka_unit_test_setup_teardown(test_counted_once, start, end),
-        cmocka_unit_test_setup_teardown(test_denied, start, end),
-        cmocka_unit_test_setup_teardown(test_missing_and_garbage, start, end),
+        cmocka_unit_test_setup_teardown(test_real_event, start, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_cpumask, start, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_powercap_goes_first, start, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_counted_once, start, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_denied, start, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_missing_and_garbage, start, free_fake_sys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,18 +25,6 @@ static void put_zone(fake_sys *sys, const char *folder, const char *name, double
     fake_sys_put(sys, path, "%.0f", RANGE_UJ);
 }
 
-static int start(void **state)
-{
-    *state = fake_sys_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    fake_sys_free(*state);
-    return 0;
-}
-
 /* Numbers of folders have gaps, and say nothing of packages: intel-rapl:0 is package 1 here. */
 static void test_found_by_name(void **state)
 {
@@ -215,13 +203,13 @@ static void test_hidden(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_found_by_name, start, end),
-        cmocka_unit_test_setup_teardown(test_energy_over_wraps, start, end),
-        cmocka_unit_test_setup_teardown(test_missing, start, end),
-        cmocka_unit_test_setup_teardown(test_denied, start, end),
-        cmocka_unit_test_setup_teardown(test_broken_files, start, end),
-        cmocka_unit_test_setup_teardown(test_half_a_zone, start, end),
-        cmocka_unit_test_setup_teardown(test_hidden, start, end),
+        cmocka_unit_test_setup_teardown(test_found_by_name, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_energy_over_wraps, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_missing, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_denied, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_broken_files, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_half_a_zone, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_hidden, make_fake_sys, free_fake_sys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

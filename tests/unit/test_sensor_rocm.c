@@ -205,8 +205,10 @@ static void test_hwmon_gives_way(void **state)
     put_hwmon(*state, "0000:f1:00.0", "hwmon1");
     put_hwmon(*state, "0000:f3:00.0", "hwmon2");
     setenv("FAKE_ROCM", "boards=1", 1);
+    int starts_before = fake->starts();
     adept_sensor_search search = search_fake(*state, &adept_sensor_kind_hwmon);
 
+    assert_int_equal(fake->starts() - starts_before, 1); /* though two chips ask */
     assert_int_equal(search.n_sensors, 1);
     assert_string_equal(sensor_called(&search, "gpu-amd-1")->device, "AMD GPU 0000:f3:00.0");
     assert_float_equal(read_sensor(search.sensors[0], ADEPT_OK).power_w, 77, 1e-9);

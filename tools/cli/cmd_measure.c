@@ -11,10 +11,8 @@
 static adept_status print(adept_cli *cli, FILE *out, const adept_measure_job *job)
 {
     if (!job->options->json) return adept_report_measured(cli, out, job);
-    adept_json_writer w = {.pretty = !job->options->raw};
-    adept_status status = adept_measured_write(&w, job->recording, &job->run, &cli->err);
-    char *text = adept_json_finish(&w);
-    if (status == ADEPT_OK && !text) status = adept_cli_no_memory(cli);
+    char *text = NULL;
+    adept_status status = adept_measured_json(&text, job->recording, &job->run, !job->options->raw, &cli->err);
     if (status == ADEPT_OK) fprintf(out, "%s\n", text);
     free(text);
     return status;
@@ -44,11 +42,7 @@ static adept_status write_report(adept_cli *cli, const adept_measure_job *job)
 static adept_status list(adept_cli *cli, adept_measure_job *job)
 {
     const adept_measure_options *o = job->options;
-    const adept_sensor_kind *kinds[ADEPT_MOST_KINDS];
-    adept_measure_kinds(kinds);
-    const adept_recording_options options = {.settings = adept_measure_settings(o), .kinds = kinds, .devices = o->devices.words,
-                                             .n_devices = o->devices.n};
-    adept_status status = adept_recording_start(&job->recording, &options, &cli->err);
+    adept_status status = adept_measure_start(cli, job, NULL);
 
     if (status != ADEPT_OK) return status;
     adept_recording_stop(job->recording);
@@ -112,7 +106,7 @@ const adept_command adept_command_measure = {
            "The exit status is the command's, 128 + N if signal N ended it, 127 if it is not found. "
            "Numbers are the machine's: what else runs on it is in them. "
            "A sensor that is missing or dies is named, and its number is unknown, never 0. "
-           "A command marks regions by lines \"SECONDS begin|end NAME\" behind the file that ADEPT_MARKS names; Python has adept.mark().",
+           "A command marks regions by lines \"SECONDS [PID] begin|end NAME\" behind the file that ADEPT_MARKS names; Python has adept.mark().",
     .size = sizeof(adept_measure_options),
     .options = {.parts = {{&adept_measure_options_of, 0}, {&adept_reading_options_of, 0}, {&adept_steps_options_of, 0}}},
     .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = offsetof(adept_measure_options, words)},

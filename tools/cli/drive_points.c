@@ -1,5 +1,4 @@
 /** @file drive_points.c  Setting values, measuring, putting back. */
-#include "adept_json_writer.h"
 #include "measure_rows.h"
 #include "progress.h"
 #include "sweep_drive.h"
@@ -82,16 +81,6 @@ adept_status adept_drive_leftovers(adept_cli *cli, adept_drive *d)
 
 /* ---------------------------------------------------------------- what was measured ------------------------------ */
 
-static bool has_component(const adept_recording *r, adept_component component)
-{
-    bool has = false;
-
-    for (size_t i = 0; i < adept_recording_tracks(r); i++)
-        has = has || (component == ADEPT_COMPONENTS ? adept_track_is_summed(r, i)
-                                                    : adept_recording_track(r, i)->sensor->component == component);
-    return has;
-}
-
 /* Of a component, of the whole run and of a step. ADEPT_COMPONENTS: their sum. */
 static adept_status take_component(adept_driven *p, const adept_measure_job *job, adept_component c, double *of_run,
                                    double *of_step, adept_error *err)
@@ -111,17 +100,14 @@ static adept_status take_component(adept_driven *p, const adept_measure_job *job
 static adept_status take_run(adept_driven *p, const adept_measure_job *job, adept_error *err)
 {
     const adept_recording *r = job->recording;
-    adept_component compared = has_component(r, ADEPT_COMPONENTS) ? ADEPT_COMPONENTS : ADEPT_COMPONENT_NODE;
-    adept_json_writer w = {.pretty = false};
+    adept_component compared = adept_measured_sensors(r, ADEPT_COMPONENTS) > 0 ? ADEPT_COMPONENTS : ADEPT_COMPONENT_NODE;
 
     p->exit_status = job->run.exit_status;
     p->run.time_s = job->run.end_s - job->run.begin_s;
     adept_status status = take_component(p, job, compared, &p->run.energy_j, &p->step.energy_j, err);
     for (int c = 0; c < ADEPT_COMPONENTS && status == ADEPT_OK; c++)
         status = take_component(p, job, (adept_component)c, &p->run.energies_j[c], &p->step.energies_j[c], err);
-    if (status == ADEPT_OK) status = adept_measured_write(&w, r, &job->run, err);
-    p->measured = adept_json_finish(&w);
-    return status == ADEPT_OK && !p->measured ? adept_no_memory(err, "a measurement") : status;
+    return status == ADEPT_OK ? adept_measured_json(&p->measured, r, &job->run, false, err) : status;
 }
 
 /* A row for calibrate: at once, so that no kill loses it. */

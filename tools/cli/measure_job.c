@@ -1,7 +1,9 @@
 /** @file measure_job.c  What `adept measure` does: sensors read while a command runs, marks that it left, or a journal. */
 #include "measure_job.h"
 #include "adept_clock.h"
+#include "adept_grow.h"
 #include "adept_json.h"
+#include "adept_json_writer.h"
 #ifdef ADEPT_WITH_METERS
 #include "adept_network_sensors.h"
 #endif
@@ -64,8 +66,8 @@ static void live_end(live *l)
 
 /* ---------------------------------------------------------------- marks ------------------------------------------- */
 
-/* A command marks its regions by lines "SECONDS begin|end NAME" behind the file that ADEPT_MARKS names; the seconds are of
- * CLOCK_MONOTONIC. A file, not a pipe: nobody is stopped or killed by a reader that has gone. */
+/* A command marks its regions by lines "SECONDS [PID] begin|end NAME" behind the file that ADEPT_MARKS names; the seconds
+ * are of CLOCK_MONOTONIC. A file, not a pipe: nobody is stopped or killed by a reader that has gone. */
 static adept_status make_marks(adept_cli *cli, const adept_measure_options *o, char *path, size_t size)
 {
     const char *folder = getenv("TMPDIR");
@@ -81,34 +83,60 @@ static adept_status make_marks(adept_cli *cli, const adept_measure_options *o, c
     return ADEPT_OK;
 }
 
-/* Ends the last region of that name that is open. */
-static bool end_mark(adept_recording *r, double time_s, const char *name)
-{
-    size_t n;
-    const adept_region *regions = adept_recording_regions(r, &n);
+/* A region that a process has begun and not ended. */
+typedef struct open_mark {
+    size_t region;
+    double process; /* -1: the mark has none */
+} open_mark;
 
-    while (n-- > 0)
-        if (isnan(regions[n].end_s) && strcmp(regions[n].name, name) == 0) {
-            adept_recording_leave_at(r, n, time_s);
-            return true;
-        }
-    return false;
+typedef struct mark_list {
+    adept_recording *recording;
+    open_mark *open; /* in the order in which they began */
+    size_t n, capacity;
+} mark_list;
+
+static bool begin_mark(mark_list *m, double time_s, double process, const char *name)
+{
+    open_mark *open = adept_grow(m->open, &m->capacity, m->n + 1, sizeof *open);
+    size_t region = adept_recording_add_region(m->recording, name, time_s, NAN);
+
+    if (open) m->open = open;
+    if (!open || region == SIZE_MAX) return false;
+    open[m->n++] = (open_mark){region, process};
+    return true;
 }
 
-static bool take_mark(adept_recording *r, char *line)
+/* Ends the last region of that name that the process has open: processes are in the same region at the same time. */
+static bool end_mark(mark_list *m, double time_s, double process, const char *name)
+{
+    size_t n, i = m->n;
+    const adept_region *regions = adept_recording_regions(m->recording, &n);
+
+    while (i > 0 && (m->open[i - 1].process != process || strcmp(regions[m->open[i - 1].region].name, name) != 0))
+        i--;
+    if (i == 0) return false;
+    adept_recording_leave_at(m->recording, m->open[i - 1].region, time_s);
+    memmove(&m->open[i - 1], &m->open[i], (m->n - i) * sizeof *m->open);
+    m->n--;
+    return true;
+}
+
+static bool take_mark(mark_list *m, char *line)
 {
     char *rest = line;
     const char *seconds = strsep(&rest, " "), *what = strsep(&rest, " ");
-    double time_s;
+    double time_s, process = -1;
 
+    if (what && adept_number_parse(&process, what)) what = strsep(&rest, " ");
     if (!what || !rest || !*rest || !adept_number_parse(&time_s, seconds)) return false;
-    if (strcmp(what, "begin") == 0) return adept_recording_add_region(r, rest, time_s, NAN) != SIZE_MAX;
-    return strcmp(what, "end") == 0 && end_mark(r, time_s, rest);
+    if (strcmp(what, "begin") == 0) return begin_mark(m, time_s, process, rest);
+    return strcmp(what, "end") == 0 && end_mark(m, time_s, process, rest);
 }
 
 static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *path)
 {
     FILE *file = fopen(path, "re");
+    mark_list m = {.recording = r};
     char *line = NULL;
     size_t capacity = 0, n = 0;
     adept_status status = ADEPT_OK;
@@ -117,9 +145,11 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
     for (ssize_t length; status == ADEPT_OK && (length = getline(&line, &capacity, file)) > 0;) {
         n++;
         if (line[length - 1] == '\n') line[length - 1] = '\0';
-        if (!take_mark(r, line))
-            status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s:%zu: no mark \"SECONDS begin|end NAME\", or an end without a begin", path, n);
+        if (!take_mark(&m, line))
+            status = adept_error_set(&cli->err, ADEPT_E_INVALID,
+                                     "%s:%zu: no mark \"SECONDS [PID] begin|end NAME\", or an end without a begin", path, n);
     }
+    free(m.open);
     free(line);
     fclose(file);
     return status;
@@ -127,7 +157,10 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
 
 /* ---------------------------------------------------------------- sensors ----------------------------------------- */
 
-size_t adept_measure_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
+#define MOST_KINDS 32
+
+/* Of the machine and of the network, ends with NULL. */
+static void list_kinds(const adept_sensor_kind *kinds[MOST_KINDS])
 {
     const adept_sensor_kind *const *const tables[] = {
         adept_sensor_kinds(),
@@ -138,13 +171,13 @@ size_t adept_measure_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
     size_t n = 0;
 
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const adept_sensor_kind *const *kind = tables[t]; *kind && n + 1 < ADEPT_MOST_KINDS; kind++)
+        for (const adept_sensor_kind *const *kind = tables[t]; *kind && n + 1 < MOST_KINDS; kind++)
             kinds[n++] = *kind;
     kinds[n] = NULL;
-    return n;
 }
 
-adept_sensor_settings adept_measure_settings(const adept_measure_options *o)
+/* What sensors are to know; its texts are the options'. */
+static adept_sensor_settings settings_of(const adept_measure_options *o)
 {
     adept_sensor_settings settings = {.sysroot = o->sysroot, .meters = o->meters, .n_meters = o->n_meters, .dram = o->dram,
                                       .pid = o->attach ? o->attach : getpid()};
@@ -152,6 +185,23 @@ adept_sensor_settings adept_measure_settings(const adept_measure_options *o)
     settings.dram.ea2p_tiers = o->dram_tiers == ADEPT_TIERS_OF_EA2P;
     settings.dram.process_usage = o->dram_usage == ADEPT_DRAM_OF_PROCESS;
     return settings;
+}
+
+adept_status adept_measure_start(adept_cli *cli, adept_measure_job *job, FILE *journal)
+{
+    const adept_measure_options *o = job->options;
+    const adept_sensor_kind *kinds[MOST_KINDS];
+    const adept_recording_options options = {
+        .period_s = o->period_s,
+        .settings = settings_of(o),
+        .kinds = kinds,
+        .devices = o->devices.words,
+        .n_devices = o->devices.n,
+        .journal = journal,
+    };
+
+    list_kinds(kinds);
+    return adept_recording_start(&job->recording, &options, &cli->err);
 }
 
 /* ---------------------------------------------------------------- running ----------------------------------------- */
@@ -202,21 +252,11 @@ static void watch(adept_measure_job *job, live *l)
 static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal)
 {
     const adept_measure_options *o = job->options;
-    const adept_sensor_kind *kinds[ADEPT_MOST_KINDS];
-    const adept_recording_options options = {
-        .period_s = o->period_s,
-        .settings = adept_measure_settings(o),
-        .kinds = kinds,
-        .devices = o->devices.words,
-        .n_devices = o->devices.n,
-        .journal = journal,
-    };
     char marks[4096] = "";
     live l;
     adept_status status = o->words.n > 0 ? make_marks(cli, o, marks, sizeof marks) : ADEPT_OK;
 
-    adept_measure_kinds(kinds);
-    if (status == ADEPT_OK) status = adept_recording_start(&job->recording, &options, &cli->err);
+    if (status == ADEPT_OK) status = adept_measure_start(cli, job, journal);
     if (status == ADEPT_OK) status = live_begin(cli, &l, job->recording);
     if (status == ADEPT_OK) {
         if (o->words.n > 0)
@@ -309,6 +349,7 @@ static adept_status read_journal(adept_cli *cli, adept_measure_job *job)
     if (status != ADEPT_OK) return status;
     snprintf(marks, sizeof marks, "%s.marks", path); /* of a run that was killed: what it marked is not in the journal */
     if (access(marks, F_OK) == 0) status = take_marks(cli, job->recording, marks);
+    adept_recording_cut(job->recording);
     job->run.begin_s = adept_recording_begin_s(job->recording);
     job->run.end_s = adept_recording_end_s(job->recording);
     return status;
@@ -373,15 +414,11 @@ static adept_status fit_idle(adept_cli *cli, const adept_measure_job *job, adept
 adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job)
 {
     const adept_measure_options *o = job->options;
-    const adept_sensor_kind *kinds[ADEPT_MOST_KINDS];
-    const adept_recording_options options = {.period_s = o->period_s, .settings = adept_measure_settings(o), .kinds = kinds,
-                                             .devices = o->devices.words, .n_devices = o->devices.n};
     adept_idle_fit fit = {.host = ""};
     live l;
 
     note_begin(job);
-    adept_measure_kinds(kinds);
-    adept_status status = adept_recording_start(&job->recording, &options, &cli->err);
+    adept_status status = adept_measure_start(cli, job, NULL);
     if (status == ADEPT_OK) status = live_begin(cli, &l, job->recording);
     if (status != ADEPT_OK) return status;
     idle_runs(job, o->duration_s > 0 ? o->duration_s : 31, &l);

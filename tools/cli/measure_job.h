@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #define ADEPT_MOST_METERS 8
-#define ADEPT_MOST_KINDS 32
 
 typedef struct adept_measure_options {
     adept_words words; /* the command and its arguments, then NULL; or files of --merge */
@@ -38,11 +37,6 @@ extern const adept_options adept_reading_options_of;
 /** And those that say which rows are made of steps. */
 extern const adept_options adept_steps_options_of;
 
-/** Of the machine and of the network, ends with NULL. @return how many there are */
-size_t adept_measure_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS]);
-/** What sensors are to know; its texts are the options'. */
-adept_sensor_settings adept_measure_settings(const adept_measure_options *options);
-
 /** A measurement, made or read. */
 typedef struct adept_measure_job {
     const adept_measure_options *options;
@@ -61,6 +55,8 @@ typedef struct adept_measure_job {
 /** The region that --repeat enters. */
 #define ADEPT_REPEAT_REGION "run"
 
+/** Start the job's recording, of the machine's sensors and the network's. @param journal  NULL: none */
+adept_status adept_measure_start(adept_cli *cli, adept_measure_job *job, FILE *journal);
 /** Measure the idle machine, and write what it draws to --idle-fit's file. */
 adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job);
 /** Run the command, attach, wait, or read. @return the first failure; what was measured until then is in the job */

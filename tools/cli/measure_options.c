@@ -66,23 +66,9 @@ static adept_status check(adept_cli *cli, void *record)
     return o->plot ? adept_gnuplot_check("--plot", &cli->err) : ADEPT_OK;
 }
 
-static const char *format_name(size_t index)
-{
-    static const char *const names[] = {"adept", "ea2p"};
-    return index < sizeof names / sizeof *names ? names[index] : NULL;
-}
-
-static const char *tiers_name(size_t index)
-{
-    static const char *const names[] = {"thesis", "ea2p"};
-    return index < sizeof names / sizeof *names ? names[index] : NULL;
-}
-
-static const char *usage_name(size_t index)
-{
-    static const char *const names[] = {"system", "process"};
-    return index < sizeof names / sizeof *names ? names[index] : NULL;
-}
+static ADEPT_NAMES(format_name, "adept", "ea2p")
+static ADEPT_NAMES(tiers_name, "thesis", "ea2p")
+static ADEPT_NAMES(usage_name, "system", "process")
 
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is measured:"},

@@ -34,13 +34,14 @@ static void put_words(columns *c, const adept_words *words)
     }
 }
 
-static bool is_given(const adept_words *words, const char *key)
+/* What a word KEY=VALUE says; NULL: there is none of that key. */
+static const char *value_of(const adept_words *words, const char *key)
 {
     size_t length = strlen(key);
 
     for (size_t i = 0; words && i < words->n; i++)
-        if (strncmp(words->words[i], key, length) == 0 && words->words[i][length] == '=') return true;
-    return false;
+        if (strncmp(words->words[i], key, length) == 0 && words->words[i][length] == '=') return words->words[i] + length + 1;
+    return NULL;
 }
 
 static void put_number(columns *c, const char *key, double value)
@@ -54,20 +55,11 @@ static void put_number(columns *c, const char *key, double value)
     free(number);
 }
 
-static size_t count_gpus(const adept_recording *r)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < adept_recording_tracks(r); i++)
-        n += adept_recording_track(r, i)->sensor->component == ADEPT_COMPONENT_GPU;
-    return n;
-}
-
 /* The GPUs' power where there are GPUs, else the node's; no column of the CSV is for anything else. */
 adept_status adept_measure_append_steps(adept_cli *cli, const char *path, const adept_recording *r, const char *host,
                                         const adept_words *row, const adept_words *more, size_t skip)
 {
-    size_t gpus = count_gpus(r);
+    size_t gpus = adept_measured_sensors(r, ADEPT_COMPONENT_GPU);
     adept_region_statistics s;
     columns c = {0};
     char source[320];
@@ -80,14 +72,14 @@ adept_status adept_measure_append_steps(adept_cli *cli, const char *path, const 
                                skip > 0 ? " behind those that are skipped" : "");
     put_words(&c, row);
     put_words(&c, more);
-    if (!is_given(row, "gpus") && !is_given(more, "gpus")) put_number(&c, "gpus", gpus > 0 ? (double)gpus : NAN);
+    if (!value_of(row, "gpus") && !value_of(more, "gpus")) put_number(&c, "gpus", gpus > 0 ? (double)gpus : NAN);
     put_number(&c, "step_time_s", s.time_s.mean);
     double power_w = s.energy_j.total / s.time_s.total;
     put_number(&c, "avg_power_w", power_w);
     put_column(&c, "power_scope", strlen("power_scope"), isnan(power_w) ? "" : gpus > 0 ? "gpu" : "node");
     put_column(&c, "host", strlen("host"), host ? host : "");
     snprintf(source, sizeof source, "adept measure " ADEPT_VERSION ", mean of %zu steps", s.time_s.n);
-    if (!is_given(row, "source")) put_column(&c, "source", strlen("source"), source);
+    if (!value_of(row, "source")) put_column(&c, "source", strlen("source"), source);
     adept_buffer_text(&c.title, "\n");
     adept_buffer_text(&c.row, "\n");
     return adept_csv_append(path, &c.title, &c.row, &cli->err);
@@ -104,26 +96,22 @@ adept_status adept_measure_put_steps(adept_cli *cli, const adept_measure_job *jo
 
 static const char *label(const adept_words *words, const char *key)
 {
-    size_t length = strlen(key);
+    const char *value = value_of(words, key);
 
-    for (size_t i = 0; i < words->n; i++)
-        if (strncmp(words->words[i], key, length) == 0 && words->words[i][length] == '=') return words->words[i] + length + 1;
-    return "";
+    return value ? value : "";
 }
 
 static adept_status put_run(adept_cli *cli, const adept_measure_job *job, double begin_s, double end_s, int number)
 {
     const adept_measure_options *o = job->options;
     adept_measured_run run = job->run;
-    adept_json_writer w = {0};
+    char *text = NULL;
     cJSON *result = NULL;
 
     run.begin_s = begin_s;
     run.end_s = end_s;
     run.with_samples = false;
-    adept_status status = adept_measured_write(&w, job->recording, &run, &cli->err);
-    char *text = adept_json_finish(&w);
-    if (status == ADEPT_OK && !text) status = adept_cli_no_memory(cli);
+    adept_status status = adept_measured_json(&text, job->recording, &run, false, &cli->err);
     if (status == ADEPT_OK) status = adept_json_parse(&result, "measurement", text, strlen(text), &cli->err);
     free(text);
     if (status == ADEPT_OK && o->ea2p) {

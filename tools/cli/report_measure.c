@@ -48,15 +48,13 @@ static adept_status report_energies(adept_cli *cli, FILE *out, const adept_measu
     const adept_recording *r = job->recording;
     adept_table table = {.columns = "SENSOR|>ENERGY|>RANGE|>MEAN|>PEAK|ORIGIN|DEVICE"};
     adept_energy total = adept_measured_energy(r, ADEPT_COMPONENTS, job->run.begin_s, job->run.end_s);
-    size_t summed = 0;
 
     for (size_t i = 0; i < adept_recording_tracks(r); i++) {
         const adept_track *track = adept_recording_track(r, i);
         adept_energy e = adept_track_energy(track, job->run.begin_s, job->run.end_s);
         add_energy(&table, track->sensor->name, track->sensor->device, track->sensor->is_estimated ? "estimated" : "measured", &e);
-        summed += adept_track_is_summed(r, i);
     }
-    if (summed > 1) add_energy(&table, "total", "cpu, dram and gpu", "", &total);
+    if (adept_measured_sensors(r, ADEPT_COMPONENTS) > 1) add_energy(&table, "total", "cpu, dram and gpu", "", &total);
     if (adept_recording_tracks(r) == 0) fputs("  No sensor answered: only the time is known.\n", out);
     return adept_table_end(cli, &table, adept_recording_tracks(r) > 0 ? out : NULL);
 }

@@ -20,8 +20,8 @@ typedef struct adept_drive_options {
 
 /** NAN: not known. */
 typedef struct adept_spent {
-    double time_s,
-        energy_j; /* the energy that points are compared by: of cpu, dram and gpu, without these of the node */
+    double time_s;
+    double energy_j; /* that points are compared by: of cpu, dram and gpu, without these of the node */
     double energies_j[ADEPT_COMPONENTS];
 } adept_spent;
 
@@ -33,7 +33,7 @@ typedef struct adept_driven {
     char *measured; /* the JSON of `adept measure`, owned */
 } adept_driven;
 
-/** A point of the grid as what is predicted has it, so that both are compared and drawn alike. */
+/** A run of `adept sweep --drive`. */
 typedef struct adept_drive {
     const adept_drive_options *options;
     adept_sweep sweep;
