@@ -86,7 +86,8 @@ class Case:
                     "files": files, "new": set(os.listdir(folder)) - before}
 
     def steady(self, text):
-        """Without what differs from run to run: times and folders."""
+        """Without what differs from run to run: times and folders; and without notes, which say that a sensor cannot be read."""
+        text = re.sub(rb'"notes":\s*\[[^]]*\]', b"", text)
         return re.sub(rb"adept-faults-\w+|\d+(\.\d+)?([eE][-+]?\d+)?( ?[munk]?[sWJB]\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z", b"#", text) \
             if self.name in ("measure", "calibrate") else re.sub(rb"adept-faults-\w+", b"#", text)
 
@@ -103,7 +104,8 @@ class Case:
             if any(self.steady(result["files"][n] or b"") != self.steady(self.good["files"][n]) for n in self.written):
                 return "exit 0 with other files"
             return f"exit 0 and leaves {result['new']}" if result["new"] - self.good["new"] else None
-        if any(content != OLD.encode() and content != self.good["files"][name] for name, content in result["files"].items()):
+        if any(content != OLD.encode() and self.steady(content or b"") != self.steady(self.good["files"][name])
+               for name, content in result["files"].items()):
             return f"exit {result['code']}, and the old file is lost"
         if result["new"] - self.good["new"] - {"out.json.checkpoint"}: # which --resume goes on from
             return f"exit {result['code']}, and leaves {sorted(result['new'])}"
@@ -157,11 +159,11 @@ def fail_allocation(case, folder, n):
     return n, what, addresses
 
 
-# Kinds of faults of system calls: call, what strace injects.
+# Kinds of faults of system calls: call, what strace injects. Not close(): strace would leave the file open.
 CALLS = [
     ("write", "error=ENOSPC"), ("write", "error=EINTR"), ("read", "error=EIO"), ("read", "error=EINTR"),
-    ("openat", "error=EMFILE"), ("openat", "error=EINTR"), ("mmap", "error=ENOMEM"), ("brk", "error=ENOMEM"),
-    ("close", "error=EIO"), ("fsync", "error=EIO"), ("rename,renameat,renameat2", "error=EACCES"), ("newfstatat,fstat", "error=EIO"),
+    ("openat", "error=EMFILE"), ("openat", "error=EINTR"), ("mmap", "error=ENOMEM"), 
+    ("fsync", "error=EIO"), ("rename,renameat,renameat2", "error=EACCES"), ("newfstatat,fstat", "error=EIO"),
     ("clone,clone3", "error=EAGAIN"), ("pread64", "error=EIO"), ("linkat,link", "error=EPERM"), ("ftruncate", "error=EFBIG"),
 ]
 

@@ -93,6 +93,7 @@ typedef struct mark_list {
     adept_recording *recording;
     open_mark *open; /* in the order in which they began */
     size_t n, capacity;
+    bool no_memory;
 } mark_list;
 
 static bool begin_mark(mark_list *m, double time_s, double process, const char *name)
@@ -101,7 +102,8 @@ static bool begin_mark(mark_list *m, double time_s, double process, const char *
     size_t region = adept_recording_add_region(m->recording, name, time_s, NAN);
 
     if (open) m->open = open;
-    if (!open || region == SIZE_MAX) return false;
+    m->no_memory = !open || region == SIZE_MAX;
+    if (m->no_memory) return false;
     open[m->n++] = (open_mark){region, process};
     return true;
 }
@@ -141,11 +143,15 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
     size_t capacity = 0, n = 0;
     adept_status status = ADEPT_OK;
 
-    if (!file) return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: %s", path, strerror(errno));
+    if (!file)
+        return adept_error_set(&cli->err, errno == ENOMEM ? ADEPT_E_NOMEM : ADEPT_E_IO, "%s: %s", path, errno == ENOMEM ? "out of memory" : strerror(errno));
     for (ssize_t length; status == ADEPT_OK && (length = getline(&line, &capacity, file)) > 0;) {
         n++;
         if (line[length - 1] == '\n') line[length - 1] = '\0';
-        if (!take_mark(&m, line))
+        if (take_mark(&m, line)) continue;
+        if (m.no_memory)
+            status = adept_cli_no_memory(cli);
+        else
             status = adept_error_set(&cli->err, ADEPT_E_INVALID,
                                      "%s:%zu: no mark \"SECONDS [PID] begin|end NAME\", or an end without a begin", path, n);
     }

@@ -1,5 +1,6 @@
 /** @file simulate_job.c  Policies on seeds, on threads: each run is its own, so that threads change nothing. */
 #include "simulate_job.h"
+#include "adept_file.h"
 #include "progress.h"
 #include "sha256.h"
 #include "simulate_models.h"
@@ -151,7 +152,7 @@ static bool add_file(cJSON *object, const char *key, const char *path)
     char hash[ADEPT_SHA256_SIZE];
     cJSON *file = cJSON_AddObjectToObject(object, key);
 
-    if (adept_file_sha256(hash, path, NULL) == ADEPT_E_NOMEM) return false; /* else "" of a pipe that has been read */
+    if (adept_file_sha256(hash, path, NULL) != ADEPT_OK && adept_file_is(path, S_IFREG)) return false; /* "" of a pipe that has been read */
     return cJSON_AddStringToObject(file, "path", path) && cJSON_AddStringToObject(file, "sha256", hash);
 }
 
