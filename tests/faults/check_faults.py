@@ -86,8 +86,8 @@ class Case:
                     "files": files, "new": set(os.listdir(folder)) - before}
 
     def steady(self, text):
-        """Without what differs from run to run: times and folders; and without notes, which say that a sensor cannot be read."""
-        text = re.sub(rb'"notes":\s*\[[^]]*\]', b"", text)
+        """Without what differs from run to run: times and folders; and without what is missing: notes say that a sensor cannot be read."""
+        text = re.sub(rb'"missing":\s*\[[^]]*\]', b"", text)
         return re.sub(rb"adept-faults-\w+|\d+(\.\d+)?([eE][-+]?\d+)?( ?[munk]?[sWJB]\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z", b"#", text) \
             if self.name in ("measure", "calibrate") else re.sub(rb"adept-faults-\w+", b"#", text)
 
@@ -125,6 +125,8 @@ def allocations(case, folder):
     case.run(environment, ["setarch", "-R", "env", "LD_PRELOAD=" + case.options.shim])
     with open(report, "rb") as file:
         data = file.read()
+    if not data:
+        raise SystemExit(f"{case.name}: {case.options.shim} saw no allocation")
     sites = struct.unpack(f"<{len(data) // 8}Q", data)
     if case.options.all:
         return range(1, len(sites) + 1), len(sites)
