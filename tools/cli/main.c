@@ -82,6 +82,7 @@ static adept_status close_output(adept_cli *cli)
 {
     bool failed = ferror(stdout) != 0;
 
+    if (adept_print_failed) return adept_cli_no_memory(cli);
     errno = 0;
     if (fclose(stdout) == 0 && !failed) return ADEPT_OK;
     return adept_error_set(&cli->err, ADEPT_E_IO, "cannot write standard output%s%s", errno ? ": " : "",

@@ -28,6 +28,8 @@ void adept_print_clean(FILE *out, const char *text)
     }
 }
 
+bool adept_print_failed;
+
 void adept_print_format(FILE *out, const char *format, ...)
 {
     size_t length = strlen(format);
@@ -38,7 +40,10 @@ void adept_print_format(FILE *out, const char *format, ...)
     va_start(args, format);
     int n = vasprintf(&text, format, args);
     va_end(args);
-    if (n < 0) return;
+    if (n < 0) {
+        adept_print_failed = true;
+        return;
+    }
     if (ends_line) text[n - 1] = '\0';
     adept_print_clean(out, text);
     if (ends_line) fputc('\n', out);

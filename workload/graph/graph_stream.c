@@ -384,8 +384,9 @@ static void io_inputs(stream *s)
         in.has_shape = io_flag(s, in.has_shape);
         if (in.has_shape) io_shape(s, &in.dtype, &in.ndim, in.dims, -1);
         in.constant = io_value(s, in.constant, 0);
-        if (!s->out && s->status == ADEPT_OK && adept_graph_builder_input(s->b, &in) < 0)
-            fail(s, "input value does not exist or is defined twice");
+        int32_t index = !s->out && s->status == ADEPT_OK ? adept_graph_builder_input(s->b, &in) : 0;
+        if (index == -1) fail(s, "input value does not exist or is defined twice");
+        if (index == -2) fail_memory(s);
     }
 }
 

@@ -99,6 +99,7 @@ int32_t adept_graph_builder_param(adept_graph_builder *b, const adept_param *par
 /** Another name of parameter `index` (tied). */
 void adept_graph_builder_param_alias(adept_graph_builder *b, int32_t index);
 int32_t adept_graph_builder_value(adept_graph_builder *b); /* a fresh value number */
+/** @return -1 where it cannot be one, -2 when memory is out */
 int32_t adept_graph_builder_input(adept_graph_builder *b, const adept_graph_input *input);
 
 typedef struct adept_node_desc {
