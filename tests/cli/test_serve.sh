@@ -78,7 +78,7 @@ EOF
 checks=$((checks + 1))
 wait "$pid"
 rc=$?
-[ "$rc" -eq 0 ] && [ ! -e "$work/s" ] || fail "exit code $rc after SIGINT"
+[ "$rc" -eq 130 ] && [ ! -e "$work/s" ] || fail "exit code $rc after SIGINT"
 expect_error 2 'exists and is no socket' serve --socket "$p"
 
 # ---- slow clients are cut off, one after the other ----

@@ -163,11 +163,13 @@ static adept_status open_sockets(adept_cli *cli, adept_http_options *http, adept
 }
 
 /* Signals are taken here and nowhere else; all threads inherit that they are blocked. */
-static void serve_until_signal(adept_http *h, const sigset_t *signals)
+static int serve_until_signal(adept_http *h, const sigset_t *signals)
 {
     const struct timespec second = {.tv_sec = 1};
-    while (sigtimedwait(signals, NULL, &second) < 0)
+    int signal;
+    while ((signal = sigtimedwait(signals, NULL, &second)) < 0)
         adept_http_tend(h);
+    return signal;
 }
 
 static adept_status serve(adept_cli *cli, void *options)
@@ -195,7 +197,7 @@ static adept_status serve(adept_cli *cli, void *options)
     if (status == ADEPT_OK) status = open_sockets(cli, &http, &file, o);
     if (status == ADEPT_OK) status = adept_http_start(&h, server, &http, &cli->err);
     if (status == ADEPT_OK) {
-        serve_until_signal(h, &signals);
+        if (serve_until_signal(h, &signals) == SIGINT) cli->exit_code = 128 + SIGINT;
         adept_http_stop(h);
     }
     adept_serve_socket_remove(&file);
