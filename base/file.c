@@ -1,10 +1,12 @@
 /** @file file.c  Files as text: read whole, replaced whole. */
 #include "adept_file.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,20 +61,123 @@ adept_status adept_file_read(char **text, size_t *size, const char *path, size_t
     return status;
 }
 
-/* A new file beside the target: open() applies the umask, and a file that is replaced hands on its mode. */
-static int create_beside(const char *target, char *temporary, size_t size)
+/* ---- a new file, which has no name until it is whole, where the file system can ---- */
+
+#define MOST_NAMES 100
+#define NAME_ROOM 64 /* for ".PID-N.tmp" */
+
+/* "/folder/" of "/folder/name", "./" of "name", malloc'ed. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
+}
+
+/* "name.PID-N.tmp" */
+static bool is_temporary(const char *entry, const char *name)
+{
+    const char digits[] = "0123456789";
+    size_t n = strlen(name);
+    if (strncmp(entry, name, n) != 0 || entry[n] != '.') return false;
+    const char *dash = entry + n + 1 + strspn(entry + n + 1, digits);
+    return *dash == '-' && strcmp(dash + 1 + strspn(dash + 1, digits), ".tmp") == 0;
+}
+
+/* Does nobody write it? Who does has a lock; one that was renamed meanwhile has another name. */
+static bool is_left(int dir, const char *name, int fd)
+{
+    struct stat here, there;
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &here) == 0 &&
+           fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && here.st_ino == there.st_ino;
+}
+
+/* Remove what killed programs have left of this target. */
+static void remove_left(const char *folder, const char *target)
+{
+    const char *slash = strrchr(target, '/');
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        if (!is_temporary(entry->d_name, slash ? slash + 1 : target)) continue;
+        int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && is_left(dirfd(dir), entry->d_name, fd)) unlinkat(dirfd(dir), entry->d_name, 0);
+        if (fd >= 0) close(fd);
+    }
+    if (dir) closedir(dir);
+}
+
+static void next_name(adept_file_out *file, int attempt)
+{
+    snprintf(file->temporary, strlen(file->target) + NAME_ROOM, "%s.%ld-%d.tmp", file->target, (long)getpid(), attempt);
+}
+
+/* Not where one who cleans up was faster: then it is gone, or about to go. */
+static bool take_lock(int fd)
+{
+    struct stat st;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK; /* who cannot lock cannot clean up either */
+    return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+static int open_named(adept_file_out *file)
 {
     int fd = -1;
-    for (int attempt = 0; fd < 0 && attempt < 100; attempt++) {
-        snprintf(temporary, size, "%s.%ld-%d.tmp", target, (long)getpid(), attempt);
-        fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST) break;
+    errno = EEXIST;
+    for (int attempt = 0; fd < 0 && errno == EEXIST && attempt < MOST_NAMES; attempt++) {
+        next_name(file, attempt);
+        fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 && !take_lock(fd)) {
+            close(fd);
+            fd = -1;
+            errno = EEXIST;
+        }
     }
+    return fd;
+}
+
+/* Without /proc it would never get a name. */
+static int open_unnamed(const char *folder)
+{
+    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd < 0 || (access("/proc/self/fd", X_OK) == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)) return fd;
+    close(fd);
+    return -1;
+}
+
+static bool give_name(adept_file_out *file, int fd)
+{
+    char path[64];
+    bool done = false;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    errno = EEXIST;
+    for (int attempt = 0; !done && errno == EEXIST && attempt < MOST_NAMES; attempt++) {
+        next_name(file, attempt);
+        done = linkat(AT_FDCWD, path, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) == 0;
+    }
+    file->is_unnamed = !done;
+    return done;
+}
+
+static void remove_temporary(const adept_file_out *file)
+{
+    if (file->temporary && !file->is_unnamed) unlink(file->temporary);
+}
+
+/* open() applies the umask, and a file that is replaced hands on its mode. */
+static int open_new(adept_file_out *file)
+{
+    char *folder = folder_of(file->target);
+    if (!folder) return -1;
+    remove_left(folder, file->target);
+    int fd = open_unnamed(folder);
+    file->is_unnamed = fd >= 0;
+    if (fd < 0) fd = open_named(file);
+    free(folder);
     struct stat st;
-    if (fd >= 0 && stat(target, &st) == 0 && fchmod(fd, st.st_mode & 07777) != 0) {
+    if (fd >= 0 && stat(file->target, &st) == 0 && fchmod(fd, st.st_mode & 07777) != 0) {
         int saved = errno;
         close(fd);
-        unlink(temporary);
+        remove_temporary(file);
         errno = saved;
         return -1;
     }
@@ -83,11 +188,9 @@ static int create_beside(const char *target, char *temporary, size_t size)
  */
 static void sync_folder(const char *path)
 {
-    char *folder = strdup(path);
+    char *folder = folder_of(path);
     if (!folder) return;
-    char *slash = strrchr(folder, '/');
-    if (slash) slash[slash == folder] = '\0';
-    int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
         (void)fsync(fd);
         close(fd);
@@ -118,7 +221,7 @@ static adept_status begin_at(adept_file_out *out, adept_file_out *file, int fd, 
     file->stream = fd < 0 ? NULL : fdopen(fd, "w");
     if (status == ADEPT_OK && !file->stream) {
         close(fd);
-        if (file->temporary) unlink(file->temporary);
+        remove_temporary(file);
         status = adept_no_memory(err, path);
     }
     if (status == ADEPT_OK) {
@@ -139,13 +242,12 @@ adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error
     /* Through a symbolic link the file behind it is replaced, not the link. */
     adept_file_out file = {.target = is_stream ? NULL : realpath(path, NULL)};
     if (!file.target) file.target = strdup(path);
-    size_t size = file.target ? strlen(file.target) + 64 : 0; /* ".PID-N.tmp" */
-    file.temporary = file.target && !is_stream ? malloc(size) : NULL;
+    file.temporary = file.target && !is_stream ? malloc(strlen(file.target) + NAME_ROOM) : NULL;
     if (!file.target || (!file.temporary && !is_stream)) {
         free(file.target);
         return adept_no_memory(err, path);
     }
-    return begin_at(out, &file, is_stream ? open_stream(path) : create_beside(file.target, file.temporary, size), path, err);
+    return begin_at(out, &file, is_stream ? open_stream(path) : open_new(&file), path, err);
 }
 
 static bool is_written(const adept_file_out *file, bool keep)
@@ -154,23 +256,30 @@ static bool is_written(const adept_file_out *file, bool keep)
     return !keep || !file->temporary || fsync(fileno(file->stream)) == 0;
 }
 
-adept_status adept_file_end(adept_file_out *file, bool keep, adept_error *err)
+/* @return false, with errno, unless it is in its place; it is closed in any case */
+static bool put_in_place(adept_file_out *file, bool keep)
 {
-    if (!file->stream) return ADEPT_OK;
     bool ok = is_written(file, keep);
-    int saved = errno;
+    int saved = errno, fd = ok && keep && file->temporary ? dup(fileno(file->stream)) : -1; /* keeps its lock */
     if (fclose(file->stream) != 0 && ok) {
         ok = false;
         saved = errno;
     }
-    if (file->temporary && ok && keep && rename(file->temporary, file->target) != 0) {
-        ok = false;
+    if (ok && keep && file->temporary) {
+        ok = fd >= 0 && (!file->is_unnamed || give_name(file, fd)) && rename(file->temporary, file->target) == 0;
         saved = errno;
     }
-    if (file->temporary && (!ok || !keep)) unlink(file->temporary);
-    adept_status status = ADEPT_OK;
+    if (!ok || !keep) remove_temporary(file);
+    if (fd >= 0) close(fd);
     errno = saved;
-    if (keep && !ok) status = io_error(err, ADEPT_E_IO, file->target, "cannot write");
+    return ok;
+}
+
+adept_status adept_file_end(adept_file_out *file, bool keep, adept_error *err)
+{
+    if (!file->stream) return ADEPT_OK;
+    bool ok = put_in_place(file, keep);
+    adept_status status = !keep || ok ? ADEPT_OK : io_error(err, ADEPT_E_IO, file->target, "cannot write");
     if (file->temporary && keep && ok) sync_folder(file->target);
     free(file->temporary);
     free(file->target);

@@ -44,3 +44,25 @@ void adept_buffer_free(adept_buffer *b)
     free(b->data);
     *b = (adept_buffer){.data = NULL};
 }
+
+/* ---- a stream ---- */
+
+static ssize_t add_to_buffer(void *buffer, const char *bytes, size_t size)
+{
+    adept_buffer *b = buffer;
+    adept_buffer_add(b, bytes, size);
+    return b->failed ? 0 : (ssize_t)size;
+}
+
+FILE *adept_buffer_stream(adept_buffer *b)
+{
+    FILE *stream = fopencookie(b, "w", (cookie_io_functions_t){.write = add_to_buffer});
+    b->failed = b->failed || !stream;
+    return stream;
+}
+
+char *adept_buffer_close(adept_buffer *b, FILE *stream)
+{
+    if (stream) fclose(stream); /* what it could not write is remembered */
+    return adept_buffer_take(b);
+}

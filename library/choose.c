@@ -63,6 +63,7 @@ static adept_status infeasible(adept_choice *out, const adept_chooser *c, adept_
 adept_status adept_choose(adept_choice *out, adept_verdict *verdicts, const adept_estimate *estimates, size_t n,
                           const adept_goal *goal, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     static const adept_goal defaults = {0};
     const adept_goal *g = goal ? goal : &defaults;
     if (!out) return adept_library_missing(__func__, "out", err);

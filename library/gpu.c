@@ -17,6 +17,7 @@ static adept_status wrap(adept_gpu **out, adept_hwprofile *hw, adept_error *err)
 
 adept_status adept_gpu_open(adept_gpu **out, const char *name_or_path, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     adept_hwprofile *hw = NULL;
     if (!out) return adept_library_missing(__func__, "out", err);
     if (!name_or_path) return adept_library_missing(__func__, "name_or_path", err);
@@ -26,6 +27,7 @@ adept_status adept_gpu_open(adept_gpu **out, const char *name_or_path, adept_err
 
 adept_status adept_gpu_read(adept_gpu **out, const char *name, const void *data, size_t size, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     adept_hwprofile *hw = NULL;
     if (!out) return adept_library_missing(__func__, "out", err);
     if (!data) return adept_library_missing(__func__, "data", err);
@@ -47,6 +49,11 @@ const char *adept_gpu_name(size_t index)
 
 void adept_gpu_describe(adept_gpu_info *out, const adept_gpu *gpu)
 {
+    if (!out) return;
+    if (!gpu) {
+        *out = (adept_gpu_info){.name = NULL};
+        return;
+    }
     const adept_hwprofile *hw = gpu->hw;
     *out = (adept_gpu_info){
         .name = hw->name,

@@ -4,6 +4,7 @@
 #define ADEPT_LIBRARY_HANDLES_H
 #include <adept/adept.h>
 #include "adept_model.h"
+#include <fenv.h>
 
 struct adept_workload {
     adept_profile *profile;       /* owned */
@@ -15,6 +16,17 @@ struct adept_workload {
 struct adept_gpu {
     adept_hwprofile *hw; /* owned */
 };
+
+static inline void adept_library_leave(const fenv_t *callers)
+{
+    fesetenv(callers);
+}
+
+/** The first line of public functions that calculate: what is unknown is NAN in here, and comparing it raises FE_INVALID.
+ *  Until they return, nothing traps; then the caller's environment is as it was, with its flags. */
+#define ADEPT_LIBRARY_ENTER                                                                                            \
+    fenv_t callers __attribute__((cleanup(adept_library_leave)));                                                      \
+    feholdexcept(&callers)
 
 /** An argument that must not be NULL is. */
 adept_status adept_library_missing(const char *function, const char *argument, adept_error *err);

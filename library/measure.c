@@ -21,6 +21,7 @@ struct adept_measurement {
 
 adept_status adept_measure_start(adept_measurement **out, const adept_measure_options *options, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     static const adept_measure_options none;
     const adept_measure_options *o = options ? options : &none;
 
@@ -50,16 +51,18 @@ adept_status adept_measure_start(adept_measurement **out, const adept_measure_op
 
 size_t adept_measure_enter(adept_measurement *m, const char *region)
 {
-    return adept_recording_enter(m->recording, region);
+    return m && region ? adept_recording_enter(m->recording, region) : SIZE_MAX;
 }
 
 void adept_measure_leave(adept_measurement *m, size_t entered)
 {
-    adept_recording_leave(m->recording, entered);
+    if (m) adept_recording_leave(m->recording, entered);
 }
 
 void adept_measure_stop(adept_measurement *m)
 {
+    ADEPT_LIBRARY_ENTER;
+    if (!m) return;
     adept_recording_stop(m->recording);
     m->has_ended = true;
 }
@@ -73,8 +76,10 @@ void adept_measure_free(adept_measurement *m)
 
 /* ---- reading ---- */
 
-static adept_status check(const adept_measurement *m, adept_error *err)
+static adept_status check(const void *out, const adept_measurement *m, adept_error *err)
 {
+    if (!out) return adept_error_set(err, ADEPT_E_USAGE, "out is NULL");
+    if (!m) return adept_error_set(err, ADEPT_E_USAGE, "measurement is NULL");
     return m->has_ended ? ADEPT_OK : adept_error_set(err, ADEPT_E_USAGE, "the measurement goes on: stop it first");
 }
 
@@ -90,9 +95,10 @@ static adept_measured of_whole(const adept_recording *r, adept_component compone
 
 adept_status adept_measure_read(adept_measured *out, const adept_measurement *m, const char *component, const char *region, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     adept_region_statistics s;
     adept_component c = component ? adept_component_called(component) : ADEPT_COMPONENTS;
-    adept_status status = check(m, err);
+    adept_status status = check(out, m, err);
 
     if (status != ADEPT_OK) return status;
     if (component && c == ADEPT_COMPONENTS) return adept_error_set(err, ADEPT_E_USAGE, "component: '%s' is not known", component);
@@ -111,7 +117,8 @@ adept_status adept_measure_read(adept_measured *out, const adept_measurement *m,
 
 adept_status adept_measure_json(char **text, const adept_measurement *m, adept_error *err)
 {
-    adept_status status = check(m, err);
+    ADEPT_LIBRARY_ENTER;
+    adept_status status = check(text, m, err);
 
     if (status != ADEPT_OK) return status;
     const adept_measured_run run = {.host = m->host, .started = m->started.s, .exit_status = -1, .rank = -1,
@@ -126,6 +133,7 @@ adept_status adept_mark(const char *region, int begins, adept_error *err)
     const char *path = getenv("ADEPT_MARKS");
     char *line = NULL;
 
+    if (!region) return adept_error_set(err, ADEPT_E_USAGE, "region is NULL");
     if (!path || !*path) return ADEPT_OK;
     int length = asprintf(&line, "%.9f %d %s %s\n", adept_clock_s(), (int)getpid(), begins ? "begin" : "end", region);
     if (length < 0) return adept_no_memory(err, "a mark");

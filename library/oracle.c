@@ -30,6 +30,7 @@ static adept_status set_granularity(adept_granularity *out, const char *granular
 adept_status adept_oracle_new(adept_oracle **out, const adept_workload *workload, const adept_gpu *gpu,
                               const char *granularity, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     if (!out) return adept_library_missing(__func__, "out", err);
     if (!workload) return adept_library_missing(__func__, "workload", err);
     if (!gpu) return adept_library_missing(__func__, "gpu", err);
@@ -93,9 +94,8 @@ static adept_run run_of(const adept_request *r)
 
 /* ---- estimates ---- */
 
-adept_status adept_predict_one(adept_estimate *out, const adept_request *request, adept_error *err)
+static adept_status predict(adept_estimate *out, const adept_request *request, adept_error *err)
 {
-    if (!out) return adept_library_missing(__func__, "out", err);
     adept_status status = check_request(request, err);
     if (status == ADEPT_OK) {
         const adept_run run = run_of(request);
@@ -106,8 +106,16 @@ adept_status adept_predict_one(adept_estimate *out, const adept_request *request
     return status;
 }
 
+adept_status adept_predict_one(adept_estimate *out, const adept_request *request, adept_error *err)
+{
+    ADEPT_LIBRARY_ENTER;
+    if (!out) return adept_library_missing(__func__, "out", err);
+    return predict(out, request, err);
+}
+
 adept_status adept_predict_many(adept_estimate *out, const adept_request *requests, size_t n, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     if (n == 0) return ADEPT_OK;
     if (!out) return adept_library_missing(__func__, "out", err);
     if (!requests) return adept_library_missing(__func__, "requests", err);
@@ -115,7 +123,7 @@ adept_status adept_predict_many(adept_estimate *out, const adept_request *reques
     for (size_t i = 0; i < n; i++) {
         adept_error detail; /* filled by whoever fails */
         bool wanted = first == ADEPT_OK && err;
-        adept_status status = adept_predict_one(&out[i], &requests[i], wanted ? &detail : NULL);
+        adept_status status = predict(&out[i], &requests[i], wanted ? &detail : NULL);
         if (status == ADEPT_OK || first != ADEPT_OK) continue;
         first = status;
         if (wanted) adept_error_set(err, status, "request %zu: %s", i, detail.message);
@@ -127,6 +135,7 @@ adept_status adept_predict_many(adept_estimate *out, const adept_request *reques
 
 adept_status adept_predict_best_limits(adept_best_limits *out, const adept_request *request, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     if (!out) return adept_library_missing(__func__, "out", err);
     adept_power_limits limits;
     adept_status status = check_request(request, err);
@@ -143,6 +152,7 @@ adept_status adept_predict_best_limits(adept_best_limits *out, const adept_reque
 
 adept_status adept_predict_json(char **text, const adept_request *request, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     if (!text) return adept_library_missing(__func__, "text", err);
     adept_prediction p;
     adept_status status = check_request(request, err);

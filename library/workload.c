@@ -152,6 +152,7 @@ static adept_status make(adept_workload **out, const source *from, const adept_w
 adept_status adept_workload_open(adept_workload **out, const char *path, const adept_model_options *options,
                                  adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     if (!out) return adept_library_missing(__func__, "out", err);
     if (!path) return adept_library_missing(__func__, "path", err);
     return make(out, &(source){.name = path}, NULL, options, err);
@@ -160,6 +161,7 @@ adept_status adept_workload_open(adept_workload **out, const char *path, const a
 adept_status adept_workload_read(adept_workload **out, const char *name, const void *data, size_t size,
                                  const adept_model_options *options, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     if (!out) return adept_library_missing(__func__, "out", err);
     if (!data) return adept_library_missing(__func__, "data", err);
     return make(out, &(source){name ? name : "memory", data, size}, NULL, options, err);
@@ -168,6 +170,7 @@ adept_status adept_workload_read(adept_workload **out, const char *name, const v
 adept_status adept_workload_with(adept_workload **out, const adept_workload *workload,
                                  const adept_model_options *options, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     if (!out) return adept_library_missing(__func__, "out", err);
     if (!workload) return adept_library_missing(__func__, "workload", err);
     return make(out, NULL, workload, options, err);
@@ -190,6 +193,7 @@ void adept_workload_free(adept_workload *workload)
 
 adept_status adept_workload_to_json(char **text, const adept_workload *workload, adept_error *err)
 {
+    ADEPT_LIBRARY_ENTER;
     if (!text) return adept_library_missing(__func__, "text", err);
     if (!workload) return adept_library_missing(__func__, "workload", err);
     return adept_saved_write(text, workload->profile, workload->graph, &workload->config, err);
@@ -202,6 +206,11 @@ static double flops_of(const adept_profile_totals *t, adept_pass pass)
 
 void adept_workload_describe(adept_workload_info *out, const adept_workload *workload)
 {
+    if (!out) return;
+    if (!workload) {
+        *out = (adept_workload_info){.model = NULL};
+        return;
+    }
     const adept_profile *p = workload->profile;
     *out = (adept_workload_info){
         .model = p->model_path,

@@ -126,7 +126,8 @@ void adept_child_watch(adept_child *child, pid_t pid, double duration_s, double 
             tick(data);
             ticked_s = now_s;
         }
-        goes_on = signal != SIGINT && signal != SIGTERM && signal != SIGHUP;
+        if (ends(signal)) child->signal = signal;
+        goes_on = !child->signal;
     }
     child->end_s = adept_clock_s();
     sigprocmask(SIG_SETMASK, &child->mask, NULL);

@@ -19,7 +19,7 @@ packages_of() {
     tests) echo libcmocka-dev python3 "$(simpy)" help2man ;; # python3: for the Python binding and adept serve; help2man: for the manual
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
     packages) echo dpkg-dev file help2man lintian debootstrap git python3 ;; # cpack, tests/consumer/check_all.sh
-    ci) echo clang libclang-rt-dev chromium ;;           # chromium: the reports as a browser shows them
+    ci) echo clang libclang-rt-dev chromium haproxy openssl ;; # chromium: the reports as a browser shows them; haproxy: docs/SERVE.md
     export) echo python3-torch python3-torchvision ;;   # to write model files; never needed to build
     *) echo "install_deps.sh: no package set is called '$1'" >&2; return 1 ;;
     esac

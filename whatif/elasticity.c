@@ -70,6 +70,7 @@ typedef struct state {
     adept_granularity granularity;
     size_t n_parameters;
     double theta[ADEPT_MOST_PARAMETERS];
+    bool *no_memory; /* for a lever: it must not be left out as one that does nothing */
 } state;
 
 typedef struct lever {
@@ -104,9 +105,10 @@ static outcome at(const state *s, const lever *l, double factor)
     if (kind == ADEPT_LEVER_DESIGN) scale_design(&hw, theta, s, &designs[l->index], factor);
     if (kind == ADEPT_LEVER_SPEC || kind == ADEPT_LEVER_RUN) *number_at(&hw, &run, l->index) *= factor;
     if (kind == ADEPT_LEVER_PARAMETER) theta[l->index] *= factor;
-    if (adept_predict_with(&out.time_s, &out.power_w, s->prof, &hw, &run, of_theta ? theta : NULL, NULL) != ADEPT_OK)
-        return (outcome){NAN, NAN};
-    return out;
+    adept_status status =
+        adept_predict_with(&out.time_s, &out.power_w, s->prof, &hw, &run, of_theta ? theta : NULL, NULL);
+    *s->no_memory = *s->no_memory || status == ADEPT_E_NOMEM;
+    return status == ADEPT_OK ? out : (outcome){NAN, NAN};
 }
 
 /* Relative changes so small that a difference is a derivative: what is left of the curvature and of rounding is about
@@ -278,7 +280,8 @@ adept_status adept_elasticities_of(adept_elasticities *out, const adept_profile 
     static const adept_run default_run = {0};
     adept_elasticities *result = calloc(1, sizeof *result);
     if (!result) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for elasticities");
-    state s = {.out = result, .prof = prof, .hw = hw, .run = run ? run : &default_run};
+    bool no_memory = false;
+    state s = {.out = result, .prof = prof, .hw = hw, .run = run ? run : &default_run, .no_memory = &no_memory};
     s.granularity = adept_granularity_of(hw, s.run);
     adept_status status = adept_parameters_of(s.theta, &s.n_parameters, hw, s.run, err);
     if (status == ADEPT_OK) status = adept_predict_with(&result->time_s, &result->power_w, prof, hw, s.run, NULL, err);
@@ -291,7 +294,7 @@ adept_status adept_elasticities_of(adept_elasticities *out, const adept_profile 
         *out = *result;
     }
     free(result);
-    return status;
+    return no_memory ? adept_no_memory(err, "elasticities") : status;
 }
 
 const adept_elasticity *adept_elasticity_find(const adept_elasticities *e, adept_lever_kind kind, const char *key)

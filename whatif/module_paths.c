@@ -1,5 +1,6 @@
 /** @file module_paths.c  The reading side of what merging operators writes into paths. */
 #include "diff_private.h"
+#include "adept_grow.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,9 +151,9 @@ static void print_list(FILE *out, const adept_index_list *list)
 
 const char *adept_module_path_print(adept_arena *arena, const char *pattern, const adept_index_list *lists)
 {
-    char *text = NULL;
-    size_t size = 0, list = 0;
-    FILE *out = open_memstream(&text, &size);
+    adept_buffer buffer = {.data = NULL};
+    size_t list = 0;
+    FILE *out = adept_buffer_stream(&buffer);
 
     if (!out) return NULL;
     for (const char *p = pattern; *p; p++) {
@@ -163,9 +164,8 @@ const char *adept_module_path_print(adept_arena *arena, const char *pattern, con
         else
             fputc('*', out);
     }
-    bool ok = !ferror(out);
-    ok = fclose(out) == 0 && ok;
-    const char *path = ok && text ? adept_arena_intern(arena, text) : NULL;
+    char *text = adept_buffer_close(&buffer, out);
+    const char *path = text ? adept_arena_intern(arena, text) : NULL;
     free(text);
     return path;
 }

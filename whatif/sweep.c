@@ -30,6 +30,8 @@ typedef struct walk {
     adept_parameter parameters[ADEPT_MOST_PARAMETERS]; /* its fit's */
     adept_run run;
     adept_error why;
+    adept_status fatal; /* ended the sweep, and is said in: */
+    adept_error *err;
 } walk;
 
 static const adept_sweep_axis *axis_at(const grid *g, size_t i)
@@ -133,18 +135,23 @@ static void emit(walk *w)
     if (++w->point.index == w->end) w->stopped = true;
 }
 
-static void emit_failed(walk *w, adept_status status, const char *reason)
-{
-    w->point.status = status;
-    w->point.reason = reason;
-    adept_estimate_none(&w->point.result, status);
-    emit(w);
-}
-
 /* What would end the sweep, and not be a point's own trouble. */
 static bool is_fatal(adept_status status)
 {
     return status == ADEPT_E_NOMEM || status == ADEPT_E_INTERNAL;
+}
+
+static void emit_failed(walk *w, adept_status status, const char *reason)
+{
+    if (is_fatal(status)) {
+        w->fatal = adept_error_set(w->err, status, "%s", reason);
+        w->stopped = true;
+        return;
+    }
+    w->point.status = status;
+    w->point.reason = reason;
+    adept_estimate_none(&w->point.result, status);
+    emit(w);
 }
 
 /* @return NULL, or the axis that cannot be set */
@@ -207,20 +214,18 @@ static void fail_inside(walk *w, int level, adept_status status)
 
 /* ---- levels ---- */
 
-static adept_status walk_runs(walk *w, adept_error *err)
+static void walk_runs(walk *w)
 {
     const adept_plan *plan = NULL;
     bool many = points_inside(&w->grid, ADEPT_SWEEP_RUN) > FEW_RUNS;
     adept_status status = adept_plan_family_at(&plan, w->family, &w->hw, &w->grid.sweep->run, many, &w->why);
-    if (is_fatal(status)) return adept_error_set(err, status, "%s", w->why.message);
     if (status != ADEPT_OK) {
         fail_inside(w, ADEPT_SWEEP_RUN, status);
-        return ADEPT_OK;
+        return;
     }
     do
         predict_point(w, plan);
     while (!w->stopped && next(&w->grid, ADEPT_SWEEP_RUN));
-    return ADEPT_OK;
 }
 
 static adept_status set_hardware(walk *w, const adept_hwprofile *base)
@@ -240,19 +245,17 @@ static adept_status set_hardware(walk *w, const adept_hwprofile *base)
     return status == ADEPT_OK && changes ? adept_hwprofile_check(&w->hw, &w->why) : status;
 }
 
-static adept_status walk_hardware(walk *w, adept_error *err)
+static void walk_hardware(walk *w)
 {
     const adept_hwprofile *base = w->gpus ? w->opened[w->grid.at[w->gpus - w->grid.sweep->axes]] : w->grid.sweep->hw;
-    adept_status status = ADEPT_OK;
     do {
-        adept_status set = set_hardware(w, base);
+        adept_status status = set_hardware(w, base);
         w->point.hw = &w->hw;
-        if (set == ADEPT_OK)
-            status = walk_runs(w, err);
+        if (status == ADEPT_OK)
+            walk_runs(w);
         else
-            fail_inside(w, ADEPT_SWEEP_RUN, set);
-    } while (status == ADEPT_OK && !w->stopped && next(&w->grid, ADEPT_SWEEP_HARDWARE));
-    return status;
+            fail_inside(w, ADEPT_SWEEP_RUN, status);
+    } while (!w->stopped && next(&w->grid, ADEPT_SWEEP_HARDWARE));
 }
 
 /* Are there points of more than one GPU? */
@@ -264,7 +267,7 @@ static bool several(const walk *w)
     return varied;
 }
 
-static adept_status walk_workload(walk *w, adept_error *err)
+static void walk_workload(walk *w)
 {
     const grid *g = &w->grid;
     const adept_sweep *s = g->sweep;
@@ -278,23 +281,20 @@ static adept_status walk_workload(walk *w, adept_error *err)
     w->hw = (adept_hwprofile){.name = NULL}; /* rows without a profile show no numbers of the GPU before */
     if (status == ADEPT_OK) status = s->profile_of(&w->point.profile, &workload, s->context, &w->why);
     if (status == ADEPT_OK) status = adept_plan_family_new(&w->family, w->point.profile, several(w), &w->why);
-    if (is_fatal(status)) return adept_error_set(err, status, "%s", w->why.message);
     if (status != ADEPT_OK) {
         w->point.profile = NULL;
         fail_inside(w, ADEPT_SWEEP_GPU, status);
-        return ADEPT_OK;
+        return;
     }
     do
-        status = walk_hardware(w, err);
-    while (status == ADEPT_OK && !w->stopped && next(&w->grid, ADEPT_SWEEP_GPU));
+        walk_hardware(w);
+    while (!w->stopped && next(&w->grid, ADEPT_SWEEP_GPU));
     adept_plan_family_free(w->family);
     w->family = NULL;
-    return status;
 }
 
-static adept_status walk_grid(walk *w, size_t from, size_t to, adept_error *err)
+static void walk_grid(walk *w, size_t from, size_t to)
 {
-    adept_status status;
     const adept_sweep *s = w->grid.sweep;
     adept_sweep_at(w->grid.at, s, w->point.index); /* a shard begins anywhere */
     take_axes(&w->grid, from, to);
@@ -302,9 +302,8 @@ static adept_status walk_grid(walk *w, size_t from, size_t to, adept_error *err)
     for (size_t i = from; i < to; i++)
         if (s->axes[i].kind == ADEPT_VARY_GPU) w->gpus = &s->axes[i];
     do
-        status = walk_workload(w, err);
-    while (status == ADEPT_OK && !w->stopped && next(&w->grid, ADEPT_SWEEP_WORKLOAD));
-    return status;
+        walk_workload(w);
+    while (!w->stopped && next(&w->grid, ADEPT_SWEEP_WORKLOAD));
 }
 
 /* All before the first point: a wrong name is found at once. */
@@ -336,7 +335,7 @@ static void close_gpus(walk *w, const adept_sweep_axis *axis)
 adept_status adept_sweep_run(const adept_sweep *s, adept_sweep_sink sink, void *sink_context, adept_error *err)
 {
     uint64_t n, behind = 0;
-    walk w = {.grid = {.sweep = s}, .sink = sink, .sink_context = sink_context};
+    walk w = {.grid = {.sweep = s}, .sink = sink, .sink_context = sink_context, .err = err};
     adept_status status = take_shard(&w.point.index, &n, s, err);
     if (status == ADEPT_OK) status = open_gpus(&w, err);
     const adept_sweep_axis *opened = w.gpus;
@@ -348,9 +347,9 @@ adept_status adept_sweep_run(const adept_sweep *s, adept_sweep_sink sink, void *
     }
     for (size_t i = 0; i < s->n_axes && s->one_at_a_time && status == ADEPT_OK && !w.stopped; i++) {
         behind += s->axes[i].n;
-        if (w.point.index < behind) status = walk_grid(&w, i, i + 1, err);
+        if (w.point.index < behind) walk_grid(&w, i, i + 1);
     }
-    if (status == ADEPT_OK && !s->one_at_a_time && !w.stopped) status = walk_grid(&w, 0, s->n_axes, err);
+    if (status == ADEPT_OK && !s->one_at_a_time && !w.stopped) walk_grid(&w, 0, s->n_axes);
     close_gpus(&w, opened);
-    return status;
+    return status == ADEPT_OK ? w.fatal : status;
 }

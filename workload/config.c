@@ -1,5 +1,6 @@
 /* Configurations of a workload: one over another, copies, and a text to compare them by. */
 #include "adept_profile.h"
+#include "adept_grow.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,9 +51,8 @@ bool adept_workload_config_copy(adept_workload_config *out, const adept_workload
 
 char *adept_workload_config_text(const adept_workload_config *c)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    adept_buffer text = {.data = NULL};
+    FILE *out = adept_buffer_stream(&text);
     if (!out) return NULL;
     fprintf(out, "%s %s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %d", adept_mode_name(c->mode),
             adept_precision_name(c->precision), adept_attention_name(c->attention), c->optimizer ? c->optimizer : "-",
@@ -66,8 +66,5 @@ char *adept_workload_config_text(const adept_workload_config *c)
     }
     for (size_t i = 0; i < c->n_assume; i++)
         fprintf(out, " %s", c->assume[i]);
-    bool failed = ferror(out);
-    if (fclose(out) == 0 && !failed) return text;
-    free(text);
-    return NULL;
+    return adept_buffer_close(&text, out);
 }

@@ -135,13 +135,13 @@ static adept_status apply_batch(adept_interp *in, adept_input_spec *specs, size_
 
 static adept_status bind_one(adept_interp *in, const adept_graph_input *input, const adept_input_spec *spec)
 {
-    adept_tensor *t = adept_run_tensor_new(
-        &in->run, adept_precision_stored_dtype(in->run.precision, spec->dtype), spec->ndim, spec->dims, -1);
+    adept_dtype dtype = adept_precision_stored_dtype(in->run.precision, spec->dtype);
     char text[160];
-    if (!t && adept_shape_valid(spec->dtype, spec->ndim, spec->dims, 0)) return adept_interp_nomem(in);
-    if (!t)
+    if (!adept_shape_valid(dtype, spec->ndim, spec->dims, 0))
         return adept_error_set(in->err, ADEPT_E_USAGE, "%s: input '%s': shape %s is too large", in->graph->path, input->name,
                                adept_input_spec_print(spec, text, sizeof text));
+    adept_tensor *t = adept_run_tensor_new(&in->run, dtype, spec->ndim, spec->dims, -1);
+    if (!t) return adept_interp_nomem(in);
     in->env[input->value] = (adept_value){ADEPT_VALUE_TENSOR, {.t = t}};
     if (!in->run.input && adept_dtype_is_float(t->dtype)) in->run.input = t;
     return ADEPT_OK;

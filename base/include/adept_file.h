@@ -13,13 +13,15 @@ adept_status adept_file_read(char **text, size_t *size, const char *path, size_t
 bool adept_file_is(const char *path, mode_t type);
 /** Is it written to as it stands: "-" (standard output), a pipe, a device such as /dev/null? */
 bool adept_file_is_stream(const char *path);
-/** Write through a temporary file in the same folder, fsync and rename: the old content survives any failure; or to a stream. */
+/** Write a new file in the same folder, fsync, and let it replace the old one: that survives any failure. Or to a stream.
+ *  Where a file system has no files without a name, the next writer removes what a killed one left. */
 adept_status adept_file_write(const char *path, const char *text, size_t size, adept_error *err);
 
 /** The same for what is written bit by bit: `stream` is the temporary file, or the stream. */
 typedef struct adept_file_out {
     FILE *stream; /* NULL: none is open */
     char *target, *temporary; /* temporary: NULL of a stream */
+    bool is_unnamed;          /* there is no such file yet: a program that is killed leaves nothing */
 } adept_file_out;
 /** @return ADEPT_E_IO; after ADEPT_OK call adept_file_end() */
 adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error *err);

@@ -3,6 +3,7 @@
 #define ADEPT_GROW_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /**
@@ -40,5 +41,11 @@ static inline void adept_buffer_text(adept_buffer *b, const char *text)
 /** The zero-terminated text, which the caller frees; the buffer is empty then. @return NULL when memory was out */
 char *adept_buffer_take(adept_buffer *b);
 void adept_buffer_free(adept_buffer *b);
+
+/** A stream that prints to the end of the buffer, which must stay where it is. Unlike open_memstream() it forgets no
+ *  failure: b->failed says it. @return NULL when memory is out, which b->failed says too */
+FILE *adept_buffer_stream(adept_buffer *b);
+/** Close that stream, NULL allowed. @return as adept_buffer_take() */
+char *adept_buffer_close(adept_buffer *b, FILE *stream);
 
 #endif

@@ -264,20 +264,50 @@ def raw(data, unix=False, shut=False):
 
 
 body = json.dumps({**run, "compact": True}).encode()
-post = b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-get = b"GET /v1/health HTTP/1.1\r\nHost: x\r\n"
+post = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+get = b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n"
 for unix in (False, True):
     check(raw(post + post + get + b"Connection: close\r\n\r\n", unix).count(b"HTTP/1.1 200") == 3, "pipelined")
     check(b"HTTP/1.1 200" in raw(post, unix, shut=True), "half closed")
 chunked = post.replace(b"Content-Length: %d" % len(body), b"Transfer-Encoding: chunked\r\nConnection: close")
 chunks = b"".join(b"%x\r\n%s\r\n" % (1, body[i:i + 1]) for i in range(len(body))) + b"0\r\n\r\n"
 check(b"HTTP/1.1 200" in raw(chunked[:-len(body)] + chunks), "chunked")
-check(b"HTTP/1.1 413" in raw(b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n"), "announced too large")
+check(b"HTTP/1.1 413" in raw(b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n"), "announced too large")
 huge = b"8000\r\n" + b" " * 0x8000 + b"\r\n"
 check(b"HTTP/1.1 413" in raw(chunked[:-len(body)] + 8 * huge + b"0\r\n\r\n"), "too large in chunks")
-check(b" 4" in raw(b"GET /" + b"x" * 100000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")[:12], "a long address")
-for broken in (b"\x16\x03\x01\x02\x00\x01\x00", b"\r\n\r\n\r\n", b"GET\r\n\r\n", post[:-5], b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"):
+check(b" 4" in raw(b"GET /" + b"x" * 100000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")[:12], "a long address")
+for broken in (b"\x16\x03\x01\x02\x00\x01\x00", b"\r\n\r\n\r\n", b"GET\r\n\r\n", post[:-5], b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n"):
     raw(broken, shut=True)
+
+# ---- who may not ask: pages that call the server by a name of theirs, and requests that a proxy could read in two ways ----
+
+def status_of(*headers, unix=False, version=b"1.1", path=b"/v1/health", data=b""):
+    lines = b"".join(h.encode() + b"\r\n" for h in headers)
+    answer = raw(b"GET " + path + b" HTTP/" + version + b"\r\nConnection: close\r\n" + lines + b"\r\n" + data, unix)
+    return int(answer[9:12] or 0)
+
+
+for host, status in [("localhost", 200), ("LocalHost:1", 200), ("10.1.2.3:80", 200), ("[::1]", 200), ("[fe80::1]:8787", 200),
+                     ("adept.example", 200), ("ADEPT.example:443", 200), ("evil.example", 403), ("localhost.evil.example", 403),
+                     ("adept.example.evil", 403), ("127.0.0.1.evil.example", 403), ("127.1", 403), ("::1", 403), ("[::1", 403), ("[localhost]", 403),
+                     ("localhost:80x", 403), ("localhost:80@evil.example", 403), ("", 403), ("x" * 300, 403)]:
+    check(status_of("Host: " + host) == status, f"Host: {host}: not {status}")
+    check(status_of("Host: " + host, unix=True) == 200, f"Host: {host} on the Unix socket")
+check(status_of() == 400 and status_of(version=b"1.0") == 200, "without Host")
+check(status_of("Host: localhost", "Host: localhost") == 400, "Host twice")
+for origin, status in [("http://localhost", 200), ("https://LOCALHOST", 200), ("http://localhost:81", 403), ("http://evil.example", 403),
+                       ("null", 403), ("", 403), ("file://localhost", 403)]:
+    for unix in (False, True):
+        check(status_of("Host: localhost", "Origin: " + origin, unix=unix) == status, f"Origin: {origin}: not {status}")
+for headers in [("Content-Length: 4", "Transfer-Encoding: chunked"), ("Transfer-Encoding: chunked", "Content-Length: 4"),
+                ("Transfer-Encoding: chunked", "Transfer-Encoding: identity"), ("Transfer-Encoding: gzip, chunked",), ("Transfer-Encoding: xchunked",),
+                ("Content-Length: 4", "Content-Length: 4"), ("Content-Length: 4", "Content-Length: 0")]:
+    check(status_of("Host: localhost", *headers, data=b"0\r\n\r\n") == 400, f"{headers}: not 400")
+answer = raw(post.replace(b"Content-Length", b"Transfer-Encoding: chunked\r\nContent-Length") + b"0\r\n\r\n" + get + b"\r\n")
+check(answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1") == 1, "what follows such a request is not read")
+for path, status in [(b"/v1/health%00", 404), (b"/v1/health%00x", 404), (b"/v1/gpus/a100%00", 404), (b"/v1/gpus/a%31%30%30", 200)]:
+    check(status_of("Host: localhost", path=path) == status, f"{path}: not {status}")
+
 metrics = ask("GET", "/metrics")[1].decode()
 check('adept_requests_total{route="POST /v1/predict",status="200"}' in metrics, "requests are counted")
 check('adept_requests_total{route="GET /v1/health",status="200"}' in metrics and "adept_oracle_cache_hits_total" in metrics, metrics[:200])

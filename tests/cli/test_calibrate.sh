@@ -179,7 +179,7 @@ kill -TERM "$pid"
 wait "$pid"
 rc=$?
 checks=$((checks + 1))
-if [ "$rc" -eq 5 ]; then
+if [ "$rc" -eq 143 ]; then
     grep -q '^adept: interrupted; the best so far .* --resume half.json.checkpoint' err || fail "not the message"
     [ ! -s out ] || fail "an interrupted fit prints a result"
     there half.json

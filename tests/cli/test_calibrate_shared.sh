@@ -93,7 +93,7 @@ while [ ! -s half.json.checkpoint ] && [ "$tries" -lt 300 ]; do
 done
 kill -TERM "$pid"
 wait "$pid"
-if [ $? -eq 5 ]; then
+if [ $? -eq 143 ]; then
     expect_ok calibrate $fit $long --kernels a10.csv -o half.json --resume half.json.checkpoint --threads 2
 fi
 same whole.json half.json

@@ -34,7 +34,8 @@ mkdir "$work/profiles"
 cp "$p" "$work/profiles/mlp.profile.json"
 echo 'no profile' >"$work/profiles/notes.txt"
 for threads in 1 3; do
-    start --listen 127.0.0.1:0 --socket "$work/s" --profiles "$work/profiles" --max-body 100kB --timeout 2 --threads $threads
+    start --listen 127.0.0.1:0 --socket "$work/s" --profiles "$work/profiles" --max-body 100kB --timeout 2 --threads $threads \
+        --host-name other.example --host-name adept.example
     checks=$((checks + 1))
     python3 -B "$ADEPT_SOURCE_DIR/tests/cli/serve_check.py" "$ADEPT" "$p" "$port" "$work/s" >"$work/check" 2>&1 ||
         { cat "$work/check"; fail "answers with $threads threads"; }
@@ -61,7 +62,7 @@ s = socket.socket(socket.AF_UNIX)
 s.settimeout(20)
 s.connect(sys.argv[1])
 body = b'{"workload":"mlp","gpu":"a100","compact":true}'
-s.sendall(b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:10])
+s.sendall(b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:10])
 time.sleep(0.3)
 os.kill(int(sys.argv[2]), signal.SIGINT)
 time.sleep(0.3)
@@ -77,7 +78,7 @@ EOF
 checks=$((checks + 1))
 wait "$pid"
 rc=$?
-[ "$rc" -eq 0 ] && [ ! -e "$work/s" ] || fail "exit code $rc after SIGINT"
+[ "$rc" -eq 130 ] && [ ! -e "$work/s" ] || fail "exit code $rc after SIGINT"
 expect_error 2 'exists and is no socket' serve --socket "$p"
 
 # ---- slow clients are cut off, one after the other ----
@@ -100,7 +101,7 @@ def slow(first):
     except (ConnectionResetError, BrokenPipeError):
         pass
     return time.time() - begin
-took = [slow(b""), slow(b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n")]
+took = [slow(b""), slow(b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n")]
 print(took)
 sys.exit(not all(3 < t < 15 for t in took))
 EOF
@@ -108,9 +109,36 @@ checks=$((checks + 1))
 grep -q 'warning' "$work/err" && fail "a warning on loopback"
 stop TERM
 
+# ---- a token ----
+token=0123456789abcdef-ABCDEF
+echo "$token" >"$work/token"
+start --listen 127.0.0.1:0 --token-file "$work/token" "$p"
+python3 -B - "$port" "$token" >"$work/check" 2>&1 <<'EOF' || { cat "$work/check"; fail "--token-file"; }
+import http.client, sys
+def status(authorization, url="/v1/health"):
+    c = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=20)
+    c.request("GET", url, headers={"Authorization": authorization} if authorization is not None else {})
+    r = c.getresponse()
+    assert (r.getheader("WWW-Authenticate") == "Bearer") == (r.status == 401), authorization
+    return r.status
+token = sys.argv[2]
+assert status("Bearer " + token) == status("bearer " + token) == 200
+for wrong in (None, "", "Bearer", "Bearer ", token, "Basic " + token, "Bearer " + token[:-1], "Bearer " + token + "0", "Bearer " + token * 2,
+              "Bearer " + token[:-1] + "G", "Bearer  " + token):
+    assert status(wrong) == 401 and status(wrong, "/metrics") == 401 and status(wrong, "/nowhere") == 401, wrong
+EOF
+checks=$((checks + 1))
+grep -q "$token" "$work/err" && fail "the token is printed"
+stop TERM
+for text in '' short "$(printf '%0513d' 0)" 'one two three four' "$(printf 'a line of its own\nand another')"; do
+    printf '%s' "$text" >"$work/token"
+    expect_error 3 'token: (not a token|.* bytes, more than)' serve --token-file "$work/token" "$p"
+done
+expect_error 3 'nowhere: cannot open' serve --token-file "$work/nowhere" "$p"
+
 # ---- what it does not start with ----
 for address in 0.0.0.0:0 '[::]:0' 192.0.2.1:80; do
-    expect_error 2 'no authentication; --allow-remote' serve --listen "$address" "$p"
+    expect_error 2 'nothing is encrypted; --allow-remote' serve --listen "$address" "$p"
 done
 start --listen 0.0.0.0:0 --allow-remote --log "$p"
 checks=$((checks + 1))

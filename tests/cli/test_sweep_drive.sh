@@ -199,7 +199,7 @@ trap '' TERM INT
 : >"$1"
 sleep 1.5
 END
-for signal in TERM INT; do
+for signal in 15 2; do
     rm -f "$work/begun"
     "$ADEPT" sweep --drive --vary power_limit_w=150,200,250 --csv -- sh "$work/stubborn" "$work/begun" >"$work/out" 2>"$work/err" &
     pid=$!
@@ -212,7 +212,7 @@ for signal in TERM INT; do
     kill -0 $pid 2>/dev/null || fail "$signal: adept did not wait for the command"
     rc=0
     wait $pid || rc=$?
-    ends 1 "after $signal"
+    ends $((128 + signal)) "after $signal"
     nothing_left "after $signal"
 done
 

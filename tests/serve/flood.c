@@ -50,11 +50,11 @@ static const char *const pieces[] = {"\\u0000",    "1e999",
                                      "%s%n",       "../../etc/passwd",
                                      "\n",         "\\"};
 static const char *const requests[] = {
-    "POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 66\r\n\r\n" RUN,
-    "POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: "
+    "POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 66\r\n\r\n" RUN,
+    "POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: "
     "chunked\r\n\r\n4\r\n{\"a\"\r\n0\r\n\r\n",
-    "GET /v1/gpus/a100 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-    "POST /v1/choose HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 99999999999999999999\r\n\r\n{}",
+    "GET /v1/gpus/a100 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    "POST /v1/choose HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 99999999999999999999\r\n\r\n{}",
     "GET /%00%ff%2e%2e/metrics?a=b&c HTTP/1.0\r\nCookie: a=b\r\nRange: bytes=0-1\r\n\r\n",
 };
 
@@ -190,7 +190,7 @@ static void crowd(const served *s, long n)
 static long connections_of(const served *s)
 {
     static wire l;
-    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     wire_open(&l, s->port, NULL);
     wire_send(&l, request, sizeof request - 1);
     while (l.used + 1 < sizeof l.buffer) {

@@ -1,5 +1,7 @@
 /* The prediction server without its sockets: JSON of strangers, requests, the cache of oracles, and the description
  * against what is answered. */
+#include "adept_file.h"
+#include "failing_memory.h"
 #include "graph_text.h"
 #include "saved_models.h"
 #include "serve/embedded_openapi.h"
@@ -317,6 +319,31 @@ static void test_threads(void **state)
     adept_server_free(s);
 }
 
+/* Never a fault of the profile, and never a shorter answer. */
+static void test_memory_ends(void **state)
+{
+    (void)state;
+    char *profile = NULL, *text, *body = NULL, *whole;
+    size_t size, n = 1;
+    assert_int_equal(adept_file_read(&profile, &size, MLP, 1 << 20, NULL), ADEPT_OK);
+    assert_true(asprintf(&body, "{\"gpu\":\"a100\",\"profile\":%s}", profile) > 0);
+    adept_server *s = open_server(2);
+    assert_int_equal(answer(s, "POST", "/v1/predict", body, &whole), 200);
+    for (bool failed = true; failed; n += 1 + n / 200) {
+        memory_fails_at(n);
+        int status = answer(s, "POST", "/v1/predict", body, &text);
+        failed = memory_has_failed();
+        if (status == 200 ? strcmp(text, whole) != 0 : status != 503 || !failed || !strstr(text, "memory"))
+            fail_msg("allocation %zu: %d, %s", n, status, text);
+        free(text);
+    }
+    assert_true(n > 200);
+    free(whole);
+    free(body);
+    free(profile);
+    adept_server_free(s);
+}
+
 /* Assumptions are of a run: what one takes is not kept for another. */
 static void test_assume(void **state)
 {
@@ -413,7 +440,7 @@ int main(void)
         cmocka_unit_test(test_body_is_strict_json),
         cmocka_unit_test(test_body_profile), cmocka_unit_test(test_oracles), cmocka_unit_test(test_shared_walks),
         cmocka_unit_test(test_description), cmocka_unit_test(test_threads),      cmocka_unit_test(test_time),
-        cmocka_unit_test(test_profile_capacity), cmocka_unit_test(test_assume),
+        cmocka_unit_test(test_profile_capacity), cmocka_unit_test(test_memory_ends), cmocka_unit_test(test_assume),
         cmocka_unit_test(test_assumptions_are_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

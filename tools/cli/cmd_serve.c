@@ -20,10 +20,10 @@
 #define SPARE_FILES 64 /* descriptors beside those of connections */
 
 typedef struct serve_options {
-    const char *listen, *socket; /* NULL: not given */
+    const char *listen, *socket, *token_file; /* NULL: not given */
     bool allow_remote, log;
     mode_t socket_mode;
-    adept_words folders, files, gpus;
+    adept_words folders, files, gpus, host_names;
     int64_t threads, max_connections, timeout_s, cache; /* max_connections 0: not given */
     double max_body_bytes;
 } serve_options;
@@ -65,8 +65,13 @@ static const adept_option_row rows[] = {
      "HTTP on this address; port 0 picks a free one (default " DEFAULT_ADDRESS ", or none with --socket)",
      ADEPT_OPT_TEXT, .at = AT(listen)},
     {"allow-remote", NULL, 1,
-     "Accept an address that other machines can reach. There is no authentication: whoever reaches it may ask",
+     "Accept an address that other machines can reach. Without --token-file whoever reaches it may ask",
      ADEPT_OPT_FLAG, .at = AT(allow_remote)},
+    {"host-name", "NAME", 1,
+     "Answer to this name too; a request may call the server by an address or localhost. May be repeated",
+     ADEPT_OPT_WORD, .at = AT(host_names)},
+    {"token-file", "FILE", 1, "Answer only who sends the token in this file: Authorization: Bearer TOKEN",
+     ADEPT_OPT_FILE, .at = AT(token_file)},
     {"socket", "PATH", 1, "HTTP on a Unix socket", ADEPT_OPT_TEXT, .at = AT(socket)},
     {"socket-mode", "MODE", 1, "Permissions of the socket (default 0600)", ADEPT_OPT_PARSED, .at = AT(socket_mode),
      .parse = parse_mode},
@@ -150,18 +155,21 @@ static adept_status open_sockets(adept_cli *cli, adept_http_options *http, adept
         return status;
     }
     if (o->allow_remote)
-        adept_print_format(stderr, "adept serve: warning: no authentication; other machines may ask at %s\n", bound);
+        adept_print_format(stderr, "adept serve: warning: %s; other machines may ask at %s\n",
+                           o->token_file ? "no encryption" : "no authentication", bound);
     if (address) adept_print_format(stderr, "adept serve: listening on http://%s\n", bound);
     if (o->socket) adept_print_format(stderr, "adept serve: listening on unix:%s\n", o->socket);
     return ADEPT_OK;
 }
 
 /* Signals are taken here and nowhere else; all threads inherit that they are blocked. */
-static void serve_until_signal(adept_http *h, const sigset_t *signals)
+static int serve_until_signal(adept_http *h, const sigset_t *signals)
 {
     const struct timespec second = {.tv_sec = 1};
-    while (sigtimedwait(signals, NULL, &second) < 0)
+    int signal;
+    while ((signal = sigtimedwait(signals, NULL, &second)) < 0)
         adept_http_tend(h);
+    return signal;
 }
 
 static adept_status serve(adept_cli *cli, void *options)
@@ -169,28 +177,33 @@ static adept_status serve(adept_cli *cli, void *options)
     const serve_options *o = options;
     adept_server *server = NULL;
     adept_http *h = NULL;
+    char *token = NULL;
     adept_serve_socket_file file = {0};
     adept_http_options http = {.threads = (unsigned)o->threads,
                                .timeout_s = (unsigned)o->timeout_s,
                                .max_body_bytes = (size_t)o->max_body_bytes,
+                               .door = {.names = o->host_names.words, .n_names = o->host_names.n},
                                .log = o->log};
     sigset_t signals, before;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
-    adept_status status = load(cli, &server, o);
+    adept_status status = o->token_file ? adept_serve_token_read(&token, o->token_file, &cli->err) : ADEPT_OK;
+    http.door.token = token;
+    if (status == ADEPT_OK) status = load(cli, &server, o);
     if (status == ADEPT_OK) adept_server_limit_time(server, http.timeout_s * UINT64_C(1000000000));
     if (status == ADEPT_OK) status = set_connections(cli, &http.max_connections, o);
     pthread_sigmask(SIG_BLOCK, &signals, &before);
     if (status == ADEPT_OK) status = open_sockets(cli, &http, &file, o);
     if (status == ADEPT_OK) status = adept_http_start(&h, server, &http, &cli->err);
     if (status == ADEPT_OK) {
-        serve_until_signal(h, &signals);
+        if (serve_until_signal(h, &signals) == SIGINT) cli->exit_code = 128 + SIGINT;
         adept_http_stop(h);
     }
     adept_serve_socket_remove(&file);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     adept_server_free(server);
+    free(token);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define AT(member) offsetof(adept_simulate_options, member)
 
@@ -200,14 +201,14 @@ static adept_status print(adept_cli *cli, FILE *out, const adept_comparison *c, 
 /* Nothing is written over a baseline. */
 static adept_status write_baseline(adept_cli *cli, const adept_comparison *c, const char *path)
 {
-    FILE *file = fopen(path, "wxe");
+    adept_file_out file = {.stream = NULL};
+    struct stat st;
 
-    if (!file) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", path, strerror(errno));
-    adept_status status = print_json(cli, file, c);
-    bool failed = ferror(file) != 0;
-    if ((fclose(file) || failed) && status == ADEPT_OK) status = adept_error_set(&cli->err, ADEPT_E_IO, "%s: cannot write", path);
-    if (status != ADEPT_OK) remove(path);
-    return status;
+    if (lstat(path, &st) == 0) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", path, strerror(EEXIST));
+    adept_status status = adept_file_begin(&file, path, &cli->err);
+    if (status == ADEPT_OK) status = print_json(cli, file.stream, c);
+    adept_status ended = adept_file_end(&file, status == ADEPT_OK, &cli->err);
+    return status == ADEPT_OK ? ended : status;
 }
 
 static adept_status write_report(adept_cli *cli, const adept_comparison *c, const adept_simulate_options *o)

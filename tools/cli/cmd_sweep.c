@@ -143,7 +143,7 @@ typedef struct work {
     bool shows; /* the points themselves, of a small grid */
     adept_sweep_table shown;
     adept_sweep_cloud cloud; /* of --plot and --html */
-    bool failed;             /* writing or memory */
+    adept_status status;     /* of what became of the points */
     adept_progress progress;
 } work;
 
@@ -165,7 +165,7 @@ static bool take_point(const adept_sweep_point *point, void *context)
     adept_sweep_answers_add(&w->answers, point);
     if (w->cloud.dots) adept_sweep_cloud_add(&w->cloud, point);
     adept_sweep_job_add(&w->o->job, point);
-    if (w->out && !adept_sweep_rows_add(&w->rows, point)) w->failed = true;
+    if (w->out) w->status = adept_sweep_rows_add(&w->rows, point);
     if (w->shows) {
         const adept_sweep_found f = adept_sweep_found_of(point);
         const char *reason = point->status != ADEPT_OK             ? point->reason
@@ -177,7 +177,7 @@ static bool take_point(const adept_sweep_point *point, void *context)
     if (w->answers.points % PROGRESS_EVERY == 0 && w->size > PROGRESS_EVERY)
         adept_progress_say(&w->progress, "%" PRIu64 " of %" PRIu64 " points (%.0f %%)", w->answers.points, w->size,
                            100.0 * (double)w->answers.points / (double)w->size);
-    return !w->failed && !adept_interrupt_requested;
+    return w->status == ADEPT_OK && !adept_interrupt_requested;
 }
 
 /* ---------------------------------------------------------------- setting up ------------------------------------- */
@@ -337,8 +337,8 @@ static adept_status end_output(adept_cli *cli, work *w)
     const sweep_options *o = w->o;
     adept_sweep_answers_finish(&w->answers);
     if (w->out && o->json) put_tail(&w->rows.w, w);
-    if (w->out && !adept_sweep_rows_flush(&w->rows) && w->rows.w.out.failed)
-        return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
+    if (w->out && w->status == ADEPT_OK) w->status = adept_sweep_rows_flush(&w->rows);
+    if (w->status == ADEPT_E_NOMEM) return adept_no_memory(&cli->err, "rows");
     if (adept_interrupt_requested)
         return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "interrupted after %" PRIu64 " of %" PRIu64 " points%s%s%s",
                                w->answers.points, w->size, o->output ? "; " : "", o->output ? o->output : "",
@@ -358,11 +358,7 @@ static adept_status walk(adept_cli *cli, work *w)
     adept_interrupt_catch();
     status = adept_sweep_run(&w->sweep, take_point, w, &cli->err);
     adept_progress_end(&w->progress);
-    if (status != ADEPT_OK) return status;
-    if (w->failed && (!w->out || w->rows.w.out.failed))
-        return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory for a table or a row");
-    if (w->failed && w->out != stdout) return adept_file_end(&w->file, true, &cli->err);
-    return w->failed ? ADEPT_OK : end_output(cli, w); /* main() says that standard output cannot be written */
+    return status == ADEPT_OK ? end_output(cli, w) : status;
 }
 
 static adept_status sweep(adept_cli *cli, void *options)

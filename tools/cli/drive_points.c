@@ -63,6 +63,7 @@ static void put_back_at_once(void *data)
     adept_error err = {0};
 
     d->interrupted = true;
+    adept_interrupt_requested = d->job.signal;
     d->put_back = put_back(d, &err);
     if (d->put_back != ADEPT_OK) fprintf(stderr, "adept: %s\n", err.message);
 }

@@ -2,6 +2,7 @@
  * can be taken over; the rest is ours. A label outlives the terminal it was made on: it says itself that nothing was
  * measured. */
 #include "adept_file.h"
+#include "adept_grow.h"
 #include "energy_label.h"
 #include "table.h"
 #include <inttypes.h>
@@ -125,9 +126,8 @@ static void add_origin(adept_table *table, const adept_step *l)
 static char *markdown_of(const adept_step *l, const char *scope)
 {
     adept_table table = {.columns = "|" STATEMENT, .markdown = true};
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    adept_buffer text = {.data = NULL};
+    FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
     fprintf(out, "## Energy and emissions (%s)\n\n", STATEMENT);
@@ -136,9 +136,8 @@ static char *markdown_of(const adept_step *l, const char *scope)
     add_origin(&table, l);
     bool ok = adept_table_end(NULL, &table, out) == ADEPT_OK;
     fprintf(out, "\n%s\n", scope);
-    if (fclose(out) == 0 && ok) return text;
-    free(text);
-    return NULL;
+    text.failed = text.failed || !ok;
+    return adept_buffer_close(&text, out);
 }
 
 /* ---------------------------------------------------------------- JSON -------------------------------------------- */
@@ -227,9 +226,8 @@ static char *remarks_of(const adept_step *l, const char *scope)
 {
     const adept_profile *p = l->profile;
     const adept_totals *t = &l->totals;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    adept_buffer text = {.data = NULL};
+    FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
     fprintf(out, "Energy " STATEMENT ", by adept " ADEPT_VERSION " (%s). ", calibration_of(l));
@@ -243,9 +241,7 @@ static char *remarks_of(const adept_step *l, const char *scope)
         fprintf(out, "Emissions: %s at %.4g g CO2e/kWh (%s). ", adept_units_grams(t->co2e_g).s, t->carbon_g_per_kwh,
                 t->carbon_source);
     fprintf(out, "%s", scope);
-    if (fclose(out) == 0) return text;
-    free(text);
-    return NULL;
+    return adept_buffer_close(&text, out);
 }
 
 static char *bom_of(const adept_step *l, const char *scope, char *(*write)(const adept_step *, const char *))

@@ -3,6 +3,7 @@
  *  A share or a change that would print as 0.0 % is left out or called what it is, nothing; numbers that are not known
  *  are not mentioned but where that is the point. */
 #include "explain.h"
+#include "adept_grow.h"
 #include "table.h"
 #include "units.h"
 #include <inttypes.h>
@@ -20,8 +21,7 @@
 typedef struct writer {
     adept_explanation *x;
     FILE *out; /* of the sentence that is being written */
-    char *text;
-    size_t size;
+    adept_buffer text;
     const char *topic;
     bool failed;
 } writer;
@@ -29,16 +29,17 @@ typedef struct writer {
 static bool begin(writer *w, const char *topic)
 {
     w->topic = topic;
-    w->text = NULL;
-    w->out = w->x->n_sentences < ADEPT_EXPLAIN_SENTENCES ? open_memstream(&w->text, &w->size) : NULL;
+    w->text = (adept_buffer){.data = NULL};
+    w->out = w->x->n_sentences < ADEPT_EXPLAIN_SENTENCES ? adept_buffer_stream(&w->text) : NULL;
     w->failed = w->failed || !w->out;
     return w->out != NULL;
 }
 
 static void end(writer *w)
 {
-    if (fclose(w->out) != 0) w->failed = true;
-    if (w->text) w->x->sentences[w->x->n_sentences++] = (adept_sentence){w->topic, w->text};
+    char *text = adept_buffer_close(&w->text, w->out);
+    w->failed = w->failed || !text;
+    if (text) w->x->sentences[w->x->n_sentences++] = (adept_sentence){w->topic, text};
 }
 
 /* "a", "a and b", "a, b and c": what stands before item i of n. */

@@ -1,6 +1,7 @@
 /** @file load.c  What runs, and reading it: the only place where the program decides between a model and a saved
  *  profile. A file is read once, and its graph walked once per workload. */
 #include "load.h"
+#include "adept_grow.h"
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_optimizer.h"
@@ -123,20 +124,15 @@ const adept_options adept_workload_options_of = {.rows = rows};
 
 char *adept_list_unsupported(const adept_unsupported *ops, size_t n)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    adept_buffer text = {.data = NULL};
+    FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
     for (size_t i = 0; i < n; i++)
         adept_print_format(out, "adept:   %s: %" PRId64 " time%s, first in %s: %s\n", ops[i].op, ops[i].count,
                            ops[i].count == 1 ? "" : "s", ops[i].path && *ops[i].path ? ops[i].path : "the model itself",
                            ops[i].reason ? ops[i].reason : "no handler");
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return adept_buffer_close(&text, out);
 }
 
 adept_status adept_load_graph(adept_cli *cli, adept_graph **graph, adept_workload_config *config, const char *model,

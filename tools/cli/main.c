@@ -1,5 +1,6 @@
 /** @file main.c  `adept COMMAND ...`: picks the command, prints its error, turns its status into the exit code. */
 #include "cli.h"
+#include "progress.h"
 #include "table.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@ static void print_help(void)
          "  adept calibrate runs.csv --gpu a100 -o mine.json\n"
          "\n"
          "Exit codes: 0 done, 1 internal failure, 2 wrong usage, 3 bad input file, 4 operator not supported,\n"
-         "5 fit failed, 6 unknown GPU, 7 a check failed.");
+         "5 fit failed, 6 unknown GPU, 7 a check failed, 130 Ctrl-C.");
 }
 
 static adept_status unknown_command(adept_cli *cli, const char *word)
@@ -82,8 +83,8 @@ static adept_status close_output(adept_cli *cli)
 {
     bool failed = ferror(stdout) != 0;
 
+    if (adept_print_failed) return adept_cli_no_memory(cli);
     errno = 0;
-    if (adept_print_lost()) return adept_cli_no_memory(cli);
     if (fclose(stdout) == 0 && !failed) return ADEPT_OK;
     return adept_error_set(&cli->err, ADEPT_E_IO, "cannot write standard output%s%s", errno ? ": " : "",
                            errno ? strerror(errno) : "");
@@ -116,5 +117,7 @@ int main(int argc, char **argv)
     if (status == ADEPT_OK) status = close_output(&cli);
     if (status != ADEPT_OK) print_error(&cli);
     free(cli.details);
-    return cli.exit_code ? cli.exit_code : adept_status_exit_code(status);
+    if (cli.exit_code) return cli.exit_code;
+    return status != ADEPT_OK && adept_interrupt_requested ? 128 + adept_interrupt_requested
+                                                           : adept_status_exit_code(status);
 }

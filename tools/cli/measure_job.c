@@ -245,7 +245,7 @@ static adept_status run_command(adept_cli *cli, adept_measure_job *job, live *l)
     return ADEPT_OK;
 }
 
-static void watch(adept_measure_job *job, live *l)
+static void watch(adept_cli *cli, adept_measure_job *job, live *l)
 {
     const adept_measure_options *o = job->options;
     adept_child child;
@@ -253,6 +253,7 @@ static void watch(adept_measure_job *job, live *l)
     adept_child_watch(&child, o->attach, o->duration_s > 0 ? o->duration_s : INFINITY, 0.5, l->progress.shown ? say : NULL, l);
     job->run.begin_s = child.begin_s;
     job->run.end_s = child.end_s;
+    if (child.signal) cli->exit_code = 128 + child.signal;
 }
 
 static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal)
@@ -268,7 +269,7 @@ static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal
         if (o->words.n > 0)
             status = run_command(cli, job, &l);
         else
-            watch(job, &l);
+            watch(cli, job, &l);
         live_end(&l);
         if (status == ADEPT_OK && *marks) status = take_marks(cli, job->recording, marks);
         adept_recording_stop(job->recording);
@@ -385,7 +386,7 @@ adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job)
 /* ---------------------------------------------------------------- an idle machine --------------------------------- */
 
 /* Runs of nothing of 1, 2, 4, 8, ... s, as the thesis measured them (table 3.13), until the time is over. */
-static void idle_runs(adept_measure_job *job, double total_s, live *l)
+static void idle_runs(adept_cli *cli, adept_measure_job *job, double total_s, live *l)
 {
     double spent_s = 0;
 
@@ -394,7 +395,9 @@ static void idle_runs(adept_measure_job *job, double total_s, live *l)
         adept_child_watch(&child, 0, time_s, 0.5, l->progress.shown ? say : NULL, l);
         adept_recording_add_region(job->recording, "idle", child.begin_s, child.end_s);
         spent_s += time_s;
-        if (child.end_s - child.begin_s < time_s) break; /* a signal ended it */
+        if (!child.signal) continue;
+        cli->exit_code = 128 + child.signal;
+        break;
     }
 }
 
@@ -427,7 +430,7 @@ adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job)
     adept_status status = adept_measure_start(cli, job, NULL);
     if (status == ADEPT_OK) status = live_begin(cli, &l, job->recording);
     if (status != ADEPT_OK) return status;
-    idle_runs(job, o->duration_s > 0 ? o->duration_s : 31, &l);
+    idle_runs(cli, job, o->duration_s > 0 ? o->duration_s : 31, &l);
     live_end(&l);
     adept_recording_stop(job->recording);
     snprintf(fit.host, sizeof fit.host, "%s", job->host);

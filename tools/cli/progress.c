@@ -58,8 +58,7 @@ volatile sig_atomic_t adept_interrupt_requested;
 
 static void request_stop(int signal_number)
 {
-    (void)signal_number;
-    adept_interrupt_requested = 1;
+    adept_interrupt_requested = signal_number;
 }
 
 void adept_interrupt_catch(void)

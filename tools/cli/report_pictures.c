@@ -1,5 +1,6 @@
 /** @file report_pictures.c  From a prediction to the numbers of each picture. */
 #include "report_pictures.h"
+#include "adept_grow.h"
 #include "bars.h"
 #include "gnuplot.h"
 #include "limits_plot.h"
@@ -7,6 +8,7 @@
 #include "treemap.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *adept_picture_file(adept_picture_id id)
 {
@@ -27,11 +29,14 @@ static adept_status no_memory(adept_cli *cli)
     return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while drawing");
 }
 
-/* The end of an SVG of our own: what open_memstream() made, or nothing. */
-static adept_status keep(adept_cli *cli, FILE *out, char **svg)
+/* The end of an SVG of our own. */
+static adept_status keep(adept_cli *cli, adept_pictures *out, adept_picture_id id, adept_buffer *text, FILE *stream)
 {
-    *svg = adept_stream_text(out, svg);
-    return *svg ? ADEPT_OK : no_memory(cli);
+    char *svg = adept_buffer_close(text, stream);
+    if (!svg) return no_memory(cli);
+    out->svg[id] = svg;
+    out->size[id] = strlen(svg);
+    return ADEPT_OK;
 }
 
 static adept_status keep_drawn(adept_cli *cli, adept_pictures *out, adept_picture_id id, char *script)
@@ -122,7 +127,8 @@ static adept_bar wait_bar(const adept_elasticities *e)
 static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_step *r,
                               const adept_elasticities *elasticities)
 {
-    FILE *file = open_memstream(&out->svg[ADEPT_PICTURE_STEP], &out->size[ADEPT_PICTURE_STEP]);
+    adept_buffer text = {.data = NULL};
+    FILE *file = adept_buffer_stream(&text);
     adept_bar bars[4];
     size_t n = 0;
 
@@ -133,13 +139,14 @@ static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_s
     bars[n] = wait_bar(elasticities);
     if (bars[n].n > 0) n++;
     adept_bars_draw(file, "step", "Where the step goes", bars, n);
-    return keep(cli, file, &out->svg[ADEPT_PICTURE_STEP]);
+    return keep(cli, out, ADEPT_PICTURE_STEP, &text, file);
 }
 
 static adept_status draw_memory(adept_cli *cli, adept_pictures *out, const adept_step *r)
 {
     const adept_memory *m = &r->prediction.memory;
-    FILE *file = open_memstream(&out->svg[ADEPT_PICTURE_MEMORY], &out->size[ADEPT_PICTURE_MEMORY]);
+    adept_buffer text = {.data = NULL};
+    FILE *file = adept_buffer_stream(&text);
     adept_bar bar = {.scale = 1.02 * fmax(m->peak_bytes, m->capacity_bytes), .print = adept_units_bytes};
     char mark[96];
 
@@ -156,7 +163,7 @@ static adept_status draw_memory(adept_cli *cli, adept_pictures *out, const adept
     bar.mark = m->capacity_bytes;
     bar.mark_name = mark;
     adept_bars_draw(file, "memory", r->run->gpus > 1 ? "Memory of each GPU" : "Memory of the GPU", &bar, 1);
-    return keep(cli, file, &out->svg[ADEPT_PICTURE_MEMORY]);
+    return keep(cli, out, ADEPT_PICTURE_MEMORY, &text, file);
 }
 
 /* ---------------------------------------------------------------- treemaps --------------------------------------- */
@@ -202,7 +209,8 @@ static adept_status draw_treemap(adept_cli *cli, adept_pictures *out, const adep
                                      of_energy ? "Energy of the step by layer" : "Time of the step by layer",
                                      of_energy ? adept_units_joule : adept_units_time};
     adept_treemap_item *items = calloc(r->groups.n + 4, sizeof *items);
-    FILE *file = items ? open_memstream(&out->svg[id], &out->size[id]) : NULL;
+    adept_buffer text = {.data = NULL};
+    FILE *file = items ? adept_buffer_stream(&text) : NULL;
 
     if (!file) {
         free(items);
@@ -210,7 +218,7 @@ static adept_status draw_treemap(adept_cli *cli, adept_pictures *out, const adep
     }
     adept_status status = adept_treemap_draw(file, items, list_items(items, r, of_energy), &look, &cli->err);
     free(items);
-    adept_status kept = keep(cli, file, &out->svg[id]);
+    adept_status kept = keep(cli, out, id, &text, file);
     return status == ADEPT_OK ? kept : status;
 }
 

@@ -1,6 +1,7 @@
 /** @file simulate_html.c  The page of simulated policies: tables, trade-offs, power, what ran where, and what was
  * asked. */
 #include "adept_file.h"
+#include "adept_grow.h"
 #include "gantt.h"
 #include "gnuplot.h"
 #include "page.h"
@@ -108,16 +109,16 @@ static adept_status put_power(adept_page *page, const adept_comparison *c, adept
 
 static adept_status put_gantt(adept_page *page, const adept_comparison *c, size_t policy, adept_error *err)
 {
-    char *text = NULL, id[32], title[128], caption[384];
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    char id[32], title[128], caption[384];
+    adept_buffer text = {.data = NULL};
+    FILE *out = adept_buffer_stream(&text);
     adept_gantt_note note = {.runs = 0};
 
     if (!out) return adept_no_memory(err, "the page");
     snprintf(id, sizeof id, "gantt%zu", policy);
     snprintf(title, sizeof title, "%.64s, seed %llu", c->policies[policy], (unsigned long long)c->seeds[0]);
     adept_status status = adept_gantt_draw(out, &note, id, title, c->cluster, &c->drawn[policy], err);
-    char *svg = adept_stream_text(out, &text);
+    char *svg = adept_buffer_close(&text, out);
     int at = snprintf(caption, sizeof caption,
                       "A row is a GPU, a rectangle a run; pale ones were stopped before their end.");
     if (note.runs_drawn < note.runs)

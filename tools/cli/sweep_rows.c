@@ -95,15 +95,16 @@ static void put_json(adept_json_writer *w, const adept_sweep_rows *rows, const a
     adept_json_end_object(w);
 }
 
-bool adept_sweep_rows_flush(adept_sweep_rows *rows)
+adept_status adept_sweep_rows_flush(adept_sweep_rows *rows)
 {
     adept_buffer *text = &rows->w.out;
+    if (text->failed) return ADEPT_E_NOMEM;
     if (text->size > 0) fwrite(text->data, 1, text->size, rows->out); /* a part of a grid may have no rows */
     text->size = 0;
-    return !text->failed && !ferror(rows->out);
+    return ferror(rows->out) ? ADEPT_E_IO : ADEPT_OK;
 }
 
-bool adept_sweep_rows_add(adept_sweep_rows *rows, const adept_sweep_point *point)
+adept_status adept_sweep_rows_add(adept_sweep_rows *rows, const adept_sweep_point *point)
 {
     if (rows->json)
         put_json(&rows->w, rows, point);

@@ -15,9 +15,9 @@ typedef struct adept_sweep_rows {
 /** Rows of JSON are elements of an array that the caller opens, and closes, in rows->w, whose buffer it frees.
  *  @param out borrowed */
 void adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json, const adept_sweep *sweep);
-/** @return false when memory was out or `out` has an error */
-bool adept_sweep_rows_add(adept_sweep_rows *rows, const adept_sweep_point *point);
+/** @return ADEPT_E_NOMEM, ADEPT_E_IO where `out` has an error */
+adept_status adept_sweep_rows_add(adept_sweep_rows *rows, const adept_sweep_point *point);
 /** Write what stands in rows->w; as adept_sweep_rows_add(). */
-bool adept_sweep_rows_flush(adept_sweep_rows *rows);
+adept_status adept_sweep_rows_flush(adept_sweep_rows *rows);
 
 #endif

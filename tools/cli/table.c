@@ -28,12 +28,7 @@ void adept_print_clean(FILE *out, const char *text)
     }
 }
 
-static bool text_lost;
-
-bool adept_print_lost(void)
-{
-    return text_lost;
-}
+bool adept_print_failed;
 
 void adept_print_format(FILE *out, const char *format, ...)
 {
@@ -48,8 +43,10 @@ void adept_print_format(FILE *out, const char *format, ...)
     if (n >= (int)sizeof usual && vasprintf(&text, format, again) < 0) n = -1;
     va_end(again);
     va_end(args);
-    text_lost = text_lost || n < 0;
-    if (n < 0) return;
+    if (n < 0) {
+        adept_print_failed = true;
+        return;
+    }
     if (ends_line) text[n - 1] = '\0';
     adept_print_clean(out, text);
     if (ends_line) fputc('\n', out);

@@ -36,8 +36,8 @@ adept_status adept_table_end(adept_cli *cli, adept_table *table, FILE *out);
 void adept_print_clean(FILE *out, const char *text);
 /** printf() of such texts: control characters of the result become '?' but for a line end that the format ends in. */
 void adept_print_format(FILE *out, const char *format, ...) ADEPT_PRINTF(2, 3);
-/** Did memory end while something was to be printed? */
-bool adept_print_lost(void);
+/** Has memory run out in one of them? What it should have printed is missing: the program must not end with 0. */
+extern bool adept_print_failed;
 /** For Markdown: text as it is, whatever Markdown it holds; never more than one line. */
 void adept_print_markdown(FILE *out, const char *text);
 

@@ -101,10 +101,3 @@ adept_status adept_gnuplot_picture(char **svg, size_t *size, char *script, const
     free(script);
     return *svg ? ADEPT_OK : adept_error_set(err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", name);
 }
-
-char *adept_stream_text(FILE *stream, char **text)
-{
-    if (fclose(stream) == 0) return *text;
-    free(*text);
-    return NULL;
-}

@@ -23,7 +23,4 @@ char *adept_gnuplot_draw(const char *script, size_t *size);
  */
 adept_status adept_gnuplot_picture(char **svg, size_t *size, char *script, const char *name, adept_error *err);
 
-/** The text of a stream of open_memstream(), which is closed; NULL when memory was out. */
-char *adept_stream_text(FILE *stream, char **text);
-
 #endif

@@ -1,5 +1,6 @@
 /** @file limits_plot.c  Three panels above one axis, with the limits of interest as lines across them. */
 #include "limits_plot.h"
+#include "adept_grow.h"
 #include "chart.h"
 #include "gnuplot.h"
 #include <math.h>
@@ -204,11 +205,10 @@ static void put_script(FILE *out, const adept_limit_curve *c, panel *panels, con
 char *adept_limits_script(const adept_limit_curve *curve, const char *title)
 {
     panel panels[PANELS];
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    adept_buffer text = {.data = NULL};
+    FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
     put_script(out, curve, panels, title);
-    return adept_stream_text(out, &text);
+    return adept_buffer_close(&text, out);
 }

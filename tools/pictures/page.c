@@ -17,8 +17,8 @@ void adept_page_element(adept_page *page, const char *tag, const char *text)
 
 bool adept_page_begin(adept_page *page, const char *title, const char *lead)
 {
-    *page = (adept_page){.text = NULL};
-    page->out = open_memstream(&page->text, &page->size);
+    *page = (adept_page){.out = NULL};
+    page->out = adept_buffer_stream(&page->text);
     if (!page->out) return false;
     fputs(
         "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n<meta "
@@ -48,7 +48,9 @@ char *adept_page_end(adept_page *page, const char *foot)
     end_section(page);
     adept_page_element(page, "footer", foot);
     fputs("</main>\n</body>\n</html>\n", page->out);
-    return adept_stream_text(page->out, &page->text);
+    char *text = adept_buffer_close(&page->text, page->out);
+    page->size = text ? strlen(text) : 0;
+    return text;
 }
 
 void adept_page_section(adept_page *page, const char *id, const char *heading)

@@ -2,6 +2,7 @@
  * too, so that any parser can check it. Calls: markup. */
 #ifndef ADEPT_PAGE_H
 #define ADEPT_PAGE_H
+#include "adept_grow.h"
 #include "column.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,8 +15,8 @@
 /** A page being written. */
 typedef struct adept_page {
     FILE *out;
-    char *text;
-    size_t size; /* of the whole text, once it is ended */
+    adept_buffer text; /* of it */
+    size_t size;       /* of the whole text, once it is ended */
     bool in_section;
     const char *columns; /* of the table that is open, borrowed */
 } adept_page;

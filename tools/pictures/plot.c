@@ -1,5 +1,6 @@
 /** @file plot.c  Scatters and bars of errors, drawn by gnuplot. */
 #include "plot.h"
+#include "adept_grow.h"
 #include "adept_file.h"
 #include "gnuplot.h"
 #include "palette.h"
@@ -147,13 +148,12 @@ static void put_script(FILE *out, const adept_evaluation *e, const adept_evaluat
 
 char *adept_plot_script(const adept_evaluation *e, const adept_evaluation *held_out, const char *title)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    adept_buffer text = {.data = NULL};
+    FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
     put_script(out, e, held_out, title);
-    return adept_stream_text(out, &text);
+    return adept_buffer_close(&text, out);
 }
 
 adept_status adept_plot_errors(const char *path, const adept_evaluation *e, const adept_evaluation *held_out,

@@ -1,6 +1,7 @@
 /** @file power_plot.c  Energies between the points of a grid of times become watts, so that components whose samples lie at
  *  different times can stand upon each other, and the area below the curve is the energy. */
 #include "power_plot.h"
+#include "adept_grow.h"
 #include "adept_file.h"
 #include "chart.h"
 #include "gnuplot.h"
@@ -93,9 +94,8 @@ static void put_curves(FILE *out, const adept_recording *r)
 
 char *adept_power_script(const adept_recording *r, double begin_s, double end_s, const char *title)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    adept_buffer text = {.data = NULL};
+    FILE *out = adept_buffer_stream(&text);
     adept_chart c = adept_chart_of(1000, 420);
 
     if (!out) return NULL;
@@ -105,7 +105,7 @@ char *adept_power_script(const adept_recording *r, double begin_s, double end_s,
     fputs("set datafile missing '?'\nset key top right horizontal\nset xlabel 'Time (s)'\nset ylabel 'Power (W)'\n", out);
     put_regions(out, &c, r, begin_s);
     put_curves(out, r);
-    return adept_stream_text(out, &text);
+    return adept_buffer_close(&text, out);
 }
 
 adept_status adept_power_plot(const char *path, const adept_recording *r, double begin_s, double end_s, const char *title, adept_error *err)

@@ -2,6 +2,7 @@
  * for gnuplot. Margins and ranges are set, so that it is known where every point lies and labels can be placed around
  *  them. */
 #include "roofline_plot.h"
+#include "adept_grow.h"
 #include "chart.h"
 #include "gnuplot.h"
 #include <ctype.h>
@@ -344,9 +345,8 @@ static void put_script(FILE *out, roof *r, const char *title)
 char *adept_roofline_script(const adept_roofline_picture *picture, const char *title)
 {
     roof r = {.p = picture, .chart = adept_chart_of(1000, 480)};
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    adept_buffer text = {.data = NULL};
+    FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
     r.chart.log_x = r.chart.log_y = true;
@@ -354,5 +354,5 @@ char *adept_roofline_script(const adept_roofline_picture *picture, const char *t
     r.labels.frame = r.chart.frame;
     put_script(out, &r, title);
     adept_labels_free(&r.labels);
-    return adept_stream_text(out, &text);
+    return adept_buffer_close(&text, out);
 }

@@ -1,5 +1,6 @@
 /** @file sim_plots.c  Power of the first seed; what a policy gains and what it costs. */
 #include "sim_plots.h"
+#include "adept_grow.h"
 #include "chart.h"
 #include "gnuplot.h"
 #include <math.h>
@@ -66,9 +67,9 @@ static void put_panel(FILE *out, const adept_comparison *c, adept_chart *chart, 
 
 char *adept_sim_power_script(const adept_comparison *c, bool *thinned)
 {
-    size_t policies[ADEPT_POWER_CURVES], n = curves(c, policies), size;
-    char *text = NULL;
-    FILE *out = open_memstream(&text, &size);
+    size_t policies[ADEPT_POWER_CURVES], n = curves(c, policies);
+    adept_buffer text = {.data = NULL};
+    FILE *out = adept_buffer_stream(&text);
     adept_chart chart = adept_chart_of(1000, PANELS_TOP + (double)n * PANEL_PITCH + PANELS_BOTTOM);
     double end_s = 1, highest_w = isfinite(c->cap_w) ? c->cap_w : 1;
 
@@ -87,7 +88,7 @@ char *adept_sim_power_script(const adept_comparison *c, bool *thinned)
     for (size_t i = 0; i < n; i++)
         put_panel(out, c, &chart, i, n, policies[i]);
     fputs("unset multiplot\n", out);
-    return adept_stream_text(out, &text);
+    return adept_buffer_close(&text, out);
 }
 
 /* ---------------------------------------------------------------- energy against something ------------------------ */
@@ -142,9 +143,9 @@ char *adept_sim_trade_off_script(const adept_comparison *c, const char *title, c
                                  const char *unit)
 {
     point *points = calloc(c->n_policies + 1, sizeof *points);
-    char *text = NULL, x_axis[96], y_axis[96];
-    size_t size;
-    FILE *out = points ? open_memstream(&text, &size) : NULL;
+    char x_axis[96], y_axis[96];
+    adept_buffer text = {.data = NULL};
+    FILE *out = points ? adept_buffer_stream(&text) : NULL;
     adept_chart chart = adept_chart_of(1000, 420);
     double low_x = INFINITY, high_x = -INFINITY, low_y = INFINITY, high_y = -INFINITY;
 
@@ -179,5 +180,5 @@ char *adept_sim_trade_off_script(const adept_comparison *c, const char *title, c
         fputs("plot $points using 1:2:3:4 with xyerrorbars pt 7 ps 0.8 lw 1.2 lc rgb '#0072B2' notitle\n", out);
     }
     free(points);
-    return out ? adept_stream_text(out, &text) : NULL;
+    return out ? adept_buffer_close(&text, out) : NULL;
 }

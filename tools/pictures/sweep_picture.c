@@ -1,5 +1,6 @@
 /** @file sweep_picture.c  A frame, rows of panels of curves or maps over what varies, and the front below them. */
 #include "sweep_picture.h"
+#include "adept_grow.h"
 #include "chart.h"
 #include "gnuplot.h"
 #include <math.h>
@@ -580,11 +581,10 @@ static void put_script(FILE *out, const adept_sweep_picture *p)
 
 char *adept_sweep_script(const adept_sweep_picture *picture)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    adept_buffer text = {.data = NULL};
+    FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
     put_script(out, picture);
-    return adept_stream_text(out, &text);
+    return adept_buffer_close(&text, out);
 }

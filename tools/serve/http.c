@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,13 +41,15 @@ struct adept_http {
     peer *peers;
 };
 
+static const char too_large[] = "the body is larger than --max-body allows";
+
 /* One request and its answer. */
 typedef struct exchange {
     adept_buffer body;
     uint64_t held_bytes;
     uint64_t begin_ns;
-    adept_serve_problem_kind refused; /* once `is_refused`: its body is read and thrown away */
-    bool is_refused;
+    adept_serve_problem_kind refused;
+    const char *why_refused; /* NULL: it is not; else its body is read and thrown away */
 } exchange;
 
 /* ---- connections ---- */
@@ -193,6 +197,8 @@ static enum MHD_Result send_reply(adept_http *h, struct MHD_Connection *connecti
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (reply->allow) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow);
+    if (reply->http_status == MHD_HTTP_UNAUTHORIZED)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (reply->http_status == MHD_HTTP_SERVICE_UNAVAILABLE)
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     if (atomic_load(&h->stopping)) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
@@ -201,63 +207,85 @@ static enum MHD_Result send_reply(adept_http *h, struct MHD_Connection *connecti
     return result;
 }
 
-static const char *reason(adept_serve_problem_kind kind)
-{
-    switch (kind) {
-    case ADEPT_SERVE_TOO_LARGE:
-        return "the body is larger than --max-body allows";
-    case ADEPT_SERVE_TOO_SLOW:
-        return "the body took too long";
-    default:
-        return "too many bodies and answers at once; try again";
-    }
-}
-
 static enum MHD_Result refuse(adept_http *h, struct MHD_Connection *connection, exchange *x, const char *method,
                               const char *url)
 {
     adept_serve_reply reply;
-    adept_server_refuse(h->server, &reply, x->refused, reason(x->refused));
+    adept_server_refuse(h->server, &reply, x->refused, x->why_refused);
     if (h->options.log) log_request(x, method, url, reply.http_status);
     return send_reply(h, connection, x, &reply);
 }
 
-static void mark_refused(exchange *x, adept_serve_problem_kind kind)
+static void mark_refused(exchange *x, adept_serve_problem_kind kind, const char *why)
 {
-    x->is_refused = true;
     x->refused = kind;
+    x->why_refused = why;
     adept_buffer_free(&x->body);
 }
 
 static void take_body(adept_http *h, exchange *x, const char *data, size_t size)
 {
-    if (x->is_refused) return;
+    if (x->why_refused) return;
     if (size > h->options.max_body_bytes - x->body.size) {
-        mark_refused(x, ADEPT_SERVE_TOO_LARGE);
+        mark_refused(x, ADEPT_SERVE_TOO_LARGE, too_large);
         return;
     }
     size_t before = x->body.capacity;
     adept_buffer_add(&x->body, data, size);
     hold(h, x, x->body.capacity - before);
     if (x->body.failed || atomic_load_explicit(&h->metrics->bytes_held, memory_order_relaxed) > h->max_held_bytes)
-        mark_refused(x, ADEPT_SERVE_OVERLOADED);
+        mark_refused(x, ADEPT_SERVE_OVERLOADED, "too many bodies and answers at once; try again");
     else if (adept_clock_ns() - x->begin_ns > (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u)
-        mark_refused(x, ADEPT_SERVE_TOO_SLOW);
+        mark_refused(x, ADEPT_SERVE_TOO_SLOW, "the body took too long");
 }
 
-/* Its headers are here. What announces too large a body is refused before it comes. */
-static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, const char *url, const char *method,
-                             void **context)
+static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
+    adept_serve_headers *headers = cls;
+    const struct {
+        const char *name, **value;
+    } wanted[] = {{MHD_HTTP_HEADER_HOST, &headers->host},
+                  {MHD_HTTP_HEADER_ORIGIN, &headers->origin},
+                  {MHD_HTTP_HEADER_AUTHORIZATION, &headers->authorization},
+                  {MHD_HTTP_HEADER_CONTENT_LENGTH, &headers->content_length},
+                  {MHD_HTTP_HEADER_TRANSFER_ENCODING, &headers->transfer_encoding}};
+    (void)kind;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (strcasecmp(name, wanted[i].name) != 0) continue;
+        headers->is_repeated = headers->is_repeated || *wanted[i].value;
+        *wanted[i].value = value ? value : "";
+    }
+    return MHD_YES;
+}
+
+static void take_headers(adept_serve_headers *headers, struct MHD_Connection *connection, const char *version)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    *headers = (adept_serve_headers){.is_local = info && info->client_addr->sa_family == AF_UNIX,
+                                     .needs_host = strcmp(version, MHD_HTTP_VERSION_1_0) != 0};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, take_header, headers);
+}
+
+/* Its headers are here. Who may not ask, and what announces too large a body, is refused before the body comes. */
+static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, const char *url, const char *method,
+                             const char *version, void **context)
+{
+    adept_serve_headers headers;
+    adept_serve_problem_kind kind = ADEPT_SERVE_TOO_LARGE;
     exchange *x = calloc(1, sizeof *x);
     if (!x) return MHD_NO;
     *context = x;
     x->begin_ns = adept_clock_ns();
     atomic_fetch_add(&h->in_flight, 1);
     work(h, peer_of(connection));
-    const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    if (!length || strtoull(length, NULL, 10) <= h->options.max_body_bytes) return MHD_YES;
-    mark_refused(x, ADEPT_SERVE_TOO_LARGE);
+    take_headers(&headers, connection, version);
+    const char *why = adept_serve_turn_away(&kind, &h->options.door, &headers), *length = headers.content_length;
+    if (!why && length && strtoull(length, NULL, 10) > h->options.max_body_bytes) {
+        kind = ADEPT_SERVE_TOO_LARGE;
+        why = too_large;
+    }
+    if (!why) return MHD_YES;
+    mark_refused(x, kind, why);
     return refuse(h, connection, x, method, url);
 }
 
@@ -267,15 +295,14 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     adept_http *h = cls;
     exchange *x = *context;
     adept_serve_reply reply;
-    (void)version;
-    if (!x) return begin(h, connection, url, method, context);
+    if (!x) return begin(h, connection, url, method, version, context);
     if (*size > 0) {
         take_body(h, x, data, *size);
         *size = 0;
         return MHD_YES;
     }
     extend(h, peer_of(connection));
-    if (x->is_refused) return refuse(h, connection, x, method, url);
+    if (x->why_refused) return refuse(h, connection, x, method, url);
     const adept_serve_request request = {
         .method = method,
         .path = url,
@@ -290,6 +317,13 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 
 /* ---- life ---- */
 
+/* A zero would end a path early: such a path stays as it was sent, and there is none like it. */
+static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
+{
+    (void)cls, (void)connection;
+    return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+}
+
 static struct MHD_Daemon *start_daemon(adept_http *h, int fd)
 {
     const adept_http_options *o = &h->options;
@@ -299,8 +333,8 @@ static struct MHD_Daemon *start_daemon(adept_http *h, int fd)
                             MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
                             MHD_OPTION_CONNECTION_LIMIT, o->max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
                             o->timeout_s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION,
-                            on_connection, h, MHD_OPTION_SIGPIPE_HANDLED_BY_APP,
-                            1, /* one thread is the daemon's own, more are a pool */
+                            on_connection, h, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+                            MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, /* one thread is the daemon's own, more are a pool */
                             o->threads > 1 ? MHD_OPTION_ARRAY : MHD_OPTION_END, threads, MHD_OPTION_END);
 }
 

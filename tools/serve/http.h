@@ -1,6 +1,7 @@
 /** @file http.h  HTTP over sockets: a server's answers by libmicrohttpd. Calls: libmicrohttpd. */
 #ifndef ADEPT_SERVE_HTTP_H
 #define ADEPT_SERVE_HTTP_H
+#include "admit.h"
 #include "server.h"
 
 typedef struct adept_http adept_http;
@@ -11,6 +12,7 @@ typedef struct adept_http_options {
     unsigned max_connections; /* of each of them */
     unsigned timeout_s;       /* a connection without traffic is closed after it */
     size_t max_body_bytes;
+    adept_serve_door door;
     bool log; /* a line on stderr for each request */
 } adept_http_options;
 

@@ -98,7 +98,7 @@ adept_status adept_serve_listen_tcp(int *fd, char bound[ADEPT_SERVE_ADDRESS_SIZE
     adept_status status;
     if (!allow_remote && !is_loopback(found->ai_addr))
         status = adept_error_set(err, ADEPT_E_USAGE,
-                                 "--listen: %s can be reached from other machines, and there is no authentication; "
+                                 "--listen: %s can be reached from other machines, and nothing is encrypted; "
                                  "--allow-remote says that this is meant",
                                  address);
     else

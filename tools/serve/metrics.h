@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define ADEPT_SERVE_MAX_ROUTES 16
-#define ADEPT_SERVE_STATUSES 14 /* kinds of HTTP status that are told apart, the last: all others */
+#define ADEPT_SERVE_STATUSES 15 /* kinds of HTTP status that are told apart, the last: all others */
 #define ADEPT_SERVE_TIME_BOUNDS 9
 
 typedef struct adept_serve_metrics {

@@ -9,6 +9,8 @@
 #define ADEPT_SERVE_PROBLEM_LIST(X)                                                                                    \
     X(BAD_JSON, 400, "bad_json")                                                                                       \
     X(BAD_REQUEST, 400, "bad_request")                                                                                 \
+    X(UNAUTHORIZED, 401, "unauthorized")                                                                               \
+    X(FORBIDDEN, 403, "forbidden")                                                                                     \
     X(NOT_FOUND, 404, "not_found")                                                                                     \
     X(UNKNOWN_WORKLOAD, 404, "unknown_workload")                                                                       \
     X(UNKNOWN_GPU, 404, "unknown_gpu")                                                                                 \

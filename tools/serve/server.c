@@ -73,8 +73,11 @@ static bool open_profile(task *t)
     adept_error err = {0};
     if (!t->body.profile) return true;
     size_t size = strlen(t->body.profile);
-    if (adept_workload_read(&t->profile, "profile", t->body.profile, size, NULL, &err) != ADEPT_OK)
-        return adept_serve_refuse(&t->problem, ADEPT_SERVE_BAD_PROFILE, "%s", err.message);
+    adept_status status = adept_workload_read(&t->profile, "profile", t->body.profile, size, NULL, &err);
+    if (status != ADEPT_OK)
+        return adept_serve_refuse(&t->problem,
+                                  status == ADEPT_E_NOMEM ? ADEPT_SERVE_OVERLOADED : ADEPT_SERVE_BAD_PROFILE, "%s",
+                                  err.message);
     atomic_fetch_add_explicit(&t->server->metrics.profiles, 1, memory_order_relaxed);
     t->oracles = adept_serve_oracles_new(adept_serve_profile_capacity(size));
     return t->oracles || adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "out of memory");

@@ -273,14 +273,14 @@ int32_t adept_graph_builder_input(adept_graph_builder *b, const adept_graph_inpu
 {
     size_t n = b->graph->n_inputs;
     if (!input->name || (input->has_shape && !adept_shape_valid(input->dtype, input->ndim, input->dims, -1))) return -1;
+    if (!define(b, input->value)) return -1;
     if (!grow((void **)&b->inputs, n, &b->inputs_capacity, sizeof *b->inputs)) return -2;
     adept_graph_input *own = &b->inputs[n];
     *own = *input;
     own->name = adept_arena_strdup(b->graph->arena, input->name);
     if (!own->name) return -2;
-    adept_status copied = copy_constant(b, &own->constant, &input->constant, NULL);
-    if (copied != ADEPT_OK) return copied == ADEPT_E_NOMEM ? -2 : -1;
-    if (!define(b, input->value)) return -1;
+    adept_status status = copy_constant(b, &own->constant, &input->constant, NULL);
+    if (status != ADEPT_OK) return status == ADEPT_E_NOMEM ? -2 : -1;
     b->graph->n_inputs = n + 1;
     return (int32_t)n;
 }

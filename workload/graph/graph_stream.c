@@ -384,9 +384,9 @@ static void io_inputs(stream *s)
         in.has_shape = io_flag(s, in.has_shape);
         if (in.has_shape) io_shape(s, &in.dtype, &in.ndim, in.dims, -1);
         in.constant = io_value(s, in.constant, 0);
-        int32_t number = s->out || s->status != ADEPT_OK ? 0 : adept_graph_builder_input(s->b, &in);
-        if (number == -1) fail(s, "input value does not exist or is defined twice");
-        if (number == -2) fail_memory(s);
+        int32_t index = !s->out && s->status == ADEPT_OK ? adept_graph_builder_input(s->b, &in) : 0;
+        if (index == -1) fail(s, "input value does not exist or is defined twice");
+        if (index == -2) fail_memory(s);
     }
 }
 

@@ -90,7 +90,7 @@ typedef struct adept_workload_info {
     int64_t seq_length;     /* 0: none was chosen, it is only part of the shapes */
     double reserved[4];
 } adept_workload_info;
-/** Thread-safe. */
+/** @param workload  NULL: all is 0 and NULL. Thread-safe. */
 ADEPT_API void adept_workload_describe(adept_workload_info *out, const adept_workload *workload);
 
 /**
@@ -118,7 +118,7 @@ typedef struct adept_gpu_info {
     double tdp_w, power_limit_min_w, power_limit_max_w, idle_w; /* of the board */
     double reserved[4];
 } adept_gpu_info;
-/** Thread-safe. */
+/** @param gpu  NULL: all is 0 and NULL. Thread-safe. */
 ADEPT_API void adept_gpu_describe(adept_gpu_info *out, const adept_gpu *gpu);
 
 #ifdef __cplusplus
