@@ -231,6 +231,7 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
+    options.adept, options.shim = (path and os.path.abspath(path) for path in (options.adept, options.shim))
     if options.calls and not shutil.which("strace"):
         print("strace is missing")
         return 77
