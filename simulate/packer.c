@@ -162,9 +162,10 @@ static double relative_time(const pass *p, size_t queued, size_t type)
     return p->sample_gpu_s[type] / exp(sum / n);
 }
 
-static double placement_metric(const pass *p, size_t queued, size_t option, adept_forecast f)
+/* By a rule that knows the job alone: the same for placements and orders. */
+static double metric_of(adept_rule rule, adept_forecast f)
 {
-    switch (p->packing.placement) {
+    switch (rule) {
     case ADEPT_BY_TIME:
         return f.time_s;
     case ADEPT_BY_EDP:
@@ -175,6 +176,12 @@ static double placement_metric(const pass *p, size_t queued, size_t option, adep
     case ADEPT_BY_THRIFT:
         break;
     }
+    return 0;
+}
+
+static double placement_metric(const pass *p, size_t queued, size_t option, adept_forecast f)
+{
+    if (p->packing.placement != ADEPT_BY_THRIFT) return metric_of(p->packing.placement, f);
     /* A table may say that a job draws less than idle GPUs do; no job is free. */
     double added_w = fmax(p->view->added_power_w(p->view, queued, option), 0.01 * f.power_w);
     return adept_score_thrift(added_w * f.time_s, p->view->queued[queued].options[option].gpus * f.time_s, p->scarcity);
@@ -243,22 +250,10 @@ static bool choose(pass *p, size_t queued, bool looks_ahead, size_t *option)
 static double ordering_metric(const pass *p, size_t queued, size_t option)
 {
     const adept_forecast f = p->considered[option].forecast;
-    double relative;
 
-    switch (p->packing.ordering) {
-    case ADEPT_BY_SUBMISSION:
-        break;
-    case ADEPT_BY_TIME:
-        return f.time_s;
-    case ADEPT_BY_EDP:
-        return adept_score_edp(f.time_s, f.power_w);
-    case ADEPT_BY_ENERGY:
-        return f.power_w * f.time_s;
-    case ADEPT_BY_THRIFT:
-        relative = relative_time(p, queued, p->view->queued[queued].options[option].type);
-        return adept_score_edp(f.time_s, f.power_w) * relative * relative;
-    }
-    return 0;
+    if (p->packing.ordering != ADEPT_BY_THRIFT) return metric_of(p->packing.ordering, f);
+    double relative = relative_time(p, queued, p->view->queued[queued].options[option].type);
+    return metric_of(ADEPT_BY_EDP, f) * relative * relative;
 }
 
 static ranked rank(const pass *p, size_t queued, size_t option)
