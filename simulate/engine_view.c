@@ -161,6 +161,6 @@ void adept_engine_decide(adept_engine *e)
         e->shown_user_gpu_s[e->shown[i].user] += (e->now_s - e->shown[i].start_s) *
                                                  e->classes[e->class_of[e->shown[i].job]].options[e->shown[i].option].gpus;
     refresh(&view);
-    if (!e->in->policy->decide(&view, &e->in->policy_options)) e->failed = true;
+    if (!adept_policy_decide(e->in->policy, &view, &e->in->policy_options)) e->failed = true;
     drop_started(e);
 }

@@ -168,7 +168,7 @@ static bool decide(adept_view *view, const adept_policy_options *options)
 const adept_policy adept_policy_aurachronos = {
     .name = "aurachronos",
     .what = "as zeus, but urgent jobs go first by slack; best-effort jobs are preempted where a deadline is at risk",
-    .is_packer = true,
+    .packing = &row,
     .is_time_blind = true,
     .decide = decide,
 };

@@ -100,11 +100,12 @@ typedef struct adept_policy {
     const char *alias;    /* "edp"; NULL: none */
     const char *what;     /* one line */
     bool uses_limits;     /* it chooses power limits; others see options without one only: adept_policy_sees_limits() */
-    bool is_packer;       /* it takes a placement and an ordering from the options */
+    /* A row of packer.h: it is a packer, which takes a placement and an ordering from the options. NULL: it is none */
+    const struct adept_packing *packing;
     /* Asked when it started nothing, it would start nothing later with the same queue, idle GPUs and power: it need not be asked again
      * before what it named by wake_at(). */
     bool is_time_blind;
-    /** Decide. Called while jobs are queued. Keeps nothing between calls. @return false: out of memory */
+    /** Decide. Keeps nothing between calls. NULL: as its row says. @return false: out of memory */
     bool (*decide)(adept_view *view, const adept_policy_options *options);
 } adept_policy;
 
@@ -112,6 +113,8 @@ typedef struct adept_policy {
 const adept_policy *const *adept_policies(void);
 /** By name or alias; NULL: there is none. */
 const adept_policy *adept_policy_by_name(const char *name);
+/** Let it decide. Called while jobs are queued. @return false: out of memory */
+bool adept_policy_decide(const adept_policy *policy, adept_view *view, const adept_policy_options *options);
 /** Does the policy see options with power limits? */
 bool adept_policy_sees_limits(const adept_policy *policy, const adept_policy_options *options);
 /** Every option the policy's own; no cap. */

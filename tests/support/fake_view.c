@@ -208,6 +208,6 @@ const char *fake_view_decide(fake_view *f, const char *policy, const adept_polic
     for (size_t i = 0; i < f->view.n_queued; i++)
         if (f->queue[i].n_options == 0 && !f->started[i]) f->queue[i].n_options = f->n_options;
     f->log[0] = 0;
-    assert_true(p->decide(&f->view, options ? options : &own));
+    assert_true(adept_policy_decide(p, &f->view, options ? options : &own));
     return f->log;
 }
