@@ -69,8 +69,8 @@ bool adept_may_run_as(const adept_policy_options *options, const adept_candidate
     return !options->is_rigid || (o->gpus == first->gpus && o->batch == first->batch);
 }
 
-bool adept_fastest(const adept_view *view, const adept_policy_options *options, const adept_room *room, size_t queued,
-                   size_t *option)
+bool adept_fastest(const adept_view *view, const adept_policy_options *options, const adept_room *room,
+                   const adept_reservation *kept, size_t queued, size_t *option)
 {
     const adept_candidate *job = &view->queued[queued];
     double least_s = INFINITY;
@@ -78,7 +78,8 @@ bool adept_fastest(const adept_view *view, const adept_policy_options *options, 
     for (size_t o = 0; o < job->n_options; o++) {
         if (!adept_room_fits(room, &job->options[o]) || !adept_may_run_as(options, job, o)) continue;
         double time_s = view->forecast(view, queued, o).time_s;
-        if (time_s >= least_s) continue;
+        bool delays = kept && job->options[o].type == kept->type && view->now_s + time_s > kept->start_s;
+        if (delays || time_s >= least_s) continue;
         least_s = time_s;
         *option = o;
     }

@@ -7,7 +7,7 @@ static bool decide(adept_view *view, const adept_policy_options *options)
     size_t option = 0;
 
     if (!adept_room_begin(&room, view)) return false;
-    for (size_t i = 0; i < view->n_queued && adept_fastest(view, options, &room, i, &option); i++)
+    for (size_t i = 0; i < view->n_queued && adept_fastest(view, options, &room, NULL, i, &option); i++)
         adept_room_start(&room, view, i, option);
     adept_room_end(&room);
     return true;
