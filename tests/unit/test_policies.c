@@ -1,6 +1,6 @@
 /** @file test_policies.c  What every policy decides where the answer can be worked out by hand. */
 #include "fake_view.h"
-#include "score.h"
+#include "adept_score.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /** @file packer.c */
 #include "packer.h"
-#include "score.h"
+#include "adept_score.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
