@@ -335,6 +335,16 @@ static adept_rule replaced(adept_rule own, const char *name)
     return own;
 }
 
+/* By how many others wait. */
+static double scarcity_of(const adept_view *view)
+{
+    size_t n_open = 0;
+
+    for (size_t i = 0; i < view->n_queued; i++)
+        n_open += view->queued[i].n_options > 0;
+    return n_open > 0 ? adept_score_scarcity((double)(n_open - 1), (double)view->n_running) : 0;
+}
+
 static double mean(const double *values, size_t n)
 {
     double sum = 0;
@@ -348,7 +358,6 @@ static double mean(const double *values, size_t n)
 static void resolve(pass *p, const adept_packing *own)
 {
     const adept_policy_options *o = p->options;
-    size_t n_open = 0;
 
     p->packing = *own;
     p->packing.placement = replaced(own->placement, o->placement);
@@ -357,9 +366,7 @@ static void resolve(pass *p, const adept_packing *own)
     p->age_weight = !isnan(o->age_weight) ? o->age_weight : p->packing.ordering == ADEPT_BY_TIME ? 0.1 : 0.001;
     p->cap_w = own->keeps_cap ? o->cap_w * (1 - o->cap_margin) : INFINITY;
     p->mean_gpu_s = mean(p->view->user_gpu_s, p->view->n_users);
-    for (size_t i = 0; i < p->view->n_queued; i++)
-        n_open += p->view->queued[i].n_options > 0;
-    p->scarcity = n_open > 0 ? adept_score_scarcity((double)(n_open - 1), (double)p->view->n_running) : 0;
+    p->scarcity = isnan(o->scarcity) ? scarcity_of(p->view) : o->scarcity;
     p->slowdown = isnan(o->slowdown) ? own->slowdown : o->slowdown;
     if (p->packing.placement == ADEPT_BY_THRIFT) p->slowdown /= 1 + p->scarcity;
 }

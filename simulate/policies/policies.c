@@ -28,7 +28,7 @@ bool adept_policy_sees_limits(const adept_policy *policy, const adept_policy_opt
 
 adept_policy_options adept_policy_options_default(void)
 {
-    return (adept_policy_options){.age_weight = NAN, .cap_w = INFINITY, .risk = NAN, .slowdown = NAN};
+    return (adept_policy_options){.age_weight = NAN, .cap_w = INFINITY, .risk = NAN, .slowdown = NAN, .scarcity = NAN};
 }
 
 adept_status adept_policy_options_check(const adept_policy *policy, const adept_policy_options *o, adept_error *err)
@@ -48,6 +48,8 @@ adept_status adept_policy_options_check(const adept_policy *policy, const adept_
         return adept_error_set(err, ADEPT_E_USAGE, "a job cannot be preempted %d times at most", o->most_preemptions);
     if (o->slowdown < 0)
         return adept_error_set(err, ADEPT_E_USAGE, "the slowdown must be 0 or more, not %g", o->slowdown);
+    if (o->scarcity < 0)
+        return adept_error_set(err, ADEPT_E_USAGE, "the scarcity must be 0 or more, not %g", o->scarcity);
     if (!is_own(o->placement) && (!adept_rule_by_name(&metric, o->placement) || metric == ADEPT_BY_SUBMISSION))
         return adept_error_set(err, ADEPT_E_USAGE, "unknown placement '%s': time, edp, energy or own", o->placement);
     if (!is_own(o->ordering) && !adept_rule_by_name(&metric, o->ordering))

@@ -442,6 +442,7 @@ static void test_options_are_checked(void **state)
                                         {.cap_w = 1, .risk = -1},
                                         {.cap_w = 1, .most_preemptions = -1},
                                         {.cap_w = 1, .slowdown = -0.1},
+                                        {.cap_w = 1, .scarcity = -0.1},
                                         {.cap_w = 1, .placement = "fcfs"},
                                         {.cap_w = 1, .placement = "thrift"},
                                         {.cap_w = 1, .ordering = "lifo"},

@@ -90,6 +90,7 @@ typedef struct adept_policy_options {
     int most_preemptions;   /* of one job; 0: 3 */
     bool is_rigid;          /* a job runs on as many GPUs, with as many samples each, as its first option says; on any type */
     double slowdown;        /* how much later than in its placement of least EDP a job may end for the sake of energy; NAN: the policy's own */
+    double scarcity;        /* of GPUs, as adept_score_scarcity() has it; NAN: by the jobs of the view */
     const char *placement;  /* of the ablation: "time", "edp", "energy"; NULL or "own": the policy's own */
     const char *ordering;   /* likewise "fcfs", "sjf", "edp", "energy"; NULL or "own" */
     const char *limits;     /* does it see options with power limits? "yes", "no"; NULL or "own" */
