@@ -85,8 +85,9 @@ typedef struct adept_engine {
     size_t *class_of; /* of each job */
     adept_job_record *records;
     size_t n_arrived, n_finished;
-    adept_candidate *queue; /* by number */
-    size_t n_queued, queue_capacity;
+    adept_candidate *queue; /* by number, from the first one that waits on; others were started and have no options */
+    size_t queue_first, n_queue, queue_capacity;
+    size_t n_queued; /* of the n_queue, those that wait */
     size_t *returned; /* jobs that were preempted in this decision, or failed: to be queued */
     size_t n_returned, returned_capacity;
     adept_run_now *runs;

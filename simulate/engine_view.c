@@ -11,7 +11,7 @@ static adept_engine *engine_of(const adept_view *view)
 
 static bool is_queued(const adept_engine *e, size_t queued, size_t option)
 {
-    return queued < e->n_queued && option < e->queue[queued].n_options;
+    return queued < e->n_queue && option < e->queue[e->queue_first + queued].n_options;
 }
 
 static adept_forecast forecast(const adept_view *view, size_t queued, size_t option)
@@ -56,8 +56,8 @@ static void refresh(adept_view *view)
 
     for (size_t i = 0; i < e->n_runs; i++)
         e->shown[i].lost_gpu_s = adept_engine_lost_gpu_s(e, i);
-    view->queued = e->queue;
-    view->n_queued = e->n_queued;
+    view->queued = e->queue + e->queue_first;
+    view->n_queued = e->n_queue;
     view->running = e->shown;
     view->n_running = e->n_runs;
     view->power_w = e->believed_jobs_power_w + e->nodes_power_w;
@@ -67,12 +67,13 @@ static void start(adept_view *view, size_t queued, size_t option)
 {
     adept_engine *e = engine_of(view);
 
-    if (!is_queued(e, queued, option) || !adept_nodes_fit(e, &e->queue[queued].options[option])) {
+    if (!is_queued(e, queued, option) || !adept_nodes_fit(e, &view->queued[queued].options[option])) {
         e->broken = "it started a job that does not fit, or that is not queued";
         return;
     }
-    adept_engine_start(e, e->queue[queued].job, option);
-    e->queue[queued].n_options = 0;
+    adept_engine_start(e, view->queued[queued].job, option);
+    e->queue[e->queue_first + queued].n_options = 0;
+    e->n_queued--;
     e->has_acted = true;
     refresh(view);
 }
@@ -117,16 +118,19 @@ static int by_number(const void *a, const void *b)
 /* Those that arrived or came back, where they stand by submission: from the end, since most belong there. */
 static void take_returned(adept_engine *e)
 {
-    adept_candidate *queue = adept_grow(e->queue, &e->queue_capacity, e->n_queued + e->n_returned, sizeof *queue);
+    size_t needed = e->queue_first + e->n_queue + e->n_returned;
+    adept_candidate *queue = adept_grow(e->queue, &e->queue_capacity, needed, sizeof *queue);
 
     if (!queue) {
         e->failed = true;
         return;
     }
     e->queue = queue;
+    queue += e->queue_first;
     qsort(e->returned, e->n_returned, sizeof *e->returned, by_number);
-    size_t from = e->n_queued, to = e->n_queued + e->n_returned;
-    e->n_queued = to;
+    size_t from = e->n_queue, to = e->n_queue + e->n_returned;
+    e->n_queue = to;
+    e->n_queued += e->n_returned;
     while (e->n_returned > 0)
         if (from > 0 && queue[from - 1].job > e->returned[e->n_returned - 1])
             queue[--to] = queue[--from];
@@ -134,15 +138,18 @@ static void take_returned(adept_engine *e)
             queue[--to] = candidate(e, e->returned[--e->n_returned]);
 }
 
+/* Those at the front at once, others when they are many: a long queue is not moved for each job that starts. */
 static void drop_started(adept_engine *e)
 {
-    size_t kept = 0;
+    size_t kept = 0, end = e->queue_first + e->n_queue;
 
-    while (kept < e->n_queued && e->queue[kept].n_options > 0)
-        kept++;
-    for (size_t i = kept; i < e->n_queued; i++)
+    for (; e->n_queue > 0 && e->queue[e->queue_first].n_options == 0; e->n_queue--)
+        e->queue_first++;
+    if (e->n_queue - e->n_queued + e->queue_first <= e->n_queue / 5) return;
+    for (size_t i = e->queue_first; i < end; i++)
         if (e->queue[i].n_options > 0) e->queue[kept++] = e->queue[i];
-    e->n_queued = kept;
+    e->queue_first = 0;
+    e->n_queue = kept;
 }
 
 void adept_engine_decide(adept_engine *e)

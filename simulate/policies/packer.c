@@ -86,6 +86,18 @@ bool adept_fastest(const adept_view *view, const adept_policy_options *options, 
     return least_s < INFINITY;
 }
 
+size_t adept_start_in_order(adept_view *view, const adept_policy_options *options, adept_room *room)
+{
+    size_t i = 0, option = 0;
+
+    for (; i < view->n_queued; i++) {
+        if (view->queued[i].n_options == 0) continue;
+        if (!adept_fastest(view, options, room, NULL, i, &option)) break;
+        adept_room_start(room, view, i, option);
+    }
+    return i;
+}
+
 /* An option of a job, while its options are compared. */
 typedef struct considered {
     adept_forecast forecast;

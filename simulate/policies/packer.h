@@ -50,15 +50,18 @@ void adept_room_end(adept_room *room);
 
 /** May a job run as an option: any, or if jobs are rigid one of its only numbers of GPUs and samples? */
 bool adept_may_run_as(const adept_policy_options *options, const adept_candidate *job, size_t option);
+
 /** GPUs that a job is promised. */
 typedef struct adept_reservation {
     size_t type;
     double start_s;
 } adept_reservation;
 
-/** The fastest option of queued[i] that fits: for policies that are no packers. @param kept  it is on other GPUs, or
- * over in time; NULL: none. @return whether there is one */
+/** The fastest option of queued[i] that fits. @param kept  it is on other GPUs, or over in time; NULL: none.
+ * @return whether there is one */
 bool adept_fastest(const adept_view *view, const adept_policy_options *options, const adept_room *room,
                    const adept_reservation *kept, size_t queued, size_t *option);
+/** Start jobs as they came, each as fast as it can be. @return the first that does not fit; n_queued: all did */
+size_t adept_start_in_order(adept_view *view, const adept_policy_options *options, adept_room *room);
 
 #endif

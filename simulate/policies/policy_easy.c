@@ -24,11 +24,10 @@ static adept_reservation reserve(const adept_view *view, const adept_policy_opti
 static bool decide(adept_view *view, const adept_policy_options *options)
 {
     adept_room room;
-    size_t i = 0, option = 0;
+    size_t option = 0;
 
     if (!adept_room_begin(&room, view)) return false;
-    for (; i < view->n_queued && adept_fastest(view, options, &room, NULL, i, &option); i++)
-        adept_room_start(&room, view, i, option);
+    size_t i = adept_start_in_order(view, options, &room);
     if (i < view->n_queued && !adept_room_is_none(&room)) {
         const adept_reservation head = reserve(view, options, i);
         for (i++; i < view->n_queued && !adept_room_is_none(&room); i++)

@@ -51,7 +51,7 @@ typedef struct adept_forecast {
 typedef struct adept_view {
     double now_s;
     size_t n_types;
-    const adept_candidate *queued; /* by submission; a preempted job stands where it stood */
+    const adept_candidate *queued; /* by submission; a preempted job stands where it stood; one without options has been started */
     size_t n_queued;
     const adept_running *running;
     size_t n_running;
