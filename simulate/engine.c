@@ -341,7 +341,7 @@ static void decide(adept_engine *e)
     double next_s = e->in->tick_s > 0 ? tick_from(e, nextafter(asked_s, INFINITY)) : asked_s;
     e->decide_at_s = INFINITY;
     if (e->has_acted && e->n_queued + e->n_returned > 0) e->decide_at_s = next_s; /* what did not fit may do so otherwise */
-    if (!e->in->policy->is_time_blind && e->n_queued > 0 && e->in->tick_s > 0) e->decide_at_s = next_s;
+    if (!e->in->policy->is_time_blind && e->in->tick_s > 0 && adept_engine_may_start(e)) e->decide_at_s = next_s;
     if (e->wake_at_s < INFINITY) e->decide_at_s = fmin(e->decide_at_s, fmax(next_s, tick_from(e, e->wake_at_s)));
     if (e->in->never_skips && e->in->tick_s > 0) e->decide_at_s = next_s;
 }

@@ -40,6 +40,7 @@ typedef struct adept_job_class {
     adept_job_option *options;
     size_t *of_template; /* the number of each among its template's */
     size_t n_options;
+    size_t n_queued; /* jobs of it */
 } adept_job_class;
 
 typedef struct adept_run_now {
@@ -145,6 +146,8 @@ double adept_engine_lost_gpu_s(const adept_engine *e, size_t run);
 
 /* engine_view.c */
 void adept_engine_decide(adept_engine *e);
+/** Does any placement of any queued job fit? */
+bool adept_engine_may_start(const adept_engine *e);
 
 /* outcome.c */
 adept_status adept_engine_outcome(adept_outcome *out, adept_engine *e, adept_error *err);

@@ -50,12 +50,15 @@ static bool frees_for(const adept_view *view, const size_t *running, size_t n, c
     return adept_nodes_fit_without(engine_of(view), running, n, option);
 }
 
+static double lost_gpu_s(const adept_view *view, size_t running)
+{
+    return adept_engine_lost_gpu_s(engine_of(view), running);
+}
+
 static void refresh(adept_view *view)
 {
     adept_engine *e = engine_of(view);
 
-    for (size_t i = 0; i < e->n_runs; i++)
-        e->shown[i].lost_gpu_s = adept_engine_lost_gpu_s(e, i);
     view->queued = e->queue + e->queue_first;
     view->n_queued = e->n_queue;
     view->running = e->shown;
@@ -73,6 +76,7 @@ static void start(adept_view *view, size_t queued, size_t option)
     }
     adept_engine_start(e, view->queued[queued].job, option);
     e->queue[e->queue_first + queued].n_options = 0;
+    e->classes[e->class_of[view->queued[queued].job]].n_queued--;
     e->n_queued--;
     e->has_acted = true;
     refresh(view);
@@ -95,7 +99,7 @@ static void wake_at(adept_view *view, double time_s)
 {
     adept_engine *e = engine_of(view);
 
-    e->wake_at_s = fmin(e->wake_at_s, time_s);
+    if (time_s > e->now_s || e->in->tick_s > 0) e->wake_at_s = fmin(e->wake_at_s, time_s);
 }
 
 /* ---------------------------------------------------------------- the queue --------------------------------------- */
@@ -128,6 +132,8 @@ static void take_returned(adept_engine *e)
     e->queue = queue;
     queue += e->queue_first;
     qsort(e->returned, e->n_returned, sizeof *e->returned, by_number);
+    for (size_t i = 0; i < e->n_returned; i++)
+        e->classes[e->class_of[e->returned[i]]].n_queued++;
     size_t from = e->n_queue, to = e->n_queue + e->n_returned;
     e->n_queue = to;
     e->n_queued += e->n_returned;
@@ -152,11 +158,19 @@ static void drop_started(adept_engine *e)
     e->n_queue = kept;
 }
 
+bool adept_engine_may_start(const adept_engine *e)
+{
+    for (size_t i = 0; i < e->n_classes; i++)
+        for (size_t o = 0; e->classes[i].n_queued > 0 && o < e->classes[i].n_options; o++)
+            if (adept_nodes_fit(e, &e->classes[i].options[o])) return true;
+    return false;
+}
+
 void adept_engine_decide(adept_engine *e)
 {
     adept_view view = {.now_s = e->now_s, .n_types = e->cluster->n_types, .user_gpu_s = e->shown_user_gpu_s, .n_users = e->stream->n_users,
                        .self = e, .forecast = forecast, .most_idle = most_idle, .fits = fits, .ever_fits = ever_fits, .fits_at = fits_at,
-                       .added_power_w = added_power_w, .start = start, .preempt = preempt, .frees_for = frees_for, .wake_at = wake_at};
+                       .added_power_w = added_power_w, .start = start, .preempt = preempt, .lost_gpu_s = lost_gpu_s, .frees_for = frees_for, .wake_at = wake_at};
 
     if (e->n_returned > 0) take_returned(e);
     e->n_decisions++;

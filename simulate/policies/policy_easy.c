@@ -21,6 +21,16 @@ static adept_reservation reserve(const adept_view *view, const adept_policy_opti
     return best;
 }
 
+/* What is promised stays so until a job should have ended: then time alone may change it. */
+static void wake(adept_view *view)
+{
+    double next_s = INFINITY;
+
+    for (size_t i = 0; i < view->n_running; i++)
+        next_s = fmin(next_s, fmax(view->now_s, view->running[i].expected_end_s));
+    view->wake_at(view, next_s);
+}
+
 static bool decide(adept_view *view, const adept_policy_options *options)
 {
     adept_room room;
@@ -32,6 +42,7 @@ static bool decide(adept_view *view, const adept_policy_options *options)
         const adept_reservation head = reserve(view, options, i);
         for (i++; i < view->n_queued && !adept_room_is_none(&room); i++)
             if (adept_fastest(view, options, &room, &head, i, &option)) adept_room_start(&room, view, i, option);
+        wake(view);
     }
     adept_room_end(&room);
     return true;
@@ -40,5 +51,6 @@ static bool decide(adept_view *view, const adept_policy_options *options)
 const adept_policy adept_policy_easy = {
     .name = "easy",
     .what = "as fcfs, but later jobs may go first where they do not delay the first that waits (EASY backfilling)",
+    .is_time_blind = true,
     .decide = decide,
 };

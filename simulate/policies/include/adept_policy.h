@@ -36,7 +36,6 @@ typedef struct adept_running {
     bool is_urgent;
     int preemptions;
     double start_s, expected_end_s; /* by the oracle */
-    double lost_gpu_s;              /* what would be done in vain if it were preempted now */
 } adept_running;
 
 /** What the oracle says of a job in a placement: until it has ended, and meanwhile. */
@@ -75,9 +74,11 @@ typedef struct adept_view {
     void (*start)(struct adept_view *view, size_t queued, size_t option);
     /** Stop running[i] and queue it again, where it stood; it can be started from the next decision on. Indices of running[] change. */
     void (*preempt)(struct adept_view *view, size_t running);
+    /** GPU-seconds of running[i] that would be in vain if it were stopped now. */
+    double (*lost_gpu_s)(const struct adept_view *view, size_t running);
     /** Would the placement fit if these n of the running jobs, indices of running[], were stopped? */
     bool (*frees_for)(const struct adept_view *view, const size_t *running, size_t n, const adept_job_option *option);
-    /** Be asked again at a time, though nothing has happened. The earliest one counts. */
+    /** Be asked again at a time, though nothing has happened: not before the next tick. The earliest one counts. */
     void (*wake_at)(struct adept_view *view, double time_s);
 } adept_view;
 
@@ -104,7 +105,7 @@ typedef struct adept_policy {
     /* A row of packer.h: it is a packer, which takes a placement and an ordering from the options. NULL: it is none */
     const struct adept_packing *packing;
     /* Asked when it started nothing, it would start nothing later with the same queue, idle GPUs and power: it need not be asked again
-     * before what it named by wake_at(). */
+     * before what it named by wake_at(). Others are asked at every tick while a placement of a queued job fits. */
     bool is_time_blind;
     /** Decide. Keeps nothing between calls. NULL: as its row says. @return false: out of memory */
     bool (*decide)(adept_view *view, const adept_policy_options *options);
