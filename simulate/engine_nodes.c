@@ -109,43 +109,53 @@ bool adept_nodes_ever_fit(const adept_engine *e, const adept_job_option *option)
     return option->gpus > 0 && option->gpus <= whole;
 }
 
-/* As above, of any numbers of idle GPUs. */
-static bool fits_on(const adept_engine *e, const int *idle, const adept_job_option *option)
-{
-    int whole = 0;
+/* GPUs of nodes as they would be, as runs end one after the other. */
+typedef struct would_be {
+    const adept_engine *e;
+    const adept_job_option *option;
+    int *idle;
+    int whole; /* idle GPUs of the option's type on nodes of which nothing is used */
+    bool fits; /* the option, by now */
+} would_be;
 
-    for (size_t i = 0; i < e->cluster->n_nodes; i++) {
-        if (node_of(e, i)->type != option->type || e->nodes[i].state == ADEPT_NODE_FAILED) continue;
-        if (idle[i] >= option->gpus) return true;
-        if (idle[i] == node_of(e, i)->gpus) whole += idle[i];
+static void count(would_be *w, size_t node)
+{
+    const adept_cluster_node *about = node_of(w->e, node);
+
+    if (about->type != w->option->type || w->e->nodes[node].state == ADEPT_NODE_FAILED) return;
+    if (w->idle[node] == about->gpus) w->whole += about->gpus;
+    w->fits |= w->idle[node] >= w->option->gpus || w->whole >= w->option->gpus;
+}
+
+/* @return false: memory is out, and the run ends with that */
+static bool begin(would_be *w, adept_engine *e, const adept_job_option *option)
+{
+    *w = (would_be){.e = e, .option = option, .idle = malloc((e->cluster->n_nodes + 1) * sizeof *w->idle)};
+    e->failed |= !w->idle;
+    for (size_t i = 0; w->idle && i < e->cluster->n_nodes; i++) {
+        w->idle[i] = e->nodes[i].idle;
+        count(w, i);
     }
-    return whole >= option->gpus;
+    return w->idle != NULL;
 }
 
-static int *copy_idle(const adept_engine *e)
+static void end_run(would_be *w, const adept_run_now *run)
 {
-    int *idle = malloc(e->cluster->n_nodes * sizeof *idle);
-
-    for (size_t i = 0; idle && i < e->cluster->n_nodes; i++)
-        idle[i] = e->nodes[i].idle;
-    return idle;
+    for (size_t s = 0; s < run->n_shares; s++) {
+        w->idle[run->shares[s].node] += run->shares[s].gpus;
+        count(w, run->shares[s].node);
+    }
 }
 
-static void free_run(int *idle, const adept_run_now *run)
+bool adept_nodes_fit_without(adept_engine *e, const size_t *runs, size_t n, const adept_job_option *option)
 {
-    for (size_t s = 0; s < run->n_shares; s++)
-        idle[run->shares[s].node] += run->shares[s].gpus;
-}
+    would_be w;
 
-bool adept_nodes_fit_without(const adept_engine *e, const size_t *runs, size_t n, const adept_job_option *option)
-{
-    int *idle = copy_idle(e);
-
-    for (size_t i = 0; idle && i < n; i++)
-        free_run(idle, &e->runs[runs[i]]);
-    bool fits = idle && fits_on(e, idle, option);
-    free(idle);
-    return fits;
+    if (!begin(&w, e, option)) return false;
+    for (size_t i = 0; i < n && !w.fits; i++)
+        end_run(&w, &e->runs[runs[i]]);
+    free(w.idle);
+    return w.fits;
 }
 
 typedef struct ending {
@@ -159,23 +169,32 @@ static int by_time(const void *a, const void *b)
     return x->time_s != y->time_s ? (x->time_s > y->time_s) - (x->time_s < y->time_s) : (x->run > y->run) - (x->run < y->run);
 }
 
-double adept_nodes_fit_at(const adept_engine *e, const adept_job_option *option)
+/* Runs as they should end. NULL: memory is out */
+static ending *list_endings(adept_engine *e)
 {
-    int *idle = copy_idle(e);
     ending *endings = malloc((e->n_runs + 1) * sizeof *endings);
-    double at_s = INFINITY;
 
-    if (idle && endings && fits_on(e, idle, option)) at_s = e->now_s;
+    e->failed |= !endings;
     for (size_t i = 0; endings && i < e->n_runs; i++)
         endings[i] = (ending){fmax(e->now_s, e->shown[i].expected_end_s), i};
     if (endings) qsort(endings, e->n_runs, sizeof *endings, by_time);
-    for (size_t i = 0; idle && endings && at_s == INFINITY && i < e->n_runs; i++) {
-        free_run(idle, &e->runs[endings[i].run]);
-        if (fits_on(e, idle, option)) at_s = endings[i].time_s;
+    return endings;
+}
+
+double adept_nodes_fit_at(adept_engine *e, const adept_job_option *option)
+{
+    would_be w;
+    double at_s = e->now_s;
+
+    if (!begin(&w, e, option)) return INFINITY;
+    ending *endings = w.fits ? NULL : list_endings(e);
+    for (size_t i = 0; endings && i < e->n_runs && !w.fits; i++) {
+        end_run(&w, &e->runs[endings[i].run]);
+        at_s = endings[i].time_s;
     }
-    free(idle);
+    free(w.idle);
     free(endings);
-    return at_s;
+    return w.fits ? at_s : INFINITY;
 }
 
 double adept_nodes_added_power_w(const adept_engine *e, const adept_job_option *option)
