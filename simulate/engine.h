@@ -127,8 +127,10 @@ void adept_nodes_sleep(adept_engine *e, size_t node, uint64_t turn);
 /** Away and back. What ran there has been stopped. */
 void adept_nodes_fail(adept_engine *e, size_t node);
 void adept_nodes_repair(adept_engine *e, size_t node);
-/** When would a placement fit, if runs ended as expected? Both set e->failed when memory is out. */
+/** When would a placement fit, if runs ended as expected? These three set e->failed when memory is out. */
 double adept_nodes_fit_at(adept_engine *e, const adept_job_option *option);
+/** Would it fit at at_s if `started` took GPUs now and kept them? */
+bool adept_nodes_fit_beside(adept_engine *e, const adept_job_option *option, double at_s, const adept_job_option *started);
 /** Would it, if some of them ended now? */
 bool adept_nodes_fit_without(adept_engine *e, const size_t *runs, size_t n, const adept_job_option *option);
 /** What more its nodes and GPUs would draw, beside the job's own power. */

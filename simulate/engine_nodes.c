@@ -109,6 +109,31 @@ bool adept_nodes_ever_fit(const adept_engine *e, const adept_job_option *option)
     return option->gpus > 0 && option->gpus <= whole;
 }
 
+/* ---------------------------------------------------------------- which GPUs -------------------------------------- */
+
+/* Which GPUs a placement that fits would get: on the tightest node that has room, or else on whole idle nodes, the largest first.
+ * NULL: memory is out */
+static adept_share *pick(const adept_engine *e, const adept_job_option *option, size_t *n)
+{
+    size_t node = NONE;
+    int left = option->gpus;
+
+    for (int idle = option->gpus; node == NONE && idle <= e->most_gpus; idle++)
+        node = list_of(e, option->type, idle)->first;
+    adept_share *shares = malloc((node != NONE ? 1 : e->cluster->n_nodes) * sizeof *shares);
+    *n = 0;
+    if (shares && node != NONE) shares[(*n)++] = (adept_share){node, option->gpus};
+    for (int idle = e->most_gpus; shares && node == NONE && idle > 0; idle--)
+        for (size_t whole = list_of(e, option->type, idle)->first; whole != NONE && left > 0; whole = e->nodes[whole].next) {
+            if (node_of(e, whole)->gpus != idle) continue;
+            shares[(*n)++] = (adept_share){whole, left < idle ? left : idle};
+            left -= shares[*n - 1].gpus;
+        }
+    return shares;
+}
+
+/* ---------------------------------------------------------------- what would fit ---------------------------------- */
+
 /* GPUs of nodes as they would be, as runs end one after the other. */
 typedef struct would_be {
     const adept_engine *e;
@@ -127,15 +152,17 @@ static void count(would_be *w, size_t node)
     w->fits |= w->idle[node] >= w->option->gpus || w->whole >= w->option->gpus;
 }
 
-/* @return false: memory is out, and the run ends with that */
-static bool begin(would_be *w, adept_engine *e, const adept_job_option *option)
+/* @param taken  GPUs that will not be there. @return false: memory is out, and the run ends with that */
+static bool begin(would_be *w, adept_engine *e, const adept_job_option *option, const adept_share *taken, size_t n_taken)
 {
     *w = (would_be){.e = e, .option = option, .idle = malloc((e->cluster->n_nodes + 1) * sizeof *w->idle)};
     e->failed |= !w->idle;
-    for (size_t i = 0; w->idle && i < e->cluster->n_nodes; i++) {
+    for (size_t i = 0; w->idle && i < e->cluster->n_nodes; i++)
         w->idle[i] = e->nodes[i].idle;
+    for (size_t s = 0; w->idle && s < n_taken; s++)
+        w->idle[taken[s].node] -= taken[s].gpus;
+    for (size_t i = 0; w->idle && i < e->cluster->n_nodes; i++)
         count(w, i);
-    }
     return w->idle != NULL;
 }
 
@@ -151,7 +178,7 @@ bool adept_nodes_fit_without(adept_engine *e, const size_t *runs, size_t n, cons
 {
     would_be w;
 
-    if (!begin(&w, e, option)) return false;
+    if (!begin(&w, e, option, NULL, 0)) return false;
     for (size_t i = 0; i < n && !w.fits; i++)
         end_run(&w, &e->runs[runs[i]]);
     free(w.idle);
@@ -186,7 +213,7 @@ double adept_nodes_fit_at(adept_engine *e, const adept_job_option *option)
     would_be w;
     double at_s = e->now_s;
 
-    if (!begin(&w, e, option)) return INFINITY;
+    if (!begin(&w, e, option, NULL, 0)) return INFINITY;
     ending *endings = w.fits ? NULL : list_endings(e);
     for (size_t i = 0; endings && i < e->n_runs && !w.fits; i++) {
         end_run(&w, &e->runs[endings[i].run]);
@@ -196,6 +223,26 @@ double adept_nodes_fit_at(adept_engine *e, const adept_job_option *option)
     free(endings);
     return w.fits ? at_s : INFINITY;
 }
+
+bool adept_nodes_fit_beside(adept_engine *e, const adept_job_option *option, double at_s, const adept_job_option *started)
+{
+    size_t n = 0;
+    adept_share *taken = pick(e, started, &n);
+    would_be w;
+
+    e->failed |= !taken;
+    if (!taken || !begin(&w, e, option, taken, n)) {
+        free(taken);
+        return false;
+    }
+    for (size_t i = 0; i < e->n_runs && !w.fits; i++)
+        if (e->shown[i].expected_end_s <= at_s) end_run(&w, &e->runs[i]);
+    free(w.idle);
+    free(taken);
+    return w.fits;
+}
+
+/* ---------------------------------------------------------------- added power ------------------------------------- */
 
 double adept_nodes_added_power_w(const adept_engine *e, const adept_job_option *option)
 {
@@ -213,32 +260,14 @@ double adept_nodes_added_power_w(const adept_engine *e, const adept_job_option *
 
 /* ---------------------------------------------------------------- taking and giving ------------------------------- */
 
-static size_t largest_whole(const adept_engine *e, size_t type)
-{
-    for (int idle = e->most_gpus; idle > 0; idle--)
-        for (size_t node = list_of(e, type, idle)->first; node != NONE; node = e->nodes[node].next)
-            if (node_of(e, node)->gpus == idle) return node;
-    return NONE;
-}
-
 adept_share *adept_nodes_take(adept_engine *e, const adept_job_option *option, size_t *n, double *ready_s)
 {
-    size_t node = NONE, capacity = 1;
-    int left = option->gpus;
+    adept_share *shares = pick(e, option, n);
 
-    for (int idle = option->gpus; node == NONE && idle <= e->most_gpus; idle++)
-        node = list_of(e, option->type, idle)->first;
-    if (node == NONE) capacity = e->cluster->n_nodes;
-    adept_share *shares = malloc(capacity * sizeof *shares);
-    *n = 0;
     *ready_s = e->now_s;
-    while (shares && left > 0) {
-        if (capacity > 1) node = largest_whole(e, option->type);
-        int gpus = left < e->nodes[node].idle ? left : e->nodes[node].idle;
-        if (e->nodes[node].state == ADEPT_NODE_ASLEEP) *ready_s = e->now_s + e->cluster->wake_s;
-        shares[(*n)++] = (adept_share){node, gpus};
-        use(e, node, gpus);
-        left -= gpus;
+    for (size_t s = 0; shares && s < *n; s++) {
+        if (e->nodes[shares[s].node].state == ADEPT_NODE_ASLEEP) *ready_s = e->now_s + e->cluster->wake_s;
+        use(e, shares[s].node, shares[s].gpus);
     }
     return shares;
 }

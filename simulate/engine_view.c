@@ -39,6 +39,11 @@ static double fits_at(const adept_view *view, const adept_job_option *option)
     return adept_nodes_fit_at(engine_of(view), option);
 }
 
+static bool fits_beside(const adept_view *view, const adept_job_option *option, double at_s, const adept_job_option *started)
+{
+    return adept_nodes_fit_beside(engine_of(view), option, at_s, started);
+}
+
 static double added_power_w(const adept_view *view, size_t queued, size_t option)
 {
     return forecast(view, queued, option).power_w +
@@ -170,6 +175,7 @@ void adept_engine_decide(adept_engine *e)
 {
     adept_view view = {.now_s = e->now_s, .n_types = e->cluster->n_types, .user_gpu_s = e->shown_user_gpu_s, .n_users = e->stream->n_users,
                        .self = e, .forecast = forecast, .most_idle = most_idle, .fits = fits, .ever_fits = ever_fits, .fits_at = fits_at,
+                       .fits_beside = fits_beside,
                        .added_power_w = added_power_w, .start = start, .preempt = preempt, .lost_gpu_s = lost_gpu_s, .frees_for = frees_for, .wake_at = wake_at};
 
     if (e->n_returned > 0) take_returned(e);

@@ -69,8 +69,25 @@ bool adept_may_run_as(const adept_policy_options *options, const adept_candidate
     return !options->is_rigid || (o->gpus == first->gpus && o->batch == first->batch);
 }
 
+static bool leaves_room(const adept_view *view, adept_reservation *kept, const adept_job_option *option)
+{
+    size_t at = (size_t)option->gpus % (sizeof kept->asked / sizeof *kept->asked);
+
+    if (kept->asked[at].gpus != option->gpus) {
+        kept->asked[at].gpus = option->gpus;
+        kept->asked[at].leaves_room = view->fits_beside(view, kept->option, kept->start_s, option);
+    }
+    return kept->asked[at].leaves_room;
+}
+
+static bool delays(const adept_view *view, adept_reservation *kept, const adept_job_option *option, double time_s)
+{
+    return option->type == kept->option->type && view->now_s + time_s > kept->start_s &&
+           !leaves_room(view, kept, option);
+}
+
 bool adept_fastest(const adept_view *view, const adept_policy_options *options, const adept_room *room,
-                   const adept_reservation *kept, size_t queued, size_t *option)
+                   adept_reservation *kept, size_t queued, size_t *option)
 {
     const adept_candidate *job = &view->queued[queued];
     double least_s = INFINITY;
@@ -78,8 +95,7 @@ bool adept_fastest(const adept_view *view, const adept_policy_options *options, 
     for (size_t o = 0; o < job->n_options; o++) {
         if (!adept_room_fits(room, &job->options[o]) || !adept_may_run_as(options, job, o)) continue;
         double time_s = view->forecast(view, queued, o).time_s;
-        bool delays = kept && job->options[o].type == kept->type && view->now_s + time_s > kept->start_s;
-        if (delays || time_s >= least_s) continue;
+        if (time_s >= least_s || (kept && delays(view, kept, &job->options[o], time_s))) continue;
         least_s = time_s;
         *option = o;
     }

@@ -2,8 +2,9 @@
  * that waits longest. */
 #include "packer.h"
 #include <math.h>
+#include <string.h>
 
-/* What the first job that does not fit is promised: where it ends first. */
+/* Where the first job that does not fit would end first. No option: nowhere. */
 static adept_reservation reserve(const adept_view *view, const adept_policy_options *options, size_t queued)
 {
     const adept_candidate *job = &view->queued[queued];
@@ -16,9 +17,22 @@ static adept_reservation reserve(const adept_view *view, const adept_policy_opti
                end_s = start_s + view->forecast(view, queued, o).time_s;
         if (end_s >= least_s) continue;
         least_s = end_s;
-        best = (adept_reservation){job->options[o].type, start_s};
+        best = (adept_reservation){.option = &job->options[o], .start_s = start_s};
     }
     return best;
+}
+
+/* Later jobs that do not delay it. */
+static void fill_gaps(adept_view *view, const adept_policy_options *options, adept_room *room, size_t first)
+{
+    adept_reservation head = reserve(view, options, first);
+    size_t option = 0;
+
+    for (size_t i = first + 1; i < view->n_queued && !adept_room_is_none(room); i++) {
+        if (!adept_fastest(view, options, room, head.option ? &head : NULL, i, &option)) continue;
+        adept_room_start(room, view, i, option);
+        memset(head.asked, 0, sizeof head.asked);
+    }
 }
 
 /* What is promised stays so until a job should have ended: then time alone may change it. */
@@ -34,14 +48,11 @@ static void wake(adept_view *view)
 static bool decide(adept_view *view, const adept_policy_options *options)
 {
     adept_room room;
-    size_t option = 0;
 
     if (!adept_room_begin(&room, view)) return false;
     size_t i = adept_start_in_order(view, options, &room);
     if (i < view->n_queued && !adept_room_is_none(&room)) {
-        const adept_reservation head = reserve(view, options, i);
-        for (i++; i < view->n_queued && !adept_room_is_none(&room); i++)
-            if (adept_fastest(view, options, &room, &head, i, &option)) adept_room_start(&room, view, i, option);
+        fill_gaps(view, options, &room, i);
         wake(view);
     }
     adept_room_end(&room);

@@ -54,6 +54,12 @@ static double fits_at(const adept_view *view, const adept_job_option *option)
     return at_s;
 }
 
+static bool fits_beside(const adept_view *view, const adept_job_option *option, double at_s, const adept_job_option *started)
+{
+    int taken = started->type == option->type ? started->gpus : 0;
+    return gpus_at(of(view), option->type, at_s) - taken >= option->gpus;
+}
+
 static double added_power_w(const adept_view *view, size_t queued, size_t option)
 {
     const adept_job_option *o = &view->queued[queued].options[option];
@@ -148,6 +154,7 @@ void fake_view_begin(fake_view *f, double now_s)
                            .fits = fits,
                            .ever_fits = ever_fits,
                            .fits_at = fits_at,
+                           .fits_beside = fits_beside,
                            .added_power_w = added_power_w,
                            .start = start,
                            .preempt = preempt,

@@ -68,6 +68,8 @@ typedef struct adept_view {
     bool (*ever_fits)(const struct adept_view *view, const adept_job_option *option);
     /** When would it fit if running jobs ended as expected and nothing else started? For backfilling. INFINITY: never */
     double (*fits_at)(const struct adept_view *view, const adept_job_option *option);
+    /** Would a placement that fits at at_s, as fits_at() has it, still do so if another one started now and went on after that? */
+    bool (*fits_beside)(const struct adept_view *view, const adept_job_option *option, double at_s, const adept_job_option *started);
     /** What the cluster draws if it starts now, beyond what it draws. */
     double (*added_power_w)(const struct adept_view *view, size_t queued, size_t option);
     /** Start queued[i]; it must fit. Afterwards queued[i] has no options and is passed over. */
