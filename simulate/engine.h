@@ -67,6 +67,14 @@ typedef struct adept_event {
     uint64_t order; /* in which it was made */
 } adept_event;
 
+/** What has happened until a time. */
+typedef struct adept_totals {
+    double time_s;
+    double energy_j, nodes_energy_j, jobs_energy_j, lost_energy_j, lost_gpu_s, gpu_s, samples_done, over_cap_s;
+    size_t n_arrived, n_finished, n_preemptions, n_failures, n_points; /* the last ones of the power curve */
+    uint64_t n_decisions;
+} adept_totals;
+
 typedef struct adept_engine {
     const adept_simulation *in;
     const adept_cluster *cluster;
@@ -113,6 +121,8 @@ typedef struct adept_engine {
     double decide_at_s, wake_at_s;
     bool has_acted; /* the policy, in this decision */
     uint64_t n_decisions, n_preemptions, n_failures, n_turns;
+    adept_totals *marks; /* where windows begin: the first one with nothing */
+    size_t n_marks;
 } adept_engine;
 
 /* engine_nodes.c */
@@ -152,6 +162,9 @@ void adept_engine_decide(adept_engine *e);
 bool adept_engine_may_start(const adept_engine *e);
 
 /* outcome.c */
-adept_status adept_engine_outcome(adept_outcome *out, adept_engine *e, adept_error *err);
+/** What has happened until now. */
+adept_totals adept_engine_totals(const adept_engine *e);
+/** @param windows  one for each of the simulation's; NULL where it has none */
+adept_status adept_engine_outcome(adept_outcome *out, adept_outcome *windows, adept_engine *e, adept_error *err);
 
 #endif
