@@ -169,6 +169,9 @@ def thesis_part(runs, out):
     out.append(f"\n### Its claims\n\nThe thesis's cluster is overloaded, ours is not: its GPUs are slower or its jobs larger than ours. So the claims are also held against\n"
                f"{OVERLOAD_PER_S} jobs a second, where Pollux serves {served:.0f} %. Changes have the 95 % interval of paired seeds.\n\n"
                + table(["claim", "thesis", "0.005 jobs/s", "verdict", f"{OVERLOAD_PER_S} jobs/s", "verdict"], rows))
+    out.append("\nCharon as printed takes Zeus's placement and starts it only below the cap. It tries no smaller one, so a job whose placement alone exceeds\n"
+               "the cap waits for as long as that placement is the best that fits. `adept simulate` warns where jobs never start so. thrift leaves\n"
+               "out placements that exceed the cap before it chooses.\n")
     zeus_energy, zeus_each = pair(base, "pollux", "zeus", "energy_j"), pair(base, "pollux", "zeus", "energy_per_job_j")
     out.append(f"\nVerdict on the 10.5 %: Zeus changes the energy of 10 h by {change(zeus_energy)} and the energy of a finished job by {change(zeus_each)}.\n"
                f"With an oracle that is wrong by up to 10 %: {change(pair(noisy, 'pollux', 'zeus', 'energy_j'))}. "

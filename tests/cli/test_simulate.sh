@@ -126,6 +126,10 @@ assert energy["seeds"] == 4 and energy["interval95"][0] < energy["difference"] <
 CHECK
 trace --windows 4
 shows 'Mean of 4 windows'
+trace --cap 1.5kW
+grep -q 'never start' "$work/out" && fail "a warning of a cap that all keep"
+run simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy charon --cap 1100
+shows 'charon: some jobs never start: even alone, what it would run them as exceeds the cap of 1100 W'
 expect_error 2 'is for traces' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --windows 4
 expect_error 2 'are of one run' simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy zeus --windows 4 --seeds 2
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -210,6 +211,23 @@ static adept_status begin_comparison(adept_cli *cli, adept_simulate_job *job)
     return status;
 }
 
+/* Of runs that end when all jobs have: what is left never starts. No number of them: shards say the same. */
+static adept_status warn_of_cap(adept_simulate_job *job, double horizon_s, adept_error *err)
+{
+    adept_comparison *c = &job->comparison;
+    adept_status status = ADEPT_OK;
+
+    for (size_t p = 0; horizon_s == INFINITY && p < c->n_policies && status == ADEPT_OK; p++) {
+        char text[256];
+        size_t left = 0;
+        for (size_t s = 0; s < c->n_seeds; s++)
+            if (adept_comparison_has(c, p, s)) left += c->outcomes[p * c->n_seeds + s].n_unfinished;
+        snprintf(text, sizeof text, "%s: some jobs never start: even alone, what it would run them as exceeds the cap of %g W", c->policies[p], c->cap_w);
+        if (left > 0) status = adept_comparison_warn(c, text, err);
+    }
+    return status;
+}
+
 static void show_first_seed(adept_simulate_job *job)
 {
     adept_comparison *c = &job->comparison;
@@ -248,6 +266,7 @@ adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job)
     p.base.policy_options.printed_fairness = o->fairness == ADEPT_FAIRNESS_PRINTED;
     status = run_all(cli, &p);
     free(policies);
+    if (status == ADEPT_OK) status = warn_of_cap(job, horizon_s, &cli->err);
     if (status == ADEPT_OK) show_first_seed(job);
     return status;
 }
