@@ -42,8 +42,10 @@ def mean(result, policy, metric):
 
 
 def pair(result, a, b, metric):
-    """b against a: percent of a, with the interval."""
+    """b against a: percent of a, with the interval, in which a is resampled too where `adept` says so."""
     for p in result["pairs"]:
+        if p["metric"] == metric and (p["a"], p["b"]) == (a, b) and p["percent_interval95"]:
+            return p["percent"], *p["percent_interval95"]
         if p["metric"] == metric and {p["a"], p["b"]} == {a, b}:
             sign = 1 if p["a"] == a else -1
             base = mean(result, a, metric)
