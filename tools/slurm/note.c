@@ -75,7 +75,8 @@ void adept_slurm_tell(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision
     if (isfinite(d->verdict.power_w)) append(&t, ", %.4g W", d->verdict.power_w);
     if (isfinite(d->verdict.energy_j) && d->whole_job) append(&t, ", %.4g kWh", d->verdict.energy_j / 3.6e6);
     if (isfinite(d->verdict.energy_j) && !d->whole_job) append(&t, ", %.4g J", d->verdict.energy_j);
-    append(&t, "; least %s of %zu placements", adept_slurm_objective_name(d->objective), d->n_options);
+    append(&t, "; %s %s of %zu placements", d->objective == ADEPT_SLURM_THRIFT ? "by" : "least",
+           adept_slurm_objective_name(d->objective), d->n_options);
     if (d->estimate.notes & ADEPT_NOTE_UNCALIBRATED) append(&t, "; this GPU is not calibrated");
     if (d->estimate.notes & ADEPT_NOTE_TRANSFERRED) append(&t, "; parameters fitted to other GPUs");
 }

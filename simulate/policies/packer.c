@@ -1,6 +1,6 @@
 /** @file packer.c */
 #include "packer.h"
-#include "score.h"
+#include "adept_score.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +69,25 @@ bool adept_may_run_as(const adept_policy_options *options, const adept_candidate
     return !options->is_rigid || (o->gpus == first->gpus && o->batch == first->batch);
 }
 
-bool adept_fastest(const adept_view *view, const adept_policy_options *options, const adept_room *room, size_t queued,
-                   size_t *option)
+static bool leaves_room(const adept_view *view, adept_reservation *kept, const adept_job_option *option)
+{
+    size_t at = (size_t)option->gpus % (sizeof kept->asked / sizeof *kept->asked);
+
+    if (kept->asked[at].gpus != option->gpus) {
+        kept->asked[at].gpus = option->gpus;
+        kept->asked[at].leaves_room = view->fits_beside(view, kept->option, kept->start_s, option);
+    }
+    return kept->asked[at].leaves_room;
+}
+
+static bool delays(const adept_view *view, adept_reservation *kept, const adept_job_option *option, double time_s)
+{
+    return option->type == kept->option->type && view->now_s + time_s > kept->start_s &&
+           !leaves_room(view, kept, option);
+}
+
+bool adept_fastest(const adept_view *view, const adept_policy_options *options, const adept_room *room,
+                   adept_reservation *kept, size_t queued, size_t *option)
 {
     const adept_candidate *job = &view->queued[queued];
     double least_s = INFINITY;
@@ -78,11 +95,23 @@ bool adept_fastest(const adept_view *view, const adept_policy_options *options, 
     for (size_t o = 0; o < job->n_options; o++) {
         if (!adept_room_fits(room, &job->options[o]) || !adept_may_run_as(options, job, o)) continue;
         double time_s = view->forecast(view, queued, o).time_s;
-        if (time_s >= least_s) continue;
+        if (time_s >= least_s || (kept && delays(view, kept, &job->options[o], time_s))) continue;
         least_s = time_s;
         *option = o;
     }
     return least_s < INFINITY;
+}
+
+size_t adept_start_in_order(adept_view *view, const adept_policy_options *options, adept_room *room)
+{
+    size_t i = 0, option = 0;
+
+    for (; i < view->n_queued; i++) {
+        if (view->queued[i].n_options == 0) continue;
+        if (!adept_fastest(view, options, room, NULL, i, &option)) break;
+        adept_room_start(room, view, i, option);
+    }
+    return i;
 }
 
 /* An option of a job, while its options are compared. */
@@ -162,9 +191,10 @@ static double relative_time(const pass *p, size_t queued, size_t type)
     return p->sample_gpu_s[type] / exp(sum / n);
 }
 
-static double placement_metric(const pass *p, size_t queued, size_t option, adept_forecast f)
+/* By a rule that knows the job alone: the same for placements and orders. */
+static double metric_of(adept_rule rule, adept_forecast f)
 {
-    switch (p->packing.placement) {
+    switch (rule) {
     case ADEPT_BY_TIME:
         return f.time_s;
     case ADEPT_BY_EDP:
@@ -175,6 +205,12 @@ static double placement_metric(const pass *p, size_t queued, size_t option, adep
     case ADEPT_BY_THRIFT:
         break;
     }
+    return 0;
+}
+
+static double placement_metric(const pass *p, size_t queued, size_t option, adept_forecast f)
+{
+    if (p->packing.placement != ADEPT_BY_THRIFT) return metric_of(p->packing.placement, f);
     /* A table may say that a job draws less than idle GPUs do; no job is free. */
     double added_w = fmax(p->view->added_power_w(p->view, queued, option), 0.01 * f.power_w);
     return adept_score_thrift(added_w * f.time_s, p->view->queued[queued].options[option].gpus * f.time_s, p->scarcity);
@@ -243,22 +279,10 @@ static bool choose(pass *p, size_t queued, bool looks_ahead, size_t *option)
 static double ordering_metric(const pass *p, size_t queued, size_t option)
 {
     const adept_forecast f = p->considered[option].forecast;
-    double relative;
 
-    switch (p->packing.ordering) {
-    case ADEPT_BY_SUBMISSION:
-        break;
-    case ADEPT_BY_TIME:
-        return f.time_s;
-    case ADEPT_BY_EDP:
-        return adept_score_edp(f.time_s, f.power_w);
-    case ADEPT_BY_ENERGY:
-        return f.power_w * f.time_s;
-    case ADEPT_BY_THRIFT:
-        relative = relative_time(p, queued, p->view->queued[queued].options[option].type);
-        return adept_score_edp(f.time_s, f.power_w) * relative * relative;
-    }
-    return 0;
+    if (p->packing.ordering != ADEPT_BY_THRIFT) return metric_of(p->packing.ordering, f);
+    double relative = relative_time(p, queued, p->view->queued[queued].options[option].type);
+    return metric_of(ADEPT_BY_EDP, f) * relative * relative;
 }
 
 static ranked rank(const pass *p, size_t queued, size_t option)
@@ -339,6 +363,16 @@ static adept_rule replaced(adept_rule own, const char *name)
     return own;
 }
 
+/* By how many others wait. */
+static double scarcity_of(const adept_view *view)
+{
+    size_t n_open = 0;
+
+    for (size_t i = 0; i < view->n_queued; i++)
+        n_open += view->queued[i].n_options > 0;
+    return n_open > 0 ? adept_score_scarcity((double)(n_open - 1), (double)view->n_running) : 0;
+}
+
 static double mean(const double *values, size_t n)
 {
     double sum = 0;
@@ -352,7 +386,6 @@ static double mean(const double *values, size_t n)
 static void resolve(pass *p, const adept_packing *own)
 {
     const adept_policy_options *o = p->options;
-    size_t n_open = 0;
 
     p->packing = *own;
     p->packing.placement = replaced(own->placement, o->placement);
@@ -361,9 +394,7 @@ static void resolve(pass *p, const adept_packing *own)
     p->age_weight = !isnan(o->age_weight) ? o->age_weight : p->packing.ordering == ADEPT_BY_TIME ? 0.1 : 0.001;
     p->cap_w = own->keeps_cap ? o->cap_w * (1 - o->cap_margin) : INFINITY;
     p->mean_gpu_s = mean(p->view->user_gpu_s, p->view->n_users);
-    for (size_t i = 0; i < p->view->n_queued; i++)
-        n_open += p->view->queued[i].n_options > 0;
-    p->scarcity = n_open > 0 ? adept_score_scarcity((double)(n_open - 1), (double)p->view->n_running) : 0;
+    p->scarcity = isnan(o->scarcity) ? scarcity_of(p->view) : o->scarcity;
     p->slowdown = isnan(o->slowdown) ? own->slowdown : o->slowdown;
     if (p->packing.placement == ADEPT_BY_THRIFT) p->slowdown /= 1 + p->scarcity;
 }

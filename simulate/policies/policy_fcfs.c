@@ -4,11 +4,9 @@
 static bool decide(adept_view *view, const adept_policy_options *options)
 {
     adept_room room;
-    size_t option = 0;
 
     if (!adept_room_begin(&room, view)) return false;
-    for (size_t i = 0; i < view->n_queued && adept_fastest(view, options, &room, i, &option); i++)
-        adept_room_start(&room, view, i, option);
+    adept_start_in_order(view, options, &room);
     adept_room_end(&room);
     return true;
 }

@@ -4,22 +4,17 @@
  *  where the queue is the price). Urgent jobs go first, and a cap is kept. */
 #include "packer.h"
 
-static bool decide(adept_view *view, const adept_policy_options *options)
-{
-    static const adept_packing row = {.placement = ADEPT_BY_THRIFT,
-                                      .ordering = ADEPT_BY_THRIFT,
-                                      .slowdown = 0.25,
-                                      .urgent_first = true,
-                                      .keeps_cap = true,
-                                      .sees_cap = true,
-                                      .looks_ahead = true};
-    return adept_pack(view, options, &row);
-}
+static const adept_packing row = {.placement = ADEPT_BY_THRIFT,
+                                  .ordering = ADEPT_BY_THRIFT,
+                                  .slowdown = 0.25,
+                                  .urgent_first = true,
+                                  .keeps_cap = true,
+                                  .sees_cap = true,
+                                  .looks_ahead = true};
 
 const adept_policy adept_policy_thrift = {
     .name = "thrift",
     .what = "least added energy at about zeus's speed, by power limits, fewer GPUs and waits; GPU-seconds count when jobs wait; keeps a cap",
     .uses_limits = true,
-    .is_packer = true,
-    .decide = decide,
+    .packing = &row,
 };

@@ -2,17 +2,12 @@
 #include "packer.h"
 #include <math.h>
 
-static bool decide(adept_view *view, const adept_policy_options *options)
-{
-    static const adept_packing row = {
-        .placement = ADEPT_BY_EDP, .ordering = ADEPT_BY_EDP, .slowdown = INFINITY, .is_fair = true};
-    return adept_pack(view, options, &row);
-}
+static const adept_packing row = {
+    .placement = ADEPT_BY_EDP, .ordering = ADEPT_BY_EDP, .slowdown = INFINITY, .is_fair = true};
 
 const adept_policy adept_policy_hades = {
     .name = "hades",
     .what = "as zeus, but times what the job's user has used over the mean instead of its age",
-    .is_packer = true,
+    .packing = &row,
     .is_time_blind = true,
-    .decide = decide,
 };

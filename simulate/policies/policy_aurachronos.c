@@ -67,7 +67,7 @@ static size_t list_victims(const adept_view *view, const adept_policy_options *o
 
     for (size_t i = 0; i < view->n_running; i++)
         if (!view->running[i].is_urgent && view->running[i].preemptions < most)
-            victims[n++] = (victim){i, view->running[i].job, view->running[i].lost_gpu_s};
+            victims[n++] = (victim){i, view->running[i].job, view->lost_gpu_s(view, i)};
     qsort(victims, n, sizeof *victims, by_loss);
     for (size_t i = 0; i < n; i++)
         which[i] = victims[i].running;
@@ -168,7 +168,7 @@ static bool decide(adept_view *view, const adept_policy_options *options)
 const adept_policy adept_policy_aurachronos = {
     .name = "aurachronos",
     .what = "as zeus, but urgent jobs go first by slack; best-effort jobs are preempted where a deadline is at risk",
-    .is_packer = true,
+    .packing = &row,
     .is_time_blind = true,
     .decide = decide,
 };

@@ -50,8 +50,23 @@ void adept_room_end(adept_room *room);
 
 /** May a job run as an option: any, or if jobs are rigid one of its only numbers of GPUs and samples? */
 bool adept_may_run_as(const adept_policy_options *options, const adept_candidate *job, size_t option);
-/** The fastest option of queued[i] that fits: for policies that are no packers. @return whether any does */
-bool adept_fastest(const adept_view *view, const adept_policy_options *options, const adept_room *room, size_t queued,
-                   size_t *option);
+
+/** What the first job that waits is promised. */
+typedef struct adept_reservation {
+    const adept_job_option *option;
+    double start_s;
+    /* Does a job on so many GPUs of that type leave room for it, however long it takes? Asked once, until one is started. */
+    struct {
+        int gpus; /* 0: not asked */
+        bool leaves_room;
+    } asked[32];
+} adept_reservation;
+
+/** The fastest option of queued[i] that fits. @param kept  it does not delay this; NULL: nothing is promised.
+ * @return whether there is one */
+bool adept_fastest(const adept_view *view, const adept_policy_options *options, const adept_room *room,
+                   adept_reservation *kept, size_t queued, size_t *option);
+/** Start jobs as they came, each as fast as it can be. @return the first that does not fit; n_queued: all did */
+size_t adept_start_in_order(adept_view *view, const adept_policy_options *options, adept_room *room);
 
 #endif

@@ -36,7 +36,6 @@ typedef struct adept_running {
     bool is_urgent;
     int preemptions;
     double start_s, expected_end_s; /* by the oracle */
-    double lost_gpu_s;              /* what would be done in vain if it were preempted now */
 } adept_running;
 
 /** What the oracle says of a job in a placement: until it has ended, and meanwhile. */
@@ -51,7 +50,7 @@ typedef struct adept_forecast {
 typedef struct adept_view {
     double now_s;
     size_t n_types;
-    const adept_candidate *queued; /* by submission; a preempted job stands where it stood */
+    const adept_candidate *queued; /* by submission; a preempted job stands where it stood; one without options has been started */
     size_t n_queued;
     const adept_running *running;
     size_t n_running;
@@ -69,15 +68,19 @@ typedef struct adept_view {
     bool (*ever_fits)(const struct adept_view *view, const adept_job_option *option);
     /** When would it fit if running jobs ended as expected and nothing else started? For backfilling. INFINITY: never */
     double (*fits_at)(const struct adept_view *view, const adept_job_option *option);
+    /** Would a placement that fits at at_s, as fits_at() has it, still do so if another one started now and went on after that? */
+    bool (*fits_beside)(const struct adept_view *view, const adept_job_option *option, double at_s, const adept_job_option *started);
     /** What the cluster draws if it starts now, beyond what it draws. */
     double (*added_power_w)(const struct adept_view *view, size_t queued, size_t option);
     /** Start queued[i]; it must fit. Afterwards queued[i] has no options and is passed over. */
     void (*start)(struct adept_view *view, size_t queued, size_t option);
     /** Stop running[i] and queue it again, where it stood; it can be started from the next decision on. Indices of running[] change. */
     void (*preempt)(struct adept_view *view, size_t running);
+    /** GPU-seconds of running[i] that would be in vain if it were stopped now. */
+    double (*lost_gpu_s)(const struct adept_view *view, size_t running);
     /** Would the placement fit if these n of the running jobs, indices of running[], were stopped? */
     bool (*frees_for)(const struct adept_view *view, const size_t *running, size_t n, const adept_job_option *option);
-    /** Be asked again at a time, though nothing has happened. The earliest one counts. */
+    /** Be asked again at a time, though nothing has happened: not before the next tick. The earliest one counts. */
     void (*wake_at)(struct adept_view *view, double time_s);
 } adept_view;
 
@@ -90,6 +93,7 @@ typedef struct adept_policy_options {
     int most_preemptions;   /* of one job; 0: 3 */
     bool is_rigid;          /* a job runs on as many GPUs, with as many samples each, as its first option says; on any type */
     double slowdown;        /* how much later than in its placement of least EDP a job may end for the sake of energy; NAN: the policy's own */
+    double scarcity;        /* of GPUs, as adept_score_scarcity() has it; NAN: by the jobs of the view */
     const char *placement;  /* of the ablation: "time", "edp", "energy"; NULL or "own": the policy's own */
     const char *ordering;   /* likewise "fcfs", "sjf", "edp", "energy"; NULL or "own" */
     const char *limits;     /* does it see options with power limits? "yes", "no"; NULL or "own" */
@@ -100,11 +104,12 @@ typedef struct adept_policy {
     const char *alias;    /* "edp"; NULL: none */
     const char *what;     /* one line */
     bool uses_limits;     /* it chooses power limits; others see options without one only: adept_policy_sees_limits() */
-    bool is_packer;       /* it takes a placement and an ordering from the options */
+    /* A row of packer.h: it is a packer, which takes a placement and an ordering from the options. NULL: it is none */
+    const struct adept_packing *packing;
     /* Asked when it started nothing, it would start nothing later with the same queue, idle GPUs and power: it need not be asked again
-     * before what it named by wake_at(). */
+     * before what it named by wake_at(). Others are asked at every tick while a placement of a queued job fits. */
     bool is_time_blind;
-    /** Decide. Called while jobs are queued. Keeps nothing between calls. @return false: out of memory */
+    /** Decide. Keeps nothing between calls. NULL: as its row says. @return false: out of memory */
     bool (*decide)(adept_view *view, const adept_policy_options *options);
 } adept_policy;
 
@@ -112,6 +117,8 @@ typedef struct adept_policy {
 const adept_policy *const *adept_policies(void);
 /** By name or alias; NULL: there is none. */
 const adept_policy *adept_policy_by_name(const char *name);
+/** Let it decide. Called while jobs are queued. @return false: out of memory */
+bool adept_policy_decide(const adept_policy *policy, adept_view *view, const adept_policy_options *options);
 /** Does the policy see options with power limits? */
 bool adept_policy_sees_limits(const adept_policy *policy, const adept_policy_options *options);
 /** Every option the policy's own; no cap. */

@@ -3,17 +3,12 @@
 #include "packer.h"
 #include <math.h>
 
-static bool decide(adept_view *view, const adept_policy_options *options)
-{
-    static const adept_packing row = {.placement = ADEPT_BY_TIME, .ordering = ADEPT_BY_TIME, .slowdown = INFINITY};
-    return adept_pack(view, options, &row);
-}
+static const adept_packing row = {.placement = ADEPT_BY_TIME, .ordering = ADEPT_BY_TIME, .slowdown = INFINITY};
 
 const adept_policy adept_policy_pollux = {
     .name = "pollux",
     .alias = "sjf",
     .what = "fastest placement; shortest job first, less 0.1 s for each second of age",
-    .is_packer = true,
+    .packing = &row,
     .is_time_blind = true,
-    .decide = decide,
 };

@@ -2,17 +2,12 @@
 #include "packer.h"
 #include <math.h>
 
-static bool decide(adept_view *view, const adept_policy_options *options)
-{
-    static const adept_packing row = {.placement = ADEPT_BY_ENERGY, .ordering = ADEPT_BY_ENERGY, .slowdown = INFINITY};
-    return adept_pack(view, options, &row);
-}
+static const adept_packing row = {.placement = ADEPT_BY_ENERGY, .ordering = ADEPT_BY_ENERGY, .slowdown = INFINITY};
 
 const adept_policy adept_policy_min_energy = {
     .name = "min-energy",
     .alias = "energy",
     .what = "placement and order by least energy of the job's GPUs, divided by 1 + 0.001 a second of age",
-    .is_packer = true,
+    .packing = &row,
     .is_time_blind = true,
-    .decide = decide,
 };

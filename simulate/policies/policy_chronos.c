@@ -2,18 +2,13 @@
 #include "packer.h"
 #include <math.h>
 
-static bool decide(adept_view *view, const adept_policy_options *options)
-{
-    static const adept_packing row = {
-        .placement = ADEPT_BY_TIME, .ordering = ADEPT_BY_TIME, .slowdown = INFINITY, .urgent_first = true};
-    return adept_pack(view, options, &row);
-}
+static const adept_packing row = {
+    .placement = ADEPT_BY_TIME, .ordering = ADEPT_BY_TIME, .slowdown = INFINITY, .urgent_first = true};
 
 const adept_policy adept_policy_chronos = {
     .name = "chronos",
     .alias = "slack",
     .what = "fastest placement; urgent jobs by slack, then shortest first with age",
-    .is_packer = true,
+    .packing = &row,
     .is_time_blind = true,
-    .decide = decide,
 };

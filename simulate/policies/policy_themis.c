@@ -3,18 +3,13 @@
 #include "packer.h"
 #include <math.h>
 
-static bool decide(adept_view *view, const adept_policy_options *options)
-{
-    static const adept_packing row = {
-        .placement = ADEPT_BY_TIME, .ordering = ADEPT_BY_TIME, .slowdown = INFINITY, .is_fair = true};
-    return adept_pack(view, options, &row);
-}
+static const adept_packing row = {
+    .placement = ADEPT_BY_TIME, .ordering = ADEPT_BY_TIME, .slowdown = INFINITY, .is_fair = true};
 
 const adept_policy adept_policy_themis = {
     .name = "themis",
     .alias = "fairshare",
     .what = "fastest placement; shortest first, times what its user has used over the mean",
-    .is_packer = true,
+    .packing = &row,
     .is_time_blind = true,
-    .decide = decide,
 };

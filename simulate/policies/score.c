@@ -1,5 +1,5 @@
 /** @file score.c */
-#include "score.h"
+#include "adept_score.h"
 #include <math.h>
 
 double adept_score_edp(double time_s, double power_w)

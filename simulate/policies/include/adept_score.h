@@ -1,5 +1,4 @@
-/** @file score.h  What policies minimise: pure functions of time, power, age and use. A scheduler that has these
- * numbers can share them. Calls: nothing. */
+/** @file adept_score.h  What policies minimise: pure functions of time, power, age and use. Calls: nothing. */
 #ifndef ADEPT_SCORE_H
 #define ADEPT_SCORE_H
 #include <stdbool.h>
