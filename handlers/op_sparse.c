@@ -5,62 +5,16 @@
  * Products read each operand once; of a dense one that is what caches leave of a row for each value. */
 #include "chosen.h"
 #include "elementwise_cost.h"
+#include "form.h"
 #include "gemm_cost.h"
 #include <math.h>
 #include <string.h>
 
-typedef enum task {
-    MAKE,
-    FROM_DENSE,
-    TO_DENSE,
-    COALESCE,
-    COPY,
-    TRANSPOSE,
-    VALUES,
-    INDICES,
-    COUNT,
-    SOFTMAX,
-    PRODUCT,
-    SAMPLED
-} task;
-
-static const adept_op ops[] = {
-    {"aten::sparse_coo_tensor aten::_sparse_coo_tensor_unsafe aten::sparse_csr_tensor", ADEPT_CAST_NONE,
-     &(const task){MAKE}},
-    {"aten::to_sparse aten::_to_sparse aten::to_sparse_csr", ADEPT_CAST_NONE, &(const task){FROM_DENSE}},
-    {"sparse::to_dense sparse::_to_dense", ADEPT_CAST_NONE, &(const task){TO_DENSE}},
-    {"sparse::coalesce sparse::_coalesce", ADEPT_CAST_NONE, &(const task){COALESCE}},
-    {"sparse::clone", ADEPT_CAST_NONE, &(const task){COPY}},
-    {"sparse::t sparse::transpose", ADEPT_CAST_NONE, &(const task){TRANSPOSE}},
-    {"sparse::values sparse::_values", ADEPT_CAST_NONE, &(const task){VALUES}},
-    {"sparse::indices sparse::_indices", ADEPT_CAST_NONE, &(const task){INDICES}},
-    {"sparse::_nnz", ADEPT_CAST_NONE, &(const task){COUNT}},
-    {"sparse::_sparse_softmax sparse::_sparse_log_softmax", ADEPT_CAST_NONE, &(const task){SOFTMAX}},
-    {"aten::_sparse_mm sparse::_sparse_mm sparse::mm sparse::matmul aten::_sparse_addmm sparse::_sparse_addmm "
-     "sparse::addmm",
-     ADEPT_CAST_NONE, &(const task){PRODUCT}},
-    {"sparse::sparse_sampled_addmm", ADEPT_CAST_NONE, &(const task){SAMPLED}},
-    {0},
-};
-
-static task task_of(const adept_call *c)
-{
-    return *(const task *)adept_call_data(c);
-}
-
 /* ---------------------------------------------------------------- arguments ---------------- */
-
-static const adept_tensor *tensor_at(adept_call *c, int position)
-{
-    static const adept_tensor none = {.dtype = ADEPT_F32};
-    const adept_tensor *t = adept_elem_tensor_at(c, position);
-    adept_call_refuse(c, !t, "argument %d is not a tensor", position);
-    return t ? t : &none;
-}
 
 static const adept_tensor *sparse_at(adept_call *c, int position)
 {
-    const adept_tensor *t = tensor_at(c, position);
+    const adept_tensor *t = adept_form_tensor(c, position);
     adept_call_refuse(c, !t->sparse, "%s is not sparse", adept_call_shape(c, t));
     return t;
 }
@@ -80,11 +34,13 @@ static bool is_matrix(const adept_tensor *t)
 static product read_product(adept_call *c)
 {
     bool added = strstr(adept_call_op(c), "addmm") != NULL;
-    product p = {.add = added ? tensor_at(c, 0) : NULL, .a = tensor_at(c, added), .b = tensor_at(c, added + 1)};
-    bool fits = is_matrix(p.a) && is_matrix(p.b) && (task_of(c) == SAMPLED || p.a->dims[1] == p.b->dims[0]);
+    product p = {.add = added ? adept_form_tensor(c, 0) : NULL,
+                 .a = adept_form_tensor(c, added),
+                 .b = adept_form_tensor(c, added + 1)};
+    bool fits = is_matrix(p.a) && is_matrix(p.b) && p.a->dims[1] == p.b->dims[0];
     if (adept_call_refuse(c, !fits, "%s and %s do not fit", adept_call_shape(c, p.a), adept_call_shape(c, p.b)))
         return p;
-    if (p.b->sparse || (p.add && p.add->sparse && task_of(c) != SAMPLED))
+    if (p.b->sparse || (p.add && p.add->sparse))
         adept_call_unsupported(c, "a product with a sparse right side or a sparse sum");
     p.stored = (double)(p.a->sparse ? p.a->stored : adept_call_chosen(c, adept_tensor_numel(p.a)));
     p.a_bytes = p.stored * (adept_dtype_bytes(p.a->dtype) + 2 * sizeof(int64_t));
@@ -116,10 +72,49 @@ static void shape_make(adept_call *c)
     adept_out_sparse(c, values->dtype, ndim, size, values->dims[0]);
 }
 
-/* Of `like`, with as many values. */
-static adept_tensor *out_like(adept_call *c, const adept_tensor *like)
+static void shape_from_dense(adept_call *c)
 {
-    return adept_out_sparse(c, like->dtype, like->ndim, like->dims, like->stored);
+    const adept_tensor *self = adept_form_tensor(c, 0);
+    if (adept_call_refuse(c, self->ndim < 1 || self->sparse, "%s is not dense", adept_call_shape(c, self))) return;
+    adept_call_assumes(c, all_stored);
+    adept_out_sparse(c, self->dtype, self->ndim, self->dims, adept_call_chosen(c, adept_tensor_numel(self)));
+}
+
+static void shape_to_dense(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    if (adept_call_ok(c)) adept_out_like(c, self);
+}
+
+/* Of `like`, with as many values. */
+static void out_like(adept_call *c, const adept_tensor *like)
+{
+    adept_out_sparse(c, like->dtype, like->ndim, like->dims, like->stored);
+}
+
+static void shape_same(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    if (adept_call_ok(c)) out_like(c, self);
+}
+
+static void shape_values(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    if (adept_call_ok(c)) adept_out_tensor(c, self->dtype, 1, &self->stored)->storage = self->storage;
+}
+
+static void shape_indices(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    const int64_t dims[2] = {self->ndim, self->stored};
+    if (adept_call_ok(c)) adept_out_tensor(c, ADEPT_I64, 2, dims)->storage = self->storage;
+}
+
+static void shape_count(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    if (adept_call_ok(c)) adept_out_int(c, self->stored);
 }
 
 /* Dimensions change places, the first two where none are given. */
@@ -146,46 +141,13 @@ static void shape_product(adept_call *c)
 
 static void shape_sampled(adept_call *c)
 {
-    const adept_tensor *self = sparse_at(c, 0), *a = tensor_at(c, 1), *b = tensor_at(c, 2);
+    const adept_tensor *self = sparse_at(c, 0), *a = adept_form_tensor(c, 1), *b = adept_form_tensor(c, 2);
     if (!adept_call_ok(c)) return;
     bool fits = is_matrix(self) && is_matrix(a) && is_matrix(b) && a->dims[1] == b->dims[0] &&
                 self->dims[0] == a->dims[0] && self->dims[1] == b->dims[1];
     if (!adept_call_refuse(c, !fits, "%s and %s do not make %s", adept_call_shape(c, a), adept_call_shape(c, b),
                            adept_call_shape(c, self)))
         out_like(c, self);
-}
-
-static void shape(adept_call *c)
-{
-    const task what = task_of(c);
-    if (what == MAKE) {
-        shape_make(c);
-    } else if (what == PRODUCT) {
-        shape_product(c);
-    } else if (what == TRANSPOSE) {
-        shape_transpose(c);
-    } else if (what == SAMPLED) {
-        shape_sampled(c);
-    } else if (what == FROM_DENSE) {
-        const adept_tensor *self = tensor_at(c, 0);
-        if (adept_call_refuse(c, self->ndim < 1 || self->sparse, "%s is not dense", adept_call_shape(c, self))) return;
-        adept_call_assumes(c, all_stored);
-        adept_out_sparse(c, self->dtype, self->ndim, self->dims, adept_call_chosen(c, adept_tensor_numel(self)));
-    } else {
-        const adept_tensor *self = sparse_at(c, 0);
-        const int64_t coordinates[2] = {self->ndim, self->stored};
-        if (!adept_call_ok(c)) return;
-        if (what == COUNT)
-            adept_out_int(c, self->stored);
-        else if (what == TO_DENSE)
-            adept_out_like(c, self);
-        else if (what == VALUES)
-            adept_out_tensor(c, self->dtype, 1, &self->stored)->storage = self->storage;
-        else if (what == INDICES)
-            adept_out_tensor(c, ADEPT_I64, 2, coordinates)->storage = self->storage;
-        else
-            out_like(c, self);
-    }
 }
 
 /* ---------------------------------------------------------------- cost ---------------- */
@@ -200,7 +162,7 @@ static void move(adept_cost *cost, adept_pass pass, const adept_tensor *sparse, 
 /* Found, then read; their gradients go into zeros. */
 static void cost_from_dense(adept_call *c, adept_cost *cost)
 {
-    const adept_tensor *self = tensor_at(c, 0), *out = adept_result_tensor(c, 0);
+    const adept_tensor *self = adept_form_tensor(c, 0), *out = adept_result_tensor(c, 0);
     adept_chosen_search(cost, self, (double)out->stored);
     move(cost, ADEPT_FORWARD, out, 0, 1);
     if (!adept_cost_wants_grad(cost, self)) return;
@@ -232,16 +194,18 @@ static void cost_make(adept_call *c, adept_cost *cost)
 }
 
 /* Coordinates made numbers, sorted with their places; values of equal ones added. */
-static void cost_coalesce(adept_cost *cost, const adept_tensor *self)
+static void cost_coalesce(adept_call *c, adept_cost *cost)
 {
+    const adept_tensor *self = sparse_at(c, 0);
     double n = (double)self->stored, bytes = adept_tensor_bytes(self);
     adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n * self->ndim, 8 * n * self->ndim, 8 * n);
     adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n * ceil(log2(n + 1)), 16 * n, 16 * n);
     adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, n, n, bytes + 8 * n, bytes);
 }
 
-static void cost_copy(adept_cost *cost, const adept_tensor *self)
+static void cost_copy(adept_call *c, adept_cost *cost)
 {
+    const adept_tensor *self = sparse_at(c, 0);
     double bytes = adept_tensor_bytes(self);
     adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, (double)self->stored, 0, bytes, bytes);
     if (adept_cost_wants_grad(cost, self))
@@ -291,7 +255,7 @@ static void cost_product(adept_call *c, adept_cost *cost)
 /* A dot product for each value; the gradients of the dense operands are sparse products. */
 static void cost_sampled(adept_call *c, adept_cost *cost)
 {
-    const adept_tensor *self = sparse_at(c, 0), *side[2] = {tensor_at(c, 1), tensor_at(c, 2)};
+    const adept_tensor *self = sparse_at(c, 0), *side[2] = {adept_form_tensor(c, 1), adept_form_tensor(c, 2)};
     double stored = (double)self->stored, pairs = stored * (double)side[0]->dims[1];
     double bytes = adept_tensor_bytes(self), values = stored * adept_dtype_bytes(self->dtype);
     if (pairs == 0) return;
@@ -306,39 +270,42 @@ static void cost_sampled(adept_call *c, adept_cost *cost)
     }
 }
 
+/* ---------------------------------------------------------------- table ---------------- */
+
+typedef struct task {
+    void (*shape)(adept_call *c);
+    void (*cost)(adept_call *c, adept_cost *cost); /* NULL: nothing runs */
+} task;
+
+static const adept_op ops[] = {
+    {"aten::sparse_coo_tensor aten::_sparse_coo_tensor_unsafe aten::sparse_csr_tensor", ADEPT_CAST_NONE,
+     &(const task){shape_make, cost_make}},
+    {"aten::to_sparse aten::_to_sparse aten::to_sparse_csr", ADEPT_CAST_NONE,
+     &(const task){shape_from_dense, cost_from_dense}},
+    {"sparse::to_dense sparse::_to_dense", ADEPT_CAST_NONE, &(const task){shape_to_dense, cost_to_dense}},
+    {"sparse::coalesce sparse::_coalesce", ADEPT_CAST_NONE, &(const task){shape_same, cost_coalesce}},
+    {"sparse::clone", ADEPT_CAST_NONE, &(const task){shape_same, cost_copy}},
+    {"sparse::t sparse::transpose", ADEPT_CAST_NONE, &(const task){shape_transpose, cost_copy}},
+    {"sparse::values sparse::_values", ADEPT_CAST_NONE, &(const task){shape_values, NULL}},
+    {"sparse::indices sparse::_indices", ADEPT_CAST_NONE, &(const task){shape_indices, NULL}},
+    {"sparse::_nnz", ADEPT_CAST_NONE, &(const task){shape_count, NULL}},
+    {"sparse::_sparse_softmax sparse::_sparse_log_softmax", ADEPT_CAST_NONE, &(const task){shape_same, cost_softmax}},
+    {"aten::_sparse_mm sparse::_sparse_mm sparse::mm sparse::matmul aten::_sparse_addmm sparse::_sparse_addmm "
+     "sparse::addmm",
+     ADEPT_CAST_NONE, &(const task){shape_product, cost_product}},
+    {"sparse::sparse_sampled_addmm", ADEPT_CAST_NONE, &(const task){shape_sampled, cost_sampled}},
+    {0},
+};
+
+static void shape(adept_call *c)
+{
+    ((const task *)adept_call_data(c))->shape(c);
+}
+
 static void cost(adept_call *c, adept_cost *cost)
 {
-    switch (task_of(c)) {
-    case MAKE:
-        cost_make(c, cost);
-        break;
-    case FROM_DENSE:
-        cost_from_dense(c, cost);
-        break;
-    case TO_DENSE:
-        cost_to_dense(c, cost);
-        break;
-    case COALESCE:
-        cost_coalesce(cost, sparse_at(c, 0));
-        break;
-    case COPY:
-    case TRANSPOSE:
-        cost_copy(cost, sparse_at(c, 0));
-        break;
-    case SOFTMAX:
-        cost_softmax(c, cost);
-        break;
-    case PRODUCT:
-        cost_product(c, cost);
-        break;
-    case SAMPLED:
-        cost_sampled(c, cost);
-        break;
-    case VALUES:
-    case INDICES:
-    case COUNT:
-        break;
-    }
+    const task *row = adept_call_data(c);
+    if (row->cost) row->cost(c, cost);
 }
 
 static const adept_handler_case cases[] = {
