@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_KNOWN_VALUES 64
-
 const char *adept_call_op(const adept_call *c)
 {
     return c->op;
@@ -518,7 +516,7 @@ adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t
 
 void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values)
 {
-    if (n <= 0 || n > MAX_KNOWN_VALUES || adept_tensor_numel(t) != n || t == &c->run->scratch.tensor) return;
+    if (n <= 0 || n > ADEPT_MAX_KNOWN_VALUES || adept_tensor_numel(t) != n || t == &c->run->scratch.tensor) return;
     double *copy = adept_arena_array(c->run->arena, (size_t)n, sizeof *copy);
     if (!copy) {
         adept_call_nomem(c);
