@@ -99,9 +99,10 @@ def check(name, make, adept, gpu, folder):
 def table(rows, versions):
     predicted = sum(ok for _, ok, _, _ in rows)
     lines = ["# Models", "",
-             "One model of each kind that people bring, written by `tools/zoo/check_models.py` with %s." % versions,
-             "Each is traced, or scripted where it says so, and predicted. Product FLOPs are those of matrix products and",
-             "convolutions, forward and backward, beside what a TorchDispatchMode counts while PyTorch runs the model.", "",
+             "One model of each kind that people bring, written by `tools/zoo/check_models.py` with",
+             "%s. Each is traced, or scripted where it says so, and" % versions,
+             "predicted. Product FLOPs are those of matrix products and convolutions, forward and backward,",
+             "beside what a TorchDispatchMode counts while PyTorch runs the model.", "",
              "%d of %d kinds are predicted." % (predicted, len(rows)), "",
              "| kind | predicted | product FLOPs | remark |", "|---|---|---|---|"]
     lines += ["| %s | %s | %s | %s |" % (name, "yes" if ok else "no", same or "-", remark.replace("|", "\\|")) for name, ok, same, remark in rows]
