@@ -416,13 +416,11 @@ adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const
     return push_tensor(c, adept_new_tensor(c, dtype, ndim, dims));
 }
 
-adept_tensor *adept_out_sparse(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims, int64_t stored)
+adept_tensor *adept_out_sparse(adept_call *c, adept_sparse sparse, adept_dtype dtype, int ndim, const int64_t *dims,
+                               int64_t stored)
 {
     adept_tensor *t = adept_out_tensor(c, dtype, ndim, dims);
-    if (!adept_call_ok(c)) return t;
-    t->sparse = true;
-    t->stored = stored;
-    c->run->storages[t->storage].bytes = adept_tensor_bytes(t);
+    if (adept_call_ok(c)) adept_run_make_sparse(c->run, t, sparse, stored);
     return t;
 }
 

@@ -394,6 +394,7 @@ adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
     adept_tensor *t = adept_run_tensor_new(
         &in->run, adept_precision_stored_dtype(in->run.precision, p->dtype), p->ndim, p->dims, -1);
     if (!t) return NULL;
+    if (p->sparse) adept_run_make_sparse(&in->run, t, p->sparse, p->stored);
     t->param = param;
     in->run.storages[t->storage].param = param;
     in->run.storages[t->storage].resident = true;

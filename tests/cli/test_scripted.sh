@@ -12,6 +12,20 @@ for kind in lstm gru rnn; do
     [ -s "$work/traced" ] && cmp -s "$work/traced" "$work/scripted" || fail "a scripted $kind counts otherwise than a traced one"
 done
 
+# sparse matrices in the file: 9 values of 5 x 8; by 2 columns twice; by each other, of which 9 x 9 / 8 products are taken for
+# 11 values; and into a dense one
+expect_ok profile "$golden/neighbours.pt" --mode fwbw -o "$work/neighbours.json"
+for file in "$golden/neighbours.pt" "$work/neighbours.json"; do
+    expect_ok profile "$file" --mode fwbw --json
+    shows '"inputs":[[:space:]]*"f32:5x8#9, f32:8x2"'
+    shows '"inputs":[[:space:]]*"f32:5x8#9r, f32:8x2"'
+    shows '"outputs":[[:space:]]*"f32:5x5#11"'
+    shows '"params":[[:space:]]*6,'
+    shows '"weights_bytes":[[:space:]]*360,' # 24, 9 x 20, 9 x 12 + 6 x 8
+    shows '"alu_flops_forward":[[:space:]]*103.25,' # 36, 36, 20.25, and 11 additions
+    shows 'values are taken for evenly spread'
+done
+
 # PyTorch 1.13 traces a model on device "meta" wrongly: the convolution is gone
 expect_error 3 'aten::new_empty: an empty tensor on device "meta" stands where an operator ran' profile "$golden/meta.pt"
 

@@ -21,8 +21,6 @@ import check_operators
 import model_kinds
 
 LEAST_SHARE = 53 / 56
-# Kinds whose products adept rightly counts otherwise, and why.
-UNCOMPARED = {"detection": "how many regions there are depends on data: all that the model allows are assumed"}
 
 
 def write(net, inputs, how, path):
@@ -55,10 +53,6 @@ def count(net, inputs, mode):
     return forward.flops, backward.flops
 
 
-def why_uncompared(name):
-    return next((why for part, why in UNCOMPARED.items() if part in name), "")
-
-
 def ask(adept, arguments):
     done = subprocess.run([adept] + arguments, capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr.strip()
@@ -87,9 +81,6 @@ def check(name, make, adept, gpu, folder):
     if not time_s > 0:
         return False, "", "no time"
     code, out, err = ask(adept, ["profile", path] + options)
-    why = why_uncompared(name)
-    if why:
-        return True, "", why
     got, want = counted(json.loads(out)), count(reference or net, inputs, mode)
     if all(abs(a - b) <= check_operators.TOLERANCE * max(a, b) for a, b in zip(got, want)):
         return True, "equal", ""

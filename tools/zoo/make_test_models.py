@@ -56,6 +56,21 @@ class Mixed(nn.Module):
         return x * self.scale + self.offset
 
 
+class Neighbours(nn.Module):
+    """Sparse matrices in the file: a buffer, an attribute that is none, and their product."""
+
+    def __init__(self):
+        super().__init__()
+        matrix = torch.arange(40.0).view(5, 8) * (torch.arange(40).view(5, 8) % 4 == 0)  # 9 of 40
+        self.register_buffer("edges", matrix.to_sparse())
+        self.rows = matrix.to_sparse_csr()
+        self.lin = nn.Linear(3, 2, bias=False)
+
+    def forward(self, x):
+        h = self.lin(x)
+        return torch.sparse.mm(self.edges, h), torch.mm(self.rows, h), torch.sparse.mm(self.edges, self.edges.t()).to_dense()
+
+
 class Recurrent(nn.Module):
     """Weights that a scripted module keeps in a list of tensors beside their names."""
 
@@ -421,6 +436,7 @@ def main():
     save(out, "objects", script(Objects()))
     save(out, "constants", script(Constants()))
     save(out, "state", script(State()))
+    save(out, "neighbours", script(Neighbours()), {"inputs": ["8x3"]})
     save(out, "expanded", trace(Expanded(), torch.zeros(1, 4096)))
     save(out, "foreign", trace(Foreign(), x))
     for kind in (nn.LSTM, nn.GRU, nn.RNN):

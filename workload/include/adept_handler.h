@@ -193,7 +193,8 @@ int adept_call_dim(adept_call *c, int64_t dim, int ndim);
  * zeros_like, argmax, ...) clears requires_grad of what these functions return. */
 adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
 /** A sparse one in new memory, of so many values. */
-adept_tensor *adept_out_sparse(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims, int64_t stored);
+adept_tensor *adept_out_sparse(adept_call *c, adept_sparse sparse, adept_dtype dtype, int ndim, const int64_t *dims,
+                               int64_t stored);
 adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like);                           /* same dims and dtype */
 /** A view: shares memory (and parameter identity) with base. */
 adept_tensor *adept_out_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);

@@ -23,6 +23,8 @@ typedef struct adept_param {
     int64_t dims[ADEPT_MAX_DIMS];
     bool requires_grad;
     bool is_buffer; /* running statistics, masks, constants of the trace: not counted as parameters */
+    adept_sparse sparse; /* else it holds `stored` values */
+    int64_t stored;
     int32_t n_names; /* how many names (module attributes) share it: > 1 means tied */
 } adept_param;
 

@@ -76,9 +76,11 @@ param_registry::param_registry(adept_graph_builder *builder, const c10::ivalue::
 
 void param_registry::adopt(const c10::IValue &value, const std::string &name)
 {
-    if (!frozen_ || !value.isTensor() || !value.toTensor().defined()) return;
+    if (!value.isTensor() || !value.toTensor().defined()) return;
     const at::Tensor &tensor = value.toTensor();
-    if (tensor.dim() > 0 && (tensor.is_floating_point() || tensor.is_quantized())) add(tensor, name, false);
+    bool weight = frozen_ && tensor.dim() > 0 && (tensor.is_floating_point() || tensor.is_quantized());
+    bool sparse = tensor.layout() != at::kStrided && find(tensor) < 0;
+    if (sparse || weight) add(tensor, name, sparse);
 }
 
 int32_t param_registry::find(const at::Tensor &tensor) const
@@ -115,6 +117,8 @@ void param_registry::add(const at::Tensor &tensor, const std::string &name, bool
         return;
     }
     adept_tensor meta = tensor_meta(tensor, name);
+    if (meta.sparse && meta.requires_grad && !is_buffer)
+        fail_unsupported(name + ": sparse parameters that are trained are not supported");
     adept_param param{};
     param.name = name.c_str();
     param.dtype = meta.dtype;
@@ -122,6 +126,8 @@ void param_registry::add(const at::Tensor &tensor, const std::string &name, bool
     std::copy_n(meta.dims, meta.ndim, param.dims);
     param.requires_grad = meta.requires_grad;
     param.is_buffer = is_buffer;
+    param.sparse = meta.sparse;
+    param.stored = meta.stored;
     param.n_names = 1;
     int32_t index = adept_graph_builder_param(builder_, &param);
     if (index < 0) throw std::bad_alloc();
