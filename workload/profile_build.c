@@ -82,6 +82,7 @@ static double stored_bytes(const adept_param *p, adept_precision precision)
 {
     adept_tensor t = {.sparse = p->sparse, .stored = p->stored, .ndim = p->ndim};
     if (p->ndim > 0) t.dims[0] = p->dims[0];
+    if (p->row_bytes > 0) return (double)p->dims[0] * (double)p->row_bytes;
     return elements_of(p) * adept_dtype_bytes(adept_precision_stored_dtype(precision, p->dtype)) +
            adept_tensor_coordinate_bytes(&t);
 }

@@ -63,9 +63,21 @@ shows '"macs_forward":[[:space:]]*448,'
 expect_ok profile "$golden/tables.pt" --mode infer --json
 shows '"alu_flops_forward":[[:space:]]*240,'
 shows '"inputs":[[:space:]]*"u8:20x6, i64:8, i64:3"'
+shows '"weights_bytes":[[:space:]]*560,' # 2 x 20 rows of 6 bytes and 8
+expect_ok profile "$golden/bags_4bit.pt" --mode infer -o "$work/tables.json"
+for file in "$golden/bags_4bit.pt" "$work/tables.json"; do
+    expect_ok profile "$file" --mode infer --json
+    shows '"weights_bytes":[[:space:]]*140,' # 20 rows of 3 bytes and 4
+done
 expect_ok profile "$golden/signal.pt" --trust --mode infer --json
 shows '"macs_forward":[[:space:]]*576,'
 expect_ok predict "$golden/eight_bits.pt" --trust --mode infer --gpu a40
+checks=$((checks + 1))
+! grep -q '8-bit integers' "$work/out" || fail 'a sheet with an INT8 rate is said to have none'
+expect_ok predict "$golden/eight_bits.pt" --trust --mode infer --gpu v100-pcie-32gb
+shows '8-bit integers are multiplied at the FP16 peak of v100-pcie-32gb: its sheet has no tensor_int8_flops_per_s'
+expect_ok predict "$golden/eight_bits.pt" --trust --mode infer --gpu h100
+shows 'at the FP8 peak of'
 
 # a frozen module has constants for weights: 4 x 27 and 4
 expect_ok profile "$golden/frozen.pt" --mode infer --json

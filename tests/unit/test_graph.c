@@ -82,6 +82,7 @@ static adept_graph *build(void)
                          .dims = {7, 9},
                          .sparse = ADEPT_CSR,
                          .stored = 12,
+                         .row_bytes = 5,
                          .is_buffer = true,
                          .n_names = 1};
     must(adept_graph_builder_param(b, &edges));
@@ -157,7 +158,7 @@ static void check_graph(const adept_graph *g)
     assert_true(g->params[1].is_buffer);
     assert_int_equal(g->params[1].dtype, ADEPT_BOOL);
     assert_int_equal(g->params[1].sparse, ADEPT_DENSE);
-    assert_true(g->params[2].sparse == ADEPT_CSR && g->params[2].stored == 12);
+    assert_true(g->params[2].sparse == ADEPT_CSR && g->params[2].stored == 12 && g->params[2].row_bytes == 5);
     assert_int_equal(g->n_inputs, 2);
     assert_int_equal(g->inputs[0].dims[0], -1);
     assert_true(g->inputs[1].constant.u.b);

@@ -350,6 +350,18 @@ class Tables(nn.Module):
         return self.rows(words), self.bags(words, offsets)
 
 
+class Bags(nn.Module):
+    """4 bits: PyTorch 1.13 runs them in bags only."""
+
+    def __init__(self):
+        super().__init__()
+        self.bags = nn.EmbeddingBag(20, 6, mode="sum", include_last_offset=True)
+        self.bags.qconfig = torch.ao.quantization.float_qparams_weight_only_qconfig_4bit
+
+    def forward(self, words, offsets):
+        return self.bags(words, offsets)
+
+
 class Signal(nn.Module):
     def __init__(self):
         super().__init__()
@@ -454,9 +466,10 @@ def main():
     save(out, "dynamic_lstm", trace(recurrent, torch.zeros(5, 2, 4)), {"inputs": ["5x2x4"]})
     save(out, "dynamic_lstm_scripted", script(recurrent), {"inputs": ["5x2x4"]})
     save(out, "dynamic_cells", trace(at_eight_bits(Cells(), nn.LSTMCell, nn.GRUCell), x), {"inputs": ["2x4"]})
-    tables = torch.ao.quantization.convert(torch.ao.quantization.prepare(Tables().eval()))
     words, offsets = torch.arange(8), torch.tensor([0, 3, 8])
-    save(out, "tables", trace(tables, (words, offsets)), {"inputs": ["i64:8", "i64:3"]})
+    for name, module in (("tables", Tables()), ("bags_4bit", Bags())):
+        tables = torch.ao.quantization.convert(torch.ao.quantization.prepare(module.eval()))
+        save(out, name, trace(tables, (words, offsets)), {"inputs": ["i64:8", "i64:3"]})
     sound = torch.rand(2, 3, 10)
     save(out, "signal", trace(signal(sound), sound), {"inputs": ["Bx3x10"], "batch": 2})
     frozen = trace(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval(), image)

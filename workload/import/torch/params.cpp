@@ -42,6 +42,14 @@ c10::IValue detached(const c10::IValue &value)
     return value.isTensor() && value.toTensor().defined() ? value.toTensor().detach() : c10::IValue();
 }
 
+/* In memory: of a table of 8 bits two floats stand behind each row, of one of 4 bits two of 16 bits. */
+int64_t row_bytes(const at::Tensor &table)
+{
+    if (!table.is_quantized() || table.qscheme() != at::kPerChannelAffineFloatQParams || table.dim() != 2) return 0;
+    int64_t columns = table.size(1);
+    return table.scalar_type() == at::kQUInt4x2 ? (columns + 1) / 2 + 4 : columns + 8;
+}
+
 /* Version, weight, ... */
 void add_table(packed_parts &parts, const std::vector<c10::IValue> &state)
 {
@@ -128,6 +136,7 @@ void param_registry::add(const at::Tensor &tensor, const std::string &name, bool
     param.is_buffer = is_buffer;
     param.sparse = meta.sparse;
     param.stored = meta.stored;
+    param.row_bytes = row_bytes(tensor);
     param.n_names = 1;
     int32_t index = adept_graph_builder_param(builder_, &param);
     if (index < 0) throw std::bad_alloc();
