@@ -27,7 +27,8 @@ def write(net, inputs, how, path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.jit.script(net) if how == "script" else torch.jit.trace(net, inputs, check_trace=False, strict=False)
-    program = torch.jit.freeze(program) if how == "freeze" else program
+    program = torch.jit.freeze(program) if how in ("freeze", "optimise") else program
+    program = torch.jit.optimize_for_inference(program) if how == "optimise" else program
     torch.jit.save(program, path)
     return program
 

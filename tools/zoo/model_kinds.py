@@ -2,7 +2,8 @@
 what PyTorch runs to be counted where that is another module; options of adept).
 
 Those of torchvision are its own; the others are written as they are commonly written, loops, masks and all. `mode` is
-"fwbw" or "infer"; `how` is "trace", "script", or "freeze" for a trace with its weights folded in.
+"fwbw" or "infer"; `how` is "trace", "script", "freeze" for a trace with its weights folded in,
+or "optimise" for what torch.jit.optimize_for_inference makes of that.
 """
 import copy
 import math
@@ -480,6 +481,12 @@ def encoder(train):
     return make
 
 
+def optimised():
+    """Without Conv2d and Conv3d: of those, PyTorch 1.13 writes files that it cannot load."""
+    net = nn.Sequential(nn.Linear(8, 16), nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), nn.Linear(16, 3)).eval()
+    return net, (torch.rand(2, 5, 8),), "infer", "optimise"
+
+
 def of(make, *inputs, mode="fwbw", how="trace"):
     return lambda: (make(), inputs, mode, how)
 
@@ -562,5 +569,6 @@ KINDS = {
     "quantised: integers": integers,
     "quantised: integers, dynamic": dynamic,
     "image: ResNet, frozen": frozen,
+    "text: encoder, optimised for inference": optimised,
     "16 bits: weights in bf16": of(bf16, torch.rand(4, 16).bfloat16()),
 }
