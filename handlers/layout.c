@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_KNOWN 64 /* as many elements as a tensor carries */
-
 adept_layout adept_layout_of(const adept_tensor *t)
 {
     adept_layout l = {.ndim = t->ndim};
@@ -26,9 +24,9 @@ adept_layout adept_layout_row_major(const adept_tensor *base)
 
 static void set_values(adept_call *c, adept_tensor *view, const adept_tensor *base, const adept_layout *row_major)
 {
-    double values[MAX_KNOWN];
+    double values[ADEPT_MAX_KNOWN_VALUES];
     int64_t n = adept_tensor_numel(view);
-    if (base->n_values == 0 || n > MAX_KNOWN || !adept_call_ok(c)) return;
+    if (base->n_values == 0 || n > ADEPT_MAX_KNOWN_VALUES || !adept_call_ok(c)) return;
     for (int64_t i = 0; i < n; i++) {
         int64_t rest = i, at = row_major->offset;
         for (int d = row_major->ndim - 1; d >= 0; d--) {

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import markdown
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLUSTERS = ROOT / "data" / "clusters"
 THESIS = ["pollux", "zeus", "themis", "hades", "chronos", "charon", "aurachronos"]
@@ -305,7 +307,7 @@ def main():
                "- Gavel: github stanford-futuredata/gavel, c4fa400 (MIT).\n- openb: github alibaba/clusterdata, 7a6c496 (ATC'23).\n")
     document = "".join(out)
     if a.o:
-        a.o.write_text(document, encoding="utf-8")
+        a.o.write_text(markdown.wrap(document), encoding="utf-8")
     else:
         print(document)
 

@@ -89,15 +89,18 @@ adept_status adept_interp_record(adept_interp *in, const adept_call *call, const
     adept_record *grown = adept_grow(in->records, &in->records_capacity, in->n_records + 1, sizeof *grown);
     if (!grown) return adept_interp_nomem(in);
     in->records = grown;
-    in->records[in->n_records++] = (adept_record){.call = *call, .node = node, .module = module};
+    in->records[in->n_records++] = (adept_record){.call = *call, .node = node, .module = module, .earlier_writer = -1};
     return ADEPT_OK;
 }
 
-static void writes_gradient(adept_interp *in, const adept_call *call)
+static void note_writer(adept_interp *in, adept_record *r)
 {
+    const adept_call *call = &r->call;
     if (!call->inplace || !call->any_grad || call->n_results == 0) return;
     const adept_tensor *t = adept_result_tensor(call, 0);
-    if (t && t->storage >= 0 && t->requires_grad) in->run.storages[t->storage].last_writer = call->record;
+    if (!t || t->storage < 0 || !t->requires_grad) return;
+    r->earlier_writer = in->run.storages[t->storage].last_writer;
+    in->run.storages[t->storage].last_writer = call->record;
 }
 
 /* ---------------------------------------------------------------- unsupported operators ---------------- */
@@ -378,9 +381,10 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     for (int32_t i = 0; i < node->n_outputs; i++)
         in->env[node->outputs[i]] = call.results[i];
     if (!call.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
-    writes_gradient(in, &call);
     if (call.handler->cost && (status = snapshot_lists(in, args, node->n_inputs))) return status;
-    return adept_interp_record(in, &call, node, node->module);
+    status = adept_interp_record(in, &call, node, node->module);
+    if (!status) note_writer(in, &in->records[in->n_records - 1]);
+    return status;
 }
 
 adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
@@ -390,6 +394,7 @@ adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
     adept_tensor *t = adept_run_tensor_new(
         &in->run, adept_precision_stored_dtype(in->run.precision, p->dtype), p->ndim, p->dims, -1);
     if (!t) return NULL;
+    if (p->sparse) adept_run_make_sparse(&in->run, t, p->sparse, p->stored);
     t->param = param;
     in->run.storages[t->storage].param = param;
     in->run.storages[t->storage].resident = true;

@@ -11,6 +11,7 @@ typedef struct adept_record {
     adept_call call;
     const adept_node *node; /* NULL for the casts autocast inserts */
     int32_t module;
+    int32_t earlier_writer; /* of a record that writes in place with a gradient: who did so before it, -1 if none */
     bool reached; /* its backward runs: what it computed reaches the outputs through floating tensors */
     bool skipped; /* part of a fused kernel: costs nothing by itself */
 } adept_record;

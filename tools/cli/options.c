@@ -133,6 +133,15 @@ static adept_status take_amount(adept_cli *cli, const char *option, const char *
     return ADEPT_OK;
 }
 
+adept_status adept_option_percent(adept_cli *cli, const char *option, char *text, void *field)
+{
+    double *share = field;
+    adept_status status = adept_option_number(cli, option, text, 0, share);
+
+    *share /= 100;
+    return status;
+}
+
 adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, void *field)
 {
     adept_shard *shard = field;
@@ -174,6 +183,20 @@ adept_status adept_option_unknown(adept_cli *cli, const char *option, const char
     char list[512];
 
     return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, word, adept_names_list(list, sizeof list, names));
+}
+
+adept_status adept_option_names(adept_cli *cli, const char *option, char *text, adept_name_at names, bool *given)
+{
+    for (size_t i = 0; names(i); i++)
+        given[i] = false;
+    for (char *word; (word = strsep(&text, ","));) {
+        size_t i = 0;
+        while (names(i) && strcmp(names(i), word) != 0)
+            i++;
+        if (!names(i)) return adept_option_unknown(cli, option, word, names);
+        given[i] = true;
+    }
+    return ADEPT_OK;
 }
 
 static adept_status take_choice(adept_cli *cli, const char *option, const char *text, adept_name_at names, size_t *out)

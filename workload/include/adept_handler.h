@@ -193,7 +193,8 @@ int adept_call_dim(adept_call *c, int64_t dim, int ndim);
  * zeros_like, argmax, ...) clears requires_grad of what these functions return. */
 adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
 /** A sparse one in new memory, of so many values. */
-adept_tensor *adept_out_sparse(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims, int64_t stored);
+adept_tensor *adept_out_sparse(adept_call *c, adept_sparse sparse, adept_dtype dtype, int ndim, const int64_t *dims,
+                               int64_t stored);
 adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like);                           /* same dims and dtype */
 /** A view: shares memory (and parameter identity) with base. */
 adept_tensor *adept_out_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
@@ -212,7 +213,8 @@ adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t
 adept_list *adept_new_list(adept_call *c, size_t n); /* to be part of another one */
 adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
 adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
-/** Give a small tensor its known elements (copied; n == numel <= 64, else ignored). */
+#define ADEPT_MAX_KNOWN_VALUES 64 /* elements of a tensor */
+/** Give a small tensor its known elements (copied; n == numel <= ADEPT_MAX_KNOWN_VALUES, else ignored). */
 void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values);
 /** The list grows; fails the call when memory is out. */
 void adept_list_append(adept_call *c, adept_list *list, const adept_value *v);

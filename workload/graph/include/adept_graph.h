@@ -23,6 +23,9 @@ typedef struct adept_param {
     int64_t dims[ADEPT_MAX_DIMS];
     bool requires_grad;
     bool is_buffer; /* running statistics, masks, constants of the trace: not counted as parameters */
+    adept_sparse sparse; /* else it holds `stored` values */
+    int64_t stored;
+    int64_t row_bytes; /* of a quantised table, whose rows have scale and offset behind them; 0: its elements' */
     int32_t n_names; /* how many names (module attributes) share it: > 1 means tied */
 } adept_param;
 
