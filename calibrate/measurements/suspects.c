@@ -11,7 +11,7 @@
 #define LARGEST_POWER_W 1e5  /* of one GPU; above it, milliwatts */
 #define OVER_LIMIT 1.05      /* boards regulate within a few percent */
 #define UNDER_IDLE 0.5
-#define LARGEST_RATIO 1e5 /* of measured and predicted, either way: beyond it no parameter of a GPU explains a number */
+#define LARGEST_RATIO 1e7 /* of measured and predicted, either way: beyond it no parameter of a GPU explains a number */
 #define REPEAT_SPREAD 1.10      /* largest over smallest of one configuration */
 #define REPEAT_OFF_MEDIAN 0.045 /* then these rows are named; of two such rows, both */
 
