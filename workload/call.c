@@ -1,8 +1,8 @@
 /* The operator call as handlers see it: arguments by name, outputs, sticky failure. */
 #include "call.h"
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -381,6 +381,11 @@ adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const
     }
     t->requires_grad = c->any_grad && (adept_dtype_is_float(dtype) || adept_dtype_is_complex(dtype));
     return t;
+}
+
+double adept_call_memory_bytes(const adept_call *c, const adept_tensor *t)
+{
+    return t->storage >= 0 ? c->run->storages[t->storage].bytes : INFINITY;
 }
 
 adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides)

@@ -272,6 +272,23 @@ static void read_assumptions(reader *in, const cJSON *o)
     }
 }
 
+/* Those of what is worked out, too: somebody may think that they are read. */
+static void check_keys(reader *in, const cJSON *root)
+{
+    static const char *const keys[] = {"schema_version", "kind",   "model", "config",   "inputs",  "totals",
+                                       "features",       "memory", "ops",   "warnings", "options", "graph"},
+                             *const options[] = {"mode",       "precision",      "attention",         "memory_format",
+                                                 "execution",  "optimizer",      "optimizer_impl",    "optimizer_extras",
+                                                 "batch_size", "seq_length",     "grad_accum",        "inputs",
+                                                 "assume",     "allow_unsupported"},
+                             *const graph[] = {"sha256", "data"};
+    adept_json_check_keys(&in->r, root, "", keys, sizeof keys / sizeof *keys);
+    adept_json_check_keys(&in->r, adept_json_object(&in->r, root, "options"), " in \"options\"", options,
+                          sizeof options / sizeof *options);
+    adept_json_check_keys(&in->r, adept_json_object(&in->r, root, "graph"), " in \"graph\"", graph,
+                          sizeof graph / sizeof *graph);
+}
+
 static void read_options(reader *in, const cJSON *root)
 {
     adept_workload_config *c = &in->config;
@@ -360,6 +377,7 @@ adept_status adept_saved_parse(adept_graph **graph, adept_workload_config *confi
     if (status != ADEPT_OK) return status;
     reader in = {.r = {.name = name, .err = err}};
     check_kind(&in, root);
+    check_keys(&in, root);
     read_options(&in, root);
     read_bytes(&in, root);
     status = in.r.status == ADEPT_OK ? take_graph(graph, config, &in) : in.r.status;

@@ -58,6 +58,10 @@ int64_t adept_json_count(adept_json_reader *r, const cJSON *parent, const char *
 bool adept_json_bool(adept_json_reader *r, const cJSON *parent, const char *key);
 const char *adept_json_string(adept_json_reader *r, const cJSON *parent, const char *key); /* required */
 const char *adept_json_string_or(adept_json_reader *r, const cJSON *parent, const char *key, const char *fallback);
+/** Refuse keys that are not among the n: a misspelt one would leave a default in place, and nobody would know.
+ *  @param where  ends the message: " in specs.tdp_w" */
+void adept_json_check_keys(adept_json_reader *r, const cJSON *object, const char *where, const char *const *known,
+                           size_t n);
 /** How many elements or members a container has; 0 for NULL. */
 size_t adept_json_size(const cJSON *container);
 

@@ -214,7 +214,7 @@ static void test_refused_edits(void **state)
         {"\"notes\": \"for the test\"", "\"notes\": 8", "\"notes\" is not a string"},
         {"\"notes\"", "\"note\"", "unknown key \"note\""},
         {"\"notes\": \"for the test\"", "\"name\": \"x2\"", "key \"name\" is given twice"},
-        {"\"tdp_w\"", "\"tpd_w\"", "unknown key \"tpd_w\" in \"specs\""},
+        {"\"tdp_w\"", "\"tpd_w\"", "unknown key \"tpd_w\" in \"specs\"; did you mean \"tdp_w\"?"},
         {"\"tdp_w\"", "\"power_limit_max_w\"", "the key \"power_limit_max_w\" is given twice"},
         {"{\"value\": 400, \"source\": \"s18\"}", "400", "specs.tdp_w is not {\"value\": number"},
         {"{\"value\": 400, \"source\": \"s18\"}", "null", "specs.tdp_w is not {\"value\": number"},

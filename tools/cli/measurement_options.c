@@ -114,6 +114,7 @@ static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwpro
         if (n > 0) cli->details = adept_list_unsupported(ops, n);
     }
     if (status == ADEPT_OK) status = adept_dataset_check(d, &cli->err);
+    if (status == ADEPT_OK && !o->exclude_suspect) status = adept_dataset_refuse_absurd(d, &cli->err);
     if (status != ADEPT_OK || !o->exclude_suspect) return status;
     if (!adept_dataset_exclude_suspect(d)) return adept_cli_no_memory(cli);
     return d->n > 0

@@ -47,11 +47,13 @@ static bool is_whole(const char *text)
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* 1.28e6: exact where the product is whole and below 2^53. */
+/* 1.28e6: exact where the product is whole and up to 2^53. */
 static bool whole_with_exponent(const char *text, double *out)
 {
-    return strpbrk(text, "eE") && adept_number_parse(out, text) && fabs(*out) <= 9007199254740992.0 &&
-           *out == floor(*out);
+    size_t length = adept_number_length(text);
+    if (length == 0 || text[length] || !strpbrk(text, "eE")) return false;
+    if (!adept_number_parse(out, text)) *out = INFINITY;
+    return *out == floor(*out);
 }
 
 static adept_status take_whole(adept_cli *cli, const char *option, const char *text, const adept_option_row *o,
@@ -61,6 +63,8 @@ static adept_status take_whole(adept_cli *cli, const char *option, const char *t
     bool exponent = whole_with_exponent(text, &whole);
 
     if (!exponent && !is_whole(text)) return adept_cli_usage(cli, "%s: '%s' is not a whole number", option, text);
+    if (exponent && fabs(whole) > 9007199254740992.0)
+        return adept_cli_usage(cli, "%s: '%s' is out of range: with an exponent, up to 2^53", option, text);
     errno = 0;
     long long value = exponent ? (long long)whole : strtoll(text, NULL, 10);
     if (errno == ERANGE) return adept_cli_usage(cli, "%s: '%s' is out of range", option, text);

@@ -133,6 +133,7 @@ bool adept_call_training(const adept_call *c);      /* mode is train or fwbw: ba
 adept_attention adept_call_attention(const adept_call *c);
 adept_memory_format adept_call_memory_format(const adept_call *c);
 bool adept_call_autocast(const adept_call *c); /* torch.autocast is on */
+double adept_call_memory_bytes(const adept_call *c, const adept_tensor *t); /* of all that its views see */
 bool adept_call_ok(const adept_call *c);
 void adept_call_fail(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3); /* the shapes do not fit: exit 3 or 2 */
 /** Fails the call if something is wrong, and says whether it is: `if (adept_call_refuse(c, n < 1, "...", n)) return;` */
