@@ -105,7 +105,7 @@ static adept_status read_graph(adept_graph **graph, adept_workload_config *recor
         return from->data ? adept_saved_parse(graph, recorded, from->name, from->data, from->size, err)
                           : adept_saved_read(graph, recorded, from->name, err);
     case ADEPT_FORMAT_EXPORT:
-        return adept_export_import(graph, from->name, from->data, from->size, err);
+        return adept_export_import(graph, from->name, from->data, from->size, 0, err);
     case ADEPT_FORMAT_TORCHSCRIPT:
         break;
     }
