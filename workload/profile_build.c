@@ -462,7 +462,7 @@ adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, 
     if (b.profile) b.merger = adept_merger_new(arena);
     if (b.merger) {
         b.profile->arena = arena;
-        adept_arena_limit(arena, ADEPT_WALK_BYTES);
+        adept_arena_limit(arena, adept_interp_max_bytes(&b.in));
         status = build(&b);
     } else {
         status = adept_interp_nomem(&b.in);

@@ -99,6 +99,9 @@ adept_status adept_option_unknown(adept_cli *cli, const char *option, const char
 /** Finite decimal number of at least `low`; no hexadecimal, no infinity, no NaN, no blanks, nothing behind it. */
 adept_status adept_option_number(adept_cli *cli, const char *option, const char *text, double low, double *out);
 
+/** An adept_option_parser of an amount of memory, as in 8GiB. @param field  a uint64_t, bytes */
+adept_status adept_option_memory(adept_cli *cli, const char *option, char *text, void *field);
+
 /** An adept_option_parser of "K/N", as in 1/8. @param field  an adept_shard */
 adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, void *field);
 

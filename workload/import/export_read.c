@@ -8,14 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* About 2 KB a node, and 200 bytes a tensor of the state dictionary: enough for 60,000 nodes and 150,000 tensors. Data
- * of weights is never read. */
-#define MAX_PROGRAM_BYTES ADEPT_JSON_MAX_BYTES
+/* 200 bytes a tensor of the state dictionary: enough for 150,000. Data of weights is never read. */
 #define MAX_PLACES_BYTES ((size_t)1 << 25)
 
 typedef struct archive {
     zip_t *zip;
     const char *path;
+    uint64_t memory_bytes;
     adept_error *err;
     zip_int64_t program; /* index of its entry */
     bool rooted;
@@ -136,17 +135,17 @@ static adept_status read_archive(adept_graph **out, archive *a, adept_export_pla
     if (status != ADEPT_OK) return status;
     char *json = NULL;
     size_t size = 0;
-    status = adept_archive_read(&json, &size, a->zip, a->path, (zip_uint64_t)a->program, MAX_PROGRAM_BYTES, a->err);
+    status = adept_archive_read(&json, &size, a->zip, a->path, (zip_uint64_t)a->program,
+                                ADEPT_JSON_BYTES_OF(a->memory_bytes), a->err);
     if (status != ADEPT_OK) return status;
-    adept_export_source source = {.name = a->path, .json = json, .json_size = size, .places = places};
-    status = adept_export_build(out, &source, a->err);
-    free(json);
-    return status;
+    adept_export_source source = {
+        .name = a->path, .json = json, .json_size = size, .memory_bytes = a->memory_bytes, .places = places};
+    return adept_export_build(out, &source, a->err);
 }
 
 adept_status adept_export_read(adept_graph **out, const adept_source *source, adept_error *err)
 {
-    archive a = {.path = source->name, .err = err};
+    archive a = {.path = source->name, .memory_bytes = source->memory_bytes, .err = err};
     adept_export_places places = {.arena = NULL};
     adept_status status = adept_archive_open(&a.zip, source, err);
     if (status != ADEPT_OK) return status;

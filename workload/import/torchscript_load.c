@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEFAULT_CPU_S 8.0 /* for each ADEPT_MEMORY_BYTES */
+#define DEFAULT_CPU_S 6.0 /* for each ADEPT_MEMORY_BYTES */
 #define DEFAULT_TIMEOUT_S 60.0
 #define LOADER_STACK_BYTES ((size_t)128 << 20) /* virtual; libtorch recurses with the nesting of the program */
 #define STREAM_SHARE 16 /* of the memory, for the graph's bytes */
@@ -267,7 +267,8 @@ static adept_status take_reply(adept_graph **out, const job *j, const adept_buff
     }
     head.message[sizeof head.message - 1] = '\0';
     head.message[strcspn(head.message, "\r\n")] = '\0';
-    if (head.status == ADEPT_OK) return adept_graph_read(out, b->data + sizeof head, b->size - sizeof head, err);
+    if (head.status == ADEPT_OK) 
+        return adept_graph_read_within(out, b->data + sizeof head, b->size - sizeof head, j->memory_bytes, err);
     if (head.status == ADEPT_E_NOMEM) return too_much_memory(j, err); /* of what it was given */
     bool known = head.status == ADEPT_E_INTERNAL || head.status == ADEPT_E_UNSUPPORTED;
     return adept_error_set(err, known ? (adept_status)head.status : ADEPT_E_INVALID, "%s", head.message);

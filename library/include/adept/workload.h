@@ -35,7 +35,8 @@ typedef struct adept_model_options {
     const char *optimizer_extras; /* "none" (default), or of clip, unscale, master, ema, zero_grad: "clip,ema" */
     const char *const *assume;    /* what the model's file does not tell, NULL at the end: "mylib::op=Bx128", "branch=true", "fraction=0.25" */
     const char *execution;        /* "eager" (default), "graphs", "compile" */
-    void *reserved[3];            /* NULL */
+    uint64_t memory_bytes;        /* that reading and counting the model may take, about; 0: 1 GiB. What takes more is ADEPT_E_INVALID */
+    void *reserved[2];            /* NULL */
 } adept_model_options;
 
 /**
