@@ -180,8 +180,8 @@ static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
         if (!adept_kernel_is_sane(&cost->kernels[i]))
             return adept_error_set(
                 in->err, ADEPT_E_INTERNAL,
-                "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
-                r->call.handler->kind, r->call.op);
+                "%s: module '%s': handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
+                in->graph->path, module, r->call.handler->kind, r->call.op);
     return ADEPT_OK;
 }
 

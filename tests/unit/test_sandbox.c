@@ -25,6 +25,7 @@
 #define NOBODY 65534
 
 static adept_error err;
+static bool trust;
 
 static void need_filter(void)
 {
@@ -38,7 +39,7 @@ static adept_status load(const char *path, const char *deed, uint64_t memory_byt
     adept_graph *g = NULL;
     const char *module = getenv("ADEPT_HOSTILE_TORCH");
     if (!module) skip();
-    adept_import_options options = {.torch_module = module, .memory_bytes = memory_bytes, .timeout_s = timeout_s};
+    adept_import_options options = {.trust = trust, .torch_module = module, .memory_bytes = memory_bytes, .timeout_s = timeout_s};
     setenv("ADEPT_TEST_DEED", deed, 1);
     adept_status status = test_torchscript_load(&g, path, &options, &err);
     assert_null(g);
@@ -153,6 +154,47 @@ static void test_time(void **state)
     assert_true(seconds() - begin < 10);
 }
 
+static bool lacks_seccomp;
+
+bool __real_adept_sandbox_filter(void);
+bool __wrap_adept_sandbox_filter(void);
+
+bool __wrap_adept_sandbox_filter(void)
+{
+    return !lacks_seccomp && __real_adept_sandbox_filter();
+}
+
+static void test_without_seccomp(void **state)
+{
+    (void)state;
+    lacks_seccomp = true;
+    assert_int_equal(load(SMALL, "nothing", 0, 60), ADEPT_E_UNSUPPORTED);
+    assert_message("--trust");
+    trust = true;
+    assert_int_equal(load(SMALL, "nothing", 0, 60), ADEPT_E_INVALID);
+    assert_string_equal(err.message, "nothing got through:"); /* it was asked */
+    trust = lacks_seccomp = false;
+}
+
+/* Memory that others touch: weights, which address space does not tell from what is read. */
+static void test_touched_weights(void **state)
+{
+    (void)state;
+    char file[] = "/tmp/adept_test_sandbox_XXXXXX";
+    int fd = mkstemp(file);
+    assert_true(fd >= 0);
+    close(fd);
+    size_t size = (size_t)600 << 20;
+    char *zeros = calloc(1, size);
+    test_zip_replace(file, SMALL, "tied/data/99", zeros, size);
+    free(zeros);
+#ifndef ADEPT_SANITIZED
+    assert_int_equal(load(file, "touch", 0, 60), ADEPT_E_INVALID);
+    assert_message("--memory-limit");
+#endif
+    unlink(file);
+}
+
 /* ---- the steps, one by one ---- */
 
 static void confined(void)
@@ -193,6 +235,8 @@ int main(void)
 #endif
         cmocka_unit_test(test_deaths),
         cmocka_unit_test(test_time),
+        cmocka_unit_test(test_without_seccomp),
+        cmocka_unit_test(test_touched_weights),
         cmocka_unit_test(test_confine),
     };
     return cmocka_run_group_tests_name("sandbox", tests, NULL, NULL);

@@ -104,9 +104,14 @@ static adept_status check_names(check *c, size_t n)
     return status;
 }
 
+static bool is_tensor(const char *name)
+{
+    return strncmp(name, "data/", 5) == 0 || strncmp(name, "constants/", 10) == 0;
+}
+
 static adept_status check_sizes(check *c, size_t n)
 {
-    uint64_t packed = 0, unpacked = 0;
+    uint64_t packed = 0, unpacked = 0, gap = 0;
     for (size_t i = 0; i < n; i++) {
         zip_stat_t st;
         const char *name = zip_get_name(c->zip, i, ZIP_FL_ENC_RAW);
@@ -117,7 +122,9 @@ static adept_status check_sizes(check *c, size_t n)
         packed += st.comp_size;
         if (st.size > UINT64_MAX - unpacked) return invalid(c, name, "has an impossible size");
         unpacked += st.size;
+        if (is_tensor(name + c->root_bytes) && st.size > gap) gap = st.size;
     }
+    if (c->pack) adept_torch_pack_begin(c->pack, gap);
     uint64_t limit = RATIO_FREE_BYTES;
     if (c->source->size > (UINT64_MAX - limit) / MAX_RATIO) return ADEPT_OK;
     limit += c->source->size * MAX_RATIO;
@@ -231,11 +238,6 @@ static adept_status take_entry(const check *c, size_t index, size_t max_bytes,
     if (status == ADEPT_OK && c->pack && c->pack->bytes.size > c->source->memory_bytes / PACK_SHARE)
         return invalid(c, entry, "with what is before it, is too large");
     return status;
-}
-
-static bool is_tensor(const char *name)
-{
-    return strncmp(name, "data/", 5) == 0 || strncmp(name, "constants/", 10) == 0;
 }
 
 static adept_status take_tensor(const check *c, size_t index)

@@ -56,6 +56,7 @@ void adept_torch_pack_begin(adept_torch_pack *p, uint64_t gap_bytes)
     p->file.gap_at = p->bytes.size;
 }
 
+/* Those of gaps all begin at the one there is, whose header is the first. */
 void adept_torch_pack_add(adept_torch_pack *p, const char *name, const void *data, uint64_t size)
 {
     if (!data) {

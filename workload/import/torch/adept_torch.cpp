@@ -38,16 +38,27 @@ std::string line_at(const std::string &text, size_t begin)
     return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
+/* CONDITION INTERNAL ASSERT FAILED at "FILE":LINE, please report a bug to PyTorch. REASON: here the file is at fault. */
+std::string without_plea(const std::string &line)
+{
+    static const std::string plea = ", please report a bug to PyTorch", failed = " INTERNAL ASSERT FAILED";
+    size_t at = line.find(plea);
+    if (at == std::string::npos) return line;
+    size_t reason = line.find_first_not_of(". ", at + plea.size());
+    return "libtorch finds it inconsistent: " +
+           (reason == std::string::npos ? line.substr(0, line.find(failed)) : line.substr(reason));
+}
+
 /* libtorch's messages start with empty lines, and go on with a backtrace or an excerpt of the program in which the
  * line above "<--- HERE" is the guilty one. */
 std::string summary(const std::string &text)
 {
     size_t begin = text.find_first_not_of(" \t\r\n");
     if (begin == std::string::npos) return "no reason given";
-    std::string line = line_at(text, begin);
+    std::string line = without_plea(line_at(text, begin));
     if (line.back() == ':') { /* a schema, followed by what is wrong with the call */
         size_t next = text.find_first_not_of(" \t\r\n", begin + line.size());
-        if (next != std::string::npos) line += " " + line_at(text, next);
+        if (next != std::string::npos) line += " " + without_plea(line_at(text, next));
     }
     size_t here = text.find("<--- HERE");
     size_t marks = here == std::string::npos ? here : text.rfind('\n', here);
