@@ -25,6 +25,7 @@
 #define CODE "inputs/code/__torch__.py"
 
 static char folder[64], file[96], said[4096];
+static const char *memory_limit = "1GiB"; /* which is the default */
 
 static int set_up(void **state)
 {
@@ -68,7 +69,7 @@ static int run_program(void)
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO);
-        execl(program, "adept", "profile", file, (char *)NULL);
+        execl(program, "adept", "profile", file, "--memory-limit", memory_limit, (char *)NULL);
         _exit(127);
     }
     close(ends[1]);
@@ -151,6 +152,21 @@ static void test_code(void **state)
     (void)state;
     write_program("    x = 1\n", (size_t)63 << 20);
     ends_well("is too large");
+}
+
+/* The limits are shares of one number. */
+static void test_limit(void **state)
+{
+    (void)state;
+    need_module();
+    write_program("    # a comment that libtorch skips, so that a file of six megabytes takes it no memory\n", (size_t)6 << 20);
+    ends_well("is too large");
+    memory_limit = "2GiB";
+    assert_int_equal(run_program(), 2); /* it was read, and does not say its shapes */
+    memory_limit = "511MB";
+    assert_int_equal(run_program(), 2);
+    assert_non_null(strstr(said, "--memory-limit: '511MB'"));
+    memory_limit = "1GiB";
 }
 
 /* What is just below the limit, in the forms that libtorch makes most of. */
@@ -349,6 +365,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_code, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_dense_code, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pickles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sparse, set_up, tear_down),

@@ -150,12 +150,11 @@ adept_status adept_export_read(adept_graph **out, const adept_source *source, ad
     adept_status status = adept_archive_open(&a.zip, source, err);
     if (status != ADEPT_OK) return status;
     places.arena = adept_arena_new();
-    adept_graph *graph = NULL;
     if (places.arena)
-        status = read_archive(&graph, &a, &places);
+        status = read_archive(out, &a, &places);
     else
         status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", source->name);
     adept_export_places_free(&places);
     zip_discard(a.zip);
-    return status == ADEPT_OK ? adept_import_finish(out, graph, source, err) : status;
+    return status;
 }

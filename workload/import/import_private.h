@@ -7,10 +7,7 @@
 
 /** adept_file_detect() of what is open. */
 adept_status adept_source_format(adept_file_format *out, const adept_source *source, adept_error *err);
-/** A graph just read gets its source's name and hash. Frees it on failure, also where the file was written to meanwhile. */
-adept_status adept_import_finish(adept_graph **out, adept_graph *graph, const adept_source *source, adept_error *err);
-
-/** adept_export_import() of what is open. */
+/** A .pt2's graph, without path and hash. */
 adept_status adept_export_read(adept_graph **out, const adept_source *source, adept_error *err);
 
 /**

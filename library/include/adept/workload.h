@@ -45,7 +45,7 @@ typedef struct adept_model_options {
  * @param options  NULL: none given
  * @return ADEPT_E_INVALID for a bad file; ADEPT_E_USAGE for an option that does not fit it; ADEPT_E_UNSUPPORTED for an operator
  *         without a handler, and for TorchScript (.pt): no libtorch is loaded here, `adept profile MODEL.pt -o FILE` writes a profile
- * Thread-safe: concurrent loads wait for each other while they parse JSON.
+ * Thread-safe, without waiting, also in a child that a program with threads forked.
  */
 ADEPT_API adept_status adept_workload_open(adept_workload **out, const char *path, const adept_model_options *options,
                                            adept_error *err);

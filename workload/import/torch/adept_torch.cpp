@@ -24,7 +24,8 @@ const struct preparation {
     preparation()
     {
         at::set_num_threads(1);
-        at::globalContext().setQEngine(at::kQNNPACK);
+        for (at::QEngine engine : at::globalContext().supportedQEngines())
+            if (engine == at::kQNNPACK) at::globalContext().setQEngine(engine);
     }
 } prepared;
 
