@@ -20,12 +20,17 @@ static const char *perhaps(const adept_interp *in)
     return chosen ? "data chooses all elements, --assume-fraction takes fewer" : "a loop without end?";
 }
 
+size_t adept_interp_max_bytes(const adept_interp *in)
+{
+    return (size_t)((in->config->memory_bytes ? in->config->memory_bytes : ADEPT_MEMORY_BYTES) / 4);
+}
+
 adept_status adept_interp_full(adept_interp *in, const adept_arena *arena)
 {
     if (!arena || !adept_arena_is_full(arena))
         return adept_error_set(in->err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
     return adept_error_set(in->err, ADEPT_E_INVALID, "%s: takes more than %zu MiB to walk; %s", in->graph->path,
-                           ADEPT_WALK_BYTES >> 20, perhaps(in));
+                           adept_interp_max_bytes(in) >> 20, perhaps(in));
 }
 
 adept_status adept_interp_nomem(adept_interp *in)
@@ -429,7 +434,7 @@ adept_status adept_interp_run(adept_interp *in)
 {
     const adept_graph *g = in->graph;
     in->run.arena = adept_arena_new();
-    if (in->run.arena) adept_arena_limit(in->run.arena, ADEPT_WALK_BYTES);
+    if (in->run.arena) adept_arena_limit(in->run.arena, adept_interp_max_bytes(in));
     in->env = calloc(g->n_values + 1, sizeof *in->env);
     in->param_tensor = calloc(g->n_params + 1, sizeof *in->param_tensor);
     in->param_cast = calloc(g->n_params + 1, sizeof *in->param_cast);

@@ -189,8 +189,8 @@ static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
         if (!adept_kernel_is_sane(&cost->kernels[i]))
             return adept_error_set(
                 in->err, ADEPT_E_INTERNAL,
-                "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
-                r->call.handler->kind, r->call.op);
+                "%s: module '%s': handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
+                in->graph->path, module, r->call.handler->kind, r->call.op);
     return ADEPT_OK;
 }
 
@@ -470,7 +470,7 @@ adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, 
     if (b.profile) b.merger = adept_merger_new(arena);
     if (b.merger) {
         b.profile->arena = arena;
-        adept_arena_limit(arena, ADEPT_WALK_BYTES);
+        adept_arena_limit(arena, adept_interp_max_bytes(&b.in));
         status = build(&b);
     } else {
         status = adept_interp_nomem(&b.in);

@@ -66,7 +66,7 @@ typedef struct saved {
 static adept_status read_text(saved *s, const char *text, size_t size, adept_error *err)
 {
     *s = (saved){.graph = NULL};
-    adept_status status = adept_saved_parse(&s->graph, &s->config, "file.json", text, size, err);
+    adept_status status = adept_saved_parse(&s->graph, &s->config, "file.json", text, size, 0, err);
     if (status != ADEPT_OK) {
         assert_null(s->graph);
         return status;

@@ -105,6 +105,9 @@ adept_status adept_option_percent(adept_cli *cli, const char *option, char *text
 /** Which of the names stand in "NAME,NAME,..."; `given` has an element for each. */
 adept_status adept_option_names(adept_cli *cli, const char *option, char *text, adept_name_at names, bool *given);
 
+/** An adept_option_parser of an amount of memory, as in 8GiB. @param field  a uint64_t, bytes */
+adept_status adept_option_memory(adept_cli *cli, const char *option, char *text, void *field);
+
 /** An adept_option_parser of "K/N", as in 1/8. @param field  an adept_shard */
 adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, void *field);
 

@@ -146,6 +146,17 @@ adept_status adept_option_percent(adept_cli *cli, const char *option, char *text
     return status;
 }
 
+adept_status adept_option_memory(adept_cli *cli, const char *option, char *text, void *field)
+{
+    double bytes;
+    adept_status status = take_amount(cli, option, text, adept_suffix_sizes, &bytes);
+    if (status != ADEPT_OK) return status;
+    if (bytes < 512e6 || bytes > 1e15)
+        return adept_cli_usage(cli, "%s: '%s' is not from 512MB to 1000000GB", option, text);
+    *(uint64_t *)field = (uint64_t)bytes;
+    return ADEPT_OK;
+}
+
 adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, void *field)
 {
     adept_shard *shard = field;

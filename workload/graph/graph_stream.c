@@ -548,15 +548,27 @@ adept_status adept_graph_write(adept_buffer *out, const adept_graph *graph, adep
 
 adept_status adept_graph_read(adept_graph **out, const void *data, size_t size, adept_error *err)
 {
+    return adept_graph_read_within(out, data, size, ADEPT_MEMORY_BYTES, err);
+}
+
+adept_status adept_graph_read_within(adept_graph **out, const void *data, size_t size, uint64_t memory_bytes,
+                                     adept_error *err)
+{
     stream s = {.data = data, .size = size, .err = err};
     s.b = adept_graph_builder_new();
     s.arena = adept_arena_new();
+    if (s.b) adept_graph_builder_limit(s.b, memory_bytes);
+    if (s.arena) adept_arena_limit(s.arena, (size_t)(memory_bytes / 8));
     if (!s.b || !s.arena) fail_memory(&s);
     size_t n_returns = s.status == ADEPT_OK ? io_graph(&s, adept_graph_builder_graph(s.b)) : 0;
     if (s.status == ADEPT_OK && left(&s)) fail(&s, "bytes after the end");
     if (s.status == ADEPT_OK) {
         s.status = adept_graph_builder_finish(s.b, (int32_t)n_returns, s.numbers, out, s.err);
         s.b = NULL;
+    } else if (s.b && s.arena) {
+        s.status = adept_arena_is_full(s.arena)
+                       ? adept_error_set(err, ADEPT_E_INVALID, "graph stream: more texts and constants than any model has")
+                       : adept_graph_builder_failure(s.b, s.status, "graph stream", err);
     }
     return end(&s);
 }

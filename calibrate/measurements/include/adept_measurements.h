@@ -123,6 +123,7 @@ typedef struct adept_dataset_options {
     bool no_cache;      /* neither read nor write the cache of graphs */
     const char *cache;  /* its folder; NULL: $XDG_CACHE_HOME/adept, else $HOME/.cache/adept; not created: no cache */
     bool trust;         /* see adept_import_options */
+    uint64_t memory_bytes;
     /** May be NULL. Called between imports: models done, of all that must be imported. */
     void (*progress)(void *context, size_t done, size_t total);
     void *context;

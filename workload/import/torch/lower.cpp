@@ -23,6 +23,7 @@ adept_graph_builder *new_builder()
 {
     adept_graph_builder *builder = adept_graph_builder_new();
     if (!builder) throw std::bad_alloc();
+    adept_graph_builder_limit(builder, UINT64_MAX); /* the process has a limit */
     return builder;
 }
 

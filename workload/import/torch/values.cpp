@@ -59,6 +59,7 @@ void read_values(const at::Tensor &t, adept_tensor *meta, adept_arena *arena)
     if (numel < 1 || numel > max_values || !t.device().is_cpu() || !t.has_storage()) return;
     int64_t reached = bytes_reached(t, *meta);
     if (reached < 0 || static_cast<uint64_t>(reached) > t.storage().nbytes()) return;
+    if (t.storage().nbytes() >= ADEPT_TORCH_GAP_BYTES) return; /* never read */
     if (t.is_quantized() || !t.storage().unsafeGetStorageImpl()->data() || adept_dtype_is_complex(meta->dtype)) return;
     at::Tensor numbers = t.detach().to(at::kDouble).contiguous();
     double *values = allocate<double>(arena, static_cast<size_t>(numel));
