@@ -67,13 +67,13 @@ typedef struct adept_meter_sample {
     double power_w;  /* as read; NAN: it reads no power */
 } adept_meter_sample;
 
-typedef struct adept_meter {
+typedef struct adept_meter_log {
     const char *name; /* of its sensor: "node", "cpu-0", "gpu-0" */
     const char *source;
     adept_component component;
     const adept_meter_sample *samples; /* in order of time */
     size_t n_samples;
-} adept_meter;
+} adept_meter_log;
 
 /** All arrays and texts are the recording's. */
 typedef struct adept_activity_log {
@@ -87,7 +87,7 @@ typedef struct adept_activity_log {
     size_t n_processes;
     const adept_activity_interval *intervals; /* in order of time; there may be gaps */
     size_t n_intervals;
-    const adept_meter *meters;
+    const adept_meter_log *meters;
     size_t n_meters;
     bool is_cut; /* its last block was not whole: it grows still, or its recorder was killed */
 } adept_activity_log;
@@ -102,6 +102,6 @@ adept_status adept_activity_log_read(adept_activity_log **out, const char *path,
 void adept_activity_log_free(adept_activity_log *log);
 
 /** Energy of a meter between two times, evenly between its samples; NAN: its samples do not cover them. */
-double adept_meter_energy_j(const adept_meter *meter, double begin_s, double end_s);
+double adept_meter_energy_j(const adept_meter_log *meter, double begin_s, double end_s);
 
 #endif
