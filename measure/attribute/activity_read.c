@@ -3,6 +3,7 @@
 #include "adept_arena.h"
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>
 
