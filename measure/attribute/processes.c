@@ -208,6 +208,16 @@ void adept_processes_flush(adept_processes *p, adept_log_interval *interval)
     p->n = kept;
 }
 
+bool adept_processes_number(adept_processes *p, adept_log_interval *interval, int32_t pid, uint32_t *number)
+{
+    adept_tracked *t = adept_processes_get(p, pid);
+
+    if (!t) return false;
+    if (!t->is_written) write_process(p, interval, t);
+    *number = t->number;
+    return true;
+}
+
 void adept_processes_renumber(adept_processes *p)
 {
     p->n_written = 0;

@@ -60,6 +60,8 @@ void adept_processes_settle(adept_processes *p);
 
 /** Put what all did into the interval, and begin the next one. */
 void adept_processes_flush(adept_processes *p, adept_log_interval *interval);
+/** The number of a living process in the file, which gets it if it has none. @return false: there is no such process */
+bool adept_processes_number(adept_processes *p, adept_log_interval *interval, int32_t pid, uint32_t *number);
 /** The next interval goes to another file: every process is new to it. */
 void adept_processes_renumber(adept_processes *p);
 
