@@ -325,7 +325,7 @@ static void only_a_meter_of_the_node(void **state)
     works(t, 0, a, 0.3, NAN);
     works(t, 0, b, 0.1, NAN);
     holds(t, 0, b, g, 1, NAN);
-    t->samples[0][2].energy_j = NAN; /* it does not say the second interval */
+    t->meters[0].n_samples = 2; /* it does not say the second interval */
     works(t, 1, a, 0.3, NAN);
     adept_accounting *x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 1.19});
     gets(x, 1, ADEPT_PART_CPU, 75);
