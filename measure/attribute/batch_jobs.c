@@ -141,15 +141,17 @@ bool adept_batch_number(int64_t *out, const char *text, const char **end)
     return *out >= 0;
 }
 
-/* "CANCELLED by 1000", and "CANCELLED+" where sacct cut it. */
+/* "CANCELLED by 1000", and "OUT_OF_ME+" where sacct cut it. */
 bool adept_batch_state(adept_job_state *out, const char *text)
 {
     size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
 
-    if (text[length] && text[length] != '+' && strncmp(text + length, " by ", 4) != 0) return false;
+    bool is_cut = text[length] == '+' && !text[length + 1] && length > 3;
+
+    if (text[length] && !is_cut && strncmp(text + length, " by ", 4) != 0) return false;
     for (size_t s = 0; s < ADEPT_JOB_STATES; s++) {
         const char *name = adept_job_state_name(s);
-        if (strlen(name) != length || strncmp(name, text, length) != 0) continue;
+        if (strncmp(name, text, length) != 0 || (!is_cut && name[length])) continue;
         *out = (adept_job_state)s;
         return true;
     }

@@ -208,13 +208,16 @@ static void put_csv_row(adept_buffer *out, const adept_jobs_report *r, const ade
     const adept_batch_job *job = g->job;
 
     put_text_cell(out, name);
-    put_text_cell(out, text_of(g, job ? job->name : ""));
-    put_text_cell(out, text_of(g, job ? job->user : ""));
-    put_text_cell(out, text_of(g, job ? job->account : ""));
-    put_text_cell(out, text_of(g, job ? job->partition : ""));
-    put_text_cell(out, g->id >= 0 ? state_of(g) : "");
-    put_number_cell(out, (double)g->n_jobs);
-    put_number_cell(out, job ? adept_batch_job_elapsed_s(job) : NAN);
+    if (r->options->by == ADEPT_GROUP_JOB) {
+        put_text_cell(out, text_of(g, job ? job->name : ""));
+        put_text_cell(out, text_of(g, job ? job->user : ""));
+        put_text_cell(out, text_of(g, job ? job->account : ""));
+        put_text_cell(out, text_of(g, job ? job->partition : ""));
+        put_text_cell(out, g->id >= 0 ? state_of(g) : "");
+        put_number_cell(out, job ? adept_batch_job_elapsed_s(job) : NAN);
+    } else {
+        put_number_cell(out, (double)g->n_jobs);
+    }
     put_number_cell(out, g->cpu_time_s);
     put_number_cell(out, g->gpu_time_s);
     for (size_t p = 0; p < ADEPT_PARTS; p++)
@@ -233,8 +236,8 @@ adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r)
 
     system.id = idle.id = -1;
     adept_buffer_text(&out, adept_group_key_name(r->options->by));
-    adept_buffer_text(&out, ",name,user,account,partition,state,jobs,elapsed_s,cpu_time_s,gpu_time_s,cpu_j,dram_j,gpu_j,gap_j,energy_j,co2e_g,"
-                            "gpu_sm_mean,gpu_memory_mean\n");
+    adept_buffer_text(&out, r->options->by == ADEPT_GROUP_JOB ? ",name,user,account,partition,state,elapsed_s" : ",jobs");
+    adept_buffer_text(&out, ",cpu_time_s,gpu_time_s,cpu_j,dram_j,gpu_j,gap_j,energy_j,co2e_g,gpu_sm_mean,gpu_memory_mean\n");
     for (size_t i = 0; i < r->groups->n; i++)
         put_csv_row(&out, r, &r->groups->list[i], r->groups->list[i].name);
     put_csv_row(&out, r, &system, "(system)");
