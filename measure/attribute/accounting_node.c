@@ -6,12 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-int adept_accounting_by_size(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* ---------------------------------------------------------------- seats ------------------------------------------- */
 
 typedef struct seat_map {

@@ -35,8 +35,6 @@ typedef struct node_run {
     uint32_t external; /* the meter of the node */
 } node_run;
 
-/** For qsort() of doubles. */
-int adept_accounting_by_size(const void *a, const void *b);
 /** Give out an interval, whose seats are active and know what they did. */
 void adept_accounting_interval(node_run *r, const adept_activity_interval *t);
 

@@ -66,7 +66,7 @@ shows '^Job +User +Partition +State +Time +CPU time +CPU +DRAM +GPU +Energy +Sha
 shows '^4_1 +ada +gpu +COMPLETED'
 shows '^\(system\)'
 shows '^\(idle\)'
-shows '^1 of 4 jobs did not complete: 292 J, 2.[0-9] % of all jobs'
+shows '^1 of 4 jobs did not complete: 292 J, [0-9.]+ % of all jobs.? energy'
 shows '^1 had not ended, or their state is not known'
 shows '^4_1 +mlp +1 x a100-sxm-40gb +16.0 s +20.0 s +\+25.0 % +5.00 kJ +6.00 kJ +\+20.0 %'
 shows 'Multiprocessors of GPUs that jobs held: mean 42.0 %'
@@ -123,20 +123,20 @@ shows '^4_1 '
 # ---- what was measured becomes a row, and evaluate reads it
 mkdir profiles
 cp "$data/mlp.profile.json" profiles/
-expect_ok attribute --slurm n1.adept n2.adept --sacct jobs.txt --calibrate-rows rows.csv
+expect_ok attribute --slurm n1.adept n2.adept --sacct jobs.txt --models profiles --calibrate-rows rows.csv
 is "$(wc -l <rows.csv)" 2 "one row: of the job that adept placed"
-is "$(sed -n 2p rows.csv | cut -d, -f1-9)" "mlp,a100-sxm-40gb,1,256,,0.02,300,gpu,n1" "the row"
+is "$(sed -n 2p rows.csv | cut -d, -f1-18)" "mlp,256,a100-sxm-40gb,1,fp32,train,,auto,,1,auto,nchw,eager,,0.02,300,gpu,n1" "the row"
 sed 's/profile=mlp/x/' jobs.txt >old.txt
-expect_ok attribute --slurm n1.adept --sacct old.txt --calibrate-rows none.csv
-shows 'job 5 makes no row: its profile is not known: ask sacct for Comment as well'
+expect_ok attribute --slurm n1.adept --sacct old.txt --models profiles --calibrate-rows none.csv
+shows 'job 5: no row: its profile is not known: ask sacct for Comment as well'
 [ ! -e none.csv ] || fail "a file without rows"
 sed 's/profile=mlp/x/; 1s/$/|Comment/; 2,$s/$/|/; s/^\(4_1.*\)$/\1adept:mlp steps=1000/' jobs.txt >old.txt
-expect_ok attribute --slurm n1.adept --sacct old.txt --calibrate-rows rows.csv
+expect_ok attribute --slurm n1.adept --sacct old.txt --models profiles --calibrate-rows rows.csv
 is "$(sort -u rows.csv | wc -l)" 2 "the same row by the comment"
 sed '/^4_1/s/1020/1030/' jobs.txt >long.txt
-expect_ok attribute --slurm n1.adept --sacct long.txt --calibrate-rows part.csv
+expect_ok attribute --slurm n1.adept --sacct long.txt --models profiles --calibrate-rows part.csv
 shows 'job 5: its row has no power: no GPU of it was recorded from begin to end'
-is "$(sed -n 2p part.csv | cut -d, -f6-8)" "0.02,," "a row without power"
+is "$(sed -n 2p part.csv | cut -d, -f15-17)" "0.02,," "a row without power"
 if "$ADEPT" evaluate --help 2>/dev/null | grep -q MEASUREMENTS; then
     expect_ok evaluate rows.csv part.csv --gpu a100-sxm-40gb --models profiles --json
     "$python" -c 'import json
@@ -149,6 +149,10 @@ expect_error 2 'needs a RECORDING' attribute --slurm
 expect_error 2 '1 files for 2 recordings' attribute --slurm n1.adept n2.adept --listpids pids
 expect_error 2 'need each other' attribute --slurm n1.adept --idle idle.json
 expect_error 2 'need each other' attribute --slurm n1.adept --cpu-idle separate
+sed 's/profile=mlp/profile=gone/' jobs.txt >gone.txt
+expect_ok attribute --slurm n1.adept --sacct gone.txt --models profiles --calibrate-rows none.csv
+shows 'job 5: no row: profiles/gone.profile.json: cannot open'
+expect_error 2 'need each other' attribute --slurm n1.adept --calibrate-rows rows.csv
 expect_error 2 'exclude each other' attribute --slurm n1.adept --json --csv
 expect_error 2 'at least 1 is needed' attribute --slurm n1.adept --gap-factor 0.9
 expect_error 2 'needs --gap proportional' attribute --slurm n1.adept --gap none --gap-factor 1.19

@@ -45,6 +45,8 @@ SlurmdParameters=config_overrides
 ReturnToService=2
 MinJobAge=300
 KillWait=1
+Prolog=$work/hook
+Epilog=$work/hook
 GresTypes=gpu
 NodeName=n1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$4 CPUs=16 RealMemory=1000 Gres=gpu:a100:1
 PartitionName=plain Nodes=n1 Default=YES MaxTime=INFINITE State=UP
@@ -52,6 +54,9 @@ PartitionName=ampere Nodes=n1 MaxTime=INFINITE State=UP
 EOC
         [ -z "$plugin" ] || echo "JobSubmitPlugins=adept"
     } >"$work/slurm.conf"
+    # the hook that sites use, beside the recorder that runs all the time
+    printf '#!/bin/sh\nADEPT_ATTRIBUTE_CONF=%s/hook.conf exec sh %s\n' "$work" "$here/../../tools/slurm/attribute_hook.sh" >"$work/hook"
+    chmod +x "$work/hook"
     ln -sf /dev/null "$work/gpu-0"
     echo "NodeName=n1 Name=gpu Type=a100 File=$work/gpu-0" >"$work/gres.conf"
     cat >"$work/slurmdbd.conf" <<EOC

@@ -33,6 +33,7 @@ checks=0 failures=0 nodes=n1
 finish() {
     trap - EXIT
     stop_cluster
+    [ ! -s "$work/run/pid" ] || kill -KILL "$(cat "$work/run/pid")" 2>/dev/null
     rm -rf "$work"
 }
 trap finish EXIT
@@ -56,6 +57,7 @@ start "$python" "$here/busy_meter.py" "$work/port" 30 20
 wait_until 30 test -s "$work/port" || { echo "the meter does not start"; exit 1; }
 start "$adept" attribute record -o "$work/n1.adept" --meter "http://127.0.0.1:$(cat "$work/port")/ /meter/energy_j J"
 recorder=$!
+printf 'folder=%s/hooked run=%s/run adept=%s meter="http://127.0.0.1:%s/ /meter/energy_j J"\n' "$work" "$work" "$adept" "$(cat "$work/port")" >"$work/hook.conf"
 wait_until 30 test -s "$work/n1.adept" || { tail -n 20 "$work/daemons.log" >&2; echo "nothing is recorded"; exit 1; }
 sleep 2
 
@@ -95,6 +97,9 @@ sleep 4
 scancel "$gone"
 # shellcheck disable=SC2154
 wait_until 150 ends "$late" || fail "the job with a limit of a minute does not end: $(squeue -h)"
+wait_until 30 ends "$gone,$late" || fail "jobs do not end: $(squeue -h)"
+no_hook() { ! kill -0 "$(cat "$work/run/pid")"; }
+wait_until 20 no_hook || fail "the epilog of the last job leaves the recorder running"
 sleep 2
 kill -INT $recorder
 wait $recorder || fail "the recorder ended with $?: $(tail -n 5 "$work/daemons.log")"
@@ -103,10 +108,14 @@ columns=JobID,JobIDRaw,User,Account,State,Partition,Start,End,ElapsedRaw,AllocTR
 SLURM_TIME_FORMAT=%s sacct -a -P -o $columns >"$work/jobs.txt" || fail "sacct"
 
 # ---- their energy ----
-"$adept" attribute --slurm "$work/n1.adept" --sacct "$work/jobs.txt" --calibrate-rows "$work/rows.csv" --json >"$work/report.json" || fail "attribute --slurm"
+rows=
+[ -z "$plugin" ] || rows="--calibrate-rows $work/rows.csv --models $work/profiles"
+# shellcheck disable=SC2086  # words
+"$adept" attribute --slurm "$work/n1.adept" --sacct "$work/jobs.txt" $rows --json >"$work/report.json" || fail "attribute --slurm"
 "$adept" attribute --slurm "$work/n1.adept" --sacct "$work/jobs.txt" --by state >"$work/report.txt" || fail "attribute --by state"
 "$adept" attribute --slurm "$work/n1.adept" --jobcomp "$work/jobcomp" --json >"$work/jobcomp.json" || fail "attribute --jobcomp"
 "$adept" attribute --slurm "$work/n1.adept" --sacct "$work/jobs.txt" --listpids "$work/pids" --json >"$work/listpids.json" || fail "attribute --listpids"
+"$adept" attribute --slurm "$work"/hooked/*.adept --sacct "$work/jobs.txt" --json >"$work/hooked.json" || fail "attribute --slurm, as prolog and epilog recorded: $(cat "$work/run/log")"
 cat "$work/report.txt"
 # shellcheck disable=SC2154
 "$python" -B "$here/check_energy.py" "$work" "large=$large" "small=$small" "late=$late" "gone=$gone" "bad=$bad" "array=$array" "placed=${placed:-}" || failures=$((failures + 1))

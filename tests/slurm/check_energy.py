@@ -55,6 +55,10 @@ by_file = {row["job"]: row for row in json.load(open(os.path.join(folder, "jobco
 for name in ("large", "late", "gone", "bad"):
     expect(by_file[number[name]]["state"] == rows[number[name]]["state"], "jobcomp has the same state of %s" % name)
     expect(near(by_file[number[name]]["energy_j"], rows[number[name]]["energy_j"], 1e-9), "and the same energy of %s" % name)
+hooked = {row["job"]: row for row in json.load(open(os.path.join(folder, "hooked.json")))["rows"]}
+for name in ("large", "small"):  # another recorder, whose intervals lie elsewhere
+    expect(near(hooked[number[name]]["energy_j"], rows[number[name]]["energy_j"], 0.06, 2), "prolog and epilog record the same energy of %s: %g, %g J" % (
+        name, hooked[number[name]]["energy_j"], rows[number[name]]["energy_j"]))
 if number["placed"]:
     predicted = rows[number["placed"]]["predicted"]
     expect(predicted and predicted["steps"] == 1000 and predicted["time_s"]["measured"] >= 4, "predicted beside measured: %s" % predicted)

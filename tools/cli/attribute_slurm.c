@@ -63,6 +63,7 @@ static adept_status check(adept_cli *cli, void *record)
         return adept_cli_usage(cli, "--cpu-idle separate and --idle FILE, which 'adept measure --idle-fit' writes, need each other");
     if (o->listpids.n > 0 && o->listpids.n != o->recordings.n)
         return adept_cli_usage(cli, "--listpids: %zu files for %zu recordings: each node has its own processes", o->listpids.n, o->recordings.n);
+    if ((o->rows != NULL) != (o->models != NULL)) return adept_cli_usage(cli, "--calibrate-rows FILE and --models DIR need each other");
     if (o->how.gap_factor > 0 && o->how.gap_factor < 1) return adept_cli_usage(cli, "--gap-factor: at least 1 is needed");
     if (o->how.gap_factor > 0 && !o->with_gap) o->how.gap = ADEPT_GAP_PROPORTIONAL;
     if (o->how.gap_factor > 0 && o->how.gap != ADEPT_GAP_PROPORTIONAL) return adept_cli_usage(cli, "--gap-factor needs --gap proportional");
@@ -97,6 +98,7 @@ static const adept_option_row rows[] = {
      .parse = adept_option_pue},
     {"calibrate-rows", "FILE.csv", 3, "Append a row for adept calibrate of each job that adept placed and that completed", ADEPT_OPT_FILE,
      .at = AT(rows)},
+    {"models", "DIR", 3, "Where the plugin's profiles are, NAME.profile.json: what the jobs of these rows ran", ADEPT_OPT_FILE, .at = AT(models)},
     {"json", NULL, 3, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {"csv", NULL, 3, "Print CSV", ADEPT_OPT_FLAG, .at = AT(csv)},
     {0},
@@ -315,7 +317,7 @@ static adept_status run(adept_cli *cli, void *options)
     if (status == ADEPT_OK) status = adept_account_groups_of(&w.by_job, w.accounting, w.jobs, ADEPT_GROUP_JOB, &cli->err);
     if (status == ADEPT_OK) status = adept_account_groups_of(&w.by_key, w.accounting, w.jobs, o->by, &cli->err);
     if (status == ADEPT_OK) status = look_for_doubts(cli, &w);
-    if (status == ADEPT_OK && o->rows) status = adept_jobs_append_rows(cli, o->rows, w.by_job, warn, &w);
+    if (status == ADEPT_OK && o->rows) status = adept_jobs_append_rows(cli, o->rows, o->models, w.by_job, warn, &w);
     if (status == ADEPT_OK) status = print(cli, &w);
     release(&w);
     return status;

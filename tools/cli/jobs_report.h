@@ -10,6 +10,7 @@ typedef struct adept_jobs_options {
     adept_words recordings, listpids;
     const char *sacct, *jobcomp; /* "-": standard input */
     const char *idle, *rows;
+    const char *models; /* where the profiles of jobs are */
     adept_group_key by;
     int idle_is_separate;
     bool json, csv;
@@ -44,10 +45,11 @@ adept_status adept_jobs_print_json(adept_cli *cli, const adept_jobs_report *r);
 adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r);
 
 /**
- * Append a row for `adept calibrate` of each job that adept placed and that ran from begin to end.
- * @param add, data  called with a sentence for each such job without a row; false: memory is out
+ * Append a row for `adept calibrate` of each job that adept placed and that completed.
+ * @param models     folder of NAME.profile.json: what ran (precision, mode, optimizer, ...) is the profile's
+ * @param add, data  called with a sentence for each job that adept placed and that has no row, or none with power; false: memory is out
  */
-adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const adept_account_groups *jobs,
+adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char *models, const adept_account_groups *jobs,
                                     bool (*add)(void *data, const char *text), void *data);
 
 #endif
