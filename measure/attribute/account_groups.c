@@ -1,4 +1,5 @@
-/** @file account_groups.c  Shares summed up. A job on several nodes, or in several files of a recording, counts once. */
+/** @file account_groups.c  Shares summed up. A job on several nodes, or in several files of a recording, counts once.
+ */
 #include "adept_account_groups.h"
 #include "adept_grow.h"
 #include "adept_slots.h"
@@ -37,7 +38,8 @@ static const char *or_unknown(const char *text)
 }
 
 /* Of a job that no text names only its number and its user's are known. */
-static const char *key_of(adept_account_groups *g, adept_group_key key, const adept_share *s, const adept_batch_job *job, const char *host)
+static const char *key_of(adept_account_groups *g, adept_group_key key, const adept_share *s,
+                          const adept_batch_job *job, const char *host)
 {
     switch (key) {
     case ADEPT_GROUP_JOB:
@@ -88,7 +90,7 @@ typedef struct counted {
     struct pair {
         const void *group;
         int64_t job;
-    } *list, wanted;
+    } * list, wanted;
     size_t n, capacity;
     adept_slots slots;
     uint64_t seed;
@@ -122,13 +124,15 @@ static double covered_s(const adept_batch_job *job, const adept_node_account *no
     return fmax(0, end_s - fmax(job->begin_s, node->begin_s));
 }
 
-static bool add_job_share(adept_account_groups *g, counted *c, adept_name_map *names, const adept_share *s, const adept_node_account *node,
-                          const adept_batch_jobs *jobs, adept_group_key key)
+static bool add_job_share(adept_account_groups *g, counted *c, adept_name_map *names, const adept_share *s,
+                          const adept_node_account *node, const adept_batch_jobs *jobs, adept_group_key key)
 {
     const adept_batch_job *job = jobs ? adept_batch_jobs_find(jobs, s->job) : NULL;
     adept_job_state state = job ? job->state : ADEPT_JOB_UNKNOWN;
     adept_account_group *group = group_of(g, names, key_of(g, key, s, job, node->host));
-    adept_account_group *by_state = adept_job_state_is_lost(state) ? &g->lost : adept_job_state_is_open(state) ? &g->open : NULL;
+    adept_account_group *by_state = adept_job_state_is_lost(state)   ? &g->lost
+                                    : adept_job_state_is_open(state) ? &g->open
+                                                                     : NULL;
 
     if (!group || adept_arena_failed(g->arena)) return false;
     if (key == ADEPT_GROUP_JOB) {
@@ -151,8 +155,8 @@ static int by_energy(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-adept_status adept_account_groups_of(adept_account_groups **out, const adept_accounting *a, const adept_batch_jobs *jobs,
-                                     adept_group_key key, adept_error *err)
+adept_status adept_account_groups_of(adept_account_groups **out, const adept_accounting *a,
+                                     const adept_batch_jobs *jobs, adept_group_key key, adept_error *err)
 {
     adept_account_groups *g = calloc(1, sizeof *g);
     adept_name_map names = {.n = 0};

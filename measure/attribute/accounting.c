@@ -1,5 +1,5 @@
-/** @file accounting.c  A node's energy, interval by interval, given to jobs, system and idleness. In each interval a part of the energy is
- *  multiplied by weights and divided by their sum, so that what is given is what was read. */
+/** @file accounting.c  A node's energy, interval by interval, given to jobs, system and idleness. In each interval a
+ * part of the energy is multiplied by weights and divided by their sum, so that what is given is what was read. */
 #include "adept_accounting.h"
 #include "accounting_node.h"
 #include <math.h>
@@ -59,7 +59,8 @@ static void give_by_weight(node_run *r, adept_part_of_energy part, double energy
         return;
     }
     for (size_t i = 0; i < r->n_active; i++)
-        if (r->seats[r->active[i]].weight > 0) give(r, r->active[i], part, energy_j * (r->seats[r->active[i]].weight / sum));
+        if (r->seats[r->active[i]].weight > 0)
+            give(r, r->active[i], part, energy_j * (r->seats[r->active[i]].weight / sum));
 }
 
 /* Energy of all meters of a component in an interval; NAN as soon as one does not say. */
@@ -104,8 +105,10 @@ static double idle_energy_j(const node_run *r, double time_s)
     if (!lines) return 0;
     if (r->account->cpu_is_rest) {
         of_run_j = adept_idle_energy_j(&lines[ADEPT_COMPONENT_NODE], r->account->recorded_s);
-        if (r->account->has[ADEPT_PART_DRAM]) of_run_j -= adept_idle_energy_j(&lines[ADEPT_COMPONENT_DRAM], r->account->recorded_s);
-        if (r->account->has[ADEPT_PART_GPU]) of_run_j -= adept_idle_energy_j(&lines[ADEPT_COMPONENT_GPU], r->account->recorded_s);
+        if (r->account->has[ADEPT_PART_DRAM])
+            of_run_j -= adept_idle_energy_j(&lines[ADEPT_COMPONENT_DRAM], r->account->recorded_s);
+        if (r->account->has[ADEPT_PART_GPU])
+            of_run_j -= adept_idle_energy_j(&lines[ADEPT_COMPONENT_GPU], r->account->recorded_s);
     } else {
         of_run_j = adept_idle_energy_j(&lines[ADEPT_COMPONENT_CPU], r->account->recorded_s);
     }
@@ -153,7 +156,8 @@ static size_t cut(node_run *r, const adept_activity_interval *t)
 static void give_dram(node_run *r, const adept_activity_interval *t, double energy_j, size_t n_cuts)
 {
     for (size_t k = 0; k < n_cuts; k++) {
-        double middle_s = (r->cuts[k] + r->cuts[k + 1]) / 2, part = (r->cuts[k + 1] - r->cuts[k]) / (t->end_s - t->begin_s), sum = 0;
+        double middle_s = (r->cuts[k] + r->cuts[k + 1]) / 2,
+               part = (r->cuts[k + 1] - r->cuts[k]) / (t->end_s - t->begin_s), sum = 0;
         for (size_t i = 0; i < r->n_active; i++) {
             seat *s = &r->seats[r->active[i]];
             s->weight = is_present(s, middle_s) ? s->memory_bytes : 0;
@@ -178,11 +182,13 @@ static void count_gpu_uses(node_run *r, const adept_activity_interval *t, uint32
         seat *s = &r->seats[r->seat_of[use->process]];
         s->holds = true;
         if (!isnan(use->utilization)) s->gpu_use = fmin(1, (isnan(s->gpu_use) ? 0 : s->gpu_use) + use->utilization);
-        if (!isnan(use->memory_bytes)) s->gpu_memory_bytes = (isnan(s->gpu_memory_bytes) ? 0 : s->gpu_memory_bytes) + use->memory_bytes;
+        if (!isnan(use->memory_bytes))
+            s->gpu_memory_bytes = (isnan(s->gpu_memory_bytes) ? 0 : s->gpu_memory_bytes) + use->memory_bytes;
     }
 }
 
-/* Whose the GPU is: the jobs that hold it; else the system, if that does; else the one job that was given all GPUs of the node. */
+/* Whose the GPU is: the jobs that hold it; else the system, if that does; else the one job that was given all GPUs of
+ * the node. */
 static size_t weigh_gpu(node_run *r, double middle_s)
 {
     size_t holders = 0, owners = 0, owner = 0;

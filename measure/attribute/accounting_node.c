@@ -1,5 +1,5 @@
-/** @file accounting_node.c  Who is on a node: seats for jobs, from the first interval in which a process of them did something to the
- *  last. */
+/** @file accounting_node.c  Who is on a node: seats for jobs, from the first interval in which a process of them did
+ * something to the last. */
 #include "accounting_node.h"
 #include "adept_grow.h"
 #include "adept_slots.h"
@@ -32,13 +32,15 @@ static seat *add_seat(node_run *r, adept_holder holder, int64_t job)
     return s;
 }
 
-/* What accounting knows of a job counts for what cannot be seen in its processes: since when, until when, and its GPUs. */
+/* What accounting knows of a job counts for what cannot be seen in its processes: since when, until when, and its GPUs.
+ */
 static bool add_job(node_run *r, seat_map *map, int64_t job, const adept_process *p, const adept_batch_jobs *jobs)
 {
     const adept_batch_job *known = jobs ? adept_batch_jobs_find(jobs, job) : NULL;
     seat *s = add_seat(r, ADEPT_HOLDER_JOB, job);
 
-    if (!s || !adept_slots_add(&map->slots, adept_hash_bytes(map->seed, &job, sizeof job), r->n_seats - 1)) return false;
+    if (!s || !adept_slots_add(&map->slots, adept_hash_bytes(map->seed, &job, sizeof job), r->n_seats - 1))
+        return false;
     s->share.uid = p->uid;
     if (!known) return true;
     if (!isnan(known->begin_s)) s->begin_s = known->begin_s;
@@ -84,7 +86,8 @@ static bool take_seats(node_run *r, const adept_batch_jobs *jobs)
     for (size_t k = 0; ok && k < log->n_intervals; k++) {
         const adept_activity_interval *t = &log->intervals[k];
         for (size_t i = 0; ok && i < t->n_activities + t->n_gpu_uses; i++) {
-            uint32_t process = i < t->n_activities ? t->activities[i].process : t->gpu_uses[i - t->n_activities].process;
+            uint32_t process =
+                i < t->n_activities ? t->activities[i].process : t->gpu_uses[i - t->n_activities].process;
             if (r->seat_of[process] == NOBODY) ok = take_seat(r, &map, process, jobs);
             if (ok) see(r, process, k);
         }
@@ -95,7 +98,8 @@ static bool take_seats(node_run *r, const adept_batch_jobs *jobs)
 
 /* ---------------------------------------------------------------- intervals --------------------------------------- */
 
-/* CPU time of the interval. Memory stays what it was until a process is seen for the last time; one that ended has none. */
+/* CPU time of the interval. Memory stays what it was until a process is seen for the last time; one that ended has
+ * none. */
 static void take_activities(node_run *r, const adept_activity_interval *t)
 {
     for (size_t i = 0; i < r->n_active; i++)
@@ -152,7 +156,8 @@ static void look_at_meters(node_run *r)
     const adept_activity_log *log = r->node->log;
     adept_node_account *a = r->account;
 
-    for (uint32_t i = (uint32_t)log->n_meters; i-- > 0;) { /* backwards: of several meters of the node the first counts */
+    for (uint32_t i = (uint32_t)log->n_meters;
+         i-- > 0;) { /* backwards: of several meters of the node the first counts */
         adept_component c = log->meters[i].component;
         if (c == ADEPT_COMPONENT_CPU) a->has[ADEPT_PART_CPU] = true;
         if (c == ADEPT_COMPONENT_DRAM) a->has[ADEPT_PART_DRAM] = true;
@@ -184,12 +189,16 @@ static bool keep_shares(adept_accounting *a, const node_run *r, size_t node)
     return true;
 }
 
-static bool account_node(adept_accounting *a, size_t index, const adept_recorded_node *node, const adept_batch_jobs *jobs,
-                         const adept_accounting_options *options)
+static bool account_node(adept_accounting *a, size_t index, const adept_recorded_node *node,
+                         const adept_batch_jobs *jobs, const adept_accounting_options *options)
 {
     size_t n = node->log->n_processes;
-    node_run r = {.node = node, .options = options, .account = &a->nodes[index], .seat_of = calloc(n + 1, sizeof *r.seat_of),
-                  .last_of = calloc(n + 1, sizeof *r.last_of), .memory_of = calloc(n + 1, sizeof *r.memory_of)};
+    node_run r = {.node = node,
+                  .options = options,
+                  .account = &a->nodes[index],
+                  .seat_of = calloc(n + 1, sizeof *r.seat_of),
+                  .last_of = calloc(n + 1, sizeof *r.last_of),
+                  .memory_of = calloc(n + 1, sizeof *r.memory_of)};
     bool ok = r.seat_of && r.last_of && r.memory_of;
 
     if (ok) look_at_meters(&r);
@@ -210,8 +219,8 @@ static bool account_node(adept_accounting *a, size_t index, const adept_recorded
     return ok;
 }
 
-adept_status adept_account(adept_accounting **out, const adept_recorded_node *nodes, size_t n, const adept_batch_jobs *jobs,
-                           const adept_accounting_options *options, adept_error *err)
+adept_status adept_account(adept_accounting **out, const adept_recorded_node *nodes, size_t n,
+                           const adept_batch_jobs *jobs, const adept_accounting_options *options, adept_error *err)
 {
     adept_accounting *a = calloc(1, sizeof *a);
     bool ok = a && (a->nodes = calloc(n + 1, sizeof *a->nodes));

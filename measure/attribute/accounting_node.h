@@ -1,4 +1,5 @@
-/** @file accounting_node.h  The accounting of one node while it runs. Private to measure/attribute/. Calls: adept_accounting. */
+/** @file accounting_node.h  The accounting of one node while it runs. Private to measure/attribute/. Calls:
+ * adept_accounting. */
 #ifndef ADEPT_ACCOUNTING_NODE_H
 #define ADEPT_ACCOUNTING_NODE_H
 #include "adept_accounting.h"
@@ -24,10 +25,10 @@ typedef struct node_run {
     adept_node_account *account;
     seat *seats;
     size_t n_seats, seat_capacity;
-    uint32_t *seat_of;  /* of a process */
-    size_t *last_of;    /* the interval in which a process was last seen */
-    float *memory_of;   /* of a process, as it was last seen */
-    size_t *active;     /* seats that were seen before and will be seen again, or are seen now */
+    uint32_t *seat_of; /* of a process */
+    size_t *last_of;   /* the interval in which a process was last seen */
+    float *memory_of;  /* of a process, as it was last seen */
+    size_t *active;    /* seats that were seen before and will be seen again, or are seen now */
     size_t n_active;
     double *cuts;
     size_t n_gpus;

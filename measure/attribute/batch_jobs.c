@@ -95,7 +95,8 @@ static bool append(adept_batch_jobs *jobs, const adept_batch_job *job)
     adept_batch_job *grown = adept_grow(jobs->list, &jobs->capacity, jobs->n + 1, sizeof *grown);
 
     if (grown) jobs->list = grown;
-    if (!grown || !adept_slots_add(&jobs->slots, adept_hash_bytes(jobs->seed, &job->id, sizeof job->id), jobs->n)) return false;
+    if (!grown || !adept_slots_add(&jobs->slots, adept_hash_bytes(jobs->seed, &job->id, sizeof job->id), jobs->n))
+        return false;
     adept_batch_job *added = &jobs->list[jobs->n++];
     *added = *job;
     const char **const texts[] = ADEPT_BATCH_TEXTS(added);
@@ -104,7 +105,8 @@ static bool append(adept_batch_jobs *jobs, const adept_batch_job *job)
     return !adept_arena_failed(jobs->arena);
 }
 
-/* Of several lines of a job, the last one that says something counts; its time is from the first begin to the last end. */
+/* Of several lines of a job, the last one that says something counts; its time is from the first begin to the last end.
+ */
 static void merge(adept_batch_jobs *jobs, adept_batch_job *old, adept_batch_job *job)
 {
     const char **const to[] = ADEPT_BATCH_TEXTS(old), **const from[] = ADEPT_BATCH_TEXTS(job);
@@ -158,7 +160,8 @@ bool adept_batch_state(adept_job_state *out, const char *text)
     return false;
 }
 
-/* Seconds since 1970, or a date of this machine's time zone. What has not begun or ended is "Unknown", "None" or nothing. */
+/* Seconds since 1970, or a date of this machine's time zone. What has not begun or ended is "Unknown", "None" or
+ * nothing. */
 bool adept_batch_time(double *out, const char *text)
 {
     static const char form[] = "dddd-dd-ddTdd:dd:dd";
@@ -173,9 +176,16 @@ bool adept_batch_time(double *out, const char *text)
     }
     for (size_t i = 0; i < sizeof form; i++)
         if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i]) return false;
-    struct tm t = {.tm_year = atoi(text) - 1900, .tm_mon = atoi(text + 5) - 1, .tm_mday = atoi(text + 8), .tm_hour = atoi(text + 11),
-                   .tm_min = atoi(text + 14), .tm_sec = atoi(text + 17), .tm_isdst = -1};
-    if (t.tm_mon < 0 || t.tm_mon > 11 || t.tm_mday < 1 || t.tm_mday > 31 || t.tm_hour > 23 || t.tm_min > 59 || t.tm_sec > 60) return false;
+    struct tm t = {.tm_year = atoi(text) - 1900,
+                   .tm_mon = atoi(text + 5) - 1,
+                   .tm_mday = atoi(text + 8),
+                   .tm_hour = atoi(text + 11),
+                   .tm_min = atoi(text + 14),
+                   .tm_sec = atoi(text + 17),
+                   .tm_isdst = -1};
+    if (t.tm_mon < 0 || t.tm_mon > 11 || t.tm_mday < 1 || t.tm_mday > 31 || t.tm_hour > 23 || t.tm_min > 59 ||
+        t.tm_sec > 60)
+        return false;
     *out = (double)mktime(&t);
     return true;
 }
@@ -216,10 +226,12 @@ static adept_status add_pid(adept_batch_pids *pids, const char *name, int line, 
         first = strsep(&rest, " \t\r");
     while (rest && (!second || !*second))
         second = strsep(&rest, " \t\r");
-    if (!first || !*first || strcmp(first, "PID") == 0 || strcmp(first, "-") == 0 || strcmp(first, "-1") == 0) return ADEPT_OK;
-    if (!second || !adept_batch_number(&pid, first, &pid_end) || *pid_end || pid > INT32_MAX || !adept_batch_number(&job, second, &job_end) ||
-        *job_end)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s:%d: not a line of 'scontrol listpids', which has PID and JOBID first", name, line);
+    if (!first || !*first || strcmp(first, "PID") == 0 || strcmp(first, "-") == 0 || strcmp(first, "-1") == 0)
+        return ADEPT_OK;
+    if (!second || !adept_batch_number(&pid, first, &pid_end) || *pid_end || pid > INT32_MAX ||
+        !adept_batch_number(&job, second, &job_end) || *job_end)
+        return adept_error_set(err, ADEPT_E_INVALID,
+                               "%s:%d: not a line of 'scontrol listpids', which has PID and JOBID first", name, line);
     struct adept_batch_pid *grown = adept_grow(pids->list, &pids->capacity, pids->n + 1, sizeof *grown);
     if (!grown) return adept_no_memory(err, name);
     pids->list = grown;
@@ -240,7 +252,8 @@ adept_status adept_batch_pids_add(adept_batch_pids *pids, const char *name, char
 int64_t adept_batch_pids_job(const adept_batch_pids *pids, int32_t pid)
 {
     const struct adept_batch_pid key = {.pid = pid};
-    const struct adept_batch_pid *found = pids->n > 0 ? bsearch(&key, pids->list, pids->n, sizeof *pids->list, by_pid) : NULL;
+    const struct adept_batch_pid *found =
+        pids->n > 0 ? bsearch(&key, pids->list, pids->n, sizeof *pids->list, by_pid) : NULL;
     return found ? found->job : -1;
 }
 

@@ -1,4 +1,5 @@
-/** @file batch_jobs.h  What the readers of Slurm's texts share. Private to measure/attribute/. Calls: adept_arena, adept_slots. */
+/** @file batch_jobs.h  What the readers of Slurm's texts share. Private to measure/attribute/. Calls: adept_arena,
+ * adept_slots. */
 #ifndef ADEPT_BATCH_JOBS_PRIVATE_H
 #define ADEPT_BATCH_JOBS_PRIVATE_H
 #include "adept_arena.h"
@@ -14,9 +15,9 @@ struct adept_batch_jobs {
 };
 
 /* Where a job's texts are. */
-#define ADEPT_BATCH_TEXTS(job)                                                                                             \
-    {                                                                                                                      \
-        &(job)->name, &(job)->user, &(job)->account, &(job)->partition, &(job)->nodes, &(job)->note, &(job)->comment       \
+#define ADEPT_BATCH_TEXTS(job)                                                                                         \
+    {                                                                                                                  \
+        &(job)->name, &(job)->user, &(job)->account, &(job)->partition, &(job)->nodes, &(job)->note, &(job)->comment   \
     }
 
 /** Add a job, whose texts are copied, or what it says of one that is there. @return false when memory is out */

@@ -20,10 +20,11 @@ static bool read_number(int64_t *id, bool *is_step, const char *text)
 /* ---------------------------------------------------------------- sacct ------------------------------------------- */
 
 /* X(identifier, header) */
-#define COLUMNS(X)                                                                                                         \
-    X(ID, "JobID") X(RAW_ID, "JobIDRaw") X(USER, "User") X(ACCOUNT, "Account") X(STATE, "State") X(PARTITION, "Partition") \
-    X(START, "Start") X(END, "End") X(ELAPSED, "ElapsedRaw") X(TRES, "AllocTRES") X(NODES, "NodeList")                     \
-    X(NOTE, "AdminComment") X(COMMENT, "Comment")
+#define COLUMNS(X)                                                                                                     \
+    X(ID, "JobID")                                                                                                     \
+    X(RAW_ID, "JobIDRaw") X(USER, "User") X(ACCOUNT, "Account") X(STATE, "State") X(PARTITION, "Partition")            \
+        X(START, "Start") X(END, "End") X(ELAPSED, "ElapsedRaw") X(TRES, "AllocTRES") X(NODES, "NodeList")             \
+            X(NOTE, "AdminComment") X(COMMENT, "Comment")
 
 enum {
 #define X(identifier, header) identifier,
@@ -39,14 +40,16 @@ static const char *const headers[] = {
 static void wrong_cell(adept_csv_table *t, int column, const char *should)
 {
     if (t->status == ADEPT_OK)
-        t->status = adept_csv_fail(&t->csv, "column %s: \"%.60s\" is not %s", t->names[column], t->cells[column], should);
+        t->status =
+            adept_csv_fail(&t->csv, "column %s: \"%.60s\" is not %s", t->names[column], t->cells[column], should);
 }
 
 static double read_time(adept_csv_table *t, int column)
 {
     double time_s;
 
-    if (!adept_batch_time(&time_s, t->cells[column])) wrong_cell(t, column, "a time: seconds since 1970, or YYYY-MM-DDThh:mm:ss");
+    if (!adept_batch_time(&time_s, t->cells[column]))
+        wrong_cell(t, column, "a time: seconds since 1970, or YYYY-MM-DDThh:mm:ss");
     return time_s;
 }
 
@@ -55,8 +58,13 @@ static bool take_row(adept_batch_jobs *jobs, adept_csv_table *t)
     int id_column = t->present[RAW_ID] && *t->cells[RAW_ID] ? RAW_ID : ID;
     char name[64];
     bool is_step;
-    adept_batch_job job = {.user = t->cells[USER], .account = t->cells[ACCOUNT], .partition = t->cells[PARTITION],
-                           .nodes = t->cells[NODES], .note = t->cells[NOTE], .comment = t->cells[COMMENT], .elapsed_s = NAN};
+    adept_batch_job job = {.user = t->cells[USER],
+                           .account = t->cells[ACCOUNT],
+                           .partition = t->cells[PARTITION],
+                           .nodes = t->cells[NODES],
+                           .note = t->cells[NOTE],
+                           .comment = t->cells[COMMENT],
+                           .elapsed_s = NAN};
 
     if (!read_number(&job.id, &is_step, t->cells[id_column])) wrong_cell(t, id_column, "a job's number");
     if (id_column == RAW_ID)
@@ -80,7 +88,8 @@ static char separator_of(const char *text)
     return c == '\0' || c == '\n' || c == '\r' ? '|' : c;
 }
 
-adept_status adept_batch_jobs_add_sacct(adept_batch_jobs *jobs, const char *name, char *text, size_t size, adept_error *err)
+adept_status adept_batch_jobs_add_sacct(adept_batch_jobs *jobs, const char *name, char *text, size_t size,
+                                        adept_error *err)
 {
     adept_csv_table t;
     bool ok = true;
@@ -95,7 +104,8 @@ adept_status adept_batch_jobs_add_sacct(adept_batch_jobs *jobs, const char *name
     return status;
 }
 
-/* ---------------------------------------------------------------- jobcomp/filetxt ---------------------------------- */
+/* ---------------------------------------------------------------- jobcomp/filetxt ----------------------------------
+ */
 
 /* The value of the last such key, up to the next blank; "" if there is none. */
 static const char *value_of(char text[256], const char *line, const char *key)
@@ -111,18 +121,25 @@ static const char *value_of(char text[256], const char *line, const char *key)
 
 static adept_status wrong_line(const char *name, int line, const char *key, const char *value, adept_error *err)
 {
-    return adept_error_set(err, ADEPT_E_INVALID, "%s:%d: %s=%.60s: not a line of jobcomp/filetxt", name, line, key, value);
+    return adept_error_set(err, ADEPT_E_INVALID, "%s:%d: %s=%.60s: not a line of jobcomp/filetxt", name, line, key,
+                           value);
 }
 
-/* Slurm writes "JobId=2 UserId=ada(1000) ... Name=ANYTHING JobState=... NodeCnt=1 ProcCnt=1 WorkDir=ANYTHING ReservationName= Tres=...".
- * Names of jobs may hold keys, so the last one in front of WorkDir counts. */
+/* Slurm writes "JobId=2 UserId=ada(1000) ... Name=ANYTHING JobState=... NodeCnt=1 ProcCnt=1 WorkDir=ANYTHING
+ * ReservationName= Tres=...". Names of jobs may hold keys, so the last one in front of WorkDir counts. */
 static adept_status take_line(adept_batch_jobs *jobs, const char *name, int number, char *line, adept_error *err)
 {
-    static const char *const keys[] = {"JobId", "UserId", "JobState", "Partition", "StartTime", "EndTime", "NodeList", "NodeCnt"};
+    static const char *const keys[] = {"JobId",     "UserId",  "JobState", "Partition",
+                                       "StartTime", "EndTime", "NodeList", "NodeCnt"};
     enum { JOB, WHO, HOW, WHERE, FROM, TO, NODE_LIST, NODE_COUNT, KEYS };
     char values[KEYS][256], account[256], tres[256];
-    adept_batch_job job = {.note = "", .comment = "", .elapsed_s = NAN, .name = values[JOB], .user = values[WHO],
-                           .partition = values[WHERE], .nodes = values[NODE_LIST]};
+    adept_batch_job job = {.note = "",
+                           .comment = "",
+                           .elapsed_s = NAN,
+                           .name = values[JOB],
+                           .user = values[WHO],
+                           .partition = values[WHERE],
+                           .nodes = values[NODE_LIST]};
     const char *end;
     char *work = NULL;
     int64_t nodes;

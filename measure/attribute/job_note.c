@@ -32,8 +32,10 @@ static const struct {
     size_t at;
     bool is_name;
 } keys[] = {
-    {"profile", AT(profile), true}, {"gpu", AT(gpu), true},        {"gpus", AT(gpus), false},     {"batch", AT(batch), false},
-    {"limit_w", AT(limit_w), false}, {"steps", AT(steps), false}, {"time_s", AT(time_s), false}, {"energy_j", AT(energy_j), false},
+    {"profile", AT(profile), true},  {"gpu", AT(gpu), true},
+    {"gpus", AT(gpus), false},       {"batch", AT(batch), false},
+    {"limit_w", AT(limit_w), false}, {"steps", AT(steps), false},
+    {"time_s", AT(time_s), false},   {"energy_j", AT(energy_j), false},
 };
 
 static void keep_word(adept_job_note *out, const char *word, size_t length)

@@ -37,7 +37,7 @@ class Recording:
         head = b"\x01" + varint(1) + text(host) + struct.pack("<d", period_s) + varint(n_cpus) + varint(1 | 1 << KINDS - 1)
         head += items([text("by hand")])
         head += items([text(name) + text("a test") + varint(COMPONENTS.index(component)) for name, component, _ in meters])
-        self.data = b"ADEPTACT" + block(head)
+        self.data = bytearray(b"ADEPTACT" + block(head))
 
     def sample(self, m, time_s):
         power_w = self.meters[m][2]

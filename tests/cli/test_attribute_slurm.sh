@@ -145,6 +145,7 @@ assert len(r) == 3 and r[0]["measured"]["step_time_s"] == 0.02 and r[0]["measure
 fi
 
 # ---- wrong usage, bad files
+cp n1.adept copy.adept
 expect_error 2 'needs a RECORDING' attribute --slurm
 expect_error 2 '1 files for 2 recordings' attribute --slurm n1.adept n2.adept --listpids pids
 expect_error 2 'need each other' attribute --slurm n1.adept --idle idle.json
@@ -162,6 +163,7 @@ expect_error 2 'too small' attribute --slurm n1.adept --pue 0.5
 expect_error 2 'is not one of job, user' attribute --slurm n1.adept --by colour
 expect_error 2 'standard input' attribute --slurm n1.adept --sacct - --jobcomp -
 expect_error 3 'none.adept: No such file' attribute --slurm none.adept
+expect_error 3 'n1.adept, copy.adept: both are of n1 at one time' attribute --slurm n1.adept copy.adept
 expect_error 3 'jobs.txt' attribute --slurm jobs.txt
 printf 'JobID|State\n1|COMPLETED\n\033[2Jx|FAILED\n' >hostile
 expect_error 3 "hostile:3: column JobID: .*2Jx. is not a job's number" attribute --slurm n1.adept --sacct hostile

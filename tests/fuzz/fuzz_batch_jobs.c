@@ -1,4 +1,5 @@
-/** @file fuzz_batch_jobs.c  Slurm's texts of jobs. First byte: '#' jobcomp/filetxt, '@' scontrol listpids, '!' an AdminComment, else sacct.
+/** @file fuzz_batch_jobs.c  Slurm's texts of jobs. First byte: '#' jobcomp/filetxt, '@' scontrol listpids, '!' an
+ * AdminComment, else sacct.
  */
 #include "adept_batch_jobs.h"
 #include "adept_job_note.h"
@@ -42,10 +43,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case '@':
         check_message(adept_batch_pids_add(&pids, "pids", text + 1, &err), &err);
         for (size_t i = 0; i < pids.n; i++)
-            REQUIRE(pids.list[i].pid >= 0 && pids.list[i].job >= 0 && adept_batch_pids_job(&pids, pids.list[i].pid) >= 0);
+            REQUIRE(pids.list[i].pid >= 0 && pids.list[i].job >= 0 &&
+                    adept_batch_pids_job(&pids, pids.list[i].pid) >= 0);
         break;
     case '!':
-        if (adept_job_note_read(&note, text + 1, text + 1)) REQUIRE(note.profile[0] != '.' && !strchr(note.profile, '/') && !(note.steps <= 0));
+        if (adept_job_note_read(&note, text + 1, text + 1))
+            REQUIRE(note.profile[0] != '.' && !strchr(note.profile, '/') && !(note.steps <= 0));
         break;
     default:
         check_message(adept_batch_jobs_add_sacct(jobs, "sacct", text, size, &err), &err);

@@ -28,11 +28,18 @@ static toy *toy_new(size_t n, double period_s, int n_cpus)
 {
     toy *t = calloc(1, sizeof *t);
     assert_non_null(t);
-    t->log = (adept_activity_log){.host = "n1", .period_s = period_s, .n_cpus = n_cpus, .processes = t->processes, .intervals = t->intervals,
-                                  .n_intervals = n, .meters = t->meters};
+    t->log = (adept_activity_log){.host = "n1",
+                                  .period_s = period_s,
+                                  .n_cpus = n_cpus,
+                                  .processes = t->processes,
+                                  .intervals = t->intervals,
+                                  .n_intervals = n,
+                                  .meters = t->meters};
     for (size_t k = 0; k < n; k++)
-        t->intervals[k] = (adept_activity_interval){.begin_s = 1000 + (double)k * period_s, .end_s = 1000 + (double)(k + 1) * period_s,
-                                                    .activities = t->activities[k], .gpu_uses = t->uses[k]};
+        t->intervals[k] = (adept_activity_interval){.begin_s = 1000 + (double)k * period_s,
+                                                    .end_s = 1000 + (double)(k + 1) * period_s,
+                                                    .activities = t->activities[k],
+                                                    .gpu_uses = t->uses[k]};
     return t;
 }
 
@@ -40,17 +47,22 @@ static toy *toy_new(size_t n, double period_s, int n_cpus)
 static uint32_t meter(toy *t, const char *name, adept_component component, double power_w)
 {
     size_t m = t->log.n_meters++;
-    t->meters[m] = (adept_meter_log){.name = name, .source = "", .component = component, .samples = t->samples[m],
+    t->meters[m] = (adept_meter_log){.name = name,
+                                     .source = "",
+                                     .component = component,
+                                     .samples = t->samples[m],
                                      .n_samples = t->log.n_intervals + 1};
     for (size_t k = 0; k <= t->log.n_intervals; k++)
-        t->samples[m][k] = (adept_meter_sample){1000 + (double)k * t->log.period_s, power_w * (double)k * t->log.period_s, power_w};
+        t->samples[m][k] =
+            (adept_meter_sample){1000 + (double)k * t->log.period_s, power_w * (double)k * t->log.period_s, power_w};
     return (uint32_t)m;
 }
 
 static uint32_t process(toy *t, int64_t job)
 {
     size_t p = t->log.n_processes++;
-    t->processes[p] = (adept_process){.pid = 100 + (int32_t)p, .uid = 1000, .command = "work", .cgroup = "", .job = job};
+    t->processes[p] =
+        (adept_process){.pid = 100 + (int32_t)p, .uid = 1000, .command = "work", .cgroup = "", .job = job};
     return (uint32_t)p;
 }
 
@@ -82,7 +94,8 @@ static const adept_share *share_of(const adept_accounting *a, size_t node, int64
     for (size_t i = 0; i < a->n_shares; i++) {
         const adept_share *s = &a->shares[i];
         if (s->node != node) continue;
-        if (job == -1 ? s->holder == ADEPT_HOLDER_SYSTEM : job == -2 ? s->holder == ADEPT_HOLDER_IDLE : s->job == job) return s;
+        if (job == -1 ? s->holder == ADEPT_HOLDER_SYSTEM : job == -2 ? s->holder == ADEPT_HOLDER_IDLE : s->job == job)
+            return s;
     }
     fail_msg("no share of %d", (int)job);
     return NULL;
@@ -91,7 +104,8 @@ static const adept_share *share_of(const adept_accounting *a, size_t node, int64
 static void gets(const adept_accounting *a, int64_t job, adept_part_of_energy part, double energy_j)
 {
     double got = share_of(a, 0, job)->energy_j[part];
-    if (fabs(got - energy_j) > 1e-6 * fmax(1, fabs(energy_j))) fail_msg("job %d has %g J of %s instead of %g", (int)job, got, adept_energy_part_name(part), energy_j);
+    if (fabs(got - energy_j) > 1e-6 * fmax(1, fabs(energy_j)))
+        fail_msg("job %d has %g J of %s instead of %g", (int)job, got, adept_energy_part_name(part), energy_j);
 }
 
 static adept_batch_jobs *jobs_of(const char *sacct)
@@ -99,7 +113,8 @@ static adept_batch_jobs *jobs_of(const char *sacct)
     adept_batch_jobs *jobs = adept_batch_jobs_new();
     adept_error err = {0};
     assert_non_null(jobs);
-    if (adept_batch_jobs_add_sacct(jobs, "sacct", strdup(sacct), strlen(sacct), &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_batch_jobs_add_sacct(jobs, "sacct", strdup(sacct), strlen(sacct), &err) != ADEPT_OK)
+        fail_msg("%s", err.message);
     return jobs;
 }
 
@@ -123,10 +138,12 @@ static void three_to_one(void **state)
     gets(x, -1, ADEPT_PART_CPU, 0);
     gets(x, -2, ADEPT_PART_CPU, 0);
     assert_true(fabs(share_of(x, 0, 1)->cpu_time_s - 3) < 1e-6);
-    assert_false(x->nodes[0].has[ADEPT_PART_DRAM] || x->nodes[0].has[ADEPT_PART_GPU] || x->nodes[0].has[ADEPT_PART_GAP]);
+    assert_false(x->nodes[0].has[ADEPT_PART_DRAM] || x->nodes[0].has[ADEPT_PART_GPU] ||
+                 x->nodes[0].has[ADEPT_PART_GAP]);
     adept_accounting_free(x);
 
-    x = accounted(t, NULL, &(adept_accounting_options){.cpu_base = ADEPT_CPU_CAPACITY}); /* 2 of 4 processors were busy */
+    x = accounted(t, NULL,
+                  &(adept_accounting_options){.cpu_base = ADEPT_CPU_CAPACITY}); /* 2 of 4 processors were busy */
     gets(x, 1, ADEPT_PART_CPU, 75);
     gets(x, 2, ADEPT_PART_CPU, 25);
     gets(x, -2, ADEPT_PART_CPU, 100);
@@ -175,7 +192,8 @@ static void idle_energy_first(void **state)
     free(t);
 }
 
-/* A job that begins and one that ends inside an interval: processors by their own time, the rest by when they were there. */
+/* A job that begins and one that ends inside an interval: processors by their own time, the rest by when they were
+ * there. */
 static void jobs_begin_and_end_inside_an_interval(void **state)
 {
     (void)state;
@@ -290,7 +308,8 @@ static void the_gap(void **state)
     uint32_t a = process(t, 1);
     works(t, 0, a, 0.6, NAN);
     t->intervals[0].machine_cpu_s = 0.8;
-    adept_accounting *x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 1.19});
+    adept_accounting *x =
+        accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 1.19});
     gets(x, 1, ADEPT_PART_GAP, 0.75 * 19);
     gets(x, -1, ADEPT_PART_GAP, 0.25 * 19);
     assert_true(isnan(x->nodes[0].external_j));
@@ -327,7 +346,8 @@ static void only_a_meter_of_the_node(void **state)
     holds(t, 0, b, g, 1, NAN);
     t->meters[0].n_samples = 2; /* it does not say the second interval */
     works(t, 1, a, 0.3, NAN);
-    adept_accounting *x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 1.19});
+    adept_accounting *x =
+        accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 1.19});
     gets(x, 1, ADEPT_PART_CPU, 75);
     gets(x, 2, ADEPT_PART_CPU, 25);
     gets(x, 2, ADEPT_PART_GPU, 50);
@@ -342,7 +362,8 @@ static void a_job_that_moves_and_numbers_of_listpids(void **state)
     (void)state;
     toy *t = toy_new(1, 1, 2), *u = toy_new(1, 1, 2);
     adept_batch_pids pids = {.n = 0};
-    char text[] = "PID      JOBID    STEPID   LOCALID GLOBALID\n100      7        0        0       0\n-        8        0        0       0\n";
+    char text[] = "PID      JOBID    STEPID   LOCALID GLOBALID\n100      7        0        0       0\n-        8       "
+                  " 0        0       0\n";
     assert_int_equal(adept_batch_pids_add(&pids, "pids", text, NULL), ADEPT_OK);
     meter(t, "cpu-0", ADEPT_COMPONENT_CPU, 10);
     meter(u, "cpu-0", ADEPT_COMPONENT_CPU, 20);
@@ -376,20 +397,24 @@ static bool chance(double p)
 
 static void fill(toy *t)
 {
-    static const adept_component components[] = {ADEPT_COMPONENT_CPU, ADEPT_COMPONENT_DRAM, ADEPT_COMPONENT_GPU, ADEPT_COMPONENT_NODE,
-                                                 ADEPT_COMPONENT_CORES};
+    static const adept_component components[] = {ADEPT_COMPONENT_CPU, ADEPT_COMPONENT_DRAM, ADEPT_COMPONENT_GPU,
+                                                 ADEPT_COMPONENT_NODE, ADEPT_COMPONENT_CORES};
     for (size_t m = 1 + (size_t)(draw() * 7); m > 0; m--)
         meter(t, "m", components[(size_t)(draw() * 5)], 500 * draw());
     for (size_t m = 0; m < t->log.n_meters; m++)
         for (size_t k = 0; k <= t->log.n_intervals; k++)
-            t->samples[m][k].energy_j = chance(0.02) ? NAN : (k > 0 && !isnan(t->samples[m][k - 1].energy_j) ? t->samples[m][k - 1].energy_j : 0) + 1e3 * draw();
+            t->samples[m][k].energy_j =
+                chance(0.02) ? NAN
+                             : (k > 0 && !isnan(t->samples[m][k - 1].energy_j) ? t->samples[m][k - 1].energy_j : 0) +
+                                   1e3 * draw();
     for (size_t p = 1 + (size_t)(draw() * (MOST - 1)); p > 0; p--)
         process(t, chance(0.2) ? -1 : (int64_t)(draw() * 9));
     for (size_t k = 0; k < t->log.n_intervals; k++) {
         for (uint32_t p = 0; p < t->log.n_processes; p++) {
             if (chance(0.5)) works(t, k, p, chance(0.1) ? NAN : draw(), chance(0.1) ? NAN : 1e9 * draw());
             uint32_t m = (uint32_t)(draw() * (double)t->log.n_meters);
-            if (chance(0.2) && t->meters[m].component == ADEPT_COMPONENT_GPU) holds(t, k, p, m, chance(0.1) ? NAN : draw(), 1e10 * draw());
+            if (chance(0.2) && t->meters[m].component == ADEPT_COMPONENT_GPU)
+                holds(t, k, p, m, chance(0.1) ? NAN : draw(), 1e10 * draw());
         }
         t->intervals[k].machine_cpu_s = chance(0.05) ? NAN : 10 * draw();
     }
@@ -434,16 +459,18 @@ static void what_is_given_is_what_was_read(void **state)
         for (int j = 0; j < 9; j++) {
             int begin = 990 + (int)(draw() * 300);
             if (chance(0.8))
-                snprintf(text + strlen(text), sizeof text - strlen(text), "%d|%d|%d|gres/gpu=%d,node=1\n", j, begin, begin + (int)(draw() * 100),
-                         (int)(draw() * 3));
+                snprintf(text + strlen(text), sizeof text - strlen(text), "%d|%d|%d|gres/gpu=%d,node=1\n", j, begin,
+                         begin + (int)(draw() * 100), (int)(draw() * 3));
         }
         adept_batch_jobs *jobs = jobs_of(text);
         adept_idle_fit fit = {.host = "n1"};
         for (size_t c = 0; c < ADEPT_COMPONENTS; c++)
             if (chance(0.7)) fit.lines[c] = (adept_idle_line){.alpha_j = 10 * draw(), .beta_w = 50 * draw(), .n = 5};
         fill(t);
-        const adept_accounting_options o = {.cpu_base = chance(0.5) ? ADEPT_CPU_CAPACITY : ADEPT_CPU_BUSY, .gap = (adept_gap_rule)(draw() * 3),
-                                            .gap_w = 30 * draw(), .gap_factor = chance(0.5) ? 1.19 : 0};
+        const adept_accounting_options o = {.cpu_base = chance(0.5) ? ADEPT_CPU_CAPACITY : ADEPT_CPU_BUSY,
+                                            .gap = (adept_gap_rule)(draw() * 3),
+                                            .gap_w = 30 * draw(),
+                                            .gap_factor = chance(0.5) ? 1.19 : 0};
         const adept_recorded_node node = {.log = &t->log, .idle = chance(0.5) ? &fit : NULL};
         adept_accounting *x;
         double given_j = 0, part_j[ADEPT_PARTS] = {0}, size_j = 0;
@@ -454,7 +481,8 @@ static void what_is_given_is_what_was_read(void **state)
                 part_j[p] += x->shares[s].energy_j[p];
                 size_j += fabs(x->shares[s].energy_j[p]);
             }
-        if (!(fabs(given_j - node_energy_j(t, &o)) <= 1e-9 * fmax(size_j, 1))) fail_msg("recording %u: %.17g J given of %.17g", i, given_j, node_energy_j(t, &o));
+        if (!(fabs(given_j - node_energy_j(t, &o)) <= 1e-9 * fmax(size_j, 1)))
+            fail_msg("recording %u: %.17g J given of %.17g", i, given_j, node_energy_j(t, &o));
         for (size_t p = 0; p < ADEPT_PARTS; p++)
             assert_true(fabs(part_j[p] - x->nodes[0].energy_j[p]) <= 1e-9 * fmax(size_j, 1));
         adept_accounting_free(x);

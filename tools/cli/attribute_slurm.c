@@ -1,4 +1,5 @@
-/** @file attribute_slurm.c  `adept attribute --slurm RECORDING...`: whose joules they were, by the jobs of a cluster. */
+/** @file attribute_slurm.c  `adept attribute --slurm RECORDING...`: whose joules they were, by the jobs of a cluster.
+ */
 #include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_number.h"
@@ -26,10 +27,9 @@ static void init(void *record)
     o->how.gap_w = NAN;
 }
 
-static ADEPT_NAMES(base_name, "busy", "capacity")
-static ADEPT_NAMES(idle_name, "included", "separate")
+static ADEPT_NAMES(base_name, "busy", "capacity") static ADEPT_NAMES(idle_name, "included", "separate")
 
-static adept_status parse_gap(adept_cli *cli, const char *option, char *text, void *field)
+    static adept_status parse_gap(adept_cli *cli, const char *option, char *text, void *field)
 {
     adept_jobs_options *o = field;
     size_t digits = adept_number_length(text);
@@ -60,45 +60,62 @@ static adept_status check(adept_cli *cli, void *record)
 
     if (o->json && o->csv) return adept_cli_usage(cli, "--json and --csv exclude each other");
     if ((o->idle_is_separate == 1) != (o->idle != NULL))
-        return adept_cli_usage(cli, "--cpu-idle separate and --idle FILE, which 'adept measure --idle-fit' writes, need each other");
+        return adept_cli_usage(
+            cli, "--cpu-idle separate and --idle FILE, which 'adept measure --idle-fit' writes, need each other");
     if (o->listpids.n > 0 && o->listpids.n != o->recordings.n)
-        return adept_cli_usage(cli, "--listpids: %zu files for %zu recordings: each node has its own processes", o->listpids.n, o->recordings.n);
-    if ((o->rows != NULL) != (o->models != NULL)) return adept_cli_usage(cli, "--calibrate-rows FILE and --models DIR need each other");
-    if (o->how.gap_factor > 0 && o->how.gap_factor < 1) return adept_cli_usage(cli, "--gap-factor: at least 1 is needed");
+        return adept_cli_usage(cli, "--listpids: %zu files for %zu recordings: each node has its own processes",
+                               o->listpids.n, o->recordings.n);
+    if ((o->rows != NULL) != (o->models != NULL))
+        return adept_cli_usage(cli, "--calibrate-rows FILE and --models DIR need each other");
+    if (o->how.gap_factor > 0 && o->how.gap_factor < 1)
+        return adept_cli_usage(cli, "--gap-factor: at least 1 is needed");
     if (o->how.gap_factor > 0 && !o->with_gap) o->how.gap = ADEPT_GAP_PROPORTIONAL;
-    if (o->how.gap_factor > 0 && o->how.gap != ADEPT_GAP_PROPORTIONAL) return adept_cli_usage(cli, "--gap-factor needs --gap proportional");
-    if (adept_cli_prints(o->sacct) && adept_cli_prints(o->jobcomp)) return adept_cli_usage(cli, "--sacct and --jobcomp cannot both be standard input");
+    if (o->how.gap_factor > 0 && o->how.gap != ADEPT_GAP_PROPORTIONAL)
+        return adept_cli_usage(cli, "--gap-factor needs --gap proportional");
+    if (adept_cli_prints(o->sacct) && adept_cli_prints(o->jobcomp))
+        return adept_cli_usage(cli, "--sacct and --jobcomp cannot both be standard input");
     return ADEPT_OK;
 }
 
 static const adept_option_row rows[] = {
     {.group = 1, .help = "Which jobs there were:"},
-    {"sacct", "FILE", 1, "What sacct -P printed, with its header (see below); \"-\" is standard input", ADEPT_OPT_FILE, .at = AT(sacct)},
-    {"jobcomp", "FILE", 1, "What JobCompType=jobcomp/filetxt wrote; \"-\" is standard input", ADEPT_OPT_FILE, .at = AT(jobcomp)},
-    {"listpids", "FILE", 1, "What scontrol listpids printed, where jobs cannot be seen in their processes; one for each RECORDING, in their order",
+    {"sacct", "FILE", 1, "What sacct -P printed, with its header (see below); \"-\" is standard input", ADEPT_OPT_FILE,
+     .at = AT(sacct)},
+    {"jobcomp", "FILE", 1, "What JobCompType=jobcomp/filetxt wrote; \"-\" is standard input", ADEPT_OPT_FILE,
+     .at = AT(jobcomp)},
+    {"listpids", "FILE", 1,
+     "What scontrol listpids printed, where jobs cannot be seen in their processes; one for each RECORDING, in their "
+     "order",
      ADEPT_OPT_WORD, .at = AT(listpids)},
     {.group = 2, .help = "How energy is given out:"},
-    {"cpu-base", "NAME", 2, "By processor time, of all busy time (busy, default) or of all processors' time, the rest to idle (capacity)",
+    {"cpu-base", "NAME", 2,
+     "By processor time, of all busy time (busy, default) or of all processors' time, the rest to idle (capacity)",
      ADEPT_OPT_CHOICE, .at = AT(how.cpu_base), .names = base_name},
-    {"cpu-idle", "NAME", 2, "What processors draw idle: included (default), or separate, which goes to idle first", ADEPT_OPT_CHOICE,
-     .at = AT(idle_is_separate), .names = idle_name},
+    {"cpu-idle", "NAME", 2, "What processors draw idle: included (default), or separate, which goes to idle first",
+     ADEPT_OPT_CHOICE, .at = AT(idle_is_separate), .names = idle_name},
     {"idle", "FILE", 2, "What each node draws idle, by adept measure --idle-fit", ADEPT_OPT_FILE, .at = AT(idle)},
-    {"gap", "RULE", 2, "What only a meter of the node sees: none (default) of it is given out; proportional to the rest; or so many watts a node, "
-     "likewise", ADEPT_OPT_PARSED, .parse = parse_gap},
-    {"gap-factor", "F", 2, "Where a node has no such meter: what it draws over what is measured: 1.19 is the gap of 16 % that Coca4ai found", ADEPT_OPT_ABOVE_0,
-     .at = AT(how.gap_factor)},
-    {"gpu-memory", "SIZE", 2, "Memory of a GPU, \"80GB\": adds how much of it jobs used", ADEPT_OPT_AMOUNT, .at = AT(how.gpu_memory_bytes),
-     .units = adept_suffix_sizes},
+    {"gap", "RULE", 2,
+     "What only a meter of the node sees: none (default) of it is given out; proportional to the rest; or so many "
+     "watts a node, "
+     "likewise",
+     ADEPT_OPT_PARSED, .parse = parse_gap},
+    {"gap-factor", "F", 2,
+     "Where a node has no such meter: what it draws over what is measured: 1.19 is the gap of 16 % that Coca4ai found",
+     ADEPT_OPT_ABOVE_0, .at = AT(how.gap_factor)},
+    {"gpu-memory", "SIZE", 2, "Memory of a GPU, \"80GB\": adds how much of it jobs used", ADEPT_OPT_AMOUNT,
+     .at = AT(how.gpu_memory_bytes), .units = adept_suffix_sizes},
     {.group = 3, .help = "What is written:"},
-    {"by", "KEY", 3, "A row for each job (default), user, account, partition, state or node", ADEPT_OPT_CHOICE, .at = AT(by),
-     .names = adept_group_key_name},
-    {"carbon", "G|ZONE", 3, "Grams of CO2e per kWh, or where the site is: DE, Germany, EU, WORLD", ADEPT_OPT_PARSED, .at = AT(site),
-     .parse = parse_carbon},
-    {"pue", "X", 3, "Power usage effectiveness of the site, at least 1, or average: multiplies emissions", ADEPT_OPT_PARSED, .at = AT(site),
-     .parse = adept_option_pue},
-    {"calibrate-rows", "FILE.csv", 3, "Append a row for adept calibrate of each job that adept placed and that completed", ADEPT_OPT_FILE,
+    {"by", "KEY", 3, "A row for each job (default), user, account, partition, state or node", ADEPT_OPT_CHOICE,
+     .at = AT(by), .names = adept_group_key_name},
+    {"carbon", "G|ZONE", 3, "Grams of CO2e per kWh, or where the site is: DE, Germany, EU, WORLD", ADEPT_OPT_PARSED,
+     .at = AT(site), .parse = parse_carbon},
+    {"pue", "X", 3, "Power usage effectiveness of the site, at least 1, or average: multiplies emissions",
+     ADEPT_OPT_PARSED, .at = AT(site), .parse = adept_option_pue},
+    {"calibrate-rows", "FILE.csv", 3,
+     "Append a row for adept calibrate of each job that adept placed and that completed", ADEPT_OPT_FILE,
      .at = AT(rows)},
-    {"models", "DIR", 3, "Where the plugin's profiles are, NAME.profile.json: what the jobs of these rows ran", ADEPT_OPT_FILE, .at = AT(models)},
+    {"models", "DIR", 3, "Where the plugin's profiles are, NAME.profile.json: what the jobs of these rows ran",
+     ADEPT_OPT_FILE, .at = AT(models)},
     {"json", NULL, 3, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {"csv", NULL, 3, "Print CSV", ADEPT_OPT_FLAG, .at = AT(csv)},
     {0},
@@ -138,16 +155,19 @@ static adept_status read_standard_input(adept_cli *cli, char **text, size_t *siz
     while (n > 0 && !all.failed && all.size <= MOST_TEXT_BYTES) {
         char *room = adept_buffer_room(&all, 65536);
         n = room ? read(STDIN_FILENO, room, 65536) : 0;
-        if (n < 0 && errno == EINTR) n = 1;
-        else if (n > 0) all.size += (size_t)n;
+        if (n < 0 && errno == EINTR)
+            n = 1;
+        else if (n > 0)
+            all.size += (size_t)n;
     }
-    bool failed = n < 0, is_large = all.size > MOST_TEXT_BYTES;
+    bool failed = n<0, is_large = all.size> MOST_TEXT_BYTES;
     *size = all.size;
     *text = adept_buffer_take(&all);
     if (!*text) return adept_cli_no_memory(cli);
     if (!failed && !is_large) return ADEPT_OK;
     free(*text);
-    return adept_error_set(&cli->err, ADEPT_E_INVALID, "standard input: %s", failed ? strerror(errno) : "more than 1 GiB");
+    return adept_error_set(&cli->err, ADEPT_E_INVALID, "standard input: %s",
+                           failed ? strerror(errno) : "more than 1 GiB");
 }
 
 static adept_status read_text(adept_cli *cli, char **text, size_t *size, const char *path, const char **name)
@@ -155,7 +175,8 @@ static adept_status read_text(adept_cli *cli, char **text, size_t *size, const c
     bool from_standard_input = adept_cli_prints(path);
 
     *name = from_standard_input ? "standard input" : path;
-    return from_standard_input ? read_standard_input(cli, text, size) : adept_file_read(text, size, path, MOST_TEXT_BYTES, &cli->err);
+    return from_standard_input ? read_standard_input(cli, text, size)
+                               : adept_file_read(text, size, path, MOST_TEXT_BYTES, &cli->err);
 }
 
 static adept_status read_jobs(adept_cli *cli, work *w)
@@ -202,6 +223,24 @@ static adept_status read_node(adept_cli *cli, work *w, size_t i)
     return status;
 }
 
+/* A node recorded twice at a time would count twice. Files that follow each other meet within an interval. */
+static adept_status check_overlap(adept_cli *cli, const work *w, size_t last)
+{
+    const adept_activity_log *b = w->logs[last];
+
+    for (size_t i = 0; i < last; i++) {
+        const adept_activity_log *a = w->logs[i];
+        if (strcmp(a->host, b->host) != 0 || a->n_intervals == 0 || b->n_intervals == 0) continue;
+        double begin_s = fmax(a->intervals[0].begin_s, b->intervals[0].begin_s);
+        double end_s = fmin(a->intervals[a->n_intervals - 1].end_s, b->intervals[b->n_intervals - 1].end_s);
+        if (end_s - begin_s > fmax(a->period_s, b->period_s))
+            return adept_error_set(&cli->err, ADEPT_E_INVALID,
+                                   "%s, %s: both are of %s at one time, which would count twice",
+                                   w->options->recordings.words[i], w->options->recordings.words[last], b->host);
+    }
+    return ADEPT_OK;
+}
+
 static adept_status read_nodes(adept_cli *cli, work *w)
 {
     size_t n = w->options->recordings.n;
@@ -212,12 +251,15 @@ static adept_status read_nodes(adept_cli *cli, work *w)
     w->fits = calloc(n, sizeof *w->fits);
     w->pids = calloc(n, sizeof *w->pids);
     if (!w->nodes || !w->logs || !w->fits || !w->pids) return adept_cli_no_memory(cli);
-    for (size_t i = 0; status == ADEPT_OK && i < n; i++)
+    for (size_t i = 0; status == ADEPT_OK && i < n; i++) {
         status = read_node(cli, w, i);
+        if (status == ADEPT_OK) status = check_overlap(cli, w, i);
+    }
     return status;
 }
 
-/* ---------------------------------------------------------------- what is doubtful --------------------------------- */
+/* ---------------------------------------------------------------- what is doubtful ---------------------------------
+ */
 
 static bool warn_of_node(work *w, const adept_node_account *a, const adept_activity_log *log)
 {
@@ -225,7 +267,8 @@ static bool warn_of_node(work *w, const adept_node_account *a, const adept_activ
     bool ok = true;
 
     if (log->is_cut) {
-        snprintf(text, sizeof text, "%s: the recording ends within a block: it grows still, or its recorder was killed", a->host);
+        snprintf(text, sizeof text, "%s: the recording ends within a block: it grows still, or its recorder was killed",
+                 a->host);
         ok = warn(w, text);
     }
     if (!a->has[ADEPT_PART_CPU]) {
@@ -263,8 +306,9 @@ static bool warn_of_unseen_jobs(work *w)
         if (unseen++ == 0) snprintf(first, sizeof first, "%s", job->name);
     }
     if (unseen == 0) return true;
-    snprintf(text, sizeof text, "no process of any job was seen, though %zu ran meanwhile (%s, ...): give --listpids, or record as root", unseen,
-             first);
+    snprintf(text, sizeof text,
+             "no process of any job was seen, though %zu ran meanwhile (%s, ...): give --listpids, or record as root",
+             unseen, first);
     return warn(w, text);
 }
 
@@ -277,14 +321,21 @@ static adept_status look_for_doubts(adept_cli *cli, work *w)
     return ok && warn_of_unseen_jobs(w) ? ADEPT_OK : adept_cli_no_memory(cli);
 }
 
-/* ---------------------------------------------------------------- all of it ---------------------------------------- */
+/* ---------------------------------------------------------------- all of it ----------------------------------------
+ */
 
 static adept_status print(adept_cli *cli, const work *w)
 {
-    const adept_jobs_report r = {.options = w->options, .accounting = w->accounting, .groups = w->by_key, .jobs = w->by_job,
-                                 .warnings = (const char *const *)w->warnings, .n_warnings = w->n_warnings};
+    const adept_jobs_report r = {.options = w->options,
+                                 .accounting = w->accounting,
+                                 .groups = w->by_key,
+                                 .jobs = w->by_job,
+                                 .warnings = (const char *const *)w->warnings,
+                                 .n_warnings = w->n_warnings};
 
-    return w->options->json ? adept_jobs_print_json(cli, &r) : w->options->csv ? adept_jobs_print_csv(cli, &r) : adept_jobs_print(cli, &r);
+    return w->options->json  ? adept_jobs_print_json(cli, &r)
+           : w->options->csv ? adept_jobs_print_csv(cli, &r)
+                             : adept_jobs_print(cli, &r);
 }
 
 static void release(work *w)
@@ -314,7 +365,8 @@ static adept_status run(adept_cli *cli, void *options)
 
     if (status == ADEPT_OK) status = read_nodes(cli, &w);
     if (status == ADEPT_OK) status = adept_account(&w.accounting, w.nodes, o->recordings.n, w.jobs, &o->how, &cli->err);
-    if (status == ADEPT_OK) status = adept_account_groups_of(&w.by_job, w.accounting, w.jobs, ADEPT_GROUP_JOB, &cli->err);
+    if (status == ADEPT_OK)
+        status = adept_account_groups_of(&w.by_job, w.accounting, w.jobs, ADEPT_GROUP_JOB, &cli->err);
     if (status == ADEPT_OK) status = adept_account_groups_of(&w.by_key, w.accounting, w.jobs, o->by, &cli->err);
     if (status == ADEPT_OK) status = look_for_doubts(cli, &w);
     if (status == ADEPT_OK && o->rows) status = adept_jobs_append_rows(cli, o->rows, o->models, w.by_job, warn, &w);
@@ -327,7 +379,8 @@ static const adept_command command = {
     .name = "attribute --slurm",
     .summary = "joules of a cluster's jobs",
     .usage = "RECORDING...",
-    .doc = "Give the energy of nodes, as adept attribute record recorded them, to Slurm's jobs: by processor time, resident memory, and who holds "
+    .doc = "Give the energy of nodes, as adept attribute record recorded them, to Slurm's jobs: by processor time, "
+           "resident memory, and who holds "
            "and uses each GPU. A RECORDING is of a node. Jobs, system and idle add up to what the meters read."
            "\vExamples:\n"
            "  adept attribute --slurm node1.adept node2.adept --sacct jobs.txt\n"

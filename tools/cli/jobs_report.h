@@ -1,4 +1,5 @@
-/** @file jobs_report.h  `adept attribute --slurm`: its options, what it works out, and how that is printed. Calls: attribute, whatif. */
+/** @file jobs_report.h  `adept attribute --slurm`: its options, what it works out, and how that is printed. Calls:
+ * attribute, whatif. */
 #ifndef ADEPT_JOBS_REPORT_H
 #define ADEPT_JOBS_REPORT_H
 #include "adept_account_groups.h"
@@ -47,9 +48,11 @@ adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r);
 /**
  * Append a row for `adept calibrate` of each job that adept placed and that completed.
  * @param models     folder of NAME.profile.json: what ran (precision, mode, optimizer, ...) is the profile's
- * @param add, data  called with a sentence for each job that adept placed and that has no row, or none with power; false: memory is out
+ * @param add, data  called with a sentence for each job that adept placed and that has no row, or none with power;
+ * false: memory is out
  */
-adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char *models, const adept_account_groups *jobs,
-                                    bool (*add)(void *data, const char *text), void *data);
+adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char *models,
+                                    const adept_account_groups *jobs, bool (*add)(void *data, const char *text),
+                                    void *data);
 
 #endif

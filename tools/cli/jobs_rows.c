@@ -30,11 +30,13 @@ static void put_text(adept_buffer *row, const char *text)
     adept_buffer_text(row, ",");
 }
 
-static const char title[] = "model,batch_size,gpu,gpus,precision,mode,optimizer,optimizer_impl,optimizer_extras,grad_accum,attention,memory_format,"
+static const char title[] = "model,batch_size,gpu,gpus,precision,mode,optimizer,optimizer_impl,optimizer_extras,grad_"
+                            "accum,attention,memory_format,"
                             "execution,power_limit_w,step_time_s,avg_power_w,power_scope,host,source\n";
 
 /* In the order of the title. */
-static void put_row(adept_buffer *row, const adept_account_group *job, const adept_job_check *c, const adept_workload_config *config)
+static void put_row(adept_buffer *row, const adept_account_group *job, const adept_job_check *c,
+                    const adept_workload_config *config)
 {
     double power_w = c->gpu_energy_j / c->time_s;
     char text[160];
@@ -57,13 +59,16 @@ static void put_row(adept_buffer *row, const adept_account_group *job, const ade
     put_number(row, power_w);
     put_text(row, isnan(power_w) ? "" : "gpu");
     put_text(row, job->job->nodes);
-    snprintf(text, sizeof text, "adept attribute " ADEPT_VERSION ", job %" PRId64 ", mean of %.0f steps with begin and end", job->id, c->note.steps);
+    snprintf(text, sizeof text,
+             "adept attribute " ADEPT_VERSION ", job %" PRId64 ", mean of %.0f steps with begin and end", job->id,
+             c->note.steps);
     adept_csv_put_text(row, text);
     adept_buffer_text(row, "\n");
 }
 
 /* The note does not say what ran: the profile does. @return ADEPT_E_NOMEM; a profile that cannot be read is said */
-static adept_status add_row(adept_buffer *row, const char *models, const adept_account_group *job, const adept_job_check *c, char *why, size_t why_size)
+static adept_status add_row(adept_buffer *row, const char *models, const adept_account_group *job,
+                            const adept_job_check *c, char *why, size_t why_size)
 {
     adept_workload_config config;
     adept_graph *graph = NULL;
@@ -74,7 +79,8 @@ static adept_status add_row(adept_buffer *row, const char *models, const adept_a
     adept_status status = adept_saved_read(&graph, &config, path, &err);
     if (status == ADEPT_OK) {
         put_row(row, job, c, &config);
-        snprintf(why, why_size, "%s", isnan(c->gpu_energy_j) ? "its row has no power: no GPU of it was recorded from begin to end" : "");
+        snprintf(why, why_size, "%s",
+                 isnan(c->gpu_energy_j) ? "its row has no power: no GPU of it was recorded from begin to end" : "");
     } else {
         snprintf(why, why_size, "no row: %.300s", err.message);
     }
@@ -82,8 +88,9 @@ static adept_status add_row(adept_buffer *row, const char *models, const adept_a
     return status == ADEPT_E_NOMEM ? status : ADEPT_OK;
 }
 
-adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char *models, const adept_account_groups *jobs,
-                                    bool (*add)(void *data, const char *text), void *data)
+adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char *models,
+                                    const adept_account_groups *jobs, bool (*add)(void *data, const char *text),
+                                    void *data)
 {
     adept_buffer head = {0}, rows = {0};
     adept_job_check c;

@@ -11,7 +11,8 @@
 
 double adept_jobs_co2e_g(const adept_jobs_options *o, double energy_j)
 {
-    double g_per_kwh = isnan(o->site.carbon_g_per_kwh) && o->site.country ? o->site.country->g_per_kwh : o->site.carbon_g_per_kwh;
+    double g_per_kwh =
+        isnan(o->site.carbon_g_per_kwh) && o->site.country ? o->site.country->g_per_kwh : o->site.carbon_g_per_kwh;
 
     return energy_j / 3.6e6 * g_per_kwh * (isnan(o->site.pue) ? 1 : o->site.pue);
 }
@@ -72,16 +73,19 @@ static void add_group(adept_table *table, const adept_jobs_report *r, const adep
 {
     const adept_batch_job *job = g->job;
     double co2e_g = adept_jobs_co2e_g(r->options, g->total_j);
-    adept_text jobs = r->options->by != ADEPT_GROUP_JOB && g->n_jobs > 0 ? adept_cell("%zu", g->n_jobs) : adept_cell("%s", "");
+    adept_text jobs =
+        r->options->by != ADEPT_GROUP_JOB && g->n_jobs > 0 ? adept_cell("%zu", g->n_jobs) : adept_cell("%s", "");
     double elapsed_s = job ? adept_batch_job_elapsed_s(job) : NAN;
 
-    adept_table_row(table, ADEPT_CELLS(name, text_of(g, job ? job->user : ""), text_of(g, job ? job->partition : ""),
-                                       g->id >= 0 ? state_of(g) : "", jobs.s, isnan(elapsed_s) ? "" : adept_units_time(elapsed_s).s,
-                                       g->cpu_time_s > 0 ? adept_units_time(g->cpu_time_s).s : "", part_cell(r, g, ADEPT_PART_CPU).s,
-                                       part_cell(r, g, ADEPT_PART_DRAM).s, part_cell(r, g, ADEPT_PART_GPU).s,
-                                       part_cell(r, g, ADEPT_PART_GAP).s, adept_units_joule(g->total_j).s,
-                                       share_cell(g->total_j, r->groups->all.total_j).s, isnan(co2e_g) ? "" : adept_units_grams(co2e_g).s,
-                                       known_percent(adept_use_mean(&g->multiprocessors)).s, known_percent(adept_use_mean(&g->memory)).s));
+    adept_table_row(
+        table,
+        ADEPT_CELLS(name, text_of(g, job ? job->user : ""), text_of(g, job ? job->partition : ""),
+                    g->id >= 0 ? state_of(g) : "", jobs.s, isnan(elapsed_s) ? "" : adept_units_time(elapsed_s).s,
+                    g->cpu_time_s > 0 ? adept_units_time(g->cpu_time_s).s : "", part_cell(r, g, ADEPT_PART_CPU).s,
+                    part_cell(r, g, ADEPT_PART_DRAM).s, part_cell(r, g, ADEPT_PART_GPU).s,
+                    part_cell(r, g, ADEPT_PART_GAP).s, adept_units_joule(g->total_j).s,
+                    share_cell(g->total_j, r->groups->all.total_j).s, isnan(co2e_g) ? "" : adept_units_grams(co2e_g).s,
+                    known_percent(adept_use_mean(&g->multiprocessors)).s, known_percent(adept_use_mean(&g->memory)).s));
 }
 
 static const char *name_of(const adept_account_group *g)
@@ -94,8 +98,10 @@ static adept_status print_groups(adept_cli *cli, const adept_jobs_report *r)
     static const char *const titles[ADEPT_GROUP_KEYS] = {"Job", "User", "Account", "Partition", "State", "Node"};
     char columns[256];
 
-    snprintf(columns, sizeof columns, "%s|%s|Partition|State|>Jobs|>Time|>CPU time|>CPU|>DRAM|>GPU|>Gap|>Energy|>Share|>CO2e|>GPU SM|>GPU memory",
-             titles[r->options->by], "User");
+    snprintf(
+        columns, sizeof columns,
+        "%s|%s|Partition|State|>Jobs|>Time|>CPU time|>CPU|>DRAM|>GPU|>Gap|>Energy|>Share|>CO2e|>GPU SM|>GPU memory",
+        titles[r->options->by], "User");
     adept_table table = {.columns = columns};
     for (size_t i = 0; i < r->groups->n; i++)
         add_group(&table, r, &r->groups->list[i], name_of(&r->groups->list[i]));
@@ -121,9 +127,13 @@ static adept_status print_nodes(adept_cli *cli, const adept_jobs_report *r)
         for (size_t p = 0; p < ADEPT_PARTS; p++)
             energy_j += a->energy_j[p];
         double over = a->cpu_is_rest || !(a->beside_j > 0) ? NAN : a->external_j / a->beside_j;
-        adept_table_row(&table, ADEPT_CELLS(a->host, date_text(a->begin_s).s, date_text(a->end_s).s, adept_units_time(a->recorded_s).s,
-                                            a->cpu_is_rest ? "the node's meter" : a->has[ADEPT_PART_CPU] ? "their meters" : "nothing",
-                                            adept_units_joule(energy_j).s, isnan(a->external_j) ? "" : adept_units_joule(a->external_j).s,
+        adept_table_row(&table, ADEPT_CELLS(a->host, date_text(a->begin_s).s, date_text(a->end_s).s,
+                                            adept_units_time(a->recorded_s).s,
+                                            a->cpu_is_rest           ? "the node's meter"
+                                            : a->has[ADEPT_PART_CPU] ? "their meters"
+                                                                     : "nothing",
+                                            adept_units_joule(energy_j).s,
+                                            isnan(a->external_j) ? "" : adept_units_joule(a->external_j).s,
                                             isnan(over) ? "" : adept_cell("x %.3f", over).s));
     }
     return adept_table_end(cli, &table, stdout);
@@ -134,9 +144,11 @@ static void print_lost(const adept_jobs_report *r)
     const adept_account_groups *g = r->groups;
 
     printf("\n%zu of %zu jobs did not complete: %s, %s of all jobs' energy\n", g->lost.n_jobs, g->jobs.n_jobs,
-           adept_units_joule(g->lost.total_j).s, g->jobs.total_j > 0 ? adept_units_percent(g->lost.total_j / g->jobs.total_j).s : "0 %");
+           adept_units_joule(g->lost.total_j).s,
+           g->jobs.total_j > 0 ? adept_units_percent(g->lost.total_j / g->jobs.total_j).s : "0 %");
     if (g->open.n_jobs > 0)
-        printf("%zu had not ended, or their state is not known: %s\n", g->open.n_jobs, adept_units_joule(g->open.total_j).s);
+        printf("%zu had not ended, or their state is not known: %s\n", g->open.n_jobs,
+               adept_units_joule(g->open.total_j).s);
 }
 
 static adept_text change_cell(double measured, double predicted)
@@ -146,18 +158,20 @@ static adept_text change_cell(double measured, double predicted)
 
 static adept_status print_checks(adept_cli *cli, const adept_jobs_report *r)
 {
-    adept_table table = {.columns = "Job|Profile|GPU|>Time predicted|>Measured|>Off|>GPU energy predicted|>Measured|>Off"};
+    adept_table table = {.columns =
+                             "Job|Profile|GPU|>Time predicted|>Measured|>Off|>GPU energy predicted|>Measured|>Off"};
     adept_job_check c;
     size_t n = 0;
 
     for (size_t i = 0; i < r->jobs->n; i++) {
         if (!adept_job_check_of(&c, &r->jobs->list[i]) || isnan(c.note.steps)) continue;
         n++;
-        adept_table_row(&table, ADEPT_CELLS(name_of(&r->jobs->list[i]), c.note.profile,
-                                            isnan(c.note.gpus) ? c.note.gpu : adept_cell("%g x %.40s", c.note.gpus, c.note.gpu).s,
-                                            adept_units_time(c.note.time_s).s, adept_units_time(c.time_s).s,
-                                            change_cell(c.time_s, c.note.time_s).s, adept_units_joule(c.note.energy_j).s,
-                                            adept_units_joule(c.gpu_energy_j).s, change_cell(c.gpu_energy_j, c.note.energy_j).s));
+        adept_table_row(
+            &table, ADEPT_CELLS(name_of(&r->jobs->list[i]), c.note.profile,
+                                isnan(c.note.gpus) ? c.note.gpu : adept_cell("%g x %.40s", c.note.gpus, c.note.gpu).s,
+                                adept_units_time(c.note.time_s).s, adept_units_time(c.time_s).s,
+                                change_cell(c.time_s, c.note.time_s).s, adept_units_joule(c.note.energy_j).s,
+                                adept_units_joule(c.gpu_energy_j).s, change_cell(c.gpu_energy_j, c.note.energy_j).s));
     }
     if (n > 0) puts("\nAs adept predicted when it placed them, and as it was");
     return adept_table_end(cli, &table, n > 0 ? stdout : NULL);
@@ -236,8 +250,10 @@ adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r)
 
     system.id = idle.id = -1;
     adept_buffer_text(&out, adept_group_key_name(r->options->by));
-    adept_buffer_text(&out, r->options->by == ADEPT_GROUP_JOB ? ",name,user,account,partition,state,elapsed_s" : ",jobs");
-    adept_buffer_text(&out, ",cpu_time_s,gpu_time_s,cpu_j,dram_j,gpu_j,gap_j,energy_j,co2e_g,gpu_sm_mean,gpu_memory_mean\n");
+    adept_buffer_text(&out,
+                      r->options->by == ADEPT_GROUP_JOB ? ",name,user,account,partition,state,elapsed_s" : ",jobs");
+    adept_buffer_text(&out,
+                      ",cpu_time_s,gpu_time_s,cpu_j,dram_j,gpu_j,gap_j,energy_j,co2e_g,gpu_sm_mean,gpu_memory_mean\n");
     for (size_t i = 0; i < r->groups->n; i++)
         put_csv_row(&out, r, &r->groups->list[i], r->groups->list[i].name);
     put_csv_row(&out, r, &system, "(system)");
@@ -270,7 +286,8 @@ static void put_energies(adept_json_writer *w, const adept_jobs_report *r, const
         snprintf(key, sizeof key, "%s_j", adept_energy_part_name(p));
         adept_json_put_number(w, key, has_part(r, (adept_part_of_energy)p) ? g->energy_j[p] : NAN);
     }
-    adept_json_put_members(w, "cpu_time_s %g gpu_time_s %g co2e_g %g", g->cpu_time_s, g->gpu_time_s, adept_jobs_co2e_g(r->options, g->total_j));
+    adept_json_put_members(w, "cpu_time_s %g gpu_time_s %g co2e_g %g", g->cpu_time_s, g->gpu_time_s,
+                           adept_jobs_co2e_g(r->options, g->total_j));
 }
 
 static void put_sum(adept_json_writer *w, const adept_jobs_report *r, const char *key, const adept_account_group *g)
@@ -288,9 +305,11 @@ static void put_check(adept_json_writer *w, const adept_account_group *g)
     if (!adept_json_begin_known(w, "predicted", adept_job_check_of(&c, g))) return;
     adept_json_put_known(w, "profile", c.note.profile);
     adept_json_put_known(w, "gpu", c.note.gpu);
-    adept_json_put_members(w, "gpus %g batch %g power_limit_w %g steps %g", c.note.gpus, c.note.batch, c.note.limit_w, c.note.steps);
+    adept_json_put_members(w, "gpus %g batch %g power_limit_w %g steps %g", c.note.gpus, c.note.batch, c.note.limit_w,
+                           c.note.steps);
     bool whole = !isnan(c.note.steps);
-    adept_json_put_object(w, "time_s", "predicted %g measured %g ratio %g", c.note.time_s, c.time_s, whole ? c.time_s / c.note.time_s : NAN);
+    adept_json_put_object(w, "time_s", "predicted %g measured %g ratio %g", c.note.time_s, c.time_s,
+                          whole ? c.time_s / c.note.time_s : NAN);
     adept_json_put_object(w, "gpu_energy_j", "predicted %g measured %g ratio %g", c.note.energy_j, c.gpu_energy_j,
                           whole ? c.gpu_energy_j / c.note.energy_j : NAN);
     adept_json_end_object(w);
@@ -308,8 +327,8 @@ static void put_group(adept_json_writer *w, const adept_jobs_report *r, const ad
         adept_json_put_known(w, "account", text_of(g, job ? job->account : ""));
         adept_json_put_known(w, "partition", text_of(g, job ? job->partition : ""));
         adept_json_put_string(w, "state", state_of(g));
-        adept_json_put_members(w, "begin_s %g end_s %g elapsed_s %g recorded_s %g", job ? job->begin_s : NAN, job ? job->end_s : NAN,
-                               job ? adept_batch_job_elapsed_s(job) : NAN, g->covered_s);
+        adept_json_put_members(w, "begin_s %g end_s %g elapsed_s %g recorded_s %g", job ? job->begin_s : NAN,
+                               job ? job->end_s : NAN, job ? adept_batch_job_elapsed_s(job) : NAN, g->covered_s);
     } else {
         adept_json_put_integer(w, "jobs", (int64_t)g->n_jobs);
     }
@@ -327,7 +346,8 @@ static void put_nodes(adept_json_writer *w, const adept_jobs_report *r)
         const adept_node_account *a = &r->accounting->nodes[i];
         double energy_j = 0;
         adept_json_begin_object(w, NULL);
-        adept_json_put_members(w, "host %s begin_s %g end_s %g recorded_s %g", a->host, a->begin_s, a->end_s, a->recorded_s);
+        adept_json_put_members(w, "host %s begin_s %g end_s %g recorded_s %g", a->host, a->begin_s, a->end_s,
+                               a->recorded_s);
         adept_json_put_string(w, "cpu_by", a->cpu_is_rest ? "node" : a->has[ADEPT_PART_CPU] ? "cpu" : NULL);
         for (size_t p = 0; p < ADEPT_PARTS; p++)
             energy_j += a->energy_j[p];
@@ -347,8 +367,10 @@ adept_status adept_jobs_print_json(adept_cli *cli, const adept_jobs_report *r)
     adept_json_writer w = {.pretty = true};
 
     adept_json_begin_object(&w, NULL);
-    adept_json_put_members(&w, "schema_version %jd kind %s by %s", (intmax_t)1, "jobs", adept_group_key_name(r->options->by));
-    adept_json_put_members(&w, "cpu_base %s cpu_idle %s", r->options->how.cpu_base == ADEPT_CPU_CAPACITY ? "capacity" : "busy",
+    adept_json_put_members(&w, "schema_version %jd kind %s by %s", (intmax_t)1, "jobs",
+                           adept_group_key_name(r->options->by));
+    adept_json_put_members(&w, "cpu_base %s cpu_idle %s",
+                           r->options->how.cpu_base == ADEPT_CPU_CAPACITY ? "capacity" : "busy",
                            r->options->idle ? "separate" : "included");
     put_nodes(&w, r);
     adept_json_begin_array(&w, "rows");

@@ -1,12 +1,12 @@
-/** @file adept_account_groups.h  Shares of energy summed up: by job, user, account, partition, state or node. Thread-safe. Calls:
- *  adept_accounting, adept_arena. */
+/** @file adept_account_groups.h  Shares of energy summed up: by job, user, account, partition, state or node.
+ * Thread-safe. Calls: adept_accounting, adept_arena. */
 #ifndef ADEPT_ACCOUNT_GROUPS_H
 #define ADEPT_ACCOUNT_GROUPS_H
 #include "adept_accounting.h"
 #include "adept_arena.h"
 
 /* X(name, word) of what shares are summed up by. */
-#define ADEPT_GROUP_KEY_LIST(X)                                                                                            \
+#define ADEPT_GROUP_KEY_LIST(X)                                                                                        \
     X(JOB, "job") X(USER, "user") X(ACCOUNT, "account") X(PARTITION, "partition") X(STATE, "state") X(NODE, "node")
 
 typedef enum adept_group_key {
@@ -35,12 +35,13 @@ typedef struct adept_account_groups {
     adept_account_group *list; /* most energy first */
     size_t n, capacity;
     adept_account_group system, idle, jobs, all; /* jobs: all of them together; all: these, system and idle */
-    adept_account_group lost, open;              /* jobs that ended otherwise than completed; that have not ended, or of unknown state */
+    adept_account_group lost,
+        open; /* jobs that ended otherwise than completed; that have not ended, or of unknown state */
 } adept_account_groups;
 
 /** @param out  adept_account_groups_free(); its names are its own, its jobs those of `jobs`. @return ADEPT_E_NOMEM */
-adept_status adept_account_groups_of(adept_account_groups **out, const adept_accounting *a, const adept_batch_jobs *jobs,
-                                     adept_group_key key, adept_error *err);
+adept_status adept_account_groups_of(adept_account_groups **out, const adept_accounting *a,
+                                     const adept_batch_jobs *jobs, adept_group_key key, adept_error *err);
 /** NULL allowed. */
 void adept_account_groups_free(adept_account_groups *g);
 

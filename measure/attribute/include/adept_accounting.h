@@ -1,13 +1,14 @@
-/** @file adept_accounting.h  Whose joules: what nodes used, given to the jobs on them, to the system and to idleness, so that all that is
- *  given is what the meters read. docs/ATTRIBUTE.md has the equations. Thread-safe. Calls: adept_activity, adept_batch_jobs,
- *  adept_idle_fit. */
+/** @file adept_accounting.h  Whose joules: what nodes used, given to the jobs on them, to the system and to idleness,
+ * so that all that is given is what the meters read. docs/ATTRIBUTE.md has the equations. Thread-safe. Calls:
+ * adept_activity, adept_batch_jobs, adept_idle_fit. */
 #ifndef ADEPT_ACCOUNTING_H
 #define ADEPT_ACCOUNTING_H
 #include "adept_activity.h"
 #include "adept_batch_jobs.h"
 #include "adept_idle_fit.h"
 
-/* X(name, word) of the parts of an energy. GAP: what no meter inside the node sees, such as fans and the power supply. */
+/* X(name, word) of the parts of an energy. GAP: what no meter inside the node sees, such as fans and the power supply.
+ */
 #define ADEPT_PART_LIST(X) X(CPU, "cpu") X(DRAM, "dram") X(GPU, "gpu") X(GAP, "gap")
 
 typedef enum adept_part_of_energy {
@@ -34,8 +35,8 @@ typedef enum adept_gap_rule {
 typedef struct adept_accounting_options {
     adept_cpu_base cpu_base;
     adept_gap_rule gap;
-    double gap_w;            /* ADEPT_GAP_CONSTANT */
-    double gap_factor;       /* ADEPT_GAP_PROPORTIONAL of a node without such a meter: node / parts, 1.19; 0: not known */
+    double gap_w;      /* ADEPT_GAP_CONSTANT */
+    double gap_factor; /* ADEPT_GAP_PROPORTIONAL of a node without such a meter: node / parts, 1.19; 0: not known */
     double gpu_memory_bytes; /* of a GPU; 0: not known */
 } adept_accounting_options;
 
@@ -64,8 +65,8 @@ typedef enum adept_holder { ADEPT_HOLDER_JOB, ADEPT_HOLDER_SYSTEM, ADEPT_HOLDER_
 typedef struct adept_share {
     size_t node;
     adept_holder holder;
-    int64_t job;                   /* of ADEPT_HOLDER_JOB */
-    uint32_t uid;                  /* of the job's first process */
+    int64_t job;  /* of ADEPT_HOLDER_JOB */
+    uint32_t uid; /* of the job's first process */
     double energy_j[ADEPT_PARTS];
     double cpu_time_s, gpu_time_s; /* gpu_time_s: GPUs that it held, times seconds */
     adept_use_histogram multiprocessors, memory;
@@ -74,13 +75,14 @@ typedef struct adept_share {
 /** What a node used in the intervals of its recording. */
 typedef struct adept_node_account {
     const char *host;
-    double begin_s, end_s;         /* of its recording, which may have holes */
+    double begin_s, end_s; /* of its recording, which may have holes */
     double recorded_s;
     bool has[ADEPT_PARTS];         /* there is something that reads it */
     bool cpu_is_rest;              /* no meter of processors: it is the node's meter less memory and GPUs */
     double energy_j[ADEPT_PARTS];  /* what was given out */
     double unknown_s[ADEPT_PARTS]; /* for so long a meter did not say it, and nothing was given */
-    double external_j, beside_j;   /* by the node's own meter where it said it, and of the parts meanwhile; NAN: it has none */
+    double external_j,
+        beside_j; /* by the node's own meter where it said it, and of the parts meanwhile; NAN: it has none */
 } adept_node_account;
 
 typedef struct adept_accounting {
@@ -96,8 +98,8 @@ typedef struct adept_accounting {
  * @param jobs  begins, ends and GPUs of jobs are used; NULL: nothing is known of them
  * @return ADEPT_E_NOMEM
  */
-adept_status adept_account(adept_accounting **out, const adept_recorded_node *nodes, size_t n, const adept_batch_jobs *jobs,
-                           const adept_accounting_options *options, adept_error *err);
+adept_status adept_account(adept_accounting **out, const adept_recorded_node *nodes, size_t n,
+                           const adept_batch_jobs *jobs, const adept_accounting_options *options, adept_error *err);
 /** NULL allowed. */
 void adept_accounting_free(adept_accounting *a);
 

@@ -1,5 +1,5 @@
-/** @file adept_batch_jobs.h  Jobs of a cluster as Slurm's texts tell them: sacct, jobcomp/filetxt, scontrol listpids. Names, notes and
- *  comments in them are strangers'. One thread at a time. Calls: adept_csv. */
+/** @file adept_batch_jobs.h  Jobs of a cluster as Slurm's texts tell them: sacct, jobcomp/filetxt, scontrol listpids.
+ * Names, notes and comments in them are strangers'. One thread at a time. Calls: adept_csv. */
 #ifndef ADEPT_BATCH_JOBS_H
 #define ADEPT_BATCH_JOBS_H
 #include "adept_error.h"
@@ -8,10 +8,11 @@
 #include <stdint.h>
 
 /* Slurm's words of a job's state (man sacct, JOB STATE CODES); UNKNOWN: no text tells it. */
-#define ADEPT_JOB_STATE_LIST(X)                                                                                            \
-    X(UNKNOWN) X(PENDING) X(RUNNING) X(SUSPENDED) X(COMPLETING) X(CONFIGURING) X(REQUEUED) X(RESIZING) X(COMPLETED)        \
-    X(CANCELLED) X(FAILED) X(TIMEOUT) X(OUT_OF_MEMORY) X(PREEMPTED) X(NODE_FAIL) X(BOOT_FAIL) X(DEADLINE) X(REVOKED)       \
-    X(LAUNCH_FAILED) X(STOPPED)
+#define ADEPT_JOB_STATE_LIST(X)                                                                                        \
+    X(UNKNOWN)                                                                                                         \
+    X(PENDING) X(RUNNING) X(SUSPENDED) X(COMPLETING) X(CONFIGURING) X(REQUEUED) X(RESIZING) X(COMPLETED) X(CANCELLED)  \
+        X(FAILED) X(TIMEOUT) X(OUT_OF_MEMORY) X(PREEMPTED) X(NODE_FAIL) X(BOOT_FAIL) X(DEADLINE) X(REVOKED)            \
+            X(LAUNCH_FAILED) X(STOPPED)
 
 typedef enum adept_job_state {
 #define X(name) ADEPT_JOB_##name,
@@ -52,14 +53,15 @@ const adept_batch_job *adept_batch_jobs_at(const adept_batch_jobs *jobs, size_t 
 size_t adept_batch_jobs_count(const adept_batch_jobs *jobs);
 
 /**
- * Add what `sacct -P` printed with its header, whatever stands between its columns. JobID is needed; JobIDRaw, User, Account, State,
- * Partition, Start, End, ElapsedRaw, AllocTRES, NodeList, AdminComment and Comment are used, in any order. Times are seconds since 1970
- * (SLURM_TIME_FORMAT=%s) or of this machine's time zone.
+ * Add what `sacct -P` printed with its header, whatever stands between its columns. JobID is needed; JobIDRaw, User,
+ * Account, State, Partition, Start, End, ElapsedRaw, AllocTRES, NodeList, AdminComment and Comment are used, in any
+ * order. Times are seconds since 1970 (SLURM_TIME_FORMAT=%s) or of this machine's time zone.
  * @param name  of the text, for messages; outlives the call
  * @param text  malloc'ed; taken
  * @return ADEPT_E_INVALID naming file and line; ADEPT_E_NOMEM
  */
-adept_status adept_batch_jobs_add_sacct(adept_batch_jobs *jobs, const char *name, char *text, size_t size, adept_error *err);
+adept_status adept_batch_jobs_add_sacct(adept_batch_jobs *jobs, const char *name, char *text, size_t size,
+                                        adept_error *err);
 /** The same of what JobCompType=jobcomp/filetxt wrote; `text` ends with a zero and is changed. */
 adept_status adept_batch_jobs_add_jobcomp(adept_batch_jobs *jobs, const char *name, char *text, adept_error *err);
 
@@ -68,7 +70,7 @@ typedef struct adept_batch_pids {
     struct adept_batch_pid {
         int32_t pid;
         int64_t job;
-    } *list; /* in order of pid */
+    } * list; /* in order of pid */
     size_t n, capacity;
 } adept_batch_pids;
 

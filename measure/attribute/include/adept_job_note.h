@@ -1,5 +1,5 @@
-/** @file adept_job_note.h  What adept's plugin of Slurm noted of a job: where it was placed, and what it would take (docs/SLURM.md).
- *  Thread-safe, allocates nothing. Calls: nothing. */
+/** @file adept_job_note.h  What adept's plugin of Slurm noted of a job: where it was placed, and what it would take
+ * (docs/SLURM.md). Thread-safe, allocates nothing. Calls: nothing. */
 #ifndef ADEPT_JOB_NOTE_H
 #define ADEPT_JOB_NOTE_H
 #include <stdbool.h>
@@ -9,8 +9,8 @@
 /** "" and NAN: not known. */
 typedef struct adept_job_note {
     char profile[ADEPT_JOB_NOTE_TEXT], gpu[ADEPT_JOB_NOTE_TEXT];
-    double gpus, batch; /* batch: of each GPU */
-    double limit_w;     /* of each GPU; NAN: none */
+    double gpus, batch;             /* batch: of each GPU */
+    double limit_w;                 /* of each GPU; NAN: none */
     double steps, time_s, energy_j; /* of the whole job; with `steps` not known, of one step */
 } adept_job_note;
 
