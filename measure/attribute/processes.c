@@ -47,6 +47,7 @@ static void forget(adept_processes *p, adept_tracked *t)
         p->files_left++;
     }
     if (p->last_written == t) p->last_written = NULL;
+    if (p->by_pid[t->pid] == t) p->by_pid[t->pid] = NULL;
     free(t->cgroup);
     free(t);
 }
@@ -137,6 +138,27 @@ void adept_processes_identify(adept_processes *p, adept_tracked *t, bool with_us
         return;
     }
     if (!t->cgroup) p->failed = true;
+}
+
+void adept_processes_describe(adept_processes *p, adept_tracked *t, const adept_proc_stat *stat)
+{
+    t->now[ADEPT_ACTIVITY_MEMORY_BYTES] = stat->rss_pages * (double)p->page_bytes;
+    t->waited_s = stat->waited_ticks / p->ticks_per_s;
+    t->parent = stat->parent;
+    t->n_threads = stat->n_threads;
+    t->described = p->looks;
+    t->described_s = t->now[ADEPT_ACTIVITY_CPU_TIME_S];
+    if (t->cgroup && strcmp(t->command, stat->command) == 0) return;
+    snprintf(t->command, sizeof t->command, "%s", stat->command);
+    t->is_written = false; /* by exec: it is written anew, and may have moved to another cgroup before */
+    free(t->cgroup);
+    t->cgroup = NULL;
+    adept_processes_identify(p, t, true);
+}
+
+bool adept_tracked_is_due(const adept_processes *p, const adept_tracked *t, double cpu_s)
+{
+    return !(cpu_s - t->described_s < 1e-3) || p->looks - t->described >= 10;
 }
 
 /* ---------------------------------------------------------------- intervals --------------------------------------- */

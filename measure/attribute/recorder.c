@@ -225,7 +225,6 @@ static void look(adept_recorder *r)
     adept_recorder_drain(r);
     for (size_t i = 0; i < r->n_serving; i++)
         if (r->serving[i].source->look) r->serving[i].source->look(r->serving[i].state, &r->processes);
-    adept_processes_settle(&r->processes);
 }
 
 static adept_status end_interval(adept_recorder *r, bool is_last, adept_error *err)
