@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define PF_EXITING 0x4 /* include/linux/sched.h; field 9 has it */
+
 static int open_file(const adept_processes *p, int32_t pid, const char *name)
 {
     char path[4096];
@@ -69,7 +71,7 @@ static const char *next_field(double *value, const char *at)
 /* "PID (NAME) STATE PPID ...": NAME may hold anything, brackets and blanks too, but for a last ')'. */
 bool adept_proc_stat_parse(adept_proc_stat *out, const char *text)
 {
-    enum { PARENT = 4, UTIME = 14, STIME, CUTIME, CSTIME, THREADS = 20, START = 22, RSS = 24 }; /* as proc(5) counts */
+    enum { PARENT = 4, FLAGS = 9, UTIME = 14, STIME, CUTIME, CSTIME, THREADS = 20, START = 22, RSS = 24 }; /* as proc(5) counts */
     const char *name = strchr(text, '('), *end = strrchr(text, ')');
     double fields[RSS + 1] = {0};
 
@@ -79,8 +81,9 @@ bool adept_proc_stat_parse(adept_proc_stat *out, const char *text)
         at = next_field(&fields[i], at);
     if (!at || !(fields[PARENT] >= 0 && fields[PARENT] <= INT32_MAX && fields[THREADS] >= 0 && fields[THREADS] <= INT32_MAX)) return false;
     size_t length = (size_t)(end - name) - 1;
+    bool is_ending = end[2] == 'Z' || end[2] == 'X' || (uint64_t)fmax(fields[FLAGS], 0) & PF_EXITING;
     *out = (adept_proc_stat){
-        .state = end[2],
+        .is_ending = is_ending && fields[THREADS] < 2, /* a first thread may end before others do */
         .parent = (int32_t)fields[PARENT],
         .cpu_ticks = fields[UTIME] + fields[STIME],
         .waited_ticks = fields[CUTIME] + fields[CSTIME],

@@ -102,6 +102,16 @@ void adept_tracked_from_zero(adept_tracked *t)
         t->before[k] = 0;
 }
 
+void adept_tracked_rename(adept_tracked *t, const char *name)
+{
+    char now[sizeof t->command] = "";
+
+    memcpy(now, name, strnlen(name, sizeof now - 1));
+    if (strcmp(t->command, now) == 0) return;
+    memcpy(t->command, now, sizeof now);
+    t->is_written = false;
+}
+
 /* ---------------------------------------------------------------- who it is --------------------------------------- */
 
 /* SLURM_JOB_ID of its environment as it was at exec; other users' is denied, and then there is none. */
@@ -149,8 +159,7 @@ void adept_processes_describe(adept_processes *p, adept_tracked *t, const adept_
     t->described = p->looks;
     t->described_s = t->now[ADEPT_ACTIVITY_CPU_TIME_S];
     if (t->cgroup && strcmp(t->command, stat->command) == 0) return;
-    snprintf(t->command, sizeof t->command, "%s", stat->command);
-    t->is_written = false; /* by exec: it is written anew, and may have moved to another cgroup before */
+    adept_tracked_rename(t, stat->command); /* exec: it may have moved to another cgroup before */
     free(t->cgroup);
     t->cgroup = NULL;
     adept_processes_identify(p, t, true);

@@ -8,8 +8,9 @@ enum { ADEPT_FILE_STAT, ADEPT_FILE_IO, ADEPT_FILE_SCHEDSTAT, ADEPT_PROCESS_FILES
 
 /** /proc/PID/stat. */
 typedef struct adept_proc_stat {
-    char command[16], state;
+    char command[16];
     int32_t parent;
+    bool is_ending; /* it exits, or has: its memory goes, and the record of its exit was written */
     double cpu_ticks, waited_ticks, rss_pages;
     uint64_t start_ticks;
     long n_threads;
@@ -68,6 +69,8 @@ adept_tracked *adept_processes_add(adept_processes *p, int64_t pid, uint64_t sta
 adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid);
 /** Say that it was counted from 0: what it did so far is of this interval. */
 void adept_tracked_from_zero(adept_tracked *t);
+/** Its name by now, which need not end with a zero; a file that has another gets it again. */
+void adept_tracked_rename(adept_tracked *t, const char *name);
 /** It has ended, and is forgotten with the interval. */
 void adept_processes_end(adept_processes *p, adept_tracked *t);
 /** Who it is, from /proc: user, cgroup, Slurm's job. Of one that is gone, cgroup and job are those of its parent, if that one is known. */

@@ -48,7 +48,7 @@ static adept_tracked *known(adept_processes *p, const struct counts *c)
     adept_tracked_from_zero(t);
     t->parent = (int32_t)c->parent;
     t->uid = c->uid;
-    snprintf(t->command, sizeof t->command, "%.*s", (int)strnlen(c->command, sizeof t->command - 1), c->command);
+    adept_tracked_rename(t, c->command);
     adept_processes_identify(p, t, false);
     return t;
 }
@@ -80,7 +80,7 @@ static int on_ended(void *state, void *record, size_t size)
     if (!t) return 0;
     take(t, &c);
     memcpy(t->closed, t->now, sizeof t->closed); /* of a last thread there may be another record */
-    if (!t->is_written) snprintf(t->command, sizeof t->command, "%.*s", (int)strnlen(c.command, sizeof t->command - 1), c.command);
+    adept_tracked_rename(t, c.command);
     t->now[ADEPT_ACTIVITY_MEMORY_BYTES] = 0;
     t->has_ended = true; /* but it stays where its pid finds it until the interval ends */
     return 0;
@@ -103,7 +103,7 @@ static void refresh(adept_processes *p, adept_tracked *t)
 
     if (!adept_tracked_is_due(p, t, t->now[ADEPT_ACTIVITY_CPU_TIME_S])) return;
     if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_STAT) || !adept_proc_stat_parse(&stat, text)) return;
-    if (stat.start_ticks == t->start_ticks && stat.state != 'Z') adept_processes_describe(p, t, &stat);
+    if (stat.start_ticks == t->start_ticks && !stat.is_ending) adept_processes_describe(p, t, &stat);
 }
 
 static void take_live(adept_processes *p, const struct counts *c)

@@ -52,12 +52,6 @@ static bool take(adept_processes *p, adept_tracked *t, double cpu_s)
     return read_io(p, t);
 }
 
-/* Its first thread has ended, and it has no other. */
-static bool is_zombie(const adept_proc_stat *stat)
-{
-    return (stat->state == 'Z' || stat->state == 'X') && stat->n_threads < 2;
-}
-
 typedef enum found { FOUND, GONE, ANOTHER } found;
 
 static found update(adept_processes *p, adept_tracked *t, double clock_s)
@@ -69,7 +63,7 @@ static found update(adept_processes *p, adept_tracked *t, double clock_s)
     if (is_sure && !t->has_waited && !adept_tracked_is_due(p, t, clock_s)) return take(p, t, clock_s) ? FOUND : GONE;
     if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_STAT) || !adept_proc_stat_parse(&stat, text)) return GONE;
     if (stat.start_ticks != t->start_ticks) return ANOTHER;
-    if (is_zombie(&stat)) { /* its memory is gone; its processor time is all there */
+    if (stat.is_ending) { /* its memory goes; its processor time is all there */
         if (!isnan(clock_s)) t->now[ADEPT_ACTIVITY_CPU_TIME_S] = clock_s;
         return FOUND;
     }
@@ -85,7 +79,7 @@ adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid)
     adept_proc_stat stat;
 
     if (!adept_proc_text(text, sizeof text, p, pid, "stat") || !adept_proc_stat_parse(&stat, text)) return NULL;
-    if (is_zombie(&stat)) return NULL; /* its record has told all */
+    if (stat.is_ending) return NULL; /* its record has told all */
     adept_tracked *t = adept_processes_add(p, pid, stat.start_ticks);
     if (!t) return NULL;
     double clock_s = clock_of(p, pid);

@@ -194,8 +194,7 @@ static void take(const taskstats_source *s, adept_processes *p, const exit_recor
     t->now[ADEPT_ACTIVITY_READ_BYTES] = most(t->now[ADEPT_ACTIVITY_READ_BYTES], t->ended_read_bytes);
     t->now[ADEPT_ACTIVITY_WRITE_BYTES] = most(t->now[ADEPT_ACTIVITY_WRITE_BYTES], t->ended_write_bytes);
     t->now[ADEPT_ACTIVITY_MEMORY_BYTES] = 0;
-    if (!t->is_written && r->thread.ac_pid == r->tgid)
-        snprintf(t->command, sizeof t->command, "%.*s", (int)strnlen(r->thread.ac_comm, sizeof t->command - 1), r->thread.ac_comm);
+    if (r->thread.ac_pid == r->tgid || !*t->command) adept_tracked_rename(t, r->thread.ac_comm);
     adept_tracked *parent = parent_of(p, r);
     t->parent = (int32_t)r->thread.ac_ppid;
     if (parent) {
