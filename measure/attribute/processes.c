@@ -219,6 +219,13 @@ static bool take_difference(adept_activity *a, adept_tracked *t)
     return did;
 }
 
+void adept_processes_begin_interval(adept_processes *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < ADEPT_ACTIVITIES; k++)
+            if (isnan(p->all[i]->before[k])) p->all[i]->before[k] = p->all[i]->now[k];
+}
+
 void adept_processes_flush(adept_processes *p, adept_log_interval *interval)
 {
     size_t kept = 0;

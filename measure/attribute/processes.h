@@ -82,6 +82,8 @@ bool adept_tracked_is_due(const adept_processes *p, const adept_tracked *t, doub
 /** Share out what the kernel charged to children after it had written the records of their exits. */
 void adept_processes_settle(adept_processes *p);
 
+/** What was counted so far is of no interval. */
+void adept_processes_begin_interval(adept_processes *p);
 /** Put what all did into the interval, and begin the next one. */
 void adept_processes_flush(adept_processes *p, adept_log_interval *interval);
 /** The number of a living process in the file, which gets it if it has none. @return false: there is no such process */

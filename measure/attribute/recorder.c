@@ -290,6 +290,8 @@ adept_status adept_recorder_start(adept_recorder **out, const adept_recorder_opt
     if (status == ADEPT_OK) status = list_meters(r, err);
     if (status == ADEPT_OK) status = find_sources(r, o, err);
     if (status == ADEPT_OK) status = adept_gpu_processes_open(&r->gpus, why, sizeof why, err); /* without GPUs, nothing is to be said */
+    if (status == ADEPT_OK) look(r);
+    adept_processes_begin_interval(&r->processes);
     r->begun_s = adept_clock_s();
     r->offset_s = real_s() - r->begun_s;
     r->machine_cpu_s = machine_cpu_s(&r->processes);

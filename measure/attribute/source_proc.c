@@ -73,6 +73,15 @@ static found update(adept_processes *p, adept_tracked *t, double clock_s)
     return FOUND;
 }
 
+/* Has its pid gone to another process? */
+static bool is_replaced(const adept_processes *p, const adept_tracked *t)
+{
+    char text[2048];
+    adept_proc_stat stat;
+
+    return adept_proc_text(text, sizeof text, p, t->pid, "stat") && adept_proc_stat_parse(&stat, text) && stat.start_ticks != t->start_ticks;
+}
+
 adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid)
 {
     char text[2048];
@@ -96,6 +105,7 @@ static void look_at(adept_processes *p, int32_t pid)
     double clock_s = t ? clock_of(p, pid) : NAN;
     found is = !t ? ANOTHER : clock_s == t->now[ADEPT_ACTIVITY_CPU_TIME_S] ? FOUND : update(p, t, clock_s);
 
+    if (is == GONE && is_replaced(p, t)) is = ANOTHER;
     if (is == ANOTHER && t) adept_processes_end(p, t);
     if (is == ANOTHER) t = adept_processes_discover(p, pid);
     if (is != GONE && t) t->seen = p->looks;
@@ -133,7 +143,6 @@ static bool open_proc(void **state, adept_processes *p, bool has[ADEPT_ACTIVITIE
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         has[kinds[i]] = true;
     if (!p->has_clocks) snprintf(why, size, "processor time in steps of %g s: it is no /proc of this machine", 1 / p->ticks_per_s);
-    look(s, p);
     *state = s;
     return true;
 }
