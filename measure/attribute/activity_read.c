@@ -186,7 +186,7 @@ static void get_process(log_reader *r, cursor *c)
     size_t n = r->shown.n_processes;
     size_t number = (size_t)get_below(c, n < UINT32_MAX ? n + 1 : n, "a process's number is not the next");
     adept_process p; /* one after the other: C orders no initialisers */
-    p.pid = (int32_t)get_below(c, INT32_MAX, "a process's pid is none");
+    p.pid = (int32_t)get_below(c, (uint64_t)INT32_MAX + 1, "a process's pid is none");
     p.uid = (uint32_t)get_below(c, (uint64_t)UINT32_MAX + 1, "a user's number is none");
     p.start_ticks = get_varint(c);
     p.job = (int64_t)get_below(c, INT64_MAX, "a job's number is none") - 1;
@@ -363,6 +363,11 @@ static adept_status damaged(const char *path, uint64_t at, const char *wrong, ad
     return adept_error_set(err, ADEPT_E_INVALID, "%s: byte %llu: %s", path, (unsigned long long)at, wrong);
 }
 
+static adept_status unreadable(const char *path, adept_error *err)
+{
+    return adept_error_set(err, ADEPT_E_INVALID, "cannot read %s: %s", path, strerror(errno));
+}
+
 static adept_status read_blocks(log_reader *r, FILE *file, const char *path, adept_error *err)
 {
     char magic[sizeof ADEPT_LOG_MAGIC - 1];
@@ -372,12 +377,13 @@ static adept_status read_blocks(log_reader *r, FILE *file, const char *path, ade
     const char *wrong = "";
     bool is_first = true;
 
-    if (fread(magic, 1, sizeof magic, file) < sizeof magic || memcmp(magic, ADEPT_LOG_MAGIC, sizeof magic) != 0)
+    if (fread(magic, 1, sizeof magic, file) < sizeof magic && ferror(file)) return unreadable(path, err);
+    if (feof(file) || memcmp(magic, ADEPT_LOG_MAGIC, sizeof magic) != 0)
         return adept_error_set(err, ADEPT_E_INVALID, "%s: not a recording of adept attribute record", path);
     for (uint64_t at = sizeof magic; status == ADEPT_OK; at += ADEPT_LOG_PREFIX + payload.size) {
         state = next_block(&payload, file, &wrong);
         if (payload.failed) status = adept_no_memory(err, path);
-        else if (ferror(file)) status = adept_error_set(err, ADEPT_E_IO, "cannot read %s: %s", path, strerror(errno));
+        else if (ferror(file)) status = unreadable(path, err);
         else if (state == BLOCK_BAD) status = damaged(path, at, wrong, err);
         if (status != ADEPT_OK || state != BLOCK_WHOLE) break;
         cursor c = {.at = (const unsigned char *)payload.data, .end = (const unsigned char *)payload.data + payload.size, .arena = r->arena};
@@ -403,8 +409,7 @@ adept_status adept_activity_log_read(adept_activity_log **out, const char *path,
     }
     r->cgroup = "";
     FILE *file = fopen(path, "rbe");
-    adept_status status = file ? read_blocks(r, file, path, err) :
-                                 adept_error_set(err, ADEPT_E_INVALID, "cannot read %s: %s", path, strerror(errno));
+    adept_status status = file ? read_blocks(r, file, path, err) : unreadable(path, err);
     if (file) fclose(file);
     if (status == ADEPT_OK)
         *out = &r->shown;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define PF_EXITING 0x4 /* include/linux/sched.h; field 9 has it */
+
 static int open_file(const adept_processes *p, int32_t pid, const char *name)
 {
     char path[4096];
@@ -51,30 +53,45 @@ bool adept_tracked_text(char *text, size_t size, adept_processes *p, adept_track
     return read_file(text, size, t->files[file]);
 }
 
+/* A field of digits, perhaps behind a '-', and the blank in front of it. @return what follows; NULL: it is none */
+static const char *next_field(double *value, const char *at)
+{
+    uint64_t whole = 0;
+
+    if (*at++ != ' ') return NULL;
+    bool is_negative = *at == '-';
+    at += is_negative;
+    const char *digits = at;
+    for (; *at >= '0' && *at <= '9'; at++)
+        whole = whole * 10 + (uint64_t)(*at - '0'); /* the kernel's have 64 bits; a text that is none of its wraps around */
+    *value = is_negative ? -(double)whole : (double)whole;
+    return at > digits ? at : NULL;
+}
+
 /* "PID (NAME) STATE PPID ...": NAME may hold anything, brackets and blanks too, but for a last ')'. */
 bool adept_proc_stat_parse(adept_proc_stat *out, const char *text)
 {
-    enum { PARENT = 4, UTIME = 14, STIME, CUTIME, CSTIME, THREADS = 20, START = 22, RSS = 24, FIELDS };
+    enum { PARENT = 4, FLAGS = 9, UTIME = 14, STIME, CUTIME, CSTIME, THREADS = 20, START = 22, RSS = 24 }; /* as proc(5) counts */
     const char *name = strchr(text, '('), *end = strrchr(text, ')');
-    double fields[FIELDS] = {0};
+    double fields[RSS + 1] = {0};
 
     if (!name || !end || end < name || end[1] != ' ' || !end[2]) return false;
-    *out = (adept_proc_stat){.state = end[2]};
-    snprintf(out->command, sizeof out->command, "%.*s", (int)(end - name - 1), name + 1);
-    char *at = (char *)end + 3;
-    for (size_t i = PARENT; i < FIELDS; i++) {
-        char *next;
-        if (i == START) out->start_ticks = strtoull(at, &next, 10);
-        fields[i] = strtod(at, &next);
-        if (next == at) return false;
-        at = next;
-    }
-    if (!(fields[PARENT] >= 0 && fields[PARENT] <= INT32_MAX && fields[THREADS] >= 0 && fields[THREADS] <= INT32_MAX)) return false;
-    out->parent = (int32_t)fields[PARENT];
-    out->cpu_ticks = fields[UTIME] + fields[STIME];
-    out->waited_ticks = fields[CUTIME] + fields[CSTIME];
-    out->n_threads = (long)fields[THREADS];
-    out->rss_pages = fields[RSS];
+    const char *at = end + 3;
+    for (size_t i = PARENT; at && i <= RSS; i++)
+        at = next_field(&fields[i], at);
+    if (!at || !(fields[PARENT] >= 0 && fields[PARENT] <= INT32_MAX && fields[THREADS] >= 0 && fields[THREADS] <= INT32_MAX)) return false;
+    size_t length = (size_t)(end - name) - 1;
+    bool is_ending = end[2] == 'Z' || end[2] == 'X' || (uint64_t)fmax(fields[FLAGS], 0) & PF_EXITING;
+    *out = (adept_proc_stat){
+        .is_ending = is_ending && fields[THREADS] < 2, /* a first thread may end before others do */
+        .parent = (int32_t)fields[PARENT],
+        .cpu_ticks = fields[UTIME] + fields[STIME],
+        .waited_ticks = fields[CUTIME] + fields[CSTIME],
+        .n_threads = (long)fields[THREADS],
+        .start_ticks = (uint64_t)fmax(fields[START], 0), /* below 2^53 for a long time */
+        .rss_pages = fmax(fields[RSS], 0),
+    };
+    memcpy(out->command, name + 1, length < sizeof out->command ? length : sizeof out->command - 1);
     return true;
 }
 

@@ -47,6 +47,7 @@ static void forget(adept_processes *p, adept_tracked *t)
         p->files_left++;
     }
     if (p->last_written == t) p->last_written = NULL;
+    if (p->by_pid[t->pid] == t) p->by_pid[t->pid] = NULL;
     free(t->cgroup);
     free(t);
 }
@@ -101,6 +102,16 @@ void adept_tracked_from_zero(adept_tracked *t)
         t->before[k] = 0;
 }
 
+void adept_tracked_rename(adept_tracked *t, const char *name)
+{
+    char now[sizeof t->command] = "";
+
+    memcpy(now, name, strnlen(name, sizeof now - 1));
+    if (strcmp(t->command, now) == 0) return;
+    memcpy(t->command, now, sizeof now);
+    t->is_written = false;
+}
+
 /* ---------------------------------------------------------------- who it is --------------------------------------- */
 
 /* SLURM_JOB_ID of its environment as it was at exec; other users' is denied, and then there is none. */
@@ -137,6 +148,26 @@ void adept_processes_identify(adept_processes *p, adept_tracked *t, bool with_us
         return;
     }
     if (!t->cgroup) p->failed = true;
+}
+
+void adept_processes_describe(adept_processes *p, adept_tracked *t, const adept_proc_stat *stat)
+{
+    t->now[ADEPT_ACTIVITY_MEMORY_BYTES] = stat->rss_pages * (double)p->page_bytes;
+    t->waited_s = stat->waited_ticks / p->ticks_per_s;
+    t->parent = stat->parent;
+    t->n_threads = stat->n_threads;
+    t->described = p->looks;
+    t->described_s = t->now[ADEPT_ACTIVITY_CPU_TIME_S];
+    if (t->cgroup && strcmp(t->command, stat->command) == 0) return;
+    adept_tracked_rename(t, stat->command); /* exec: it may have moved to another cgroup before */
+    free(t->cgroup);
+    t->cgroup = NULL;
+    adept_processes_identify(p, t, true);
+}
+
+bool adept_tracked_is_due(const adept_processes *p, const adept_tracked *t, double cpu_s)
+{
+    return !(cpu_s - t->described_s < 1e-3) || p->looks - t->described >= 10;
 }
 
 /* ---------------------------------------------------------------- intervals --------------------------------------- */
@@ -186,6 +217,13 @@ static bool take_difference(adept_activity *a, adept_tracked *t)
         if (!isnan(t->now[k])) t->before[k] = t->now[k];
     }
     return did;
+}
+
+void adept_processes_begin_interval(adept_processes *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < ADEPT_ACTIVITIES; k++)
+            if (isnan(p->all[i]->before[k])) p->all[i]->before[k] = p->all[i]->now[k];
 }
 
 void adept_processes_flush(adept_processes *p, adept_log_interval *interval)

@@ -6,6 +6,16 @@
 
 enum { ADEPT_FILE_STAT, ADEPT_FILE_IO, ADEPT_FILE_SCHEDSTAT, ADEPT_PROCESS_FILES };
 
+/** /proc/PID/stat. */
+typedef struct adept_proc_stat {
+    char command[16];
+    int32_t parent;
+    bool is_ending; /* it exits, or has: its memory goes, and the record of its exit was written */
+    double cpu_ticks, waited_ticks, rss_pages;
+    uint64_t start_ticks;
+    long n_threads;
+} adept_proc_stat;
+
 /** A process that lives, or that ended within the interval. */
 typedef struct adept_tracked {
     int32_t pid, parent;
@@ -20,10 +30,15 @@ typedef struct adept_tracked {
     double ended_s;  /* the same as the records of their exits have it */
     double ended_read_bytes, ended_write_bytes; /* of its threads that ended */
     size_t n_ended; /* children that ended within the interval */
+    double described_s;  /* its processor time when /proc/PID/stat was read last */
+    uint64_t described;  /* the look that did */
+    long n_threads;
+    double closed[ADEPT_ACTIVITIES]; /* source_bpf.c: counted in records that are closed */
+    double counted_s, running_s;     /* source_bpf.c: processor time in all records; and since then */
     uint64_t seen;  /* the last look at /proc that found it */
     int files[ADEPT_PROCESS_FILES]; /* below /proc, open for the next look; -1: not */
     uint32_t number; /* in the file */
-    bool is_written, has_ended;
+    bool is_written, has_ended, has_waited; /* has_waited: for children, since /proc/PID/stat was read */
 } adept_tracked;
 
 typedef struct adept_processes {
@@ -54,13 +69,21 @@ adept_tracked *adept_processes_add(adept_processes *p, int64_t pid, uint64_t sta
 adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid);
 /** Say that it was counted from 0: what it did so far is of this interval. */
 void adept_tracked_from_zero(adept_tracked *t);
+/** Its name by now, which need not end with a zero; a file that has another gets it again. */
+void adept_tracked_rename(adept_tracked *t, const char *name);
 /** It has ended, and is forgotten with the interval. */
 void adept_processes_end(adept_processes *p, adept_tracked *t);
 /** Who it is, from /proc: user, cgroup, Slurm's job. Of one that is gone, cgroup and job are those of its parent, if that one is known. */
 void adept_processes_identify(adept_processes *p, adept_tracked *t, bool with_user);
+/** Memory, parent, threads, and the name with all that exec may bring with it. */
+void adept_processes_describe(adept_processes *p, adept_tracked *t, const adept_proc_stat *stat);
+/** Is it worth reading its /proc/PID/stat, after so much processor time? Of one that hardly does anything, only now and then. */
+bool adept_tracked_is_due(const adept_processes *p, const adept_tracked *t, double cpu_s);
 /** Share out what the kernel charged to children after it had written the records of their exits. */
 void adept_processes_settle(adept_processes *p);
 
+/** What was counted so far is of no interval. */
+void adept_processes_begin_interval(adept_processes *p);
 /** Put what all did into the interval, and begin the next one. */
 void adept_processes_flush(adept_processes *p, adept_log_interval *interval);
 /** The number of a living process in the file, which gets it if it has none. @return false: there is no such process */
@@ -70,14 +93,6 @@ void adept_processes_renumber(adept_processes *p);
 
 /* ---- files of /proc ---- */
 
-/** /proc/PID/stat. */
-typedef struct adept_proc_stat {
-    char command[16], state;
-    int32_t parent;
-    double cpu_ticks, waited_ticks, rss_pages;
-    uint64_t start_ticks;
-    long n_threads;
-} adept_proc_stat;
 /** @return false if the text is no such line */
 bool adept_proc_stat_parse(adept_proc_stat *out, const char *text);
 /** The number behind "NAME: "; NAN: there is none. */

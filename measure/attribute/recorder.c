@@ -225,7 +225,6 @@ static void look(adept_recorder *r)
     adept_recorder_drain(r);
     for (size_t i = 0; i < r->n_serving; i++)
         if (r->serving[i].source->look) r->serving[i].source->look(r->serving[i].state, &r->processes);
-    adept_processes_settle(&r->processes);
 }
 
 static adept_status end_interval(adept_recorder *r, bool is_last, adept_error *err)
@@ -291,6 +290,8 @@ adept_status adept_recorder_start(adept_recorder **out, const adept_recorder_opt
     if (status == ADEPT_OK) status = list_meters(r, err);
     if (status == ADEPT_OK) status = find_sources(r, o, err);
     if (status == ADEPT_OK) status = adept_gpu_processes_open(&r->gpus, why, sizeof why, err); /* without GPUs, nothing is to be said */
+    if (status == ADEPT_OK) look(r);
+    adept_processes_begin_interval(&r->processes);
     r->begun_s = adept_clock_s();
     r->offset_s = real_s() - r->begun_s;
     r->machine_cpu_s = machine_cpu_s(&r->processes);

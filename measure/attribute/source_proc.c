@@ -34,35 +34,22 @@ static double switches_of(adept_processes *p, adept_tracked *t)
     return sscanf(text, "%lf %lf %lf", &run_ns, &wait_ns, &n) == 3 ? n : NAN;
 }
 
-static void read_io(adept_processes *p, adept_tracked *t)
+/* @return false if the process is gone */
+static bool read_io(adept_processes *p, adept_tracked *t)
 {
     char text[1024];
 
-    if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_IO)) return; /* another user's: denied */
+    if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_IO)) return errno != ESRCH; /* another user's: denied */
     t->now[ADEPT_ACTIVITY_READ_BYTES] = adept_proc_field(text, "read_bytes");
     t->now[ADEPT_ACTIVITY_WRITE_BYTES] = adept_proc_field(text, "write_bytes");
+    return true;
 }
 
-static void take(adept_processes *p, adept_tracked *t, const adept_proc_stat *stat, double clock_s)
+static bool take(adept_processes *p, adept_tracked *t, double cpu_s)
 {
-    t->now[ADEPT_ACTIVITY_CPU_TIME_S] = isnan(clock_s) ? stat->cpu_ticks / p->ticks_per_s : clock_s;
-    t->now[ADEPT_ACTIVITY_MEMORY_BYTES] = stat->rss_pages * (double)p->page_bytes;
-    t->now[ADEPT_ACTIVITY_SWITCHES] = stat->n_threads == 1 ? switches_of(p, t) : NAN;
-    read_io(p, t);
-    t->waited_s = stat->waited_ticks / p->ticks_per_s;
-    t->parent = stat->parent;
-    if (strcmp(t->command, stat->command) == 0) return;
-    snprintf(t->command, sizeof t->command, "%s", stat->command);
-    t->is_written = false; /* exec: it is written anew, and may have moved to another cgroup before */
-    free(t->cgroup);
-    t->cgroup = NULL;
-    adept_processes_identify(p, t, true);
-}
-
-/* Its first thread has ended, and it has no other. */
-static bool is_zombie(const adept_proc_stat *stat)
-{
-    return (stat->state == 'Z' || stat->state == 'X') && stat->n_threads < 2;
+    t->now[ADEPT_ACTIVITY_CPU_TIME_S] = cpu_s;
+    t->now[ADEPT_ACTIVITY_SWITCHES] = t->n_threads == 1 ? switches_of(p, t) : NAN;
+    return read_io(p, t);
 }
 
 typedef enum found { FOUND, GONE, ANOTHER } found;
@@ -71,14 +58,28 @@ static found update(adept_processes *p, adept_tracked *t, double clock_s)
 {
     char text[2048];
     adept_proc_stat stat;
+    bool is_sure = !isnan(clock_s) && t->files[ADEPT_FILE_IO] >= 0; /* a descriptor is of one process for ever */
 
+    if (is_sure && !t->has_waited && !adept_tracked_is_due(p, t, clock_s)) return take(p, t, clock_s) ? FOUND : GONE;
     if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_STAT) || !adept_proc_stat_parse(&stat, text)) return GONE;
     if (stat.start_ticks != t->start_ticks) return ANOTHER;
-    if (!is_zombie(&stat))
-        take(p, t, &stat, clock_s);
-    else if (!isnan(clock_s)) /* its memory is gone; its processor time is all there */
-        t->now[ADEPT_ACTIVITY_CPU_TIME_S] = clock_s;
+    if (stat.is_ending) { /* its memory goes; its processor time is all there */
+        if (!isnan(clock_s)) t->now[ADEPT_ACTIVITY_CPU_TIME_S] = clock_s;
+        return FOUND;
+    }
+    t->has_waited = false;
+    take(p, t, isnan(clock_s) ? stat.cpu_ticks / p->ticks_per_s : clock_s);
+    adept_processes_describe(p, t, &stat);
     return FOUND;
+}
+
+/* Has its pid gone to another process? */
+static bool is_replaced(const adept_processes *p, const adept_tracked *t)
+{
+    char text[2048];
+    adept_proc_stat stat;
+
+    return adept_proc_text(text, sizeof text, p, t->pid, "stat") && adept_proc_stat_parse(&stat, text) && stat.start_ticks != t->start_ticks;
 }
 
 adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid)
@@ -87,10 +88,13 @@ adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid)
     adept_proc_stat stat;
 
     if (!adept_proc_text(text, sizeof text, p, pid, "stat") || !adept_proc_stat_parse(&stat, text)) return NULL;
-    if (is_zombie(&stat)) return NULL; /* its record has told all */
+    if (stat.is_ending) return NULL; /* its record has told all */
     adept_tracked *t = adept_processes_add(p, pid, stat.start_ticks);
     if (!t) return NULL;
-    take(p, t, &stat, clock_of(p, pid));
+    double clock_s = clock_of(p, pid);
+    t->n_threads = stat.n_threads;
+    take(p, t, isnan(clock_s) ? stat.cpu_ticks / p->ticks_per_s : clock_s);
+    adept_processes_describe(p, t, &stat);
     if (stat.start_ticks < p->begin_ticks) t->ended_s = t->waited_s; /* what came before is settled */
     return t;
 }
@@ -101,6 +105,7 @@ static void look_at(adept_processes *p, int32_t pid)
     double clock_s = t ? clock_of(p, pid) : NAN;
     found is = !t ? ANOTHER : clock_s == t->now[ADEPT_ACTIVITY_CPU_TIME_S] ? FOUND : update(p, t, clock_s);
 
+    if (is == GONE && is_replaced(p, t)) is = ANOTHER;
     if (is == ANOTHER && t) adept_processes_end(p, t);
     if (is == ANOTHER) t = adept_processes_discover(p, pid);
     if (is != GONE && t) t->seen = p->looks;
@@ -138,7 +143,6 @@ static bool open_proc(void **state, adept_processes *p, bool has[ADEPT_ACTIVITIE
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         has[kinds[i]] = true;
     if (!p->has_clocks) snprintf(why, size, "processor time in steps of %g s: it is no /proc of this machine", 1 / p->ticks_per_s);
-    look(s, p);
     *state = s;
     return true;
 }

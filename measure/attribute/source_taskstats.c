@@ -194,11 +194,13 @@ static void take(const taskstats_source *s, adept_processes *p, const exit_recor
     t->now[ADEPT_ACTIVITY_READ_BYTES] = most(t->now[ADEPT_ACTIVITY_READ_BYTES], t->ended_read_bytes);
     t->now[ADEPT_ACTIVITY_WRITE_BYTES] = most(t->now[ADEPT_ACTIVITY_WRITE_BYTES], t->ended_write_bytes);
     t->now[ADEPT_ACTIVITY_MEMORY_BYTES] = 0;
-    if (!t->is_written && r->thread.ac_pid == r->tgid)
-        snprintf(t->command, sizeof t->command, "%.*s", (int)strnlen(r->thread.ac_comm, sizeof t->command - 1), r->thread.ac_comm);
+    if (r->thread.ac_pid == r->tgid || !*t->command) adept_tracked_rename(t, r->thread.ac_comm);
     adept_tracked *parent = parent_of(p, r);
     t->parent = (int32_t)r->thread.ac_ppid;
-    if (parent) parent->ended_s += t->now[ADEPT_ACTIVITY_CPU_TIME_S] + t->ended_s;
+    if (parent) {
+        parent->ended_s += t->now[ADEPT_ACTIVITY_CPU_TIME_S] + t->ended_s;
+        parent->has_waited = true;
+    }
     adept_processes_end(p, t);
 }
 
@@ -218,6 +220,13 @@ static void drain(void *state, adept_processes *p)
             if (h->nlmsg_type == s->family && parse(&r, (char *)h + NLMSG_LENGTH(GENL_HDRLEN), (char *)h + h->nlmsg_len)) take(s, p, &r);
         }
     }
+}
+
+/* After /proc was looked at, which says what parents waited for. */
+static void look(void *state, adept_processes *p)
+{
+    (void)state;
+    adept_processes_settle(p);
 }
 
 /* ---------------------------------------------------------------- the source -------------------------------------- */
@@ -262,6 +271,7 @@ const adept_source adept_source_taskstats = {
     .counts = "processes that ended, by the records of their exits",
     .open = open_taskstats,
     .drain = drain,
+    .look = look,
     .lost = lost,
     .close = close_taskstats,
 };

@@ -95,7 +95,7 @@ typedef struct adept_activity_log {
 /**
  * Read what a recorder wrote, or has written so far.
  * @param out  adept_activity_log_free(); set only on ADEPT_OK
- * @return ADEPT_E_IO; ADEPT_E_INVALID naming file and place: it is no such file, or damaged before its last block; ADEPT_E_NOMEM
+ * @return ADEPT_E_INVALID naming file and place: it cannot be read, is no such file, or damaged before its last block; ADEPT_E_NOMEM
  */
 adept_status adept_activity_log_read(adept_activity_log **out, const char *path, adept_error *err);
 /** NULL allowed. Only for what adept_activity_log_read() made. */
