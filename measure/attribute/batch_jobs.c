@@ -211,8 +211,25 @@ double adept_batch_resource(const char *list, const char *resource)
 
 static int by_pid(const void *a, const void *b)
 {
-    int32_t left = ((const struct adept_batch_pid *)a)->pid, right = ((const struct adept_batch_pid *)b)->pid;
-    return (left > right) - (left < right);
+    const adept_batch_pid *left = a, *right = b;
+    return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+static int by_pid_and_line(const void *a, const void *b)
+{
+    const adept_batch_pid *left = a, *right = b;
+    return left->pid != right->pid ? by_pid(a, b) : (left->line > right->line) - (left->line < right->line);
+}
+
+/* A number of a process may be another's later on. */
+static void sort_pids(adept_batch_pids *pids)
+{
+    size_t kept = 0;
+
+    if (pids->n > 0) qsort(pids->list, pids->n, sizeof *pids->list, by_pid_and_line);
+    for (size_t i = 0; i < pids->n; i++)
+        if (i + 1 == pids->n || pids->list[i + 1].pid != pids->list[i].pid) pids->list[kept++] = pids->list[i];
+    pids->n = kept;
 }
 
 /* "PID JOBID STEPID LOCALID GLOBALID", the title each time it was asked; a process without a number is "-". */
@@ -232,10 +249,10 @@ static adept_status add_pid(adept_batch_pids *pids, const char *name, int line, 
         !adept_batch_number(&job, second, &job_end) || *job_end)
         return adept_error_set(err, ADEPT_E_INVALID,
                                "%s:%d: not a line of 'scontrol listpids', which has PID and JOBID first", name, line);
-    struct adept_batch_pid *grown = adept_grow(pids->list, &pids->capacity, pids->n + 1, sizeof *grown);
+    adept_batch_pid *grown = adept_grow(pids->list, &pids->capacity, pids->n + 1, sizeof *grown);
     if (!grown) return adept_no_memory(err, name);
     pids->list = grown;
-    pids->list[pids->n++] = (struct adept_batch_pid){(int32_t)pid, job};
+    pids->list[pids->n++] = (adept_batch_pid){(int32_t)pid, job, pids->n_lines++};
     return ADEPT_OK;
 }
 
@@ -245,15 +262,14 @@ adept_status adept_batch_pids_add(adept_batch_pids *pids, const char *name, char
 
     for (int line = 1; status == ADEPT_OK && text; line++)
         status = add_pid(pids, name, line, strsep(&text, "\n"), err);
-    if (pids->n > 0) qsort(pids->list, pids->n, sizeof *pids->list, by_pid);
+    sort_pids(pids);
     return status;
 }
 
 int64_t adept_batch_pids_job(const adept_batch_pids *pids, int32_t pid)
 {
-    const struct adept_batch_pid key = {.pid = pid};
-    const struct adept_batch_pid *found =
-        pids->n > 0 ? bsearch(&key, pids->list, pids->n, sizeof *pids->list, by_pid) : NULL;
+    const adept_batch_pid key = {.pid = pid};
+    const adept_batch_pid *found = pids->n > 0 ? bsearch(&key, pids->list, pids->n, sizeof *pids->list, by_pid) : NULL;
     return found ? found->job : -1;
 }
 

@@ -184,6 +184,10 @@ static void what_listpids_says(void **state)
     assert_int_equal(adept_batch_pids_job(&pids, 5128), 5);
     assert_int_equal(adept_batch_pids_job(&pids, 77), 6);
     assert_int_equal(adept_batch_pids_job(&pids, 78), -1);
+    char later[] = "5133 8 0 0 0\n5133 9 0 0 0\n"; /* another process of that number */
+    assert_int_equal(adept_batch_pids_add(&pids, "pids", later, NULL), ADEPT_OK);
+    assert_int_equal(adept_batch_pids_job(&pids, 5133), 9);
+    assert_int_equal(pids.n, 3);
     assert_int_equal(adept_batch_pids_add(&pids, "pids", wrong, &err), ADEPT_E_INVALID);
     assert_non_null(strstr(err.message, "pids:2: "));
     assert_int_equal(adept_batch_pids_add(&pids, "pids", large, NULL), ADEPT_E_INVALID);

@@ -10,9 +10,10 @@
 /* Slurm's words of a job's state (man sacct, JOB STATE CODES); UNKNOWN: no text tells it. */
 #define ADEPT_JOB_STATE_LIST(X)                                                                                        \
     X(UNKNOWN)                                                                                                         \
-    X(PENDING) X(RUNNING) X(SUSPENDED) X(COMPLETING) X(CONFIGURING) X(REQUEUED) X(RESIZING) X(COMPLETED) X(CANCELLED)  \
-        X(FAILED) X(TIMEOUT) X(OUT_OF_MEMORY) X(PREEMPTED) X(NODE_FAIL) X(BOOT_FAIL) X(DEADLINE) X(REVOKED)            \
-            X(LAUNCH_FAILED) X(STOPPED)
+    X(PENDING)                                                                                                         \
+    X(RUNNING)                                                                                                         \
+    X(SUSPENDED) X(COMPLETING) X(CONFIGURING) X(REQUEUED) X(RESIZING) X(COMPLETED) X(CANCELLED) X(FAILED) X(TIMEOUT)   \
+        X(OUT_OF_MEMORY) X(PREEMPTED) X(NODE_FAIL) X(BOOT_FAIL) X(DEADLINE) X(REVOKED) X(LAUNCH_FAILED) X(STOPPED)
 
 typedef enum adept_job_state {
 #define X(name) ADEPT_JOB_##name,
@@ -65,16 +66,20 @@ adept_status adept_batch_jobs_add_sacct(adept_batch_jobs *jobs, const char *name
 /** The same of what JobCompType=jobcomp/filetxt wrote; `text` ends with a zero and is changed. */
 adept_status adept_batch_jobs_add_jobcomp(adept_batch_jobs *jobs, const char *name, char *text, adept_error *err);
 
+typedef struct adept_batch_pid {
+    int32_t pid;
+    int64_t job;
+    size_t line; /* of all texts */
+} adept_batch_pid;
+
 /** Which process belongs to which job, on one node. */
 typedef struct adept_batch_pids {
-    struct adept_batch_pid {
-        int32_t pid;
-        int64_t job;
-    } * list; /* in order of pid */
-    size_t n, capacity;
+    adept_batch_pid *list; /* in order of pid */
+    size_t n, capacity, n_lines;
 } adept_batch_pids;
 
-/** Add what `scontrol listpids` printed, once or many times; `text` ends with a zero and is changed.
+/** Add what `scontrol listpids` printed, once or many times, of which the last that has a process counts; `text` ends
+ * with a zero and is changed.
  *  @param pids  zero-initialised is empty; adept_batch_pids_free() */
 adept_status adept_batch_pids_add(adept_batch_pids *pids, const char *name, char *text, adept_error *err);
 /** -1: none. */
