@@ -81,7 +81,7 @@ static void not_known(node_run *r, adept_part_of_energy part, const adept_activi
 
 /* ---------------------------------------------------------------- processors -------------------------------------- */
 
-/* Σ of the processes can be a tick of /proc/stat above what all processors did. What they did beyond is interrupts. */
+/* The processes' sum can be a tick of /proc/stat above what all processors did. What they did beyond is interrupts. */
 static void weigh_cpu(node_run *r, const adept_activity_interval *t, bool with_idle)
 {
     double of_processes_s = 0;
@@ -100,7 +100,7 @@ static void weigh_cpu(node_run *r, const adept_activity_interval *t, bool with_i
 static double idle_energy_j(const node_run *r, double time_s)
 {
     const adept_idle_line *lines = r->node->idle ? r->node->idle->lines : NULL;
-    double of_run_j;
+    double of_run_j = 0;
 
     if (!lines) return 0;
     if (r->account->cpu_is_rest) {
@@ -112,6 +112,7 @@ static double idle_energy_j(const node_run *r, double time_s)
     } else {
         of_run_j = adept_idle_energy_j(&lines[ADEPT_COMPONENT_CPU], r->account->recorded_s);
     }
+    r->account->idle_is_unknown = isnan(of_run_j);
     return isnan(of_run_j) ? 0 : of_run_j * (time_s / r->account->recorded_s);
 }
 

@@ -110,6 +110,9 @@ cat >idle.json <<'EOF'
 EOF
 is "$(energy_of idle cpu_j n1.adept --cpu-idle separate --idle idle.json)" 400 "idle first"
 is "$(energy_of 1 cpu_j n1.adept --cpu-idle separate --idle idle.json)" 600 "and what is left by processor time"
+sed 's/"n1"/"n2"/' idle.json >other.json
+expect_ok attribute --slurm n2.adept --cpu-idle separate --idle other.json
+shows 'n2: --idle FILE does not say what the node, .* nothing goes to idle first'
 printf 'PID JOBID STEPID LOCALID GLOBALID\n12 2 batch 0 0\n' >pids
 is "$(energy_of system cpu_j n1.adept --listpids pids)" 0 "a process of listpids"
 cat >jobcomp <<'EOF'

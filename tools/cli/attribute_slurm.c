@@ -279,6 +279,11 @@ static bool warn_of_node(work *w, const adept_node_account *a, const adept_activ
         snprintf(text, sizeof text, "%s: nothing counted processor time: its energy cannot be given to jobs", a->host);
         ok = ok && warn(w, text);
     }
+    if (a->idle_is_unknown) {
+        snprintf(text, sizeof text, "%s: --idle FILE does not say what %s draws idle: nothing goes to idle first",
+                 a->host, a->cpu_is_rest ? "the node, or its memory and GPUs," : "its processors");
+        ok = ok && warn(w, text);
+    }
     for (size_t p = 0; p < ADEPT_PARTS; p++) {
         if (!(a->unknown_s[p] > 0)) continue;
         snprintf(text, sizeof text, "%s: for %s of %s no meter says %s energy: nothing is given out for it", a->host,

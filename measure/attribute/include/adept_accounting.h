@@ -77,8 +77,9 @@ typedef struct adept_node_account {
     const char *host;
     double begin_s, end_s; /* of its recording, which may have holes */
     double recorded_s;
-    bool has[ADEPT_PARTS];         /* there is something that reads it */
-    bool cpu_is_rest;              /* no meter of processors: it is the node's meter less memory and GPUs */
+    bool has[ADEPT_PARTS]; /* there is something that reads it */
+    bool cpu_is_rest;      /* no meter of processors: it is the node's meter less memory and GPUs */
+    bool idle_is_unknown;  /* its idle fit lacks a line that is needed: nothing of processors was taken off first */
     double energy_j[ADEPT_PARTS];  /* what was given out */
     double unknown_s[ADEPT_PARTS]; /* for so long a meter did not say it, and nothing was given */
     double external_j,
