@@ -248,6 +248,7 @@ static adept_status end_interval(adept_recorder *r, bool is_last, adept_error *e
     r->begun_s = now_s;
     r->shown_end_s = r->interval.end_s;
     if (status == ADEPT_OK && r->file.path) status = adept_log_append(&r->file, &r->interval, err);
+    if (status != ADEPT_OK) adept_log_close(&r->file, NULL); /* what follows would tell of processes that it does not have */
     adept_log_interval_free(&r->interval);
     return status;
 }

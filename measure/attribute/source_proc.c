@@ -28,10 +28,10 @@ static double clock_of(const adept_processes *p, int32_t pid)
 static double switches_of(adept_processes *p, adept_tracked *t)
 {
     char text[256];
-    double run_ns, wait_ns, n;
 
     if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_SCHEDSTAT)) return NAN;
-    return sscanf(text, "%lf %lf %lf", &run_ns, &wait_ns, &n) == 3 ? n : NAN;
+    const char *wait_ns = strchr(text, ' '), *n = wait_ns ? strchr(wait_ns + 1, ' ') : NULL;
+    return n ? (double)strtoull(n, NULL, 10) : NAN;
 }
 
 /* @return false if the process is gone */
