@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct proc_source {
     DIR *folder;
@@ -142,7 +143,10 @@ static bool open_proc(void **state, adept_processes *p, bool has[ADEPT_ACTIVITIE
     p->files_left = files.rlim_cur > 256 ? (size_t)files.rlim_cur - 256 : 0; /* for what else is open: sensors, sockets */
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         has[kinds[i]] = true;
-    if (!p->has_clocks) snprintf(why, size, "processor time in steps of %g s: it is no /proc of this machine", 1 / p->ticks_per_s);
+    if (!p->has_clocks)
+        snprintf(why, size, "processor time in steps of %g s: it has not this machine's pids", 1 / p->ticks_per_s);
+    else if (geteuid() != 0)
+        snprintf(why, size, "block I/O of the user's own processes only: the others' needs root");
     *state = s;
     return true;
 }
