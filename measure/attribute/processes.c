@@ -25,6 +25,14 @@ static bool is_own_proc(const char *proc)
     return strcmp(proc, "/proc") == 0 && readlink(path, text, sizeof text - 1) > 0 && atol(text) == (long)getpid();
 }
 
+/* The first namespace's number is fixed: PROC_PID_INIT_INO of include/linux/proc_ns.h. */
+static bool is_outermost(void)
+{
+    char text[64] = "";
+
+    return readlink("/proc/self/ns/pid", text, sizeof text - 1) > 0 && strcmp(text, "pid:[4026531836]") == 0;
+}
+
 adept_status adept_processes_begin(adept_processes *p, const char *sysroot, adept_error *err)
 {
     *p = (adept_processes){.ticks_per_s = (double)sysconf(_SC_CLK_TCK), .page_bytes = sysconf(_SC_PAGESIZE)};
@@ -36,6 +44,7 @@ adept_status adept_processes_begin(adept_processes *p, const char *sysroot, adep
     }
     p->begin_ticks = ticks_since_boot(p->ticks_per_s);
     p->has_clocks = is_own_proc(p->proc);
+    p->is_outermost = p->has_clocks && is_outermost();
     return ADEPT_OK;
 }
 

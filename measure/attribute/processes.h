@@ -53,6 +53,7 @@ typedef struct adept_processes {
     size_t files_left;      /* that may stay open */
     uint32_t n_written;     /* numbers given in the file */
     adept_tracked *last_written; /* whose cgroup the file has last; NULL: none of these */
+    bool is_outermost;      /* `proc` has the pids that the kernel has inside, as no container's */
     bool has_clocks;        /* the pids of `proc` are those that the kernel's calls take */
     bool failed;            /* memory was out */
 } adept_processes;

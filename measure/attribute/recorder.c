@@ -86,17 +86,18 @@ static bool serve(adept_recorder *r, const adept_source *source)
 
 static adept_status find_sources(adept_recorder *r, const adept_recorder_options *o, adept_error *err)
 {
-    bool is_fake = o->meters.settings.sysroot && *o->meters.settings.sysroot; /* where the kernel itself cannot be asked */
+    bool asks = r->processes.is_outermost; /* else what the kernel says is of other pids */
     bool all = false;
 
-    if (!is_fake && (o->source == ADEPT_SOURCE_AUTO || o->source == ADEPT_SOURCE_BPF)) all = serve(r, &adept_source_bpf);
+    if (!asks) say(r, "bpf, taskstats: not to be had: /proc has not the kernel's own pids, as in a container or below a sysroot");
+    if (asks && (o->source == ADEPT_SOURCE_AUTO || o->source == ADEPT_SOURCE_BPF)) all = serve(r, &adept_source_bpf);
     if (!all && o->source != ADEPT_SOURCE_BPF) {
         all = serve(r, &adept_source_proc);
-        if (all && !is_fake && o->source != ADEPT_SOURCE_PROC) serve(r, &adept_source_taskstats);
+        if (all && asks && o->source != ADEPT_SOURCE_PROC) serve(r, &adept_source_taskstats);
     }
     if (!all)
         return adept_error_set(err, ADEPT_E_INTERNAL, "nothing counts what processes do: %s",
-                               r->head.n_sources > 0 ? r->lines[r->head.n_sources - 1] : "a sysroot has no kernel");
+                               r->head.n_sources > 0 ? r->lines[r->head.n_sources - 1] : "out of memory");
     if (r->n_serving == 1 && r->serving[0].source == &adept_source_proc)
         say(r, "what ended between two looks at /proc: not counted");
     say(r, "network bytes: not counted: the kernel keeps none by process");
@@ -248,6 +249,7 @@ static adept_status end_interval(adept_recorder *r, bool is_last, adept_error *e
     r->begun_s = now_s;
     r->shown_end_s = r->interval.end_s;
     if (status == ADEPT_OK && r->file.path) status = adept_log_append(&r->file, &r->interval, err);
+    if (status != ADEPT_OK) adept_log_close(&r->file, NULL); /* what follows would tell of processes that it does not have */
     adept_log_interval_free(&r->interval);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -156,6 +157,18 @@ static void add_running(bpf_source *s, adept_processes *p)
     }
 }
 
+/* Those whose end was missed, now and then: they would stay for ever. */
+static void forget_the_gone(bpf_source *s, adept_processes *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        adept_tracked *t = p->all[i];
+        uint32_t pid = (uint32_t)t->pid;
+        if (t->has_ended || kill(t->pid, 0) == 0 || errno != ESRCH) continue;
+        bpf_map_delete_elem(s->processes, &pid);
+        t->has_ended = true;
+    }
+}
+
 static void look(void *state, adept_processes *p)
 {
     bpf_source *s = state;
@@ -163,6 +176,7 @@ static void look(void *state, adept_processes *p)
     int failed = 0;
 
     p->looks++;
+    if (p->looks % 64 == 0) forget_the_gone(s, p);
     for (bool is_first = true; !failed; is_first = false) {
         uint32_t n = BATCH;
         failed = bpf_map_lookup_batch(s->processes, is_first ? NULL : &place, &place, s->keys, s->batch, &n, NULL);

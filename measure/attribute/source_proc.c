@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct proc_source {
     DIR *folder;
@@ -28,10 +29,10 @@ static double clock_of(const adept_processes *p, int32_t pid)
 static double switches_of(adept_processes *p, adept_tracked *t)
 {
     char text[256];
-    double run_ns, wait_ns, n;
 
     if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_SCHEDSTAT)) return NAN;
-    return sscanf(text, "%lf %lf %lf", &run_ns, &wait_ns, &n) == 3 ? n : NAN;
+    const char *wait_ns = strchr(text, ' '), *n = wait_ns ? strchr(wait_ns + 1, ' ') : NULL;
+    return n ? (double)strtoull(n, NULL, 10) : NAN;
 }
 
 /* @return false if the process is gone */
@@ -142,7 +143,10 @@ static bool open_proc(void **state, adept_processes *p, bool has[ADEPT_ACTIVITIE
     p->files_left = files.rlim_cur > 256 ? (size_t)files.rlim_cur - 256 : 0; /* for what else is open: sensors, sockets */
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         has[kinds[i]] = true;
-    if (!p->has_clocks) snprintf(why, size, "processor time in steps of %g s: it is no /proc of this machine", 1 / p->ticks_per_s);
+    if (!p->has_clocks)
+        snprintf(why, size, "processor time in steps of %g s: it has not this machine's pids", 1 / p->ticks_per_s);
+    else if (geteuid() != 0)
+        snprintf(why, size, "block I/O of the user's own processes only: the others' needs root");
     *state = s;
     return true;
 }

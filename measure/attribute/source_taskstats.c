@@ -190,7 +190,8 @@ static void take(const taskstats_source *s, adept_processes *p, const exit_recor
     double cpu_s = r->has_group ? r->group_cpu_s : 1e-9 * (double)r->thread.cpu_run_virtual_total;
     double switches = r->has_group ? r->group_switches : (double)r->thread.cpu_count;
     t->now[ADEPT_ACTIVITY_CPU_TIME_S] = most(t->now[ADEPT_ACTIVITY_CPU_TIME_S], cpu_s);
-    t->now[ADEPT_ACTIVITY_SWITCHES] = most(t->now[ADEPT_ACTIVITY_SWITCHES], switches);
+    if (t->n_threads < 2) /* of several, /proc did not say so far: all at once would be too many */
+        t->now[ADEPT_ACTIVITY_SWITCHES] = most(t->now[ADEPT_ACTIVITY_SWITCHES], switches);
     t->now[ADEPT_ACTIVITY_READ_BYTES] = most(t->now[ADEPT_ACTIVITY_READ_BYTES], t->ended_read_bytes);
     t->now[ADEPT_ACTIVITY_WRITE_BYTES] = most(t->now[ADEPT_ACTIVITY_WRITE_BYTES], t->ended_write_bytes);
     t->now[ADEPT_ACTIVITY_MEMORY_BYTES] = 0;

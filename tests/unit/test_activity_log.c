@@ -182,7 +182,7 @@ static void a_bit_is_flipped(void **state)
     write_log();
     assert_int_equal(adept_file_read(&bytes, &size, path, 1 << 20, NULL), ADEPT_OK);
     size_t n = block_ends(ends, bytes, size);
-    for (size_t bit = 0; bit < 8 * size; bit++) {
+    for (size_t bit = 0; bit < 8 * size; bit += bit < 8 * 40 ? 1 : 9) { /* of the first block's prefix, each; later, one of a byte */
         adept_activity_log *log = NULL;
         adept_error err = {0};
         bytes[bit / 8] ^= (char)(1 << bit % 8);

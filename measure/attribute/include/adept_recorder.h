@@ -39,7 +39,8 @@ adept_status adept_recorder_start(adept_recorder **out, const adept_recorder_opt
 adept_status adept_recorder_open(adept_recorder *recorder, const char *path, adept_error *err);
 /** Take in what waits to be read. To be called every 50 ms or so: there is room for 10,000 records of exits. */
 void adept_recorder_drain(adept_recorder *recorder);
-/** End an interval, write it, and begin the next one. @return ADEPT_E_IO, ADEPT_E_NOMEM; the recorder goes on all the same */
+/** End an interval, write it, and begin the next one. @return ADEPT_E_IO, ADEPT_E_NOMEM: the file ends with the interval before, and nothing is
+ *  written until another is opened */
 adept_status adept_recorder_interval(adept_recorder *recorder, adept_error *err);
 /** The last interval, and the last samples of the meters. @return as adept_recorder_interval() */
 adept_status adept_recorder_stop(adept_recorder *recorder, adept_error *err);
