@@ -28,6 +28,11 @@ epilog*)
         env -i PATH="$PATH" setsid "$adept" attribute record -o "$folder/%Y%m%dT%H%M%S-$SLURM_JOB_ID.adept" $options ${meter:+--meter "$meter"} \
             </dev/null >>"$run/log" 2>&1 9>&- &
         echo $! >"$run/pid"
+        tries=20 # until it has become the recorder, which the next job's prolog looks for
+        while ! recorder >/dev/null && kill -0 $! && [ $tries -gt 0 ]; do
+            sleep 0.1
+            tries=$((tries - 1))
+        done
     fi
     ;;
 esac
