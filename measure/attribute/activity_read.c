@@ -185,11 +185,12 @@ static void get_process(log_reader *r, cursor *c)
 {
     size_t n = r->shown.n_processes;
     size_t number = (size_t)get_below(c, n < UINT32_MAX ? n + 1 : n, "a process's number is not the next");
-    adept_process p = {.pid = (int32_t)get_below(c, INT32_MAX, "a process's pid is none"),
-                       .uid = (uint32_t)get_below(c, (uint64_t)UINT32_MAX + 1, "a user's number is none"),
-                       .start_ticks = get_varint(c),
-                       .job = (int64_t)get_below(c, INT64_MAX, "a job's number is none") - 1,
-                       .command = get_text(c)};
+    adept_process p; /* one after the other: C orders no initialisers */
+    p.pid = (int32_t)get_below(c, INT32_MAX, "a process's pid is none");
+    p.uid = (uint32_t)get_below(c, (uint64_t)UINT32_MAX + 1, "a user's number is none");
+    p.start_ticks = get_varint(c);
+    p.job = (int64_t)get_below(c, INT64_MAX, "a job's number is none") - 1;
+    p.command = get_text(c);
     uint64_t cgroup = get_varint(c);
 
     if (cgroup > 0) r->cgroup = get_bytes(c, cgroup - 1);
@@ -244,8 +245,11 @@ static void get_gpu_uses(log_reader *r, cursor *c, adept_activity_interval *inte
 static void get_sample(log_reader *r, cursor *c)
 {
     size_t meter = (size_t)get_below(c, r->shown.n_meters, "a sample is of no meter");
-    adept_meter_sample s = {.time_s = get_double(c), .energy_j = get_double(c), .power_w = get_double(c)};
+    adept_meter_sample s;
 
+    s.time_s = get_double(c);
+    s.energy_j = get_double(c);
+    s.power_w = get_double(c);
     if (c->wrong) return;
     adept_meter_log *m = &r->meters[meter];
     if (!isfinite(s.time_s) || (m->n_samples > 0 && !(s.time_s > m->samples[m->n_samples - 1].time_s)))
@@ -258,10 +262,13 @@ static void get_sample(log_reader *r, cursor *c)
 
 static void get_interval(log_reader *r, cursor *c)
 {
-    adept_activity_interval interval = {.begin_s = get_double(c), .end_s = get_double(c), .machine_cpu_s = get_double(c)};
+    adept_activity_interval interval = {0};
     size_t n = r->shown.n_intervals;
     double last_s = n > 0 ? r->intervals[n - 1].end_s : -INFINITY;
 
+    interval.begin_s = get_double(c);
+    interval.end_s = get_double(c);
+    interval.machine_cpu_s = get_double(c);
     if (!c->wrong && !(isfinite(interval.end_s) && interval.begin_s >= last_s && interval.end_s > interval.begin_s))
         refuse(c, "intervals are not in order of time");
     for (size_t left = get_count(c, 7); left > 0 && !c->wrong; left--)

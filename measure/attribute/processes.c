@@ -84,7 +84,7 @@ adept_tracked *adept_processes_add(adept_processes *p, int64_t pid, uint64_t sta
         return NULL;
     }
     if (p->by_pid[pid]) adept_processes_end(p, p->by_pid[pid]);
-    *t = (adept_tracked){.pid = (int32_t)pid, .start_ticks = start_ticks, .job = -1, .number = UINT32_MAX};
+    *t = (adept_tracked){.pid = (int32_t)pid, .start_ticks = start_ticks, .job = -1, .number = UINT32_MAX, .seen = p->looks};
     for (size_t k = 0; k < ADEPT_ACTIVITIES; k++)
         t->now[k] = t->before[k] = NAN;
     for (size_t i = 0; i < ADEPT_PROCESS_FILES; i++)

@@ -20,7 +20,7 @@ typedef struct adept_tracked {
     double ended_s;  /* the same as the records of their exits have it */
     double ended_read_bytes, ended_write_bytes; /* of its threads that ended */
     size_t n_ended; /* children that ended within the interval */
-    uint64_t seen;  /* the last look that found it */
+    uint64_t seen;  /* the last look at /proc that found it */
     int files[ADEPT_PROCESS_FILES]; /* below /proc, open for the next look; -1: not */
     uint32_t number; /* in the file */
     bool is_written, has_ended;
@@ -31,6 +31,7 @@ typedef struct adept_processes {
     adept_tracked **all;
     size_t n, capacity;
     char *proc;             /* "/proc", below a root */
+    uint64_t looks;         /* at /proc so far */
     uint64_t begin_ticks;   /* what began later is counted from 0 */
     double ticks_per_s;
     long page_bytes;
@@ -49,6 +50,8 @@ void adept_processes_free(adept_processes *p);
 adept_tracked *adept_processes_get(const adept_processes *p, int64_t pid);
 /** A new one, which takes the place of one of the same pid. Nothing of it is known. NULL: memory is out, or it is no pid */
 adept_tracked *adept_processes_add(adept_processes *p, int64_t pid, uint64_t start_ticks);
+/** One that lives, with what /proc says of it (source_proc.c); NULL: it does not, or memory is out. */
+adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid);
 /** Say that it was counted from 0: what it did so far is of this interval. */
 void adept_tracked_from_zero(adept_tracked *t);
 /** It has ended, and is forgotten with the interval. */

@@ -11,7 +11,6 @@
 
 typedef struct proc_source {
     DIR *folder;
-    uint64_t looks;
 } proc_source;
 
 /* Processor time of all threads of a process, those that ended too, to the nanosecond and for anybody: the clock that
@@ -66,23 +65,23 @@ static bool is_zombie(const adept_proc_stat *stat)
     return (stat->state == 'Z' || stat->state == 'X') && stat->n_threads < 2;
 }
 
-/* @return false if it is another one by now, or gone */
-static bool update(adept_processes *p, adept_tracked *t, double clock_s)
+typedef enum found { FOUND, GONE, ANOTHER } found;
+
+static found update(adept_processes *p, adept_tracked *t, double clock_s)
 {
     char text[2048];
     adept_proc_stat stat;
 
-    if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_STAT) || !adept_proc_stat_parse(&stat, text)) return false;
-    if (stat.start_ticks != t->start_ticks) return false;
-    if (is_zombie(&stat)) { /* its memory is gone; its processor time is all there */
-        if (!isnan(clock_s)) t->now[ADEPT_ACTIVITY_CPU_TIME_S] = clock_s;
-        return true;
-    }
-    take(p, t, &stat, clock_s);
-    return true;
+    if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_STAT) || !adept_proc_stat_parse(&stat, text)) return GONE;
+    if (stat.start_ticks != t->start_ticks) return ANOTHER;
+    if (!is_zombie(&stat))
+        take(p, t, &stat, clock_s);
+    else if (!isnan(clock_s)) /* its memory is gone; its processor time is all there */
+        t->now[ADEPT_ACTIVITY_CPU_TIME_S] = clock_s;
+    return FOUND;
 }
 
-static adept_tracked *discover(adept_processes *p, int32_t pid)
+adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid)
 {
     char text[2048];
     adept_proc_stat stat;
@@ -96,30 +95,28 @@ static adept_tracked *discover(adept_processes *p, int32_t pid)
     return t;
 }
 
-static void look_at(proc_source *s, adept_processes *p, int32_t pid)
+static void look_at(adept_processes *p, int32_t pid)
 {
     adept_tracked *t = adept_processes_get(p, pid);
     double clock_s = t ? clock_of(p, pid) : NAN;
+    found is = !t ? ANOTHER : clock_s == t->now[ADEPT_ACTIVITY_CPU_TIME_S] ? FOUND : update(p, t, clock_s);
 
-    if (t && clock_s != t->now[ADEPT_ACTIVITY_CPU_TIME_S] && !update(p, t, clock_s)) {
-        adept_processes_end(p, t);
-        t = NULL;
-    }
-    if (!t) t = discover(p, pid);
-    if (t) t->seen = s->looks;
+    if (is == ANOTHER && t) adept_processes_end(p, t);
+    if (is == ANOTHER) t = adept_processes_discover(p, pid);
+    if (is != GONE && t) t->seen = p->looks;
 }
 
 static void look(void *state, adept_processes *p)
 {
     proc_source *s = state;
 
-    s->looks++;
+    p->looks++;
     rewinddir(s->folder);
     for (struct dirent *entry; (entry = readdir(s->folder));)
-        if (isdigit((unsigned char)entry->d_name[0])) look_at(s, p, atoi(entry->d_name));
-    for (size_t i = 0; i < p->n; i++) { /* the record of an exit may come after the process has left /proc */
+        if (isdigit((unsigned char)entry->d_name[0])) look_at(p, atoi(entry->d_name));
+    for (size_t i = 0; i < p->n; i++) { /* one look late: the record of an exit may come after the process has left /proc */
         adept_tracked *t = p->all[i];
-        if (!t->has_ended && t->seen + 1 < s->looks) adept_processes_end(p, t);
+        if (!t->has_ended && t->seen + 1 < p->looks) adept_processes_end(p, t);
     }
 }
 

@@ -144,6 +144,14 @@ static bool parse(exit_record *r, const char *at, const char *end)
     return true;
 }
 
+/* All its children's records are to be known of it, from the first on. */
+static adept_tracked *parent_of(adept_processes *p, const exit_record *r)
+{
+    adept_tracked *parent = adept_processes_get(p, r->thread.ac_ppid);
+
+    return parent || r->thread.ac_ppid == 0 ? parent : adept_processes_discover(p, (int32_t)r->thread.ac_ppid);
+}
+
 /* The process that a record is of, which was seen in /proc or not. Its start is known to the time between two drains, since the record does
  * not say when it was written. */
 static adept_tracked *find(const taskstats_source *s, adept_processes *p, const exit_record *r)
@@ -158,6 +166,7 @@ static adept_tracked *find(const taskstats_source *s, adept_processes *p, const 
     if (r->thread.ac_pid != r->tgid && !r->has_group) return NULL; /* a thread of a process that is not known: its last record has it all */
     t = adept_processes_add(p, r->tgid, (uint64_t)fmax(0, latest_s * p->ticks_per_s));
     if (!t) return NULL;
+    parent_of(p, r);
     if (latest_s >= (double)p->begin_ticks / p->ticks_per_s) adept_tracked_from_zero(t);
     t->parent = (int32_t)r->thread.ac_ppid;
     t->uid = r->thread.ac_uid;
@@ -187,7 +196,7 @@ static void take(const taskstats_source *s, adept_processes *p, const exit_recor
     t->now[ADEPT_ACTIVITY_MEMORY_BYTES] = 0;
     if (!t->is_written && r->thread.ac_pid == r->tgid)
         snprintf(t->command, sizeof t->command, "%.*s", (int)strnlen(r->thread.ac_comm, sizeof t->command - 1), r->thread.ac_comm);
-    adept_tracked *parent = adept_processes_get(p, r->thread.ac_ppid);
+    adept_tracked *parent = parent_of(p, r);
     t->parent = (int32_t)r->thread.ac_ppid;
     if (parent) parent->ended_s += t->now[ADEPT_ACTIVITY_CPU_TIME_S] + t->ended_s;
     adept_processes_end(p, t);
