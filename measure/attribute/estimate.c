@@ -73,14 +73,19 @@ adept_status adept_estimate(double *w, double *kkt, const adept_lasso *sums, con
 
 /* ---------------------------------------------------------------- lambda ----------------------------------------- */
 
-/* From this price on, all weights are 0. */
-static double largest_lambda(const adept_lasso *sums)
+#define ROUNDING 1e-8 /* of the largest gradient: what lies below is rounding, and what the search leaves */
+
+/* From this price on, all weights are 0. @param least  a price that nothing but rounding is below */
+static double largest_lambda(double *least, const adept_lasso *sums)
 {
     size_t last = sums->n - 1;
-    double w = fmax(0, sums->xy[last] / sums->gram[last][last]), most = 0;
+    double w = fmax(0, sums->xy[last] / sums->gram[last][last]), most = 0, scale = 0;
 
-    for (size_t j = 0; j < last; j++)
+    for (size_t j = 0; j < last; j++) {
         most = fmax(most, 2 * fabs(sums->xy[j] - sums->gram[j][last] * w));
+        scale = fmax(scale, 2 * fabs(sums->xy[j]));
+    }
+    *least = ROUNDING * scale / (double)sums->n_rows;
     return most / (double)sums->n_rows;
 }
 
@@ -123,7 +128,7 @@ adept_status adept_choose_lambda(double *lambda1, const adept_fit_data *d, size_
 {
     double errors[FOLDS][PATH] = {{0}}, sums[PATH] = {0};
     adept_lasso all = adept_fit_sums(d, 0, n);
-    double lambda_max = largest_lambda(&all);
+    double least, lambda_max = largest_lambda(&least, &all);
     adept_status status = ADEPT_OK;
     int best = 0, chosen = 0;
 
@@ -137,7 +142,7 @@ adept_status adept_choose_lambda(double *lambda1, const adept_fit_data *d, size_
         if (sums[i] < sums[best]) best = i;
     while (chosen < best && !is_as_good(errors, chosen, best))
         chosen++;
-    *lambda1 = lambda_max * pow(10, -DECADES * (double)chosen / (PATH - 1));
+    *lambda1 = fmax(least, lambda_max * pow(10, -DECADES * (double)chosen / (PATH - 1)));
     return status;
 }
 

@@ -102,6 +102,7 @@ static adept_status judge_baselines(adept_attribution_model *m, const adept_fit_
     bool keep[ADEPT_LASSO_MOST] = {false}, any = false;
 
     adept_status status = judge_baseline(&m->constant, d, n_train, keep, err);
+    m->constant.spearman = NAN; /* it ranks nothing but the intervals' lengths */
     for (size_t j = 0; j < rows->n_features; j++)
         any = any || (keep[j] = rows->kinds[j] == ADEPT_ACTIVITY_CPU_TIME_S);
     m->cpu_only = (adept_attribution_figures){0, NAN, NAN, NAN, NAN, NAN};

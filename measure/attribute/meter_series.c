@@ -6,7 +6,7 @@
 
 #define GAP 5.0          /* times the median distance of samples */
 #define LOAD_CHANGE 0.25 /* of the load's range over the recording, */
-#define LEAST_CHANGE 0.1 /* and of all processors */
+#define LEAST_CHANGE 0.5 /* and in processors: less may be below what a meter resolves */
 
 /* Distances of samples, sorted in `room`. */
 static double median_distance(const adept_meter_series *s, double *room)
@@ -53,6 +53,11 @@ static size_t sample_at(const adept_meter_series *s, double time_s)
     return low;
 }
 
+static bool says_nothing(const adept_meter_sample *s)
+{
+    return isnan(s->power_w) && isnan(s->energy_j);
+}
+
 static bool same_reading(const adept_meter_sample *a, const adept_meter_sample *b)
 {
     return !isnan(a->power_w) && !isnan(b->power_w) ? a->power_w == b->power_w : a->energy_j == b->energy_j;
@@ -69,21 +74,32 @@ static void mark(adept_meter_series *s, double from_s, double to_s)
 
 /* An idle machine may well draw the same for long: where a value is stuck, the load has to have changed meanwhile, in the run without
  * what a late meter shows of before and after. */
+static bool is_stuck(const adept_activity_log *log, double from_s, double to_s, double change)
+{
+    double low, high;
+
+    if (!(to_s - from_s >= ADEPT_STUCK_S)) return false;
+    load_between(log, from_s + ADEPT_MOST_LAG_S, to_s - ADEPT_MOST_LAG_S, &low, &high);
+    return high - low > change;
+}
+
 static void mark_stuck(adept_meter_series *s, const adept_activity_log *log, const adept_meter_log *meter)
 {
-    double least, most, low, high;
-    size_t first = 0;
+    const adept_meter_sample *first = NULL, *last = NULL, *end = meter->samples + meter->n_samples;
+    double least, most;
 
     load_between(log, -INFINITY, INFINITY, &least, &most);
-    double change = fmax(LOAD_CHANGE * (most - least), LEAST_CHANGE * log->n_cpus);
-    for (size_t i = 1; i <= meter->n_samples; i++) {
-        if (i < meter->n_samples && same_reading(&meter->samples[i], &meter->samples[first])) continue;
-        double from_s = meter->samples[first].time_s, to_s = meter->samples[i - 1].time_s;
-        first = i;
-        if (!(to_s - from_s >= ADEPT_STUCK_S)) continue;
-        load_between(log, from_s + ADEPT_MOST_LAG_S, to_s - ADEPT_MOST_LAG_S, &low, &high);
-        if (high - low > change) mark(s, from_s, to_s);
+    double change = fmax(LOAD_CHANGE * (most - least), LEAST_CHANGE);
+    for (const adept_meter_sample *at = meter->samples; at < end; at++) {
+        if (says_nothing(at)) continue;
+        if (first && !same_reading(first, at)) {
+            if (is_stuck(log, first->time_s, last->time_s, change)) mark(s, first->time_s, last->time_s);
+            first = NULL;
+        }
+        if (!first) first = at;
+        last = at;
     }
+    if (first && is_stuck(log, first->time_s, last->time_s, change)) mark(s, first->time_s, last->time_s);
 }
 
 /* n_bad: from marks of stretches to counts of them. */

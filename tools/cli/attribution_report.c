@@ -23,7 +23,7 @@ static double power_w(const adept_attribution_report *r, size_t group, size_t st
 
 static adept_text share_interval(const adept_attribution_group *g)
 {
-    return isnan(g->low) ? adept_cell("-") : adept_cell("%.1f to %.1f %%", 100 * g->low, 100 * g->high);
+    return isnan(g->low) ? adept_cell("-") : adept_cell("%.2f to %.2f %%", 100 * g->low, 100 * g->high);
 }
 
 static adept_status print_groups(adept_cli *cli, const adept_attribution_report *r, const adept_attribution_view *view)
@@ -41,9 +41,9 @@ static adept_status print_groups(adept_cli *cli, const adept_attribution_report 
         if (!is_shown(r, g)) continue;
         adept_table_row(&table, ADEPT_CELLS(at->label, is_work ? adept_cell("%zu", at->n_processes).s : "", is_work ? adept_units_time(at->cpu_time_s).s : "",
                                             has_gpus ? adept_units_joule(at->gpu_j).s : "", adept_units_joule(at->energy_j).s,
-                                            adept_units_percent(at->share).s, share_interval(at).s));
+                                            adept_cell("%.2f %%", 100 * at->share).s, share_interval(at).s));
     }
-    adept_table_row(&table, ADEPT_CELLS("sum", "", "", "", adept_units_joule(r->total_j).s, adept_units_percent(1).s, ""));
+    adept_table_row(&table, ADEPT_CELLS("sum", "", "", "", adept_units_joule(r->total_j).s, "100 %", ""));
     return adept_table_end(cli, &table, stdout);
 }
 
