@@ -5,7 +5,6 @@
 #include "table.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct fit_options {
     adept_words recordings, features;
@@ -176,15 +175,24 @@ static adept_status print(adept_cli *cli, const adept_attribution_model *m)
 
 /* ---------------------------------------------------------------- the command ------------------------------------ */
 
+static adept_status save(adept_cli *cli, const char *path, const adept_attribution_model *m)
+{
+    char *text = adept_attribution_model_text(m);
+    adept_file_out file;
+    adept_status status = text ? adept_file_begin(&file, path, &cli->err) : adept_cli_no_memory(cli);
+
+    if (status == ADEPT_OK) {
+        fprintf(file.stream, "%s\n", text);
+        status = adept_file_end(&file, true, &cli->err);
+    }
+    free(text);
+    return status;
+}
+
 static adept_status write(adept_cli *cli, const fit_options *o, const adept_attribution_model *m)
 {
-    adept_status status = ADEPT_OK;
+    adept_status status = o->output ? save(cli, o->output, m) : ADEPT_OK;
 
-    if (o->output) {
-        char *text = adept_attribution_model_text(m);
-        status = text ? adept_file_write(o->output, text, strlen(text), &cli->err) : adept_cli_no_memory(cli);
-        free(text);
-    }
     if (status != ADEPT_OK || adept_cli_prints(o->output)) return status;
     return o->json ? adept_json_print(cli, adept_attribution_model_text(m)) : print(cli, m);
 }
