@@ -1,21 +1,10 @@
 /** @file report.c  What a model says of recordings: energy of intervals summed by what is asked for, and over time. */
-#include "adept_grow.h"
 #include "figures.h"
-#include "name_map.h"
+#include "process_groups.h"
 #include "split.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *adept_attribution_by_name(size_t by)
-{
-    static const char *const names[] = {
-#define X(name, word) word,
-        ADEPT_ATTRIBUTION_BY_LIST(X)
-#undef X
-    };
-    return by < sizeof names / sizeof *names ? names[by] : NULL;
-}
 
 const char *adept_static_policy_name(size_t policy)
 {
@@ -27,9 +16,6 @@ const char *adept_static_policy_name(size_t policy)
     return policy < sizeof names / sizeof *names ? names[policy] : NULL;
 }
 
-/* Groups that no process makes stand first among all; in the report, last. */
-enum { OTHER, STATIC, IDLE_GPU, SPECIALS };
-
 typedef struct work {
     const adept_attribution_model *model;
     const adept_attribution_source *sources;
@@ -37,77 +23,14 @@ typedef struct work {
     const adept_attribution_view *view;
     adept_metering *meters;
     adept_split split;
-    adept_name_map keys;
-    adept_attribution_group *groups;
-    size_t n_groups, capacity;
-    size_t **group_of; /* of each process of each recording */
-    size_t *row_of;    /* of each group in the report */
+    adept_process_groups groups;
+    size_t *row_of; /* of each group in the report */
     double machine_cpu_s, cpu_s;
     size_t n_unknown;
     bool lacks_meters;
     adept_attribution_report *out;
     adept_notes notes;
 } work;
-
-/* ---------------------------------------------------------------- groups ----------------------------------------- */
-
-static const char *label_of(work *w, const adept_process *p)
-{
-    adept_arena *arena = w->out->arena;
-
-    switch (w->view->by) {
-    case ADEPT_BY_PROCESS:
-        return adept_arena_printf(arena, "%s [%d]", p->command, (int)p->pid);
-    case ADEPT_BY_COMMAND:
-        return adept_arena_printf(arena, "%s", p->command);
-    case ADEPT_BY_USER:
-        return adept_arena_printf(arena, "uid %u", (unsigned)p->uid);
-    case ADEPT_BY_CGROUP:
-        return adept_arena_printf(arena, "%s", *p->cgroup ? p->cgroup : "(not known)");
-    default:
-        return p->job >= 0 ? adept_arena_printf(arena, "job %lld", (long long)p->job) : "no job";
-    }
-}
-
-static bool add_group(work *w, const char *label, const char *key)
-{
-    adept_attribution_group *grown = adept_grow(w->groups, &w->capacity, w->n_groups + 1, sizeof *grown);
-
-    if (!grown) return false;
-    w->groups = grown;
-    w->groups[w->n_groups++] = (adept_attribution_group){.label = label, .key = key, .low = NAN, .high = NAN};
-    return true;
-}
-
-/* A process that lives through two recordings is one. */
-static bool find_group(size_t *group, work *w, const adept_process *p)
-{
-    const char *label = label_of(w, p), *key = label;
-
-    if (w->view->by == ADEPT_BY_PROCESS)
-        key = adept_arena_printf(w->out->arena, "%d %llu %s", (int)p->pid, (unsigned long long)p->start_ticks, p->command);
-    uintptr_t *known = adept_name_map_get(&w->keys, key);
-    *group = known ? (size_t)*known : w->n_groups;
-    if (!known && (!adept_name_map_put(&w->keys, key, w->n_groups) || !add_group(w, label, key))) return false;
-    w->groups[*group].n_processes++;
-    return !adept_arena_failed(w->out->arena);
-}
-
-static bool find_groups(work *w)
-{
-    bool ok = add_group(w, "Other", "") && add_group(w, "static", "") && add_group(w, "idle GPUs", "");
-
-    w->group_of = calloc(w->n_sources, sizeof *w->group_of);
-    ok = ok && w->group_of;
-    for (size_t i = 0; i < w->n_sources && ok; i++) {
-        const adept_activity_log *log = w->sources[i].log;
-        w->group_of[i] = calloc(log->n_processes + 1, sizeof **w->group_of);
-        ok = w->group_of[i] != NULL;
-        for (size_t p = 0; p < log->n_processes && ok; p++)
-            ok = find_group(&w->group_of[i][p], w, &log->processes[p]);
-    }
-    return ok;
-}
 
 /* ---------------------------------------------------------------- sums ------------------------------------------- */
 
@@ -120,7 +43,7 @@ static void for_all(work *w, taker take)
             const adept_activity_interval *v = &w->sources[i].log->intervals[k];
             if (!(v->end_s > v->begin_s)) continue;
             adept_split_interval(&w->split, w->model, w->view, v, &w->meters[i]);
-            take(w, v, w->group_of[i]);
+            take(w, v, w->groups.of_process[i]);
         }
 }
 
@@ -144,16 +67,16 @@ static void sum_interval(work *w, const adept_activity_interval *v, const size_t
     const adept_split *s = &w->split;
 
     for (size_t i = 0; i < v->n_activities; i++)
-        sum_activity(w, &w->groups[group_of[v->activities[i].process]], &v->activities[i], i);
+        sum_activity(w, &w->groups.list[group_of[v->activities[i].process]], &v->activities[i], i);
     for (size_t i = 0; i < v->n_gpu_uses; i++) {
-        adept_attribution_group *g = &w->groups[group_of[v->gpu_uses[i].process]];
+        adept_attribution_group *g = &w->groups.list[group_of[v->gpu_uses[i].process]];
         g->gpu_j += s->gpu_use_j[i];
         g->energy_j += s->gpu_use_j[i];
     }
-    w->groups[STATIC].energy_j += s->static_j;
-    w->groups[STATIC].static_s += s->static_s;
-    w->groups[IDLE_GPU].energy_j += s->idle_gpu_j;
-    w->groups[IDLE_GPU].gpu_j += s->idle_gpu_j;
+    w->groups.list[ADEPT_GROUP_STATIC].energy_j += s->static_j;
+    w->groups.list[ADEPT_GROUP_STATIC].static_s += s->static_s;
+    w->groups.list[ADEPT_GROUP_IDLE_GPU].energy_j += s->idle_gpu_j;
+    w->groups.list[ADEPT_GROUP_IDLE_GPU].gpu_j += s->idle_gpu_j;
     w->machine_cpu_s += v->machine_cpu_s;
     w->cpu_s += s->cpu_s;
     w->n_unknown += s->n_unknown;
@@ -179,8 +102,8 @@ static void put_series(work *w, const adept_activity_interval *v, const size_t *
         add_series(w, group_of[v->activities[i].process], step, s->activity_j[i]);
     for (size_t i = 0; i < v->n_gpu_uses; i++)
         add_series(w, group_of[v->gpu_uses[i].process], step, s->gpu_use_j[i]);
-    add_series(w, STATIC, step, s->static_j);
-    add_series(w, IDLE_GPU, step, s->idle_gpu_j);
+    add_series(w, ADEPT_GROUP_STATIC, step, s->static_j);
+    add_series(w, ADEPT_GROUP_IDLE_GPU, step, s->idle_gpu_j);
     ((double *)out->measured)[step] += s->measured_j + s->gpu_j; /* NAN once is NAN for all of the step */
     ((double *)out->recorded_s)[step] += v->end_s - v->begin_s;
 }
@@ -210,31 +133,31 @@ static void merge(adept_attribution_group *into, const adept_attribution_group *
 static bool choose_rows(work *w)
 {
     adept_attribution_report *out = w->out;
-    const adept_attribution_group **sorted = malloc(w->n_groups * sizeof *sorted);
-    size_t n = w->n_groups - SPECIALS;
+    const adept_attribution_group **sorted = malloc(w->groups.n * sizeof *sorted);
+    size_t n = w->groups.n - ADEPT_SPECIAL_GROUPS;
 
-    w->row_of = calloc(w->n_groups, sizeof *w->row_of);
+    w->row_of = calloc(w->groups.n, sizeof *w->row_of);
     out->n_top = n <= w->view->top ? n : w->view->top;
-    out->groups = adept_arena_array(out->arena, out->n_top + SPECIALS, sizeof *out->groups);
+    out->groups = adept_arena_array(out->arena, out->n_top + ADEPT_SPECIAL_GROUPS, sizeof *out->groups);
     if (!sorted || !w->row_of || !out->groups) {
         free(sorted);
         return false;
     }
     for (size_t i = 0; i < n; i++)
-        sorted[i] = &w->groups[SPECIALS + i];
+        sorted[i] = &w->groups.list[ADEPT_SPECIAL_GROUPS + i];
     qsort(sorted, n, sizeof *sorted, by_energy);
     for (size_t i = 0; i < n; i++) {
-        w->row_of[sorted[i] - w->groups] = i < out->n_top ? i : out->n_top;
+        w->row_of[sorted[i] - w->groups.list] = i < out->n_top ? i : out->n_top;
         if (i < out->n_top)
             out->groups[i] = *sorted[i];
         else
-            merge(&w->groups[OTHER], sorted[i]);
+            merge(&w->groups.list[ADEPT_GROUP_OTHER], sorted[i]);
     }
-    for (size_t i = 0; i < SPECIALS; i++) {
+    for (size_t i = 0; i < ADEPT_SPECIAL_GROUPS; i++) {
         w->row_of[i] = out->n_top + i;
-        out->groups[out->n_top + i] = w->groups[i];
+        out->groups[out->n_top + i] = w->groups.list[i];
     }
-    out->n_groups = out->n_top + SPECIALS;
+    out->n_groups = out->n_top + ADEPT_SPECIAL_GROUPS;
     free(sorted);
     return true;
 }
@@ -343,7 +266,7 @@ static adept_status make(work *w, adept_error *err)
     adept_attribution_report *out = w->out;
 
     w->meters = calloc(w->n_sources, sizeof *w->meters);
-    if (status == ADEPT_OK && (!w->meters || !find_groups(w))) status = adept_no_memory(err, "groups of processes");
+    if (status == ADEPT_OK && (!w->meters || !adept_process_groups_make(&w->groups, out->arena, w->view->by, w->sources, w->n_sources))) status = adept_no_memory(err, "groups of processes");
     for (size_t i = 0; i < w->n_sources && status == ADEPT_OK; i++) {
         status = adept_metering_open(&w->meters[i], &w->sources[i], w->model, true, err);
         w->lacks_meters = w->lacks_meters || w->meters[i].n_plus == 0;
@@ -364,15 +287,11 @@ static adept_status make(work *w, adept_error *err)
 
 static void end(work *w)
 {
-    for (size_t i = 0; w->group_of && i < w->n_sources; i++)
-        free(w->group_of[i]);
     for (size_t i = 0; w->meters && i < w->n_sources; i++)
         adept_metering_close(&w->meters[i]);
-    free(w->group_of);
     free(w->meters);
     free(w->row_of);
-    free(w->groups);
-    adept_name_map_free(&w->keys);
+    adept_process_groups_free(&w->groups);
     adept_split_free(&w->split);
 }
 
