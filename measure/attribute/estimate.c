@@ -89,6 +89,11 @@ static double largest_lambda(double *least, const adept_lasso *sums)
     return most / (double)sums->n_rows;
 }
 
+static double price(double lambda_max, int place)
+{
+    return lambda_max * pow(10, -DECADES * (double)place / (PATH - 1));
+}
+
 /* Mean squared errors of a block by what the others say, price after price. */
 static adept_status validate(double *errors, const adept_lasso *all, const adept_lasso *block, adept_estimator how, double lambda_max,
                              adept_error *err)
@@ -102,7 +107,7 @@ static adept_status validate(double *errors, const adept_lasso *all, const adept
     adept_lasso_add(&others, block, -1);
     for (int i = 0; i < PATH && status == ADEPT_OK; i++) {
         double w[ADEPT_LASSO_MOST];
-        how.lambda1 = path.lambda1 = lambda_max * pow(10, -DECADES * (double)i / (PATH - 1));
+        how.lambda1 = path.lambda1 = price(lambda_max, i);
         status = adept_estimate(lasso, NULL, &others, &path, NULL, err); /* each begins where the price before ended */
         memcpy(w, lasso, sizeof w);
         if (status == ADEPT_OK && !how.keeps_shrinkage) status = adept_estimate(w, NULL, &others, &how, NULL, err);
@@ -124,6 +129,39 @@ static bool is_as_good(double errors[FOLDS][PATH], int price, int best)
     return mean <= sqrt(squares / (FOLDS - 1) / FOLDS);
 }
 
+static unsigned support(const double *w, size_t n)
+{
+    unsigned bits = 0;
+
+    for (size_t j = 0; j < n; j++)
+        bits |= (unsigned)(w[j] != 0) << j;
+    return bits;
+}
+
+/* What is refitted depends on a price only by the features that it leaves. Of the prices that leave the same ones none at the edge is
+ * chosen, but one a quarter from the highest: rows drawn again then leave them too, unless they say something else. */
+static adept_status settle_price(int *chosen, const adept_lasso *all, adept_estimator path, double lambda_max, adept_error *err)
+{
+    double w[ADEPT_LASSO_MOST] = {0};
+    adept_status status = ADEPT_OK;
+    unsigned wanted = 0;
+    int first = PATH, last = *chosen;
+
+    path.keeps_shrinkage = true;
+    path.lambda1 = price(lambda_max, *chosen);
+    status = adept_estimate(w, NULL, all, &path, NULL, err);
+    wanted = support(w, all->n - 1);
+    for (int i = 0; i < PATH && status == ADEPT_OK; i++) {
+        path.lambda1 = price(lambda_max, i);
+        status = adept_estimate(w, NULL, all, &path, NULL, err);
+        if (support(w, all->n - 1) != wanted) continue;
+        first = i < first ? i : first;
+        last = i;
+    }
+    if (status == ADEPT_OK) *chosen = first + (last - first) / 4;
+    return status;
+}
+
 adept_status adept_choose_lambda(double *lambda1, const adept_fit_data *d, size_t n, const adept_estimator *how, adept_error *err)
 {
     double errors[FOLDS][PATH] = {{0}}, sums[PATH] = {0};
@@ -142,7 +180,8 @@ adept_status adept_choose_lambda(double *lambda1, const adept_fit_data *d, size_
         if (sums[i] < sums[best]) best = i;
     while (chosen < best && !is_as_good(errors, chosen, best))
         chosen++;
-    *lambda1 = fmax(least, lambda_max * pow(10, -DECADES * (double)chosen / (PATH - 1)));
+    if (status == ADEPT_OK && !how->keeps_shrinkage) status = settle_price(&chosen, &all, *how, lambda_max, err);
+    *lambda1 = fmax(least, price(lambda_max, chosen));
     return status;
 }
 

@@ -28,7 +28,6 @@ static adept_status keep_sources(adept_attribution_model *m, const adept_attribu
 
     m->host = adept_arena_strdup(m->arena, first->host);
     m->n_cpus = first->n_cpus;
-    m->period_s = first->period_s;
     m->sources = paths;
     m->n_sources = n;
     for (size_t i = 0; paths && i < n; i++) {
@@ -232,6 +231,7 @@ static adept_status fit(adept_attribution_model *m, const adept_attribution_sour
     adept_rows rows = {.n = 0};
     adept_status status = keep_sources(m, sources, n_sources, err);
 
+    m->interval_s = fmax(o->interval_s, sources[0].log->period_s);
     m->centred = o->centre, m->is_free = o->free_sign, m->is_refitted = !o->keep_shrinkage, m->lambda2 = o->lambda2;
     if (status == ADEPT_OK) status = adept_metering_choose(m, sources, n_sources, o, err);
     if (status == ADEPT_OK) status = adept_rows_make(&rows, sources, n_sources, m, o, &notes, err);

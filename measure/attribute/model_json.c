@@ -86,8 +86,8 @@ char *adept_attribution_model_text(const adept_attribution_model *m)
     adept_json_writer w = {.pretty = true};
 
     adept_json_begin_object(&w, NULL);
-    adept_json_put_members(&w, "schema_version %jd kind %s host %s n_cpus %jd period_s %g", (intmax_t)1, KIND, m->host, (intmax_t)m->n_cpus,
-                           m->period_s);
+    adept_json_put_members(&w, "schema_version %jd kind %s host %s n_cpus %jd interval_s %g", (intmax_t)1, KIND, m->host, (intmax_t)m->n_cpus,
+                           m->interval_s);
     adept_json_put_strings(&w, "sources", m->sources, m->n_sources);
     adept_json_put_strings(&w, "meters", m->meters, m->n_meters);
     adept_json_put_members(&w, "gpu_by_use %d meters_hold_gpu %d lag_s %g lag_r2 %g", m->gpu_by_use, m->meters_hold_gpu, m->lag_s, m->lag_r2);
@@ -224,7 +224,7 @@ static void read_model(adept_json_reader *r, const cJSON *root, adept_attributio
     m->path = adept_json_keep(r, m->arena, r->name);
     m->host = adept_json_keep(r, m->arena, adept_json_string(r, root, "host"));
     m->n_cpus = (int)fmin((double)adept_json_count(r, root, "n_cpus"), 1e9);
-    m->period_s = adept_json_number(r, root, "period_s");
+    m->interval_s = adept_json_number(r, root, "interval_s");
     m->sources = adept_json_texts(r, m->arena, root, "sources", 1, MOST_TEXTS, &m->n_sources);
     m->meters = adept_json_texts(r, m->arena, root, "meters", 1, MOST_TEXTS, &m->n_meters);
     m->gpu_by_use = adept_json_bool(r, root, "gpu_by_use");

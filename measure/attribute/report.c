@@ -115,6 +115,7 @@ static int by_energy(const void *a, const void *b)
     const adept_attribution_group *const *x = a, *const *y = b;
 
     if ((*x)->energy_j != (*y)->energy_j) return (*x)->energy_j < (*y)->energy_j ? 1 : -1;
+    if ((*x)->cpu_time_s != (*y)->cpu_time_s) return (*x)->cpu_time_s < (*y)->cpu_time_s ? 1 : -1;
     return strcmp((*x)->key, (*y)->key);
 }
 

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST_UNKNOWN 0.05 /* of the intervals: a feature that is not known in more is left out */
+#define MOST_UNKNOWN 0.05  /* of the intervals: a feature that is not known in more is left out */
+#define UNKNOWN_WORK 0.05  /* of an interval's CPU time: of processes that have less a number may not be known, and counts as 0 */
+#define LEAST_WORK_S 1e-4  /* every process counts for that */
 
 void adept_note(adept_notes *notes, const char *format, ...)
 {
@@ -52,16 +54,31 @@ static adept_status choose_features(adept_rows *rows, const adept_attribution_so
     return ADEPT_OK;
 }
 
+/* NAN where it is not known of processes that had a good part of the CPU time. */
+static double sum_feature(const adept_activity_interval *v, adept_activity_kind kind)
+{
+    double sum = 0, work_s = 0, unknown_s = 0;
+
+    for (size_t i = 0; i < v->n_activities; i++) {
+        double value = v->activities[i].values[kind];
+        double own_s = LEAST_WORK_S + fmax(0, v->activities[i].values[ADEPT_ACTIVITY_CPU_TIME_S]);
+        work_s += own_s;
+        if (isfinite(value))
+            sum += value;
+        else
+            unknown_s += own_s;
+    }
+    return unknown_s <= UNKNOWN_WORK * work_s ? sum : NAN;
+}
+
+/* A row of its own, or more of the last one. */
 static void sum_interval(adept_rows *rows, size_t row, const adept_activity_interval *v)
 {
-    double *sums = rows->sums + row * rows->n_features;
-
-    rows->begin_s[row] = v->begin_s;
-    rows->duration_s[row] = v->end_s - v->begin_s;
-    rows->records[row] = (double)v->n_activities;
-    for (size_t i = 0; i < v->n_activities; i++)
-        for (size_t j = 0; j < rows->n_features; j++)
-            sums[j] += v->activities[i].values[rows->kinds[j]];
+    if (rows->duration_s[row] == 0) rows->begin_s[row] = v->begin_s;
+    rows->duration_s[row] = v->end_s - rows->begin_s[row];
+    rows->records[row] += (double)v->n_activities;
+    for (size_t j = 0; j < rows->n_features; j++)
+        rows->sums[row * rows->n_features + j] += sum_feature(v, rows->kinds[j]);
 }
 
 static void drop_feature(adept_rows *rows, size_t feature)
@@ -85,7 +102,7 @@ static const char *flaw(const adept_rows *rows, size_t feature)
         unknown += !isfinite(rate);
         least = fmin(least, rate), most = fmax(most, rate);
     }
-    if (unknown > MOST_UNKNOWN * (double)rows->n) return "is not known of some process in many intervals";
+    if (unknown > MOST_UNKNOWN * (double)rows->n) return "is not known of much of the work in many intervals";
     return most - least > 1e-9 * fabs(most) ? NULL : "never varies";
 }
 
@@ -138,13 +155,23 @@ static bool allocate(adept_rows *rows, size_t n)
     return rows->sums && rows->records && rows->begin_s && rows->duration_s && rows->energy_j && rows->meters && rows->starts;
 }
 
-static void fill(adept_rows *rows, const adept_attribution_source *sources)
+/* Does an interval follow the last row at once, which is still too short? */
+static bool continues(const adept_rows *rows, size_t first, const adept_activity_interval *v, double least_s)
+{
+    if (rows->n == first) return false;
+    double length_s = rows->duration_s[rows->n - 1], apart_s = v->begin_s - rows->begin_s[rows->n - 1] - length_s;
+    return length_s < 0.99 * least_s && fabs(apart_s) < 0.1 * (v->end_s - v->begin_s);
+}
+
+static void fill(adept_rows *rows, const adept_attribution_source *sources, double least_s)
 {
     for (size_t i = 0; i < rows->n_sources; i++) {
         rows->starts[i] = rows->n;
         for (size_t k = 0; k < sources[i].log->n_intervals; k++) {
             const adept_activity_interval *v = &sources[i].log->intervals[k];
-            if (v->end_s > v->begin_s) sum_interval(rows, rows->n++, v);
+            if (!(v->end_s > v->begin_s)) continue;
+            if (!continues(rows, rows->starts[i], v, least_s)) rows->n++;
+            sum_interval(rows, rows->n - 1, v);
         }
     }
     rows->starts[rows->n_sources] = rows->n;
@@ -162,7 +189,7 @@ adept_status adept_rows_make(adept_rows *rows, const adept_attribution_source *s
         n += sources[i].log->n_intervals;
     if (status == ADEPT_OK && !allocate(rows, n)) status = adept_no_memory(err, "the intervals of a recording");
     if (status != ADEPT_OK) return status;
-    fill(rows, sources);
+    fill(rows, sources, options->interval_s);
     for (size_t j = rows->n_features; j-- > 0;) {
         const char *why = flaw(rows, j);
         if (!why) continue;

@@ -1,4 +1,4 @@
-/** @file rows.h  Recordings as rows of a regression: an interval each, with the sums of what processes did and the energy that meters
+/** @file rows.h  Recordings as rows of a regression: an interval each, or several, with the sums of what processes did and the energy that meters
  *  saw. Calls: meter_series, adept_attribution. */
 #ifndef ADEPT_ROWS_H
 #define ADEPT_ROWS_H
@@ -44,7 +44,7 @@ typedef struct adept_rows {
     size_t n, n_features;
     adept_activity_kind kinds[ADEPT_ACTIVITIES];
     double mean[ADEPT_ACTIVITIES], scale[ADEPT_ACTIVITIES];
-    double *sums;    /* n x n_features; NAN: of some process it is not known */
+    double *sums;    /* n x n_features; NAN: not known */
     double *records; /* processes of each */
     double *begin_s, *duration_s;
     double *energy_j; /* by adept_rows_measure(); NAN: not known */

@@ -64,6 +64,11 @@ for by in process command cgroup job; do
 done
 shows '^Other +'
 
+# others as if they were not there: what they drew is static then
+expect_ok attribute report node.rec --only p11,p7 --json
+json 'set(g) == {r["name"] for r in d["groups"]} and {n for n in g if n[0] == "p"} >= {"p11 [111]", "p7 [107]"}'
+json 'all(r["energy_j"] == 0 for n, r in g.items() if n[0] == "p" and n[:3] not in ("p11", "p7 ")) and g["static"]["share"] > 0.75'
+
 # over time
 expect_ok attribute report node.rec --model model.json --step 60s --top 3 --csv
 checks=$((checks + 1))

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 typedef struct fit_options {
-    adept_words recordings, features;
+    adept_words recordings, features, only;
     adept_attribution_options fit;
     const char *output;
     int gpu, standardize, sign, shrinkage;
@@ -17,6 +17,8 @@ typedef struct fit_options {
 } fit_options;
 
 #define AT(member) offsetof(fit_options, member)
+
+static const adept_suffix times[] = {{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {NULL, 0}};
 
 static void init(void *record)
 {
@@ -87,6 +89,7 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_CHOICE, .at = AT(gpu), .names = gpu_name},
     {"features", "LIST", 1, "What the energy is learnt from, as \"cpu_time_s,syscalls\"; without it all that was counted but network and memory",
      ADEPT_OPT_LIST, .at = AT(features)},
+    {"only", "LIST", 1, "Commands whose processes are all that the meter sees: others are left out", ADEPT_OPT_LIST, .at = AT(only)},
     {.group = 2, .help = "How:"},
     {"standardize", "RULE", 2, "scale (default): numbers are divided by their deviation; z: their mean is taken off first",
      ADEPT_OPT_CHOICE, .at = AT(standardize), .names = standardize_name},
@@ -95,6 +98,8 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_CHOICE, .at = AT(shrinkage), .names = shrinkage_name},
     {"lambda2", "PRICE", 2, "Of the static energy (default 0)", ADEPT_OPT_NUMBER, .at = AT(fit.lambda2)},
     {"lag", "SECONDS", 2, "How late the meter is; without it, what fits best", ADEPT_OPT_PARSED, .at = AT(lag_s), .given = AT(has_lag), .parse = parse_lag},
+    {"interval", "TIME", 2, "Learn from intervals that are put together until they are so long, \"5s\", where a meter smears short ones",
+     ADEPT_OPT_AMOUNT, .at = AT(fit.interval_s), .units = times},
     {"replicates", "N", 2, "Of the bootstrap that makes intervals (default 200; 0: none)", ADEPT_OPT_COUNT, .at = AT(replicates),
      .high = ADEPT_MOST_REPLICATES},
     {"seed", "N", 2, "Of its random numbers (default 1)", ADEPT_OPT_COUNT, .at = AT(seed), .high = 9007199254740992.0},
@@ -161,7 +166,7 @@ static adept_status print(adept_cli *cli, const adept_attribution_model *m)
 {
     bool headed = false;
 
-    adept_print_format(stdout, "%s: %zu of %zu intervals of %g s", m->host, m->n_used, m->n_intervals, m->period_s);
+    adept_print_format(stdout, "%s: %zu of %zu intervals of %g s", m->host, m->n_used, m->n_intervals, m->interval_s);
     for (size_t i = 0; i < m->n_meters; i++)
         adept_print_format(stdout, "%s%s", i ? " + " : "; energy of ", m->meters[i]);
     printf("%s, %.2f s late\n\n", m->gpu_by_use && m->meters_hold_gpu ? " without its GPUs" : "", m->lag_s);
@@ -202,7 +207,7 @@ static adept_status fit(adept_cli *cli, void *options)
     const fit_options *o = options;
     adept_attribution_sources sources;
     adept_attribution_model *model = NULL;
-    adept_status status = adept_attribution_sources_read(&sources, cli, &o->recordings);
+    adept_status status = adept_attribution_sources_read(&sources, cli, &o->recordings, &o->only);
 
     if (status == ADEPT_OK) status = adept_attribution_fit(&model, sources.list, sources.n, &o->fit, &cli->err);
     adept_attribution_sources_free(&sources);

@@ -5,7 +5,7 @@
 #include "gnuplot.h"
 
 typedef struct report_options {
-    adept_words recordings;
+    adept_words recordings, only;
     const char *model, *svg;
     int by, policy, closure, top;
     double step_s;
@@ -46,6 +46,7 @@ static const adept_option_row rows[] = {
     {"closure", "RULE", 1, "residual (default): what the model misses is shown; scale: energies are made to sum to what was measured",
      ADEPT_OPT_CHOICE, .at = AT(closure), .names = closure_name},
     {"step", "TIME", 1, "Of energy over time, \"10s\"; without it at most 600 steps", ADEPT_OPT_AMOUNT, .at = AT(step_s), .units = times},
+    {"only", "LIST", 1, "Commands whose processes are all that the meter sees: others are left out", ADEPT_OPT_LIST, .at = AT(only)},
     {.group = 2, .help = "What is written:"},
     {"json", NULL, 2, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {"csv", NULL, 2, "Print energy over time as CSV: a row for each step and each of them", ADEPT_OPT_FLAG, .at = AT(csv)},
@@ -75,7 +76,7 @@ static adept_status report(adept_cli *cli, void *options)
     const adept_attribution_options fit = adept_attribution_defaults();
     adept_attribution_sources sources;
     adept_attribution_model *model = NULL;
-    adept_status status = adept_attribution_sources_read(&sources, cli, &o->recordings);
+    adept_status status = adept_attribution_sources_read(&sources, cli, &o->recordings, &o->only);
 
     if (status == ADEPT_OK && o->model)
         status = adept_attribution_model_read(&model, o->model, &cli->err);

@@ -26,6 +26,7 @@ typedef struct adept_attribution_options {
     bool keep_shrinkage;  /* weights as the price lambda left them; else least squares of the features that it left */
     double lambda2;       /* price of the static energy, in the objective of scaled features */
     double lag_s;         /* of the meter behind the processes; NAN: found */
+    double interval_s;    /* intervals that follow one another are put together until they are so long; 0: as they are */
     size_t replicates;    /* of the bootstrap */
     uint64_t seed;
 } adept_attribution_options;
@@ -62,7 +63,7 @@ typedef struct adept_attribution_model {
     bool gpu_by_use; /* energy of GPUs goes to who used them; where meters see it as well it is not learnt */
     bool meters_hold_gpu; /* "node" does: then GPUs are taken off it */
     bool centred, is_free, is_refitted;
-    double period_s, lag_s, lag_r2;
+    double interval_s, lag_s, lag_r2;
     adept_attribution_feature features[ADEPT_ACTIVITIES];
     size_t n_features;
     double static_w, static_low_w, static_high_w;
