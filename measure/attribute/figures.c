@@ -81,7 +81,8 @@ adept_status adept_spearman(double *out, const double *a, const double *b, size_
     return status;
 }
 
-adept_status adept_figures_of(adept_attribution_figures *out, const double *predicted, const double *measured, size_t n, adept_error *err)
+adept_status adept_figures_of(adept_attribution_figures *out, const double *predicted, const double *measured, size_t n,
+                              adept_error *err)
 {
     double mean = 0, residual = 0, total = 0, absolute = 0;
 

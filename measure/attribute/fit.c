@@ -15,13 +15,16 @@ adept_attribution_options adept_attribution_defaults(void)
 
 static adept_estimator estimator_of(const adept_attribution_options *o, double lambda1, size_t n_rows)
 {
-    return (adept_estimator){.is_free = o->free_sign, .keeps_shrinkage = o->keep_shrinkage, .lambda1 = lambda1,
+    return (adept_estimator){.is_free = o->free_sign,
+                             .keeps_shrinkage = o->keep_shrinkage,
+                             .lambda1 = lambda1,
                              .lambda2 = o->lambda2 / (double)n_rows};
 }
 
 /* ---------------------------------------------------------------- what goes in ----------------------------------- */
 
-static adept_status keep_sources(adept_attribution_model *m, const adept_attribution_source *sources, size_t n, adept_error *err)
+static adept_status keep_sources(adept_attribution_model *m, const adept_attribution_source *sources, size_t n,
+                                 adept_error *err)
 {
     const adept_activity_log *first = sources[0].log;
     const char **paths = adept_arena_array(m->arena, n, sizeof *paths);
@@ -33,8 +36,8 @@ static adept_status keep_sources(adept_attribution_model *m, const adept_attribu
     for (size_t i = 0; paths && i < n; i++) {
         paths[i] = adept_arena_strdup(m->arena, sources[i].path);
         if (strcmp(sources[i].log->host, first->host) != 0)
-            return adept_error_set(err, ADEPT_E_INVALID, "%s is of host '%s', %s of '%s': a model is of one machine", sources[i].path,
-                                   sources[i].log->host, sources[0].path, first->host);
+            return adept_error_set(err, ADEPT_E_INVALID, "%s is of host '%s', %s of '%s': a model is of one machine",
+                                   sources[i].path, sources[i].log->host, sources[0].path, first->host);
     }
     return adept_arena_failed(m->arena) ? adept_no_memory(err, "a model") : ADEPT_OK;
 }
@@ -45,13 +48,15 @@ static void note_meters(const adept_rows *rows, adept_notes *notes)
         for (size_t k = 0; k < rows->meters[i].n_plus; k++) {
             const adept_meter_series *s = &rows->meters[i].plus[k];
             if (s->n_stuck > 0)
-                adept_note(notes, "a meter said the same for %.0f s while the load changed (%zu times): these intervals are left out",
-                           s->stuck_s, s->n_stuck);
+                adept_note(
+                    notes,
+                    "a meter said the same for %.0f s while the load changed (%zu times): these intervals are left out",
+                    s->stuck_s, s->n_stuck);
         }
 }
 
-static adept_status find_lag(adept_attribution_model *m, adept_rows *rows, const adept_attribution_options *o, adept_notes *notes,
-                             adept_error *err)
+static adept_status find_lag(adept_attribution_model *m, adept_rows *rows, const adept_attribution_options *o,
+                             adept_notes *notes, adept_error *err)
 {
     adept_status status = ADEPT_OK;
 
@@ -72,7 +77,8 @@ static adept_status find_lag(adept_attribution_model *m, adept_rows *rows, const
 /* ---------------------------------------------------------------- how good it is --------------------------------- */
 
 /* Weights at work on rows `begin` to the end. */
-static adept_status judge(adept_attribution_figures *out, const adept_fit_data *d, size_t begin, size_t end, const double *w, adept_error *err)
+static adept_status judge(adept_attribution_figures *out, const adept_fit_data *d, size_t begin, size_t end,
+                          const double *w, adept_error *err)
 {
     double *predicted = malloc((end - begin + 1) * sizeof *predicted);
 
@@ -85,7 +91,8 @@ static adept_status judge(adept_attribution_figures *out, const adept_fit_data *
 }
 
 /* What is learnt of the first rows from some features only, and without price. */
-static adept_status judge_baseline(adept_attribution_figures *out, const adept_fit_data *d, size_t n_train, const bool *keep, adept_error *err)
+static adept_status judge_baseline(adept_attribution_figures *out, const adept_fit_data *d, size_t n_train,
+                                   const bool *keep, adept_error *err)
 {
     adept_lasso sums = adept_fit_sums(d, 0, n_train);
     double w[ADEPT_LASSO_MOST] = {0};
@@ -96,7 +103,8 @@ static adept_status judge_baseline(adept_attribution_figures *out, const adept_f
     return status == ADEPT_OK ? judge(out, d, n_train, d->n, w, err) : status;
 }
 
-static adept_status judge_baselines(adept_attribution_model *m, const adept_fit_data *d, const adept_rows *rows, size_t n_train, adept_error *err)
+static adept_status judge_baselines(adept_attribution_model *m, const adept_fit_data *d, const adept_rows *rows,
+                                    size_t n_train, adept_error *err)
 {
     bool keep[ADEPT_LASSO_MOST] = {false}, any = false;
 
@@ -153,7 +161,8 @@ static void keep_weights(adept_attribution_model *m, const double *w)
     m->static_w = w[m->n_features];
 }
 
-static void interval_of(double *low, double *high, const double *draws, size_t n, size_t columns, size_t column, double *room)
+static void interval_of(double *low, double *high, const double *draws, size_t n, size_t columns, size_t column,
+                        double *room)
 {
     for (size_t b = 0; b < n; b++)
         room[b] = draws[b * columns + column];
@@ -162,8 +171,8 @@ static void interval_of(double *low, double *high, const double *draws, size_t n
     *high = adept_quantile(room, n, (1 + ADEPT_ATTRIBUTION_LEVEL) / 2);
 }
 
-static adept_status draw(adept_attribution_model *m, const adept_fit_data *d, const adept_estimator *how, const adept_attribution_options *o,
-                         adept_error *err)
+static adept_status draw(adept_attribution_model *m, const adept_fit_data *d, const adept_estimator *how,
+                         const adept_attribution_options *o, adept_error *err)
 {
     size_t columns = d->n_columns;
     double *draws = adept_arena_array(m->arena, o->replicates + 1, columns * sizeof *draws);
@@ -191,13 +200,14 @@ static void note_features(const adept_attribution_model *m, adept_notes *notes)
         const adept_attribution_feature *f = &m->features[j];
         n += f->weight_j != 0;
         if (f->inflation > MOST_INFLATION)
-            adept_note(notes, "%s says nearly what other features say together: its weight alone means little", adept_activity_name(f->kind));
+            adept_note(notes, "%s says nearly what other features say together: its weight alone means little",
+                       adept_activity_name(f->kind));
     }
     if (n == 0) adept_note(notes, "no feature explains the energy better than a constant does: all of it is static");
 }
 
-static adept_status fit_rows(adept_attribution_model *m, const adept_rows *rows, const adept_attribution_options *o, adept_notes *notes,
-                             adept_error *err)
+static adept_status fit_rows(adept_attribution_model *m, const adept_rows *rows, const adept_attribution_options *o,
+                             adept_notes *notes, adept_error *err)
 {
     adept_fit_data d;
     double w[ADEPT_LASSO_MOST] = {0}, lambda1 = 0;
@@ -206,9 +216,12 @@ static adept_status fit_rows(adept_attribution_model *m, const adept_rows *rows,
     m->n_intervals = rows->n;
     m->n_used = d.n;
     if (status == ADEPT_OK && d.n < ADEPT_LEAST_ROWS)
-        status = adept_error_set(err, ADEPT_E_FIT, "%s: %zu of %zu intervals have both energy and features: at least %d are needed",
+        status = adept_error_set(err, ADEPT_E_FIT,
+                                 "%s: %zu of %zu intervals have both energy and features: at least %d are needed",
                                  m->sources[0], d.n, rows->n, ADEPT_LEAST_ROWS);
-    if (status == ADEPT_OK && d.n < rows->n) adept_note(notes, "%zu of %zu intervals are left out: their energy or a feature is not known", rows->n - d.n, rows->n);
+    if (status == ADEPT_OK && d.n < rows->n)
+        adept_note(notes, "%zu of %zu intervals are left out: their energy or a feature is not known", rows->n - d.n,
+                   rows->n);
     if (status == ADEPT_OK) status = train(m, &lambda1, &d, rows, o, err);
     if (status == ADEPT_OK) {
         adept_estimator how = estimator_of(o, lambda1, d.n);
@@ -237,7 +250,8 @@ static adept_status fit(adept_attribution_model *m, const adept_attribution_sour
     if (status == ADEPT_OK) status = adept_rows_make(&rows, sources, n_sources, m, o, &notes, err);
     m->n_features = rows.n_features;
     for (size_t j = 0; j < rows.n_features; j++)
-        m->features[j] = (adept_attribution_feature){.kind = rows.kinds[j], .mean = rows.mean[j], .scale = rows.scale[j]};
+        m->features[j] =
+            (adept_attribution_feature){.kind = rows.kinds[j], .mean = rows.mean[j], .scale = rows.scale[j]};
     if (status == ADEPT_OK) note_meters(&rows, &notes);
     if (status == ADEPT_OK) status = find_lag(m, &rows, o, &notes, err);
     if (status == ADEPT_OK) status = fit_rows(m, &rows, o, &notes, err);
@@ -249,8 +263,8 @@ static adept_status fit(adept_attribution_model *m, const adept_attribution_sour
     return status == ADEPT_OK && adept_arena_failed(m->arena) ? adept_no_memory(err, "a model") : status;
 }
 
-adept_status adept_attribution_fit(adept_attribution_model **out, const adept_attribution_source *sources, size_t n_sources,
-                                   const adept_attribution_options *options, adept_error *err)
+adept_status adept_attribution_fit(adept_attribution_model **out, const adept_attribution_source *sources,
+                                   size_t n_sources, const adept_attribution_options *options, adept_error *err)
 {
     adept_arena *arena = adept_arena_new();
     adept_attribution_model *m = arena ? adept_arena_alloc(arena, sizeof *m) : NULL;

@@ -33,16 +33,18 @@ double adept_fit_energy_j(const adept_fit_data *d, size_t row, const double *w);
  * @param kkt    of the last of these searches; NULL: not wanted
  * @param order  see adept_lasso_solve()
  */
-adept_status adept_estimate(double *w, double *kkt, const adept_lasso *sums, const adept_estimator *how, const size_t *order, adept_error *err);
+adept_status adept_estimate(double *w, double *kkt, const adept_lasso *sums, const adept_estimator *how,
+                            const size_t *order, adept_error *err);
 
 /** lambda1 of a row, by cross-validation over contiguous blocks: the largest within a standard error of the best. */
-adept_status adept_choose_lambda(double *lambda1, const adept_fit_data *d, size_t n, const adept_estimator *how, adept_error *err);
+adept_status adept_choose_lambda(double *lambda1, const adept_fit_data *d, size_t n, const adept_estimator *how,
+                                 adept_error *err);
 
 /** How late the meter is, and how much of its energy the features then explain. Leaves the rows measured so. */
 adept_status adept_find_lag(double *lag_s, double *r2, adept_rows *rows, bool is_free, adept_error *err);
 
 /** Weights of rows drawn again in blocks, `n_draws` times. */
-adept_status adept_bootstrap(double *draws, size_t n_draws, size_t *block, const adept_fit_data *d, const adept_estimator *how,
-                             uint64_t seed, adept_error *err);
+adept_status adept_bootstrap(double *draws, size_t n_draws, size_t *block, const adept_fit_data *d,
+                             const adept_estimator *how, uint64_t seed, adept_error *err);
 
 #endif

@@ -1,6 +1,6 @@
-/** @file lag.c  How late a meter is: as late as makes features explain most of its energy. That is the highest cross-covariance of
- *  power with the features weighted at their best for each lag, so no weights need be known before. R2 would not do: half an interval
- *  beside the truth two intervals' noise is averaged, which makes it better. */
+/** @file lag.c  How late a meter is: as late as makes features explain most of its energy. That is the highest
+ * cross-covariance of power with the features weighted at their best for each lag, so no weights need be known before.
+ * R2 would not do: half an interval beside the truth two intervals' noise is averaged, which makes it better. */
 #include "fit.h"
 #include <math.h>
 
@@ -32,7 +32,8 @@ static adept_status explain(explained *out, adept_rows *rows, double lag_s, bool
 }
 
 /* Lags around one, the nearest to it first, so that of equal ones it wins. */
-static adept_status search(double *lag_s, explained *best, adept_rows *rows, double step_s, int steps, bool is_free, adept_error *err)
+static adept_status search(double *lag_s, explained *best, adept_rows *rows, double step_s, int steps, bool is_free,
+                           adept_error *err)
 {
     double w[ADEPT_LASSO_MOST] = {0}, around_s = *lag_s;
     adept_status status = ADEPT_OK;
@@ -52,7 +53,8 @@ adept_status adept_find_lag(double *lag_s, double *r2, adept_rows *rows, bool is
 
     *lag_s = 0;
     adept_status status = search(lag_s, &best, rows, COARSE_S, (int)(ADEPT_MOST_LAG_S / COARSE_S + 0.5), is_free, err);
-    if (status == ADEPT_OK) status = search(lag_s, &best, rows, FINE_S, (int)(COARSE_S / FINE_S + 0.5) - 1, is_free, err);
+    if (status == ADEPT_OK)
+        status = search(lag_s, &best, rows, FINE_S, (int)(COARSE_S / FINE_S + 0.5) - 1, is_free, err);
     *r2 = best.r2;
     return status;
 }

@@ -77,7 +77,8 @@ static double best(const adept_lasso *l, const double *w, size_t j)
     return l->is_free[j] && pull < -half ? (pull + half) / l->gram[j][j] : 0;
 }
 
-/* ---------------------------------------------------------------- where sweeps are slow ---------------------------- */
+/* ---------------------------------------------------------------- where sweeps are slow ----------------------------
+ */
 
 /* Solve for some columns by Cholesky's factors; `out` holds the right side. @return false: they are not independent */
 static bool solve_columns(double *out, const adept_lasso *l, const size_t *columns, size_t n)
@@ -105,7 +106,8 @@ static bool solve_columns(double *out, const adept_lasso *l, const size_t *colum
     return true;
 }
 
-/* The minimum of the weights that are not 0, or as far on the way there as none of them passes 0 that may not: Newton's step.
+/* The minimum of the weights that are not 0, or as far on the way there as none of them passes 0 that may not: Newton's
+ * step.
  * @return is there more of the way? */
 static bool step(double *w, const adept_lasso *l)
 {
@@ -143,6 +145,7 @@ adept_status adept_lasso_solve(double *w, const adept_lasso *l, const size_t *or
             ;
         if (sweep % SWEEPS_BETWEEN_CHECKS == 0 && adept_lasso_kkt(l, w) <= ADEPT_LASSO_TOLERANCE) return ADEPT_OK;
     }
-    return adept_error_set(err, ADEPT_E_FIT, "the weights do not settle: the KKT residual is %.3g of the largest gradient",
+    return adept_error_set(err, ADEPT_E_FIT,
+                           "the weights do not settle: the KKT residual is %.3g of the largest gradient",
                            adept_lasso_kkt(l, w));
 }

@@ -1,6 +1,6 @@
-/** @file lasso.h  Least squares with a price on weights, each of them at least 0 where it is asked for, by cyclic coordinate descent on
- *  the Gram matrix (Friedman, Hastie and Tibshirani 2010, section 2.2), with a step of Newton where that is slow. Thread-safe.
- *  Calls: adept_error. */
+/** @file lasso.h  Least squares with a price on weights, each of them at least 0 where it is asked for, by cyclic
+ * coordinate descent on the Gram matrix (Friedman, Hastie and Tibshirani 2010, section 2.2), with a step of Newton
+ * where that is slow. Thread-safe. Calls: adept_error. */
 #ifndef ADEPT_LASSO_H
 #define ADEPT_LASSO_H
 #include "adept_error.h"

@@ -72,8 +72,8 @@ static void mark(adept_meter_series *s, double from_s, double to_s)
     s->stuck_s += to_s - from_s;
 }
 
-/* An idle machine may well draw the same for long: where a value is stuck, the load has to have changed meanwhile, in the run without
- * what a late meter shows of before and after. */
+/* An idle machine may well draw the same for long: where a value is stuck, the load has to have changed meanwhile, in
+ * the run without what a late meter shows of before and after. */
 static bool is_stuck(const adept_activity_log *log, double from_s, double to_s, double change)
 {
     double low, high;
@@ -111,12 +111,15 @@ static void count_bad(adept_meter_series *s, double gap_s)
     }
 }
 
-adept_status adept_meter_series_make(adept_meter_series *s, const adept_activity_log *log, const adept_meter_log *meter, adept_error *err)
+adept_status adept_meter_series_make(adept_meter_series *s, const adept_activity_log *log, const adept_meter_log *meter,
+                                     adept_error *err)
 {
     size_t n = meter->n_samples + 1;
     double *room = malloc(n * sizeof *room);
 
-    *s = (adept_meter_series){.time_s = malloc(n * sizeof *s->time_s), .energy_j = malloc(n * sizeof *s->energy_j), .n_bad = calloc(n, sizeof *s->n_bad)};
+    *s = (adept_meter_series){.time_s = malloc(n * sizeof *s->time_s),
+                              .energy_j = malloc(n * sizeof *s->energy_j),
+                              .n_bad = calloc(n, sizeof *s->n_bad)};
     if (!room || !s->time_s || !s->energy_j || !s->n_bad) {
         free(room);
         return adept_no_memory(err, "the samples of a meter");

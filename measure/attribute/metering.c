@@ -39,13 +39,14 @@ static adept_status no_meter(const adept_attribution_source *source, const char 
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", source->log->meters[i].name);
     }
     if (wanted)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: no meter '%s'; it has: %s", source->path, wanted, *names ? names : "none");
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: no meter of the node, and none of cpu, dram or gpu; it has: %s", source->path,
-                           *names ? names : "none");
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: no meter '%s'; it has: %s", source->path, wanted,
+                               *names ? names : "none");
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: no meter of the node, and none of cpu, dram or gpu; it has: %s",
+                           source->path, *names ? names : "none");
 }
 
-adept_status adept_metering_choose(adept_attribution_model *model, const adept_attribution_source *sources, size_t n_sources,
-                                   const adept_attribution_options *options, adept_error *err)
+adept_status adept_metering_choose(adept_attribution_model *model, const adept_attribution_source *sources,
+                                   size_t n_sources, const adept_attribution_options *options, adept_error *err)
 {
     const adept_activity_log *log = sources[0].log;
     bool has_node = has_component(log, ADEPT_COMPONENT_NODE);
@@ -57,7 +58,7 @@ adept_status adept_metering_choose(adept_attribution_model *model, const adept_a
         const adept_meter_log *m = &log->meters[i];
         bool takes = options->meter ? strcmp(m->name, options->meter) == 0
                      : has_node     ? m->component == ADEPT_COMPONENT_NODE && model->n_meters == 0
-                                    : is_part(m->component) && !(model->gpu_by_use && m->component == ADEPT_COMPONENT_GPU);
+                                : is_part(m->component) && !(model->gpu_by_use && m->component == ADEPT_COMPONENT_GPU);
         if (!takes || model->n_meters == ADEPT_MOST_SERIES) continue;
         names[model->n_meters++] = adept_arena_strdup(model->arena, m->name);
         model->meters_hold_gpu = model->meters_hold_gpu || m->component == ADEPT_COMPONENT_NODE;
@@ -76,8 +77,8 @@ static const adept_meter_log *find_meter(const adept_activity_log *log, const ch
     return NULL;
 }
 
-adept_status adept_metering_open(adept_metering *m, const adept_attribution_source *source, const adept_attribution_model *model,
-                                 bool may_lack, adept_error *err)
+adept_status adept_metering_open(adept_metering *m, const adept_attribution_source *source,
+                                 const adept_attribution_model *model, bool may_lack, adept_error *err)
 {
     const adept_activity_log *log = source->log;
     adept_status status = ADEPT_OK;
@@ -92,7 +93,8 @@ adept_status adept_metering_open(adept_metering *m, const adept_attribution_sour
         else if (!may_lack)
             status = no_meter(source, model->meters[i], err);
     }
-    for (size_t i = 0; model->gpu_by_use && i < log->n_meters && status == ADEPT_OK && m->n_gpus < ADEPT_MOST_SERIES; i++) {
+    for (size_t i = 0; model->gpu_by_use && i < log->n_meters && status == ADEPT_OK && m->n_gpus < ADEPT_MOST_SERIES;
+         i++) {
         if (log->meters[i].component != ADEPT_COMPONENT_GPU) continue;
         m->gpu_meters[m->n_gpus] = (uint32_t)i;
         status = adept_meter_series_make(&m->gpus[m->n_gpus++], log, &log->meters[i], err);

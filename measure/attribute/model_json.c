@@ -17,8 +17,8 @@
 static void put_figures(adept_json_writer *w, const char *key, const adept_attribution_figures *f)
 {
     if (!adept_json_begin_known(w, key, f->n > 0)) return;
-    adept_json_put_members(w, "intervals %jd r2 %g mae_j %g mae_percent %g rmse_j %g spearman %g", (intmax_t)f->n, f->r2, f->mae_j,
-                           100 * f->mae_share, f->rmse_j, f->spearman);
+    adept_json_put_members(w, "intervals %jd r2 %g mae_j %g mae_percent %g rmse_j %g spearman %g", (intmax_t)f->n,
+                           f->r2, f->mae_j, 100 * f->mae_share, f->rmse_j, f->spearman);
     adept_json_end_object(w);
 }
 
@@ -38,9 +38,11 @@ static void put_features(adept_json_writer *w, const adept_attribution_model *m)
     for (size_t j = 0; j < m->n_features; j++) {
         const adept_attribution_feature *f = &m->features[j];
         adept_json_begin_object(w, NULL);
-        adept_json_put_members(w, "name %s unit %s weight_j %g", adept_activity_name(f->kind), unit_of(f->kind), f->weight_j);
+        adept_json_put_members(w, "name %s unit %s weight_j %g", adept_activity_name(f->kind), unit_of(f->kind),
+                               f->weight_j);
         adept_json_put_pair(w, "interval", f->low_j, f->high_j);
-        adept_json_put_members(w, "mean %g scale %g spearman %g variance_inflation %g", f->mean, f->scale, f->spearman, f->inflation);
+        adept_json_put_members(w, "mean %g scale %g spearman %g variance_inflation %g", f->mean, f->scale, f->spearman,
+                               f->inflation);
         adept_json_end_object(w);
     }
     adept_json_end_array(w);
@@ -55,8 +57,8 @@ static void put_quality(adept_json_writer *w, const adept_attribution_model *m)
     put_figures(w, "constant", &m->constant);
     put_figures(w, "cpu_time", &m->cpu_only);
     adept_json_end_object(w);
-    adept_json_put_members(w, "condition_number %g intervals %jd intervals_used %jd kkt_residual %g", m->condition, (intmax_t)m->n_intervals,
-                           (intmax_t)m->n_used, m->kkt);
+    adept_json_put_members(w, "condition_number %g intervals %jd intervals_used %jd kkt_residual %g", m->condition,
+                           (intmax_t)m->n_intervals, (intmax_t)m->n_used, m->kkt);
     adept_json_end_object(w);
 }
 
@@ -65,8 +67,8 @@ static void put_draws(adept_json_writer *w, const adept_attribution_model *m)
     size_t columns = m->n_features + 1;
 
     adept_json_begin_object(w, "bootstrap");
-    adept_json_put_members(w, "level %g replicates %jd block_intervals %jd seed %jd", ADEPT_ATTRIBUTION_LEVEL, (intmax_t)m->n_draws,
-                           (intmax_t)m->block, (intmax_t)m->seed);
+    adept_json_put_members(w, "level %g replicates %jd block_intervals %jd seed %jd", ADEPT_ATTRIBUTION_LEVEL,
+                           (intmax_t)m->n_draws, (intmax_t)m->block, (intmax_t)m->seed);
     adept_json_begin_array(w, "draws"); /* weights in the order of features, then the static watts */
     bool was_pretty = w->pretty;
     for (size_t b = 0; b < m->n_draws; b++) {
@@ -86,13 +88,15 @@ char *adept_attribution_model_text(const adept_attribution_model *m)
     adept_json_writer w = {.pretty = true};
 
     adept_json_begin_object(&w, NULL);
-    adept_json_put_members(&w, "schema_version %jd kind %s host %s n_cpus %jd interval_s %g", (intmax_t)1, KIND, m->host, (intmax_t)m->n_cpus,
-                           m->interval_s);
+    adept_json_put_members(&w, "schema_version %jd kind %s host %s n_cpus %jd interval_s %g", (intmax_t)1, KIND,
+                           m->host, (intmax_t)m->n_cpus, m->interval_s);
     adept_json_put_strings(&w, "sources", m->sources, m->n_sources);
     adept_json_put_strings(&w, "meters", m->meters, m->n_meters);
-    adept_json_put_members(&w, "gpu_by_use %d meters_hold_gpu %d lag_s %g lag_r2 %g", m->gpu_by_use, m->meters_hold_gpu, m->lag_s, m->lag_r2);
+    adept_json_put_members(&w, "gpu_by_use %d meters_hold_gpu %d lag_s %g lag_r2 %g", m->gpu_by_use, m->meters_hold_gpu,
+                           m->lag_s, m->lag_r2);
     adept_json_put_members(&w, "standardize %s sign %s shrinkage %s lambda1 %g lambda2 %g", m->centred ? "z" : "scale",
-                           m->is_free ? "free" : "nonnegative", m->is_refitted ? "refit" : "keep", m->lambda1, m->lambda2);
+                           m->is_free ? "free" : "nonnegative", m->is_refitted ? "refit" : "keep", m->lambda1,
+                           m->lambda2);
     put_features(&w, m);
     adept_json_put_number(&w, "static_w", m->static_w);
     adept_json_put_pair(&w, "static_interval", m->static_low_w, m->static_high_w);
@@ -121,9 +125,10 @@ static void read_pair(adept_json_reader *r, const cJSON *parent, const char *key
 {
     *low = *high = NAN;
     if (is_null(parent, key)) return;
-    const cJSON *pair = adept_json_array(r, parent, key), *first = cJSON_GetArrayItem(pair, 0), *last = cJSON_GetArrayItem(pair, 1);
-    if (adept_json_size(pair) != 2 || !cJSON_IsNumber(first) || !cJSON_IsNumber(last) || !(first->valuedouble <= last->valuedouble) ||
-        !isfinite(last->valuedouble) || !isfinite(first->valuedouble))
+    const cJSON *pair = adept_json_array(r, parent, key), *first = cJSON_GetArrayItem(pair, 0),
+                *last = cJSON_GetArrayItem(pair, 1);
+    if (adept_json_size(pair) != 2 || !cJSON_IsNumber(first) || !cJSON_IsNumber(last) ||
+        !(first->valuedouble <= last->valuedouble) || !isfinite(last->valuedouble) || !isfinite(first->valuedouble))
         adept_json_fail(r, "\"%s\" is not [low, high]", key);
     else
         *low = first->valuedouble, *high = last->valuedouble;
@@ -163,7 +168,8 @@ static void read_feature(adept_json_reader *r, const cJSON *from, adept_attribut
     f->spearman = number_or(r, from, "spearman", NAN);
     f->inflation = number_or(r, from, "variance_inflation", INFINITY);
     read_pair(r, from, "interval", &f->low_j, &f->high_j);
-    if (r->status == ADEPT_OK && f->weight_j < 0 && !m->is_free) adept_json_fail(r, "the weight of '%s' is below 0", name);
+    if (r->status == ADEPT_OK && f->weight_j < 0 && !m->is_free)
+        adept_json_fail(r, "the weight of '%s' is below 0", name);
     m->n_features++;
 }
 
@@ -182,13 +188,15 @@ static void read_features(adept_json_reader *r, const cJSON *root, adept_attribu
 
 static void read_draws(adept_json_reader *r, const cJSON *root, adept_attribution_model *m)
 {
-    const cJSON *from = adept_json_object(r, root, "bootstrap"), *list = adept_json_array(r, from, "draws"), *draw, *number;
+    const cJSON *from = adept_json_object(r, root, "bootstrap"), *list = adept_json_array(r, from, "draws"), *draw,
+                *number;
     size_t columns = m->n_features + 1, n = adept_json_size(list), at = 0;
 
     m->block = (size_t)adept_json_count(r, from, "block_intervals");
     m->seed = (uint64_t)adept_json_count(r, from, "seed");
     if (n > ADEPT_MOST_REPLICATES) adept_json_fail(r, "\"draws\" has more than %d", ADEPT_MOST_REPLICATES);
-    if (r->status == ADEPT_OK && adept_json_number(r, from, "level") != ADEPT_ATTRIBUTION_LEVEL) adept_json_fail(r, "\"level\" is not %g", ADEPT_ATTRIBUTION_LEVEL);
+    if (r->status == ADEPT_OK && adept_json_number(r, from, "level") != ADEPT_ATTRIBUTION_LEVEL)
+        adept_json_fail(r, "\"level\" is not %g", ADEPT_ATTRIBUTION_LEVEL);
     double *draws = adept_json_room(r, m->arena, n * columns + 1, sizeof *draws);
     if (!draws) return;
     cJSON_ArrayForEach(draw, list)
@@ -199,7 +207,8 @@ static void read_draws(adept_json_reader *r, const cJSON *root, adept_attributio
         }
         cJSON_ArrayForEach(number, draw)
         {
-            if (!cJSON_IsNumber(number) || !isfinite(number->valuedouble)) adept_json_fail(r, "\"draws\" holds what is no number");
+            if (!cJSON_IsNumber(number) || !isfinite(number->valuedouble))
+                adept_json_fail(r, "\"draws\" holds what is no number");
             draws[at++] = number->valuedouble;
         }
     }
@@ -219,7 +228,8 @@ static bool is_second(adept_json_reader *r, const cJSON *root, const char *key, 
 
 static void read_model(adept_json_reader *r, const cJSON *root, adept_attribution_model *m)
 {
-    if (r->status == ADEPT_OK && (adept_json_number_or(r, root, "schema_version", 0) != 1 || strcmp(adept_json_string_or(r, root, "kind", ""), KIND) != 0))
+    if (r->status == ADEPT_OK && (adept_json_number_or(r, root, "schema_version", 0) != 1 ||
+                                  strcmp(adept_json_string_or(r, root, "kind", ""), KIND) != 0))
         adept_json_fail(r, "is no model of energy: 'adept attribute fit -o' writes them");
     m->path = adept_json_keep(r, m->arena, r->name);
     m->host = adept_json_keep(r, m->arena, adept_json_string(r, root, "host"));
@@ -240,7 +250,8 @@ static void read_model(adept_json_reader *r, const cJSON *root, adept_attributio
     m->static_w = adept_json_number(r, root, "static_w");
     if (r->status == ADEPT_OK && m->static_w < 0) adept_json_fail(r, "\"static_w\" is below 0");
     read_pair(r, root, "static_interval", &m->static_low_w, &m->static_high_w);
-    const cJSON *quality = adept_json_object(r, root, "quality"), *baselines = adept_json_object(r, quality, "baselines");
+    const cJSON *quality = adept_json_object(r, root, "quality"),
+                *baselines = adept_json_object(r, quality, "baselines");
     read_figures(r, quality, "test", &m->test);
     read_figures(r, quality, "train", &m->train);
     read_figures(r, baselines, "constant", &m->constant);

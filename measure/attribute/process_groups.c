@@ -54,9 +54,11 @@ static bool find(size_t *group, adept_process_groups *g, const adept_process *p)
     return !adept_arena_failed(g->arena);
 }
 
-bool adept_process_groups_make(adept_process_groups *g, adept_arena *arena, adept_attribution_by by, const adept_attribution_source *sources, size_t n_sources)
+bool adept_process_groups_make(adept_process_groups *g, adept_arena *arena, adept_attribution_by by,
+                               const adept_attribution_source *sources, size_t n_sources)
 {
-    *g = (adept_process_groups){.arena = arena, .by = by, .of_process = calloc(n_sources, sizeof *g->of_process), .n_sources = n_sources};
+    *g = (adept_process_groups){
+        .arena = arena, .by = by, .of_process = calloc(n_sources, sizeof *g->of_process), .n_sources = n_sources};
     bool ok = g->of_process && add(g, "Other", "") && add(g, "static", "") && add(g, "idle GPUs", "");
 
     for (size_t i = 0; i < n_sources && ok; i++) {

@@ -1,5 +1,5 @@
-/** @file process_groups.h  Processes by command, user, ...: which group each of a recording's processes belongs to. Calls: adept_attribution,
- *  name_map. */
+/** @file process_groups.h  Processes by command, user, ...: which group each of a recording's processes belongs to.
+ * Calls: adept_attribution, name_map. */
 #ifndef ADEPT_PROCESS_GROUPS_H
 #define ADEPT_PROCESS_GROUPS_H
 #include "adept_attribution.h"
@@ -19,7 +19,8 @@ typedef struct adept_process_groups {
 } adept_process_groups;
 
 /** @param arena  of the texts. @return false when memory is out; adept_process_groups_free() in any case */
-bool adept_process_groups_make(adept_process_groups *groups, adept_arena *arena, adept_attribution_by by, const adept_attribution_source *sources, size_t n_sources);
+bool adept_process_groups_make(adept_process_groups *groups, adept_arena *arena, adept_attribution_by by,
+                               const adept_attribution_source *sources, size_t n_sources);
 void adept_process_groups_free(adept_process_groups *groups);
 
 #endif

@@ -175,12 +175,14 @@ static double drawn_j(const adept_attribution_model *m, const double *draw, cons
     return sum_j;
 }
 
-/* Where shares lie by the draws' weights. What is scaled to what was measured keeps the ratio of interval and share that it has unscaled. */
+/* Where shares lie by the draws' weights. What is scaled to what was measured keeps the ratio of interval and share
+ * that it has unscaled. */
 static bool find_intervals(work *w)
 {
     adept_attribution_report *out = w->out;
     const adept_attribution_model *m = w->model;
-    double *shares = malloc((m->n_draws + 1) * out->n_groups * sizeof *shares), *own = malloc(ADEPT_ACTIVITIES * 2 * sizeof *own);
+    double *shares = malloc((m->n_draws + 1) * out->n_groups * sizeof *shares),
+           *own = malloc(ADEPT_ACTIVITIES * 2 * sizeof *own);
 
     for (size_t b = 0; shares && own && b <= m->n_draws; b++) {
         double total = 0;
@@ -188,7 +190,8 @@ static bool find_intervals(work *w)
             own[j] = m->features[j].weight_j;
         own[m->n_features] = m->static_w;
         for (size_t g = 0; g < out->n_groups; g++)
-            total += shares[g * (m->n_draws + 1) + b] = drawn_j(m, b < m->n_draws ? m->draws + b * (m->n_features + 1) : own, &out->groups[g]);
+            total += shares[g * (m->n_draws + 1) + b] =
+                drawn_j(m, b < m->n_draws ? m->draws + b * (m->n_features + 1) : own, &out->groups[g]);
         for (size_t g = 0; g < out->n_groups; g++)
             shares[g * (m->n_draws + 1) + b] /= total;
     }
@@ -229,7 +232,8 @@ static bool make_series(work *w)
         begin_s = fmin(begin_s, log->n_intervals ? log->intervals[0].begin_s : INFINITY);
         end_s = fmax(end_s, log->n_intervals ? log->intervals[log->n_intervals - 1].end_s : -INFINITY);
     }
-    double length_s = fmax(end_s - begin_s, period_s), least_s = period_s * ceil(length_s / period_s / ADEPT_MOST_STEPS - 1e-9);
+    double length_s = fmax(end_s - begin_s, period_s),
+           least_s = period_s * ceil(length_s / period_s / ADEPT_MOST_STEPS - 1e-9);
     out->begin_s = begin_s;
     out->step_s = fmax(w->view->step_s, w->view->step_s > 0 ? length_s / 1e6 : least_s);
     out->n_steps = (size_t)fmax(1, ceil(length_s / out->step_s - 1e-9));
@@ -248,17 +252,24 @@ static void say(work *w)
 
     for (size_t i = 0; i < w->n_sources; i++) {
         if (strcmp(w->sources[i].log->host, m->host) != 0)
-            adept_note(&w->notes, "%s is of host '%s', the model of '%s': weights of another machine may be far off", w->sources[i].path,
-                       w->sources[i].log->host, m->host);
-        if (w->sources[i].log->is_cut) adept_note(&w->notes, "%s ends within a block: it grows still, or its recorder was killed", w->sources[i].path);
+            adept_note(&w->notes, "%s is of host '%s', the model of '%s': weights of another machine may be far off",
+                       w->sources[i].path, w->sources[i].log->host, m->host);
+        if (w->sources[i].log->is_cut)
+            adept_note(&w->notes, "%s ends within a block: it grows still, or its recorder was killed",
+                       w->sources[i].path);
         for (size_t j = 0; j < m->n_features; j++)
             if (!w->sources[i].log->has[m->features[j].kind] && m->features[j].weight_j != 0)
-                adept_note(&w->notes, "%s has no %s: what it costs is in nobody's energy", w->sources[i].path, adept_activity_name(m->features[j].kind));
+                adept_note(&w->notes, "%s has no %s: what it costs is in nobody's energy", w->sources[i].path,
+                           adept_activity_name(m->features[j].kind));
     }
     if (w->lacks_meters) adept_note(&w->notes, "a recording lacks a meter of the model: nothing is measured there");
-    if (w->n_unknown > 0) adept_note(&w->notes, "%zu numbers that the model needs were not counted, and count as 0", w->n_unknown);
-    if (out->covered_s < out->all_s) adept_note(&w->notes, "meters cover %.0f s of %.0f s: what was measured is compared there only", out->covered_s, out->all_s);
-    if (out->known_cpu < 0.9) adept_note(&w->notes, "processes account for %.1f %% of the machine's CPU time only", 100 * out->known_cpu);
+    if (w->n_unknown > 0)
+        adept_note(&w->notes, "%zu numbers that the model needs were not counted, and count as 0", w->n_unknown);
+    if (out->covered_s < out->all_s)
+        adept_note(&w->notes, "meters cover %.0f s of %.0f s: what was measured is compared there only", out->covered_s,
+                   out->all_s);
+    if (out->known_cpu < 0.9)
+        adept_note(&w->notes, "processes account for %.1f %% of the machine's CPU time only", 100 * out->known_cpu);
 }
 
 static adept_status make(work *w, adept_error *err)
@@ -267,16 +278,20 @@ static adept_status make(work *w, adept_error *err)
     adept_attribution_report *out = w->out;
 
     w->meters = calloc(w->n_sources, sizeof *w->meters);
-    if (status == ADEPT_OK && (!w->meters || !adept_process_groups_make(&w->groups, out->arena, w->view->by, w->sources, w->n_sources))) status = adept_no_memory(err, "groups of processes");
+    if (status == ADEPT_OK &&
+        (!w->meters || !adept_process_groups_make(&w->groups, out->arena, w->view->by, w->sources, w->n_sources)))
+        status = adept_no_memory(err, "groups of processes");
     for (size_t i = 0; i < w->n_sources && status == ADEPT_OK; i++) {
         status = adept_metering_open(&w->meters[i], &w->sources[i], w->model, true, err);
         w->lacks_meters = w->lacks_meters || w->meters[i].n_plus == 0;
     }
     if (status != ADEPT_OK) return status;
     for_all(w, sum_interval);
-    if (!(out->all_s > 0)) return adept_error_set(err, ADEPT_E_INVALID, "%s: no interval was recorded", w->sources[0].path);
+    if (!(out->all_s > 0))
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: no interval was recorded", w->sources[0].path);
     if (!choose_rows(w) || !find_shares(w) || !make_series(w)) return adept_no_memory(err, "a report");
-    if (!isfinite(out->total_j)) return adept_error_set(err, ADEPT_E_INVALID, "%s: energies are no finite numbers", w->sources[0].path);
+    if (!isfinite(out->total_j))
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: energies are no finite numbers", w->sources[0].path);
     say(w);
     const char **notes = adept_arena_array(out->arena, w->notes.n + 1, sizeof *notes);
     if (!notes || adept_arena_failed(out->arena)) return adept_no_memory(err, "a report");
@@ -297,8 +312,8 @@ static void end(work *w)
 }
 
 adept_status adept_attribution_report_make(adept_attribution_report **out, const adept_attribution_model *model,
-                                           const adept_attribution_source *sources, size_t n_sources, const adept_attribution_view *view,
-                                           adept_error *err)
+                                           const adept_attribution_source *sources, size_t n_sources,
+                                           const adept_attribution_view *view, adept_error *err)
 {
     adept_arena *arena = adept_arena_new();
     adept_attribution_report *r = arena ? adept_arena_alloc(arena, sizeof *r) : NULL;
@@ -308,7 +323,8 @@ adept_status adept_attribution_report_make(adept_attribution_report **out, const
         return adept_no_memory(err, "a report");
     }
     r->arena = arena;
-    work w = {.model = model, .sources = sources, .n_sources = n_sources, .view = view, .out = r, .notes = {.arena = arena}};
+    work w = {
+        .model = model, .sources = sources, .n_sources = n_sources, .view = view, .out = r, .notes = {.arena = arena}};
     adept_status status = make(&w, err);
     end(&w);
     if (status == ADEPT_OK)

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST_UNKNOWN 0.05  /* of the intervals: a feature that is not known in more is left out */
-#define UNKNOWN_WORK 0.05  /* of an interval's CPU time: of processes that have less a number may not be known, and counts as 0 */
-#define LEAST_WORK_S 1e-4  /* every process counts for that */
+#define MOST_UNKNOWN 0.05 /* of the intervals: a feature that is not known in more is left out */
+#define UNKNOWN_WORK                                                                                                   \
+    0.05 /* of an interval's CPU time: of processes that have less a number may not be known, and counts as 0 */
+#define LEAST_WORK_S 1e-4 /* every process counts for that */
 
 void adept_note(adept_notes *notes, const char *format, ...)
 {
@@ -31,8 +32,8 @@ static bool is_counted(const adept_attribution_source *sources, size_t n_sources
     return all;
 }
 
-/* Memory is no work but a state, and only of processes that did something; the authors dropped network traffic, which was that of their
- * own remote shell. */
+/* Memory is no work but a state, and only of processes that did something; the authors dropped network traffic, which
+ * was that of their own remote shell. */
 static bool is_usual(size_t kind)
 {
     return kind != ADEPT_ACTIVITY_MEMORY_BYTES && kind != ADEPT_ACTIVITY_NETWORK_BYTES;
@@ -47,7 +48,8 @@ static adept_status choose_features(adept_rows *rows, const adept_attribution_so
         if (wanted && counted)
             rows->kinds[rows->n_features++] = (adept_activity_kind)kind;
         else if (wanted && options->has_features)
-            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s was not counted", sources[0].path, adept_activity_name(kind));
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s was not counted", sources[0].path,
+                                   adept_activity_name(kind));
         else if (wanted)
             adept_note(notes, "%s was not counted", adept_activity_name(kind));
     }
@@ -152,7 +154,8 @@ static bool allocate(adept_rows *rows, size_t n)
     rows->energy_j = calloc(room, sizeof *rows->energy_j);
     rows->meters = calloc(rows->n_sources, sizeof *rows->meters);
     rows->starts = calloc(rows->n_sources + 1, sizeof *rows->starts);
-    return rows->sums && rows->records && rows->begin_s && rows->duration_s && rows->energy_j && rows->meters && rows->starts;
+    return rows->sums && rows->records && rows->begin_s && rows->duration_s && rows->energy_j && rows->meters &&
+           rows->starts;
 }
 
 /* Does an interval follow the last row at once, which is still too short? */
@@ -178,8 +181,8 @@ static void fill(adept_rows *rows, const adept_attribution_source *sources, doub
 }
 
 adept_status adept_rows_make(adept_rows *rows, const adept_attribution_source *sources, size_t n_sources,
-                             const adept_attribution_model *model, const adept_attribution_options *options, adept_notes *notes,
-                             adept_error *err)
+                             const adept_attribution_model *model, const adept_attribution_options *options,
+                             adept_notes *notes, adept_error *err)
 {
     size_t n = 0;
 
@@ -221,7 +224,8 @@ void adept_rows_measure(adept_rows *rows, double lag_s)
 {
     for (size_t i = 0; i < rows->n_sources; i++)
         for (size_t k = rows->starts[i]; k < rows->starts[i + 1]; k++)
-            rows->energy_j[k] = adept_metering_energy_j(&rows->meters[i], rows->begin_s[k], rows->begin_s[k] + rows->duration_s[k], lag_s);
+            rows->energy_j[k] = adept_metering_energy_j(&rows->meters[i], rows->begin_s[k],
+                                                        rows->begin_s[k] + rows->duration_s[k], lag_s);
 }
 
 bool adept_rows_x(double *x, const adept_rows *rows, size_t row)

@@ -1,5 +1,5 @@
-/** @file rows.h  Recordings as rows of a regression: an interval each, or several, with the sums of what processes did and the energy that meters
- *  saw. Calls: meter_series, adept_attribution. */
+/** @file rows.h  Recordings as rows of a regression: an interval each, or several, with the sums of what processes did
+ * and the energy that meters saw. Calls: meter_series, adept_attribution. */
 #ifndef ADEPT_ROWS_H
 #define ADEPT_ROWS_H
 #include "adept_attribution.h"
@@ -30,14 +30,14 @@ typedef struct adept_metering {
  * Open the meters that a model is of.
  * @return ADEPT_E_INVALID: there is no such meter, unless `may_lack`: then there are none; ADEPT_E_NOMEM
  */
-adept_status adept_metering_open(adept_metering *m, const adept_attribution_source *source, const adept_attribution_model *model,
-                                 bool may_lack, adept_error *err);
+adept_status adept_metering_open(adept_metering *m, const adept_attribution_source *source,
+                                 const adept_attribution_model *model, bool may_lack, adept_error *err);
 void adept_metering_close(adept_metering *m);
 /** What was learnt or is to be: without GPUs where these are taken off. */
 double adept_metering_energy_j(const adept_metering *m, double begin_s, double end_s, double lag_s);
 /** Choose the meters of a model, and whether energy of GPUs goes by use. @return ADEPT_E_INVALID, with what there is */
-adept_status adept_metering_choose(adept_attribution_model *model, const adept_attribution_source *sources, size_t n_sources,
-                                   const adept_attribution_options *options, adept_error *err);
+adept_status adept_metering_choose(adept_attribution_model *model, const adept_attribution_source *sources,
+                                   size_t n_sources, const adept_attribution_options *options, adept_error *err);
 
 /** All intervals of all recordings, one behind the other. */
 typedef struct adept_rows {
@@ -47,7 +47,7 @@ typedef struct adept_rows {
     double *sums;    /* n x n_features; NAN: not known */
     double *records; /* processes of each */
     double *begin_s, *duration_s;
-    double *energy_j; /* by adept_rows_measure(); NAN: not known */
+    double *energy_j;       /* by adept_rows_measure(); NAN: not known */
     adept_metering *meters; /* of each recording */
     size_t *starts;         /* its first row; one more than there are recordings */
     size_t n_sources;
@@ -55,11 +55,12 @@ typedef struct adept_rows {
 
 /** @return ADEPT_E_INVALID, ADEPT_E_NOMEM; adept_rows_free() in any case */
 adept_status adept_rows_make(adept_rows *rows, const adept_attribution_source *sources, size_t n_sources,
-                             const adept_attribution_model *model, const adept_attribution_options *options, adept_notes *notes,
-                             adept_error *err);
+                             const adept_attribution_model *model, const adept_attribution_options *options,
+                             adept_notes *notes, adept_error *err);
 void adept_rows_free(adept_rows *rows);
 void adept_rows_measure(adept_rows *rows, double lag_s);
-/** The scaled features of a row, and its duration behind them, whose weight is the static power. @return false: some are not known */
+/** The scaled features of a row, and its duration behind them, whose weight is the static power. @return false: some
+ * are not known */
 bool adept_rows_x(double *x, const adept_rows *rows, size_t row);
 
 #endif

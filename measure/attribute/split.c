@@ -3,7 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-adept_status adept_split_make(adept_split *s, const adept_attribution_source *sources, size_t n_sources, adept_error *err)
+adept_status adept_split_make(adept_split *s, const adept_attribution_source *sources, size_t n_sources,
+                              adept_error *err)
 {
     size_t activities = 1, uses = 1;
 
@@ -13,7 +14,8 @@ adept_status adept_split_make(adept_split *s, const adept_attribution_source *so
             activities = v->n_activities > activities ? v->n_activities : activities;
             uses = v->n_gpu_uses > uses ? v->n_gpu_uses : uses;
         }
-    *s = (adept_split){.activity_j = calloc(activities, sizeof(double)), .own_static_s = calloc(activities, sizeof(double)),
+    *s = (adept_split){.activity_j = calloc(activities, sizeof(double)),
+                       .own_static_s = calloc(activities, sizeof(double)),
                        .gpu_use_j = calloc(uses, sizeof(double))};
     return s->activity_j && s->own_static_s && s->gpu_use_j ? ADEPT_OK : adept_no_memory(err, "an interval");
 }
@@ -44,7 +46,8 @@ static double learnt_j(adept_split *s, const adept_attribution_model *model, con
 }
 
 /* Of the static power, how many seconds are an activity's. */
-static double own_static_s(const adept_split *s, adept_static_policy policy, const adept_activity_interval *v, size_t activity)
+static double own_static_s(const adept_split *s, adept_static_policy policy, const adept_activity_interval *v,
+                           size_t activity)
 {
     double duration_s = v->end_s - v->begin_s, cpu_s = v->activities[activity].values[ADEPT_ACTIVITY_CPU_TIME_S];
 
@@ -52,9 +55,11 @@ static double own_static_s(const adept_split *s, adept_static_policy policy, con
     return policy == ADEPT_STATIC_CPU_SHARE && cpu_s > 0 ? duration_s * cpu_s / s->cpu_s : 0;
 }
 
-static void split_learnt(adept_split *s, const adept_attribution_model *model, adept_static_policy policy, const adept_activity_interval *v)
+static void split_learnt(adept_split *s, const adept_attribution_model *model, adept_static_policy policy,
+                         const adept_activity_interval *v)
 {
-    bool is_given = policy == ADEPT_STATIC_EQUAL ? v->n_activities > 0 : policy == ADEPT_STATIC_CPU_SHARE && s->cpu_s > 0;
+    bool is_given =
+        policy == ADEPT_STATIC_EQUAL ? v->n_activities > 0 : policy == ADEPT_STATIC_CPU_SHARE && s->cpu_s > 0;
 
     s->static_s = is_given ? 0 : v->end_s - v->begin_s;
     s->predicted_j = s->static_j = model->static_w * s->static_s;
@@ -74,7 +79,8 @@ static void scale(adept_split *s, size_t n_activities, double factor)
 
 /* ---------------------------------------------------------------- what GPUs used --------------------------------- */
 
-/* How much of a GPU is a process's: by utilisation; where nobody's is above 0 by memory; else each that holds it has as much. */
+/* How much of a GPU is a process's: by utilisation; where nobody's is above 0 by memory; else each that holds it has as
+ * much. */
 static double weight(const adept_gpu_use *use, int rule)
 {
     double value = rule == 0 ? use->utilization : rule == 1 ? use->memory_bytes : 1;
@@ -104,12 +110,14 @@ void adept_split_interval(adept_split *s, const adept_attribution_model *model, 
     s->cpu_s = s->gpu_j = s->idle_gpu_j = 0;
     s->n_unknown = 0;
     for (size_t i = 0; i < v->n_activities; i++)
-        if (v->activities[i].values[ADEPT_ACTIVITY_CPU_TIME_S] > 0) s->cpu_s += v->activities[i].values[ADEPT_ACTIVITY_CPU_TIME_S];
+        if (v->activities[i].values[ADEPT_ACTIVITY_CPU_TIME_S] > 0)
+            s->cpu_s += v->activities[i].values[ADEPT_ACTIVITY_CPU_TIME_S];
     for (size_t i = 0; i < v->n_gpu_uses; i++)
         s->gpu_use_j[i] = 0;
     split_learnt(s, model, view->policy, v);
     s->measured_j = adept_metering_energy_j(meters, v->begin_s, v->end_s, model->lag_s);
-    if (view->scale && isfinite(s->measured_j) && s->predicted_j > 0) scale(s, v->n_activities, s->measured_j / s->predicted_j);
+    if (view->scale && isfinite(s->measured_j) && s->predicted_j > 0)
+        scale(s, v->n_activities, s->measured_j / s->predicted_j);
     for (size_t g = 0; g < meters->n_gpus; g++) {
         double energy_j = adept_meter_series_energy_j(&meters->gpus[g], v->begin_s, v->end_s);
         if (isfinite(energy_j)) split_gpu(s, v, meters->gpu_meters[g], energy_j);

@@ -1,5 +1,5 @@
-/* make_recording FILE PROCESSES SECONDS NOISE LAG_S SEED [HOST]: a recording of processes whose energy is known, for tests of the command
- * line. Prints the true share of each process, and that of static power. */
+/* make_recording FILE PROCESSES SECONDS NOISE LAG_S SEED [HOST]: a recording of processes whose energy is known, for
+ * tests of the command line. Prints the true share of each process, and that of static power. */
 #include "activity_log.h"
 #include "attribution_truth.h"
 #include <stdio.h>
@@ -28,7 +28,8 @@ static void write_log(const char *path, const adept_activity_log *log)
             adept_log_put_process(&out, (uint32_t)p, &log->processes[p], false);
         for (size_t k = 0; k < v->n_activities; k++)
             adept_log_put_activity(&out, &v->activities[k]);
-        for (; sample < meter->n_samples && (meter->samples[sample].time_s < v->end_s || i + 1 == log->n_intervals); sample++)
+        for (; sample < meter->n_samples && (meter->samples[sample].time_s < v->end_s || i + 1 == log->n_intervals);
+             sample++)
             adept_log_put_sample(&out, 0, &meter->samples[sample]);
         must(adept_log_append(&file, &out, &why));
         adept_log_interval_free(&out);
@@ -39,8 +40,12 @@ static void write_log(const char *path, const adept_activity_log *log)
 int main(int argc, char **argv)
 {
     if (argc < 7) return 2;
-    attribution_truth t = {.n_processes = (size_t)atoi(argv[2]), .n_intervals = (size_t)atoi(argv[3]), .noise = atof(argv[4]), .lag_s = atof(argv[5]),
-                           .jitter_s = 0.02, .seed = (uint64_t)atoi(argv[6])};
+    attribution_truth t = {.n_processes = (size_t)atoi(argv[2]),
+                           .n_intervals = (size_t)atoi(argv[3]),
+                           .noise = atof(argv[4]),
+                           .lag_s = atof(argv[5]),
+                           .jitter_s = 0.02,
+                           .seed = (uint64_t)atoi(argv[6])};
     attribution_truth_make(&t);
     if (argc > 7) t.log.host = argv[7];
     write_log(argv[1], &t.log);

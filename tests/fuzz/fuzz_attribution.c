@@ -1,5 +1,5 @@
-/** @file fuzz_attribution.c  A file that `adept attribute fit` is said to have written: what is accepted is written and read again as the
- *  same, and makes a report of a recording or says why not. */
+/** @file fuzz_attribution.c  A file that `adept attribute fit` is said to have written: what is accepted is written and
+ * read again as the same, and makes a report of a recording or says why not. */
 #include "adept_attribution.h"
 #include "attribution_truth.h"
 #include "fuzz_require.h"

@@ -25,7 +25,8 @@ static double draw(const attribution_truth *t, uint64_t process, uint64_t use, u
 
 static double normal(const attribution_truth *t, uint64_t process, uint64_t use, uint64_t index)
 {
-    return sqrt(-2 * log1p(-draw(t, process, use, 2 * index))) * cos(2 * 3.14159265358979324 * draw(t, process, use, 2 * index + 1));
+    return sqrt(-2 * log1p(-draw(t, process, use, 2 * index))) *
+           cos(2 * 3.14159265358979324 * draw(t, process, use, 2 * index + 1));
 }
 
 /* 10 to the power of what lies between two exponents. */
@@ -52,15 +53,18 @@ static void make_load(const attribution_truth *t, uint64_t process, double *load
 
 static void do_work(const attribution_truth *t, uint64_t process, size_t interval, double load, float *values)
 {
-    double mix[ADEPT_ACTIVITIES] = {[ADEPT_ACTIVITY_CPU_TIME_S] = 1,
-                                    [ADEPT_ACTIVITY_SWITCHES] = magnitude(t, process, 10, 2, 4.3),
-                                    [ADEPT_ACTIVITY_SYSCALLS] = magnitude(t, process, 11, 2, 5),
-                                    [ADEPT_ACTIVITY_READ_BYTES] = draw(t, process, 12, 0) < 0.5 ? magnitude(t, process, 13, 5, 8.5) : 0,
-                                    [ADEPT_ACTIVITY_WRITE_BYTES] = draw(t, process, 14, 0) < 0.5 ? magnitude(t, process, 15, 5, 8) : 0};
+    double mix[ADEPT_ACTIVITIES] = {
+        [ADEPT_ACTIVITY_CPU_TIME_S] = 1,
+        [ADEPT_ACTIVITY_SWITCHES] = magnitude(t, process, 10, 2, 4.3),
+        [ADEPT_ACTIVITY_SYSCALLS] = magnitude(t, process, 11, 2, 5),
+        [ADEPT_ACTIVITY_READ_BYTES] = draw(t, process, 12, 0) < 0.5 ? magnitude(t, process, 13, 5, 8.5) : 0,
+        [ADEPT_ACTIVITY_WRITE_BYTES] = draw(t, process, 14, 0) < 0.5 ? magnitude(t, process, 15, 5, 8) : 0};
 
     if (t->in_step)
         for (size_t k = 0; k < ADEPT_ACTIVITIES; k++)
-            mix[k] = k == (process == 0 ? ADEPT_ACTIVITY_CPU_TIME_S : ADEPT_ACTIVITY_SWITCHES) ? (process == 0 ? 1 : 10000) : 0;
+            mix[k] = k == (process == 0 ? ADEPT_ACTIVITY_CPU_TIME_S : ADEPT_ACTIVITY_SWITCHES)
+                         ? (process == 0 ? 1 : 10000)
+                         : 0;
     for (uint64_t k = 0; k < ADEPT_ACTIVITIES; k++) {
         double around = k == 0 || t->in_step ? 1 : 0.7 + 0.6 * draw(t, process, 20 + k, interval);
         values[k] = (float)(mix[k] * load * around);
@@ -76,7 +80,8 @@ static void make_activities(attribution_truth *t, double *energy_j)
         make_load(t, t->in_step ? 0 : p, loads + p * t->n_intervals);
     for (size_t i = 0; i < t->n_intervals; i++) {
         adept_activity_interval *v = &t->intervals[i];
-        *v = (adept_activity_interval){.begin_s = BEGIN_S + (double)i, .end_s = BEGIN_S + (double)i + 1, .activities = t->activities + n};
+        *v = (adept_activity_interval){
+            .begin_s = BEGIN_S + (double)i, .end_s = BEGIN_S + (double)i + 1, .activities = t->activities + n};
         energy_j[i] = TRUTH_STATIC_W;
         for (size_t p = 0; p < t->n_processes; p++) {
             double load = loads[p * t->n_intervals + i];
@@ -123,7 +128,8 @@ static void make_meter(attribution_truth *t, const double *energy_j)
         if (k > 0) sum_j += (s->power_w + s[-1].power_w) / 2 * (s->time_s - s[-1].time_s);
         s->energy_j = t->counts ? counted(energy_j, t->n_intervals, at) : sum_j;
     }
-    t->meter = (adept_meter_log){.name = "node", .source = "made", .component = ADEPT_COMPONENT_NODE, .samples = t->samples, .n_samples = n};
+    t->meter = (adept_meter_log){
+        .name = "node", .source = "made", .component = ADEPT_COMPONENT_NODE, .samples = t->samples, .n_samples = n};
 }
 
 void attribution_truth_make(attribution_truth *t)
@@ -141,14 +147,26 @@ void attribution_truth_make(attribution_truth *t)
     for (size_t p = 0; p < t->n_processes; p++) {
         char *name = room(16, 1);
         snprintf(name, 16, "p%u", (unsigned)p % 1000);
-        t->processes[p] = (adept_process){.pid = 100 + (int32_t)p, .uid = 1000 + (uint32_t)(p % 3), .start_ticks = 5000 + p, .command = name,
-                                          .cgroup = p % 2 ? "/a" : "/b", .job = p % 4 ? (int64_t)(p % 4) : -1};
+        t->processes[p] = (adept_process){.pid = 100 + (int32_t)p,
+                                          .uid = 1000 + (uint32_t)(p % 3),
+                                          .start_ticks = 5000 + p,
+                                          .command = name,
+                                          .cgroup = p % 2 ? "/a" : "/b",
+                                          .job = p % 4 ? (int64_t)(p % 4) : -1};
     }
     make_activities(t, energy_j);
     make_meter(t, energy_j);
     free(energy_j);
-    t->log = (adept_activity_log){.host = "n1", .sources = sources, .n_sources = 1, .period_s = 1, .n_cpus = 64, .processes = t->processes,
-                                  .n_processes = t->n_processes, .intervals = t->intervals, .n_intervals = t->n_intervals, .meters = &t->meter,
+    t->log = (adept_activity_log){.host = "n1",
+                                  .sources = sources,
+                                  .n_sources = 1,
+                                  .period_s = 1,
+                                  .n_cpus = 64,
+                                  .processes = t->processes,
+                                  .n_processes = t->n_processes,
+                                  .intervals = t->intervals,
+                                  .n_intervals = t->n_intervals,
+                                  .meters = &t->meter,
                                   .n_meters = 1};
     for (size_t k = 0; k < ADEPT_ACTIVITIES; k++)
         t->log.has[k] = k != ADEPT_ACTIVITY_NETWORK_BYTES && k != ADEPT_ACTIVITY_MEMORY_BYTES;

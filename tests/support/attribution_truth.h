@@ -1,5 +1,5 @@
-/** @file attribution_truth.h  Recordings of processes whose energy is known: they work in bursts, each with its own mix of work, on a
- *  machine of known watts per work, behind a meter that is late, jitters and errs. */
+/** @file attribution_truth.h  Recordings of processes whose energy is known: they work in bursts, each with its own mix
+ * of work, on a machine of known watts per work, behind a meter that is late, jitters and errs. */
 #ifndef ATTRIBUTION_TRUTH_H
 #define ATTRIBUTION_TRUTH_H
 #include "adept_activity.h"
@@ -13,10 +13,11 @@ typedef struct attribution_truth {
     double lag_s, jitter_s;
     uint64_t seed;
     bool counts;  /* the meter counts joules; else it reads watts now */
-    bool in_step; /* two processes only: one computes while the other switches, always at once, so that no meter tells them apart */
+    bool in_step; /* two processes only: one computes while the other switches, always at once, so that no meter tells
+                     them apart */
     /* what comes of it */
     adept_activity_log log;
-    double *process_j;           /* true energy of each */
+    double *process_j; /* true energy of each */
     double static_j, all_j;
     double weights[ADEPT_ACTIVITIES]; /* joules per unit */
     adept_process *processes;

@@ -1,4 +1,5 @@
-/* What is learnt of recordings whose truth is known: shares, lag, support, what cannot be told apart, and what meters and counters lack. */
+/* What is learnt of recordings whose truth is known: shares, lag, support, what cannot be told apart, and what meters
+ * and counters lack. */
 #include "adept_attribution.h"
 #include "attribution_truth.h"
 #include <math.h>
@@ -67,7 +68,8 @@ static bool has_note(const adept_attribution_model *m, const char *part)
     return false;
 }
 
-/* Largest errors over processes: of the share among processes, as a share of it; of the share of all energy, as a share of it. */
+/* Largest errors over processes: of the share among processes, as a share of it; of the share of all energy, as a share
+ * of it. */
 typedef struct errors {
     double among, of_all;
 } errors;
@@ -103,7 +105,11 @@ static void shares(void **state)
         double worst_lag = 0;
         for (int size = 0; size < 3; size++)
             for (int lag = 0; lag < 3; lag++) {
-                attribution_truth t = {.n_processes = sizes[size], .n_intervals = 3600, .noise = noises[noise], .lag_s = lags[lag], .jitter_s = 0.02,
+                attribution_truth t = {.n_processes = sizes[size],
+                                       .n_intervals = 3600,
+                                       .noise = noises[noise],
+                                       .lag_s = lags[lag],
+                                       .jitter_s = 0.02,
                                        .seed = (uint64_t)(7 + lag)};
                 attribution_truth_make(&t);
                 adept_attribution_model *m = fit(&t, 0);
@@ -115,8 +121,8 @@ static void shares(void **state)
                 adept_attribution_model_free(m);
                 attribution_truth_free(&t);
             }
-        print_message("noise %g %%: shares among processes within %.2f %%, of all within %.2f %%, lag within %.2f s\n", 100 * noises[noise],
-                      100 * worst.among, 100 * worst.of_all, worst_lag);
+        print_message("noise %g %%: shares among processes within %.2f %%, of all within %.2f %%, lag within %.2f s\n",
+                      100 * noises[noise], 100 * worst.among, 100 * worst.of_all, worst_lag);
         assert_true(worst.among <= within[noise]);
         assert_true(worst.of_all <= within[noise] + 0.01);
         assert_true(worst_lag <= 0.125); /* half of the time between two samples */
@@ -145,13 +151,14 @@ static void support(void **state)
     }
 }
 
-/* Two processes that always work at once, one by computing, one by switching: no meter tells whose the joules are. The interval has to say
- * that it may be either's. */
+/* Two processes that always work at once, one by computing, one by switching: no meter tells whose the joules are. The
+ * interval has to say that it may be either's. */
 static void in_step(void **state)
 {
     (void)state;
     for (int noise = 0; noise < 3; noise++) {
-        attribution_truth t = {.n_processes = 2, .n_intervals = 1200, .noise = noise * 0.01, .lag_s = 1, .seed = 3, .in_step = true};
+        attribution_truth t = {
+            .n_processes = 2, .n_intervals = 1200, .noise = noise * 0.01, .lag_s = 1, .seed = 3, .in_step = true};
         attribution_truth_make(&t);
         adept_attribution_model *m = fit(&t, 200);
         adept_attribution_report *r = report(&t, m);
@@ -162,7 +169,8 @@ static void in_step(void **state)
             assert_true(g->low <= truth && truth <= g->high);
             assert_true(g->high - g->low > 0.9 * both);
         }
-        assert_true(fabs(both / ((t.process_j[0] + t.process_j[1]) / t.all_j) - 1) < 0.05); /* together they are known */
+        assert_true(fabs(both / ((t.process_j[0] + t.process_j[1]) / t.all_j) - 1) <
+                    0.05); /* together they are known */
         assert_true(m->condition > 1000);
         assert_true(has_note(m, "cpu_time_s says nearly what other features say"));
         adept_attribution_report_free(r);
@@ -234,7 +242,8 @@ static void options(void **state)
     attribution_truth_free(&t);
 }
 
-static void check_refused(const adept_attribution_source *sources, size_t n, const adept_attribution_options *o, adept_status wanted, const char *part)
+static void check_refused(const adept_attribution_source *sources, size_t n, const adept_attribution_options *o,
+                          adept_status wanted, const char *part)
 {
     adept_attribution_model *m = NULL;
     adept_error err = {0};
@@ -247,7 +256,8 @@ static void check_refused(const adept_attribution_source *sources, size_t n, con
 static void refused(void **state)
 {
     (void)state;
-    attribution_truth t = {.n_processes = 3, .n_intervals = 100, .seed = 6}, few = {.n_processes = 3, .n_intervals = 29, .seed = 6};
+    attribution_truth t = {.n_processes = 3, .n_intervals = 100, .seed = 6},
+                      few = {.n_processes = 3, .n_intervals = 29, .seed = 6};
     adept_attribution_options o = adept_attribution_defaults();
 
     attribution_truth_make(&t);
@@ -255,9 +265,11 @@ static void refused(void **state)
     adept_activity_log elsewhere = t.log, bare = t.log;
     elsewhere.host = "n2";
     bare.n_meters = 0;
-    adept_attribution_source sources[] = {{&t.log, "a"}, {&elsewhere, "b"}}, no_meter = {&bare, "c"}, short_one = {&few.log, "d"};
+    adept_attribution_source sources[] = {{&t.log, "a"}, {&elsewhere, "b"}}, no_meter = {&bare, "c"},
+                             short_one = {&few.log, "d"};
     check_refused(sources, 2, &o, ADEPT_E_INVALID, "b is of host 'n2'");
-    check_refused(&no_meter, 1, &o, ADEPT_E_INVALID, "c: no meter of the node, and none of cpu, dram or gpu; it has: none");
+    check_refused(&no_meter, 1, &o, ADEPT_E_INVALID,
+                  "c: no meter of the node, and none of cpu, dram or gpu; it has: none");
     check_refused(&short_one, 1, &o, ADEPT_E_FIT, "d: 29 of 29 intervals");
     o.meter = "outlet";
     check_refused(sources, 1, &o, ADEPT_E_INVALID, "a: no meter 'outlet'; it has: node");
@@ -287,7 +299,8 @@ static void one_feature(void **state)
 static void long_intervals(void **state)
 {
     (void)state;
-    attribution_truth t = {.n_processes = 10, .n_intervals = 1200, .noise = 0.01, .lag_s = 1.3, .jitter_s = 0.02, .seed = 16};
+    attribution_truth t = {
+        .n_processes = 10, .n_intervals = 1200, .noise = 0.01, .lag_s = 1.3, .jitter_s = 0.02, .seed = 16};
     adept_attribution_options o = adept_attribution_defaults();
 
     attribution_truth_make(&t);
@@ -341,7 +354,8 @@ static void faulty_meter(void **state)
     for (size_t i = 0; i < t.meter.n_samples; i++) {
         adept_meter_sample s = t.samples[i];
         if (i >= 800 && i < 1200) continue;
-        if (i >= 2000 && i < 2600) s.power_w = stuck.power_w, s.energy_j = stuck.energy_j + s.power_w * (s.time_s - stuck.time_s);
+        if (i >= 2000 && i < 2600)
+            s.power_w = stuck.power_w, s.energy_j = stuck.energy_j + s.power_w * (s.time_s - stuck.time_s);
         if (i % 97 == 0) s.power_w = s.energy_j = NAN;
         if (i % 31 == 0 && n > 0) s.time_s = t.samples[n - 1].time_s;
         t.samples[n++] = s;
@@ -378,7 +392,8 @@ static void component_meters(void **state)
     (void)state;
     attribution_truth t = {.n_processes = 10, .n_intervals = 1200, .noise = 0.01, .seed = 11};
     adept_meter_log meters[4];
-    static const adept_component components[] = {ADEPT_COMPONENT_CPU, ADEPT_COMPONENT_CORES, ADEPT_COMPONENT_DRAM, ADEPT_COMPONENT_GPU};
+    static const adept_component components[] = {ADEPT_COMPONENT_CPU, ADEPT_COMPONENT_CORES, ADEPT_COMPONENT_DRAM,
+                                                 ADEPT_COMPONENT_GPU};
     static const char *const names[] = {"cpu-0", "cores-0", "dram-0", "gpu-0"};
     static const double shares_of[] = {0.5, 0.4, 0.2, 0.3};
 
@@ -401,12 +416,13 @@ static void component_meters(void **state)
     attribution_truth_free(&t);
 }
 
-/* A GPU of 200 W on top, used by two processes 3:1, then held by one, then by nobody: its energy goes by use, and the rest is learnt as
- * if there were none. */
+/* A GPU of 200 W on top, used by two processes 3:1, then held by one, then by nobody: its energy goes by use, and the
+ * rest is learnt as if there were none. */
 static void gpu_by_use(void **state)
 {
     (void)state;
-    attribution_truth t = {.n_processes = 10, .n_intervals = 1200, .noise = 0.01, .lag_s = 1, .seed = 12, .counts = true};
+    attribution_truth t = {
+        .n_processes = 10, .n_intervals = 1200, .noise = 0.01, .lag_s = 1, .seed = 12, .counts = true};
     static const adept_gpu_use shared[] = {{0, 1, 0.6F, 1e9F}, {1, 1, 0.2F, 5e9F}}, held[] = {{2, 1, NAN, 1e9F}};
 
     attribution_truth_make(&t);
@@ -425,7 +441,8 @@ static void gpu_by_use(void **state)
     t.log.n_meters = 2;
     adept_attribution_model *m = fit(&t, 0);
     assert_true(m->gpu_by_use && m->meters_hold_gpu);
-    assert_true(fabs(m->static_w - without->static_w) < 1e-3); /* but for rounding: the meter of the node is late, the GPU's is not */
+    assert_true(fabs(m->static_w - without->static_w) <
+                1e-3); /* but for rounding: the meter of the node is late, the GPU's is not */
     adept_attribution_report *r = report(&t, m);
     assert_true(fabs(group_of(r, 0)->gpu_j - 600 * 150) < 1);
     assert_true(fabs(group_of(r, 1)->gpu_j - 600 * 50) < 1);
@@ -458,8 +475,8 @@ static void unknown_numbers(void **state)
     for (size_t i = 0; i < 1200; i++)
         for (size_t k = 0; k < t.intervals[i].n_activities; k++) {
             float *values = ((adept_activity *)t.intervals[i].activities)[k].values;
-            values[ADEPT_ACTIVITY_SYSCALLS] = NAN;                         /* nobody may count them */
-            values[ADEPT_ACTIVITY_WRITE_BYTES] = k == 0 ? 4096 : 0;        /* always the same in all */
+            values[ADEPT_ACTIVITY_SYSCALLS] = NAN;                            /* nobody may count them */
+            values[ADEPT_ACTIVITY_WRITE_BYTES] = k == 0 ? 4096 : 0;           /* always the same in all */
             if (i % 40 == 0 && k == 0) values[ADEPT_ACTIVITY_SWITCHES] = NAN; /* now and then */
         }
     for (size_t i = 0; i < 1200; i++) /* a machine of which at least one process always does something */
@@ -500,10 +517,11 @@ static void nothing_to_learn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares),       cmocka_unit_test(support),          cmocka_unit_test(in_step),    cmocka_unit_test(same_bits),
-        cmocka_unit_test(options),      cmocka_unit_test(refused),          cmocka_unit_test(two_recordings), cmocka_unit_test(faulty_meter),
-        cmocka_unit_test(steady_meter), cmocka_unit_test(component_meters), cmocka_unit_test(gpu_by_use), cmocka_unit_test(unknown_numbers),
-        cmocka_unit_test(nothing_to_learn), cmocka_unit_test(one_feature), cmocka_unit_test(long_intervals),
+        cmocka_unit_test(shares),           cmocka_unit_test(support),      cmocka_unit_test(in_step),
+        cmocka_unit_test(same_bits),        cmocka_unit_test(options),      cmocka_unit_test(refused),
+        cmocka_unit_test(two_recordings),   cmocka_unit_test(faulty_meter), cmocka_unit_test(steady_meter),
+        cmocka_unit_test(component_meters), cmocka_unit_test(gpu_by_use),   cmocka_unit_test(unknown_numbers),
+        cmocka_unit_test(nothing_to_learn), cmocka_unit_test(one_feature),  cmocka_unit_test(long_intervals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

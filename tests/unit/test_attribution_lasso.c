@@ -9,9 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define NEAR(value, wanted, within)                                                                                                  \
-    do {                                                                                                                             \
-        if (!(fabs((value) - (wanted)) <= (within))) fail_msg("%s is %.12g, not %.12g", #value, (double)(value), (double)(wanted)); \
+#define NEAR(value, wanted, within)                                                                                    \
+    do {                                                                                                               \
+        if (!(fabs((value) - (wanted)) <= (within)))                                                                   \
+            fail_msg("%s is %.12g, not %.12g", #value, (double)(value), (double)(wanted));                             \
     } while (0)
 
 static adept_lasso sums(size_t n, size_t rows, const double *x, const double *y)
@@ -32,8 +33,9 @@ static void solve(double *w, const adept_lasso *l, const size_t *order)
     assert_true(adept_lasso_kkt(l, w) <= ADEPT_LASSO_TOLERANCE);
 }
 
-/* x1 = (1, 0, 1), x2 = (0, 1, 1): G = [2 1; 1 2], and y = (3, 1, 5) gives x'y = (8, 6). Without a price w = G^-1 x'y = (10/3, 4/3).
- * With price p on both, G w = x'y - p/2, so w = (10/3 - p/6, 4/3 - p/6). w2 is 0 at p = 8: then w1 = (8 - p/2) / 2, until p = 16. */
+/* x1 = (1, 0, 1), x2 = (0, 1, 1): G = [2 1; 1 2], and y = (3, 1, 5) gives x'y = (8, 6). Without a price w = G^-1 x'y =
+ * (10/3, 4/3). With price p on both, G w = x'y - p/2, so w = (10/3 - p/6, 4/3 - p/6). w2 is 0 at p = 8: then w1 = (8 -
+ * p/2) / 2, until p = 16. */
 static void two_features(void **state)
 {
     (void)state;
@@ -56,8 +58,8 @@ static void two_features(void **state)
     }
 }
 
-/* The same x with y = (3, -2, 1): x'y = (4, -1), whose least squares are (3, -2). A weight may not be below 0: w = (2, 0); x2'r = -3 then.
- * Free, with price p: (3 - p/2, -2 + p/2) until p = 4, then (2 - p/4, 0). */
+/* The same x with y = (3, -2, 1): x'y = (4, -1), whose least squares are (3, -2). A weight may not be below 0: w = (2,
+ * 0); x2'r = -3 then. Free, with price p: (3 - p/2, -2 + p/2) until p = 4, then (2 - p/4, 0). */
 static void signs(void **state)
 {
     (void)state;
@@ -181,7 +183,8 @@ static void figures(void **state)
     NEAR(adept_quantile(sorted, 5, 1), 16, 0);
 }
 
-/* Of a correlation c: the inflation is 1 / (1 - c^2), the eigenvalues 1 + c and 1 - c. What the last column explains is no correlation. */
+/* Of a correlation c: the inflation is 1 / (1 - c^2), the eigenvalues 1 + c and 1 - c. What the last column explains is
+ * no correlation. */
 static void collinearity(void **state)
 {
     (void)state;
@@ -202,8 +205,9 @@ static void collinearity(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_features), cmocka_unit_test(signs), cmocka_unit_test(conditions),   cmocka_unit_test(same_columns),
-        cmocka_unit_test(takes_rows_away), cmocka_unit_test(ranks), cmocka_unit_test(figures), cmocka_unit_test(collinearity),
+        cmocka_unit_test(two_features), cmocka_unit_test(signs),           cmocka_unit_test(conditions),
+        cmocka_unit_test(same_columns), cmocka_unit_test(takes_rows_away), cmocka_unit_test(ranks),
+        cmocka_unit_test(figures),      cmocka_unit_test(collinearity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,31 +13,51 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define NEAR(value, wanted, within)                                                                                                  \
-    do {                                                                                                                             \
-        if (!(fabs((value) - (wanted)) <= (within))) fail_msg("%s is %.12g, not %.12g", #value, (double)(value), (double)(wanted)); \
+#define NEAR(value, wanted, within)                                                                                    \
+    do {                                                                                                               \
+        if (!(fabs((value) - (wanted)) <= (within)))                                                                   \
+            fail_msg("%s is %.12g, not %.12g", #value, (double)(value), (double)(wanted));                             \
     } while (0)
 
 /* ---------------------------------------------------------------- by hand ---------------------------------------- */
 
-/* Two intervals of 1 s and one of 2 s. Process 0 (uid 7) computes 0.5 s and 1 s, process 1 (uid 7) 0.5 s, process 2 (uid 8) does nothing but
- * 100 syscalls. A second of CPU costs 10 J, a syscall 0.01 J, static are 20 W. So the intervals are 20 + 5 + 5, 20 + 10 + 1 and 40. */
+/* Two intervals of 1 s and one of 2 s. Process 0 (uid 7) computes 0.5 s and 1 s, process 1 (uid 7) 0.5 s, process 2
+ * (uid 8) does nothing but 100 syscalls. A second of CPU costs 10 J, a syscall 0.01 J, static are 20 W. So the
+ * intervals are 20 + 5 + 5, 20 + 10 + 1 and 40. */
 static const adept_process processes[] = {{1, 7, 1, "a", "/x", 4}, {2, 7, 2, "b", "", -1}, {3, 8, 3, "a", "/x", -1}};
 static const adept_activity first[] = {{0, {0.5F}}, {1, {0.5F}}}, second[] = {{0, {1}}, {2, {0, 0, 100}}};
-static const adept_activity_interval intervals[] = {{100, 101, 1, first, 2, NULL, 0}, {101, 102, 1, second, 2, NULL, 0}, {102, 104, 0.5, NULL, 0, NULL, 0}};
-static const adept_meter_sample samples[] = {{99, 0, NAN}, {100, 0, NAN}, {101, 33, NAN}, {102, 33 + 31, NAN}}; /* the last interval is not covered */
+static const adept_activity_interval intervals[] = {
+    {100, 101, 1, first, 2, NULL, 0}, {101, 102, 1, second, 2, NULL, 0}, {102, 104, 0.5, NULL, 0, NULL, 0}};
+static const adept_meter_sample samples[] = {
+    {99, 0, NAN}, {100, 0, NAN}, {101, 33, NAN}, {102, 33 + 31, NAN}}; /* the last interval is not covered */
 static const adept_meter_log meter = {"node", "made", ADEPT_COMPONENT_NODE, samples, 4};
-static const adept_activity_log by_hand = {.host = "n1", .period_s = 1, .n_cpus = 2, .has = {[ADEPT_ACTIVITY_CPU_TIME_S] = true, [ADEPT_ACTIVITY_SYSCALLS] = true},
-                                           .processes = processes, .n_processes = 3, .intervals = intervals, .n_intervals = 3, .meters = &meter, .n_meters = 1};
+static const adept_activity_log by_hand = {
+    .host = "n1",
+    .period_s = 1,
+    .n_cpus = 2,
+    .has = {[ADEPT_ACTIVITY_CPU_TIME_S] = true, [ADEPT_ACTIVITY_SYSCALLS] = true},
+    .processes = processes,
+    .n_processes = 3,
+    .intervals = intervals,
+    .n_intervals = 3,
+    .meters = &meter,
+    .n_meters = 1};
 
 static const char *const meters[] = {"node"};
 /* Five draws: CPU at 8, 9, 10, 11, 12 J/s. */
 static const double draws[] = {8, 0.01, 20, 9, 0.01, 20, 10, 0.01, 20, 11, 0.01, 20, 12, 0.01, 20};
-static const adept_attribution_model model = {
-    .host = "n1", .meters = meters, .n_meters = 1, .features = {{.kind = ADEPT_ACTIVITY_CPU_TIME_S, .weight_j = 10}, {.kind = ADEPT_ACTIVITY_SYSCALLS, .weight_j = 0.01}},
-    .n_features = 2, .static_w = 20, .n_draws = 5, .draws = draws};
+static const adept_attribution_model model = {.host = "n1",
+                                              .meters = meters,
+                                              .n_meters = 1,
+                                              .features = {{.kind = ADEPT_ACTIVITY_CPU_TIME_S, .weight_j = 10},
+                                                           {.kind = ADEPT_ACTIVITY_SYSCALLS, .weight_j = 0.01}},
+                                              .n_features = 2,
+                                              .static_w = 20,
+                                              .n_draws = 5,
+                                              .draws = draws};
 
-static adept_attribution_report *make(const adept_attribution_model *m, const adept_activity_log *log, adept_attribution_view view)
+static adept_attribution_report *make(const adept_attribution_model *m, const adept_activity_log *log,
+                                      adept_attribution_view view)
 {
     adept_attribution_source source = {log, "made"};
     adept_attribution_report *r = NULL;
@@ -131,7 +151,8 @@ static void closure(void **state)
 static void groups(void **state)
 {
     (void)state;
-    adept_attribution_report *command = make(&model, &by_hand, (adept_attribution_view){.by = ADEPT_BY_COMMAND, .top = 1});
+    adept_attribution_report *command =
+        make(&model, &by_hand, (adept_attribution_view){.by = ADEPT_BY_COMMAND, .top = 1});
     adept_attribution_report *user = make(&model, &by_hand, (adept_attribution_view){.by = ADEPT_BY_USER});
     adept_attribution_report *cgroup = make(&model, &by_hand, (adept_attribution_view){.by = ADEPT_BY_CGROUP});
     adept_attribution_report *job = make(&model, &by_hand, (adept_attribution_view){.by = ADEPT_BY_JOB});
@@ -272,7 +293,8 @@ static void hostile_files(void **state)
         adept_attribution_model *m = NULL;
         adept_error err = {0};
         assert_int_equal(read_text(&m, bad, &err), ADEPT_E_INVALID);
-        if (!strstr(err.message, changes[i].says) || strncmp(err.message, path, strlen(path)) != 0) fail_msg("'%s' does not say '%s'", err.message, changes[i].says);
+        if (!strstr(err.message, changes[i].says) || strncmp(err.message, path, strlen(path)) != 0)
+            fail_msg("'%s' does not say '%s'", err.message, changes[i].says);
         free(bad);
     }
     for (size_t n = 0; n < strlen(text); n += 101) { /* cut anywhere */
@@ -301,8 +323,9 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums),     cmocka_unit_test(static_policies), cmocka_unit_test(closure),       cmocka_unit_test(groups),
-        cmocka_unit_test(warnings), cmocka_unit_test(there_and_back),  cmocka_unit_test(hostile_files),
+        cmocka_unit_test(sums),          cmocka_unit_test(static_policies), cmocka_unit_test(closure),
+        cmocka_unit_test(groups),        cmocka_unit_test(warnings),        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(hostile_files),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,4 +1,5 @@
-/* The weights against an independent search of the same objective: NLopt's SLSQP over w = u - v with u, v >= 0 where weights are free. */
+/* The weights against an independent search of the same objective: NLopt's SLSQP over w = u - v with u, v >= 0 where
+ * weights are free. */
 #include "adept_calibrate.h" /* NLopt comes with it: without, this test is left out */
 #include "adept_random.h"
 #include "lasso.h"
@@ -71,7 +72,9 @@ static adept_lasso problem(uint64_t number, size_t n, bool is_free)
     uint64_t at = 0;
 
     for (size_t j = 0; j < n; j++)
-        truth[j] = draw(number, 6000 + j) < 0.5 ? 0 : (is_free && draw(number, 7000 + j) < 0.5 ? -1 : 1) * (0.5 + 3 * draw(number, 8000 + j));
+        truth[j] = draw(number, 6000 + j) < 0.5
+                       ? 0
+                       : (is_free && draw(number, 7000 + j) < 0.5 ? -1 : 1) * (0.5 + 3 * draw(number, 8000 + j));
     for (int row = 0; row < 400; row++) {
         double common = draw(number, at++), y = 0.5 * (draw(number, at++) - 0.5);
         for (size_t j = 0; j < n; j++) {

@@ -1,4 +1,5 @@
-/** @file attribute_fit.c  `adept attribute fit RECORDING...`: what the work of processes costs, learnt from a meter of the machine. */
+/** @file attribute_fit.c  `adept attribute fit RECORDING...`: what the work of processes costs, learnt from a meter of
+ * the machine. */
 #include "adept_file.h"
 #include "attribute.h"
 #include "attribution_sources.h"
@@ -83,28 +84,38 @@ static adept_status check(adept_cli *cli, void *record)
 
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is learnt:"},
-    {"meter", "NAME", 1, "The sensor whose energy is learnt; without it the node's, else cpu, dram and gpu together", ADEPT_OPT_FILE,
-     .at = AT(fit.meter)},
-    {"gpu", "RULE", 1, "use (default): energy of GPUs goes to who used them, where that is recorded; learn: it is learnt with the rest",
+    {"meter", "NAME", 1, "The sensor whose energy is learnt; without it the node's, else cpu, dram and gpu together",
+     ADEPT_OPT_FILE, .at = AT(fit.meter)},
+    {"gpu", "RULE", 1,
+     "use (default): energy of GPUs goes to who used them, where that is recorded; learn: it is learnt with the rest",
      ADEPT_OPT_CHOICE, .at = AT(gpu), .names = gpu_name},
-    {"features", "LIST", 1, "What the energy is learnt from, as \"cpu_time_s,syscalls\"; without it all that was counted but network and memory",
+    {"features", "LIST", 1,
+     "What the energy is learnt from, as \"cpu_time_s,syscalls\"; without it all that was counted but network and "
+     "memory",
      ADEPT_OPT_LIST, .at = AT(features)},
-    {"only", "LIST", 1, "Commands whose processes are all that the meter sees: others are left out", ADEPT_OPT_LIST, .at = AT(only)},
+    {"only", "LIST", 1, "Commands whose processes are all that the meter sees: others are left out", ADEPT_OPT_LIST,
+     .at = AT(only)},
     {.group = 2, .help = "How:"},
-    {"standardize", "RULE", 2, "scale (default): numbers are divided by their deviation; z: their mean is taken off first",
-     ADEPT_OPT_CHOICE, .at = AT(standardize), .names = standardize_name},
-    {"sign", "RULE", 2, "Of weights: nonnegative (default) or free", ADEPT_OPT_CHOICE, .at = AT(sign), .names = sign_name},
-    {"shrinkage", "RULE", 2, "refit (default): least squares of the features that the price leaves; keep: the weights as the price leaves them",
+    {"standardize", "RULE", 2,
+     "scale (default): numbers are divided by their deviation; z: their mean is taken off first", ADEPT_OPT_CHOICE,
+     .at = AT(standardize), .names = standardize_name},
+    {"sign", "RULE", 2, "Of weights: nonnegative (default) or free", ADEPT_OPT_CHOICE, .at = AT(sign),
+     .names = sign_name},
+    {"shrinkage", "RULE", 2,
+     "refit (default): least squares of the features that the price leaves; keep: the weights as the price leaves them",
      ADEPT_OPT_CHOICE, .at = AT(shrinkage), .names = shrinkage_name},
     {"lambda2", "PRICE", 2, "Of the static energy (default 0)", ADEPT_OPT_NUMBER, .at = AT(fit.lambda2)},
-    {"lag", "SECONDS", 2, "How late the meter is; without it, what fits best", ADEPT_OPT_PARSED, .at = AT(lag_s), .given = AT(has_lag), .parse = parse_lag},
-    {"interval", "TIME", 2, "Learn from intervals that are put together until they are so long, \"5s\", where a meter smears short ones",
+    {"lag", "SECONDS", 2, "How late the meter is; without it, what fits best", ADEPT_OPT_PARSED, .at = AT(lag_s),
+     .given = AT(has_lag), .parse = parse_lag},
+    {"interval", "TIME", 2,
+     "Learn from intervals that are put together until they are so long, \"5s\", where a meter smears short ones",
      ADEPT_OPT_AMOUNT, .at = AT(fit.interval_s), .units = times},
-    {"replicates", "N", 2, "Of the bootstrap that makes intervals (default 200; 0: none)", ADEPT_OPT_COUNT, .at = AT(replicates),
-     .high = ADEPT_MOST_REPLICATES},
+    {"replicates", "N", 2, "Of the bootstrap that makes intervals (default 200; 0: none)", ADEPT_OPT_COUNT,
+     .at = AT(replicates), .high = ADEPT_MOST_REPLICATES},
     {"seed", "N", 2, "Of its random numbers (default 1)", ADEPT_OPT_COUNT, .at = AT(seed), .high = 9007199254740992.0},
     {.group = 3, .help = "What is written:"},
-    {"output", "FILE", 3, "Write the model to FILE, for adept attribute report --model", ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"output", "FILE", 3, "Write the model to FILE, for adept attribute report --model", ADEPT_OPT_FILE,
+     .at = AT(output), .letter = 'o'},
     {"json", NULL, 3, "Print the model as JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };
@@ -113,9 +124,9 @@ static const adept_option_row rows[] = {
 
 static adept_text weight(const adept_attribution_feature *f, double weight_j)
 {
-    static const char *const units[] = {
-        [ADEPT_ACTIVITY_CPU_TIME_S] = "J/s", [ADEPT_ACTIVITY_READ_BYTES] = "J/B", [ADEPT_ACTIVITY_WRITE_BYTES] = "J/B",
-        [ADEPT_ACTIVITY_NETWORK_BYTES] = "J/B", [ADEPT_ACTIVITY_MEMORY_BYTES] = "J/B", [ADEPT_ACTIVITIES] = NULL};
+    static const char *const units[] = {[ADEPT_ACTIVITY_CPU_TIME_S] = "J/s",   [ADEPT_ACTIVITY_READ_BYTES] = "J/B",
+                                        [ADEPT_ACTIVITY_WRITE_BYTES] = "J/B",  [ADEPT_ACTIVITY_NETWORK_BYTES] = "J/B",
+                                        [ADEPT_ACTIVITY_MEMORY_BYTES] = "J/B", [ADEPT_ACTIVITIES] = NULL};
 
     return weight_j == 0 ? adept_cell("0") : adept_units_si(weight_j, units[f->kind] ? units[f->kind] : "J");
 }
@@ -134,19 +145,24 @@ static adept_status print_weights(adept_cli *cli, const adept_attribution_model 
         bool known = !isnan(f->low_j);
         adept_table_row(&table, ADEPT_CELLS(adept_activity_name(f->kind), weight(f, f->weight_j).s,
                                             known ? between(weight(f, f->low_j), weight(f, f->high_j)).s : "-",
-                                            isinf(f->inflation) ? "unbounded" : adept_units_digits(f->inflation).s, adept_cell("%.2f", f->spearman).s));
+                                            isinf(f->inflation) ? "unbounded" : adept_units_digits(f->inflation).s,
+                                            adept_cell("%.2f", f->spearman).s));
     }
-    adept_table_row(&table, ADEPT_CELLS("static", adept_units_watt(m->static_w).s,
-                                        isnan(m->static_low_w) ? "-" : between(adept_units_watt(m->static_low_w), adept_units_watt(m->static_high_w)).s, "",
-                                        ""));
+    adept_table_row(&table,
+                    ADEPT_CELLS("static", adept_units_watt(m->static_w).s,
+                                isnan(m->static_low_w)
+                                    ? "-"
+                                    : between(adept_units_watt(m->static_low_w), adept_units_watt(m->static_high_w)).s,
+                                "", ""));
     return adept_table_end(cli, &table, stdout);
 }
 
 static void add_figures(adept_table *table, const char *name, const adept_attribution_figures *f)
 {
     if (f->n == 0) return;
-    adept_table_row(table, ADEPT_CELLS(name, adept_cell("%zu", f->n).s, isnan(f->r2) ? "-" : adept_cell("%.3f", f->r2).s,
-                                       adept_units_joule(f->mae_j).s, adept_units_percent(f->mae_share).s, adept_units_joule(f->rmse_j).s,
+    adept_table_row(table, ADEPT_CELLS(name, adept_cell("%zu", f->n).s,
+                                       isnan(f->r2) ? "-" : adept_cell("%.3f", f->r2).s, adept_units_joule(f->mae_j).s,
+                                       adept_units_percent(f->mae_share).s, adept_units_joule(f->rmse_j).s,
                                        isnan(f->spearman) ? "-" : adept_cell("%.2f", f->spearman).s));
 }
 
@@ -172,8 +188,8 @@ static adept_status print(adept_cli *cli, const adept_attribution_model *m)
     printf("%s, %.2f s late\n\n", m->gpu_by_use && m->meters_hold_gpu ? " without its GPUs" : "", m->lag_s);
     adept_status status = print_weights(cli, m);
     if (status == ADEPT_OK) status = print_quality(cli, m);
-    printf("\nlambda %.3g, condition number %.3g, KKT residual %.1g; intervals of %zu replicates in blocks of %zu\n", m->lambda1, m->condition,
-           m->kkt, m->n_draws, m->block);
+    printf("\nlambda %.3g, condition number %.3g, KKT residual %.1g; intervals of %zu replicates in blocks of %zu\n",
+           m->lambda1, m->condition, m->kkt, m->n_draws, m->block);
     adept_report_warnings(stdout, &headed, m->notes, m->n_notes);
     return status;
 }
@@ -220,8 +236,10 @@ static const adept_command command = {
     .name = "attribute fit",
     .summary = "what the work of processes costs, learnt from node power",
     .usage = "RECORDING...",
-    .doc = "Learn from recordings of `adept attribute record` what a second of CPU time, a context switch, a byte cost on this machine, and what "
-           "it draws whatever runs. Intervals come from a bootstrap; a part of the recording that was not learnt from tells how good it is."
+    .doc = "Learn from recordings of `adept attribute record` what a second of CPU time, a context switch, a byte cost "
+           "on this machine, and what "
+           "it draws whatever runs. Intervals come from a bootstrap; a part of the recording that was not learnt from "
+           "tells how good it is."
            "\vExamples:\n"
            "  adept attribute fit node.rec -o model.json\n"
            "  adept attribute fit monday.rec tuesday.rec --features cpu_time_s\n"

@@ -38,26 +38,37 @@ static adept_status check(adept_cli *cli, void *record)
 
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is reported:"},
-    {"model", "FILE", 1, "What adept attribute fit -o wrote; without it, the recordings themselves are learnt from", ADEPT_OPT_FILE, .at = AT(model)},
-    {"by", "WHAT", 1, "process (default), command, user, cgroup or job", ADEPT_OPT_CHOICE, .at = AT(by), .names = adept_attribution_by_name},
-    {"top", "N", 1, "How many of them; the rest is \"Other\" (default 8)", ADEPT_OPT_INT, .at = AT(top), .low = 1, .high = MOST_TOP},
-    {"static", "RULE", 1, "Whose the static energy is: separate (default), cpu-share or equal", ADEPT_OPT_CHOICE, .at = AT(policy),
-     .names = adept_static_policy_name},
-    {"closure", "RULE", 1, "residual (default): what the model misses is shown; scale: energies are made to sum to what was measured",
+    {"model", "FILE", 1, "What adept attribute fit -o wrote; without it, the recordings themselves are learnt from",
+     ADEPT_OPT_FILE, .at = AT(model)},
+    {"by", "WHAT", 1, "process (default), command, user, cgroup or job", ADEPT_OPT_CHOICE, .at = AT(by),
+     .names = adept_attribution_by_name},
+    {"top", "N", 1, "How many of them; the rest is \"Other\" (default 8)", ADEPT_OPT_INT, .at = AT(top), .low = 1,
+     .high = MOST_TOP},
+    {"static", "RULE", 1, "Whose the static energy is: separate (default), cpu-share or equal", ADEPT_OPT_CHOICE,
+     .at = AT(policy), .names = adept_static_policy_name},
+    {"closure", "RULE", 1,
+     "residual (default): what the model misses is shown; scale: energies are made to sum to what was measured",
      ADEPT_OPT_CHOICE, .at = AT(closure), .names = closure_name},
-    {"step", "TIME", 1, "Of energy over time, \"10s\"; without it at most 600 steps", ADEPT_OPT_AMOUNT, .at = AT(step_s), .units = times},
-    {"only", "LIST", 1, "Commands whose processes are all that the meter sees: others are left out", ADEPT_OPT_LIST, .at = AT(only)},
+    {"step", "TIME", 1, "Of energy over time, \"10s\"; without it at most 600 steps", ADEPT_OPT_AMOUNT,
+     .at = AT(step_s), .units = times},
+    {"only", "LIST", 1, "Commands whose processes are all that the meter sees: others are left out", ADEPT_OPT_LIST,
+     .at = AT(only)},
     {.group = 2, .help = "What is written:"},
     {"json", NULL, 2, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
-    {"csv", NULL, 2, "Print energy over time as CSV: a row for each step and each of them", ADEPT_OPT_FLAG, .at = AT(csv)},
+    {"csv", NULL, 2, "Print energy over time as CSV: a row for each step and each of them", ADEPT_OPT_FLAG,
+     .at = AT(csv)},
     {"svg", "FILE", 2, "Draw power over time, one upon the other, to FILE", ADEPT_OPT_FILE, .at = AT(svg)},
     {0},
 };
 
-static adept_status report_on(adept_cli *cli, const report_options *o, const adept_attribution_sources *sources, const adept_attribution_model *m)
+static adept_status report_on(adept_cli *cli, const report_options *o, const adept_attribution_sources *sources,
+                              const adept_attribution_model *m)
 {
-    const adept_attribution_view view = {.by = (adept_attribution_by)o->by, .policy = (adept_static_policy)o->policy, .scale = o->closure == 1,
-                                         .top = (size_t)o->top, .step_s = o->step_s};
+    const adept_attribution_view view = {.by = (adept_attribution_by)o->by,
+                                         .policy = (adept_static_policy)o->policy,
+                                         .scale = o->closure == 1,
+                                         .top = (size_t)o->top,
+                                         .step_s = o->step_s};
     adept_attribution_report *r = NULL;
     adept_status status = adept_attribution_report_make(&r, m, sources->list, sources->n, &view, &cli->err);
 
@@ -92,7 +103,8 @@ static const adept_command command = {
     .name = "attribute report",
     .summary = "whose joules they were",
     .usage = "RECORDING...",
-    .doc = "Say how much of a machine's energy its processes caused, in total and over time, by what `adept attribute fit` learnt. "
+    .doc = "Say how much of a machine's energy its processes caused, in total and over time, by what `adept attribute "
+           "fit` learnt. "
            "Their energies and the static energy sum to what the model predicts."
            "\vExamples:\n"
            "  adept attribute report node.rec\n"

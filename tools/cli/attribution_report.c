@@ -32,16 +32,19 @@ static adept_status print_groups(adept_cli *cli, const adept_attribution_report 
     adept_table table = {.columns = columns};
     bool has_gpus = false;
 
-    snprintf(columns, sizeof columns, "%s|>PROCESSES|>CPU TIME|>OF GPUs|>ENERGY|>SHARE|>80 %% INTERVAL", adept_attribution_by_name(view->by));
+    snprintf(columns, sizeof columns, "%s|>PROCESSES|>CPU TIME|>OF GPUs|>ENERGY|>SHARE|>80 %% INTERVAL",
+             adept_attribution_by_name(view->by));
     for (size_t g = 0; g < r->n_groups; g++)
         has_gpus = has_gpus || r->groups[g].gpu_j != 0;
     for (size_t g = 0; g < r->n_groups; g++) {
         const adept_attribution_group *at = &r->groups[g];
         bool is_work = at->n_processes > 0;
         if (!is_shown(r, g)) continue;
-        adept_table_row(&table, ADEPT_CELLS(at->label, is_work ? adept_cell("%zu", at->n_processes).s : "", is_work ? adept_units_time(at->cpu_time_s).s : "",
-                                            has_gpus ? adept_units_joule(at->gpu_j).s : "", adept_units_joule(at->energy_j).s,
-                                            adept_cell("%.2f %%", 100 * at->share).s, share_interval(at).s));
+        adept_table_row(&table,
+                        ADEPT_CELLS(at->label, is_work ? adept_cell("%zu", at->n_processes).s : "",
+                                    is_work ? adept_units_time(at->cpu_time_s).s : "",
+                                    has_gpus ? adept_units_joule(at->gpu_j).s : "", adept_units_joule(at->energy_j).s,
+                                    adept_cell("%.2f %%", 100 * at->share).s, share_interval(at).s));
     }
     adept_table_row(&table, ADEPT_CELLS("sum", "", "", "", adept_units_joule(r->total_j).s, "100 %", ""));
     return adept_table_end(cli, &table, stdout);
@@ -57,7 +60,8 @@ static adept_status print_series(adept_cli *cli, const adept_attribution_report 
     adept_table table = {.columns = titles};
 
     for (size_t c = 0; c < n; c++)
-        snprintf(titles + strlen(titles), sizeof titles - strlen(titles), "|>%.12s", adept_units_time((double)(c * r->n_steps / n) * r->step_s).s);
+        snprintf(titles + strlen(titles), sizeof titles - strlen(titles), "|>%.12s",
+                 adept_units_time((double)(c * r->n_steps / n) * r->step_s).s);
     for (size_t g = 0; g <= r->n_groups; g++) {
         adept_text texts[COLUMNS];
         const char *cells[COLUMNS + 1] = {g < r->n_groups ? r->groups[g].label : "measured"};
@@ -65,7 +69,9 @@ static adept_status print_series(adept_cli *cli, const adept_attribution_report 
         for (size_t c = 0; c < n; c++) {
             double energy_j = 0, time_s = 0;
             for (size_t step = c * r->n_steps / n; step < (c + 1) * r->n_steps / n; step++) {
-                energy_j += g < r->n_groups ? r->series_j[g * r->n_steps + step] : r->recorded_s[step] > 0 ? r->measured[step] : 0;
+                energy_j += g < r->n_groups           ? r->series_j[g * r->n_steps + step]
+                            : r->recorded_s[step] > 0 ? r->measured[step]
+                                                      : 0;
                 time_s += r->recorded_s[step];
             }
             texts[c] = isnan(energy_j) || time_s == 0 ? adept_cell("-") : adept_units_watt(energy_j / time_s);
@@ -80,21 +86,22 @@ static adept_status print_series(adept_cli *cli, const adept_attribution_report 
 static void print_closure(const adept_attribution_report *r, const adept_attribution_view *view)
 {
     if (!(r->covered_s > 0)) return;
-    printf("\nmeasured %s, predicted %s in the same %s: %s%s\n", adept_units_joule(r->measured_j).s, adept_units_joule(r->predicted_j).s,
-           adept_units_time(r->covered_s).s, adept_units_change(r->predicted_j / r->measured_j - 1).s,
+    printf("\nmeasured %s, predicted %s in the same %s: %s%s\n", adept_units_joule(r->measured_j).s,
+           adept_units_joule(r->predicted_j).s, adept_units_time(r->covered_s).s,
+           adept_units_change(r->predicted_j / r->measured_j - 1).s,
            view->scale ? "; scaled to what was measured, interval by interval" : "");
 }
 
-adept_status adept_attribution_print(adept_cli *cli, const adept_attribution_report *r, const adept_attribution_model *m,
-                                     const adept_attribution_view *view)
+adept_status adept_attribution_print(adept_cli *cli, const adept_attribution_report *r,
+                                     const adept_attribution_model *m, const adept_attribution_view *view)
 {
     bool headed = false;
 
     adept_print_format(stdout, "%s: %s in %s", m->host, adept_units_joule(r->total_j).s, adept_units_time(r->all_s).s);
     adept_print_format(stdout, ", by %s\n", m->path ? m->path : "what was learnt of the recording itself");
     if (m->test.n > 0)
-        printf("R2 %.3f and MAE %s of intervals that were not learnt from; CPU time only: R2 %.3f\n", m->test.r2, adept_units_percent(m->test.mae_share).s,
-               m->cpu_only.r2);
+        printf("R2 %.3f and MAE %s of intervals that were not learnt from; CPU time only: R2 %.3f\n", m->test.r2,
+               adept_units_percent(m->test.mae_share).s, m->cpu_only.r2);
     puts("");
     adept_status status = print_groups(cli, r, view);
     if (status == ADEPT_OK) status = print_series(cli, r);
@@ -109,8 +116,8 @@ adept_status adept_attribution_print(adept_cli *cli, const adept_attribution_rep
 static void put_group(adept_json_writer *w, const adept_attribution_group *g)
 {
     adept_json_begin_object(w, NULL);
-    adept_json_put_members(w, "name %s processes %jd cpu_time_s %g gpu_j %g energy_j %g share %g", g->label, (intmax_t)g->n_processes, g->cpu_time_s, g->gpu_j,
-                           g->energy_j, g->share);
+    adept_json_put_members(w, "name %s processes %jd cpu_time_s %g gpu_j %g energy_j %g share %g", g->label,
+                           (intmax_t)g->n_processes, g->cpu_time_s, g->gpu_j, g->energy_j, g->share);
     adept_json_put_pair(w, "share_interval", g->low, g->high);
     adept_json_end_object(w);
 }
@@ -148,24 +155,28 @@ static void put_series(adept_json_writer *w, const adept_attribution_report *r)
 static void put_model(adept_json_writer *w, const adept_attribution_model *m)
 {
     adept_json_begin_object(w, "model");
-    adept_json_put_members(w, "path %s host %s lag_s %g static_w %g test_r2 %g test_mae_percent %g cpu_time_r2 %g replicates %jd level %g", m->path, m->host,
-                           m->lag_s, m->static_w, m->test.r2, 100 * m->test.mae_share, m->cpu_only.r2, (intmax_t)m->n_draws, ADEPT_ATTRIBUTION_LEVEL);
+    adept_json_put_members(
+        w, "path %s host %s lag_s %g static_w %g test_r2 %g test_mae_percent %g cpu_time_r2 %g replicates %jd level %g",
+        m->path, m->host, m->lag_s, m->static_w, m->test.r2, 100 * m->test.mae_share, m->cpu_only.r2,
+        (intmax_t)m->n_draws, ADEPT_ATTRIBUTION_LEVEL);
     adept_json_put_strings(w, "meters", m->meters, m->n_meters);
     adept_json_end_object(w);
 }
 
-adept_status adept_attribution_print_json(adept_cli *cli, const adept_attribution_report *r, const adept_attribution_model *m,
-                                          const adept_attribution_view *view)
+adept_status adept_attribution_print_json(adept_cli *cli, const adept_attribution_report *r,
+                                          const adept_attribution_model *m, const adept_attribution_view *view)
 {
     adept_json_writer w = {.pretty = true};
 
     adept_json_begin_object(&w, NULL);
-    adept_json_put_members(&w, "schema_version %jd kind %s by %s static %s closure %s", (intmax_t)1, "attribution", adept_attribution_by_name(view->by),
-                           adept_static_policy_name(view->policy), view->scale ? "scale" : "residual");
+    adept_json_put_members(&w, "schema_version %jd kind %s by %s static %s closure %s", (intmax_t)1, "attribution",
+                           adept_attribution_by_name(view->by), adept_static_policy_name(view->policy),
+                           view->scale ? "scale" : "residual");
     put_model(&w, m);
-    adept_json_put_members(&w, "time_s %g total_j %g covered_s %g measured_j %g predicted_j %g residual_j %g known_cpu_share %g", r->all_s, r->total_j,
-                           r->covered_s, r->covered_s > 0 ? r->measured_j : NAN, r->covered_s > 0 ? r->predicted_j : NAN,
-                           r->covered_s > 0 ? r->measured_j - r->predicted_j : NAN, r->known_cpu);
+    adept_json_put_members(
+        &w, "time_s %g total_j %g covered_s %g measured_j %g predicted_j %g residual_j %g known_cpu_share %g", r->all_s,
+        r->total_j, r->covered_s, r->covered_s > 0 ? r->measured_j : NAN, r->covered_s > 0 ? r->predicted_j : NAN,
+        r->covered_s > 0 ? r->measured_j - r->predicted_j : NAN, r->known_cpu);
     adept_json_begin_array(&w, "groups");
     for (size_t g = 0; g < r->n_groups; g++)
         if (is_shown(r, g)) put_group(&w, &r->groups[g]);
@@ -204,7 +215,8 @@ adept_status adept_attribution_print_csv(adept_cli *cli, const adept_attribution
         double begin_s = r->begin_s + (double)step * r->step_s;
         if (!(r->recorded_s[step] > 0)) continue;
         for (size_t g = 0; g < r->n_groups; g++)
-            if (is_shown(r, g)) put_cells(&text, begin_s, r->recorded_s[step], r->groups[g].label, r->series_j[g * r->n_steps + step]);
+            if (is_shown(r, g))
+                put_cells(&text, begin_s, r->recorded_s[step], r->groups[g].label, r->series_j[g * r->n_steps + step]);
         put_cells(&text, begin_s, r->recorded_s[step], "measured", r->measured[step]);
     }
     adept_status status = text.failed ? adept_cli_no_memory(cli) : ADEPT_OK;
@@ -213,13 +225,15 @@ adept_status adept_attribution_print_csv(adept_cli *cli, const adept_attribution
     return status;
 }
 
-adept_status adept_attribution_draw(adept_cli *cli, const char *path, const adept_attribution_report *r, const adept_attribution_model *m,
-                                    const adept_attribution_view *view)
+adept_status adept_attribution_draw(adept_cli *cli, const char *path, const adept_attribution_report *r,
+                                    const adept_attribution_model *m, const adept_attribution_view *view)
 {
     adept_text title = adept_cell("Power of %.30s by %s", m->host, adept_attribution_by_name(view->by));
-    double *power = malloc((r->n_groups + 1) * r->n_steps * sizeof *power), *line = power ? power + r->n_groups * r->n_steps : NULL;
+    double *power = malloc((r->n_groups + 1) * r->n_steps * sizeof *power),
+           *line = power ? power + r->n_groups * r->n_steps : NULL;
     const char **names = malloc(r->n_groups * sizeof *names);
-    adept_stack stack = {.title = title.s, .names = names, .power_w = power, .line_w = line, .n_steps = r->n_steps, .step_s = r->step_s};
+    adept_stack stack = {
+        .title = title.s, .names = names, .power_w = power, .line_w = line, .n_steps = r->n_steps, .step_s = r->step_s};
 
     for (size_t i = r->n_groups; power && names && i-- > 0;) { /* what is nobody's is lowest */
         if (!is_shown(r, i)) continue;

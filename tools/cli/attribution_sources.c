@@ -20,7 +20,8 @@ static size_t count_activities(const adept_activity_log *log)
 }
 
 /* Of an interval what those processes did, at `to`. @return where the next may stand */
-static adept_activity *narrow_interval(adept_activity_interval *v, adept_activity *to, const adept_process *processes, const adept_words *only)
+static adept_activity *narrow_interval(adept_activity_interval *v, adept_activity *to, const adept_process *processes,
+                                       const adept_words *only)
 {
     const adept_activity *from = v->activities;
     size_t n = v->n_activities;
@@ -29,7 +30,8 @@ static adept_activity *narrow_interval(adept_activity_interval *v, adept_activit
     v->machine_cpu_s = 0; /* of the machine that is left */
     for (size_t i = 0; i < n; i++) {
         if (!is_named(only, processes[from[i].process].command)) continue;
-        if (from[i].values[ADEPT_ACTIVITY_CPU_TIME_S] > 0) v->machine_cpu_s += from[i].values[ADEPT_ACTIVITY_CPU_TIME_S];
+        if (from[i].values[ADEPT_ACTIVITY_CPU_TIME_S] > 0)
+            v->machine_cpu_s += from[i].values[ADEPT_ACTIVITY_CPU_TIME_S];
         *to++ = from[i];
     }
     v->n_activities = (size_t)(to - v->activities);
@@ -52,11 +54,13 @@ static bool narrow(adept_narrowed_log *out, const adept_activity_log *log, const
     return true;
 }
 
-adept_status adept_attribution_sources_read(adept_attribution_sources *s, adept_cli *cli, const adept_words *paths, const adept_words *only)
+adept_status adept_attribution_sources_read(adept_attribution_sources *s, adept_cli *cli, const adept_words *paths,
+                                            const adept_words *only)
 {
     adept_status status = ADEPT_OK;
 
-    *s = (adept_attribution_sources){.logs = calloc(paths->n, sizeof *s->logs), .narrowed = calloc(paths->n, sizeof *s->narrowed),
+    *s = (adept_attribution_sources){.logs = calloc(paths->n, sizeof *s->logs),
+                                     .narrowed = calloc(paths->n, sizeof *s->narrowed),
                                      .list = calloc(paths->n, sizeof *s->list)};
     if (!s->logs || !s->narrowed || !s->list) return adept_cli_no_memory(cli);
     for (size_t i = 0; i < paths->n && status == ADEPT_OK; i++) {

@@ -22,7 +22,8 @@ typedef struct adept_attribution_sources {
  * Read them all. adept_attribution_sources_free() in any case.
  * @param only  commands: what others did is left out; none: nothing is
  */
-adept_status adept_attribution_sources_read(adept_attribution_sources *sources, adept_cli *cli, const adept_words *paths, const adept_words *only);
+adept_status adept_attribution_sources_read(adept_attribution_sources *sources, adept_cli *cli,
+                                            const adept_words *paths, const adept_words *only);
 void adept_attribution_sources_free(adept_attribution_sources *sources);
 
 #endif

@@ -11,7 +11,8 @@ static void put_value(FILE *out, double value)
     fprintf(out, isnan(value) ? " ?" : " %.9g", value);
 }
 
-/* Rows "time, sum until the first series, until the second, ..., line", each twice so that steps are level. @return the highest value */
+/* Rows "time, sum until the first series, until the second, ..., line", each twice so that steps are level. @return the
+ * highest value */
 static double put_rows(FILE *out, const adept_stack *s)
 {
     double highest_w = 0;
@@ -35,7 +36,8 @@ static double put_rows(FILE *out, const adept_stack *s)
 
 static void put_curves(FILE *out, const adept_stack *s)
 {
-    static const char *const fills[] = {"#0072B2", "#F2B134", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#E3C1D6"};
+    static const char *const fills[] = {"#0072B2", "#F2B134", "#009E73", "#CC79A7",
+                                        "#56B4E9", "#D55E00", "#F0E442", "#E3C1D6"};
 
     fputs("plot ", out);
     for (size_t i = 0; i < s->n_series; i++) {
@@ -61,7 +63,8 @@ char *adept_stack_script(const adept_stack *s)
     double highest_w = put_rows(out, s);
     adept_chart_ranges(&c, 0, (double)s->n_steps * s->step_s, 0, fmax(1e-3, 1.3 * highest_w));
     adept_chart_begin(out, &c, s->title);
-    fputs("set datafile missing '?'\nset key top right horizontal\nset xlabel 'Time (s)'\nset ylabel 'Power (W)'\n", out);
+    fputs("set datafile missing '?'\nset key top right horizontal\nset xlabel 'Time (s)'\nset ylabel 'Power (W)'\n",
+          out);
     put_curves(out, s);
     return adept_stream_text(out, &text);
 }

@@ -1,6 +1,6 @@
-/** @file adept_attribution.h  Energy of processes, learnt from what they did and what a meter of the machine said: the regression of
- *  Bader et al. ("energy process mapping", equations 1 and 2), its model as a file, and what it says of a recording.
- *  docs/ATTRIBUTE.md has the equations and every choice. Calls: adept_activity. */
+/** @file adept_attribution.h  Energy of processes, learnt from what they did and what a meter of the machine said: the
+ * regression of Bader et al. ("energy process mapping", equations 1 and 2), its model as a file, and what it says of a
+ * recording. docs/ATTRIBUTE.md has the equations and every choice. Calls: adept_activity. */
 #ifndef ADEPT_ATTRIBUTION_H
 #define ADEPT_ATTRIBUTION_H
 #include "adept_activity.h"
@@ -17,17 +17,17 @@ typedef struct adept_attribution_source {
 /* ---------------------------------------------------------------- the fit ---------------------------------------- */
 
 typedef struct adept_attribution_options {
-    const char *meter;    /* the sensor whose energy is learnt; NULL: the node's, else the sum of cpu, dram and gpu */
-    bool learn_gpu;       /* energy of GPUs is learnt with the rest, also where it is known who used them */
-    bool has_features;    /* only `features`; else all that were counted but memory and network */
+    const char *meter; /* the sensor whose energy is learnt; NULL: the node's, else the sum of cpu, dram and gpu */
+    bool learn_gpu;    /* energy of GPUs is learnt with the rest, also where it is known who used them */
+    bool has_features; /* only `features`; else all that were counted but memory and network */
     bool features[ADEPT_ACTIVITIES];
-    bool centre;          /* features are z-scores, as the paper has it; else they are scaled only */
-    bool free_sign;       /* weights may be below 0 */
-    bool keep_shrinkage;  /* weights as the price lambda left them; else least squares of the features that it left */
-    double lambda2;       /* price of the static energy, in the objective of scaled features */
-    double lag_s;         /* of the meter behind the processes; NAN: found */
-    double interval_s;    /* intervals that follow one another are put together until they are so long; 0: as they are */
-    size_t replicates;    /* of the bootstrap */
+    bool centre;         /* features are z-scores, as the paper has it; else they are scaled only */
+    bool free_sign;      /* weights may be below 0 */
+    bool keep_shrinkage; /* weights as the price lambda left them; else least squares of the features that it left */
+    double lambda2;      /* price of the static energy, in the objective of scaled features */
+    double lag_s;        /* of the meter behind the processes; NAN: found */
+    double interval_s;   /* intervals that follow one another are put together until they are so long; 0: as they are */
+    size_t replicates;   /* of the bootstrap */
     uint64_t seed;
 } adept_attribution_options;
 
@@ -47,7 +47,7 @@ typedef struct adept_attribution_feature {
     double mean;                    /* taken off every record's number first; 0 unless z-scores are used */
     double scale;                   /* of a unit of the objective */
     double spearman;                /* with the energy of intervals */
-    double inflation;               /* of the variance of its weight by the other features; INFINITY: they say the same */
+    double inflation; /* of the variance of its weight by the other features; INFINITY: they say the same */
 } adept_attribution_feature;
 
 /** What was learnt. All texts are in its arena. */
@@ -60,7 +60,7 @@ typedef struct adept_attribution_model {
     size_t n_sources;
     const char *const *meters; /* whose sum was learnt */
     size_t n_meters;
-    bool gpu_by_use; /* energy of GPUs goes to who used them; where meters see it as well it is not learnt */
+    bool gpu_by_use;      /* energy of GPUs goes to who used them; where meters see it as well it is not learnt */
     bool meters_hold_gpu; /* "node" does: then GPUs are taken off it */
     bool centred, is_free, is_refitted;
     double interval_s, lag_s, lag_r2;
@@ -72,9 +72,9 @@ typedef struct adept_attribution_model {
     size_t n_intervals, n_used;
     adept_attribution_figures test, train; /* of the last fifth of the intervals by the others; of those themselves */
     adept_attribution_figures constant, cpu_only; /* what is learnt without, on the last fifth */
-    size_t n_draws, block; /* of the bootstrap, and how many intervals it moves together */
+    size_t n_draws, block;                        /* of the bootstrap, and how many intervals it moves together */
     uint64_t seed;
-    const double *draws; /* n_features weights and the static watts of each */
+    const double *draws;      /* n_features weights and the static watts of each */
     const char *const *notes; /* what was left out, and what to beware of */
     size_t n_notes;
 } adept_attribution_model;
@@ -82,12 +82,11 @@ typedef struct adept_attribution_model {
 /**
  * Learn from recordings of one machine.
  * @param out  adept_attribution_model_free(); set only on ADEPT_OK
- * @return ADEPT_E_INVALID: recordings of several machines, or without such a meter; ADEPT_E_FIT: too little to learn from, or the
- *         search does not settle; ADEPT_E_NOMEM
- * Deterministic: the same recordings and options give the same bits.
+ * @return ADEPT_E_INVALID: recordings of several machines, or without such a meter; ADEPT_E_FIT: too little to learn
+ * from, or the search does not settle; ADEPT_E_NOMEM Deterministic: the same recordings and options give the same bits.
  */
-adept_status adept_attribution_fit(adept_attribution_model **out, const adept_attribution_source *sources, size_t n_sources,
-                                   const adept_attribution_options *options, adept_error *err);
+adept_status adept_attribution_fit(adept_attribution_model **out, const adept_attribution_source *sources,
+                                   size_t n_sources, const adept_attribution_options *options, adept_error *err);
 void adept_attribution_model_free(adept_attribution_model *model);
 
 /** The model as JSON, malloc'ed; NULL when memory is out. */
@@ -98,7 +97,8 @@ adept_status adept_attribution_model_read(adept_attribution_model **out, const c
 /* ---------------------------------------------------------------- the report ------------------------------------- */
 
 /* X(name, word) of what energy is summed by. */
-#define ADEPT_ATTRIBUTION_BY_LIST(X) X(PROCESS, "process") X(COMMAND, "command") X(USER, "user") X(CGROUP, "cgroup") X(JOB, "job")
+#define ADEPT_ATTRIBUTION_BY_LIST(X)                                                                                   \
+    X(PROCESS, "process") X(COMMAND, "command") X(USER, "user") X(CGROUP, "cgroup") X(JOB, "job")
 typedef enum adept_attribution_by {
 #define X(name, word) ADEPT_BY_##name,
     ADEPT_ATTRIBUTION_BY_LIST(X)
@@ -106,7 +106,8 @@ typedef enum adept_attribution_by {
 } adept_attribution_by;
 const char *adept_attribution_by_name(size_t by);
 
-/* X(name, word) of whose the static energy is: nobody's; of processes by their CPU time; of all processes of an interval alike. */
+/* X(name, word) of whose the static energy is: nobody's; of processes by their CPU time; of all processes of an
+ * interval alike. */
 #define ADEPT_STATIC_LIST(X) X(SEPARATE, "separate") X(CPU_SHARE, "cpu-share") X(EQUAL, "equal")
 typedef enum adept_static_policy {
 #define X(name, word) ADEPT_STATIC_##name,
@@ -127,22 +128,23 @@ typedef struct adept_attribution_view {
 /** Energy of a process, a command, ..., "Other" or "static". */
 typedef struct adept_attribution_group {
     const char *label;
-    const char *key;       /* what makes it one: two processes may have one label */
+    const char *key; /* what makes it one: two processes may have one label */
     size_t n_processes;
     double energy_j;
     double share, low, high; /* of all energy; the interval is NAN without draws */
-    double gpu_j;          /* of it, by use */
+    double gpu_j;            /* of it, by use */
     double cpu_time_s;
     double features[ADEPT_ACTIVITIES]; /* sums, less the means */
-    double static_s;       /* how many seconds of the static power are its */
+    double static_s;                   /* how many seconds of the static power are its */
 } adept_attribution_group;
 
 typedef struct adept_attribution_report {
     adept_arena *arena;
-    adept_attribution_group *groups; /* the top ones, most energy first; then "Other", "static", "idle GPUs", where there are any */
-    size_t n_groups, n_top;          /* series are in the order of groups */
-    double total_j;                  /* of all groups */
-    double predicted_j, measured_j;  /* of the intervals that the meters cover */
+    adept_attribution_group
+        *groups; /* the top ones, most energy first; then "Other", "static", "idle GPUs", where there are any */
+    size_t n_groups, n_top;         /* series are in the order of groups */
+    double total_j;                 /* of all groups */
+    double predicted_j, measured_j; /* of the intervals that the meters cover */
     double covered_s, all_s, begin_s, step_s;
     size_t n_steps;
     const double *series_j;   /* n_groups x n_steps */
@@ -159,8 +161,8 @@ typedef struct adept_attribution_report {
  * @return ADEPT_E_INVALID: nothing was recorded; ADEPT_E_NOMEM
  */
 adept_status adept_attribution_report_make(adept_attribution_report **out, const adept_attribution_model *model,
-                                           const adept_attribution_source *sources, size_t n_sources, const adept_attribution_view *view,
-                                           adept_error *err);
+                                           const adept_attribution_source *sources, size_t n_sources,
+                                           const adept_attribution_view *view, adept_error *err);
 void adept_attribution_report_free(adept_attribution_report *report);
 
 #endif
