@@ -138,21 +138,19 @@ static unsigned support(const double *w, size_t n)
     return bits;
 }
 
-/* What is refitted depends on a price only by the features that it leaves. Of the prices that leave the same ones none
- * at the edge is chosen, but one an eighth from the highest: rows drawn again then leave them too, unless they say
- * something else. */
-static adept_status settle_price(int *chosen, const adept_lasso *all, adept_estimator path, double lambda_max,
-                                 adept_error *err)
+/* What is refitted depends on a price only by the features that it leaves. Of the prices that leave the same ones of
+ * all rows as the chosen one of those that were learnt, none at the edge is taken, but one an eighth from the highest:
+ * rows drawn again then leave them too, unless they say something else. */
+static adept_status settle_price(int *chosen, const adept_lasso *learnt, const adept_lasso *all, adept_estimator path,
+                                 double lambda_max, adept_error *err)
 {
     double w[ADEPT_LASSO_MOST] = {0};
-    adept_status status = ADEPT_OK;
-    unsigned wanted = 0;
-    int first = PATH, last = *chosen;
+    int first = PATH, last = PATH;
 
     path.keeps_shrinkage = true;
     path.lambda1 = price(lambda_max, *chosen);
-    status = adept_estimate(w, NULL, all, &path, NULL, err);
-    wanted = support(w, all->n - 1);
+    adept_status status = adept_estimate(w, NULL, learnt, &path, NULL, err);
+    unsigned wanted = support(w, all->n - 1);
     for (int i = 0; i < PATH && status == ADEPT_OK; i++) {
         path.lambda1 = price(lambda_max, i);
         status = adept_estimate(w, NULL, all, &path, NULL, err);
@@ -160,7 +158,7 @@ static adept_status settle_price(int *chosen, const adept_lasso *all, adept_esti
         first = i < first ? i : first;
         last = i;
     }
-    if (status == ADEPT_OK) *chosen = first + (last - first) / 8;
+    if (status == ADEPT_OK && first < PATH) *chosen = first + (last - first) / 8;
     return status;
 }
 
@@ -184,7 +182,8 @@ adept_status adept_choose_lambda(double *lambda1, const adept_fit_data *d, size_
     while (chosen < best && !is_as_good(errors, chosen, best))
         chosen++;
     adept_lasso every = adept_fit_sums(d, 0, d->n); /* what it is used on in the end */
-    if (status == ADEPT_OK && !how->keeps_shrinkage) status = settle_price(&chosen, &every, *how, lambda_max, err);
+    if (status == ADEPT_OK && !how->keeps_shrinkage)
+        status = settle_price(&chosen, &all, &every, *how, lambda_max, err);
     *lambda1 = fmax(least, price(lambda_max, chosen));
     return status;
 }
