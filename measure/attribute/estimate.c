@@ -133,7 +133,7 @@ static unsigned support(const double *w, size_t n)
 {
     unsigned bits = 0;
 
-    for (size_t j = 0; j < n; j++)
+    for (size_t j = 0; j < n && j < ADEPT_LASSO_MOST; j++)
         bits |= (unsigned)(w[j] != 0) << j;
     return bits;
 }
