@@ -130,6 +130,11 @@ struct adept_command {
     /** What the name stands for where one of `words` is given, with options of its own; NULL: nothing else */
     const adept_command *variant;
     const char *const *words; /* of a variant: "--drive", ..., NULL */
+    /** What its first word decides; the rest is a command line of its own. Ends with a zeroed one; NULL: nothing */
+    const struct adept_subcommand {
+        const char *word;
+        adept_status (*run)(adept_cli *cli, int argc, char **argv); /* argv[0] is the word */
+    } *subcommands;
 };
 
 /**

@@ -508,10 +508,11 @@ static bool is_asked_for(const adept_command *variant, char *const *argv)
 
 adept_status adept_command_run(const adept_command *command, adept_cli *cli, int argc, char **argv)
 {
+    for (const struct adept_subcommand *sub = command->subcommands; sub && sub->word && argc > 1; sub++)
+        if (strcmp(argv[1], sub->word) == 0) return sub->run(cli, argc - 1, argv + 1);
     if (command->variant && is_asked_for(command->variant, argv)) command = command->variant;
     parser p = {.cli = cli, .command = command, .next = argv + 1};
 
-    (void)argc; /* argv ends with a NULL */
     if (command->missing) return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s", command->missing);
     p.record = calloc(1, command->size);
     if (!p.record) return adept_cli_no_memory(cli);
