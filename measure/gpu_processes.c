@@ -1,4 +1,5 @@
-/** @file gpu_processes.c  Processes on GPUs by NVML. Lists grow between two calls, so each is asked for again while it does not fit. */
+/** @file gpu_processes.c  Processes on GPUs by NVML. Lists grow between two calls, so each is asked for again while it
+ * does not fit. */
 #include "adept_gpu_processes.h"
 #include "adept_grow.h"
 #include "nvml.h"
@@ -71,7 +72,8 @@ static int list_v1(const adept_gpu_processes *g, const board *b, unsigned *n)
 
 static int list_uses(const adept_gpu_processes *g, const board *b, unsigned *n)
 {
-    return g->library->process_use ? g->library->process_use(b->device, g->room.uses, n, b->seen_us) : NVML_FUNCTION_NOT_FOUND;
+    return g->library->process_use ? g->library->process_use(b->device, g->room.uses, n, b->seen_us)
+                                   : NVML_FUNCTION_NOT_FOUND;
 }
 
 /* Ask until the list fits. @return false when memory is out */
@@ -154,7 +156,8 @@ static bool read_uses(adept_gpu_processes *g, board *b, size_t from)
     return true;
 }
 
-adept_status adept_gpu_processes_read(adept_gpu_processes *g, const adept_gpu_process **out, size_t *n, adept_error *err)
+adept_status adept_gpu_processes_read(adept_gpu_processes *g, const adept_gpu_process **out, size_t *n,
+                                      adept_error *err)
 {
     bool ok = true;
 

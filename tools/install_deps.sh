@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install the Debian packages that building or testing adept needs. Does nothing, quickly, when they are there.
-# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate serve meters plots bpf tests slurm packages ci export   (default: base torch calibrate serve meters)
+# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate serve meters plots bpf tests slurm slurm-accounting packages ci export   (default: base torch calibrate serve meters)
 set -eu
 
 # SimPy 3 or 4, to check the simulator by; Debian 12 has version 2 by the plain name.
@@ -19,6 +19,7 @@ packages_of() {
     plots) echo gnuplot-nox ;;                          # --plot, adept report
     tests) echo libcmocka-dev python3 "$(simpy)" help2man ;; # python3: for the Python binding and adept serve; help2man: for the manual
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
+    slurm-accounting) echo slurmdbd mariadb-server-core mariadb-client-core ;; # energy of jobs, tested with a database of its own
     packages) echo dpkg-dev file help2man lintian debootstrap git python3 ;; # cpack, tests/consumer/check_all.sh
     ci) echo clang libclang-rt-dev chromium ;;           # chromium: the reports as a browser shows them
     export) echo python3-torch python3-torchvision ;;   # to write model files; never needed to build

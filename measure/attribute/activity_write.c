@@ -182,7 +182,7 @@ static adept_status append(adept_log_file *f, adept_buffer *block, adept_error *
 static void put_list(adept_buffer *b, const adept_log_list *list)
 {
     put_varint(b, list->n);
-    if (list->bytes.size > 0) adept_buffer_add(b, list->bytes.data, list->bytes.size);
+    if (list->bytes.size > 0) adept_buffer_add(b, list->bytes.data, list->bytes.size); /* of none there is no address */
     b->failed = b->failed || list->bytes.failed;
 }
 

@@ -181,7 +181,8 @@ static void look(void *state, adept_processes *p)
     for (bool is_first = true; !failed; is_first = false) {
         uint32_t n = BATCH;
         failed = bpf_map_lookup_batch(s->processes, is_first ? NULL : &place, &place, s->keys, s->batch, &n, NULL);
-        for (uint32_t i = 0; (!failed || errno == ENOENT) && i < n; i++) /* ENOENT: these were the last */
+        bool is_read = !failed || errno == ENOENT; /* ENOENT: these were the last. take_live() sets errno anew */
+        for (uint32_t i = 0; is_read && i < n; i++)
             take_live(p, &s->batch[i]);
     }
     add_running(s, p);

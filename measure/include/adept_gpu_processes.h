@@ -1,5 +1,5 @@
-/** @file adept_gpu_processes.h  Which processes hold NVIDIA's GPUs, and how much of them each uses (NVML). One thread at a time.
- *  Calls: adept_error. */
+/** @file adept_gpu_processes.h  Which processes hold NVIDIA's GPUs, and how much of them each uses (NVML). One thread
+ * at a time. Calls: adept_error. */
 #ifndef ADEPT_GPU_PROCESSES_H
 #define ADEPT_GPU_PROCESSES_H
 #include "adept_error.h"
@@ -27,7 +27,8 @@ adept_status adept_gpu_processes_open(adept_gpu_processes **out, char *why, size
  * @param out  n of them; borrowed, until the next reading
  * @return ADEPT_E_NOMEM only: a GPU that does not answer has no processes
  */
-adept_status adept_gpu_processes_read(adept_gpu_processes *g, const adept_gpu_process **out, size_t *n, adept_error *err);
+adept_status adept_gpu_processes_read(adept_gpu_processes *g, const adept_gpu_process **out, size_t *n,
+                                      adept_error *err);
 /** NULL allowed. */
 void adept_gpu_processes_close(adept_gpu_processes *g);
 

@@ -24,6 +24,7 @@ done
 umask 022
 work=$(mktemp -d /tmp/adept-slurm.XXXXXX) || exit 1
 checks=0 failures=0
+nodes="v1 a1 t1"
 . "$here/cluster.sh"
 finish() {
     trap - EXIT

@@ -69,7 +69,8 @@ static void holders_use_and_memory(void **state)
     (void)state;
     for (int version = 1; version <= 3; version++) {
         char play[256];
-        snprintf(play, sizeof play, "boards=2 processes=%d process=0,100,1048576,30 process=0,101,-1,60 process=1,102,4096,-1", version);
+        snprintf(play, sizeof play,
+                 "boards=2 processes=%d process=0,100,1048576,30 process=0,101,-1,60 process=1,102,4096,-1", version);
         adept_gpu_processes *g = opened(play, NULL);
         const adept_gpu_process *list = reading(g, 1, 3);
         assert_process(&list[0], "gpu-0", 100, 0.30, 1048576);

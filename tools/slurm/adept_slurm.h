@@ -198,7 +198,7 @@ uint32_t adept_slurm_time_limit_min(const adept_slurm_config *config, const adep
 /* ---- note.c ---- */
 
 /** "adept: partition=... gpus=2 ...": KEY=VALUE in SI units, for AdminComment and whoever reads it. */
-void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision *decision);
+void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision *decision, const char *profile);
 /** One sentence for the user. */
 void adept_slurm_tell(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision *decision);
 /** "2.6 h", "14.2 min", "0.35 s". */

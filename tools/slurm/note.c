@@ -35,7 +35,7 @@ static const char *parameters_of(const adept_estimate *e)
     return e->notes & ADEPT_NOTE_TRANSFERRED ? "transferred" : "calibrated";
 }
 
-void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision *d)
+void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision *d, const char *profile)
 {
     text t = {out, 0};
     adept_gpu_info gpu;
@@ -47,7 +47,7 @@ void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision
     append_number(&t, "time_s", d->verdict.time_s);
     append_number(&t, "power_w", d->verdict.power_w);
     append_number(&t, "energy_j", d->verdict.energy_j);
-    append(&t, " objective=%s parameters=%s", adept_slurm_objective_name(d->objective), parameters_of(&d->estimate));
+    append(&t, " objective=%s parameters=%s profile=%s", adept_slurm_objective_name(d->objective), parameters_of(&d->estimate), profile);
 }
 
 void adept_slurm_time_text(char out[32], double time_s)
