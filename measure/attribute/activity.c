@@ -38,6 +38,7 @@ double adept_meter_energy_j(const adept_meter_log *meter, double begin_s, double
 {
     size_t n = meter->n_samples;
 
-    if (n < 2 || !(begin_s <= end_s) || begin_s < meter->samples[0].time_s || end_s > meter->samples[n - 1].time_s) return NAN;
+    if (n < 2 || !(begin_s <= end_s) || begin_s < meter->samples[0].time_s || end_s > meter->samples[n - 1].time_s)
+        return NAN;
     return energy_until(meter, end_s) - energy_until(meter, begin_s);
 }

@@ -255,7 +255,8 @@ static void get_sample(log_reader *r, cursor *c)
     if (!isfinite(s.time_s) || (m->n_samples > 0 && !(s.time_s > m->samples[m->n_samples - 1].time_s)))
         refuse(c, "samples of a meter are not in order of time");
     if (isinf(s.energy_j) || isinf(s.power_w)) refuse(c, "a sample is infinite");
-    adept_meter_sample *samples = grown(c, (void *)m->samples, &r->sample_capacities[meter], m->n_samples + 1, sizeof *samples);
+    adept_meter_sample *samples =
+        grown(c, (void *)m->samples, &r->sample_capacities[meter], m->n_samples + 1, sizeof *samples);
     m->samples = samples;
     if (!c->wrong) samples[m->n_samples++] = s;
 }
@@ -382,15 +383,22 @@ static adept_status read_blocks(log_reader *r, FILE *file, const char *path, ade
         return adept_error_set(err, ADEPT_E_INVALID, "%s: not a recording of adept attribute record", path);
     for (uint64_t at = sizeof magic; status == ADEPT_OK; at += ADEPT_LOG_PREFIX + payload.size) {
         state = next_block(&payload, file, &wrong);
-        if (payload.failed) status = adept_no_memory(err, path);
-        else if (ferror(file)) status = unreadable(path, err);
-        else if (state == BLOCK_BAD) status = damaged(path, at, wrong, err);
+        if (payload.failed)
+            status = adept_no_memory(err, path);
+        else if (ferror(file))
+            status = unreadable(path, err);
+        else if (state == BLOCK_BAD)
+            status = damaged(path, at, wrong, err);
         if (status != ADEPT_OK || state != BLOCK_WHOLE) break;
-        cursor c = {.at = (const unsigned char *)payload.data, .end = (const unsigned char *)payload.data + payload.size, .arena = r->arena};
+        cursor c = {.at = (const unsigned char *)payload.data,
+                    .end = (const unsigned char *)payload.data + payload.size,
+                    .arena = r->arena};
         get_block(r, &c, is_first);
         is_first = false;
-        if (c.no_memory || adept_arena_failed(r->arena)) status = adept_no_memory(err, path);
-        else if (c.wrong) status = damaged(path, at, c.wrong, err);
+        if (c.no_memory || adept_arena_failed(r->arena))
+            status = adept_no_memory(err, path);
+        else if (c.wrong)
+            status = damaged(path, at, c.wrong, err);
     }
     adept_buffer_free(&payload);
     r->shown.is_cut = state == BLOCK_TORN;

@@ -115,7 +115,8 @@ void adept_log_put_sample(adept_log_interval *interval, size_t meter, const adep
 
 void adept_log_interval_free(adept_log_interval *interval)
 {
-    adept_log_list *const lists[] = {&interval->processes, &interval->activities, &interval->gpu_uses, &interval->samples};
+    adept_log_list *const lists[] = {&interval->processes, &interval->activities, &interval->gpu_uses,
+                                     &interval->samples};
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         adept_buffer_free(&lists[i]->bytes);
@@ -166,7 +167,8 @@ static adept_status append(adept_log_file *f, adept_buffer *block, adept_error *
     size_t size = block->size - ADEPT_LOG_PREFIX;
 
     if (status == ADEPT_OK && size > ADEPT_LOG_MOST_BYTES)
-        status = adept_error_set(err, ADEPT_E_IO, "cannot write %s: an interval of %zu bytes is too long", f->path, size);
+        status =
+            adept_error_set(err, ADEPT_E_IO, "cannot write %s: an interval of %zu bytes is too long", f->path, size);
     if (status == ADEPT_OK) {
         set_u32(block->data, (uint32_t)size);
         set_u32(block->data + 4, (uint32_t)crc32(0, (const Bytef *)block->data + ADEPT_LOG_PREFIX, (uInt)size));
@@ -236,8 +238,8 @@ adept_status adept_log_create(adept_log_file *f, const char *path, const adept_a
     *f = (adept_log_file){.path = strdup(path), .fd = -1};
     if (!f->path) return adept_no_memory(err, "the name of a recording");
     f->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-    adept_status status = f->fd < 0 ? adept_error_set(err, ADEPT_E_IO, "cannot create %s: %s", path, strerror(errno)) :
-                                      write_all(f, ADEPT_LOG_MAGIC, strlen(ADEPT_LOG_MAGIC), err);
+    adept_status status = f->fd < 0 ? adept_error_set(err, ADEPT_E_IO, "cannot create %s: %s", path, strerror(errno))
+                                    : write_all(f, ADEPT_LOG_MAGIC, strlen(ADEPT_LOG_MAGIC), err);
     if (status == ADEPT_OK) status = append_head(f, head, err);
     if (status != ADEPT_OK) adept_log_close(f, NULL);
     return status;

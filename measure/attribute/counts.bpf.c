@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
- * counts.bpf.c  Runs in the kernel (clang -target bpf): counts what each process does where it does it. Of the kernel's types only the
- * members that are used are declared; libbpf finds them in the running kernel (CO-RE). */
+ * counts.bpf.c  Runs in the kernel (clang -target bpf): counts what each process does where it does it. Of the kernel's
+ * types only the members that are used are declared; libbpf finds them in the running kernel (CO-RE). */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -45,7 +45,8 @@ struct run {
 };
 
 struct {
-    __uint(type, BPF_MAP_TYPE_HASH); /* its entries are there beforehand: nothing may be allocated within the scheduler */
+    __uint(type,
+           BPF_MAP_TYPE_HASH); /* its entries are there beforehand: nothing may be allocated within the scheduler */
     __uint(max_entries, COUNTS_MOST_PROCESSES);
     __type(key, __u32);
     __type(value, struct counts);
@@ -118,7 +119,8 @@ static void leave(struct task_struct *task, const struct run *run)
     charge(c, task, run);
     __sync_fetch_and_add(&c->switches, 1);
     if (task->signal->live.counter > 0) return;
-    /* All threads exit. This may not be the last time that one of them runs: what comes then is another record of the same process. */
+    /* All threads exit. This may not be the last time that one of them runs: what comes then is another record of the
+     * same process. */
     describe(c, task);
     if (bpf_ringbuf_output(&ended, c, sizeof *c, BPF_RB_NO_WAKEUP)) __sync_fetch_and_add(&lost, 1);
     bpf_map_delete_elem(&processes, &pid);

@@ -5,9 +5,9 @@
 
 /* A process, since the program was loaded or since it began. */
 struct counts {
-    __u64 start_ns;   /* since boot */
+    __u64 start_ns; /* since boot */
     __u64 cpu_ns;
-    __u64 switches;   /* how often a thread of it gave a processor back */
+    __u64 switches; /* how often a thread of it gave a processor back */
     __u64 syscalls;
     __u64 read_bytes; /* block devices */
     __u64 write_bytes;
@@ -15,8 +15,8 @@ struct counts {
     char command[16];
 };
 
-/* Of a processor: who runs on it, and since when. One number, so that it is read as a whole: the pid (PID_MAX_LIMIT is 2^22), and the time
- * since boot, without sleep, in units of 2^16 ns. */
+/* Of a processor: who runs on it, and since when. One number, so that it is read as a whole: the pid (PID_MAX_LIMIT is
+ * 2^22), and the time since boot, without sleep, in units of 2^16 ns. */
 #define COUNTS_PID_BITS 22
 #define COUNTS_TIME_SHIFT 16
 

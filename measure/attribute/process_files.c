@@ -63,7 +63,8 @@ static const char *next_field(double *value, const char *at)
     at += is_negative;
     const char *digits = at;
     for (; *at >= '0' && *at <= '9'; at++)
-        whole = whole * 10 + (uint64_t)(*at - '0'); /* the kernel's have 64 bits; a text that is none of its wraps around */
+        whole =
+            whole * 10 + (uint64_t)(*at - '0'); /* the kernel's have 64 bits; a text that is none of its wraps around */
     *value = is_negative ? -(double)whole : (double)whole;
     return at > digits ? at : NULL;
 }
@@ -71,7 +72,17 @@ static const char *next_field(double *value, const char *at)
 /* "PID (NAME) STATE PPID ...": NAME may hold anything, brackets and blanks too, but for a last ')'. */
 bool adept_proc_stat_parse(adept_proc_stat *out, const char *text)
 {
-    enum { PARENT = 4, FLAGS = 9, UTIME = 14, STIME, CUTIME, CSTIME, THREADS = 20, START = 22, RSS = 24 }; /* as proc(5) counts */
+    enum {
+        PARENT = 4,
+        FLAGS = 9,
+        UTIME = 14,
+        STIME,
+        CUTIME,
+        CSTIME,
+        THREADS = 20,
+        START = 22,
+        RSS = 24
+    }; /* as proc(5) counts */
     const char *name = strchr(text, '('), *end = strrchr(text, ')');
     double fields[RSS + 1] = {0};
 
@@ -79,7 +90,9 @@ bool adept_proc_stat_parse(adept_proc_stat *out, const char *text)
     const char *at = end + 3;
     for (size_t i = PARENT; at && i <= RSS; i++)
         at = next_field(&fields[i], at);
-    if (!at || !(fields[PARENT] >= 0 && fields[PARENT] <= INT32_MAX && fields[THREADS] >= 0 && fields[THREADS] <= INT32_MAX)) return false;
+    if (!at ||
+        !(fields[PARENT] >= 0 && fields[PARENT] <= INT32_MAX && fields[THREADS] >= 0 && fields[THREADS] <= INT32_MAX))
+        return false;
     size_t length = (size_t)(end - name) - 1;
     bool is_ending = end[2] == 'Z' || end[2] == 'X' || (uint64_t)fmax(fields[FLAGS], 0) & PF_EXITING;
     *out = (adept_proc_stat){

@@ -94,7 +94,8 @@ adept_tracked *adept_processes_add(adept_processes *p, int64_t pid, uint64_t sta
         return NULL;
     }
     if (p->by_pid[pid]) adept_processes_end(p, p->by_pid[pid]);
-    *t = (adept_tracked){.pid = (int32_t)pid, .start_ticks = start_ticks, .job = -1, .number = UINT32_MAX, .seen = p->looks};
+    *t = (adept_tracked){
+        .pid = (int32_t)pid, .start_ticks = start_ticks, .job = -1, .number = UINT32_MAX, .seen = p->looks};
     for (size_t k = 0; k < ADEPT_ACTIVITIES; k++)
         t->now[k] = t->before[k] = NAN;
     for (size_t i = 0; i < ADEPT_PROCESS_FILES; i++)
@@ -181,8 +182,9 @@ bool adept_tracked_is_due(const adept_processes *p, const adept_tracked *t, doub
 
 /* ---------------------------------------------------------------- intervals --------------------------------------- */
 
-/* The kernel writes the record of an exit before it takes the process's memory apart (kernel/exit.c: taskstats_exit(), then exit_mm()), and
- * before it brings its processor time up to date: of a process of 1 ms, 5 % are missing. What a parent waited for has it all. */
+/* The kernel writes the record of an exit before it takes the process's memory apart (kernel/exit.c: taskstats_exit(),
+ * then exit_mm()), and before it brings its processor time up to date: of a process of 1 ms, 5 % are missing. What a
+ * parent waited for has it all. */
 void adept_processes_settle(adept_processes *p)
 {
     for (size_t i = 0; i < p->n; i++) {

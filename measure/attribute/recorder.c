@@ -34,12 +34,12 @@ struct adept_recorder {
     adept_activity_log head; /* what a file begins with; its texts and arrays are owned */
     char **lines;            /* head.sources */
     size_t line_capacity;
-    adept_log_file file;     /* fd -1: none */
+    adept_log_file file; /* fd -1: none */
     adept_log_interval interval;
-    double offset_s;         /* from adept_clock_s() to seconds since 1970 */
-    double begun_s;          /* the interval, by adept_clock_s() */
-    double shown_end_s;      /* of the interval before */
-    double machine_cpu_s;    /* so far */
+    double offset_s;      /* from adept_clock_s() to seconds since 1970 */
+    double begun_s;       /* the interval, by adept_clock_s() */
+    double shown_end_s;   /* of the interval before */
+    double machine_cpu_s; /* so far */
     bool is_stopped;
 };
 
@@ -89,7 +89,9 @@ static adept_status find_sources(adept_recorder *r, const adept_recorder_options
     bool asks = r->processes.is_outermost; /* else what the kernel says is of other pids */
     bool all = false;
 
-    if (!asks) say(r, "bpf, taskstats: not to be had: /proc has not the kernel's own pids, as in a container or below a sysroot");
+    if (!asks)
+        say(r,
+            "bpf, taskstats: not to be had: /proc has not the kernel's own pids, as in a container or below a sysroot");
     if (asks && (o->source == ADEPT_SOURCE_AUTO || o->source == ADEPT_SOURCE_BPF)) all = serve(r, &adept_source_bpf);
     if (!all && o->source != ADEPT_SOURCE_BPF) {
         all = serve(r, &adept_source_proc);
@@ -113,7 +115,8 @@ static adept_status tell_losses(adept_recorder *r, adept_error *err)
         uint64_t lost = s->source->lost ? s->source->lost(s->state) : 0;
         if (lost < 2 * s->told || lost == s->told) continue; /* each time that it doubled: a flood makes few lines */
         s->told = lost;
-        say(r, "%s: records were lost %llu times: they came faster than they were read", s->source->name, (unsigned long long)lost);
+        say(r, "%s: records were lost %llu times: they came faster than they were read", s->source->name,
+            (unsigned long long)lost);
         status = note(r, err);
     }
     return status;
@@ -167,8 +170,8 @@ static double real_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Follow the date, which may be set: forward at once, which leaves a gap between intervals; back by 5 % of the time that passes, so that
- * times keep their order. */
+/* Follow the date, which may be set: forward at once, which leaves a gap between intervals; back by 5 % of the time
+ * that passes, so that times keep their order. */
 static void follow_date(adept_recorder *r, double now_s)
 {
     double off_s = real_s() - now_s - r->offset_s;
@@ -193,7 +196,8 @@ static adept_status put_gpu_uses(adept_recorder *r, adept_error *err)
 
     for (size_t i = 0; status == ADEPT_OK && i < n; i++) {
         uint32_t meter = meter_called(r, list[i].gpu);
-        adept_gpu_use use = {.meter = meter, .utilization = (float)list[i].utilization, .memory_bytes = (float)list[i].memory_bytes};
+        adept_gpu_use use = {
+            .meter = meter, .utilization = (float)list[i].utilization, .memory_bytes = (float)list[i].memory_bytes};
         if (meter != UINT32_MAX && adept_processes_number(&r->processes, &r->interval, list[i].pid, &use.process))
             adept_log_put_gpu_use(&r->interval, &use);
     }
@@ -210,7 +214,9 @@ static double machine_cpu_s(const adept_processes *p)
 
     snprintf(text, sizeof text, "%s/stat", p->proc);
     FILE *file = fopen(text, "re");
-    int n = file ? fscanf(file, "cpu %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4], &ticks[5], &ticks[6]) : 0;
+    int n = file ? fscanf(file, "cpu %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3],
+                          &ticks[4], &ticks[5], &ticks[6])
+                 : 0;
     if (file) fclose(file);
     return n == 7 ? (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]) / p->ticks_per_s : NAN;
 }
@@ -249,7 +255,8 @@ static adept_status end_interval(adept_recorder *r, bool is_last, adept_error *e
     r->begun_s = now_s;
     r->shown_end_s = r->interval.end_s;
     if (status == ADEPT_OK && r->file.path) status = adept_log_append(&r->file, &r->interval, err);
-    if (status != ADEPT_OK) adept_log_close(&r->file, NULL); /* what follows would tell of processes that it does not have */
+    if (status != ADEPT_OK)
+        adept_log_close(&r->file, NULL); /* what follows would tell of processes that it does not have */
     adept_log_interval_free(&r->interval);
     return status;
 }
@@ -271,7 +278,8 @@ adept_status adept_recorder_open(adept_recorder *r, const char *path, adept_erro
     status = adept_log_close(&r->file, err);
     r->file = file;
     adept_processes_renumber(&r->processes);
-    for (size_t i = 0; i < r->head.n_meters; i++) /* the first interval's energy begins with the last sample before it */
+    for (size_t i = 0; i < r->head.n_meters;
+         i++) /* the first interval's energy begins with the last sample before it */
         if (!isnan(r->meter_states[i].last.time_s)) adept_log_put_sample(&r->interval, i, &r->meter_states[i].last);
     return status;
 }
@@ -286,12 +294,13 @@ adept_status adept_recorder_start(adept_recorder **out, const adept_recorder_opt
     r->head.host = strdup(o->host);
     r->head.period_s = o->period_s;
     r->head.n_cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    adept_status status = r->head.host ? adept_processes_begin(&r->processes, o->meters.settings.sysroot, err) :
-                                         adept_no_memory(err, "a recorder");
+    adept_status status = r->head.host ? adept_processes_begin(&r->processes, o->meters.settings.sysroot, err)
+                                       : adept_no_memory(err, "a recorder");
     if (status == ADEPT_OK) status = adept_recording_start(&r->meters, &o->meters, err);
     if (status == ADEPT_OK) status = list_meters(r, err);
     if (status == ADEPT_OK) status = find_sources(r, o, err);
-    if (status == ADEPT_OK) status = adept_gpu_processes_open(&r->gpus, why, sizeof why, err); /* without GPUs, nothing is to be said */
+    if (status == ADEPT_OK)
+        status = adept_gpu_processes_open(&r->gpus, why, sizeof why, err); /* without GPUs, nothing is to be said */
     if (status == ADEPT_OK) look(r);
     adept_processes_begin_interval(&r->processes);
     r->begun_s = adept_clock_s();

@@ -1,5 +1,5 @@
-/** @file source.h  Where what processes do is counted. Each source is a file source_NAME.c that defines adept_source_NAME. Private to
- *  measure/attribute. Not thread-safe. Calls: processes. */
+/** @file source.h  Where what processes do is counted. Each source is a file source_NAME.c that defines
+ * adept_source_NAME. Private to measure/attribute. Not thread-safe. Calls: processes. */
 #ifndef ADEPT_SOURCE_H
 #define ADEPT_SOURCE_H
 #include "processes.h"

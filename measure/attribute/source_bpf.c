@@ -1,5 +1,5 @@
-/** @file source_bpf.c  A program in the kernel counts what each process does (counts.bpf.c); here its counts are read. A process that did
- *  nothing costs one look at a table. */
+/** @file source_bpf.c  A program in the kernel counts what each process does (counts.bpf.c); here its counts are read.
+ * A process that did nothing costs one look at a table. */
 #include "counts.h"
 #include "source.h"
 #include <bpf/bpf.h>
@@ -28,7 +28,7 @@ typedef struct bpf_source {
     uint32_t *keys;
     struct run {
         uint64_t who_since, rest[4];
-    } *run_values; /* one for each processor that there can be */
+    } * run_values;         /* one for each processor that there can be */
     adept_processes *table; /* while drain() runs */
 } bpf_source;
 
@@ -65,7 +65,8 @@ static void take(adept_tracked *t, const struct counts *c)
     for (size_t k = 0; k < ADEPT_ACTIVITIES; k++) {
         double now = t->closed[k] + values[k];
         if (k == ADEPT_ACTIVITY_NETWORK_BYTES || k == ADEPT_ACTIVITY_MEMORY_BYTES) continue;
-        if (!(now < t->now[k])) t->now[k] = now; /* less: add_running() took the time that another machine stole for its own */
+        if (!(now < t->now[k]))
+            t->now[k] = now; /* less: add_running() took the time that another machine stole for its own */
     }
     t->counted_s = t->closed[ADEPT_ACTIVITY_CPU_TIME_S] + values[ADEPT_ACTIVITY_CPU_TIME_S];
 }
@@ -218,7 +219,8 @@ static int load(bpf_source *s)
     s->data = bpf_object__find_map_fd_by_name(s->object, ".bss");
     s->ended = ring_buffer__new(bpf_object__find_map_fd_by_name(s->object, "ended"), on_ended, s, NULL);
     if (!s->ended) return errno;
-    bpf_object__for_each_program(program, s->object) {
+    bpf_object__for_each_program(program, s->object)
+    {
         s->links[n] = bpf_program__attach(program);
         if (!s->links[n++]) return errno;
     }
@@ -256,7 +258,8 @@ static bool open_bpf(void **state, adept_processes *p, bool has[ADEPT_ACTIVITIES
     if (failed == EPERM || failed == EACCES)
         snprintf(why, size, "permission denied: it needs root, or CAP_BPF and CAP_PERFMON");
     else if (access("/sys/kernel/btf/vmlinux", R_OK))
-        snprintf(why, size, "this kernel does not describe its types: no /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)");
+        snprintf(why, size,
+                 "this kernel does not describe its types: no /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)");
     else
         snprintf(why, size, "the kernel does not load it: %s", strerror(failed));
     if (s) close_bpf(s);

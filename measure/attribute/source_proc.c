@@ -1,4 +1,5 @@
-/** @file source_proc.c  Polling /proc. A process that did nothing costs one clock_gettime(); one that did something two to three reads. */
+/** @file source_proc.c  Polling /proc. A process that did nothing costs one clock_gettime(); one that did something two
+ * to three reads. */
 #include "source.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -62,7 +63,8 @@ static found update(adept_processes *p, adept_tracked *t, double clock_s)
     bool is_sure = !isnan(clock_s) && t->files[ADEPT_FILE_IO] >= 0; /* a descriptor is of one process for ever */
 
     if (is_sure && !t->has_waited && !adept_tracked_is_due(p, t, clock_s)) return take(p, t, clock_s) ? FOUND : GONE;
-    if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_STAT) || !adept_proc_stat_parse(&stat, text)) return GONE;
+    if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_STAT) || !adept_proc_stat_parse(&stat, text))
+        return GONE;
     if (stat.start_ticks != t->start_ticks) return ANOTHER;
     if (stat.is_ending) { /* its memory goes; its processor time is all there */
         if (!isnan(clock_s)) t->now[ADEPT_ACTIVITY_CPU_TIME_S] = clock_s;
@@ -80,7 +82,8 @@ static bool is_replaced(const adept_processes *p, const adept_tracked *t)
     char text[2048];
     adept_proc_stat stat;
 
-    return adept_proc_text(text, sizeof text, p, t->pid, "stat") && adept_proc_stat_parse(&stat, text) && stat.start_ticks != t->start_ticks;
+    return adept_proc_text(text, sizeof text, p, t->pid, "stat") && adept_proc_stat_parse(&stat, text) &&
+           stat.start_ticks != t->start_ticks;
 }
 
 adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid)
@@ -120,7 +123,8 @@ static void look(void *state, adept_processes *p)
     rewinddir(s->folder);
     for (struct dirent *entry; (entry = readdir(s->folder));)
         if (isdigit((unsigned char)entry->d_name[0])) look_at(p, atoi(entry->d_name));
-    for (size_t i = 0; i < p->n; i++) { /* one look late: the record of an exit may come after the process has left /proc */
+    for (size_t i = 0; i < p->n;
+         i++) { /* one look late: the record of an exit may come after the process has left /proc */
         adept_tracked *t = p->all[i];
         if (!t->has_ended && t->seen + 1 < p->looks) adept_processes_end(p, t);
     }
@@ -128,8 +132,9 @@ static void look(void *state, adept_processes *p)
 
 static bool open_proc(void **state, adept_processes *p, bool has[ADEPT_ACTIVITIES], char *why, size_t size)
 {
-    static const adept_activity_kind kinds[] = {ADEPT_ACTIVITY_CPU_TIME_S, ADEPT_ACTIVITY_SWITCHES, ADEPT_ACTIVITY_READ_BYTES,
-                                                ADEPT_ACTIVITY_WRITE_BYTES, ADEPT_ACTIVITY_MEMORY_BYTES};
+    static const adept_activity_kind kinds[] = {ADEPT_ACTIVITY_CPU_TIME_S, ADEPT_ACTIVITY_SWITCHES,
+                                                ADEPT_ACTIVITY_READ_BYTES, ADEPT_ACTIVITY_WRITE_BYTES,
+                                                ADEPT_ACTIVITY_MEMORY_BYTES};
     proc_source *s = calloc(1, sizeof *s);
     struct rlimit files = {.rlim_cur = 0};
 
@@ -140,7 +145,8 @@ static bool open_proc(void **state, adept_processes *p, bool has[ADEPT_ACTIVITIE
         return false;
     }
     getrlimit(RLIMIT_NOFILE, &files);
-    p->files_left = files.rlim_cur > 256 ? (size_t)files.rlim_cur - 256 : 0; /* for what else is open: sensors, sockets */
+    p->files_left =
+        files.rlim_cur > 256 ? (size_t)files.rlim_cur - 256 : 0; /* for what else is open: sensors, sockets */
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         has[kinds[i]] = true;
     if (!p->has_clocks)

@@ -1,5 +1,6 @@
-/** @file source_taskstats.c  Records of exits over netlink: what a process did in all, to the nanosecond, also of one that lived for 1 ms.
- *  Source of the facts: Documentation/accounting/taskstats.rst, include/uapi/linux/taskstats.h and kernel/taskstats.c of the kernel. */
+/** @file source_taskstats.c  Records of exits over netlink: what a process did in all, to the nanosecond, also of one
+ * that lived for 1 ms. Source of the facts: Documentation/accounting/taskstats.rst, include/uapi/linux/taskstats.h and
+ * kernel/taskstats.c of the kernel. */
 #include "source.h"
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -13,7 +14,10 @@
 
 #define RECEIVE_BYTES (32 << 20) /* of records that wait: 10,000 and more */
 #define AGROUP_FLAG 0x20         /* AGROUP of linux/acct.h since version 12: the last thread of its process */
-enum { TGID_AT = offsetof(struct taskstats, ac_btime64) + 24, VERSION_WITH_TGID = 12 }; /* ac_tgid; older headers do not have it */
+enum {
+    TGID_AT = offsetof(struct taskstats, ac_btime64) + 24,
+    VERSION_WITH_TGID = 12
+}; /* ac_tgid; older headers do not have it */
 
 typedef struct taskstats_source {
     int fd;
@@ -26,7 +30,7 @@ typedef struct taskstats_source {
 typedef struct exit_record {
     struct taskstats thread;
     uint32_t tgid;
-    bool has_group;   /* the process had several threads, of which this is the last */
+    bool has_group; /* the process had several threads, of which this is the last */
     double group_cpu_s, group_switches;
 } exit_record;
 
@@ -46,7 +50,8 @@ static bool request(int fd, uint16_t family, uint8_t command, uint16_t attribute
         struct nlmsghdr head;
         struct genlmsghdr generic;
         char bytes[256];
-    } m = {.head = {.nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK}, .generic = {.cmd = command, .version = 1}};
+    } m = {.head = {.nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
+           .generic = {.cmd = command, .version = 1}};
     struct nlattr a = {.nla_type = attribute, .nla_len = (uint16_t)(NLA_HDRLEN + size)};
 
     memcpy(m.bytes, &a, sizeof a);
@@ -86,7 +91,8 @@ static int answer(taskstats_source *s)
             bool is_control = h->nlmsg_type == GENL_ID_CTRL;
             const char *found = attribute(at, end, is_control ? CTRL_ATTR_FAMILY_ID : TASKSTATS_TYPE_AGGR_PID, &size);
             if (!is_control && found) found = attribute(found, found + size, TASKSTATS_TYPE_STATS, &size);
-            if (found && size >= sizeof s->family) memcpy(is_control ? &s->family : &s->version, found, sizeof s->family);
+            if (found && size >= sizeof s->family)
+                memcpy(is_control ? &s->family : &s->version, found, sizeof s->family);
         }
     }
 }
@@ -112,11 +118,13 @@ static int register_all(taskstats_source *s)
                     {TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, processors, strlen(processors) + 1}};
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         uint16_t family = i == 0 ? GENL_ID_CTRL : s->family;
-        if (!request(s->fd, family, requests[i].command, requests[i].attribute, requests[i].value, requests[i].size)) return errno;
+        if (!request(s->fd, family, requests[i].command, requests[i].attribute, requests[i].value, requests[i].size))
+            return errno;
         int failed = answer(s);
         if (failed) return failed;
     }
-    if (setsockopt(s->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes)) setsockopt(s->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    if (setsockopt(s->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes))
+        setsockopt(s->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     return 0;
 }
 
@@ -152,18 +160,21 @@ static adept_tracked *parent_of(adept_processes *p, const exit_record *r)
     return parent || r->thread.ac_ppid == 0 ? parent : adept_processes_discover(p, (int32_t)r->thread.ac_ppid);
 }
 
-/* The process that a record is of, which was seen in /proc or not. Its start is known to the time between two drains, since the record does
- * not say when it was written. */
+/* The process that a record is of, which was seen in /proc or not. Its start is known to the time between two drains,
+ * since the record does not say when it was written. */
 static adept_tracked *find(const taskstats_source *s, adept_processes *p, const exit_record *r)
 {
     const double step_s = 2 / p->ticks_per_s;
     adept_tracked *t = adept_processes_get(p, r->tgid);
-    double lived_s = 1e-6 * (double)r->thread.ac_etime, latest_s = s->drained_s - lived_s, earliest_s = s->before_s - lived_s;
+    double lived_s = 1e-6 * (double)r->thread.ac_etime, latest_s = s->drained_s - lived_s,
+           earliest_s = s->before_s - lived_s;
     double start_s = t ? (double)t->start_ticks / p->ticks_per_s : NAN;
 
     /* A thread began after its process: only the first thread tells when that was. */
-    if (t && (r->thread.ac_pid != r->tgid || (start_s >= earliest_s - step_s && start_s <= latest_s + step_s))) return t;
-    if (r->thread.ac_pid != r->tgid && !r->has_group) return NULL; /* a thread of a process that is not known: its last record has it all */
+    if (t && (r->thread.ac_pid != r->tgid || (start_s >= earliest_s - step_s && start_s <= latest_s + step_s)))
+        return t;
+    if (r->thread.ac_pid != r->tgid && !r->has_group)
+        return NULL; /* a thread of a process that is not known: its last record has it all */
     t = adept_processes_add(p, r->tgid, (uint64_t)fmax(0, latest_s * p->ticks_per_s));
     if (!t) return NULL;
     parent_of(p, r);
@@ -218,7 +229,9 @@ static void drain(void *state, adept_processes *p)
         if (n < 0 && errno != ENOBUFS && errno != EINTR) return;
         for (struct nlmsghdr *h = (struct nlmsghdr *)bytes; n > 0 && NLMSG_OK(h, (size_t)n); h = NLMSG_NEXT(h, n)) {
             exit_record r;
-            if (h->nlmsg_type == s->family && parse(&r, (char *)h + NLMSG_LENGTH(GENL_HDRLEN), (char *)h + h->nlmsg_len)) take(s, p, &r);
+            if (h->nlmsg_type == s->family &&
+                parse(&r, (char *)h + NLMSG_LENGTH(GENL_HDRLEN), (char *)h + h->nlmsg_len))
+                take(s, p, &r);
         }
     }
 }
@@ -257,7 +270,8 @@ static bool open_taskstats(void **state, adept_processes *p, bool has[ADEPT_ACTI
     else if (failed)
         snprintf(why, size, "%s", failed == ENOENT ? "this kernel has none (CONFIG_TASKSTATS)" : strerror(failed));
     else
-        snprintf(why, size, "records of version %u do not say which process a thread was of: Linux 5.19 is needed", s->version);
+        snprintf(why, size, "records of version %u do not say which process a thread was of: Linux 5.19 is needed",
+                 s->version);
     if (s) close_taskstats(s);
     return false;
 }

@@ -1,5 +1,6 @@
 /* dump FILE: what `adept attribute record` wrote, as lines for scripts:
- *   interval BEGIN END processes N gpu_uses N         cpu PID COMMAND SECONDS JOB         meter NAME samples N joules J         source TEXT */
+ *   interval BEGIN END processes N gpu_uses N         cpu PID COMMAND SECONDS JOB         meter NAME samples N joules J
+ * source TEXT */
 #include "adept_activity.h"
 #include <stdio.h>
 
@@ -7,10 +8,12 @@ static void show(const adept_activity_log *log)
 {
     for (size_t i = 0; i < log->n_intervals; i++) {
         const adept_activity_interval *in = &log->intervals[i];
-        printf("interval %.3f %.3f processes %zu gpu_uses %zu\n", in->begin_s, in->end_s, in->n_activities, in->n_gpu_uses);
+        printf("interval %.3f %.3f processes %zu gpu_uses %zu\n", in->begin_s, in->end_s, in->n_activities,
+               in->n_gpu_uses);
         for (size_t k = 0; k < in->n_activities; k++) {
             const adept_process *p = &log->processes[in->activities[k].process];
-            printf("cpu %d %s %.6f %lld\n", (int)p->pid, p->command, (double)in->activities[k].values[ADEPT_ACTIVITY_CPU_TIME_S], (long long)p->job);
+            printf("cpu %d %s %.6f %lld\n", (int)p->pid, p->command,
+                   (double)in->activities[k].values[ADEPT_ACTIVITY_CPU_TIME_S], (long long)p->job);
         }
     }
     for (size_t i = 0; i < log->n_meters; i++) {

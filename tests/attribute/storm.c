@@ -1,7 +1,8 @@
-/* storm ADEPT SOURCE CHILDREN: does `adept attribute record` find the processor time of processes that live for 1 ms? It runs
- * `ADEPT attribute record --source SOURCE -- storm CHILDREN FILE`, whose children burn 1 ms each, and compares what the recording has of them
- * with what the kernel charged to them (RUSAGE_CHILDREN). Both are of the same run, so a busy machine changes nothing.
- * Exit code 77: the source cannot be had here; 1: less than 98 % or more than 102 % was found. */
+/* storm ADEPT SOURCE CHILDREN: does `adept attribute record` find the processor time of processes that live for 1 ms?
+ * It runs `ADEPT attribute record --source SOURCE -- storm CHILDREN FILE`, whose children burn 1 ms each, and compares
+ * what the recording has of them with what the kernel charged to them (RUSAGE_CHILDREN). Both are of the same run, so a
+ * busy machine changes nothing. Exit code 77: the source cannot be had here; 1: less than 98 % or more than 102 % was
+ * found. */
 #include "adept_activity.h"
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +27,8 @@ static double cpu_s(void)
 
 static double seconds(const struct rusage *u)
 {
-    return (double)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) + 1e-6 * (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
+    return (double)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) +
+           1e-6 * (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
 }
 
 /* The children, a few at once, and what they took. */
@@ -60,14 +62,16 @@ static int rage(int children, const char *path)
 }
 
 /* @return exit code of the recorder */
-static int record(const char *adept, const char *source, const char *self, const char *children, const char *log, const char *used, double *recorder_s)
+static int record(const char *adept, const char *source, const char *self, const char *children, const char *log,
+                  const char *used, double *recorder_s)
 {
     struct rusage usage;
     int status = 1;
     pid_t pid = fork();
 
     if (pid == 0) {
-        execl(adept, adept, "attribute", "record", "--source", source, "-o", log, "--", self, children, used, (char *)NULL);
+        execl(adept, adept, "attribute", "record", "--source", source, "-o", log, "--", self, children, used,
+              (char *)NULL);
         _exit(127);
     }
     if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status)) return 1;
@@ -79,7 +83,8 @@ static int record(const char *adept, const char *source, const char *self, const
 static int serves(const adept_activity_log *log, const char *source)
 {
     for (size_t i = 0; i < log->n_sources; i++)
-        if (strncmp(log->sources[i], source, strlen(source)) == 0) return strstr(log->sources[i], "not to be had") == NULL;
+        if (strncmp(log->sources[i], source, strlen(source)) == 0)
+            return strstr(log->sources[i], "not to be had") == NULL;
     return 0;
 }
 
@@ -93,7 +98,8 @@ static int compare(const adept_activity_log *log, double used_s)
     for (size_t i = 0; i < log->n_intervals; i++)
         for (size_t k = 0; k < log->intervals[i].n_activities; k++) {
             const adept_activity *a = &log->intervals[i].activities[k];
-            if (strcmp(log->processes[a->process].command, CHILD) == 0) found_s += (double)a->values[ADEPT_ACTIVITY_CPU_TIME_S];
+            if (strcmp(log->processes[a->process].command, CHILD) == 0)
+                found_s += (double)a->values[ADEPT_ACTIVITY_CPU_TIME_S];
         }
     for (size_t i = 0; i < log->n_sources; i++)
         printf("  %s\n", log->sources[i]);

@@ -1,5 +1,5 @@
-/** @file fuzz_activity.c  Recordings of processes. The input is payloads, each behind two bytes of its length; the file around them, with its
- *  checksums, is made here, since no fuzzer guesses those. And the texts of /proc. */
+/** @file fuzz_activity.c  Recordings of processes. The input is payloads, each behind two bytes of its length; the file
+ * around them, with its checksums, is made here, since no fuzzer guesses those. And the texts of /proc. */
 #include "activity_log.h"
 #include "fuzz_require.h"
 #include "processes.h"
@@ -48,7 +48,8 @@ static void check(const adept_activity_log *log)
         for (size_t k = 0; k < in->n_activities; k++) {
             REQUIRE(in->activities[k].process < log->n_processes);
             for (size_t v = 0; v < ADEPT_ACTIVITIES; v++)
-                REQUIRE(isnan(in->activities[k].values[v]) || (in->activities[k].values[v] >= 0 && isfinite(in->activities[k].values[v])));
+                REQUIRE(isnan(in->activities[k].values[v]) ||
+                        (in->activities[k].values[v] >= 0 && isfinite(in->activities[k].values[v])));
         }
         for (size_t k = 0; k < in->n_gpu_uses; k++)
             REQUIRE(in->gpu_uses[k].process < log->n_processes && in->gpu_uses[k].meter < log->n_meters);
@@ -71,7 +72,8 @@ static void check_proc(const uint8_t *data, size_t size)
     REQUIRE(text != NULL);
     memcpy(text, data, size);
     text[size] = text[size + 1] = '\0';
-    if (adept_proc_stat_parse(&stat, text)) REQUIRE(strlen(stat.command) < sizeof stat.command && stat.parent >= 0 && stat.n_threads >= 0);
+    if (adept_proc_stat_parse(&stat, text))
+        REQUIRE(strlen(stat.command) < sizeof stat.command && stat.parent >= 0 && stat.n_threads >= 0);
     adept_proc_field(text, "read_bytes");
     REQUIRE(adept_proc_cgroup(text, &job) && job >= -1);
     free(text);

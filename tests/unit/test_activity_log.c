@@ -1,4 +1,5 @@
-/* The file of a recording: written and read, cut at every byte, a bit of it flipped, on a full disk; and the energy of a meter. */
+/* The file of a recording: written and read, cut at every byte, a bit of it flipped, on a full disk; and the energy of
+ * a meter. */
 #include "activity_log.h"
 #include "adept_file.h"
 #include <math.h>
@@ -20,12 +21,24 @@ static char path[64], other[64];
 static const char *const sources[] = {"/proc: some", "network bytes: not counted"};
 static const adept_meter_log meters[] = {{.name = "node", .source = "http://meter/", .component = ADEPT_COMPONENT_NODE},
                                          {.name = "gpu-0", .source = "nvml", .component = ADEPT_COMPONENT_GPU}};
-static const adept_activity_log head = {.host = "box", .sources = sources, .n_sources = 2, .period_s = 1, .n_cpus = 4,
-                                        .has = {[ADEPT_ACTIVITY_CPU_TIME_S] = true, [ADEPT_ACTIVITY_MEMORY_BYTES] = true},
-                                        .meters = meters, .n_meters = 2};
+static const adept_activity_log head = {
+    .host = "box",
+    .sources = sources,
+    .n_sources = 2,
+    .period_s = 1,
+    .n_cpus = 4,
+    .has = {[ADEPT_ACTIVITY_CPU_TIME_S] = true, [ADEPT_ACTIVITY_MEMORY_BYTES] = true},
+    .meters = meters,
+    .n_meters = 2};
 /* A name that a process may give itself. */
-static const adept_process shell = {.pid = 77, .uid = 1000, .start_ticks = 123456789012, .command = "a\n,\"\x1b[2J", .cgroup = "/slurm/job_5", .job = 5};
-static const adept_process batch = {.pid = INT32_MAX, .uid = UINT32_MAX, .start_ticks = 1, .command = "", .cgroup = "/slurm/job_5", .job = -1};
+static const adept_process shell = {.pid = 77,
+                                    .uid = 1000,
+                                    .start_ticks = 123456789012,
+                                    .command = "a\n,\"\x1b[2J",
+                                    .cgroup = "/slurm/job_5",
+                                    .job = 5};
+static const adept_process batch = {
+    .pid = INT32_MAX, .uid = UINT32_MAX, .start_ticks = 1, .command = "", .cgroup = "/slurm/job_5", .job = -1};
 
 /* Two intervals with a gap, a note, and a process that changed its name. */
 static void write_log(void)
@@ -75,7 +88,8 @@ static void written_and_read(void **state)
     assert_int_equal(log->n_sources, 3);
     assert_string_equal(log->sources[2], "something was lost");
     assert_true(log->period_s == 1 && log->n_cpus == 4 && !log->is_cut);
-    assert_true(log->has[ADEPT_ACTIVITY_CPU_TIME_S] && !log->has[ADEPT_ACTIVITY_SYSCALLS] && log->has[ADEPT_ACTIVITY_MEMORY_BYTES]);
+    assert_true(log->has[ADEPT_ACTIVITY_CPU_TIME_S] && !log->has[ADEPT_ACTIVITY_SYSCALLS] &&
+                log->has[ADEPT_ACTIVITY_MEMORY_BYTES]);
     assert_int_equal(log->n_processes, 2);
     assert_string_equal(log->processes[0].command, "python3");
     assert_int_equal(log->processes[0].start_ticks, 123456789012);
@@ -94,7 +108,8 @@ static void written_and_read(void **state)
         assert_float_is(first->activities[1].values[k], 0);
     }
     assert_int_equal(first->n_gpu_uses, 1);
-    assert_true(first->gpu_uses[0].process == 1 && first->gpu_uses[0].meter == 1 && first->gpu_uses[0].utilization == 0.5f);
+    assert_true(first->gpu_uses[0].process == 1 && first->gpu_uses[0].meter == 1 &&
+                first->gpu_uses[0].utilization == 0.5f);
     assert_true(isnan(first->gpu_uses[0].memory_bytes));
     assert_int_equal(log->intervals[1].n_gpu_uses, 0);
     assert_int_equal(log->n_meters, 2);
@@ -110,7 +125,8 @@ static void energy_between_samples(void **state)
 {
     (void)state;
     const adept_meter_sample samples[] = {{10, 0, 5}, {12, 20, 5}, {13, 20, 5}, {14, 50, 5}};
-    const adept_meter_log meter = {.samples = samples, .n_samples = 4}, one = {.samples = samples, .n_samples = 1}, none = {0};
+    const adept_meter_log meter = {.samples = samples, .n_samples = 4}, one = {.samples = samples, .n_samples = 1},
+                          none = {0};
 
     assert_true(adept_meter_energy_j(&meter, 10, 14) == 50);
     assert_true(fabs(adept_meter_energy_j(&meter, 11, 13.5) - 25) < 1e-12);
@@ -182,7 +198,8 @@ static void a_bit_is_flipped(void **state)
     write_log();
     assert_int_equal(adept_file_read(&bytes, &size, path, 1 << 20, NULL), ADEPT_OK);
     size_t n = block_ends(ends, bytes, size);
-    for (size_t bit = 0; bit < 8 * size; bit += bit < 8 * 40 ? 1 : 9) { /* of the first block's prefix, each; later, one of a byte */
+    for (size_t bit = 0; bit < 8 * size;
+         bit += bit < 8 * 40 ? 1 : 9) { /* of the first block's prefix, each; later, one of a byte */
         adept_activity_log *log = NULL;
         adept_error err = {0};
         bytes[bit / 8] ^= (char)(1 << bit % 8);
@@ -313,9 +330,14 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_and_read), cmocka_unit_test(energy_between_samples), cmocka_unit_test(cut_at_every_byte),
-        cmocka_unit_test(a_bit_is_flipped), cmocka_unit_test(tails),                  cmocka_unit_test(no_recordings),
-        cmocka_unit_test(one_that_exists_stays), cmocka_unit_test(a_full_disk),
+        cmocka_unit_test(written_and_read),
+        cmocka_unit_test(energy_between_samples),
+        cmocka_unit_test(cut_at_every_byte),
+        cmocka_unit_test(a_bit_is_flipped),
+        cmocka_unit_test(tails),
+        cmocka_unit_test(no_recordings),
+        cmocka_unit_test(one_that_exists_stays),
+        cmocka_unit_test(a_full_disk),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,4 +1,5 @@
-/* A recorder on a /proc made by hand: differences, names that change, pids that are used again, what is denied, jobs; and what /proc says. */
+/* A recorder on a /proc made by hand: differences, names that change, pids that are used again, what is denied, jobs;
+ * and what /proc says. */
 #include "adept_recorder.h"
 #include "fake_sys.h"
 #include "processes.h"
@@ -30,10 +31,13 @@ static void put(fake_sys *sys, const fake_process *f)
     char path[64];
 
     snprintf(path, sizeof path, "/proc/%d/stat", f->pid);
-    fake_sys_put(sys, path, "%d (%s) %s 1 2 3 4 -1 %u 5 6 7 8 %u 2 0 0 20 -5 %u 0 %u 4096000 %u 18446744073709551615 1 1", f->pid, f->name,
-                 f->state ? f->state : "S", f->flags, f->cpu_ticks - 2, f->threads ? f->threads : 1, f->start, f->pages);
+    fake_sys_put(sys, path,
+                 "%d (%s) %s 1 2 3 4 -1 %u 5 6 7 8 %u 2 0 0 20 -5 %u 0 %u 4096000 %u 18446744073709551615 1 1", f->pid,
+                 f->name, f->state ? f->state : "S", f->flags, f->cpu_ticks - 2, f->threads ? f->threads : 1, f->start,
+                 f->pages);
     snprintf(path, sizeof path, "/proc/%d/io", f->pid);
-    fake_sys_put(sys, path, "rchar: 1\nwchar: 2\nread_bytes: %llu\nwrite_bytes: %llu\ncancelled_write_bytes: 0", f->read_bytes, f->write_bytes);
+    fake_sys_put(sys, path, "rchar: 1\nwchar: 2\nread_bytes: %llu\nwrite_bytes: %llu\ncancelled_write_bytes: 0",
+                 f->read_bytes, f->write_bytes);
     snprintf(path, sizeof path, "/proc/%d/schedstat", f->pid);
     fake_sys_put(sys, path, "1000 2000 %u", f->runs);
     snprintf(path, sizeof path, "/proc/%d/status", f->pid);
@@ -83,8 +87,8 @@ static const adept_sensor_kind *const no_kinds[] = {NULL};
 
 static void start(bench *b)
 {
-    const adept_recorder_options options = {.period_s = 1, .meters = {.settings = {.sysroot = fake_sys_root(b->sys)}, .kinds = no_kinds},
-                                            .host = "box"};
+    const adept_recorder_options options = {
+        .period_s = 1, .meters = {.settings = {.sysroot = fake_sys_root(b->sys)}, .kinds = no_kinds}, .host = "box"};
 
     assert_int_equal(adept_recorder_start(&b->recorder, &options, NULL), ADEPT_OK);
     assert_int_equal(adept_recorder_open(b->recorder, b->path, NULL), ADEPT_OK);
@@ -136,7 +140,14 @@ static void differences(void **state)
 {
     (void)state;
     bench b = begin();
-    fake_process busy = {.pid = 100, .name = "busy", .cpu_ticks = 500, .start = 7, .pages = 10, .read_bytes = 8192, .write_bytes = 512, .runs = 40};
+    fake_process busy = {.pid = 100,
+                         .name = "busy",
+                         .cpu_ticks = 500,
+                         .start = 7,
+                         .pages = 10,
+                         .read_bytes = 8192,
+                         .write_bytes = 512,
+                         .runs = 40};
     fake_process idle = {.pid = 200, .name = "idle", .cpu_ticks = 50, .start = 8, .pages = 3};
     put(b.sys, &busy);
     put(b.sys, &idle);
@@ -168,11 +179,13 @@ static void differences(void **state)
     assert_true(value(log, 0, 100, ADEPT_ACTIVITY_MEMORY_BYTES) == 20.0f * (float)sysconf(_SC_PAGESIZE));
     assert_true(isnan(value(log, 0, 100, ADEPT_ACTIVITY_SYSCALLS)));
     assert_int_equal(log->intervals[1].n_activities, 0);
-    assert_true(log->has[ADEPT_ACTIVITY_CPU_TIME_S] && !log->has[ADEPT_ACTIVITY_SYSCALLS] && !log->has[ADEPT_ACTIVITY_NETWORK_BYTES]);
+    assert_true(log->has[ADEPT_ACTIVITY_CPU_TIME_S] && !log->has[ADEPT_ACTIVITY_SYSCALLS] &&
+                !log->has[ADEPT_ACTIVITY_NETWORK_BYTES]);
     adept_activity_log_free(log);
 }
 
-/* exec changes the name, not the process; a pid that is used again is another process; a process that began later is counted from 0. */
+/* exec changes the name, not the process; a pid that is used again is another process; a process that began later is
+ * counted from 0. */
 static void names_and_pids(void **state)
 {
     (void)state;
@@ -223,7 +236,8 @@ static void names_and_pids(void **state)
     assert_null(activity(log, 1, 300));
     assert_null(activity(log, 1, 301));
     assert_true(fabsf(value(log, 1, 302, ADEPT_ACTIVITY_CPU_TIME_S) - 9.0f / (float)ticks) < 1e-6f);
-    assert_true(isnan(value(log, 1, 302, ADEPT_ACTIVITY_SWITCHES))); /* of several threads, /proc says those of the first */
+    assert_true(
+        isnan(value(log, 1, 302, ADEPT_ACTIVITY_SWITCHES))); /* of several threads, /proc says those of the first */
     assert_true(fabsf(value(log, 2, 200, ADEPT_ACTIVITY_CPU_TIME_S) - 4.0f / (float)ticks) < 1e-6f);
     adept_activity_log_free(log);
 }
@@ -233,18 +247,21 @@ static bool others_are_denied(void *context)
     bench *b = context;
     fake_process f = {.pid = 100, .name = "theirs", .cpu_ticks = 10, .start = 7, .read_bytes = 1};
     adept_activity_log *log = NULL;
-    const adept_recorder_options options = {.period_s = 1, .meters = {.settings = {.sysroot = fake_sys_root(b->sys)}, .kinds = no_kinds},
-                                            .host = "box"};
+    const adept_recorder_options options = {
+        .period_s = 1, .meters = {.settings = {.sysroot = fake_sys_root(b->sys)}, .kinds = no_kinds}, .host = "box"};
     char path[] = "/tmp/test-recorder-XXXXXX";
 
     (void)f;
     if (!mkdtemp(path)) return false;
     char file[64];
     snprintf(file, sizeof file, "%s/log", path);
-    bool ok = adept_recorder_start(&b->recorder, &options, NULL) == ADEPT_OK && adept_recorder_open(b->recorder, file, NULL) == ADEPT_OK &&
-              adept_recorder_stop(b->recorder, NULL) == ADEPT_OK && adept_activity_log_read(&log, file, NULL) == ADEPT_OK;
+    bool ok = adept_recorder_start(&b->recorder, &options, NULL) == ADEPT_OK &&
+              adept_recorder_open(b->recorder, file, NULL) == ADEPT_OK &&
+              adept_recorder_stop(b->recorder, NULL) == ADEPT_OK &&
+              adept_activity_log_read(&log, file, NULL) == ADEPT_OK;
     /* It began after the recorder, so that it is written at once. */
-    ok = ok && log->n_intervals == 1 && log->intervals[0].n_activities == 1 && log->intervals[0].activities[0].values[ADEPT_ACTIVITY_CPU_TIME_S] > 0 &&
+    ok = ok && log->n_intervals == 1 && log->intervals[0].n_activities == 1 &&
+         log->intervals[0].activities[0].values[ADEPT_ACTIVITY_CPU_TIME_S] > 0 &&
          isnan(log->intervals[0].activities[0].values[ADEPT_ACTIVITY_READ_BYTES]);
     adept_activity_log_free(log);
     adept_recorder_free(b->recorder);
@@ -303,13 +320,16 @@ static void what_proc_says(void **state)
     (void)state;
     adept_proc_stat s;
     int64_t job;
-    static const char *const no_stats[] = {"", "1", "1 (a", "1 (a)", "1 (a) S", "1 (a) S 1 2 3", ") (", "1 (a) S x 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2"};
+    static const char *const no_stats[] = {
+        "", "1", "1 (a", "1 (a)", "1 (a) S", "1 (a) S 1 2 3", ") (", "1 (a) S x 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2"};
 
     for (size_t i = 0; i < sizeof no_stats / sizeof *no_stats; i++)
         assert_false(adept_proc_stat_parse(&s, no_stats[i]));
-    assert_true(adept_proc_stat_parse(&s, "5 (a name longer than fifteen bytes) R 4 1 1 0 -1 4194304 1 0 0 0 30 12 7 5 20 0 2 0 7145259 3133440 414 18446744073709551615"));
+    assert_true(adept_proc_stat_parse(&s, "5 (a name longer than fifteen bytes) R 4 1 1 0 -1 4194304 1 0 0 0 30 12 7 5 "
+                                          "20 0 2 0 7145259 3133440 414 18446744073709551615"));
     assert_string_equal(s.command, "a name longer t");
-    assert_true(s.parent == 4 && s.cpu_ticks == 42 && s.waited_ticks == 12 && s.n_threads == 2 && s.start_ticks == 7145259 && s.rss_pages == 414);
+    assert_true(s.parent == 4 && s.cpu_ticks == 42 && s.waited_ticks == 12 && s.n_threads == 2 &&
+                s.start_ticks == 7145259 && s.rss_pages == 414);
     assert_false(s.is_ending);
 
     static const struct {
@@ -319,7 +339,8 @@ static void what_proc_says(void **state)
         {"0::/user.slice", "/user.slice", -1},
         {"9:name=systemd:/a\n2:cpuacct:/b\n1:cpu:/c\n0::/", "/b", -1},
         {"5:devices:/slurm/uid_0/job_3/step_0\n2:cpuacct:/\n0::/", "/", 3},
-        {"0::/system.slice/slurmstepd.scope/job_123/step_0/user/task_0", "/system.slice/slurmstepd.scope/job_123/step_0/user/task_0", 123},
+        {"0::/system.slice/slurmstepd.scope/job_123/step_0/user/task_0",
+         "/system.slice/slurmstepd.scope/job_123/step_0/user/task_0", 123},
         {"0::/home/job_5", "/home/job_5", -1}, /* somebody's own */
         {"0::/slurm/job_5x", "/slurm/job_5x", -1},
         {"0::/slurm/job_-5", "/slurm/job_-5", -1},
@@ -334,7 +355,8 @@ static void what_proc_says(void **state)
         assert_int_equal(job, cgroups[i].job);
     }
     assert_true(adept_proc_field("a: 1\nread_bytes: 77\n", "read_bytes") == 77);
-    assert_true(isnan(adept_proc_field("xread_bytes: 77", "read_bytes")) && isnan(adept_proc_field("read_bytes:", "read_bytes")));
+    assert_true(isnan(adept_proc_field("xread_bytes: 77", "read_bytes")) &&
+                isnan(adept_proc_field("read_bytes:", "read_bytes")));
 }
 
 static void a_job_by_its_environment(void **state)
@@ -417,9 +439,14 @@ int main(void)
 {
     ticks = sysconf(_SC_CLK_TCK);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(differences),      cmocka_unit_test(names_and_pids),           cmocka_unit_test(what_is_denied_is_not_known),
-        cmocka_unit_test(another_file),     cmocka_unit_test(what_proc_says),           cmocka_unit_test(a_job_by_its_environment),
-        cmocka_unit_test(settling),         cmocka_unit_test(samples_are_taken),
+        cmocka_unit_test(differences),
+        cmocka_unit_test(names_and_pids),
+        cmocka_unit_test(what_is_denied_is_not_known),
+        cmocka_unit_test(another_file),
+        cmocka_unit_test(what_proc_says),
+        cmocka_unit_test(a_job_by_its_environment),
+        cmocka_unit_test(settling),
+        cmocka_unit_test(samples_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/** @file attribute.h  The parts of `adept attribute`. Each reads a command line of its own; argv[0] is the part's word. Calls: cli. */
+/** @file attribute.h  The parts of `adept attribute`. Each reads a command line of its own; argv[0] is the part's word.
+ * Calls: cli. */
 #ifndef ADEPT_ATTRIBUTE_H
 #define ADEPT_ATTRIBUTE_H
 #include "cli.h"

@@ -53,26 +53,36 @@ static adept_status check(adept_cli *cli, void *record)
 {
     const record_options *o = record;
 
-    if (o->period_s < SHORTEST_PERIOD_S) return adept_cli_usage(cli, "--period: at least %g ms is needed", 1e3 * SHORTEST_PERIOD_S);
+    if (o->period_s < SHORTEST_PERIOD_S)
+        return adept_cli_usage(cli, "--period: at least %g ms is needed", 1e3 * SHORTEST_PERIOD_S);
     if (o->meter_period_s < ADEPT_SHORTEST_PERIOD_S)
         return adept_cli_usage(cli, "--meter-period: at least %g ms is needed", 1e3 * ADEPT_SHORTEST_PERIOD_S);
-    if (o->rotate_s > 0 && !strchr(o->output, '%')) return adept_cli_usage(cli, "--rotate needs a date in the name: -o activity-%%Y%%m%%dT%%H%%M%%S.adept");
-    if (o->words.n > 0 && (o->duration_s > 0 || o->list)) return adept_cli_usage(cli, "a COMMAND, --duration and --list exclude each other");
+    if (o->rotate_s > 0 && !strchr(o->output, '%'))
+        return adept_cli_usage(cli, "--rotate needs a date in the name: -o activity-%%Y%%m%%dT%%H%%M%%S.adept");
+    if (o->words.n > 0 && (o->duration_s > 0 || o->list))
+        return adept_cli_usage(cli, "a COMMAND, --duration and --list exclude each other");
     return ADEPT_OK;
 }
 
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is recorded:"},
-    {"duration", "TIME", 1, "Record for so long, \"10min\", instead of until INT or TERM comes", ADEPT_OPT_AMOUNT, .at = AT(duration_s), .units = times},
-    {"period", "TIME", 1, "Of an interval: \"1s\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s), .units = times},
-    {"source", "NAME", 1, "The best source to try: auto (default), bpf, taskstats (/proc and records of exits) or proc", ADEPT_OPT_CHOICE,
-     .at = AT(source), .names = source_name},
-    {"list", NULL, 1, "List what counts here and which meters there are, and what is missing", ADEPT_OPT_FLAG, .at = AT(list)},
-    {"meter-period", "TIME", 2, "Between two readings of a meter: \"250ms\" is the default", ADEPT_OPT_AMOUNT, .at = AT(meter_period_s), .units = times},
+    {"duration", "TIME", 1, "Record for so long, \"10min\", instead of until INT or TERM comes", ADEPT_OPT_AMOUNT,
+     .at = AT(duration_s), .units = times},
+    {"period", "TIME", 1, "Of an interval: \"1s\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s),
+     .units = times},
+    {"source", "NAME", 1, "The best source to try: auto (default), bpf, taskstats (/proc and records of exits) or proc",
+     ADEPT_OPT_CHOICE, .at = AT(source), .names = source_name},
+    {"list", NULL, 1, "List what counts here and which meters there are, and what is missing", ADEPT_OPT_FLAG,
+     .at = AT(list)},
+    {"meter-period", "TIME", 2, "Between two readings of a meter: \"250ms\" is the default", ADEPT_OPT_AMOUNT,
+     .at = AT(meter_period_s), .units = times},
     {.group = 3, .help = "What is written:"},
-    {"output", "FILE", 3, "Write to FILE, which must not exist, \"activity-%Y%m%dT%H%M%S.adept\" by default: strftime's letters stand for the date",
+    {"output", "FILE", 3,
+     "Write to FILE, which must not exist, \"activity-%Y%m%dT%H%M%S.adept\" by default: strftime's letters stand for "
+     "the date",
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
-    {"rotate", "TIME", 3, "Begin a new file so often, \"1d\"; HUP does it at once", ADEPT_OPT_AMOUNT, .at = AT(rotate_s), .units = times},
+    {"rotate", "TIME", 3, "Begin a new file so often, \"1d\"; HUP does it at once", ADEPT_OPT_AMOUNT,
+     .at = AT(rotate_s), .units = times},
     {0},
 };
 
@@ -198,7 +208,8 @@ static adept_status record_until_the_end(loop *l, rlim_t files)
 
     if (status != ADEPT_OK) return status;
     print_sources(stderr, l->recorder, "adept: ");
-    if (adept_recording_tracks(adept_recorder_meters(l->recorder)) == 0) fputs("adept: no meter answers: there will be no energy\n", stderr);
+    if (adept_recording_tracks(adept_recorder_meters(l->recorder)) == 0)
+        fputs("adept: no meter answers: there will be no energy\n", stderr);
     l->begin_s = adept_clock_s();
     l->next_s = l->begin_s + l->options->period_s;
     l->rotate_next_s = l->begin_s + l->options->rotate_s;
@@ -226,8 +237,11 @@ static adept_status record(adept_cli *cli, void *options)
     set_most_files(1 << 20);
     const adept_recorder_options how = {
         .period_s = o->period_s,
-        .meters = {.period_s = o->meter_period_s, .settings = adept_measure_settings(&o->measure), .kinds = kinds,
-                   .devices = o->measure.devices.words, .n_devices = o->measure.devices.n},
+        .meters = {.period_s = o->meter_period_s,
+                   .settings = adept_measure_settings(&o->measure),
+                   .kinds = kinds,
+                   .devices = o->measure.devices.words,
+                   .n_devices = o->measure.devices.n},
         .source = (adept_best_source)o->source,
         .host = host,
     };
@@ -242,16 +256,21 @@ static const adept_command command = {
     .name = "attribute record",
     .summary = "what processes do, beside what meters read",
     .usage = "[-- COMMAND...]",
-    .doc = "Record once a period what each process did, and what meters read meanwhile, until COMMAND ends or INT or TERM comes."
+    .doc = "Record once a period what each process did, and what meters read meanwhile, until COMMAND ends or INT or "
+           "TERM comes."
            "\vExamples:\n"
            "  adept attribute record --list\n"
            "  adept attribute record -o run.adept --duration 10s\n"
            "  adept attribute record -o run.adept -- make -j8\n"
            "\n"
-           "The file can be read while it grows, and after kill -9. What counts processes is said at the start, and why nothing better could be "
+           "The file can be read while it grows, and after kill -9. What counts processes is said at the start, and "
+           "why nothing better could be "
            "had. Other users' processes need root. With COMMAND, the exit status is the command's.",
     .size = sizeof(record_options),
-    .options = {.rows = rows, .init = init, .check = check, .parts = {{&adept_sensor_options_of, offsetof(record_options, measure)}}},
+    .options = {.rows = rows,
+                .init = init,
+                .check = check,
+                .parts = {{&adept_sensor_options_of, offsetof(record_options, measure)}}},
     .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = offsetof(record_options, words)},
     .takes_program = true,
     .run = record,

@@ -1,15 +1,15 @@
-/** @file adept_recorder.h  Recording what processes do beside what meters read, for weeks if need be: memory is that of what lives and of one
- *  interval. Not thread-safe; the caller has the loop. Calls: recording, activity. */
+/** @file adept_recorder.h  Recording what processes do beside what meters read, for weeks if need be: memory is that of
+ * what lives and of one interval. Not thread-safe; the caller has the loop. Calls: recording, activity. */
 #ifndef ADEPT_RECORDER_H
 #define ADEPT_RECORDER_H
 #include "adept_activity.h"
 #include "adept_recording.h"
 
 /* X(name, word): the best source that may serve. */
-#define ADEPT_BEST_SOURCE_LIST(X)                                                                 \
-    X(AUTO, "auto")           /* the best that can be had */                                      \
-    X(BPF, "bpf")             /* programs in the kernel, or nothing */                            \
-    X(TASKSTATS, "taskstats") /* /proc, and records of exits if they can be had */                \
+#define ADEPT_BEST_SOURCE_LIST(X)                                                                                      \
+    X(AUTO, "auto")           /* the best that can be had */                                                           \
+    X(BPF, "bpf")             /* programs in the kernel, or nothing */                                                 \
+    X(TASKSTATS, "taskstats") /* /proc, and records of exits if they can be had */                                     \
     X(PROC, "proc")           /* /proc alone */
 
 typedef enum adept_best_source {
@@ -39,8 +39,8 @@ adept_status adept_recorder_start(adept_recorder **out, const adept_recorder_opt
 adept_status adept_recorder_open(adept_recorder *recorder, const char *path, adept_error *err);
 /** Take in what waits to be read. To be called every 50 ms or so: there is room for 10,000 records of exits. */
 void adept_recorder_drain(adept_recorder *recorder);
-/** End an interval, write it, and begin the next one. @return ADEPT_E_IO, ADEPT_E_NOMEM: the file ends with the interval before, and nothing is
- *  written until another is opened */
+/** End an interval, write it, and begin the next one. @return ADEPT_E_IO, ADEPT_E_NOMEM: the file ends with the
+ * interval before, and nothing is written until another is opened */
 adept_status adept_recorder_interval(adept_recorder *recorder, adept_error *err);
 /** The last interval, and the last samples of the meters. @return as adept_recorder_interval() */
 adept_status adept_recorder_stop(adept_recorder *recorder, adept_error *err);
