@@ -1,7 +1,7 @@
 """Run the commands that README.md and docs/*.md show, as a stranger types them, and hold what they print against what the text shows.
 
 usage: check_docs.py [--all] [--keep FOLDER] [DOCUMENT]...     environment: ADEPT (the program), ADEPT_LIBRARY
-  --all    also what takes long or changes the system: for a fresh Debian, where check_readme.sh calls it
+  --all    also what installs and builds, in a clone: for a fresh Debian, where check_readme.sh calls it
   --keep   make the documents' folders there, and leave them
 
 Each document has a folder of its own with the source, and the models, profiles and measurements that its examples name (EXAMPLES).
@@ -28,6 +28,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 
 PROGRAMS = r"(adept|build/tools/adept|cmake|ctest|cc|sh|python3?|pip|sudo|apt|docker|srun|sbatch|scontrol|curl|export|mkdir|for|cd|DEB\w+=.*|\(cd)\s"
 
+BUILDS = r"tools/(install_deps|demo)\.sh|\bcmake -|\bcpack"
+
 # What a command needs (a test of READY, "all" for --all, or "never"), and the reason why it does not run without.
 NOT_RUN = [
     (r"\b(MODEL|PROFILE|OUTDIR|BUILD|ROOT)\b|\.\.\.$", "never", "a synopsis"),
@@ -43,7 +45,7 @@ NOT_RUN = [
     (r"^pip install", "never", "needs the network; python.wheel builds and tries the wheel"),
     (r"python3 -c 'import torch; print", "never", "needs PyTorch of pip"),
     (r"echo .*ADEPT_MARKS|^read now", "never", "a part of a script"),
-    (r"^(sudo )?sh tools/install_deps\.sh|^(sudo )?cmake --install|^cmake|cpack", "all", "installs or builds"),
+    (BUILDS.replace("|demo", ""), "all", "installs or builds"),
     (r"\.pt2", "torch2", "needs PyTorch 2.1, for the .pt2"),
     (r"torch\.jit\.trace", "torch", "needs PyTorch"),
     (r"--plot\b|--plots\b|--html\b|adept report", "gnuplot", "needs gnuplot"),
@@ -57,11 +59,8 @@ NOT_RUN_PYTHON = [
     (r"torchvision", "torchvision", "needs torchvision"),
     (r"", "torch", "needs PyTorch"),
 ]
-# What is written for another machine or a shorter way: what runs instead.
-INSTEAD = [
-    (r"^sh tools/demo\.sh$", "$(sed -n 's/^exec //p' tools/demo.sh)"), # its last command: the others install and build
-    (r"/run/adept\.sock", "adept.sock"),
-]
+# Without --all, only the last command of what installs and builds before.
+INSTEAD = {"sh tools/demo.sh": "$(sed -n 's/^exec //p' tools/demo.sh)"}
 # Exit codes that a document shows otherwise than by a message of adept.
 EXIT_CODES = [(r"--fail-above|--within ", (0, 7)), (r"--within-time", (0, 7))]
 
@@ -77,9 +76,11 @@ EXAMPLES = [
 
 
 def steps_csv(gpu):
-    """Measured steps, made up"""
+    """Measured steps, made up; columns that are left empty mean the defaults"""
     rows = [("resnet50", 64, 0.0166), ("resnet50", 256, 0.0174), ("neumf", 1024, 0.0024), ("neumf", 4096, 0.0026)]
-    return "model,batch_size,gpu,step_time_s\n" + "".join("%s,%d,%s,%g\n" % (model, batch, gpu, time_s) for model, batch, time_s in rows)
+    left = "gpus,precision,mode,optimizer,optimizer_impl,grad_accum,attention,memory_format,execution,power_limit_w,avg_power_w"
+    return "model,batch_size,gpu,step_time_s,%s\n" % left + "".join(
+        "%s,%d,%s,%g%s\n" % (model, batch, gpu, time_s, "," * (left.count(",") + 1)) for model, batch, time_s in rows)
 
 
 def kernels_csv():
@@ -89,11 +90,11 @@ def kernels_csv():
 
 
 TEXTS = {
-    "runs.csv": steps_csv("a100"), "other-runs.csv": steps_csv("a100"), "v100.csv": steps_csv("v100-pcie-32gb"), "t4.csv": steps_csv("t4"),
+    "runs.csv": steps_csv(""), "other-runs.csv": steps_csv(""), "v100.csv": steps_csv("v100-pcie-32gb"), "t4.csv": steps_csv("t4"),
     "k.csv": kernels_csv(), "v100-pcie-32gb.csv": kernels_csv(), "k/t4.csv": kernels_csv(),
     "nccl.csv": "op,gpus,size_bytes,time_us\n" + "".join("all_reduce,8,%d,%g\n" % row for row in ((1 << 20, 60), (1 << 24, 140), (1 << 28, 1088))),
     "bad.csv": "model,batch_size,step_time_s\nneumf,1024,abc\n", "s.csv": "model,batch_size,step_time_s,avg_power_w\nneumf,1024,0.0024,450\n",
-    "old.profile.json": '{"schema_version": 2}',
+    "old.profile.json": '{"schema_version": 2, "kind": "adept-profile"}',
 }
 
 TOLERANCE = 1e-9      # of a number with more than six digits; a shorter one is equal
@@ -103,7 +104,8 @@ VARIES = [r"generations in [\d.]+ m?s", r"adept \d+\.\d+\.\d+"]
 
 # What blocks of Python take for given: what a reader has.
 READER = """
-import torch, adept
+import os, torch, adept
+os.makedirs("models", exist_ok=True)
 class MyModel(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -312,12 +314,10 @@ class Folder:
 
     def __init__(self, machine, path, clone):
         self.machine, self.path, self.exports, self.talk, self.groups = machine, path, "", None, []
-        os.makedirs(os.path.join(path, "bin"))
         if clone:
-            subprocess.run(["git", "clone", "-q", "--no-hardlinks", TOP, path + "/source"], check=True)
-            for name in os.listdir(path + "/source"):
-                shutil.move(os.path.join(path, "source", name), path)
-        else:
+            subprocess.run(["git", "clone", "-q", "--no-hardlinks", TOP, path], check=True)
+        os.makedirs(os.path.join(path, "bin"))
+        if not clone:
             for name in os.listdir(TOP):
                 if name not in ("docs", "data") and not name.startswith((".", "build")):
                     os.symlink(os.path.join(TOP, name), os.path.join(path, name))
@@ -328,13 +328,13 @@ class Folder:
         os.symlink(machine.program, os.path.join(path, "bin/adept"))
         with open(os.path.join(path, ".curlrc"), "w", encoding="ascii") as file:
             file.write("silent\nshow-error\n") # as on a terminal
-        if machine.python:
-            for name in ("python", "python3"):
-                os.symlink(machine.python, os.path.join(path, "bin", name))
+        scripts = {name: machine.python for name in ("python", "python3") if machine.python}
         if os.geteuid() == 0 and not shutil.which("sudo"):
-            with open(os.path.join(path, "bin/sudo"), "w", encoding="ascii") as file:
-                file.write('#!/bin/sh\nexec "$@"\n')
-            os.chmod(os.path.join(path, "bin/sudo"), 0o755)
+            scripts["sudo"] = ""
+        for name, program in scripts.items():
+            with open(os.path.join(path, "bin", name), "w", encoding="utf-8") as file:
+                file.write('#!/bin/sh\nexec %s "$@"\n' % program)
+            os.chmod(os.path.join(path, "bin", name), 0o755)
         self.environment = dict(os.environ, PATH=os.path.join(path, "bin") + ":" + os.environ["PATH"], LC_ALL="C", ADEPT_PROGRAM=machine.program,
                                 PYTHONPATH=os.path.join(TOP, "tools/python"), PYTHONDONTWRITEBYTECODE="1", HOME=path, XDG_CACHE_HOME=os.path.join(os.path.dirname(path), "cache"))
 
@@ -365,8 +365,8 @@ class Folder:
 
     def run(self, command):
         """(exit code, lines printed); what goes on in the background does so until the folder is left"""
-        for pattern, instead in INSTEAD:
-            command = re.sub(pattern, lambda _, text=instead: text, command)
+        if not self.machine.has("all"):
+            command = INSTEAD.get(command, command)
         key = " ".join(command.replace("\\\n", " ").replace("build/tools/adept", "adept").split("  #")[0].split())
         if key in self.machine.done:
             code, printed, name, written = self.machine.done[key]
@@ -419,6 +419,7 @@ class Folder:
         if self.talk:
             self.talk.stdin.close()
             self.talk.wait()
+        self.exports, self.talk, self.groups = "", None, []
 
 
 class Report:
@@ -447,9 +448,7 @@ def check(report, where, shown, outputs):
     report.differs(where, "shown:   %s\nprinted: %s\nby: %s" % (lines[best[0]], best[2], best[1]))
 
 
-def check_document(machine, report, name, folder):
-    with open(os.path.join(TOP, name), encoding="utf-8") as file:
-        steps = steps_of(file.read())
+def check_document(machine, report, name, steps, folder):
     outputs, section = [], []
     for line, kind, what, shown in steps:
         where = "%s:%d" % (name, line)
@@ -500,16 +499,20 @@ def main(arguments):
     named = [a for a in arguments if a.endswith(".md")]
     names = named or ["README.md"] + sorted(os.path.relpath(p, TOP) for p in glob.glob(os.path.join(TOP, "docs/*.md")))
     machine, report = Machine(everything), Report()
-    work = keep or tempfile.mkdtemp()
+    work, built = keep or tempfile.mkdtemp(), None
     try:
         for name in names:
             with open(os.path.join(TOP, name), encoding="utf-8") as file:
-                if not any(kind in ("run", "python") for _, kind, _, _ in steps_of(file.read())):
-                    continue
-            folder = Folder(machine, os.path.join(work, name.replace("/", "_")), everything)
+                steps = steps_of(file.read())
+            if not any(kind in ("run", "python", "message") for _, kind, _, _ in steps):
+                continue
+            if everything and any(re.search(BUILDS, what) for _, _, what, _ in steps): # one after another, as in a reader's clone
+                built = folder = built or Folder(machine, os.path.join(work, "clone"), True)
+            else:
+                folder = Folder(machine, os.path.join(work, name.replace("/", "_")), False)
             before, ran, found = os.times(), report.ran, len(report.differences)
             try:
-                check_document(machine, report, name, folder)
+                check_document(machine, report, name, steps, folder)
             finally:
                 folder.leave()
             after = os.times()
