@@ -104,8 +104,13 @@ VARIES = [r"generations in [\d.]+ m?s", r"adept \d+\.\d+\.\d+"]
 
 # What blocks of Python take for given: what a reader has.
 READER = """
-import os, torch, adept
+import os, shutil, torch, adept
 os.makedirs("models", exist_ok=True)
+for name in ("resnet50", "neumf"):
+    shutil.copy("data/models/%s.pt" % name, "models")
+if hasattr(torch, "export"):
+    mlp = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 10))
+    adept.export(mlp, torch.zeros(8, 1024), "mlp.pt2")
 class MyModel(torch.nn.Module):
     def __init__(self):
         super().__init__()
