@@ -86,7 +86,7 @@ static void read_samples(jobs_reader *j, adept_kind *kind, const cJSON *row)
     kind->for_gpus = (int)adept_input_count(r, anchor, "gpus", 1, 1, 1024);
     adept_input_name(r, gpu, anchor, "gpu");
     if (r->status == ADEPT_OK)
-        fail_model(j, "\"samples_for_s\"", adept_gpu_open(&kind->for_gpu, gpu, &reason), &reason);
+        fail_model(j, "\"samples_for_s\": ", adept_gpu_open(&kind->for_gpu, gpu, &reason), &reason);
 }
 
 static void read_limits(jobs_reader *j, adept_kind *kind, const cJSON *row)
