@@ -330,6 +330,7 @@ class Folder:
             os.symlink(os.path.join(TOP, "data"), os.path.join(path, "data"))
             os.makedirs(os.path.join(path, "build/tools"))
             os.symlink(machine.program, os.path.join(path, "build/tools/adept"))
+            os.symlink(os.path.join(os.path.dirname(machine.program), "../library"), os.path.join(path, "build/library"))
         os.symlink(machine.program, os.path.join(path, "bin/adept"))
         with open(os.path.join(path, ".curlrc"), "w", encoding="ascii") as file:
             file.write("silent\nshow-error\n") # as on a terminal
