@@ -335,9 +335,6 @@ adept_status adept_json_parse_within(cJSON **out, const char *name, const char *
                                      adept_error *err)
 {
     parser p = {.name = name, .text = text, .at = text, .end = text + size, .max_values = max_values, .err = err};
-    if (size > ADEPT_JSON_MAX_BYTES)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: %zu bytes of JSON, more than the %zu that are read", name,
-                               size, ADEPT_JSON_MAX_BYTES);
     skip_blanks(&p);
     if (p.at == p.end) fail(&p, "empty");
     cJSON *root = p.status == ADEPT_OK ? parse_value(&p) : NULL;
@@ -353,6 +350,9 @@ adept_status adept_json_parse_within(cJSON **out, const char *name, const char *
 
 adept_status adept_json_parse(cJSON **out, const char *name, const char *text, size_t size, adept_error *err)
 {
+    if (size > ADEPT_JSON_MAX_BYTES)
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: %zu bytes of JSON, more than the %zu that are read", name,
+                               size, ADEPT_JSON_MAX_BYTES);
     return adept_json_parse_within(out, name, text, size, ADEPT_JSON_MAX_VALUES, err);
 }
 

@@ -1,8 +1,10 @@
 /** @file json_read.c  The sticky reader of a JSON tree. */
 #include "adept_json.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MAX_COUNT 9007199254740992.0 /* 2^53: beyond it doubles skip integers */
 
@@ -138,6 +140,21 @@ const char *adept_json_string_or(adept_json_reader *r, const cJSON *parent, cons
 {
     const cJSON *item = find_kind(r, parent, key, false, cJSON_IsString, "not a string");
     return item ? item->valuestring : fallback;
+}
+
+void adept_json_check_keys(adept_json_reader *r, const cJSON *object, const char *where, const char *const *known,
+                           size_t n)
+{
+    if (r->status != ADEPT_OK) return; /* `object` may not be one */
+    for (const cJSON *item = object->child; item; item = item->next) {
+        const char *near = NULL;
+        size_t i = 0, distance = SIZE_MAX;
+        for (; i < n && strcmp(known[i], item->string) != 0; i++)
+            if (adept_is_nearer(&distance, item->string, known[i])) near = known[i];
+        if (i == n)
+            adept_json_fail(r, "unknown key \"%.80s\"%s%s%s%s", item->string, where, near ? "; did you mean \"" : "",
+                            near ? near : "", near ? "\"?" : "");
+    }
 }
 
 size_t adept_json_size(const cJSON *container)

@@ -340,8 +340,6 @@ bool adept_fn_float(adept_fn fn, double a, double *out)
 /* ---------------------------------------------------------------- elements of small tensors: sizes on their way
  * ---------------- */
 
-#define MAX_KNOWN 64 /* as many as adept_tensor_set_values keeps */
-
 /* Element of operand v at row-major position i of a result of shape `out`; false if not known. */
 static bool element(const adept_value *v, const adept_tensor *out, int64_t i, double *value)
 {
@@ -380,10 +378,10 @@ static void forget(adept_tensor *t)
 
 void adept_host_set_binary(adept_call *c, adept_tensor *out, adept_fn fn, const adept_value *a, const adept_value *b)
 {
-    double values[MAX_KNOWN], x, y;
+    double values[ADEPT_MAX_KNOWN_VALUES], x, y;
     int64_t n = adept_tensor_numel(out);
     forget(out);
-    if (n > MAX_KNOWN || !adept_call_ok(c) || adept_dtype_is_complex(out->dtype)) return;
+    if (n > ADEPT_MAX_KNOWN_VALUES || !adept_call_ok(c) || adept_dtype_is_complex(out->dtype)) return;
     for (int64_t i = 0; i < n; i++)
         if (!element(a, out, i, &x) || !element(b, out, i, &y) || !computes(out->dtype, fn, x, y, &values[i])) return;
     adept_tensor_set_values(c, out, (int)n, values);
@@ -391,12 +389,12 @@ void adept_host_set_binary(adept_call *c, adept_tensor *out, adept_fn fn, const 
 
 void adept_host_set_unary(adept_call *c, adept_tensor *out, adept_fn fn, const adept_tensor *a)
 {
-    double values[MAX_KNOWN];
+    double values[ADEPT_MAX_KNOWN_VALUES];
     int n = a->n_values;
     bool same_size = adept_tensor_numel(out) == n;
     const double *from = a->values; /* `out` may be an alias of `a` */
     forget(out);
-    if (n == 0 || n > MAX_KNOWN || !same_size || !adept_call_ok(c)) return;
+    if (n == 0 || n > ADEPT_MAX_KNOWN_VALUES || !same_size || !adept_call_ok(c)) return;
     for (int i = 0; i < n; i++)
         if (!adept_fn_float(fn, from[i], &values[i])) return;
     adept_tensor_set_values(c, out, n, values);
@@ -404,9 +402,9 @@ void adept_host_set_unary(adept_call *c, adept_tensor *out, adept_fn fn, const a
 
 void adept_host_set_same(adept_call *c, adept_tensor *out, const adept_tensor *from)
 {
-    double values[MAX_KNOWN];
+    double values[ADEPT_MAX_KNOWN_VALUES];
     int n = from->n_values;
-    if (n == 0 || n > MAX_KNOWN || adept_tensor_numel(out) != n) return;
+    if (n == 0 || n > ADEPT_MAX_KNOWN_VALUES || adept_tensor_numel(out) != n) return;
     for (int i = 0; i < n; i++) {
         values[i] = from->values[i];
         if (out->dtype == ADEPT_BOOL) values[i] = values[i] != 0;

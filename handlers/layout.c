@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_KNOWN 64 /* as many elements as a tensor carries */
-
 adept_layout adept_layout_of(const adept_tensor *t)
 {
     adept_layout l = {.ndim = t->ndim};
@@ -26,9 +24,9 @@ adept_layout adept_layout_row_major(const adept_tensor *base)
 
 static void set_values(adept_call *c, adept_tensor *view, const adept_tensor *base, const adept_layout *row_major)
 {
-    double values[MAX_KNOWN];
+    double values[ADEPT_MAX_KNOWN_VALUES];
     int64_t n = adept_tensor_numel(view);
-    if (base->n_values == 0 || n > MAX_KNOWN || !adept_call_ok(c)) return;
+    if (base->n_values == 0 || n > ADEPT_MAX_KNOWN_VALUES || !adept_call_ok(c)) return;
     for (int64_t i = 0; i < n; i++) {
         int64_t rest = i, at = row_major->offset;
         for (int d = row_major->ndim - 1; d >= 0; d--) {
@@ -112,6 +110,34 @@ void adept_layout_expand(adept_call *c, adept_layout *l, int ndim, const int64_t
         out.dims[d] = wanted;
     }
     *l = out;
+}
+
+/* A parameter may be part of a larger memory, of which the file says nothing. */
+static void check_memory(adept_call *c, const adept_tensor *self, const adept_layout *l)
+{
+    double last = (double)l->offset;
+    bool is_empty = false;
+    for (int d = 0; d < l->ndim; d++) {
+        last += (double)(l->dims[d] - 1) * (double)l->strides[d];
+        is_empty = is_empty || l->dims[d] == 0;
+    }
+    double needed = (last + 1.0) * adept_dtype_bytes(self->dtype), there = adept_call_memory_bytes(c, self);
+    adept_call_refuse(c, !is_empty && self->param < 0 && needed > there,
+                      "as_strided: sizes, strides and offset need %.0f bytes of memory, there are %.0f", needed, there);
+}
+
+void adept_layout_as_strided(adept_call *c, adept_layout *l)
+{
+    const adept_tensor *self = adept_arg_tensor(c, "self");
+    adept_layout out = {.offset = adept_arg_int(c, "storage_offset", 0)};
+    out.ndim = adept_arg_ints(c, "size", out.dims, ADEPT_MAX_DIMS);
+    if (out.ndim < 0 || adept_arg_ints(c, "stride", out.strides, ADEPT_MAX_DIMS) != out.ndim)
+        adept_call_fail(c, "as_strided: as many strides as sizes expected");
+    if (adept_call_ok(c) && out.offset < 0) adept_call_fail(c, "as_strided: negative offset");
+    for (int d = 0; d < out.ndim && adept_call_ok(c); d++)
+        if (out.dims[d] < 0 || out.strides[d] < 0) adept_call_fail(c, "as_strided: negative size or stride");
+    if (adept_call_ok(c)) check_memory(c, self, &out);
+    if (adept_call_ok(c)) *l = out;
 }
 
 /* ---------------------------------------------------------------- reshape ---------------- */

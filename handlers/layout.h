@@ -31,6 +31,9 @@ void adept_layout_insert(adept_call *c, adept_layout *l, int dim, int64_t size, 
 /** Repeat dimensions of size 1 and new leading ones (expand); -1 keeps a size. */
 void adept_layout_expand(adept_call *c, adept_layout *l, int ndim, const int64_t *sizes);
 
+/** Sizes, strides and offset as the call's arguments say, within the memory of its tensor "self". */
+adept_layout_change adept_layout_as_strided;
+
 /** Strides that show the elements of `from` with other sizes, in the same order; false if that takes a copy. */
 bool adept_layout_reshape(const adept_layout *from, int ndim, const int64_t *dims, int64_t *strides);
 /** Replace the one -1 in dims so that they multiply to numel; fails the call if they cannot. */

@@ -109,7 +109,7 @@ static void tolist(adept_call *c, const adept_tensor *self)
         adept_call_unsupported(c, "the elements of the tensor are not known before running");
         return;
     }
-    int64_t values[64];
+    int64_t values[ADEPT_MAX_KNOWN_VALUES];
     for (int i = 0; i < self->n_values; i++)
         values[i] = (int64_t)self->values[i];
     out_ints(c, self->n_values, values);

@@ -99,11 +99,11 @@ static adept_dtype promote(adept_dtype a, const adept_tensor *t)
 /* Sizes put into a vector stay known. */
 static void set_values(adept_call *c, adept_tensor *out, const adept_tensor *const *items, size_t n)
 {
-    double values[64];
+    double values[ADEPT_MAX_KNOWN_VALUES];
     int used = 0;
     if (out->ndim != 1) return;
     for (size_t i = 0; i < n; i++) {
-        if (!items[i] || items[i]->n_values == 0 || used + items[i]->n_values > 64) return;
+        if (!items[i] || items[i]->n_values == 0 || used + items[i]->n_values > ADEPT_MAX_KNOWN_VALUES) return;
         memcpy(values + used, items[i]->values, (size_t)items[i]->n_values * sizeof *values);
         used += items[i]->n_values;
     }

@@ -146,14 +146,14 @@ static void shape_range(adept_call *c)
     bool whole = is_whole(adept_arg(c, "start")) && is_whole(adept_arg(c, "end")) && is_whole(adept_arg(c, "step"));
     double start = adept_arg_float(c, "start", 0), end = adept_arg_float(c, "end", 0),
            step = adept_arg_float(c, "step", 1);
-    double values[64], n = step != 0 ? ceil((end - start) / step) : -1;
+    double values[ADEPT_MAX_KNOWN_VALUES], n = step != 0 ? ceil((end - start) / step) : -1;
     adept_dtype dtype = type_or(c, whole ? ADEPT_I64 : ADEPT_F32);
     if (!(n >= 0 && n < 9007199254740992.0)) adept_call_fail(c, "arange from %g to %g by %g", start, end, step);
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_tensor(c, dtype, 1, (const int64_t[]){(int64_t)n});
-    for (int i = 0; i < n && i < 64; i++)
+    for (int i = 0; i < n && i < ADEPT_MAX_KNOWN_VALUES; i++)
         values[i] = start + i * step;
-    if (n > 0 && n <= 64) adept_tensor_set_values(c, out, (int)n, values);
+    if (n > 0 && n <= ADEPT_MAX_KNOWN_VALUES) adept_tensor_set_values(c, out, (int)n, values);
 }
 
 static void shape_vector(adept_call *c, const char *length, int64_t fallback, adept_dtype dtype)
@@ -201,7 +201,7 @@ typedef struct numbers {
     int64_t dims[ADEPT_MAX_DIMS];
     bool known;
     int n;
-    double values[64];
+    double values[ADEPT_MAX_KNOWN_VALUES];
     adept_dtype dtype;
 } numbers;
 

@@ -90,8 +90,6 @@ static double nms_flops(adept_call *c)
 
 /* ---------------------------------------------------------------- packed sequences ---------------- */
 
-#define KNOWN_STEPS 64 /* as many elements of a tensor may be known */
-
 /* How many sequences have a step of that number, where the lengths are known. */
 static int64_t sequences_at(const adept_tensor *lengths, int64_t step)
 {
@@ -131,10 +129,10 @@ static void pack(adept_call *c)
     adept_form_out(c, x->dtype, x->ndim - 1, dims);
     adept_tensor *sizes = adept_form_out(c, ADEPT_I64, 1, &steps);
     sizes->requires_grad = false;
-    double values[KNOWN_STEPS];
-    for (int64_t i = 0; i < steps && i < KNOWN_STEPS; i++)
+    double values[ADEPT_MAX_KNOWN_VALUES];
+    for (int64_t i = 0; i < steps && i < ADEPT_MAX_KNOWN_VALUES; i++)
         values[i] = (double)(lengths->n_values > 0 ? sequences_at(lengths, i) : sequences);
-    if (steps <= KNOWN_STEPS) adept_tensor_set_values(c, sizes, (int)steps, values);
+    if (steps <= ADEPT_MAX_KNOWN_VALUES) adept_tensor_set_values(c, sizes, (int)steps, values);
 }
 
 /* Back to as many steps as the longest has, or total_length. The batch is how many sequences the first step has; where

@@ -138,10 +138,8 @@ const adept_handler adept_handler_embedding = {
 
 /* ---------------------------------------------------------------- tables of 8 and 4 bits ---------------- */
 
-/* Each row has a scale and an offset behind it. There is no type of 4 bits: such a table has bytes here, of which half
- * are read. */
-#define ROW_BYTES 8
-
+/* Each row has a scale and an offset behind it, of 32 or 16 bits. There is no type of 4 bits: such a table has bytes here,
+ * of which half are read. */
 typedef struct packed_table {
     bool bag;
     int bits;
@@ -183,7 +181,7 @@ static void packed_cost(adept_call *c, adept_cost *cost)
     const adept_tensor *offsets = adept_arg_tensor_opt(c, "offsets"),
                        *scale = adept_arg_tensor_opt(c, "per_sample_weights");
     double rows = (double)adept_tensor_numel(indices), n = rows * (double)table->dims[1];
-    double read = n * row->bits / 8 + rows * ROW_BYTES + adept_tensor_unique_bytes(indices);
+    double read = n * row->bits / 8 + rows * row->bits + adept_tensor_unique_bytes(indices);
     if (offsets) read += adept_tensor_unique_bytes(offsets);
     if (scale) read += adept_tensor_unique_bytes(scale);
     adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_F32, n, (2 + row->bag + (scale != NULL)) * n, read,
@@ -198,7 +196,7 @@ static const adept_handler_case packed_cases[] = {
     {.name = "bags of rows of 4 bits, end of the last bag given",
      .call = "quantized::embedding_bag_4bit(weight=u8:100x16, indices=i64:12, offsets=i64:3, mode=0, "
              "per_sample_weights=none, include_last_offset=true) -> f32:2x16",
-     .forward = {.alu = 576, .read = 12 * 16 + 96 + 24, .written = 128}},
+     .forward = {.alu = 576, .read = 12 * 12 + 96 + 24, .written = 128}},
     {0},
 };
 

@@ -2,6 +2,7 @@
 #include "chosen.h"
 #include "elementwise_cost.h"
 #include "host_value.h"
+#include "layout.h"
 #include <math.h>
 #include <string.h>
 
@@ -341,7 +342,8 @@ static void check_masked(adept_call *c, const adept_tensor *self)
 static void check_part(adept_call *c, const adept_tensor *self)
 {
     const scatter_row *row = adept_call_data(c);
-    (void)self;
+    adept_layout part = adept_layout_of(self);
+    if (adept_arg(c, "stride")) adept_layout_as_strided(c, &part);
     adept_arg_tensor(c, row->source);
 }
 

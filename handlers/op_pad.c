@@ -19,6 +19,7 @@ static const adept_op ops[] = {
 /* Amounts by dimension of the tensor, before and behind. */
 typedef struct padding {
     int64_t before[ADEPT_MAX_DIMS], behind[ADEPT_MAX_DIMS];
+    int n; /* dimensions, from the last one */
     bool grows, shrinks;
     int sides; /* that are not 0 */
 } padding;
@@ -39,11 +40,12 @@ static pad_mode mode_of(adept_call *c)
 static padding padding_of(adept_call *c, const adept_tensor *self)
 {
     int64_t list[2 * ADEPT_MAX_DIMS];
-    padding p = {{0}, {0}, false, false, 0};
+    padding p = {.n = 0};
     int n = adept_arg_ints(c, adept_arg(c, "pad") ? "pad" : "padding", list, 2 * ADEPT_MAX_DIMS);
     if (adept_call_refuse(c, n < 0 || n % 2 != 0 || n > 2 * self->ndim,
                           "two amounts for each of at most %d dimensions expected", self->ndim))
         return p;
+    p.n = n / 2;
     for (int i = 0; i < n; i++) {
         int d = self->ndim - 1 - i / 2;
         *(i % 2 == 0 ? &p.before[d] : &p.behind[d]) = list[i];
@@ -54,12 +56,30 @@ static padding padding_of(adept_call *c, const adept_tensor *self)
     return p;
 }
 
+/* What PyTorch pads otherwise than with a constant: one to three dimensions behind the channels, none of them empty. By
+ * reflection less than there is can be added on a side, by wrapping around no more. */
+static void check_sides(adept_call *c, const adept_tensor *self, const int64_t *dims, const padding *p, pad_mode mode)
+{
+    int first = self->ndim - p->n;
+    if (adept_call_refuse(c, p->n < 1 || p->n > 3 || first < 1 || first > 2 || (mode == CIRCULAR && first != 2),
+                          "%d of %d dimensions cannot be padded in this way", p->n, self->ndim))
+        return;
+    for (int d = first - 1; d < self->ndim; d++) {
+        int64_t most = mode == REFLECT ? self->dims[d] - 1 : mode == CIRCULAR ? self->dims[d] : INT64_MAX;
+        if (adept_call_refuse(c,
+                              p->before[d] > most || p->behind[d] > most || self->dims[d] == 0 || dims[d] == 0,
+                              "dimension %d of size %" PRId64 " cannot be padded by %" PRId64 " and %" PRId64, d,
+                              self->dims[d], p->before[d], p->behind[d]))
+            return;
+    }
+}
+
 static void shape(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self");
     int64_t dims[ADEPT_MAX_DIMS];
     padding p = padding_of(c, self);
-    mode_of(c);
+    pad_mode mode = mode_of(c);
     if (!adept_call_ok(c)) return;
     for (int d = 0; d < self->ndim; d++)
         if (adept_call_refuse(c,
@@ -68,8 +88,9 @@ static void shape(adept_call *c)
                               "dimension %d of size %" PRId64 " cannot be padded by %" PRId64 " and %" PRId64, d,
                               self->dims[d], p.before[d], p.behind[d]))
             return;
+    if (mode != CONSTANT) check_sides(c, self, dims, &p, mode);
     adept_tensor *out = adept_out_tensor(c, self->dtype, self->ndim, dims);
-    if (adept_call_ok(c) && mode_of(c) == CONSTANT && !p.grows) adept_elem_set_strides(out, &self, 1); /* a copy */
+    if (adept_call_ok(c) && mode == CONSTANT && !p.grows) adept_elem_set_strides(out, &self, 1); /* a copy */
 }
 
 /* Elements that are in both: what a copy between them moves. */
@@ -134,7 +155,7 @@ static const adept_handler_case cases[] = {
      .forward = {.read = 16, .written = 32},
      .backward = {.alu = 8, .read = 32, .written = 16 + 16, .launches = 2, .saved = 16}},
     {.name = "circular: the middle and two sides",
-     .call = "aten::pad(self=f32:1x4, pad=[1,1], mode=\"circular\", value=none) -> f32:1x6",
+     .call = "aten::pad(self=f32:1x1x4, pad=[1,1], mode=\"circular\", value=none) -> f32:1x1x6",
      .forward = {.read = 24, .written = 24, .launches = 3}},
     {0},
 };

@@ -1,66 +1,19 @@
-/* Sparse tensors: values and their coordinates. Those of rows compressed (CSR) are counted as if each value had its
- * own.
+/* Sparse tensors: values and their coordinates (COO), or those of the values with where each row begins (CSR).
  *
  * An operator on a sparse tensor goes by the name "sparse::NAME" here, where "aten::NAME" is the one on dense ones.
  * Products read each operand once; of a dense one that is what caches leave of a row for each value. */
 #include "chosen.h"
 #include "elementwise_cost.h"
+#include "form.h"
 #include "gemm_cost.h"
 #include <math.h>
 #include <string.h>
 
-typedef enum task {
-    MAKE,
-    FROM_DENSE,
-    TO_DENSE,
-    COALESCE,
-    COPY,
-    TRANSPOSE,
-    VALUES,
-    INDICES,
-    COUNT,
-    SOFTMAX,
-    PRODUCT,
-    SAMPLED
-} task;
-
-static const adept_op ops[] = {
-    {"aten::sparse_coo_tensor aten::_sparse_coo_tensor_unsafe aten::sparse_csr_tensor", ADEPT_CAST_NONE,
-     &(const task){MAKE}},
-    {"aten::to_sparse aten::_to_sparse aten::to_sparse_csr", ADEPT_CAST_NONE, &(const task){FROM_DENSE}},
-    {"sparse::to_dense sparse::_to_dense", ADEPT_CAST_NONE, &(const task){TO_DENSE}},
-    {"sparse::coalesce sparse::_coalesce", ADEPT_CAST_NONE, &(const task){COALESCE}},
-    {"sparse::clone", ADEPT_CAST_NONE, &(const task){COPY}},
-    {"sparse::t sparse::transpose", ADEPT_CAST_NONE, &(const task){TRANSPOSE}},
-    {"sparse::values sparse::_values", ADEPT_CAST_NONE, &(const task){VALUES}},
-    {"sparse::indices sparse::_indices", ADEPT_CAST_NONE, &(const task){INDICES}},
-    {"sparse::_nnz", ADEPT_CAST_NONE, &(const task){COUNT}},
-    {"sparse::_sparse_softmax sparse::_sparse_log_softmax", ADEPT_CAST_NONE, &(const task){SOFTMAX}},
-    {"aten::_sparse_mm sparse::_sparse_mm sparse::mm sparse::matmul aten::_sparse_addmm sparse::_sparse_addmm "
-     "sparse::addmm",
-     ADEPT_CAST_NONE, &(const task){PRODUCT}},
-    {"sparse::sparse_sampled_addmm", ADEPT_CAST_NONE, &(const task){SAMPLED}},
-    {0},
-};
-
-static task task_of(const adept_call *c)
-{
-    return *(const task *)adept_call_data(c);
-}
-
 /* ---------------------------------------------------------------- arguments ---------------- */
-
-static const adept_tensor *tensor_at(adept_call *c, int position)
-{
-    static const adept_tensor none = {.dtype = ADEPT_F32};
-    const adept_tensor *t = adept_elem_tensor_at(c, position);
-    adept_call_refuse(c, !t, "argument %d is not a tensor", position);
-    return t ? t : &none;
-}
 
 static const adept_tensor *sparse_at(adept_call *c, int position)
 {
-    const adept_tensor *t = tensor_at(c, position);
+    const adept_tensor *t = adept_form_tensor(c, position);
     adept_call_refuse(c, !t->sparse, "%s is not sparse", adept_call_shape(c, t));
     return t;
 }
@@ -68,7 +21,9 @@ static const adept_tensor *sparse_at(adept_call *c, int position)
 /* add + a b, or a b. */
 typedef struct product {
     const adept_tensor *add, *a, *b;
-    double stored, a_bytes; /* of the sparse operand */
+    double a_values;         /* how many of them a has */
+    double pairs;            /* of a value of a and one of b that meet */
+    double a_bytes, b_bytes; /* as they are stored */
 } product;
 
 static bool is_matrix(const adept_tensor *t)
@@ -76,23 +31,48 @@ static bool is_matrix(const adept_tensor *t)
     return t->ndim == 2;
 }
 
-/* The sparse operand of a product may be one of the model's inputs, which are written as dense ones. */
+static double values_of(const adept_tensor *t)
+{
+    return (double)(t->sparse ? t->stored : adept_tensor_numel(t));
+}
+
+/* The matrix of a product that is sparse by its name alone is an input of the model, which is written as a dense one. */
+static bool is_input(const product *p)
+{
+    return !p->a->sparse && !p->b->sparse;
+}
+
+static bool both_sparse(const product *p)
+{
+    return p->a->sparse && p->b->sparse;
+}
+
 static product read_product(adept_call *c)
 {
     bool added = strstr(adept_call_op(c), "addmm") != NULL;
-    product p = {.add = added ? tensor_at(c, 0) : NULL, .a = tensor_at(c, added), .b = tensor_at(c, added + 1)};
-    bool fits = is_matrix(p.a) && is_matrix(p.b) && (task_of(c) == SAMPLED || p.a->dims[1] == p.b->dims[0]);
+    product p = {.add = added ? adept_form_tensor(c, 0) : NULL,
+                 .a = adept_form_tensor(c, added),
+                 .b = adept_form_tensor(c, added + 1)};
+    bool fits = is_matrix(p.a) && is_matrix(p.b) && p.a->dims[1] == p.b->dims[0];
     if (adept_call_refuse(c, !fits, "%s and %s do not fit", adept_call_shape(c, p.a), adept_call_shape(c, p.b)))
         return p;
-    if (p.b->sparse || (p.add && p.add->sparse && task_of(c) != SAMPLED))
-        adept_call_unsupported(c, "a product with a sparse right side or a sparse sum");
-    p.stored = (double)(p.a->sparse ? p.a->stored : adept_call_chosen(c, adept_tensor_numel(p.a)));
-    p.a_bytes = p.stored * (adept_dtype_bytes(p.a->dtype) + 2 * sizeof(int64_t));
+    if (p.add && (both_sparse(&p) || p.add->sparse)) adept_call_unsupported(c, "a sum that is sparse");
+    p.a_values = is_input(&p) ? (double)adept_call_chosen(c, adept_tensor_numel(p.a)) : values_of(p.a);
+    p.pairs = p.a_values * values_of(p.b) / fmax(1, (double)p.a->dims[1]);
+    p.a_bytes = is_input(&p) ? p.a_values * (adept_dtype_bytes(p.a->dtype) + 2 * sizeof(int64_t)) : adept_elem_read(p.a);
+    p.b_bytes = adept_elem_read(p.b);
     return p;
+}
+
+/* Values of the product of two sparse matrices, at most all of it. */
+static int64_t made_of(double pairs, const int64_t *dims)
+{
+    return (int64_t)fmin(ceil(pairs), (double)dims[0] * (double)dims[1]);
 }
 
 static const char all_stored[] = "all elements are taken for values of the sparse tensor (--assume-fraction F takes a "
                                  "share)";
+static const char spread[] = "values are taken for evenly spread, and each product of two for a value of its own";
 
 /* ---------------------------------------------------------------- shapes ---------------- */
 
@@ -113,13 +93,64 @@ static void shape_make(adept_call *c)
     if (adept_call_refuse(c, !fits, "indices %s, values %s and %d sizes do not fit", adept_call_shape(c, indices),
                           adept_call_shape(c, values), ndim))
         return;
-    adept_out_sparse(c, values->dtype, ndim, size, values->dims[0]);
+    adept_out_sparse(c, rows ? ADEPT_CSR : ADEPT_COO, values->dtype, ndim, size, values->dims[0]);
+}
+
+static void shape_from_dense(adept_call *c)
+{
+    const adept_tensor *self = adept_form_tensor(c, 0);
+    if (adept_call_refuse(c, self->ndim < 1 || self->sparse, "%s is not dense", adept_call_shape(c, self))) return;
+    bool rows = strstr(adept_call_op(c), "csr") != NULL;
+    if (adept_call_refuse(c, rows && !is_matrix(self), "%s is no matrix", adept_call_shape(c, self))) return;
+    adept_call_assumes(c, all_stored);
+    adept_out_sparse(c, rows ? ADEPT_CSR : ADEPT_COO, self->dtype, self->ndim, self->dims,
+                     adept_call_chosen(c, adept_tensor_numel(self)));
+}
+
+static void shape_to_dense(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    if (adept_call_ok(c)) adept_out_like(c, self);
 }
 
 /* Of `like`, with as many values. */
-static adept_tensor *out_like(adept_call *c, const adept_tensor *like)
+static void out_like(adept_call *c, const adept_tensor *like)
 {
-    return adept_out_sparse(c, like->dtype, like->ndim, like->dims, like->stored);
+    adept_out_sparse(c, like->sparse, like->dtype, like->ndim, like->dims, like->stored);
+}
+
+static void shape_same(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    if (adept_call_ok(c)) out_like(c, self);
+}
+
+static void shape_values(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    if (adept_call_ok(c)) adept_out_tensor(c, self->dtype, 1, &self->stored)->storage = self->storage;
+}
+
+static void shape_indices(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    const int64_t dims[2] = {self->ndim, self->stored};
+    if (adept_call_refuse(c, self->sparse != ADEPT_COO, "%s has no indices", adept_call_shape(c, self))) return;
+    adept_out_tensor(c, ADEPT_I64, 2, dims)->storage = self->storage;
+}
+
+static void shape_rows(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    const int64_t n = strstr(adept_call_op(c), "crow") ? self->dims[0] + 1 : self->stored;
+    if (adept_call_refuse(c, self->sparse != ADEPT_CSR, "%s has no rows", adept_call_shape(c, self))) return;
+    adept_out_tensor(c, ADEPT_I64, 1, &n)->storage = self->storage;
+}
+
+static void shape_count(adept_call *c)
+{
+    const adept_tensor *self = sparse_at(c, 0);
+    if (adept_call_ok(c)) adept_out_int(c, self->stored);
 }
 
 /* Dimensions change places, the first two where none are given. */
@@ -139,14 +170,19 @@ static void shape_product(adept_call *c)
     product p = read_product(c);
     const int64_t dims[2] = {p.a->dims[0], p.b->dims[1]};
     if (!adept_call_ok(c)) return;
-    if (!p.a->sparse) adept_call_assumes(c, all_stored);
+    if (both_sparse(&p)) {
+        adept_call_assumes(c, spread);
+        adept_out_sparse(c, p.a->sparse, p.b->dtype, 2, dims, made_of(p.pairs, dims));
+        return;
+    }
+    if (is_input(&p)) adept_call_assumes(c, all_stored);
     if (adept_call_refuse(c, p.add && !adept_broadcasts_to(c, p.add, 2, dims), "the sum does not fit")) return;
     adept_out_tensor(c, p.b->dtype, 2, dims);
 }
 
 static void shape_sampled(adept_call *c)
 {
-    const adept_tensor *self = sparse_at(c, 0), *a = tensor_at(c, 1), *b = tensor_at(c, 2);
+    const adept_tensor *self = sparse_at(c, 0), *a = adept_form_tensor(c, 1), *b = adept_form_tensor(c, 2);
     if (!adept_call_ok(c)) return;
     bool fits = is_matrix(self) && is_matrix(a) && is_matrix(b) && a->dims[1] == b->dims[0] &&
                 self->dims[0] == a->dims[0] && self->dims[1] == b->dims[1];
@@ -155,52 +191,19 @@ static void shape_sampled(adept_call *c)
         out_like(c, self);
 }
 
-static void shape(adept_call *c)
-{
-    const task what = task_of(c);
-    if (what == MAKE) {
-        shape_make(c);
-    } else if (what == PRODUCT) {
-        shape_product(c);
-    } else if (what == TRANSPOSE) {
-        shape_transpose(c);
-    } else if (what == SAMPLED) {
-        shape_sampled(c);
-    } else if (what == FROM_DENSE) {
-        const adept_tensor *self = tensor_at(c, 0);
-        if (adept_call_refuse(c, self->ndim < 1 || self->sparse, "%s is not dense", adept_call_shape(c, self))) return;
-        adept_call_assumes(c, all_stored);
-        adept_out_sparse(c, self->dtype, self->ndim, self->dims, adept_call_chosen(c, adept_tensor_numel(self)));
-    } else {
-        const adept_tensor *self = sparse_at(c, 0);
-        const int64_t coordinates[2] = {self->ndim, self->stored};
-        if (!adept_call_ok(c)) return;
-        if (what == COUNT)
-            adept_out_int(c, self->stored);
-        else if (what == TO_DENSE)
-            adept_out_like(c, self);
-        else if (what == VALUES)
-            adept_out_tensor(c, self->dtype, 1, &self->stored)->storage = self->storage;
-        else if (what == INDICES)
-            adept_out_tensor(c, ADEPT_I64, 2, coordinates)->storage = self->storage;
-        else
-            out_like(c, self);
-    }
-}
-
 /* ---------------------------------------------------------------- cost ---------------- */
 
 /* n values moved, with their coordinates read. */
 static void move(adept_cost *cost, adept_pass pass, const adept_tensor *sparse, double flops, double reads)
 {
     double n = (double)sparse->stored, values = n * adept_dtype_bytes(sparse->dtype);
-    adept_cost_alu(cost, pass, sparse->dtype, n, flops * n, reads * values + n * 8 * sparse->ndim, values);
+    adept_cost_alu(cost, pass, sparse->dtype, n, flops * n, reads * values + adept_tensor_coordinate_bytes(sparse), values);
 }
 
 /* Found, then read; their gradients go into zeros. */
 static void cost_from_dense(adept_call *c, adept_cost *cost)
 {
-    const adept_tensor *self = tensor_at(c, 0), *out = adept_result_tensor(c, 0);
+    const adept_tensor *self = adept_form_tensor(c, 0), *out = adept_result_tensor(c, 0);
     adept_chosen_search(cost, self, (double)out->stored);
     move(cost, ADEPT_FORWARD, out, 0, 1);
     if (!adept_cost_wants_grad(cost, self)) return;
@@ -223,25 +226,29 @@ static void cost_to_dense(adept_call *c, adept_cost *cost)
 static void cost_make(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *out = adept_result_tensor(c, 0);
-    double n = (double)out->stored * out->ndim;
+    double bytes = adept_tensor_coordinate_bytes(out), n = bytes / 8;
     if (!strstr(adept_call_op(c), "unsafe"))
-        adept_cost_stream(cost, ADEPT_FORWARD, ADEPT_I64, 2 * n, 2 * n, 2 * 8 * n, 0, 2);
+        adept_cost_stream(cost, ADEPT_FORWARD, ADEPT_I64, 2 * n, 2 * n, 2 * bytes, 0, 2);
     if (!adept_cost_wants_grad(cost, adept_arg_tensor(c, "values"))) return;
     move(cost, ADEPT_BACKWARD, out, 0, 1);
-    adept_cost_save_bytes(cost, 8 * n);
+    adept_cost_save_bytes(cost, bytes);
 }
 
 /* Coordinates made numbers, sorted with their places; values of equal ones added. */
-static void cost_coalesce(adept_cost *cost, const adept_tensor *self)
+static void cost_coalesce(adept_call *c, adept_cost *cost)
 {
+    const adept_tensor *self = sparse_at(c, 0);
     double n = (double)self->stored, bytes = adept_tensor_bytes(self);
     adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n * self->ndim, 8 * n * self->ndim, 8 * n);
     adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n * ceil(log2(n + 1)), 16 * n, 16 * n);
     adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, n, n, bytes + 8 * n, bytes);
 }
 
-static void cost_copy(adept_cost *cost, const adept_tensor *self)
+/* That of compressed rows is turned without moving them: they are columns then. */
+static void cost_copy(adept_call *c, adept_cost *cost)
 {
+    const adept_tensor *self = sparse_at(c, 0);
+    if (self->sparse == ADEPT_CSR && !strstr(adept_call_op(c), "clone")) return;
     double bytes = adept_tensor_bytes(self);
     adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, (double)self->stored, 0, bytes, bytes);
     if (adept_cost_wants_grad(cost, self))
@@ -262,36 +269,91 @@ static void cost_softmax(adept_call *c, adept_cost *cost)
     adept_cost_save(cost, adept_result_tensor(c, 0));
 }
 
-/* A dense operand's gradient is the same sparse product. That of the sparse one is a dense product, of which PyTorch
- * keeps what stands at the coordinates. */
+/* What is a product of `pairs`, 2 FLOPs each. */
+static void multiply(adept_cost *cost, adept_pass pass, adept_dtype dtype, double pairs, double read, double written)
+{
+    adept_cost_alu(cost, pass, dtype, pairs, 2 * pairs, read, written);
+}
+
+/* Of a dense operand: the same product with the sparse one turned, of which COO makes a copy. */
+static void gradient_of_dense(adept_cost *cost, const product *p, bool left, double out_bytes)
+{
+    const adept_tensor *dense = left ? p->a : p->b, *sparse = left ? p->b : p->a;
+    double values = left ? values_of(p->b) : p->a_values, bytes = left ? p->b_bytes : p->a_bytes;
+    if (sparse->sparse != ADEPT_CSR) adept_cost_alu(cost, ADEPT_BACKWARD, dense->dtype, values, 0, bytes, bytes);
+    multiply(cost, ADEPT_BACKWARD, dense->dtype, p->pairs, bytes + out_bytes, adept_tensor_bytes(dense));
+    adept_cost_save(cost, sparse);
+}
+
+/* Of a sparse operand: a dense product. What stands at the coordinates of COO is picked out of it; torch.sparse.mm of CSR
+ * computes only that; mm of CSR keeps it all. */
+static void gradient_of_sparse(adept_call *c, adept_cost *cost, const product *p, bool left, double out_bytes)
+{
+    const adept_tensor *sparse = left ? p->a : p->b, *dense = left ? p->b : p->a;
+    double values = left ? p->a_values : values_of(p->b), size = adept_dtype_bytes(sparse->dtype);
+    double bytes = left ? p->a_bytes : p->b_bytes, read = out_bytes + (left ? p->b_bytes : p->a_bytes);
+    bool by_rows = sparse->sparse == ADEPT_CSR;
+    adept_cost_save(cost, sparse);
+    adept_cost_save(cost, dense);
+    if (by_rows && strstr(adept_call_op(c), "_sparse_")) {
+        multiply(cost, ADEPT_BACKWARD, sparse->dtype, p->pairs, bytes + read, values * size);
+        return;
+    }
+    double m = (double)sparse->dims[0], n = (double)sparse->dims[1];
+    const adept_gemm whole = {
+        .dtype = sparse->dtype, .m = m, .n = n, .k = (double)(left ? dense->dims[1] : dense->dims[0]), .batch = 1};
+    adept_gemm_kernel(cost, ADEPT_BACKWARD, &whole, 1, read, m * n * size, 0);
+    if (!by_rows) adept_cost_alu(cost, ADEPT_BACKWARD, sparse->dtype, values, 0, bytes, values * size);
+}
+
+/* Both are sparse: each gradient is a sparse product with the other turned, of which what stands at the coordinates is
+ * kept. */
+static void gradients_of_both(adept_cost *cost, const product *p, const adept_tensor *out)
+{
+    const adept_tensor *sides[2] = {p->a, p->b};
+    for (int i = 0; i < 2; i++) {
+        const adept_tensor *side = sides[i], *other = sides[1 - i];
+        if (!adept_cost_wants_grad(cost, side)) continue;
+        double pairs = values_of(out) * values_of(other) / fmax(1, (double)out->dims[1 - i]);
+        adept_tensor made = *side;
+        made.stored = made_of(pairs, side->dims);
+        move(cost, ADEPT_BACKWARD, other, 0, 1);
+        multiply(cost, ADEPT_BACKWARD, out->dtype, pairs, adept_tensor_bytes(out) + adept_tensor_bytes(other),
+                 adept_tensor_bytes(&made));
+        move(cost, ADEPT_BACKWARD, side, 0, 1);
+        adept_cost_save(cost, p->a);
+        adept_cost_save(cost, p->b);
+    }
+}
+
 static void cost_product(adept_call *c, adept_cost *cost)
 {
     product p = read_product(c);
     const adept_tensor *out = adept_result_tensor(c, 0);
-    double m = (double)p.a->dims[0], n = (double)p.b->dims[1], k = (double)p.a->dims[1], pairs = p.stored * n;
-    double size = adept_dtype_bytes(p.a->dtype), out_bytes = adept_tensor_bytes(out), b = adept_elem_read(p.b);
-    if (pairs == 0) return;
-    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, pairs, 2 * pairs + (p.add ? m * n : 0),
-                   p.a_bytes + b + adept_elem_read(p.add), out_bytes);
-    if (adept_cost_wants_grad(cost, p.add)) adept_elem_grad_to(cost, out, p.add);
-    if (adept_cost_wants_grad(cost, p.b)) {
-        adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, pairs, 2 * pairs, p.a_bytes + out_bytes,
-                       adept_tensor_bytes(p.b));
-        adept_cost_save(cost, p.a);
+    double sums = p.add ? (double)adept_tensor_numel(out) : 0, out_bytes = adept_tensor_bytes(out);
+    if (p.pairs == 0) return;
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, p.pairs, 2 * p.pairs + sums,
+                   p.a_bytes + p.b_bytes + adept_elem_read(p.add), out_bytes);
+    if (both_sparse(&p)) {
+        gradients_of_both(cost, &p, out);
+        return;
     }
-    if (adept_cost_wants_grad(cost, p.a)) {
-        const adept_gemm dense = {.dtype = out->dtype, .m = m, .n = k, .k = n, .batch = 1};
-        adept_gemm_kernel(cost, ADEPT_BACKWARD, &dense, 1, out_bytes + b, m * k * size, 0);
-        adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, p.stored, 0, p.a_bytes, p.stored * size);
-        adept_cost_save(cost, p.a);
-        adept_cost_save(cost, p.b);
+    if (adept_cost_wants_grad(cost, p.add)) adept_elem_grad_to(cost, out, p.add);
+    for (int left = 0; left < 2; left++) {
+        const adept_tensor *side = left ? p.a : p.b;
+        bool sparse = side->sparse || (left && is_input(&p));
+        if (!adept_cost_wants_grad(cost, side)) continue;
+        if (sparse)
+            gradient_of_sparse(c, cost, &p, left, out_bytes);
+        else
+            gradient_of_dense(cost, &p, left, out_bytes);
     }
 }
 
 /* A dot product for each value; the gradients of the dense operands are sparse products. */
 static void cost_sampled(adept_call *c, adept_cost *cost)
 {
-    const adept_tensor *self = sparse_at(c, 0), *side[2] = {tensor_at(c, 1), tensor_at(c, 2)};
+    const adept_tensor *self = sparse_at(c, 0), *side[2] = {adept_form_tensor(c, 1), adept_form_tensor(c, 2)};
     double stored = (double)self->stored, pairs = stored * (double)side[0]->dims[1];
     double bytes = adept_tensor_bytes(self), values = stored * adept_dtype_bytes(self->dtype);
     if (pairs == 0) return;
@@ -306,39 +368,43 @@ static void cost_sampled(adept_call *c, adept_cost *cost)
     }
 }
 
+/* ---------------------------------------------------------------- table ---------------- */
+
+typedef struct task {
+    void (*shape)(adept_call *c);
+    void (*cost)(adept_call *c, adept_cost *cost); /* NULL: nothing runs */
+} task;
+
+static const adept_op ops[] = {
+    {"aten::sparse_coo_tensor aten::_sparse_coo_tensor_unsafe aten::sparse_csr_tensor", ADEPT_CAST_NONE,
+     &(const task){shape_make, cost_make}},
+    {"aten::to_sparse aten::_to_sparse aten::to_sparse_csr", ADEPT_CAST_NONE,
+     &(const task){shape_from_dense, cost_from_dense}},
+    {"sparse::to_dense sparse::_to_dense", ADEPT_CAST_NONE, &(const task){shape_to_dense, cost_to_dense}},
+    {"sparse::coalesce sparse::_coalesce", ADEPT_CAST_NONE, &(const task){shape_same, cost_coalesce}},
+    {"sparse::clone", ADEPT_CAST_NONE, &(const task){shape_same, cost_copy}},
+    {"sparse::t sparse::transpose", ADEPT_CAST_NONE, &(const task){shape_transpose, cost_copy}},
+    {"sparse::values sparse::_values", ADEPT_CAST_NONE, &(const task){shape_values, NULL}},
+    {"sparse::indices sparse::_indices", ADEPT_CAST_NONE, &(const task){shape_indices, NULL}},
+    {"sparse::crow_indices sparse::col_indices", ADEPT_CAST_NONE, &(const task){shape_rows, NULL}},
+    {"sparse::_nnz", ADEPT_CAST_NONE, &(const task){shape_count, NULL}},
+    {"sparse::_sparse_softmax sparse::_sparse_log_softmax", ADEPT_CAST_NONE, &(const task){shape_same, cost_softmax}},
+    {"aten::_sparse_mm sparse::_sparse_mm sparse::mm sparse::matmul aten::_sparse_addmm sparse::_sparse_addmm "
+     "sparse::addmm",
+     ADEPT_CAST_NONE, &(const task){shape_product, cost_product}},
+    {"sparse::sparse_sampled_addmm", ADEPT_CAST_NONE, &(const task){shape_sampled, cost_sampled}},
+    {0},
+};
+
+static void shape(adept_call *c)
+{
+    ((const task *)adept_call_data(c))->shape(c);
+}
+
 static void cost(adept_call *c, adept_cost *cost)
 {
-    switch (task_of(c)) {
-    case MAKE:
-        cost_make(c, cost);
-        break;
-    case FROM_DENSE:
-        cost_from_dense(c, cost);
-        break;
-    case TO_DENSE:
-        cost_to_dense(c, cost);
-        break;
-    case COALESCE:
-        cost_coalesce(cost, sparse_at(c, 0));
-        break;
-    case COPY:
-    case TRANSPOSE:
-        cost_copy(cost, sparse_at(c, 0));
-        break;
-    case SOFTMAX:
-        cost_softmax(c, cost);
-        break;
-    case PRODUCT:
-        cost_product(c, cost);
-        break;
-    case SAMPLED:
-        cost_sampled(c, cost);
-        break;
-    case VALUES:
-    case INDICES:
-    case COUNT:
-        break;
-    }
+    const task *row = adept_call_data(c);
+    if (row->cost) row->cost(c, cost);
 }
 
 static const adept_handler_case cases[] = {
@@ -349,8 +415,8 @@ static const adept_handler_case cases[] = {
      .backward = {.read = 120 + 480, .written = 120, .saved = 480}},
     {.name = "of compressed rows",
      .call = "aten::sparse_csr_tensor(crow_indices=i64:11, col_indices=i64:30, values=f32:30, size=[10,8]) @infer -> "
-             "f32:10x8#30",
-     .forward = {.alu = 120, .read = 960, .launches = 2}},
+             "f32:10x8#30r",
+     .forward = {.alu = 2 * (30 + 11), .read = 2 * 8 * (30 + 11), .launches = 2}},
     /* all of 12 are found (counted, written flat, split in two) and read */
     {.name = "all of a dense one",
      .call = "aten::to_sparse(self=f32:3x4*) -> f32:3x4#12",
@@ -360,11 +426,38 @@ static const adept_handler_case cases[] = {
      .call = "sparse::to_dense(self=f32:10x8#30*) -> f32:10x8",
      .forward = {.alu = 30, .read = 240 + 480, .written = 320 + 120, .launches = 2},
      .backward = {.read = 120 + 480, .written = 120, .saved = 600}},
-    /* 30 values meet 5 columns */
+    /* 30 values meet 5 columns; turned, they are copied */
     {.name = "a graph's edges times its nodes: 2 * 30 * 5, the same for the nodes' gradient",
      .call = "aten::_sparse_mm(sparse=f32:10x8#30, dense=f32:8x5*) -> f32:10x5",
      .forward = {.alu = 300, .read = 600 + 160, .written = 200},
-     .backward = {.alu = 300, .read = 600 + 200, .written = 160, .saved = 600}},
+     .backward = {.alu = 300, .read = 600 + 600 + 200, .written = 600 + 160, .launches = 2, .saved = 600}},
+    /* 30 values, their columns, 11 starts of rows: 120 + 240 + 88 */
+    {.name = "by rows: turned without a copy; of their gradient only what stands there is computed",
+     .call = "sparse::_sparse_mm(sparse=f32:10x8#30r*, dense=f32:8x5*) -> f32:10x5",
+     .forward = {.alu = 300, .read = 448 + 160, .written = 200},
+     .backward = {.alu = 600,
+                  .read = (448 + 200) + (448 + 200 + 160),
+                  .written = 160 + 120,
+                  .launches = 2,
+                  .saved = 448 + 160}},
+    {.name = "by rows and mm: a gradient of all 80",
+     .call = "sparse::mm(self=f32:10x8#30r*, mat2=f32:8x5) -> f32:10x5",
+     .forward = {.alu = 300, .read = 448 + 160, .written = 200, .product = {10, 8, 5, 1}},
+     .backward = {.gemm = 800, .read = 200 + 160, .written = 320, .saved = 448 + 160}},
+    {.name = "on the right side: 2 * 5 * 30",
+     .call = "sparse::mm(self=f32:5x10*, mat2=f32:10x8#30r) -> f32:5x8",
+     .forward = {.alu = 300, .read = 200 + 448, .written = 160},
+     .backward = {.alu = 300, .read = 448 + 160, .written = 200, .saved = 448}},
+    /* each of 30 values of column k meets 16 / 8 values of row k: 60 of them, but only 50 places; backward the 50 of the
+     * result meet 16 / 5 each = 160 for 80 places, and 30 / 10 each = 150 for 40 places */
+    {.name = "two sparse ones",
+     .call = "sparse::_sparse_mm(sparse=f32:10x8#30*, dense=f32:8x5#16*) -> f32:10x5#50",
+     .forward = {.alu = 120, .read = 600 + 320, .written = 1000},
+     .backward = {.alu = 320 + 300,
+                  .read = 320 + 600 + (1000 + 320) + (1000 + 600) + 600 + 320,
+                  .written = 64 + 120 + 1600 + 800 + 120 + 64,
+                  .launches = 6,
+                  .saved = 600 + 320}},
     {.name = "weighted edges: a dense product 10 x 8 of 5, of which 30 stay",
      .call = "sparse::mm(self=f32:10x8#30*, mat2=f32:8x5) -> f32:10x5",
      .forward = {.alu = 300, .read = 760, .written = 200, .product = {10, 8, 5, 1}},
@@ -393,6 +486,9 @@ static const adept_handler_case cases[] = {
      .call = "sparse::transpose(self=f32:10x8x3#30*, dim0=0, dim1=-1) -> f32:3x8x10#30",
      .forward = {.read = 840, .written = 840},
      .backward = {.read = 840, .written = 840}},
+    {.name = "by rows: turned they are columns", .call = "sparse::t(self=f32:10x8#30r*) -> f32:8x10#30r"},
+    {.name = "where rows begin", .call = "sparse::crow_indices(self=f32:10x8#30r) -> i64:11"},
+    {.name = "the columns", .call = "sparse::col_indices(self=f32:10x8#30r) -> i64:30"},
     {.name = "the values", .call = "sparse::values(self=f32:10x8#30) -> f32:30"},
     {.name = "their coordinates", .call = "sparse::_indices(self=f32:10x8#30) -> i64:2x30"},
     {.name = "how many", .call = "sparse::_nnz(self=f32:10x8#30) -> i:30"},

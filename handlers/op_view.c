@@ -254,21 +254,6 @@ static void unfold(adept_call *c, adept_layout *l)
     adept_layout_insert(c, l, l->ndim, size, stride);
 }
 
-static void as_strided(adept_call *c, adept_layout *l)
-{
-    int64_t sizes[ADEPT_MAX_DIMS], strides[ADEPT_MAX_DIMS];
-    int n = adept_arg_ints(c, "size", sizes, ADEPT_MAX_DIMS);
-    int64_t offset = adept_arg_int(c, "storage_offset", 0);
-    if (n < 0 || adept_arg_ints(c, "stride", strides, ADEPT_MAX_DIMS) != n)
-        adept_call_fail(c, "as_strided: as many strides as sizes expected");
-    for (int d = 0; d < n && adept_call_ok(c); d++)
-        if (sizes[d] < 0 || strides[d] < 0) adept_call_fail(c, "as_strided: negative size or stride");
-    if (!adept_call_ok(c)) return;
-    *l = (adept_layout){.ndim = n, .offset = offset};
-    memcpy(l->dims, sizes, (size_t)n * sizeof *sizes);
-    memcpy(l->strides, strides, (size_t)n * sizeof *strides);
-}
-
 static void same(adept_call *c, adept_layout *l)
 {
     (void)c;
@@ -304,7 +289,7 @@ static void part_of_complex(adept_call *c, adept_layout *l)
 
 static const view_row same_row = {same, FREE};
 static const view_row expand_row = {expand, SUM};
-static const view_row slice_row = {slice, PART}, strided_row = {as_strided, PART};
+static const view_row slice_row = {slice, PART}, strided_row = {adept_layout_as_strided, PART};
 static const view_row detach_row = {same, FREE};
 static const view_row real_row = {as_real, FREE}, complex_row = {as_complex, FREE}, half_row = {part_of_complex, PART};
 
@@ -428,6 +413,9 @@ static const adept_handler_case cases[] = {
     {.name = "part of a list", .call = "aten::slice(l=[1,2,3,4], start=1, end=-1, step=1) -> [i:2, i:3]"},
     {.name = "the second diagonal of a 3 x 4 matrix", .call = "aten::diagonal(self=f32:3x4, offset=2) -> f32:2"},
     {.name = "windows of 3 every 2 of 8", .call = "aten::unfold(self=f32:8, dimension=0, size=3, step=2) -> f32:3x3"},
+    {.name = "windows that overlap: backward fills 8 zeros and copies 9",
+     .call = "aten::as_strided(self=f32:8*, size=[3,3], stride=[2,1], storage_offset=1) -> f32:3x3",
+     .backward = {.read = 36, .written = 32 + 36, .launches = 2}},
     {.name = "no gradient flows", .call = "aten::detach(self=f32:2x3*) -> f32:2x3"},
     {.name = "pairs as complex numbers", .call = "aten::view_as_complex(self=f32:3x2) -> c64:3"},
     {0},

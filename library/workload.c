@@ -82,6 +82,7 @@ static adept_status set_config(adept_workload_config *c, adept_input_spec **inpu
         .seq_length = o->seq_length,
         .grad_accum = o->grad_accum,
         .allow_unsupported = o->allow_unsupported != 0,
+        .memory_bytes = o->memory_bytes,
     };
     for (; o->assume && o->assume[c->n_assume]; c->n_assume++) {
         adept_status status = adept_assumption_check(o->assume[c->n_assume], err);
@@ -95,17 +96,17 @@ static adept_status set_config(adept_workload_config *c, adept_input_spec **inpu
 /* ---- graphs ---- */
 
 static adept_status read_graph(adept_graph **graph, adept_workload_config *recorded, const source *from,
-                               adept_error *err)
+                               uint64_t memory_bytes, adept_error *err)
 {
     adept_file_format format;
     adept_status status = adept_file_detect(&format, from->name, from->data, from->size, err);
     if (status != ADEPT_OK) return status;
     switch (format) {
     case ADEPT_FORMAT_PROFILE:
-        return from->data ? adept_saved_parse(graph, recorded, from->name, from->data, from->size, err)
-                          : adept_saved_read(graph, recorded, from->name, err);
+        return from->data ? adept_saved_parse(graph, recorded, from->name, from->data, from->size, memory_bytes, err)
+                          : adept_saved_read(graph, recorded, from->name, memory_bytes, err);
     case ADEPT_FORMAT_EXPORT:
-        return adept_export_import(graph, from->name, from->data, from->size, err);
+        return adept_export_import(graph, from->name, from->data, from->size, memory_bytes, err);
     case ADEPT_FORMAT_TORCHSCRIPT:
         break;
     }
@@ -134,7 +135,7 @@ static adept_status make(adept_workload **out, const source *from, const adept_w
     adept_workload *w = calloc(1, sizeof *w);
     if (!w) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     adept_status status = set_config(&given, &inputs, options ? options : &defaults, err);
-    if (status == ADEPT_OK && from) status = read_graph(&w->owned, &config, from, err);
+    if (status == ADEPT_OK && from) status = read_graph(&w->owned, &config, from, given.memory_bytes, err);
     w->graph = like ? like->graph : w->owned;
     if (like) config = like->config;
     if (status == ADEPT_OK) {

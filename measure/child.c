@@ -92,9 +92,12 @@ static bool ends(int signal)
 
 void adept_child_wait(adept_child *child, double tick_s, void (*tick)(void *data), void *data)
 {
+    double ticked_s = adept_clock_s();
+
     while (reap(child) && !child->was_left) {
         siginfo_t info;
         int signal = next_signal(&info, tick_s);
+        double now_s = adept_clock_s();
         if (ends(signal)) child->signal = signal;
         if (signal > 0 && signal != SIGCHLD) {
             if (child->has_ended)
@@ -102,7 +105,9 @@ void adept_child_wait(adept_child *child, double tick_s, void (*tick)(void *data
             else if (info.si_code != SI_KERNEL)
                 kill(child->pid, signal);
         }
-        if (tick && (signal < 0 || ends(signal))) tick(data);
+        if (!tick || (now_s - ticked_s < tick_s && !ends(signal))) continue; /* children that end fast are no reason to tick less */
+        tick(data);
+        ticked_s = now_s;
     }
     child->end_s = adept_clock_s();
     sigprocmask(SIG_SETMASK, &child->mask, NULL);

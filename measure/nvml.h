@@ -10,6 +10,8 @@ enum {
     NVML_SUCCESS = 0,
     NVML_UNINITIALIZED = 1,
     NVML_NO_PERMISSION = 4,
+    NVML_NOT_FOUND = 6,
+    NVML_INSUFFICIENT_SIZE = 7,
     NVML_DRIVER_NOT_LOADED = 9,
     NVML_FUNCTION_NOT_FOUND = 13,
     NVML_GPU_IS_LOST = 15,
@@ -33,6 +35,26 @@ typedef struct adept_nvml_pci {
 typedef struct adept_nvml_use {
     unsigned gpu, memory;
 } adept_nvml_use;
+
+/* nvmlProcessInfo_v2_t, which version 3 of the function fills as well */
+typedef struct adept_nvml_process {
+    unsigned pid;
+    unsigned long long memory_bytes; /* all bits set: not known */
+    unsigned gpu_instance, compute_instance;
+} adept_nvml_process;
+
+/* nvmlProcessInfo_v1_t */
+typedef struct adept_nvml_process_v1 {
+    unsigned pid;
+    unsigned long long memory_bytes;
+} adept_nvml_process_v1;
+
+/* nvmlProcessUtilizationSample_t: percent, since the sample before */
+typedef struct adept_nvml_process_use {
+    unsigned pid;
+    unsigned long long time_us;
+    unsigned sm, memory, encoder, decoder;
+} adept_nvml_process_use;
 
 /* X(field, symbol, arguments): what is called. A library may lack those that it is too old for; the first four every
  * one has. */
@@ -60,7 +82,12 @@ typedef struct adept_nvml_use {
     X(lock_core, "nvmlDeviceSetGpuLockedClocks", (void *device, unsigned low_mhz, unsigned high_mhz))                  \
     X(unlock_core, "nvmlDeviceResetGpuLockedClocks", (void *device))                                                   \
     X(lock_memory, "nvmlDeviceSetMemoryLockedClocks", (void *device, unsigned low_mhz, unsigned high_mhz))             \
-    X(unlock_memory, "nvmlDeviceResetMemoryLockedClocks", (void *device))
+    X(unlock_memory, "nvmlDeviceResetMemoryLockedClocks", (void *device))                                              \
+    X(processes_v3, "nvmlDeviceGetComputeRunningProcesses_v3", (void *device, unsigned *n, adept_nvml_process *list))  \
+    X(processes_v2, "nvmlDeviceGetComputeRunningProcesses_v2", (void *device, unsigned *n, adept_nvml_process *list))  \
+    X(processes_v1, "nvmlDeviceGetComputeRunningProcesses", (void *device, unsigned *n, adept_nvml_process_v1 *list))  \
+    X(process_use, "nvmlDeviceGetProcessUtilization",                                                                  \
+      (void *device, adept_nvml_process_use *list, unsigned *n, unsigned long long since_us))
 
 /** A library that was initialised. */
 typedef struct adept_nvml {

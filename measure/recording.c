@@ -358,6 +358,15 @@ double adept_recording_energy_now(adept_recording *r, size_t i)
     return energy_j;
 }
 
+size_t adept_recording_take(adept_recording *r, size_t i, adept_sample *samples, size_t most, const char **lost)
+{
+    pthread_mutex_lock(&r->lock);
+    size_t n = adept_track_take(&r->tracks[i], samples, most);
+    *lost = r->tracks[i].shown.lost;
+    pthread_mutex_unlock(&r->lock);
+    return n;
+}
+
 bool adept_track_is_summed(const adept_recording *r, size_t i)
 {
     adept_component component = r->search.sensors[i]->component;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 void adept_track_begin(adept_track_state *track, const adept_sensor *sensor)
 {
@@ -41,6 +42,20 @@ static void thin(adept_track_state *track)
     for (size_t i = 0; i <= last; i++)
         if (i % 2 == 0 || i == last) track->samples[kept++] = track->samples[i];
     track->shown.n_samples = kept;
+    track->n_taken = (track->n_taken + 1) / 2;
+}
+
+size_t adept_track_take(adept_track_state *track, adept_sample *samples, size_t most)
+{
+    size_t left = track->shown.n_samples - track->n_taken, n = left < most ? left : most;
+
+    if (n == 0) return 0;
+    memcpy(samples, track->samples + track->n_taken, n * sizeof *samples);
+    size_t forgotten = track->n_taken + n - 1; /* all before the last that was taken */
+    track->shown.n_samples -= forgotten;
+    memmove(track->samples, track->samples + forgotten, track->shown.n_samples * sizeof *samples);
+    track->n_taken = 1;
+    return n;
 }
 
 bool adept_track_put(adept_track_state *track, adept_sample sample)

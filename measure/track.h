@@ -11,6 +11,7 @@ typedef struct adept_track_state {
     adept_track shown;
     adept_sample *samples; /* shown.samples */
     size_t capacity;
+    size_t n_taken; /* of them, the first ones */
     char lost[256]; /* shown.lost points here, once it is written */
     double last_counter_j, last_power_w; /* of the last sample; NAN: not said */
     double gauge_sums[ADEPT_MOST_GAUGES], gauge_times_s[ADEPT_MOST_GAUGES], last_gauges[ADEPT_MOST_GAUGES];
@@ -27,6 +28,8 @@ void adept_track_begin(adept_track_state *track, const adept_sensor *sensor);
 bool adept_track_add(adept_track_state *track, const adept_reading *reading);
 /** A sample that was kept elsewhere. @return false when memory is out */
 bool adept_track_put(adept_track_state *track, adept_sample sample);
+/** As adept_recording_take(). */
+size_t adept_track_take(adept_track_state *track, adept_sample *samples, size_t most);
 /** Its energy is not known from here on; the first reason stays. */
 void adept_track_lose(adept_track_state *track, const char *format, ...) ADEPT_PRINTF(2, 3);
 void adept_track_free(adept_track_state *track);

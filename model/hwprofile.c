@@ -109,7 +109,7 @@ static void read_spec(adept_json_reader *r, adept_hwprofile *hw, const char **so
     }
     char where[80];
     snprintf(where, sizeof where, " in specs.%s", item->string);
-    adept_hwprofile_check_keys(r, item, where, keys, 2);
+    adept_json_check_keys(r, item, where, keys, 2);
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(item, "value");
     const cJSON *text = cJSON_GetObjectItemCaseSensitive(item, "source");
     if (!cJSON_IsNumber(number) || !isfinite(number->valuedouble))
@@ -127,7 +127,7 @@ static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *o
     const char *names[ADEPT_SPECS];
     for (size_t i = 0; i < ADEPT_SPECS; i++)
         names[i] = infos[i].name;
-    adept_hwprofile_check_keys(r, object, " in \"specs\"", names, ADEPT_SPECS);
+    adept_json_check_keys(r, object, " in \"specs\"", names, ADEPT_SPECS);
     const char **sources = adept_json_room(r, hw->arena, ADEPT_SPECS, sizeof *sources);
     for (size_t i = 0; i < ADEPT_SPECS && r->status == ADEPT_OK; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, infos[i].name);
@@ -186,7 +186,7 @@ static void read_profile(adept_json_reader *r, adept_hwprofile *hw, const cJSON 
         adept_json_fail(r,
                         "parameters shared by GPUs, not a GPU: `adept gpus NAME --shared FILE --json` puts them into a "
                         "GPU's profile");
-    adept_hwprofile_check_keys(r, root, "", keys, sizeof keys / sizeof keys[0]);
+    adept_json_check_keys(r, root, "", keys, sizeof keys / sizeof keys[0]);
     const char *name = adept_json_string(r, root, "name");
     check_name(r, "name", name);
     hw->name = adept_json_keep(r, hw->arena, name);

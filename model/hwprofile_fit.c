@@ -15,19 +15,6 @@
 #define DEFAULT_WIDEN 2.0
 #define MAX_WIDEN 100.0
 
-/* A misspelt key would silently leave a default in place. */
-void adept_hwprofile_check_keys(adept_json_reader *r, const cJSON *object, const char *where,
-                                const char *const *allowed, size_t n_allowed)
-{
-    if (r->status != ADEPT_OK) return; /* `object` may not be one */
-    for (const cJSON *item = object->child; item; item = item->next) {
-        size_t i = 0;
-        while (i < n_allowed && strcmp(allowed[i], item->string) != 0)
-            i++;
-        if (i == n_allowed) adept_json_fail(r, "unknown key \"%.80s\"%s", item->string, where);
-    }
-}
-
 /* ---- parameters ---- */
 
 static void read_parameters(adept_json_reader *r, adept_hwprofile *hw, const cJSON *object)
@@ -70,7 +57,7 @@ static void read_scalar(adept_json_reader *r, adept_hwprofile *hw, adept_scalar 
         return;
     }
     snprintf(where, sizeof where, " in fit.scalars[%zu]", i);
-    adept_hwprofile_check_keys(r, item, where, keys, sizeof keys / sizeof *keys);
+    adept_json_check_keys(r, item, where, keys, sizeof keys / sizeof *keys);
     s->name = adept_json_keep(r, hw->arena, adept_json_string(r, item, "name"));
     read_target(r, hw, s, adept_json_object(r, item, "target"), i);
     const char *term = adept_json_string(r, item, "term");
@@ -145,7 +132,7 @@ static void read_range(adept_json_reader *r, adept_intervals *in, const cJSON *r
         "modes"};
     if (!range || cJSON_IsNull(range)) range = NULL;
     if (range && !cJSON_IsObject(range)) adept_json_fail(r, "fit.intervals: range is not an object");
-    if (range) adept_hwprofile_check_keys(r, range, " in fit.intervals.range", keys, sizeof keys / sizeof *keys);
+    if (range) adept_json_check_keys(r, range, " in fit.intervals.range", keys, sizeof keys / sizeof *keys);
 #define X(name, text) read_pair(r, &in->low.name, &in->high.name, range, #name, 0.0, 1e30);
     ADEPT_RANGE_LIST(X)
 #undef X
@@ -200,7 +187,7 @@ static void read_tiles(adept_json_reader *r, adept_hwprofile *hw, const cJSON *f
     if (!menus) return;
     for (int i = 0; i < ADEPT_TILED_FAMILIES; i++)
         families[i] = adept_kernel_family_name(i);
-    adept_hwprofile_check_keys(r, object, " in fit.tiles", families, ADEPT_TILED_FAMILIES);
+    adept_json_check_keys(r, object, " in fit.tiles", families, ADEPT_TILED_FAMILIES);
     for (int i = 0; i < ADEPT_TILED_FAMILIES && r->status == ADEPT_OK; i++) {
         const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, families[i]);
         menus[i] = adept_tile_menu_default[i];

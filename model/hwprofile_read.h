@@ -5,10 +5,6 @@
 #include "adept_hwprofile.h"
 #include "adept_json.h"
 
-/** Refuse keys that are not in the list. `where` ends the message (" in specs.tdp_w"). */
-void adept_hwprofile_check_keys(adept_json_reader *r, const cJSON *object, const char *where,
-                                const char *const *allowed, size_t n_allowed);
-
 /** Read the "fit" object of a file (missing or null: not calibrated) into hw. */
 void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const cJSON *root);
 

@@ -21,6 +21,14 @@ static adept_spec alu_peak(adept_dtype dtype)
                                                      : ADEPT_SPEC_vector_fp32_flops_per_s;
 }
 
+/* Where the sheet says nothing of integers: units for floats of 8 bits multiply them as fast, others at least as fast as
+ * floats of 16 bits. */
+static adept_spec instead_of_int8(const adept_specs *s)
+{
+    return first_known(s, ADEPT_SPEC_tensor_fp8_flops_per_s,
+                       first_known(s, ADEPT_SPEC_tensor_fp16_flops_per_s, ADEPT_SPEC_vector_fp16_flops_per_s));
+}
+
 /* Matrix products and convolutions: the matrix units where the GPU has them for the type, else the ALUs. */
 static adept_spec matrix_peak(const adept_specs *s, adept_precision precision, adept_dtype dtype)
 {
@@ -42,10 +50,7 @@ static adept_spec matrix_peak(const adept_specs *s, adept_precision precision, a
         return ADEPT_SPEC_tensor_fp8_flops_per_s;
     case ADEPT_I8:
     case ADEPT_U8:
-        /* Sheets here have no column of integers: units for floats of 8 bits multiply them as fast, others at least as
-         * fast as floats of 16 bits. */
-        return first_known(s, ADEPT_SPEC_tensor_fp8_flops_per_s,
-                           first_known(s, ADEPT_SPEC_tensor_fp16_flops_per_s, ADEPT_SPEC_vector_fp16_flops_per_s));
+        return first_known(s, ADEPT_SPEC_tensor_int8_flops_per_s, instead_of_int8(s));
     default:
         return ADEPT_SPECS; /* CUDA PyTorch has no matrix product of larger integers */
     }
@@ -76,6 +81,12 @@ adept_status adept_peak_check_precision(const adept_hwprofile *hw, adept_precisi
     bool has_fp16 = number(s, matrix_peak(s, precision, ADEPT_F16)) > 0.0;
     return adept_error_set(err, ADEPT_E_USAGE, "%s has no units for %s: use --precision %s", hw->name,
                            adept_precision_name(precision), has_fp16 ? "fp16 or fp32" : "fp32");
+}
+
+const char *adept_peak_instead_of_int8(const adept_specs *specs)
+{
+    if (isfinite(specs->tensor_int8_flops_per_s)) return NULL;
+    return instead_of_int8(specs) == ADEPT_SPEC_tensor_fp8_flops_per_s ? "FP8" : "FP16";
 }
 
 bool adept_peak_tf32_ignored(const adept_hwprofile *hw, adept_precision precision)

@@ -356,7 +356,7 @@ static adept_specs without_kernels(const adept_specs *specs)
     adept_specs out = *specs;
     out.mem_bytes_per_s = out.mem_bytes = out.l2_bytes = 0.0;
     out.tensor_fp32_flops_per_s = out.tensor_tf32_flops_per_s = out.tensor_bf16_flops_per_s = 0.0;
-    out.tensor_fp8_flops_per_s = out.tensor_fp64_flops_per_s = 0.0;
+    out.tensor_fp8_flops_per_s = out.tensor_int8_flops_per_s = out.tensor_fp64_flops_per_s = 0.0;
     return out;
 }
 

@@ -98,6 +98,14 @@ static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw, 
              hw->name);
 }
 
+static bool multiplies_int8(const adept_work *work)
+{
+    double flops = 0;
+    for (int unit = 0; unit < ADEPT_UNIT_COUNT; unit++)
+        if (unit != ADEPT_UNIT_ALU) flops += work->flops[unit][ADEPT_I8] + work->flops[unit][ADEPT_U8];
+    return flops > 0;
+}
+
 static void fill_warnings(adept_prediction *out, const adept_plan *plan, const adept_step *step,
                           const adept_checked_run *checked, const adept_profile *prof, const adept_run *run)
 {
@@ -107,6 +115,10 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
     if (isnan(hw->specs.tdp_w)) warn(out, "power and energy are unknown: %s has no tdp_w", hw->name);
     if (adept_peak_tf32_ignored(hw, prof->precision))
         warn(out, "%s has no TF32 units: tf32 has no effect there and runs as fp32", hw->name);
+    const char *instead = adept_peak_instead_of_int8(&hw->specs);
+    if (instead && multiplies_int8(&plan->placed.work))
+        warn(out, "8-bit integers are multiplied at the %s peak of %s: its sheet has no tensor_int8_flops_per_s", instead,
+             hw->name);
     double limit_w = checked->row[ADEPT_ROW_LIMIT_W];
     if (step->floored)
         warn(out, "%s cannot keep within %g W: at its lowest clock it still draws more", hw->name, limit_w);

@@ -43,6 +43,12 @@ bool adept_comparison_has(const adept_comparison *c, size_t policy, size_t seed)
     return adept_comparison_is_whole(c) || (policy * c->n_seeds + seed) % c->shard.of == c->shard.index - 1;
 }
 
+const char *adept_comparison_repeat(const adept_comparison *c)
+{
+    const cJSON *options = cJSON_GetObjectItemCaseSensitive(c->setup, "options");
+    return cJSON_GetObjectItemCaseSensitive(options, "windows") ? "window" : "seed";
+}
+
 bool adept_comparison_is_whole(const adept_comparison *c)
 {
     return c->shard.of <= 1;

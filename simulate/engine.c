@@ -341,7 +341,7 @@ static void decide(adept_engine *e)
     double next_s = e->in->tick_s > 0 ? tick_from(e, nextafter(asked_s, INFINITY)) : asked_s;
     e->decide_at_s = INFINITY;
     if (e->has_acted && e->n_queued + e->n_returned > 0) e->decide_at_s = next_s; /* what did not fit may do so otherwise */
-    if (!e->in->policy->is_time_blind && e->n_queued > 0 && e->in->tick_s > 0) e->decide_at_s = next_s;
+    if (!e->in->policy->is_time_blind && e->in->tick_s > 0 && adept_engine_may_start(e)) e->decide_at_s = next_s;
     if (e->wake_at_s < INFINITY) e->decide_at_s = fmin(e->decide_at_s, fmax(next_s, tick_from(e, e->wake_at_s)));
     if (e->in->never_skips && e->in->tick_s > 0) e->decide_at_s = next_s;
 }
@@ -365,6 +365,20 @@ static void observe(const adept_engine *e)
     free(idle);
 }
 
+/* Windows that begin before a time. */
+static void mark_windows(adept_engine *e, double before_s)
+{
+    double first_s = e->stream->n_jobs > 0 ? e->stream->jobs[0].submit_s : 0,
+           length_s = e->stream->n_jobs > 0 ? e->stream->jobs[e->stream->n_jobs - 1].submit_s - first_s : 0;
+
+    for (; e->n_marks < e->in->n_windows; e->n_marks++) {
+        double begin_s = first_s + length_s * (double)e->n_marks / (double)e->in->n_windows;
+        if (begin_s >= before_s) break;
+        e->now_s = begin_s;
+        e->marks[e->n_marks] = adept_engine_totals(e);
+    }
+}
+
 /* Ends before arrivals before decisions, where they come at one time. */
 static void run(adept_engine *e)
 {
@@ -375,6 +389,7 @@ static void run(adept_engine *e)
         double arrival_s = e->n_arrived < e->stream->n_jobs ? e->stream->jobs[e->n_arrived].submit_s : INFINITY;
         double next_s = fmin(fmin(event_s, arrival_s), e->decide_at_s);
         if (next_s > horizon_s || next_s == INFINITY) break;
+        mark_windows(e, next_s);
         e->now_s = next_s;
         bool changed = false;
         if (event_s == next_s) {
@@ -390,7 +405,10 @@ static void run(adept_engine *e)
         note_power(e);
         observe(e);
     }
-    if (horizon_s < INFINITY) e->now_s = horizon_s;
+    if (horizon_s < INFINITY) {
+        mark_windows(e, horizon_s);
+        e->now_s = horizon_s;
+    }
     for (size_t i = 0; e->in->keeps_series && i < e->n_runs; i++)
         add_spans(e, i, NAN);
     add_energy(e);
@@ -445,12 +463,14 @@ static adept_status begin(adept_engine *e, adept_error *err)
     size_t n = e->stream->n_jobs;
 
     e->decide_at_s = e->wake_at_s = INFINITY;
+    e->n_marks = 1;
     e->class_of = calloc(n + 1, sizeof *e->class_of);
     e->records = calloc(n + 1, sizeof *e->records);
     e->run_of = calloc(n + 1, sizeof *e->run_of);
     e->user_gpu_s = calloc(e->stream->n_users + 1, sizeof *e->user_gpu_s);
     e->shown_user_gpu_s = calloc(e->stream->n_users + 1, sizeof *e->shown_user_gpu_s);
-    if (!e->class_of || !e->records || !e->run_of || !e->user_gpu_s || !e->shown_user_gpu_s || !adept_nodes_begin(e))
+    e->marks = calloc(e->in->n_windows + 1, sizeof *e->marks);
+    if (!e->marks || !e->class_of || !e->records || !e->run_of || !e->user_gpu_s || !e->shown_user_gpu_s || !adept_nodes_begin(e))
         return adept_no_memory(err, "a simulation");
     adept_status status = classify(e, err);
     note_power(e);
@@ -466,7 +486,7 @@ static void end(adept_engine *e)
     for (size_t i = 0; i < e->n_runs; i++)
         free(e->runs[i].shares);
     void *const owned[] = {e->nodes, e->lists, e->whole_gpus, e->classes, e->class_of, e->records, e->queue, e->returned, e->runs,
-                           e->shown, e->run_of, e->user_gpu_s, e->shown_user_gpu_s, e->events, e->series, e->spans};
+                           e->shown, e->run_of, e->user_gpu_s, e->shown_user_gpu_s, e->events, e->series, e->spans, e->marks};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }
@@ -481,8 +501,10 @@ adept_status adept_simulate(adept_run_result *out, const adept_simulation *simul
         status = adept_error_set(err, ADEPT_E_USAGE, "policy %s: %s", simulation->policy->name, e.broken);
     if (status == ADEPT_OK && e.failed) status = adept_no_memory(err, "a simulation");
     if (status == ADEPT_OK) {
-        *out = (adept_run_result){.records = NULL};
-        status = adept_engine_outcome(&out->outcome, &e, err);
+        *out = (adept_run_result){.windows = simulation->n_windows > 0 ? calloc(simulation->n_windows, sizeof *out->windows) : NULL};
+        status = out->windows || simulation->n_windows == 0 ? adept_engine_outcome(&out->outcome, out->windows, &e, err)
+                                                            : adept_no_memory(err, "a simulation");
+        if (status != ADEPT_OK) adept_run_result_free(out);
     }
     if (status == ADEPT_OK) {
         out->records = e.records;
@@ -503,6 +525,7 @@ adept_status adept_simulate(adept_run_result *out, const adept_simulation *simul
 void adept_run_result_free(adept_run_result *result)
 {
     free(result->records);
+    free(result->windows);
     free(result->series);
     free(result->spans);
     *result = (adept_run_result){.records = NULL};

@@ -40,6 +40,7 @@ typedef struct adept_job_class {
     adept_job_option *options;
     size_t *of_template; /* the number of each among its template's */
     size_t n_options;
+    size_t n_queued; /* jobs of it */
 } adept_job_class;
 
 typedef struct adept_run_now {
@@ -66,6 +67,14 @@ typedef struct adept_event {
     uint64_t order; /* in which it was made */
 } adept_event;
 
+/** What has happened until a time. */
+typedef struct adept_totals {
+    double time_s;
+    double energy_j, nodes_energy_j, jobs_energy_j, lost_energy_j, lost_gpu_s, gpu_s, samples_done, over_cap_s;
+    size_t n_arrived, n_finished, n_preemptions, n_failures, n_points; /* the last ones of the power curve */
+    uint64_t n_decisions;
+} adept_totals;
+
 typedef struct adept_engine {
     const adept_simulation *in;
     const adept_cluster *cluster;
@@ -85,8 +94,9 @@ typedef struct adept_engine {
     size_t *class_of; /* of each job */
     adept_job_record *records;
     size_t n_arrived, n_finished;
-    adept_candidate *queue; /* by number */
-    size_t n_queued, queue_capacity;
+    adept_candidate *queue; /* by number, from the first one that waits on; others were started and have no options */
+    size_t queue_first, n_queue, queue_capacity;
+    size_t n_queued; /* of the n_queue, those that wait */
     size_t *returned; /* jobs that were preempted in this decision, or failed: to be queued */
     size_t n_returned, returned_capacity;
     adept_run_now *runs;
@@ -111,6 +121,8 @@ typedef struct adept_engine {
     double decide_at_s, wake_at_s;
     bool has_acted; /* the policy, in this decision */
     uint64_t n_decisions, n_preemptions, n_failures, n_turns;
+    adept_totals *marks; /* where windows begin: the first one with nothing */
+    size_t n_marks;
 } adept_engine;
 
 /* engine_nodes.c */
@@ -125,10 +137,12 @@ void adept_nodes_sleep(adept_engine *e, size_t node, uint64_t turn);
 /** Away and back. What ran there has been stopped. */
 void adept_nodes_fail(adept_engine *e, size_t node);
 void adept_nodes_repair(adept_engine *e, size_t node);
-/** When would a placement fit, if runs ended as expected? */
-double adept_nodes_fit_at(const adept_engine *e, const adept_job_option *option);
+/** When would a placement fit, if runs ended as expected? These three set e->failed when memory is out. */
+double adept_nodes_fit_at(adept_engine *e, const adept_job_option *option);
+/** Would it fit at at_s if `started` took GPUs now and kept them? */
+bool adept_nodes_fit_beside(adept_engine *e, const adept_job_option *option, double at_s, const adept_job_option *started);
 /** Would it, if some of them ended now? */
-bool adept_nodes_fit_without(const adept_engine *e, const size_t *runs, size_t n, const adept_job_option *option);
+bool adept_nodes_fit_without(adept_engine *e, const size_t *runs, size_t n, const adept_job_option *option);
 /** What more its nodes and GPUs would draw, beside the job's own power. */
 double adept_nodes_added_power_w(const adept_engine *e, const adept_job_option *option);
 
@@ -144,8 +158,13 @@ double adept_engine_lost_gpu_s(const adept_engine *e, size_t run);
 
 /* engine_view.c */
 void adept_engine_decide(adept_engine *e);
+/** Does any placement of any queued job fit? */
+bool adept_engine_may_start(const adept_engine *e);
 
 /* outcome.c */
-adept_status adept_engine_outcome(adept_outcome *out, adept_engine *e, adept_error *err);
+/** What has happened until now. */
+adept_totals adept_engine_totals(const adept_engine *e);
+/** @param windows  one for each of the simulation's; NULL where it has none */
+adept_status adept_engine_outcome(adept_outcome *out, adept_outcome *windows, adept_engine *e, adept_error *err);
 
 #endif

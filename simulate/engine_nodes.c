@@ -109,43 +109,80 @@ bool adept_nodes_ever_fit(const adept_engine *e, const adept_job_option *option)
     return option->gpus > 0 && option->gpus <= whole;
 }
 
-/* As above, of any numbers of idle GPUs. */
-static bool fits_on(const adept_engine *e, const int *idle, const adept_job_option *option)
-{
-    int whole = 0;
+/* ---------------------------------------------------------------- which GPUs -------------------------------------- */
 
-    for (size_t i = 0; i < e->cluster->n_nodes; i++) {
-        if (node_of(e, i)->type != option->type || e->nodes[i].state == ADEPT_NODE_FAILED) continue;
-        if (idle[i] >= option->gpus) return true;
-        if (idle[i] == node_of(e, i)->gpus) whole += idle[i];
+/* Which GPUs a placement that fits would get: on the tightest node that has room, or else on whole idle nodes, the largest first.
+ * NULL: memory is out */
+static adept_share *pick(const adept_engine *e, const adept_job_option *option, size_t *n)
+{
+    size_t node = NONE;
+    int left = option->gpus;
+
+    for (int idle = option->gpus; node == NONE && idle <= e->most_gpus; idle++)
+        node = list_of(e, option->type, idle)->first;
+    adept_share *shares = malloc((node != NONE ? 1 : e->cluster->n_nodes) * sizeof *shares);
+    *n = 0;
+    if (shares && node != NONE) shares[(*n)++] = (adept_share){node, option->gpus};
+    for (int idle = e->most_gpus; shares && node == NONE && idle > 0; idle--)
+        for (size_t whole = list_of(e, option->type, idle)->first; whole != NONE && left > 0; whole = e->nodes[whole].next) {
+            if (node_of(e, whole)->gpus != idle) continue;
+            shares[(*n)++] = (adept_share){whole, left < idle ? left : idle};
+            left -= shares[*n - 1].gpus;
+        }
+    return shares;
+}
+
+/* ---------------------------------------------------------------- what would fit ---------------------------------- */
+
+/* GPUs of nodes as they would be, as runs end one after the other. */
+typedef struct would_be {
+    const adept_engine *e;
+    const adept_job_option *option;
+    int *idle;
+    int whole; /* idle GPUs of the option's type on nodes of which nothing is used */
+    bool fits; /* the option, by now */
+} would_be;
+
+static void count(would_be *w, size_t node)
+{
+    const adept_cluster_node *about = node_of(w->e, node);
+
+    if (about->type != w->option->type || w->e->nodes[node].state == ADEPT_NODE_FAILED) return;
+    if (w->idle[node] == about->gpus) w->whole += about->gpus;
+    w->fits |= w->idle[node] >= w->option->gpus || w->whole >= w->option->gpus;
+}
+
+/* @param taken  GPUs that will not be there. @return false: memory is out, and the run ends with that */
+static bool begin(would_be *w, adept_engine *e, const adept_job_option *option, const adept_share *taken, size_t n_taken)
+{
+    *w = (would_be){.e = e, .option = option, .idle = malloc((e->cluster->n_nodes + 1) * sizeof *w->idle)};
+    e->failed |= !w->idle;
+    for (size_t i = 0; w->idle && i < e->cluster->n_nodes; i++)
+        w->idle[i] = e->nodes[i].idle;
+    for (size_t s = 0; w->idle && s < n_taken; s++)
+        w->idle[taken[s].node] -= taken[s].gpus;
+    for (size_t i = 0; w->idle && i < e->cluster->n_nodes; i++)
+        count(w, i);
+    return w->idle != NULL;
+}
+
+static void end_run(would_be *w, const adept_run_now *run)
+{
+    for (size_t s = 0; s < run->n_shares; s++) {
+        w->idle[run->shares[s].node] += run->shares[s].gpus;
+        count(w, run->shares[s].node);
     }
-    return whole >= option->gpus;
 }
 
-static int *copy_idle(const adept_engine *e)
+bool adept_nodes_fit_without(adept_engine *e, const size_t *runs, size_t n, const adept_job_option *option)
 {
-    int *idle = malloc(e->cluster->n_nodes * sizeof *idle);
+    would_be w;
 
-    for (size_t i = 0; idle && i < e->cluster->n_nodes; i++)
-        idle[i] = e->nodes[i].idle;
-    return idle;
-}
-
-static void free_run(int *idle, const adept_run_now *run)
-{
-    for (size_t s = 0; s < run->n_shares; s++)
-        idle[run->shares[s].node] += run->shares[s].gpus;
-}
-
-bool adept_nodes_fit_without(const adept_engine *e, const size_t *runs, size_t n, const adept_job_option *option)
-{
-    int *idle = copy_idle(e);
-
-    for (size_t i = 0; idle && i < n; i++)
-        free_run(idle, &e->runs[runs[i]]);
-    bool fits = idle && fits_on(e, idle, option);
-    free(idle);
-    return fits;
+    if (!begin(&w, e, option, NULL, 0)) return false;
+    for (size_t i = 0; i < n && !w.fits; i++)
+        end_run(&w, &e->runs[runs[i]]);
+    free(w.idle);
+    return w.fits;
 }
 
 typedef struct ending {
@@ -159,24 +196,53 @@ static int by_time(const void *a, const void *b)
     return x->time_s != y->time_s ? (x->time_s > y->time_s) - (x->time_s < y->time_s) : (x->run > y->run) - (x->run < y->run);
 }
 
-double adept_nodes_fit_at(const adept_engine *e, const adept_job_option *option)
+/* Runs as they should end. NULL: memory is out */
+static ending *list_endings(adept_engine *e)
 {
-    int *idle = copy_idle(e);
     ending *endings = malloc((e->n_runs + 1) * sizeof *endings);
-    double at_s = INFINITY;
 
-    if (idle && endings && fits_on(e, idle, option)) at_s = e->now_s;
+    e->failed |= !endings;
     for (size_t i = 0; endings && i < e->n_runs; i++)
         endings[i] = (ending){fmax(e->now_s, e->shown[i].expected_end_s), i};
     if (endings) qsort(endings, e->n_runs, sizeof *endings, by_time);
-    for (size_t i = 0; idle && endings && at_s == INFINITY && i < e->n_runs; i++) {
-        free_run(idle, &e->runs[endings[i].run]);
-        if (fits_on(e, idle, option)) at_s = endings[i].time_s;
-    }
-    free(idle);
-    free(endings);
-    return at_s;
+    return endings;
 }
+
+double adept_nodes_fit_at(adept_engine *e, const adept_job_option *option)
+{
+    would_be w;
+    double at_s = e->now_s;
+
+    if (!begin(&w, e, option, NULL, 0)) return INFINITY;
+    ending *endings = w.fits ? NULL : list_endings(e);
+    for (size_t i = 0; endings && i < e->n_runs && !w.fits; i++) {
+        end_run(&w, &e->runs[endings[i].run]);
+        at_s = endings[i].time_s;
+    }
+    free(w.idle);
+    free(endings);
+    return w.fits ? at_s : INFINITY;
+}
+
+bool adept_nodes_fit_beside(adept_engine *e, const adept_job_option *option, double at_s, const adept_job_option *started)
+{
+    size_t n = 0;
+    adept_share *taken = pick(e, started, &n);
+    would_be w;
+
+    e->failed |= !taken;
+    if (!taken || !begin(&w, e, option, taken, n)) {
+        free(taken);
+        return false;
+    }
+    for (size_t i = 0; i < e->n_runs && !w.fits; i++)
+        if (e->shown[i].expected_end_s <= at_s) end_run(&w, &e->runs[i]);
+    free(w.idle);
+    free(taken);
+    return w.fits;
+}
+
+/* ---------------------------------------------------------------- added power ------------------------------------- */
 
 double adept_nodes_added_power_w(const adept_engine *e, const adept_job_option *option)
 {
@@ -194,32 +260,14 @@ double adept_nodes_added_power_w(const adept_engine *e, const adept_job_option *
 
 /* ---------------------------------------------------------------- taking and giving ------------------------------- */
 
-static size_t largest_whole(const adept_engine *e, size_t type)
-{
-    for (int idle = e->most_gpus; idle > 0; idle--)
-        for (size_t node = list_of(e, type, idle)->first; node != NONE; node = e->nodes[node].next)
-            if (node_of(e, node)->gpus == idle) return node;
-    return NONE;
-}
-
 adept_share *adept_nodes_take(adept_engine *e, const adept_job_option *option, size_t *n, double *ready_s)
 {
-    size_t node = NONE, capacity = 1;
-    int left = option->gpus;
+    adept_share *shares = pick(e, option, n);
 
-    for (int idle = option->gpus; node == NONE && idle <= e->most_gpus; idle++)
-        node = list_of(e, option->type, idle)->first;
-    if (node == NONE) capacity = e->cluster->n_nodes;
-    adept_share *shares = malloc(capacity * sizeof *shares);
-    *n = 0;
     *ready_s = e->now_s;
-    while (shares && left > 0) {
-        if (capacity > 1) node = largest_whole(e, option->type);
-        int gpus = left < e->nodes[node].idle ? left : e->nodes[node].idle;
-        if (e->nodes[node].state == ADEPT_NODE_ASLEEP) *ready_s = e->now_s + e->cluster->wake_s;
-        shares[(*n)++] = (adept_share){node, gpus};
-        use(e, node, gpus);
-        left -= gpus;
+    for (size_t s = 0; shares && s < *n; s++) {
+        if (e->nodes[shares[s].node].state == ADEPT_NODE_ASLEEP) *ready_s = e->now_s + e->cluster->wake_s;
+        use(e, shares[s].node, shares[s].gpus);
     }
     return shares;
 }

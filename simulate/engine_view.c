@@ -11,7 +11,7 @@ static adept_engine *engine_of(const adept_view *view)
 
 static bool is_queued(const adept_engine *e, size_t queued, size_t option)
 {
-    return queued < e->n_queued && option < e->queue[queued].n_options;
+    return queued < e->n_queue && option < e->queue[e->queue_first + queued].n_options;
 }
 
 static adept_forecast forecast(const adept_view *view, size_t queued, size_t option)
@@ -39,6 +39,11 @@ static double fits_at(const adept_view *view, const adept_job_option *option)
     return adept_nodes_fit_at(engine_of(view), option);
 }
 
+static bool fits_beside(const adept_view *view, const adept_job_option *option, double at_s, const adept_job_option *started)
+{
+    return adept_nodes_fit_beside(engine_of(view), option, at_s, started);
+}
+
 static double added_power_w(const adept_view *view, size_t queued, size_t option)
 {
     return forecast(view, queued, option).power_w +
@@ -50,14 +55,17 @@ static bool frees_for(const adept_view *view, const size_t *running, size_t n, c
     return adept_nodes_fit_without(engine_of(view), running, n, option);
 }
 
+static double lost_gpu_s(const adept_view *view, size_t running)
+{
+    return adept_engine_lost_gpu_s(engine_of(view), running);
+}
+
 static void refresh(adept_view *view)
 {
     adept_engine *e = engine_of(view);
 
-    for (size_t i = 0; i < e->n_runs; i++)
-        e->shown[i].lost_gpu_s = adept_engine_lost_gpu_s(e, i);
-    view->queued = e->queue;
-    view->n_queued = e->n_queued;
+    view->queued = e->queue + e->queue_first;
+    view->n_queued = e->n_queue;
     view->running = e->shown;
     view->n_running = e->n_runs;
     view->power_w = e->believed_jobs_power_w + e->nodes_power_w;
@@ -67,12 +75,14 @@ static void start(adept_view *view, size_t queued, size_t option)
 {
     adept_engine *e = engine_of(view);
 
-    if (!is_queued(e, queued, option) || !adept_nodes_fit(e, &e->queue[queued].options[option])) {
+    if (!is_queued(e, queued, option) || !adept_nodes_fit(e, &view->queued[queued].options[option])) {
         e->broken = "it started a job that does not fit, or that is not queued";
         return;
     }
-    adept_engine_start(e, e->queue[queued].job, option);
-    e->queue[queued].n_options = 0;
+    adept_engine_start(e, view->queued[queued].job, option);
+    e->queue[e->queue_first + queued].n_options = 0;
+    e->classes[e->class_of[view->queued[queued].job]].n_queued--;
+    e->n_queued--;
     e->has_acted = true;
     refresh(view);
 }
@@ -94,7 +104,7 @@ static void wake_at(adept_view *view, double time_s)
 {
     adept_engine *e = engine_of(view);
 
-    e->wake_at_s = fmin(e->wake_at_s, time_s);
+    if (time_s > e->now_s || e->in->tick_s > 0) e->wake_at_s = fmin(e->wake_at_s, time_s);
 }
 
 /* ---------------------------------------------------------------- the queue --------------------------------------- */
@@ -117,16 +127,21 @@ static int by_number(const void *a, const void *b)
 /* Those that arrived or came back, where they stand by submission: from the end, since most belong there. */
 static void take_returned(adept_engine *e)
 {
-    adept_candidate *queue = adept_grow(e->queue, &e->queue_capacity, e->n_queued + e->n_returned, sizeof *queue);
+    size_t needed = e->queue_first + e->n_queue + e->n_returned;
+    adept_candidate *queue = adept_grow(e->queue, &e->queue_capacity, needed, sizeof *queue);
 
     if (!queue) {
         e->failed = true;
         return;
     }
     e->queue = queue;
+    queue += e->queue_first;
     qsort(e->returned, e->n_returned, sizeof *e->returned, by_number);
-    size_t from = e->n_queued, to = e->n_queued + e->n_returned;
-    e->n_queued = to;
+    for (size_t i = 0; i < e->n_returned; i++)
+        e->classes[e->class_of[e->returned[i]]].n_queued++;
+    size_t from = e->n_queue, to = e->n_queue + e->n_returned;
+    e->n_queue = to;
+    e->n_queued += e->n_returned;
     while (e->n_returned > 0)
         if (from > 0 && queue[from - 1].job > e->returned[e->n_returned - 1])
             queue[--to] = queue[--from];
@@ -134,22 +149,34 @@ static void take_returned(adept_engine *e)
             queue[--to] = candidate(e, e->returned[--e->n_returned]);
 }
 
+/* Those at the front at once, others when they are many: a long queue is not moved for each job that starts. */
 static void drop_started(adept_engine *e)
 {
-    size_t kept = 0;
+    size_t kept = 0, end = e->queue_first + e->n_queue;
 
-    while (kept < e->n_queued && e->queue[kept].n_options > 0)
-        kept++;
-    for (size_t i = kept; i < e->n_queued; i++)
+    for (; e->n_queue > 0 && e->queue[e->queue_first].n_options == 0; e->n_queue--)
+        e->queue_first++;
+    if (e->n_queue - e->n_queued + e->queue_first <= e->n_queue / 5) return;
+    for (size_t i = e->queue_first; i < end; i++)
         if (e->queue[i].n_options > 0) e->queue[kept++] = e->queue[i];
-    e->n_queued = kept;
+    e->queue_first = 0;
+    e->n_queue = kept;
+}
+
+bool adept_engine_may_start(const adept_engine *e)
+{
+    for (size_t i = 0; i < e->n_classes; i++)
+        for (size_t o = 0; e->classes[i].n_queued > 0 && o < e->classes[i].n_options; o++)
+            if (adept_nodes_fit(e, &e->classes[i].options[o])) return true;
+    return false;
 }
 
 void adept_engine_decide(adept_engine *e)
 {
     adept_view view = {.now_s = e->now_s, .n_types = e->cluster->n_types, .user_gpu_s = e->shown_user_gpu_s, .n_users = e->stream->n_users,
                        .self = e, .forecast = forecast, .most_idle = most_idle, .fits = fits, .ever_fits = ever_fits, .fits_at = fits_at,
-                       .added_power_w = added_power_w, .start = start, .preempt = preempt, .frees_for = frees_for, .wake_at = wake_at};
+                       .fits_beside = fits_beside,
+                       .added_power_w = added_power_w, .start = start, .preempt = preempt, .lost_gpu_s = lost_gpu_s, .frees_for = frees_for, .wake_at = wake_at};
 
     if (e->n_returned > 0) take_returned(e);
     e->n_decisions++;
@@ -161,6 +188,6 @@ void adept_engine_decide(adept_engine *e)
         e->shown_user_gpu_s[e->shown[i].user] += (e->now_s - e->shown[i].start_s) *
                                                  e->classes[e->class_of[e->shown[i].job]].options[e->shown[i].option].gpus;
     refresh(&view);
-    if (!e->in->policy->decide(&view, &e->in->policy_options)) e->failed = true;
+    if (!adept_policy_decide(e->in->policy, &view, &e->in->policy_options)) e->failed = true;
     drop_started(e);
 }

@@ -16,30 +16,37 @@ static double quantile(const double *sorted, size_t n, double share)
     return sorted[at > 0 ? at - 1 : 0];
 }
 
-static adept_status add_times(adept_outcome *out, const adept_engine *e, adept_error *err)
+/* What is summed up: the run, or a window of it. Its jobs are those submitted in it. */
+typedef struct part {
+    adept_totals from, to;
+    double end_s; /* of the run */
+} part;
+
+static adept_status add_times(adept_outcome *out, const adept_engine *e, const part *p, adept_error *err)
 {
-    double *times_s = malloc((e->n_arrived + 1) * sizeof *times_s), censored_s = 0, waits_s = 0;
+    double *times_s = malloc((out->n_jobs + 1) * sizeof *times_s), censored_s = 0, waits_s = 0;
     size_t n = 0, started = 0;
 
     if (!times_s) return adept_no_memory(err, "a simulation");
-    for (size_t i = 0; i < e->n_arrived; i++) {
+    for (size_t i = p->from.n_arrived; i < p->to.n_arrived; i++) {
         const adept_job_record *r = &e->records[i];
         double submit_s = e->stream->jobs[i].submit_s;
         bool is_done = r->state == ADEPT_JOB_DONE;
         if (is_done) times_s[n++] = r->finish_s - submit_s;
-        censored_s += (is_done ? r->finish_s : out->end_s) - submit_s;
+        censored_s += (is_done ? r->finish_s : p->end_s) - submit_s;
         if (!isnan(r->first_start_s)) {
             waits_s += r->first_start_s - submit_s;
             started++;
         }
-        if (is_done && !(out->makespan_s >= r->finish_s)) out->makespan_s = r->finish_s;
+        if (is_done) out->makespan_s = fmax(out->makespan_s, r->finish_s - p->from.time_s);
     }
+    out->n_unfinished = out->n_jobs - n;
     qsort(times_s, n, sizeof *times_s, by_value);
     double sum_s = 0;
     for (size_t i = 0; i < n; i++)
         sum_s += times_s[i];
     out->mean_completion_s = n > 0 ? sum_s / (double)n : NAN;
-    out->censored_completion_s = e->n_arrived > 0 ? censored_s / (double)e->n_arrived : NAN;
+    out->censored_completion_s = out->n_jobs > 0 ? censored_s / (double)out->n_jobs : NAN;
     out->mean_wait_s = started > 0 ? waits_s / (double)started : NAN;
     out->p50_completion_s = quantile(times_s, n, 0.50);
     out->p95_completion_s = quantile(times_s, n, 0.95);
@@ -49,13 +56,13 @@ static adept_status add_times(adept_outcome *out, const adept_engine *e, adept_e
 }
 
 /* Jain's index of the users' mean completion times: (sum x)^2 / (n sum x^2). */
-static adept_status add_fairness(adept_outcome *out, const adept_engine *e, adept_error *err)
+static adept_status add_fairness(adept_outcome *out, const adept_engine *e, const part *p, adept_error *err)
 {
     size_t n_users = e->stream->n_users, n = 0;
     double *sums_s = calloc(2 * n_users + 1, sizeof *sums_s), *counts = sums_s ? sums_s + n_users : NULL, sum_s = 0, squares_s2 = 0;
 
     if (!sums_s) return adept_no_memory(err, "a simulation");
-    for (size_t i = 0; i < e->n_arrived; i++) {
+    for (size_t i = p->from.n_arrived; i < p->to.n_arrived; i++) {
         if (e->records[i].state != ADEPT_JOB_DONE) continue;
         sums_s[e->stream->jobs[i].user] += e->records[i].finish_s - e->stream->jobs[i].submit_s;
         counts[e->stream->jobs[i].user]++;
@@ -72,11 +79,11 @@ static adept_status add_fairness(adept_outcome *out, const adept_engine *e, adep
 }
 
 /* A deadline behind the end is nobody's miss; an unfinished job before it is. */
-static void add_deadlines(adept_outcome *out, const adept_engine *e)
+static void add_deadlines(adept_outcome *out, const adept_engine *e, const part *p)
 {
-    for (size_t i = 0; i < e->n_arrived; i++) {
+    for (size_t i = p->from.n_arrived; i < p->to.n_arrived; i++) {
         const adept_stream_job *job = &e->stream->jobs[i];
-        if (!(job->deadline_s <= out->end_s)) continue;
+        if (!(job->deadline_s <= p->end_s)) continue;
         out->n_deadlines++;
         out->n_missed += !(e->records[i].state == ADEPT_JOB_DONE && e->records[i].finish_s <= job->deadline_s);
     }
@@ -87,16 +94,17 @@ typedef struct span {
     double power_w, time_s;
 } span;
 
-static adept_status add_power(adept_outcome *out, const adept_engine *e, adept_error *err)
+static adept_status add_power(adept_outcome *out, const adept_engine *e, const part *p, adept_error *err)
 {
-    span *spans = malloc((e->n_series + 1) * sizeof *spans);
-    size_t n = 0;
+    size_t first = p->from.n_points > 0 ? p->from.n_points - 1 : 0, n = 0;
+    span *spans = malloc((p->to.n_points - first + 1) * sizeof *spans);
     double watched_s = 0;
 
     if (!spans) return adept_no_memory(err, "a simulation");
-    for (size_t i = 0; i < e->n_series; i++) {
-        double until_s = i + 1 < e->n_series ? e->series[i + 1].time_s : out->end_s;
-        if (until_s > e->series[i].time_s) spans[n++] = (span){e->series[i].power_w, until_s - e->series[i].time_s};
+    for (size_t i = first; i < p->to.n_points; i++) {
+        double since_s = fmax(e->series[i].time_s, p->from.time_s);
+        double until_s = i + 1 < p->to.n_points ? e->series[i + 1].time_s : p->to.time_s;
+        if (until_s > since_s) spans[n++] = (span){e->series[i].power_w, until_s - since_s};
     }
     qsort(spans, n, sizeof *spans, by_value);
     out->peak_power_w = n > 0 ? spans[n - 1].power_w : NAN;
@@ -108,46 +116,103 @@ static adept_status add_power(adept_outcome *out, const adept_engine *e, adept_e
             break;
         }
     }
-    out->mean_power_w = out->end_s > 0 ? e->energy_j / out->end_s : NAN;
-    out->over_cap_s = e->over_cap_s;
+    out->mean_power_w = out->end_s > 0 ? out->energy_j / out->end_s : NAN;
     free(spans);
     return ADEPT_OK;
 }
 
-/* What runs at the end has drawn and used its part, and done nothing that counts. */
-static void add_sums(adept_outcome *out, adept_engine *e)
+/* Of runs that are over. */
+static adept_totals totals_but_running(const adept_engine *e)
 {
-    double gpu_s = 0;
+    double passed_s = e->now_s - e->since_s, power_w = e->since_jobs_power_w + e->since_nodes_power_w;
+    adept_totals t = {.time_s = e->now_s,
+                      .energy_j = e->energy_j + passed_s * power_w,
+                      .nodes_energy_j = e->nodes_energy_j + passed_s * e->since_nodes_power_w,
+                      .over_cap_s = e->over_cap_s + (power_w > e->in->policy_options.cap_w ? passed_s : 0),
+                      .n_arrived = e->n_arrived,
+                      .n_finished = e->n_finished,
+                      .n_preemptions = e->n_preemptions,
+                      .n_failures = e->n_failures,
+                      .n_points = e->n_series,
+                      .n_decisions = e->n_decisions};
 
+    for (size_t i = 0; i < e->n_arrived; i++) {
+        const adept_job_record *r = &e->records[i];
+        t.jobs_energy_j += r->energy_j;
+        t.lost_energy_j += r->lost_energy_j;
+        t.lost_gpu_s += r->lost_gpu_s;
+        t.samples_done += r->samples_done;
+        t.gpu_s += r->gpu_s;
+    }
+    return t;
+}
+
+adept_totals adept_engine_totals(const adept_engine *e)
+{
+    adept_totals t = totals_but_running(e);
+
+    for (size_t i = 0; i < e->n_runs; i++) {
+        double ran_s = e->now_s - e->records[e->runs[i].job].start_s;
+        t.jobs_energy_j += e->runs[i].power_w * ran_s;
+        t.gpu_s += e->classes[e->class_of[e->runs[i].job]].options[e->runs[i].option].gpus * ran_s;
+    }
+    return t;
+}
+
+static void add_sums(adept_outcome *out, const adept_engine *e, const part *p)
+{
+    const adept_totals *from = &p->from, *to = &p->to;
+    double gpu_s = to->gpu_s - from->gpu_s;
+
+    *out = (adept_outcome){.n_jobs = to->n_arrived - from->n_arrived,
+                           .n_finished = to->n_finished - from->n_finished,
+                           .end_s = to->time_s - from->time_s,
+                           .samples_done = to->samples_done - from->samples_done,
+                           .energy_j = to->energy_j - from->energy_j,
+                           .jobs_energy_j = to->jobs_energy_j - from->jobs_energy_j,
+                           .idle_energy_j = to->nodes_energy_j - from->nodes_energy_j,
+                           .lost_energy_j = to->lost_energy_j - from->lost_energy_j,
+                           .lost_gpu_s = to->lost_gpu_s - from->lost_gpu_s,
+                           .makespan_s = NAN,
+                           .over_cap_s = to->over_cap_s - from->over_cap_s,
+                           .n_preemptions = to->n_preemptions - from->n_preemptions,
+                           .n_failures = to->n_failures - from->n_failures,
+                           .n_decisions = to->n_decisions - from->n_decisions};
+    out->throughput_per_h = out->end_s > 0 ? (double)out->n_finished / (out->end_s / 3600) : NAN;
+    out->energy_per_job_j = out->n_finished > 0 ? out->energy_j / (double)out->n_finished : NAN;
+    out->utilisation = out->end_s > 0 && e->total_gpus > 0 ? gpu_s / (e->total_gpus * out->end_s) : NAN;
+}
+
+static adept_status sum_up(adept_outcome *out, const adept_engine *e, const part *p, adept_error *err)
+{
+    add_sums(out, e, p);
+    add_deadlines(out, e, p);
+    adept_status status = add_times(out, e, p, err);
+    if (status == ADEPT_OK) status = add_fairness(out, e, p, err);
+    return status == ADEPT_OK ? add_power(out, e, p, err) : status;
+}
+
+/* What runs at the end has drawn and used its part, and done nothing that counts. */
+static void add_running(adept_engine *e)
+{
     for (size_t i = 0; i < e->n_runs; i++) {
         adept_job_record *r = &e->records[e->runs[i].job];
         double ran_s = e->now_s - r->start_s;
         r->energy_j += e->runs[i].power_w * ran_s;
         r->gpu_s += e->classes[e->class_of[e->runs[i].job]].options[e->runs[i].option].gpus * ran_s;
     }
-    for (size_t i = 0; i < e->n_arrived; i++) {
-        const adept_job_record *r = &e->records[i];
-        out->jobs_energy_j += r->energy_j;
-        out->lost_energy_j += r->lost_energy_j;
-        out->lost_gpu_s += r->lost_gpu_s;
-        out->samples_done += r->samples_done;
-        gpu_s += r->gpu_s;
-    }
-    out->energy_j = e->energy_j;
-    out->idle_energy_j = e->nodes_energy_j;
-    out->energy_per_job_j = e->n_finished > 0 ? e->energy_j / (double)e->n_finished : NAN;
-    out->utilisation = out->end_s > 0 && e->total_gpus > 0 ? gpu_s / (e->total_gpus * out->end_s) : NAN;
 }
 
-adept_status adept_engine_outcome(adept_outcome *out, adept_engine *e, adept_error *err)
+adept_status adept_engine_outcome(adept_outcome *out, adept_outcome *windows, adept_engine *e, adept_error *err)
 {
-    *out = (adept_outcome){.n_jobs = e->n_arrived, .n_finished = e->n_finished, .n_unfinished = e->n_arrived - e->n_finished,
-                           .end_s = e->now_s, .makespan_s = NAN, .n_preemptions = e->n_preemptions, .n_failures = e->n_failures,
-                           .n_decisions = e->n_decisions};
-    out->throughput_per_h = out->end_s > 0 ? (double)e->n_finished / (out->end_s / 3600) : NAN;
-    add_sums(out, e);
-    add_deadlines(out, e);
-    adept_status status = add_times(out, e, err);
-    if (status == ADEPT_OK) status = add_fairness(out, e, err);
-    return status == ADEPT_OK ? add_power(out, e, err) : status;
+    add_running(e);
+    const adept_totals end = totals_but_running(e);
+    const part whole = {.to = end, .end_s = e->now_s};
+    adept_status status = sum_up(out, e, &whole, err);
+
+    for (size_t i = 0; i < e->in->n_windows && status == ADEPT_OK; i++) {
+        const part window = {.from = i < e->n_marks ? e->marks[i] : end, .to = i + 1 < e->n_marks ? e->marks[i + 1] : end, .end_s = e->now_s};
+        status = sum_up(&windows[i], e, &window, err);
+    }
+    return status;
 }

@@ -3,6 +3,7 @@
 #include "inputs.h"
 #include "adept_grow.h"
 #include <adept/predict.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,24 +29,30 @@ void adept_template_order(adept_template *t, int rigid_gpus, int64_t rigid_batch
     }
 }
 
-static int by_size_down(const void *a, const void *b)
+/* The most GPUs that a node of a type has, but for those with as many as `below` or more; 0: there is none. */
+static int largest_below(const adept_cluster *cluster, size_t type, int below)
 {
-    return *(const int *)b - *(const int *)a;
+    int largest = 0;
+
+    for (size_t i = 0; i < cluster->n_nodes; i++) {
+        int gpus = cluster->nodes[i].gpus;
+        if (cluster->nodes[i].type == type && gpus < below && gpus > largest) largest = gpus;
+    }
+    return largest;
 }
 
 int64_t adept_cluster_nodes_for(const adept_cluster *cluster, size_t type, double gpus)
 {
-    int *sizes = calloc(cluster->n_nodes, sizeof *sizes);
-    size_t n = 0, used = 0;
+    int64_t used = 0;
     double sum = 0;
 
-    for (size_t i = 0; sizes && i < cluster->n_nodes; i++)
-        if (cluster->nodes[i].type == type) sizes[n++] = cluster->nodes[i].gpus;
-    if (sizes) qsort(sizes, n, sizeof *sizes, by_size_down);
-    while (used < n && sum < gpus)
-        sum += sizes[used++];
-    free(sizes);
-    return sum >= gpus ? (int64_t)used : 0;
+    for (int size = largest_below(cluster, type, INT_MAX); size > 0 && sum < gpus; size = largest_below(cluster, type, size))
+        for (size_t i = 0; i < cluster->n_nodes && sum < gpus; i++) {
+            if (cluster->nodes[i].type != type || cluster->nodes[i].gpus != size) continue;
+            sum += size;
+            used++;
+        }
+    return sum >= gpus ? used : 0;
 }
 
 double adept_option_time_s(const adept_job_option *o, double samples)

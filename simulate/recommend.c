@@ -116,7 +116,8 @@ static adept_status tell_second(char *why, size_t size, const chooser *k, const 
     if (status != ADEPT_OK) return status;
     int at = snprintf(why, size, "; next is %.60s with %+.3g %%", k->c->policies[r->second], 100 * p.share);
     if (p.n > 1 && at > 0 && (size_t)at < size)
-        snprintf(why + at, size - (size_t)at, ", which %zu seeds %s", p.n, apart ? "tell apart" : "do not tell apart");
+        snprintf(why + at, size - (size_t)at, ", which %zu %ss %s", p.n,
+                 adept_comparison_repeat(k->c), apart ? "tell apart" : "do not tell apart");
     return status;
 }
 

@@ -6,47 +6,40 @@
 
 /* ---------------------------------------------------------------- metrics ---------------------------------------- */
 
-#define NUMBER(name, unit, better)                                                                                     \
-    {                                                                                                                  \
-#name, unit, offsetof(adept_outcome, name), ADEPT_SIM_METRIC_NUMBER, better                                    \
-    }
-#define COUNT(name, better)                                                                                            \
-    {                                                                                                                  \
-#name, "", offsetof(adept_outcome, name), ADEPT_SIM_METRIC_COUNT, better                                       \
-    }
+#define METRIC(kind, name, unit, better) {#name, unit, offsetof(adept_outcome, name), ADEPT_SIM_METRIC_##kind, better}
 
 const adept_sim_metric adept_sim_metrics[] = {
-    COUNT(n_jobs, 0),
-    COUNT(n_finished, 1),
-    COUNT(n_unfinished, -1),
-    NUMBER(end_s, "s", 0),
-    NUMBER(throughput_per_h, "1/h", 1),
-    NUMBER(samples_done, "", 1),
-    NUMBER(energy_j, "J", -1),
-    NUMBER(jobs_energy_j, "J", -1),
-    NUMBER(idle_energy_j, "J", -1),
-    NUMBER(lost_energy_j, "J", -1),
-    NUMBER(energy_per_job_j, "J", -1),
-    NUMBER(mean_completion_s, "s", -1),
-    NUMBER(censored_completion_s, "s", -1),
-    NUMBER(p50_completion_s, "s", -1),
-    NUMBER(p95_completion_s, "s", -1),
-    NUMBER(p99_completion_s, "s", -1),
-    NUMBER(mean_wait_s, "s", -1),
-    NUMBER(makespan_s, "s", -1),
-    NUMBER(jain, "", 1),
-    COUNT(n_deadlines, 0),
-    COUNT(n_missed, -1),
-    NUMBER(miss_rate, "", -1),
-    NUMBER(utilisation, "", 0), /* more of it is no aim: a policy that wastes GPUs has more */
-    NUMBER(mean_power_w, "W", -1),
-    NUMBER(p95_power_w, "W", -1),
-    NUMBER(peak_power_w, "W", -1),
-    NUMBER(over_cap_s, "s", -1),
-    COUNT(n_preemptions, 0),
-    COUNT(n_failures, 0),
-    NUMBER(lost_gpu_s, "s", -1),
-    {"n_decisions", "", offsetof(adept_outcome, n_decisions), ADEPT_SIM_METRIC_COUNT64, 0},
+    METRIC(COUNT, n_jobs, "", 0),
+    METRIC(COUNT, n_finished, "", 1),
+    METRIC(COUNT, n_unfinished, "", -1),
+    METRIC(NUMBER, end_s, "s", 0),
+    METRIC(NUMBER, throughput_per_h, "1/h", 1),
+    METRIC(NUMBER, samples_done, "", 1),
+    METRIC(NUMBER, energy_j, "J", -1),
+    METRIC(NUMBER, jobs_energy_j, "J", -1),
+    METRIC(NUMBER, idle_energy_j, "J", -1),
+    METRIC(NUMBER, lost_energy_j, "J", -1),
+    METRIC(NUMBER, energy_per_job_j, "J", -1),
+    METRIC(NUMBER, mean_completion_s, "s", -1),
+    METRIC(NUMBER, censored_completion_s, "s", -1),
+    METRIC(NUMBER, p50_completion_s, "s", -1),
+    METRIC(NUMBER, p95_completion_s, "s", -1),
+    METRIC(NUMBER, p99_completion_s, "s", -1),
+    METRIC(NUMBER, mean_wait_s, "s", -1),
+    METRIC(NUMBER, makespan_s, "s", -1),
+    METRIC(NUMBER, jain, "", 1),
+    METRIC(COUNT, n_deadlines, "", 0),
+    METRIC(COUNT, n_missed, "", -1),
+    METRIC(NUMBER, miss_rate, "", -1),
+    METRIC(NUMBER, utilisation, "", 0), /* more of it is no aim: a policy that wastes GPUs has more */
+    METRIC(NUMBER, mean_power_w, "W", -1),
+    METRIC(NUMBER, p95_power_w, "W", -1),
+    METRIC(NUMBER, peak_power_w, "W", -1),
+    METRIC(NUMBER, over_cap_s, "s", -1),
+    METRIC(COUNT, n_preemptions, "", 0),
+    METRIC(COUNT, n_failures, "", 0),
+    METRIC(NUMBER, lost_gpu_s, "s", -1),
+    METRIC(COUNT64, n_decisions, "", 0),
     {.name = NULL},
 };
 

@@ -25,7 +25,8 @@ FOLDERS = {
     "whatif": (["adept_model.h"], ["adept_import.h", "step.h", "adept_calibrate.h", "cli.h", "adept/predict.h"]),
     "measure": (["adept_json_writer.h"], ["adept_model.h", "adept_profile.h", "adept_graph.h", "cli.h", "adept/measure.h"]),
     "library": (["adept_model.h", "adept_recording.h"], ["step.h", "interp.h", "adept_calibrate.h", "cli.h", "archive.h"]),
-    "simulate": (["adept/predict.h", "adept_csv.h"], ["adept_model.h", "adept_profile.h", "adept_graph.h", "handles.h", "cli.h"]),
+    "simulate/policies": (["adept_error.h"], ["adept_simulate.h", "engine.h", "adept/predict.h", "adept_model.h", "cli.h"]),
+    "simulate": (["adept/predict.h", "adept_csv.h", "adept_policy.h"], ["adept_model.h", "adept_profile.h", "adept_graph.h", "handles.h", "cli.h"]),
     "calibrate/measurements": (["adept_model.h", "adept_import.h"],
                                ["adept_calibrate.h", "objective.h", "adept_fit_report.h", "step.h", "interp.h", "adept_sweep.h", "adept/predict.h"]),
     "calibrate/fit": (["adept_measurements.h"],
@@ -35,9 +36,10 @@ FOLDERS = {
                          ["objective.h", "adept_import.h", "adept_handlers.h", "step.h", "interp.h", "adept_sweep.h", "cli.h",
                           "adept/predict.h"]),
     "tools/pictures": (["adept_model.h", "adept_recording.h"], ["cli.h", "step.h", "server.h", "adept/predict.h"]),
+    "measure/attribute": (["adept_sensor.h"], ["adept_graph.h", "adept_model.h", "cli.h", "adept/predict.h"]),
     "measure/network": (["adept_sensor.h"], ["adept_graph.h", "adept_model.h", "cli.h", "adept/predict.h"]),
     "tools/serve": (["adept/predict.h"], ["cli.h", "handles.h", "step.h", "adept_import.h", "adept_sweep.h", "treemap.h"]),
-    "tools/slurm": (["adept/predict.h", "adept_number.h"], ["adept_model.h", "adept_profile.h", "cli.h", "handles.h"]),
+    "tools/slurm": (["adept/predict.h", "adept_number.h", "adept_policy.h"], ["adept_simulate.h", "packer.h", "adept_model.h", "adept_profile.h", "cli.h", "handles.h"]),
     "tools/cli": (["adept_model.h"], ["step.h", "interp.h", "objective.h", "archive.h", "handles.h"]),
 }
 

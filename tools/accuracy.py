@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+import markdown
+
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 # file, GPU, column left out: all that differs between datasets
 STEPS = [
@@ -430,7 +432,7 @@ def main():
                       kernels),
         known=known,
     )
-    args.output.write_text(text, encoding="utf-8")
+    args.output.write_text(markdown.wrap(text), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install the Debian packages that building or testing adept needs. Does nothing, quickly, when they are there.
-# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate serve meters plots tests slurm packages ci export   (default: base torch calibrate serve meters)
+# Usage: sh tools/install_deps.sh [SET]...     SET: base torch calibrate serve meters plots bpf tests slurm slurm-accounting packages ci export   (default: base torch calibrate serve meters)
 set -eu
 
 # SimPy 3 or 4, to check the simulator by; Debian 12 has version 2 by the plain name.
@@ -15,9 +15,11 @@ packages_of() {
     calibrate) echo libgsl-dev libnlopt-dev ;;          # to fit a GPU to measurements, and to evaluate
     serve) echo libmicrohttpd-dev ;;                    # adept serve
     meters) echo libcurl4-openssl-dev ;;                # adept measure --meter
+    bpf) echo libbpf-dev clang ;;                       # adept attribute record counts in the kernel
     plots) echo gnuplot-nox ;;                          # --plot, adept report
     tests) echo libcmocka-dev python3 "$(simpy)" help2man ;; # python3: for the Python binding and adept serve; help2man: for the manual
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
+    slurm-accounting) echo slurmdbd mariadb-server-core mariadb-client-core ;; # energy of jobs, tested with a database of its own
     packages) echo dpkg-dev file help2man lintian debootstrap git python3 ;; # cpack, tests/consumer/check_all.sh
     ci) echo clang libclang-rt-dev chromium haproxy openssl ;; # chromium: the reports as a browser shows them; haproxy: docs/SERVE.md
     export) echo python3-torch python3-torchvision ;;   # to write model files; never needed to build

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+import markdown
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GPUS = ["v100-pcie-32gb", "a40"]
 STEP_W = 25  # between the limits of the traces
@@ -177,6 +179,7 @@ def main():
         reports = [(file, gpu, fit_without(args.adept, file, gpu, args.models)) for file, gpu in files]
         text += "\n## Held out\n\n" + section([r for file, gpu, report in reports
                                              for r in study(args.adept, file, gpu, args.models, report)], True)
+    text = markdown.wrap(text)
     if args.output:
         args.output.write_text(text, encoding="utf-8")
     else:

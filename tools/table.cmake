@@ -1,15 +1,29 @@
-# adept_table(PREFIX TYPE FUNCTION HEADER): a table of what the files PREFIX_NAME.c of this folder define, each one TYPE_NAME, so that
-# adding one touches one file. FUNCTION returns it, sorted by NAME, with a NULL at its end; ${PREFIX}_table.c is its source.
-function(adept_table prefix type function header)
-  file(GLOB files RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${prefix}_*.c)
-  list(SORT files)
+# adept_table_lines(TYPE NAME...): of TYPE_NAME, ..., which some files define, sets `externs` to their declarations and `rows` to their
+# addresses, a line each, so that adding one touches one file.
+function(adept_table_lines type)
   set(externs "")
   set(rows "")
-  foreach(file IN LISTS files)
-    string(REGEX REPLACE "^${prefix}_(.*)\\.c$" "\\1" name ${file})
+  foreach(name IN LISTS ARGN)
     string(APPEND externs "extern const ${type} ${type}_${name};\n")
     string(APPEND rows "        &${type}_${name},\n")
   endforeach()
+  set(externs "${externs}" PARENT_SCOPE)
+  set(rows "${rows}" PARENT_SCOPE)
+endfunction()
+
+# adept_table_names(OUT PREFIX): the NAMEs of the files PREFIX_NAME.c of this folder, sorted.
+function(adept_table_names out prefix)
+  file(GLOB names RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${prefix}_*.c)
+  list(TRANSFORM names REPLACE "^${prefix}_(.*)\\.c$" "\\1")
+  list(SORT names)
+  set(${out} ${names} PARENT_SCOPE)
+endfunction()
+
+# adept_table(PREFIX TYPE FUNCTION HEADER): a table of what the files PREFIX_NAME.c of this folder define, each one TYPE_NAME. FUNCTION
+# returns it, sorted by NAME, with a NULL at its end; ${PREFIX}_table.c is its source.
+function(adept_table prefix type function header)
+  adept_table_names(names ${prefix})
+  adept_table_lines(${type} ${names})
   file(CONFIGURE OUTPUT ${prefix}_table.c @ONLY CONTENT [[
 /* Generated from the files @prefix@_*.c. */
 #include "@header@"

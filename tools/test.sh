@@ -19,7 +19,7 @@ case ${1-} in
     run_tests "$top/build"
     ;;
 --ci)
-    sh "$top/tools/install_deps.sh" base torch calibrate serve meters plots tests slurm ci
+    sh "$top/tools/install_deps.sh" base torch calibrate serve meters plots tests slurm slurm-accounting ci
     ci=$top/build-ci
     # The compilers see everything; the tests run where they can find something new.
     sh "$top/tools/build.sh" "$ci/clang" -DADEPT_WERROR=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++

@@ -1,12 +1,10 @@
 /* The operator call as handlers see it: arguments by name, outputs, sticky failure. */
 #include "call.h"
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_KNOWN_VALUES 64
 
 const char *adept_call_op(const adept_call *c)
 {
@@ -385,6 +383,11 @@ adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const
     return t;
 }
 
+double adept_call_memory_bytes(const adept_call *c, const adept_tensor *t)
+{
+    return t->storage >= 0 ? c->run->storages[t->storage].bytes : INFINITY;
+}
+
 adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides)
 {
     if (!adept_call_ok(c)) return scratch(c);
@@ -418,13 +421,11 @@ adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const
     return push_tensor(c, adept_new_tensor(c, dtype, ndim, dims));
 }
 
-adept_tensor *adept_out_sparse(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims, int64_t stored)
+adept_tensor *adept_out_sparse(adept_call *c, adept_sparse sparse, adept_dtype dtype, int ndim, const int64_t *dims,
+                               int64_t stored)
 {
     adept_tensor *t = adept_out_tensor(c, dtype, ndim, dims);
-    if (!adept_call_ok(c)) return t;
-    t->sparse = true;
-    t->stored = stored;
-    c->run->storages[t->storage].bytes = adept_tensor_bytes(t);
+    if (adept_call_ok(c)) adept_run_make_sparse(c->run, t, sparse, stored);
     return t;
 }
 
@@ -518,7 +519,7 @@ adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t
 
 void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values)
 {
-    if (n <= 0 || n > MAX_KNOWN_VALUES || adept_tensor_numel(t) != n || t == &c->run->scratch.tensor) return;
+    if (n <= 0 || n > ADEPT_MAX_KNOWN_VALUES || adept_tensor_numel(t) != n || t == &c->run->scratch.tensor) return;
     double *copy = adept_arena_array(c->run->arena, (size_t)n, sizeof *copy);
     if (!copy) {
         adept_call_nomem(c);

@@ -92,6 +92,8 @@ adept_tensor_node *adept_run_node_new(adept_run_state *run, int32_t producer);
 int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident);
 /** A tensor in new memory; NULL when memory is out or the size overflows. */
 adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer);
+/** A new tensor holds so many values and nothing else. */
+void adept_run_make_sparse(adept_run_state *run, adept_tensor *t, adept_sparse sparse, int64_t stored);
 /** A list of n values, zeroed or copied from `items`; NULL when memory is out. */
 adept_list *adept_run_list_new(adept_run_state *run, size_t n, const adept_value *items);
 void adept_run_state_free(adept_run_state *run); /* storages; the arena is the owner's */

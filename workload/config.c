@@ -31,6 +31,7 @@ void adept_workload_config_over(adept_workload_config *config, const adept_workl
     if (given->grad_accum > 0) config->grad_accum = given->grad_accum;
     if (given->allow_unsupported) config->allow_unsupported = true;
     if (given->n_assume > 0) config->assume = given->assume, config->n_assume = given->n_assume;
+    if (given->memory_bytes > 0) config->memory_bytes = given->memory_bytes;
     put_shapes_over(config, given);
 }
 

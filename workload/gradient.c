@@ -5,20 +5,30 @@
 
 /* ---------------------------------------------------------------- reach of the gradient ---------------- */
 
-/* The record that made t, and the chain of in-place writers of its memory: all feed whoever reads t. */
-static void mark(adept_interp *in, const adept_tensor *t, int32_t before)
+/* The record that made t, and the one that wrote into its memory last: both feed whoever reads t. */
+static void mark(adept_interp *in, const adept_tensor *t)
 {
     int32_t producer = adept_tensor_producer(t);
     int32_t writer = t->storage >= 0 ? in->run.storages[t->storage].last_writer : -1;
     if (producer >= 0 && t->requires_grad) in->records[producer].reached = true;
-    if (writer >= 0 && writer < before) in->records[writer].reached = true;
+    if (writer >= 0) in->records[writer].reached = true;
+}
+
+/* Before record i, others wrote into the memory that it writes into. */
+static void step_back(adept_interp *in, int32_t i)
+{
+    const adept_record *r = &in->records[i];
+    const adept_tensor *t = r->call.n_results > 0 ? adept_result_tensor(&r->call, 0) : NULL;
+    if (!t || t->storage < 0) return;
+    int32_t *writer = &in->run.storages[t->storage].last_writer;
+    if (*writer == i) *writer = r->earlier_writer;
 }
 
 /* Lists of the same lists unfold: what is visited counts. */
 static adept_status mark_value(adept_interp *in, const adept_value *v, int depth)
 {
     adept_status status = adept_interp_count(in, 1);
-    if (v->kind == ADEPT_VALUE_TENSOR) mark(in, v->u.t, INT32_MAX);
+    if (v->kind == ADEPT_VALUE_TENSOR) mark(in, v->u.t);
     if (depth > 64 || !adept_value_is_container(v)) return status;
     for (size_t i = 0; i < v->u.list->n && !status; i++)
         status = mark_value(in, &v->u.list->items[i], depth + 1);
@@ -48,11 +58,12 @@ adept_status adept_gradient_reach(adept_interp *in)
         status = mark_value(in, &in->env[body->returns[i]], 0);
     for (size_t i = in->n_records; i-- > 0;) {
         adept_record *r = &in->records[i];
+        step_back(in, (int32_t)i);
         if (!r->reached || r->skipped) continue;
         count_uses(r);
         adept_tensor_cursor at = adept_call_arguments(&r->call);
         for (const adept_tensor *t; (t = adept_next_tensor(&at));)
-            mark(in, t, (int32_t)i);
+            mark(in, t);
     }
     return status;
 }

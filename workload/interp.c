@@ -20,12 +20,17 @@ static const char *perhaps(const adept_interp *in)
     return chosen ? "data chooses all elements, --assume-fraction takes fewer" : "a loop without end?";
 }
 
+size_t adept_interp_max_bytes(const adept_interp *in)
+{
+    return (size_t)((in->config->memory_bytes ? in->config->memory_bytes : ADEPT_MEMORY_BYTES) / 4);
+}
+
 adept_status adept_interp_full(adept_interp *in, const adept_arena *arena)
 {
     if (!arena || !adept_arena_is_full(arena))
         return adept_error_set(in->err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
     return adept_error_set(in->err, ADEPT_E_INVALID, "%s: takes more than %zu MiB to walk; %s", in->graph->path,
-                           ADEPT_WALK_BYTES >> 20, perhaps(in));
+                           adept_interp_max_bytes(in) >> 20, perhaps(in));
 }
 
 adept_status adept_interp_nomem(adept_interp *in)
@@ -89,15 +94,18 @@ adept_status adept_interp_record(adept_interp *in, const adept_call *call, const
     adept_record *grown = adept_grow(in->records, &in->records_capacity, in->n_records + 1, sizeof *grown);
     if (!grown) return adept_interp_nomem(in);
     in->records = grown;
-    in->records[in->n_records++] = (adept_record){.call = *call, .node = node, .module = module};
+    in->records[in->n_records++] = (adept_record){.call = *call, .node = node, .module = module, .earlier_writer = -1};
     return ADEPT_OK;
 }
 
-static void writes_gradient(adept_interp *in, const adept_call *call)
+static void note_writer(adept_interp *in, adept_record *r)
 {
+    const adept_call *call = &r->call;
     if (!call->inplace || !call->any_grad || call->n_results == 0) return;
     const adept_tensor *t = adept_result_tensor(call, 0);
-    if (t && t->storage >= 0 && t->requires_grad) in->run.storages[t->storage].last_writer = call->record;
+    if (!t || t->storage < 0 || !t->requires_grad) return;
+    r->earlier_writer = in->run.storages[t->storage].last_writer;
+    in->run.storages[t->storage].last_writer = call->record;
 }
 
 /* ---------------------------------------------------------------- unsupported operators ---------------- */
@@ -378,9 +386,10 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     for (int32_t i = 0; i < node->n_outputs; i++)
         in->env[node->outputs[i]] = call.results[i];
     if (!call.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
-    writes_gradient(in, &call);
     if (call.handler->cost && (status = snapshot_lists(in, args, node->n_inputs))) return status;
-    return adept_interp_record(in, &call, node, node->module);
+    status = adept_interp_record(in, &call, node, node->module);
+    if (!status) note_writer(in, &in->records[in->n_records - 1]);
+    return status;
 }
 
 adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
@@ -390,6 +399,7 @@ adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
     adept_tensor *t = adept_run_tensor_new(
         &in->run, adept_precision_stored_dtype(in->run.precision, p->dtype), p->ndim, p->dims, -1);
     if (!t) return NULL;
+    if (p->sparse) adept_run_make_sparse(&in->run, t, p->sparse, p->stored);
     t->param = param;
     in->run.storages[t->storage].param = param;
     in->run.storages[t->storage].resident = true;
@@ -424,7 +434,7 @@ adept_status adept_interp_run(adept_interp *in)
 {
     const adept_graph *g = in->graph;
     in->run.arena = adept_arena_new();
-    if (in->run.arena) adept_arena_limit(in->run.arena, ADEPT_WALK_BYTES);
+    if (in->run.arena) adept_arena_limit(in->run.arena, adept_interp_max_bytes(in));
     in->env = calloc(g->n_values + 1, sizeof *in->env);
     in->param_tensor = calloc(g->n_params + 1, sizeof *in->param_tensor);
     in->param_cast = calloc(g->n_params + 1, sizeof *in->param_cast);

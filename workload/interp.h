@@ -4,13 +4,13 @@
 #include "call.h"
 #include "name_map.h"
 
-#define ADEPT_WALK_BYTES ((size_t)256 << 20) /* what a walk's values, and what its profile, may take */
 
 /* One executed operator, kept for the gradient pass and the cost pass. */
 typedef struct adept_record {
     adept_call call;
     const adept_node *node; /* NULL for the casts autocast inserts */
     int32_t module;
+    int32_t earlier_writer; /* of a record that writes in place with a gradient: who did so before it, -1 if none */
     bool reached; /* its backward runs: what it computed reaches the outputs through floating tensors */
     bool skipped; /* part of a fused kernel: costs nothing by itself */
 } adept_record;
@@ -71,6 +71,8 @@ adept_status adept_interp_misfit(const adept_interp *in, adept_error *err, int32
 adept_status adept_interp_warn(adept_interp *in, const char *format, ...) ADEPT_PRINTF(2, 3);       /* interp.c */
 /** Memory is out, or one of a walk's arenas has all it may take. */
 adept_status adept_interp_nomem(adept_interp *in);                                                  /* interp.c */
+/** What a walk's values, and what its profile, may take. */
+size_t adept_interp_max_bytes(const adept_interp *in);
 adept_status adept_interp_full(adept_interp *in, const adept_arena *arena);                         /* interp.c */
 /** Count work, and refuse what a hostile file makes too much of. */
 adept_status adept_interp_count(adept_interp *in, size_t steps);                                    /* interp.c */

@@ -73,9 +73,18 @@ static bool takes_tied(const adept_interp *in, const adept_call *call)
     return false;
 }
 
-static int64_t elements_of(const adept_param *p)
+static double elements_of(const adept_param *p)
 {
-    return (int64_t)adept_dims_elements(p->ndim, p->dims);
+    return p->sparse ? (double)p->stored : adept_dims_elements(p->ndim, p->dims);
+}
+
+static double stored_bytes(const adept_param *p, adept_precision precision)
+{
+    adept_tensor t = {.sparse = p->sparse, .stored = p->stored, .ndim = p->ndim};
+    if (p->ndim > 0) t.dims[0] = p->dims[0];
+    if (p->row_bytes > 0) return (double)p->dims[0] * (double)p->row_bytes;
+    return elements_of(p) * adept_dtype_bytes(adept_precision_stored_dtype(precision, p->dtype)) +
+           adept_tensor_coordinate_bytes(&t);
 }
 
 /* A gradient is complete when the backward of the parameter's first use has run. */
@@ -84,9 +93,9 @@ static void find_first_use(builder *b, const adept_tensor *t, int32_t module)
     if (t->param < 0 || b->used[t->param]) return;
     b->used[t->param] = true;
     const adept_param *p = &b->in.graph->params[t->param];
-    if (!p->is_buffer) b->modules[module].params += elements_of(p);
-    double element_bytes = adept_dtype_bytes(adept_precision_stored_dtype(b->in.config->precision, p->dtype));
-    if (!p->is_buffer && p->requires_grad) b->gradient_bytes += element_bytes * adept_dims_elements(p->ndim, p->dims);
+    if (p->is_buffer) return;
+    b->modules[module].params += (int64_t)elements_of(p);
+    if (p->requires_grad) b->gradient_bytes += stored_bytes(p, b->in.config->precision);
 }
 
 static double take_gradients(builder *b)
@@ -180,8 +189,8 @@ static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
         if (!adept_kernel_is_sane(&cost->kernels[i]))
             return adept_error_set(
                 in->err, ADEPT_E_INTERNAL,
-                "handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
-                r->call.handler->kind, r->call.op);
+                "%s: module '%s': handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
+                in->graph->path, module, r->call.handler->kind, r->call.op);
     return ADEPT_OK;
 }
 
@@ -230,14 +239,13 @@ static adept_status describe_model(adept_profile *p, const adept_graph *g, adept
     p->producer = adept_arena_strdup(p->arena, g->producer ? g->producer : "");
     for (size_t i = 0; i < g->n_params; i++) {
         const adept_param *q = &g->params[i];
-        double numel = adept_dims_elements(q->ndim, q->dims);
-        double element_bytes = adept_dtype_bytes(adept_precision_stored_dtype(precision, q->dtype));
-        p->weights_bytes += numel * element_bytes;
+        double bytes = stored_bytes(q, precision);
+        p->weights_bytes += bytes;
         if (q->is_buffer) continue;
-        p->params += (int64_t)numel;
+        p->params += (int64_t)elements_of(q);
         if (!q->requires_grad) continue;
-        p->trainable_params += (int64_t)numel;
-        p->trainable_bytes += numel * element_bytes;
+        p->trainable_params += (int64_t)elements_of(q);
+        p->trainable_bytes += bytes;
         p->trainable_tensors++;
     }
     return p->model_path && p->model_sha256 && p->producer ? ADEPT_OK : ADEPT_E_NOMEM;
@@ -253,7 +261,7 @@ static adept_status find_precision(adept_profile *p, adept_interp *in)
         double low = 0, all = 0;
         for (size_t i = 0; i < in->graph->n_params; i++) {
             const adept_param *q = &in->graph->params[i];
-            double n = q->is_buffer || !adept_dtype_is_float(q->dtype) ? 0 : adept_dims_elements(q->ndim, q->dims);
+            double n = q->is_buffer || !adept_dtype_is_float(q->dtype) ? 0 : elements_of(q);
             all += n;
             if (q->dtype == adept_precision_low_dtype(pure[k])) low += n;
         }
@@ -402,7 +410,7 @@ static adept_status build(builder *b)
         if (!status) status = sum_result_gradients(b, &in->records[i]);
     }
     for (size_t i = 0; i < in->graph->n_params; i++) /* what nothing uses is the model's */
-        if (!b->used[i] && !in->graph->params[i].is_buffer) b->modules[0].params += elements_of(&in->graph->params[i]);
+        if (!b->used[i] && !in->graph->params[i].is_buffer) b->modules[0].params += (int64_t)elements_of(&in->graph->params[i]);
     if (!status) status = sum_weight_gradients(b);
     if (status) return status;
     adept_profile *p = b->profile;
@@ -462,7 +470,7 @@ adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, 
     if (b.profile) b.merger = adept_merger_new(arena);
     if (b.merger) {
         b.profile->arena = arena;
-        adept_arena_limit(arena, ADEPT_WALK_BYTES);
+        adept_arena_limit(arena, adept_interp_max_bytes(&b.in));
         status = build(&b);
     } else {
         status = adept_interp_nomem(&b.in);

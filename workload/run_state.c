@@ -54,6 +54,13 @@ adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int 
     return t->storage < 0 ? NULL : t;
 }
 
+void adept_run_make_sparse(adept_run_state *run, adept_tensor *t, adept_sparse sparse, int64_t stored)
+{
+    t->sparse = sparse;
+    t->stored = stored;
+    run->storages[t->storage].bytes = adept_tensor_bytes(t);
+}
+
 int32_t adept_tensor_producer(const adept_tensor *t)
 {
     return ((const adept_tensor_node *)t)->producer;

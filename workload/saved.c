@@ -226,6 +226,7 @@ typedef struct reader {
     adept_input_spec *inputs;
     const char **assume; /* texts are the JSON's */
     adept_buffer bytes;
+    uint64_t memory_bytes;
 } reader;
 
 static int64_t count_or_zero(adept_json_reader *r, const cJSON *o, const char *key)
@@ -270,6 +271,23 @@ static void read_assumptions(reader *in, const cJSON *o)
         }
         in->assume[in->config.n_assume++] = item->valuestring;
     }
+}
+
+/* Those of what is worked out, too: somebody may think that they are read. */
+static void check_keys(reader *in, const cJSON *root)
+{
+    static const char *const keys[] = {"schema_version", "kind",   "model", "config",   "inputs",  "totals",
+                                       "features",       "memory", "ops",   "warnings", "options", "graph"},
+                             *const options[] = {"mode",       "precision",      "attention",         "memory_format",
+                                                 "execution",  "optimizer",      "optimizer_impl",    "optimizer_extras",
+                                                 "batch_size", "seq_length",     "grad_accum",        "inputs",
+                                                 "assume",     "allow_unsupported"},
+                             *const graph[] = {"sha256", "data"};
+    adept_json_check_keys(&in->r, root, "", keys, sizeof keys / sizeof *keys);
+    adept_json_check_keys(&in->r, adept_json_object(&in->r, root, "options"), " in \"options\"", options,
+                          sizeof options / sizeof *options);
+    adept_json_check_keys(&in->r, adept_json_object(&in->r, root, "graph"), " in \"graph\"", graph,
+                          sizeof graph / sizeof *graph);
 }
 
 static void read_options(reader *in, const cJSON *root)
@@ -342,7 +360,7 @@ static adept_status take_graph(adept_graph **graph, adept_workload_config *confi
 {
     adept_graph *g = NULL;
     adept_error why = {0};
-    adept_status status = adept_graph_read(&g, in->bytes.data, in->bytes.size, &why);
+    adept_status status = adept_graph_read_within(&g, in->bytes.data, in->bytes.size, in->memory_bytes, &why);
     if (status != ADEPT_OK) return adept_error_set(in->r.err, status, "%s: %s", in->r.name, why.message);
     if (!adept_workload_config_copy(config, &in->config, g->arena)) {
         adept_graph_free(g);
@@ -352,31 +370,44 @@ static adept_status take_graph(adept_graph **graph, adept_workload_config *confi
     return ADEPT_OK;
 }
 
-adept_status adept_saved_parse(adept_graph **graph, adept_workload_config *config, const char *name, const char *text,
-                               size_t size, adept_error *err)
+static adept_status take_root(adept_graph **graph, adept_workload_config *config, const char *name, const cJSON *root,
+                              uint64_t memory_bytes, adept_error *err)
 {
-    cJSON *root = NULL;
-    adept_status status = adept_json_parse(&root, name, text, size, err);
-    if (status != ADEPT_OK) return status;
-    reader in = {.r = {.name = name, .err = err}};
+    reader in = {.r = {.name = name, .err = err}, .memory_bytes = memory_bytes};
     check_kind(&in, root);
+    check_keys(&in, root);
     read_options(&in, root);
     read_bytes(&in, root);
-    status = in.r.status == ADEPT_OK ? take_graph(graph, config, &in) : in.r.status;
-    cJSON_Delete(root);
+    adept_status status = in.r.status == ADEPT_OK ? take_graph(graph, config, &in) : in.r.status;
     free(in.inputs);
     free(in.assume);
     free(in.bytes.data);
     return status;
 }
 
-adept_status adept_saved_read(adept_graph **graph, adept_workload_config *config, const char *path, adept_error *err)
+adept_status adept_saved_parse(adept_graph **graph, adept_workload_config *config, const char *name, const char *text,
+                               size_t size, uint64_t memory_bytes, adept_error *err)
+{
+    cJSON *root = NULL;
+    if (memory_bytes == 0) memory_bytes = ADEPT_MEMORY_BYTES;
+    if (size > ADEPT_JSON_BYTES_OF(memory_bytes))
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: %zu bytes, more than the %zu that are read", name, size,
+                               ADEPT_JSON_BYTES_OF(memory_bytes));
+    adept_status status = adept_json_parse_within(&root, name, text, size, ADEPT_JSON_VALUES_OF(memory_bytes), err);
+    if (status == ADEPT_OK) status = take_root(graph, config, name, root, memory_bytes, err);
+    cJSON_Delete(root);
+    return status;
+}
+
+adept_status adept_saved_read(adept_graph **graph, adept_workload_config *config, const char *path,
+                              uint64_t memory_bytes, adept_error *err)
 {
     char *text = NULL;
     size_t size = 0;
-    adept_status status = adept_file_read(&text, &size, path, ADEPT_JSON_MAX_BYTES, err);
+    if (memory_bytes == 0) memory_bytes = ADEPT_MEMORY_BYTES;
+    adept_status status = adept_file_read(&text, &size, path, ADEPT_JSON_BYTES_OF(memory_bytes), err);
     if (status != ADEPT_OK) return status;
-    status = adept_saved_parse(graph, config, path, text, size, err);
+    status = adept_saved_parse(graph, config, path, text, size, memory_bytes, err);
     free(text);
     return status;
 }

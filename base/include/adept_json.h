@@ -14,6 +14,9 @@
 #define ADEPT_JSON_MAX_BYTES ((size_t)128 << 20)
 #define ADEPT_JSON_MAX_VALUES 3000000
 #define ADEPT_JSON_MAX_DEPTH 512
+/* The same of a file whose reading, with what is made of it, may take so much memory altogether. */
+#define ADEPT_JSON_BYTES_OF(memory_bytes) ((size_t)((memory_bytes) / 8))
+#define ADEPT_JSON_VALUES_OF(memory_bytes) ((size_t)((memory_bytes) / 512))
 
 /**
  * Strict JSON as RFC 8259 has it: valid UTF-8, no name twice in an object, no NUL in a string, nothing behind the value.
@@ -24,7 +27,7 @@
  * @return ADEPT_E_INVALID; ADEPT_E_NOMEM only when memory is out
  */
 adept_status adept_json_parse(cJSON **out, const char *name, const char *text, size_t size, adept_error *err);
-/** With another limit on values. */
+/** With another limit on values, and none on bytes. */
 adept_status adept_json_parse_within(cJSON **out, const char *name, const char *text, size_t size, size_t max_values,
                                      adept_error *err);
 
@@ -58,6 +61,10 @@ int64_t adept_json_count(adept_json_reader *r, const cJSON *parent, const char *
 bool adept_json_bool(adept_json_reader *r, const cJSON *parent, const char *key);
 const char *adept_json_string(adept_json_reader *r, const cJSON *parent, const char *key); /* required */
 const char *adept_json_string_or(adept_json_reader *r, const cJSON *parent, const char *key, const char *fallback);
+/** Refuse keys that are not among the n: a misspelt one would leave a default in place, and nobody would know.
+ *  @param where  ends the message: " in specs.tdp_w" */
+void adept_json_check_keys(adept_json_reader *r, const cJSON *object, const char *where, const char *const *known,
+                           size_t n);
 /** How many elements or members a container has; 0 for NULL. */
 size_t adept_json_size(const cJSON *container);
 

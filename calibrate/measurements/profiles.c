@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---------------------------------------------------------------- kept graphs ------------------------------------ */
@@ -300,7 +299,7 @@ static void recall(maker *p, adept_dataset_model *m)
     adept_status status = adept_file_detect(&format, m->path, NULL, 0, &m->err);
 
     if (status == ADEPT_OK && format == ADEPT_FORMAT_PROFILE)
-        status = adept_saved_read(&m->graph, &m->recorded, m->path, &m->err);
+        status = adept_saved_read(&m->graph, &m->recorded, m->path, p->options->memory_bytes, &m->err);
     else if (status == ADEPT_OK)
         status = adept_file_sha256(m->sha256, m->path, &m->err);
     if (status != ADEPT_OK || m->graph || p->options->no_cache) return;
@@ -312,7 +311,7 @@ static void recall(maker *p, adept_dataset_model *m)
 
 static void import(maker *p, adept_dataset_model *m)
 {
-    const adept_import_options how = {.trust = p->options->trust};
+    const adept_import_options how = {.trust = p->options->trust, .memory_bytes = p->options->memory_bytes};
     char key[ADEPT_SHA256_SIZE];
     adept_status status = adept_import_model(&m->graph, m->path, &how, &m->err);
 

@@ -11,6 +11,7 @@
 #define LARGEST_POWER_W 1e5  /* of one GPU; above it, milliwatts */
 #define OVER_LIMIT 1.05      /* boards regulate within a few percent */
 #define UNDER_IDLE 0.5
+#define LARGEST_RATIO 1e7 /* of measured and predicted, either way: beyond it no parameter of a GPU explains a number */
 #define REPEAT_SPREAD 1.10      /* largest over smallest of one configuration */
 #define REPEAT_OFF_MEDIAN 0.045 /* then these rows are named; of two such rows, both */
 
@@ -42,6 +43,14 @@ static bool check_units(adept_dataset *d, adept_measurement *m)
     return ok;
 }
 
+static bool check_ratio(adept_dataset *d, adept_measurement *m, const char *column, double measured, double predicted)
+{
+    double ratio = measured / predicted;
+    if (!(ratio > LARGEST_RATIO || ratio < 1 / LARGEST_RATIO)) return true; /* one of them may not be known */
+    m->absurd = column;
+    return suspect(d, m, "%s is %g, about %.1g is predicted: nothing can be fitted to that", column, measured, predicted);
+}
+
 static bool check_board(adept_dataset *d, adept_measurement *m)
 {
     const adept_specs *specs = &m->hw->specs;
@@ -69,7 +78,9 @@ static adept_status check_row(adept_dataset *d, adept_measurement *m, adept_erro
 
     if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, &why);
     if (status != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);
-    bool ok = check_units(d, m) && check_board(d, m);
+    bool ok = check_ratio(d, m, "step_time_s", m->step_time_s, prediction.step_time_s) &&
+              check_ratio(d, m, "avg_power_w", m->power_avg_w, prediction.power_avg_w) && check_units(d, m) &&
+              check_board(d, m);
     /* other arithmetic is left out, because what an activation function costs is a convention */
     if (ok && m->step_time_s < peak.matrix_s)
         ok =
@@ -173,12 +184,19 @@ static bool drop_node_powers(adept_dataset *d)
 adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
 {
     for (size_t i = 0; i < d->n; i++) {
-        d->rows[i].suspect = NULL;
+        d->rows[i].suspect = d->rows[i].absurd = NULL;
         adept_status status = check_row(d, &d->rows[i], err);
         if (status != ADEPT_OK) return status;
     }
     return drop_node_powers(d) && check_all_repeats(d) ? ADEPT_OK
                                                        : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
+
+adept_status adept_dataset_refuse_absurd(const adept_dataset *d, adept_error *err)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->rows[i].absurd) return adept_row_fail(&d->rows[i], d->rows[i].absurd, err, "%s", d->rows[i].suspect);
+    return ADEPT_OK;
 }
 
 bool adept_dataset_exclude_suspect(adept_dataset *d)

@@ -107,6 +107,16 @@ bool adept_track_warning(char *text, size_t size, const adept_track *track);
 /** The energy of a sensor so far, while the recording runs. Thread-safe. NAN: not known */
 double adept_recording_energy_now(adept_recording *recording, size_t sensor);
 
+/**
+ * Samples of a sensor that were not taken yet, while the recording runs. What was taken is forgotten but for the last one, which energies
+ * go on from: a recording that is emptied so may run for weeks, and its samples are no more the recording's.
+ * @param most  of them at once
+ * @param lost  why the sensor says nothing any more; NULL: it does. Stays while the recording does
+ * @return how many
+ * Thread-safe.
+ */
+size_t adept_recording_take(adept_recording *recording, size_t sensor, adept_sample *samples, size_t most, const char **lost);
+
 /** What a journal holds, as a stopped recording; a last line that was not finished is left out, as a killed run leaves it.
  *  @return ADEPT_E_INVALID naming file and line, ADEPT_E_NOMEM */
 adept_status adept_recording_read(adept_recording **out, const char *path, adept_error *err);

@@ -45,6 +45,8 @@ void adept_comparison_free(adept_comparison *comparison);
 
 /** Is the run of the shard? Neighbours are of different ones, so that a slow policy is shared out. */
 bool adept_comparison_has(const adept_comparison *c, size_t policy, size_t seed);
+/** What its seeds are: "seed", or "window" of a trace. */
+const char *adept_comparison_repeat(const adept_comparison *c);
 /** Are all runs there? */
 bool adept_comparison_is_whole(const adept_comparison *c);
 /** Keep a warning, once and by the alphabet, so that the order in which runs end does not matter. @return ADEPT_E_NOMEM

@@ -109,6 +109,7 @@ typedef struct adept_simulation {
     adept_loss loss;       /* what a preempted or failed job has to do again */
     double checkpoint_s;   /* ADEPT_LOSS_CHECKPOINT: it saved every so often */
     bool never_skips;      /* the policy is asked at every tick, whether or not anything can have changed: for the test of skipping */
+    size_t n_windows;      /* cut what happened into so many parts of equal length, from the first submission to the last; 0: none */
     bool keeps_series;     /* the power curve, and what ran where */
     /** Called after every event, for tests of invariants; NULL: not at all. */
     void (*observe)(void *context, const adept_observed *now);
@@ -153,6 +154,9 @@ typedef struct adept_outcome {
 typedef struct adept_run_result {
     adept_outcome outcome;
     adept_job_record *records; /* one for each job of the stream */
+    /* Of each window: completion, waits, deadlines and fairness of the jobs submitted in it, all else by what happened in its time. The
+     * last one lasts until the end, so that energies and finished jobs sum to the run's. end_s is how long it lasts. */
+    adept_outcome *windows;
     adept_power_point *series; /* where it was asked for */
     size_t n_series;
     adept_span *spans; /* likewise; each time a job was placed, one for each of its nodes; in the order in which they ended */

@@ -364,7 +364,7 @@ static void open_workload(const char *path)
     adept_error err = {0};
     adept_profile *own = NULL;
     size_t w = n_workloads++;
-    check(adept_saved_read(&workloads[w].graph, &workloads[w].config, path, &err), &err);
+    check(adept_saved_read(&workloads[w].graph, &workloads[w].config, path, 0, &err), &err);
     check(adept_profile_build(&own, workloads[w].graph, adept_handlers(), &workloads[w].config, NULL, NULL, &err), &err);
     workloads[w].batch = own->batch_size;
     adept_profile_free(own);

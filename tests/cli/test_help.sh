@@ -3,7 +3,7 @@
 
 expect_ok --help
 commands=$(sed -n 's/^  \([a-z]*\) .*/\1/p' "$work/out" | grep -v adept)
-[ "$(echo "$commands" | tr '\n' ' ')" = 'predict report profile calibrate evaluate sweep diff explain gpus handlers measure compare simulate serve ' ] || fail "commands listed: $commands"
+[ "$(echo "$commands" | tr '\n' ' ')" = 'predict report profile calibrate evaluate sweep diff explain gpus handlers measure attribute compare simulate serve ' ] || fail "commands listed: $commands"
 expect_ok --version
 shows '^adept [0-9]+\.[0-9]+\.[0-9]+$'
 
@@ -18,7 +18,7 @@ for command in $commands; do
     expect_ok "$command" --help
     shows "^Usage: adept $command"
     shows '^Examples:$'
-    [ "$command" = serve ] || shows '--json  ' # it speaks nothing else
+    case $command in serve | attribute) ;; *) shows "--json  " ;; esac # serve speaks nothing else; the parts of attribute have helps of their own
     if awk 'length > 79' "$work/out" | grep -q .; then
         fail "help of $command is wider than 79 columns"
     fi

@@ -40,10 +40,7 @@ if "$ADEPT" calibrate --help >/dev/null 2>&1; then
         stopped $((code - 128)) $code calibrate "$work/rows.csv" --gpu a100 --models "$data" --max-generations 1000000 --tol 0 -o new.json
     done
 fi
-if "$ADEPT" serve --help >/dev/null 2>&1; then
-    seconds=3 stopped INT 130 serve --socket "$work/s" "$profile"
-    seconds=3 stopped TERM 0 serve --socket "$work/s" "$profile"
-fi
+# adept serve: tests/cli/test_serve.sh
 
 # What a killed command left where files need names goes with the next one.
 cd "$work" || exit 1

@@ -5,7 +5,7 @@ need_torch
 need_python "torch.utils._python_dispatch, torchvision"
 checks=$((checks + 1))
 only=
-for kind in U-Net text speech generative recommender graph metric geometry control series adapters quantised '16 bits'; do
+for kind in U-Net SSD 'Faster R-CNN, scripted' text speech generative recommender graph metric geometry control series adapters quantised '16 bits'; do
     only="$only --only=$(echo "$kind" | tr ' ' .)"
 done
 "$python" -W ignore "$ADEPT_SOURCE_DIR/tools/zoo/check_models.py" --adept "$ADEPT" $only >"$work/out" 2>"$work/err" ||

@@ -12,6 +12,20 @@ for kind in lstm gru rnn; do
     [ -s "$work/traced" ] && cmp -s "$work/traced" "$work/scripted" || fail "a scripted $kind counts otherwise than a traced one"
 done
 
+# sparse matrices in the file: 9 values of 5 x 8; by 2 columns twice; by each other, of which 9 x 9 / 8 products are taken for
+# 11 values; and into a dense one
+expect_ok profile "$golden/neighbours.pt" --mode fwbw -o "$work/neighbours.json"
+for file in "$golden/neighbours.pt" "$work/neighbours.json"; do
+    expect_ok profile "$file" --mode fwbw --json
+    shows '"inputs":[[:space:]]*"f32:5x8#9, f32:8x2"'
+    shows '"inputs":[[:space:]]*"f32:5x8#9r, f32:8x2"'
+    shows '"outputs":[[:space:]]*"f32:5x5#11"'
+    shows '"params":[[:space:]]*6,'
+    shows '"weights_bytes":[[:space:]]*360,' # 24, 9 x 20, 9 x 12 + 6 x 8
+    shows '"alu_flops_forward":[[:space:]]*103.25,' # 36, 36, 20.25, and 11 additions
+    shows 'values are taken for evenly spread'
+done
+
 # PyTorch 1.13 traces a model on device "meta" wrongly: the convolution is gone
 expect_error 3 'aten::new_empty: an empty tensor on device "meta" stands where an operator ran' profile "$golden/meta.pt"
 
@@ -49,9 +63,21 @@ shows '"macs_forward":[[:space:]]*448,'
 expect_ok profile "$golden/tables.pt" --mode infer --json
 shows '"alu_flops_forward":[[:space:]]*240,'
 shows '"inputs":[[:space:]]*"u8:20x6, i64:8, i64:3"'
+shows '"weights_bytes":[[:space:]]*560,' # 2 x 20 rows of 6 bytes and 8
+expect_ok profile "$golden/bags_4bit.pt" --mode infer -o "$work/tables.json"
+for file in "$golden/bags_4bit.pt" "$work/tables.json"; do
+    expect_ok profile "$file" --mode infer --json
+    shows '"weights_bytes":[[:space:]]*140,' # 20 rows of 3 bytes and 4
+done
 expect_ok profile "$golden/signal.pt" --trust --mode infer --json
 shows '"macs_forward":[[:space:]]*576,'
 expect_ok predict "$golden/eight_bits.pt" --trust --mode infer --gpu a40
+checks=$((checks + 1))
+! grep -q '8-bit integers' "$work/out" || fail 'a sheet with an INT8 rate is said to have none'
+expect_ok predict "$golden/eight_bits.pt" --trust --mode infer --gpu v100-pcie-32gb
+shows '8-bit integers are multiplied at the FP16 peak of v100-pcie-32gb: its sheet has no tensor_int8_flops_per_s'
+expect_ok predict "$golden/eight_bits.pt" --trust --mode infer --gpu h100
+shows 'at the FP8 peak of'
 
 # a frozen module has constants for weights: 4 x 27 and 4
 expect_ok profile "$golden/frozen.pt" --mode infer --json

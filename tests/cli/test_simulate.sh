@@ -94,6 +94,47 @@ expect_error 3 'empty.json' simulate "$work/empty.json" "$work/jobs.json" --poli
 printf 'job_id,submit_s,user,template,samples,gpus\n1,0,u,short,1e6,64\n' >"$work/trace.csv"
 expect_error 3 'trace.csv:2' simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy zeus
 
+# ---- windows of a trace: they sum to the run, and pairs have intervals
+"$python" - >"$work/trace.csv" <<'TRACE'
+print("job_id,submit_s,user,template,samples,gpus")
+for job in range(40):
+    print(f"{job + 1},{100 + 97 * job},u{job % 3},{'long' if job % 4 == 0 else 'short'},{5e6 + 1e5 * job:.0f},{(1, 2, 4)[job % 3]}")
+TRACE
+trace() { run simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy zeus,thrift "$@"; }
+trace --json
+cp "$work/out" "$work/whole.json"
+trace --windows 4 --json --jobs-csv "$work/windows.csv"
+checks=$((checks + 1))
+"$python" - "$work/out" "$work/windows.csv" "$work/whole.json" <<'CHECK' || fail "windows of a trace"
+import csv, json, sys
+result = json.load(open(sys.argv[1]))
+rows = [row for row in csv.DictReader(open(sys.argv[2])) if row["policy"] == "zeus"]
+assert result["options"]["windows"] == 4 and result["seeds"] == [0, 1, 2, 3]
+assert sorted(int(row["job"]) for row in rows) == list(range(1, 41))
+whole = {p["name"]: p["outcome"] for p in json.load(open(sys.argv[3]))["policies"]}
+for policy in result["policies"]:
+    of = {name: metric["per_seed"] for name, metric in policy["outcome"].items()}
+    for name in ("energy_j", "jobs_energy_j", "idle_energy_j", "n_finished", "n_jobs", "samples_done", "n_decisions", "end_s"):
+        total = whole[policy["name"]][name]["mean"]
+        assert abs(sum(of[name]) - total) <= 1e-9 * total, (policy["name"], name, of[name], total)
+    length_s = 97 * 39 / 4  # from the first submission to the last
+    assert of["end_s"][1:3] == [length_s, length_s] and of["end_s"][0] == 100 + length_s and of["n_jobs"] == [10, 10, 10, 10], of
+    mean_s = sum(of["mean_completion_s"]) / 4  # as many jobs in each
+    assert abs(mean_s - whole[policy["name"]]["mean_completion_s"]["mean"]) < 1e-6 * mean_s
+    assert max(of["peak_power_w"]) == whole[policy["name"]]["peak_power_w"]["mean"]
+    assert abs(sum(w * s for w, s in zip(of["mean_power_w"], of["end_s"])) - sum(of["energy_j"])) < 1e-6 * sum(of["energy_j"])
+[energy] = [p for p in result["pairs"] if p["metric"] == "energy_j"]
+assert energy["seeds"] == 4 and energy["interval95"][0] < energy["difference"] < energy["interval95"][1], energy
+CHECK
+trace --windows 4
+shows 'Mean of 4 windows'
+trace --cap 1.5kW
+grep -q 'never start' "$work/out" && fail "a warning of a cap that all keep"
+run simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy charon --cap 1100
+shows 'charon: some jobs never start: even alone, what it would run them as exceeds the cap of 1100 W'
+expect_error 2 'is for traces' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --windows 4
+expect_error 2 'are of one run' simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy zeus --windows 4 --seeds 2
+
 # ---- a goal, and the page
 cat >"$work/goal.json" <<'JSON'
 {"schema_version": 1, "reference": "pollux", "candidate": "min-energy", "goals": [{"metric": "energy_j", "direction": "lower", "threshold_percent": 0}]}

@@ -37,8 +37,11 @@ expect_error 2 'file name is empty' profile "$p" -o ''
 
 # numbers
 for option in --batch --gpus --grad-accum --steps --samples --epochs --dataset-size --depth; do
-    for value in '' x 1x 1.5 1.5e0 1e30 1e 0x10 ' 1' '1 ' nan inf; do
+    for value in '' x 1x 1.5 1.5e0 1e 0x10 ' 1' '1 ' nan inf; do
         expect_error 2 "$option: '$value' is not a whole number" predict "$p" --gpu a100 --by layer "$option" "$value"
+    done
+    for value in 1e18 1e30 1e999 -1e18; do
+        expect_error 2 "$option: '$value' is out of range" predict "$p" --gpu a100 --by layer "$option" "$value"
     done
     expect_error 2 "$option: '0' is too small" predict "$p" --gpu a100 --by layer "$option" 0
     expect_error 2 "$option: '-3' is too small" predict "$p" --gpu a100 --by layer "$option" -3

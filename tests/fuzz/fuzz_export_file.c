@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     adept_error err = {0};
     adept_status status = adept_file_detect(&format, path, NULL, 0, &err);
     if (status != ADEPT_OK && (err.status != status || !err.message[0])) abort();
-    status = adept_export_import(&g, path, NULL, 0, &err);
+    status = adept_export_import(&g, path, NULL, 0, 0, &err);
     if (status == ADEPT_OK ? !g : g != NULL) abort();
     adept_graph_free(g);
     close(fd);

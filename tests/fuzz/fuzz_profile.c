@@ -48,7 +48,7 @@ static void check_round_trip(const file *f, const adept_profile *profile)
     file again = {.graph = NULL};
     char *text = NULL, *once = adept_workload_config_text(&f->config);
     if (adept_saved_write(&text, profile, f->graph, &f->config, NULL) == ADEPT_OK) { /* but for values that nothing defines */
-        REQUIRE(adept_saved_parse(&again.graph, &again.config, "again.json", text, strlen(text), NULL) == ADEPT_OK);
+        REQUIRE(adept_saved_parse(&again.graph, &again.config, "again.json", text, strlen(text), 0, NULL) == ADEPT_OK);
         char *twice = adept_workload_config_text(&again.config);
         REQUIRE(once && twice && strcmp(once, twice) == 0);
         free(twice);
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     file f = {.graph = NULL};
     adept_error err = {0};
-    adept_status status = adept_saved_parse(&f.graph, &f.config, "fuzz.json", (const char *)data, size, &err);
+    adept_status status = adept_saved_parse(&f.graph, &f.config, "fuzz.json", (const char *)data, size, 0, &err);
     if (status != ADEPT_OK) {
         REQUIRE(f.graph == NULL && err.status == status && err.message[0] != '\0');
         return 0;

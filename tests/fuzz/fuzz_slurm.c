@@ -22,7 +22,7 @@ static void read_comment(const char *text)
         return;
     }
     REQUIRE(w.profile[0] != '\0' && w.profile[0] != '.' && !strchr(w.profile, '/'));
-    REQUIRE(w.batch >= 0 && w.objective >= -1 && w.objective <= ADEPT_LEAST_EDP);
+    REQUIRE(w.batch >= 0 && w.objective >= -1 && w.objective <= ADEPT_SLURM_THRIFT);
     REQUIRE(w.samples >= 0 && w.steps >= 0 && w.deadline_s >= 0 && w.power_budget_w >= 0 && w.energy_budget_j >= 0);
     REQUIRE(!(w.samples > 0 && w.steps > 0));
 }

@@ -13,6 +13,8 @@
  *   lost=S             from then on the board has fallen off the bus
  *   limit=W (250), sm_clock=MHZ (1410), memory_clock=MHZ (1215)
  *   init=STATUS        what nvmlInit_v2 answers
+ *   process=BOARD,PID,BYTES,PERCENT    a process on it (repeatable); BYTES -1: not known; PERCENT -1: no sample
+ *   processes=3        the newest version of the list of processes that there is; uses=0: no use of each (NOT_SUPPORTED)
  *
  * Times are since that initialisation, or what fake_nvml_at() says. The counter is the exact integral of the curve. */
 #include "fake_nvml.h"
@@ -23,12 +25,14 @@
 #include <time.h>
 
 #define MOST_BOARDS 16
+#define MOST_PROCESSES 128
 
 /* X(key, its value where FAKE_NVML does not name it) */
 #define KEY_LIST(X)                                                                                                    \
     X(boards, 1)                                                                                                       \
     X(update, 0) X(shown, NAN) X(counter, 1) X(meter, 1) X(gauges, 1) X(silent_energy, 0) X(silent_power, 0)           \
-        X(reset, INFINITY) X(lost, INFINITY) X(limit, 250) X(sm_clock, 1410) X(memory_clock, 1215) X(init, 0)
+        X(reset, INFINITY) X(lost, INFINITY) X(limit, 250) X(sm_clock, 1410) X(memory_clock, 1215) X(init, 0)             \
+            X(processes, 3) X(uses, 1)
 
 static struct {
 #define X(key, otherwise) double key;
@@ -36,6 +40,12 @@ static struct {
 #undef X
     char shape[16];
     double from_w, to_w, length_s;
+    struct {
+        int board;
+        unsigned pid;
+        double bytes, percent;
+    } on[MOST_PROCESSES];
+    unsigned n_on;
 } play;
 
 static int users;
@@ -115,9 +125,13 @@ static void read_play(void)
     strcpy(play.shape, "constant");
     play.from_w = play.to_w = 200;
     play.length_s = 1;
+    play.n_on = 0;
     for (const char *word = text ? text : ""; *word; word += strcspn(word, " "), word += strspn(word, " ")) {
         int known =
             sscanf(word, "power=%15[a-z]:%lf,%lf,%lf", play.shape, &play.from_w, &play.to_w, &play.length_s) >= 2;
+        if (sscanf(word, "process=%d,%u,%lf,%lf", &play.on[play.n_on].board, &play.on[play.n_on].pid,
+                   &play.on[play.n_on].bytes, &play.on[play.n_on].percent) == 4)
+            known = 1, play.n_on++;
 #define X(key, otherwise) known += sscanf(word, #key "=%lf", &play.key) == 1;
         KEY_LIST(X)
 #undef X
@@ -278,4 +292,72 @@ int nvmlDeviceGetUtilizationRates(void *device, unsigned percents[2])
 {
     gauge(device, &percents[1], 42);
     return gauge(device, &percents[0], 87);
+}
+
+/* ---- processes; the structures are nvml.h's ---- */
+
+typedef struct process_v1 {
+    unsigned pid;
+    unsigned long long bytes;
+} process_v1;
+typedef struct process_v2 {
+    unsigned pid;
+    unsigned long long bytes;
+    unsigned gpu_instance, compute_instance;
+} process_v2;
+typedef struct process_use {
+    unsigned pid;
+    unsigned long long time_us;
+    unsigned sm, memory, encoder, decoder;
+} process_use;
+
+/* Writes as far as there is room; *n becomes how many there are. */
+static int list_processes(const void *device, int version, unsigned *n, process_v2 *list, process_v1 *old)
+{
+    unsigned room = *n, found = 0;
+    if (board_status(device) != SUCCESS) return board_status(device);
+    if (version > play.processes) return FUNCTION_NOT_FOUND;
+    for (unsigned i = 0; i < play.n_on; i++) {
+        unsigned long long bytes = play.on[i].bytes < 0 ? ~0ULL : (unsigned long long)play.on[i].bytes;
+        if (boards + play.on[i].board != (const char *)device || found++ >= room) continue;
+        if (list) list[found - 1] = (process_v2){play.on[i].pid, bytes, ~0U, ~0U};
+        if (old) old[found - 1] = (process_v1){play.on[i].pid, bytes};
+    }
+    *n = found;
+    return found > room ? INSUFFICIENT_SIZE : SUCCESS;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n, process_v2 *list);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n, process_v2 *list)
+{
+    return list_processes(device, 3, n, list, NULL);
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v2(void *device, unsigned *n, process_v2 *list);
+int nvmlDeviceGetComputeRunningProcesses_v2(void *device, unsigned *n, process_v2 *list)
+{
+    return list_processes(device, 2, n, list, NULL);
+}
+
+int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned *n, process_v1 *list);
+int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned *n, process_v1 *list)
+{
+    return list_processes(device, 1, n, NULL, list);
+}
+
+/* Two samples of each, around its percentage, newer than what was seen. */
+int nvmlDeviceGetProcessUtilization(void *device, process_use *list, unsigned *n, unsigned long long since_us);
+int nvmlDeviceGetProcessUtilization(void *device, process_use *list, unsigned *n, unsigned long long since_us)
+{
+    unsigned room = *n, found = 0;
+    unsigned long long now_us = 1000000ULL + (unsigned long long)(1e6 * now());
+    if (board_status(device) != SUCCESS) return board_status(device);
+    if (play.uses == 0) return NOT_SUPPORTED;
+    for (unsigned i = 0; i < 2 * play.n_on && now_us > since_us; i++) {
+        double percent = play.on[i / 2].percent;
+        if (boards + play.on[i / 2].board != (const char *)device || percent < 0 || found++ >= room) continue;
+        list[found - 1] = (process_use){.pid = play.on[i / 2].pid, .time_us = now_us, .sm = (unsigned)(i % 2 ? percent + 2 : percent - 2)};
+    }
+    *n = found;
+    return found > room ? INSUFFICIENT_SIZE : found == 0 ? NOT_FOUND : SUCCESS;
 }

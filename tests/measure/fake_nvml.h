@@ -9,8 +9,10 @@ enum {
     INVALID = 2,
     NOT_SUPPORTED = 3,
     NO_PERMISSION = 4,
+    NOT_FOUND = 6,
     INSUFFICIENT_SIZE = 7,
     DRIVER_NOT_LOADED = 9,
+    FUNCTION_NOT_FOUND = 13,
     LOST = 15,
     NO_DATA = 21,
     UNKNOWN = 999

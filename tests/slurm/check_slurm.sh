@@ -24,6 +24,7 @@ done
 umask 022
 work=$(mktemp -d /tmp/adept-slurm.XXXXXX) || exit 1
 checks=0 failures=0
+nodes="v1 a1 t1"
 . "$here/cluster.sh"
 finish() {
     trap - EXIT
@@ -47,7 +48,7 @@ write_adept_conf() { # EXTRA
     cat >"$work/adept.new" <<EOC
 # partitions and what their GPUs are called
 ProfileDir=$work/profiles $1
-PartitionName=volta GresType=v100 Gpu=v100-pcie-32gb Gpus=1,2,4-8 PowerLimits=130W,200W
+PartitionName=volta GresType=v100 Gpu=v100-pcie-32gb Gpus=1,2,4-8 PowerLimits=130W,200W IdlePower=43W
 PartitionName=ampere GresType=a100 Gpu=a100-sxm-40gb Gpus=1-4 PowerLimits=200W
 PartitionName=turing GresType=t4 Gpu=t4 Gpus=1,2
 EOC
@@ -159,6 +160,15 @@ refuse 'anyone can write in it' --comment="adept:mlp"
 chmod o-w "$work/profiles"
 
 # ---- a new adept.conf counts at once, a bad one does not ----
+write_adept_conf "Objective=thrift
+Waiting=3 Running=12"
+submit --hold --comment="adept:mlp samples=1e6"
+expect_job "$id" 'AdminComment=.* limit_w=[0-9]* .* objective=thrift'
+sed -n 's|^ *\*/5 \* \* \* \* f=/etc/slurm/adept.conf;|f=$work/adept.conf;|p' "$here/../../docs/SLURM.md" | sed 's/\\%/%/' >"$work/crontab.sh"
+work=$work sh "$work/crontab.sh" || fail "the line for cron: $(cat "$work/crontab.sh")"
+grep -qx "Waiting=$(squeue -h -t PD | wc -l) Running=$(squeue -h -t R | wc -l)" "$work/adept.conf" || fail "adept.conf after the line for cron: $(cat "$work/adept.conf")"
+submit --hold --comment="adept:mlp samples=1e6" # held jobs wait: GPUs are too scarce for limits
+expect_job "$id" 'AdminComment=.* batch=256 steps=.* objective=thrift'
 write_adept_conf "OnError=pass Objective=energy Tell=no"
 submit --hold --comment="adept:nothing"
 expect_job "$id" 'Partition=plain'

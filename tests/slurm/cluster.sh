@@ -1,5 +1,5 @@
-# A Slurm of its own on the loopback, in $work: its munged, slurmctld and one slurmd for each kind of GPU. Sourced by check_slurm.sh,
-# which sets work, plugin (folder of job_submit_adept.so) and plugins (Slurm's own).
+# A Slurm of its own on the loopback, in $work: its munged, slurmctld and a slurmd for each of $nodes. Sourced by check_slurm.sh and
+# check_attribute.sh, which set work, plugin (folder of job_submit_adept.so), plugins (Slurm's own) and nodes.
 
 # free_ports N: that many TCP ports, by python or by /proc/net/tcp
 free_ports() {
@@ -99,23 +99,30 @@ wait_until() {
 }
 
 nodes_up() {
-    [ "$(sinfo -h -N -p plain -o '%T' | grep -c '^idle$')" -eq 3 ]
+    # shellcheck disable=SC2086  # a list of words
+    [ "$(sinfo -h -N -p plain -o '%T' | grep -c '^idle$')" -eq "$(set -- $nodes; echo $#)" ]
 }
 
-start_cluster() {
+start_munge() {
     die_with_us=$(command -v setpriv) && die_with_us="$die_with_us --pdeathsig KILL --"
-    mkdir -p "$work/munge" "$work/state" "$work/spool.v1" "$work/spool.a1" "$work/spool.t1"
+    mkdir -p "$work/munge"
     chmod 711 "$work" "$work/munge"
     head -c 128 /dev/urandom >"$work/munge/key"
     chmod 400 "$work/munge/key"
     start munged --foreground --force --num-threads=2 --key-file="$work/munge/key" --socket="$work/munge/socket" \
         --pid-file="$work/munge/pid" --log-file="$work/munge/log" --seed-file="$work/munge/seed"
-    wait_until 30 test -S "$work/munge/socket" || return 1
+    wait_until 30 test -S "$work/munge/socket"
+}
+
+start_cluster() {
+    [ -S "$work/munge/socket" ] || start_munge || return 1
+    mkdir -p "$work/state"
     SLURM_CONF=$work/slurm.conf
     export SLURM_CONF
     start slurmctld -D -f "$work/slurm.conf"
     ctld=$!
-    for node in v1 a1 t1; do
+    for node in $nodes; do
+        mkdir -p "$work/spool.$node"
         start slurmd -D -f "$work/slurm.conf" -N "$node"
     done
     wait_until 60 nodes_up

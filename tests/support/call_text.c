@@ -72,9 +72,9 @@ static adept_value parse_tensor(parser *s, adept_dtype dtype)
         t->n_values = 1;
     }
     if (*s->p == '#') {
-        t->sparse = true;
-        t->stored = strtoll(s->p + 1, (char **)&s->p, 10);
-        s->run->storages[t->storage].bytes = adept_tensor_bytes(t);
+        int64_t stored = strtoll(s->p + 1, (char **)&s->p, 10);
+        adept_run_make_sparse(s->run, t, *s->p == 'r' ? ADEPT_CSR : ADEPT_COO, stored);
+        s->p += *s->p == 'r';
     }
     if (*s->p == '*') {
         s->p++;

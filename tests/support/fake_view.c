@@ -54,6 +54,12 @@ static double fits_at(const adept_view *view, const adept_job_option *option)
     return at_s;
 }
 
+static bool fits_beside(const adept_view *view, const adept_job_option *option, double at_s, const adept_job_option *started)
+{
+    int taken = started->type == option->type ? started->gpus : 0;
+    return gpus_at(of(view), option->type, at_s) - taken >= option->gpus;
+}
+
 static double added_power_w(const adept_view *view, size_t queued, size_t option)
 {
     const adept_job_option *o = &view->queued[queued].options[option];
@@ -74,6 +80,7 @@ static void add_run(fake_view *f, const adept_running *running, const adept_job_
 {
     assert_true(f->view.n_running < FAKE_MOST && f->idle[as->type] >= as->gpus);
     f->runs_as[f->view.n_running] = *as;
+    f->lost_gpu_s[f->view.n_running] = 0;
     f->running[f->view.n_running++] = *running;
     f->idle[as->type] -= as->gpus;
     f->view.power_w += as->power_w - as->gpus * f->idle_w[as->type];
@@ -111,6 +118,12 @@ static void preempt(adept_view *view, size_t i)
     view->n_running--;
     f->running[i] = f->running[view->n_running];
     f->runs_as[i] = f->runs_as[view->n_running];
+    f->lost_gpu_s[i] = f->lost_gpu_s[view->n_running];
+}
+
+static double lost(const adept_view *view, size_t i)
+{
+    return of(view)->lost_gpu_s[i];
 }
 
 static bool frees_for(const adept_view *view, const size_t *running, size_t n, const adept_job_option *option)
@@ -141,9 +154,11 @@ void fake_view_begin(fake_view *f, double now_s)
                            .fits = fits,
                            .ever_fits = ever_fits,
                            .fits_at = fits_at,
+                           .fits_beside = fits_beside,
                            .added_power_w = added_power_w,
                            .start = start,
                            .preempt = preempt,
+                           .lost_gpu_s = lost,
                            .frees_for = frees_for,
                            .wake_at = wake_at};
 }
@@ -192,10 +207,11 @@ adept_candidate *fake_view_job(fake_view *f, double work, double submit_s)
 
 adept_running *fake_view_run(fake_view *f, size_t type, int gpus, double gpu_w, double end_s, double lost_gpu_s)
 {
-    const adept_running running = {.job = next_job(f), .expected_end_s = end_s, .lost_gpu_s = lost_gpu_s};
+    const adept_running running = {.job = next_job(f), .expected_end_s = end_s};
     const adept_job_option as = {.type = type, .gpus = gpus, .power_w = gpus * gpu_w};
 
     add_run(f, &running, &as);
+    f->lost_gpu_s[f->view.n_running - 1] = lost_gpu_s;
     return &f->running[f->view.n_running - 1];
 }
 
@@ -208,6 +224,6 @@ const char *fake_view_decide(fake_view *f, const char *policy, const adept_polic
     for (size_t i = 0; i < f->view.n_queued; i++)
         if (f->queue[i].n_options == 0 && !f->started[i]) f->queue[i].n_options = f->n_options;
     f->log[0] = 0;
-    assert_true(p->decide(&f->view, options ? options : &own));
+    assert_true(adept_policy_decide(p, &f->view, options ? options : &own));
     return f->log;
 }

@@ -15,6 +15,7 @@ typedef struct fake_view {
     bool started[FAKE_MOST];  /* of the queue */
     adept_running running[FAKE_MOST];
     adept_job_option runs_as[FAKE_MOST];
+    double lost_gpu_s[FAKE_MOST]; /* of running[] */
     double user_gpu_s[FAKE_MOST];
     adept_job_option options[128];
     size_t n_options;

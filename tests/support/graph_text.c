@@ -148,6 +148,11 @@ static void do_param(state *s, const char *rest)
     sscanf(rest, "%63s %127s", name, shape);
     adept_param p = {.name = name, .requires_grad = strstr(rest, " grad") != NULL, .is_buffer = strstr(rest, " buffer") != NULL};
     parse_shape(s, shape, &p.dtype, &p.ndim, p.dims);
+    char *stored = strchr(shape, '#'), *end = NULL;
+    if (stored) {
+        p.stored = strtoll(stored + 1, &end, 10);
+        p.sparse = *end == 'r' ? ADEPT_CSR : ADEPT_COO;
+    }
     p.n_names = 1;
     int32_t index = adept_graph_builder_param(s->b, &p);
     if (index < 0) die(s, "param");

@@ -41,7 +41,7 @@ adept_profile *saved_profile(const char *path, int64_t batch_size, int64_t seq_l
     adept_profile *profile = NULL;
     adept_workload_config config;
     adept_error err = {0};
-    check(adept_saved_read(&graph, &config, path, &err), &err);
+    check(adept_saved_read(&graph, &config, path, 0, &err), &err);
     if (batch_size > 0) config.batch_size = batch_size;
     if (seq_length > 0) config.seq_length = seq_length;
     check(adept_profile_build(&profile, graph, adept_handlers(), &config, NULL, NULL, &err), &err);

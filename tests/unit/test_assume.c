@@ -323,7 +323,7 @@ static void assumptions_are_saved(void **state)
     if (adept_profile_build(&p, graph, adept_handlers(), &config, NULL, NULL, &err)) fail_msg("%s", err.message);
     assert_int_equal(adept_saved_write(&text, p, graph, &config, &err), ADEPT_OK);
     adept_profile_free(p);
-    if (adept_saved_parse(&again, &read, "saved", text, strlen(text), &err)) fail_msg("%s", err.message);
+    if (adept_saved_parse(&again, &read, "saved", text, strlen(text), 0, &err)) fail_msg("%s", err.message);
     assert_int_equal(read.n_assume, 2);
     assert_string_equal(read.assume[1], texts[1]);
     if (adept_profile_build(&p, again, adept_handlers(), &read, NULL, NULL, &err)) fail_msg("%s", err.message);

@@ -311,7 +311,7 @@ static void a_row_says_what_runs(void **state)
     adept_graph *graph = NULL;
     adept_workload_config config;
     adept_error err = {0};
-    assert_int_equal(adept_saved_read(&graph, &config, SAVED, &err), ADEPT_OK);
+    assert_int_equal(adept_saved_read(&graph, &config, SAVED, 0, &err), ADEPT_OK);
     config.mode = ADEPT_MODE_INFER;
     config.precision = ADEPT_TF32;
     config.memory_format = ADEPT_CHANNELS_LAST;

@@ -2,6 +2,7 @@
 #include "adept_import.h"
 #include "adept_file.h"
 #include "sha256.h"
+#include "torchscript_pack.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -159,6 +160,23 @@ static void test_import_export(void **state)
     adept_graph_free(g);
 }
 
+/* Python's zipfile takes the last of two entries, libzip the first. */
+static void test_twice(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"serialized_exported_program.json", "archive/data.pkl"};
+    for (size_t i = 0; i < 2; i++) {
+        adept_torch_pack pack = {.n_entries = 0};
+        adept_torch_pack_begin(&pack, 0);
+        adept_torch_pack_add(&pack, names[i], "{}", 2);
+        adept_torch_pack_add(&pack, "archive/constants.pkl", "N.", 2);
+        adept_torch_pack_add(&pack, names[i], "[]", 2);
+        assert_true(adept_torch_pack_end(&pack, "twice.pt2"));
+        is_refused(write_file("twice.pt2", pack.file.bytes, pack.file.n_bytes), "is in the archive twice");
+        adept_torch_pack_free(&pack);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +184,7 @@ int main(void)
         cmocka_unit_test(test_no_files),
         cmocka_unit_test(test_no_models),
         cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_twice),
         cmocka_unit_test(test_profile_is_no_model),
         cmocka_unit_test(test_import_export),
     };

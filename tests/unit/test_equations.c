@@ -242,6 +242,15 @@ static void peaks_with_tensor_cores(void **state)
     NEAR(peak(&hw, ADEPT_FP32, ADEPT_UNIT_ALU, ADEPT_F32), 10e12);
     assert_true(peak(&hw, ADEPT_FP32, ADEPT_UNIT_GEMM, ADEPT_I64) == -1);
     assert_true(peak(&hw, ADEPT_FP32, ADEPT_UNIT_GEMM, ADEPT_F8E4M3) == -1);
+    /* 8-bit integers: their own number, else that of floats of 8 bits, else of 16. */
+    NEAR(peak(&hw, ADEPT_FP32, ADEPT_UNIT_GEMM, ADEPT_I8), 161e12);
+    assert_string_equal(adept_peak_instead_of_int8(&hw.specs), "FP16");
+    hw.specs.tensor_fp8_flops_per_s = 330e12;
+    NEAR(peak(&hw, ADEPT_FP32, ADEPT_UNIT_CONV, ADEPT_U8), 330e12);
+    assert_string_equal(adept_peak_instead_of_int8(&hw.specs), "FP8");
+    hw.specs.tensor_int8_flops_per_s = 320e12;
+    NEAR(peak(&hw, ADEPT_FP32, ADEPT_UNIT_GEMM, ADEPT_I8), 320e12);
+    assert_null(adept_peak_instead_of_int8(&hw.specs));
 }
 
 /* As V100 (fp16 tensor cores only) and P100 (packed fp16 arithmetic only). */

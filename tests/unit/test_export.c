@@ -315,7 +315,7 @@ static adept_graph *read_ok(const char *path)
 {
     adept_graph *g = NULL;
     adept_error err = {0};
-    if (adept_export_import(&g, path, NULL, 0, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_export_import(&g, path, NULL, 0, 0, &err) != ADEPT_OK) fail_msg("%s", err.message);
     return g;
 }
 
@@ -323,7 +323,7 @@ static void read_fails(const char *path, const char *message)
 {
     adept_graph *g = NULL;
     adept_error err = {0};
-    assert_int_equal(adept_export_import(&g, path, NULL, 0, &err), ADEPT_E_INVALID);
+    assert_int_equal(adept_export_import(&g, path, NULL, 0, 0, &err), ADEPT_E_INVALID);
     assert_null(g);
     if (!strstr(err.message, message) || !strstr(err.message, path)) fail_msg("'%s'", err.message);
 }
@@ -444,7 +444,7 @@ static void test_pickle_damage(void **state)
         entries[1] = make_state(path, copy, n);
         adept_graph *g = NULL;
         adept_error err = {0};
-        adept_status status = adept_export_import(&g, write_zip(path, "damaged.pt2", entries, 2, false), NULL, 0, &err);
+        adept_status status = adept_export_import(&g, write_zip(path, "damaged.pt2", entries, 2, false), NULL, 0, 0, &err);
         assert_true(status == ADEPT_OK || status == ADEPT_E_INVALID);
         if (n < size) assert_int_equal(status, ADEPT_E_INVALID);
         adept_graph_free(g);

@@ -260,6 +260,10 @@ static void test_refusals(void **state)
         {"{\"schema_version\": 1}", "goals"},
         {"{\"schema_version\": 2, \"goals\": []}", "schema_version"},
         {"{\"schema_version\": 1, \"goals\": []}", "\"goals\" is empty"},
+        {"{\"schema_version\": 1, \"candidat\": \"a\", \"goals\": []}", "did you mean \"candidate\"?"},
+        {"{\"schema_version\": 1, \"goals\": [{\"metric\": \"energy_j\", \"direction\": \"lower\", "
+         "\"threshold_percent\": 1, \"tolerance\": 1}]}",
+         "unknown key \"tolerance\" in \"goals\""},
         {"{\"schema_version\": 1, \"goals\": [7]}", "direction"},
         {"{\"schema_version\": 1, \"goals\": [{\"metric\": \"energy_j\", \"direction\": \"down\", "
          "\"threshold_percent\": 1}]}",

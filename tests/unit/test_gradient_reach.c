@@ -75,11 +75,40 @@ static void lent_shapes_have_no_gradient(void **state)
     }
 }
 
+/* Scripts read what they wrote into by the name that it had before, and each part of it comes from somewhere else. */
+static void each_writer_into_a_memory_is_reached(void **state)
+{
+    (void)state;
+    adept_workload_config config = {0};
+    adept_profile *p = build_with("input x f32:2x4\n"
+                                  "param v f32:8x4 grad\n"
+                                  "param w f32:8x4 grad\n"
+                                  "param u f32:8x4 grad\n"
+                                  "a = aten::linear(input=x, weight=v, bias=none) @ a L\n"
+                                  "b = aten::linear(input=x, weight=w, bias=none) @ b L\n"
+                                  "c = aten::linear(input=x, weight=u, bias=none) @ c L\n"
+                                  "z = aten::zeros(size=[2, 24], dtype=6)\n"
+                                  "s = aten::slice(self=z, dim=1, start=0, end=8, step=1)\n"
+                                  "t = aten::slice(self=z, dim=1, start=8, end=16, step=1)\n"
+                                  "r = aten::slice(self=z, dim=1, start=16, end=24, step=1)\n"
+                                  "p = aten::copy_(self=s, src=a)\n"
+                                  "q = aten::copy_(self=t, src=b)\n"
+                                  "y = aten::exp(self=z) @ y E\n"
+                                  "n = aten::copy_(self=r, src=c)\n"
+                                  "return y\n",
+                                  &config);
+    assert_int_equal(find_op(p, "a", "aten::linear")->n_kernels, 2);
+    assert_int_equal(find_op(p, "b", "aten::linear")->n_kernels, 2);
+    assert_int_equal(find_op(p, "c", "aten::linear")->n_kernels, 1); /* written after z was read */
+    adept_profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_that_meet_are_added),
         cmocka_unit_test(lent_shapes_have_no_gradient),
+        cmocka_unit_test(each_writer_into_a_memory_is_reached),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

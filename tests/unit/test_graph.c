@@ -76,6 +76,16 @@ static adept_graph *build(void)
     adept_graph_builder_param_alias(b, w);
     adept_param buffer = {.name = "mask", .dtype = ADEPT_BOOL, .is_buffer = true};
     must(adept_graph_builder_param(b, &buffer));
+    adept_param edges = {.name = "edges",
+                         .dtype = ADEPT_F32,
+                         .ndim = 2,
+                         .dims = {7, 9},
+                         .sparse = ADEPT_CSR,
+                         .stored = 12,
+                         .row_bytes = 5,
+                         .is_buffer = true,
+                         .n_names = 1};
+    must(adept_graph_builder_param(b, &edges));
     int32_t x = must(adept_graph_builder_value(b));
     adept_graph_input input = {
         .name = "x", .value = x, .has_shape = true, .dtype = ADEPT_F32, .ndim = 2, .dims = {-1, 4}};
@@ -139,7 +149,7 @@ static void check_graph(const adept_graph *g)
     assert_string_equal(g->modules[0].path, "");
     assert_string_equal(g->modules[0].class_name, "Net");
     assert_string_equal(g->modules[1].path, "fc");
-    assert_int_equal(g->n_params, 2);
+    assert_int_equal(g->n_params, 3);
     assert_string_equal(g->params[0].name, "fc.weight");
     assert_int_equal(g->params[0].n_names, 2);
     assert_true(g->params[0].requires_grad);
@@ -147,6 +157,8 @@ static void check_graph(const adept_graph *g)
     assert_int_equal(g->params[0].dims[0], 8);
     assert_true(g->params[1].is_buffer);
     assert_int_equal(g->params[1].dtype, ADEPT_BOOL);
+    assert_int_equal(g->params[1].sparse, ADEPT_DENSE);
+    assert_true(g->params[2].sparse == ADEPT_CSR && g->params[2].stored == 12 && g->params[2].row_bytes == 5);
     assert_int_equal(g->n_inputs, 2);
     assert_int_equal(g->inputs[0].dims[0], -1);
     assert_true(g->inputs[1].constant.u.b);

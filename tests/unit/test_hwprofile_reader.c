@@ -27,6 +27,7 @@ static const char base[] =
     "\"tensor_bf16_flops_per_s\": {\"value\": 160e12, \"source\": \"s7\"},\n"
     "\"tensor_fp16_flops_per_s\": {\"value\": 161e12, \"source\": \"s8\"},\n"
     "\"tensor_fp8_flops_per_s\": {\"value\": 320e12, \"source\": \"s9\"},\n"
+    "\"tensor_int8_flops_per_s\": {\"value\": 322e12, \"source\": \"s9\"},\n"
     "\"tensor_fp64_flops_per_s\": {\"value\": 6e12, \"source\": \"s10\"},\n"
     "\"mem_bytes\": {\"value\": 42949672960, \"source\": \"s11\"},\n"
     "\"mem_bytes_per_s\": {\"value\": 1555e9, \"source\": \"s12\"},\n"
@@ -213,7 +214,7 @@ static void test_refused_edits(void **state)
         {"\"notes\": \"for the test\"", "\"notes\": 8", "\"notes\" is not a string"},
         {"\"notes\"", "\"note\"", "unknown key \"note\""},
         {"\"notes\": \"for the test\"", "\"name\": \"x2\"", "key \"name\" is given twice"},
-        {"\"tdp_w\"", "\"tpd_w\"", "unknown key \"tpd_w\" in \"specs\""},
+        {"\"tdp_w\"", "\"tpd_w\"", "unknown key \"tpd_w\" in \"specs\"; did you mean \"tdp_w\"?"},
         {"\"tdp_w\"", "\"power_limit_max_w\"", "the key \"power_limit_max_w\" is given twice"},
         {"{\"value\": 400, \"source\": \"s18\"}", "400", "specs.tdp_w is not {\"value\": number"},
         {"{\"value\": 400, \"source\": \"s18\"}", "null", "specs.tdp_w is not {\"value\": number"},

@@ -129,6 +129,8 @@ static void check_order(const adept_hwprofile *hw)
     const adept_specs *s = &hw->specs;
     const double slack = 1.01; /* published figures are rounded */
     not_more(hw, "tensor bf16 <= fp8", s->tensor_bf16_flops_per_s, s->tensor_fp8_flops_per_s);
+    if (isfinite(s->tensor_int8_flops_per_s))
+        near(hw, "int8 / fp16", s->tensor_int8_flops_per_s / s->tensor_fp16_flops_per_s, 2, 0.02);
     not_more(hw, "tensor bf16 <= fp16", s->tensor_bf16_flops_per_s, s->tensor_fp16_flops_per_s);
     not_more(hw, "tensor tf32 <= bf16", s->tensor_tf32_flops_per_s, s->tensor_bf16_flops_per_s);
     not_more(hw, "tensor fp32 <= tf32", s->tensor_fp32_flops_per_s, s->tensor_tf32_flops_per_s * slack);

@@ -241,6 +241,59 @@ static void floats_follow_python(void **state)
     assert_false(adept_fn_float(ADEPT_FN_NONE, 1, &r));
 }
 
+/* As PyTorch 1.13 says, tried there one by one; "" where they refuse. */
+static void memory_and_borders_have_ends(void **state)
+{
+    (void)state;
+    static const char *const calls[][2] = {
+        {"aten::as_strided(self=f32:10, size=[2,5], stride=[5,1])", "f32:2x5"},
+        {"aten::as_strided(self=f32:10, size=[2,5], stride=[6,1])", ""},
+        {"aten::as_strided(self=f32:10, size=[2,5], stride=[5,1], storage_offset=1)", ""},
+        {"aten::as_strided(self=f32:10, size=[2,5], stride=[5,1], storage_offset=-1)", ""},
+        {"aten::as_strided(self=f32:10, size=[0,50], stride=[6,1])", "f32:0x50"},
+        {"aten::as_strided(self=f32:10, size=[0], stride=[1], storage_offset=11)", "f32:0"},
+        {"aten::as_strided(self=f32:10, size=[2,2], stride=[0,0], storage_offset=9)", "f32:2x2"},
+        {"aten::as_strided(self=f32:10, size=[2,2], stride=[0,0], storage_offset=10)", ""},
+        {"aten::as_strided(self=f32:10, size=[3], stride=[9223372036854775807])", ""},
+        {"aten::as_strided_scatter(self=f32:10, src=f32:2x5, size=[2,5], stride=[5,1])", "f32:10"},
+        {"aten::as_strided_scatter(self=f32:10, src=f32:2x5, size=[2,5], stride=[6,1])", ""},
+        {"aten::pad(self=f32:2x3x8, pad=[7,7], mode=\"reflect\")", "f32:2x3x22"},
+        {"aten::pad(self=f32:2x3x8, pad=[8,0], mode=\"reflect\")", ""},
+        {"aten::pad(self=f32:2x3x8, pad=[0,8], mode=\"reflect\")", ""},
+        {"aten::pad(self=f32:2x3x8, pad=[-7,0], mode=\"reflect\")", "f32:2x3x1"},
+        {"aten::pad(self=f32:2x3x8, pad=[-8,0], mode=\"reflect\")", ""},
+        {"aten::pad(self=f32:2x3x8, pad=[1,1,1,1], mode=\"reflect\")", "f32:2x5x10"},
+        {"aten::pad(self=f32:2x3x8, pad=[1,1,1,1,1,1], mode=\"reflect\")", ""},
+        {"aten::pad(self=f32:8, pad=[1,1], mode=\"reflect\")", ""},
+        {"aten::pad(self=f32:2x8, pad=[1,1], mode=\"reflect\")", "f32:2x10"},
+        {"aten::pad(self=f32:2x3x0, pad=[1,1], mode=\"reflect\")", ""},
+        {"aten::reflection_pad2d(self=f32:1x2x3x8, padding=[7,7,2,2])", "f32:1x2x7x22"},
+        {"aten::reflection_pad2d(self=f32:1x2x3x8, padding=[7,7,3,2])", ""},
+        {"aten::reflection_pad2d(self=f32:0x2x3x8, padding=[1,1,1,1])", "f32:0x2x5x10"},
+        {"aten::reflection_pad2d(self=f32:2x0x3x8, padding=[1,1,1,1])", ""},
+        {"aten::reflection_pad1d(self=f32:2x2x3x8, padding=[1,1])", ""},
+        {"aten::replication_pad1d(self=f32:2x2x3x8, padding=[1,1])", ""},
+        {"aten::pad(self=f32:2x3x8, pad=[100,100], mode=\"replicate\")", "f32:2x3x208"},
+        {"aten::pad(self=f32:2x3x8, pad=[-8,0], mode=\"replicate\")", ""},
+        {"aten::pad(self=f32:2x3x0, pad=[1,1], mode=\"replicate\")", ""},
+        {"aten::pad(self=f32:2x3x8, pad=[8,8], mode=\"circular\")", "f32:2x3x24"},
+        {"aten::pad(self=f32:2x3x8, pad=[9,0], mode=\"circular\")", ""},
+        {"aten::pad(self=f32:2x3x8, pad=[-4,9], mode=\"circular\")", ""},
+        {"aten::pad(self=f32:1x2x3x8, pad=[1,1,1,1], mode=\"circular\")", "f32:1x2x5x10"},
+        {"aten::pad(self=f32:1x2x3x8, pad=[8,8,1,4], mode=\"circular\")", ""},
+        {"aten::pad(self=f32:2x3x8, pad=[-4,-4], mode=\"constant\")", "f32:2x3x0"},
+        {"aten::pad(self=f32:2x3x8, pad=[-4,-5], mode=\"constant\")", ""},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        call_text t;
+        char shape[200] = "";
+        const char *error = call_text_run(&t, adept_handlers(), calls[i][0]);
+        if (!error) call_text_print(&t, shape, sizeof shape);
+        if (strcmp(shape, calls[i][1]) != 0) fail_msg("%s: %s, not %s", calls[i][0], error ? error : shape, calls[i][1]);
+        call_text_free(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +310,7 @@ int main(void)
         cmocka_unit_test(what_depends_on_data_is_not_known),
         cmocka_unit_test(integers_do_not_overflow_silently),
         cmocka_unit_test(floats_follow_python),
+        cmocka_unit_test(memory_and_borders_have_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /** @file test_policies.c  What every policy decides where the answer can be worked out by hand. */
 #include "fake_view.h"
-#include "score.h"
+#include "adept_score.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -253,6 +253,13 @@ static void test_backfilling_delays_nobody(void **state)
     a_blocked_head(&f);
     f.queue[1].n_options = 2; /* GPUs that the head cannot use */
     assert_string_equal(fake_view_decide(&f, "easy", NULL), "2:1x1 3:0x1 ");
+    for (double longer = 50; longer <= 100; longer += 50) { /* a head that wants 3 of the 4 GPUs leaves one to others */
+        a_blocked_head(&f);
+        fake_view_option(&f, 0, 3, 1, 1, 100);
+        f.queue[0].options = &f.options[3];
+        f.work[3] = longer;
+        assert_string_equal(fake_view_decide(&f, "easy", NULL), longer > 60 ? "2:0x1 " : "2:0x1 3:0x1 ");
+    }
     three_jobs(&f, 0); /* nobody is blocked: as fcfs */
     f.idle[0] = 3;
     assert_string_equal(fake_view_decide(&f, "easy", NULL), "0:0x2 1:0x1 ");
@@ -442,6 +449,7 @@ static void test_options_are_checked(void **state)
                                         {.cap_w = 1, .risk = -1},
                                         {.cap_w = 1, .most_preemptions = -1},
                                         {.cap_w = 1, .slowdown = -0.1},
+                                        {.cap_w = 1, .scarcity = -0.1},
                                         {.cap_w = 1, .placement = "fcfs"},
                                         {.cap_w = 1, .placement = "thrift"},
                                         {.cap_w = 1, .ordering = "lifo"},

@@ -112,6 +112,51 @@ static void test_every_policy_on_a_stream(void **state)
     }
 }
 
+/* Three nodes of four GPUs. At first they run 4, 3 and 2 for 100, 1000 and 50 s; then 4 are wanted, which the third node has at 50 s.
+ * One GPU for 500 s delays nobody on the second node, but would on the third; one for 40 s does not there either. */
+static void test_backfilling_keeps_what_is_promised(void **state)
+{
+    static adept_gpu_type type = {.tdp_w = INFINITY};
+    static adept_cluster_node nodes[] = {{.gpus = 4}, {.gpus = 4}, {.gpus = 4}};
+    static adept_job_option options[] = {{.gpus = 1, .batch = 1, .step_time_s = 1, .power_w = 1},
+                                         {.gpus = 2, .batch = 1, .step_time_s = 1, .power_w = 1},
+                                         {.gpus = 3, .batch = 1, .step_time_s = 1, .power_w = 1},
+                                         {.gpus = 4, .batch = 1, .step_time_s = 1, .power_w = 1}};
+    static const struct {
+        double submit_s, time_s, start_s;
+        int gpus;
+    } rows[] = {{0, 100, 0, 4}, {0, 1000, 0, 3}, {0, 50, 0, 2}, {1, 10, 50, 4}, {2, 500, 2, 1}, {3, 500, 60, 1}, {4, 40, 4, 1}};
+    enum { N = sizeof rows / sizeof *rows };
+    static adept_stream_job jobs[N];
+    static char user[1][64];
+    adept_template kind = {.name = "any", .options = options, .n_options = 4};
+    const adept_cluster cluster = {
+        .types = &type, .n_types = 1, .nodes = nodes, .n_nodes = 3, .sleep_after_s = INFINITY, .mtbf_s = INFINITY};
+    const adept_job_stream stream = {
+        .templates = &kind, .n_templates = 1, .users = user, .n_users = 1, .jobs = jobs, .n_jobs = N};
+    adept_simulation simulation = {.cluster = &cluster,
+                                   .stream = &stream,
+                                   .policy = adept_policy_by_name("easy"),
+                                   .policy_options = adept_policy_options_default(),
+                                   .horizon_s = INFINITY};
+    adept_run_result r;
+
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        jobs[i] = (adept_stream_job){.submit_s = rows[i].submit_s,
+                                     .samples = rows[i].time_s * rows[i].gpus,
+                                     .gpus = rows[i].gpus,
+                                     .deadline_s = INFINITY};
+    for (double tick_s = 0; tick_s <= 1; tick_s++) {
+        simulation.tick_s = tick_s;
+        assert_int_equal(adept_simulate(&r, &simulation, NULL), ADEPT_OK);
+        for (size_t i = 0; i < N; i++)
+            assert_true(r.records[i].start_s == rows[i].start_s);
+        assert_true(r.outcome.n_decisions < 40); /* not at every tick */
+        adept_run_result_free(&r);
+    }
+}
+
 /* Less energy per job than zeus, and than charon under a cap, at a throughput that is no more than a sigma of its mean
  * less. */
 static void test_thrift_against_zeus_and_charon(void **state)
@@ -141,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_policy_on_a_stream),
+        cmocka_unit_test(test_backfilling_keeps_what_is_promised),
         cmocka_unit_test(test_thrift_against_zeus_and_charon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ typedef struct saved {
 static adept_status read_text(saved *s, const char *text, size_t size, adept_error *err)
 {
     *s = (saved){.graph = NULL};
-    adept_status status = adept_saved_parse(&s->graph, &s->config, "file.json", text, size, err);
+    adept_status status = adept_saved_parse(&s->graph, &s->config, "file.json", text, size, 0, err);
     if (status != ADEPT_OK) {
         assert_null(s->graph);
         return status;
@@ -245,8 +245,12 @@ static void other_forms_are_refused(void **state)
         {"\"adept-profile\"", "\"adept-fit\"", "not a workload profile"},
         {"\"kind\"", "\"kinds\"", "\"kind\" is missing"},
         {"\"graph\"", "\"gruph\"", "adept profile MODEL -o FILE"},
-        {"\"options\"", "\"option\"", "\"options\" is missing"},
-        {"\"data\"", "\"dada\"", "\"data\" is missing"},
+        {"\"options\"", "\"option\"", "unknown key \"option\"; did you mean \"options\"?"},
+        {"\"data\"", "\"dada\"", "unknown key \"dada\" in \"graph\"; did you mean \"data\"?"},
+        {"\"options\":\t{", "\"options\":\t{\"grad_acum\": 2,", "unknown key \"grad_acum\" in \"options\"; did you mean \"grad_accum\"?"},
+        {"\"options\":\t{", "\"options\":\t{\"exection\": \"compile\",", "did you mean \"execution\"?"},
+        {"\"options\":\t{", "\"options\":\t{\"x\": 2,", "unknown key \"x\" in \"options\""},
+        {"\"ops\":\t[", "\"batch_size\": 7, \"ops\":\t[", "unknown key \"batch_size\""},
         {"\"options\":\t{", "\"options\":\t{\"batch_size\": 8,", "damaged or edited"},
         {"\"options\":\t{", "\"options\":\t{\"batch_size\": -8,", "whole number"},
         {"\"options\":\t{", "\"options\":\t{\"batch_size\": 8.5,", "whole number"},

@@ -110,7 +110,7 @@ static void through_file(const char *path, const adept_graph *graph, const adept
         return;
     }
     if (adept_saved_write(&text, p, graph, config, &err) != ADEPT_OK) fail_msg("%s: %s", path, err.message);
-    if (adept_saved_parse(&read, &recorded, path, text, strlen(text), &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_saved_parse(&read, &recorded, path, text, strlen(text), 0, &err) != ADEPT_OK) fail_msg("%s", err.message);
     free(text);
     adept_profile_free(p);
     compare(path, graph, config, read, &recorded);

@@ -466,10 +466,10 @@ static void decisions_are_told(void **state)
     adept_slurm_decision d = {
         .place = &s->config->places[0], .gpus = 2, .batch = 64, .limit_w = 150, .whole_job = true, .n_options = 24};
     d.verdict = (adept_verdict){.steps = 10000, .time_s = 852, .energy_j = 3.6e5, .power_w = 422.5};
-    adept_slurm_note(text, &d);
+    adept_slurm_note(text, &d, "mlp");
     assert_string_equal(text,
                         "adept: partition=volta gpu=v100-pcie-32gb gpus=2 batch=64 limit_w=150 steps=10000 time_s=852 "
-                        "power_w=422.5 energy_j=360000 objective=time parameters=calibrated");
+                        "power_w=422.5 energy_j=360000 objective=time parameters=calibrated profile=mlp");
     adept_slurm_tell(text, &d);
     assert_string_equal(text,
                         "adept: 2 x v100-pcie-32gb in partition volta at most 150 W each: 14.2 min, 422.5 W, 0.1 kWh; "
@@ -482,8 +482,8 @@ static void decisions_are_told(void **state)
     assert_string_equal(
         text, "adept: 2 x v100-pcie-32gb in partition volta: a step takes 14.2 min; least time of 24 placements; "
               "parameters fitted to other GPUs");
-    adept_slurm_note(text, &d);
-    assert_non_null(strstr(text, "power_w=unknown energy_j=unknown objective=time parameters=transferred"));
+    adept_slurm_note(text, &d, "mlp");
+    assert_non_null(strstr(text, "power_w=unknown energy_j=unknown objective=time parameters=transferred profile=mlp"));
     static const struct {
         double time_s;
         const char *text;

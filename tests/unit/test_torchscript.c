@@ -1,6 +1,7 @@
 /* What the libtorch module makes of real TorchScript files: those of golden/models (tools/zoo/make_test_models.py, where
  * each model is a dozen lines of Python) and, if they are there, the torchvision models of ADEPT_SHARED_DIR. */
 #include "adept_import.h"
+#include "torchscript_file.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,8 +29,8 @@ static adept_graph *load(const char *path)
     adept_error err = {0};
     need_module();
     adept_import_options options = {.trust = true};
-    if (adept_torchscript_check(path, false, &err) || adept_torchscript_load(&g, path, &options, &err) ||
-        adept_torchscript_hints(g, path, &err)) {
+    if (test_torchscript_check(path, false, &err) || test_torchscript_load(&g, path, &options, &err) ||
+        test_torchscript_hints(g, path, &err)) {
         fail_msg("%s", err.message);
     }
     assert_string_equal(g->format, "torchscript");

@@ -1,5 +1,6 @@
 /* Archives that libtorch must never see. All are made here; libtorch takes no part. */
 #include "adept_import.h"
+#include "torchscript_file.h"
 #include "zip_file.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,12 +45,12 @@ static void write_with(const char *name, const void *data, size_t size)
 
 static void accepts(bool trust)
 {
-    if (adept_torchscript_check(file, trust, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (test_torchscript_check(file, trust, &err) != ADEPT_OK) fail_msg("%s", err.message);
 }
 
 static void refuses(bool trust, const char *part)
 {
-    if (adept_torchscript_check(file, trust, &err) != ADEPT_E_INVALID) fail_msg("accepted: %s", part);
+    if (test_torchscript_check(file, trust, &err) != ADEPT_E_INVALID) fail_msg("accepted: %s", part);
     if (!strstr(err.message, part)) fail_msg("expected \"%s\" in \"%s\"", part, err.message);
     assert_non_null(strstr(err.message, file));
     assert_null(strchr(err.message, '\n'));
@@ -67,7 +68,7 @@ static void test_good(void **state)
     (void)state;
     static const char *const models[] = {MODEL("tied"), MODEL("mixed"), MODEL("flow_train"), MODEL("foreign")};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        assert_int_equal(adept_torchscript_check(models[i], false, &err), ADEPT_OK);
+        assert_int_equal(test_torchscript_check(models[i], false, &err), ADEPT_OK);
     write_with(NULL, NULL, 0);
     accepts(false);
     write_with("m/data/0", "1234", 4);
@@ -91,7 +92,7 @@ static void test_no_archive(void **state)
         noise[i] = (unsigned char)((seed = seed * 1664525u + 1013904223u) >> 24);
     test_file_write(file, noise, sizeof noise);
     refuses(false, "");
-    assert_int_equal(adept_torchscript_check("/", false, &err), ADEPT_E_INVALID);
+    assert_int_equal(test_torchscript_check("/", false, &err), ADEPT_E_INVALID);
 }
 
 static void test_truncated(void **state)
@@ -136,7 +137,7 @@ static void test_damaged(void **state)
         char kept = whole[at];
         whole[at] ^= 0x55;
         test_file_write(file, whole, size);
-        refused += adept_torchscript_check(file, false, &err) != ADEPT_OK;
+        refused += test_torchscript_check(file, false, &err) != ADEPT_OK;
         whole[at] = kept;
     }
     assert_true(refused > 50); /* the directory alone is hundreds of bytes long */
@@ -235,8 +236,8 @@ static void test_setstate(void **state)
     refuses(false, "__setstate__");
     refuses(false, "--trust");
     accepts(true);
-    assert_int_equal(adept_torchscript_check(MODEL("state"), false, &err), ADEPT_E_INVALID);
-    assert_int_equal(adept_torchscript_check(MODEL("state"), true, &err), ADEPT_OK);
+    assert_int_equal(test_torchscript_check(MODEL("state"), false, &err), ADEPT_E_INVALID);
+    assert_int_equal(test_torchscript_check(MODEL("state"), true, &err), ADEPT_OK);
 }
 
 /* "((( ... )))" of any depth. */

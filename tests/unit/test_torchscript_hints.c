@@ -1,6 +1,7 @@
 /* Input shapes found in the archive. Fixtures are made here: adept.json, and traced_inputs.pkl as PyTorch 2.6 writes it
  * (disassembled with pickletools from a file that torch.jit.trace saved). */
 #include "adept_import.h"
+#include "torchscript_file.h"
 #include "zip_file.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +52,7 @@ static adept_status hints(adept_graph *g, const char *json, const void *pickle, 
     if (json) entries[n++] = (test_entry){"m/extra/adept.json", json, strlen(json)};
     if (pickle) entries[n++] = (test_entry){"m/traced_inputs.pkl", pickle, pickle_size};
     test_zip_write(file, entries, n, false);
-    return adept_torchscript_hints(g, file, err);
+    return test_torchscript_hints(g, file, err);
 }
 
 /* ---- adept.json ---- */

@@ -99,6 +99,15 @@ adept_status adept_option_unknown(adept_cli *cli, const char *option, const char
 /** Finite decimal number of at least `low`; no hexadecimal, no infinity, no NaN, no blanks, nothing behind it. */
 adept_status adept_option_number(adept_cli *cli, const char *option, const char *text, double low, double *out);
 
+/** An adept_option_parser of a percentage of at least 0. @param field  a double: the share, 0.1 of "10" */
+adept_status adept_option_percent(adept_cli *cli, const char *option, char *text, void *field);
+
+/** Which of the names stand in "NAME,NAME,..."; `given` has an element for each. */
+adept_status adept_option_names(adept_cli *cli, const char *option, char *text, adept_name_at names, bool *given);
+
+/** An adept_option_parser of an amount of memory, as in 8GiB. @param field  a uint64_t, bytes */
+adept_status adept_option_memory(adept_cli *cli, const char *option, char *text, void *field);
+
 /** An adept_option_parser of "K/N", as in 1/8. @param field  an adept_shard */
 adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, void *field);
 
@@ -121,6 +130,11 @@ struct adept_command {
     /** What the name stands for where one of `words` is given, with options of its own; NULL: nothing else */
     const adept_command *variant;
     const char *const *words; /* of a variant: "--drive", ..., NULL */
+    /** What its first word decides; the rest is a command line of its own. Ends with a zeroed one; NULL: nothing */
+    const struct adept_subcommand {
+        const char *word;
+        adept_status (*run)(adept_cli *cli, int argc, char **argv); /* argv[0] is the word */
+    } *subcommands;
 };
 
 /**

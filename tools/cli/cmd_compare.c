@@ -18,29 +18,9 @@ typedef struct compare_options {
 
 #define AT(member) offsetof(compare_options, member)
 
-static adept_status parse_percent(adept_cli *cli, const char *option, char *text, void *field)
-{
-    double *share = field;
-    adept_status status = adept_option_number(cli, option, text, 0, share);
-
-    *share /= 100;
-    return status;
-}
-
 static adept_status parse_only(adept_cli *cli, const char *option, char *text, void *field)
 {
-    bool *only = field;
-
-    memset(only, 0, sizeof((compare_options *)0)->only);
-    for (char *word; (word = strsep(&text, ","));) {
-        size_t i = 0;
-        while (adept_compare_quantity_name(i) && strcmp(adept_compare_quantity_name(i), word) != 0)
-            i++;
-        if (!adept_compare_quantity_name(i))
-            return adept_option_unknown(cli, option, word, adept_compare_quantity_name);
-        only[i] = true;
-    }
-    return ADEPT_OK;
+    return adept_option_names(cli, option, text, adept_compare_quantity_name, field);
 }
 
 static void init(void *record)
@@ -72,7 +52,7 @@ static const adept_option_row rows[] = {
     {"only", "LIST", 1, "Only these: time, power, energy, other", ADEPT_OPT_PARSED, .at = AT(only),
      .parse = parse_only},
     {"within", "PERCENT", 1, "Exit with 7 if a number differs by more than this, or is not known", ADEPT_OPT_PARSED,
-     .at = AT(within), .parse = parse_percent},
+     .at = AT(within), .parse = adept_option_percent},
     {"goal", "FILE", 1, "Judge B by goals, with A as the reference; exit with 7 if one is missed", ADEPT_OPT_FILE,
      .at = AT(goal)},
     {"json", NULL, 1, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},

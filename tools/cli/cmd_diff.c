@@ -25,29 +25,12 @@ typedef struct diff_options {
 
 #define AT(member) offsetof(diff_options, member)
 
-static adept_status parse_percent(adept_cli *cli, const char *option, char *text, void *field)
-{
-    double *share = field;
-    adept_status status = adept_option_number(cli, option, text, 0, share);
-
-    *share /= 100;
-    return status;
-}
-
 static adept_status parse_fail_on(adept_cli *cli, const char *option, char *text, void *record)
 {
     diff_options *o = record;
 
     o->fail_on_given = true;
-    memset(o->check.on, 0, sizeof o->check.on);
-    for (char *word; (word = strsep(&text, ","));) {
-        size_t i = 0;
-        while (adept_diff_quantity_name(i) && strcmp(adept_diff_quantity_name(i), word) != 0)
-            i++;
-        if (!adept_diff_quantity_name(i)) return adept_option_unknown(cli, option, word, adept_diff_quantity_name);
-        o->check.on[i] = true;
-    }
-    return ADEPT_OK;
+    return adept_option_names(cli, option, text, adept_diff_quantity_name, o->check.on);
 }
 
 static void init(void *record)
@@ -75,7 +58,7 @@ static const adept_option_row rows[] = {
     {"new-batch", "N", 2, "NEW runs with this one instead of --batch", ADEPT_OPT_COUNT, .at = AT(new_batch), .low = 1},
     {.group = 3, .help = "The check:"},
     {"fail-above", "PERCENT", 3, "Exit with 7 if what --fail-on names grows by more than this", ADEPT_OPT_PARSED,
-     .at = AT(check.limit), .parse = parse_percent},
+     .at = AT(check.limit), .parse = adept_option_percent},
     {"fail-on", "LIST", 3, "What is checked: time, energy, memory (peak of a GPU), flops; by default time,energy",
      ADEPT_OPT_PARSED, .parse = parse_fail_on},
     {.group = 4, .help = "What is printed:"},

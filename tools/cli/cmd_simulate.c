@@ -46,6 +46,9 @@ static adept_status check(adept_cli *cli, void *record)
     }
     if (!o->templates && (o->trace_format || o->is_malleable || o->drops_impossible))
         return adept_cli_usage(cli, "--trace-format, --malleable and --drop-impossible are for traces, which need --templates");
+    if (o->windows > 0 && !o->templates) return adept_cli_usage(cli, "--windows is for traces, which need --templates");
+    if (o->windows > 0 && (o->seeds > 1 || o->shard.of > 1)) return adept_cli_usage(cli, "--windows are of one run: no --seeds, no --shard");
+    if (o->windows > 0) o->seeds = o->windows;
     if (o->html && adept_gnuplot_check("--html", &cli->err) != ADEPT_OK) return cli->err.status;
     if (o->noise >= 1 || o->reality_noise >= 1) return adept_cli_usage(cli, "noise must be below 100 %%");
     if (o->shard.of > 1 && (o->baseline || o->html))
@@ -117,6 +120,7 @@ static const adept_option_row rows[] = {
     {"horizon", "TIME", 1, "End after so long, \"10h\" (default: the jobs file's; of a trace when all have ended)", ADEPT_OPT_AMOUNT,
      .at = AT(horizon_s), .units = times},
     {"seeds", "N", 1, "Repeat with N seeds: mean, deviation, paired differences (default 1)", ADEPT_OPT_COUNT, .at = AT(seeds), .low = 1, .high = 100000},
+    {"windows", "K", 1, "Cut what happens under a trace into K windows of equal length, for intervals in place of seeds", ADEPT_OPT_COUNT, .at = AT(windows), .low = 2, .high = 100000},
     {"seed", "N", 1, "The first seed (default 0)", ADEPT_OPT_COUNT, .at = AT(seed)},
     {.group = 2, .help = "How the world is:"},
     {"tick", "S", 2, "The scheduler wakes every S seconds (default 1; 0: at every event)", ADEPT_OPT_NUMBER, .at = AT(tick_s)},
@@ -166,8 +170,8 @@ static adept_status write_csv(adept_cli *cli, const adept_simulate_job *job, con
     fputs(is_power ? adept_sim_power_title : adept_sim_jobs_title, file.stream);
     for (size_t p = 0; status == ADEPT_OK && p < c->n_policies; p++)
         for (size_t s = 0; status == ADEPT_OK && s < c->n_seeds; s++) {
-            if (!adept_comparison_has(c, p, s)) continue;
             const adept_run_result *result = &job->results[p * c->n_seeds + s];
+            if (!result->records) continue; /* of another shard, or one run with the windows before it */
             const adept_job_stream *stream = &job->streams[job->n_streams > 1 ? s : 0];
             csv.size = 0;
             if (is_power)

@@ -314,6 +314,7 @@ static adept_status add_paired(adept_compare *c, adept_error *err)
     adept_status status = ADEPT_OK;
 
     if (n != b->n_seeds || memcmp(a->seeds, b->seeds, n * sizeof *a->seeds) != 0 ||
+        strcmp(adept_comparison_repeat(a), adept_comparison_repeat(b)) != 0 ||
         !cJSON_Compare(member(a->setup, "jobs"), member(b->setup, "jobs"), true) ||
         !cJSON_Compare(member(a->setup, "cluster"), member(b->setup, "cluster"), true))
         return ADEPT_OK;
@@ -352,8 +353,8 @@ static adept_status find_policy(adept_compare_side *side, const char *name, adep
     if (side->policy == c->n_policies)
         return adept_error_set(err, ADEPT_E_USAGE, "%s: has several policies; name one by --policy: %s", side->path,
                                names);
-    snprintf(side->what, sizeof side->what, "policy %.64s, %zu seed%s", c->policies[side->policy], c->n_seeds,
-             c->n_seeds == 1 ? "" : "s");
+    snprintf(side->what, sizeof side->what, "policy %.64s, %zu %s%s", c->policies[side->policy], c->n_seeds,
+             adept_comparison_repeat(c), c->n_seeds == 1 ? "" : "s");
     return ADEPT_OK;
 }
 

@@ -15,8 +15,10 @@ static void copy_text(adept_json_reader *r, char *out, size_t size, const char *
 
 static void read_goal(adept_json_reader *r, adept_goal *out, const cJSON *tree)
 {
+    static const char *const keys[] = {"metric", "direction", "threshold_percent", "tolerance_sigma", "note"};
     const char *direction = adept_json_string(r, tree, "direction");
 
+    adept_json_check_keys(r, tree, " in \"goals\"", keys, sizeof keys / sizeof *keys);
     copy_text(r, out->metric, sizeof out->metric, adept_json_string(r, tree, "metric"), "metric");
     out->is_higher = strcmp(direction, "higher") == 0;
     if (!out->is_higher && strcmp(direction, "lower") != 0)
@@ -36,6 +38,8 @@ adept_status adept_goals_read(adept_goals *out, const char *path, adept_error *e
     *out = (adept_goals){.path = path};
     r.status = adept_result_read(&tree, path, err);
     if (r.status == ADEPT_OK) {
+        static const char *const keys[] = {"schema_version", "kind", "note", "reference", "candidate", "goals"};
+        adept_json_check_keys(&r, tree, "", keys, sizeof keys / sizeof *keys);
         const cJSON *goals = adept_json_array(&r, tree, "goals");
         copy_text(&r, out->reference, sizeof out->reference, adept_json_string_or(&r, tree, "reference", ""),
                   "reference");

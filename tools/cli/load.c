@@ -115,6 +115,10 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_PARSED, .parse = parse_fraction},
     {"trust", NULL, 2, "Load a TorchScript file that runs code of its own when loaded (__setstate__)", ADEPT_OPT_FLAG,
      .at = AT(trust)},
+    {"memory-limit", "SIZE", 2,
+     "What reading a model may take of memory, about; above 1GiB, the default, with more processor time in proportion. "
+     "Files that take more are refused",
+     ADEPT_OPT_PARSED, .at = AT(config.memory_bytes), .parse = adept_option_memory},
     {0},
 };
 
@@ -138,7 +142,8 @@ char *adept_list_unsupported(const adept_unsupported *ops, size_t n)
 adept_status adept_load_graph(adept_cli *cli, adept_graph **graph, adept_workload_config *config, const char *model,
                               const adept_workload_options *options)
 {
-    const adept_import_options import = {.trust = options->trust};
+    const uint64_t memory = options->config.memory_bytes;
+    const adept_import_options import = {.trust = options->trust, .memory_bytes = memory};
     adept_file_format format;
     char path[ADEPT_MODULE_PATH_BYTES];
     adept_status status = adept_models_path(path, model, &cli->err);
@@ -146,7 +151,7 @@ adept_status adept_load_graph(adept_cli *cli, adept_graph **graph, adept_workloa
     if (status == ADEPT_OK) status = adept_file_detect(&format, path, NULL, 0, &cli->err);
     if (status != ADEPT_OK) return status;
     *config = (adept_workload_config){.mode = ADEPT_MODE_TRAIN};
-    status = format == ADEPT_FORMAT_PROFILE ? adept_saved_read(graph, config, path, &cli->err)
+    status = format == ADEPT_FORMAT_PROFILE ? adept_saved_read(graph, config, path, memory, &cli->err)
                                             : adept_import_model(graph, path, &import, &cli->err);
     if (status == ADEPT_OK) adept_workload_config_over(config, &options->config);
     return status;

@@ -32,7 +32,9 @@ typedef struct adept_measure_options {
 } adept_measure_options;
 
 extern const adept_options adept_measure_options_of;
-/** Those of them that say how sensors are read. */
+/** Those of them that say which sensors are read. */
+extern const adept_options adept_sensor_options_of;
+/** These, and how they are read. */
 extern const adept_options adept_reading_options_of;
 /** And those that say which rows are made of steps. */
 extern const adept_options adept_steps_options_of;

@@ -99,30 +99,21 @@ const adept_options adept_measure_options_of = {.rows = rows, .init = init, .che
 
 /* ---------------------------------------------------------------- how sensors are read ---------------------------- */
 
-static void init_reading(void *record)
-{
-    ((adept_measure_options *)record)->period_s = ADEPT_PERIOD_S;
-}
-
-static adept_status check_reading(adept_cli *cli, void *record)
+static adept_status check_sensors(adept_cli *cli, void *record)
 {
     const adept_measure_options *o = record;
     adept_error why = {0};
 
-    if (o->period_s < ADEPT_SHORTEST_PERIOD_S)
-        return adept_cli_usage(cli, "--period: at least %g us is needed", 1e6 * ADEPT_SHORTEST_PERIOD_S);
     if (adept_dram_options_check(&o->dram, &why) != ADEPT_OK) return adept_cli_usage(cli, "--dram-dimms: %s", why.message);
     return ADEPT_OK;
 }
 
-static const adept_option_row reading_rows[] = {
+static const adept_option_row sensor_rows[] = {
     {.group = 2, .help = "How:"},
-    {"period", "TIME", 2, "Between two readings: \"100ms\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s), .units = times},
     {"devices", "LIST", 2, "Only these: components (cpu, gpu), kinds (nvml), sensors (gpu-0) or PCI addresses", ADEPT_OPT_LIST,
      .at = AT(devices)},
     {"meter", "METER", 2, "A meter besides: \"URL POINTER UNIT [NAME] [COMPONENT]\", where POINTER says which number of the JSON; "
      "or \"redfish+https://HOST\"", ADEPT_OPT_PARSED, .parse = parse_meter},
-    {"idle", "FILE", 2, "Also say what was used above idle, by --idle-fit's FILE", ADEPT_OPT_FILE, .at = AT(idle)},
     {"dram-dimms", "LIST", 2, "The memory modules, \"8x64GB DDR4\", where DRAM is estimated and SMBIOS cannot be read", ADEPT_OPT_FILE,
      .at = AT(dram.dimms)},
     {"dram-tiers", "NAME", 2, "Which table of memory use: thesis (default) or ea2p", ADEPT_OPT_CHOICE, .at = AT(dram_tiers), .names = tiers_name},
@@ -133,7 +124,29 @@ static const adept_option_row reading_rows[] = {
     {0},
 };
 
-const adept_options adept_reading_options_of = {.rows = reading_rows, .init = init_reading, .check = check_reading};
+const adept_options adept_sensor_options_of = {.rows = sensor_rows, .check = check_sensors};
+
+static void init_reading(void *record)
+{
+    ((adept_measure_options *)record)->period_s = ADEPT_PERIOD_S;
+}
+
+static adept_status check_reading(adept_cli *cli, void *record)
+{
+    const adept_measure_options *o = record;
+
+    if (o->period_s >= ADEPT_SHORTEST_PERIOD_S) return ADEPT_OK;
+    return adept_cli_usage(cli, "--period: at least %g us is needed", 1e6 * ADEPT_SHORTEST_PERIOD_S);
+}
+
+static const adept_option_row reading_rows[] = {
+    {"period", "TIME", 2, "Between two readings: \"100ms\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s), .units = times},
+    {"idle", "FILE", 2, "Also say what was used above idle, by --idle-fit's FILE", ADEPT_OPT_FILE, .at = AT(idle)},
+    {0},
+};
+
+const adept_options adept_reading_options_of = {
+    .rows = reading_rows, .init = init_reading, .check = check_reading, .parts = {{&adept_sensor_options_of, 0}}};
 
 /* ---------------------------------------------------------------- rows of steps ----------------------------------- */
 

@@ -31,6 +31,10 @@ static const adept_option_row rows[] = {
      .at = AT(no_cache)},
     {"trust", NULL, 1, "Load TorchScript files that run code of their own when loaded (__setstate__)", ADEPT_OPT_FLAG,
      .at = AT(trust)},
+    {"memory-limit", "SIZE", 1,
+     "What reading a model may take of memory, about; above 1GiB, the default, with more processor time in proportion. "
+     "Files that take more are refused",
+     ADEPT_OPT_PARSED, .at = AT(memory_bytes), .parse = adept_option_memory},
     {.group = 6, .help = "What is printed:"},
     {"by", "COLUMN,...", 6,
      "Errors by these columns of the measurements, known to adept or not; A+B: by both together (default model, "
@@ -96,6 +100,7 @@ static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwpro
         .models = o->models,
         .no_cache = o->no_cache,
         .trust = o->trust,
+        .memory_bytes = o->memory_bytes,
         .progress = say_profiles,
         .context = progress,
     };
@@ -114,6 +119,7 @@ static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwpro
         if (n > 0) cli->details = adept_list_unsupported(ops, n);
     }
     if (status == ADEPT_OK) status = adept_dataset_check(d, &cli->err);
+    if (status == ADEPT_OK && !o->exclude_suspect) status = adept_dataset_refuse_absurd(d, &cli->err);
     if (status != ADEPT_OK || !o->exclude_suspect) return status;
     if (!adept_dataset_exclude_suspect(d)) return adept_cli_no_memory(cli);
     return d->n > 0

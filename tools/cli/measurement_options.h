@@ -14,6 +14,7 @@ typedef struct adept_measurement_options {
     const char *plot; /* NULL: none */
     adept_words by;   /* empty: the command's default */
     bool no_cache, exclude_suspect, trust, json;
+    uint64_t memory_bytes; /* 0: as much as there is by default */
 } adept_measurement_options;
 
 /** Groups 1 and 6 of a command's help. */

@@ -3,6 +3,7 @@
 #include "power_plot.h"
 #include "report_simulate.h"
 #include "report_sweep.h"
+#include "stack_plot.h"
 #ifdef ADEPT_WITH_CALIBRATE
 #include "plot.h"
 #endif
@@ -21,6 +22,12 @@ adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *vie
 adept_status adept_power_plot(const char *path, const adept_recording *r, double begin_s, double end_s, const char *title, adept_error *err)
 {
     (void)r, (void)begin_s, (void)end_s, (void)title;
+    return adept_gnuplot_check(path, err);
+}
+
+adept_status adept_stack_plot(const char *path, const adept_stack *stack, adept_error *err)
+{
+    (void)stack;
     return adept_gnuplot_check(path, err);
 }
 

@@ -47,11 +47,13 @@ static bool is_whole(const char *text)
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* 1.28e6: exact where the product is whole and below 2^53. */
+/* 1.28e6: exact where the product is whole and up to 2^53. */
 static bool whole_with_exponent(const char *text, double *out)
 {
-    return strpbrk(text, "eE") && adept_number_parse(out, text) && fabs(*out) <= 9007199254740992.0 &&
-           *out == floor(*out);
+    size_t length = adept_number_length(text);
+    if (length == 0 || text[length] || !strpbrk(text, "eE")) return false;
+    if (!adept_number_parse(out, text)) *out = INFINITY;
+    return *out == floor(*out);
 }
 
 static adept_status take_whole(adept_cli *cli, const char *option, const char *text, const adept_option_row *o,
@@ -61,6 +63,8 @@ static adept_status take_whole(adept_cli *cli, const char *option, const char *t
     bool exponent = whole_with_exponent(text, &whole);
 
     if (!exponent && !is_whole(text)) return adept_cli_usage(cli, "%s: '%s' is not a whole number", option, text);
+    if (exponent && fabs(whole) > 9007199254740992.0)
+        return adept_cli_usage(cli, "%s: '%s' is out of range: with an exponent, up to 2^53", option, text);
     errno = 0;
     long long value = exponent ? (long long)whole : strtoll(text, NULL, 10);
     if (errno == ERANGE) return adept_cli_usage(cli, "%s: '%s' is out of range", option, text);
@@ -133,6 +137,26 @@ static adept_status take_amount(adept_cli *cli, const char *option, const char *
     return ADEPT_OK;
 }
 
+adept_status adept_option_percent(adept_cli *cli, const char *option, char *text, void *field)
+{
+    double *share = field;
+    adept_status status = adept_option_number(cli, option, text, 0, share);
+
+    *share /= 100;
+    return status;
+}
+
+adept_status adept_option_memory(adept_cli *cli, const char *option, char *text, void *field)
+{
+    double bytes;
+    adept_status status = take_amount(cli, option, text, adept_suffix_sizes, &bytes);
+    if (status != ADEPT_OK) return status;
+    if (bytes < 512e6 || bytes > 1e15)
+        return adept_cli_usage(cli, "%s: '%s' is not from 512MB to 1000000GB", option, text);
+    *(uint64_t *)field = (uint64_t)bytes;
+    return ADEPT_OK;
+}
+
 adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, void *field)
 {
     adept_shard *shard = field;
@@ -174,6 +198,20 @@ adept_status adept_option_unknown(adept_cli *cli, const char *option, const char
     char list[512];
 
     return adept_cli_usage(cli, "%s: '%s' is not one of %s", option, word, adept_names_list(list, sizeof list, names));
+}
+
+adept_status adept_option_names(adept_cli *cli, const char *option, char *text, adept_name_at names, bool *given)
+{
+    for (size_t i = 0; names(i); i++)
+        given[i] = false;
+    for (char *word; (word = strsep(&text, ","));) {
+        size_t i = 0;
+        while (names(i) && strcmp(names(i), word) != 0)
+            i++;
+        if (!names(i)) return adept_option_unknown(cli, option, word, names);
+        given[i] = true;
+    }
+    return ADEPT_OK;
 }
 
 static adept_status take_choice(adept_cli *cli, const char *option, const char *text, adept_name_at names, size_t *out)
@@ -470,10 +508,11 @@ static bool is_asked_for(const adept_command *variant, char *const *argv)
 
 adept_status adept_command_run(const adept_command *command, adept_cli *cli, int argc, char **argv)
 {
+    for (const struct adept_subcommand *sub = command->subcommands; sub && sub->word && argc > 1; sub++)
+        if (strcmp(argv[1], sub->word) == 0) return sub->run(cli, argc - 1, argv + 1);
     if (command->variant && is_asked_for(command->variant, argv)) command = command->variant;
     parser p = {.cli = cli, .command = command, .next = argv + 1};
 
-    (void)argc; /* argv ends with a NULL */
     if (command->missing) return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s", command->missing);
     p.record = calloc(1, command->size);
     if (!p.record) return adept_cli_no_memory(cli);

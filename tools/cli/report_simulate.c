@@ -104,10 +104,11 @@ adept_status adept_sim_table_of(adept_table *out, const adept_comparison *c, ade
 adept_text adept_sim_table_caption(const adept_comparison *c, adept_sim_table which)
 {
     if (which == ADEPT_SIM_TABLE_JOBS && c->n_seeds == 1) return adept_cell("One seed");
-    if (which == ADEPT_SIM_TABLE_JOBS) return adept_cell("Mean of %zu seeds, +- one deviation", c->n_seeds);
+    if (which == ADEPT_SIM_TABLE_JOBS) return adept_cell("Mean of %zu %ss, +- one deviation", c->n_seeds, adept_comparison_repeat(c));
     if (which == ADEPT_SIM_TABLE_CLUSTER) return adept_cell("The cluster");
     return c->n_seeds == 1 ? adept_cell("Change from %.24s", c->policies[0])
-                           : adept_cell("Change from %.24s over %zu seeds (95 %%)", c->policies[0], c->n_seeds);
+                           : adept_cell("Change from %.24s over %zu %ss (95 %%)", c->policies[0], c->n_seeds,
+                                        adept_comparison_repeat(c));
 }
 
 /* ---------------------------------------------------------------- the report ------------------------------------- */

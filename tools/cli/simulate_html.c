@@ -35,9 +35,9 @@ static adept_status put_tables(adept_page *page, const adept_comparison *c, adep
     if (status == ADEPT_OK && c->n_policies > 1) status = put_table(page, c, ADEPT_SIM_TABLE_PAIRS, err);
     if (status == ADEPT_OK) status = put_table(page, c, ADEPT_SIM_TABLE_CLUSTER, err);
     adept_page_element(page, "p",
-                       "Completion is of finished jobs; censored counts the others until the end. Changes are seed by "
-                       "seed: all policies met "
-                       "the same jobs. Intervals are percentiles of a bootstrap over seeds.");
+                       "Completion is of finished jobs; censored counts the others until the end. Changes are run by "
+                       "run: all policies met "
+                       "the same jobs. Intervals are percentiles of a bootstrap over runs.");
     return status;
 }
 
@@ -71,7 +71,7 @@ static adept_status put_chart(adept_page *page, char *script, const char *alt, c
 
 static adept_status put_trade_offs(adept_page *page, const adept_comparison *c, adept_error *err)
 {
-    static const char caption[] = "A point for each policy, with one deviation over seeds to all sides.";
+    static const char caption[] = "A point for each policy, with one deviation over runs to all sides.";
 
     adept_page_section(page, "trade-offs", "What energy buys");
     adept_status status =
@@ -92,13 +92,19 @@ static bool is_drawn(const adept_comparison *c, size_t policy)
     return c->cluster && c->drawn && c->drawn[policy].result && c->drawn[policy].result->n_series > 0;
 }
 
+/* Windows are cut of one run, which is drawn whole. */
+static bool is_of_windows(const adept_comparison *c)
+{
+    return strcmp(adept_comparison_repeat(c), "window") == 0;
+}
+
 static adept_status put_power(adept_page *page, const adept_comparison *c, adept_error *err)
 {
     bool thinned;
     char caption[256];
     char *script = adept_sim_power_script(c, &thinned);
 
-    snprintf(caption, sizeof caption, "The first seed, idle parts too%s.%s",
+    snprintf(caption, sizeof caption, "The %s, idle parts too%s.%s", is_of_windows(c) ? "run" : "first seed",
              isfinite(c->cap_w) ? "; dashed is the cap" : "",
              thinned ? " The curves have more changes than points: each point is the highest of its interval." : "");
     adept_page_section(page, "power", "Power over time");
@@ -116,7 +122,8 @@ static adept_status put_gantt(adept_page *page, const adept_comparison *c, size_
 
     if (!out) return adept_no_memory(err, "the page");
     snprintf(id, sizeof id, "gantt%zu", policy);
-    snprintf(title, sizeof title, "%.64s, seed %llu", c->policies[policy], (unsigned long long)c->seeds[0]);
+    int end = snprintf(title, sizeof title, "%.64s", c->policies[policy]);
+    if (!is_of_windows(c)) snprintf(title + end, sizeof title - (size_t)end, ", seed %llu", (unsigned long long)c->seeds[0]);
     adept_status status = adept_gantt_draw(out, &note, id, title, c->cluster, &c->drawn[policy], err);
     char *svg = adept_buffer_close(&text, out);
     int at = snprintf(caption, sizeof caption,
@@ -190,8 +197,8 @@ adept_status adept_simulation_write_page(adept_cli *cli, const char *path, const
     adept_page page;
     char lead[160];
 
-    snprintf(lead, sizeof lead, "%zu polic%s, %zu seed%s. Simulated, not measured.", c->n_policies,
-             c->n_policies == 1 ? "y" : "ies", c->n_seeds, c->n_seeds == 1 ? "" : "s");
+    snprintf(lead, sizeof lead, "%zu polic%s, %zu %s%s. Simulated, not measured.", c->n_policies,
+             c->n_policies == 1 ? "y" : "ies", c->n_seeds, adept_comparison_repeat(c), c->n_seeds == 1 ? "" : "s");
     if (!adept_page_begin(&page, title, lead)) return adept_cli_no_memory(cli);
     put_warnings(&page, c);
     adept_status status = put_tables(&page, c, &cli->err);

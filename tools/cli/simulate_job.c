@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,14 +20,13 @@ static adept_status make_streams(adept_cli *cli, adept_simulate_job *job)
     const char *jobs = o->words.words[1];
     const adept_trace_options trace = {.format = o->trace_format, .seed = (uint64_t)o->seed, .is_malleable = o->is_malleable,
                                        .drops_impossible = o->drops_impossible};
-    bool is_trace = o->templates != NULL;
 
     job->streams = calloc((size_t)o->seeds, sizeof *job->streams);
     if (!job->streams) return adept_cli_no_memory(cli);
-    for (int64_t s = 0; s < (is_trace ? 1 : o->seeds); s++) {
+    for (int64_t s = 0; s < (o->templates ? 1 : o->seeds); s++) {
         adept_job_stream *stream = &job->streams[s];
-        adept_status status = is_trace ? adept_jobs_trace(stream, job->jobs, jobs, &trace, &job->notes, &cli->err)
-                                       : adept_jobs_arrivals(stream, job->jobs, (uint64_t)(o->seed + s), &cli->err);
+        adept_status status = o->templates ? adept_jobs_trace(stream, job->jobs, jobs, &trace, &job->notes, &cli->err)
+                                           : adept_jobs_arrivals(stream, job->jobs, (uint64_t)(o->seed + s), &cli->err);
         if (status != ADEPT_OK) return status;
         job->n_streams++;
     }
@@ -86,13 +86,15 @@ static adept_status run_one(pool *p, size_t number, adept_error *err)
     adept_simulation s = p->base;
     adept_run_result result = {.records = NULL};
 
-    if (!adept_comparison_has(c, policy, seed)) return ADEPT_OK;
+    if (s.n_windows > 0 ? seed > 0 : !adept_comparison_has(c, policy, seed)) return ADEPT_OK;
     s.policy = p->policies[policy];
     s.seed = c->seeds[seed];
     s.stream = &p->job->streams[p->job->n_streams > 1 ? seed : 0];
     adept_status status = adept_simulate(&result, &s, err);
     if (status != ADEPT_OK) return status;
     p->job->comparison.outcomes[number] = result.outcome;
+    for (size_t w = 0; w < s.n_windows; w++)
+        p->job->comparison.outcomes[number + w] = result.windows[w];
     if (p->job->results)
         p->job->results[number] = result;
     else
@@ -174,7 +176,7 @@ static cJSON *setup_of(const adept_simulate_options *o)
         bool is_set;
     } numbers[] = {{"horizon_s", o->horizon_s, o->horizon_s > 0}, {"tick_s", o->tick_s, true}, {"noise", o->noise, true},
                    {"reality_noise", o->reality_noise, true}, {"interference", o->interference, true}, {"loss", o->loss, true},
-                   {"checkpoint_s", o->checkpoint_s, o->loss == ADEPT_LOSS_CHECKPOINT}, {"age_weight", q->age_weight, !isnan(q->age_weight)},
+                   {"windows", (double)o->windows, o->windows > 0}, {"checkpoint_s", o->checkpoint_s, o->loss == ADEPT_LOSS_CHECKPOINT}, {"age_weight", q->age_weight, !isnan(q->age_weight)},
                    {"risk", q->risk, !isnan(q->risk)}, {"slowdown", q->slowdown, !isnan(q->slowdown)},
                    {"cap_margin", q->cap_margin, q->cap_margin > 0}, {"most_preemptions", q->most_preemptions, q->most_preemptions > 0}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -212,6 +214,23 @@ static adept_status begin_comparison(adept_cli *cli, adept_simulate_job *job)
     return status;
 }
 
+/* Of runs that end when all jobs have: what is left never starts. No number of them: shards say the same. */
+static adept_status warn_of_cap(adept_simulate_job *job, double horizon_s, adept_error *err)
+{
+    adept_comparison *c = &job->comparison;
+    adept_status status = ADEPT_OK;
+
+    for (size_t p = 0; horizon_s == INFINITY && p < c->n_policies && status == ADEPT_OK; p++) {
+        char text[256];
+        size_t left = 0;
+        for (size_t s = 0; s < c->n_seeds; s++)
+            if (adept_comparison_has(c, p, s)) left += c->outcomes[p * c->n_seeds + s].n_unfinished;
+        snprintf(text, sizeof text, "%s: some jobs never start: even alone, what it would run them as exceeds the cap of %g W", c->policies[p], c->cap_w);
+        if (left > 0) status = adept_comparison_warn(c, text, err);
+    }
+    return status;
+}
+
 static void show_first_seed(adept_simulate_job *job)
 {
     adept_comparison *c = &job->comparison;
@@ -245,11 +264,12 @@ adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job)
     pool p = {.job = job, .policies = policies,
               .base = {.cluster = &job->scenario.cluster, .horizon_s = horizon_s, .tick_s = o->tick_s, .noise = o->noise,
                        .reality_noise = o->reality_noise, .interference = o->interference, .loss = o->loss, .checkpoint_s = o->checkpoint_s,
-                       .never_skips = o->never_skips, .keeps_series = o->power_csv || o->html, .policy_options = o->policy}};
+                       .never_skips = o->never_skips, .n_windows = (size_t)o->windows, .keeps_series = o->power_csv || o->html, .policy_options = o->policy}};
     p.base.policy_options.cap_w = job->comparison.cap_w;
     p.base.policy_options.printed_fairness = o->fairness == ADEPT_FAIRNESS_PRINTED;
     status = run_all(cli, &p);
     free(policies);
+    if (status == ADEPT_OK) status = warn_of_cap(job, horizon_s, &cli->err);
     if (status == ADEPT_OK) show_first_seed(job);
     return status;
 }

@@ -11,6 +11,7 @@ typedef struct adept_simulate_options {
     const char *templates; /* a jobs file, where JOBS is a trace */
     const char *trace_format;
     int64_t seeds, seed, threads;
+    int64_t windows; /* of a trace, which take the place of seeds; 0: it is met as one */
     double horizon_s, tick_s; /* horizon 0: the jobs file's */
     double noise, reality_noise, interference;
     adept_loss loss;
@@ -30,7 +31,7 @@ typedef struct adept_simulate_job {
     adept_notes notes;
     adept_job_stream *streams;  /* one for each seed, or one of a trace */
     size_t n_streams;
-    adept_run_result *results;  /* as comparison.outcomes, where they are kept */
+    adept_run_result *results;  /* as comparison.outcomes, where they are kept; of windows the first one is the run */
     adept_drawn_run *drawn;
     adept_comparison comparison;
 } adept_simulate_job;

@@ -202,7 +202,7 @@ static const char *country_code(size_t index)
     return row ? row->code : NULL;
 }
 
-static adept_status parse_country(adept_cli *cli, const char *option, char *text, void *field)
+adept_status adept_option_country(adept_cli *cli, const char *option, char *text, void *field)
 {
     const adept_grid_intensity **country = field;
 
@@ -213,7 +213,7 @@ static adept_status parse_country(adept_cli *cli, const char *option, char *text
     return adept_option_unknown(cli, option, text, country_code);
 }
 
-static adept_status parse_pue(adept_cli *cli, const char *option, char *text, void *record)
+adept_status adept_option_pue(adept_cli *cli, const char *option, char *text, void *record)
 {
     adept_job_spec *job = record;
 
@@ -263,7 +263,7 @@ static const adept_option_row job_rows[] = {
     {"country", "CODE|NAME", 3,
      "Where the site is: DE, Germany, EU, WORLD, ...: the average intensity of its grid, unless --carbon-intensity "
      "gives one",
-     ADEPT_OPT_PARSED, .at = IN_JOB(country), .parse = parse_country},
+     ADEPT_OPT_PARSED, .at = IN_JOB(country), .parse = adept_option_country},
     {"price", "P", 3, "Price of a kWh, in any currency: adds the cost to the totals", ADEPT_OPT_NUMBER,
      .at = IN_JOB(price_per_kwh)},
     {"gpu-hour-price", "P", 3, "Price of an hour of one GPU, in the same currency: is added to the cost",
@@ -271,7 +271,7 @@ static const adept_option_row job_rows[] = {
     {"pue", "X", 3,
      "Power usage effectiveness of the site, at least 1, or `average` (1.56, of a survey): multiplies emissions and "
      "cost, not the energy of the GPUs",
-     ADEPT_OPT_PARSED, .parse = parse_pue},
+     ADEPT_OPT_PARSED, .parse = adept_option_pue},
     {"host-power", "W", 3,
      "Watts of one node beside its GPUs (processors, memory, fans): is added to what the site draws", ADEPT_OPT_NUMBER,
      .at = IN_JOB(host_power_w)},

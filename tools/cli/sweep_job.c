@@ -23,14 +23,15 @@ static adept_status add_price(adept_cli *cli, const char *option, adept_sweep_jo
     adept_gpu_price *price = &j->prices[j->n_prices];
     price->name[0] = '\0';
     if (*name) {
-        if (adept_hwprofile_open(&hw, name, &err) != ADEPT_OK)
-            return adept_cli_usage(cli, "%s: %.200s", option, err.message);
+        adept_status status = adept_hwprofile_open(&hw, name, &err);
+        if (status == ADEPT_E_NOMEM) return adept_cli_no_memory(cli);
+        if (status != ADEPT_OK) return adept_cli_usage(cli, "%s: %.200s", option, err.message);
         snprintf(price->name, sizeof price->name, "%s", hw->name);
         adept_hwprofile_free(hw);
     }
-    adept_status status = adept_option_number(cli, option, number, 0, &price->per_h);
-    if (status == ADEPT_OK) j->n_prices++;
-    return status;
+    adept_status read = adept_option_number(cli, option, number, 0, &price->per_h);
+    if (read == ADEPT_OK) j->n_prices++;
+    return read;
 }
 
 static adept_status parse_prices(adept_cli *cli, const char *option, char *text, void *record)

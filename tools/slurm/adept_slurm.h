@@ -1,5 +1,5 @@
 /** @file adept_slurm.h  What the Slurm plugin reads and decides, without a line of Slurm. Calls: libadept's public
- * headers, base.
+ * headers, adept_policy, base.
  *
  *      adept.conf --config.c--> places ---------------+
  *      --comment --comment.c--> wish ---profiles.c----+--decide.c--> decision --note.c--> texts
@@ -10,6 +10,7 @@
 #ifndef ADEPT_SLURM_H
 #define ADEPT_SLURM_H
 #include "adept_error.h"
+#include "adept_policy.h"
 #include <adept/adept.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -63,7 +64,9 @@ adept_status adept_slurm_number(void *field, const adept_slurm_key *key, char *t
 adept_status adept_slurm_quantity(void *field, const adept_slurm_key *key, char *text, adept_error *err);
 /** uint64_t: "1,2,4-8": bit n - 1 for n. */
 adept_status adept_slurm_gpus(void *field, const adept_slurm_key *key, char *text, adept_error *err);
-/** int32_t: "time", "energy", "edp": ADEPT_LEAST_... */
+/** An objective beside ADEPT_LEAST_...: the policy of that name chooses. */
+#define ADEPT_SLURM_THRIFT (ADEPT_LEAST_EDP + 1)
+/** int32_t: "time", "energy", "edp": ADEPT_LEAST_..., or "thrift". */
 adept_status adept_slurm_objective(void *field, const adept_slurm_key *key, char *text, adept_error *err);
 const char *adept_slurm_objective_name(int32_t objective);
 
@@ -72,7 +75,7 @@ const char *adept_slurm_objective_name(int32_t objective);
 typedef struct adept_slurm_wish {
     char profile[ADEPT_SLURM_NAME_MAX + 1];             /* letters, digits, "._+-", not starting with '.' */
     int64_t batch;                                      /* per GPU; 0: the profile's */
-    int32_t objective;                                  /* ADEPT_LEAST_...; -1: the configuration's */
+    int32_t objective;                                  /* as adept_slurm_objective() has it; -1: the configuration's */
     double samples, steps;                              /* of the job, one of them; 0 and 0: one step */
     double deadline_s, power_budget_w, energy_budget_j; /* 0: none */
     uint64_t gpus;                                      /* mask; 0: any number */
@@ -97,6 +100,7 @@ typedef struct adept_slurm_place {
     uint64_t gpus;                            /* mask of the numbers that a job may get on one node */
     double limits_w[ADEPT_SLURM_LIMITS_MAX];  /* of each GPU, beside none at all */
     size_t n_limits;
+    double idle_w; /* of a GPU that does nothing; NAN: not known */
 } adept_slurm_place;
 
 typedef struct adept_slurm_config {
@@ -106,6 +110,7 @@ typedef struct adept_slurm_config {
     int32_t objective;
     double time_margin; /* 0: time limits are left alone */
     double time_extra_s;
+    double waiting, running; /* jobs of the cluster: they say how scarce GPUs are, for thrift */
     adept_slurm_place places[ADEPT_SLURM_PLACES_MAX];
     size_t n_places;
 } adept_slurm_config;
@@ -172,6 +177,18 @@ bool adept_slurm_gres_has_gpus(const char *list);
 adept_status adept_slurm_gres_write(char *out, size_t size, const char *list, const char *type, int64_t gpus,
                                     adept_error *err);
 
+/* ---- thrift.c: one job before the policy of that name ---- */
+
+/**
+ * What thrift (docs/SIMULATE.md) starts a job as, on GPUs that are all idle.
+ * @param out        an index of options
+ * @param options    n of them, at least one; their types are indices of config->places
+ * @param forecasts  what each makes of the job
+ * @return ADEPT_E_USAGE: nobody knows what a GPU of theirs draws while it does nothing; ADEPT_E_NOMEM
+ */
+adept_status adept_slurm_thrift(size_t *out, const adept_slurm_config *config, const adept_job_option *options,
+                                const adept_forecast *forecasts, size_t n, adept_error *err);
+
 /* ---- decide.c ---- */
 
 typedef struct adept_slurm_decision {
@@ -198,7 +215,7 @@ uint32_t adept_slurm_time_limit_min(const adept_slurm_config *config, const adep
 /* ---- note.c ---- */
 
 /** "adept: partition=... gpus=2 ...": KEY=VALUE in SI units, for AdminComment and whoever reads it. */
-void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision *decision);
+void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision *decision, const char *profile);
 /** One sentence for the user. */
 void adept_slurm_tell(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision *decision);
 /** "2.6 h", "14.2 min", "0.35 s". */

@@ -1,6 +1,7 @@
 /** @file config.c  adept.conf, in the manner of slurm.conf: KEY=VALUE, one line for each kind of GPU. Calls: words.c,
  * libadept. */
 #include "adept_slurm.h"
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,15 +58,17 @@ static const adept_slurm_key place_keys[] = {
     {"Gpu", open_gpu, IN_PLACE(gpu), NULL, NULL},
     {"Gpus", adept_slurm_gpus, IN_PLACE(gpus), NULL, NULL},
     {"PowerLimits", read_limits, 0, "150W,200W", adept_slurm_watts},
+    {"IdlePower", adept_slurm_quantity, IN_PLACE(idle_w), "43W", adept_slurm_watts},
     {0},
 };
 
 /* What the board cannot be set to would fail in every prediction: say it once, here. */
-static adept_status check_place(const adept_slurm_place *p, adept_error *err)
+static adept_status end_place(adept_slurm_place *p, adept_error *err)
 {
     adept_gpu_info info;
     if (!p->gpu) return adept_error_set(err, ADEPT_E_INVALID, "partition %s: no Gpu", p->partition);
     adept_gpu_describe(&info, p->gpu);
+    if (isnan(p->idle_w)) p->idle_w = info.idle_w;
     for (size_t i = 0; i < p->n_limits; i++)
         if (p->limits_w[i] < info.power_limit_min_w || p->limits_w[i] > info.power_limit_max_w)
             return adept_error_set(err, ADEPT_E_INVALID, "PowerLimits: %g W is outside the %g to %g W of %s",
@@ -80,6 +83,7 @@ static adept_status begin_place(void *config, const adept_slurm_key *key, char *
         return adept_error_set(err, ADEPT_E_INVALID, "more than %d lines of PartitionName", ADEPT_SLURM_PLACES_MAX);
     adept_slurm_place *p = &c->places[c->n_places++]; /* counted first: adept_slurm_config_free() frees its GPU */
     p->gpus = 1;
+    p->idle_w = NAN;
     return read_name(p->partition, key, text, err);
 }
 
@@ -92,6 +96,16 @@ static adept_status read_margin(void *field, const adept_slurm_key *key, char *t
     if (status == ADEPT_OK && (*margin < 1 || *margin > 100))
         return adept_error_set(err, ADEPT_E_INVALID, "%s: %s is not between 1 and 100", key->name, text);
     return status;
+}
+
+static adept_status read_count(void *field, const adept_slurm_key *key, char *text, adept_error *err)
+{
+    size_t length = strspn(text, "0123456789");
+    if (length == 0 || length > 9 || text[length] != '\0')
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: '%.40s' is not a whole number of at most 9 digits", key->name,
+                               text);
+    *(double *)field = (double)strtoul(text, NULL, 10);
+    return ADEPT_OK;
 }
 
 static adept_status read_directory(void *field, const adept_slurm_key *key, char *text, adept_error *err)
@@ -112,6 +126,8 @@ static const adept_slurm_key settings[] = {
     {"Objective", adept_slurm_objective, AT(objective), NULL, NULL},
     {"TimeMargin", read_margin, AT(time_margin), NULL, NULL},
     {"TimeExtra", adept_slurm_quantity, AT(time_extra_s), "10min", adept_slurm_seconds},
+    {"Waiting", read_count, AT(waiting), NULL, NULL},
+    {"Running", read_count, AT(running), NULL, NULL},
     {"PartitionName", begin_place, 0, NULL, NULL},
     {0},
 };
@@ -128,7 +144,7 @@ static adept_status read_line(adept_slurm_config *c, char *line, adept_error *er
         status = c->n_places > place
                      ? adept_slurm_key_read(NULL, place_keys, strcasecmp, &c->places[place], word, err)
                      : adept_slurm_key_read(NULL, settings, strcasecmp, c, word, err);
-    return status == ADEPT_OK && c->n_places > place ? check_place(&c->places[place], err) : status;
+    return status == ADEPT_OK && c->n_places > place ? end_place(&c->places[place], err) : status;
 }
 
 static adept_status read_lines(adept_slurm_config *c, const char *name, char *text, adept_error *err)

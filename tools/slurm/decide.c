@@ -1,4 +1,4 @@
-/** @file decide.c  All placements that are open, predicted and compared. Calls: libadept. */
+/** @file decide.c  All placements that are open, predicted and compared. Calls: libadept, thrift. */
 #include "adept_slurm.h"
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@ typedef struct options {
     option *what;
     adept_request *requests;
     adept_estimate *estimates;
+    adept_verdict *verdicts;
     size_t n;
 } options;
 
@@ -133,19 +134,55 @@ static adept_status refuse(const options *o, const adept_choice *c, const adept_
                            allowed, o->n, (int)o->requests[c->nearest].gpus, gpu.name, near->place->partition, needed);
 }
 
-static adept_status choose(adept_slurm_decision *out, const options *o, const adept_goal *g, bool own_time_limit,
-                           adept_error *err)
+/* Which of the feasible ones thrift takes. */
+static adept_status choose_by_thrift(size_t *best, const adept_slurm_config *config, const options *o, int64_t batch,
+                                     adept_error *err)
+{
+    adept_job_option *as = calloc(o->n, sizeof *as);
+    adept_forecast *forecasts = calloc(o->n, sizeof *forecasts);
+    size_t *index = calloc(o->n, sizeof *index), n = 0, chosen = 0;
+    adept_status status = ADEPT_E_NOMEM;
+    for (size_t i = 0; as && forecasts && index && i < o->n; i++) {
+        const adept_verdict *v = &o->verdicts[i];
+        if (v->violated) continue;
+        as[n] = (adept_job_option){.type = (size_t)(o->what[i].place - config->places),
+                                   .gpus = (int)o->requests[i].gpus,
+                                   .batch = batch,
+                                   .limit_w = o->what[i].limit_w,
+                                   .step_time_s = o->estimates[i].step_time_s,
+                                   .power_w = v->power_w};
+        forecasts[n] = (adept_forecast){v->time_s, v->power_w};
+        index[n++] = i;
+    }
+    if (as && forecasts && index)
+        status = adept_slurm_thrift(&chosen, config, as, forecasts, n, err);
+    else
+        adept_error_set(err, status, "out of memory");
+    if (status == ADEPT_OK) *best = index[chosen];
+    free(as);
+    free(forecasts);
+    free(index);
+    return status;
+}
+
+static adept_status choose(adept_slurm_decision *out, const adept_slurm_config *config, const options *o,
+                           const adept_goal *wanted, bool own_time_limit, adept_error *err)
 {
     adept_choice c = {0};
     adept_error inner = {0};
-    adept_status status = adept_choose(&c, NULL, o->estimates, o->n, g, &inner);
-    if (status == ADEPT_E_INFEASIBLE) return refuse(o, &c, g, own_time_limit, &inner, err);
+    adept_goal g = *wanted;
+    bool is_thrift = g.objective == ADEPT_SLURM_THRIFT;
+    if (is_thrift) g.objective = ADEPT_LEAST_EDP; /* says what is feasible; thrift chooses among that */
+    adept_status status = adept_choose(&c, o->verdicts, o->estimates, o->n, &g, &inner);
+    if (status == ADEPT_E_INFEASIBLE) return refuse(o, &c, &g, own_time_limit, &inner, err);
     if (status != ADEPT_OK) return adept_error_set(err, status, "%s", inner.message);
+    if (is_thrift) status = choose_by_thrift(&c.best, config, o, out->batch, err);
+    if (status != ADEPT_OK) return status;
     out->place = o->what[c.best].place;
     out->limit_w = o->what[c.best].limit_w;
     out->gpus = o->requests[c.best].gpus;
     out->estimate = o->estimates[c.best];
-    out->verdict = c.verdict;
+    out->verdict = o->verdicts[c.best];
     out->n_options = o->n;
     out->n_feasible = c.n_feasible;
     return ADEPT_OK;
@@ -173,22 +210,24 @@ adept_status adept_slurm_decide(adept_slurm_decision *out, const adept_slurm_con
 {
     options o = {.what = calloc(ADEPT_SLURM_OPTIONS_MAX, sizeof *o.what),
                  .requests = calloc(ADEPT_SLURM_OPTIONS_MAX, sizeof *o.requests),
-                 .estimates = calloc(ADEPT_SLURM_OPTIONS_MAX, sizeof *o.estimates)};
+                 .estimates = calloc(ADEPT_SLURM_OPTIONS_MAX, sizeof *o.estimates),
+                 .verdicts = calloc(ADEPT_SLURM_OPTIONS_MAX, sizeof *o.verdicts)};
     adept_status status = ADEPT_E_NOMEM;
     adept_slurm_decision d = {.batch = plan->batch, .whole_job = wish->samples > 0 || wish->steps > 0};
-    if (!o.what || !o.requests || !o.estimates) {
+    if (!o.what || !o.requests || !o.estimates || !o.verdicts) {
         adept_error_set(err, status, "out of memory");
     } else {
         bool any = collect(&o, config, plan, wish, fixed);
         adept_goal goal = goal_of(config, wish, fixed);
         d.objective = goal.objective;
         predict(&o);
-        status =
-            o.n == 0 ? nothing_open(any, plan, err) : choose(&d, &o, &goal, goal.deadline_s != wish->deadline_s, err);
+        status = o.n == 0 ? nothing_open(any, plan, err)
+                          : choose(&d, config, &o, &goal, goal.deadline_s != wish->deadline_s, err);
     }
     free(o.what);
     free(o.requests);
     free(o.estimates);
+    free(o.verdicts);
     if (status == ADEPT_OK) *out = d;
     return status;
 }

@@ -114,7 +114,7 @@ static void replace(char **text, const char *by)
     *text = copy;
 }
 
-static adept_status apply(job_desc_msg_t *job, const adept_slurm_decision *d, adept_error *err)
+static adept_status apply(job_desc_msg_t *job, const adept_slurm_decision *d, const char *profile, adept_error *err)
 {
     char gres[1024], note[ADEPT_SLURM_TEXT_MAX];
     char **list = adept_slurm_gres_has_gpus(job->tres_per_job) ? &job->tres_per_job : &job->tres_per_node;
@@ -122,7 +122,7 @@ static adept_status apply(job_desc_msg_t *job, const adept_slurm_decision *d, ad
     if (status != ADEPT_OK) return status; /* before anything is changed */
     replace(list, gres);
     replace(&job->partition, d->place->partition);
-    adept_slurm_note(note, d);
+    adept_slurm_note(note, d, profile);
     replace(&job->admin_comment, note);
     job->min_nodes = job->max_nodes = 1;
     uint32_t minutes = adept_slurm_time_limit_min(site.config, d);
@@ -141,7 +141,7 @@ static adept_status place(job_desc_msg_t *job, adept_slurm_decision *decision, a
     if (status == ADEPT_OK) status = read_fixed(&fixed, job, err);
     if (status == ADEPT_OK) status = adept_slurm_profiles_get(&plan, site.profiles, wish.profile, wish.batch, err);
     if (status == ADEPT_OK) status = adept_slurm_decide(decision, site.config, plan, &wish, &fixed, err);
-    return status == ADEPT_OK ? apply(job, decision, err) : status;
+    return status == ADEPT_OK ? apply(job, decision, wish.profile, err) : status;
 }
 
 /* ---- what slurmctld calls ---- */

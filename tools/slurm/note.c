@@ -35,7 +35,7 @@ static const char *parameters_of(const adept_estimate *e)
     return e->notes & ADEPT_NOTE_TRANSFERRED ? "transferred" : "calibrated";
 }
 
-void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision *d)
+void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision *d, const char *profile)
 {
     text t = {out, 0};
     adept_gpu_info gpu;
@@ -47,7 +47,7 @@ void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision
     append_number(&t, "time_s", d->verdict.time_s);
     append_number(&t, "power_w", d->verdict.power_w);
     append_number(&t, "energy_j", d->verdict.energy_j);
-    append(&t, " objective=%s parameters=%s", adept_slurm_objective_name(d->objective), parameters_of(&d->estimate));
+    append(&t, " objective=%s parameters=%s profile=%s", adept_slurm_objective_name(d->objective), parameters_of(&d->estimate), profile);
 }
 
 void adept_slurm_time_text(char out[32], double time_s)
@@ -75,7 +75,8 @@ void adept_slurm_tell(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision
     if (isfinite(d->verdict.power_w)) append(&t, ", %.4g W", d->verdict.power_w);
     if (isfinite(d->verdict.energy_j) && d->whole_job) append(&t, ", %.4g kWh", d->verdict.energy_j / 3.6e6);
     if (isfinite(d->verdict.energy_j) && !d->whole_job) append(&t, ", %.4g J", d->verdict.energy_j);
-    append(&t, "; least %s of %zu placements", adept_slurm_objective_name(d->objective), d->n_options);
+    append(&t, "; %s %s of %zu placements", d->objective == ADEPT_SLURM_THRIFT ? "by" : "least",
+           adept_slurm_objective_name(d->objective), d->n_options);
     if (d->estimate.notes & ADEPT_NOTE_UNCALIBRATED) append(&t, "; this GPU is not calibrated");
     if (d->estimate.notes & ADEPT_NOTE_TRANSFERRED) append(&t, "; parameters fitted to other GPUs");
 }

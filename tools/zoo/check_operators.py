@@ -189,6 +189,8 @@ def own_cases(wanted):
 
 
 def product_flops(name, args, out):
+    if any(isinstance(a, torch.Tensor) and a.layout != torch.strided for a in args):
+        return 0  # what is sparse is multiplied by general units
     shape = [a.shape if isinstance(a, torch.Tensor) else None for a in args]
     if name in ("mm", "_sparse_mm"):
         return 2 * shape[0][0] * shape[0][1] * shape[1][1]

@@ -93,8 +93,8 @@ def main():
     if args.table:
         with open(args.table, "w") as out:
             out.write("# torchvision's classification models\n\n"
-                      "Counted by `adept profile` on files traced and scripted by torchvision 0.14.1, per image, against the\n"
-                      "`num_params` and `_ops` (multiply-adds in 1e9) that torchvision 0.21 publishes with its weights.\n"
+                      "Counted by `adept profile` on files traced and scripted by torchvision 0.14.1, per image, against\n"
+                      "the `num_params` and `_ops` (multiply-adds in 1e9) that torchvision 0.21 publishes with its weights.\n"
                       "Written by `tools/zoo/check_zoo.py`; a difference within the published rounding counts as none.\n\n"
                       "| builder | mode | size | parameters | equal | GMACs | published | difference | remark |\n"
                       "|---|---|---:|---:|---|---:|---:|---:|---|\n" + "\n".join(lines) + "\n")

@@ -56,6 +56,21 @@ class Mixed(nn.Module):
         return x * self.scale + self.offset
 
 
+class Neighbours(nn.Module):
+    """Sparse matrices in the file: a buffer, an attribute that is none, and their product."""
+
+    def __init__(self):
+        super().__init__()
+        matrix = torch.arange(40.0).view(5, 8) * (torch.arange(40).view(5, 8) % 4 == 0)  # 9 of 40
+        self.register_buffer("edges", matrix.to_sparse())
+        self.rows = matrix.to_sparse_csr()
+        self.lin = nn.Linear(3, 2, bias=False)
+
+    def forward(self, x):
+        h = self.lin(x)
+        return torch.sparse.mm(self.edges, h), torch.mm(self.rows, h), torch.sparse.mm(self.edges, self.edges.t()).to_dense()
+
+
 class Recurrent(nn.Module):
     """Weights that a scripted module keeps in a list of tensors beside their names."""
 
@@ -335,6 +350,18 @@ class Tables(nn.Module):
         return self.rows(words), self.bags(words, offsets)
 
 
+class Bags(nn.Module):
+    """4 bits: PyTorch 1.13 runs them in bags only."""
+
+    def __init__(self):
+        super().__init__()
+        self.bags = nn.EmbeddingBag(20, 6, mode="sum", include_last_offset=True)
+        self.bags.qconfig = torch.ao.quantization.float_qparams_weight_only_qconfig_4bit
+
+    def forward(self, words, offsets):
+        return self.bags(words, offsets)
+
+
 class Signal(nn.Module):
     def __init__(self):
         super().__init__()
@@ -421,6 +448,7 @@ def main():
     save(out, "objects", script(Objects()))
     save(out, "constants", script(Constants()))
     save(out, "state", script(State()))
+    save(out, "neighbours", script(Neighbours()), {"inputs": ["8x3"]})
     save(out, "expanded", trace(Expanded(), torch.zeros(1, 4096)))
     save(out, "foreign", trace(Foreign(), x))
     for kind in (nn.LSTM, nn.GRU, nn.RNN):
@@ -438,9 +466,10 @@ def main():
     save(out, "dynamic_lstm", trace(recurrent, torch.zeros(5, 2, 4)), {"inputs": ["5x2x4"]})
     save(out, "dynamic_lstm_scripted", script(recurrent), {"inputs": ["5x2x4"]})
     save(out, "dynamic_cells", trace(at_eight_bits(Cells(), nn.LSTMCell, nn.GRUCell), x), {"inputs": ["2x4"]})
-    tables = torch.ao.quantization.convert(torch.ao.quantization.prepare(Tables().eval()))
     words, offsets = torch.arange(8), torch.tensor([0, 3, 8])
-    save(out, "tables", trace(tables, (words, offsets)), {"inputs": ["i64:8", "i64:3"]})
+    for name, module in (("tables", Tables()), ("bags_4bit", Bags())):
+        tables = torch.ao.quantization.convert(torch.ao.quantization.prepare(module.eval()))
+        save(out, name, trace(tables, (words, offsets)), {"inputs": ["i64:8", "i64:3"]})
     sound = torch.rand(2, 3, 10)
     save(out, "signal", trace(signal(sound), sound), {"inputs": ["Bx3x10"], "batch": 2})
     frozen = trace(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval(), image)

@@ -2,7 +2,8 @@
 what PyTorch runs to be counted where that is another module; options of adept).
 
 Those of torchvision are its own; the others are written as they are commonly written, loops, masks and all. `mode` is
-"fwbw" or "infer"; `how` is "trace", "script", or "freeze" for a trace with its weights folded in.
+"fwbw" or "infer"; `how` is "trace", "script", "freeze" for a trace with its weights folded in,
+or "optimise" for what torch.jit.optimize_for_inference makes of that.
 """
 import copy
 import math
@@ -39,23 +40,47 @@ def segmentation(name):
     return lambda: (Out(), (image(),), "fwbw", "trace")
 
 
-def detection(name):
+SMALL_IMAGE = {"min_size": 96, "max_size": 128}
+FEW_REGIONS = {"rpn_post_nms_top_n_test": 60, "box_detections_per_img": 10, **SMALL_IMAGE}
+
+
+def detector(name, **sizes):
+    return getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=5, **sizes).eval()
+
+
+def all_regions(net):
+    """The same with as many regions as it allows, whatever its weights: that is what adept assumes."""
+    net = copy.deepcopy(net)
+    for module in net.modules():
+        if hasattr(module, "nms_thresh"):
+            module.nms_thresh, module.score_thresh = 1.0, -1.0
+    return net
+
+
+def detection(name, **sizes):
     def make():
-        net = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=5)
-        return net.eval(), ([torch.rand(3, 96, 128), torch.rand(3, 96, 128)],), "infer", "script"
+        net = detector(name, **sizes)
+        return net, ([torch.rand(3, 96, 128), torch.rand(3, 96, 128)],), "fwbw", "script", all_regions(net)
     return make
 
 
 class Detector(nn.Module):
     """A detector as it is traced: one image, boxes and scores."""
 
-    def __init__(self, name):
+    def __init__(self, net):
         super().__init__()
-        self.net = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=5)
+        self.net = net
 
     def forward(self, x):
         found = self.net([x])[0]
         return found["boxes"], found["scores"]
+
+
+def traced_detection(name, **sizes):
+    def make():
+        net = Detector(detector(name, **sizes))
+        return net, (torch.rand(3, 96, 128),), "fwbw", "trace", all_regions(net)
+    return make
 
 
 class UNet(nn.Module):
@@ -300,6 +325,18 @@ class GraphNet(nn.Module):
         return self.second(self.spread(F.relu(self.first(x)), edges))
 
 
+class SparseGraphNet(nn.Module):
+    """The adjacency is a sparse buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("adjacency", torch.eye(10).roll(1, 0).add(torch.eye(10)).to_sparse())
+        self.first, self.second = nn.Linear(8, 16), nn.Linear(16, 3)
+
+    def forward(self, x):
+        return torch.sparse.mm(self.adjacency, self.second(F.relu(torch.sparse.mm(self.adjacency, self.first(x)))))
+
+
 class GraphAttention(nn.Module):
     def __init__(self):
         super().__init__()
@@ -444,6 +481,12 @@ def encoder(train):
     return make
 
 
+def optimised():
+    """Without Conv2d and Conv3d: of those, PyTorch 1.13 writes files that it cannot load."""
+    net = nn.Sequential(nn.Linear(8, 16), nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), nn.Linear(16, 3)).eval()
+    return net, (torch.rand(2, 5, 8),), "infer", "optimise"
+
+
 def of(make, *inputs, mode="fwbw", how="trace"):
     return lambda: (make(), inputs, mode, how)
 
@@ -480,15 +523,14 @@ KINDS = {
     "segmentation: DeepLab": segmentation("deeplabv3_mobilenet_v3_large"),
     "segmentation: LR-ASPP": segmentation("lraspp_mobilenet_v3_large"),
     "segmentation: U-Net": of(UNet, image()),
-    "detection: Faster R-CNN, scripted": detection("fasterrcnn_mobilenet_v3_large_320_fpn"),
-    "detection: Mask R-CNN, scripted": detection("maskrcnn_resnet50_fpn"),
-    "detection: Keypoint R-CNN, scripted": detection("keypointrcnn_resnet50_fpn"),
-    "detection: RetinaNet, scripted": detection("retinanet_resnet50_fpn"),
+    "detection: Faster R-CNN, scripted": detection("fasterrcnn_mobilenet_v3_large_320_fpn", **FEW_REGIONS),
+    "detection: Mask R-CNN, scripted": detection("maskrcnn_resnet50_fpn", **FEW_REGIONS),
+    "detection: Keypoint R-CNN, scripted": detection("keypointrcnn_resnet50_fpn", **FEW_REGIONS),
+    "detection: RetinaNet, scripted": detection("retinanet_resnet50_fpn", **SMALL_IMAGE),
     "detection: SSD, scripted": detection("ssdlite320_mobilenet_v3_large"),
-    "detection: FCOS, scripted": detection("fcos_resnet50_fpn"),
-    "detection: Faster R-CNN, traced": lambda: (
-        Detector("fasterrcnn_mobilenet_v3_large_320_fpn").eval(), (torch.rand(3, 96, 128),), "infer", "trace"),
-    "detection: RetinaNet, traced": lambda: (Detector("retinanet_resnet50_fpn").eval(), (torch.rand(3, 96, 128),), "infer", "trace"),
+    "detection: FCOS, scripted": detection("fcos_resnet50_fpn", **SMALL_IMAGE),
+    "detection: Faster R-CNN, traced": traced_detection("fasterrcnn_mobilenet_v3_large_320_fpn", **FEW_REGIONS),
+    "detection: RetinaNet, traced": traced_detection("retinanet_resnet50_fpn", **SMALL_IMAGE),
     "video: R3D": lambda: (torchvision.models.video.r3d_18(weights=None), (torch.rand(1, 3, 4, 32, 32),), "fwbw", "trace"),
     "video: MViT": lambda: (torchvision.models.video.mvit_v1_b(weights=None), (torch.rand(1, 3, 16, 224, 224),), "infer", "trace"),
     "optical flow: RAFT": lambda: (torchvision.models.optical_flow.raft_small(weights=None).eval(), (FLOW, FLOW), "infer", "trace"),
@@ -513,6 +555,7 @@ KINDS = {
     "recommender: DLRM": of(Ranker, torch.rand(4, 5), torch.randint(0, 50, (4, 3, 2))),
     "recommender: matrix factors": of(Factors, torch.randint(0, 40, (8,)), torch.randint(0, 60, (8,))),
     "graph: convolution": of(GraphNet, torch.rand(10, 8), torch.randint(0, 10, (2, 30))),
+    "graph: convolution, sparse": of(SparseGraphNet, torch.rand(10, 8)),
     "graph: attention": of(GraphAttention, torch.rand(10, 8), torch.randint(0, 2, (10, 10))),
     "metric: siamese, triplet loss": of(Siamese, *(torch.rand(4, 16) for _ in range(3))),
     "metric: CLIP": of(Contrast, image(), torch.randint(0, 100, (2, 6))),
@@ -526,5 +569,6 @@ KINDS = {
     "quantised: integers": integers,
     "quantised: integers, dynamic": dynamic,
     "image: ResNet, frozen": frozen,
+    "text: encoder, optimised for inference": optimised,
     "16 bits: weights in bf16": of(bf16, torch.rand(4, 16).bfloat16()),
 }

@@ -24,6 +24,9 @@ struct adept_graph_builder {
     adept_module *modules;
     adept_graph_input *inputs;
     adept_slots module_slots; /* of all but the root, by path and class */
+    size_t array_bytes, max_array_bytes; /* of what grows outside the arena */
+    uint64_t memory_bytes;
+    bool is_full; /* array_bytes would pass its limit */
 };
 
 void adept_graph_free(adept_graph *graph)
@@ -31,12 +34,32 @@ void adept_graph_free(adept_graph *graph)
     if (graph) adept_arena_free(graph->arena);
 }
 
-/* Room for one more element; returns false when memory is out or the count would leave int32. */
-static bool grow(void **array, size_t n, size_t *capacity, size_t element_bytes)
+/* Room for one more element; false when memory is out, the limit is reached or the count would leave int32. */
+static bool grow(adept_graph_builder *b, void **array, size_t n, size_t *capacity, size_t element_bytes)
 {
-    void *grown = n < INT32_MAX ? adept_grow(*array, capacity, n + 1, element_bytes) : NULL;
-    if (grown) *array = grown;
-    return grown != NULL;
+    size_t before = *capacity;
+    b->is_full = b->is_full || b->array_bytes > b->max_array_bytes ||
+                 (n >= before && (n + 1) * element_bytes > b->max_array_bytes - b->array_bytes);
+    void *grown = n < INT32_MAX && !b->is_full ? adept_grow(*array, capacity, n + 1, element_bytes) : NULL;
+    if (!grown) return false;
+    *array = grown;
+    b->array_bytes += (*capacity - before) * element_bytes;
+    return true;
+}
+
+void adept_graph_builder_limit(adept_graph_builder *b, uint64_t memory_bytes)
+{
+    b->memory_bytes = memory_bytes;
+    b->max_array_bytes = (size_t)(memory_bytes / 8);
+    adept_arena_limit(b->graph->arena, (size_t)(memory_bytes / 4));
+}
+
+adept_status adept_graph_builder_failure(const adept_graph_builder *b, adept_status status, const char *name,
+                                         adept_error *err)
+{
+    if (status != ADEPT_E_NOMEM || !(b->is_full || adept_arena_is_full(b->graph->arena))) return status;
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: takes more than its share of %llu MiB of memory; --memory-limit allows more", name,
+                           (unsigned long long)(b->memory_bytes >> 20));
 }
 
 adept_graph_builder *adept_graph_builder_new(void)
@@ -51,6 +74,7 @@ adept_graph_builder *adept_graph_builder_new(void)
     b->open[0].block = adept_arena_alloc(arena, sizeof(adept_block));
     if (!b->open[0].block) goto fail;
     b->depth = 1;
+    adept_graph_builder_limit(b, ADEPT_MEMORY_BYTES);
     if (adept_graph_builder_module(b, "", "") < 0) goto fail;
     return b;
 fail:
@@ -124,7 +148,7 @@ int32_t adept_graph_builder_module(adept_graph_builder *b, const char *path, con
     uint64_t hash = adept_hash_bytes(adept_hash_begin(), &search.wanted, sizeof search.wanted);
     size_t found = adept_slots_find(&b->module_slots, hash, is_wanted, &search);
     if (found != ADEPT_SLOTS_NONE) return (int32_t)found;
-    if (!grow((void **)&b->modules, n, &b->modules_capacity, sizeof *b->modules)) return -1;
+    if (!grow(b, (void **)&b->modules, n, &b->modules_capacity, sizeof *b->modules)) return -1;
     if (n > 0 && !adept_slots_add(&b->module_slots, hash, n)) return -1;
     b->modules[n] = search.wanted;
     b->graph->n_modules = n + 1;
@@ -137,7 +161,7 @@ int32_t adept_graph_builder_param(adept_graph_builder *b, const adept_param *par
 {
     size_t n = b->graph->n_params;
     if (!param->name || !adept_shape_valid(param->dtype, param->ndim, param->dims, 0)) return -1;
-    if (!grow((void **)&b->params, n, &b->params_capacity, sizeof *b->params)) return -1;
+    if (!grow(b, (void **)&b->params, n, &b->params_capacity, sizeof *b->params)) return -1;
     const char *name = adept_arena_strdup(b->graph->arena, param->name);
     if (!name) return -1;
     b->params[n] = *param;
@@ -156,7 +180,7 @@ void adept_graph_builder_param_alias(adept_graph_builder *b, int32_t index)
 int32_t adept_graph_builder_value(adept_graph_builder *b)
 {
     size_t n = b->graph->n_values;
-    if (!grow((void **)&b->defined, n, &b->values_capacity, 1)) return -1;
+    if (!grow(b, (void **)&b->defined, n, &b->values_capacity, 1)) return -1;
     b->defined[n] = 0;
     b->graph->n_values = n + 1;
     return (int32_t)n;
@@ -274,7 +298,7 @@ int32_t adept_graph_builder_input(adept_graph_builder *b, const adept_graph_inpu
     size_t n = b->graph->n_inputs;
     if (!input->name || (input->has_shape && !adept_shape_valid(input->dtype, input->ndim, input->dims, -1))) return -1;
     if (!define(b, input->value)) return -1;
-    if (!grow((void **)&b->inputs, n, &b->inputs_capacity, sizeof *b->inputs)) return -2;
+    if (!grow(b, (void **)&b->inputs, n, &b->inputs_capacity, sizeof *b->inputs)) return -2;
     adept_graph_input *own = &b->inputs[n];
     *own = *input;
     own->name = adept_arena_strdup(b->graph->arena, input->name);
@@ -351,7 +375,7 @@ adept_status adept_graph_builder_node(adept_graph_builder *b, const adept_node_d
         }
     }
     open_block *open = &b->open[b->depth - 1];
-    if (!grow((void **)&open->nodes, open->n_nodes, &open->capacity, sizeof *open->nodes))
+    if (!grow(b, (void **)&open->nodes, open->n_nodes, &open->capacity, sizeof *open->nodes))
         return adept_no_memory(err, "a graph");
     adept_status status = copy_node(b, &open->nodes[open->n_nodes], desc, err);
     if (status == ADEPT_OK) open->n_nodes++;
@@ -417,7 +441,9 @@ adept_status adept_graph_builder_block_end(adept_graph_builder *b, int32_t n_ret
     if (b->depth < 2) return adept_error_set(err, ADEPT_E_INVALID, "graph: end of a block that was never begun");
     adept_status status = close_block(b, n_returns, returns, err);
     if (status != ADEPT_OK) return status;
-    free(b->open[--b->depth].nodes);
+    b->depth--;
+    b->array_bytes -= b->open[b->depth].capacity * sizeof(adept_node);
+    free(b->open[b->depth].nodes);
     return ADEPT_OK;
 }
 
@@ -439,9 +465,11 @@ adept_status adept_graph_builder_finish(adept_graph_builder *b, int32_t n_return
         if (!g->params || !g->modules || !g->inputs) status = adept_no_memory(err, "a graph");
     }
     if (status != ADEPT_OK) {
+        status = adept_graph_builder_failure(b, status, "graph", err);
         adept_graph_builder_free(b);
         return status;
     }
+    adept_arena_limit(g->arena, SIZE_MAX); /* what the program adds is its own */
     free_scratch(b);
     free(b);
     *out = g;

@@ -18,7 +18,7 @@
 #define STREAM_MAGIC_BYTES ((size_t)8)
 #define STREAM_VERSION 2u
 
-enum { PARAM_REQUIRES_GRAD = 1, PARAM_IS_BUFFER = 2 };
+enum { PARAM_REQUIRES_GRAD = 1, PARAM_IS_BUFFER = 2, PARAM_COO = 4, PARAM_CSR = 8, PARAM_ROWS = 16 };
 
 typedef struct stream {
     adept_status status; /* sticky: after the first error nothing is written, and every number read is 0 */
@@ -347,6 +347,13 @@ static void io_modules(stream *s)
     }
 }
 
+static unsigned flags_of(const adept_param *p)
+{
+    static const unsigned sparse[] = {[ADEPT_COO] = PARAM_COO, [ADEPT_CSR] = PARAM_CSR};
+    return (p->requires_grad ? PARAM_REQUIRES_GRAD : 0u) | (p->is_buffer ? PARAM_IS_BUFFER : 0u) | sparse[p->sparse] |
+           (p->row_bytes ? PARAM_ROWS : 0u);
+}
+
 static void io_params(stream *s)
 {
     size_t n = io_count(s, s->out ? s->graph->n_params : 0);
@@ -354,11 +361,15 @@ static void io_params(stream *s)
         adept_param p = s->out ? s->graph->params[i] : (adept_param){0};
         p.name = io_string(s, p.name);
         io_shape(s, &p.dtype, &p.ndim, p.dims, 0);
-        uint64_t flags =
-            io_unsigned(s, (p.requires_grad ? PARAM_REQUIRES_GRAD : 0u) | (p.is_buffer ? PARAM_IS_BUFFER : 0u));
-        if (flags > (PARAM_REQUIRES_GRAD | PARAM_IS_BUFFER)) fail(s, "unknown flag of a parameter");
+        uint64_t flags = io_unsigned(s, flags_of(&p));
         p.requires_grad = flags & PARAM_REQUIRES_GRAD;
         p.is_buffer = flags & PARAM_IS_BUFFER;
+        p.sparse = flags & PARAM_COO ? ADEPT_COO : flags & PARAM_CSR ? ADEPT_CSR : ADEPT_DENSE;
+        if (p.sparse) p.stored = io_int(s, p.stored);
+        if (flags & PARAM_ROWS) p.row_bytes = io_int(s, p.row_bytes);
+        if (flags != flags_of(&p) || p.row_bytes < 0 || (p.row_bytes > 0 && p.ndim != 2))
+            fail(s, "unknown flag of a parameter");
+        if (p.stored < 0 || (p.sparse == ADEPT_CSR && p.ndim != 2)) fail(s, "impossible sparse parameter");
         p.n_names = io_index(s, p.n_names);
         if (p.n_names < 1) fail(s, "parameter without a name");
         if (!s->out && s->status == ADEPT_OK && adept_graph_builder_param(s->b, &p) < 0) fail_memory(s);
@@ -537,15 +548,27 @@ adept_status adept_graph_write(adept_buffer *out, const adept_graph *graph, adep
 
 adept_status adept_graph_read(adept_graph **out, const void *data, size_t size, adept_error *err)
 {
+    return adept_graph_read_within(out, data, size, ADEPT_MEMORY_BYTES, err);
+}
+
+adept_status adept_graph_read_within(adept_graph **out, const void *data, size_t size, uint64_t memory_bytes,
+                                     adept_error *err)
+{
     stream s = {.data = data, .size = size, .err = err};
     s.b = adept_graph_builder_new();
     s.arena = adept_arena_new();
+    if (s.b) adept_graph_builder_limit(s.b, memory_bytes);
+    if (s.arena) adept_arena_limit(s.arena, (size_t)(memory_bytes / 8));
     if (!s.b || !s.arena) fail_memory(&s);
     size_t n_returns = s.status == ADEPT_OK ? io_graph(&s, adept_graph_builder_graph(s.b)) : 0;
     if (s.status == ADEPT_OK && left(&s)) fail(&s, "bytes after the end");
     if (s.status == ADEPT_OK) {
         s.status = adept_graph_builder_finish(s.b, (int32_t)n_returns, s.numbers, out, s.err);
         s.b = NULL;
+    } else if (s.b && s.arena) {
+        s.status = adept_arena_is_full(s.arena)
+                       ? adept_error_set(err, ADEPT_E_INVALID, "graph stream: more texts and constants than any model has")
+                       : adept_graph_builder_failure(s.b, s.status, "graph stream", err);
     }
     return end(&s);
 }

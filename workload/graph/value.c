@@ -107,9 +107,15 @@ int64_t adept_tensor_numel(const adept_tensor *t)
     return n;
 }
 
+double adept_tensor_coordinate_bytes(const adept_tensor *t)
+{
+    double numbers = t->sparse == ADEPT_CSR ? (double)t->stored + (double)t->dims[0] + 1 : (double)t->stored * t->ndim;
+    return t->sparse ? (double)sizeof(int64_t) * numbers : 0;
+}
+
 double adept_tensor_bytes(const adept_tensor *t)
 {
-    if (t->sparse) return (double)t->stored * (adept_dtype_bytes(t->dtype) + (double)sizeof(int64_t) * t->ndim);
+    if (t->sparse) return (double)t->stored * adept_dtype_bytes(t->dtype) + adept_tensor_coordinate_bytes(t);
     return (double)adept_tensor_numel(t) * adept_dtype_bytes(t->dtype);
 }
 
@@ -193,6 +199,7 @@ char *adept_tensor_print(const adept_tensor *t, char *text, size_t size)
     if (t->sparse) {
         *end++ = '#';
         end = put_size(end, t->stored);
+        if (t->sparse == ADEPT_CSR) *end++ = 'r';
     }
     size_t length = (size_t)(end - whole) < size ? (size_t)(end - whole) : size - 1;
     memcpy(text, whole, length);

@@ -1,12 +1,15 @@
-/** @file archive.h  Untrusted zip archives: entries are read whole, with a limit. Calls: libzip, adept_error. */
+/** @file archive.h  Untrusted zip archives: entries are read whole, with a limit. Calls: libzip, source. */
 #ifndef ADEPT_ARCHIVE_H
 #define ADEPT_ARCHIVE_H
-#include "adept_error.h"
-#include <stddef.h>
+#include "source.h"
 #include <zip.h>
 
-/** Open the file of that name, or bytes that outlive it if `data` is not NULL, read-only. Says what is wrong when it is no zip: missing, directory, empty, truncated, old torch.save, ... */
-adept_status adept_archive_open(zip_t **out, const char *name, const void *data, size_t size, adept_error *err);
+/** Open it read-only. Says what is wrong when it is no zip: truncated, old torch.save, ... No name
+ *  stands for two entries. One archive at a time of a source. */
+adept_status adept_archive_open(zip_t **out, const adept_source *source, adept_error *err);
+
+/** The archive that a stored entry is, where it lies. It goes before `zip`. @param name  for messages */
+adept_status adept_archive_open_entry(zip_t **out, zip_t *zip, const char *name, zip_uint64_t index, adept_error *err);
 
 /** What an entry, as zip_stat_index() tells of it, cannot be or take: sizes, compression; NULL: nothing is wrong. */
 const char *adept_archive_fault(const zip_stat_t *st, size_t max_bytes);

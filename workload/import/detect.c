@@ -1,9 +1,7 @@
-/** @file detect.c  Which reader a file belongs to, decided by its content. Calls: libzip. */
-#include "adept_import.h"
+/** @file detect.c  Which reader a file belongs to, decided by its content. Calls: libzip, source. */
 #include "archive.h"
-#include <fcntl.h>
+#include "import_private.h"
 #include <string.h>
-#include <unistd.h>
 
 /* What the names in an archive tell. PyTorch puts everything under one root folder; the .pt2 of 2.1-2.7 has none. */
 typedef struct contents {
@@ -78,27 +76,29 @@ static bool starts_json(const char *head, size_t n)
 
 #define HEAD_BYTES 256
 
-static bool file_starts_json(const char *path)
+adept_status adept_source_format(adept_file_format *out, const adept_source *source, adept_error *err)
 {
+    zip_t *zip = NULL;
     char head[HEAD_BYTES];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return false;
-    ssize_t n = read(fd, head, sizeof head);
-    close(fd);
-    return n > 0 && starts_json(head, (size_t)n);
+    size_t n = source->size < HEAD_BYTES ? (size_t)source->size : HEAD_BYTES;
+    if (adept_source_read(source, 0, head, n) && starts_json(head, n)) {
+        *out = ADEPT_FORMAT_PROFILE;
+        return ADEPT_OK;
+    }
+    adept_status status = adept_archive_open(&zip, source, err);
+    if (status != ADEPT_OK) return status;
+    status = detect_archive(out, zip, source->name, err);
+    zip_discard(zip);
+    return status;
 }
 
 adept_status adept_file_detect(adept_file_format *out, const char *name, const void *data, size_t size,
                                adept_error *err)
 {
-    zip_t *zip = NULL;
-    if (data ? starts_json(data, size < HEAD_BYTES ? size : HEAD_BYTES) : file_starts_json(name)) {
-        *out = ADEPT_FORMAT_PROFILE;
-        return ADEPT_OK;
-    }
-    adept_status status = adept_archive_open(&zip, name, data, size, err);
+    adept_source source;
+    adept_status status = adept_source_open(&source, name, data, size, err);
     if (status != ADEPT_OK) return status;
-    status = detect_archive(out, zip, name, err);
-    zip_discard(zip);
+    status = adept_source_format(out, &source, err);
+    adept_source_close(&source);
     return status;
 }

@@ -56,6 +56,8 @@ adept_status adept_export_pickle(adept_export_places *places, const char *name, 
         ok = add_place(places, adept_arena_strndup(places->arena, label->u.text, label->n_bytes),
                        adept_arena_strndup(places->arena, key->u.text, key->n_bytes), offset);
     }
+    if (!ok && adept_arena_is_full(places->arena))
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: the state dictionary has longer names than any model", name);
     return ok ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
 }
 

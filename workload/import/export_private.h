@@ -29,8 +29,9 @@ typedef struct adept_export_places {
 
 typedef struct adept_export_source {
     const char *name; /* of the file, for messages */
-    const char *json;
+    char *json; /* malloc'ed; taken, and changed */
     size_t json_size;
+    uint64_t memory_bytes; /* that reading it may take, about */
     const adept_export_places *places; /* may be empty: then only equal names are tied */
 } adept_export_source;
 

@@ -30,19 +30,13 @@ static void replace_bare(char *json, size_t size)
     }
 }
 
+/* The text goes before a graph is made of the tree. */
 static adept_status parse(cJSON **root, const adept_export_source *source, adept_error *err)
 {
-    const char *json = source->json;
-    char *copy = NULL;
-    if (memmem(json, source->json_size, "Infinity", 8) || memmem(json, source->json_size, "NaN", 3)) {
-        copy = malloc(source->json_size);
-        if (!copy) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", source->name);
-        memcpy(copy, json, source->json_size);
-        replace_bare(copy, source->json_size);
-        json = copy;
-    }
-    adept_status status = adept_json_parse(root, source->name, json, source->json_size, err);
-    free(copy);
+    replace_bare(source->json, source->json_size);
+    adept_status status = adept_json_parse_within(root, source->name, source->json, source->json_size,
+                                                  ADEPT_JSON_VALUES_OF(source->memory_bytes), err);
+    free(source->json);
     return status;
 }
 
@@ -284,6 +278,14 @@ static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
     r->b = NULL;
 }
 
+/* Of memory that was out: the system's, or what a stranger's file may have. */
+static adept_status failure_of(const adept_export_reader *r, adept_error *err)
+{
+    if (r->scratch && adept_arena_is_full(r->scratch))
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: more names than any model has", r->json.name);
+    return r->b ? adept_graph_builder_failure(r->b, ADEPT_E_NOMEM, r->json.name, err) : ADEPT_E_NOMEM;
+}
+
 adept_status adept_export_build(adept_graph **out, const adept_export_source *source, adept_error *err)
 {
     static const adept_export_places none = {0};
@@ -296,10 +298,13 @@ adept_status adept_export_build(adept_graph **out, const adept_export_source *so
                              .places = source->places ? source->places : &none};
     r.b = adept_graph_builder_new();
     r.scratch = adept_arena_new();
+    if (r.b) adept_graph_builder_limit(r.b, source->memory_bytes);
+    if (r.scratch) adept_arena_limit(r.scratch, (size_t)(source->memory_bytes / 16));
     if (r.b && r.scratch)
         build(&r, root, out);
     else
         adept_json_no_memory(&r.json);
+    if (r.json.status == ADEPT_E_NOMEM) r.json.status = failure_of(&r, err);
     adept_graph_builder_free(r.b);
     adept_arena_free(r.scratch);
     cJSON_Delete(root);
@@ -313,8 +318,13 @@ adept_status adept_export_parse(adept_graph **out, const char *name, const char 
     if (!places.arena) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
     adept_status status = ADEPT_OK;
     if (weights_json) status = adept_export_weights_config(&places, name, weights_json, weights_size, err);
-    adept_export_source source = {.name = name, .json = json, .json_size = json_size, .places = &places};
-    if (status == ADEPT_OK) status = adept_export_build(out, &source, err);
+    adept_export_source source = {
+        .name = name, .json_size = json_size, .memory_bytes = ADEPT_MEMORY_BYTES, .places = &places};
+    if (status == ADEPT_OK) {
+        source.json = malloc(json_size + 1);
+        if (source.json) memcpy(source.json, json, json_size);
+        status = source.json ? adept_export_build(out, &source, err) : adept_no_memory(err, name);
+    }
     adept_export_places_free(&places);
     return status;
 }

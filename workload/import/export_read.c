@@ -1,22 +1,20 @@
 /** @file export_read.c  The archive of a .pt2: finds the program and the places of its weights. Calls: libzip.
  *  torch 2.1 to 2.7 write a flat archive, later ones put everything under one root folder, with any number of models.
  */
-#include "adept_import.h"
 #include "archive.h"
 #include "export_private.h"
-#include "sha256.h"
+#include "import_private.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* About 2 KB a node, and 200 bytes a tensor of the state dictionary: enough for 60,000 nodes and 150,000 tensors. Data
- * of weights is never read. */
-#define MAX_PROGRAM_BYTES ADEPT_JSON_MAX_BYTES
+/* 200 bytes a tensor of the state dictionary: enough for 150,000. Data of weights is never read. */
 #define MAX_PLACES_BYTES ((size_t)1 << 25)
 
 typedef struct archive {
     zip_t *zip;
     const char *path;
+    uint64_t memory_bytes;
     adept_error *err;
     zip_int64_t program; /* index of its entry */
     bool rooted;
@@ -106,16 +104,6 @@ static adept_status read_inner(archive *a, zip_t *inner, adept_export_places *pl
     return status;
 }
 
-/* The bytes of an entry as they lie in the archive; libzip 1.10 has another name for it. */
-static zip_source_t *entry_bytes(zip_t *zip, zip_uint64_t index)
-{
-#if LIBZIP_VERSION_MAJOR > 1 || LIBZIP_VERSION_MINOR >= 10
-    return zip_source_zip_file(zip, zip, index, ZIP_FL_COMPRESSED, 0, -1, NULL);
-#else
-    return zip_source_zip(zip, zip, index, ZIP_FL_COMPRESSED, 0, -1);
-#endif
-}
-
 /* The inner archive is opened where it lies, so that gigabytes of weights are not copied; PyTorch stores it as it is.
  */
 static adept_status read_state(archive *a, adept_export_places *places)
@@ -128,21 +116,12 @@ static adept_status read_state(archive *a, adept_export_places *places)
         return invalid(a, "its state dictionary is compressed, which torch.export never does");
     }
     if (st.size == 0) return ADEPT_OK;
-    zip_source_t *source = entry_bytes(a->zip, (zip_uint64_t)index);
-    if (!source) return invalid(a, zip_strerror(a->zip));
-    zip_error_t error;
-    zip_error_init(&error);
-    zip_t *inner = zip_open_from_source(source, ZIP_RDONLY, &error);
-    adept_status status;
-    if (inner) {
-        status = read_inner(a, inner, places);
-        zip_discard(inner);
-    } else {
-        status = adept_error_set(a->err, ADEPT_E_INVALID, "%s: its state dictionary: %s", a->path,
-                                 zip_error_strerror(&error));
-        zip_source_free(source);
-    }
-    zip_error_fini(&error);
+    char name[1024];
+    zip_t *inner = NULL;
+    snprintf(name, sizeof name, "%s: its state dictionary", a->path);
+    adept_status status = adept_archive_open_entry(&inner, a->zip, name, (zip_uint64_t)index, a->err);
+    if (status == ADEPT_OK) status = read_inner(a, inner, places);
+    if (inner) zip_discard(inner);
     return status;
 }
 
@@ -156,47 +135,26 @@ static adept_status read_archive(adept_graph **out, archive *a, adept_export_pla
     if (status != ADEPT_OK) return status;
     char *json = NULL;
     size_t size = 0;
-    status = adept_archive_read(&json, &size, a->zip, a->path, (zip_uint64_t)a->program, MAX_PROGRAM_BYTES, a->err);
+    status = adept_archive_read(&json, &size, a->zip, a->path, (zip_uint64_t)a->program,
+                                ADEPT_JSON_BYTES_OF(a->memory_bytes), a->err);
     if (status != ADEPT_OK) return status;
-    adept_export_source source = {.name = a->path, .json = json, .json_size = size, .places = places};
-    status = adept_export_build(out, &source, a->err);
-    free(json);
-    return status;
+    adept_export_source source = {
+        .name = a->path, .json = json, .json_size = size, .memory_bytes = a->memory_bytes, .places = places};
+    return adept_export_build(out, &source, a->err);
 }
 
-static adept_status read_source(adept_graph **out, const char *name, const void *data, size_t size, adept_error *err)
+adept_status adept_export_read(adept_graph **out, const adept_source *source, adept_error *err)
 {
-    archive a = {.path = name, .err = err};
+    archive a = {.path = source->name, .memory_bytes = source->memory_bytes, .err = err};
     adept_export_places places = {.arena = NULL};
-    adept_status status = adept_archive_open(&a.zip, name, data, size, err);
+    adept_status status = adept_archive_open(&a.zip, source, err);
     if (status != ADEPT_OK) return status;
     places.arena = adept_arena_new();
     if (places.arena)
         status = read_archive(out, &a, &places);
     else
-        status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
+        status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", source->name);
     adept_export_places_free(&places);
     zip_discard(a.zip);
     return status;
-}
-
-adept_status adept_import_name(adept_graph **out, adept_graph *graph, const char *name, const void *data, size_t size,
-                               adept_error *err)
-{
-    adept_status status =
-        data ? adept_bytes_sha256(graph->sha256, data, size, err) : adept_file_sha256(graph->sha256, name, err);
-    graph->path = adept_arena_strdup(graph->arena, name);
-    if (status == ADEPT_OK && !graph->path) status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
-    if (status == ADEPT_OK)
-        *out = graph;
-    else
-        adept_graph_free(graph);
-    return status;
-}
-
-adept_status adept_export_import(adept_graph **out, const char *name, const void *data, size_t size, adept_error *err)
-{
-    adept_graph *graph = NULL;
-    adept_status status = read_source(&graph, name, data, size, err);
-    return status == ADEPT_OK ? adept_import_name(out, graph, name, data, size, err) : status;
 }

@@ -1,31 +1,78 @@
 /** @file import.c  A model file into a graph. Calls: the readers. */
-#include "adept_import.h"
+#include "import_private.h"
 
-static adept_status import_torchscript(adept_graph **out, const char *path, const adept_import_options *options,
-                                       adept_error *err)
+/* A graph just read gets its source's name and hash. Frees it on failure, also where the file was written to meanwhile. */
+static adept_status finish(adept_graph **out, adept_graph *graph, const adept_source *source, adept_error *err)
 {
-    adept_status status = adept_torchscript_check(path, options->trust, err);
-    if (status != ADEPT_OK) return status;
+    adept_status status = adept_source_sha256(graph->sha256, source, err);
+    graph->path = adept_arena_strdup(graph->arena, source->name);
+    if (status == ADEPT_OK && !graph->path)
+        status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", source->name);
+    if (status == ADEPT_OK)
+        *out = graph;
+    else
+        adept_graph_free(graph);
+    return status;
+}
+
+static adept_status import_export(adept_graph **out, const adept_source *source, adept_error *err)
+{
     adept_graph *graph = NULL;
-    status = adept_torchscript_load(&graph, path, options, err);
+    adept_status status = adept_export_read(&graph, source, err);
+    return status == ADEPT_OK ? finish(out, graph, source, err) : status;
+}
+
+static adept_status import_torchscript(adept_graph **out, const adept_source *source,
+                                       const adept_import_options *options, adept_error *err)
+{
+    adept_graph *graph = NULL;
+    adept_torch_pack pack = {.n_entries = 0};
+    adept_status status = adept_torchscript_check(&pack, source, options->trust, err);
+    if (status == ADEPT_OK) status = adept_torchscript_load(&graph, source, &pack, options, err);
+    adept_torch_pack_free(&pack);
     if (status != ADEPT_OK) return status;
-    status = adept_torchscript_hints(graph, path, err);
-    if (status == ADEPT_OK) return adept_import_name(out, graph, path, NULL, 0, err);
+    status = adept_torchscript_hints(graph, source, err);
+    if (status == ADEPT_OK) return finish(out, graph, source, err);
     adept_graph_free(graph);
     return status;
+}
+
+static adept_status import_source(adept_graph **out, const adept_source *source, const adept_import_options *options,
+                                  adept_error *err)
+{
+    adept_file_format format;
+    adept_status status = adept_source_format(&format, source, err);
+    if (status != ADEPT_OK) return status;
+    if (format == ADEPT_FORMAT_PROFILE) {
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: JSON (a profile?), where a model (.pt, .pt2) is expected",
+                               source->name);
+    }
+    return format == ADEPT_FORMAT_EXPORT ? import_export(out, source, err)
+                                         : import_torchscript(out, source, options, err);
 }
 
 adept_status adept_import_model(adept_graph **out, const char *path, const adept_import_options *options,
                                 adept_error *err)
 {
     static const adept_import_options defaults = {0};
-    adept_file_format format;
-    adept_status status = adept_file_detect(&format, path, NULL, 0, err);
+    adept_source source;
+    if (!options) options = &defaults;
+    adept_status status = adept_source_open(&source, path, NULL, 0, err);
     if (status != ADEPT_OK) return status;
-    if (format == ADEPT_FORMAT_PROFILE) {
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: JSON (a profile?), where a model (.pt, .pt2) is expected",
-                               path);
-    }
-    if (format == ADEPT_FORMAT_EXPORT) return adept_export_import(out, path, NULL, 0, err);
-    return import_torchscript(out, path, options ? options : &defaults, err);
+    if (options->memory_bytes > 0) source.memory_bytes = options->memory_bytes;
+    status = import_source(out, &source, options, err);
+    adept_source_close(&source);
+    return status;
+}
+
+adept_status adept_export_import(adept_graph **out, const char *name, const void *data, size_t size,
+                                 uint64_t memory_bytes, adept_error *err)
+{
+    adept_source source;
+    adept_status status = adept_source_open(&source, name, data, size, err);
+    if (status != ADEPT_OK) return status;
+    if (memory_bytes > 0) source.memory_bytes = memory_bytes;
+    status = adept_export_read(out, &source, err);
+    adept_source_close(&source);
+    return status;
 }

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A hostile pickle makes 60 bytes of each of its own. About 1 KB is what a tensor takes. */
+#define MAX_CONTAINER_BYTES ((size_t)256 << 20)
+#define MAX_ARRAY_BYTES ((size_t)64 << 20)
+
 #define MEMO_FREE UINT32_MAX /* n_bytes of an unused place of the memo: no text is that long */
 
 typedef struct machine {
@@ -25,8 +29,17 @@ static void fail(machine *m, const char *fault)
     if (!m->fault) m->fault = fault;
 }
 
+static void fail_size(machine *m)
+{
+    fail(m, "makes more values than any model has");
+}
+
 static void fail_memory(machine *m)
 {
+    if (adept_arena_is_full(m->arena)) {
+        fail_size(m);
+        return;
+    }
     m->no_memory = true;
     fail(m, "out of memory");
 }
@@ -35,7 +48,11 @@ static void fail_memory(machine *m)
 
 static bool grow(machine *m, void **array, size_t n, size_t *capacity, size_t element_bytes)
 {
-    void *grown = n < SIZE_MAX ? adept_grow(*array, capacity, n + 1, element_bytes) : NULL;
+    if (n >= MAX_ARRAY_BYTES / element_bytes) {
+        fail_size(m);
+        return false;
+    }
+    void *grown = adept_grow(*array, capacity, n + 1, element_bytes);
     if (grown)
         *array = grown;
     else
@@ -400,6 +417,7 @@ adept_status adept_pickle_parse(adept_pickle_value *out, adept_arena *arena, con
                                 size_t size, adept_error *err)
 {
     machine m = {.data = data, .size = size, .arena = arena};
+    adept_arena_limit(arena, MAX_CONTAINER_BYTES);
     while (!m.fault && !m.stopped) {
         m.opcode_at = m.at;
         const struct opcode *op = m.at < size ? &opcodes[m.data[m.at++]] : NULL;

@@ -1,20 +1,17 @@
 /** @file torchscript_check.c  What must be true of an archive before libtorch, which trusts its input, may see it.
  *  libtorch runs __setstate__ while loading, recurses as deep as the code and the pickles nest, and looks names up
- *  without regard to case. Calls: archive, pickle. */
+ *  without regard to case. Calls: archive, pickle, torchscript_pack. */
 #include "archive.h"
+#include "import_private.h"
 #include "pickle.h"
-#include "adept_import.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define MAX_ENTRIES 200000
-#define MAX_CODE_BYTES ((size_t)64 << 20)   /* one file of code */
-#define MAX_PICKLE_BYTES ((size_t)16 << 20) /* the parsed form takes up to 30 times as much */
+#define CODE_SHARE 256  /* one file of code may have that part of the memory: libtorch's tree of it takes 60 times as much */
+#define PICKLE_SHARE 64
+#define PACK_SHARE 8 /* all that libtorch reads, which are no weights */
+#define MAX_NOTE_BYTES ((size_t)64) /* version, byteorder */
 #define MAX_CODE_DEPTH 1000                 /* libtorch's parser runs out of stack at about 10,000 */
 #define MAX_INDENT 2000                     /* columns; every nested block takes two */
 #define MAX_RATIO 100                       /* unpacked bytes per byte of the file */
@@ -24,10 +21,11 @@
 
 typedef struct check {
     zip_t *zip;
-    const char *path;
+    const adept_source *source;
+    const char *path; /* the source's name */
+    adept_torch_pack *pack; /* NULL: none is wanted */
     bool trust;
     adept_error *err;
-    uint64_t file_bytes;
     const char *root; /* name of the first entry; its folder is root_bytes long, with the slash */
     size_t root_bytes;
     bool constants, data, version, legacy;
@@ -40,33 +38,19 @@ static adept_status invalid(const check *c, const char *entry, const char *fault
 
 /* ---- the container ---- */
 
-/* Readers disagree about which of several end records counts: accept files with one only, at the very end. */
-static const char *end_fault(const unsigned char *tail, size_t n)
+/* Readers disagree about which of several end records counts: accept files with one only. */
+static adept_status check_end(const check *c)
 {
     static const unsigned char magic[4] = {'P', 'K', 5, 6};
-    if (n < END_BYTES || memcmp(tail + n - END_BYTES, magic, sizeof magic) != 0) {
-        return "data after the end of the zip archive";
-    }
-    if (memmem(tail, n - END_BYTES, magic, sizeof magic)) return "more than one zip directory";
-    return NULL;
-}
-
-static adept_status check_end(check *c)
-{
-    struct stat st;
-    unsigned char *tail = malloc(END_SEARCH_BYTES);
-    int fd = open(c->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    size_t n = c->source->size < END_SEARCH_BYTES ? (size_t)c->source->size : END_SEARCH_BYTES;
+    unsigned char *tail = malloc(n);
+    if (!tail) return adept_error_set(c->err, ADEPT_E_NOMEM, "%s: out of memory", c->path);
     const char *fault = NULL;
-    if (!tail || fd < 0 || fstat(fd, &st) != 0) {
-        fault = strerror(tail ? errno : ENOMEM);
-    } else {
-        c->file_bytes = (uint64_t)st.st_size;
-        size_t n = st.st_size < END_SEARCH_BYTES ? (size_t)st.st_size : END_SEARCH_BYTES;
-        ssize_t got = pread(fd, tail, n, st.st_size - (off_t)n);
-        fault = got == (ssize_t)n ? end_fault(tail, n) : "cannot be read";
-    }
+    if (!adept_source_read(c->source, c->source->size - n, tail, n))
+        fault = "cannot be read";
+    else if (memmem(tail, n - END_BYTES, magic, sizeof magic))
+        fault = "more than one zip directory";
     free(tail);
-    if (fd >= 0) close(fd);
     return fault ? adept_error_set(c->err, ADEPT_E_INVALID, "%s: %s", c->path, fault) : ADEPT_OK;
 }
 
@@ -120,23 +104,30 @@ static adept_status check_names(check *c, size_t n)
     return status;
 }
 
+static bool is_tensor(const char *name)
+{
+    return strncmp(name, "data/", 5) == 0 || strncmp(name, "constants/", 10) == 0;
+}
+
 static adept_status check_sizes(check *c, size_t n)
 {
-    uint64_t packed = 0, unpacked = 0;
+    uint64_t packed = 0, unpacked = 0, gap = 0;
     for (size_t i = 0; i < n; i++) {
         zip_stat_t st;
         const char *name = zip_get_name(c->zip, i, ZIP_FL_ENC_RAW);
         bool known = zip_stat_index(c->zip, i, 0, &st) == 0;
         const char *fault = known ? adept_archive_fault(&st, SIZE_MAX) : "its size is not recorded";
         if (fault) return invalid(c, name, fault);
-        if (st.comp_size > c->file_bytes - packed) return invalid(c, name, "is larger than the file");
+        if (st.comp_size > c->source->size - packed) return invalid(c, name, "is larger than the file");
         packed += st.comp_size;
         if (st.size > UINT64_MAX - unpacked) return invalid(c, name, "has an impossible size");
         unpacked += st.size;
+        if (is_tensor(name + c->root_bytes) && st.size > gap) gap = st.size;
     }
+    if (c->pack) adept_torch_pack_begin(c->pack, gap);
     uint64_t limit = RATIO_FREE_BYTES;
-    if (c->file_bytes > (UINT64_MAX - limit) / MAX_RATIO) return ADEPT_OK;
-    limit += c->file_bytes * MAX_RATIO;
+    if (c->source->size > (UINT64_MAX - limit) / MAX_RATIO) return ADEPT_OK;
+    limit += c->source->size * MAX_RATIO;
     if (unpacked <= limit) return ADEPT_OK;
     return adept_error_set(c->err, ADEPT_E_INVALID,
                            "%s: unpacks to %llu bytes, more than %d times its size: refused as a zip bomb", c->path,
@@ -232,22 +223,62 @@ static void note_entry(check *c, const char *name)
     if (strcasecmp(name, "model.json") == 0) c->legacy = true;
 }
 
-static adept_status check_entry(check *c, size_t index)
+/* Read, checked, and put where libtorch reads it. */
+static adept_status take_entry(const check *c, size_t index, size_t max_bytes,
+                               adept_status (*look)(const check *c, const char *entry, const char *data, size_t n))
 {
     const char *entry = zip_get_name(c->zip, index, ZIP_FL_ENC_RAW);
-    const char *name = entry + c->root_bytes;
-    note_entry(c, name);
-    bool code = strncasecmp(name, "code/", 5) == 0 && has_suffix(name, ".py");
-    bool pickle = strcasecmp(name, "constants.pkl") == 0 || strcasecmp(name, "data.pkl") == 0;
-    if (!code && !pickle) return ADEPT_OK;
     char *data = NULL;
     size_t size = 0;
-    adept_status status =
-        adept_archive_read(&data, &size, c->zip, c->path, index, code ? MAX_CODE_BYTES : MAX_PICKLE_BYTES, c->err);
+    adept_status status = adept_archive_read(&data, &size, c->zip, c->path, index, max_bytes, c->err);
     if (status != ADEPT_OK) return status;
-    status = code ? check_code(c, entry, data, size) : check_pickle(c, entry, data, size);
+    if (look) status = look(c, entry, data, size);
+    if (status == ADEPT_OK && c->pack) adept_torch_pack_add(c->pack, entry, data, size);
     free(data);
+    if (status == ADEPT_OK && c->pack && c->pack->bytes.size > c->source->memory_bytes / PACK_SHARE)
+        return invalid(c, entry, "with what is before it, is too large");
     return status;
+}
+
+static adept_status take_tensor(const check *c, size_t index)
+{
+    zip_stat_t st;
+    if (zip_stat_index(c->zip, index, 0, &st) != 0) return invalid(c, "?", zip_strerror(c->zip));
+    if (st.size < ADEPT_TORCH_GAP_BYTES) return take_entry(c, index, ADEPT_TORCH_GAP_BYTES, NULL);
+    if (c->pack) adept_torch_pack_add(c->pack, st.name, NULL, st.size);
+    return ADEPT_OK;
+}
+
+static adept_status check_byte_order(const check *c, const char *entry, const char *data, size_t n)
+{
+    return n == 6 && memcmp(data, "little", 6) == 0 ? ADEPT_OK : invalid(c, entry, "its numbers begin with the high byte");
+}
+
+/* Which line of the source made what, for messages: where it is not as PyTorch writes it, they go without. */
+static adept_status take_lines(check *c, size_t index)
+{
+    adept_error why = {0};
+    check quiet = *c;
+    quiet.err = &why;
+    adept_status status = take_entry(&quiet, index, c->source->memory_bytes / PICKLE_SHARE, check_pickle);
+    return status == ADEPT_E_NOMEM ? adept_error_set(c->err, status, "%s", why.message) : ADEPT_OK;
+}
+
+/* What is none of these, libtorch does not see: it would not read it, or only to show it. */
+static adept_status check_entry(check *c, size_t index)
+{
+    const char *name = zip_get_name(c->zip, index, ZIP_FL_ENC_RAW) + c->root_bytes;
+    size_t memory = c->source->memory_bytes;
+    note_entry(c, name);
+    if (strncasecmp(name, "code/", 5) == 0 && has_suffix(name, ".py"))
+        return take_entry(c, index, memory / CODE_SHARE, check_code);
+    if (strncmp(name, "code/", 5) == 0 && has_suffix(name, ".debug_pkl")) return take_lines(c, index);
+    if (strcasecmp(name, "constants.pkl") == 0 || strcasecmp(name, "data.pkl") == 0)
+        return take_entry(c, index, memory / PICKLE_SHARE, check_pickle);
+    if (strcasecmp(name, "version") == 0 || strcasecmp(name, ".data/version") == 0)
+        return take_entry(c, index, MAX_NOTE_BYTES, NULL);
+    if (strcasecmp(name, "byteorder") == 0) return take_entry(c, index, MAX_NOTE_BYTES, check_byte_order);
+    return is_tensor(name) ? take_tensor(c, index) : ADEPT_OK;
 }
 
 static adept_status check_presence(const check *c)
@@ -265,9 +296,7 @@ static adept_status check_presence(const check *c)
 static adept_status check_archive(check *c)
 {
     zip_int64_t n = zip_get_num_entries(c->zip, 0);
-    if (n <= 0 || n > MAX_ENTRIES) {
-        return adept_error_set(c->err, ADEPT_E_INVALID, "%s: zip archive with %lld entries", c->path, (long long)n);
-    }
+    if (n <= 0) return adept_error_set(c->err, ADEPT_E_INVALID, "%s: zip archive without entries", c->path);
     adept_status status = check_end(c);
     if (status == ADEPT_OK) status = check_names(c, (size_t)n);
     if (status == ADEPT_OK) status = check_sizes(c, (size_t)n);
@@ -277,12 +306,14 @@ static adept_status check_archive(check *c)
     return status;
 }
 
-adept_status adept_torchscript_check(const char *path, bool trust, adept_error *err)
+adept_status adept_torchscript_check(adept_torch_pack *pack, const adept_source *source, bool trust, adept_error *err)
 {
-    check c = {.path = path, .trust = trust, .err = err};
-    adept_status status = adept_archive_open(&c.zip, path, NULL, 0, err);
+    check c = {.source = source, .path = source->name, .pack = pack, .trust = trust, .err = err};
+    adept_status status = adept_archive_open(&c.zip, source, err);
     if (status != ADEPT_OK) return status;
     status = check_archive(&c);
     zip_discard(c.zip);
+    if (status == ADEPT_OK && pack && !adept_torch_pack_end(pack, source->name))
+        return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", source->name);
     return status;
 }

@@ -3,8 +3,8 @@
 #include "adept_json.h"
 #include "adept_input_spec.h"
 #include "archive.h"
+#include "import_private.h"
 #include "pickle.h"
-#include "adept_import.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,10 +190,11 @@ static void read_traced(adept_graph *graph, zip_t *zip, const char *path)
     free(data);
 }
 
-adept_status adept_torchscript_hints(adept_graph *graph, const char *path, adept_error *err)
+adept_status adept_torchscript_hints(adept_graph *graph, const adept_source *source, adept_error *err)
 {
     zip_t *zip = NULL;
-    adept_status status = adept_archive_open(&zip, path, NULL, 0, err);
+    const char *path = source->name;
+    adept_status status = adept_archive_open(&zip, source, err);
     if (status != ADEPT_OK) return status;
     char *json = NULL;
     size_t size = 0;

@@ -1,34 +1,26 @@
 /** @file torchscript_load.c  libtorch in a child process: it may crash, hang or eat memory there, and stays out of this
- *  one, which would otherwise pay 160 MB and 0.4 s for it. Calls: torchscript_module, adept_graph, Linux. */
+ *  one, which would otherwise pay 160 MB and 0.4 s for it. Calls: sandbox, torchscript_module, adept_graph, Linux. */
 #include "adept_clock.h"
-#include "adept_torch.h"
-#include "adept_import.h"
+#include "import_private.h"
+#include "sandbox.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <math.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEFAULT_TIMEOUT_S 120.0
-#define LOADER_STACK_BYTES ((size_t)256 << 20)  /* virtual; libtorch recurses with the nesting of the program */
-#define LOADER_MEMORY_BYTES ((uint64_t)4 << 30) /* address space beside the weights: libraries, stacks, the program */
-#define MAX_STREAM_BYTES ((uint64_t)512 << 20)
+#define DEFAULT_CPU_S 6.0 /* for each ADEPT_MEMORY_BYTES */
+#define DEFAULT_TIMEOUT_S 60.0
+#define LOADER_STACK_BYTES ((size_t)128 << 20) /* virtual; libtorch recurses with the nesting of the program */
+#define STREAM_SHARE 16 /* of the memory, for the graph's bytes */
 
 /* First in the pipe, before the graph's bytes. Both ends are the same program. */
 typedef struct reply {
@@ -40,146 +32,25 @@ typedef struct reply {
 
 #define REPLY_MAGIC 0x61647074u
 
-/* ================================================================== the sandbox ================================ */
-
-/* ---- limits ---- */
-
-static bool limit(int resource, rlim_t soft, rlim_t hard)
-{
-    struct rlimit old;
-    if (getrlimit((__rlimit_resource_t)resource, &old) != 0) return false;
-    struct rlimit wanted = {soft, hard};
-    if (wanted.rlim_max > old.rlim_max) wanted.rlim_max = old.rlim_max;
-    if (wanted.rlim_cur > wanted.rlim_max) wanted.rlim_cur = wanted.rlim_max;
-    return setrlimit((__rlimit_resource_t)resource, &wanted) == 0;
-}
-
-#ifndef ADEPT_SANITIZED
-/* Address space that is mapped already: a large program must not use up the child's share. */
-static uint64_t mapped_bytes(void)
-{
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (file) {
-        if (fscanf(file, "%llu", &pages) != 1) pages = 0;
-        fclose(file);
-    }
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-#endif
-
-/* Limits of processor time and memory, no core dump, no file of any size. Irrevocable for this process.
- * memory_bytes: address space beyond what is mapped now. */
-static bool limit_self(double cpu_s, uint64_t memory_bytes)
-{
-    rlim_t seconds = cpu_s < 1e6 ? (rlim_t)ceil(cpu_s) : 1000000;
-    bool ok = limit(RLIMIT_CPU, seconds, seconds + 1); /* SIGXCPU, then SIGKILL */
-    ok = limit(RLIMIT_FSIZE, 0, 0) && ok;
-    ok = limit(RLIMIT_CORE, 0, 0) && ok;
-    ok = limit(RLIMIT_NOFILE, 256, 256) && ok;
-#ifdef ADEPT_SANITIZED
-    (void)memory_bytes; /* the sanitizers' shadow takes terabytes of address space */
-#else
-    uint64_t bytes = mapped_bytes() + memory_bytes;
-    ok = limit(RLIMIT_AS, bytes, bytes) && ok;
-#endif
-    return ok;
-}
-
-/* ---- system calls ---- */
-
-#if defined(__x86_64__)
-#define THIS_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define THIS_ARCH AUDIT_ARCH_AARCH64
-#endif
-
-#ifdef THIS_ARCH
-
-/* Of a 64-bit argument, the half that holds flags (both processors are little-endian). */
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define DENY(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
-#define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-#define NEVER(call, error) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), DENY(error)
-
-/* Allowed if none of the bits is set in the argument. Leaves the filter. */
-#define ONLY_WITHOUT(call, argument, bits)                                                                             \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 4), LOAD(args[argument]),                                      \
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, 1), DENY(EPERM), ALLOW
-#define ONLY_WITH(call, argument, bits)                                                                                \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 4), LOAD(args[argument]),                                      \
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 1, 0), DENY(EPERM), ALLOW
-#define WRITING (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND)
-
-/* X(call): what fails with EPERM. Files are not made, changed or removed, nothing is mounted, no socket, process or
- * program is started, no other process is touched. tgkill stays: abort() needs it. io_uring would do the same work
- * behind the filter's back. */
-#define FORBIDDEN(X)                                                                                                   \
-    OLD_CALLS(X)                                                                                                       \
-    X(open_by_handle_at) X(unlinkat) X(mkdirat) X(mknodat) X(linkat) X(symlinkat) X(renameat2) X(truncate)             \
-        X(ftruncate) X(fallocate) X(fchmod) X(fchmodat) X(fchown) X(fchownat) X(utimensat) X(setxattr) X(lsetxattr)    \
-            X(fsetxattr) X(removexattr) X(lremovexattr) X(fremovexattr) X(mount) X(umount2) X(chroot) X(pivot_root)    \
-                X(unshare) X(setns) X(socket) X(socketpair) X(connect) X(execve) X(execveat) X(kill) X(tkill)          \
-                    X(rt_sigqueueinfo) X(rt_tgsigqueueinfo) X(ptrace) X(process_vm_writev) X(pidfd_send_signal)        \
-                        X(pidfd_getfd) X(io_uring_setup) X(bpf) X(perf_event_open) X(add_key) X(keyctl) X(mq_open)     \
-                            X(shmget)
-#ifdef __x86_64__
-#define OLD_CALLS(X)                                                                                                   \
-    X(creat)                                                                                                           \
-    X(unlink) X(rmdir) X(mkdir) X(mknod) X(link) X(symlink) X(rename) X(chmod) X(chown) X(lchown) X(fork) X(vfork)     \
-        X(utime) X(utimes) X(futimesat) X(renameat)
-#else
-#define OLD_CALLS(X) X(renameat)
-#endif
-#define FORBID(call) NEVER(call, EPERM),
-
-static const struct sock_filter rules[] = {
-    LOAD(arch),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-    LOAD(nr),
-#ifdef __x86_64__
-    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1), /* the x32 numbers of the same calls */
-    DENY(EPERM),
-    ONLY_WITHOUT(open, 1, WRITING),
-#endif
-    ONLY_WITHOUT(openat, 2, WRITING),
-    NEVER(openat2, ENOSYS), /* its flags lie in memory, out of the filter's sight; the C library falls back */
-    NEVER(clone3, ENOSYS),  /* likewise; the C library then makes threads by clone */
-    ONLY_WITH(clone, 0, CLONE_THREAD),      /* threads, not processes; the flags come first on both processors */
-    ONLY_WITHOUT(prlimit64, 0, UINT32_MAX), /* of this process only */
-    FORBIDDEN(FORBID) ALLOW,
-};
-
-/* From now on, opening for writing, creating, renaming or removing files, sockets, other processes and new programs
- * fail with EPERM, in all threads. @return false if this kernel or processor has no such filter */
-static bool confine_self(void)
-{
-    struct sock_fprog program = {.len = sizeof rules / sizeof *rules, .filter = (struct sock_filter *)rules};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
-}
-
-#else /* another processor */
-
-static bool confine_self(void)
-{
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    return false;
-}
-
-#endif
-
-/* ================================================================== the child ================================== */
-
 typedef struct job {
-    const char *path, *module;
+    const char *path, *module; /* files: of the model, for messages, and of the libtorch module */
+    const adept_torch_pack *pack;
+    adept_torch_import_fn call;
     bool trust;
-    double timeout_s;
+    double cpu_s, timeout_s;
+    uint64_t memory_bytes;
     int pipe;
     adept_error err;
     adept_graph *graph;
 } job;
+
+/* Resident in the child; what else libtorch maps, it never touches: the weights. */
+static uint64_t max_resident_bytes(const job *j)
+{
+    return j->memory_bytes / 8 * 7;
+}
+
+/* ================================================================== the child ================================== */
 
 static void write_all(int fd, const void *data, size_t size)
 {
@@ -207,56 +78,58 @@ static bool detach(int keep)
     return true;
 }
 
-static uint64_t file_bytes(const char *path)
+static void answer(job *j, adept_status status, const adept_buffer *bytes)
 {
-    struct stat st;
-    return stat(path, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+    reply head = {.magic = REPLY_MAGIC, .status = (int32_t)status, .graph_bytes = status == ADEPT_OK ? bytes->size : 0};
+    memcpy(head.message, j->err.message, sizeof head.message);
+    head.message[sizeof head.message - 1] = '\0';
+    write_all(j->pipe, &head, sizeof head);
+    if (status == ADEPT_OK) write_all(j->pipe, bytes->data, bytes->size);
+    _exit(0); /* no destructors: libtorch's take time, and whatever they find is the kernel's to free */
 }
 
-static adept_status restrict_self(job *j)
+static adept_status open_module(job *j)
 {
-    /* libtorch allocates the weights even though the module never fills them. */
-    uint64_t memory = LOADER_MEMORY_BYTES + 2 * file_bytes(j->path);
-    if (!limit_self(j->timeout_s, memory)) {
-        return adept_error_set(&j->err, ADEPT_E_INTERNAL, "%s: cannot limit the loader's resources", j->path);
-    }
-    /* Without --trust nothing of the file runs, and the filter is a second line only. */
-    if (!confine_self() && j->trust) {
-        return adept_error_set(&j->err, ADEPT_E_UNSUPPORTED,
-                               "%s: --trust needs seccomp to confine the file's code, which this system lacks",
-                               j->path);
-    }
-    return ADEPT_OK;
-}
-
-static adept_status import(job *j)
-{
-    adept_status status = restrict_self(j);
-    if (status != ADEPT_OK) return status;
     void *module = dlopen(j->module, RTLD_NOW | RTLD_LOCAL);
     /* ISO C has no conversion from object to function pointers; POSIX guarantees this one. */
-    adept_torch_import_fn call = NULL;
-    if (module) *(void **)&call = dlsym(module, ADEPT_TORCH_SYMBOL);
-    if (!call) {
-        const char *why = dlerror();
-        return adept_error_set(&j->err, ADEPT_E_UNSUPPORTED, "%s: the libtorch module does not load: %s", j->path,
-                               why ? why : "no reason given");
+    if (module) *(void **)&j->call = dlsym(module, ADEPT_TORCH_SYMBOL);
+    if (j->call) return ADEPT_OK;
+    const char *why = dlerror();
+    return adept_error_set(&j->err, ADEPT_E_UNSUPPORTED, "%s: the libtorch module does not load: %s", j->path,
+                           why ? why : "no reason given");
+}
+
+/* libtorch first, which is no stranger's: it opens hundreds of files. */
+static adept_status prepare(job *j)
+{
+    bool limited = adept_sandbox_begin(j->cpu_s);
+    adept_status status = open_module(j);
+    if (status != ADEPT_OK) return status;
+    /* libtorch allocates the weights, perhaps twice, even though nobody ever fills them. */
+    uint64_t memory = j->memory_bytes / 4 * 3 + 2 * j->pack->weight_bytes;
+    if (limited && adept_sandbox_confine(memory)) return ADEPT_OK;
+    return adept_error_set(&j->err, ADEPT_E_INTERNAL, "%s: cannot limit the loader's resources", j->path);
+}
+
+static adept_status load(job *j)
+{
+    if (!adept_sandbox_filter() && !j->trust) {
+        return adept_error_set(&j->err, ADEPT_E_UNSUPPORTED,
+                               "%s: libtorch reads it only where seccomp confines what it does, which this system lacks; "
+                               "--trust reads it without, for files that you know",
+                               j->path);
     }
-    return call(ADEPT_TORCH_ABI, &j->graph, j->path, &j->err);
+    return j->call(ADEPT_TORCH_ABI, &j->graph, &j->pack->file, &j->err);
 }
 
 static void *run_job(void *argument)
 {
     job *j = argument;
     adept_buffer bytes = {0};
-    adept_status status = import(j);
+    adept_status status = load(j);
     if (status == ADEPT_OK) status = adept_graph_write(&bytes, j->graph, &j->err);
-    reply head = {.magic = REPLY_MAGIC, .status = (int32_t)status, .graph_bytes = status == ADEPT_OK ? bytes.size : 0};
-    memcpy(head.message, j->err.message, sizeof head.message);
-    head.message[sizeof head.message - 1] = '\0';
-    write_all(j->pipe, &head, sizeof head);
-    write_all(j->pipe, bytes.data, head.graph_bytes);
-    _exit(0); /* no destructors: libtorch's take time, and whatever they find is the kernel's to free */
+    answer(j, status, &bytes);
+    return NULL;
 }
 
 static void reset_signals(void)
@@ -274,6 +147,9 @@ static void run_child(job *j, pid_t parent)
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent || !detach(j->pipe)) _exit(1);
+    mallopt(M_ARENA_MAX, 1); /* another thread's would be grown by a system call for each few pages */
+    adept_status status = prepare(j);
+    if (status != ADEPT_OK) answer(j, status, NULL);
     pthread_attr_t attributes;
     pthread_t thread;
     if (pthread_attr_init(&attributes) != 0 || pthread_attr_setstacksize(&attributes, LOADER_STACK_BYTES) != 0 ||
@@ -286,18 +162,37 @@ static void run_child(job *j, pid_t parent)
 
 /* ================================================================== the parent ================================= */
 
-typedef enum outcome { ENDED, TIMED_OUT, TOO_LARGE, NO_MEMORY, BROKEN } outcome;
+typedef enum outcome { ENDED, TIMED_OUT, TOO_LARGE, TOO_MUCH_MEMORY, NO_MEMORY, BROKEN } outcome;
 
-#define READ_BYTES ((size_t)1 << 16) /* at least */
+#define READ_BYTES 65536
+#define LOOK_MS 10 /* between two looks at the child's memory, of which it gets a few MB in a millisecond */
 
-/* Everything the child writes, until it closes the pipe. */
-static outcome collect(adept_buffer *b, int fd, double deadline_s)
+/* Address space does not tell: weights take much of it, and none of the memory unless somebody writes to them. */
+static uint64_t resident_bytes(pid_t child)
 {
+#ifdef ADEPT_SANITIZED
+    (void)child; /* most of it is the sanitizers' */
+    return 0;
+#else
+    char path[64], text[128] = "";
+    unsigned long long all, resident = 0;
+    snprintf(path, sizeof path, "/proc/%ld/statm", (long)child);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    if (read(fd, text, sizeof text - 1) <= 0 || sscanf(text, "%llu %llu", &all, &resident) != 2) resident = 0;
+    close(fd);
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+#endif
+}
+
+static outcome collect(adept_buffer *b, const job *j, pid_t child, int fd)
+{
+    double deadline_s = adept_clock_s() + j->timeout_s;
     for (;;) {
-        double left_s = deadline_s - adept_clock_s();
-        if (left_s <= 0) return TIMED_OUT;
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        int ready = poll(&p, 1, left_s < 1000 ? (int)(left_s * 1000) + 1 : 1000000);
+        if (adept_clock_s() >= deadline_s) return TIMED_OUT;
+        if (resident_bytes(child) > max_resident_bytes(j)) return TOO_MUCH_MEMORY;
+        int ready = poll(&p, 1, LOOK_MS);
         if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
         if (ready < 0) return BROKEN;
         char *room = adept_buffer_room(b, READ_BYTES);
@@ -307,7 +202,7 @@ static outcome collect(adept_buffer *b, int fd, double deadline_s)
         if (n < 0) return BROKEN;
         if (n == 0) return ENDED;
         b->size += (size_t)n;
-        if (b->size > MAX_STREAM_BYTES) return TOO_LARGE;
+        if (b->size > j->memory_bytes / STREAM_SHARE) return TOO_LARGE;
     }
 }
 
@@ -321,75 +216,97 @@ static int reap(pid_t child, bool kill_it)
     return how;
 }
 
-static adept_status explain_death(const char *path, int how, double timeout_s, adept_error *err)
+static adept_status too_much_memory(const job *j, adept_error *err)
 {
-    if (WIFSIGNALED(how) && WTERMSIG(how) == SIGXCPU) {
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: libtorch needed more than %g s of processor time to load it",
-                               path, timeout_s);
+    return adept_error_set(err, ADEPT_E_INVALID,
+                           "%s: takes more than %llu MiB of memory to load; --memory-limit allows more", j->path,
+                           (unsigned long long)(j->memory_bytes >> 20));
+}
+
+static adept_status explain_death(const job *j, int how, adept_error *err)
+{
+    if (WIFSIGNALED(how) && (WTERMSIG(how) == SIGXCPU || WTERMSIG(how) == SIGKILL)) {
+        return adept_error_set(err, ADEPT_E_INVALID,
+                               "%s: libtorch needed more than %g s of processor time to load it; --memory-limit allows "
+                               "more of it in proportion",
+                               j->path, j->cpu_s);
     }
     if (WIFSIGNALED(how)) {
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: libtorch crashed while loading it (signal %d, %s)", path,
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: libtorch crashed while loading it (signal %d, %s)", j->path,
                                WTERMSIG(how), strsignal(WTERMSIG(how)));
     }
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: libtorch ended while loading it (exit status %d)", path,
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: libtorch ended while loading it (exit status %d)", j->path,
                            WIFEXITED(how) ? WEXITSTATUS(how) : -1);
 }
 
-static adept_status explain_outcome(const char *path, outcome o, double timeout_s, adept_error *err)
+static adept_status explain_outcome(const job *j, outcome o, adept_error *err)
 {
     switch (o) {
     case TIMED_OUT:
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: libtorch did not finish loading it within %g s", path,
-                               timeout_s);
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: libtorch did not finish loading it within %g s", j->path,
+                               j->timeout_s);
     case TOO_LARGE:
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: the program unfolds into more than %llu bytes", path,
-                               (unsigned long long)MAX_STREAM_BYTES);
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: the program unfolds into more than %llu bytes", j->path,
+                               (unsigned long long)(j->memory_bytes / STREAM_SHARE));
+    case TOO_MUCH_MEMORY:
+        return too_much_memory(j, err);
     case NO_MEMORY:
-        return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);
+        return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", j->path);
     default:
-        return adept_error_set(err, ADEPT_E_INTERNAL, "%s: lost the loader's process: %s", path, strerror(errno));
+        return adept_error_set(err, ADEPT_E_INTERNAL, "%s: lost the loader's process: %s", j->path, strerror(errno));
     }
 }
 
 /* The child ran a stranger's file: nothing it says is taken for granted. */
-static adept_status take_reply(adept_graph **out, const adept_buffer *b, const char *path, adept_error *err)
+static adept_status take_reply(adept_graph **out, const job *j, const adept_buffer *b, adept_error *err)
 {
     reply head;
     memcpy(&head, b->data, sizeof head);
     if (head.magic != REPLY_MAGIC || head.graph_bytes != b->size - sizeof head) {
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: libtorch's process answered nonsense", path);
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: libtorch's process answered nonsense", j->path);
     }
     head.message[sizeof head.message - 1] = '\0';
     head.message[strcspn(head.message, "\r\n")] = '\0';
-    if (head.status == ADEPT_OK) return adept_graph_read(out, b->data + sizeof head, b->size - sizeof head, err);
-    bool known = head.status == ADEPT_E_NOMEM || head.status == ADEPT_E_INTERNAL || head.status == ADEPT_E_UNSUPPORTED;
+    if (head.status == ADEPT_OK) 
+        return adept_graph_read_within(out, b->data + sizeof head, b->size - sizeof head, j->memory_bytes, err);
+    if (head.status == ADEPT_E_NOMEM) return too_much_memory(j, err); /* of what it was given */
+    bool known = head.status == ADEPT_E_INTERNAL || head.status == ADEPT_E_UNSUPPORTED;
     return adept_error_set(err, known ? (adept_status)head.status : ADEPT_E_INVALID, "%s", head.message);
 }
 
 static adept_status supervise(adept_graph **out, const job *j, pid_t child, int fd, adept_error *err)
 {
     adept_buffer bytes = {0};
-    outcome o = collect(&bytes, fd, adept_clock_s() + j->timeout_s);
+    outcome o = collect(&bytes, j, child, fd);
     int how = reap(child, o != ENDED);
     adept_status status;
     if (o != ENDED)
-        status = explain_outcome(j->path, o, j->timeout_s, err);
+        status = explain_outcome(j, o, err);
     else if (!WIFEXITED(how) || WEXITSTATUS(how) != 0 || bytes.size < sizeof(reply))
-        status = explain_death(j->path, how, j->timeout_s, err);
+        status = explain_death(j, how, err);
     else
-        status = take_reply(out, &bytes, j->path, err);
+        status = take_reply(out, j, &bytes, err);
     adept_buffer_free(&bytes);
     return status;
 }
 
-adept_status adept_torchscript_load(adept_graph **out, const char *path, const adept_import_options *options,
-                                    adept_error *err)
+static void set_limits(job *j, const adept_import_options *options)
+{
+    double share = (double)j->memory_bytes / (double)ADEPT_MEMORY_BYTES;
+    if (share < 1) share = 1;
+    j->cpu_s = options->timeout_s > 0 ? options->timeout_s : share * DEFAULT_CPU_S;
+    j->timeout_s = options->timeout_s > 0 ? options->timeout_s : share * DEFAULT_TIMEOUT_S;
+}
+
+adept_status adept_torchscript_load(adept_graph **out, const adept_source *source, const adept_torch_pack *pack,
+                                    const adept_import_options *options, adept_error *err)
 {
     char module[ADEPT_MODULE_PATH_BYTES];
-    adept_status status = adept_torch_module_find(module, options ? options->torch_module : NULL, path, err);
+    const char *path = source->name;
+    adept_status status = adept_torch_module_find(module, options->torch_module, path, err);
     if (status != ADEPT_OK) return status;
-    job j = {.path = path, .module = module, .trust = options && options->trust, .timeout_s = DEFAULT_TIMEOUT_S};
-    if (options && options->timeout_s > 0) j.timeout_s = options->timeout_s;
+    job j = {.path = path, .module = module, .pack = pack, .trust = options->trust, .memory_bytes = source->memory_bytes};
+    set_limits(&j, options);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return adept_error_set(err, ADEPT_E_INTERNAL, "%s: no pipe to the loader: %s", path, strerror(errno));

@@ -133,6 +133,7 @@ bool adept_call_training(const adept_call *c);      /* mode is train or fwbw: ba
 adept_attention adept_call_attention(const adept_call *c);
 adept_memory_format adept_call_memory_format(const adept_call *c);
 bool adept_call_autocast(const adept_call *c); /* torch.autocast is on */
+double adept_call_memory_bytes(const adept_call *c, const adept_tensor *t); /* of all that its views see */
 bool adept_call_ok(const adept_call *c);
 void adept_call_fail(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3); /* the shapes do not fit: exit 3 or 2 */
 /** Fails the call if something is wrong, and says whether it is: `if (adept_call_refuse(c, n < 1, "...", n)) return;` */
@@ -193,7 +194,8 @@ int adept_call_dim(adept_call *c, int64_t dim, int ndim);
  * zeros_like, argmax, ...) clears requires_grad of what these functions return. */
 adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
 /** A sparse one in new memory, of so many values. */
-adept_tensor *adept_out_sparse(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims, int64_t stored);
+adept_tensor *adept_out_sparse(adept_call *c, adept_sparse sparse, adept_dtype dtype, int ndim, const int64_t *dims,
+                               int64_t stored);
 adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like);                           /* same dims and dtype */
 /** A view: shares memory (and parameter identity) with base. */
 adept_tensor *adept_out_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
@@ -212,7 +214,8 @@ adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t
 adept_list *adept_new_list(adept_call *c, size_t n); /* to be part of another one */
 adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
 adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
-/** Give a small tensor its known elements (copied; n == numel <= 64, else ignored). */
+#define ADEPT_MAX_KNOWN_VALUES 64 /* elements of a tensor */
+/** Give a small tensor its known elements (copied; n == numel <= ADEPT_MAX_KNOWN_VALUES, else ignored). */
 void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values);
 /** The list grows; fails the call when memory is out. */
 void adept_list_append(adept_call *c, adept_list *list, const adept_value *v);

@@ -30,6 +30,7 @@ typedef struct adept_workload_config {
     bool allow_unsupported;  /* count an operator without handler as an elementwise copy, with a warning */
     size_t n_assume;         /* what the graph does not tell; see adept_assumption_check() */
     const char *const *assume;
+    uint64_t memory_bytes;   /* that reading a file and walking its graph may take, about; 0: ADEPT_MEMORY_BYTES */
 } adept_workload_config;
 
 /** Put what is given over a configuration that a file records. Zero and NULL are not given; words have their own flags. Shapes that are
@@ -210,12 +211,13 @@ ADEPT_API adept_status adept_saved_write(char **text, const adept_profile *profi
  * @param graph   set on ADEPT_OK; caller frees with adept_graph_free()
  * @param config  set on ADEPT_OK; its texts are the graph's
  * @param name    for messages
+ * @param memory_bytes  that reading it may take, about; 0: ADEPT_MEMORY_BYTES
  * @return ADEPT_E_INVALID; for a file of an earlier version with the command that makes it anew
  */
 ADEPT_API adept_status adept_saved_parse(adept_graph **graph, adept_workload_config *config, const char *name,
-                                         const char *text, size_t size, adept_error *err);
+                                         const char *text, size_t size, uint64_t memory_bytes, adept_error *err);
 ADEPT_API adept_status adept_saved_read(adept_graph **graph, adept_workload_config *config, const char *path,
-                                        adept_error *err);
+                                        uint64_t memory_bytes, adept_error *err);
 
 /** How reports sum operators: by module path, by operator name or by kind. */
 typedef enum adept_group_by { ADEPT_BY_LAYER, ADEPT_BY_OP, ADEPT_BY_KIND } adept_group_by;

@@ -73,6 +73,7 @@ typedef struct adept_measurement {
     adept_run run; /* gpus, overlap, power_limit_w and host_launch_s; saturation NULL */
 
     const char *suspect; /* why the row looks wrong, NULL if it does not */
+    const char *absurd;  /* column of a number that nothing can be fitted to; then it is suspect, too */
 } adept_measurement;
 
 /** A file the rows came from, for the provenance of a fit. */
@@ -122,6 +123,7 @@ typedef struct adept_dataset_options {
     bool no_cache;      /* neither read nor write the cache of graphs */
     const char *cache;  /* its folder; NULL: $XDG_CACHE_HOME/adept, else $HOME/.cache/adept; not created: no cache */
     bool trust;         /* see adept_import_options */
+    uint64_t memory_bytes;
     /** May be NULL. Called between imports: models done, of all that must be imported. */
     void (*progress)(void *context, size_t done, size_t total);
     void *context;
@@ -148,6 +150,8 @@ const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_
 
 /** Move suspect rows behind the others; n and n_excluded change. @return false, and nothing changed: memory is out */
 bool adept_dataset_exclude_suspect(adept_dataset *d);
+/** Refuse the first row that is absurd. @return ADEPT_E_INVALID naming file, line and column */
+adept_status adept_dataset_refuse_absurd(const adept_dataset *d, adept_error *err);
 
 /**
  * Text of a row under a column's name, as --by and --leave-out group by it: defaults filled in ("fp32", "1", the model

@@ -35,7 +35,8 @@ typedef struct adept_model_options {
     const char *optimizer_extras; /* "none" (default), or of clip, unscale, master, ema, zero_grad: "clip,ema" */
     const char *const *assume;    /* what the model's file does not tell, NULL at the end: "mylib::op=Bx128", "branch=true", "fraction=0.25" */
     const char *execution;        /* "eager" (default), "graphs", "compile" */
-    void *reserved[3];            /* NULL */
+    uint64_t memory_bytes;        /* that reading and counting the model may take, about; 0: 1 GiB. What takes more is ADEPT_E_INVALID */
+    void *reserved[2];            /* NULL */
 } adept_model_options;
 
 /**
@@ -44,7 +45,7 @@ typedef struct adept_model_options {
  * @param options  NULL: none given
  * @return ADEPT_E_INVALID for a bad file; ADEPT_E_USAGE for an option that does not fit it; ADEPT_E_UNSUPPORTED for an operator
  *         without a handler, and for TorchScript (.pt): no libtorch is loaded here, `adept profile MODEL.pt -o FILE` writes a profile
- * Thread-safe: concurrent loads wait for each other while they parse JSON.
+ * Thread-safe, without waiting, also in a child that a program with threads forked.
  */
 ADEPT_API adept_status adept_workload_open(adept_workload **out, const char *path, const adept_model_options *options,
                                            adept_error *err);

@@ -65,7 +65,7 @@ class Callback:
     The first `warmup` steps are not counted. The time is the median of the others, after torch.cuda.synchronize() where there is CUDA.
     The power is that of the boards in these steps by adept.measure(), once finish() has ended it; it needs at least two seconds, of which
     steps took nine tenths, else the column is empty. Without `model`, a file's path goes into the row; of a module the profile is written beside the CSV file.
-    In a distributed job only the process of rank 0 reports and writes.
+    In a distributed job only the process of rank 0 reports and writes. Trainer, Lightning and CUDA were tried with stand-ins only.
     """
 
     def __init__(self, prediction: Prediction, csv: Optional[Path] = None, *, model: Optional[str] = None, source: str = "adept.Callback",

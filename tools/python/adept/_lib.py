@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any, List, Optional, Sequence, Union
 
 __all__ = [
@@ -77,7 +77,7 @@ class _ModelOptions(_Struct):
     _fields_ = [("mode", c_char_p), ("precision", c_char_p), ("optimizer", c_char_p), ("attention", c_char_p), ("batch_size", c_int64),
                 ("seq_length", c_int64), ("grad_accum", c_int64), ("inputs", POINTER(c_char_p)), ("n_inputs", c_size_t), ("allow_unsupported", c_int),
                 ("memory_format", c_char_p), ("optimizer_impl", c_char_p), ("optimizer_extras", c_char_p), ("assume", POINTER(c_char_p)),
-                ("execution", c_char_p), ("reserved", c_void_p * 3)]
+                ("execution", c_char_p), ("memory_bytes", c_uint64), ("reserved", c_void_p * 2)]
 
 
 class WorkloadInfo(_Struct):

@@ -116,7 +116,7 @@ class Prediction:
 
 
 _WORKLOAD_OPTIONS = frozenset("batch mode precision optimizer seq_length grad_accum attention memory_format execution optimizer_impl "
-                              "optimizer_extras input allow_unsupported trust".split())
+                              "optimizer_extras input allow_unsupported trust memory_limit".split())
 
 
 def predict(model: Any, example_inputs: Any = None, *, gpu: Path, batch: Optional[int] = None, precision: Any = None, mode: Any = None,

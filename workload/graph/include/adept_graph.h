@@ -15,6 +15,9 @@
 #define ADEPT_GRAPH_MAX_BLOCK_DEPTH 128
 #define ADEPT_GRAPH_MAX_VALUE_DEPTH 64
 
+/* What reading one model may take of memory, about, unless somebody allows more. Files of strangers end there. */
+#define ADEPT_MEMORY_BYTES ((uint64_t)1 << 30)
+
 /** A parameter or buffer. Two names of one tensor (tied weights) are one entry. */
 typedef struct adept_param {
     const char *name; /* first name found, "layer1.0.conv1.weight" */
@@ -23,6 +26,9 @@ typedef struct adept_param {
     int64_t dims[ADEPT_MAX_DIMS];
     bool requires_grad;
     bool is_buffer; /* running statistics, masks, constants of the trace: not counted as parameters */
+    adept_sparse sparse; /* else it holds `stored` values */
+    int64_t stored;
+    int64_t row_bytes; /* of a quantised table, whose rows have scale and offset behind them; 0: its elements' */
     int32_t n_names; /* how many names (module attributes) share it: > 1 means tied */
 } adept_param;
 
@@ -89,6 +95,11 @@ ADEPT_API void adept_graph_free(adept_graph *graph); /* NULL allowed */
 typedef struct adept_graph_builder adept_graph_builder;
 
 adept_graph_builder *adept_graph_builder_new(void);
+/** Its graph is part of what takes so many bytes altogether; ADEPT_MEMORY_BYTES if this is not called. */
+void adept_graph_builder_limit(adept_graph_builder *b, uint64_t memory_bytes);
+/** A failure's status: ADEPT_E_NOMEM that was that limit becomes ADEPT_E_INVALID. */
+adept_status adept_graph_builder_failure(const adept_graph_builder *b, adept_status status, const char *name,
+                                         adept_error *err);
 void adept_graph_builder_free(adept_graph_builder *b); /* also frees an unfinished graph; NULL allowed */
 /** The graph that is being built, for its arena and what is said of it as a whole: format, producer, path, hash, hints.
  */
@@ -133,5 +144,8 @@ int32_t adept_graph_builder_param_ref(adept_graph_builder *b, int32_t module, in
 adept_status adept_graph_write(adept_buffer *out, const adept_graph *graph, adept_error *err);
 /** Reads bytes of strangers: every count, index and size is checked against what is there. */
 adept_status adept_graph_read(adept_graph **out, const void *data, size_t size, adept_error *err);
+/** The same with another limit of memory. */
+adept_status adept_graph_read_within(adept_graph **out, const void *data, size_t size, uint64_t memory_bytes,
+                                     adept_error *err);
 
 #endif

@@ -45,6 +45,9 @@ bool adept_dtype_is_float(adept_dtype dtype);
 bool adept_dtype_is_complex(adept_dtype dtype);
 bool adept_dtype_is_integer(adept_dtype dtype); /* true for integers, false for bool */
 
+/** Of a sparse tensor: a value has a coordinate for each dimension, or those of a row stand together (COO, CSR). */
+typedef enum adept_sparse { ADEPT_DENSE, ADEPT_COO, ADEPT_CSR } adept_sparse;
+
 typedef struct adept_tensor {
     adept_dtype dtype;
     int ndim;
@@ -55,7 +58,7 @@ typedef struct adept_tensor {
     bool requires_grad;              /* a gradient is wanted for it or for something it was computed from */
     int n_values;                    /* known elements (small integer, bool or float tensors), 0 if unknown */
     const double *values;            /* n_values numbers in row-major order, exact up to 2^53 */
-    bool sparse;                     /* it holds `stored` values, each with its coordinates, and nothing else */
+    adept_sparse sparse;             /* else it holds `stored` values with their coordinates, and nothing else */
     int64_t stored;
 } adept_tensor;
 
@@ -64,6 +67,8 @@ double adept_dims_elements(int ndim, const int64_t *dims);
 int64_t adept_tensor_numel(const adept_tensor *t);
 /** Bytes of numel elements: what a kernel moves when it reads or writes the tensor once. */
 double adept_tensor_bytes(const adept_tensor *t);
+/** Of a sparse tensor, of all its values: 8 bytes each. */
+double adept_tensor_coordinate_bytes(const adept_tensor *t);
 /** Bytes of the distinct elements: an expanded dimension (stride 0) is read once. */
 double adept_tensor_unique_bytes(const adept_tensor *t);
 bool adept_tensor_is_contiguous(const adept_tensor *t);
@@ -72,7 +77,7 @@ bool adept_tensor_same_shape(const adept_tensor *a, const adept_tensor *b);
 bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t min_dim);
 /** Row-major strides for dims. */
 void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides);
-/** "f32:2x3x4" into text; returns text. A 0-dim tensor prints as "f32:", a sparse one with its values, "f32:2x3#4". */
+/** "f32:2x3x4" into text; returns text. A 0-dim tensor prints as "f32:", a sparse one with its values, "f32:2x3#4", and "f32:2x3#4r" by rows. */
 char *adept_tensor_print(const adept_tensor *t, char *text, size_t size);
 
 typedef enum adept_value_kind {

@@ -5,7 +5,9 @@
 
 typedef struct adept_import_options {
     bool trust;               /* load archives whose code defines __setstate__ (their code runs in the child) */
-    double timeout_s;         /* wall clock given to the loader's child; 0: 120 s */
+    double timeout_s;         /* given to the loader's child, of processor time and by the clock; 0: 6 s of processor time for each
+                               * gigabyte of memory, and a minute by the clock */
+    uint64_t memory_bytes;    /* what reading the file may take, about, here and in the child; 0: ADEPT_MEMORY_BYTES */
     const char *torch_module; /* path of the libtorch shim; NULL: ADEPT_TORCH_MODULE, then beside the program, then the install path */
 } adept_import_options;
 
@@ -16,7 +18,8 @@ typedef struct adept_import_options {
  * may fork. A crash or hang of the loader is ADEPT_E_INVALID.
  * @param out      caller frees with adept_graph_free; set only on ADEPT_OK
  * @param options  NULL for defaults
- * @return ADEPT_E_INVALID with file and place for any bad file; ADEPT_E_UNSUPPORTED if the shim is not installed
+ * @return ADEPT_E_INVALID with file and place for any bad file; ADEPT_E_UNSUPPORTED if the shim is not installed, or where
+ *         the system has no seccomp to confine the child, unless trust is set
  */
 ADEPT_API adept_status adept_import_model(adept_graph **out, const char *path, const adept_import_options *options, adept_error *err);
 
@@ -44,19 +47,10 @@ typedef enum adept_file_format { ADEPT_FORMAT_TORCHSCRIPT, ADEPT_FORMAT_EXPORT, 
  *  Of the file `name`, or of bytes in memory if `data` is not NULL. */
 ADEPT_API adept_status adept_file_detect(adept_file_format *out, const char *name, const void *data, size_t size,
                                          adept_error *err);
-/** Refuse hostile or useless archives before libtorch sees them: __setstate__, nesting, sizes, state_dict only, ... */
-adept_status adept_torchscript_check(const char *path, bool trust, adept_error *err);
-/** Let libtorch load a file that passed it, in a forked child that may use only so much time and memory, may write no file, open no
- *  socket and start no program. @return ADEPT_E_INVALID also for a crash or hang; ADEPT_E_UNSUPPORTED without the libtorch module */
-adept_status adept_torchscript_load(adept_graph **out, const char *path, const adept_import_options *options,
-                                    adept_error *err);
-/** Read adept.json and traced_inputs.pkl of a TorchScript archive into the graph's input hints. */
-adept_status adept_torchscript_hints(adept_graph *graph, const char *path, adept_error *err);
-/** A .pt2 without libtorch, as adept_import_model() gives it: the file `name`, or bytes if `data` is not NULL. Thread-safe. */
-adept_status adept_export_import(adept_graph **out, const char *name, const void *data, size_t size, adept_error *err);
-/** A graph just read gets its path, and the hash of that file, or of bytes if given. Frees it on failure. */
-adept_status adept_import_name(adept_graph **out, adept_graph *graph, const char *name, const void *data, size_t size,
-                               adept_error *err);
+/** A .pt2 without libtorch, as adept_import_model() gives it: the file `name`, or bytes if `data` is not NULL. Thread-safe.
+ *  @param memory_bytes  as of adept_import_options */
+adept_status adept_export_import(adept_graph **out, const char *name, const void *data, size_t size,
+                                 uint64_t memory_bytes, adept_error *err);
 /** Its graph without path and hash, from memory: the program's JSON, and the optional weights config (torch >= 2.8),
  * for the fuzzer. */
 adept_status adept_export_parse(adept_graph **out, const char *name, const char *json, size_t json_size,

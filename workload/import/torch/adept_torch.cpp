@@ -4,6 +4,8 @@
 #include "lower.hpp"
 #include "reader.hpp"
 #include "schemas.hpp"
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 #include <cstring>
 #include <memory>
@@ -16,6 +18,17 @@ namespace adept
 namespace
 {
 
+/* When the module is opened, libtorch may still open files and start threads; and it shall pack 8-bit weights by the
+ * engine that makes no machine code for it: memory that is executed is refused later. */
+const struct preparation {
+    preparation()
+    {
+        at::set_num_threads(1);
+        for (at::QEngine engine : at::globalContext().supportedQEngines())
+            if (engine == at::kQNNPACK) at::globalContext().setQEngine(engine);
+    }
+} prepared;
+
 /* One printable line of a message, from `begin` on. */
 std::string line_at(const std::string &text, size_t begin)
 {
@@ -26,16 +39,27 @@ std::string line_at(const std::string &text, size_t begin)
     return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
+/* CONDITION INTERNAL ASSERT FAILED at "FILE":LINE, please report a bug to PyTorch. REASON: here the file is at fault. */
+std::string without_plea(const std::string &line)
+{
+    static const std::string plea = ", please report a bug to PyTorch", failed = " INTERNAL ASSERT FAILED";
+    size_t at = line.find(plea);
+    if (at == std::string::npos) return line;
+    size_t reason = line.find_first_not_of(". ", at + plea.size());
+    return "libtorch finds it inconsistent: " +
+           (reason == std::string::npos ? line.substr(0, line.find(failed)) : line.substr(reason));
+}
+
 /* libtorch's messages start with empty lines, and go on with a backtrace or an excerpt of the program in which the
  * line above "<--- HERE" is the guilty one. */
 std::string summary(const std::string &text)
 {
     size_t begin = text.find_first_not_of(" \t\r\n");
     if (begin == std::string::npos) return "no reason given";
-    std::string line = line_at(text, begin);
+    std::string line = without_plea(line_at(text, begin));
     if (line.back() == ':') { /* a schema, followed by what is wrong with the call */
         size_t next = text.find_first_not_of(" \t\r\n", begin + line.size());
-        if (next != std::string::npos) line += " " + line_at(text, next);
+        if (next != std::string::npos) line += " " + without_plea(line_at(text, next));
     }
     size_t here = text.find("<--- HERE");
     size_t marks = here == std::string::npos ? here : text.rfind('\n', here);
@@ -46,14 +70,14 @@ std::string summary(const std::string &text)
 }
 
 /* Loading again after declaring an operator costs a tenth of a second, and happens only for operators of others. */
-torch::jit::Module load(const std::string &path)
+torch::jit::Module load(const adept_torch_file &file)
 {
     declare_newer_operators();
     unknown_operators unknown;
     torch::jit::ExtraFilesMap no_extra_files;
     for (;;) {
         try {
-            return torch::jit::load(std::make_shared<model_reader>(path), c10::Device(c10::kCPU), no_extra_files);
+            return torch::jit::load(std::make_shared<model_reader>(file), c10::Device(c10::kCPU), no_extra_files);
         } catch (const failure &) {
             throw;
         } catch (const std::exception &e) {
@@ -67,38 +91,39 @@ torch::jit::Module load(const std::string &path)
     }
 }
 
-adept_graph *import_file(const char *path)
+adept_graph *import_file(const adept_torch_file &file)
 {
-    torch::jit::Module module = load(path);
+    torch::jit::Module module = load(file);
     adept_graph *graph = lowering(module._ivalue()).run();
     graph->format = "torchscript";
     return graph;
 }
 
-template <typename Body> adept_status guard(const char *path, adept_error *err, Body body) noexcept
+template <typename Body> adept_status guard(const char *name, adept_error *err, Body body) noexcept
 {
     try {
         try {
             body();
             return ADEPT_OK;
         } catch (const failure &e) {
-            return adept_error_set(err, e.status(), "%s: %s", path, e.what());
+            return adept_error_set(err, e.status(), "%s: %s", name, e.what());
         } catch (const c10::Error &e) {
-            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, summary(e.what_without_backtrace()).c_str());
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", name, summary(e.what_without_backtrace()).c_str());
         } catch (const std::bad_alloc &) {
-            return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", path);
+            return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", name);
         } catch (const std::exception &e) {
-            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, summary(e.what()).c_str());
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", name, summary(e.what()).c_str());
         }
     } catch (...) { /* not a standard exception, or no memory left to word the message */
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: the loader failed", path);
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: the loader failed", name);
     }
 }
 
 } // namespace
 } // namespace adept
 
-extern "C" adept_status adept_torch_import(int abi, adept_graph **out, const char *path, adept_error *err)
+extern "C" adept_status adept_torch_import(int abi, adept_graph **out, const adept_torch_file *file,
+                                           adept_error *err)
 {
     if (abi != ADEPT_TORCH_ABI) {
         return adept_error_set(
@@ -106,5 +131,5 @@ extern "C" adept_status adept_torch_import(int abi, adept_graph **out, const cha
             "the libtorch module has interface version %d, this program %d: they come from different builds",
             ADEPT_TORCH_ABI, abi);
     }
-    return adept::guard(path, err, [&] { *out = adept::import_file(path); });
+    return adept::guard(file->name, err, [&] { *out = adept::import_file(*file); });
 }

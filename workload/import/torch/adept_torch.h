@@ -7,17 +7,29 @@ extern "C" {
 #endif
 #include "adept_graph.h"
 
-#define ADEPT_TORCH_ABI 1
+#define ADEPT_TORCH_ABI 2
 #define ADEPT_TORCH_SYMBOL "adept_torch_import"
 
+/** Tensors of so many bytes and more are in the gap: what is smaller may be sizes, which a graph needs. */
+#define ADEPT_TORCH_GAP_BYTES 16384
+
+/** A TorchScript archive: bytes with a gap among them, where large tensors would be. The gap is never read. */
+typedef struct adept_torch_file {
+    const char *name; /* for messages */
+    const char *bytes;
+    size_t n_bytes, gap_at;
+    uint64_t gap_bytes;
+} adept_torch_file;
+
 /**
- * Load a TorchScript archive and lower it to a graph: module calls inlined, attributes resolved, parameters by tensor
- * identity. Runs in the loader's child process; never throws; reads no weight data.
+ * Load it and lower it to a graph: module calls inlined, attributes resolved, parameters by tensor identity. Runs in the
+ * loader's child process; never throws; opens no file and starts no thread.
  * @param abi ADEPT_TORCH_ABI of the caller; another number is refused with ADEPT_E_INTERNAL
  * @param out caller frees with adept_graph_free (of its own copy of the workload library)
  */
-ADEPT_API adept_status adept_torch_import(int abi, adept_graph **out, const char *path, adept_error *err);
-typedef adept_status (*adept_torch_import_fn)(int abi, adept_graph **out, const char *path, adept_error *err);
+ADEPT_API adept_status adept_torch_import(int abi, adept_graph **out, const adept_torch_file *file, adept_error *err);
+typedef adept_status (*adept_torch_import_fn)(int abi, adept_graph **out, const adept_torch_file *file,
+                                              adept_error *err);
 
 #ifdef __cplusplus
 }

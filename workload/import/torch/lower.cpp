@@ -23,6 +23,7 @@ adept_graph_builder *new_builder()
 {
     adept_graph_builder *builder = adept_graph_builder_new();
     if (!builder) throw std::bad_alloc();
+    adept_graph_builder_limit(builder, UINT64_MAX); /* the process has a limit */
     return builder;
 }
 
@@ -331,7 +332,9 @@ void lowering::lower_create_object(frame &f, const jit::Node &node)
 /* A value of the file: a parameter, or else a constant. */
 binding lowering::emit_stored(const frame &f, const c10::IValue &value, const std::string &what, ir_block &out)
 {
-    int32_t param = value.isTensor() && value.toTensor().defined() ? params_.find(value.toTensor()) : -1;
+    bool is_tensor = value.isTensor() && value.toTensor().defined();
+    if (is_tensor && value.toTensor().layout() != at::kStrided) params_.adopt(value, what);
+    int32_t param = is_tensor ? params_.find(value.toTensor()) : -1;
     if (param < 0) return emit_constant(f, value, what, out);
     ir_node node;
     node.op = "adept::param";

@@ -42,6 +42,14 @@ c10::IValue detached(const c10::IValue &value)
     return value.isTensor() && value.toTensor().defined() ? value.toTensor().detach() : c10::IValue();
 }
 
+/* In memory: of a table of 8 bits two floats stand behind each row, of one of 4 bits two of 16 bits. */
+int64_t row_bytes(const at::Tensor &table)
+{
+    if (!table.is_quantized() || table.qscheme() != at::kPerChannelAffineFloatQParams || table.dim() != 2) return 0;
+    int64_t columns = table.size(1);
+    return table.scalar_type() == at::kQUInt4x2 ? (columns + 1) / 2 + 4 : columns + 8;
+}
+
 /* Version, weight, ... */
 void add_table(packed_parts &parts, const std::vector<c10::IValue> &state)
 {
@@ -76,9 +84,11 @@ param_registry::param_registry(adept_graph_builder *builder, const c10::ivalue::
 
 void param_registry::adopt(const c10::IValue &value, const std::string &name)
 {
-    if (!frozen_ || !value.isTensor() || !value.toTensor().defined()) return;
+    if (!value.isTensor() || !value.toTensor().defined()) return;
     const at::Tensor &tensor = value.toTensor();
-    if (tensor.dim() > 0 && (tensor.is_floating_point() || tensor.is_quantized())) add(tensor, name, false);
+    bool weight = frozen_ && tensor.dim() > 0 && (tensor.is_floating_point() || tensor.is_quantized());
+    bool sparse = tensor.layout() != at::kStrided && find(tensor) < 0;
+    if (sparse || weight) add(tensor, name, sparse);
 }
 
 int32_t param_registry::find(const at::Tensor &tensor) const
@@ -115,6 +125,8 @@ void param_registry::add(const at::Tensor &tensor, const std::string &name, bool
         return;
     }
     adept_tensor meta = tensor_meta(tensor, name);
+    if (meta.sparse && meta.requires_grad && !is_buffer)
+        fail_unsupported(name + ": sparse parameters that are trained are not supported");
     adept_param param{};
     param.name = name.c_str();
     param.dtype = meta.dtype;
@@ -122,6 +134,9 @@ void param_registry::add(const at::Tensor &tensor, const std::string &name, bool
     std::copy_n(meta.dims, meta.ndim, param.dims);
     param.requires_grad = meta.requires_grad;
     param.is_buffer = is_buffer;
+    param.sparse = meta.sparse;
+    param.stored = meta.stored;
+    param.row_bytes = row_bytes(tensor);
     param.n_names = 1;
     int32_t index = adept_graph_builder_param(builder_, &param);
     if (index < 0) throw std::bad_alloc();

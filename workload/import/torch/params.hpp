@@ -26,8 +26,8 @@ class param_registry
     /** Index of the parameter or buffer that this very tensor is, -1 if it is none. */
     int32_t find(const at::Tensor &tensor) const;
 
-    /** A tensor among the constants. Where the module tree has no parameters, freezing made constants of them: tensors
-     * of floats are taken for weights. */
+    /** A tensor among the constants and plain attributes. A sparse one is a buffer. Where the module tree has no
+     * parameters, freezing made constants of them: tensors of floats are taken for weights. */
     void adopt(const c10::IValue &value, const std::string &name);
 
     /** Weight, bias and sizes of an object for which is_packed(). Its tensors stay the same ones. */

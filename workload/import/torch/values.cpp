@@ -59,6 +59,7 @@ void read_values(const at::Tensor &t, adept_tensor *meta, adept_arena *arena)
     if (numel < 1 || numel > max_values || !t.device().is_cpu() || !t.has_storage()) return;
     int64_t reached = bytes_reached(t, *meta);
     if (reached < 0 || static_cast<uint64_t>(reached) > t.storage().nbytes()) return;
+    if (t.storage().nbytes() >= ADEPT_TORCH_GAP_BYTES) return; /* never read */
     if (t.is_quantized() || !t.storage().unsafeGetStorageImpl()->data() || adept_dtype_is_complex(meta->dtype)) return;
     at::Tensor numbers = t.detach().to(at::kDouble).contiguous();
     double *values = allocate<double>(arena, static_cast<size_t>(numel));
@@ -162,7 +163,9 @@ adept_value convert(const c10::IValue &v, const context &c, int depth)
 adept_tensor tensor_meta(const at::Tensor &tensor, const std::string &where)
 {
     adept_tensor meta{};
-    if (tensor.layout() != at::kStrided) fail_unsupported(where + ": sparse tensors are not supported");
+    const at::Layout layout = tensor.layout();
+    if (layout != at::kStrided && layout != at::kSparse && layout != at::kSparseCsr)
+        fail_unsupported(where + ": tensors of this layout are not supported");
     meta.dtype = adept_dtype_from_c10(static_cast<int64_t>(c10::toUnderlying(tensor.scalar_type())));
     if (meta.dtype == ADEPT_DTYPE_NONE) {
         fail_unsupported(where + ": element type " + c10::toString(tensor.scalar_type()) + " is not supported");
@@ -176,9 +179,14 @@ adept_tensor tensor_meta(const at::Tensor &tensor, const std::string &where)
     meta.requires_grad = tensor.requires_grad();
     for (int i = 0; i < meta.ndim; i++) {
         meta.dims[i] = tensor.sizes()[static_cast<size_t>(i)];
-        meta.strides[i] = tensor.strides()[static_cast<size_t>(i)];
+        if (layout == at::kStrided) meta.strides[i] = tensor.strides()[static_cast<size_t>(i)];
     }
     if (!adept_shape_valid(meta.dtype, meta.ndim, meta.dims, 0)) fail_invalid(where + ": tensor with impossible sizes");
+    if (layout == at::kStrided) return meta;
+    meta.sparse = layout == at::kSparseCsr ? ADEPT_CSR : ADEPT_COO;
+    meta.stored = tensor._nnz();
+    if (meta.sparse == ADEPT_CSR ? meta.ndim != 2 : tensor.dense_dim() > 0)
+        fail_unsupported(where + ": sparse tensors of blocks or in batches are not supported");
     return meta;
 }
 

@@ -1,0 +1,340 @@
+/** @file report.c  What a model says of recordings: energy of intervals summed by what is asked for, and over time. */
+#include "figures.h"
+#include "process_groups.h"
+#include "split.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *adept_static_policy_name(size_t policy)
+{
+    static const char *const names[] = {
+#define X(name, word) word,
+        ADEPT_STATIC_LIST(X)
+#undef X
+    };
+    return policy < sizeof names / sizeof *names ? names[policy] : NULL;
+}
+
+typedef struct work {
+    const adept_attribution_model *model;
+    const adept_attribution_source *sources;
+    size_t n_sources;
+    const adept_attribution_view *view;
+    adept_metering *meters;
+    adept_split split;
+    adept_process_groups groups;
+    size_t *row_of; /* of each group in the report */
+    double machine_cpu_s, cpu_s;
+    size_t n_unknown;
+    bool lacks_meters;
+    adept_attribution_report *out;
+    adept_notes notes;
+} work;
+
+/* ---------------------------------------------------------------- sums ------------------------------------------- */
+
+typedef void (*taker)(work *w, const adept_activity_interval *v, const size_t *group_of);
+
+static void for_all(work *w, taker take)
+{
+    for (size_t i = 0; i < w->n_sources; i++)
+        for (size_t k = 0; k < w->sources[i].log->n_intervals; k++) {
+            const adept_activity_interval *v = &w->sources[i].log->intervals[k];
+            if (!(v->end_s > v->begin_s)) continue;
+            adept_split_interval(&w->split, w->model, w->view, v, &w->meters[i]);
+            take(w, v, w->groups.of_process[i]);
+        }
+}
+
+/* Sums of features too, of which shares by other weights are made. */
+static void sum_activity(work *w, adept_attribution_group *g, const adept_activity *a, size_t i)
+{
+    double cpu_s = a->values[ADEPT_ACTIVITY_CPU_TIME_S];
+
+    for (size_t j = 0; j < w->model->n_features; j++) {
+        double value = a->values[w->model->features[j].kind] - w->model->features[j].mean;
+        if (isfinite(value)) g->features[j] += value;
+    }
+    if (cpu_s > 0) g->cpu_time_s += cpu_s;
+    g->static_s += w->split.own_static_s[i];
+    g->energy_j += w->split.activity_j[i];
+}
+
+static void sum_interval(work *w, const adept_activity_interval *v, const size_t *group_of)
+{
+    adept_attribution_report *out = w->out;
+    const adept_split *s = &w->split;
+
+    for (size_t i = 0; i < v->n_activities; i++)
+        sum_activity(w, &w->groups.list[group_of[v->activities[i].process]], &v->activities[i], i);
+    for (size_t i = 0; i < v->n_gpu_uses; i++) {
+        adept_attribution_group *g = &w->groups.list[group_of[v->gpu_uses[i].process]];
+        g->gpu_j += s->gpu_use_j[i];
+        g->energy_j += s->gpu_use_j[i];
+    }
+    w->groups.list[ADEPT_GROUP_STATIC].energy_j += s->static_j;
+    w->groups.list[ADEPT_GROUP_STATIC].static_s += s->static_s;
+    w->groups.list[ADEPT_GROUP_IDLE_GPU].energy_j += s->idle_gpu_j;
+    w->groups.list[ADEPT_GROUP_IDLE_GPU].gpu_j += s->idle_gpu_j;
+    w->machine_cpu_s += v->machine_cpu_s;
+    w->cpu_s += s->cpu_s;
+    w->n_unknown += s->n_unknown;
+    out->all_s += v->end_s - v->begin_s;
+    if (!isfinite(s->measured_j)) return;
+    out->covered_s += v->end_s - v->begin_s;
+    out->predicted_j += s->predicted_j + s->gpu_j;
+    out->measured_j += s->measured_j + s->gpu_j;
+}
+
+static void add_series(work *w, size_t group, size_t step, double energy_j)
+{
+    ((double *)w->out->series_j)[w->row_of[group] * w->out->n_steps + step] += energy_j;
+}
+
+static void put_series(work *w, const adept_activity_interval *v, const size_t *group_of)
+{
+    adept_attribution_report *out = w->out;
+    const adept_split *s = &w->split;
+    size_t step = (size_t)fmin(fmax(0, (v->begin_s - out->begin_s) / out->step_s), (double)(out->n_steps - 1));
+
+    for (size_t i = 0; i < v->n_activities; i++)
+        add_series(w, group_of[v->activities[i].process], step, s->activity_j[i]);
+    for (size_t i = 0; i < v->n_gpu_uses; i++)
+        add_series(w, group_of[v->gpu_uses[i].process], step, s->gpu_use_j[i]);
+    add_series(w, ADEPT_GROUP_STATIC, step, s->static_j);
+    add_series(w, ADEPT_GROUP_IDLE_GPU, step, s->idle_gpu_j);
+    ((double *)out->measured)[step] += s->measured_j + s->gpu_j; /* NAN once is NAN for all of the step */
+    ((double *)out->recorded_s)[step] += v->end_s - v->begin_s;
+}
+
+/* ---------------------------------------------------------------- the top ---------------------------------------- */
+
+static int by_energy(const void *a, const void *b)
+{
+    const adept_attribution_group *const *x = a, *const *y = b;
+
+    if ((*x)->energy_j != (*y)->energy_j) return (*x)->energy_j < (*y)->energy_j ? 1 : -1;
+    if ((*x)->cpu_time_s != (*y)->cpu_time_s) return (*x)->cpu_time_s < (*y)->cpu_time_s ? 1 : -1;
+    return strcmp((*x)->key, (*y)->key);
+}
+
+static void merge(adept_attribution_group *into, const adept_attribution_group *g)
+{
+    into->n_processes += g->n_processes;
+    into->energy_j += g->energy_j;
+    into->gpu_j += g->gpu_j;
+    into->cpu_time_s += g->cpu_time_s;
+    into->static_s += g->static_s;
+    for (size_t j = 0; j < ADEPT_ACTIVITIES; j++)
+        into->features[j] += g->features[j];
+}
+
+/* The rows of the report: who used most, and the rest of them as "Other"; then what is nobody's. */
+static bool choose_rows(work *w)
+{
+    adept_attribution_report *out = w->out;
+    const adept_attribution_group **sorted = malloc(w->groups.n * sizeof *sorted);
+    size_t n = w->groups.n - ADEPT_SPECIAL_GROUPS;
+
+    w->row_of = calloc(w->groups.n, sizeof *w->row_of);
+    out->n_top = n <= w->view->top ? n : w->view->top;
+    out->groups = adept_arena_array(out->arena, out->n_top + ADEPT_SPECIAL_GROUPS, sizeof *out->groups);
+    if (!sorted || !w->row_of || !out->groups) {
+        free(sorted);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &w->groups.list[ADEPT_SPECIAL_GROUPS + i];
+    qsort(sorted, n, sizeof *sorted, by_energy);
+    for (size_t i = 0; i < n; i++) {
+        w->row_of[sorted[i] - w->groups.list] = i < out->n_top ? i : out->n_top;
+        if (i < out->n_top)
+            out->groups[i] = *sorted[i];
+        else
+            merge(&w->groups.list[ADEPT_GROUP_OTHER], sorted[i]);
+    }
+    for (size_t i = 0; i < ADEPT_SPECIAL_GROUPS; i++) {
+        w->row_of[i] = out->n_top + i;
+        out->groups[out->n_top + i] = w->groups.list[i];
+    }
+    out->n_groups = out->n_top + ADEPT_SPECIAL_GROUPS;
+    free(sorted);
+    return true;
+}
+
+/* ---------------------------------------------------------------- shares ----------------------------------------- */
+
+/* By a draw's weights. */
+static double drawn_j(const adept_attribution_model *m, const double *draw, const adept_attribution_group *g)
+{
+    double sum_j = g->gpu_j + draw[m->n_features] * g->static_s;
+
+    for (size_t j = 0; j < m->n_features; j++)
+        sum_j += draw[j] * g->features[j];
+    return sum_j;
+}
+
+/* Where shares lie by the draws' weights. What is scaled to what was measured keeps the ratio of interval and share
+ * that it has unscaled. */
+static bool find_intervals(work *w)
+{
+    adept_attribution_report *out = w->out;
+    const adept_attribution_model *m = w->model;
+    double *shares = malloc((m->n_draws + 1) * out->n_groups * sizeof *shares),
+           *own = malloc(ADEPT_ACTIVITIES * 2 * sizeof *own);
+
+    for (size_t b = 0; shares && own && b <= m->n_draws; b++) {
+        double total = 0;
+        for (size_t j = 0; j < m->n_features && b == m->n_draws; j++)
+            own[j] = m->features[j].weight_j;
+        own[m->n_features] = m->static_w;
+        for (size_t g = 0; g < out->n_groups; g++)
+            total += shares[g * (m->n_draws + 1) + b] =
+                drawn_j(m, b < m->n_draws ? m->draws + b * (m->n_features + 1) : own, &out->groups[g]);
+        for (size_t g = 0; g < out->n_groups; g++)
+            shares[g * (m->n_draws + 1) + b] /= total;
+    }
+    for (size_t g = 0; shares && own && m->n_draws > 0 && g < out->n_groups; g++) {
+        double *of_group = shares + g * (m->n_draws + 1), unscaled = of_group[m->n_draws];
+        double factor = unscaled > 0 && w->view->scale ? out->groups[g].share / unscaled : 1;
+        qsort(of_group, m->n_draws, sizeof *of_group, adept_by_size);
+        out->groups[g].low = factor * adept_quantile(of_group, m->n_draws, (1 - ADEPT_ATTRIBUTION_LEVEL) / 2);
+        out->groups[g].high = factor * adept_quantile(of_group, m->n_draws, (1 + ADEPT_ATTRIBUTION_LEVEL) / 2);
+    }
+    bool ok = shares && own;
+    free(shares);
+    free(own);
+    return ok;
+}
+
+static bool find_shares(work *w)
+{
+    adept_attribution_report *out = w->out;
+
+    for (size_t g = 0; g < out->n_groups; g++)
+        out->total_j += out->groups[g].energy_j;
+    for (size_t g = 0; g < out->n_groups; g++)
+        out->groups[g].share = out->groups[g].energy_j / out->total_j;
+    out->known_cpu = w->machine_cpu_s > 0 ? w->cpu_s / w->machine_cpu_s : NAN;
+    return find_intervals(w);
+}
+
+/* ---------------------------------------------------------------- all of it -------------------------------------- */
+
+static bool make_series(work *w)
+{
+    adept_attribution_report *out = w->out;
+    double end_s = -INFINITY, begin_s = INFINITY, period_s = fmax(w->sources[0].log->period_s, 1e-3);
+
+    for (size_t i = 0; i < w->n_sources; i++) {
+        const adept_activity_log *log = w->sources[i].log;
+        begin_s = fmin(begin_s, log->n_intervals ? log->intervals[0].begin_s : INFINITY);
+        end_s = fmax(end_s, log->n_intervals ? log->intervals[log->n_intervals - 1].end_s : -INFINITY);
+    }
+    double length_s = fmax(end_s - begin_s, period_s),
+           least_s = period_s * ceil(length_s / period_s / ADEPT_MOST_STEPS - 1e-9);
+    out->begin_s = begin_s;
+    out->step_s = fmax(w->view->step_s, w->view->step_s > 0 ? length_s / 1e6 : least_s);
+    out->n_steps = (size_t)fmax(1, ceil(length_s / out->step_s - 1e-9));
+    out->series_j = adept_arena_array(out->arena, out->n_groups * out->n_steps, sizeof *out->series_j);
+    out->measured = adept_arena_array(out->arena, out->n_steps, sizeof *out->measured);
+    out->recorded_s = adept_arena_array(out->arena, out->n_steps, sizeof *out->recorded_s);
+    if (!out->series_j || !out->measured || !out->recorded_s) return false;
+    for_all(w, put_series);
+    return true;
+}
+
+static void say(work *w)
+{
+    const adept_attribution_report *out = w->out;
+    const adept_attribution_model *m = w->model;
+
+    for (size_t i = 0; i < w->n_sources; i++) {
+        if (strcmp(w->sources[i].log->host, m->host) != 0)
+            adept_note(&w->notes, "%s is of host '%s', the model of '%s': weights of another machine may be far off",
+                       w->sources[i].path, w->sources[i].log->host, m->host);
+        if (w->sources[i].log->is_cut)
+            adept_note(&w->notes, "%s ends within a block: it grows still, or its recorder was killed",
+                       w->sources[i].path);
+        for (size_t j = 0; j < m->n_features; j++)
+            if (!w->sources[i].log->has[m->features[j].kind] && m->features[j].weight_j != 0)
+                adept_note(&w->notes, "%s has no %s: what it costs is in nobody's energy", w->sources[i].path,
+                           adept_activity_name(m->features[j].kind));
+    }
+    if (w->lacks_meters) adept_note(&w->notes, "a recording lacks a meter of the model: nothing is measured there");
+    if (w->n_unknown > 0)
+        adept_note(&w->notes, "%zu numbers that the model needs were not counted, and count as 0", w->n_unknown);
+    if (out->covered_s < out->all_s)
+        adept_note(&w->notes, "meters cover %.0f s of %.0f s: what was measured is compared there only", out->covered_s,
+                   out->all_s);
+    if (out->known_cpu < 0.9)
+        adept_note(&w->notes, "processes account for %.1f %% of the machine's CPU time only", 100 * out->known_cpu);
+}
+
+static adept_status make(work *w, adept_error *err)
+{
+    adept_status status = adept_split_make(&w->split, w->sources, w->n_sources, err);
+    adept_attribution_report *out = w->out;
+
+    w->meters = calloc(w->n_sources, sizeof *w->meters);
+    if (status == ADEPT_OK &&
+        (!w->meters || !adept_process_groups_make(&w->groups, out->arena, w->view->by, w->sources, w->n_sources)))
+        status = adept_no_memory(err, "groups of processes");
+    for (size_t i = 0; i < w->n_sources && status == ADEPT_OK; i++) {
+        status = adept_metering_open(&w->meters[i], &w->sources[i], w->model, true, err);
+        w->lacks_meters = w->lacks_meters || w->meters[i].n_plus == 0;
+    }
+    if (status != ADEPT_OK) return status;
+    for_all(w, sum_interval);
+    if (!(out->all_s > 0))
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: no interval was recorded", w->sources[0].path);
+    if (!choose_rows(w) || !find_shares(w) || !make_series(w)) return adept_no_memory(err, "a report");
+    if (!isfinite(out->total_j))
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: energies are no finite numbers", w->sources[0].path);
+    say(w);
+    const char **notes = adept_arena_array(out->arena, w->notes.n + 1, sizeof *notes);
+    if (!notes || adept_arena_failed(out->arena)) return adept_no_memory(err, "a report");
+    memcpy(notes, w->notes.texts, w->notes.n * sizeof *notes);
+    out->notes = notes;
+    out->n_notes = w->notes.n;
+    return ADEPT_OK;
+}
+
+static void end(work *w)
+{
+    for (size_t i = 0; w->meters && i < w->n_sources; i++)
+        adept_metering_close(&w->meters[i]);
+    free(w->meters);
+    free(w->row_of);
+    adept_process_groups_free(&w->groups);
+    adept_split_free(&w->split);
+}
+
+adept_status adept_attribution_report_make(adept_attribution_report **out, const adept_attribution_model *model,
+                                           const adept_attribution_source *sources, size_t n_sources,
+                                           const adept_attribution_view *view, adept_error *err)
+{
+    adept_arena *arena = adept_arena_new();
+    adept_attribution_report *r = arena ? adept_arena_alloc(arena, sizeof *r) : NULL;
+
+    if (!r) {
+        adept_arena_free(arena);
+        return adept_no_memory(err, "a report");
+    }
+    r->arena = arena;
+    work w = {
+        .model = model, .sources = sources, .n_sources = n_sources, .view = view, .out = r, .notes = {.arena = arena}};
+    adept_status status = make(&w, err);
+    end(&w);
+    if (status == ADEPT_OK)
+        *out = r;
+    else
+        adept_arena_free(arena);
+    return status;
+}
+
+void adept_attribution_report_free(adept_attribution_report *report)
+{
+    if (report) adept_arena_free(report->arena);
+}

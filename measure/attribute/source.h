@@ -1,0 +1,27 @@
+/** @file source.h  Where what processes do is counted. Each source is a file source_NAME.c that defines
+ * adept_source_NAME. Private to measure/attribute. Not thread-safe. Calls: processes. */
+#ifndef ADEPT_SOURCE_H
+#define ADEPT_SOURCE_H
+#include "processes.h"
+
+typedef struct adept_source {
+    const char *name;
+    const char *counts; /* what it counts, for people */
+    /**
+     * @param state  what the other calls get; has nothing on failure
+     * @param why    one line: what it cannot have, or what it counts not; "" else
+     * @return false if it cannot serve, and why
+     */
+    bool (*open)(void **state, adept_processes *p, bool has[ADEPT_ACTIVITIES], char *why, size_t size);
+    /** Take in what waits to be read, often; NULL: nothing does. */
+    void (*drain)(void *state, adept_processes *p);
+    /** Bring all up to date, at the end of an interval; NULL: drain() does. */
+    void (*look)(void *state, adept_processes *p);
+    /** How much was lost because it came too fast; NULL: nothing can be. */
+    uint64_t (*lost)(const void *state);
+    void (*close)(void *state);
+} adept_source;
+
+extern const adept_source adept_source_bpf, adept_source_proc, adept_source_taskstats;
+
+#endif

@@ -1,0 +1,12 @@
+/** @file torchscript_file.h  The steps of reading a .pt file, each for a path. */
+#ifndef ADEPT_TEST_TORCHSCRIPT_FILE_H
+#define ADEPT_TEST_TORCHSCRIPT_FILE_H
+#include "adept_import.h"
+
+adept_status test_torchscript_check(const char *path, bool trust, adept_error *err);
+/** Checked, and then loaded by libtorch or what options->torch_module stands for. */
+adept_status test_torchscript_load(adept_graph **out, const char *path, const adept_import_options *options,
+                                   adept_error *err);
+adept_status test_torchscript_hints(adept_graph *graph, const char *path, adept_error *err);
+
+#endif

@@ -1,0 +1,103 @@
+/** @file source.c  A model's bytes, from one descriptor. */
+#include "source.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A file that says it is larger than what it holds costs its reader what it says. */
+#define MAX_SPARSE_RATIO 100
+#define SPARSE_FREE_BYTES ((off_t)64 << 20)
+
+static bool is_too_sparse(int fd, off_t size)
+{
+    off_t enough = (size - SPARSE_FREE_BYTES) / MAX_SPARSE_RATIO, held = 0, at = 0;
+    while (held < enough) {
+        off_t data = lseek(fd, at, SEEK_DATA);
+        if (data < 0) return errno == ENXIO; /* nothing but a hole is left; otherwise the system cannot tell */
+        at = lseek(fd, data, SEEK_HOLE);
+        if (at <= data) return false;
+        held += at - data;
+    }
+    return false;
+}
+
+static const char *fault_of(const adept_source *s)
+{
+    if (S_ISDIR(s->opened.st_mode)) return "is a directory";
+    if (!S_ISREG(s->opened.st_mode)) return "not a regular file";
+    if (s->opened.st_size <= 0) return "the file is empty";
+    if (is_too_sparse(s->fd, s->opened.st_size))
+        return "a sparse file, of which less than one byte in 100 is there: no model";
+    return NULL;
+}
+
+adept_status adept_source_open(adept_source *out, const char *name, const void *data, size_t size, adept_error *err)
+{
+    adept_source s = {.name = name, .data = data, .size = size, .fd = -1, .memory_bytes = ADEPT_MEMORY_BYTES};
+    if (data && size == 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: empty", name);
+    if (!data) {
+        /* O_NONBLOCK: a named pipe must give a message, not wait for a writer. */
+        s.fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (s.fd < 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: cannot open: %s", name, strerror(errno));
+        const char *fault = fstat(s.fd, &s.opened) == 0 ? fault_of(&s) : strerror(errno);
+        if (fault) {
+            close(s.fd);
+            return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", name, fault);
+        }
+        s.size = (uint64_t)s.opened.st_size;
+    }
+    *out = s;
+    return ADEPT_OK;
+}
+
+void adept_source_close(adept_source *s)
+{
+    if (s->fd >= 0) close(s->fd);
+    s->fd = -1;
+}
+
+bool adept_source_read(const adept_source *s, uint64_t at, void *bytes, size_t n)
+{
+    if (at > s->size || n > s->size - at) return false;
+    if (s->data) memcpy(bytes, (const char *)s->data + at, n);
+    while (!s->data && n > 0) {
+        ssize_t got = pread(s->fd, bytes, n, (off_t)at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        bytes = (char *)bytes + got;
+        at += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool is_unchanged(const adept_source *s)
+{
+    struct stat now;
+    return s->data || (fstat(s->fd, &now) == 0 && now.st_size == s->opened.st_size &&
+                       same_time(&now.st_mtim, &s->opened.st_mtim) && same_time(&now.st_ctim, &s->opened.st_ctim));
+}
+
+adept_status adept_source_sha256(char hex[ADEPT_SHA256_SIZE], const adept_source *s, adept_error *err)
+{
+    adept_sha256 sha;
+    unsigned char buffer[65536];
+    bool ok = true;
+    adept_sha256_init(&sha);
+    for (uint64_t at = 0; ok && at < s->size; at += sizeof buffer) {
+        size_t n = s->size - at < sizeof buffer ? (size_t)(s->size - at) : sizeof buffer;
+        ok = adept_source_read(s, at, buffer, n);
+        if (ok) adept_sha256_update(&sha, buffer, n);
+    }
+    adept_status status = adept_sha256_hex(&sha, hex, err);
+    if (ok && is_unchanged(s)) return status;
+    hex[0] = '\0';
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: was changed while it was read", s->name);
+}
