@@ -51,6 +51,9 @@ shows '^average power +240 W +251 W to 300 W +predicted +250 W +measured +-10\.0
 shows '^energy of a step +50\.4 J +predicted +50\.0 J +49\.0 J to 51\.0 J +measured +\+400 mJ +\+0\.8 % +overlap$'
 shows 'm.json: the clock was changed'
 if grep -q 'PASS\|FAIL' "$work/out"; then fail "a check that nobody asked for"; fi
+sed 's/"name": "step", "count": 10,/"name": "step", "count": 1,/' m.json >once.json
+expect_ok compare p.json once.json
+shows 'region step, 1 time$'
 expect_ok compare m.json p.json
 shows '^Differences are B - A, in percent of A\.$'
 shows '^step time .* \+10\.0 ms +\+5\.0 % '

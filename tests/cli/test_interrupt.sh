@@ -33,7 +33,8 @@ for signal in INT TERM KILL; do
     stopped $signal $code $long -o out
     stopped $signal $code measure --period 10ms -o out -- sleep 60
     stopped $signal $code measure --duration 60s --json -o out
-    seconds=3 stopped $signal $code simulate "$clusters/thesis.json" "$clusters/thesis_jobs.json" --policy fcfs,zeus --seeds 10000 --json
+    [ -z "${ADEPT_TORCH_MODULE:-}" ] || # the jobs' models
+        seconds=3 stopped $signal $code simulate "$clusters/thesis.json" "$clusters/thesis_jobs.json" --policy fcfs,zeus --seeds 10000 --json
 done
 if "$ADEPT" calibrate --help >/dev/null 2>&1; then
     for code in 130 143; do

@@ -127,6 +127,8 @@ expect_error 3 'cannot open' sweep "$work/none.json" --gpu a100 --vary gpus=1
 # a job: which point does it best, and what stands in the way of a better one
 set -- $(sed -n 's/.*"batch_size":[[:space:]]*\([0-9]*\).*/\1/p' "$profile" | head -n 1)
 job="$profile --vary gpu=a100,t4 --vary gpus=1,2,4 --vary power_limit_w=x1,energy-optimal --vary batch=$1 --samples 1000000000"
+expect_ok sweep $job --minimize energy
+shows '^least energy of the job among 12 of 12'
 expect_ok sweep $job --minimise energy
 shows '^least energy of the job among 12 of 12 points that keep within everything:$'
 expect_ok sweep $job --minimise cost --gpu-hour-price a100=1.2,t4=0.3 --price 0.3 --pue 1.2 --json

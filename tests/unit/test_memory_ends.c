@@ -67,7 +67,7 @@ static adept_status profile_of(const adept_profile **out, const adept_sweep_work
     adept_workload_config config;
     adept_profile_free(*made);
     *made = NULL;
-    adept_status status = adept_saved_read(&graph, &config, LENGTHS, err);
+    adept_status status = adept_saved_read(&graph, &config, LENGTHS, 0, err);
     if (status != ADEPT_OK) return status;
     config.batch_size = workload->batch_size;
     status = adept_profile_build(made, graph, adept_handlers(), &config, NULL, NULL, err);

@@ -418,7 +418,7 @@ static void samples_are_taken(void **state)
     adept_sample samples[4];
     size_t n = 0;
 
-    adept_track_begin(&track, &sensor, 1);
+    adept_track_begin(&track, &sensor);
     assert_int_equal(adept_track_take(&track, samples, 4), 0);
     for (int i = 0; i < 1000; i++) {
         const adept_reading reading = {.time_s = i, .energy_j = 100.0 + 5 * i, .power_w = NAN};

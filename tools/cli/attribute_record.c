@@ -231,20 +231,16 @@ static adept_status record(adept_cli *cli, void *options)
     struct rlimit files = {.rlim_cur = 256};
     char host[256] = "";
 
-    adept_measure_kinds(kinds);
     gethostname(host, sizeof host - 1);
     getrlimit(RLIMIT_NOFILE, &files);
     set_most_files(1 << 20);
-    const adept_recorder_options how = {
+    adept_recorder_options how = {
         .period_s = o->period_s,
-        .meters = {.period_s = o->meter_period_s,
-                   .settings = adept_measure_settings(&o->measure),
-                   .kinds = kinds,
-                   .devices = o->measure.devices.words,
-                   .n_devices = o->measure.devices.n},
+        .meters = adept_measure_sensors(&o->measure, kinds),
         .source = (adept_best_source)o->source,
         .host = host,
     };
+    how.meters.period_s = o->meter_period_s;
     loop l = {.cli = cli, .options = o};
     adept_status status = adept_recorder_start(&l.recorder, &how, &cli->err);
     if (status == ADEPT_OK) status = o->list ? list(cli, l.recorder) : record_until_the_end(&l, files.rlim_cur);

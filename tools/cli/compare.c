@@ -238,8 +238,8 @@ static adept_status add_measured_step(adept_compare *c, int side, const char *na
         return adept_error_set(err, ADEPT_E_INVALID,
                                "%s: has no region '%s', which a prediction is compared with; it has: %s", s->path, name,
                                others[0] ? others : "none");
-    snprintf(s->what + used, sizeof s->what - used, ", region %s, %.0f times", name,
-             adept_result_number(region, "count"));
+    double count = adept_result_number(region, "count");
+    snprintf(s->what + used, sizeof s->what - used, ", region %s, %.0f time%s", name, count, count == 1 ? "" : "s");
     add_region(c, side, region, "", names, adept_result_text(c->sides[1 - side].tree, "power_scope"));
     return ADEPT_OK;
 }

@@ -76,7 +76,7 @@ static adept_status add_row(adept_buffer *row, const char *models, const adept_a
     char path[4096];
 
     snprintf(path, sizeof path, "%s/%s.profile.json", models, c->note.profile);
-    adept_status status = adept_saved_read(&graph, &config, path, &err);
+    adept_status status = adept_saved_read(&graph, &config, path, 0, &err);
     if (status == ADEPT_OK) {
         put_row(row, job, c, &config);
         snprintf(why, why_size, "%s",

@@ -163,10 +163,8 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
 
 /* ---------------------------------------------------------------- sensors ----------------------------------------- */
 
-#define MOST_KINDS 32
-
 /* Of the machine and of the network, ends with NULL. */
-static void list_kinds(const adept_sensor_kind *kinds[MOST_KINDS])
+static void list_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
 {
     const adept_sensor_kind *const *const tables[] = {
         adept_sensor_kinds(),
@@ -177,7 +175,7 @@ static void list_kinds(const adept_sensor_kind *kinds[MOST_KINDS])
     size_t n = 0;
 
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const adept_sensor_kind *const *kind = tables[t]; *kind && n + 1 < MOST_KINDS; kind++)
+        for (const adept_sensor_kind *const *kind = tables[t]; *kind && n + 1 < ADEPT_MOST_KINDS; kind++)
             kinds[n++] = *kind;
     kinds[n] = NULL;
 }
@@ -193,20 +191,22 @@ static adept_sensor_settings settings_of(const adept_measure_options *o)
     return settings;
 }
 
+adept_recording_options adept_measure_sensors(const adept_measure_options *o, const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
+{
+    list_kinds(kinds);
+    return (adept_recording_options){.period_s = o->period_s,
+                                     .settings = settings_of(o),
+                                     .kinds = kinds,
+                                     .devices = o->devices.words,
+                                     .n_devices = o->devices.n};
+}
+
 adept_status adept_measure_start(adept_cli *cli, adept_measure_job *job, FILE *journal)
 {
-    const adept_measure_options *o = job->options;
-    const adept_sensor_kind *kinds[MOST_KINDS];
-    const adept_recording_options options = {
-        .period_s = o->period_s,
-        .settings = settings_of(o),
-        .kinds = kinds,
-        .devices = o->devices.words,
-        .n_devices = o->devices.n,
-        .journal = journal,
-    };
+    const adept_sensor_kind *kinds[ADEPT_MOST_KINDS];
+    adept_recording_options options = adept_measure_sensors(job->options, kinds);
 
-    list_kinds(kinds);
+    options.journal = journal;
     return adept_recording_start(&job->recording, &options, &cli->err);
 }
 

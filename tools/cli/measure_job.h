@@ -57,6 +57,10 @@ typedef struct adept_measure_job {
 /** The region that --repeat enters. */
 #define ADEPT_REPEAT_REGION "run"
 
+#define ADEPT_MOST_KINDS 32
+
+/** What a recording by these options reads. @param kinds  filled with those of the machine and of the network; ends with NULL */
+adept_recording_options adept_measure_sensors(const adept_measure_options *o, const adept_sensor_kind *kinds[ADEPT_MOST_KINDS]);
 /** Start the job's recording, of the machine's sensors and the network's. @param journal  NULL: none */
 adept_status adept_measure_start(adept_cli *cli, adept_measure_job *job, FILE *journal);
 /** Measure the idle machine, and write what it draws to --idle-fit's file. */

@@ -1,6 +1,7 @@
 /** @file stack_plot.c */
 #include "stack_plot.h"
 #include "adept_file.h"
+#include "adept_grow.h"
 #include "chart.h"
 #include "gnuplot.h"
 #include <math.h>
@@ -54,9 +55,8 @@ static void put_curves(FILE *out, const adept_stack *s)
 
 char *adept_stack_script(const adept_stack *s)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    adept_buffer text = {0};
+    FILE *out = adept_buffer_stream(&text);
     adept_chart c = adept_chart_of(1000, 420);
 
     if (!out) return NULL;
@@ -66,7 +66,7 @@ char *adept_stack_script(const adept_stack *s)
     fputs("set datafile missing '?'\nset key top right horizontal\nset xlabel 'Time (s)'\nset ylabel 'Power (W)'\n",
           out);
     put_curves(out, s);
-    return adept_stream_text(out, &text);
+    return adept_buffer_close(&text, out);
 }
 
 adept_status adept_stack_plot(const char *path, const adept_stack *stack, adept_error *err)
