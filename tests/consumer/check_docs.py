@@ -47,7 +47,7 @@ NOT_RUN = [
     (r"echo .*ADEPT_MARKS|^read now", "never", "a part of a script"),
     (BUILDS.replace("|demo", ""), "all", "installs or builds"),
     (r"adept attribute|sacct", "never", "needs records of a node; tests/cli/test_attribute_*.sh try it"),
-    (r"\.pt2", "torch2", "needs PyTorch 2.1, for the .pt2"),
+    (r"\.pt2|steps\.csv", "torch2", "needs PyTorch 2.1, for the .pt2"),
     (r"torch\.jit\.trace", "torch", "needs PyTorch"),
     (r"--plot\b|--plots\b|--html\b|adept report", "gnuplot", "needs gnuplot"),
     (r"^curl", "curl", "needs curl"),
