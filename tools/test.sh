@@ -7,9 +7,12 @@ top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 LC_ALL=C
 export LC_ALL
 
+# run_tests BUILD [OPTION...]
 run_tests() {
-    echo "== ctest: $1" >&2
-    ctest --test-dir "$1" --output-on-failure --parallel "$(nproc)"
+    build=$1
+    shift
+    echo "== ctest: $build $*" >&2
+    ctest --test-dir "$build" --output-on-failure --parallel "$(nproc)" "$@"
 }
 
 case ${1-} in
@@ -24,9 +27,9 @@ case ${1-} in
     # The compilers see everything; the tests run where they can find something new.
     sh "$top/tools/build.sh" "$ci/clang" -DADEPT_WERROR=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
     sh "$top/tools/build.sh" "$ci/no-torch" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF
-    run_tests "$ci/no-torch"
+    run_tests "$ci/no-torch" --label-exclude once
     sh "$top/tools/build.sh" "$ci/no-calibrate" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_CALIBRATE=OFF -DADEPT_WITH_SERVE=OFF -DADEPT_WITH_METERS=OFF
-    run_tests "$ci/no-calibrate"
+    run_tests "$ci/no-calibrate" --label-exclude once
     sh "$top/tools/build.sh" "$ci/no-pictures" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_PICTURES=OFF -DADEPT_TESTS=OFF
     "$ci/no-pictures/tools/adept" report x --gpu a100 2>&1 | grep -q 'built without' || exit 1
     sh "$top/tools/build.sh" "$ci/sanitize" -DADEPT_SANITIZE=address,undefined -DADEPT_WERROR=ON

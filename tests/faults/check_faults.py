@@ -49,7 +49,6 @@ COMMANDS = [
 
 # Where a library that adept calls does not bear it. Each: what the stack shows, and why it stays.
 KNOWN = [
-    ("adept_sha256_init", "OpenSSL 3.0 crashes where memory ends while it starts"),
     ("print_help", "glibc's argp drops text, or aborts"),
     ("adept_information_solve", "GSL 2.7's SVD does not look at what its own allocation returned"),
     ("adept_nvml_open", "dlopen() fails; a note has what dlerror() says"),

@@ -150,11 +150,24 @@ adept_status adept_export_read(adept_graph **out, const adept_source *source, ad
     adept_status status = adept_archive_open(&a.zip, source, err);
     if (status != ADEPT_OK) return status;
     places.arena = adept_arena_new();
+    adept_graph *graph = NULL;
     if (places.arena)
-        status = read_archive(out, &a, &places);
+        status = read_archive(&graph, &a, &places);
     else
         status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", source->name);
     adept_export_places_free(&places);
     zip_discard(a.zip);
+    return status == ADEPT_OK ? adept_source_name(out, graph, source, err) : status;
+}
+
+adept_status adept_export_import(adept_graph **out, const char *name, const void *data, size_t size,
+                                 uint64_t memory_bytes, adept_error *err)
+{
+    adept_source source;
+    adept_status status = adept_source_open(&source, name, data, size, err);
+    if (status != ADEPT_OK) return status;
+    if (memory_bytes > 0) source.memory_bytes = memory_bytes;
+    status = adept_export_read(out, &source, err);
+    adept_source_close(&source);
     return status;
 }

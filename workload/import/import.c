@@ -1,27 +1,6 @@
 /** @file import.c  A model file into a graph. Calls: the readers. */
 #include "import_private.h"
 
-/* A graph just read gets its source's name and hash. Frees it on failure, also where the file was written to meanwhile. */
-static adept_status finish(adept_graph **out, adept_graph *graph, const adept_source *source, adept_error *err)
-{
-    adept_status status = adept_source_sha256(graph->sha256, source, err);
-    graph->path = adept_arena_strdup(graph->arena, source->name);
-    if (status == ADEPT_OK && !graph->path)
-        status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", source->name);
-    if (status == ADEPT_OK)
-        *out = graph;
-    else
-        adept_graph_free(graph);
-    return status;
-}
-
-static adept_status import_export(adept_graph **out, const adept_source *source, adept_error *err)
-{
-    adept_graph *graph = NULL;
-    adept_status status = adept_export_read(&graph, source, err);
-    return status == ADEPT_OK ? finish(out, graph, source, err) : status;
-}
-
 static adept_status import_torchscript(adept_graph **out, const adept_source *source,
                                        const adept_import_options *options, adept_error *err)
 {
@@ -32,7 +11,7 @@ static adept_status import_torchscript(adept_graph **out, const adept_source *so
     adept_torch_pack_free(&pack);
     if (status != ADEPT_OK) return status;
     status = adept_torchscript_hints(graph, source, err);
-    if (status == ADEPT_OK) return finish(out, graph, source, err);
+    if (status == ADEPT_OK) return adept_source_name(out, graph, source, err);
     adept_graph_free(graph);
     return status;
 }
@@ -47,7 +26,7 @@ static adept_status import_source(adept_graph **out, const adept_source *source,
         return adept_error_set(err, ADEPT_E_INVALID, "%s: JSON (a profile?), where a model (.pt, .pt2) is expected",
                                source->name);
     }
-    return format == ADEPT_FORMAT_EXPORT ? import_export(out, source, err)
+    return format == ADEPT_FORMAT_EXPORT ? adept_export_read(out, source, err)
                                          : import_torchscript(out, source, options, err);
 }
 
@@ -61,18 +40,6 @@ adept_status adept_import_model(adept_graph **out, const char *path, const adept
     if (status != ADEPT_OK) return status;
     if (options->memory_bytes > 0) source.memory_bytes = options->memory_bytes;
     status = import_source(out, &source, options, err);
-    adept_source_close(&source);
-    return status;
-}
-
-adept_status adept_export_import(adept_graph **out, const char *name, const void *data, size_t size,
-                                 uint64_t memory_bytes, adept_error *err)
-{
-    adept_source source;
-    adept_status status = adept_source_open(&source, name, data, size, err);
-    if (status != ADEPT_OK) return status;
-    if (memory_bytes > 0) source.memory_bytes = memory_bytes;
-    status = adept_export_read(out, &source, err);
     adept_source_close(&source);
     return status;
 }

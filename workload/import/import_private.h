@@ -7,7 +7,7 @@
 
 /** adept_file_detect() of what is open. */
 adept_status adept_source_format(adept_file_format *out, const adept_source *source, adept_error *err);
-/** A .pt2's graph, without path and hash. */
+/** adept_export_import() of what is open. */
 adept_status adept_export_read(adept_graph **out, const adept_source *source, adept_error *err);
 
 /**

@@ -101,3 +101,15 @@ adept_status adept_source_sha256(char hex[ADEPT_SHA256_SIZE], const adept_source
     hex[0] = '\0';
     return adept_error_set(err, ADEPT_E_INVALID, "%s: was changed while it was read", s->name);
 }
+
+adept_status adept_source_name(adept_graph **out, adept_graph *graph, const adept_source *s, adept_error *err)
+{
+    adept_status status = adept_source_sha256(graph->sha256, s, err);
+    graph->path = adept_arena_strdup(graph->arena, s->name);
+    if (status == ADEPT_OK && !graph->path) status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", s->name);
+    if (status == ADEPT_OK)
+        *out = graph;
+    else
+        adept_graph_free(graph);
+    return status;
+}

@@ -1,5 +1,5 @@
 /** @file source.h  The bytes of a model: a file, open from the first look at it to the last, or memory. What was checked,
- *  hashed and loaded is then one file, whatever its name stands for meanwhile. Calls: adept_error, sha256. */
+ *  hashed and loaded is then one file, whatever its name stands for meanwhile. Calls: adept_graph, sha256. */
 #ifndef ADEPT_SOURCE_H
 #define ADEPT_SOURCE_H
 #include "adept_import.h"
@@ -26,5 +26,7 @@ void adept_source_close(adept_source *s);
 bool adept_source_read(const adept_source *s, uint64_t at, void *bytes, size_t n);
 /** Of the whole, which must be as it was opened: ADEPT_E_INVALID where the file was written to since. */
 adept_status adept_source_sha256(char hex[ADEPT_SHA256_SIZE], const adept_source *s, adept_error *err);
+/** A graph just read of it gets its name and that hash. Frees the graph on failure. */
+adept_status adept_source_name(adept_graph **out, adept_graph *graph, const adept_source *s, adept_error *err);
 
 #endif
