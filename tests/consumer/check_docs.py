@@ -26,7 +26,8 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-PROGRAMS = r"(adept|build/tools/adept|cmake|ctest|cc|sh|python3?|pip|sudo|apt|docker|srun|sbatch|scontrol|curl|export|mkdir|for|cd|DEB\w+=.*|\(cd)\s"
+PROGRAMS = (r"(adept|build/tools/adept|cmake|ctest|cc|sh|python3?|pip|sudo|apt|docker|srun|sbatch|scontrol|curl|export|mkdir|for|cd"
+            r"|DEB\w+=.*|\(cd)\s")
 
 BUILDS = r"tools/(install_deps|demo)\.sh|\bcmake -|\bcpack"
 
@@ -87,14 +88,16 @@ def steps_csv(gpu):
 def kernels_csv():
     """Measured products, made up: 12 TFLOP/s"""
     sizes = [(b, m, n, k) for b in (1, 8, 96) for m in (512, 1024, 2048) for n in (512, 1024, 4096) for k in (512, 1024, 4096)]
-    return "op,B,M,N,K,latency_ms\n" + "".join("bmm,%d,%d,%d,%d,%.4f\n" % (*size, 0.02 + size[0] * size[1] * size[2] * size[3] / 6e9) for size in sizes)
+    rows = ["bmm,%d,%d,%d,%d,%.4f\n" % (b, m, n, k, 0.02 + b * m * n * k / 6e9) for b, m, n, k in sizes]
+    return "op,B,M,N,K,latency_ms\n" + "".join(rows)
 
 
 TEXTS = {
     "runs.csv": steps_csv(""), "other-runs.csv": steps_csv(""), "v100.csv": steps_csv("v100-pcie-32gb"), "t4.csv": steps_csv("t4"),
     "k.csv": kernels_csv(), "v100-pcie-32gb.csv": kernels_csv(), "k/t4.csv": kernels_csv(),
-    "nccl.csv": "op,gpus,size_bytes,time_us\n" + "".join("all_reduce,8,%d,%g\n" % row for row in ((1 << 20, 60), (1 << 24, 140), (1 << 28, 1088))),
-    "bad.csv": "model,batch_size,step_time_s\nneumf,1024,abc\n", "s.csv": "model,batch_size,step_time_s,avg_power_w\nneumf,1024,0.0024,450\n",
+    "nccl.csv": "op,gpus,size_bytes,time_us\nall_reduce,8,1048576,60\nall_reduce,8,16777216,140\nall_reduce,8,268435456,1088\n",
+    "bad.csv": "model,batch_size,step_time_s\nneumf,1024,abc\n",
+    "s.csv": "model,batch_size,step_time_s,avg_power_w\nneumf,1024,0.0024,450\n",
     "old.profile.json": '{"schema_version": 2, "kind": "adept-profile"}',
 }
 
@@ -137,7 +140,7 @@ for line in asked:
 
 def first_that(pythons, code):
     for python in pythons:
-        if python and subprocess.run([python, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        if python and subprocess.run([python, "-c", code], capture_output=True, check=False).returncode == 0:
             return python
     return None
 
@@ -342,8 +345,9 @@ class Folder:
             with open(os.path.join(path, "bin", name), "w", encoding="utf-8") as file:
                 file.write('#!/bin/sh\nexec %s "$@"\n' % program)
             os.chmod(os.path.join(path, "bin", name), 0o755)
-        self.environment = dict(os.environ, PATH=os.path.join(path, "bin") + ":" + os.environ["PATH"], LC_ALL="C", ADEPT_PROGRAM=machine.program,
-                                PYTHONPATH=os.path.join(TOP, "tools/python"), PYTHONDONTWRITEBYTECODE="1", HOME=path, XDG_CACHE_HOME=os.path.join(os.path.dirname(path), "cache"))
+        self.environment = dict(os.environ, PATH=os.path.join(path, "bin") + ":" + os.environ["PATH"], LC_ALL="C", HOME=path,
+                                XDG_CACHE_HOME=os.path.join(os.path.dirname(path), "cache"), ADEPT_PROGRAM=machine.program,
+                                PYTHONPATH=os.path.join(TOP, "tools/python"), PYTHONDONTWRITEBYTECODE="1")
 
     def provide(self, command):
         """Makes the example files that the command names and the document has not made"""
