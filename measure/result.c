@@ -12,8 +12,8 @@ adept_status adept_result_read(cJSON **out, const char *path, adept_error *err)
     adept_status status = adept_json_parse_file(&tree, path, ADEPT_JSON_MAX_BYTES, err);
 
     if (status == ADEPT_OK && adept_result_number(tree, "schema_version") != 1)
-        status =
-            adept_error_set(err, ADEPT_E_INVALID, "%s: is no result of this adept: its schema_version is not 1", path);
+        status = adept_error_set(err, ADEPT_E_INVALID,
+                                 "%s: neither a result nor a goal of this adept: its schema_version is not 1", path);
     if (status == ADEPT_OK)
         *out = tree;
     else

@@ -29,12 +29,12 @@ static char *model_path(jobs_reader *j, const char *model)
     return path;
 }
 
-/* What libadept says goes out with the template's name before it. */
+/* What libadept says goes out with the template's name before it. what: "batch 64: ", or nothing */
 static void fail_model(jobs_reader *j, const char *what, adept_status status, const adept_error *reason)
 {
     adept_json_reader *r = &j->file.reader;
     if (status != ADEPT_OK && r->status == ADEPT_OK)
-        r->status = adept_error_set(r->err, status, "%s: %s: %s: %s", r->name, r->where, what, reason->message);
+        r->status = adept_error_set(r->err, status, "%s: %s: %s%s", r->name, r->where, what, reason->message);
 }
 
 static void load_model(jobs_reader *j, adept_kind *kind, const cJSON *row)
@@ -53,13 +53,13 @@ static void load_model(jobs_reader *j, adept_kind *kind, const cJSON *row)
     char *path = model_path(j, adept_json_string(r, row, "model"));
     adept_error reason = {0};
     if (r->status == ADEPT_OK)
-        fail_model(j, path,
+        fail_model(j, "", /* the message begins with the path */
                    j->loader ? j->loader->load(j->loader->self, &kind->source, path, &options, &reason)
                              : adept_workload_open(&kind->source, path, &options, &reason),
                    &reason);
     for (size_t b = 0; b < kind->n_batches && r->status == ADEPT_OK; b++) {
         char batch[40];
-        snprintf(batch, sizeof batch, "batch %.0f", kind->batches[b]);
+        snprintf(batch, sizeof batch, "batch %.0f: ", kind->batches[b]);
         fail_model(j, batch,
                    adept_workload_at(&kind->workloads[b], kind->source, (int64_t)kind->batches[b], 0, &reason),
                    &reason);
@@ -86,7 +86,7 @@ static void read_samples(jobs_reader *j, adept_kind *kind, const cJSON *row)
     kind->for_gpus = (int)adept_input_count(r, anchor, "gpus", 1, 1, 1024);
     adept_input_name(r, gpu, anchor, "gpu");
     if (r->status == ADEPT_OK)
-        fail_model(j, "\"samples_for_s\"", adept_gpu_open(&kind->for_gpu, gpu, &reason), &reason);
+        fail_model(j, "\"samples_for_s\": ", adept_gpu_open(&kind->for_gpu, gpu, &reason), &reason);
 }
 
 static void read_limits(jobs_reader *j, adept_kind *kind, const cJSON *row)

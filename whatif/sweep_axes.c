@@ -233,7 +233,7 @@ static adept_status add_range(adept_sweep_axis *axis, char *const part[3], adept
     if (relative[0] != relative[1] || relative[0] != relative[2])
         return adept_error_set(err, ADEPT_E_USAGE, "%s: FROM, TO and STEP are all relative (x1.5) or none is",
                                axis->key);
-    if (!(steps >= 0.0))
+    if (step == 0.0 || !(steps >= 0.0))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: steps of %g do not lead from %g to %g", axis->key, step, from,
                                to);
     if (!(steps < MAX_VALUES))

@@ -282,7 +282,10 @@ static adept_status fit_and_score(adept_kernel_fit *fit, drawing *d, const volat
         n_families++;
     }
     if (n_families > 0) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_FIT, "no family of kernels has %d rows that take long enough", MIN_ROWS);
+    return adept_error_set(
+        err, ADEPT_E_FIT,
+        "no family of kernels has the %d rows that a fit needs of at least 0.1 ms, or 10 us by graph or profiler",
+        MIN_ROWS);
 }
 
 static size_t count_gpus(const adept_kernel_rows *rows)

@@ -130,7 +130,7 @@ ends 4 "of repeats, the first of which fails"
 measure --duration 200ms
 ends 0 "of a duration"
 says "$work/out" '^Measured  2[0-9][0-9] ms'
-sleep 0.4 &
+sleep 2 &
 measure --attach $!
 ends 0 "of a process that ends"
 says "$work/out" '^Measured '
@@ -264,7 +264,7 @@ wait $writer
 printf '%020d\n' 1000000 >"$zone/energy_uj"
 
 # ---- usage
-for words in "" "--repeat 2" "--read x -- true" "--period 1us -- true" "--period 3 -- true" "--attach 0" "--dram-dimms 8xGB -- true" "--meter http://x -- true"; do
+for words in "" "--repeat 2" "--read x -- true" "--period 1us -- true" "--period 3 -- true" "--attach 0" "--attach 99999999" "--dram-dimms 8xGB -- true" "--meter http://x -- true"; do
     measure $words
     ends 2 "of 'measure $words'"
 done

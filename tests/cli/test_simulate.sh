@@ -87,6 +87,8 @@ expect_error 2 'needs --policy' simulate "$work/cluster.json" "$work/jobs.json"
 expect_error 2 'not one of all, iteration' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --preempt-loss some
 expect_error 2 'is not K/N' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --json --shard 4/3
 expect_error 3 'nodes' simulate "$work/jobs.json" "$work/jobs.json" --policy zeus
+sed 's|"model": "[^"]*"|"model": "nosuch"|' "$work/jobs.json" >"$work/nosuch.json"
+expect_error 3 'nosuch.json: short: nosuch: no such file' simulate "$work/cluster.json" "$work/nosuch.json" --policy zeus
 echo '{"schema_version": 1, "name": "none", "nodes": []}' >"$work/empty.json"
 expect_error 3 'empty.json' simulate "$work/empty.json" "$work/jobs.json" --policy zeus
 printf 'job_id,submit_s,user,template,samples,gpus\n1,0,u,short,1e6,64\n' >"$work/trace.csv"

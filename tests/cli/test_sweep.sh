@@ -94,6 +94,7 @@ expect_error 2 'not KEY=VALUES' sweep "$profile" --gpu a100 --vary batch
 expect_error 2 'an empty value' sweep "$profile" --gpu a100 --vary gpus=1,,2
 expect_error 2 'FROM:TO:STEP' sweep "$profile" --gpu a100 --vary gpus=1:2
 expect_error 2 'do not lead' sweep "$profile" --gpu a100 --vary gpus=2:1:1
+expect_error 2 'steps of 0 do not lead from 1 to 8' sweep "$profile" --gpu a100 --vary gpus=1:8:0
 expect_error 2 'more than' sweep "$profile" --gpu a100 --vary clock_hz=1:2e9:1
 expect_error 2 'not a whole number' sweep "$profile" --gpu a100 --vary gpus=1.5
 expect_error 2 'is not a number' sweep "$profile" --gpu a100 --vary gpus=0x10

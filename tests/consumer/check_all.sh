@@ -1,6 +1,6 @@
 #!/bin/sh
 # All that is about adept as others meet it: builds it as packages are built, then programs against an installed tree, the plugin in a
-# real Slurm, the packages in a clean Debian, and what README says in three of them. As root, on Debian 12; needs the network and an hour.
+# real Slurm, the packages in a clean Debian, and what README and docs/ say in three of them. As root, on Debian 12; needs the network and two hours.
 # usage: check_all.sh [BUILD [ROOT]]     BUILD: folder to build in (build-packages); ROOT: a clean Debian, made by debootstrap if it
 #                                        is not there, and then removed
 set -eu

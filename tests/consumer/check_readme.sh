@@ -1,6 +1,7 @@
 #!/bin/sh
-# README's commands in fresh Debian systems, as a stranger types them: demo.sh, test.sh, and a build by CMake alone.
-# As root; needs debootstrap, git and the network, and a quarter of an hour for each system. Tries what is committed.
+# README's commands in fresh Debian systems, as a stranger types them: demo.sh, test.sh, a build by CMake alone, and then all that README
+# and docs/ show, by check_docs.py. As root; needs debootstrap, git and the network, and half an hour for each system. Tries what is
+# committed.
 # usage: check_readme.sh [SUITE:USER]...     (default: bookworm:root bookworm:somebody trixie:root; all but root use sudo)
 set -eu
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
@@ -18,7 +19,9 @@ if [ "${1-}" = --inside ]; then # namespaces of its own: what is mounted or star
     mount -t proc proc "$root/proc"
     by_cmake=$(in_system "$root" "$user" "sed -n 's/ *#.*//; /^    cmake -S/p; /^    cmake --build/p' adept/README.md")
     [ -n "$by_cmake" ] || { echo "check_readme.sh: README has no line 'cmake -S'" >&2; exit 1; }
-    for commands in 'sh tools/demo.sh' 'sh tools/test.sh' "$by_cmake"; do
+    by_docs='sh tools/install_deps.sh packages export
+            ADEPT=$PWD/build/tools/adept ADEPT_LIBRARY=$PWD/build/library/libadept.so python3 -B tests/consumer/check_docs.py --all'
+    for commands in 'sh tools/demo.sh' 'sh tools/test.sh' "$by_cmake" "$by_docs"; do
         begin_s=$(date +%s)
         rc=0
         in_system "$root" "$user" "cd adept
@@ -41,6 +44,7 @@ quietly() {
 for system in "$@"; do
     suite=${system%%:*} user=${system#*:} root=$work/$system
     quietly unshare --mount debootstrap --variant=minbase "$suite" "$root"
+    quietly in_system "$root" root "apt-get install -q -y --no-install-recommends curl ca-certificates"
     if [ "$user" != root ]; then
         quietly in_system "$root" root "apt-get install -q -y --no-install-recommends sudo && useradd -m $user"
         echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user"
