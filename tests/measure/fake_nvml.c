@@ -315,7 +315,7 @@ typedef struct process_use {
 static int list_processes(const void *device, int version, unsigned *n, process_v2 *list, process_v1 *old)
 {
     unsigned room = *n, found = 0;
-    if (board_status(device) != SUCCESS) return board_status(device);
+    if (fake_nvml_status(device) != SUCCESS) return fake_nvml_status(device);
     if (version > play.processes) return FUNCTION_NOT_FOUND;
     for (unsigned i = 0; i < play.n_on; i++) {
         unsigned long long bytes = play.on[i].bytes < 0 ? ~0ULL : (unsigned long long)play.on[i].bytes;
@@ -351,7 +351,7 @@ int nvmlDeviceGetProcessUtilization(void *device, process_use *list, unsigned *n
 {
     unsigned room = *n, found = 0;
     unsigned long long now_us = 1000000ULL + (unsigned long long)(1e6 * now());
-    if (board_status(device) != SUCCESS) return board_status(device);
+    if (fake_nvml_status(device) != SUCCESS) return fake_nvml_status(device);
     if (play.uses == 0) return NOT_SUPPORTED;
     for (unsigned i = 0; i < 2 * play.n_on && now_us > since_us; i++) {
         double percent = play.on[i / 2].percent;
