@@ -5,14 +5,13 @@
 
 #define UNKNOWN ((adept_energy){NAN, NAN, NAN, NAN, NAN, NAN, NAN, false})
 
-/* The last sample at or before a time; the first if all are later. Of two samples or more, never the last. */
-static size_t sample_before(const adept_track *track, double time_s)
+size_t adept_samples_before(const adept_sample *samples, size_t n, double time_s)
 {
-    size_t low = 0, high = track->n_samples - 1;
+    size_t low = 0, high = n - 1;
 
     while (low + 1 < high) {
         size_t middle = low + (high - low) / 2;
-        if (track->samples[middle].time_s <= time_s)
+        if (samples[middle].time_s <= time_s)
             low = middle;
         else
             high = middle;
@@ -20,12 +19,21 @@ static size_t sample_before(const adept_track *track, double time_s)
     return low;
 }
 
-/* Energy until a time, flowing evenly between samples; outside of them as in the first and last interval. */
-static double energy_until(const adept_track *track, double time_s)
+double adept_samples_energy_until(const adept_sample *samples, size_t n, double time_s)
 {
-    const adept_sample *a = &track->samples[sample_before(track, time_s)], *b = a + 1;
+    const adept_sample *a = &samples[adept_samples_before(samples, n, time_s)], *b = a + 1;
 
     return a->energy_j + (b->energy_j - a->energy_j) * (time_s - a->time_s) / (b->time_s - a->time_s);
+}
+
+static size_t sample_before(const adept_track *track, double time_s)
+{
+    return adept_samples_before(track->samples, track->n_samples, time_s);
+}
+
+static double energy_until(const adept_track *track, double time_s)
+{
+    return adept_samples_energy_until(track->samples, track->n_samples, time_s);
 }
 
 /* What a device draws at the end, at most, if it goes on: a counter that moves in steps shows as little as half of what

@@ -4,19 +4,14 @@
 #include "adept_grow.h"
 #include "adept_slots.h"
 #include "name_map.h"
+#include "nearest.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-const char *adept_group_key_name(size_t key)
-{
-    static const char *const names[] = {
-#define X(name, word) word,
-        ADEPT_GROUP_KEY_LIST(X)
-#undef X
-    };
-    return key < ADEPT_GROUP_KEYS ? names[key] : NULL;
-}
+#define NAME(name, word) word,
+ADEPT_NAMES(adept_group_key_name, ADEPT_GROUP_KEY_LIST(NAME))
+#undef NAME
 
 double adept_batch_job_elapsed_s(const adept_batch_job *job)
 {

@@ -2,19 +2,14 @@
  * part of the energy is multiplied by weights and divided by their sum, so that what is given is what was read. */
 #include "adept_accounting.h"
 #include "accounting_node.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *adept_energy_part_name(size_t part)
-{
-    static const char *const names[] = {
-#define X(name, word) word,
-        ADEPT_PART_LIST(X)
-#undef X
-    };
-    return part < ADEPT_PARTS ? names[part] : NULL;
-}
+#define NAME(name, word) word,
+ADEPT_NAMES(adept_energy_part_name, ADEPT_PART_LIST(NAME))
+#undef NAME
 
 double adept_use_mean(const adept_use_histogram *h)
 {

@@ -46,7 +46,7 @@ void adept_log_put_process(adept_log_interval *interval, uint32_t number, const 
                            bool same_cgroup);
 void adept_log_put_activity(adept_log_interval *interval, const adept_activity *activity);
 void adept_log_put_gpu_use(adept_log_interval *interval, const adept_gpu_use *use);
-void adept_log_put_sample(adept_log_interval *interval, size_t meter, const adept_meter_sample *sample);
+void adept_log_put_sample(adept_log_interval *interval, size_t meter, const adept_sample *sample);
 void adept_log_interval_free(adept_log_interval *interval);
 
 typedef struct adept_log_file {

@@ -245,7 +245,7 @@ static void get_gpu_uses(log_reader *r, cursor *c, adept_activity_interval *inte
 static void get_sample(log_reader *r, cursor *c)
 {
     size_t meter = (size_t)get_below(c, r->shown.n_meters, "a sample is of no meter");
-    adept_meter_sample s;
+    adept_sample s;
 
     s.time_s = get_double(c);
     s.energy_j = get_double(c);
@@ -255,7 +255,7 @@ static void get_sample(log_reader *r, cursor *c)
     if (!isfinite(s.time_s) || (m->n_samples > 0 && !(s.time_s > m->samples[m->n_samples - 1].time_s)))
         refuse(c, "samples of a meter are not in order of time");
     if (isinf(s.energy_j) || isinf(s.power_w)) refuse(c, "a sample is infinite");
-    adept_meter_sample *samples =
+    adept_sample *samples =
         grown(c, (void *)m->samples, &r->sample_capacities[meter], m->n_samples + 1, sizeof *samples);
     m->samples = samples;
     if (!c->wrong) samples[m->n_samples++] = s;

@@ -102,7 +102,7 @@ void adept_log_put_gpu_use(adept_log_interval *interval, const adept_gpu_use *us
     put_float(b, use->memory_bytes);
 }
 
-void adept_log_put_sample(adept_log_interval *interval, size_t meter, const adept_meter_sample *s)
+void adept_log_put_sample(adept_log_interval *interval, size_t meter, const adept_sample *s)
 {
     adept_buffer *b = &interval->samples.bytes;
 

@@ -53,12 +53,12 @@ static size_t sample_at(const adept_meter_series *s, double time_s)
     return low;
 }
 
-static bool says_nothing(const adept_meter_sample *s)
+static bool says_nothing(const adept_sample *s)
 {
     return isnan(s->power_w) && isnan(s->energy_j);
 }
 
-static bool same_reading(const adept_meter_sample *a, const adept_meter_sample *b)
+static bool same_reading(const adept_sample *a, const adept_sample *b)
 {
     return !isnan(a->power_w) && !isnan(b->power_w) ? a->power_w == b->power_w : a->energy_j == b->energy_j;
 }
@@ -85,12 +85,12 @@ static bool is_stuck(const adept_activity_log *log, double from_s, double to_s, 
 
 static void mark_stuck(adept_meter_series *s, const adept_activity_log *log, const adept_meter_log *meter)
 {
-    const adept_meter_sample *first = NULL, *last = NULL, *end = meter->samples + meter->n_samples;
+    const adept_sample *first = NULL, *last = NULL, *end = meter->samples + meter->n_samples;
     double least, most;
 
     load_between(log, -INFINITY, INFINITY, &least, &most);
     double change = fmax(LOAD_CHANGE * (most - least), LEAST_CHANGE);
-    for (const adept_meter_sample *at = meter->samples; at < end; at++) {
+    for (const adept_sample *at = meter->samples; at < end; at++) {
         if (says_nothing(at)) continue;
         if (first && !same_reading(first, at)) {
             if (is_stuck(log, first->time_s, last->time_s, change)) mark(s, first->time_s, last->time_s);
@@ -125,7 +125,7 @@ adept_status adept_meter_series_make(adept_meter_series *s, const adept_activity
         return adept_no_memory(err, "the samples of a meter");
     }
     for (size_t i = 0; i < meter->n_samples; i++) {
-        const adept_meter_sample *at = &meter->samples[i];
+        const adept_sample *at = &meter->samples[i];
         bool is_later = s->n == 0 || at->time_s > s->time_s[s->n - 1]; /* a stamp that comes twice says nothing new */
         if (!isfinite(at->time_s) || !isfinite(at->energy_j) || !is_later) continue;
         s->time_s[s->n] = at->time_s;

@@ -1,18 +1,13 @@
 /** @file process_groups.c */
 #include "process_groups.h"
 #include "adept_grow.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdlib.h>
 
-const char *adept_attribution_by_name(size_t by)
-{
-    static const char *const names[] = {
-#define X(name, word) word,
-        ADEPT_ATTRIBUTION_BY_LIST(X)
-#undef X
-    };
-    return by < sizeof names / sizeof *names ? names[by] : NULL;
-}
+#define NAME(name, word) word,
+ADEPT_NAMES(adept_attribution_by_name, ADEPT_ATTRIBUTION_BY_LIST(NAME))
+#undef NAME
 
 static const char *label_of(const adept_process_groups *g, const adept_process *p)
 {

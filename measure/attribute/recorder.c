@@ -20,7 +20,7 @@ typedef struct serving {
 
 /* What of a meter the next samples go on from. */
 typedef struct meter_state {
-    adept_meter_sample last; /* time_s NAN: there was none */
+    adept_sample last; /* time_s NAN: there was none */
     bool is_lost;            /* which was noted */
 } meter_state;
 
@@ -151,7 +151,7 @@ static adept_status put_samples(adept_recorder *r, size_t meter, adept_error *er
 
     while ((n = adept_recording_take(r->meters, meter, samples, PIECE, &lost)) > 0)
         for (size_t i = 0; i < n; i++) {
-            adept_meter_sample s = {samples[i].time_s + r->offset_s, samples[i].energy_j, samples[i].power_w};
+            adept_sample s = {samples[i].time_s + r->offset_s, samples[i].energy_j, samples[i].power_w};
             if (s.time_s <= state->last.time_s) s.time_s = state->last.time_s + 1e-6; /* the date went back */
             adept_log_put_sample(&r->interval, meter, &s);
             state->last = s;

@@ -1,20 +1,15 @@
 /** @file report.c  What a model says of recordings: energy of intervals summed by what is asked for, and over time. */
 #include "figures.h"
+#include "nearest.h"
 #include "process_groups.h"
 #include "split.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *adept_static_policy_name(size_t policy)
-{
-    static const char *const names[] = {
-#define X(name, word) word,
-        ADEPT_STATIC_LIST(X)
-#undef X
-    };
-    return policy < sizeof names / sizeof *names ? names[policy] : NULL;
-}
+#define NAME(name, word) word,
+ADEPT_NAMES(adept_static_policy_name, ADEPT_STATIC_LIST(NAME))
+#undef NAME
 
 typedef struct work {
     const adept_attribution_model *model;

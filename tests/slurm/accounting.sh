@@ -7,27 +7,9 @@ write_accounting_conf() {
     set -- $(free_ports 4)
     db_port=$1
     {
+        slurm_conf_base "$host" "$2"
         cat <<EOC
-ClusterName=adepttest
-SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=$2
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket=$work/munge/socket
-CredType=cred/munge
-StateSaveLocation=$work/state
-SlurmdSpoolDir=$work/spool.%n
-SlurmctldPidFile=$work/slurmctld.pid
-SlurmdPidFile=$work/slurmd.%n.pid
-SlurmctldLogFile=$work/slurmctld.log
-SlurmdLogFile=$work/slurmd.%n.log
-SlurmctldDebug=info
 PluginDir=${plugin:+$plugin:}$plugins
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=1
 AccountingStorageType=accounting_storage/slurmdbd
@@ -38,16 +20,6 @@ AccountingStorageTRES=gres/gpu
 AccountingStoreFlags=job_comment
 JobCompType=jobcomp/filetxt
 JobCompLoc=$work/jobcomp
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
-SlurmdParameters=config_overrides
-ReturnToService=2
-MinJobAge=300
-KillWait=1
-Prolog=$work/hook
-Epilog=$work/hook
-GresTypes=gpu
 NodeName=n1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$4 CPUs=16 RealMemory=1000 Gres=gpu:a100:1
 PartitionName=plain Nodes=n1 Default=YES MaxTime=INFINITE State=UP
 PartitionName=ampere Nodes=n1 MaxTime=INFINITE State=UP

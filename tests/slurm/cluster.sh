@@ -9,14 +9,12 @@ free_ports() {
               while (n > 0) { if (!(sprintf("%04X", p) in used)) { print p; n-- } p++ } }' /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
-write_slurm_conf() {
-    host=$(hostname -s 2>/dev/null || hostname)
-    # shellcheck disable=SC2046  # a list of ports
-    set -- $(free_ports 4)
-    cat >"$work/slurm.conf" <<EOC
+# slurm_conf_base HOST PORT: what both clusters have, the port is slurmctld's
+slurm_conf_base() {
+    cat <<EOC
 ClusterName=adepttest
-SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=$1
+SlurmctldHost=$1(127.0.0.1)
+SlurmctldPort=$2
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -29,25 +27,34 @@ SlurmdPidFile=$work/slurmd.%n.pid
 SlurmctldLogFile=$work/slurmctld.log
 SlurmdLogFile=$work/slurmd.%n.log
 SlurmctldDebug=info
-PluginDir=$plugin:$plugins
-JobSubmitPlugins=adept
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
 MpiDefault=none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
 SlurmdParameters=config_overrides
 ReturnToService=2
-MaxJobCount=2000
 MinJobAge=300
 KillWait=1
 Prolog=$work/hook
 Epilog=$work/hook
 GresTypes=gpu
+EOC
+}
+
+write_slurm_conf() {
+    host=$(hostname -s 2>/dev/null || hostname)
+    # shellcheck disable=SC2046  # a list of ports
+    set -- $(free_ports 4)
+    slurm_conf_base "$host" "$1" >"$work/slurm.conf"
+    cat >>"$work/slurm.conf" <<EOC
+PluginDir=$plugin:$plugins
+JobSubmitPlugins=adept
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+MaxJobCount=2000
 NodeName=v1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$2 CPUs=256 RealMemory=1000 Gres=gpu:v100:8
 NodeName=a1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$3 CPUs=256 RealMemory=1000 Gres=gpu:a100:4
 NodeName=t1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$4 CPUs=256 RealMemory=1000 Gres=gpu:t4:2

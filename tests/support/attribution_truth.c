@@ -120,7 +120,7 @@ static void make_meter(attribution_truth *t, const double *energy_j)
 
     t->samples = room(n, sizeof *t->samples);
     for (size_t k = 0; k < n; k++) {
-        adept_meter_sample *s = &t->samples[k];
+        adept_sample *s = &t->samples[k];
         s->time_s = BEGIN_S - EDGE_S + SAMPLE_S * (double)k + t->jitter_s * (2 * draw(t, 1001, 0, k) - 1);
         double at = s->time_s - t->lag_s - BEGIN_S;
         size_t i = at < 0 ? 0 : at > (double)last ? last : (size_t)at;

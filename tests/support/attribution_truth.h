@@ -23,7 +23,7 @@ typedef struct attribution_truth {
     adept_process *processes;
     adept_activity_interval *intervals;
     adept_activity *activities;
-    adept_meter_sample *samples;
+    adept_sample *samples;
     adept_meter_log meter;
 } attribution_truth;
 

@@ -20,7 +20,7 @@ typedef struct toy {
     adept_activity activities[MOST_TIMES][MOST];
     adept_gpu_use uses[MOST_TIMES][MOST];
     adept_meter_log meters[8];
-    adept_meter_sample samples[8][MOST_TIMES + 1];
+    adept_sample samples[8][MOST_TIMES + 1];
 } toy;
 
 /* n intervals of a length from 1000 s on; all processors are idle. */
@@ -54,7 +54,7 @@ static uint32_t meter(toy *t, const char *name, adept_component component, doubl
                                      .n_samples = t->log.n_intervals + 1};
     for (size_t k = 0; k <= t->log.n_intervals; k++)
         t->samples[m][k] =
-            (adept_meter_sample){1000 + (double)k * t->log.period_s, power_w * (double)k * t->log.period_s, power_w};
+            (adept_sample){1000 + (double)k * t->log.period_s, power_w * (double)k * t->log.period_s, power_w};
     return (uint32_t)m;
 }
 

@@ -47,7 +47,7 @@ static void write_log(void)
     adept_log_interval interval = {.begin_s = 1000, .end_s = 1001, .machine_cpu_s = 2.5};
     const adept_activity a = {0, {0.25f, 3, NAN, 4096, 0, NAN, 1e9f}}, b = {1, {0, 0, 0, 0, 0, 0, 0}};
     const adept_gpu_use use = {1, 1, 0.5f, NAN};
-    const adept_meter_sample samples[] = {{999.9, 0, NAN}, {1000.4, 50, 100}, {1002.4, 250, 110}};
+    const adept_sample samples[] = {{999.9, 0, NAN}, {1000.4, 50, 100}, {1002.4, 250, 110}};
 
     unlink(path);
     assert_int_equal(adept_log_create(&file, path, &head, NULL), ADEPT_OK);
@@ -124,7 +124,7 @@ static void written_and_read(void **state)
 static void energy_between_samples(void **state)
 {
     (void)state;
-    const adept_meter_sample samples[] = {{10, 0, 5}, {12, 20, 5}, {13, 20, 5}, {14, 50, 5}};
+    const adept_sample samples[] = {{10, 0, 5}, {12, 20, 5}, {13, 20, 5}, {14, 50, 5}};
     const adept_meter_log meter = {.samples = samples, .n_samples = 4}, one = {.samples = samples, .n_samples = 1},
                           none = {0};
 

@@ -350,9 +350,9 @@ static void faulty_meter(void **state)
     size_t n = 0;
 
     attribution_truth_make(&t);
-    const adept_meter_sample stuck = t.samples[2000];
+    const adept_sample stuck = t.samples[2000];
     for (size_t i = 0; i < t.meter.n_samples; i++) {
-        adept_meter_sample s = t.samples[i];
+        adept_sample s = t.samples[i];
         if (i >= 800 && i < 1200) continue;
         if (i >= 2000 && i < 2600)
             s.power_w = stuck.power_w, s.energy_j = stuck.energy_j + s.power_w * (s.time_s - stuck.time_s);
@@ -399,9 +399,9 @@ static void component_meters(void **state)
 
     attribution_truth_make(&t);
     for (size_t k = 0; k < 4; k++) {
-        adept_meter_sample *samples = calloc(t.meter.n_samples, sizeof *samples);
+        adept_sample *samples = calloc(t.meter.n_samples, sizeof *samples);
         for (size_t i = 0; i < t.meter.n_samples; i++)
-            samples[i] = (adept_meter_sample){t.samples[i].time_s, shares_of[k] * t.samples[i].energy_j, NAN};
+            samples[i] = (adept_sample){t.samples[i].time_s, shares_of[k] * t.samples[i].energy_j, NAN};
         meters[k] = (adept_meter_log){names[k], "made", components[k], samples, t.meter.n_samples};
     }
     t.log.meters = meters;
@@ -427,9 +427,9 @@ static void gpu_by_use(void **state)
 
     attribution_truth_make(&t);
     adept_attribution_model *without = fit(&t, 0);
-    adept_meter_sample *gpu = calloc(t.meter.n_samples, sizeof *gpu);
+    adept_sample *gpu = calloc(t.meter.n_samples, sizeof *gpu);
     for (size_t i = 0; i < t.meter.n_samples; i++) {
-        gpu[i] = (adept_meter_sample){t.samples[i].time_s, 200 * (t.samples[i].time_s - t.samples[0].time_s), NAN};
+        gpu[i] = (adept_sample){t.samples[i].time_s, 200 * (t.samples[i].time_s - t.samples[0].time_s), NAN};
         t.samples[i].energy_j += gpu[i].energy_j;
     }
     for (size_t i = 0; i < 900; i++) {

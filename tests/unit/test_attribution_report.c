@@ -28,7 +28,7 @@ static const adept_process processes[] = {{1, 7, 1, "a", "/x", 4}, {2, 7, 2, "b"
 static const adept_activity first[] = {{0, {0.5F}}, {1, {0.5F}}}, second[] = {{0, {1}}, {2, {0, 0, 100}}};
 static const adept_activity_interval intervals[] = {
     {100, 101, 1, first, 2, NULL, 0}, {101, 102, 1, second, 2, NULL, 0}, {102, 104, 0.5, NULL, 0, NULL, 0}};
-static const adept_meter_sample samples[] = {
+static const adept_sample samples[] = {
     {99, 0, NAN}, {100, 0, NAN}, {101, 33, NAN}, {102, 33 + 31, NAN}}; /* the last interval is not covered */
 static const adept_meter_log meter = {"node", "made", ADEPT_COMPONENT_NODE, samples, 4};
 static const adept_activity_log by_hand = {

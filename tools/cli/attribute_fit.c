@@ -19,8 +19,6 @@ typedef struct fit_options {
 
 #define AT(member) offsetof(fit_options, member)
 
-static const adept_suffix times[] = {{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {NULL, 0}};
-
 static void init(void *record)
 {
     fit_options *o = record;
@@ -109,7 +107,7 @@ static const adept_option_row rows[] = {
      .given = AT(has_lag), .parse = parse_lag},
     {"interval", "TIME", 2,
      "Learn from intervals that are put together until they are so long, \"5s\", where a meter smears short ones",
-     ADEPT_OPT_AMOUNT, .at = AT(fit.interval_s), .units = times},
+     ADEPT_OPT_AMOUNT, .at = AT(fit.interval_s), .units = adept_suffix_times},
     {"replicates", "N", 2, "Of the bootstrap that makes intervals (default 200; 0: none)", ADEPT_OPT_COUNT,
      .at = AT(replicates), .high = ADEPT_MOST_REPLICATES},
     {"seed", "N", 2, "Of its random numbers (default 1)", ADEPT_OPT_COUNT, .at = AT(seed), .high = 9007199254740992.0},

@@ -3,6 +3,7 @@
 #include "adept_recorder.h"
 #include "attribute.h"
 #include "measure_job.h"
+#include "nearest.h"
 #include "table.h"
 #include "units.h"
 #include <errno.h>
@@ -28,17 +29,9 @@ typedef struct record_options {
 
 #define AT(member) offsetof(record_options, member)
 
-static const adept_suffix times[] = {{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
-
-static const char *source_name(size_t index)
-{
-    static const char *const names[] = {
-#define X(name, word) word,
-        ADEPT_BEST_SOURCE_LIST(X)
-#undef X
-    };
-    return index < sizeof names / sizeof *names ? names[index] : NULL;
-}
+#define NAME(name, word) word,
+static ADEPT_NAMES(source_name, ADEPT_BEST_SOURCE_LIST(NAME))
+#undef NAME
 
 static void init(void *record)
 {
@@ -67,22 +60,22 @@ static adept_status check(adept_cli *cli, void *record)
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is recorded:"},
     {"duration", "TIME", 1, "Record for so long, \"10min\", instead of until INT or TERM comes", ADEPT_OPT_AMOUNT,
-     .at = AT(duration_s), .units = times},
+     .at = AT(duration_s), .units = adept_suffix_times},
     {"period", "TIME", 1, "Of an interval: \"1s\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s),
-     .units = times},
+     .units = adept_suffix_times},
     {"source", "NAME", 1, "The best source to try: auto (default), bpf, taskstats (/proc and records of exits) or proc",
      ADEPT_OPT_CHOICE, .at = AT(source), .names = source_name},
     {"list", NULL, 1, "List what counts here and which meters there are, and what is missing", ADEPT_OPT_FLAG,
      .at = AT(list)},
     {"meter-period", "TIME", 2, "Between two readings of a meter: \"250ms\" is the default", ADEPT_OPT_AMOUNT,
-     .at = AT(meter_period_s), .units = times},
+     .at = AT(meter_period_s), .units = adept_suffix_times},
     {.group = 3, .help = "What is written:"},
     {"output", "FILE", 3,
      "Write to FILE, which must not exist, \"activity-%Y%m%dT%H%M%S.adept\" by default: strftime's letters stand for "
      "the date",
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
     {"rotate", "TIME", 3, "Begin a new file so often, \"1d\"; HUP does it at once", ADEPT_OPT_AMOUNT,
-     .at = AT(rotate_s), .units = times},
+     .at = AT(rotate_s), .units = adept_suffix_times},
     {0},
 };
 

@@ -15,8 +15,6 @@ typedef struct report_options {
 #define AT(member) offsetof(report_options, member)
 #define MOST_TOP 1000
 
-static const adept_suffix times[] = {{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {NULL, 0}};
-
 static void init(void *record)
 {
     ((report_options *)record)->top = 8;
@@ -50,7 +48,7 @@ static const adept_option_row rows[] = {
      "residual (default): what the model misses is shown; scale: energies are made to sum to what was measured",
      ADEPT_OPT_CHOICE, .at = AT(closure), .names = closure_name},
     {"step", "TIME", 1, "Of energy over time, \"10s\"; without it at most 600 steps", ADEPT_OPT_AMOUNT,
-     .at = AT(step_s), .units = times},
+     .at = AT(step_s), .units = adept_suffix_times},
     {"only", "LIST", 1, "Commands whose processes are all that the meter sees: others are left out", ADEPT_OPT_LIST,
      .at = AT(only)},
     {.group = 2, .help = "What is written:"},

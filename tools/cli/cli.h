@@ -40,8 +40,8 @@ typedef struct adept_suffix {
     double scale;
 } adept_suffix;
 
-/** "B", "kB", "MB", "GB", "KiB", "MiB", "GiB". */
-extern const adept_suffix adept_suffix_sizes[], adept_suffix_watts[];
+/** "B", "kB", "MB", "GB", "KiB", "MiB", "GiB"; "ns" to "d", of which none may be left out; "W", "kW", "MW". */
+extern const adept_suffix adept_suffix_sizes[], adept_suffix_times[], adept_suffix_watts[];
 
 typedef struct adept_words {
     const char **words; /* and a NULL behind the last; freed by adept_command_run() */

@@ -12,8 +12,6 @@
 
 #define AT(member) offsetof(adept_simulate_options, member)
 
-static const adept_suffix times[] = {{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
-
 static const char *policy_name(size_t index)
 {
     return adept_policies()[index] ? adept_policies()[index]->name : NULL;
@@ -118,7 +116,7 @@ static const adept_option_row rows[] = {
     {"drop-impossible", NULL, 1, "Leave out jobs of a trace that no placement can run", ADEPT_OPT_FLAG, .at = AT(drops_impossible)},
     {"rigid", NULL, 1, "Jobs run on the jobs file's \"rigid\" number of GPUs and batch only", ADEPT_OPT_FLAG, .at = AT(policy.is_rigid)},
     {"horizon", "TIME", 1, "End after so long, \"10h\" (default: the jobs file's; of a trace when all have ended)", ADEPT_OPT_AMOUNT,
-     .at = AT(horizon_s), .units = times},
+     .at = AT(horizon_s), .units = adept_suffix_times},
     {"seeds", "N", 1, "Repeat with N seeds: mean, deviation, paired differences (default 1)", ADEPT_OPT_COUNT, .at = AT(seeds), .low = 1, .high = 100000},
     {"windows", "K", 1, "Cut what happens under a trace into K windows of equal length, for intervals in place of seeds", ADEPT_OPT_COUNT, .at = AT(windows), .low = 2, .high = 100000},
     {"seed", "N", 1, "The first seed (default 0)", ADEPT_OPT_COUNT, .at = AT(seed)},

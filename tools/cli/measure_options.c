@@ -7,8 +7,6 @@
 
 #define AT(member) offsetof(adept_measure_options, member)
 
-static const adept_suffix times[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {NULL, 0}};
-
 static void init(void *record)
 {
     adept_measure_options *o = record;
@@ -77,7 +75,7 @@ static const adept_option_row rows[] = {
     {.group = 1, .help = "What is measured:"},
     {"repeat", "N", 1, "Run COMMAND N times: mean, deviation and 95 % interval", ADEPT_OPT_COUNT, .at = AT(repeat), .low = 1},
     {"attach", "PID", 1, "Measure until this process ends", ADEPT_OPT_INT, .at = AT(attach), .low = 1},
-    {"duration", "TIME", 1, "Measure for so long, \"10s\"; with --attach at most", ADEPT_OPT_AMOUNT, .at = AT(duration_s), .units = times},
+    {"duration", "TIME", 1, "Measure for so long, \"10s\"; with --attach at most", ADEPT_OPT_AMOUNT, .at = AT(duration_s), .units = adept_suffix_times},
     {"read", "FILE", 1, "Report what --samples kept, also of a run that was killed", ADEPT_OPT_FILE, .at = AT(read)},
     {"merge", NULL, 1, "The arguments are FILES of --json: one table of all nodes", ADEPT_OPT_FLAG, .at = AT(merge)},
     {"idle-fit", "FILE", 1, "Measure the idle machine for 1, 2, 4, 8 and 16 s (or as long as --duration), and write what it draws to FILE",
@@ -140,7 +138,7 @@ static adept_status check_reading(adept_cli *cli, void *record)
 }
 
 static const adept_option_row reading_rows[] = {
-    {"period", "TIME", 2, "Between two readings: \"100ms\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s), .units = times},
+    {"period", "TIME", 2, "Between two readings: \"100ms\" is the default", ADEPT_OPT_AMOUNT, .at = AT(period_s), .units = adept_suffix_times},
     {"idle", "FILE", 2, "Also say what was used above idle, by --idle-fit's FILE", ADEPT_OPT_FILE, .at = AT(idle)},
     {0},
 };

@@ -16,6 +16,8 @@
 const adept_suffix adept_suffix_sizes[] = {{"", 1},      {"B", 1},      {"kB", 1e3},      {"MB", 1e6},
                                            {"GB", 1e9},  {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
                                            {NULL, 0}};
+const adept_suffix adept_suffix_times[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1},
+                                           {"min", 60},  {"h", 3600},  {"d", 86400}, {NULL, 0}};
 const adept_suffix adept_suffix_watts[] = {{"", 1}, {"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
 
 adept_status adept_cli_usage(adept_cli *cli, const char *format, ...)

@@ -45,7 +45,6 @@ static adept_status parse_prices(adept_cli *cli, const char *option, char *text,
     return status;
 }
 
-static const adept_suffix times[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
 static const adept_suffix energies[] = {{"J", 1},       {"kJ", 1e3},    {"MJ", 1e6}, {"Wh", 3600},
                                         {"kWh", 3.6e6}, {"MWh", 3.6e9}, {NULL, 0}};
 static const adept_option_row rows[] = {
@@ -54,7 +53,7 @@ static const adept_option_row rows[] = {
      .given = AT(given), .low = 1},
     {"steps", "N", 4, "The job: N steps (default 1)", ADEPT_OPT_COUNT, .at = AT(steps), .given = AT(given), .low = 1},
     {"within-time", "TIME", 4, "Deadline of the job: 90min, 24h, 2d", ADEPT_OPT_AMOUNT,
-     .at = AT(job.deadline_s), .given = AT(given), .units = times},
+     .at = AT(job.deadline_s), .given = AT(given), .units = adept_suffix_times},
     {"within-energy", "ENERGY", 4, "Its energy at most: 50kWh", ADEPT_OPT_AMOUNT,
      .at = AT(job.energy_budget_j), .given = AT(given), .units = energies},
     {"within-power", "POWER", 4, "Mean power of all GPUs at most: watts, or with a unit: 10kW", ADEPT_OPT_AMOUNT,

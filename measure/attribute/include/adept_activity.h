@@ -1,9 +1,9 @@
 /** @file adept_activity.h  What the processes of a machine did, interval by interval, beside what its meters read: a recording of
  *  `adept attribute record`, in memory. Plain data: a fit, a report and an accounting of jobs read it, tests make it by hand.
- *  Calls: adept_sensor. */
+ *  Calls: adept_recording. */
 #ifndef ADEPT_ACTIVITY_H
 #define ADEPT_ACTIVITY_H
-#include "adept_sensor.h"
+#include "adept_recording.h"
 #include <stdint.h>
 
 /* X(name, word) of what is counted of a process. All but the memory are what was added within the interval. Words are published. */
@@ -60,18 +60,11 @@ typedef struct adept_activity_interval {
     size_t n_gpu_uses;
 } adept_activity_interval;
 
-/** What a meter said at a time. */
-typedef struct adept_meter_sample {
-    double time_s;   /* since 1970; of the reading, not of the interval */
-    double energy_j; /* since the recording began: a counter's, else the trapezoid of the power; NAN: not known */
-    double power_w;  /* as read; NAN: it reads no power */
-} adept_meter_sample;
-
 typedef struct adept_meter_log {
     const char *name; /* of its sensor: "node", "cpu-0", "gpu-0" */
     const char *source;
     adept_component component;
-    const adept_meter_sample *samples; /* in order of time */
+    const adept_sample *samples; /* in order of time, in seconds since 1970, of the readings, not of the intervals */
     size_t n_samples;
 } adept_meter_log;
 
