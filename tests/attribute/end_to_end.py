@@ -23,7 +23,7 @@ import time
 STATIC_W, CORE_W = 50.0, 20.0
 NAMES = {"kid-a": 0.3, "kid-b": 0.4, "kid-c": 0.5}  # and the share of the time that each works
 ENOUGH = 0.7  # of two processors, three children may want more than there is
-TOGETHER_S, ALONE_S, SLACK = 100, 14, 0.05
+TOGETHER_S, ALONE_S, SLACK = 100, 12, 0.05
 
 
 def work(name, busy, duration_s):
