@@ -19,7 +19,6 @@ static double quantile(const double *sorted, size_t n, double share)
 /* What is summed up: the run, or a window of it. Its jobs are those submitted in it. */
 typedef struct part {
     adept_totals from, to;
-    double end_s; /* of the run */
 } part;
 
 static adept_status add_times(adept_outcome *out, const adept_engine *e, const part *p, adept_error *err)
@@ -33,7 +32,7 @@ static adept_status add_times(adept_outcome *out, const adept_engine *e, const p
         double submit_s = e->stream->jobs[i].submit_s;
         bool is_done = r->state == ADEPT_JOB_DONE;
         if (is_done) times_s[n++] = r->finish_s - submit_s;
-        censored_s += (is_done ? r->finish_s : p->end_s) - submit_s;
+        censored_s += (is_done ? r->finish_s : e->now_s) - submit_s;
         if (!isnan(r->first_start_s)) {
             waits_s += r->first_start_s - submit_s;
             started++;
@@ -83,7 +82,7 @@ static void add_deadlines(adept_outcome *out, const adept_engine *e, const part 
 {
     for (size_t i = p->from.n_arrived; i < p->to.n_arrived; i++) {
         const adept_stream_job *job = &e->stream->jobs[i];
-        if (!(job->deadline_s <= p->end_s)) continue;
+        if (!(job->deadline_s <= e->now_s)) continue;
         out->n_deadlines++;
         out->n_missed += !(e->records[i].state == ADEPT_JOB_DONE && e->records[i].finish_s <= job->deadline_s);
     }
@@ -147,15 +146,21 @@ static adept_totals totals_but_running(const adept_engine *e)
     return t;
 }
 
+/* What it has drawn and used until now. */
+static void add_use(double *energy_j, double *gpu_s, const adept_engine *e, const adept_run_now *r)
+{
+    double ran_s = e->now_s - e->records[r->job].start_s;
+
+    *energy_j += r->power_w * ran_s;
+    *gpu_s += e->classes[e->class_of[r->job]].options[r->option].gpus * ran_s;
+}
+
 adept_totals adept_engine_totals(const adept_engine *e)
 {
     adept_totals t = totals_but_running(e);
 
-    for (size_t i = 0; i < e->n_runs; i++) {
-        double ran_s = e->now_s - e->records[e->runs[i].job].start_s;
-        t.jobs_energy_j += e->runs[i].power_w * ran_s;
-        t.gpu_s += e->classes[e->class_of[e->runs[i].job]].options[e->runs[i].option].gpus * ran_s;
-    }
+    for (size_t i = 0; i < e->n_runs; i++)
+        add_use(&t.jobs_energy_j, &t.gpu_s, e, &e->runs[i]);
     return t;
 }
 
@@ -197,9 +202,7 @@ static void add_running(adept_engine *e)
 {
     for (size_t i = 0; i < e->n_runs; i++) {
         adept_job_record *r = &e->records[e->runs[i].job];
-        double ran_s = e->now_s - r->start_s;
-        r->energy_j += e->runs[i].power_w * ran_s;
-        r->gpu_s += e->classes[e->class_of[e->runs[i].job]].options[e->runs[i].option].gpus * ran_s;
+        add_use(&r->energy_j, &r->gpu_s, e, &e->runs[i]);
     }
 }
 
@@ -207,11 +210,11 @@ adept_status adept_engine_outcome(adept_outcome *out, adept_outcome *windows, ad
 {
     add_running(e);
     const adept_totals end = totals_but_running(e);
-    const part whole = {.to = end, .end_s = e->now_s};
+    const part whole = {.to = end};
     adept_status status = sum_up(out, e, &whole, err);
 
     for (size_t i = 0; i < e->in->n_windows && status == ADEPT_OK; i++) {
-        const part window = {.from = i < e->n_marks ? e->marks[i] : end, .to = i + 1 < e->n_marks ? e->marks[i + 1] : end, .end_s = e->now_s};
+        const part window = {.from = i < e->n_marks ? e->marks[i] : end, .to = i + 1 < e->n_marks ? e->marks[i + 1] : end};
         status = sum_up(&windows[i], e, &window, err);
     }
     return status;
