@@ -1,11 +1,9 @@
 /** @file model_json.c  A model as a file: {"schema_version": 1, "kind": "attribution_model", ...}. */
 #include "adept_attribution.h"
-#include "adept_file.h"
 #include "adept_json.h"
 #include "adept_json_writer.h"
 #include "nearest.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_FILE_BYTES ((size_t)64 << 20)
@@ -266,16 +264,12 @@ static void read_model(adept_json_reader *r, const cJSON *root, adept_attributio
 
 adept_status adept_attribution_model_read(adept_attribution_model **out, const char *path, adept_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
     cJSON *root = NULL;
     adept_arena *arena = adept_arena_new();
     adept_attribution_model *m = arena ? adept_arena_alloc(arena, sizeof *m) : NULL;
     adept_json_reader r = {.name = path, .err = err, .status = m ? ADEPT_OK : adept_no_memory(err, path)};
 
-    if (r.status == ADEPT_OK) r.status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, err);
-    if (r.status == ADEPT_OK) r.status = adept_json_parse(&root, path, text, size, err);
-    free(text);
+    if (r.status == ADEPT_OK) r.status = adept_json_parse_file(&root, path, MAX_FILE_BYTES, err);
     if (r.status == ADEPT_OK) {
         m->arena = arena;
         read_model(&r, root, m);
