@@ -1,10 +1,11 @@
-/** @file failing_memory.h  Memory that ends where a test says. For one file of a program that is linked with
+/** @file failing_memory.h  Memory that is counted, or ends where a test says. For one file of a program that is linked with
  *  --wrap=malloc,--wrap=calloc,--wrap=realloc (tests/CMakeLists.txt): what that program's own objects ask for, and cJSON. */
 #ifndef FAILING_MEMORY_H
 #define FAILING_MEMORY_H
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 void *__real_malloc(size_t size);
@@ -45,7 +46,13 @@ static inline void memory_fails_at(size_t n)
     has_failed = false;
 }
 
-/** @return has an allocation failed since? */
+/** @return allocations since memory_fails_at(SIZE_MAX) */
+static inline size_t memory_counted(void)
+{
+    return SIZE_MAX - allocations_left;
+}
+
+/** @return has an allocation failed since? Now none does, and none is counted. */
 static inline bool memory_has_failed(void)
 {
     allocations_left = 0;
