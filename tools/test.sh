@@ -1,7 +1,8 @@
 #!/bin/sh
 # Install what is missing, build and run all tests.
 # Usage: sh tools/test.sh [--ci]     (from anywhere; as root or with sudo)
-#   --ci   also build with clang and with -Werror, without libtorch, without GSL, libmicrohttpd and libcurl, and with ASan and UBSan, and test each
+#   --ci   also build with clang and with -Werror, without libtorch, without GSL, libmicrohttpd and libcurl, and with ASan and UBSan; tests run
+#          where they can find something new: without those labelled "again" or "once" (tests/CMakeLists.txt) in some builds
 set -eu
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 LC_ALL=C

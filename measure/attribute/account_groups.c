@@ -158,6 +158,7 @@ adept_status adept_account_groups_of(adept_account_groups **out, const adept_acc
     counted c = {.seed = adept_hash_begin()};
     bool ok = g && (g->arena = adept_arena_new());
 
+    if (ok) g->system.id = g->idle.id = g->jobs.id = g->all.id = g->lost.id = g->open.id = -1;
     for (size_t i = 0; ok && i < a->n_shares; i++) {
         const adept_share *s = &a->shares[i];
         add(&g->all, s);

@@ -38,9 +38,6 @@ typedef struct adept_job_check {
 /** @return false: adept noted nothing of it */
 bool adept_job_check_of(adept_job_check *out, const adept_account_group *job);
 
-/** Grams of CO2e of an energy; NAN where no intensity was given. */
-double adept_jobs_co2e_g(const adept_jobs_options *o, double energy_j);
-
 adept_status adept_jobs_print(adept_cli *cli, const adept_jobs_report *r);
 adept_status adept_jobs_print_json(adept_cli *cli, const adept_jobs_report *r);
 adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r);

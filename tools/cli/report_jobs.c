@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-double adept_jobs_co2e_g(const adept_jobs_options *o, double energy_j)
+/* NAN where no intensity was given. */
+static double co2e_g_of(const adept_jobs_options *o, double energy_j)
 {
     double g_per_kwh =
         isnan(o->site.carbon_g_per_kwh) && o->site.country ? o->site.country->g_per_kwh : o->site.carbon_g_per_kwh;
@@ -30,16 +31,21 @@ static const char *state_of(const adept_account_group *g)
     return adept_job_state_name(g->job ? g->job->state : ADEPT_JOB_UNKNOWN);
 }
 
-static const char *text_of(const adept_account_group *g, const char *text)
-{
-    return g->job ? text : "";
-}
-
 static bool has_part(const adept_jobs_report *r, adept_part_of_energy part)
 {
     for (size_t i = 0; i < r->accounting->n_nodes; i++)
         if (r->accounting->nodes[i].has[part]) return true;
     return false;
+}
+
+/* All parts of a node together. */
+static double node_energy_j(const adept_node_account *a)
+{
+    double energy_j = 0;
+
+    for (size_t p = 0; p < ADEPT_PARTS; p++)
+        energy_j += a->energy_j[p];
+    return energy_j;
 }
 
 /* ---------------------------------------------------------------- text -------------------------------------------- */
@@ -72,14 +78,14 @@ static adept_text known_percent(double share)
 static void add_group(adept_table *table, const adept_jobs_report *r, const adept_account_group *g, const char *name)
 {
     const adept_batch_job *job = g->job;
-    double co2e_g = adept_jobs_co2e_g(r->options, g->total_j);
+    double co2e_g = co2e_g_of(r->options, g->total_j);
     adept_text jobs =
         r->options->by != ADEPT_GROUP_JOB && g->n_jobs > 0 ? adept_cell("%zu", g->n_jobs) : adept_cell("%s", "");
     double elapsed_s = job ? adept_batch_job_elapsed_s(job) : NAN;
 
     adept_table_row(
         table,
-        ADEPT_CELLS(name, text_of(g, job ? job->user : ""), text_of(g, job ? job->partition : ""),
+        ADEPT_CELLS(name, job ? job->user : "", job ? job->partition : "",
                     g->id >= 0 ? state_of(g) : "", jobs.s, isnan(elapsed_s) ? "" : adept_units_time(elapsed_s).s,
                     g->cpu_time_s > 0 ? adept_units_time(g->cpu_time_s).s : "", part_cell(r, g, ADEPT_PART_CPU).s,
                     part_cell(r, g, ADEPT_PART_DRAM).s, part_cell(r, g, ADEPT_PART_GPU).s,
@@ -98,10 +104,9 @@ static adept_status print_groups(adept_cli *cli, const adept_jobs_report *r)
     static const char *const titles[ADEPT_GROUP_KEYS] = {"Job", "User", "Account", "Partition", "State", "Node"};
     char columns[256];
 
-    snprintf(
-        columns, sizeof columns,
-        "%s|%s|Partition|State|>Jobs|>Time|>CPU time|>CPU|>DRAM|>GPU|>Gap|>Energy|>Share|>CO2e|>GPU SM|>GPU memory",
-        titles[r->options->by], "User");
+    snprintf(columns, sizeof columns,
+             "%s|User|Partition|State|>Jobs|>Time|>CPU time|>CPU|>DRAM|>GPU|>Gap|>Energy|>Share|>CO2e|>GPU SM|>GPU memory",
+             titles[r->options->by]);
     adept_table table = {.columns = columns};
     for (size_t i = 0; i < r->groups->n; i++)
         add_group(&table, r, &r->groups->list[i], name_of(&r->groups->list[i]));
@@ -109,11 +114,8 @@ static adept_status print_groups(adept_cli *cli, const adept_jobs_report *r)
         const adept_account_group *group;
         const char *name;
     } ends[] = {{&r->groups->system, "(system)"}, {&r->groups->idle, "(idle)"}, {&r->groups->all, "All"}};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        adept_account_group g = *ends[i].group;
-        g.id = -1;
-        add_group(&table, r, &g, ends[i].name);
-    }
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        add_group(&table, r, ends[i].group, ends[i].name);
     return adept_table_end(cli, &table, stdout);
 }
 
@@ -123,16 +125,13 @@ static adept_status print_nodes(adept_cli *cli, const adept_jobs_report *r)
 
     for (size_t i = 0; i < r->accounting->n_nodes; i++) {
         const adept_node_account *a = &r->accounting->nodes[i];
-        double energy_j = 0;
-        for (size_t p = 0; p < ADEPT_PARTS; p++)
-            energy_j += a->energy_j[p];
         double over = a->cpu_is_rest || !(a->beside_j > 0) ? NAN : a->external_j / a->beside_j;
         adept_table_row(&table, ADEPT_CELLS(a->host, date_text(a->begin_s).s, date_text(a->end_s).s,
                                             adept_units_time(a->recorded_s).s,
                                             a->cpu_is_rest           ? "the node's meter"
                                             : a->has[ADEPT_PART_CPU] ? "their meters"
                                                                      : "nothing",
-                                            adept_units_joule(energy_j).s,
+                                            adept_units_joule(node_energy_j(a)).s,
                                             isnan(a->external_j) ? "" : adept_units_joule(a->external_j).s,
                                             isnan(over) ? "" : adept_cell("x %.3f", over).s));
     }
@@ -223,10 +222,10 @@ static void put_csv_row(adept_buffer *out, const adept_jobs_report *r, const ade
 
     put_text_cell(out, name);
     if (r->options->by == ADEPT_GROUP_JOB) {
-        put_text_cell(out, text_of(g, job ? job->name : ""));
-        put_text_cell(out, text_of(g, job ? job->user : ""));
-        put_text_cell(out, text_of(g, job ? job->account : ""));
-        put_text_cell(out, text_of(g, job ? job->partition : ""));
+        put_text_cell(out, job ? job->name : "");
+        put_text_cell(out, job ? job->user : "");
+        put_text_cell(out, job ? job->account : "");
+        put_text_cell(out, job ? job->partition : "");
         put_text_cell(out, g->id >= 0 ? state_of(g) : "");
         put_number_cell(out, job ? adept_batch_job_elapsed_s(job) : NAN);
     } else {
@@ -237,7 +236,7 @@ static void put_csv_row(adept_buffer *out, const adept_jobs_report *r, const ade
     for (size_t p = 0; p < ADEPT_PARTS; p++)
         put_number_cell(out, has_part(r, (adept_part_of_energy)p) ? g->energy_j[p] : NAN);
     put_number_cell(out, g->total_j);
-    put_number_cell(out, adept_jobs_co2e_g(r->options, g->total_j));
+    put_number_cell(out, co2e_g_of(r->options, g->total_j));
     put_number_cell(out, adept_use_mean(&g->multiprocessors));
     adept_csv_put_number(out, adept_use_mean(&g->memory));
     adept_buffer_text(out, "\n");
@@ -246,9 +245,7 @@ static void put_csv_row(adept_buffer *out, const adept_jobs_report *r, const ade
 adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r)
 {
     adept_buffer out = {0};
-    adept_account_group system = r->groups->system, idle = r->groups->idle;
 
-    system.id = idle.id = -1;
     adept_buffer_text(&out, adept_group_key_name(r->options->by));
     adept_buffer_text(&out,
                       r->options->by == ADEPT_GROUP_JOB ? ",name,user,account,partition,state,elapsed_s" : ",jobs");
@@ -256,8 +253,8 @@ adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r)
                       ",cpu_time_s,gpu_time_s,cpu_j,dram_j,gpu_j,gap_j,energy_j,co2e_g,gpu_sm_mean,gpu_memory_mean\n");
     for (size_t i = 0; i < r->groups->n; i++)
         put_csv_row(&out, r, &r->groups->list[i], r->groups->list[i].name);
-    put_csv_row(&out, r, &system, "(system)");
-    put_csv_row(&out, r, &idle, "(idle)");
+    put_csv_row(&out, r, &r->groups->system, "(system)");
+    put_csv_row(&out, r, &r->groups->idle, "(idle)");
     char *text = adept_buffer_take(&out);
     if (!text) return adept_cli_no_memory(cli);
     fputs(text, stdout);
@@ -287,7 +284,7 @@ static void put_energies(adept_json_writer *w, const adept_jobs_report *r, const
         adept_json_put_number(w, key, has_part(r, (adept_part_of_energy)p) ? g->energy_j[p] : NAN);
     }
     adept_json_put_members(w, "cpu_time_s %g gpu_time_s %g co2e_g %g", g->cpu_time_s, g->gpu_time_s,
-                           adept_jobs_co2e_g(r->options, g->total_j));
+                           co2e_g_of(r->options, g->total_j));
 }
 
 static void put_sum(adept_json_writer *w, const adept_jobs_report *r, const char *key, const adept_account_group *g)
@@ -322,10 +319,10 @@ static void put_group(adept_json_writer *w, const adept_jobs_report *r, const ad
     adept_json_begin_object(w, NULL);
     adept_json_put_string(w, adept_group_key_name(r->options->by), g->name);
     if (r->options->by == ADEPT_GROUP_JOB) {
-        adept_json_put_known(w, "name", text_of(g, job ? job->name : ""));
-        adept_json_put_known(w, "user", text_of(g, job ? job->user : ""));
-        adept_json_put_known(w, "account", text_of(g, job ? job->account : ""));
-        adept_json_put_known(w, "partition", text_of(g, job ? job->partition : ""));
+        adept_json_put_known(w, "name", job ? job->name : "");
+        adept_json_put_known(w, "user", job ? job->user : "");
+        adept_json_put_known(w, "account", job ? job->account : "");
+        adept_json_put_known(w, "partition", job ? job->partition : "");
         adept_json_put_string(w, "state", state_of(g));
         adept_json_put_members(w, "begin_s %g end_s %g elapsed_s %g recorded_s %g", job ? job->begin_s : NAN,
                                job ? job->end_s : NAN, job ? adept_batch_job_elapsed_s(job) : NAN, g->covered_s);
@@ -344,14 +341,11 @@ static void put_nodes(adept_json_writer *w, const adept_jobs_report *r)
     adept_json_begin_array(w, "nodes");
     for (size_t i = 0; i < r->accounting->n_nodes; i++) {
         const adept_node_account *a = &r->accounting->nodes[i];
-        double energy_j = 0;
         adept_json_begin_object(w, NULL);
         adept_json_put_members(w, "host %s begin_s %g end_s %g recorded_s %g", a->host, a->begin_s, a->end_s,
                                a->recorded_s);
         adept_json_put_string(w, "cpu_by", a->cpu_is_rest ? "node" : a->has[ADEPT_PART_CPU] ? "cpu" : NULL);
-        for (size_t p = 0; p < ADEPT_PARTS; p++)
-            energy_j += a->energy_j[p];
-        adept_json_put_members(w, "energy_j %g node_meter_j %g beside_j %g", energy_j, a->external_j, a->beside_j);
+        adept_json_put_members(w, "energy_j %g node_meter_j %g beside_j %g", node_energy_j(a), a->external_j, a->beside_j);
         adept_json_begin_object(w, "unknown_s");
         for (size_t p = 0; p < ADEPT_PARTS; p++)
             adept_json_put_number(w, adept_energy_part_name(p), a->has[p] ? a->unknown_s[p] : NAN);
