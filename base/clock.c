@@ -1,6 +1,6 @@
-/** @file clock.c  The monotonic clock, and the date. */
+/** @file clock.c  The monotonic clock, others, and the date. */
 #include "adept_clock.h"
-#include <time.h>
+#include <math.h>
 
 uint64_t adept_clock_ns(void)
 {
@@ -12,6 +12,13 @@ uint64_t adept_clock_ns(void)
 double adept_clock_s(void)
 {
     return 1e-9 * (double)adept_clock_ns();
+}
+
+double adept_clock_of_s(clockid_t clock)
+{
+    struct timespec t;
+
+    return clock_gettime(clock, &t) ? NAN : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 adept_date adept_clock_date(void)

@@ -83,9 +83,7 @@ static void *sample(void *record)
     }
     for (size_t i = 0; i < s->n_sensors; i++)
         read_surely(r, s->sensors[i]);
-    struct timespec cpu = {0};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    s->cpu_s = (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec;
+    s->cpu_s = adept_clock_of_s(CLOCK_THREAD_CPUTIME_ID);
     return NULL;
 }
 

@@ -1,20 +1,12 @@
 /** @file processes.c  Processes by pid, their differences, and who they are. */
 #include "processes.h"
+#include "adept_clock.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MOST_PIDS ((int64_t)1 << 22) /* PID_MAX_LIMIT of include/linux/threads.h, on 64 bits */
-
-static uint64_t ticks_since_boot(double ticks_per_s)
-{
-    struct timespec t = {0};
-
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (uint64_t)(((double)t.tv_sec + 1e-9 * (double)t.tv_nsec) * ticks_per_s);
-}
 
 /* A /proc of another namespace, as of the host within a container, has other pids. */
 static bool is_own_proc(const char *proc)
@@ -42,7 +34,7 @@ adept_status adept_processes_begin(adept_processes *p, const char *sysroot, adep
         adept_processes_free(p);
         return adept_no_memory(err, "a table of processes");
     }
-    p->begin_ticks = ticks_since_boot(p->ticks_per_s);
+    p->begin_ticks = (uint64_t)(adept_clock_of_s(CLOCK_BOOTTIME) * p->ticks_per_s);
     p->has_clocks = is_own_proc(p->proc);
     p->is_outermost = p->has_clocks && is_outermost();
     return ADEPT_OK;

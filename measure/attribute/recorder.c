@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MOST_SOURCES 3
@@ -162,19 +161,11 @@ static adept_status put_samples(adept_recorder *r, size_t meter, adept_error *er
     return note(r, err);
 }
 
-static double real_s(void)
-{
-    struct timespec t = {0};
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Follow the date, which may be set: forward at once, which leaves a gap between intervals; back by 5 % of the time
  * that passes, so that times keep their order. */
 static void follow_date(adept_recorder *r, double now_s)
 {
-    double off_s = real_s() - now_s - r->offset_s;
+    double off_s = adept_clock_of_s(CLOCK_REALTIME) - now_s - r->offset_s;
 
     r->offset_s += fmax(off_s, -0.05 * (now_s - r->begun_s));
 }
@@ -209,15 +200,14 @@ static adept_status put_gpu_uses(adept_recorder *r, adept_error *err)
 /* By /proc/stat: user, nice, system, (idle, waiting), interrupts, soft interrupts; guests are in the first two. */
 static double machine_cpu_s(const adept_processes *p)
 {
-    char text[1024];
+    char path[4096], text[1024];
     double ticks[7];
 
-    snprintf(text, sizeof text, "%s/stat", p->proc);
-    FILE *file = fopen(text, "re");
-    int n = file ? fscanf(file, "cpu %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3],
-                          &ticks[4], &ticks[5], &ticks[6])
-                 : 0;
-    if (file) fclose(file);
+    snprintf(path, sizeof path, "%s/stat", p->proc);
+    int n = adept_sensor_text(text, sizeof text, path)
+                ? sscanf(text, "cpu %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4],
+                         &ticks[5], &ticks[6])
+                : 0;
     return n == 7 ? (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]) / p->ticks_per_s : NAN;
 }
 
@@ -304,7 +294,7 @@ adept_status adept_recorder_start(adept_recorder **out, const adept_recorder_opt
     if (status == ADEPT_OK) look(r);
     adept_processes_begin_interval(&r->processes);
     r->begun_s = adept_clock_s();
-    r->offset_s = real_s() - r->begun_s;
+    r->offset_s = adept_clock_of_s(CLOCK_REALTIME) - r->begun_s;
     r->machine_cpu_s = machine_cpu_s(&r->processes);
     if (status == ADEPT_OK && r->processes.failed) status = adept_no_memory(err, "processes");
     if (status == ADEPT_OK)

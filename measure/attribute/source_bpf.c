@@ -1,5 +1,6 @@
 /** @file source_bpf.c  A program in the kernel counts what each process does (counts.bpf.c); here its counts are read.
  * A process that did nothing costs one look at a table. */
+#include "adept_clock.h"
 #include "counts.h"
 #include "source.h"
 #include <bpf/bpf.h>
@@ -9,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 extern const char *const adept_counts_program;
@@ -135,12 +135,10 @@ static adept_tracked *meet(adept_processes *p, int32_t pid)
 /* What threads took that did not give their processors back since they got them: it is in no count yet. */
 static void add_running(bpf_source *s, adept_processes *p)
 {
-    struct timespec clock = {0};
     uint32_t zero = 0;
 
     if (bpf_map_lookup_elem(s->runs, &zero, s->run_values)) return;
-    clock_gettime(CLOCK_MONOTONIC, &clock);
-    double now_s = (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec;
+    double now_s = adept_clock_s();
     for (int i = 0; i < 2 * s->n_processors; i++) { /* each twice: threads of a process may run on several */
         uint64_t run = s->run_values[i % s->n_processors].who_since;
         int32_t pid = (int32_t)(run & ((1u << COUNTS_PID_BITS) - 1));

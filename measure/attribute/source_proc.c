@@ -1,5 +1,6 @@
 /** @file source_proc.c  Polling /proc. A process that did nothing costs one clock_gettime(); one that did something two
  * to three reads. */
+#include "adept_clock.h"
 #include "source.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct proc_source {
@@ -19,11 +19,9 @@ typedef struct proc_source {
  * clock_getcpuclockid(3) makes of a pid (kernel/time/posix-cpu-timers.c). @return NAN: there is no such process */
 static double clock_of(const adept_processes *p, int32_t pid)
 {
-    struct timespec t;
     clockid_t clock;
 
-    if (!p->has_clocks || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t)) return NAN;
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return p->has_clocks && !clock_getcpuclockid(pid, &clock) ? adept_clock_of_s(clock) : NAN;
 }
 
 /* Of a process of one thread: the files of others are of their first thread only. */

@@ -1,6 +1,7 @@
 /** @file source_taskstats.c  Records of exits over netlink: what a process did in all, to the nanosecond, also of one
  * that lived for 1 ms. Source of the facts: Documentation/accounting/taskstats.rst, include/uapi/linux/taskstats.h and
  * kernel/taskstats.c of the kernel. */
+#include "adept_clock.h"
 #include "source.h"
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RECEIVE_BYTES (32 << 20) /* of records that wait: 10,000 and more */
@@ -33,14 +33,6 @@ typedef struct exit_record {
     bool has_group; /* the process had several threads, of which this is the last */
     double group_cpu_s, group_switches;
 } exit_record;
-
-static double boot_s(void)
-{
-    struct timespec t = {0};
-
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- netlink ----------------------------------------- */
 
@@ -222,7 +214,7 @@ static void drain(void *state, adept_processes *p)
     char bytes[16384];
 
     s->before_s = s->drained_s;
-    s->drained_s = boot_s();
+    s->drained_s = adept_clock_of_s(CLOCK_BOOTTIME);
     for (;;) {
         ssize_t n = recv(s->fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (n < 0 && errno == ENOBUFS) s->lost++; /* and go on: what came later is there */
@@ -261,7 +253,7 @@ static bool open_taskstats(void **state, adept_processes *p, bool has[ADEPT_ACTI
     (void)p;
     (void)has; /* the same kinds as /proc's */
     if (!failed && s->version >= VERSION_WITH_TGID) {
-        s->drained_s = boot_s();
+        s->drained_s = adept_clock_of_s(CLOCK_BOOTTIME);
         *state = s;
         return true;
     }

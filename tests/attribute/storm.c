@@ -4,6 +4,7 @@
  * busy machine changes nothing. Exit code 77: the source cannot be had here; 1: less than 98 % or more than 102 % was
  * found. */
 #include "adept_activity.h"
+#include "adept_clock.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CHILD "storm-child"
@@ -19,10 +19,7 @@
 
 static double cpu_s(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return adept_clock_of_s(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static double seconds(const struct rusage *u)
