@@ -3,6 +3,7 @@
 #include "adept_json.h"
 #include "adept_json_writer.h"
 #include "nearest.h"
+#include "rows.h"
 #include <math.h>
 #include <string.h>
 
@@ -234,7 +235,7 @@ static void read_model(adept_json_reader *r, const cJSON *root, adept_attributio
     m->n_cpus = (int)fmin((double)adept_json_count(r, root, "n_cpus"), 1e9);
     m->interval_s = adept_json_number(r, root, "interval_s");
     m->sources = adept_json_texts(r, m->arena, root, "sources", 1, MOST_TEXTS, &m->n_sources);
-    m->meters = adept_json_texts(r, m->arena, root, "meters", 1, MOST_TEXTS, &m->n_meters);
+    m->meters = adept_json_texts(r, m->arena, root, "meters", 1, ADEPT_MOST_SERIES, &m->n_meters);
     m->gpu_by_use = adept_json_bool(r, root, "gpu_by_use");
     m->meters_hold_gpu = adept_json_bool(r, root, "meters_hold_gpu");
     m->lag_s = adept_json_number(r, root, "lag_s");

@@ -265,6 +265,10 @@ static char *changed(const char *text, const char *from, const char *to)
     return copy;
 }
 
+#define FOUR_METERS "\"node\", \"node\", \"node\", \"node\", "
+#define SIXTEEN_METERS FOUR_METERS FOUR_METERS FOUR_METERS FOUR_METERS
+#define MANY_METERS SIXTEEN_METERS SIXTEEN_METERS SIXTEEN_METERS SIXTEEN_METERS /* one is there: 65 */
+
 static void hostile_files(void **state)
 {
     (void)state;
@@ -285,6 +289,7 @@ static void hostile_files(void **state)
         {"\"level\":\t0.8", "\"level\":\t0.9", "\"level\" is not 0.8"},
         {"\"static_interval\":\t[", "\"static_interval\":\t[1e9,", "\"static_interval\" is not [low, high]"},
         {"\"meters\":\t[", "\"meters\":\t[7,", "\"meters\""},
+        {"\"meters\":\t[", "\"meters\":\t[" MANY_METERS, "\"meters\" is not a list of 1 to 64 texts"},
     };
     char *text = fitted_text();
 
