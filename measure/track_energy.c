@@ -5,7 +5,8 @@
 
 #define UNKNOWN ((adept_energy){NAN, NAN, NAN, NAN, NAN, NAN, NAN, false})
 
-size_t adept_samples_before(const adept_sample *samples, size_t n, double time_s)
+/* The last of two samples or more at or before a time, the first if all are later; never the last of them. */
+static size_t last_before(const adept_sample *samples, size_t n, double time_s)
 {
     size_t low = 0, high = n - 1;
 
@@ -21,14 +22,14 @@ size_t adept_samples_before(const adept_sample *samples, size_t n, double time_s
 
 double adept_samples_energy_until(const adept_sample *samples, size_t n, double time_s)
 {
-    const adept_sample *a = &samples[adept_samples_before(samples, n, time_s)], *b = a + 1;
+    const adept_sample *a = &samples[last_before(samples, n, time_s)], *b = a + 1;
 
     return a->energy_j + (b->energy_j - a->energy_j) * (time_s - a->time_s) / (b->time_s - a->time_s);
 }
 
 static size_t sample_before(const adept_track *track, double time_s)
 {
-    return adept_samples_before(track->samples, track->n_samples, time_s);
+    return last_before(track->samples, track->n_samples, time_s);
 }
 
 static double energy_until(const adept_track *track, double time_s)

@@ -8,11 +8,14 @@
  *     block     u32 bytes of the payload, u32 CRC-32 of the payload, u32 CRC-32 of these 8 bytes, payload
  *     payload   u8 kind, then what the kind says; a reader leaves kinds out that it does not know
  *     HEAD      the first block, and once: varint version, text host, f64 period_s, varint n_cpus, varint kinds counted
- * (a bit each), varint n, texts of sources; varint n, for each meter: text name, text source, varint component NOTE
- * text, one more of the sources' lines INTERVAL  f64 begin_s, end_s, machine_cpu_s; then four lists, each a varint n
- * and so many of process   varint number, pid, uid, start_ticks, job + 1, text command, varint 0: cgroup as of the
- * process before it in the file, else bytes + 1 and the cgroup. The number is the next free one, or a known one whose
- * command changed activity  varint process, u8 kinds known, u8 kinds that follow (those known and not 0), f32 for each
+ *               (a bit each), varint n, texts of sources; varint n, for each meter: text name, text source, varint
+ *               component
+ *     NOTE      text, one more of the sources' lines
+ *     INTERVAL  f64 begin_s, end_s, machine_cpu_s; then four lists, each a varint n and so many of
+ *       process   varint number, pid, uid, start_ticks, job + 1, text command, varint 0: cgroup as of the process
+ *                 before it in the file, else bytes + 1 and the cgroup. The number is the next free one, or a known one
+ *                 whose command changed
+ *       activity  varint process, u8 kinds known, u8 kinds that follow (those known and not 0), f32 for each
  *       gpu use   varint process, varint meter, f32 utilization, f32 memory_bytes
  *       sample    varint meter, f64 time_s, f64 energy_j, f64 power_w
  *

@@ -108,6 +108,20 @@ bool adept_proc_stat_parse(adept_proc_stat *out, const char *text)
     return true;
 }
 
+bool adept_proc_stat_read(adept_proc_stat *out, const adept_processes *p, int32_t pid)
+{
+    char text[2048];
+
+    return adept_proc_text(text, sizeof text, p, pid, "stat") && adept_proc_stat_parse(out, text);
+}
+
+bool adept_tracked_stat(adept_proc_stat *out, adept_processes *p, adept_tracked *t)
+{
+    char text[2048];
+
+    return adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_STAT) && adept_proc_stat_parse(out, text);
+}
+
 double adept_proc_field(const char *text, const char *name)
 {
     size_t length = strlen(name);

@@ -108,5 +108,9 @@ const char *adept_proc_cgroup(char *text, int64_t *job);
 bool adept_proc_text(char *text, size_t size, const adept_processes *p, int32_t pid, const char *name);
 /** The same through the process's own descriptor, which stays open where there may be one more. */
 bool adept_tracked_text(char *text, size_t size, adept_processes *p, adept_tracked *t, int file);
+/** PROC/PID/stat, read. @return false: there is no such process */
+bool adept_proc_stat_read(adept_proc_stat *out, const adept_processes *p, int32_t pid);
+/** The same through the process's own descriptor. */
+bool adept_tracked_stat(adept_proc_stat *out, adept_processes *p, adept_tracked *t);
 
 #endif

@@ -100,11 +100,9 @@ static void drain(void *state, adept_processes *p)
 
 static void refresh(adept_processes *p, adept_tracked *t)
 {
-    char text[2048];
     adept_proc_stat stat;
 
-    if (!adept_tracked_is_due(p, t, t->now[ADEPT_ACTIVITY_CPU_TIME_S])) return;
-    if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_STAT) || !adept_proc_stat_parse(&stat, text)) return;
+    if (!adept_tracked_is_due(p, t, t->now[ADEPT_ACTIVITY_CPU_TIME_S]) || !adept_tracked_stat(&stat, p, t)) return;
     if (stat.start_ticks == t->start_ticks && !stat.is_ending) adept_processes_describe(p, t, &stat);
 }
 
@@ -121,10 +119,9 @@ static void take_live(adept_processes *p, const struct counts *c)
 /* One that was never seen, since it did not give its processor back yet. */
 static adept_tracked *meet(adept_processes *p, int32_t pid)
 {
-    char text[2048];
     adept_proc_stat stat;
 
-    if (!adept_proc_text(text, sizeof text, p, pid, "stat") || !adept_proc_stat_parse(&stat, text)) return NULL;
+    if (!adept_proc_stat_read(&stat, p, pid)) return NULL;
     adept_tracked *t = adept_processes_add(p, pid, stat.start_ticks);
     if (!t) return NULL;
     adept_tracked_from_zero(t);

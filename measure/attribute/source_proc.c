@@ -56,13 +56,11 @@ typedef enum found { FOUND, GONE, ANOTHER } found;
 
 static found update(adept_processes *p, adept_tracked *t, double clock_s)
 {
-    char text[2048];
     adept_proc_stat stat;
     bool is_sure = !isnan(clock_s) && t->files[ADEPT_FILE_IO] >= 0; /* a descriptor is of one process for ever */
 
     if (is_sure && !t->has_waited && !adept_tracked_is_due(p, t, clock_s)) return take(p, t, clock_s) ? FOUND : GONE;
-    if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_STAT) || !adept_proc_stat_parse(&stat, text))
-        return GONE;
+    if (!adept_tracked_stat(&stat, p, t)) return GONE;
     if (stat.start_ticks != t->start_ticks) return ANOTHER;
     if (stat.is_ending) { /* its memory goes; its processor time is all there */
         if (!isnan(clock_s)) t->now[ADEPT_ACTIVITY_CPU_TIME_S] = clock_s;
@@ -77,19 +75,16 @@ static found update(adept_processes *p, adept_tracked *t, double clock_s)
 /* Has its pid gone to another process? */
 static bool is_replaced(const adept_processes *p, const adept_tracked *t)
 {
-    char text[2048];
     adept_proc_stat stat;
 
-    return adept_proc_text(text, sizeof text, p, t->pid, "stat") && adept_proc_stat_parse(&stat, text) &&
-           stat.start_ticks != t->start_ticks;
+    return adept_proc_stat_read(&stat, p, t->pid) && stat.start_ticks != t->start_ticks;
 }
 
 adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid)
 {
-    char text[2048];
     adept_proc_stat stat;
 
-    if (!adept_proc_text(text, sizeof text, p, pid, "stat") || !adept_proc_stat_parse(&stat, text)) return NULL;
+    if (!adept_proc_stat_read(&stat, p, pid)) return NULL;
     if (stat.is_ending) return NULL; /* its record has told all */
     adept_tracked *t = adept_processes_add(p, pid, stat.start_ticks);
     if (!t) return NULL;

@@ -13,9 +13,7 @@ typedef struct adept_sample {
     double power_w;  /* as read; without a power reading the mean since the sample before; NAN for the first then */
 } adept_sample;
 
-/** The last of two samples or more at or before a time, the first if all are later; never the last of them. */
-size_t adept_samples_before(const adept_sample *samples, size_t n, double time_s);
-/** Energy until a time, flowing evenly between two samples; outside of them as between the first two and the last two. */
+/** Energy until a time, flowing evenly between two samples of two or more; outside of them as between the first two and the last two. */
 double adept_samples_energy_until(const adept_sample *samples, size_t n, double time_s);
 
 /** What a sensor measured between two times. NAN where it is not known. */

@@ -1,6 +1,9 @@
 /* dump FILE: what `adept attribute record` wrote, as lines for scripts:
- *   interval BEGIN END processes N gpu_uses N         cpu PID COMMAND SECONDS JOB         meter NAME samples N joules J
- * source TEXT */
+ *   interval BEGIN END processes N gpu_uses N
+ *   cpu PID COMMAND SECONDS JOB
+ *   meter NAME samples N joules J
+ *   source TEXT
+ *   cut                                    (its last block is not whole) */
 #include "adept_activity.h"
 #include <stdio.h>
 

@@ -146,35 +146,36 @@ static void put_bytes(const char *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Where blocks end, the last of the file's included. */
-static size_t block_ends(size_t *ends, const char *bytes, size_t size)
+enum { BLOCKS = 4 }; /* of write_log() */
+
+/* @param ends  where blocks end, the last of the file's included. @return the file's bytes; free() them */
+static char *written(size_t *size, size_t ends[BLOCKS])
 {
+    char *bytes = NULL;
     size_t n = 0, at = strlen(ADEPT_LOG_MAGIC);
 
-    for (; at < size; ends[n++] = at) {
+    write_log();
+    assert_int_equal(adept_file_read(&bytes, size, path, 1 << 20, NULL), ADEPT_OK);
+    for (; at < *size && n < BLOCKS; ends[n++] = at) {
         const unsigned char *p = (const unsigned char *)bytes + at;
         at += ADEPT_LOG_PREFIX + ((size_t)p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24);
     }
-    assert_true(at == size && n == 4);
-    return n;
+    assert_true(at == *size && n == BLOCKS);
+    return bytes;
 }
 
 static void cut_at_every_byte(void **state)
 {
     (void)state;
-    char *bytes = NULL;
-    size_t size = 0, ends[8];
-
-    write_log();
-    assert_int_equal(adept_file_read(&bytes, &size, path, 1 << 20, NULL), ADEPT_OK);
-    size_t n = block_ends(ends, bytes, size);
+    size_t size, ends[BLOCKS];
+    char *bytes = written(&size, ends);
     for (size_t length = 0; length <= size; length++) {
         adept_activity_log *log = NULL;
         adept_error err = {0};
         size_t whole = 0;
         put_bytes(bytes, length);
         adept_status status = adept_activity_log_read(&log, other, &err);
-        while (whole < n && ends[whole] <= length)
+        while (whole < BLOCKS && ends[whole] <= length)
             whole++;
         if (whole == 0) { /* without a head it is no recording */
             assert_int_equal(status, ADEPT_E_INVALID);
@@ -183,7 +184,7 @@ static void cut_at_every_byte(void **state)
         }
         assert_int_equal(status, ADEPT_OK);
         assert_int_equal(log->is_cut, length != ends[whole - 1]);
-        assert_int_equal(log->n_intervals, whole == 4 ? 2 : whole >= 2 ? 1 : 0);
+        assert_int_equal(log->n_intervals, whole == BLOCKS ? 2 : whole >= 2 ? 1 : 0);
         adept_activity_log_free(log);
     }
     free(bytes);
@@ -192,12 +193,8 @@ static void cut_at_every_byte(void **state)
 static void a_bit_is_flipped(void **state)
 {
     (void)state;
-    char *bytes = NULL;
-    size_t size = 0, ends[8];
-
-    write_log();
-    assert_int_equal(adept_file_read(&bytes, &size, path, 1 << 20, NULL), ADEPT_OK);
-    size_t n = block_ends(ends, bytes, size);
+    size_t size, ends[BLOCKS];
+    char *bytes = written(&size, ends);
     for (size_t bit = 0; bit < 8 * size;
          bit += bit < 8 * 40 ? 1 : 9) { /* of the first block's prefix, each; later, one of a byte */
         adept_activity_log *log = NULL;
@@ -207,7 +204,7 @@ static void a_bit_is_flipped(void **state)
         bytes[bit / 8] ^= (char)(1 << bit % 8);
         adept_status status = adept_activity_log_read(&log, other, &err);
         if (status == ADEPT_OK) { /* the last block may as well be cut */
-            assert_true(bit / 8 >= ends[n - 2]);
+            assert_true(bit / 8 >= ends[BLOCKS - 2]);
             assert_true(log->is_cut && log->n_intervals == 1);
         } else {
             assert_int_equal(status, ADEPT_E_INVALID);

@@ -1,6 +1,6 @@
 /* Processes on GPUs, by the library that stands in for NVML (tests/measure/fake_nvml.c). */
 #include "adept_gpu_processes.h"
-#include <dlfcn.h>
+#include "nvml_stand_in.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,27 +11,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-static void *library;
-static void (*at)(double time_s);
-static int (*users)(void);
-
-static int open_stand_in(void **state)
-{
-    (void)state;
-    const char *path = getenv("ADEPT_FAKE_NVML");
-    library = path ? dlopen(path, RTLD_NOW) : NULL;
-    if (!library) return -1;
-    at = (void (*)(double))dlsym(library, "fake_nvml_at");
-    users = (int (*)(void))dlsym(library, "fake_nvml_users");
-    return 0;
-}
-
-static int close_stand_in(void **state)
-{
-    (void)state;
-    return dlclose(library);
-}
-
 static adept_gpu_processes *opened(const char *play, const char *path)
 {
     adept_gpu_processes *g = NULL;
@@ -39,7 +18,7 @@ static adept_gpu_processes *opened(const char *play, const char *path)
 
     setenv("ADEPT_NVML_LIBRARY", path ? path : getenv("ADEPT_FAKE_NVML"), 1);
     setenv("FAKE_NVML", play, 1);
-    at(0);
+    nvml.at(0);
     assert_int_equal(adept_gpu_processes_open(&g, why, sizeof why, NULL), ADEPT_OK);
     assert_int_equal(why[0] != '\0', path != NULL);
     return g;
@@ -50,7 +29,7 @@ static const adept_gpu_process *reading(adept_gpu_processes *g, double time_s, s
     const adept_gpu_process *list;
     size_t n;
 
-    at(time_s);
+    nvml.at(time_s);
     assert_int_equal(adept_gpu_processes_read(g, &list, &n, NULL), ADEPT_OK);
     assert_int_equal(n, expected);
     return list;
@@ -81,7 +60,7 @@ static void holders_use_and_memory(void **state)
         list = reading(g, 2, 3);
         assert_process(&list[0], "gpu-0", 100, 0.30, 1048576);
         adept_gpu_processes_close(g);
-        assert_int_equal(users(), 0);
+        assert_int_equal(nvml.users(), 0);
     }
 }
 
@@ -101,7 +80,7 @@ static void what_is_not_answered(void **state)
     reading(g, 1, 1);
     reading(g, 6, 0);
     adept_gpu_processes_close(g);
-    assert_int_equal(users(), 0);
+    assert_int_equal(nvml.users(), 0);
 }
 
 static void more_than_there_is_room_for(void **state)
@@ -134,5 +113,5 @@ int main(void)
         cmocka_unit_test(more_than_there_is_room_for),
         cmocka_unit_test(without_a_library),
     };
-    return cmocka_run_group_tests(tests, open_stand_in, close_stand_in);
+    return cmocka_run_group_tests(tests, open_nvml_stand_in, close_nvml_stand_in);
 }

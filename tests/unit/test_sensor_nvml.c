@@ -2,7 +2,7 @@
  * energies. */
 #include "adept_clock.h"
 #include "adept_recording.h"
-#include <dlfcn.h>
+#include "nvml_stand_in.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,32 +16,6 @@ extern const adept_sensor_kind adept_sensor_kind_nvml;
 
 #define assert_near(value, expected, within) assert_true(fabs((value) - (expected)) <= (within))
 
-/* The stand-in, held open so that its clock can be set. */
-static void *library;
-static void (*at)(double time_s);
-static int (*users)(void);
-static double (*energy_j)(double time_s);
-static double (*begin_s)(void);
-
-static int open_stand_in(void **state)
-{
-    (void)state;
-    const char *path = getenv("ADEPT_FAKE_NVML");
-    library = path ? dlopen(path, RTLD_NOW) : NULL;
-    if (!library) return -1;
-    at = (void (*)(double))dlsym(library, "fake_nvml_at");
-    users = (int (*)(void))dlsym(library, "fake_nvml_users");
-    energy_j = (double (*)(double))dlsym(library, "fake_nvml_energy_j");
-    begin_s = (double (*)(void))dlsym(library, "fake_nvml_begin_s");
-    return setenv("ADEPT_NVML_LIBRARY", path, 1);
-}
-
-static int close_stand_in(void **state)
-{
-    (void)state;
-    return dlclose(library);
-}
-
 static const adept_sensor_kind *const kinds[] = {&adept_sensor_kind_nvml, NULL};
 
 /* The boards at time 0. */
@@ -50,7 +24,7 @@ static adept_sensor_search found(const char *play)
     adept_sensor_search search = {.n_sensors = 0};
 
     setenv("FAKE_NVML", play, 1);
-    at(0);
+    nvml.at(0);
     assert_int_equal(adept_sensors_find(&search, kinds, NULL, 0, NULL), ADEPT_OK);
     return search;
 }
@@ -58,7 +32,7 @@ static adept_sensor_search found(const char *play)
 static void done(adept_sensor_search *search)
 {
     adept_sensors_close(search);
-    assert_int_equal(users(), 0); /* every initialisation was shut down */
+    assert_int_equal(nvml.users(), 0); /* every initialisation was shut down */
 }
 
 static adept_status read_at(adept_reading *reading, adept_sensor *sensor, double time_s, adept_error *err)
@@ -66,7 +40,7 @@ static adept_status read_at(adept_reading *reading, adept_sensor *sensor, double
     *reading = (adept_reading){.time_s = adept_clock_s(), .energy_j = NAN, .power_w = NAN};
     for (size_t i = 0; i < ADEPT_MOST_GAUGES; i++)
         reading->gauges[i] = NAN;
-    at(time_s);
+    nvml.at(time_s);
     return sensor->kind->read(sensor, reading, err);
 }
 
@@ -89,7 +63,7 @@ static void boards_have_names_units_and_gauges(void **state)
 
     assert_int_equal(search.n_sensors, 2);
     assert_int_equal(search.n_notes, 0);
-    assert_int_equal(users(), 1); /* shared by both boards */
+    assert_int_equal(nvml.users(), 1); /* shared by both boards */
     assert_string_equal(search.sensors[0]->name, "gpu-0");
     assert_string_equal(search.sensors[1]->name, "gpu-1");
     assert_string_equal(search.sensors[1]->device, "NVIDIA Fake-2 00000000:02:00.0, driver 1.2.3");
@@ -136,7 +110,7 @@ static void counted_energy_is_the_integral(void **state)
             if (isnan(now_j)) continue;
             last_j = now_j;
             if (time_s < 9) continue; /* from here a step of the counter is less than the half percent */
-            double true_j = energy_j(time_s) - energy_j(1);
+            double true_j = nvml.energy_j(time_s) - nvml.energy_j(1);
             assert_near(last_j - first_j, true_j, 0.005 * true_j);
         }
         assert_false(isnan(last_j));
@@ -151,7 +125,7 @@ static adept_recording *recorded(const char *play, double time_s)
     adept_recording *r = NULL;
 
     setenv("FAKE_NVML", play, 1);
-    at(NAN);
+    nvml.at(NAN);
     assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
     nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * time_s)}, NULL);
     adept_recording_stop(r);
@@ -181,13 +155,13 @@ static void recorded_energy_is_the_integral(void **state)
         assert_null(track->lost);
         double first_s = track->samples[0].time_s, last_s = track->samples[track->n_samples - 1].time_s;
         adept_energy e = adept_track_energy(track, first_s, last_s);
-        double true_j = energy_j(last_s - begin_s()) - energy_j(first_s - begin_s());
+        double true_j = nvml.energy_j(last_s - nvml.begin_s()) - nvml.energy_j(first_s - nvml.begin_s());
         assert_int_equal(e.by_counter, cases[i].by_counter);
         if (!(fabs(e.energy_j - true_j) <= 0.005 * true_j))
             fail_msg("%s: %g J of %g J", cases[i].play, e.energy_j, true_j);
         assert_true(e.low_j <= true_j * (1 + 1e-6) && e.high_j >= true_j * (1 - 1e-6));
         adept_recording_free(r);
-        assert_int_equal(users(), 0);
+        assert_int_equal(nvml.users(), 0);
     }
 }
 
@@ -328,5 +302,5 @@ int main(void)
         cmocka_unit_test(a_driver_that_does_not_work_is_a_note),
         cmocka_unit_test(a_missing_or_wrong_library_is_a_note),
     };
-    return cmocka_run_group_tests(tests, open_stand_in, close_stand_in);
+    return cmocka_run_group_tests(tests, open_nvml_stand_in, close_nvml_stand_in);
 }
