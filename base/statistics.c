@@ -1,4 +1,4 @@
-/** @file statistics.c  Mean, deviation and interval. */
+/** @file statistics.c  Mean, deviation and interval; quantiles. */
 #include "adept_statistics.h"
 #include <math.h>
 
@@ -35,4 +35,18 @@ adept_statistics adept_statistics_of(const double *values, size_t n)
     s.low = s.mean - half;
     s.high = s.mean + half;
     return s;
+}
+
+double adept_quantile(const double *sorted, size_t n, double share)
+{
+    if (n == 0) return NAN;
+    double at = share * (double)(n - 1);
+    size_t below = (size_t)at;
+    return below + 1 < n ? sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]) : sorted[n - 1];
+}
+
+int adept_by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }

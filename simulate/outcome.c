@@ -1,12 +1,7 @@
 /** @file outcome.c  What a run came to: completion times, energy, power, deadlines, fairness. */
+#include "adept_statistics.h"
 #include "engine.h"
 #include <stdlib.h>
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* The value below which a share of them lies (the smallest that at least that share does not exceed). */
 static double quantile(const double *sorted, size_t n, double share)
@@ -40,7 +35,7 @@ static adept_status add_times(adept_outcome *out, const adept_engine *e, const p
         if (is_done) out->makespan_s = fmax(out->makespan_s, r->finish_s - p->from.time_s);
     }
     out->n_unfinished = out->n_jobs - n;
-    qsort(times_s, n, sizeof *times_s, by_value);
+    qsort(times_s, n, sizeof *times_s, adept_by_size);
     double sum_s = 0;
     for (size_t i = 0; i < n; i++)
         sum_s += times_s[i];
@@ -105,7 +100,7 @@ static adept_status add_power(adept_outcome *out, const adept_engine *e, const p
         double until_s = i + 1 < p->to.n_points ? e->series[i + 1].time_s : p->to.time_s;
         if (until_s > since_s) spans[n++] = (span){e->series[i].power_w, until_s - since_s};
     }
-    qsort(spans, n, sizeof *spans, by_value);
+    qsort(spans, n, sizeof *spans, adept_by_size);
     out->peak_power_w = n > 0 ? spans[n - 1].power_w : NAN;
     out->p95_power_w = out->peak_power_w;
     for (size_t i = 0; i < n; i++) {

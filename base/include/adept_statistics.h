@@ -14,4 +14,9 @@ typedef struct adept_statistics {
 /** NAN where any value is not known. */
 adept_statistics adept_statistics_of(const double *values, size_t n);
 
+/** The value below which a share of sorted values lies, evenly between the two next to it; NAN of none. */
+double adept_quantile(const double *sorted, size_t n, double share);
+/** For qsort() of doubles, or of what begins with one. */
+int adept_by_size(const void *a, const void *b);
+
 #endif

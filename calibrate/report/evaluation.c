@@ -1,5 +1,6 @@
 /** @file evaluation.c  Errors of predictions against measurements (eq 4.16-4.18), and scored rows in groups. Calls: measurements, model,
  *  GSL (sorting). */
+#include "adept_statistics.h"
 #include "fit_report.h"
 #include <gsl/gsl_sort.h>
 #include <math.h>
@@ -28,13 +29,6 @@ static sample sample_of(const adept_scored *s, quantity of)
     return (sample){m->step_time_s * m->power_avg_w, s->time_s * s->power_w, NAN, NAN};
 }
 
-static double quantile(const double *sorted, size_t n, double q)
-{
-    double at = q * (double)(n - 1);
-    size_t i = (size_t)at;
-    return i + 1 < n ? sorted[i] + (sorted[i + 1] - sorted[i]) * (at - (double)i) : sorted[n - 1];
-}
-
 /* `absolute` is room for n numbers. Returns how many measured values lie inside their interval. */
 static size_t stats_of(adept_error_stats *out, quantity of, const adept_scored *rows,
                        const size_t *index, size_t n, double *absolute)
@@ -57,8 +51,8 @@ static size_t stats_of(adept_error_stats *out, quantity of, const adept_scored *
         gsl_sort(absolute, 1, s.n);
         s.mape = sum / (double)s.n;
         s.bias = sum_signed / (double)s.n;
-        s.median = quantile(absolute, s.n, 0.5);
-        s.p90 = quantile(absolute, s.n, 0.9);
+        s.median = adept_quantile(absolute, s.n, 0.5);
+        s.p90 = adept_quantile(absolute, s.n, 0.9);
         s.max = absolute[s.n - 1];
     }
     if (s.n_interval > 0) s.coverage = 100.0 * (double)inside / (double)s.n_interval;

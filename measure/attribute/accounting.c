@@ -2,6 +2,7 @@
  * part of the energy is multiplied by weights and divided by their sum, so that what is given is what was read. */
 #include "adept_accounting.h"
 #include "accounting_node.h"
+#include "adept_statistics.h"
 #include "nearest.h"
 #include <math.h>
 #include <stdlib.h>
@@ -127,12 +128,6 @@ static bool is_present(const seat *s, double time_s)
     return s->begin_s <= time_s && time_s < s->end_s;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* Where jobs begin and end inside an interval, and its ends: between two of them the same jobs are there. */
 static size_t cut(node_run *r, const adept_activity_interval *t)
 {
@@ -145,7 +140,7 @@ static size_t cut(node_run *r, const adept_activity_interval *t)
         if (s->end_s > t->begin_s && s->end_s < t->end_s) r->cuts[n++] = s->end_s;
     }
     r->cuts[n++] = t->end_s;
-    qsort(r->cuts, n, sizeof *r->cuts, by_size);
+    qsort(r->cuts, n, sizeof *r->cuts, adept_by_size);
     return n - 1;
 }
 

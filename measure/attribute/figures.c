@@ -4,22 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int adept_by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-double adept_quantile(const double *sorted, size_t n, double share)
-{
-    double at = share * (double)(n - 1);
-    size_t below = (size_t)at;
-
-    if (n == 0) return NAN;
-    return below + 1 < n ? sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]) : sorted[n - 1];
-}
-
 /* ---------------------------------------------------------------- ranks ------------------------------------------ */
 
 typedef struct ranked {

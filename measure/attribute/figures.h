@@ -17,9 +17,5 @@ adept_status adept_spearman(double *out, const double *a, const double *b, size_
  * @return the root of largest over least eigenvalue (Belsley's condition index); INFINITY
  */
 double adept_collinearity(double *inflation, const adept_lasso *rows);
-/** The value below which a share of sorted values lies, evenly between them. */
-double adept_quantile(const double *sorted, size_t n, double share);
-/** For qsort(). */
-int adept_by_size(const void *a, const void *b);
 
 #endif

@@ -1,5 +1,6 @@
 /** @file fit.c  From recordings to a model. */
 #include "fit.h"
+#include "adept_statistics.h"
 #include "figures.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /** @file meter_series.c */
 #include "meter_series.h"
-#include "figures.h"
+#include "adept_statistics.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /** @file report.c  What a model says of recordings: energy of intervals summed by what is asked for, and over time. */
-#include "figures.h"
+#include "adept_statistics.h"
 #include "nearest.h"
 #include "process_groups.h"
 #include "split.h"
