@@ -209,7 +209,7 @@ static void put_number(numbers *out, const adept_value *v)
 {
     adept_dtype dtype = type_of_number(v);
     if (out->dtype == ADEPT_DTYPE_NONE || adept_dtype_is_float(dtype) || out->dtype == ADEPT_BOOL) out->dtype = dtype;
-    if (out->n == 64 || !adept_value_as_float(v, &out->values[out->n]))
+    if (out->n == ADEPT_MAX_KNOWN_VALUES || !adept_value_as_float(v, &out->values[out->n]))
         out->known = false;
     else
         out->n++;

@@ -25,7 +25,7 @@ adept_status adept_measure_start(adept_measurement **out, const adept_measure_op
     static const adept_measure_options none;
     const adept_measure_options *o = options ? options : &none;
 
-    if (!out) return adept_error_set(err, ADEPT_E_USAGE, "out is NULL");
+    if (!out) return adept_library_missing(__func__, "out", err);
     for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
         if (o->reserved[i]) return adept_error_set(err, ADEPT_E_USAGE, "options: reserved members must be NULL in this version");
     if (o->n_devices > 0 && !o->devices) return adept_error_set(err, ADEPT_E_USAGE, "options: devices is NULL");
@@ -76,10 +76,9 @@ void adept_measure_free(adept_measurement *m)
 
 /* ---- reading ---- */
 
-static adept_status check(const void *out, const adept_measurement *m, adept_error *err)
+static adept_status check(const char *function, const adept_measurement *m, adept_error *err)
 {
-    if (!out) return adept_error_set(err, ADEPT_E_USAGE, "out is NULL");
-    if (!m) return adept_error_set(err, ADEPT_E_USAGE, "measurement is NULL");
+    if (!m) return adept_library_missing(function, "measurement", err);
     return m->has_ended ? ADEPT_OK : adept_error_set(err, ADEPT_E_USAGE, "the measurement goes on: stop it first");
 }
 
@@ -98,8 +97,9 @@ adept_status adept_measure_read(adept_measured *out, const adept_measurement *m,
     ADEPT_LIBRARY_ENTER;
     adept_region_statistics s;
     adept_component c = component ? adept_component_called(component) : ADEPT_COMPONENTS;
-    adept_status status = check(out, m, err);
 
+    if (!out) return adept_library_missing(__func__, "out", err);
+    adept_status status = check(__func__, m, err);
     if (status != ADEPT_OK) return status;
     if (component && c == ADEPT_COMPONENTS) return adept_error_set(err, ADEPT_E_USAGE, "component: '%s' is not known", component);
     if (!region) {
@@ -118,8 +118,9 @@ adept_status adept_measure_read(adept_measured *out, const adept_measurement *m,
 adept_status adept_measure_json(char **text, const adept_measurement *m, adept_error *err)
 {
     ADEPT_LIBRARY_ENTER;
-    adept_status status = check(text, m, err);
 
+    if (!text) return adept_library_missing(__func__, "text", err);
+    adept_status status = check(__func__, m, err);
     if (status != ADEPT_OK) return status;
     const adept_measured_run run = {.host = m->host, .started = m->started.s, .exit_status = -1, .rank = -1,
                                     .begin_s = adept_recording_begin_s(m->recording), .end_s = adept_recording_end_s(m->recording)};
@@ -133,7 +134,7 @@ adept_status adept_mark(const char *region, int begins, adept_error *err)
     const char *path = getenv("ADEPT_MARKS");
     char *line = NULL;
 
-    if (!region) return adept_error_set(err, ADEPT_E_USAGE, "region is NULL");
+    if (!region) return adept_library_missing(__func__, "region", err);
     if (!path || !*path) return ADEPT_OK;
     int length = asprintf(&line, "%.9f %d %s %s\n", adept_clock_s(), (int)getpid(), begins ? "begin" : "end", region);
     if (length < 0) return adept_no_memory(err, "a mark");

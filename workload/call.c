@@ -1,8 +1,8 @@
 /* The operator call as handlers see it: arguments by name, outputs, sticky failure. */
 #include "call.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

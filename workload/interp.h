@@ -4,7 +4,6 @@
 #include "call.h"
 #include "name_map.h"
 
-
 /* One executed operator, kept for the gradient pass and the cost pass. */
 typedef struct adept_record {
     adept_call call;
@@ -71,9 +70,9 @@ adept_status adept_interp_misfit(const adept_interp *in, adept_error *err, int32
 adept_status adept_interp_warn(adept_interp *in, const char *format, ...) ADEPT_PRINTF(2, 3);       /* interp.c */
 /** Memory is out, or one of a walk's arenas has all it may take. */
 adept_status adept_interp_nomem(adept_interp *in);                                                  /* interp.c */
-/** What a walk's values, and what its profile, may take. */
-size_t adept_interp_max_bytes(const adept_interp *in);
 adept_status adept_interp_full(adept_interp *in, const adept_arena *arena);                         /* interp.c */
+/** What a walk's values, and what its profile, may take. */
+size_t adept_interp_max_bytes(const adept_interp *in);                                              /* interp.c */
 /** Count work, and refuse what a hostile file makes too much of. */
 adept_status adept_interp_count(adept_interp *in, size_t steps);                                    /* interp.c */
 /** A constant of the graph as a value of this run: tensors get memory of their own, lists are fresh and mutable.

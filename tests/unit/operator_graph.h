@@ -2,29 +2,11 @@
  * only. */
 #ifndef OPERATOR_GRAPH_H
 #define OPERATOR_GRAPH_H
-#include "adept_handlers.h"
-#include "adept_profile.h"
-#include "graph_text.h"
+#include "graph_profile.h"
 #include "placed_kernel.h"
 #include "toy_model.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
-
-static inline adept_profile *build_with(const char *text, const adept_workload_config *config)
-{
-    adept_graph *g = graph_text(text);
-    adept_profile *p = NULL;
-    adept_error err = {0};
-    if (adept_profile_build(&p, g, adept_handlers(), config, NULL, NULL, &err)) fail_msg("%s", err.message);
-    adept_graph_free(g);
-    return p;
-}
 
 static inline adept_profile *build_in(const char *text, adept_precision precision, adept_memory_format format)
 {

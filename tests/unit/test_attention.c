@@ -1,32 +1,6 @@
 /* Eager attention that a fused kernel stands for, with what may lie between its products; causal attention. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "graph_profile.h"
 #include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
-#include "adept_handlers.h"
-#include "adept_profile.h"
-#include "graph_text.h"
-
-static adept_profile *build_with(const char *text, const adept_workload_config *config)
-{
-    adept_graph *g = graph_text(text);
-    adept_profile *p = NULL;
-    adept_error err = {0};
-    adept_status status = adept_profile_build(&p, g, adept_handlers(), config, NULL, NULL, &err);
-    if (status) fail_msg("%s", err.message);
-    adept_graph_free(g);
-    return p;
-}
-
-static const adept_profile_op *find_op(const adept_profile *p, const char *path, const char *op)
-{
-    for (size_t i = 0; i < p->n_ops; i++)
-        if (!strcmp(p->ops[i].path, path) && !strcmp(p->ops[i].op, op)) return &p->ops[i];
-    fail_msg("no operator %s at '%s'", op, path);
-    return NULL;
-}
 
 /* One head of 8 queries and keys of width 4: eager keeps scores and probabilities, fused neither. */
 static const char eager_attention[] = "input q f32:2x3x8x4\n"

@@ -1,15 +1,8 @@
 /* From graph to profile: gradients, casts, saved memory, merging, control flow, unsupported operators, JSON. */
 #include <cjson/cJSON.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "graph_profile.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-#include "adept_handlers.h"
-#include "adept_profile.h"
-#include "graph_text.h"
 
 /* Two linear layers, batch 2: 4 -> 8 -> 3. */
 static const char two_linears[] = "input x f32:2x4\n"
@@ -20,17 +13,6 @@ static const char two_linears[] = "input x f32:2x4\n"
                                   "y = aten::linear(input=a, weight=w2, bias=none) @ fc2 torch.nn.Linear\n"
                                   "return y\n";
 
-static adept_profile *build_with(const char *text, const adept_workload_config *config)
-{
-    adept_graph *g = graph_text(text);
-    adept_profile *p = NULL;
-    adept_error err = {0};
-    adept_status status = adept_profile_build(&p, g, adept_handlers(), config, NULL, NULL, &err);
-    if (status) fail_msg("%s", err.message);
-    adept_graph_free(g);
-    return p;
-}
-
 static adept_status build_fails(const char *text, const adept_workload_config *config, adept_error *err)
 {
     adept_graph *g = graph_text(text);
@@ -40,14 +22,6 @@ static adept_status build_fails(const char *text, const adept_workload_config *c
     assert_null(p);
     assert_int_not_equal(status, ADEPT_OK);
     return status;
-}
-
-static const adept_profile_op *find_op(const adept_profile *p, const char *path, const char *op)
-{
-    for (size_t i = 0; i < p->n_ops; i++)
-        if (!strcmp(p->ops[i].path, path) && !strcmp(p->ops[i].op, op)) return &p->ops[i];
-    fail_msg("no operator %s at '%s'", op, path);
-    return NULL;
 }
 
 static double flops(const adept_profile_op *op, adept_pass pass)

@@ -1,5 +1,6 @@
 /* What libtorch's process may do once a stranger's file has taken it over. tests/hostile/hostile_torch.c is in its place,
  * for any archive that passes the checks. */
+#include "adept_clock.h"
 #include "adept_import.h"
 #include "sandbox.h"
 #include "torchscript_file.h"
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -138,20 +138,13 @@ static void test_deaths(void **state)
     }
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void test_time(void **state)
 {
     (void)state;
-    double begin = seconds();
+    double begin = adept_clock_s();
     assert_int_equal(load(SMALL, "spin", 0, 2), ADEPT_E_INVALID);
     assert_message("2 s");
-    assert_true(seconds() - begin < 10);
+    assert_true(adept_clock_s() - begin < 10);
 }
 
 static bool lacks_seccomp;
@@ -180,6 +173,9 @@ static void test_without_seccomp(void **state)
 static void test_touched_weights(void **state)
 {
     (void)state;
+#ifdef ADEPT_SANITIZED
+    skip(); /* the child's memory is not watched: most of it is the sanitizers' */
+#endif
     char file[] = "/tmp/adept_test_sandbox_XXXXXX";
     int fd = mkstemp(file);
     assert_true(fd >= 0);
@@ -188,10 +184,8 @@ static void test_touched_weights(void **state)
     char *zeros = calloc(1, size);
     test_zip_replace(file, SMALL, "tied/data/99", zeros, size);
     free(zeros);
-#ifndef ADEPT_SANITIZED
     assert_int_equal(load(file, "touch", 0, 60), ADEPT_E_INVALID);
     assert_message("--memory-limit");
-#endif
     unlink(file);
 }
 

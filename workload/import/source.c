@@ -1,5 +1,6 @@
 /** @file source.c  A model's bytes, from one descriptor. */
 #include "source.h"
+#include "sha256.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -85,7 +86,7 @@ static bool is_unchanged(const adept_source *s)
                        same_time(&now.st_mtim, &s->opened.st_mtim) && same_time(&now.st_ctim, &s->opened.st_ctim));
 }
 
-adept_status adept_source_sha256(char hex[ADEPT_SHA256_SIZE], const adept_source *s, adept_error *err)
+static adept_status hash_whole(char hex[ADEPT_SHA256_SIZE], const adept_source *s, adept_error *err)
 {
     adept_sha256 sha;
     unsigned char buffer[65536];
@@ -104,7 +105,7 @@ adept_status adept_source_sha256(char hex[ADEPT_SHA256_SIZE], const adept_source
 
 adept_status adept_source_name(adept_graph **out, adept_graph *graph, const adept_source *s, adept_error *err)
 {
-    adept_status status = adept_source_sha256(graph->sha256, s, err);
+    adept_status status = hash_whole(graph->sha256, s, err);
     graph->path = adept_arena_strdup(graph->arena, s->name);
     if (status == ADEPT_OK && !graph->path) status = adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", s->name);
     if (status == ADEPT_OK)

@@ -3,7 +3,6 @@
 #ifndef ADEPT_SOURCE_H
 #define ADEPT_SOURCE_H
 #include "adept_import.h"
-#include "sha256.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -24,9 +23,8 @@ adept_status adept_source_open(adept_source *out, const char *name, const void *
 void adept_source_close(adept_source *s);
 /** n bytes from there on. @return false: there are not as many */
 bool adept_source_read(const adept_source *s, uint64_t at, void *bytes, size_t n);
-/** Of the whole, which must be as it was opened: ADEPT_E_INVALID where the file was written to since. */
-adept_status adept_source_sha256(char hex[ADEPT_SHA256_SIZE], const adept_source *s, adept_error *err);
-/** A graph just read of it gets its name and that hash. Frees the graph on failure. */
+/** A graph just read of it gets its name and the hash of the whole, which must be as it was opened: ADEPT_E_INVALID where
+ *  the file was written to since. Frees the graph on failure. */
 adept_status adept_source_name(adept_graph **out, adept_graph *graph, const adept_source *s, adept_error *err);
 
 #endif

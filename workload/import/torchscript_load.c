@@ -267,7 +267,7 @@ static adept_status take_reply(adept_graph **out, const job *j, const adept_buff
     }
     head.message[sizeof head.message - 1] = '\0';
     head.message[strcspn(head.message, "\r\n")] = '\0';
-    if (head.status == ADEPT_OK) 
+    if (head.status == ADEPT_OK)
         return adept_graph_read_within(out, b->data + sizeof head, b->size - sizeof head, j->memory_bytes, err);
     if (head.status == ADEPT_E_NOMEM) return too_much_memory(j, err); /* of what it was given */
     bool known = head.status == ADEPT_E_INTERNAL || head.status == ADEPT_E_UNSUPPORTED;

@@ -51,7 +51,7 @@ static void put_directory_entry(adept_torch_pack *p, const char *name, uint64_t 
 
 void adept_torch_pack_begin(adept_torch_pack *p, uint64_t gap_bytes)
 {
-    p->gap_bytes = gap_bytes;
+    p->file.gap_bytes = gap_bytes;
     put_local_header(&p->bytes, "gap");
     p->file.gap_at = p->bytes.size;
 }
@@ -64,7 +64,7 @@ void adept_torch_pack_add(adept_torch_pack *p, const char *name, const void *dat
         p->weight_bytes += size;
         return;
     }
-    put_directory_entry(p, name, size, p->gap_bytes + p->bytes.size);
+    put_directory_entry(p, name, size, p->file.gap_bytes + p->bytes.size);
     put_local_header(&p->bytes, name);
     adept_buffer_add(&p->bytes, data, size);
 }
@@ -73,7 +73,7 @@ void adept_torch_pack_add(adept_torch_pack *p, const char *name, const void *dat
 bool adept_torch_pack_end(adept_torch_pack *p, const char *name)
 {
     adept_buffer *b = &p->bytes;
-    uint64_t directory_at = p->gap_bytes + b->size, end_at = directory_at + p->directory.size;
+    uint64_t directory_at = p->file.gap_bytes + b->size, end_at = directory_at + p->directory.size;
     adept_buffer_add(b, p->directory.data, p->directory.size);
     put(b, 0x06064b50, 4);
     put(b, 44, 8);
@@ -96,7 +96,6 @@ bool adept_torch_pack_end(adept_torch_pack *p, const char *name)
     p->file.name = name;
     p->file.bytes = b->data;
     p->file.n_bytes = b->size;
-    p->file.gap_bytes = p->gap_bytes;
     return !b->failed && !p->directory.failed;
 }
 

@@ -8,9 +8,9 @@
 
 /** Zero-initialised: empty. */
 typedef struct adept_torch_pack {
-    adept_torch_file file; /* after adept_torch_pack_end() */
+    adept_torch_file file; /* whole after adept_torch_pack_end() */
     adept_buffer bytes, directory;
-    uint64_t n_entries, gap_bytes;
+    uint64_t n_entries;
     uint64_t weight_bytes; /* of all gaps: they are one in the archive, but not where they are read to */
 } adept_torch_pack;
 
