@@ -217,19 +217,30 @@ static adept_status is_fitted_by_model(bool *is, const char *gpu, adept_error *e
     return status == ADEPT_E_NOMEM ? adept_error_set(err, status, "%s", ignored.message) : ADEPT_OK;
 }
 
-static bool by_operator(const adept_calibrate_options *o)
+/* Is the fit one of kernels? A profile is looked into only where no option tells. */
+static adept_status by_operator(bool *is, const adept_calibrate_options *o, adept_error *err)
 {
-    if (o->kernels.n > 0 || o->shared) return true;
-    if (o->granularity) return strcmp(o->granularity, "operator") == 0;
-    return !asks_for_model(o) && (o->from_sheet || !o->is_fitted_by_model);
+    bool by_model = false;
+    adept_status status = ADEPT_OK;
+
+    if (o->kernels.n > 0 || o->shared)
+        by_model = false;
+    else if (o->granularity)
+        by_model = strcmp(o->granularity, "operator") != 0;
+    else if (asks_for_model(o))
+        by_model = true;
+    else if (!o->from_sheet)
+        status = is_fitted_by_model(&by_model, o->measurements.gpu, err);
+    *is = !by_model;
+    return status;
 }
 
 /* What a granularity does by default, where nothing else was said. */
 static adept_status apply_granularity(adept_cli *cli, adept_calibrate_options *o)
 {
-    adept_status status = is_fitted_by_model(&o->is_fitted_by_model, o->measurements.gpu, &cli->err);
+    bool operators;
+    adept_status status = by_operator(&operators, o, &cli->err);
     if (status != ADEPT_OK) return status;
-    bool operators = by_operator(o);
     const adept_fit_options of =
         adept_fit_options_for(operators ? ADEPT_GRANULARITY_OPERATOR : ADEPT_GRANULARITY_MODEL);
 

@@ -23,7 +23,6 @@ typedef struct adept_calibrate_options {
     int generations, restarts;
     bool no_polish;
     bool from_sheet; /* forget the fit that the GPU already has */
-    bool is_fitted_by_model; /* the GPU's fit is one of the thesis's equations, and stays one */
     bool shared;     /* --gpu auto: one fit for the GPUs that the rows name */
 } adept_calibrate_options;
 

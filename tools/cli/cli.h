@@ -105,6 +105,10 @@ adept_status adept_option_percent(adept_cli *cli, const char *option, char *text
 /** Which of the names stand in "NAME,NAME,..."; `given` has an element for each. */
 adept_status adept_option_names(adept_cli *cli, const char *option, char *text, adept_name_at names, bool *given);
 
+/** Of --memory-limit, wherever it is an option. */
+#define ADEPT_MEMORY_LIMIT_HELP                                                                                        \
+    "What reading a model may take of memory, about; above 1GiB, the default, with more processor time in proportion. " \
+    "Files that take more are refused"
 /** An adept_option_parser of an amount of memory, as in 8GiB. @param field  a uint64_t, bytes */
 adept_status adept_option_memory(adept_cli *cli, const char *option, char *text, void *field);
 

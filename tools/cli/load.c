@@ -115,10 +115,7 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_PARSED, .parse = parse_fraction},
     {"trust", NULL, 2, "Load a TorchScript file that runs code of its own when loaded (__setstate__)", ADEPT_OPT_FLAG,
      .at = AT(trust)},
-    {"memory-limit", "SIZE", 2,
-     "What reading a model may take of memory, about; above 1GiB, the default, with more processor time in proportion. "
-     "Files that take more are refused",
-     ADEPT_OPT_PARSED, .at = AT(config.memory_bytes), .parse = adept_option_memory},
+    {"memory-limit", "SIZE", 2, ADEPT_MEMORY_LIMIT_HELP, ADEPT_OPT_PARSED, .at = AT(config.memory_bytes), .parse = adept_option_memory},
     {0},
 };
 

@@ -31,10 +31,7 @@ static const adept_option_row rows[] = {
      .at = AT(no_cache)},
     {"trust", NULL, 1, "Load TorchScript files that run code of their own when loaded (__setstate__)", ADEPT_OPT_FLAG,
      .at = AT(trust)},
-    {"memory-limit", "SIZE", 1,
-     "What reading a model may take of memory, about; above 1GiB, the default, with more processor time in proportion. "
-     "Files that take more are refused",
-     ADEPT_OPT_PARSED, .at = AT(memory_bytes), .parse = adept_option_memory},
+    {"memory-limit", "SIZE", 1, ADEPT_MEMORY_LIMIT_HELP, ADEPT_OPT_PARSED, .at = AT(memory_bytes), .parse = adept_option_memory},
     {.group = 6, .help = "What is printed:"},
     {"by", "COLUMN,...", 6,
      "Errors by these columns of the measurements, known to adept or not; A+B: by both together (default model, "
