@@ -1,13 +1,13 @@
 /* Was a loop over a dimension unrolled when the model was traced? `for t in range(x.shape[1])` leaves as many selects
  * as the dimension had then, and at any larger size the rest is left out without a word. The sign is a run of pieces, 0
  * to n-1, of a dimension that is not n now, though there are inputs that make it n. Picking a few tokens looks alike:
- * the pieces of a loop all go the same way, and outside the batch there are three at least. */
+ * the pieces of a loop all go the same way; outside the batch there are three at least, or two meet the same weight. */
 #include "interp.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ENOUGH_PIECES 3    /* of a dimension that is not the batch */
+#define ENOUGH_PIECES 3    /* of a dimension that is not the batch, where no weight is common to them */
 #define MAX_STEPS 10000000 /* of all walks at other sizes together: a hostile file may have no end of runs */
 
 /* An index or a range that the trace wrote down, of a dimension of a tensor. */
@@ -183,8 +183,9 @@ static bool goes_one_way(const search *s, const run *of)
     for (size_t k = 0; k < of->n && last->record; k++)
         same += arrivals[k].record && arrivals[k].record->call.op == last->record->call.op &&
                 arrivals[k].record->module == last->record->module && arrivals[k].param == last->param;
+    bool enough = of->n >= ENOUGH_PIECES || last->param >= 0;
     free(arrivals);
-    return same > 1 && same + 1 >= of->n;
+    return enough && same > 1 && same + 1 >= of->n;
 }
 
 /* ---------------------------------------------------------------- is the size a choice? ---------------- */
@@ -275,8 +276,7 @@ static bool is_loop(search *s, const run *found)
 {
     const piece *p = found->first;
     if (found->n < 2 || covers(found, p->size) || takes_rest(s, p, found->end)) return false;
-    bool alike = found->n >= ENOUGH_PIECES && goes_one_way(s, found);
-    return was_chosen(s, found, alike ? ADEPT_MAX_DIMS : 0); /* of the batch, the pieces need not be alike */
+    return was_chosen(s, found, goes_one_way(s, found) ? ADEPT_MAX_DIMS : 0); /* of the batch, the pieces need not be alike */
 }
 
 static adept_status refuse(const search *s, const run *found, adept_error *err)

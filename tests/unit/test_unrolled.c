@@ -79,6 +79,10 @@ static void a_loop_over_the_length_is_found(void **state)
     refuses(over_time, "Bx16x4", 3, "dimension 1, which fit a size of 4 only, not the 16 asked for");
     refuses(over_time, "Bx5x4", 3, "not the 5 asked for");
     refuses(over_time, "2x512x4", 0, "not the 512 asked for");
+    static const char two_steps[] =
+        "input x\nparam w f32:4x4 grad\nparam h f32:4 grad\n" STEP("0", "h", "h0") STEP("1", "h0", "h1") "return h1\n";
+    runs(two_steps, "Bx2x4", 3, NULL);
+    refuses(two_steps, "Bx16x4", 3, "into 2 steps over dimension 1, which fit a size of 2 only, not the 16 asked for");
 }
 
 #define CHUNK(n, from, to) CHUNK_OF("x", n, from, to)
