@@ -471,7 +471,7 @@ static void test_no_fallback(void **state)
 {
     (void)state;
     static const char *const others[] = {
-        "v100s-pcie-32gb", "a5500",  "gh200-141gb", "rtx2080ti",       "p40", "t40", "l2", "nvidia",
+        "v100s-pcie-32gb", "a3000",  "gh200-141gb", "rtx2080ti",       "p40", "t40", "l2", "nvidia",
         "a100-sxm",        "a100\n", "mi350",       "NVIDIA [GeForce]"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         adept_hwprofile *hw = NULL;
