@@ -239,6 +239,11 @@ static const adept_handler_case cases[] = {
              "onesided=true, return_complex=true) -> c64:2x9x13",
      .forward = {.alu = 2 * 13 * 176, .read = 512 + 64 + 1872, .written = 1872 + 1872, .launches = 2},
      .backward = {.alu = 2 * 13 * 176, .read = 1872 + 1872, .written = 512 + 1872, .launches = 2}},
+    {.name = "5 frames of 8 real elements without a window: 2.5 * 8 * log2(8) each",
+     .call =
+         "aten::stft(self=f32:16, n_fft=8, hop_length=2, win_length=8, window=none, normalized=false, onesided=true, "
+         "return_complex=true) -> c64:5x5",
+     .forward = {.alu = 5 * 60, .read = 64 + 200, .written = 200 + 200, .launches = 2}},
     {.name = "and back: 16 + 4 * 12 - 16 = 48 elements",
      .call = "aten::istft(self=c64:9x13, n_fft=16, hop_length=4, win_length=16, window=f32:16, center=true) -> f32:48",
      .forward = {.alu = 13 * (160 + 64), .read = 936 + 64 + 2 * 936, .written = 192 + 2 * 936, .launches = 4}},

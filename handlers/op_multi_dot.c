@@ -110,6 +110,9 @@ static const adept_handler_case cases[] = {
      .forward =
          {.gemm = 36, .read = 4 * (6 + 2 + 12 + 3), .written = 4 * (3 + 4), .launches = 2, .product = {3, 1, 2, 1}},
      .backward = {.gemm = 24, .read = 4 * (4 + 3), .written = 48, .saved = 12}},
+    {.name = "from the right, where nothing is multiplied; from the left it would be 2 * 24",
+     .call = "aten::linalg_multi_dot(tensors=[f32:2x3, f32:3x4, f32:4x0]) -> f32:2x0",
+     .forward = {.read = 48 + 24, .launches = 2, .product = {3, 0, 4, 1}}},
     {0},
 };
 

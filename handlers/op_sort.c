@@ -137,6 +137,9 @@ static const adept_handler_case cases[] = {
     {.name = "third smallest",
      .call = "aten::kthvalue(self=f32:4x8, k=3, dim=1, keepdim=false) -> f32:4, i64:4",
      .forward = {.alu = 32, .read = 128, .written = 16 + 32}},
+    {.name = "one number needs no comparison",
+     .call = "aten::sort(self=f32:, dim=-1, descending=false) -> f32:, i64:",
+     .forward = {.read = 4, .written = 4 + 8}},
     {.name = "a Python list", .call = "aten::sort(self=[3,1,2], reverse=false) ->"},
     {0},
 };

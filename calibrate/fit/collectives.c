@@ -105,7 +105,7 @@ static adept_status leave_out(adept_collective_fit *out, const char *by, const s
     for (size_t i = 0; i < rows->n; i++) {
         value_of(value, by, &rows->rows[i]);
         if (all->left_out[i] || !is_new(out, first, value)) continue;
-        if (out->n_groups + 1 == ADEPT_COLLECTIVE_MAX_GROUPS)
+        if (out->n_groups + 1 >= ADEPT_COLLECTIVE_MAX_GROUPS) /* one is for all together */
             return adept_error_set(err, ADEPT_E_INVALID, "all-reduces have more than %d sources or numbers of GPUs",
                                    ADEPT_COLLECTIVE_MAX_GROUPS);
         out->groups[out->n_groups].by = by;

@@ -1,6 +1,7 @@
 /* Options of a fit to measurements made up from known parameters: what is fixed, freed and left out, stages, saturation
  * functions, progress. */
 #include "adept_calibrate.h"
+#include "adept_clock.h"
 #include "synthetic_fit.h"
 
 /* ---- options that fix and free ---- */
@@ -174,8 +175,11 @@ static void all_saturation_functions_in_one_run(void **state)
 
 /* ---- progress ---- */
 
+static double began_s;
+
 static void progress_is_told(void *context, const adept_fit_progress *p)
 {
+    assert_true(p->evaluations_per_s * (adept_clock_s() - began_s) >= p->generation); /* each takes one at least */
     assert_string_equal(p->part, "held out: albert: fit");
     assert_true(p->generation > 0 && isfinite(p->best_loss) && p->evaluations_per_s > 0.0);
     ++*(int *)context;
@@ -187,6 +191,7 @@ static void progress_has_all_it_promises(void **state)
     synthetic *s = made(0.02, 5);
     adept_fit_options o = small_options();
     int calls = 0;
+    began_s = adept_clock_s();
     o.progress = progress_is_told;
     o.progress_context = &calls;
     o.label = "held out: albert";

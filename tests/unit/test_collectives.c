@@ -145,12 +145,44 @@ static void too_few_are_refused(void **state)
     adept_hwprofile_free(hw);
 }
 
+/* Each of three schemes has a group more, of all together; 63 numbers of GPUs leave no room for a second scheme. */
+static void too_many_groups_are_refused(void **state)
+{
+    (void)state;
+    adept_hwprofile *hw = open_gpu("l4");
+    static const int numbers[] = {59, 60, 63, 70};
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+        const int most = numbers[n];
+        struct {
+            adept_collective_fit fit;
+            char after[64];
+        } out;
+        adept_collective_row rows[70] = {{0}};
+        adept_error err = {0};
+        memset(out.after, 7, sizeof out.after);
+        for (int i = 0; i < most; i++)
+            rows[i] = (adept_collective_row){.gpus = i + 2, .bytes = 1 << 20, .time_s = 1e-3};
+        adept_status status = adept_collectives_fit(
+            &out.fit, &(adept_collective_rows){.n = (size_t)most, .rows = rows, .file = "t"}, hw, &err);
+        /* by GPUs, and one of a size and one of a source, each with a group of all */
+        bool fits = most + 1 + 2 + 2 <= ADEPT_COLLECTIVE_MAX_GROUPS;
+        assert_int_equal(status, fits ? ADEPT_OK : ADEPT_E_INVALID);
+        if (fits)
+            assert_int_equal(out.fit.n_groups, most + 5);
+        else
+            assert_string_equal(err.message, "all-reduces have more than 64 sources or numbers of GPUs");
+        for (size_t i = 0; i < sizeof out.after; i++)
+            assert_int_equal(out.after[i], 7);
+    }
+    adept_hwprofile_free(hw);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_in_any_order), cmocka_unit_test(faults_have_a_place),
         cmocka_unit_test(the_truth_is_found),   cmocka_unit_test(the_sheet_gets_it),
-        cmocka_unit_test(too_few_are_refused),
+        cmocka_unit_test(too_few_are_refused),  cmocka_unit_test(too_many_groups_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -274,6 +274,64 @@ static void merged_operators_are_spread(void **state)
     assert_true(c.exposed_s > 0 && c.exposed_s <= 0.51);
 }
 
+static bool comes_before(const adept_backward_piece *x, const adept_backward_piece *y)
+{
+    if (x->place != y->place) return x->place > y->place;
+    if ((x->gradient_bytes > 0) != (y->gradient_bytes > 0)) return y->gradient_bytes > 0;
+    return x->op <= y->op;
+}
+
+/* Three executions at 0, 2 and 4: that is where they are. Of random ones: later places first, at one place the kernels,
+ * then by operator; and nothing is lost. */
+static void pieces_are_in_order(void **state)
+{
+    (void)state;
+    adept_profile_op ops[6];
+    adept_profile prof = {.ops = ops};
+    adept_backward_plan plan;
+    ops[0] = (adept_profile_op){.count = 3,
+                                .n_kernels = 1,
+                                .kernels = &backward_kernel,
+                                .places = {3, 0, 4},
+                                .gradient_bytes = 90,
+                                .gradient_places = {1, 0, 0}};
+    prof.n_ops = 1;
+    assert_int_equal(adept_backward_plan_new(&plan, &prof, NULL), ADEPT_OK);
+    assert_int_equal(plan.n, 4);
+    assert_true(plan.pieces[0].place == 4 && plan.pieces[1].place == 2 && plan.pieces[2].place == 0);
+    assert_true(plan.pieces[3].place == 0 && plan.pieces[3].gradient_bytes == 90);
+    adept_backward_plan_free(&plan);
+    srand(3);
+    prof.n_ops = 6;
+    for (int round = 0; round < 200; round++) {
+        double executions = 0, bytes = 0;
+        for (int i = 0; i < 6; i++) {
+            int64_t first = rand() % 4 + (round % 2 ? rand() % 3 * 40 : 0), n = 1 + rand() % 3,
+                    last = n > 1 ? first + n + rand() % 3 : first;
+            ops[i] = (adept_profile_op){.count = n,
+                                        .n_kernels = 1,
+                                        .kernels = &backward_kernel,
+                                        .places = {n, first, last},
+                                        .gradient_bytes = 10 * (1 + rand() % 3),
+                                        .gradient_places = {n, first, last}};
+            executions += (double)n;
+            bytes += ops[i].gradient_bytes;
+        }
+        prof.trainable_bytes = bytes;
+        assert_int_equal(adept_backward_plan_new(&plan, &prof, NULL), ADEPT_OK);
+        for (size_t i = 0; i < plan.n; i++) {
+            if (i > 0) assert_true(comes_before(&plan.pieces[i - 1], &plan.pieces[i]));
+            executions -= plan.pieces[i].executions;
+            bytes -= plan.pieces[i].gradient_bytes;
+        }
+        assert_true(fabs(executions) < 1e-9 && fabs(bytes) < 1e-9);
+        adept_backward_plan_free(&plan);
+    }
+    prof.n_ops = 1;
+    ops[0].gradient_bytes = 0;
+    assert_false(adept_backward_plan_known(&prof)); /* nothing is sent */
+}
+
 static void without_places_there_is_no_plan(void **state)
 {
     (void)state;
@@ -447,6 +505,7 @@ int main(void)
         cmocka_unit_test(two_buckets_by_hand),
         cmocka_unit_test(limits_of_buckets),
         cmocka_unit_test(merged_operators_are_spread),
+        cmocka_unit_test(pieces_are_in_order),
         cmocka_unit_test(without_places_there_is_no_plan),
         cmocka_unit_test(step_in_buckets),
         cmocka_unit_test(nothing_overlaps),

@@ -512,6 +512,10 @@ static void bad_arguments_are_refused(void **state)
     refuse(f, 1, model, NULL, &s, 1, ADEPT_E_USAGE, "scalar beta_gemm: the name is that of another parameter");
     s.name = "a b";
     refuse(f, 1, model, NULL, &s, 1, ADEPT_E_USAGE, "scalar \"a b\": the name is not");
+    double pixels = f->work[0].prof.features.conv_pixels;
+    f->work[0].prof.features.conv_pixels = 0; /* saturates to no speed at all */
+    refuse(f, 1, model, NULL, NULL, 0, ADEPT_E_INVALID, "row 0: profile: nothing to run, or a count out of range");
+    f->work[0].prof.features.conv_pixels = pixels;
     f->rows[2].run.gpus = -1;
     refuse(f, 3, model, NULL, NULL, 0, ADEPT_E_USAGE, "row 2: the number of GPUs must be at least 1");
     f->rows[1].run.power_limit_w = 20;

@@ -134,6 +134,18 @@ static void known_truth_is_found_again_on_unseen_rows(void **state)
     scene_free(s);
 }
 
+/* One of twelve, and it is the first. */
+static void suspect_rows_are_counted(void **state)
+{
+    (void)state;
+    scene *s = scene_new(twelve_rows, 1);
+    s->d->rows[0].suspect = "too good";
+    adept_fit_report *r = report(s, 1);
+    assert_non_null(warning_with(r, "1 of 12 rows are suspect and were used"));
+    adept_fit_report_free(r);
+    scene_free(s);
+}
+
 /* A row that nothing is fitted to says how far the fit is off there, not that it is known there. */
 static void rows_of_no_weight_widen_no_range(void **state)
 {
@@ -472,6 +484,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_truth_is_found_again_on_unseen_rows),
         cmocka_unit_test(unseen_rows_are_predicted_worse),
+        cmocka_unit_test(suspect_rows_are_counted),
         cmocka_unit_test(rows_of_no_weight_widen_no_range),
         cmocka_unit_test(nothing_leaks_from_the_rows_held_out),
         cmocka_unit_test(floors_do_not_see_the_rows_held_out),

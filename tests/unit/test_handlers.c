@@ -48,7 +48,41 @@ static int check_rows(const adept_cost *cost, double expected)
     return bad + check("row_elements", found, expected);
 }
 
-static int check_case(const adept_handler_case *example)
+/* Elements of the largest tensor that a call names. */
+static double largest_tensor(const char *call)
+{
+    double most = 1;
+    for (const char *at = strchr(call, ':'); at; at = strchr(at + 1, ':')) {
+        double n = 1;
+        int size, length;
+        for (const char *d = at + 1; sscanf(d, "%d%n", &size, &length) == 1;
+             d += d[length] == 'x' ? length + 1 : length)
+            n *= size;
+        most = fmax(most, n);
+    }
+    return most;
+}
+
+/* A launch over elements on their own has no more of them than the largest tensor and writes at most 16 bytes
+ * for each of them. Attention, recurrences and sparse products have tensors in between that no text names. */
+static int check_elements(const char *kind, const adept_cost *cost, const char *call)
+{
+    static const char *const between[] = {"attention", "matmul", "rnn", "sparse", "embedding"};
+    for (size_t i = 0; i < sizeof between / sizeof *between; i++)
+        if (strcmp(kind, between[i]) == 0) return 0;
+    int bad = 0;
+    for (size_t i = 0; i < cost->n_kernels; i++) {
+        const adept_kernel *k = &cost->kernels[i];
+        if (k->unit != ADEPT_UNIT_ALU) continue;
+        if (k->elements <= k->launches * largest_tensor(call) && k->bytes_written <= 16 * k->elements) continue;
+        print_error("    kernel %zu has %g elements, %g launches and writes %g bytes\n", i, k->elements, k->launches,
+                    k->bytes_written);
+        bad++;
+    }
+    return bad;
+}
+
+static int check_case(const char *kind, const adept_handler_case *example)
 {
     call_text t;
     char outputs[2000];
@@ -77,6 +111,7 @@ static int check_case(const adept_handler_case *example)
     bad += check("k", product ? product->k : 0, example->forward.product[2]);
     bad += check("batch", product ? product->batch : 0, example->forward.product[3]);
     bad += check_rows(&t.cost, example->forward.row_elements);
+    bad += check_elements(kind, &t.cost, example->call);
     for (size_t i = 0; i < t.cost.n_kernels; i++)
         if (!adept_kernel_is_sane(&t.cost.kernels[i])) {
             print_error("    kernel %zu can be none\n", i);
@@ -92,7 +127,7 @@ static void worked_examples(void **state)
     int failed = 0, n = 0;
     for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++)
         for (const adept_handler_case *c = (*h)->cases; c->call; c++, n++)
-            if (check_case(c)) {
+            if (check_case((*h)->kind, c)) {
                 print_error("  ^ %s: \"%s\": %s\n", (*h)->kind, c->name, c->call);
                 failed++;
             }

@@ -372,7 +372,14 @@ static void test_too_many(void **state)
     assert_refused(text, "more than 64 aliases");
     free(text);
     free(aliases);
-    char *parameters = repeated("p", 1025, ": 1");
+    char *parameters = repeated("p", 1024, ": 1");
+    text = edited("\"beta_gemm\": 0.75, \"t_kern_s\": 2.5e-6", parameters);
+    hw = parse_ok(text);
+    assert_int_equal(hw->n_parameters, 1024);
+    adept_hwprofile_free(hw);
+    free(text);
+    free(parameters);
+    parameters = repeated("p", 1025, ": 1");
     text = edited("\"beta_gemm\": 0.75, \"t_kern_s\": 2.5e-6", parameters);
     assert_refused(text, "fit.parameters has more than 1024 entries");
     free(text);

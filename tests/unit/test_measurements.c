@@ -427,6 +427,21 @@ static void suspicious_rows(void **state)
     adept_dataset_free(w.d);
 }
 
+/* The toy idles at w.gpu.hw.specs.idle_w: exactly half of it is still believed. */
+static void half_of_idle_is_the_least(void **state)
+{
+    (void)state;
+    world w;
+    char csv[200];
+    toy_gpu_init(&w.gpu);
+    double half = 0.5 * w.gpu.hw.specs.idle_w;
+    snprintf(csv, sizeof csv, "model,step_time_s,avg_power_w,gpus\na,1,%.17g,1\na,1,%.17g,2\n", half, 2 * half * 0.99);
+    check(&w, csv);
+    assert_null(w.d->rows[0].suspect);
+    is_suspect(&w, 1, "is below half of the idle power");
+    adept_dataset_free(w.d);
+}
+
 static void repetitions_that_disagree(void **state)
 {
     (void)state;
@@ -471,6 +486,7 @@ int main(void)
         cmocka_unit_test(sizes_have_limits),
         cmocka_unit_test(rows_of_other_gpus_are_left_out),
         cmocka_unit_test(suspicious_rows),
+        cmocka_unit_test(half_of_idle_is_the_least),
         cmocka_unit_test(repetitions_that_disagree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

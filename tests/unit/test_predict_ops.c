@@ -54,10 +54,32 @@ static void operators_sum_to_the_pass(void **state)
     assert_int_equal(adept_predict_ops(ops, &f.work.prof, &f.gpu.hw, &f.run, NULL), ADEPT_E_USAGE);
 }
 
+/* At half the clock arithmetic takes twice as long, traffic as long as before: fc 1.0, conv 0.64, and of relu 0.16 of
+ * compute are now more than 0.12 of traffic. */
+static void a_limit_slows_arithmetic_alone(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f);
+    adept_op_prediction ops[3], free_ops[3];
+    assert_int_equal(adept_predict_ops(free_ops, &f.work.prof, &f.gpu.hw, &f.run, NULL), ADEPT_OK);
+    f.run.clock_hz = 0.5 * f.gpu.hw.specs.clock_boost_hz;
+    assert_int_equal(adept_predict_ops(ops, &f.work.prof, &f.gpu.hw, &f.run, NULL), ADEPT_OK);
+    adept_prediction p = predict(&f);
+    assert_true(p.clock_ratio == 0.5);
+    const double alone[] = {1.0, 0.64, 0.16};
+    for (int i = 0; i < 3; i++) {
+        NEAR(ops[i].time_s, alone[i] / 1.8 * p.pass_s);
+        assert_int_equal(ops[i].bound, ADEPT_BOUND_COMPUTE);
+    }
+    assert_int_equal(free_ops[2].bound, ADEPT_BOUND_MEMORY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_sum_to_the_pass),
+        cmocka_unit_test(a_limit_slows_arithmetic_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,8 @@ static void numbers_read_back_exactly(void **state)
     fixture f;
     predict(&f);
     cJSON *root = to_json(&f, NULL, NULL, 0);
+    assert_null(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "config"),
+                                                 "seq_length")); /* of images */
     const struct {
         const char *path;
         double value;

@@ -407,6 +407,51 @@ static void ranges_are_exact(void **state)
     adept_sweep_axis_free(&axis);
 }
 
+/* Two axes have two indices, and the third number is not theirs. */
+static void points_have_their_values_only(void **state)
+{
+    (void)state;
+    adept_sweep_axis axes[2] = {axis_of("gpus=1,2"), axis_of("power_limit_w=100,200,300")};
+    const adept_sweep one = {.axes = axes, .n_axes = 2, .one_at_a_time = true}, all = {.axes = axes, .n_axes = 2};
+    const adept_sweep *sweeps[] = {&one, &all};
+    for (int i = 0; i < 2; i++)
+        for (uint64_t index = 0; index < 5; index++) {
+            size_t at[3] = {7, 7, 1234};
+            adept_sweep_at(at, sweeps[i], index);
+            assert_int_equal(at[2], 1234);
+        }
+    adept_error err = {0};
+    assert_int_equal(adept_sweep_run(&all, add_answer, NULL, &err), ADEPT_E_USAGE);
+    assert_string_equal(err.message, "no GPU is given");
+    adept_sweep_axis_free(&axes[0]);
+    adept_sweep_axis_free(&axes[1]);
+}
+
+static bool count_refused(const adept_sweep_point *point, void *context)
+{
+    *(int *)context += point->status != ADEPT_OK;
+    return true;
+}
+
+/* A limit that starts above what it ends at is no GPU, whether or not anything else varies. */
+static void fixed_numbers_are_checked(void **state)
+{
+    (void)state;
+    adept_sweep_axis fixed = axis_of("specs.power_limit_min_w=100000"), gpus = axis_of("gpus=1,2");
+    adept_hwprofile *hw = NULL;
+    assert_int_equal(adept_hwprofile_open(&hw, "a100", NULL), ADEPT_OK);
+    int refused[2] = {0};
+    for (size_t n = 0; n < 2; n++) {
+        const adept_sweep sweep = {
+            .axes = &gpus, .n_axes = 1, .fixed = &fixed, .n_fixed = n, .hw = hw, .profile_of = profile_of};
+        assert_int_equal(adept_sweep_run(&sweep, count_refused, &refused[n], NULL), ADEPT_OK);
+    }
+    assert_true(refused[0] == 0 && refused[1] == 2);
+    adept_hwprofile_free(hw);
+    adept_sweep_axis_free(&fixed);
+    adept_sweep_axis_free(&gpus);
+}
+
 static void is_no_axis(const char *text, const char *message)
 {
     adept_sweep_axis axis;
@@ -513,9 +558,14 @@ static const char model[] = "input x f32:256x1024\n"
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grids_and_questions), cmocka_unit_test(ranges_are_exact),
-        cmocka_unit_test(clocks_and_powers_have_units), cmocka_unit_test(front_of_many),
-        cmocka_unit_test(front_is_bounded),    cmocka_unit_test(knee_by_hand),
+        cmocka_unit_test(grids_and_questions),
+        cmocka_unit_test(ranges_are_exact),
+        cmocka_unit_test(points_have_their_values_only),
+        cmocka_unit_test(fixed_numbers_are_checked),
+        cmocka_unit_test(clocks_and_powers_have_units),
+        cmocka_unit_test(front_of_many),
+        cmocka_unit_test(front_is_bounded),
+        cmocka_unit_test(knee_by_hand),
     };
     adept_error err = {0};
     adept_graph *graph = graph_text(model);
