@@ -132,37 +132,48 @@ static void operator_names_are_unique(void **state)
         }
 }
 
-/* No handler may crash or loop on arguments that make no sense: each operator of each worked example is called again with
- * every argument in turn replaced by values of the wrong kind, and by none. */
+/* A call with each of its arguments in turn replaced by values of the wrong kind, and by none. @return how many calls */
+static int call_wrongly(const char *op, const char *call)
+{
+    static const char *const wrong[] = {"none", "3", "-1", "0.5", "[]", "[1]", "[-7,0]", "f32:", "f32:0", "i64:3x0x5", "\"x\"",
+                                        "unknown", "[none, f32:2x2]", "[f32:2x2, none]", "[[]]", "f32:3x4#5",
+                                        "9000000000000000000", "f32:2x3x4x5x6x7x8x9"};
+    const char *first = strchr(call, '('), *start = first + 1;
+    int calls = 0;
+    while (*start && *start != ')') {
+        const char *equals = strchr(start, '='), *end = start;
+        int depth = 0;
+        while (*end && (depth > 0 || (*end != ',' && *end != ')'))) {
+            depth += (*end == '[') - (*end == ']');
+            end++;
+        }
+        const char *value = equals && equals < end ? equals + 1 : start;
+        for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++, calls++) {
+            char text[1000];
+            call_text t;
+            snprintf(text, sizeof text, "%s%.*s%s%s", op, (int)(value - first), first, wrong[w], end);
+            call_text_run(&t, adept_handlers(), text); /* any answer will do */
+            call_text_free(&t);
+        }
+        start = *end == ',' ? end + 1 : end;
+        while (*start == ' ')
+            start++;
+    }
+    return calls;
+}
+
+/* No handler may crash or loop on arguments that make no sense: each name of each operator is called as the worked
+ * examples of its handler are, with arguments that are wrong. */
 static void survive_wrong_arguments(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"none", "3", "-1", "0.5", "[]", "[1]", "[-7,0]", "f32:", "f32:0", "i64:3x0x5", "\"x\"",
-                                        "unknown", "[f32:2x2, none]", "f32:3x4#5", "9000000000000000000", "f32:2x3x4x5x6x7x8x9"};
     int calls = 0;
     for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++)
-        for (const adept_handler_case *c = (*h)->cases; c->call; c++) {
-            const char *start = strchr(c->call, '(') + 1;
-            while (*start && *start != ')') {
-                const char *equals = strchr(start, '='), *end = start;
-                int depth = 0;
-                while (*end && (depth > 0 || (*end != ',' && *end != ')'))) {
-                    depth += (*end == '[') - (*end == ']');
-                    end++;
-                }
-                const char *value = equals && equals < end ? equals + 1 : start;
-                for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
-                    char text[1000];
-                    call_text t;
-                    snprintf(text, sizeof text, "%.*s%s%s", (int)(value - c->call), c->call, wrong[w], end);
-                    call_text_run(&t, adept_handlers(), text); /* any answer will do */
-                    call_text_free(&t);
-                    calls++;
-                }
-                start = *end == ',' ? end + 1 : end;
-                while (*start == ' ')
-                    start++;
-            }
+        for (const adept_op *row = (*h)->ops; row->names; row++) {
+            char name[ADEPT_OP_NAME_BYTES];
+            for (const char *at = row->names; adept_op_next_name(&at, name);)
+                for (const adept_handler_case *c = (*h)->cases; c->call; c++)
+                    calls += call_wrongly(name, c->call);
         }
     print_message("%d calls with wrong arguments\n", calls);
     assert_true(calls > 0);

@@ -45,7 +45,7 @@ static void base64_vectors(void **state)
         size_t n;
         if (adept_base64_decode(back, &n, bad[i], strlen(bad[i]))) fail_msg("'%s' was taken", bad[i]);
     }
-    unsigned char all[256], back[256];
+    unsigned char all[256], back[258]; /* three bytes for each four letters, padding too */
     char coded[400];
     size_t n;
     for (int i = 0; i < 256; i++)
