@@ -28,7 +28,7 @@ import check_faults  # its commands, and their inputs
 BUILDS = os.path.join(SOURCE, "build-analysis")
 FOLDERS = "workload handlers model calibrate whatif library".split()
 LEAST_LINES = 90
-PACKAGES = {"gcc": "gcc", "gcovr": "gcovr", "valgrind": "valgrind", "clang-tidy-14": "clang-tidy-14", "ninja": "ninja-build"}
+PACKAGES = {"gcc": "gcc", "gcovr": "gcovr", "valgrind": "valgrind", "clang-tidy": "clang-tidy", "ninja": "ninja-build"}
 # Tests that reach no line of the six folders that others do not, and take minutes.
 NOT_COUNTED = "python|hostile_memory|_models$|test_language|test_sensor|test_sim|test_slurm|test_report|test_attribution"
 COUNTED = r"^(unit|fuzz)\.|^embed\.client|^cli\.test_(scripted|bad_files|unsupported|calibrate_)"
@@ -115,14 +115,14 @@ def fanalyzer(jobs):
 
 
 def tidy(jobs):
-    need("clang-tidy-14", "ninja")
+    need("clang-tidy", "ninja")
     folder, _ = build("plain", "-O1", ["-DADEPT_TESTS=OFF", "-DADEPT_WITH_TORCH=OFF"], jobs=jobs)
     with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
         sources = {entry["file"] for entry in json.load(file)}
     sources = sorted(source for source in sources if not source.startswith(folder) and source.endswith(".c"))
     # One file a process: the check of va_list keeps what it saw in the file before.
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        texts = pool.map(lambda source: subprocess.run(["clang-tidy-14", "-p", folder, "--quiet", source], text=True,
+        texts = pool.map(lambda source: subprocess.run(["clang-tidy", "-p", folder, "--quiet", source], text=True,
                                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout, sources)
         return judge("tidy", "".join(texts))
 
@@ -188,7 +188,7 @@ def tsan(jobs):
                       ["adept", "make_profile", "make_recording", *("test_" + name for name in THREADED)], jobs)
     found = logs(folder)
     good = ctest(folder, jobs, "-R", rf"^unit\.test_({'|'.join(THREADED)})$|^cli\.test_(serve|measure|simulate)$",
-                 TSAN_OPTIONS=f"log_path={found}/tsan")
+                 TSAN_OPTIONS=f"log_path={found}/tsan suppressions={HERE}/tsan.supp")
     return judge_logs("tsan", found, good)
 
 
