@@ -214,7 +214,7 @@ def valgrind(jobs):
 
 def main():
     parts = {"fanalyzer": fanalyzer, "tidy": tidy, "coverage": coverage, "tsan": tsan, "valgrind": valgrind}
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-j", type=int, default=2)
     parser.add_argument("part", choices=[*parts, "all"])
     arguments = parser.parse_args()
