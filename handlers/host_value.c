@@ -56,9 +56,7 @@ static bool sequence_binary(adept_call *c, adept_fn fn, const adept_value *a, co
     }
     if (fn == ADEPT_FN_ADD && a->kind == ADEPT_VALUE_STRING && b->kind == ADEPT_VALUE_STRING) {
         char text[4096];
-        if (strlen(a->u.s) + strlen(b->u.s) >= sizeof text) return false;
-        strcpy(text, a->u.s);
-        strcat(text, b->u.s);
+        if ((size_t)snprintf(text, sizeof text, "%s%s", a->u.s, b->u.s) >= sizeof text) return false;
         adept_out_string(c, text);
         return true;
     }

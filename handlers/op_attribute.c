@@ -123,7 +123,7 @@ static void device_type(adept_call *c, const adept_value *v)
     char text[64];
     if (adept_call_refuse(c, !v || v->kind != ADEPT_VALUE_STRING || strlen(v->u.s) >= sizeof text, "a device expected"))
         return;
-    strcpy(text, v->u.s);
+    memcpy(text, v->u.s, strlen(v->u.s) + 1);
     text[strcspn(text, ":")] = 0;
     adept_out_string(c, text);
 }

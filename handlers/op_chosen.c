@@ -47,7 +47,7 @@ static void shape_unique(adept_call *c, const adept_tensor *self)
         adept_out_tensor(c, ADEPT_I64, 1, &none);
     else
         adept_out_tensor(c, ADEPT_I64, whole ? self->ndim : 1, whole ? self->dims : &among);
-    if (strcmp(adept_call_op(c), "aten::_unique")) adept_out_tensor(c, ADEPT_I64, 1, counts ? &n : &none);
+    if (strcmp(adept_call_op(c), "aten::_unique") != 0) adept_out_tensor(c, ADEPT_I64, 1, counts ? &n : &none);
 }
 
 static void shape(adept_call *c)

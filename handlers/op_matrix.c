@@ -117,7 +117,7 @@ static void cartesian(adept_call *c)
     for (size_t i = 0; i < n && adept_call_ok(c); i++)
         if (!adept_call_refuse(c, !items[i] || items[i]->ndim > 1, "vectors expected"))
             overflows(c, rows, adept_tensor_numel(items[i]), &rows);
-    if (adept_call_refuse(c, n == 0, "vectors expected")) return;
+    if (adept_call_refuse(c, n == 0 || !items[0], "vectors expected")) return;
     adept_form_out(c, items[0]->dtype, n > 1 ? 2 : 1, (const int64_t[]){rows, (int64_t)n});
 }
 
@@ -298,6 +298,37 @@ static const adept_handler_case cases[] = {
     {.name = "trace of 3 x 3",
      .call = "aten::trace(self=f32:3x3) -> f32:",
      .forward = {.alu = 3, .read = 36, .written = 4}},
+    {.name = "a row of 4 put on the diagonal of 4 x 4",
+     .call = "aten::diagflat(self=f32:2x2, offset=0) -> f32:4x4",
+     .forward = {.read = 16, .written = 64}},
+    {.name = "each of two rows of 3 above the diagonal of 4 x 4",
+     .call = "aten::diag_embed(self=f32:2x3, offset=1, dim1=-2, dim2=-1) -> f32:2x4x4",
+     .forward = {.read = 24, .written = 128}},
+    {.name = "blocks side by side, zeros between; backward they are cut out again",
+     .call = "aten::block_diag(tensors=[f32:2x3*, f32:1x1*]) -> f32:3x4",
+     .forward = {.read = 24 + 4, .written = 48},
+     .backward = {.read = 48, .written = 28}},
+    {.name = "each of 2 with each of 3",
+     .call = "aten::cartesian_prod(tensors=[f32:2, f32:3]) -> f32:6x2",
+     .forward = {.read = 8 + 12, .written = 48}},
+    {.name = "4 over 2 pairs",
+     .call = "aten::combinations(self=f32:4, r=2, with_replacement=false) -> f32:6x2",
+     .forward = {.read = 16, .written = 48}},
+    {.name = "and with pairs of the same: 4 * 5 / 2",
+     .call = "aten::combinations(self=f32:4, r=2, with_replacement=true) -> f32:10x2",
+     .forward = {.read = 16, .written = 80}},
+    {.name = "copies of 3 numbers in 4 columns, then running products of 12",
+     .call = "aten::linalg_vander(x=f32:3, N=4) -> f32:3x4",
+     .forward = {.alu = 12, .read = 12 + 48, .written = 48 + 48, .launches = 2}},
+    {.name = "6 products, which are written and read to be summed: 2 FLOPs each",
+     .call = "aten::linalg_vecdot(x=f32:2x3, y=f32:2x3, dim=-1) -> f32:2",
+     .forward = {.alu = 12, .read = 48 + 24, .written = 8 + 24, .launches = 2}},
+    {.name = "inverse of 6 x 6: 2 * 6^3",
+     .call = "aten::linalg_tensorinv(self=f32:6x2x3, ind=1) -> f32:2x3x6",
+     .forward = {.alu = 432, .read = 144, .written = 144}},
+    {.name = "6 x 6 solved: 2 / 3 * 6^3 for the factors, 2 * 6^2 for the solution",
+     .call = "aten::linalg_tensorsolve(self=f32:2x3x6, other=f32:2x3) -> f32:6",
+     .forward = {.alu = 144 + 72, .read = 144 + 24, .written = 24}},
     {0},
 };
 

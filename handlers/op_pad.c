@@ -32,7 +32,7 @@ static pad_mode mode_of(adept_call *c)
     if (!strcmp(name, "reflect")) return REFLECT;
     if (!strcmp(name, "replicate")) return REPLICATE;
     if (!strcmp(name, "circular")) return CIRCULAR;
-    if (strcmp(name, "constant")) adept_call_unsupported(c, "padding mode '%s'", name);
+    if (strcmp(name, "constant") != 0) adept_call_unsupported(c, "padding mode '%s'", name);
     return CONSTANT;
 }
 

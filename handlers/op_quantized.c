@@ -9,9 +9,10 @@
 static adept_dtype stored_type(adept_call *c)
 {
     static const adept_dtype types[] = {ADEPT_I8, ADEPT_U8, ADEPT_I32}; /* qint8, quint8, qint32 */
-    int64_t type = adept_arg_int(c, "dtype", 12) - 12;
-    adept_call_refuse(c, type < 0 || type > 2, "%lld is no type of quantised numbers", (long long)type + 12);
-    return types[type < 0 || type > 2 ? 0 : type];
+    int64_t type = adept_arg_int(c, "dtype", 12);
+    bool known = type >= 12 && type <= 14;
+    adept_call_refuse(c, !known, "%lld is no type of quantised numbers", (long long)type);
+    return types[known ? type - 12 : 0];
 }
 
 static void like_of_type(adept_call *c, adept_dtype dtype)

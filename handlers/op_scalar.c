@@ -134,7 +134,7 @@ static void range_length(adept_call *c, const adept_value *v)
         adept_out_unknown(c);
         return;
     }
-    if (adept_call_refuse(c, step == 0 || step == INT64_MIN || __builtin_sub_overflow(hi, lo, &span),
+    if (adept_call_refuse(c, step == 0 || __builtin_sub_overflow(hi, lo, &span) || span == INT64_MIN,
                           "range with step %lld or absurd bounds", (long long)step))
         return;
     n = span / step + (span % step != 0 && (span > 0) == (step > 0));
@@ -253,6 +253,7 @@ static const adept_handler_case cases[] = {
     {.name = "smallest of a list", .call = "prim::min([4,2,8]) -> i:2"},
     {.name = "range(1, 10, 4) is 1, 5, 9", .call = "aten::__range_length(lo=1, hi=10, step=4) -> i:3"},
     {.name = "range(10, 1, -4) is 10, 6, 2", .call = "aten::__range_length(lo=10, hi=1, step=-4) -> i:3"},
+    {.name = "range(0, -2, -1) is 0, -1", .call = "aten::__range_length(lo=0, hi=-2, step=-1) -> i:2"},
     {.name = "range(5, 5, 1) is empty", .call = "aten::__range_length(lo=5, hi=5, step=1) -> i:0"},
     {.name = "step 2 of range(1, 10, 4)", .call = "aten::__derive_index(index=2, start=1, step=4) -> i:9"},
     {.name = "quotient and remainder", .call = "aten::divmod(x=-7, y=4) -> i:-2, i:1"},

@@ -169,8 +169,9 @@ adept_status adept_hwprofile_adopt(adept_hwprofile *hw, adept_granularity granul
         return ADEPT_OK;
     }
     adept_parameter *parameters = adept_arena_array(hw->arena, ADEPT_OPERATOR_PARAMETERS, sizeof *parameters);
-    adept_status status = adept_operator_parameters_get(theta, hw, err);
     if (!parameters) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", hw->name);
+    adept_status status = adept_operator_parameters_get(theta, hw, err);
+    if (status != ADEPT_OK) return status;
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
         const adept_parameter_info *info = &infos[i];
         parameters[i] = (adept_parameter){info->name, fmin(info->high, fmax(info->low, theta[i]))};
@@ -180,5 +181,5 @@ adept_status adept_hwprofile_adopt(adept_hwprofile *hw, adept_granularity granul
     hw->calibrated = true;
     hw->transferred = false;
     hw->intervals = NULL;
-    return status;
+    return ADEPT_OK;
 }

@@ -88,7 +88,7 @@ static double elapsed_s(adept_csv_table *t, int column)
 {
     const char *text = t->cells[column];
     size_t length = strspn(text, "0123456789:-");
-    int days = 0, hours = 0, minutes, seconds, used = -1;
+    int days = 0, hours = 0, minutes = 0, seconds = 0, used = -1;
 
     if (length < 16 && text[length] == '\0') {
         if (strchr(text, '-'))

@@ -177,7 +177,7 @@ static bool find_intervals(work *w)
     adept_attribution_report *out = w->out;
     const adept_attribution_model *m = w->model;
     double *shares = malloc((m->n_draws + 1) * out->n_groups * sizeof *shares),
-           *own = malloc(ADEPT_ACTIVITIES * 2 * sizeof *own);
+           *own = malloc(sizeof *own * 2 * ADEPT_ACTIVITIES);
 
     for (size_t b = 0; shares && own && b <= m->n_draws; b++) {
         double total = 0;

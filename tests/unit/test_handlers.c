@@ -167,40 +167,105 @@ static void operator_names_are_unique(void **state)
         }
 }
 
-/* No handler may crash or loop on arguments that make no sense: each operator of each worked example is called again with
- * every argument in turn replaced by values of the wrong kind, and by none. */
+typedef struct argument {
+    const char *begin, *end; /* of its value, in the text of a call */
+} argument;
+
+#define MAX_ARGUMENTS 32
+
+static int find_arguments(argument found[MAX_ARGUMENTS], const char *call)
+{
+    const char *start = strchr(call, '(') + 1;
+    int n = 0;
+    while (*start && *start != ')') {
+        const char *equals = strchr(start, '='), *end = start;
+        int depth = 0;
+        while (*end && (depth > 0 || (*end != ',' && *end != ')'))) {
+            depth += (*end == '[') - (*end == ']');
+            end++;
+        }
+        assert_true(n < MAX_ARGUMENTS);
+        found[n++] = (argument){equals && equals < end ? equals + 1 : start, end};
+        start = *end == ',' ? end + 1 : end;
+        while (*start == ' ')
+            start++;
+    }
+    return n;
+}
+
+/* Of two values of a call, the second NULL: only the first. Any answer will do. */
+static void call_wrongly(const char *op, const char *call, const argument *one, const char *first, const argument *two,
+                         const char *second)
+{
+    char text[1000];
+    call_text t;
+    const char *arguments = strchr(call, '(');
+    if (two)
+        snprintf(text, sizeof text, "%s%.*s%s%.*s%s%s", op, (int)(one->begin - arguments), arguments, first,
+                 (int)(two->begin - one->end), one->end, second, two->end);
+    else
+        snprintf(text, sizeof text, "%s%.*s%s%s", op, (int)(one->begin - arguments), arguments, first, one->end);
+    call_text_run(&t, adept_handlers(), text);
+    call_text_free(&t);
+}
+
+/* Each argument in turn of the wrong kind, or none. @return how many calls */
+static int call_with_wrong(const char *op, const char *call)
+{
+    static const char *const wrong[] = {"none", "3", "-1", "0.5", "[]", "[1]", "[-7,0]", "f32:", "f32:0", "i64:3x0x5", "\"x\"",
+                                        "unknown", "[none, f32:2x2]", "[f32:2x2, none]", "[[]]", "f32:3x4#5",
+                                        "9000000000000000000", "f32:2x3x4x5x6x7x8x9"};
+    const size_t n_wrong = sizeof wrong / sizeof *wrong;
+    argument given[MAX_ARGUMENTS];
+    int n = find_arguments(given, call);
+    for (int i = 0; i < n; i++)
+        for (size_t w = 0; w < n_wrong; w++)
+            call_wrongly(op, call, &given[i], wrong[w], NULL, NULL);
+    return n * (int)n_wrong;
+}
+
+/* Each two arguments numbers at the ends of what there is. @return how many calls */
+static int call_with_extremes(const char *call)
+{
+    static const char *const ends[] = {"-9223372036854775808", "9223372036854775807", "-1", "0", "[9223372036854775807]"};
+    const size_t n_ends = sizeof ends / sizeof *ends;
+    char op[ADEPT_OP_NAME_BYTES];
+    argument given[MAX_ARGUMENTS];
+    int n = find_arguments(given, call);
+    snprintf(op, sizeof op, "%.*s", (int)(strchr(call, '(') - call), call);
+    for (int i = 0; i < n; i++)
+        for (int j = i + 1; j < n; j++)
+            for (size_t both = 0; both < n_ends * n_ends; both++)
+                call_wrongly(op, call, &given[i], ends[both / n_ends], &given[j], ends[both % n_ends]);
+    return n * (n - 1) / 2 * (int)(n_ends * n_ends);
+}
+
+/* No handler may crash or loop: each name of each operator is called as the worked examples of its handler are, with
+ * arguments that make no sense. */
 static void survive_wrong_arguments(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"none", "3", "-1", "0.5", "[]", "[1]", "[-7,0]", "f32:", "f32:0", "i64:3x0x5", "\"x\"",
-                                        "unknown", "[f32:2x2, none]", "f32:3x4#5", "9000000000000000000", "f32:2x3x4x5x6x7x8x9"};
     int calls = 0;
     for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++)
-        for (const adept_handler_case *c = (*h)->cases; c->call; c++) {
-            const char *start = strchr(c->call, '(') + 1;
-            while (*start && *start != ')') {
-                const char *equals = strchr(start, '='), *end = start;
-                int depth = 0;
-                while (*end && (depth > 0 || (*end != ',' && *end != ')'))) {
-                    depth += (*end == '[') - (*end == ']');
-                    end++;
-                }
-                const char *value = equals && equals < end ? equals + 1 : start;
-                for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
-                    char text[1000];
-                    call_text t;
-                    snprintf(text, sizeof text, "%.*s%s%s", (int)(value - c->call), c->call, wrong[w], end);
-                    call_text_run(&t, adept_handlers(), text); /* any answer will do */
-                    call_text_free(&t);
-                    calls++;
-                }
-                start = *end == ',' ? end + 1 : end;
-                while (*start == ' ')
-                    start++;
-            }
+        for (const adept_op *row = (*h)->ops; row->names; row++) {
+            char name[ADEPT_OP_NAME_BYTES];
+            for (const char *at = row->names; adept_op_next_name(&at, name);)
+                for (const adept_handler_case *c = (*h)->cases; c->call; c++)
+                    calls += call_with_wrong(name, c->call);
         }
     print_message("%d calls with wrong arguments\n", calls);
-    assert_true(calls > 0);
+    assert_true(calls > 100000);
+}
+
+static void survive_extremes(void **state)
+{
+    (void)state;
+    int calls = 0;
+    for (const adept_handler *const *h = adept_handlers()->handlers; *h; h++)
+        for (const adept_handler_case *c = (*h)->cases; c->call; c++)
+            calls += call_with_extremes(c->call);
+    print_message("%d calls with extremes\n", calls);
+    assert_true(calls > 10000);
 }
 
 int main(void)
@@ -210,6 +275,7 @@ int main(void)
         cmocka_unit_test(operator_names_are_unique),
         cmocka_unit_test(worked_examples),
         cmocka_unit_test(survive_wrong_arguments),
+        cmocka_unit_test(survive_extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 #define MAX_PICTURE_BYTES ((off_t)64 << 20)
 #define MAX_TEXT_BYTES 80
 

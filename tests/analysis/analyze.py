@@ -1,0 +1,228 @@
+"""What compilers and instrumented runs find in adept.
+
+Usage: analyze.py [-j N] coverage|tsan|valgrind|fanalyzer|tidy|all
+  coverage   lines that the tests reach: at least 90 % in each of workload, handlers, model, calibrate, whatif, library
+  tsan       ThreadSanitizer over the tests that start threads: nothing found
+  valgrind   memcheck over unit tests, corpora and commands: no error, nothing definitely lost
+  fanalyzer  gcc -fanalyzer over all C of the product: nothing but what allowed.txt lists
+  tidy       clang-tidy with the checks of .clang-tidy over the same, likewise
+
+Builds in build-analysis/, which it keeps. Prints a figure of each; exit code 1: one missed its bar. Installs nothing,
+and says which Debian package is missing.
+"""
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "faults"))
+import check_faults  # its commands, and their inputs
+BUILDS = os.path.join(SOURCE, "build-analysis")
+FOLDERS = "workload handlers model calibrate whatif library".split()
+LEAST_LINES = 90
+PACKAGES = {"gcc": "gcc", "gcovr": "gcovr", "valgrind": "valgrind", "clang-tidy": "clang-tidy", "ninja": "ninja-build"}
+# Tests that reach no line of the six folders that others do not, and take minutes.
+NOT_COUNTED = "python|hostile_memory|_models$|test_language|test_sensor|test_sim|test_slurm|test_report|test_attribution"
+COUNTED = r"^(unit|fuzz)\.|^embed\.client|^cli\.test_(scripted|bad_files|unsupported|calibrate_)"
+# Libtorch's process may not write files: its lines count in a run in which it may (unconfined.c).
+UNCONFINED = r"^unit\.test_torchscript$"
+THREADED = ("library_threads serve recorder recording meter kernel_fit shared idle_fit plan calibrate_optimiser "
+            "calibrate_checkpoint fit_held_out fit_report").split()
+# Too slow by half an hour, or about memory and traps, which memcheck changes.
+NOT_CHECKED = (r"_models$|hostile|memory_ends|library_strict|calibrate_(checkpoint|fit|operator|options|optimiser)|"
+               r"attribution|shared|fit_|kernel_fit|interrupt")
+REPORT = ("report", "report @/tests/cli/data/mlp.profile.json --gpu a100 -o report.html", [])
+
+
+def run(command, **options):
+    return subprocess.run(command, check=True, **options)
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            sys.exit(f"analysis: {program} is missing: apt-get install {PACKAGES[program]}")
+
+
+def build(name, flags, options, targets=(), jobs=2, clean=False):
+    """Configure and build below build-analysis. @return the folder, and what the build printed"""
+    folder = os.path.join(BUILDS, name)
+    run(["cmake", "-G", "Ninja", "-S", SOURCE, "-B", folder, "-DCMAKE_BUILD_TYPE=Debug", f"-DCMAKE_C_FLAGS={flags}", *options],
+        stdout=subprocess.DEVNULL)
+    if clean:
+        run(["ninja", "-C", folder, "-t", "clean"], stdout=subprocess.DEVNULL)
+    command = ["ninja", "-C", folder, f"-j{jobs}", *targets]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(done.stdout[-4000:])
+    return folder, done.stdout
+
+
+def ctest(folder, jobs, *options, **environment):
+    return subprocess.run(["ctest", "--test-dir", folder, f"-j{jobs}", "--output-on-failure", "--label-exclude", "again|once",
+                           *options], env={**os.environ, **environment}).returncode == 0
+
+
+# ---- warnings that are judged one by one
+
+
+def read_allowed(tool):
+    """Lines "FILE | CHECK | SOURCE LINE" of one tool's section; "#" begins the reason of those that follow."""
+    allowed, section = set(), None
+    with open(os.path.join(HERE, "allowed.txt"), encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            if line.startswith("== "):
+                section = line[3:]
+            elif section == tool and line and not line.startswith("#"):
+                allowed.add(tuple(part.strip() for part in line.split(" | ", 2)))
+    return allowed
+
+
+def judge(tool, text):
+    found = set()
+    for path, line, message, check in re.findall(r"^(/[^:\n]+):(\d+):\d+: warning: (.*) \[([^\]\n]+)\]$", text, re.M):
+        relative = os.path.relpath(path, SOURCE)
+        if not relative.startswith("build") and (relative, line, message, check) not in found:
+            found.add((relative, line, message, check))
+    allowed, used, new = read_allowed(tool), set(), 0
+    for relative, line, message, check in sorted(found):
+        with open(os.path.join(SOURCE, relative), encoding="utf-8") as file:
+            key = relative, check, file.read().splitlines()[int(line) - 1].strip()
+        if key in allowed:
+            used.add(key)
+        else:
+            new += 1
+            print(f"{relative}:{line}: {message}\n    {' | '.join(key)}")
+    for key in sorted(allowed - used):
+        print("allowed.txt lists what is not found: " + " | ".join(key))
+    print(f"{tool}: {new} to judge, {len(used)} allowed")
+    return not new and allowed == used
+
+
+def fanalyzer(jobs):
+    need("gcc", "ninja")
+    _, text = build("fanalyzer", "-fanalyzer -fdiagnostics-plain-output -fdiagnostics-path-format=none",
+                    ["-DADEPT_TESTS=OFF", "-DADEPT_WITH_TORCH=OFF", "-DCMAKE_C_COMPILER=gcc"], jobs=jobs, clean=True)
+    return judge("fanalyzer", "\n".join(line for line in text.splitlines() if "[-Wanalyzer-" in line))
+
+
+def tidy(jobs):
+    need("clang-tidy", "ninja")
+    folder, _ = build("plain", "-O1", ["-DADEPT_TESTS=OFF", "-DADEPT_WITH_TORCH=OFF"], jobs=jobs)
+    with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
+        sources = {entry["file"] for entry in json.load(file)}
+    sources = sorted(source for source in sources if not source.startswith(folder) and source.endswith(".c"))
+    # One file a process: the check of va_list keeps what it saw in the file before.
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        texts = pool.map(lambda source: subprocess.run(["clang-tidy", "-p", folder, "--quiet", source], text=True,
+                                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout, sources)
+        return judge("tidy", "".join(texts))
+
+
+# ---- instrumented runs
+
+
+def count_lines(folder, jobs):
+    good = True
+    report = os.path.join(folder, "coverage.json")
+    run(["gcovr", "-r", SOURCE, "--object-directory", folder, "--gcov-ignore-parse-errors", "--json", report, "-j", str(jobs),
+         *(part for name in FOLDERS for part in ("--filter", os.path.join(SOURCE, name) + "/"))])
+    with open(report, encoding="utf-8") as file:
+        files = json.load(file)["files"]
+    for name in FOLDERS:
+        lines = reached = 0
+        worst = []
+        for entry in files:
+            if not entry["file"].startswith(name + "/"):
+                continue
+            counts = [line["count"] > 0 for line in entry["lines"] if not line.get("gcovr/noncode")]
+            lines, reached = lines + len(counts), reached + sum(counts)
+            worst.append((len(counts) - sum(counts), entry["file"]))
+        share = 100 * reached / lines
+        worst = ", ".join(f"{path} {missed}" for missed, path in sorted(worst, reverse=True)[:5])
+        print(f"coverage: {name} {share:.1f} % of {lines} lines; most not reached: {worst}")
+        good = good and share >= LEAST_LINES
+    return good
+
+
+def coverage(jobs):
+    need("gcc", "gcovr", "ninja")
+    folder, _ = build("coverage", "--coverage -O1", ["-DCMAKE_C_COMPILER=gcc", "-DCMAKE_CXX_COMPILER=g++",
+                                                     "-DCMAKE_CXX_FLAGS=--coverage -O1"], jobs=jobs)
+    for path in glob.glob(folder + "/**/*.gcda", recursive=True):
+        os.remove(path)
+    shim = os.path.join(folder, "unconfined.so")
+    run(["gcc", "-shared", "-fPIC", "-o", shim, os.path.join(HERE, "unconfined.c")])
+    good = ctest(folder, jobs, "-R", COUNTED, "-E", NOT_COUNTED)
+    good = ctest(folder, jobs, "-R", UNCONFINED, LD_PRELOAD=shim) and good
+    return count_lines(folder, jobs) and good
+
+
+def logs(folder):
+    """An empty folder for what a tool finds in any process, also in those whose exit code nobody sees."""
+    path = os.path.join(folder, "found")
+    shutil.rmtree(path, ignore_errors=True)
+    os.makedirs(path)
+    return path
+
+
+def judge_logs(tool, path, good):
+    texts = [open(name, encoding="utf-8", errors="replace").read() for name in sorted(glob.glob(path + "/*"))]
+    texts = [text for text in texts if text.strip()]
+    print("\n".join(text[:6000] for text in texts))
+    print(f"{tool}: {len(texts)} processes with findings" + ("" if good else "; tests failed"))
+    return good and not texts
+
+
+def tsan(jobs):
+    need("gcc", "ninja")
+    folder, _ = build("tsan", "-O1", ["-DADEPT_SANITIZE=thread", "-DADEPT_WITH_TORCH=OFF"],
+                      ["adept", "make_profile", "make_recording", *("test_" + name for name in THREADED)], jobs)
+    found = logs(folder)
+    good = ctest(folder, jobs, "-R", rf"^unit\.test_({'|'.join(THREADED)})$|^cli\.test_(serve|measure|simulate)$",
+                 TSAN_OPTIONS=f"log_path={found}/tsan suppressions={HERE}/tsan.supp")
+    return judge_logs("tsan", found, good)
+
+
+def valgrind(jobs):
+    need("valgrind", "ninja")
+    found = logs(os.path.join(BUILDS, "valgrind"))
+    command = ["valgrind", "-q", "--leak-check=full", "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite",
+               "--error-exitcode=99", f"--log-file={found}/%p"]
+    folder, _ = build("valgrind", "-O1", ["-DADEPT_WITH_TORCH=OFF", "-DCMAKE_CROSSCOMPILING_EMULATOR=" + ";".join(command)],
+                      jobs=jobs)
+    good = ctest(folder, jobs, "-R", r"^(unit|fuzz)\.|embed.client", "-E", NOT_CHECKED)
+    program = os.path.join(folder, "tools/adept")
+    with tempfile.TemporaryDirectory() as inputs:
+        check_faults.prepare(program, inputs)
+        for name, words, _ in [*check_faults.COMMANDS, REPORT]:
+            words = words.replace("@", SOURCE).split()
+            done = subprocess.run([*command, program, *words], cwd=inputs, capture_output=True, text=True)
+            if done.returncode:
+                good = False
+                print(f"adept {' '.join(words)}: exit code {done.returncode}: {done.stderr[-300:]}")
+    return judge_logs("valgrind", found, good)
+
+
+def main():
+    parts = {"fanalyzer": fanalyzer, "tidy": tidy, "coverage": coverage, "tsan": tsan, "valgrind": valgrind}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-j", type=int, default=2)
+    parser.add_argument("part", choices=[*parts, "all"])
+    arguments = parser.parse_args()
+    chosen = parts if arguments.part == "all" else [arguments.part]
+    missed = [name for name in chosen if not parts[name](arguments.j)]
+    if missed:
+        sys.exit("analysis: below the bar: " + ", ".join(missed))
+
+
+if __name__ == "__main__":
+    main()
