@@ -100,6 +100,15 @@ static void shape_clamp(adept_call *c, const adept_value *self)
     set_clamped(c, out, self, low, high);
 }
 
+/* One for all channels, or one for each. */
+static void check_weight(adept_call *c, const adept_tensor *self)
+{
+    const adept_tensor *weight = adept_arg_tensor(c, "weight");
+    int64_t n = adept_tensor_numel(weight), channels = self->ndim > 1 ? self->dims[1] : 1;
+    if (!strcmp(adept_call_op(c), "aten::prelu") && n != 1 && n != channels)
+        adept_call_fail(c, "%lld weights for %lld channels", (long long)n, (long long)channels);
+}
+
 static void shape(adept_call *c)
 {
     const activation *row = adept_call_data(c);
@@ -110,6 +119,7 @@ static void shape(adept_call *c)
     }
     if (adept_call_refuse(c, !v || v->kind != ADEPT_VALUE_TENSOR, "tensor argument 'self' is missing")) return;
     const adept_tensor *self = v->u.t;
+    if (row == &prelu) check_weight(c, self);
     if (row == &glu) {
         shape_glu(c, self);
     } else if (is_clamp(row)) {

@@ -242,6 +242,8 @@ static product plan(adept_call *c)
     p.a = adept_arg_tensor(c, f->a), p.b = adept_arg_tensor(c, f->b);
     if (f->added) p.added = (f->kind == LINEAR ? adept_arg_tensor_opt : adept_arg_tensor)(c, f->added);
     if (!adept_call_ok(c)) return p;
+    if (f->kind != OUTER && f->kind != INNER && !strncmp(adept_call_op(c), "aten::", strlen("aten::")))
+        adept_call_same_type(c, p.a, p.b);
     bool any = f->kind == ANY || f->kind == INNER;
     bool ranks = any ? p.a->ndim > 0 && p.b->ndim > 0 : p.a->ndim == f->a_rank && p.b->ndim == f->b_rank;
     if (f->kind == LINEAR)

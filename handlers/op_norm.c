@@ -328,6 +328,9 @@ static void batch_shape(adept_call *c)
     }
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check_vector(c, vectors[i], adept_arg_tensor_opt(c, vectors[i]), x->dims[1]);
+    if (!adept_arg_bool(c, f->instance ? "use_input_stats" : "training", true) && !adept_arg_given(c, "running_mean") &&
+        (f->instance || !strcmp(adept_call_op(c), "aten::batch_norm")))
+        adept_call_fail(c, "without statistics of the batch, running ones are needed");
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
     if (f->statistics) statistics_outputs(c, f, x);
 }

@@ -101,6 +101,8 @@ static void gradient(adept_call *c)
     int n = adept_arg_ints(c, "dim", dims, ADEPT_MAX_DIMS);
     adept_list *list = adept_out_list(c, ADEPT_VALUE_LIST, 0);
     if (n < 0) n = x->ndim;
+    for (int i = 0; i < x->ndim; i++)
+        if (adept_call_refuse(c, x->dims[i] < 2, "at least 2 elements along each dimension expected")) return;
     for (int i = 0; i < n && adept_call_ok(c); i++) {
         adept_tensor *t = adept_new_view(c, x, x->ndim, x->dims, x->strides);
         if (adept_call_ok(c)) adept_list_append(c, list, &(adept_value){ADEPT_VALUE_TENSOR, {.t = t}});

@@ -43,6 +43,10 @@ static int64_t window_positions(adept_call *c, int64_t size, const window *w, bo
 static int64_t window_reach(adept_call *c, int64_t size, const window *w, int64_t output_padding)
 {
     if (!is_sane(c, size, w)) return 0;
+    if (adept_call_refuse(c, output_padding > 0 && output_padding >= w->stride && output_padding >= w->dilation,
+                          "output padding %lld is not smaller than stride %lld or dilation %lld", (long long)output_padding,
+                          (long long)w->stride, (long long)w->dilation))
+        return 0;
     int64_t n = (size - 1) * w->stride - 2 * w->padding + w->dilation * (w->kernel - 1) + 1;
     if (output_padding < 0 || output_padding > MAX_ARGUMENT || n + output_padding < 1) {
         adept_call_fail(c,

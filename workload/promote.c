@@ -48,6 +48,17 @@ static int category(adept_dtype dtype)
     return dtype == ADEPT_BOOL ? 0 : 1;
 }
 
+bool adept_dtype_can_cast(adept_dtype from, adept_dtype to)
+{
+    return category(from) <= category(to);
+}
+
+void adept_call_same_type(adept_call *c, const adept_tensor *a, const adept_tensor *b)
+{
+    if (b && a->dtype != b->dtype)
+        adept_call_fail(c, "%s and %s have different types", adept_call_shape(c, a), adept_call_shape(c, b));
+}
+
 /* torch.promote_types of two tensors of the same priority. */
 static adept_dtype promote_pair(adept_dtype a, adept_dtype b)
 {
@@ -71,19 +82,31 @@ static adept_dtype scalar_type(const adept_value *v)
     }
 }
 
+/* A trace writes a number of Python as a constant of 64 bits. */
+static bool is_number_of_trace(const adept_value *v)
+{
+    return v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim == 0 && v->u.t->dtype == ADEPT_F64 && v->u.t->n_values == 1;
+}
+
 adept_dtype adept_promote(const adept_value *const *values, int n)
 {
-    adept_dtype dims = ADEPT_DTYPE_NONE, zero = ADEPT_DTYPE_NONE, scalar = ADEPT_DTYPE_NONE;
+    adept_dtype dims = ADEPT_DTYPE_NONE, zero = ADEPT_DTYPE_NONE, scalar = ADEPT_DTYPE_NONE, number = ADEPT_DTYPE_NONE;
     for (int i = 0; i < n; i++) {
         const adept_value *v = values[i];
         if (!v || v->kind == ADEPT_VALUE_NONE) continue;
         if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim > 0)
             dims = promote_pair(dims, v->u.t->dtype);
+        else if (is_number_of_trace(v))
+            number = ADEPT_F32;
         else if (v->kind == ADEPT_VALUE_TENSOR)
             zero = promote_pair(zero, v->u.t->dtype);
         else
             scalar = promote_pair(scalar, scalar_type(v));
     }
+    if (number != ADEPT_DTYPE_NONE && dims == ADEPT_DTYPE_NONE)
+        zero = promote_pair(zero, ADEPT_F64);
+    else
+        scalar = promote_pair(scalar, number);
     /* a lower priority decides only if its category is higher (torch.result_type) */
     adept_dtype result = dims;
     if (result == ADEPT_DTYPE_NONE || (zero != ADEPT_DTYPE_NONE && category(zero) > category(result)))

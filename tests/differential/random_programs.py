@@ -20,7 +20,7 @@ MOST_ELEMENTS = 20000
 # Of the build and the processor, not of the program; or a crash of PyTorch that says so.
 NOT_OF_THE_PROGRAM = re.compile(
     r"not implemented for|not support.*(Half|BFloat16)|Half.*not support|mkldnn|ZeroDivisionError|INTERNAL ASSERT|not yet implemented|"
-    r"could not create|not differentiable with respect|not enough memory|can't allocate memory|out of memory|overflow")
+    r"could not create|not differentiable with respect|Add new condition|got Union|modified (by an )?inplace|mixed dtype .CPU.|not enough memory|Unsupported dtype Half|can't allocate memory|out of memory|overflow")
 
 
 class Refused(Exception):

@@ -123,7 +123,7 @@ torch.arange({0-2}, {2-9}, {1-3})
 torch.arange(0.0, {1-4}, 0.5)
 torch.linspace(0.0, 1.0, {1-5})
 torch.eye({1-4}, {1-4})
-torch.tensor([{s}, {s}])
+torch.tensor([{0-3}, {1-2}])
 torch.tensor({s})
 {t}.new_zeros([{1-3}])
 torch.full_like({t}, {s})
@@ -300,7 +300,7 @@ def fill(p, template):
             low, high = re.fullmatch(r"(-?\d+)-(-?\d+)", key).groups()
             return str(p.int(int(low), int(high)))
         if key == "b0":
-            return p.leaf(p.shape() if p.chance(0.1) else [], torch.bool)
+            return p.leaf(p.shape() if p.chance(0.1) else [1], torch.bool)
         shape = list(p.values[name].shape) if name else []
         rank = len(shape)
         if key == "d":

@@ -1,7 +1,7 @@
 /* Walks every part of a model by itself, and says what came of it: walk_parts FILE [--batch N] [SPEC]...
  * A part is a module of the root whose name starts with g (walked with backward) or n (forward only). What its modules
  * named o... make are its results. SPEC is the shape of an input. Prints for each part
- *    part NAME STATUS MESSAGE
+ *    part NAME ok|refused|unsupported MESSAGE
  *    op PATH KIND NAME OUTPUTS      of each execution, in order
  *    products FORWARD BACKWARD      FLOPs
  * One import and no process for each part: thousands of small programs take seconds. */
@@ -70,7 +70,7 @@ static void walk(adept_graph *graph, const char *part, adept_workload_config *co
     adept_status status = adept_profile_build(&profile, graph, adept_handlers(), config, NULL, NULL, &err);
     for (char *p = err.message; *p; p++)
         if (*p == '\n') *p = ' ';
-    printf("part %s %d %s\n", part, (int)status, status == ADEPT_OK ? "" : err.message);
+    printf("part %s %s %s\n", part, status == ADEPT_E_UNSUPPORTED ? "unsupported" : status ? "refused" : "ok", err.message);
     if (status != ADEPT_OK) return;
     for (size_t i = 0; i < profile->n_executions; i++) {
         const adept_profile_op *op = &profile->ops[profile->executions[i].op];
