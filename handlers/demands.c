@@ -21,6 +21,7 @@ const adept_demand adept_demands[] = {
     {"aten::isclose aten::allclose", "other:=self"},
     {"aten::group_norm", "input:f2- weight:=input bias:=input"},
     {"aten::dot aten::vdot", "tensor:=self other:=self"},
+    {"aten::binary_cross_entropy", "target:=self weight:=self"},
     /* no arithmetic of booleans */
     {"aten::sub aten::rsub", "self:n other:n"},
     {"aten::neg aten::negative aten::relu aten::relu6", "self:n"},

@@ -356,12 +356,12 @@ static void check_index(adept_call *c, const adept_tensor *self)
         adept_call_fail(c, "an index of %d dimensions for a tensor of %d", index->ndim, self->ndim);
     bool number = !row->source || (!row->rows && !row->adds); /* may be one */
     if (!number && !source) adept_call_fail(c, "a tensor to write expected");
-    if (!adept_call_ok(c) || !source || self->ndim == 0) return;
+    if (!adept_call_ok(c) || !source) return;
     if (row->rows) {
-        int64_t n = adept_tensor_numel(index), rows = source->ndim == self->ndim ? source->dims[dim] : 1;
+        int64_t n = adept_tensor_numel(index), rows = source->ndim > 0 && source->ndim == self->ndim ? source->dims[dim] : 1;
         if (rows != n) adept_call_fail(c, "%lld indices for %lld rows", (long long)n, (long long)rows);
-        return;
     }
+    if (row->rows || self->ndim == 0) return;
     for (int d = 0; d < index->ndim; d++)
         if ((d != dim && index->dims[d] > self->dims[d]) || (d < source->ndim && index->dims[d] > source->dims[d]))
             adept_call_fail(c, "the index is larger than what it writes or reads along dimension %d", d);

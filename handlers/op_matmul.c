@@ -206,10 +206,10 @@ static void plan_dims(adept_call *c, product *p)
         mark(c, p->a, a_dims[i], a_gone, &da);
         mark(c, p->b, b_dims[i], b_gone, &db);
         if (!adept_call_ok(c)) return;
-        if (p->a->dims[da] != p->b->dims[db])
-            adept_call_fail(c, "contracted dimensions of %lld and %lld elements", (long long)p->a->dims[da],
-                            (long long)p->b->dims[db]);
-        p->k *= (double)p->a->dims[da];
+        int64_t na = p->a->dims[da], nb = p->b->dims[db];
+        if (na != nb && na != 1 && nb != 1) /* against a single one, the others are summed up before */
+            adept_call_fail(c, "contracted dimensions of %lld and %lld elements", (long long)na, (long long)nb);
+        p->k *= (double)(na < nb ? na : nb);
     }
     p->m = keep(c, p, p->a, a_gone);
     p->n = keep(c, p, p->b, b_gone);

@@ -20,7 +20,7 @@ MOST_ELEMENTS = 20000
 # Of the build and the processor, not of the program; or a crash of PyTorch that says so.
 NOT_OF_THE_PROGRAM = re.compile(
     r"not implemented for|not support.*(Half|BFloat16)|Half.*not support|mkldnn|ZeroDivisionError|INTERNAL ASSERT|not yet implemented|"
-    r"could not create|not differentiable with respect|Add new condition|got Union|modified (by an )?inplace|mixed dtype .CPU.|not enough memory|Unsupported dtype Half|can't allocate memory|out of memory|overflow")
+    r"could not create|not differentiable with respect|Add new condition|got Union|modified (by an )?inplace|mixed dtype .CPU.|not enough memory|Unsupported dtype|p_in|tensor of 0 elements|zero batch|non-zero size|size 0$|of size 0$|can't allocate memory|out of memory|overflow")
 
 
 class Refused(Exception):
@@ -197,15 +197,18 @@ class Program:
         """The last statement, or the one that makes a name, and what it reads."""
         found = self.statements[-1]
         for statement in self.statements:
-            if re.search(r"^%s =" % culprit, statement, re.M):
+            if re.search(r"^%s =|\b%s_?\(" % (culprit, culprit), statement, re.M):
                 found = statement
                 break
         names = dict.fromkeys(NAME.findall(found.partition(" = ")[2]))
         return found.replace("\n", "\n    ") + "    # " + ", ".join("%s %s" % (n, spec(self.values[n])) for n in names if n in self.values)
 
     def results(self):
+        """Names of tensors: what operators made, not the leaves."""
         made = []
         for statement in self.statements:
+            if re.search(r"^t\d+ = (self\.w\d+|x\d)\.clone\(\)$", statement):
+                continue
             made += [n for n in re.findall(r"^(t\d+) =", statement, re.M) if n not in made]
         return made
 
@@ -214,6 +217,13 @@ class Program:
         lines = [line for statement in self.statements for line in statement.split("\n")]
         lines.append("return (%s,)" % ", ".join("self.o%d(%s)" % (i, n) for i, n in enumerate(names)))
         return "def forward(self%s):\n" % arguments + "".join("    %s\n" % line for line in lines)
+
+
+class Result(torch.nn.Module):
+    """Marks a tensor in the graph."""
+
+    def forward(self, x: torch.Tensor):
+        return x.clone()
 
 
 class Leaves:
