@@ -30,7 +30,7 @@ const adept_demand adept_demands[] = {
     {"aten::std aten::var aten::std_mean aten::var_mean", "self:f"},
     /* dimensions */
     {"aten::combinations", "self:1"},
-    {"aten::renorm", "self:2-"},
+    {"aten::renorm", "self:f2-"},
     {"aten::hsplit", "self:1-"},
     {0},
 };

@@ -325,7 +325,7 @@ static void covariance_shape(adept_call *c)
     if (adept_call_refuse(c, x->ndim > 2, "a matrix expected") || !adept_call_ok(c)) return;
     int64_t n = x->ndim == 2 ? x->dims[0] : 1;
     bool number = adept_dtype_is_float(x->dtype) || adept_dtype_is_complex(x->dtype);
-    adept_out_tensor(c, number ? x->dtype : ADEPT_F32, x->ndim == 2 ? 2 : 0, (const int64_t[]){n, n});
+    adept_out_tensor(c, number ? x->dtype : ADEPT_F32, n == 1 ? 0 : 2, (const int64_t[]){n, n});
 }
 
 /* The rows less their means, their product with themselves, a division; of correlations two more by the deviations. */

@@ -190,6 +190,7 @@ static double mvlgamma_flops(adept_call *c)
 static void renorm(adept_call *c)
 {
     const adept_tensor *x = adept_form_tensor(c, 0);
+    if (adept_call_refuse(c, adept_arg_float(c, "p", 2) <= 0, "a norm of power 0 or less")) return;
     if (adept_call_ok(c)) adept_out_result(c, x, x->dtype, x->ndim, x->dims);
 }
 

@@ -32,7 +32,7 @@ TOLERANCE = 1e-6
 BATCH_FIXED = re.compile("fixed when the model was traced|so batch 8 cannot be")
 # What kernels of the processor let pass and those of a GPU refuse, or PyTorch 1.13 and not later ones.
 OF_THE_GPU = re.compile(r"sequences of width|aten::addr: .* different types|-\d+ differences")
-INSIDE = ("linalg", "matrix", "bilinear")  # kinds whose products PyTorch runs inside one operator
+INSIDE = ("linalg", "matrix", "bilinear", "attention")  # kinds whose products PyTorch runs inside one operator
 
 
 def load_torch():
