@@ -11,6 +11,7 @@
 static void without_dim(adept_call *c, int64_t fallback)
 {
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
+    const adept_value *both[2] = {adept_arg_at(c, 0), adept_arg_at(c, 1)};
     int64_t dims[ADEPT_MAX_DIMS];
     int n = adept_broadcast(c, a, b, dims), dim = adept_call_dim(c, adept_arg_int(c, "dim", fallback), n);
     if (adept_call_refuse(c, n < 1, "vectors expected")) return;
@@ -20,7 +21,7 @@ static void without_dim(adept_call *c, int64_t fallback)
         memmove(dims + dim, dims + dim + 1, (size_t)(n - dim - 1) * sizeof *dims);
         n--;
     }
-    adept_form_out(c, a->dtype, n, dims);
+    if (adept_call_ok(c)) adept_form_out(c, adept_promote(both, 2), n, dims);
 }
 
 static void similarity(adept_call *c)

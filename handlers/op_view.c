@@ -98,8 +98,8 @@ static void movedim(adept_call *c, adept_layout *l)
     int64_t from[ADEPT_MAX_DIMS], to[ADEPT_MAX_DIMS];
     int order[ADEPT_MAX_DIMS], next = 0;
     unsigned moved = 0, placed = 0;
-    int n = adept_arg_ints(c, "source", from, l->ndim);
-    if (adept_call_refuse(c, n < 0 || n != adept_arg_ints(c, "destination", to, l->ndim),
+    int n = adept_arg_ints(c, "source", from, ADEPT_MAX_DIMS);
+    if (adept_call_refuse(c, n < 0 || n != adept_arg_ints(c, "destination", to, ADEPT_MAX_DIMS),
                           "movedim: as many sources as destinations expected"))
         return;
     for (int i = 0; i < n; i++) {

@@ -36,6 +36,8 @@ static void calls(void **state)
         {"aten::scatter_add(self=f32:4, dim=0, index=i64:2, src=f16:2)",
          "aten::scatter_add(self=f32:4, dim=0, index=i64:2, src=f32:2)"},
         {"aten::scatter(self=f32:, dim=0, index=i64:, src=f32:2x3)", "aten::scatter(self=f32:, dim=0, index=i64:, src=f32:1)"},
+        {"aten::upsample_nearest2d(input=f32:1x3x4x4, output_size=[0,3], scales_h=none, scales_w=none)",
+         "aten::upsample_nearest2d(input=f32:1x3x4x4, output_size=[1,3], scales_h=none, scales_w=none)"},
         {"aten::take(self=f32:4, index=f32:2)", "aten::take(self=f32:4, index=i64:2)"},
         {"aten::one_hot(self=f32:4, num_classes=3)", "aten::one_hot(self=i64:4, num_classes=3)"},
         {"aten::one_hot(self=i64:4, num_classes=0)", "aten::one_hot(self=i64:0, num_classes=0)"},
@@ -94,6 +96,8 @@ static void types(void **state)
     (void)state;
     gives("aten::cov(self=i64:4x5)", "f32:4x4");
     gives("aten::cov(self=f32:1x5)", "f32:");
+    gives("aten::movedim(self=f16:, source=0, destination=-1)", "f16:");
+    gives("aten::cosine_similarity(x1=f32:5x5, x2=f64:5x5, dim=-2)", "f64:5");
     gives("aten::kron(self=i64:2, other=f16:2)", "f16:4");
     gives("aten::dist(self=f32:5, other=f64:5, p=2.0)", "f64:");
     gives("aten::cross_entropy_loss(self=bf16:3x6, target=f32:3x6, weight=none, reduction=1)", "f32:");
