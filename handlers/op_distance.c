@@ -14,7 +14,11 @@ static void without_dim(adept_call *c, int64_t fallback)
     const adept_value *both[2] = {adept_arg_at(c, 0), adept_arg_at(c, 1)};
     int64_t dims[ADEPT_MAX_DIMS];
     int n = adept_broadcast(c, a, b, dims), dim = adept_call_dim(c, adept_arg_int(c, "dim", fallback), n);
-    if (adept_call_refuse(c, n < 1, "vectors expected")) return;
+    if (n < 1) { /* two numbers */
+        if (adept_call_ok(c)) adept_form_out(c, adept_promote(both, 2), 0, NULL);
+        return;
+    }
+    if (!adept_call_ok(c)) return;
     if (adept_arg_bool(c, "keepdim", false)) {
         dims[dim] = 1;
     } else {
@@ -115,7 +119,7 @@ static void of_cosines(adept_call *c)
     int n = adept_broadcast(c, a, b, dims) - 1;
     if (!adept_call_ok(c) || adept_call_refuse(c, n != target->ndim || n > 1, "a target for each of the vectors expected")) return;
     n = adept_broadcast_dims(c, n, dims, target->ndim, target->dims, out);
-    if (adept_call_ok(c)) adept_form_reduced(c, a->dtype, n, out);
+    if (adept_call_ok(c)) adept_form_reduced(c, adept_dtype_is_float(a->dtype) ? a->dtype : ADEPT_F32, n, out);
 }
 
 /* ---------------------------------------------------------------- sequences ---------------- */

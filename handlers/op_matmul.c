@@ -269,10 +269,12 @@ static void shape(adept_call *c)
 {
     product p = plan(c);
     if (!adept_call_ok(c)) return;
+    const adept_value *both[2] = {adept_arg(c, p.form->a), adept_arg(c, p.form->b)};
+    adept_dtype dtype = p.form->kind == OUTER ? adept_promote(both, 2) : p.a->dtype; /* elementwise */
     if (p.added && p.form->kind != LINEAR)
-        adept_out_result(c, p.added, p.a->dtype, p.ndim, p.dims);
+        adept_out_result(c, p.added, dtype, p.ndim, p.dims);
     else
-        adept_out_tensor(c, p.a->dtype, p.ndim, p.dims);
+        adept_out_tensor(c, dtype, p.ndim, p.dims);
 }
 
 /* An elementwise product of a column and a row, and each gradient a product of the full size summed to a vector. Of

@@ -103,8 +103,8 @@ adept_dtype adept_promote(const adept_value *const *values, int n)
         else
             scalar = promote_pair(scalar, scalar_type(v));
     }
-    if (number != ADEPT_DTYPE_NONE && dims == ADEPT_DTYPE_NONE)
-        zero = promote_pair(zero, ADEPT_F64);
+    if (number != ADEPT_DTYPE_NONE && dims == ADEPT_DTYPE_NONE && zero == ADEPT_DTYPE_NONE)
+        zero = ADEPT_F64;
     else
         scalar = promote_pair(scalar, number);
     /* a lower priority decides only if its category is higher (torch.result_type) */

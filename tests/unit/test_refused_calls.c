@@ -38,6 +38,7 @@ static void calls(void **state)
         {"aten::scatter(self=f32:, dim=0, index=i64:, src=f32:2x3)", "aten::scatter(self=f32:, dim=0, index=i64:, src=f32:1)"},
         {"aten::upsample_nearest2d(input=f32:1x3x4x4, output_size=[0,3], scales_h=none, scales_w=none)",
          "aten::upsample_nearest2d(input=f32:1x3x4x4, output_size=[1,3], scales_h=none, scales_w=none)"},
+        {"aten::kthvalue(self=f32:4, k=0, dim=0)", "aten::topk(self=f32:4, k=0, dim=0)"},
         {"aten::take(self=f32:4, index=f32:2)", "aten::take(self=f32:4, index=i64:2)"},
         {"aten::one_hot(self=f32:4, num_classes=3)", "aten::one_hot(self=i64:4, num_classes=3)"},
         {"aten::one_hot(self=i64:4, num_classes=0)", "aten::one_hot(self=i64:0, num_classes=0)"},
@@ -98,6 +99,9 @@ static void types(void **state)
     gives("aten::cov(self=f32:1x5)", "f32:");
     gives("aten::movedim(self=f16:, source=0, destination=-1)", "f16:");
     gives("aten::cosine_similarity(x1=f32:5x5, x2=f64:5x5, dim=-2)", "f64:5");
+    gives("aten::logsumexp(self=i64:4x5, dim=[0])", "f32:5");
+    gives("aten::outer(self=bool:8, vec2=f32:3)", "f32:8x3");
+    gives("aten::avg_pool1d(self=f32:1x6x1, kernel_size=[2], stride=[3], padding=[0], ceil_mode=true)", "f32:1x6x1");
     gives("aten::kron(self=i64:2, other=f16:2)", "f16:4");
     gives("aten::dist(self=f32:5, other=f64:5, p=2.0)", "f64:");
     gives("aten::cross_entropy_loss(self=bf16:3x6, target=f32:3x6, weight=none, reduction=1)", "f32:");
