@@ -25,7 +25,15 @@ const adept_demand adept_demands[] = {
     /* no arithmetic of booleans */
     {"aten::sub aten::rsub", "self:n other:n"},
     {"aten::neg aten::negative aten::relu aten::relu6", "self:n"},
+    {"aten::median aten::kthvalue aten::hypot aten::round", "self:n"},
+    /* nor bits of numbers with a fraction */
+    {"aten::bitwise_and aten::bitwise_or aten::bitwise_xor aten::bitwise_not aten::__and__ aten::__or__ aten::__xor__",
+     "self:w other:w"},
     /* numbers with a fraction */
+    {"aten::elu aten::selu aten::celu aten::leaky_relu aten::rrelu aten::gelu aten::silu aten::mish aten::softplus "
+     "aten::hardswish aten::hardsigmoid aten::log_sigmoid aten::hardshrink aten::softshrink aten::glu",
+     "self:f"},
+    {"aten::prelu", "weight:=self"},
     {"aten::kl_div", "self:f target:f"},
     {"aten::std aten::var aten::std_mean aten::var_mean", "self:f"},
     /* dimensions */

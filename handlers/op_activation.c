@@ -40,7 +40,7 @@ static const adept_op ops[] = {
     {"aten::log_sigmoid aten::log_sigmoid_forward", ADEPT_CAST_NONE,
      &(const activation){7, KEEP_SELF}}, /* min(0, x) - log(1 + exp(-|x|)) */
     {"aten::glu", ADEPT_CAST_NONE, &glu},
-    {"aten::prelu aten::_prelu_kernel", ADEPT_CAST_NONE, &prelu},
+    {"aten::prelu aten::_prelu_kernel", ADEPT_CAST_LOWER, &prelu},
     {"aten::threshold", ADEPT_CAST_NONE, &(const activation){2, KEEP_SELF}},
     {"aten::hardshrink aten::softshrink", ADEPT_CAST_NONE, &(const activation){3, KEEP_SELF}}, /* |x| > l ? ... : 0 */
     {"aten::clamp", ADEPT_ROLE_SCORES, &clamp},

@@ -106,7 +106,8 @@ static void of_vectors(adept_call *c)
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
     int64_t dims[ADEPT_MAX_DIMS];
     int n = adept_broadcast(c, a, b, dims);
-    if (adept_call_refuse(c, n < 1 || a->ndim != b->ndim, "vectors of as many dimensions expected")) return;
+    const adept_tensor *third = adept_elem_tensor_at(c, 2);
+    if (adept_call_refuse(c, n < 1 || a->ndim != b->ndim || (third && third->ndim != a->ndim), "vectors of as many dimensions expected")) return;
     adept_form_reduced(c, a->dtype, n - 1, dims);
 }
 

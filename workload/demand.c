@@ -31,6 +31,7 @@ static bool type_fits(char wanted, adept_dtype dtype)
     switch (wanted) {
     case 'f': return number;
     case 'n': return dtype != ADEPT_BOOL;
+    case 'w': return !number;
     case 'i': return dtype == ADEPT_I32 || dtype == ADEPT_I64;
     case 'l': return dtype == ADEPT_I64;
     default: return dtype == ADEPT_BOOL || dtype == ADEPT_U8;
@@ -42,7 +43,7 @@ static const char *type_name(char wanted)
     static const struct {
         char letter;
         const char *name;
-    } names[] = {{'f', "a floating type"}, {'n', "any type but bool"}, {'i', "i32 or i64"}, {'l', "i64"}, {'b', "bool"}};
+    } names[] = {{'f', "a floating type"}, {'n', "any type but bool"}, {'w', "a whole type"}, {'i', "i32 or i64"}, {'l', "i64"}, {'b', "bool"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].letter == wanted) return names[i].name;
     return "";
@@ -56,7 +57,7 @@ static void check_tensor(adept_call *c, const adept_tensor *t, const char *name,
         if (other) adept_call_same_type(c, other, t);
         return;
     }
-    if (strchr("fnilb", *what) && !type_fits(*what++, t->dtype))
+    if (strchr("fnwilb", *what) && !type_fits(*what++, t->dtype))
         adept_call_fail(c, "argument '%.*s', %s, has not the type that PyTorch takes, %s", n, name, adept_call_shape(c, t),
                         type_name(what[-1]));
     if (*what < '0' || *what > '9') return;

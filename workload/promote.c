@@ -40,19 +40,6 @@ bool adept_broadcasts_to(adept_call *c, const adept_tensor *t, int ndim, const i
     return adept_call_ok(c) && n == ndim && !memcmp(wide, dims, (size_t)n * sizeof *wide);
 }
 
-/* bool < integer < float < complex */
-static int category(adept_dtype dtype)
-{
-    if (adept_dtype_is_complex(dtype)) return 3;
-    if (adept_dtype_is_float(dtype)) return 2;
-    return dtype == ADEPT_BOOL ? 0 : 1;
-}
-
-bool adept_dtype_can_cast(adept_dtype from, adept_dtype to)
-{
-    return category(from) <= category(to);
-}
-
 void adept_call_same_type(adept_call *c, const adept_tensor *a, const adept_tensor *b)
 {
     if (b && a->dtype != b->dtype)
@@ -64,7 +51,7 @@ static adept_dtype promote_pair(adept_dtype a, adept_dtype b)
 {
     if (a == ADEPT_DTYPE_NONE || a == b) return b;
     if (b == ADEPT_DTYPE_NONE) return a;
-    int ca = category(a), cb = category(b);
+    int ca = adept_dtype_category(a), cb = adept_dtype_category(b);
     if (ca != cb) return ca > cb ? a : b;
     if (adept_dtype_bytes(a) != adept_dtype_bytes(b)) return adept_dtype_bytes(a) > adept_dtype_bytes(b) ? a : b;
     if (ca == 2) return ADEPT_F32; /* f16 with bf16 */
@@ -109,9 +96,9 @@ adept_dtype adept_promote(const adept_value *const *values, int n)
         scalar = promote_pair(scalar, number);
     /* a lower priority decides only if its category is higher (torch.result_type) */
     adept_dtype result = dims;
-    if (result == ADEPT_DTYPE_NONE || (zero != ADEPT_DTYPE_NONE && category(zero) > category(result)))
+    if (result == ADEPT_DTYPE_NONE || (zero != ADEPT_DTYPE_NONE && adept_dtype_category(zero) > adept_dtype_category(result)))
         result = result == ADEPT_DTYPE_NONE ? zero : promote_pair(result, zero);
-    if (result == ADEPT_DTYPE_NONE || (scalar != ADEPT_DTYPE_NONE && category(scalar) > category(result)))
+    if (result == ADEPT_DTYPE_NONE || (scalar != ADEPT_DTYPE_NONE && adept_dtype_category(scalar) > adept_dtype_category(result)))
         result = result == ADEPT_DTYPE_NONE ? scalar : promote_pair(result, scalar);
     return result;
 }

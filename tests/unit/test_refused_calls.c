@@ -39,6 +39,8 @@ static void calls(void **state)
         {"aten::upsample_nearest2d(input=f32:1x3x4x4, output_size=[0,3], scales_h=none, scales_w=none)",
          "aten::upsample_nearest2d(input=f32:1x3x4x4, output_size=[1,3], scales_h=none, scales_w=none)"},
         {"aten::kthvalue(self=f32:4, k=0, dim=0)", "aten::topk(self=f32:4, k=0, dim=0)"},
+        {"aten::bitwise_and(self=f32:4, other=f32:4)", "aten::bitwise_and(self=bool:4, other=i64:4)"},
+        {"aten::gelu(self=i64:4)", "aten::gelu(self=f16:4)"},
         {"aten::take(self=f32:4, index=f32:2)", "aten::take(self=f32:4, index=i64:2)"},
         {"aten::one_hot(self=f32:4, num_classes=3)", "aten::one_hot(self=i64:4, num_classes=3)"},
         {"aten::one_hot(self=i64:4, num_classes=0)", "aten::one_hot(self=i64:0, num_classes=0)"},

@@ -227,8 +227,6 @@ int adept_broadcast_dims(adept_call *c, int na, const int64_t *a, int nb, const 
 bool adept_broadcasts_to(adept_call *c, const adept_tensor *t, int ndim, const int64_t *dims);
 /** torch.result_type of values: tensors with dimensions, then 0-dim tensors, then Python scalars. */
 adept_dtype adept_promote(const adept_value *const *values, int n);
-/** May results of one type be written in place into the other (torch.can_cast)? */
-bool adept_dtype_can_cast(adept_dtype from, adept_dtype to);
 /** PyTorch takes tensors of one type only: fails the call where b, if given, has another one. */
 void adept_call_same_type(adept_call *c, const adept_tensor *a, const adept_tensor *b);
 
@@ -306,7 +304,7 @@ typedef struct adept_handler {
 } adept_handler;
 
 /* What operators ask of tensors before sizes are looked at: "ARGUMENT:WHAT ...", for instance "self:f2- index:l src:=self".
- * WHAT is a type: f (floating or complex), n (any but bool), i (i32 or i64), l (i64), b (bool or u8), then how many dimensions:
+ * WHAT is a type: f (floating or complex), n (any but bool), w (whole or bool), i (i32 or i64), l (i64), b (bool or u8), then how many dimensions:
  * 2, 1-2 or 2-; or "=OTHER", the type of another argument, "=" of the others in the same list. */
 typedef struct adept_demand {
     const char *names; /* as of adept_op */
