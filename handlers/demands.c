@@ -3,7 +3,7 @@
 
 const adept_demand adept_demands[] = {
     /* indices, and what is written is of the type of its target */
-    {"aten::index_select aten::embedding_bag", "index:i indices:i"},
+    {"aten::index_select aten::embedding_bag", "index:i indices:i weight:f"},
     {"aten::embedding", "indices:i"},
     {"aten::gather aten::take_along_dim", "index:i indices:l"},
     {"aten::take", "index:l"},
@@ -16,7 +16,11 @@ const adept_demand adept_demands[] = {
     {"aten::masked_fill aten::masked_select aten::masked_scatter", "mask:b"},
     {"aten::where", "condition:b"},
     /* all of one type */
-    {"aten::meshgrid", "tensors:="},
+    {"aten::meshgrid aten::linalg_multi_dot", "tensors:="},
+    {"aten::chain_matmul", "matrices:="},
+    {"aten::bilinear", "input2:=input1 weight:=input1"},
+    {"aten::conv1d aten::conv2d aten::conv3d aten::conv_transpose1d aten::conv_transpose2d aten::conv_transpose3d",
+     "weight:=input"},
     {"aten::lerp", "end:=self"},
     {"aten::isclose aten::allclose", "other:=self"},
     {"aten::group_norm", "input:f2- weight:=input bias:=input"},
@@ -34,6 +38,7 @@ const adept_demand adept_demands[] = {
      "aten::hardswish aten::hardsigmoid aten::log_sigmoid aten::hardshrink aten::softshrink aten::glu",
      "self:f"},
     {"aten::prelu", "weight:=self"},
+    {"aten::layer_norm aten::native_layer_norm aten::batch_norm aten::instance_norm", "input:f"},
     {"aten::kl_div", "self:f target:f"},
     {"aten::std aten::var aten::std_mean aten::var_mean", "self:f"},
     /* dimensions */
