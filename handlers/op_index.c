@@ -359,7 +359,7 @@ static void check_index(adept_call *c, const adept_tensor *self)
     if (row->source && (row->rows || row->adds) && !source) adept_call_fail(c, "a tensor to write expected");
     if (!adept_call_ok(c) || !source) return;
     if (row->rows) {
-        int64_t rows = source->ndim > 0 && source->ndim == self->ndim ? source->dims[dim] : 1;
+        int64_t rows = source->ndim > 0 && source->ndim == self->ndim ? source->dims[dim] : source->ndim > 1 ? -1 : 1;
         if (rows != adept_tensor_numel(index)) adept_call_fail(c, "indices of other than the %lld rows", (long long)rows);
     }
     for (int d = 0; !row->rows && self->ndim > 0 && d < index->ndim; d++)

@@ -231,6 +231,8 @@ static void check_batch(adept_call *c, product *p)
 
 static void check_added(adept_call *c, const product *p)
 {
+    if (p->added && p->form->kind == LINEAR && p->added->ndim > 1 && p->a->ndim > 2) /* rows of all are one dimension */
+        adept_call_fail(c, "bias %s of an input of %d dimensions", adept_call_shape(c, p->added), p->a->ndim);
     if (p->added && adept_call_ok(c) && !adept_broadcasts_to(c, p->added, p->ndim, p->dims))
         adept_call_fail(c, "%s does not broadcast to the product's shape", adept_call_shape(c, p->added));
 }

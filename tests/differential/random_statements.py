@@ -243,7 +243,7 @@ torch.hsplit({t}, {1-2}) *
 F.max_pool2d_with_indices({4}, {1-3}, {1-2}, {0-1}) 2
 F._scaled_dot_product_attention({3}, {=}, {=}, None, 0.0, {k}, {k}) 1
 F._scaled_dot_product_attention({4}, {4}, {4}) 1
-torch.native_layer_norm({f}, {L}, None, None, 1e-5) 3
+torch.native_layer_norm({f}, {L}, None, None, 1e-5) 1
 torch.gradient({1}) 1
 """.strip().splitlines()
 

@@ -41,6 +41,8 @@ static void calls(void **state)
         {"aten::kthvalue(self=f32:4, k=0, dim=0)", "aten::topk(self=f32:4, k=0, dim=0)"},
         {"aten::bitwise_and(self=f32:4, other=f32:4)", "aten::bitwise_and(self=bool:4, other=i64:4)"},
         {"aten::gelu(self=i64:4)", "aten::gelu(self=f16:4)"},
+        {"aten::linear(input=f32:3x8x2, weight=f32:2x2, bias=f32:3x8x2)", "aten::linear(input=f32:3x8x2, weight=f32:2x2, bias=f32:2)"},
+        {"aten::index_add(self=f32:8, dim=0, index=i64:1, source=f32:1x2)", "aten::index_add(self=f32:8, dim=0, index=i64:1, source=f32:)"},
         {"aten::take(self=f32:4, index=f32:2)", "aten::take(self=f32:4, index=i64:2)"},
         {"aten::one_hot(self=f32:4, num_classes=3)", "aten::one_hot(self=i64:4, num_classes=3)"},
         {"aten::one_hot(self=i64:4, num_classes=0)", "aten::one_hot(self=i64:0, num_classes=0)"},
