@@ -29,7 +29,7 @@ const adept_demand adept_demands[] = {
     /* no arithmetic of booleans */
     {"aten::sub aten::rsub", "self:n other:n"},
     {"aten::neg aten::negative aten::relu aten::relu6", "self:n"},
-    {"aten::median aten::kthvalue aten::hypot aten::round", "self:n"},
+    {"aten::median aten::kthvalue aten::round", "self:n"},
     /* nor bits of numbers with a fraction */
     {"aten::bitwise_and aten::bitwise_or aten::bitwise_xor aten::bitwise_not aten::__and__ aten::__or__ aten::__xor__",
      "self:w other:w"},

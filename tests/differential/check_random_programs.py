@@ -32,7 +32,7 @@ TOLERANCE = 1e-6
 BATCH_FIXED = re.compile("fixed when the model was traced|so batch 8 cannot be")
 # What kernels of the processor let pass and those of a GPU refuse, PyTorch 1.13 and not later ones, and nonsense
 # of tensors without elements.
-OF_THE_GPU = re.compile(r"sequences of width|aten::(addr|einsum): .* different types|-\d+ differences|attention: query .* do not fit|[:x]0\b|[:x]0x")
+OF_THE_GPU = re.compile(r"sequences of width|aten::(addr|einsum|prelu): .* different types|-\d+ differences|attention: query .* do not fit|[:x]0\b|[:x]0x")
 INSIDE = ("linalg", "matrix", "bilinear", "attention")  # kinds whose products PyTorch runs inside one operator
 
 
