@@ -40,7 +40,7 @@ static const adept_op ops[] = {
     {"aten::log_sigmoid aten::log_sigmoid_forward", ADEPT_CAST_NONE,
      &(const activation){7, KEEP_SELF}}, /* min(0, x) - log(1 + exp(-|x|)) */
     {"aten::glu", ADEPT_CAST_NONE, &glu},
-    {"aten::prelu aten::_prelu_kernel", ADEPT_CAST_NONE, &prelu},
+    {"aten::prelu aten::_prelu_kernel", ADEPT_CAST_LOWER, &prelu},
     {"aten::threshold", ADEPT_CAST_NONE, &(const activation){2, KEEP_SELF}},
     {"aten::hardshrink aten::softshrink", ADEPT_CAST_NONE, &(const activation){3, KEEP_SELF}}, /* |x| > l ? ... : 0 */
     {"aten::clamp", ADEPT_ROLE_SCORES, &clamp},
@@ -100,6 +100,15 @@ static void shape_clamp(adept_call *c, const adept_value *self)
     set_clamped(c, out, self, low, high);
 }
 
+/* One for all channels, or one for each. */
+static void check_weight(adept_call *c, const adept_tensor *self)
+{
+    const adept_tensor *weight = adept_arg_tensor(c, "weight");
+    int64_t n = adept_tensor_numel(weight), channels = self->ndim > 1 ? self->dims[1] : 1;
+    if (!strcmp(adept_call_op(c), "aten::prelu") && n != 1 && n != channels)
+        adept_call_fail(c, "%lld weights for %lld channels", (long long)n, (long long)channels);
+}
+
 static void shape(adept_call *c)
 {
     const activation *row = adept_call_data(c);
@@ -110,6 +119,7 @@ static void shape(adept_call *c)
     }
     if (adept_call_refuse(c, !v || v->kind != ADEPT_VALUE_TENSOR, "tensor argument 'self' is missing")) return;
     const adept_tensor *self = v->u.t;
+    if (row == &prelu) check_weight(c, self);
     if (row == &glu) {
         shape_glu(c, self);
     } else if (is_clamp(row)) {

@@ -147,6 +147,7 @@ static void shape_range(adept_call *c)
     double start = adept_arg_float(c, "start", 0), end = adept_arg_float(c, "end", 0),
            step = adept_arg_float(c, "step", 1);
     double values[ADEPT_MAX_KNOWN_VALUES], n = step != 0 ? ceil((end - start) / step) : -1;
+    if (step != 0 && (end - start) / step < 0) n = -1;
     adept_dtype dtype = type_or(c, whole ? ADEPT_I64 : ADEPT_F32);
     if (!(n >= 0 && n < 9007199254740992.0)) adept_call_fail(c, "arange from %g to %g by %g", start, end, step);
     if (!adept_call_ok(c)) return;

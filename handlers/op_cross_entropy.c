@@ -60,7 +60,10 @@ static void shape(adept_call *c)
     rows r = read_rows(c);
     int64_t reduction = adept_arg_int(c, "reduction", 1);
     if (reduction < 0 || reduction > 2) adept_call_fail(c, "reduction %lld is unknown", (long long)reduction);
-    adept_out_tensor(c, r.x->dtype, reduction == REDUCE_NONE ? r.ndim : 0, r.dims);
+    const adept_value *both[2] = {adept_arg(c, "self"), adept_arg(c, "target")};
+    if (!adept_call_ok(c)) return;
+    adept_dtype dtype = r.probabilities ? adept_promote(both, 2) : r.x->dtype;
+    adept_out_tensor(c, dtype, reduction == REDUCE_NONE ? r.ndim : 0, r.dims);
     if (f->total_weight) adept_out_tensor(c, r.x->dtype, 0, r.dims);
 }
 

@@ -11,16 +11,21 @@
 static void without_dim(adept_call *c, int64_t fallback)
 {
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
+    const adept_value *both[2] = {adept_arg_at(c, 0), adept_arg_at(c, 1)};
     int64_t dims[ADEPT_MAX_DIMS];
     int n = adept_broadcast(c, a, b, dims), dim = adept_call_dim(c, adept_arg_int(c, "dim", fallback), n);
-    if (adept_call_refuse(c, n < 1, "vectors expected")) return;
+    if (n < 1) { /* two numbers */
+        if (adept_call_ok(c)) adept_form_out(c, adept_promote(both, 2), 0, NULL);
+        return;
+    }
+    if (!adept_call_ok(c)) return;
     if (adept_arg_bool(c, "keepdim", false)) {
         dims[dim] = 1;
     } else {
         memmove(dims + dim, dims + dim + 1, (size_t)(n - dim - 1) * sizeof *dims);
         n--;
     }
-    adept_form_out(c, a->dtype, n, dims);
+    if (adept_call_ok(c)) adept_form_out(c, adept_promote(both, 2), n, dims);
 }
 
 static void similarity(adept_call *c)
@@ -38,7 +43,8 @@ static void one_number(adept_call *c)
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
     int64_t dims[ADEPT_MAX_DIMS];
     adept_broadcast(c, a, b, dims);
-    if (adept_call_ok(c)) adept_form_out(c, a->dtype, 0, dims);
+    const adept_value *both[2] = {adept_arg_at(c, 0), adept_arg_at(c, 1)};
+    if (adept_call_ok(c)) adept_form_out(c, adept_promote(both, 2), 0, dims);
 }
 
 /* Each of the P vectors of x1 with each of the R vectors of x2. */
@@ -83,24 +89,38 @@ static void elementwise(adept_call *c)
     if (adept_call_ok(c)) adept_form_reduced(c, t[0]->dtype, n, dims);
 }
 
+/* Scores of classes, of one sample or a batch, and a class for each. */
+static void of_classes(adept_call *c)
+{
+    const adept_tensor *x = adept_form_tensor(c, 0), *target = adept_form_tensor(c, 1);
+    int64_t n = x->ndim == 2 ? x->dims[0] : 1;
+    if (adept_call_refuse(c, x->ndim > 2 || target->ndim > 1 || adept_tensor_numel(target) != n,
+                          "target %s does not fit the input %s", adept_call_shape(c, target), adept_call_shape(c, x)))
+        return;
+    adept_form_reduced(c, x->dtype, target->ndim, target->dims);
+}
+
 /* As many as there are vectors. */
 static void of_vectors(adept_call *c)
 {
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
     int64_t dims[ADEPT_MAX_DIMS];
-    bool targets = !strcmp(adept_call_op(c), "aten::multi_margin_loss");
-    int n = targets ? a->ndim : adept_broadcast(c, a, b, dims);
-    if (adept_call_refuse(c, n < 1 && !targets, "vectors expected")) return;
-    if (targets) memcpy(dims, a->dims, sizeof dims);
-    adept_form_reduced(c, a->dtype, n > 0 ? n - 1 : 0, dims);
+    int n = adept_broadcast(c, a, b, dims);
+    const adept_tensor *third = adept_elem_tensor_at(c, 2);
+    if (adept_call_refuse(c, n < 1 || a->ndim != b->ndim || (third && third->ndim != a->ndim), "vectors of as many dimensions expected")) return;
+    adept_form_reduced(c, a->dtype, n - 1, dims);
 }
 
 /* Dimension 1 goes; vectors without a batch have dimension 0. */
 static void of_cosines(adept_call *c)
 {
     const adept_tensor *target = adept_form_tensor(c, 2);
-    const adept_tensor *a = adept_form_tensor(c, 0);
-    if (adept_call_ok(c)) adept_form_reduced(c, a->dtype, target->ndim, target->dims);
+    const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
+    int64_t dims[ADEPT_MAX_DIMS], out[ADEPT_MAX_DIMS];
+    int n = adept_broadcast(c, a, b, dims) - 1;
+    if (!adept_call_ok(c) || adept_call_refuse(c, n != target->ndim || n > 1, "a target for each of the vectors expected")) return;
+    n = adept_broadcast_dims(c, n, dims, target->ndim, target->dims, out);
+    if (adept_call_ok(c)) adept_form_reduced(c, adept_dtype_is_float(a->dtype) ? a->dtype : ADEPT_F32, n, out);
 }
 
 /* ---------------------------------------------------------------- sequences ---------------- */
@@ -155,7 +175,7 @@ static const adept_op ops[] = {
      &(const adept_form){elementwise, {4, 3, 4}, {4, 3, 4}, ADEPT_KEEPS_BOTH, NULL, NULL}},
     /* max(0, margin - x[y] + x[i])^p, sum */
     {"aten::multi_margin_loss", ADEPT_CAST_FP32,
-     &(const adept_form){of_vectors, {5, 0, 1}, {5, 0, 1}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
+     &(const adept_form){of_classes, {5, 0, 1}, {5, 0, 1}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     /* two distances, of which one less the other plus the margin */
     {"aten::triplet_margin_loss", ADEPT_CAST_FP32,
      &(const adept_form){of_vectors, {8, 4, 10}, {6, 4, 12}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},

@@ -65,6 +65,8 @@ static void shape(adept_call *c)
     const adept_tensor *x = adept_arg_tensor(c, "input");
     double p = adept_arg_float(c, "p", 0.5);
     if (!(p >= 0 && p <= 1)) adept_call_fail(c, "probability %g is not between 0 and 1", p);
+    if ((f->kind == CHANNEL || f->channel) && x->ndim < 2 && adept_arg_bool(c, "train", false))
+        adept_call_fail(c, "whole channels are dropped of 2 dimensions at least");
     if (!adept_call_ok(c)) return;
     if (drops(c, x))
         adept_out_result(c, x, x->dtype, x->ndim, x->dims);

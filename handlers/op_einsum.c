@@ -219,7 +219,10 @@ static void shape(adept_call *c)
         adept_out_view(c, e.operand[0], e.out.n, dims, strides);
         return;
     }
-    adept_tensor *out = adept_out_tensor(c, e.operand[0]->dtype, e.out.n, dims);
+    adept_tensor first = *e.operand[0], last = *e.operand[e.n - 1];
+    const adept_value ends[2] = {{ADEPT_VALUE_TENSOR, {.t = &first}}, {ADEPT_VALUE_TENSOR, {.t = &last}}};
+    adept_dtype dtype = adept_promote((const adept_value *[]){&ends[0], &ends[1]}, 2); /* a product without a sum takes two types */
+    adept_tensor *out = adept_out_tensor(c, dtype, e.out.n, dims);
     if (adept_call_ok(c) && e.n > 1) product_strides(&e, out);
 }
 

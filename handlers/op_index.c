@@ -354,10 +354,15 @@ static void check_index(adept_call *c, const adept_tensor *self)
     int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
     if (row->rows ? index->ndim > 1 : index->ndim != self->ndim && index->ndim > 0 && self->ndim > 0)
         adept_call_fail(c, "an index of %d dimensions for a tensor of %d", index->ndim, self->ndim);
-    bool number = !row->source || (!row->rows && !row->adds); /* may be one */
-    if (!number && !source) adept_call_fail(c, "a tensor to write expected");
-    if (!adept_call_ok(c) || !source || row->rows || self->ndim == 0) return;
-    for (int d = 0; d < index->ndim; d++)
+    if (source && !row->rows && index->ndim != source->ndim && index->ndim + source->ndim > 1)
+        adept_call_fail(c, "an index of %d dimensions for a source of %d", index->ndim, source->ndim);
+    if (row->source && (row->rows || row->adds) && !source) adept_call_fail(c, "a tensor to write expected");
+    if (!adept_call_ok(c) || !source) return;
+    if (row->rows) {
+        int64_t rows = source->ndim > 0 && source->ndim == self->ndim ? source->dims[dim] : source->ndim > 1 ? -1 : 1;
+        if (rows != adept_tensor_numel(index)) adept_call_fail(c, "indices of other than the %lld rows", (long long)rows);
+    }
+    for (int d = 0; !row->rows && self->ndim > 0 && d < index->ndim; d++)
         if ((d != dim && index->dims[d] > self->dims[d]) || (d < source->ndim && index->dims[d] > source->dims[d]))
             adept_call_fail(c, "the index is larger than what it writes or reads along dimension %d", d);
 }

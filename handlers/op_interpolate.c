@@ -99,6 +99,9 @@ static void shape(adept_call *c)
     } else {
         scaled_size(c, x, f->spatial, dims + 2);
     }
+    for (int i = 2; i < x->ndim && adept_call_ok(c); i++)
+        if (dims[i] < 1 || x->dims[i] < 1)
+            adept_call_fail(c, "from %lld elements to %lld", (long long)x->dims[i], (long long)dims[i]);
     if (adept_call_ok(c)) adept_out_tensor(c, x->dtype, x->ndim, dims);
 }
 

@@ -206,10 +206,10 @@ static void plan_dims(adept_call *c, product *p)
         mark(c, p->a, a_dims[i], a_gone, &da);
         mark(c, p->b, b_dims[i], b_gone, &db);
         if (!adept_call_ok(c)) return;
-        if (p->a->dims[da] != p->b->dims[db])
-            adept_call_fail(c, "contracted dimensions of %lld and %lld elements", (long long)p->a->dims[da],
-                            (long long)p->b->dims[db]);
-        p->k *= (double)p->a->dims[da];
+        int64_t na = p->a->dims[da], nb = p->b->dims[db];
+        if (na != nb && na != 1 && nb != 1) /* against a single one, the others are summed up before */
+            adept_call_fail(c, "contracted dimensions of %lld and %lld elements", (long long)na, (long long)nb);
+        p->k *= (double)(na < nb ? na : nb);
     }
     p->m = keep(c, p, p->a, a_gone);
     p->n = keep(c, p, p->b, b_gone);
@@ -231,6 +231,8 @@ static void check_batch(adept_call *c, product *p)
 
 static void check_added(adept_call *c, const product *p)
 {
+    if (p->added && p->form->kind == LINEAR && p->added->ndim > 1 && p->a->ndim > 2) /* rows of all are one dimension */
+        adept_call_fail(c, "bias %s of an input of %d dimensions", adept_call_shape(c, p->added), p->a->ndim);
     if (p->added && adept_call_ok(c) && !adept_broadcasts_to(c, p->added, p->ndim, p->dims))
         adept_call_fail(c, "%s does not broadcast to the product's shape", adept_call_shape(c, p->added));
 }
@@ -242,6 +244,8 @@ static product plan(adept_call *c)
     p.a = adept_arg_tensor(c, f->a), p.b = adept_arg_tensor(c, f->b);
     if (f->added) p.added = (f->kind == LINEAR ? adept_arg_tensor_opt : adept_arg_tensor)(c, f->added);
     if (!adept_call_ok(c)) return p;
+    if (f->kind != OUTER && f->kind != INNER && !strncmp(adept_call_op(c), "aten::", strlen("aten::")))
+        adept_call_same_type(c, p.a, p.b);
     bool any = f->kind == ANY || f->kind == INNER;
     bool ranks = any ? p.a->ndim > 0 && p.b->ndim > 0 : p.a->ndim == f->a_rank && p.b->ndim == f->b_rank;
     if (f->kind == LINEAR)
@@ -267,10 +271,12 @@ static void shape(adept_call *c)
 {
     product p = plan(c);
     if (!adept_call_ok(c)) return;
+    const adept_value *both[2] = {adept_arg(c, p.form->a), adept_arg(c, p.form->b)};
+    adept_dtype dtype = p.form->kind == OUTER ? adept_promote(both, 2) : p.a->dtype; /* elementwise */
     if (p.added && p.form->kind != LINEAR)
-        adept_out_result(c, p.added, p.a->dtype, p.ndim, p.dims);
+        adept_out_result(c, p.added, dtype, p.ndim, p.dims);
     else
-        adept_out_tensor(c, p.a->dtype, p.ndim, p.dims);
+        adept_out_tensor(c, dtype, p.ndim, p.dims);
 }
 
 /* An elementwise product of a column and a row, and each gradient a product of the full size summed to a vector. Of

@@ -85,15 +85,23 @@ static void kron(adept_call *c)
         int i = d - (n - a->ndim), k = d - (n - b->ndim);
         overflows(c, i >= 0 ? a->dims[i] : 1, k >= 0 ? b->dims[k] : 1, &dims[d]);
     }
-    if (adept_call_ok(c)) adept_form_out(c, a->dtype, n, dims);
+    const adept_value *both[2] = {adept_arg_at(c, 0), adept_arg_at(c, 1)};
+    if (adept_call_ok(c)) adept_form_out(c, adept_promote(both, 2), n, dims);
 }
 
 static void cross(adept_call *c)
 {
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
     int64_t dims[ADEPT_MAX_DIMS];
-    int n = adept_broadcast(c, a, b, dims);
-    if (adept_call_ok(c)) adept_form_out(c, a->dtype, n, dims);
+    int n = adept_broadcast(c, a, b, dims), dim = n - 1;
+    if (adept_arg_given(c, "dim")) {
+        dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), n);
+    } else if (!strcmp(adept_call_op(c), "aten::cross")) { /* the first one that fits */
+        for (dim = 0; dim + 1 < n && dims[dim] != 3;)
+            dim++;
+    }
+    if (!adept_call_ok(c) || adept_call_refuse(c, n < 1 || dims[dim] != 3, "a dimension of 3 elements expected")) return;
+    adept_form_out(c, a->dtype, n, dims);
 }
 
 /* Every column, or every row of a vector's powers. */
@@ -347,7 +355,8 @@ static void covariance_shape(adept_call *c)
     const adept_tensor *x = adept_arg_tensor(c, adept_arg(c, "input") ? "input" : "self");
     if (adept_call_refuse(c, x->ndim > 2, "a matrix expected") || !adept_call_ok(c)) return;
     int64_t n = x->ndim == 2 ? x->dims[0] : 1;
-    adept_out_tensor(c, x->dtype, x->ndim == 2 ? 2 : 0, (const int64_t[]){n, n});
+    bool number = adept_dtype_is_float(x->dtype) || adept_dtype_is_complex(x->dtype);
+    adept_out_tensor(c, number ? x->dtype : ADEPT_F32, n == 1 ? 0 : 2, (const int64_t[]){n, n});
 }
 
 /* The rows less their means, their product with themselves, a division; of correlations two more by the deviations. */

@@ -25,6 +25,12 @@ static double optional_bytes(const adept_tensor *t)
     return t ? adept_tensor_unique_bytes(t) : 0;
 }
 
+/* Statistics among the results: nothing flows back through them. */
+static void out_statistic(adept_call *c, const adept_tensor *input, int ndim, const int64_t *dims)
+{
+    adept_out_tensor(c, statistics_type(input->dtype), ndim, dims)->requires_grad = false;
+}
+
 /* Elements that share a mean meet in one row; with statistics known before, each stands on its own. */
 static void norm_kernel(adept_cost *cost, const normalisation *norm, adept_pass pass, double flops, double bytes_read,
                         double bytes_written)
@@ -116,7 +122,7 @@ static void out_statistics(adept_call *c, const adept_tensor *input, int n_trail
     int64_t dims[ADEPT_MAX_DIMS];
     for (int i = 0; i < input->ndim; i++)
         dims[i] = i < input->ndim - n_trailing ? input->dims[i] : 1;
-    adept_out_tensor(c, statistics_type(input->dtype), input->ndim, dims);
+    out_statistic(c, input, input->ndim, dims);
 }
 
 static void trailing_shape(adept_call *c)
@@ -224,8 +230,8 @@ static void group_shape(adept_call *c)
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
     if (!adept_call_data(c)) return;
     int64_t statistics[2] = {x->dims[0], groups};
-    adept_out_tensor(c, statistics_type(x->dtype), 2, statistics);
-    adept_out_tensor(c, statistics_type(x->dtype), 2, statistics);
+    out_statistic(c, x, 2, statistics);
+    out_statistic(c, x, 2, statistics);
 }
 
 static void group_cost(adept_call *c, adept_cost *cost)
@@ -305,13 +311,12 @@ static void statistics_outputs(adept_call *c, const form *f, const adept_tensor 
 {
     int64_t channels = x->dims[1], none = 0;
     const int64_t *size = uses_batch_statistics(c) ? &channels : &none;
-    adept_dtype dtype = statistics_type(x->dtype);
-    adept_out_tensor(c, dtype, 1, size);
-    adept_out_tensor(c, dtype, 1, size);
+    out_statistic(c, x, 1, size);
+    out_statistic(c, x, 1, size);
     if (f->reserve) adept_out_tensor(c, ADEPT_U8, 1, &none);
     if (f->running) {
-        adept_out_tensor(c, dtype, 1, &channels);
-        adept_out_tensor(c, dtype, 1, &channels);
+        out_statistic(c, x, 1, &channels);
+        out_statistic(c, x, 1, &channels);
     }
     if (f->index) adept_out_int(c, 0);
 }
@@ -328,6 +333,9 @@ static void batch_shape(adept_call *c)
     }
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check_vector(c, vectors[i], adept_arg_tensor_opt(c, vectors[i]), x->dims[1]);
+    if (!adept_arg_bool(c, f->instance ? "use_input_stats" : "training", true) && !adept_arg_given(c, "running_mean") &&
+        (f->instance || !strcmp(adept_call_op(c), "aten::batch_norm")))
+        adept_call_fail(c, "without statistics of the batch, running ones are needed");
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
     if (f->statistics) statistics_outputs(c, f, x);
 }

@@ -12,6 +12,7 @@ static void shape(adept_call *c)
     const adept_tensor *self = adept_arg_tensor(c, "self");
     int64_t dims[ADEPT_MAX_DIMS], classes = adept_arg_int(c, "num_classes", -1);
     if (classes < 0) adept_call_unsupported(c, "without num_classes the size of the result depends on data");
+    if (classes == 0 && adept_tensor_numel(self) > 0) adept_call_fail(c, "no class is smaller than num_classes 0");
     if (self->ndim == ADEPT_MAX_DIMS) adept_call_fail(c, "a result of more than %d dimensions", ADEPT_MAX_DIMS);
     if (!adept_call_ok(c)) return;
     memcpy(dims, self->dims, sizeof dims);

@@ -67,7 +67,7 @@ static void check_sides(adept_call *c, const adept_tensor *self, const int64_t *
     for (int d = first - 1; d < self->ndim; d++) {
         int64_t most = mode == REFLECT ? self->dims[d] - 1 : mode == CIRCULAR ? self->dims[d] : INT64_MAX;
         if (adept_call_refuse(c,
-                              p->before[d] > most || p->behind[d] > most || self->dims[d] == 0 || dims[d] == 0,
+                              p->before[d] > most || p->behind[d] > most || self->dims[d] == 0 || (dims[d] == 0 && mode != CIRCULAR),
                               "dimension %d of size %" PRId64 " cannot be padded by %" PRId64 " and %" PRId64, d,
                               self->dims[d], p->before[d], p->behind[d]))
             return;

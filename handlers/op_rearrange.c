@@ -35,12 +35,26 @@ static void same_shape(adept_call *c, const adept_tensor *self)
         adept_elem_set_strides(out, &self, 1);
 }
 
+static void flip(adept_call *c, const adept_tensor *self)
+{
+    int64_t dims[ADEPT_MAX_DIMS];
+    bool seen[ADEPT_MAX_DIMS] = {false};
+    int n = adept_arg_ints(c, "dims", dims, ADEPT_MAX_DIMS);
+    for (int i = 0; i < n && adept_call_ok(c); i++) {
+        int dim = adept_call_dim(c, dims[i], self->ndim);
+        if (self->ndim > 0 && seen[dim]) adept_call_fail(c, "dimension %d appears twice", dim);
+        seen[dim] = true;
+    }
+    same_shape(c, self);
+}
+
 static void roll(adept_call *c, const adept_tensor *self)
 {
     int64_t dims[ADEPT_MAX_DIMS];
     int n = adept_arg_ints(c, "dims", dims, ADEPT_MAX_DIMS);
     for (int i = 0; i < n; i++)
         adept_call_dim(c, dims[i], self->ndim);
+    if (n > 0 && self->ndim == 0) adept_call_fail(c, "the tensor has no dimensions");
     same_shape(c, self);
 }
 
@@ -192,7 +206,7 @@ static const rearrange_row columns_row = {columns, true};
 
 static const adept_op ops[] = {
     {"aten::roll", ADEPT_CAST_NONE, &roll_row},
-    {"aten::flip aten::fliplr aten::flipud", ADEPT_CAST_NONE, &(const rearrange_row){same_shape, false}},
+    {"aten::flip aten::fliplr aten::flipud", ADEPT_CAST_NONE, &(const rearrange_row){flip, false}},
     {"aten::rot90", ADEPT_CAST_NONE, &(const rearrange_row){rot90, false}},
     {"aten::tril aten::triu", ADEPT_CAST_NONE, &(const rearrange_row){triangle, false}},
     {"aten::repeat aten::tile", ADEPT_CAST_NONE, &(const rearrange_row){repeat, true}},

@@ -1,6 +1,7 @@
 /* Binary search among sorted boundaries: bucketize(self, boundaries), searchsorted(sorted_sequence, self). */
 #include "elementwise_cost.h"
 #include <math.h>
+#include <string.h>
 
 /* Arguments stand in either order. */
 typedef struct search_row {
@@ -18,8 +19,13 @@ static void shape(adept_call *c)
     const search_row *row = adept_call_data(c);
     const adept_tensor *self = adept_elem_tensor_at(c, row->self);
     adept_dtype dtype = adept_arg_bool(c, "out_int32", false) ? ADEPT_I32 : ADEPT_I64;
-    if (!self || !adept_elem_tensor_at(c, row->bounds))
+    const adept_tensor *bounds = adept_elem_tensor_at(c, row->bounds);
+    bool one = bounds && bounds->ndim == 1;
+    if (!self || !bounds)
         adept_call_fail(c, "two tensors expected");
+    else if (!one && (row->self == 0 || bounds->ndim < 1 || bounds->ndim != self->ndim ||
+                      memcmp(bounds->dims, self->dims, (size_t)(self->ndim - 1) * sizeof *self->dims) != 0))
+        adept_call_fail(c, "%s among the boundaries %s", adept_call_shape(c, self), adept_call_shape(c, bounds));
     else
         adept_out_tensor(c, dtype, self->ndim, self->dims);
 }

@@ -72,7 +72,7 @@ static void shape(adept_call *c)
     }
     int ndim = self->ndim, dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), ndim);
     int64_t length = ndim > 0 ? self->dims[dim] : 1, k = adept_arg_int(c, "k", 1);
-    if ((kind_of(c) == TOPK || kind_of(c) == KTH) && (k < 0 || k > length))
+    if ((kind_of(c) == TOPK || kind_of(c) == KTH) && (k < (kind_of(c) == KTH) || k > length))
         adept_call_fail(c, "%lld of %lld elements", (long long)k, (long long)length);
     if (!adept_call_ok(c)) return;
     memcpy(dims, self->dims, sizeof dims);

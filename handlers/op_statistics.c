@@ -101,6 +101,8 @@ static void gradient(adept_call *c)
     int n = adept_arg_ints(c, "dim", dims, ADEPT_MAX_DIMS);
     adept_list *list = adept_out_list(c, ADEPT_VALUE_LIST, 0);
     if (n < 0) n = x->ndim;
+    for (int i = 0; i < x->ndim; i++)
+        if (adept_call_refuse(c, x->dims[i] < 2, "at least 2 elements along each dimension expected")) return;
     for (int i = 0; i < n && adept_call_ok(c); i++) {
         adept_tensor *t = adept_new_view(c, x, x->ndim, x->dims, x->strides);
         if (adept_call_ok(c)) adept_list_append(c, list, &(adept_value){ADEPT_VALUE_TENSOR, {.t = t}});
@@ -188,6 +190,8 @@ static double mvlgamma_flops(adept_call *c)
 static void renorm(adept_call *c)
 {
     const adept_tensor *x = adept_form_tensor(c, 0);
+    if (!strcmp(adept_call_op(c), "aten::renorm")) adept_call_dim(c, adept_arg_int(c, "dim", 0), x->ndim);
+    if (adept_call_refuse(c, adept_arg_float(c, "p", adept_arg_float(c, "norm_type", 2)) <= 0, "a norm of power 0 or less")) return;
     if (adept_call_ok(c)) adept_out_result(c, x, x->dtype, x->ndim, x->dims);
 }
 

@@ -98,8 +98,8 @@ static void movedim(adept_call *c, adept_layout *l)
     int64_t from[ADEPT_MAX_DIMS], to[ADEPT_MAX_DIMS];
     int order[ADEPT_MAX_DIMS], next = 0;
     unsigned moved = 0, placed = 0;
-    int n = adept_arg_ints(c, "source", from, l->ndim);
-    if (adept_call_refuse(c, n < 0 || n != adept_arg_ints(c, "destination", to, l->ndim),
+    int n = adept_arg_ints(c, "source", from, ADEPT_MAX_DIMS);
+    if (adept_call_refuse(c, n < 0 || n != adept_arg_ints(c, "destination", to, ADEPT_MAX_DIMS),
                           "movedim: as many sources as destinations expected"))
         return;
     for (int i = 0; i < n; i++) {
@@ -172,7 +172,8 @@ static void expand_as(adept_call *c, adept_layout *l)
 static void select_index(adept_call *c, adept_layout *l)
 {
     int dim = dim_arg(c, "dim", 0, l);
-    int64_t index = adept_arg_int(c, "index", 0);
+    bool unknown = adept_value_is_unknown(adept_arg(c, "index")); /* wherever data says: one of them */
+    int64_t index = unknown ? 0 : adept_arg_int(c, "index", 0);
     if (l->ndim == 0) adept_call_fail(c, "select: the tensor has no dimension");
     if (!adept_call_ok(c)) return;
     if (adept_call_refuse(c, index < -l->dims[dim] || index >= l->dims[dim],
@@ -243,6 +244,7 @@ static void unfold(adept_call *c, adept_layout *l)
     int64_t size = adept_arg_int(c, "size", 1), step = adept_arg_int(c, "step", 1);
     if (!adept_call_ok(c)) return;
     if (l->ndim == 0) { /* a number is a window of one */
+        if (adept_call_refuse(c, size < 0 || size > 1, "unfold: windows of %" PRId64 " in a number", size)) return;
         adept_layout_insert(c, l, 0, size > 0, 1);
         return;
     }

@@ -30,10 +30,11 @@ static int64_t window_positions(adept_call *c, int64_t size, const window *w, bo
 {
     if (!is_sane(c, size, w)) return 0;
     int64_t span = w->dilation * (w->kernel - 1) + 1, room = size + 2 * w->padding - span;
+    if (ceil_mode) room += w->stride - 1;
     if (adept_call_refuse(c, room < 0, "a window of %lld elements does not fit into %lld with padding %lld",
                           (long long)span, (long long)size, (long long)w->padding))
         return 0;
-    int64_t n = (room + (ceil_mode ? w->stride - 1 : 0)) / w->stride + 1;
+    int64_t n = room / w->stride + 1;
     /* PyTorch drops a last window that would start in the right padding */
     if (ceil_mode && (n - 1) * w->stride >= size + w->padding) n--;
     return n;
@@ -43,6 +44,10 @@ static int64_t window_positions(adept_call *c, int64_t size, const window *w, bo
 static int64_t window_reach(adept_call *c, int64_t size, const window *w, int64_t output_padding)
 {
     if (!is_sane(c, size, w)) return 0;
+    if (adept_call_refuse(c, output_padding > 0 && output_padding >= w->stride && output_padding >= w->dilation,
+                          "output padding %lld is not smaller than stride %lld or dilation %lld", (long long)output_padding,
+                          (long long)w->stride, (long long)w->dilation))
+        return 0;
     int64_t n = (size - 1) * w->stride - 2 * w->padding + w->dilation * (w->kernel - 1) + 1;
     if (output_padding < 0 || output_padding > MAX_ARGUMENT || n + output_padding < 1) {
         adept_call_fail(c,

@@ -461,6 +461,8 @@ adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dt
     if (!c->inplace) return adept_out_tensor(c, dtype, ndim, dims);
     if (!same_dims(self, ndim, dims))
         adept_call_fail(c, "in place: the result does not have the shape of its target %s", adept_call_shape(c, self));
+    if (adept_dtype_category(dtype) > adept_dtype_category(self->dtype)) /* torch.can_cast */
+        adept_call_fail(c, "in place: a result of type %s does not go into %s", adept_dtype_name(dtype), adept_call_shape(c, self));
     return adept_out_alias(c, self);
 }
 

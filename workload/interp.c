@@ -192,6 +192,7 @@ static const adept_row *find_row(adept_interp *in, const char *op)
     if (!row || !adept_name_map_put(&in->rows, op, (uintptr_t)row)) return NULL;
     if (!adept_handler_find(in->handlers, op, &row->handler, &row->row, &row->inplace)) row->handler = NULL;
     row->name = row->inplace ? adept_arena_strndup(in->run.arena, op, strlen(op) - 1) : op;
+    if (row->name) row->demand = adept_demand_of(in->handlers->demands, row->name);
     return row->name ? row : NULL;
 }
 
@@ -301,7 +302,7 @@ static adept_status find_handler(adept_interp *in, const adept_node *node, const
         status = adept_interp_unsupported(in, node->op, sparse ? "not known for sparse tensors" : NULL, node->module);
         return status ? status : ADEPT_E_UNSUPPORTED;
     }
-    *out = (adept_row){adept_assumed_row.names, &adept_assumed_handler, &adept_assumed_row, false};
+    *out = (adept_row){adept_assumed_row.names, &adept_assumed_handler, &adept_assumed_row, false, NULL};
     return ADEPT_OK;
 }
 
@@ -309,7 +310,7 @@ static adept_status find_handler(adept_interp *in, const adept_node *node, const
 static adept_status find_results(adept_interp *in, adept_call *call, const adept_node *node)
 {
     if (call->handler != &adept_assumed_handler) {
-        call->handler->shape(call);
+        if (!call->failure) call->handler->shape(call);
         if (call->failure != ADEPT_CALL_UNSUPPORTED || !adept_assumed_of(in, node->op)) return ADEPT_OK;
         call->handler = &adept_assumed_handler;
         call->row = &adept_assumed_row;
@@ -317,6 +318,14 @@ static adept_status find_results(adept_interp *in, adept_call *call, const adept
         call->n_results = 0;
     }
     return adept_assume_results(in, call, node);
+}
+
+/* Written in place, the first argument may get another shape (unsqueeze_, t_): its name means the result from there on. */
+static void rename_target(adept_interp *in, const adept_node *node, const adept_call *call)
+{
+    if (call->inplace && call->n_results > 0 && node->n_inputs > 0 && node->inputs[0] >= 0 &&
+        adept_value_tensor(&call->args[0]) && adept_value_tensor(&call->results[0]))
+        in->env[node->inputs[0]] = call->results[0];
 }
 
 /* PyTorch multiplies tensors of one type only. */
@@ -328,13 +337,15 @@ static adept_status check_types(adept_interp *in, const adept_node *node, const 
     for (const adept_tensor *t; (t = adept_next_tensor(&at));) {
         if (!adept_dtype_is_float(t->dtype)) continue;
         if (!first) first = t;
-        if (t->dtype == first->dtype || (adept_dtype_bytes(t->dtype) != 2 && adept_dtype_bytes(first->dtype) != 2)) continue;
-        const adept_tensor *low = adept_dtype_bytes(t->dtype) == 2 ? t : first;
+        if (t->dtype == first->dtype) continue;
+        bool half = adept_dtype_bytes(t->dtype) == 2 || adept_dtype_bytes(first->dtype) == 2;
+        bool brain = t->dtype == ADEPT_BF16 || first->dtype == ADEPT_BF16;
         return adept_interp_misfit(in, in->err, node->module, node->op,
                                    "%s and %s have different types, which PyTorch refuses; give the inputs the type of "
-                                   "the weights (--input DTYPE:SHAPE), or ask for autocast (--precision %s)",
+                                   "the weights (--input DTYPE:SHAPE)%s%s",
                                    adept_tensor_print(first, one, sizeof one), adept_tensor_print(t, other, sizeof other),
-                                   low->dtype == ADEPT_F16 ? "fp16" : "bf16");
+                                   half ? ", or ask for autocast (--precision " : "",
+                                   !half ? "" : brain ? "bf16)" : "fp16)");
     }
     return ADEPT_OK;
 }
@@ -376,6 +387,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     adept_tensor_cursor at = adept_call_arguments(&call);
     for (const adept_tensor *t; (t = adept_next_tensor(&at));)
         call.any_grad = call.any_grad || t->requires_grad;
+    adept_call_demand(&call, row.demand);
     if ((status = find_results(in, &call, node))) return status;
     if (call.failure != ADEPT_CALL_FINE) return call_failed(in, &call, node);
     if (call.n_results < node->n_outputs) {
@@ -385,6 +397,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     if (call.assumes && (status = warn_of_call(in, &call, node))) return status;
     for (int32_t i = 0; i < node->n_outputs; i++)
         in->env[node->outputs[i]] = call.results[i];
+    rename_target(in, node, &call);
     if (!call.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
     if (call.handler->cost && (status = snapshot_lists(in, args, node->n_inputs))) return status;
     status = adept_interp_record(in, &call, node, node->module);

@@ -20,6 +20,7 @@ typedef struct adept_row {
     const adept_handler *handler;
     const adept_op *row;
     bool inplace;
+    const char *demand; /* NULL: none */
 } adept_row;
 
 typedef struct adept_interp {

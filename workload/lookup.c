@@ -20,6 +20,11 @@ static bool has_name(const adept_op *row, const char *name, size_t n)
     return at != NULL;
 }
 
+bool adept_op_has_name(const char *names, const char *op)
+{
+    return has_name(&(const adept_op){.names = names}, op, strlen(op));
+}
+
 static bool find_row(const adept_handler_table *table, const char *name, size_t n, const adept_handler **handler,
                      const adept_op **row)
 {

@@ -40,12 +40,10 @@ bool adept_broadcasts_to(adept_call *c, const adept_tensor *t, int ndim, const i
     return adept_call_ok(c) && n == ndim && !memcmp(wide, dims, (size_t)n * sizeof *wide);
 }
 
-/* bool < integer < float < complex */
-static int category(adept_dtype dtype)
+void adept_call_same_type(adept_call *c, const adept_tensor *a, const adept_tensor *b)
 {
-    if (adept_dtype_is_complex(dtype)) return 3;
-    if (adept_dtype_is_float(dtype)) return 2;
-    return dtype == ADEPT_BOOL ? 0 : 1;
+    if (b && a->dtype != b->dtype)
+        adept_call_fail(c, "%s and %s have different types", adept_call_shape(c, a), adept_call_shape(c, b));
 }
 
 /* torch.promote_types of two tensors of the same priority. */
@@ -53,7 +51,7 @@ static adept_dtype promote_pair(adept_dtype a, adept_dtype b)
 {
     if (a == ADEPT_DTYPE_NONE || a == b) return b;
     if (b == ADEPT_DTYPE_NONE) return a;
-    int ca = category(a), cb = category(b);
+    int ca = adept_dtype_category(a), cb = adept_dtype_category(b);
     if (ca != cb) return ca > cb ? a : b;
     if (adept_dtype_bytes(a) != adept_dtype_bytes(b)) return adept_dtype_bytes(a) > adept_dtype_bytes(b) ? a : b;
     if (ca == 2) return ADEPT_F32; /* f16 with bf16 */
@@ -71,24 +69,36 @@ static adept_dtype scalar_type(const adept_value *v)
     }
 }
 
+/* A trace writes a number of Python as a constant of 64 bits. */
+static bool is_number_of_trace(const adept_value *v)
+{
+    return v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim == 0 && v->u.t->dtype == ADEPT_F64 && v->u.t->n_values == 1;
+}
+
 adept_dtype adept_promote(const adept_value *const *values, int n)
 {
-    adept_dtype dims = ADEPT_DTYPE_NONE, zero = ADEPT_DTYPE_NONE, scalar = ADEPT_DTYPE_NONE;
+    adept_dtype dims = ADEPT_DTYPE_NONE, zero = ADEPT_DTYPE_NONE, scalar = ADEPT_DTYPE_NONE, number = ADEPT_DTYPE_NONE;
     for (int i = 0; i < n; i++) {
         const adept_value *v = values[i];
         if (!v || v->kind == ADEPT_VALUE_NONE) continue;
         if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim > 0)
             dims = promote_pair(dims, v->u.t->dtype);
+        else if (is_number_of_trace(v))
+            number = ADEPT_F32;
         else if (v->kind == ADEPT_VALUE_TENSOR)
             zero = promote_pair(zero, v->u.t->dtype);
         else
             scalar = promote_pair(scalar, scalar_type(v));
     }
+    if (number != ADEPT_DTYPE_NONE && dims == ADEPT_DTYPE_NONE && zero == ADEPT_DTYPE_NONE)
+        zero = ADEPT_F64;
+    else
+        scalar = promote_pair(scalar, number);
     /* a lower priority decides only if its category is higher (torch.result_type) */
     adept_dtype result = dims;
-    if (result == ADEPT_DTYPE_NONE || (zero != ADEPT_DTYPE_NONE && category(zero) > category(result)))
+    if (result == ADEPT_DTYPE_NONE || (zero != ADEPT_DTYPE_NONE && adept_dtype_category(zero) > adept_dtype_category(result)))
         result = result == ADEPT_DTYPE_NONE ? zero : promote_pair(result, zero);
-    if (result == ADEPT_DTYPE_NONE || (scalar != ADEPT_DTYPE_NONE && category(scalar) > category(result)))
+    if (result == ADEPT_DTYPE_NONE || (scalar != ADEPT_DTYPE_NONE && adept_dtype_category(scalar) > adept_dtype_category(result)))
         result = result == ADEPT_DTYPE_NONE ? scalar : promote_pair(result, scalar);
     return result;
 }

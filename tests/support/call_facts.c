@@ -19,7 +19,7 @@ typedef struct note {
 static note notes[SLOTS];
 static adept_handler listening[MAX_HANDLERS];
 static const adept_handler *listening_list[MAX_HANDLERS + 1];
-static const adept_handler_table listening_table = {listening_list};
+static const adept_handler_table listening_table = {.handlers = listening_list};
 
 /* ---- texts ---- */
 

@@ -82,6 +82,13 @@ bool adept_dtype_is_complex(adept_dtype dtype)
     return has_class(dtype, 'c');
 }
 
+int adept_dtype_category(adept_dtype dtype)
+{
+    if (adept_dtype_is_complex(dtype)) return 3;
+    if (adept_dtype_is_float(dtype)) return 2;
+    return dtype == ADEPT_BOOL ? 0 : 1;
+}
+
 bool adept_dtype_is_integer(adept_dtype dtype)
 {
     return has_class(dtype, 'i');

@@ -227,6 +227,8 @@ int adept_broadcast_dims(adept_call *c, int na, const int64_t *a, int nb, const 
 bool adept_broadcasts_to(adept_call *c, const adept_tensor *t, int ndim, const int64_t *dims);
 /** torch.result_type of values: tensors with dimensions, then 0-dim tensors, then Python scalars. */
 adept_dtype adept_promote(const adept_value *const *values, int n);
+/** PyTorch takes tensors of one type only: fails the call where b, if given, has another one. */
+void adept_call_same_type(adept_call *c, const adept_tensor *a, const adept_tensor *b);
 
 /* After shape(): how many outputs, and their tensors (NULL if the output is no tensor). */
 int adept_result_count(const adept_call *c);
@@ -301,9 +303,18 @@ typedef struct adept_handler {
     const adept_handler_case *cases; /* ends with a row whose call is NULL; at least one */
 } adept_handler;
 
+/* What operators ask of tensors before sizes are looked at: "ARGUMENT:WHAT ...", for instance "self:f2- index:l src:=self".
+ * WHAT is a type: f (floating or complex), n (any but bool), w (whole or bool), i (i32 or i64), l (i64), b (bool or u8), then how many dimensions:
+ * 2, 1-2 or 2-; or "=OTHER", the type of another argument, "=" of the others in the same list. */
+typedef struct adept_demand {
+    const char *names; /* as of adept_op */
+    const char *text;
+} adept_demand;
+
 /** All handlers, generated from handlers/op_*.c; ends with NULL. Passed to the interpreter as an argument. */
 typedef struct adept_handler_table {
     const adept_handler *const *handlers;
+    const adept_demand *demands; /* ends with a row whose names are NULL; NULL: none */
 } adept_handler_table;
 
 #endif

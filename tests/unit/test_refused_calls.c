@@ -1,0 +1,156 @@
+/* Calls that PyTorch refuses are refused here, and their neighbours that it runs are not. Found by random programs
+ * (tests/differential). */
+#include "adept_handlers.h"
+#include "adept_profile.h"
+#include "call_text.h"
+#include "graph_text.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void check(const char *text, bool runs)
+{
+    call_text t;
+    const char *error = call_text_run(&t, adept_handlers(), text);
+    if (runs ? error != NULL : error == NULL) fail_msg("%s: %s", text, error ? error : "predicted");
+    call_text_free(&t);
+}
+
+static void calls(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *refused, *runs; /* NULL: none */
+    } pairs[] = {
+        {"aten::cross(self=f32:8x2, other=f32:8x2, dim=0)", "aten::cross(self=f32:3x2, other=f32:3x2, dim=0)"},
+        {"aten::cross(self=f32:8x2, other=f32:8x2)", "aten::cross(self=f32:3x2, other=f32:3x2)"},
+        {"aten::renorm(self=f32:4, p=2, dim=0, maxnorm=1)", "aten::renorm(self=f32:4x2, p=2, dim=0, maxnorm=1)"},
+        {"aten::kl_div(self=f32:4, target=i64:4, reduction=1)", "aten::kl_div(self=f32:4, target=f64:4, reduction=1)"},
+        {"aten::index_add(self=f32:4x3, dim=0, index=i64:2, source=f32:4x3)",
+         "aten::index_add(self=f32:4x3, dim=0, index=i64:2, source=f32:2x3)"},
+        {"aten::index_copy(self=f32:4x3, dim=0, index=i64:2, source=f16:2x3)",
+         "aten::index_copy(self=f32:4x3, dim=0, index=i32:2, source=f32:2x3)"},
+        {"aten::scatter_add(self=f32:4, dim=0, index=i64:2, src=f16:2)",
+         "aten::scatter_add(self=f32:4, dim=0, index=i64:2, src=f32:2)"},
+        {"aten::scatter(self=f32:, dim=0, index=i64:, src=f32:2x3)", "aten::scatter(self=f32:, dim=0, index=i64:, src=f32:1)"},
+        {"aten::upsample_nearest2d(input=f32:1x3x4x4, output_size=[0,3], scales_h=none, scales_w=none)",
+         "aten::upsample_nearest2d(input=f32:1x3x4x4, output_size=[1,3], scales_h=none, scales_w=none)"},
+        {"aten::kthvalue(self=f32:4, k=0, dim=0)", "aten::topk(self=f32:4, k=0, dim=0)"},
+        {"aten::bitwise_and(self=f32:4, other=f32:4)", "aten::bitwise_and(self=bool:4, other=i64:4)"},
+        {"aten::gelu(self=i64:4)", "aten::gelu(self=f16:4)"},
+        {"aten::linear(input=f32:3x8x2, weight=f32:2x2, bias=f32:3x8x2)", "aten::linear(input=f32:3x8x2, weight=f32:2x2, bias=f32:2)"},
+        {"aten::index_add(self=f32:8, dim=0, index=i64:1, source=f32:1x2)", "aten::index_add(self=f32:8, dim=0, index=i64:1, source=f32:)"},
+        {"aten::take(self=f32:4, index=f32:2)", "aten::take(self=f32:4, index=i64:2)"},
+        {"aten::one_hot(self=f32:4, num_classes=3)", "aten::one_hot(self=i64:4, num_classes=3)"},
+        {"aten::one_hot(self=i64:4, num_classes=0)", "aten::one_hot(self=i64:0, num_classes=0)"},
+        {"aten::multi_margin_loss(self=f32:2x5x8, target=i64:2x8, reduction=1)",
+         "aten::multi_margin_loss(self=f32:2x5, target=i64:2, reduction=1)"},
+        {"aten::hsplit(self=f32:2x3, sections=2)", "aten::hsplit(self=f32:2x4, sections=2)"},
+        {NULL, "aten::tensor_split(self=f32:3x2, sections=2, dim=0)"},
+        {"aten::conv_transpose1d(input=f32:1x5x2, weight=f32:5x1x3, bias=none, stride=[3], padding=[0], output_padding=[3])",
+         "aten::conv_transpose1d(input=f32:1x5x2, weight=f32:5x1x3, bias=none, stride=[3], padding=[0], output_padding=[2])"},
+        {"aten::sub_(self=i64:4, other=f32:4)", "aten::sub(self=i64:4, other=f32:4)"},
+        {"aten::exp_(self=i64:4)", "aten::exp(self=i64:4)"},
+        {"aten::sub(self=bool:4, other=3)", "aten::sub(self=i64:4, other=3)"},
+        {"aten::neg(self=bool:4)", "aten::neg(self=u8:4)"},
+        {"aten::cosine_embedding_loss(input1=f32:4x6, input2=f32:4x6, target=f32:2)",
+         "aten::cosine_embedding_loss(input1=f32:4x6, input2=f32:4x6, target=f32:4)"},
+        {"aten::feature_dropout(input=f32:5, p=0.5, train=true)", "aten::feature_dropout(input=f32:5, p=0.5, train=false)"},
+        {"aten::group_norm(input=bf16:1x2x3, num_groups=1, weight=none, bias=f32:2)",
+         "aten::group_norm(input=bf16:1x2x3, num_groups=1, weight=none, bias=bf16:2)"},
+        {"aten::batch_norm(input=f32:4x3, weight=none, bias=none, running_mean=none, running_var=none, training=false)",
+         "aten::batch_norm(input=f32:4x3, weight=none, bias=none, running_mean=none, running_var=none, training=true)"},
+        {"aten::linear(input=i64:5x1, weight=f32:4x1, bias=none)", "aten::linear(input=f32:5x1, weight=f32:4x1, bias=none)"},
+        {"aten::arange(start=2, end=0, step=3)", "aten::arange(start=2, end=2, step=3)"},
+        {"aten::combinations(self=f32:6x1, r=3)", "aten::combinations(self=f32:6, r=3)"},
+        {"aten::flip(self=f32:2x3, dims=[0,-2])", "aten::flip(self=f32:2x3, dims=[0,-1])"},
+        {"aten::flip(self=f32:2x3, dims=[2])", NULL},
+        {"aten::roll(self=f32:, shifts=[1], dims=[-1])", "aten::roll(self=f32:, shifts=[1], dims=[])"},
+        {"aten::meshgrid(tensors=[f32:2, i64:3])", "aten::meshgrid(tensors=[f32:2, f32:3])"},
+        {"aten::prelu(self=f32:5x1x2, weight=f32:2)", "aten::prelu(self=f32:5x2x2, weight=f32:2)"},
+        {"aten::searchsorted(sorted_sequence=f32:3x5, self=f32:2x6)", "aten::searchsorted(sorted_sequence=f32:3x5, self=f32:3x6)"},
+        {"aten::binary_cross_entropy(self=f32:4, target=f64:4, weight=none, reduction=1)",
+         "aten::binary_cross_entropy(self=f32:4, target=f32:4, weight=none, reduction=1)"},
+        {"aten::unfold(self=f32:, dimension=0, size=2, step=1)", "aten::unfold(self=f32:, dimension=0, size=1, step=1)"},
+        {"aten::tensordot(self=f32:2x4, other=f32:3x2, dims_self=[1], dims_other=[0])",
+         "aten::tensordot(self=f32:2x4, other=f32:1x2, dims_self=[1], dims_other=[0])"},
+        {"aten::select(self=f32:2x4, dim=0, index=2)", "aten::select(self=f32:2x4, dim=0, index=unknown)"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (pairs[i].refused) check(pairs[i].refused, false);
+        if (pairs[i].runs) check(pairs[i].runs, true);
+    }
+}
+
+static void gives(const char *text, const char *expected)
+{
+    call_text t;
+    char outputs[200];
+    const char *error = call_text_run(&t, adept_handlers(), text);
+    if (error) fail_msg("%s: %s", text, error);
+    call_text_print(&t, outputs, sizeof outputs);
+    assert_string_equal(outputs, expected);
+    call_text_free(&t);
+}
+
+static void types(void **state)
+{
+    (void)state;
+    gives("aten::cov(self=i64:4x5)", "f32:4x4");
+    gives("aten::cov(self=f32:1x5)", "f32:");
+    gives("aten::movedim(self=f16:, source=0, destination=-1)", "f16:");
+    gives("aten::cosine_similarity(x1=f32:5x5, x2=f64:5x5, dim=-2)", "f64:5");
+    gives("aten::logsumexp(self=i64:4x5, dim=[0])", "f32:5");
+    gives("aten::outer(self=bool:8, vec2=f32:3)", "f32:8x3");
+    gives("aten::avg_pool1d(self=f32:1x6x1, kernel_size=[2], stride=[3], padding=[0], ceil_mode=true)", "f32:1x6x1");
+    gives("aten::kron(self=i64:2, other=f16:2)", "f16:4");
+    gives("aten::dist(self=f32:5, other=f64:5, p=2.0)", "f64:");
+    gives("aten::cross_entropy_loss(self=bf16:3x6, target=f32:3x6, weight=none, reduction=1)", "f32:");
+}
+
+/* NULL, or what the walk says. */
+static const char *walk(const char *text, char *outputs, size_t size)
+{
+    static adept_error err;
+    adept_graph *graph = graph_text(text);
+    adept_profile *profile = NULL;
+    const adept_workload_config config = {.mode = ADEPT_MODE_INFER};
+    adept_status status = adept_profile_build(&profile, graph, adept_handlers(), &config, NULL, NULL, &err);
+    if (!status && outputs) snprintf(outputs, size, "%s", profile->ops[profile->n_ops - 1].outputs);
+    adept_profile_free(profile);
+    adept_graph_free(graph);
+    return status ? err.message : NULL;
+}
+
+static void products_of_two_types(void **state)
+{
+    (void)state;
+    const char *said = walk("input a f32:2x3\ninput b f64:3x2\ny = aten::mm(self=a, mat2=b)\nreturn y\n", NULL, 0);
+    assert_non_null(said);
+    assert_non_null(strstr(said, "different types"));
+}
+
+/* A script writes t.unsqueeze_(0) and goes on with t. */
+static void shapes_changed_in_place(void **state)
+{
+    (void)state;
+    char outputs[100];
+    assert_null(walk("input a f32:2x3\nb = aten::clone(self=a)\nc = aten::unsqueeze_(self=b, dim=0)\n"
+                     "y = aten::clone(self=b)\nreturn y\n",
+                     outputs, sizeof outputs));
+    assert_string_equal(outputs, "f32:1x2x3");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls),
+        cmocka_unit_test(types),
+        cmocka_unit_test(products_of_two_types),
+        cmocka_unit_test(shapes_changed_in_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
