@@ -1,7 +1,7 @@
 #!/bin/sh
 # The source and the packages of a commit, made twice, are equal: in another folder, by another user, under another umask, time zone,
 # locale, name of the machine and number of processes. As root, on Debian; needs what tools/install_deps.sh installs (base torch calibrate
-# serve meters packages) and 5 minutes. Tries what is committed. On one kind of file system: CPack counts what folders take in it.
+# serve meters packages) and 5 minutes. Tries what is committed.
 # usage: check_reproducible.sh [OUT]     OUT: where the first packages and the source are left; else they are removed
 set -eu
 case ${1-} in --help) sed -n '2,/^set/s/^# //p' "$0"; exit 0 ;; esac

@@ -32,6 +32,7 @@ install(FILES docs/PYTHON.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/python3-ad
 install(FILES docs/LIBRARY.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libadept-dev COMPONENT libadept-dev)
 
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/tools/packaging/debian/files.cmake)
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/tools/packaging/debian/repack.cmake)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own, the first line of its description
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON) # whatever the source was unpacked with
