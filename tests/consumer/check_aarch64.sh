@@ -29,6 +29,8 @@ left_out() {
     sed -n 's/^ *\([^ ]*\)  *: .*/\1/p' <<EOF | paste -sd '|'
     ^python\.            : the Python of this machine cannot load libraries of another
     ^embed\.python       : the same
+    ^embed\.exports      : ldd knows programs of this machine only
+    ^consumer\.          : the same
     ^structure\.         : reads sources, which are the same
     ^slurm\.             : a Slurm of its own
     ^unit\.test_sandbox  : qemu-user has no seccomp
