@@ -61,7 +61,8 @@ fi
 [ "$(id -u)" = 0 ] || { echo "check_aarch64.sh: must be root, for debootstrap, mount and chroot" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
-trap 'kill -KILL $! 2>/dev/null; exit 1' INT TERM HUP
+# What runs in the namespaces got other rights on the way in: --kill-child does not reach it.
+trap 'kill -KILL $(cat "/proc/${!-}/task/${!-}/children") 2>/dev/null; exit 1' INT TERM HUP
 root=$work/root
 if [ $# -gt 0 ]; then
     root=$1
@@ -96,7 +97,7 @@ if [ -n "${ADEPT-}" ]; then
     sh -euc "$predict_all" - "$ADEPT" "$predictions/profiles" "$predictions/here"
 fi
 # shellcheck disable=SC2016  # for the inner shell, which waits until it has its users
-unshare --user --mount --pid --fork --kill-child sh -c 'until [ "$(id -u)" = 0 ]; do sleep 0.1; done; exec sh "$@"' - \
+unshare --user --mount --pid --fork sh -c 'until [ "$(id -u)" = 0 ]; do sleep 0.1; done; exec sh "$@"' - \
     "$0" --inside "$root" "$@" &
 until [ "$(readlink "/proc/$!/ns/user")" != "$(readlink /proc/self/ns/user)" ]; do sleep 0.1; done
 for map in uid_map gid_map; do
