@@ -169,7 +169,7 @@ static bool take_characters(parser *p, char **out)
         p->at++;
     if (p->at == begin && p->at < p->end) {
         if (take(p, '\\')) return take_escape(p, out);
-        if (*p->at >= 0 && *p->at < 0x20) return fail(p, "a control character in a string");
+        if ((unsigned char)*p->at < 0x20) return fail(p, "a control character in a string");
         size_t length = adept_utf8_decode(NULL, p->at, p->end);
         if (length == 0) return fail(p, "a byte that is no UTF-8");
         p->at += length;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define RECEIVE_BYTES (32 << 20) /* of records that wait: 10,000 and more */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # All that is about adept as others meet it: builds it as packages are built, then programs against an installed tree, the plugin in a
-# real Slurm, the packages in a clean Debian, and what README and docs/ say in three of them. As root, on Debian 12; needs the network and two hours.
+# real Slurm, the packages in a clean Debian, what README and docs/ say in three of them, packages made twice, and a build for aarch64. As
+# root, on Debian 12; needs the network and three hours.
 # usage: check_all.sh [BUILD [ROOT]]     BUILD: folder to build in (build-packages); ROOT: a clean Debian, made by debootstrap if it
 #                                        is not there, and then removed
 set -eu
@@ -35,3 +36,5 @@ if [ -z "$root" ] || [ ! -x "$root/bin/sh" ]; then
 fi
 sh "$top/tests/consumer/check_packages.sh" "$build" "$root"
 sh "$top/tests/consumer/check_readme.sh"
+sh "$top/tests/consumer/check_reproducible.sh"
+ADEPT=$build/tools/adept sh "$top/tests/consumer/check_aarch64.sh"

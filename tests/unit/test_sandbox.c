@@ -184,7 +184,7 @@ static void test_touched_weights(void **state)
     char *zeros = calloc(1, size);
     test_zip_replace(file, SMALL, "tied/data/99", zeros, size);
     free(zeros);
-    assert_int_equal(load(file, "touch", 0, 60), ADEPT_E_INVALID);
+    assert_int_equal(load(file, "touch", 0, 600), ADEPT_E_INVALID);
     assert_message("--memory-limit");
     unlink(file);
 }

@@ -22,11 +22,11 @@
 static bool limit(int resource, rlim_t soft, rlim_t hard)
 {
     struct rlimit old;
-    if (getrlimit((__rlimit_resource_t)resource, &old) != 0) return false;
+    if (getrlimit(resource, &old) != 0) return false;
     struct rlimit wanted = {soft, hard};
     if (wanted.rlim_max > old.rlim_max) wanted.rlim_max = old.rlim_max;
     if (wanted.rlim_cur > wanted.rlim_max) wanted.rlim_cur = wanted.rlim_max;
-    return setrlimit((__rlimit_resource_t)resource, &wanted) == 0;
+    return setrlimit(resource, &wanted) == 0;
 }
 
 bool adept_sandbox_begin(double cpu_s)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,8 +74,8 @@ static bool detach(int keep)
         if (fd != keep && dup2(null, fd) < 0) return false;
     }
     int first = keep > 2 ? keep : 2;
-    if (keep > 3) close_range(3, (unsigned)keep - 1, 0);
-    close_range((unsigned)first + 1, ~0u, 0);
+    if (keep > 3) syscall(SYS_close_range, 3, keep - 1, 0);
+    syscall(SYS_close_range, first + 1, ~0u, 0);
     return true;
 }
 
@@ -147,7 +148,9 @@ static void run_child(job *j, pid_t parent)
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent || !detach(j->pipe)) _exit(1);
+#ifdef M_ARENA_MAX
     mallopt(M_ARENA_MAX, 1); /* another thread's would be grown by a system call for each few pages */
+#endif
     adept_status status = prepare(j);
     if (status != ADEPT_OK) answer(j, status, NULL);
     pthread_attr_t attributes;

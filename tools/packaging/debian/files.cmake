@@ -57,3 +57,7 @@ foreach(stage IN LISTS stages)
     endif()
   endif()
 endforeach()
+execute_process(COMMAND chmod -R u=rwX,go=rX ${stages} RESULT_VARIABLE failed) # whatever the umask was
+if(failed)
+  message(FATAL_ERROR "chmod fails on the packages' files")
+endif()
