@@ -1,10 +1,13 @@
 """Every command with each of its allocations failing, and with system calls failing: nothing lost, nothing wrong said.
 
-Usage: check_faults.py --adept PROGRAM --shim fail_allocation.so [--all] [--only NAME,...] [--jobs N] [--for-good]
-                       [--calls]
-  --all       every allocation; without, one of each place in the code (its innermost five frames)
-  --for-good  memory stays out once it is
+Usage: check_faults.py --adept PROGRAM --shim fail_allocation.so --make-recording PROGRAM [--gpu NAME] [--every K]
+                       [--only NAME,...] [--jobs N] [--calls]
+  --gpu NAME  of all predictions, "a100"; without, a small fit, whose file is read by few allocations
+  --every K   only every Kth allocation
   --calls     system calls instead, by strace: a full disk, a failing read, too many files, interrupted calls
+
+Each allocation fails twice: alone, and with all that follow. The program forks there (walk.h); where it has threads or
+children, it is run anew for that allocation.
 
 After a fault a command ends in one of two ways:
   - 0, with the same output and the same files as without the fault;
@@ -15,6 +18,7 @@ Exit code 1: something else happened; each distinct place is printed once. 77: s
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
@@ -26,22 +30,27 @@ import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLD = "what was there before\n"
-# Name, arguments, files that are written. "@" is the source's folder.
+# Name, arguments, files that are written. "@": the tests' data. "%": the GPU.
 COMMANDS = [
-    ("predict", "predict @/tests/cli/data/mlp.profile.json --gpu a100", []),
-    ("predict-json", "predict @/tests/cli/data/lengths.profile.json --gpu a100 --json", []),
-    ("profile", "profile @/tests/cli/data/mlp.profile.json -o out.json", ["out.json"]),
-    ("profile-layers", "profile @/tests/cli/data/mlp.profile.json --by layer", []),
-    ("explain", "explain @/tests/cli/data/mlp.profile.json --gpu a100", []),
-    ("diff", "diff @/tests/cli/data/mlp.profile.json @/tests/cli/data/lengths.profile.json --gpu a100", []),
-    ("sweep", "sweep @/tests/cli/data/mlp.profile.json --gpu a100 --vary batch=1,2 -o out.csv", ["out.csv"]),
-    ("sweep-shard", "sweep @/tests/cli/data/mlp.profile.json --gpu a100 --vary batch=1,2 --shard 1/2 -o out.csv", ["out.csv"]),
-    ("gpus", "gpus a100 --json", []),
+    ("predict", "predict @/mlp.profile.json --gpu %", []),
+    ("predict-json", "predict @/lengths.profile.json --gpu % --json", []),
+    ("profile", "profile @/mlp.profile.json -o out.json", ["out.json"]),
+    ("profile-layers", "profile @/mlp.profile.json --by layer", []),
+    ("explain", "explain @/mlp.profile.json --gpu %", []),
+    ("diff", "diff @/mlp.profile.json @/lengths.profile.json --gpu %", []),
+    ("sweep", "sweep @/mlp.profile.json --gpu % --vary batch=1,2 -o out.csv", ["out.csv"]),
+    ("sweep-shard", "sweep @/mlp.profile.json --gpu % --vary batch=1,2 --shard 1/2 -o out.csv", ["out.csv"]),
+    ("report", "report @/mlp.profile.json --gpu % -o out.html", ["out.html"]),
+    ("gpus", "gpus % --json", []),
     ("handlers", "handlers", []),
-    ("evaluate", "evaluate rows.csv --gpu a100", []),
-    ("calibrate", "calibrate rows.csv --gpu a100 -o out.json", ["out.json"]),
+    ("evaluate", "evaluate rows.csv --gpu %", []),
+    ("calibrate", "calibrate rows.csv --gpu % -o out.json", ["out.json"]),
     ("compare", "compare a.json b.json", []),
     ("measure", "measure --json -o out.json -- true", ["out.json"]),
+    ("attribute-record", "attribute record --source proc --duration 1s -o new.adept", []),
+    ("attribute-fit", "attribute fit node.adept -o out.json", ["out.json"]),
+    ("attribute-report", "attribute report node.adept --model model.json --json", []),
+    ("attribute-slurm", "attribute --slurm node.adept --sacct jobs.txt --csv", []),
     ("simulate", "simulate cluster.json jobs.json --policy fcfs,thrift --json -o out.json", ["out.json"]),
     ("help", "help predict", []),
 ]
@@ -60,29 +69,67 @@ class Case:
 
     def __init__(self, options, name, words, written):
         self.options, self.name, self.written = options, name, written
-        self.words = [w.replace("@", SOURCE) for w in words.split()]
-        self.good = None
+        self.words = [w.replace("@", SOURCE + "/tests/cli/data").replace("%", options.gpu) for w in words.split()]
+        self.good, self.seen = None, {}
 
-    def run(self, environment, wrap=()):
-        """What happened: exit code, outputs, files."""
+    @contextlib.contextmanager
+    def folder(self):
+        """Where it runs: the inputs, and what it is to replace."""
         with tempfile.TemporaryDirectory(prefix="adept-faults-") as folder:
-            for name in os.listdir(self.options.inputs):
-                shutil.copy(os.path.join(self.options.inputs, name), folder)
+            shutil.copytree(self.options.inputs, folder, dirs_exist_ok=True)
             for name in self.written:
                 with open(os.path.join(folder, name), "w") as file:
                     file.write(OLD)
+            yield folder
+
+    def start(self, folder, environment, wrap, **outputs):
+        path = folder + "/bin:" + os.environ["PATH"]
+        return subprocess.Popen([*wrap, self.options.adept, *self.words], cwd=folder, stdin=subprocess.DEVNULL, **outputs,
+                                env={**os.environ, "LC_ALL": "C", "HOME": folder, "TMPDIR": folder, "PATH": path, **environment})
+
+    def run(self, environment, wrap=()):
+        """What happened: exit code, outputs, files."""
+        with self.folder() as folder:
             before = set(os.listdir(folder))
+            process = self.start(folder, environment, wrap, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             try:
-                done = subprocess.run([*wrap, self.options.adept, *self.words], cwd=folder, capture_output=True, timeout=300,
-                                      stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C", "HOME": folder, **environment})
+                out, err = process.communicate(timeout=300)
             except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
                 return {"code": "timeout", "out": b"", "err": "", "files": {}, "new": set()}
             files = {}
             for name in self.written:
                 path = os.path.join(folder, name)
                 files[name] = open(path, "rb").read() if os.path.exists(path) else None
-            return {"code": done.returncode, "out": done.stdout, "err": done.stderr.decode(errors="replace"),
+            return {"code": process.returncode, "out": out, "err": err.decode(errors="replace"),
                     "files": files, "new": set(os.listdir(folder)) - before}
+
+    def walk(self, judge):
+        """Calls judge(number, kind, result or None) for each allocation; None: it could not be tried by a fork."""
+        with self.folder() as folder, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            before = set(os.listdir(folder))
+            read_end, write_end = os.pipe()
+            environment = {"LD_PRELOAD": self.options.shim, "ADEPT_FAIL_ALLOCATION": "walk",
+                           "ADEPT_FAIL_ALLOCATION_REPORT": f"/proc/self/fd/{write_end}",
+                           "ADEPT_FAIL_ALLOCATION_EVERY": str(self.options.every)}
+            process = self.start(folder, environment, (), stdout=out, stderr=err, pass_fds=[write_end])
+            os.close(write_end)
+            with os.fdopen(read_end, "rb") as records:
+                while head := records.read(RECORD.size):
+                    number, kind, status, *sizes, _ = RECORD.unpack(head)
+                    texts = [records.read(size) for size in sizes]
+                    if status == -1:
+                        judge(number, kind, None)
+                        continue
+                    changed = dict(changes(texts[2]))
+                    files = {name: changed.get(name, OLD.encode()) for name in self.written}
+                    judge(number, kind, {"code": os.waitstatus_to_exitcode(status), "out": texts[0],
+                                         "err": texts[1].decode(errors="replace"), "files": files,
+                                         "new": {name for name in changed if changed[name] is not None} - before})
+            if process.wait() != self.good["code"]:
+                err.seek(0)
+                raise SystemExit(f"{self.name}: the walk ended with {process.returncode}: {err.read().decode()[-300:]}")
 
     def steady(self, text):
         """Without what differs from run to run: times and folders; and without what is missing: notes say that a sensor cannot be read."""
@@ -115,26 +162,18 @@ class Case:
         return None
 
 
-def allocations(case, folder):
-    """The numbers of the allocations that are to fail."""
-    report = os.path.join(folder, case.name + ".sites")
-    environment = {"ADEPT_FAIL_ALLOCATION": "0", "ADEPT_FAIL_ALLOCATION_REPORT": report}
-    if not case.options.all:
-        environment["ADEPT_FAIL_ALLOCATION_FRAMES"] = "5"
-    case.run(environment, ["setarch", "-R", "env", "LD_PRELOAD=" + case.options.shim])
-    with open(report, "rb") as file:
-        data = file.read()
-    if not data:
-        raise SystemExit(f"{case.name}: {case.options.shim} saw no allocation")
-    sites = struct.unpack(f"<{len(data) // 8}Q", data)
-    if case.options.all:
-        return range(1, len(sites) + 1), len(sites)
-    chosen = []
-    for n, site in enumerate(sites, 1):
-        if site not in case.options.seen:
-            case.options.seen.add(site)
-            chosen.append(n)
-    return chosen, len(sites)
+RECORD = struct.Struct("<qiiIIII") # of walk.h
+MOST_STACKS = 500 # of a command
+
+
+def changes(data):
+    """Names and contents of files; None: gone."""
+    at = 0
+    while at < len(data):
+        end = data.index(0, at)
+        size, = struct.unpack_from("<q", data, end + 1)
+        yield data[at:end].decode(), data[end + 9:end + 9 + size] if size >= 0 else None
+        at = end + 9 + max(size, 0)
 
 
 def stack_of(report):
@@ -148,16 +187,37 @@ def stack_of(report):
     return addresses[:8]
 
 
-def fail_allocation(case, folder, n):
-    report = os.path.join(folder, f"{case.name}.{n}")
-    environment = {"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n), "ADEPT_FAIL_ALLOCATION_REPORT": report}
-    if case.options.for_good:
-        environment["ADEPT_FAIL_ALLOCATION_ON"] = "1"
-    what = case.complaint(case.run(environment), True)
-    addresses = stack_of(report)
-    if os.path.exists(report):
-        os.remove(report)
-    return n, what, addresses
+def fail_allocation(case, n, kind):
+    """One allocation failing in a run of its own: what is wrong, and the stack."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "stack")
+        environment = {"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n), "ADEPT_FAIL_ALLOCATION_REPORT": report}
+        if kind:
+            environment["ADEPT_FAIL_ALLOCATION_ON"] = "1"
+        return case.complaint(case.run(environment), True), stack_of(report)
+
+
+def fail_allocations(case, pool):
+    """Faults, how many of them by runs of their own, and the complaints with their places."""
+    faults, alone, bad = 0, [], []
+
+    def judge(number, kind, result):
+        nonlocal faults
+        faults += 1
+        what = result and case.complaint(result, True)
+        if result is None:
+            alone.append((number, kind))
+        elif what:
+            bad.append((number, kind, what))
+    case.walk(judge)
+    jobs = [(pool.submit(fail_allocation, case, n, kind), n, kind, None) for n, kind in alone]
+    jobs += [(pool.submit(fail_allocation, case, n, kind), n, kind, what) for n, kind, what in bad[:MOST_STACKS]] # where it was
+    complaints = []
+    for job, n, kind, what in jobs:
+        again, stack = job.result()
+        if what or again:
+            complaints.append((n, kind, what or again, stack))
+    return faults, len(alone), complaints
 
 
 # Kinds of faults of system calls: call, what strace injects. Not close(): strace would leave the file open.
@@ -198,82 +258,93 @@ def functions(program, addresses):
     return " < ".join(f"{names[i]} ({names[i + 1].split(' ')[0]})" for i in range(0, len(names) - 1, 2))
 
 
-CLUSTER = {"schema_version": 1, "name": "small", "nodes": [
-    {"name": "a", "gpu": "a100-sxm-40gb", "gpus": 4, "host_idle_w": 150, "host_busy_w": 100}]}
-JOBS = {"schema_version": 1, "name": "small", "templates": [
-    {"name": "short", "model": SOURCE + "/tests/cli/data/mlp.profile.json", "gpus": [1, 2], "batches": [64],
-     "samples_for_s": {"seconds": 120, "gpu": "a100-sxm-40gb"}}], "arrivals": {"rate_per_s": 0.02, "horizon_s": 600}}
+def inputs(options):
+    """Small ones of the commands; without --gpu, a small fit as well."""
+    def adept(*words, **more):
+        subprocess.run([options.adept, *words], cwd=options.inputs, check=True, stderr=subprocess.DEVNULL,
+                       **{"stdout": subprocess.DEVNULL, **more})
 
+    def write(name, content):
+        with open(os.path.join(options.inputs, name), "w") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
 
-def prepare(adept, folder):
-    """Inputs of the commands, small."""
     model = SOURCE + "/tests/cli/data/mlp.profile.json"
-    with open(os.path.join(folder, "rows.csv"), "w") as file:
-        file.write("model,gpu,precision,mode,batch,step_time_s\n")
-        for batch, time_s in ((1, 0.0002), (8, 0.00022), (64, 0.0004), (256, 0.001), (512, 0.0019), (1024, 0.0037)):
-            file.write(f"{model},a100,fp32,train,{batch},{time_s}\n")
-    for name, content in (("cluster", CLUSTER), ("jobs", JOBS)):
-        with open(os.path.join(folder, name + ".json"), "w") as file:
-            json.dump(content, file)
+    rows = ((1, 0.0002), (8, 0.00022), (64, 0.0004), (256, 0.001), (512, 0.0019), (1024, 0.0037))
+    write("rows.csv", "model,gpu,precision,mode,batch,step_time_s\n" +
+          "".join(f"{model},a100,fp32,train,{batch},{time_s}\n" for batch, time_s in rows))
+    if options.gpu == "fitted.json":
+        adept("calibrate", "rows.csv", "--gpu", "a100", "--granularity", "model", "-o", "fitted.json")
+    write("cluster.json", {"schema_version": 1, "name": "small", "nodes": [
+        {"name": "a", "gpu": options.gpu, "gpus": 4, "host_idle_w": 150, "host_busy_w": 100}]})
+    write("jobs.json", {"schema_version": 1, "name": "small", "arrivals": {"rate_per_s": 0.02, "horizon_s": 600}, "templates": [
+        {"name": "short", "model": model, "gpus": [1, 2], "batches": [64], "samples_for_s": {"seconds": 120, "gpu": options.gpu}}]})
+    write("jobs.txt", "JobID|JobIDRaw|User|Account|State|Partition|Start|End|ElapsedRaw|AllocTRES|NodeList|AdminComment\n"
+          "2|2|ada|lab|COMPLETED|cpu|1000|1020|20|cpu=4,node=1|n1|\n")
     for name, batch in (("a", "64"), ("b", "256")):
-        with open(os.path.join(folder, name + ".json"), "w") as file:
-            subprocess.run([adept, "predict", model, "--gpu", "a100", "--batch", batch, "--json"], stdout=file, check=True)
+        with open(os.path.join(options.inputs, name + ".json"), "w") as file:
+            adept("predict", model, "--gpu", options.gpu, "--batch", batch, "--json", stdout=file)
+    subprocess.run([options.make_recording, "node.adept", "3", "100", "0.01", "1.5", "3"], cwd=options.inputs, check=True,
+                   stdout=subprocess.DEVNULL)
+    adept("attribute", "fit", "node.adept", "-o", "model.json")
+    os.mkdir(os.path.join(options.inputs, "bin")) # a gnuplot that takes no time
+    write("bin/gnuplot", "#!/bin/sh\ncat >/dev/null\necho '<svg></svg>'\n")
+    os.chmod(os.path.join(options.inputs, "bin/gnuplot"), 0o755)
+
+
+def walk_calls(case, pool):
+    calls, n_loader = trace(case)
+    jobs = [(pool.submit(fail_call, case, call, fault, n), f"{call} {fault}")
+            for call, fault in CALLS for n in numbers_of(calls, n_loader, call)]
+    results = [(*job.result(), place) for job, place in jobs]
+    return len(jobs), 0, [(n, 0, what, place) for n, what, place in results if what]
+
+
+def check(case, pool):
+    case.good = case.run({})
+    if case.good["code"] != 0:
+        raise SystemExit(f"{case.name}: without a fault it ends with {case.good['code']}: {case.good['err'][:300]}")
+    return walk_calls(case, pool) if case.options.calls else fail_allocations(case, pool)
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--adept", required=True)
     parser.add_argument("--shim")
-    parser.add_argument("--all", action="store_true")
-    parser.add_argument("--for-good", action="store_true")
+    parser.add_argument("--make-recording", required=True)
+    parser.add_argument("--gpu", default="fitted.json")
+    parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--calls", action="store_true")
     parser.add_argument("--only")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    options.adept, options.shim = (path and os.path.abspath(path) for path in (options.adept, options.shim))
+    for name in ("adept", "shim", "make_recording"):
+        setattr(options, name, getattr(options, name) and os.path.abspath(getattr(options, name)))
     if options.calls and not shutil.which("strace"):
         print("strace is missing")
         return 77
-    options.seen, faults, found, known = set(), 0, collections.OrderedDict(), {}
-    with tempfile.TemporaryDirectory(prefix="adept-faults-in-") as options.inputs, tempfile.TemporaryDirectory() as folder, \
-            concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        prepare(options.adept, options.inputs)
-        for name, words, written in COMMANDS:
-            if options.only and name not in options.only.split(","):
-                continue
-            case = Case(options, name, words, written)
-            case.good = case.run({})
-            if case.good["code"] != 0:
-                print(f"{name}: without a fault it ends with {case.good['code']}: {case.good['err'][:300]}")
-                return 1
-            jobs = []
-            if options.calls:
-                calls, n_loader = trace(case)
-                for call, fault in CALLS:
-                    jobs += [(pool.submit(fail_call, case, call, fault, n), f"{call} {fault}")
-                             for n in numbers_of(calls, n_loader, call)]
-                total = len(jobs)
-            else:
-                chosen, total = allocations(case, folder)
-                jobs = [(pool.submit(fail_allocation, case, folder, n), None) for n in chosen]
+    total, found, known = 0, collections.OrderedDict(), collections.Counter()
+    with tempfile.TemporaryDirectory(prefix="adept-faults-in-") as options.inputs, \
+            concurrent.futures.ThreadPoolExecutor(options.jobs) as walks, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        inputs(options)
+        cases = [Case(options, *c) for c in COMMANDS if not options.only or c[0] in options.only.split(",")]
+        for case, walk in [(case, walks.submit(check, case, pool)) for case in cases]:
+            faults, alone, complaints = walk.result()
             bad = 0
-            for job, call in jobs:
-                n, what, *stack = job.result()
-                if what:
-                    place = call or functions(options.adept, stack[0])
-                    reason = next((why for name, why in KNOWN if name in place), None)
-                    if reason:
-                        known[reason] = known.get(reason, 0) + 1
-                        continue
+            for n, kind, what, stack in complaints:
+                place = functions(options.adept, stack) if isinstance(stack, list) else stack
+                reason = next((why for name, why in KNOWN if name in place), None)
+                if reason:
+                    known[reason] += 1
+                else:
                     bad += 1
-                    found.setdefault((name, what[:120], place), n)
-            faults += len(jobs)
-            print(f"{name}: {len(jobs)} faults of {total}, {bad} bad", flush=True)
+                    found.setdefault((case.name, what[:120], place), (n, kind))
+            total += faults
+            print(f"{case.name}: {faults} faults, {alone} by runs of their own, {bad} bad", flush=True)
     for reason, n in known.items():
         print(f"{n} known: {reason}")
-    for (name, what, place), n in found.items():
-        print(f"{name}, number {n}: {what}\n    {place}")
-    print(f"{faults} faults injected, {len(found)} distinct complaints")
+    for (name, what, place), (n, kind) in found.items():
+        print(f"{name}, number {n}{' and all that follow' if kind else ''}: {what}\n    {place}")
+    print(f"{total} faults injected, {len(found)} distinct complaints")
     return 1 if found else 0
 
 
