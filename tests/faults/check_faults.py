@@ -22,6 +22,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -43,10 +44,13 @@ COMMANDS = [
     ("report", "report @/mlp.profile.json --gpu % -o out.html", ["out.html"]),
     ("gpus", "gpus % --json", []),
     ("handlers", "handlers", []),
-    ("evaluate", "evaluate rows.csv --gpu %", []),
-    ("calibrate", "calibrate rows.csv --gpu % -o out.json", ["out.json"]),
+    ("evaluate", "evaluate rows.csv --gpu % --threads 1", []),
+    ("calibrate", "calibrate rows.csv --gpu % --threads 1 -o out.json", ["out.json"]),
     ("compare", "compare a.json b.json", []),
     ("measure", "measure --json -o out.json -- true", ["out.json"]),
+    ("measure-marks", "measure --json -o out.json -- sh marks.sh", ["out.json"]),
+    ("measure-samples", "measure --samples new.samples --dram-dimms '1x8GB DDR4' --duration 200ms", []),
+    ("measure-read", "measure --read run.samples --json", []),
     ("attribute-record", "attribute record --source proc --duration 1s -o new.adept", []),
     ("attribute-fit", "attribute fit node.adept -o out.json", ["out.json"]),
     ("attribute-report", "attribute report node.adept --model model.json --json", []),
@@ -56,10 +60,15 @@ COMMANDS = [
 ]
 
 
+# They keep what they measured until the fault, which cannot be had again, and end with the fault's code.
+MEASURING = ("measure", "measure-marks", "measure-samples", "attribute-record")
+
 # Where a library that adept calls does not bear it. Each: what the stack shows, and why it stays.
 KNOWN = [
     ("print_help", "glibc's argp drops text, or aborts"),
     ("adept_information_solve", "GSL 2.7's SVD does not look at what its own allocation returned"),
+    ("nlopt_vsprintf", "NLopt 2.7 aborts where it has no memory for a message"),
+    ("pthread_create", "it says EAGAIN, not ENOMEM, where it has no memory"),
     ("adept_nvml_open", "dlopen() fails; a note has what dlerror() says"),
 ]
 
@@ -69,7 +78,7 @@ class Case:
 
     def __init__(self, options, name, words, written):
         self.options, self.name, self.written = options, name, written
-        self.words = [w.replace("@", SOURCE + "/tests/cli/data").replace("%", options.gpu) for w in words.split()]
+        self.words = [w.replace("@", SOURCE + "/tests/cli/data").replace("%", options.gpu) for w in shlex.split(words)]
         self.good, self.seen = None, {}
 
     @contextlib.contextmanager
@@ -106,7 +115,7 @@ class Case:
                     "files": files, "new": set(os.listdir(folder)) - before}
 
     def walk(self, judge):
-        """Calls judge(number, kind, result or None) for each allocation; None: it could not be tried by a fork."""
+        """Calls judge(number, kind, result or None, stack) for each allocation; None: it could not be tried by a fork."""
         with self.folder() as folder, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             before = set(os.listdir(folder))
             read_end, write_end = os.pipe()
@@ -117,16 +126,17 @@ class Case:
             os.close(write_end)
             with os.fdopen(read_end, "rb") as records:
                 while head := records.read(RECORD.size):
-                    number, kind, status, *sizes, _ = RECORD.unpack(head)
+                    number, kind, status, *sizes = RECORD.unpack(head)
                     texts = [records.read(size) for size in sizes]
                     if status == -1:
-                        judge(number, kind, None)
+                        judge(number, kind, None, "")
                         continue
                     changed = dict(changes(texts[2]))
                     files = {name: changed.get(name, OLD.encode()) for name in self.written}
                     judge(number, kind, {"code": os.waitstatus_to_exitcode(status), "out": texts[0],
                                          "err": texts[1].decode(errors="replace"), "files": files,
-                                         "new": {name for name in changed if changed[name] is not None} - before})
+                                         "new": {name for name in changed if changed[name] is not None} - before},
+                          texts[3].decode(errors="replace"))
             if process.wait() != self.good["code"]:
                 err.seek(0)
                 raise SystemExit(f"{self.name}: the walk ended with {process.returncode}: {err.read().decode()[-300:]}")
@@ -135,7 +145,7 @@ class Case:
         """Without what differs from run to run: times and folders; and without what is missing: notes say that a sensor cannot be read."""
         text = re.sub(rb'"missing":\s*\[[^]]*\]', b"", text)
         return re.sub(rb"adept-faults-\w+|\d+(\.\d+)?([eE][-+]?\d+)?( ?[munk]?[sWJB]\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z", b"#", text) \
-            if self.name in ("measure", "calibrate") else re.sub(rb"adept-faults-\w+", b"#", text)
+            if self.name in (*MEASURING, "calibrate") else re.sub(rb"adept-faults-\w+", b"#", text)
 
     def complaint(self, result, is_memory):
         """What is wrong; None: nothing."""
@@ -145,13 +155,17 @@ class Case:
         if result["code"] < 0 or result["code"] >= 128 and result["code"] != 130:
             return f"ends by signal ({result['code']})"
         if result["code"] == self.good["code"]:
+            if self.name in MEASURING and any(re.search(rb"out of memory|Cannot allocate memory", text or b"")
+                                              for text in (result["out"], *result["files"].values())):
+                return None # a sensor was lost, and the result says so
             if self.steady(result["out"]) != self.steady(self.good["out"]):
                 return "exit 0 with other output"
             if any(self.steady(result["files"][n] or b"") != self.steady(self.good["files"][n]) for n in self.written):
                 return "exit 0 with other files"
             return f"exit 0 and leaves {result['new']}" if result["new"] - self.good["new"] else None
-        if any(content != OLD.encode() and self.steady(content or b"") != self.steady(self.good["files"][name])
-               for name, content in result["files"].items()):
+        if self.name not in MEASURING and any(
+                content != OLD.encode() and self.steady(content or b"") != self.steady(self.good["files"][name])
+                for name, content in result["files"].items()):
             return f"exit {result['code']}, and the old file is lost"
         if result["new"] - self.good["new"] - {"out.json.checkpoint"}: # which --resume goes on from
             return f"exit {result['code']}, and leaves {sorted(result['new'])}"
@@ -163,7 +177,6 @@ class Case:
 
 
 RECORD = struct.Struct("<qiiIIII") # of walk.h
-MOST_STACKS = 500 # of a command
 
 
 def changes(data):
@@ -176,15 +189,12 @@ def changes(data):
         at = end + 9 + max(size, 0)
 
 
-def stack_of(report):
-    """The functions of a stack that are adept's, innermost first."""
-    try:
-        with open(report) as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return "not reached"
-    addresses = [m[1] for m in (re.search(r"/adept\(\+(0x[0-9a-f]+)\)", line) for line in lines) if m]
-    return addresses[:8]
+def stack_of(text):
+    """Addresses of a stack that are adept's, innermost first, after the function of a library that they called."""
+    frames = [(m[1], m[2]) for m in (re.search(r"/([^/]+)\((\w*\+0x[0-9a-f]+)\)", line) for line in text.splitlines()) if m]
+    own = [address[1:] for name, address in frames if name == "adept"]
+    called = [address.split("+")[0] for name, address in frames[:10] if name.startswith("lib") and "fail_allocation" not in name]
+    return called[:3], own[:8]
 
 
 def fail_allocation(case, n, kind):
@@ -194,30 +204,28 @@ def fail_allocation(case, n, kind):
         environment = {"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n), "ADEPT_FAIL_ALLOCATION_REPORT": report}
         if kind:
             environment["ADEPT_FAIL_ALLOCATION_ON"] = "1"
-        return case.complaint(case.run(environment), True), stack_of(report)
+        what = case.complaint(case.run(environment), True)
+        return what, stack_of(open(report).read() if os.path.exists(report) else "")
 
 
 def fail_allocations(case, pool):
     """Faults, how many of them by runs of their own, and the complaints with their places."""
     faults, alone, bad = 0, [], []
 
-    def judge(number, kind, result):
+    def judge(number, kind, result, stack):
         nonlocal faults
         faults += 1
         what = result and case.complaint(result, True)
         if result is None:
             alone.append((number, kind))
         elif what:
-            bad.append((number, kind, what))
+            bad.append((number, kind, what, stack_of(stack)))
     case.walk(judge)
-    jobs = [(pool.submit(fail_allocation, case, n, kind), n, kind, None) for n, kind in alone]
-    jobs += [(pool.submit(fail_allocation, case, n, kind), n, kind, what) for n, kind, what in bad[:MOST_STACKS]] # where it was
-    complaints = []
-    for job, n, kind, what in jobs:
-        again, stack = job.result()
-        if what or again:
-            complaints.append((n, kind, what or again, stack))
-    return faults, len(alone), complaints
+    for n, kind, job in [(n, kind, pool.submit(fail_allocation, case, n, kind)) for n, kind in alone]:
+        what, stack = job.result()
+        if what:
+            bad.append((n, kind, what, stack))
+    return faults, len(alone), bad
 
 
 # Kinds of faults of system calls: call, what strace injects. Not close(): strace would leave the file open.
@@ -249,13 +257,11 @@ def fail_call(case, call, fault, n):
     return n, case.complaint(case.run({}, wrap), False)
 
 
-def functions(program, addresses):
-    """Names of the functions at these addresses."""
-    if not addresses or isinstance(addresses, str):
-        return str(addresses)
-    done = subprocess.run(["addr2line", "-f", "-s", "-e", program, *addresses], capture_output=True, text=True)
+def functions(program, called, addresses):
+    """Names of the functions of a stack."""
+    done = subprocess.run(["addr2line", "-f", "-s", "-e", program, *addresses], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     names = done.stdout.splitlines()
-    return " < ".join(f"{names[i]} ({names[i + 1].split(' ')[0]})" for i in range(0, len(names) - 1, 2))
+    return " < ".join(called + [f"{names[i]} ({names[i + 1].split(' ')[0]})" for i in range(0, len(names) - 1, 2)])
 
 
 def inputs(options):
@@ -286,6 +292,8 @@ def inputs(options):
     subprocess.run([options.make_recording, "node.adept", "3", "100", "0.01", "1.5", "3"], cwd=options.inputs, check=True,
                    stdout=subprocess.DEVNULL)
     adept("attribute", "fit", "node.adept", "-o", "model.json")
+    write("marks.sh", "for what in begin end; do echo $(date +%s.%N) $$ $what step >>$ADEPT_MARKS; done\n")
+    adept("measure", "--samples", "run.samples", "--dram-dimms", "1x8GB DDR4", "--duration", "200ms")
     os.mkdir(os.path.join(options.inputs, "bin")) # a gnuplot that takes no time
     write("bin/gnuplot", "#!/bin/sh\ncat >/dev/null\necho '<svg></svg>'\n")
     os.chmod(os.path.join(options.inputs, "bin/gnuplot"), 0o755)
@@ -331,7 +339,7 @@ def main():
             faults, alone, complaints = walk.result()
             bad = 0
             for n, kind, what, stack in complaints:
-                place = functions(options.adept, stack) if isinstance(stack, list) else stack
+                place = functions(options.adept, *stack) if isinstance(stack, tuple) else stack
                 reason = next((why for name, why in KNOWN if name in place), None)
                 if reason:
                     known[reason] += 1

@@ -1,6 +1,7 @@
 /** @file walk.c  Calls: the system, by functions that do not allocate. */
 #include "walk.h"
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ typedef struct file {
 } file;
 
 static file files[MOST_FILES];
-static int n_files, records = -1, scratch[2];
+static int n_files, records = -1, scratch[3]; /* stdout, stderr, stack */
 static bool has_begun, is_forking, is_child;
 static char *changes; /* MOST_BYTES * 2 */
 static size_t n_changes;
@@ -276,9 +277,10 @@ static void tell(int64_t number, int kind, int status)
 {
     struct record r = {.number = number, .kind = kind, .status = status};
     if (status != -1) {
-        struct stat out, err;
-        if (fstat(scratch[0], &out) != 0 || fstat(scratch[1], &err) != 0) die("output");
+        struct stat out, err, stack;
+        if (fstat(scratch[0], &out) != 0 || fstat(scratch[1], &err) != 0 || fstat(scratch[2], &stack) != 0) die("output");
         undo();
+        r.size_stack = (uint32_t)stack.st_size;
         r.size_out = (uint32_t)out.st_size;
         r.size_err = (uint32_t)err.st_size;
         r.size_files = (uint32_t)n_changes;
@@ -288,6 +290,15 @@ static void tell(int64_t number, int kind, int status)
     put_scratch(scratch[0], r.size_out);
     put_scratch(scratch[1], r.size_err);
     put(changes, n_changes);
+    put_scratch(scratch[2], r.size_stack);
+}
+
+static void note_stack(void)
+{
+    void *stack[24];
+    if (ftruncate(scratch[2], 0) != 0) die("stack");
+    lseek(scratch[2], 0, SEEK_SET);
+    backtrace_symbols_fd(stack, backtrace(stack, 24), scratch[2]);
 }
 
 void walk_begin(const char *path)
@@ -295,7 +306,7 @@ void walk_begin(const char *path)
     int given;
     records = away(open(path, O_WRONLY | O_CLOEXEC));
     if (sscanf(path, "/proc/self/fd/%d", &given) == 1) close(given);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         scratch[i] = away(memfd_create("out", MFD_CLOEXEC));
     changes = pages(2 * MOST_BYTES);
     snapshot();
@@ -312,6 +323,7 @@ bool walk_case(int64_t number, int kind)
     }
     snapshot();
     fill_scratch();
+    note_stack();
     is_forking = true;
     pid_t pid = fork();
     is_forking = false;

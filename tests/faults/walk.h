@@ -8,13 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** What is written of each fault; `size_out`, `size_err` and `size_files` bytes follow: stdout, stderr, and of each file of
- *  the folder that is new, changed or gone since walk_begin(): its name, a NUL, 8 bytes of its size (-1: gone), and what it holds. */
+/** What is written of each fault; so many bytes follow of stdout, of stderr, of files, and of the stack as text. Of each file
+ *  of the folder that is new, changed or gone since walk_begin(): its name, a NUL, 8 bytes of its size (-1: gone), and what
+ *  it holds. */
 struct record {
     int64_t number;  /* of the place */
     int32_t kind;    /* of the fault */
     int32_t status;  /* of waitpid(); -1: not tried */
-    uint32_t size_out, size_err, size_files, reserved;
+    uint32_t size_out, size_err, size_files, size_stack;
 };
 
 /** @param path  gets the records. stdout and stderr must be regular files, and the folder the program's own */
