@@ -1,19 +1,23 @@
 """Every command with each of its allocations failing, and with system calls failing: nothing lost, nothing wrong said.
 
-Usage: check_faults.py --adept PROGRAM --shim fail_allocation.so --make-recording PROGRAM [--gpu NAME] [--every K]
-                       [--only NAME,...] [--jobs N] [--calls]
+Usage: check_faults.py --adept PROGRAM --shim SHIM.so --make-recording PROGRAM [--gpu NAME] [--every K] [--brief]
+                       [--only NAME,...] [--jobs N] [--calls | --torch MODEL.pt]
+  --shim      what fail_allocation.c was built to; with --calls, fail_call.c
   --gpu NAME  of all predictions, "a100"; without, a small fit, whose file is read by few allocations
-  --every K   only every Kth allocation
-  --calls     system calls instead, by strace: a full disk, a failing read, too many files, interrupted calls
+  --every K   only every Kth allocation or call
+  --brief     only every 10th of a fit
+  --calls     system calls instead: short reads and writes, a full disk, what may not be written, too many files, interruptions
+  --torch     allocations of libtorch's process instead, a sample of 200, while it loads this model
 
 Each allocation fails twice: alone, and with all that follow. The program forks there (walk.h); where it has threads or
-children, it is run anew for that allocation.
+children, it is run anew for that fault.
 
 After a fault a command ends in one of two ways:
   - 0, with the same output and the same files as without the fault;
   - otherwise with one line "adept: ..." on stderr. If an allocation failed, the code is 1 and the line speaks of memory.
     Files that were there are as they were, and no file is left that a good run does not leave.
-Exit code 1: something else happened; each distinct place is printed once. 77: strace is missing.
+A short read or write is no fault: the result is whole. Exit code 1: something else happened; each distinct place is printed
+once.
 """
 import argparse
 import collections
@@ -44,7 +48,7 @@ COMMANDS = [
     ("report", "report @/mlp.profile.json --gpu % -o out.html", ["out.html"]),
     ("gpus", "gpus % --json", []),
     ("handlers", "handlers", []),
-    ("evaluate", "evaluate rows.csv --gpu % --threads 1", []),
+    ("evaluate", "evaluate rows.csv --gpu %", []),
     ("calibrate", "calibrate rows.csv --gpu % --threads 1 -o out.json", ["out.json"]),
     ("compare", "compare a.json b.json", []),
     ("measure", "measure --json -o out.json -- true", ["out.json"]),
@@ -59,6 +63,10 @@ COMMANDS = [
     ("help", "help predict", []),
 ]
 
+
+# With --brief, only every Kth allocation of the fits, which are long. With --calls, of what reads all of /proc.
+BRIEFLY = {"calibrate": 10}
+LONG = {"attribute-record": 97, "calibrate": 3}
 
 # They keep what they measured until the fault, which cannot be had again, and end with the fault's code.
 MEASURING = ("measure", "measure-marks", "measure-samples", "attribute-record")
@@ -79,7 +87,9 @@ class Case:
     def __init__(self, options, name, words, written):
         self.options, self.name, self.written = options, name, written
         self.words = [w.replace("@", SOURCE + "/tests/cli/data").replace("%", options.gpu) for w in shlex.split(words)]
-        self.good, self.seen = None, {}
+        self.good = None
+        brief = (options.brief and BRIEFLY.get(name, 1)) or 1
+        self.every = options.every * (LONG.get(name, 1) if options.calls else brief)
 
     @contextlib.contextmanager
     def folder(self):
@@ -114,14 +124,13 @@ class Case:
             return {"code": process.returncode, "out": out, "err": err.decode(errors="replace"),
                     "files": files, "new": set(os.listdir(folder)) - before}
 
-    def walk(self, judge):
-        """Calls judge(number, kind, result or None, stack) for each allocation; None: it could not be tried by a fork."""
+    def walk(self, judge, shim="ADEPT_FAIL_ALLOCATION"):
+        """Calls judge(number, kind, result or None, stack) for each fault; None: it could not be tried by a fork."""
         with self.folder() as folder, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             before = set(os.listdir(folder))
             read_end, write_end = os.pipe()
-            environment = {"LD_PRELOAD": self.options.shim, "ADEPT_FAIL_ALLOCATION": "walk",
-                           "ADEPT_FAIL_ALLOCATION_REPORT": f"/proc/self/fd/{write_end}",
-                           "ADEPT_FAIL_ALLOCATION_EVERY": str(self.options.every)}
+            environment = {"LD_PRELOAD": self.options.shim, shim: "walk", shim + "_EVERY": str(self.every),
+                           shim + "_REPORT": f"/proc/self/fd/{write_end}"}
             process = self.start(folder, environment, (), stdout=out, stderr=err, pass_fds=[write_end])
             os.close(write_end)
             with os.fdopen(read_end, "rb") as records:
@@ -193,7 +202,7 @@ def stack_of(text):
     """Addresses of a stack that are adept's, innermost first, after the function of a library that they called."""
     frames = [(m[1], m[2]) for m in (re.search(r"/([^/]+)\((\w*\+0x[0-9a-f]+)\)", line) for line in text.splitlines()) if m]
     own = [address[1:] for name, address in frames if name == "adept"]
-    called = [address.split("+")[0] for name, address in frames[:10] if name.startswith("lib") and "fail_allocation" not in name]
+    called = [address.split("+")[0] for name, address in frames[:10] if name.startswith("lib") and not name.startswith("libfail_") and not address.startswith("+")]
     return called[:3], own[:8]
 
 
@@ -228,33 +237,40 @@ def fail_allocations(case, pool):
     return faults, len(alone), bad
 
 
-# Kinds of faults of system calls: call, what strace injects. Not close(): strace would leave the file open.
-CALLS = [
-    ("write", "error=ENOSPC"), ("write", "error=EINTR"), ("read", "error=EIO"), ("read", "error=EINTR"),
-    ("openat", "error=EMFILE"), ("openat", "error=EINTR"), ("mmap", "error=ENOMEM"), 
-    ("fsync", "error=EIO"), ("rename,renameat,renameat2", "error=EACCES"), ("newfstatat,fstat", "error=EIO"),
-    ("clone,clone3", "error=EAGAIN"), ("pread64", "error=EIO"), ("linkat,link", "error=EPERM"), ("ftruncate", "error=EFBIG"),
-]
+def kinds_of_calls():
+    """The rows of fail_call.c: call, what is wrong with it, and whether it goes on."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "fail_call.c")) as file:
+        return re.findall(r"\{SYS_(\w+), (\w+), (true|false)\}", file.read())
 
 
-def trace(case):
-    """The names of a run's calls, and how many of them the dynamic loader makes: it ends by unmapping its cache."""
-    with tempfile.NamedTemporaryFile() as log:
-        case.run({}, ["strace", "-qq", "-o", log.name])
-        with open(log.name, errors="replace") as file:
-            calls = [m[1] for m in (re.match(r"(\w+)\(", line) for line in file) if m]
-    return calls, calls.index("munmap") + 1 if "munmap" in calls else 0
+def complaint_of_call(case, result, kind):
+    _, error, _ = kind
+    if error == "SHORT" and result["code"] != case.good["code"]:
+        return f"exit {result['code']}, though nothing failed: {result['err'][-200:]!r}"
+    return case.complaint(result, False)
 
 
-def numbers_of(calls, n_loader, call):
-    """Which calls of this kind, counted from 1, are the program's own."""
-    kinds = call.split(",")
-    return range(sum(c in kinds for c in calls[:n_loader]) + 1, sum(c in kinds for c in calls) + 1)
+def fail_calls(case, pool):
+    """Faults of system calls, as fail_allocations()."""
+    kinds, faults, alone, bad = kinds_of_calls(), 0, [], []
 
-
-def fail_call(case, call, fault, n):
-    wrap = ["strace", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:{fault}:when={n}"]
-    return n, case.complaint(case.run({}, wrap), False)
+    def judge(number, kind, result, stack):
+        nonlocal faults
+        faults += 1
+        what = result and complaint_of_call(case, result, kinds[kind])
+        if result is None:
+            alone.append((number, kind))
+        elif what:
+            bad.append((number, kind, what, stack_of(stack)))
+    case.walk(judge, "ADEPT_FAIL_CALL")
+    runs = [(n, kind, {"ADEPT_FAIL_CALL": str(n), "ADEPT_FAIL_CALL_KIND": str(kind)}) for n, kind in alone]
+    runs.append((0, kinds.index(("read", "SHORT", "true")), {"ADEPT_FAIL_CALL": "short"}))
+    for n, kind, job in [(n, kind, pool.submit(case.run, {"LD_PRELOAD": case.options.shim, **more})) for n, kind, more in runs]:
+        what = complaint_of_call(case, job.result(), kinds[kind])
+        if what:
+            bad.append((n, kind, what, ([], [])))
+    named = [(n, kinds[kind][2] == "true", f"{kinds[kind][0]} {kinds[kind][1]}: {what}", stack) for n, kind, what, stack in bad]
+    return faults + 1, len(runs), named
 
 
 def functions(program, called, addresses):
@@ -299,19 +315,35 @@ def inputs(options):
     os.chmod(os.path.join(options.inputs, "bin/gnuplot"), 0o755)
 
 
-def walk_calls(case, pool):
-    calls, n_loader = trace(case)
-    jobs = [(pool.submit(fail_call, case, call, fault, n), f"{call} {fault}")
-            for call, fault in CALLS for n in numbers_of(calls, n_loader, call)]
-    results = [(*job.result(), place) for job, place in jobs]
-    return len(jobs), 0, [(n, 0, what, place) for n, what, place in results if what]
+def fail_torch(case, pool):
+    """A sample of the allocations of libtorch's process: near one another at first."""
+    numbers = sorted({int(1.07 ** k) + k for k in range(200)})
+    bad = []
+
+    def run(n, kind):
+        more = {"ADEPT_FAIL_ALLOCATION_ON": "1"} if kind else {}
+        result = case.run({"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n), "ADEPT_FAIL_ALLOCATION_CHILD": "1",
+                           "ADEPT_FAIL_ALLOCATION_REPORT": "/dev/null", **more})
+        is_said = result["code"] == 3 and re.search("--memory-limit|libtorch (crashed|ended) while loading", result["err"])
+        return None if is_said else case.complaint(result, True), result["code"]
+    jobs = [(n, n % 2, pool.submit(run, n, n % 2)) for n in numbers]
+    codes = collections.Counter()
+    for n, kind, job in jobs:
+        what, code = job.result()
+        codes[code] += 1
+        if what:
+            bad.append((n, kind, what, ([], [])))
+    print("exit codes: " + ", ".join(f"{n} times {code}" for code, n in codes.items()))
+    return len(jobs), len(jobs), bad
 
 
 def check(case, pool):
     case.good = case.run({})
     if case.good["code"] != 0:
         raise SystemExit(f"{case.name}: without a fault it ends with {case.good['code']}: {case.good['err'][:300]}")
-    return walk_calls(case, pool) if case.options.calls else fail_allocations(case, pool)
+    if case.options.torch:
+        return fail_torch(case, pool)
+    return (fail_calls if case.options.calls else fail_allocations)(case, pool)
 
 
 def main():
@@ -321,25 +353,25 @@ def main():
     parser.add_argument("--make-recording", required=True)
     parser.add_argument("--gpu", default="fitted.json")
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--brief", action="store_true")
     parser.add_argument("--calls", action="store_true")
+    parser.add_argument("--torch", metavar="MODEL.pt")
     parser.add_argument("--only")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     for name in ("adept", "shim", "make_recording"):
         setattr(options, name, getattr(options, name) and os.path.abspath(getattr(options, name)))
-    if options.calls and not shutil.which("strace"):
-        print("strace is missing")
-        return 77
     total, found, known = 0, collections.OrderedDict(), collections.Counter()
     with tempfile.TemporaryDirectory(prefix="adept-faults-in-") as options.inputs, \
             concurrent.futures.ThreadPoolExecutor(options.jobs) as walks, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         inputs(options)
-        cases = [Case(options, *c) for c in COMMANDS if not options.only or c[0] in options.only.split(",")]
+        commands = [("torch", f"profile {shlex.quote(os.path.abspath(options.torch))} -o out.json", ["out.json"])] if options.torch else COMMANDS
+        cases = [Case(options, *c) for c in commands if not options.only or c[0] in options.only.split(",")]
         for case, walk in [(case, walks.submit(check, case, pool)) for case in cases]:
             faults, alone, complaints = walk.result()
             bad = 0
             for n, kind, what, stack in complaints:
-                place = functions(options.adept, *stack) if isinstance(stack, tuple) else stack
+                place = functions(options.adept, *stack)
                 reason = next((why for name, why in KNOWN if name in place), None)
                 if reason:
                     known[reason] += 1

@@ -2,6 +2,7 @@
  *
  *  ADEPT_FAIL_ALLOCATION=N          the Nth allocation returns NULL; 0: none
  *  ADEPT_FAIL_ALLOCATION_ON=1       and so do all that follow
+ *  ADEPT_FAIL_ALLOCATION_CHILD=1    only those of processes that the program forks, which are left alone otherwise
  *  ADEPT_FAIL_ALLOCATION_REPORT=F   gets the stack of the failed allocation
  *
  *  ADEPT_FAIL_ALLOCATION=walk       every one of the process: at each it forks, and the children go on, with that one alone
@@ -9,7 +10,7 @@
  *  ADEPT_FAIL_ALLOCATION_EVERY=K    only every Kth
  *  ADEPT_FAIL_ALLOCATION_REPORT=F   gets a record of each child (`struct record`), then out, err, and the files it changed
  *
- *  Processes that the program forks are left alone. glibc only: __libc_malloc and its kin are glibc's own. */
+ *  glibc only: __libc_malloc and its kin are glibc's own. */
 #include "walk.h"
 #include <errno.h>
 #include <execinfo.h>
@@ -31,12 +32,12 @@ extern void *__libc_memalign(size_t alignment, size_t size);
 
 static atomic_long count;
 static long fails_at, every = 1;
-static bool is_armed, goes_on, walks;
+static bool is_armed, goes_on, walks, waits_for_child;
 static char report[4096];
 
 static void disarm(void)
 {
-    if (!walk_is_forking()) is_armed = false;
+    if (!walk_is_forking()) is_armed = waits_for_child;
 }
 
 __attribute__((constructor)) static void arm(void)
@@ -55,7 +56,8 @@ __attribute__((constructor)) static void arm(void)
     if (walks) walk_begin(path);
     pthread_atfork(NULL, NULL, disarm);
     unsetenv("LD_PRELOAD"); /* what it executes is left alone as well */
-    is_armed = true;
+    waits_for_child = getenv("ADEPT_FAIL_ALLOCATION_CHILD") != NULL;
+    is_armed = !waits_for_child;
 }
 
 static void tell_stack(void)
@@ -90,7 +92,7 @@ static bool fails(void)
     if (!is_armed) return false;
     long n = atomic_fetch_add(&count, 1) + 1;
     bool here = walks ? walk_on(n) : n == fails_at || (goes_on && fails_at > 0 && n > fails_at);
-    if (here && n == fails_at && *report && !walk_is_child()) {
+    if (here && n == fails_at && !walk_is_child() && !waits_for_child) {
         is_armed = false; /* what tells of it may allocate */
         tell_stack();
         is_armed = true;
