@@ -1,12 +1,13 @@
 """Every command with each of its allocations failing, and with system calls failing: nothing lost, nothing wrong said.
 
-Usage: check_faults.py --adept PROGRAM --shim SHIM.so --make-recording PROGRAM [--gpu NAME] [--every K] [--brief]
-                       [--only NAME,...] [--jobs N] [--calls | --torch MODEL.pt]
+Usage: check_faults.py --adept PROGRAM [--shim SHIM.so] --make-recording PROGRAM [--gpu NAME] [--every K] [--brief]
+                       [--only NAME,...] [--jobs N] [--calls | --ends | --torch MODEL.pt]
   --shim      what fail_allocation.c was built to; with --calls, fail_call.c
   --gpu NAME  of all predictions, "a100"; without, a small fit, whose file is read by few allocations
   --every K   only every Kth allocation or call
   --brief     only every 10th of a fit
   --calls     system calls instead: short reads and writes, a full disk, what may not be written, too many files, interruptions
+  --ends      nothing fails, but it ends early: signals at any time, standard output full, closed, or without a reader
   --torch     allocations of libtorch's process instead, a sample of 200, while it loads this model
 
 Each allocation fails twice: alone, and with all that follow. The program forks there (walk.h); where it has threads or
@@ -25,13 +26,16 @@ import concurrent.futures
 import contextlib
 import json
 import os
+import random
 import re
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLD = "what was there before\n"
@@ -67,6 +71,10 @@ COMMANDS = [
 # With --brief, only every Kth allocation of the fits, which are long. With --calls, of what reads all of /proc.
 BRIEFLY = {"calibrate": 10}
 LONG = {"attribute-record": 97, "calibrate": 3}
+
+# How --ends ends a command early, so many times.
+WAYS = ["full", "closed", "no reader", signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGKILL]
+ENDS = 42
 
 # They keep what they measured until the fault, which cannot be had again, and end with the fault's code.
 MEASURING = ("measure", "measure-marks", "measure-samples", "attribute-record")
@@ -164,7 +172,7 @@ class Case:
         if result["code"] < 0 or result["code"] >= 128 and result["code"] != 130:
             return f"ends by signal ({result['code']})"
         if result["code"] == self.good["code"]:
-            if self.name in MEASURING and any(re.search(rb"out of memory|Cannot allocate memory", text or b"")
+            if self.name in MEASURING and any(re.search(rb"out of memory|Cannot allocate memory|gone after |No sensor answered", text or b"")
                                               for text in (result["out"], *result["files"].values())):
                 return None # a sensor was lost, and the result says so
             if self.steady(result["out"]) != self.steady(self.good["out"]):
@@ -315,6 +323,54 @@ def inputs(options):
     os.chmod(os.path.join(options.inputs, "bin/gnuplot"), 0o755)
 
 
+def end(case, n):
+    """What is wrong after one way to end it early: nobody takes its output, or a signal comes at some time."""
+    way, code, share = WAYS[n % len(WAYS)], None, random.Random(n).random()
+    with case.folder() as folder:
+        before = set(os.listdir(folder))
+        outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        read_end, no_reader = os.pipe()
+        os.close(read_end)
+        if way == "full":
+            outputs["stdout"] = open("/dev/full", "w")
+        elif way == "closed":
+            outputs["preexec_fn"] = lambda: os.close(1)
+        elif way == "no reader":
+            outputs["stdout"] = no_reader
+        process = case.start(folder, {}, (), **outputs)
+        os.close(no_reader)
+        if isinstance(way, signal.Signals):
+            time.sleep(share * case.seconds)
+            process.send_signal(way)
+            code = {signal.SIGINT: 130, signal.SIGTERM: 143}.get(way, -way)
+        try:
+            out, err = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return str(way), "hangs"
+        files = {name: open(os.path.join(folder, name), "rb").read() for name in case.written}
+        result = {"code": process.returncode, "out": out or b"", "err": err.decode(errors="replace"), "files": files,
+                  "new": set(os.listdir(folder)) - before}
+    if way == signal.SIGKILL: # the next run removes them
+        result["new"] = {name for name in result["new"] if not name.endswith(".tmp") and not name.startswith("adept-marks-")}
+    if code and case.name == "calibrate" and result["code"] == code: # the best so far is a result
+        result["files"] = {}
+    if result["code"] in (code, -way if code else -signal.SIGPIPE): # as it says, or before it asked for signals
+        result["code"], result["err"] = 1, "adept: ended"
+    if code is None and result["code"] == 0: # it had nothing to print, or closed is as good as /dev/null to it
+        return (str(way), "exit 0 and lost its output") if case.good["out"] else (str(way), None)
+    return str(way), case.complaint(result, False)
+
+
+def end_early(case, pool):
+    started = time.monotonic()
+    case.run({})
+    case.seconds = time.monotonic() - started
+    jobs = [(n, pool.submit(end, case, n)) for n in range(ENDS)]
+    results = [(n, *job.result()) for n, job in jobs]
+    return ENDS, ENDS, [(n, False, f"{way}: {what}", ([], [])) for n, way, what in results if what]
+
+
 def fail_torch(case, pool):
     """A sample of the allocations of libtorch's process: near one another at first."""
     numbers = sorted({int(1.07 ** k) + k for k in range(200)})
@@ -341,6 +397,8 @@ def check(case, pool):
     case.good = case.run({})
     if case.good["code"] != 0:
         raise SystemExit(f"{case.name}: without a fault it ends with {case.good['code']}: {case.good['err'][:300]}")
+    if case.options.ends:
+        return end_early(case, pool)
     if case.options.torch:
         return fail_torch(case, pool)
     return (fail_calls if case.options.calls else fail_allocations)(case, pool)
@@ -349,12 +407,13 @@ def check(case, pool):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--adept", required=True)
-    parser.add_argument("--shim")
+    parser.add_argument("--shim", default="")
     parser.add_argument("--make-recording", required=True)
     parser.add_argument("--gpu", default="fitted.json")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--brief", action="store_true")
     parser.add_argument("--calls", action="store_true")
+    parser.add_argument("--ends", action="store_true")
     parser.add_argument("--torch", metavar="MODEL.pt")
     parser.add_argument("--only")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

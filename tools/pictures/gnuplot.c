@@ -79,9 +79,16 @@ static char *read_picture(int fd, size_t *size)
     char *picture = malloc(*size + 1);
     if (!picture) return NULL;
     picture[*size] = '\0';
-    if (pread(fd, picture, *size, 0) == (ssize_t)*size) return picture;
-    free(picture);
-    return NULL;
+    for (size_t at = 0; at < *size;) {
+        ssize_t n = pread(fd, picture + at, *size - at, (off_t)at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) {
+            free(picture);
+            return NULL;
+        }
+        at += (size_t)n;
+    }
+    return picture;
 }
 
 /* Both are files in memory: nobody waits for the other. */
