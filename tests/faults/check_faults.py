@@ -1,13 +1,14 @@
 """Every command with each of its allocations failing, and with system calls failing: nothing lost, nothing wrong said.
 
 Usage: check_faults.py --adept PROGRAM [--shim SHIM.so] --make-recording PROGRAM [--gpu NAME] [--every K] [--brief]
-                       [--only NAME,...] [--jobs N] [--calls | --ends | --torch MODEL.pt]
+                       [--only NAME,...] [--jobs N] [--calls | --ends | --serve | --torch MODEL.pt]
   --shim      what fail_allocation.c was built to; with --calls, fail_call.c
   --gpu NAME  of all predictions, "a100"; without, a small fit, whose file is read by few allocations
   --every K   only every Kth allocation or call
-  --brief     only every 10th of a fit
+  --brief     only every Kth of what is long (BRIEFLY)
   --calls     system calls instead: short reads and writes, a full disk, what may not be written, too many files, interruptions
   --ends      nothing fails, but it ends early: signals at any time, standard output full, closed, or without a reader
+  --serve     allocations of a server that is asked once
   --torch     allocations of libtorch's process instead, a sample of 200, while it loads this model
 
 Each allocation fails twice: alone, and with all that follow. The program forks there (walk.h); where it has threads or
@@ -24,6 +25,7 @@ import argparse
 import collections
 import concurrent.futures
 import contextlib
+import http.client
 import json
 import os
 import random
@@ -31,6 +33,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -53,6 +56,7 @@ COMMANDS = [
     ("gpus", "gpus % --json", []),
     ("handlers", "handlers", []),
     ("evaluate", "evaluate rows.csv --gpu %", []),
+    ("evaluate-operator", "evaluate rows.csv --gpu a100", []),
     ("calibrate", "calibrate rows.csv --gpu % --threads 1 -o out.json", ["out.json"]),
     ("compare", "compare a.json b.json", []),
     ("measure", "measure --json -o out.json -- true", ["out.json"]),
@@ -68,8 +72,8 @@ COMMANDS = [
 ]
 
 
-# With --brief, only every Kth allocation of the fits, which are long. With --calls, of what reads all of /proc.
-BRIEFLY = {"calibrate": 10}
+# With --brief, only every Kth allocation of what is long, or much as another. With --calls, of what reads all of /proc.
+BRIEFLY = {"calibrate": 10, "evaluate-operator": 10, "simulate": 5, "sweep-shard": 10, "diff": 2}
 LONG = {"attribute-record": 97, "calibrate": 3}
 
 # How --ends ends a command early, so many times.
@@ -161,6 +165,7 @@ class Case:
     def steady(self, text):
         """Without what differs from run to run: times and folders; and without what is missing: notes say that a sensor cannot be read."""
         text = re.sub(rb'"missing":\s*\[[^]]*\]', b"", text)
+        text = re.sub(rb" +", b" ", text) # columns are as wide as their numbers
         return re.sub(rb"adept-faults-\w+|\d+(\.\d+)?([eE][-+]?\d+)?( ?[munk]?[sWJB]\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z", b"#", text) \
             if self.name in (*MEASURING, "calibrate") else re.sub(rb"adept-faults-\w+", b"#", text)
 
@@ -323,6 +328,65 @@ def inputs(options):
     os.chmod(os.path.join(options.inputs, "bin/gnuplot"), 0o755)
 
 
+class Connection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(30)
+        self.sock.connect(self.path)
+
+
+def serve(case, environment):
+    """The exit code of a server that is asked once, its stderr, and the answer: status and body; None: it closed the connection."""
+    with case.folder() as folder, tempfile.TemporaryFile() as err:
+        process = case.start(folder, environment, (), stdout=subprocess.DEVNULL, stderr=err)
+        path, answer = os.path.join(folder, "s"), None
+        while process.poll() is None and not os.path.exists(path):
+            time.sleep(0.005)
+        try:
+            connection = Connection(path)
+            connection.request("POST", "/v1/predict", json.dumps({"workload": "mlp", "gpu": "a100"}), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            answer = response.status, response.read()
+        except (OSError, http.client.HTTPException):
+            pass
+        process.terminate()
+        code = process.wait(60)
+        err.seek(0)
+        return code, err.read().decode(errors="replace"), answer
+
+
+def fail_serve(case, pool):
+    """Every Kth allocation of a server that is asked once. Without an answer is libmicrohttpd's way."""
+    def run(n, kind):
+        more = {"ADEPT_FAIL_ALLOCATION_ON": "1"} if kind else {}
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "stack")
+            code, err, answer = serve(case, {"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n),
+                                             "ADEPT_FAIL_ALLOCATION_REPORT": report, **more})
+            stack = open(report).read() if os.path.exists(report) else ""
+        is_right = answer is None or answer == good[2] or answer[0] in (500, 503) and b"memory" in answer[1]
+        is_end = code == 0 or code == 1 and "memory" in err
+        what = None if is_right and is_end else f"exit {code}, {err[-200:]!r}, {answer}"
+        return bool(stack), what, stack_of(stack)
+    good = serve(case, {})
+    if good[0] != 0 or not good[2] or good[2][0] != 200:
+        raise SystemExit(f"serve: without a fault: {good}")
+    bad, n, total = [], 1, 0
+    while True: # until there is no such allocation
+        numbers = [n + i * case.every for i in range(64)]
+        n = numbers[-1] + case.every
+        results = [(number, kind, pool.submit(run, number, kind)) for number in numbers for kind in (0, 1)]
+        reached = [(number, kind, *job.result()) for number, kind, job in results]
+        bad += [(number, kind, what, stack) for number, kind, was, what, stack in reached if what]
+        total += sum(was for _, _, was, _, _ in reached)
+        if not reached[-1][2]:
+            return total, total, bad
+
+
 def end(case, n):
     """What is wrong after one way to end it early: nobody takes its output, or a signal comes at some time."""
     way, code, share = WAYS[n % len(WAYS)], None, random.Random(n).random()
@@ -394,9 +458,11 @@ def fail_torch(case, pool):
 
 
 def check(case, pool):
-    case.good = case.run({})
+    case.good = {"code": 0} if case.options.serve else case.run({})
     if case.good["code"] != 0:
         raise SystemExit(f"{case.name}: without a fault it ends with {case.good['code']}: {case.good['err'][:300]}")
+    if case.options.serve:
+        return fail_serve(case, pool)
     if case.options.ends:
         return end_early(case, pool)
     if case.options.torch:
@@ -414,6 +480,7 @@ def main():
     parser.add_argument("--brief", action="store_true")
     parser.add_argument("--calls", action="store_true")
     parser.add_argument("--ends", action="store_true")
+    parser.add_argument("--serve", action="store_true")
     parser.add_argument("--torch", metavar="MODEL.pt")
     parser.add_argument("--only")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -424,7 +491,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="adept-faults-in-") as options.inputs, \
             concurrent.futures.ThreadPoolExecutor(options.jobs) as walks, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         inputs(options)
-        commands = [("torch", f"profile {shlex.quote(os.path.abspath(options.torch))} -o out.json", ["out.json"])] if options.torch else COMMANDS
+        serve_one = ("serve", "serve @/mlp.profile.json --socket s", [])
+        commands = [serve_one] if options.serve else [("torch", f"profile {shlex.quote(os.path.abspath(options.torch))} -o out.json", ["out.json"])] if options.torch else COMMANDS
         cases = [Case(options, *c) for c in commands if not options.only or c[0] in options.only.split(",")]
         for case, walk in [(case, walks.submit(check, case, pool)) for case in cases]:
             faults, alone, complaints = walk.result()
