@@ -73,7 +73,8 @@ COMMANDS = [
 
 
 # With --brief, only every Kth allocation of what is long, or much as another. With --calls, of what reads all of /proc.
-BRIEFLY = {"calibrate": 10, "evaluate-operator": 10, "simulate": 5, "sweep-shard": 10, "diff": 2}
+BRIEFLY = {"calibrate": 10, "evaluate-operator": 10, "simulate": 5, "sweep-shard": 10, "diff": 2,
+           "explain": 2, "attribute-report": 5, "compare": 2}
 LONG = {"attribute-record": 97, "calibrate": 3}
 
 # How --ends ends a command early, so many times.
@@ -346,13 +347,14 @@ def serve(case, environment):
         path, answer = os.path.join(folder, "s"), None
         while process.poll() is None and not os.path.exists(path):
             time.sleep(0.005)
+        connection = Connection(path)
         try:
-            connection = Connection(path)
             connection.request("POST", "/v1/predict", json.dumps({"workload": "mlp", "gpu": "a100"}), {"Content-Type": "application/json"})
             response = connection.getresponse()
             answer = response.status, response.read()
         except (OSError, http.client.HTTPException):
             pass
+        connection.close()
         process.terminate()
         code = process.wait(60)
         err.seek(0)

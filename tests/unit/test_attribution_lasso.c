@@ -1,4 +1,5 @@
 /* The search for weights, ranks and figures, against what is worked out by hand. */
+#include "adept_statistics.h"
 #include "figures.h"
 #include "lasso.h"
 #include <math.h>
