@@ -1,8 +1,10 @@
 /** @file error.c  Status table and error record. Calls: nothing. */
 #include "adept_error.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct status_row {
     int exit_code;
@@ -45,6 +47,11 @@ adept_status adept_error_set(adept_error *err, adept_status status, const char *
 adept_status adept_no_memory(adept_error *err, const char *what)
 {
     return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %s", what);
+}
+
+adept_status adept_system_error(adept_error *err, adept_status status, const char *file)
+{
+    return errno == ENOMEM ? adept_no_memory(err, file) : adept_error_set(err, status, "%s: %s", file, strerror(errno));
 }
 
 int adept_status_exit_code(adept_status status)

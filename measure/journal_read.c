@@ -115,7 +115,7 @@ static void read_lines(adept_json_reader *in, adept_recording *r, FILE *file, co
         cJSON_Delete(line);
     }
     in->name = path;
-    if (in->status == ADEPT_OK && ferror(file)) adept_json_fail(in, "%s", strerror(errno));
+    if (in->status == ADEPT_OK && !feof(file)) in->status = adept_system_error(in->err, ADEPT_E_INVALID, path); /* or no memory for a line */
     if (in->status == ADEPT_OK && !r->tracks) adept_json_fail(in, "it holds no recording");
     free(name);
     free(text);
@@ -127,7 +127,7 @@ adept_status adept_recording_read(adept_recording **out, const char *path, adept
     adept_json_reader in = {.name = path, .err = err ? err : &own};
     FILE *file = fopen(path, "re");
 
-    if (!file) return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, strerror(errno));
+    if (!file) return adept_system_error(err, ADEPT_E_INVALID, path);
     adept_recording *r = adept_recording_empty();
     if (r) {
         r->is_stopping = true;

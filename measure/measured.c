@@ -75,6 +75,7 @@ adept_status adept_measured_region(adept_region_statistics *out, const adept_rec
 {
     size_t n, visits = 0;
     const adept_region *regions = adept_recording_regions(r, &n);
+    if (adept_recording_has_lost_regions(r)) return adept_no_memory(err, "regions");
     double *times_s = calloc(n + 1, sizeof *times_s), *energies_j = calloc(n + 1, sizeof *energies_j);
 
     bool has_whole = false;
@@ -209,7 +210,7 @@ static adept_status put_regions(adept_json_writer *w, const adept_recording *r, 
 {
     size_t n;
     const adept_region *regions = adept_recording_regions(r, &n);
-    adept_status status = ADEPT_OK;
+    adept_status status = adept_recording_has_lost_regions(r) ? adept_no_memory(err, "regions") : ADEPT_OK;
 
     adept_json_begin_array(w, "regions");
     for (size_t i = 0; status == ADEPT_OK && i < n; i++)

@@ -28,6 +28,7 @@ struct adept_recording {
     size_t n_samplers; /* that were started */
     adept_region *regions; /* names are owned */
     size_t n_regions, region_capacity;
+    bool has_lost_regions; /* memory was out */
 };
 
 /** Nothing recorded, nothing found; NULL when memory is out. */

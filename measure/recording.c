@@ -274,6 +274,7 @@ size_t adept_recording_add_region(adept_recording *r, const char *name, double b
         regions[number] = (adept_region){.name = copy, .begin_s = begin_s, .end_s = end_s};
         if (r->journal && !isnan(end_s)) adept_journal_region(r->journal, &regions[number]);
     }
+    if (number == SIZE_MAX) r->has_lost_regions = true;
     pthread_mutex_unlock(&r->lock);
     if (number == SIZE_MAX) free(copy);
     return number;
@@ -345,6 +346,11 @@ const adept_region *adept_recording_regions(const adept_recording *r, size_t *n)
 {
     *n = r->n_regions;
     return r->regions;
+}
+
+bool adept_recording_has_lost_regions(const adept_recording *r)
+{
+    return r->has_lost_regions;
 }
 
 double adept_recording_energy_now(adept_recording *r, size_t i)

@@ -35,14 +35,19 @@ size_t adept_sysfs_each(adept_sensor_search *search, const char *folder, const c
 {
     char *path = adept_sensor_path(&search->settings, "%s", folder);
     struct dirent **list = NULL;
+    errno = 0;
     int n = path ? scandir(path, &list, NULL, versionsort) : -1;
     size_t found = 0;
 
+    if (!path || (n < 0 && errno == ENOMEM)) search->failed = true;
     free(path);
     for (int i = 0; i < n; i++) {
         char *entry = NULL;
-        if (strncmp(list[i]->d_name, prefix, strlen(prefix)) == 0 &&
-            asprintf(&entry, "%s/%s", folder, list[i]->d_name) >= 0) {
+        if (strncmp(list[i]->d_name, prefix, strlen(prefix)) != 0) {
+            /* another */
+        } else if (asprintf(&entry, "%s/%s", folder, list[i]->d_name) < 0) {
+            search->failed = true;
+        } else {
             each(search, entry, context);
             free(entry);
             found++;

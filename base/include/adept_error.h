@@ -20,6 +20,9 @@ ADEPT_API adept_status adept_error_set(adept_error *err, adept_status status, co
 /** "out of memory for WHAT" @return ADEPT_E_NOMEM */
 adept_status adept_no_memory(adept_error *err, const char *what);
 
+/** What errno says of a file, "FILE: no such file". @return `status`; ADEPT_E_NOMEM where memory is out */
+adept_status adept_system_error(adept_error *err, adept_status status, const char *file);
+
 /** Exit code of the command line for a status (CONTRACT: 0..7). */
 ADEPT_API int adept_status_exit_code(adept_status status);
 

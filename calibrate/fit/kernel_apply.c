@@ -152,12 +152,14 @@ adept_status adept_kernel_fit_apply(adept_hwprofile *hw, const adept_kernel_fit 
 
 /* ---- what a profile's fit has of kernels ---- */
 
-bool adept_fit_is_of_kernels(const adept_hwprofile *hw)
+adept_status adept_fit_is_of_kernels(bool *out, const adept_hwprofile *hw, adept_error *err)
 {
     cJSON *fit = NULL;
-    if (!hw->fit_json || hw->granularity != ADEPT_GRANULARITY_OPERATOR) return false;
-    if (adept_json_parse(&fit, hw->name, hw->fit_json, strlen(hw->fit_json), NULL) != ADEPT_OK) return false;
-    bool alone = cJSON_GetObjectItemCaseSensitive(fit, "kernels") && !cJSON_GetObjectItemCaseSensitive(fit, "dataset");
+    *out = false;
+    if (!hw->fit_json || hw->granularity != ADEPT_GRANULARITY_OPERATOR) return ADEPT_OK;
+    adept_status status = adept_json_parse(&fit, hw->name, hw->fit_json, strlen(hw->fit_json), err);
+    if (status != ADEPT_OK) return status;
+    *out = cJSON_GetObjectItemCaseSensitive(fit, "kernels") && !cJSON_GetObjectItemCaseSensitive(fit, "dataset");
     cJSON_Delete(fit);
-    return alone;
+    return ADEPT_OK;
 }

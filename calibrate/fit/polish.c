@@ -51,8 +51,9 @@ static adept_status descend(search *s, nlopt_algorithm algorithm, int max_evalua
     nlopt_set_ftol_rel(s->opt, s->problem->rounding > 0.0 ? 1e-7 : 1e-12);
     nlopt_set_xtol_rel(s->opt, s->problem->rounding > 0.0 ? 1e-7 : 1e-13);
     nlopt_set_maxeval(s->opt, max_evaluations);
-    if (algorithm == NLOPT_LN_SBPLX) nlopt_set_initial_step1(s->opt, SIMPLEX_STEP);
-    nlopt_result result = nlopt_optimize(s->opt, x, &value);
+    nlopt_result result = NLOPT_SUCCESS;
+    if (algorithm == NLOPT_LN_SBPLX) result = nlopt_set_initial_step1(s->opt, SIMPLEX_STEP);
+    if (result > 0) result = nlopt_optimize(s->opt, x, &value);
     nlopt_destroy(s->opt);
     s->opt = NULL;
     if (result == NLOPT_OUT_OF_MEMORY) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the polish");

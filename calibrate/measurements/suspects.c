@@ -77,6 +77,7 @@ static adept_status check_row(adept_dataset *d, adept_measurement *m, adept_erro
     adept_status status = adept_predict(&prediction, m->profile, m->hw, &m->run, &why);
 
     if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, &why);
+    if (status == ADEPT_E_NOMEM) return adept_row_error(m, status, why.message, err);
     if (status != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);
     bool ok = check_ratio(d, m, "step_time_s", m->step_time_s, prediction.step_time_s) &&
               check_ratio(d, m, "avg_power_w", m->power_avg_w, prediction.power_avg_w) && check_units(d, m) &&

@@ -208,10 +208,12 @@ static void warn_of_rows(adept_fit_report *r)
     if (d->n_excluded > 0) warn(r, "%zu suspect rows were left out", d->n_excluded);
 }
 
-static void warn_of_fit(adept_fit_report *r)
+static adept_status warn_of_fit(adept_fit_report *r, adept_error *err)
 {
     const adept_hwprofile *base = r->base;
-    bool is_donor = false;
+    bool is_donor = false, is_of_kernels;
+    adept_status status = adept_fit_is_of_kernels(&is_of_kernels, base, err);
+    if (status != ADEPT_OK) return status;
     for (size_t i = 0; i < base->n_donors; i++)
         is_donor = is_donor || strcmp(base->donors[i], base->name) == 0;
     if (r->fit->interrupted) warn(r, "the fit was interrupted: these are the best parameters found so far");
@@ -220,11 +222,12 @@ static void warn_of_fit(adept_fit_report *r)
         warn(r,
              "the shared parameters that %s starts from were fitted to it too: held-out errors may be too small",
              base->name);
-    else if (base->calibrated && base->n_donors == 0 && !adept_fit_is_of_kernels(base))
+    else if (base->calibrated && base->n_donors == 0 && !is_of_kernels)
         warn(r, "%s is itself fitted: if to some of these rows, held-out errors are too small", base->name);
     size_t numbers = r->in_sample->overall.time.n + r->in_sample->overall.power.n;
     if (r->fit->n_free >= numbers)
         warn(r, "%zu parameters were fitted to %zu numbers: the in-sample error says nothing", r->fit->n_free, numbers);
+    return ADEPT_OK;
 }
 
 static void warn_of_intervals(adept_fit_report *r)
@@ -265,7 +268,8 @@ static adept_status fill(adept_fit_report *r, adept_dataset *d, const adept_fit_
             adept_suggest(&r->suggestions, &r->n_suggestions, r->arena, d, scored, r->fit, options->n_suggestions, err);
     if (status != ADEPT_OK) return status;
     warn_of_rows(r);
-    warn_of_fit(r);
+    status = warn_of_fit(r, err);
+    if (status != ADEPT_OK) return status;
     warn_of_intervals(r);
     warn_of_held_out(r);
     return adept_arena_failed(r->arena) ? adept_no_memory(err, "the report of the fit") : ADEPT_OK;

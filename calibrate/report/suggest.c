@@ -35,6 +35,7 @@ typedef struct search {
     size_t n_measured, n;
     candidate *measured; /* configurations, in the order of their first rows */
     candidate *list;
+    bool no_memory; /* to see what a candidate can do */
 } search;
 
 /* ---- candidates ---- */
@@ -69,17 +70,19 @@ static candidate *find(candidate *list, size_t n, const candidate *c)
 }
 
 /* The GPU has the units and the memory for it. */
-static bool can_run(const candidate *c)
+static bool can_run(search *s, const candidate *c)
 {
     adept_prediction p;
     adept_run run = {.gpus = c->gpus, .power_limit_w = c->power_limit_w};
-    return adept_predict(&p, c->profile, c->like->hw, &run, NULL) == ADEPT_OK && p.memory.fits;
+    adept_status status = adept_predict(&p, c->profile, c->like->hw, &run, NULL);
+    s->no_memory = s->no_memory || status == ADEPT_E_NOMEM;
+    return status == ADEPT_OK && p.memory.fits;
 }
 
 static void add(search *s, candidate c)
 {
     if (s->n == MAX_CANDIDATES || find(s->list, s->n, &c) || find(s->measured, s->n_measured, &c)) return;
-    if (c.change == POWER || can_run(&c)) s->list[s->n++] = c;
+    if (c.change == POWER || can_run(s, &c)) s->list[s->n++] = c;
 }
 
 static void list_measured(search *s)
@@ -182,6 +185,7 @@ static adept_status collect(search *s, adept_error *err)
         if (any_power) vary_power(s, c);
         if (first && n_workloads++ < MAX_WORKLOADS) status = vary_workload(s, c, err);
     }
+    if (status == ADEPT_OK && s->no_memory) return adept_no_memory(err, "suggestions");
     return status;
 }
 

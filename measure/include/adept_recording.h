@@ -97,6 +97,8 @@ size_t adept_recording_tracks(const adept_recording *recording);
 const adept_track *adept_recording_track(const adept_recording *recording, size_t i);
 const adept_sensor_note *adept_recording_notes(const adept_recording *recording, size_t *n);
 const adept_region *adept_recording_regions(const adept_recording *recording, size_t *n);
+/** Memory was out when one was entered: what is said of regions would be wrong. */
+bool adept_recording_has_lost_regions(const adept_recording *recording);
 
 /**
  * The energy of a sensor between two times. Between samples, energy is taken to flow evenly (a counter) or as the

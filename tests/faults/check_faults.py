@@ -1,56 +1,95 @@
 """Every command with each of its allocations failing, and with system calls failing: nothing lost, nothing wrong said.
 
-Usage: check_faults.py --adept PROGRAM --shim fail_allocation.so [--all] [--only NAME,...] [--jobs N] [--for-good]
-                       [--calls]
-  --all       every allocation; without, one of each place in the code (its innermost five frames)
-  --for-good  memory stays out once it is
-  --calls     system calls instead, by strace: a full disk, a failing read, too many files, interrupted calls
+Usage: check_faults.py --adept PROGRAM [--shim SHIM.so] --make-recording PROGRAM [--gpu NAME] [--every K] [--brief]
+                       [--only NAME,...] [--jobs N] [--calls | --ends | --serve | --torch MODEL.pt]
+  --shim      what fail_allocation.c was built to; with --calls, fail_call.c
+  --gpu NAME  of all predictions, "a100"; without, a small fit, whose file is read by few allocations
+  --every K   only every Kth allocation or call
+  --brief     only every Kth of what is long (BRIEFLY)
+  --calls     system calls instead: short reads and writes, a full disk, what may not be written, too many files, interruptions
+  --ends      nothing fails, but it ends early: signals at any time, standard output full, closed, or without a reader
+  --serve     allocations of a server that is asked once
+  --torch     allocations of libtorch's process instead, a sample of 200, while it loads this model
+
+Each allocation fails twice: alone, and with all that follow. The program forks there (walk.h); where it has threads or
+children, it is run anew for that fault.
 
 After a fault a command ends in one of two ways:
   - 0, with the same output and the same files as without the fault;
   - otherwise with one line "adept: ..." on stderr. If an allocation failed, the code is 1 and the line speaks of memory.
     Files that were there are as they were, and no file is left that a good run does not leave.
-Exit code 1: something else happened; each distinct place is printed once. 77: strace is missing.
+A short read or write is no fault: the result is whole. Exit code 1: something else happened; each distinct place is printed
+once.
 """
 import argparse
 import collections
 import concurrent.futures
+import contextlib
+import http.client
 import json
 import os
+import random
 import re
+import shlex
 import shutil
+import signal
+import socket
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLD = "what was there before\n"
-# Name, arguments, files that are written. "@" is the source's folder.
+# Name, arguments, files that are written. "@": the tests' data. "%": the GPU.
 COMMANDS = [
-    ("predict", "predict @/tests/cli/data/mlp.profile.json --gpu a100", []),
-    ("predict-json", "predict @/tests/cli/data/lengths.profile.json --gpu a100 --json", []),
-    ("profile", "profile @/tests/cli/data/mlp.profile.json -o out.json", ["out.json"]),
-    ("profile-layers", "profile @/tests/cli/data/mlp.profile.json --by layer", []),
-    ("explain", "explain @/tests/cli/data/mlp.profile.json --gpu a100", []),
-    ("diff", "diff @/tests/cli/data/mlp.profile.json @/tests/cli/data/lengths.profile.json --gpu a100", []),
-    ("sweep", "sweep @/tests/cli/data/mlp.profile.json --gpu a100 --vary batch=1,2 -o out.csv", ["out.csv"]),
-    ("sweep-shard", "sweep @/tests/cli/data/mlp.profile.json --gpu a100 --vary batch=1,2 --shard 1/2 -o out.csv", ["out.csv"]),
-    ("gpus", "gpus a100 --json", []),
+    ("predict", "predict @/mlp.profile.json --gpu %", []),
+    ("predict-json", "predict @/lengths.profile.json --gpu % --json", []),
+    ("profile", "profile @/mlp.profile.json -o out.json", ["out.json"]),
+    ("profile-layers", "profile @/mlp.profile.json --by layer", []),
+    ("explain", "explain @/mlp.profile.json --gpu %", []),
+    ("diff", "diff @/mlp.profile.json @/lengths.profile.json --gpu %", []),
+    ("sweep", "sweep @/mlp.profile.json --gpu % --vary batch=1,2 -o out.csv", ["out.csv"]),
+    ("sweep-shard", "sweep @/mlp.profile.json --gpu % --vary batch=1,2 --shard 1/2 -o out.csv", ["out.csv"]),
+    ("report", "report @/mlp.profile.json --gpu % -o out.html", ["out.html"]),
+    ("gpus", "gpus % --json", []),
     ("handlers", "handlers", []),
-    ("evaluate", "evaluate rows.csv --gpu a100", []),
-    ("calibrate", "calibrate rows.csv --gpu a100 -o out.json", ["out.json"]),
+    ("evaluate", "evaluate rows.csv --gpu %", []),
+    ("evaluate-operator", "evaluate rows.csv --gpu a100", []),
+    ("calibrate", "calibrate rows.csv --gpu % --threads 1 -o out.json", ["out.json"]),
     ("compare", "compare a.json b.json", []),
     ("measure", "measure --json -o out.json -- true", ["out.json"]),
+    ("measure-marks", "measure --json -o out.json -- sh marks.sh", ["out.json"]),
+    ("measure-samples", "measure --samples new.samples --dram-dimms '1x8GB DDR4' --duration 200ms", []),
+    ("measure-read", "measure --read run.samples --json", []),
+    ("attribute-record", "attribute record --source proc --duration 1s -o new.adept", []),
+    ("attribute-fit", "attribute fit node.adept -o out.json", ["out.json"]),
+    ("attribute-report", "attribute report node.adept --model model.json --json", []),
+    ("attribute-slurm", "attribute --slurm node.adept --sacct jobs.txt --csv", []),
     ("simulate", "simulate cluster.json jobs.json --policy fcfs,thrift --json -o out.json", ["out.json"]),
     ("help", "help predict", []),
 ]
 
 
+# With --brief, only every Kth allocation of what is long, or much as another. With --calls, of what reads all of /proc.
+BRIEFLY = {"calibrate": 10, "evaluate-operator": 10, "simulate": 5, "sweep-shard": 10, "diff": 2,
+           "explain": 2, "attribute-report": 5, "compare": 2}
+LONG = {"attribute-record": 97, "calibrate": 3}
+
+# How --ends ends a command early, so many times.
+WAYS = ["full", "closed", "no reader", signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGKILL]
+ENDS = 42
+
+# They keep what they measured until the fault, which cannot be had again, and end with the fault's code.
+MEASURING = ("measure", "measure-marks", "measure-samples", "attribute-record")
+
 # Where a library that adept calls does not bear it. Each: what the stack shows, and why it stays.
 KNOWN = [
     ("print_help", "glibc's argp drops text, or aborts"),
     ("adept_information_solve", "GSL 2.7's SVD does not look at what its own allocation returned"),
+    ("nlopt_vsprintf", "NLopt 2.7 aborts where it has no memory for a message"),
+    ("pthread_create", "it says EAGAIN, not ENOMEM, where it has no memory"),
     ("adept_nvml_open", "dlopen() fails; a note has what dlerror() says"),
 ]
 
@@ -60,35 +99,77 @@ class Case:
 
     def __init__(self, options, name, words, written):
         self.options, self.name, self.written = options, name, written
-        self.words = [w.replace("@", SOURCE) for w in words.split()]
+        self.words = [w.replace("@", SOURCE + "/tests/cli/data").replace("%", options.gpu) for w in shlex.split(words)]
         self.good = None
+        brief = (options.brief and BRIEFLY.get(name, 1)) or 1
+        self.every = options.every * (LONG.get(name, 1) if options.calls else brief)
 
-    def run(self, environment, wrap=()):
-        """What happened: exit code, outputs, files."""
+    @contextlib.contextmanager
+    def folder(self):
+        """Where it runs: the inputs, and what it is to replace."""
         with tempfile.TemporaryDirectory(prefix="adept-faults-") as folder:
-            for name in os.listdir(self.options.inputs):
-                shutil.copy(os.path.join(self.options.inputs, name), folder)
+            shutil.copytree(self.options.inputs, folder, dirs_exist_ok=True)
             for name in self.written:
                 with open(os.path.join(folder, name), "w") as file:
                     file.write(OLD)
+            yield folder
+
+    def start(self, folder, environment, wrap, **outputs):
+        path = folder + "/bin:" + os.environ["PATH"]
+        return subprocess.Popen([*wrap, self.options.adept, *self.words], cwd=folder, stdin=subprocess.DEVNULL, **outputs,
+                                env={**os.environ, "LC_ALL": "C", "HOME": folder, "TMPDIR": folder, "PATH": path, **environment})
+
+    def run(self, environment, wrap=()):
+        """What happened: exit code, outputs, files."""
+        with self.folder() as folder:
             before = set(os.listdir(folder))
+            process = self.start(folder, environment, wrap, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             try:
-                done = subprocess.run([*wrap, self.options.adept, *self.words], cwd=folder, capture_output=True, timeout=300,
-                                      stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C", "HOME": folder, **environment})
+                out, err = process.communicate(timeout=300)
             except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
                 return {"code": "timeout", "out": b"", "err": "", "files": {}, "new": set()}
             files = {}
             for name in self.written:
                 path = os.path.join(folder, name)
                 files[name] = open(path, "rb").read() if os.path.exists(path) else None
-            return {"code": done.returncode, "out": done.stdout, "err": done.stderr.decode(errors="replace"),
+            return {"code": process.returncode, "out": out, "err": err.decode(errors="replace"),
                     "files": files, "new": set(os.listdir(folder)) - before}
+
+    def walk(self, judge, shim="ADEPT_FAIL_ALLOCATION"):
+        """Calls judge(number, kind, result or None, stack) for each fault; None: it could not be tried by a fork."""
+        with self.folder() as folder, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            before = set(os.listdir(folder))
+            read_end, write_end = os.pipe()
+            environment = {"LD_PRELOAD": self.options.shim, shim: "walk", shim + "_EVERY": str(self.every),
+                           shim + "_REPORT": f"/proc/self/fd/{write_end}"}
+            process = self.start(folder, environment, (), stdout=out, stderr=err, pass_fds=[write_end])
+            os.close(write_end)
+            with os.fdopen(read_end, "rb") as records:
+                while head := records.read(RECORD.size):
+                    number, kind, status, *sizes = RECORD.unpack(head)
+                    texts = [records.read(size) for size in sizes]
+                    if status == -1:
+                        judge(number, kind, None, "")
+                        continue
+                    changed = dict(changes(texts[2]))
+                    files = {name: changed.get(name, OLD.encode()) for name in self.written}
+                    judge(number, kind, {"code": os.waitstatus_to_exitcode(status), "out": texts[0],
+                                         "err": texts[1].decode(errors="replace"), "files": files,
+                                         "new": {name for name in changed if changed[name] is not None} - before},
+                          texts[3].decode(errors="replace"))
+            if process.wait() != self.good["code"]:
+                err.seek(0)
+                raise SystemExit(f"{self.name}: the walk ended with {process.returncode}: {err.read().decode()[-300:]}")
 
     def steady(self, text):
         """Without what differs from run to run: times and folders; and without what is missing: notes say that a sensor cannot be read."""
         text = re.sub(rb'"missing":\s*\[[^]]*\]', b"", text)
+        if self.name == "measure-samples": # which columns there are depends on the readings
+            text = b"\n".join(b"".join(line.split()[:1]) for line in text.splitlines())
         return re.sub(rb"adept-faults-\w+|\d+(\.\d+)?([eE][-+]?\d+)?( ?[munk]?[sWJB]\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z", b"#", text) \
-            if self.name in ("measure", "calibrate") else re.sub(rb"adept-faults-\w+", b"#", text)
+            if self.name in (*MEASURING, "calibrate") else re.sub(rb"adept-faults-\w+", b"#", text)
 
     def complaint(self, result, is_memory):
         """What is wrong; None: nothing."""
@@ -98,13 +179,17 @@ class Case:
         if result["code"] < 0 or result["code"] >= 128 and result["code"] != 130:
             return f"ends by signal ({result['code']})"
         if result["code"] == self.good["code"]:
+            if self.name in MEASURING and any(re.search(rb"out of memory|Cannot allocate memory|gone after |No sensor answered", text or b"")
+                                              for text in (result["out"], *result["files"].values())):
+                return None # a sensor was lost, and the result says so
             if self.steady(result["out"]) != self.steady(self.good["out"]):
                 return "exit 0 with other output"
             if any(self.steady(result["files"][n] or b"") != self.steady(self.good["files"][n]) for n in self.written):
                 return "exit 0 with other files"
             return f"exit 0 and leaves {result['new']}" if result["new"] - self.good["new"] else None
-        if any(content != OLD.encode() and self.steady(content or b"") != self.steady(self.good["files"][name])
-               for name, content in result["files"].items()):
+        if self.name not in MEASURING and any(
+                content != OLD.encode() and self.steady(content or b"") != self.steady(self.good["files"][name])
+                for name, content in result["files"].items()):
             return f"exit {result['code']}, and the old file is lost"
         if result["new"] - self.good["new"] - {"out.json.checkpoint"}: # which --resume goes on from
             return f"exit {result['code']}, and leaves {sorted(result['new'])}"
@@ -115,165 +200,321 @@ class Case:
         return None
 
 
-def allocations(case, folder):
-    """The numbers of the allocations that are to fail."""
-    report = os.path.join(folder, case.name + ".sites")
-    environment = {"ADEPT_FAIL_ALLOCATION": "0", "ADEPT_FAIL_ALLOCATION_REPORT": report}
-    if not case.options.all:
-        environment["ADEPT_FAIL_ALLOCATION_FRAMES"] = "5"
-    case.run(environment, ["setarch", "-R", "env", "LD_PRELOAD=" + case.options.shim])
-    with open(report, "rb") as file:
-        data = file.read()
-    if not data:
-        raise SystemExit(f"{case.name}: {case.options.shim} saw no allocation")
-    sites = struct.unpack(f"<{len(data) // 8}Q", data)
-    if case.options.all:
-        return range(1, len(sites) + 1), len(sites)
-    chosen = []
-    for n, site in enumerate(sites, 1):
-        if site not in case.options.seen:
-            case.options.seen.add(site)
-            chosen.append(n)
-    return chosen, len(sites)
+RECORD = struct.Struct("<qiiIIII") # of walk.h
 
 
-def stack_of(report):
-    """The functions of a stack that are adept's, innermost first."""
-    try:
-        with open(report) as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return "not reached"
-    addresses = [m[1] for m in (re.search(r"/adept\(\+(0x[0-9a-f]+)\)", line) for line in lines) if m]
-    return addresses[:8]
+def changes(data):
+    """Names and contents of files; None: gone."""
+    at = 0
+    while at < len(data):
+        end = data.index(0, at)
+        size, = struct.unpack_from("<q", data, end + 1)
+        yield data[at:end].decode(), data[end + 9:end + 9 + size] if size >= 0 else None
+        at = end + 9 + max(size, 0)
 
 
-def fail_allocation(case, folder, n):
-    report = os.path.join(folder, f"{case.name}.{n}")
-    environment = {"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n), "ADEPT_FAIL_ALLOCATION_REPORT": report}
-    if case.options.for_good:
-        environment["ADEPT_FAIL_ALLOCATION_ON"] = "1"
-    what = case.complaint(case.run(environment), True)
-    addresses = stack_of(report)
-    if os.path.exists(report):
-        os.remove(report)
-    return n, what, addresses
+def stack_of(text):
+    """Addresses of a stack that are adept's, innermost first, after the function of a library that they called."""
+    frames = [(m[1], m[2]) for m in (re.search(r"/([^/]+)\((\w*\+0x[0-9a-f]+)\)", line) for line in text.splitlines()) if m]
+    own = [address[1:] for name, address in frames if name == "adept"]
+    called = [address.split("+")[0] for name, address in frames[:10] if name.startswith("lib") and not name.startswith("libfail_") and not address.startswith("+")]
+    return called[:3], own[:8]
 
 
-# Kinds of faults of system calls: call, what strace injects. Not close(): strace would leave the file open.
-CALLS = [
-    ("write", "error=ENOSPC"), ("write", "error=EINTR"), ("read", "error=EIO"), ("read", "error=EINTR"),
-    ("openat", "error=EMFILE"), ("openat", "error=EINTR"), ("mmap", "error=ENOMEM"), 
-    ("fsync", "error=EIO"), ("rename,renameat,renameat2", "error=EACCES"), ("newfstatat,fstat", "error=EIO"),
-    ("clone,clone3", "error=EAGAIN"), ("pread64", "error=EIO"), ("linkat,link", "error=EPERM"), ("ftruncate", "error=EFBIG"),
-]
+def fail_allocation(case, n, kind):
+    """One allocation failing in a run of its own: what is wrong, and the stack."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "stack")
+        environment = {"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n), "ADEPT_FAIL_ALLOCATION_REPORT": report}
+        if kind:
+            environment["ADEPT_FAIL_ALLOCATION_ON"] = "1"
+        what = case.complaint(case.run(environment), True)
+        return what, stack_of(open(report).read() if os.path.exists(report) else "")
 
 
-def trace(case):
-    """The names of a run's calls, and how many of them the dynamic loader makes: it ends by unmapping its cache."""
-    with tempfile.NamedTemporaryFile() as log:
-        case.run({}, ["strace", "-qq", "-o", log.name])
-        with open(log.name, errors="replace") as file:
-            calls = [m[1] for m in (re.match(r"(\w+)\(", line) for line in file) if m]
-    return calls, calls.index("munmap") + 1 if "munmap" in calls else 0
+def fail_allocations(case, pool):
+    """Faults, how many of them by runs of their own, and the complaints with their places."""
+    faults, alone, bad = 0, [], []
+
+    def judge(number, kind, result, stack):
+        nonlocal faults
+        faults += 1
+        what = result and case.complaint(result, True)
+        if result is None:
+            alone.append((number, kind))
+        elif what:
+            bad.append((number, kind, what, stack_of(stack)))
+    case.walk(judge)
+    for n, kind, job in [(n, kind, pool.submit(fail_allocation, case, n, kind)) for n, kind in alone]:
+        what, stack = job.result()
+        if what:
+            bad.append((n, kind, what, stack))
+    return faults, len(alone), bad
 
 
-def numbers_of(calls, n_loader, call):
-    """Which calls of this kind, counted from 1, are the program's own."""
-    kinds = call.split(",")
-    return range(sum(c in kinds for c in calls[:n_loader]) + 1, sum(c in kinds for c in calls) + 1)
+def kinds_of_calls():
+    """The rows of fail_call.c: call, what is wrong with it, and whether it goes on."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "fail_call.c")) as file:
+        return re.findall(r"\{SYS_(\w+), (\w+), (true|false)\}", file.read())
 
 
-def fail_call(case, call, fault, n):
-    wrap = ["strace", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:{fault}:when={n}"]
-    return n, case.complaint(case.run({}, wrap), False)
+def complaint_of_call(case, result, kind):
+    _, error, _ = kind
+    if error == "SHORT" and result["code"] != case.good["code"]:
+        return f"exit {result['code']}, though nothing failed: {result['err'][-200:]!r}"
+    return case.complaint(result, False)
 
 
-def functions(program, addresses):
-    """Names of the functions at these addresses."""
-    if not addresses or isinstance(addresses, str):
-        return str(addresses)
-    done = subprocess.run(["addr2line", "-f", "-s", "-e", program, *addresses], capture_output=True, text=True)
+def fail_calls(case, pool):
+    """Faults of system calls, as fail_allocations()."""
+    kinds, faults, alone, bad = kinds_of_calls(), 0, [], []
+
+    def judge(number, kind, result, stack):
+        nonlocal faults
+        faults += 1
+        what = result and complaint_of_call(case, result, kinds[kind])
+        if result is None:
+            alone.append((number, kind))
+        elif what:
+            bad.append((number, kind, what, stack_of(stack)))
+    case.walk(judge, "ADEPT_FAIL_CALL")
+    runs = [(n, kind, {"ADEPT_FAIL_CALL": str(n), "ADEPT_FAIL_CALL_KIND": str(kind)}) for n, kind in alone]
+    runs.append((0, kinds.index(("read", "SHORT", "true")), {"ADEPT_FAIL_CALL": "short"}))
+    for n, kind, job in [(n, kind, pool.submit(case.run, {"LD_PRELOAD": case.options.shim, **more})) for n, kind, more in runs]:
+        what = complaint_of_call(case, job.result(), kinds[kind])
+        if what:
+            bad.append((n, kind, what, ([], [])))
+    named = [(n, kinds[kind][2] == "true", f"{kinds[kind][0]} {kinds[kind][1]}: {what}", stack) for n, kind, what, stack in bad]
+    return faults + 1, len(runs), named
+
+
+def functions(program, called, addresses):
+    """Names of the functions of a stack."""
+    done = subprocess.run(["addr2line", "-f", "-s", "-e", program, *addresses], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     names = done.stdout.splitlines()
-    return " < ".join(f"{names[i]} ({names[i + 1].split(' ')[0]})" for i in range(0, len(names) - 1, 2))
+    return " < ".join(called + [f"{names[i]} ({names[i + 1].split(' ')[0]})" for i in range(0, len(names) - 1, 2)])
 
 
-CLUSTER = {"schema_version": 1, "name": "small", "nodes": [
-    {"name": "a", "gpu": "a100-sxm-40gb", "gpus": 4, "host_idle_w": 150, "host_busy_w": 100}]}
-JOBS = {"schema_version": 1, "name": "small", "templates": [
-    {"name": "short", "model": SOURCE + "/tests/cli/data/mlp.profile.json", "gpus": [1, 2], "batches": [64],
-     "samples_for_s": {"seconds": 120, "gpu": "a100-sxm-40gb"}}], "arrivals": {"rate_per_s": 0.02, "horizon_s": 600}}
+def inputs(options):
+    """Small ones of the commands; without --gpu, a small fit as well."""
+    def adept(*words, **more):
+        subprocess.run([options.adept, *words], cwd=options.inputs, check=True, stderr=subprocess.DEVNULL,
+                       **{"stdout": subprocess.DEVNULL, **more})
 
+    def write(name, content):
+        with open(os.path.join(options.inputs, name), "w") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
 
-def prepare(adept, folder):
-    """Inputs of the commands, small."""
     model = SOURCE + "/tests/cli/data/mlp.profile.json"
-    with open(os.path.join(folder, "rows.csv"), "w") as file:
-        file.write("model,gpu,precision,mode,batch,step_time_s\n")
-        for batch, time_s in ((1, 0.0002), (8, 0.00022), (64, 0.0004), (256, 0.001), (512, 0.0019), (1024, 0.0037)):
-            file.write(f"{model},a100,fp32,train,{batch},{time_s}\n")
-    for name, content in (("cluster", CLUSTER), ("jobs", JOBS)):
-        with open(os.path.join(folder, name + ".json"), "w") as file:
-            json.dump(content, file)
+    rows = ((1, 0.0002), (8, 0.00022), (64, 0.0004), (256, 0.001), (512, 0.0019), (1024, 0.0037))
+    write("rows.csv", "model,gpu,precision,mode,batch,step_time_s\n" +
+          "".join(f"{model},a100,fp32,train,{batch},{time_s}\n" for batch, time_s in rows))
+    if options.gpu == "fitted.json":
+        adept("calibrate", "rows.csv", "--gpu", "a100", "--granularity", "model", "-o", "fitted.json")
+    write("cluster.json", {"schema_version": 1, "name": "small", "nodes": [
+        {"name": "a", "gpu": options.gpu, "gpus": 4, "host_idle_w": 150, "host_busy_w": 100}]})
+    write("jobs.json", {"schema_version": 1, "name": "small", "arrivals": {"rate_per_s": 0.02, "horizon_s": 600}, "templates": [
+        {"name": "short", "model": model, "gpus": [1, 2], "batches": [64], "samples_for_s": {"seconds": 120, "gpu": options.gpu}}]})
+    write("jobs.txt", "JobID|JobIDRaw|User|Account|State|Partition|Start|End|ElapsedRaw|AllocTRES|NodeList|AdminComment\n"
+          "2|2|ada|lab|COMPLETED|cpu|1000|1020|20|cpu=4,node=1|n1|\n")
     for name, batch in (("a", "64"), ("b", "256")):
-        with open(os.path.join(folder, name + ".json"), "w") as file:
-            subprocess.run([adept, "predict", model, "--gpu", "a100", "--batch", batch, "--json"], stdout=file, check=True)
+        with open(os.path.join(options.inputs, name + ".json"), "w") as file:
+            adept("predict", model, "--gpu", options.gpu, "--batch", batch, "--json", stdout=file)
+    subprocess.run([options.make_recording, "node.adept", "3", "100", "0.01", "1.5", "3"], cwd=options.inputs, check=True,
+                   stdout=subprocess.DEVNULL)
+    adept("attribute", "fit", "node.adept", "-o", "model.json")
+    write("marks.sh", "for what in begin end; do echo $(date +%s.%N) $$ $what step >>$ADEPT_MARKS; done\n")
+    adept("measure", "--samples", "run.samples", "--dram-dimms", "1x8GB DDR4", "--duration", "200ms")
+    os.mkdir(os.path.join(options.inputs, "bin")) # a gnuplot that takes no time
+    write("bin/gnuplot", "#!/bin/sh\ncat >/dev/null\necho '<svg></svg>'\n")
+    os.chmod(os.path.join(options.inputs, "bin/gnuplot"), 0o755)
+
+
+class Connection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(30)
+        self.sock.connect(self.path)
+
+
+def serve(case, environment):
+    """The exit code of a server that is asked once, its stderr, and the answer: status and body; None: it closed the connection."""
+    with case.folder() as folder, tempfile.TemporaryFile() as err:
+        process = case.start(folder, environment, (), stdout=subprocess.DEVNULL, stderr=err)
+        path, answer = os.path.join(folder, "s"), None
+        while process.poll() is None and not os.path.exists(path):
+            time.sleep(0.005)
+        connection = Connection(path)
+        try:
+            connection.request("POST", "/v1/predict", json.dumps({"workload": "mlp", "gpu": "a100"}), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            answer = response.status, response.read()
+        except (OSError, http.client.HTTPException):
+            pass
+        connection.close()
+        process.terminate()
+        code = process.wait(60)
+        err.seek(0)
+        return code, err.read().decode(errors="replace"), answer
+
+
+def fail_serve(case, pool):
+    """Every Kth allocation of a server that is asked once. Without an answer is libmicrohttpd's way."""
+    def run(n, kind):
+        more = {"ADEPT_FAIL_ALLOCATION_ON": "1"} if kind else {}
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "stack")
+            code, err, answer = serve(case, {"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n),
+                                             "ADEPT_FAIL_ALLOCATION_REPORT": report, **more})
+            stack = open(report).read() if os.path.exists(report) else ""
+        is_right = answer is None or answer == good[2] or answer[0] in (500, 503) and b"memory" in answer[1]
+        is_end = code == 0 or code == 1 and "memory" in err
+        what = None if is_right and is_end else f"exit {code}, {err[-200:]!r}, {answer}"
+        return bool(stack), what, stack_of(stack)
+    good = serve(case, {})
+    if good[0] != 0 or not good[2] or good[2][0] != 200:
+        raise SystemExit(f"serve: without a fault: {good}")
+    bad, n, total = [], 1, 0
+    while True: # until there is no such allocation
+        numbers = [n + i * case.every for i in range(8)]
+        n = numbers[-1] + case.every
+        results = [(number, kind, pool.submit(run, number, kind)) for number in numbers for kind in (0, 1)]
+        reached = [(number, kind, *job.result()) for number, kind, job in results]
+        bad += [(number, kind, what, stack) for number, kind, was, what, stack in reached if what]
+        total += sum(was for _, _, was, _, _ in reached)
+        if not reached[-1][2]:
+            return total, total, bad
+
+
+def end(case, n):
+    """What is wrong after one way to end it early: nobody takes its output, or a signal comes at some time."""
+    way, code, share = WAYS[n % len(WAYS)], None, random.Random(n).random()
+    with case.folder() as folder:
+        before = set(os.listdir(folder))
+        outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        read_end, no_reader = os.pipe()
+        os.close(read_end)
+        if way == "full":
+            outputs["stdout"] = open("/dev/full", "w")
+        elif way == "closed":
+            outputs["preexec_fn"] = lambda: os.close(1)
+        elif way == "no reader":
+            outputs["stdout"] = no_reader
+        process = case.start(folder, {}, (), **outputs)
+        os.close(no_reader)
+        if isinstance(way, signal.Signals):
+            time.sleep(share * case.seconds)
+            process.send_signal(way)
+            code = {signal.SIGINT: 130, signal.SIGTERM: 143}.get(way, -way)
+        try:
+            out, err = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return str(way), "hangs"
+        files = {name: open(os.path.join(folder, name), "rb").read() for name in case.written}
+        result = {"code": process.returncode, "out": out or b"", "err": err.decode(errors="replace"), "files": files,
+                  "new": set(os.listdir(folder)) - before}
+    if way == signal.SIGKILL: # the next run removes them
+        result["new"] = {name for name in result["new"] if not name.endswith(".tmp") and not name.startswith("adept-marks-")}
+    if code and case.name == "calibrate" and result["code"] == code: # the best so far is a result
+        result["files"] = {}
+    if result["code"] in (code, -way if code else -signal.SIGPIPE): # as it says, or before it asked for signals
+        result["code"], result["err"] = 1, "adept: ended"
+    if code is None and result["code"] == 0: # it had nothing to print, or closed is as good as /dev/null to it
+        return (str(way), "exit 0 and lost its output") if case.good["out"] else (str(way), None)
+    return str(way), case.complaint(result, False)
+
+
+def end_early(case, pool):
+    started = time.monotonic()
+    case.run({})
+    case.seconds = time.monotonic() - started
+    jobs = [(n, pool.submit(end, case, n)) for n in range(ENDS)]
+    results = [(n, *job.result()) for n, job in jobs]
+    return ENDS, ENDS, [(n, False, f"{way}: {what}", ([], [])) for n, way, what in results if what]
+
+
+def fail_torch(case, pool):
+    """A sample of the allocations of libtorch's process: near one another at first."""
+    numbers = sorted({int(1.07 ** k) + k for k in range(200)})
+    bad = []
+
+    def run(n, kind):
+        more = {"ADEPT_FAIL_ALLOCATION_ON": "1"} if kind else {}
+        result = case.run({"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n), "ADEPT_FAIL_ALLOCATION_CHILD": "1",
+                           "ADEPT_FAIL_ALLOCATION_REPORT": "/dev/null", **more})
+        is_said = result["code"] == 3 and re.search("--memory-limit|libtorch (crashed|ended) while loading", result["err"])
+        return None if is_said else case.complaint(result, True), result["code"]
+    jobs = [(n, n % 2, pool.submit(run, n, n % 2)) for n in numbers]
+    codes = collections.Counter()
+    for n, kind, job in jobs:
+        what, code = job.result()
+        codes[code] += 1
+        if what:
+            bad.append((n, kind, what, ([], [])))
+    print("exit codes: " + ", ".join(f"{n} times {code}" for code, n in codes.items()))
+    return len(jobs), len(jobs), bad
+
+
+def check(case, pool):
+    case.good = {"code": 0} if case.options.serve else case.run({})
+    if case.good["code"] != 0:
+        raise SystemExit(f"{case.name}: without a fault it ends with {case.good['code']}: {case.good['err'][:300]}")
+    if case.options.serve:
+        return fail_serve(case, pool)
+    if case.options.ends:
+        return end_early(case, pool)
+    if case.options.torch:
+        return fail_torch(case, pool)
+    return (fail_calls if case.options.calls else fail_allocations)(case, pool)
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--adept", required=True)
-    parser.add_argument("--shim")
-    parser.add_argument("--all", action="store_true")
-    parser.add_argument("--for-good", action="store_true")
+    parser.add_argument("--shim", default="")
+    parser.add_argument("--make-recording", required=True)
+    parser.add_argument("--gpu", default="fitted.json")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--brief", action="store_true")
     parser.add_argument("--calls", action="store_true")
+    parser.add_argument("--ends", action="store_true")
+    parser.add_argument("--serve", action="store_true")
+    parser.add_argument("--torch", metavar="MODEL.pt")
     parser.add_argument("--only")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    options.adept, options.shim = (path and os.path.abspath(path) for path in (options.adept, options.shim))
-    if options.calls and not shutil.which("strace"):
-        print("strace is missing")
-        return 77
-    options.seen, faults, found, known = set(), 0, collections.OrderedDict(), {}
-    with tempfile.TemporaryDirectory(prefix="adept-faults-in-") as options.inputs, tempfile.TemporaryDirectory() as folder, \
-            concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        prepare(options.adept, options.inputs)
-        for name, words, written in COMMANDS:
-            if options.only and name not in options.only.split(","):
-                continue
-            case = Case(options, name, words, written)
-            case.good = case.run({})
-            if case.good["code"] != 0:
-                print(f"{name}: without a fault it ends with {case.good['code']}: {case.good['err'][:300]}")
-                return 1
-            jobs = []
-            if options.calls:
-                calls, n_loader = trace(case)
-                for call, fault in CALLS:
-                    jobs += [(pool.submit(fail_call, case, call, fault, n), f"{call} {fault}")
-                             for n in numbers_of(calls, n_loader, call)]
-                total = len(jobs)
-            else:
-                chosen, total = allocations(case, folder)
-                jobs = [(pool.submit(fail_allocation, case, folder, n), None) for n in chosen]
+    for name in ("adept", "shim", "make_recording"):
+        setattr(options, name, getattr(options, name) and os.path.abspath(getattr(options, name)))
+    total, found, known = 0, collections.OrderedDict(), collections.Counter()
+    with tempfile.TemporaryDirectory(prefix="adept-faults-in-") as options.inputs, \
+            concurrent.futures.ThreadPoolExecutor(options.jobs) as walks, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        inputs(options)
+        serve_one = ("serve", "serve @/mlp.profile.json --socket s", [])
+        commands = [serve_one] if options.serve else [("torch", f"profile {shlex.quote(os.path.abspath(options.torch))} -o out.json", ["out.json"])] if options.torch else COMMANDS
+        cases = [Case(options, *c) for c in commands if not options.only or c[0] in options.only.split(",")]
+        for case, walk in [(case, walks.submit(check, case, pool)) for case in cases]:
+            faults, alone, complaints = walk.result()
             bad = 0
-            for job, call in jobs:
-                n, what, *stack = job.result()
-                if what:
-                    place = call or functions(options.adept, stack[0])
-                    reason = next((why for name, why in KNOWN if name in place), None)
-                    if reason:
-                        known[reason] = known.get(reason, 0) + 1
-                        continue
+            for n, kind, what, stack in complaints:
+                place = functions(options.adept, *stack)
+                reason = next((why for name, why in KNOWN if name in place), None)
+                if reason:
+                    known[reason] += 1
+                else:
                     bad += 1
-                    found.setdefault((name, what[:120], place), n)
-            faults += len(jobs)
-            print(f"{name}: {len(jobs)} faults of {total}, {bad} bad", flush=True)
+                    found.setdefault((case.name, what[:120], place), (n, kind))
+            total += faults
+            print(f"{case.name}: {faults} faults, {alone} by runs of their own, {bad} bad", flush=True)
     for reason, n in known.items():
         print(f"{n} known: {reason}")
-    for (name, what, place), n in found.items():
-        print(f"{name}, number {n}: {what}\n    {place}")
-    print(f"{faults} faults injected, {len(found)} distinct complaints")
+    for (name, what, place), (n, kind) in found.items():
+        print(f"{name}, number {n}{' and all that follow' if kind else ''}: {what}\n    {place}")
+    print(f"{total} faults injected, {len(found)} distinct complaints")
     return 1 if found else 0
 
 

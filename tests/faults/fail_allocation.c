@@ -1,12 +1,17 @@
-/** @file fail_allocation.c  Preloaded into a program: makes one of its allocations fail. For check_faults.py.
+/** @file fail_allocation.c  Preloaded into a program: makes its allocations fail. For check_faults.py.
  *
  *  ADEPT_FAIL_ALLOCATION=N          the Nth allocation returns NULL; 0: none
  *  ADEPT_FAIL_ALLOCATION_ON=1       and so do all that follow
- *  ADEPT_FAIL_ALLOCATION_REPORT=F   gets the stack of the failed allocation; if none is to fail, 8 bytes for each one: a
- *                                   hash of the innermost frames of its stack
- *  ADEPT_FAIL_ALLOCATION_FRAMES=K   so many; all where it is not set
+ *  ADEPT_FAIL_ALLOCATION_CHILD=1    only those of processes that the program forks, which are left alone otherwise
+ *  ADEPT_FAIL_ALLOCATION_REPORT=F   gets the stack of the failed allocation
  *
- *  Processes that the program forks are left alone. glibc only: __libc_malloc and its kin are glibc's own. */
+ *  ADEPT_FAIL_ALLOCATION=walk       every one of the process: at each it forks, and the children go on, with that one alone
+ *                                   failing and with all from there; `walk_case()` tells what became of them
+ *  ADEPT_FAIL_ALLOCATION_EVERY=K    only every Kth
+ *  ADEPT_FAIL_ALLOCATION_REPORT=F   gets a record of each child (`struct record`), then out, err, and the files it changed
+ *
+ *  glibc only: __libc_malloc and its kin are glibc's own. */
+#include "walk.h"
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -26,71 +31,68 @@ extern void *__libc_realloc(void *old, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
 static atomic_long count;
-static long fails_at;
-static bool is_armed, goes_on;
-static int sites = -1, frames = MOST_FRAMES;
+static long fails_at, every = 1;
+static bool is_armed, goes_on, walks, waits_for_child;
 static char report[4096];
-
-static int open_report(void)
-{
-    return open(report, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-}
 
 static void disarm(void)
 {
-    is_armed = false;
+    if (!walk_is_forking()) is_armed = waits_for_child;
 }
 
 __attribute__((constructor)) static void arm(void)
 {
     const char *at = getenv("ADEPT_FAIL_ALLOCATION"), *path = getenv("ADEPT_FAIL_ALLOCATION_REPORT");
+    const char *step = getenv("ADEPT_FAIL_ALLOCATION_EVERY");
     void *stack[4];
 
     if (!at || !path) return;
     snprintf(report, sizeof report, "%s", path);
     fails_at = atol(at);
-    const char *depth = getenv("ADEPT_FAIL_ALLOCATION_FRAMES");
-    if (depth && atoi(depth) > 0 && atoi(depth) < MOST_FRAMES - 2) frames = atoi(depth) + 2;
     goes_on = getenv("ADEPT_FAIL_ALLOCATION_ON") != NULL;
+    walks = strcmp(at, "walk") == 0;
+    if (step && atol(step) > 0) every = atol(step);
     (void)backtrace(stack, 4); /* loads libgcc, which allocates, the first time */
-    if (fails_at == 0) sites = open_report();
+    if (walks) walk_begin(path);
     pthread_atfork(NULL, NULL, disarm);
     unsetenv("LD_PRELOAD"); /* what it executes is left alone as well */
-    is_armed = true;
-}
-
-/* FNV-1a of the return addresses. */
-static void note_site(void)
-{
-    void *stack[MOST_FRAMES];
-    unsigned long long hash = 14695981039346656037ULL;
-
-    int depth = backtrace(stack, frames);
-    for (int i = 2; i < depth; i++) hash = (hash ^ (unsigned long long)stack[i]) * 1099511628211ULL;
-    ssize_t written = write(sites, &hash, sizeof hash);
-    (void)written;
+    waits_for_child = getenv("ADEPT_FAIL_ALLOCATION_CHILD") != NULL;
+    is_armed = !waits_for_child;
 }
 
 static void tell_stack(void)
 {
     void *stack[MOST_FRAMES];
-    int fd = open_report();
+    int fd = open(report, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 
     if (fd < 0) return;
     backtrace_symbols_fd(stack, backtrace(stack, MOST_FRAMES), fd);
     close(fd);
 }
 
+/* Is this one of the children, which is to fail here? */
+static bool walk_on(long n)
+{
+    if (n % every) return false;
+    is_armed = false;
+    for (int all = 0; all < 2; all++)
+        if (walk_case(n, all)) {
+            walks = false;
+            is_armed = true;
+            fails_at = n;
+            goes_on = all;
+            return true;
+        }
+    is_armed = true;
+    return false;
+}
+
 static bool fails(void)
 {
     if (!is_armed) return false;
-    if (sites >= 0) {
-        note_site();
-        return false;
-    }
     long n = atomic_fetch_add(&count, 1) + 1;
-    bool here = n == fails_at || (goes_on && fails_at > 0 && n > fails_at);
-    if (n == fails_at) {
+    bool here = walks ? walk_on(n) : n == fails_at || (goes_on && fails_at > 0 && n > fails_at);
+    if (here && n == fails_at && !walk_is_child() && !waits_for_child) {
         is_armed = false; /* what tells of it may allocate */
         tell_stack();
         is_armed = true;

@@ -294,6 +294,13 @@ static void check_has_kernels(const adept_hwprofile *hw)
     assert_non_null(strstr(hw->fit_json, "kernels.csv"));
 }
 
+static bool is_of_kernels(const adept_hwprofile *hw)
+{
+    bool is;
+    assert_int_equal(adept_fit_is_of_kernels(&is, hw, NULL), ADEPT_OK);
+    return is;
+}
+
 static void test_profile_of_kernels(void **state)
 {
     (void)state;
@@ -304,17 +311,17 @@ static void test_profile_of_kernels(void **state)
     char *text = NULL;
     some_kernels(&kernels);
     assert_int_equal(adept_hwprofile_open(&hw, "a100-sxm-40gb", &err), ADEPT_OK);
-    assert_false(adept_fit_is_of_kernels(hw));
+    assert_false(is_of_kernels(hw));
     assert_int_equal(adept_hwprofile_adopt(hw, ADEPT_GRANULARITY_OPERATOR, &err), ADEPT_OK);
     size_t n_adopted = hw->n_parameters;
     assert_int_equal(adept_kernel_fit_apply(hw, &kernels, &file, 1, 1, &err), ADEPT_OK);
-    assert_true(adept_fit_is_of_kernels(hw));
+    assert_true(is_of_kernels(hw));
     assert_int_equal(adept_kernel_fit_to_hwprofile(&text, hw, "2026-11-21", &err), ADEPT_OK);
     assert_int_equal(adept_hwprofile_from_json(&again, "k.json", text, strlen(text), &err), ADEPT_OK);
     check_has_kernels(again);
     assert_true(again->calibrated && again->granularity == ADEPT_GRANULARITY_OPERATOR && !again->intervals);
     assert_int_equal(again->n_parameters, n_adopted); /* what kernels do not tell stays transferred */
-    assert_true(adept_fit_is_of_kernels(again));
+    assert_true(is_of_kernels(again));
     adept_hwprofile_free(again);
     adept_hwprofile_free(hw);
     free(text);
@@ -350,7 +357,7 @@ static void test_steps_on_kernels(void **state)
     assert_int_equal(adept_fit_report_to_hwprofile(&text, report, "2026-11-21", &err), ADEPT_OK);
     assert_int_equal(adept_hwprofile_from_json(&hw, "s.json", text, strlen(text), &err), ADEPT_OK);
     check_has_kernels(hw);
-    assert_false(adept_fit_is_of_kernels(hw));
+    assert_false(is_of_kernels(hw));
     for (size_t i = 0; i < N; i++) {
         adept_prediction p;
         assert_int_equal(adept_predict(&p, s->rows[i].profile, hw, &s->rows[i].run, NULL), ADEPT_OK);

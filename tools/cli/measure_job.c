@@ -77,10 +77,13 @@ static adept_status make_marks(adept_cli *cli, const adept_measure_options *o, c
     else
         snprintf(path, size, "%s/adept-marks-XXXXXX", folder && *folder ? folder : "/tmp");
     int file = o->journal ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : mkstemp(path);
-    if (file < 0) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", path, strerror(errno));
+    if (file < 0) {
+        adept_status status = adept_system_error(&cli->err, ADEPT_E_IO, path);
+        path[0] = '\0'; /* it is somebody else's */
+        return status;
+    }
     close(file);
-    setenv("ADEPT_MARKS", path, 1);
-    return ADEPT_OK;
+    return setenv("ADEPT_MARKS", path, 1) == 0 ? ADEPT_OK : adept_cli_no_memory(cli);
 }
 
 /* A region that a process has begun and not ended. */
@@ -143,8 +146,7 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
     size_t capacity = 0, n = 0;
     adept_status status = ADEPT_OK;
 
-    if (!file)
-        return adept_error_set(&cli->err, errno == ENOMEM ? ADEPT_E_NOMEM : ADEPT_E_IO, "%s: %s", path, errno == ENOMEM ? "out of memory" : strerror(errno));
+    if (!file) return adept_system_error(&cli->err, ADEPT_E_IO, path);
     for (ssize_t length; status == ADEPT_OK && (length = getline(&line, &capacity, file)) > 0;) {
         n++;
         if (line[length - 1] == '\n') line[length - 1] = '\0';
@@ -155,6 +157,7 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
             status = adept_error_set(&cli->err, ADEPT_E_INVALID,
                                      "%s:%zu: no mark \"SECONDS [PID] begin|end NAME\", or an end without a begin", path, n);
     }
+    if (status == ADEPT_OK && !feof(file)) status = adept_system_error(&cli->err, ADEPT_E_IO, path); /* or no memory for a line */
     free(m.open);
     free(line);
     fclose(file);
@@ -261,6 +264,10 @@ static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal
     const adept_measure_options *o = job->options;
     char marks[4096] = "";
     live l;
+    struct sigaction given;
+    sigaction(SIGINT, NULL, &given);
+    /* until the command has the signals: the marks are to go. What is ignored stays so, in the command too */
+    if (o->words.n > 0 && given.sa_handler != SIG_IGN) adept_interrupt_catch();
     adept_status status = o->words.n > 0 ? make_marks(cli, o, marks, sizeof marks) : ADEPT_OK;
 
     if (status == ADEPT_OK) status = adept_measure_start(cli, job, journal);
@@ -285,7 +292,7 @@ static adept_status begin_journal(adept_cli *cli, const adept_measure_job *job, 
     adept_json_writer w = {0};
 
     *journal = fopen(o->journal, "wxe");
-    if (!*journal) return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", o->journal, strerror(errno));
+    if (!*journal) return adept_system_error(&cli->err, ADEPT_E_IO, o->journal);
     adept_json_begin_object(&w, NULL);
     adept_json_put_members(&w, "host %s started %s", job->run.host, job->run.started);
     adept_json_put_strings(&w, "command", o->words.words, o->words.n);
@@ -331,10 +338,11 @@ static adept_status read_about(adept_cli *cli, adept_measure_job *job, const cha
     size_t capacity = 0, n = 0;
     const cJSON *word;
 
-    if (!file) return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: %s", path, strerror(errno));
+    if (!file) return adept_system_error(&cli->err, ADEPT_E_INVALID, path);
     ssize_t length = getline(&text, &capacity, file);
+    adept_status status = length < 0 && !feof(file) ? adept_system_error(&cli->err, ADEPT_E_INVALID, path) : ADEPT_OK;
     fclose(file);
-    adept_status status = adept_json_parse(&job->about, path, text ? text : "", length > 0 ? (size_t)length : 0, &cli->err);
+    if (status == ADEPT_OK) status = adept_json_parse(&job->about, path, text ? text : "", length > 0 ? (size_t)length : 0, &cli->err);
     free(text);
     if (status != ADEPT_OK) return status;
     const cJSON *command = cJSON_GetObjectItemCaseSensitive(job->about, "command");

@@ -102,7 +102,9 @@ static adept_status check_sensors(adept_cli *cli, void *record)
     const adept_measure_options *o = record;
     adept_error why = {0};
 
-    if (adept_dram_options_check(&o->dram, &why) != ADEPT_OK) return adept_cli_usage(cli, "--dram-dimms: %s", why.message);
+    adept_status status = adept_dram_options_check(&o->dram, &why);
+    if (status == ADEPT_E_NOMEM) return adept_cli_no_memory(cli);
+    if (status != ADEPT_OK) return adept_cli_usage(cli, "--dram-dimms: %s", why.message);
     return ADEPT_OK;
 }
 

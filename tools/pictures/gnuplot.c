@@ -40,18 +40,20 @@ adept_status adept_gnuplot_check(const char *what, adept_error *err)
                            what);
 }
 
-static bool start_gnuplot(pid_t *pid, int in, int out)
+/* @return 0, or what errno would be */
+static int start_gnuplot(pid_t *pid, int in, int out)
 {
     char *const arguments[] = {"gnuplot", "--default-settings", "-", NULL};
     posix_spawn_file_actions_t actions;
 
-    if (posix_spawn_file_actions_init(&actions) != 0) return false;
-    bool ok = posix_spawn_file_actions_adddup2(&actions, in, 0) == 0 &&
-              posix_spawn_file_actions_adddup2(&actions, out, 1) == 0 &&
-              posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) == 0 &&
-              posix_spawnp(pid, "gnuplot", &actions, NULL, arguments, environ) == 0;
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed) return failed;
+    failed = posix_spawn_file_actions_adddup2(&actions, in, 0);
+    if (!failed) failed = posix_spawn_file_actions_adddup2(&actions, out, 1);
+    if (!failed) failed = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    if (!failed) failed = posix_spawnp(pid, "gnuplot", &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
-    return ok;
+    return failed;
 }
 
 static bool run_gnuplot(int in, int out)
@@ -59,7 +61,8 @@ static bool run_gnuplot(int in, int out)
     pid_t pid;
     int how = -1;
 
-    if (!start_gnuplot(&pid, in, out)) return false;
+    errno = start_gnuplot(&pid, in, out);
+    if (errno != 0) return false;
     while (waitpid(pid, &how, 0) < 0 && errno == EINTR)
         ;
     return WIFEXITED(how) && WEXITSTATUS(how) == 0;
@@ -74,9 +77,16 @@ static char *read_picture(int fd, size_t *size)
     char *picture = malloc(*size + 1);
     if (!picture) return NULL;
     picture[*size] = '\0';
-    if (pread(fd, picture, *size, 0) == (ssize_t)*size) return picture;
-    free(picture);
-    return NULL;
+    for (size_t at = 0; at < *size;) {
+        ssize_t n = pread(fd, picture + at, *size - at, (off_t)at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) {
+            free(picture);
+            return NULL;
+        }
+        at += (size_t)n;
+    }
+    return picture;
 }
 
 /* Both are files in memory: nobody waits for the other. */
@@ -85,10 +95,13 @@ char *adept_gnuplot_draw(const char *script, size_t *size)
     int in = memfd_create("program", MFD_CLOEXEC), out = memfd_create("picture", MFD_CLOEXEC);
     char *picture = NULL;
 
+    errno = 0;
     if (in >= 0 && out >= 0 && dprintf(in, "%s", script) >= 0 && lseek(in, 0, SEEK_SET) == 0 && run_gnuplot(in, out))
         picture = read_picture(out, size);
+    int why = errno;
     if (in >= 0) close(in);
     if (out >= 0) close(out);
+    errno = why;
     return picture;
 }
 
@@ -96,6 +109,8 @@ adept_status adept_gnuplot_picture(char **svg, size_t *size, char *script, const
 {
     if (!script) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory while drawing");
     *svg = adept_gnuplot_draw(script, size);
+    int why = errno;
     free(script);
+    if (!*svg && why == ENOMEM) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory while drawing");
     return *svg ? ADEPT_OK : adept_error_set(err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", name);
 }

@@ -161,9 +161,9 @@ int32_t adept_graph_builder_param(adept_graph_builder *b, const adept_param *par
 {
     size_t n = b->graph->n_params;
     if (!param->name || !adept_shape_valid(param->dtype, param->ndim, param->dims, 0)) return -1;
-    if (!grow(b, (void **)&b->params, n, &b->params_capacity, sizeof *b->params)) return -1;
+    if (!grow(b, (void **)&b->params, n, &b->params_capacity, sizeof *b->params)) return -2;
     const char *name = adept_arena_strdup(b->graph->arena, param->name);
-    if (!name) return -1;
+    if (!name) return -2;
     b->params[n] = *param;
     b->params[n].name = name;
     if (b->params[n].n_names < 1) b->params[n].n_names = 1;

@@ -372,7 +372,9 @@ static void io_params(stream *s)
         if (p.stored < 0 || (p.sparse == ADEPT_CSR && p.ndim != 2)) fail(s, "impossible sparse parameter");
         p.n_names = io_index(s, p.n_names);
         if (p.n_names < 1) fail(s, "parameter without a name");
-        if (!s->out && s->status == ADEPT_OK && adept_graph_builder_param(s->b, &p) < 0) fail_memory(s);
+        int32_t index = s->out || s->status != ADEPT_OK ? 0 : adept_graph_builder_param(s->b, &p);
+        if (index == -1) fail(s, "impossible parameter");
+        if (index == -2) fail_memory(s);
     }
 }
 

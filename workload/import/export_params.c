@@ -179,7 +179,8 @@ static void add_param(adept_export_reader *r, tensor_spec *spec, adept_name_map 
         adept_graph_builder_param_alias(r->b, spec->index);
     } else {
         spec->index = adept_graph_builder_param(r->b, &spec->param);
-        if (spec->index < 0) adept_json_fail(&r->json, "'%s' has an impossible shape", spec->name);
+        if (spec->index == -1) adept_json_fail(&r->json, "'%s' has an impossible shape", spec->name);
+        if (spec->index == -2) adept_json_no_memory(&r->json);
     }
 }
 

@@ -60,8 +60,8 @@ adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows
  */
 adept_status adept_kernel_fit_apply(adept_hwprofile *hw, const adept_kernel_fit *fit, const adept_kernel_file *files,
                                     size_t n_files, uint64_t seed, adept_error *err);
-/** Whether the fit of a GPU comes from kernels alone, no step. */
-bool adept_fit_is_of_kernels(const adept_hwprofile *hw);
+/** @param out  whether the fit of a GPU comes from kernels alone, no step */
+adept_status adept_fit_is_of_kernels(bool *out, const adept_hwprofile *hw, adept_error *err);
 /**
  * The hardware profile of a GPU whose fit is of kernels alone: its sheet's JSON with that fit, as adept_fit_report.h's
  * adept_fit_report_to_hwprofile() does for steps.

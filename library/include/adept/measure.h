@@ -31,7 +31,8 @@ typedef struct adept_measure_options {
  * Thread-safe.
  */
 ADEPT_API adept_status adept_measure_start(adept_measurement **out, const adept_measure_options *options, adept_error *err);
-/** Enter a region, "step". Regions nest, are entered often, and by any thread. @return what adept_measure_leave() takes */
+/** Enter a region, "step". Regions nest, are entered often, and by any thread. Where memory is out, what reads regions says so.
+ *  @return what adept_measure_leave() takes */
 ADEPT_API size_t adept_measure_enter(adept_measurement *measurement, const char *region);
 /** Leave it. What was left already is ignored. Thread-safe. */
 ADEPT_API void adept_measure_leave(adept_measurement *measurement, size_t entered);

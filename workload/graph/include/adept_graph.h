@@ -106,6 +106,7 @@ void adept_graph_builder_free(adept_graph_builder *b); /* also frees an unfinish
 adept_graph *adept_graph_builder_graph(adept_graph_builder *b);
 /** Paths are unique: the same path and class give the same index. */
 int32_t adept_graph_builder_module(adept_graph_builder *b, const char *path, const char *class_name);
+/** @return its index; -1: no name or an impossible shape; -2: memory is out */
 int32_t adept_graph_builder_param(adept_graph_builder *b, const adept_param *param);
 /** Another name of parameter `index` (tied). */
 void adept_graph_builder_param_alias(adept_graph_builder *b, int32_t index);

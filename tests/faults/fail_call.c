@@ -1,0 +1,189 @@
+/** @file fail_call.c  Preloaded into a program: makes its system calls fail, or do less than they were asked. For check_faults.py.
+ *
+ *  ADEPT_FAIL_CALL=walk    at each call of `faults` the program forks (walk.h), once for each row that fits; the row's number is
+ *                          the kind. ADEPT_FAIL_CALL_REPORT gets the records
+ *  ADEPT_FAIL_CALL_EVERY=K only at every Kth call
+ *  ADEPT_FAIL_CALL=N       the Nth of them gets the fault of row ADEPT_FAIL_CALL_KIND
+ *  ADEPT_FAIL_CALL=short   every read and write moves half of what was asked for
+ *
+ *  A seccomp filter traps the calls that libc's code makes, stdio's too; those of this file pass. What the program executes
+ *  has its libc elsewhere, and is left alone. x86-64 Linux only. */
+#include "walk.h"
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define SHORT (-1)
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+typedef struct fault {
+    int call, error;
+    bool goes_on; /* with all calls of that kind that follow */
+} fault;
+
+/* check_faults.py reads them here. */
+static const fault faults[] = {
+    {SYS_read, SHORT, false},     {SYS_read, SHORT, true},      {SYS_read, EINTR, false},    {SYS_read, EIO, true},
+    {SYS_pread64, SHORT, false},  {SYS_pread64, EIO, true},     {SYS_write, SHORT, false},   {SYS_write, SHORT, true},
+    {SYS_write, EINTR, false},    {SYS_write, ENOSPC, true},    {SYS_write, EDQUOT, false},  {SYS_openat, EMFILE, true},
+    {SYS_openat, EACCES, false},  {SYS_openat, EROFS, false},   {SYS_openat, EINTR, false},  {SYS_fsync, EIO, true},
+    {SYS_rename, EACCES, true},   {SYS_rename, EROFS, false},   {SYS_linkat, EPERM, true},   {SYS_newfstatat, EIO, false},
+    {SYS_mmap, ENOMEM, true},
+    {SYS_ftruncate, EFBIG, true}, {SYS_getdents64, EIO, false}, {SYS_lseek, ESPIPE, false},
+};
+
+static unsigned long libc_begin, libc_end;
+static long number, fails_at, kind, every = 1;
+static bool walks, all_short, is_armed;
+static const fault *now; /* in a child: what goes on */
+static __thread bool inside;
+
+static long call(long nr, const greg_t *r)
+{
+    register long r10 __asm__("r10") = r[REG_R10];
+    register long r8 __asm__("r8") = r[REG_R8];
+    register long r9 __asm__("r9") = r[REG_R9];
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(nr), "D"(r[REG_RDI]), "S"(r[REG_RSI]), "d"(r[REG_RDX]), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static long with_fault(long nr, greg_t *r, int error)
+{
+    if (error != SHORT) return -error;
+    if (r[REG_RDX] > 1) r[REG_RDX] /= 2;
+    return call(nr, r);
+}
+
+static long answer(long nr, greg_t *r)
+{
+    bool is_message = nr == SYS_write && r[REG_RDI] == STDERR_FILENO;
+    if (inside || !is_armed || is_message) return call(nr, r);
+    if (all_short && (nr == SYS_read || nr == SYS_write || nr == SYS_pread64)) return with_fault(nr, r, SHORT);
+    if (now && now->call == nr) return with_fault(nr, r, now->error);
+    if (!walks && !fails_at) return call(nr, r);
+    long n = __atomic_add_fetch(&number, 1, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < COUNT(faults) && (fails_at || n % every == 0); i++) {
+        if (faults[i].call != nr) continue;
+        inside = true;
+        bool here = walks ? walk_case(n, (int)i) : n == fails_at && (long)i == kind;
+        inside = false;
+        if (!here) continue;
+        walks = false;
+        fails_at = 0;
+        if (faults[i].goes_on) now = &faults[i];
+        return with_fault(nr, r, faults[i].error);
+    }
+    return call(nr, r);
+}
+
+static void trapped(int signal, siginfo_t *info, void *context)
+{
+    greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+    int saved = errno;
+    (void)signal;
+    r[REG_RAX] = answer(info->si_syscall, r);
+    errno = saved;
+}
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    (void)data;
+    if (!strstr(info->dlpi_name, "libc.so")) return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD || !(p->p_flags & PF_X)) continue;
+        libc_begin = info->dlpi_addr + p->p_vaddr;
+        libc_end = libc_begin + p->p_memsz;
+    }
+    return 1;
+}
+
+/* Trap where the upper halves of libc's addresses are equal, as they nearly always are, and the lower half lies between. */
+static void trap(void)
+{
+    struct sock_filter code[COUNT(faults) + 10];
+    size_t n = 0, n_calls = COUNT(faults);
+    const unsigned ip = offsetof(struct seccomp_data, instruction_pointer);
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip + 4);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(libc_begin >> 32), 1, 0);
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)libc_begin, 0, (unsigned char)(n_calls + 2));
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)libc_end, (unsigned char)(n_calls + 1), 0);
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (size_t i = 0; i < n_calls; i++)
+        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)faults[i].call, (unsigned char)(n_calls - i), 0);
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
+    const struct sock_fprog program = {.len = (unsigned short)n, .filter = code};
+    struct sigaction action = {.sa_sigaction = trapped, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    sigaction(SIGSYS, &action, NULL);
+    if (libc_begin >> 32 != libc_end >> 32 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) {
+        perror("fail_call");
+        _exit(99);
+    }
+}
+
+static void disarm(void)
+{
+    if (!walk_is_forking()) is_armed = false;
+}
+
+__attribute__((constructor)) static void arm(void)
+{
+    const char *how = getenv("ADEPT_FAIL_CALL"), *path = getenv("ADEPT_FAIL_CALL_REPORT");
+    if (!how) return;
+    walks = path && strcmp(how, "walk") == 0;
+    all_short = strcmp(how, "short") == 0;
+    fails_at = atol(how);
+    if (getenv("ADEPT_FAIL_CALL_EVERY")) every = atol(getenv("ADEPT_FAIL_CALL_EVERY"));
+    kind = getenv("ADEPT_FAIL_CALL_KIND") ? atol(getenv("ADEPT_FAIL_CALL_KIND")) : -1;
+    if (walks) walk_begin(path);
+    dl_iterate_phdr(find_libc, NULL);
+    pthread_atfork(NULL, NULL, disarm);
+    unsetenv("LD_PRELOAD");
+    is_armed = true;
+    trap();
+}
+
+/* A child that posix_spawn() makes opens files with all signals blocked: the trap would kill it. It gets on without. */
+int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *restrict actions, int fd, const char *restrict path, int flags,
+                                     mode_t mode)
+{
+    (void)actions, (void)fd, (void)path, (void)flags, (void)mode;
+    return 0;
+}
+
+/* Nor may threads block the trap. */
+int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+{
+    static int (*next)(int, const sigset_t *, sigset_t *);
+    sigset_t most;
+    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "pthread_sigmask");
+    if (!set || how == SIG_UNBLOCK) return next(how, set, old);
+    most = *set;
+    sigdelset(&most, SIGSYS);
+    return next(how, &most, old);
+}

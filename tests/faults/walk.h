@@ -1,0 +1,30 @@
+/** @file walk.h  A program forked at a place of its run: the child goes on with a fault, the parent waits and tells what
+ *  became of it, puts the files of the folder back, and goes on without. So N faults cost N ends of a run.
+ *
+ *  It forks only where nothing is shared that the child could move: one thread, no other children, and only regular files
+ *  or folders open beside the standard ones. Elsewhere it tells that the fault was not tried. Nothing here allocates. */
+#ifndef ADEPT_WALK_H
+#define ADEPT_WALK_H
+#include <stdbool.h>
+#include <stdint.h>
+
+/** What is written of each fault; so many bytes follow of stdout, of stderr, of files, and of the stack as text. Of each file
+ *  of the folder that is new, changed or gone since walk_begin(): its name, a NUL, 8 bytes of its size (-1: gone), and what
+ *  it holds. */
+struct record {
+    int64_t number;  /* of the place */
+    int32_t kind;    /* of the fault */
+    int32_t status;  /* of waitpid(); -1: not tried */
+    uint32_t size_out, size_err, size_files, size_stack;
+};
+
+/** @param path  gets the records. stdout and stderr must be regular files, and the folder the program's own */
+void walk_begin(const char *path);
+
+/** @return true in the child, which is to have the fault */
+bool walk_case(int64_t number, int kind);
+
+bool walk_is_forking(void);
+bool walk_is_child(void);
+
+#endif
