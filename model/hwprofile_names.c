@@ -1,5 +1,5 @@
 /** @file hwprofile_names.c  GPUs by name: the built-in profiles, their aliases, and what a mistyped name may mean.
- *  Calls: adept_json. */
+ *  Calls: adept_file. */
 #include "adept_hwprofile.h"
 #include "adept_file.h"
 #include "adept_json.h"

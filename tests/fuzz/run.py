@@ -119,7 +119,7 @@ def main():
 
     while not args.table and (round := wanting()):
         for i, name in enumerate(round):
-            turn(folder / f"fuzz_{name}", name, args, tally, args.turn if 2 * i < len(round) else args.turn // 4)
+            turn(folder / f"fuzz_{name}", name, args, tally, args.turn if 2 * i < len(round) else max(1, args.turn // 4))
     print(tally.table(), end="")
     sys.exit(1 if any(tally.findings(name) for name in names) else 0)
 
