@@ -2,7 +2,6 @@
  *  Calls: adept_file. */
 #include "adept_hwprofile.h"
 #include "adept_file.h"
-#include "adept_json.h"
 #include "hwprofile_read.h"
 #include "nearest.h"
 #include <stdio.h>
