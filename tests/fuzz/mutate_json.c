@@ -1,7 +1,7 @@
 /* JSON: values are dropped, doubled, moved and retyped, keys renamed, numbers and texts changed. */
-#include "adept_json.h"
 #include "mutate.h"
-#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,16 +75,19 @@ static cJSON *fresh(fuzz_random *r)
 /* Takes `item`. */
 static void replace(const place *p, cJSON *item)
 {
-    if (p->item->string) item->string = strdup(p->item->string);
-    cJSON_ReplaceItemViaPointer(p->parent, p->item, item);
+    free(item->string);
+    item->string = p->item->string ? strdup(p->item->string) : NULL;
+    if (!cJSON_ReplaceItemViaPointer(p->parent, p->item, item)) cJSON_Delete(item);
 }
 
+/* Takes `item`. */
 static void put_beside(const place *p, cJSON *item, fuzz_random *r)
 {
-    if (cJSON_IsArray(p->parent))
-        cJSON_InsertItemInArray(p->parent, (int)fuzz_pick(r, (size_t)cJSON_GetArraySize(p->parent) + 1), item);
-    else
-        cJSON_AddItemToObject(p->parent, fuzz_pick(r, 8) ? word(r, p->item->string) : p->item->string, item);
+    size_t at = fuzz_pick(r, (size_t)cJSON_GetArraySize(p->parent) + 1);
+    const char *key = fuzz_pick(r, 8) ? word(r, p->item->string) : p->item->string;
+    bool taken = cJSON_IsArray(p->parent) ? cJSON_InsertItemInArray(p->parent, (int)at, item)
+                                          : cJSON_AddItemToObject(p->parent, key, item);
+    if (!taken) cJSON_Delete(item);
 }
 
 static void change_text(cJSON *item, fuzz_random *r)
@@ -180,7 +183,7 @@ size_t fuzz_mutate_json(uint8_t *data, size_t size, size_t max_size, fuzz_random
         const uint8_t *brace = memchr(data, '{', size);
         const uint8_t *line = memchr(data, '\n', size);
         if (i == 1) begin = line && brace > line ? (size_t)(line - data) + 1 : 1;
-        if (begin < size && adept_json_parse(&root, "", (char *)data + begin, size - begin, NULL) == ADEPT_OK) {
+        if (begin < size && (root = cJSON_ParseWithLength((char *)data + begin, size - begin)) != NULL) {
             size_t n = write_tree(data + begin, max_size - begin, root, 0, r);
             return n ? n + begin : 0;
         }
@@ -189,7 +192,7 @@ size_t fuzz_mutate_json(uint8_t *data, size_t size, size_t max_size, fuzz_random
     if (!text) return 0;
     text[0] = '{';
     memcpy(text + 1, data, size);
-    adept_status status = adept_json_parse(&root, "", text, size + 1, NULL);
+    root = cJSON_ParseWithLength(text, size + 1);
     free(text);
-    return status == ADEPT_OK ? write_tree(data, max_size, root, 1, r) : 0;
+    return root ? write_tree(data, max_size, root, 1, r) : 0;
 }

@@ -1,5 +1,4 @@
 /* Saved profiles: options and graph, under a hash that is right; or the JSON of the file. */
-#include "adept_json.h"
 #include "adept_profile.h"
 #include "base64.h"
 #include "mutate.h"
@@ -78,7 +77,7 @@ size_t fuzz_mutate_saved(uint8_t *data, size_t size, size_t max_size, fuzz_rando
     if (fuzz_pick(r, 4) == 0 || adept_saved_parse(&g, &config, "", (char *)data, size, 0, NULL) != ADEPT_OK)
         return fuzz_mutate_json(data, size, max_size, r);
     size_t n = 0;
-    if (adept_json_parse(&root, "", (char *)data, size, NULL) == ADEPT_OK) {
+    if ((root = cJSON_ParseWithLength((char *)data, size)) != NULL) {
         if (fuzz_pick(r, 3) == 0) change_options(cJSON_GetObjectItemCaseSensitive(root, "options"), &config, r);
         for (size_t left = fuzz_pick(r, 5); left > 0; left--)
             fuzz_change_graph(g, r);
