@@ -9,7 +9,7 @@ enum {
     DICTS = 1 << ADEPT_VALUE_DICT,
     CONTAINERS = LISTS | DICTS,
     STRINGS = 1 << ADEPT_VALUE_STRING,
-    ANYTHING = ~0
+    ANYTHING = NOTHING - 1 /* but something */
 };
 
 typedef struct container_row {

@@ -1,8 +1,7 @@
 /** @file hwprofile_names.c  GPUs by name: the built-in profiles, their aliases, and what a mistyped name may mean.
- *  Calls: adept_json. */
+ *  Calls: adept_file. */
 #include "adept_hwprofile.h"
 #include "adept_file.h"
-#include "adept_json.h"
 #include "hwprofile_read.h"
 #include "nearest.h"
 #include <stdio.h>
@@ -145,8 +144,9 @@ static bool has_all_words(const char *name, const char *typed)
 static int score(const char *name, const char *typed)
 {
     int n = (int)strlen(name), m = (int)strlen(typed);
-    int edits = (int)adept_edit_distance(name, typed);
-    int by_errors = edits <= (m < 3 ? 1 : m / 3) ? 32 * edits : NOT_NEAR;
+    int most = m < 3 ? 1 : m / 3; /* the lengths alone may differ by more: most names do */
+    int edits = abs(n - m) <= most ? (int)adept_edit_distance(name, typed) : NOT_NEAR;
+    int by_errors = edits <= most ? 32 * edits : NOT_NEAR;
     int by_parts = NOT_NEAR;
     if (m >= 2 && strncmp(name, typed, (size_t)m) == 0)
         by_parts = 24 + (n - m);
@@ -166,26 +166,19 @@ typedef struct near_name {
 } near_name;
 
 /* How near a built-in GPU is. @param found  becomes its file if `typed` is one of its aliases */
-static adept_status near_of(near_name *out, const adept_embedded **found, const adept_embedded *file, const char *typed,
-                            adept_error *err)
+static near_name near_of(const adept_embedded **found, const adept_embedded *file, const char *typed)
 {
-    cJSON *root = NULL;
-    adept_status status = adept_json_parse(&root, file->name, file->text, file->size, err);
-    if (status != ADEPT_OK) return status;
-    *out = (near_name){.score = score(file->name, typed), .name = file->name};
-    const cJSON *item;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "aliases"))
-    {
+    near_name near = {.score = score(file->name, typed), .name = file->name};
+    for (const char *item = file->aliases; *item; item += strlen(item) + 1) {
         char alias[NAME_SIZE];
-        if (!cJSON_IsString(item) || !normalise(alias, item->valuestring)) continue;
+        if (!normalise(alias, item)) continue;
         if (same_letters(alias, typed)) *found = file;
         int s = score(alias, typed);
-        if (s >= out->score) continue;
-        out->score = s;
-        memcpy(out->alias, alias, sizeof alias);
+        if (s >= near.score) continue;
+        near.score = s;
+        memcpy(near.alias, alias, sizeof alias);
     }
-    cJSON_Delete(root);
-    return ADEPT_OK;
+    return near;
 }
 
 /* Keeps the list sorted by score; among equals the order of the names. */
@@ -229,9 +222,7 @@ static adept_status find_builtin(const adept_embedded **found, const char *name,
     for (const adept_embedded *file = adept_embedded_hwprofiles; file->name && !*found; file++)
         if (same_letters(file->name, typed)) *found = file;
     for (const adept_embedded *file = adept_embedded_hwprofiles; *typed && file->name && !*found; file++) {
-        near_name item;
-        adept_status status = near_of(&item, found, file, typed, err);
-        if (status != ADEPT_OK) return status;
+        near_name item = near_of(found, file, typed);
         if (item.score < NOT_NEAR) insert(list, &n, &item);
     }
     return *found ? ADEPT_OK : unknown_gpu(name, list, n, err);

@@ -12,8 +12,9 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
 bool adept_hwprofile_is_transferred(adept_json_reader *r, const cJSON *fit);
 
 typedef struct adept_embedded {
-    const char *name; /* file name without .json */
-    const char *text; /* zero-terminated */
+    const char *name;    /* file name without .json */
+    const char *aliases; /* each ends with a zero; after the last an empty one: found without reading the text */
+    const char *text;    /* zero-terminated */
     size_t size;
 } adept_embedded;
 

@@ -59,7 +59,8 @@ static bool is_word_of(const char *words, const char *name)
 
 void adept_input_known(adept_json_reader *r, const cJSON *object, const char *words)
 {
-    for (const cJSON *item = object ? object->child : NULL; item; item = item->next)
+    /* A list's elements have no names; that it is none is said where its members are read. */
+    for (const cJSON *item = cJSON_IsObject(object) ? object->child : NULL; item; item = item->next)
         if (strcmp(item->string, "note") != 0 && !is_word_of(words, item->string))
             adept_json_fail(r, "\"%.60s\" is not known%s%.60s%s; known are: %s, note", item->string,
                             object->string ? " in \"" : "", object->string ? object->string : "",

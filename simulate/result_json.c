@@ -171,9 +171,10 @@ static void read_metric(adept_json_reader *r, adept_comparison *c, size_t policy
     if (r->status != ADEPT_OK) return;
     cJSON_ArrayForEach(item, per_seed)
     {
-        if (adept_comparison_has(c, policy, seed))
-            adept_sim_metric_set(metric, &c->outcomes[policy * c->n_seeds + seed], number_or_null(r, item, metric));
+        bool has = adept_comparison_has(c, policy, seed);
+        double value = has ? number_or_null(r, item, metric) : NAN;
         if (r->status != ADEPT_OK) return;
+        if (has) adept_sim_metric_set(metric, &c->outcomes[policy * c->n_seeds + seed], value);
         seed++;
     }
 }

@@ -316,14 +316,19 @@ int adept_call_dim(adept_call *c, int64_t dim, int ndim)
     return (int)(dim < 0 ? dim + range : dim);
 }
 
+static adept_tensor_cursor cursor_of(const adept_value *values, int n)
+{
+    return (adept_tensor_cursor){values, n > 0 ? values + n : values, 0}; /* none: C adds nothing to NULL, not even 0 */
+}
+
 adept_tensor_cursor adept_call_arguments(const adept_call *c)
 {
-    return (adept_tensor_cursor){c->args, c->args + c->n_args, 0};
+    return cursor_of(c->args, c->n_args);
 }
 
 adept_tensor_cursor adept_call_results(const adept_call *c)
 {
-    return (adept_tensor_cursor){c->results, c->results + c->n_results, 0};
+    return cursor_of(c->results, c->n_results);
 }
 
 adept_tensor *adept_next_tensor(adept_tensor_cursor *at)

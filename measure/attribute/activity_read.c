@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#define MOST 1e30 /* of joules, watts, seconds: what is made of two of them is a number still */
+
 /* What adept_activity_log_read() makes; `shown` is what its caller has. */
 typedef struct log_reader {
     adept_activity_log shown; /* first: adept_activity_log_free() gets its address */
@@ -77,6 +79,7 @@ static double get_double(cursor *c)
     double value;
 
     memcpy(&value, &bits, sizeof value);
+    if (fabs(value) > MOST) refuse(c, "a number is infinite, or beyond 1e30");
     return value;
 }
 
@@ -254,7 +257,6 @@ static void get_sample(log_reader *r, cursor *c)
     adept_meter_log *m = &r->meters[meter];
     if (!isfinite(s.time_s) || (m->n_samples > 0 && !(s.time_s > m->samples[m->n_samples - 1].time_s)))
         refuse(c, "samples of a meter are not in order of time");
-    if (isinf(s.energy_j) || isinf(s.power_w)) refuse(c, "a sample is infinite");
     adept_sample *samples =
         grown(c, (void *)m->samples, &r->sample_capacities[meter], m->n_samples + 1, sizeof *samples);
     m->samples = samples;

@@ -38,9 +38,9 @@ static const char *name_at(const adept_serve_gpu *gpu, size_t index)
 static const adept_serve_gpu *find_gpu(const adept_serve_catalogue *c, const char *name)
 {
     const char *known;
-    for (const adept_serve_gpu *gpu = c->gpus; gpu < c->gpus + c->n_gpus; gpu++)
-        for (size_t i = 0; (known = name_at(gpu, i)); i++)
-            if (strcasecmp(known, name) == 0) return gpu;
+    for (size_t g = 0; g < c->n_gpus; g++)
+        for (size_t i = 0; (known = name_at(&c->gpus[g], i)); i++)
+            if (strcasecmp(known, name) == 0) return &c->gpus[g];
     return NULL;
 }
 
