@@ -124,7 +124,7 @@ def with_more_watts(program, points, factors):
         step = program.json("predict", profile_name(file), "--gpu", GPU, *extra)
         base = model[factors.index(1)]["step_time_s"]
         clauses.append(f"{title} {signed(percent(step['step_time_s'], base))} time at {step['power_avg_w']:.0f} W")
-    return (f"† The board's own limit of {limit:.0f} W holds the clock back: {' and '.join(limited)} would draw more, since every byte costs the energy it costs today, and one clock serves all kernels, so that those which "
+    return (f"† The board's own limit of {limit:.0f} W holds the clock back: {' and '.join(limited)} would draw more, since every byte costs the energy it costs today. One clock serves all kernels, so that those which "
             f"compute get slower than they were. More bandwidth is worth that much only with the watts to feed it, or with bytes that cost less. At a limit of {watts} W "
             f"(`{shlex.join(extra)}`): {', '.join(clauses)}.")
 

@@ -368,7 +368,8 @@ static adept_status damaged(const char *path, uint64_t at, const char *wrong, ad
 
 static adept_status unreadable(const char *path, adept_error *err)
 {
-    return adept_system_error(err, ADEPT_E_INVALID, path);
+    if (errno == ENOMEM) return adept_no_memory(err, path);
+    return adept_error_set(err, ADEPT_E_INVALID, "cannot read %s: %s", path, strerror(errno));
 }
 
 static adept_status read_blocks(log_reader *r, FILE *file, const char *path, adept_error *err)
