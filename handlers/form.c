@@ -111,6 +111,11 @@ const adept_tensor *adept_form_tensor(adept_call *c, int position)
     return t ? t : &none;
 }
 
+adept_dtype adept_form_common_type(const adept_call *c)
+{
+    return adept_promote((const adept_value *[]){adept_arg_at(c, 0), adept_arg_at(c, 1)}, 2);
+}
+
 static void like(adept_call *c, int position)
 {
     const adept_tensor *t = adept_form_tensor(c, position);

@@ -45,6 +45,8 @@ const adept_tensor *adept_form_tensor(adept_call *c, int position);
 void adept_form_like_first(adept_call *c);
 void adept_form_like_second(adept_call *c);
 void adept_form_like_third(adept_call *c);
+/** torch.result_type of the first two arguments. */
+adept_dtype adept_form_common_type(const adept_call *c);
 /** Argument `reduction` (mean if omitted): 0 keeps the dimensions given, else the result is one number. */
 void adept_form_reduced(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims);
 /** Singular values of the matrices in two dimensions of x: 2 long short^2 + 2 short^3 each (op_linalg.c). */

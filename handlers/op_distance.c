@@ -11,21 +11,16 @@
 static void without_dim(adept_call *c, int64_t fallback)
 {
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
-    const adept_value *both[2] = {adept_arg_at(c, 0), adept_arg_at(c, 1)};
     int64_t dims[ADEPT_MAX_DIMS];
     int n = adept_broadcast(c, a, b, dims), dim = adept_call_dim(c, adept_arg_int(c, "dim", fallback), n);
-    if (n < 1) { /* two numbers */
-        if (adept_call_ok(c)) adept_form_out(c, adept_promote(both, 2), 0, NULL);
-        return;
-    }
     if (!adept_call_ok(c)) return;
-    if (adept_arg_bool(c, "keepdim", false)) {
+    if (n > 0 && adept_arg_bool(c, "keepdim", false)) {
         dims[dim] = 1;
-    } else {
+    } else if (n > 0) { /* two numbers have none to drop */
         memmove(dims + dim, dims + dim + 1, (size_t)(n - dim - 1) * sizeof *dims);
         n--;
     }
-    if (adept_call_ok(c)) adept_form_out(c, adept_promote(both, 2), n, dims);
+    if (adept_call_ok(c)) adept_form_out(c, adept_form_common_type(c), n, dims);
 }
 
 static void similarity(adept_call *c)
@@ -43,8 +38,7 @@ static void one_number(adept_call *c)
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
     int64_t dims[ADEPT_MAX_DIMS];
     adept_broadcast(c, a, b, dims);
-    const adept_value *both[2] = {adept_arg_at(c, 0), adept_arg_at(c, 1)};
-    if (adept_call_ok(c)) adept_form_out(c, adept_promote(both, 2), 0, dims);
+    if (adept_call_ok(c)) adept_form_out(c, adept_form_common_type(c), 0, dims);
 }
 
 /* Each of the P vectors of x1 with each of the R vectors of x2. */
@@ -107,7 +101,8 @@ static void of_vectors(adept_call *c)
     int64_t dims[ADEPT_MAX_DIMS];
     int n = adept_broadcast(c, a, b, dims);
     const adept_tensor *third = adept_elem_tensor_at(c, 2);
-    if (adept_call_refuse(c, n < 1 || a->ndim != b->ndim || (third && third->ndim != a->ndim), "vectors of as many dimensions expected")) return;
+    if (adept_call_refuse(c, n < 1 || a->ndim != b->ndim || (third && third->ndim != a->ndim),
+                          "vectors of as many dimensions expected")) return;
     adept_form_reduced(c, a->dtype, n - 1, dims);
 }
 

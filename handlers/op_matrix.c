@@ -85,8 +85,7 @@ static void kron(adept_call *c)
         int i = d - (n - a->ndim), k = d - (n - b->ndim);
         overflows(c, i >= 0 ? a->dims[i] : 1, k >= 0 ? b->dims[k] : 1, &dims[d]);
     }
-    const adept_value *both[2] = {adept_arg_at(c, 0), adept_arg_at(c, 1)};
-    if (adept_call_ok(c)) adept_form_out(c, adept_promote(both, 2), n, dims);
+    if (adept_call_ok(c)) adept_form_out(c, adept_form_common_type(c), n, dims);
 }
 
 static void cross(adept_call *c)
