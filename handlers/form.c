@@ -31,8 +31,7 @@ static void add_result(traffic *t, const adept_tensor *tensor)
 {
     if (adept_elem_on_host(tensor)) return;
     t->written += adept_tensor_bytes(tensor);
-    bool number = adept_dtype_is_float(tensor->dtype) || adept_dtype_is_complex(tensor->dtype);
-    if (number) t->gradients += adept_tensor_bytes(tensor);
+    if (adept_dtype_has_fraction(tensor->dtype)) t->gradients += adept_tensor_bytes(tensor);
     note_largest(t, tensor);
 }
 

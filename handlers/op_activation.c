@@ -125,7 +125,7 @@ static void shape(adept_call *c)
     } else if (is_clamp(row)) {
         shape_clamp(c, v);
     } else {
-        bool is_number = adept_dtype_is_float(self->dtype) || adept_dtype_is_complex(self->dtype);
+        bool is_number = adept_dtype_has_fraction(self->dtype);
         bool gives_float = row == &tanh_row || row == &sigmoid;
         adept_elem_out_unary(c, self, gives_float && !is_number ? ADEPT_F32 : self->dtype);
         if (!strcmp(adept_call_op(c), "aten::log_sigmoid_forward")) /* it gives a buffer, empty on a GPU */

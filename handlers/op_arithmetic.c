@@ -216,7 +216,7 @@ static void shape(adept_call *c)
         return;
     }
     adept_dtype dtype = adept_promote((const adept_value *[]){a, b}, 2);
-    if (row->gives_float && !adept_dtype_is_float(dtype) && !adept_dtype_is_complex(dtype)) dtype = ADEPT_F32;
+    if (row->gives_float && !adept_dtype_has_fraction(dtype)) dtype = ADEPT_F32;
     if (row->gives_complex) dtype = adept_elem_complex_type(dtype);
     if (row == &power_f64) dtype = adept_dtype_is_complex(dtype) ? ADEPT_C128 : ADEPT_F64;
     const adept_value *first = is_reversed(c) ? b : a, *second = is_reversed(c) ? a : b;

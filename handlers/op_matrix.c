@@ -149,8 +149,7 @@ static void trace(adept_call *c)
 {
     const adept_tensor *x = adept_form_tensor(c, 0);
     if (adept_call_refuse(c, x->ndim != 2, "a matrix expected")) return;
-    bool number = adept_dtype_is_float(x->dtype) || adept_dtype_is_complex(x->dtype);
-    adept_form_out(c, number ? x->dtype : ADEPT_I64, 0, NULL);
+    adept_form_out(c, adept_dtype_has_fraction(x->dtype) ? x->dtype : ADEPT_I64, 0, NULL);
 }
 
 static double trace_flops(adept_call *c)
@@ -354,8 +353,8 @@ static void covariance_shape(adept_call *c)
     const adept_tensor *x = adept_arg_tensor(c, adept_arg(c, "input") ? "input" : "self");
     if (adept_call_refuse(c, x->ndim > 2, "a matrix expected") || !adept_call_ok(c)) return;
     int64_t n = x->ndim == 2 ? x->dims[0] : 1;
-    bool number = adept_dtype_is_float(x->dtype) || adept_dtype_is_complex(x->dtype);
-    adept_out_tensor(c, number ? x->dtype : ADEPT_F32, n == 1 ? 0 : 2, (const int64_t[]){n, n});
+    adept_dtype dtype = adept_dtype_has_fraction(x->dtype) ? x->dtype : ADEPT_F32;
+    adept_out_tensor(c, dtype, n == 1 ? 0 : 2, (const int64_t[]){n, n});
 }
 
 /* The rows less their means, their product with themselves, a division; of correlations two more by the deviations. */

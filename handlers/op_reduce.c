@@ -124,7 +124,7 @@ static adept_dtype type_of(adept_call *c, const reduction *row, const adept_tens
     adept_dtype dtype = sum_type(c, self);
     if (row->type == BOOL_TYPE) return self->dtype == ADEPT_U8 ? ADEPT_U8 : ADEPT_BOOL;
     if (row->type == COUNT_TYPE) return ADEPT_I64;
-    bool number = adept_dtype_is_float(dtype) || adept_dtype_is_complex(dtype);
+    bool number = adept_dtype_has_fraction(dtype);
     if (row == &logsumexp && !number) return ADEPT_F32;
     if (row->type == SAME_TYPE && !number)
         adept_call_fail(c, "not defined for %s", adept_dtype_name(self->dtype));

@@ -83,7 +83,7 @@ static void trapezoid(adept_call *c)
     if (x && x->ndim > 1) n = adept_broadcast(c, y, x, dims);
     dim += n - y->ndim;
     if (adept_call_refuse(c, dim < 0 || dim >= n, "no such dimension")) return;
-    adept_dtype dtype = adept_dtype_is_float(y->dtype) || adept_dtype_is_complex(y->dtype) ? y->dtype : ADEPT_F32;
+    adept_dtype dtype = adept_dtype_has_fraction(y->dtype) ? y->dtype : ADEPT_F32;
     if (!strcmp(adept_call_op(c), "aten::cumulative_trapezoid")) {
         if (dims[dim] > 0) dims[dim]--;
     } else {

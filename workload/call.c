@@ -384,7 +384,7 @@ adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const
         adept_call_nomem(c);
         return scratch(c);
     }
-    t->requires_grad = c->any_grad && (adept_dtype_is_float(dtype) || adept_dtype_is_complex(dtype));
+    t->requires_grad = c->any_grad && adept_dtype_has_fraction(dtype);
     return t;
 }
 

@@ -27,11 +27,10 @@ static const adept_tensor *first_tensor(const adept_value *v)
 
 static bool type_fits(char wanted, adept_dtype dtype)
 {
-    bool number = adept_dtype_is_float(dtype) || adept_dtype_is_complex(dtype);
     switch (wanted) {
-    case 'f': return number;
+    case 'f': return adept_dtype_has_fraction(dtype);
     case 'n': return dtype != ADEPT_BOOL;
-    case 'w': return !number;
+    case 'w': return !adept_dtype_has_fraction(dtype);
     case 'i': return dtype == ADEPT_I32 || dtype == ADEPT_I64;
     case 'l': return dtype == ADEPT_I64;
     default: return dtype == ADEPT_BOOL || dtype == ADEPT_U8;

@@ -82,6 +82,11 @@ bool adept_dtype_is_complex(adept_dtype dtype)
     return has_class(dtype, 'c');
 }
 
+bool adept_dtype_has_fraction(adept_dtype dtype)
+{
+    return adept_dtype_is_float(dtype) || adept_dtype_is_complex(dtype);
+}
+
 int adept_dtype_category(adept_dtype dtype)
 {
     if (adept_dtype_is_complex(dtype)) return 3;

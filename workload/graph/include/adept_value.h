@@ -43,6 +43,7 @@ adept_dtype adept_dtype_from_export(int64_t scalar_type);           /* torch.exp
 int64_t adept_dtype_to_c10(adept_dtype dtype);
 bool adept_dtype_is_float(adept_dtype dtype);
 bool adept_dtype_is_complex(adept_dtype dtype);
+bool adept_dtype_has_fraction(adept_dtype dtype); /* floating or complex */
 int adept_dtype_category(adept_dtype dtype); /* bool < integer < float < complex */
 bool adept_dtype_is_integer(adept_dtype dtype); /* true for integers, false for bool */
 
