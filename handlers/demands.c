@@ -22,7 +22,7 @@ const adept_demand adept_demands[] = {
     {"aten::conv1d aten::conv2d aten::conv3d aten::conv_transpose1d aten::conv_transpose2d aten::conv_transpose3d",
      "weight:=input"},
     {"aten::lerp", "end:=self"},
-    {"aten::isclose aten::allclose", "other:=self"},
+    {"aten::isclose", "other:=self"},
     {"aten::group_norm", "input:f2- weight:=input bias:=input"},
     {"aten::dot aten::vdot", "tensor:=self other:=self"},
     {"aten::binary_cross_entropy", "target:=self weight:=self"},

@@ -37,15 +37,17 @@ static bool type_fits(char wanted, adept_dtype dtype)
     }
 }
 
+/* NULL: the letter is none of a type. */
 static const char *type_name(char wanted)
 {
     static const struct {
         char letter;
         const char *name;
-    } names[] = {{'f', "a floating type"}, {'n', "any type but bool"}, {'w', "a whole type"}, {'i', "i32 or i64"}, {'l', "i64"}, {'b', "bool"}};
+    } names[] = {{'f', "a floating type"}, {'n', "any type but bool"}, {'w', "a whole type"},
+                 {'i', "i32 or i64"},      {'l', "i64"},               {'b', "bool"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].letter == wanted) return names[i].name;
-    return "";
+    return NULL;
 }
 
 static void check_tensor(adept_call *c, const adept_tensor *t, const char *name, int n, const char *what)
@@ -56,9 +58,11 @@ static void check_tensor(adept_call *c, const adept_tensor *t, const char *name,
         if (other) adept_call_same_type(c, other, t);
         return;
     }
-    if (strchr("fnwilb", *what) && !type_fits(*what++, t->dtype))
+    const char *type = type_name(*what);
+    if (type && !type_fits(*what, t->dtype))
         adept_call_fail(c, "argument '%.*s', %s, has not the type that PyTorch takes, %s", n, name, adept_call_shape(c, t),
-                        type_name(what[-1]));
+                        type);
+    if (type) what++;
     if (*what < '0' || *what > '9') return;
     char *end;
     long least = strtol(what, &end, 10), most = *end != '-' ? least : end[1] > '0' ? strtol(end + 1, NULL, 10) : ADEPT_MAX_DIMS;

@@ -12,9 +12,9 @@ bool adept_op_next_name(const char **at, char name[ADEPT_OP_NAME_BYTES])
     return true;
 }
 
-static bool has_name(const adept_op *row, const char *name, size_t n)
+static bool has_name(const char *names, const char *name, size_t n)
 {
-    const char *at = row->names;
+    const char *at = names;
     while (at && (strncmp(at, name, n) || (at[n] && at[n] != ' ')))
         at = (at = strchr(at, ' ')) ? at + 1 : NULL;
     return at != NULL;
@@ -22,7 +22,7 @@ static bool has_name(const adept_op *row, const char *name, size_t n)
 
 bool adept_op_has_name(const char *names, const char *op)
 {
-    return has_name(&(const adept_op){.names = names}, op, strlen(op));
+    return has_name(names, op, strlen(op));
 }
 
 static bool find_row(const adept_handler_table *table, const char *name, size_t n, const adept_handler **handler,
@@ -30,7 +30,7 @@ static bool find_row(const adept_handler_table *table, const char *name, size_t 
 {
     for (const adept_handler *const *h = table->handlers; *h; h++)
         for (*handler = *h, *row = (*h)->ops; (*row)->names; ++*row)
-            if (has_name(*row, name, n)) return true;
+            if (has_name((*row)->names, name, n)) return true;
     return false;
 }
 

@@ -85,6 +85,20 @@ static void calls(void **state)
     }
 }
 
+/* A demand of a name that no handler has would never be made. */
+static void demands_are_of_operators(void **state)
+{
+    (void)state;
+    const adept_handler *handler;
+    const adept_op *row;
+    bool inplace;
+    char name[ADEPT_OP_NAME_BYTES];
+    for (const adept_demand *d = adept_handlers()->demands; d->names; d++)
+        for (const char *at = d->names; adept_op_next_name(&at, name);)
+            if (!adept_handler_find(adept_handlers(), name, &handler, &row, &inplace) || inplace)
+                fail_msg("%s: %s", name, d->text);
+}
+
 static void gives(const char *text, const char *expected)
 {
     call_text t;
@@ -148,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls),
+        cmocka_unit_test(demands_are_of_operators),
         cmocka_unit_test(types),
         cmocka_unit_test(products_of_two_types),
         cmocka_unit_test(shapes_changed_in_place),
