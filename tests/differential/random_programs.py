@@ -6,11 +6,13 @@ changed, are programs as well.
 """
 import random
 import re
+import types
 
 import torch
 import torch.nn.functional as F
 
 import random_statements
+from check_operators import first_line  # of tools/zoo, where check_random_programs.py looks
 
 BATCH = 4
 INPUTS = [("x0", (BATCH, 6), torch.float32), ("x1", (BATCH, 3, 8, 8), torch.float32), ("x2", (BATCH, 5), torch.int64)]
@@ -113,7 +115,7 @@ class Program:
     # ------------------------------------------------------------------ statements
 
     def run(self, statement):
-        names = dict(self.values, torch=torch, F=F, self=Leaves(self.leaves))
+        names = dict(self.values, torch=torch, F=F, self=types.SimpleNamespace(**self.leaves))
         names.update((n, self.tensor(s, t)) for n, s, t in INPUTS)
         try:
             exec(statement, names)
@@ -224,15 +226,6 @@ class Result(torch.nn.Module):
 
     def forward(self, x: torch.Tensor):
         return x.clone()
-
-
-class Leaves:
-    def __init__(self, leaves):
-        self.__dict__.update(leaves)
-
-
-def first_line(error):
-    return (str(error).strip() or repr(error)).splitlines()[0]
 
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?![\w.])")

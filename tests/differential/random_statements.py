@@ -372,7 +372,7 @@ def several(p):
 
 
 def in_place(p):
-    names = [n for n, t in p.values.items()]
+    names = list(p.values)
     if not names:
         return template(p)
     text = fill(p, p.rng.choice(IN_PLACE))
