@@ -58,6 +58,13 @@ static adept_dtype promote_pair(adept_dtype a, adept_dtype b)
     return ADEPT_I16;              /* u8 with i8 */
 }
 
+/* A lower priority decides only if its category is higher (torch.result_type). */
+static adept_dtype with_lower(adept_dtype dtype, adept_dtype lower)
+{
+    if (lower == ADEPT_DTYPE_NONE) return dtype;
+    return dtype == ADEPT_DTYPE_NONE || adept_dtype_category(lower) > adept_dtype_category(dtype) ? lower : dtype;
+}
+
 static adept_dtype scalar_type(const adept_value *v)
 {
     switch (v->kind) {
@@ -77,28 +84,23 @@ static bool is_number_of_trace(const adept_value *v)
 
 adept_dtype adept_promote(const adept_value *const *values, int n)
 {
-    adept_dtype dims = ADEPT_DTYPE_NONE, zero = ADEPT_DTYPE_NONE, scalar = ADEPT_DTYPE_NONE, number = ADEPT_DTYPE_NONE;
+    adept_dtype dims = ADEPT_DTYPE_NONE, zero = ADEPT_DTYPE_NONE, scalar = ADEPT_DTYPE_NONE;
+    bool number = false;
     for (int i = 0; i < n; i++) {
         const adept_value *v = values[i];
         if (!v || v->kind == ADEPT_VALUE_NONE) continue;
         if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim > 0)
             dims = promote_pair(dims, v->u.t->dtype);
         else if (is_number_of_trace(v))
-            number = ADEPT_F32;
+            number = true;
         else if (v->kind == ADEPT_VALUE_TENSOR)
             zero = promote_pair(zero, v->u.t->dtype);
         else
             scalar = promote_pair(scalar, scalar_type(v));
     }
-    if (number != ADEPT_DTYPE_NONE && dims == ADEPT_DTYPE_NONE && zero == ADEPT_DTYPE_NONE)
+    if (number && dims == ADEPT_DTYPE_NONE && zero == ADEPT_DTYPE_NONE)
         zero = ADEPT_F64;
-    else
-        scalar = promote_pair(scalar, number);
-    /* a lower priority decides only if its category is higher (torch.result_type) */
-    adept_dtype result = dims;
-    if (result == ADEPT_DTYPE_NONE || (zero != ADEPT_DTYPE_NONE && adept_dtype_category(zero) > adept_dtype_category(result)))
-        result = result == ADEPT_DTYPE_NONE ? zero : promote_pair(result, zero);
-    if (result == ADEPT_DTYPE_NONE || (scalar != ADEPT_DTYPE_NONE && adept_dtype_category(scalar) > adept_dtype_category(result)))
-        result = result == ADEPT_DTYPE_NONE ? scalar : promote_pair(result, scalar);
-    return result;
+    else if (number)
+        scalar = promote_pair(scalar, ADEPT_F32);
+    return with_lower(with_lower(dims, zero), scalar);
 }
