@@ -90,7 +90,7 @@ def judge(tool, text):
     found = set()
     for path, line, message, check in re.findall(r"^(/[^:\n]+):(\d+):\d+: warning: (.*) \[([^\]\n]+)\]$", text, re.M):
         relative = os.path.relpath(path, SOURCE)
-        if not relative.startswith("build") and (relative, line, message, check) not in found:
+        if not relative.startswith("build"):
             found.add((relative, line, message, check))
     allowed, used, new = read_allowed(tool), set(), 0
     for relative, line, message, check in sorted(found):
