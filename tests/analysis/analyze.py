@@ -39,7 +39,6 @@ THREADED = ("library_threads serve recorder recording meter kernel_fit shared id
 # Too slow by half an hour, or about memory and traps, which memcheck changes.
 NOT_CHECKED = (r"_models$|hostile|memory_ends|library_strict|calibrate_(checkpoint|fit|operator|options|optimiser)|"
                r"attribution|shared|fit_|kernel_fit|interrupt")
-REPORT = ("report", "report @/tests/cli/data/mlp.profile.json --gpu a100 -o report.html", [])
 
 
 def run(command, **options):
@@ -90,7 +89,7 @@ def judge(tool, text):
     found = set()
     for path, line, message, check in re.findall(r"^(/[^:\n]+):(\d+):\d+: warning: (.*) \[([^\]\n]+)\]$", text, re.M):
         relative = os.path.relpath(path, SOURCE)
-        if not relative.startswith("build") and (relative, line, message, check) not in found:
+        if not relative.startswith("build"):
             found.add((relative, line, message, check))
     allowed, used, new = read_allowed(tool), set(), 0
     for relative, line, message, check in sorted(found):
@@ -200,16 +199,22 @@ def valgrind(jobs):
     folder, _ = build("valgrind", "-O1", ["-DADEPT_WITH_TORCH=OFF", "-DCMAKE_CROSSCOMPILING_EMULATOR=" + ";".join(command)],
                       jobs=jobs)
     good = ctest(folder, jobs, "-R", r"^(unit|fuzz)\.|embed.client", "-E", NOT_CHECKED)
-    program = os.path.join(folder, "tools/adept")
+    return judge_logs("valgrind", found, check_commands(folder, command) and good)
+
+
+def check_commands(folder, valgrind_command):
+    """The commands of check_faults.py, which end with 0."""
+    good = True
     with tempfile.TemporaryDirectory() as inputs:
-        check_faults.prepare(program, inputs)
-        for name, words, _ in [*check_faults.COMMANDS, REPORT]:
-            words = words.replace("@", SOURCE).split()
-            done = subprocess.run([*command, program, *words], cwd=inputs, capture_output=True, text=True)
-            if done.returncode:
+        options = argparse.Namespace(adept=os.path.join(folder, "tools/adept"), make_recording=os.path.join(folder, "tests/make_recording"),
+                                     gpu="fitted.json", inputs=inputs, every=1, brief=False, calls=False)
+        check_faults.inputs(options)
+        for case in [check_faults.Case(options, *c) for c in check_faults.COMMANDS]:
+            result = case.run({}, valgrind_command)
+            if result["code"] != 0:
                 good = False
-                print(f"adept {' '.join(words)}: exit code {done.returncode}: {done.stderr[-300:]}")
-    return judge_logs("valgrind", found, good)
+                print(f"adept {' '.join(case.words)}: exit code {result['code']}: {result['err'][-300:]}")
+    return good
 
 
 def main():

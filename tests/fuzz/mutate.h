@@ -3,7 +3,6 @@
 #ifndef ADEPT_FUZZ_MUTATE_H
 #define ADEPT_FUZZ_MUTATE_H
 #include "adept_graph.h"
-#include <cjson/cJSON.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,8 +28,7 @@ fuzz_mutator fuzz_mutate_pickle;
 fuzz_mutator fuzz_mutate_saved; /* with the hash made right */
 fuzz_mutator fuzz_mutate_zip;   /* an entry of an archive, with its checksum made right */
 
-/** What those of whole formats are made of. */
-void fuzz_change_json(cJSON *root, fuzz_random *r);
+/** What those of graphs and of saved profiles are made of. */
 void fuzz_change_graph(adept_graph *graph, fuzz_random *r);
 
 /** libFuzzer's own, of bytes. */

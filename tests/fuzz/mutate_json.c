@@ -1,5 +1,6 @@
 /* JSON: values are dropped, doubled, moved and retyped, keys renamed, numbers and texts changed. */
 #include "mutate.h"
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ static void change_value(cJSON *item, fuzz_random *r)
         item->type ^= cJSON_True | cJSON_False;
 }
 
-void fuzz_change_json(cJSON *root, fuzz_random *r)
+static void change_tree(cJSON *root, fuzz_random *r)
 {
     n_places = 0;
     collect(root, NULL);
@@ -165,7 +166,7 @@ void fuzz_change_json(cJSON *root, fuzz_random *r)
 static size_t write_tree(uint8_t *out, size_t max_size, cJSON *root, size_t skip, fuzz_random *r)
 {
     for (size_t left = 1 + fuzz_pick(r, 4); left > 0; left--)
-        fuzz_change_json(root, r);
+        change_tree(root, r);
     char *text = cJSON_PrintUnformatted(root);
     size_t n = text ? strlen(text) : 0;
     n = n > skip && n - skip <= max_size ? n - skip : 0;

@@ -3,6 +3,7 @@
 #include "base64.h"
 #include "mutate.h"
 #include "sha256.h"
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -49,7 +49,7 @@ class Tally:
         self.targets = json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def entry(self, name):
-        new = {"runs": 0, "seconds": 0.0, "features": 0, "coverage": 0}
+        new = {"runs": 0, "seconds": 0.0, "features": 0}
         return self.targets.setdefault(name, {}).setdefault(self.kind, new)
 
     def seconds_left(self, name, runs):
@@ -94,9 +94,9 @@ def turn(binary, name, args, tally, seconds):
     entry["seconds"] += time.monotonic() - began
     runs = re.search(r"number_of_executed_units: (\d+)", done.stderr)
     entry["runs"] += int(runs[1]) if runs else 0
-    last = re.findall(r"cov: (\d+) ft: (\d+)", done.stderr)
-    if last:
-        entry["coverage"], entry["features"] = int(last[-1][0]), int(last[-1][1])
+    features = re.findall(r"cov: \d+ ft: (\d+)", done.stderr)
+    if features:
+        entry["features"] = int(features[-1])
     if done.returncode:
         (found / "log").write_text(done.stderr[-20000:])
         print(f"{name}: exit {done.returncode}, see {found}/log", flush=True)

@@ -12,17 +12,17 @@ SWAPS = {"+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["*"], "&&": ["||"
          "<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"],
          "+=": ["-="], "-=": ["+="], "*=": ["/="], "/=": ["*="]}
 KEYWORDS = {"return", "case", "else", "do", "goto", "if", "while", "for", "switch", "default", "const", "static", "struct", "enum"}
-TYPES = re.compile(r"(double|float|int|long|short|char|unsigned|signed|bool|size_t|s?size_t|u?int\d+_t|const|struct|void)$")
+TYPES = re.compile(r"(double|float|int|long|short|char|unsigned|signed|bool|s?size_t|u?int\d+_t|const|struct|void)$")
 MESSAGE = re.compile(r"\w*(error_set|_fail|fail_with|_refuse|_unsupported|printf|warn|_error)$")
 NUMERIC = re.compile(r"(static |inline |const |unsigned )*(bool|int|double|size_t|u?int64_t|long) $")
 
 
 class Mutant:
-    """text[start:end] becomes new. `old` and `change` are for people; pure: old and new are worth evaluating side by side."""
+    """text[start:end] becomes new. `change` is for people; pure: old and new are worth evaluating side by side."""
 
-    def __init__(self, kind, start, end, new, change, pure=False):
-        self.kind, self.start, self.end, self.new, self.change, self.pure = kind, start, end, new, change, pure
-        self.file = self.function = self.line = None
+    def __init__(self, start, end, new, change, pure=False):
+        self.start, self.end, self.new, self.change, self.pure = start, end, new, change, pure
+        self.file = self.function = self.line = self.last_line = None
 
     @property
     def key(self):
@@ -181,11 +181,10 @@ class Body:
             if not self.is_binary(i):
                 return
         left, right = self.source(first, i - 1), self.source(i + 1, last)
-        kind = "logical" if sign in ("&&", "||") else "comparison" if level in (6, 7) else "arithmetic"
         for other in SWAPS[sign]:
             change = f"{short(left, True)} {sign} {short(right)} -> {other}"
-            yield Mutant(kind, self.tokens[first].start, self.tokens[last].end, f"{left} {other} {right}", change,
-                         kind == "comparison" and self.is_pure(first, last))
+            yield Mutant(self.tokens[first].start, self.tokens[last].end, f"{left} {other} {right}", change,
+                         level in (6, 7) and self.is_pure(first, last))
 
     def constant(self, i):
         token = self.tokens[i]
@@ -195,18 +194,18 @@ class Body:
             new = "1.0" if float(value.rstrip("fFlL")) == 0.0 else f"(2 * {value})"
         else:
             new = {"0": "1", "1": "0"}.get(value, f"({value} + 1)")
-        yield Mutant("constant", token.start, token.end, new, f"{value} in {short(around, length=44)} -> {new}")
+        yield Mutant(token.start, token.end, new, f"{value} in {short(around, length=44)} -> {new}")
 
     def truth(self, i):
         token = self.tokens[i]
         new = "false" if token.text == "true" else "true"
         around = self.source(max(i - 4, 0), min(i + 3, len(self.tokens) - 1))
-        yield Mutant("constant", token.start, token.end, new, f"{token.text} in {short(around, length=44)} -> {new}")
+        yield Mutant(token.start, token.end, new, f"{token.text} in {short(around, length=44)} -> {new}")
 
     def condition(self, i):
         close = self.partner[i + 1]
         inner = self.source(i + 2, close - 1)
-        yield Mutant("condition", self.tokens[i + 2].start, self.tokens[close - 1].end, f"!({inner})",
+        yield Mutant(self.tokens[i + 2].start, self.tokens[close - 1].end, f"!({inner})",
                      f"{self.at(i)} ({short(inner, length=50)}) -> negated")
 
     def question(self, i):
@@ -214,7 +213,7 @@ class Body:
         if first is None:
             return
         inner = self.source(first, i - 1)
-        yield Mutant("condition", self.tokens[first].start, self.tokens[i - 1].end, f"!({inner})",
+        yield Mutant(self.tokens[first].start, self.tokens[i - 1].end, f"!({inner})",
                      f"{short(inner, length=50)} ? -> negated")
 
     def returned(self, i):
@@ -225,7 +224,7 @@ class Body:
             return
         inner = self.source(i + 1, last)
         new = f"!({inner})" if "bool" in self.returns else f"({inner}) + 1"
-        yield Mutant("return", self.tokens[i + 1].start, self.tokens[last].end, new,
+        yield Mutant(self.tokens[i + 1].start, self.tokens[last].end, new,
                      f"return {short(inner, length=50)} -> {'negated' if 'bool' in self.returns else '+ 1'}")
 
     def mutants(self):
@@ -287,7 +286,7 @@ def find_mutants(file, text):
         if match:
             value = match.group(1)
             new = {"0": "1", "1": "0"}.get(value, f"({value} + 1)" if value.isdigit() else f"(2 * {value})")
-            mutant = Mutant("constant", token.start + match.start(1), token.start + match.end(1), new,
+            mutant = Mutant(token.start + match.start(1), token.start + match.end(1), new,
                             f"{short(token.text, length=50)} -> {new}")
             mutant.function = "#define"
             found.append(mutant)

@@ -78,9 +78,8 @@ def draw(options):
     for n, m in enumerate(drawn, 1):
         seen[m.key] += 1
         key = m.key if seen[m.key] == 1 else f"{m.key} ({seen[m.key]})"
-        rows.append(dict(n=n, key=key, file=m.file, line=m.line, last_line=m.last_line, start=m.start, end=m.end, new=m.new, kind=m.kind,
-                         pure=m.pure))
-    return {"seed": options.seed, "quota": quota, "mutants": rows}
+        rows.append(dict(n=n, key=key, file=m.file, line=m.line, last_line=m.last_line, start=m.start, end=m.end, new=m.new, pure=m.pure))
+    return {"quota": quota, "mutants": rows}
 
 
 def identified(name, text):
@@ -382,12 +381,15 @@ def main():
     options = arguments()
     build = Build(options)
     results = Results(options.work)
-    if not options.list:
+    if options.list:
+        if "counted" not in build.state:
+            sys.exit("nothing was tried yet")
+        counted, unreached = count_those(build.state, set())
+    else:
         build.make()
-    tests, reached = see_what_is_reached(find_tests(build.build, options.tests), options)
-    counted, unreached = count_those(build.state, reached)
-    build.save()
-    if not options.list:
+        tests, reached = see_what_is_reached(find_tests(build.build, options.tests), options)
+        counted, unreached = count_those(build.state, reached)
+        build.save()
         judge = Judge(tests, build.state, results)
         waiting = [m for rows in counted.values() for m in rows
                    if m["n"] not in results.by or (options.again and results.survived(m["n"]))]
