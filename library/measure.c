@@ -3,13 +3,11 @@
 #include "adept_measured.h"
 #include "handles.h"
 #include <adept/measure.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct adept_measurement {
@@ -140,8 +138,8 @@ adept_status adept_mark(const char *region, int begins, adept_error *err)
     if (length < 0) return adept_no_memory(err, "a mark");
     int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); /* appended in one piece, whichever process or thread writes */
     bool written = file >= 0 && write(file, line, (size_t)length) == length;
-    int why = errno;
+    adept_status status = written ? ADEPT_OK : adept_system_error(err, ADEPT_E_IO, path);
     if (file >= 0) close(file);
     free(line);
-    return written ? ADEPT_OK : adept_error_set(err, ADEPT_E_IO, "%s: %s", path, strerror(why));
+    return status;
 }

@@ -56,10 +56,10 @@ adept_status adept_restore_open(adept_restore *r, const char *path, adept_error 
     if (!path) make_folders(lock);
     r->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (r->lock < 0)
-        status = adept_error_set(err, ADEPT_E_IO, "%s: %s", lock, strerror(errno));
+        status = adept_system_error(err, ADEPT_E_IO, lock);
     else if (flock(r->lock, LOCK_EX | LOCK_NB))
-        status = adept_error_set(err, ADEPT_E_IO, "%s: %s", lock,
-                                 errno == EWOULDBLOCK ? "another adept sweep --drive is running" : strerror(errno));
+        status = errno == EWOULDBLOCK ? adept_error_set(err, ADEPT_E_IO, "%s: another adept sweep --drive is running", lock)
+                                      : adept_system_error(err, ADEPT_E_IO, lock);
     free(lock);
     return status;
 }
@@ -114,7 +114,7 @@ adept_status adept_restore_all(const adept_restore *r, const adept_controls *lis
 
     if (status != ADEPT_OK)
         return adept_error_set(err, status, "not put back (adept sweep --restore tries again): %s", why.message);
-    if (unlink(r->path) && errno != ENOENT) return adept_error_set(err, ADEPT_E_IO, "%s: %s", r->path, strerror(errno));
+    if (unlink(r->path) && errno != ENOENT) return adept_system_error(err, ADEPT_E_IO, r->path);
     return ADEPT_OK;
 }
 
@@ -187,8 +187,7 @@ adept_status adept_restore_leftovers(const adept_restore *r, const char *sysroot
     if (access(r->path, F_OK) && errno == ENOENT) return ADEPT_OK;
     adept_status status = adept_json_parse_file(&document, r->path, (size_t)1 << 20, err);
     if (status == ADEPT_OK) status = put_rows(r, document, sysroot, n, err);
-    if (status == ADEPT_OK && unlink(r->path))
-        status = adept_error_set(err, ADEPT_E_IO, "%s: %s", r->path, strerror(errno));
+    if (status == ADEPT_OK && unlink(r->path)) status = adept_system_error(err, ADEPT_E_IO, r->path);
     cJSON_Delete(document);
     return status;
 }

@@ -5,7 +5,6 @@
 #include "adept_grow.h"
 #include "adept_random.h"
 #include "name_map.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +45,7 @@ static adept_status read_text(char **text, size_t *size, const char *path, adept
 {
     adept_buffer b = {0};
     gzFile file = gzopen(path, "rb");
-    if (!file) return fail_file(path, strerror(errno), err);
+    if (!file) return adept_system_error(err, ADEPT_E_INVALID, path);
     int n = 0;
     for (char *room; b.size <= MAX_TEXT_BYTES && (room = adept_buffer_room(&b, 1 << 20)); b.size += (size_t)n) {
         n = gzread(file, room, 1 << 20);
@@ -60,7 +59,7 @@ static adept_status read_text(char **text, size_t *size, const char *path, adept
     else if (b.size > MAX_TEXT_BYTES)
         status = fail_file(path, "larger than 1 GiB", err);
     else if (n < 0)
-        status = fail_file(path, code == Z_ERRNO ? strerror(errno) : why, err);
+        status = code == Z_ERRNO ? adept_system_error(err, ADEPT_E_INVALID, path) : fail_file(path, why, err);
     if (gzclose(file) == Z_BUF_ERROR && status == ADEPT_OK)
         status = fail_file(path, "the packed file ends in the middle", err);
     if (status == ADEPT_OK) {

@@ -137,8 +137,8 @@ class Case:
             return {"code": process.returncode, "out": out, "err": err.decode(errors="replace"),
                     "files": files, "new": set(os.listdir(folder)) - before}
 
-    def walk(self, judge, shim="ADEPT_FAIL_ALLOCATION"):
-        """Calls judge(number, kind, result or None, stack) for each fault; None: it could not be tried by a fork."""
+    def walk(self, shim):
+        """For each fault its number, its kind, the result, and the stack; None: it could not be tried by a fork."""
         with self.folder() as folder, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             before = set(os.listdir(folder))
             read_end, write_end = os.pipe()
@@ -151,14 +151,14 @@ class Case:
                     number, kind, status, *sizes = RECORD.unpack(head)
                     texts = [records.read(size) for size in sizes]
                     if status == -1:
-                        judge(number, kind, None, "")
+                        yield number, kind, None, ""
                         continue
                     changed = dict(changes(texts[2]))
                     files = {name: changed.get(name, OLD.encode()) for name in self.written}
-                    judge(number, kind, {"code": os.waitstatus_to_exitcode(status), "out": texts[0],
-                                         "err": texts[1].decode(errors="replace"), "files": files,
-                                         "new": {name for name in changed if changed[name] is not None} - before},
-                          texts[3].decode(errors="replace"))
+                    result = {"code": os.waitstatus_to_exitcode(status), "out": texts[0],
+                              "err": texts[1].decode(errors="replace"), "files": files,
+                              "new": {name for name in changed if changed[name] is not None} - before}
+                    yield number, kind, result, texts[3].decode(errors="replace")
             if process.wait() != self.good["code"]:
                 err.seek(0)
                 raise SystemExit(f"{self.name}: the walk ended with {process.returncode}: {err.read().decode()[-300:]}")
@@ -221,30 +221,35 @@ def stack_of(text):
     return called[:3], own[:8]
 
 
+def walked(case, shim, complaint):
+    """How many faults there are, those to be tried by runs of their own, and the complaints of the others with their places."""
+    faults, alone, bad = 0, [], []
+    for n, kind, result, stack in case.walk(shim):
+        faults += 1
+        if result is None:
+            alone.append((n, kind))
+        elif what := complaint(result, kind):
+            bad.append((n, kind, what, stack_of(stack)))
+    return faults, alone, bad
+
+
+def failing(case, n, kind, report):
+    """The environment of a run whose nth allocation fails; with a kind, all that follow as well."""
+    environment = {"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n), "ADEPT_FAIL_ALLOCATION_REPORT": report}
+    return {**environment, "ADEPT_FAIL_ALLOCATION_ON": "1"} if kind else environment
+
+
 def fail_allocation(case, n, kind):
     """One allocation failing in a run of its own: what is wrong, and the stack."""
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "stack")
-        environment = {"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n), "ADEPT_FAIL_ALLOCATION_REPORT": report}
-        if kind:
-            environment["ADEPT_FAIL_ALLOCATION_ON"] = "1"
-        what = case.complaint(case.run(environment), True)
+        what = case.complaint(case.run(failing(case, n, kind, report)), True)
         return what, stack_of(open(report).read() if os.path.exists(report) else "")
 
 
 def fail_allocations(case, pool):
     """Faults, how many of them by runs of their own, and the complaints with their places."""
-    faults, alone, bad = 0, [], []
-
-    def judge(number, kind, result, stack):
-        nonlocal faults
-        faults += 1
-        what = result and case.complaint(result, True)
-        if result is None:
-            alone.append((number, kind))
-        elif what:
-            bad.append((number, kind, what, stack_of(stack)))
-    case.walk(judge)
+    faults, alone, bad = walked(case, "ADEPT_FAIL_ALLOCATION", lambda result, kind: case.complaint(result, True))
     for n, kind, job in [(n, kind, pool.submit(fail_allocation, case, n, kind)) for n, kind in alone]:
         what, stack = job.result()
         if what:
@@ -267,17 +272,8 @@ def complaint_of_call(case, result, kind):
 
 def fail_calls(case, pool):
     """Faults of system calls, as fail_allocations()."""
-    kinds, faults, alone, bad = kinds_of_calls(), 0, [], []
-
-    def judge(number, kind, result, stack):
-        nonlocal faults
-        faults += 1
-        what = result and complaint_of_call(case, result, kinds[kind])
-        if result is None:
-            alone.append((number, kind))
-        elif what:
-            bad.append((number, kind, what, stack_of(stack)))
-    case.walk(judge, "ADEPT_FAIL_CALL")
+    kinds = kinds_of_calls()
+    faults, alone, bad = walked(case, "ADEPT_FAIL_CALL", lambda result, kind: complaint_of_call(case, result, kinds[kind]))
     runs = [(n, kind, {"ADEPT_FAIL_CALL": str(n), "ADEPT_FAIL_CALL_KIND": str(kind)}) for n, kind in alone]
     runs.append((0, kinds.index(("read", "SHORT", "true")), {"ADEPT_FAIL_CALL": "short"}))
     for n, kind, job in [(n, kind, pool.submit(case.run, {"LD_PRELOAD": case.options.shim, **more})) for n, kind, more in runs]:
@@ -365,11 +361,9 @@ def serve(case, environment):
 def fail_serve(case, pool):
     """Every Kth allocation of a server that is asked once. Without an answer is libmicrohttpd's way."""
     def run(n, kind):
-        more = {"ADEPT_FAIL_ALLOCATION_ON": "1"} if kind else {}
         with tempfile.TemporaryDirectory() as folder:
             report = os.path.join(folder, "stack")
-            code, err, answer = serve(case, {"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n),
-                                             "ADEPT_FAIL_ALLOCATION_REPORT": report, **more})
+            code, err, answer = serve(case, failing(case, n, kind, report))
             stack = open(report).read() if os.path.exists(report) else ""
         is_right = answer is None or answer == good[2] or answer[0] in (500, 503) and b"memory" in answer[1]
         is_end = code == 0 or code == 1 and "memory" in err
@@ -444,9 +438,7 @@ def fail_torch(case, pool):
     bad = []
 
     def run(n, kind):
-        more = {"ADEPT_FAIL_ALLOCATION_ON": "1"} if kind else {}
-        result = case.run({"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_ALLOCATION": str(n), "ADEPT_FAIL_ALLOCATION_CHILD": "1",
-                           "ADEPT_FAIL_ALLOCATION_REPORT": "/dev/null", **more})
+        result = case.run({**failing(case, n, kind, "/dev/null"), "ADEPT_FAIL_ALLOCATION_CHILD": "1"})
         is_said = result["code"] == 3 and re.search("--memory-limit|libtorch (crashed|ended) while loading", result["err"])
         return None if is_said else case.complaint(result, True), result["code"]
     jobs = [(n, n % 2, pool.submit(run, n, n % 2)) for n in numbers]

@@ -23,7 +23,8 @@ typedef struct file {
     char name[256];
     struct stat st;
     char *data;
-    bool is_here, is_changed; /* by the program itself, since walk_begin() */
+    bool is_here, is_told;   /* while the folder is looked through; is a change of it in `changes`? */
+    bool is_changed; /* by the program itself, since walk_begin() */
 } file;
 
 static file files[MOST_FILES];
@@ -109,7 +110,6 @@ static void remember(const char *name, const struct stat *st)
         f = &files[n_files++];
         snprintf(f->name, sizeof f->name, "%s", name);
         f->data = pages(MOST_BYTES);
-        f->is_here = false;
     } else if (is_same(&f->st, st)) {
         f->is_here = true;
         return;
@@ -151,6 +151,7 @@ static void compare(const char *name, const struct stat *st)
         return;
     }
     note_change(name, st->st_size);
+    if (f) f->is_told = true;
     unlink(name);
 }
 
@@ -168,20 +169,11 @@ static void undo(void)
 {
     n_changes = 0;
     for (int i = 0; i < n_files; i++)
-        files[i].is_here = false;
+        files[i].is_here = files[i].is_told = false;
     list(compare);
     for (int i = 0; i < n_files; i++)
         if (!files[i].is_here) {
-            struct stat st;
-            bool is_noted = false;
-            for (size_t at = 0; at < n_changes && !is_noted;) {
-                int64_t size;
-                size_t n = strlen(changes + at) + 1;
-                is_noted = strcmp(changes + at, files[i].name) == 0;
-                memcpy(&size, changes + at + n, sizeof size);
-                at += n + sizeof size + (size > 0 ? (size_t)size : 0);
-            }
-            if (!is_noted && lstat(files[i].name, &st) != 0) note_change(files[i].name, -1);
+            if (!files[i].is_told) note_change(files[i].name, -1);
             put_back(&files[i]);
         }
 }

@@ -70,8 +70,7 @@ static adept_status write_plots(adept_cli *cli, const adept_pictures *p, const c
 {
     adept_status status = ADEPT_OK;
 
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return adept_error_set(&cli->err, ADEPT_E_IO, "%s: %s", folder, strerror(errno));
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) return adept_system_error(&cli->err, ADEPT_E_IO, folder);
     for (int i = 0; i < ADEPT_PICTURE_COUNT && status == ADEPT_OK; i++) {
         char *path;
         if (!p->svg[i]) continue;
