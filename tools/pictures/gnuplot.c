@@ -92,10 +92,10 @@ static char *read_picture(int fd, size_t *size)
 /* Both are files in memory: nobody waits for the other. */
 char *adept_gnuplot_draw(const char *script, size_t *size)
 {
-    int in = memfd_create("program", MFD_CLOEXEC), out = memfd_create("picture", MFD_CLOEXEC);
     char *picture = NULL;
 
     errno = 0;
+    int in = memfd_create("program", MFD_CLOEXEC), out = memfd_create("picture", MFD_CLOEXEC);
     if (in >= 0 && out >= 0 && dprintf(in, "%s", script) >= 0 && lseek(in, 0, SEEK_SET) == 0 && run_gnuplot(in, out))
         picture = read_picture(out, size);
     int why = errno;
