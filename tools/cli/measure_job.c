@@ -259,11 +259,24 @@ static void watch(adept_cli *cli, adept_measure_job *job, live *l)
     if (child.signal) cli->exit_code = 128 + child.signal;
 }
 
+static adept_status measure_live(adept_cli *cli, adept_measure_job *job, const char *marks)
+{
+    live l;
+    adept_status status = live_begin(cli, &l, job->recording);
+
+    if (status != ADEPT_OK) return status;
+    if (job->options->words.n > 0)
+        status = run_command(cli, job, &l);
+    else
+        watch(cli, job, &l);
+    live_end(&l);
+    return status == ADEPT_OK && *marks ? take_marks(cli, job->recording, marks) : status;
+}
+
 static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal)
 {
     const adept_measure_options *o = job->options;
     char marks[4096] = "";
-    live l;
     struct sigaction given;
     sigaction(SIGINT, NULL, &given);
     /* until the command has the signals: the marks are to go. What is ignored stays so, in the command too */
@@ -271,15 +284,9 @@ static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal
     adept_status status = o->words.n > 0 ? make_marks(cli, o, marks, sizeof marks) : ADEPT_OK;
 
     if (status == ADEPT_OK) status = adept_measure_start(cli, job, journal);
-    if (status == ADEPT_OK) status = live_begin(cli, &l, job->recording);
     if (status == ADEPT_OK) {
-        if (o->words.n > 0)
-            status = run_command(cli, job, &l);
-        else
-            watch(cli, job, &l);
-        live_end(&l);
-        if (status == ADEPT_OK && *marks) status = take_marks(cli, job->recording, marks);
-        adept_recording_stop(job->recording);
+        status = measure_live(cli, job, marks);
+        adept_recording_stop(job->recording); /* it writes the journal until then */
     }
     if (*marks) unlink(marks);
     return status;
