@@ -96,9 +96,10 @@ static adept_status find_sources(adept_recorder *r, const adept_recorder_options
         all = serve(r, &adept_source_proc);
         if (all && asks && o->source != ADEPT_SOURCE_PROC) serve(r, &adept_source_taskstats);
     }
+    if (r->processes.failed) return adept_no_memory(err, "what counts processes");
     if (!all)
         return adept_error_set(err, ADEPT_E_INTERNAL, "nothing counts what processes do: %s",
-                               r->head.n_sources > 0 ? r->lines[r->head.n_sources - 1] : "out of memory");
+                               r->lines[r->head.n_sources - 1]);
     if (r->n_serving == 1 && r->serving[0].source == &adept_source_proc)
         say(r, "what ended between two looks at /proc: not counted");
     say(r, "network bytes: not counted: the kernel keeps none by process");
