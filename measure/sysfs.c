@@ -43,11 +43,10 @@ size_t adept_sysfs_each(adept_sensor_search *search, const char *folder, const c
     free(path);
     for (int i = 0; i < n; i++) {
         char *entry = NULL;
-        if (strncmp(list[i]->d_name, prefix, strlen(prefix)) != 0) {
-            /* another */
-        } else if (asprintf(&entry, "%s/%s", folder, list[i]->d_name) < 0) {
+        bool is_one = strncmp(list[i]->d_name, prefix, strlen(prefix)) == 0;
+        if (is_one && asprintf(&entry, "%s/%s", folder, list[i]->d_name) < 0) {
             search->failed = true;
-        } else {
+        } else if (is_one) {
             each(search, entry, context);
             free(entry);
             found++;

@@ -206,43 +206,36 @@ static bool asks_for_model(const adept_calibrate_options *o)
 }
 
 /* A GPU that is fitted already keeps its equations. One that cannot be opened is reported later. */
-static adept_status is_fitted_by_model(bool *is, const char *gpu, adept_error *err)
+static adept_status granularity_of_gpu(adept_granularity *out, const char *gpu, adept_error *err)
 {
     adept_hwprofile *hw = NULL;
     adept_error ignored = {0};
     adept_status status = adept_hwprofile_open(&hw, gpu, &ignored);
 
-    *is = status == ADEPT_OK && hw->calibrated && hw->granularity == ADEPT_GRANULARITY_MODEL;
+    if (status == ADEPT_OK && hw->calibrated) *out = hw->granularity;
     adept_hwprofile_free(hw);
     return status == ADEPT_E_NOMEM ? adept_error_set(err, status, "%s", ignored.message) : ADEPT_OK;
 }
 
-/* Is the fit one of kernels? A profile is looked into only where no option tells. */
-static adept_status by_operator(bool *is, const adept_calibrate_options *o, adept_error *err)
+/* What is to be fitted: kernels, or whole steps. A profile is looked into only where no option tells. */
+static adept_status find_granularity(adept_granularity *out, const adept_calibrate_options *o, adept_error *err)
 {
-    bool by_model = false;
-    adept_status status = ADEPT_OK;
+    bool by_kernels = o->kernels.n > 0 || o->shared;
+    bool by_model = o->granularity ? strcmp(o->granularity, "operator") != 0 : asks_for_model(o);
 
-    if (o->kernels.n > 0 || o->shared)
-        by_model = false;
-    else if (o->granularity)
-        by_model = strcmp(o->granularity, "operator") != 0;
-    else if (asks_for_model(o))
-        by_model = true;
-    else if (!o->from_sheet)
-        status = is_fitted_by_model(&by_model, o->measurements.gpu, err);
-    *is = !by_model;
-    return status;
+    *out = !by_kernels && by_model ? ADEPT_GRANULARITY_MODEL : ADEPT_GRANULARITY_OPERATOR;
+    if (by_kernels || by_model || o->granularity || o->from_sheet) return ADEPT_OK;
+    return granularity_of_gpu(out, o->measurements.gpu, err);
 }
 
 /* What a granularity does by default, where nothing else was said. */
 static adept_status apply_granularity(adept_cli *cli, adept_calibrate_options *o)
 {
-    bool operators;
-    adept_status status = by_operator(&operators, o, &cli->err);
+    adept_granularity granularity;
+    adept_status status = find_granularity(&granularity, o, &cli->err);
     if (status != ADEPT_OK) return status;
-    const adept_fit_options of =
-        adept_fit_options_for(operators ? ADEPT_GRANULARITY_OPERATOR : ADEPT_GRANULARITY_MODEL);
+    const adept_fit_options of = adept_fit_options_for(granularity);
+    bool operators = granularity == ADEPT_GRANULARITY_OPERATOR;
 
     if (o->kernels.n > 0 && o->granularity && strcmp(o->granularity, "operator") != 0)
         return adept_cli_usage(cli, "--kernels and --granularity %s exclude each other", o->granularity);
