@@ -33,10 +33,11 @@ STEPS = [
     ("dosgroup_a100.csv", "a100-sxm-40gb", "model"),
     ("dosgroup_l40.csv", "l40", "model"),
     ("timm_rtx3090_train.csv", "rtx3090", "family"),
+    ("gemm_h200-sxm-141gb.csv", "h200-sxm-141gb", "fold"),
 ]
 CPU = ("cpu-xeon-avx512-1core.csv", "cpu-xeon-avx512-1core", "model")
-# GPUs that the thesis's law is not compared on: it knows no memory formats
-BY_OPERATOR_ONLY = ["l40", "rtx3090"]
+# GPUs that the thesis's law is not compared on: it knows no memory formats, and no kernels
+BY_OPERATOR_ONLY = ["l40", "rtx3090", "h200-sxm-141gb"]
 # kernels measured on another board with the same chip serve as well
 KERNELS = {"a100-sxm-40gb": "a100-pcie-40gb"}
 KERNEL_GPUS = ["v100-pcie-32gb", "a100-pcie-40gb", "p100-pcie-16gb", "t4", "p4"]  # of NeuSight
@@ -65,8 +66,11 @@ def script_options(script, name):
     return re.search(rf"^{name}='([^']*)'$", text, re.M)[1].split()
 
 
-def kernels_for_steps(data, gpu, folder):
-    """As tools/fit_public.sh: without batched products, see the notes."""
+def kernels_for_steps(data, file, gpu, folder):
+    """As tools/fit_public.sh: without batched products, see the notes. Rows of single products bring their own."""
+    own = file.with_name(f"kernels_{file.name}")
+    if own.exists():
+        return ["--kernels", own]
     source = data / "kernels" / f"{KERNELS.get(gpu, gpu)}.csv"
     if not source.exists():
         return []
@@ -92,7 +96,7 @@ def calibrate(adept, data, file, models, gpu, column, granularity, plot=None):
         if granularity == "operator" and gpu == CPU[1]:
             arguments += script_options("fit_cpu.sh", "law")
         elif granularity == "operator":
-            arguments += script_options("fit_public.sh", "law") + kernels_for_steps(data, gpu, folder)
+            arguments += script_options("fit_public.sh", "law") + kernels_for_steps(data, file, gpu, folder)
         if plot:
             arguments += ["--plot", plot]
         return run_json(arguments)
@@ -207,7 +211,8 @@ Sources: *neusight_*: github sitar-lab/NeuSight (MIT), ASPLOS'25 labels, fp32, e
 *zeus_*: github ml-energy/zeus (Apache-2.0), NSDI'23 traces, ResNet-50 and ShuffleNetV2 at every power limit; each
 configuration was run once. *dosgroup_*: github dos-group/gpu_power_benchmark (MIT). *timm_*:
 github huggingface/pytorch-image-models (Apache-2.0), fp16 autocast, both memory formats, architectures left out by family.
-*lambda_*: github lambdal/deeplearning-benchmark, one GPU. *cpu-*: our own, one core of a
+*lambda_*: github lambdal/deeplearning-benchmark, one GPU. *gemm_h200*: github ai-dynamo/aiconfigurator (Apache-2.0), bf16
+products of 0.1 ms and more, held until the board is at its limit, after a fit to short runs of them. *cpu-*: our own, one core of a
 Xeon, data/measurements.
 
 ## GPUs never measured
@@ -339,6 +344,10 @@ def target_rows(results, kernels, data, unseen):
         floor = number(results.floor("dosgroup_a100.csv", key))
         rows.append([f"training {what} of models unseen (dos-group, A100)", f"floor {floor}", f"{bar:g}", number(value),
                      verdict(value, bar)])
+    for key, what in (("mape_time", "time"), ("mape_power", "power")):
+        value = results.held_out("gemm_h200-sxm-141gb.csv", key)
+        rows.append([f"{what} of products at the board's limit (H200, bf16)",
+                     f"floor {number(results.floor('gemm_h200-sxm-141gb.csv', key))}", "5", number(value), verdict(value, 5)])
     values = [float(r[4]) for r in unseen if r[1].startswith("neusight") and r[2].startswith("left")]
     if values:
         rows.insert(2, ["step time on GPUs unseen (neusight_*, one GPU left out at a time)", "roofline above 30", "6",

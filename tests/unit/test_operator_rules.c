@@ -271,7 +271,7 @@ static void own_parameters_follow_the_sheet(void **state)
         /* u_active is relative to 220 W at 80 SMs of 1380 MHz: the watts are alike for alike silicon */
         double active_w = theta[ADEPT_OP_u_active] * (hw->specs.tdp_w - theta[ADEPT_OP_p_static_w]);
         double of_reference_w = adept_operator_parameter_info(ADEPT_OP_u_active)->fallback * 220 * cases[i].sm_hz /
-                                (80 * 1.38e9) * cases[i].process;
+                                (80 * 1.38e9) * (cases[i].memory > 1 ? cases[i].process : 1);
         assert_float_equal(active_w / of_reference_w, 1, near_enough);
         for (int k = ADEPT_OP_v_slope; k <= ADEPT_OP_v_min; k++) /* relative to each board's own highest clock */
             near(theta[k], adept_operator_parameter_info((size_t)k)->fallback);
