@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,9 +306,17 @@ void walk_begin(const char *path)
     has_begun = true;
 }
 
+/* A signal that waits is no child's: those that are blocked are sent again. */
+static void raise_again(const sigset_t *pending)
+{
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(pending, number) == 1) kill(getpid(), number);
+}
+
 bool walk_case(int64_t number, int kind)
 {
     int saved = errno, status = -1;
+    sigset_t pending;
     if (!can_fork()) {
         tell(number, kind, -1);
         errno = saved;
@@ -316,6 +325,7 @@ bool walk_case(int64_t number, int kind)
     snapshot();
     fill_scratch();
     note_stack();
+    sigpending(&pending);
     is_forking = true;
     pid_t pid = fork();
     is_forking = false;
@@ -323,6 +333,7 @@ bool walk_case(int64_t number, int kind)
     if (pid == 0) {
         own_files();
         is_child = true;
+        raise_again(&pending);
         alarm(PATIENCE_S);
         errno = saved;
         return true;
@@ -332,6 +343,24 @@ bool walk_case(int64_t number, int kind)
     tell(number, kind, status);
     errno = saved;
     return false;
+}
+
+struct order *walk_order(const char *path)
+{
+    if (!path) return NULL;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    void *memory = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(struct order), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) die(path);
+    close(fd);
+    return memory;
+}
+
+bool walk_obey(struct order *order, bool goes_on)
+{
+    int64_t at = __atomic_load_n(&order->at, __ATOMIC_ACQUIRE);
+    if (at == 0) return false;
+    int64_t n = __atomic_add_fetch(&order->seen, 1, __ATOMIC_RELAXED);
+    return n == at || (goes_on && n > at);
 }
 
 bool walk_is_forking(void)

@@ -18,6 +18,20 @@ struct record {
     uint32_t size_out, size_err, size_files, size_stack;
 };
 
+/** What is asked of a program that serves, and so cannot be forked: in a file of this size, which both sides map. The program
+ *  fails nothing until `at` is set, and nothing more once it is 0. */
+struct order {
+    int64_t at;   /* the how-manieth place from now on is to fail; written last */
+    int64_t kind; /* of the fault */
+    int64_t seen; /* such places since it was 0 */
+};
+
+/** @return NULL where `path` is NULL */
+struct order *walk_order(const char *path);
+
+/** @return does this place fail? */
+bool walk_obey(struct order *order, bool goes_on);
+
 /** @param path  gets the records. stdout and stderr must be regular files, and the folder the program's own */
 void walk_begin(const char *path);
 

@@ -151,12 +151,12 @@ adept_status adept_serve_listen_unix(int *fd, adept_serve_socket_file *file, con
     int bound = bind(s, (const struct sockaddr *)(const void *)&a, sizeof a);
     umask(before);
     if (bound != 0) return failed(s, "listen on", path, err);
-    if (lstat(path, &st) == 0) *file = (adept_serve_socket_file){path, st.st_dev, st.st_ino};
-    if (listen(s, BACKLOG) != 0) {
+    if (lstat(path, &st) != 0 || listen(s, BACKLOG) != 0) {
         status = failed(s, "listen on", path, err);
-        adept_serve_socket_remove(file);
+        unlink(path);
         return status;
     }
+    *file = (adept_serve_socket_file){path, st.st_dev, st.st_ino};
     *fd = s;
     return ADEPT_OK;
 }
