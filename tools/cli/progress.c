@@ -68,5 +68,6 @@ void adept_interrupt_catch(void)
 
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        if (sigaction(signals[i], NULL, &given) == 0 && given.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);
+        if (sigaction(signals[i], NULL, &given) == 0 && given.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
 }

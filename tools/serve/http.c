@@ -382,8 +382,8 @@ adept_status adept_http_start(adept_http **out, adept_server *server, const adep
         if (i == 1 && h->daemons[0]) MHD_stop_daemon(h->daemons[0]);
         free_all(h);
         if (why == ENOMEM) return adept_no_memory(err, "the HTTP server");
-        return adept_error_set(err, ADEPT_E_IO, "cannot start the HTTP server (libmicrohttpd %s)%s%s", MHD_get_version(),
-                               why ? ": " : "", why ? strerror(why) : "");
+        return adept_error_set(err, ADEPT_E_IO, "cannot start the HTTP server (libmicrohttpd %s)%s%s",
+                               MHD_get_version(), why ? ": " : "", why ? strerror(why) : "");
     }
     *out = h;
     return ADEPT_OK;
