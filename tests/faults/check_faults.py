@@ -26,6 +26,7 @@ import argparse
 import collections
 import concurrent.futures
 import contextlib
+import glob
 import gzip
 import json
 import os
@@ -79,6 +80,9 @@ COMMANDS = [
 # Of the system calls that only these make.
 CALLS_ONLY = [
     ("attribute-record-bpf", "attribute record --source bpf --duration 300ms --period 100ms -o new.adept", []),
+    ("attribute-record-command", "attribute record --source proc --period 100ms -o new.adept -- sleep 0.1", []),
+    ("sweep-drive", "sweep --drive --sysroot root --vary governor=performance --period 10ms -o out.csv -- true", ["out.csv"]),
+    ("serve-threads", "serve @/mlp.profile.json --socket s --threads 3", []),
     ("attribute-record-taskstats", "attribute record --source taskstats --duration 300ms --period 100ms -o new.adept", []),
     ("measure-plot", "measure --plot out.svg --duration 200ms --dram-dimms '1x8GB DDR4'", ["out.svg"]),
     ("calibrate-threads", "calibrate rows.csv --gpu % --granularity model --leave-out none --max-generations 20 --threads 3 -o out.json", ["out.json"]),
@@ -86,13 +90,17 @@ CALLS_ONLY = [
 ]
 
 # They need libmicrohttpd, root, and a kernel that has what they ask for.
-OPTIONAL = ("serve", "attribute-record-bpf", "attribute-record-taskstats")
+OPTIONAL = ("serve", "serve-threads", "attribute-record-bpf", "attribute-record-taskstats")
 
 # With --brief, only every Kth allocation of what is long, or much as another. With --calls, of what reads all of /proc.
 BRIEFLY = {"calibrate": 10, "evaluate-operator": 10, "simulate": 5, "simulate-trace": 2, "sweep-shard": 10, "diff": 2,
            "explain": 2, "attribute-report": 5, "compare": 2, "serve": 5}
-LONG = {"attribute-record": 97, "attribute-record-bpf": 97, "attribute-record-taskstats": 97, "calibrate": 3, "calibrate-threads": 97,
-        "simulate-threads": 97, "torch": 29}
+LONG = {"attribute-record": 97, "attribute-record-bpf": 97, "attribute-record-taskstats": 97, "attribute-record-command": 97,
+        "calibrate": 3, "calibrate-threads": 97, "simulate-threads": 97, "torch": 29, "sweep-drive": 1 << 40}
+# What they change is not put back by the walk: each fault is a run of its own. Of its reads and writes none: those of /sys
+# are whole or change nothing, those of the files that stand in for it are not.
+NO_WALK = ("sweep-drive",)
+GOVERNOR = "root/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 # Always only every Kth allocation: a server reads all GPUs at its start, one as the other, with 350,000 of them. Its last
 # ones, of sockets and threads, are all tried.
 MANY = {"serve": 997}
@@ -104,7 +112,7 @@ ENDS = 42
 
 # They keep what they measured until the fault, which cannot be had again, and end with the fault's code.
 MEASURING = ("measure", "measure-marks", "measure-samples", "measure-plot", "attribute-record", "attribute-record-bpf",
-             "attribute-record-taskstats")
+             "attribute-record-taskstats", "attribute-record-command", "sweep-drive")
 
 # Where a library that adept calls does not bear it. Each: what the stack shows, and why it stays.
 KNOWN = [
@@ -122,7 +130,7 @@ class Case:
     def __init__(self, options, name, words, written, request=None):
         self.options, self.name, self.written, self.request = options, name, written, request
         self.words = [w.replace("@", SOURCE + "/tests/cli/data").replace("%", options.gpu) for w in shlex.split(words)]
-        self.good, self.is_server = None, name.startswith("serve")
+        self.good, self.tried, self.is_server = None, set(), name.startswith("serve")
         brief = MANY.get(name, 1) * ((options.brief and BRIEFLY.get(name, 1)) or 1)
         self.every = options.every * (LONG.get(name, 1) if options.calls else brief)
 
@@ -146,7 +154,7 @@ class Case:
 
         path = folder + "/bin:" + os.environ["PATH"]
         return subprocess.Popen([self.options.adept, *self.words], cwd=folder, stdin=subprocess.DEVNULL, preexec_fn=prepare, **outputs,
-                                env={**os.environ, "LC_ALL": "C", "HOME": folder, "TMPDIR": folder, "PATH": path, **environment})
+                                env={**os.environ, "LC_ALL": "C", "HOME": folder, "XDG_STATE_HOME": folder, "TMPDIR": folder, "PATH": path, **environment})
 
     def run(self, environment):
         """What happened: exit code, outputs, files."""
@@ -163,8 +171,10 @@ class Case:
             for name in self.written:
                 path = os.path.join(folder, name)
                 files[name] = open(path, "rb").read() if os.path.exists(path) else None
+            with open(os.path.join(folder, GOVERNOR)) as file: # what was set is as before, or listed for the next run
+                is_lost = file.read() != OLD and not glob.glob(folder + "/adept/restore-*.json")
             return {"code": process.returncode, "out": out, "err": err.decode(errors="replace"),
-                    "files": files, "new": set(os.listdir(folder)) - before}
+                    "files": files, "new": set(os.listdir(folder)) - before, "is_lost": is_lost}
 
     def walk(self, shim):
         """For each fault its number, its kind, the result, and the stack; None: it could not be tried by a fork."""
@@ -172,7 +182,7 @@ class Case:
             before = set(os.listdir(folder))
             read_end, write_end = os.pipe()
             environment = {"LD_PRELOAD": self.options.shim, shim: "walk", shim + "_EVERY": str(self.every),
-                           shim + "_REPORT": f"/proc/self/fd/{write_end}"}
+                           shim + "_REPORT": f"/proc/self/fd/{write_end}", **({"ADEPT_WALK_ALONE": "1"} if self.name in NO_WALK else {})}
             process = self.start(folder, environment, stdout=out, stderr=err, pass_fds=[write_end])
             os.close(write_end)
             with os.fdopen(read_end, "rb") as records:
@@ -207,6 +217,8 @@ class Case:
             return "hangs"
         if result["code"] < 0 or result["code"] >= 128 and result["code"] != 130:
             return f"ends by signal ({result['code']})"
+        if result.get("is_lost"):
+            return f"exit {result['code']}, and the setting is lost: {result['err'][-200:]!r}"
         if result["code"] == self.good["code"]:
             if self.name in MEASURING and any(re.search(rb"out of memory|Cannot allocate memory|gone after |No sensor answered", text or b"")
                                               for text in (result["out"], *result["files"].values())):
@@ -255,6 +267,7 @@ def walked(case, shim, complaint):
     faults, alone, bad = 0, [], []
     for n, kind, result, stack in case.walk(shim):
         faults += 1
+        case.tried.add(kind)
         if result is None:
             alone.append((n, kind))
         elif what := complaint(result, kind):
@@ -332,8 +345,10 @@ def fail_calls(case, pool):
     """Faults of system calls, as fail_allocations()."""
     kinds = kinds_of_calls()
     faults, alone, bad = walked(case, "ADEPT_FAIL_CALL", lambda result, kind: complaint_of_call(case, result, kinds[kind]))
+    case.options.tried |= case.tried
     runs = [(n, kind, {"ADEPT_FAIL_CALL": str(n), "ADEPT_FAIL_CALL_KIND": str(kind)}) for n, kind in alone]
-    runs.append((0, kinds.index(("read", "SHORT", "true")), {"ADEPT_FAIL_CALL": "short"}))
+    if case.name not in NO_WALK:
+        runs.append((0, kinds.index(("read", "SHORT", "true")), {"ADEPT_FAIL_CALL": "short"}))
     for n, kind, job in [(n, kind, pool.submit(case.run, {"LD_PRELOAD": case.options.shim, **more})) for n, kind, more in runs]:
         what = complaint_of_call(case, job.result(), kinds[kind])
         if what:
@@ -341,7 +356,7 @@ def fail_calls(case, pool):
     of_child = list(fail_threads_of_child(case, kinds)) if case.name == "torch" else []
     bad += [(n, kind, "in libtorch's process: " + what, ([], [])) for n, kind, what in of_child if what]
     named = [(n, kinds[kind][2] == "true", f"{kinds[kind][0]} {kinds[kind][1]}: {what}", stack) for n, kind, what, stack in bad]
-    return faults + 1 + len(of_child), len(runs) + len(of_child), named
+    return faults + len(runs) - len(alone) + len(of_child), len(runs) + len(of_child), named
 
 
 def functions(program, called, addresses):
@@ -383,6 +398,9 @@ def inputs(options):
     adept("attribute", "fit", "node.adept", "-o", "model.json")
     write("marks.sh", "for what in begin end; do echo $(date +%s.%N) $$ $what step >>$ADEPT_MARKS; done\n")
     adept("measure", "--samples", "run.samples", "--dram-dimms", "1x8GB DDR4", "--duration", "200ms")
+    os.makedirs(os.path.dirname(os.path.join(options.inputs, GOVERNOR)))
+    write(GOVERNOR, OLD)
+    write(os.path.dirname(GOVERNOR) + "/scaling_available_governors", "performance powersave\n")
     os.mkdir(os.path.join(options.inputs, "bin")) # a gnuplot that takes no time
     write("bin/gnuplot", "#!/bin/sh\ncat >/dev/null\necho '<svg></svg>'\n")
     os.chmod(os.path.join(options.inputs, "bin/gnuplot"), 0o755)
@@ -521,6 +539,7 @@ def main():
     options = parser.parse_args()
     for name in ("adept", "shim", "make_recording"):
         setattr(options, name, getattr(options, name) and os.path.abspath(getattr(options, name)))
+    options.tried = set() # of --calls: rows of fail_call.c that were reached
     total, found, known = 0, collections.OrderedDict(), collections.Counter()
     with tempfile.TemporaryDirectory(prefix="adept-faults-in-") as options.inputs, \
             concurrent.futures.ThreadPoolExecutor(options.jobs) as walks, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -539,6 +558,9 @@ def main():
                     found.setdefault((case.name, what[:120], place), (n, kind))
             total += faults
             print(f"{case.name}: {faults} faults, {alone} by runs of their own, {bad} bad", flush=True)
+    if options.calls and not options.serve:
+        never = [f"{call} {error}" for i, (call, error, _) in enumerate(kinds_of_calls()) if i not in options.tried]
+        print("never reached: " + ", ".join(never))
     for reason, n in known.items():
         print(f"{n} known: {reason}")
     for (name, what, place), (n, kind) in found.items():

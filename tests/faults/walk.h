@@ -2,7 +2,8 @@
  *  became of it, puts the files of the folder back, and goes on without. So N faults cost N ends of a run.
  *
  *  It forks only where nothing is shared that the child could move: one thread, no other children, and only regular files
- *  or folders open beside the standard ones. Elsewhere it tells that the fault was not tried. Nothing here allocates. */
+ *  or folders open beside the standard ones. Elsewhere, and with ADEPT_WALK_ALONE in the environment, it tells that the fault
+ *  was not tried. Nothing here allocates. */
 #ifndef ADEPT_WALK_H
 #define ADEPT_WALK_H
 #include <stdbool.h>
