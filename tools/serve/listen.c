@@ -94,6 +94,8 @@ adept_status adept_serve_listen_tcp(int *fd, char bound[ADEPT_SERVE_ADDRESS_SIZE
         return adept_error_set(err, ADEPT_E_USAGE,
                                "--listen: '%s' is not ADDRESS:PORT, as in 127.0.0.1:8787 or [::1]:8787", address);
     int why = strtol(p.port, NULL, 10) > 65535 ? EAI_SERVICE : getaddrinfo(p.host, p.port, &hints, &found);
+    if (why == EAI_MEMORY) return adept_no_memory(err, "--listen");
+    if (why == EAI_SYSTEM) return failed(-1, "listen on", address, err);
     if (why != 0) return adept_error_set(err, ADEPT_E_USAGE, "--listen: '%s': %s", address, gai_strerror(why));
     adept_status status;
     if (!allow_remote && !is_loopback(found->ai_addr))
