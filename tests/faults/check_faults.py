@@ -144,16 +144,19 @@ class Case:
                     file.write(OLD)
             yield folder
 
-    def start(self, folder, environment, before_exec=(), is_asked=False, **outputs):
+    def start(self, folder, environment, is_closed=False, is_asked=False, **outputs):
+        ends_at_once = self.is_server and not is_asked
+
         def prepare():
-            if self.is_server and not is_asked: # blocked and pending, until it asks for signals
+            if ends_at_once: # the signal has come, and waits until it is asked for
                 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
                 os.kill(os.getpid(), signal.SIGTERM)
-            for function in before_exec:
-                function()
+            if is_closed:
+                os.close(1)
 
         path = folder + "/bin:" + os.environ["PATH"]
-        return subprocess.Popen([self.options.adept, *self.words], cwd=folder, stdin=subprocess.DEVNULL, preexec_fn=prepare, **outputs,
+        return subprocess.Popen([self.options.adept, *self.words], cwd=folder, stdin=subprocess.DEVNULL, **outputs,
+                                preexec_fn=prepare if ends_at_once or is_closed else None,
                                 env={**os.environ, "LC_ALL": "C", "HOME": folder, "XDG_STATE_HOME": folder, "TMPDIR": folder, "PATH": path, **environment})
 
     def run(self, environment):
@@ -436,16 +439,14 @@ def end(case, n):
     way, code, share = WAYS[n % len(WAYS)], None, random.Random(n).random()
     with case.folder() as folder:
         before = set(os.listdir(folder))
-        outputs, before_exec = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}, []
+        outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         read_end, no_reader = os.pipe()
         os.close(read_end)
         if way == "full":
             outputs["stdout"] = open("/dev/full", "w")
-        elif way == "closed":
-            before_exec.append(lambda: os.close(1))
         elif way == "no reader":
             outputs["stdout"] = no_reader
-        process = case.start(folder, {}, before_exec, **outputs)
+        process = case.start(folder, {}, is_closed=way == "closed", **outputs)
         os.close(no_reader)
         if isinstance(way, signal.Signals):
             time.sleep(share * case.seconds)
@@ -558,7 +559,7 @@ def main():
                     found.setdefault((case.name, what[:120], place), (n, kind))
             total += faults
             print(f"{case.name}: {faults} faults, {alone} by runs of their own, {bad} bad", flush=True)
-    if options.calls and not options.serve:
+    if options.calls and not options.serve and not options.only:
         never = [f"{call} {error}" for i, (call, error, _) in enumerate(kinds_of_calls()) if i not in options.tried]
         print("never reached: " + ", ".join(never))
     for reason, n in known.items():
