@@ -119,6 +119,7 @@ KNOWN = [
     ("print_help", "glibc's argp drops text, or aborts"),
     ("adept_information_solve", "GSL 2.7's SVD does not look at what its own allocation returned"),
     ("nlopt_vsprintf", "NLopt 2.7 aborts where it has no memory for a message"),
+    ("luksan_plis", "NLopt 2.7's L-BFGS goes on with less memory, and may end elsewhere"),
     ("pthread_create", "it says EAGAIN, not ENOMEM, where it has no memory"),
     ("adept_nvml_open", "dlopen() fails; a note has what dlerror() says"),
 ]
