@@ -43,6 +43,21 @@ if "$ADEPT" calibrate --help >/dev/null 2>&1; then
 fi
 # adept serve: tests/cli/test_serve.sh
 
+# A signal that was ignored stays so: INT of what a script has in the background, TERM under trap ''.
+for ignored in INT TERM; do
+    for command in "$long --csv" "measure --period 10ms -- sleep 60"; do
+        (trap '' $ignored && exec "$ADEPT" $command >"$work/out" 2>"$work/err") &
+        pid=$!
+        sleep 1
+        kill -$ignored $pid
+        sleep 0.5
+        checks=$((checks + 1))
+        kill -0 $pid 2>/dev/null || fail "$ignored was ignored, and ends: adept $command"
+        kill -KILL $pid 2>/dev/null
+        wait $pid 2>/dev/null
+    done
+done
+
 # What a killed command left where files need names goes with the next one.
 cd "$work" || exit 1
 echo half >out.1234567-0.tmp

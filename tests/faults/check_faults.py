@@ -1,14 +1,15 @@
 """Every command with each of its allocations failing, and with system calls failing: nothing lost, nothing wrong said.
 
 Usage: check_faults.py --adept PROGRAM [--shim SHIM.so] --make-recording PROGRAM [--gpu NAME] [--every K] [--brief]
-                       [--only NAME,...] [--jobs N] [--calls | --ends | --serve | --torch MODEL.pt]
+                       [--only NAME,...] [--jobs N] [--calls] [--ends | --serve | --torch MODEL.pt]
   --shim      what fail_allocation.c was built to; with --calls, fail_call.c
   --gpu NAME  of all predictions, "a100"; without, a small fit, whose file is read by few allocations
   --every K   only every Kth allocation or call
   --brief     only every Kth of what is long (BRIEFLY)
-  --calls     system calls instead: short reads and writes, a full disk, what may not be written, too many files, interruptions
+  --calls     system calls instead: short reads and writes, a full disk, what may not be written, too many files, interruptions,
+              sockets, processes and threads that do not start; with --torch, libtorch's process too
   --ends      nothing fails, but it ends early: signals at any time, standard output full, closed, or without a reader
-  --serve     allocations of a server that is asked once
+  --serve     what requests cost a server, which lives on (faulty_server.py); with --calls, its system calls
   --torch     allocations of libtorch's process instead, a sample of 200, while it loads this model
 
 Each allocation fails twice: alone, and with all that follow. The program forks there (walk.h); where it has threads or
@@ -25,7 +26,8 @@ import argparse
 import collections
 import concurrent.futures
 import contextlib
-import http.client
+import glob
+import gzip
 import json
 import os
 import random
@@ -33,12 +35,13 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import time
+
+import faulty_server
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLD = "what was there before\n"
@@ -63,32 +66,60 @@ COMMANDS = [
     ("measure-marks", "measure --json -o out.json -- sh marks.sh", ["out.json"]),
     ("measure-samples", "measure --samples new.samples --dram-dimms '1x8GB DDR4' --duration 200ms", []),
     ("measure-read", "measure --read run.samples --json", []),
-    ("attribute-record", "attribute record --source proc --duration 1s -o new.adept", []),
+    ("attribute-record", "attribute record --source proc --duration 300ms --period 100ms -o new.adept", []),
     ("attribute-fit", "attribute fit node.adept -o out.json", ["out.json"]),
     ("attribute-report", "attribute report node.adept --model model.json --json", []),
     ("attribute-slurm", "attribute --slurm node.adept --sacct jobs.txt --csv", []),
+    ("simulate-trace", "simulate cluster.json trace.csv.gz --templates jobs.json --policy fcfs --json -o out.json", ["out.json"]),
     ("simulate", "simulate cluster.json jobs.json --policy fcfs,thrift --json -o out.json", ["out.json"]),
     ("help", "help predict", []),
+    ("serve", "serve @/mlp.profile.json --socket s --listen 127.0.0.1:0", []), # it begins, and finds that SIGTERM has come
 ]
 
 
+# Of the system calls that only these make.
+CALLS_ONLY = [
+    ("attribute-record-bpf", "attribute record --source bpf --duration 300ms --period 100ms -o new.adept", []),
+    ("attribute-record-command", "attribute record --source proc --period 100ms -o new.adept -- sleep 0.1", []),
+    ("sweep-drive", "sweep --drive --sysroot root --vary governor=performance --period 10ms -o out.csv -- true", ["out.csv"]),
+    ("serve-threads", "serve @/mlp.profile.json --socket s --threads 3", []),
+    ("attribute-record-taskstats", "attribute record --source taskstats --duration 300ms --period 100ms -o new.adept", []),
+    ("measure-plot", "measure --plot out.svg --duration 200ms --dram-dimms '1x8GB DDR4'", ["out.svg"]),
+    ("calibrate-threads", "calibrate rows.csv --gpu % --granularity model --leave-out none --max-generations 20 --threads 3 -o out.json", ["out.json"]),
+    ("simulate-threads", "simulate cluster.json jobs.json --policy fcfs,thrift --threads 3 --json -o out.json", ["out.json"]),
+]
+
+# They need libmicrohttpd, root, and a kernel that has what they ask for.
+OPTIONAL = ("serve", "serve-threads", "attribute-record-bpf", "attribute-record-taskstats")
+
 # With --brief, only every Kth allocation of what is long, or much as another. With --calls, of what reads all of /proc.
-BRIEFLY = {"calibrate": 10, "evaluate-operator": 10, "simulate": 5, "sweep-shard": 10, "diff": 2,
-           "explain": 2, "attribute-report": 5, "compare": 2}
-LONG = {"attribute-record": 97, "calibrate": 3}
+BRIEFLY = {"calibrate": 10, "evaluate-operator": 10, "simulate": 5, "simulate-trace": 2, "sweep-shard": 10, "diff": 2,
+           "explain": 2, "attribute-report": 5, "compare": 2, "serve": 5}
+LONG = {"attribute-record": 97, "attribute-record-bpf": 97, "attribute-record-taskstats": 97, "attribute-record-command": 97,
+        "calibrate": 3, "calibrate-threads": 97, "simulate-threads": 97, "torch": 29, "sweep-drive": 1 << 40}
+# What they change is not put back by the walk: each fault is a run of its own. Of its reads and writes none: those of /sys
+# are whole or change nothing, those of the files that stand in for it are not.
+NO_WALK = ("sweep-drive",)
+GOVERNOR = "root/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+# Always only every Kth allocation: a server reads all GPUs at its start, one as the other, with 350,000 of them. Its last
+# ones, of sockets and threads, are all tried.
+MANY = {"serve": 997}
+LAST = {"serve": 15}
 
 # How --ends ends a command early, so many times.
 WAYS = ["full", "closed", "no reader", signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGKILL]
 ENDS = 42
 
 # They keep what they measured until the fault, which cannot be had again, and end with the fault's code.
-MEASURING = ("measure", "measure-marks", "measure-samples", "attribute-record")
+MEASURING = ("measure", "measure-marks", "measure-samples", "measure-plot", "attribute-record", "attribute-record-bpf",
+             "attribute-record-taskstats", "attribute-record-command", "sweep-drive")
 
 # Where a library that adept calls does not bear it. Each: what the stack shows, and why it stays.
 KNOWN = [
     ("print_help", "glibc's argp drops text, or aborts"),
     ("adept_information_solve", "GSL 2.7's SVD does not look at what its own allocation returned"),
     ("nlopt_vsprintf", "NLopt 2.7 aborts where it has no memory for a message"),
+    ("luksan_plis", "NLopt 2.7's L-BFGS goes on with less memory, and may end elsewhere"),
     ("pthread_create", "it says EAGAIN, not ENOMEM, where it has no memory"),
     ("adept_nvml_open", "dlopen() fails; a note has what dlerror() says"),
 ]
@@ -97,11 +128,11 @@ KNOWN = [
 class Case:
     """A command in folders of its own."""
 
-    def __init__(self, options, name, words, written):
-        self.options, self.name, self.written = options, name, written
+    def __init__(self, options, name, words, written, request=None):
+        self.options, self.name, self.written, self.request = options, name, written, request
         self.words = [w.replace("@", SOURCE + "/tests/cli/data").replace("%", options.gpu) for w in shlex.split(words)]
-        self.good = None
-        brief = (options.brief and BRIEFLY.get(name, 1)) or 1
+        self.good, self.tried, self.is_server = None, set(), name.startswith("serve")
+        brief = MANY.get(name, 1) * ((options.brief and BRIEFLY.get(name, 1)) or 1)
         self.every = options.every * (LONG.get(name, 1) if options.calls else brief)
 
     @contextlib.contextmanager
@@ -114,16 +145,26 @@ class Case:
                     file.write(OLD)
             yield folder
 
-    def start(self, folder, environment, wrap, **outputs):
-        path = folder + "/bin:" + os.environ["PATH"]
-        return subprocess.Popen([*wrap, self.options.adept, *self.words], cwd=folder, stdin=subprocess.DEVNULL, **outputs,
-                                env={**os.environ, "LC_ALL": "C", "HOME": folder, "TMPDIR": folder, "PATH": path, **environment})
+    def start(self, folder, environment, is_closed=False, is_asked=False, **outputs):
+        ends_at_once = self.is_server and not is_asked
 
-    def run(self, environment, wrap=()):
+        def prepare():
+            if ends_at_once: # the signal has come, and waits until it is asked for
+                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+                os.kill(os.getpid(), signal.SIGTERM)
+            if is_closed:
+                os.close(1)
+
+        path = folder + "/bin:" + os.environ["PATH"]
+        return subprocess.Popen([self.options.adept, *self.words], cwd=folder, stdin=subprocess.DEVNULL, **outputs,
+                                preexec_fn=prepare if ends_at_once or is_closed else None,
+                                env={**os.environ, "LC_ALL": "C", "HOME": folder, "XDG_STATE_HOME": folder, "TMPDIR": folder, "PATH": path, **environment})
+
+    def run(self, environment):
         """What happened: exit code, outputs, files."""
         with self.folder() as folder:
             before = set(os.listdir(folder))
-            process = self.start(folder, environment, wrap, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process = self.start(folder, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             try:
                 out, err = process.communicate(timeout=300)
             except subprocess.TimeoutExpired:
@@ -134,8 +175,10 @@ class Case:
             for name in self.written:
                 path = os.path.join(folder, name)
                 files[name] = open(path, "rb").read() if os.path.exists(path) else None
+            with open(os.path.join(folder, GOVERNOR)) as file: # what was set is as before, or listed for the next run
+                is_lost = file.read() != OLD and not glob.glob(folder + "/adept/restore-*.json")
             return {"code": process.returncode, "out": out, "err": err.decode(errors="replace"),
-                    "files": files, "new": set(os.listdir(folder)) - before}
+                    "files": files, "new": set(os.listdir(folder)) - before, "is_lost": is_lost}
 
     def walk(self, shim):
         """For each fault its number, its kind, the result, and the stack; None: it could not be tried by a fork."""
@@ -143,8 +186,8 @@ class Case:
             before = set(os.listdir(folder))
             read_end, write_end = os.pipe()
             environment = {"LD_PRELOAD": self.options.shim, shim: "walk", shim + "_EVERY": str(self.every),
-                           shim + "_REPORT": f"/proc/self/fd/{write_end}"}
-            process = self.start(folder, environment, (), stdout=out, stderr=err, pass_fds=[write_end])
+                           shim + "_REPORT": f"/proc/self/fd/{write_end}", **({"ADEPT_WALK_ALONE": "1"} if self.name in NO_WALK else {})}
+            process = self.start(folder, environment, stdout=out, stderr=err, pass_fds=[write_end])
             os.close(write_end)
             with os.fdopen(read_end, "rb") as records:
                 while head := records.read(RECORD.size):
@@ -166,10 +209,11 @@ class Case:
     def steady(self, text):
         """Without what differs from run to run: times and folders; and without what is missing: notes say that a sensor cannot be read."""
         text = re.sub(rb'"missing":\s*\[[^]]*\]|(?m:^Not measured\n(  .*\n)*)', b"", text)
+        text = re.sub(rb"\d+ (min|h) \d\d (s|min)\b", b"0 s", text) # of a fit, whose time counts the faults tried in it
         if self.name == "measure-samples": # which columns there are depends on the readings
             text = b"\n".join(b"".join(line.split()[:1]) for line in text.splitlines())
         return re.sub(rb"adept-faults-\w+|\d+(\.\d+)?([eE][-+]?\d+)?( ?[munk]?[sWJB]\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z", b"#", text) \
-            if self.name in (*MEASURING, "calibrate") else re.sub(rb"adept-faults-\w+", b"#", text)
+            if self.name in (*MEASURING, "calibrate", "calibrate-threads") else re.sub(rb"adept-faults-\w+", b"#", text)
 
     def complaint(self, result, is_memory):
         """What is wrong; None: nothing."""
@@ -178,6 +222,8 @@ class Case:
             return "hangs"
         if result["code"] < 0 or result["code"] >= 128 and result["code"] != 130:
             return f"ends by signal ({result['code']})"
+        if result.get("is_lost"):
+            return f"exit {result['code']}, and the setting is lost: {result['err'][-200:]!r}"
         if result["code"] == self.good["code"]:
             if self.name in MEASURING and any(re.search(rb"out of memory|Cannot allocate memory|gone after |No sensor answered", text or b"")
                                               for text in (result["out"], *result["files"].values())):
@@ -226,6 +272,7 @@ def walked(case, shim, complaint):
     faults, alone, bad = 0, [], []
     for n, kind, result, stack in case.walk(shim):
         faults += 1
+        case.tried.add(kind)
         if result is None:
             alone.append((n, kind))
         elif what := complaint(result, kind):
@@ -247,9 +294,23 @@ def fail_allocation(case, n, kind):
         return what, stack_of(open(report).read() if os.path.exists(report) else "")
 
 
+def run_by_order(case, variable, at, kind, more):
+    """What happened where the shim had this order, and how many such places there were until the end."""
+    with tempfile.NamedTemporaryFile() as order:
+        order.write(faulty_server.ORDER.pack(at, kind, 0))
+        order.flush()
+        result = case.run({"LD_PRELOAD": case.options.shim, variable: "order", variable + "_REPORT": "/dev/null", "ADEPT_FAIL_ORDER": order.name, **more})
+        order.seek(0)
+        return result, faulty_server.ORDER.unpack(order.read())[2]
+
+
 def fail_allocations(case, pool):
     """Faults, how many of them by runs of their own, and the complaints with their places."""
     faults, alone, bad = walked(case, "ADEPT_FAIL_ALLOCATION", lambda result, kind: case.complaint(result, True))
+    if case.name in LAST:
+        _, n = run_by_order(case, "ADEPT_FAIL_ALLOCATION", 1 << 60, 0, {})
+        alone += [(n - i, kind) for i in range(LAST[case.name]) for kind in (0, 1)]
+        faults += 2 * LAST[case.name]
     for n, kind, job in [(n, kind, pool.submit(fail_allocation, case, n, kind)) for n, kind in alone]:
         what, stack = job.result()
         if what:
@@ -264,24 +325,43 @@ def kinds_of_calls():
 
 
 def complaint_of_call(case, result, kind):
-    _, error, _ = kind
+    call, error, _ = kind
     if error == "SHORT" and result["code"] != case.good["code"]:
         return f"exit {result['code']}, though nothing failed: {result['err'][-200:]!r}"
+    if call in ("clone", "clone3", "vfork") and result["code"] != case.good["code"] and not re.search("cannot start|memory", result["err"]):
+        return f"exit {result['code']}, and not what could not be started: {result['err'][-200:]!r}"
+    if call == "newfstatat" and case.is_server: # a file that it cannot see to be its socket stays: the next one replaces it
+        result["new"].discard("s")
     return case.complaint(result, False)
+
+
+def fail_threads_of_child(case, kinds):
+    """libtorch's process starts threads: for each that fails its number, kind, and what is wrong. libpthreadpool waits for ever
+    for its own, until adept ends it."""
+    kind = kinds.index(("clone3", "EAGAIN", "false"))
+    for n in range(1, 100):
+        result, seen = run_by_order(case, "ADEPT_FAIL_CALL", n, kind, {"ADEPT_FAIL_CALL_CHILD": "1"})
+        if seen < n:
+            return
+        yield n, kind, None if "libtorch did not finish loading" in result["err"] else complaint_of_call(case, result, kinds[kind])
 
 
 def fail_calls(case, pool):
     """Faults of system calls, as fail_allocations()."""
     kinds = kinds_of_calls()
     faults, alone, bad = walked(case, "ADEPT_FAIL_CALL", lambda result, kind: complaint_of_call(case, result, kinds[kind]))
+    case.options.tried |= case.tried
     runs = [(n, kind, {"ADEPT_FAIL_CALL": str(n), "ADEPT_FAIL_CALL_KIND": str(kind)}) for n, kind in alone]
-    runs.append((0, kinds.index(("read", "SHORT", "true")), {"ADEPT_FAIL_CALL": "short"}))
+    if case.name not in NO_WALK:
+        runs.append((0, kinds.index(("read", "SHORT", "true")), {"ADEPT_FAIL_CALL": "short"}))
     for n, kind, job in [(n, kind, pool.submit(case.run, {"LD_PRELOAD": case.options.shim, **more})) for n, kind, more in runs]:
         what = complaint_of_call(case, job.result(), kinds[kind])
         if what:
             bad.append((n, kind, what, ([], [])))
+    of_child = list(fail_threads_of_child(case, kinds)) if case.name == "torch" else []
+    bad += [(n, kind, "in libtorch's process: " + what, ([], [])) for n, kind, what in of_child if what]
     named = [(n, kinds[kind][2] == "true", f"{kinds[kind][0]} {kinds[kind][1]}: {what}", stack) for n, kind, what, stack in bad]
-    return faults + 1, len(runs), named
+    return faults + len(runs) - len(alone) + len(of_child), len(runs) + len(of_child), named
 
 
 def functions(program, called, addresses):
@@ -311,6 +391,8 @@ def inputs(options):
         {"name": "a", "gpu": options.gpu, "gpus": 4, "host_idle_w": 150, "host_busy_w": 100}]})
     write("jobs.json", {"schema_version": 1, "name": "small", "arrivals": {"rate_per_s": 0.02, "horizon_s": 600}, "templates": [
         {"name": "short", "model": model, "gpus": [1, 2], "batches": [64], "samples_for_s": {"seconds": 120, "gpu": options.gpu}}]})
+    with gzip.open(os.path.join(options.inputs, "trace.csv.gz"), "wt") as file:
+        file.write("submit_s,gpus,gpu_seconds\n1,1,20\n5,2,30\n")
     write("jobs.txt", "JobID|JobIDRaw|User|Account|State|Partition|Start|End|ElapsedRaw|AllocTRES|NodeList|AdminComment\n"
           "2|2|ada|lab|COMPLETED|cpu|1000|1020|20|cpu=4,node=1|n1|\n")
     for name, batch in (("a", "64"), ("b", "256")):
@@ -321,67 +403,37 @@ def inputs(options):
     adept("attribute", "fit", "node.adept", "-o", "model.json")
     write("marks.sh", "for what in begin end; do echo $(date +%s.%N) $$ $what step >>$ADEPT_MARKS; done\n")
     adept("measure", "--samples", "run.samples", "--dram-dimms", "1x8GB DDR4", "--duration", "200ms")
+    os.makedirs(os.path.dirname(os.path.join(options.inputs, GOVERNOR)))
+    write(GOVERNOR, OLD)
+    write(os.path.dirname(GOVERNOR) + "/scaling_available_governors", "performance powersave\n")
     os.mkdir(os.path.join(options.inputs, "bin")) # a gnuplot that takes no time
     write("bin/gnuplot", "#!/bin/sh\ncat >/dev/null\necho '<svg></svg>'\n")
     os.chmod(os.path.join(options.inputs, "bin/gnuplot"), 0o755)
 
 
-class Connection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=30)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(30)
-        self.sock.connect(self.path)
-
-
-def serve(case, environment):
-    """The exit code of a server that is asked once, its stderr, and the answer: status and body; None: it closed the connection."""
-    with case.folder() as folder, tempfile.TemporaryFile() as err:
-        process = case.start(folder, environment, (), stdout=subprocess.DEVNULL, stderr=err)
-        path, answer = os.path.join(folder, "s"), None
-        while process.poll() is None and not os.path.exists(path):
-            time.sleep(0.005)
-        connection = Connection(path)
-        try:
-            connection.request("POST", "/v1/predict", json.dumps({"workload": "mlp", "gpu": "a100"}), {"Content-Type": "application/json"})
-            response = connection.getresponse()
-            answer = response.status, response.read()
-        except (OSError, http.client.HTTPException):
-            pass
-        connection.close()
-        process.terminate()
-        code = process.wait(60)
-        err.seek(0)
-        return code, err.read().decode(errors="replace"), answer
-
-
 def fail_serve(case, pool):
-    """Every Kth allocation of a server that is asked once. Without an answer is libmicrohttpd's way."""
-    def run(n, kind):
-        with tempfile.TemporaryDirectory() as folder:
-            report = os.path.join(folder, "stack")
-            code, err, answer = serve(case, failing(case, n, kind, report))
-            stack = open(report).read() if os.path.exists(report) else ""
-        is_right = answer is None or answer == good[2] or answer[0] in (500, 503) and b"memory" in answer[1]
-        is_end = code == 0 or code == 1 and "memory" in err
-        what = None if is_right and is_end else f"exit {code}, {err[-200:]!r}, {answer}"
-        return bool(stack), what, stack_of(stack)
-    good = serve(case, {})
-    if good[0] != 0 or not good[2] or good[2][0] != 200:
-        raise SystemExit(f"serve: without a fault: {good}")
-    bad, n, total = [], 1, 0
-    while True: # until there is no such allocation
-        numbers = [n + i * case.every for i in range(8)]
-        n = numbers[-1] + case.every
-        results = [(number, kind, pool.submit(run, number, kind)) for number in numbers for kind in (0, 1)]
-        reached = [(number, kind, *job.result()) for number, kind, job in results]
-        bad += [(number, kind, what, stack) for number, kind, was, what, stack in reached if what]
-        total += sum(was for _, _, was, _, _ in reached)
-        if not reached[-1][2]:
-            return total, total, bad
+    """Every Kth allocation, or each system call of each kind, that a request costs a server."""
+    kinds, is_call = kinds_of_calls(), case.options.calls
+    shim = "ADEPT_FAIL_CALL" if is_call else "ADEPT_FAIL_ALLOCATION"
+    codes = collections.Counter()
+
+    def judge(answer, good, kind):
+        error = kinds[kind][1] if is_call else "ENOMEM"
+        what = "whole" if answer == good else "503" if faulty_server.is_without_memory(answer) else answer if isinstance(answer, str) else "in part"
+        codes[what] += 1
+        if what == "whole" or (error not in ("SHORT", "EINTR") and what == "closes the connection") or \
+                (error == "ENOMEM" and (what == "503" or faulty_server.is_list_of_both(answer, good))):
+            return None
+        return str(answer)
+    orders = [(kind, 1) for kind in range(len(kinds))] if is_call else [(0, case.every), (1, case.every)]
+    with case.folder() as folder, open(SOURCE + "/tests/cli/data/mlp.profile.json") as profile:
+        def start(folder, environment, **outputs):
+            return case.start(folder, {**environment, "LD_PRELOAD": case.options.shim}, is_asked=True, **outputs)
+        server = faulty_server.Server(folder, start, shim)
+        faults, bad = faulty_server.walk(server, case.request, profile.read(), orders, judge)
+    print(f"{case.name}: " + ", ".join(f"{n} times {what}" for what, n in codes.items()))
+    named = [(n, kinds[kind][2] == "true", f"{kinds[kind][0]} {kinds[kind][1]}: {what}", stack) if is_call else (n, kind, what, stack) for n, kind, what, stack in bad]
+    return faults, 0, [(n, kind, what, stack_of(stack)) for n, kind, what, stack in named]
 
 
 def end(case, n):
@@ -394,11 +446,9 @@ def end(case, n):
         os.close(read_end)
         if way == "full":
             outputs["stdout"] = open("/dev/full", "w")
-        elif way == "closed":
-            outputs["preexec_fn"] = lambda: os.close(1)
         elif way == "no reader":
             outputs["stdout"] = no_reader
-        process = case.start(folder, {}, (), **outputs)
+        process = case.start(folder, {}, is_closed=way == "closed", **outputs)
         os.close(no_reader)
         if isinstance(way, signal.Signals):
             time.sleep(share * case.seconds)
@@ -413,7 +463,7 @@ def end(case, n):
         result = {"code": process.returncode, "out": out or b"", "err": err.decode(errors="replace"), "files": files,
                   "new": set(os.listdir(folder)) - before}
     if way == signal.SIGKILL: # the next run removes them
-        result["new"] = {name for name in result["new"] if not name.endswith(".tmp") and not name.startswith("adept-marks-")}
+        result["new"] = {name for name in result["new"] if not name.endswith(".tmp") and not name.startswith("adept-marks-") and name != "s"}
     if code and case.name == "calibrate" and result["code"] == code: # the best so far is a result
         result["files"] = {}
     if result["code"] in (code, -way if code else -signal.SIGPIPE): # as it says, or before it asked for signals
@@ -452,15 +502,25 @@ def fail_torch(case, pool):
     return len(jobs), len(jobs), bad
 
 
+def cases_of(options):
+    if options.serve:
+        return [Case(options, request[0], "serve @/mlp.profile.json --socket s --cache 1", [], request) for request in faulty_server.REQUESTS]
+    torch = [("torch", f"profile {shlex.quote(os.path.abspath(options.torch))} -o out.json", ["out.json"])] if options.torch else []
+    return [Case(options, *c) for c in (COMMANDS + CALLS_ONLY + torch if options.calls else torch or COMMANDS)]
+
+
 def check(case, pool):
     case.good = {"code": 0} if case.options.serve else case.run({})
+    if case.good["code"] != 0 and case.name in OPTIONAL:
+        print(f"{case.name}: not here: {case.good['err'].splitlines()[-1]}")
+        return 0, 0, []
     if case.good["code"] != 0:
         raise SystemExit(f"{case.name}: without a fault it ends with {case.good['code']}: {case.good['err'][:300]}")
     if case.options.serve:
         return fail_serve(case, pool)
     if case.options.ends:
         return end_early(case, pool)
-    if case.options.torch:
+    if case.options.torch and not case.options.calls:
         return fail_torch(case, pool)
     return (fail_calls if case.options.calls else fail_allocations)(case, pool)
 
@@ -482,13 +542,12 @@ def main():
     options = parser.parse_args()
     for name in ("adept", "shim", "make_recording"):
         setattr(options, name, getattr(options, name) and os.path.abspath(getattr(options, name)))
+    options.tried = set() # of --calls: rows of fail_call.c that were reached
     total, found, known = 0, collections.OrderedDict(), collections.Counter()
     with tempfile.TemporaryDirectory(prefix="adept-faults-in-") as options.inputs, \
             concurrent.futures.ThreadPoolExecutor(options.jobs) as walks, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         inputs(options)
-        serve_one = ("serve", "serve @/mlp.profile.json --socket s", [])
-        commands = [serve_one] if options.serve else [("torch", f"profile {shlex.quote(os.path.abspath(options.torch))} -o out.json", ["out.json"])] if options.torch else COMMANDS
-        cases = [Case(options, *c) for c in commands if not options.only or c[0] in options.only.split(",")]
+        cases = [case for case in cases_of(options) if not options.only or case.name in options.only.split(",")]
         for case, walk in [(case, walks.submit(check, case, pool)) for case in cases]:
             faults, alone, complaints = walk.result()
             bad = 0
@@ -502,6 +561,9 @@ def main():
                     found.setdefault((case.name, what[:120], place), (n, kind))
             total += faults
             print(f"{case.name}: {faults} faults, {alone} by runs of their own, {bad} bad", flush=True)
+    if options.calls and not options.serve and not options.only:
+        never = [f"{call} {error}" for i, (call, error, _) in enumerate(kinds_of_calls()) if i not in options.tried]
+        print("never reached: " + ", ".join(never))
     for reason, n in known.items():
         print(f"{n} known: {reason}")
     for (name, what, place), (n, kind) in found.items():

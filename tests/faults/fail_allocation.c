@@ -10,6 +10,8 @@
  *  ADEPT_FAIL_ALLOCATION_EVERY=K    only every Kth
  *  ADEPT_FAIL_ALLOCATION_REPORT=F   gets a record of each child (`struct record`), then out, err, and the files it changed
  *
+ *  ADEPT_FAIL_ALLOCATION=order      those that the file ADEPT_FAIL_ORDER asks for (`struct order`); kind 1: all that follow too
+ *
  *  glibc only: __libc_malloc and its kin are glibc's own. */
 #include "walk.h"
 #include <errno.h>
@@ -34,6 +36,7 @@ static atomic_long count;
 static long fails_at, every = 1;
 static bool is_armed, goes_on, walks, waits_for_child;
 static char report[4096];
+static struct order *order; /* NULL: none is given */
 
 static void disarm(void)
 {
@@ -54,6 +57,7 @@ __attribute__((constructor)) static void arm(void)
     if (step && atol(step) > 0) every = atol(step);
     (void)backtrace(stack, 4); /* loads libgcc, which allocates, the first time */
     if (walks) walk_begin(path);
+    order = walk_order(getenv("ADEPT_FAIL_ORDER"));
     pthread_atfork(NULL, NULL, disarm);
     unsetenv("LD_PRELOAD"); /* what it executes is left alone as well */
     waits_for_child = getenv("ADEPT_FAIL_ALLOCATION_CHILD") != NULL;
@@ -87,18 +91,31 @@ static bool walk_on(long n)
     return false;
 }
 
-static bool fails(void)
+static bool is_next(bool *is_first)
 {
-    if (!is_armed) return false;
+    if (order) {
+        bool here = walk_obey(order, order->kind == 1);
+        *is_first = here && order->seen == order->at;
+        return here;
+    }
     long n = atomic_fetch_add(&count, 1) + 1;
     bool here = walks ? walk_on(n) : n == fails_at || (goes_on && fails_at > 0 && n > fails_at);
-    if (here && n == fails_at && !walk_is_child() && !waits_for_child) {
+    *is_first = here && n == fails_at && !walk_is_child() && !waits_for_child;
+    return here;
+}
+
+static bool fails(void)
+{
+    bool is_first;
+
+    if (!is_armed || !is_next(&is_first)) return false;
+    if (is_first) {
         is_armed = false; /* what tells of it may allocate */
         tell_stack();
         is_armed = true;
     }
-    if (here) errno = ENOMEM;
-    return here;
+    errno = ENOMEM;
+    return true;
 }
 
 void *malloc(size_t size)

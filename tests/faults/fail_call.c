@@ -2,9 +2,15 @@
  *
  *  ADEPT_FAIL_CALL=walk    at each call of `faults` the program forks (walk.h), once for each row that fits; the row's number is
  *                          the kind. ADEPT_FAIL_CALL_REPORT gets the records
- *  ADEPT_FAIL_CALL_EVERY=K only at every Kth call
+ *  ADEPT_FAIL_CALL_EVERY=K only at every Kth call of the frequent ones
  *  ADEPT_FAIL_CALL=N       the Nth of them gets the fault of row ADEPT_FAIL_CALL_KIND
  *  ADEPT_FAIL_CALL=short   every read and write moves half of what was asked for
+ *
+ *  ADEPT_FAIL_CALL=order   what the file ADEPT_FAIL_ORDER asks for (`struct order`), whose kind is a row: its Nth call
+ *  ADEPT_FAIL_CALL_CHILD=1 only in processes that the program forks, which are left alone otherwise
+ *
+ *  clone, clone3 and vfork stand for fork(), pthread_create() and posix_spawnp(), which fail before they call the system:
+ *  what they start could not come back from a trap. clock_gettime() fails for clocks of processes, which the vDSO asks for.
  *
  *  A seccomp filter traps the calls that libc's code makes, stdio's too; those of this file pass. What the program executes
  *  has its libc elsewhere, and is left alone. x86-64 Linux only. */
@@ -24,8 +30,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -44,13 +54,29 @@ static const fault faults[] = {
     {SYS_write, EINTR, false},    {SYS_write, ENOSPC, true},    {SYS_write, EDQUOT, false},  {SYS_openat, EMFILE, true},
     {SYS_openat, EACCES, false},  {SYS_openat, EROFS, false},   {SYS_openat, EINTR, false},  {SYS_fsync, EIO, true},
     {SYS_rename, EACCES, true},   {SYS_rename, EROFS, false},   {SYS_linkat, EPERM, true},   {SYS_newfstatat, EIO, false},
-    {SYS_mmap, ENOMEM, true},
-    {SYS_ftruncate, EFBIG, true}, {SYS_getdents64, EIO, false}, {SYS_lseek, ESPIPE, false},
+    {SYS_mmap, ENOMEM, true},     {SYS_ftruncate, EFBIG, true}, {SYS_getdents64, EIO, false}, {SYS_lseek, ESPIPE, false},
+    /* processes and threads */
+    {SYS_clone, EAGAIN, true},    {SYS_clone, ENOMEM, true},    {SYS_clone3, EAGAIN, false},  {SYS_clone3, EAGAIN, true},
+    {SYS_vfork, EAGAIN, true},    {SYS_vfork, ENOMEM, true},    {SYS_pipe2, EMFILE, true},    {SYS_memfd_create, ENOMEM, true},
+    {SYS_memfd_create, EMFILE, true}, {SYS_wait4, EINTR, false},
+    /* servers */
+    {SYS_socket, EMFILE, true},   {SYS_socket, EACCES, false},  {SYS_socket, ENOBUFS, false}, {SYS_bind, EADDRINUSE, true},
+    {SYS_bind, EACCES, false},    {SYS_listen, EADDRINUSE, true}, {SYS_setsockopt, ENOBUFS, false}, {SYS_getsockname, ENOBUFS, false},
+    {SYS_accept4, EMFILE, true},  {SYS_accept4, ENFILE, false}, {SYS_accept4, ENOMEM, true},  {SYS_accept4, ECONNABORTED, false},
+    {SYS_accept4, EINTR, false},  {SYS_recvfrom, EINTR, false},
+    {SYS_recvfrom, ECONNRESET, true}, {SYS_recvfrom, ENOMEM, false}, {SYS_sendto, SHORT, true}, {SYS_sendto, EINTR, false},
+    {SYS_sendto, EPIPE, true},    {SYS_sendto, ENOBUFS, false}, {SYS_sendmsg, EINTR, false},  {SYS_sendmsg, EPIPE, true},
+    {SYS_sendmsg, ENOBUFS, false}, {SYS_epoll_create1, EMFILE, true}, {SYS_epoll_ctl, ENOSPC, true}, {SYS_epoll_ctl, ENOMEM, false},
+    {SYS_epoll_wait, EINTR, false}, {SYS_eventfd2, EMFILE, true}, {SYS_poll, ENOMEM, false},
+    /* sensors and sources */
+    {SYS_perf_event_open, EACCES, true}, {SYS_perf_event_open, EMFILE, true}, {SYS_bpf, EPERM, true}, {SYS_bpf, ENOMEM, false},
+    {SYS_clock_gettime, EINVAL, true}, {SYS_ioctl, EIO, false},
 };
 
 static unsigned long libc_begin, libc_end;
 static long number, fails_at, kind, every = 1;
-static bool walks, all_short, is_armed;
+static bool walks, all_short, is_armed, waits_for_child;
+static struct order *order; /* NULL: none is given */
 static const fault *now; /* in a child: what goes on */
 static __thread bool inside;
 
@@ -74,15 +100,33 @@ static long with_fault(long nr, greg_t *r, int error)
     return call(nr, r);
 }
 
-static long answer(long nr, greg_t *r)
+/* Of others there are few: each is tried, whatever `every` says. */
+static bool is_frequent(long call)
 {
-    bool is_message = nr == SYS_write && r[REG_RDI] == STDERR_FILENO;
-    if (inside || !is_armed || is_message) return call(nr, r);
-    if (all_short && (nr == SYS_read || nr == SYS_write || nr == SYS_pread64)) return with_fault(nr, r, SHORT);
-    if (now && now->call == nr) return with_fault(nr, r, now->error);
-    if (!walks && !fails_at) return call(nr, r);
+    static const int calls[] = {SYS_read, SYS_pread64, SYS_write, SYS_openat, SYS_newfstatat, SYS_mmap, SYS_getdents64,
+                                SYS_lseek, SYS_clock_gettime, SYS_poll};
+    for (size_t i = 0; i < COUNT(calls); i++)
+        if (calls[i] == call) return true;
+    return false;
+}
+
+/* It fails in a function of this file, not in a trap. */
+static bool is_function(long call)
+{
+    return call == SYS_clone || call == SYS_clone3 || call == SYS_vfork || call == SYS_clock_gettime;
+}
+
+/* The fault that this call has; NULL: none. */
+static const fault *fault_here(long nr)
+{
+    if (order) {
+        const fault *f = &faults[order->kind];
+        return f->call == nr && walk_obey(order, f->goes_on) ? f : NULL;
+    }
+    if (now && now->call == nr) return now;
+    if (!walks && !fails_at) return NULL;
     long n = __atomic_add_fetch(&number, 1, __ATOMIC_RELAXED);
-    for (size_t i = 0; i < COUNT(faults) && (fails_at || n % every == 0); i++) {
+    for (size_t i = 0; i < COUNT(faults) && (fails_at > 0 || !is_frequent(nr) || n % every == 0); i++) {
         if (faults[i].call != nr) continue;
         inside = true;
         bool here = walks ? walk_case(n, (int)i) : n == fails_at && (long)i == kind;
@@ -91,9 +135,35 @@ static long answer(long nr, greg_t *r)
         walks = false;
         fails_at = 0;
         if (faults[i].goes_on) now = &faults[i];
-        return with_fault(nr, r, faults[i].error);
+        return &faults[i];
     }
-    return call(nr, r);
+    return NULL;
+}
+
+static bool is_of_no_file(long fd)
+{
+    struct stat st;
+    inside = true;
+    bool is = fstat((int)fd, &st) == 0 && (st.st_mode & S_IFMT) == 0;
+    inside = false;
+    return is;
+}
+
+/* What is taken out of an epoll, and what goes through an eventfd, arrives; who does not wait is not interrupted. */
+static bool can_fail(long nr, const greg_t *r)
+{
+    if (nr == SYS_epoll_ctl) return r[REG_RSI] == EPOLL_CTL_ADD;
+    if (nr == SYS_wait4) return !(r[REG_RDX] & WNOHANG);
+    return (nr != SYS_read && nr != SYS_write) || !is_of_no_file(r[REG_RDI]);
+}
+
+static long answer(long nr, greg_t *r)
+{
+    bool is_message = nr == SYS_write && r[REG_RDI] == STDERR_FILENO;
+    if (inside || !is_armed || is_message || !can_fail(nr, r)) return call(nr, r);
+    if (all_short && (nr == SYS_read || nr == SYS_write || nr == SYS_pread64)) return with_fault(nr, r, SHORT);
+    const fault *f = fault_here(nr);
+    return f ? with_fault(nr, r, f->error) : call(nr, r);
 }
 
 static void trapped(int signal, siginfo_t *info, void *context)
@@ -124,6 +194,7 @@ static void trap(void)
 {
     struct sock_filter code[COUNT(faults) + 10];
     size_t n = 0, n_calls = COUNT(faults);
+    _Static_assert(COUNT(faults) < 250, "a jump's length is a byte");
     const unsigned ip = offsetof(struct seccomp_data, instruction_pointer);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip + 4);
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(libc_begin >> 32), 1, 0);
@@ -133,7 +204,8 @@ static void trap(void)
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)libc_end, (unsigned char)(n_calls + 1), 0);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     for (size_t i = 0; i < n_calls; i++)
-        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)faults[i].call, (unsigned char)(n_calls - i), 0);
+        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, is_function(faults[i].call) ? ~0u : (unsigned)faults[i].call,
+                                                 (unsigned char)(n_calls - i), 0);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
     const struct sock_fprog program = {.len = (unsigned short)n, .filter = code};
@@ -148,7 +220,7 @@ static void trap(void)
 
 static void disarm(void)
 {
-    if (!walk_is_forking()) is_armed = false;
+    if (!walk_is_forking()) is_armed = waits_for_child;
 }
 
 __attribute__((constructor)) static void arm(void)
@@ -161,11 +233,59 @@ __attribute__((constructor)) static void arm(void)
     if (getenv("ADEPT_FAIL_CALL_EVERY")) every = atol(getenv("ADEPT_FAIL_CALL_EVERY"));
     kind = getenv("ADEPT_FAIL_CALL_KIND") ? atol(getenv("ADEPT_FAIL_CALL_KIND")) : -1;
     if (walks) walk_begin(path);
+    order = walk_order(getenv("ADEPT_FAIL_ORDER"));
     dl_iterate_phdr(find_libc, NULL);
     pthread_atfork(NULL, NULL, disarm);
     unsetenv("LD_PRELOAD");
-    is_armed = true;
+    waits_for_child = getenv("ADEPT_FAIL_CALL_CHILD") != NULL;
+    is_armed = !waits_for_child;
     trap();
+}
+
+/* ---- what starts something, and what would get in the way of the trap ---- */
+
+static int error_of(long nr)
+{
+    const fault *f = inside || !is_armed ? NULL : fault_here(nr);
+    return f ? f->error : 0;
+}
+
+#define NEXT(name) (*(__typeof__(name) **)next_of(#name))
+
+static void **next_of(const char *name)
+{
+    static __thread void *next;
+    next = dlsym(RTLD_NEXT, name);
+    return &next;
+}
+
+pid_t fork(void)
+{
+    int error = error_of(SYS_clone);
+    if (error == 0) return NEXT(fork)();
+    errno = error;
+    return -1;
+}
+
+int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*run)(void *), void *restrict data)
+{
+    int error = error_of(SYS_clone3);
+    return error ? error : NEXT(pthread_create)(thread, attributes, run, data);
+}
+
+int posix_spawnp(pid_t *restrict pid, const char *restrict file, const posix_spawn_file_actions_t *restrict actions,
+                 const posix_spawnattr_t *restrict attributes, char *const arguments[restrict], char *const environment[restrict])
+{
+    int error = error_of(SYS_vfork);
+    return error ? error : NEXT(posix_spawnp)(pid, file, actions, attributes, arguments, environment);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    int error = clock < 0 ? error_of(SYS_clock_gettime) : 0;
+    if (error == 0) return NEXT(clock_gettime)(clock, time);
+    errno = error;
+    return -1;
 }
 
 /* A child that posix_spawn() makes opens files with all signals blocked: the trap would kill it. It gets on without. */
@@ -176,14 +296,18 @@ int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *restrict action
     return 0;
 }
 
-/* Nor may threads block the trap. */
+/* Nor may threads block the trap, */
 int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
-    static int (*next)(int, const sigset_t *, sigset_t *);
     sigset_t most;
-    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "pthread_sigmask");
-    if (!set || how == SIG_UNBLOCK) return next(how, set, old);
+    if (!set || how == SIG_UNBLOCK) return NEXT(pthread_sigmask)(how, set, old);
     most = *set;
     sigdelset(&most, SIGSYS);
-    return next(how, &most, old);
+    return NEXT(pthread_sigmask)(how, &most, old);
+}
+
+/* nor a process that begins anew take it away. */
+sighandler_t signal(int number, sighandler_t handler)
+{
+    return number == SIGSYS ? SIG_DFL : NEXT(signal)(number, handler);
 }

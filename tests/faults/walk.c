@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ typedef struct file {
 
 static file files[MOST_FILES];
 static int n_files, records = -1, scratch[3]; /* stdout, stderr, stack */
-static bool has_begun, is_forking, is_child;
+static bool has_begun, is_forking, is_child, never_forks;
 static char *changes; /* MOST_BYTES * 2 */
 static size_t n_changes;
 
@@ -184,6 +185,7 @@ static bool can_fork(void)
 {
     struct stat st;
     siginfo_t info;
+    if (never_forks) return false;
     if (stat("/proc/self/task", &st) != 0 || st.st_nlink != 3) return false;
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD) return false;
     for (int fd = 3; fd < MOST_FDS; fd++) {
@@ -300,14 +302,23 @@ void walk_begin(const char *path)
     if (sscanf(path, "/proc/self/fd/%d", &given) == 1) close(given);
     for (int i = 0; i < 3; i++)
         scratch[i] = away(memfd_create("out", MFD_CLOEXEC));
+    never_forks = getenv("ADEPT_WALK_ALONE") != NULL;
     changes = pages(2 * MOST_BYTES);
     snapshot();
     has_begun = true;
 }
 
+/* A signal that waits is no child's: those that are blocked are sent again. */
+static void raise_again(const sigset_t *pending)
+{
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(pending, number) == 1) kill(getpid(), number);
+}
+
 bool walk_case(int64_t number, int kind)
 {
     int saved = errno, status = -1;
+    sigset_t pending;
     if (!can_fork()) {
         tell(number, kind, -1);
         errno = saved;
@@ -316,6 +327,7 @@ bool walk_case(int64_t number, int kind)
     snapshot();
     fill_scratch();
     note_stack();
+    sigpending(&pending);
     is_forking = true;
     pid_t pid = fork();
     is_forking = false;
@@ -323,6 +335,7 @@ bool walk_case(int64_t number, int kind)
     if (pid == 0) {
         own_files();
         is_child = true;
+        raise_again(&pending);
         alarm(PATIENCE_S);
         errno = saved;
         return true;
@@ -332,6 +345,24 @@ bool walk_case(int64_t number, int kind)
     tell(number, kind, status);
     errno = saved;
     return false;
+}
+
+struct order *walk_order(const char *path)
+{
+    if (!path) return NULL;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    void *memory = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(struct order), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) die(path);
+    close(fd);
+    return memory;
+}
+
+bool walk_obey(struct order *order, bool goes_on)
+{
+    int64_t at = __atomic_load_n(&order->at, __ATOMIC_ACQUIRE);
+    if (at == 0) return false;
+    int64_t n = __atomic_add_fetch(&order->seen, 1, __ATOMIC_RELAXED);
+    return n == at || (goes_on && n > at);
 }
 
 bool walk_is_forking(void)

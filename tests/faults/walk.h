@@ -2,7 +2,8 @@
  *  became of it, puts the files of the folder back, and goes on without. So N faults cost N ends of a run.
  *
  *  It forks only where nothing is shared that the child could move: one thread, no other children, and only regular files
- *  or folders open beside the standard ones. Elsewhere it tells that the fault was not tried. Nothing here allocates. */
+ *  or folders open beside the standard ones. Elsewhere, and with ADEPT_WALK_ALONE in the environment, it tells that the fault
+ *  was not tried. Nothing here allocates. */
 #ifndef ADEPT_WALK_H
 #define ADEPT_WALK_H
 #include <stdbool.h>
@@ -17,6 +18,20 @@ struct record {
     int32_t status;  /* of waitpid(); -1: not tried */
     uint32_t size_out, size_err, size_files, size_stack;
 };
+
+/** What is asked of a program that serves, and so cannot be forked: in a file of this size, which both sides map. The program
+ *  fails nothing until `at` is set, and nothing more once it is 0. */
+struct order {
+    int64_t at;   /* the how-manieth place from now on is to fail; written last */
+    int64_t kind; /* of the fault */
+    int64_t seen; /* such places since it was 0 */
+};
+
+/** @return NULL where `path` is NULL */
+struct order *walk_order(const char *path);
+
+/** @return does this place fail? */
+bool walk_obey(struct order *order, bool goes_on);
 
 /** @param path  gets the records. stdout and stderr must be regular files, and the folder the program's own */
 void walk_begin(const char *path);

@@ -277,10 +277,7 @@ static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal
 {
     const adept_measure_options *o = job->options;
     char marks[4096] = "";
-    struct sigaction given;
-    sigaction(SIGINT, NULL, &given);
-    /* until the command has the signals: the marks are to go. What is ignored stays so, in the command too */
-    if (o->words.n > 0 && given.sa_handler != SIG_IGN) adept_interrupt_catch();
+    if (o->words.n > 0) adept_interrupt_catch(); /* until the command has the signals: the marks are to go */
     adept_status status = o->words.n > 0 ? make_marks(cli, o, marks, sizeof marks) : ADEPT_OK;
 
     if (status == ADEPT_OK) status = adept_measure_start(cli, job, journal);

@@ -63,9 +63,11 @@ static void request_stop(int signal_number)
 
 void adept_interrupt_catch(void)
 {
-    struct sigaction action = {.sa_handler = request_stop, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    static const int signals[] = {SIGINT, SIGTERM};
+    struct sigaction given, action = {.sa_handler = request_stop, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
 
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &given) == 0 && given.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
 }

@@ -22,7 +22,7 @@ void adept_progress_end(adept_progress *p);
  *  128 + its number, as if it had killed the program. */
 extern volatile sig_atomic_t adept_interrupt_requested;
 
-/** The first signal is a request; the second ends the program. */
+/** The first signal is a request; the second ends the program. One that was ignored stays so, in commands that are run too. */
 void adept_interrupt_catch(void);
 
 #endif

@@ -112,5 +112,7 @@ adept_status adept_gnuplot_picture(char **svg, size_t *size, char *script, const
     int why = errno;
     free(script);
     if (!*svg && why == ENOMEM) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory while drawing");
+    if (!*svg && why != 0)
+        return adept_error_set(err, ADEPT_E_INTERNAL, "%s: cannot start gnuplot: %s", name, strerror(why));
     return *svg ? ADEPT_OK : adept_error_set(err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", name);
 }

@@ -1,6 +1,7 @@
 /** @file http.c  HTTP by libmicrohttpd: bodies with limits, answers, slow clients, an orderly end. */
 #include "adept_clock.h"
 #include "http.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
 #include <poll.h>
@@ -184,6 +185,24 @@ static void log_request(const exchange *x, const char *method, const char *url, 
     if (write(STDERR_FILENO, line, (size_t)n + 1) < 0) return; /* a log that cannot be written is no reason to stop */
 }
 
+/* @return false: memory is out */
+static bool add_headers(struct MHD_Response *response, const adept_serve_reply *reply, bool is_stopping)
+{
+    const char *const headers[][2] = {
+        {MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type},
+        {"X-Content-Type-Options", "nosniff"},
+        {MHD_HTTP_HEADER_ALLOW, reply->allow},
+        {MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->http_status == MHD_HTTP_UNAUTHORIZED ? "Bearer" : NULL},
+        {MHD_HTTP_HEADER_RETRY_AFTER, reply->http_status == MHD_HTTP_SERVICE_UNAVAILABLE ? "1" : NULL},
+        {MHD_HTTP_HEADER_CONNECTION, is_stopping ? "close" : NULL},
+    };
+    bool ok = true;
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        ok = ok && (!headers[i][1] || MHD_add_response_header(response, headers[i][0], headers[i][1]) == MHD_YES);
+    return ok;
+}
+
+/* Whole or not at all: where memory is out, the connection is closed. */
 static enum MHD_Result send_reply(adept_http *h, struct MHD_Connection *connection, exchange *x,
                                   const adept_serve_reply *reply)
 {
@@ -194,15 +213,9 @@ static enum MHD_Result send_reply(adept_http *h, struct MHD_Connection *connecti
         return MHD_NO;
     }
     hold(h, x, reply->size);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (reply->allow) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow);
-    if (reply->http_status == MHD_HTTP_UNAUTHORIZED)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
-    if (reply->http_status == MHD_HTTP_SERVICE_UNAVAILABLE)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-    if (atomic_load(&h->stopping)) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-    enum MHD_Result result = MHD_queue_response(connection, (unsigned)reply->http_status, response);
+    enum MHD_Result result = add_headers(response, reply, atomic_load(&h->stopping))
+                                 ? MHD_queue_response(connection, (unsigned)reply->http_status, response)
+                                 : MHD_NO;
     MHD_destroy_response(response);
     return result;
 }
@@ -233,7 +246,9 @@ static void take_body(adept_http *h, exchange *x, const char *data, size_t size)
     size_t before = x->body.capacity;
     adept_buffer_add(&x->body, data, size);
     hold(h, x, x->body.capacity - before);
-    if (x->body.failed || atomic_load_explicit(&h->metrics->bytes_held, memory_order_relaxed) > h->max_held_bytes)
+    if (x->body.failed)
+        mark_refused(x, ADEPT_SERVE_OVERLOADED, "out of memory");
+    else if (atomic_load_explicit(&h->metrics->bytes_held, memory_order_relaxed) > h->max_held_bytes)
         mark_refused(x, ADEPT_SERVE_OVERLOADED, "too many bodies and answers at once; try again");
     else if (adept_clock_ns() - x->begin_ns > (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u)
         mark_refused(x, ADEPT_SERVE_TOO_SLOW, "the body took too long");
@@ -360,11 +375,15 @@ adept_status adept_http_start(adept_http **out, adept_server *server, const adep
     if (h->max_held_bytes < LEAST_HELD_BYTES) h->max_held_bytes = LEAST_HELD_BYTES;
     for (int i = 0; i < 2; i++) {
         if (fds[i] < 0) continue;
+        errno = 0;
         h->daemons[i] = start_daemon(h, fds[i]);
         if (h->daemons[i]) continue;
+        int why = errno;
         if (i == 1 && h->daemons[0]) MHD_stop_daemon(h->daemons[0]);
         free_all(h);
-        return adept_error_set(err, ADEPT_E_IO, "cannot start the HTTP server (libmicrohttpd %s)", MHD_get_version());
+        if (why == ENOMEM) return adept_no_memory(err, "the HTTP server");
+        return adept_error_set(err, ADEPT_E_IO, "cannot start the HTTP server (libmicrohttpd %s)%s%s",
+                               MHD_get_version(), why ? ": " : "", why ? strerror(why) : "");
     }
     *out = h;
     return ADEPT_OK;

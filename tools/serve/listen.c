@@ -94,6 +94,8 @@ adept_status adept_serve_listen_tcp(int *fd, char bound[ADEPT_SERVE_ADDRESS_SIZE
         return adept_error_set(err, ADEPT_E_USAGE,
                                "--listen: '%s' is not ADDRESS:PORT, as in 127.0.0.1:8787 or [::1]:8787", address);
     int why = strtol(p.port, NULL, 10) > 65535 ? EAI_SERVICE : getaddrinfo(p.host, p.port, &hints, &found);
+    if (why == EAI_MEMORY) return adept_no_memory(err, "--listen");
+    if (why == EAI_SYSTEM) return failed(-1, "listen on", address, err);
     if (why != 0) return adept_error_set(err, ADEPT_E_USAGE, "--listen: '%s': %s", address, gai_strerror(why));
     adept_status status;
     if (!allow_remote && !is_loopback(found->ai_addr))
@@ -151,12 +153,12 @@ adept_status adept_serve_listen_unix(int *fd, adept_serve_socket_file *file, con
     int bound = bind(s, (const struct sockaddr *)(const void *)&a, sizeof a);
     umask(before);
     if (bound != 0) return failed(s, "listen on", path, err);
-    if (lstat(path, &st) == 0) *file = (adept_serve_socket_file){path, st.st_dev, st.st_ino};
-    if (listen(s, BACKLOG) != 0) {
+    if (lstat(path, &st) != 0 || listen(s, BACKLOG) != 0) {
         status = failed(s, "listen on", path, err);
-        adept_serve_socket_remove(file);
+        unlink(path);
         return status;
     }
+    *file = (adept_serve_socket_file){path, st.st_dev, st.st_ino};
     *fd = s;
     return ADEPT_OK;
 }

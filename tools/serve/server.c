@@ -226,6 +226,7 @@ static bool estimate_options(options *o, task *t)
     {
         if (!is_in_time(t, i)) return false; /* a best of some is not what was asked for */
         if (!estimate_element(&o->estimates[i], t, element)) {
+            if (t->problem.kind == ADEPT_SERVE_OVERLOADED) return false; /* as here */
             o->estimates[i] = (adept_estimate){.status = ADEPT_E_USAGE};
             o->errors[i] = text_of(&t->problem);
             if (!o->errors[i]) return adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "out of memory");

@@ -157,10 +157,14 @@ static void run_child(job *j, pid_t parent)
     adept_status status = prepare(j);
     if (status != ADEPT_OK) answer(j, status, NULL);
     pthread_attr_t attributes;
-    pthread_t thread;
-    if (pthread_attr_init(&attributes) != 0 || pthread_attr_setstacksize(&attributes, LOADER_STACK_BYTES) != 0 ||
-        pthread_create(&thread, &attributes, run_job, j) != 0) {
-        _exit(1);
+    pthread_t thread = 0;
+    int failed = pthread_attr_init(&attributes);
+    if (!failed) failed = pthread_attr_setstacksize(&attributes, LOADER_STACK_BYTES);
+    if (!failed) failed = pthread_create(&thread, &attributes, run_job, j);
+    if (failed) {
+        status = adept_error_set(&j->err, ADEPT_E_INTERNAL, "%s: cannot start a thread for libtorch: %s", j->path,
+                                 strerror(failed));
+        answer(j, status, NULL);
     }
     pthread_join(thread, NULL);
     _exit(1);
