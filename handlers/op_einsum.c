@@ -207,6 +207,23 @@ static void product_strides(const einsum *e, adept_tensor *out)
         }
 }
 
+/* Where nothing is summed the product is elementwise, which takes two types. All operands have the dimensions of all labels. */
+static adept_dtype type_of(adept_call *c, const einsum *e)
+{
+    labels left_set = e->in_set[0];
+    adept_tensor left = *e->operand[0];
+    for (int i = 1; i < e->n; i++) {
+        adept_tensor right = *e->operand[i];
+        labels stay = needed(e, i + 1);
+        if (left_set & e->in_set[i] & ~stay) adept_call_same_type(c, &left, &right);
+        left.ndim = right.ndim = e->n;
+        const adept_value both[2] = {{ADEPT_VALUE_TENSOR, {.t = &left}}, {ADEPT_VALUE_TENSOR, {.t = &right}}};
+        left.dtype = adept_promote((const adept_value *[]){&both[0], &both[1]}, 2);
+        left_set = (left_set | e->in_set[i]) & stay;
+    }
+    return left.dtype;
+}
+
 static void shape(adept_call *c)
 {
     einsum e = read_einsum(c);
@@ -219,10 +236,7 @@ static void shape(adept_call *c)
         adept_out_view(c, e.operand[0], e.out.n, dims, strides);
         return;
     }
-    adept_tensor first = *e.operand[0], last = *e.operand[e.n - 1];
-    const adept_value ends[2] = {{ADEPT_VALUE_TENSOR, {.t = &first}}, {ADEPT_VALUE_TENSOR, {.t = &last}}};
-    adept_dtype dtype = adept_promote((const adept_value *[]){&ends[0], &ends[1]}, 2); /* a product without a sum takes two types */
-    adept_tensor *out = adept_out_tensor(c, dtype, e.out.n, dims);
+    adept_tensor *out = adept_out_tensor(c, type_of(c, &e), e.out.n, dims);
     if (adept_call_ok(c) && e.n > 1) product_strides(&e, out);
 }
 

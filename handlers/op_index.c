@@ -347,6 +347,16 @@ static void check_part(adept_call *c, const adept_tensor *self)
     adept_arg_tensor(c, row->source);
 }
 
+/* Do both have the same dimensions beside `dim`? A number is a row of a vector. */
+static bool same_rows(const adept_tensor *self, const adept_tensor *source, int dim)
+{
+    if (self->ndim < 2 && source->ndim < 2) return true;
+    bool same = self->ndim == source->ndim;
+    for (int d = 0; same && d < self->ndim; d++)
+        same = d == dim || self->dims[d] == source->dims[d];
+    return same;
+}
+
 static void check_index(adept_call *c, const adept_tensor *self)
 {
     const scatter_row *row = adept_call_data(c);
@@ -359,8 +369,10 @@ static void check_index(adept_call *c, const adept_tensor *self)
     if (row->source && (row->rows || row->adds) && !source) adept_call_fail(c, "a tensor to write expected");
     if (!adept_call_ok(c) || !source) return;
     if (row->rows) {
-        int64_t rows = source->ndim > 0 && source->ndim == self->ndim ? source->dims[dim] : source->ndim > 1 ? -1 : 1;
+        int64_t rows = source->ndim > 0 && source->ndim == self->ndim ? source->dims[dim] : 1;
         if (rows != adept_tensor_numel(index)) adept_call_fail(c, "indices of other than the %lld rows", (long long)rows);
+        if (!same_rows(self, source, dim))
+            adept_call_fail(c, "%s has no rows of %s", adept_call_shape(c, source), adept_call_shape(c, self));
     }
     for (int d = 0; !row->rows && self->ndim > 0 && d < index->ndim; d++)
         if ((d != dim && index->dims[d] > self->dims[d]) || (d < source->ndim && index->dims[d] > source->dims[d]))

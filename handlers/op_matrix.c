@@ -269,6 +269,8 @@ static const adept_op ops[] = {
      &(const adept_form){trace, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, trace_flops, NULL}},
     {"aten::kron", ADEPT_CAST_NONE, &(const adept_form){kron, {1, 0, 1}, {4, 2, 4}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     {"aten::cross aten::linalg_cross", ADEPT_CAST_FP32, &cross_row},
+    {"aten::vander", ADEPT_CAST_NONE,
+     &(const adept_form){vander, {1, 3, 5}, {5, 7, 9}, ADEPT_KEEPS_BOTH, NULL, NULL}}, /* written in parts, then flipped */
     {"aten::linalg_vander", ADEPT_CAST_NONE,
      &(const adept_form){vander, {1, 1, 2}, {5, 5, 6}, ADEPT_KEEPS_BOTH, NULL, NULL}},
     {"aten::linalg_vecdot", ADEPT_CAST_FP32,

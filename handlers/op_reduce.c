@@ -438,7 +438,8 @@ static void scan_shape(adept_call *c)
     const scan *row = adept_call_data(c);
     const adept_tensor *self = adept_arg_tensor(c, "self");
     adept_dtype dtype = row->sum_type ? sum_type(c, self) : self->dtype;
-    adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
+    bool looks = !row->indices || (self->ndim > 0 && adept_tensor_numel(self) > 0); /* cummax takes any of what has none */
+    if (looks) adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
     adept_out_result(c, self, dtype, self->ndim, self->dims)->n_values = 0;
     if (row->indices) adept_out_tensor(c, ADEPT_I64, self->ndim, self->dims);
 }

@@ -162,7 +162,7 @@ static void place_windows(adept_call *c, conv *v)
     for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
         int64_t size = v->input->dims[v->lead + i];
         if (same && w[i].stride != 1) adept_call_fail(c, "padding 'same' wants stride 1");
-        v->out[i] = same                        ? size
+        v->out[i] = same                        ? is_sane(c, size, &w[i]) * size
                     : v->transposed && !is_text ? window_reach(c, size, &w[i], extra[i])
                                                 : window_positions(c, size, &w[i], false);
     }

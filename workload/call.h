@@ -77,8 +77,8 @@ struct adept_call {
     const char *assumes; /* for a warning, NULL: nothing */
 };
 
-/** What the table asks of an operator by name, NULL: nothing (demand.c). */
-const char *adept_demand_of(const adept_demand *demands, const char *op);
+/** What the table asks of an operator, by any of its row's names; NULL: nothing (demand.c). */
+const char *adept_demand_of(const adept_demand *demands, const adept_op *row);
 /** Fails the call if its tensors are not such. */
 void adept_call_demand(adept_call *c, const char *text);
 /** Is it among the names that an operator's row has, one behind the other? */

@@ -192,7 +192,7 @@ static const adept_row *find_row(adept_interp *in, const char *op)
     if (!row || !adept_name_map_put(&in->rows, op, (uintptr_t)row)) return NULL;
     if (!adept_handler_find(in->handlers, op, &row->handler, &row->row, &row->inplace)) row->handler = NULL;
     row->name = row->inplace ? adept_arena_strndup(in->run.arena, op, strlen(op) - 1) : op;
-    if (row->name) row->demand = adept_demand_of(in->handlers->demands, row->name);
+    if (row->handler) row->demand = adept_demand_of(in->handlers->demands, row->row);
     return row->name ? row : NULL;
 }
 
@@ -328,28 +328,6 @@ static void rename_target(adept_interp *in, const adept_node *node, const adept_
         in->env[node->inputs[0]] = call->results[0];
 }
 
-/* PyTorch multiplies tensors of one type only. */
-static adept_status check_types(adept_interp *in, const adept_node *node, const adept_value *args)
-{
-    adept_tensor_cursor at = {args, args + node->n_inputs, 0};
-    const adept_tensor *first = NULL;
-    char one[200], other[200];
-    for (const adept_tensor *t; (t = adept_next_tensor(&at));) {
-        if (!adept_dtype_is_float(t->dtype)) continue;
-        if (!first) first = t;
-        if (t->dtype == first->dtype) continue;
-        bool half = adept_dtype_bytes(t->dtype) == 2 || adept_dtype_bytes(first->dtype) == 2;
-        bool brain = t->dtype == ADEPT_BF16 || first->dtype == ADEPT_BF16;
-        return adept_interp_misfit(in, in->err, node->module, node->op,
-                                   "%s and %s have different types, which PyTorch refuses; give the inputs the type of "
-                                   "the weights (--input DTYPE:SHAPE)%s%s",
-                                   adept_tensor_print(first, one, sizeof one), adept_tensor_print(t, other, sizeof other),
-                                   half ? ", or ask for autocast (--precision " : "",
-                                   !half ? "" : brain ? "bf16)" : "fp16)");
-    }
-    return ADEPT_OK;
-}
-
 static adept_status warn_of_call(adept_interp *in, const adept_call *call, const adept_node *node)
 {
     const char *path = in->graph->modules[node->module].path;
@@ -372,9 +350,6 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
         status = adept_interp_unify(in, args, node->n_inputs, node->module);
         if (status) return status;
     }
-    if (adept_precision_low_dtype(in->run.precision) == ADEPT_DTYPE_NONE && adept_op_cast(row.row) == ADEPT_CAST_LOWER &&
-        (status = check_types(in, node, args)))
-        return status;
     adept_call call = {.run = &in->run,
                        .handler = row.handler,
                        .row = row.row,

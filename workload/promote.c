@@ -40,10 +40,19 @@ bool adept_broadcasts_to(adept_call *c, const adept_tensor *t, int ndim, const i
     return adept_call_ok(c) && n == ndim && !memcmp(wide, dims, (size_t)n * sizeof *wide);
 }
 
+static const char *autocast_for(adept_dtype a, adept_dtype b)
+{
+    if (a == ADEPT_BF16 || b == ADEPT_BF16) return ", or ask for autocast (--precision bf16)";
+    return a == ADEPT_F16 || b == ADEPT_F16 ? ", or ask for autocast (--precision fp16)" : "";
+}
+
 void adept_call_same_type(adept_call *c, const adept_tensor *a, const adept_tensor *b)
 {
-    if (b && a->dtype != b->dtype)
-        adept_call_fail(c, "%s and %s have different types", adept_call_shape(c, a), adept_call_shape(c, b));
+    if (!b || a->dtype == b->dtype) return;
+    bool product = adept_op_cast(c->row) == ADEPT_CAST_LOWER;
+    adept_call_fail(c, "%s and %s have different types, which PyTorch refuses%s%s", adept_call_shape(c, a), adept_call_shape(c, b),
+                    product ? "; give the inputs the type of the weights (--input DTYPE:SHAPE)" : "",
+                    product ? autocast_for(a->dtype, b->dtype) : "");
 }
 
 /* torch.promote_types of two tensors of the same priority. */

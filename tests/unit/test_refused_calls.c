@@ -85,18 +85,24 @@ static void calls(void **state)
     }
 }
 
-/* A demand of a name that no handler has would never be made. */
+/* A demand of a name that no handler has, or of a row that has one, would never be made. */
 static void demands_are_of_operators(void **state)
 {
     (void)state;
     const adept_handler *handler;
-    const adept_op *row;
+    const adept_op *row, *seen[200];
     bool inplace;
+    size_t n = 0;
     char name[ADEPT_OP_NAME_BYTES];
     for (const adept_demand *d = adept_handlers()->demands; d->names; d++)
-        for (const char *at = d->names; adept_op_next_name(&at, name);)
+        for (const char *at = d->names; adept_op_next_name(&at, name);) {
             if (!adept_handler_find(adept_handlers(), name, &handler, &row, &inplace) || inplace)
                 fail_msg("%s: %s", name, d->text);
+            for (size_t i = 0; i < n; i++)
+                if (seen[i] == row) fail_msg("%s: its row has a demand already", name);
+            assert_true(n < sizeof seen / sizeof *seen);
+            seen[n++] = row;
+        }
 }
 
 static void gives(const char *text, const char *expected)

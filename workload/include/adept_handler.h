@@ -305,9 +305,10 @@ typedef struct adept_handler {
 
 /* What operators ask of tensors before sizes are looked at: "ARGUMENT:WHAT ...", for instance "self:f2- index:l src:=self".
  * WHAT is a type: f (floating or complex), n (any but bool), w (whole or bool), i (i32 or i64), l (i64), b (bool or u8),
- * then how many dimensions: 2, 1-2 or 2-; or "=OTHER", the type of another argument, "=" of the others in the same list. */
+ * then how many dimensions: 2, 1-2 or 2-; or "=OTHER", the type of another argument, "=" of the others in the same list, "~OTHER"
+ * where it is a floating one. */
 typedef struct adept_demand {
-    const char *names; /* as of adept_op */
+    const char *names; /* of a row each, whose other names are meant as well */
     const char *text;
 } adept_demand;
 
