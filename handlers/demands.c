@@ -19,13 +19,13 @@ const adept_demand adept_demands[] = {
     {"aten::meshgrid aten::linalg_multi_dot", "tensors:="},
     {"aten::chain_matmul", "matrices:="},
     {"aten::bilinear", "input2:=input1 weight:=input1 bias:=input1"},
-    {"aten::linear aten::linalg_matmul", "weight:=input bias:=input other:=input"},
+    {"aten::linear aten::linalg_matmul", "input:f weight:=input other:=input"},
     {"aten::matmul aten::mm aten::bmm aten::mv aten::dot aten::vdot aten::tensordot aten::addmm aten::addmv aten::baddbmm "
      "aten::addbmm",
-     "other:=self mat2:=self vec:=self tensor:=self mat1:=self mat:=self batch1:=self batch2:=self"},
+     "self:f other:=self mat2:=self vec:=self tensor:=self mat1:=self mat:=self batch1:=self batch2:=self"},
     {"aten::conv1d aten::conv_transpose1d aten::convolution aten::cudnn_convolution aten::cudnn_convolution_transpose "
      "aten::mkldnn_convolution aten::slow_conv_transpose2d aten::conv_depthwise3d",
-     "weight:=input weight:=self bias:=weight"},
+     "weight:f weight:=input weight:=self bias:=weight"},
     {"aten::lstm aten::gru aten::rnn_tanh aten::rnn_relu aten::lstm_cell aten::gru_cell aten::rnn_tanh_cell aten::rnn_relu_cell",
      "hx:=input params:=input hx:=data params:=data w_ih:=input w_hh:=input b_ih:=input b_hh:=input"},
     {"aten::scaled_dot_product_attention aten::_scaled_dot_product_attention aten::_scaled_dot_product_attention_math "
@@ -41,21 +41,20 @@ const adept_demand adept_demands[] = {
     {"aten::binary_cross_entropy", "target:=self weight:=self"},
     /* no arithmetic of booleans */
     {"aten::sub aten::rsub", "self:n other:n"},
-    {"aten::neg aten::relu aten::relu6", "self:n"},
-    {"aten::median aten::kthvalue aten::round", "self:n"},
+    {"aten::neg aten::relu aten::relu6 aten::median aten::kthvalue aten::round aten::cov", "self:n input:n"},
     /* nor bits of numbers with a fraction */
     {"aten::bitwise_and aten::bitwise_or aten::bitwise_xor aten::bitwise_not aten::__and__ aten::__or__ aten::__xor__",
      "self:w other:w"},
     /* numbers with a fraction */
     {"aten::elu aten::selu aten::leaky_relu aten::gelu aten::silu aten::mish aten::softplus "
-     "aten::hardswish aten::hardsigmoid aten::log_sigmoid aten::hardshrink aten::glu",
+     "aten::hardswish aten::hardsigmoid aten::log_sigmoid aten::hardshrink aten::glu aten::frexp",
      "self:f"},
     {"aten::prelu", "weight:=self"},
     {"aten::layer_norm aten::native_layer_norm aten::batch_norm aten::instance_norm", "input:f"},
-    {"aten::kl_div", "self:f target:f"},
+    {"aten::kl_div aten::binary_cross_entropy_with_logits", "self:f target:f"},
     {"aten::std aten::var aten::std_mean aten::var_mean", "self:f"},
     /* dimensions */
-    {"aten::combinations", "self:1"},
+    {"aten::combinations aten::vander", "self:1 x:1"},
     {"aten::renorm", "self:f2-"},
     {"aten::hsplit", "self:1-"},
     {0},

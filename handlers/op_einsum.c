@@ -207,18 +207,15 @@ static void product_strides(const einsum *e, adept_tensor *out)
         }
 }
 
-/* Where nothing is summed the product is elementwise, which takes two types. All operands have the dimensions of all labels. */
+/* Where nothing is summed the product is elementwise, which takes two types. */
 static adept_dtype type_of(adept_call *c, const einsum *e)
 {
     labels left_set = e->in_set[0];
     adept_tensor left = *e->operand[0];
     for (int i = 1; i < e->n; i++) {
-        adept_tensor right = *e->operand[i];
         labels stay = needed(e, i + 1);
-        if (left_set & e->in_set[i] & ~stay) adept_call_same_type(c, &left, &right);
-        left.ndim = right.ndim = e->n;
-        const adept_value both[2] = {{ADEPT_VALUE_TENSOR, {.t = &left}}, {ADEPT_VALUE_TENSOR, {.t = &right}}};
-        left.dtype = adept_promote((const adept_value *[]){&both[0], &both[1]}, 2);
+        if (left_set & e->in_set[i] & ~stay) adept_call_same_type(c, &left, e->operand[i]);
+        left.dtype = adept_dtype_promote(left.dtype, e->operand[i]->dtype);
         left_set = (left_set | e->in_set[i]) & stay;
     }
     return left.dtype;

@@ -250,6 +250,8 @@ static void check_batch(adept_call *c, product *p)
 
 static void check_added(adept_call *c, const product *p)
 {
+    bool fused = p->form->kind == LINEAR && (p->a->ndim == 2 || p->a->ndim == 3); /* elsewhere added by itself */
+    if (fused && !strcmp(adept_call_op(c), "aten::linear")) adept_call_same_type(c, p->a, p->added);
     if (p->added && p->form->kind == LINEAR && p->added->ndim > 1 && p->a->ndim > 2) /* rows of all are one dimension */
         adept_call_fail(c, "bias %s of an input of %d dimensions", adept_call_shape(c, p->added), p->a->ndim);
     if (p->added && adept_call_ok(c) && !adept_broadcasts_to(c, p->added, p->ndim, p->dims))
@@ -349,7 +351,7 @@ static void elementwise_gradient(adept_cost *cost, const adept_gemm *g, const ad
 static bool takes_vector(const product *p)
 {
     bool right = p->b->ndim == 1, left = p->a->ndim == 1 && p->b->ndim > 2;
-    return (p->form->kind == RANKS || p->form->kind == ANY) && (right || left);
+    return p->form->kind != OUTER && p->form->kind != INNER && p->form->kind != DIMS && (right || left);
 }
 
 static void vector_cost(adept_cost *cost, const product *p, const adept_gemm *g)

@@ -68,6 +68,7 @@ static void block_diag(adept_call *c)
     for (size_t i = 0; i < n && adept_call_ok(c); i++) {
         const adept_tensor *t = items[i];
         if (adept_call_refuse(c, !t || t->ndim > 2, "matrices expected")) return;
+        dtype = adept_dtype_promote(dtype, t->dtype);
         dims[0] += t->ndim == 2 ? t->dims[0] : 1;
         dims[1] += t->ndim > 0 ? t->dims[t->ndim - 1] : 1;
     }
@@ -88,6 +89,12 @@ static void kron(adept_call *c)
     if (adept_call_ok(c)) adept_form_out(c, adept_form_common_type(c), n, dims);
 }
 
+/* Dimension `dim` from behind, which is not broadcast. */
+static bool has_three(const adept_tensor *t, int dim)
+{
+    return t->ndim + dim >= 0 && t->dims[t->ndim + dim] == 3;
+}
+
 static void cross(adept_call *c)
 {
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
@@ -99,7 +106,7 @@ static void cross(adept_call *c)
         for (dim = 0; dim + 1 < n && dims[dim] != 3;)
             dim++;
     }
-    if (!adept_call_ok(c) || adept_call_refuse(c, n < 1 || dims[dim] != 3, "a dimension of 3 elements expected")) return;
+    if (!adept_call_ok(c) || adept_call_refuse(c, n < 1 || !has_three(a, dim - n) || !has_three(b, dim - n), "a dimension of 3 elements expected")) return;
     adept_form_out(c, a->dtype, n, dims);
 }
 

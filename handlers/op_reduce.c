@@ -153,6 +153,9 @@ static void shape(adept_call *c)
     const adept_tensor *self = adept_elem_self(c);
     if (!self) return;
     int ndim = reduce_dims(c, self, dims);
+    const adept_value *dim = adept_arg(c, "dim");
+    if (row == &logsumexp && ndim < self->ndim && adept_value_is_list(dim) && dim->u.list->n == 0)
+        adept_call_fail(c, "over no dimension, but without them"); /* PyTorch adds the largest, with all dimensions, to it */
     adept_dtype dtype = type_of(c, row, self);
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_tensor(c, dtype, ndim, dims);

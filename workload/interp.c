@@ -320,12 +320,28 @@ static adept_status find_results(adept_interp *in, adept_call *call, const adept
     return adept_assume_results(in, call, node);
 }
 
-/* Written in place, the first argument may get another shape (unsqueeze_, t_): its name means the result from there on. */
-static void rename_target(adept_interp *in, const adept_node *node, const adept_call *call)
+/* Written in place, a tensor may get another shape (unsqueeze_, t_): all its names mean the result from there on. */
+static adept_status rename_target(adept_interp *in, const adept_node *node, const adept_call *call)
 {
-    if (call->inplace && call->n_results > 0 && node->n_inputs > 0 && node->inputs[0] >= 0 &&
-        adept_value_tensor(&call->args[0]) && adept_value_tensor(&call->results[0]))
-        in->env[node->inputs[0]] = call->results[0];
+    if (!call->inplace || call->n_results < 1 || node->n_inputs < 1 || node->inputs[0] < 0) return ADEPT_OK;
+    const adept_tensor *before = adept_value_tensor(&in->env[node->inputs[0]]), *after = adept_value_tensor(&call->results[0]);
+    if (!before || !after) return ADEPT_OK;
+    in->env[node->inputs[0]] = call->results[0];
+    if (adept_tensor_same_shape(before, after) && !memcmp(before->strides, after->strides, sizeof after->strides)) return ADEPT_OK;
+    for (size_t i = 0; i < in->graph->n_values; i++)
+        if (adept_value_tensor(&in->env[i]) == before) in->env[i] = call->results[0];
+    return adept_interp_count(in, in->graph->n_values / 16);
+}
+
+/* In which order the new memory from `first` on is written: libraries choose it, others follow what they read. */
+static void note_order(adept_interp *in, const adept_call *call, size_t first)
+{
+    bool unknown = adept_op_cast(call->row) == ADEPT_CAST_LOWER || call->handler == &adept_assumed_handler;
+    adept_tensor_cursor at = adept_call_arguments(call);
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        unknown = unknown || !adept_tensor_is_contiguous(t) || !adept_call_order_known(call, t);
+    for (size_t i = first; i < in->run.n_storages; i++)
+        in->run.storages[i].order_unknown = unknown;
 }
 
 static adept_status warn_of_call(adept_interp *in, const adept_call *call, const adept_node *node)
@@ -363,7 +379,9 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     for (const adept_tensor *t; (t = adept_next_tensor(&at));)
         call.any_grad = call.any_grad || t->requires_grad;
     adept_call_demand(&call, row.demand);
+    size_t n_storages = in->run.n_storages;
     if ((status = find_results(in, &call, node))) return status;
+    note_order(in, &call, n_storages);
     if (call.failure != ADEPT_CALL_FINE) return call_failed(in, &call, node);
     if (call.n_results < node->n_outputs) {
         adept_call_unsupported(&call, "%d results, of which %d are known", node->n_outputs, call.n_results);
@@ -372,7 +390,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     if (call.assumes && (status = warn_of_call(in, &call, node))) return status;
     for (int32_t i = 0; i < node->n_outputs; i++)
         in->env[node->outputs[i]] = call.results[i];
-    rename_target(in, node, &call);
+    if ((status = rename_target(in, node, &call))) return status;
     if (!call.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
     if (call.handler->cost && (status = snapshot_lists(in, args, node->n_inputs))) return status;
     status = adept_interp_record(in, &call, node, node->module);
@@ -390,6 +408,7 @@ adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
     if (p->sparse) adept_run_make_sparse(&in->run, t, p->sparse, p->stored);
     t->param = param;
     in->run.storages[t->storage].param = param;
+    in->run.storages[t->storage].order_unknown = true; /* files keep no strides here */
     in->run.storages[t->storage].resident = true;
     t->requires_grad = p->requires_grad && !p->is_buffer && in->run.mode != ADEPT_MODE_INFER;
     return in->param_tensor[param] = t;
@@ -423,6 +442,7 @@ adept_status adept_interp_run(adept_interp *in)
     const adept_graph *g = in->graph;
     in->run.arena = adept_arena_new();
     if (in->run.arena) adept_arena_limit(in->run.arena, adept_interp_max_bytes(in));
+    in->run.exported = !strcmp(g->format, "export");
     in->env = calloc(g->n_values + 1, sizeof *in->env);
     in->param_tensor = calloc(g->n_params + 1, sizeof *in->param_tensor);
     in->param_cast = calloc(g->n_params + 1, sizeof *in->param_cast);

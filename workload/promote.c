@@ -55,8 +55,7 @@ void adept_call_same_type(adept_call *c, const adept_tensor *a, const adept_tens
                     product ? autocast_for(a->dtype, b->dtype) : "");
 }
 
-/* torch.promote_types of two tensors of the same priority. */
-static adept_dtype promote_pair(adept_dtype a, adept_dtype b)
+adept_dtype adept_dtype_promote(adept_dtype a, adept_dtype b)
 {
     if (a == ADEPT_DTYPE_NONE || a == b) return b;
     if (b == ADEPT_DTYPE_NONE) return a;
@@ -99,17 +98,17 @@ adept_dtype adept_promote(const adept_value *const *values, int n)
         const adept_value *v = values[i];
         if (!v || v->kind == ADEPT_VALUE_NONE) continue;
         if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim > 0)
-            dims = promote_pair(dims, v->u.t->dtype);
+            dims = adept_dtype_promote(dims, v->u.t->dtype);
         else if (is_number_of_trace(v))
             number = true;
         else if (v->kind == ADEPT_VALUE_TENSOR)
-            zero = promote_pair(zero, v->u.t->dtype);
+            zero = adept_dtype_promote(zero, v->u.t->dtype);
         else
-            scalar = promote_pair(scalar, scalar_type(v));
+            scalar = adept_dtype_promote(scalar, scalar_type(v));
     }
     if (number && dims == ADEPT_DTYPE_NONE && zero == ADEPT_DTYPE_NONE)
         zero = ADEPT_F64;
     else if (number)
-        scalar = promote_pair(scalar, ADEPT_F32);
+        scalar = adept_dtype_promote(scalar, ADEPT_F32);
     return with_lower(with_lower(dims, zero), scalar);
 }
