@@ -400,7 +400,7 @@ static int lead_of(adept_call *c, const form *f, const adept_tensor *x)
     if (adept_call_ok(c) && (lead < 1 || lead > 2))
         adept_call_fail(c, "input %s, but %d or %d dimensions are wanted", adept_call_shape(c, x), f->spatial + 1,
                         f->spatial + 2);
-    for (int i = lead - 1; i < x->ndim && adept_call_ok(c); i++)
+    for (int i = lead; i < x->ndim && adept_call_ok(c); i++)
         if (x->dims[i] == 0) adept_call_fail(c, "%s has nothing to pool", adept_call_shape(c, x));
     return lead;
 }
@@ -443,6 +443,7 @@ static void pool_shape(adept_call *c)
     bool ceil_mode = adept_arg_bool(c, "ceil_mode", false);
     read_windows(c, f, w);
     int lead = lead_of(c, f, x);
+    if (adept_call_ok(c) && x->dims[lead - 1] == 0) adept_call_fail(c, "no channel to pool");
     if (!adept_call_ok(c)) return;
     for (int i = 0; i < x->ndim && adept_call_ok(c); i++)
         dims[i] = i < lead ? x->dims[i] : window_positions(c, x->dims[i], &w[i - lead], ceil_mode);

@@ -98,6 +98,7 @@ static void calls(void **state)
          "aten::conv_transpose1d(input=f32:0x3x3, weight=f32:3x2x2, bias=none, stride=[1], padding=[2])"},
         {"aten::max_pool3d(self=f32:2x1x0x2x1, kernel_size=[2], stride=[2], padding=[1])",
          "aten::max_pool3d(self=f32:0x1x2x2x2, kernel_size=[2], stride=[2], padding=[1])"},
+        {"aten::max_pool2d(self=f32:2x0x4x4, kernel_size=[2])", "aten::adaptive_avg_pool1d(self=f32:1x0x3, output_size=[4])"},
         {"aten::hardtanh(self=bool:4)", "aten::hardtanh(self=i64:4)"},
         {"aten::subtract(self=bool:4, other=bool:4)", "aten::subtract(self=f32:4, other=i64:4)"},
         {"aten::special_round(self=bool:4)", "aten::special_round(self=f32:4)"},
