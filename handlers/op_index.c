@@ -373,7 +373,8 @@ static void check_index(adept_call *c, const adept_tensor *self)
         adept_call_fail(c, "an index of %d dimensions for a tensor of %d", index->ndim, self->ndim);
     if (source && !row->rows && index->ndim != source->ndim && index->ndim + source->ndim > 1)
         adept_call_fail(c, "an index of %d dimensions for a source of %d", index->ndim, source->ndim);
-    if (adept_call_inplace(c) && self->storage >= 0 && (index->storage == self->storage || (source && source->storage == self->storage)))
+    bool shared = index->storage == self->storage || (source && source->storage == self->storage);
+    if (adept_call_inplace(c) && self->storage >= 0 && shared)
         adept_call_fail(c, "what is written and what is read share memory");
     if (row->source && (row->rows || row->adds) && !source) adept_call_fail(c, "a tensor to write expected");
     if (!adept_call_ok(c) || !source) return;

@@ -106,7 +106,8 @@ static void cross(adept_call *c)
         for (dim = 0; dim + 1 < n && dims[dim] != 3;)
             dim++;
     }
-    if (!adept_call_ok(c) || adept_call_refuse(c, n < 1 || !has_three(a, dim - n) || !has_three(b, dim - n), "a dimension of 3 elements expected")) return;
+    bool fits = n > 0 && has_three(a, dim - n) && has_three(b, dim - n);
+    if (!adept_call_ok(c) || adept_call_refuse(c, !fits, "a dimension of 3 elements expected")) return;
     adept_form_out(c, a->dtype, n, dims);
 }
 

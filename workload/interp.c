@@ -327,7 +327,8 @@ static adept_status rename_target(adept_interp *in, const adept_node *node, cons
     const adept_tensor *before = adept_value_tensor(&in->env[node->inputs[0]]), *after = adept_value_tensor(&call->results[0]);
     if (!before || !after) return ADEPT_OK;
     in->env[node->inputs[0]] = call->results[0];
-    if (adept_tensor_same_shape(before, after) && !memcmp(before->strides, after->strides, sizeof after->strides)) return ADEPT_OK;
+    size_t stride_bytes = (size_t)after->ndim * sizeof *after->strides;
+    if (adept_tensor_same_shape(before, after) && !memcmp(before->strides, after->strides, stride_bytes)) return ADEPT_OK;
     for (size_t i = 0; i < in->graph->n_values; i++)
         if (adept_value_tensor(&in->env[i]) == before) in->env[i] = call->results[0];
     return adept_interp_count(in, in->graph->n_values / 16);
