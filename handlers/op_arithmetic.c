@@ -220,6 +220,10 @@ static void shape(adept_call *c)
     if (row->gives_complex) dtype = adept_elem_complex_type(dtype);
     if (row == &power_f64) dtype = adept_dtype_is_complex(dtype) ? ADEPT_C128 : ADEPT_F64;
     const adept_value *first = is_reversed(c) ? b : a, *second = is_reversed(c) ? a : b;
+    int64_t exponent;
+    bool whole = row == &power && !adept_dtype_has_fraction(dtype) && b->kind == ADEPT_VALUE_INT;
+    if (whole && adept_value_as_int(b, &exponent) && exponent < 0)
+        adept_call_fail(c, "a whole number to the power of %lld", (long long)exponent);
     adept_tensor *out = adept_elem_out_binary(c, first, second, dtype);
     if (adept_call_data(c) == &floordiv) out->requires_grad = false;
     if (alpha != 1) { /* no size is ever computed with a factor */

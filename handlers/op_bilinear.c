@@ -17,6 +17,7 @@ static void shape(adept_call *c)
     bool fits = n > 0 && b->ndim == n && w->ndim == 3 && a->dims[n - 1] == w->dims[1] && b->dims[n - 1] == w->dims[2];
     for (int i = 0; i + 1 < n && fits; i++)
         fits = (dims[i] = a->dims[i]) == b->dims[i];
+    fits = fits && w->dims[1] > 0 && w->dims[2] > 0;
     fits = fits && (!bias || (bias->ndim == 1 && bias->dims[0] == w->dims[0]));
     if (!fits) {
         adept_call_fail(c, "inputs %s and %s do not fit weight %s or its bias", adept_call_shape(c, a),

@@ -89,13 +89,6 @@ static void add(adept_call *c, concat *j, const adept_tensor *t)
     adept_call_fail(c, "%s does not fit the others along dimension %d", adept_call_shape(c, t), j->dim);
 }
 
-static adept_dtype promote(adept_dtype a, const adept_tensor *t)
-{
-    adept_tensor sofar = {.dtype = a, .ndim = t->ndim}, next = *t;
-    const adept_value values[2] = {{ADEPT_VALUE_TENSOR, {.t = &sofar}}, {ADEPT_VALUE_TENSOR, {.t = &next}}};
-    return adept_promote((const adept_value *[]){&values[0], &values[1]}, 2);
-}
-
 /* Sizes put into a vector stay known. */
 static void set_values(adept_call *c, adept_tensor *out, const adept_tensor *const *items, size_t n)
 {
@@ -126,7 +119,7 @@ static void shape(adept_call *c)
     adept_dtype dtype = first->dtype;
     start(c, &j, first);
     for (size_t i = 0; i < n && adept_call_ok(c); i++) {
-        dtype = promote(dtype, items[i]);
+        dtype = adept_dtype_promote(dtype, items[i]->dtype);
         if (!is_skipped(&j, items[i])) add(c, &j, items[i]);
     }
     adept_tensor *out = adept_out_tensor(c, dtype, j.ndim, j.dims);

@@ -307,7 +307,7 @@ static void shape(adept_call *c)
     }
     case FILL: {
         const adept_tensor *self = adept_arg_tensor(c, "self");
-        adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
+        adept_tensor *out = adept_call_inplace(c) ? adept_out_alias(c, self) : adept_out_like(c, self); /* an expanded one, too */
         if (adept_call_ok(c)) set_constant(c, out);
         break;
     }

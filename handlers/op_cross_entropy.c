@@ -49,6 +49,7 @@ static rows read_rows(adept_call *c)
     }
     if (r.weight && (r.weight->ndim != 1 || r.weight->dims[0] != r.x->dims[dim]))
         adept_call_fail(c, "weight %s, but %lld classes", adept_call_shape(c, r.weight), (long long)r.x->dims[dim]);
+    if (!r.probabilities && r.n_rows > 0 && r.x->dims[dim] == 0) adept_call_fail(c, "no class is there to be meant");
     r.classes = (double)r.x->dims[dim];
     r.n = r.n_rows * r.classes;
     return r;

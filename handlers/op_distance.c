@@ -20,7 +20,8 @@ static void without_dim(adept_call *c, int64_t fallback)
         memmove(dims + dim, dims + dim + 1, (size_t)(n - dim - 1) * sizeof *dims);
         n--;
     }
-    if (adept_call_ok(c)) adept_form_out(c, adept_form_common_type(c), n, dims);
+    adept_dtype dtype = adept_form_common_type(c);
+    if (adept_call_ok(c)) adept_form_out(c, adept_dtype_has_fraction(dtype) ? dtype : ADEPT_F32, n, dims); /* + eps */
 }
 
 static void similarity(adept_call *c)
@@ -103,7 +104,7 @@ static void of_vectors(adept_call *c)
     const adept_tensor *third = adept_elem_tensor_at(c, 2);
     if (adept_call_refuse(c, n < 1 || a->ndim != b->ndim || (third && third->ndim != a->ndim),
                           "vectors of as many dimensions expected")) return;
-    adept_form_reduced(c, a->dtype, n - 1, dims);
+    adept_form_reduced(c, adept_dtype_has_fraction(a->dtype) ? a->dtype : ADEPT_F32, n - 1, dims);
 }
 
 /* Dimension 1 goes; vectors without a batch have dimension 0. */
@@ -113,7 +114,8 @@ static void of_cosines(adept_call *c)
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
     int64_t dims[ADEPT_MAX_DIMS], out[ADEPT_MAX_DIMS];
     int n = adept_broadcast(c, a, b, dims) - 1;
-    if (!adept_call_ok(c) || adept_call_refuse(c, n != target->ndim || n > 1, "a target for each of the vectors expected")) return;
+    if (!adept_call_ok(c) ||
+        adept_call_refuse(c, n != target->ndim || n > 1 || a->ndim != b->ndim, "a target for each of the vectors expected")) return;
     n = adept_broadcast_dims(c, n, dims, target->ndim, target->dims, out);
     if (adept_call_ok(c)) adept_form_reduced(c, adept_dtype_is_float(a->dtype) ? a->dtype : ADEPT_F32, n, out);
 }

@@ -67,6 +67,8 @@ static void shape(adept_call *c)
     if (!(p >= 0 && p <= 1)) adept_call_fail(c, "probability %g is not between 0 and 1", p);
     if ((f->kind == CHANNEL || f->channel) && x->ndim < 2 && adept_arg_bool(c, "train", false))
         adept_call_fail(c, "whole channels are dropped of 2 dimensions at least");
+    if (adept_arg_bool(c, "train", false) && p > 0 && !adept_dtype_has_fraction(x->dtype))
+        adept_call_fail(c, "%s is not scaled by a fraction", adept_call_shape(c, x));
     if (!adept_call_ok(c)) return;
     if (drops(c, x))
         adept_out_result(c, x, x->dtype, x->ndim, x->dims);

@@ -207,6 +207,20 @@ static void product_strides(const einsum *e, adept_tensor *out)
         }
 }
 
+/* Where nothing is summed the product is elementwise, which takes two types. */
+static adept_dtype type_of(adept_call *c, const einsum *e)
+{
+    labels left_set = e->in_set[0];
+    adept_tensor left = *e->operand[0];
+    for (int i = 1; i < e->n; i++) {
+        labels stay = needed(e, i + 1);
+        if (left_set & e->in_set[i] & ~stay) adept_call_same_type(c, &left, e->operand[i]);
+        left.dtype = adept_dtype_promote(left.dtype, e->operand[i]->dtype);
+        left_set = (left_set | e->in_set[i]) & stay;
+    }
+    return left.dtype;
+}
+
 static void shape(adept_call *c)
 {
     einsum e = read_einsum(c);
@@ -219,10 +233,7 @@ static void shape(adept_call *c)
         adept_out_view(c, e.operand[0], e.out.n, dims, strides);
         return;
     }
-    adept_tensor first = *e.operand[0], last = *e.operand[e.n - 1];
-    const adept_value ends[2] = {{ADEPT_VALUE_TENSOR, {.t = &first}}, {ADEPT_VALUE_TENSOR, {.t = &last}}};
-    adept_dtype dtype = adept_promote((const adept_value *[]){&ends[0], &ends[1]}, 2); /* a product without a sum takes two types */
-    adept_tensor *out = adept_out_tensor(c, dtype, e.out.n, dims);
+    adept_tensor *out = adept_out_tensor(c, type_of(c, &e), e.out.n, dims);
     if (adept_call_ok(c) && e.n > 1) product_strides(&e, out);
 }
 

@@ -147,6 +147,12 @@ static void accumulate_at(adept_cost *cost, adept_pass pass, const adept_tensor 
 
 /* ---------------------------------------------------------------- reading ---------------- */
 
+/* A number counts as a vector. */
+static bool same_ndim(const adept_tensor *a, const adept_tensor *b)
+{
+    return (a->ndim > 0 ? a->ndim : 1) == (b->ndim > 0 ? b->ndim : 1);
+}
+
 /* Advanced indexing, index_select, gather, take. */
 static void shape_index(adept_call *c)
 {
@@ -175,6 +181,7 @@ static void shape_take(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self"), *index = adept_arg_tensor(c, "index");
     adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
+    if (adept_tensor_numel(self) == 0 && adept_tensor_numel(index) > 0) adept_call_fail(c, "nothing to take from");
     if (adept_call_ok(c)) adept_out_tensor(c, self->dtype, index->ndim, index->dims);
 }
 
@@ -182,7 +189,7 @@ static void shape_gather(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self"), *index = adept_arg_tensor(c, "index");
     int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
-    if (index->ndim != self->ndim && index->ndim > 0 && self->ndim > 0)
+    if (!same_ndim(index, self) && adept_tensor_numel(index) > 0)
         adept_call_fail(c, "gather: an index of %d dimensions for a tensor of %d", index->ndim, self->ndim);
     for (int d = 0; adept_call_ok(c) && d < index->ndim && d < self->ndim; d++)
         if (d != dim && index->dims[d] > self->dims[d])
@@ -347,20 +354,35 @@ static void check_part(adept_call *c, const adept_tensor *self)
     adept_arg_tensor(c, row->source);
 }
 
+/* Do both have the same dimensions beside `dim`? A number is a row of a vector. */
+static bool same_rows(const adept_tensor *self, const adept_tensor *source, int dim)
+{
+    if (self->ndim < 2 && source->ndim < 2) return true;
+    bool same = self->ndim == source->ndim;
+    for (int d = 0; same && d < self->ndim; d++)
+        same = d == dim || self->dims[d] == source->dims[d];
+    return same;
+}
+
 static void check_index(adept_call *c, const adept_tensor *self)
 {
     const scatter_row *row = adept_call_data(c);
     const adept_tensor *index = adept_arg_tensor(c, "index"), *source = source_of(c);
     int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
-    if (row->rows ? index->ndim > 1 : index->ndim != self->ndim && index->ndim > 0 && self->ndim > 0)
+    if (row->rows ? index->ndim > 1 : !same_ndim(index, self) && adept_tensor_numel(index) > 0)
         adept_call_fail(c, "an index of %d dimensions for a tensor of %d", index->ndim, self->ndim);
     if (source && !row->rows && index->ndim != source->ndim && index->ndim + source->ndim > 1)
         adept_call_fail(c, "an index of %d dimensions for a source of %d", index->ndim, source->ndim);
+    bool shared = index->storage == self->storage || (source && source->storage == self->storage);
+    if (adept_call_inplace(c) && self->storage >= 0 && shared)
+        adept_call_fail(c, "what is written and what is read share memory");
     if (row->source && (row->rows || row->adds) && !source) adept_call_fail(c, "a tensor to write expected");
     if (!adept_call_ok(c) || !source) return;
     if (row->rows) {
-        int64_t rows = source->ndim > 0 && source->ndim == self->ndim ? source->dims[dim] : source->ndim > 1 ? -1 : 1;
+        int64_t rows = source->ndim > 0 && source->ndim == self->ndim ? source->dims[dim] : 1;
         if (rows != adept_tensor_numel(index)) adept_call_fail(c, "indices of other than the %lld rows", (long long)rows);
+        if (!same_rows(self, source, dim))
+            adept_call_fail(c, "%s has no rows of %s", adept_call_shape(c, source), adept_call_shape(c, self));
     }
     for (int d = 0; !row->rows && self->ndim > 0 && d < index->ndim; d++)
         if ((d != dim && index->dims[d] > self->dims[d]) || (d < source->ndim && index->dims[d] > source->dims[d]))

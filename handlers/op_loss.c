@@ -1,6 +1,7 @@
 /* Losses that compare two tensors element by element, and then sum or average. The elementwise part is one fused kernel
  * or a chain of them, as PyTorch implements it; the reduction is one more kernel. */
 #include "gemm_cost.h"
+#include <string.h>
 
 /* Whole tensors read and written, and launches, of a chain of elementwise kernels. */
 typedef struct chain {
@@ -61,7 +62,9 @@ static void shape(adept_call *c)
         return;
     }
     int n = adept_broadcast(c, x, t, dims);
-    if (adept_call_ok(c)) adept_out_tensor(c, adept_promote(both, 2), reduction == REDUCE_NONE ? n : 0, dims);
+    adept_dtype dtype = adept_promote(both, 2);
+    if (!strcmp(adept_call_op(c), "aten::huber_loss")) dtype = adept_call_fits_type(c, dtype, x);
+    if (adept_call_ok(c)) adept_out_tensor(c, dtype, reduction == REDUCE_NONE ? n : 0, dims);
 }
 
 /* Chains are counted in tensors of the broadcast size. */

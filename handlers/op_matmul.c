@@ -143,6 +143,25 @@ static void plan_inner(adept_call *c, product *p)
     p->batch = 1;
 }
 
+/* inner by a number scales. */
+static bool is_scaling(const product *p)
+{
+    return p->form->kind == INNER && (p->a->ndim == 0 || p->b->ndim == 0);
+}
+
+static bool is_elementwise(const product *p)
+{
+    return p->form->kind == OUTER || is_scaling(p);
+}
+
+static void plan_scaled(product *p)
+{
+    const adept_tensor *scaled = p->a->ndim > 0 ? p->a : p->b;
+    p->ndim = scaled->ndim;
+    memcpy(p->dims, scaled->dims, sizeof scaled->dims);
+    p->m = (double)adept_tensor_numel(scaled), p->n = p->k = p->batch = 1;
+}
+
 static void plan_outer(product *p)
 {
     p->ndim = 2;
@@ -231,6 +250,8 @@ static void check_batch(adept_call *c, product *p)
 
 static void check_added(adept_call *c, const product *p)
 {
+    bool fused = p->form->kind == LINEAR && (p->a->ndim == 2 || p->a->ndim == 3); /* elsewhere added by itself */
+    if (fused && !strcmp(adept_call_op(c), "aten::linear")) adept_call_same_type(c, p->a, p->added);
     if (p->added && p->form->kind == LINEAR && p->added->ndim > 1 && p->a->ndim > 2) /* rows of all are one dimension */
         adept_call_fail(c, "bias %s of an input of %d dimensions", adept_call_shape(c, p->added), p->a->ndim);
     if (p->added && adept_call_ok(c) && !adept_broadcasts_to(c, p->added, p->ndim, p->dims))
@@ -244,16 +265,15 @@ static product plan(adept_call *c)
     p.a = adept_arg_tensor(c, f->a), p.b = adept_arg_tensor(c, f->b);
     if (f->added) p.added = (f->kind == LINEAR ? adept_arg_tensor_opt : adept_arg_tensor)(c, f->added);
     if (!adept_call_ok(c)) return p;
-    if (f->kind != OUTER && f->kind != INNER && !strncmp(adept_call_op(c), "aten::", strlen("aten::")))
-        adept_call_same_type(c, p.a, p.b);
+    if (f->kind == INNER && !is_scaling(&p)) adept_call_same_type(c, p.a, p.b);
     bool any = f->kind == ANY || f->kind == INNER;
     bool ranks = any ? p.a->ndim > 0 && p.b->ndim > 0 : p.a->ndim == f->a_rank && p.b->ndim == f->b_rank;
     if (f->kind == LINEAR)
         plan_linear(c, &p);
     else if (f->kind == DIMS)
         plan_dims(c, &p);
-    else if (!ranks && f->kind == INNER)
-        adept_call_unsupported(c, "with a number, which scales");
+    else if (is_scaling(&p))
+        plan_scaled(&p);
     else if (!ranks)
         misfit(c, &p);
     else if (f->kind == OUTER)
@@ -271,30 +291,38 @@ static void shape(adept_call *c)
 {
     product p = plan(c);
     if (!adept_call_ok(c)) return;
-    const adept_value *both[2] = {adept_arg(c, p.form->a), adept_arg(c, p.form->b)};
-    adept_dtype dtype = p.form->kind == OUTER ? adept_promote(both, 2) : p.a->dtype; /* elementwise */
+    const char *added = p.form->added;
+    const adept_value *all[3] = {adept_arg(c, p.form->a), adept_arg(c, p.form->b), added ? adept_arg(c, added) : NULL};
+    adept_dtype dtype = is_elementwise(&p) ? adept_promote(all, 3) : p.a->dtype;
     if (p.added && p.form->kind != LINEAR)
         adept_out_result(c, p.added, dtype, p.ndim, p.dims);
     else
         adept_out_tensor(c, dtype, p.ndim, p.dims);
 }
 
-/* An elementwise product of a column and a row, and each gradient a product of the full size summed to a vector. Of
- * addr it is a product of matrix and vector. */
-static void outer_cost(adept_cost *cost, const product *p, const adept_tensor *out, const adept_gemm *g)
+/* A product of the full size, summed to what was broadcast. */
+static void factor_gradient(adept_cost *cost, const adept_tensor *out, const adept_tensor *factor, const adept_tensor *other)
 {
-    double n = p->m * p->n, bytes = adept_tensor_bytes(out), a_bytes = adept_tensor_unique_bytes(p->a);
-    double b_bytes = adept_tensor_unique_bytes(p->b), added = p->added ? adept_tensor_unique_bytes(p->added) : 0;
-    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, p->added ? 2 * n : n, a_bytes + b_bytes + added, bytes);
-    if (p->added) { /* addr has a derivative of its own: matrix by vector */
+    double n = (double)adept_tensor_numel(out), bytes = adept_tensor_bytes(out);
+    bool summed = (double)adept_tensor_numel(factor) < n;
+    double kernels = 1 + summed, sum_bytes = summed ? adept_tensor_unique_bytes(factor) : 0;
+    if (adept_cost_wants_grad(cost, factor))
+        adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, kernels * n, kernels * n,
+                          kernels * bytes + adept_tensor_unique_bytes(other), bytes + sum_bytes, kernels);
+}
+
+/* A column by a row, or a tensor by a number. Of addr each gradient is a product of matrix and vector. */
+static void elementwise_cost(adept_cost *cost, const product *p, const adept_tensor *out, const adept_gemm *g)
+{
+    double n = p->m * p->n, read = adept_tensor_unique_bytes(p->a) + adept_tensor_unique_bytes(p->b);
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, p->added ? 2 * n : n,
+                   read + (p->added ? adept_tensor_unique_bytes(p->added) : 0), adept_tensor_bytes(out));
+    if (p->added)
         adept_gemm_backward(cost, g);
-        adept_gemm_save(cost, g);
-        return;
+    else {
+        factor_gradient(cost, out, p->a, p->b);
+        factor_gradient(cost, out, p->b, p->a);
     }
-    if (adept_cost_wants_grad(cost, p->a))
-        adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, 2 * n, 2 * n, 2 * bytes + b_bytes, bytes + a_bytes, 2);
-    if (adept_cost_wants_grad(cost, p->b))
-        adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, 2 * n, 2 * n, 2 * bytes + a_bytes, bytes + b_bytes, 2);
     adept_gemm_save(cost, g);
 }
 
@@ -323,7 +351,7 @@ static void elementwise_gradient(adept_cost *cost, const adept_gemm *g, const ad
 static bool takes_vector(const product *p)
 {
     bool right = p->b->ndim == 1, left = p->a->ndim == 1 && p->b->ndim > 2;
-    return (p->form->kind == RANKS || p->form->kind == ANY) && (right || left);
+    return p->form->kind != OUTER && p->form->kind != INNER && p->form->kind != DIMS && (right || left);
 }
 
 static void vector_cost(adept_cost *cost, const product *p, const adept_gemm *g)
@@ -370,8 +398,8 @@ static void cost(adept_call *c, adept_cost *cost)
                     .extra_bytes = p.added ? adept_tensor_unique_bytes(p.added) : 0,
                     .extra_flops = p.added ? (double)adept_tensor_numel(out) : 0};
     if (p.b->dtype == ADEPT_I8 && p.form->kind == LINEAR) at_eight_bits(cost, &p, &g);
-    if (p.form->kind == OUTER)
-        outer_cost(cost, &p, out, &g);
+    if (is_elementwise(&p))
+        elementwise_cost(cost, &p, out, &g);
     else if (p.form->kind == SUMMED)
         summed_cost(cost, &p, &g);
     else if (takes_vector(&p))

@@ -68,6 +68,7 @@ static void block_diag(adept_call *c)
     for (size_t i = 0; i < n && adept_call_ok(c); i++) {
         const adept_tensor *t = items[i];
         if (adept_call_refuse(c, !t || t->ndim > 2, "matrices expected")) return;
+        dtype = adept_dtype_promote(dtype, t->dtype);
         dims[0] += t->ndim == 2 ? t->dims[0] : 1;
         dims[1] += t->ndim > 0 ? t->dims[t->ndim - 1] : 1;
     }
@@ -88,6 +89,12 @@ static void kron(adept_call *c)
     if (adept_call_ok(c)) adept_form_out(c, adept_form_common_type(c), n, dims);
 }
 
+/* Dimension `dim` from behind, which is not broadcast. */
+static bool has_three(const adept_tensor *t, int dim)
+{
+    return t->ndim + dim >= 0 && t->dims[t->ndim + dim] == 3;
+}
+
 static void cross(adept_call *c)
 {
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
@@ -99,7 +106,8 @@ static void cross(adept_call *c)
         for (dim = 0; dim + 1 < n && dims[dim] != 3;)
             dim++;
     }
-    if (!adept_call_ok(c) || adept_call_refuse(c, n < 1 || dims[dim] != 3, "a dimension of 3 elements expected")) return;
+    bool fits = n > 0 && has_three(a, dim - n) && has_three(b, dim - n);
+    if (!adept_call_ok(c) || adept_call_refuse(c, !fits, "a dimension of 3 elements expected")) return;
     adept_form_out(c, a->dtype, n, dims);
 }
 
@@ -269,6 +277,8 @@ static const adept_op ops[] = {
      &(const adept_form){trace, {0, 0, 1}, {0, 0, 1}, ADEPT_KEEPS_NOTHING, trace_flops, NULL}},
     {"aten::kron", ADEPT_CAST_NONE, &(const adept_form){kron, {1, 0, 1}, {4, 2, 4}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     {"aten::cross aten::linalg_cross", ADEPT_CAST_FP32, &cross_row},
+    {"aten::vander", ADEPT_CAST_NONE,
+     &(const adept_form){vander, {1, 3, 5}, {5, 7, 9}, ADEPT_KEEPS_BOTH, NULL, NULL}}, /* written in parts, then flipped */
     {"aten::linalg_vander", ADEPT_CAST_NONE,
      &(const adept_form){vander, {1, 1, 2}, {5, 5, 6}, ADEPT_KEEPS_BOTH, NULL, NULL}},
     {"aten::linalg_vecdot", ADEPT_CAST_FP32,

@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const adept_op ops[] = {
-    {"aten::meshgrid aten::broadcast_tensors", ADEPT_CAST_NONE, NULL},
+    {"aten::meshgrid", ADEPT_CAST_NONE, NULL},
+    {"aten::broadcast_tensors", ADEPT_CAST_NONE, NULL},
     {0},
 };
 

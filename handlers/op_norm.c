@@ -336,6 +336,9 @@ static void batch_shape(adept_call *c)
     if (!adept_arg_bool(c, f->instance ? "use_input_stats" : "training", true) && !adept_arg_given(c, "running_mean") &&
         (f->instance || !strcmp(adept_call_op(c), "aten::batch_norm")))
         adept_call_fail(c, "without statistics of the batch, running ones are needed");
+    bool none = x->dims[1] == 0 || (f->instance && x->dims[0] == 0); /* PyTorch reads the first weight all the same */
+    if (none && (adept_arg_given(c, "weight") || adept_arg_given(c, "bias")))
+        adept_call_fail(c, "weights of no channels");
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
     if (f->statistics) statistics_outputs(c, f, x);
 }

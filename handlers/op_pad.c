@@ -74,6 +74,12 @@ static void check_sides(adept_call *c, const adept_tensor *self, const int64_t *
     }
 }
 
+/* PyTorch cuts off each side by itself. */
+static bool cuts_too_much(int64_t size, int64_t size_with_before, int64_t behind)
+{
+    return size_with_before < 0 || (behind < 0 && size + behind < 0);
+}
+
 static void shape(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self");
@@ -83,8 +89,9 @@ static void shape(adept_call *c)
     if (!adept_call_ok(c)) return;
     for (int d = 0; d < self->ndim; d++)
         if (adept_call_refuse(c,
-                              __builtin_add_overflow(self->dims[d], p.before[d], &dims[d]) ||
-                                  __builtin_add_overflow(dims[d], p.behind[d], &dims[d]) || dims[d] < 0,
+                              __builtin_add_overflow(self->dims[d], p.before[d], &dims[d]) || (mode == CONSTANT && cuts_too_much(self->dims[d], dims[d], p.behind[d])) ||
+                                  __builtin_add_overflow(dims[d], p.behind[d], &dims[d]) ||
+                                  dims[d] < (mode == CONSTANT && p.grows && d >= self->ndim - p.n),
                               "dimension %d of size %" PRId64 " cannot be padded by %" PRId64 " and %" PRId64, d,
                               self->dims[d], p.before[d], p.behind[d]))
             return;

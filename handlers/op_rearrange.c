@@ -52,7 +52,7 @@ static void roll(adept_call *c, const adept_tensor *self)
 {
     int64_t dims[ADEPT_MAX_DIMS];
     int n = adept_arg_ints(c, "dims", dims, ADEPT_MAX_DIMS);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && adept_tensor_numel(self) > 0; i++)
         adept_call_dim(c, dims[i], self->ndim);
     if (n > 0 && self->ndim == 0) adept_call_fail(c, "the tensor has no dimensions");
     same_shape(c, self);
@@ -60,7 +60,7 @@ static void roll(adept_call *c, const adept_tensor *self)
 
 static void triangle(adept_call *c, const adept_tensor *self)
 {
-    if (self->ndim < 2) adept_call_fail(c, "a matrix or a batch of them expected");
+    if (self->ndim < 2 && adept_tensor_numel(self) > 0) adept_call_fail(c, "a matrix or a batch of them expected");
     same_shape(c, self);
 }
 

@@ -153,6 +153,9 @@ static void shape(adept_call *c)
     const adept_tensor *self = adept_elem_self(c);
     if (!self) return;
     int ndim = reduce_dims(c, self, dims);
+    const adept_value *dim = adept_arg(c, "dim");
+    if (row == &logsumexp && ndim < self->ndim && adept_value_is_list(dim) && dim->u.list->n == 0)
+        adept_call_fail(c, "over no dimension, but without them"); /* PyTorch adds the largest, with all dimensions, to it */
     adept_dtype dtype = type_of(c, row, self);
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_tensor(c, dtype, ndim, dims);
@@ -438,7 +441,8 @@ static void scan_shape(adept_call *c)
     const scan *row = adept_call_data(c);
     const adept_tensor *self = adept_arg_tensor(c, "self");
     adept_dtype dtype = row->sum_type ? sum_type(c, self) : self->dtype;
-    adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
+    bool looks = !row->indices || (self->ndim > 0 && adept_tensor_numel(self) > 0); /* cummax takes any of what has none */
+    if (looks) adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
     adept_out_result(c, self, dtype, self->ndim, self->dims)->n_values = 0;
     if (row->indices) adept_out_tensor(c, ADEPT_I64, self->ndim, self->dims);
 }

@@ -146,9 +146,10 @@ static void shape(adept_call *c)
     adept_layout from = adept_layout_of(self);
     bool fits = adept_layout_reshape(&from, ndim, dims, strides) &&
                 (row->kind != RAVEL || adept_tensor_is_contiguous(self)); /* ravel promises dense memory */
-    /* aten::view never copies, and a view that the model takes is legal. If our strides do not allow it, a copy was
-     * made before that the file does not show: torch.export drops contiguous() where its own kernels' layout made it
-     * idle. */
+    /* aten::view never copies, and a view that the model takes is legal. If our strides do not allow it and may not be
+     * PyTorch's, a copy was made before that the file does not show. */
+    if (!fits && row == &view && adept_call_order_known(c, self))
+        adept_call_fail(c, "view: the order of %s in memory does not allow it", adept_call_shape(c, self));
     if (!fits) adept_strides_contiguous(ndim, dims, strides);
     adept_tensor *out =
         fits ? adept_out_view(c, self, ndim, dims, strides) : adept_out_tensor(c, self->dtype, ndim, dims);

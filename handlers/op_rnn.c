@@ -153,7 +153,8 @@ static rnn read_rnn(adept_call *c)
     int64_t batch = r.input->dims[r.batch_first || f->single || r.packed ? 0 : 1];
     r.rows = (double)r.input->dims[0] * (f->single || r.packed ? 1 : (double)r.input->dims[1]);
     r.steps = f->single ? 1 : (double)(sizes ? sizes->dims[0] : r.input->dims[r.batch_first ? 1 : 0]);
-    check_params(c, &r);
+    if (r.steps < 1) adept_call_fail(c, "sequences of no elements");
+    if (adept_call_ok(c)) check_params(c, &r);
     if (adept_call_ok(c)) check_state(c, &r, r.h, batch, r.width);
     if (adept_call_ok(c) && r.c) check_state(c, &r, r.c, batch, r.hidden);
     return r;

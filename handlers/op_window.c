@@ -40,8 +40,8 @@ static int64_t window_positions(adept_call *c, int64_t size, const window *w, bo
     return n;
 }
 
-/* Output size of a transposed convolution: how far `size` windows reach. */
-static int64_t window_reach(adept_call *c, int64_t size, const window *w, int64_t output_padding)
+/* Output size of a transposed convolution: how far `size` windows reach. Of no images it may be nothing (`least`). */
+static int64_t window_reach(adept_call *c, int64_t size, const window *w, int64_t output_padding, int64_t least)
 {
     if (!is_sane(c, size, w)) return 0;
     if (adept_call_refuse(c, output_padding > 0 && output_padding >= w->stride && output_padding >= w->dilation,
@@ -49,7 +49,7 @@ static int64_t window_reach(adept_call *c, int64_t size, const window *w, int64_
                           (long long)w->stride, (long long)w->dilation))
         return 0;
     int64_t n = (size - 1) * w->stride - 2 * w->padding + w->dilation * (w->kernel - 1) + 1;
-    if (output_padding < 0 || output_padding > MAX_ARGUMENT || n + output_padding < 1) {
+    if (output_padding < 0 || output_padding > MAX_ARGUMENT || n + output_padding < least) {
         adept_call_fail(c,
                         "transposed window of kernel %lld, padding %lld and output padding %lld leaves nothing of %lld",
                         (long long)w->kernel, (long long)w->padding, (long long)output_padding, (long long)size);
@@ -129,8 +129,7 @@ typedef struct conv {
 static void check_channels(adept_call *c, conv *v)
 {
     const int64_t *w = v->weight->dims;
-    bool divides = v->groups >= 1 && w[0] % v->groups == 0;
-    v->channels_in = v->input->dims[v->lead - 1];
+    bool divides = v->groups >= 1 && w[0] >= v->groups && w[0] % v->groups == 0;
     v->channels_out = w[0];
     if (divides && v->transposed)
         divides = !__builtin_mul_overflow(w[1], v->groups, &v->channels_out) && v->channels_in == w[0];
@@ -162,8 +161,8 @@ static void place_windows(adept_call *c, conv *v)
     for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
         int64_t size = v->input->dims[v->lead + i];
         if (same && w[i].stride != 1) adept_call_fail(c, "padding 'same' wants stride 1");
-        v->out[i] = same                        ? size
-                    : v->transposed && !is_text ? window_reach(c, size, &w[i], extra[i])
+        v->out[i] = same                        ? is_sane(c, size, &w[i]) * size
+                    : v->transposed && !is_text ? window_reach(c, size, &w[i], extra[i], adept_tensor_numel(v->input) > 0)
                                                 : window_positions(c, size, &w[i], false);
     }
     for (int i = 0; i < v->spatial; i++) {
@@ -190,7 +189,10 @@ static conv read_conv(adept_call *c)
                         adept_call_shape(c, v.input), adept_call_shape(c, v.weight));
         return v;
     }
+    v.channels_in = v.input->dims[v.lead - 1];
     v.groups = form == DEPTHWISE ? v.input->dims[v.lead - 1] : adept_arg_int(c, "groups", 1);
+    if (v.channels_in != 0 && (v.lead == 1 || v.input->dims[0] > 0) && adept_tensor_numel(v.input) == 0)
+        adept_call_fail(c, "images of no pixels: %s", adept_call_shape(c, v.input));
     if (adept_call_ok(c)) check_channels(c, &v);
     if (adept_call_ok(c)) place_windows(c, &v);
     return v;
@@ -398,6 +400,8 @@ static int lead_of(adept_call *c, const form *f, const adept_tensor *x)
     if (adept_call_ok(c) && (lead < 1 || lead > 2))
         adept_call_fail(c, "input %s, but %d or %d dimensions are wanted", adept_call_shape(c, x), f->spatial + 1,
                         f->spatial + 2);
+    for (int i = lead; i < x->ndim && adept_call_ok(c); i++)
+        if (x->dims[i] == 0) adept_call_fail(c, "%s has nothing to pool", adept_call_shape(c, x));
     return lead;
 }
 
@@ -439,6 +443,7 @@ static void pool_shape(adept_call *c)
     bool ceil_mode = adept_arg_bool(c, "ceil_mode", false);
     read_windows(c, f, w);
     int lead = lead_of(c, f, x);
+    if (adept_call_ok(c) && x->dims[lead - 1] == 0) adept_call_fail(c, "no channel to pool");
     if (!adept_call_ok(c)) return;
     for (int i = 0; i < x->ndim && adept_call_ok(c); i++)
         dims[i] = i < lead ? x->dims[i] : window_positions(c, x->dims[i], &w[i - lead], ceil_mode);

@@ -388,6 +388,11 @@ adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const
     return t;
 }
 
+bool adept_call_order_known(const adept_call *c, const adept_tensor *t)
+{
+    return !c->run->exported && t->storage >= 0 && !c->run->storages[t->storage].order_unknown;
+}
+
 double adept_call_memory_bytes(const adept_call *c, const adept_tensor *t)
 {
     return t->storage >= 0 ? c->run->storages[t->storage].bytes : INFINITY;
@@ -461,13 +466,22 @@ static bool same_dims(const adept_tensor *t, int ndim, const int64_t *dims)
     return t->ndim == ndim && !memcmp(t->dims, dims, (size_t)ndim * sizeof *dims);
 }
 
+adept_dtype adept_call_fits_type(adept_call *c, adept_dtype dtype, const adept_tensor *target)
+{
+    if (adept_dtype_category(dtype) > adept_dtype_category(target->dtype)) /* torch.can_cast */
+        adept_call_fail(c, "a result of type %s does not go into %s", adept_dtype_name(dtype), adept_call_shape(c, target));
+    return target->dtype;
+}
+
 adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims)
 {
     if (!c->inplace) return adept_out_tensor(c, dtype, ndim, dims);
     if (!same_dims(self, ndim, dims))
         adept_call_fail(c, "in place: the result does not have the shape of its target %s", adept_call_shape(c, self));
-    if (adept_dtype_category(dtype) > adept_dtype_category(self->dtype)) /* torch.can_cast */
-        adept_call_fail(c, "in place: a result of type %s does not go into %s", adept_dtype_name(dtype), adept_call_shape(c, self));
+    adept_call_fits_type(c, dtype, self);
+    for (int d = 0; d < self->ndim; d++)
+        if (self->strides[d] == 0 && self->dims[d] > 1)
+            adept_call_fail(c, "in place: elements of the target %s share memory: it was expanded", adept_call_shape(c, self));
     return adept_out_alias(c, self);
 }
 

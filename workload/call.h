@@ -12,6 +12,7 @@ typedef struct adept_storage {
     int32_t last_writer; /* record that last wrote into it in place with a gradient, -1 if none */
     bool resident;       /* weights, buffers, constants, autocast copies: not an activation */
     bool saved;          /* counted as kept for the backward already */
+    bool order_unknown;  /* of its elements in memory: a library or a file chose it */
 } adept_storage;
 
 /* A tensor and the record that produced it (-1: input, parameter, constant). Every tensor of a run is one of these. */
@@ -49,6 +50,7 @@ typedef struct adept_run_state {
     int64_t n_chosen; /* results whose size depends on data */
     const adept_tensor *input; /* the first floating one of the model */
     bool one_sample;           /* it has no batch dimension */
+    bool exported;             /* torch.export leaves out copies that its own kernels' order made idle */
     adept_mode mode;
     adept_precision precision;
     adept_attention attention;
@@ -77,8 +79,8 @@ struct adept_call {
     const char *assumes; /* for a warning, NULL: nothing */
 };
 
-/** What the table asks of an operator by name, NULL: nothing (demand.c). */
-const char *adept_demand_of(const adept_demand *demands, const char *op);
+/** What the table asks of an operator, by any of its row's names; NULL: nothing (demand.c). */
+const char *adept_demand_of(const adept_demand *demands, const adept_op *row);
 /** Fails the call if its tensors are not such. */
 void adept_call_demand(adept_call *c, const char *text);
 /** Is it among the names that an operator's row has, one behind the other? */

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *adept_demand_of(const adept_demand *demands, const char *op)
+const char *adept_demand_of(const adept_demand *demands, const adept_op *row)
 {
+    char name[ADEPT_OP_NAME_BYTES];
     for (const adept_demand *d = demands; d && d->names; d++)
-        if (adept_op_has_name(d->names, op)) return d->text;
+        for (const char *at = d->names; adept_op_next_name(&at, name);)
+            if (adept_op_has_name(row->names, name)) return d->text;
     return NULL;
 }
 
@@ -50,12 +52,18 @@ static const char *type_name(char wanted)
     return NULL;
 }
 
+/* '=' of any two types, '~' of floating ones */
+static void check_types(adept_call *c, const adept_tensor *t, const char *name, int n, const char *what)
+{
+    size_t length = strcspn(what + 1, " ");
+    const adept_tensor *other = first_tensor(length ? find(c, what + 1, length) : find(c, name, (size_t)n));
+    if (other && (*what == '=' || adept_dtype_has_fraction(t->dtype))) adept_call_same_type(c, other, t);
+}
+
 static void check_tensor(adept_call *c, const adept_tensor *t, const char *name, int n, const char *what)
 {
-    if (*what == '=') {
-        size_t length = strcspn(++what, " ");
-        const adept_tensor *other = first_tensor(length ? find(c, what, length) : find(c, name, (size_t)n));
-        if (other) adept_call_same_type(c, other, t);
+    if (*what == '=' || *what == '~') {
+        check_types(c, t, name, n, what);
         return;
     }
     const char *type = type_name(*what);

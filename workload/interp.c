@@ -192,7 +192,7 @@ static const adept_row *find_row(adept_interp *in, const char *op)
     if (!row || !adept_name_map_put(&in->rows, op, (uintptr_t)row)) return NULL;
     if (!adept_handler_find(in->handlers, op, &row->handler, &row->row, &row->inplace)) row->handler = NULL;
     row->name = row->inplace ? adept_arena_strndup(in->run.arena, op, strlen(op) - 1) : op;
-    if (row->name) row->demand = adept_demand_of(in->handlers->demands, row->name);
+    if (row->handler) row->demand = adept_demand_of(in->handlers->demands, row->row);
     return row->name ? row : NULL;
 }
 
@@ -320,34 +320,29 @@ static adept_status find_results(adept_interp *in, adept_call *call, const adept
     return adept_assume_results(in, call, node);
 }
 
-/* Written in place, the first argument may get another shape (unsqueeze_, t_): its name means the result from there on. */
-static void rename_target(adept_interp *in, const adept_node *node, const adept_call *call)
+/* Written in place, a tensor may get another shape (unsqueeze_, t_): all its names mean the result from there on. */
+static adept_status rename_target(adept_interp *in, const adept_node *node, const adept_call *call)
 {
-    if (call->inplace && call->n_results > 0 && node->n_inputs > 0 && node->inputs[0] >= 0 &&
-        adept_value_tensor(&call->args[0]) && adept_value_tensor(&call->results[0]))
-        in->env[node->inputs[0]] = call->results[0];
+    if (!call->inplace || call->n_results < 1 || node->n_inputs < 1 || node->inputs[0] < 0) return ADEPT_OK;
+    const adept_tensor *before = adept_value_tensor(&in->env[node->inputs[0]]), *after = adept_value_tensor(&call->results[0]);
+    if (!before || !after) return ADEPT_OK;
+    in->env[node->inputs[0]] = call->results[0];
+    size_t stride_bytes = (size_t)after->ndim * sizeof *after->strides;
+    if (adept_tensor_same_shape(before, after) && !memcmp(before->strides, after->strides, stride_bytes)) return ADEPT_OK;
+    for (size_t i = 0; i < in->graph->n_values; i++)
+        if (adept_value_tensor(&in->env[i]) == before) in->env[i] = call->results[0];
+    return adept_interp_count(in, in->graph->n_values / 16);
 }
 
-/* PyTorch multiplies tensors of one type only. */
-static adept_status check_types(adept_interp *in, const adept_node *node, const adept_value *args)
+/* In which order the new memory from `first` on is written: libraries choose it, others follow what they read. */
+static void note_order(adept_interp *in, const adept_call *call, size_t first)
 {
-    adept_tensor_cursor at = {args, args + node->n_inputs, 0};
-    const adept_tensor *first = NULL;
-    char one[200], other[200];
-    for (const adept_tensor *t; (t = adept_next_tensor(&at));) {
-        if (!adept_dtype_is_float(t->dtype)) continue;
-        if (!first) first = t;
-        if (t->dtype == first->dtype) continue;
-        bool half = adept_dtype_bytes(t->dtype) == 2 || adept_dtype_bytes(first->dtype) == 2;
-        bool brain = t->dtype == ADEPT_BF16 || first->dtype == ADEPT_BF16;
-        return adept_interp_misfit(in, in->err, node->module, node->op,
-                                   "%s and %s have different types, which PyTorch refuses; give the inputs the type of "
-                                   "the weights (--input DTYPE:SHAPE)%s%s",
-                                   adept_tensor_print(first, one, sizeof one), adept_tensor_print(t, other, sizeof other),
-                                   half ? ", or ask for autocast (--precision " : "",
-                                   !half ? "" : brain ? "bf16)" : "fp16)");
-    }
-    return ADEPT_OK;
+    bool unknown = adept_op_cast(call->row) == ADEPT_CAST_LOWER || call->handler == &adept_assumed_handler;
+    adept_tensor_cursor at = adept_call_arguments(call);
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        unknown = unknown || !adept_tensor_is_contiguous(t) || !adept_call_order_known(call, t);
+    for (size_t i = first; i < in->run.n_storages; i++)
+        in->run.storages[i].order_unknown = unknown;
 }
 
 static adept_status warn_of_call(adept_interp *in, const adept_call *call, const adept_node *node)
@@ -372,9 +367,6 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
         status = adept_interp_unify(in, args, node->n_inputs, node->module);
         if (status) return status;
     }
-    if (adept_precision_low_dtype(in->run.precision) == ADEPT_DTYPE_NONE && adept_op_cast(row.row) == ADEPT_CAST_LOWER &&
-        (status = check_types(in, node, args)))
-        return status;
     adept_call call = {.run = &in->run,
                        .handler = row.handler,
                        .row = row.row,
@@ -388,7 +380,9 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     for (const adept_tensor *t; (t = adept_next_tensor(&at));)
         call.any_grad = call.any_grad || t->requires_grad;
     adept_call_demand(&call, row.demand);
+    size_t n_storages = in->run.n_storages;
     if ((status = find_results(in, &call, node))) return status;
+    note_order(in, &call, n_storages);
     if (call.failure != ADEPT_CALL_FINE) return call_failed(in, &call, node);
     if (call.n_results < node->n_outputs) {
         adept_call_unsupported(&call, "%d results, of which %d are known", node->n_outputs, call.n_results);
@@ -397,7 +391,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     if (call.assumes && (status = warn_of_call(in, &call, node))) return status;
     for (int32_t i = 0; i < node->n_outputs; i++)
         in->env[node->outputs[i]] = call.results[i];
-    rename_target(in, node, &call);
+    if ((status = rename_target(in, node, &call))) return status;
     if (!call.handler->cost && !makes_tensor(&call)) return ADEPT_OK;
     if (call.handler->cost && (status = snapshot_lists(in, args, node->n_inputs))) return status;
     status = adept_interp_record(in, &call, node, node->module);
@@ -415,6 +409,7 @@ adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
     if (p->sparse) adept_run_make_sparse(&in->run, t, p->sparse, p->stored);
     t->param = param;
     in->run.storages[t->storage].param = param;
+    in->run.storages[t->storage].order_unknown = true; /* files keep no strides here */
     in->run.storages[t->storage].resident = true;
     t->requires_grad = p->requires_grad && !p->is_buffer && in->run.mode != ADEPT_MODE_INFER;
     return in->param_tensor[param] = t;
@@ -448,6 +443,7 @@ adept_status adept_interp_run(adept_interp *in)
     const adept_graph *g = in->graph;
     in->run.arena = adept_arena_new();
     if (in->run.arena) adept_arena_limit(in->run.arena, adept_interp_max_bytes(in));
+    in->run.exported = !strcmp(g->format, "export");
     in->env = calloc(g->n_values + 1, sizeof *in->env);
     in->param_tensor = calloc(g->n_params + 1, sizeof *in->param_tensor);
     in->param_cast = calloc(g->n_params + 1, sizeof *in->param_cast);

@@ -40,14 +40,22 @@ bool adept_broadcasts_to(adept_call *c, const adept_tensor *t, int ndim, const i
     return adept_call_ok(c) && n == ndim && !memcmp(wide, dims, (size_t)n * sizeof *wide);
 }
 
-void adept_call_same_type(adept_call *c, const adept_tensor *a, const adept_tensor *b)
+static const char *autocast_for(adept_dtype a, adept_dtype b)
 {
-    if (b && a->dtype != b->dtype)
-        adept_call_fail(c, "%s and %s have different types", adept_call_shape(c, a), adept_call_shape(c, b));
+    if (a == ADEPT_BF16 || b == ADEPT_BF16) return ", or ask for autocast (--precision bf16)";
+    return a == ADEPT_F16 || b == ADEPT_F16 ? ", or ask for autocast (--precision fp16)" : "";
 }
 
-/* torch.promote_types of two tensors of the same priority. */
-static adept_dtype promote_pair(adept_dtype a, adept_dtype b)
+void adept_call_same_type(adept_call *c, const adept_tensor *a, const adept_tensor *b)
+{
+    if (!b || a->dtype == b->dtype) return;
+    bool product = adept_op_cast(c->row) == ADEPT_CAST_LOWER;
+    adept_call_fail(c, "%s and %s have different types, which PyTorch refuses%s%s", adept_call_shape(c, a), adept_call_shape(c, b),
+                    product ? "; give the inputs the type of the weights (--input DTYPE:SHAPE)" : "",
+                    product ? autocast_for(a->dtype, b->dtype) : "");
+}
+
+adept_dtype adept_dtype_promote(adept_dtype a, adept_dtype b)
 {
     if (a == ADEPT_DTYPE_NONE || a == b) return b;
     if (b == ADEPT_DTYPE_NONE) return a;
@@ -90,17 +98,17 @@ adept_dtype adept_promote(const adept_value *const *values, int n)
         const adept_value *v = values[i];
         if (!v || v->kind == ADEPT_VALUE_NONE) continue;
         if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->ndim > 0)
-            dims = promote_pair(dims, v->u.t->dtype);
+            dims = adept_dtype_promote(dims, v->u.t->dtype);
         else if (is_number_of_trace(v))
             number = true;
         else if (v->kind == ADEPT_VALUE_TENSOR)
-            zero = promote_pair(zero, v->u.t->dtype);
+            zero = adept_dtype_promote(zero, v->u.t->dtype);
         else
-            scalar = promote_pair(scalar, scalar_type(v));
+            scalar = adept_dtype_promote(scalar, scalar_type(v));
     }
     if (number && dims == ADEPT_DTYPE_NONE && zero == ADEPT_DTYPE_NONE)
         zero = ADEPT_F64;
     else if (number)
-        scalar = promote_pair(scalar, ADEPT_F32);
+        scalar = adept_dtype_promote(scalar, ADEPT_F32);
     return with_lower(with_lower(dims, zero), scalar);
 }

@@ -77,6 +77,57 @@ static void calls(void **state)
         {"aten::unfold(self=f32:, dimension=0, size=2, step=1)", "aten::unfold(self=f32:, dimension=0, size=1, step=1)"},
         {"aten::tensordot(self=f32:2x4, other=f32:3x2, dims_self=[1], dims_other=[0])",
          "aten::tensordot(self=f32:2x4, other=f32:1x2, dims_self=[1], dims_other=[0])"},
+        {"aten::linear(input=f32:5x3, weight=f32:4x3, bias=i64:4)", "aten::linear(input=f32:2x2x5x3, weight=f32:4x3, bias=f16:)"},
+        {"aten::linear(input=i64:5x3, weight=i64:4x3, bias=none)", "aten::addr(self=f32:3x4, vec1=f32:3, vec2=f64:4)"},
+        {"aten::einsum(equation=\"a,az->z\", tensors=[f32:3, f64:3x2], path=none)",
+         "aten::einsum(equation=\"a,az->az\", tensors=[f32:3, f64:3x2], path=none)"},
+        {"aten::inner(self=f32:4x3, other=f64:3)", "aten::inner(self=f32:4x3, other=f64:)"},
+        {"aten::lstm_cell(input=f32:2x3, hx=[f16:2x4, f16:2x4], w_ih=f32:16x3, w_hh=f32:16x4, b_ih=f32:16, b_hh=f32:16)", NULL},
+        {"aten::index_copy(self=f32:3x8x2x4, dim=1, index=i64:1, source=f32:1x1x1x4)",
+         "aten::index_copy(self=f32:3x8x2x4, dim=1, index=i64:1, source=f32:3x1x2x4)"},
+        {"aten::index_add(self=f32:4x3, dim=0, index=i64:1, source=f32:)", "aten::index_add(self=f32:4, dim=0, index=i64:1, source=f32:)"},
+        {"aten::scatter_add(self=f32:2x5, dim=0, index=i64:, src=f32:)", "aten::scatter_add(self=f32:2, dim=0, index=i64:, src=f32:)"},
+        {"aten::gather(self=f32:2x5, dim=0, index=i64:)", "aten::gather(self=f32:2, dim=0, index=i64:)"},
+        {"aten::take(self=f32:0x6, index=i64:4)", "aten::take(self=f32:0x6, index=i64:0)"},
+        {"aten::conv2d(input=f32:1x2x4x4, weight=f32:3x2x3x3, bias=none, stride=[1,1], padding=\"same\", dilation=[0,1])",
+         "aten::conv2d(input=f32:1x2x4x4, weight=f32:3x2x3x3, bias=none, stride=[1,1], padding=\"same\", dilation=[2,1])"},
+        {"aten::conv1d(input=f32:2x2x0, weight=f32:1x2x1, bias=none, stride=[1], padding=[2])",
+         "aten::conv1d(input=f32:0x2x1, weight=f32:1x2x1, bias=none, stride=[1], padding=[2])"},
+        {"aten::conv_transpose1d(input=f32:5x0x8, weight=f32:0x3x1, bias=none)", NULL},
+        {"aten::conv_transpose1d(input=f32:1x3x3, weight=f32:3x2x2, bias=none, stride=[1], padding=[2])",
+         "aten::conv_transpose1d(input=f32:0x3x3, weight=f32:3x2x2, bias=none, stride=[1], padding=[2])"},
+        {"aten::max_pool3d(self=f32:2x1x0x2x1, kernel_size=[2], stride=[2], padding=[1])",
+         "aten::max_pool3d(self=f32:0x1x2x2x2, kernel_size=[2], stride=[2], padding=[1])"},
+        {"aten::max_pool2d(self=f32:2x0x4x4, kernel_size=[2])", "aten::adaptive_avg_pool1d(self=f32:1x0x3, output_size=[4])"},
+        {"aten::hardtanh(self=bool:4)", "aten::hardtanh(self=i64:4)"},
+        {"aten::subtract(self=bool:4, other=bool:4)", "aten::subtract(self=f32:4, other=i64:4)"},
+        {"aten::special_round(self=bool:4)", "aten::special_round(self=f32:4)"},
+        {"aten::_convolution_mode(input=f32:1x2x4, weight=f64:3x2x3, bias=none, stride=[1], padding=\"same\", dilation=[1], groups=1)",
+         "aten::_convolution_mode(input=f32:1x2x4, weight=f32:3x2x3, bias=none, stride=[1], padding=\"same\", dilation=[1], groups=1)"},
+        {"aten::nll_loss2d_forward(self=i64:2x3x5x5, target=i64:2x5x5, weight=none, reduction=1)",
+         "aten::nll_loss2d_forward(self=f32:2x3x5x5, target=i64:2x5x5, weight=none, reduction=1)"},
+        {"aten::nll_loss(self=f32:0, target=i64:, weight=none, reduction=1)", NULL},
+        {"aten::_embedding_bag(weight=f32:4x3, indices=f32:5, offsets=i64:2)", "aten::_embedding_bag(weight=f32:4x3, indices=i64:5, offsets=i64:2)"},
+        {"aten::frexp(self=i64:4)", "aten::frexp(self=f16:4)"},
+        {"aten::corrcoef(self=bool:4x6)", "aten::corrcoef(self=i64:4x6)"},
+        {"aten::linalg_cross(self=f32:6x3, other=f32:6x1, dim=-1)", "aten::linalg_cross(self=f32:6x3, other=f32:1x3, dim=-1)"},
+        {"aten::binary_cross_entropy_with_logits(self=i64:4, target=f32:4, weight=none, pos_weight=none, reduction=1)", NULL},
+        {"aten::huber_loss(self=bool:4, target=f32:4, reduction=1, delta=1.)", "aten::huber_loss(self=f32:4, target=f64:4, reduction=1, delta=1.)"},
+        {"aten::hinge_embedding_loss(self=i64:4, target=i64:4, margin=1., reduction=1)",
+         "aten::hinge_embedding_loss(self=i64:4, target=i64:4, margin=1., reduction=2)"},
+        {"aten::cosine_embedding_loss(input1=f32:, input2=f32:4x4, target=f32:4)", NULL},
+        {"aten::feature_dropout(input=i64:4x3, p=0.5, train=true)", "aten::feature_dropout(input=i64:4x3, p=0.5, train=false)"},
+        {"aten::constant_pad_nd(self=f32:3x0, pad=[-1,1], value=0)", "aten::constant_pad_nd(self=f32:3x2, pad=[-1,1], value=0)"},
+        {"aten::constant_pad_nd(self=f32:2x1, pad=[0,-1,1,1], value=0)", "aten::constant_pad_nd(self=f32:2x1, pad=[0,-1], value=0)"},
+        {"aten::cummax(self=f32:4, dim=3)", "aten::cummax(self=f32:, dim=3)"},
+        {"aten::roll(self=f32:4, shifts=[1], dims=[1])", "aten::roll(self=f32:0, shifts=[1], dims=[1])"},
+        {"aten::tril(self=f32:4)", "aten::tril(self=f32:0)"},
+        {NULL, "aten::median(self=f32:0)"},
+        {"aten::instance_norm(input=f32:0x3, weight=f32:3, bias=none, running_mean=none, running_var=none, use_input_stats=true)", NULL},
+        {"aten::bilinear(input1=f32:8x2, input2=f32:8x0, weight=f32:1x2x0, bias=none)", NULL},
+        {"aten::logsumexp(self=f32:4, dim=[], keepdim=false)", "aten::logsumexp(self=f32:4, dim=[], keepdim=true)"},
+        {"aten::pow(self=i64:4, exponent=-1)", "aten::pow(self=f32:4, exponent=-1)"},
+        {"aten::vander(x=f32:4x2)", "aten::vander(x=i64:4, N=3)"},
         {"aten::select(self=f32:2x4, dim=0, index=2)", "aten::select(self=f32:2x4, dim=0, index=unknown)"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -85,18 +136,24 @@ static void calls(void **state)
     }
 }
 
-/* A demand of a name that no handler has would never be made. */
+/* A demand of a name that no handler has, or of a row that has one, would never be made. */
 static void demands_are_of_operators(void **state)
 {
     (void)state;
     const adept_handler *handler;
-    const adept_op *row;
+    const adept_op *row, *seen[200];
     bool inplace;
+    size_t n = 0;
     char name[ADEPT_OP_NAME_BYTES];
     for (const adept_demand *d = adept_handlers()->demands; d->names; d++)
-        for (const char *at = d->names; adept_op_next_name(&at, name);)
+        for (const char *at = d->names; adept_op_next_name(&at, name);) {
             if (!adept_handler_find(adept_handlers(), name, &handler, &row, &inplace) || inplace)
                 fail_msg("%s: %s", name, d->text);
+            for (size_t i = 0; i < n; i++)
+                if (seen[i] == row) fail_msg("%s: its row has a demand already", name);
+            assert_true(n < sizeof seen / sizeof *seen);
+            seen[n++] = row;
+        }
 }
 
 static void gives(const char *text, const char *expected)
@@ -120,6 +177,13 @@ static void types(void **state)
     gives("aten::logsumexp(self=i64:4x5, dim=[0])", "f32:5");
     gives("aten::outer(self=bool:8, vec2=f32:3)", "f32:8x3");
     gives("aten::avg_pool1d(self=f32:1x6x1, kernel_size=[2], stride=[3], padding=[0], ceil_mode=true)", "f32:1x6x1");
+    gives("aten::block_diag(tensors=[bool:4, i64:2x2])", "i64:3x6");
+    gives("aten::einsum(equation=\"a,b->ab\", tensors=[f32:3, f64:2], path=none)", "f64:3x2");
+    gives("aten::addr(self=f64:3x4, vec1=f32:3, vec2=f32:4)", "f64:3x4");
+    gives("aten::inner(self=f32:4x3, other=f64:)", "f32:4x3");
+    gives("aten::pairwise_distance(x1=i64:4x5, x2=i64:4x5)", "f32:4");
+    gives("aten::triplet_margin_loss(anchor=i64:4x5, positive=i64:4x5, negative=i64:4x5, reduction=1)", "f32:");
+    gives("aten::huber_loss(self=f32:4, target=f64:4, reduction=0, delta=1.)", "f32:4");
     gives("aten::kron(self=i64:2, other=f16:2)", "f16:4");
     gives("aten::dist(self=f32:5, other=f64:5, p=2.0)", "f64:");
     gives("aten::cross_entropy_loss(self=bf16:3x6, target=f32:3x6, weight=none, reduction=1)", "f32:");
@@ -158,6 +222,41 @@ static void shapes_changed_in_place(void **state)
     assert_string_equal(outputs, "f32:1x2x3");
 }
 
+/* The name that a branch gave the same tensor means it, too. */
+static void names_of_one_tensor(void **state)
+{
+    (void)state;
+    char outputs[100];
+    assert_null(walk("input a f32:2x3\nb = aten::clone(self=a)\nd = aten::dim(self=b)\nflag = aten::gt(a=d, b=1)\n"
+                     "if flag\nyields b\nelse\nyields a\nend -> c\ne = aten::t_(self=b)\ny = aten::clone(self=c)\nreturn y\n",
+                     outputs, sizeof outputs));
+    assert_string_equal(outputs, "f32:3x2");
+}
+
+static void memory_in_place(void **state)
+{
+    (void)state;
+    const char *said = walk("input a f32:2x1\nb = aten::expand(self=a, size=[2,3])\ny = aten::exp_(self=b)\nreturn y\n", NULL, 0);
+    assert_non_null(said);
+    assert_non_null(strstr(said, "share memory"));
+    assert_null(walk("input a f32:2x1\nb = aten::expand(self=a, size=[2,3])\ny = aten::zero_(self=b)\nreturn y\n", NULL, 0));
+    said = walk("input a i64:2x2\nb = aten::clone(self=a)\ny = aten::scatter_(self=b, dim=0, index=b, value=1)\nreturn y\n", NULL, 0);
+    assert_non_null(said);
+    assert_non_null(strstr(said, "share memory"));
+}
+
+/* Of a tensor whose order in memory is known a view must be possible. A library may have chosen that of a product. */
+static void views_of_strides(void **state)
+{
+    (void)state;
+    const char *said = walk("input a f32:2x3\nb = aten::t(self=a)\ny = aten::view(self=b, size=[6])\nreturn y\n", NULL, 0);
+    assert_non_null(said);
+    assert_non_null(strstr(said, "aten::view"));
+    assert_null(walk("input a f32:2x3\nb = aten::t(self=a)\ny = aten::reshape(self=b, shape=[6])\nreturn y\n", NULL, 0));
+    assert_null(walk("input a f32:3x3\nm = aten::mm(self=a, mat2=a)\nb = aten::t(self=m)\ny = aten::view(self=b, size=[9])\nreturn y\n",
+                     NULL, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +265,9 @@ int main(void)
         cmocka_unit_test(types),
         cmocka_unit_test(products_of_two_types),
         cmocka_unit_test(shapes_changed_in_place),
+        cmocka_unit_test(names_of_one_tensor),
+        cmocka_unit_test(memory_in_place),
+        cmocka_unit_test(views_of_strides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

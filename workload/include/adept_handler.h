@@ -134,6 +134,7 @@ adept_attention adept_call_attention(const adept_call *c);
 adept_memory_format adept_call_memory_format(const adept_call *c);
 bool adept_call_autocast(const adept_call *c); /* torch.autocast is on */
 double adept_call_memory_bytes(const adept_call *c, const adept_tensor *t); /* of all that its views see */
+bool adept_call_order_known(const adept_call *c, const adept_tensor *t); /* are its strides those that PyTorch has? */
 bool adept_call_ok(const adept_call *c);
 void adept_call_fail(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3); /* the shapes do not fit: exit 3 or 2 */
 /** Fails the call if something is wrong, and says whether it is: `if (adept_call_refuse(c, n < 1, "...", n)) return;` */
@@ -225,10 +226,14 @@ int adept_broadcast(adept_call *c, const adept_tensor *a, const adept_tensor *b,
 int adept_broadcast_dims(adept_call *c, int na, const int64_t *a, int nb, const int64_t *b, int64_t *dims);
 /** Does t, broadcast, leave that shape as it is? Fails the call if it does not broadcast at all. */
 bool adept_broadcasts_to(adept_call *c, const adept_tensor *t, int ndim, const int64_t *dims);
+/** torch.promote_types: of two tensors of the same priority. */
+adept_dtype adept_dtype_promote(adept_dtype a, adept_dtype b);
 /** torch.result_type of values: tensors with dimensions, then 0-dim tensors, then Python scalars. */
 adept_dtype adept_promote(const adept_value *const *values, int n);
 /** PyTorch takes tensors of one type only: fails the call where b, if given, has another one. */
 void adept_call_same_type(adept_call *c, const adept_tensor *a, const adept_tensor *b);
+/** The type of `target`; fails the call where a result of type `dtype` does not go into it. */
+adept_dtype adept_call_fits_type(adept_call *c, adept_dtype dtype, const adept_tensor *target);
 
 /* After shape(): how many outputs, and their tensors (NULL if the output is no tensor). */
 int adept_result_count(const adept_call *c);
@@ -305,9 +310,10 @@ typedef struct adept_handler {
 
 /* What operators ask of tensors before sizes are looked at: "ARGUMENT:WHAT ...", for instance "self:f2- index:l src:=self".
  * WHAT is a type: f (floating or complex), n (any but bool), w (whole or bool), i (i32 or i64), l (i64), b (bool or u8),
- * then how many dimensions: 2, 1-2 or 2-; or "=OTHER", the type of another argument, "=" of the others in the same list. */
+ * then how many dimensions: 2, 1-2 or 2-; or "=OTHER", the type of another argument, "=" of the others in the same list, "~OTHER"
+ * where it is a floating one. */
 typedef struct adept_demand {
-    const char *names; /* as of adept_op */
+    const char *names; /* of a row each, whose other names are meant as well */
     const char *text;
 } adept_demand;
 
