@@ -2,7 +2,7 @@
 
 Usage: analyze.py [-j N] coverage|tsan|valgrind|fanalyzer|tidy|all
   coverage   lines that the tests reach: at least 90 % in each of workload, handlers, model, calibrate, whatif, library
-  tsan       ThreadSanitizer over the tests that start threads: nothing found
+  tsan       ThreadSanitizer over the tests that start threads, the commands, and a server with many clients: nothing found
   valgrind   memcheck over unit tests, corpora and commands: no error, nothing definitely lost
   fanalyzer  gcc -fanalyzer over all C of the product: nothing but what allowed.txt lists
   tidy       clang-tidy with the checks of .clang-tidy over the same, likewise
@@ -13,13 +13,16 @@ and says which Debian package is missing.
 import argparse
 import concurrent.futures
 import glob
+import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
@@ -36,6 +39,7 @@ COUNTED = r"^(unit|fuzz)\.|^embed\.client|^cli\.test_(scripted|bad_files|unsuppo
 UNCONFINED = r"^unit\.test_torchscript$"
 THREADED = ("library_threads serve recorder recording meter kernel_fit shared idle_fit plan calibrate_optimiser "
             "calibrate_checkpoint fit_held_out fit_report").split()
+CLIENTS = 6 # at the same time
 # Too slow by half an hour, or about memory and traps, which memcheck changes.
 NOT_CHECKED = (r"_models$|hostile|memory_ends|library_strict|calibrate_(checkpoint|fit|operator|options|optimiser)|"
                r"attribution|shared|fit_|kernel_fit|interrupt")
@@ -113,17 +117,30 @@ def fanalyzer(jobs):
     return judge("fanalyzer", "\n".join(line for line in text.splitlines() if "[-Wanalyzer-" in line))
 
 
+def tidied(folder, checks, entry):
+    """What clang-tidy says of a source, kept until its preprocessed text or the checks change. One file a process: the check of va_list
+    keeps what it saw in the file before."""
+    words = shlex.split(entry["command"].split(" -o ")[0])
+    text = run([*words, "-E", "-C", entry["file"]], cwd=entry["directory"], stdout=subprocess.PIPE).stdout
+    kept = os.path.join(folder, "tidy", hashlib.sha256(checks + text).hexdigest())
+    if not os.path.exists(kept):
+        with open(kept + ".new", "wb") as file:
+            run(["clang-tidy", "-p", folder, "--quiet", entry["file"]], stdout=file, stderr=subprocess.DEVNULL)
+        os.rename(kept + ".new", kept)
+    with open(kept, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
 def tidy(jobs):
     need("clang-tidy", "ninja")
     folder, _ = build("plain", "-O1", ["-DADEPT_TESTS=OFF", "-DADEPT_WITH_TORCH=OFF"], jobs=jobs)
+    os.makedirs(os.path.join(folder, "tidy"), exist_ok=True)
+    checks = b"".join(run(["clang-tidy", option], cwd=SOURCE, stdout=subprocess.PIPE).stdout for option in ("--version", "--dump-config"))
     with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
-        sources = {entry["file"] for entry in json.load(file)}
-    sources = sorted(source for source in sources if not source.startswith(folder) and source.endswith(".c"))
-    # One file a process: the check of va_list keeps what it saw in the file before.
+        entries = {entry["file"]: entry for entry in json.load(file)}
+    entries = [entry for source, entry in sorted(entries.items()) if not source.startswith(folder) and source.endswith(".c")]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        texts = pool.map(lambda source: subprocess.run(["clang-tidy", "-p", folder, "--quiet", source], text=True,
-                                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout, sources)
-        return judge("tidy", "".join(texts))
+        return judge("tidy", "".join(pool.map(lambda entry: tidied(folder, checks, entry), entries)))
 
 
 # ---- instrumented runs
@@ -186,9 +203,9 @@ def tsan(jobs):
     folder, _ = build("tsan", "-O1", ["-DADEPT_SANITIZE=thread", "-DADEPT_WITH_TORCH=OFF"],
                       ["adept", "make_profile", "make_recording", *("test_" + name for name in THREADED)], jobs)
     found = logs(folder)
-    good = ctest(folder, jobs, "-R", rf"^unit\.test_({'|'.join(THREADED)})$|^cli\.test_(serve|measure|simulate)$",
-                 TSAN_OPTIONS=f"log_path={found}/tsan suppressions={HERE}/tsan.supp")
-    return judge_logs("tsan", found, good)
+    os.environ["TSAN_OPTIONS"] = f"log_path={found}/tsan suppressions={HERE}/tsan.supp"
+    good = ctest(folder, jobs, "-R", rf"^unit\.test_({'|'.join(THREADED)})$|^cli\.test_(serve|measure|simulate)$")
+    return judge_logs("tsan", found, check_commands(folder, (), check_parallel) and good)
 
 
 def valgrind(jobs):
@@ -202,18 +219,48 @@ def valgrind(jobs):
     return judge_logs("valgrind", found, check_commands(folder, command) and good)
 
 
-def check_commands(folder, valgrind_command):
-    """The commands of check_faults.py, which end with 0."""
+def check_commands(folder, wrap, check_more=lambda options: True):
+    """The commands of check_faults.py, which end with 0; where they have threads, with several."""
     good = True
     with tempfile.TemporaryDirectory() as inputs:
         options = argparse.Namespace(adept=os.path.join(folder, "tools/adept"), make_recording=os.path.join(folder, "tests/make_recording"),
                                      gpu="fitted.json", inputs=inputs, every=1, brief=False, calls=False)
         check_faults.inputs(options)
-        for case in [check_faults.Case(options, *c) for c in check_faults.COMMANDS]:
-            result = case.run({}, valgrind_command)
+        for name, words, written in check_faults.COMMANDS:
+            case = check_faults.Case(options, name, words.replace("--threads 1", "--threads 3"), written)
+            result = case.run({}, wrap)
             if result["code"] != 0:
                 good = False
                 print(f"adept {' '.join(case.words)}: exit code {result['code']}: {result['err'][-300:]}")
+        return check_more(options) and good
+
+
+def ask(path, bodies):
+    """What a server answers on one connection."""
+    connection = check_faults.Connection(path)
+    for body in bodies:
+        connection.request("POST", "/v1/predict", json.dumps({"workload": "mlp", **body}), {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        yield response.status, response.read()
+    connection.close()
+
+
+def check_parallel(options):
+    """Several clients of a server with several threads, which ask the same in another order and get the same answers."""
+    bodies = [{"gpu": gpu, "gpus": gpus, "batch_size": batch} for gpu in ("a100", "h100", "t4") for gpus in (1, 4) for batch in (8, 64)]
+    case = check_faults.Case(options, "serve", "serve @/mlp.profile.json --socket s --threads 4 --cache 5", [])
+    with case.folder() as folder, tempfile.TemporaryFile() as err:
+        process, path = case.start(folder, {}, (), stdout=subprocess.DEVNULL, stderr=err), os.path.join(folder, "s")
+        while process.poll() is None and not os.path.exists(path):
+            time.sleep(0.05)
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            orders = [(bodies[k:] + bodies[:k]) * 4 for k in range(CLIENTS)]
+            answers = list(pool.map(lambda order: list(ask(path, order)), orders))
+        process.terminate()
+        code = process.wait(60)
+    seen = {(json.dumps(body), answer) for order, row in zip(orders, answers) for body, answer in zip(order, row)}
+    good = code == 0 and len(seen) == len(bodies) and all(answer[0] == 200 for _, answer in seen)
+    print(f"serve: {CLIENTS} clients, {sum(map(len, answers))} answers, {len(seen)} different ones to {len(bodies)} questions, exit code {code}")
     return good
 
 
