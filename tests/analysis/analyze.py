@@ -60,7 +60,7 @@ def need(*programs):
 def build(name, flags, options, targets=(), jobs=2):
     """Configure and build below build-analysis. @return the folder"""
     folder = os.path.join(BUILDS, name)
-    run(["cmake", "-G", "Ninja", "-S", SOURCE, "-B", folder, "-DCMAKE_BUILD_TYPE=Debug", f"-DCMAKE_C_FLAGS={flags}",
+    run(["cmake", "--no-warn-unused-cli", "-G", "Ninja", "-S", SOURCE, "-B", folder, "-DCMAKE_BUILD_TYPE=Debug", f"-DCMAKE_C_FLAGS={flags}",
          f"-DADEPT_TEST_SECONDS={TEST_SECONDS}", *options], stdout=subprocess.DEVNULL)
     command = ["ninja", "-C", folder, f"-j{jobs}", *targets]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
