@@ -77,9 +77,9 @@ rc=0
 wait $pid || rc=$?
 ends 9 "of a command that got SIGUSR1"
 for signal in TERM INT; do
-    "$ADEPT" measure --sysroot "$root" -- sleep 60 2>"$work/err" &
+    "$ADEPT" measure --sysroot "$root" -- sh -c "echo >'$work/started.$signal'; exec sleep 60" 2>"$work/err" &
     pid=$!
-    sleep 0.3
+    while [ ! -e "$work/started.$signal" ]; do sleep 0.05; done
     kill -$signal $pid # a background job of a shell ignores INT, and so does its child: TERM ends it
     [ $signal = TERM ] || kill -TERM $pid
     rc=0
