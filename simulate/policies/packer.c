@@ -412,7 +412,7 @@ bool adept_pack(adept_view *view, const adept_policy_options *options, const ade
     for (size_t i = 0; i < view->n_queued; i++)
         if (view->queued[i].n_options > most_options) most_options = view->queued[i].n_options;
     resolve(&p, own);
-    p.considered = malloc(most_options * sizeof *p.considered);
+    p.considered = calloc(most_options, sizeof *p.considered);
     p.ahead_s = calloc(view->n_types + 1, sizeof *p.ahead_s);
     p.sample_gpu_s = malloc((view->n_types + 1) * sizeof *p.sample_gpu_s);
     p.heap = malloc((view->n_queued + 1) * sizeof *p.heap);

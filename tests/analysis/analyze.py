@@ -2,7 +2,7 @@
 
 Usage: analyze.py [-j N] coverage|tsan|valgrind|fanalyzer|tidy|all
   coverage   lines that the tests reach: at least 90 % in each of workload, handlers, model, calibrate, whatif, library
-  tsan       ThreadSanitizer over the tests that start threads: nothing found
+  tsan       ThreadSanitizer over the tests that start threads, the commands, and a server with many clients: nothing found
   valgrind   memcheck over unit tests, corpora and commands: no error, nothing definitely lost
   fanalyzer  gcc -fanalyzer over all C of the product: nothing but what allowed.txt lists
   tidy       clang-tidy with the checks of .clang-tidy over the same, likewise
@@ -13,13 +13,16 @@ and says which Debian package is missing.
 import argparse
 import concurrent.futures
 import glob
+import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
@@ -36,9 +39,12 @@ COUNTED = r"^(unit|fuzz)\.|^embed\.client|^cli\.test_(scripted|bad_files|unsuppo
 UNCONFINED = r"^unit\.test_torchscript$"
 THREADED = ("library_threads serve recorder recording meter kernel_fit shared idle_fit plan calibrate_optimiser "
             "calibrate_checkpoint fit_held_out fit_report").split()
-# Too slow by half an hour, or about memory and traps, which memcheck changes.
-NOT_CHECKED = (r"_models$|hostile|memory_ends|library_strict|calibrate_(checkpoint|fit|operator|options|optimiser)|"
-               r"attribution|shared|fit_|kernel_fit|interrupt")
+CLIENTS = 6 # at the same time
+# Under memcheck more than two minutes of a processor each; about the memory of a process, traps of a processor, or filters of system
+# calls, which memcheck changes; a sampler that is to wake up in time.
+NOT_CHECKED = (r"_models$|calibrate_(checkpoint|operator)|fit_truth|attribution_coverage|hwprofiles|"
+               r"hostile_memory|memory_ends|library_strict|sandbox|test_recording$")
+TEST_SECONDS = 3600 # a test may take, instrumented and beside other work
 
 
 def run(command, **options):
@@ -51,18 +57,16 @@ def need(*programs):
             sys.exit(f"analysis: {program} is missing: apt-get install {PACKAGES[program]}")
 
 
-def build(name, flags, options, targets=(), jobs=2, clean=False):
-    """Configure and build below build-analysis. @return the folder, and what the build printed"""
+def build(name, flags, options, targets=(), jobs=2):
+    """Configure and build below build-analysis. @return the folder"""
     folder = os.path.join(BUILDS, name)
-    run(["cmake", "-G", "Ninja", "-S", SOURCE, "-B", folder, "-DCMAKE_BUILD_TYPE=Debug", f"-DCMAKE_C_FLAGS={flags}", *options],
-        stdout=subprocess.DEVNULL)
-    if clean:
-        run(["ninja", "-C", folder, "-t", "clean"], stdout=subprocess.DEVNULL)
+    run(["cmake", "--no-warn-unused-cli", "-G", "Ninja", "-S", SOURCE, "-B", folder, "-DCMAKE_BUILD_TYPE=Debug", f"-DCMAKE_C_FLAGS={flags}",
+         f"-DADEPT_TEST_SECONDS={TEST_SECONDS}", *options], stdout=subprocess.DEVNULL)
     command = ["ninja", "-C", folder, f"-j{jobs}", *targets]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(done.stdout[-4000:])
-    return folder, done.stdout
+    return folder
 
 
 def ctest(folder, jobs, *options, **environment):
@@ -106,24 +110,44 @@ def judge(tool, text):
     return not new and allowed == used
 
 
+def said(folder, command, entry):
+    """What a tool says of a source, kept until the source as preprocessed, the tool or its options change."""
+    words = shlex.split(entry["command"].split(" -o ")[0])
+    text = run([*words, "-E", "-C", entry["file"]], cwd=entry["directory"], stdout=subprocess.PIPE).stdout
+    command, version = command(words[1:], entry["file"])
+    kept = os.path.join(folder, "said", hashlib.sha256(repr(command).encode() + version + text).hexdigest())
+    if not os.path.exists(kept):
+        done = run(command, cwd=entry["directory"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with open(kept + ".new", "wb") as file:
+            file.write(done.stdout + done.stderr)
+        os.rename(kept + ".new", kept)
+    with open(kept, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def judge_sources(tool, jobs, command):
+    """Each source of the product by itself: clang-tidy's check of va_list keeps what it saw in the file before."""
+    folder = build("plain", "-O1", ["-DADEPT_TESTS=OFF", "-DADEPT_WITH_TORCH=OFF"], jobs=jobs)
+    os.makedirs(os.path.join(folder, "said"), exist_ok=True)
+    with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
+        entries = {entry["file"]: entry for entry in json.load(file)}
+    entries = [entry for source, entry in sorted(entries.items()) if not source.startswith(folder) and source.endswith(".c")]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return judge(tool, "".join(pool.map(lambda entry: said(folder, command, entry), entries)))
+
+
 def fanalyzer(jobs):
     need("gcc", "ninja")
-    _, text = build("fanalyzer", "-fanalyzer -fdiagnostics-plain-output -fdiagnostics-path-format=none",
-                    ["-DADEPT_TESTS=OFF", "-DADEPT_WITH_TORCH=OFF", "-DCMAKE_C_COMPILER=gcc"], jobs=jobs, clean=True)
-    return judge("fanalyzer", "\n".join(line for line in text.splitlines() if "[-Wanalyzer-" in line))
+    version = run(["gcc", "--version"], stdout=subprocess.PIPE).stdout
+    options = "-O0 -fanalyzer -fdiagnostics-plain-output -fdiagnostics-path-format=none -c -o /dev/null".split()
+    return judge_sources("fanalyzer", jobs, lambda words, source: (["gcc", *words, *options, source], version))
 
 
 def tidy(jobs):
     need("clang-tidy", "ninja")
-    folder, _ = build("plain", "-O1", ["-DADEPT_TESTS=OFF", "-DADEPT_WITH_TORCH=OFF"], jobs=jobs)
-    with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
-        sources = {entry["file"] for entry in json.load(file)}
-    sources = sorted(source for source in sources if not source.startswith(folder) and source.endswith(".c"))
-    # One file a process: the check of va_list keeps what it saw in the file before.
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        texts = pool.map(lambda source: subprocess.run(["clang-tidy", "-p", folder, "--quiet", source], text=True,
-                                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout, sources)
-        return judge("tidy", "".join(texts))
+    version = b"".join(run(["clang-tidy", option], cwd=SOURCE, stdout=subprocess.PIPE).stdout for option in ("--version", "--dump-config"))
+    database = os.path.join(BUILDS, "plain")
+    return judge_sources("tidy", jobs, lambda words, source: (["clang-tidy", "-p", database, "--quiet", source], version))
 
 
 # ---- instrumented runs
@@ -154,7 +178,7 @@ def count_lines(folder, jobs):
 
 def coverage(jobs):
     need("gcc", "gcovr", "ninja")
-    folder, _ = build("coverage", "--coverage -O1", ["-DCMAKE_C_COMPILER=gcc", "-DCMAKE_CXX_COMPILER=g++",
+    folder = build("coverage", "--coverage -O1", ["-DCMAKE_C_COMPILER=gcc", "-DCMAKE_CXX_COMPILER=g++",
                                                      "-DCMAKE_CXX_FLAGS=--coverage -O1"], jobs=jobs)
     for path in glob.glob(folder + "/**/*.gcda", recursive=True):
         os.remove(path)
@@ -183,12 +207,12 @@ def judge_logs(tool, path, good):
 
 def tsan(jobs):
     need("gcc", "ninja")
-    folder, _ = build("tsan", "-O1", ["-DADEPT_SANITIZE=thread", "-DADEPT_WITH_TORCH=OFF"],
+    folder = build("tsan", "-O1", ["-DADEPT_SANITIZE=thread", "-DADEPT_WITH_TORCH=OFF"],
                       ["adept", "make_profile", "make_recording", *("test_" + name for name in THREADED)], jobs)
     found = logs(folder)
-    good = ctest(folder, jobs, "-R", rf"^unit\.test_({'|'.join(THREADED)})$|^cli\.test_(serve|measure|simulate)$",
-                 TSAN_OPTIONS=f"log_path={found}/tsan suppressions={HERE}/tsan.supp")
-    return judge_logs("tsan", found, good)
+    os.environ["TSAN_OPTIONS"] = f"log_path={found}/tsan suppressions={HERE}/tsan.supp"
+    good = ctest(folder, jobs, "-R", rf"^unit\.test_({'|'.join(THREADED)})$|^cli\.test_(serve|measure|simulate)$")
+    return judge_logs("tsan", found, check_commands(folder, (), check_parallel) and good)
 
 
 def valgrind(jobs):
@@ -196,24 +220,54 @@ def valgrind(jobs):
     found = logs(os.path.join(BUILDS, "valgrind"))
     command = ["valgrind", "-q", "--leak-check=full", "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite",
                "--error-exitcode=99", f"--log-file={found}/%p"]
-    folder, _ = build("valgrind", "-O1", ["-DADEPT_WITH_TORCH=OFF", "-DCMAKE_CROSSCOMPILING_EMULATOR=" + ";".join(command)],
+    folder = build("valgrind", "-O1", ["-DADEPT_WITH_TORCH=OFF", "-DCMAKE_CROSSCOMPILING_EMULATOR=" + ";".join(command)],
                       jobs=jobs)
     good = ctest(folder, jobs, "-R", r"^(unit|fuzz)\.|embed.client", "-E", NOT_CHECKED)
     return judge_logs("valgrind", found, check_commands(folder, command) and good)
 
 
-def check_commands(folder, valgrind_command):
-    """The commands of check_faults.py, which end with 0."""
+def check_commands(folder, wrap, check_more=lambda options: True):
+    """The commands of check_faults.py, which end with 0; where they have threads, with several."""
     good = True
     with tempfile.TemporaryDirectory() as inputs:
         options = argparse.Namespace(adept=os.path.join(folder, "tools/adept"), make_recording=os.path.join(folder, "tests/make_recording"),
                                      gpu="fitted.json", inputs=inputs, every=1, brief=False, calls=False)
         check_faults.inputs(options)
-        for case in [check_faults.Case(options, *c) for c in check_faults.COMMANDS]:
-            result = case.run({}, valgrind_command)
+        for name, words, written in check_faults.COMMANDS:
+            case = check_faults.Case(options, name, words.replace("--threads 1", "--threads 3"), written)
+            result = case.run({}, wrap)
             if result["code"] != 0:
                 good = False
                 print(f"adept {' '.join(case.words)}: exit code {result['code']}: {result['err'][-300:]}")
+        return check_more(options) and good
+
+
+def ask(path, bodies):
+    """What a server answers on one connection."""
+    connection = check_faults.Connection(path)
+    for body in bodies:
+        connection.request("POST", "/v1/predict", json.dumps({"workload": "mlp", **body}), {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        yield response.status, response.read()
+    connection.close()
+
+
+def check_parallel(options):
+    """Several clients of a server with several threads, which ask the same in another order and get the same answers."""
+    bodies = [{"gpu": gpu, "gpus": gpus, "batch_size": batch} for gpu in ("a100", "h100", "t4") for gpus in (1, 4) for batch in (8, 64)]
+    case = check_faults.Case(options, "serve", "serve @/mlp.profile.json --socket s --threads 4 --cache 5", [])
+    with case.folder() as folder, tempfile.TemporaryFile() as err:
+        process, path = case.start(folder, {}, (), stdout=subprocess.DEVNULL, stderr=err), os.path.join(folder, "s")
+        while process.poll() is None and not os.path.exists(path):
+            time.sleep(0.05)
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            orders = [(bodies[k:] + bodies[:k]) * 4 for k in range(CLIENTS)]
+            answers = list(pool.map(lambda order: list(ask(path, order)), orders))
+        process.terminate()
+        code = process.wait(60)
+    seen = {(json.dumps(body), answer) for order, row in zip(orders, answers) for body, answer in zip(order, row)}
+    good = code == 0 and len(seen) == len(bodies) and all(answer[0] == 200 for _, answer in seen)
+    print(f"serve: {CLIENTS} clients, {sum(map(len, answers))} answers, {len(seen)} different ones to {len(bodies)} questions, exit code {code}")
     return good
 
 

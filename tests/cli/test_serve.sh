@@ -10,11 +10,7 @@ start() {
     : >"$work/err" # what the last one said is not this one's
     "$ADEPT" serve "$@" >"$work/out" 2>"$work/err" </dev/null &
     pid=$!
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-        grep -q 'listening' "$work/err" && break
-        kill -0 "$pid" 2>/dev/null || break
-        sleep 0.2
-    done
+    until grep -q 'listening' "$work/err" || ! kill -0 "$pid" 2>/dev/null; do sleep 0.2; done
     port=$(sed -n 's/.*listening on http:.*:\([0-9]*\)$/\1/p' "$work/err")
 }
 

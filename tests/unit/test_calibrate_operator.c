@@ -228,6 +228,22 @@ static void test_prior(void **state)
     synthetic_free(s);
 }
 
+/* Times alone, of which each counts 60 / N percent: a weight like 3 of them, and nothing for power. */
+static void test_prior_of_times_alone(void **state)
+{
+    (void)state;
+    synthetic *s = made(0.05, NULL);
+    adept_arena *arena = adept_arena_new();
+    adept_objective o;
+    for (size_t i = 0; i < N; i++)
+        s->rows[i].power_avg_w = NAN;
+    assert_int_equal(adept_objective_init(&o, arena, s->evaluator, s->rows, N, 0.6, 0.4, NULL), ADEPT_OK);
+    adept_objective_spread(&o, NULL, 3.0);
+    assert_float_equal(o.spread_weight, 3.0 * 60 / N, 1e-12);
+    adept_arena_free(arena);
+    synthetic_free(s);
+}
+
 static void test_gradient(void **state)
 {
     (void)state;
@@ -447,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_base_of_other_granularity),
         cmocka_unit_test(test_prior),
+        cmocka_unit_test(test_prior_of_times_alone),
         cmocka_unit_test(test_gradient),
         cmocka_unit_test(test_profile_of_kernels),
         cmocka_unit_test(test_steps_on_kernels),

@@ -260,6 +260,22 @@ static void only_the_quotient_is_determined(void **state)
     scene_free(s);
 }
 
+/* Of one step only the sum of its launches and its constant time is known. The one counts by its logarithm and the other by its
+ * value, so that no product of powers says which sum. */
+static void groups_that_do_not_scale_are_listed(void **state)
+{
+    (void)state;
+    const char *free_names[] = {"t_kern_s", "t_fixed_s"};
+    scene *s = scene_new("model,gpus,step_time_s\nm3,1,1\n", 1, free_names, 2);
+    adept_identifiability id = identify(s);
+    assert_int_equal(id.n_determined, 0);
+    assert_int_equal(id.n_groups, 1);
+    assert_int_equal(id.groups[0].n, 2);
+    assert_string_equal(id.groups[0].text, "t_kern_s with t_fixed_s");
+    assert_true(isnan(id.groups[0].std_error));
+    scene_free(s);
+}
+
 static void bounds_are_noticed(void **state)
 {
     (void)state;
@@ -384,18 +400,23 @@ static void missing_power_is_suggested(void **state)
     scene_free(s);
 }
 
-/* One number, known to less than a percent: there is nothing worth measuring. */
+/* One number, known to less than 2 % of itself, or of its range of 0.1 s: there is nothing worth measuring. */
 static void what_is_known_well_is_not_measured_again(void **state)
 {
     (void)state;
-    const char *free_names[] = {"c_mem"};
-    scene *s = scene_new(time_only, 1, free_names, 1);
-    for (size_t i = 0; i < s->fit.n_parameters; i++)
-        if (s->parameters[i].state == ADEPT_FIT_UNDETERMINED) s->parameters[i].state = ADEPT_FIT_FIXED;
-    size_t n;
-    suggest(s, &n, 5);
-    assert_int_equal(n, 0);
-    scene_free(s);
+    static const char *const names[] = {"c_mem", "t_fixed_s"};
+    static const char *const csv[] = {time_only, "model,gpus,step_time_s\nm3,1,1\nm3,1,1\nm3,1,1\nm3,1,1\n"};
+    for (size_t k = 0; k < 2; k++) {
+        scene *s = scene_new(csv[k], 1, &names[k], 1);
+        for (size_t i = 0; i < s->fit.n_parameters; i++)
+            if (s->parameters[i].state == ADEPT_FIT_UNDETERMINED) s->parameters[i].state = ADEPT_FIT_FIXED;
+        adept_identifiability id = identify(s);
+        assert_true(named(&id, names[k])->std_error < (k == 0 ? 0.02 : 0.02 * 0.1));
+        size_t n;
+        suggest(s, &n, 5);
+        assert_int_equal(n, 0);
+        scene_free(s);
+    }
 }
 
 /* Nothing is suggested that was measured, or that needs more memory than there is. */
@@ -426,6 +447,7 @@ int main(void)
         cmocka_unit_test(weights_of_powers),
         cmocka_unit_test(linear_parameters_can_be_unknown),
         cmocka_unit_test(only_the_quotient_is_determined),
+        cmocka_unit_test(groups_that_do_not_scale_are_listed),
         cmocka_unit_test(bounds_are_noticed),
         cmocka_unit_test(refits_show_what_the_curvature_does_not),
         cmocka_unit_test(several_gpus_are_suggested),

@@ -334,6 +334,28 @@ static void evaluate_json_is_the_contract(void **state)
     scene_free(s);
 }
 
+/* The first row has an interval of its time alone, the second none. */
+static void an_interval_of_the_time_alone_is_printed(void **state)
+{
+    (void)state;
+    scene *s = scene_new(twelve_rows, 5);
+    adept_scored scored[2];
+    adept_evaluation *e;
+    for (size_t i = 0; i < 2; i++)
+        scored[i] = (adept_scored){&s->d->rows[i], 1, 100, i == 0 ? 0.75 : NAN, i == 0 ? 1.5 : NAN, NAN, NAN, 0};
+    assert_int_equal(adept_evaluation_of(&e, s->d->arena, scored, 2, NULL, 0, NULL), ADEPT_OK);
+    char *text = adept_evaluation_to_json(e, s->base, NULL, 0);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *first = cJSON_GetArrayItem(at(root, "rows"), 0), *time = at(first, "interval.step_time_s");
+    assert_float_equal(cJSON_GetArrayItem(time, 0)->valuedouble, 0.75, 0);
+    assert_float_equal(cJSON_GetArrayItem(time, 1)->valuedouble, 1.5, 0);
+    assert_true(cJSON_IsNull(at(first, "interval.power_avg_w")));
+    assert_true(cJSON_IsNull(at(cJSON_GetArrayItem(at(root, "rows"), 1), "interval")));
+    cJSON_Delete(root);
+    free(text);
+    scene_free(s);
+}
+
 /* ---- the fitted profile ---- */
 
 static char *profile_text(scene *s, int threads)
@@ -490,6 +512,7 @@ int main(void)
         cmocka_unit_test(floors_do_not_see_the_rows_held_out),
         cmocka_unit_test(calibrate_json_is_the_contract),
         cmocka_unit_test(evaluate_json_is_the_contract),
+        cmocka_unit_test(an_interval_of_the_time_alone_is_printed),
         cmocka_unit_test(fitted_profile_reads_back),
         cmocka_unit_test(fitted_profile_can_be_fitted_again),
         cmocka_unit_test(fitted_profile_is_byte_identical),

@@ -371,7 +371,7 @@ static void test_attention_fit(void **state)
     assert_float_equal(fit.theta[ADEPT_KP_beta_attention], 0.55, 0.05);
     assert_float_equal(fit.theta[ADEPT_KP_c_exp], 1.5, 0.3);
     assert_float_equal(fit.theta[ADEPT_KP_c_wide_heads], 0.4, 0.1);
-    assert_true(fit.fitted[ADEPT_KP_c_exp] && !fit.fitted[ADEPT_KP_beta_tensor]);
+    assert_true(fit.fitted[ADEPT_KP_c_exp] && !fit.fitted[ADEPT_KP_beta_tensor] && !fit.fitted[ADEPT_KP_beta_gemm]);
     adept_kernel_rows_free(&rows);
 }
 

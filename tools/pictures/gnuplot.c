@@ -61,8 +61,8 @@ static bool run_gnuplot(int in, int out)
     pid_t pid;
     int how = -1;
 
-    errno = start_gnuplot(&pid, in, out);
-    if (errno != 0) return false;
+    int failed = errno = start_gnuplot(&pid, in, out);
+    if (failed) return false;
     while (waitpid(pid, &how, 0) < 0 && errno == EINTR)
         ;
     return WIFEXITED(how) && WEXITSTATUS(how) == 0;

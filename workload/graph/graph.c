@@ -478,26 +478,26 @@ adept_status adept_graph_builder_finish(adept_graph_builder *b, int32_t n_return
 
 /* ---- shorthands ---- */
 
-static int32_t single_output_node(adept_graph_builder *b, adept_node_desc *desc, adept_error *err)
+static int32_t single_output_node(adept_graph_builder *b, adept_node_desc desc, adept_error *err)
 {
     int32_t value = adept_graph_builder_value(b);
     if (value < 0) {
         adept_no_memory(err, "a graph");
         return -1;
     }
-    desc->n_outputs = 1;
-    desc->outputs = &value;
-    return adept_graph_builder_node(b, desc, err) == ADEPT_OK ? value : -1;
+    desc.n_outputs = 1;
+    desc.outputs = &value;
+    return adept_graph_builder_node(b, &desc, err) == ADEPT_OK ? value : -1;
 }
 
 int32_t adept_graph_builder_constant(adept_graph_builder *b, int32_t module, const adept_value *value, adept_error *err)
 {
     adept_node_desc desc = {.op = "prim::Constant", .module = module, .constant = value, .param = -1};
-    return single_output_node(b, &desc, err);
+    return single_output_node(b, desc, err);
 }
 
 int32_t adept_graph_builder_param_ref(adept_graph_builder *b, int32_t module, int32_t param, adept_error *err)
 {
     adept_node_desc desc = {.op = "adept::param", .module = module, .param = param};
-    return single_output_node(b, &desc, err);
+    return single_output_node(b, desc, err);
 }
