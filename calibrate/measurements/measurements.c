@@ -43,7 +43,7 @@ static const char *compile_at(size_t index)
     X(optimizer_extras, optimizer_extras, CHOICE, "none", adept_optimizer_extra_name)                                  \
     X(grad_accum, grad_accum, COUNT, "1", NULL)                                                                        \
     X(attention, attention, CHOICE, "auto", adept_attention_name)                                                      \
-    X(memory_format, memory_format, CHOICE, "nchw", adept_memory_format_name)                                          \
+    X(memory_format, memory_format, CHOICE, "auto", adept_memory_format_name)                                          \
     X(execution, execution, CHOICE, "eager", adept_execution_name)                                                     \
     X(compile, compile, CHOICE, "0", compile_at)                                                                       \
     X(host_launch_s, host_launch_s, POSITIVE, "", NULL)                                                                \

@@ -83,8 +83,8 @@ static void defaults(void **state)
     assert_string_equal(m->power_scope, "gpu");
     assert_true(m->batch_size == 0 && m->gpus == 1 && m->grad_accum == 1 && m->power_limit_w == 0 && m->weight == 1);
     assert_true(m->mode == ADEPT_MODE_TRAIN && m->precision == ADEPT_FP32 && m->attention == ADEPT_ATTENTION_AUTO);
-    assert_true(m->memory_format == ADEPT_NCHW && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
-    assert_string_equal(adept_measurement_text(m, "memory_format"), "nchw");
+    assert_true(m->memory_format == ADEPT_FORMAT_AUTO && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
+    assert_string_equal(adept_measurement_text(m, "memory_format"), "auto");
     assert_string_equal(adept_measurement_text(m, "optimizer_impl"), "auto");
     assert_true(m->overlap == ADEPT_OVERLAP_AUTO && m->execution == ADEPT_EAGER && m->host_launch_s == 0);
     assert_string_equal(adept_measurement_text(m, "optimizer_extras"), "none");
@@ -253,7 +253,7 @@ static const refusal refusals[] = {
     {"model,step_time_s,compile\na,1,2\n", "t.csv:2: column compile: '2' is not one of 0, 1"},
     {"model,step_time_s,compile,execution\na,1,1,graphs\n", "t.csv:2: column compile: is 1, but execution is graphs"},
     {"model,step_time_s,memory_format\na,1,nwhc\n",
-     "t.csv:2: column memory_format: 'nwhc' is not one of nchw, channels_last"},
+     "t.csv:2: column memory_format: 'nwhc' is not one of auto, nchw, channels_last"},
     {"model,step_time_s,overlap\na,1,all\n",
      "t.csv:2: column overlap: 'all' is not one of auto, fixed, bucketed, none"},
     {"model,step_time_s,optimizer_impl\na,1,apex\n",

@@ -56,5 +56,6 @@ class Attention(_Word):
 
 
 class MemoryFormat(_Word):
+    AUTO = "auto"
     NCHW = "nchw"
     CHANNELS_LAST = "channels_last"
