@@ -167,8 +167,12 @@ static adept_status compile_dimensions(double *dim, const adept_profile *prof, c
  * that torch.compile writes calls its kernels one by one, without them; that 0.4 is an assumption. */
 static const double host_shares[] = {[ADEPT_EAGER] = 1.0, [ADEPT_GRAPHS] = 0.0, [ADEPT_COMPILE] = 0.4};
 
-static void compile_pass(double *pass, const adept_profile *prof, const adept_specs *specs, const adept_work *work)
+static adept_status compile_pass(double *pass, const adept_profile *prof, const adept_hwprofile *hw,
+                                 const adept_work *work, adept_error *err)
 {
+    const adept_specs *specs = &hw->specs;
+    adept_status status = ADEPT_OK;
+    double product_flops_per_s = 1.0;
     const adept_optimizer_cost *optimizer = &work->optimizer;
     pass[ADEPT_PASS_WSET] = prof->features.working_set_bytes / specs->l2_bytes;
     pass[ADEPT_PASS_PASSES] = (double)prof->grad_accum;
@@ -177,9 +181,13 @@ static void compile_pass(double *pass, const adept_profile *prof, const adept_sp
     pass[ADEPT_PASS_GRAD_ELEMENTS] = work->gradient_elements;
     pass[ADEPT_PASS_OPT_S] = (optimizer->bytes_read + optimizer->bytes_written) / specs->mem_bytes_per_s;
     pass[ADEPT_PASS_OPT_GRAD_S] = work->optimizer_gradients / specs->mem_bytes_per_s;
-    pass[ADEPT_PASS_OPT_ALU_S] = optimizer->flops / specs->vector_fp32_flops_per_s;
+    if (optimizer->product_flops > 0.0)
+        status = adept_peak_flops_per_s(&product_flops_per_s, hw, prof->precision, ADEPT_UNIT_GEMM, ADEPT_BF16, err);
+    pass[ADEPT_PASS_OPT_ALU_S] =
+        optimizer->flops / specs->vector_fp32_flops_per_s + optimizer->product_flops / product_flops_per_s;
     pass[ADEPT_PASS_LAUNCHES] =
         (double)prof->grad_accum * (work->kernels[ADEPT_FORWARD] + work->kernels[ADEPT_BACKWARD]) + optimizer->kernels;
+    return status;
 }
 
 adept_status adept_place_check_profile(adept_work *work, const adept_profile *prof, adept_error *err)
@@ -198,8 +206,8 @@ adept_status adept_place_known(adept_placed *out, const adept_placement *at, ade
     if (status == ADEPT_OK)
         status = adept_place_run(numbers->row, &out->network, at->hw, &at->run, adept_work_sends(&out->work), err);
     if (status == ADEPT_OK) status = adept_peaks_get(&out->peaks, &out->work, prof, at->hw, err);
+    if (status == ADEPT_OK) status = compile_pass(numbers->pass, prof, at->hw, &out->work, err);
     if (status != ADEPT_OK) return status;
-    compile_pass(numbers->pass, prof, &at->hw->specs, &out->work);
     bool updates = prof->mode == ADEPT_MODE_TRAIN && prof->optimizer && strcmp(prof->optimizer, "none") != 0;
     out->host_share = host_shares[prof->execution];
     out->samples = (double)prof->batch_size * (double)prof->grad_accum;

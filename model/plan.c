@@ -46,7 +46,7 @@ static void describe(adept_plan *plan, const adept_profile *prof, double gradien
     for (int unit = 0; unit < ADEPT_UNIT_COUNT; unit++)
         for (int dtype = 0; dtype < ADEPT_DTYPE_COUNT; dtype++)
             flops += work->flops[unit][dtype];
-    plan->flops = flops * passes + optimizer->flops;
+    plan->flops = flops * passes + optimizer->flops + optimizer->product_flops;
     plan->bytes_read =
         work->bytes_read * passes + optimizer->bytes_read + work->optimizer_gradients * gradient_bytes;
     plan->bytes_written = work->bytes_written * passes + optimizer->bytes_written;

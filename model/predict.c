@@ -54,7 +54,7 @@ static void fill_work(adept_prediction *out, const adept_plan *plan, double gpus
             if (unit != ADEPT_UNIT_ALU && f > 0.0) at_peak_s += f / plan->placed.peaks.flops_per_s[unit][dtype];
         }
     }
-    out->gemm_flops = flops[ADEPT_UNIT_GEMM] * per_step;
+    out->gemm_flops = flops[ADEPT_UNIT_GEMM] * per_step + work->optimizer.product_flops * gpus;
     out->conv_flops = flops[ADEPT_UNIT_CONV] * per_step;
     out->alu_flops = flops[ADEPT_UNIT_ALU] * per_step + work->optimizer.flops * gpus;
     out->total_flops = out->gemm_flops + out->conv_flops + out->alu_flops;

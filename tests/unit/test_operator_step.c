@@ -207,6 +207,32 @@ static void the_optimizer_can_wait(void **state)
     }
 }
 
+/* One matrix of 512 x 1024, five times in bf16: 512 x 512 x 1024 and 512 x 1024 x 512 are 64 and 128 tiles of 64 x 64,
+ * 512^3 64 of half the depth. Its elements move 9 words, 5 and 20 times 2 bytes, its smaller square 20 bytes. */
+static void the_optimizer_can_multiply(void **state)
+{
+    (void)state;
+    static const adept_matrices matrix = {1024, 512, 1};
+    fixture f;
+    fresh(&f, 0, 3);
+    f.gpu.hw.specs.tensor_bf16_flops_per_s = f.gpu.hw.specs.vector_fp32_flops_per_s;
+    double without_s = predict(&f).step_time_s, without_flops = predict(&f).gemm_flops, elements = 512 * 1024;
+    f.prof.mode = ADEPT_MODE_TRAIN;
+    f.prof.optimizer = "muon";
+    f.prof.trainable_params = (int64_t)elements, f.prof.trainable_tensors = 1;
+    f.prof.trainable_bytes = 4 * elements;
+    f.prof.n_matrices = 1, f.prof.matrices = &matrix;
+    adept_prediction p = predict(&f);
+    double tile_s = PRODUCT_S - 1e-9, products_s = 5 * (tile_s + 0.5 * tile_s + tile_s + 4e-9);
+    double bytes = (9 * 4 + 2 * 4 + 5 * 2 + 20) * elements + 20 * 512 * 512;
+    assert_true(fabs(p.optimizer_s / (bytes / 0.8e12 * 1.25 + products_s) - 1) < 1e-5); /* traffic beside products */
+    near(p.step_time_s, without_s + p.optimizer_s + 33e-6 + 1e-8);
+    near(p.gemm_flops - without_flops, 5 * 2.0 * 512 * 512 * (1024 + 512 + 1024));
+    f.run.granularity = ADEPT_GRANULARITY_MODEL; /* roofline of bytes, and FLOPs at the peaks of their units */
+    f.gpu.hw.specs.tensor_bf16_flops_per_s = NAN;
+    refuse(&f, ADEPT_E_USAGE, "has no unit for matrix products in bf16");
+}
+
 /* ---- power ---- */
 
 /* Joules of the ALUs' and the matrix units' FLOPs, of bytes, and 130 W * 0.5 while kernels run. */
@@ -413,6 +439,7 @@ int main(void)
         cmocka_unit_test(optimizer),
         cmocka_unit_test(how_the_optimizer_runs),
         cmocka_unit_test(the_optimizer_can_wait),
+        cmocka_unit_test(the_optimizer_can_multiply),
         cmocka_unit_test(energy),
         cmocka_unit_test(energy_between_kernels),
         cmocka_unit_test(energy_of_the_optimizer),

@@ -41,6 +41,7 @@ class Optimizer(_Word):
     ADAMW8BIT = "adamw8bit"
     ADAFACTOR = "adafactor"
     BERTADAM = "bertadam"
+    MUON = "muon"
 
 
 class Execution(_Word):
