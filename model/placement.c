@@ -84,6 +84,7 @@ static adept_status check_host(const adept_hwprofile *hw, const adept_run *run, 
 
 /* Boards with NVLink of the fourth generation have switches that add (NVLink SHARP). */
 #define NVLINK_4_BYTES_PER_S 900e9
+#define BRIDGE_GPUS 2
 
 static void set_law(double *row, const adept_network *net)
 {
@@ -92,6 +93,23 @@ static void set_law(double *row, const adept_network *net)
     row[ADEPT_ROW_VOLUME] = law.volume;
     row[ADEPT_ROW_BETWEEN_S] = law.between_s;
     row[ADEPT_ROW_BETWEEN_S_PER_BYTE] = law.between_s_per_byte;
+}
+
+/* NVIDIA's bridges join pairs. In larger groups some neighbours have none, and the slowest link counts. */
+static adept_status take_bridge(adept_network *net, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+{
+    const double bridge_bytes_per_s = hw->specs.bridge_bytes_per_s;
+    if (run->link != ADEPT_LINK_BRIDGE) return ADEPT_OK;
+    if (isnan(bridge_bytes_per_s))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s takes no bridge, as far as its sheet says (bridge_bytes_per_s)",
+                               hw->name);
+    if (!adept_bridge_too_short(run)) adept_network_take_link(net, hw->specs.link_bytes_per_s / bridge_bytes_per_s);
+    return ADEPT_OK;
+}
+
+bool adept_bridge_too_short(const adept_run *run)
+{
+    return run->link == ADEPT_LINK_BRIDGE && run->gpus > BRIDGE_GPUS * (run->nodes > 1 ? run->nodes : 1);
 }
 
 static bool adds_in_switch(const adept_hwprofile *hw, const adept_run *run)
@@ -125,6 +143,8 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
     row[ADEPT_ROW_HOST_S] = run->host_launch_s;
     row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
     if (!sends) net->n = 0;
+    status = take_bridge(net, hw, run, err);
+    if (status != ADEPT_OK) return status;
     net->in_switch = adds_in_switch(hw, run);
     set_law(row, net);
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;

@@ -131,6 +131,8 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
     if (gpus > MAX_GPUS_PER_NODE && run->nodes < 2)
         warn(out, "%.0f GPUs are taken as one node with links alike: say how many nodes they are, and what joins these",
              gpus);
+    if (adept_bridge_too_short(run) && plan->sends)
+        warn(out, "a bridge joins two boards: of %.0f GPUs some send over the slower link", gpus);
     if (out->mfu > 1.0 && plan->by_operator)
         warn(out, "more FLOP/s than the peak of %s: Winograd's algorithm multiplies less than is counted", hw->name);
     else if (out->mfu > 1.0)

@@ -89,8 +89,8 @@ static void put_results(adept_json_writer *w, const adept_prediction *p, int64_t
 static void put_communication(adept_json_writer *w, const adept_prediction *p, const adept_run *run)
 {
     if (!adept_json_begin_known(w, "communication", p->comm_s + p->comm_hidden_s > 0.0)) return;
-    adept_json_put_members(w, "allreduce %s overlap %s buckets %g total_s %g exposed_s %g hidden_s %g",
-                           adept_allreduce_name(run->allreduce),
+    adept_json_put_members(w, "allreduce %s link %s overlap %s buckets %g total_s %g exposed_s %g hidden_s %g",
+                           adept_allreduce_name(run->allreduce), adept_link_name(run->link),
                            adept_overlap_name(p->comm_buckets > 0.0               ? ADEPT_OVERLAP_BUCKETED
                                               : run->overlap == ADEPT_OVERLAP_NONE ? ADEPT_OVERLAP_NONE
                                                                                    : ADEPT_OVERLAP_FIXED),

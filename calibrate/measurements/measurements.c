@@ -47,6 +47,7 @@ static const char *compile_at(size_t index)
     X(execution, execution, CHOICE, "eager", adept_execution_name)                                                     \
     X(compile, compile, CHOICE, "0", compile_at)                                                                       \
     X(host_launch_s, host_launch_s, POSITIVE, "", NULL)                                                                \
+    X(link, link, CHOICE, "board", adept_link_name)                                                                    \
     X(overlap, overlap, CHOICE, "auto", adept_overlap_name)                                                            \
     X(power_limit_w, power_limit_w, POSITIVE, "default", NULL)                                                         \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \

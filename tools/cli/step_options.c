@@ -54,6 +54,10 @@ static const adept_option_row run_rows[] = {
     {"allreduce", "NAME", 1,
      "ring (default), tree (double binary), or auto: the faster for every size; between nodes if there are several",
      ADEPT_OPT_CHOICE, .at = IN_RUN(run.allreduce), .names = adept_allreduce_name},
+    {"link", "NAME", 1,
+     "What joins two GPUs of a node: board (the hardware profile's link; default) or bridge (an NVLink bridge between "
+     "two boards)",
+     ADEPT_OPT_CHOICE, .at = IN_RUN(run.link), .names = adept_link_name},
     {"overlap", "NAME", 1,
      "bucketed: buckets of gradients are sent while the backward pass runs, as DistributedDataParallel does; fixed: "
      "the share that the hardware profile says is hidden; none: one all-reduce after the backward pass; auto (default): bucketed where the profile of the model "

@@ -28,6 +28,7 @@
     X(HOST_LAUNCH, "host_launch_s", RUN)                                                                         \
     X(BUCKET, "bucket_bytes", RUN)                                                                                     \
     X(ALLREDUCE, "allreduce", RUN)                                                                                     \
+    X(LINK, "link", RUN)                                                                                               \
     X(OVERLAP, "overlap", RUN)                                                                                         \
     X(MEMORY_CLOCK, "memory_clock_hz", MACHINE)                                                                        \
     X(GOVERNOR, "governor", MACHINE)                                                                                   \

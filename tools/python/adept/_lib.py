@@ -98,7 +98,7 @@ class Request(_Struct):
     _fields_ = [("_oracle", c_void_p), ("gpus", c_int64), ("nodes", c_int64)] + _doubles(
         "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("allreduce", c_int32), ("overlap", c_int32)
                                                                                              ] + _doubles(
-        "host_launch_s") + [("reserved", c_double * 3)]
+        "host_launch_s") + [("link", c_int32), ("reserved_int", c_int32), ("reserved", c_double * 2)]
 
 
 class Estimate(_Struct):
