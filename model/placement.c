@@ -1,5 +1,6 @@
 /** @file placement.c  Checks of profile, GPU and run, and their numbers; see placement.h. */
 #include "placement.h"
+#include "hosts.h"
 #include "peaks.h"
 #include <math.h>
 #include <string.h>
@@ -72,14 +73,15 @@ static adept_status check_clock(double clock_hz, const adept_hwprofile *hw, adep
                            clock_hz * 1e-6, hw->name, low_hz * 1e-6, high_hz * 1e-6);
 }
 
-static adept_status check_host(const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+static adept_status set_host(double *row, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
     if (!(run->host_launch_s >= 0.0) || isinf(run->host_launch_s))
         return adept_error_set(err, ADEPT_E_USAGE, "the host's time for a launch must not be negative");
-    if (run->host_launch_s > 0.0 && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_MODEL)
+    adept_status status = adept_host_launch(&row[ADEPT_ROW_HOST_S], run, err);
+    if (status == ADEPT_OK && row[ADEPT_ROW_HOST_S] > 0.0 && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_MODEL)
         return adept_error_set(err, ADEPT_E_USAGE,
                                "granularity \"model\" knows no host: its launches take t_kern_s each");
-    return ADEPT_OK;
+    return status;
 }
 
 /* Boards with NVLink of the fourth generation have switches that add (NVLink SHARP). */
@@ -138,9 +140,8 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
     if (status == ADEPT_OK) status = adept_network_of(net, run, err);
     if (status == ADEPT_OK && !(run->bucket_bytes >= 0.0))
         status = adept_error_set(err, ADEPT_E_USAGE, "the size of a bucket must not be negative");
-    if (status == ADEPT_OK) status = check_host(hw, run, err);
+    if (status == ADEPT_OK) status = set_host(row, hw, run, err);
     if (status != ADEPT_OK) return status;
-    row[ADEPT_ROW_HOST_S] = run->host_launch_s;
     row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
     if (!sends) net->n = 0;
     status = take_bridge(net, hw, run, err);

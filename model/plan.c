@@ -1,5 +1,6 @@
 /** @file plan.c  Predictions of one workload on one GPU under many runs; see adept_plan.h. */
 #include "plan.h"
+#include "hosts.h"
 #include "kernel_cache.h"
 #include <math.h>
 #include <stdlib.h>
@@ -535,5 +536,6 @@ void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_
     bool fitted = adept_calibrated_for(plan->hw, &how) || adept_transferred_for(plan->hw, &how);
     const adept_intervals *intervals = fitted ? plan->hw->intervals : NULL;
     if (adept_intervals_fill(e, intervals, &point, &plan->described) > 0.0) e->notes |= ADEPT_NOTE_OUTSIDE;
+    if (run) adept_host_widen(e, plan, run);
     bound_interval(e, plan, &point);
 }

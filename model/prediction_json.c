@@ -1,5 +1,6 @@
 /** @file prediction_json.c  Prediction -> JSON text; see adept_prediction_json.h. Calls: adept_json_writer. */
 #include "adept_prediction_json.h"
+#include "hosts.h"
 #include "adept_json_writer.h"
 #include <math.h>
 #include <stdio.h>
@@ -51,7 +52,10 @@ static void put_config(adept_json_writer *w, const adept_profile *prof, const ad
     adept_json_put_number(w, "power_limit_w", run->power_limit_w == 0.0 ? NAN : run->power_limit_w);
     adept_json_put_number(w, "clock_hz", run->clock_hz == 0.0 ? NAN : run->clock_hz); /* null: not locked */
     /* null: the hardware profile's */
-    adept_json_put_number(w, "host_launch_s", run->host_launch_s == 0.0 ? NAN : run->host_launch_s);
+    double launch_s = 0.0;
+    if (run->host > 0) adept_json_put_known(w, "host", adept_host_name((size_t)run->host));
+    adept_host_launch(&launch_s, run, NULL);
+    adept_json_put_number(w, "host_launch_s", launch_s == 0.0 ? NAN : launch_s);
     adept_json_end_object(w);
 }
 

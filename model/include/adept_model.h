@@ -74,6 +74,7 @@ ADEPT_API const char *adept_model_name(size_t *length, const char *path);
 /* "ring", "tree", "auto"; "board", "bridge"; "auto", "fixed", "bucketed"; NULL past the end */
 ADEPT_API const char *adept_allreduce_name(size_t allreduce);
 ADEPT_API const char *adept_link_name(size_t link);
+ADEPT_API const char *adept_host_name(size_t host); /* "profile", ... */
 ADEPT_API const char *adept_overlap_name(size_t overlap);
 #define ADEPT_BUCKET_BYTES (25.0 * 1024 * 1024)      /* PyTorch's bucket_cap_mb */
 #define ADEPT_FIRST_BUCKET_BYTES (1024.0 * 1024)     /* and its first bucket */
@@ -92,6 +93,7 @@ typedef struct adept_run {        /* how the workload runs on the hardware */
     adept_overlap overlap;
     double bucket_bytes;          /* 0: ADEPT_BUCKET_BYTES */
     double host_launch_s;         /* of an eager kernel; 0: the hardware profile's. Granularity "operator" only */
+    int host;                     /* of the table of hosts, by number: adept_host_name(); 0: not one of them */
 } adept_run;
 
 /** One all-reduce of granularity "operator" by a ring in one node; NAN for less than one GPU. */

@@ -85,7 +85,8 @@ static adept_run inner_run(const adept_request *r, adept_granularity equations)
                        (adept_link)r->link,
                        (adept_overlap)r->overlap,
                        r->bucket_bytes,
-                       r->host_launch_s};
+                       r->host_launch_s,
+                       0};
 }
 
 /* @return how many could be predicted */
