@@ -54,7 +54,7 @@ static bool same_word(const char *a, const char *b)
 static const char *const synonyms[][2] = {
     {"float32", "fp32"},   {"single", "fp32"}, {"tensorfloat32", "tf32"}, {"bfloat16", "bf16"}, {"float16", "fp16"},
     {"half", "fp16"},      {"amp", "fp16"},    {"training", "train"},     {"inference", "infer"}, {"eval", "infer"},
-    {"flash", "fused"},    {"sdpa", "fused"},  {"nhwc", "channels_last"}, {"contiguous", "nchw"},
+    {"flash", "fused"},    {"sdpa", "fused"},  {"nhwc", "channels_last"}, {"nvlink-bridge", "bridge"}, {"contiguous", "nchw"},
 };
 
 size_t adept_name_index(const char *text, adept_name_at name_at)

@@ -236,6 +236,14 @@ bool adept_layout_has_format(const adept_tensor *t, int64_t format)
     return true;
 }
 
+int64_t adept_layout_format(adept_call *c, int64_t fallback)
+{
+    int64_t format = adept_arg_int(c, "memory_format", fallback);
+    if (format == ADEPT_FORMAT_CHANNELS_LAST || format == ADEPT_FORMAT_CHANNELS_LAST_3D)
+        adept_call_asks_channels_last(c);
+    return format;
+}
+
 void adept_layout_set_format(adept_tensor *out, int64_t format, const adept_tensor *like)
 {
     if (format == ADEPT_FORMAT_PRESERVE)

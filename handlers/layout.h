@@ -43,6 +43,8 @@ void adept_layout_infer(adept_call *c, int64_t numel, int ndim, int64_t *dims);
 enum { ADEPT_FORMAT_ROW_MAJOR, ADEPT_FORMAT_PRESERVE, ADEPT_FORMAT_CHANNELS_LAST, ADEPT_FORMAT_CHANNELS_LAST_3D };
 /** Is the tensor dense in that order? A format that does not go with its number of dimensions counts as row-major. */
 bool adept_layout_has_format(const adept_tensor *t, int64_t format);
+/** The argument memory_format of an operator that lays its result out anew. */
+int64_t adept_layout_format(adept_call *c, int64_t fallback);
 /** Order the memory of a new tensor; ADEPT_FORMAT_PRESERVE takes the order of `like`. */
 void adept_layout_set_format(adept_tensor *out, int64_t format, const adept_tensor *like);
 #endif

@@ -76,7 +76,7 @@ static void shape(adept_call *c)
         return;
     }
     adept_dtype dtype = wanted_type(c, row, self);
-    int64_t format = adept_arg_int(c, "memory_format", ADEPT_FORMAT_PRESERVE);
+    int64_t format = adept_layout_format(c, ADEPT_FORMAT_PRESERVE);
     bool must_copy = row == &clone_row || row == &to_copy || adept_arg_bool(c, "copy", false);
     if (!must_copy && dtype == self->dtype && adept_layout_has_format(self, format)) {
         adept_out_alias(c, self);

@@ -98,7 +98,7 @@ static int new_dims(adept_call *c, const reshape_row *row, const adept_tensor *s
 
 static void shape_contiguous(adept_call *c, const adept_tensor *self)
 {
-    int64_t format = adept_arg_int(c, "memory_format", ADEPT_FORMAT_ROW_MAJOR);
+    int64_t format = adept_layout_format(c, ADEPT_FORMAT_ROW_MAJOR);
     if (adept_layout_has_format(self, format)) {
         adept_out_alias(c, self);
         return;

@@ -69,8 +69,10 @@ static adept_status check_request(const adept_request *r, adept_error *err)
     if ((unsigned)r->overlap > ADEPT_OVERLAP_NONE)
         return adept_error_set(err, ADEPT_E_USAGE, "request: overlap is %d, which is no ADEPT_OVERLAP_",
                                (int)r->overlap);
+    if ((unsigned)r->link > ADEPT_LINK_BRIDGE)
+        return adept_error_set(err, ADEPT_E_USAGE, "request: link is %d, which is no ADEPT_LINK_", (int)r->link);
     for (size_t i = 0; i < sizeof r->reserved / sizeof *r->reserved; i++)
-        if (r->reserved[i] != 0.0)
+        if (r->reserved[i] != 0.0 || r->reserved_int != 0)
             return adept_error_set(err, ADEPT_E_USAGE, "request: reserved members must be 0 in this version");
     return ADEPT_OK;
 }
@@ -86,6 +88,7 @@ static adept_run run_of(const adept_request *r)
         .internode_bytes_per_s = r->internode_bytes_per_s,
         .internode_latency_s = r->internode_latency_s,
         .allreduce = r->allreduce,
+        .link = r->link,
         .overlap = r->overlap,
         .bucket_bytes = r->bucket_bytes,
         .host_launch_s = r->host_launch_s,

@@ -18,6 +18,7 @@
 
 /* In the order of their enumerations. */
 ADEPT_NAMES(adept_allreduce_name, "ring", "tree", "auto")
+ADEPT_NAMES(adept_link_name, "board", "bridge")
 ADEPT_NAMES(adept_overlap_name, "auto", "fixed", "bucketed", "none")
 
 /* n ranks in a ring: every byte passes 2 (n-1)/n links in 2 (n-1) steps (eq 4.8). */
@@ -75,6 +76,7 @@ adept_status adept_network_of(adept_network *out, const adept_run *run, adept_er
     adept_status status = check(run, gpus, nodes, err);
     out->n = 0; /* laws behind the last one are left as they are: a prediction has no time to clear them */
     out->in_switch = false;
+    out->link_ratio = 1.0;
     out->flat = run->overlap == ADEPT_OVERLAP_NONE;
     if (status != ADEPT_OK || gpus < 2) return status;
     if (run->allreduce != ADEPT_ALLREDUCE_TREE) out->laws[out->n++] = law_of(run, (double)gpus, (double)nodes, false);
@@ -99,6 +101,13 @@ static const struct {
 #define SWITCH_VOLUME 1.27
 #define SWITCH_MIN_GPUS 5.0
 
+void adept_network_take_link(adept_network *net, double link_ratio)
+{
+    net->link_ratio = link_ratio;
+    for (size_t i = 0; i < net->n; i++)
+        net->laws[i].volume *= link_ratio;
+}
+
 void adept_network_of_nccl(adept_network *out, const adept_network *net, double gpus)
 {
     const size_t n_protocols = sizeof protocols / sizeof *protocols, n = net->n * n_protocols;
@@ -106,12 +115,13 @@ void adept_network_of_nccl(adept_network *out, const adept_network *net, double 
         adept_allreduce_law law = net->laws[i / n_protocols];
         if (law.hops > 0.0) { /* else every node has one GPU */
             law.hops = (law.hops + STARTING_HOPS) * protocols[i % n_protocols].latency;
-            law.volume = (law.volume + OWN_VOLUME) * OF_8_GPUS * protocols[i % n_protocols].volume;
+            law.volume = (law.volume + OWN_VOLUME * net->link_ratio) * OF_8_GPUS * protocols[i % n_protocols].volume;
         }
         out->laws[i] = law;
     }
     bool adds = n > 0 && net->in_switch && gpus >= SWITCH_MIN_GPUS;
     out->flat = net->flat;
+    out->link_ratio = net->link_ratio;
     out->in_switch = false;
     out->n = n;
     if (!adds) return;

@@ -27,11 +27,15 @@ typedef struct adept_network {
     size_t n;
     adept_allreduce_law laws[ADEPT_NETWORK_LAWS];
     bool in_switch; /* the switch between the GPUs can add, too */
+    double link_ratio; /* of the sheet's bandwidth and that of the link in use, which volumes are multiplied by */
     bool flat;      /* one all-reduce of all gradients, copied together, after the backward pass */
 } adept_network;
 
 /** @return ADEPT_E_USAGE if the GPUs do not fill the nodes, or nothing is said of the network between them */
 adept_status adept_network_of(adept_network *out, const adept_run *run, adept_error *err);
+
+/** Other links than the sheet's. Once, before adept_network_of_nccl(). */
+void adept_network_take_link(adept_network *net, double link_ratio);
 
 /** The same network as NCCL uses it, which granularity "operator" counts on: docs/MODEL.md, section 8.
  *  @param out  may be net */

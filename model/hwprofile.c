@@ -34,7 +34,7 @@ static const struct {
     {ADEPT_SPEC_process_nm, "nm", 1, 1000},
     {ADEPT_SPEC_clock_min_hz, "Hz", 1e7, 1e11},
     {ADEPT_SPEC_idle_w, "W", 1, 2e4},
-    {ADEPT_SPEC_pcie_bytes_per_s, "bytes/s", 1e9, 1e15},
+    {ADEPT_SPEC_bridge_bytes_per_s, "bytes/s", 1e9, 1e15},
     {ADEPT_SPEC_allreduce_link_share, "of the whole", 1e-3, 2},
     {ADEPT_SPEC_allreduce_hop_s, "s", 1e-9, 1e-3},
 };

@@ -10,7 +10,7 @@ typedef struct slots {
 
 static adept_status reserve(adept_kernel_set *set, slots *s, const adept_profile *prof, adept_error *err)
 {
-    size_t most = 1; /* the optimizer */
+    size_t most = 1 + ADEPT_MUON_PRODUCTS * prof->n_matrices; /* the optimizer */
     for (size_t i = 0; i < prof->n_ops; i++)
         most += prof->ops[i].n_kernels;
     *s = (slots){.n = 16};
@@ -54,6 +54,25 @@ static adept_status add_operator(adept_kernel_set *set, slots *s, const adept_pr
     return ADEPT_OK;
 }
 
+/* Of an optimizer of matrices; its other kernels are one, behind all. */
+static adept_status add_products(adept_kernel_set *set, slots *s, const adept_profile *prof, adept_error *err)
+{
+    const adept_optimizer *optimizer = adept_optimizer_by_name(prof->optimizer);
+    double iterations = optimizer ? optimizer->iterations : 0.0;
+    adept_kernel products[ADEPT_MUON_PRODUCTS];
+    for (size_t i = 0; i < prof->n_matrices && iterations > 0.0; i++) {
+        const adept_profile_op op = {.path = "the optimizer", .count = prof->matrices[i].n};
+        adept_optimizer_products(products, &prof->matrices[i]);
+        for (size_t k = 0; k < ADEPT_MUON_PRODUCTS; k++) {
+            adept_operator_shape shape;
+            adept_status status = adept_operator_shape_of(&shape, &op, &products[k], err);
+            if (status != ADEPT_OK) return status;
+            set->executions[find(set, s, &shape)].part[ADEPT_PART_OPTIMIZER] += iterations * (double)op.count;
+        }
+    }
+    return ADEPT_OK;
+}
+
 adept_status adept_kernel_set_new(adept_kernel_set *out, const adept_profile *prof, bool ordered, adept_error *err)
 {
     slots s;
@@ -61,6 +80,7 @@ adept_status adept_kernel_set_new(adept_kernel_set *out, const adept_profile *pr
     adept_status status = reserve(out, &s, prof, err);
     for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK; i++)
         status = add_operator(out, &s, prof, i, err);
+    if (status == ADEPT_OK) status = add_products(out, &s, prof, err);
     free(s.of);
     if (status != ADEPT_OK) return status;
     out->executions[out->n] = adept_optimizer_execution;

@@ -1,5 +1,6 @@
 /** @file placement.c  Checks of profile, GPU and run, and their numbers; see placement.h. */
 #include "placement.h"
+#include "hosts.h"
 #include "peaks.h"
 #include <math.h>
 #include <string.h>
@@ -72,18 +73,20 @@ static adept_status check_clock(double clock_hz, const adept_hwprofile *hw, adep
                            clock_hz * 1e-6, hw->name, low_hz * 1e-6, high_hz * 1e-6);
 }
 
-static adept_status check_host(const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+static adept_status set_host(double *row, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
     if (!(run->host_launch_s >= 0.0) || isinf(run->host_launch_s))
         return adept_error_set(err, ADEPT_E_USAGE, "the host's time for a launch must not be negative");
-    if (run->host_launch_s > 0.0 && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_MODEL)
+    adept_status status = adept_host_launch(&row[ADEPT_ROW_HOST_S], run, err);
+    if (status == ADEPT_OK && row[ADEPT_ROW_HOST_S] > 0.0 && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_MODEL)
         return adept_error_set(err, ADEPT_E_USAGE,
                                "granularity \"model\" knows no host: its launches take t_kern_s each");
-    return ADEPT_OK;
+    return status;
 }
 
 /* Boards with NVLink of the fourth generation have switches that add (NVLink SHARP). */
 #define NVLINK_4_BYTES_PER_S 900e9
+#define BRIDGE_GPUS 2
 
 static void set_law(double *row, const adept_network *net)
 {
@@ -92,6 +95,23 @@ static void set_law(double *row, const adept_network *net)
     row[ADEPT_ROW_VOLUME] = law.volume;
     row[ADEPT_ROW_BETWEEN_S] = law.between_s;
     row[ADEPT_ROW_BETWEEN_S_PER_BYTE] = law.between_s_per_byte;
+}
+
+/* NVIDIA's bridges join pairs. In larger groups some neighbours have none, and the slowest link counts. */
+static adept_status take_bridge(adept_network *net, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+{
+    const double bridge_bytes_per_s = hw->specs.bridge_bytes_per_s;
+    if (run->link != ADEPT_LINK_BRIDGE) return ADEPT_OK;
+    if (isnan(bridge_bytes_per_s))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s takes no bridge, as far as its sheet says (bridge_bytes_per_s)",
+                               hw->name);
+    if (!adept_bridge_too_short(run)) adept_network_take_link(net, hw->specs.link_bytes_per_s / bridge_bytes_per_s);
+    return ADEPT_OK;
+}
+
+bool adept_bridge_too_short(const adept_run *run)
+{
+    return run->link == ADEPT_LINK_BRIDGE && run->gpus > BRIDGE_GPUS * (run->nodes > 1 ? run->nodes : 1);
 }
 
 static bool adds_in_switch(const adept_hwprofile *hw, const adept_run *run)
@@ -120,11 +140,12 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
     if (status == ADEPT_OK) status = adept_network_of(net, run, err);
     if (status == ADEPT_OK && !(run->bucket_bytes >= 0.0))
         status = adept_error_set(err, ADEPT_E_USAGE, "the size of a bucket must not be negative");
-    if (status == ADEPT_OK) status = check_host(hw, run, err);
+    if (status == ADEPT_OK) status = set_host(row, hw, run, err);
     if (status != ADEPT_OK) return status;
-    row[ADEPT_ROW_HOST_S] = run->host_launch_s;
     row[ADEPT_ROW_GPUS] = run->gpus == 0 ? 1.0 : (double)run->gpus;
     if (!sends) net->n = 0;
+    status = take_bridge(net, hw, run, err);
+    if (status != ADEPT_OK) return status;
     net->in_switch = adds_in_switch(hw, run);
     set_law(row, net);
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;
@@ -167,8 +188,12 @@ static adept_status compile_dimensions(double *dim, const adept_profile *prof, c
  * that torch.compile writes calls its kernels one by one, without them; that 0.4 is an assumption. */
 static const double host_shares[] = {[ADEPT_EAGER] = 1.0, [ADEPT_GRAPHS] = 0.0, [ADEPT_COMPILE] = 0.4};
 
-static void compile_pass(double *pass, const adept_profile *prof, const adept_specs *specs, const adept_work *work)
+static adept_status compile_pass(double *pass, const adept_profile *prof, const adept_hwprofile *hw,
+                                 const adept_work *work, adept_error *err)
 {
+    const adept_specs *specs = &hw->specs;
+    adept_status status = ADEPT_OK;
+    double product_flops_per_s = 1.0;
     const adept_optimizer_cost *optimizer = &work->optimizer;
     pass[ADEPT_PASS_WSET] = prof->features.working_set_bytes / specs->l2_bytes;
     pass[ADEPT_PASS_PASSES] = (double)prof->grad_accum;
@@ -177,9 +202,13 @@ static void compile_pass(double *pass, const adept_profile *prof, const adept_sp
     pass[ADEPT_PASS_GRAD_ELEMENTS] = work->gradient_elements;
     pass[ADEPT_PASS_OPT_S] = (optimizer->bytes_read + optimizer->bytes_written) / specs->mem_bytes_per_s;
     pass[ADEPT_PASS_OPT_GRAD_S] = work->optimizer_gradients / specs->mem_bytes_per_s;
-    pass[ADEPT_PASS_OPT_ALU_S] = optimizer->flops / specs->vector_fp32_flops_per_s;
+    if (optimizer->product_flops > 0.0)
+        status = adept_peak_flops_per_s(&product_flops_per_s, hw, prof->precision, ADEPT_UNIT_GEMM, ADEPT_BF16, err);
+    pass[ADEPT_PASS_OPT_ALU_S] =
+        optimizer->flops / specs->vector_fp32_flops_per_s + optimizer->product_flops / product_flops_per_s;
     pass[ADEPT_PASS_LAUNCHES] =
         (double)prof->grad_accum * (work->kernels[ADEPT_FORWARD] + work->kernels[ADEPT_BACKWARD]) + optimizer->kernels;
+    return status;
 }
 
 adept_status adept_place_check_profile(adept_work *work, const adept_profile *prof, adept_error *err)
@@ -198,8 +227,8 @@ adept_status adept_place_known(adept_placed *out, const adept_placement *at, ade
     if (status == ADEPT_OK)
         status = adept_place_run(numbers->row, &out->network, at->hw, &at->run, adept_work_sends(&out->work), err);
     if (status == ADEPT_OK) status = adept_peaks_get(&out->peaks, &out->work, prof, at->hw, err);
+    if (status == ADEPT_OK) status = compile_pass(numbers->pass, prof, at->hw, &out->work, err);
     if (status != ADEPT_OK) return status;
-    compile_pass(numbers->pass, prof, &at->hw->specs, &out->work);
     bool updates = prof->mode == ADEPT_MODE_TRAIN && prof->optimizer && strcmp(prof->optimizer, "none") != 0;
     out->host_share = host_shares[prof->execution];
     out->samples = (double)prof->batch_size * (double)prof->grad_accum;

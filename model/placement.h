@@ -72,6 +72,8 @@ typedef struct adept_placed {
 /** @return ADEPT_E_INVALID if idle power is not below tdp_w */
 adept_status adept_check_static_w(double p_static_w, const adept_hwprofile *hw, adept_error *err);
 
+/** Are there more GPUs in a node than a bridge joins? */
+bool adept_bridge_too_short(const adept_run *run);
 /** Check a run against the sheet, and fill the numbers of ADEPT_ROW_ and the network.
  *  @param sends  are there gradients to be summed? */
 adept_status adept_place_run(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,

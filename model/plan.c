@@ -1,5 +1,6 @@
 /** @file plan.c  Predictions of one workload on one GPU under many runs; see adept_plan.h. */
 #include "plan.h"
+#include "hosts.h"
 #include "kernel_cache.h"
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static void describe(adept_plan *plan, const adept_profile *prof, double gradien
     for (int unit = 0; unit < ADEPT_UNIT_COUNT; unit++)
         for (int dtype = 0; dtype < ADEPT_DTYPE_COUNT; dtype++)
             flops += work->flops[unit][dtype];
-    plan->flops = flops * passes + optimizer->flops;
+    plan->flops = flops * passes + optimizer->flops + optimizer->product_flops;
     plan->bytes_read =
         work->bytes_read * passes + optimizer->bytes_read + work->optimizer_gradients * gradient_bytes;
     plan->bytes_written = work->bytes_written * passes + optimizer->bytes_written;
@@ -528,6 +529,30 @@ static void bound_interval(adept_estimate *e, const adept_plan *plan, const adep
     if (e->interval_power_w[1] > most_w) e->interval_power_w[1] = most_w;
 }
 
+/* Errors of the model and of the host are independent: their logarithms add as squares. */
+static void widen(double interval[2], double value, double other)
+{
+    int end = other > value;
+    double width = fabs(log(interval[end] / value));
+    if (!(other > 0.0) || other == value || isnan(width)) return;
+    interval[end] = value * exp((end ? 1.0 : -1.0) * hypot(width, log(other / value)));
+}
+
+/* The ends of intervals move to where they are if the host is at the ends of its range. */
+static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept_run *run)
+{
+    const adept_host *host = adept_host_at((size_t)run->host);
+    for (int end = 0; end < 2 && run->host > 0 && host; end++) {
+        adept_run at = *run;
+        adept_estimate other;
+        at.host = 0;
+        at.host_launch_s = end ? host->high_s : host->low_s;
+        if (adept_plan_predict(&other, plan, &at, NULL) != ADEPT_OK) continue; /* nor was the step itself */
+        widen(e->interval_time_s, e->step_time_s, other.step_time_s);
+        widen(e->interval_power_w, e->power_avg_w, other.power_avg_w);
+    }
+}
+
 void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_run *run)
 {
     const adept_range_point point = adept_plan_range_point(plan, run);
@@ -535,5 +560,6 @@ void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_
     bool fitted = adept_calibrated_for(plan->hw, &how) || adept_transferred_for(plan->hw, &how);
     const adept_intervals *intervals = fitted ? plan->hw->intervals : NULL;
     if (adept_intervals_fill(e, intervals, &point, &plan->described) > 0.0) e->notes |= ADEPT_NOTE_OUTSIDE;
+    if (run) widen_by_host(e, plan, run);
     bound_interval(e, plan, &point);
 }

@@ -54,7 +54,7 @@ static void fill_work(adept_prediction *out, const adept_plan *plan, double gpus
             if (unit != ADEPT_UNIT_ALU && f > 0.0) at_peak_s += f / plan->placed.peaks.flops_per_s[unit][dtype];
         }
     }
-    out->gemm_flops = flops[ADEPT_UNIT_GEMM] * per_step;
+    out->gemm_flops = flops[ADEPT_UNIT_GEMM] * per_step + work->optimizer.product_flops * gpus;
     out->conv_flops = flops[ADEPT_UNIT_CONV] * per_step;
     out->alu_flops = flops[ADEPT_UNIT_ALU] * per_step + work->optimizer.flops * gpus;
     out->total_flops = out->gemm_flops + out->conv_flops + out->alu_flops;
@@ -131,6 +131,8 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
     if (gpus > MAX_GPUS_PER_NODE && run->nodes < 2)
         warn(out, "%.0f GPUs are taken as one node with links alike: say how many nodes they are, and what joins these",
              gpus);
+    if (adept_bridge_too_short(run) && plan->sends)
+        warn(out, "a bridge joins two boards: of %.0f GPUs some send over the slower link", gpus);
     if (out->mfu > 1.0 && plan->by_operator)
         warn(out, "more FLOP/s than the peak of %s: Winograd's algorithm multiplies less than is counted", hw->name);
     else if (out->mfu > 1.0)

@@ -1,5 +1,6 @@
 /** @file prediction_json.c  Prediction -> JSON text; see adept_prediction_json.h. Calls: adept_json_writer. */
 #include "adept_prediction_json.h"
+#include "hosts.h"
 #include "adept_json_writer.h"
 #include <math.h>
 #include <stdio.h>
@@ -51,7 +52,10 @@ static void put_config(adept_json_writer *w, const adept_profile *prof, const ad
     adept_json_put_number(w, "power_limit_w", run->power_limit_w == 0.0 ? NAN : run->power_limit_w);
     adept_json_put_number(w, "clock_hz", run->clock_hz == 0.0 ? NAN : run->clock_hz); /* null: not locked */
     /* null: the hardware profile's */
-    adept_json_put_number(w, "host_launch_s", run->host_launch_s == 0.0 ? NAN : run->host_launch_s);
+    double launch_s = 0.0;
+    if (run->host > 0) adept_json_put_known(w, "host", adept_host_name((size_t)run->host));
+    adept_host_launch(&launch_s, run, NULL);
+    adept_json_put_number(w, "host_launch_s", launch_s == 0.0 ? NAN : launch_s);
     adept_json_end_object(w);
 }
 
@@ -89,8 +93,8 @@ static void put_results(adept_json_writer *w, const adept_prediction *p, int64_t
 static void put_communication(adept_json_writer *w, const adept_prediction *p, const adept_run *run)
 {
     if (!adept_json_begin_known(w, "communication", p->comm_s + p->comm_hidden_s > 0.0)) return;
-    adept_json_put_members(w, "allreduce %s overlap %s buckets %g total_s %g exposed_s %g hidden_s %g",
-                           adept_allreduce_name(run->allreduce),
+    adept_json_put_members(w, "allreduce %s link %s overlap %s buckets %g total_s %g exposed_s %g hidden_s %g",
+                           adept_allreduce_name(run->allreduce), adept_link_name(run->link),
                            adept_overlap_name(p->comm_buckets > 0.0               ? ADEPT_OVERLAP_BUCKETED
                                               : run->overlap == ADEPT_OVERLAP_NONE ? ADEPT_OVERLAP_NONE
                                                                                    : ADEPT_OVERLAP_FIXED),

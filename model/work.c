@@ -60,7 +60,9 @@ static adept_status sum_optimizer(adept_work *w, const adept_profile *prof, adep
                                .extras = prof->optimizer_extras,
                                .word_bytes = adept_precision_is_pure(prof->precision) ? 2.0 : PARAMETER_WORD_BYTES,
                                .params = (double)prof->trainable_params,
-                               .tensors = (double)prof->trainable_tensors};
+                               .tensors = (double)prof->trainable_tensors,
+                               .n_matrices = prof->n_matrices,
+                               .matrices = prof->matrices};
     if (prof->precision == ADEPT_AMP_FP16) run.extras |= ADEPT_EXTRA_UNSCALE; /* FP16 does not train without a GradScaler */
     w->optimizer = adept_optimizer_step(&run);
     w->optimizer_gradients = optimizer->read_words_per_param > 0.0 ? run.params : 0.0;

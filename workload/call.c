@@ -31,6 +31,11 @@ adept_memory_format adept_call_memory_format(const adept_call *c)
     return c->run->memory_format;
 }
 
+void adept_call_asks_channels_last(adept_call *c)
+{
+    c->run->asks_channels_last = true;
+}
+
 adept_attention adept_call_attention(const adept_call *c)
 {
     return c->run->attention;

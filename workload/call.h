@@ -55,6 +55,7 @@ typedef struct adept_run_state {
     adept_precision precision;
     adept_attention attention;
     adept_memory_format memory_format;
+    bool asks_channels_last; /* some operator lays images out so */
     adept_storage *storages;
     size_t n_storages, storages_capacity;
     char message[400];         /* of the call that failed */

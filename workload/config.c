@@ -58,7 +58,7 @@ char *adept_workload_config_text(const adept_workload_config *c)
     fprintf(out, "%s %s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %d", adept_mode_name(c->mode),
             adept_precision_name(c->precision), adept_attention_name(c->attention), c->optimizer ? c->optimizer : "-",
             c->batch_size, c->seq_length, c->grad_accum, c->allow_unsupported);
-    if (c->memory_format != ADEPT_NCHW) fprintf(out, " %s", adept_memory_format_name(c->memory_format));
+    if (c->memory_format != ADEPT_FORMAT_AUTO) fprintf(out, " %s", adept_memory_format_name(c->memory_format));
     if (c->execution != ADEPT_EAGER) fprintf(out, " %s", adept_execution_name(c->execution));
     if (c->optimizer_impl || c->optimizer_extras) fprintf(out, " %d %u", c->optimizer_impl, c->optimizer_extras);
     for (size_t i = 0; i < c->n_inputs; i++) {

@@ -438,6 +438,32 @@ static adept_status check_names(adept_interp *in)
     return ADEPT_OK;
 }
 
+/* As Module.to(memory_format=torch.channels_last) leaves them: all that have an order. */
+static bool weights_channels_last(const adept_graph *g)
+{
+    bool any = false;
+    for (size_t i = 0; i < g->n_params; i++) {
+        const adept_param *p = &g->params[i];
+        if (!adept_dtype_has_fraction(p->dtype) || !adept_dims_have_order(p->ndim, p->dims)) continue;
+        if (!p->channels_last) return false;
+        any = true;
+    }
+    return any;
+}
+
+/* A convolution whose input or weight is channels_last makes such outputs, and so do those behind it. TorchInductor
+ * lays images out so by itself. */
+static adept_memory_format memory_format(const adept_interp *in)
+{
+    const adept_graph *g = in->graph;
+    bool last = in->run.asks_channels_last || weights_channels_last(g);
+    if (in->config->execution == ADEPT_COMPILE) return ADEPT_CHANNELS_LAST;
+    if (in->config->memory_format != ADEPT_FORMAT_AUTO) return in->config->memory_format;
+    for (size_t i = 0; i < g->n_inputs; i++)
+        last = last || g->inputs[i].channels_last;
+    return last ? ADEPT_CHANNELS_LAST : ADEPT_NCHW;
+}
+
 adept_status adept_interp_run(adept_interp *in)
 {
     const adept_graph *g = in->graph;
@@ -451,13 +477,11 @@ adept_status adept_interp_run(adept_interp *in)
     in->run.mode = in->config->mode;
     in->run.precision = in->config->precision;
     in->run.attention = in->config->attention;
-    /* TorchInductor lays images out as channels_last by itself */
-    in->run.memory_format =
-        in->config->execution == ADEPT_COMPILE ? ADEPT_CHANNELS_LAST : in->config->memory_format;
     adept_status status = check_names(in);
     if (!status) status = adept_assume_read(in);
     if (!status) status = adept_interp_bind_inputs(in);
     if (!status) status = adept_interp_block(in, g->body);
+    in->run.memory_format = memory_format(in);
     if (status == ADEPT_E_UNSUPPORTED) {
         adept_status listed = list_unsupported(in);
         return listed;

@@ -113,6 +113,9 @@ adept_status adept_unrolled_check(const adept_interp *in, adept_error *err); /* 
 adept_status adept_batch_check(adept_interp *in, adept_error *err); /* batch_check.c */
 /** The same for the sequence length. */
 adept_status adept_length_check(const adept_interp *in, adept_error *err); /* length_check.c */
+/** Fill the profile's matrices: trained parameters of two dimensions, in order of their shapes, except tables whose rows are looked
+ *  up, and what has a table's shape, as heads have that make scores of tokens. @return false when memory is out */
+bool adept_matrices_find(adept_profile *p, const adept_interp *in); /* matrices.c */
 /** Refuse positions beyond a table of them. */
 adept_status adept_position_check(const adept_interp *in, adept_error *err); /* position_check.c */
 

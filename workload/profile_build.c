@@ -416,6 +416,8 @@ static adept_status build(builder *b)
     adept_profile *p = b->profile;
     if ((status = find_precision(p, in))) return status;
     if (describe_model(p, in->graph, in->run.precision) || describe_config(p, in)) return no_room(b);
+    const adept_optimizer *optimizer = adept_optimizer_by_name(p->optimizer);
+    if (optimizer && optimizer->iterations > 0 && !adept_matrices_find(p, in)) return no_room(b);
     if (!adept_merger_finish(b->merger, p)) return no_room(b);
     p->temporary_bytes = b->temporary_bytes;
     p->autocast_copy_bytes = in->autocast_copy_bytes;

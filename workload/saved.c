@@ -165,7 +165,7 @@ static void put_options(adept_json_writer *w, const adept_workload_config *c)
     adept_json_begin_object(w, "options");
     adept_json_put_members(w, "mode %s precision %s attention %s", adept_mode_name(c->mode),
                            adept_precision_name(c->precision), adept_attention_name(c->attention));
-    if (c->memory_format != ADEPT_NCHW)
+    if (c->memory_format != ADEPT_FORMAT_AUTO)
         adept_json_put_string(w, "memory_format", adept_memory_format_name(c->memory_format));
     if (c->execution != ADEPT_EAGER) adept_json_put_string(w, "execution", adept_execution_name(c->execution));
     if (c->optimizer) adept_json_put_string(w, "optimizer", c->optimizer);
@@ -301,7 +301,7 @@ static void read_options(reader *in, const cJSON *root)
     READ(precision);
     READ(attention);
 #undef READ
-    const char *format = adept_json_string_or(&in->r, o, "memory_format", "nchw");
+    const char *format = adept_json_string_or(&in->r, o, "memory_format", "auto");
     if (!adept_memory_format_from_name(&c->memory_format, format))
         adept_json_fail(&in->r, "unknown memory format '%.40s'", format);
     const char *execution = adept_json_string_or(&in->r, o, "execution", "eager");

@@ -177,7 +177,7 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
         adept_measurement *m = &d->rows[i];
         m->hw = hw;
         if (*m->gpu == '\0') adept_row_set_text(m, "gpu", hw->name);
-        m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w, .overlap = m->overlap,
+        m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w, .link = m->link, .overlap = m->overlap,
                              .host_launch_s = m->host_launch_s};
     }
     if (list && *list) ok = adept_dataset_warn(d, "rows of other GPUs than %s are left out: %s", hw->name, list);

@@ -43,10 +43,11 @@ static const char *compile_at(size_t index)
     X(optimizer_extras, optimizer_extras, CHOICE, "none", adept_optimizer_extra_name)                                  \
     X(grad_accum, grad_accum, COUNT, "1", NULL)                                                                        \
     X(attention, attention, CHOICE, "auto", adept_attention_name)                                                      \
-    X(memory_format, memory_format, CHOICE, "nchw", adept_memory_format_name)                                          \
+    X(memory_format, memory_format, CHOICE, "auto", adept_memory_format_name)                                          \
     X(execution, execution, CHOICE, "eager", adept_execution_name)                                                     \
     X(compile, compile, CHOICE, "0", compile_at)                                                                       \
     X(host_launch_s, host_launch_s, POSITIVE, "", NULL)                                                                \
+    X(link, link, CHOICE, "board", adept_link_name)                                                                    \
     X(overlap, overlap, CHOICE, "auto", adept_overlap_name)                                                            \
     X(power_limit_w, power_limit_w, POSITIVE, "default", NULL)                                                         \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \

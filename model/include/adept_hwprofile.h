@@ -38,6 +38,7 @@
     X(idle_w, 0, "board power when idle")                                                               \
     X(link_bytes_per_s, 1, "GPU to GPU inside a node, both directions together (NVLink, xGMI, or PCIe)") \
     X(pcie_bytes_per_s, 0, "host link, both directions together")                                       \
+    X(bridge_bytes_per_s, 0, "GPU to GPU over a bridge between two boards, both directions together")    \
     X(allreduce_link_share, 0, "bus bandwidth of all-reduces over 8 GPUs, measured: of one direction of the link") \
     X(allreduce_hop_s, 0, "latency of one hop of an all-reduce, measured")
 

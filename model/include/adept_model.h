@@ -71,8 +71,10 @@ ADEPT_API const char *adept_saturation_name(size_t index);
  *  ("qwen2.5"). Borrowed, of *length characters. @param path  NULL: "" */
 ADEPT_API const char *adept_model_name(size_t *length, const char *path);
 
-/* "ring", "tree", "auto"; "auto", "fixed", "bucketed"; NULL past the end */
+/* "ring", "tree", "auto"; "board", "bridge"; "auto", "fixed", "bucketed"; NULL past the end */
 ADEPT_API const char *adept_allreduce_name(size_t allreduce);
+ADEPT_API const char *adept_link_name(size_t link);
+ADEPT_API const char *adept_host_name(size_t host); /* "profile", ... */
 ADEPT_API const char *adept_overlap_name(size_t overlap);
 #define ADEPT_BUCKET_BYTES (25.0 * 1024 * 1024)      /* PyTorch's bucket_cap_mb */
 #define ADEPT_FIRST_BUCKET_BYTES (1024.0 * 1024)     /* and its first bucket */
@@ -87,9 +89,11 @@ typedef struct adept_run {        /* how the workload runs on the hardware */
     double internode_bytes_per_s; /* of one node's network in one direction, all its adapters together; needed for several nodes */
     double internode_latency_s;   /* of one hop between nodes; 0: 10 us */
     adept_allreduce allreduce;    /* between nodes if there are several: inside them it is a ring's */
+    adept_link link;
     adept_overlap overlap;
     double bucket_bytes;          /* 0: ADEPT_BUCKET_BYTES */
     double host_launch_s;         /* of an eager kernel; 0: the hardware profile's. Granularity "operator" only */
+    int host;                     /* of the table of hosts, by number: adept_host_name(); 0: not one of them */
 } adept_run;
 
 /** One all-reduce of granularity "operator" by a ring in one node; NAN for less than one GPU. */

@@ -62,7 +62,7 @@ refused 'model,precision,step_time_s\nmlp,fp8,1\n' "t\.csv:2: column precision: 
 refused 'model,mode,step_time_s\nmlp,test,1\n' "t\.csv:2: column mode: 'test' is not one of train, fwbw, infer"
 refused 'model,optimizer,step_time_s\nmlp,sdg,1\n' "t\.csv:2: column optimizer: 'sdg' is not one of none, sgd"
 refused 'model,attention,step_time_s\nmlp,slow,1\n' "t\.csv:2: column attention: 'slow' is not one of auto, eager, fused"
-refused 'model,memory_format,step_time_s\nmlp,nwhc,1\n' "t\.csv:2: column memory_format: 'nwhc' is not one of nchw, channels_last"
+refused 'model,memory_format,step_time_s\nmlp,nwhc,1\n' "t\.csv:2: column memory_format: 'nwhc' is not one of auto, nchw, channels_last"
 refused 'model,power_scope,step_time_s\nmlp,rack,1\n' "t\.csv:2: column power_scope: 'rack' is not one of gpu, node"
 refused 'model,input,step_time_s\nmlp,3y,1\n' "t\.csv:2: column input: input '3y'"
 refused 'model,step_time_s\nmlp2,1\n' "t\.csv:2: column model: 'mlp2' is neither a file relative to the CSV nor a name in"

@@ -144,8 +144,13 @@ checks=$((checks + 1))
 expect_error 2 "--mode: 'trian' is not one of train, fwbw, infer" predict "$p" --gpu a100 --mode trian
 expect_error 2 "--precision: 'fp8' is not one of fp32, tf32, bf16, fp16" predict "$p" --gpu a100 --precision fp8
 expect_error 2 "--attention: '' is not one of auto, eager, fused" predict "$p" --gpu a100 --attention=
-expect_error 2 "--memory-format: 'nhcw' is not one of nchw, channels_last" predict "$p" --gpu a100 --memory-format nhcw
+expect_error 2 "--memory-format: 'nhcw' is not one of auto, nchw, channels_last" predict "$p" --gpu a100 --memory-format nhcw
 expect_ok predict "$p" --gpu a100 --memory-format nhwc
+expect_error 2 "--host: 'pytorch' is not one of profile, torch1, torch2" predict "$p" --gpu a100 --host pytorch
+expect_ok predict "$p" --gpu a100 --host torch2
+expect_error 2 'a launch takes what host "torch2" says, or a time: not both' predict "$p" --gpu a100 --host torch2 --host-launch 30us
+expect_ok predict "$p" --gpu a40 --gpus 2 --link nvlink-bridge
+expect_error 2 'a100-sxm-40gb takes no bridge' predict "$p" --gpu a100 --gpus 2 --link bridge
 expect_error 2 "--execution: 'lazy' is not one of eager, graphs, compile" predict "$p" --gpu a100 --execution lazy
 expect_ok predict "$p" --gpu a100 --execution graphs --host-launch 30us
 expect_error 2 'knows no host' predict "$p" --gpu a100 --granularity model --host-launch 30us

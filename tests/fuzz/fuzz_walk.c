@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .mode = (adept_mode)(data[0] % 3),
         .precision = (adept_precision)(data[0] / 3 % ADEPT_PRECISION_COUNT),
         .attention = (adept_attention)(data[0] / 18 % 3),
-        .memory_format = (adept_memory_format)(data[0] / 54 % 2),
+        .memory_format = data[0] / 54 % 2 ? ADEPT_CHANNELS_LAST : ADEPT_FORMAT_AUTO,
         .execution = (adept_execution)(data[0] / 108),
         .batch_size = data[1] % 16,
         .seq_length = data[1] / 16 * 9,

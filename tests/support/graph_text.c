@@ -138,6 +138,7 @@ static void do_input(state *s, const char *rest)
         input.has_shape = true;
         parse_shape(s, shape, &input.dtype, &input.ndim, input.dims);
     }
+    input.channels_last = strstr(rest, " channels_last") != NULL;
     if (adept_graph_builder_input(s->b, &input) < 0) die(s, "input");
     define(s, name, input.value, -1);
 }
@@ -146,7 +147,8 @@ static void do_param(state *s, const char *rest)
 {
     char name[64] = "", shape[128] = "";
     sscanf(rest, "%63s %127s", name, shape);
-    adept_param p = {.name = name, .requires_grad = strstr(rest, " grad") != NULL, .is_buffer = strstr(rest, " buffer") != NULL};
+    adept_param p = {.name = name, .requires_grad = strstr(rest, " grad") != NULL, .is_buffer = strstr(rest, " buffer") != NULL,
+                     .channels_last = strstr(rest, " channels_last") != NULL};
     parse_shape(s, shape, &p.dtype, &p.ndim, p.dims);
     char *stored = strchr(shape, '#'), *end = NULL;
     if (stored) {

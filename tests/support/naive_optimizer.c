@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Kernels as "what is read>what is written", one letter a tensor: p parameter, g gradient, m and v (s, u) state, the
- * rest temporaries. `fused`: all in as few kernels as there can be. `kernels`: where PyTorch runs more, on single
+ * rest temporaries; x is of 16 bits, no word. `fused`: all in as few kernels as there can be. `kernels`: where PyTorch runs more, on single
  * numbers of each tensor. */
 static const struct recipe {
     const char *name, *kept, *kernels, *fused;
@@ -24,6 +24,7 @@ static const struct recipe {
     /* fused, the step is written before its norm is known, and read after */
     {"lamb", "mv", "mg>m v>v vg>v v>d d>d d>d umd>u up>u p> u> u>u pu>p", "pmvg>umv pu>p", 3, 24},
     {"adafactor", "", "p> g> g> >d d>d d>d d>d dg>d d> pd>p", "pg>p", 8, 15},
+    {"muon", "m", "mg>m mg>u u>x x> x>x p>p px>p", "pmg>pm", 1, 12}, /* and its products, which run beside */
     {"bertadam", "mv", "g> g>g m>m mg>m v>v vg>v v>d d>d md>u p>t ut>u u>u pu>p", "pmvg>pmv", 3, 24},
 };
 
@@ -31,7 +32,7 @@ static double count(const char *text, bool of_gradient)
 {
     double n = 0;
     for (; *text; text++)
-        if (*text != ' ' && *text != '>') n += (*text == 'g') == of_gradient;
+        if (*text != ' ' && *text != '>' && *text != 'x') n += (*text == 'g') == of_gradient;
     return n;
 }
 

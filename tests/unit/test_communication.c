@@ -403,6 +403,38 @@ static void step_in_buckets(void **state)
     refuse(&f, ADEPT_E_USAGE, "granularity \"model\" has none");
 }
 
+/* A bridge of 500 GB/s instead of a link of 200: as 2.5 times the bus bandwidth, between two GPUs of each node, and
+ * under both granularities. */
+static void bridges_join_pairs(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t gpus, nodes;
+        bool joined;
+    } cases[] = {{2, 1, true}, {4, 2, true}, {1, 1, true}, {4, 1, false}, {3, 0, false}};
+    for (int granularity = ADEPT_GRANULARITY_MODEL; granularity <= ADEPT_GRANULARITY_OPERATOR; granularity++) {
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            fixture f;
+            fresh(&f, 100, 3);
+            f.run = (adept_run){.gpus = cases[i].gpus, .nodes = cases[i].nodes, .granularity = (adept_granularity)granularity};
+            f.run.internode_bytes_per_s = cases[i].nodes > 1 ? 1e10 : 0;
+            f.gpu.hw.granularity = (adept_granularity)granularity;
+            if (granularity == ADEPT_GRANULARITY_MODEL) f.gpu.hw.n_parameters = 0;
+            f.gpu.hw.specs.link_bytes_per_s = 200e9, f.gpu.hw.specs.bridge_bytes_per_s = 500e9;
+            fixture g = f; /* with the board's own link, as fast as the bridge */
+            g.gpu.hw.parameters = g.parameters;
+            if (cases[i].joined) g.gpu.hw.specs.link_bytes_per_s = 500e9, set(&g, "bw_eff_bytes_per_s", 2.5e11);
+            f.run.link = ADEPT_LINK_BRIDGE;
+            adept_prediction p = predict(&f), want = predict(&g);
+            near(p.step_time_s, want.step_time_s);
+            near(p.power_avg_w, want.power_avg_w);
+            assert_true(warns(&p, "a bridge joins two boards") == !cases[i].joined);
+            f.gpu.hw.specs.bridge_bytes_per_s = NAN;
+            refuse(&f, ADEPT_E_USAGE, "takes no bridge, as far as its sheet says (bridge_bytes_per_s)");
+        }
+    }
+}
+
 /* One all-reduce after the pass: none of it is hidden, and copies of 4 GB of gradients read and write them twice:
  * 16 GB at 1000 GB/s times beta_mem. */
 static void nothing_overlaps(void **state)
@@ -508,6 +540,7 @@ int main(void)
         cmocka_unit_test(pieces_are_in_order),
         cmocka_unit_test(without_places_there_is_no_plan),
         cmocka_unit_test(step_in_buckets),
+        cmocka_unit_test(bridges_join_pairs),
         cmocka_unit_test(nothing_overlaps),
         cmocka_unit_test(fits_of_several_gpus_keep_their_share),
         cmocka_unit_test(evaluators_refuse_buckets),

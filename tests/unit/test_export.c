@@ -74,6 +74,26 @@ static char *replace_once(const char *text, const char *from, const char *to)
     return out;
 }
 
+/* Strides say where the channels of a weight and of an input lie. */
+static void test_channels_last(void **state)
+{
+    (void)state;
+    size_t size;
+    char *json = golden("basic", ".json", &size);
+    char *weight = replace_once(json, "{\"as_int\": 27}, {\"as_int\": 9}, {\"as_int\": 3}, {\"as_int\": 1}",
+                                "{\"as_int\": 27}, {\"as_int\": 1}, {\"as_int\": 9}, {\"as_int\": 3}");
+    char *input = replace_once(json, "{\"as_int\": 3072}, {\"as_int\": 1024}, {\"as_int\": 32}, {\"as_int\": 1}",
+                               "{\"as_int\": 3072}, {\"as_int\": 1}, {\"as_int\": 96}, {\"as_int\": 3}");
+    const char *const texts[] = {json, weight, input};
+    for (size_t i = 0; i < 3; i++) {
+        adept_graph *g = parse_ok(texts[i], strlen(texts[i]), NULL);
+        assert_int_equal(g->params[0].channels_last, i == 1);
+        assert_int_equal(g->inputs[0].channels_last, i == 2);
+        adept_graph_free(g);
+    }
+    free(json), free(weight), free(input);
+}
+
 typedef struct edit {
     const char *file, *from, *to, *message;
 } edit;
@@ -544,7 +564,7 @@ static void test_vit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),       cmocka_unit_test(test_refusals), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_channels_last), cmocka_unit_test(test_golden),       cmocka_unit_test(test_refusals), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_nesting),      cmocka_unit_test(test_ties),     cmocka_unit_test(test_bad_config),
         cmocka_unit_test(test_rooted),       cmocka_unit_test(test_flat),     cmocka_unit_test(test_pickle_damage),
         cmocka_unit_test(test_bad_archives), cmocka_unit_test(test_resnet50), cmocka_unit_test(test_vit),

@@ -71,7 +71,7 @@ static adept_graph *build(void)
     int32_t fc = must(adept_graph_builder_module(b, "fc", "torch.nn.modules.linear.Linear"));
     assert_int_equal(adept_graph_builder_module(b, "fc", "torch.nn.modules.linear.Linear"), fc);
     adept_param weight = {
-        .name = "fc.weight", .dtype = ADEPT_F32, .ndim = 2, .dims = {8, 4}, .requires_grad = true, .n_names = 1};
+        .name = "fc.weight", .dtype = ADEPT_F32, .ndim = 2, .dims = {8, 4}, .requires_grad = true, .n_names = 1, .channels_last = true};
     int32_t w = must(adept_graph_builder_param(b, &weight));
     adept_graph_builder_param_alias(b, w);
     adept_param buffer = {.name = "mask", .dtype = ADEPT_BOOL, .is_buffer = true};
@@ -88,7 +88,7 @@ static adept_graph *build(void)
     must(adept_graph_builder_param(b, &edges));
     int32_t x = must(adept_graph_builder_value(b));
     adept_graph_input input = {
-        .name = "x", .value = x, .has_shape = true, .dtype = ADEPT_F32, .ndim = 2, .dims = {-1, 4}};
+        .name = "x", .value = x, .has_shape = true, .dtype = ADEPT_F32, .ndim = 2, .dims = {-1, 4}, .channels_last = true};
     assert_int_equal(adept_graph_builder_input(b, &input), 0);
     int32_t flag = must(adept_graph_builder_value(b));
     adept_graph_input constant_input = {
@@ -155,12 +155,14 @@ static void check_graph(const adept_graph *g)
     assert_true(g->params[0].requires_grad);
     assert_false(g->params[0].is_buffer);
     assert_int_equal(g->params[0].dims[0], 8);
+    assert_true(g->params[0].channels_last && !g->params[1].channels_last);
     assert_true(g->params[1].is_buffer);
     assert_int_equal(g->params[1].dtype, ADEPT_BOOL);
     assert_int_equal(g->params[1].sparse, ADEPT_DENSE);
     assert_true(g->params[2].sparse == ADEPT_CSR && g->params[2].stored == 12 && g->params[2].row_bytes == 5);
     assert_int_equal(g->n_inputs, 2);
     assert_int_equal(g->inputs[0].dims[0], -1);
+    assert_true(g->inputs[0].has_shape && g->inputs[0].channels_last && !g->inputs[1].channels_last);
     assert_true(g->inputs[1].constant.u.b);
     const adept_block *body = g->body;
     assert_int_equal(body->n_nodes, 4);

@@ -65,6 +65,7 @@ static const adept_request runs[] = {
     {.power_limit_w = 150},
     {.clock_hz = 1.0e9},
     {.gpus = 16, .nodes = 2, .internode_bytes_per_s = 25e9, .internode_latency_s = 5e-6, .allreduce = ADEPT_ALLREDUCE_AUTO},
+    {.gpus = 2, .link = ADEPT_LINK_BRIDGE},
     {.gpus = 4, .overlap = ADEPT_OVERLAP_BUCKETED, .bucket_bytes = 4e6, .power_limit_w = 200},
 };
 #define RUNS (sizeof runs / sizeof *runs)
@@ -81,9 +82,11 @@ static adept_run inner_run(const adept_request *r, adept_granularity equations)
                        r->internode_bytes_per_s,
                        r->internode_latency_s,
                        (adept_allreduce)r->allreduce,
+                       (adept_link)r->link,
                        (adept_overlap)r->overlap,
                        r->bucket_bytes,
-                       r->host_launch_s};
+                       r->host_launch_s,
+                       0};
 }
 
 /* @return how many could be predicted */
@@ -160,6 +163,8 @@ static void one_bad_request_stops_no_other(void **state)
                            {.oracle = o, .gpus = -1},
                            {.oracle = o, .allreduce = 3},
                            {.oracle = o, .overlap = -1},
+                           {.oracle = o, .link = 2},
+                           {.oracle = o, .reserved_int = 1},
                            {.oracle = o, .gpus = 4, .nodes = 2},
                            {.oracle = o, .clock_hz = NAN},
                            {.oracle = o, .reserved = {0, 1}},

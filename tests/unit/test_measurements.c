@@ -29,8 +29,8 @@ static void every_column(void **state)
     (void)state;
     adept_dataset *d =
         parse("assume,source,weight,power_scope,avg_power_w,step_time_s,power_limit_w,attention,grad_accum,optimizer,"
-              "optimizer_impl,optimizer_extras,overlap,execution,host_launch_s,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
-              "mylib::f=Bx3;branch=true,lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",none,graphs,3e-5,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
+              "optimizer_impl,optimizer_extras,link,overlap,execution,host_launch_s,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
+              "mylib::f=Bx3;branch=true,lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",bridge,none,graphs,3e-5,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
     const adept_measurement *m = d->rows;
     assert_int_equal(d->n, 1);
     assert_string_equal(m->model, "../x/bert.pt2");
@@ -52,6 +52,7 @@ static void every_column(void **state)
     assert_true(m->execution == ADEPT_GRAPHS && m->host_launch_s == 3e-5);
     assert_int_equal(m->optimizer_impl, ADEPT_IMPL_FORLOOP);
     assert_int_equal(m->overlap, ADEPT_OVERLAP_NONE);
+    assert_int_equal(m->link, ADEPT_LINK_BRIDGE);
     assert_int_equal(m->optimizer_extras, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_EMA);
     assert_true(m->power_limit_w == 250 && m->step_time_s == 0.1 && m->power_avg_w == 1500.5 && m->weight == 2.5);
     assert_int_equal(m->line, 2);
@@ -83,10 +84,10 @@ static void defaults(void **state)
     assert_string_equal(m->power_scope, "gpu");
     assert_true(m->batch_size == 0 && m->gpus == 1 && m->grad_accum == 1 && m->power_limit_w == 0 && m->weight == 1);
     assert_true(m->mode == ADEPT_MODE_TRAIN && m->precision == ADEPT_FP32 && m->attention == ADEPT_ATTENTION_AUTO);
-    assert_true(m->memory_format == ADEPT_NCHW && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
-    assert_string_equal(adept_measurement_text(m, "memory_format"), "nchw");
+    assert_true(m->memory_format == ADEPT_FORMAT_AUTO && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
+    assert_string_equal(adept_measurement_text(m, "memory_format"), "auto");
     assert_string_equal(adept_measurement_text(m, "optimizer_impl"), "auto");
-    assert_true(m->overlap == ADEPT_OVERLAP_AUTO && m->execution == ADEPT_EAGER && m->host_launch_s == 0);
+    assert_true(m->overlap == ADEPT_OVERLAP_AUTO && m->link == ADEPT_LINK_BOARD && m->execution == ADEPT_EAGER && m->host_launch_s == 0);
     assert_string_equal(adept_measurement_text(m, "optimizer_extras"), "none");
     assert_true(m->step_time_s == 0.25 && isnan(m->power_avg_w));
     assert_string_equal(adept_measurement_text(m, "precision"), "fp32");
@@ -253,7 +254,7 @@ static const refusal refusals[] = {
     {"model,step_time_s,compile\na,1,2\n", "t.csv:2: column compile: '2' is not one of 0, 1"},
     {"model,step_time_s,compile,execution\na,1,1,graphs\n", "t.csv:2: column compile: is 1, but execution is graphs"},
     {"model,step_time_s,memory_format\na,1,nwhc\n",
-     "t.csv:2: column memory_format: 'nwhc' is not one of nchw, channels_last"},
+     "t.csv:2: column memory_format: 'nwhc' is not one of auto, nchw, channels_last"},
     {"model,step_time_s,overlap\na,1,all\n",
      "t.csv:2: column overlap: 'all' is not one of auto, fixed, bucketed, none"},
     {"model,step_time_s,optimizer_impl\na,1,apex\n",

@@ -69,11 +69,54 @@ static void layouts_of_the_rest(void **state)
     }
 }
 
+/* "auto": channels_last where the file says so. What says nothing: a convolution of one pixel, one weight of two, 8-bit
+ * integers, and the question whether a tensor is so. */
+static void layouts_that_the_file_tells(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *input, *v, *w, *format;
+        bool last;
+    } cases[] = {
+        {"", "", "", "0", false},
+        {"", " channels_last", " channels_last", "0", true}, /* Module.to(memory_format=torch.channels_last) */
+        {"", " channels_last", "", "0", false},
+        {" channels_last", "", "", "0", true},
+        {"", "", "", "2", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int asked = ADEPT_FORMAT_AUTO; asked <= ADEPT_CHANNELS_LAST; asked++) {
+            char text[1200];
+            snprintf(text, sizeof text,
+                     "input x f32:2x8x12x12%s\n"
+                     "param u f32:8x8x1x1 grad\n"
+                     "param q i8:8x8x3x3 buffer\n"
+                     "param v f32:8x8x3x3 grad%s\n"
+                     "param w f32:8x8x3x3 grad%s\n"
+                     "is = aten::is_contiguous(self=x, memory_format=2) @ i I\n"
+                     "g = aten::contiguous(self=x, memory_format=%s) @ g G\n"
+                     "h = aten::conv2d(input=g, weight=u, bias=none) @ c C\n"
+                     "i = aten::conv2d(input=h, weight=v, bias=none) @ c C\n"
+                     "y = aten::conv2d(input=i, weight=w, bias=none) @ d D\n"
+                     "return y\n",
+                     cases[i].input, cases[i].v, cases[i].w, cases[i].format);
+            adept_profile *p = build_in(text, ADEPT_TF32, (adept_memory_format)asked);
+            adept_memory_format want = asked != ADEPT_FORMAT_AUTO ? (adept_memory_format)asked
+                                       : cases[i].last            ? ADEPT_CHANNELS_LAST
+                                                                  : ADEPT_NCHW;
+            if (p->memory_format != want) fail_msg("case %zu, asked %d: %d", i, asked, p->memory_format);
+            assert_true((kernel(p, "aten::conv2d", ADEPT_FORWARD, 0).k.work.transposed_bytes > 0) == (want == ADEPT_NCHW));
+            adept_profile_free(p);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_of_convolutions),
         cmocka_unit_test(layouts_of_the_rest),
+        cmocka_unit_test(layouts_that_the_file_tells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Steps by granularity "operator", worked out by hand term by term. */
+#include "hosts.h"
 #include "operator_toy.h"
 
 /* ---- time ---- */
@@ -66,6 +67,63 @@ static void the_host_depends_on_how_it_runs(void **state)
     f.run.granularity = ADEPT_GRANULARITY_OPERATOR;
     f.run.host_launch_s = -1;
     assert_int_equal(adept_predict(&p, &f.prof, &f.gpu.hw, &f.run, &err), ADEPT_E_USAGE);
+}
+
+/* Rows of data/hosts.csv: a name once, a range around the median, times that a host can have. */
+static void the_table_of_hosts(void **state)
+{
+    (void)state;
+    assert_string_equal(adept_host_at(0)->name, "profile");
+    size_t n = 1;
+    for (const adept_host *host; (host = adept_host_at(n)); n++) {
+        assert_true(5e-6 < host->low_s && host->low_s <= host->launch_s && host->launch_s <= host->high_s);
+        assert_true(host->high_s < 1e-4);
+        for (size_t k = 0; k < n; k++)
+            assert_string_not_equal(host->name, adept_host_name(k));
+    }
+    assert_true(n > 2 && !adept_host_name(n));
+}
+
+/* A host of the table launches as long as it says. Where the step waits for it, the interval reaches further than the
+ * fit's: the steps at its low and at its high end, as squares of logarithms. */
+static void hosts_of_the_table(void **state)
+{
+    (void)state;
+    static const adept_intervals fitted = {.level = 0.8, .time_log = {-0.1, 0.2}, .power_log = {-0.05, 0.05}, .widen = 1};
+    const double low_s = 25.6e-6, launch_s = 31.7e-6, high_s = 43.5e-6; /* data/hosts.csv */
+    fixture f;
+    fresh(&f, 2000, 1);
+    f.gpu.hw.calibrated = true;
+    f.gpu.hw.intervals = &fitted;
+    f.kernels[0].m = 64; /* an eighth of the work, in as long: the GPU waits for nobody */
+    adept_prediction ahead = predict(&f);
+    size_t host = 0;
+    while (adept_host_name(host) && strcmp(adept_host_name(host), "torch2") != 0)
+        host++;
+    f.run.host = (int)host;
+    adept_prediction p = predict(&f);
+    assert_true(p.step_time_s == ahead.step_time_s);
+    for (int end = 0; end < 2; end++)
+        near(p.interval_time_s[end], ahead.interval_time_s[end]);
+    f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0, f.kernels[0].k = 64, f.kernels[0].flops = 2.0 * 64 * 64 * 512;
+    p = predict(&f);
+    near(p.step_time_s, 2001 * launch_s + 2e-3 + SAMPLES_S);
+    double low = log((2001 * low_s + 2e-3 + SAMPLES_S) / p.step_time_s), high = log((2001 * high_s + 2e-3 + SAMPLES_S) / p.step_time_s);
+    near(p.interval_time_s[0], p.step_time_s * exp(-hypot(0.1, low)));
+    near(p.interval_time_s[1], p.step_time_s * exp(hypot(0.2, high)));
+    assert_true(p.interval_power_w[0] < p.power_avg_w * exp(-0.05) && p.interval_power_w[1] > p.power_avg_w * exp(0.05));
+    f.run.host_launch_s = 1e-5;
+    refuse(&f, ADEPT_E_USAGE, "a launch takes what host \"torch2\" says, or a time: not both");
+    f.run.host_launch_s = 0;
+    f.run.granularity = ADEPT_GRANULARITY_MODEL;
+    refuse(&f, ADEPT_E_USAGE, "granularity \"model\" knows no host");
+    f.run.granularity = ADEPT_GRANULARITY_OPERATOR;
+    for (; adept_host_name(host); host++)
+        f.run.host = (int)host;
+    f.run.host++;
+    refuse(&f, ADEPT_E_USAGE, "there is no host of number");
+    f.run.host = -1;
+    refuse(&f, ADEPT_E_USAGE, "there is no host of number -1");
 }
 
 /* AdamW of 1e9 parameters in fp32: its operations move 18 words and read the gradient twice, 80e9 bytes; at 0.8 TB/s,
@@ -205,6 +263,32 @@ static void the_optimizer_can_wait(void **state)
         near(p.optimizer_s, 4 * (25 + 5) * 1e9 / 0.8e12 * 1.25);
         near(p.step_time_s, without_s + p.optimizer_s + 64 * 16 * 1e-6 + 64e-8 + 64e-4);
     }
+}
+
+/* One matrix of 512 x 1024, five times in bf16: 512 x 512 x 1024 and 512 x 1024 x 512 are 64 and 128 tiles of 64 x 64,
+ * 512^3 64 of half the depth. Its elements move 9 words, 5 and 20 times 2 bytes, its smaller square 20 bytes. */
+static void the_optimizer_can_multiply(void **state)
+{
+    (void)state;
+    static const adept_matrices matrix = {1024, 512, 1};
+    fixture f;
+    fresh(&f, 0, 3);
+    f.gpu.hw.specs.tensor_bf16_flops_per_s = f.gpu.hw.specs.vector_fp32_flops_per_s;
+    double without_s = predict(&f).step_time_s, without_flops = predict(&f).gemm_flops, elements = 512 * 1024;
+    f.prof.mode = ADEPT_MODE_TRAIN;
+    f.prof.optimizer = "muon";
+    f.prof.trainable_params = (int64_t)elements, f.prof.trainable_tensors = 1;
+    f.prof.trainable_bytes = 4 * elements;
+    f.prof.n_matrices = 1, f.prof.matrices = &matrix;
+    adept_prediction p = predict(&f);
+    double tile_s = PRODUCT_S - 1e-9, products_s = 5 * (tile_s + 0.5 * tile_s + tile_s + 4e-9);
+    double bytes = (9 * 4 + 2 * 4 + 5 * 2 + 20) * elements + 20 * 512 * 512;
+    assert_true(fabs(p.optimizer_s / (bytes / 0.8e12 * 1.25 + products_s) - 1) < 1e-5); /* traffic beside products */
+    near(p.step_time_s, without_s + p.optimizer_s + 33e-6 + 1e-8);
+    near(p.gemm_flops - without_flops, 5 * 2.0 * 512 * 512 * (1024 + 512 + 1024));
+    f.run.granularity = ADEPT_GRANULARITY_MODEL; /* roofline of bytes, and FLOPs at the peaks of their units */
+    f.gpu.hw.specs.tensor_bf16_flops_per_s = NAN;
+    refuse(&f, ADEPT_E_USAGE, "has no unit for matrix products in bf16");
 }
 
 /* ---- power ---- */
@@ -412,7 +496,10 @@ int main(void)
         cmocka_unit_test(all_reduce),
         cmocka_unit_test(optimizer),
         cmocka_unit_test(how_the_optimizer_runs),
+        cmocka_unit_test(the_table_of_hosts),
+        cmocka_unit_test(hosts_of_the_table),
         cmocka_unit_test(the_optimizer_can_wait),
+        cmocka_unit_test(the_optimizer_can_multiply),
         cmocka_unit_test(energy),
         cmocka_unit_test(energy_between_kernels),
         cmocka_unit_test(energy_of_the_optimizer),

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "adept_profile.h"
+#include "graph_profile.h"
 #include "naive_optimizer.h"
 
 #define assert_exactly(a, b) assert_true((a) == (b)) /* small integers: exact */
@@ -178,6 +179,79 @@ static void adafactor_keeps_rows_and_columns(void **state)
     assert_exactly(step("adafactor", 40000, 4, ADEPT_IMPL_AUTO, 0, 2).state_bytes, 4 * 200 * 2);
 }
 
+/* A matrix of 4096 x 1024 and a bias of 1024. X is 1024 x 4096; each of 5 iterations multiplies X X^T (2 * 1024^2 * 4096
+ * FLOPs), G G (2 * 1024^3) and U X, and copies what is added, 1024^2 and 1024 * 4096 elements of 2 bytes, read and
+ * written. 8 + 5 * 5 kernels. 9 words and 5 times 2 bytes an element move besides, the momentum is kept; the bias is
+ * AdamW's. */
+static void muon_by_hand(void **state)
+{
+    (void)state;
+    const double side = 1024, elements = 4096 * side;
+    for (int word = 2; word <= 4; word += 2) {
+        for (int tall = 0; tall <= 1; tall++) {
+            const adept_matrices matrix = {tall ? 4096 : 1024, tall ? 1024 : 4096, 1};
+            const adept_optimizer_run run = {.optimizer = adept_optimizer_by_name("muon"),
+                                             .word_bytes = word,
+                                             .params = elements + side,
+                                             .tensors = 2,
+                                             .n_matrices = 1,
+                                             .matrices = &matrix};
+            adept_optimizer_cost cost = adept_optimizer_step(&run);
+            assert_exactly(cost.product_flops, 5 * (8589934592.0 + 2147483648.0 + 8589934592.0));
+            assert_exactly(cost.kernels, 33 + 12);
+            assert_exactly(cost.flops, 12 * elements + 18 * side);
+            assert_exactly(cost.state_bytes, word * (elements + 2 * side));
+            assert_exactly(cost.moved_bytes, (9 * word + 10) * elements + 5 * 4 * (side * side + elements) + 18 * word * side);
+            assert_exactly(cost.moved_gradients, 2 * (elements + side));
+            assert_exactly(cost.bytes_read, word * (2 * elements + 3 * side));
+            assert_exactly(cost.bytes_written, cost.bytes_read);
+        }
+    }
+}
+
+/* m x k by k x n of 3 x 7: 3 x 7 x 3, 3 x 3 x 3 and 3 x 3 x 7, in words of 2 bytes; the last two read what they add to. */
+static void products_of_muon(void **state)
+{
+    (void)state;
+    const adept_matrices matrix = {7, 3, 1};
+    static const double want[][5] = {
+        {3, 3, 7, 2 * (21 + 21), 18}, {3, 3, 3, 2 * (9 + 9 + 9), 18}, {3, 7, 3, 2 * (9 + 21 + 21), 42}};
+    adept_kernel k[ADEPT_MUON_PRODUCTS];
+    adept_optimizer_products(k, &matrix);
+    for (size_t i = 0; i < ADEPT_MUON_PRODUCTS; i++) {
+        assert_true(k[i].m == want[i][0] && k[i].n == want[i][1] && k[i].k == want[i][2] && k[i].batch == 1);
+        assert_true(k[i].bytes_read == want[i][3] && k[i].bytes_written == want[i][4] && k[i].launches == 1);
+        assert_true(k[i].flops == 2 * k[i].m * k[i].n * k[i].k && k[i].dtype == ADEPT_BF16 && adept_kernel_is_sane(&k[i]));
+    }
+}
+
+/* Not the table, not the head that has its shape, not what has one dimension or is not trained. */
+static void which_matrices_muon_takes(void **state)
+{
+    (void)state;
+    static const char text[] = "input x i64:2x5\nparam e f32:100x16 grad\nparam a f32:16x16 grad\nparam b f32:24x16 grad\n"
+                               "param c f32:16x24 grad\nparam d f32:16x16 grad\nparam f f32:16x16\nparam s f32:16 grad\n"
+                               "param h f32:100x16 grad\n"
+                               "y = aten::embedding(weight=e, indices=x)\ny = aten::linear(input=y, weight=a, bias=s)\n"
+                               "y = aten::linear(input=y, weight=d, bias=none)\ny = aten::linear(input=y, weight=f, bias=none)\n"
+                               "y = aten::linear(input=y, weight=b, bias=none)\ny = aten::linear(input=y, weight=c, bias=none)\n"
+                               "y = aten::linear(input=y, weight=h, bias=none)\nreturn y\n";
+    const adept_workload_config muon = {.optimizer = "muon"}, adamw = {.mode = ADEPT_MODE_TRAIN},
+                                infer = {.optimizer = "muon", .mode = ADEPT_MODE_INFER};
+    adept_profile *p = build_with(text, &muon);
+    static const adept_matrices want[] = {{16, 16, 2}, {16, 24, 1}, {24, 16, 1}};
+    assert_int_equal(p->n_matrices, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(p->matrices[i].rows == want[i].rows && p->matrices[i].columns == want[i].columns && p->matrices[i].n == want[i].n);
+    adept_profile_free(p);
+    p = build_with(text, &adamw);
+    assert_int_equal(p->n_matrices, 0);
+    adept_profile_free(p);
+    p = build_with(text, &infer);
+    assert_int_equal(p->n_matrices, 0);
+    adept_profile_free(p);
+}
+
 static void none_does_nothing(void **state)
 {
     (void)state;
@@ -218,7 +292,7 @@ static void rows_are_consistent(void **state)
         assert_exactly(row->state_words_per_param, words.state);
         assert_exactly(row->read_words_per_param + row->write_words_per_param, words.once);
     }
-    assert_int_equal(n, 16);
+    assert_int_equal(n, 17);
     assert_null(adept_optimizer_name(n));
 }
 
@@ -270,6 +344,9 @@ int main(void)
         cmocka_unit_test(bertadam_waits),
         cmocka_unit_test(states_of_8_bits_are_bytes),
         cmocka_unit_test(adafactor_keeps_rows_and_columns),
+        cmocka_unit_test(muon_by_hand),
+        cmocka_unit_test(products_of_muon),
+        cmocka_unit_test(which_matrices_muon_takes),
         cmocka_unit_test(none_does_nothing),
         cmocka_unit_test(unknown_names_are_refused),
         cmocka_unit_test(rows_are_consistent),

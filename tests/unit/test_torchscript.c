@@ -120,6 +120,15 @@ static int64_t parameters(const adept_graph *g)
 
 /* ---- one file each ---- */
 
+/* Weights that torch.channels_last laid out so: 4 x 3 x 3 x 3 with strides 27, 1, 9, 3. */
+static void test_channels_last(void **state)
+{
+    (void)state;
+    adept_graph *g = load(ADEPT_SOURCE_DIR "/tests/golden/models/channels_last.pt");
+    assert_true(param(g, "weight")->channels_last && !param(g, "bias")->channels_last);
+    adept_graph_free(g);
+}
+
 static void test_tied(void **state)
 {
     (void)state;
@@ -401,7 +410,7 @@ int main(void)
         cmocka_unit_test(test_flow),     cmocka_unit_test(test_carried),      cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_objects),  cmocka_unit_test(test_constants),    cmocka_unit_test(test_expanded),
         cmocka_unit_test(test_foreign),  cmocka_unit_test(test_newer),        cmocka_unit_test(test_resnet50),
-        cmocka_unit_test(test_vit_b_16), cmocka_unit_test(test_other_shared),
+        cmocka_unit_test(test_vit_b_16), cmocka_unit_test(test_other_shared), cmocka_unit_test(test_channels_last),
     };
     return cmocka_run_group_tests_name("torchscript", tests, NULL, NULL);
 }

@@ -139,7 +139,17 @@ static void put_string(text *t, const char *s)
     put(t, s, strlen(s));
 }
 
-static void put_tensor(text *t, const char *storage, int n, const unsigned *dims)
+static void put_ints(text *t, int n, const unsigned *numbers)
+{
+    for (int i = 0; i < n; i++) {
+        const char number[5] = {'J', (char)(numbers[i] & 255), (char)(numbers[i] >> 8 & 255),
+                                (char)(numbers[i] >> 16 & 255), (char)(numbers[i] >> 24)};
+        put(t, number, 5);
+    }
+}
+
+/* @param strides  NULL: none */
+static void put_tensor_in(text *t, const char *storage, int n, const unsigned *dims, const unsigned *strides)
 {
     PUT(t, "ctorch._utils\n_rebuild_tensor_v2\n((");
     put_string(t, "storage");
@@ -149,13 +159,16 @@ static void put_tensor(text *t, const char *storage, int n, const unsigned *dims
     put_string(t, "0");
     put_string(t, "cpu");
     PUT(t, "J\x01\x00\x00\x00tQK\x00(");
-    for (int i = 0; i < n; i++) {
-        const char number[5] = {'J', (char)(dims[i] & 255), (char)(dims[i] >> 8 & 255), (char)(dims[i] >> 16 & 255),
-                                (char)(dims[i] >> 24)};
-        put(t, number, 5);
-    }
-    PUT(t, "t(t\x89"
+    put_ints(t, n, dims);
+    PUT(t, "t(");
+    put_ints(t, strides ? n : 0, strides);
+    PUT(t, "t\x89"
            "ccollections\nOrderedDict\n)RtR");
+}
+
+static void put_tensor(text *t, const char *storage, int n, const unsigned *dims)
+{
+    put_tensor_in(t, storage, n, dims, NULL);
 }
 
 static void begin(text *t)
@@ -206,6 +219,23 @@ static void test_traced(void **state)
     assert_false(g->inputs[1].has_shape);
     assert_shape(&g->inputs[2], ADEPT_I64, 2, ids);
     assert_shape(&g->inputs[3], ADEPT_BOOL, 0, NULL);
+    adept_graph_free(g);
+}
+
+static void test_traced_order(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"x", "y"};
+    static const unsigned small[] = {2, 3, 4, 5}, last[] = {60, 1, 15, 3}, planes[] = {60, 20, 5, 1};
+    adept_graph *g = graph_of(2, names);
+    adept_error err = {0};
+    text t;
+    begin(&t);
+    put_tensor_in(&t, "FloatStorage", 4, small, last);
+    put_tensor_in(&t, "FloatStorage", 4, small, planes);
+    end(&t);
+    assert_int_equal(hints(g, NULL, t.bytes, t.n, &err), ADEPT_OK);
+    assert_true(g->inputs[0].channels_last && !g->inputs[1].channels_last);
     adept_graph_free(g);
 }
 
@@ -289,6 +319,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_json_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_traced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_traced_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_traced_unusable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_traced_truncated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_both, set_up, tear_down),

@@ -195,6 +195,32 @@ static void test_error(void **state)
     assert_string_equal(adept_status_text(ADEPT_E_FIT), "fit failed");
 }
 
+/* 2 images of 3 channels, 4 x 5: channels are 1 apart, pixels 3, rows 15, images 60. */
+static void test_channels_last(void **state)
+{
+    (void)state;
+    static const struct {
+        int ndim;
+        int64_t dims[5], strides[5];
+        bool last;
+    } cases[] = {
+        {4, {2, 3, 4, 5}, {60, 1, 15, 3}, true},
+        {4, {2, 3, 4, 5}, {60, 20, 5, 1}, false},     /* planes */
+        {4, {2, 3, 4, 5}, {60, 1, 3, 12}, false},     /* columns first */
+        {4, {1, 3, 4, 5}, {7, 1, 15, 3}, true},       /* one image: its stride means nothing */
+        {4, {-1, 3, 4, 5}, {60, 1, 15, 3}, true},     /* the batch is open */
+        {4, {8, 3, 1, 1}, {3, 1, 1, 1}, false},       /* of one pixel: both orders are this one */
+        {4, {8, 1, 3, 3}, {9, 1, 3, 1}, false},       /* of one channel */
+        {4, {8, 3, 3, 3}, {0, 0, 0, 0}, false},       /* stored without elements */
+        {5, {2, 3, 4, 5, 6}, {360, 1, 90, 18, 3}, true},
+        {3, {3, 4, 5}, {1, 15, 3}, false},
+        {4, {4, INT64_MAX, INT64_MAX, 2}, {2, 1, 4, INT64_MAX}, false}, /* beyond all numbers */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (adept_strides_channels_last(cases[i].ndim, cases[i].dims, cases[i].strides) != cases[i].last)
+            fail_msg("case %zu", i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,7 +228,7 @@ int main(void)
         cmocka_unit_test(test_tensor_overflow), cmocka_unit_test(test_contiguous_ignores_ones),
         cmocka_unit_test(test_same_shape),      cmocka_unit_test(test_print),
         cmocka_unit_test(test_arena),           cmocka_unit_test(test_arena_debug),
-        cmocka_unit_test(test_error),
+        cmocka_unit_test(test_error),           cmocka_unit_test(test_channels_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static const adept_option_row rows[] = {
      .at = AT(config.grad_accum), .low = 1},
     {"attention", "HOW", 2, "auto (as the file says; default), eager or fused", ADEPT_OPT_CHOICE,
      .at = AT(config.attention), .given = AT(config.attention_given), .names = adept_attention_name},
-    {"memory-format", "HOW", 2, "Of images: nchw (default) or channels_last", ADEPT_OPT_CHOICE,
+    {"memory-format", "HOW", 2, "Of images: auto (as the file says, else nchw; default), nchw or channels_last", ADEPT_OPT_CHOICE,
      .at = AT(config.memory_format), .given = AT(config.memory_format_given), .names = adept_memory_format_name},
     {"execution", "HOW", 2, "eager (default), graphs (CUDA graphs: no launches by the host) or compile (torch.compile)",
      ADEPT_OPT_CHOICE, .at = AT(config.execution), .given = AT(config.execution_given), .names = adept_execution_name},

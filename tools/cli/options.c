@@ -280,7 +280,7 @@ static adept_status take_value(adept_cli *cli, const adept_option_row *o, void *
     }
 }
 
-#define MOST_OPTIONS 64
+#define MOST_OPTIONS 96
 
 /* An option, and the record that its value goes to. */
 typedef struct entry {

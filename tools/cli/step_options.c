@@ -41,6 +41,10 @@ static const adept_option_row run_rows[] = {
      ADEPT_OPT_CHOICE, .at = IN_RUN(run.granularity), .low = ADEPT_GRANULARITY_MODEL, .names = named_granularity},
     {"saturation", "NAME", 1, "Saturation function of granularity model: sigmoid, arctan, softsign, algebraic or tanh",
      ADEPT_OPT_NAME, .at = IN_RUN(run.saturation), .names = adept_saturation_name},
+    {"host", "NAME", 1,
+     "A measured host, which says what a launch takes and how surely: torch2, torch1, dosgroup-l40, ... Default: the "
+     "hardware profile's",
+     ADEPT_OPT_CHOICE, .at = IN_RUN(run.host), .names = adept_host_name},
     {"host-launch", "TIME", 1,
      "What the host takes to launch a kernel eagerly: 30us. Default: the hardware profile's",
      ADEPT_OPT_AMOUNT, .at = IN_RUN(run.host_launch_s), .units = times},
@@ -54,6 +58,10 @@ static const adept_option_row run_rows[] = {
     {"allreduce", "NAME", 1,
      "ring (default), tree (double binary), or auto: the faster for every size; between nodes if there are several",
      ADEPT_OPT_CHOICE, .at = IN_RUN(run.allreduce), .names = adept_allreduce_name},
+    {"link", "NAME", 1,
+     "What joins two GPUs of a node: board (the hardware profile's link; default) or bridge (an NVLink bridge between "
+     "two boards)",
+     ADEPT_OPT_CHOICE, .at = IN_RUN(run.link), .names = adept_link_name},
     {"overlap", "NAME", 1,
      "bucketed: buckets of gradients are sent while the backward pass runs, as DistributedDataParallel does; fixed: "
      "the share that the hardware profile says is hidden; none: one all-reduce after the backward pass; auto (default): bucketed where the profile of the model "

@@ -28,8 +28,9 @@ typedef struct field {
 } field;
 
 static const char *const granularities[] = {"operator", "model", NULL};
-/* In the order of ADEPT_ALLREDUCE_, ADEPT_OVERLAP_ and ADEPT_LEAST_. */
+/* In the order of ADEPT_ALLREDUCE_, ADEPT_LINK_, ADEPT_OVERLAP_ and ADEPT_LEAST_. */
 static const char *const allreduce_words[] = {"ring", "tree", "auto", NULL};
+static const char *const link_words[] = {"board", "bridge", NULL};
 static const char *const overlap_words[] = {"auto", "fixed", "bucketed", "none", NULL};
 static const char *const objectives[] = {"time", "energy", "edp", NULL};
 
@@ -50,6 +51,7 @@ static const field run_fields[] = {
     {"host_launch_s", FIELD_POSITIVE, IN_RUN(request.host_launch_s), NULL, 0},
     {"assume", FIELD_ASSUME, IN_RUN(assume), NULL, 0},
     {"allreduce", FIELD_WORD, IN_RUN(request.allreduce), allreduce_words, 0},
+    {"link", FIELD_WORD, IN_RUN(request.link), link_words, 0},
     {"overlap", FIELD_WORD, IN_RUN(request.overlap), overlap_words, 0},
     {NULL, FIELD_NAME, 0, NULL, 0},
 };

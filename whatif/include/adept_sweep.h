@@ -25,9 +25,11 @@
     X(CLOCK, "clock_hz", RUN)                                                                                          \
     X(INTERNODE_BANDWIDTH, "internode_bytes_per_s", RUN)                                                               \
     X(INTERNODE_LATENCY, "internode_latency_s", RUN)                                                                   \
+    X(HOST, "host", RUN)                                                                                               \
     X(HOST_LAUNCH, "host_launch_s", RUN)                                                                         \
     X(BUCKET, "bucket_bytes", RUN)                                                                                     \
     X(ALLREDUCE, "allreduce", RUN)                                                                                     \
+    X(LINK, "link", RUN)                                                                                               \
     X(OVERLAP, "overlap", RUN)                                                                                         \
     X(MEMORY_CLOCK, "memory_clock_hz", MACHINE)                                                                        \
     X(GOVERNOR, "governor", MACHINE)                                                                                   \

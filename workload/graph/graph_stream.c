@@ -18,7 +18,8 @@
 #define STREAM_MAGIC_BYTES ((size_t)8)
 #define STREAM_VERSION 2u
 
-enum { PARAM_REQUIRES_GRAD = 1, PARAM_IS_BUFFER = 2, PARAM_COO = 4, PARAM_CSR = 8, PARAM_ROWS = 16 };
+enum { PARAM_REQUIRES_GRAD = 1, PARAM_IS_BUFFER = 2, PARAM_COO = 4, PARAM_CSR = 8, PARAM_ROWS = 16, PARAM_CHANNELS_LAST = 32 };
+enum { INPUT_SHAPE = 1, INPUT_CHANNELS_LAST = 2 };
 
 typedef struct stream {
     adept_status status; /* sticky: after the first error nothing is written, and every number read is 0 */
@@ -351,7 +352,7 @@ static unsigned flags_of(const adept_param *p)
 {
     static const unsigned sparse[] = {[ADEPT_COO] = PARAM_COO, [ADEPT_CSR] = PARAM_CSR};
     return (p->requires_grad ? PARAM_REQUIRES_GRAD : 0u) | (p->is_buffer ? PARAM_IS_BUFFER : 0u) | sparse[p->sparse] |
-           (p->row_bytes ? PARAM_ROWS : 0u);
+           (p->row_bytes ? PARAM_ROWS : 0u) | (p->channels_last ? PARAM_CHANNELS_LAST : 0u);
 }
 
 static void io_params(stream *s)
@@ -364,6 +365,7 @@ static void io_params(stream *s)
         uint64_t flags = io_unsigned(s, flags_of(&p));
         p.requires_grad = flags & PARAM_REQUIRES_GRAD;
         p.is_buffer = flags & PARAM_IS_BUFFER;
+        p.channels_last = flags & PARAM_CHANNELS_LAST;
         p.sparse = flags & PARAM_COO ? ADEPT_COO : flags & PARAM_CSR ? ADEPT_CSR : ADEPT_DENSE;
         if (p.sparse) p.stored = io_int(s, p.stored);
         if (flags & PARAM_ROWS) p.row_bytes = io_int(s, p.row_bytes);
@@ -394,7 +396,10 @@ static void io_inputs(stream *s)
         adept_graph_input in = s->out ? s->graph->inputs[i] : (adept_graph_input){0};
         in.name = io_string(s, in.name);
         in.value = io_index(s, in.value);
-        in.has_shape = io_flag(s, in.has_shape);
+        uint64_t flags = io_unsigned(s, (in.has_shape ? INPUT_SHAPE : 0u) | (in.channels_last ? INPUT_CHANNELS_LAST : 0u));
+        if (flags > (INPUT_SHAPE | INPUT_CHANNELS_LAST)) fail(s, "unknown flag of an input");
+        in.has_shape = flags & INPUT_SHAPE;
+        in.channels_last = flags & INPUT_CHANNELS_LAST;
         if (in.has_shape) io_shape(s, &in.dtype, &in.ndim, in.dims, -1);
         in.constant = io_value(s, in.constant, 0);
         int32_t index = !s->out && s->status == ADEPT_OK ? adept_graph_builder_input(s->b, &in) : 0;

@@ -172,6 +172,25 @@ void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides)
     }
 }
 
+bool adept_dims_have_order(int ndim, const int64_t *dims)
+{
+    bool several = false;
+    for (int d = 2; d < ndim; d++)
+        several = several || dims[d] > 1;
+    return (ndim == 4 || ndim == 5) && dims[1] > 1 && several;
+}
+
+bool adept_strides_channels_last(int ndim, const int64_t *dims, const int64_t *strides)
+{
+    if (!adept_dims_have_order(ndim, dims) || strides[1] != 1) return false;
+    int64_t stride = dims[1];
+    for (int d = ndim - 1; d >= 0; d--) {
+        if (d == 1 || dims[d] == 1) continue;
+        if (strides[d] != stride || __builtin_mul_overflow(stride, dims[d], &stride)) return false;
+    }
+    return true;
+}
+
 bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t min_dim)
 {
     int64_t bytes = adept_dtype_bytes(dtype);

@@ -60,6 +60,7 @@ static void describe_place(adept_export_reader *r, tensor_spec *spec, const cJSO
     }
     for (int i = 0; i < n; i++)
         spec->expanded |= strides[i] == 0 && spec->param.dims[i] > 1;
+    spec->param.channels_last = adept_strides_channels_last(n, spec->param.dims, strides);
     if (!found) return;
     const adept_export_place *place = (const adept_export_place *)*found;
     const cJSON *offset = cJSON_GetObjectItemCaseSensitive(meta, "storage_offset");

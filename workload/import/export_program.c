@@ -103,6 +103,15 @@ static void read_metas(adept_export_reader *r)
         adept_export_map(r, &r->symbols, v->string, (uintptr_t)v);
 }
 
+static bool is_channels_last(adept_export_reader *r, const adept_graph_input *input, const cJSON *strides)
+{
+    int64_t known[ADEPT_MAX_DIMS];
+    int n = 0;
+    for (const cJSON *e = cJSON_IsArray(strides) ? strides->child : NULL; e && n < ADEPT_MAX_DIMS; e = e->next)
+        known[n++] = adept_export_read_size(r, e).value;
+    return n == input->ndim && adept_strides_channels_last(n, input->dims, known);
+}
+
 /* The batch is what the first tensor's leading dimension is called; the first dimension of that name in every input. */
 static void read_input_shape(adept_export_reader *r, adept_graph_input *input, const cJSON *meta, bool is_first)
 {
@@ -129,6 +138,7 @@ static void read_input_shape(adept_export_reader *r, adept_graph_input *input, c
         if (!is_batch && !size.known) input->has_shape = false; /* a size without hint: --input must give it */
         input->dims[input->ndim++] = is_batch ? -1 : size.value;
     }
+    input->channels_last = is_channels_last(r, input, cJSON_GetObjectItemCaseSensitive(meta, "strides"));
 }
 
 /* A symbolic number as input: what it was when the model was exported. */

@@ -111,10 +111,21 @@ typedef struct traced {
     bool fits;
 } traced;
 
+static bool read_ints(int64_t *out, int n, const adept_pickle_value *tuple)
+{
+    if (!tuple || tuple->kind != ADEPT_PICKLE_TUPLE || tuple->u.items->n != (size_t)n) return false;
+    for (int i = 0; i < n; i++) {
+        if (tuple->u.items->values[i].kind != ADEPT_PICKLE_INT) return false;
+        out[i] = tuple->u.items->values[i].u.i;
+    }
+    return true;
+}
+
 /* torch._utils._rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks); the storage is a persistent id
  * ("storage", class, key, device, elements). */
 static bool read_tensor(adept_graph_input *in, const adept_pickle_value *v)
 {
+    int64_t strides[ADEPT_MAX_DIMS];
     const adept_pickle_value *args = adept_pickle_call(v, "torch._utils\n_rebuild_tensor_v2");
     const adept_pickle_value *storage =
         adept_pickle_item(adept_pickle_item(args, ADEPT_PICKLE_TUPLE, 0), ADEPT_PICKLE_PERSISTENT, 0);
@@ -124,11 +135,9 @@ static bool read_tensor(adept_graph_input *in, const adept_pickle_value *v)
     in->dtype = storage_dtype(storage_class);
     if (in->dtype == ADEPT_DTYPE_NONE) return false;
     in->ndim = (int)size->u.items->n;
-    for (int i = 0; i < in->ndim; i++) {
-        const adept_pickle_value *dim = &size->u.items->values[i];
-        if (dim->kind != ADEPT_PICKLE_INT) return false;
-        in->dims[i] = dim->u.i;
-    }
+    if (!read_ints(in->dims, in->ndim, size)) return false;
+    in->channels_last = read_ints(strides, in->ndim, adept_pickle_item(args, ADEPT_PICKLE_TUPLE, 3)) &&
+                        adept_strides_channels_last(in->ndim, in->dims, strides);
     return in->has_shape = adept_shape_valid(in->dtype, in->ndim, in->dims, 0);
 }
 

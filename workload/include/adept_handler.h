@@ -21,8 +21,9 @@ typedef enum adept_precision {
     ADEPT_PURE_FP16,
     ADEPT_PRECISION_COUNT
 } adept_precision;
-/* Where the channels of images lie: planes of their own (NCHW, as PyTorch makes them), or side by side in a pixel. */
-typedef enum adept_memory_format { ADEPT_NCHW, ADEPT_CHANNELS_LAST } adept_memory_format;
+/* Where the channels of images lie: planes of their own (NCHW, as PyTorch makes them), or side by side in a pixel. AUTO
+ * is as the file says, else NCHW; a profile has one of the others. */
+typedef enum adept_memory_format { ADEPT_FORMAT_AUTO, ADEPT_NCHW, ADEPT_CHANNELS_LAST } adept_memory_format;
 /* How PyTorch runs the step: operator by operator, as CUDA graphs, or by torch.compile (TorchInductor). */
 typedef enum adept_execution { ADEPT_EAGER, ADEPT_GRAPHS, ADEPT_COMPILE } adept_execution;
 typedef enum adept_attention { ADEPT_ATTENTION_AUTO, ADEPT_ATTENTION_EAGER, ADEPT_ATTENTION_FUSED } adept_attention;
@@ -131,7 +132,8 @@ const void *adept_call_data(const adept_call *c);   /* data of its adept_op row 
 bool adept_call_inplace(const adept_call *c);       /* the operator was written with a trailing underscore */
 bool adept_call_training(const adept_call *c);      /* mode is train or fwbw: batch norm and dropout are active */
 adept_attention adept_call_attention(const adept_call *c);
-adept_memory_format adept_call_memory_format(const adept_call *c);
+adept_memory_format adept_call_memory_format(const adept_call *c); /* NCHW or CHANNELS_LAST; while costs are stated */
+void adept_call_asks_channels_last(adept_call *c); /* the program lays images out so: that is what the file says */
 bool adept_call_autocast(const adept_call *c); /* torch.autocast is on */
 double adept_call_memory_bytes(const adept_call *c, const adept_tensor *t); /* of all that its views see */
 bool adept_call_order_known(const adept_call *c, const adept_tensor *t); /* are its strides those that PyTorch has? */

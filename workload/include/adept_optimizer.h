@@ -1,8 +1,7 @@
-/** @file adept_optimizer.h  What an optimizer step computes and moves: one table row per optimizer. Calls: nothing. */
+/** @file adept_optimizer.h  What an optimizer step computes and moves: one table row per optimizer. Calls: adept_kernel. */
 #ifndef ADEPT_OPTIMIZER_H
 #define ADEPT_OPTIMIZER_H
-#include <stdbool.h>
-#include <stddef.h>
+#include "adept_kernel.h"
 
 /* How its arithmetic is cut into kernels. AUTO is FOREACH, PyTorch's default on CUDA since 2.0. */
 typedef enum adept_optimizer_impl {
@@ -35,6 +34,7 @@ typedef struct adept_optimizer {
     double waits;                /* how often the host looks at a result for each tensor before it goes on */
     double own_bytes_per_param;  /* state besides that is no word: of 8 bits, with the scales of its blocks */
     double factors;              /* words kept for a row or column of each tensor: 2 for Adafactor */
+    double iterations;           /* of Newton and Schulz: only matrices are its own, one at a time; all else is AdamW's */
 } adept_optimizer;
 
 /** NULL if unknown; "none" is known and all zero. Constant data, thread-safe. */
@@ -48,6 +48,15 @@ bool adept_optimizer_extras_parse(unsigned *out, const char *text);
 /** The text of bits, at most 40 bytes. */
 char *adept_optimizer_extras_print(char *text, size_t size, unsigned extras);
 
+/* Parameters of two dimensions and one shape. */
+typedef struct adept_matrices {
+    int64_t rows, columns, n;
+} adept_matrices;
+
+/** Kernels of one iteration on one matrix that multiply, in bf16; no passes of theirs. */
+#define ADEPT_MUON_PRODUCTS 3
+void adept_optimizer_products(adept_kernel out[ADEPT_MUON_PRODUCTS], const adept_matrices *of);
+
 /* What runs. */
 typedef struct adept_optimizer_run {
     const adept_optimizer *optimizer;
@@ -55,12 +64,14 @@ typedef struct adept_optimizer_run {
     unsigned extras;
     double word_bytes; /* 4, or 2 where the model is of 16 bits; 4 for master weights whatever it says */
     double params, tensors;
+    size_t n_matrices; /* of these: an optimizer with iterations takes them */
+    const adept_matrices *matrices;
 } adept_optimizer_run;
 
 typedef struct adept_optimizer_cost {
-    double flops;
+    double flops, product_flops; /* on the ALUs, and of products in bf16 */
     double bytes_read, bytes_written; /* each word once, without the gradient, which is read once (eq 4.4) */
-    double moved_bytes;               /* what the kernels really move, without uses of the gradient in its own type */
+    double moved_bytes;               /* what the kernels but products really move, without uses of the gradient in its own type */
     double moved_gradients;           /* elements of the gradient read or written by them */
     double kernels, state_bytes;
     double waits; /* of the host for the GPU */

@@ -145,6 +145,8 @@ typedef struct adept_profile {
     const char *producer;
     int64_t params, trainable_params; /* tied parameters once, buffers not */
     int64_t trainable_tensors;
+    size_t n_matrices; /* of these, what an optimizer of matrices (Muon) takes; without one, none */
+    const adept_matrices *matrices;
     double weights_bytes;             /* parameters and buffers as stored in memory */
     double trainable_bytes;           /* trainable parameters in their own type */
     /* configuration */

@@ -36,7 +36,9 @@ typedef struct adept_request {
     adept_allreduce allreduce;    /* between nodes if there are several: inside them it is a ring's */
     adept_overlap overlap;
     double host_launch_s;         /* of an eager kernel; 0: the hardware profile's */
-    double reserved[3];           /* 0 */
+    adept_link link;
+    int32_t reserved_int;         /* 0 */
+    double reserved[2];           /* 0 */
 } adept_request;
 
 /**

@@ -30,7 +30,7 @@ typedef struct adept_model_options {
     const char *const *inputs; /* n_inputs shapes as of `--input`: "Bx3x224x224", "i64:BxS" */
     size_t n_inputs;
     int allow_unsupported;     /* count an operator that is not known as a copy */
-    const char *memory_format; /* of images: "nchw" (default), "channels_last" */
+    const char *memory_format; /* of images: "auto" (default), "nchw", "channels_last" */
     const char *optimizer_impl;   /* "auto" (default, foreach), "foreach", "fused", "forloop" */
     const char *optimizer_extras; /* "none" (default), or of clip, unscale, master, ema, zero_grad: "clip,ema" */
     const char *const *assume;    /* what the model's file does not tell, NULL at the end: "mylib::op=Bx128", "branch=true", "fraction=0.25" */

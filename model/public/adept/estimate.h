@@ -10,6 +10,8 @@ extern "C" {
 
 /* How gradients are summed over GPUs. */
 typedef enum adept_allreduce { ADEPT_ALLREDUCE_RING, ADEPT_ALLREDUCE_TREE, ADEPT_ALLREDUCE_AUTO } adept_allreduce;
+/* What joins the GPUs of a node: the sheet's link, or bridges between pairs of boards, where pairs are all there is. */
+typedef enum adept_link { ADEPT_LINK_BOARD, ADEPT_LINK_BRIDGE } adept_link;
 /* How much of that the backward pass hides. AUTO: buckets where the granularity is "operator" and the profile knows where its
  * parameters are, unless the GPU's fit comes from several GPUs: then, and in all other cases, the parameter `overlap`. NONE: one
  * all-reduce of all gradients, copied together, after the backward pass (apex's delay_allreduce). */

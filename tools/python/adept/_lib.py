@@ -21,7 +21,7 @@ from typing import Any, List, Optional, Sequence, Union
 
 __all__ = [
     "ABI_VERSION", "OK", "E_INTERNAL", "E_NOMEM", "E_IO", "E_USAGE", "E_INVALID", "E_UNSUPPORTED", "E_FIT", "E_UNKNOWN_GPU", "E_CHECK",
-    "E_INFEASIBLE", "ALLREDUCE_RING", "ALLREDUCE_TREE", "ALLREDUCE_AUTO", "OVERLAP_AUTO", "OVERLAP_FIXED", "OVERLAP_BUCKETED",
+    "E_INFEASIBLE", "ALLREDUCE_RING", "ALLREDUCE_TREE", "ALLREDUCE_AUTO", "LINK_BOARD", "LINK_BRIDGE", "OVERLAP_AUTO", "OVERLAP_FIXED", "OVERLAP_BUCKETED",
     "OVERLAP_NONE", "BOUND_COMPUTE", "BOUND_MEMORY", "BOUND_LAUNCH", "BOUND_COMMUNICATION", "NOTE_UNCALIBRATED", "NOTE_NO_POWER",
     "NOTE_NO_ROOM", "NOTE_OUTSIDE", "NOTE_LIMITED", "NOTE_ABOVE_LIMIT", "NOTE_TRANSFERRED", "LEAST_TIME", "LEAST_ENERGY", "LEAST_EDP",
     "CONSTRAINT_POWER", "CONSTRAINT_DEADLINE", "CONSTRAINT_ENERGY", "CONSTRAINT_MEMORY", "CONSTRAINT_PREDICTABLE", "Error", "Infeasible",
@@ -32,6 +32,7 @@ ABI_VERSION = 2
 
 (OK, E_INTERNAL, E_NOMEM, E_IO, E_USAGE, E_INVALID, E_UNSUPPORTED, E_FIT, E_UNKNOWN_GPU, E_CHECK, E_INFEASIBLE) = range(11)
 ALLREDUCE_RING, ALLREDUCE_TREE, ALLREDUCE_AUTO = range(3)
+LINK_BOARD, LINK_BRIDGE = range(2)
 OVERLAP_AUTO, OVERLAP_FIXED, OVERLAP_BUCKETED, OVERLAP_NONE = range(4)
 BOUND_COMPUTE, BOUND_MEMORY, BOUND_LAUNCH, BOUND_COMMUNICATION = range(4)
 (NOTE_UNCALIBRATED, NOTE_NO_POWER, NOTE_NO_ROOM, NOTE_OUTSIDE, NOTE_LIMITED, NOTE_ABOVE_LIMIT,
@@ -98,7 +99,7 @@ class Request(_Struct):
     _fields_ = [("_oracle", c_void_p), ("gpus", c_int64), ("nodes", c_int64)] + _doubles(
         "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("allreduce", c_int32), ("overlap", c_int32)
                                                                                              ] + _doubles(
-        "host_launch_s") + [("reserved", c_double * 3)]
+        "host_launch_s") + [("link", c_int32), ("reserved_int", c_int32), ("reserved", c_double * 2)]
 
 
 class Estimate(_Struct):

@@ -41,6 +41,7 @@ class Optimizer(_Word):
     ADAMW8BIT = "adamw8bit"
     ADAFACTOR = "adafactor"
     BERTADAM = "bertadam"
+    MUON = "muon"
 
 
 class Execution(_Word):
@@ -56,5 +57,6 @@ class Attention(_Word):
 
 
 class MemoryFormat(_Word):
+    AUTO = "auto"
     NCHW = "nchw"
     CHANNELS_LAST = "channels_last"

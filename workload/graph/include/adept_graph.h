@@ -30,6 +30,7 @@ typedef struct adept_param {
     int64_t stored;
     int64_t row_bytes; /* of a quantised table, whose rows have scale and offset behind them; 0: its elements' */
     int32_t n_names; /* how many names (module attributes) share it: > 1 means tied */
+    bool channels_last; /* its memory has that order: adept_strides_channels_last() */
 } adept_param;
 
 /** A module of the hierarchy; index 0 is always the root, path "". */
@@ -68,6 +69,7 @@ typedef struct adept_graph_input {
     adept_dtype dtype; /* valid if has_shape */
     int ndim;
     int64_t dims[ADEPT_MAX_DIMS]; /* -1: the batch (symbolic in the file) */
+    bool channels_last;           /* as of a parameter */
     adept_value constant;         /* kind != UNSET: not a tensor, this fixed value (.pt2 constant_input, None) */
 } adept_graph_input;
 

@@ -7,7 +7,7 @@ extern "C" {
 #endif
 #include "adept_graph.h"
 
-#define ADEPT_TORCH_ABI 2
+#define ADEPT_TORCH_ABI 3
 #define ADEPT_TORCH_SYMBOL "adept_torch_import"
 
 /** Tensors of so many bytes and more are in the gap: what is smaller may be sizes, which a graph needs. */

@@ -1,0 +1,28 @@
+/** @file hosts.c  What measured hosts take to launch a kernel. Calls: nothing. */
+#include "hosts.h"
+
+static const adept_host hosts[] = {
+    {"profile", 0.0, 0.0, 0.0}, /* the hardware profile's */
+#include "host_rows.h"
+};
+
+const adept_host *adept_host_at(size_t index)
+{
+    return index < sizeof hosts / sizeof *hosts ? &hosts[index] : NULL;
+}
+
+const char *adept_host_name(size_t index)
+{
+    const adept_host *host = adept_host_at(index);
+    return host ? host->name : NULL;
+}
+
+adept_status adept_host_launch(double *launch_s, const adept_run *run, adept_error *err)
+{
+    const adept_host *host = adept_host_at((size_t)run->host);
+    if (!host) return adept_error_set(err, ADEPT_E_USAGE, "there is no host of number %d", run->host);
+    if (run->host > 0 && run->host_launch_s != 0.0)
+        return adept_error_set(err, ADEPT_E_USAGE, "a launch takes what host \"%s\" says, or a time: not both", host->name);
+    *launch_s = run->host > 0 ? host->launch_s : run->host_launch_s;
+    return ADEPT_OK;
+}

@@ -1,0 +1,16 @@
+/** @file hosts.h  Hosts of the table in data/hosts.csv. Private to model/. Calls: workload. */
+#ifndef ADEPT_HOSTS_H
+#define ADEPT_HOSTS_H
+#include "adept_model.h"
+
+/* Time of an eager launch: the median of what was measured, and the range of 80 % of it. */
+typedef struct adept_host {
+    const char *name;
+    double launch_s, low_s, high_s;
+} adept_host;
+
+const adept_host *adept_host_at(size_t index); /* 0: the hardware profile's own; NULL past the end */
+/** What a run's host takes; 0: as the hardware profile says. @return ADEPT_E_USAGE if it is said twice */
+adept_status adept_host_launch(double *launch_s, const adept_run *run, adept_error *err);
+
+#endif
