@@ -56,9 +56,9 @@ double adept_operator_parameter_prior(size_t index)
  * 25 %. Voltages are the same function of the clock relative to the board's highest: between 0.6 and 1 of it they rise
  * from 0.68 to 0.77 to 1 on a V100 SXM2, an A100 PCIe and an RTX PRO 6000, whose highest clocks are 1.4 to 2.4 GHz.
  *
- * Active power goes with it on boards without stacks, and of vendors that nothing was fitted to. BabelStream at five clocks (github
- * giordano/gpu-power-frequency-benchmarks) gives an A100 PCIe 137 W: 130 by SMs and clock, 76 with the process. From 1605
- * to 2002 MHz an RTX PRO 6000 draws 18 W more: 19 with the process, 42 without. */
+ * Active power goes with the process on boards without stacks, and of vendors that nothing was fitted to. BabelStream at
+ * five clocks (github giordano/gpu-power-frequency-benchmarks) gives an A100 PCIe 137 W: 130 by SMs and clock, 76 with
+ * the process. From 1605 to 2002 MHz an RTX PRO 6000 draws 18 W more: 19 with the process, 42 without. */
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w)
 {
     const adept_specs *s = &hw->specs;
@@ -68,9 +68,9 @@ adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p
     if (s->mem_bus_bits < STACK_BITS) o.memory = ON_BOARD;
     if (isnan(s->process_nm)) return o;
     o.process = s->process_nm / REFERENCE_NM;
-    bool is_alike = s->mem_bus_bits >= STACK_BITS && !hw->other_vendor;
+    double process_a = s->mem_bus_bits >= STACK_BITS && !hw->other_vendor ? 1.0 : o.process;
     if (s->tdp_w > p_static_w)
-        o.active = REFERENCE_ACTIVE_J * s->sm_count * s->clock_boost_hz * (is_alike ? 1.0 : o.process) / (s->tdp_w - p_static_w);
+        o.active = REFERENCE_ACTIVE_J * s->sm_count * s->clock_boost_hz * process_a / (s->tdp_w - p_static_w);
     return o;
 }
 

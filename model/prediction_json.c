@@ -53,7 +53,7 @@ static void put_config(adept_json_writer *w, const adept_profile *prof, const ad
     adept_json_put_number(w, "clock_hz", run->clock_hz == 0.0 ? NAN : run->clock_hz); /* null: not locked */
     /* null: the hardware profile's */
     double launch_s = 0.0;
-    if (run->host > 0) adept_json_put_known(w, "host", adept_host_name((size_t)run->host));
+    adept_json_put_string(w, "host", run->host > 0 ? adept_host_name((size_t)run->host) : NULL);
     adept_host_launch(&launch_s, run, NULL);
     adept_json_put_number(w, "host_launch_s", launch_s == 0.0 ? NAN : launch_s);
     adept_json_end_object(w);

@@ -25,7 +25,7 @@ static size_t merge(adept_matrices *all, size_t n)
 static size_t tables(adept_matrices *out, const adept_interp *in)
 {
     size_t n = 0;
-    for (size_t i = 0; i < in->n_records && n < in->graph->n_params; i++) {
+    for (size_t i = 0; i < in->n_records; i++) {
         const adept_call *c = &in->records[i].call;
         const adept_tensor *t = c->n_args > 0 ? adept_value_tensor(&c->args[0]) : NULL;
         if (c->row && adept_op_extent(c->row) == ADEPT_EXTENT_LOOKED_UP && t && t->ndim == 2)
@@ -38,7 +38,7 @@ bool adept_matrices_find(adept_profile *p, const adept_interp *in)
 {
     const adept_graph *g = in->graph;
     adept_matrices *found = adept_arena_array(p->arena, g->n_params + 1, sizeof *found);
-    adept_matrices *table = calloc(g->n_params + 1, sizeof *table);
+    adept_matrices *table = calloc(in->n_records + 1, sizeof *table); /* one may be read again and again */
     size_t n = 0, n_tables = table ? tables(table, in) : 0;
     for (size_t i = 0; found && table && i < g->n_params; i++) {
         const adept_param *q = &g->params[i];

@@ -1,8 +1,8 @@
 /* What one optimizer step computes and moves. Algorithms as in the documentation of torch.optim (Lion: Chen et al.
  * 2023, "Symbolic Discovery of Optimization Algorithms", algorithm 2; LAMB: You et al. 2020, algorithm 2; BertAdam: as
- * in NVIDIA's DeepLearningExamples; Adafactor: Shazeer and Stern 2018, algorithm 4; Muon: torch.optim.Muon), without weight decay unless the
- * name implies it. Operations are those of PyTorch's foreach implementation, with what each reads and writes; AdamW's
- * 12 launches are the specification's. */
+ * in NVIDIA's DeepLearningExamples; Adafactor: Shazeer and Stern 2018, algorithm 4; Muon: torch.optim.Muon), without
+ * weight decay unless the name implies it. Operations are those of PyTorch's foreach implementation, with what each
+ * reads and writes; AdamW's 12 launches are the specification's. */
 #include "adept_optimizer.h"
 #include "nearest.h"
 #include <math.h>

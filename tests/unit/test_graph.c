@@ -284,6 +284,26 @@ static void test_mutations(void **state)
     free(buffer.data);
 }
 
+/* A bit that no writer sets would be dropped: what comes of it is another graph than was meant. */
+static void test_unknown_flags(void **state)
+{
+    (void)state;
+    static const char *const whose[] = {"unknown flag of a parameter", "unknown flag of an input"};
+    adept_buffer buffer = to_bytes();
+    bool found[2] = {false, false};
+    for (size_t at = 0; at < buffer.size; at++) {
+        adept_graph *g = NULL;
+        adept_error err = {0};
+        buffer.data[at] ^= 0x40;
+        if (adept_graph_read(&g, buffer.data, buffer.size, &err) == ADEPT_OK) adept_graph_free(g);
+        buffer.data[at] ^= 0x40;
+        for (size_t i = 0; i < 2; i++)
+            found[i] = found[i] || strstr(err.message, whose[i]);
+    }
+    assert_true(found[0] && found[1]);
+    free(buffer.data);
+}
+
 /* ---- what the builder refuses ---- */
 
 static adept_status node_status(adept_graph_builder *b, const adept_node_desc *desc, adept_error *err)
@@ -446,7 +466,7 @@ int main(void)
         cmocka_unit_test(test_builder),         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_truncations),
         cmocka_unit_test(test_mutations),       cmocka_unit_test(test_bad_nodes),  cmocka_unit_test(test_bad_tensors),
         cmocka_unit_test(test_cyclic_constant), cmocka_unit_test(test_blocks),     cmocka_unit_test(test_deep_and_wide),
-        cmocka_unit_test(test_many_modules),
+        cmocka_unit_test(test_many_modules),    cmocka_unit_test(test_unknown_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

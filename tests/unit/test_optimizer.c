@@ -252,6 +252,20 @@ static void which_matrices_muon_takes(void **state)
     adept_profile_free(p);
 }
 
+/* However often others are read before it. */
+static void tables_read_again(void **state)
+{
+    (void)state;
+    static const char text[] = "input x i64:2x5\nparam e f32:100x16 grad\nparam f f32:50x16 grad\n"
+                               "y = aten::embedding(weight=e, indices=x)\ny = aten::embedding(weight=e, indices=x)\n"
+                               "y = aten::embedding(weight=e, indices=x)\nz = aten::embedding(weight=f, indices=x)\n"
+                               "w = aten::add(self=y, other=z, alpha=1)\nreturn w\n";
+    const adept_workload_config muon = {.optimizer = "muon"};
+    adept_profile *p = build_with(text, &muon);
+    assert_int_equal(p->n_matrices, 0);
+    adept_profile_free(p);
+}
+
 static void none_does_nothing(void **state)
 {
     (void)state;
@@ -347,6 +361,7 @@ int main(void)
         cmocka_unit_test(muon_by_hand),
         cmocka_unit_test(products_of_muon),
         cmocka_unit_test(which_matrices_muon_takes),
+        cmocka_unit_test(tables_read_again),
         cmocka_unit_test(none_does_nothing),
         cmocka_unit_test(unknown_names_are_refused),
         cmocka_unit_test(rows_are_consistent),

@@ -205,6 +205,22 @@ static void unknown_is_null_with_a_warning(void **state)
     cJSON_Delete(root);
 }
 
+/* null where none is named: the hardware profile's. A named one says what a launch takes. */
+static void host(void **state)
+{
+    (void)state;
+    fixture f;
+    predict(&f);
+    cJSON *root = to_json(&f, NULL, NULL, 0);
+    assert_true(cJSON_IsNull(at(root, "config.host")) && cJSON_IsNull(at(root, "config.host_launch_s")));
+    cJSON_Delete(root);
+    f.run.host = 1;
+    root = to_json(&f, NULL, NULL, 0);
+    assert_string_equal(cJSON_GetStringValue(at(root, "config.host")), adept_host_name(1));
+    assert_true(at(root, "config.host_launch_s")->valuedouble > 5e-6);
+    cJSON_Delete(root);
+}
+
 static void communication(void **state)
 {
     (void)state;
@@ -216,10 +232,12 @@ static void communication(void **state)
     cJSON_Delete(root);
     f.p.comm_buckets = 7;
     f.run.allreduce = ADEPT_ALLREDUCE_AUTO;
+    f.run.link = ADEPT_LINK_BRIDGE;
     root = to_json(&f, NULL, NULL, 0);
     assert_true(at(root, "communication.buckets")->valuedouble == 7);
     assert_string_equal(cJSON_GetStringValue(at(root, "communication.overlap")), "bucketed");
     assert_string_equal(cJSON_GetStringValue(at(root, "communication.allreduce")), "auto");
+    assert_string_equal(cJSON_GetStringValue(at(root, "communication.link")), "bridge");
     cJSON_Delete(root);
     f.p.comm_s = f.p.comm_hidden_s = 0; /* one GPU */
     root = to_json(&f, NULL, NULL, 0);
@@ -343,6 +361,7 @@ int main(void)
         cmocka_unit_test(texts_and_flags),
         cmocka_unit_test(unknown_is_null_with_a_warning),
         cmocka_unit_test(communication),
+        cmocka_unit_test(host),
         cmocka_unit_test(best_power_limits),
         cmocka_unit_test(warnings_of_profile_and_prediction),
         cmocka_unit_test(layers),

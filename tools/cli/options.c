@@ -280,8 +280,6 @@ static adept_status take_value(adept_cli *cli, const adept_option_row *o, void *
     }
 }
 
-#define MOST_OPTIONS 96
-
 /* An option, and the record that its value goes to. */
 typedef struct entry {
     const adept_option_row *option;
@@ -292,8 +290,8 @@ typedef struct parser {
     adept_cli *cli;
     const adept_command *command;
     void *record;
-    entry entries[MOST_OPTIONS];
-    size_t n;
+    entry *entries;
+    size_t n, capacity;
     char **next;        /* words of the command line not yet taken, up to a NULL */
     size_t n_arguments; /* taken */
     bool done;          /* --help or --version is answered: nothing is left to do */
@@ -307,18 +305,26 @@ static const adept_option_row common[] = {
 
 /* ---------------------------------------------------------------- records ---------------------------------------- */
 
-static void collect_rows(parser *p, const adept_option_row *rows, void *record)
+/* @return false: memory is out */
+static bool collect_rows(parser *p, const adept_option_row *rows, void *record)
 {
-    for (; rows && (rows->name || rows->help) && p->n < MOST_OPTIONS; rows++)
+    for (; rows && (rows->name || rows->help); rows++) {
+        entry *grown = adept_grow(p->entries, &p->capacity, p->n + 1, sizeof *grown);
+        if (!grown) return false;
+        p->entries = grown;
         p->entries[p->n++] = (entry){rows, record};
+    }
+    return true;
 }
 
-static void begin(parser *p, const adept_options *options, char *record)
+/* Every record begins, also where memory is out: every one is released. */
+static bool begin(parser *p, const adept_options *options, char *record)
 {
     if (options->init) options->init(record);
-    collect_rows(p, options->rows, record);
+    bool ok = collect_rows(p, options->rows, record);
     for (size_t i = 0; i < ADEPT_MOST_PARTS && options->parts[i].options; i++)
-        begin(p, options->parts[i].options, record + options->parts[i].at);
+        ok = begin(p, options->parts[i].options, record + options->parts[i].at) && ok;
+    return ok;
 }
 
 /* Parts first: what holds them may ask whether they fit each other. */
@@ -352,16 +358,18 @@ static void end(parser *p)
         if (p->entries[i].option->kind == ADEPT_OPT_WORD || p->entries[i].option->kind == ADEPT_OPT_LIST)
             free_words((char *)p->entries[i].record + p->entries[i].option->at);
     if (a->most == ADEPT_ANY_NUMBER) free_words((char *)p->record + a->at);
+    free(p->entries);
     free(p->record);
 }
 
 /* ---------------------------------------------------------------- --help ----------------------------------------- */
 
-static void print_help(const parser *p)
+static adept_status print_help(const parser *p)
 {
-    struct argp_option rows[MOST_OPTIONS + 1] = {{0}};
+    struct argp_option *rows = calloc(p->n + 1, sizeof *rows); /* zeros end them */
     char name[64];
 
+    if (!rows) return adept_cli_no_memory(p->cli);
     for (size_t i = 0; i < p->n; i++) {
         const adept_option_row *o = p->entries[i].option;
         rows[i] = (struct argp_option){.name = o->name,
@@ -377,6 +385,8 @@ static void print_help(const parser *p)
     snprintf(name, sizeof name, "adept %s", p->command->name);
     setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* -o is the only short option with a value: no need for it */
     argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
+    free(rows);
+    return ADEPT_OK;
 }
 
 /* ---------------------------------------------------------------- the command line ------------------------------- */
@@ -385,10 +395,8 @@ static adept_status take(parser *p, const entry *e, char *value)
 {
     if (e->option->letter == 'V' || e->option->letter == 'h') {
         p->done = true;
-        if (e->option->letter == 'V')
-            puts("adept " ADEPT_VERSION);
-        else
-            print_help(p);
+        if (e->option->letter == 'h') return print_help(p);
+        puts("adept " ADEPT_VERSION);
         return ADEPT_OK;
     }
     return take_value(p->cli, e->option, e->record, value);
@@ -518,9 +526,8 @@ adept_status adept_command_run(const adept_command *command, adept_cli *cli, int
     if (command->missing) return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s", command->missing);
     p.record = calloc(1, command->size);
     if (!p.record) return adept_cli_no_memory(cli);
-    begin(&p, &command->options, p.record);
-    collect_rows(&p, common, NULL);
-    adept_status status = parse(&p);
+    bool ok = begin(&p, &command->options, p.record) && collect_rows(&p, common, NULL);
+    adept_status status = ok ? parse(&p) : adept_cli_no_memory(cli);
     if (status == ADEPT_OK && !p.done) status = check(cli, &command->options, p.record);
     if (status == ADEPT_OK && !p.done) status = command->run(cli, p.record);
     end(&p);
