@@ -364,6 +364,15 @@ static bool same_rows(const adept_tensor *self, const adept_tensor *source, int 
     return same;
 }
 
+/* PyTorch looks where both are dense. Where in their memory two parts begin is not known here: they overlap for certain
+ * where it has no room for both. */
+static bool overlap(adept_call *c, const adept_tensor *a, const adept_tensor *b)
+{
+    if (!b || a->storage < 0 || a->storage != b->storage) return false;
+    bool dense = adept_tensor_is_contiguous(a) && adept_tensor_is_contiguous(b);
+    return a == b || (dense && adept_tensor_bytes(a) + adept_tensor_bytes(b) > adept_call_memory_bytes(c, a));
+}
+
 static void check_index(adept_call *c, const adept_tensor *self)
 {
     const scatter_row *row = adept_call_data(c);
@@ -373,8 +382,7 @@ static void check_index(adept_call *c, const adept_tensor *self)
         adept_call_fail(c, "an index of %d dimensions for a tensor of %d", index->ndim, self->ndim);
     if (source && !row->rows && index->ndim != source->ndim && index->ndim + source->ndim > 1)
         adept_call_fail(c, "an index of %d dimensions for a source of %d", index->ndim, source->ndim);
-    bool shared = index->storage == self->storage || (source && source->storage == self->storage);
-    if (adept_call_inplace(c) && self->storage >= 0 && shared)
+    if (adept_call_inplace(c) && (overlap(c, self, index) || overlap(c, self, source)))
         adept_call_fail(c, "what is written and what is read share memory");
     if (row->source && (row->rows || row->adds) && !source) adept_call_fail(c, "a tensor to write expected");
     if (!adept_call_ok(c) || !source) return;
@@ -565,8 +573,8 @@ static void scatter_shape(adept_call *c)
     if (!adept_call_ok(c)) return;
     row->check(c, self);
     if (!adept_call_ok(c)) return;
-    adept_tensor *out = adept_out_result(c, self, self->dtype, self->ndim, self->dims);
-    bool clones = row == &put || row == &fill_rows; /* the others write row-major memory */
+    bool clones = row == &put || row == &fill_rows; /* the others write row-major memory, and no expanded tensor */
+    adept_tensor *out = (clones ? adept_out_filled : adept_out_result)(c, self, self->dtype, self->ndim, self->dims);
     if (adept_call_ok(c) && !adept_call_inplace(c) && clones) adept_elem_set_strides(out, &self, 1);
     out->n_values = 0;
 }

@@ -53,9 +53,9 @@ static void shape(adept_call *c)
     }
     if (adept_call_refuse(c, !t[0] || !v[1] || !v[2], "a tensor and two more operands expected")) return;
     int ndim = broadcast_one(c, broadcast_one(c, broadcast_one(c, 0, dims, t[0]), dims, t[1]), dims, t[2]);
-    adept_tensor *out = adept_out_result(c, t[0], result_type(c, v), ndim, dims);
-    bool row_major = kind_of(c) == MASKED_FILL; /* it fills a copy made in that order */
-    if (adept_call_ok(c) && !adept_call_inplace(c) && !row_major) adept_elem_set_strides(out, t, 3);
+    bool fills = kind_of(c) == MASKED_FILL; /* a copy made in row-major order */
+    adept_tensor *out = (fills ? adept_out_filled : adept_out_result)(c, t[0], result_type(c, v), ndim, dims);
+    if (adept_call_ok(c) && !adept_call_inplace(c) && !fills) adept_elem_set_strides(out, t, 3);
     if (adept_call_inplace(c)) out->n_values = 0;
 }
 

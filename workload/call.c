@@ -478,16 +478,21 @@ adept_dtype adept_call_fits_type(adept_call *c, adept_dtype dtype, const adept_t
     return target->dtype;
 }
 
-adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims)
+adept_tensor *adept_out_filled(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims)
 {
     if (!c->inplace) return adept_out_tensor(c, dtype, ndim, dims);
     if (!same_dims(self, ndim, dims))
         adept_call_fail(c, "in place: the result does not have the shape of its target %s", adept_call_shape(c, self));
     adept_call_fits_type(c, dtype, self);
-    for (int d = 0; d < self->ndim; d++)
+    return adept_out_alias(c, self);
+}
+
+adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims)
+{
+    for (int d = 0; c->inplace && d < self->ndim; d++)
         if (self->strides[d] == 0 && self->dims[d] > 1)
             adept_call_fail(c, "in place: elements of the target %s share memory: it was expanded", adept_call_shape(c, self));
-    return adept_out_alias(c, self);
+    return adept_out_filled(c, self, dtype, ndim, dims);
 }
 
 void adept_out_value(adept_call *c, const adept_value *v)

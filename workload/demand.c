@@ -52,12 +52,12 @@ static const char *type_name(char wanted)
     return NULL;
 }
 
-/* '=' of any two types, '~' of floating ones */
+/* '=' of any two types, '~' of floating ones other than f32, which a mask may have beside any query */
 static void check_types(adept_call *c, const adept_tensor *t, const char *name, int n, const char *what)
 {
     size_t length = strcspn(what + 1, " ");
     const adept_tensor *other = first_tensor(length ? find(c, what + 1, length) : find(c, name, (size_t)n));
-    if (other && (*what == '=' || adept_dtype_has_fraction(t->dtype))) adept_call_same_type(c, other, t);
+    if (other && (*what == '=' || (adept_dtype_has_fraction(t->dtype) && t->dtype != ADEPT_F32))) adept_call_same_type(c, other, t);
 }
 
 static void check_tensor(adept_call *c, const adept_tensor *t, const char *name, int n, const char *what)

@@ -93,14 +93,14 @@ rm -f "$work/samples" "$work/samples.marks"
 "$ADEPT" measure --sysroot "$root" --period 10ms --samples "$work/samples" -- sh -c '
     read t _ </proc/uptime; echo "$t begin load" >>"$ADEPT_MARKS"; sleep 0.3; read t _ </proc/uptime; echo "$t end load" >>"$ADEPT_MARKS"
     echo "$t begin load" >>"$ADEPT_MARKS"
-    echo ready >'"$work/ready2"'; sleep 60' 2>/dev/null &
+    echo $$ >'"$work/pid; mv $work/pid $work/ready2"'; exec sleep 60' 2>/dev/null &
 pid=$!
 while [ ! -e "$work/ready2" ]; do sleep 0.05; done
 printf '%020d\n' 5000000 >"$zone/energy_uj"
 sleep 0.2
 kill -KILL $pid
 wait $pid 2>/dev/null
-pkill -f 'sleep 60' 2>/dev/null
+kill "$(cat "$work/ready2")"
 measure --read "$work/samples" --json
 ends 0 "reading what a killed run left"
 "$python" - "$work/out" <<'CHECK' || fail "what a killed run left: $(cat "$work/out")"

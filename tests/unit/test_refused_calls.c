@@ -108,6 +108,8 @@ static void calls(void **state)
          "aten::nll_loss2d_forward(self=f32:2x3x5x5, target=i64:2x5x5, weight=none, reduction=1)"},
         {"aten::nll_loss(self=f32:0, target=i64:, weight=none, reduction=1)", NULL},
         {"aten::_embedding_bag(weight=f32:4x3, indices=f32:5, offsets=i64:2)", "aten::_embedding_bag(weight=f32:4x3, indices=i64:5, offsets=i64:2)"},
+        {"aten::scaled_dot_product_attention(query=f16:2x3x4, key=f16:2x3x4, value=f16:2x3x4, attn_mask=bf16:3x3)",
+         "aten::scaled_dot_product_attention(query=f16:2x3x4, key=f16:2x3x4, value=f16:2x3x4, attn_mask=f32:3x3)"},
         {"aten::frexp(self=i64:4)", "aten::frexp(self=f16:4)"},
         {"aten::corrcoef(self=bool:4x6)", "aten::corrcoef(self=i64:4x6)"},
         {"aten::linalg_cross(self=f32:6x3, other=f32:6x1, dim=-1)", "aten::linalg_cross(self=f32:6x3, other=f32:1x3, dim=-1)"},
@@ -240,9 +242,16 @@ static void memory_in_place(void **state)
     assert_non_null(said);
     assert_non_null(strstr(said, "share memory"));
     assert_null(walk("input a f32:2x1\nb = aten::expand(self=a, size=[2,3])\ny = aten::zero_(self=b)\nreturn y\n", NULL, 0));
+    assert_null(walk("input a f32:2x1\ninput m bool:2x3\ninput i i64:2\nb = aten::expand(self=a, size=[2,3])\n"
+                     "b = aten::masked_fill_(self=b, mask=m, value=0)\nb = aten::index_fill_(self=b, dim=0, index=i, value=0)\n"
+                     "y = aten::index_put_(self=b, indices=[i], values=a, accumulate=false)\nreturn y\n", NULL, 0));
     said = walk("input a i64:2x2\nb = aten::clone(self=a)\ny = aten::scatter_(self=b, dim=0, index=b, value=1)\nreturn y\n", NULL, 0);
     assert_non_null(said);
     assert_non_null(strstr(said, "share memory"));
+    static const char parts[] = "input a f32:2x3x4\ninput i i64:2\nb = aten::clone(self=a)\nt = aten::select(self=b, dim=0, index=0)\n"
+                                "u = aten::select(self=b, dim=0, index=1)\nu = aten::slice(self=u, dim=0, start=0, end=2, step=1)\n"
+                                "y = aten::index_copy_(self=t, dim=0, index=i, source=u)\nreturn y\n";
+    assert_null(walk(parts, NULL, 0));
 }
 
 /* Of a tensor whose order in memory is known a view must be possible. A library may have chosen that of a product. */

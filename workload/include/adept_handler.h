@@ -205,6 +205,8 @@ adept_tensor *adept_out_view(adept_call *c, const adept_tensor *base, int ndim, 
 adept_tensor *adept_out_alias(adept_call *c, const adept_tensor *base); /* the very same tensor */
 /** In-place calls give an alias of `self`, others a new tensor of dtype and dims. */
 adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims);
+/** The same, of operators that PyTorch lets write into an expanded tensor. */
+adept_tensor *adept_out_filled(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims);
 void adept_out_int(adept_call *c, int64_t v);
 void adept_out_float(adept_call *c, double v);
 void adept_out_bool(adept_call *c, bool v);
@@ -313,7 +315,7 @@ typedef struct adept_handler {
 /* What operators ask of tensors before sizes are looked at: "ARGUMENT:WHAT ...", for instance "self:f2- index:l src:=self".
  * WHAT is a type: f (floating or complex), n (any but bool), w (whole or bool), i (i32 or i64), l (i64), b (bool or u8),
  * then how many dimensions: 2, 1-2 or 2-; or "=OTHER", the type of another argument, "=" of the others in the same list, "~OTHER"
- * where it is a floating one. */
+ * where it is a floating one beside f32. */
 typedef struct adept_demand {
     const char *names; /* of a row each, whose other names are meant as well */
     const char *text;
