@@ -43,7 +43,7 @@ CLIENTS = 6 # at the same time
 # Under memcheck more than two minutes of a processor each; about the memory of a process, traps of a processor, or filters of system
 # calls, which memcheck changes; a sampler that is to wake up in time.
 NOT_CHECKED = (r"_models$|calibrate_(checkpoint|operator)|fit_truth|attribution_coverage|hwprofiles|"
-               r"hostile_memory|memory_ends|library_strict|sandbox|test_recording$")
+               r"hostile_memory|memory_ends|library_strict|sandbox|test_recording$|sim_traces")
 TEST_SECONDS = 3600 # a test may take, instrumented and beside other work
 
 

@@ -207,8 +207,10 @@ class Case:
                 raise SystemExit(f"{self.name}: the walk ended with {process.returncode}: {err.read().decode()[-300:]}")
 
     def steady(self, text):
-        """Without what differs from run to run: times and folders; and without what is missing: notes say that a sensor cannot be read."""
+        """Without what differs from run to run: times, folders, widths; and without what is missing: notes say that a sensor cannot be read."""
         text = re.sub(rb'"missing":\s*\[[^]]*\]|(?m:^Not measured\n(  .*\n)*)', b"", text)
+        if self.name in MEASURING: # columns are as wide as their numbers
+            text = re.sub(rb" +", b" ", text)
         text = re.sub(rb"\d+ (min|h) \d\d (s|min)\b", b"0 s", text) # of a fit, whose time counts the faults tried in it
         if self.name == "measure-samples": # which columns there are depends on the readings
             text = b"\n".join(b"".join(line.split()[:1]) for line in text.splitlines())
