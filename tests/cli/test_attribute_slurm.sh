@@ -128,7 +128,7 @@ mkdir profiles
 cp "$data/mlp.profile.json" profiles/
 expect_ok attribute --slurm n1.adept n2.adept --sacct jobs.txt --models profiles --calibrate-rows rows.csv
 is "$(wc -l <rows.csv)" 2 "one row: of the job that adept placed"
-is "$(sed -n 2p rows.csv | cut -d, -f1-18)" "mlp,256,a100-sxm-40gb,1,fp32,train,,auto,,1,auto,nchw,eager,,0.02,300,gpu,n1" "the row"
+is "$(sed -n 2p rows.csv | cut -d, -f1-18)" "mlp,256,a100-sxm-40gb,1,fp32,train,,auto,,1,auto,auto,eager,,0.02,300,gpu,n1" "the row"
 sed 's/profile=mlp/x/' jobs.txt >old.txt
 expect_ok attribute --slurm n1.adept --sacct old.txt --models profiles --calibrate-rows none.csv
 shows 'job 5: no row: its profile is not known: ask sacct for Comment as well'
