@@ -140,12 +140,22 @@ void fake_sys_remove(fake_sys *sys, const char *path)
     check(truncate(full, 0) == 0 && unlink(full) == 0, full);
 }
 
-void fake_sys_deny(fake_sys *sys, const char *path)
+static void set_mode(fake_sys *sys, const char *path, mode_t mode)
 {
     char full[512];
 
     full_path(full, sizeof full, sys, path);
-    check(chmod(full, 0) == 0, full);
+    check(chmod(full, mode) == 0, full);
+}
+
+void fake_sys_deny(fake_sys *sys, const char *path)
+{
+    set_mode(sys, path, 0);
+}
+
+void fake_sys_protect(fake_sys *sys, const char *path)
+{
+    set_mode(sys, path, 0444);
 }
 
 bool fake_sys_as_nobody(bool (*try)(void *context), void *context)

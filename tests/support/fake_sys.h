@@ -26,6 +26,8 @@ void fake_sys_link(fake_sys *sys, const char *path, const char *target);
 void fake_sys_remove(fake_sys *sys, const char *path);
 /** Let nobody read a file; root still can: fake_sys_as_nobody(). */
 void fake_sys_deny(fake_sys *sys, const char *path);
+/** Let nobody write it, likewise. */
+void fake_sys_protect(fake_sys *sys, const char *path);
 /** Run a check as a user who owns nothing: in a child process where this one is root. @return what it returns */
 bool fake_sys_as_nobody(bool (*check)(void *context), void *context);
 

@@ -287,6 +287,7 @@ static void without_permission_the_command_is_said(void **state)
     const adept_control_kind *limit = find(&list, "power_limit_w"), *clock = find(&list, "clock_hz");
 
     (void)state;
+    fake_sys_protect(sys, CPU "cpu0/cpufreq/scaling_governor");
     assert_true(fake_sys_as_nobody(is_refused, NULL));
     setenv("FAKE_NVML_REFUSES", "1", 1);
     assert_int_equal(adept_controls_set(&list, limit, &watts, &err), ADEPT_E_IO);
