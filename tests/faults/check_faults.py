@@ -120,6 +120,7 @@ KNOWN = [
     ("adept_information_solve", "GSL 2.7's SVD does not look at what its own allocation returned"),
     ("nlopt_vsprintf", "NLopt 2.7 aborts where it has no memory for a message"),
     ("luksan_plis", "NLopt 2.7's L-BFGS goes on with less memory, and may end elsewhere"),
+    ("MHD_start_daemon_va", "libmicrohttpd 1.0 closes what it has, and says EBADF, not ENOMEM"),
     ("pthread_create", "it says EAGAIN, not ENOMEM, where it has no memory"),
     ("adept_nvml_open", "dlopen() fails; a note has what dlerror() says"),
 ]
