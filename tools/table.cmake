@@ -36,3 +36,19 @@ const @type@ *const *@function@(void)
 }
 ]])
 endfunction()
+
+# Rows of a CSV as rows of C, in HEADER of the build's folder: no file is looked for at run time. PATTERN is what a row must
+# match, ROW what it becomes, with \\1 for its first group; COLUMNS are named where a row does not match.
+function(adept_csv_rows header csv columns pattern row)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${csv})
+  file(STRINGS ${csv} lines REGEX "^[^#]")
+  set(rows "")
+  foreach(line IN LISTS lines)
+    if(NOT line MATCHES "${pattern}")
+      message(FATAL_ERROR "${csv}: not ${columns}: ${line}")
+    endif()
+    string(REGEX REPLACE "${pattern}" "${row}" cells "${line}")
+    string(APPEND rows "${cells},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${header} CONTENT "${rows}" @ONLY)
+endfunction()
