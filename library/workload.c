@@ -46,6 +46,9 @@ static adept_status set_words(adept_workload_config *c, const adept_model_option
     c->execution_given = o->execution != NULL;
     if (o->execution && !adept_execution_from_name(&c->execution, o->execution))
         return unknown_word("execution", o->execution, err);
+    c->framework_given = o->framework != NULL;
+    if (o->framework && !adept_framework_from_name(&c->framework, o->framework))
+        return unknown_word("framework", o->framework, err);
     for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
         if (o->reserved[i]) return adept_error_set(err, ADEPT_E_USAGE, "options: reserved members must be NULL in this version");
     if (o->optimizer && !adept_optimizer_by_name(o->optimizer)) return unknown_word("optimizer", o->optimizer, err);

@@ -8,6 +8,7 @@
 /* One pass of one workload on one GPU: what all rows of it share. */
 typedef struct pass {
     const adept_profile *profile; /* only compared while rows are added, never read later */
+    adept_framework framework;
     const adept_hwprofile *hw;
     adept_kernel_set set;           /* owned */
     adept_operator_kernel *kernels; /* the set's, on the GPU; owned */
@@ -39,6 +40,7 @@ static adept_status set_own(pass *p, const adept_hwprofile *hw, adept_error *err
     return status;
 }
 
+/* Before its framework is taken. */
 static void own_theta(double own[ADEPT_OPERATOR_PARAMETERS], const pass *p, const double *theta)
 {
     memcpy(own, theta, ADEPT_OPERATOR_PARAMETERS * sizeof *own);
@@ -48,9 +50,12 @@ static void own_theta(double own[ADEPT_OPERATOR_PARAMETERS], const pass *p, cons
     adept_operator_own(own, theta, &p->owner);
 }
 
-/* Derivatives by this GPU's own parameters to those by theta. */
+/* Derivatives by this GPU's own parameters, as its framework has them, to those by theta. */
 static void own_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS], const pass *p, const double *theta)
 {
+    double own[ADEPT_OPERATOR_PARAMETERS];
+    own_theta(own, p, theta);
+    adept_operator_framework_slopes(slopes, own, p->framework);
     if (!p->shared) return;
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++)
         if (adept_operator_is_own(i)) slopes[i] = 0.0;
@@ -59,7 +64,7 @@ static void own_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS], const pass *p, 
 
 static adept_status compile_pass(pass *p, const adept_placement *at, adept_error *err)
 {
-    *p = (pass){.profile = at->profile, .hw = at->hw};
+    *p = (pass){.profile = at->profile, .framework = at->profile->framework, .hw = at->hw};
     memcpy(p->menus, at->hw->tiles ? at->hw->tiles : adept_tile_menu_default, sizeof p->menus);
     adept_status status = set_own(p, at->hw, err);
     if (status == ADEPT_OK) status = adept_kernel_set_new(&p->set, at->profile, false, err);
@@ -240,6 +245,7 @@ void adept_operator_rows_evaluate(const adept_operator_rows *rows, const double 
     for (size_t p = 0; p < rows->n_passes; p++) {
         s.at = &rows->passes[p];
         own_theta(own, s.at, theta);
+        adept_operator_take_framework(own, s.at->framework);
         evaluate_pass(&s, p, &out);
     }
 }

@@ -142,6 +142,20 @@ adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_PARAMETERS]
     return ADEPT_OK;
 }
 
+void adept_operator_take_framework(double theta[ADEPT_OPERATOR_PARAMETERS], adept_framework framework)
+{
+    if (framework == ADEPT_TORCH1) theta[ADEPT_KP_beta_tensor] /= theta[ADEPT_OP_c_torch1];
+}
+
+void adept_operator_framework_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS],
+                                     const double theta[ADEPT_OPERATOR_PARAMETERS], adept_framework framework)
+{
+    const double c = theta[ADEPT_OP_c_torch1];
+    if (framework != ADEPT_TORCH1) return;
+    slopes[ADEPT_KP_beta_tensor] /= c;
+    slopes[ADEPT_OP_c_torch1] -= slopes[ADEPT_KP_beta_tensor] * theta[ADEPT_KP_beta_tensor] / c;
+}
+
 bool adept_operator_is_own(size_t index)
 {
     return index == ADEPT_OP_p_static_w || index == ADEPT_OP_bw_eff_bytes_per_s || index == ADEPT_OP_l_hop_s;

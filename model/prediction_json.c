@@ -45,6 +45,7 @@ static void put_config(adept_json_writer *w, const adept_profile *prof, const ad
     adept_json_put_known(w, "attention", adept_attention_name(prof->attention));
     adept_json_put_known(w, "memory_format", adept_memory_format_name(prof->memory_format));
     adept_json_put_known(w, "execution", adept_execution_name(prof->execution));
+    adept_json_put_known(w, "framework", adept_framework_name(prof->framework));
     adept_json_put_known(w, "optimizer_impl", adept_optimizer_impl_name(prof->optimizer_impl));
     adept_json_put_known(w, "optimizer_extras",
                          adept_optimizer_extras_print(extras, sizeof extras, prof->optimizer_extras));

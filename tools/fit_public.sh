@@ -64,7 +64,7 @@ fit_shared() {
         device_bound_rows "$rows/$file.csv" > "$work/$file.csv"
         set -- "$@" "$work/$file.csv"
     done
-    for file in "$rows"/lambda_*.csv "$rows"/timm_rtx3090_*.csv; do
+    for file in "$rows"/lambda_*.csv "$rows"/timm_rtx3090_*.csv "$rows/llmfoundry.csv"; do
         [ ! -f "$file" ] || set -- "$@" "$file"
     done
     for file in "$rows"/dosgroup_*.csv; do

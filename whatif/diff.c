@@ -128,6 +128,7 @@ static void fill_warnings(adept_diff *d, const adept_diff_side *old, const adept
     warn_words(d, "what runs beside the optimizer", *extras[0] ? extras[0] : "nothing",
                *extras[1] ? extras[1] : "nothing");
     warn_words(d, "execution", adept_execution_name(p->execution), adept_execution_name(q->execution));
+    warn_words(d, "framework", adept_framework_name(p->framework), adept_framework_name(q->framework));
     warn_words(d, "memory format", adept_memory_format_name(p->memory_format),
                adept_memory_format_name(q->memory_format));
     warn_words(d, "attention", adept_attention_name(p->attention), adept_attention_name(q->attention));

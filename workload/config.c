@@ -25,6 +25,7 @@ void adept_workload_config_over(adept_workload_config *config, const adept_workl
     if (given->attention_given) config->attention = given->attention;
     if (given->memory_format_given) config->memory_format = given->memory_format;
     if (given->execution_given) config->execution = given->execution;
+    if (given->framework_given) config->framework = given->framework;
     if (given->optimizer) config->optimizer = given->optimizer;
     if (given->optimizer_impl_given) config->optimizer_impl = given->optimizer_impl;
     if (given->optimizer_extras_given) config->optimizer_extras = given->optimizer_extras;
@@ -60,6 +61,7 @@ char *adept_workload_config_text(const adept_workload_config *c)
             c->batch_size, c->seq_length, c->grad_accum, c->allow_unsupported);
     if (c->memory_format != ADEPT_FORMAT_AUTO) fprintf(out, " %s", adept_memory_format_name(c->memory_format));
     if (c->execution != ADEPT_EAGER) fprintf(out, " %s", adept_execution_name(c->execution));
+    if (c->framework != ADEPT_TORCH2) fprintf(out, " %s", adept_framework_name(c->framework));
     if (c->optimizer_impl || c->optimizer_extras) fprintf(out, " %d %u", c->optimizer_impl, c->optimizer_extras);
     for (size_t i = 0; i < c->n_inputs; i++) {
         char spec[256];

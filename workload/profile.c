@@ -10,6 +10,7 @@ static const char *const precision_names[] = {"fp32", "tf32", "bf16", "fp16", "p
 static const char *const attention_names[] = {"auto", "eager", "fused", NULL};
 static const char *const memory_format_names[] = {"auto", "nchw", "channels_last", NULL};
 static const char *const execution_names[] = {"eager", "graphs", "compile", NULL};
+static const char *const framework_names[] = {"torch2", "torch1", NULL};
 static const char *const optimizer_impl_names[] = {"auto", "foreach", "fused", "forloop", NULL};
 static const char *const pass_names[] = {"forward", "backward"};
 static const char *const unit_names[] = {"gemm", "conv", "alu"};

@@ -281,7 +281,10 @@ static adept_status describe_config(adept_profile *p, const adept_interp *in)
     p->attention = c->attention;
     p->memory_format = in->run.memory_format;
     p->execution = c->execution;
-    p->optimizer_impl = c->optimizer_impl == ADEPT_IMPL_AUTO ? ADEPT_IMPL_FOREACH : c->optimizer_impl;
+    p->framework = c->framework;
+    p->optimizer_impl = c->optimizer_impl != ADEPT_IMPL_AUTO ? c->optimizer_impl
+                        : c->framework == ADEPT_TORCH1        ? ADEPT_IMPL_FORLOOP
+                                                              : ADEPT_IMPL_FOREACH;
     p->optimizer_extras = c->optimizer_extras;
     p->optimizer = adept_arena_strdup(p->arena, c->mode != ADEPT_MODE_TRAIN ? "none" : c->optimizer ? c->optimizer : "adamw");
     p->batch_size = in->batch_size;

@@ -70,10 +70,10 @@ static void put_config(adept_json_writer *w, const adept_profile *p)
 {
     char extras[64];
     adept_json_begin_object(w, "config");
-    adept_json_put_members(w, "mode %s precision %s attention %s memory_format %s execution %s optimizer %s",
+    adept_json_put_members(w, "mode %s precision %s attention %s memory_format %s execution %s framework %s optimizer %s",
                            adept_mode_name(p->mode), adept_precision_name(p->precision),
                            adept_attention_name(p->attention), adept_memory_format_name(p->memory_format),
-                           adept_execution_name(p->execution), p->optimizer);
+                           adept_execution_name(p->execution), adept_framework_name(p->framework), p->optimizer);
     adept_json_put_members(
         w, "optimizer_impl %s optimizer_extras %s batch_size %g", adept_optimizer_impl_name(p->optimizer_impl),
         adept_optimizer_extras_print(extras, sizeof extras, p->optimizer_extras), (double)p->batch_size);
@@ -168,6 +168,7 @@ static void put_options(adept_json_writer *w, const adept_workload_config *c)
     if (c->memory_format != ADEPT_FORMAT_AUTO)
         adept_json_put_string(w, "memory_format", adept_memory_format_name(c->memory_format));
     if (c->execution != ADEPT_EAGER) adept_json_put_string(w, "execution", adept_execution_name(c->execution));
+    if (c->framework != ADEPT_TORCH2) adept_json_put_string(w, "framework", adept_framework_name(c->framework));
     if (c->optimizer) adept_json_put_string(w, "optimizer", c->optimizer);
 #define X(count)                                                                                                       \
     if (c->count != 0) adept_json_put_integer(w, #count, c->count);
@@ -281,7 +282,7 @@ static void check_keys(reader *in, const cJSON *root)
                              *const options[] = {"mode",       "precision",      "attention",         "memory_format",
                                                  "execution",  "optimizer",      "optimizer_impl",    "optimizer_extras",
                                                  "batch_size", "seq_length",     "grad_accum",        "inputs",
-                                                 "assume",     "allow_unsupported"},
+                                                 "assume",     "allow_unsupported", "framework"},
                              *const graph[] = {"sha256", "data"};
     adept_json_check_keys(&in->r, root, "", keys, sizeof keys / sizeof *keys);
     adept_json_check_keys(&in->r, adept_json_object(&in->r, root, "options"), " in \"options\"", options,
@@ -307,6 +308,9 @@ static void read_options(reader *in, const cJSON *root)
     const char *execution = adept_json_string_or(&in->r, o, "execution", "eager");
     if (!adept_execution_from_name(&c->execution, execution))
         adept_json_fail(&in->r, "unknown execution '%.40s'", execution);
+    const char *framework = adept_json_string_or(&in->r, o, "framework", "torch2");
+    if (!adept_framework_from_name(&c->framework, framework))
+        adept_json_fail(&in->r, "unknown framework '%.40s'", framework);
     c->optimizer = adept_json_string_or(&in->r, o, "optimizer", NULL);
     int64_t impl = count_or_zero(&in->r, o, "optimizer_impl"), extras = count_or_zero(&in->r, o, "optimizer_extras");
     if (impl > ADEPT_IMPL_FORLOOP || extras >= 2 * ADEPT_EXTRA_ZERO_GRAD)

@@ -41,6 +41,7 @@ static const char *const of_steps[] = {
     "c_layout_pointwise",
     "c_layout_tf32",
     "c_softmax",
+    "c_torch1",
     "c_opt",
     "t_launch_s",
     "t_host_s",

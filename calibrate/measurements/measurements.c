@@ -46,6 +46,7 @@ static const char *compile_at(size_t index)
     X(memory_format, memory_format, CHOICE, "auto", adept_memory_format_name)                                          \
     X(execution, execution, CHOICE, "eager", adept_execution_name)                                                     \
     X(compile, compile, CHOICE, "0", compile_at)                                                                       \
+    X(torch, torch, TEXT, "", NULL)                                                                                    \
     X(host_launch_s, host_launch_s, POSITIVE, "", NULL)                                                                \
     X(link, link, CHOICE, "board", adept_link_name)                                                                    \
     X(overlap, overlap, CHOICE, "auto", adept_overlap_name)                                                            \
@@ -258,6 +259,8 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
         .attention_given = true,
         .memory_format_given = true,
         .execution_given = true,
+        .framework = m->framework,
+        .framework_given = true,
         .optimizer = m->optimizer,
         .optimizer_impl = m->optimizer_impl,
         .optimizer_extras = m->optimizer_extras,
@@ -300,6 +303,7 @@ static adept_status check_row(adept_measurement *m, adept_error *err)
         return adept_row_fail(m, "compile", err, "is 1, but execution is graphs");
     if (m->compile) m->execution = ADEPT_COMPILE;
     m->texts[COLUMN_execution] = adept_execution_name(m->execution);
+    m->framework = strncmp(m->torch, "1.", 2) == 0 ? ADEPT_TORCH1 : ADEPT_TORCH2;
     if (m->mode != ADEPT_MODE_TRAIN) m->texts[COLUMN_optimizer] = m->optimizer = "none";
     return adept_row_config(&config, inputs, m, err);
 }

@@ -15,6 +15,7 @@
     X(t_wait_s, 1e-6, 1e-2, 1.5e-4, 1, 0.3, "the host waits for a result of the optimizer, and the GPU for the host, in s")   \
     X(t_sample_s, 1e-9, 1e-2, 1e-6, 1, 2, "host time per sample of the batch in s: loading and copying it")            \
     X(t_fixed_s, 1e-6, 0.1, 1e-4, 1, 1.5, "constant time of a step in s")                                              \
+    X(c_torch1, 1, 2, 1.1, 1, 0.05, "time of arithmetic on matrix units by PyTorch 1 and its libraries, relative to PyTorch 2")  \
     X(c_opt, 0.3, 5, 1, 1, 0.3, "time of the optimizer relative to streaming its bytes")                             \
     X(l_hop_s, 1e-7, 1e-3, 1e-6, 1, 1, "latency of one hop of an all-reduce in s")                                     \
     X(bw_eff_bytes_per_s, 1e9, 1e12, NAN, 1, 0.5, "all-reduce bus bandwidth of 8 GPUs in bytes/s")                     \
@@ -62,6 +63,11 @@ ADEPT_API adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_P
 /** Make a transferred set a GPU's own parameters, as base of a fit to its own measurements; for granularity "model", which knows
  *  none of them, just forget it. Others are left as they are. */
 ADEPT_API adept_status adept_hwprofile_adopt(adept_hwprofile *hw, adept_granularity granularity, adept_error *err);
+/** A GPU's parameters as a framework's kernels have them: PyTorch 1 reaches less of the matrix units' peak. */
+ADEPT_API void adept_operator_take_framework(double theta[ADEPT_OPERATOR_PARAMETERS], adept_framework framework);
+/** Derivatives by parameters taken so to those by `theta`, which are not. */
+ADEPT_API void adept_operator_framework_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS], const double theta[ADEPT_OPERATOR_PARAMETERS],
+                                               adept_framework framework);
 /** Whether each GPU has its own value whatever is shared. */
 ADEPT_API bool adept_operator_is_own(size_t index);
 

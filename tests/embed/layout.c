@@ -14,7 +14,7 @@ int main(void)
     AT(adept_model_options, inputs), AT(adept_model_options, n_inputs), AT(adept_model_options, allow_unsupported),
         AT(adept_model_options, memory_format), AT(adept_model_options, optimizer_impl);
     AT(adept_model_options, optimizer_extras), AT(adept_model_options, assume), AT(adept_model_options, execution),
-        AT(adept_model_options, memory_bytes), AT(adept_model_options, reserved);
+        AT(adept_model_options, memory_bytes), AT(adept_model_options, framework), AT(adept_model_options, reserved);
     SIZE(adept_workload_info), AT(adept_workload_info, batch_size), AT(adept_workload_info, trainable_params);
     AT(adept_workload_info, flops_forward), AT(adept_workload_info, macs_forward), AT(adept_workload_info, seq_length),
         AT(adept_workload_info, reserved);

@@ -51,8 +51,9 @@ static double sat(double x)
 static family family_of(const adept_kernel *k, bool batched, const adept_placement *at, const double *theta)
 {
     const adept_tile_menu *menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
+    double longer = at->profile->framework == ADEPT_TORCH1 ? P(c_torch1) : 1;
     if (on_matrix_units(k, at))
-        return (family){K(beta_tensor),   K(r_tile_tensor),  K(r_depth_tensor),          K(wave_tensor_s),
+        return (family){K(beta_tensor) / longer, K(r_tile_tensor),  K(r_depth_tensor),          K(wave_tensor_s),
                         K(reload_tensor), K(split_tensor_s), &menus[ADEPT_FAMILY_TENSOR]};
     if (k->unit == ADEPT_UNIT_CONV)
         return (family){K(beta_conv),   K(r_tile_conv), K(r_depth_conv), K(wave_conv_s),

@@ -92,6 +92,7 @@ static void bad_options_are_messages(void **state)
                                          {.optimizer_impl = "apex"},
                                          {.optimizer_extras = "clip,"},
                                          {.execution = "lazy"},
+                                         {.framework = "jax"},
                                          {.reserved = {(void *)other}}};
     adept_workload *loaded = open_workload(MLP, NULL);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -187,6 +188,7 @@ static void every_way_to_a_workload(void **state)
         {.optimizer = "adadelta", .inputs = shape, .n_inputs = 1},
         {.memory_format = "channels_last", .optimizer_impl = "fused", .optimizer_extras = "clip,ema"},
         {.execution = "compile"},
+        {.framework = "torch1"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         check_ways(MLP, &options[i]);

@@ -62,6 +62,17 @@ static void every_column(void **state)
     adept_dataset_free(d);
 }
 
+/* Whose kernels ran, by the version. */
+static void versions_of_torch(void **state)
+{
+    (void)state;
+    static const adept_framework expected[] = {ADEPT_TORCH1, ADEPT_TORCH2, ADEPT_TORCH2, ADEPT_TORCH2};
+    adept_dataset *d = parse("model,step_time_s,torch\na,1,1.13.0\na,1,2.4.0+cu124\na,1,\na,1,10.1\n");
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_int_equal(d->rows[i].framework, expected[i]);
+    adept_dataset_free(d);
+}
+
 /* The same said twice, in either column. */
 static void compiled_rows(void **state)
 {
@@ -94,7 +105,7 @@ static void defaults(void **state)
     assert_string_equal(adept_measurement_text(m, "gpus"), "1");
     assert_string_equal(adept_measurement_text(m, "power_limit_w"), "default");
     assert_string_equal(adept_measurement_text(m, "file"), "t.csv");
-    assert_null(adept_measurement_text(m, "torch"));
+    assert_null(adept_measurement_text(m, "node"));
     adept_dataset_free(d);
 }
 
@@ -476,6 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_column),
         cmocka_unit_test(defaults),
+        cmocka_unit_test(versions_of_torch),
         cmocka_unit_test(compiled_rows),
         cmocka_unit_test(power_alone_and_other_modes),
         cmocka_unit_test(the_format),

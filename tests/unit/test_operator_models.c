@@ -88,6 +88,9 @@ static void check_sums(const adept_prediction *p, const adept_placement *at, con
 static void check_kernels(const adept_placement *at, const double *theta, const char *what)
 {
     const adept_profile *prof = at->profile;
+    double taken[N_THETA];
+    memcpy(taken, theta, sizeof taken);
+    adept_operator_take_framework(taken, prof->framework);
     size_t n = 0;
     for (size_t i = 0; i < prof->n_ops; i++)
         n += prof->ops[i].n_kernels;
@@ -99,7 +102,7 @@ static void check_kernels(const adept_placement *at, const double *theta, const 
             double time_s, core_s;
             naive_operator_kernel(&time_s, &core_s, op, &op->kernels[j], at, theta);
             assert_int_equal(placed_kernel_of(&k, op, &op->kernels[j], prof, at->hw, NULL), ADEPT_OK);
-            const adept_timed_kernel t = placed_kernel_time(&k, at->hw, theta);
+            const adept_timed_kernel t = placed_kernel_time(&k, at->hw, taken);
             double repeats = k.count / (double)op->count;
             if (!is_near(repeats * t.time_s, time_s, 1e-9) || !is_near(repeats * t.core_s, core_s, 1e-9))
                 fail_msg("%s: kernel %zu of %s (%s, %s): %.12g s (%.12g s), naive %.12g s (%.12g s)", what, j, op->path,
@@ -254,6 +257,7 @@ static void check_model(const char *path, void *context)
                                                   .memory_format = m == 1 ? ADEPT_CHANNELS_LAST : ADEPT_NCHW,
                                                   .attention = p == 2 ? ADEPT_ATTENTION_FUSED : ADEPT_ATTENTION_AUTO,
                                                   .execution = (adept_execution)((m + p + 1) % 3),
+                                                  .framework = (m + p) % 2 ? ADEPT_TORCH1 : ADEPT_TORCH2,
                                                   .grad_accum = 1 + p % 2,
                                                   .optimizer = optimizers[p],
                                                   .optimizer_impl = (adept_optimizer_impl)(number_of(name) % 4),

@@ -69,6 +69,30 @@ static void the_host_depends_on_how_it_runs(void **state)
     assert_int_equal(adept_predict(&p, &f.prof, &f.gpu.hw, &f.run, &err), ADEPT_E_USAGE);
 }
 
+/* PyTorch 1 takes 1.2 times as long on matrix units: 0.6 / 1.2 of their peak. A share of 0.6 / 1.2 moves time as 0.6 does, 1.2 times less;
+ * the factor moves it by -0.6 / 1.2^2 of that. Without matrix units, and by PyTorch 2, nothing changes. */
+static void pytorch_1_is_slower_on_matrix_units(void **state)
+{
+    (void)state;
+    double theta[N_THETA] = {[ADEPT_KP_beta_tensor] = 0.6, [ADEPT_OP_c_torch1] = 1.2, [ADEPT_KP_beta_gemm] = 0.8};
+    double slopes[N_THETA] = {[ADEPT_KP_beta_tensor] = 2.0, [ADEPT_KP_beta_gemm] = 3.0};
+    adept_operator_framework_slopes(slopes, theta, ADEPT_TORCH2);
+    adept_operator_take_framework(theta, ADEPT_TORCH2);
+    assert_true(theta[ADEPT_KP_beta_tensor] == 0.6 && slopes[ADEPT_KP_beta_tensor] == 2.0 && slopes[ADEPT_OP_c_torch1] == 0.0);
+    adept_operator_framework_slopes(slopes, theta, ADEPT_TORCH1);
+    adept_operator_take_framework(theta, ADEPT_TORCH1);
+    assert_true(theta[ADEPT_KP_beta_gemm] == 0.8 && slopes[ADEPT_KP_beta_gemm] == 3.0);
+    near(theta[ADEPT_KP_beta_tensor], 0.5);
+    near(slopes[ADEPT_KP_beta_tensor], 2.0 / 1.2);
+    near(slopes[ADEPT_OP_c_torch1], -2.0 * 0.6 / 1.44);
+    fixture f;
+    fresh(&f, 200, 6);
+    set(&f, "c_torch1", 1.5);
+    const double step_s = predict(&f).step_time_s;
+    f.prof.framework = ADEPT_TORCH1;
+    near(predict(&f).step_time_s, step_s); /* the toy multiplies on ALUs */
+}
+
 /* Rows of data/hosts.csv: a name once, a range around the median, times that a host can have. */
 static void the_table_of_hosts(void **state)
 {
@@ -496,6 +520,7 @@ int main(void)
         cmocka_unit_test(all_reduce),
         cmocka_unit_test(optimizer),
         cmocka_unit_test(how_the_optimizer_runs),
+        cmocka_unit_test(pytorch_1_is_slower_on_matrix_units),
         cmocka_unit_test(the_table_of_hosts),
         cmocka_unit_test(hosts_of_the_table),
         cmocka_unit_test(the_optimizer_can_wait),

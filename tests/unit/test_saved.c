@@ -157,6 +157,7 @@ static void every_option_is_kept(void **state)
         {.optimizer_extras = 31},
         {.execution = ADEPT_GRAPHS},
         {.execution = ADEPT_COMPILE},
+        {.framework = ADEPT_TORCH1},
     };
     static const adept_workload_config over[] = {
         {.batch_size = 11},
@@ -167,6 +168,7 @@ static void every_option_is_kept(void **state)
         {.memory_format = ADEPT_NCHW, .memory_format_given = true, .optimizer_impl = ADEPT_IMPL_FOREACH},
         {.optimizer_extras = ADEPT_EXTRA_MASTER},
         {.execution = ADEPT_EAGER, .execution_given = true},
+        {.framework = ADEPT_TORCH2, .framework_given = true},
     };
     adept_graph *graph = saved_model_graph(DATA "lengths.graph");
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {

@@ -100,6 +100,8 @@ static const adept_option_row rows[] = {
      .at = AT(config.memory_format), .given = AT(config.memory_format_given), .names = adept_memory_format_name},
     {"execution", "HOW", 2, "eager (default), graphs (CUDA graphs: no launches by the host) or compile (torch.compile)",
      ADEPT_OPT_CHOICE, .at = AT(config.execution), .given = AT(config.execution_given), .names = adept_execution_name},
+    {"framework", "NAME", 2, "Whose kernels run: torch2 (default) or torch1 (PyTorch 1, with libraries of CUDA 10 or 11)",
+     ADEPT_OPT_CHOICE, .at = AT(config.framework), .given = AT(config.framework_given), .names = adept_framework_name},
     {"allow-unsupported", NULL, 2,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
      ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported)},

@@ -26,6 +26,8 @@ typedef enum adept_precision {
 typedef enum adept_memory_format { ADEPT_FORMAT_AUTO, ADEPT_NCHW, ADEPT_CHANNELS_LAST } adept_memory_format;
 /* How PyTorch runs the step: operator by operator, as CUDA graphs, or by torch.compile (TorchInductor). */
 typedef enum adept_execution { ADEPT_EAGER, ADEPT_GRAPHS, ADEPT_COMPILE } adept_execution;
+/* Whose kernels run: those of PyTorch 2 and its libraries, or of PyTorch 1 and older ones (CUDA 10 and 11). */
+typedef enum adept_framework { ADEPT_TORCH2, ADEPT_TORCH1 } adept_framework;
 typedef enum adept_attention { ADEPT_ATTENTION_AUTO, ADEPT_ATTENTION_EAGER, ADEPT_ATTENTION_FUSED } adept_attention;
 
 /* What the walk over a graph knows of an operator without asking its handler: the or of one word of each kind below. */

@@ -16,9 +16,10 @@ typedef struct adept_workload_config {
     adept_attention attention;
     adept_memory_format memory_format;
     adept_execution execution;
+    adept_framework framework;
     /* for adept_workload_config_over() only */
-    bool mode_given, precision_given, attention_given, memory_format_given, execution_given, optimizer_impl_given,
-        optimizer_extras_given;
+    bool mode_given, precision_given, attention_given, memory_format_given, execution_given, framework_given,
+        optimizer_impl_given, optimizer_extras_given;
     const char *optimizer;   /* NULL: "adamw"; ignored (none) unless mode is train */
     adept_optimizer_impl optimizer_impl;
     unsigned optimizer_extras; /* bits of adept_optimizer.h */
@@ -53,6 +54,7 @@ ADEPT_API adept_status adept_assumption_check(const char *text, adept_error *err
     X(attention, ADEPT_ATTENTION_FUSED)                                                                                \
     X(memory_format, ADEPT_CHANNELS_LAST)                                                                              \
     X(execution, ADEPT_COMPILE)                                                                                        \
+    X(framework, ADEPT_TORCH1)                                                                                         \
     X(optimizer_impl, ADEPT_IMPL_FORLOOP)
 
 /* The word of a value, NULL past the last one; the value of a word in any case, or of a synonym. */
@@ -155,6 +157,7 @@ typedef struct adept_profile {
     adept_attention attention;
     adept_memory_format memory_format;
     adept_execution execution;
+    adept_framework framework;
     const char *optimizer; /* "none" unless mode is train */
     adept_optimizer_impl optimizer_impl;
     unsigned optimizer_extras; /* bits of adept_optimizer.h */

@@ -55,6 +55,8 @@ typedef struct adept_measurement {
     adept_memory_format memory_format;
     adept_execution execution;
     int compile; /* 1: another way to say that execution is compile */
+    const char *torch; /* its version, as 1.13.0 or 2.4.0+cu124; "" if not given: PyTorch 2 */
+    adept_framework framework; /* of that version */
     adept_optimizer_impl optimizer_impl;
     unsigned optimizer_extras;
     adept_link link;

@@ -36,7 +36,8 @@ typedef struct adept_model_options {
     const char *const *assume;    /* what the model's file does not tell, NULL at the end: "mylib::op=Bx128", "branch=true", "fraction=0.25" */
     const char *execution;        /* "eager" (default), "graphs", "compile" */
     uint64_t memory_bytes;        /* that reading and counting the model may take, about; 0: 1 GiB. What takes more is ADEPT_E_INVALID */
-    void *reserved[2];            /* NULL */
+    const char *framework;        /* whose kernels run: "torch2" (default), "torch1" (PyTorch 1 with libraries of CUDA 10 or 11) */
+    void *reserved[1];            /* NULL */
 } adept_model_options;
 
 /**

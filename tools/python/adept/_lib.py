@@ -78,7 +78,7 @@ class _ModelOptions(_Struct):
     _fields_ = [("mode", c_char_p), ("precision", c_char_p), ("optimizer", c_char_p), ("attention", c_char_p), ("batch_size", c_int64),
                 ("seq_length", c_int64), ("grad_accum", c_int64), ("inputs", POINTER(c_char_p)), ("n_inputs", c_size_t), ("allow_unsupported", c_int),
                 ("memory_format", c_char_p), ("optimizer_impl", c_char_p), ("optimizer_extras", c_char_p), ("assume", POINTER(c_char_p)),
-                ("execution", c_char_p), ("memory_bytes", c_uint64), ("reserved", c_void_p * 2)]
+                ("execution", c_char_p), ("memory_bytes", c_uint64), ("framework", c_char_p), ("reserved", c_void_p * 1)]
 
 
 class WorkloadInfo(_Struct):
@@ -270,12 +270,12 @@ class Workload(_Handle):
 
     @staticmethod
     def _options(mode=None, precision=None, optimizer=None, attention=None, batch_size=0, seq_length=0, grad_accum=0, inputs=(), allow_unsupported=False,
-                 memory_format=None, optimizer_impl=None, optimizer_extras=None, assume=(), execution=None):
+                 memory_format=None, optimizer_impl=None, optimizer_extras=None, assume=(), execution=None, framework=None):
         texts = (c_char_p * (len(assume) + 1))(*[_encode(text) for text in assume])
         specs = (c_char_p * len(inputs))(*[_encode(spec) for spec in inputs])
         return _ModelOptions(_encode(mode), _encode(precision), _encode(optimizer), _encode(attention), batch_size, seq_length,
                              grad_accum, specs, len(inputs), int(allow_unsupported), _encode(memory_format), _encode(optimizer_impl),
-                             _encode(optimizer_extras), texts, _encode(execution))
+                             _encode(optimizer_extras), texts, _encode(execution), 0, _encode(framework))
 
     @classmethod
     def open(cls, path: Union[str, os.PathLike[str]], **options: Any) -> Workload:

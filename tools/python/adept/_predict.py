@@ -115,7 +115,7 @@ class Prediction:
         return "<table><caption>predicted, not measured</caption>%s</table>%s" % (rows, "<ul>%s</ul>" % notes if notes else "")
 
 
-_WORKLOAD_OPTIONS = frozenset("batch mode precision optimizer seq_length grad_accum attention memory_format execution optimizer_impl "
+_WORKLOAD_OPTIONS = frozenset("batch mode precision optimizer seq_length grad_accum attention memory_format execution framework optimizer_impl "
                               "optimizer_extras input allow_unsupported trust memory_limit".split())
 
 

@@ -50,6 +50,11 @@ class Execution(_Word):
     COMPILE = "compile"  #: torch.compile
 
 
+class Framework(_Word):
+    TORCH2 = "torch2"
+    TORCH1 = "torch1"  #: PyTorch 1, with libraries of CUDA 10 or 11
+
+
 class Attention(_Word):
     AUTO = "auto"
     EAGER = "eager"
