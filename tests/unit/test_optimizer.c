@@ -266,6 +266,21 @@ static void tables_read_again(void **state)
     adept_profile_free(p);
 }
 
+/* The table of bags is one too; what multiplies their sums is none. */
+static void tables_of_bags(void **state)
+{
+    (void)state;
+    static const char text[] = "input x i64:6\ninput o i64:2\nparam e f32:100x16 grad\nparam a f32:24x16 grad\n"
+                               "y, i, n, m = aten::embedding_bag(weight=e, indices=x, offsets=o, scale_grad_by_freq=false, mode=0, "
+                               "sparse=false, per_sample_weights=none, include_last_offset=false, padding_idx=none)\n"
+                               "y = aten::linear(input=y, weight=a, bias=none)\nreturn y\n";
+    const adept_workload_config muon = {.optimizer = "muon"};
+    adept_profile *p = build_with(text, &muon);
+    assert_int_equal(p->n_matrices, 1);
+    assert_true(p->matrices[0].rows == 24 && p->matrices[0].columns == 16);
+    adept_profile_free(p);
+}
+
 static void none_does_nothing(void **state)
 {
     (void)state;
@@ -361,6 +376,7 @@ int main(void)
         cmocka_unit_test(muon_by_hand),
         cmocka_unit_test(products_of_muon),
         cmocka_unit_test(which_matrices_muon_takes),
+        cmocka_unit_test(tables_of_bags),
         cmocka_unit_test(tables_read_again),
         cmocka_unit_test(none_does_nothing),
         cmocka_unit_test(unknown_names_are_refused),
