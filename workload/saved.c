@@ -11,7 +11,9 @@
 #include <string.h>
 
 #define SAVED_KIND "adept-profile"
-#define SAVED_VERSION 3 /* 1 and 2 held kernels and polynomials, and no graph */
+/* 1 and 2 held kernels and polynomials, and no graph. What an older adept cannot read as it was meant needs the next one,
+ * another hash of the same options too: it says then who wrote the file, and not that the file is damaged. */
+#define SAVED_VERSION 3
 
 /* ---------------------------------------------------------------- what was worked out ---------------- */
 
@@ -352,7 +354,8 @@ static void check_kind(reader *in, const cJSON *root)
     else if (version < SAVED_VERSION)
         adept_json_fail(&in->r, "a profile of an earlier version of adept, which had no graph in it: %s anew", anew);
     else if (version > SAVED_VERSION)
-        adept_json_fail(&in->r, "a profile of a later version of adept (schema_version %lld)", (long long)version);
+        adept_json_fail(&in->r, "a profile of a later version of adept (schema_version %lld): update adept; or here, %s",
+                        (long long)version, anew);
     else if (!cJSON_GetObjectItemCaseSensitive(root, "graph"))
         adept_json_fail(&in->r, "a profile without its graph, as --json prints it: %s with it", anew);
 }
