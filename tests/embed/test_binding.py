@@ -120,6 +120,9 @@ class Binding(unittest.TestCase):
         hosts = [None] + adept.host_names()[1:]
         requests = [self.oracle.request(host=host) for host in hosts]
         self.assertEqual([r.host for r in requests], hosts)
+        request = self.oracle.request()
+        request.host = "torch2"
+        self.assertEqual(adept.predict_many([request])[0].kernel_launch_s, self.oracle.predict(host="torch2").kernel_launch_s)
         launches = [e.kernel_launch_s for e in adept.predict_many(requests)]
         self.assertEqual(launches, [self.oracle.predict(host=host).kernel_launch_s for host in hosts])
         self.assertEqual(len(set(launches)), len(hosts) - 1)  # two of the hosts have the same median

@@ -54,7 +54,7 @@ class Error(Exception):
 
 class _Struct(ctypes.Structure):
     def __init__(self, *values, **members):
-        unknown = set(members) - {name for name, *_ in self._fields_}
+        unknown = {name for name in members if not hasattr(type(self), name)}
         if unknown:  # ctypes would take it for a new attribute
             raise TypeError("%s has no member %s" % (type(self).__name__.lstrip("_"), ", ".join(sorted(unknown))))
         super().__init__(*values, **members)
@@ -101,10 +101,6 @@ class Request(_Struct):
         "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("allreduce", c_int32), ("overlap", c_int32)
                                                                                              ] + _doubles(
         "host_launch_s") + [("link", c_int32), ("reserved_int", c_int32), ("_host", c_char_p), ("reserved", c_double * 1)]
-
-    def __init__(self, *values, host: Optional[str] = None, **members):
-        super().__init__(*values, **members)
-        self._host = _encode(host)
 
 
 class Estimate(_Struct):
@@ -160,7 +156,10 @@ def _text_property(name):
     def get(self):
         value = getattr(self, name)
         return None if value is None else value.decode("utf-8", "replace")
-    return property(get)
+
+    def put(self, text):
+        setattr(self, name, _encode(text))
+    return property(get, put)
 
 
 for _class in (WorkloadInfo, GpuInfo, Request):
