@@ -6,7 +6,7 @@ static const char bag;
 
 static const adept_op ops[] = {
     {"aten::embedding", ADEPT_EXTENT_LOOKED_UP, NULL},
-    {"aten::embedding_bag aten::_embedding_bag aten::_embedding_bag_forward_only", ADEPT_CAST_NONE, &bag},
+    {"aten::embedding_bag aten::_embedding_bag aten::_embedding_bag_forward_only", ADEPT_EXTENT_LOOKED_UP, &bag},
     {0},
 };
 

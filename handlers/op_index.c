@@ -1,111 +1,12 @@
-/* Reading and writing elements by index tensors. */
+/* Reading elements by index tensors. */
+#include "advanced_index.h"
 #include "chosen.h"
 #include "elementwise_cost.h"
 #include "host_value.h"
-#include "layout.h"
-#include <math.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------- advanced indexing: x[i, :, j] ---------------- */
-
-typedef struct advanced_index {
-    int ndim; /* shape of x[...] */
-    int64_t dims[ADEPT_MAX_DIMS];
-    int64_t strides[ADEPT_MAX_DIMS]; /* of self where a dimension is taken whole, else 0 */
-    int n_behind;                    /* dimensions behind those of the index tensors */
-    double positions;                /* index tuples: elements of the index tensors broadcast together */
-    double index_bytes;              /* of all index tensors */
-    bool by_mask;                    /* a bool tensor takes part: the shape depends on data, and dims is not set */
-    size_t n;                        /* entries of the list, NULL where a dimension is taken whole */
-    const adept_tensor *const *items;
-    const adept_tensor *expanded[ADEPT_MAX_DIMS]; /* see expand_masks() */
-} advanced_index;
-
-static bool is_mask(const adept_tensor *t)
-{
-    return t->dtype == ADEPT_BOOL || t->dtype == ADEPT_U8;
-}
-
-/* The indexed dimensions give way to the shape the index tensors broadcast to: at their place if they are neighbours,
- * else in front (NumPy's rule). */
-static void place(adept_call *c, advanced_index *x, const adept_tensor *self, int n_common, const int64_t *common)
-{
-    int first = -1, last = -1, indexed = 0;
-    for (int d = 0; d < (int)x->n; d++) {
-        if (!x->items[d]) continue;
-        if (first < 0) first = d;
-        last = d;
-        indexed++;
-    }
-    int at = last - first + 1 == indexed ? first : 0;
-    if (adept_call_refuse(c, self->ndim - indexed + n_common > ADEPT_MAX_DIMS, "a result of more than %d dimensions",
-                          ADEPT_MAX_DIMS))
-        return;
-    for (int d = 0, kept = 0; d <= self->ndim; d++) {
-        if (kept == at && x->ndim == at)
-            for (int i = 0; i < n_common; i++)
-                x->dims[x->ndim++] = common[i];
-        if (d == self->ndim || (d < (int)x->n && x->items[d])) continue;
-        x->strides[x->ndim] = self->strides[d];
-        x->dims[x->ndim++] = self->dims[d];
-        kept++;
-    }
-    x->n_behind = x->ndim - at - n_common;
-}
-
-/* Argument `indices` for tensor `self`; fails the call if they do not fit it. */
-static advanced_index read_index(adept_call *c, const adept_tensor *self)
-{
-    advanced_index x = {0};
-    int64_t common[ADEPT_MAX_DIMS];
-    int n_common = 0, indexed = 0, covered = 0;
-    x.n = adept_arg_tensors(c, "indices", &x.items);
-    for (size_t i = 0; i < x.n && adept_call_ok(c); i++) {
-        const adept_tensor *t = x.items[i];
-        covered += t && is_mask(t) ? t->ndim : 1;
-        if (!t) continue;
-        if (is_mask(t))
-            x.by_mask = true;
-        else if (!adept_dtype_is_integer(t->dtype))
-            adept_call_fail(c, "index of %s; integers or bools expected", adept_dtype_name(t->dtype));
-        else
-            n_common = adept_broadcast_dims(c, n_common, common, t->ndim, t->dims, common);
-        x.index_bytes += adept_elem_read(t);
-        indexed++;
-    }
-    if (covered > self->ndim) adept_call_fail(c, "%d indices for a tensor of %d dimensions", covered, self->ndim);
-    if (indexed == 0) adept_call_fail(c, "at least one index expected");
-    if (!adept_call_ok(c) || x.by_mask) return x;
-    x.positions = adept_dims_elements(n_common, common);
-    place(c, &x, self, n_common, common);
-    return x;
-}
-
-/* x[mask]: a mask stands for the positions of what is true in it, an index tensor for each of its dimensions. */
-static void expand_masks(adept_call *c, advanced_index *x, const adept_tensor *self)
-{
-    int64_t common[ADEPT_MAX_DIMS];
-    int n_common = 0;
-    size_t n = 0;
-    x->index_bytes = 0;
-    for (size_t i = 0; i < x->n && adept_call_ok(c); i++) { /* as many as self has dimensions at most */
-        const adept_tensor *t = x->items[i];
-        bool mask = t && is_mask(t);
-        int64_t chosen = mask ? adept_call_chosen(c, adept_tensor_numel(t)) : 0;
-        if (t) n_common = adept_broadcast_dims(c, n_common, common, mask ? 1 : t->ndim, mask ? &chosen : t->dims, common);
-        if (t) x->index_bytes += mask ? 8.0 * t->ndim * (double)chosen : adept_elem_read(t);
-        for (int d = 0; d < (mask ? t->ndim : 1); d++)
-            x->expanded[n++] = t;
-    }
-    if (!adept_call_ok(c)) return;
-    x->items = x->expanded;
-    x->n = n;
-    x->positions = adept_dims_elements(n_common, common);
-    place(c, x, self, n_common, common);
-}
-
 /* Memory order of x[...]: that of x where its dimensions are kept, else of the index tensors. */
-static void set_index_strides(adept_tensor *out, const advanced_index *index)
+static void set_index_strides(adept_tensor *out, const adept_index *index)
 {
     adept_tensor shown[1 + ADEPT_MAX_DIMS];
     const adept_tensor *operands[1 + ADEPT_MAX_DIMS];
@@ -114,7 +15,7 @@ static void set_index_strides(adept_tensor *out, const advanced_index *index)
     memcpy(shown[0].strides, index->strides, sizeof index->strides);
     for (size_t i = 0; i < index->n && n <= ADEPT_MAX_DIMS; i++) {
         const adept_tensor *t = index->items[i];
-        if (!t || is_mask(t) || t->ndim + index->n_behind > out->ndim) continue;
+        if (!t || adept_index_is_mask(t) || t->ndim + index->n_behind > out->ndim) continue;
         adept_tensor *s = &shown[n++];
         *s = *t;
         for (int d = 0; d < index->n_behind; d++) {
@@ -127,38 +28,12 @@ static void set_index_strides(adept_tensor *out, const advanced_index *index)
     adept_elem_set_strides(out, operands, n);
 }
 
-/* Autograd keeps the index tensors. */
-static void save_index(adept_cost *cost, const advanced_index *index)
-{
-    for (size_t i = 0; i < index->n; i++)
-        if (index->items[i]) adept_cost_save(cost, index->items[i]);
-}
-
-/* Add gradients of `part` to zeros of the shape of `whole` where the index says, as index_put does with accumulation:
- *  positions are written down, sorted so that equal ones are neighbours, then added up by one kernel. */
-static void accumulate_at(adept_cost *cost, adept_pass pass, const adept_tensor *part, const advanced_index *index)
-{
-    double n = index->positions, pair = 16; /* bytes of a position and where it came from */
-    if (n == 0) return;
-    adept_cost_alu(cost, pass, ADEPT_I64, n, n, index->index_bytes, n * pair);
-    adept_cost_alu(cost, pass, ADEPT_I64, n, n * ceil(log2(n + 1)), n * pair, n * pair);
-    adept_elem_chain(cost, pass, part, &(adept_chain){1, 2, 1, 1}, n * pair);
-}
-
-/* ---------------------------------------------------------------- reading ---------------- */
-
-/* A number counts as a vector. */
-static bool same_ndim(const adept_tensor *a, const adept_tensor *b)
-{
-    return (a->ndim > 0 ? a->ndim : 1) == (b->ndim > 0 ? b->ndim : 1);
-}
-
 /* Advanced indexing, index_select, gather, take. */
 static void shape_index(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self");
-    advanced_index x = read_index(c, self);
-    if (adept_call_ok(c) && x.by_mask) expand_masks(c, &x, self);
+    adept_index x = adept_index_read(c, self);
+    if (adept_call_ok(c) && x.by_mask) adept_index_expand_masks(c, &x, self);
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_tensor(c, self->dtype, x.ndim, x.dims);
     if (adept_call_ok(c)) set_index_strides(out, &x);
@@ -189,7 +64,7 @@ static void shape_gather(adept_call *c)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self"), *index = adept_arg_tensor(c, "index");
     int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
-    if (!same_ndim(index, self) && adept_tensor_numel(index) > 0)
+    if (!adept_index_same_ndim(index, self) && adept_tensor_numel(index) > 0)
         adept_call_fail(c, "gather: an index of %d dimensions for a tensor of %d", index->ndim, self->ndim);
     for (int d = 0; adept_call_ok(c) && d < index->ndim && d < self->ndim; d++)
         if (d != dim && index->dims[d] > self->dims[d])
@@ -243,16 +118,16 @@ static void shape(adept_call *c)
 
 static void cost_index(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
 {
-    advanced_index x = read_index(c, self);
+    adept_index x = adept_index_read(c, self);
     for (size_t i = 0; i < x.n; i++)
-        if (x.items[i] && is_mask(x.items[i]))
+        if (x.items[i] && adept_index_is_mask(x.items[i]))
             adept_chosen_search(cost, x.items[i], (double)adept_call_chosen(c, adept_tensor_numel(x.items[i])));
-    if (x.by_mask) expand_masks(c, &x, self);
+    if (x.by_mask) adept_index_expand_masks(c, &x, self);
     adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){0, 1, 1, 1}, x.index_bytes);
     if (!adept_cost_wants_grad(cost, self)) return;
     adept_elem_fill(cost, ADEPT_BACKWARD, self);
-    accumulate_at(cost, ADEPT_BACKWARD, out, &x);
-    save_index(cost, &x);
+    adept_index_accumulate(cost, ADEPT_BACKWARD, out, &x);
+    adept_index_save(cost, &x);
 }
 
 static void cost(adept_call *c, adept_cost *cost)
@@ -311,320 +186,3 @@ static const adept_handler_case cases[] = {
 };
 
 const adept_handler adept_handler_index = {.kind = "index", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
-
-/* ---------------------------------------------------------------- writing ---------------- */
-
-/* index_put, index_add, index_copy, index_fill, scatter and its reductions, masked_scatter. Out of place, a
- * copy of self is made first. */
-typedef struct scatter_row {
-    void (*check)(adept_call *c, const adept_tensor *self);
-    void (*cost)(adept_call *c, adept_cost *cost, const adept_tensor *self);
-    const char *source; /* argument of what is written; NULL: a number */
-    bool rows, adds;    /* along one dimension: whole rows, not elements; to what is there */
-} scatter_row;
-
-/* NULL if it is a number. */
-static const adept_tensor *source_of(adept_call *c)
-{
-    const scatter_row *row = adept_call_data(c);
-    return row->source ? adept_value_tensor(adept_arg(c, row->source)) : NULL;
-}
-
-static void check_put(adept_call *c, const adept_tensor *self)
-{
-    advanced_index x = read_index(c, self);
-    const adept_tensor *values = adept_arg_tensor(c, "values");
-    int64_t dims[ADEPT_MAX_DIMS];
-    if (adept_call_ok(c) && !x.by_mask) adept_broadcast_dims(c, x.ndim, x.dims, values->ndim, values->dims, dims);
-}
-
-static void check_masked(adept_call *c, const adept_tensor *self)
-{
-    const adept_tensor *mask = adept_arg_tensor(c, "mask");
-    int64_t dims[ADEPT_MAX_DIMS];
-    adept_arg_tensor(c, "source");
-    adept_broadcast(c, self, mask, dims);
-}
-
-static void check_part(adept_call *c, const adept_tensor *self)
-{
-    const scatter_row *row = adept_call_data(c);
-    adept_layout part = adept_layout_of(self);
-    if (adept_arg(c, "stride")) adept_layout_as_strided(c, &part);
-    adept_arg_tensor(c, row->source);
-}
-
-/* Do both have the same dimensions beside `dim`? A number is a row of a vector. */
-static bool same_rows(const adept_tensor *self, const adept_tensor *source, int dim)
-{
-    if (self->ndim < 2 && source->ndim < 2) return true;
-    bool same = self->ndim == source->ndim;
-    for (int d = 0; same && d < self->ndim; d++)
-        same = d == dim || self->dims[d] == source->dims[d];
-    return same;
-}
-
-/* PyTorch looks where both are dense. Where in their memory two parts begin is not known here: they overlap for certain
- * where it has no room for both. */
-static bool overlap(adept_call *c, const adept_tensor *a, const adept_tensor *b)
-{
-    if (!b || a->storage < 0 || a->storage != b->storage) return false;
-    bool dense = adept_tensor_is_contiguous(a) && adept_tensor_is_contiguous(b);
-    return a == b || (dense && adept_tensor_bytes(a) + adept_tensor_bytes(b) > adept_call_memory_bytes(c, a));
-}
-
-static void check_index(adept_call *c, const adept_tensor *self)
-{
-    const scatter_row *row = adept_call_data(c);
-    const adept_tensor *index = adept_arg_tensor(c, "index"), *source = source_of(c);
-    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
-    if (row->rows ? index->ndim > 1 : !same_ndim(index, self) && adept_tensor_numel(index) > 0)
-        adept_call_fail(c, "an index of %d dimensions for a tensor of %d", index->ndim, self->ndim);
-    if (source && !row->rows && index->ndim != source->ndim && index->ndim + source->ndim > 1)
-        adept_call_fail(c, "an index of %d dimensions for a source of %d", index->ndim, source->ndim);
-    if (adept_call_inplace(c) && (overlap(c, self, index) || overlap(c, self, source)))
-        adept_call_fail(c, "what is written and what is read share memory");
-    if (row->source && (row->rows || row->adds) && !source) adept_call_fail(c, "a tensor to write expected");
-    if (!adept_call_ok(c) || !source) return;
-    if (row->rows) {
-        int64_t rows = source->ndim > 0 && source->ndim == self->ndim ? source->dims[dim] : 1;
-        if (rows != adept_tensor_numel(index)) adept_call_fail(c, "indices of other than the %lld rows", (long long)rows);
-        if (!same_rows(self, source, dim))
-            adept_call_fail(c, "%s has no rows of %s", adept_call_shape(c, source), adept_call_shape(c, self));
-    }
-    for (int d = 0; !row->rows && self->ndim > 0 && d < index->ndim; d++)
-        if ((d != dim && index->dims[d] > self->dims[d]) || (d < source->ndim && index->dims[d] > source->dims[d]))
-            adept_call_fail(c, "the index is larger than what it writes or reads along dimension %d", d);
-}
-
-static void copy_self(adept_call *c, adept_cost *cost, const adept_tensor *self)
-{
-    if (!adept_call_inplace(c)) adept_elem_copy(cost, ADEPT_FORWARD, self, self->dtype);
-}
-
-/* n elements of self's type written (and read, if from a tensor), with the index read besides */
-static void write_some(adept_cost *cost, adept_pass pass, const adept_tensor *self, double n, bool from_tensor,
-                       double flops, double index_bytes)
-{
-    double bytes = n * adept_dtype_bytes(self->dtype);
-    if (n > 0) adept_cost_alu(cost, pass, self->dtype, n, flops * n, (from_tensor ? bytes : 0) + index_bytes, bytes);
-}
-
-/* The gradient with zeros where something else was written: a copy and a write. */
-static void zero_written(adept_cost *cost, const adept_tensor *self, double n, double index_bytes)
-{
-    adept_elem_copy(cost, ADEPT_BACKWARD, self, self->dtype);
-    write_some(cost, ADEPT_BACKWARD, self, n, false, 0, index_bytes);
-}
-
-/* x[mask] = values */
-static void cost_put_by_mask(adept_call *c, adept_cost *cost, const adept_tensor *self, const advanced_index *x)
-{
-    const adept_tensor *values = source_of(c);
-    copy_self(c, cost, self);
-    adept_elem_chain(cost, ADEPT_FORWARD, self, &(adept_chain){1, 1, 1, 1}, x->index_bytes + adept_elem_read(values));
-    if (adept_cost_wants_grad(cost, self)) {
-        adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){1, 2, 2, 2}, x->index_bytes);
-        save_index(cost, x);
-    }
-    if (adept_cost_wants_grad(cost, values)) {
-        adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){0, 1, 0, 1}, x->index_bytes);
-        adept_elem_fill(cost, ADEPT_BACKWARD, values);
-        save_index(cost, x);
-    }
-}
-
-static void cost_put(adept_call *c, adept_cost *cost, const adept_tensor *self)
-{
-    advanced_index x = read_index(c, self);
-    const adept_tensor *values = source_of(c);
-    if (x.by_mask) {
-        cost_put_by_mask(c, cost, self, &x);
-        return;
-    }
-    adept_tensor part = {.dtype = self->dtype, .ndim = x.ndim, .storage = -1, .param = -1};
-    memcpy(part.dims, x.dims, sizeof part.dims);
-    double n = (double)adept_tensor_numel(&part);
-    bool accumulate = adept_arg_bool(c, "accumulate", false);
-    copy_self(c, cost, self);
-    if (accumulate)
-        accumulate_at(cost, ADEPT_FORWARD, &part, &x);
-    else if (n > 0)
-        adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, n, 0, adept_elem_read(values) + x.index_bytes,
-                       adept_tensor_bytes(&part));
-    if (adept_cost_wants_grad(cost, self) && !accumulate) zero_written(cost, self, n, x.index_bytes);
-    if (adept_cost_wants_grad(cost, values)) {
-        adept_elem_chain(cost, ADEPT_BACKWARD, &part, &(adept_chain){0, 1, 1, 1}, x.index_bytes);
-        adept_elem_grad_to(cost, &part, values);
-    }
-    if (adept_cost_backward(cost)) save_index(cost, &x);
-}
-
-static void cost_masked(adept_call *c, adept_cost *cost, const adept_tensor *self)
-{
-    const adept_tensor *mask = adept_arg_tensor(c, "mask"), *source = source_of(c);
-    double n = (double)adept_tensor_numel(self);
-    copy_self(c, cost, self);
-    /* how many elements of the source come before each position, then the selection */
-    if (n > 0) adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n, adept_elem_read(mask), 8 * n);
-    adept_elem_chain(cost, ADEPT_FORWARD, self, &(adept_chain){1, 1, 1, 1}, 8 * n + adept_elem_read(mask));
-    if (adept_cost_wants_grad(cost, self)) /* grad.masked_fill(mask, 0) */
-        adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){1, 2, 2, 2}, adept_elem_read(mask));
-    if (adept_cost_wants_grad(cost, source)) { /* grad.masked_select(mask) into zeros */
-        adept_elem_fill(cost, ADEPT_BACKWARD, source);
-        adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){0, 1, 1, 1}, adept_elem_read(mask));
-    }
-    adept_cost_save(cost, mask);
-}
-
-/* scatter_reduce, index_reduce: as argument `reduce` says */
-static bool reduces(const adept_call *c)
-{
-    return strstr(adept_call_op(c), "_reduce") != NULL;
-}
-
-/* Of products, means and extrema: passes over self and over the n elements of the source that were written, as
- * scatter_reduce_backward and index_reduce_backward make them (PyTorch, FunctionsManual.cpp). Extrema share the gradient
- * between equal elements, which are counted; means divide by a count; products divide what the others made. */
-static void reduction_gradient(adept_call *c, adept_cost *cost, const adept_tensor *self, double n, double index_bytes)
-{
-    static const adept_chain extrema[2] = {{4, 6, 5, 5}, {4, 7, 5, 5}};
-    static const adept_chain means[2] = {{2, 2, 3, 3}, {2, 4, 5, 5}};
-    static const adept_chain products[2] = {{5, 7, 6, 6}, {6, 9, 8, 8}};
-    const char *reduce = adept_arg_string(c, "reduce", "");
-    const adept_chain *chain = !strncmp(reduce, "am", 2) ? extrema : !strcmp(reduce, "mean") ? means : products;
-    const adept_tensor *source = source_of(c), *out = adept_result_tensor(c, 0);
-    double size = adept_dtype_bytes(self->dtype);
-    if (!adept_cost_wants_grad(cost, self) && !adept_cost_wants_grad(cost, source)) return;
-    adept_elem_chain(cost, ADEPT_BACKWARD, self, &chain[0], 0);
-    if (n > 0)
-        adept_cost_stream(cost, ADEPT_BACKWARD, self->dtype, n * chain[1].launches, n * chain[1].flops,
-                          n * size * chain[1].reads + 2 * index_bytes, n * size * chain[1].writes, chain[1].launches);
-    adept_cost_save(cost, adept_arg_tensor(c, "index"));
-    adept_cost_save(cost, self);
-    adept_cost_save(cost, source);
-    adept_cost_save(cost, out);
-}
-
-/* Along one dimension by `index`: rows (index_add, ...) or elements (scatter, ...). */
-static void cost_indexed(adept_call *c, adept_cost *cost, const adept_tensor *self)
-{
-    const scatter_row *row = adept_call_data(c);
-    const adept_tensor *index = adept_arg_tensor(c, "index"), *source = source_of(c);
-    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
-    bool rows = row->rows, adds = row->adds;
-    double n = (double)adept_tensor_numel(index), index_bytes = adept_elem_read(index);
-    if (rows && self->ndim > 0) n *= self->dims[dim] ? (double)adept_tensor_numel(self) / (double)self->dims[dim] : 0;
-    copy_self(c, cost, self);
-    write_some(cost, ADEPT_FORWARD, self, n, source != NULL, adds, index_bytes);
-    if (!adept_cost_backward(cost)) return;
-    if (reduces(c) && strcmp(adept_arg_string(c, "reduce", "sum"), "sum") != 0) {
-        reduction_gradient(c, cost, self, n, index_bytes);
-        return;
-    }
-    if (adept_cost_wants_grad(cost, self) && !adds) zero_written(cost, self, n, index_bytes);
-    if (adept_cost_wants_grad(cost, source)) {
-        write_some(cost, ADEPT_BACKWARD, source, n, true, 0, index_bytes); /* the gradient is gathered */
-        if (rows || reduces(c)) adept_cost_save(cost, source);
-    }
-    adept_cost_save(cost, index);
-    if (reduces(c)) {
-        adept_cost_save(cost, self);
-        adept_cost_save(cost, adept_result_tensor(c, 0));
-    }
-}
-
-/* slice_scatter, select_scatter, ..., put: self with one part replaced, whose gradient is that part of the gradient */
-static void cost_part(adept_call *c, adept_cost *cost, const adept_tensor *self)
-{
-    const adept_tensor *source = source_of(c);
-    double n = (double)adept_tensor_numel(source), index_bytes = adept_elem_read(adept_value_tensor(adept_arg(c, "index")));
-    copy_self(c, cost, self);
-    write_some(cost, ADEPT_FORWARD, self, n, true, 0, index_bytes);
-    if (adept_cost_wants_grad(cost, self)) zero_written(cost, self, n, index_bytes);
-}
-
-static const scatter_row put = {check_put, cost_put, "values", false, false};
-static const scatter_row fill_rows = {check_index, cost_indexed, NULL, true, false};
-
-static const adept_op scatter_ops[] = {
-    {"aten::index_put", ADEPT_CAST_PROMOTE, &put},
-    {"aten::_unsafe_index_put aten::_index_put_impl", ADEPT_CAST_NONE, &put},
-    {"aten::index_add", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "source", true, true}},
-    {"aten::index_copy", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "source", true, false}},
-    {"aten::index_fill", ADEPT_CAST_NONE, &fill_rows},
-    {"aten::scatter", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "src", false, false}},
-    {"aten::scatter_add", ADEPT_CAST_PROMOTE, &(const scatter_row){check_index, cost_indexed, "src", false, true}},
-    {"aten::scatter_reduce", ADEPT_CAST_NONE,
-     &(const scatter_row){check_index, cost_indexed, "src", false, true}},
-    {"aten::index_reduce", ADEPT_CAST_NONE,
-     &(const scatter_row){check_index, cost_indexed, "source", true, true}},
-    {"aten::masked_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_masked, cost_masked, "source", false, false}},
-    {"aten::slice_scatter aten::select_scatter aten::diagonal_scatter aten::as_strided_scatter", ADEPT_CAST_NONE,
-     &(const scatter_row){check_part, cost_part, "src", false, false}},
-    {"aten::put", ADEPT_CAST_NONE, &(const scatter_row){check_part, cost_part, "source", false, false}},
-    {0},
-};
-
-static void scatter_shape(adept_call *c)
-{
-    const scatter_row *row = adept_call_data(c);
-    const adept_tensor *self = adept_arg_tensor(c, "self");
-    if (!adept_call_ok(c)) return;
-    row->check(c, self);
-    if (!adept_call_ok(c)) return;
-    bool clones = row == &put || row == &fill_rows; /* the others write row-major memory, and no expanded tensor */
-    adept_tensor *out = (clones ? adept_out_filled : adept_out_result)(c, self, self->dtype, self->ndim, self->dims);
-    if (adept_call_ok(c) && !adept_call_inplace(c) && clones) adept_elem_set_strides(out, &self, 1);
-    out->n_values = 0;
-}
-
-static void scatter_cost(adept_call *c, adept_cost *cost)
-{
-    const scatter_row *row = adept_call_data(c);
-    row->cost(c, cost, adept_arg_tensor(c, "self"));
-}
-
-static const adept_handler_case scatter_cases[] = {
-    /* forward a copy of 20 and 6 comparisons; backward 5 kernels over 20, 5 over 6 elements */
-    {.name = "the gradient of a largest element is shared",
-     .call = "aten::scatter_reduce(self=f32:5x4*, dim=0, index=i64:2x3, src=f32:2x3*, reduce=\"amax\", "
-             "include_self=true) -> f32:5x4",
-     .forward = {.alu = 6, .read = 80 + 24 + 48, .written = 80 + 24, .launches = 2},
-     .backward = {.alu = 80 + 24,
-                  .read = 6 * 80 + 7 * 24 + 2 * 48,
-                  .written = 5 * 80 + 5 * 24,
-                  .launches = 10,
-                  .saved = 80 + 48 + 24 + 80}},
-    {.name = "x[i] = v in place: 3 rows of 4 are read and written; self's gradient is copied and zeroed there, v's "
-             "gathered",
-     .call = "aten::index_put_(self=f32:5x4*, indices=[i64:3], values=f32:3x4*, accumulate=false) -> f32:5x4",
-     .forward = {.read = 48 + 24, .written = 48},
-     .backward = {.read = 80 + 24 + 48 + 24, .written = 80 + 48 + 48, .launches = 3, .saved = 24}},
-    {.name = "x[mask] = 0: as a fill by mask",
-     .call = "aten::index_put_(self=f32:5x4, indices=[bool:5x4], values=f32:, accumulate=false) -> f32:5x4",
-     .forward = {.alu = 20, .read = 80 + 20 + 4, .written = 80}},
-    {.name = "scatter_add out of place: copy 32, then add 8; the source's gradient is gathered",
-     .call = "aten::scatter_add(self=f32:4x8, dim=1, index=i64:4x2, src=f32:4x2*) -> f32:4x8",
-     .forward = {.alu = 8, .read = 128 + 32 + 64, .written = 128 + 32, .launches = 2},
-     .backward = {.read = 32 + 64, .written = 32, .saved = 64}},
-    {.name = "scatter of a number: 8 elements in place",
-     .call = "aten::scatter_(self=f32:4x8, dim=1, index=i64:4x2, value=1.0) -> f32:4x8",
-     .forward = {.read = 64, .written = 32}},
-    {.name = "rows added: 3 rows of 4; the source is kept, for its shape",
-     .call = "aten::index_add_(self=f32:5x4, dim=0, index=i64:3, source=f32:3x4*, alpha=1) -> f32:5x4",
-     .forward = {.alu = 12, .read = 48 + 24, .written = 48},
-     .backward = {.read = 48 + 24, .written = 48, .saved = 24 + 48}},
-    {.name = "masked_scatter: copy, 8 offsets, selection; backward grad is copied and filled (mask read once)",
-     .call = "aten::masked_scatter(self=f32:8*, mask=bool:8, source=f32:8) -> f32:8",
-     .forward = {.alu = 16, .read = 32 + 8 + 32 + 64 + 8, .written = 32 + 64 + 32, .launches = 3},
-     .backward = {.alu = 8, .read = 64 + 8, .written = 64, .launches = 2, .saved = 8}},
-    {.name = "one row of 4 replaced out of place: copy 20, write 4; backward copies 20 gradients and zeroes 4",
-     .call = "aten::select_scatter(self=f32:5x4*, src=f32:4*, dim=0, index=2) -> f32:5x4",
-     .forward = {.read = 80 + 16, .written = 80 + 16, .launches = 2},
-     .backward = {.read = 80, .written = 80 + 16, .launches = 2}},
-    {0},
-};
-
-const adept_handler adept_handler_scatter = {
-    .kind = "scatter", .ops = scatter_ops, .shape = scatter_shape, .cost = scatter_cost, .cases = scatter_cases};

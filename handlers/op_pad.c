@@ -89,7 +89,8 @@ static void shape(adept_call *c)
     if (!adept_call_ok(c)) return;
     for (int d = 0; d < self->ndim; d++)
         if (adept_call_refuse(c,
-                              __builtin_add_overflow(self->dims[d], p.before[d], &dims[d]) || (mode == CONSTANT && cuts_too_much(self->dims[d], dims[d], p.behind[d])) ||
+                              __builtin_add_overflow(self->dims[d], p.before[d], &dims[d]) ||
+                                  (mode == CONSTANT && cuts_too_much(self->dims[d], dims[d], p.behind[d])) ||
                                   __builtin_add_overflow(dims[d], p.behind[d], &dims[d]) ||
                                   dims[d] < (mode == CONSTANT && p.grows && d >= self->ndim - p.n),
                               "dimension %d of size %" PRId64 " cannot be padded by %" PRId64 " and %" PRId64, d,

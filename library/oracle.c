@@ -2,6 +2,7 @@
 #include "adept_plan.h"
 #include "adept_prediction_json.h"
 #include "handles.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,9 +78,22 @@ static adept_status check_request(const adept_request *r, adept_error *err)
     return ADEPT_OK;
 }
 
-static adept_run run_of(const adept_request *r)
+static adept_status set_host(int *out, const char *name, adept_error *err)
 {
-    return (adept_run){
+    char list[512];
+    size_t host = name ? adept_name_index(name, adept_host_name) : 0;
+    if (host == SIZE_MAX)
+        return adept_error_set(err, ADEPT_E_USAGE, "request: host '%.40s' is not one of %s", name,
+                               adept_names_list(list, sizeof list, adept_host_name));
+    *out = (int)host;
+    return ADEPT_OK;
+}
+
+static adept_status set_run(adept_run *out, const adept_request *r, adept_error *err)
+{
+    adept_status status = check_request(r, err);
+    if (status != ADEPT_OK) return status;
+    *out = (adept_run){
         .gpus = r->gpus,
         .power_limit_w = r->power_limit_w,
         .clock_hz = r->clock_hz,
@@ -93,15 +107,16 @@ static adept_run run_of(const adept_request *r)
         .bucket_bytes = r->bucket_bytes,
         .host_launch_s = r->host_launch_s,
     };
+    return set_host(&out->host, r->host, err);
 }
 
 /* ---- estimates ---- */
 
 static adept_status predict(adept_estimate *out, const adept_request *request, adept_error *err)
 {
-    adept_status status = check_request(request, err);
+    adept_run run;
+    adept_status status = set_run(&run, request, err);
     if (status == ADEPT_OK) {
-        const adept_run run = run_of(request);
         status = adept_plan_predict(out, request->oracle->plan, &run, err);
         if (status == ADEPT_OK) adept_plan_interval(out, request->oracle->plan, &run);
     }
@@ -141,9 +156,9 @@ adept_status adept_predict_best_limits(adept_best_limits *out, const adept_reque
     ADEPT_LIBRARY_ENTER;
     if (!out) return adept_library_missing(__func__, "out", err);
     adept_power_limits limits;
-    adept_status status = check_request(request, err);
+    adept_run run;
+    adept_status status = set_run(&run, request, err);
     if (status != ADEPT_OK) return status;
-    adept_run run = run_of(request);
     status = adept_predict_power_limits(&limits, request->oracle->profile, request->oracle->hw, &run, err);
     if (status != ADEPT_OK) return status;
     if (!limits.known)
@@ -158,9 +173,9 @@ adept_status adept_predict_json(char **text, const adept_request *request, adept
     ADEPT_LIBRARY_ENTER;
     if (!text) return adept_library_missing(__func__, "text", err);
     adept_prediction p;
-    adept_status status = check_request(request, err);
+    adept_run run;
+    adept_status status = set_run(&run, request, err);
     if (status != ADEPT_OK) return status;
-    adept_run run = run_of(request);
     const adept_oracle *o = request->oracle;
     status = adept_predict(&p, o->profile, o->hw, &run, err);
     if (status != ADEPT_OK) return status;

@@ -58,17 +58,20 @@ double adept_operator_parameter_prior(size_t index)
  *
  * Active power goes with the process on boards without stacks, and of vendors that nothing was fitted to. BabelStream at
  * five clocks (github giordano/gpu-power-frequency-benchmarks) gives an A100 PCIe 137 W: 130 by SMs and clock, 76 with
- * the process. From 1605 to 2002 MHz an RTX PRO 6000 draws 18 W more: 19 with the process, 42 without. */
+ * the process. From 1605 to 2002 MHz an RTX PRO 6000 draws 18 W more: 19 with the process, 42 without.
+ *
+ * A sheet that does not tell its bus changes neither: memory is then the reference's, stacked. */
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w)
 {
     const adept_specs *s = &hw->specs;
     adept_operator_owner o = {.process = 1.0, .memory = 1.0, .active = 1.0, .fed = 1.0, .boost = 1.0};
     if (s->tensor_fp16_flops_per_s < HALF_RATE * s->vector_fp32_flops_per_s) o.fed = EASILY_FED;
     if (s->clock_load_hz > s->clock_boost_hz) o.boost = s->clock_load_hz / s->clock_boost_hz;
-    if (s->mem_bus_bits < STACK_BITS) o.memory = ON_BOARD;
+    bool on_board = s->mem_bus_bits < STACK_BITS;
+    if (on_board) o.memory = ON_BOARD;
     if (isnan(s->process_nm)) return o;
     o.process = s->process_nm / REFERENCE_NM;
-    double process_a = s->mem_bus_bits >= STACK_BITS && !hw->other_vendor ? 1.0 : o.process;
+    double process_a = on_board || hw->other_vendor ? o.process : 1.0;
     if (s->tdp_w > p_static_w)
         o.active = REFERENCE_ACTIVE_J * s->sm_count * s->clock_boost_hz * process_a / (s->tdp_w - p_static_w);
     return o;

@@ -35,6 +35,7 @@ void adept_comparison_free(adept_comparison *c)
     free(c->warnings);
     free(c->seeds);
     free(c->outcomes);
+    free(c->uncut);
     *c = (adept_comparison){.setup = NULL};
 }
 

@@ -25,6 +25,14 @@ static void put_metric(adept_json_writer *w, const adept_comparison *c, size_t p
     adept_json_end_object(w);
 }
 
+static void put_uncut(adept_json_writer *w, const adept_outcome *outcome)
+{
+    adept_json_begin_object(w, "run");
+    for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++)
+        adept_json_put_number(w, m->name, adept_sim_metric_get(m, outcome));
+    adept_json_end_object(w);
+}
+
 static adept_status put_policies(adept_json_writer *w, const adept_comparison *c, adept_error *err)
 {
     double *values = malloc((c->n_seeds + 1) * sizeof *values);
@@ -38,6 +46,7 @@ static adept_status put_policies(adept_json_writer *w, const adept_comparison *c
         for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++)
             put_metric(w, c, p, m, values);
         adept_json_end_object(w);
+        if (c->uncut) put_uncut(w, &c->uncut[p]);
         adept_json_end_object(w);
     }
     adept_json_end_array(w);

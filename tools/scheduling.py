@@ -25,8 +25,8 @@ class Runs:
     def __init__(self, adept, seeds):
         self.adept, self.seeds = adept, seeds
 
-    def simulate(self, cluster, jobs, policies, *options, repeats=None):
-        repeats = ("--seeds", self.seeds) if repeats is None else repeats
+    def simulate(self, cluster, jobs, policies, *options, windows=None):
+        repeats = ("--windows", windows) if windows else ("--seeds", self.seeds)
         command = [self.adept, "simulate", cluster, jobs, "--policy", ",".join(policies), *repeats, "--json", *options]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
         if done.returncode != 0:
@@ -252,6 +252,12 @@ def losses(windows):
     return found
 
 
+def uncut(windows):
+    """The run that was cut into windows, as one of a single seed."""
+    return {"policies": [{"name": p["name"], "outcome": {name: {"mean": value, "sd": None} for name, value in p["run"].items()}}
+                         for p in windows["policies"]]}
+
+
 def trace_table(windows):
     rows = [[p] + [change(pair(windows, p, "thrift", metric)) for metric in ("energy_j", "throughput_per_h", "mean_completion_s")]
             + [points(windows, p, "thrift", "miss_rate")] for p in ALL if p != "thrift"]
@@ -278,11 +284,11 @@ def trace_part(runs, out, traces):
             if not jobs:  # its own measured step times; the power of its GPUs is assumed
                 templates.write_text(json.dumps({"schema_version": 1, "name": "gavel", "step_times": {
                     "file": str(traces.resolve() / "gavel" / "step_times.csv"), "power_share": 0.8, "scaling": "linear"}}), encoding="utf-8")
-            r, windows = (runs.simulate(CLUSTERS / cluster, traces / trace, ALL, "--templates", templates, *options, repeats=repeats)
-                          for repeats in ((), ("--windows", n)))
+            windows = runs.simulate(CLUSTERS / cluster, traces / trace, ALL, "--templates", templates, *options, windows=n)
+        r = uncut(windows)
         out.append(f"\n### {title}\n\n" + table(HEAD, [policy_row(r, p) for p in ALL]) + f"\nOver {n} windows:\n\n" + trace_table(windows))
         out.append("\nWhere thrift loses here, so that the interval tells: " + ("; ".join(losses(windows)) or "nowhere") + ".\n")
-        for warning in r["warnings"][:4]:
+        for warning in windows["warnings"][:4]:
             out.append("\n- " + warning.replace(f"{traces}/", ""))
         out.append("\n")
 

@@ -137,7 +137,7 @@ static void add_extras(adept_optimizer_cost *cost, const adept_optimizer_run *ru
     cost->kernels += launches(run, 2);
 }
 
-static adept_optimizer_cost plain_step(const adept_optimizer_run *run)
+static void add_plain_step(adept_optimizer_cost *cost, const adept_optimizer_run *run)
 {
     const adept_optimizer *o = run->optimizer;
     bool fused = run->impl == ADEPT_IMPL_FUSED && o->waits == 0;
@@ -146,18 +146,16 @@ static adept_optimizer_cost plain_step(const adept_optimizer_run *run)
     /* rows and columns as if tensors were squares of one size: some percent of a word */
     double own_bytes =
         o->own_bytes_per_param * run->params + o->factors * word_bytes * sqrt(run->params * run->tensors);
-    adept_optimizer_cost cost = {0};
-    if (o->read_words_per_param == 0 || run->params == 0) return cost; /* none: not even the gradient is read */
-    cost.flops = o->flops_per_param * run->params;
-    cost.bytes_read = words * o->read_words_per_param + own_bytes;
-    cost.bytes_written = words * o->write_words_per_param + own_bytes;
-    cost.moved_bytes = 2 * own_bytes;
-    cost.moved_bytes += words * (fused ? o->read_words_per_param + o->write_words_per_param : o->moved_words);
-    cost.moved_gradients = run->params * (fused ? 1 : o->gradient_uses);
-    cost.kernels = launches(run, fused ? 1 : o->operations);
-    cost.state_bytes = words * o->state_words_per_param + own_bytes;
-    cost.waits = o->waits * run->tensors;
-    return cost;
+    if (o->read_words_per_param == 0 || run->params == 0) return; /* none: not even the gradient is read */
+    cost->flops += o->flops_per_param * run->params;
+    cost->bytes_read += words * o->read_words_per_param + own_bytes;
+    cost->bytes_written += words * o->write_words_per_param + own_bytes;
+    cost->moved_bytes += 2 * own_bytes;
+    cost->moved_bytes += words * (fused ? o->read_words_per_param + o->write_words_per_param : o->moved_words);
+    cost->moved_gradients += run->params * (fused ? 1 : o->gradient_uses);
+    cost->kernels += launches(run, fused ? 1 : o->operations);
+    cost->state_bytes += words * o->state_words_per_param + own_bytes;
+    cost->waits += o->waits * run->tensors;
 }
 
 /* ---- of matrices ---- */
@@ -199,18 +197,10 @@ static void add_products(adept_optimizer_cost *cost, const adept_optimizer_run *
     }
 }
 
-static void add_cost(adept_optimizer_cost *sum, const adept_optimizer_cost *cost)
-{
-    double *to = (double *)sum;
-    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
-        to[i] += ((const double *)cost)[i];
-}
-
 /* Matrices one after the other, AdamW on the rest. */
-static adept_optimizer_cost matrix_step(const adept_optimizer_run *run)
+static void add_matrix_step(adept_optimizer_cost *cost, const adept_optimizer_run *run)
 {
     adept_optimizer_run own = *run, rest = *run;
-    adept_optimizer_cost cost = {0};
     own.impl = ADEPT_IMPL_FORLOOP;
     own.params = own.tensors = 0;
     rest.optimizer = adept_optimizer_by_name("adamw");
@@ -218,18 +208,17 @@ static adept_optimizer_cost matrix_step(const adept_optimizer_run *run)
         const adept_matrices *m = &run->matrices[i];
         own.params += (double)m->rows * (double)m->columns * (double)m->n;
         own.tensors += (double)m->n;
-        add_products(&cost, run, m);
+        add_products(cost, run, m);
     }
     rest.params -= own.params, rest.tensors -= own.tensors;
-    const adept_optimizer_cost of_own = plain_step(&own), of_rest = plain_step(&rest);
-    add_cost(&cost, &of_own);
-    add_cost(&cost, &of_rest);
-    return cost;
+    add_plain_step(cost, &own);
+    add_plain_step(cost, &rest);
 }
 
 adept_optimizer_cost adept_optimizer_step(const adept_optimizer_run *run)
 {
-    adept_optimizer_cost cost = run->optimizer->iterations > 0 ? matrix_step(run) : plain_step(run);
+    adept_optimizer_cost cost = {0};
+    (run->optimizer->iterations > 0 ? add_matrix_step : add_plain_step)(&cost, run);
     if (cost.bytes_read > 0.0) add_extras(&cost, run); /* else nothing runs */
     return cost;
 }

@@ -334,6 +334,8 @@ static adept_status warn_of_run(builder *b)
         status = adept_interp_warn(in, "the optimizer is not counted: the mode is not train");
     if (!status && p->mode == ADEPT_MODE_INFER && p->grad_accum > 1)
         status = adept_interp_warn(in, "inference accumulates no gradients: the passes are counted as one step");
+    if (!status && p->execution == ADEPT_COMPILE && in->config->memory_format == ADEPT_NCHW)
+        status = adept_interp_warn(in, "images lie in channels_last, not in nchw: torch.compile lays them out so");
     if (!status && p->mode != ADEPT_MODE_INFER && p->trainable_params == 0)
         status = adept_interp_warn(in, "no parameter requires a gradient: the backward pass and the optimizer are empty");
     return status;

@@ -5,14 +5,15 @@
 #include "adept_file.h"
 #include "adept_json.h"
 #include "adept_json_writer.h"
-#include "adept_profile.h"
 #include "base64.h"
-#include "sha256.h"
+#include "saved.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define SAVED_KIND "adept-profile"
-#define SAVED_VERSION 3 /* 1 and 2 held kernels and polynomials, and no graph */
+/* 1 and 2 held kernels and polynomials, and no graph. What an older adept cannot read as it was meant needs the next one,
+ * another hash of the same options too: it says then who wrote the file, and not that the file is damaged. */
+#define SAVED_VERSION 3
 
 /* ---------------------------------------------------------------- what was worked out ---------------- */
 
@@ -185,30 +186,32 @@ static void put_options(adept_json_writer *w, const adept_workload_config *c)
     adept_json_end_object(w);
 }
 
-static adept_status put_graph(adept_json_writer *w, const char *hash, const adept_buffer *bytes, adept_error *err)
+adept_status adept_saved_graph(char hash[ADEPT_SHA256_SIZE], char **data, const adept_workload_config *config,
+                               const adept_buffer *bytes, adept_error *err)
 {
-    char *text = malloc(adept_base64_length(bytes->size) + 1);
-    if (!text) return adept_no_memory(err, "a graph");
-    adept_base64_encode(text, (const unsigned char *)bytes->data, bytes->size);
-    adept_json_put_object(w, "graph", "sha256 %s data %s", hash, text);
-    free(text);
+    adept_status status = hash_of(hash, config, bytes, err);
+    if (status != ADEPT_OK) return status;
+    *data = malloc(adept_base64_length(bytes->size) + 1);
+    if (!*data) return adept_no_memory(err, "a graph");
+    adept_base64_encode(*data, (const unsigned char *)bytes->data, bytes->size);
     return ADEPT_OK;
 }
 
 adept_status adept_saved_write(char **text, const adept_profile *profile, const adept_graph *graph,
                                const adept_workload_config *config, adept_error *err)
 {
-    char hash[ADEPT_SHA256_SIZE];
+    char hash[ADEPT_SHA256_SIZE], *data = NULL;
     adept_buffer bytes = {0};
     adept_json_writer w = {.pretty = true};
     adept_status status = adept_graph_write(&bytes, graph, err);
-    if (status == ADEPT_OK) status = hash_of(hash, config, &bytes, err);
+    if (status == ADEPT_OK) status = adept_saved_graph(hash, &data, config, &bytes, err);
+    adept_buffer_free(&bytes);
     adept_json_begin_object(&w, NULL);
     put_members(&w, profile);
     put_options(&w, config);
-    if (status == ADEPT_OK) status = put_graph(&w, hash, &bytes, err);
+    if (status == ADEPT_OK) adept_json_put_object(&w, "graph", "sha256 %s data %s", hash, data);
     adept_json_end_object(&w);
-    adept_buffer_free(&bytes);
+    free(data);
     char *printed = adept_json_finish(&w);
     if (status == ADEPT_OK && !printed) status = adept_no_memory(err, profile->model_path);
     if (status == ADEPT_OK)
@@ -355,7 +358,8 @@ static void check_kind(reader *in, const cJSON *root)
     else if (version < SAVED_VERSION)
         adept_json_fail(&in->r, "a profile of an earlier version of adept, which had no graph in it: %s anew", anew);
     else if (version > SAVED_VERSION)
-        adept_json_fail(&in->r, "a profile of a later version of adept (schema_version %lld)", (long long)version);
+        adept_json_fail(&in->r, "a profile of a later version of adept (schema_version %lld): update adept; or here, %s",
+                        (long long)version, anew);
     else if (!cJSON_GetObjectItemCaseSensitive(root, "graph"))
         adept_json_fail(&in->r, "a profile without its graph, as --json prints it: %s with it", anew);
 }

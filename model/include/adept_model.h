@@ -74,7 +74,6 @@ ADEPT_API const char *adept_model_name(size_t *length, const char *path);
 /* "ring", "tree", "auto"; "board", "bridge"; "auto", "fixed", "bucketed"; NULL past the end */
 ADEPT_API const char *adept_allreduce_name(size_t allreduce);
 ADEPT_API const char *adept_link_name(size_t link);
-ADEPT_API const char *adept_host_name(size_t host); /* "profile", ... */
 ADEPT_API const char *adept_overlap_name(size_t overlap);
 #define ADEPT_BUCKET_BYTES (25.0 * 1024 * 1024)      /* PyTorch's bucket_cap_mb */
 #define ADEPT_FIRST_BUCKET_BYTES (1024.0 * 1024)     /* and its first bucket */

@@ -28,6 +28,7 @@ typedef struct adept_comparison {
     size_t n_seeds;
     adept_shard shard;       /* of all runs */
     adept_outcome *outcomes; /* of policy p and seed s at [p * n_seeds + s], where adept_comparison_has() it */
+    adept_outcome *uncut;    /* of policy p over all windows as one run; NULL where there are none, or a file was read */
     char **warnings;         /* by adept_comparison_warn() */
     size_t n_warnings, warning_capacity;
     const adept_cluster *cluster; /* for pictures; these two are NULL where a file was read */

@@ -8,6 +8,15 @@ clusters=$ADEPT_SOURCE_DIR/data/clusters
     for batch in 1 2 4 8 16 32; do echo "mlp,$batch,0.00$batch,200"; done
 } >"$work/rows.csv"
 
+# What measure runs. kill -9 of measure leaves it, so that the test has to end it.
+sleeper=$work/sleeper
+printf '#!/bin/sh\necho $$ >"%s"\nexec sleep 60\n' "$sleeper.pid" >"$sleeper"
+chmod +x "$sleeper"
+end_sleeper() {
+    [ ! -e "$sleeper.pid" ] || kill -KILL "$(cat "$sleeper.pid")" 2>/dev/null
+    rm -f "$sleeper.pid"
+}
+
 # stopped SIGNAL CODE ARGUMENT...: after a moment, by one signal to the program alone
 stopped() {
     signal=$1
@@ -17,6 +26,7 @@ stopped() {
     echo before >"$work/there/out"
     (cd "$work/there" && exec timeout --foreground --preserve-status -s "$signal" "${seconds:-0.7}" "$ADEPT" "$@") >"$work/out" 2>"$work/err" </dev/null
     rc=$?
+    end_sleeper
     checks=$((checks + 1))
     [ "$rc" -eq "$code" ] || fail "exit code $rc instead of $code after $signal: adept $*"
     case $* in
@@ -31,7 +41,7 @@ for signal in INT TERM KILL; do
     case $signal in INT) code=130 ;; TERM) code=143 ;; KILL) code=137 ;; esac
     stopped $signal $code $long --csv
     stopped $signal $code $long -o out
-    stopped $signal $code measure --period 10ms -o out -- sleep 60
+    stopped $signal $code measure --period 10ms -o out -- "$sleeper"
     stopped $signal $code measure --duration 60s --json -o out
     [ -z "${ADEPT_TORCH_MODULE:-}" ] || # the jobs' models
         seconds=3 stopped $signal $code simulate "$clusters/thesis.json" "$clusters/thesis_jobs.json" --policy fcfs,zeus --seeds 10000 --json
@@ -45,7 +55,7 @@ fi
 
 # A signal that was ignored stays so: INT of what a script has in the background, TERM under trap ''.
 for ignored in INT TERM; do
-    for command in "$long --csv" "measure --period 10ms -- sleep 60"; do
+    for command in "$long --csv" "measure --period 10ms -- $sleeper"; do
         (trap '' $ignored && exec "$ADEPT" $command >"$work/out" 2>"$work/err") &
         pid=$!
         sleep 1
@@ -54,6 +64,7 @@ for ignored in INT TERM; do
         checks=$((checks + 1))
         kill -0 $pid 2>/dev/null || fail "$ignored was ignored, and ends: adept $command"
         kill -KILL $pid 2>/dev/null
+        end_sleeper
         wait $pid 2>/dev/null
     done
 done

@@ -112,7 +112,9 @@ rows = [row for row in csv.DictReader(open(sys.argv[2])) if row["policy"] == "ze
 assert result["options"]["windows"] == 4 and result["seeds"] == [0, 1, 2, 3]
 assert sorted(int(row["job"]) for row in rows) == list(range(1, 41))
 whole = {p["name"]: p["outcome"] for p in json.load(open(sys.argv[3]))["policies"]}
+assert not any("run" in policy for policy in json.load(open(sys.argv[3]))["policies"])
 for policy in result["policies"]:
+    assert policy["run"] == {name: metric["mean"] for name, metric in whole[policy["name"]].items()}, policy["run"]
     of = {name: metric["per_seed"] for name, metric in policy["outcome"].items()}
     for name in ("energy_j", "jobs_energy_j", "idle_energy_j", "n_finished", "n_jobs", "samples_done", "n_decisions", "end_s"):
         total = whole[policy["name"]][name]["mean"]

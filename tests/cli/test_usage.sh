@@ -146,6 +146,13 @@ expect_error 2 "--precision: 'fp8' is not one of fp32, tf32, bf16, fp16" predict
 expect_error 2 "--attention: '' is not one of auto, eager, fused" predict "$p" --gpu a100 --attention=
 expect_error 2 "--memory-format: 'nhcw' is not one of auto, nchw, channels_last" predict "$p" --gpu a100 --memory-format nhcw
 expect_ok predict "$p" --gpu a100 --memory-format nhwc
+expect_ok predict "$p" --gpu a100 --memory-format nchw --execution compile
+shows '^  images lie in channels_last, not in nchw: torch.compile lays them out so$'
+for how in '--memory-format nchw' '--execution compile' '--memory-format nhwc --execution compile'; do
+    expect_ok predict "$p" --gpu a100 $how
+    checks=$((checks + 1))
+    ! grep -q 'images lie in' "$work/out" || fail "a warning of images that lie as $how asks"
+done
 expect_error 2 "--host: 'pytorch' is not one of profile, torch1, torch2" predict "$p" --gpu a100 --host pytorch
 expect_ok predict "$p" --gpu a100 --host torch2
 expect_error 2 'a launch takes what host "torch2" says, or a time: not both' predict "$p" --gpu a100 --host torch2 --host-launch 30us

@@ -31,7 +31,8 @@ class Binding(unittest.TestCase):
         for line in subprocess.run([LAYOUT], check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout.splitlines():
             name, number = line.split()
             struct, _, member = name.partition(".")
-            got = getattr(CLASSES[struct], member).offset if member else ctypes.sizeof(CLASSES[struct])
+            of = CLASSES[struct]  # texts are properties over bytes
+            got = getattr(of, "_" + member, getattr(of, member, None)).offset if member else ctypes.sizeof(of)
             self.assertEqual(got, int(number), name)
             seen.add(struct)
         self.assertEqual(seen, set(CLASSES))
@@ -104,14 +105,27 @@ class Binding(unittest.TestCase):
             adept.measure(sysroot=root).read()
 
     def test_equals_the_program(self):
-        for keywords, options in (({}, []), ({"gpus": 4}, ["--gpus", "4"]), ({"power_limit_w": 150}, ["--power-limit", "150"])):
+        for keywords, options in (({}, []), ({"gpus": 4}, ["--gpus", "4"]), ({"power_limit_w": 150}, ["--power-limit", "150"]),
+                                  ({"host": "torch2"}, ["--host", "torch2"])):
             out = subprocess.run([ADEPT, "predict", PROFILE, "--gpu", "v100-pcie-32gb", "--json"] + options, check=True,
                                  stdout=subprocess.PIPE).stdout
             expected = json.loads(out.decode())
             estimate = self.oracle.predict(**keywords)
             for key in ("step_time_s", "power_avg_w", "energy_step_j", "edp_js", "samples_per_s"):
                 self.assertTrue(math.isclose(getattr(estimate, key), expected[key], rel_tol=1e-9), key)
-            self.assertEqual(json.loads(self.oracle.predict_json(**keywords))["step_time_s"], expected["step_time_s"])
+            got = json.loads(self.oracle.predict_json(**keywords))
+            for key in ("step_time_s", "interval"):
+                self.assertEqual(got[key], expected[key])
+            self.assertEqual(got["config"]["host"], keywords.get("host"))
+        hosts = [None] + adept.host_names()[1:]
+        requests = [self.oracle.request(host=host) for host in hosts]
+        self.assertEqual([r.host for r in requests], hosts)
+        request = self.oracle.request()
+        request.host = "torch2"
+        self.assertEqual(adept.predict_many([request])[0].kernel_launch_s, self.oracle.predict(host="torch2").kernel_launch_s)
+        launches = [e.kernel_launch_s for e in adept.predict_many(requests)]
+        self.assertEqual(launches, [self.oracle.predict(host=host).kernel_launch_s for host in hosts])
+        self.assertEqual(len(set(launches)), len(hosts) - 1)  # two of the hosts have the same median
         best = self.oracle.predict_best_limits()
         self.assertTrue(best.low_w <= best.energy_optimal.limit_w <= best.high_w)
         self.assertLessEqual(best.energy_optimal.energy_step_j, best.unset.energy_step_j)
@@ -192,6 +206,8 @@ class Binding(unittest.TestCase):
             adept.Workload.read("{}")
         with self.assertRaises(adept.Error):
             self.oracle.predict(gpus=-1)
+        with self.assertRaisesRegex(adept.Error, "host 'torch9' is not one of profile, torch1, "):
+            self.oracle.predict(host="torch9")
         estimates = adept.predict_many([self.oracle.request(), self.oracle.request(gpus=-1)], strict=False)
         self.assertEqual([e.status for e in estimates], [adept.OK, adept.E_USAGE])
         self.assertTrue(math.isnan(estimates[1].step_time_s))

@@ -1,8 +1,6 @@
 /* Saved profiles: options and graph, under a hash that is right; or the JSON of the file. */
-#include "adept_profile.h"
-#include "base64.h"
 #include "mutate.h"
-#include "sha256.h"
+#include "saved.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,19 +50,12 @@ static void change_options(cJSON *options, adept_workload_config *c, fuzz_random
 
 static void put_graph(cJSON *root, const adept_workload_config *config, const adept_buffer *bytes)
 {
-    char hash[ADEPT_SHA256_SIZE], *text = adept_workload_config_text(config);
-    char *data = malloc(adept_base64_length(bytes->size) + 1);
+    char hash[ADEPT_SHA256_SIZE], *data = NULL;
     cJSON *graph = cJSON_GetObjectItemCaseSensitive(root, "graph");
-    adept_sha256 sha;
-    if (text && data) {
-        adept_sha256_init(&sha);
-        adept_sha256_update(&sha, text, strlen(text) + 1);
-        adept_sha256_update(&sha, bytes->data, bytes->size);
-        adept_base64_encode(data, (const unsigned char *)bytes->data, bytes->size);
-        if (adept_sha256_hex(&sha, hash, NULL) == ADEPT_OK) put_text(graph, "sha256", hash);
+    if (adept_saved_graph(hash, &data, config, bytes, NULL) == ADEPT_OK) {
+        put_text(graph, "sha256", hash);
         put_text(graph, "data", data);
     }
-    free(text);
     free(data);
 }
 

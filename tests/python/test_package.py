@@ -81,6 +81,11 @@ class Files(unittest.TestCase):
                         "--internode-latency", "1e-5s", "--bucket-bytes", "1MB", "--host-launch", "2e-5s", "--by", "layer")
         self.assertEqual(r.json, expected)
 
+    def test_host(self):
+        r = adept.predict(PROFILE, gpu=GPU, host="torch2")
+        self.assertEqual(r.json, said("predict", PROFILE, "--gpu", GPU, "--host", "torch2", "--by", "layer"))
+        self.assertEqual(r["config"]["host"], "torch2")
+
     def test_errors(self):
         for status, keywords in ((adept.E_UNKNOWN_GPU, {"gpu": "a1000"}), (adept.E_USAGE, {"gpu": GPU, "colour": 1}),
                                  (adept.E_USAGE, {"gpu": GPU, "precision": "bf17"})):

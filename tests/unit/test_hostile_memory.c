@@ -2,8 +2,7 @@
  * process that libtorch runs in, and in libadept, and within 10 s of processor time. */
 #include <adept/adept.h>
 #include "adept_profile.h"
-#include "base64.h"
-#include "sha256.h"
+#include "saved.h"
 #include "torchscript_pack.h"
 #include "zip_file.h"
 #include <fcntl.h>
@@ -302,16 +301,8 @@ static void write_many_nodes(adept_buffer *out, size_t n)
 static void write_profile(const adept_buffer *bytes)
 {
     adept_workload_config config = {.batch_size = 0};
-    char hash[ADEPT_SHA256_SIZE], *options = adept_workload_config_text(&config);
-    adept_sha256 sha;
-    adept_error err;
-    adept_sha256_init(&sha);
-    adept_sha256_update(&sha, options, strlen(options) + 1);
-    adept_sha256_update(&sha, bytes->data, bytes->size);
-    assert_int_equal(adept_sha256_hex(&sha, hash, &err), ADEPT_OK);
-    free(options);
-    char *data = malloc(adept_base64_length(bytes->size) + 1);
-    adept_base64_encode(data, (const unsigned char *)bytes->data, bytes->size);
+    char hash[ADEPT_SHA256_SIZE], *data;
+    assert_int_equal(adept_saved_graph(hash, &data, &config, bytes, NULL), ADEPT_OK);
     FILE *out = fopen(file, "w");
     fprintf(out,
             "{\"kind\":\"adept-profile\",\"schema_version\":3,\"options\":{\"mode\":\"train\",\"precision\":\"fp32\","

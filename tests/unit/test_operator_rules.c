@@ -275,8 +275,14 @@ static void own_parameters_follow_the_sheet(void **state)
         assert_float_equal(active_w / of_reference_w, 1, near_enough);
         for (int k = ADEPT_OP_v_slope; k <= ADEPT_OP_v_min; k++) /* relative to each board's own highest clock */
             near(theta[k], adept_operator_parameter_info((size_t)k)->fallback);
-        /* without a process or a bus nothing is known of them */
-        hw->specs.process_nm = hw->specs.mem_bus_bits = NAN;
+        /* without a bus memory is the reference's, for both that follow it */
+        hw->specs.mem_bus_bits = NAN;
+        assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
+        near(theta[ADEPT_OP_e_mem_j], adept_operator_parameter_info(ADEPT_OP_e_mem_j)->fallback);
+        double unknown_w = theta[ADEPT_OP_u_active] * (hw->specs.tdp_w - theta[ADEPT_OP_p_static_w]);
+        assert_float_equal(unknown_w / active_w, cases[i].memory > 1 ? 1 / cases[i].process : 1, near_enough);
+        /* without a process nothing is known of the rest */
+        hw->specs.process_nm = NAN;
         assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
         for (int k = ADEPT_OP_u_active; k <= ADEPT_OP_v_min; k++)
             near(theta[k], adept_operator_parameter_info((size_t)k)->fallback);

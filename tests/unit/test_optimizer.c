@@ -225,6 +225,12 @@ static void products_of_muon(void **state)
     }
 }
 
+static adept_profile *under_muon(const char *text)
+{
+    const adept_workload_config muon = {.optimizer = "muon"};
+    return build_with(text, &muon);
+}
+
 /* Not the table, not the head that has its shape, not what has one dimension or is not trained. */
 static void which_matrices_muon_takes(void **state)
 {
@@ -236,9 +242,8 @@ static void which_matrices_muon_takes(void **state)
                                "y = aten::linear(input=y, weight=d, bias=none)\ny = aten::linear(input=y, weight=f, bias=none)\n"
                                "y = aten::linear(input=y, weight=b, bias=none)\ny = aten::linear(input=y, weight=c, bias=none)\n"
                                "y = aten::linear(input=y, weight=h, bias=none)\nreturn y\n";
-    const adept_workload_config muon = {.optimizer = "muon"}, adamw = {.mode = ADEPT_MODE_TRAIN},
-                                infer = {.optimizer = "muon", .mode = ADEPT_MODE_INFER};
-    adept_profile *p = build_with(text, &muon);
+    const adept_workload_config adamw = {.mode = ADEPT_MODE_TRAIN}, infer = {.optimizer = "muon", .mode = ADEPT_MODE_INFER};
+    adept_profile *p = under_muon(text);
     static const adept_matrices want[] = {{16, 16, 2}, {16, 24, 1}, {24, 16, 1}};
     assert_int_equal(p->n_matrices, 3);
     for (size_t i = 0; i < 3; i++)
@@ -260,9 +265,22 @@ static void tables_read_again(void **state)
                                "y = aten::embedding(weight=e, indices=x)\ny = aten::embedding(weight=e, indices=x)\n"
                                "y = aten::embedding(weight=e, indices=x)\nz = aten::embedding(weight=f, indices=x)\n"
                                "w = aten::add(self=y, other=z, alpha=1)\nreturn w\n";
-    const adept_workload_config muon = {.optimizer = "muon"};
-    adept_profile *p = build_with(text, &muon);
+    adept_profile *p = under_muon(text);
     assert_int_equal(p->n_matrices, 0);
+    adept_profile_free(p);
+}
+
+/* The table of bags is one too; what multiplies their sums is none. */
+static void tables_of_bags(void **state)
+{
+    (void)state;
+    static const char text[] = "input x i64:6\ninput o i64:2\nparam e f32:100x16 grad\nparam a f32:24x16 grad\n"
+                               "y, i, n, m = aten::embedding_bag(weight=e, indices=x, offsets=o, scale_grad_by_freq=false, mode=0, "
+                               "sparse=false, per_sample_weights=none, include_last_offset=false, padding_idx=none)\n"
+                               "y = aten::linear(input=y, weight=a, bias=none)\nreturn y\n";
+    adept_profile *p = under_muon(text);
+    assert_int_equal(p->n_matrices, 1);
+    assert_true(p->matrices[0].rows == 24 && p->matrices[0].columns == 16);
     adept_profile_free(p);
 }
 
@@ -361,6 +379,7 @@ int main(void)
         cmocka_unit_test(muon_by_hand),
         cmocka_unit_test(products_of_muon),
         cmocka_unit_test(which_matrices_muon_takes),
+        cmocka_unit_test(tables_of_bags),
         cmocka_unit_test(tables_read_again),
         cmocka_unit_test(none_does_nothing),
         cmocka_unit_test(unknown_names_are_refused),

@@ -245,7 +245,7 @@ static void other_forms_are_refused(void **state)
     char *text = saved_model_text(graph, &config), *json = walked(graph, &config);
     static const char *const changes[][3] = {
         {"\"schema_version\":\t3", "\"schema_version\":\t2", "adept profile MODEL -o FILE"},
-        {"\"schema_version\":\t3", "\"schema_version\":\t4", "a later version"},
+        {"\"schema_version\":\t3", "\"schema_version\":\t4", "a later version of adept (schema_version 4): update adept; or here, adept profile MODEL -o FILE writes one"},
         {"\"adept-profile\"", "\"adept-fit\"", "not a workload profile"},
         {"\"kind\"", "\"kinds\"", "\"kind\" is missing"},
         {"\"graph\"", "\"gruph\"", "adept profile MODEL -o FILE"},

@@ -35,7 +35,7 @@ static void test_body(void **state)
     (void)state;
     static const char text[] = "{\"workload\":\"w\",\"gpu\":null,\"gpus\":4,\"nodes\":2e0,\"batch_size\":8,\"power_"
                                "limit_w\":250.5,\"clock_hz\":1e9,"
-                               "\"internode_bytes_per_s\":5e9,\"internode_latency_s\":1e-6,\"bucket_bytes\":1,\"host_launch_s\":3e-5,"
+                               "\"internode_bytes_per_s\":5e9,\"internode_latency_s\":1e-6,\"bucket_bytes\":1,\"host_launch_s\":3e-5,\"host\":\"torch2\","
                                "\"allreduce\":\"auto\",\"link\":\"bridge\",\"overlap\":\"bucketed\","
                                "\"granularity\":\"model\",\"assume\":[\"fraction=0.5\",\"branch=true\"],\"options\":[{\"gpu\":\"b\",\"gpus\":8},{}],"
                                "\"goal\":{\"objective\":\"edp\",\"steps\":10,\"power_budget_w\":1,\"deadline_s\":2,"
@@ -47,6 +47,7 @@ static void test_body(void **state)
     assert_string_equal(b.run.workload, "w");
     assert_string_equal(b.run.gpu, "");
     assert_string_equal(b.run.granularity, "model");
+    assert_string_equal(r->host, "torch2");
     assert_string_equal(b.run.assume, "fraction=0.5;branch=true");
     assert_true(b.run.batch_size == 8 && r->gpus == 4 && r->nodes == 2 && r->power_limit_w == 250.5 &&
                 r->clock_hz == 1e9);
@@ -78,6 +79,7 @@ static void test_body_refused(void **state)
         {"{\"clock_hz\":1e400}", "\"clock_hz\" is not a number that a double can hold"},
         {"{\"workload\":\"\"}", "\"workload\" is not a name of 1 to 127 bytes"},
         {"{\"overlap\":\"all\"}", "\"overlap\" is not one of auto, fixed, bucketed, none"},
+        {"{\"link\":1}", "\"link\" is not one of board, bridge"},
         {"{\"compact\":1}", "\"compact\" is not true or false"},
         {"{\"profile\":[]}", "\"profile\" is not an object"},
         {"{\"assume\":\"fraction=1\"}", "\"assume\" is not an array"},

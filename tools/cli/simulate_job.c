@@ -95,6 +95,7 @@ static adept_status run_one(pool *p, size_t number, adept_error *err)
     p->job->comparison.outcomes[number] = result.outcome;
     for (size_t w = 0; w < s.n_windows; w++)
         p->job->comparison.outcomes[number + w] = result.windows[w];
+    if (s.n_windows > 0) p->job->comparison.uncut[policy] = result.outcome;
     if (p->job->results)
         p->job->results[number] = result;
     else
@@ -254,7 +255,8 @@ adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job)
         job->results = calloc(n_runs, sizeof *job->results);
         job->drawn = calloc(o->policies.n, sizeof *job->drawn);
     }
-    if (!policies || (keeps_results(o) && (!job->results || !job->drawn))) {
+    if (o->windows > 0) job->comparison.uncut = calloc(o->policies.n, sizeof *job->comparison.uncut);
+    if (!policies || (keeps_results(o) && (!job->results || !job->drawn)) || (o->windows > 0 && !job->comparison.uncut)) {
         free(policies);
         return adept_cli_no_memory(cli);
     }

@@ -1,6 +1,8 @@
 /** @file request.c  Bodies of POST requests. Tables say which keys there are; one function reads any of them. */
 #include "request.h"
 #include "adept_json.h"
+#include "adept_model.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,7 @@
 typedef enum field_kind {
     FIELD_NAME,        /* char[ADEPT_SERVE_NAME_SIZE] */
     FIELD_ASSUME,      /* char[ADEPT_SERVE_ASSUME_SIZE] */
-    FIELD_GRANULARITY, /* const char * */
+    FIELD_CHOICE,      /* const char *, one of `words` */
     FIELD_WORD,        /* int32_t, index in `words` */
     FIELD_COUNT,       /* int64_t of 1 or more */
     FIELD_POSITIVE,    /* double above 0 */
@@ -23,16 +25,12 @@ typedef struct field {
     const char *key;
     field_kind kind;
     size_t offset;
-    const char *const *words; /* ends with NULL */
+    adept_name_at words;
     unsigned allowed;         /* bit that allows it; 0: always */
 } field;
 
-static const char *const granularities[] = {"operator", "model", NULL};
-/* In the order of ADEPT_ALLREDUCE_, ADEPT_LINK_, ADEPT_OVERLAP_ and ADEPT_LEAST_. */
-static const char *const allreduce_words[] = {"ring", "tree", "auto", NULL};
-static const char *const link_words[] = {"board", "bridge", NULL};
-static const char *const overlap_words[] = {"auto", "fixed", "bucketed", "none", NULL};
-static const char *const objectives[] = {"time", "energy", "edp", NULL};
+static ADEPT_NAMES(granularities, "operator", "model")
+static ADEPT_NAMES(objectives, "time", "energy", "edp") /* in the order of ADEPT_LEAST_ */
 
 #define IN_RUN(member) offsetof(adept_serve_run, member)
 static const field run_fields[] = {
@@ -43,16 +41,17 @@ static const field run_fields[] = {
     {"gpus", FIELD_COUNT, IN_RUN(request.gpus), NULL, 0},
     {"power_limit_w", FIELD_POSITIVE, IN_RUN(request.power_limit_w), NULL, 0},
     {"clock_hz", FIELD_POSITIVE, IN_RUN(request.clock_hz), NULL, 0},
-    {"granularity", FIELD_GRANULARITY, IN_RUN(granularity), granularities, 0},
+    {"granularity", FIELD_CHOICE, IN_RUN(granularity), granularities, 0},
     {"nodes", FIELD_COUNT, IN_RUN(request.nodes), NULL, 0},
     {"internode_bytes_per_s", FIELD_POSITIVE, IN_RUN(request.internode_bytes_per_s), NULL, 0},
     {"internode_latency_s", FIELD_POSITIVE, IN_RUN(request.internode_latency_s), NULL, 0},
     {"bucket_bytes", FIELD_POSITIVE, IN_RUN(request.bucket_bytes), NULL, 0},
     {"host_launch_s", FIELD_POSITIVE, IN_RUN(request.host_launch_s), NULL, 0},
+    {"host", FIELD_CHOICE, IN_RUN(request.host), adept_host_name, 0},
     {"assume", FIELD_ASSUME, IN_RUN(assume), NULL, 0},
-    {"allreduce", FIELD_WORD, IN_RUN(request.allreduce), allreduce_words, 0},
-    {"link", FIELD_WORD, IN_RUN(request.link), link_words, 0},
-    {"overlap", FIELD_WORD, IN_RUN(request.overlap), overlap_words, 0},
+    {"allreduce", FIELD_WORD, IN_RUN(request.allreduce), adept_allreduce_name, 0},
+    {"link", FIELD_WORD, IN_RUN(request.link), adept_link_name, 0},
+    {"overlap", FIELD_WORD, IN_RUN(request.overlap), adept_overlap_name, 0},
     {NULL, FIELD_NAME, 0, NULL, 0},
 };
 
@@ -115,12 +114,10 @@ static bool read_assume(char *out, const field *f, const cJSON *array, adept_ser
 
 static bool read_word(size_t *out, const field *f, const cJSON *value, adept_serve_problem *p)
 {
-    char list[160] = "";
-    for (*out = 0; f->words[*out]; (*out)++) {
-        if (cJSON_IsString(value) && strcmp(value->valuestring, f->words[*out]) == 0) return true;
-        strcat(strcat(list, *out ? ", " : ""), f->words[*out]); /* our own words: they fit */
-    }
-    return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"%s\" is not one of %s", f->key, list);
+    char list[512];
+    *out = adept_name_index(cJSON_GetStringValue(value), f->words);
+    return *out != SIZE_MAX || adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"%s\" is not one of %s", f->key,
+                                                  adept_names_list(list, sizeof list, f->words));
 }
 
 static bool read_number(double *out, const field *f, const cJSON *value, adept_serve_problem *p)
@@ -162,9 +159,9 @@ static bool read_value(void *record, const field *f, const cJSON *value, adept_s
         return read_name(at, f, value, p);
     case FIELD_ASSUME:
         return read_assume(at, f, value, p);
-    case FIELD_GRANULARITY:
+    case FIELD_CHOICE:
         if (!read_word(&index, f, value, p)) return false;
-        *(const char **)at = f->words[index];
+        *(const char **)at = f->words(index);
         return true;
     case FIELD_WORD:
         if (!read_word(&index, f, value, p)) return false;

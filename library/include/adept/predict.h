@@ -38,7 +38,8 @@ typedef struct adept_request {
     double host_launch_s;         /* of an eager kernel; 0: the hardware profile's */
     adept_link link;
     int32_t reserved_int;         /* 0 */
-    double reserved[2];           /* 0 */
+    const char *host;             /* borrowed: a measured host, adept_host_name(), in place of host_launch_s; NULL: none */
+    double reserved[1];           /* 0 */
 } adept_request;
 
 /**

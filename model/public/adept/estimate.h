@@ -2,6 +2,7 @@
 #ifndef ADEPT_PUBLIC_ESTIMATE_H
 #define ADEPT_PUBLIC_ESTIMATE_H
 #include <adept/error.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -21,6 +22,10 @@ typedef enum adept_overlap {
     ADEPT_OVERLAP_BUCKETED,
     ADEPT_OVERLAP_NONE
 } adept_overlap;
+
+/** Measured hosts by name: what each takes to launch a kernel, and how surely. "profile" is the hardware profile's own, then
+ *  "torch1", "torch2", ...; NULL past the end. */
+ADEPT_API const char *adept_host_name(size_t host);
 
 /* The largest part of a step. */
 typedef enum adept_bound { ADEPT_BOUND_COMPUTE, ADEPT_BOUND_MEMORY, ADEPT_BOUND_LAUNCH, ADEPT_BOUND_COMMUNICATION } adept_bound;

@@ -15,6 +15,7 @@ as the system finds it.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any, List, Optional, Sequence, Union
@@ -26,7 +27,7 @@ __all__ = [
     "NOTE_NO_ROOM", "NOTE_OUTSIDE", "NOTE_LIMITED", "NOTE_ABOVE_LIMIT", "NOTE_TRANSFERRED", "LEAST_TIME", "LEAST_ENERGY", "LEAST_EDP",
     "CONSTRAINT_POWER", "CONSTRAINT_DEADLINE", "CONSTRAINT_ENERGY", "CONSTRAINT_MEMORY", "CONSTRAINT_PREDICTABLE", "Error", "Infeasible",
     "WorkloadInfo", "GpuInfo", "Request", "Estimate", "LimitEstimate", "BestLimits", "Verdict", "Choice", "Measured", "Workload", "Gpu", "Oracle",
-    "predict_many", "choose", "version_text"]
+    "predict_many", "choose", "host_names", "version_text"]
 
 ABI_VERSION = 2
 
@@ -53,7 +54,7 @@ class Error(Exception):
 
 class _Struct(ctypes.Structure):
     def __init__(self, *values, **members):
-        unknown = set(members) - {name for name, *_ in self._fields_}
+        unknown = {name for name in members if not hasattr(type(self), name)}
         if unknown:  # ctypes would take it for a new attribute
             raise TypeError("%s has no member %s" % (type(self).__name__.lstrip("_"), ", ".join(sorted(unknown))))
         super().__init__(*values, **members)
@@ -99,7 +100,7 @@ class Request(_Struct):
     _fields_ = [("_oracle", c_void_p), ("gpus", c_int64), ("nodes", c_int64)] + _doubles(
         "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("allreduce", c_int32), ("overlap", c_int32)
                                                                                              ] + _doubles(
-        "host_launch_s") + [("link", c_int32), ("reserved_int", c_int32), ("reserved", c_double * 2)]
+        "host_launch_s") + [("link", c_int32), ("reserved_int", c_int32), ("_host", c_char_p), ("reserved", c_double * 1)]
 
 
 class Estimate(_Struct):
@@ -155,10 +156,13 @@ def _text_property(name):
     def get(self):
         value = getattr(self, name)
         return None if value is None else value.decode("utf-8", "replace")
-    return property(get)
+
+    def put(self, text):
+        setattr(self, name, _encode(text))
+    return property(get, put)
 
 
-for _class in (WorkloadInfo, GpuInfo):
+for _class in (WorkloadInfo, GpuInfo, Request):
     for _field in _class._fields_:
         if _field[1] is c_char_p:
             setattr(_class, _field[0][1:], _text_property(_field[0]))
@@ -181,6 +185,7 @@ _FUNCTIONS = {  # name: (result, arguments)
     "gpu_read": (c_int, [POINTER(c_void_p), c_char_p, c_char_p, c_size_t, POINTER(_Error)]),
     "gpu_free": (None, [c_void_p]),
     "gpu_name": (c_char_p, [c_size_t]),
+    "host_name": (c_char_p, [c_size_t]),
     "gpu_describe": (None, [POINTER(GpuInfo), c_void_p]),
     "oracle_new": (c_int, [POINTER(c_void_p), c_void_p, c_void_p, c_char_p, POINTER(_Error)]),
     "oracle_free": (None, [c_void_p]),
@@ -233,6 +238,15 @@ def _take_text(name, *arguments):
         return ctypes.string_at(text).decode("utf-8")
     finally:
         _lib.adept_text_free(text)
+
+
+def _names(name_at):
+    return [name.decode() for name in iter(map(name_at, itertools.count()).__next__, None)]
+
+
+def host_names() -> List[str]:
+    """Measured hosts that `Oracle.request(host=...)` takes."""
+    return _names(_lib.adept_host_name)
 
 
 def version_text() -> str:
@@ -329,10 +343,7 @@ class Gpu(_Handle):
 
     @staticmethod
     def names() -> List[str]:
-        found: List[str] = []
-        while _lib.adept_gpu_name(len(found)) is not None:
-            found.append(_lib.adept_gpu_name(len(found)).decode())
-        return found
+        return _names(_lib.adept_gpu_name)
 
     def describe(self) -> GpuInfo:
         info = GpuInfo()
@@ -351,7 +362,7 @@ class Oracle(_Handle):
         self.workload, self.gpu = workload, gpu
 
     def request(self, **members: Any) -> Request:
-        """A Request: gpus, nodes, power_limit_w, clock_hz, ... by keyword."""
+        """A Request: gpus, nodes, power_limit_w, clock_hz, host="torch2", ... by keyword."""
         request = Request(**members)
         request._oracle = self._as_parameter_
         request.oracle = self  # lives as long as what asks it
