@@ -292,5 +292,5 @@ const adept_sensor_kind adept_sensor_kind_dram = {
     .find = find,
     .read = read_model,
     .close = close_model,
-    .is_fallback = true,
+    .rank = 3,
 };

@@ -26,40 +26,19 @@ static bool watch_power(adept_sensor_search *search, adept_sysfs *files, const c
     return false;
 }
 
-/* What rocm reads: looked for once, by the first board that wants to know, since each look starts its library. */
-typedef struct rocm_boards {
-    adept_sensor_search found;
-    bool was_looked_for;
-} rocm_boards;
-
-static const adept_sensor_search *boards_of_rocm(rocm_boards *boards, const adept_sensor_search *search)
-{
-    if (!boards->was_looked_for) boards->found = adept_sensors_of(search, &adept_sensor_kind_rocm);
-    boards->was_looked_for = true;
-    return &boards->found;
-}
-
 /* Is the board at that PCI address a sensor of rocm? That kind ends `device` with the address. */
-static bool is_of_rocm(const adept_sensor_search *rocm, const char *address)
+static bool is_of_rocm(const adept_sensor_search *search, const char *address)
 {
-    for (size_t i = 0; i < rocm->n_sensors; i++)
-        if (address[0] && strstr(rocm->sensors[i]->device, address)) return true;
-    return false;
-}
-
-static size_t count(const adept_sensor_search *search, adept_component component)
-{
-    size_t n = 0;
-
     for (size_t i = 0; i < search->n_sensors; i++)
-        n += search->sensors[i]->kind == &adept_sensor_kind_hwmon && search->sensors[i]->component == component;
-    return n;
+        if (search->sensors[i]->kind == &adept_sensor_kind_rocm && address[0] && strstr(search->sensors[i]->device, address))
+            return true;
+    return false;
 }
 
 static bool is_cpu_read(const adept_sensor_search *search)
 {
-    return adept_kind_reads(search, &adept_sensor_kind_powercap, ADEPT_COMPONENT_CPU) ||
-           adept_kind_reads(search, &adept_sensor_kind_perf, ADEPT_COMPONENT_CPU);
+    return adept_sensors_found(search, &adept_sensor_kind_powercap, ADEPT_COMPONENT_CPU) > 0 ||
+           adept_sensors_found(search, &adept_sensor_kind_perf, ADEPT_COMPONENT_CPU) > 0;
 }
 
 /* The last part of where the link `device` leads: "0000:03:00.0" of a PCI device. */
@@ -102,22 +81,23 @@ static void add_amdgpu(adept_sensor_search *search, const char *folder, adept_co
 /* The section "GPU Power/Thermal Controls and Monitoring" of the kernel's amdgpu documentation: power1_average or
  * (newer GPUs) power1_input, power1_cap; freq1_input and freq2_input are the compute and the memory clock in hertz. An
  * APU's power is that of the whole chip, so it is the CPU's; only APUs have in1_input (amdgpu_pm.c). */
-static void find_amdgpu(adept_sensor_search *search, const char *folder, rocm_boards *boards)
+static void find_amdgpu(adept_sensor_search *search, const char *folder)
 {
     char address[32], name[64], device[64];
 
     if (!isnan(adept_sysfs_number(search, folder, "in1_input"))) {
-        snprintf(name, sizeof name, "apu-%zu", count(search, ADEPT_COMPONENT_CPU));
+        snprintf(name, sizeof name, "apu-%zu", adept_sensors_found(search, &adept_sensor_kind_hwmon, ADEPT_COMPONENT_CPU));
         if (!is_cpu_read(search)) add_amdgpu(search, folder, ADEPT_COMPONENT_CPU, name, "AMD APU, cores and graphics");
         return;
     }
     /* "Valid power data is available only from primary die" (aldebaran_ppt.c): the second one of an MI250 says 0. */
     if (adept_sysfs_number(search, folder, "power1_average") == 0) return;
-    const adept_sensor_search *rocm = boards_of_rocm(boards, search);
     find_address(address, sizeof address, search, folder);
-    snprintf(name, sizeof name, "gpu-amd-%zu", rocm->n_sensors + count(search, ADEPT_COMPONENT_GPU));
+    snprintf(name, sizeof name, "gpu-amd-%zu",
+             adept_sensors_found(search, &adept_sensor_kind_rocm, ADEPT_COMPONENT_GPU) +
+                 adept_sensors_found(search, &adept_sensor_kind_hwmon, ADEPT_COMPONENT_GPU));
     snprintf(device, sizeof device, "AMD GPU %s", address);
-    if (!is_of_rocm(rocm, address)) add_amdgpu(search, folder, ADEPT_COMPONENT_GPU, name, device);
+    if (!is_of_rocm(search, address)) add_amdgpu(search, folder, ADEPT_COMPONENT_GPU, name, device);
 }
 
 /* Documentation/hwmon/acpi_power_meter.rst: mean power of what the meter measures, as a rule the machine. */
@@ -127,7 +107,7 @@ static void find_power_meter(adept_sensor_search *search, const char *folder)
     adept_sysfs files = {0};
 
     if (adept_sysfs_number(search, folder, "power1_is_battery") == 1) return; /* sensor_battery.c */
-    snprintf(name, sizeof name, "power-meter-%zu", count(search, ADEPT_COMPONENT_NODE));
+    snprintf(name, sizeof name, "power-meter-%zu", adept_sensors_found(search, &adept_sensor_kind_hwmon, ADEPT_COMPONENT_NODE));
     if (!watch_power(search, &files, folder, name)) return;
     adept_sensor *sensor = adept_sysfs_add(search, &adept_sensor_kind_hwmon, &files, ADEPT_COMPONENT_NODE, name);
     if (!sensor) return;
@@ -174,13 +154,14 @@ static void find_other(adept_sensor_search *search, const char *folder, const ch
         adept_sensor_missing(search, name, "", "%s: what it measures is not known, so its power is left out", folder);
 }
 
-static void find_chip(adept_sensor_search *search, const char *folder, void *boards)
+static void find_chip(adept_sensor_search *search, const char *folder, void *context)
 {
     char name[64];
 
+    (void)context;
     if (!adept_sysfs_text(name, sizeof name, search, folder, "name")) return;
     if (strcmp(name, "amdgpu") == 0)
-        find_amdgpu(search, folder, boards);
+        find_amdgpu(search, folder);
     else if (strcmp(name, "power_meter") == 0)
         find_power_meter(search, folder);
     else if (strcmp(name, "amd_energy") == 0)
@@ -191,10 +172,7 @@ static void find_chip(adept_sensor_search *search, const char *folder, void *boa
 
 static void find(adept_sensor_search *search)
 {
-    rocm_boards boards = {.was_looked_for = false};
-
-    adept_sysfs_each(search, FOLDER, "hwmon", find_chip, &boards);
-    adept_sensors_close(&boards.found);
+    adept_sysfs_each(search, FOLDER, "hwmon", find_chip, NULL);
 }
 
 const adept_sensor_kind adept_sensor_kind_hwmon = {
@@ -203,4 +181,5 @@ const adept_sensor_kind adept_sensor_kind_hwmon = {
     .find = find,
     .read = adept_sysfs_read,
     .close = adept_sysfs_close,
+    .rank = 2,
 };

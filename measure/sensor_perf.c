@@ -29,11 +29,9 @@ typedef struct counter {
     double step_j;
 } counter;
 
-static int open_event(double type, uint64_t config, long cpu)
+static int open_event(const struct perf_event_attr *attributes, long cpu)
 {
-    struct perf_event_attr attributes = {.size = sizeof attributes, .type = (uint32_t)type, .config = config};
-
-    return (int)syscall(SYS_perf_event_open, &attributes, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return (int)syscall(SYS_perf_event_open, attributes, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 static void add_counter(adept_sensor_search *search, adept_component component, const char *name, counter found,
@@ -56,64 +54,106 @@ static void add_counter(adept_sensor_search *search, adept_component component, 
     snprintf(sensor->device, sizeof sensor->device, "the package of CPU %ld", cpu);
 }
 
-static void note_failure(adept_sensor_search *search, const char *name, const char *event, long cpu)
+/* @return false: it may not be counted, which goes for all of them */
+static bool note_failure(adept_sensor_search *search, const char *name, const char *event, const char *cpus)
 {
     int why = errno;
     bool is_denied = why == EACCES || why == EPERM;
 
-    adept_sensor_missing(search, name,
+    adept_sensor_missing(search, is_denied ? "perf" : name,
                          is_denied ? "run as root, or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=0" : "",
-                         "perf_event_open of power/%s/ on CPU %ld: %s (perf_event_paranoid is %g)", event, cpu,
+                         "perf_event_open of power/%s/ on CPU %s: %s (perf_event_paranoid is %g)", event, cpus,
                          strerror(why), adept_sysfs_number(search, "/proc/sys/kernel", "perf_event_paranoid"));
+    return !is_denied;
 }
 
-/* `event` on each CPU of "0,24" or "0-1": the PMU names one of each package, in whose order they are numbered.
- * @return false once one cannot be opened */
-static bool find_event(adept_sensor_search *search, size_t event, double type, uint64_t config, double step_j,
-                       const char *cpus)
+/* `event` on the CPUs `first` to `last`. One that cannot be opened ends them: its note has the others' numbers.
+ * @return false: it may not be counted */
+static bool find_counters(adept_sensor_search *search, size_t event, const struct perf_event_attr *attributes,
+                          double step_j, long first, long last, long *n)
 {
-    size_t n = 0;
+    const char *source = events[event].event;
 
-    for (char *end; *cpus >= '0' && *cpus <= '9'; cpus = end + (*end == ',')) {
-        long first = strtol(cpus, &end, 10);
-        long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-        for (long cpu = first; cpu <= last; cpu++) {
-            char name[64];
-            snprintf(name, sizeof name, "%s-%zu", adept_component_name(events[event].component), n++);
-            counter found = {open_event(type, config, cpu), step_j};
-            if (found.event < 0) {
-                note_failure(search, name, events[event].event, cpu);
-                return false;
-            }
-            add_counter(search, events[event].component, name, found, events[event].event, cpu);
+    for (long cpu = first; cpu <= last; cpu++, ++*n) {
+        char name[64], cpus[64];
+        counter found = {open_event(attributes, cpu), step_j};
+        snprintf(name, sizeof name, "%s-%ld", adept_component_name(events[event].component), *n);
+        if (found.event < 0) {
+            snprintf(cpus, sizeof cpus, "%ld to %ld", cpu, last);
+            if (cpu == last) snprintf(cpus, sizeof cpus, "%ld", cpu);
+            *n += last - cpu + 1;
+            return note_failure(search, name, source, cpus);
         }
+        add_counter(search, events[event].component, name, found, source, cpu);
     }
     return true;
 }
 
+/* On each CPU of "0,24" or "0-1": the PMU names one of each package, in whose order they are numbered. */
+static bool find_event(adept_sensor_search *search, size_t event, const struct perf_event_attr *attributes,
+                       double step_j, const char *cpus)
+{
+    bool is_allowed = true;
+    long n = 0;
+
+    for (char *end; is_allowed && *cpus >= '0' && *cpus <= '9'; cpus = end + (*end == ',')) {
+        long first = strtol(cpus, &end, 10);
+        long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        is_allowed = find_counters(search, event, attributes, step_j, first, last, &n);
+    }
+    return is_allowed;
+}
+
+/* What the PMU says of an event. @return false: it has none such, or a note says what is wrong */
+static bool describe_event(adept_sensor_search *search, const char *event, struct perf_event_attr *attributes,
+                           double *step_j)
+{
+    char config[64], unit[64], file[64];
+
+    if (!adept_sysfs_text(config, sizeof config, search, PMU "/events", event)) {
+        if (errno != ENOENT) adept_sysfs_missing(search, event, PMU "/events", event);
+        return false;
+    }
+    snprintf(file, sizeof file, "%s.scale", event);
+    *step_j = adept_sysfs_number(search, PMU "/events", file);
+    snprintf(file, sizeof file, "%s.unit", event);
+    adept_sysfs_text(unit, sizeof unit, search, PMU "/events", file);
+    attributes->config = strncmp(config, "event=", 6) == 0 ? strtoull(config + 6, NULL, 0) : 0;
+    if (strncmp(config, "event=", 6) == 0 && *step_j > 0 && strcmp(unit, "Joules") == 0) return true;
+    adept_sensor_missing(search, event, "", PMU "/events/%s: not an event in Joules with a scale", event);
+    return false;
+}
+
+/* Its CPUs and its type. @return false: there is none, or a note says why not */
+static bool find_pmu(adept_sensor_search *search, char *cpus, size_t size, struct perf_event_attr *attributes)
+{
+    char text[64];
+    double type = -1;
+    bool is_read = adept_sysfs_text(text, sizeof text, search, PMU, "type") &&
+                   adept_sysfs_text(cpus, size, search, PMU, "cpumask");
+
+    if (is_read && adept_number_parse(&type, text) && type >= 0 && type <= UINT32_MAX) {
+        attributes->type = (uint32_t)type;
+        return true;
+    }
+    if (!is_read && errno != ENOENT)
+        adept_sensor_missing(search, "perf", "", PMU ": %s", strerror(errno));
+    else if (!adept_sensors_found(search, &adept_sensor_kind_powercap, ADEPT_COMPONENT_CPU))
+        adept_sensor_missing(search, "perf", "", "no PMU \"power\": " PMU);
+    return false;
+}
+
 static void find(adept_sensor_search *search)
 {
-    double type = adept_sysfs_number(search, PMU, "type");
-    char cpus[1024], config[64], unit[64], file[64];
-    bool is_open = true;
+    struct perf_event_attr attributes = {.size = sizeof attributes};
+    char cpus[1024];
+    double step_j;
+    bool is_allowed = find_pmu(search, cpus, sizeof cpus, &attributes);
 
-    if (!(type >= 0 && type <= UINT32_MAX) || !adept_sysfs_text(cpus, sizeof cpus, search, PMU, "cpumask")) {
-        if (!adept_kind_reads(search, &adept_sensor_kind_powercap, ADEPT_COMPONENT_CPU))
-            adept_sensor_missing(search, "perf", "", "no PMU \"power\": " PMU);
-        return;
-    }
-    for (size_t i = 0; is_open && i < sizeof events / sizeof events[0]; i++) {
-        if (!adept_sysfs_text(config, sizeof config, search, PMU "/events", events[i].event)) continue;
-        if (adept_kind_reads(search, &adept_sensor_kind_powercap, events[i].component)) continue;
-        snprintf(file, sizeof file, "%s.scale", events[i].event);
-        double step_j = adept_sysfs_number(search, PMU "/events", file);
-        snprintf(file, sizeof file, "%s.unit", events[i].event);
-        adept_sysfs_text(unit, sizeof unit, search, PMU "/events", file);
-        if (strncmp(config, "event=", 6) != 0 || !(step_j > 0) || strcmp(unit, "Joules") != 0)
-            adept_sensor_missing(search, events[i].event, "", PMU "/events/%s: not an event in Joules with a scale",
-                                 events[i].event);
-        else
-            is_open = find_event(search, i, type, strtoull(config + 6, NULL, 0), step_j, cpus);
+    for (size_t i = 0; is_allowed && i < sizeof events / sizeof events[0]; i++) {
+        if (adept_sensors_found(search, &adept_sensor_kind_powercap, events[i].component)) continue;
+        if (describe_event(search, events[i].event, &attributes, &step_j))
+            is_allowed = find_event(search, i, &attributes, step_j, cpus);
     }
 }
 
@@ -145,4 +185,5 @@ const adept_sensor_kind adept_sensor_kind_perf = {
     .find = find,
     .read = read_counter,
     .close = close_counter,
+    .rank = 1,
 };

@@ -112,9 +112,11 @@ static void select_devices(adept_sensor_search *search, const char *const *devic
 adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_kind *const *kinds,
                                 const char *const *devices, size_t n_devices, adept_error *err)
 {
-    for (int last = 0; last < 2; last++)
+    const unsigned last_rank = 3;
+
+    for (unsigned rank = 0; rank <= last_rank; rank++)
         for (const adept_sensor_kind *const *kind = kinds; *kind; kind++)
-            if ((*kind)->is_fallback == (last == 1)) (*kind)->find(search);
+            if ((*kind)->rank == rank) (*kind)->find(search);
     select_devices(search, devices, n_devices);
     if (!search->failed) return ADEPT_OK;
     adept_sensors_close(search);

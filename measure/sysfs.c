@@ -11,23 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-adept_sensor_search adept_sensors_of(const adept_sensor_search *search, const adept_sensor_kind *kind)
+size_t adept_sensors_found(const adept_sensor_search *search, const adept_sensor_kind *kind, adept_component component)
 {
-    adept_sensor_search other = {.settings = search->settings};
+    size_t n = 0;
 
-    kind->find(&other);
-    return other;
-}
-
-bool adept_kind_reads(const adept_sensor_search *search, const adept_sensor_kind *kind, adept_component component)
-{
-    adept_sensor_search other = adept_sensors_of(search, kind);
-    bool reads = false;
-
-    for (size_t i = 0; i < other.n_sensors; i++)
-        reads = reads || other.sensors[i]->component == component;
-    adept_sensors_close(&other);
-    return reads;
+    for (size_t i = 0; i < search->n_sensors; i++)
+        n += search->sensors[i]->kind == kind && search->sensors[i]->component == component;
+    return n;
 }
 
 size_t adept_sysfs_each(adept_sensor_search *search, const char *folder, const char *prefix,

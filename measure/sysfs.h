@@ -6,10 +6,8 @@
 /* Nothing is counted twice: of a CPU, perf gives way to powercap, and hwmon to both; of an AMD GPU, hwmon to rocm. */
 extern const adept_sensor_kind adept_sensor_kind_powercap, adept_sensor_kind_perf, adept_sensor_kind_rocm,
     adept_sensor_kind_hwmon, adept_sensor_kind_battery;
-/** What a kind would find, in a search of its own; its notes are dropped. The caller closes it. */
-adept_sensor_search adept_sensors_of(const adept_sensor_search *search, const adept_sensor_kind *kind);
-/** Would a kind find a sensor of that component? */
-bool adept_kind_reads(const adept_sensor_search *search, const adept_sensor_kind *kind, adept_component component);
+/** Sensors of that kind and component that the search has found. */
+size_t adept_sensors_found(const adept_sensor_search *search, const adept_sensor_kind *kind, adept_component component);
 
 /**
  * Call `each` for the entries of a folder whose names begin with `prefix`, hwmon2 before hwmon10.

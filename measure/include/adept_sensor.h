@@ -62,7 +62,7 @@ typedef struct adept_sensor_kind {
      */
     adept_status (*read)(adept_sensor *sensor, adept_reading *reading, adept_error *err);
     void (*close)(adept_sensor *sensor); /* frees `state`, also of a sensor that was never read; NULL: there is none */
-    bool is_fallback; /* it is asked after the others, and adds nothing where they found what it would stand in for */
+    unsigned rank; /* it is asked after those of lower rank, and adds nothing where they found what it would stand in for */
 } adept_sensor_kind;
 
 /** What find() fills; all but name, component and kind may stay zero. */

@@ -65,6 +65,7 @@ COMMANDS = [
     ("measure", "measure --json -o out.json -- true", ["out.json"]),
     ("measure-marks", "measure --json -o out.json -- sh marks.sh", ["out.json"]),
     ("measure-samples", "measure --samples new.samples --dram-dimms '1x8GB DDR4' --duration 200ms", []),
+    ("measure-counters", "measure --sysroot counters --json -o out.json --duration 200ms", ["out.json"]),
     ("measure-read", "measure --read run.samples --json", []),
     ("attribute-record", "attribute record --source proc --duration 300ms --period 100ms -o new.adept", []),
     ("attribute-fit", "attribute fit node.adept -o out.json", ["out.json"]),
@@ -106,12 +107,21 @@ GOVERNOR = "root/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 MANY = {"serve": 997}
 LAST = {"serve": 15}
 
+# What is below the --sysroot of measure-counters: powercap has the package, which the PMU "power" has too, with the DRAM of two.
+# The type is that of the kernel's own clock (tests/unit/test_sensor_perf.c), for which fail_call.c opens `count`: 1 mJ a reading.
+PMU, ZONE = "sys/bus/event_source/devices/power/", "sys/class/powercap/intel-rapl:0/"
+COUNTERS = {PMU + "type": "1\n", PMU + "cpumask": "0,0\n", ZONE + "name": "package-0\n", ZONE + "energy_uj": "1000\n",
+            ZONE + "max_energy_range_uj": "262143328850\n", "proc/sys/kernel/perf_event_paranoid": "2\n",
+            "count": "".join(chr(n % 128) + chr(n // 128) + 6 * "\0" for n in range(2000)),
+            **{f"{PMU}events/energy-{event}{file}": text for event in ("pkg", "ram")
+               for file, text in (("", "event=0x00\n"), (".scale", "1e-3\n"), (".unit", "Joules\n"))}}
+
 # How --ends ends a command early, so many times.
 WAYS = ["full", "closed", "no reader", signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGKILL]
 ENDS = 42
 
 # They keep what they measured until the fault, which cannot be had again, and end with the fault's code.
-MEASURING = ("measure", "measure-marks", "measure-samples", "measure-plot", "attribute-record", "attribute-record-bpf",
+MEASURING = ("measure", "measure-counters", "measure-marks", "measure-samples", "measure-plot", "attribute-record", "attribute-record-bpf",
              "attribute-record-taskstats", "attribute-record-command", "sweep-drive")
 
 # Where a library that adept calls does not bear it. Each: what the stack shows, and why it stays.
@@ -218,6 +228,18 @@ class Case:
         return re.sub(rb"adept-faults-\w+|\d+(\.\d+)?([eE][-+]?\d+)?( ?[munk]?[sWJB]\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z", b"#", text) \
             if self.name in (*MEASURING, "calibrate", "calibrate-threads") else re.sub(rb"adept-faults-\w+", b"#", text)
 
+    def complaint_of_counters(self, text):
+        """A sensor that is neither measured nor missing by its name or its source's, is measured twice, or counts more than there was."""
+        measured = json.loads(text or '{"sensors": [], "missing": []}')
+        names = [sensor["name"] for sensor in measured["sensors"]]
+        missing = [note["name"] for note in measured["missing"]]
+        lost = [good["name"] for good in json.loads(self.good["files"]["out.json"])["sensors"]
+                if good["name"] not in names + missing and not any(name in good["source"] for name in missing)]
+        much = [sensor["name"] for sensor in measured["sensors"] if (sensor["energy_j"] or 0) > 1e-3 * sensor["readings"]]
+        if self.options.calls and much: # without fail_call.c the kernel counts
+            return f"exit 0, and too much of {much}"
+        return f"exit 0, and not a word of {lost}" if lost else "exit 0, and a sensor twice" if len(set(names)) < len(names) else None
+
     def complaint(self, result, is_memory):
         """What is wrong; None: nothing."""
         lines = [line for line in result["err"].splitlines() if line.startswith("adept: ")]
@@ -228,6 +250,8 @@ class Case:
         if result.get("is_lost"):
             return f"exit {result['code']}, and the setting is lost: {result['err'][-200:]!r}"
         if result["code"] == self.good["code"]:
+            if self.name == "measure-counters":
+                return self.complaint_of_counters(result["files"]["out.json"])
             if self.name in MEASURING and any(re.search(rb"out of memory|Cannot allocate memory|gone after |No sensor answered", text or b"")
                                               for text in (result["out"], *result["files"].values())):
                 return None # a sensor was lost, and the result says so
@@ -409,6 +433,9 @@ def inputs(options):
     os.makedirs(os.path.dirname(os.path.join(options.inputs, GOVERNOR)))
     write(GOVERNOR, OLD)
     write(os.path.dirname(GOVERNOR) + "/scaling_available_governors", "performance powersave\n")
+    for name, content in COUNTERS.items():
+        os.makedirs(os.path.dirname(os.path.join(options.inputs, "counters", name)), exist_ok=True)
+        write("counters/" + name, content)
     os.mkdir(os.path.join(options.inputs, "bin")) # a gnuplot that takes no time
     write("bin/gnuplot", "#!/bin/sh\ncat >/dev/null\necho '<svg></svg>'\n")
     os.chmod(os.path.join(options.inputs, "bin/gnuplot"), 0o755)
@@ -513,7 +540,8 @@ def cases_of(options):
 
 
 def check(case, pool):
-    case.good = {"code": 0} if case.options.serve else case.run({})
+    without_fault = {"LD_PRELOAD": case.options.shim, "ADEPT_FAIL_CALL": "0"} if case.options.calls else {}
+    case.good = {"code": 0} if case.options.serve else case.run(without_fault)
     if case.good["code"] != 0 and case.name in OPTIONAL:
         print(f"{case.name}: not here: {case.good['err'].splitlines()[-1]}")
         return 0, 0, []

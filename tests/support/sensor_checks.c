@@ -20,7 +20,11 @@ int free_fake_sys(void **state)
 
 adept_sensor_search search_fake(const fake_sys *sys, const adept_sensor_kind *kind)
 {
-    const adept_sensor_kind *const kinds[] = {kind, NULL};
+    return search_kinds(sys, (const adept_sensor_kind *const[]){kind, NULL});
+}
+
+adept_sensor_search search_kinds(const fake_sys *sys, const adept_sensor_kind *const *kinds)
+{
     adept_sensor_search search = {.settings.sysroot = fake_sys_root(sys)};
 
     assert_int_equal(adept_sensors_find(&search, kinds, NULL, 0, NULL), ADEPT_OK);

@@ -10,6 +10,8 @@ int free_fake_sys(void **state);
 
 /** What a kind finds there. Ends the test when memory is out. Close it with adept_sensors_close(). */
 adept_sensor_search search_fake(const fake_sys *sys, const adept_sensor_kind *kind);
+/** What several kinds find; ends with NULL. */
+adept_sensor_search search_kinds(const fake_sys *sys, const adept_sensor_kind *const *kinds);
 /** A kind finds no sensor there, and has nothing to say. */
 void finds_nothing(const fake_sys *sys, const adept_sensor_kind *kind);
 /** The only note of a search that found no sensor says `why` and `help`. */

@@ -4,13 +4,17 @@
 #include "sensor_checks.h"
 #include "sysfs.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #define PMU "/sys/bus/event_source/devices/power/"
@@ -69,7 +73,7 @@ static void test_real_event(void **state)
     adept_sensors_close(&search);
 }
 
-/* Lists and ranges of CPUs; one that there is not ends the search with a note. */
+/* Lists and ranges of CPUs; one that there is not ends a range with a note. */
 static void test_cpumask(void **state)
 {
     adept_sensor_search search;
@@ -83,11 +87,13 @@ static void test_cpumask(void **state)
     assert_int_equal(search.n_sensors, 6);
     sensor_called(&search, "cpu-2");
     adept_sensors_close(&search);
-    fake_sys_put(*state, PMU "cpumask", "0,99999-100000");
+    fake_sys_put(*state, PMU "cpumask", "0,99999-100000,0,99999");
     search = search_fake(*state, &adept_sensor_kind_perf);
-    assert_int_equal(search.n_sensors, 1);
-    assert_int_equal(search.n_notes, 1);
-    assert_non_null(strstr(note_called(&search, "cpu-1")->why, "power/energy-pkg/ on CPU 99999"));
+    assert_int_equal(search.n_sensors, 4);
+    assert_int_equal(search.n_notes, 4);
+    sensor_called(&search, "dram-3");
+    assert_non_null(strstr(note_called(&search, "cpu-1")->why, "power/energy-pkg/ on CPU 99999 to 100000: "));
+    assert_non_null(strstr(note_called(&search, "dram-4")->why, "power/energy-ram/ on CPU 99999: "));
     assert_string_equal(note_called(&search, "cpu-1")->help, "");
     adept_sensors_close(&search);
 }
@@ -99,17 +105,20 @@ static void test_powercap_goes_first(void **state)
     fake_sys_put(*state, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000");
     fake_sys_put(*state, "/sys/class/powercap/intel-rapl:0:0/name", "dram");
     fake_sys_put(*state, "/sys/class/powercap/intel-rapl:0:0/energy_uj", "N/A");
-    adept_sensor_search search = search_fake(*state, &adept_sensor_kind_perf);
-    if (!may_count(&search)) {
-        adept_sensors_close(&search);
-        skip();
+    const adept_sensor_kind *const kinds[] = {&adept_sensor_kind_perf, &adept_sensor_kind_powercap, NULL};
+    adept_sensor_search search = search_kinds(*state, kinds);
+    assert_ptr_equal(sensor_called(&search, "cpu-0")->kind, &adept_sensor_kind_powercap);
+    if (may_count(&search)) {
+        assert_int_equal(search.n_sensors, 2);
+        assert_ptr_equal(sensor_called(&search, "dram-0")->kind, &adept_sensor_kind_perf);
     }
-    assert_int_equal(search.n_sensors, 1);
-    sensor_called(&search, "dram-0");
     adept_sensors_close(&search);
 
     fake_sys_remove(*state, PMU "type");
-    finds_nothing(*state, &adept_sensor_kind_perf);
+    search = search_kinds(*state, kinds);
+    assert_int_equal(search.n_sensors, 1);
+    assert_int_equal(search.n_notes, 1); /* of DRAM, by powercap */
+    adept_sensors_close(&search);
 }
 
 static size_t count_cpus(const fake_sys *sys)
@@ -149,7 +158,7 @@ static bool is_denied(void *context)
     bool is_fine = may_count(&search); /* where perf_event_paranoid is below 1 */
 
     if (!is_fine) {
-        const adept_sensor_note *note = note_called(&search, "cpu-0");
+        const adept_sensor_note *note = note_called(&search, "perf");
         is_fine = search.n_sensors == 0 && search.n_notes == 1 && strstr(note->why, "(perf_event_paranoid is 2)") &&
                   (strstr(note->help, "perf_event_paranoid=0") || strstr(note->why, strerror(ENOSYS)));
     }
@@ -192,6 +201,102 @@ static void test_missing_and_garbage(void **state)
     adept_sensors_close(&search);
 }
 
+/* ---- where opening or reading fails: pipes stand in for the counters ---- */
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, const void *event, int pid, int cpu, int group, unsigned long flags);
+static int opens_left, open_error, ends[8][2]; /* the open that fails, and those that did not */
+static size_t n_opened;
+static bool is_piped;
+
+long __wrap_syscall(long number, const void *event, int pid, int cpu, int group, unsigned long flags)
+{
+    if (!is_piped) return __real_syscall(number, event, pid, cpu, group, flags);
+    if (--opens_left == 0) {
+        errno = open_error;
+        return -1;
+    }
+    return pipe(ends[n_opened]) == 0 ? ends[n_opened++][0] : -1;
+}
+
+static adept_sensor_search search_pipes(fake_sys *sys, int fails_at, int error)
+{
+    opens_left = fails_at;
+    open_error = error;
+    n_opened = 0;
+    is_piped = true;
+    fake_sys_put(sys, PMU "cpumask", "0,1");
+    adept_sensor_search search = search_fake(sys, &adept_sensor_kind_perf);
+    is_piped = false;
+    return search;
+}
+
+static void close_pipes(adept_sensor_search *search)
+{
+    adept_sensors_close(search);
+    while (n_opened > 0)
+        close(ends[--n_opened][1]);
+}
+
+/* Each counter is there, or a note has its name; what may not be counted is one note for all that follow. */
+static void test_open_fails(void **state)
+{
+    static const char *const names[] = {"cpu-0", "cpu-1", "dram-0", "dram-1"};
+    const int errors[] = {EACCES, EPERM, EMFILE, ENFILE, ENODEV, ENOENT, EINVAL, EBUSY, ENOMEM, ENOSYS};
+
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        for (int n = 1; n <= 4; n++) {
+            bool is_denied = errors[i] == EACCES || errors[i] == EPERM;
+            adept_sensor_search search = search_pipes(*state, n, errors[i]);
+            assert_int_equal(search.n_sensors, is_denied ? n - 1 : 3);
+            assert_int_equal(search.n_notes, 1);
+            const adept_sensor_note *note = note_called(&search, is_denied ? "perf" : names[n - 1]);
+            assert_non_null(strstr(note->why, n <= 2 ? "power/energy-pkg/ on CPU" : "power/energy-ram/ on CPU"));
+            assert_non_null(strstr(note->why, strerror(errors[i])));
+            assert_int_equal(note->help[0] != '\0', is_denied);
+            close_pipes(&search);
+        }
+}
+
+static void refuses(adept_sensor *sensor, const char *why)
+{
+    adept_reading reading = {0};
+    adept_error err = {0};
+
+    assert_int_equal(sensor->kind->read(sensor, &reading, &err), ADEPT_E_IO);
+    assert_non_null(strstr(err.message, "power/energy-pkg/ is gone: "));
+    assert_non_null(strstr(err.message, why));
+}
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+static void test_read_fails(void **state)
+{
+    const uint64_t count = 3000000000;
+    const struct sigaction interrupted = {.sa_handler = ignore};
+    const struct itimerval soon = {.it_value = {.tv_usec = 50000}};
+    adept_sensor_search search = search_pipes(*state, 0, 0);
+    adept_sensor *sensor = sensor_called(&search, "cpu-0");
+
+    assert_int_equal(write(ends[0][1], &count, sizeof count), sizeof count);
+    assert_float_equal(read_sensor(sensor, ADEPT_OK).energy_j, 3, 1e-9);
+    sigaction(SIGALRM, &interrupted, NULL);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    assert_true(isnan(read_sensor(sensor, ADEPT_OK).energy_j)); /* EINTR: this time it says nothing */
+    assert_int_equal(write(ends[0][1], &count, 5), 5);
+    refuses(sensor, "end of file");
+    fcntl(ends[0][0], F_SETFL, O_NONBLOCK);
+    refuses(sensor, strerror(EAGAIN));
+    dup2(ends[1][1], ends[0][1]);
+    refuses(sensor, "end of file"); /* the event is in an error state */
+    dup2(ends[0][1], ends[0][0]);
+    refuses(sensor, strerror(EBADF));
+    close_pipes(&search);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +306,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_counted_once, start, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_denied, start, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_missing_and_garbage, start, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_open_fails, start, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_read_fails, start, free_fake_sys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

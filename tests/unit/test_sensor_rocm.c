@@ -206,12 +206,13 @@ static void test_hwmon_gives_way(void **state)
     put_hwmon(*state, "0000:f3:00.0", "hwmon2");
     setenv("FAKE_ROCM", "boards=1", 1);
     int starts_before = fake->starts();
-    adept_sensor_search search = search_fake(*state, &adept_sensor_kind_hwmon);
+    adept_sensor_search search =
+        search_kinds(*state, (const adept_sensor_kind *const[]){&adept_sensor_kind_hwmon, &adept_sensor_kind_rocm, NULL});
 
-    assert_int_equal(fake->starts() - starts_before, 1); /* though two chips ask */
-    assert_int_equal(search.n_sensors, 1);
+    assert_int_equal(fake->starts() - starts_before, 1);
+    assert_int_equal(search.n_sensors, 2);
     assert_string_equal(sensor_called(&search, "gpu-amd-1")->device, "AMD GPU 0000:f3:00.0");
-    assert_float_equal(read_sensor(search.sensors[0], ADEPT_OK).power_w, 77, 1e-9);
+    assert_float_equal(read_sensor(search.sensors[1], ADEPT_OK).power_w, 77, 1e-9);
     adept_sensors_close(&search);
 }
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -323,6 +324,32 @@ static void test_swapped(void **state)
     }
 }
 
+/* In libtorch's process this stands before libcpuinfo's: nobody says what the processor is, as where /proc and /sys are not
+ * mounted. Files of the other tests do not need it. */
+__attribute__((visibility("default"))) bool cpuinfo_initialize(void);
+static bool *was_asked;
+
+bool cpuinfo_initialize(void)
+{
+    *was_asked = true;
+    return false;
+}
+
+static void test_no_engine(void **state)
+{
+    (void)state;
+    need_module();
+    *was_asked = false;
+    adept_status status = load(MODEL("dynamic"), true, 60);
+    if (!*was_asked) skip(); /* a libtorch with a libcpuinfo in it */
+    assert_int_equal(status, ADEPT_E_UNSUPPORTED);
+    assert_message("dynamic.pt: has weights of 8 bits, and libtorch has no engine here that packs them");
+    assert_message("failed to initialize QNNPACK");
+    assert_int_equal(load(MODEL("eight_bits"), true, 60), ADEPT_E_UNSUPPORTED); /* the program packs them */
+    assert_message("/proc/cpuinfo");
+    assert_int_equal(load(MODEL("mixed"), true, 60), ADEPT_OK);
+}
+
 static void test_no_module(void **state)
 {
     (void)state;
@@ -349,7 +376,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_large_weights, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_inconsistent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_swapped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_engine, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_module, set_up, tear_down),
     };
+    was_asked = mmap(NULL, sizeof *was_asked, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (was_asked == MAP_FAILED) return 1;
     return cmocka_run_group_tests_name("torchscript load", tests, NULL, NULL);
 }

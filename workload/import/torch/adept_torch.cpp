@@ -5,7 +5,9 @@
 #include "reader.hpp"
 #include "schemas.hpp"
 #include <ATen/Context.h>
+#include <ATen/Functions.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/Exception.h>
 #include <cstring>
 #include <memory>
@@ -18,14 +20,28 @@ namespace adept
 namespace
 {
 
+/* A weight of one number. */
+void pack_a_weight()
+{
+    at::Tensor weight = at::_empty_affine_quantized({1, 1}, at::dtype(at::kQInt8), 1, 0);
+    torch::jit::Stack stack{weight, c10::IValue()};
+    c10::Dispatcher::singleton().findSchemaOrThrow("quantized::linear_prepack", "").callBoxed(&stack);
+}
+
 /* When the module is opened, libtorch may still open files and start threads; and it shall pack 8-bit weights by the
- * engine that makes no machine code for it: memory that is executed is refused later. */
+ * engine that makes no machine code for it: memory that is executed is refused later. The engine begins by reading what
+ * the processor is, in /proc and /sys: libtorch 1.13 does so for its threads, 2.6 when there is something to pack. What
+ * cannot begin fails again where a file needs it. */
 const struct preparation {
     preparation()
     {
-        at::set_num_threads(1);
         for (at::QEngine engine : at::globalContext().supportedQEngines())
             if (engine == at::kQNNPACK) at::globalContext().setQEngine(engine);
+        try {
+            at::set_num_threads(1);
+            pack_a_weight();
+        } catch (const std::exception &) {
+        }
     }
 } prepared;
 
@@ -63,6 +79,8 @@ std::string summary(const std::string &text)
     }
     size_t here = text.find("<--- HERE");
     size_t marks = here == std::string::npos ? here : text.rfind('\n', here);
+    size_t reason = text.rfind("\nRuntimeError: "); /* the interpreter's, behind the excerpt */
+    if (reason != std::string::npos) line = line_at(text, text.find(' ', reason) + 1);
     if (marks == std::string::npos || marks == 0) return line;
     size_t before = text.rfind('\n', marks - 1);
     size_t code = text.find_first_not_of(' ', before == std::string::npos ? 0 : before + 1);
@@ -86,6 +104,9 @@ torch::jit::Module load(const adept_torch_file &file)
                 fail_unsupported(
                     "has layers for MKL-DNN (torch.jit.optimize_for_inference) without their weights, which "
                     "PyTorch does not write and cannot load itself; save what torch.jit.freeze gives");
+            if (std::strstr(e.what(), "failed to initialize QNNPACK") || std::strstr(e.what(), "Didn't find engine"))
+                fail_unsupported("has weights of 8 bits, and libtorch has no engine here that packs them (QNNPACK reads "
+                                 "/proc/cpuinfo and /sys/devices/system/cpu): " + summary(e.what()));
             if (!unknown.declare_from(e.what())) throw;
         }
     }

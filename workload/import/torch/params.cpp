@@ -25,7 +25,7 @@ c10::IValue ask(const c10::intrusive_ptr<c10::ivalue::Object> &object, const cha
     return object->type()->getMethod(method)({object});
 }
 
-/* "unpack" of layers; the state of recurrent cells and of tables, which have no such method. */
+/* "unpack" of layers, and since PyTorch 2 of tables; the state of recurrent cells, and before of tables, without it. */
 const char *method_of(const c10::ClassType &type)
 {
     static const char *const prefixes[] = {"__torch__.torch.classes.quantized.", "__torch__.torch.classes.rnn."};
@@ -103,8 +103,11 @@ const packed_parts &param_registry::unpacked(const c10::intrusive_ptr<c10::ivalu
     packed_parts &parts = made.first->second;
     if (!made.second) return parts;
     const std::string asked = method_of(*object->type());
-    const std::vector<c10::IValue> said = ask(object, asked.c_str()).toTuple()->elements().vec();
-    if (asked == "unpack") {
+    c10::IValue answer = ask(object, asked.c_str());
+    const std::vector<c10::IValue> said = answer.isTuple() ? answer.toTuple()->elements().vec() : std::vector{answer};
+    if (!answer.isTuple()) {
+        parts.emplace_back("weight", detached(answer));
+    } else if (asked == "unpack") {
         parts.emplace_back("weight", detached(said.at(0)));
         parts.emplace_back("bias", detached(said.at(1)));
     } else if (said.at(0).isString()) {
