@@ -29,7 +29,7 @@ LET_PASS = check.LET_PASS + [
     (r"argument '\w+' is not known", "PyTorch leaves out an argument that it does not know, and takes the default"),
     (r"prim::ListUnpack: (\d+) elements", "of a longer list PyTorch takes as many elements as the file names"),
     (r"reduction -?\d+ is unknown", "a CPU takes a number that stands for no reduction for one of the three"),
-    (r"aten::lstm: layer \d+: the weights do not take", "oneDNN reads the weights of an LSTM whatever their sizes, cuDNN looks"),
+    (r"aten::lstm: (layer \d+: the weights do not take|the recurrent weight has no)", "oneDNN reads the weights of an LSTM whatever their sizes, cuDNN looks"),
 ]
 NO_ELEMENTS = re.compile(r":$|[:x]0(x|$)")  # nothing runs, or a number of the host
 
