@@ -196,6 +196,7 @@ static void types(void **state)
     gives("aten::block_diag(tensors=[bool:4, i64:2x2])", "i64:3x6");
     gives("aten::einsum(equation=\"a,b->ab\", tensors=[f32:3, f64:2], path=none)", "f64:3x2");
     gives("aten::addr(self=f64:3x4, vec1=f32:3, vec2=f32:4)", "f64:3x4");
+    gives("aten::gradient(self=i64:4)", "[f32:4]");
     gives("aten::inner(self=f32:4x3, other=f64:)", "f32:4x3");
     gives("aten::pairwise_distance(x1=i64:4x5, x2=i64:4x5)", "f32:4");
     gives("aten::triplet_margin_loss(anchor=i64:4x5, positive=i64:4x5, negative=i64:4x5, reduction=1)", "f32:");
