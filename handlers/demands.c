@@ -41,13 +41,16 @@ const adept_demand adept_demands[] = {
     {"aten::binary_cross_entropy", "target:=self weight:=self"},
     /* no arithmetic of booleans */
     {"aten::sub aten::rsub", "self:n other:n"},
-    {"aten::neg aten::relu aten::relu6 aten::median aten::kthvalue aten::round aten::cov", "self:n input:n"},
+    {"aten::neg aten::relu aten::relu6 aten::median aten::kthvalue aten::round aten::cov aten::trunc "
+     "aten::ceil aten::floor",
+     "self:n input:n"},
     /* nor bits of numbers with a fraction */
     {"aten::bitwise_and aten::bitwise_or aten::bitwise_xor aten::bitwise_not aten::__and__ aten::__or__ aten::__xor__",
      "self:w other:w"},
     /* numbers with a fraction */
     {"aten::elu aten::selu aten::leaky_relu aten::gelu aten::silu aten::mish aten::softplus "
-     "aten::hardswish aten::hardsigmoid aten::log_sigmoid aten::hardshrink aten::glu aten::frexp",
+     "aten::hardswish aten::hardsigmoid aten::log_sigmoid aten::hardshrink aten::glu aten::frexp "
+     "aten::frac",
      "self:f"},
     {"aten::prelu", "weight:=self"},
     {"aten::layer_norm aten::native_layer_norm aten::batch_norm aten::instance_norm", "input:f"},

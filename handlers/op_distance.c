@@ -39,7 +39,9 @@ static void one_number(adept_call *c)
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
     int64_t dims[ADEPT_MAX_DIMS];
     adept_broadcast(c, a, b, dims);
-    if (adept_call_ok(c)) adept_form_out(c, adept_form_common_type(c), 0, dims);
+    adept_dtype dtype = adept_form_common_type(c);
+    adept_call_refuse(c, !adept_dtype_has_fraction(dtype), "a norm of %s", adept_dtype_name(dtype));
+    if (adept_call_ok(c)) adept_form_out(c, dtype, 0, dims);
 }
 
 /* Each of the P vectors of x1 with each of the R vectors of x2. */

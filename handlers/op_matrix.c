@@ -3,6 +3,7 @@
 #include "elementwise_cost.h"
 #include "form.h"
 #include "gemm_cost.h"
+#include "layout.h"
 #include <math.h>
 #include <string.h>
 
@@ -77,6 +78,37 @@ static void block_diag(adept_call *c)
 
 /* ---------------------------------------------------------------- products ---------------- */
 
+/* t with a dimension of size 1 behind each of its own, or before it. */
+static adept_tensor spread(const adept_tensor *t, int ndim, int first)
+{
+    adept_tensor wide = {.ndim = 2 * ndim};
+    adept_layout from = adept_layout_of(t);
+    for (int d = 0; d < wide.ndim; d++)
+        wide.dims[d] = 1;
+    for (int d = 0; d < t->ndim; d++)
+        wide.dims[2 * (ndim - t->ndim + d) + first] = t->dims[d];
+    adept_layout_reshape(&from, wide.ndim, wide.dims, wide.strides);
+    return wide;
+}
+
+/* PyTorch multiplies both, spread out, and views the product, which a turned factor does not allow. */
+static void order_kron(adept_call *c, const adept_tensor *a, const adept_tensor *b, adept_tensor *out)
+{
+    if (2 * out->ndim > ADEPT_MAX_DIMS) return;
+    const adept_tensor left = spread(a, out->ndim, 0), right = spread(b, out->ndim, 1);
+    adept_tensor product = left;
+    for (int d = 1; d < product.ndim; d += 2)
+        product.dims[d] = right.dims[d];
+    adept_strides_contiguous(product.ndim, product.dims, product.strides);
+    adept_elem_set_strides(&product, (const adept_tensor *[]){&left, &right}, 2);
+    adept_layout from = adept_layout_of(&product);
+    if (adept_layout_reshape(&from, out->ndim, out->dims, out->strides)) return;
+    adept_strides_contiguous(out->ndim, out->dims, out->strides);
+    adept_call_refuse(c, adept_call_order_known(c, a) && adept_call_order_known(c, b),
+                      "the order of %s and %s in memory does not allow it", adept_call_shape(c, a),
+                      adept_call_shape(c, b));
+}
+
 static void kron(adept_call *c)
 {
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
@@ -86,7 +118,7 @@ static void kron(adept_call *c)
         int i = d - (n - a->ndim), k = d - (n - b->ndim);
         overflows(c, i >= 0 ? a->dims[i] : 1, k >= 0 ? b->dims[k] : 1, &dims[d]);
     }
-    if (adept_call_ok(c)) adept_form_out(c, adept_form_common_type(c), n, dims);
+    if (adept_call_ok(c)) order_kron(c, a, b, adept_form_out(c, adept_form_common_type(c), n, dims));
 }
 
 /* Dimension `dim` from behind, which is not broadcast. */

@@ -64,20 +64,31 @@ static void triangle(adept_call *c, const adept_tensor *self)
     same_shape(c, self);
 }
 
+static void swap(int64_t *values, int a, int b)
+{
+    int64_t first = values[a];
+    values[a] = values[b];
+    values[b] = first;
+}
+
+/* PyTorch copies the tensor, or flips it, which keeps the order in memory, and swaps the axes where the turn is odd. */
 static void rot90(adept_call *c, const adept_tensor *self)
 {
-    int64_t axes[2] = {0, 1}, out[ADEPT_MAX_DIMS];
+    int64_t axes[2] = {0, 1};
     int64_t k = adept_arg_int(c, "k", 1);
     int n = adept_arg_ints(c, "dims", axes, 2);
     int a = adept_call_dim(c, axes[0], self->ndim), b = adept_call_dim(c, axes[1], self->ndim);
     if ((n != 2 && n != -1) || self->ndim < 2 || a == b) adept_call_fail(c, "rot90: two different dimensions expected");
     if (!adept_call_ok(c)) return;
-    memcpy(out, self->dims, sizeof out);
+    adept_tensor turned = *self;
+    adept_strides_contiguous(turned.ndim, turned.dims, turned.strides);
+    if (k % 4 != 0) adept_elem_set_strides(&turned, &self, 1);
     if (k % 2 != 0) {
-        out[a] = self->dims[b];
-        out[b] = self->dims[a];
+        swap(turned.dims, a, b);
+        swap(turned.strides, a, b);
     }
-    out_of_type(c, self, self->ndim, out);
+    adept_tensor *out = adept_out_tensor(c, self->dtype, turned.ndim, turned.dims);
+    memcpy(out->strides, turned.strides, sizeof out->strides);
 }
 
 /* ---------------------------------------------------------------- repetition ---------------- */

@@ -82,8 +82,8 @@ static void check_index(adept_call *c, const adept_tensor *self)
         if (!same_rows(self, source, dim))
             adept_call_fail(c, "%s has no rows of %s", adept_call_shape(c, source), adept_call_shape(c, self));
     }
-    for (int d = 0; !row->rows && self->ndim > 0 && d < index->ndim; d++)
-        if ((d != dim && index->dims[d] > self->dims[d]) || (d < source->ndim && index->dims[d] > source->dims[d]))
+    for (int d = 0; !row->rows && adept_tensor_numel(index) > 0 && d < index->ndim; d++)
+        if ((d != dim && index->dims[d] > self->dims[d]) || index->dims[d] > (source->ndim > 0 ? source->dims[d] : 1))
             adept_call_fail(c, "the index is larger than what it writes or reads along dimension %d", d);
 }
 

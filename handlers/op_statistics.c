@@ -105,6 +105,7 @@ static void gradient(adept_call *c)
         if (adept_call_refuse(c, x->dims[i] < 2, "at least 2 elements along each dimension expected")) return;
     for (int i = 0; i < n && adept_call_ok(c); i++) {
         adept_tensor *t = adept_new_view(c, x, x->ndim, x->dims, x->strides);
+        if (!adept_dtype_has_fraction(x->dtype)) t->dtype = ADEPT_F32;
         if (adept_call_ok(c)) adept_list_append(c, list, &(adept_value){ADEPT_VALUE_TENSOR, {.t = t}});
     }
 }

@@ -409,7 +409,7 @@ adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
     if (p->sparse) adept_run_make_sparse(&in->run, t, p->sparse, p->stored);
     t->param = param;
     in->run.storages[t->storage].param = param;
-    in->run.storages[t->storage].order_unknown = true; /* files keep no strides here */
+    in->run.storages[t->storage].order_unknown = !p->row_major;
     in->run.storages[t->storage].resident = true;
     t->requires_grad = p->requires_grad && !p->is_buffer && in->run.mode != ADEPT_MODE_INFER;
     return in->param_tensor[param] = t;

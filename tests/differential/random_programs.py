@@ -229,7 +229,7 @@ class Result(torch.nn.Module):
 
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?![\w.])")
-NAME = re.compile(r"\bt\d+\b")
+NAME = re.compile(r"\bt\d+\b(?! =)")  # no name is made anew: TorchScript leaves out what is lost so, Python runs it
 TYPE = re.compile(r"torch\.(float32|float64|float16|bfloat16|int64|int32|bool)\b")
 
 

@@ -148,7 +148,7 @@ static void do_param(state *s, const char *rest)
     char name[64] = "", shape[128] = "";
     sscanf(rest, "%63s %127s", name, shape);
     adept_param p = {.name = name, .requires_grad = strstr(rest, " grad") != NULL, .is_buffer = strstr(rest, " buffer") != NULL,
-                     .channels_last = strstr(rest, " channels_last") != NULL};
+                     .channels_last = strstr(rest, " channels_last") != NULL, .row_major = strstr(rest, " row_major") != NULL};
     parse_shape(s, shape, &p.dtype, &p.ndim, p.dims);
     char *stored = strchr(shape, '#'), *end = NULL;
     if (stored) {

@@ -2,7 +2,7 @@
  *
  *    input x f32:2x4                      shape known; "input x" leaves it open
  *    param w f32:8x4 grad                 "grad" = requires_grad, "tied" = has a second name, "buffer" = no parameter,
- *                                         "channels_last" = lies so in memory, of inputs too
+ *                                         "channels_last" = lies so in memory, of inputs too; "row_major" = so
  *    y = aten::linear(input=x, weight=w, bias=none) @ layers.0.fc torch.nn.Linear
  *    a, b = prim::ListUnpack(c)
  *    if flag                              prim::If; the two blocks follow

@@ -107,6 +107,9 @@ static const edit edits[] = {
     {"basic", "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"conv2d\"}}}",
      "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"later\"}}}",
      "t.pt2: node 2 (torch.ops.aten.relu.default): uses 'later'"},
+    {"basic", "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"conv2d\"}}}",
+     "{\"name\": \"conv2d\", \"arg\": {\"as_tensor\": {\"name\": \"conv2d\"}}}", "argument 'conv2d' is not known, of a later PyTorch or misspelt; known are: self"},
+    {"basic", "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"conv2d\"}}}", "", "argument 'self' is missing"},
     {"basic", "{\"as_ints\": [2, 2]}", "{\"as_ints\": [2, \"a\"]}", "node 0 (torch.ops.aten.conv2d.default)"},
     {"basic", "{\"as_ints\": [2, 2]}", "{\"as_ints\": [2, 2.5]}", "wrong type"},
     {"basic", "{\"as_ints\": [2, 2]}", "{\"as_widgets\": [2, 2]}", "as_widgets"},
@@ -156,6 +159,28 @@ static void test_refusals(void **state)
         free(bad);
         free(json);
     }
+}
+
+/* A later PyTorch's argument that is None or False changes nothing; another value might. */
+static void test_later_arguments(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        bool runs;
+    } cases[] = {{"\"as_none\": true", true}, {"\"as_bool\": false", true}, {"\"as_bool\": true", false}, {"\"as_int\": 0", false}};
+    size_t size;
+    char *json = golden("basic", ".json", &size);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char to[80];
+        snprintf(to, sizeof to, "{\"name\": \"later\", \"arg\": {%s}}", cases[i].value);
+        char *changed = replace_once(json, "{\"name\": \"bias\", \"arg\": {\"as_none\": true}}", to);
+        adept_graph *g = NULL;
+        assert_int_equal(adept_export_parse(&g, "t.pt2", changed, strlen(changed), NULL, 0, NULL) == ADEPT_OK, cases[i].runs);
+        adept_graph_free(g);
+        free(changed);
+    }
+    free(json);
 }
 
 /* No prefix and no changed byte crashes or hangs; what is accepted is a whole graph. */
@@ -564,7 +589,8 @@ static void test_vit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_channels_last), cmocka_unit_test(test_golden),       cmocka_unit_test(test_refusals), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_channels_last), cmocka_unit_test(test_golden),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_later_arguments), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_nesting),      cmocka_unit_test(test_ties),     cmocka_unit_test(test_bad_config),
         cmocka_unit_test(test_rooted),       cmocka_unit_test(test_flat),     cmocka_unit_test(test_pickle_damage),
         cmocka_unit_test(test_bad_archives), cmocka_unit_test(test_resnet50), cmocka_unit_test(test_vit),

@@ -74,7 +74,7 @@ static adept_graph *build(void)
         .name = "fc.weight", .dtype = ADEPT_F32, .ndim = 2, .dims = {8, 4}, .requires_grad = true, .n_names = 1, .channels_last = true};
     int32_t w = must(adept_graph_builder_param(b, &weight));
     adept_graph_builder_param_alias(b, w);
-    adept_param buffer = {.name = "mask", .dtype = ADEPT_BOOL, .is_buffer = true};
+    adept_param buffer = {.name = "mask", .dtype = ADEPT_BOOL, .is_buffer = true, .row_major = true};
     must(adept_graph_builder_param(b, &buffer));
     adept_param edges = {.name = "edges",
                          .dtype = ADEPT_F32,
@@ -156,6 +156,7 @@ static void check_graph(const adept_graph *g)
     assert_false(g->params[0].is_buffer);
     assert_int_equal(g->params[0].dims[0], 8);
     assert_true(g->params[0].channels_last && !g->params[1].channels_last);
+    assert_true(!g->params[0].row_major && g->params[1].row_major);
     assert_true(g->params[1].is_buffer);
     assert_int_equal(g->params[1].dtype, ADEPT_BOOL);
     assert_int_equal(g->params[1].sparse, ADEPT_DENSE);
@@ -291,12 +292,13 @@ static void test_unknown_flags(void **state)
     static const char *const whose[] = {"unknown flag of a parameter", "unknown flag of an input"};
     adept_buffer buffer = to_bytes();
     bool found[2] = {false, false};
-    for (size_t at = 0; at < buffer.size; at++) {
+    for (size_t at = 0; at < 2 * buffer.size; at++) {
+        unsigned char bit = at % 2 ? 0x40 : 0x80; /* 0x80: the byte behind it becomes more bits, too */
         adept_graph *g = NULL;
         adept_error err = {0};
-        buffer.data[at] ^= 0x40;
+        buffer.data[at / 2] ^= bit;
         if (adept_graph_read(&g, buffer.data, buffer.size, &err) == ADEPT_OK) adept_graph_free(g);
-        buffer.data[at] ^= 0x40;
+        buffer.data[at / 2] ^= bit;
         for (size_t i = 0; i < 2; i++)
             found[i] = found[i] || strstr(err.message, whose[i]);
     }

@@ -126,6 +126,7 @@ static void test_channels_last(void **state)
     (void)state;
     adept_graph *g = load(ADEPT_SOURCE_DIR "/tests/golden/models/channels_last.pt");
     assert_true(param(g, "weight")->channels_last && !param(g, "bias")->channels_last);
+    assert_true(!param(g, "weight")->row_major && param(g, "bias")->row_major);
     adept_graph_free(g);
 }
 

@@ -18,7 +18,15 @@
 #define STREAM_MAGIC_BYTES ((size_t)8)
 #define STREAM_VERSION 2u
 
-enum { PARAM_REQUIRES_GRAD = 1, PARAM_IS_BUFFER = 2, PARAM_COO = 4, PARAM_CSR = 8, PARAM_ROWS = 16, PARAM_CHANNELS_LAST = 32 };
+enum {
+    PARAM_REQUIRES_GRAD = 1,
+    PARAM_IS_BUFFER = 2,
+    PARAM_COO = 4,
+    PARAM_CSR = 8,
+    PARAM_ROWS = 16,
+    PARAM_CHANNELS_LAST = 32,
+    PARAM_ROW_MAJOR = 64
+};
 enum { INPUT_SHAPE = 1, INPUT_CHANNELS_LAST = 2 };
 
 typedef struct stream {
@@ -352,7 +360,8 @@ static unsigned flags_of(const adept_param *p)
 {
     static const unsigned sparse[] = {[ADEPT_COO] = PARAM_COO, [ADEPT_CSR] = PARAM_CSR};
     return (p->requires_grad ? PARAM_REQUIRES_GRAD : 0u) | (p->is_buffer ? PARAM_IS_BUFFER : 0u) | sparse[p->sparse] |
-           (p->row_bytes ? PARAM_ROWS : 0u) | (p->channels_last ? PARAM_CHANNELS_LAST : 0u);
+           (p->row_bytes ? PARAM_ROWS : 0u) | (p->channels_last ? PARAM_CHANNELS_LAST : 0u) |
+           (p->row_major ? PARAM_ROW_MAJOR : 0u);
 }
 
 static void io_params(stream *s)
@@ -366,6 +375,7 @@ static void io_params(stream *s)
         p.requires_grad = flags & PARAM_REQUIRES_GRAD;
         p.is_buffer = flags & PARAM_IS_BUFFER;
         p.channels_last = flags & PARAM_CHANNELS_LAST;
+        p.row_major = flags & PARAM_ROW_MAJOR;
         p.sparse = flags & PARAM_COO ? ADEPT_COO : flags & PARAM_CSR ? ADEPT_CSR : ADEPT_DENSE;
         if (p.sparse) p.stored = io_int(s, p.stored);
         if (flags & PARAM_ROWS) p.row_bytes = io_int(s, p.row_bytes);

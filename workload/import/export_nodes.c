@@ -234,6 +234,7 @@ static inputs_list read_inputs(adept_export_reader *r, const cJSON *inputs)
 static void plain_node(adept_export_reader *r, const cJSON *inputs, const cJSON *outputs)
 {
     op_name name = find_op(r, r->target);
+    adept_export_check_arguments(r, inputs);
     inputs_list list = read_inputs(r, inputs);
     size_t n_outputs;
     int32_t *values = new_outputs(r, outputs, &n_outputs);

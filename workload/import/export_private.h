@@ -7,6 +7,7 @@
  *  export_params.c    parameters and buffers; which names are one tensor
  *  export_nodes.c     operators, module paths, regions (no_grad, autocast) that are inlined
  *  export_args.c      arguments of every kind
+ *  export_schema.c    which arguments an operator has
  *
  *  Source of the format: torch/_export/serde/schema.py (schema major version 8) and serialize.py of PyTorch 2.6, and
  *  docs.pytorch.org "PT2 Archive Spec"; files of 2.6 were tried. */
@@ -113,6 +114,10 @@ const char *adept_export_element_name(const cJSON *element);
 const char *adept_export_argument_name(const cJSON *argument);
 /** Call visit for each name in an argument, those in lists included. */
 void adept_export_each_name(const cJSON *argument, void (*visit)(void *context, const char *name), void *context);
+
+/* ---- export_schema.c ---- */
+/** Fails where the node that is being read has an argument that its operator does not, or lacks one. */
+void adept_export_check_arguments(adept_export_reader *r, const cJSON *inputs);
 
 /* ---- export_params.c ---- */
 /** All parameters and buffers of the signature: into the graph, and their names among the reader's. */

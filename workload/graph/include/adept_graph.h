@@ -31,6 +31,7 @@ typedef struct adept_param {
     int64_t row_bytes; /* of a quantised table, whose rows have scale and offset behind them; 0: its elements' */
     int32_t n_names; /* how many names (module attributes) share it: > 1 means tied */
     bool channels_last; /* its memory has that order: adept_strides_channels_last() */
+    bool row_major;     /* or that one; where neither is said it may have any */
 } adept_param;
 
 /** A module of the hierarchy; index 0 is always the root, path "". */

@@ -141,6 +141,7 @@ void param_registry::add(const at::Tensor &tensor, const std::string &name, bool
     param.stored = meta.stored;
     param.row_bytes = row_bytes(tensor);
     param.channels_last = !meta.sparse && adept_strides_channels_last(meta.ndim, meta.dims, meta.strides);
+    param.row_major = !meta.sparse && adept_tensor_is_contiguous(&meta);
     param.n_names = 1;
     int32_t index = adept_graph_builder_param(builder_, &param);
     if (index < 0) throw std::bad_alloc();
