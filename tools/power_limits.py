@@ -44,7 +44,7 @@ def save_profile(adept, row, models, path):
     """The step of a row as a profile; None where its columns say nothing."""
     options = {"input": "--input", "batch_size": "--batch", "precision": "--precision", "mode": "--mode",
                "optimizer": "--optimizer", "grad_accum": "--grad-accum", "attention": "--attention"}
-    arguments = [adept, "profile", models / f"{row['model']}.pt", "-o", path]
+    arguments = [adept, "profile", models / f"{row['model']}.pt", "-o", path, "--framework", "torch1"]  # Zeus's
     for column, option in options.items():
         for value in filter(None, row.get(column, "").split(";" if column == "input" else "\n")):
             arguments += [option, value]
