@@ -40,7 +40,7 @@ def ask(method, url, body=None, **headers):
     r = c.getresponse()
     return r.status, r.read()
 
-for _ in range(100):
+for _ in range(1200):
     try:
         if ask("GET", "/v1/health")[0] == 200:
             break

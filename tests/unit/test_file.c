@@ -23,7 +23,7 @@ int __wrap_open(const char *path, int flags, ...)
 {
     va_list args;
     va_start(args, flags);
-    unsigned mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(args, unsigned) : 0;
+    unsigned mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, unsigned) : 0;
     va_end(args);
     if (needs_names && (flags & O_TMPFILE) == O_TMPFILE) {
         errno = EOPNOTSUPP;
