@@ -2,8 +2,8 @@
 """Write public measurements as rows that adept can fit: python3 tools/public_rows.py DATA OUT [--models DIR] [--several]
 
 DATA is the folder of tools/fit_public.sh. OUT gets one CSV for each source and GPU, and OUT/models the models that the
-rows name: the bundled ones, and those of DIR (`tools/zoo/export_models.py --all-torchvision DIR`, then DIR/train). Rows
-of models that are in neither are left out, and counted on standard error.
+rows name: the bundled ones, and those of DIR (`tools/zoo/export_models.py --all-torchvision DIR`, then DIR/train, and
+`tools/zoo/export_mpt.py DIR/train`). Rows of models that are in neither are left out, and counted on standard error.
 
 With --several, rows on several GPUs are there as well, to measure scaling; without, as no parameter is fitted to them.
 

@@ -69,7 +69,7 @@ class Files(unittest.TestCase):
 
     def test_every_word(self):
         for option, words in (("mode", adept.Mode), ("precision", adept.Precision), ("optimizer", adept.Optimizer),
-                              ("execution", adept.Execution), ("attention", adept.Attention), ("memory_format", adept.MemoryFormat)):
+                              ("execution", adept.Execution), ("framework", adept.Framework), ("attention", adept.Attention), ("memory_format", adept.MemoryFormat)):
             for word in words:
                 got = adept.predict(PROFILE, gpu="h100-sxm-80gb", **{option: word})["config"][option]
                 self.assertEqual(got, "nchw" if word is adept.MemoryFormat.AUTO else word.value)
@@ -292,7 +292,9 @@ class FakeClock:
 class Callbacks(unittest.TestCase):
     def setUp(self):
         self.clock, self.said = FakeClock(self), []
-        self.prediction = adept.predict(PROFILE, gpu=GPU, precision="fp16", gpus=2, power_limit_w=200, optimizer="sgd")
+        old = getattr(sys.modules.get("torch"), "__version__", "").startswith("1.")
+        self.prediction = adept.predict(PROFILE, gpu=GPU, precision="fp16", gpus=2, power_limit_w=200, optimizer="sgd",
+                                        framework="torch1" if old else "torch2")
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.runs = os.path.join(self.folder.name, "runs.csv")

@@ -32,7 +32,7 @@ static void put_text(adept_buffer *row, const char *text)
 
 static const char title[] = "model,batch_size,gpu,gpus,precision,mode,optimizer,optimizer_impl,optimizer_extras,grad_"
                             "accum,attention,memory_format,"
-                            "execution,torch,power_limit_w,step_time_s,avg_power_w,power_scope,host,source\n";
+                            "execution,power_limit_w,step_time_s,avg_power_w,power_scope,host,torch,source\n";
 
 /* In the order of the title. */
 static void put_row(adept_buffer *row, const adept_account_group *job, const adept_job_check *c,
@@ -54,12 +54,12 @@ static void put_row(adept_buffer *row, const adept_account_group *job, const ade
     put_text(row, adept_attention_name(config->attention));
     put_text(row, adept_memory_format_name(config->memory_format));
     put_text(row, adept_execution_name(config->execution));
-    put_text(row, config->framework == ADEPT_TORCH1 ? "1." : "");
     put_number(row, c->note.limit_w);
     put_number(row, c->time_s / c->note.steps);
     put_number(row, power_w);
     put_text(row, isnan(power_w) ? "" : "gpu");
     put_text(row, job->job->nodes);
+    put_text(row, config->framework == ADEPT_TORCH1 ? "1." : "");
     snprintf(text, sizeof text,
              "adept attribute " ADEPT_VERSION ", job %" PRId64 ", mean of %.0f steps with begin and end", job->id,
              c->note.steps);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,6 +66,17 @@ static void write_all(int fd, const void *data, size_t size)
     }
 }
 
+/* Before Linux 5.9 one by one. */
+static bool close_between(unsigned first, unsigned last)
+{
+    struct rlimit files;
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0) return true;
+    if (errno != ENOSYS || getrlimit(RLIMIT_NOFILE, &files) != 0) return false;
+    for (unsigned fd = first; fd <= last && fd < files.rlim_cur; fd++)
+        close((int)fd);
+    return true;
+}
+
 /* Standard streams to /dev/null, everything else but the pipe closed: what the parent has open is not the child's. */
 static bool detach(int keep)
 {
@@ -73,10 +85,7 @@ static bool detach(int keep)
     for (int fd = 0; fd <= 2; fd++) {
         if (fd != keep && dup2(null, fd) < 0) return false;
     }
-    int first = keep > 2 ? keep : 2;
-    if (keep > 3) syscall(SYS_close_range, 3, keep - 1, 0);
-    syscall(SYS_close_range, first + 1, ~0u, 0);
-    return true;
+    return close_between(3, keep > 3 ? (unsigned)keep - 1 : 2) && close_between((unsigned)(keep > 2 ? keep : 2) + 1, ~0u);
 }
 
 static void answer(job *j, adept_status status, const adept_buffer *bytes)

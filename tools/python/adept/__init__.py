@@ -14,9 +14,9 @@ from ._export import export
 from ._lib import *  # the names of <adept/adept.h>
 from ._measure import Measurement, cuda_address, mark, measure
 from ._predict import Prediction, Sweep, calibrate, predict, sweep
-from ._words import Attention, Execution, MemoryFormat, Mode, Optimizer, Precision
+from ._words import Attention, Execution, Framework, MemoryFormat, Mode, Optimizer, Precision
 
-__all__ = ["Attention", "Callback", "Execution", "Measurement", "MemoryFormat", "Mode", "Optimizer", "Precision", "Prediction", "Sweep", "calibrate", "cuda_address",
+__all__ = ["Attention", "Callback", "Execution", "Framework", "Measurement", "MemoryFormat", "Mode", "Optimizer", "Precision", "Prediction", "Sweep", "calibrate", "cuda_address",
            "export", "mark", "measure", "predict", "sweep"]
 __all__ += _lib.__all__
 __version__ = _lib.version_text()

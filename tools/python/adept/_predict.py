@@ -4,6 +4,7 @@ from __future__ import annotations
 import html
 import os
 import shutil
+import sys
 import tempfile
 import weakref
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
@@ -40,6 +41,8 @@ class _Model:
         _export.export(model, example_inputs, self.path, mode=options.get("mode") or "train", dynamic_shapes=dynamic_shapes)
         if options.get("batch") is None:
             options["batch"] = _export.batch_of(example_inputs)
+        if sys.modules["torch"].__version__.startswith("1."):
+            options.setdefault("framework", "torch1") # whose kernels run the module here
 
 
 class Prediction:
