@@ -26,29 +26,14 @@ static adept_status unknown_word(const char *option, const char *word, adept_err
 
 static adept_status set_words(adept_workload_config *c, const adept_model_options *o, adept_error *err)
 {
-    c->mode_given = o->mode != NULL;
-    c->precision_given = o->precision != NULL;
-    c->attention_given = o->attention != NULL;
-    if (o->mode && !adept_mode_from_name(&c->mode, o->mode)) return unknown_word("mode", o->mode, err);
-    if (o->precision && !adept_precision_from_name(&c->precision, o->precision))
-        return unknown_word("precision", o->precision, err);
-    if (o->attention && !adept_attention_from_name(&c->attention, o->attention))
-        return unknown_word("attention", o->attention, err);
-    c->memory_format_given = o->memory_format != NULL;
-    c->optimizer_impl_given = o->optimizer_impl != NULL;
+#define X(words, last)                                                                                                 \
+    c->words##_given = o->words != NULL;                                                                               \
+    if (o->words && !adept_##words##_from_name(&c->words, o->words)) return unknown_word(#words, o->words, err);
+    ADEPT_WORDS_LIST(X)
+#undef X
     c->optimizer_extras_given = o->optimizer_extras != NULL;
-    if (o->memory_format && !adept_memory_format_from_name(&c->memory_format, o->memory_format))
-        return unknown_word("memory_format", o->memory_format, err);
-    if (o->optimizer_impl && !adept_optimizer_impl_from_name(&c->optimizer_impl, o->optimizer_impl))
-        return unknown_word("optimizer_impl", o->optimizer_impl, err);
     if (o->optimizer_extras && !adept_optimizer_extras_parse(&c->optimizer_extras, o->optimizer_extras))
         return unknown_word("optimizer_extras", o->optimizer_extras, err);
-    c->execution_given = o->execution != NULL;
-    if (o->execution && !adept_execution_from_name(&c->execution, o->execution))
-        return unknown_word("execution", o->execution, err);
-    c->framework_given = o->framework != NULL;
-    if (o->framework && !adept_framework_from_name(&c->framework, o->framework))
-        return unknown_word("framework", o->framework, err);
     for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
         if (o->reserved[i]) return adept_error_set(err, ADEPT_E_USAGE, "options: reserved members must be NULL in this version");
     if (o->optimizer && !adept_optimizer_by_name(o->optimizer)) return unknown_word("optimizer", o->optimizer, err);

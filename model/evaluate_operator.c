@@ -40,21 +40,19 @@ static adept_status set_own(pass *p, const adept_hwprofile *hw, adept_error *err
     return status;
 }
 
-/* Before its framework is taken. */
+/* This GPU's own, as its framework has them. */
 static void own_theta(double own[ADEPT_OPERATOR_PARAMETERS], const pass *p, const double *theta)
 {
     memcpy(own, theta, ADEPT_OPERATOR_PARAMETERS * sizeof *own);
-    if (!p->shared) return;
-    for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++)
+    for (size_t i = 0; p->shared && i < ADEPT_OPERATOR_PARAMETERS; i++)
         if (adept_operator_is_own(i)) own[i] = p->own[i];
-    adept_operator_own(own, theta, &p->owner);
+    if (p->shared) adept_operator_own(own, theta, &p->owner);
+    adept_operator_take_framework(own, p->framework);
 }
 
 /* Derivatives by this GPU's own parameters, as its framework has them, to those by theta. */
-static void own_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS], const pass *p, const double *theta)
+static void own_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS], const pass *p, const double *theta, const double *own)
 {
-    double own[ADEPT_OPERATOR_PARAMETERS];
-    own_theta(own, p, theta);
     adept_operator_framework_slopes(slopes, own, p->framework);
     if (!p->shared) return;
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++)
@@ -182,8 +180,8 @@ static void put(const state *s, size_t row, const adept_step *step, const adept_
     if (out->power_w) out->power_w[row] = n->gpus * step->power_w;
     if (!out->dtime_s && !out->dpower_w) return;
     adept_operator_step_slopes(dtime, dpower, step, &s->list, &s->slopes, balance, n, s->theta);
-    own_slopes(dtime, s->at, s->shared);
-    own_slopes(dpower, s->at, s->shared);
+    own_slopes(dtime, s->at, s->shared, s->theta);
+    own_slopes(dpower, s->at, s->shared, s->theta);
     for (size_t k = 0; k < ADEPT_OPERATOR_PARAMETERS; k++) {
         if (out->dtime_s) out->dtime_s[row * ADEPT_OPERATOR_PARAMETERS + k] = dtime[k];
         if (out->dpower_w) out->dpower_w[row * ADEPT_OPERATOR_PARAMETERS + k] = n->gpus * dpower[k];
@@ -245,7 +243,6 @@ void adept_operator_rows_evaluate(const adept_operator_rows *rows, const double 
     for (size_t p = 0; p < rows->n_passes; p++) {
         s.at = &rows->passes[p];
         own_theta(own, s.at, theta);
-        adept_operator_take_framework(own, s.at->framework);
         evaluate_pass(&s, p, &out);
     }
 }

@@ -151,12 +151,12 @@ void adept_operator_take_framework(double theta[ADEPT_OPERATOR_PARAMETERS], adep
 }
 
 void adept_operator_framework_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS],
-                                     const double theta[ADEPT_OPERATOR_PARAMETERS], adept_framework framework)
+                                     const double taken[ADEPT_OPERATOR_PARAMETERS], adept_framework framework)
 {
-    const double c = theta[ADEPT_OP_c_torch1];
+    const double c = taken[ADEPT_OP_c_torch1];
     if (framework != ADEPT_TORCH1) return;
     slopes[ADEPT_KP_beta_tensor] /= c;
-    slopes[ADEPT_OP_c_torch1] -= slopes[ADEPT_KP_beta_tensor] * theta[ADEPT_KP_beta_tensor] / c;
+    slopes[ADEPT_OP_c_torch1] -= slopes[ADEPT_KP_beta_tensor] * taken[ADEPT_KP_beta_tensor];
 }
 
 bool adept_operator_is_own(size_t index)

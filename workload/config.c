@@ -20,14 +20,11 @@ static void put_shapes_over(adept_workload_config *config, const adept_workload_
 
 void adept_workload_config_over(adept_workload_config *config, const adept_workload_config *given)
 {
-    if (given->mode_given) config->mode = given->mode;
-    if (given->precision_given) config->precision = given->precision;
-    if (given->attention_given) config->attention = given->attention;
-    if (given->memory_format_given) config->memory_format = given->memory_format;
-    if (given->execution_given) config->execution = given->execution;
-    if (given->framework_given) config->framework = given->framework;
+#define X(words, last)                                                                                                 \
+    if (given->words##_given) config->words = given->words;
+    ADEPT_WORDS_LIST(X)
+#undef X
     if (given->optimizer) config->optimizer = given->optimizer;
-    if (given->optimizer_impl_given) config->optimizer_impl = given->optimizer_impl;
     if (given->optimizer_extras_given) config->optimizer_extras = given->optimizer_extras;
     if (given->grad_accum > 0) config->grad_accum = given->grad_accum;
     if (given->allow_unsupported) config->allow_unsupported = true;

@@ -298,22 +298,18 @@ static void read_options(reader *in, const cJSON *root)
 {
     adept_workload_config *c = &in->config;
     const cJSON *o = adept_json_object(&in->r, root, "options");
-#define READ(words)                                                                                                    \
-    const char *words = adept_json_string(&in->r, o, #words);                                                          \
+#define READ(words, text)                                                                                              \
+    const char *words = text;                                                                                          \
     if (!adept_##words##_from_name(&c->words, words)) adept_json_fail(&in->r, "unknown " #words " '%.40s'", words)
-    READ(mode);
-    READ(precision);
-    READ(attention);
+    READ(mode, adept_json_string(&in->r, o, "mode"));
+    READ(precision, adept_json_string(&in->r, o, "precision"));
+    READ(attention, adept_json_string(&in->r, o, "attention"));
+    READ(execution, adept_json_string_or(&in->r, o, "execution", "eager"));
+    READ(framework, adept_json_string_or(&in->r, o, "framework", "torch2"));
 #undef READ
     const char *format = adept_json_string_or(&in->r, o, "memory_format", "auto");
     if (!adept_memory_format_from_name(&c->memory_format, format))
         adept_json_fail(&in->r, "unknown memory format '%.40s'", format);
-    const char *execution = adept_json_string_or(&in->r, o, "execution", "eager");
-    if (!adept_execution_from_name(&c->execution, execution))
-        adept_json_fail(&in->r, "unknown execution '%.40s'", execution);
-    const char *framework = adept_json_string_or(&in->r, o, "framework", "torch2");
-    if (!adept_framework_from_name(&c->framework, framework))
-        adept_json_fail(&in->r, "unknown framework '%.40s'", framework);
     c->optimizer = adept_json_string_or(&in->r, o, "optimizer", NULL);
     int64_t impl = count_or_zero(&in->r, o, "optimizer_impl"), extras = count_or_zero(&in->r, o, "optimizer_extras");
     if (impl > ADEPT_IMPL_FORLOOP || extras >= 2 * ADEPT_EXTRA_ZERO_GRAD)

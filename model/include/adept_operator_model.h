@@ -65,8 +65,8 @@ ADEPT_API adept_status adept_operator_parameters_own(double own[ADEPT_OPERATOR_P
 ADEPT_API adept_status adept_hwprofile_adopt(adept_hwprofile *hw, adept_granularity granularity, adept_error *err);
 /** A GPU's parameters as a framework's kernels have them: PyTorch 1 reaches less of the matrix units' peak. */
 ADEPT_API void adept_operator_take_framework(double theta[ADEPT_OPERATOR_PARAMETERS], adept_framework framework);
-/** Derivatives by parameters taken so to those by `theta`, which are not. */
-ADEPT_API void adept_operator_framework_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS], const double theta[ADEPT_OPERATOR_PARAMETERS],
+/** Derivatives by the parameters taken so, which are `taken`, become those by the GPU's. */
+ADEPT_API void adept_operator_framework_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS], const double taken[ADEPT_OPERATOR_PARAMETERS],
                                                adept_framework framework);
 /** Whether each GPU has its own value whatever is shared. */
 ADEPT_API bool adept_operator_is_own(size_t index);

@@ -44,7 +44,7 @@ for signal in INT TERM KILL; do
     stopped $signal $code measure --period 10ms -o out -- "$sleeper"
     stopped $signal $code measure --duration 60s --json -o out
     [ -z "${ADEPT_TORCH_MODULE:-}" ] || # the jobs' models
-        seconds=3 stopped $signal $code simulate "$clusters/thesis.json" "$clusters/thesis_jobs.json" --policy fcfs,zeus --seeds 10000 --json
+        seconds=3 stopped $signal $code simulate "$clusters/thesis.json" "$clusters/thesis_jobs.json" --policy fcfs,zeus --seeds 100000 --json
 done
 if "$ADEPT" calibrate --help >/dev/null 2>&1; then
     for code in 130 143; do

@@ -76,11 +76,11 @@ static void pytorch_1_is_slower_on_matrix_units(void **state)
     (void)state;
     double theta[N_THETA] = {[ADEPT_KP_beta_tensor] = 0.6, [ADEPT_OP_c_torch1] = 1.2, [ADEPT_KP_beta_gemm] = 0.8};
     double slopes[N_THETA] = {[ADEPT_KP_beta_tensor] = 2.0, [ADEPT_KP_beta_gemm] = 3.0};
-    adept_operator_framework_slopes(slopes, theta, ADEPT_TORCH2);
     adept_operator_take_framework(theta, ADEPT_TORCH2);
+    adept_operator_framework_slopes(slopes, theta, ADEPT_TORCH2);
     assert_true(theta[ADEPT_KP_beta_tensor] == 0.6 && slopes[ADEPT_KP_beta_tensor] == 2.0 && slopes[ADEPT_OP_c_torch1] == 0.0);
-    adept_operator_framework_slopes(slopes, theta, ADEPT_TORCH1);
     adept_operator_take_framework(theta, ADEPT_TORCH1);
+    adept_operator_framework_slopes(slopes, theta, ADEPT_TORCH1);
     assert_true(theta[ADEPT_KP_beta_gemm] == 0.8 && slopes[ADEPT_KP_beta_gemm] == 3.0);
     near(theta[ADEPT_KP_beta_tensor], 0.5);
     near(slopes[ADEPT_KP_beta_tensor], 2.0 / 1.2);
