@@ -54,7 +54,7 @@ typedef struct sizes {
     const adept_tensor *a, *b; /* b: NULL if the problem has none */
     int batch_dims;
     int64_t dims[ADEPT_MAX_DIMS]; /* of the batch */
-    double batch, m, n, high, low, columns;
+    double batch, m, n, high, low, columns, reflectors;
     int64_t rows, cols, small;
     bool full, vector;
 } sizes;
@@ -113,6 +113,18 @@ static bool is_square(problem p)
            p != PSEUDO_INVERSE && p != UNPACK;
 }
 
+/* One number for each, in the second argument; Q has no more columns than rows, and is made of no more reflectors. */
+static void read_reflectors(adept_call *c, sizes *s)
+{
+    const adept_tensor *tau = adept_form_tensor(c, 1);
+    const int last = s->batch_dims;
+    if (!adept_call_ok(c)) return;
+    bool fits = s->rows >= s->cols && tau->ndim == last + 1 && tau->dims[last] <= s->cols &&
+                memcmp(tau->dims, s->a->dims, (size_t)last * sizeof *tau->dims) == 0;
+    if (adept_call_refuse(c, !fits, "%s has no reflectors of %s", adept_call_shape(c, s->a), adept_call_shape(c, tau))) return;
+    s->reflectors = (double)tau->dims[last];
+}
+
 static sizes read_sizes(adept_call *c)
 {
     const algebra *row = row_of(c);
@@ -139,6 +151,7 @@ static sizes read_sizes(adept_call *c)
         s.columns = s.vector ? 1 : (double)s.b->dims[adept_arg_bool(c, "left", true) ? s.b->ndim - 1 : s.b->ndim - 2];
     }
     s.batch = adept_dims_elements(s.batch_dims, s.dims);
+    if (row->problem == REFLECTORS) read_reflectors(c, &s);
     return s;
 }
 
@@ -291,7 +304,7 @@ static double flops_of_one(adept_call *c, const sizes *s)
         if (is_only_r(c) || !strchr(row_of(c)->results, 'Q')) return geqrf;
         return geqrf + orgqr_flops(s->m, s->full ? s->m : low, low);
     case REFLECTORS:
-        return orgqr_flops(s->m, n, n);
+        return orgqr_flops(s->m, n, s->reflectors);
     case APPLY:
         return 4 * s->m * s->columns * low - 2 * s->columns * low * low;
     case LEAST_SQUARES:
@@ -459,6 +472,10 @@ static const adept_handler_case cases[] = {
     {.name = "eigenvectors of a Hermitian matrix",
      .call = "aten::linalg_eigh(self=c64:2x2, UPLO=\"L\") -> f32:2, c64:2x2",
      .forward = {.alu = 288, .read = 32, .written = 8 + 32}},
+    /* 4*6*3*3 - 2*9*9 + 4*27/3 = 90 */
+    {.name = "Q of three reflectors",
+     .call = "aten::orgqr(self=f32:6x3, input2=f32:3) -> f32:6x3",
+     .forward = {.alu = 90, .read = 72 + 12, .written = 72}},
     /* 2 * 6 * 9 - 18 = 90: R only */
     {.name = "QR without Q",
      .call = "aten::linalg_qr(A=f32:6x3, mode=\"r\") -> f32:0, f32:3x3",

@@ -94,7 +94,7 @@ static adept_tensor spread(const adept_tensor *t, int ndim, int first)
 /* PyTorch multiplies both, spread out, and views the product, which a turned factor does not allow. */
 static void order_kron(adept_call *c, const adept_tensor *a, const adept_tensor *b, adept_tensor *out)
 {
-    if (2 * out->ndim > ADEPT_MAX_DIMS) return;
+    if (!adept_call_ok(c) || 2 * out->ndim > ADEPT_MAX_DIMS) return;
     const adept_tensor left = spread(a, out->ndim, 0), right = spread(b, out->ndim, 1);
     adept_tensor product = left;
     for (int d = 1; d < product.ndim; d += 2)

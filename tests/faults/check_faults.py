@@ -589,7 +589,7 @@ def main():
                     known[reason] += 1
                 else:
                     bad += 1
-                    found.setdefault((case.name, what[:120], place), (n, kind))
+                    found.setdefault((case.name, what[:300], place), (n, kind))
             total += faults
             print(f"{case.name}: {faults} faults, {alone} by runs of their own, {bad} bad", flush=True)
     if options.calls and not options.serve and not options.only:
