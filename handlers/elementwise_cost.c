@@ -173,7 +173,7 @@ void adept_elem_set_strides(adept_tensor *out, const adept_tensor *const *operan
     for (int i = 0; i < out->ndim; i++) {
         int d = fast_first[i];
         out->strides[d] = stride;
-        if (out->dims[d] > 1) stride *= out->dims[d];
+        if (out->dims[d] > 1 && __builtin_mul_overflow(stride, out->dims[d], &stride)) stride = INT64_MAX; /* without elements */
     }
 }
 
