@@ -54,12 +54,10 @@ static adept_status read_text(char **text, size_t *size, const char *path, adept
     int code;
     const char *why = gzerror(file, &code);
     adept_status status = ADEPT_OK;
-    if (b.failed)
+    if (b.failed || (n < 0 && code == Z_MEM_ERROR))
         status = adept_no_memory(err, path);
     else if (b.size > MAX_TEXT_BYTES)
         status = fail_file(path, "larger than 1 GiB", err);
-    else if (n < 0 && code == Z_MEM_ERROR)
-        status = adept_no_memory(err, path);
     else if (n < 0)
         status = code == Z_ERRNO ? adept_system_error(err, ADEPT_E_INVALID, path) : fail_file(path, why, err);
     if (gzclose(file) == Z_BUF_ERROR && status == ADEPT_OK)

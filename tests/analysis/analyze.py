@@ -28,6 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "faults"))
 import check_faults  # its commands, and their inputs
+import faulty_server
 BUILDS = os.path.join(SOURCE, "build-analysis")
 FOLDERS = "workload handlers model calibrate whatif library".split()
 LEAST_LINES = 90
@@ -226,6 +227,15 @@ def valgrind(jobs):
     return judge_logs("valgrind", found, check_commands(folder, command) and good)
 
 
+def wrapper(folder, wrap, program):
+    """A program that runs that one, wrapped."""
+    path = os.path.join(folder, "wrapped")
+    with open(path, "w") as file:
+        file.write(f'#!/bin/sh\nexec {shlex.join([*wrap, program])} "$@"\n')
+    os.chmod(path, 0o755)
+    return path
+
+
 def check_commands(folder, wrap, check_more=lambda options: True):
     """The commands of check_faults.py, which end with 0; where they have threads, with several."""
     good = True
@@ -233,9 +243,11 @@ def check_commands(folder, wrap, check_more=lambda options: True):
         options = argparse.Namespace(adept=os.path.join(folder, "tools/adept"), make_recording=os.path.join(folder, "tests/make_recording"),
                                      gpu="fitted.json", inputs=inputs, every=1, brief=False, calls=False)
         check_faults.inputs(options)
+        if wrap:
+            options.adept = wrapper(inputs, wrap, options.adept)
         for name, words, written in check_faults.COMMANDS:
             case = check_faults.Case(options, name, words.replace("--threads 1", "--threads 3"), written)
-            result = case.run({}, wrap)
+            result = case.run({})
             if result["code"] != 0:
                 good = False
                 print(f"adept {' '.join(case.words)}: exit code {result['code']}: {result['err'][-300:]}")
@@ -244,7 +256,7 @@ def check_commands(folder, wrap, check_more=lambda options: True):
 
 def ask(path, bodies):
     """What a server answers on one connection."""
-    connection = check_faults.Connection(path)
+    connection = faulty_server.Connection(path)
     for body in bodies:
         connection.request("POST", "/v1/predict", json.dumps({"workload": "mlp", **body}), {"Content-Type": "application/json"})
         response = connection.getresponse()
@@ -257,7 +269,7 @@ def check_parallel(options):
     bodies = [{"gpu": gpu, "gpus": gpus, "batch_size": batch} for gpu in ("a100", "h100", "t4") for gpus in (1, 4) for batch in (8, 64)]
     case = check_faults.Case(options, "serve", "serve @/mlp.profile.json --socket s --threads 4 --cache 5", [])
     with case.folder() as folder, tempfile.TemporaryFile() as err:
-        process, path = case.start(folder, {}, (), stdout=subprocess.DEVNULL, stderr=err), os.path.join(folder, "s")
+        process, path = case.start(folder, {}, is_asked=True, stdout=subprocess.DEVNULL, stderr=err), os.path.join(folder, "s")
         while process.poll() is None and not os.path.exists(path):
             time.sleep(0.05)
         with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:

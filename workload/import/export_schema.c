@@ -64,6 +64,16 @@ static void check_known(adept_export_reader *r, const char *arguments, const cJS
                     arguments);
 }
 
+static bool is_given(const cJSON *inputs, const char *at)
+{
+    const cJSON *input;
+    cJSON_ArrayForEach(input, inputs)
+    {
+        if (is_named(input, at)) return true;
+    }
+    return false;
+}
+
 void adept_export_check_arguments(adept_export_reader *r, const cJSON *inputs)
 {
     const schema *row = find_schema(r->target);
@@ -74,10 +84,7 @@ void adept_export_check_arguments(adept_export_reader *r, const cJSON *inputs)
         if (r->json.status == ADEPT_OK) check_known(r, row->arguments, input);
     }
     for (const char *at = row->arguments; *at && r->json.status == ADEPT_OK; at = next_name(at)) {
-        const cJSON *given = inputs->child;
-        while (given && !is_named(given, at))
-            given = given->next;
         bool needed = at[name_length(at)] != '=';
-        if (needed && !given) adept_json_fail(&r->json, "argument '%.*s' is missing", (int)name_length(at), at);
+        if (needed && !is_given(inputs, at)) adept_json_fail(&r->json, "argument '%.*s' is missing", (int)name_length(at), at);
     }
 }
