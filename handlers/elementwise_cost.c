@@ -173,7 +173,8 @@ void adept_elem_set_strides(adept_tensor *out, const adept_tensor *const *operan
     for (int i = 0; i < out->ndim; i++) {
         int d = fast_first[i];
         out->strides[d] = stride;
-        if (out->dims[d] > 1 && __builtin_mul_overflow(stride, out->dims[d], &stride)) stride = INT64_MAX; /* without elements */
+        bool overflows = out->dims[d] > 1 && __builtin_mul_overflow(stride, out->dims[d], &stride);
+        if (overflows) stride = INT64_MAX; /* of a tensor without elements */
     }
 }
 

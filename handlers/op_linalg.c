@@ -121,7 +121,8 @@ static void read_reflectors(adept_call *c, sizes *s)
     if (!adept_call_ok(c)) return;
     bool fits = s->rows >= s->cols && tau->ndim == last + 1 && tau->dims[last] <= s->cols &&
                 memcmp(tau->dims, s->a->dims, (size_t)last * sizeof *tau->dims) == 0;
-    if (adept_call_refuse(c, !fits, "%s has no reflectors of %s", adept_call_shape(c, s->a), adept_call_shape(c, tau))) return;
+    if (adept_call_refuse(c, !fits, "%s has no reflectors of %s", adept_call_shape(c, s->a), adept_call_shape(c, tau)))
+        return;
     s->reflectors = (double)tau->dims[last];
 }
 

@@ -344,6 +344,7 @@ static struct MHD_Daemon *start_daemon(adept_http *h, int fd)
     const adept_http_options *o = &h->options;
     struct MHD_OptionItem threads[] = {{MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)o->threads, NULL},
                                        {MHD_OPTION_END, 0, NULL}};
+    /* With epoll, MHD_quiesce_daemon() and a thread of the daemon's may both take the listening socket out: it aborts. */
     return MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
                             MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
                             MHD_OPTION_CONNECTION_LIMIT, o->max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
