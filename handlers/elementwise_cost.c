@@ -173,8 +173,7 @@ void adept_elem_set_strides(adept_tensor *out, const adept_tensor *const *operan
     for (int i = 0; i < out->ndim; i++) {
         int d = fast_first[i];
         out->strides[d] = stride;
-        bool overflows = out->dims[d] > 1 && __builtin_mul_overflow(stride, out->dims[d], &stride);
-        if (overflows) stride = INT64_MAX; /* of a tensor without elements */
+        stride = adept_stride_after(stride, out->dims[d]);
     }
 }
 

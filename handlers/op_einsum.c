@@ -203,7 +203,7 @@ static void product_strides(const einsum *e, adept_tensor *out)
         for (int d = e->out.n - 1; d >= 0; d--) {
             if (!(group[g] >> e->out.label[d] & 1)) continue;
             out->strides[d] = stride;
-            if (out->dims[d] > 1) stride *= out->dims[d];
+            stride = adept_stride_after(stride, out->dims[d]);
         }
 }
 

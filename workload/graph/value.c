@@ -162,13 +162,18 @@ bool adept_tensor_same_shape(const adept_tensor *a, const adept_tensor *b)
     return true;
 }
 
-/* As PyTorch does, a dimension of size 0 counts as 1, so that strides stay positive. */
+int64_t adept_stride_after(int64_t stride, int64_t size)
+{
+    if (size > 1 && __builtin_mul_overflow(stride, size, &stride)) return INT64_MAX;
+    return stride;
+}
+
 void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides)
 {
     int64_t stride = 1;
     for (int i = ndim - 1; i >= 0; i--) {
         strides[i] = stride;
-        if (dims[i] > 1 && __builtin_mul_overflow(stride, dims[i], &stride)) stride = INT64_MAX;
+        stride = adept_stride_after(stride, dims[i]);
     }
 }
 

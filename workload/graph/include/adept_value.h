@@ -77,6 +77,9 @@ bool adept_tensor_is_contiguous(const adept_tensor *t);
 bool adept_tensor_same_shape(const adept_tensor *a, const adept_tensor *b);
 /** Is this a possible tensor: known dtype, ndim in range, sizes >= min_dim, elements and bytes within int64? */
 bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t min_dim);
+/** Stride of the next slower dimension. As in PyTorch, size 0 counts as 1, so that strides stay positive; INT64_MAX where
+ * it overflows, which it does in tensors without elements only. */
+int64_t adept_stride_after(int64_t stride, int64_t size);
 /** Row-major strides for dims. */
 void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides);
 /** Are these images (4 or 5 dimensions) of several channels and several pixels, which memory can hold in one order or the other? */
