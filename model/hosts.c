@@ -17,6 +17,15 @@ const char *adept_host_name(size_t index)
     return host ? host->name : NULL;
 }
 
+const adept_host *adept_host_of(const adept_run *run, double t_host_s)
+{
+    if (run->host > 0) return adept_host_at((size_t)run->host);
+    const adept_host *host = run->host_launch_s > 0.0 ? NULL : adept_host_at(1);
+    while (host && host < hosts + sizeof hosts / sizeof *hosts && host->launch_s != t_host_s)
+        host++;
+    return host && host < hosts + sizeof hosts / sizeof *hosts ? host : NULL;
+}
+
 adept_status adept_host_launch(double *launch_s, const adept_run *run, adept_error *err)
 {
     const adept_host *host = adept_host_at((size_t)run->host);

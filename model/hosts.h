@@ -10,6 +10,9 @@ typedef struct adept_host {
 } adept_host;
 
 const adept_host *adept_host_at(size_t index); /* 0: the hardware profile's own; NULL past the end */
+/** The host whose range says how sure a run's launches are: the run's, or that of the table whose time the profile has.
+ *  @return NULL if their time was measured, or said */
+const adept_host *adept_host_of(const adept_run *run, double t_host_s);
 /** What a run's host takes; 0: as the hardware profile says. @return ADEPT_E_USAGE if it is said twice */
 adept_status adept_host_launch(double *launch_s, const adept_run *run, adept_error *err);
 

@@ -37,6 +37,7 @@ static const struct {
     {ADEPT_SPEC_bridge_bytes_per_s, "bytes/s", 1e9, 1e15},
     {ADEPT_SPEC_allreduce_link_share, "of the whole", 1e-3, 2},
     {ADEPT_SPEC_allreduce_hop_s, "s", 1e-9, 1e-3},
+    {ADEPT_SPEC_tensor_flop_j, "J", 1e-14, 1e-10},
 };
 
 static double *spec_at(adept_specs *specs, size_t index)

@@ -39,9 +39,28 @@ static double launches_of(const adept_kernel *k)
     return fmax(1.0, k->launches);
 }
 
-bool adept_operator_is_tensor(double peak_flops_per_s, double alu_flops_per_s)
+/* An SM issues four instructions a clock, of 32 lanes each. Where it has 128 FP32 lanes (GA10x, Ada, Hopper, Blackwell),
+ * loads and addresses of a product take the place of multiplications; with 64 (V100, T4, A100) they run beside them. cuBLAS
+ * multiplies 4092 x 4092 in FP32 at 23.2 TFLOP/s on an RTX A6000, 0.60 of its peak (S. Boehm, How to Optimize a CUDA Matmul
+ * Kernel, 2022, from memory); boards with 64 reach 0.80 by the shared set. Some of that may be the clock. Pascal, without
+ * matrix units, issues two instructions of a warp at once. */
+#define WIDE_LANES 96
+#define ISSUED 0.8
+
+/* The peak of a product, and whether its law is that of matrix units. TF32 runs on them at the ALUs' rate too (GeForce);
+ * ALUs that multiply FP16 in pairs (P100) are fed as hard as they. */
+static adept_status product_peak(double *out, bool *tensor, const adept_hwprofile *hw, adept_precision precision,
+                                 adept_unit unit, adept_dtype dtype, double alu_flops_per_s, adept_error *err)
 {
-    return peak_flops_per_s > TENSOR_PEAK_RATIO * alu_flops_per_s;
+    const adept_specs *s = &hw->specs;
+    const adept_spec spec = adept_peak_spec(s, precision, unit, dtype);
+    adept_status status = adept_peak_flops_per_s(out, hw, precision, unit, dtype, err);
+    if (status != ADEPT_OK) return status;
+    *tensor = spec == ADEPT_SPEC_tensor_tf32_flops_per_s || *out > TENSOR_PEAK_RATIO * alu_flops_per_s;
+    bool wide = s->vector_fp32_flops_per_s > 2.0 * WIDE_LANES * s->sm_count * s->clock_boost_hz;
+    bool alone = spec == ADEPT_SPEC_vector_fp32_flops_per_s && !isnan(s->tensor_fp16_flops_per_s);
+    if (alone && wide && !hw->other_vendor) *out *= ISSUED;
+    return ADEPT_OK;
 }
 
 adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops_per_s, bool *tensor,
@@ -49,10 +68,8 @@ adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops
                                   adept_error *err)
 {
     adept_status status = adept_peak_flops_per_s(alu_flops_per_s, hw, precision, ADEPT_UNIT_ALU, dtype, err);
-    if (status == ADEPT_OK)
-        status = adept_peak_flops_per_s(product_flops_per_s, hw, precision, ADEPT_UNIT_GEMM, dtype, err);
-    if (status == ADEPT_OK) *tensor = adept_operator_is_tensor(*product_flops_per_s, *alu_flops_per_s);
-    return status;
+    if (status != ADEPT_OK) return status;
+    return product_peak(product_flops_per_s, tensor, hw, precision, ADEPT_UNIT_GEMM, dtype, *alu_flops_per_s, err);
 }
 
 /* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products, the
@@ -131,14 +148,15 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
     c->bytes_per_s = hw->specs.mem_bytes_per_s;
     c->sm_count = hw->specs.sm_count;
     c->l2_bytes = hw->specs.l2_bytes;
-    if (c->family == ADEPT_FAMILY_ATTENTION)
-        c->exp_per_s = ADEPT_EXP_PER_CLOCK * hw->specs.clock_boost_hz * hw->specs.sm_count;
+    if (c->family == ADEPT_FAMILY_ATTENTION || c->family == ADEPT_FAMILY_BATCH_NORM)
+        c->clock_hz = hw->specs.clock_boost_hz;
     double simt_flops = shape->alu_flops, tensor_flops = 0.0;
     adept_status status =
         adept_peak_flops_per_s(&c->alu_flops_per_s, hw, precision, ADEPT_UNIT_ALU, shape->dtype, err);
     if (status == ADEPT_OK && shape->unit != ADEPT_UNIT_ALU) {
-        status = adept_peak_flops_per_s(&c->flops_per_s, hw, precision, shape->unit, shape->dtype, err);
-        if (status == ADEPT_OK && adept_operator_is_tensor(c->flops_per_s, c->alu_flops_per_s)) {
+        bool tensor = false;
+        status = product_peak(&c->flops_per_s, &tensor, hw, precision, shape->unit, shape->dtype, c->alu_flops_per_s, err);
+        if (tensor) {
             tensor_flops = shape->matrix_flops * adept_dtype_bytes(shape->dtype) / TENSOR_OPERAND_BYTES;
             if (c->family < ADEPT_TILED_FAMILIES) c->family = ADEPT_FAMILY_TENSOR;
         } else {

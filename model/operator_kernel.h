@@ -20,9 +20,6 @@ typedef struct adept_operator_kernel {
     double simt_flops, tensor_flops; /* of one execution; the latter in operations on 16-bit operands: TF32's are two */
 } adept_operator_kernel;
 
-/** Matrix arithmetic at this peak runs on matrix units, not on ALUs of that peak. */
-bool adept_operator_is_tensor(double peak_flops_per_s, double alu_flops_per_s);
-
 /** @return ADEPT_E_INVALID if its counts are no kernel's */
 adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_profile_op *op, const adept_kernel *k,
                                      adept_error *err);

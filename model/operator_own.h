@@ -7,6 +7,7 @@
  * where no process is known. */
 typedef struct adept_operator_owner {
     double process; /* energy of one operation */
+    double tensor_j; /* energy of one FLOP on matrix units where it was measured; NAN: as all operations */
     double memory;  /* energy of one byte from or to device memory */
     double active;  /* power of all SMs' clocks, over what u_active is relative to */
     double fed;     /* share of their peak that matrix units reach */

@@ -64,7 +64,12 @@ double adept_operator_parameter_prior(size_t index)
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w)
 {
     const adept_specs *s = &hw->specs;
-    adept_operator_owner o = {.process = 1.0, .memory = 1.0, .active = 1.0, .fed = 1.0, .boost = 1.0};
+    adept_operator_owner o = {.process = 1.0,
+                              .tensor_j = s->tensor_flop_j,
+                              .memory = 1.0,
+                              .active = 1.0,
+                              .fed = 1.0,
+                              .boost = 1.0};
     if (s->tensor_fp16_flops_per_s < HALF_RATE * s->vector_fp32_flops_per_s) o.fed = EASILY_FED;
     if (s->clock_load_hz > s->clock_boost_hz) o.boost = s->clock_load_hz / s->clock_boost_hz;
     bool on_board = s->mem_bus_bits < STACK_BITS;
@@ -95,7 +100,7 @@ void adept_operator_own(double *own, const double *shared, const adept_operator_
     }
     own[ADEPT_OP_u_active] = shared[ADEPT_OP_u_active] * o->active;
     own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * o->process;
-    own[ADEPT_OP_e_tensor_j] = shared[ADEPT_OP_e_tensor_j] * o->process;
+    own[ADEPT_OP_e_tensor_j] = isnan(o->tensor_j) ? shared[ADEPT_OP_e_tensor_j] * o->process : o->tensor_j;
     own[ADEPT_OP_e_mem_j] = shared[ADEPT_OP_e_mem_j] * o->memory;
 }
 
@@ -108,7 +113,7 @@ void adept_operator_own_slopes(double *slopes, const double *shared, const adept
     }
     slopes[ADEPT_OP_u_active] *= o->active;
     slopes[ADEPT_OP_e_simt_j] *= o->process;
-    slopes[ADEPT_OP_e_tensor_j] *= o->process;
+    slopes[ADEPT_OP_e_tensor_j] *= isnan(o->tensor_j) ? o->process : 0.0;
     slopes[ADEPT_OP_e_mem_j] *= o->memory;
 }
 

@@ -539,11 +539,15 @@ static void widen(double interval[2], double value, double other)
     interval[end] = value * exp((end ? 1.0 : -1.0) * hypot(width, log(other / value)));
 }
 
+/* A step whose launches are so small a part of it on any host waits for none: the two predictions more would be in vain. */
+#define WAITS_FOR_NO_HOST 0.5
+
 /* The ends of intervals move to where they are if the host is at the ends of its range. */
 static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept_run *run)
 {
-    const adept_host *host = adept_host_at((size_t)run->host);
-    for (int end = 0; end < 2 && run->host > 0 && host; end++) {
+    const adept_host *host = plan->by_operator ? adept_host_of(run, plan->kernels.theta[ADEPT_OP_t_host_s]) : NULL;
+    if (host && plan->launches * host->high_s < WAITS_FOR_NO_HOST * e->step_time_s) return;
+    for (int end = 0; end < 2 && host; end++) {
         adept_run at = *run;
         adept_estimate other;
         at.host = 0;

@@ -2,7 +2,7 @@
 """Write docs/ACCURACY.md: errors of adept's fits on public measurements and on our own, held out first.
 
     python3 tools/accuracy.py --adept BUILD/tools/adept --data DIR [--models ZOO/train] [-o docs/ACCURACY.md]
-        [--plots docs/accuracy]
+        [--plots docs/accuracy] [--shared REPORTS/shared.json]
 
 DIR and ZOO are those of tools/fit_public.sh; where the measurements come from is said in the document. What is not there
 is left out. Every number is read from `adept calibrate --json`; nothing is fitted here. Needs Python 3.9, and gnuplot for
@@ -247,6 +247,8 @@ what is known of each measurement.
 
 def shared_report(args):
     """Of the set for GPUs that nobody measured, fitted as shipped by tools/fit_public.sh; None without its data."""
+    if args.shared:
+        return json.loads(args.shared.read_text(encoding="utf-8"))
     if not (args.data / "zeus_a40.csv").exists():
         return None
     with tempfile.TemporaryDirectory() as folder:
@@ -405,6 +407,7 @@ def main():
     parser.add_argument("--models", type=pathlib.Path, help="folder of torchvision's models: more rows")
     parser.add_argument("-o", "--output", type=pathlib.Path, default=SOURCE / "docs" / "ACCURACY.md")
     parser.add_argument("--plots", type=pathlib.Path, default=SOURCE / "docs" / "accuracy", help="folder of the plots")
+    parser.add_argument("--shared", type=pathlib.Path, help="report of the shared set that fit_public.sh wrote into REPORTS, to spare its fit")
     args = parser.parse_args()
     own = SOURCE / "data" / "measurements" / CPU[0]
     steps, plots, results = [], [], {"operator": Results(), "model": Results()}

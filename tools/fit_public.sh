@@ -26,11 +26,18 @@ rows=$work/rows
 python3 "$root/tools/public_rows.py" "$data" "$rows" ${MODELS:+--models "$MODELS"}
 
 # Zeus's steps are bound by the host below some batch size: 36 to 65 ms whatever the GPU does, with the data loader. That
-# is no property of the GPU, so those rows stay out. The host gets 25 us per launch, which eager steps of Hugging Face
-# models on an A100 want (github dos-group/gpu_power_benchmark).
+# is no property of the GPU, so those rows stay out. What a launch takes is the host's: Zeus's and dos-group's are known
+# (data/hosts.csv); other rows get the median of hosts with the same generation of PyTorch, whose second is the default.
 device_bound_rows() {
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; print; next }
              $column["model"] == "resnet50" ? $column["batch_size"] >= 16 : $column["batch_size"] >= 1024' "$1"
+}
+
+# on_host NAME: rows of standard input with the time of that host
+on_host() {
+    awk -F, -v host="$1" 'NR == FNR { if ($1 == host) launch_s = $2 "e-6"; next }
+                          FNR == 1 { print $0 ",host_launch_s"; next }
+                          { print $0 "," launch_s }' "$root/data/hosts.csv" -
 }
 
 # dos-group's rows tell the intervals of the power on GPUs left out, which two of Zeus do not: of weight 0, nothing is
@@ -62,19 +69,26 @@ fit_shared() {
         set -- "$@" "$rows/neusight_$gpu.csv" --kernels "$data/kernels/$gpu.csv"
     done
     for file in zeus_v100-pcie-32gb zeus_a40; do
-        device_bound_rows "$rows/$file.csv" > "$work/$file.csv"
+        gpu=${file#zeus_}
+        device_bound_rows "$rows/$file.csv" | on_host "zeus-${gpu%%-*}" > "$work/$file.csv"
         set -- "$@" "$work/$file.csv"
     done
-    for file in "$rows"/lambda_*.csv "$rows"/timm_rtx3090_*.csv "$rows/llmfoundry.csv"; do
-        [ ! -f "$file" ] || set -- "$@" "$file"
-    done
-    for file in "$rows"/dosgroup_*.csv; do
+    for file in "$rows"/lambda_*.csv "$rows"/timm_rtx3090_train.csv; do # by PyTorch 1.7 to 1.13
         [ -f "$file" ] || continue
-        power_alone "$file" > "$work/$(basename "$file")"
+        on_host torch1 < "$file" > "$work/$(basename "$file")"
         set -- "$@" "$work/$(basename "$file")"
     done
+    for file in "$rows/timm_rtx3090_infer.csv" "$rows/llmfoundry.csv"; do
+        [ ! -f "$file" ] || set -- "$@" "$file"
+    done
+    for gpu in a100 l40 quadro-rtx-5000; do
+        file=dosgroup_$gpu.csv
+        [ -f "$rows/$file" ] || continue
+        power_alone "$rows/$file" | on_host "dosgroup-$(echo "$gpu" | sed 's/quadro-rtx-/rtx/')" > "$work/$file"
+        set -- "$@" "$work/$file"
+    done
     "$adept" calibrate "$@" --gpu auto --models "$rows/models" --leave-out gpu --by gpu,gpu+file --prior-rows 0.1 \
-        --fix e_tensor_j --fix u_wait --fix t_host_s=2.5e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --restarts 3 --suggest 0 \
+        --fix e_tensor_j --fix u_wait --fix t_host_s=3.17e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --restarts 3 --suggest 0 \
         --json -o "$work/shared.json" > "$work/report.json"
     [ -z "${REPORTS:-}" ] || cp "$work/report.json" "$REPORTS/shared.json"
     mkdir -p "$profiles/shared"
@@ -89,12 +103,14 @@ for gpu; do
     fi
     set --
     left_out=model
-    for file in "$rows/neusight_$gpu.csv" "$rows/lambda_$gpu.csv"; do
-        [ ! -f "$file" ] || set -- "$@" "$file"
-    done
+    [ ! -f "$rows/neusight_$gpu.csv" ] || set -- "$@" "$rows/neusight_$gpu.csv"
+    if [ -f "$rows/lambda_$gpu.csv" ]; then
+        on_host torch1 < "$rows/lambda_$gpu.csv" > "$work/lambda_$gpu.csv"
+        set -- "$@" "$work/lambda_$gpu.csv"
+    fi
     file=$rows/zeus_$gpu.csv
     if [ -f "$file" ]; then
-        device_bound_rows "$file" > "$work/zeus_$gpu.csv"
+        device_bound_rows "$file" | on_host "zeus-${gpu%%-*}" > "$work/zeus_$gpu.csv"
         set -- "$@" "$work/zeus_$gpu.csv"
         left_out=batch_size # two models only: leaving one out leaves nothing like it
     fi
@@ -109,7 +125,7 @@ for gpu; do
     "$adept" gpus "$root/hwprofiles/$gpu.json" --shared "$profiles/shared/shared.json" --json > "$work/base.json"
     # shellcheck disable=SC2086 # words
     "$adept" calibrate "$@" --gpu "$work/base.json" --granularity operator --models "$rows/models" \
-        --leave-out "$left_out" $own --fix t_host_s=2.5e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --suggest 0 \
+        --leave-out "$left_out" $own --fix t_host_s=3.17e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --suggest 0 \
         -o "$work/$gpu.json" > "$work/$gpu.txt"
     sed -n '/^Errors, /,/^$/p' "$work/$gpu.txt"
     mv "$work/$gpu.json" "$profiles/$gpu.json"

@@ -196,6 +196,7 @@ static const struct {
     {"wave_tensor_s", ADEPT_WAIT_waves, 1.0},
     {"wave_attention_s", ADEPT_WAIT_waves, 1.0},
     {"row_norm_s", ADEPT_WAIT_waves, 1.0},
+    {"cycles_batch_norm_planes", ADEPT_WAIT_waves, 1.0},
     {"beta_mem", ADEPT_WAIT_memory, -1.0},
     {"c_mem", ADEPT_WAIT_memory, 1.0},
     {"c_opt", ADEPT_WAIT_memory, 1.0},

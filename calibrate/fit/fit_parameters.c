@@ -36,7 +36,7 @@ static const char *const of_steps[] = {
     "c_depthwise_half_back",
     "c_depthwise_half_back_planes",
     "c_batch_norm",
-    "c_batch_norm_half_planes",
+    "cycles_batch_norm_planes",
     "c_layout",
     "c_layout_pointwise",
     "c_layout_tf32",

@@ -236,7 +236,7 @@ static void read_attention(reader *r, adept_kernel_case *c, bool backward)
     if (*cell(r, COLUMN_operand_sets))
         c->kept[0] = (adept_kept){c->bytes, c->bytes * number(r, COLUMN_operand_sets, 1, true)};
     if (flag(r, COLUMN_repacked)) c->transposed_bytes = 2.0 * row_bytes * (heads + 2.0 * kv_heads);
-    c->exp_per_s = ADEPT_EXP_PER_CLOCK * r->hw->specs.clock_boost_hz * r->hw->specs.sm_count;
+    c->clock_hz = r->hw->specs.clock_boost_hz;
 }
 
 static void read_rows_operator(reader *r, adept_kernel_case *c, const row_operator *op)

@@ -56,7 +56,7 @@
     X(c_depthwise_half_back, 0.5, 20, 2.1, 0.4, "the same, backward")                                       \
     X(c_depthwise_half_back_planes, 0.5, 20, 4, 0.4, "the same over planes of channels")                    \
     X(c_batch_norm, 0.5, 5, 1.03, 0.15, "time of batch normalisations relative to streaming their bytes")   \
-    X(c_batch_norm_half_planes, 0.5, 5, 1.45, 0.15, "the same on 16 bits, over planes of channels")         \
+    X(cycles_batch_norm_planes, 1e-3, 10, 0.3, 0.7, "clock cycles of an SM for an element of one on 16 bits, over planes of channels, beside its bytes") \
     X(c_layout, 0.01, 5, 1.2, 0.4, "matrix units on planes of channels: time of transposing relative to moving all bytes twice") \
     X(c_layout_pointwise, 0.01, 5, 0.24, 0.7, "the same, of windows of one pixel")                          \
     X(c_layout_tf32, 0.01, 5, 0.4, 0.7, "the same, TF32")                                                   \
@@ -121,7 +121,7 @@ typedef struct adept_kernel_case {
     adept_kept kept[2];      /* of it, of families on matrix units; 0 in steps */
     double alu_flops;        /* element-wise arithmetic */
     double alu_flops_per_s;  /* its peak */
-    double exp_per_s;        /* exponentials of all SMs; of attention */
+    double clock_hz;         /* the sheet's boost clock; of attention and batch normalisations, else 0 */
     double planes, backward; /* 1: over planes of channels; a backward pass. Of families whose law it matters for, else 0 */
     double row_elements;     /* what softmax and normalisations reduce over; 0 for others */
     double bytes_per_s;      /* memory bandwidth of the sheet */

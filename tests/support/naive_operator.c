@@ -37,10 +37,22 @@ static double matrix_peak(const adept_specs *s, adept_precision precision, adept
     return precision == ADEPT_TF32 ? first(s->tensor_tf32_flops_per_s, fp32) : fp32;
 }
 
+/* NVIDIA's chips with matrix units and 128 FP32 lanes a SM multiply in FP32 at 0.8 of what others reach. */
+static double product_peak(const adept_placement *at, adept_dtype dtype)
+{
+    const adept_specs *s = &at->hw->specs;
+    double peak = matrix_peak(s, at->profile->precision, dtype);
+    bool alus = dtype == ADEPT_F32 && isnan(s->tensor_fp32_flops_per_s) &&
+                (at->profile->precision != ADEPT_TF32 || isnan(s->tensor_tf32_flops_per_s));
+    bool lanes_128 = s->vector_fp32_flops_per_s / s->sm_count / s->clock_boost_hz > 192;
+    return alus && lanes_128 && s->tensor_fp16_flops_per_s > 0 && !at->hw->other_vendor ? 0.8 * peak : peak;
+}
+
 static bool on_matrix_units(const adept_kernel *k, const adept_placement *at)
 {
+    bool tf32 = at->profile->precision == ADEPT_TF32 && k->dtype == ADEPT_F32 && at->hw->specs.tensor_tf32_flops_per_s > 0;
     return k->unit != ADEPT_UNIT_ALU &&
-           matrix_peak(&at->hw->specs, at->profile->precision, k->dtype) > 1.5 * vector_peak(&at->hw->specs, k->dtype);
+           (tf32 || product_peak(at, k->dtype) > 1.5 * vector_peak(&at->hw->specs, k->dtype));
 }
 
 static double sat(double x)
@@ -124,7 +136,7 @@ static double product_s(double *core_s, const adept_kernel *k, const call_facts 
     bool batched = k->batch > 1;
     family f = family_of(k, batched, at, theta);
     double element = adept_dtype_bytes(k->dtype), repeats = fmax(1, k->launches), best = INFINITY;
-    double peak = matrix_peak(specs, at->profile->precision, k->dtype);
+    double peak = product_peak(at, k->dtype);
     double bytes_per_s = specs->mem_bytes_per_s * K(beta_mem);
     product direct = {k->m,
                       k->n,
@@ -166,7 +178,7 @@ static double keys_met(const adept_kernel *k, double block)
 static double attention_s(double *core_s, const adept_kernel *k, const adept_placement *at, const double *theta)
 {
     const adept_specs *specs = &at->hw->specs;
-    double peak = matrix_peak(specs, at->profile->precision, k->dtype), sms = specs->sm_count;
+    double peak = product_peak(at, k->dtype), sms = specs->sm_count;
     double rate = specs->mem_bytes_per_s * K(beta_mem), repeats = fmax(1, k->launches);
     double depth = k->flops / repeats / (2 * k->m * k->n * k->batch), padded = ceil(k->k / 32) * 32;
     double slower = 1 + K(c_wide_heads) * fmax(0, padded / 128 - 1);
@@ -191,12 +203,11 @@ static double softmax_row(const adept_kernel *k, const call_facts *f)
     return k->flops == (k->pass == ADEPT_FORWARD ? 5 : 10) * k->elements ? f->softmax_row : 0;
 }
 
-static double stream_scale(const adept_kernel *k, const call_facts *f, bool planes, const double *theta)
+static double stream_scale(const adept_kernel *k, const call_facts *f, const double *theta)
 {
     double row = softmax_row(k, f);
     if (row > 0) return K(c_softmax) + (row > 1024 ? K(c_softmax_wide) : 0);
-    if (f->batch_mean)
-        return planes && adept_dtype_bytes(k->dtype) == 2 ? K(c_batch_norm_half_planes) : K(c_batch_norm);
+    if (f->batch_mean) return K(c_batch_norm);
     if (f->mean_row > 0) return K(c_norm) + (f->mean_row > 1536 ? K(c_norm_wide) : 0);
     return 1;
 }
@@ -234,14 +245,17 @@ void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_o
     }
     double flops = depthwise || k->unit == ADEPT_UNIT_ALU ? k->flops : k->flops_alu;
     bool planes = at->profile->memory_format == ADEPT_NCHW;
-    double scale = depthwise ? depthwise_scale(k, planes, theta) : stream_scale(k, &f, planes, theta);
+    double scale = depthwise ? depthwise_scale(k, planes, theta) : stream_scale(k, &f, theta);
     double compute_s = flops / (vector_peak(specs, k->dtype) * K(beta_alu));
     double memory_s = scale * (k->bytes_read + k->bytes_written) / (specs->mem_bytes_per_s * K(beta_mem));
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
     *core_s = together_s > 0 ? together_s * pow(compute_s / together_s, 4) : 0;
-    double each_row_s = is_product ? 0 : rows_s(k, &f, specs->sm_count, theta);
-    *core_s += each_row_s;
-    *time_s = together_s + each_row_s;
+    double besides_s = is_product ? 0 : rows_s(k, &f, specs->sm_count, theta);
+    if (f.batch_mean && planes && adept_dtype_bytes(k->dtype) == 2) /* each SM goes through its elements, so many cycles each */
+        besides_s += (k->bytes_read + k->bytes_written) / adept_dtype_bytes(k->dtype) / specs->sm_count *
+                     K(cycles_batch_norm_planes) / specs->clock_boost_hz;
+    *core_s += besides_s;
+    *time_s = together_s + besides_s;
 }
 
 /* ---- the step ---- */

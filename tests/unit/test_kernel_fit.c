@@ -125,7 +125,7 @@ static void test_attention(void **state)
     assert_true(r[0].work.batch == 12 && r[0].work.causal == 1 && r[1].work.causal == 0);
     assert_true(r[0].work.bytes == 2 * 512 * (6 + 2) && r[1].work.bytes == 2 * 1024 * (6 + 6));
     assert_true(r[0].work.transposed_bytes == 0 && r[0].work.kept[0].bytes == 0);
-    assert_float_equal(r[0].work.exp_per_s, 16 * 1.41e9 * 108, 1);
+    assert_float_equal(r[0].work.clock_hz, 1.41e9, 1);
     assert_float_equal(r[0].work.flops_per_s, 312e12, 1);
     adept_kernel_rows_free(&rows);
     assert_int_equal(read_text_for(&rows,
@@ -347,7 +347,7 @@ static adept_kernel_rows attentions(const adept_kernel_fit *fit, size_t n, doubl
                                  .alu_flops_per_s = 19.5e12,
                                  .bytes_per_s = 2e12,
                                  .sm_count = 108,
-                                 .exp_per_s = 2.4e12};
+                                 .clock_hz = 1.4e9};
         c->m = c->n = dimension(256, 8192), c->width = 32 * dimension(1, 9), c->k = 2 * c->width;
         c->batch = dimension(8, 500), c->causal = (double)(i % 2);
         c->bytes = 8 * c->m * c->width * c->batch;

@@ -248,12 +248,12 @@ static void own_parameters_follow_the_sheet(void **state)
     (void)state;
     static const struct {
         const char *gpu;
-        double process, memory, sm_hz, static_w;
+        double process, memory, sm_hz, static_w, tensor_pj /* measured */;
     } cases[] = {
         {"v100-pcie-32gb", 1, 1, 80 * 1.38e9, 42},        /* 3 W for each of 14 TFLOP/s */
         {"a100-sxm-40gb", 7.0 / 12, 1, 108 * 1.41e9, 50}, /* the sheet's */
         {"p4", 16.0 / 12, 7.5 / 3.9, 20 * 1.063e9, 22},   /* 3 W * 5.5 * 4/3 */
-        {"h100-sxm-80gb", 4.0 / 12, 1, 132 * 1.98e9, 84}, /* 0.12 of 700 W is more than 66.9 */
+        {"h100-sxm-80gb", 4.0 / 12, 1, 132 * 1.98e9, 84, 1.35}, /* 0.12 of 700 W is more than 66.9 */
         {"t4", 1, 7.5 / 3.9, 40 * 1.59e9, 24.3},          /* 3 W * 8.1 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -262,9 +262,10 @@ static void own_parameters_follow_the_sheet(void **state)
         assert_int_equal(adept_hwprofile_open(&hw, cases[i].gpu, NULL), ADEPT_OK);
         adept_hwprofile_forget_fit(hw); /* what the sheet alone gives */
         assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
-        for (int k = ADEPT_OP_e_simt_j; k <= ADEPT_OP_e_tensor_j; k++)
-            assert_float_equal(theta[k] / adept_operator_parameter_info((size_t)k)->fallback, cases[i].process,
-                               near_enough);
+        double tensor_j = cases[i].process * adept_operator_parameter_info(ADEPT_OP_e_tensor_j)->fallback;
+        assert_float_equal(theta[ADEPT_OP_e_simt_j] / adept_operator_parameter_info(ADEPT_OP_e_simt_j)->fallback,
+                           cases[i].process, near_enough);
+        near(1e12 * theta[ADEPT_OP_e_tensor_j], cases[i].tensor_pj > 0 ? cases[i].tensor_pj : 1e12 * tensor_j);
         assert_float_equal(theta[ADEPT_OP_e_mem_j] / adept_operator_parameter_info(ADEPT_OP_e_mem_j)->fallback,
                            cases[i].memory, near_enough);
         assert_float_equal(theta[ADEPT_OP_p_static_w], cases[i].static_w, 0.02);
@@ -282,7 +283,7 @@ static void own_parameters_follow_the_sheet(void **state)
         double unknown_w = theta[ADEPT_OP_u_active] * (hw->specs.tdp_w - theta[ADEPT_OP_p_static_w]);
         assert_float_equal(unknown_w / active_w, cases[i].memory > 1 ? 1 / cases[i].process : 1, near_enough);
         /* without a process nothing is known of the rest */
-        hw->specs.process_nm = NAN;
+        hw->specs.process_nm = hw->specs.tensor_flop_j = NAN;
         assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
         for (int k = ADEPT_OP_u_active; k <= ADEPT_OP_v_min; k++)
             near(theta[k], adept_operator_parameter_info((size_t)k)->fallback);
@@ -315,6 +316,36 @@ static void easily_fed_matrix_units(void **state)
         shared[ADEPT_KP_beta_tensor] = 0.9 * most; /* no more than a fit may give */
         assert_int_equal(adept_operator_parameters_own(theta, shared, hw, NULL), ADEPT_OK);
         near(theta[ADEPT_KP_beta_tensor], cases[i].share > 1 ? most : 0.9 * most);
+        adept_hwprofile_free(hw);
+    }
+}
+
+/* SMs of 128 FP32 lanes multiply at 0.8 of their peak, but on Pascal (P4), and by another vendor. TF32 runs on matrix
+ * units, at the ALUs' rate too. */
+static void products_of_wide_sms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpu;
+        double fp32, tf32;
+        bool tensor; /* TF32 runs on matrix units */
+    } cases[] = {{"h100-sxm-80gb", 0.8 * 66.9e12, 494.7e12, true}, {"rtx3090", 0.8 * 35.58e12, 35.6e12, true},
+                 {"a100-sxm-40gb", 19.5e12, 156e12, true},         {"v100-pcie-32gb", 14e12, 14e12, false},
+                 {"t4", 8.1e12, 8.1e12, false},                    {"p4", 5.5e12, 5.5e12, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double product, alu;
+        bool tensor;
+        adept_hwprofile *hw = NULL;
+        assert_int_equal(adept_hwprofile_open(&hw, cases[i].gpu, NULL), ADEPT_OK);
+        for (int tf32 = 0; tf32 < 2; tf32++) {
+            adept_precision precision = tf32 ? ADEPT_TF32 : ADEPT_FP32;
+            assert_int_equal(adept_operator_peaks(&product, &alu, &tensor, hw, precision, ADEPT_F32, NULL), ADEPT_OK);
+            assert_float_equal(product / (tf32 ? cases[i].tf32 : cases[i].fp32), 1, 0.01);
+            assert_true(alu == hw->specs.vector_fp32_flops_per_s && tensor == (tf32 && cases[i].tensor));
+        }
+        hw->other_vendor = true;
+        assert_int_equal(adept_operator_peaks(&product, &alu, &tensor, hw, ADEPT_FP32, ADEPT_F32, NULL), ADEPT_OK);
+        assert_true(product == hw->specs.vector_fp32_flops_per_s);
         adept_hwprofile_free(hw);
     }
 }
@@ -370,6 +401,7 @@ int main(void)
         cmocka_unit_test(documentation_lists_every_parameter),
         cmocka_unit_test(own_parameters_follow_the_sheet),
         cmocka_unit_test(easily_fed_matrix_units),
+        cmocka_unit_test(products_of_wide_sms),
         cmocka_unit_test(calibrated_in_what_was_measured),
         cmocka_unit_test(parameters_are_possible),
     };

@@ -136,7 +136,18 @@ static void hosts_of_the_table(void **state)
     near(p.interval_time_s[0], p.step_time_s * exp(-hypot(0.1, low)));
     near(p.interval_time_s[1], p.step_time_s * exp(hypot(0.2, high)));
     assert_true(p.interval_power_w[0] < p.power_avg_w * exp(-0.05) && p.interval_power_w[1] > p.power_avg_w * exp(0.05));
-    f.run.host_launch_s = 1e-5;
+    const adept_prediction named = p;
+    f.run.host = 0;
+    set(&f, "t_host_s", launch_s); /* a profile that has the table's time knows it no better */
+    p = predict(&f);
+    for (int end = 0; end < 2; end++)
+        near(p.interval_time_s[end], named.interval_time_s[end]);
+    f.run.host_launch_s = launch_s; /* somebody says so */
+    p = predict(&f);
+    near(p.interval_time_s[0], p.step_time_s * exp(-0.1));
+    near(p.interval_time_s[1], p.step_time_s * exp(0.2));
+    near(adept_operator_parameter_info(ADEPT_OP_t_host_s)->fallback, launch_s);
+    f.run.host = (int)host, f.run.host_launch_s = 1e-5;
     refuse(&f, ADEPT_E_USAGE, "a launch takes what host \"torch2\" says, or a time: not both");
     f.run.host_launch_s = 0;
     f.run.granularity = ADEPT_GRANULARITY_MODEL;
