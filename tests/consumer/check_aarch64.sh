@@ -54,7 +54,8 @@ if [ "${1-}" = --inside ]; then # namespaces of its own: what is mounted or regi
     inside $foreign-gcc -O1 -Wall -Wextra -Werror -c -o /root/no_seccomp.o /root/adept/tests/consumer/no_seccomp.c
     inside cmake -S /root/adept -B /root/build -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
         -DCMAKE_C_COMPILER=$foreign-gcc -DCMAKE_CXX_COMPILER=$foreign-g++ -DADEPT_TEST_CXX=/usr/bin/$foreign-g++ \
-        -DCMAKE_EXE_LINKER_FLAGS=/root/no_seccomp.o -DADEPT_WERROR=ON -DADEPT_TEST_SECONDS=9000
+        -DCMAKE_EXE_LINKER_FLAGS=/root/no_seccomp.o -DCMAKE_C_FLAGS=-DADEPT_DEFAULT_TIMEOUT_S=600. -DADEPT_WERROR=ON \
+        -DADEPT_TEST_SECONDS=9000
     inside cmake --build /root/build
     inside ctest --test-dir /root/build --output-on-failure --parallel "$(nproc)" --exclude-regex "$(left_out)" "$@"
     [ ! -d "$root/root/predictions" ] || inside sh -euc "$predict_all" - /root/build/tools/adept /root/predictions/profiles /root/predictions/there
