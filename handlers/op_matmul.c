@@ -248,8 +248,17 @@ static void check_batch(adept_call *c, product *p)
     p->ndim = 2;
 }
 
+/* Rows of a matrix, and all rows of a contiguous input, meet bias and weight in one addmm, which wants a matrix. */
+static bool bias_wants_matrix(adept_call *c, const adept_tensor *x, const adept_tensor *bias)
+{
+    if (x->ndim < 3) return x->ndim == 2;
+    return (x->ndim == 3 || bias->ndim == 1) && adept_tensor_is_contiguous(x) && adept_call_order_known(c, x);
+}
+
 static void check_added(adept_call *c, const product *p)
 {
+    if (adept_call_ok(c) && p->added && p->form->kind == LINEAR && p->b->ndim == 1 && bias_wants_matrix(c, p->a, p->added))
+        adept_call_fail(c, "with a bias, weight %s is no matrix", adept_call_shape(c, p->b));
     bool fused = p->form->kind == LINEAR && (p->a->ndim == 2 || p->a->ndim == 3); /* elsewhere added by itself */
     if (fused && !strcmp(adept_call_op(c), "aten::linear")) adept_call_same_type(c, p->a, p->added);
     if (p->added && p->form->kind == LINEAR && p->added->ndim > 1 && p->a->ndim > 2) /* rows of all are one dimension */

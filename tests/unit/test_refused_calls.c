@@ -111,6 +111,10 @@ static void calls(void **state)
         {"aten::tensordot(self=f32:2x4, other=f32:3x2, dims_self=[1], dims_other=[0])",
          "aten::tensordot(self=f32:2x4, other=f32:1x2, dims_self=[1], dims_other=[0])"},
         {"aten::linear(input=f32:5x3, weight=f32:4x3, bias=i64:4)", "aten::linear(input=f32:2x2x5x3, weight=f32:4x3, bias=f16:)"},
+        /* rows of a matrix and their bias meet in addmm, which takes no vector */
+        {"aten::linear(input=f32:2x3, weight=f32:3, bias=f32:2)", "aten::linear(input=f32:2x3, weight=f32:3, bias=none)"},
+        {"aten::linear(input=f32:4x2x3, weight=f32:3, bias=f32:)", "aten::linear(input=f32:3, weight=f32:3, bias=f32:)"},
+        {"aten::linear(input=f32:5x4x2x3, weight=f32:3, bias=f32:1)", "aten::linear(input=f32:5x4x2x3, weight=f32:3, bias=f32:)"},
         {"aten::linear(input=i64:5x3, weight=i64:4x3, bias=none)", "aten::addr(self=f32:3x4, vec1=f32:3, vec2=f64:4)"},
         {"aten::einsum(equation=\"a,az->z\", tensors=[f32:3, f64:3x2], path=none)",
          "aten::einsum(equation=\"a,az->az\", tensors=[f32:3, f64:3x2], path=none)"},
