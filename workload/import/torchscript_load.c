@@ -106,8 +106,13 @@ static adept_status open_module(job *j)
     void *module = dlopen(j->module, RTLD_NOW | RTLD_LOCAL);
     bool no_memory = !module && errno == ENOMEM; /* dlerror() says that a file cannot be read */
     /* ISO C has no conversion from object to function pointers; POSIX guarantees this one. */
-    if (module) *(void **)&j->call = dlsym(module, ADEPT_TORCH_SYMBOL);
-    if (j->call) return ADEPT_OK;
+    adept_torch_prepare_fn prepare = NULL;
+    if (module) *(void **)&prepare = dlsym(module, ADEPT_TORCH_PREPARE_SYMBOL);
+    if (prepare) *(void **)&j->call = dlsym(module, ADEPT_TORCH_SYMBOL);
+    if (j->call) {
+        prepare();
+        return ADEPT_OK;
+    }
     const char *why = dlerror();
     if (no_memory) return adept_no_memory(&j->err, "libtorch");
     return adept_error_set(&j->err, ADEPT_E_UNSUPPORTED, "%s: the libtorch module does not load: %s", j->path,
