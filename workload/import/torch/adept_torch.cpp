@@ -29,12 +29,15 @@ void pack_a_weight()
 }
 
 /* Libtorch may still open files and start threads; and it shall pack 8-bit weights by the engine that makes no machine
- * code for it: memory that is executed is refused later. The engine begins by reading what the processor is, in /proc and
- * /sys: libtorch 1.13 does so for its threads, 2.6 when there is something to pack. */
+ * code for it, or by none: memory that is executed is refused later, and oneDNN writes a file of what it makes, as on
+ * aarch64. The engine begins by reading what the processor is, in /proc and /sys: libtorch 1.13 does so for its threads,
+ * 2.6 when there is something to pack. */
 void prepare()
 {
+    at::QEngine own = at::kNoQEngine;
     for (at::QEngine engine : at::globalContext().supportedQEngines())
-        if (engine == at::kQNNPACK) at::globalContext().setQEngine(engine);
+        if (engine == at::kQNNPACK) own = engine;
+    at::globalContext().setQEngine(own);
     at::set_num_threads(1);
     pack_a_weight();
 }
