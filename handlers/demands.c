@@ -41,7 +41,7 @@ const adept_demand adept_demands[] = {
     {"aten::binary_cross_entropy", "target:=self weight:=self"},
     /* no arithmetic of booleans */
     {"aten::sub aten::rsub", "self:n other:n"},
-    {"aten::neg aten::relu aten::relu6 aten::median aten::kthvalue aten::round aten::cov aten::trunc "
+    {"aten::hinge_embedding_loss aten::neg aten::relu aten::relu6 aten::median aten::kthvalue aten::round aten::cov aten::trunc "
      "aten::ceil aten::floor",
      "self:n input:n"},
     /* nor bits of numbers with a fraction */

@@ -33,6 +33,7 @@ LET_PASS = check.LET_PASS + [
 ]
 # What PyTorch refuses and adept predicts: what PyTorch says, and why.
 PREDICTED = [
+    (r"a leaf Variable that requires grad", "autograd refuses to write into a parameter; without gradients that runs"),
     (r"mat2 must be a matrix, got 1-D", "whether a bias meets a vector in addmm depends on strides, which adept does not know of a .pt2"),
 ]
 NO_ELEMENTS = re.compile(r":$|[:x]0(x|$)")  # nothing runs, or a number of the host
