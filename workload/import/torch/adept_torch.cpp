@@ -101,7 +101,8 @@ torch::jit::Module load(const adept_torch_file &file)
                 fail_unsupported(
                     "has layers for MKL-DNN (torch.jit.optimize_for_inference) without their weights, which "
                     "PyTorch does not write and cannot load itself; save what torch.jit.freeze gives");
-            if (std::strstr(e.what(), "failed to initialize QNNPACK") || std::strstr(e.what(), "Didn't find engine"))
+            if (std::strstr(e.what(), "failed to initialize QNNPACK") || std::strstr(e.what(), "Didn't find engine") ||
+                std::strstr(e.what(), "Unknown qengine"))
                 fail_unsupported("has weights of 8 bits, and libtorch has no engine here that packs them (QNNPACK reads "
                                  "/proc/cpuinfo and /sys/devices/system/cpu): " + summary(e.what()));
             if (!unknown.declare_from(e.what())) throw;
