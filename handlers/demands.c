@@ -40,8 +40,8 @@ const adept_demand adept_demands[] = {
     {"aten::group_norm", "input:f2- weight:=input bias:=input"},
     {"aten::binary_cross_entropy", "target:=self weight:=self"},
     /* no arithmetic of booleans */
-    {"aten::sub aten::rsub", "self:n other:n"},
-    {"aten::neg aten::relu aten::relu6 aten::median aten::kthvalue aten::round aten::cov aten::trunc "
+    {"aten::sub aten::rsub aten::l1_loss", "self:n other:n target:n"},
+    {"aten::hinge_embedding_loss aten::neg aten::relu aten::relu6 aten::median aten::kthvalue aten::round aten::cov aten::trunc "
      "aten::ceil aten::floor",
      "self:n input:n"},
     /* nor bits of numbers with a fraction */
@@ -55,6 +55,7 @@ const adept_demand adept_demands[] = {
     {"aten::prelu", "weight:=self"},
     {"aten::layer_norm aten::native_layer_norm aten::batch_norm aten::instance_norm", "input:f"},
     {"aten::kl_div aten::binary_cross_entropy_with_logits", "self:f target:f"},
+    {"aten::cdist", "x1:f x2:f"},
     {"aten::std aten::var aten::std_mean aten::var_mean", "self:f"},
     /* dimensions */
     {"aten::combinations aten::vander", "self:1 x:1"},

@@ -306,7 +306,9 @@ static void shape(adept_call *c)
         break;
     }
     case FILL: {
-        const adept_tensor *self = adept_arg_tensor(c, "self");
+        const adept_tensor *self = adept_arg_tensor(c, "self"), *value = adept_elem_tensor_at(c, 1);
+        if (value && value->ndim > 0)
+            adept_call_fail(c, "a value of no dimensions is needed, not %s", adept_call_shape(c, value));
         adept_tensor *out = adept_call_inplace(c) ? adept_out_alias(c, self) : adept_out_like(c, self); /* an expanded one, too */
         if (adept_call_ok(c)) set_constant(c, out);
         break;

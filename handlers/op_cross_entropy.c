@@ -47,6 +47,8 @@ static rows read_rows(adept_call *c)
                         adept_call_shape(c, r.x));
         return r;
     }
+    if (!r.probabilities && r.target->dtype != ADEPT_I64 && r.target->dtype != ADEPT_U8)
+        adept_call_fail(c, "target %s: classes are numbers of type i64", adept_call_shape(c, r.target));
     if (r.weight && (r.weight->ndim != 1 || r.weight->dims[0] != r.x->dims[dim]))
         adept_call_fail(c, "weight %s, but %lld classes", adept_call_shape(c, r.weight), (long long)r.x->dims[dim]);
     if (!r.probabilities && r.n_rows > 0 && r.x->dims[dim] == 0) adept_call_fail(c, "no class is there to be meant");

@@ -64,6 +64,7 @@ static void shape(adept_call *c)
     int n = adept_broadcast(c, x, t, dims);
     adept_dtype dtype = adept_promote(both, 2);
     if (!strcmp(adept_call_op(c), "aten::huber_loss")) dtype = adept_call_fits_type(c, dtype, x);
+    if (reduction == REDUCE_MEAN && !adept_dtype_has_fraction(dtype)) adept_call_fail(c, "a mean of whole numbers");
     if (adept_call_ok(c)) adept_out_tensor(c, dtype, reduction == REDUCE_NONE ? n : 0, dims);
 }
 

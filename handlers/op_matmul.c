@@ -248,12 +248,32 @@ static void check_batch(adept_call *c, product *p)
     p->ndim = 2;
 }
 
+/* Rows of a matrix, and all rows of a contiguous input, meet bias and weight in one addmm, which wants a matrix. */
+static bool bias_wants_matrix(adept_call *c, const adept_tensor *x, const adept_tensor *bias)
+{
+    if (x->ndim < 3) return x->ndim == 2;
+    return (x->ndim == 3 || bias->ndim == 1) && adept_tensor_is_contiguous(x) && adept_call_order_known(c, x);
+}
+
+/* Of three dimensions: contiguous rows are those of one matrix, and a bias is added to that. @return nothing is left to ask */
+static bool fits_rows(adept_call *c, const product *p)
+{
+    const adept_tensor *t = p->added;
+    double columns = t->ndim > 0 ? (double)t->dims[t->ndim - 1] : 1, rows = t->ndim > 1 ? (double)t->dims[0] : 1;
+    bool fits = t->ndim < 3 && (columns == 1 || columns == p->n) && (rows == 1 || rows == p->m);
+    if (!adept_call_order_known(c, p->a)) return fits;
+    bool matrix = adept_tensor_is_contiguous(p->a);
+    if (matrix && !fits) adept_call_fail(c, "bias %s of %.0f rows", adept_call_shape(c, t), p->m);
+    return matrix;
+}
+
 static void check_added(adept_call *c, const product *p)
 {
+    if (adept_call_ok(c) && p->added && p->form->kind == LINEAR && p->b->ndim == 1 && bias_wants_matrix(c, p->a, p->added))
+        adept_call_fail(c, "with a bias, weight %s is no matrix", adept_call_shape(c, p->b));
     bool fused = p->form->kind == LINEAR && (p->a->ndim == 2 || p->a->ndim == 3); /* elsewhere added by itself */
     if (fused && !strcmp(adept_call_op(c), "aten::linear")) adept_call_same_type(c, p->a, p->added);
-    if (p->added && p->form->kind == LINEAR && p->added->ndim > 1 && p->a->ndim > 2) /* rows of all are one dimension */
-        adept_call_fail(c, "bias %s of an input of %d dimensions", adept_call_shape(c, p->added), p->a->ndim);
+    if (p->form->kind == LINEAR && p->added && p->a->ndim == 3 && p->b->ndim == 2 && fits_rows(c, p)) return;
     if (p->added && adept_call_ok(c) && !adept_broadcasts_to(c, p->added, p->ndim, p->dims))
         adept_call_fail(c, "%s does not broadcast to the product's shape", adept_call_shape(c, p->added));
 }

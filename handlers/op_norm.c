@@ -321,24 +321,40 @@ static void statistics_outputs(adept_call *c, const form *f, const adept_tensor 
     if (f->index) adept_out_int(c, 0);
 }
 
+/* Of an input without elements batch_norm looks at nothing but the first weight and the first bias, of whatever channels;
+ * instance_norm repeats them for its images before. */
+static void check_first(adept_call *c, const char *what, const adept_tensor *t, int64_t copies)
+{
+    if (adept_call_ok(c) && t && (t->ndim != 1 || t->dims[0] == 0 || copies == 0))
+        adept_call_fail(c, "%s %s, but the first one is needed", what, adept_call_shape(c, t));
+}
+
+static void check_vectors(adept_call *c, const form *f, const adept_tensor *x)
+{
+    static const char *const vectors[] = {"weight", "bias", "running_mean", "running_var"};
+    bool first = adept_tensor_numel(x) == 0 && (!f->statistics || f->index);
+    for (int i = 0; i < 4; i++) {
+        const adept_tensor *t = adept_arg_tensor_opt(c, vectors[i]);
+        if (!first || (f->instance && i >= 2))
+            check_vector(c, vectors[i], t, x->dims[1]);
+        else if (i < 2)
+            check_first(c, vectors[i], t, f->instance ? x->dims[0] : 1);
+    }
+}
+
 static void batch_shape(adept_call *c)
 {
     const form *f = adept_call_data(c);
     const adept_tensor *x = adept_arg_tensor(c, "input");
-    static const char *const vectors[] = {"weight", "bias", "running_mean", "running_var"};
     if (!adept_call_ok(c)) return;
     if (x->ndim < 2) {
         adept_call_fail(c, "input %s has no channel dimension", adept_call_shape(c, x));
         return;
     }
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        check_vector(c, vectors[i], adept_arg_tensor_opt(c, vectors[i]), x->dims[1]);
+    check_vectors(c, f, x);
     if (!adept_arg_bool(c, f->instance ? "use_input_stats" : "training", true) && !adept_arg_given(c, "running_mean") &&
-        (f->instance || !strcmp(adept_call_op(c), "aten::batch_norm")))
+        (f->instance || (!f->statistics && adept_tensor_numel(x) > 0)))
         adept_call_fail(c, "without statistics of the batch, running ones are needed");
-    bool none = x->dims[1] == 0 || (f->instance && x->dims[0] == 0); /* PyTorch reads the first weight all the same */
-    if (none && (adept_arg_given(c, "weight") || adept_arg_given(c, "bias")))
-        adept_call_fail(c, "weights of no channels");
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
     if (f->statistics) statistics_outputs(c, f, x);
 }

@@ -56,18 +56,18 @@ static padding padding_of(adept_call *c, const adept_tensor *self)
     return p;
 }
 
-/* What PyTorch pads otherwise than with a constant: one to three dimensions behind the channels, none of them empty. By
- * reflection less than there is can be added on a side, by wrapping around no more. */
+/* What PyTorch pads otherwise than with a constant: one to three dimensions behind the channels. By reflection less than
+ * there is can be added on a side, by wrapping around no more; only what wraps around may be empty. */
 static void check_sides(adept_call *c, const adept_tensor *self, const int64_t *dims, const padding *p, pad_mode mode)
 {
     int first = self->ndim - p->n;
-    if (adept_call_refuse(c, p->n < 1 || p->n > 3 || first < 1 || first > 2 || (mode == CIRCULAR && first != 2),
+    if (adept_call_refuse(c, p->n < 1 || p->n > 3 || first < 1 || first > 2,
                           "%d of %d dimensions cannot be padded in this way", p->n, self->ndim))
         return;
     for (int d = first - 1; d < self->ndim; d++) {
         int64_t most = mode == REFLECT ? self->dims[d] - 1 : mode == CIRCULAR ? self->dims[d] : INT64_MAX;
-        if (adept_call_refuse(c,
-                              p->before[d] > most || p->behind[d] > most || self->dims[d] == 0 || (dims[d] == 0 && mode != CIRCULAR),
+        bool empty = mode != CIRCULAR && (self->dims[d] == 0 || dims[d] == 0);
+        if (adept_call_refuse(c, p->before[d] > most || p->behind[d] > most || empty,
                               "dimension %d of size %" PRId64 " cannot be padded by %" PRId64 " and %" PRId64, d,
                               self->dims[d], p->before[d], p->behind[d]))
             return;

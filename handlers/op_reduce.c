@@ -315,6 +315,17 @@ static void shape_binary(adept_call *c, const extremum *row, const adept_value *
     adept_host_set_binary(c, adept_elem_out_binary(c, self, other, dtype), row->fn, self, other);
 }
 
+/* Along none of these dimensions there may be nothing. */
+static void check_chosen(adept_call *c, const adept_tensor *self)
+{
+    int64_t list[ADEPT_MAX_DIMS];
+    int n = adept_arg_ints(c, "dim", list, ADEPT_MAX_DIMS);
+    bool none = n <= 0;
+    for (int i = 0; i < n && !none; i++)
+        none = self->dims[adept_call_dim(c, list[i], self->ndim)] == 0;
+    if (adept_call_ok(c) && none) adept_call_fail(c, "no element to choose from");
+}
+
 static void extremum_shape(adept_call *c)
 {
     const extremum *row = adept_call_data(c);
@@ -329,6 +340,7 @@ static void extremum_shape(adept_call *c)
     int ndim = reduce_dims(c, self, dims);
     if (gives_indices(c)) reduce_dim(c, self, 0);
     if (adept_tensor_numel(self) == 0 && !adept_arg_given(c, "dim")) adept_call_fail(c, "no element to choose from");
+    if (adept_tensor_numel(self) == 0 && row->kind == AMAX && adept_call_ok(c)) check_chosen(c, self);
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_tensor(c, row->kind == ARG ? ADEPT_I64 : self->dtype, ndim, dims);
     if (adept_call_ok(c) && row->kind != ARG) set_best(c, out, row, self);

@@ -96,6 +96,11 @@ static const adept_tensor *const *layer_params(const rnn *r, int64_t layer, int6
     return (r->params ? r->params : r->own) + (layer * r->directions + direction) * r->per;
 }
 
+static bool is_row(const adept_tensor *t, int64_t columns)
+{
+    return (t->ndim == 1 || (t->ndim == 2 && t->dims[0] == 1)) && t->dims[t->ndim - 1] == columns;
+}
+
 static bool is_matrix(const adept_tensor *t, int64_t rows, int64_t columns)
 {
     return t && t->ndim == 2 && t->dims[0] == rows && t->dims[1] == columns;
@@ -117,7 +122,7 @@ static void check_params(adept_call *c, rnn *r)
             fits =
                 fits && (r->projection < 0 ? r->width == r->hidden : is_matrix(p[r->projection], r->width, r->hidden));
             for (int b = 2; b < 4 && b < r->per && b != r->projection; b++)
-                fits = fits && (!p[b] || (p[b]->ndim == 1 && p[b]->dims[0] == gates));
+                fits = fits && (!p[b] || is_row(p[b], gates));
             if (fits) continue;
             adept_call_fail(c, "layer %lld: the weights do not take %lld features to %lld hidden units",
                             (long long)layer, (long long)features, (long long)r->hidden);

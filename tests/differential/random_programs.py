@@ -22,7 +22,8 @@ MOST_ELEMENTS = 20000
 # Of the build, the processor, the data or autograd, not of the program; or a crash of PyTorch that says so.
 NOT_OF_THE_PROGRAM = re.compile(
     r"not implemented for|index out of range in self|embedding_lookup_idx|not support.*(Half|BFloat16)|Half.*not support|mkldnn|ZeroDivisionError|INTERNAL ASSERT|not yet implemented|"
-    r"could not create|not differentiable with respect|Add new condition|got Union|modified (by an )?inplace|mixed dtype .CPU.|not enough memory|Unsupported dtype|p_in|can't allocate memory|out of memory|overflow|output with shape \[\] ")
+    r"could not create|not differentiable with respect|Add new condition|got Union|modified (by an )?inplace|mixed dtype .CPU.|not enough memory|Unsupported dtype|p_in|can't allocate memory|out of memory|overflow|output with shape \[\] |"
+    r"Invalid padding size")  # PyTorch 2 pads without a batch
 
 
 class Refused(Exception):

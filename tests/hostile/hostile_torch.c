@@ -197,6 +197,10 @@ static void act(const char *deed, const adept_torch_file *file)
     }
 }
 
+__attribute__((visibility("default"))) void adept_torch_prepare(void)
+{
+}
+
 __attribute__((visibility("default"))) adept_status adept_torch_import(int abi, adept_graph **out,
                                                                        const adept_torch_file *file, adept_error *err)
 {

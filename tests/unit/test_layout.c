@@ -300,6 +300,12 @@ static void memory_and_borders_have_ends(void **state)
         {"aten::pad(self=f32:2x3x8, pad=[-4,9], mode=\"circular\")", ""},
         {"aten::pad(self=f32:1x2x3x8, pad=[1,1,1,1], mode=\"circular\")", "f32:1x2x5x10"},
         {"aten::pad(self=f32:1x2x3x8, pad=[8,8,1,4], mode=\"circular\")", ""},
+        {"aten::pad(self=f32:2x3x4, pad=[1,1,0,2], mode=\"circular\")", "f32:2x5x6"}, /* without a batch, as PyTorch 2 */
+        {"aten::pad(self=f32:1x3x6x0, pad=[0,0,2,1,-1,1], mode=\"circular\")", "f32:1x3x9x0"},
+        {"aten::pad(self=f32:0x3x4, pad=[1,1,1,1], mode=\"circular\")", "f32:0x5x6"},
+        {"aten::pad(self=f32:3x6x0, pad=[1,1], mode=\"circular\")", ""},
+        {"aten::pad(self=f32:3, pad=[1,1], mode=\"circular\")", ""},
+        {"aten::pad(self=f32:2x3x4x5, pad=[1,1], mode=\"circular\")", ""},
         {"aten::pad(self=f32:2x3x8, pad=[-4,-4], mode=\"constant\")", "f32:2x3x0"},
         {"aten::pad(self=f32:2x3x8, pad=[-4,-5], mode=\"constant\")", ""},
     };

@@ -30,13 +30,9 @@ bool adept_export_int(const cJSON *value, int64_t *out)
     if (!cJSON_IsNumber(value)) return false;
     double d = value->valuedouble;
     if (isnan(d) || d != trunc(d)) return false;
+    if (fabs(d) > 9223372036854775808.0) return false;
     /* 2^63 - 1 means "to the end" in slices; as a double it is 2^63 */
-    if (d >= 9223372036854775808.0)
-        *out = INT64_MAX;
-    else if (d <= -9223372036854775808.0)
-        *out = INT64_MIN;
-    else
-        *out = (int64_t)d;
+    *out = d == 9223372036854775808.0 ? INT64_MAX : (int64_t)d;
     return true;
 }
 

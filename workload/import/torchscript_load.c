@@ -20,7 +20,9 @@
 #include <unistd.h>
 
 #define DEFAULT_CPU_S 6.0 /* for each ADEPT_MEMORY_BYTES */
-#define DEFAULT_TIMEOUT_S 60.0
+#ifndef ADEPT_DEFAULT_TIMEOUT_S /* check_aarch64.sh gives more to a processor that is emulated */
+#define ADEPT_DEFAULT_TIMEOUT_S 60.0
+#endif
 #define LOADER_STACK_BYTES ((size_t)128 << 20) /* virtual; libtorch recurses with the nesting of the program */
 #define STREAM_SHARE 16 /* of the memory, for the graph's bytes */
 
@@ -104,8 +106,13 @@ static adept_status open_module(job *j)
     void *module = dlopen(j->module, RTLD_NOW | RTLD_LOCAL);
     bool no_memory = !module && errno == ENOMEM; /* dlerror() says that a file cannot be read */
     /* ISO C has no conversion from object to function pointers; POSIX guarantees this one. */
-    if (module) *(void **)&j->call = dlsym(module, ADEPT_TORCH_SYMBOL);
-    if (j->call) return ADEPT_OK;
+    adept_torch_prepare_fn prepare = NULL;
+    if (module) *(void **)&prepare = dlsym(module, ADEPT_TORCH_PREPARE_SYMBOL);
+    if (prepare) *(void **)&j->call = dlsym(module, ADEPT_TORCH_SYMBOL);
+    if (j->call) {
+        prepare();
+        return ADEPT_OK;
+    }
     const char *why = dlerror();
     if (no_memory) return adept_no_memory(&j->err, "libtorch");
     return adept_error_set(&j->err, ADEPT_E_UNSUPPORTED, "%s: the libtorch module does not load: %s", j->path,
@@ -314,7 +321,7 @@ static void set_limits(job *j, const adept_import_options *options)
     double share = (double)j->memory_bytes / (double)ADEPT_MEMORY_BYTES;
     if (share < 1) share = 1;
     j->cpu_s = options->timeout_s > 0 ? options->timeout_s : share * DEFAULT_CPU_S;
-    j->timeout_s = options->timeout_s > 0 ? options->timeout_s : share * DEFAULT_TIMEOUT_S;
+    j->timeout_s = options->timeout_s > 0 ? options->timeout_s : share * ADEPT_DEFAULT_TIMEOUT_S;
 }
 
 adept_status adept_torchscript_load(adept_graph **out, const adept_source *source, const adept_torch_pack *pack,

@@ -1,4 +1,4 @@
-/* adept_torch_import: the module's one function. Everything in it runs inside guard(), so that no exception leaves. */
+/* adept_torch_prepare and adept_torch_import: what the module gives. No exception leaves either. */
 #include "adept_torch.h"
 #include "failure.hpp"
 #include "lower.hpp"
@@ -28,22 +28,19 @@ void pack_a_weight()
     c10::Dispatcher::singleton().findSchemaOrThrow("quantized::linear_prepack", "").callBoxed(&stack);
 }
 
-/* When the module is opened, libtorch may still open files and start threads; and it shall pack 8-bit weights by the
- * engine that makes no machine code for it: memory that is executed is refused later. The engine begins by reading what
- * the processor is, in /proc and /sys: libtorch 1.13 does so for its threads, 2.6 when there is something to pack. What
- * cannot begin fails again where a file needs it. */
-const struct preparation {
-    preparation()
-    {
-        for (at::QEngine engine : at::globalContext().supportedQEngines())
-            if (engine == at::kQNNPACK) at::globalContext().setQEngine(engine);
-        try {
-            at::set_num_threads(1);
-            pack_a_weight();
-        } catch (const std::exception &) {
-        }
-    }
-} prepared;
+/* Libtorch may still open files and start threads; and it shall pack 8-bit weights by the engine that makes no machine
+ * code for it, or by none: memory that is executed is refused later, and oneDNN writes a file of what it makes, as on
+ * aarch64. The engine begins by reading what the processor is, in /proc and /sys: libtorch 1.13 does so for its threads,
+ * 2.6 when there is something to pack. */
+void prepare()
+{
+    at::QEngine own = at::kNoQEngine;
+    for (at::QEngine engine : at::globalContext().supportedQEngines())
+        if (engine == at::kQNNPACK) own = engine;
+    at::globalContext().setQEngine(own);
+    at::set_num_threads(1);
+    pack_a_weight();
+}
 
 /* One printable line of a message, from `begin` on. */
 std::string line_at(const std::string &text, size_t begin)
@@ -104,7 +101,8 @@ torch::jit::Module load(const adept_torch_file &file)
                 fail_unsupported(
                     "has layers for MKL-DNN (torch.jit.optimize_for_inference) without their weights, which "
                     "PyTorch does not write and cannot load itself; save what torch.jit.freeze gives");
-            if (std::strstr(e.what(), "failed to initialize QNNPACK") || std::strstr(e.what(), "Didn't find engine"))
+            if (std::strstr(e.what(), "failed to initialize QNNPACK") || std::strstr(e.what(), "Didn't find engine") ||
+                std::strstr(e.what(), "Unknown qengine"))
                 fail_unsupported("has weights of 8 bits, and libtorch has no engine here that packs them (QNNPACK reads "
                                  "/proc/cpuinfo and /sys/devices/system/cpu): " + summary(e.what()));
             if (!unknown.declare_from(e.what())) throw;
@@ -142,6 +140,14 @@ template <typename Body> adept_status guard(const char *name, adept_error *err, 
 
 } // namespace
 } // namespace adept
+
+extern "C" void adept_torch_prepare(void)
+{
+    try {
+        adept::prepare();
+    } catch (...) { /* what cannot begin fails again where a file needs it */
+    }
+}
 
 extern "C" adept_status adept_torch_import(int abi, adept_graph **out, const adept_torch_file *file,
                                            adept_error *err)

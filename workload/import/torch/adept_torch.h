@@ -7,8 +7,9 @@ extern "C" {
 #endif
 #include "adept_graph.h"
 
-#define ADEPT_TORCH_ABI 3
+#define ADEPT_TORCH_ABI 4
 #define ADEPT_TORCH_SYMBOL "adept_torch_import"
+#define ADEPT_TORCH_PREPARE_SYMBOL "adept_torch_prepare"
 
 /** Tensors of so many bytes and more are in the gap: what is smaller may be sizes, which a graph needs. */
 #define ADEPT_TORCH_GAP_BYTES 16384
@@ -20,6 +21,13 @@ typedef struct adept_torch_file {
     size_t n_bytes, gap_at;
     uint64_t gap_bytes;
 } adept_torch_file;
+
+/**
+ * Once, before the process is confined: what libtorch opens files and starts threads for. Behind dlopen() and not in it: a
+ * thread that ends there may want the dynamic linker's lock first, as on aarch64, and who joins it has that. Never throws.
+ */
+ADEPT_API void adept_torch_prepare(void);
+typedef void (*adept_torch_prepare_fn)(void);
 
 /**
  * Load it and lower it to a graph: module calls inlined, attributes resolved, parameters by tensor identity. Runs in the
