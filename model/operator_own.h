@@ -6,12 +6,12 @@
 /* What the sheet says beside the shared parameters, relative to the GPU that these refer to; process and active are 1
  * where no process is known. */
 typedef struct adept_operator_owner {
-    double process; /* energy of one operation */
+    double process;  /* energy of one operation */
     double tensor_j; /* energy of one FLOP on matrix units where it was measured; NAN: as all operations */
-    double memory;  /* energy of one byte from or to device memory */
-    double active;  /* power of all SMs' clocks, over what u_active is relative to */
-    double fed;     /* share of their peak that matrix units reach */
-    double boost;   /* clock under load, over the sheet's boost clock */
+    double memory;   /* energy of one byte from or to device memory */
+    double active;   /* power of all SMs' clocks, over what u_active is relative to */
+    double fed;      /* share of their peak that matrix units reach */
+    double boost;    /* clock under load, over the sheet's boost clock */
 } adept_operator_owner;
 
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w);

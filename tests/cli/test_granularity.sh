@@ -21,11 +21,14 @@ differs() {
     [ -n "$2" ] && [ -n "$3" ] && [ "$2" != "$3" ] || fail "$1: $2 and $3"
 }
 
-# without a fit: operator
-expect_ok predict "$p" --gpu a100 --json
+# without a fit: operator; on a host that so small a step does not wait for
+host='--host-launch 1us'
+# shellcheck disable=SC2086 # words
+expect_ok predict "$p" --gpu a100 $host --json
 default=$(number step_time_s)
 shows '^[[:space:]]*"granularity":[[:space:]]*"operator"'
-expect_ok predict "$p" --gpu a100 --granularity operator --json
+# shellcheck disable=SC2086 # words
+expect_ok predict "$p" --gpu a100 --granularity operator $host --json
 same 'step time' "$default" "$(number step_time_s)"
 expect_ok predict "$p" --gpu a100 --granularity model --json
 differs 'step time' "$default" "$(number step_time_s)"
@@ -53,7 +56,8 @@ expect_ok predict "$p" --gpu "$work/model.json"
 shows '^GPU .*, calibrated$'
 shows '^Method   model: '
 shows '^Interval '
-expect_ok predict "$p" --gpu "$work/model.json" --granularity operator --json
+# shellcheck disable=SC2086 # words
+expect_ok predict "$p" --gpu "$work/model.json" --granularity operator $host --json
 differs 'step time of defaults, which are not those fitted to other GPUs' "$default" "$(number step_time_s)"
 shows '"calibrated":[[:space:]]*false'
 shows '"interval":[[:space:]]*null'
@@ -62,7 +66,8 @@ fitted operator "\"granularity\": \"operator\", \"parameters\": {\"beta_gemm\": 
 expect_ok predict "$p" --gpu "$work/operator.json"
 shows '^GPU .*, calibrated$'
 shows '^Method   operator: '
-expect_ok predict "$p" --gpu "$work/operator.json" --json
+# shellcheck disable=SC2086 # words
+expect_ok predict "$p" --gpu "$work/operator.json" $host --json
 shows '"calibrated":[[:space:]]*true'
 differs 'fitted step time' "$default" "$(number step_time_s)"
 expect_ok predict "$p" --gpu "$work/operator.json" --granularity model

@@ -110,7 +110,7 @@ expect_job "$id" 'TimeLimit=00:07:00'
 submit --hold --comment="adept:mlp"
 expect_job "$id" 'TimeLimit=UNLIMITED' # of one step nothing is known
 submit --hold --comment="adept:mlp batch=7 steps=10" # any batch
-expect_job "$id" 'AdminComment=adept: .* batch=7 steps=10 '
+expect_job "$id" 'AdminComment=adept: .* batch=7 .*steps=10 '
 submit --hold --comment="adept:mlp steps=1000 gpus=1"
 scontrol update JobId="$id" Comment="adept:../../etc/passwd" || fail "a comment cannot be changed"
 expect_job "$id" 'AdminComment=adept: partition=.* steps=1000'
@@ -167,8 +167,8 @@ expect_job "$id" 'AdminComment=.* limit_w=[0-9]* .* objective=thrift'
 sed -n 's|^ *\*/5 \* \* \* \* f=/etc/slurm/adept.conf;|f=$work/adept.conf;|p' "$here/../../docs/SLURM.md" | sed 's/\\%/%/' >"$work/crontab.sh"
 work=$work sh "$work/crontab.sh" || fail "the line for cron: $(cat "$work/crontab.sh")"
 grep -qx "Waiting=$(squeue -h -t PD | wc -l) Running=$(squeue -h -t R | wc -l)" "$work/adept.conf" || fail "adept.conf after the line for cron: $(cat "$work/adept.conf")"
-submit --hold --comment="adept:mlp samples=1e6" # held jobs wait: GPUs are too scarce for limits
-expect_job "$id" 'AdminComment=.* batch=256 steps=.* objective=thrift'
+submit --hold --comment="adept:mlp batch=4096 samples=1e6" # held jobs wait: GPUs are too scarce for limits that cost time
+expect_job "$id" 'AdminComment=.* batch=4096 steps=.* objective=thrift'
 write_adept_conf "OnError=pass Objective=energy Tell=no"
 submit --hold --comment="adept:nothing"
 expect_job "$id" 'Partition=plain'
