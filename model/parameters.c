@@ -102,7 +102,8 @@ adept_status adept_parameters_take_fitted(double *theta, const adept_hwprofile *
             at++;
         if (!info)
             return adept_error_set(err, ADEPT_E_INVALID,
-                                   "%s: fit.parameters.%s is not a parameter of granularity \"%s\"", hw->name,
+                                   "%s: fit.parameters.%s is not a parameter of granularity \"%s\"; "
+                                   "fit the measurements again if another adept wrote it", hw->name,
                                    fitted->name, adept_granularity_name(granularity));
         if (!(fitted->value >= info->low && fitted->value <= info->high)) /* NAN fails too */
             return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.parameters.%s = %g is outside [%g, %g]", hw->name,

@@ -217,7 +217,7 @@ Xeon, data/measurements.
 
 ## GPUs never measured
 
-The shared set (hwprofiles/shared), which stands in for every GPU without a fit of its own, is fitted to steps of 16 GPUs
+The shared set (hwprofiles/shared), which stands in for every GPU without a fit of its own, is fitted to steps of 17 GPUs
 and kernels of three. Each is predicted here by a set fitted to the others, from its specification sheet alone; then two
 Pascal boards by the shipped set.
 

@@ -250,11 +250,11 @@ static void own_parameters_follow_the_sheet(void **state)
         const char *gpu;
         double process, memory, sm_hz, static_w, tensor_pj /* measured */;
     } cases[] = {
-        {"v100-pcie-32gb", 1, 1, 80 * 1.38e9, 42},        /* 3 W for each of 14 TFLOP/s */
-        {"a100-sxm-40gb", 7.0 / 12, 1, 108 * 1.41e9, 50}, /* the sheet's */
-        {"p4", 16.0 / 12, 7.5 / 3.9, 20 * 1.063e9, 22},   /* 3 W * 5.5 * 4/3 */
+        {"v100-pcie-32gb", 1, 1, 80 * 1.38e9, 42, 0},        /* 3 W for each of 14 TFLOP/s */
+        {"a100-sxm-40gb", 7.0 / 12, 1, 108 * 1.41e9, 50, 0}, /* the sheet's */
+        {"p4", 16.0 / 12, 7.5 / 3.9, 20 * 1.063e9, 22, 0},   /* 3 W * 5.5 * 4/3 */
         {"h100-sxm-80gb", 4.0 / 12, 1, 132 * 1.98e9, 84, 1.35}, /* 0.12 of 700 W is more than 66.9 */
-        {"t4", 1, 7.5 / 3.9, 40 * 1.59e9, 24.3},          /* 3 W * 8.1 */
+        {"t4", 1, 7.5 / 3.9, 40 * 1.59e9, 24.3, 0},          /* 3 W * 8.1 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double theta[N_THETA], near_enough = 1e-5;
