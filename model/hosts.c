@@ -20,10 +20,11 @@ const char *adept_host_name(size_t index)
 const adept_host *adept_host_of(const adept_run *run, double t_host_s)
 {
     if (run->host > 0) return adept_host_at((size_t)run->host);
-    const adept_host *host = run->host_launch_s > 0.0 ? NULL : adept_host_at(1);
-    while (host && host < hosts + sizeof hosts / sizeof *hosts && host->launch_s != t_host_s)
-        host++;
-    return host && host < hosts + sizeof hosts / sizeof *hosts ? host : NULL;
+    if (run->host_launch_s > 0.0) return NULL;
+    size_t index = 1;
+    while (adept_host_at(index) && adept_host_at(index)->launch_s != t_host_s)
+        index++;
+    return adept_host_at(index);
 }
 
 adept_status adept_host_launch(double *launch_s, const adept_run *run, adept_error *err)

@@ -289,7 +289,7 @@ def trace_part(runs, out, traces):
         out.append(f"\n### {title}\n\n" + table(HEAD, [policy_row(r, p) for p in ALL]) + f"\nOver {n} windows:\n\n" + trace_table(windows))
         out.append("\nWhere thrift loses here, so that the interval tells: " + ("; ".join(losses(windows)) or "nowhere") + ".\n")
         for warning in windows["warnings"][:4]:
-            out.append("\n- " + warning.replace(f"{traces}/", ""))
+            out.append("\n- " + warning.replace(f"{traces.resolve()}/", ""))
         out.append("\n")
 
 
