@@ -25,7 +25,7 @@ build() {
         cd "$0"
         tar -xzf "$1"
         cd adept
-        cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DADEPT_HARDEN=ON -DADEPT_TESTS=OFF
+        cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DADEPT_HARDEN=ON -DADEPT_TESTS=OFF -DADEPT_WERROR=ON
         cmake --build build --parallel "$JOBS"
         cd build
         cpack -G DEB

@@ -129,7 +129,7 @@ static bool read_number(double *out, const field *f, const cJSON *value, adept_s
 
 static bool read_count(int64_t *out, const field *f, const cJSON *value, adept_serve_problem *p)
 {
-    double number;
+    double number = 0.0; /* gcc at -O3 does not know that wrong() is false */
     if (!read_number(&number, f, value, p)) return false;
     if (!(number >= 1.0 && number <= 0x1p53) || number != floor(number))
         return wrong(f, "a whole number from 1 to 2^53", p);
