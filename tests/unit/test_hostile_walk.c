@@ -222,6 +222,30 @@ static void operators_that_nobody_knows(void **state)
     ends(finish(&p, x), &(adept_workload_config){.allow_unsupported = true}, "kinds of operators");
 }
 
+/* Saved profiles may say so: the operator is named. */
+static void more_results_than_there_are(void **state)
+{
+    (void)state;
+    program p = begin();
+    int32_t two = integer(&p, 2), size = node(&p, "prim::ListConstruct", 0, 1, &two, NULL);
+    const int32_t outputs[] = {adept_graph_builder_value(p.b), adept_graph_builder_value(p.b)};
+    const adept_node_desc desc = {.op = "aten::zeros",
+                                  .overload = "",
+                                  .n_inputs = 1,
+                                  .inputs = &size,
+                                  .input_names = (const char *const[]){"size"},
+                                  .n_outputs = 2,
+                                  .outputs = outputs,
+                                  .param = -1};
+    assert_int_equal(adept_graph_builder_node(p.b, &desc, &p.err), ADEPT_OK);
+    adept_graph *graph = finish(&p, outputs[1]);
+    graph->path = "tiny";
+    adept_profile *profile = NULL;
+    assert_int_equal(adept_profile_build(&profile, graph, adept_handlers(), &infers, NULL, NULL, &p.err), ADEPT_E_UNSUPPORTED);
+    if (!strstr(p.err.message, "aten::zeros x1 (2 results, of which 1 are known)")) fail_msg("%s", p.err.message);
+    adept_graph_free(graph);
+}
+
 static void names_without_end(void **state)
 {
     (void)state;
@@ -265,6 +289,7 @@ int main(void)
         cmocka_unit_test(lists_of_the_same_lists),
         cmocka_unit_test(strings_without_end),
         cmocka_unit_test(operators_that_nobody_knows),
+        cmocka_unit_test(more_results_than_there_are),
         cmocka_unit_test(names_without_end),
         cmocka_unit_test(positions_that_were_written),
     };

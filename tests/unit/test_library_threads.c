@@ -1,13 +1,17 @@
 /* Eight threads load at the same time, and predict from shared handles: the same bits in each. Under ThreadSanitizer
- * (-DADEPT_SANITIZE=thread) also: no races. */
+ * (-DADEPT_SANITIZE=thread) also: no races. A program may fork meanwhile. */
 #include <adept/adept.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #define MLP ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json"
@@ -15,6 +19,12 @@
 #define REQUESTS 256
 #define ROUNDS 20
 #define VARIANTS 4
+#define CHILDREN 200
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* whose own locks may be held at a fork */
+#define MAY_FORK 0
+#else
+#define MAY_FORK 1
+#endif
 
 static const adept_model_options variants[VARIANTS] = {
     {0}, {.batch_size = 7}, {.mode = "infer", .precision = "fp16"}, {.precision = "pure-bf16", .batch_size = 999}};
@@ -132,8 +142,48 @@ static void threads_agree(void **state)
     adept_workload_free(workload);
 }
 
+static void *read_until(void *stop)
+{
+    while (!atomic_load((atomic_bool *)stop)) {
+        adept_workload *workload = NULL;
+        if (adept_workload_open(&workload, MLP, NULL, NULL) != ADEPT_OK) return stop;
+        adept_workload_free(workload);
+    }
+    return NULL;
+}
+
+/* A lock that a thread held while its program forked is never released in the child. */
+static void children_read_too(void **state)
+{
+    (void)state;
+    if (!MAY_FORK) skip();
+    static atomic_bool stop;
+    pthread_t threads[2];
+    int n_bad = 0;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_until, &stop), 0);
+    for (int i = 0; i < CHILDREN && n_bad == 0; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            adept_workload *workload = NULL;
+            adept_gpu *gpu = NULL;
+            alarm(60);
+            _exit(adept_workload_open(&workload, MLP, NULL, NULL) != ADEPT_OK || adept_gpu_open(&gpu, "a100", NULL) != ADEPT_OK);
+        }
+        int status = 0;
+        n_bad += child < 0 || waitpid(child, &status, 0) != child || status != 0;
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < 2; i++) {
+        void *failed = NULL;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+    assert_int_equal(n_bad, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_agree), cmocka_unit_test(children_read_too)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
