@@ -127,6 +127,7 @@ MEASURING = ("measure", "measure-counters", "measure-marks", "measure-samples", 
 # Where a library that adept calls does not bear it. Each: what the stack shows, and why it stays.
 KNOWN = [
     ("print_help", "glibc's argp drops text, or aborts"),
+    ("take (options.c:?)", "the same in a Release build, which has no name of print_help()"),
     ("adept_information_solve", "GSL 2.7's SVD does not look at what its own allocation returned"),
     ("nlopt_vsprintf", "NLopt 2.7 aborts where it has no memory for a message"),
     ("luksan_plis", "NLopt 2.7's L-BFGS goes on with less memory, and may end elsewhere"),
