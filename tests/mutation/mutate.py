@@ -334,7 +334,7 @@ def count_those(state, reached):
         for mutant in state["mutants"]:
             if mutant["n"] in state["counted"]:
                 by_folder[mutant["file"].split("/")[0]].append(mutant)
-        return by_folder, state["unreached"]
+        return by_folder, collections.Counter(state["unreached"])
     counted, unreached = collections.defaultdict(list), collections.Counter()
     for mutant in state["mutants"]:
         folder = mutant["file"].split("/")[0]

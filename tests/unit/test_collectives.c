@@ -101,6 +101,7 @@ static void the_truth_is_found(void **state)
     assert_int_equal(adept_collectives_fit(&fit, &rows, hw, NULL), ADEPT_OK);
     assert_true(fabs(fit.bytes_per_s / 3.3e11 - 1) < 0.01 && fabs(fit.hop_s / 8e-7 - 1) < 0.01);
     assert_true(fit.n_rows == 45 && fit.n_small == 18 && fit.in_sample.n == 45);
+    assert_true(fabs(fit.in_sample.bias + 80.0 / 45) < 0.2); /* 80 % too short once, and right 44 times */
     /* 2, 4 and 8 GPUs, three ranges of sizes, two sources, and each of these three together */
     assert_int_equal(fit.n_groups, 3 + 1 + 3 + 1 + 2 + 1);
     for (size_t i = 0; i < fit.n_groups; i++)

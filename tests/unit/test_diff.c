@@ -299,6 +299,14 @@ static void sorted_by_what_is_asked(void **state)
     assert_string_equal(d->rows[1].path, "y");
     assert_string_equal(d->rows[2].path, "z");
     adept_diff_free(d);
+    /* what changed as much, by its name of now */
+    MAKE(&a, {"p", 1, 1e9}, {"q", 1, 2e9});
+    MAKE(&b, {"y", 1, 1e9}, {"x", 1, 2e9});
+    d = diff(&a, &b);
+    assert_string_equal(d->rows[0].path, "x");
+    assert_string_equal(d->rows[0].old_path, "q");
+    assert_string_equal(d->rows[1].path, "y");
+    adept_diff_free(d);
 }
 
 static void what_is_not_known_stays_unknown(void **state)

@@ -377,6 +377,23 @@ static void several_gpus_are_suggested(void **state)
     scene_free(s);
 }
 
+/* Of the first parameter of a fit, too, it is known how well it was known before. */
+static void the_reason_names_the_first(void **state)
+{
+    (void)state;
+    const char *name = "c_mem";
+    scene *s = scene_new(time_only, exp(0.3), &name, 1);
+    for (size_t i = 0; i < s->fit.n_parameters; i++)
+        if (s->parameters[i].state == ADEPT_FIT_UNDETERMINED) s->parameters[i].state = ADEPT_FIT_FIXED;
+    size_t n;
+    adept_suggestion *list = suggest(s, &n, 1);
+    assert_int_equal(n, 1);
+    double now = 0, before = 0;
+    if (sscanf(list[0].reason, "c_mem known to a factor of %lf instead of %lf", &now, &before) != 2 || !(now < before))
+        fail_msg("%s", list[0].reason);
+    scene_free(s);
+}
+
 /* m0 has no power yet, and only p_static_w is open: its power is suggested, without a new run's time. */
 static void missing_power_is_suggested(void **state)
 {
@@ -451,6 +468,7 @@ int main(void)
         cmocka_unit_test(bounds_are_noticed),
         cmocka_unit_test(refits_show_what_the_curvature_does_not),
         cmocka_unit_test(several_gpus_are_suggested),
+        cmocka_unit_test(the_reason_names_the_first),
         cmocka_unit_test(missing_power_is_suggested),
         cmocka_unit_test(what_is_known_well_is_not_measured_again),
         cmocka_unit_test(what_cannot_run_is_not_suggested),

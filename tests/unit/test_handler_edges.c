@@ -38,6 +38,13 @@ static const char *const shapes[][2] = {
     {"aten::matmul(self=f32:, other=f32:3)", ""},
     {"aten::matmul(self=f32:3, other=f32:)", ""},
     {"aten::inner(self=f32:2x3, other=f32:4x3)", "f32:2x4"},
+    {"aten::inner(self=f32:1x1x1x1x1x3, other=f32:2x1x1x3)", "f32:1x1x1x1x1x2x1x1"},
+    {"aten::inner(self=f32:1x1x1x1x1x3, other=f32:1x2x1x1x3)", ""}, /* of nine dimensions, more than adept knows */
+    {"aten::tanh(self=i64:4)", "f32:4"},
+    {"aten::sigmoid(self=i64:4)", "f32:4"},
+    {"aten::tril_indices(row=4, col=3, offset=-1)", "i64:2x6"},
+    {"aten::triu_indices(row=4, col=3, offset=-1)", "i64:2x9"},
+    {"aten::max_unpool2d(self=f32:1x3x2x2, indices=i64:1x3x2x2, output_size=none)", ""},
     {"aten::scaled_dot_product_attention(query=f16:1x8x4x16, key=f16:1x0x6x16, value=f16:1x0x6x16, attn_mask=none, "
      "dropout_p=0., is_causal=false, scale=none, enable_gqa=true)",
      ""},
@@ -62,6 +69,8 @@ static const char *const shapes[][2] = {
     {"aten::mul(a=[1,2], b=2)", "[i:1, i:2, i:1, i:2]"},
     {"aten::eq(a=\"ab\", b=\"ab\")", "b:true"},
     {"aten::eq(a=\"ab\", b=\"a\")", "b:false"},
+    {"aten::endswith(self=\"ab\", substr=\"ab\")", "b:true"},
+    {"aten::endswith(self=\"b\", substr=\"ab\")", "b:false"},
     {"aten::slice(l=[5,6,7,8], start=1, end=3)", "[i:6, i:7]"},
 };
 

@@ -217,6 +217,7 @@ static void test_bad_files(void **state)
          ADEPT_E_INVALID},
         {HEADER "fft,8,64,3,16,,,,,,,,float32,1\n", ":2: column op: unknown operator \"fft\"", ADEPT_E_INVALID},
         {HEADER "conv,4,,,,,3,64,7,2,1,0,,2\n", ":2: column KS: the window does not fit", ADEPT_E_INVALID},
+        {HEADER "conv,4,,,,,3,64,7,2,0,0,,2\n", ":2: column stride: \"0\" is not", ADEPT_E_INVALID},
         {"op,dtype,precision,latency_ms\n", ":1: column \"dtype\" occurs twice", ADEPT_E_INVALID},
         {ATTENTION "\n2,16,6,,8,1,fp16,0.5\n", ":2: column kv_heads: \"attention\" needs a number", ADEPT_E_INVALID},
         {ATTENTION "\n2,16,6,4,8,1,fp16,0.5\n", ":2: column kv_heads: 6 heads are no multiple of 4", ADEPT_E_INVALID},
