@@ -41,6 +41,14 @@ static void place(adept_call *c, adept_index *x, const adept_tensor *self, int n
     x->n_behind = x->ndim - at - n_common;
 }
 
+/* Along dimension `first` of self and the next. */
+static void check_mask(adept_call *c, const adept_tensor *self, const adept_tensor *mask, int first)
+{
+    for (int d = 0; d < mask->ndim && first + d < self->ndim; d++)
+        if (mask->dims[d] != self->dims[first + d])
+            adept_call_fail(c, "mask %s for %s", adept_call_shape(c, mask), adept_call_shape(c, self));
+}
+
 adept_index adept_index_read(adept_call *c, const adept_tensor *self)
 {
     adept_index x = {0};
@@ -49,13 +57,16 @@ adept_index adept_index_read(adept_call *c, const adept_tensor *self)
     x.n = adept_arg_tensors(c, "indices", &x.items);
     for (size_t i = 0; i < x.n && adept_call_ok(c); i++) {
         const adept_tensor *t = x.items[i];
-        covered += t && adept_index_is_mask(t) ? t->ndim : 1;
-        if (!t) continue;
-        if (adept_index_is_mask(t))
+        bool mask = t && adept_index_is_mask(t);
+        if (mask) {
             x.by_mask = true;
-        else if (!adept_dtype_is_integer(t->dtype))
+            check_mask(c, self, t, covered);
+        }
+        covered += mask ? t->ndim : 1;
+        if (!t) continue;
+        if (!mask && !adept_dtype_is_integer(t->dtype))
             adept_call_fail(c, "index of %s; integers or bools expected", adept_dtype_name(t->dtype));
-        else
+        else if (!mask)
             n_common = adept_broadcast_dims(c, n_common, common, t->ndim, t->dims, common);
         x.index_bytes += adept_elem_read(t);
         indexed++;

@@ -258,7 +258,7 @@ static gradient gradient_of(adept_call *c, const arithmetic *row, bool of_self)
         return (gradient){.chain = zeros.chain, .keeps_unread = b->kind == ADEPT_VALUE_TENSOR};
     gradient g = of_self != is_reversed(c) ? row->self : row->other;
     bool scaled = alpha_of(c) != 1 && of_self == is_reversed(c);
-    if (scaled && row == &add) g.chain = (adept_chain){1, 1, 1, 1}; /* grad * alpha; of sub the negation is this */
+    if (scaled) g.chain = row == &add ? (adept_chain){1, 1, 1, 1} : (adept_chain){2, 2, 2, 2}; /* +-grad * alpha */
     return g;
 }
 

@@ -225,13 +225,19 @@ static void put_result(adept_call *c, const sizes *s, char letter)
     }
 }
 
+/* Vectors that were not asked for, and Q for R alone, are empty; those of torch.svd are square and zeros. */
 static void shape(adept_call *c)
 {
     sizes s = read_sizes(c);
-    if (row_of(c)->problem == EXPONENTIAL)
+    const problem p = row_of(c)->problem;
+    bool values_only = (p == SVD || p == EIGH) && problem_of(c) != p, zeros = !strcmp(adept_call_op(c), "aten::svd");
+    if (values_only && zeros) s.full = true;
+    if (p == EXPONENTIAL)
         adept_call_assumes(c, "data decides how often the matrix is squared: that is not counted");
-    for (const char *letter = row_of(c)->results; *letter && adept_call_ok(c); letter++)
-        put_result(c, &s, *letter == 'Q' && is_only_r(c) ? 'e' : *letter);
+    for (const char *letter = row_of(c)->results; *letter && adept_call_ok(c); letter++) {
+        bool empty = *letter == 'Q' ? is_only_r(c) : values_only && !zeros && *letter != 's';
+        put_result(c, &s, empty ? 'e' : *letter);
+    }
 }
 
 /* Residuals of more equations than unknowns; singular values only by drivers that GPUs do not have. */
@@ -246,7 +252,10 @@ static void shape_least_squares(adept_call *c)
     else
         put_result(c, &s, 'e');
     if (!adept_call_ok(c)) return;
-    put_result(c, &s, 'n');
+    if (!strcmp(driver, "gels"))
+        adept_form_out(c, ADEPT_I64, 1, (const int64_t[]){0}); /* it finds no rank */
+    else
+        put_result(c, &s, 'n');
     put_result(c, &s, strcmp(driver, "gelsd") != 0 && strcmp(driver, "gelss") != 0 ? 'e' : 's');
 }
 
@@ -482,9 +491,9 @@ static const adept_handler_case cases[] = {
      .call = "aten::linalg_qr(A=f32:6x3, mode=\"r\") -> f32:0, f32:3x3",
      .forward = {.alu = 90, .read = 72, .written = 36}},
     /* 4/3 * 27 */
-    {.name = "eigenvalues only; the vectors are there, but empty of work",
-     .call = "aten::symeig(self=f32:3x3, eigenvectors=false, upper=true) -> f32:3, f32:3x3",
-     .forward = {.alu = 36, .read = 36, .written = 12 + 36}},
+    {.name = "eigenvalues only; the vectors are empty",
+     .call = "aten::symeig(self=f32:3x3, eigenvectors=false, upper=true) -> f32:3, f32:0",
+     .forward = {.alu = 36, .read = 36, .written = 12}},
     /* 5 = binary 101: two squarings and a product, 3 * 2 * 8; backward twice that */
     {.name = "the fifth power",
      .call = "aten::linalg_matrix_power(self=f32:2x2*, n=5) -> f32:2x2",

@@ -1,5 +1,6 @@
 /* Losses that compare two tensors element by element, and then sum or average. The elementwise part is one fused kernel
  * or a chain of them, as PyTorch implements it; the reduction is one more kernel. */
+#include "elementwise_cost.h"
 #include "gemm_cost.h"
 #include <string.h>
 
@@ -65,7 +66,9 @@ static void shape(adept_call *c)
     adept_dtype dtype = adept_promote(both, 2);
     if (!strcmp(adept_call_op(c), "aten::huber_loss")) dtype = adept_call_fits_type(c, dtype, x);
     if (reduction == REDUCE_MEAN && !adept_dtype_has_fraction(dtype)) adept_call_fail(c, "a mean of whole numbers");
-    if (adept_call_ok(c)) adept_out_tensor(c, dtype, reduction == REDUCE_NONE ? n : 0, dims);
+    if (!adept_call_ok(c)) return;
+    adept_tensor *out = adept_out_tensor(c, dtype, reduction == REDUCE_NONE ? n : 0, dims);
+    if (reduction == REDUCE_NONE) adept_elem_set_strides(out, (const adept_tensor *[]){x, t}, 2);
 }
 
 /* Chains are counted in tensors of the broadcast size. */
@@ -91,7 +94,7 @@ static void weight_cost(adept_cost *cost, adept_dtype dtype, const sizes *s, con
 
 static void save(adept_cost *cost, const loss *l, const adept_tensor *x, const adept_tensor *t, double bytes)
 {
-    if (l->keeps_input || adept_cost_wants_grad(cost, t)) adept_cost_save(cost, x);
+    if (l->keeps_input || (l->keeps_target && adept_cost_wants_grad(cost, t))) adept_cost_save(cost, x);
     if (l->keeps_target) adept_cost_save(cost, t);
     if (l->keeps_result) adept_cost_save_bytes(cost, bytes);
 }

@@ -43,7 +43,13 @@ static adept_dtype sum_type(adept_call *c, const adept_tensor *t)
 }
 
 /* Sums, means, products, norms, variances over some or all dimensions; any and all. */
-typedef enum result_type { SUM_TYPE, SAME_TYPE, BOOL_TYPE, COUNT_TYPE } result_type;
+typedef enum result_type {
+    SUM_TYPE,
+    SAME_TYPE,
+    REAL_TYPE, /* SAME_TYPE, but of complex numbers the first result is real */
+    BOOL_TYPE,
+    COUNT_TYPE
+} result_type;
 
 typedef struct reduction {
     result_type type;
@@ -59,7 +65,7 @@ static const reduction sum = {SUM_TYPE, 1, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1};
 /* grad * (result / self) where no element is zero, which is tested first */
 static const reduction prod = {SUM_TYPE, 1, {0, 0, 0, 0}, {3, 1, 2, 3}, 2, 1, 1};
 /* p = 2: self * (grad / norm), then zero where the norm is zero. Other p: see norm_backward */
-static const reduction norm = {SAME_TYPE, 2, {0, 0, 0, 0}, {2, 1, 2, 4}, 1, 1, 1};
+static const reduction norm = {REAL_TYPE, 2, {0, 0, 0, 0}, {2, 1, 2, 4}, 1, 1, 1};
 /* max, x - max, exp, sum over self; log, + max and three kernels that guard against infinity over the result.
  * Backward grad * exp(self - result) */
 static const reduction logsumexp = {SAME_TYPE, 1, {3, 3, 2, 8}, {3, 2, 3, 3}, 1, 1, 1};
@@ -77,11 +83,11 @@ static const adept_op ops[] = {
     {"aten::norm aten::frobenius_norm aten::linalg_vector_norm", ADEPT_CAST_FP32, &norm},
     {"aten::linalg_norm", ADEPT_CAST_NONE, &norm},
     /* (x - mean)^2: a sum for the mean, subtraction, square, sum. Backward c * grad * (self - mean(self)) */
-    {"aten::var", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 4}, 2, 0, 1}},
-    {"aten::std", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 8}, 2, 1, 1}},
+    {"aten::var", ADEPT_CAST_NONE, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 4}, 2, 0, 1}},
+    {"aten::std", ADEPT_CAST_NONE, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 8}, 2, 1, 1}},
     /* and the mean's own gradient, added */
-    {"aten::var_mean", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 6}, 2, 0, 2}},
-    {"aten::std_mean", ADEPT_CAST_NONE, &(const reduction){SAME_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 10}, 2, 1, 2}},
+    {"aten::var_mean", ADEPT_CAST_NONE, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 6}, 2, 0, 2}},
+    {"aten::std_mean", ADEPT_CAST_NONE, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 10}, 2, 1, 2}},
     {"aten::logsumexp", ADEPT_CAST_FP32, &logsumexp},
     {"aten::any", ADEPT_CAST_NONE, &any},
     {"aten::all", ADEPT_CAST_NONE, &all},
@@ -126,7 +132,7 @@ static adept_dtype type_of(adept_call *c, const reduction *row, const adept_tens
     if (row->type == COUNT_TYPE) return ADEPT_I64;
     bool number = adept_dtype_has_fraction(dtype);
     if (row == &logsumexp && !number) return ADEPT_F32;
-    if (row->type == SAME_TYPE && !number)
+    if ((row->type == SAME_TYPE || row->type == REAL_TYPE) && !number)
         adept_call_fail(c, "not defined for %s", adept_dtype_name(self->dtype));
     return dtype;
 }
@@ -158,7 +164,7 @@ static void shape(adept_call *c)
         adept_call_fail(c, "over no dimension, but without them"); /* PyTorch adds the largest, with all dimensions, to it */
     adept_dtype dtype = type_of(c, row, self);
     if (!adept_call_ok(c)) return;
-    adept_tensor *out = adept_out_tensor(c, dtype, ndim, dims);
+    adept_tensor *out = adept_out_tensor(c, row->type == REAL_TYPE ? adept_elem_real_type(dtype) : dtype, ndim, dims);
     if (adept_call_ok(c)) set_total(c, out, row, self);
     for (int i = 1; i < row->results; i++)
         adept_out_tensor(c, dtype, ndim, dims);

@@ -42,13 +42,20 @@ static double grid_sampler_flops(adept_call *c)
 static void resized(adept_call *c, int spatial, bool indices)
 {
     const adept_tensor *x = adept_form_tensor(c, 0);
-    int64_t dims[ADEPT_MAX_DIMS], size[ADEPT_MAX_DIMS];
+    int64_t dims[ADEPT_MAX_DIMS], size[ADEPT_MAX_DIMS], window[ADEPT_MAX_DIMS] = {0};
     adept_arg_ints_n(c, "output_size", size, spatial, -1);
     if (adept_call_refuse(c, x->ndim < spatial + 1, "%s is no image", adept_call_shape(c, x)) || !adept_call_ok(c))
         return;
     memcpy(dims, x->dims, sizeof dims);
-    for (int i = 0; i < spatial; i++)
+    if (indices) adept_arg_ints_n(c, "kernel_size", window, spatial, 1);
+    for (int i = 0; i < spatial; i++) {
+        int64_t own = dims[x->ndim - spatial + i];
+        if (adept_call_refuse(c, indices && (window[i] < 1 || window[i] > own || size[i] > own - window[i] + 1),
+                              "windows of %lld at %lld places of %lld", (long long)window[i], (long long)size[i],
+                              (long long)own))
+            return;
         dims[x->ndim - spatial + i] = size[i];
+    }
     adept_form_out(c, x->dtype, x->ndim, dims);
     if (indices) adept_form_out(c, ADEPT_I64, x->ndim, dims)->requires_grad = false;
 }
@@ -137,7 +144,8 @@ static void affine_shape(adept_call *c)
     int64_t size[ADEPT_MAX_DIMS], dims[ADEPT_MAX_DIMS];
     int n = adept_arg_ints(c, "size", size, ADEPT_MAX_DIMS);
     if (!adept_call_ok(c) ||
-        adept_call_refuse(c, n < 4 || n > 5 || theta->ndim != 3 || theta->dims[1] != n - 2 || theta->dims[2] != n - 1,
+        adept_call_refuse(c, n < 4 || n > 5 || theta->ndim != 3 || theta->dims[0] != size[0] || theta->dims[1] != n - 2 ||
+                                 theta->dims[2] != n - 1,
                           "maps %s do not fit an image of %d dimensions", adept_call_shape(c, theta), n))
         return;
     dims[0] = theta->dims[0];

@@ -36,12 +36,26 @@ static void check_masked(adept_call *c, const adept_tensor *self)
     adept_broadcast(c, self, mask, dims);
 }
 
+/* The row that select would give. */
+static bool is_row(adept_call *c, const adept_tensor *self, const adept_tensor *source)
+{
+    adept_layout row = adept_layout_of(self);
+    if (self->ndim == 0) return false;
+    adept_layout_remove(&row, adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim));
+    return source->ndim == row.ndim && memcmp(source->dims, row.dims, (size_t)row.ndim * sizeof *row.dims) == 0;
+}
+
 static void check_part(adept_call *c, const adept_tensor *self)
 {
     const scatter_row *row = adept_call_data(c);
     adept_layout part = adept_layout_of(self);
     if (adept_arg(c, "stride")) adept_layout_as_strided(c, &part);
-    adept_arg_tensor(c, row->source);
+    const adept_tensor *source = adept_arg_tensor(c, row->source);
+    bool fits = true;
+    if (!strcmp(adept_call_op(c), "aten::select_scatter")) fits = is_row(c, self, source);
+    if (!strncmp(adept_call_op(c), "aten::put", strlen("aten::put")))
+        fits = adept_tensor_numel(source) == adept_tensor_numel(adept_arg_tensor(c, "index"));
+    if (adept_call_ok(c) && !fits) adept_call_fail(c, "%s does not fit where it goes", adept_call_shape(c, source));
 }
 
 /* Do both have the same dimensions beside `dim`? A number is a row of a vector. */

@@ -239,6 +239,7 @@ static void cost_coalesce(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *self = sparse_at(c, 0);
     double n = (double)self->stored, bytes = adept_tensor_bytes(self);
+    if (n == 0) return;
     adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n * self->ndim, 8 * n * self->ndim, 8 * n);
     adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n * ceil(log2(n + 1)), 16 * n, 16 * n);
     adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, n, n, bytes + 8 * n, bytes);

@@ -137,6 +137,8 @@ static void multinomial(adept_call *c)
     if (adept_call_refuse(c, n < 1 || x->ndim < 1 || x->ndim > 2, "%lld draws of %s", (long long)n,
                           adept_call_shape(c, x)))
         return;
+    int64_t most = adept_arg_bool(c, "replacement", false) ? INT64_MAX : x->dims[x->ndim - 1];
+    if (adept_call_refuse(c, n > most, "%lld of %lld without replacement", (long long)n, (long long)most)) return;
     adept_form_out(c, ADEPT_I64, x->ndim, (const int64_t[]){x->ndim == 2 ? x->dims[0] : n, n});
 }
 
@@ -178,7 +180,8 @@ static void polygamma(adept_call *c)
 
 static void mvlgamma(adept_call *c)
 {
-    float_like(c, 0);
+    int64_t p = adept_arg_int(c, "p", 1);
+    if (!adept_call_refuse(c, p < 1, "of %lld dimensions", (long long)p)) float_like(c, 0);
 }
 
 /* sum of lgamma(x - i / 2) for i < p */

@@ -226,9 +226,9 @@ static void diagonal(adept_call *c, adept_layout *l)
     int64_t offset = adept_arg_int(c, "offset", 0);
     int a = dim_arg(c, "dim1", 0, l), b = dim_arg(c, "dim2", 1, l);
     if (!adept_call_ok(c)) return;
-    if (adept_call_refuse(c, a == b || offset < -l->dims[a] || offset > l->dims[b],
-                          "diagonal: two different dimensions and an offset within them expected"))
-        return;
+    if (adept_call_refuse(c, a == b, "diagonal: two different dimensions expected")) return;
+    if (offset < -l->dims[a]) offset = -l->dims[a]; /* beyond the corner there is nothing */
+    if (offset > l->dims[b]) offset = l->dims[b];
     int64_t rows = l->dims[a] + (offset < 0 ? offset : 0), columns = l->dims[b] - (offset > 0 ? offset : 0), stride;
     if (__builtin_add_overflow(l->strides[a], l->strides[b], &stride)) stride = INT64_MAX;
     adept_layout_narrow(l, offset < 0 ? a : b, offset < 0 ? -offset : offset, 1, 1);

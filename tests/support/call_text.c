@@ -65,6 +65,11 @@ static adept_value parse_tensor(parser *s, adept_dtype dtype)
         if (*s->p == 'x') s->p++;
     }
     adept_tensor *t = adept_run_tensor_new(s->run, dtype, ndim, dims, -1);
+    if (*s->p == '^' && ndim >= 2) {
+        s->p++;
+        t->strides[ndim - 2] = 1;
+        t->strides[ndim - 1] = dims[ndim - 2];
+    }
     if (*s->p == '=') {
         double *value = adept_arena_alloc(s->run->arena, sizeof *value);
         *value = strtod(s->p + 1, (char **)&s->p);
@@ -255,4 +260,21 @@ adept_case_counts call_text_counts(const call_text *t, adept_pass pass)
         c.launches += k->launches;
     }
     return c;
+}
+
+int call_text_differing(const adept_handler_table *table, const char *const (*rows)[2], size_t n)
+{
+    int bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        call_text t;
+        char found[400] = "";
+        const char *error = call_text_run(&t, table, rows[i][0]);
+        if (!error) call_text_print(&t, found, sizeof found);
+        if (strcmp(found, rows[i][1]) != 0) {
+            fprintf(stderr, "%s: %s, not %s\n", rows[i][0], error ? error : found, rows[i][1]);
+            bad++;
+        }
+        call_text_free(&t);
+    }
+    return bad;
 }

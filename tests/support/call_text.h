@@ -1,7 +1,8 @@
 /** @file call_text.h  An operator call written as text, for the handlers' worked examples and for tests.
  *
  *  "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=none) @infer @eager"
- *  Values: tensors as SPECs (* = requires grad, "f32:" has no dimensions, "=v" gives a 0-dim integer its value: "i64:=5"),
+ *  Values: tensors as SPECs (* = requires grad, "f32:" has no dimensions, "=v" gives a 0-dim integer its value: "i64:=5",
+ *  "^" after the sizes turns the last two in memory: "f32:3x4^" has strides 1 and 3),
  *  3, 0.5, -1, true, false, none, "text", lists [..]. Flags: @infer, @eager, @fused. */
 #ifndef ADEPT_CALL_TEXT_H
 #define ADEPT_CALL_TEXT_H
@@ -21,4 +22,6 @@ void call_text_free(call_text *t);
 void call_text_print(const call_text *t, char *text, size_t size);
 /** Sums of the kernels of one pass. */
 adept_case_counts call_text_counts(const call_text *t, adept_pass pass);
+/** Of rows of a call and its outputs as text, "" where it is refused: how many differ. Those are said on stderr. */
+int call_text_differing(const adept_handler_table *table, const char *const (*rows)[2], size_t n);
 #endif
