@@ -110,6 +110,32 @@ static void the_truth_is_found(void **state)
     adept_hwprofile_free(hw);
 }
 
+/* Of two numbers of GPUs, of which one has only two rows: those are predicted from the others, and not the other way.
+ */
+static void few_rows_predict_nothing(void **state)
+{
+    (void)state;
+    adept_hwprofile *hw = open_gpu("h100");
+    adept_collective_rows rows = rows_of(hw, 3.3e11, 8e-7);
+    adept_collective_fit fit;
+    size_t n = 0, two = 0;
+    for (size_t i = 0; i < rows.n; i++)
+        if (rows.rows[i].bytes >= 1 << 22 && (rows.rows[i].gpus == 8 || (rows.rows[i].gpus == 2 && two++ < 2)))
+            rows.rows[n++] = rows.rows[i];
+    rows.n = n;
+    assert_int_equal(adept_collectives_fit(&fit, &rows, hw, NULL), ADEPT_OK);
+    bool seen[2] = {false, false};
+    for (size_t i = 0; i < fit.n_groups; i++)
+        if (!strcmp(fit.groups[i].value, "2") || !strcmp(fit.groups[i].value, "8")) {
+            bool of_two = fit.groups[i].value[0] == '2';
+            assert_int_equal(fit.groups[i].held_out.n, of_two ? 2 : 0);
+            seen[of_two] = true;
+        }
+    assert_true(seen[0] && seen[1]);
+    adept_collective_rows_free(&rows);
+    adept_hwprofile_free(hw);
+}
+
 /* Both become numbers of the sheet, which predictions take; one GPU's are as they were. */
 static void the_sheet_gets_it(void **state)
 {
@@ -181,9 +207,10 @@ static void too_many_groups_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_in_any_order), cmocka_unit_test(faults_have_a_place),
-        cmocka_unit_test(the_truth_is_found),   cmocka_unit_test(the_sheet_gets_it),
-        cmocka_unit_test(too_few_are_refused),  cmocka_unit_test(too_many_groups_are_refused),
+        cmocka_unit_test(columns_in_any_order),        cmocka_unit_test(faults_have_a_place),
+        cmocka_unit_test(the_truth_is_found),          cmocka_unit_test(few_rows_predict_nothing),
+        cmocka_unit_test(the_sheet_gets_it),           cmocka_unit_test(too_few_are_refused),
+        cmocka_unit_test(too_many_groups_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

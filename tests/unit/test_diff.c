@@ -307,6 +307,28 @@ static void sorted_by_what_is_asked(void **state)
     assert_string_equal(d->rows[0].old_path, "q");
     assert_string_equal(d->rows[1].path, "y");
     adept_diff_free(d);
+    /* what did not change, by its name as well */
+    MAKE(&a, {"a.9", 1, 1e9}, {"a.10", 1, 2e9});
+    d = diff(&a, &a);
+    assert_string_equal(d->rows[0].path, "a.10");
+    assert_string_equal(d->rows[1].path, "a.9");
+    adept_diff_free(d);
+}
+
+/* Two alike that now stand in another module, in the other order: their own names say who is who. */
+static void names_of_one_part_are_kept(void **state)
+{
+    (void)state;
+    model a, b;
+    MAKE(&a, {"x", 1, 1e9}, {"y", 1, 1e9});
+    MAKE(&b, {"m.y", 1, 1e9}, {"m.x", 1, 1e9});
+    adept_diff *d = diff(&a, &b);
+    assert_int_equal(d->n_rows, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(d->rows[i].path + 2, d->rows[i].old_path);
+        assert_memory_equal(d->rows[i].path, "m.", 2);
+    }
+    adept_diff_free(d);
 }
 
 static void what_is_not_known_stays_unknown(void **state)
@@ -391,6 +413,7 @@ int main(void)
         cmocka_unit_test_setup(there_and_back, setup),
         cmocka_unit_test_setup(there_and_back, setup_model),
         cmocka_unit_test_setup(sorted_by_what_is_asked, setup),
+        cmocka_unit_test_setup(names_of_one_part_are_kept, setup),
         cmocka_unit_test_setup(what_is_not_known_stays_unknown, setup),
         cmocka_unit_test_setup(growth_by_hand, setup),
         cmocka_unit_test_setup(absurd_paths, setup),

@@ -210,6 +210,8 @@ static void test_bad_files(void **state)
         {HEADER "bmm,8,64,3,16,,,,,,,,float32,-1\n", ":2: column latency_ms: \"-1\" is not", ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,16,,,,,,,,float32,nan\n", ":2: column latency_ms: \"nan\" is not", ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,1e99,,,,,,,,float32,1\n", ":2: column K: \"1e99\" is more than", ADEPT_E_INVALID},
+        {HEADER "bmm,8,64,3,1000000000001,,,,,,,,float32,1\n", ":2: column K: \"1000000000001\" is more than 1e+12",
+         ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,16,,,,,,,,int8,1\n", ":2: column dtype: \"int8\" is none of", ADEPT_E_INVALID},
         {HEADER "bmm,8,64,3,16,,,,,,,,bfloat16,1\n", ":2: v100-pcie-32gb has no unit for matrix products in bf16",
          ADEPT_E_USAGE},
@@ -400,6 +402,39 @@ static void test_short_rows(void **state)
     adept_kernel_rows_free(&rows);
 }
 
+/* Kernels that take three times their rooflines are as a roofline says, but for a factor: products of 16 x 32 x 64 by
+ * arithmetic, which have few bytes here, and streams by bytes. */
+static void test_roofline(void **state)
+{
+    (void)state;
+    adept_kernel_fit fit;
+    truth(&fit);
+    adept_kernel_row rows[5] = {{.op = "bmm"}};
+    for (int i = 0; i < 5; i++) {
+        rows[i] = (adept_kernel_row){.op = "bmm",
+                                     .work = {.family = ADEPT_FAMILY_BMM,
+                                              .element_bytes = 4,
+                                              .flops_per_s = 1e12,
+                                              .alu_flops_per_s = 1e12,
+                                              .bytes_per_s = 1e11,
+                                              .sm_count = 80,
+                                              .m = 16,
+                                              .n = 32,
+                                              .k = 64,
+                                              .batch = 100 * (i + 1),
+                                              .bytes = i % 2 ? 4e9 : 1e3}};
+        rows[i].time_s = 3 * (i % 2 ? 4e9 / 1e11 : 2.0 * 16 * 32 * 64 * 100 * (i + 1) / 1e12);
+    }
+    assert_true(adept_kernel_score(&fit, ADEPT_FAMILY_BMM, rows, 5, rows, 5));
+    assert_true(fit.in_sample[ADEPT_FAMILY_BMM].roofline_mape < 1e-9);
+    assert_true(fit.held_out[ADEPT_FAMILY_BMM].roofline_mape < 1e-9);
+    assert_int_equal(fit.held_out[ADEPT_FAMILY_BMM].n, 5);
+    /* without rows to find the factor of, the roofline itself: a third of what was measured, 67 % off */
+    assert_true(adept_kernel_score(&fit, ADEPT_FAMILY_BMM, NULL, 0, rows, 5));
+    assert_float_equal(fit.held_out[ADEPT_FAMILY_BMM].roofline_mape, 200.0 / 3, 1e-9);
+    assert_int_equal(fit.in_sample[ADEPT_FAMILY_BMM].n, 0);
+}
+
 static void test_too_few_rows(void **state)
 {
     (void)state;
@@ -478,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_attention_fit),  cmocka_unit_test(test_short_rows),
         cmocka_unit_test(test_recovers_truth), cmocka_unit_test(test_too_few_rows),
         cmocka_unit_test(test_loss_gradient),  cmocka_unit_test(test_public_kernels),
+        cmocka_unit_test(test_roofline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -468,7 +468,12 @@ static void repetitions_that_disagree(void **state)
               "a,5.0,,4\n"
               "a,5.1,,4\n"
               "a,9.0,,4\n" /* the odd one of three */
-              "a,1.0,,5\n");
+              "a,1.0,,5\n"
+              "a,9.0,,6\n" /* in whatever order they were measured */
+              "a,5.1,,6\n"
+              "a,5.0,,6\n"
+              "a,4.9,,6\n"
+              "a,5.2,,6\n");
     assert_null(w.d->rows[0].suspect);
     assert_null(w.d->rows[1].suspect);
     is_suspect(&w, 2, "step_time_s 2 disagrees with 1 other row of the same configuration (runs/t.csv:5 has 2.4)");
@@ -479,6 +484,9 @@ static void repetitions_that_disagree(void **state)
     assert_null(w.d->rows[7].suspect);
     is_suspect(&w, 8, "step_time_s 9 disagrees with 2 other rows of the same configuration (runs/t.csv:8 has 5)");
     assert_null(w.d->rows[9].suspect);
+    is_suspect(&w, 10, "step_time_s 9 disagrees with 4 other rows");
+    for (size_t i = 11; i < 15; i++)
+        assert_null(w.d->rows[i].suspect);
     adept_dataset_free(w.d);
 }
 

@@ -12,6 +12,29 @@ static adept_plan *plan_of(const fixture *f)
     return plan;
 }
 
+/* A GPU that no plan can be made of leaves nothing behind for the next. */
+static void a_family_forgets_what_failed(void **state)
+{
+    (void)state;
+    fixture f;
+    adept_plan_family *family = NULL;
+    const adept_plan *plan = NULL;
+    adept_estimate first, again;
+    adept_error err = {0};
+    fresh(&f, 500, 1);
+    set(&f, "p_static_w", 50);
+    assert_int_equal(adept_plan_family_new(&family, &f.prof, false, &err), ADEPT_OK);
+    assert_int_equal(adept_plan_family_at(&plan, family, &f.gpu.hw, NULL, false, &err), ADEPT_OK);
+    assert_int_equal(adept_plan_predict(&first, plan, NULL, &err), ADEPT_OK);
+    set(&f, "p_static_w", 2 * f.gpu.hw.specs.tdp_w);
+    assert_int_equal(adept_plan_family_at(&plan, family, &f.gpu.hw, NULL, false, &err), ADEPT_E_INVALID);
+    set(&f, "p_static_w", 50);
+    assert_int_equal(adept_plan_family_at(&plan, family, &f.gpu.hw, NULL, false, &err), ADEPT_OK);
+    assert_int_equal(adept_plan_predict(&again, plan, NULL, &err), ADEPT_OK);
+    assert_memory_equal(&again, &first, sizeof first);
+    adept_plan_family_free(family);
+}
+
 /* Every mixture of hot products and cool streams, voltage floors anywhere or nowhere. */
 static void toys_agree(void **state)
 {
@@ -164,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(toys_agree),
+        cmocka_unit_test(a_family_forgets_what_failed),
         cmocka_unit_test(saved_profile_agrees_on_all_gpus),
         cmocka_unit_test(limits_at_nodes),
         cmocka_unit_test(without_tdp_power_is_unknown),

@@ -125,6 +125,27 @@ static void numbers_read_back_exactly(void **state)
     cJSON_Delete(root);
 }
 
+/* What is sent is what a step waits for and what hides behind the pass. */
+static void sent_is_seen_and_hidden(void **state)
+{
+    (void)state;
+    fixture f;
+    predict(&f);
+    f.p.comm_s = 0.25, f.p.comm_hidden_s = 0.5;
+    cJSON *root = to_json(&f, NULL, NULL, 0);
+    assert_true(at(root, "communication.total_s")->valuedouble == 0.75);
+    assert_true(at(root, "communication.exposed_s")->valuedouble == 0.25);
+    cJSON_Delete(root);
+    f.p.comm_s = 0;
+    root = to_json(&f, NULL, NULL, 0);
+    assert_true(at(root, "communication.total_s")->valuedouble == 0.5);
+    cJSON_Delete(root);
+    f.p.comm_hidden_s = 0;
+    root = to_json(&f, NULL, NULL, 0);
+    assert_true(cJSON_IsNull(at(root, "communication")));
+    cJSON_Delete(root);
+}
+
 /* A third has no short decimal form; cJSON's own printing would lose an ulp of many such numbers. */
 static void awkward_numbers(void **state)
 {
@@ -358,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_read_back_exactly),
         cmocka_unit_test(awkward_numbers),
+        cmocka_unit_test(sent_is_seen_and_hidden),
         cmocka_unit_test(texts_and_flags),
         cmocka_unit_test(unknown_is_null_with_a_warning),
         cmocka_unit_test(communication),
