@@ -90,10 +90,12 @@ static bool compare_point(const adept_sweep_point *point, void *context)
     if (!(r->name == p.name || (isnan(r->name) && isnan(p.name))))                                                     \
         fail_msg(#name " %.17g, predicted %.17g", r->name, p.name);
     X(step_time_s)
-    X(power_avg_w) X(energy_step_j) X(edp_js) X(samples_per_s) X(energy_per_sample_j) X(pass_s) X(optimizer_s) X(comm_s)
+    X(power_avg_w)
+    X(energy_step_j) X(edp_js) X(samples_per_s) X(energy_per_sample_j) X(pass_s) X(optimizer_s) X(comm_s)
         X(kernel_launch_s) X(fixed_s) X(comm_hidden_s) X(clock_ratio) X(clock_hz)
 #undef X
-            assert_true(r->peak_bytes == p.memory.peak_bytes && adept_estimate_fits(r) == p.memory.fits && r->bound == p.bound);
+            assert_true(r->peak_bytes == p.memory.peak_bytes && adept_estimate_fits(r) == p.memory.fits &&
+                        r->bound == p.bound);
     n_limited += (r->notes & ADEPT_NOTE_LIMITED) != 0;
     k->p = p;
     k->samples = point->result.samples;
@@ -483,6 +485,79 @@ static void clocks_and_powers_have_units(void **state)
     adept_sweep_axis_free(&axis);
 }
 
+static void what_is_no_axis(void **state)
+{
+    (void)state;
+    is_no_axis("gpus", "'gpus' is not KEY=VALUES");
+    is_no_axis("=1", "'=1' is not KEY=VALUES");
+    is_no_axis("specs.tdp=1", "unknown key 'specs.tdp'");
+    is_no_axis("fit.parameters.=1", "unknown key 'fit.parameters.'");
+    is_no_axis("gpus=", "gpus: an empty value");
+    is_no_axis("gpus=1,,2", "gpus: an empty value");
+    is_no_axis("gpus=1:4", "gpus: a range is FROM:TO:STEP");
+    is_no_axis("gpus=1:4:1:1", "gpus: a range is FROM:TO:STEP");
+    is_no_axis("gpus=1:4:0", "gpus: steps of 0 do not lead from 1 to 4");
+    is_no_axis("gpus=4:1:1", "gpus: steps of 1 do not lead from 4 to 1");
+    is_no_axis("gpus=1:x4:1", "gpus: FROM, TO and STEP are all relative (x1.5) or none is");
+    is_no_axis("gpus=1:4:x1", "gpus: FROM, TO and STEP are all relative (x1.5) or none is");
+    is_no_axis("gpus=1:20000001:1", "gpus: more than 20000000 values");
+    is_no_axis("gpus=x2,4", "gpus: either all values are relative (x1.5) or none");
+    is_no_axis("power_limit_w=edp-optimal,x0.5,200", "power_limit_w: either all values are relative (x1.5) or none");
+    is_no_axis("batch=x2", "batch: cannot be relative (x2), give the number itself");
+    is_no_axis("batch=0", "batch: 0 is not above 0");
+    is_no_axis("batch=1.5", "batch: 1.5 is not a whole number below 9e+15");
+    is_no_axis("batch=9e15", "batch: 9e+15 is not a whole number below 9e+15");
+    is_no_axis("specs.l2_bytes=0", "specs.l2_bytes: 0 is not above 0");
+    is_no_axis("fit.parameters.t_host_s=-1", "fit.parameters.t_host_s: -1 is not above 0");
+    /* just within */
+    check_values("batch=8999999999999999", 1, (const double[]){8999999999999999.0});
+    check_values("fit.parameters.t_host_s=0", 1, (const double[]){0});
+    check_values("gpus=x1.5,x3", 2, (const double[]){1.5, 3});
+    check_values("clock_hz=1:2:0.3", 4, (const double[]){1, 1.3, 1.6, 1.9});
+    adept_sweep_axis axis = axis_of("power_limit_w=energy-optimal,x0.5,x0.7");
+    assert_true(axis.n == 3 && axis.relative && axis.numbers[2] == 0.7);
+    assert_string_equal(adept_sweep_best_limit_name(&axis, 0), "energy-optimal");
+    assert_null(adept_sweep_best_limit_name(&axis, 1));
+    adept_sweep_axis_free(&axis);
+}
+
+/* What a relative number is of: what the run has, or what stands for it where the run has nothing. */
+static void relative_to_what_there_is(void **state)
+{
+    (void)state;
+    adept_specs specs;
+    for (size_t i = 0; i < sizeof specs / sizeof(double); i++)
+        ((double *)&specs)[i] = NAN;
+    specs.tdp_w = 300;
+    static const struct {
+        const char *axis;
+        adept_run run;
+        bool gpu, set;
+        double value;
+    } cases[] = {{"power_limit_w=x0.5", {.power_limit_w = 200}, true, true, 100},
+                 {"power_limit_w=x0.5", {.gpus = 1}, true, true, 150},
+                 {"power_limit_w=x0.5", {.gpus = 1}, false, false, 0},
+                 {"clock_hz=x0.5", {.clock_hz = 1e9}, true, true, 5e8},
+                 {"clock_hz=x0.5", {.gpus = 1}, true, false, 0}, /* its clock is not known */
+                 {"gpus=x2", {.gpus = 4}, true, true, 8},
+                 {"gpus=x2", {.gpus = 0}, true, true, 2},
+                 {"gpus=x1.5", {.gpus = 1}, true, false, 0}, /* no whole number */
+                 {"gpus=x0.5", {.gpus = 1}, true, false, 0},
+                 {"bucket_bytes=x2", {.gpus = 1}, true, true, 2.0 * ADEPT_BUCKET_BYTES},
+                 {"host_launch_s=x2", {.gpus = 1}, true, false, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_sweep_axis axis = axis_of(cases[i].axis);
+        adept_run run = cases[i].run;
+        bool set = adept_sweep_set_run(&run, &axis, 0, cases[i].gpu ? &specs : NULL);
+        const double now = axis.kind == ADEPT_VARY_GPUS          ? (double)run.gpus
+                           : axis.kind == ADEPT_VARY_BUCKET      ? run.bucket_bytes
+                           : axis.kind == ADEPT_VARY_POWER_LIMIT ? run.power_limit_w
+                                                                 : run.clock_hz;
+        if (set != cases[i].set || (set && now != cases[i].value)) fail_msg("%s, case %zu: %g", cases[i].axis, i, now);
+        adept_sweep_axis_free(&axis);
+    }
+}
+
 /* ---- the front ---- */
 
 /* Many points in an order that is bad for a list: each is worse than all after it, or better. */
@@ -563,6 +638,8 @@ int main(void)
         cmocka_unit_test(points_have_their_values_only),
         cmocka_unit_test(fixed_numbers_are_checked),
         cmocka_unit_test(clocks_and_powers_have_units),
+        cmocka_unit_test(what_is_no_axis),
+        cmocka_unit_test(relative_to_what_there_is),
         cmocka_unit_test(front_of_many),
         cmocka_unit_test(front_is_bounded),
         cmocka_unit_test(knee_by_hand),
