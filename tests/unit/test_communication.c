@@ -359,6 +359,9 @@ static void step_in_buckets(void **state)
     fixture f;
     fresh(&f, 100, 3);
     double alone_s = predict(&f).step_time_s, all_s = 4 * 11e-5 + 1.225 * 0.04; /* all at once: by Simple */
+    f.run.overlap = ADEPT_OVERLAP_BUCKETED;
+    near(predict(&f).step_time_s, alone_s); /* of one GPU it need not be known where parameters are */
+    f.run.overlap = ADEPT_OVERLAP_AUTO;
     f.run.gpus = 2;
     adept_prediction p = predict(&f);
     assert_true(p.comm_buckets == 0); /* the profile does not know */

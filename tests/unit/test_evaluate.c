@@ -516,6 +516,20 @@ static void bad_arguments_are_refused(void **state)
     f->work[0].prof.features.conv_pixels = 0; /* saturates to no speed at all */
     refuse(f, 1, model, NULL, NULL, 0, ADEPT_E_INVALID, "row 0: profile: nothing to run, or a count out of range");
     f->work[0].prof.features.conv_pixels = pixels;
+    for (int i = 0; i < TOY_N_KERNELS; i++) { /* each kind of work alone */
+        adept_kernel *k = &f->work[0].kernels[i], before = *k;
+        if (k->flops > 0) k->flops = 1e308;
+        if (k->flops == 0) k->bytes_read = 1e308;
+        k->launches = 1;
+        int64_t count = f->work[0].ops[0].count;
+        for (int j = 0; j < 3; j++)
+            f->work[0].ops[j].count *= 1000;
+        refuse(f, 1, model, NULL, NULL, 0, ADEPT_E_INVALID, "row 0: profile: nothing to run, or a count out of range");
+        for (int j = 0; j < 3; j++)
+            f->work[0].ops[j].count /= 1000;
+        assert_int_equal(f->work[0].ops[0].count, count);
+        *k = before;
+    }
     f->rows[2].run.gpus = -1;
     refuse(f, 3, model, NULL, NULL, 0, ADEPT_E_USAGE, "row 2: the number of GPUs must be at least 1");
     f->rows[1].run.power_limit_w = 20;

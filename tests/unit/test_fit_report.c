@@ -146,6 +146,25 @@ static void suspect_rows_are_counted(void **state)
     scene_free(s);
 }
 
+/* What a GPU starts from was fitted to it, too: that is said of each of the donors, and of no other GPU. */
+static void donors_are_told(void **state)
+{
+    (void)state;
+    scene *s = scene_new(twelve_rows, 1);
+    const char *const donors[] = {s->base->name, "t4"};
+    s->base->donors = donors;
+    s->base->n_donors = 2;
+    adept_fit_report *r = report(s, 1);
+    assert_non_null(warning_with(r, "were fitted to it too"));
+    adept_fit_report_free(r);
+    s->base->donors = donors + 1;
+    s->base->n_donors = 1;
+    r = report(s, 1);
+    assert_null(warning_with(r, "were fitted to it too"));
+    adept_fit_report_free(r);
+    scene_free(s);
+}
+
 /* A row that nothing is fitted to says how far the fit is off there, not that it is known there. */
 static void rows_of_no_weight_widen_no_range(void **state)
 {
@@ -507,6 +526,7 @@ int main(void)
         cmocka_unit_test(known_truth_is_found_again_on_unseen_rows),
         cmocka_unit_test(unseen_rows_are_predicted_worse),
         cmocka_unit_test(suspect_rows_are_counted),
+        cmocka_unit_test(donors_are_told),
         cmocka_unit_test(rows_of_no_weight_widen_no_range),
         cmocka_unit_test(nothing_leaks_from_the_rows_held_out),
         cmocka_unit_test(floors_do_not_see_the_rows_held_out),

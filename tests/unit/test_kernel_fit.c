@@ -474,6 +474,18 @@ static void test_loss_gradient(void **state)
         x[i] = at;
         assert_float_equal(gradient[i], (above - below) / 2e-6, 1e-5);
     }
+    /* what fits has a loss of nothing: rows without noise, parameters at their priors */
+    adept_kernel_fit start;
+    truth(&start);
+    adept_kernel_rows exact = synthetic(&start, 8, 0);
+    adept_kernel_problem alone = {.rows = exact.rows, .n = exact.n, .family = ADEPT_FAMILY_BMM, .n_gpus = 1};
+    memcpy(alone.theta, start.theta, sizeof alone.theta);
+    const adept_kernel_overhead *o = &start.overhead[ADEPT_FAMILY_BMM][0];
+    double known[4] = {log(o->event_s), log(o->throttle), log(o->onset_s), log(o->drift_s)};
+    for (size_t i = 0; i < exact.n; i++)
+        if (exact.rows[i].work.family != ADEPT_FAMILY_BMM) exact.rows[i] = exact.rows[1];
+    assert_true(fabs(adept_kernel_loss(&alone, &start.menus[ADEPT_FAMILY_BMM], known, NULL)) < 1e-9);
+    adept_kernel_rows_free(&exact);
     double ones[200];
     for (int i = 0; i < 200; i++)
         ones[i] = 1.0;
