@@ -129,11 +129,12 @@ adept_status adept_dataset_select_each(adept_dataset *d, adept_shared *s, adept_
         adept_error cause = {0};
         size_t index;
         if (*m->gpu == '\0') return adept_row_fail(m, "gpu", err, "empty; --gpu auto needs the GPU of every row");
-        adept_status status = find(s, m->gpu, &m->hw, &index, &cause);
+        const adept_hwprofile *hw = NULL;
+        adept_status status = find(s, m->gpu, &hw, &index, &cause);
         if (status != ADEPT_OK)
             return adept_error_set(err, status, "%s:%ld: column gpu: %s", m->file, m->line, cause.message);
-        adept_row_set_text(m, "gpu", m->hw->name); /* aliases are one GPU */
-        m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w};
+        adept_row_set_text(m, "gpu", hw->name); /* aliases are one GPU */
+        adept_row_set_hw(m, hw);
     }
     return d->n > 0 ? ADEPT_OK : adept_error_set(err, ADEPT_E_INVALID, "there is no row to use");
 }

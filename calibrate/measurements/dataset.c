@@ -175,10 +175,8 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
             d->rows[0].file, hw->name, list);
     for (size_t i = 0; i < d->n; i++) {
         adept_measurement *m = &d->rows[i];
-        m->hw = hw;
         if (*m->gpu == '\0') adept_row_set_text(m, "gpu", hw->name);
-        m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w, .link = m->link, .overlap = m->overlap,
-                             .host_launch_s = m->host_launch_s};
+        adept_row_set_hw(m, hw);
     }
     if (list && *list) ok = adept_dataset_warn(d, "rows of other GPUs than %s are left out: %s", hw->name, list);
     d->n_other_gpu += before - d->n;

@@ -442,3 +442,13 @@ void adept_row_set_text(adept_measurement *m, const char *column, const char *te
     for (int k = 0; k < N_KNOWN; k++)
         if (strcmp(known[k].name, column) == 0) m->texts[k] = text;
 }
+
+void adept_row_set_hw(adept_measurement *m, const adept_hwprofile *hw)
+{
+    m->hw = hw;
+    m->run = (adept_run){.gpus = m->gpus,
+                         .power_limit_w = m->power_limit_w,
+                         .link = m->link,
+                         .overlap = m->overlap,
+                         .host_launch_s = m->host_launch_s};
+}

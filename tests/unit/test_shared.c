@@ -253,6 +253,30 @@ static void test_gpus_and_weights(void **state)
     adept_shared_free(s);
 }
 
+/* Whichever way a row gets its GPU, all columns of its run count. */
+static void test_runs_of_rows(void **state)
+{
+    (void)state;
+    const char *csv = "model,gpu,gpus,step_time_s,power_limit_w,link,overlap,host_launch_s\n"
+                      "a,v100-pcie-32gb,2,1,200,bridge,none,3e-5\n";
+    for (int each = 0; each < 2; each++) {
+        adept_dataset *d = parsed(csv);
+        adept_shared *s = adept_shared_new();
+        adept_hwprofile *hw = NULL;
+        assert_int_equal(adept_hwprofile_open(&hw, "v100-pcie-32gb", NULL), ADEPT_OK);
+        assert_int_equal(each ? adept_dataset_select_each(d, s, NULL)
+                              : adept_dataset_select_gpu(d, hw, "v100-pcie-32gb", NULL),
+                         ADEPT_OK);
+        const adept_run *run = &d->rows[0].run;
+        assert_true(run->gpus == 2 && run->power_limit_w == 200 && run->host_launch_s == 3e-5);
+        assert_int_equal(run->link, ADEPT_LINK_BRIDGE);
+        assert_int_equal(run->overlap, ADEPT_OVERLAP_NONE);
+        adept_dataset_free(d);
+        adept_shared_free(s);
+        adept_hwprofile_free(hw);
+    }
+}
+
 /* ---- intervals ---- */
 
 static void test_intervals_of_groups(void **state)
@@ -262,7 +286,7 @@ static void test_intervals_of_groups(void **state)
     /* 5 GPUs: 1/6 each and 1/6 at infinity. 0.8 wants all but 0.2 - 1/6 = 1/30 of what is finite: of the largest
      * residual's GPU, whose 5 rows have 1/30 each, the largest row may lie outside. */
     adept_residual five[] = {{0.10, 0, 0},  {-0.02, 1, 0}, {0.03, 2, 0},  {0.01, 3, 0}, {-0.50, 4, 0},
-                                     {-0.40, 4, 0}, {0.30, 4, 0},  {-0.20, 4, 0}, {0.05, 4, 0}};
+                             {-0.40, 4, 0}, {0.30, 4, 0},  {-0.20, 4, 0}, {0.05, 4, 0}};
     adept_conformal_bounds(bounds, five, 9, 0.8);
     assert_float_equal(bounds[1], 0.40, 1e-12);
     assert_float_equal(bounds[0], -0.40, 1e-12);
@@ -313,10 +337,10 @@ static void test_coverage_of_a_new_gpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recovers_truth),        cmocka_unit_test(test_shared_rows_are_those_of_each_gpu),
-        cmocka_unit_test(test_derivatives),           cmocka_unit_test(test_every_row_needs_a_gpu),
-        cmocka_unit_test(test_gpus_and_weights),      cmocka_unit_test(test_intervals_of_groups),
-        cmocka_unit_test(test_coverage_of_a_new_gpu),
+        cmocka_unit_test(test_recovers_truth),      cmocka_unit_test(test_shared_rows_are_those_of_each_gpu),
+        cmocka_unit_test(test_derivatives),         cmocka_unit_test(test_every_row_needs_a_gpu),
+        cmocka_unit_test(test_gpus_and_weights),    cmocka_unit_test(test_runs_of_rows),
+        cmocka_unit_test(test_intervals_of_groups), cmocka_unit_test(test_coverage_of_a_new_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

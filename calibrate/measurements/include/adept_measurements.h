@@ -68,7 +68,7 @@ typedef struct adept_measurement {
     double power_avg_w; /* all GPUs together; NAN: not measured */
     double weight;      /* column `weight`, at least 0; 1 by default */
 
-    /* What predicts it; borrowed. profile: set by adept_dataset_profiles(), hw and run: by adept_dataset_select_gpu().
+    /* What predicts it; borrowed. profile: set by adept_dataset_profiles(), hw and run: by adept_row_set_hw().
      * Rows of the same configuration share one profile. */
     const adept_profile *profile;
     const char *model_path; /* the file that `model` means; set with the profile */
@@ -172,6 +172,9 @@ adept_status adept_row_error(const adept_measurement *m, adept_status status, co
 
 /** Set what adept_measurement_text() gives under a known column. `text` is borrowed. */
 void adept_row_set_text(adept_measurement *m, const char *column, const char *text);
+
+/** The row's GPU, borrowed, and with it the run that its columns say. */
+void adept_row_set_hw(adept_measurement *m, const adept_hwprofile *hw);
 
 /** Rows in groups, which stand in the order of their first rows. */
 typedef struct adept_row_groups {
