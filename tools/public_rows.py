@@ -71,7 +71,8 @@ def zeus_row(row):
 def dosgroup_row(row):
     """github dos-group/gpu_power_benchmark: weights stored in 16 bits, without autocast; fused AdamW."""
     pure = {"bf16": "pure-bf16", "fp16": "pure-fp16"}
-    return {"precision": pure.get(row["precision"], row["precision"]), "optimizer_impl": "fused"}
+    return {"model": row["model"].replace("dialogpt_medium", "gpt2_medium"), "optimizer_impl": "fused",
+            "precision": pure.get(row["precision"], row["precision"])}
 
 
 def dle_row(row):

@@ -208,6 +208,8 @@ def entry(model, length, batch, params, source, **config):
 
 
 MODELS = {
+    "gpt2": entry(GPT2LMHeadModel, 1024, 8, 124_439_808, "Hugging Face, gpt2", layers=12, hidden=768, heads=12),
+    "gpt2_medium": entry(GPT2LMHeadModel, 1024, 8, 354_823_168, "Hugging Face, gpt2-medium", layers=24, hidden=1024, heads=16),
     "gpt2_large": entry(GPT2LMHeadModel, 1024, 4, 774_030_080, "Hugging Face, gpt2-large",
                         layers=36, hidden=1280, heads=20),
     "gpt2_xl": entry(GPT2LMHeadModel, 1024, 1, 1_557_611_200, "Hugging Face, gpt2-xl",
