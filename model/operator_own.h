@@ -3,8 +3,8 @@
 #define ADEPT_OPERATOR_OWN_H
 #include "adept_operator_model.h"
 
-/* What the sheet says beside the shared parameters, relative to the GPU that these refer to; process and active are 1
- * where no process is known. */
+/* What the sheet says beside the shared parameters, relative to the GPU that these refer to; process, active, wait
+ * and faster are 1 where no process is known. */
 typedef struct adept_operator_owner {
     double process;  /* energy of one operation */
     double tensor_j; /* energy of one FLOP on matrix units where it was measured; NAN: as all operations */
@@ -12,19 +12,22 @@ typedef struct adept_operator_owner {
     double active;   /* power of all SMs' clocks, over what u_active is relative to */
     double fed;      /* share of their peak that matrix units reach */
     double boost;    /* clock under load, over the sheet's boost clock */
+    double wait;     /* power while the GPU waits, over u_wait */
+    double faster;   /* the boost clock over the reference's, on its process; 1: not above it, or on another */
 } adept_operator_owner;
 
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w);
 
 /**
- * Shares of peaks (at most what a fit may give), energies and active power of one GPU.
+ * Shares of peaks (at most what a fit may give), energies, active power and voltages of one GPU.
  * @param own  the others stay as they are
  */
 void adept_operator_own(double *own, const double *shared, const adept_operator_owner *o);
 /** Derivatives by the own parameters become those by the shared ones. */
 void adept_operator_own_slopes(double *slopes, const double *shared, const adept_operator_owner *o);
 
-/** Put the fit's values, in a row of the granularity's parameters. @return ADEPT_E_INVALID for one that is none, or out of bounds */
+/** Put the fit's values, in a row of the granularity's parameters. @return ADEPT_E_INVALID for one that is none, or out
+ * of bounds */
 adept_status adept_parameters_take_fitted(double *theta, const adept_hwprofile *hw, adept_granularity granularity,
                                           adept_error *err);
 

@@ -37,7 +37,13 @@ double adept_operator_parameter_prior(size_t index)
 
 /* What shared values refer to: a V100 PCIe. */
 #define REFERENCE_NM 12.0
-#define REFERENCE_ACTIVE_J (220.0 / (80 * 1.38e9)) /* (P_TDP - P_static) per cycle of an SM */
+#define REFERENCE_HZ 1.38e9
+#define REFERENCE_ACTIVE_J (220.0 / (80 * REFERENCE_HZ)) /* (P_TDP - P_static) per cycle of an SM */
+/* What a waiting GPU draws, of the active power: a V100 nothing and a Quadro RTX 5000 0.3, an A40 0.3, an A100 and an
+ * L40 0.6 (steps that wait for the host, of Zeus's and dos-group's). */
+#define QUIET 0.5
+/* d ln voltage / d ln clock of a V100 SXM2: programs that only compute, at locked clocks. */
+#define REFERENCE_SLOPE 0.85
 
 /* GeForce boards since 2020 accumulate in FP32 at half the rate of the chip, 2 instead of 4 times the FP32 peak: their
  * matrix units are easily fed. Steps on four of them reach 1.3 times the share of their peak (Lambda's and timm's). */
@@ -56,11 +62,16 @@ double adept_operator_parameter_prior(size_t index)
  * 25 %. Voltages are the same function of the clock relative to the board's highest: between 0.6 and 1 of it they rise
  * from 0.68 to 0.77 to 1 on a V100 SXM2, an A100 PCIe and an RTX PRO 6000, whose highest clocks are 1.4 to 2.4 GHz.
  *
- * Active power goes with the process on boards without stacks, and of vendors that nothing was fitted to. BabelStream at
- * five clocks (github giordano/gpu-power-frequency-benchmarks) gives an A100 PCIe 137 W: 130 by SMs and clock, 76 with
- * the process. From 1605 to 2002 MHz an RTX PRO 6000 draws 18 W more: 19 with the process, 42 without.
+ * Active power goes with the process on boards without stacks, and of vendors that nothing was fitted to. BabelStream
+ * at five clocks (github giordano/gpu-power-frequency-benchmarks) gives an A100 PCIe 137 W: 130 by SMs and clock, 76
+ * with the process. From 1605 to 2002 MHz an RTX PRO 6000 draws 18 W more: 19 with the process, 42 without.
  *
- * A sheet that does not tell its bus changes neither: memory is then the reference's, stacked. */
+ * A sheet that does not tell its bus changes neither: memory is then the reference's, stacked.
+ *
+ * On the reference's own process a board with a higher boost clock needs a higher voltage for it, and the voltage of a
+ * clock in Hz is the reference's. Turing at 1770 and 1815 MHz says so: a Quadro RTX 5000 draws 225 W in FP32 (176
+ * without), and a Quadro RTX 8000 throttles as measured. Of other processes no clock is known that has a known voltage.
+ */
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w)
 {
     const adept_specs *s = &hw->specs;
@@ -69,13 +80,17 @@ adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p
                               .memory = 1.0,
                               .active = 1.0,
                               .fed = 1.0,
-                              .boost = 1.0};
+                              .boost = 1.0,
+                              .wait = 1.0,
+                              .faster = 1.0};
     if (s->tensor_fp16_flops_per_s < HALF_RATE * s->vector_fp32_flops_per_s) o.fed = EASILY_FED;
     if (s->clock_load_hz > s->clock_boost_hz) o.boost = s->clock_load_hz / s->clock_boost_hz;
     bool on_board = s->mem_bus_bits < STACK_BITS;
     if (on_board) o.memory = ON_BOARD;
     if (isnan(s->process_nm)) return o;
     o.process = s->process_nm / REFERENCE_NM;
+    if (s->process_nm >= REFERENCE_NM) o.wait = QUIET;
+    if (s->process_nm == REFERENCE_NM && s->clock_boost_hz > REFERENCE_HZ) o.faster = s->clock_boost_hz / REFERENCE_HZ;
     double process_a = on_board || hw->other_vendor ? o.process : 1.0;
     if (s->tdp_w > p_static_w)
         o.active = REFERENCE_ACTIVE_J * s->sm_count * s->clock_boost_hz * process_a / (s->tdp_w - p_static_w);
@@ -92,15 +107,31 @@ static double share_factor(const adept_operator_owner *o, int share)
     return share == ADEPT_KP_beta_tensor ? o->fed * o->boost : o->boost;
 }
 
+/* The voltage of the highest clock, over the reference's. */
+static double top_voltage(const adept_operator_owner *o)
+{
+    return 1.0 + REFERENCE_SLOPE * (o->faster - 1.0);
+}
+
+/* Of an operation or a cycle, by process and voltage. */
+static double operation_factor(const adept_operator_owner *o)
+{
+    return o->process * top_voltage(o) * top_voltage(o);
+}
+
 void adept_operator_own(double *own, const double *shared, const adept_operator_owner *o)
 {
+    double voltage = top_voltage(o);
     for (size_t i = 0; i < N_SHARES; i++) {
         int share = shares_of_peaks[i];
         own[share] = fmin(fmax(shared[share], infos[share].high), share_factor(o, share) * shared[share]);
     }
-    own[ADEPT_OP_u_active] = shared[ADEPT_OP_u_active] * o->active;
-    own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * o->process;
-    own[ADEPT_OP_e_tensor_j] = isnan(o->tensor_j) ? shared[ADEPT_OP_e_tensor_j] * o->process : o->tensor_j;
+    own[ADEPT_OP_u_active] = shared[ADEPT_OP_u_active] * o->active * voltage * voltage;
+    own[ADEPT_OP_u_wait] = shared[ADEPT_OP_u_wait] * o->wait;
+    own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * operation_factor(o);
+    own[ADEPT_OP_e_tensor_j] = isnan(o->tensor_j) ? shared[ADEPT_OP_e_tensor_j] * operation_factor(o) : o->tensor_j;
+    own[ADEPT_OP_v_slope] = shared[ADEPT_OP_v_slope] * o->faster / voltage;
+    own[ADEPT_OP_v_min] = shared[ADEPT_OP_v_min] / voltage;
     own[ADEPT_OP_e_mem_j] = shared[ADEPT_OP_e_mem_j] * o->memory;
 }
 
@@ -111,9 +142,13 @@ void adept_operator_own_slopes(double *slopes, const double *shared, const adept
         double factor = share_factor(o, share);
         slopes[share] *= factor > 1.0 && factor * shared[share] > infos[share].high ? 0.0 : factor;
     }
-    slopes[ADEPT_OP_u_active] *= o->active;
-    slopes[ADEPT_OP_e_simt_j] *= o->process;
-    slopes[ADEPT_OP_e_tensor_j] *= isnan(o->tensor_j) ? o->process : 0.0;
+    double voltage = top_voltage(o);
+    slopes[ADEPT_OP_u_active] *= o->active * voltage * voltage;
+    slopes[ADEPT_OP_u_wait] *= o->wait;
+    slopes[ADEPT_OP_e_simt_j] *= operation_factor(o);
+    slopes[ADEPT_OP_e_tensor_j] *= isnan(o->tensor_j) ? operation_factor(o) : 0.0;
+    slopes[ADEPT_OP_v_slope] *= o->faster / voltage;
+    slopes[ADEPT_OP_v_min] /= voltage;
     slopes[ADEPT_OP_e_mem_j] *= o->memory;
 }
 
@@ -184,7 +219,8 @@ adept_status adept_operator_parameters_get(double theta[ADEPT_OPERATOR_PARAMETER
     adept_status status = adept_operator_parameters_shared(shared, hw, err);
     if (status == ADEPT_OK) status = adept_operator_parameters_own(theta, shared, hw, err);
     bool fitted = hw->calibrated && hw->granularity == ADEPT_GRANULARITY_OPERATOR;
-    return status == ADEPT_OK && fitted ? adept_parameters_take_fitted(theta, hw, ADEPT_GRANULARITY_OPERATOR, err) : status;
+    return status == ADEPT_OK && fitted ? adept_parameters_take_fitted(theta, hw, ADEPT_GRANULARITY_OPERATOR, err)
+                                        : status;
 }
 
 adept_status adept_hwprofile_adopt(adept_hwprofile *hw, adept_granularity granularity, adept_error *err)

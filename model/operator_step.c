@@ -22,7 +22,7 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
                      work->optimizer.kernels},
         .tensors = placed->updated_tensors,
         .samples = placed->samples,
-        .host_share = placed->host_share,
+        .host_shares = placed->host_shares,
         .waits = work->optimizer.waits,
         .optimizer_bytes = work->optimizer.moved_bytes + work->optimizer.moved_gradients * work->gradient_bytes,
         .optimizer_flops = work->optimizer.flops,
@@ -99,9 +99,9 @@ static double busy_s(double exposed[ADEPT_PARTS], const double device_s[ADEPT_PA
     return longest;
 }
 
-static double host_launch_s(const adept_operator_numbers *n, const double *theta)
+static double host_launch_s(const adept_operator_numbers *n, adept_part p, const double *theta)
 {
-    return n->host_share * (n->host_launch_s > 0.0 ? n->host_launch_s : theta[ADEPT_OP_t_host_s]);
+    return n->host_shares[p] * (n->host_launch_s > 0.0 ? n->host_launch_s : theta[ADEPT_OP_t_host_s]);
 }
 
 /* Host and GPU through the parts of the step. @return both together, without communication */
@@ -114,7 +114,7 @@ static double work_s(adept_step *out, const double part_s[ADEPT_PARTS], const ad
                                ? n->tensors * theta[ADEPT_OP_t_tensor_s] + n->waits * theta[ADEPT_OP_t_wait_s]
                                : 0.0;
         double part_gaps_s = n->launches[p] * theta[ADEPT_OP_t_launch_s] + tensors_s;
-        host_s[p] = n->launches[p] * host_launch_s(n, theta) + tensors_s;
+        host_s[p] = n->launches[p] * host_launch_s(n, p, theta) + tensors_s;
         if (p == ADEPT_PART_FORWARD) host_s[p] += n->samples * theta[ADEPT_OP_t_sample_s];
         device_s[p] = part_s[p] + part_gaps_s;
         gaps_s += part_gaps_s;
@@ -161,7 +161,7 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
     if (buckets) {
         bool host_bound = !(out->exposed[ADEPT_PART_BACKWARD] > 0.0); /* the last backward pass, then all of them */
         out->buckets = adept_buckets_send(&out->comm_s, &out->comm_hidden_s, buckets, &n->network, theta, board, f,
-                                          host_bound ? host_launch_s(n, theta) : 0.0, bucket_bytes);
+                                          host_bound ? host_launch_s(n, ADEPT_PART_BACKWARD, theta) : 0.0, bucket_bytes);
     } else {
         double all_comm_s = adept_network_allreduce_s(&n->network, n->gradient_bytes, theta[ADEPT_OP_l_hop_s],
                                                       theta[ADEPT_OP_bw_eff_bytes_per_s]);
@@ -302,7 +302,7 @@ static double launch_slope(size_t i, const adept_step *s, const adept_operator_n
     for (int p = 0; p < ADEPT_PARTS; p++) {
         if (i == ADEPT_OP_t_launch_s) slope += s->exposed[p] * n->launches[p];
         if (i == ADEPT_OP_t_host_s && !(n->host_launch_s > 0.0))
-            slope += (1.0 - s->exposed[p]) * n->launches[p] * n->host_share;
+            slope += (1.0 - s->exposed[p]) * n->launches[p] * n->host_shares[p];
     }
     return slope;
 }

@@ -3,7 +3,7 @@
  *
  *  kernel_list.h has the clock f, the kernels' times t_i and energies e_i at it. Forward, backward and optimizer each take the host
  *  H and the GPU D:
- *      H = launches * t_host * host_share,   D = sum t_i + launches * t_launch,   in the optimizer both + tensors * t_tensor + waits * t_wait,
+ *      H = launches * t_host * share,   D = sum t_i + launches * t_launch,   in the optimizer both + tensors * t_tensor + waits * t_wait,
  *                                                                    in the forward pass H + samples * t_sample
  *  The host launches ahead of the GPU, never the other way round: after each part
  *      host += H,   end = max(end + D, host)
@@ -26,7 +26,7 @@ typedef struct adept_operator_numbers {
     double tensors;               /* parameters that the optimizer updates */
     double waits;                 /* of the host for the GPU, in the optimizer */
     double samples;               /* of one GPU and all passes */
-    double host_share;            /* of an eager launch's time that the host takes for one */
+    const double *host_shares;    /* [ADEPT_PARTS]: of the mean eager launch's time, what the host takes for one */
     double optimizer_bytes, optimizer_flops, bytes_per_s;
     double gradient_bytes, tdp_w, min_clock;
     /* the run */

@@ -67,7 +67,7 @@ naive_communication naive_communication_of(const adept_profile *prof, const adep
         abort();
     for (size_t i = 0; i < prof->n_ops; i++)
         op_s[i] = backward_s(&op_host_s[i], &prof->ops[i], prof, hw, theta,
-                             naive_host_launch_s(prof, run, theta[ADEPT_OP_t_host_s]), clock_ratio);
+                             naive_host_launch_s(prof, run, 1, theta[ADEPT_OP_t_host_s]), clock_ratio);
     for (size_t i = 0; i < plan.n; i++) {
         device_s += plan.pieces[i].executions * op_s[plan.pieces[i].op];
         host_s += plan.pieces[i].executions * op_host_s[plan.pieces[i].op];

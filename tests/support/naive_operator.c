@@ -50,7 +50,8 @@ static double product_peak(const adept_placement *at, adept_dtype dtype)
 
 static bool on_matrix_units(const adept_kernel *k, const adept_placement *at)
 {
-    bool tf32 = at->profile->precision == ADEPT_TF32 && k->dtype == ADEPT_F32 && at->hw->specs.tensor_tf32_flops_per_s > 0;
+    bool tf32 =
+        at->profile->precision == ADEPT_TF32 && k->dtype == ADEPT_F32 && at->hw->specs.tensor_tf32_flops_per_s > 0;
     return k->unit != ADEPT_UNIT_ALU &&
            (tf32 || product_peak(at, k->dtype) > 1.5 * vector_peak(&at->hw->specs, k->dtype));
 }
@@ -66,7 +67,7 @@ static family family_of(const adept_kernel *k, bool batched, const adept_placeme
     double longer = at->profile->framework == ADEPT_TORCH1 ? P(c_torch1) : 1;
     if (on_matrix_units(k, at))
         return (family){K(beta_tensor) / longer, K(r_tile_tensor),  K(r_depth_tensor),          K(wave_tensor_s),
-                        K(reload_tensor), K(split_tensor_s), &menus[ADEPT_FAMILY_TENSOR]};
+                        K(reload_tensor),        K(split_tensor_s), &menus[ADEPT_FAMILY_TENSOR]};
     if (k->unit == ADEPT_UNIT_CONV)
         return (family){K(beta_conv),   K(r_tile_conv), K(r_depth_conv), K(wave_conv_s),
                         K(reload_conv), K(split_s),     &menus[2]};
@@ -251,7 +252,8 @@ void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_o
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
     *core_s = together_s > 0 ? together_s * pow(compute_s / together_s, 4) : 0;
     double besides_s = is_product ? 0 : rows_s(k, &f, specs->sm_count, theta);
-    if (f.batch_mean && planes && adept_dtype_bytes(k->dtype) == 2) /* each SM goes through its elements, so many cycles each */
+    if (f.batch_mean && planes &&
+        adept_dtype_bytes(k->dtype) == 2) /* each SM goes through its elements, so many cycles each */
         besides_s += (k->bytes_read + k->bytes_written) / adept_dtype_bytes(k->dtype) / specs->sm_count *
                      K(cycles_batch_norm_planes) / specs->clock_boost_hz;
     *core_s += besides_s;
@@ -348,11 +350,12 @@ static void run_part(naive_operator *o, double device_s, double host_s)
     o->end_s = fmax(o->end_s + device_s, o->host_s);
 }
 
-double naive_host_launch_s(const adept_profile *prof, const adept_run *run, double t_host_s)
+double naive_host_launch_s(const adept_profile *prof, const adept_run *run, int part, double t_host_s)
 {
+    static const double eager[] = {1.5, 0.7, 1}; /* forward, backward, optimizer */
     double eager_s = run->host_launch_s > 0 ? run->host_launch_s : t_host_s;
     if (prof->execution == ADEPT_GRAPHS) return 0;
-    return prof->execution == ADEPT_COMPILE ? 0.4 * eager_s : eager_s;
+    return prof->execution == ADEPT_COMPILE ? 0.4 * eager_s : eager[part] * eager_s;
 }
 
 naive_operator naive_operator_predict(const adept_placement *at, const double *theta)
@@ -382,7 +385,7 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
         const row *r = &s.rows[i];
         kernels_s += r->times * time_at(r, out.clock_ratio, theta);
         device_s[r->part] += r->times * time_at(r, out.clock_ratio, theta) + r->launches * P(t_launch_s);
-        host_s[r->part] += r->launches * naive_host_launch_s(prof, &at->run, P(t_host_s));
+        host_s[r->part] += r->launches * naive_host_launch_s(prof, &at->run, r->part, P(t_host_s));
         energy_j += r->times * energy_at(&s, r, out.clock_ratio);
     }
     free(s.rows);
@@ -404,7 +407,8 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
             out.time_s += (1 - P(overlap)) * sent_s;
     }
     double v = fmax(P(v_min), 1 - P(v_slope) * (1 - out.clock_ratio)); /* between kernels the clocks stay up */
-    energy_j += (out.time_s - kernels_s) * P(u_wait) * v * v * P(u_active) * (s.tdp_w - P(p_static_w)) * out.clock_ratio;
+    energy_j +=
+        (out.time_s - kernels_s) * P(u_wait) * v * v * P(u_active) * (s.tdp_w - P(p_static_w)) * out.clock_ratio;
     out.power_w = gpus * (P(p_static_w) + energy_j / out.time_s);
     return out;
 }

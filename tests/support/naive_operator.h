@@ -14,7 +14,7 @@ typedef struct naive_operator {
 } naive_operator;
 
 /** What the host takes for a launch. @param t_host_s  the parameter */
-double naive_host_launch_s(const adept_profile *prof, const adept_run *run, double t_host_s);
+double naive_host_launch_s(const adept_profile *prof, const adept_run *run, int part, double t_host_s);
 
 naive_operator naive_operator_predict(const adept_placement *at, const double *theta);
 

@@ -248,13 +248,13 @@ static void own_parameters_follow_the_sheet(void **state)
     (void)state;
     static const struct {
         const char *gpu;
-        double process, memory, sm_hz, static_w, tensor_pj /* measured */;
+        double process, memory, sm_hz, static_w, tensor_pj /* measured */, volts, wait;
     } cases[] = {
-        {"v100-pcie-32gb", 1, 1, 80 * 1.38e9, 42, 0},        /* 3 W for each of 14 TFLOP/s */
-        {"a100-sxm-40gb", 7.0 / 12, 1, 108 * 1.41e9, 50, 0}, /* the sheet's */
-        {"p4", 16.0 / 12, 7.5 / 3.9, 20 * 1.063e9, 22, 0},   /* 3 W * 5.5 * 4/3 */
-        {"h100-sxm-80gb", 4.0 / 12, 1, 132 * 1.98e9, 84, 1.35}, /* 0.12 of 700 W is more than 66.9 */
-        {"t4", 1, 7.5 / 3.9, 40 * 1.59e9, 24.3, 0},          /* 3 W * 8.1 */
+        {"v100-pcie-32gb", 1, 1, 80 * 1.38e9, 42, 0, 1, 0.5},         /* 3 W for each of 14 TFLOP/s */
+        {"a100-sxm-40gb", 7.0 / 12, 1, 108 * 1.41e9, 50, 0, 1, 1},    /* the sheet's */
+        {"p4", 16.0 / 12, 7.5 / 3.9, 20 * 1.063e9, 22, 0, 1, 0.5},    /* 3 W * 5.5 * 4/3 */
+        {"h100-sxm-80gb", 4.0 / 12, 1, 132 * 1.98e9, 84, 1.35, 1, 1}, /* 0.12 of 700 W is more than 66.9 */
+        {"t4", 1, 7.5 / 3.9, 40 * 1.59e9, 24.3, 0, 1 + 0.85 * (1590.0 / 1380 - 1), 0.5}, /* 3 W * 8.1 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double theta[N_THETA], near_enough = 1e-5;
@@ -262,9 +262,10 @@ static void own_parameters_follow_the_sheet(void **state)
         assert_int_equal(adept_hwprofile_open(&hw, cases[i].gpu, NULL), ADEPT_OK);
         adept_hwprofile_forget_fit(hw); /* what the sheet alone gives */
         assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
-        double tensor_j = cases[i].process * adept_operator_parameter_info(ADEPT_OP_e_tensor_j)->fallback;
+        double square = cases[i].volts * cases[i].volts;
+        double tensor_j = cases[i].process * square * adept_operator_parameter_info(ADEPT_OP_e_tensor_j)->fallback;
         assert_float_equal(theta[ADEPT_OP_e_simt_j] / adept_operator_parameter_info(ADEPT_OP_e_simt_j)->fallback,
-                           cases[i].process, near_enough);
+                           cases[i].process * square, near_enough);
         near(1e12 * theta[ADEPT_OP_e_tensor_j], cases[i].tensor_pj > 0 ? cases[i].tensor_pj : 1e12 * tensor_j);
         assert_float_equal(theta[ADEPT_OP_e_mem_j] / adept_operator_parameter_info(ADEPT_OP_e_mem_j)->fallback,
                            cases[i].memory, near_enough);
@@ -272,10 +273,16 @@ static void own_parameters_follow_the_sheet(void **state)
         /* u_active is relative to 220 W at 80 SMs of 1380 MHz: the watts are alike for alike silicon */
         double active_w = theta[ADEPT_OP_u_active] * (hw->specs.tdp_w - theta[ADEPT_OP_p_static_w]);
         double of_reference_w = adept_operator_parameter_info(ADEPT_OP_u_active)->fallback * 220 * cases[i].sm_hz /
-                                (80 * 1.38e9) * (cases[i].memory > 1 ? cases[i].process : 1);
+                                (80 * 1.38e9) * (cases[i].memory > 1 ? cases[i].process : 1) * square;
         assert_float_equal(active_w / of_reference_w, 1, near_enough);
-        for (int k = ADEPT_OP_v_slope; k <= ADEPT_OP_v_min; k++) /* relative to each board's own highest clock */
-            near(theta[k], adept_operator_parameter_info((size_t)k)->fallback);
+        double faster = cases[i].volts > 1 ? hw->specs.clock_boost_hz / 1.38e9 : 1;
+        assert_float_equal(theta[ADEPT_OP_u_wait],
+                           cases[i].wait * adept_operator_parameter_info(ADEPT_OP_u_wait)->fallback, near_enough);
+        /* relative to each board's own highest clock; on the V100's process volts are the same function of the clock */
+        assert_float_equal(theta[ADEPT_OP_v_slope] * cases[i].volts / faster,
+                           adept_operator_parameter_info(ADEPT_OP_v_slope)->fallback, near_enough);
+        assert_float_equal(theta[ADEPT_OP_v_min] * cases[i].volts,
+                           adept_operator_parameter_info(ADEPT_OP_v_min)->fallback, near_enough);
         /* without a bus memory is the reference's, for both that follow it */
         hw->specs.mem_bus_bits = NAN;
         assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
@@ -299,8 +306,14 @@ static void easily_fed_matrix_units(void **state)
     static const struct {
         const char *gpu;
         double share;
-    } cases[] = {{"rtx3090", 1.3 * 1860 / 1695}, {"rtx4090", 1.3 * 2730 / 2520}, {"l40", 1.3}, {"a100-sxm-40gb", 1}, {"rtx-a6000", 1},
-                 {"v100-pcie-32gb", 1}, {"t4", 1},        {"p100-pcie-16gb", 1}};
+    } cases[] = {{"rtx3090", 1.3 * 1860 / 1695},
+                 {"rtx4090", 1.3 * 2730 / 2520},
+                 {"l40", 1.3},
+                 {"a100-sxm-40gb", 1},
+                 {"rtx-a6000", 1},
+                 {"v100-pcie-32gb", 1},
+                 {"t4", 1},
+                 {"p100-pcie-16gb", 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double shared[N_THETA], theta[N_THETA];
         adept_hwprofile *hw = NULL;
@@ -329,9 +342,12 @@ static void products_of_wide_sms(void **state)
         const char *gpu;
         double fp32, tf32;
         bool tensor; /* TF32 runs on matrix units */
-    } cases[] = {{"h100-sxm-80gb", 0.8 * 66.9e12, 494.7e12, true}, {"rtx3090", 0.8 * 35.58e12, 35.6e12, true},
-                 {"a100-sxm-40gb", 19.5e12, 156e12, true},         {"v100-pcie-32gb", 14e12, 14e12, false},
-                 {"t4", 8.1e12, 8.1e12, false},                    {"p4", 5.5e12, 5.5e12, false}};
+    } cases[] = {{"h100-sxm-80gb", 0.8 * 66.9e12, 494.7e12, true},
+                 {"rtx3090", 0.8 * 35.58e12, 35.6e12, true},
+                 {"a100-sxm-40gb", 19.5e12, 156e12, true},
+                 {"v100-pcie-32gb", 14e12, 14e12, false},
+                 {"t4", 8.1e12, 8.1e12, false},
+                 {"p4", 5.5e12, 5.5e12, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double product, alu;
         bool tensor;
@@ -358,10 +374,14 @@ static void calibrated_in_what_was_measured(void **state)
         const char *gpu;
         adept_precision precision;
         bool covered;
-    } cases[] = {{"v100-pcie-32gb", ADEPT_FP32, true},      {"v100-pcie-32gb", ADEPT_TF32, true},
-                 {"v100-pcie-32gb", ADEPT_AMP_FP16, false}, {"a40", ADEPT_FP32, false},
-                 {"a40", ADEPT_TF32, true},                 {"a40", ADEPT_AMP_BF16, true},
-                 {"t4", ADEPT_FP32, true},                  {"t4", ADEPT_PURE_FP16, false},
+    } cases[] = {{"v100-pcie-32gb", ADEPT_FP32, true},
+                 {"v100-pcie-32gb", ADEPT_TF32, true},
+                 {"v100-pcie-32gb", ADEPT_AMP_FP16, false},
+                 {"a40", ADEPT_FP32, false},
+                 {"a40", ADEPT_TF32, true},
+                 {"a40", ADEPT_AMP_BF16, true},
+                 {"t4", ADEPT_FP32, true},
+                 {"t4", ADEPT_PURE_FP16, false},
                  {"a100-sxm-80gb", ADEPT_FP32, false} /* transferred */};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         adept_hwprofile *hw = NULL;
