@@ -70,4 +70,14 @@ if command -v gnuplot >/dev/null; then
     [ ! -e hacked ] || fail "gnuplot ran what a model is called"
     expect_error 1 'no/such/p.svg' evaluate rows.csv --gpu a100 --models "$data" --plot no/such/p.svg
 fi
+
+# The profile whose measurements are bundled repeats them as it says itself: a law that changed wants a new fit.
+if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
+    name=cpu-xeon-avx512-1core
+    expect_ok evaluate "$ADEPT_SOURCE_DIR/data/measurements/$name.csv" --gpu $name --models "$ADEPT_SOURCE_DIR/data/models" --json
+    now=$(sed -n 's/.*"mape_time":[[:space:]]*\([0-9.e+-]*\).*/\1/p' out | head -1)
+    then=$(sed -n '/"in_sample"/,/"mape_time"/s/.*"mape_time":[[:space:]]*\([0-9.e+-]*\).*/\1/p' "$ADEPT_SOURCE_DIR/hwprofiles/$name.json" | head -1)
+    awk -v now="$now" -v then="$then" 'BEGIN { exit !(then > 1 && now > 0 && now < then + 0.5) }' ||
+        fail "$name: $now % off its own measurements, $then % when it was fitted: tools/fit_cpu.sh"
+fi
 finish
