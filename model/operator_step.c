@@ -12,6 +12,22 @@ adept_status adept_operator_check_saturation(const char *name, adept_error *err)
                            name);
 }
 
+/* Python launches the forward pass module by module, and autograd's threads of C++ the backward pass, in less than half
+ * the time a launch. Steps between those that wait for the host and those that wait for the GPU say so, on three hosts
+ * (docs/ACCURACY_NOTES.md). The mean of both passes stays t_host. */
+#define FORWARD_TO_BACKWARD 2.1
+
+static void set_host_shares(adept_operator_numbers *n, const adept_placed *placed)
+{
+    double forward = n->launches[ADEPT_PART_FORWARD], backward = n->launches[ADEPT_PART_BACKWARD];
+    double slower = placed->eager && backward > 0.0 ? FORWARD_TO_BACKWARD : 1.0;
+    double mean = backward > 0.0 ? (slower * forward + backward) / (forward + backward) : 1.0;
+    double share = placed->host_share / mean;
+    n->host_share[ADEPT_PART_FORWARD] = slower * share;
+    n->host_share[ADEPT_PART_BACKWARD] = share;
+    n->host_share[ADEPT_PART_OPTIMIZER] = placed->host_share;
+}
+
 adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_specs *specs)
 {
     const adept_work *work = &placed->work;
@@ -22,7 +38,6 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
                      work->optimizer.kernels},
         .tensors = placed->updated_tensors,
         .samples = placed->samples,
-        .host_shares = placed->host_shares,
         .waits = work->optimizer.waits,
         .optimizer_bytes = work->optimizer.moved_bytes + work->optimizer.moved_gradients * work->gradient_bytes,
         .optimizer_flops = work->optimizer.flops,
@@ -31,6 +46,7 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
         .tdp_w = specs->tdp_w,
         .min_clock = placed->numbers.row[ADEPT_ROW_MIN_CLOCK],
     };
+    set_host_shares(&n, placed);
     adept_operator_set_run(&n, placed->numbers.row, &placed->network);
     return n;
 }
@@ -101,7 +117,7 @@ static double busy_s(double exposed[ADEPT_PARTS], const double device_s[ADEPT_PA
 
 static double host_launch_s(const adept_operator_numbers *n, adept_part p, const double *theta)
 {
-    return n->host_shares[p] * (n->host_launch_s > 0.0 ? n->host_launch_s : theta[ADEPT_OP_t_host_s]);
+    return n->host_share[p] * (n->host_launch_s > 0.0 ? n->host_launch_s : theta[ADEPT_OP_t_host_s]);
 }
 
 /* Host and GPU through the parts of the step. @return both together, without communication */
@@ -302,7 +318,7 @@ static double launch_slope(size_t i, const adept_step *s, const adept_operator_n
     for (int p = 0; p < ADEPT_PARTS; p++) {
         if (i == ADEPT_OP_t_launch_s) slope += s->exposed[p] * n->launches[p];
         if (i == ADEPT_OP_t_host_s && !(n->host_launch_s > 0.0))
-            slope += (1.0 - s->exposed[p]) * n->launches[p] * n->host_shares[p];
+            slope += (1.0 - s->exposed[p]) * n->launches[p] * n->host_share[p];
     }
     return slope;
 }

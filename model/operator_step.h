@@ -26,7 +26,7 @@ typedef struct adept_operator_numbers {
     double tensors;               /* parameters that the optimizer updates */
     double waits;                 /* of the host for the GPU, in the optimizer */
     double samples;               /* of one GPU and all passes */
-    const double *host_shares;    /* [ADEPT_PARTS]: of the mean eager launch's time, what the host takes for one */
+    double host_share[ADEPT_PARTS]; /* of the mean eager launch's time that the host takes for one */
     double optimizer_bytes, optimizer_flops, bytes_per_s;
     double gradient_bytes, tdp_w, min_clock;
     /* the run */

@@ -184,13 +184,9 @@ static adept_status compile_dimensions(double *dim, const adept_profile *prof, c
     return ADEPT_OK;
 }
 
-/* Of the mean launch of an eager training step. Python launches the forward pass, module by module, and autograd's
- * threads of C++ the backward pass: between batches that wait for the host and those that wait for the GPU, steps of
- * three hosts say 1.4 to 1.8 times the mean for the first (docs/ACCURACY_NOTES.md). The second keeps the mean, as 38 %
- * of a transformer's launches are forward. A graph is launched as a whole. The wrapper that torch.compile writes calls
- * its kernels one by one, without PyTorch's dispatcher; that 0.4 is an assumption. */
-static const double host_shares[][ADEPT_PARTS] = {
-    [ADEPT_EAGER] = {1.5, 0.7, 1.0}, [ADEPT_GRAPHS] = {0.0, 0.0, 0.0}, [ADEPT_COMPILE] = {0.4, 0.4, 0.4}};
+/* Of an eager launch, which PyTorch's dispatcher and autograd take most of. A graph is launched as a whole. The wrapper
+ * that torch.compile writes calls its kernels one by one, without them; that 0.4 is an assumption. */
+static const double host_shares[] = {[ADEPT_EAGER] = 1.0, [ADEPT_GRAPHS] = 0.0, [ADEPT_COMPILE] = 0.4};
 
 static adept_status compile_pass(double *pass, const adept_profile *prof, const adept_hwprofile *hw,
                                  const adept_work *work, adept_error *err)
@@ -234,7 +230,8 @@ adept_status adept_place_known(adept_placed *out, const adept_placement *at, ade
     if (status == ADEPT_OK) status = compile_pass(numbers->pass, prof, at->hw, &out->work, err);
     if (status != ADEPT_OK) return status;
     bool updates = prof->mode == ADEPT_MODE_TRAIN && prof->optimizer && strcmp(prof->optimizer, "none") != 0;
-    out->host_shares = host_shares[prof->execution];
+    out->host_share = host_shares[prof->execution];
+    out->eager = prof->execution == ADEPT_EAGER;
     out->samples = (double)prof->batch_size * (double)prof->grad_accum;
     out->updated_tensors = updates ? (double)prof->trainable_tensors : 0.0;
     return ADEPT_OK;

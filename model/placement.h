@@ -5,7 +5,6 @@
 #include "adept_evaluate.h"
 #include "communication.h"
 #include "equations.h"
-#include "step.h"
 #include "work.h"
 
 /* Dimensions that saturation depends on, in eq 4.11's order. X(suffix, parameter that is its reference) */
@@ -64,10 +63,11 @@ typedef struct adept_placed {
     adept_work work;
     adept_peaks peaks;
     adept_placed_numbers numbers;
-    adept_network network;     /* n 0 if nothing is sent; the row has its first law */
-    double samples;            /* of one GPU and all passes */
-    const double *host_shares; /* [ADEPT_PARTS]: of the mean eager launch's time, what the host takes for one */
-    double updated_tensors;    /* parameters that the optimizer updates; 0 unless the mode is train */
+    adept_network network;  /* n 0 if nothing is sent; the row has its first law */
+    double samples;         /* of one GPU and all passes */
+    double host_share;      /* of an eager launch's time that the host takes for one */
+    bool eager;             /* Python launches the forward pass, and C++ the backward pass */
+    double updated_tensors; /* parameters that the optimizer updates; 0 unless the mode is train */
 } adept_placed;
 
 /** @return ADEPT_E_INVALID if idle power is not below tdp_w */

@@ -65,9 +65,9 @@ naive_communication naive_communication_of(const adept_profile *prof, const adep
     if (!op_s || adept_operator_parameters_get(theta, hw, NULL) != ADEPT_OK) abort();
     if (adept_network_of(&net, run, NULL) != ADEPT_OK || adept_backward_plan_new(&plan, prof, NULL) != ADEPT_OK)
         abort();
+    const naive_operator step = naive_operator_predict(&(adept_placement){prof, hw, *run}, theta);
     for (size_t i = 0; i < prof->n_ops; i++)
-        op_s[i] = backward_s(&op_host_s[i], &prof->ops[i], prof, hw, theta,
-                             naive_host_launch_s(prof, run, 1, theta[ADEPT_OP_t_host_s]), clock_ratio);
+        op_s[i] = backward_s(&op_host_s[i], &prof->ops[i], prof, hw, theta, step.launch_s[1], clock_ratio);
     for (size_t i = 0; i < plan.n; i++) {
         device_s += plan.pieces[i].executions * op_s[plan.pieces[i].op];
         host_s += plan.pieces[i].executions * op_host_s[plan.pieces[i].op];
@@ -75,7 +75,7 @@ naive_communication naive_communication_of(const adept_profile *prof, const adep
     net.in_switch = naive_switch_adds(hw, run);
     adept_network_of_nccl(&net, &net, (double)run->gpus);
     /* where the GPU waits, gradients are complete when the host has launched what makes them */
-    bool waits = naive_operator_predict(&(adept_placement){prof, hw, *run}, theta).host_bound && host_s > device_s;
+    bool waits = step.host_bound && host_s > device_s;
     const naive_bucket_rule rule = {fmin(ADEPT_FIRST_BUCKET_BYTES, bytes), bytes, theta[ADEPT_OP_l_hop_s],
                                     theta[ADEPT_OP_bw_eff_bytes_per_s], &net};
     naive_communication c = naive_communicate_buckets(&plan, waits ? op_host_s : op_s, &rule);

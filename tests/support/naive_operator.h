@@ -8,13 +8,11 @@
 
 typedef struct naive_operator {
     double time_s, power_w, clock_ratio;
+    double launch_s[3];             /* of the host, for one kernel: forward, backward, optimizer */
     double host_s, device_s, end_s; /* of the step without communication: each alone, and both */
     bool host_bound; /* the GPU waits for the host at the end of the last backward pass or later */
     bool floored;
 } naive_operator;
-
-/** What the host takes for a launch. @param t_host_s  the parameter */
-double naive_host_launch_s(const adept_profile *prof, const adept_run *run, int part, double t_host_s);
 
 naive_operator naive_operator_predict(const adept_placement *at, const double *theta);
 
