@@ -516,20 +516,27 @@ static void bad_arguments_are_refused(void **state)
     f->work[0].prof.features.conv_pixels = 0; /* saturates to no speed at all */
     refuse(f, 1, model, NULL, NULL, 0, ADEPT_E_INVALID, "row 0: profile: nothing to run, or a count out of range");
     f->work[0].prof.features.conv_pixels = pixels;
-    for (int i = 0; i < TOY_N_KERNELS; i++) { /* each kind of work alone */
-        adept_kernel *k = &f->work[0].kernels[i], before = *k;
-        if (k->flops > 0) k->flops = 1e308;
-        if (k->flops == 0) k->bytes_read = 1e308;
-        k->launches = 1;
-        int64_t count = f->work[0].ops[0].count;
-        for (int j = 0; j < 3; j++)
-            f->work[0].ops[j].count *= 1000;
-        refuse(f, 1, model, NULL, NULL, 0, ADEPT_E_INVALID, "row 0: profile: nothing to run, or a count out of range");
-        for (int j = 0; j < 3; j++)
-            f->work[0].ops[j].count /= 1000;
-        assert_int_equal(f->work[0].ops[0].count, count);
-        *k = before;
+    toy_work *w = &f->work[0];
+    const toy_work whole = *w;
+    w->prof.mode = ADEPT_MODE_INFER;
+    /* Work of one kind is enough, without a launch, and if scalars cover all of it; none is not. */
+    for (int i = 0; i <= TOY_N_KERNELS; i++) {
+        for (int j = 0; j < TOY_N_KERNELS; j++) {
+            adept_kernel *k = &w->kernels[j];
+            k->launches = k->bytes_read = k->bytes_written = k->flops_alu = 0;
+            k->flops = i == j ? 1e12 : 0;
+        }
+        if (i == TOY_N_KERNELS) {
+            refuse(f, 1, model, NULL, NULL, 0, ADEPT_E_INVALID, "row 0: profile: nothing to run");
+        } else {
+            adept_evaluator *e = NULL;
+            for (size_t n = 0; n < 3; n++) {
+                assert_int_equal(adept_evaluator_new(&e, f->rows, 1, model, NULL, scalars, n, NULL), ADEPT_OK);
+                adept_evaluator_free(e);
+            }
+        }
     }
+    *w = whole;
     f->rows[2].run.gpus = -1;
     refuse(f, 3, model, NULL, NULL, 0, ADEPT_E_USAGE, "row 2: the number of GPUs must be at least 1");
     f->rows[1].run.power_limit_w = 20;
