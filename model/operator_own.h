@@ -3,17 +3,18 @@
 #define ADEPT_OPERATOR_OWN_H
 #include "adept_operator_model.h"
 
-/* What the sheet says beside the shared parameters, relative to the GPU that these refer to; process, active, wait
- * and faster are 1 where no process is known. */
+/* What the sheet says beside the shared parameters, relative to the GPU that these refer to; all
+ * but memory, fed and boost are 1 where no process is known. */
 typedef struct adept_operator_owner {
-    double process;  /* energy of one operation */
-    double tensor_j; /* energy of one FLOP on matrix units where it was measured; NAN: as all operations */
-    double memory;   /* energy of one byte from or to device memory */
-    double active;   /* power of all SMs' clocks, over what u_active is relative to */
-    double fed;      /* share of their peak that matrix units reach */
-    double boost;    /* clock under load, over the sheet's boost clock */
-    double wait;     /* power while the GPU waits, over u_wait */
-    double faster;   /* the boost clock over the reference's, on its process; 1: not above it, or on another */
+    double operation; /* energy of one operation, by process and voltage */
+    double tensor_j;  /* energy of one FLOP on matrix units where it was measured; NAN: as all operations */
+    double memory;    /* energy of one byte from or to device memory */
+    double active;    /* power of all SMs' clocks, over what u_active is relative to */
+    double fed;       /* share of their peak that matrix units reach */
+    double boost;     /* clock under load, over the sheet's boost clock */
+    double wait;      /* power while the GPU waits, over u_wait */
+    double v_slope;   /* the voltage's slope, and its floor: 1 unless it clocks higher on the reference's process */
+    double v_min;
 } adept_operator_owner;
 
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w);

@@ -75,25 +75,32 @@ double adept_operator_parameter_prior(size_t index)
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w)
 {
     const adept_specs *s = &hw->specs;
-    adept_operator_owner o = {.process = 1.0,
+    adept_operator_owner o = {.operation = 1.0,
                               .tensor_j = s->tensor_flop_j,
                               .memory = 1.0,
                               .active = 1.0,
                               .fed = 1.0,
                               .boost = 1.0,
                               .wait = 1.0,
-                              .faster = 1.0};
+                              .v_slope = 1.0,
+                              .v_min = 1.0};
     if (s->tensor_fp16_flops_per_s < HALF_RATE * s->vector_fp32_flops_per_s) o.fed = EASILY_FED;
     if (s->clock_load_hz > s->clock_boost_hz) o.boost = s->clock_load_hz / s->clock_boost_hz;
     bool on_board = s->mem_bus_bits < STACK_BITS;
     if (on_board) o.memory = ON_BOARD;
     if (isnan(s->process_nm)) return o;
-    o.process = s->process_nm / REFERENCE_NM;
+    o.operation = s->process_nm / REFERENCE_NM;
     if (s->process_nm >= REFERENCE_NM) o.wait = QUIET;
-    if (s->process_nm == REFERENCE_NM && s->clock_boost_hz > REFERENCE_HZ) o.faster = s->clock_boost_hz / REFERENCE_HZ;
-    double process_a = on_board || hw->other_vendor ? o.process : 1.0;
+    double process_a = on_board || hw->other_vendor ? o.operation : 1.0;
     if (s->tdp_w > p_static_w)
         o.active = REFERENCE_ACTIVE_J * s->sm_count * s->clock_boost_hz * process_a / (s->tdp_w - p_static_w);
+    if (s->process_nm == REFERENCE_NM && s->clock_boost_hz > REFERENCE_HZ) {
+        double faster = s->clock_boost_hz / REFERENCE_HZ, voltage = 1.0 + REFERENCE_SLOPE * (faster - 1.0);
+        o.operation *= voltage * voltage;
+        o.active *= voltage * voltage;
+        o.v_slope = faster / voltage;
+        o.v_min = 1.0 / voltage;
+    }
     return o;
 }
 
@@ -107,31 +114,18 @@ static double share_factor(const adept_operator_owner *o, int share)
     return share == ADEPT_KP_beta_tensor ? o->fed * o->boost : o->boost;
 }
 
-/* The voltage of the highest clock, over the reference's. */
-static double top_voltage(const adept_operator_owner *o)
-{
-    return 1.0 + REFERENCE_SLOPE * (o->faster - 1.0);
-}
-
-/* Of an operation or a cycle, by process and voltage. */
-static double operation_factor(const adept_operator_owner *o)
-{
-    return o->process * top_voltage(o) * top_voltage(o);
-}
-
 void adept_operator_own(double *own, const double *shared, const adept_operator_owner *o)
 {
-    double voltage = top_voltage(o);
     for (size_t i = 0; i < N_SHARES; i++) {
         int share = shares_of_peaks[i];
         own[share] = fmin(fmax(shared[share], infos[share].high), share_factor(o, share) * shared[share]);
     }
-    own[ADEPT_OP_u_active] = shared[ADEPT_OP_u_active] * o->active * voltage * voltage;
+    own[ADEPT_OP_u_active] = shared[ADEPT_OP_u_active] * o->active;
     own[ADEPT_OP_u_wait] = shared[ADEPT_OP_u_wait] * o->wait;
-    own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * operation_factor(o);
-    own[ADEPT_OP_e_tensor_j] = isnan(o->tensor_j) ? shared[ADEPT_OP_e_tensor_j] * operation_factor(o) : o->tensor_j;
-    own[ADEPT_OP_v_slope] = shared[ADEPT_OP_v_slope] * o->faster / voltage;
-    own[ADEPT_OP_v_min] = shared[ADEPT_OP_v_min] / voltage;
+    own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * o->operation;
+    own[ADEPT_OP_e_tensor_j] = isnan(o->tensor_j) ? shared[ADEPT_OP_e_tensor_j] * o->operation : o->tensor_j;
+    own[ADEPT_OP_v_slope] = shared[ADEPT_OP_v_slope] * o->v_slope;
+    own[ADEPT_OP_v_min] = shared[ADEPT_OP_v_min] * o->v_min;
     own[ADEPT_OP_e_mem_j] = shared[ADEPT_OP_e_mem_j] * o->memory;
 }
 
@@ -142,13 +136,12 @@ void adept_operator_own_slopes(double *slopes, const double *shared, const adept
         double factor = share_factor(o, share);
         slopes[share] *= factor > 1.0 && factor * shared[share] > infos[share].high ? 0.0 : factor;
     }
-    double voltage = top_voltage(o);
-    slopes[ADEPT_OP_u_active] *= o->active * voltage * voltage;
+    slopes[ADEPT_OP_u_active] *= o->active;
     slopes[ADEPT_OP_u_wait] *= o->wait;
-    slopes[ADEPT_OP_e_simt_j] *= operation_factor(o);
-    slopes[ADEPT_OP_e_tensor_j] *= isnan(o->tensor_j) ? operation_factor(o) : 0.0;
-    slopes[ADEPT_OP_v_slope] *= o->faster / voltage;
-    slopes[ADEPT_OP_v_min] /= voltage;
+    slopes[ADEPT_OP_e_simt_j] *= o->operation;
+    slopes[ADEPT_OP_e_tensor_j] *= isnan(o->tensor_j) ? o->operation : 0.0;
+    slopes[ADEPT_OP_v_slope] *= o->v_slope;
+    slopes[ADEPT_OP_v_min] *= o->v_min;
     slopes[ADEPT_OP_e_mem_j] *= o->memory;
 }
 
