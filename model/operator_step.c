@@ -28,6 +28,13 @@ static void set_host_shares(adept_operator_numbers *n, const adept_placed *place
     n->host_share[ADEPT_PART_OPTIMIZER] = placed->host_share;
 }
 
+/* A fused multiply and add is two FLOPs. */
+static double double_s(double operations, const adept_specs *specs)
+{
+    return operations > 0.0 && specs->vector_fp64_flops_per_s > 0.0 ? operations / (0.5 * specs->vector_fp64_flops_per_s)
+                                                                    : 0.0;
+}
+
 adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_specs *specs)
 {
     const adept_work *work = &placed->work;
@@ -42,6 +49,8 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
         .optimizer_bytes = work->optimizer.moved_bytes + work->optimizer.moved_gradients * work->gradient_bytes,
         .optimizer_flops = work->optimizer.flops,
         .bytes_per_s = specs->mem_bytes_per_s,
+        .optimizer_streams = work->optimizer.streams,
+        .optimizer_double_s = double_s(work->optimizer.double_operations, specs),
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
         .tdp_w = specs->tdp_w,
         .min_clock = placed->numbers.row[ADEPT_ROW_MIN_CLOCK],
@@ -76,15 +85,25 @@ void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes,
     memcpy(slopes->core_s, g.core_s, sizeof g.core_s);
 }
 
+static double optimizer_memory_s(const adept_operator_numbers *n, const double *theta)
+{
+    double scale = n->optimizer_streams ? 1.0 : theta[ADEPT_OP_c_opt];
+    return scale * n->optimizer_bytes / (n->bytes_per_s * theta[ADEPT_KP_beta_mem]);
+}
+
 void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *slopes,
                                    const adept_operator_numbers *n, const double *theta)
 {
-    double time_s = theta[ADEPT_OP_c_opt] * n->optimizer_bytes / (n->bytes_per_s * theta[ADEPT_KP_beta_mem]);
-    *out = (adept_timed_kernel){ADEPT_UNIT_ALU, time_s, 0.0, n->optimizer_flops, 0.0, n->optimizer_bytes};
+    double memory_s = optimizer_memory_s(n, theta);
+    bool computes = n->optimizer_double_s > memory_s;
+    double core_s = computes ? n->optimizer_double_s : 0.0;
+    *out = (adept_timed_kernel){ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, n->optimizer_flops, 0.0,
+                                n->optimizer_bytes};
     if (!slopes) return;
     memset(slopes, 0, sizeof *slopes);
-    slopes->time_s[ADEPT_OP_c_opt] = time_s / theta[ADEPT_OP_c_opt];
-    slopes->time_s[ADEPT_KP_beta_mem] = -time_s / theta[ADEPT_KP_beta_mem];
+    if (computes) return;
+    slopes->time_s[ADEPT_OP_c_opt] = n->optimizer_streams ? 0.0 : memory_s / theta[ADEPT_OP_c_opt];
+    slopes->time_s[ADEPT_KP_beta_mem] = -memory_s / theta[ADEPT_KP_beta_mem];
 }
 
 /* ---- the step ---- */
@@ -168,6 +187,7 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
         all_s += part_s[p] = adept_span_s(&list->part[p], board, f);
     out->pass_s = part_s[ADEPT_PART_FORWARD] + part_s[ADEPT_PART_BACKWARD];
     out->optimizer_s = part_s[ADEPT_PART_OPTIMIZER];
+    out->optimizer_computes = n->optimizer_double_s > optimizer_memory_s(n, theta);
     out->gemm_s = list->unit_core_s[ADEPT_UNIT_GEMM] * core;
     out->conv_s = list->unit_core_s[ADEPT_UNIT_CONV] * core;
     out->alu_s = list->unit_core_s[ADEPT_UNIT_ALU] * core;

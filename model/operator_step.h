@@ -10,7 +10,7 @@
  *  so a forward pass that waits for the host and an optimizer that waits for memory add up, whichever is longer in sum.
  *      T = end + T_comm * (1 - overlap) + t_fixed
  *      P = P_static + sum e_i / T
- *  The optimizer is a kernel that streams, times c_opt. */
+ *  The optimizer is a kernel that streams, times c_opt unless PyTorch's own kernel is fused, or waits for its FP64 instructions where they take longer. */
 #ifndef ADEPT_OPERATOR_STEP_H
 #define ADEPT_OPERATOR_STEP_H
 #include "adept_evaluate.h"
@@ -28,6 +28,8 @@ typedef struct adept_operator_numbers {
     double samples;               /* of one GPU and all passes */
     double host_share[ADEPT_PARTS]; /* of the mean eager launch's time that the host takes for one */
     double optimizer_bytes, optimizer_flops, bytes_per_s;
+    double optimizer_double_s; /* of its FP64 instructions, at full clock */
+    bool optimizer_streams;    /* as fast as memory */
     double gradient_bytes, tdp_w, min_clock;
     /* the run */
     double gpus, limit_w, max_clock, host_launch_s /* 0: t_host */;

@@ -58,6 +58,7 @@ static adept_status sum_optimizer(adept_work *w, const adept_profile *prof, adep
     adept_optimizer_run run = {.optimizer = optimizer,
                                .impl = prof->optimizer_impl,
                                .extras = prof->optimizer_extras,
+                               .floats = prof->framework == ADEPT_TORCH1, /* apex has the fused ones then */
                                .word_bytes = adept_precision_is_pure(prof->precision) ? 2.0 : PARAMETER_WORD_BYTES,
                                .params = (double)prof->trainable_params,
                                .tensors = (double)prof->trainable_tensors,

@@ -89,7 +89,7 @@ fit_shared() {
         set -- "$@" "$work/$file"
     done
     "$adept" calibrate "$@" --gpu auto --models "$rows/models" --leave-out gpu --by gpu,gpu+file --prior-rows 0.1 \
-        --fix e_tensor_j --fix u_wait --fix v_slope --fix t_host_s=3.17e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --restarts 3 --suggest 0 \
+        --fix e_tensor_j --fix u_wait --fix v_slope --fix t_host_s=3.45e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --restarts 8 --suggest 0 \
         --json -o "$work/shared.json" > "$work/report.json"
     [ -z "${REPORTS:-}" ] || cp "$work/report.json" "$REPORTS/shared.json"
     mkdir -p "$profiles/shared"
@@ -126,7 +126,7 @@ for gpu; do
     "$adept" gpus "$root/hwprofiles/$gpu.json" --shared "$profiles/shared/shared.json" --json > "$work/base.json"
     # shellcheck disable=SC2086 # words
     "$adept" calibrate "$@" --gpu "$work/base.json" --granularity operator --models "$rows/models" \
-        --leave-out "$left_out" $own --fix t_host_s=3.17e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --suggest 0 \
+        --leave-out "$left_out" $own --fix t_host_s=3.45e-5 --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --suggest 0 \
         -o "$work/$gpu.json" > "$work/$gpu.txt"
     sed -n '/^Errors, /,/^$/p' "$work/$gpu.txt"
     mv "$work/$gpu.json" "$profiles/$gpu.json"

@@ -10,7 +10,7 @@
  * than its limit throttles by itself. */
 #define ADEPT_OPERATOR_STEP_LIST(X)                                                                                    \
     X(t_launch_s, 1e-8, 2e-5, 1.5e-6, 1, 0.5, "gap between two kernels on the GPU in s")                               \
-    X(t_host_s, 1e-7, 1e-4, 3.17e-5, 1, 0.5, "host time per kernel launch in s")                                          \
+    X(t_host_s, 1e-7, 1e-4, 3.45e-5, 1, 0.5, "host time per kernel launch in s")                                          \
     X(t_tensor_s, 1e-8, 1e-3, 2e-6, 1, 1.5, "time of the optimizer per parameter tensor in s, on host and GPU")        \
     X(t_wait_s, 1e-6, 1e-2, 1.5e-4, 1, 0.3, "the host waits for a result of the optimizer, and the GPU for the host, in s")   \
     X(t_sample_s, 1e-9, 1e-2, 1e-6, 1, 2, "host time per sample of the batch in s: loading and copying it")            \

@@ -378,8 +378,10 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
     add_kernels(&s, at);
     if (prof->mode == ADEPT_MODE_TRAIN) {
         naive_optimizer o = naive_optimizer_of(prof, params > 0 ? gradient_bytes / params : 4);
-        double time_s = P(c_opt) * o.moved_bytes / (specs->mem_bytes_per_s * K(beta_mem));
-        s.rows[s.n++] = (row){1, time_s, 0, o.flops, 0, o.moved_bytes, o.kernels, 2};
+        double time_s = (o.streams ? 1 : P(c_opt)) * o.moved_bytes / (specs->mem_bytes_per_s * K(beta_mem));
+        double doubles_s = o.doubles > 0 ? o.doubles * 2 / specs->vector_fp64_flops_per_s : 0;
+        bool computes = doubles_s > time_s;
+        s.rows[s.n++] = (row){1, computes ? doubles_s : time_s, computes ? doubles_s : 0, o.flops, 0, o.moved_bytes, o.kernels, 2};
         tensors_s = (double)prof->trainable_tensors * P(t_tensor_s) + o.waits * P(t_wait_s);
     }
     out.clock_ratio = clock_of(&s, at, &out.floored);

@@ -28,6 +28,17 @@ static const struct recipe {
     {"bertadam", "mv", "g> g>g m>m mg>m v>v vg>v v>d d>d md>u p>t ut>u u>u pu>p", "pmvg>pmv", 3, 24},
 };
 
+/* Lines of PyTorch's fused_adam_utils.cuh for each parameter: FP32 numbers made doubles, FP64 instructions (a product and
+ * a sum are one), and the result made FP32. Constants apart. */
+static double adam_doubles(bool decays)
+{
+    double decay = 1 + 1 + 1;        /* p - (lr wd) p */
+    double first = 2 + 2 + 1;        /* b1 m + (1 - b1) g */
+    double second = 1 + 3 + 1;       /* b2 v + (1 - b2) g g, where g is a double already */
+    double denominator = 1 + 1 + 1;  /* sqrt(v) / c + eps */
+    return (decays ? decay : 0) + first + second + denominator;
+}
+
 static double count(const char *text, bool of_gradient)
 {
     double n = 0;
@@ -81,6 +92,9 @@ naive_optimizer naive_optimizer_of(const adept_profile *prof, double gradient_by
     o.flops = params * (strcmp(name, "adamw8bit") == 0 ? 22 : recipe_of(name)->flops);
     o.kernels = kernels * (one_by_one || prof->optimizer_impl == ADEPT_IMPL_FORLOOP ? tensors : ceil(tensors / 64));
     o.waits = factored ? 2 * tensors : one_by_one ? tensors : 0;
+    o.streams = fused && prof->framework == ADEPT_TORCH2 && strcmp(name, "muon") != 0;
+    if (fused && prof->framework == ADEPT_TORCH2 && (strcmp(name, "adam") == 0 || strcmp(name, "adamw") == 0))
+        o.doubles = params * adam_doubles(strcmp(name, "adamw") == 0);
     double own = 0;
     if (strcmp(name, "adamw8bit") == 0) own = params * 2 + params / 256 * 2 * 4;
     if (factored) own = tensors * 2 * sqrt(params / tensors) * word;

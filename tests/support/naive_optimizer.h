@@ -16,6 +16,8 @@ naive_words naive_optimizer_words(const char *name);
 
 typedef struct naive_optimizer {
     double flops, kernels, waits;
+    double doubles; /* FP64 instructions */
+    bool streams;   /* one kernel of PyTorch's own */
     double once_bytes;  /* of granularity "model", without the gradient, which is read once more */
     double moved_bytes; /* of granularity "operator", with the gradient */
     double state_bytes;

@@ -55,7 +55,32 @@ static void what_adamw_moves(void **state)
         assert_exactly(cost.kernels, fused ? 1 : impl == ADEPT_IMPL_FORLOOP ? 120 : 12);
         assert_exactly(cost.bytes_read + cost.bytes_written, 24000);
         assert_exactly(cost.waits, 0);
+        assert_true(cost.streams == fused);
     }
+}
+
+/* AdamW: p -= lr wd p (to FP64, one instruction, back: 3); m (5); v (5); sqrt(v) + eps (3). Adam without the first. Neither
+ * apex, nor kernels of one operation each, nor other optimizers; Muon's is that of AdamW on what is no matrix. */
+static void fused_adam_computes_in_fp64(void **state)
+{
+    (void)state;
+    assert_exactly(step("adamw", 1000, 10, ADEPT_IMPL_FUSED, 0, 4).double_operations, 16000);
+    assert_exactly(step("adamw", 1000, 10, ADEPT_IMPL_FUSED, 0, 2).double_operations, 16000);
+    assert_exactly(step("adam", 1000, 10, ADEPT_IMPL_FUSED, 0, 4).double_operations, 13000);
+    assert_exactly(step("sgd", 1000, 10, ADEPT_IMPL_FUSED, 0, 4).double_operations, 0);
+    assert_exactly(step("bertadam", 1000, 10, ADEPT_IMPL_FUSED, 0, 4).double_operations, 0);
+    for (int impl = ADEPT_IMPL_AUTO; impl <= ADEPT_IMPL_FORLOOP; impl++)
+        if (impl != ADEPT_IMPL_FUSED)
+            assert_exactly(step("adamw", 1000, 10, (adept_optimizer_impl)impl, 0, 4).double_operations, 0);
+    const adept_matrices matrix = {.rows = 20, .columns = 30, .n = 1};
+    adept_optimizer_run run = {.optimizer = adept_optimizer_by_name("adamw"), .impl = ADEPT_IMPL_FUSED, .floats = true,
+                               .word_bytes = 4, .params = 1000, .tensors = 10, .n_matrices = 1, .matrices = &matrix};
+    assert_exactly(adept_optimizer_step(&run).double_operations, 0);
+    assert_true(!adept_optimizer_step(&run).streams);
+    run.optimizer = adept_optimizer_by_name("muon"), run.floats = false;
+    adept_optimizer_cost muon = adept_optimizer_step(&run);
+    assert_exactly(muon.double_operations, 16 * (1000 - 600));
+    assert_true(!muon.streams);
 }
 
 static void models_of_16_bits_have_words_of_2_bytes(void **state)
@@ -367,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adamw_reads_and_writes_three_words),
         cmocka_unit_test(what_adamw_moves),
+        cmocka_unit_test(fused_adam_computes_in_fp64),
         cmocka_unit_test(models_of_16_bits_have_words_of_2_bytes),
         cmocka_unit_test(master_weights),
         cmocka_unit_test(what_runs_beside_it),

@@ -35,6 +35,7 @@ typedef struct adept_optimizer {
     double own_bytes_per_param;  /* state besides that is no word: of 8 bits, with the scales of its blocks */
     double factors;              /* words kept for a row or column of each tensor: 2 for Adafactor */
     double iterations;           /* of Newton and Schulz: only matrices are its own, one at a time; all else is AdamW's */
+    double double_operations;    /* FP64 instructions of PyTorch's fused kernel, whose constants are doubles */
 } adept_optimizer;
 
 /** NULL if unknown; "none" is known and all zero. Constant data, thread-safe. */
@@ -62,6 +63,7 @@ typedef struct adept_optimizer_run {
     const adept_optimizer *optimizer;
     adept_optimizer_impl impl;
     unsigned extras;
+    bool floats;       /* a fused kernel without FP64: apex's */
     double word_bytes; /* 4, or 2 where the model is of 16 bits; 4 for master weights whatever it says */
     double params, tensors;
     size_t n_matrices; /* of these: an optimizer with iterations takes them */
@@ -73,8 +75,10 @@ typedef struct adept_optimizer_cost {
     double bytes_read, bytes_written; /* each word once, without the gradient, which is read once (eq 4.4) */
     double moved_bytes;               /* what the kernels but products really move, without uses of the gradient in its own type */
     double moved_gradients;           /* elements of the gradient read or written by them */
+    double double_operations;         /* FP64 instructions, at the rate of half the FP64 FLOP/s */
     double kernels, state_bytes;
     double waits; /* of the host for the GPU */
+    bool streams; /* PyTorch's own fused kernel: as fast as memory, or as FP64 */
 } adept_optimizer_cost;
 
 adept_optimizer_cost adept_optimizer_step(const adept_optimizer_run *run);
