@@ -10,7 +10,8 @@
  *  so a forward pass that waits for the host and an optimizer that waits for memory add up, whichever is longer in sum.
  *      T = end + T_comm * (1 - overlap) + t_fixed
  *      P = P_static + sum e_i / T
- *  The optimizer is a kernel that streams, times c_opt unless PyTorch's own kernel is fused, or waits for its FP64 instructions where they take longer. */
+ *  The optimizer is a kernel that streams, times c_opt. PyTorch's own fused kernel is without c_opt, and takes as long as its FP64
+ *  instructions if that is longer. */
 #ifndef ADEPT_OPERATOR_STEP_H
 #define ADEPT_OPERATOR_STEP_H
 #include "adept_evaluate.h"

@@ -63,6 +63,7 @@ kernels_for_steps() {
 # says of them. Host and constant times are of a program, not of a GPU. Matrix units are known by steps alone here: shares
 # of their peak that single products reach differ by GPU (0.86 to 0.99), and those GPUs have profiles of their own. timm's
 # inference on an RTX 4090, eager and compiled, stays out: tools/accuracy.py shows what the set says of a GPU it never had.
+# With 3 restarts the set without the V100 ends in a worse minimum; 8 find the others' again.
 # Steps do not tell the voltage's slope (1.05 to 1.58 when fitted again); boards with locked clocks do (docs/MODEL.md, section 8).
 fit_shared() {
     set --
