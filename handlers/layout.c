@@ -126,6 +126,57 @@ static void check_memory(adept_call *c, const adept_tensor *self, const adept_la
                       "as_strided: sizes, strides and offset need %.0f bytes of memory, there are %.0f", needed, there);
 }
 
+void adept_layout_select(adept_call *c, adept_layout *l)
+{
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), l->ndim);
+    bool unknown = adept_value_is_unknown(adept_arg(c, "index")); /* wherever data says: one of them */
+    int64_t index = unknown ? 0 : adept_arg_int(c, "index", 0);
+    if (l->ndim == 0) adept_call_fail(c, "select: the tensor has no dimension");
+    if (!adept_call_ok(c)) return;
+    if (adept_call_refuse(c, index < -l->dims[dim] || index >= l->dims[dim],
+                          "select: index %" PRId64 " is out of range for size %" PRId64, index, l->dims[dim]))
+        return;
+    adept_layout_narrow(l, dim, index < 0 ? index + l->dims[dim] : index, 1, 1);
+    adept_layout_remove(l, dim);
+}
+
+void adept_layout_slice(adept_call *c, adept_layout *l)
+{
+    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), l->ndim);
+    if (l->ndim == 0) adept_call_fail(c, "slice: the tensor has no dimension");
+    if (!adept_call_ok(c)) return;
+    int64_t n = l->dims[dim], step = adept_arg_int(c, "step", 1), start, end;
+    if (adept_value_is_unknown(adept_arg(c, "start")) || adept_value_is_unknown(adept_arg(c, "end"))) {
+        start = 0, end = adept_call_chosen(c, n);
+    } else {
+        start = adept_arg_int(c, "start", 0);
+        end = adept_arg_int(c, "end", INT64_MAX);
+    }
+    if (!adept_call_ok(c)) return;
+    if (adept_call_refuse(c, step <= 0, "slice: step %" PRId64 ", a positive one expected", step)) return;
+    if (start < 0) start = start < -n ? 0 : start + n;
+    if (end < 0) end = end < -n ? 0 : end + n;
+    if (start > n) start = n;
+    if (end > n) end = n;
+    adept_layout_narrow(l, dim, start, end > start ? (end - start - 1) / step + 1 : 0, step);
+}
+
+void adept_layout_diagonal(adept_call *c, adept_layout *l)
+{
+    int64_t offset = adept_arg_int(c, "offset", 0);
+    int a = adept_call_dim(c, adept_arg_int(c, "dim1", 0), l->ndim), b = adept_call_dim(c, adept_arg_int(c, "dim2", 1), l->ndim);
+    if (!adept_call_ok(c)) return;
+    if (adept_call_refuse(c, a == b, "diagonal: two different dimensions expected")) return;
+    if (offset < -l->dims[a]) offset = -l->dims[a]; /* beyond the corner there is nothing */
+    if (offset > l->dims[b]) offset = l->dims[b];
+    int64_t rows = l->dims[a] + (offset < 0 ? offset : 0), columns = l->dims[b] - (offset > 0 ? offset : 0), stride;
+    if (__builtin_add_overflow(l->strides[a], l->strides[b], &stride)) stride = INT64_MAX;
+    adept_layout_narrow(l, offset < 0 ? a : b, offset < 0 ? -offset : offset, 1, 1);
+    adept_layout_remove(l, a > b ? a : b);
+    adept_layout_remove(l, a > b ? b : a);
+    adept_layout_insert(c, l, l->ndim, rows < columns ? rows : columns, stride);
+}
+
 void adept_layout_as_strided(adept_call *c, adept_layout *l)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self");

@@ -31,8 +31,8 @@ void adept_layout_insert(adept_call *c, adept_layout *l, int dim, int64_t size, 
 /** Repeat dimensions of size 1 and new leading ones (expand); -1 keeps a size. */
 void adept_layout_expand(adept_call *c, adept_layout *l, int ndim, const int64_t *sizes);
 
-/** Sizes, strides and offset as the call's arguments say, within the memory of its tensor "self". */
-adept_layout_change adept_layout_as_strided;
+/** The part that the call's arguments "dim" and "index", ... say; as_strided within the memory of its tensor "self". */
+adept_layout_change adept_layout_select, adept_layout_slice, adept_layout_diagonal, adept_layout_as_strided;
 
 /** Strides that show the elements of `from` with other sizes, in the same order; false if that takes a copy. */
 bool adept_layout_reshape(const adept_layout *from, int ndim, const int64_t *dims, int64_t *strides);

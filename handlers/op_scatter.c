@@ -36,26 +36,44 @@ static void check_masked(adept_call *c, const adept_tensor *self)
     adept_broadcast(c, self, mask, dims);
 }
 
-/* The row that select would give. */
-static bool is_row(adept_call *c, const adept_tensor *self, const adept_tensor *source)
+/* The source has the sizes of the part of self that it replaces. */
+static void check_part(adept_call *c, const adept_tensor *self, adept_layout_change *part)
 {
-    adept_layout row = adept_layout_of(self);
-    if (self->ndim == 0) return false;
-    adept_layout_remove(&row, adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim));
-    return source->ndim == row.ndim && memcmp(source->dims, row.dims, (size_t)row.ndim * sizeof *row.dims) == 0;
+    adept_layout l = adept_layout_of(self);
+    const adept_tensor *source = adept_arg_tensor(c, "src");
+    part(c, &l);
+    if (!adept_call_ok(c)) return;
+    bool fits = source->ndim == l.ndim && memcmp(source->dims, l.dims, (size_t)l.ndim * sizeof *l.dims) == 0;
+    if (!fits) adept_call_fail(c, "%s does not fit where it goes", adept_call_shape(c, source));
 }
 
-static void check_part(adept_call *c, const adept_tensor *self)
+static void check_select(adept_call *c, const adept_tensor *self)
 {
-    const scatter_row *row = adept_call_data(c);
-    adept_layout part = adept_layout_of(self);
-    if (adept_arg(c, "stride")) adept_layout_as_strided(c, &part);
-    const adept_tensor *source = adept_arg_tensor(c, row->source);
-    bool fits = true;
-    if (!strcmp(adept_call_op(c), "aten::select_scatter")) fits = is_row(c, self, source);
-    if (!strncmp(adept_call_op(c), "aten::put", strlen("aten::put")))
-        fits = adept_tensor_numel(source) == adept_tensor_numel(adept_arg_tensor(c, "index"));
-    if (adept_call_ok(c) && !fits) adept_call_fail(c, "%s does not fit where it goes", adept_call_shape(c, source));
+    check_part(c, self, adept_layout_select);
+}
+
+static void check_slice(adept_call *c, const adept_tensor *self)
+{
+    bool unknown = adept_value_is_unknown(adept_arg(c, "start")) || adept_value_is_unknown(adept_arg(c, "end"));
+    if (!unknown) check_part(c, self, adept_layout_slice); /* else its source tells how much it replaces */
+}
+
+static void check_diagonal(adept_call *c, const adept_tensor *self)
+{
+    check_part(c, self, adept_layout_diagonal);
+}
+
+static void check_strided(adept_call *c, const adept_tensor *self)
+{
+    check_part(c, self, adept_layout_as_strided);
+}
+
+static void check_elements(adept_call *c, const adept_tensor *self)
+{
+    (void)self;
+    const adept_tensor *source = adept_arg_tensor(c, "source"), *index = adept_arg_tensor(c, "index");
+    if (adept_call_ok(c) && adept_tensor_numel(source) != adept_tensor_numel(index))
+        adept_call_fail(c, "%s does not fit where it goes", adept_call_shape(c, source));
 }
 
 /* Do both have the same dimensions beside `dim`? A number is a row of a vector. */
@@ -264,9 +282,11 @@ static const adept_op ops[] = {
     {"aten::index_reduce", ADEPT_CAST_NONE,
      &(const scatter_row){check_index, cost_indexed, "source", true, true}},
     {"aten::masked_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_masked, cost_masked, "source", false, false}},
-    {"aten::slice_scatter aten::select_scatter aten::diagonal_scatter aten::as_strided_scatter", ADEPT_CAST_NONE,
-     &(const scatter_row){check_part, cost_part, "src", false, false}},
-    {"aten::put", ADEPT_CAST_NONE, &(const scatter_row){check_part, cost_part, "source", false, false}},
+    {"aten::slice_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_slice, cost_part, "src", false, false}},
+    {"aten::select_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_select, cost_part, "src", false, false}},
+    {"aten::diagonal_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_diagonal, cost_part, "src", false, false}},
+    {"aten::as_strided_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_strided, cost_part, "src", false, false}},
+    {"aten::put", ADEPT_CAST_NONE, &(const scatter_row){check_elements, cost_part, "source", false, false}},
     {0},
 };
 

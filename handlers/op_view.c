@@ -169,41 +169,6 @@ static void expand_as(adept_call *c, adept_layout *l)
 
 /* ---------------------------------------------------------------- parts ---------------- */
 
-static void select_index(adept_call *c, adept_layout *l)
-{
-    int dim = dim_arg(c, "dim", 0, l);
-    bool unknown = adept_value_is_unknown(adept_arg(c, "index")); /* wherever data says: one of them */
-    int64_t index = unknown ? 0 : adept_arg_int(c, "index", 0);
-    if (l->ndim == 0) adept_call_fail(c, "select: the tensor has no dimension");
-    if (!adept_call_ok(c)) return;
-    if (adept_call_refuse(c, index < -l->dims[dim] || index >= l->dims[dim],
-                          "select: index %" PRId64 " is out of range for size %" PRId64, index, l->dims[dim]))
-        return;
-    adept_layout_narrow(l, dim, index < 0 ? index + l->dims[dim] : index, 1, 1);
-    adept_layout_remove(l, dim);
-}
-
-static void slice(adept_call *c, adept_layout *l)
-{
-    int dim = dim_arg(c, "dim", 0, l);
-    if (l->ndim == 0) adept_call_fail(c, "slice: the tensor has no dimension");
-    if (!adept_call_ok(c)) return;
-    int64_t n = l->dims[dim], step = adept_arg_int(c, "step", 1), start, end;
-    if (adept_value_is_unknown(adept_arg(c, "start")) || adept_value_is_unknown(adept_arg(c, "end"))) {
-        start = 0, end = adept_call_chosen(c, n);
-    } else {
-        start = adept_arg_int(c, "start", 0);
-        end = adept_arg_int(c, "end", INT64_MAX);
-    }
-    if (!adept_call_ok(c)) return;
-    if (adept_call_refuse(c, step <= 0, "slice: step %" PRId64 ", a positive one expected", step)) return;
-    if (start < 0) start = start < -n ? 0 : start + n;
-    if (end < 0) end = end < -n ? 0 : end + n;
-    if (start > n) start = n;
-    if (end > n) end = n;
-    adept_layout_narrow(l, dim, start, end > start ? (end - start - 1) / step + 1 : 0, step);
-}
-
 static void narrow(adept_call *c, adept_layout *l)
 {
     int dim = dim_arg(c, "dim", 0, l);
@@ -219,22 +184,6 @@ static void narrow(adept_call *c, adept_layout *l)
         adept_call_fail(c, "narrow: %" PRId64 " elements from %" PRId64 " do not fit in %" PRId64, length, start, n);
     else
         adept_layout_narrow(l, dim, start, length, 1);
-}
-
-static void diagonal(adept_call *c, adept_layout *l)
-{
-    int64_t offset = adept_arg_int(c, "offset", 0);
-    int a = dim_arg(c, "dim1", 0, l), b = dim_arg(c, "dim2", 1, l);
-    if (!adept_call_ok(c)) return;
-    if (adept_call_refuse(c, a == b, "diagonal: two different dimensions expected")) return;
-    if (offset < -l->dims[a]) offset = -l->dims[a]; /* beyond the corner there is nothing */
-    if (offset > l->dims[b]) offset = l->dims[b];
-    int64_t rows = l->dims[a] + (offset < 0 ? offset : 0), columns = l->dims[b] - (offset > 0 ? offset : 0), stride;
-    if (__builtin_add_overflow(l->strides[a], l->strides[b], &stride)) stride = INT64_MAX;
-    adept_layout_narrow(l, offset < 0 ? a : b, offset < 0 ? -offset : offset, 1, 1);
-    adept_layout_remove(l, a > b ? a : b);
-    adept_layout_remove(l, a > b ? b : a);
-    adept_layout_insert(c, l, l->ndim, rows < columns ? rows : columns, stride);
 }
 
 /* Windows of `size` along a dimension, one every `step`; the window becomes the last dimension. */
@@ -291,7 +240,7 @@ static void part_of_complex(adept_call *c, adept_layout *l)
 
 static const view_row same_row = {same, FREE};
 static const view_row expand_row = {expand, SUM};
-static const view_row slice_row = {slice, PART}, strided_row = {adept_layout_as_strided, PART};
+static const view_row slice_row = {adept_layout_slice, PART}, strided_row = {adept_layout_as_strided, PART};
 static const view_row detach_row = {same, FREE};
 static const view_row real_row = {as_real, FREE}, complex_row = {as_complex, FREE}, half_row = {part_of_complex, PART};
 
@@ -308,10 +257,10 @@ static const adept_op ops[] = {
     {"aten::expand", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &expand_row},
     {"aten::broadcast_to", ADEPT_CAST_NONE, &expand_row},
     {"aten::expand_as", ADEPT_READS_FIRST | ADEPT_EXTENT_KEPT, &(const view_row){expand_as, SUM}},
-    {"aten::select", ADEPT_PART_INDEX, &(const view_row){select_index, PART}},
+    {"aten::select", ADEPT_PART_INDEX, &(const view_row){adept_layout_select, PART}},
     {"aten::slice", ADEPT_PART_RANGE, &slice_row},
     {"aten::narrow", ADEPT_CAST_NONE, &(const view_row){narrow, PART}},
-    {"aten::diagonal", ADEPT_CAST_NONE, &(const view_row){diagonal, PART}},
+    {"aten::diagonal", ADEPT_CAST_NONE, &(const view_row){adept_layout_diagonal, PART}},
     {"aten::unfold", ADEPT_CAST_NONE, &(const view_row){unfold, PART}},
     {"aten::as_strided", ADEPT_CAST_NONE, &strided_row},
     {"aten::alias", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &same_row},
