@@ -126,9 +126,14 @@ static void check_memory(adept_call *c, const adept_tensor *self, const adept_la
                       "as_strided: sizes, strides and offset need %.0f bytes of memory, there are %.0f", needed, there);
 }
 
+int adept_layout_dim(adept_call *c, const char *name, int64_t fallback, const adept_layout *l)
+{
+    return adept_call_dim(c, adept_arg_int(c, name, fallback), l->ndim);
+}
+
 void adept_layout_select(adept_call *c, adept_layout *l)
 {
-    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), l->ndim);
+    int dim = adept_layout_dim(c, "dim", 0, l);
     bool unknown = adept_value_is_unknown(adept_arg(c, "index")); /* wherever data says: one of them */
     int64_t index = unknown ? 0 : adept_arg_int(c, "index", 0);
     if (l->ndim == 0) adept_call_fail(c, "select: the tensor has no dimension");
@@ -142,7 +147,7 @@ void adept_layout_select(adept_call *c, adept_layout *l)
 
 void adept_layout_slice(adept_call *c, adept_layout *l)
 {
-    int dim = adept_call_dim(c, adept_arg_int(c, "dim", 0), l->ndim);
+    int dim = adept_layout_dim(c, "dim", 0, l);
     if (l->ndim == 0) adept_call_fail(c, "slice: the tensor has no dimension");
     if (!adept_call_ok(c)) return;
     int64_t n = l->dims[dim], step = adept_arg_int(c, "step", 1), start, end;
@@ -164,7 +169,7 @@ void adept_layout_slice(adept_call *c, adept_layout *l)
 void adept_layout_diagonal(adept_call *c, adept_layout *l)
 {
     int64_t offset = adept_arg_int(c, "offset", 0);
-    int a = adept_call_dim(c, adept_arg_int(c, "dim1", 0), l->ndim), b = adept_call_dim(c, adept_arg_int(c, "dim2", 1), l->ndim);
+    int a = adept_layout_dim(c, "dim1", 0, l), b = adept_layout_dim(c, "dim2", 1, l);
     if (!adept_call_ok(c)) return;
     if (adept_call_refuse(c, a == b, "diagonal: two different dimensions expected")) return;
     if (offset < -l->dims[a]) offset = -l->dims[a]; /* beyond the corner there is nothing */

@@ -31,6 +31,9 @@ void adept_layout_insert(adept_call *c, adept_layout *l, int dim, int64_t size, 
 /** Repeat dimensions of size 1 and new leading ones (expand); -1 keeps a size. */
 void adept_layout_expand(adept_call *c, adept_layout *l, int ndim, const int64_t *sizes);
 
+/** The dimension that an argument names; below 0 it counts from the end. */
+int adept_layout_dim(adept_call *c, const char *name, int64_t fallback, const adept_layout *l);
+
 /** The part that the call's arguments "dim" and "index", ... say; as_strided within the memory of its tensor "self". */
 adept_layout_change adept_layout_select, adept_layout_slice, adept_layout_diagonal, adept_layout_as_strided;
 

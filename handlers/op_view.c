@@ -17,11 +17,6 @@ typedef struct view_row {
     gradient_kind gradient;
 } view_row;
 
-static int dim_arg(adept_call *c, const char *name, int64_t fallback, const adept_layout *l)
-{
-    return adept_call_dim(c, adept_arg_int(c, name, fallback), l->ndim);
-}
-
 static void swap(int64_t *a, int64_t *b)
 {
     int64_t kept = *a;
@@ -50,7 +45,7 @@ static void reorder(adept_layout *l, const int *order)
 static void transpose(adept_call *c, adept_layout *l)
 {
     bool axes = adept_arg(c, "axis0") != NULL; /* swapaxes */
-    int a = dim_arg(c, axes ? "axis0" : "dim0", 0, l), b = dim_arg(c, axes ? "axis1" : "dim1", 1, l);
+    int a = adept_layout_dim(c, axes ? "axis0" : "dim0", 0, l), b = adept_layout_dim(c, axes ? "axis1" : "dim1", 1, l);
     if (adept_call_ok(c) && l->ndim > 0) swap_dims(l, a, b);
 }
 
@@ -171,7 +166,7 @@ static void expand_as(adept_call *c, adept_layout *l)
 
 static void narrow(adept_call *c, adept_layout *l)
 {
-    int dim = dim_arg(c, "dim", 0, l);
+    int dim = adept_layout_dim(c, "dim", 0, l);
     int64_t start = 0, length = adept_arg_int(c, "length", 0);
     /* a tensor of unknown value: wherever it starts, the size is the same */
     if (adept_value_as_int(adept_arg(c, "start"), &start) || !adept_value_tensor(adept_arg(c, "start")))
@@ -189,7 +184,7 @@ static void narrow(adept_call *c, adept_layout *l)
 /* Windows of `size` along a dimension, one every `step`; the window becomes the last dimension. */
 static void unfold(adept_call *c, adept_layout *l)
 {
-    int dim = dim_arg(c, "dimension", 0, l);
+    int dim = adept_layout_dim(c, "dimension", 0, l);
     int64_t size = adept_arg_int(c, "size", 1), step = adept_arg_int(c, "step", 1);
     if (!adept_call_ok(c)) return;
     if (l->ndim == 0) { /* a number is a window of one */
