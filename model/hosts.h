@@ -3,17 +3,19 @@
 #define ADEPT_HOSTS_H
 #include "adept_model.h"
 
-/* Time of an eager launch: the median of what was measured, and the range of 80 % of it. */
+/* Time of an eager launch: the median of what was measured, and the range of 80 % of it. And what a step takes beside
+ * launches; 0: nothing was seen. */
 typedef struct adept_host {
     const char *name;
-    double launch_s, low_s, high_s;
+    double launch_s, low_s, high_s, step_s;
 } adept_host;
 
 const adept_host *adept_host_at(size_t index); /* 0: the hardware profile's own; NULL past the end */
 /** The host whose range says how sure a run's launches are: the run's, or that of the table whose time the profile has.
  *  @return NULL if their time was measured, or said */
 const adept_host *adept_host_of(const adept_run *run, double t_host_s);
-/** What a run's host takes; 0: as the hardware profile says. @return ADEPT_E_USAGE if it is said twice */
-adept_status adept_host_launch(double *launch_s, const adept_run *run, adept_error *err);
+/** What a run's host takes for a launch, and for a step beside them; 0: as the hardware profile says.
+ *  @return ADEPT_E_USAGE if a launch's is said twice */
+adept_status adept_host_times(double *launch_s, double *step_s, const adept_run *run, adept_error *err);
 
 #endif

@@ -17,6 +17,8 @@ typedef struct adept_operator_owner {
     double v_min;
 } adept_operator_owner;
 
+/** Does the board draw less between kernels, the longer it waits for them? */
+bool adept_board_rests(const adept_specs *s);
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w);
 
 /**

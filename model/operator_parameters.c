@@ -39,9 +39,17 @@ double adept_operator_parameter_prior(size_t index)
 #define REFERENCE_NM 12.0
 #define REFERENCE_HZ 1.38e9
 #define REFERENCE_ACTIVE_J (220.0 / (80 * REFERENCE_HZ)) /* (P_TDP - P_static) per cycle of an SM */
-/* What a waiting GPU draws, of the active power: a V100 nothing and a Quadro RTX 5000 0.3, an A40 0.3, an A100 and an
- * L40 0.6 (steps that wait for the host, of Zeus's and dos-group's). */
-#define QUIET 0.5
+/* What a waiting GPU draws of the active power, by steps that wait for the host (Zeus's and dos-group's): an A100 0.6, at
+ * 16 to 78 % of their time busy, and an L40 as much. A V100, an A40 and a Quadro RTX 5000 rest: the share of the time that
+ * they are busy, from 0.06 to 0.6. */
+#define RESTING_NM 8.0
+#define WATCHFUL 0.6
+
+bool adept_board_rests(const adept_specs *s)
+{
+    return s->process_nm >= RESTING_NM; /* of an unknown process: no */
+}
+
 /* d ln voltage / d ln clock of a V100 SXM2: programs that only compute, at locked clocks. */
 #define REFERENCE_SLOPE 0.85
 
@@ -52,9 +60,23 @@ double adept_operator_parameter_prior(size_t index)
 
 /* Memory stacked in the package (HBM, 1024 bits a stack) against chips on the board (GDDR, at most 512 bits in all):
  * 3.9 pJ a bit (O'Connor et al., MICRO 2017) and 7.5 (GDDR6: 7.25 to 7.5, Micron's figures for GDDR6 and GDDR6X). Fits
- * to a V100 and an A40 give 77 and 146 pJ a byte with all that lies between. */
+ * to a V100 and an A40 give 77 and 146 pJ a byte with all that lies between. What lies between, 46 of the V100's, goes
+ * with the process on boards without stacks.
+ *
+ * Two chips can share a channel of 32 bits ("clamshell"), and then both open a row for half of its bits each: twice the
+ * energy of one. The A40's have them, and so has every board with more memory on a channel than one chip holds. */
 #define STACK_BITS 1024.0
-#define ON_BOARD (7.5 / 3.9)
+#define STACK_BYTE_J (8 * 3.9e-12)
+#define BOARD_BYTE_J (8 * 7.5e-12)
+#define REFERENCE_BYTE_J 77e-12
+#define CHANNEL_BITS 32.0
+#define CHIP_BYTES 3.5e9 /* more than a chip of 24 Gbit, less than two of 16 */
+
+static double on_board_memory(const adept_specs *s, double process)
+{
+    double chips = s->mem_bytes * CHANNEL_BITS > CHIP_BYTES * s->mem_bus_bits ? 2.0 : 1.0;
+    return (chips * BOARD_BYTE_J + process * (REFERENCE_BYTE_J - STACK_BYTE_J)) / REFERENCE_BYTE_J;
+}
 
 /* Energy per operation goes with the process's name: multiplying what foundries publish for the same speed (TSMC: 12 nm
  * FFC 25 % below 16 nm FFC, 10 nm 35 % below 16 nm, 7 nm 40 % below 10 nm, 5 nm 30 % below 7 nm, 4 nm some 10 % below;
@@ -81,16 +103,15 @@ adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p
                               .active = 1.0,
                               .fed = 1.0,
                               .boost = 1.0,
-                              .wait = 1.0,
+                              .wait = adept_board_rests(s) ? 1.0 : WATCHFUL,
                               .v_slope = 1.0,
                               .v_min = 1.0};
     if (s->tensor_fp16_flops_per_s < HALF_RATE * s->vector_fp32_flops_per_s) o.fed = EASILY_FED;
     if (s->clock_load_hz > s->clock_boost_hz) o.boost = s->clock_load_hz / s->clock_boost_hz;
     bool on_board = s->mem_bus_bits < STACK_BITS;
-    if (on_board) o.memory = ON_BOARD;
+    if (on_board) o.memory = on_board_memory(s, isnan(s->process_nm) ? 1.0 : s->process_nm / REFERENCE_NM);
     if (isnan(s->process_nm)) return o;
     o.operation = s->process_nm / REFERENCE_NM;
-    if (s->process_nm >= REFERENCE_NM) o.wait = QUIET;
     double process_a = on_board || hw->other_vendor ? o.operation : 1.0;
     if (s->tdp_w > p_static_w)
         o.active = REFERENCE_ACTIVE_J * s->sm_count * s->clock_boost_hz * process_a / (s->tdp_w - p_static_w);

@@ -1,5 +1,6 @@
 /** @file operator_step.c  Kernels' times, the step they make, and its derivatives; see operator_step.h for the equations. */
 #include "operator_step.h"
+#include "operator_own.h"
 #include <math.h>
 #include <string.h>
 
@@ -53,6 +54,7 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
         .optimizer_double_s = double_s(work->optimizer.double_operations, specs),
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
         .tdp_w = specs->tdp_w,
+        .rests = adept_board_rests(specs),
         .min_clock = placed->numbers.row[ADEPT_ROW_MIN_CLOCK],
     };
     set_host_shares(&n, placed);
@@ -66,6 +68,7 @@ void adept_operator_set_run(adept_operator_numbers *n, const double *row, const 
     n->limit_w = row[ADEPT_ROW_LIMIT_W];
     n->max_clock = row[ADEPT_ROW_MAX_CLOCK];
     n->host_launch_s = row[ADEPT_ROW_HOST_S];
+    n->host_step_s = row[ADEPT_ROW_HOST_STEP_S];
     adept_network_of_nccl(&n->network, net, n->gpus);
 }
 
@@ -175,6 +178,12 @@ static double flat_copies_s(const adept_operator_numbers *n, const double *theta
     return flat ? 4.0 * n->gradient_bytes / (n->bytes_per_s * theta[ADEPT_KP_beta_mem]) : 0.0;
 }
 
+/* What the board draws while it waits, of u_wait * the active power. */
+static double awake_share(const adept_operator_numbers *n, double busy)
+{
+    return n->rests ? busy : 1.0;
+}
+
 void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,
                          const adept_buckets *buckets, double bucket_bytes, const double *theta)
 {
@@ -205,10 +214,10 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
         out->comm_hidden_s = all_comm_s - out->comm_s;
         out->comm_s += flat_copies_s(n, theta);
     }
-    out->fixed_s = theta[ADEPT_OP_t_fixed_s];
+    out->fixed_s = n->host_step_s > 0.0 ? n->host_step_s : theta[ADEPT_OP_t_fixed_s];
     out->step_s = both_s + out->comm_s + out->fixed_s;
     double kernels_j = v * v * (list->core_j + board->active_w * f * all_s) + list->memory_j;
-    double wait_w = v * v * board->wait_share * board->active_w * f;
+    double wait_w = v * v * awake_share(n, all_s / out->step_s) * board->wait_share * board->active_w * f;
     out->energy_j = kernels_j + wait_w * (out->step_s - all_s);
     out->power_w = board->static_w + out->energy_j / out->step_s;
     out->pass_w = out->optimizer_w = board->static_w + (all_s > 0.0 ? kernels_j / all_s : 0.0);
@@ -352,7 +361,8 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
     double f = step->clock_ratio, v = adept_board_voltage(board, f, NULL), active = v * v * board->active_w * f;
     bool moves = step->limited && !step->floored && balance->by_clock != 0.0;
     double kernels_s = step->pass_s + step->optimizer_s, wait_s = step->step_s - kernels_s;
-    energy_terms e = {slopes->simt_flops, slopes->tensor_flops, slopes->bytes, kernels_s + board->wait_share * wait_s, 0.0};
+    double busy = kernels_s / step->step_s, awake = awake_share(n, busy), wait_share = board->wait_share * awake;
+    energy_terms e = {slopes->simt_flops, slopes->tensor_flops, slopes->bytes, kernels_s + wait_share * wait_s, 0.0};
     e.core_j = list->core_j + board->active_w * f * e.time_s;
     adept_span all = {0};
     for (int p = 0; p < ADEPT_PARTS; p++) {
@@ -366,15 +376,17 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
         /* under a limit the clock moves so that the limit still holds */
         double f_by = moves ? -balance->by_theta[i] / balance->by_clock : 0.0, kernels = 0.0;
-        double time = launch_slope(i, step, n) + comm_slope(i, n, theta) + (i == ADEPT_OP_t_fixed_s ? 1.0 : 0.0);
+        double fixed = i == ADEPT_OP_t_fixed_s && !(n->host_step_s > 0.0) ? 1.0 : 0.0;
+        double time = launch_slope(i, step, n) + comm_slope(i, n, theta) + fixed;
         for (int p = 0; p < ADEPT_PARTS; p++) {
             double part = span_slope(i, slopes->time_s[p][i], slopes->core_s[p][i], list->part[p].memory_s, board, f);
             kernels += part;
             time += step->exposed[p] * (part + f_by * part_by_f[p]);
         }
-        double wait = time - kernels - f_by * all_by_f.time;
+        double kernels_by = kernels + f_by * all_by_f.time, wait = time - kernels_by;
+        double awake_by = n->rests ? (kernels_by - busy * time) / step->step_s : 0.0;
         double energy = energy_slope(i, &e, board, f, n->tdp_w, theta) + active * kernels + f_by * all_by_f.energy +
-                        active * (board->wait_share * wait + (i == ADEPT_OP_u_wait ? wait_s : 0.0));
+                        active * (wait_share * wait + board->wait_share * awake_by * wait_s + (i == ADEPT_OP_u_wait ? awake * wait_s : 0.0));
         dtime_s[i] = time;
         dpower_w[i] = (energy - mean_w * time) / step->step_s + (i == ADEPT_OP_p_static_w ? 1.0 : 0.0);
     }

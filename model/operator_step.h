@@ -32,8 +32,9 @@ typedef struct adept_operator_numbers {
     double optimizer_double_s; /* of its FP64 instructions, at full clock */
     bool optimizer_streams;    /* as fast as memory */
     double gradient_bytes, tdp_w, min_clock;
+    bool rests; /* adept_board_rests() */
     /* the run */
-    double gpus, limit_w, max_clock, host_launch_s /* 0: t_host */;
+    double gpus, limit_w, max_clock, host_launch_s /* 0: t_host */, host_step_s /* 0: t_fixed */;
     adept_network network;
 } adept_operator_numbers;
 

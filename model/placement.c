@@ -77,8 +77,11 @@ static adept_status set_host(double *row, const adept_hwprofile *hw, const adept
 {
     if (!(run->host_launch_s >= 0.0) || isinf(run->host_launch_s))
         return adept_error_set(err, ADEPT_E_USAGE, "the host's time for a launch must not be negative");
-    adept_status status = adept_host_launch(&row[ADEPT_ROW_HOST_S], run, err);
-    if (status == ADEPT_OK && row[ADEPT_ROW_HOST_S] > 0.0 && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_MODEL)
+    if (!(run->host_step_s >= 0.0) || isinf(run->host_step_s))
+        return adept_error_set(err, ADEPT_E_USAGE, "the host's time for a step must not be negative");
+    adept_status status = adept_host_times(&row[ADEPT_ROW_HOST_S], &row[ADEPT_ROW_HOST_STEP_S], run, err);
+    bool said = row[ADEPT_ROW_HOST_S] > 0.0 || row[ADEPT_ROW_HOST_STEP_S] > 0.0;
+    if (status == ADEPT_OK && said && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_MODEL)
         return adept_error_set(err, ADEPT_E_USAGE,
                                "granularity \"model\" knows no host: its launches take t_kern_s each");
     return status;

@@ -550,6 +550,7 @@ static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept
     for (int end = 0; end < 2 && host; end++) {
         adept_run at = *run;
         adept_estimate other;
+        adept_host_times(&at.host_launch_s, &at.host_step_s, run, NULL);
         at.host = 0;
         at.host_launch_s = end ? host->high_s : host->low_s;
         if (adept_plan_predict(&other, plan, &at, NULL) != ADEPT_OK) continue; /* nor was the step itself */

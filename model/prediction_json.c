@@ -53,10 +53,11 @@ static void put_config(adept_json_writer *w, const adept_profile *prof, const ad
     adept_json_put_number(w, "power_limit_w", run->power_limit_w == 0.0 ? NAN : run->power_limit_w);
     adept_json_put_number(w, "clock_hz", run->clock_hz == 0.0 ? NAN : run->clock_hz); /* null: not locked */
     /* null: the hardware profile's */
-    double launch_s = 0.0;
+    double launch_s = 0.0, step_s = 0.0;
     adept_json_put_string(w, "host", run->host > 0 ? adept_host_name((size_t)run->host) : NULL);
-    adept_host_launch(&launch_s, run, NULL);
+    adept_host_times(&launch_s, &step_s, run, NULL);
     adept_json_put_number(w, "host_launch_s", launch_s == 0.0 ? NAN : launch_s);
+    adept_json_put_number(w, "host_step_s", step_s == 0.0 ? NAN : step_s);
     adept_json_end_object(w);
 }
 

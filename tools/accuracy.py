@@ -32,12 +32,13 @@ STEPS = [
     ("zeus_a40.csv", "a40", "batch_size"),
     ("dosgroup_a100.csv", "a100-sxm-40gb", "model"),
     ("dosgroup_l40.csv", "l40", "model"),
+    ("dosgroup_quadro-rtx-5000.csv", "quadro-rtx-5000", "model"),
     ("timm_rtx3090_train.csv", "rtx3090", "family"),
     ("gemm_h200-sxm-141gb.csv", "h200-sxm-141gb", "fold"),
 ]
 CPU = ("cpu-xeon-avx512-1core.csv", "cpu-xeon-avx512-1core", "model")
 # GPUs that the thesis's law is not compared on: it knows no memory formats, and no kernels
-BY_OPERATOR_ONLY = ["l40", "rtx3090", "h200-sxm-141gb"]
+BY_OPERATOR_ONLY = ["l40", "quadro-rtx-5000", "rtx3090", "h200-sxm-141gb"]
 # kernels measured on another board with the same chip serve as well
 KERNELS = {"a100-sxm-40gb": "a100-pcie-40gb"}
 KERNEL_GPUS = ["v100-pcie-32gb", "a100-pcie-40gb", "p100-pcie-16gb", "t4", "p4"]  # of NeuSight

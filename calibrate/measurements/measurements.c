@@ -48,6 +48,7 @@ static const char *compile_at(size_t index)
     X(compile, compile, CHOICE, "0", compile_at)                                                                       \
     X(torch, torch, TEXT, "", NULL)                                                                                    \
     X(host_launch_s, host_launch_s, POSITIVE, "", NULL)                                                                \
+    X(host_step_s, host_step_s, POSITIVE, "", NULL)                                                                    \
     X(link, link, CHOICE, "board", adept_link_name)                                                                    \
     X(overlap, overlap, CHOICE, "auto", adept_overlap_name)                                                            \
     X(power_limit_w, power_limit_w, POSITIVE, "default", NULL)                                                         \
@@ -450,5 +451,6 @@ void adept_row_set_hw(adept_measurement *m, const adept_hwprofile *hw)
                          .power_limit_w = m->power_limit_w,
                          .link = m->link,
                          .overlap = m->overlap,
-                         .host_launch_s = m->host_launch_s};
+                         .host_launch_s = m->host_launch_s,
+                         .host_step_s = m->host_step_s};
 }

@@ -92,6 +92,7 @@ typedef struct adept_run {        /* how the workload runs on the hardware */
     adept_overlap overlap;
     double bucket_bytes;          /* 0: ADEPT_BUCKET_BYTES */
     double host_launch_s;         /* of an eager kernel; 0: the hardware profile's. Granularity "operator" only */
+    double host_step_s;           /* of a step beside kernels and launches (loading data, logging); 0: the host's, or the profile's */
     int host;                     /* of the table of hosts, by number: adept_host_name(); 0: not one of them */
 } adept_run;
 

@@ -10,7 +10,7 @@
  * than its limit throttles by itself. */
 #define ADEPT_OPERATOR_STEP_LIST(X)                                                                                    \
     X(t_launch_s, 1e-8, 2e-5, 1.5e-6, 1, 0.5, "gap between two kernels on the GPU in s")                               \
-    X(t_host_s, 1e-7, 1e-4, 3.45e-5, 1, 0.5, "host time per kernel launch in s")                                          \
+    X(t_host_s, 1e-7, 1e-4, 3.2e-5, 1, 0.5, "host time per kernel launch in s")                                          \
     X(t_tensor_s, 1e-8, 1e-3, 2e-6, 1, 1.5, "time of the optimizer per parameter tensor in s, on host and GPU")        \
     X(t_wait_s, 1e-6, 1e-2, 1.5e-4, 1, 0.3, "the host waits for a result of the optimizer, and the GPU for the host, in s")   \
     X(t_sample_s, 1e-9, 1e-2, 1e-6, 1, 2, "host time per sample of the batch in s: loading and copying it")            \
@@ -22,10 +22,10 @@
     X(overlap, 0, 1, 0.5, 0, 0.3, "share of the all-reduce hidden behind the backward pass")                           \
     X(p_static_w, 5, 800, NAN, 1, 0.6, "power of one idle GPU in W")                                                   \
     X(u_active, 0.01, 2, 0.5, 1, 0.5, "power while any kernel runs, relative to tdp_w - p_static_w")                   \
-    X(u_wait, 0, 1, 0.6, 0, 0.2, "power while the GPU waits between kernels, relative to that of u_active")            \
+    X(u_wait, 0, 1, 1, 0, 0.2, "power while the GPU waits between kernels, relative to that of u_active")              \
     X(e_simt_j, 1e-13, 1e-10, 1e-11, 1, 0.4, "energy of one FLOP on the ALUs in J")                                    \
     X(e_tensor_j, 1e-14, 1e-10, 2e-12, 1, 0.4, "energy of one FLOP on 16 bits on the matrix units in J")               \
-    X(e_mem_j, 1e-12, 1e-9, 6e-11, 1, 0.4, "energy of one byte from or to device memory in J")                         \
+    X(e_mem_j, 1e-12, 1e-9, 7.7e-11, 1, 0.4, "energy of one byte from or to device memory in J")                       \
     X(mem_core_share, 0, 1, 0.4, 0, 0.2, "share of memory-bound time that follows the core clock (caches do)")         \
     X(v_slope, 0, 2, 1.1, 0, 0.3, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")             \
     X(v_min, 0.4, 1, 0.74, 0, 0.08, "lowest relative core voltage")

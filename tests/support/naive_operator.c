@@ -415,8 +415,9 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
             out.time_s += (1 - P(overlap)) * sent_s;
     }
     double v = fmax(P(v_min), 1 - P(v_slope) * (1 - out.clock_ratio)); /* between kernels the clocks stay up */
+    double busy = kernels_s / out.time_s, awake = specs->process_nm > 7 ? busy : 1; /* older boards rest */
     energy_j +=
-        (out.time_s - kernels_s) * P(u_wait) * v * v * P(u_active) * (s.tdp_w - P(p_static_w)) * out.clock_ratio;
+        (out.time_s - kernels_s) * P(u_wait) * awake * v * v * P(u_active) * (s.tdp_w - P(p_static_w)) * out.clock_ratio;
     out.power_w = gpus * (P(p_static_w) + energy_j / out.time_s);
     return out;
 }

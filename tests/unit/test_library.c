@@ -96,6 +96,7 @@ static adept_run inner_run(const adept_request *r, adept_granularity equations)
                        (adept_overlap)r->overlap,
                        r->bucket_bytes,
                        r->host_launch_s,
+                       r->host_step_s,
                        host_number(r->host)};
 }
 
@@ -177,7 +178,7 @@ static void one_bad_request_stops_no_other(void **state)
                            {.oracle = o, .reserved_int = 1},
                            {.oracle = o, .gpus = 4, .nodes = 2},
                            {.oracle = o, .clock_hz = NAN},
-                           {.oracle = o, .reserved = {1}},
+                           {.oracle = o, .host_step_s = -1},
                            {.oracle = o, .host = "torch9"},
                            {.oracle = o, .host = "torch2", .host_launch_s = 3e-5},
                            {.oracle = o, .gpus = 2}};

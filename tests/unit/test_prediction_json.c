@@ -233,12 +233,17 @@ static void host(void **state)
     fixture f;
     predict(&f);
     cJSON *root = to_json(&f, NULL, NULL, 0);
-    assert_true(cJSON_IsNull(at(root, "config.host")) && cJSON_IsNull(at(root, "config.host_launch_s")));
+    assert_true(cJSON_IsNull(at(root, "config.host")) && cJSON_IsNull(at(root, "config.host_launch_s")) &&
+                cJSON_IsNull(at(root, "config.host_step_s")));
     cJSON_Delete(root);
     f.run.host = 1;
     root = to_json(&f, NULL, NULL, 0);
     assert_string_equal(cJSON_GetStringValue(at(root, "config.host")), adept_host_name(1));
     assert_true(at(root, "config.host_launch_s")->valuedouble > 5e-6);
+    cJSON_Delete(root);
+    f.run.host_step_s = 4e-3;
+    root = to_json(&f, NULL, NULL, 0);
+    assert_true(at(root, "config.host_step_s")->valuedouble == 4e-3);
     cJSON_Delete(root);
 }
 

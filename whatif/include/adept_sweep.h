@@ -27,6 +27,7 @@
     X(INTERNODE_LATENCY, "internode_latency_s", RUN)                                                                   \
     X(HOST, "host", RUN)                                                                                               \
     X(HOST_LAUNCH, "host_launch_s", RUN)                                                                         \
+    X(HOST_STEP, "host_step_s", RUN)                                                                             \
     X(BUCKET, "bucket_bytes", RUN)                                                                                     \
     X(ALLREDUCE, "allreduce", RUN)                                                                                     \
     X(LINK, "link", RUN)                                                                                               \

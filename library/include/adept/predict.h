@@ -39,7 +39,7 @@ typedef struct adept_request {
     adept_link link;
     int32_t reserved_int;         /* 0 */
     const char *host;             /* borrowed: a measured host, adept_host_name(), in place of host_launch_s; NULL: none */
-    double reserved[1];           /* 0 */
+    double host_step_s;           /* of a step beside kernels and launches (loading data, logging); 0: the host's, or the profile's */
 } adept_request;
 
 /**

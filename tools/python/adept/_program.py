@@ -20,6 +20,7 @@ _WITH_UNIT = {
     "internode_bytes_per_s": ("internode-bandwidth", "B/s"),
     "internode_latency_s": ("internode-latency", "s"),
     "host_launch_s": ("host-launch", "s"),
+    "host_step_s": ("host-step", "s"),
     "bucket_bytes": ("bucket-bytes", "B"),
     "within_time_s": ("within-time", "s"),
     "within_power_w": ("within-power", "W"),
