@@ -114,13 +114,29 @@ static void test_attacks_of_a_user(void **state)
 }
 
 #ifdef __x86_64__
+/* A kernel without i386's calls ends who makes one before any filter sees it. */
+static bool has_i386(void)
+{
+    int how = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        long pid = 20; /* getpid */
+        signal(SIGSEGV, SIG_DFL);
+        __asm__ volatile("int $0x80" : "+a"(pid) : : "memory", "r8", "r9", "r10", "r11");
+        _exit(0);
+    }
+    assert_true(child > 0 && waitpid(child, &how, 0) == child);
+    return WIFEXITED(how);
+}
+
 static void test_other_numbers(void **state)
 {
     (void)state;
     static const char *const deeds[] = {"x32", "i386"};
+    const char *by_i386 = has_i386() ? "signal 31" : "signal 11";
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(load(SMALL, deeds[i], 0, 60), ADEPT_E_INVALID);
-        assert_message("signal 31"); /* SIGSYS: killed by the filter */
+        assert_message(i == 1 ? by_i386 : "signal 31"); /* SIGSYS: killed by the filter */
     }
 }
 #endif
