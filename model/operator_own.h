@@ -4,7 +4,7 @@
 #include "adept_operator_model.h"
 
 /* What the sheet says beside the shared parameters, relative to the GPU that these refer to; all
- * but memory, fed and boost are 1 where no process is known. */
+ * but memory, fed, boost and wait are 1 where no process is known. */
 typedef struct adept_operator_owner {
     double operation; /* energy of one operation, by process and voltage */
     double tensor_j;  /* energy of one FLOP on matrix units where it was measured; NAN: as all operations */

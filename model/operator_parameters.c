@@ -97,7 +97,8 @@ static double on_board_memory(const adept_specs *s, double process)
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w)
 {
     const adept_specs *s = &hw->specs;
-    adept_operator_owner o = {.operation = 1.0,
+    const double process = isnan(s->process_nm) ? 1.0 : s->process_nm / REFERENCE_NM;
+    adept_operator_owner o = {.operation = process,
                               .tensor_j = s->tensor_flop_j,
                               .memory = 1.0,
                               .active = 1.0,
@@ -109,10 +110,9 @@ adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p
     if (s->tensor_fp16_flops_per_s < HALF_RATE * s->vector_fp32_flops_per_s) o.fed = EASILY_FED;
     if (s->clock_load_hz > s->clock_boost_hz) o.boost = s->clock_load_hz / s->clock_boost_hz;
     bool on_board = s->mem_bus_bits < STACK_BITS;
-    if (on_board) o.memory = on_board_memory(s, isnan(s->process_nm) ? 1.0 : s->process_nm / REFERENCE_NM);
+    if (on_board) o.memory = on_board_memory(s, process);
     if (isnan(s->process_nm)) return o;
-    o.operation = s->process_nm / REFERENCE_NM;
-    double process_a = on_board || hw->other_vendor ? o.operation : 1.0;
+    double process_a = on_board || hw->other_vendor ? process : 1.0;
     if (s->tdp_w > p_static_w)
         o.active = REFERENCE_ACTIVE_J * s->sm_count * s->clock_boost_hz * process_a / (s->tdp_w - p_static_w);
     if (s->process_nm == REFERENCE_NM && s->clock_boost_hz > REFERENCE_HZ) {

@@ -31,6 +31,12 @@ static const adept_tile_menu menus[ADEPT_TILED_FAMILIES] = {
 #define STREAM_S 1e-3
 #define STREAM_BYTES 0.8e9
 
+/* AdamW of 1e9 parameters in fp32: its operations move 18 words and read the gradient twice, 80e9 bytes; at 0.8 TB/s,
+ * times 1.25. One group of 64 tensors, 12 kernels. */
+#define ADAMW_BYTES 80e9
+#define ADAMW_S 125e-3
+#define ADAMW_KERNELS 12
+
 typedef struct fixture {
     toy_gpu gpu;
     adept_parameter parameters[N_THETA];
