@@ -1,5 +1,5 @@
 /* Small files that would take gigabytes: each ends with exit 3 within one gigabyte (10^9 bytes), in the program, in the
- * process that libtorch runs in, and in libadept, and within 10 s of processor time. */
+ * process that libtorch runs in, and in libadept, and within 14 s of processor time. */
 #include <adept/adept.h>
 #include "adept_profile.h"
 #include "saved.h"
@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #define MOST_KB 976562 /* 10^9 bytes */
-#define MOST_S 10
+#define MOST_S 14 /* 10 of libtorch and what reading the file takes */
 #define INPUTS ADEPT_SOURCE_DIR "/tests/golden/models/inputs.pt"
 #define CODE "inputs/code/__torch__.py"
 

@@ -19,7 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEFAULT_CPU_S 6.0 /* for each ADEPT_MEMORY_BYTES */
+#ifdef ADEPT_SANITIZED
+#define DEFAULT_CPU_S 60.0
+#else
+#define DEFAULT_CPU_S 10.0 /* for each ADEPT_MEMORY_BYTES; what PyTorch writes takes 1 s, on a slow or a busy machine 4 */
+#endif
 #ifndef ADEPT_DEFAULT_TIMEOUT_S /* check_aarch64.sh gives more to a processor that is emulated */
 #define ADEPT_DEFAULT_TIMEOUT_S 60.0
 #endif

@@ -5,7 +5,7 @@
 
 typedef struct adept_import_options {
     bool trust;               /* load archives whose code defines __setstate__ (their code runs in the child) */
-    double timeout_s;         /* given to the loader's child, of processor time and by the clock; 0: 6 s of processor time for each
+    double timeout_s;         /* given to the loader's child, of processor time and by the clock; 0: 10 s of processor time for each
                                * gigabyte of memory, and a minute by the clock */
     uint64_t memory_bytes;    /* what reading the file may take, about, here and in the child; 0: ADEPT_MEMORY_BYTES */
     const char *torch_module; /* path of the libtorch shim; NULL: ADEPT_TORCH_MODULE, then beside the program, then the install path */
