@@ -66,6 +66,7 @@ kernels_for_steps() {
 # With 3 restarts the set without the V100 ends in a worse minimum; 8 find the others' again.
 # The energy of a byte is what the fits of the two boards with measured power agree on (77 pJ on a V100): left free, the throttled
 # boards' times move it to 97, and without the V100 to 123.
+# The energy of a FLOP keeps its default: left free without the V100, it ends at 6.7 to 11 pJ by the seed, and times with it.
 # Steps do not tell the voltage's slope (1.05 to 1.58 when fitted again); boards with locked clocks do (docs/MODEL.md, section 8).
 fit_shared() {
     set --
@@ -92,7 +93,7 @@ fit_shared() {
         set -- "$@" "$work/$file"
     done
     "$adept" calibrate "$@" --gpu auto --models "$rows/models" --leave-out gpu --by gpu,gpu+file --prior-rows 0.1 \
-        --fix e_tensor_j --fix e_mem_j --fix u_wait --fix v_slope --fix t_host_s --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --restarts 8 --suggest 0 \
+        --fix e_simt_j --fix e_tensor_j --fix e_mem_j --fix u_wait --fix v_slope --fix t_host_s --fix t_sample_s=1e-6 --fix t_fixed_s=1e-4 --restarts 8 --suggest 0 \
         --json -o "$work/shared.json" > "$work/report.json"
     [ -z "${REPORTS:-}" ] || cp "$work/report.json" "$REPORTS/shared.json"
     mkdir -p "$profiles/shared"
