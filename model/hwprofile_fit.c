@@ -129,7 +129,7 @@ static void read_range(adept_json_reader *r, adept_intervals *in, const cJSON *r
         ADEPT_RANGE_LIST(X)
 #undef X
             "precisions",
-        "modes"};
+        "modes", "executions"};
     if (!range || cJSON_IsNull(range)) range = NULL;
     if (range && !cJSON_IsObject(range)) adept_json_fail(r, "fit.intervals: range is not an object");
     if (range) adept_json_check_keys(r, range, " in fit.intervals.range", keys, sizeof keys / sizeof *keys);
@@ -138,6 +138,7 @@ static void read_range(adept_json_reader *r, adept_intervals *in, const cJSON *r
 #undef X
     in->precisions = read_names(r, range, "precisions", adept_precision_name);
     in->modes = read_names(r, range, "modes", adept_mode_name);
+    in->executions = read_names(r, range, "executions", adept_execution_name);
 }
 
 /* Keys that are not known here tell people how the intervals were made. */

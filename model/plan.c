@@ -54,7 +54,10 @@ static void describe(adept_plan *plan, const adept_profile *prof, double gradien
     plan->launches = (work->kernels[ADEPT_FORWARD] + work->kernels[ADEPT_BACKWARD]) * passes + optimizer->kernels;
     plan->samples = (double)prof->batch_size * passes;
     plan->sends = adept_work_sends(work);
-    plan->described = (adept_profile){.mode = prof->mode, .precision = prof->precision, .batch_size = prof->batch_size};
+    plan->described = (adept_profile){.mode = prof->mode,
+                                      .precision = prof->precision,
+                                      .execution = prof->execution,
+                                      .batch_size = prof->batch_size};
     for (int i = 0; i < 2; i++)
         plan->memory[i] = memory_of(prof, optimizer->state_bytes, plan->hw->specs.mem_bytes, i + 1);
 }

@@ -61,6 +61,10 @@ static void put_range(adept_json_writer *w, const adept_intervals *v)
     for (int m = ADEPT_MODE_TRAIN; m <= ADEPT_MODE_INFER; m++)
         if (v->modes >> m & 1) adept_json_put_string(w, NULL, adept_mode_name((adept_mode)m));
     adept_json_end_array(w);
+    adept_json_begin_array(w, "executions");
+    for (int e = ADEPT_EAGER; e <= ADEPT_COMPILE; e++)
+        if (v->executions >> e & 1) adept_json_put_string(w, NULL, adept_execution_name((adept_execution)e));
+    adept_json_end_array(w);
     adept_json_end_object(w);
 }
 

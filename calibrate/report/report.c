@@ -136,6 +136,7 @@ static adept_status set_range(adept_intervals *v, const adept_measurement *rows,
 #undef X
         v->precisions |= 1u << rows[i].profile->precision;
         v->modes |= 1u << rows[i].profile->mode;
+        v->executions |= 1u << rows[i].profile->execution;
     }
     return ADEPT_OK;
 }

@@ -126,7 +126,8 @@ typedef struct adept_intervals {
     double power_log[2];         /* NAN: power was not measured, or too few rows were */
     double widen;                /* >= 1: width at twice the calibrated range, in widths within it */
     adept_range_point low, high; /* calibrated range; NAN: not recorded */
-    unsigned precisions, modes;  /* bit per adept_precision, adept_mode that was measured; 0: not recorded */
+    /* bit per adept_precision, adept_mode, adept_execution that was measured; 0: not recorded */
+    unsigned precisions, modes, executions;
 } adept_intervals;
 
 typedef struct adept_hwprofile {

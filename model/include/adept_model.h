@@ -181,10 +181,10 @@ ADEPT_API adept_status adept_predict_power_limits(adept_power_limits *out, const
                                                   const adept_hwprofile *hw, const adept_run *run, adept_error *err);
 
 /** How far a run lies outside the calibrated range: sum over the quantities of log2(value / nearest end of the range), and 1 for a
- *  precision or a mode that was not measured. 0: inside. Intervals grow by (widen - 1) * max(|low|, |high|) of the log ratio at
+ *  precision, a mode or a way to execute that was not measured. 0: inside. Intervals grow by (widen - 1) * max(|low|, |high|) of the log ratio at
  *  either end for each unit: continuous at the edge of the range, `widen` times as wide at twice the range. */
 ADEPT_API double adept_intervals_outside(const adept_intervals *intervals, const adept_range_point *point,
-                                         adept_mode mode, adept_precision precision);
+                                         adept_mode mode, adept_precision precision, adept_execution execution);
 
 /** Time of one merged operator (all its executions, forward and backward, all accumulation passes) and its energy. Times
  *  sum to pass_s. By granularity "operator" both are those of its own kernels; by "model" times are scaled to that sum, and

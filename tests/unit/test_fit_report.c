@@ -196,6 +196,7 @@ static void unseen_rows_are_predicted_worse(void **state)
     assert_true(r->conformal.intervals.low.gpus == 1 && r->conformal.intervals.high.gpus == 4);
     assert_int_equal(r->conformal.intervals.precisions, 1u << ADEPT_FP32);
     assert_int_equal(r->conformal.intervals.modes, 1u << ADEPT_MODE_TRAIN);
+    assert_int_equal(r->conformal.intervals.executions, 1u << ADEPT_EAGER);
     adept_fit_report_free(r);
     scene_free(s);
 }

@@ -103,6 +103,68 @@ static void memory_is_followed(void **state)
     adept_profile_free(p);
 }
 
+/* Both calls of relu wait for the linear layer between them, which reads what the first one makes. So that is written, and read
+ * again by add, which finds only the second one's in registers. */
+static void a_residual_is_read_again(void **state)
+{
+    (void)state;
+    adept_profile *p = compiled("input x f32:2x8\n"
+                                "param v f32:8x8\n"
+                                "h = aten::linear(input=x, weight=v, bias=none) @ a A\n"
+                                "r = aten::relu(self=h) @ b B\n"
+                                "i = aten::linear(input=r, weight=v, bias=none) @ c C\n"
+                                "t = aten::tanh(self=i) @ d D\n"
+                                "s = aten::add(self=t, other=r, alpha=1) @ e E\n"
+                                "return s\n",
+                                ADEPT_MODE_INFER, ADEPT_COMPILE);
+    expect(p, "aten::relu", ADEPT_FORWARD, 64, 64, 1);
+    expect(p, "aten::tanh", ADEPT_FORWARD, 64, 0, 1);
+    expect(p, "aten::add", ADEPT_FORWARD, 64, 64, 0);
+    adept_profile_free(p);
+}
+
+/* The sum waits for two layers in a row, tanh beside them for one. But nothing waits for tanh but the sum: one kernel. */
+static void a_branch_joins_late(void **state)
+{
+    (void)state;
+    adept_profile *p = compiled("input x f32:2x8\n"
+                                "param v f32:8x8\n"
+                                "h = aten::linear(input=x, weight=v, bias=none) @ a A\n"
+                                "t = aten::tanh(self=h) @ b B\n"
+                                "i = aten::linear(input=x, weight=v, bias=none) @ c C\n"
+                                "j = aten::linear(input=i, weight=v, bias=none) @ d D\n"
+                                "r = aten::relu(self=j) @ e E\n"
+                                "s = aten::add(self=t, other=r, alpha=1) @ f F\n"
+                                "y = aten::linear(input=s, weight=v, bias=none) @ g G\n"
+                                "return y\n",
+                                ADEPT_MODE_INFER, ADEPT_COMPILE);
+    expect(p, "aten::tanh", ADEPT_FORWARD, 64, 0, 1);
+    expect(p, "aten::relu", ADEPT_FORWARD, 64, 0, 1);
+    expect(p, "aten::add", ADEPT_FORWARD, 0, 64, 0);
+    adept_profile_free(p);
+}
+
+/* Eight tensors are read where their concatenation is, nine are put together in memory first. */
+static void nine_tensors_are_put_together(void **state)
+{
+    (void)state;
+    for (int n = 8; n <= 9; n++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "input x f32:2x8\n"
+                 "param v f32:8x8\n"
+                 "h = aten::linear(input=x, weight=v, bias=none) @ a A\n"
+                 "c = aten::cat(tensors=[h, h, h, h, h, h, h, h%s], dim=1) @ b B\n"
+                 "t = aten::tanh(self=c) @ c C\n"
+                 "return t\n",
+                 n == 9 ? ", h" : "");
+        adept_profile *p = compiled(text, ADEPT_MODE_INFER, ADEPT_COMPILE);
+        expect(p, "aten::cat", ADEPT_FORWARD, n * 64, n == 9 ? 9 * 64 : 0, 1);
+        expect(p, "aten::tanh", ADEPT_FORWARD, n == 9 ? 9 * 64 : 0, n * 64, n == 9 ? 1 : 0);
+        adept_profile_free(p);
+    }
+}
+
 /* Training: the gradient of t comes from a library, that of r does not. tanh's backward reads the first one and computes r
  * again; relu's reads h, finds the gradient of r in registers, and writes that of h for the library. */
 static void gradients_fuse_too(void **state)
@@ -122,6 +184,9 @@ int main(void)
         cmocka_unit_test(others_need_it_written),
         cmocka_unit_test(windows_read_memory),
         cmocka_unit_test(memory_is_followed),
+        cmocka_unit_test(a_residual_is_read_again),
+        cmocka_unit_test(a_branch_joins_late),
+        cmocka_unit_test(nine_tensors_are_put_together),
         cmocka_unit_test(gradients_fuse_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,29 +117,32 @@ static void distance_is_counted_in_doublings(void **state)
     fresh(&f);
     adept_intervals *in = &f.intervals;
     adept_range_point at = {.batch_size = 16, .flops = 1e12, .bytes = 1e9, .gpus = 4, .power_limit_w = 250};
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), 0.0);
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 0.0);
     in->low.batch_size = 4;
     in->high.batch_size = 8;
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), 1.0);
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 1.0);
     at.batch_size = 1;
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), 2.0);
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 2.0);
     at.batch_size = 8 * (1 + 1e-12); /* rounding */
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), 0.0);
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 0.0);
     at.batch_size = 8.04; /* but half a percent is a distance */
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), log2(1.005));
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), log2(1.005));
     at.batch_size = 3.98;
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), -log2(0.995));
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), -log2(0.995));
     at.batch_size = 4;
     in->low.gpus = in->high.gpus = 1;
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), 2.0);
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 2.0);
     in->precisions = 1u << ADEPT_TF32;
     in->modes = 1u << ADEPT_MODE_TRAIN | 1u << ADEPT_MODE_INFER;
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32), 3.0);
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_TF32), 2.0);
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_FWBW, ADEPT_FP32), 4.0);
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 3.0);
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_TF32, ADEPT_EAGER), 2.0);
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_FWBW, ADEPT_FP32, ADEPT_EAGER), 4.0);
+    in->executions = 1u << ADEPT_EAGER | 1u << ADEPT_GRAPHS;
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_TF32, ADEPT_EAGER), 2.0);
+    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_TF32, ADEPT_COMPILE), 3.0);
     in->low.bytes = 0;
     in->high.bytes = 0; /* nothing was moved: infinitely far, but a number */
-    assert_true(isfinite(adept_intervals_outside(in, &at, ADEPT_MODE_FWBW, ADEPT_FP32)));
+    assert_true(isfinite(adept_intervals_outside(in, &at, ADEPT_MODE_FWBW, ADEPT_FP32, ADEPT_EAGER)));
 }
 
 static void outside_is_wider(void **state)
@@ -172,6 +175,20 @@ static void outside_is_wider(void **state)
     NEAR(p.interval_time_s[1], p.step_time_s * exp(0.2));
 }
 
+static void another_execution_is_outside(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f);
+    f.intervals.executions = 1u << ADEPT_EAGER;
+    adept_prediction p = predict(&f);
+    assert_null(warning(&p, "calibrated with"));
+    f.work.prof.execution = ADEPT_COMPILE;
+    p = predict(&f);
+    assert_non_null(warning(&p, "(execution compile)"));
+    NEAR(p.interval_time_s[1], p.step_time_s * exp(0.2 + 0.2)); /* twice as wide */
+}
+
 static void everything_outside_fits_into_the_warning(void **state)
 {
     (void)state;
@@ -182,6 +199,7 @@ static void everything_outside_fits_into_the_warning(void **state)
 #undef X
     f.intervals.precisions = 1u << ADEPT_TF32;
     f.intervals.modes = 1u << ADEPT_MODE_INFER;
+    f.intervals.executions = 1u << ADEPT_COMPILE;
     adept_prediction p = predict(&f);
     assert_non_null(warning(&p, "batch_size 16 above"));
     assert_true(isfinite(p.interval_time_s[1]));
@@ -291,7 +309,7 @@ static void read_from_the_fit(void **state)
             &hw,
             "{\"level\": 0.9, \"time_log\": [-0.1, 0.2], \"power_log\": null, \"widen\": 3, \"basis\": \"held out\","
             " \"range\": {\"batch_size\": [1, 64], \"gpus\": [1, 4], \"flops\": null, \"precisions\": [\"fp32\", "
-            "\"bf16\"], \"modes\": [\"infer\"]}}",
+            "\"bf16\"], \"modes\": [\"infer\"], \"executions\": [\"eager\", \"compile\"]}}",
             &err) != ADEPT_OK)
         fail_msg("%s", err.message);
     const adept_intervals *in = hw->intervals;
@@ -302,9 +320,10 @@ static void read_from_the_fit(void **state)
     assert_true(isnan(in->low.flops) && isnan(in->high.bytes) && isnan(in->low.power_limit_w));
     assert_int_equal(in->precisions, 1u << ADEPT_FP32 | 1u << ADEPT_AMP_BF16);
     assert_int_equal(in->modes, 1u << ADEPT_MODE_INFER);
+    assert_int_equal(in->executions, 1u << ADEPT_EAGER | 1u << ADEPT_COMPILE);
     adept_hwprofile_free(hw);
     assert_int_equal(read_fit(&hw, "{\"level\": 0.8, \"time_log\": [0, 0]}", &err), ADEPT_OK);
-    assert_true(hw->intervals->widen == 2 && hw->intervals->modes == 0);
+    assert_true(hw->intervals->widen == 2 && hw->intervals->modes == 0 && hw->intervals->executions == 0);
     adept_hwprofile_free(hw);
     assert_int_equal(read_fit(&hw, "null", &err), ADEPT_OK);
     assert_null(hw->intervals);
@@ -353,6 +372,7 @@ int main(void)
         cmocka_unit_test(point_of_a_run),
         cmocka_unit_test(distance_is_counted_in_doublings),
         cmocka_unit_test(outside_is_wider),
+        cmocka_unit_test(another_execution_is_outside),
         cmocka_unit_test(everything_outside_fits_into_the_warning),
         cmocka_unit_test(printed),
         cmocka_unit_test(unknown_power),
