@@ -2,16 +2,16 @@
  * (Ansel et al., "PyTorch 2", ASPLOS 2024, section 4). What one such operator makes for others of its kind stays in
  * registers: it is not read again, not written unless somebody else reads it, and costs no launch of its own. The backward
  * pass does the same with gradients, and computes again what it needs of the forward pass. Products, convolutions and fused
- * attention stay library calls, which read and write all their operands. Whoever reads windows of its first argument makes
- * it be written, and so does whoever reads many tensors with its result. A kernel ends where a library call waits for it:
- * relu's output, read by a convolution and added to what the next one makes, is read a second time. */
+ * attention stay library calls, which read and write all their operands. Two more are written in any case: what somebody
+ * reads windows of, and what is made of many tensors. A kernel ends where a library call waits for it: relu's output, read
+ * by a convolution and added to what the next one makes, is read a second time. */
 #include "interp.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_READS 8 /* of an operator in one kernel with what reads it: Inductor's realize_acc_reads_threshold, of a list too */
+#define MOST_READS 8 /* of what stays in registers: Inductor's realize_acc_reads_threshold, and its limit for cat */
 
 /* Reader and writer are records. */
 typedef struct edge {
