@@ -173,6 +173,9 @@ static void test_dense_code(void **state)
 {
     (void)state;
     need_module();
+#ifdef ADEPT_SANITIZED
+    skip(); /* what ends them is memory, of which sanitizers take most, so that it is not measured there */
+#endif
     static const char *const lines[] = {"    x = x\n", "    x = torch.relu(x)\n", "    y = [1,1,1,1,1,1,1,1,1,1]\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         write_program(lines[i], (size_t)4000 << 10);
