@@ -17,6 +17,7 @@ for program in munged slurmctld slurmd sbatch scontrol slurmdbd sacct mariadbd m
 done
 python=$(command -v python3) || skip "no python3"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' || skip "python3 before 3.8"
+python=$("$python" -c 'import sys; print(sys.executable)') # a script before it, as pyenv's, would be the jobs' processor time too
 for plugins in /usr/lib/*/slurm-wlm /usr/lib64/slurm /usr/lib/slurm; do
     [ -f "$plugins/accounting_storage_mysql.so" ] && break
 done
