@@ -20,15 +20,15 @@ static bool is_new(unsigned measured, unsigned value)
     return measured != 0 && !(measured >> value & 1);
 }
 
-double adept_intervals_outside(const adept_intervals *in, const adept_range_point *point, adept_mode mode,
-                               adept_precision precision, adept_execution execution)
+double adept_intervals_outside(const adept_intervals *in, const adept_range_point *point,
+                               const adept_profile *prof)
 {
     double sum = 0.0;
 #define X(name, text) sum += fabs(doublings(point->name, in->low.name, in->high.name));
     ADEPT_RANGE_LIST(X)
 #undef X
-    return sum + is_new(in->modes, (unsigned)mode) + is_new(in->precisions, (unsigned)precision) +
-           is_new(in->executions, (unsigned)execution);
+    return sum + is_new(in->modes, prof->mode) + is_new(in->precisions, prof->precision) +
+           is_new(in->executions, prof->execution);
 }
 
 static void append(char *text, size_t size, size_t *used, const char *format, ...) ADEPT_PRINTF(4, 5);
@@ -44,7 +44,7 @@ static void append(char *text, size_t size, size_t *used, const char *format, ..
 }
 
 void adept_intervals_describe(char *text, size_t size, const adept_intervals *in, const adept_range_point *point,
-                              adept_mode mode, adept_precision precision, adept_execution execution)
+                              const adept_profile *prof)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -57,12 +57,12 @@ void adept_intervals_describe(char *text, size_t size, const adept_intervals *in
     }
     ADEPT_RANGE_LIST(X)
 #undef X
-    if (is_new(in->modes, (unsigned)mode))
-        append(text, size, &used, "%smode %s", used ? ", " : "", adept_mode_name(mode));
-    if (is_new(in->precisions, (unsigned)precision))
-        append(text, size, &used, "%sprecision %s", used ? ", " : "", adept_precision_name(precision));
-    if (is_new(in->executions, (unsigned)execution))
-        append(text, size, &used, "%sexecution %s", used ? ", " : "", adept_execution_name(execution));
+    if (is_new(in->modes, prof->mode))
+        append(text, size, &used, "%smode %s", used ? ", " : "", adept_mode_name(prof->mode));
+    if (is_new(in->precisions, prof->precision))
+        append(text, size, &used, "%sprecision %s", used ? ", " : "", adept_precision_name(prof->precision));
+    if (is_new(in->executions, prof->execution))
+        append(text, size, &used, "%sexecution %s", used ? ", " : "", adept_execution_name(prof->execution));
 }
 
 /* Log ratios [low, high] around a value, each end moved outwards by `extra` of the larger of the two. */
@@ -79,7 +79,7 @@ double adept_intervals_fill(adept_estimate *p, const adept_intervals *in, const 
     p->interval_level = NAN;
     p->interval_time_s[0] = p->interval_time_s[1] = p->interval_power_w[0] = p->interval_power_w[1] = NAN;
     if (!in) return 0.0;
-    double outside = adept_intervals_outside(in, point, prof->mode, prof->precision, prof->execution);
+    double outside = adept_intervals_outside(in, point, prof);
     double extra = (in->widen - 1.0) * outside;
     if (!isnan(in->time_log[0]) || !isnan(in->power_log[0])) p->interval_level = in->level;
     set_interval(p->interval_time_s, p->step_time_s, in->time_log, extra);

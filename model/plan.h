@@ -76,6 +76,6 @@ double adept_intervals_fill(adept_estimate *p, const adept_intervals *intervals,
 
 /** "batch_size 512 above 128, precision bf16": what lies outside. */
 void adept_intervals_describe(char *text, size_t size, const adept_intervals *intervals, const adept_range_point *point,
-                              adept_mode mode, adept_precision precision, adept_execution execution);
+                              const adept_profile *prof);
 
 #endif

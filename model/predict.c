@@ -145,9 +145,7 @@ static void fill_interval(adept_prediction *out, const adept_plan *plan, const a
     adept_plan_interval(&out->estimate, plan, run);
     if (!(out->notes & ADEPT_NOTE_OUTSIDE)) return;
     char what[256];
-    const adept_profile *of = &plan->described;
-    adept_intervals_describe(what, sizeof what, plan->hw->intervals, &out->range, of->mode, of->precision,
-                             of->execution);
+    adept_intervals_describe(what, sizeof what, plan->hw->intervals, &out->range, &plan->described);
     warn(out, "outside what %.40s was calibrated with (%s): %serrors may be larger", plan->hw->name, what,
          isnan(out->interval_level) ? "" : "the interval is widened, ");
 }

@@ -6,6 +6,7 @@
  * reads windows of, and what is made of many tensors. A kernel ends where a library call waits for it: relu's output, read
  * by a convolution and added to what the next one makes, is read a second time. */
 #include "interp.h"
+#include "adept_grow.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,18 +21,21 @@ typedef struct edge {
     double bytes;
 } edge;
 
+/* Of a record. */
+typedef struct node {
+    int32_t level;              /* how many kernels have to end one after the other before its own begins */
+    int32_t ends;               /* the lowest level that waits for a kernel that it is in */
+    bool spilled, used;         /* somebody who is not fused with it reads what it made; somebody at all */
+    double joined, joined_grad; /* bytes that it finds in registers; and of them those that want a gradient */
+} node;
+
 typedef struct fuser {
     adept_interp *in;
     adept_cost *costs;
     int32_t *writer; /* by storage: the record that wrote what is in it now, -1 */
+    node *nodes;     /* by record */
     edge *edges;     /* by reader, ascending */
     size_t n_edges, capacity;
-    int32_t *level;  /* by record: how many kernels have to end one after the other before its own begins */
-    int32_t *ends;   /* by record: the lowest level that waits for a kernel that it is in */
-    bool *spilled;   /* by record: somebody who is not fused with it reads what it made */
-    bool *used;      /* by record: somebody reads it at all */
-    double *joined;  /* by record: bytes that it finds in registers; and of them those that want a gradient */
-    double *joined_grad;
 } fuser;
 
 /* Does Inductor write the kernels itself? */
@@ -58,12 +62,9 @@ static bool is_wide(const adept_call *call)
 /* @return false without memory */
 static bool add_edge(fuser *f, const edge *e)
 {
-    if (f->n_edges == f->capacity) {
-        size_t capacity = f->capacity ? 2 * f->capacity : 256;
-        edge *more = realloc(f->edges, capacity * sizeof *more);
-        if (!more) return false;
-        f->edges = more, f->capacity = capacity;
-    }
+    edge *edges = adept_grow(f->edges, &f->capacity, f->n_edges + 1, sizeof *edges);
+    if (!edges) return false;
+    f->edges = edges;
     f->edges[f->n_edges++] = *e;
     return true;
 }
@@ -79,8 +80,8 @@ static bool follow_record(fuser *f, int32_t i)
         int32_t writer = t->storage >= 0 ? f->writer[t->storage] : -1;
         if (writer < 0) continue;
         bool fuses = by_element && is_generated(&f->costs[writer]) && !is_wide(&f->in->records[writer].call);
-        int32_t after = f->level[writer] + !fuses;
-        if (f->level[i] < after) f->level[i] = after;
+        int32_t after = f->nodes[writer].level + !fuses;
+        if (f->nodes[i].level < after) f->nodes[i].level = after;
         const edge e = {writer, i, fuses, t->requires_grad, adept_tensor_unique_bytes(t)};
         if (!add_edge(f, &e)) return false;
     }
@@ -94,17 +95,20 @@ static void cut_kernels(fuser *f)
 {
     for (size_t k = f->n_edges; k-- > 0;) {
         const edge *e = &f->edges[k];
-        int32_t waits = e->fuses ? f->ends[e->reader] : f->level[e->reader];
-        if (f->ends[e->writer] > waits) f->ends[e->writer] = waits;
+        node *writer = &f->nodes[e->writer], *reader = &f->nodes[e->reader];
+        int32_t waits = e->fuses ? reader->ends : reader->level;
+        if (writer->ends > waits) writer->ends = waits;
     }
     for (size_t k = 0; k < f->n_edges; k++) {
         const edge *e = &f->edges[k];
-        bool joins = e->fuses && f->ends[e->writer] > f->level[e->reader];
-        f->used[e->writer] = true;
-        if (!joins) f->spilled[e->writer] = true;
-        if (!joins) continue;
-        f->joined[e->reader] += e->bytes;
-        if (e->grad) f->joined_grad[e->reader] += e->bytes;
+        node *writer = &f->nodes[e->writer], *reader = &f->nodes[e->reader];
+        writer->used = true;
+        if (e->fuses && writer->ends > reader->level) {
+            reader->joined += e->bytes;
+            if (e->grad) reader->joined_grad += e->bytes;
+        } else {
+            writer->spilled = true;
+        }
     }
 }
 
@@ -113,7 +117,7 @@ static adept_status spill_value(fuser *f, const adept_value *v, int depth)
 {
     adept_status status = adept_interp_count(f->in, 1);
     if (v->kind == ADEPT_VALUE_TENSOR && v->u.t->storage >= 0 && f->writer[v->u.t->storage] >= 0)
-        f->spilled[f->writer[v->u.t->storage]] = true;
+        f->nodes[f->writer[v->u.t->storage]].spilled = true;
     if (depth > 64 || !adept_value_is_container(v)) return status;
     for (size_t i = 0; i < v->u.list->n && !status; i++)
         status = spill_value(f, &v->u.list->items[i], depth + 1);
@@ -150,12 +154,13 @@ static void shrink(adept_cost *cost, adept_pass pass, double reads, double write
 static void shrink_record(fuser *f, size_t i)
 {
     const adept_call *call = &f->in->records[i].call;
+    const node *own = &f->nodes[i];
     double takes = tensors_bytes(adept_call_arguments(call)), makes = tensors_bytes(adept_call_results(call));
-    bool kept = f->used[i] && !f->spilled[i], joins = f->joined[i] > 0.0;
-    shrink(&f->costs[i], ADEPT_FORWARD, fmax(0.0, takes - f->joined[i]), kept ? 0.0 : makes, joins ? 0.0 : 1.0);
+    bool kept = own->used && !own->spilled, joins = own->joined > 0.0;
+    shrink(&f->costs[i], ADEPT_FORWARD, fmax(0.0, takes - own->joined), kept ? 0.0 : makes, joins ? 0.0 : 1.0);
     /* gradients of its results come from those that read them; what it read is computed again */
-    shrink(&f->costs[i], ADEPT_BACKWARD, fmax(0.0, takes - f->joined[i]) + (kept ? 0.0 : makes),
-           fmax(0.0, takes - f->joined_grad[i]), kept ? 0.0 : 1.0);
+    shrink(&f->costs[i], ADEPT_BACKWARD, fmax(0.0, takes - own->joined) + (kept ? 0.0 : makes),
+           fmax(0.0, takes - own->joined_grad), kept ? 0.0 : 1.0);
 }
 
 adept_status adept_fuse_generated(adept_interp *in, adept_cost *costs)
@@ -165,16 +170,11 @@ adept_status adept_fuse_generated(adept_interp *in, adept_cost *costs)
     fuser f = {.in = in,
                .costs = costs,
                .writer = malloc((in->run.n_storages + 1) * sizeof(int32_t)),
-               .level = calloc(n + 1, sizeof(int32_t)),
-               .ends = malloc((n + 1) * sizeof(int32_t)),
-               .spilled = calloc(n + 1, sizeof(bool)),
-               .used = calloc(n + 1, sizeof(bool)),
-               .joined = calloc(n + 1, sizeof(double)),
-               .joined_grad = calloc(n + 1, sizeof(double))};
-    bool room = f.writer && f.level && f.ends && f.spilled && f.used && f.joined && f.joined_grad;
+               .nodes = calloc(n + 1, sizeof(node))};
+    bool room = f.writer && f.nodes;
     if (room) memset(f.writer, -1, (in->run.n_storages + 1) * sizeof *f.writer);
     for (size_t i = 0; i < n && room; i++) {
-        f.ends[i] = INT32_MAX;
+        f.nodes[i].ends = INT32_MAX;
         room = follow_record(&f, (int32_t)i);
     }
     adept_status status = room ? ADEPT_OK : adept_interp_nomem(in);
@@ -183,7 +183,6 @@ adept_status adept_fuse_generated(adept_interp *in, adept_cost *costs)
         status = spill_value(&f, &in->env[body->returns[i]], 0);
     for (size_t i = 0; i < n && !status; i++)
         if (is_generated(&costs[i])) shrink_record(&f, i);
-    free(f.writer), free(f.edges), free(f.level), free(f.ends);
-    free(f.spilled), free(f.used), free(f.joined), free(f.joined_grad);
+    free(f.writer), free(f.nodes), free(f.edges);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "adept_kernels.h"
 #include "adept_operator_model.h"
 #include "fit_report.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,24 +48,24 @@ static void put_values(adept_json_writer *w, const adept_fit *fit, const adept_h
     adept_json_end_array(w);
 }
 
+/* Those whose bit is set. */
+static void put_measured(adept_json_writer *w, const char *key, unsigned bits, adept_name_at names)
+{
+    adept_json_begin_array(w, key);
+    for (size_t i = 0; names(i); i++)
+        if (bits >> i & 1) adept_json_put_string(w, NULL, names(i));
+    adept_json_end_array(w);
+}
+
 static void put_range(adept_json_writer *w, const adept_intervals *v)
 {
     adept_json_begin_object(w, "range");
 #define X(name, text) adept_json_put_pair(w, #name, v->low.name, v->high.name);
     ADEPT_RANGE_LIST(X)
 #undef X
-    adept_json_begin_array(w, "precisions");
-    for (int p = ADEPT_FP32; p < ADEPT_PRECISION_COUNT; p++)
-        if (v->precisions >> p & 1) adept_json_put_string(w, NULL, adept_precision_name((adept_precision)p));
-    adept_json_end_array(w);
-    adept_json_begin_array(w, "modes");
-    for (int m = ADEPT_MODE_TRAIN; m <= ADEPT_MODE_INFER; m++)
-        if (v->modes >> m & 1) adept_json_put_string(w, NULL, adept_mode_name((adept_mode)m));
-    adept_json_end_array(w);
-    adept_json_begin_array(w, "executions");
-    for (int e = ADEPT_EAGER; e <= ADEPT_COMPILE; e++)
-        if (v->executions >> e & 1) adept_json_put_string(w, NULL, adept_execution_name((adept_execution)e));
-    adept_json_end_array(w);
+    put_measured(w, "precisions", v->precisions, adept_precision_name);
+    put_measured(w, "modes", v->modes, adept_mode_name);
+    put_measured(w, "executions", v->executions, adept_execution_name);
     adept_json_end_object(w);
 }
 

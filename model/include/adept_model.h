@@ -180,11 +180,13 @@ typedef struct adept_power_limits {
 ADEPT_API adept_status adept_predict_power_limits(adept_power_limits *out, const adept_profile *prof,
                                                   const adept_hwprofile *hw, const adept_run *run, adept_error *err);
 
-/** How far a run lies outside the calibrated range: sum over the quantities of log2(value / nearest end of the range), and 1 for a
- *  precision, a mode or a way to execute that was not measured. 0: inside. Intervals grow by (widen - 1) * max(|low|, |high|) of the log ratio at
- *  either end for each unit: continuous at the edge of the range, `widen` times as wide at twice the range. */
+/** How far a run lies outside the calibrated range: sum over the quantities of log2(value / nearest end of the range), and 1 for
+ *  each of the profile's precision, mode and execution that was not measured. 0: inside. Intervals grow by
+ *  (widen - 1) * max(|low|, |high|) of the log ratio at either end for each unit: continuous at the edge of the range, `widen`
+ *  times as wide at twice the range.
+ *  @param prof  nothing else of it is read */
 ADEPT_API double adept_intervals_outside(const adept_intervals *intervals, const adept_range_point *point,
-                                         adept_mode mode, adept_precision precision, adept_execution execution);
+                                         const adept_profile *prof);
 
 /** Time of one merged operator (all its executions, forward and backward, all accumulation passes) and its energy. Times
  *  sum to pass_s. By granularity "operator" both are those of its own kernels; by "model" times are scaled to that sum, and

@@ -20,7 +20,8 @@ static void check_intervals(const adept_intervals *in)
     REQUIRE(in->level > 0 && in->level < 1 && in->widen >= 1);
     REQUIRE(isnan(in->time_log[0]) || in->time_log[0] <= in->time_log[1]);
     REQUIRE(isnan(in->power_log[0]) || in->power_log[0] <= in->power_log[1]);
-    double outside = adept_intervals_outside(in, &point, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER);
+    const adept_profile prof = {.mode = ADEPT_MODE_TRAIN, .precision = ADEPT_FP32, .execution = ADEPT_EAGER};
+    double outside = adept_intervals_outside(in, &point, &prof);
     REQUIRE(outside >= 0 && isfinite(outside));
 }
 

@@ -110,6 +110,13 @@ static void point_of_a_run(void **state)
     NEAR(at.power_limit_w, 300.0);
 }
 
+static double outside(const adept_intervals *in, const adept_range_point *at, adept_mode mode,
+                      adept_precision precision, adept_execution execution)
+{
+    const adept_profile prof = {.mode = mode, .precision = precision, .execution = execution};
+    return adept_intervals_outside(in, at, &prof);
+}
+
 static void distance_is_counted_in_doublings(void **state)
 {
     (void)state;
@@ -117,32 +124,32 @@ static void distance_is_counted_in_doublings(void **state)
     fresh(&f);
     adept_intervals *in = &f.intervals;
     adept_range_point at = {.batch_size = 16, .flops = 1e12, .bytes = 1e9, .gpus = 4, .power_limit_w = 250};
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 0.0);
+    NEAR(outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 0.0);
     in->low.batch_size = 4;
     in->high.batch_size = 8;
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 1.0);
+    NEAR(outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 1.0);
     at.batch_size = 1;
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 2.0);
+    NEAR(outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 2.0);
     at.batch_size = 8 * (1 + 1e-12); /* rounding */
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 0.0);
+    NEAR(outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 0.0);
     at.batch_size = 8.04; /* but half a percent is a distance */
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), log2(1.005));
+    NEAR(outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), log2(1.005));
     at.batch_size = 3.98;
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), -log2(0.995));
+    NEAR(outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), -log2(0.995));
     at.batch_size = 4;
     in->low.gpus = in->high.gpus = 1;
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 2.0);
+    NEAR(outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 2.0);
     in->precisions = 1u << ADEPT_TF32;
     in->modes = 1u << ADEPT_MODE_TRAIN | 1u << ADEPT_MODE_INFER;
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 3.0);
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_TF32, ADEPT_EAGER), 2.0);
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_FWBW, ADEPT_FP32, ADEPT_EAGER), 4.0);
+    NEAR(outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_FP32, ADEPT_EAGER), 3.0);
+    NEAR(outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_TF32, ADEPT_EAGER), 2.0);
+    NEAR(outside(in, &at, ADEPT_MODE_FWBW, ADEPT_FP32, ADEPT_EAGER), 4.0);
     in->executions = 1u << ADEPT_EAGER | 1u << ADEPT_GRAPHS;
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_TF32, ADEPT_EAGER), 2.0);
-    NEAR(adept_intervals_outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_TF32, ADEPT_COMPILE), 3.0);
+    NEAR(outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_TF32, ADEPT_EAGER), 2.0);
+    NEAR(outside(in, &at, ADEPT_MODE_TRAIN, ADEPT_TF32, ADEPT_COMPILE), 3.0);
     in->low.bytes = 0;
     in->high.bytes = 0; /* nothing was moved: infinitely far, but a number */
-    assert_true(isfinite(adept_intervals_outside(in, &at, ADEPT_MODE_FWBW, ADEPT_FP32, ADEPT_EAGER)));
+    assert_true(isfinite(outside(in, &at, ADEPT_MODE_FWBW, ADEPT_FP32, ADEPT_EAGER)));
 }
 
 static void outside_is_wider(void **state)
