@@ -20,11 +20,11 @@ from models import framework, registry, small
 
 LEARNING_RATE = 1e-5    # the weights hardly move, so that the last step computes what the first did
 OPTIMIZERS = {
-    "sgd": lambda p: torch.optim.SGD(p, lr=LEARNING_RATE),
-    "momentum": lambda p: torch.optim.SGD(p, lr=LEARNING_RATE, momentum=0.9),
-    "adam": lambda p: torch.optim.Adam(p, lr=LEARNING_RATE),
-    "adamw": lambda p: torch.optim.AdamW(p, lr=LEARNING_RATE),
-    "adadelta": lambda p: torch.optim.Adadelta(p, lr=LEARNING_RATE),
+    "sgd": lambda p, **choice: torch.optim.SGD(p, lr=LEARNING_RATE, **choice),
+    "momentum": lambda p, **choice: torch.optim.SGD(p, lr=LEARNING_RATE, momentum=0.9, **choice),
+    "adam": lambda p, **choice: torch.optim.Adam(p, lr=LEARNING_RATE, **choice),
+    "adamw": lambda p, **choice: torch.optim.AdamW(p, lr=LEARNING_RATE, **choice),
+    "adadelta": lambda p, **choice: torch.optim.Adadelta(p, lr=LEARNING_RATE, **choice),
 }
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -84,11 +84,11 @@ def find(name, inputs=()):
 
 # ---- weights and inputs ----------------------------------------------------------------------------------------------
 
-def fill_parameters(model):
-    """Give stride-0 parameters memory of their own, with values that keep activations in range. Assigning `data` keeps
-    the parameter what it is, so tied ones stay tied."""
+def fill_parameters(model, device):
+    """Give stride-0 parameters memory of their own on the device, with values that keep activations in range. Assigning
+    `data` keeps the parameter what it is, so tied ones stay tied."""
     for name, parameter in model.named_parameters():
-        value = torch.empty(parameter.shape, dtype=parameter.dtype, device=parameter.device)
+        value = torch.empty(parameter.shape, dtype=parameter.dtype, device=device)
         if not value.is_floating_point():
             value.zero_()
         elif value.dim() > 1:
@@ -105,8 +105,8 @@ def fill_buffers(model):
                                  device=buffer.device)
 
 
-def load(workload):
-    """The module on the CPU, in train mode."""
+def load(workload, device="cpu"):
+    """The module on the device, in train mode."""
     if workload.file:
         torch._C._set_graph_executor_optimize(False)    # run the operators that the file has, unfused
         model = torch.jit.load(workload.file, map_location="cpu")
@@ -114,8 +114,8 @@ def load(workload):
     else:
         with framework.no_memory():
             model = workload.entry.build()
-    fill_parameters(model)
-    return model.train()
+    fill_parameters(model, device)
+    return model.to(device).train()
 
 
 def largest_embedding(model):
@@ -163,9 +163,10 @@ def lay_out(value, config):
     return value.to(memory_format=torch.channels_last)
 
 
-def make_optimizer(config, parameters):
-    """One that runs in a CUDA graph keeps its count of steps on the GPU."""
-    optimizer = OPTIMIZERS[config.optimizer](parameters)
+def make_optimizer(config, parameters, implementation=None):
+    """One that runs in a CUDA graph keeps its count of steps on the GPU. `implementation`: fused or foreach; None: PyTorch's choice."""
+    choice = {implementation: True} if implementation else {}
+    optimizer = OPTIMIZERS[config.optimizer](parameters, **choice)
     if config.execution == "graphs" and "capturable" in optimizer.defaults:
         for group in optimizer.param_groups:
             group["capturable"] = True
@@ -175,19 +176,23 @@ def make_optimizer(config, parameters):
 class Step:
     """One configuration, ready to run: call it."""
 
-    def __init__(self, workload, config, device):
+    def __init__(self, workload, config, device, prepare=None, implementation=None):
+        """`prepare` changes the model before it is used; `implementation` is the optimizer's."""
         if config.mode == "train" and config.optimizer not in OPTIMIZERS:
             raise WorkloadError("optimizer {} is not one of {}".format(config.optimizer, ", ".join(OPTIMIZERS)))
         self.config, self.device = config, torch.device(device)
         set_tf32(config.precision == "tf32")
-        self.model = lay_out(load(workload).to(self.device), config)
+        self.model = load(workload, self.device)
+        if prepare:
+            prepare(self.model)
+        self.model = lay_out(self.model, config)
         self.inputs = tuple(lay_out(value, config) for value in make_inputs(workload, self.model, config.batch, self.device))
         self.optimizer = None
         if config.mode == "infer":
             self.model.eval()
             switch_off_fast_paths(self.model)
         elif config.mode == "train":
-            self.optimizer = make_optimizer(config, [p for p in self.model.parameters() if p.requires_grad])
+            self.optimizer = make_optimizer(config, [p for p in self.model.parameters() if p.requires_grad], implementation)
         self.run = self.compiled() if config.execution == "compile" else self.model
         self.seeds = None if config.mode == "infer" else self.draw_seeds()
         self.graph = self.captured() if config.execution == "graphs" else None
