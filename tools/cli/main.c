@@ -111,6 +111,7 @@ int main(int argc, char **argv)
     adept_cli cli = {.details = NULL};
 
     occupy_standard_descriptors();
+    signal(SIGCHLD, SIG_DFL); /* ignored, as some daemons hand it on, nobody would know how a child ended */
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file at the limit of its size */
     adept_status status = dispatch(&cli, argc, argv);
