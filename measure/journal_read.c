@@ -1,4 +1,5 @@
 /** @file journal_read.c  Reading a journal again, whole or as a killed run left it. */
+#include "adept_file.h"
 #include "adept_result.h"
 #include "recorded.h"
 #include <errno.h>
@@ -100,7 +101,7 @@ static void read_lines(adept_json_reader *in, adept_recording *r, FILE *file, co
     size_t capacity = 0;
     ssize_t length;
 
-    for (size_t n = 1; in->status == ADEPT_OK && (length = getline(&text, &capacity, file)) > 0 && text[length - 1] == '\n'; n++) {
+    for (size_t n = 1; in->status == ADEPT_OK && (length = adept_file_line(&text, &capacity, file)) > 0 && text[length - 1] == '\n'; n++) {
         cJSON *line = NULL;
         free(name);
         if (asprintf(&name, "%s:%zu", path, n) < 0) {
@@ -125,9 +126,10 @@ adept_status adept_recording_read(adept_recording **out, const char *path, adept
 {
     adept_error own = {0};
     adept_json_reader in = {.name = path, .err = err ? err : &own};
-    FILE *file = fopen(path, "re");
+    FILE *file;
 
-    if (!file) return adept_system_error(err, ADEPT_E_INVALID, path);
+    adept_status opened = adept_file_stream(&file, path, err);
+    if (opened != ADEPT_OK) return opened;
     adept_recording *r = adept_recording_empty();
     if (r) {
         r->is_stopping = true;

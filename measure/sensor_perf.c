@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define MOST_CPUS 65536 /* eight times what Linux is built for */
 #define PMU "/sys/bus/event_source/devices/power"
 
 static const struct {
@@ -96,10 +97,10 @@ static bool find_event(adept_sensor_search *search, size_t event, const struct p
     bool is_allowed = true;
     long n = 0;
 
-    for (char *end; is_allowed && *cpus >= '0' && *cpus <= '9'; cpus = end + (*end == ',')) {
-        long first = strtol(cpus, &end, 10);
-        long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-        is_allowed = find_counters(search, event, attributes, step_j, first, last, &n);
+    for (int64_t first, last; is_allowed && adept_integer_parse(&first, cpus, &cpus, 0, MOST_CPUS); cpus += *cpus == ',') {
+        last = first;
+        if (*cpus == '-' && !adept_integer_parse(&last, cpus + 1, &cpus, first, MOST_CPUS)) break;
+        is_allowed = find_counters(search, event, attributes, step_j, (long)first, (long)last, &n);
     }
     return is_allowed;
 }

@@ -1,9 +1,9 @@
 /** @file sensors.c  Looking for sensors, and what their files share: paths below a root, small files read at once. */
+#include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_sensor.h"
 #include "nearest.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +152,7 @@ char *adept_sensor_path(const adept_sensor_settings *settings, const char *forma
 
 bool adept_sensor_text(char *text, size_t size, const char *path)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = adept_file_descriptor(path, 0);
     ssize_t n;
 
     if (file < 0) return false;

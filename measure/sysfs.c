@@ -1,10 +1,10 @@
 /** @file sysfs.c  Folders of /sys, and files of /sys that are read again and again. */
 #include "sysfs.h"
 #include "adept_clock.h"
+#include "adept_file.h"
 #include "adept_number.h"
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +88,7 @@ bool adept_sysfs_watch(adept_sensor_search *search, adept_sysfs *files, const ch
                        double unit, size_t into)
 {
     char *path = adept_sensor_path(&search->settings, "%s/%s", folder, file);
-    int opened = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int opened = path ? adept_file_descriptor(path, 0) : -1;
     double number;
 
     search->failed = search->failed || !path;

@@ -182,12 +182,55 @@ static void locales_change_nothing(void **state)
     if (!is_comma) skip();
 }
 
+static void whole_numbers_are_read_within_their_range(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t low, high, value;
+        bool is_one;
+    } cases[] = {
+        {"7", 0, 9, 7, true},
+        {"+7", 0, 9, 7, true},
+        {"-7", -9, 9, -7, true},
+        {"007", 0, 9, 7, true},
+        {"10", 0, 9, 0, false},
+        {"-1", 0, 9, 0, false},
+        {"", 0, 9, 0, false},
+        {"-", -9, 9, 0, false},
+        {"+", 0, 9, 0, false},
+        {" 7", 0, 9, 0, false},
+        {"7 ", 0, 9, 0, false},
+        {"7.0", 0, 9, 0, false},
+        {"1e0", 0, 9, 0, false},
+        {"0x7", 0, 9, 0, false},
+        {"--7", -9, 9, 0, false},
+        {"4294967297", 1, INT32_MAX, 0, false},
+        {"9223372036854775807", INT64_MIN, INT64_MAX, INT64_MAX, true},
+        {"9223372036854775808", INT64_MIN, INT64_MAX, 0, false},
+        {"-9223372036854775808", INT64_MIN, INT64_MAX, INT64_MIN, true},
+        {"-9223372036854775809", INT64_MIN, INT64_MAX, 0, false},
+        {"18446744073709551617", INT64_MIN, INT64_MAX, 0, false},
+        {"99999999999999999999999999", INT64_MIN, INT64_MAX, 0, false},
+    };
+    const char *end;
+    int64_t value;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (adept_integer_parse(&value, cases[i].text, NULL, cases[i].low, cases[i].high) != cases[i].is_one)
+            fail_msg("'%s'", cases[i].text);
+        if (cases[i].is_one) assert_int_equal(value, cases[i].value);
+    }
+    assert_true(adept_integer_parse(&value, "12-15", &end, 0, 99) && value == 12 && strcmp(end, "-15") == 0);
+    assert_false(adept_integer_parse(&value, "x", &end, 0, 99));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_as_printf), cmocka_unit_test(known_texts_are_printed),
         cmocka_unit_test(numbers_read_back),      cmocka_unit_test(decimals_are_read_strictly),
-        cmocka_unit_test(locales_change_nothing),
+        cmocka_unit_test(locales_change_nothing), cmocka_unit_test(whole_numbers_are_read_within_their_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
