@@ -118,7 +118,7 @@ static adept_status express_governor(char *raw, size_t size, const adept_control
         return adept_error_set(err, ADEPT_E_IO, "governor: %s/scaling_available_governors: %s",
                                (const char *)control->state, strerror(errno));
     if (!is_listed(offered, value->word))
-        return adept_error_set(err, ADEPT_E_USAGE, "governor: '%s' is none of those of %s: %s", value->word,
+        return adept_error_set(err, ADEPT_E_USAGE, "governor: '%.40s' is none of those of %s: %s", value->word,
                                control->name, offered);
     snprintf(raw, size, "%s", value->word);
     return ADEPT_OK;
@@ -188,4 +188,5 @@ const adept_control_kind adept_control_cpu_power_limit = {
     .express = express_limit,
     .set = set_limit,
     .close = close_folder,
+    .unit = 1e-6,
 };
