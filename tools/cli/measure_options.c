@@ -1,8 +1,6 @@
 /** @file measure_options.c  The options of `adept measure`, and whether they fit together. */
 #include "gnuplot.h"
 #include "measure_job.h"
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #define AT(member) offsetof(adept_measure_options, member)
@@ -53,7 +51,6 @@ static adept_status check_source(adept_cli *cli, const adept_measure_options *o)
     if (o->repeat > 1 && (o->words.n == 0 || o->merge)) return adept_cli_usage(cli, "--repeat needs a COMMAND");
     if (o->journal && (o->words.n == 0 || o->merge) && !waits) return adept_cli_usage(cli, "--samples is for what is measured now");
     if (o->idle_fit && o->attach > 0) return adept_cli_usage(cli, "--idle-fit measures an idle machine: --attach does not fit");
-    if (o->attach > 0 && kill(o->attach, 0) != 0 && errno == ESRCH) return adept_cli_usage(cli, "--attach: no process %d runs", o->attach);
     return ADEPT_OK;
 }
 
