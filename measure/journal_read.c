@@ -25,6 +25,9 @@ static void read_sensor(adept_json_reader *in, adept_recording *r, const cJSON *
     s->is_estimated = strcmp(adept_json_string(in, row, "origin"), "estimated") == 0;
     s->refresh_s = adept_json_number(in, row, "refresh_s");
     s->resolution_j = adept_json_number(in, row, "resolution_j");
+    s->range_j = adept_json_number_or(in, row, "range_j", 0); /* these four are not in older files */
+    s->most_power_w = adept_json_number_or(in, row, "most_power_w", 0);
+    snprintf(s->package, sizeof s->package, "%s", adept_result_text(row, "package"));
 }
 
 static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *head)
@@ -48,6 +51,7 @@ static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *he
     {
         adept_track_begin(&r->tracks[i], r->search.sensors[i]);
         r->tracks[i].shown.check_j = NAN;
+        r->tracks[i].shown.counter_j = adept_result_number(row, "counter_j");
         r->tracks[i++].shown.by_counter = adept_json_bool(in, row, "by_counter");
     }
 }

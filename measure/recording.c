@@ -45,6 +45,100 @@ static void read_surely(adept_recording *r, size_t i)
         nanosleep(&pause, NULL);
 }
 
+/* ---------------------------------------------------------------- counters that are others' -------------------- */
+
+static bool has_moved(const adept_track_state *track)
+{
+    return track->shown.n_samples > 0 && track->samples[track->shown.n_samples - 1].energy_j > 0;
+}
+
+/* What is to be added to energies of `b`, so that they can be compared with those of `a`. */
+static double counter_ahead_j(const adept_track_state *b, const adept_track_state *a)
+{
+    double ahead_j = b->shown.counter_j - a->shown.counter_j, range_j = a->shown.sensor->range_j;
+
+    return range_j > 0 ? remainder(ahead_j, range_j) : ahead_j; /* one may have started again between the first two readings */
+}
+
+/* Is every reading of `b` one that the counter of `a` showed about then, from a reading before to a reading behind? */
+static bool shows_counter_of(const adept_track_state *b, const adept_track_state *a)
+{
+    const adept_sample *samples = a->samples;
+    size_t n = a->shown.n_samples, k = 0;
+
+    if (n < 2 || !has_moved(b)) return false;
+    double ahead_j = counter_ahead_j(b, a), step_j = a->shown.sensor->resolution_j;
+    for (size_t i = 0; i < b->shown.n_samples; i++) {
+        while (k + 2 < n && samples[k + 1].time_s <= b->samples[i].time_s)
+            k++;
+        double low_j = k > 0 ? samples[k - 1].energy_j : 2 * samples[0].energy_j - samples[1].energy_j;
+        double high_j = k + 2 < n ? samples[k + 2].energy_j : 2 * samples[n - 1].energy_j - samples[n - 2].energy_j;
+        double shown_j = b->samples[i].energy_j + ahead_j;
+        if (!(shown_j >= low_j - step_j && shown_j <= high_j + step_j)) return false;
+    }
+    return true;
+}
+
+static bool is_of_same_package(const adept_recording *r, size_t i, size_t k)
+{
+    const adept_sensor *a = r->tracks[i].shown.sensor, *b = r->tracks[k].shown.sensor;
+
+    return *a->package && a->kind == b->kind && a->component == b->component && strcmp(a->package, b->package) == 0;
+}
+
+/* The dies of a package have zones of their own, and on some processors one counter: AMD's Zen 1 and 2. */
+static void find_mirrors(adept_recording *r, size_t i)
+{
+    adept_track_state *track = &r->tracks[i];
+
+    for (size_t k = 0; k < i && !track->shown.mirrors; k++)
+        if (is_of_same_package(r, i, k) && !r->tracks[k].shown.mirrors && shows_counter_of(track, &r->tracks[k]))
+            track->shown.mirrors = r->tracks[k].shown.sensor->name;
+}
+
+/* Does the counter show, between two readings of another one, nothing else? */
+static bool shows_the_same(adept_recording *r, size_t i, size_t k)
+{
+    const adept_track_state *a = &r->tracks[k], *b = &r->tracks[i];
+
+    read_sensor(r, k);
+    read_sensor(r, i);
+    read_sensor(r, k);
+    if (a->shown.n_samples < 2 || b->shown.n_samples < 1) return false;
+    double shown_j = b->samples[b->shown.n_samples - 1].energy_j + counter_ahead_j(b, a);
+    return shown_j >= a->samples[a->shown.n_samples - 2].energy_j && shown_j <= a->samples[a->shown.n_samples - 1].energy_j;
+}
+
+/* The same at the begin, for those who take samples as they come: such a sensor becomes a note. Only where there are several
+ * of one package is it waited for what moves within a millisecond. */
+static void drop_mirrors(adept_recording *r)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    const double until_s = adept_clock_s() + 0.2;
+
+    for (size_t i = 1; i < r->search.n_sensors; i++) {
+        size_t k = 0;
+        while (k < i && !is_of_same_package(r, i, k))
+            k++;
+        if (k == i || !shows_the_same(r, i, k)) continue;
+        while (!has_moved(&r->tracks[k]) && adept_clock_s() < until_s) {
+            nanosleep(&pause, NULL);
+            read_sensor(r, k);
+        }
+        if (!has_moved(&r->tracks[k]) || !shows_the_same(r, i, k)) continue;
+        adept_sensor *sensor = r->search.sensors[i];
+        adept_sensor_missing(&r->search, sensor->name, "", "%s shows the counter of %s once more, which counts once", sensor->source,
+                             r->search.sensors[k]->name);
+        adept_track_free(&r->tracks[i]);
+        if (sensor->kind->close) sensor->kind->close(sensor);
+        free(sensor);
+        r->search.n_sensors--;
+        memmove(&r->search.sensors[i], &r->search.sensors[i + 1], (r->search.n_sensors - i) * sizeof *r->search.sensors);
+        memmove(&r->tracks[i], &r->tracks[i + 1], (r->search.n_sensors - i) * sizeof *r->tracks);
+        i--;
+    }
+}
+
 /* ---------------------------------------------------------------- threads ----------------------------------------- */
 
 /* Evenly between 0 and 1, by xorshift64. */
@@ -173,6 +267,8 @@ adept_status adept_recording_start(adept_recording **out, const adept_recording_
         adept_track_begin(&r->tracks[i], r->search.sensors[i]);
         read_surely(r, i);
     }
+    if (status == ADEPT_OK) drop_mirrors(r);
+    if (status == ADEPT_OK && r->search.failed) status = adept_no_memory(err, "sensors");
     r->begin_s = adept_clock_s();
     r->journal = options->journal;
     if (status == ADEPT_OK && r->journal) adept_journal_begin(r);
@@ -184,18 +280,22 @@ adept_status adept_recording_start(adept_recording **out, const adept_recording_
     return status;
 }
 
-/* A counter that stood still is a device that does not count, as of a virtual machine; a graphics unit may have slept. */
+/* A counter that never moved counts nothing, as those of virtual machines, whatever the time: its energy is not known. It can
+ * have had no time to move where it is documented how often it does; then there is a bound. */
 static void lose_the_dead(adept_track_state *track)
 {
     const adept_sample *samples = track->samples;
+    const adept_sensor *sensor = track->shown.sensor;
     size_t n = track->shown.n_samples;
 
     if (n == 0) adept_track_lose(track, "it never said anything");
-    if (n < 2 || !track->shown.by_counter || track->shown.sensor->component == ADEPT_COMPONENT_UNCORE) return;
-    double watched_s = samples[n - 1].time_s - samples[0].time_s;
-    if (watched_s > 1 && watched_s > 2 * track->shown.sensor->refresh_s && !(samples[n - 1].energy_j > 0))
-        adept_track_lose(track, "its counter stood still for %.3g s", watched_s);
-    if (track->shown.lost && n > 1 && !(samples[n - 1].energy_j > 0)) track->shown.n_samples = 0; /* nor means what came before anything */
+    if (n == 0 || !track->shown.by_counter || samples[n - 1].energy_j > 0) return;
+    double watched_s = samples[n - 1].time_s - samples[0].time_s, most_w = sensor->most_power_w;
+    for (size_t i = 0; i < n && !(sensor->most_power_w > 0); i++) /* of a counter alone: 0 */
+        most_w = fmax(most_w, samples[i].power_w);
+    if (watched_s < sensor->refresh_s && most_w > 0) track->shown.at_most_j = most_w * sensor->refresh_s;
+    adept_track_lose(track, "its counter stood still for %.3g s", watched_s);
+    track->shown.n_samples = 0; /* nor means what came before anything */
 }
 
 /* A device that fell silent before the end measured only a part. */
@@ -222,6 +322,7 @@ void adept_recording_finish(adept_recording *r)
     for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++) {
         lose_the_dead(&r->tracks[i]);
         lose_the_silent(r, &r->tracks[i]);
+        find_mirrors(r, i);
     }
     adept_recording_cut(r);
 }
@@ -375,5 +476,6 @@ bool adept_track_is_summed(const adept_recording *r, size_t i)
 {
     adept_component component = r->search.sensors[i]->component;
 
-    return component == ADEPT_COMPONENT_CPU || component == ADEPT_COMPONENT_DRAM || component == ADEPT_COMPONENT_GPU;
+    return (component == ADEPT_COMPONENT_CPU || component == ADEPT_COMPONENT_DRAM || component == ADEPT_COMPONENT_GPU) &&
+           !r->tracks[i].shown.mirrors;
 }

@@ -20,6 +20,7 @@
 #include "adept_sensor.h"
 #include "memory_use.h"
 #include "smbios.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,7 +246,7 @@ static void add_model(adept_sensor_search *search, const adept_dimms *dimms)
 
     if (!sensor) {
         free(m);
-        search->failed = true;
+        search->failed = ENOMEM;
         return;
     }
     m->full_w = modules_w(dimms, options);
@@ -276,7 +277,7 @@ static void find(adept_sensor_search *search)
         if (search->sensors[i]->component == ADEPT_COMPONENT_DRAM) return; /* measured is better than this */
     adept_status status = read_modules(&dimms, &search->settings, &err);
     if (status == ADEPT_E_NOMEM)
-        search->failed = true;
+        search->failed = ENOMEM;
     else if (status != ADEPT_OK)
         adept_sensor_missing(search, "dram-model", HELP, "%s", err.message);
     else if (!adept_memory_read(&total_kib, &used_kib, &search->settings, &err))

@@ -33,7 +33,7 @@ adept_sensor *adept_sensor_add(adept_sensor_search *search, const adept_sensor_k
     if (list) search->sensors = list;
     if (!list || !sensor) {
         free(sensor);
-        search->failed = true;
+        search->failed = ENOMEM;
         return NULL;
     }
     sensor->kind = kind;
@@ -49,7 +49,7 @@ void adept_sensor_missing(adept_sensor_search *search, const char *name, const c
     va_list words;
 
     if (!notes) {
-        search->failed = true;
+        search->failed = ENOMEM;
         return;
     }
     search->notes = notes;
@@ -59,6 +59,11 @@ void adept_sensor_missing(adept_sensor_search *search, const char *name, const c
     va_start(words, why_format);
     vsnprintf(note->why, sizeof note->why, why_format, words);
     va_end(words);
+}
+
+void adept_search_lacks(adept_sensor_search *search, int why)
+{
+    if (why == ENOMEM || why == EMFILE || why == ENFILE) search->failed = why;
 }
 
 adept_status adept_sensor_failed(unsigned *failures, const char *why, adept_error *err)
@@ -118,9 +123,11 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
         for (const adept_sensor_kind *const *kind = kinds; *kind; kind++)
             if ((*kind)->rank == rank) (*kind)->find(search);
     select_devices(search, devices, n_devices);
-    if (!search->failed) return ADEPT_OK;
+    int why = search->failed;
+    if (why == 0) return ADEPT_OK;
     adept_sensors_close(search);
-    return adept_no_memory(err, "sensors");
+    return why == ENOMEM ? adept_no_memory(err, "sensors")
+                         : adept_error_set(err, ADEPT_E_IO, "sensors cannot be opened: %s", strerror(why));
 }
 
 void adept_sensors_close(adept_sensor_search *search)

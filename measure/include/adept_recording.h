@@ -40,6 +40,9 @@ typedef struct adept_track {
     double refresh_s;            /* the longest time for which a counter was seen to stay the same */
     bool by_counter;             /* its energy comes of a counter, else of the trapezoid rule */
     double check_j;              /* trapezoid of the power over all samples, where a counter was read beside it; else NAN */
+    double counter_j;            /* what its counter showed at the first sample; NAN: it has none */
+    double at_most_j;            /* its counter never moved, within less time than one of its updates takes: what that holds; NAN */
+    const char *mirrors;         /* the sensor whose counter it shows once more: it is in no sum; NULL: none */
     const char *lost;            /* why its energy is not known: "gone after 3.2 s: ..."; NULL: it is */
     adept_gauge_range gauges[ADEPT_MOST_GAUGES];
 } adept_track;
@@ -106,7 +109,7 @@ bool adept_recording_has_lost_regions(const adept_recording *recording);
  */
 adept_energy adept_track_energy(const adept_track *track, double begin_s, double end_s);
 
-/** What makes its number doubtful: silence, a counter and a power that disagree. @return false if nothing does */
+/** What makes its number doubtful: a counter that is another's, silence, a counter and a power that disagree. @return false if nothing does */
 bool adept_track_warning(char *text, size_t size, const adept_track *track);
 
 /** The energy of a sensor so far, while the recording runs. Thread-safe. NAN: not known */
@@ -128,7 +131,7 @@ adept_status adept_recording_read(adept_recording **out, const char *path, adept
 /** End the regions that were added to it and not left: they are cut at its end, as adept_recording_stop() has them. */
 void adept_recording_cut(adept_recording *recording);
 
-/** Is the track part of the total: cpu, dram and gpu, and of these what is no part of another? */
+/** Is the track part of the total: cpu, dram and gpu, and of these what is no part of another and no other's counter? */
 bool adept_track_is_summed(const adept_recording *recording, size_t i);
 
 #endif

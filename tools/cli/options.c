@@ -527,7 +527,7 @@ adept_status adept_command_run(const adept_command *command, adept_cli *cli, int
     if (command->variant && is_asked_for(command->variant, argv)) command = command->variant;
     parser p = {.cli = cli, .command = command, .next = argv + 1};
 
-    if (command->missing) return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s", command->missing);
+    if (command->missing) return adept_cli_usage(cli, "%s", command->missing);
     p.record = calloc(1, command->size);
     if (!p.record) return adept_cli_no_memory(cli);
     bool ok = begin(&p, &command->options, p.record) && collect_rows(&p, common, NULL);
