@@ -17,6 +17,7 @@
  *   for DDR5 is an option, 1 as published.
  * - The factor is one of memory that is occupied, not of traffic: full but idle memory counts as 0.80. */
 #include "adept_file.h"
+#include "adept_append.h"
 #include "adept_sensor.h"
 #include "memory_use.h"
 #include "smbios.h"
@@ -229,12 +230,14 @@ static void describe(char *text, size_t size, const adept_dimms *dimms, bool all
     }
     for (size_t i = 0; i < N_TYPES; i++)
         if (types[i].type == dimms->list[0].type) type = types[i].name;
-    int length = is_uniform ? snprintf(text, size, "%zux%gGB %s", dimms->n, dimms->list[0].size_gib, type)
-                            : snprintf(text, size, "%zu modules, %g GB", dimms->n, gib);
+    if (is_uniform)
+        snprintf(text, size, "%zux%gGB %s", dimms->n, dimms->list[0].size_gib, type);
+    else
+        snprintf(text, size, "%zu modules, %g GB", dimms->n, gib);
     if (all_slots)
-        snprintf(text + length, size - (size_t)length, ", %zu other slots as well", dimms->n_empty + dimms->n_unknown);
+        adept_append(text, size, ", %zu other slots as well", dimms->n_empty + dimms->n_unknown);
     else if (dimms->n_unknown > 0)
-        snprintf(text + length, size - (size_t)length, ", without %zu of unknown size", dimms->n_unknown);
+        adept_append(text, size, ", without %zu of unknown size", dimms->n_unknown);
 }
 
 static void add_model(adept_sensor_search *search, const adept_dimms *dimms)

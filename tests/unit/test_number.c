@@ -1,4 +1,5 @@
 /* Numbers as decimal text: printed as shortly as they read back, read strictly. */
+#include "adept_append.h"
 #include "adept_number.h"
 #include <locale.h>
 #include <setjmp.h>
@@ -225,12 +226,31 @@ static void whole_numbers_are_read_within_their_range(void **state)
     assert_false(adept_integer_parse(&value, "x", &end, 0, 99));
 }
 
+/* However often a text is added to, nothing gets behind its end. */
+static void texts_end_where_they_are_full(void **state)
+{
+    char text[12] = "", wide[400];
+
+    (void)state;
+    text[11] = '!';
+    for (int i = 0; i < 9; i++)
+        adept_append(text, 11, "%d, ", 1000 + i);
+    assert_string_equal(text, "1000, 1001");
+    assert_int_equal(text[11], '!');
+    memset(wide, 'x', sizeof wide);
+    adept_append(wide, sizeof wide, "%.0f", 1e300); /* no end: full */
+    assert_int_equal(wide[399], 'x');
+    adept_append(text, 0, "more");
+    assert_string_equal(text, "1000, 1001");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_as_printf), cmocka_unit_test(known_texts_are_printed),
         cmocka_unit_test(numbers_read_back),      cmocka_unit_test(decimals_are_read_strictly),
         cmocka_unit_test(locales_change_nothing), cmocka_unit_test(whole_numbers_are_read_within_their_range),
+        cmocka_unit_test(texts_end_where_they_are_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
