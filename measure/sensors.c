@@ -2,8 +2,10 @@
 #include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_sensor.h"
+#include "deadline.h"
 #include "nearest.h"
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,8 +76,9 @@ adept_status adept_sensor_failed(unsigned *failures, const char *why, adept_erro
     return adept_error_set(err, ADEPT_E_IO, "%u requests in a row failed, the last one: %s", *failures, why);
 }
 
-static void close_sensor(adept_sensor *sensor)
+static void close_sensor(const adept_sensor_search *search, adept_sensor *sensor)
 {
+    if (search->is_stuck) return;
     if (sensor->kind->close) sensor->kind->close(sensor);
     free(sensor);
 }
@@ -109,9 +112,59 @@ static void select_devices(adept_sensor_search *search, const char *const *devic
         if (wanted)
             search->sensors[kept++] = search->sensors[i];
         else
-            close_sensor(search->sensors[i]);
+            close_sensor(search, search->sensors[i]);
     }
     search->n_sensors = kept;
+}
+
+/* What a kind's find() works on, in a thread: lists of its own, which it may keep. */
+typedef struct scouting {
+    const adept_sensor_kind *kind;
+    adept_sensor_search search;
+} scouting;
+
+static void scout(void *data)
+{
+    scouting *s = data;
+
+    s->kind->find(&s->search);
+}
+
+static void *copy_of(const void *list, size_t n, size_t element_bytes)
+{
+    void *copy = malloc((n + 1) * element_bytes);
+
+    if (copy && n > 0) memcpy(copy, list, n * element_bytes);
+    return copy;
+}
+
+#define REQUESTS 10 /* that a kind makes of a device over a network, to find what it has */
+
+static void find_kind(adept_sensor_search *search, const adept_sensor_kind *kind)
+{
+    scouting *s = malloc(sizeof *s);
+    int failed = s ? 0 : ENOMEM;
+
+    if (s) {
+        *s = (scouting){.kind = kind, .search = *search};
+        s->search.sensors = copy_of(search->sensors, search->n_sensors, sizeof *search->sensors);
+        s->search.notes = copy_of(search->notes, search->n_notes, sizeof *search->notes);
+        s->search.sensor_capacity = search->n_sensors + 1;
+        s->search.note_capacity = search->n_notes + 1;
+        failed = s->search.sensors && s->search.notes ? adept_deadline_call(scout, s, fmax(ADEPT_FIND_S, REQUESTS * kind->patience_s)) : ENOMEM;
+    }
+    if (failed == ETIMEDOUT) {
+        search->is_stuck = true;
+        adept_sensor_missing(search, kind->name, "", "does not answer: looking for its devices takes more than %g s", ADEPT_FIND_S);
+        return;
+    }
+    if (failed) search->failed = failed;
+    if (!s) return;
+    adept_sensor_search old = failed ? s->search : *search;
+    if (!failed) *search = s->search;
+    free(old.sensors);
+    free(old.notes);
+    free(s);
 }
 
 adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_kind *const *kinds,
@@ -121,7 +174,7 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
 
     for (unsigned rank = 0; rank <= last_rank; rank++)
         for (const adept_sensor_kind *const *kind = kinds; *kind; kind++)
-            if ((*kind)->rank == rank) (*kind)->find(search);
+            if ((*kind)->rank == rank) find_kind(search, *kind);
     select_devices(search, devices, n_devices);
     int why = search->failed;
     if (why == 0) return ADEPT_OK;
@@ -133,7 +186,7 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
 void adept_sensors_close(adept_sensor_search *search)
 {
     for (size_t i = 0; i < search->n_sensors; i++)
-        close_sensor(search->sensors[i]);
+        close_sensor(search, search->sensors[i]);
     free(search->sensors);
     free(search->notes);
     *search = (adept_sensor_search){.settings = search->settings};

@@ -3,6 +3,7 @@
 #ifndef ADEPT_GPU_PROCESSES_H
 #define ADEPT_GPU_PROCESSES_H
 #include "adept_error.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ adept_status adept_gpu_processes_open(adept_gpu_processes **out, char *why, size
  */
 adept_status adept_gpu_processes_read(adept_gpu_processes *g, const adept_gpu_process **out, size_t *n,
                                       adept_error *err);
+/** Does the driver not answer? Then no processes are read any more. */
+bool adept_gpu_processes_are_stuck(const adept_gpu_processes *g);
 /** NULL allowed. */
 void adept_gpu_processes_close(adept_gpu_processes *g);
 

@@ -72,10 +72,14 @@ typedef struct adept_recording_options {
  * Find the sensors, read each once, and go on reading them in threads: one for all that are quick, one for each slow one.
  * A machine without a sensor is no error: the recording then has times and notes.
  * @param out  stop and free it; set only on ADEPT_OK
- * @return ADEPT_E_NOMEM; ADEPT_E_INTERNAL: no thread could be started
+ * A device that does not answer is lost, or a note: no call of a driver is waited for longer than some seconds.
+ * @return ADEPT_E_NOMEM; ADEPT_E_IO: sensors cannot be opened; ADEPT_E_INTERNAL: no thread could be started
  */
 adept_status adept_recording_start(adept_recording **out, const adept_recording_options *options, adept_error *err);
-/** Read each sensor a last time, end the threads and join them. Nothing happens the second time. */
+/** While it runs, from time to time: a sensor whose device does not answer is lost, and what shares its thread goes on. Thread-safe. */
+void adept_recording_watch(adept_recording *recording);
+/** Read each sensor a last time, end the threads and join them, but for those that a device keeps: their sensors are lost, and
+ *  their memory is never freed. Some seconds at most. Nothing happens the second time. */
 void adept_recording_stop(adept_recording *recording);
 void adept_recording_free(adept_recording *recording);
 

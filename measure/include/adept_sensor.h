@@ -62,6 +62,7 @@ typedef struct adept_sensor_kind {
      */
     adept_status (*read)(adept_sensor *sensor, adept_reading *reading, adept_error *err);
     void (*close)(adept_sensor *sensor); /* frees `state`, also of a sensor that was never read; NULL: there is none */
+    double patience_s; /* how long a reading may take, where the kind itself sees to it that it ends; 0: 3 s */
     unsigned rank; /* it is asked after those of lower rank, and adds nothing where they found what it would stand in for */
 } adept_sensor_kind;
 
@@ -127,6 +128,7 @@ struct adept_sensor_search {
     size_t n_sensors, sensor_capacity;
     adept_sensor_note *notes;
     size_t n_notes, note_capacity;
+    bool is_stuck; /* a kind's find() does not return: what it may still look at is never freed */
     int failed; /* errno, where the search itself could not go on: no memory, no more files; 0: it did */
 };
 
@@ -167,5 +169,8 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
                                 const char *const *devices, size_t n_devices, adept_error *err);
 /** Close the sensors and free what the search holds. */
 void adept_sensors_close(adept_sensor_search *search);
+/** Does a call of some driver not return, in a thread that was left alone with it? Then the program is to end by _exit(): what
+ *  libraries do at its end may wait for that call. */
+bool adept_sensors_are_stuck(void);
 
 #endif

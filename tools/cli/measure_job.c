@@ -221,6 +221,7 @@ static void tick(void *record)
 {
     live *l = record;
 
+    adept_recording_watch(l->recording);
     if (l->child.signal && !l->job->signal) {
         l->job->signal = l->child.signal;
         if (l->job->on_signal) l->job->on_signal(l->job->data);
