@@ -43,8 +43,9 @@ static bool read_sensor(adept_recording *r, adept_sampler *s, size_t i)
     if (!is_over && status != ADEPT_OK) adept_track_lose(track, "gone after %.3g s: %s", before_s - r->begin_s, err.message);
     if (r->journal && sampled) adept_journal_sample(r->journal, i, &track->samples[track->shown.n_samples - 1]);
     if (r->journal && !is_over && track->shown.lost) adept_journal_lost(r->journal, i, track->shown.lost);
+    bool is_done = is_over || sampled || track->shown.lost;
     pthread_mutex_unlock(&r->lock);
-    return is_over || sampled || track->shown.lost;
+    return is_done;
 }
 
 /* The first and the last reading say where the energy begins and ends: a device that does not answer is asked again. */

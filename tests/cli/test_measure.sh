@@ -96,6 +96,40 @@ for words in "attribute report $work/fifo" "attribute fit $work/fifo" "attribute
     says "$work/err" 'not a regular file|x.adept'
 done
 
+# ---- a driver that never returns: from the first call on, while the command runs, at its start. The command runs, its exit
+# status is kept, and the report names what is lost.
+: "${ADEPT_FAKE_NVML:?}"
+for hang in hangs=0 hangs=0.3 init_hangs=1; do
+    rc=0
+    ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML="$hang" timeout 60 "$ADEPT" measure --sysroot "$root" --json -o "$work/r.json" -- \
+        sh -c 'sleep 1; exit 3' >"$work/out" 2>"$work/err" || rc=$?
+    ends 3 "of a command beside a driver with $hang"
+    "$python" - "$work/r.json" <<'CHECK' || fail "the report of $hang"
+import json, sys
+r = json.load(open(sys.argv[1]))
+lost = [s["lost"] for s in r["sensors"] if s["name"] == "gpu-0"] + [m["why"] for m in r["missing"] if m["name"] == "nvml"]
+assert len(lost) == 1 and "does not answer" in lost[0], lost
+assert all(s["energy_j"] is None for s in r["sensors"] if s["name"] == "gpu-0"), r["sensors"]
+assert r["time_s"] < 60 and r["exit_status"] == 3, r
+CHECK
+done
+rc=0
+ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML=hangs=0.3 timeout 60 "$ADEPT" attribute record --sysroot "$root" --source proc --duration 1s \
+    -o "$work/hung.adept" >"$work/out" 2>"$work/err" || rc=$?
+checks=$((checks + 1))
+[ "$rc" -ne 124 ] || fail "attribute record waits for a driver for ever"
+# TERM goes to the command, and is not lost on the way
+ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML=hangs=0.2 timeout 60 "$ADEPT" measure --sysroot "$root" -- \
+    sh -c "echo >'$work/beside'; exec sleep 50" 2>"$work/err" &
+pid=$!
+while [ ! -e "$work/beside" ]; do sleep 0.05; done
+sleep 0.5
+kill -TERM $pid
+rc=0
+wait $pid || rc=$?
+ends 143 "of TERM beside a driver that never returns"
+says "$work/err" 'gpu-0: it does not answer'
+
 # ---- --attach: numbers that no process has, and one that has ended but was not waited for
 for pid in 4294967297 99999999999 2147483648 9223372036854775808; do
     measure --attach $pid

@@ -416,6 +416,97 @@ static void test_zones_that_show_one_counter_count_once(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- drivers that never return ---------------------- */
+
+/* Three devices of 100 W, of which the first stops to answer; a search that never ends. */
+static double hangs_from_s, hang_begin_s;
+static bool hangs_slow;
+
+static void hang(void)
+{
+    for (;;)
+        pause();
+}
+
+static void find_hanging(adept_sensor_search *search)
+{
+    extern const adept_sensor_kind hanging_kind;
+
+    for (size_t i = 0; i < 3; i++) {
+        adept_sensor *s = adept_sensor_add(search, &hanging_kind, "cpu-%zu", i);
+        assert_non_null(s);
+        s->component = ADEPT_COMPONENT_CPU;
+        s->is_slow = hangs_slow;
+    }
+    hang_begin_s = adept_clock_s();
+}
+
+static adept_status read_hanging(adept_sensor *sensor, adept_reading *reading, adept_error *err)
+{
+    double time_s = adept_clock_s() - hang_begin_s;
+
+    (void)err;
+    if (strcmp(sensor->name, "cpu-0") == 0 && time_s >= hangs_from_s) hang();
+    reading->energy_j = 100 * time_s;
+    return ADEPT_OK;
+}
+
+static void find_never(adept_sensor_search *search)
+{
+    (void)search;
+    hang();
+}
+
+const adept_sensor_kind hanging_kind;
+const adept_sensor_kind hanging_kind = {.name = "hanging", .what = "", .find = find_hanging, .read = read_hanging};
+static const adept_sensor_kind never_kind = {.name = "never", .what = "", .find = find_never};
+
+/* What hangs is lost, and says so; what is read beside it, in the same thread or not, is measured to the end. */
+static void test_devices_that_do_not_answer(void **state)
+{
+    static const struct {
+        double from_s;
+        bool is_slow;
+    } cases[] = {{0, false}, {0, true}, {0.2, false}, {0.2, true}};
+    const adept_sensor_kind *const kinds[] = {&hanging_kind, NULL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const adept_recording_options options = {.period_s = 0.02, .kinds = kinds};
+        adept_recording *r = NULL;
+        hangs_from_s = cases[i].from_s;
+        hangs_slow = cases[i].is_slow;
+        assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+        sleep_s(0.5);
+        adept_recording_stop(r);
+        double begin_s = adept_recording_begin_s(r), end_s = adept_recording_end_s(r);
+        assert_int_equal(adept_recording_tracks(r), 3);
+        assert_non_null(strstr(adept_recording_track(r, 0)->lost, "does not answer"));
+        assert_true(isnan(adept_track_energy(adept_recording_track(r, 0), begin_s, end_s).energy_j));
+        for (size_t k = 1; k < 3; k++)
+            assert_share(adept_track_energy(adept_recording_track(r, k), begin_s, end_s).energy_j, 100 * (end_s - begin_s), 0.05);
+        adept_recording_free(r);
+    }
+    assert_true(adept_sensors_are_stuck());
+}
+
+static void test_search_that_does_not_end(void **state)
+{
+    const adept_sensor_kind *const kinds[] = {&never_kind, &hanging_kind, NULL};
+    const adept_recording_options options = {.period_s = 0.02, .kinds = kinds};
+    adept_recording *r = NULL;
+    size_t n;
+
+    (void)state;
+    hangs_from_s = INFINITY;
+    assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+    adept_recording_stop(r);
+    assert_int_equal(adept_recording_tracks(r), 3);
+    assert_string_equal(adept_recording_notes(r, &n)->name, "never");
+    assert_non_null(strstr(adept_recording_notes(r, &n)->why, "does not answer"));
+    adept_recording_free(r);
+}
+
 static void test_no_sensor(void **state)
 {
     const adept_sensor_kind *const none[] = {NULL};
@@ -577,6 +668,8 @@ int main(void)
         cmocka_unit_test(test_sensor_that_dies), cmocka_unit_test(test_silence), cmocka_unit_test(test_clock_that_steps_back), cmocka_unit_test(test_counter_that_stands_still),
         cmocka_unit_test(test_counter_that_stands_still_for_a_moment),
         cmocka_unit_test(test_zones_that_show_one_counter_count_once),
+        cmocka_unit_test(test_devices_that_do_not_answer),
+        cmocka_unit_test(test_search_that_does_not_end),
         cmocka_unit_test(test_no_sensor), cmocka_unit_test(test_regions_nest_and_are_sums), cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_journal_reads_back), cmocka_unit_test(test_journals_that_are_none),
     };
