@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_ON_A_GPU 65536 /* a library that says more is broken */
 
@@ -161,13 +162,15 @@ static bool read_uses(adept_gpu_processes *g, board *b, size_t from)
     return true;
 }
 
-/* A call of the driver may not return: then nothing is read any more. @return false: memory is out, or threads are */
-static bool ask_driver(adept_gpu_processes *g, void (*call)(void *data), double limit_s)
+/* A call of the driver may not return: then nothing is read any more. */
+static adept_status ask_driver(adept_gpu_processes *g, void (*call)(void *data), double limit_s, adept_error *err)
 {
     int failed = adept_deadline_call(call, g, limit_s);
 
     g->is_stuck = failed == ETIMEDOUT;
-    return g->is_stuck || (failed == 0 && g->is_ok);
+    if (g->is_stuck || (failed == 0 && g->is_ok)) return ADEPT_OK;
+    if (failed == 0 || failed == ENOMEM) return adept_no_memory(err, "processes on GPUs");
+    return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for processes on GPUs: %s", strerror(failed));
 }
 
 static void read_all(void *data)
@@ -187,11 +190,11 @@ adept_status adept_gpu_processes_read(adept_gpu_processes *g, const adept_gpu_pr
 {
     *n = 0;
     if (g->is_stuck || g->n_boards == 0) return ADEPT_OK;
-    bool ok = ask_driver(g, read_all, ADEPT_ANSWER_S);
-    if (g->is_stuck) return ADEPT_OK;
+    adept_status status = ask_driver(g, read_all, ADEPT_ANSWER_S, err);
+    if (status != ADEPT_OK || g->is_stuck) return status;
     *out = g->list;
-    *n = ok ? g->n : 0;
-    return ok ? ADEPT_OK : adept_no_memory(err, "processes on GPUs");
+    *n = g->n;
+    return ADEPT_OK;
 }
 
 bool adept_gpu_processes_are_stuck(const adept_gpu_processes *g)
@@ -231,9 +234,10 @@ adept_status adept_gpu_processes_open(adept_gpu_processes **out, char *why, size
     adept_gpu_processes *g = calloc(1, sizeof *g);
 
     *why = '\0';
-    if (!g || !ask_driver(g, open_all, ADEPT_FIND_S)) {
+    adept_status status = g ? ask_driver(g, open_all, ADEPT_FIND_S, err) : adept_no_memory(err, "processes on GPUs");
+    if (status != ADEPT_OK) {
         adept_gpu_processes_close(g);
-        return adept_no_memory(err, "processes on GPUs");
+        return status;
     }
     snprintf(why, why_size, "%s", g->is_stuck ? "NVML does not answer" : g->why);
     *out = g;
@@ -248,7 +252,9 @@ static void leave(void *data)
 void adept_gpu_processes_close(adept_gpu_processes *g)
 {
     if (!g || g->is_stuck) return;
-    if (g->library && adept_deadline_call(leave, g, ADEPT_ANSWER_S) == ETIMEDOUT) return;
+    int failed = g->library ? adept_deadline_call(leave, g, ADEPT_ANSWER_S) : 0;
+    if (failed == ETIMEDOUT) return;
+    if (failed) leave(g);
     free(g->boards);
     free(g->list);
     free(g->room.any);

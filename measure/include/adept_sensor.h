@@ -163,7 +163,7 @@ const adept_sensor_kind *const *adept_sensor_kinds(void);
  * @param devices  only sensors whose name, kind or component is among these words, or whose name begins with one and
  *                 '-', or whose device has one with a ':', an address on the PCI bus; NULL: all. A word that selects
  *                 nothing is a note
- * @return ADEPT_E_NOMEM; ADEPT_E_IO: no more files can be opened
+ * @return ADEPT_E_NOMEM; ADEPT_E_IO: no more files can be opened; ADEPT_E_INTERNAL: no thread can be started
  */
 adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_kind *const *kinds,
                                 const char *const *devices, size_t n_devices, adept_error *err);
