@@ -1,5 +1,6 @@
 /** @file file.c  Files as text: read whole, replaced whole. */
 #include "adept_file.h"
+#include "adept_grow.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,12 +28,56 @@ static adept_status read_all(int fd, char *text, size_t size, const char *path, 
     return ADEPT_OK;
 }
 
-static adept_status read_open(char **text, size_t *size, int fd, const char *path, size_t max_bytes, adept_error *err)
+int adept_file_descriptor(const char *path, int flags)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+    if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))) return fd;
+    close(fd);
+    errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+    return -1;
+}
+
+adept_status adept_file_open(int *fd, const char *path, int flags, adept_error *err)
+{
+    *fd = adept_file_descriptor(path, flags);
+    if (*fd >= 0) return ADEPT_OK;
+    if (errno == EISDIR) return adept_error_set(err, ADEPT_E_INVALID, "%s: is a directory", path);
+    if (errno == EINVAL) return adept_error_set(err, ADEPT_E_INVALID, "%s: not a regular file", path);
+    return io_error(err, ADEPT_E_INVALID, path, "cannot open");
+}
+
+adept_status adept_file_stream(FILE **file, const char *path, adept_error *err)
+{
+    int fd;
+    adept_status status = adept_file_open(&fd, path, 0, err);
+    if (status != ADEPT_OK) return status;
+    *file = fdopen(fd, "r");
+    if (*file) return ADEPT_OK;
+    close(fd);
+    return adept_no_memory(err, path);
+}
+
+ssize_t adept_file_line(char **line, size_t *capacity, FILE *file)
+{
+    const size_t most_bytes = (size_t)16 << 20;
+    size_t n = 0;
+    for (int c = 0; c != '\n'; (*line)[n++] = (char)c) {
+        char *grown = adept_grow(*line, capacity, n + 2, 1);
+        if (grown) *line = grown;
+        errno = grown ? EFBIG : ENOMEM;
+        if (!grown || n == most_bytes) return -1;
+        c = getc_unlocked(file);
+        if (c == EOF) break;
+    }
+    (*line)[n] = '\0';
+    return n > 0 ? (ssize_t)n : -1;
+}
+
+adept_status adept_file_read_open(char **text, size_t *size, int fd, const char *path, size_t max_bytes, adept_error *err)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) return io_error(err, ADEPT_E_INVALID, path, "cannot read");
-    if (S_ISDIR(st.st_mode)) return adept_error_set(err, ADEPT_E_INVALID, "%s: is a directory", path);
-    if (!S_ISREG(st.st_mode)) return adept_error_set(err, ADEPT_E_INVALID, "%s: not a regular file", path);
     if ((uintmax_t)st.st_size > max_bytes || (uintmax_t)st.st_size >= SIZE_MAX) {
         return adept_error_set(err, ADEPT_E_INVALID, "%s: %jd bytes, more than the %zu that are read", path,
                                (intmax_t)st.st_size, max_bytes);
@@ -53,10 +98,10 @@ static adept_status read_open(char **text, size_t *size, int fd, const char *pat
 
 adept_status adept_file_read(char **text, size_t *size, const char *path, size_t max_bytes, adept_error *err)
 {
-    /* O_NONBLOCK: a named pipe must give a message, not wait for a writer. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return io_error(err, ADEPT_E_INVALID, path, "cannot open");
-    adept_status status = read_open(text, size, fd, path, max_bytes, err);
+    int fd;
+    adept_status status = adept_file_open(&fd, path, 0, err);
+    if (status != ADEPT_OK) return status;
+    status = adept_file_read_open(text, size, fd, path, max_bytes, err);
     close(fd);
     return status;
 }

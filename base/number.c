@@ -187,3 +187,18 @@ bool adept_number_parse(double *out, const char *text)
     *out = adept_number_value(text);
     return isfinite(*out);
 }
+
+bool adept_integer_parse(int64_t *out, const char *text, const char **end, int64_t low, int64_t high)
+{
+    bool is_negative = *text == '-', fits = true;
+    const char *digits = text + (*text == '-' || *text == '+'), *at = digits;
+    int64_t value = 0; /* downwards, where there is one number more */
+    for (; *at >= '0' && *at <= '9'; at++)
+        fits = fits && !__builtin_mul_overflow(value, 10, &value) && !__builtin_sub_overflow(value, *at - '0', &value);
+    fits = fits && at > digits && (is_negative || value > INT64_MIN);
+    if (!fits || (!end && *at)) return false;
+    if (!is_negative) value = -value;
+    if (end) *end = at;
+    *out = value;
+    return value >= low && value <= high;
+}

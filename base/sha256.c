@@ -2,8 +2,8 @@
  *  where there is none. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "sha256.h"
+#include "adept_file.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,8 +48,9 @@ adept_status adept_bytes_sha256(char hex[ADEPT_SHA256_SIZE], const void *data, s
 adept_status adept_file_sha256(char hex[ADEPT_SHA256_SIZE], const char *path, adept_error *err)
 {
     hex[0] = '\0';
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: cannot open: %s", path, strerror(errno));
+    int fd;
+    adept_status status = adept_file_open(&fd, path, 0, err);
+    if (status != ADEPT_OK) return status;
     adept_sha256 sha;
     adept_sha256_init(&sha);
     unsigned char buffer[65536];
@@ -60,7 +61,7 @@ adept_status adept_file_sha256(char hex[ADEPT_SHA256_SIZE], const char *path, ad
     } while (n > 0 || (n < 0 && errno == EINTR));
     int saved = errno;
     close(fd);
-    adept_status status = adept_sha256_hex(&sha, hex, err);
+    status = adept_sha256_hex(&sha, hex, err);
     if (n == 0) return status;
     hex[0] = '\0';
     return adept_error_set(err, ADEPT_E_INVALID, "%s: cannot read: %s", path, strerror(saved));

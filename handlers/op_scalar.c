@@ -1,6 +1,7 @@
 /* Conversions between tensors and Python numbers, identity tests, and the arithmetic of range(): nothing runs on the
  * device. (item() makes the host wait for the device, which this model of a step does not see.) */
 #include "host_value.h"
+#include "adept_number.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,8 @@ static void to_int(adept_call *c, const adept_value *v)
 {
     int64_t i;
     double f;
-    char *end;
     if (v->kind == ADEPT_VALUE_STRING) {
-        i = strtoll(v->u.s, &end, 10);
-        if (*v->u.s && !*end)
+        if (adept_integer_parse(&i, v->u.s, NULL, INT64_MIN, INT64_MAX))
             adept_out_int(c, i);
         else
             adept_call_fail(c, "the string is not an integer");

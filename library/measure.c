@@ -136,7 +136,8 @@ adept_status adept_mark(const char *region, int begins, adept_error *err)
     if (!path || !*path) return ADEPT_OK;
     int length = asprintf(&line, "%.9f %d %s %s\n", adept_clock_s(), (int)getpid(), begins ? "begin" : "end", region);
     if (length < 0) return adept_no_memory(err, "a mark");
-    int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); /* appended in one piece, whichever process or thread writes */
+    /* Appended in one piece, whichever process or thread writes. A pipe in its place is not waited for. */
+    int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     bool written = file >= 0 && write(file, line, (size_t)length) == length;
     adept_status status = written ? ADEPT_OK : adept_system_error(err, ADEPT_E_IO, path);
     if (file >= 0) close(file);

@@ -1,12 +1,16 @@
-/** @file child.c  A command, its signals, and the processes that outlive it. */
+/** @file child.c  A command, its signals, and the processes that outlive it; a process of somebody else. */
 #include "adept_child.h"
 #include "adept_clock.h"
+#include "adept_sensor.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -113,7 +117,47 @@ void adept_child_wait(adept_child *child, double tick_s, void (*tick)(void *data
     sigprocmask(SIG_SETMASK, &child->mask, NULL);
 }
 
-void adept_child_watch(adept_child *child, pid_t pid, double duration_s, double tick_s, void (*tick)(void *data), void *data)
+/* ---------------------------------------------------------------- a process of others ----------------------------- */
+
+/* Fields 3, 20 and 22 of /proc/PID/stat, behind a name that may hold anything. @return when it started; 0: it does not run */
+static unsigned long long started(pid_t pid)
+{
+    char path[64], text[1024], state = 'X';
+    unsigned long long start = 0;
+    long threads = 0;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    const char *name_end = adept_sensor_text(text, sizeof text, path) ? strrchr(text, ')') : NULL;
+    if (!name_end || sscanf(name_end + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %llu", &state,
+                            &threads, &start) != 3)
+        return 0;
+    return state == 'X' || (state == 'Z' && threads < 2) ? 0 : start; /* a first thread may end before others do */
+}
+
+bool adept_attached_open(adept_attached *process, pid_t pid)
+{
+    *process = (adept_attached){.pid = pid, .fd = (int)syscall(SYS_pidfd_open, pid, 0)};
+    if (process->fd < 0) process->start = started(pid);
+    if (adept_attached_runs(process)) return true;
+    adept_attached_close(process);
+    return false;
+}
+
+bool adept_attached_runs(const adept_attached *process)
+{
+    struct pollfd ended = {.fd = process->fd, .events = POLLIN};
+
+    return process->fd >= 0 ? poll(&ended, 1, 0) <= 0 : process->start > 0 && started(process->pid) == process->start;
+}
+
+void adept_attached_close(adept_attached *process)
+{
+    if (process->pid > 0 && process->fd >= 0) close(process->fd);
+    *process = (adept_attached){.pid = 0};
+}
+
+void adept_child_watch(adept_child *child, const adept_attached *process, double duration_s, double tick_s, void (*tick)(void *data),
+                       void *data)
 {
     const double look_s = 0.02; /* how often it is asked whether the process still runs */
     sigset_t set = watched();
@@ -125,8 +169,8 @@ void adept_child_watch(adept_child *child, pid_t pid, double duration_s, double 
     while (goes_on) {
         siginfo_t info;
         double now_s = adept_clock_s(), left_s = child->begin_s + duration_s - now_s;
-        if (!(left_s > 0) || (pid > 0 && kill(pid, 0) && errno == ESRCH)) break;
-        int signal = next_signal(&info, fmin(left_s, pid > 0 ? look_s : tick_s));
+        if (!(left_s > 0) || (process && !adept_attached_runs(process))) break;
+        int signal = next_signal(&info, fmin(left_s, process ? look_s : tick_s));
         if (tick && now_s - ticked_s >= tick_s) {
             tick(data);
             ticked_s = now_s;

@@ -53,12 +53,14 @@ const char *adept_control_help(void)
 /* One write() is one setting (Documentation/filesystems/sysfs.rst). O_TRUNC is for trees that stand in for /sys. */
 static int write_text(const char *path, const char *text)
 {
-    int file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), why = 0;
+    int file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), why = 0;
     char line[80];
 
     if (file < 0) return errno;
     int length = snprintf(line, sizeof line, "%s\n", text);
-    if (write(file, line, (size_t)length) != length) why = errno;
+    if (length >= (int)sizeof line)
+        why = EINVAL; /* no setting is so long */
+    else if (write(file, line, (size_t)length) != length) why = errno;
     if (close(file) && why == 0) why = errno;
     return why;
 }

@@ -59,6 +59,8 @@ static adept_status find_files(adept_controls *list, const adept_control_kind *k
     finding f = {.list = list, .kind = kind, .err = err};
 
     adept_sysfs_each(&search, folder, prefix, each, &f);
+    if (f.status == ADEPT_OK && search.failed)
+        f.status = adept_error_set(err, ADEPT_E_IO, "%s: %s: %s", kind->key, folder, strerror(search.failed));
     if (f.status != ADEPT_OK || f.any) return f.status;
     return adept_error_set(err, ADEPT_E_IO, "%s: %s", kind->key, missing);
 }
@@ -111,14 +113,14 @@ static bool is_listed(const char *list, const char *word)
 static adept_status express_governor(char *raw, size_t size, const adept_control *control, const adept_setting *value,
                                      adept_error *err)
 {
-    const adept_sensor_search nowhere = {.n_sensors = 0}; /* the folder has its root */
+    adept_sensor_search nowhere = {.n_sensors = 0}; /* the folder has its root */
     char offered[512];
 
     if (!adept_sysfs_text(offered, sizeof offered, &nowhere, control->state, "scaling_available_governors"))
         return adept_error_set(err, ADEPT_E_IO, "governor: %s/scaling_available_governors: %s",
                                (const char *)control->state, strerror(errno));
     if (!is_listed(offered, value->word))
-        return adept_error_set(err, ADEPT_E_USAGE, "governor: '%s' is none of those of %s: %s", value->word,
+        return adept_error_set(err, ADEPT_E_USAGE, "governor: '%.40s' is none of those of %s: %s", value->word,
                                control->name, offered);
     snprintf(raw, size, "%s", value->word);
     return ADEPT_OK;
@@ -167,10 +169,12 @@ static adept_status find_packages(adept_controls *list, const adept_control_kind
 static adept_status express_limit(char *raw, size_t size, const adept_control *control, const adept_setting *value,
                                   adept_error *err)
 {
-    const adept_sensor_search nowhere = {.n_sensors = 0};
+    adept_sensor_search nowhere = {.n_sensors = 0};
     double most_w = 1e-6 * adept_sysfs_number(&nowhere, control->state, "constraint_0_max_power_uw");
     double least_w = 1e-6 * adept_sysfs_number(&nowhere, control->state, "constraint_0_min_power_uw");
 
+    if (nowhere.failed)
+        return adept_error_set(err, ADEPT_E_IO, "%s: %s: its range: %s", control->kind->key, control->name, strerror(nowhere.failed));
     snprintf(raw, size, "%.0f", 1e6 * value->number);
     return adept_control_in_range(control, value->number, least_w > 0 ? least_w : 0, most_w > 0 ? most_w : INFINITY,
                                   "W", err);
@@ -188,4 +192,5 @@ const adept_control_kind adept_control_cpu_power_limit = {
     .express = express_limit,
     .set = set_limit,
     .close = close_folder,
+    .unit = 1e-6,
 };

@@ -148,6 +148,7 @@ const adept_control_kind adept_control_power_limit = {
     .express = express_limit,
     .set = set_limit,
     .close = close_board,
+    .unit = 1e-3,
 };
 
 /* ---------------------------------------------------------------- clocks ----------------------------------------- */
@@ -234,6 +235,8 @@ const adept_control_kind adept_control_clock = {
     .express = express_clock,
     .set = set_clock,
     .close = close_board,
+    .unit = 1e6,
+    .may_be_unset = true,
 };
 
 const adept_control_kind adept_control_memory_clock = {
@@ -243,4 +246,6 @@ const adept_control_kind adept_control_memory_clock = {
     .express = express_clock,
     .set = set_clock,
     .close = close_board,
+    .unit = 1e6,
+    .may_be_unset = true,
 };

@@ -1,5 +1,6 @@
 /** @file controls.c  The kinds of settings, and setting all devices of one. */
 #include "adept_control.h"
+#include "adept_number.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,20 @@ adept_status adept_controls_check(const adept_controls *list, const adept_contro
     for (size_t i = 0; i < list->n && status == ADEPT_OK; i++)
         if (list->items[i].kind == kind) status = kind->express(raw, sizeof raw, &list->items[i], value, err);
     return status;
+}
+
+adept_status adept_control_admit(const adept_control *control, const char *was, adept_error *err)
+{
+    adept_setting value = {.word = was};
+    int64_t number = 0;
+    char raw[MOST_RAW];
+
+    if (!*was && control->kind->may_be_unset) return ADEPT_OK;
+    if (control->kind->unit > 0 && !adept_integer_parse(&number, was, NULL, 1, INT64_MAX))
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is nothing that %s can be set to", control->kind->key, was,
+                               control->name);
+    value.number = control->kind->unit * (double)number;
+    return control->kind->express(raw, sizeof raw, control, &value, err);
 }
 
 adept_status adept_controls_set(adept_controls *list, const adept_control_kind *kind, const adept_setting *value,

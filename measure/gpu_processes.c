@@ -2,10 +2,14 @@
  * does not fit. */
 #include "adept_gpu_processes.h"
 #include "adept_grow.h"
+#include "deadline.h"
 #include "nvml.h"
+#include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_ON_A_GPU 65536 /* a library that says more is broken */
 
@@ -28,6 +32,8 @@ struct adept_gpu_processes {
         void *any;
     } room;
     size_t room_bytes;
+    char why[256];        /* why nothing is read; "": it is */
+    bool is_stuck, is_ok; /* a call does not return, and keeps all of this; the last one had memory */
 };
 
 static bool reserve(adept_gpu_processes *g, size_t bytes)
@@ -156,30 +162,55 @@ static bool read_uses(adept_gpu_processes *g, board *b, size_t from)
     return true;
 }
 
+/* A call of the driver may not return: then nothing is read any more. */
+static adept_status ask_driver(adept_gpu_processes *g, void (*call)(void *data), double limit_s, adept_error *err)
+{
+    int failed = adept_deadline_call(call, g, limit_s);
+
+    g->is_stuck = failed == ETIMEDOUT;
+    if (g->is_stuck || (failed == 0 && g->is_ok)) return ADEPT_OK;
+    if (failed == 0 || failed == ENOMEM) return adept_no_memory(err, "processes on GPUs");
+    return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for processes on GPUs: %s", strerror(failed));
+}
+
+static void read_all(void *data)
+{
+    adept_gpu_processes *g = data;
+
+    g->n = 0;
+    g->is_ok = true;
+    for (size_t i = 0; g->is_ok && i < g->n_boards; i++) {
+        size_t from = g->n;
+        g->is_ok = read_holders(g, &g->boards[i]) && read_uses(g, &g->boards[i], from);
+    }
+}
+
 adept_status adept_gpu_processes_read(adept_gpu_processes *g, const adept_gpu_process **out, size_t *n,
                                       adept_error *err)
 {
-    bool ok = true;
-
-    g->n = 0;
-    for (size_t i = 0; ok && i < g->n_boards; i++) {
-        size_t from = g->n;
-        ok = read_holders(g, &g->boards[i]) && read_uses(g, &g->boards[i], from);
-    }
+    *n = 0;
+    if (g->is_stuck || g->n_boards == 0) return ADEPT_OK;
+    adept_status status = ask_driver(g, read_all, ADEPT_ANSWER_S, err);
+    if (status != ADEPT_OK || g->is_stuck) return status;
     *out = g->list;
     *n = g->n;
-    return ok ? ADEPT_OK : adept_no_memory(err, "processes on GPUs");
+    return ADEPT_OK;
+}
+
+bool adept_gpu_processes_are_stuck(const adept_gpu_processes *g)
+{
+    return g->is_stuck;
 }
 
 /* ---------------------------------------------------------------- opening ----------------------------------------- */
 
-static bool find_boards(adept_gpu_processes *g, char *why, size_t why_size)
+static bool find_boards(adept_gpu_processes *g)
 {
     unsigned n = 0;
     int status = g->library->count(&n);
 
     if (status != NVML_SUCCESS || n == 0)
-        snprintf(why, why_size, "NVML counts no board: %s (status %d)", adept_nvml_text(g->library, status), status);
+        snprintf(g->why, sizeof g->why, "NVML counts no board: %s (status %d)", adept_nvml_text(g->library, status), status);
     if (status != NVML_SUCCESS || n == 0) return true;
     g->boards = calloc(n, sizeof *g->boards);
     for (unsigned i = 0; g->boards && i < n; i++) {
@@ -189,25 +220,41 @@ static bool find_boards(adept_gpu_processes *g, char *why, size_t why_size)
     return g->boards != NULL;
 }
 
+static void open_all(void *data)
+{
+    adept_gpu_processes *g = data;
+    const char *help;
+
+    g->library = adept_nvml_open(g->why, sizeof g->why, &help);
+    g->is_ok = g->library ? find_boards(g) : *g->why != '\0';
+}
+
 adept_status adept_gpu_processes_open(adept_gpu_processes **out, char *why, size_t why_size, adept_error *err)
 {
-    const char *help;
     adept_gpu_processes *g = calloc(1, sizeof *g);
 
     *why = '\0';
-    if (g) g->library = adept_nvml_open(why, why_size, &help);
-    if (!g || (!g->library && !*why) || (g->library && !find_boards(g, why, why_size))) {
+    adept_status status = g ? ask_driver(g, open_all, ADEPT_FIND_S, err) : adept_no_memory(err, "processes on GPUs");
+    if (status != ADEPT_OK) {
         adept_gpu_processes_close(g);
-        return adept_no_memory(err, "processes on GPUs");
+        return status;
     }
+    snprintf(why, why_size, "%s", g->is_stuck ? "NVML does not answer" : g->why);
     *out = g;
     return ADEPT_OK;
 }
 
+static void leave(void *data)
+{
+    adept_nvml_leave(((adept_gpu_processes *)data)->library);
+}
+
 void adept_gpu_processes_close(adept_gpu_processes *g)
 {
-    if (!g) return;
-    if (g->library) adept_nvml_leave(g->library);
+    if (!g || g->is_stuck) return;
+    int failed = g->library ? adept_deadline_call(leave, g, ADEPT_ANSWER_S) : 0;
+    if (failed == ETIMEDOUT) return;
+    if (failed) leave(g);
     free(g->boards);
     free(g->list);
     free(g->room.any);

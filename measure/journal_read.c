@@ -1,4 +1,5 @@
 /** @file journal_read.c  Reading a journal again, whole or as a killed run left it. */
+#include "adept_file.h"
 #include "adept_result.h"
 #include "recorded.h"
 #include <errno.h>
@@ -24,6 +25,9 @@ static void read_sensor(adept_json_reader *in, adept_recording *r, const cJSON *
     s->is_estimated = strcmp(adept_json_string(in, row, "origin"), "estimated") == 0;
     s->refresh_s = adept_json_number(in, row, "refresh_s");
     s->resolution_j = adept_json_number(in, row, "resolution_j");
+    s->range_j = adept_json_number_or(in, row, "range_j", 0); /* these four are not in older files */
+    s->most_power_w = adept_json_number_or(in, row, "most_power_w", 0);
+    snprintf(s->package, sizeof s->package, "%s", adept_result_text(row, "package"));
 }
 
 static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *head)
@@ -47,6 +51,7 @@ static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *he
     {
         adept_track_begin(&r->tracks[i], r->search.sensors[i]);
         r->tracks[i].shown.check_j = NAN;
+        r->tracks[i].shown.counter_j = adept_result_number(row, "counter_j");
         r->tracks[i++].shown.by_counter = adept_json_bool(in, row, "by_counter");
     }
 }
@@ -100,7 +105,7 @@ static void read_lines(adept_json_reader *in, adept_recording *r, FILE *file, co
     size_t capacity = 0;
     ssize_t length;
 
-    for (size_t n = 1; in->status == ADEPT_OK && (length = getline(&text, &capacity, file)) > 0 && text[length - 1] == '\n'; n++) {
+    for (size_t n = 1; in->status == ADEPT_OK && (length = adept_file_line(&text, &capacity, file)) > 0 && text[length - 1] == '\n'; n++) {
         cJSON *line = NULL;
         free(name);
         if (asprintf(&name, "%s:%zu", path, n) < 0) {
@@ -125,9 +130,10 @@ adept_status adept_recording_read(adept_recording **out, const char *path, adept
 {
     adept_error own = {0};
     adept_json_reader in = {.name = path, .err = err ? err : &own};
-    FILE *file = fopen(path, "re");
+    FILE *file;
 
-    if (!file) return adept_system_error(err, ADEPT_E_INVALID, path);
+    adept_status opened = adept_file_stream(&file, path, err);
+    if (opened != ADEPT_OK) return opened;
     adept_recording *r = adept_recording_empty();
     if (r) {
         r->is_stopping = true;

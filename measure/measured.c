@@ -9,8 +9,10 @@
 
 static bool is_of(const adept_recording *r, size_t i, adept_component component)
 {
+    const adept_track *track = adept_recording_track(r, i);
+
     if (component == ADEPT_COMPONENTS) return adept_track_is_summed(r, i);
-    return adept_recording_track(r, i)->sensor->component == component;
+    return track->sensor->component == component && !track->mirrors;
 }
 
 size_t adept_measured_sensors(const adept_recording *r, adept_component component)
@@ -140,8 +142,8 @@ static void put_track(adept_json_writer *w, const adept_recording *r, size_t i, 
     adept_json_begin_object(w, NULL);
     adept_sensor_put(w, track->sensor);
     put_energy(w, &e);
-    adept_json_put_members(w, "peak_power_w %g check_j %g at_least_j %g lost %s summed %d by_counter %d", e.peak_power_w, e.check_j,
-                           e.at_least_j, track->lost, adept_track_is_summed(r, i), track->by_counter);
+    adept_json_put_members(w, "peak_power_w %g check_j %g at_least_j %g lost %s mirrors %s summed %d by_counter %d", e.peak_power_w, e.check_j,
+                           e.at_least_j, track->lost, track->mirrors, adept_track_is_summed(r, i), track->by_counter);
     adept_json_put_members(w, "readings %jd silent %jd", (intmax_t)track->n_readings, (intmax_t)track->n_silent);
     put_gauges(w, track);
     if (run->with_samples) put_samples(w, track);

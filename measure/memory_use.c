@@ -1,13 +1,16 @@
 /** @file memory_use.c  How much memory is in use, by /proc (Documentation/filesystems/proc.rst of Linux). */
 #include "memory_use.h"
+#include "adept_file.h"
 #include "adept_grow.h"
-#include <ctype.h>
+#include "adept_number.h"
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Numbers of a file of /proc whose lines are "Key:   123 kB"; NAN where it lacks one. @return false: it cannot be read
  */
@@ -15,11 +18,13 @@ static bool read_fields(double *values, const char *const *keys, size_t n, const
                         const char *below)
 {
     char *path = adept_sensor_path(settings, "/proc/%s", below), line[256];
-    FILE *file = path ? fopen(path, "re") : NULL;
+    int fd = path ? adept_file_descriptor(path, 0) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
 
     free(path);
     for (size_t i = 0; i < n; i++)
         values[i] = NAN;
+    if (!file && fd >= 0) close(fd);
     if (!file) return false;
     while (fgets(line, sizeof line, file))
         for (size_t i = 0; i < n; i++)
@@ -70,13 +75,14 @@ static process *list_processes(size_t *n, const adept_sensor_settings *settings)
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         char below[sizeof entry->d_name + 8];
         double values[2];
-        if (!isdigit((unsigned char)entry->d_name[0])) continue;
+        int64_t pid;
+        if (!adept_integer_parse(&pid, entry->d_name, NULL, 1, INT_MAX)) continue;
         snprintf(below, sizeof below, "%s/status", entry->d_name);
         if (!read_fields(values, keys, 2, settings, below) || isnan(values[0])) continue; /* it ended */
         grown = adept_grow(list, &capacity, *n + 1, sizeof *list);
         if (!grown) break;
         list = grown;
-        list[(*n)++] = (process){atoi(entry->d_name), (int)values[0], isnan(values[1]) ? 0 : values[1]};
+        list[(*n)++] = (process){(int)pid, (int)fmin(values[0], INT_MAX), isnan(values[1]) ? 0 : values[1]};
     }
     if (folder) closedir(folder);
     if (!grown) { /* none, or not all */

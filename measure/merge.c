@@ -2,6 +2,7 @@
 #include "adept_merge.h"
 #include "adept_grow.h"
 #include "adept_result.h"
+#include "adept_number.h"
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -58,15 +59,14 @@ static adept_merge_column column_of(const cJSON *sensor)
 {
     const char *name = adept_result_text(sensor, "name"), *component = adept_result_text(sensor, "component");
     const char *dash = strrchr(name, '-');
-    char *end = NULL;
-    long number = dash && dash[1] ? strtol(dash + 1, &end, 10) : -1;
+    int64_t number;
     adept_merge_column column = {.order = INT_MAX - 2};
 
     if (strcmp(component, "cpu") == 0)
         column = (adept_merge_column){"Pkg(J)", -1};
     else if (strcmp(component, "dram") == 0)
         column = (adept_merge_column){"RAM (J)", INT_MAX - 1};
-    else if (strcmp(component, "gpu") == 0 && number >= 0 && number < 100000 && *end == '\0')
+    else if (strcmp(component, "gpu") == 0 && dash && adept_integer_parse(&number, dash + 1, NULL, 0, 99999))
         column.order = (int)number;
     if (column.title[0]) return column;
     if (column.order < INT_MAX - 2)

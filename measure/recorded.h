@@ -13,6 +13,11 @@ typedef struct adept_sampler {
     bool is_scattered; /* reads at a random time of every period: what swings in step with the period is then measured right */
     uint64_t random;
     double cpu_s; /* that it took, once it has ended */
+    size_t reading; /* the sensor that it reads now, since `since_s`; SIZE_MAX: none */
+    double since_s;
+    bool is_ready; /* it has read what it reads a first time */
+    bool has_ended;
+    bool is_alone; /* a device does not answer it: nobody waits for it any more, and it touches nothing any more */
 } adept_sampler;
 
 struct adept_recording {
@@ -22,8 +27,9 @@ struct adept_recording {
     FILE *journal; /* NULL: none */
 
     pthread_mutex_t lock; /* of all that follows, of tracks and of the journal, while it runs */
-    pthread_cond_t stopped;
-    bool is_stopping;
+    pthread_cond_t changed; /* a flag, here or of a sampler */
+    bool is_running, is_stopping;
+    bool is_stuck; /* some sampler is alone: nothing of the recording is ever freed */
     adept_sampler *samplers;
     size_t n_samplers; /* that were started */
     adept_region *regions; /* names are owned */

@@ -1,8 +1,10 @@
 /** @file recording.c  Threads that read sensors, and the regions of a run. */
 #include "adept_clock.h"
 #include "adept_grow.h"
+#include "deadline.h"
 #include "journal.h"
 #include "recorded.h"
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,38 +13,144 @@
 
 /* ---------------------------------------------------------------- reading ----------------------------------------- */
 
-static bool read_sensor(adept_recording *r, size_t i)
+/* @param s  who reads; NULL: before there are samplers. @return false if it is to be asked again */
+static bool read_sensor(adept_recording *r, adept_sampler *s, size_t i)
 {
     adept_sensor *sensor = r->search.sensors[i];
     adept_track_state *track = &r->tracks[i];
     adept_reading reading = {.energy_j = NAN, .power_w = NAN};
     adept_error err = {0};
 
-    if (track->shown.lost) return true;
     for (size_t g = 0; g < ADEPT_MOST_GAUGES; g++)
         reading.gauges[g] = NAN;
     double before_s = adept_clock_s();
     reading.time_s = before_s;
+    pthread_mutex_lock(&r->lock);
+    bool is_over = track->shown.lost || (s && s->is_alone);
+    if (s && !is_over) {
+        s->reading = i;
+        s->since_s = before_s;
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (is_over) return true;
     adept_status status = sensor->kind->read(sensor, &reading, &err);
     if (reading.time_s == before_s) reading.time_s = (before_s + adept_clock_s()) / 2;
 
     pthread_mutex_lock(&r->lock);
-    bool sampled = status == ADEPT_OK && adept_track_add(track, &reading);
-    if (status != ADEPT_OK) adept_track_lose(track, "gone after %.3g s: %s", before_s - r->begin_s, err.message);
+    is_over = s && s->is_alone;
+    if (s) s->reading = SIZE_MAX;
+    bool sampled = !is_over && status == ADEPT_OK && adept_track_add(track, &reading);
+    if (!is_over && status != ADEPT_OK) adept_track_lose(track, "gone after %.3g s: %s", before_s - r->begin_s, err.message);
     if (r->journal && sampled) adept_journal_sample(r->journal, i, &track->samples[track->shown.n_samples - 1]);
-    if (r->journal && track->shown.lost) adept_journal_lost(r->journal, i, track->shown.lost);
+    if (r->journal && !is_over && track->shown.lost) adept_journal_lost(r->journal, i, track->shown.lost);
+    bool is_done = is_over || sampled || track->shown.lost;
     pthread_mutex_unlock(&r->lock);
-    return sampled;
+    return is_done;
 }
 
 /* The first and the last reading say where the energy begins and ends: a device that does not answer is asked again. */
-static void read_surely(adept_recording *r, size_t i)
+static void read_surely(adept_recording *r, adept_sampler *s, size_t i)
 {
     enum { TRIES = 5 };
     const struct timespec pause = {.tv_nsec = 10000000};
+    double end_s = adept_clock_s() + ADEPT_ANSWER_S;
 
-    for (int n = 0; n < TRIES && !read_sensor(r, i) && !r->tracks[i].shown.lost; n++)
+    for (int n = 0; n < TRIES && !read_sensor(r, s, i) && adept_clock_s() < end_s; n++)
         nanosleep(&pause, NULL);
+}
+
+/* ---------------------------------------------------------------- counters that are others' -------------------- */
+
+static bool has_moved(const adept_track_state *track)
+{
+    return track->shown.n_samples > 0 && track->samples[track->shown.n_samples - 1].energy_j > 0;
+}
+
+/* What is to be added to energies of `b`, so that they can be compared with those of `a`. */
+static double counter_ahead_j(const adept_track_state *b, const adept_track_state *a)
+{
+    double ahead_j = b->shown.counter_j - a->shown.counter_j, range_j = a->shown.sensor->range_j;
+
+    return range_j > 0 ? remainder(ahead_j, range_j) : ahead_j; /* one may have started again between the first two readings */
+}
+
+/* Is every reading of `b` one that the counter of `a` showed about then, from a reading before to a reading behind? */
+static bool shows_counter_of(const adept_track_state *b, const adept_track_state *a)
+{
+    const adept_sample *samples = a->samples;
+    size_t n = a->shown.n_samples, k = 0;
+
+    if (n < 2 || !has_moved(b)) return false;
+    double ahead_j = counter_ahead_j(b, a), step_j = a->shown.sensor->resolution_j;
+    for (size_t i = 0; i < b->shown.n_samples; i++) {
+        while (k + 2 < n && samples[k + 1].time_s <= b->samples[i].time_s)
+            k++;
+        double low_j = k > 0 ? samples[k - 1].energy_j : 2 * samples[0].energy_j - samples[1].energy_j;
+        double high_j = k + 2 < n ? samples[k + 2].energy_j : 2 * samples[n - 1].energy_j - samples[n - 2].energy_j;
+        double shown_j = b->samples[i].energy_j + ahead_j;
+        if (!(shown_j >= low_j - step_j && shown_j <= high_j + step_j)) return false;
+    }
+    return true;
+}
+
+static bool is_of_same_package(const adept_recording *r, size_t i, size_t k)
+{
+    const adept_sensor *a = r->tracks[i].shown.sensor, *b = r->tracks[k].shown.sensor;
+
+    return *a->package && a->kind == b->kind && a->component == b->component && strcmp(a->package, b->package) == 0;
+}
+
+/* The dies of a package have zones of their own, and on some processors one counter: AMD's Zen 1 and 2. */
+static void find_mirrors(adept_recording *r, size_t i)
+{
+    adept_track_state *track = &r->tracks[i];
+
+    for (size_t k = 0; k < i && !track->shown.mirrors; k++)
+        if (is_of_same_package(r, i, k) && !r->tracks[k].shown.mirrors && shows_counter_of(track, &r->tracks[k]))
+            track->shown.mirrors = r->tracks[k].shown.sensor->name;
+}
+
+/* Does the counter show, between two readings of another one, nothing else? */
+static bool shows_the_same(adept_recording *r, size_t i, size_t k)
+{
+    const adept_track_state *a = &r->tracks[k], *b = &r->tracks[i];
+
+    read_sensor(r, NULL, k);
+    read_sensor(r, NULL, i);
+    read_sensor(r, NULL, k);
+    if (a->shown.n_samples < 2 || b->shown.n_samples < 1) return false;
+    double shown_j = b->samples[b->shown.n_samples - 1].energy_j + counter_ahead_j(b, a);
+    return shown_j >= a->samples[a->shown.n_samples - 2].energy_j && shown_j <= a->samples[a->shown.n_samples - 1].energy_j;
+}
+
+/* The same at the begin, for those who take samples as they come: such a sensor becomes a note. Only where there are several
+ * of one package is it waited for what moves within a millisecond. */
+static void drop_mirrors(adept_recording *r)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    const double until_s = adept_clock_s() + 0.2;
+
+    for (size_t i = 1; i < r->search.n_sensors; i++) {
+        size_t k = 0;
+        while (k < i && !is_of_same_package(r, i, k))
+            k++;
+        if (k == i || !shows_the_same(r, i, k)) continue;
+        while (!has_moved(&r->tracks[k]) && adept_clock_s() < until_s) {
+            nanosleep(&pause, NULL);
+            read_sensor(r, NULL, k);
+        }
+        if (!has_moved(&r->tracks[k]) || !shows_the_same(r, i, k)) continue;
+        adept_sensor *sensor = r->search.sensors[i];
+        adept_sensor_missing(&r->search, sensor->name, "", "%s shows the counter of %s once more, which counts once", sensor->source,
+                             r->search.sensors[k]->name);
+        adept_track_free(&r->tracks[i]);
+        if (sensor->kind->close) sensor->kind->close(sensor);
+        free(sensor);
+        r->search.n_sensors--;
+        memmove(&r->search.sensors[i], &r->search.sensors[i + 1], (r->search.n_sensors - i) * sizeof *r->search.sensors);
+        memmove(&r->tracks[i], &r->tracks[i + 1], (r->search.n_sensors - i) * sizeof *r->tracks);
+        i--;
+    }
 }
 
 /* ---------------------------------------------------------------- threads ----------------------------------------- */
@@ -56,17 +164,39 @@ static double draw(uint64_t *random)
     return (double)(*random >> 11) * 0x1p-53;
 }
 
-/* @return false if the recording ends */
-static bool wait_until(adept_recording *r, double time_s)
+static struct timespec at(double time_s)
 {
-    struct timespec until = {.tv_sec = (time_t)time_s, .tv_nsec = (long)(1e9 * (time_s - floor(time_s)))};
+    return (struct timespec){.tv_sec = (time_t)time_s, .tv_nsec = (long)(1e9 * (time_s - floor(time_s)))};
+}
+
+/* @return false if the recording ends, or nobody waits for the sampler any more */
+static bool wait_until(adept_sampler *s, double time_s)
+{
+    adept_recording *r = s->recording;
+    const struct timespec until = at(time_s);
 
     pthread_mutex_lock(&r->lock);
-    while (!r->is_stopping && adept_clock_s() < time_s)
-        pthread_cond_timedwait(&r->stopped, &r->lock, &until);
-    bool goes_on = !r->is_stopping;
+    while (!r->is_stopping && !s->is_alone && adept_clock_s() < time_s)
+        pthread_cond_timedwait(&r->changed, &r->lock, &until);
+    bool goes_on = !r->is_stopping && !s->is_alone;
     pthread_mutex_unlock(&r->lock);
     return goes_on;
+}
+
+/* Read each once, and then wait until all do: the recording begins then. */
+static void begin_sampling(adept_sampler *s)
+{
+    adept_recording *r = s->recording;
+
+    for (size_t i = 0; i < s->n_sensors; i++)
+        if (r->tracks[s->sensors[i]].shown.n_readings == 0) read_surely(r, s, s->sensors[i]);
+    pthread_mutex_lock(&r->lock);
+    s->is_scattered = !r->tracks[s->sensors[0]].shown.by_counter;
+    s->is_ready = true;
+    pthread_cond_broadcast(&r->changed);
+    while (!r->is_running && !r->is_stopping && !s->is_alone)
+        pthread_cond_wait(&r->changed, &r->lock);
+    pthread_mutex_unlock(&r->lock);
 }
 
 static void *sample(void *record)
@@ -74,16 +204,21 @@ static void *sample(void *record)
     adept_sampler *s = record;
     adept_recording *r = s->recording;
 
+    begin_sampling(s);
     for (double slot = 1;; slot++) {
         slot = fmax(slot, floor((adept_clock_s() - r->begin_s) / r->period_s)); /* periods that were missed are not made up for */
         double share = s->is_scattered ? draw(&s->random) : 0.5;
-        if (!wait_until(r, r->begin_s + (slot + share - 0.5) * r->period_s)) break;
+        if (!wait_until(s, r->begin_s + (slot + share - 0.5) * r->period_s)) break;
         for (size_t i = 0; i < s->n_sensors; i++)
-            read_sensor(r, s->sensors[i]);
+            read_sensor(r, s, s->sensors[i]);
     }
     for (size_t i = 0; i < s->n_sensors; i++)
-        read_surely(r, s->sensors[i]);
+        read_surely(r, s, s->sensors[i]);
+    pthread_mutex_lock(&r->lock);
     s->cpu_s = adept_clock_of_s(CLOCK_THREAD_CPUTIME_ID);
+    s->has_ended = true;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
     return NULL;
 }
 
@@ -95,28 +230,31 @@ static group group_of(const adept_recording *r, size_t i)
     return r->search.sensors[i]->is_slow ? SLOW : r->tracks[i].shown.by_counter ? COUNTERS : POWERS;
 }
 
+/* Signals are for the threads of the program. */
 static adept_status start_sampler(adept_recording *r, adept_sampler *s, adept_error *err)
 {
+    sigset_t all, before;
+
     s->recording = r;
     s->random = (adept_clock_ns() | 1) * 0x9e3779b97f4a7c15u;
-    s->is_scattered = !r->tracks[s->sensors[0]].shown.by_counter;
+    s->reading = SIZE_MAX;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&s->thread, NULL, sample, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(failed));
     r->n_samplers++;
     return ADEPT_OK;
 }
 
-/* One sampler for each group and for each slow sensor. Signals are for the threads of the program. */
+/* One sampler for each group and for each slow sensor; and room for those who follow one that a device keeps. */
 static adept_status start_samplers(adept_recording *r, adept_error *err)
 {
     size_t n = r->search.n_sensors;
     adept_status status = ADEPT_OK;
-    sigset_t all, before;
 
-    r->samplers = calloc(n + 2, sizeof *r->samplers);
+    r->samplers = calloc(2 * n + 2, sizeof *r->samplers);
     if (!r->samplers) return adept_no_memory(err, "samplers");
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     for (size_t first = 0; status == ADEPT_OK && first < n; first++) {
         group of = group_of(r, first);
         adept_sampler *s = &r->samplers[r->n_samplers];
@@ -130,8 +268,106 @@ static adept_status start_samplers(adept_recording *r, adept_error *err)
             if (i == first || (of != SLOW && group_of(r, i) == of)) s->sensors[s->n_sensors++] = i;
         if (status == ADEPT_OK) status = start_sampler(r, s, err);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
+}
+
+/* ---------------------------------------------------------------- devices that do not answer ---------------------- */
+
+static void lose(adept_recording *r, size_t i, double time_s)
+{
+    if (r->tracks[i].shown.lost) return;
+    adept_track_lose(&r->tracks[i], "it does not answer: a reading takes more than %.3g s", time_s);
+    if (r->journal) adept_journal_lost(r->journal, i, r->tracks[i].shown.lost);
+}
+
+static double patience_s(const adept_recording *r, size_t i)
+{
+    return fmax(r->search.sensors[i]->kind->patience_s, ADEPT_ANSWER_S);
+}
+
+/* Leave a sampler alone with the device that keeps it. Another one goes on with what else it read. Needs the lock. */
+static void leave_alone(adept_recording *r, adept_sampler *s)
+{
+    double waited_s = adept_clock_s() - s->since_s;
+    adept_sampler *next = &r->samplers[r->n_samplers];
+
+    s->is_alone = r->is_stuck = true;
+    pthread_detach(s->thread);
+    adept_deadline_miss();
+    pthread_cond_broadcast(&r->changed);
+    lose(r, s->reading, waited_s);
+    next->sensors = calloc(s->n_sensors, sizeof *next->sensors);
+    for (size_t i = 0; next->sensors && i < s->n_sensors; i++)
+        if (!r->tracks[s->sensors[i]].shown.lost) next->sensors[next->n_sensors++] = s->sensors[i];
+    if (next->n_sensors > 0 && start_sampler(r, next, NULL) == ADEPT_OK) return;
+    for (size_t i = 0; i < s->n_sensors; i++)
+        lose(r, s->sensors[i], waited_s);
+}
+
+/* Wait until the samplers are ready, or have ended; who waits for too long is left alone. */
+static void wait_for(adept_recording *r, bool to_end)
+{
+    const double look_s = 0.1;
+
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_samplers; i++) { /* there may be more of them each time */
+        adept_sampler *s = &r->samplers[i];
+        while (!s->is_alone && !(to_end ? s->has_ended : s->is_ready)) {
+            bool reads = s->reading != SIZE_MAX;
+            double now_s = adept_clock_s(), until_s = reads ? s->since_s + patience_s(r, s->reading) : now_s + look_s;
+            const struct timespec until = at(fmin(until_s, now_s + look_s));
+            if (now_s >= until_s)
+                leave_alone(r, s);
+            else
+                pthread_cond_timedwait(&r->changed, &r->lock, &until);
+        }
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+void adept_recording_watch(adept_recording *r)
+{
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_samplers; i++) {
+        adept_sampler *s = &r->samplers[i];
+        if (!s->is_alone && s->reading != SIZE_MAX && adept_clock_s() - s->since_s > 3 * patience_s(r, s->reading)) leave_alone(r, s);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* What is quick is read a first time before it is known which of it counts. In a thread, for it may be a file that hangs; then
+ * another one goes on behind it. */
+static void read_quick(void *data)
+{
+    adept_sampler *s = data;
+    adept_recording *r = s->recording;
+
+    for (size_t i = s->n_sensors; i < r->search.n_sensors; i++)
+        if (!r->search.sensors[i]->is_slow) read_surely(r, s, i);
+}
+
+static adept_status read_first(adept_recording *r, adept_error *err)
+{
+    int failed = ETIMEDOUT;
+
+    for (size_t from = 0; failed == ETIMEDOUT && from < r->search.n_sensors;) {
+        adept_sampler *s = calloc(1, sizeof *s);
+        if (!s) return adept_no_memory(err, "samplers");
+        *s = (adept_sampler){.recording = r, .reading = SIZE_MAX, .n_sensors = from};
+        failed = adept_deadline_call(read_quick, s, ADEPT_ANSWER_S);
+        pthread_mutex_lock(&r->lock);
+        if (failed == ETIMEDOUT) {
+            s->is_alone = r->is_stuck = true;
+            if (s->reading != SIZE_MAX) lose(r, s->reading, ADEPT_ANSWER_S);
+            while (from < r->search.n_sensors && (r->tracks[from].shown.lost || r->tracks[from].shown.n_readings > 0))
+                from++;
+        }
+        pthread_mutex_unlock(&r->lock);
+        if (failed != ETIMEDOUT) free(s);
+    }
+    return failed == 0 || failed == ETIMEDOUT
+               ? ADEPT_OK
+               : adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(failed));
 }
 
 static bool make_lock(adept_recording *r)
@@ -139,10 +375,10 @@ static bool make_lock(adept_recording *r)
     pthread_condattr_t monotonic;
 
     if (pthread_condattr_init(&monotonic)) return false;
-    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&r->stopped, &monotonic) == 0;
+    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&r->changed, &monotonic) == 0;
     pthread_condattr_destroy(&monotonic);
     if (made && pthread_mutex_init(&r->lock, NULL)) {
-        pthread_cond_destroy(&r->stopped);
+        pthread_cond_destroy(&r->changed);
         made = false;
     }
     return made;
@@ -169,14 +405,20 @@ adept_status adept_recording_start(adept_recording **out, const adept_recording_
                                              options->n_devices, err);
     if (status == ADEPT_OK && !(r->tracks = calloc(r->search.n_sensors + 1, sizeof *r->tracks)))
         status = adept_no_memory(err, "a recording");
-    for (size_t i = 0; status == ADEPT_OK && i < r->search.n_sensors; i++) {
+    for (size_t i = 0; status == ADEPT_OK && i < r->search.n_sensors; i++)
         adept_track_begin(&r->tracks[i], r->search.sensors[i]);
-        read_surely(r, i);
-    }
+    if (status == ADEPT_OK) status = read_first(r, err);
+    if (status == ADEPT_OK) drop_mirrors(r);
+    if (status == ADEPT_OK && r->search.failed) status = adept_no_memory(err, "sensors");
+    if (status == ADEPT_OK) status = start_samplers(r, err);
+    if (status == ADEPT_OK) wait_for(r, false);
+    pthread_mutex_lock(&r->lock);
     r->begin_s = adept_clock_s();
     r->journal = options->journal;
     if (status == ADEPT_OK && r->journal) adept_journal_begin(r);
-    if (status == ADEPT_OK) status = start_samplers(r, err);
+    r->is_running = true;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
     if (status == ADEPT_OK)
         *out = r;
     else
@@ -184,18 +426,22 @@ adept_status adept_recording_start(adept_recording **out, const adept_recording_
     return status;
 }
 
-/* A counter that stood still is a device that does not count, as of a virtual machine; a graphics unit may have slept. */
+/* A counter that never moved counts nothing, as those of virtual machines, whatever the time: its energy is not known. It can
+ * have had no time to move where it is documented how often it does; then there is a bound. */
 static void lose_the_dead(adept_track_state *track)
 {
     const adept_sample *samples = track->samples;
+    const adept_sensor *sensor = track->shown.sensor;
     size_t n = track->shown.n_samples;
 
     if (n == 0) adept_track_lose(track, "it never said anything");
-    if (n < 2 || !track->shown.by_counter || track->shown.sensor->component == ADEPT_COMPONENT_UNCORE) return;
-    double watched_s = samples[n - 1].time_s - samples[0].time_s;
-    if (watched_s > 1 && watched_s > 2 * track->shown.sensor->refresh_s && !(samples[n - 1].energy_j > 0))
-        adept_track_lose(track, "its counter stood still for %.3g s", watched_s);
-    if (track->shown.lost && n > 1 && !(samples[n - 1].energy_j > 0)) track->shown.n_samples = 0; /* nor means what came before anything */
+    if (n == 0 || !track->shown.by_counter || samples[n - 1].energy_j > 0) return;
+    double watched_s = samples[n - 1].time_s - samples[0].time_s, most_w = sensor->most_power_w;
+    for (size_t i = 0; i < n && !(sensor->most_power_w > 0); i++) /* of a counter alone: 0 */
+        most_w = fmax(most_w, samples[i].power_w);
+    if (watched_s < sensor->refresh_s && most_w > 0) track->shown.at_most_j = most_w * sensor->refresh_s;
+    adept_track_lose(track, "its counter stood still for %.3g s", watched_s);
+    track->shown.n_samples = 0; /* nor means what came before anything */
 }
 
 /* A device that fell silent before the end measured only a part. */
@@ -222,6 +468,7 @@ void adept_recording_finish(adept_recording *r)
     for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++) {
         lose_the_dead(&r->tracks[i]);
         lose_the_silent(r, &r->tracks[i]);
+        find_mirrors(r, i);
     }
     adept_recording_cut(r);
 }
@@ -232,29 +479,39 @@ void adept_recording_stop(adept_recording *r)
     pthread_mutex_lock(&r->lock);
     r->end_s = adept_clock_s();
     r->is_stopping = true;
-    pthread_cond_broadcast(&r->stopped);
+    pthread_cond_broadcast(&r->changed);
     pthread_mutex_unlock(&r->lock);
+    wait_for(r, true);
     for (size_t i = 0; i < r->n_samplers; i++)
-        pthread_join(r->samplers[i].thread, NULL);
+        if (!r->samplers[i].is_alone) pthread_join(r->samplers[i].thread, NULL);
     adept_recording_finish(r);
     if (r->journal) adept_journal_end(r);
+}
+
+static void close_sensors(void *data)
+{
+    adept_recording *r = data;
+
+    for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++)
+        adept_track_free(&r->tracks[i]);
+    adept_sensors_close(&r->search);
 }
 
 void adept_recording_free(adept_recording *r)
 {
     if (!r) return;
     adept_recording_stop(r);
-    for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++)
-        adept_track_free(&r->tracks[i]);
-    for (size_t i = 0; r->samplers && i < r->search.n_sensors + 2; i++)
+    int failed = r->is_stuck ? ETIMEDOUT : adept_deadline_call(close_sensors, r, ADEPT_ANSWER_S);
+    if (failed == ETIMEDOUT) return; /* a thread may still look at all of it */
+    if (failed) close_sensors(r);
+    for (size_t i = 0; r->samplers && i < r->n_samplers + 1; i++)
         free(r->samplers[i].sensors);
     for (size_t i = 0; i < r->n_regions; i++)
         free((char *)r->regions[i].name);
     free(r->tracks);
     free(r->samplers);
     free(r->regions);
-    adept_sensors_close(&r->search);
-    pthread_cond_destroy(&r->stopped);
+    pthread_cond_destroy(&r->changed);
     pthread_mutex_destroy(&r->lock);
     free(r);
 }
@@ -364,6 +621,7 @@ double adept_recording_energy_now(adept_recording *r, size_t i)
 
 size_t adept_recording_take(adept_recording *r, size_t i, adept_sample *samples, size_t most, const char **lost)
 {
+    adept_recording_watch(r);
     pthread_mutex_lock(&r->lock);
     size_t n = adept_track_take(&r->tracks[i], samples, most);
     *lost = r->tracks[i].shown.lost;
@@ -375,5 +633,6 @@ bool adept_track_is_summed(const adept_recording *r, size_t i)
 {
     adept_component component = r->search.sensors[i]->component;
 
-    return component == ADEPT_COMPONENT_CPU || component == ADEPT_COMPONENT_DRAM || component == ADEPT_COMPONENT_GPU;
+    return (component == ADEPT_COMPONENT_CPU || component == ADEPT_COMPONENT_DRAM || component == ADEPT_COMPONENT_GPU) &&
+           !r->tracks[i].shown.mirrors;
 }

@@ -1,6 +1,6 @@
 /** @file restore.c  The file that says what to put back: written before anything is set, removed when all is as it was.
- * It is a user's, and read as root perhaps: it names settings and devices, never paths, and what it would set is what
- * --vary could. */
+ * Root reads it perhaps: it names settings and devices, never paths; it must be root's or the caller's own, and what it
+ * would set is what --vary could. */
 #include "adept_control.h"
 #include "adept_file.h"
 #include "adept_json.h"
@@ -136,56 +136,98 @@ static bool has_kind(const adept_controls *list, const adept_control_kind *kind)
     return has;
 }
 
-/* @param there  what is on this machine of the kinds that rows named so far */
-static adept_status put_row(adept_json_reader *in, adept_controls *there, const cJSON *row)
+/* A row of the file: which device, and whether it may be set so. @param there  what is on this machine of the kinds that
+ * rows named so far. @return ADEPT_E_IO: the device is not there, or does not say what it can be set to */
+static adept_status check_row(adept_json_reader *in, adept_controls *there, const cJSON *row)
 {
     const char *key = adept_json_string(in, row, "key"), *id = adept_json_string(in, row, "id");
     const char *device = adept_json_string(in, row, "device"), *was = adept_json_string(in, row, "was");
     const adept_control_kind *kind = adept_control_kind_of(key);
+    adept_error why = {0};
 
     if (in->status == ADEPT_OK && !kind) adept_json_fail(in, "'%s' is nothing that can be set", key);
     if (in->status == ADEPT_OK && !has_kind(there, kind)) in->status = adept_controls_find(there, kind, in->err);
     if (in->status != ADEPT_OK) return in->status;
-    const adept_control *control = find_control(there, kind, id);
-    if (control) return kind->set(control, was, in->err);
-    return adept_error_set(in->err, ADEPT_E_IO, "%s: %s (%s) is not there; if it is gone for good, remove %s", key,
-                           device, id, in->name);
+    adept_control *control = find_control(there, kind, id);
+    if (!control)
+        return adept_error_set(in->err, ADEPT_E_IO, "%s: %s (%s) is not there; if it is gone for good, remove %s", key,
+                               device, id, in->name);
+    adept_status status = adept_control_admit(control, was, &why);
+    if (status == ADEPT_E_USAGE) adept_json_fail(in, "%s: --vary would refuse it", why.message);
+    if (status == ADEPT_E_USAGE) return in->status;
+    if (status != ADEPT_OK) return adept_error_set(in->err, status, "%s", why.message);
+    snprintf(control->was, sizeof control->was, "%s", was);
+    control->is_set = true;
+    return ADEPT_OK;
 }
 
-/* What fails stops nothing else. @return the first failure */
+/* A device that is gone stops nothing else; a file that no adept wrote stops all. @return the first failure */
 static adept_status put_rows(const adept_restore *r, const cJSON *document, const char *sysroot, size_t *n,
                              adept_error *err)
 {
-    adept_error why = {0};
+    adept_error why = {0}, other = {0};
     adept_json_reader in = {.name = r->path, .err = &why};
     adept_controls there = {.sysroot = sysroot};
     const cJSON *row, *settings = adept_json_array(&in, document, "settings");
     const char *written_for = adept_json_string(&in, document, "sysroot");
-    adept_status first = in.status;
+    const char *kind = adept_json_string(&in, document, "kind");
+    double version = adept_json_number(&in, document, "schema_version");
 
-    if (first == ADEPT_OK && strcmp(written_for, sysroot ? sysroot : "") != 0)
-        first = adept_error_set(&why, ADEPT_E_INVALID, "%s: it is of a run with --sysroot '%s'", r->path, written_for);
-    *n = first == ADEPT_OK ? adept_json_size(settings) : 0;
-    if (first != ADEPT_OK) settings = NULL;
+    if (in.status == ADEPT_OK && (version != 1 || strcmp(kind, "restore") != 0))
+        adept_json_fail(&in, "it is no file of what to put back, or of another version of adept");
+    if (in.status == ADEPT_OK && strcmp(written_for, sysroot ? sysroot : "") != 0)
+        adept_json_fail(&in, "it is of a run with --sysroot '%s'", written_for);
+    adept_status first = in.status;
+    bool is_ours = first == ADEPT_OK;
+    *n = is_ours ? adept_json_size(settings) : 0;
+    if (!is_ours) settings = NULL;
     cJSON_ArrayForEach(row, settings)
     {
-        adept_error other = {0};
         in.status = ADEPT_OK;
         in.err = first == ADEPT_OK ? &why : &other;
-        adept_status status = put_row(&in, &there, row);
+        adept_status status = check_row(&in, &there, row);
+        is_ours = is_ours && status != ADEPT_E_INVALID;
+        if (first == ADEPT_OK || (status == ADEPT_E_INVALID && first != ADEPT_E_INVALID)) {
+            first = status;
+            if (in.err == &other) why = other;
+        }
+    }
+    if (is_ours) {
+        adept_status status = put_back(&there, first == ADEPT_OK ? &why : NULL);
         if (first == ADEPT_OK) first = status;
     }
     adept_controls_close(&there);
     return first == ADEPT_OK ? ADEPT_OK : adept_error_set(err, first, "%s", why.message);
 }
 
+/* What root reads and acts by is root's or its own, and nobody else can have written to it. */
+static adept_status read_own(char **text, size_t *size, const char *path, int fd, adept_error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st)) return adept_system_error(err, ADEPT_E_INVALID, path);
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: it belongs to user %ld, who may have written anything to it", path,
+                               (long)st.st_uid);
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: others may write to it; if it is as adept left it: chmod go-w",
+                               path);
+    return adept_file_read_open(text, size, fd, path, (size_t)1 << 20, err);
+}
+
 adept_status adept_restore_leftovers(const adept_restore *r, const char *sysroot, size_t *n, adept_error *err)
 {
     cJSON *document = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    int fd = adept_file_descriptor(r->path, O_NOFOLLOW);
 
     *n = 0;
-    if (access(r->path, F_OK) && errno == ENOENT) return ADEPT_OK;
-    adept_status status = adept_json_parse_file(&document, r->path, (size_t)1 << 20, err);
+    if (fd < 0 && errno == ENOENT) return ADEPT_OK;
+    adept_status status = fd >= 0 ? read_own(&text, &size, r->path, fd, err) : adept_file_open(&fd, r->path, O_NOFOLLOW, err);
+    if (fd >= 0) close(fd);
+    if (status == ADEPT_OK) status = adept_json_parse(&document, r->path, text, size, err);
+    free(text);
     if (status == ADEPT_OK) status = put_rows(r, document, sysroot, n, err);
     if (status == ADEPT_OK && unlink(r->path)) status = adept_system_error(err, ADEPT_E_IO, r->path);
     cJSON_Delete(document);

@@ -17,9 +17,11 @@
  *   for DDR5 is an option, 1 as published.
  * - The factor is one of memory that is occupied, not of traffic: full but idle memory counts as 0.80. */
 #include "adept_file.h"
+#include "adept_append.h"
 #include "adept_sensor.h"
 #include "memory_use.h"
 #include "smbios.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,12 +230,14 @@ static void describe(char *text, size_t size, const adept_dimms *dimms, bool all
     }
     for (size_t i = 0; i < N_TYPES; i++)
         if (types[i].type == dimms->list[0].type) type = types[i].name;
-    int length = is_uniform ? snprintf(text, size, "%zux%gGB %s", dimms->n, dimms->list[0].size_gib, type)
-                            : snprintf(text, size, "%zu modules, %g GB", dimms->n, gib);
+    if (is_uniform)
+        snprintf(text, size, "%zux%gGB %s", dimms->n, dimms->list[0].size_gib, type);
+    else
+        snprintf(text, size, "%zu modules, %g GB", dimms->n, gib);
     if (all_slots)
-        snprintf(text + length, size - (size_t)length, ", %zu other slots as well", dimms->n_empty + dimms->n_unknown);
+        adept_append(text, size, ", %zu other slots as well", dimms->n_empty + dimms->n_unknown);
     else if (dimms->n_unknown > 0)
-        snprintf(text + length, size - (size_t)length, ", without %zu of unknown size", dimms->n_unknown);
+        adept_append(text, size, ", without %zu of unknown size", dimms->n_unknown);
 }
 
 static void add_model(adept_sensor_search *search, const adept_dimms *dimms)
@@ -245,7 +249,7 @@ static void add_model(adept_sensor_search *search, const adept_dimms *dimms)
 
     if (!sensor) {
         free(m);
-        search->failed = true;
+        search->failed = ENOMEM;
         return;
     }
     m->full_w = modules_w(dimms, options);
@@ -276,7 +280,7 @@ static void find(adept_sensor_search *search)
         if (search->sensors[i]->component == ADEPT_COMPONENT_DRAM) return; /* measured is better than this */
     adept_status status = read_modules(&dimms, &search->settings, &err);
     if (status == ADEPT_E_NOMEM)
-        search->failed = true;
+        search->failed = ENOMEM;
     else if (status != ADEPT_OK)
         adept_sensor_missing(search, "dram-model", HELP, "%s", err.message);
     else if (!adept_memory_read(&total_kib, &used_kib, &search->settings, &err))

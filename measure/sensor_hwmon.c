@@ -42,12 +42,13 @@ static bool is_cpu_read(const adept_sensor_search *search)
 }
 
 /* The last part of where the link `device` leads: "0000:03:00.0" of a PCI device. */
-static void find_address(char *address, size_t size, const adept_sensor_search *search, const char *folder)
+static void find_address(char *address, size_t size, adept_sensor_search *search, const char *folder)
 {
     char target[512];
     char *path = adept_sensor_path(&search->settings, "%s/device", folder);
     ssize_t n = path ? readlink(path, target, sizeof target - 1) : -1;
 
+    if (n < 0) adept_search_lacks(search, path ? errno : ENOMEM);
     free(path);
     target[n > 0 ? n : 0] = '\0';
     const char *last = strrchr(target, '/');

@@ -89,7 +89,7 @@ static void add(adept_sensor_search *search, int file, const char *path)
     adept_sensor *sensor = device ? adept_sensor_add(search, &adept_sensor_kind_ipmi, "ipmi-0") : NULL;
 
     if (!sensor) {
-        search->failed = true;
+        search->failed = ENOMEM;
         close(file);
         free(device);
         return;
@@ -107,6 +107,7 @@ static void find_at(adept_sensor_search *search, const char *path, const char *p
     ipmi device = {.file = open(path, O_RDWR | O_CLOEXEC)};
     double power_w;
 
+    if (device.file < 0) adept_search_lacks(search, errno);
     if (device.file < 0 && errno == ENOENT) {
         if (access(processor, F_OK) == 0)
             adept_sensor_missing(search, "ipmi", "load the driver, as root: modprobe -a ipmi_si ipmi_devintf",
@@ -137,7 +138,7 @@ static void find(adept_sensor_search *search)
     if (path && processor)
         find_at(search, path, processor);
     else
-        search->failed = true;
+        search->failed = ENOMEM;
     free(path);
     free(processor);
 }

@@ -3,6 +3,7 @@
 #include "adept_clock.h"
 #include "adept_sensor.h"
 #include "nvml.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +114,7 @@ static void add_board(adept_sensor_search *search, const board *found, unsigned 
 
     if (!sensor) {
         free(b);
-        search->failed = true;
+        search->failed = ENOMEM;
         return;
     }
     *b = *found;
@@ -167,7 +168,7 @@ static void find(adept_sensor_search *search)
     unsigned n = 0;
 
     if (!library) {
-        search->failed = search->failed || !*why;
+        if (!*why) search->failed = ENOMEM;
         adept_sensor_missing(search, "nvml", help, "%s", why);
         return;
     }

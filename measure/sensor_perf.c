@@ -2,6 +2,7 @@
  * machines whose powercap tree is missing or denied. What powercap reads is left to it. The counter is counted on in 64
  * bits by the kernel: it never starts again. */
 #include "sysfs.h"
+#include "adept_file.h"
 #include "adept_number.h"
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -13,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define MOST_CPUS (1 << 20) /* more than any kernel is built for */
 #define PMU "/sys/bus/event_source/devices/power"
 
 static const struct {
@@ -41,7 +43,7 @@ static void add_counter(adept_sensor_search *search, adept_component component, 
     adept_sensor *sensor = state ? adept_sensor_add(search, &adept_sensor_kind_perf, "%s", name) : NULL;
 
     if (!sensor) {
-        search->failed = true;
+        search->failed = ENOMEM;
         close(found.event);
         free(state);
         return;
@@ -60,11 +62,40 @@ static bool note_failure(adept_sensor_search *search, const char *name, const ch
     int why = errno;
     bool is_denied = why == EACCES || why == EPERM;
 
+    adept_search_lacks(search, why);
     adept_sensor_missing(search, is_denied ? "perf" : name,
                          is_denied ? "run as root, or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=0" : "",
                          "perf_event_open of power/%s/ on CPU %s: %s (perf_event_paranoid is %g)", event, cpus,
                          strerror(why), adept_sysfs_number(search, "/proc/sys/kernel", "perf_event_paranoid"));
     return !is_denied;
+}
+
+/* Is there one counter for all dies of a package, where Linux opens one for each? So it is of AMD and Hygon: "perf/x86/rapl: Fix
+ * the energy-pkg event for AMD CPUs" of Linux. What powercap reads tells by its numbers; these begin at 0 when they are opened. */
+static bool counts_by_package(adept_sensor_search *search)
+{
+    char *path = adept_sensor_path(&search->settings, "/proc/cpuinfo"), text[512] = "";
+    int fd = path ? adept_file_descriptor(path, 0) : -1;
+
+    if (fd < 0) adept_search_lacks(search, path ? errno : ENOMEM);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) close(fd);
+    free(path);
+    text[n > 0 ? n : 0] = '\0';
+    return strstr(text, "AuthenticAMD") || strstr(text, "HygonGenuine");
+}
+
+/* Is the CPU of a package of which another one counts the event already? */
+static bool is_counted(adept_sensor_search *search, adept_component component, long cpu, char package[16])
+{
+    char folder[96];
+
+    snprintf(folder, sizeof folder, "/sys/devices/system/cpu/cpu%ld/topology", cpu);
+    double number = adept_sysfs_number(search, folder, "physical_package_id");
+    snprintf(package, 16, "-%.0f", number);
+    for (size_t i = 0; number >= 0 && i < search->n_sensors; i++)
+        if (search->sensors[i]->component == component && strcmp(search->sensors[i]->package, package) == 0) return true;
+    return false;
 }
 
 /* `event` on the CPUs `first` to `last`. One that cannot be opened ends them: its note has the others' numbers.
@@ -73,9 +104,16 @@ static bool find_counters(adept_sensor_search *search, size_t event, const struc
                           double step_j, long first, long last, long *n)
 {
     const char *source = events[event].event;
+    bool by_package = counts_by_package(search);
 
     for (long cpu = first; cpu <= last; cpu++, ++*n) {
-        char name[64], cpus[64];
+        char name[64], cpus[64], package[16] = "";
+        if (by_package && is_counted(search, events[event].component, cpu, package)) {
+            snprintf(name, sizeof name, "%s-%ld", adept_component_name(events[event].component), *n);
+            adept_sensor_missing(search, name, "", "power/%s/ on CPU %ld shows the counter of package %s once more", source, cpu,
+                                 package + 1);
+            continue;
+        }
         counter found = {open_event(attributes, cpu), step_j};
         snprintf(name, sizeof name, "%s-%ld", adept_component_name(events[event].component), *n);
         if (found.event < 0) {
@@ -85,6 +123,8 @@ static bool find_counters(adept_sensor_search *search, size_t event, const struc
             return note_failure(search, name, source, cpus);
         }
         add_counter(search, events[event].component, name, found, source, cpu);
+        if (search->n_sensors > 0 && !search->failed)
+            snprintf(search->sensors[search->n_sensors - 1]->package, sizeof package, "%s", package);
     }
     return true;
 }
@@ -96,10 +136,10 @@ static bool find_event(adept_sensor_search *search, size_t event, const struct p
     bool is_allowed = true;
     long n = 0;
 
-    for (char *end; is_allowed && *cpus >= '0' && *cpus <= '9'; cpus = end + (*end == ',')) {
-        long first = strtol(cpus, &end, 10);
-        long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-        is_allowed = find_counters(search, event, attributes, step_j, first, last, &n);
+    for (int64_t first, last; is_allowed && adept_integer_parse(&first, cpus, &cpus, 0, MOST_CPUS); cpus += *cpus == ',') {
+        last = first;
+        if (*cpus == '-' && !adept_integer_parse(&last, cpus + 1, &cpus, first, MOST_CPUS)) break;
+        is_allowed = find_counters(search, event, attributes, step_j, (long)first, (long)last, &n);
     }
     return is_allowed;
 }

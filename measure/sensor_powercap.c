@@ -1,7 +1,7 @@
 /** @file sensor_powercap.c  RAPL counters of Intel and AMD by the powercap framework
  * (Documentation/power/powercap/powercap.rst). A zone says what it is in its file `name`; its number is the one in its
- * folder's name, never its place in a listing. The zones intel-rapl-mmio:* are left out: they are the same packages,
- * read through another register window. */
+ * folder's name, never its place in a listing. The zones intel-rapl-mmio:* are the same packages, read through another
+ * register window: they count where there are no others. */
 #include "sysfs.h"
 #include <math.h>
 #include <stdio.h>
@@ -28,8 +28,7 @@ static const struct {
 
 /* "-0", "-0-die-1" or "" behind the name of a zone, or of the package that a zone is a part of: intel-rapl:0:2 of
  * intel-rapl:0. */
-static void find_number(char *number, size_t size, const adept_sensor_search *search, const char *folder,
-                        const char *name)
+static void find_number(char *number, size_t size, adept_sensor_search *search, const char *folder, const char *name)
 {
     char parent[512], above[64];
     const char *last = strrchr(folder, ':');
@@ -43,13 +42,32 @@ static void find_number(char *number, size_t size, const adept_sensor_search *se
     snprintf(number, size, "%s", behind ? behind : "");
 }
 
+/* A name that no other zone has: two are called package-0 on some machines. */
+static void name_zone(char *name, size_t size, const adept_sensor_search *search, const char *sort, const char *number,
+                      const char *folder)
+{
+    bool is_taken = false;
+
+    snprintf(name, size, "%s%s", sort, number);
+    for (size_t i = 0; i < search->n_sensors; i++)
+        is_taken = is_taken || strcmp(search->sensors[i]->name, name) == 0;
+    for (size_t i = 0; i < search->n_notes; i++)
+        is_taken = is_taken || strcmp(search->notes[i].name, name) == 0;
+    if (!is_taken) return;
+    snprintf(name, size, "%s%s-zone-%.16s", sort, number, strchr(folder, ':') + 1);
+    for (char *colon; (colon = strchr(name, ':'));)
+        *colon = '-';
+}
+
 static void find_zone(adept_sensor_search *search, const char *folder, void *context)
 {
     char zone[64], number[32], name[64];
+    size_t *n_zones = context;
     adept_sysfs files = {0};
     size_t i = 0;
 
-    (void)context;
+    if (!strchr(folder, ':')) return; /* what holds the zones */
+    ++*n_zones;
     if (!adept_sysfs_text(zone, sizeof zone, search, folder, "name")) return;
     size_t length = strcspn(zone, "-");
     while (i < sizeof zones / sizeof zones[0] &&
@@ -57,7 +75,7 @@ static void find_zone(adept_sensor_search *search, const char *folder, void *con
         i++;
     if (i == sizeof zones / sizeof zones[0]) return;
     find_number(number, sizeof number, search, folder, zone);
-    snprintf(name, sizeof name, "%s%s", zones[i].name, number);
+    name_zone(name, sizeof name, search, zones[i].name, number, folder);
     /* Since Linux 5.10 only root may read it: CVE-2020-8694, powers tell keys. */
     if (!adept_sysfs_watch(search, &files, folder, "energy_uj", 1e-6, offsetof(adept_reading, energy_j))) {
         adept_sysfs_missing(search, name, folder, "energy_uj");
@@ -68,6 +86,8 @@ static void find_zone(adept_sensor_search *search, const char *folder, void *con
     double range_j = 1e-6 * adept_sysfs_number(search, folder, "max_energy_range_uj");
     double design_w = 1e-6 * adept_sysfs_number(search, folder, "constraint_0_max_power_uw");
     snprintf(sensor->device, sizeof sensor->device, "RAPL zone %s", zone);
+    const char *die = strstr(number, "-die");
+    snprintf(sensor->package, sizeof sensor->package, "%.*s", die ? (int)(die - number) : (int)strlen(number), number);
     sensor->range_j = range_j > 0 ? range_j : 0;
     sensor->resolution_j = sensor->range_j / STEPS;
     sensor->most_power_w = design_w > 0 ? TURBO * design_w : MOST_POWER_W;
@@ -77,8 +97,10 @@ static void find_zone(adept_sensor_search *search, const char *folder, void *con
 static void find(adept_sensor_search *search)
 {
     size_t known = search->n_sensors + search->n_notes;
-    size_t n_zones = adept_sysfs_each(search, FOLDER, "intel-rapl:", find_zone, NULL);
+    size_t n_zones = 0;
 
+    adept_sysfs_each(search, FOLDER, "intel-rapl:", find_zone, &n_zones);
+    if (n_zones == 0) adept_sysfs_each(search, FOLDER, "intel-rapl-", find_zone, &n_zones);
     if (search->n_sensors + search->n_notes > known) return;
     if (n_zones == 0)
         adept_sensor_missing(search, "powercap", "a virtual machine has none; elsewhere: modprobe intel_rapl_msr",

@@ -4,6 +4,7 @@
  * are read from the board's hwmon files: the structure of rsmi_dev_gpu_clk_freq_get() changed between versions. */
 #include "sysfs.h"
 #include "adept_clock.h"
+#include <errno.h>
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <math.h>
@@ -72,9 +73,10 @@ static library *open_rocm(adept_sensor_search *search)
 {
     char *driver = adept_sensor_path(&search->settings, "/sys/module/amdgpu");
     bool is_loaded = driver && access(driver, F_OK) == 0;
+    if (!is_loaded) adept_search_lacks(search, errno);
     library *lib = is_loaded ? calloc(1, sizeof *lib) : NULL;
 
-    search->failed = search->failed || !driver || (is_loaded && !lib);
+    if (!driver || (is_loaded && !lib)) search->failed = ENOMEM;
     free(driver);
     if (!lib) return NULL;
     lib->users = 1;
@@ -145,7 +147,7 @@ static void add_board(adept_sensor_search *search, const board *found, const cha
         state ? adept_sensor_add(search, &adept_sensor_kind_rocm, "gpu-amd-%zu", found->lib->users - 1) : NULL;
 
     if (!sensor) {
-        search->failed = true;
+        search->failed = ENOMEM;
         free(state);
         return;
     }

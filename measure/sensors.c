@@ -1,9 +1,11 @@
 /** @file sensors.c  Looking for sensors, and what their files share: paths below a root, small files read at once. */
+#include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_sensor.h"
+#include "deadline.h"
 #include "nearest.h"
 #include <errno.h>
-#include <fcntl.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +35,7 @@ adept_sensor *adept_sensor_add(adept_sensor_search *search, const adept_sensor_k
     if (list) search->sensors = list;
     if (!list || !sensor) {
         free(sensor);
-        search->failed = true;
+        search->failed = ENOMEM;
         return NULL;
     }
     sensor->kind = kind;
@@ -49,7 +51,7 @@ void adept_sensor_missing(adept_sensor_search *search, const char *name, const c
     va_list words;
 
     if (!notes) {
-        search->failed = true;
+        search->failed = ENOMEM;
         return;
     }
     search->notes = notes;
@@ -61,6 +63,11 @@ void adept_sensor_missing(adept_sensor_search *search, const char *name, const c
     va_end(words);
 }
 
+void adept_search_lacks(adept_sensor_search *search, int why)
+{
+    if (why == ENOMEM || why == EMFILE || why == ENFILE) search->failed = why;
+}
+
 adept_status adept_sensor_failed(unsigned *failures, const char *why, adept_error *err)
 {
     const unsigned most = 5;
@@ -69,8 +76,9 @@ adept_status adept_sensor_failed(unsigned *failures, const char *why, adept_erro
     return adept_error_set(err, ADEPT_E_IO, "%u requests in a row failed, the last one: %s", *failures, why);
 }
 
-static void close_sensor(adept_sensor *sensor)
+static void close_sensor(const adept_sensor_search *search, adept_sensor *sensor)
 {
+    if (search->is_stuck) return;
     if (sensor->kind->close) sensor->kind->close(sensor);
     free(sensor);
 }
@@ -104,9 +112,59 @@ static void select_devices(adept_sensor_search *search, const char *const *devic
         if (wanted)
             search->sensors[kept++] = search->sensors[i];
         else
-            close_sensor(search->sensors[i]);
+            close_sensor(search, search->sensors[i]);
     }
     search->n_sensors = kept;
+}
+
+/* What a kind's find() works on, in a thread: lists of its own, which it may keep. */
+typedef struct scouting {
+    const adept_sensor_kind *kind;
+    adept_sensor_search search;
+} scouting;
+
+static void scout(void *data)
+{
+    scouting *s = data;
+
+    s->kind->find(&s->search);
+}
+
+static void *copy_of(const void *list, size_t n, size_t element_bytes)
+{
+    void *copy = malloc((n + 1) * element_bytes);
+
+    if (copy && n > 0) memcpy(copy, list, n * element_bytes);
+    return copy;
+}
+
+#define REQUESTS 10 /* that a kind makes of a device over a network, to find what it has */
+
+static void find_kind(adept_sensor_search *search, const adept_sensor_kind *kind)
+{
+    scouting *s = malloc(sizeof *s);
+    int failed = s ? 0 : ENOMEM;
+
+    if (s) {
+        *s = (scouting){.kind = kind, .search = *search};
+        s->search.sensors = copy_of(search->sensors, search->n_sensors, sizeof *search->sensors);
+        s->search.notes = copy_of(search->notes, search->n_notes, sizeof *search->notes);
+        s->search.sensor_capacity = search->n_sensors + 1;
+        s->search.note_capacity = search->n_notes + 1;
+        failed = s->search.sensors && s->search.notes ? adept_deadline_call(scout, s, fmax(ADEPT_FIND_S, REQUESTS * kind->patience_s)) : ENOMEM;
+    }
+    if (failed == ETIMEDOUT) {
+        search->is_stuck = true;
+        adept_sensor_missing(search, kind->name, "", "does not answer: looking for its devices takes more than %g s", ADEPT_FIND_S);
+        return;
+    }
+    if (failed) search->failed = failed;
+    if (!s) return;
+    adept_sensor_search old = failed ? s->search : *search;
+    if (!failed) *search = s->search;
+    free(old.sensors);
+    free(old.notes);
+    free(s);
 }
 
 adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_kind *const *kinds,
@@ -116,17 +174,20 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
 
     for (unsigned rank = 0; rank <= last_rank; rank++)
         for (const adept_sensor_kind *const *kind = kinds; *kind; kind++)
-            if ((*kind)->rank == rank) (*kind)->find(search);
+            if ((*kind)->rank == rank) find_kind(search, *kind);
     select_devices(search, devices, n_devices);
-    if (!search->failed) return ADEPT_OK;
+    int why = search->failed;
+    if (why == 0) return ADEPT_OK;
     adept_sensors_close(search);
-    return adept_no_memory(err, "sensors");
+    if (why == ENOMEM) return adept_no_memory(err, "sensors");
+    if (why == EMFILE || why == ENFILE) return adept_error_set(err, ADEPT_E_IO, "sensors cannot be opened: %s", strerror(why));
+    return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(why));
 }
 
 void adept_sensors_close(adept_sensor_search *search)
 {
     for (size_t i = 0; i < search->n_sensors; i++)
-        close_sensor(search->sensors[i]);
+        close_sensor(search, search->sensors[i]);
     free(search->sensors);
     free(search->notes);
     *search = (adept_sensor_search){.settings = search->settings};
@@ -152,7 +213,7 @@ char *adept_sensor_path(const adept_sensor_settings *settings, const char *forma
 
 bool adept_sensor_text(char *text, size_t size, const char *path)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = adept_file_descriptor(path, 0);
     ssize_t n;
 
     if (file < 0) return false;

@@ -1,10 +1,10 @@
 /** @file sysfs.c  Folders of /sys, and files of /sys that are read again and again. */
 #include "sysfs.h"
 #include "adept_clock.h"
+#include "adept_file.h"
 #include "adept_number.h"
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,13 +29,13 @@ size_t adept_sysfs_each(adept_sensor_search *search, const char *folder, const c
     int n = path ? scandir(path, &list, NULL, versionsort) : -1;
     size_t found = 0;
 
-    if (!path || (n < 0 && errno == ENOMEM)) search->failed = true;
+    if (n < 0) adept_search_lacks(search, path ? errno : ENOMEM);
     free(path);
     for (int i = 0; i < n; i++) {
         char *entry = NULL;
         bool is_one = strncmp(list[i]->d_name, prefix, strlen(prefix)) == 0;
         if (is_one && asprintf(&entry, "%s/%s", folder, list[i]->d_name) < 0) {
-            search->failed = true;
+            search->failed = ENOMEM;
         } else if (is_one) {
             each(search, entry, context);
             free(entry);
@@ -47,17 +47,21 @@ size_t adept_sysfs_each(adept_sensor_search *search, const char *folder, const c
     return found;
 }
 
-bool adept_sysfs_text(char *text, size_t size, const adept_sensor_search *search, const char *folder, const char *file)
+bool adept_sysfs_text(char *text, size_t size, adept_sensor_search *search, const char *folder, const char *file)
 {
     char *path = adept_sensor_path(&search->settings, "%s/%s", folder, file);
     bool is_read = path && adept_sensor_text(text, size, path);
 
-    if (!is_read) text[0] = '\0';
+    if (!is_read) {
+        if (!path) errno = ENOMEM;
+        adept_search_lacks(search, errno);
+        text[0] = '\0';
+    }
     free(path);
     return is_read;
 }
 
-double adept_sysfs_number(const adept_sensor_search *search, const char *folder, const char *file)
+double adept_sysfs_number(adept_sensor_search *search, const char *folder, const char *file)
 {
     char text[64];
     double number;
@@ -88,11 +92,11 @@ bool adept_sysfs_watch(adept_sensor_search *search, adept_sysfs *files, const ch
                        double unit, size_t into)
 {
     char *path = adept_sensor_path(&search->settings, "%s/%s", folder, file);
-    int opened = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int opened = path ? adept_file_descriptor(path, 0) : -1;
     double number;
 
-    search->failed = search->failed || !path;
-    int why = opened < 0 ? errno : read_number(&number, opened);
+    int why = !path ? ENOMEM : opened < 0 ? errno : read_number(&number, opened);
+    adept_search_lacks(search, why);
     /* What opens and is then not permitted is a GPU that sleeps or resets: amdgpu_hwmon_show_power_avg(). */
     if (opened < 0 || (why != 0 && why != EPERM)) {
         if (opened >= 0) close(opened);
@@ -149,7 +153,7 @@ adept_sensor *adept_sysfs_add(adept_sensor_search *search, const adept_sensor_ki
     adept_sensor *sensor = state ? adept_sensor_add(search, kind, "%s", name) : NULL;
 
     if (!sensor) {
-        search->failed = true;
+        search->failed = ENOMEM;
         adept_sysfs_end(files);
         free(state);
         return NULL;

@@ -17,9 +17,9 @@ size_t adept_sensors_found(const adept_sensor_search *search, const adept_sensor
 size_t adept_sysfs_each(adept_sensor_search *search, const char *folder, const char *prefix,
                         void (*each)(adept_sensor_search *search, const char *entry, void *context), void *context);
 /** The first line of FOLDER/FILE. @return false, and errno, and an empty text, if it cannot be read */
-bool adept_sysfs_text(char *text, size_t size, const adept_sensor_search *search, const char *folder, const char *file);
+bool adept_sysfs_text(char *text, size_t size, adept_sensor_search *search, const char *folder, const char *file);
 /** Its number; NAN: it cannot be read, or holds none. */
-double adept_sysfs_number(const adept_sensor_search *search, const char *folder, const char *file);
+double adept_sysfs_number(adept_sensor_search *search, const char *folder, const char *file);
 
 /** The files of one sensor, all of one device. Zero-initialised: none. */
 typedef struct adept_sysfs {

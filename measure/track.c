@@ -9,7 +9,8 @@
 
 void adept_track_begin(adept_track_state *track, const adept_sensor *sensor)
 {
-    *track = (adept_track_state){.shown.sensor = sensor, .last_counter_j = NAN, .last_power_w = NAN};
+    *track = (adept_track_state){.shown.sensor = sensor, .shown.counter_j = NAN, .shown.at_most_j = NAN,
+                                 .last_counter_j = NAN, .last_power_w = NAN};
     for (size_t i = 0; i < ADEPT_MOST_GAUGES; i++) {
         track->shown.gauges[i] = (adept_gauge_range){NAN, NAN, NAN};
         track->last_gauges[i] = NAN;
@@ -138,8 +139,9 @@ bool adept_track_add(adept_track_state *track, const adept_reading *reading)
         sample.energy_j = last->energy_j + flowed_j;
         if (isnan(sample.power_w)) sample.power_w = flowed_j / passed_s;
         track->shown.check_j += check_j;
-    } else if (isnan(sample.power_w) || !shown->by_counter) {
-        track->shown.check_j = NAN;
+    } else {
+        if (isnan(sample.power_w) || !shown->by_counter) shown->check_j = NAN;
+        shown->counter_j = reading->energy_j;
     }
     track->last_counter_j = reading->energy_j;
     track->last_power_w = reading->power_w;

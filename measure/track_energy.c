@@ -98,6 +98,10 @@ adept_energy adept_track_energy(const adept_track *track, double begin_s, double
 {
     adept_energy e = UNKNOWN;
 
+    if (!isnan(track->at_most_j)) {
+        e.low_j = 0;
+        e.high_j = track->at_most_j;
+    }
     if (track->n_samples < 2) return e;
     const adept_sample *first = track->samples, *last = first + track->n_samples - 1;
     double energy_j = energy_until(track, end_s) - energy_until(track, begin_s);
@@ -124,7 +128,9 @@ bool adept_track_warning(char *text, size_t size, const adept_track *track)
     double energy_j = track->n_samples > 1 ? track->samples[track->n_samples - 1].energy_j : NAN;
     double watched_s = track->n_samples > 1 ? track->samples[track->n_samples - 1].time_s - track->samples[0].time_s : 0;
 
-    if (track->lost)
+    if (track->mirrors)
+        snprintf(text, size, "%s: it shows the counter of %s once more, which counts once", track->sensor->name, track->mirrors);
+    else if (track->lost)
         snprintf(text, size, "%s: %s", track->sensor->name, track->lost);
     else if (track->n_silent * 10 > track->n_readings)
         snprintf(text, size, "%s: %zu of %zu readings had no answer", track->sensor->name, track->n_silent, track->n_readings);

@@ -1,6 +1,7 @@
 /** @file recommend.c  Which policy for which aim: the four leaves of the thesis's decision tree, but decided by what
  * came out. */
 #include "adept_sim_results.h"
+#include "adept_append.h"
 #include "units.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +101,7 @@ static adept_status tell_throughput(char *why, size_t size, const chooser *k, co
         adept_comparison_paired(&p, k->c, 0, r->policy, adept_sim_metric_by_name("throughput_per_h"), NULL, err);
 
     if (status == ADEPT_OK && !isnan(p.share))
-        snprintf(why, size, "; its throughput differs by %s from that of %.60s", adept_units_change(p.share).s,
+        adept_append(why, size, "; its throughput differs by %s from that of %.60s", adept_units_change(p.share).s,
                  k->c->policies[0]);
     return status;
 }
@@ -114,10 +115,10 @@ static adept_status tell_second(char *why, size_t size, const chooser *k, const 
     bool apart = p.low * p.high > 0;
 
     if (status != ADEPT_OK) return status;
-    int at = snprintf(why, size, "; next is %.60s with %+.3g %%", k->c->policies[r->second], 100 * p.share);
-    if (p.n > 1 && at > 0 && (size_t)at < size)
-        snprintf(why + at, size - (size_t)at, ", which %zu %ss %s", p.n,
-                 adept_comparison_repeat(k->c), apart ? "tell apart" : "do not tell apart");
+    adept_append(why, size, "; next is %.60s with %+.3g %%", k->c->policies[r->second], 100 * p.share);
+    if (p.n > 1)
+        adept_append(why, size, ", which %zu %ss %s", p.n, adept_comparison_repeat(k->c),
+                     apart ? "tell apart" : "do not tell apart");
     return status;
 }
 
@@ -128,19 +129,18 @@ static adept_status tell(adept_recommendation *r, const chooser *k, adept_error 
     snprintf(condition, sizeof condition, "%s %s %s", k->limited->name,
              k->limited->better > 0 ? ">=" : "<=", text_of(k->limited, k->limit).s);
     if (r->policy == SIZE_MAX) {
-        int at = snprintf(r->why, sizeof r->why, "none of %zu has %s", k->c->n_policies, condition);
+        snprintf(r->why, sizeof r->why, "none of %zu has %s", k->c->n_policies, condition);
         if (!isnan(k->closest))
-            snprintf(r->why + at, sizeof r->why - (size_t)at, "; %.60s comes closest with %s",
-                     k->c->policies[k->closest_policy], text_of(k->limited, k->closest).s);
+            adept_append(r->why, sizeof r->why, "; %.60s comes closest with %s",
+                         k->c->policies[k->closest_policy], text_of(k->limited, k->closest).s);
         return ADEPT_OK;
     }
-    int at = snprintf(r->why, sizeof r->why, "%s, %s, of %zu of %zu with %s", k->leaf->superlative,
-                      text_of(k->wanted, k->values[r->policy]).s, r->n_kept, k->c->n_policies, condition);
+    snprintf(r->why, sizeof r->why, "%s, %s, of %zu of %zu with %s", k->leaf->superlative,
+             text_of(k->wanted, k->values[r->policy]).s, r->n_kept, k->c->n_policies, condition);
     adept_status status =
-        r->second == SIZE_MAX ? ADEPT_OK : tell_second(r->why + at, sizeof r->why - (size_t)at, k, r, err);
+        r->second == SIZE_MAX ? ADEPT_OK : tell_second(r->why, sizeof r->why, k, r, err);
     if (status != ADEPT_OK || k->wanted->better > 0 || r->policy == 0) return status;
-    size_t used = strlen(r->why);
-    return tell_throughput(r->why + used, sizeof r->why - used, k, r, err);
+    return tell_throughput(r->why, sizeof r->why, k, r, err);
 }
 
 adept_status adept_recommend(adept_recommendation *out, const adept_comparison *c, adept_sim_aim aim,

@@ -92,11 +92,11 @@ static double elapsed_s(adept_csv_table *t, int column)
 
     if (length < 16 && text[length] == '\0') {
         if (strchr(text, '-'))
-            sscanf(text, "%d-%d:%d:%d%n", &days, &hours, &minutes, &seconds, &used);
+            sscanf(text, "%9d-%9d:%9d:%9d%n", &days, &hours, &minutes, &seconds, &used);
         else if (strchr(text, ':') != strrchr(text, ':'))
-            sscanf(text, "%d:%d:%d%n", &hours, &minutes, &seconds, &used);
+            sscanf(text, "%9d:%9d:%9d%n", &hours, &minutes, &seconds, &used);
         else
-            sscanf(text, "%d:%d%n", &minutes, &seconds, &used);
+            sscanf(text, "%9d:%9d%n", &minutes, &seconds, &used);
     }
     if (used == (int)length && days >= 0 && hours >= 0 && minutes >= 0 && seconds >= 0 && days < 100000)
         return days * 86400.0 + hours * 3600.0 + minutes * 60.0 + seconds;

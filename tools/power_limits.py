@@ -12,6 +12,7 @@ import argparse
 import csv
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -187,4 +188,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, subprocess takes every end for success
     main()

@@ -9,11 +9,14 @@ traces are left out and say so. Every number comes from `adept simulate --json`;
 import argparse
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
 
 import markdown
+
+signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, subprocess takes every end for success
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLUSTERS = ROOT / "data" / "clusters"

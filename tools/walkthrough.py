@@ -10,6 +10,7 @@ import argparse
 import json
 import pathlib
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -338,4 +339,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, subprocess takes every end for success
     main()

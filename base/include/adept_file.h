@@ -7,6 +7,19 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+/* Whatever reads a file by its name opens it here: a pipe or a device in a file's place is an error, and nobody waits. */
+
+/** A regular file, open for reading. @param flags  more of open()'s: O_NOFOLLOW
+ *  @return -1, and errno: EISDIR, or EINVAL of what else is no regular file */
+int adept_file_descriptor(const char *path, int flags);
+/** The same. @return ADEPT_E_INVALID naming the file */
+adept_status adept_file_open(int *fd, const char *path, int flags, adept_error *err);
+/** The same, as a stream. @return also ADEPT_E_NOMEM */
+adept_status adept_file_stream(FILE **file, const char *path, adept_error *err);
+/** As getline(), but no line has more than 16 MiB. @return -1: the end, or (unless feof()) a failure, and errno: EFBIG */
+ssize_t adept_file_line(char **line, size_t *capacity, FILE *file);
+/** Read all of an open file. @return as adept_file_read() */
+adept_status adept_file_read_open(char **text, size_t *size, int fd, const char *path, size_t max_bytes, adept_error *err);
 /** Read a whole file, at most max_bytes; malloc'ed, zero-terminated. @return ADEPT_E_INVALID naming the file. */
 adept_status adept_file_read(char **text, size_t *size, const char *path, size_t max_bytes, adept_error *err);
 /** Is there a file of that type (S_IFREG, S_IFDIR)? */

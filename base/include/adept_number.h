@@ -4,6 +4,7 @@
 #define ADEPT_NUMBER_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define ADEPT_NUMBER_SIZE 32
 
@@ -21,5 +22,8 @@ size_t adept_number_length(const char *text);
 double adept_number_value(const char *text);
 /** The whole text as one number. @return false if it is none, or too large for a double */
 bool adept_number_parse(double *out, const char *text);
+/** A whole number at the begin of a text, from `low` to `high`: digits, perhaps behind a sign.
+ *  @param end  what follows it; NULL: nothing may. @return false if it is none, or lies outside */
+bool adept_integer_parse(int64_t *out, const char *text, const char **end, int64_t low, int64_t high);
 
 #endif

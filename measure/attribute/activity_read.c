@@ -1,6 +1,7 @@
 /** @file activity_read.c  Reading a recording: a stranger's file, which may still grow. */
 #include "activity_log.h"
 #include "adept_arena.h"
+#include "adept_file.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -419,8 +420,9 @@ adept_status adept_activity_log_read(adept_activity_log **out, const char *path,
         return adept_no_memory(err, path);
     }
     r->cgroup = "";
-    FILE *file = fopen(path, "rbe");
-    adept_status status = file ? read_blocks(r, file, path, err) : unreadable(path, err);
+    FILE *file = NULL;
+    adept_status status = adept_file_stream(&file, path, err);
+    if (status == ADEPT_OK) status = read_blocks(r, file, path, err);
     if (file) fclose(file);
     if (status == ADEPT_OK)
         *out = &r->shown;

@@ -1,6 +1,7 @@
 /** @file batch_jobs.c  The jobs that texts tell of: their numbers, states and times. */
 #include "batch_jobs.h"
 #include "adept_grow.h"
+#include "adept_number.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,11 +137,12 @@ bool adept_batch_jobs_put(adept_batch_jobs *jobs, adept_batch_job *job, bool is_
 
 bool adept_batch_number(int64_t *out, const char *text, const char **end)
 {
-    size_t digits = strspn(text, "0123456789");
+    bool is_one = *text >= '0' && *text <= '9' && adept_integer_parse(out, text, end, 0, 999999999999999999);
 
-    *end = text + digits;
-    *out = digits > 0 && digits <= 18 ? strtoll(text, NULL, 10) : -1;
-    return *out >= 0;
+    if (is_one) return true;
+    *end = text + strspn(text, "0123456789");
+    *out = -1;
+    return false;
 }
 
 /* "CANCELLED by 1000", and "OUT_OF_ME+" where sacct cut it. */

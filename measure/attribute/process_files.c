@@ -1,7 +1,8 @@
 /** @file process_files.c  What files below /proc/PID say, by Documentation/filesystems/proc.rst of the kernel. */
 #include "processes.h"
+#include "adept_file.h"
+#include "adept_number.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static int open_file(const adept_processes *p, int32_t pid, const char *name)
         errno = ENAMETOOLONG;
         return -1;
     }
-    return open(path, O_RDONLY | O_CLOEXEC);
+    return adept_file_descriptor(path, 0);
 }
 
 /* Ends with two zeros, so that a list of texts that end with one has an end. */
@@ -138,13 +139,11 @@ double adept_proc_field(const char *text, const char *name)
 /* Slurm's paths: .../slurm/uid_U/job_J/step_S (v1), .../slurmstepd.scope/job_J/step_S (v2). */
 static int64_t job_of_cgroup(const char *path)
 {
-    const char *job = strstr(path, "/job_");
-    char *end;
+    const char *job = strstr(path, "/job_"), *end;
+    int64_t number;
 
     if (!job || !strstr(path, "slurm") || job[5] < '1' || job[5] > '9') return -1;
-    errno = 0;
-    long long number = strtoll(job + 5, &end, 10);
-    return errno == 0 && (*end == '\0' || *end == '/') && number < INT64_MAX - 1 ? (int64_t)number : -1;
+    return adept_integer_parse(&number, job + 5, &end, 1, INT64_MAX - 2) && (*end == '\0' || *end == '/') ? number : -1;
 }
 
 /* Is the word among those between commas? */

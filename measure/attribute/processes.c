@@ -1,5 +1,6 @@
 /** @file processes.c  Processes by pid, their differences, and who they are. */
 #include "processes.h"
+#include "adept_number.h"
 #include "adept_clock.h"
 #include <math.h>
 #include <stdio.h>
@@ -120,14 +121,13 @@ void adept_tracked_rename(adept_tracked *t, const char *name)
 static int64_t job_of_environment(const adept_processes *p, int32_t pid)
 {
     static const char name[] = "SLURM_JOB_ID=";
-    char text[1 << 16], *end;
+    char text[1 << 16];
+    int64_t job;
 
     if (!adept_proc_text(text, sizeof text, p, pid, "environ")) return -1;
     for (const char *at = text; *at; at += strlen(at) + 1) /* the text ends with two zeros, also where it was cut */
-        if (strncmp(at, name, sizeof name - 1) == 0) {
-            long long job = strtoll(at + sizeof name - 1, &end, 10);
-            return *end == '\0' && job > 0 && job < INT64_MAX - 1 ? (int64_t)job : -1;
-        }
+        if (strncmp(at, name, sizeof name - 1) == 0)
+            return adept_integer_parse(&job, at + sizeof name - 1, NULL, 1, INT64_MAX - 2) ? job : -1;
     return -1;
 }
 

@@ -184,8 +184,13 @@ static adept_status put_gpu_uses(adept_recorder *r, adept_error *err)
 {
     const adept_gpu_process *list = NULL;
     size_t n = 0;
+    bool was_stuck = adept_gpu_processes_are_stuck(r->gpus);
     adept_status status = adept_gpu_processes_read(r->gpus, &list, &n, err);
 
+    if (status == ADEPT_OK && !was_stuck && adept_gpu_processes_are_stuck(r->gpus)) {
+        say(r, "processes on GPUs: NVML does not answer any more");
+        status = note(r, err);
+    }
     for (size_t i = 0; status == ADEPT_OK && i < n; i++) {
         uint32_t meter = meter_called(r, list[i].gpu);
         adept_gpu_use use = {
@@ -292,6 +297,7 @@ adept_status adept_recorder_start(adept_recorder **out, const adept_recorder_opt
     if (status == ADEPT_OK) status = find_sources(r, o, err);
     if (status == ADEPT_OK)
         status = adept_gpu_processes_open(&r->gpus, why, sizeof why, err); /* without GPUs, nothing is to be said */
+    if (status == ADEPT_OK && adept_gpu_processes_are_stuck(r->gpus)) say(r, "processes on GPUs: %s", why);
     if (status == ADEPT_OK) look(r);
     adept_processes_begin_interval(&r->processes);
     r->begun_s = adept_clock_s();

@@ -2,6 +2,7 @@
  * to three reads. */
 #include "adept_clock.h"
 #include "source.h"
+#include "adept_number.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -111,11 +112,12 @@ static void look_at(adept_processes *p, int32_t pid)
 static void look(void *state, adept_processes *p)
 {
     proc_source *s = state;
+    int64_t pid;
 
     p->looks++;
     rewinddir(s->folder);
     for (struct dirent *entry; (entry = readdir(s->folder));)
-        if (isdigit((unsigned char)entry->d_name[0])) look_at(p, atoi(entry->d_name));
+        if (adept_integer_parse(&pid, entry->d_name, NULL, 1, INT32_MAX)) look_at(p, (int32_t)pid);
     for (size_t i = 0; i < p->n;
          i++) { /* one look late: the record of an exit may come after the process has left /proc */
         adept_tracked *t = p->all[i];

@@ -29,9 +29,22 @@ adept_status adept_child_start(adept_child *child, const char *const *argv, adep
  * @param tick  called every so often, and when a signal came to end the program; NULL: never
  */
 void adept_child_wait(adept_child *child, double tick_s, void (*tick)(void *data), void *data);
+/** A process that somebody else started: itself, not who has its number later. Zero: none. */
+typedef struct adept_attached {
+    pid_t pid;
+    int fd;                   /* of pidfd_open(); -1: before Linux 5.3, or of a thread */
+    unsigned long long start; /* then: when it started, as /proc has it */
+} adept_attached;
+
+/** @return false: none of that number runs; one that has ended and was not waited for yet does not. Else adept_attached_close() it */
+bool adept_attached_open(adept_attached *process, pid_t pid);
+bool adept_attached_runs(const adept_attached *process);
+void adept_attached_close(adept_attached *process);
+
 /** Wait until some process ends, a time has passed, or INT, TERM or HUP comes.
- *  @param pid         0: none
+ *  @param process     NULL: none
  *  @param duration_s  INFINITY: for ever */
-void adept_child_watch(adept_child *child, pid_t pid, double duration_s, double tick_s, void (*tick)(void *data), void *data);
+void adept_child_watch(adept_child *child, const adept_attached *process, double duration_s, double tick_s, void (*tick)(void *data),
+                       void *data);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef ADEPT_GPU_PROCESSES_H
 #define ADEPT_GPU_PROCESSES_H
 #include "adept_error.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,16 +20,18 @@ typedef struct adept_gpu_processes adept_gpu_processes;
 /**
  * @param out  adept_gpu_processes_close(). Where there is no NVML, it reads nothing
  * @param why  says why nothing will be read; "": GPUs are asked
- * @return ADEPT_E_NOMEM only
+ * @return ADEPT_E_NOMEM; ADEPT_E_INTERNAL: no thread can be started
  */
 adept_status adept_gpu_processes_open(adept_gpu_processes **out, char *why, size_t why_size, adept_error *err);
 /**
  * All processes on all GPUs now.
  * @param out  n of them; borrowed, until the next reading
- * @return ADEPT_E_NOMEM only: a GPU that does not answer has no processes
+ * @return ADEPT_E_NOMEM, ADEPT_E_INTERNAL; a GPU that does not answer has no processes
  */
 adept_status adept_gpu_processes_read(adept_gpu_processes *g, const adept_gpu_process **out, size_t *n,
                                       adept_error *err);
+/** Does the driver not answer? Then no processes are read any more. */
+bool adept_gpu_processes_are_stuck(const adept_gpu_processes *g);
 /** NULL allowed. */
 void adept_gpu_processes_close(adept_gpu_processes *g);
 

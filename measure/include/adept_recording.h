@@ -40,6 +40,9 @@ typedef struct adept_track {
     double refresh_s;            /* the longest time for which a counter was seen to stay the same */
     bool by_counter;             /* its energy comes of a counter, else of the trapezoid rule */
     double check_j;              /* trapezoid of the power over all samples, where a counter was read beside it; else NAN */
+    double counter_j;            /* what its counter showed at the first sample; NAN: it has none */
+    double at_most_j;            /* its counter never moved, within less time than one of its updates takes: what that holds; NAN */
+    const char *mirrors;         /* the sensor whose counter it shows once more: it is in no sum; NULL: none */
     const char *lost;            /* why its energy is not known: "gone after 3.2 s: ..."; NULL: it is */
     adept_gauge_range gauges[ADEPT_MOST_GAUGES];
 } adept_track;
@@ -69,10 +72,14 @@ typedef struct adept_recording_options {
  * Find the sensors, read each once, and go on reading them in threads: one for all that are quick, one for each slow one.
  * A machine without a sensor is no error: the recording then has times and notes.
  * @param out  stop and free it; set only on ADEPT_OK
- * @return ADEPT_E_NOMEM; ADEPT_E_INTERNAL: no thread could be started
+ * A device that does not answer is lost, or a note: no call of a driver is waited for longer than some seconds.
+ * @return ADEPT_E_NOMEM; ADEPT_E_IO: sensors cannot be opened; ADEPT_E_INTERNAL: no thread could be started
  */
 adept_status adept_recording_start(adept_recording **out, const adept_recording_options *options, adept_error *err);
-/** Read each sensor a last time, end the threads and join them. Nothing happens the second time. */
+/** While it runs, from time to time: a sensor whose device does not answer is lost, and what shares its thread goes on. Thread-safe. */
+void adept_recording_watch(adept_recording *recording);
+/** Read each sensor a last time, end the threads and join them, but for those that a device keeps: their sensors are lost, and
+ *  their memory is never freed. Some seconds at most. Nothing happens the second time. */
 void adept_recording_stop(adept_recording *recording);
 void adept_recording_free(adept_recording *recording);
 
@@ -106,7 +113,7 @@ bool adept_recording_has_lost_regions(const adept_recording *recording);
  */
 adept_energy adept_track_energy(const adept_track *track, double begin_s, double end_s);
 
-/** What makes its number doubtful: silence, a counter and a power that disagree. @return false if nothing does */
+/** What makes its number doubtful: a counter that is another's, silence, a counter and a power that disagree. @return false if nothing does */
 bool adept_track_warning(char *text, size_t size, const adept_track *track);
 
 /** The energy of a sensor so far, while the recording runs. Thread-safe. NAN: not known */
@@ -128,7 +135,7 @@ adept_status adept_recording_read(adept_recording **out, const char *path, adept
 /** End the regions that were added to it and not left: they are cut at its end, as adept_recording_stop() has them. */
 void adept_recording_cut(adept_recording *recording);
 
-/** Is the track part of the total: cpu, dram and gpu, and of these what is no part of another? */
+/** Is the track part of the total: cpu, dram and gpu, and of these what is no part of another and no other's counter? */
 bool adept_track_is_summed(const adept_recording *recording, size_t i);
 
 #endif

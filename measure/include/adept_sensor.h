@@ -52,7 +52,7 @@ typedef struct adept_sensor_kind {
     const char *what; /* one line: what it reads and where it exists */
     /**
      * Look for devices: adept_sensor_add() for each that answers, adept_sensor_missing() for each that is there and does
-     * not, or that people expect and is absent. No failure but of memory, which the search keeps.
+     * not, or that people expect and is absent. No failure but of memory and files, which the search keeps.
      */
     void (*find)(adept_sensor_search *search);
     /**
@@ -62,6 +62,7 @@ typedef struct adept_sensor_kind {
      */
     adept_status (*read)(adept_sensor *sensor, adept_reading *reading, adept_error *err);
     void (*close)(adept_sensor *sensor); /* frees `state`, also of a sensor that was never read; NULL: there is none */
+    double patience_s; /* how long a reading may take, where the kind itself sees to it that it ends; 0: 3 s */
     unsigned rank; /* it is asked after those of lower rank, and adds nothing where they found what it would stand in for */
 } adept_sensor_kind;
 
@@ -73,6 +74,7 @@ struct adept_sensor {
     char device[128]; /* what it is, and where on the PCI bus: "NVIDIA A100-SXM4-40GB 00000000:07:00.0, driver 550.54" */
     char source[192]; /* what is read: "/sys/class/powercap/intel-rapl:0/energy_uj", "nvmlDeviceGetTotalEnergyConsumption" */
     adept_component component;
+    char package[16];  /* whose counter it is, "-0": zones of one package may show one counter; "": of none, or not known */
     bool is_estimated; /* computed by a model, not measured */
     bool is_slow;      /* one read may take more than a millisecond: it gets a thread of its own */
     double range_j;    /* the counter starts again at 0 when it reaches this; 0: never */
@@ -126,12 +128,16 @@ struct adept_sensor_search {
     size_t n_sensors, sensor_capacity;
     adept_sensor_note *notes;
     size_t n_notes, note_capacity;
-    bool failed; /* memory was out */
+    bool is_stuck; /* a kind's find() does not return: what it may still look at is never freed */
+    int failed; /* errno, where the search itself could not go on: no memory, no more files; 0: it did */
 };
 
 /** One more sensor, all zero but kind and name; NULL when memory is out, and the search has `failed`. */
 adept_sensor *adept_sensor_add(adept_sensor_search *search, const adept_sensor_kind *kind, const char *name_format, ...)
     ADEPT_PRINTF(3, 4);
+/** Something could not be looked at, by errno: where memory or files are short the search fails, for what is there would be left
+ *  out as if it were not. */
+void adept_search_lacks(adept_sensor_search *search, int why);
 /** One more note. */
 void adept_sensor_missing(adept_sensor_search *search, const char *name, const char *help, const char *why_format, ...)
     ADEPT_PRINTF(4, 5);
@@ -157,11 +163,14 @@ const adept_sensor_kind *const *adept_sensor_kinds(void);
  * @param devices  only sensors whose name, kind or component is among these words, or whose name begins with one and
  *                 '-', or whose device has one with a ':', an address on the PCI bus; NULL: all. A word that selects
  *                 nothing is a note
- * @return ADEPT_E_NOMEM only
+ * @return ADEPT_E_NOMEM; ADEPT_E_IO: no more files can be opened; ADEPT_E_INTERNAL: no thread can be started
  */
 adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_kind *const *kinds,
                                 const char *const *devices, size_t n_devices, adept_error *err);
 /** Close the sensors and free what the search holds. */
 void adept_sensors_close(adept_sensor_search *search);
+/** Does a call of some driver not return, in a thread that was left alone with it? Then the program is to end by _exit(): what
+ *  libraries do at its end may wait for that call. */
+bool adept_sensors_are_stuck(void);
 
 #endif

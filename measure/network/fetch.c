@@ -1,8 +1,12 @@
 /** @file fetch.c  Requests by libcurl. Nothing of a user's credentials goes into a message. */
 #include "fetch.h"
+#include "adept_file.h"
 #include <curl/curl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* A service processor needs seconds for what it asks other controllers for. */
 #define TIMEOUT_MS 5000L
@@ -26,7 +30,7 @@ static CURL *handle_of(adept_fetch *fetch)
     if (curl) return curl;
     fetch->curl = curl = curl_easy_init();
     if (!curl) return NULL;
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https,file");
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L); /* threads read meters */
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, TIMEOUT_MS);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
@@ -71,12 +75,52 @@ static adept_status request(adept_fetch *fetch, const char *url, const char *sho
     return ADEPT_OK;
 }
 
+/* A file, which libcurl would wait for where it is a pipe. One of /sys does not say how long it is. */
+static adept_status read_file(adept_fetch *fetch, const char *path, adept_error *err)
+{
+    const size_t piece = 65536;
+    adept_buffer *reply = &fetch->reply;
+    int fd = -1;
+
+    adept_buffer_free(reply);
+    adept_status status = adept_file_open(&fd, path, 0, err);
+    for (ssize_t n = 1; status == ADEPT_OK && n != 0;) {
+        char *room = adept_buffer_room(reply, piece);
+        n = room ? read(fd, room, piece) : 0;
+        if (!room) status = adept_no_memory(err, path);
+        if (n < 0 && errno != EINTR) status = adept_system_error(err, ADEPT_E_IO, path);
+        if (n > 0) reply->size += (size_t)n;
+        if (reply->size > MOST_BYTES)
+            status = adept_error_set(err, ADEPT_E_IO, "%s: it is longer than %zu bytes", path, MOST_BYTES);
+    }
+    if (fd >= 0) close(fd);
+    return status;
+}
+
+/* The path of a file:// URL, which curl_free() frees; NULL: it is another. */
+static char *path_of(const char *url)
+{
+    CURLU *parts = curl_url();
+    char *scheme = NULL, *path = NULL;
+
+    if (curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK && strcmp(scheme, "file") == 0)
+        curl_url_get(parts, CURLUPART_PATH, &path, CURLU_URLDECODE);
+    curl_free(scheme);
+    curl_url_cleanup(parts);
+    return path;
+}
+
 adept_status adept_fetch_json(adept_fetch *fetch, const char *url, cJSON **out, adept_error *err)
 {
     char shown[ADEPT_URL_SHOWN];
 
+    char *path = path_of(url);
+
     adept_url_show(shown, url);
-    adept_status status = request(fetch, url, shown, err);
+    fetch->help = "";
+    adept_status status = path ? read_file(fetch, path, err) : request(fetch, url, shown, err);
+    curl_free(path);
     if (status != ADEPT_OK) return status;
     const char *text = fetch->reply.data ? fetch->reply.data : "";
     return adept_json_parse_within(out, shown, text, fetch->reply.size, MOST_VALUES, err);

@@ -1,5 +1,6 @@
 /** @file pointer.c  Following a JSON pointer. */
 #include "pointer.h"
+#include "adept_append.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,9 +40,7 @@ static const cJSON *child_called(const cJSON *parent, const char *token, size_t 
 
 static void add(char *text, size_t size, const char *more, const char *blank)
 {
-    size_t used = strlen(text);
-
-    snprintf(text + used, size - used, "%s%s", blank, more);
+    adept_append(text, size, "%s%s", blank, more);
 }
 
 static void say_what_there_is(char *why, size_t size, const cJSON *place)

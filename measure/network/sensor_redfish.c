@@ -3,6 +3,7 @@
 #include "adept_grow.h"
 #include "adept_result.h"
 #include "remote.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,7 @@ static void find(adept_sensor_search *search)
         service s = {.search = search, .meter = *meter, .name = meter->name ? meter->name : "redfish", .help = ""};
 
         if (!root) {
-            search->failed = true;
+            search->failed = ENOMEM;
             return;
         }
         for (size_t end = strlen(root); end > 0 && root[end - 1] == '/'; end--)
@@ -122,5 +123,6 @@ const adept_sensor_kind adept_sensor_kind_redfish = {
     .what = "power of each chassis, as the machine's service processor tells over https",
     .find = find,
     .read = adept_remote_read,
+    .patience_s = 6, /* fetch.c gives a request 5 */
     .close = adept_remote_close,
 };

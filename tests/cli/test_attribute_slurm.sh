@@ -165,7 +165,7 @@ expect_error 2 "is not known; did you mean 'Germany'" attribute --slurm n1.adept
 expect_error 2 'too small' attribute --slurm n1.adept --pue 0.5
 expect_error 2 'is not one of job, user' attribute --slurm n1.adept --by colour
 expect_error 2 'standard input' attribute --slurm n1.adept --sacct - --jobcomp -
-expect_error 3 'none.adept: No such file' attribute --slurm none.adept
+expect_error 3 'none.adept: cannot open: No such file' attribute --slurm none.adept
 expect_error 3 'n1.adept, copy.adept: both are of n1 at one time' attribute --slurm n1.adept copy.adept
 expect_error 3 'jobs.txt' attribute --slurm jobs.txt
 printf 'JobID|State\n1|COMPLETED\n\033[2Jx|FAILED\n' >hostile

@@ -62,6 +62,92 @@ measure -- sh -c 'yes | head -1'
 ends 0 "of a pipe that is closed early"
 ! grep -q 'Broken pipe' "$work/err" || fail "a closed pipe is an error to the command"
 
+# ---- SIGCHLD ignored by who started adept: the command's exit status is still its own
+rc=0
+env --ignore-signal=CHLD "$ADEPT" measure --sysroot "$root" -- sh -c 'exit 3' >"$work/out" 2>"$work/err" || rc=$?
+ends 3 "of a command that ends with 3, where SIGCHLD is ignored"
+rc=0
+env --ignore-signal=CHLD "$ADEPT" measure --sysroot "$root" -- sh -c 'kill -SEGV $$' >"$work/out" 2>"$work/err" || rc=$?
+ends 139 "of a command that SIGSEGV ended, where SIGCHLD is ignored"
+
+# ---- what the command puts in the place of the file of its marks, and pipes in place of files: nobody waits
+for what in 'mkfifo $ADEPT_MARKS' 'ln -s /dev/zero $ADEPT_MARKS'; do
+    rc=0
+    timeout 60 "$ADEPT" measure --sysroot "$root" -- sh -c "rm \$ADEPT_MARKS; $what" >"$work/out" 2>"$work/err" || rc=$?
+    ends 3 "of a command that does $what"
+    says "$work/err" '^adept: .*: not a regular file'
+done
+mkfifo "$work/fifo"
+cp "$work/words" "$work/marked"
+mkfifo "$work/marked.marks"
+for file in "$work/fifo" /dev/zero "$work/marked"; do
+    rc=0
+    timeout 60 "$ADEPT" measure --read "$file" >"$work/out" 2>"$work/err" || rc=$?
+    ends 3 "of --read $file"
+    says "$work/err" 'not a regular file'
+done
+rm "$work/marked.marks"
+for words in "attribute report $work/fifo" "attribute fit $work/fifo" "attribute --slurm $work/fifo" "attribute --slurm x.adept --sacct $work/fifo" \
+    "measure --merge $work/fifo" "measure --idle $work/fifo -- true"; do
+    rc=0
+    timeout 60 "$ADEPT" $words >"$work/out" 2>"$work/err" || rc=$?
+    checks=$((checks + 1))
+    [ "$rc" -ne 0 ] && [ "$rc" -ne 124 ] || fail "exit code $rc: adept $words"
+    says "$work/err" 'not a regular file|x.adept'
+done
+
+# ---- a driver that never returns: from the first call on, while the command runs, at its start. The command runs, its exit
+# status is kept, and the report names what is lost.
+: "${ADEPT_FAKE_NVML:?}"
+for hang in hangs=0 hangs=0.3 init_hangs=1; do
+    rc=0
+    ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML="$hang" timeout 60 "$ADEPT" measure --sysroot "$root" --json -o "$work/r.json" -- \
+        sh -c 'sleep 1; exit 3' >"$work/out" 2>"$work/err" || rc=$?
+    ends 3 "of a command beside a driver with $hang"
+    "$python" - "$work/r.json" <<'CHECK' || fail "the report of $hang"
+import json, sys
+r = json.load(open(sys.argv[1]))
+lost = [s["lost"] for s in r["sensors"] if s["name"] == "gpu-0"] + [m["why"] for m in r["missing"] if m["name"] == "nvml"]
+assert len(lost) == 1 and "does not answer" in lost[0], lost
+assert all(s["energy_j"] is None for s in r["sensors"] if s["name"] == "gpu-0"), r["sensors"]
+assert r["time_s"] < 60 and r["exit_status"] == 3, r
+CHECK
+done
+rc=0
+ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML=hangs=0.3 timeout 60 "$ADEPT" attribute record --sysroot "$root" --source proc --duration 1s \
+    -o "$work/hung.adept" >"$work/out" 2>"$work/err" || rc=$?
+checks=$((checks + 1))
+[ "$rc" -ne 124 ] || fail "attribute record waits for a driver for ever"
+# TERM goes to the command, and is not lost on the way
+ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML=hangs=0.2 timeout 60 "$ADEPT" measure --sysroot "$root" -- \
+    sh -c "echo >'$work/beside'; exec sleep 50" 2>"$work/err" &
+pid=$!
+while [ ! -e "$work/beside" ]; do sleep 0.05; done
+sleep 0.5
+kill -TERM $pid
+rc=0
+wait $pid || rc=$?
+ends 143 "of TERM beside a driver that never returns"
+says "$work/err" 'gpu-0: it does not answer'
+
+# ---- --attach: numbers that no process has, and one that has ended but was not waited for
+for pid in 4294967297 99999999999 2147483648 9223372036854775808; do
+    measure --attach $pid
+    ends 2 "of --attach $pid"
+    says "$work/err" '^adept: --attach: .*out of range'
+done
+"$python" - "$ADEPT" "$root" <<'CHECK' || fail "--attach of a process that is not waited for"
+import os, subprocess, sys, time
+pid = os.fork()
+if pid == 0:
+    time.sleep(1)
+    os._exit(0)
+command = [sys.argv[1], "measure", "--sysroot", sys.argv[2], "--attach", str(pid)]
+assert subprocess.run(command, timeout=60, stderr=subprocess.DEVNULL).returncode == 0
+zombie = subprocess.run(command, timeout=60, stderr=subprocess.PIPE)
+assert zombie.returncode == 2 and b"no process" in zombie.stderr, zombie
+CHECK
+
 # ---- it waits for what the command leaves behind, and for 10,000 short children
 measure --json -o "$work/r.json" -- sh -c '(sleep 0.5; echo late >'"$work/late"') & exit 0'
 [ -e "$work/late" ] || fail "an orphan was not waited for"

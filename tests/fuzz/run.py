@@ -13,9 +13,12 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
+
+signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, subprocess takes every end for success
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Inputs of these targets are short by nature, or longer than libFuzzer's 4096 bytes; short ones are fast.

@@ -11,6 +11,7 @@
  *   silent_energy=N, silent_power=N    every Nth call of it answers NO_DATA, UNKNOWN
  *   reset=S            the counter starts again at 0 then
  *   lost=S             from then on the board has fallen off the bus
+ *   hangs=S            from then on no call about a board returns; init_hangs=1: nvmlInit_v2 does not
  *   limit=W (250), sm_clock=MHZ (1410), memory_clock=MHZ (1215)
  *   init=STATUS        what nvmlInit_v2 answers
  *   process=BOARD,PID,BYTES,PERCENT    a process on it (repeatable); BYTES -1: not known; PERCENT -1: no sample
@@ -23,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MOST_BOARDS 16
 #define MOST_PROCESSES 128
@@ -31,7 +33,7 @@
 #define KEY_LIST(X)                                                                                                    \
     X(boards, 1)                                                                                                       \
     X(update, 0) X(shown, NAN) X(counter, 1) X(meter, 1) X(gauges, 1) X(silent_energy, 0) X(silent_power, 0)           \
-        X(reset, INFINITY) X(lost, INFINITY) X(limit, 250) X(sm_clock, 1410) X(memory_clock, 1215) X(init, 0)             \
+        X(reset, INFINITY) X(lost, INFINITY) X(hangs, INFINITY) X(init_hangs, 0) X(limit, 250) X(sm_clock, 1410) X(memory_clock, 1215) X(init, 0)             \
             X(processes, 3) X(uses, 1)
 
 static struct {
@@ -148,6 +150,8 @@ int fake_nvml_status(const void *device)
 {
     if (users == 0) return UNINITIALIZED;
     if ((const char *)device < boards || (const char *)device >= boards + (int)play.boards) return INVALID;
+    while (now() >= play.hangs)
+        pause();
     return now() >= play.lost ? LOST : SUCCESS;
 }
 
@@ -169,6 +173,8 @@ int nvmlInit_v2(void)
         begin_s = clock_s();
         energy_calls = power_calls = 0;
     }
+    while (play.init_hangs)
+        pause();
     if (play.init == SUCCESS) users++;
     return (int)play.init;
 }

@@ -402,4 +402,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, subprocess takes every end for success
     sys.exit(main())

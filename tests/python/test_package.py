@@ -5,6 +5,7 @@ import json
 import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,16 @@ class Files(unittest.TestCase):
         self.assertEqual((r.interval, r.warnings, r["mfu"]), (expected["interval"], expected["warnings"], expected["mfu"]))
         self.assertEqual({row["path"] for row in r.layers}, {"body.fc1", "body.act", "head"})
         self.assertTrue(math.isclose(sum(row["time_s"] for row in r.layers), r["time"]["pass_s"], rel_tol=1e-9))
+
+    def test_sigchld_ignored(self):
+        before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # then subprocess.run() says 0, whatever happened
+        try:
+            with self.assertRaises(adept.Error):
+                _program.run("predict", ["/nonexistent.profile.json"], {"gpu": GPU})
+            self.assertEqual(_program.run("predict", [PROFILE], {"gpu": GPU})["gpu"], said("predict", PROFILE, "--gpu", GPU)["gpu"])
+            self.assertEqual(signal.getsignal(signal.SIGCHLD), signal.SIG_IGN)
+        finally:
+            signal.signal(signal.SIGCHLD, before)
 
     def test_unknown_power_is_none(self):
         with tempfile.TemporaryDirectory() as folder:

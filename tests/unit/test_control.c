@@ -436,14 +436,19 @@ static void hostile_files_are_refused(void **state)
     } files[] = {
         {"", "restore.json", ADEPT_E_INVALID},
         {"[]", "settings", ADEPT_E_INVALID},
-        {"{\"sysroot\":\"%s\"}", "settings", ADEPT_E_INVALID},
-        {"{\"sysroot\":\"%s\",\"settings\":[7]}", "key", ADEPT_E_INVALID},
-        {"{\"sysroot\":\"%s\",\"settings\":[{\"key\":\"/etc/passwd\",\"device\":\"x\",\"id\":\"x\",\"was\":\"x\"}]}",
+        {"{\"schema_version\":2,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[]}", "another version",
+         ADEPT_E_INVALID},
+        {"{\"schema_version\":1,\"kind\":\"label\",\"sysroot\":\"%s\",\"settings\":[]}", "no file of what to put back",
+         ADEPT_E_INVALID},
+        {"{\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[]}", "schema_version", ADEPT_E_INVALID},
+        {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\"}", "settings", ADEPT_E_INVALID},
+        {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[7]}", "key", ADEPT_E_INVALID},
+        {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"/etc/passwd\",\"device\":\"x\",\"id\":\"x\",\"was\":\"x\"}]}",
          "'/etc/passwd' is nothing that can be set", ADEPT_E_INVALID},
-        {"{\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\",\"id\":\"/"
+        {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\",\"id\":\"/"
          "board\",\"was\":\"x\"}]}",
          "governor: cpu0 (/board) is not there", ADEPT_E_IO},
-        {"{\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\",\"id\":\"x\"}]}", "was",
+        {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\",\"id\":\"x\"}]}", "was",
          ADEPT_E_INVALID},
     };
     adept_restore restore = opened();
@@ -462,6 +467,103 @@ static void hostile_files_are_refused(void **state)
         if (!strstr(err.message, files[i].message)) fail_msg("'%s' does not say '%s'", err.message, files[i].message);
         assert_true(is_there("/restore.json"));
     }
+    adept_restore_close(&restore);
+}
+
+/* What --vary refuses, a file cannot set either; of a file with one such row, nothing is set. */
+static void values_that_vary_refuses_are_refused(void **state)
+{
+    static const struct {
+        const char *key, *id, *was, *message;
+    } rows[] = {
+        {"governor", CPU "cpu0/cpufreq", "nonsense", "'nonsense' is none of those of cpu0"},
+        {"governor", CPU "cpu0/cpufreq", "", "'' is none of those of cpu0"},
+        {"governor", CPU "cpu0/cpufreq", "powersave performance", "is none of those of cpu0"},
+        {"cpu_power_limit_w", ZONE "intel-rapl:0", "1", "1.00 uW is outside the range of cpu-1"},
+        {"cpu_power_limit_w", ZONE "intel-rapl:0", "0", "'0' is nothing that cpu-1 can be set to"},
+        {"cpu_power_limit_w", ZONE "intel-rapl:0", "-5", "'-5' is nothing"},
+        {"cpu_power_limit_w", ZONE "intel-rapl:0", "151000000", "151 W is outside the range"},
+        {"cpu_power_limit_w", ZONE "intel-rapl:0", "1e8", "'1e8' is nothing"},
+        {"cpu_power_limit_w", ZONE "intel-rapl:0", "100000000\\n1", "is nothing"},
+        {"cpu_power_limit_w", ZONE "intel-rapl:0", "", "'' is nothing"},
+        {"cpu_power_limit_w", ZONE "intel-rapl:0", "18446744073809551616", "is nothing"},
+        {"power_limit_w", "GPU-fake-0", "1", "is outside the range of gpu-0"},
+        {"clock_hz", "GPU-fake-0", "1", "is outside the range of gpu-0"},
+        {"memory_clock_hz", "GPU-fake-0", "4294967297", "is outside the range of gpu-0"},
+    };
+    adept_restore restore = opened();
+    size_t n;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        adept_error err = {0};
+        fake_sys_put(sys, "/restore.json",
+                     "{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu1\","
+                     "\"id\":\"" CPU "cpu1/cpufreq\",\"was\":\"performance\"},{\"key\":\"%s\",\"device\":\"d\",\"id\":\"%s\",\"was\":\"%s\"}]}",
+                     fake_sys_root(sys), rows[i].key, rows[i].id, rows[i].was);
+        assert_int_equal(adept_restore_leftovers(&restore, fake_sys_root(sys), &n, &err), ADEPT_E_INVALID);
+        if (!strstr(err.message, rows[i].message) || !strstr(err.message, "restore.json"))
+            fail_msg("'%s' does not say '%s'", err.message, rows[i].message);
+        file_is(CPU "cpu0/cpufreq/scaling_governor", "schedutil");
+        file_is(CPU "cpu1/cpufreq/scaling_governor", "schedutil");
+        file_is(ZONE "intel-rapl:0/constraint_0_power_limit_uw", "100000000");
+    }
+    adept_restore_close(&restore);
+}
+
+/* A text longer than any setting: nothing behind it gets into the file. */
+static void long_texts_are_refused(void **state)
+{
+    char was[700];
+    adept_error err = {0};
+    size_t n;
+    adept_restore restore = opened();
+
+    (void)state;
+    memset(was, 'A', sizeof was - 1);
+    was[sizeof was - 1] = '\0';
+    fake_sys_put(sys, "/restore.json",
+                 "{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\","
+                 "\"id\":\"" CPU "cpu0/cpufreq\",\"was\":\"%s\"}]}", fake_sys_root(sys), was);
+    assert_int_equal(adept_restore_leftovers(&restore, fake_sys_root(sys), &n, &err), ADEPT_E_INVALID);
+    file_is(CPU "cpu0/cpufreq/scaling_governor", "schedutil");
+    adept_restore_close(&restore);
+}
+
+/* Only what root or the caller wrote, and nobody else could have: no link, no pipe, nobody else's. */
+static void files_of_others_are_refused(void **state)
+{
+    adept_error err = {0};
+    size_t n;
+    char path[4096], link[4200];
+
+    (void)state;
+    leave();
+    adept_restore restore = opened();
+    path_of_file(path, sizeof path);
+    assert_int_equal(chmod(path, 0620), 0);
+    assert_int_equal(adept_restore_leftovers(&restore, fake_sys_root(sys), &n, &err), ADEPT_E_INVALID);
+    assert_non_null(strstr(err.message, "others may write to it"));
+    assert_int_equal(chmod(path, 0644), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path, 65534, 0), 0);
+        assert_int_equal(adept_restore_leftovers(&restore, fake_sys_root(sys), &n, &err), ADEPT_E_INVALID);
+        assert_non_null(strstr(err.message, "belongs to user 65534"));
+        assert_int_equal(chown(path, 0, 0), 0);
+    }
+    snprintf(link, sizeof link, "%s.real", path);
+    assert_int_equal(rename(path, link), 0);
+    assert_int_equal(symlink(link, path), 0);
+    assert_int_equal(adept_restore_leftovers(&restore, fake_sys_root(sys), &n, &err), ADEPT_E_INVALID);
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(adept_restore_leftovers(&restore, fake_sys_root(sys), &n, &err), ADEPT_E_INVALID);
+    assert_non_null(strstr(err.message, "not a regular file"));
+    file_is("/board/limit-1", "120000");
+    unlink(path);
+    assert_int_equal(rename(link, path), 0);
+    assert_int_equal(adept_restore_leftovers(&restore, fake_sys_root(sys), &n, &err), ADEPT_OK);
+    file_is("/board/limit-1", "250000");
     adept_restore_close(&restore);
 }
 
@@ -511,6 +613,9 @@ int main(void)
         TEST(a_list_is_put_back),
         TEST(one_program_at_a_time),
         TEST(hostile_files_are_refused),
+        TEST(values_that_vary_refuses_are_refused),
+        TEST(long_texts_are_refused),
+        TEST(files_of_others_are_refused),
         TEST(the_file_has_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Files that are replaced whole: what a killed writer leaves, and that nobody loses what another one still writes. */
 #include "adept_file.h"
+#include "sha256.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -217,6 +218,48 @@ static void modes_and_links_stay(void **state)
     has("c");
 }
 
+/* Nobody waits for a pipe's other end, and nothing is read of a device. */
+static void only_regular_files_are_opened(void **state)
+{
+    char *text = NULL, *line = NULL, hex[ADEPT_SHA256_SIZE];
+    size_t size = 0, capacity = 0;
+    FILE *file = NULL;
+    int fd = -1;
+    adept_error err = {0};
+
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const struct {
+        const char *name, *what;
+    } none[] = {{path, "not a regular file"}, {"/dev/zero", "not a regular file"}, {folder, "is a directory"}};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        assert_int_equal(adept_file_descriptor(none[i].name, 0), -1);
+        assert_int_equal(adept_file_open(&fd, none[i].name, 0, &err), ADEPT_E_INVALID);
+        assert_non_null(strstr(err.message, none[i].what));
+        assert_int_equal(adept_file_stream(&file, none[i].name, &err), ADEPT_E_INVALID);
+        assert_int_equal(adept_file_read(&text, &size, none[i].name, 99, &err), ADEPT_E_INVALID);
+        assert_non_null(strstr(err.message, none[i].what));
+        assert_int_equal(adept_file_sha256(hex, none[i].name, &err), ADEPT_E_INVALID);
+    }
+    unlink(path);
+    assert_int_equal(adept_file_write(path, "one\ntwo", 7, &err), ADEPT_OK);
+    assert_int_equal(adept_file_stream(&file, path, &err), ADEPT_OK);
+    assert_int_equal(adept_file_line(&line, &capacity, file), 4);
+    assert_string_equal(line, "one\n");
+    assert_int_equal(adept_file_line(&line, &capacity, file), 3);
+    assert_int_equal(adept_file_line(&line, &capacity, file), -1);
+    assert_true(feof(file));
+    fclose(file);
+    assert_int_equal(truncate(path, (off_t)1 << 32), 0); /* a sparse file: one line of 4 GiB */
+    assert_int_equal(adept_file_stream(&file, path, &err), ADEPT_OK);
+    assert_int_equal(adept_file_line(&line, &capacity, file), 4);
+    assert_int_equal(adept_file_line(&line, &capacity, file), -1);
+    assert_int_equal(errno, EFBIG);
+    assert_false(feof(file));
+    fclose(file);
+    free(line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_next_writer_cleans_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(writers_do_not_meet, set_up, tear_down),
         cmocka_unit_test_setup_teardown(modes_and_links_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_regular_files_are_opened, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,23 @@ static void what_is_not_answered(void **state)
     assert_int_equal(nvml.users(), 0);
 }
 
+/* A call that does not return ends the readings, not the program. The last test: the library is kept for ever. */
+static void a_driver_that_never_returns(void **state)
+{
+    const adept_gpu_process *list;
+    size_t n = 9;
+
+    (void)state;
+    adept_gpu_processes *g = opened("hangs=5 process=0,7,1,50", NULL);
+    reading(g, 1, 1);
+    assert_false(adept_gpu_processes_are_stuck(g));
+    reading(g, 6, 0);
+    assert_true(adept_gpu_processes_are_stuck(g));
+    assert_int_equal(adept_gpu_processes_read(g, &list, &n, NULL), ADEPT_OK);
+    assert_int_equal(n, 0);
+    adept_gpu_processes_close(g);
+}
+
 static void more_than_there_is_room_for(void **state)
 {
     (void)state;
@@ -112,6 +129,7 @@ int main(void)
         cmocka_unit_test(what_is_not_answered),
         cmocka_unit_test(more_than_there_is_room_for),
         cmocka_unit_test(without_a_library),
+        cmocka_unit_test(a_driver_that_never_returns),
     };
     return cmocka_run_group_tests(tests, open_nvml_stand_in, close_nvml_stand_in);
 }

@@ -1,4 +1,5 @@
 /* Numbers as decimal text: printed as shortly as they read back, read strictly. */
+#include "adept_append.h"
 #include "adept_number.h"
 #include <locale.h>
 #include <setjmp.h>
@@ -182,12 +183,74 @@ static void locales_change_nothing(void **state)
     if (!is_comma) skip();
 }
 
+static void whole_numbers_are_read_within_their_range(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t low, high, value;
+        bool is_one;
+    } cases[] = {
+        {"7", 0, 9, 7, true},
+        {"+7", 0, 9, 7, true},
+        {"-7", -9, 9, -7, true},
+        {"007", 0, 9, 7, true},
+        {"10", 0, 9, 0, false},
+        {"-1", 0, 9, 0, false},
+        {"", 0, 9, 0, false},
+        {"-", -9, 9, 0, false},
+        {"+", 0, 9, 0, false},
+        {" 7", 0, 9, 0, false},
+        {"7 ", 0, 9, 0, false},
+        {"7.0", 0, 9, 0, false},
+        {"1e0", 0, 9, 0, false},
+        {"0x7", 0, 9, 0, false},
+        {"--7", -9, 9, 0, false},
+        {"4294967297", 1, INT32_MAX, 0, false},
+        {"9223372036854775807", INT64_MIN, INT64_MAX, INT64_MAX, true},
+        {"9223372036854775808", INT64_MIN, INT64_MAX, 0, false},
+        {"-9223372036854775808", INT64_MIN, INT64_MAX, INT64_MIN, true},
+        {"-9223372036854775809", INT64_MIN, INT64_MAX, 0, false},
+        {"18446744073709551617", INT64_MIN, INT64_MAX, 0, false},
+        {"99999999999999999999999999", INT64_MIN, INT64_MAX, 0, false},
+    };
+    const char *end;
+    int64_t value;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (adept_integer_parse(&value, cases[i].text, NULL, cases[i].low, cases[i].high) != cases[i].is_one)
+            fail_msg("'%s'", cases[i].text);
+        if (cases[i].is_one) assert_int_equal(value, cases[i].value);
+    }
+    assert_true(adept_integer_parse(&value, "12-15", &end, 0, 99) && value == 12 && strcmp(end, "-15") == 0);
+    assert_false(adept_integer_parse(&value, "x", &end, 0, 99));
+}
+
+/* However often a text is added to, nothing gets behind its end. */
+static void texts_end_where_they_are_full(void **state)
+{
+    char text[12] = "", wide[400];
+
+    (void)state;
+    text[11] = '!';
+    for (int i = 0; i < 9; i++)
+        adept_append(text, 11, "%d, ", 1000 + i);
+    assert_string_equal(text, "1000, 1001");
+    assert_int_equal(text[11], '!');
+    memset(wide, 'x', sizeof wide);
+    adept_append(wide, sizeof wide, "%.0f", 1e300); /* no end: full */
+    assert_int_equal(wide[399], 'x');
+    adept_append(text, 0, "more");
+    assert_string_equal(text, "1000, 1001");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_as_printf), cmocka_unit_test(known_texts_are_printed),
         cmocka_unit_test(numbers_read_back),      cmocka_unit_test(decimals_are_read_strictly),
-        cmocka_unit_test(locales_change_nothing),
+        cmocka_unit_test(locales_change_nothing), cmocka_unit_test(whole_numbers_are_read_within_their_range),
+        cmocka_unit_test(texts_end_where_they_are_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -315,6 +315,198 @@ static void test_counter_that_stands_still(void **state)
     adept_recording_free(r);
 }
 
+/* However short the run: what never moved is not known. Where the device is known to show a new number that seldom, it is known
+ * what it holds at most, by the power beside it. */
+static void test_counter_that_stands_still_for_a_moment(void **state)
+{
+    (void)state;
+    adept_recording *r = record((device){.counts = true, .is_still = true}, 0.05, 0.02);
+    adept_energy e = whole(r);
+    assert_true(isnan(e.energy_j) && isnan(e.low_j) && isnan(e.high_j) && isnan(e.at_least_j));
+    assert_non_null(strstr(adept_recording_track(r, 0)->lost, "stood still"));
+    assert_true(isnan(adept_measured_energy(r, ADEPT_COMPONENTS, adept_recording_begin_s(r), adept_recording_end_s(r)).energy_j));
+    adept_recording_free(r);
+
+    r = record((device){.counts = true, .is_still = true, .refresh_s = 600, .shows_power = true, .mean_w = 50}, 0.05, 0.02);
+    e = whole(r);
+    assert_true(isnan(e.energy_j) && e.low_j == 0);
+    assert_float_equal(e.high_j, 600 * 50, 1e-9);
+    adept_recording_free(r);
+}
+
+/* ---------------------------------------------------------------- zones of one package ---------------------------- */
+
+enum { ZONES = 3 };
+static const char *zone_packages[ZONES];
+static double zone_w[ZONES], zone_start_j[ZONES], zones_begin_s;
+
+static void find_zones(adept_sensor_search *search)
+{
+    extern const adept_sensor_kind zone_kind;
+
+    for (size_t i = 0; i < ZONES; i++) {
+        adept_sensor *s = adept_sensor_add(search, &zone_kind, "cpu-%zu", i);
+        assert_non_null(s);
+        s->component = ADEPT_COMPONENT_CPU;
+        s->state = (void *)&zone_w[i];
+        s->range_j = 200;
+        snprintf(s->package, sizeof s->package, "%s", zone_packages[i]);
+    }
+    zones_begin_s = adept_clock_s();
+}
+
+static adept_status read_zone(adept_sensor *sensor, adept_reading *reading, adept_error *err)
+{
+    size_t i = (size_t)((const double *)sensor->state - zone_w);
+
+    (void)err;
+    /* A new number every 2 ms: several zones see the same one. */
+    reading->energy_j = fmod(zone_start_j[i] + zone_w[i] * 2e-3 * floor((adept_clock_s() - zones_begin_s) / 2e-3), 200);
+    return ADEPT_OK;
+}
+
+const adept_sensor_kind zone_kind;
+const adept_sensor_kind zone_kind = {.name = "zones", .what = "zones", .find = find_zones, .read = read_zone};
+static const adept_sensor_kind *const zone_kinds[] = {&zone_kind, NULL};
+
+/* @return how many count */
+static size_t zones_that_count(const char *const *packages, const double *watts, const double *starts_j, double *energy_j,
+                               double *truth_j)
+{
+    const adept_recording_options options = {.period_s = 0.02, .kinds = zone_kinds};
+    adept_recording *r = NULL;
+
+    memcpy(zone_packages, packages, sizeof zone_packages);
+    memcpy(zone_w, watts, sizeof zone_w);
+    memcpy(zone_start_j, starts_j, sizeof zone_start_j);
+    assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+    sleep_s(0.3);
+    adept_recording_stop(r);
+    double begin_s = adept_recording_begin_s(r), end_s = adept_recording_end_s(r);
+    size_t n = adept_measured_sensors(r, ADEPT_COMPONENTS);
+    assert_int_equal(adept_measured_sensors(r, ADEPT_COMPONENT_CPU), n);
+    *energy_j = adept_measured_energy(r, ADEPT_COMPONENTS, begin_s, end_s).energy_j;
+    *truth_j = watts[0] * (end_s - begin_s);
+    adept_recording_free(r);
+    return n;
+}
+
+static void test_zones_that_show_one_counter_count_once(void **state)
+{
+    static const struct {
+        const char *packages[ZONES];
+        double watts[ZONES], starts_j[ZONES];
+        size_t count;
+    } cases[] = {
+        {{"-0", "-0", "-0"}, {100, 100, 100}, {7, 7, 7}, 1},       /* one counter */
+        {{"-0", "-0", "-1"}, {100, 100, 100}, {7, 7, 7}, 2},       /* another package may show the same by chance */
+        {{"-0", "-0", "-0"}, {100, 100, 100}, {7, 107, 57}, 3},    /* the same power, other numbers */
+        {{"-0", "-0", "-0"}, {100, 150, 50}, {7, 7, 7}, 3},        /* the same number at first only */
+        {{"-0", "-0", "-0"}, {100, 100, 150}, {7, 7, 107}, 2},     /* two of three */
+        {{"", "", ""}, {100, 100, 100}, {7, 7, 7}, 3},             /* of no package that is known */
+        {{"-0", "-0", "-0"}, {100, 100, 100}, {199, 199, 199}, 1}, /* it starts again meanwhile */
+    };
+    double energy_j, once_j;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n = zones_that_count(cases[i].packages, cases[i].watts, cases[i].starts_j, &energy_j, &once_j);
+        if (n != cases[i].count) fail_msg("case %zu: %zu count instead of %zu", i, n, cases[i].count);
+        if (n == 1) assert_share(energy_j, once_j, 0.2);
+    }
+}
+
+/* ---------------------------------------------------------------- drivers that never return ---------------------- */
+
+/* Three devices of 100 W, of which the first stops to answer; a search that never ends. */
+static double hangs_from_s, hang_begin_s;
+static bool hangs_slow;
+
+static void hang(void)
+{
+    for (;;)
+        pause();
+}
+
+static void find_hanging(adept_sensor_search *search)
+{
+    extern const adept_sensor_kind hanging_kind;
+
+    for (size_t i = 0; i < 3; i++) {
+        adept_sensor *s = adept_sensor_add(search, &hanging_kind, "cpu-%zu", i);
+        assert_non_null(s);
+        s->component = ADEPT_COMPONENT_CPU;
+        s->is_slow = hangs_slow;
+    }
+    hang_begin_s = adept_clock_s();
+}
+
+static adept_status read_hanging(adept_sensor *sensor, adept_reading *reading, adept_error *err)
+{
+    double time_s = adept_clock_s() - hang_begin_s;
+
+    (void)err;
+    if (strcmp(sensor->name, "cpu-0") == 0 && time_s >= hangs_from_s) hang();
+    reading->energy_j = 100 * time_s;
+    return ADEPT_OK;
+}
+
+static void find_never(adept_sensor_search *search)
+{
+    (void)search;
+    hang();
+}
+
+const adept_sensor_kind hanging_kind;
+const adept_sensor_kind hanging_kind = {.name = "hanging", .what = "", .find = find_hanging, .read = read_hanging};
+static const adept_sensor_kind never_kind = {.name = "never", .what = "", .find = find_never};
+
+/* What hangs is lost, and says so; what is read beside it, in the same thread or not, is measured to the end. */
+static void test_devices_that_do_not_answer(void **state)
+{
+    static const struct {
+        double from_s;
+        bool is_slow;
+    } cases[] = {{0, false}, {0, true}, {0.2, false}, {0.2, true}};
+    const adept_sensor_kind *const kinds[] = {&hanging_kind, NULL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const adept_recording_options options = {.period_s = 0.02, .kinds = kinds};
+        adept_recording *r = NULL;
+        hangs_from_s = cases[i].from_s;
+        hangs_slow = cases[i].is_slow;
+        assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+        sleep_s(0.5);
+        adept_recording_stop(r);
+        double begin_s = adept_recording_begin_s(r), end_s = adept_recording_end_s(r);
+        assert_int_equal(adept_recording_tracks(r), 3);
+        assert_non_null(strstr(adept_recording_track(r, 0)->lost, "does not answer"));
+        assert_true(isnan(adept_track_energy(adept_recording_track(r, 0), begin_s, end_s).energy_j));
+        for (size_t k = 1; k < 3; k++)
+            assert_share(adept_track_energy(adept_recording_track(r, k), begin_s, end_s).energy_j, 100 * (end_s - begin_s), 0.05);
+        adept_recording_free(r);
+    }
+    assert_true(adept_sensors_are_stuck());
+}
+
+static void test_search_that_does_not_end(void **state)
+{
+    const adept_sensor_kind *const kinds[] = {&never_kind, &hanging_kind, NULL};
+    const adept_recording_options options = {.period_s = 0.02, .kinds = kinds};
+    adept_recording *r = NULL;
+    size_t n;
+
+    (void)state;
+    hangs_from_s = INFINITY;
+    assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+    adept_recording_stop(r);
+    assert_int_equal(adept_recording_tracks(r), 3);
+    assert_string_equal(adept_recording_notes(r, &n)->name, "never");
+    assert_non_null(strstr(adept_recording_notes(r, &n)->why, "does not answer"));
+    adept_recording_free(r);
+}
+
 static void test_no_sensor(void **state)
 {
     const adept_sensor_kind *const none[] = {NULL};
@@ -474,6 +666,10 @@ int main(void)
         cmocka_unit_test(test_bounds_of_a_slow_counter), cmocka_unit_test(test_bounds_at_the_end_of_a_slow_counter),
         cmocka_unit_test(test_two_ways_to_measure_are_compared),
         cmocka_unit_test(test_sensor_that_dies), cmocka_unit_test(test_silence), cmocka_unit_test(test_clock_that_steps_back), cmocka_unit_test(test_counter_that_stands_still),
+        cmocka_unit_test(test_counter_that_stands_still_for_a_moment),
+        cmocka_unit_test(test_zones_that_show_one_counter_count_once),
+        cmocka_unit_test(test_devices_that_do_not_answer),
+        cmocka_unit_test(test_search_that_does_not_end),
         cmocka_unit_test(test_no_sensor), cmocka_unit_test(test_regions_nest_and_are_sums), cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_journal_reads_back), cmocka_unit_test(test_journals_that_are_none),
     };

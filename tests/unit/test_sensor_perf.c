@@ -219,15 +219,26 @@ long __wrap_syscall(long number, const void *event, int pid, int cpu, int group,
     return pipe(ends[n_opened]) == 0 ? ends[n_opened++][0] : -1;
 }
 
-static adept_sensor_search search_pipes(fake_sys *sys, int fails_at, int error)
+static adept_status search_pipes_to(adept_sensor_search *search, fake_sys *sys, int fails_at, int error, adept_error *err)
 {
+    const adept_sensor_kind *const kinds[] = {&adept_sensor_kind_perf, NULL};
+
     opens_left = fails_at;
     open_error = error;
     n_opened = 0;
     is_piped = true;
     fake_sys_put(sys, PMU "cpumask", "0,1");
-    adept_sensor_search search = search_fake(sys, &adept_sensor_kind_perf);
+    *search = (adept_sensor_search){.settings.sysroot = fake_sys_root(sys)};
+    adept_status status = adept_sensors_find(search, kinds, NULL, 0, err);
     is_piped = false;
+    return status;
+}
+
+static adept_sensor_search search_pipes(fake_sys *sys, int fails_at, int error)
+{
+    adept_sensor_search search;
+
+    assert_int_equal(search_pipes_to(&search, sys, fails_at, error, NULL), ADEPT_OK);
     return search;
 }
 
@@ -242,7 +253,7 @@ static void close_pipes(adept_sensor_search *search)
 static void test_open_fails(void **state)
 {
     static const char *const names[] = {"cpu-0", "cpu-1", "dram-0", "dram-1"};
-    const int errors[] = {EACCES, EPERM, EMFILE, ENFILE, ENODEV, ENOENT, EINVAL, EBUSY, ENOMEM, ENOSYS};
+    const int errors[] = {EACCES, EPERM, ENODEV, ENOENT, EINVAL, EBUSY, ENOSYS};
 
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         for (int n = 1; n <= 4; n++) {
@@ -256,6 +267,45 @@ static void test_open_fails(void **state)
             assert_int_equal(note->help[0] != '\0', is_denied);
             close_pipes(&search);
         }
+}
+
+/* Where memory or files are short, what is there would be left out: the search fails. */
+static void test_open_lacks(void **state)
+{
+    const int errors[] = {EMFILE, ENFILE, ENOMEM};
+
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        for (int n = 1; n <= 4; n++) {
+            adept_error err = {0};
+            adept_sensor_search search;
+            assert_int_equal(search_pipes_to(&search, *state, n, errors[i], &err), errors[i] == ENOMEM ? ADEPT_E_NOMEM : ADEPT_E_IO);
+            if (errors[i] != ENOMEM) assert_non_null(strstr(err.message, strerror(errors[i])));
+            close_pipes(&search);
+        }
+}
+
+/* AMD has one counter for all dies of a package, and Linux opens one for each: by which package each CPU is of. */
+static void test_dies_of_a_package(void **state)
+{
+    static const struct {
+        const char *vendor, *packages[2];
+        size_t sensors;
+    } cases[] = {
+        {"AuthenticAMD", {"0", "0"}, 2}, {"HygonGenuine", {"0", "0"}, 2}, {"AuthenticAMD", {"0", "1"}, 4},
+        {"GenuineIntel", {"0", "0"}, 4},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fake_sys_put(*state, "/proc/cpuinfo", "processor\t: 0\nvendor_id\t: %s\ncpu family\t: 23", cases[i].vendor);
+        fake_sys_put(*state, "/sys/devices/system/cpu/cpu0/topology/physical_package_id", "%s", cases[i].packages[0]);
+        fake_sys_put(*state, "/sys/devices/system/cpu/cpu1/topology/physical_package_id", "%s", cases[i].packages[1]);
+        adept_sensor_search search = search_pipes(*state, 0, 0);
+        assert_int_equal(search.n_sensors, cases[i].sensors);
+        assert_int_equal(search.n_notes, 4 - cases[i].sensors);
+        if (cases[i].sensors == 2)
+            assert_non_null(strstr(note_called(&search, "cpu-1")->why, "the counter of package 0 once more"));
+        close_pipes(&search);
+    }
 }
 
 static void refuses(adept_sensor *sensor, const char *why)
@@ -307,6 +357,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_denied, start, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_missing_and_garbage, start, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_open_fails, start, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_open_lacks, start, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_dies_of_a_package, start, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_read_fails, start, free_fake_sys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

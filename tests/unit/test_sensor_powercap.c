@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #define TREE "/sys/class/powercap/"
@@ -200,6 +203,66 @@ static void test_hidden(void **state)
     adept_sensors_close(&search);
 }
 
+/* Two zones of one name are two sensors with names of their own, of one package: recordings find out whether they are one. */
+static void test_zones_of_one_name(void **state)
+{
+    fake_sys *sys = *state;
+
+    put_zone(sys, "intel-rapl:0", "package-0", 1e6);
+    put_zone(sys, "intel-rapl:1", "package-0", 1e6);
+    put_zone(sys, "intel-rapl:2", "package-1-die-0", 1e6);
+    put_zone(sys, "intel-rapl:3", "package-1-die-1", 1e6);
+    put_zone(sys, "intel-rapl:3:0", "dram", 1e6);
+    adept_sensor_search search = search_fake(sys, &adept_sensor_kind_powercap);
+    assert_int_equal(search.n_sensors, 5);
+    assert_string_equal(sensor_called(&search, "cpu-0")->package, "-0");
+    assert_string_equal(sensor_called(&search, "cpu-0-zone-1")->package, "-0");
+    assert_string_equal(sensor_called(&search, "cpu-1-die-0")->package, "-1");
+    assert_string_equal(sensor_called(&search, "cpu-1-die-1")->package, "-1");
+    assert_string_equal(sensor_called(&search, "dram-1-die-1")->package, "-1");
+    adept_sensors_close(&search);
+}
+
+/* Where the packages are seen through the other window only, that one is read. */
+static void test_zones_of_mmio_alone(void **state)
+{
+    fake_sys *sys = *state;
+
+    put_zone(sys, "intel-rapl-mmio:0", "package-0", 3e6);
+    put_zone(sys, "intel-rapl-mmio:0:0", "dram", 1e6);
+    fake_sys_put(sys, TREE "intel-rapl-mmio/enabled", "1");
+    adept_sensor_search search = search_fake(sys, &adept_sensor_kind_powercap);
+    assert_int_equal(search.n_sensors, 2);
+    assert_int_equal(search.n_notes, 0);
+    assert_float_equal(read_sensor(sensor_called(&search, "cpu-0"), ADEPT_OK).energy_j, 3, 1e-12);
+    assert_non_null(strstr(sensor_called(&search, "dram-0")->source, "intel-rapl-mmio:0:0"));
+    adept_sensors_close(&search);
+}
+
+/* No file can be opened any more: an error, not a machine without sensors. */
+static bool is_refused(void *context)
+{
+    const adept_sensor_kind *const kinds[] = {&adept_sensor_kind_powercap, NULL};
+    adept_sensor_search search = {.settings = {.sysroot = fake_sys_root(context)}};
+    struct rlimit files = {3, 3};
+    adept_error err = {0};
+
+    bool is_set = setrlimit(RLIMIT_NOFILE, &files) == 0;
+    adept_status status = adept_sensors_find(&search, kinds, NULL, 0, &err);
+    return is_set && status == ADEPT_E_IO && strstr(err.message, "Too many open files");
+}
+
+static void test_no_more_files(void **state)
+{
+    int how = 1;
+
+    put_zone(*state, "intel-rapl:0", "package-0", 1e6);
+    pid_t child = fork();
+    if (child == 0) _exit(!is_refused(*state));
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +273,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_broken_files, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_half_a_zone, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_hidden, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_zones_of_one_name, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_zones_of_mmio_alone, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_no_more_files, make_fake_sys, free_fake_sys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

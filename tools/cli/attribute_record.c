@@ -46,6 +46,11 @@ static adept_status check(adept_cli *cli, void *record)
 {
     const record_options *o = record;
 
+#ifndef ADEPT_COUNTS_BY_BPF
+    if (o->source == ADEPT_SOURCE_BPF)
+        return adept_cli_usage(cli, "--source: this adept was built without 'bpf', which needs libbpf and clang "
+                               "(sh tools/install_deps.sh bpf); install them and build again");
+#endif
     if (o->period_s < SHORTEST_PERIOD_S)
         return adept_cli_usage(cli, "--period: at least %g ms is needed", 1e3 * SHORTEST_PERIOD_S);
     if (o->meter_period_s < ADEPT_SHORTEST_PERIOD_S)

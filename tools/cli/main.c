@@ -1,5 +1,6 @@
 /** @file main.c  `adept COMMAND ...`: picks the command, prints its error, turns its status into the exit code. */
 #include "cli.h"
+#include "adept_sensor.h"
 #include "progress.h"
 #include "table.h"
 #include <errno.h>
@@ -111,13 +112,17 @@ int main(int argc, char **argv)
     adept_cli cli = {.details = NULL};
 
     occupy_standard_descriptors();
+    signal(SIGCHLD, SIG_DFL); /* ignored, as some daemons hand it on, nobody would know how a child ended */
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file at the limit of its size */
     adept_status status = dispatch(&cli, argc, argv);
     if (status == ADEPT_OK) status = close_output(&cli);
     if (status != ADEPT_OK) print_error(&cli);
     free(cli.details);
-    if (cli.exit_code) return cli.exit_code;
-    return status != ADEPT_OK && adept_interrupt_requested ? 128 + adept_interrupt_requested
-                                                           : adept_status_exit_code(status);
+    int code = cli.exit_code                                       ? cli.exit_code
+               : status != ADEPT_OK && adept_interrupt_requested ? 128 + adept_interrupt_requested
+                                                                 : adept_status_exit_code(status);
+    if (!adept_sensors_are_stuck()) return code;
+    fflush(NULL);
+    _exit(code); /* exit() would run what a driver's library does at its end, beside the call that it never came back from */
 }

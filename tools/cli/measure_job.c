@@ -1,6 +1,7 @@
 /** @file measure_job.c  What `adept measure` does: sensors read while a command runs, marks that it left, or a journal. */
 #include "measure_job.h"
 #include "adept_clock.h"
+#include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_json.h"
 #include "adept_json_writer.h"
@@ -12,6 +13,7 @@
 #include "units.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,14 +142,14 @@ static bool take_mark(mark_list *m, char *line)
 
 static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *path)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file;
     mark_list m = {.recording = r};
     char *line = NULL;
     size_t capacity = 0, n = 0;
-    adept_status status = ADEPT_OK;
+    adept_status status = adept_file_stream(&file, path, &cli->err);
 
-    if (!file) return adept_system_error(&cli->err, ADEPT_E_IO, path);
-    for (ssize_t length; status == ADEPT_OK && (length = getline(&line, &capacity, file)) > 0;) {
+    if (status != ADEPT_OK) return status;
+    for (ssize_t length; status == ADEPT_OK && (length = adept_file_line(&line, &capacity, file)) > 0;) {
         n++;
         if (line[length - 1] == '\n') line[length - 1] = '\0';
         if (take_mark(&m, line)) continue;
@@ -219,6 +221,7 @@ static void tick(void *record)
 {
     live *l = record;
 
+    adept_recording_watch(l->recording);
     if (l->child.signal && !l->job->signal) {
         l->job->signal = l->child.signal;
         if (l->job->on_signal) l->job->on_signal(l->job->data);
@@ -253,7 +256,7 @@ static void watch(adept_cli *cli, adept_measure_job *job, live *l)
     const adept_measure_options *o = job->options;
     adept_child child;
 
-    adept_child_watch(&child, o->attach, o->duration_s > 0 ? o->duration_s : INFINITY, 0.5, l->progress.shown ? say : NULL, l);
+    adept_child_watch(&child, o->attach ? &job->attached : NULL, o->duration_s > 0 ? o->duration_s : INFINITY, 0.5, l->progress.shown ? say : NULL, l);
     job->run.begin_s = child.begin_s;
     job->run.end_s = child.end_s;
     if (child.signal) cli->exit_code = 128 + child.signal;
@@ -329,22 +332,23 @@ static void note_begin(adept_measure_job *job)
     job->run.host = job->host;
     job->run.started = job->started.s;
     for (size_t i = 0; job->run.rank < 0 && i < sizeof ranks / sizeof *ranks; i++) {
-        double rank;
-        if (getenv(ranks[i]) && adept_number_parse(&rank, getenv(ranks[i]))) job->run.rank = (int)rank;
+        int64_t rank;
+        if (getenv(ranks[i]) && adept_integer_parse(&rank, getenv(ranks[i]), NULL, 0, INT_MAX)) job->run.rank = (int)rank;
     }
 }
 
 /* The first line of a journal. */
 static adept_status read_about(adept_cli *cli, adept_measure_job *job, const char *path)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file;
     char *text = NULL;
     size_t capacity = 0, n = 0;
     const cJSON *word;
 
-    if (!file) return adept_system_error(&cli->err, ADEPT_E_INVALID, path);
-    ssize_t length = getline(&text, &capacity, file);
-    adept_status status = length < 0 && !feof(file) ? adept_system_error(&cli->err, ADEPT_E_INVALID, path) : ADEPT_OK;
+    adept_status status = adept_file_stream(&file, path, &cli->err);
+    if (status != ADEPT_OK) return status;
+    ssize_t length = adept_file_line(&text, &capacity, file);
+    status = length < 0 && !feof(file) ? adept_system_error(&cli->err, ADEPT_E_INVALID, path) : ADEPT_OK;
     fclose(file);
     if (status == ADEPT_OK) status = adept_json_parse(&job->about, path, text ? text : "", length > 0 ? (size_t)length : 0, &cli->err);
     free(text);
@@ -391,6 +395,8 @@ adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job)
         status = adept_idle_fit_load(&job->idle, o->idle, job->run.host ? job->run.host : "", &cli->err);
         job->run.idle = &job->idle;
     }
+    if (status == ADEPT_OK && o->attach && !adept_attached_open(&job->attached, o->attach))
+        status = adept_cli_usage(cli, "--attach: no process %d runs", o->attach);
     if (status != ADEPT_OK) return status;
     return o->read ? read_journal(cli, job) : record_to_journal(cli, job);
 }
@@ -404,7 +410,7 @@ static void idle_runs(adept_cli *cli, adept_measure_job *job, double total_s, li
 
     for (double time_s = 1; spent_s + time_s <= total_s; time_s *= 2) {
         adept_child child;
-        adept_child_watch(&child, 0, time_s, 0.5, l->progress.shown ? say : NULL, l);
+        adept_child_watch(&child, NULL, time_s, 0.5, l->progress.shown ? say : NULL, l);
         adept_recording_add_region(job->recording, "idle", child.begin_s, child.end_s);
         spent_s += time_s;
         if (!child.signal) continue;
@@ -458,6 +464,7 @@ adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job)
 void adept_measure_job_free(adept_measure_job *job)
 {
     adept_recording_free(job->recording);
+    adept_attached_close(&job->attached);
     cJSON_Delete(job->about);
     free(job->command);
 }

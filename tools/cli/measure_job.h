@@ -49,6 +49,7 @@ typedef struct adept_measure_job {
     adept_idle_fit idle;
     cJSON *about;         /* of a journal that was read: owns its texts */
     const char **command; /* likewise */
+    adept_attached attached;
     int signal;           /* that came to end adept and went to the command; 0: none */
     void (*on_signal)(void *data); /* called when it comes, though the command may run on; NULL: nothing is */
     void *data;                    /* for it */

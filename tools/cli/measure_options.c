@@ -1,8 +1,6 @@
 /** @file measure_options.c  The options of `adept measure`, and whether they fit together. */
 #include "gnuplot.h"
 #include "measure_job.h"
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #define AT(member) offsetof(adept_measure_options, member)
@@ -14,14 +12,14 @@ static void init(void *record)
     o->repeat = 1;
 }
 
-static size_t component_of(const char *word)
-{
-    return adept_name_index(word, adept_component_name);
-}
-
 /* "URL POINTER UNIT [NAME] [COMPONENT]"; of Redfish, which says the rest itself, the URL. */
 static adept_status parse_meter(adept_cli *cli, const char *option, char *text, void *record)
 {
+#ifndef ADEPT_WITH_METERS
+    (void)text, (void)record;
+    return adept_cli_usage(cli, "%s: this adept was built without meters at a URL, which need libcurl 7.85 or newer "
+                           "(sh tools/install_deps.sh meters); install it and build again", option);
+#else
     adept_measure_options *o = record;
     char *words[5] = {NULL};
     size_t n = 0;
@@ -34,10 +32,12 @@ static adept_status parse_meter(adept_cli *cli, const char *option, char *text, 
     if (o->n_meters == ADEPT_MOST_METERS) return adept_cli_usage(cli, "%s: at most %d meters", option, ADEPT_MOST_METERS);
     if (n == 0 || (n < 3 && strncmp(words[0], "redfish", strlen("redfish")) != 0))
         return adept_cli_usage(cli, "%s: \"URL POINTER UNIT [NAME] [COMPONENT]\" is needed, as in \"http://meter/status.json /sensor/0/power W\"", option);
-    if (words[4] && component_of(words[4]) == SIZE_MAX) return adept_option_unknown(cli, option, words[4], adept_component_name);
+    size_t component = words[4] ? adept_name_index(words[4], adept_component_name) : ADEPT_COMPONENT_NODE;
+    if (component == SIZE_MAX) return adept_option_unknown(cli, option, words[4], adept_component_name);
     o->meters[o->n_meters++] = (adept_meter){.url = words[0], .pointer = words[1], .unit = words[2], .name = words[3],
-                                             .component = words[4] ? (adept_component)component_of(words[4]) : ADEPT_COMPONENT_NODE};
+                                             .component = (adept_component)component};
     return ADEPT_OK;
+#endif
 }
 
 static adept_status check_source(adept_cli *cli, const adept_measure_options *o)
@@ -53,7 +53,6 @@ static adept_status check_source(adept_cli *cli, const adept_measure_options *o)
     if (o->repeat > 1 && (o->words.n == 0 || o->merge)) return adept_cli_usage(cli, "--repeat needs a COMMAND");
     if (o->journal && (o->words.n == 0 || o->merge) && !waits) return adept_cli_usage(cli, "--samples is for what is measured now");
     if (o->idle_fit && o->attach > 0) return adept_cli_usage(cli, "--idle-fit measures an idle machine: --attach does not fit");
-    if (o->attach > 0 && kill(o->attach, 0) != 0 && errno == ESRCH) return adept_cli_usage(cli, "--attach: no process %d runs", o->attach);
     return ADEPT_OK;
 }
 

@@ -10,7 +10,7 @@
 
 adept_status adept_gnuplot_check(const char *what, adept_error *err)
 {
-    return adept_error_set(err, ADEPT_E_INTERNAL,
+    return adept_error_set(err, ADEPT_E_USAGE,
                            "%s: this adept was built without pictures (-DADEPT_WITH_PICTURES=ON)", what);
 }
 

@@ -6,6 +6,7 @@
 #include "adept_shard.h"
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -67,9 +68,9 @@ static adept_status take_whole(adept_cli *cli, const char *option, const char *t
     if (!exponent && !is_whole(text)) return adept_cli_usage(cli, "%s: '%s' is not a whole number", option, text);
     if (exponent && fabs(whole) > 9007199254740992.0)
         return adept_cli_usage(cli, "%s: '%s' is out of range: with an exponent, up to 2^53", option, text);
-    errno = 0;
-    long long value = exponent ? (long long)whole : strtoll(text, NULL, 10);
-    if (errno == ERANGE) return adept_cli_usage(cli, "%s: '%s' is out of range", option, text);
+    int64_t value = exponent ? (int64_t)whole : 0;
+    if (!exponent && !adept_integer_parse(&value, text, NULL, INT64_MIN, INT64_MAX))
+        return adept_cli_usage(cli, "%s: '%s' is out of range", option, text);
     if (value < (int64_t)o->low)
         return adept_cli_usage(cli, "%s: '%s' is too small, at least %.0f is needed", option, text, o->low);
     if (o->high > 0 && value > (int64_t)o->high)
@@ -83,6 +84,8 @@ static adept_status take_int(adept_cli *cli, const char *option, const char *tex
     int64_t value = 0;
     adept_status status = take_whole(cli, option, text, o, &value);
 
+    if (status == ADEPT_OK && (value < INT_MIN || value > INT_MAX))
+        return adept_cli_usage(cli, "%s: '%s' is out of range", option, text);
     if (status == ADEPT_OK) *out = (int)value;
     return status;
 }
@@ -162,12 +165,13 @@ adept_status adept_option_memory(adept_cli *cli, const char *option, char *text,
 adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, void *field)
 {
     adept_shard *shard = field;
-    char *end;
-    unsigned long index = strtoul(text, &end, 10), of = *end == '/' ? strtoul(end + 1, &end, 10) : 0;
+    const char *slash;
+    int64_t index, of;
 
-    if (*end || strchr(text, '-') || index < 1 || of < index || of > 100000)
+    if (!adept_integer_parse(&index, text, &slash, 1, 100000) || *slash != '/' ||
+        !adept_integer_parse(&of, slash + 1, NULL, index, 100000))
         return adept_cli_usage(cli, "%s: '%s' is not K/N, as in 1/8", option, text);
-    *shard = (adept_shard){index, of};
+    *shard = (adept_shard){(size_t)index, (size_t)of};
     return ADEPT_OK;
 }
 
@@ -523,7 +527,7 @@ adept_status adept_command_run(const adept_command *command, adept_cli *cli, int
     if (command->variant && is_asked_for(command->variant, argv)) command = command->variant;
     parser p = {.cli = cli, .command = command, .next = argv + 1};
 
-    if (command->missing) return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s", command->missing);
+    if (command->missing) return adept_cli_usage(cli, "%s", command->missing);
     p.record = calloc(1, command->size);
     if (!p.record) return adept_cli_no_memory(cli);
     bool ok = begin(&p, &command->options, p.record) && collect_rows(&p, common, NULL);

@@ -1,5 +1,6 @@
 /** @file report_html.c  Headline first, then pictures from the whole to the parts, then where the numbers come from. */
 #include "report_pictures.h"
+#include "adept_append.h"
 #include "page.h"
 #include "report.h"
 #include <inttypes.h>
@@ -40,21 +41,20 @@ static bool begin(adept_page *page, const adept_step *r)
 {
     const adept_profile *p = r->profile;
     char title[256], lead[512];
-    int at;
 
     snprintf(title, sizeof title, "%.150s on %" PRId64 " x %.64s", file_name(p->model_path), adept_run_gpus(r->run),
              r->hw->name);
-    at = snprintf(lead, sizeof lead, "One step: %s, %s, batch %" PRId64 "%s", adept_mode_name(p->mode),
+    snprintf(lead, sizeof lead, "One step: %s, %s, batch %" PRId64 "%s", adept_mode_name(p->mode),
                   adept_precision_name(p->precision), p->batch_size, adept_run_gpus(r->run) > 1 ? " per GPU" : "");
     if (p->grad_accum > 1)
-        at += snprintf(lead + at, sizeof lead - (size_t)at, " x %" PRId64 " accumulation passes", p->grad_accum);
-    if (p->mode == ADEPT_MODE_TRAIN) at += snprintf(lead + at, sizeof lead - (size_t)at, ", %.60s", p->optimizer);
-    if (r->run->nodes > 1) at += snprintf(lead + at, sizeof lead - (size_t)at, ", in %" PRId64 " nodes", r->run->nodes);
+        adept_append(lead, sizeof lead, " x %" PRId64 " accumulation passes", p->grad_accum);
+    if (p->mode == ADEPT_MODE_TRAIN) adept_append(lead, sizeof lead, ", %.60s", p->optimizer);
+    if (r->run->nodes > 1) adept_append(lead, sizeof lead, ", in %" PRId64 " nodes", r->run->nodes);
     if (r->run->power_limit_w > 0)
-        at += snprintf(lead + at, sizeof lead - (size_t)at, ", limited to %s each",
-                       adept_units_si(r->run->power_limit_w, "W").s);
+        adept_append(lead, sizeof lead, ", limited to %s each",
+                     adept_units_si(r->run->power_limit_w, "W").s);
     if (r->run->clock_hz > 0)
-        snprintf(lead + at, sizeof lead - (size_t)at, ", clock locked to %s", adept_units_si(r->run->clock_hz, "Hz").s);
+        adept_append(lead, sizeof lead, ", clock locked to %s", adept_units_si(r->run->clock_hz, "Hz").s);
     return adept_page_begin(page, title, lead);
 }
 
@@ -205,11 +205,11 @@ static void put_limits(adept_page *page, const adept_step *r, const adept_pictur
         put_paragraph(page, "Not known: %s.", r->limits.reason);
         return;
     }
-    int at = snprintf(caption, sizeof caption, "Limits from %.0f to %.0f W. Lines mark the limits of the table.",
-                      r->limits.low_w, r->limits.high_w);
+    snprintf(caption, sizeof caption, "Limits from %.0f to %.0f W. Lines mark the limits of the table.",
+             r->limits.low_w, r->limits.high_w);
     if (isfinite(pictures->interval_level))
-        snprintf(caption + at, sizeof caption - (size_t)at,
-                 " The band is where a measurement lies with %.0f %% probability.", 100 * pictures->interval_level);
+        adept_append(caption, sizeof caption,
+                     " The band is where a measurement lies with %.0f %% probability.", 100 * pictures->interval_level);
     adept_page_figure_image(page, pictures->svg[ADEPT_PICTURE_LIMITS], pictures->size[ADEPT_PICTURE_LIMITS],
                             "Step time, power and energy per step over the power limit of the board. The table below "
                             "has the numbers at the marked limits.",

@@ -1,6 +1,7 @@
 /** @file simulate_html.c  The page of simulated policies: tables, trade-offs, power, what ran where, and what was
  * asked. */
 #include "adept_file.h"
+#include "adept_append.h"
 #include "adept_grow.h"
 #include "gantt.h"
 #include "gnuplot.h"
@@ -122,18 +123,16 @@ static adept_status put_gantt(adept_page *page, const adept_comparison *c, size_
 
     if (!out) return adept_no_memory(err, "the page");
     snprintf(id, sizeof id, "gantt%zu", policy);
-    int end = snprintf(title, sizeof title, "%.64s", c->policies[policy]);
-    if (!is_of_windows(c)) snprintf(title + end, sizeof title - (size_t)end, ", seed %llu", (unsigned long long)c->seeds[0]);
+    snprintf(title, sizeof title, "%.64s", c->policies[policy]);
+    if (!is_of_windows(c)) adept_append(title, sizeof title, ", seed %llu", (unsigned long long)c->seeds[0]);
     adept_status status = adept_gantt_draw(out, &note, id, title, c->cluster, &c->drawn[policy], err);
     char *svg = adept_buffer_close(&text, out);
-    int at = snprintf(caption, sizeof caption,
-                      "A row is a GPU, a rectangle a run; pale ones were stopped before their end.");
+    snprintf(caption, sizeof caption,
+             "A row is a GPU, a rectangle a run; pale ones were stopped before their end.");
     if (note.runs_drawn < note.runs)
-        at += snprintf(caption + at, sizeof caption - (size_t)at, " Of %zu runs the %zu largest are drawn.", note.runs,
-                       note.runs_drawn);
+        adept_append(caption, sizeof caption, " Of %zu runs the %zu largest are drawn.", note.runs, note.runs_drawn);
     if (note.nodes_drawn < note.nodes)
-        snprintf(caption + at, sizeof caption - (size_t)at, " Of %zu nodes the first %zu are drawn.", note.nodes,
-                 note.nodes_drawn);
+        adept_append(caption, sizeof caption, " Of %zu nodes the first %zu are drawn.", note.nodes, note.nodes_drawn);
     if (status == ADEPT_OK && !svg) status = adept_no_memory(err, "the page");
     if (status == ADEPT_OK) adept_page_figure_svg(page, svg, caption);
     free(svg);

@@ -1,5 +1,6 @@
 /** @file sweep_html.c  The page of a sweep: the best points, the picture, the front, and what was asked. */
 #include "report_sweep.h"
+#include "adept_append.h"
 #include "adept_file.h"
 #include "gnuplot.h"
 #include "page.h"
@@ -51,13 +52,11 @@ static void put_picture(adept_page *page, const adept_sweep_view *v, const char 
 {
     const adept_sweep_cloud *cloud = v->picture.cloud;
     char caption[384];
-    int at = snprintf(caption, sizeof caption,
-                      "Above, what varies; below, every point by its time and energy, and the front that no point "
-                      "lies below.");
+    snprintf(caption, sizeof caption,
+             "Above, what varies; below, every point by its time and energy, and the front that no point lies below.");
 
     if (cloud->stride > 1)
-        snprintf(caption + at, sizeof caption - (size_t)at, " Of the grid one point in %" PRIu64 " is drawn.",
-                 cloud->stride);
+        adept_append(caption, sizeof caption, " Of the grid one point in %" PRIu64 " is drawn.", cloud->stride);
     adept_page_section(page, "picture", "Picture");
     adept_page_figure_image(page, svg, size,
                             "Time and energy over what varies, and the front of time and energy. The tables have the "

@@ -1,5 +1,6 @@
 /** @file limits_plot.c  Three panels above one axis, with the limits of interest as lines across them. */
 #include "limits_plot.h"
+#include "adept_append.h"
 #include "adept_grow.h"
 #include "chart.h"
 #include "gnuplot.h"
@@ -139,10 +140,9 @@ static void name_marks(FILE *out, const panel *first, const mark *marks, size_t 
         for (size_t j = 0; j < i; j++)
             told |= marks[j].limit_w == marks[i].limit_w;
         if (told) continue;
-        int at = snprintf(text, sizeof text, "%.0f W: %s", marks[i].limit_w, marks[i].name);
+        snprintf(text, sizeof text, "%.0f W: %s", marks[i].limit_w, marks[i].name);
         for (size_t j = i + 1; j < n; j++)
-            if (marks[j].limit_w == marks[i].limit_w && at < (int)sizeof text)
-                at += snprintf(text + at, sizeof text - (size_t)at, ", %s", marks[j].name);
+            if (marks[j].limit_w == marks[i].limit_w) adept_append(text, sizeof text, ", %s", marks[j].name);
         double width = adept_chart_text_width(text, 12), x = adept_chart_x(&first->chart, marks[i].limit_w);
         double left = fmin(fmax(x - width / 2, 4), first->chart.width - width - 4);
         adept_box box = {left, TOP - 20, width, 14, true};

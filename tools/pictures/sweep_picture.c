@@ -1,5 +1,6 @@
 /** @file sweep_picture.c  A frame, rows of panels of curves or maps over what varies, and the front below them. */
 #include "sweep_picture.h"
+#include "adept_append.h"
 #include "adept_grow.h"
 #include "chart.h"
 #include "gnuplot.h"
@@ -481,15 +482,15 @@ static void take_all(adept_labels *labels, const adept_sweep_picture *p, const a
 static bool name_mark(char *text, size_t size, const adept_sweep_picture *p, const mark *marks, size_t n, size_t at)
 {
     char name[160];
-    size_t used = 0;
 
+    text[0] = '\0';
     for (size_t j = 0; j < at; j++)
         if (marks[j].found.index == marks[at].found.index) return false;
     for (size_t j = at; j < n; j++)
         if (marks[j].found.index == marks[at].found.index)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", marks[j].name);
+            adept_append(text, size, "%s%s", *text ? ", " : "", marks[j].name);
     name_point(name, sizeof name, p->sweep, marks[at].found.index);
-    snprintf(text + used, size - used, ": %s", name);
+    adept_append(text, size, ": %s", name);
     return true;
 }
 

@@ -13,6 +13,7 @@ import concurrent.futures
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -102,4 +103,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, subprocess takes every end for success
     sys.exit(main())

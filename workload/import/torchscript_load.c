@@ -236,7 +236,8 @@ static outcome collect(adept_buffer *b, const job *j, pid_t child, int fd)
     }
 }
 
-/* The child dies here in any case; what it died of by itself is in the result. */
+/* The child dies here in any case; what it died of by itself is in the result, unless nobody can know: the caller's process
+ * ignores SIGCHLD, or waits for all children. A reply that is whole counts then as well. */
 static int reap(pid_t child, bool kill_it)
 {
     int how = 0;

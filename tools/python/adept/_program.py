@@ -4,8 +4,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from enum import Enum
 from typing import Any, Dict, List, Mapping, Sequence
 
@@ -63,10 +65,25 @@ def options(keywords: Mapping[str, Any]) -> List[str]:
     return arguments
 
 
+def _finish(arguments: List[str]) -> "subprocess.CompletedProcess[bytes]":
+    """The program, run. Where SIGCHLD is ignored the kernel forgets how children end, which subprocess.run() takes for success."""
+    before = signal.getsignal(signal.SIGCHLD)
+    if before == signal.SIG_IGN:
+        if threading.current_thread() is not threading.main_thread():
+            raise _lib.Error(_lib.E_INTERNAL, "this process ignores SIGCHLD, so nobody can know how adept ends: "
+                             "signal.signal(signal.SIGCHLD, signal.SIG_DFL)")
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        return subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    finally:
+        if before == signal.SIG_IGN:
+            signal.signal(signal.SIGCHLD, before)
+
+
 def run(command: str, operands: Sequence[Any], keywords: Mapping[str, Any], json_output: bool = True) -> Dict[str, Any]:
     """What `adept COMMAND` prints with --json. Raises Error with what it says when it fails."""
     arguments = [path(), command] + options(keywords) + (["--json"] if json_output else []) + ["--"] + [_text(o) for o in operands]
-    done = subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = _finish(arguments)
     said = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode != 0:
         prefix = "adept: "

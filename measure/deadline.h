@@ -1,0 +1,19 @@
+/** @file deadline.h  Calls that may never return: a driver's. Private to measure/. Thread-safe. Calls: clock. */
+#ifndef ADEPT_DEADLINE_H
+#define ADEPT_DEADLINE_H
+#include <stdbool.h>
+
+/** How long a driver may take to find its devices, and to read one. What takes longer does not answer. */
+#define ADEPT_FIND_S 4.0
+#define ADEPT_ANSWER_S 3.0
+
+/**
+ * Make a call in a thread of its own, and wait for it.
+ * @param data  the call's own: after ETIMEDOUT it must stay what it is, for ever
+ * @return 0: it returned; ETIMEDOUT: not within that time; else no thread can be started
+ */
+int adept_deadline_call(void (*call)(void *data), void *data, double limit_s);
+/** A thread was left alone with what it does. */
+void adept_deadline_miss(void);
+
+#endif
