@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -135,16 +136,36 @@ double adept_proc_field(const char *text, const char *name)
     return NAN;
 }
 
-/* Slurm's paths: .../slurm/uid_U/job_J/step_S (v1), .../slurmstepd.scope/job_J/step_S (v2). */
-static int64_t job_of_cgroup(const char *path)
+/* "/NAME_N" at the beginning. @return what follows; NULL: it is not there */
+static const char *numbered(int64_t *number, const char *at, const char *name)
 {
-    const char *job = strstr(path, "/job_");
+    size_t length = strlen(name);
     char *end;
 
-    if (!job || !strstr(path, "slurm") || job[5] < '1' || job[5] > '9') return -1;
+    if (strncmp(at, name, length) != 0 || at[length] < '0' || at[length] > '9') return NULL;
     errno = 0;
-    long long number = strtoll(job + 5, &end, 10);
-    return errno == 0 && (*end == '\0' || *end == '/') && number < INT64_MAX - 1 ? (int64_t)number : -1;
+    *number = strtoll(at + length, &end, 10);
+    return errno == 0 && *number < INT64_MAX - 1 && (*end == '\0' || *end == '/') ? end : NULL;
+}
+
+/* Slurm's layouts from the root, where nobody but root makes folders: /slurm[_NODE]/uid_U/job_J/... (v1),
+ * /system.slice/[NODE_]slurmstepd.scope/job_J/... (v2). Below a user's own folder anybody may call one so. */
+static int64_t job_of_cgroup(const char *path)
+{
+    static const char slice[] = "/system.slice/", scope[] = "slurmstepd.scope";
+    const size_t length = sizeof scope - 1;
+    const char *at = NULL;
+    int64_t number = 0;
+
+    if (strncmp(path, slice, sizeof slice - 1) == 0) {
+        const char *first = path + sizeof slice - 1, *end = strchrnul(first, '/'), *name = end - length;
+        bool is_scope = end - first >= (ptrdiff_t)length && strncmp(name, scope, length) == 0;
+        if (is_scope && (name == first || name[-1] == '_')) at = end;
+    } else if (strncmp(path, "/slurm", 6) == 0 && strchr("/_", path[6])) {
+        at = numbered(&number, strchrnul(path + 6, '/'), "/uid_");
+    }
+    at = at ? numbered(&number, at, "/job_") : NULL;
+    return at && number > 0 ? number : -1;
 }
 
 /* Is the word among those between commas? */
