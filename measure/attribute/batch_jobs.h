@@ -12,6 +12,7 @@ struct adept_batch_jobs {
     size_t n, capacity;
     adept_slots slots;
     uint64_t seed;
+    double begin_s, end_s; /* of the jobs that are taken */
 };
 
 /* Where a job's texts are. */

@@ -81,6 +81,14 @@ static bool take_row(adept_batch_jobs *jobs, adept_csv_table *t)
     return t->status != ADEPT_OK || adept_batch_jobs_put(jobs, &job, is_step);
 }
 
+/* Without -P, sacct cuts cells to widths and draws a line of dashes under its header. */
+static bool is_drawn(const char *text)
+{
+    const char *second = strchrnul(text, '\n');
+    size_t drawn = *second ? strspn(second + 1, "- \r") : 0;
+    return drawn > 1 && strchr("\n", second[1 + drawn]) && memchr(second + 1, '-', drawn);
+}
+
 /* A header has letters only: what stands behind the first word is what --delimiter says. */
 static char separator_of(const char *text)
 {
@@ -94,6 +102,11 @@ adept_status adept_batch_jobs_add_sacct(adept_batch_jobs *jobs, const char *name
     adept_csv_table t;
     bool ok = true;
 
+    if (size > 0 && is_drawn(text)) {
+        free(text);
+        return adept_error_set(err, ADEPT_E_INVALID,
+                               "%s:2: columns of a width, which cut what they hold: 'sacct -P' is needed", name);
+    }
     adept_csv_table_take(&t, name, text, size, size > 0 ? separator_of(text) : '|', headers, N_COLUMNS, err);
     if (t.status == ADEPT_OK && !t.present[ID])
         t.status = adept_csv_fail(&t.csv, "no column JobID: 'sacct -P' with a header is needed, so without -n");
