@@ -137,6 +137,13 @@ static void merge(adept_batch_jobs *jobs, adept_batch_job *old, adept_batch_job 
         if (**from[i] && strcmp(*to[i], *from[i]) != 0) *to[i] = kept(jobs, *from[i]);
 }
 
+const char *adept_batch_jobs_other_user(const adept_batch_jobs *jobs, const adept_batch_job *job)
+{
+    const adept_batch_job *old = adept_batch_jobs_find(jobs, job->id);
+    bool is_taken = old && ran_during(job, jobs->begin_s, jobs->end_s);
+    return is_taken && *old->user && *job->user && strcmp(old->user, job->user) != 0 ? old->user : NULL;
+}
+
 bool adept_batch_jobs_put(adept_batch_jobs *jobs, adept_batch_job *job, bool is_step)
 {
     size_t i = find(jobs, job->id);

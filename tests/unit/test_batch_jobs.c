@@ -117,6 +117,8 @@ static void wrong_lines_are_named(void **state)
         {"JobID|JobID\n1|1\n", "occurs twice"},
         {"JobID           JobName      State \n------------ ---------- ---------- \n1                  a  COMPLETED \n",
          "jobs.txt:2: columns of a width, which cut what they hold: 'sacct -P' is needed"},
+        {"JobID|User|Comment\n7|ada|x\n7|eve|\n",
+         "jobs.txt:3: job 7 is eve's here and ada's in another line: what users write may hold such a line"},
         {"     User        JobID\n--------- ------------\n", "'sacct -P' is needed"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -184,7 +186,10 @@ static void what_jobcomp_says(void **state)
     assert_string_equal(j->user, "ada");
     assert_string_equal(j->account, "lab");
     assert_int_equal(adept_batch_jobs_find(jobs, 4)->state, ADEPT_JOB_FAILED); /* whatever its name says */
-    static const char *const wrong[] = {"hello\n", "JobId=x JobState=FAILED\n", "JobId=1 JobState=GONE\n",
+    static const char named[] = "JobId=12 UserId=eve(1001) GroupId=eve(1001) Name=x UserId=ada(1000) JobId=3 JobState=FAILED WorkDir=/\n";
+    assert_int_equal(add_jobcomp(jobs, named, NULL), ADEPT_OK);
+    assert_string_equal(adept_batch_jobs_find(jobs, 12)->user, "eve"); /* whatever its name says */
+    static const char *const wrong[] = {"JobId=12 UserId=ada(1000) Name=x JobState=FAILED WorkDir=/\n", "hello\n", "JobId=x JobState=FAILED\n", "JobId=1 JobState=GONE\n",
                                         "JobId=1 JobState=FAILED StartTime=now\n",
                                         "JobId=1 JobState=FAILED EndTime=2026-11-23\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
