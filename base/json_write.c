@@ -20,19 +20,20 @@ static bool is_plain(char c)
 static const char *put_special(adept_buffer *out, const char *at, const char *end)
 {
     static const char values[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
-    size_t length = adept_utf8_decode(NULL, at, end);
+    uint32_t c = 0;
+    size_t length = adept_utf8_decode(&c, at, end), hidden;
     const char *value = strchr(values, *at);
-    char escape[8];
-    if (length > 1) {
+    char escape[16];
+    if (length > 1 && adept_utf8_shown(&hidden, at, end) > 0) {
         adept_buffer_add(out, at, length);
         return at + length;
     }
     if (value)
         snprintf(escape, sizeof escape, "\\%c", names[value - values]);
     else
-        snprintf(escape, sizeof escape, "\\u%04x", length ? (unsigned)*at : 0xfffdu);
+        snprintf(escape, sizeof escape, "\\u%04x", length ? (unsigned)c : 0xfffdu); /* nor does it steer a terminal */
     adept_buffer_text(out, escape);
-    return at + 1;
+    return at + (length ? length : 1);
 }
 
 static void quote(adept_buffer *out, const char *text)

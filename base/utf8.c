@@ -1,5 +1,6 @@
 /** @file utf8.c  UTF-8, strictly. */
 #include "adept_utf8.h"
+#include <stdbool.h>
 
 size_t adept_utf8_decode(uint32_t *out, const char *at, const char *end)
 {
@@ -26,4 +27,14 @@ size_t adept_utf8_encode(char out[4], uint32_t c)
         out[i] = (char)(0x80 | (c & 0x3f));
     out[0] = (char)(first[n] | c);
     return n;
+}
+
+size_t adept_utf8_shown(size_t *hidden, const char *at, const char *end)
+{
+    uint32_t c = 0;
+    size_t n = adept_utf8_decode(&c, at, end);
+    bool is_control = c < 0x20 || (c >= 0x7f && c <= 0x9f);
+    bool turns = c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    *hidden = n > 0 ? n : 1;
+    return is_control || turns ? 0 : n;
 }

@@ -12,6 +12,7 @@
 
 struct adept_measurement {
     adept_recording *recording;
+    pid_t pid; /* whose threads read the sensors */
     char host[256];
     adept_date started;
     bool has_ended;
@@ -37,6 +38,7 @@ adept_status adept_measure_start(adept_measurement **out, const adept_measure_op
     };
     adept_measurement *m = calloc(1, sizeof *m);
     if (!m) return adept_no_memory(err, "a measurement");
+    m->pid = getpid();
     m->started = adept_clock_date();
     if (gethostname(m->host, sizeof m->host - 1)) m->host[0] = '\0';
     adept_status status = adept_recording_start(&m->recording, &inner, err);
@@ -47,27 +49,33 @@ adept_status adept_measure_start(adept_measurement **out, const adept_measure_op
     return status;
 }
 
+/* A child of fork() has neither the threads to wait for nor a hold of locks that they may have had. */
+static bool is_inherited(const adept_measurement *m)
+{
+    return m->pid != getpid();
+}
+
 size_t adept_measure_enter(adept_measurement *m, const char *region)
 {
-    return m && region ? adept_recording_enter(m->recording, region) : SIZE_MAX;
+    return m && region && !is_inherited(m) ? adept_recording_enter(m->recording, region) : SIZE_MAX;
 }
 
 void adept_measure_leave(adept_measurement *m, size_t entered)
 {
-    if (m) adept_recording_leave(m->recording, entered);
+    if (m && !is_inherited(m)) adept_recording_leave(m->recording, entered);
 }
 
 void adept_measure_stop(adept_measurement *m)
 {
     ADEPT_LIBRARY_ENTER;
-    if (!m) return;
+    if (!m || is_inherited(m)) return;
     adept_recording_stop(m->recording);
     m->has_ended = true;
 }
 
 void adept_measure_free(adept_measurement *m)
 {
-    if (!m) return;
+    if (!m || is_inherited(m)) return; /* its memory goes with the child */
     adept_recording_free(m->recording);
     free(m);
 }
@@ -77,6 +85,8 @@ void adept_measure_free(adept_measurement *m)
 static adept_status check(const char *function, const adept_measurement *m, adept_error *err)
 {
     if (!m) return adept_library_missing(function, "measurement", err);
+    if (is_inherited(m))
+        return adept_error_set(err, ADEPT_E_USAGE, "the measurement is another process's: it began before fork()");
     return m->has_ended ? ADEPT_OK : adept_error_set(err, ADEPT_E_USAGE, "the measurement goes on: stop it first");
 }
 

@@ -486,7 +486,7 @@ static void end(adept_engine *e)
     for (size_t i = 0; i < e->n_runs; i++)
         free(e->runs[i].shares);
     void *const owned[] = {e->nodes, e->lists, e->whole_gpus, e->classes, e->class_of, e->records, e->queue, e->returned, e->runs,
-                           e->shown, e->run_of, e->user_gpu_s, e->shown_user_gpu_s, e->events, e->series, e->spans, e->marks};
+                           e->shown, e->run_of, e->user_gpu_s, e->shown_user_gpu_s, e->events, e->series, e->spans, e->marks, e->starves};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }
@@ -508,7 +508,9 @@ adept_status adept_simulate(adept_run_result *out, const adept_simulation *simul
     }
     if (status == ADEPT_OK) {
         out->records = e.records;
+        out->starves = e.starves;
         e.records = NULL;
+        e.starves = NULL;
         if (simulation->keeps_series) {
             out->series = e.series;
             out->n_series = e.n_series;
@@ -525,6 +527,7 @@ adept_status adept_simulate(adept_run_result *out, const adept_simulation *simul
 void adept_run_result_free(adept_run_result *result)
 {
     free(result->records);
+    free(result->starves);
     free(result->windows);
     free(result->series);
     free(result->spans);

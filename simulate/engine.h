@@ -93,6 +93,7 @@ typedef struct adept_engine {
     size_t n_classes, class_capacity;
     size_t *class_of; /* of each job */
     adept_job_record *records;
+    bool *starves; /* of each template; made in the end */
     size_t n_arrived, n_finished;
     adept_candidate *queue; /* by number, from the first one that waits on; others were started and have no options */
     size_t queue_first, n_queue, queue_capacity;

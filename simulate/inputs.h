@@ -5,7 +5,7 @@
 #include "adept_json.h"
 
 #define ADEPT_MOST_GPUS 1000000 /* of a node, of a job, of a cluster: more is a wrong unit */
-#define ADEPT_MOST_JOBS 20000000
+#define ADEPT_MOST_JOBS 4000000 /* some 250 bytes each: a gigabyte */
 
 /** A JSON file open for reading. */
 typedef struct adept_input_file {

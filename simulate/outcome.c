@@ -20,12 +20,14 @@ static adept_status add_times(adept_outcome *out, const adept_engine *e, const p
 {
     double *times_s = malloc((out->n_jobs + 1) * sizeof *times_s), censored_s = 0, waits_s = 0;
     size_t n = 0, started = 0;
+    bool starves = false;
 
     if (!times_s) return adept_no_memory(err, "a simulation");
     for (size_t i = p->from.n_arrived; i < p->to.n_arrived; i++) {
         const adept_job_record *r = &e->records[i];
         double submit_s = e->stream->jobs[i].submit_s;
         bool is_done = r->state == ADEPT_JOB_DONE;
+        starves = starves || e->starves[e->stream->jobs[i].template_index];
         if (is_done) times_s[n++] = r->finish_s - submit_s;
         censored_s += (is_done ? r->finish_s : e->now_s) - submit_s;
         if (!isnan(r->first_start_s)) {
@@ -45,6 +47,8 @@ static adept_status add_times(adept_outcome *out, const adept_engine *e, const p
     out->p50_completion_s = quantile(times_s, n, 0.50);
     out->p95_completion_s = quantile(times_s, n, 0.95);
     out->p99_completion_s = quantile(times_s, n, 0.99);
+    if (starves) /* those of the others would praise what leaves the long ones out */
+        out->mean_completion_s = out->mean_wait_s = out->p50_completion_s = out->p95_completion_s = out->p99_completion_s = NAN;
     free(times_s);
     return ADEPT_OK;
 }
@@ -201,12 +205,23 @@ static void add_running(adept_engine *e)
     }
 }
 
+static adept_status find_starved(adept_engine *e, adept_error *err)
+{
+    e->starves = calloc(e->stream->n_templates + 1, sizeof *e->starves);
+    if (!e->starves) return adept_no_memory(err, "a simulation");
+    for (int started = 0; started < 2; started++)
+        for (size_t i = 0; i < e->n_arrived; i++)
+            if (started == !isnan(e->records[i].first_start_s)) e->starves[e->stream->jobs[i].template_index] = !started;
+    return ADEPT_OK;
+}
+
 adept_status adept_engine_outcome(adept_outcome *out, adept_outcome *windows, adept_engine *e, adept_error *err)
 {
     add_running(e);
     const adept_totals end = totals_but_running(e);
     const part whole = {.to = end};
-    adept_status status = sum_up(out, e, &whole, err);
+    adept_status status = find_starved(e, err);
+    if (status == ADEPT_OK) status = sum_up(out, e, &whole, err);
 
     for (size_t i = 0; i < e->in->n_windows && status == ADEPT_OK; i++) {
         const part window = {.from = i < e->n_marks ? e->marks[i] : end, .to = i + 1 < e->n_marks ? e->marks[i + 1] : end};

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#define MAX_TEXT_BYTES ((size_t)1 << 30) /* of a trace, unpacked */
-#define MOST_COUNTS 256                  /* different numbers of GPUs that jobs of one kind have */
+#define MAX_TEXT_BYTES ((size_t)512 << 20) /* of a trace, unpacked: a packed one of 500 KB may have as much */
+#define MOST_COUNTS 256                    /* different numbers of GPUs that jobs of one kind have */
 
 typedef struct trace_job {
     adept_stream_job job;
@@ -57,7 +57,7 @@ static adept_status read_text(char **text, size_t *size, const char *path, adept
     if (b.failed || (n < 0 && code == Z_MEM_ERROR))
         status = adept_no_memory(err, path);
     else if (b.size > MAX_TEXT_BYTES)
-        status = fail_file(path, "larger than 1 GiB", err);
+        status = fail_file(path, "larger than 512 MiB, unpacked", err);
     else if (n < 0)
         status = code == Z_ERRNO ? adept_system_error(err, ADEPT_E_INVALID, path) : fail_file(path, why, err);
     if (gzclose(file) == Z_BUF_ERROR && status == ADEPT_OK)
@@ -173,8 +173,11 @@ static void take_row(trace_reader *t)
         t->n_skipped[skip]++;
         return;
     }
-    trace_job *rows =
-        t->n_rows < ADEPT_MOST_JOBS ? adept_grow(t->rows, &t->capacity, t->n_rows + 1, sizeof *rows) : NULL;
+    if (t->n_rows == ADEPT_MOST_JOBS) {
+        t->table.status = adept_csv_fail(&t->table.csv, "more than %d jobs", ADEPT_MOST_JOBS);
+        return;
+    }
+    trace_job *rows = adept_grow(t->rows, &t->capacity, t->n_rows + 1, sizeof *rows);
     if (!rows) {
         t->table.status = adept_no_memory(t->err, "the jobs of a trace");
         return;

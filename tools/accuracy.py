@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 import markdown
+import stamps
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 # file, GPU, column left out: all that differs between datasets
@@ -446,7 +447,7 @@ def main():
                       kernels),
         known=known,
     )
-    args.output.write_text(markdown.wrap(text), encoding="utf-8")
+    args.output.write_text(stamps.stamped("ACCURACY.md", markdown.wrap(text)), encoding="utf-8")
 
 
 if __name__ == "__main__":

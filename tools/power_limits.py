@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 import markdown
+import stamps
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GPUS = ["v100-pcie-32gb", "a40"]
@@ -180,7 +181,7 @@ def main():
         reports = [(file, gpu, fit_without(args.adept, file, gpu, args.models)) for file, gpu in files]
         text += "\n## Held out\n\n" + section([r for file, gpu, report in reports
                                              for r in study(args.adept, file, gpu, args.models, report)], True)
-    text = markdown.wrap(text)
+    text = stamps.stamped("POWER_LIMITS.md", markdown.wrap(text))
     if args.output:
         args.output.write_text(text, encoding="utf-8")
     else:

@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import markdown
+import stamps
 
 signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, subprocess takes every end for success
 
@@ -314,9 +315,9 @@ def main():
     out.append("\n## Sources\n\n- Scenario and claims: the ADEPT thesis (PSL University, 2025), chapter 5.\n"
                "- adaptdl, Philly: github petuum/adaptdl, branch osdi21-artifact, c793c70 (Apache-2.0).\n"
                "- Gavel: github stanford-futuredata/gavel, c4fa400 (MIT).\n- openb: github alibaba/clusterdata, 7a6c496 (ATC'23).\n")
-    document = "".join(out)
+    document = stamps.stamped("SCHEDULING.md", markdown.wrap("".join(out)))
     if a.o:
-        a.o.write_text(markdown.wrap(document), encoding="utf-8")
+        a.o.write_text(document, encoding="utf-8")
     else:
         print(document)
 

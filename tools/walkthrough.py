@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import markdown
+import stamps
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 GPU = "a100"
@@ -335,7 +336,7 @@ def main():
             peak=peak, peak_answer=answer(peak_points, wide, 2, "Peak of the matrix units"),
             cap_commands=cap_commands, cap_table=cap_table, cap_pictures=cap_pictures,
             gpus_commands=gpus_commands, gpus_table=gpus_table, gpus_pictures=gpus_pictures)
-    args.output.write_text(markdown.wrap(text), encoding="utf-8")
+    args.output.write_text(stamps.stamped("WALKTHROUGH.md", markdown.wrap(text)), encoding="utf-8")
 
 
 if __name__ == "__main__":

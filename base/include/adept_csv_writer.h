@@ -5,7 +5,8 @@
 #include "adept_error.h"
 #include "adept_grow.h"
 
-/** Quoted where it has to be. */
+/** Quoted where it has to be; harmless, whoever wrote it: what adept_utf8_shown() does not show becomes '?', and a text that
+ * a spreadsheet would run (it begins with = + - or @ and is no number) gets ' in front. */
 void adept_csv_put_text(adept_buffer *row, const char *text);
 /** With the fewest digits that read back as the same double; nothing where it is not finite. */
 void adept_csv_put_number(adept_buffer *row, double value);

@@ -122,7 +122,7 @@ static double covered_s(const adept_batch_job *job, const adept_node_account *no
 static bool add_job_share(adept_account_groups *g, counted *c, adept_name_map *names, const adept_share *s,
                           const adept_node_account *node, const adept_batch_jobs *jobs, adept_group_key key)
 {
-    const adept_batch_job *job = jobs ? adept_batch_jobs_find(jobs, s->job) : NULL;
+    const adept_batch_job *job = jobs ? adept_batch_jobs_during(jobs, s->job, node->begin_s, node->end_s) : NULL;
     adept_job_state state = job ? job->state : ADEPT_JOB_UNKNOWN;
     adept_account_group *group = group_of(g, names, key_of(g, key, s, job, node->host));
     adept_account_group *by_state = adept_job_state_is_lost(state)   ? &g->lost

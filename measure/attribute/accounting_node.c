@@ -36,7 +36,9 @@ static seat *add_seat(node_run *r, adept_holder holder, int64_t job)
  */
 static bool add_job(node_run *r, seat_map *map, int64_t job, const adept_process *p, const adept_batch_jobs *jobs)
 {
-    const adept_batch_job *known = jobs ? adept_batch_jobs_find(jobs, job) : NULL;
+    const adept_activity_log *log = r->node->log;
+    double begin_s = log->intervals[0].begin_s, end_s = log->intervals[log->n_intervals - 1].end_s;
+    const adept_batch_job *known = jobs ? adept_batch_jobs_during(jobs, job, begin_s, end_s) : NULL;
     seat *s = add_seat(r, ADEPT_HOLDER_JOB, job);
 
     if (!s || !adept_slots_add(&map->slots, adept_hash_bytes(map->seed, &job, sizeof job), r->n_seats - 1))

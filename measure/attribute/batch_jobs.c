@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#define CLOCKS_S 60 /* by which those of Slurm and of a node may differ */
+
 const char *adept_job_state_name(size_t state)
 {
     static const char *const names[] = {
@@ -40,7 +42,15 @@ adept_batch_jobs *adept_batch_jobs_new(void)
     }
     jobs->arena = arena;
     jobs->seed = adept_hash_begin();
+    jobs->begin_s = -INFINITY;
+    jobs->end_s = INFINITY;
     return jobs;
+}
+
+void adept_batch_jobs_limit(adept_batch_jobs *jobs, double begin_s, double end_s)
+{
+    jobs->begin_s = begin_s;
+    jobs->end_s = end_s;
 }
 
 void adept_batch_jobs_free(adept_batch_jobs *jobs)
@@ -85,6 +95,18 @@ const adept_batch_job *adept_batch_jobs_find(const adept_batch_jobs *jobs, int64
     return i == ADEPT_SLOTS_NONE ? NULL : &jobs->list[i];
 }
 
+/* What is not known may have been. */
+static bool ran_during(const adept_batch_job *job, double begin_s, double end_s)
+{
+    return !(job->begin_s > end_s + CLOCKS_S) && !(job->end_s < begin_s - CLOCKS_S);
+}
+
+const adept_batch_job *adept_batch_jobs_during(const adept_batch_jobs *jobs, int64_t id, double begin_s, double end_s)
+{
+    const adept_batch_job *job = adept_batch_jobs_find(jobs, id);
+    return job && ran_during(job, begin_s, end_s) ? job : NULL;
+}
+
 static const char *kept(adept_batch_jobs *jobs, const char *text)
 {
     const char *copy = adept_arena_strdup(jobs->arena, text);
@@ -116,10 +138,18 @@ static void merge(adept_batch_jobs *jobs, adept_batch_job *old, adept_batch_job 
         if (**from[i] && strcmp(*to[i], *from[i]) != 0) *to[i] = kept(jobs, *from[i]);
 }
 
+const char *adept_batch_jobs_other_user(const adept_batch_jobs *jobs, const adept_batch_job *job)
+{
+    const adept_batch_job *old = adept_batch_jobs_find(jobs, job->id);
+    bool is_taken = old && ran_during(job, jobs->begin_s, jobs->end_s);
+    return is_taken && *old->user && *job->user && strcmp(old->user, job->user) != 0 ? old->user : NULL;
+}
+
 bool adept_batch_jobs_put(adept_batch_jobs *jobs, adept_batch_job *job, bool is_step)
 {
     size_t i = find(jobs, job->id);
 
+    if (!ran_during(job, jobs->begin_s, jobs->end_s)) return true;
     if (i == ADEPT_SLOTS_NONE) return append(jobs, job);
     if (is_step) return true; /* the job's own line says it all */
     adept_batch_job *old = &jobs->list[i];

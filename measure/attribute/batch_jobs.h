@@ -12,6 +12,7 @@ struct adept_batch_jobs {
     size_t n, capacity;
     adept_slots slots;
     uint64_t seed;
+    double begin_s, end_s; /* of the jobs that are taken */
 };
 
 /* Where a job's texts are. */
@@ -20,6 +21,8 @@ struct adept_batch_jobs {
         &(job)->name, &(job)->user, &(job)->account, &(job)->partition, &(job)->nodes, &(job)->note, &(job)->comment   \
     }
 
+/** Whose job of this number another line is; NULL: nobody else's. */
+const char *adept_batch_jobs_other_user(const adept_batch_jobs *jobs, const adept_batch_job *job);
 /** Add a job, whose texts are copied, or what it says of one that is there. @return false when memory is out */
 bool adept_batch_jobs_put(adept_batch_jobs *jobs, adept_batch_job *job, bool is_step);
 

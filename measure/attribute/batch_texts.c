@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Comments, names and paths may hold line ends, and behind them a line that charges somebody else. */
+#define OF_TWO "%s:%d: job %.40s is %.40s's here and %.40s's in another line: what users write may hold such a line"
+
 /* "12", "12_3", "12_[4-9]", "12+1", and with ".batch" the step of such a job. */
 static bool read_number(int64_t *id, bool *is_step, const char *text)
 {
@@ -78,7 +81,19 @@ static bool take_row(adept_batch_jobs *jobs, adept_csv_table *t)
     if (*t->cells[ELAPSED]) job.elapsed_s = adept_csv_table_number(t, ELAPSED, 0, 1e12, true);
     job.gpus = adept_batch_resource(t->cells[TRES], "gres/gpu");
     job.n_nodes = adept_batch_resource(t->cells[TRES], "node");
+    const char *other = adept_batch_jobs_other_user(jobs, &job);
+    if (other && t->status == ADEPT_OK)
+        t->status = adept_error_set(t->csv.err, ADEPT_E_INVALID, OF_TWO, t->csv.name, (int)t->csv.line,
+                                    t->cells[id_column], job.user, other);
     return t->status != ADEPT_OK || adept_batch_jobs_put(jobs, &job, is_step);
+}
+
+/* Without -P, sacct cuts cells to widths and draws a line of dashes under its header. */
+static bool is_drawn(const char *text)
+{
+    const char *second = strchrnul(text, '\n');
+    size_t drawn = *second ? strspn(second + 1, "- \r") : 0;
+    return drawn > 1 && strchr("\n", second[1 + drawn]) && memchr(second + 1, '-', drawn);
 }
 
 /* A header has letters only: what stands behind the first word is what --delimiter says. */
@@ -94,6 +109,11 @@ adept_status adept_batch_jobs_add_sacct(adept_batch_jobs *jobs, const char *name
     adept_csv_table t;
     bool ok = true;
 
+    if (size > 0 && is_drawn(text)) {
+        free(text);
+        return adept_error_set(err, ADEPT_E_INVALID,
+                               "%s:2: columns of a width, which cut what they hold: 'sacct -P' is needed", name);
+    }
     adept_csv_table_take(&t, name, text, size, size > 0 ? separator_of(text) : '|', headers, N_COLUMNS, err);
     if (t.status == ADEPT_OK && !t.present[ID])
         t.status = adept_csv_fail(&t.csv, "no column JobID: 'sacct -P' with a header is needed, so without -n");
@@ -151,8 +171,11 @@ static adept_status take_line(adept_batch_jobs *jobs, const char *name, int numb
     job.account = value_of(account, work ? work : line, "Account");
     value_of(tres, work ? work : line, "Tres");
     if (work) *work = '\0';
-    for (size_t i = 0; i < KEYS; i++)
+    char *given = strstr(line, " Name="); /* whose job it is stands before what its user wrote */
+    for (size_t i = 0; i < KEYS; i++) {
+        if (given) *given = i <= WHO ? '\0' : ' ';
         value_of(values[i], line, keys[i]);
+    }
     if (!read_number(&job.id, &is_step, values[JOB])) return wrong_line(name, number, keys[JOB], values[JOB], err);
     if (!adept_batch_state(&job.state, values[HOW])) return wrong_line(name, number, keys[HOW], values[HOW], err);
     if (!adept_batch_time(&job.begin_s, values[FROM])) return wrong_line(name, number, keys[FROM], values[FROM], err);
@@ -160,6 +183,8 @@ static adept_status take_line(adept_batch_jobs *jobs, const char *name, int numb
     values[WHO][strcspn(values[WHO], "(")] = '\0';
     if (adept_batch_number(&nodes, values[NODE_COUNT], &end)) job.n_nodes = (double)nodes;
     job.gpus = adept_batch_resource(tres, "gres/gpu");
+    const char *other = adept_batch_jobs_other_user(jobs, &job);
+    if (other) return adept_error_set(err, ADEPT_E_INVALID, OF_TWO, name, number, values[JOB], values[WHO], other);
     return adept_batch_jobs_put(jobs, &job, false) ? ADEPT_OK : adept_no_memory(err, name);
 }
 

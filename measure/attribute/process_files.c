@@ -4,6 +4,7 @@
 #include "adept_number.h"
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -136,14 +137,34 @@ double adept_proc_field(const char *text, const char *name)
     return NAN;
 }
 
-/* Slurm's paths: .../slurm/uid_U/job_J/step_S (v1), .../slurmstepd.scope/job_J/step_S (v2). */
+/* "/NAME_N" at the beginning. @return what follows; NULL: it is not there */
+static const char *numbered(int64_t *number, const char *at, const char *name)
+{
+    size_t length = strlen(name);
+    const char *end;
+
+    if (strncmp(at, name, length) != 0) return NULL;
+    return adept_integer_parse(number, at + length, &end, 0, INT64_MAX - 2) && (*end == '\0' || *end == '/') ? end : NULL;
+}
+
+/* Slurm's layouts from the root, where nobody but root makes folders: /slurm[_NODE]/uid_U/job_J/... (v1),
+ * /system.slice/[NODE_]slurmstepd.scope/job_J/... (v2). Below a user's own folder anybody may call one so. */
 static int64_t job_of_cgroup(const char *path)
 {
-    const char *job = strstr(path, "/job_"), *end;
-    int64_t number;
+    static const char slice[] = "/system.slice/", scope[] = "slurmstepd.scope";
+    const size_t length = sizeof scope - 1;
+    const char *at = NULL;
+    int64_t number = 0;
 
-    if (!job || !strstr(path, "slurm") || job[5] < '1' || job[5] > '9') return -1;
-    return adept_integer_parse(&number, job + 5, &end, 1, INT64_MAX - 2) && (*end == '\0' || *end == '/') ? number : -1;
+    if (strncmp(path, slice, sizeof slice - 1) == 0) {
+        const char *first = path + sizeof slice - 1, *end = strchrnul(first, '/'), *name = end - length;
+        bool is_scope = end - first >= (ptrdiff_t)length && strncmp(name, scope, length) == 0;
+        if (is_scope && (name == first || name[-1] == '_')) at = end;
+    } else if (strncmp(path, "/slurm", 6) == 0 && strchr("/_", path[6])) {
+        at = numbered(&number, strchrnul(path + 6, '/'), "/uid_");
+    }
+    at = at ? numbered(&number, at, "/job_") : NULL;
+    return at && number > 0 ? number : -1;
 }
 
 /* Is the word among those between commas? */

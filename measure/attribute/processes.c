@@ -117,24 +117,32 @@ void adept_tracked_rename(adept_tracked *t, const char *name)
 
 /* ---------------------------------------------------------------- who it is --------------------------------------- */
 
-/* SLURM_JOB_ID of its environment as it was at exec; other users' is denied, and then there is none. */
-static int64_t job_of_environment(const adept_processes *p, int32_t pid)
+/* Slurm's daemon of a step calls itself "slurmstepd: [JOB.STEP]", once it knows; what it starts is of that job. The
+ * environment, where everybody may write what he likes, is not asked. */
+static int64_t job_of_daemon(const adept_processes *p, const adept_tracked *t)
 {
-    static const char name[] = "SLURM_JOB_ID=";
-    char text[1 << 16];
+    static const char title[] = "slurmstepd: [";
+    const char *end;
+    char text[256];
     int64_t job;
 
-    if (!adept_proc_text(text, sizeof text, p, pid, "environ")) return -1;
-    for (const char *at = text; *at; at += strlen(at) + 1) /* the text ends with two zeros, also where it was cut */
-        if (strncmp(at, name, sizeof name - 1) == 0)
-            return adept_integer_parse(&job, at + sizeof name - 1, NULL, 1, INT64_MAX - 2) ? job : -1;
-    return -1;
+    if (strcmp(t->command, "slurmstepd") != 0 || (t->uid != 0 && t->uid != geteuid())) return -1;
+    if (!adept_proc_text(text, sizeof text, p, t->pid, "cmdline") || strncmp(text, title, sizeof title - 1) != 0) return -1;
+    return adept_integer_parse(&job, text + sizeof title - 1, &end, 1, INT64_MAX - 2) && *end == '.' ? job : -1;
+}
+
+/* Of one without a cgroup of Slurm's: its parent's, if that one has one, else the job that it has had so far. */
+static int64_t job_of_parent(const adept_processes *p, adept_tracked *parent, int64_t so_far)
+{
+    if (parent && parent->job < 0) parent->job = job_of_daemon(p, parent);
+    return parent && parent->job >= 0 ? parent->job : so_far;
 }
 
 void adept_processes_identify(adept_processes *p, adept_tracked *t, bool with_user)
 {
     char text[1 << 14];
-    const adept_tracked *parent = adept_processes_get(p, t->parent);
+    adept_tracked *parent = adept_processes_get(p, t->parent);
+    int64_t so_far = t->job;
 
     if (with_user && adept_proc_text(text, sizeof text, p, t->pid, "status")) {
         double uid = adept_proc_field(text, "Uid");
@@ -142,10 +150,11 @@ void adept_processes_identify(adept_processes *p, adept_tracked *t, bool with_us
     }
     if (adept_proc_text(text, sizeof text, p, t->pid, "cgroup")) {
         t->cgroup = strdup(adept_proc_cgroup(text, &t->job));
-        if (t->job < 0) t->job = job_of_environment(p, t->pid);
+        if (t->job < 0) t->job = job_of_daemon(p, t);
+        if (t->job < 0) t->job = job_of_parent(p, parent, so_far);
     } else if (parent) {
         t->cgroup = strdup(parent->cgroup ? parent->cgroup : "");
-        t->job = parent->job;
+        t->job = job_of_parent(p, parent, so_far);
     } else {
         return;
     }
@@ -160,7 +169,12 @@ void adept_processes_describe(adept_processes *p, adept_tracked *t, const adept_
     t->n_threads = stat->n_threads;
     t->described = p->looks;
     t->described_s = t->now[ADEPT_ACTIVITY_CPU_TIME_S];
-    if (t->cgroup && strcmp(t->command, stat->command) == 0) return;
+    if (t->cgroup && strcmp(t->command, stat->command) == 0) { /* the daemon may have learnt its job by now */
+        int64_t job = t->job < 0 ? job_of_parent(p, adept_processes_get(p, t->parent), -1) : t->job;
+        t->is_written = t->is_written && job == t->job;
+        t->job = job;
+        return;
+    }
     adept_tracked_rename(t, stat->command); /* exec: it may have moved to another cgroup before */
     free(t->cgroup);
     t->cgroup = NULL;

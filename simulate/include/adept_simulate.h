@@ -135,7 +135,7 @@ typedef struct adept_outcome {
     double samples_done;
     double energy_j, jobs_energy_j, idle_energy_j, lost_energy_j;
     double energy_per_job_j;   /* energy_j over jobs finished */
-    double mean_completion_s;  /* of finished jobs: finish - submit */
+    double mean_completion_s;  /* of finished jobs: finish - submit; NAN, as p50 to p99 and the wait, where a kind of them starves */
     double censored_completion_s; /* of all, where an unfinished one counts as end - submit */
     double p50_completion_s, p95_completion_s, p99_completion_s;
     double mean_wait_s;        /* until the first start, of those that started */
@@ -154,6 +154,7 @@ typedef struct adept_outcome {
 typedef struct adept_run_result {
     adept_outcome outcome;
     adept_job_record *records; /* one for each job of the stream */
+    bool *starves;             /* of each template: it has jobs, and none of them ever started */
     /* Of each window: completion, waits, deadlines and fairness of the jobs submitted in it, all else by what happened in its time. The
      * last one lasts until the end, so that energies and finished jobs sum to the run's. end_s is how long it lasts. */
     adept_outcome *windows;

@@ -67,7 +67,7 @@ static int record(const char *adept, const char *source, const char *self, const
     pid_t pid = fork();
 
     if (pid == 0) {
-        execl(adept, adept, "attribute", "record", "--source", source, "-o", log, "--", self, children, used,
+        execl(adept, adept, "attribute", "record", "--without-meter", "--source", source, "-o", log, "--", self, children, used,
               (char *)NULL);
         _exit(127);
     }

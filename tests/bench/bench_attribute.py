@@ -45,7 +45,7 @@ def used(pid):
 
 def load(adept, source, seconds, folder):
     log = os.path.join(folder, f"{source}-{time.time()}.adept")
-    recorder = subprocess.Popen([adept, "attribute", "record", "--source", source, "-o", log], stderr=subprocess.PIPE, text=True)
+    recorder = subprocess.Popen([adept, "attribute", "record", "--without-meter", "--source", source, "-o", log], stderr=subprocess.PIPE, text=True)
     time.sleep(3)
     if recorder.poll() is not None:
         print(f"  {source}: {recorder.stderr.read().strip()}")

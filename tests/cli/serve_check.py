@@ -307,6 +307,36 @@ for headers in [("Content-Length: 4", "Transfer-Encoding: chunked"), ("Transfer-
     check(status_of("Host: localhost", *headers, data=b"0\r\n\r\n") == 400, f"{headers}: not 400")
 answer = raw(post.replace(b"Content-Length", b"Transfer-Encoding: chunked\r\nContent-Length") + b"0\r\n\r\n" + get + b"\r\n")
 check(answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1") == 1, "what follows such a request is not read")
+# What a proxy could take for one request and the server for two (or the other way round) is refused, and nothing that follows is read.
+smuggled = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+lead, size = b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n", b"%d" % len(smuggled)
+head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+chunked = head + b"Transfer-Encoding: chunked\r\n\r\n"
+for data in [lead + b"Content-Length : " + size + b"\r\n\r\n", head + b"Content-Length\t: " + size + b"\r\n\r\n",
+             lead + b"Content_Length: " + size + b"\r\n\r\n", lead + b"Content-Length: +" + size + b"\r\n\r\n",
+             lead + b"Content-Length: 0x10\r\n\r\n", lead + b"Content-Length: 0 0\r\n\r\n", lead + b"Content-Length:\r\n\r\n",
+             lead + b"Content-Length:\x0b" + size + b"\r\n\r\n", lead + b"Content-Length " + size + b"\r\n\r\n",
+             lead + b"Transfer-Encoding : chunked\r\n\r\n", lead + b"Transfer-Encoding: chunked" + b" " * 30 + b", x\r\n\r\n",
+             lead + b"X: a\rTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", lead + b"X: a\rContent-Length: " + size + b"\r\n\r\n",
+             lead + b"X: a\nContent-Length: " + size + b"\r\n\r\n", lead + b"X: a\r\r", lead + b"X: a\n\n", lead + b"X: a\r\n\n",
+             lead + b" folded: a\r\n\r\n", lead + b"X: a\x00b\r\n\r\n", lead + b": a\r\n\r\n", lead.replace(b"\r\n", b"\n") + b"\n",
+             b"GET /v1/health HTTP/1.1\r\n Content-Length: " + size + b"\r\nHost: localhost\r\n\r\n",
+             b"GET  /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /v1/health  HTTP/1.1\r\nHost: localhost\r\n\r\n",
+             b"GET\t/v1/health\tHTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /v1/health x HTTP/1.1\r\nHost: localhost\r\n\r\n",
+             b"GET /v1/health\x0b HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /v1/health HTTP/1.2\r\nHost: localhost\r\n\r\n",
+             b"GET /v1/health\r\n\r\n", b" GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+             chunked.replace(b"HTTP/1.1", b"HTTP/1.0") + b"0\r\n\r\n", chunked + b"0\n\n", chunked + b"2;\nxx\r\n0\r\n\r\n",
+             chunked + b"2\r\n{}0\r\n\r\n", chunked + b"2 \r\n{}\r\n0\r\n\r\n", chunked + b"0x2\r\n{}\r\n0\r\n\r\n",
+             chunked + b"10000000000000002\r\n{}\r\n0\r\n\r\n", chunked + b"0\r\nX : y\r\n\r\n"]:
+    for unix in (False, True):
+        answer = raw(data + smuggled, unix)
+        check(answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1 ") == 1 and b"Connection: close" in answer, f"{data}: {answer[:200]}")
+        answer = raw(get + b"\r\n" + data + smuggled, unix)
+        check([part[:3] for part in answer.split(b"HTTP/1.1 ")[1:]] == [b"200", b"400"], f"after another request, {data}: {answer}")
+answer = raw(b"\r\n" + chunked + b"2;a=b\r\n{}\r\n0;c\r\nX: y\r\n\r\n" + get + b"Connection: close\r\n\r\n")
+check([part[:3] for part in answer.split(b"HTTP/1.1 ")[1:]] == [b"400", b"200"], f"chunks with all that may stand in them: {answer}")
+answer = raw(lead.replace(b"localhost", b"evil.example") + b"Content-Length: " + size + b"\r\n\r\n" + smuggled)
+check(answer.startswith(b"HTTP/1.1 403") and answer.count(b"HTTP/1.1 ") == 1, "nothing follows who may not ask")
 for path, status in [(b"/v1/health%00", 404), (b"/v1/health%00x", 404), (b"/v1/gpus/a100%00", 404), (b"/v1/gpus/a%31%30%30", 200)]:
     check(status_of("Host: localhost", path=path) == status, f"{path}: not {status}")
 

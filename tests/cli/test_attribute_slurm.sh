@@ -174,7 +174,7 @@ printf 'JobID|State|User\n1|COMPLETED|\033[2J<b>,"\n' >hostile
 expect_ok attribute --slurm n1.adept --sacct hostile
 ! grep -q "$(printf '\033')" out || fail "a control character of a name reaches the terminal"
 expect_ok attribute --slurm n1.adept --sacct hostile --csv
-"$python" -c 'import csv; assert [r for r in csv.DictReader(open("out")) if r["job"] == "1"][0]["user"] == "\033[2J<b>,\""' || fail "CSV of a hostile name"
+"$python" -c 'import csv; assert [r for r in csv.DictReader(open("out")) if r["job"] == "1"][0]["user"] == "?[2J<b>,\""' || fail "CSV of a hostile name"
 expect_error 3 'has no idle runs' attribute --slurm n2.adept --cpu-idle separate --idle idle.json
 head -c 1000 n1.adept >cut.adept
 expect_ok attribute --slurm cut.adept

@@ -105,6 +105,33 @@ checks=$((checks + 1))
 grep -q 'warning' "$work/err" && fail "a warning on loopback"
 stop TERM
 
+# ---- a body that takes long holds up nobody, and is answered in the end ----
+start --listen 127.0.0.1:0 --timeout 600 "$p"
+python3 -B - "$port" "$p" >"$work/check" 2>&1 <<'EOF' || { cat "$work/check"; fail "a long body"; }
+import json, socket, sys
+body = json.dumps({"profile": json.load(open(sys.argv[2])), "gpu": "a100", "requests": [{"batch_size": 1 + i} for i in range(10000)]}).encode()
+def send(data):
+    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    s.settimeout(600)
+    s.sendall(data)
+    return s
+head = b"Host: localhost\r\nContent-Type: application/json\r\n"
+long = send(b"POST /v1/predict HTTP/1.1\r\nConnection: close\r\n" + head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+one = b'{"workload":"mlp","gpu":"a100","compact":true}'
+for request in (b"GET /v1/health HTTP/1.1\r\n" + head + b"\r\n", b"POST /v1/predict HTTP/1.1\r\n" + head + b"Content-Length: %d\r\n\r\n" % len(one) + one):
+    assert send(request).recv(100).startswith(b"HTTP/1.1 200"), request
+long.setblocking(False)
+try:
+    sys.exit("the long one was answered first: %r" % long.recv(100))
+except BlockingIOError:
+    long.settimeout(600)
+answer = b"".join(iter(lambda: long.recv(1 << 20), b""))
+estimates = json.loads(answer.partition(b"\r\n\r\n")[2])["estimates"]
+assert len(estimates) == 10000 and all(e["step_time_s"] > 0 for e in estimates), answer[:200]
+EOF
+checks=$((checks + 1))
+stop TERM
+
 # ---- a token ----
 token=0123456789abcdef-ABCDEF
 echo "$token" >"$work/token"

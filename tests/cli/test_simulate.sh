@@ -134,6 +134,19 @@ trace --cap 1.5kW
 grep -q 'never start' "$work/out" && fail "a warning of a cap that all keep"
 run simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy charon --cap 1100
 shows 'charon: some jobs never start: even alone, what it would run them as exceeds the cap of 1100 W'
+# a kind that never runs is named whatever the horizon is, and completion times of the others alone are not given
+run simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy charon,zeus --cap 1100 --horizon 1h --json
+checks=$((checks + 1))
+"$python" - "$work/out" <<'CHECK' || { cat "$work/out"; fail "a kind of job that never starts"; }
+import json, sys
+result = json.load(open(sys.argv[1]))
+starved = {w.split(":")[0] for w in result["warnings"] if "ever starts" in w}
+assert "charon: no job of long ever starts: completion times and waits of such a run are not known" in result["warnings"], result["warnings"]
+for policy in result["policies"]:
+    times = [policy["outcome"][n]["mean"] for n in ("mean_completion_s", "p50_completion_s", "p95_completion_s", "p99_completion_s", "mean_wait_s")]
+    assert all((t is None) == (policy["name"] in starved) for t in times), (policy["name"], times)
+    assert policy["outcome"]["censored_completion_s"]["mean"] > 0
+CHECK
 expect_error 2 'is for traces' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --windows 4
 expect_error 2 'are of one run' simulate "$work/cluster.json" "$work/trace.csv" --templates "$work/jobs.json" --policy zeus --windows 4 --seeds 2
 

@@ -1,8 +1,11 @@
 """tools/python/adept/_lib.py against the C compiler, the program and brute force. usage: test_binding.py LAYOUT ADEPT PROFILE SOURCE"""
+import copy
 import ctypes
+import gc
 import json
 import math
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -219,6 +222,47 @@ class Binding(unittest.TestCase):
         self.oracle.close()
         with self.assertRaises(ValueError):
             self.oracle.predict()
+
+    def test_handles_are_not_copied(self):
+        for handle in (self.workload, self.oracle, self.oracle.gpu, adept.measure(devices=[])):
+            for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "cannot be copied"):
+                    copied(handle)
+
+    def test_handles_of_another_kind(self):
+        gpu = adept.Gpu.open("t4")
+        for wrong in ((gpu, self.workload), (self.workload, None), (self.oracle, gpu), (self.workload, "t4"), (1, 2)):
+            with self.assertRaises(TypeError):
+                adept.Oracle(*wrong)
+        for call in (lambda: adept.predict_many((adept.Estimate * 1)()), lambda: adept.choose((adept.Request * 1)()),
+                     lambda: adept.predict_many([1]), lambda: adept.Workload.to_json(gpu)):
+            with self.assertRaises(TypeError):
+                call()
+
+    def test_what_is_used_stays(self):
+        expected = self.oracle.predict().step_time_s
+        request, info, gpu_info = self.oracle.request(), self.workload.describe(), self.oracle.gpu.describe()
+        texts = repr(info), repr(gpu_info)
+        array = (adept.Request * 2)(self.oracle.request(), adept.Oracle(adept.Workload.open(PROFILE), adept.Gpu.open("v100-pcie-32gb")).request())
+        derived = self.workload.at(batch_size=3)
+        for handle in (self.oracle, self.oracle.workload, self.oracle.gpu):
+            handle.close()
+        del handle, self.oracle, self.workload
+        gc.collect()
+        [adept.Workload.open(PROFILE).at(batch_size=i + 1) for i in range(20)]  # would take the place of what was freed
+        self.assertEqual([e.step_time_s for e in adept.predict_many([request])] + [e.step_time_s for e in adept.predict_many(array)], [expected] * 3)
+        self.assertEqual((repr(info), repr(gpu_info)), texts)
+        self.assertEqual(derived.describe().batch_size, 3)
+
+    def test_numbers_and_texts_are_not_cut(self):
+        for call in (lambda: adept.Request(gpus=2**64 + 1), lambda: self.oracle.request(nodes=-2**63 - 1), lambda: self.oracle.request(allreduce=2**32),
+                     lambda: adept.Workload.open(PROFILE, batch_size=2**64 + 8), lambda: self.workload.at(seq_length=2**64),
+                     lambda: adept.choose([self.oracle.predict()], objective=2**32), lambda: setattr(self.oracle.request(), "gpus", 2**63)):
+            with self.assertRaises(OverflowError):
+                call()
+        for call in (lambda: adept.Workload.open(PROFILE + "\0x"), lambda: adept.Gpu.open("a100\0"), lambda: self.oracle.request(host="torch2\0x")):
+            with self.assertRaises(ValueError):
+                call()
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ COMMANDS = [
     ("measure-samples", "measure --samples new.samples --dram-dimms '1x8GB DDR4' --duration 200ms", []),
     ("measure-counters", "measure --sysroot counters --json -o out.json --duration 200ms", ["out.json"]),
     ("measure-read", "measure --read run.samples --json", []),
-    ("attribute-record", "attribute record --source proc --duration 300ms --period 100ms -o new.adept", []),
+    ("attribute-record", "attribute record --without-meter --source proc --duration 300ms --period 100ms -o new.adept", []),
     ("attribute-fit", "attribute fit node.adept -o out.json", ["out.json"]),
     ("attribute-report", "attribute report node.adept --model model.json --json", []),
     ("attribute-slurm", "attribute --slurm node.adept --sacct jobs.txt --csv", []),
@@ -80,11 +80,11 @@ COMMANDS = [
 
 # Of the system calls that only these make.
 CALLS_ONLY = [
-    ("attribute-record-bpf", "attribute record --source bpf --duration 300ms --period 100ms -o new.adept", []),
-    ("attribute-record-command", "attribute record --source proc --period 100ms -o new.adept -- sleep 0.1", []),
+    ("attribute-record-bpf", "attribute record --without-meter --source bpf --duration 300ms --period 100ms -o new.adept", []),
+    ("attribute-record-command", "attribute record --without-meter --source proc --period 100ms -o new.adept -- sleep 0.1", []),
     ("sweep-drive", "sweep --drive --sysroot root --vary governor=performance --period 10ms -o out.csv -- true", ["out.csv"]),
     ("serve-threads", "serve @/mlp.profile.json --socket s --threads 3", []),
-    ("attribute-record-taskstats", "attribute record --source taskstats --duration 300ms --period 100ms -o new.adept", []),
+    ("attribute-record-taskstats", "attribute record --without-meter --source taskstats --duration 300ms --period 100ms -o new.adept", []),
     ("measure-plot", "measure --plot out.svg --duration 200ms --dram-dimms '1x8GB DDR4'", ["out.svg"]),
     ("calibrate-threads", "calibrate rows.csv --gpu % --granularity model --leave-out none --max-generations 20 --threads 3 -o out.json", ["out.json"]),
     ("simulate-threads", "simulate cluster.json jobs.json --policy fcfs,thrift --threads 3 --json -o out.json", ["out.json"]),

@@ -110,6 +110,23 @@ class Files(unittest.TestCase):
         with self.assertRaises(TypeError):
             adept.predict(PROFILE, [1], gpu=GPU)
 
+    def test_the_command_does_not_run_itself(self):
+        """What stands on the PATH may be this package's own command, or a script that runs it."""
+        with tempfile.TemporaryDirectory() as folder:
+            command, real = os.path.join(folder, "adept"), os.path.dirname(_program.path())
+            for code, found in (("-c 'from adept._program import run_as_command; run_as_command()'", True), ("-m adept", False)):
+                with open(command, "w") as file:
+                    file.write("#!/bin/sh\nexec %s -B %s \"$@\"\n" % (sys.executable, code))
+                os.chmod(command, 0o755)
+                environment = {name: value for name, value in os.environ.items() if name != "ADEPT_PROGRAM"}
+                for path, code in ((folder, 2), (folder + ":" + real, 0 if found else 2)):
+                    environment["PATH"] = path + ":/usr/bin:/bin"
+                    if shutil.which("adept", path="/usr/bin:/bin"):
+                        self.skipTest("there is another adept")
+                    done = subprocess.run([command, "--version"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
+                    self.assertEqual(done.returncode, code, done.stderr.decode())
+                    self.assertTrue(done.stdout.startswith(b"adept ") if code == 0 else b"is not found" in done.stderr, done.stderr.decode())
+
     def test_save_profile(self):
         with tempfile.TemporaryDirectory() as folder:
             r = adept.predict(PROFILE, gpu=GPU, batch=32, mode="infer", gpus=2)

@@ -115,6 +115,11 @@ static void wrong_lines_are_named(void **state)
         {"JobID|Comment\n1|a|b\n", "jobs.txt:2: 3 cells, the header has 2"},
         {"JobID|Comment\n1|a\nb\n", "jobs.txt:3: 1 cells, the header has 2"},
         {"JobID|JobID\n1|1\n", "occurs twice"},
+        {"JobID           JobName      State \n------------ ---------- ---------- \n1                  a  COMPLETED \n",
+         "jobs.txt:2: columns of a width, which cut what they hold: 'sacct -P' is needed"},
+        {"JobID|User|Comment\n7|ada|x\n7|eve|\n",
+         "jobs.txt:3: job 7 is eve's here and ada's in another line: what users write may hold such a line"},
+        {"     User        JobID\n--------- ------------\n", "'sacct -P' is needed"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         adept_batch_jobs *jobs = adept_batch_jobs_new();
@@ -123,6 +128,29 @@ static void wrong_lines_are_named(void **state)
         if (!strstr(err.message, wrong[i].message)) fail_msg("'%s' instead of '%s'", err.message, wrong[i].message);
         adept_batch_jobs_free(jobs);
     }
+}
+
+/* Slurm begins to count anew where its state was lost: two jobs of one number. */
+static void numbers_that_occur_again(void **state)
+{
+    (void)state;
+    static const char text[] = "JobID|User|State|Start|End\n"
+                               "7|old|FAILED|1000|2000\n7.batch|old|FAILED|1000|2000\n"
+                               "7|new|COMPLETED|900000|900100\n8|old|FAILED|1000|2000\n9|soon|PENDING|Unknown|Unknown\n"
+                               "10|later|RUNNING|990000|Unknown\n";
+    adept_batch_jobs *jobs = adept_batch_jobs_new();
+    adept_batch_jobs_limit(jobs, 900000, 900500);
+    assert_int_equal(add_sacct(jobs, text, NULL), ADEPT_OK);
+    const adept_batch_job *j = adept_batch_jobs_find(jobs, 7);
+    assert_string_equal(j->user, "new");
+    assert_true(j->begin_s == 900000 && j->end_s == 900100 && j->state == ADEPT_JOB_COMPLETED);
+    assert_null(adept_batch_jobs_find(jobs, 8));
+    assert_null(adept_batch_jobs_find(jobs, 10));
+    assert_non_null(adept_batch_jobs_find(jobs, 9)); /* whose times are not known */
+    assert_ptr_equal(adept_batch_jobs_during(jobs, 7, 899000, 899950), j); /* clocks differ */
+    assert_null(adept_batch_jobs_during(jobs, 7, 899000, 899900));
+    assert_null(adept_batch_jobs_during(jobs, 7, 900200, 900500));
+    adept_batch_jobs_free(jobs);
 }
 
 static adept_status add_jobcomp(adept_batch_jobs *jobs, const char *text, adept_error *err)
@@ -158,7 +186,10 @@ static void what_jobcomp_says(void **state)
     assert_string_equal(j->user, "ada");
     assert_string_equal(j->account, "lab");
     assert_int_equal(adept_batch_jobs_find(jobs, 4)->state, ADEPT_JOB_FAILED); /* whatever its name says */
-    static const char *const wrong[] = {"hello\n", "JobId=x JobState=FAILED\n", "JobId=1 JobState=GONE\n",
+    static const char named[] = "JobId=12 UserId=eve(1001) GroupId=eve(1001) Name=x UserId=ada(1000) JobId=3 JobState=FAILED WorkDir=/\n";
+    assert_int_equal(add_jobcomp(jobs, named, NULL), ADEPT_OK);
+    assert_string_equal(adept_batch_jobs_find(jobs, 12)->user, "eve"); /* whatever its name says */
+    static const char *const wrong[] = {"JobId=12 UserId=ada(1000) Name=x JobState=FAILED WorkDir=/\n", "hello\n", "JobId=x JobState=FAILED\n", "JobId=1 JobState=GONE\n",
                                         "JobId=1 JobState=FAILED StartTime=now\n",
                                         "JobId=1 JobState=FAILED EndTime=2026-11-23\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -277,7 +308,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_sacct_says),       cmocka_unit_test(other_forms),
-        cmocka_unit_test(wrong_lines_are_named), cmocka_unit_test(what_jobcomp_says),
+        cmocka_unit_test(wrong_lines_are_named),
+        cmocka_unit_test(numbers_that_occur_again), cmocka_unit_test(what_jobcomp_says),
         cmocka_unit_test(what_listpids_says),    cmocka_unit_test(what_adept_noted),
         cmocka_unit_test(shares_are_summed_up),
     };

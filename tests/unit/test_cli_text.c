@@ -1,5 +1,6 @@
 /* Numbers as people read them, "did you mean", tables: the parts of the reports that no other test sees closely. */
 #include "nearest.h"
+#include "adept_csv_writer.h"
 #include "table.h"
 #include "units.h"
 #include <math.h>
@@ -146,6 +147,37 @@ static void text_of_a_file_cannot_steer_the_terminal(void **state)
     free(text);
 }
 
+/* What somebody wrote, a process's name for instance, ends up in a terminal or a spreadsheet. */
+static void text_of_others_is_harmless_in_csv(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *cell;
+    } cases[] = {
+        {"plain \xc3\xa9", "plain \xc3\xa9"},
+        {"a,b\"c", "\"a,b\"\"c\""},
+        {"=cmd|calc", "'=cmd|calc"},
+        {"@SUM(1,2)", "\"'@SUM(1,2)\""},
+        {"+1+1", "'+1+1"},
+        {"-x", "'-x"},
+        {"-1.5e3", "-1.5e3"},
+        {"+7", "+7"},
+        {"-", "-"},
+        {"a=b", "a=b"},
+        {"\t=1", "?=1"},
+        {"\033[2J\xc2\x9b\x9b\r\n\x7f", "?[2J?????"},
+        {"\xe2\x80\xae" "evil\xe2\x80\xa8\xff", "?evil??"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_buffer row = {0};
+        adept_csv_put_text(&row, cases[i].text);
+        char *cell = adept_buffer_take(&row);
+        assert_string_equal(cell, cases[i].cell);
+        free(cell);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +188,7 @@ int main(void)
         cmocka_unit_test(edits_between_words),
         cmocka_unit_test(columns_are_aligned),
         cmocka_unit_test(text_of_a_file_cannot_steer_the_terminal),
+        cmocka_unit_test(text_of_others_is_harmless_in_csv),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,6 +94,7 @@ static void escapes(void **state)
     (void)state;
     expect_text("a\"\\/\b\f\n\r\t\x01\x1f\x7f", "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"");
     expect_text("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
+    expect_text("\xc2\x9b\xe2\x80\xae\xc2\xa0", "\"\\u009b\\u202e\xc2\xa0\""); /* control, direction; a blank */
     expect_text("\xc3 \xed\xa0\x80\xf0\x9f", "\"\\ufffd \\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\""); /* no UTF-8 */
     expect_text("", "\"\"");
     expect_text(NULL, "null");

@@ -1,6 +1,8 @@
 /* Eight threads load at the same time, and predict from shared handles: the same bits in each. Under ThreadSanitizer
  * (-DADEPT_SANITIZE=thread) also: no races. A program may fork meanwhile. */
+#include "fake_sys.h"
 #include <adept/adept.h>
+#include <adept/measure.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -182,8 +184,46 @@ static void children_read_too(void **state)
     assert_int_equal(n_bad, 0);
 }
 
+/* A measurement's threads do not live in a child, nor is anybody there to release what they held. */
+static void children_leave_measurements_alone(void **state)
+{
+    (void)state;
+    if (!MAY_FORK) skip();
+    fake_sys *sys = fake_sys_new();
+    fake_sys_put(sys, "/sys/class/powercap/intel-rapl:0/name", "package-0");
+    fake_sys_put(sys, "/sys/class/powercap/intel-rapl:0/max_energy_range_uj", "262143328850");
+    fake_sys_put(sys, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000");
+    const adept_measure_options options = {.period_s = 0.001, .sysroot = fake_sys_root(sys)};
+    for (int i = 0; i < CHILDREN; i++) {
+        adept_measurement *m = NULL;
+        assert_int_equal(adept_measure_start(&m, &options, NULL), ADEPT_OK);
+        usleep(2000);
+        pid_t child = fork();
+        if (child == 0) {
+            adept_measured measured;
+            adept_error err = {0};
+            alarm(60);
+            adept_measure_leave(m, adept_measure_enter(m, "step"));
+            adept_measure_stop(m);
+            adept_status status = adept_measure_read(&measured, m, NULL, NULL, &err);
+            adept_measure_free(m);
+            _exit(status != ADEPT_E_USAGE || !strstr(err.message, "before fork()"));
+        }
+        int status = 0;
+        assert_true(child > 0 && waitpid(child, &status, 0) == child);
+        assert_int_equal(status, 0);
+        adept_measure_stop(m);
+        adept_measured measured;
+        assert_int_equal(adept_measure_read(&measured, m, NULL, NULL, NULL), ADEPT_OK);
+        assert_int_equal(adept_measure_read(&measured, m, NULL, "step", NULL), ADEPT_E_USAGE); /* the child's */
+        adept_measure_free(m);
+    }
+    fake_sys_free(sys);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_agree), cmocka_unit_test(children_read_too)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_agree), cmocka_unit_test(children_read_too),
+                                       cmocka_unit_test(children_leave_measurements_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static long ticks; /* a second */
 typedef struct fake_process {
     int pid;
     const char *name, *state;
-    unsigned flags, cpu_ticks, threads, start, pages;
+    unsigned flags, cpu_ticks, threads, start, pages, parent;
     unsigned long long read_bytes, write_bytes;
     unsigned runs;
 } fake_process;
@@ -32,8 +32,8 @@ static void put(fake_sys *sys, const fake_process *f)
 
     snprintf(path, sizeof path, "/proc/%d/stat", f->pid);
     fake_sys_put(sys, path,
-                 "%d (%s) %s 1 2 3 4 -1 %u 5 6 7 8 %u 2 0 0 20 -5 %u 0 %u 4096000 %u 18446744073709551615 1 1", f->pid,
-                 f->name, f->state ? f->state : "S", f->flags, f->cpu_ticks - 2, f->threads ? f->threads : 1, f->start,
+                 "%d (%s) %s %u 2 3 4 -1 %u 5 6 7 8 %u 2 0 0 20 -5 %u 0 %u 4096000 %u 18446744073709551615 1 1", f->pid,
+                 f->name, f->state ? f->state : "S", f->parent ? f->parent : 1, f->flags, f->cpu_ticks - 2, f->threads ? f->threads : 1, f->start,
                  f->pages);
     snprintf(path, sizeof path, "/proc/%d/io", f->pid);
     fake_sys_put(sys, path, "rchar: 1\nwchar: 2\nread_bytes: %llu\nwrite_bytes: %llu\ncancelled_write_bytes: 0",
@@ -341,9 +341,22 @@ static void what_proc_says(void **state)
         {"0::/system.slice/slurmstepd.scope/job_123/step_0/user/task_0",
          "/system.slice/slurmstepd.scope/job_123/step_0/user/task_0", 123},
         {"0::/home/job_5", "/home/job_5", -1}, /* somebody's own */
-        {"0::/slurm/job_5x", "/slurm/job_5x", -1},
-        {"0::/slurm/job_-5", "/slurm/job_-5", -1},
-        {"0::/slurm/job_99999999999999999999", "/slurm/job_99999999999999999999", -1},
+        {"2:cpuacct:/slurm_n1/uid_1000/job_7", "/slurm_n1/uid_1000/job_7", 7},
+        {"0::/system.slice/n-1_slurmstepd.scope/job_8/step_x", "/system.slice/n-1_slurmstepd.scope/job_8/step_x", 8},
+        /* a user's own folder, whatever it is called */
+        {"0::/user.slice/user-1000.slice/user@1000.service/slurm/uid_0/job_5",
+         "/user.slice/user-1000.slice/user@1000.service/slurm/uid_0/job_5", -1},
+        {"0::/user.slice/system.slice/slurmstepd.scope/job_5", "/user.slice/system.slice/slurmstepd.scope/job_5", -1},
+        {"0::/system.slice/a.service/slurmstepd.scope/job_5", "/system.slice/a.service/slurmstepd.scope/job_5", -1},
+        {"0::/system.slice/myslurmstepd.scope/job_5", "/system.slice/myslurmstepd.scope/job_5", -1},
+        {"0::/system.slice/slurmstepd.scope/x/job_5", "/system.slice/slurmstepd.scope/x/job_5", -1},
+        {"0::/slurmish/uid_0/job_5", "/slurmish/uid_0/job_5", -1},
+        {"0::/slurm", "/slurm", -1},
+        {"0::/system.slice/scope", "/system.slice/scope", -1},
+        {"0::/slurm/uid_0/job_5x", "/slurm/uid_0/job_5x", -1},
+        {"0::/slurm/uid_0/job_0", "/slurm/uid_0/job_0", -1},
+        {"0::/slurm/uid_0/job_-5", "/slurm/uid_0/job_-5", -1},
+        {"0::/slurm/uid_0/job_99999999999999999999", "/slurm/uid_0/job_99999999999999999999", -1},
         {"no colons\n:\n1:x", "", -1},
         {"", "", -1},
     };
@@ -358,22 +371,39 @@ static void what_proc_says(void **state)
                 isnan(adept_proc_field("read_bytes:", "read_bytes")));
 }
 
-static void a_job_by_its_environment(void **state)
+/* Where Slurm makes no cgroups: what its daemon of a step starts is of the step's job, whatever the environment says. */
+static void a_job_by_the_daemon_of_its_step(void **state)
 {
     (void)state;
-    bench b = begin();
-    fake_process f = {.pid = 100, .name = "task", .cpu_ticks = 10, .start = 7};
-
-    put(b.sys, &f);
-    put_text(b.sys, 100, "cgroup", "0::/user.slice");
-    fake_sys_put_bytes(b.sys, "/proc/100/environ", "A=B\0SLURM_JOB_ID=991\0C=", 24);
-    start(&b);
-    f.cpu_ticks++;
-    put(b.sys, &f);
-    interval(&b);
-    adept_activity_log *log = end(&b);
-    assert_int_equal(log->processes[0].job, 991);
-    adept_activity_log_free(log);
+    static const struct {
+        const char *command, *title, *status;
+        int64_t job;
+    } daemons[] = {
+        {"slurmstepd", "slurmstepd: [991.batch]", "Uid:\t0\t0\t0\t0\n", 991},
+        {"slurmstepd", "slurmstepd: [991.batch]", "Uid:\t4711\t0\t0\t0\n", -1}, /* a user's, who calls it so */
+        {"slurmstepd", "slurmstepd", "Uid:\t0\t0\t0\t0\n", -1},
+        {"sh", "slurmstepd: [991.batch]", "Uid:\t0\t0\t0\t0\n", -1},
+    };
+    for (size_t i = 0; i < sizeof daemons / sizeof *daemons; i++) {
+        bench b = begin();
+        fake_process daemon = {.pid = 99, .name = daemons[i].command, .cpu_ticks = 5, .start = 6};
+        fake_process f = {.pid = 100, .name = "task", .cpu_ticks = 10, .start = 7, .parent = 99};
+        put(b.sys, &daemon);
+        put(b.sys, &f);
+        put_text(b.sys, 99, "cmdline", daemons[i].title);
+        put_text(b.sys, 99, "status", daemons[i].status);
+        for (int32_t pid = 99; pid <= 100; pid++)
+            put_text(b.sys, pid, "cgroup", "0::/system.slice/slurmd.service");
+        fake_sys_put_bytes(b.sys, "/proc/100/environ", "A=B\0SLURM_JOB_ID=5\0C=", 22);
+        start(&b);
+        f.cpu_ticks++;
+        put(b.sys, &f);
+        interval(&b);
+        adept_activity_log *log = end(&b);
+        assert_string_equal(log->processes[0].command, "task");
+        assert_int_equal(log->processes[0].job, daemons[i].job);
+        adept_activity_log_free(log);
+    }
 }
 
 /* What is charged after the record of an exit is shared among those that ended. */
@@ -443,7 +473,7 @@ int main(void)
         cmocka_unit_test(what_is_denied_is_not_known),
         cmocka_unit_test(another_file),
         cmocka_unit_test(what_proc_says),
-        cmocka_unit_test(a_job_by_its_environment),
+        cmocka_unit_test(a_job_by_the_daemon_of_its_step),
         cmocka_unit_test(settling),
         cmocka_unit_test(samples_are_taken),
     };

@@ -5,6 +5,7 @@
 #include "graph_text.h"
 #include "saved_models.h"
 #include "serve/embedded_openapi.h"
+#include "serve/framing.h"
 #include "serve/oracles.h"
 #include "serve/request.h"
 #include "serve/server.h"
@@ -22,6 +23,45 @@
 
 #define MLP ADEPT_SOURCE_DIR "/tests/cli/data/mlp.profile.json"
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- bytes ---- */
+
+/* However they are cut into pieces, the same of them are well-formed and end whole requests. */
+static void test_framing(void **state)
+{
+    (void)state;
+#define GET "GET /a HTTP/1.1\r\nHost: b\r\n\r\n"
+#define CHUNKS "POST /a HTTP/1.1\r\nTransfer-Encoding: \tChunked  \r\n\r\nA;x=\"y\"\r\n0123456789\r\n1\r\n!\r\n0\r\nT: r\r\n\r\n"
+    static const struct {
+        const char *text;
+        size_t good, whole, heads;
+    } cases[] = {
+        {GET, sizeof GET - 1, sizeof GET - 1, 1},
+        {GET GET "GET", 2 * sizeof GET + 1, 2 * (sizeof GET - 1), 2},
+        {"\r\n" GET, sizeof GET + 1, sizeof GET + 1, 1},
+        {"POST / HTTP/1.0\r\ncontent-LENGTH:5\r\n\r\n\n\r\001:\377" GET, 41 + sizeof GET, 41 + sizeof GET, 2},
+        {CHUNKS GET, sizeof CHUNKS - 1 + sizeof GET - 1, sizeof CHUNKS - 1 + sizeof GET - 1, 2},
+        {GET "GET /a HTTP/1.1\nHost", sizeof GET - 1 + 15, sizeof GET - 1, 1},
+        {"GET /a HTTP/1.1\r\nA : b", 18, 0, 0},
+        {"POST / HTTP/1.1\r\nContent-Length: 999999999999999999999\r\n", 54, 0, 0},
+        {"\n", 0, 0, 0},
+        {"\026\003\001", 0, 0, 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        for (size_t piece = 1; piece <= 200; piece += 13) {
+            adept_serve_framing f = {0};
+            size_t size = strlen(cases[i].text), at = 0, whole = 0, ends = 0;
+            while (at < size) {
+                size_t n = piece < size - at ? piece : size - at, good = adept_serve_framing_take(&f, &ends, cases[i].text + at, n);
+                if (ends > 0) whole = at + ends;
+                at += good;
+                if (good < n) break;
+            }
+            if (at != cases[i].good || whole != cases[i].whole || f.heads != cases[i].heads)
+                fail_msg("case %zu in pieces of %zu: %zu good, %zu whole, %zu heads", i, piece, at, whole, (size_t)f.heads);
+        }
+    }
+}
 
 /* ---- requests ---- */
 
@@ -438,6 +478,7 @@ static void test_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_framing),
         cmocka_unit_test(test_body),        cmocka_unit_test(test_body_refused),
         cmocka_unit_test(test_body_is_strict_json),
         cmocka_unit_test(test_body_profile), cmocka_unit_test(test_oracles), cmocka_unit_test(test_shared_walks),

@@ -378,6 +378,34 @@ static void packed_and_cut(void **state)
     end(&b);
 }
 
+/* A packed file of a few KB may be of any size unpacked. */
+static void a_small_file_of_many_jobs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row, *refused;
+        size_t n;
+    } bombs[] = {{"0,1,1\n", "more than 4000000 jobs", 4000001}, {"0,1,                              1\n", "512 MiB", 17000000}};
+    setup b;
+    begin(&b, TWO_NODES, ONE_KIND);
+    for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
+        char rows[40 * 100] = "";
+        for (int k = 0; k < 100; k++)
+            strcat(rows, bombs[i].row);
+        const char *path = put("trace", "");
+        gzFile file = gzopen(path, "wb1");
+        gzputs(file, "submit_s,gpus,gpu_seconds\n");
+        for (size_t n = 0; n < bombs[i].n; n += 100)
+            gzputs(file, rows);
+        assert_int_equal(gzclose(file), Z_OK);
+        adept_error err = {0};
+        adept_job_stream s;
+        assert_int_equal(adept_jobs_trace(&s, b.jobs, path, NULL, NULL, &err), ADEPT_E_INVALID);
+        assert_non_null(strstr(err.message, bombs[i].refused));
+    }
+    end(&b);
+}
+
 static void a_million_jobs(void **state)
 {
     (void)state;
@@ -496,7 +524,8 @@ int main(void)
         cmocka_unit_test(wrong_traces),
         cmocka_unit_test(wrong_step_times),
         cmocka_unit_test(packed_and_cut),
-        cmocka_unit_test(a_million_jobs),
+        cmocka_unit_test(a_million_jobs), /* before what takes more memory */
+        cmocka_unit_test(a_small_file_of_many_jobs),
         cmocka_unit_test(published_traces),
     };
     return cmocka_run_group_tests(tests, sim_folder_make, sim_folder_remove);

@@ -24,7 +24,7 @@ typedef struct record_options {
     const char *output;
     double period_s, meter_period_s, duration_s, rotate_s;
     int source; /* adept_best_source */
-    bool list;
+    bool list, without_meter;
 } record_options;
 
 #define AT(member) offsetof(record_options, member)
@@ -72,6 +72,8 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_CHOICE, .at = AT(source), .names = source_name},
     {"list", NULL, 1, "List what counts here and which meters there are, and what is missing", ADEPT_OPT_FLAG,
      .at = AT(list)},
+    {"without-meter", NULL, 2, "Record also where no meter answers: what processes do, and no energy", ADEPT_OPT_FLAG,
+     .at = AT(without_meter)},
     {"meter-period", "TIME", 2, "Between two readings of a meter: \"250ms\" is the default", ADEPT_OPT_AMOUNT,
      .at = AT(meter_period_s), .units = adept_suffix_times},
     {.group = 3, .help = "What is written:"},
@@ -200,14 +202,30 @@ static adept_status list(adept_cli *cli, const adept_recorder *recorder)
     return adept_report_sensors(cli, stdout, adept_recorder_meters(recorder));
 }
 
+/* Of what fit, report and --slurm give out. */
+static bool has_meter(const adept_recording *meters)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < adept_recording_tracks(meters); i++) {
+        adept_component c = adept_recording_track(meters, i)->sensor->component;
+        any = any || c == ADEPT_COMPONENT_NODE || c == ADEPT_COMPONENT_CPU || c == ADEPT_COMPONENT_DRAM || c == ADEPT_COMPONENT_GPU;
+    }
+    return any;
+}
+
 static adept_status record_until_the_end(loop *l, rlim_t files)
 {
-    adept_status status = open_file(l, &l->cli->err);
+    bool measures = has_meter(adept_recorder_meters(l->recorder));
 
+    if (!measures && !l->options->without_meter)
+        return adept_error_set(&l->cli->err, ADEPT_E_INVALID,
+                               "no meter of the node, and none of cpu, dram or gpu answers: there would be no energy; "
+                               "adept attribute record --list says why, --without-meter records all the same");
+    adept_status status = open_file(l, &l->cli->err);
     if (status != ADEPT_OK) return status;
     print_sources(stderr, l->recorder, "adept: ");
-    if (adept_recording_tracks(adept_recorder_meters(l->recorder)) == 0)
-        fputs("adept: no meter answers: there will be no energy\n", stderr);
+    if (!measures) fputs("adept: no meter answers: there will be no energy\n", stderr);
     l->begin_s = adept_clock_s();
     l->next_s = l->begin_s + l->options->period_s;
     l->rotate_next_s = l->begin_s + l->options->rotate_s;

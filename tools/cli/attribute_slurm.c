@@ -185,8 +185,16 @@ static adept_status read_jobs(adept_cli *cli, work *w)
     const char *name;
     char *text;
     size_t size;
+    double begin_s = INFINITY, end_s = -INFINITY;
     adept_status status = (w->jobs = adept_batch_jobs_new()) ? ADEPT_OK : adept_cli_no_memory(cli);
 
+    for (size_t i = 0; i < o->recordings.n; i++) {
+        const adept_activity_log *log = w->logs[i];
+        if (log->n_intervals == 0) continue;
+        begin_s = fmin(begin_s, log->intervals[0].begin_s);
+        end_s = fmax(end_s, log->intervals[log->n_intervals - 1].end_s);
+    }
+    if (status == ADEPT_OK) adept_batch_jobs_limit(w->jobs, begin_s, end_s);
     if (status == ADEPT_OK && o->sacct) {
         status = read_text(cli, &text, &size, o->sacct, &name);
         if (status == ADEPT_OK) status = adept_batch_jobs_add_sacct(w->jobs, name, text, size, &cli->err);
@@ -366,9 +374,9 @@ static adept_status run(adept_cli *cli, void *options)
 {
     const adept_jobs_options *o = options;
     work w = {.options = o};
-    adept_status status = read_jobs(cli, &w);
+    adept_status status = read_nodes(cli, &w);
 
-    if (status == ADEPT_OK) status = read_nodes(cli, &w);
+    if (status == ADEPT_OK) status = read_jobs(cli, &w);
     if (status == ADEPT_OK) status = adept_account(&w.accounting, w.nodes, o->recordings.n, w.jobs, &o->how, &cli->err);
     if (status == ADEPT_OK)
         status = adept_account_groups_of(&w.by_job, w.accounting, w.jobs, ADEPT_GROUP_JOB, &cli->err);

@@ -96,11 +96,19 @@ static adept_status run_one(pool *p, size_t number, adept_error *err)
     for (size_t w = 0; w < s.n_windows; w++)
         p->job->comparison.outcomes[number + w] = result.windows[w];
     if (s.n_windows > 0) p->job->comparison.uncut[policy] = result.outcome;
+    pthread_mutex_lock(&p->lock);
+    for (size_t t = 0; t < s.stream->n_templates && status == ADEPT_OK; t++) {
+        char text[256]; /* no number of them: shards say the same */
+        snprintf(text, sizeof text, "%s: no job of %s ever starts: completion times and waits of such a run are not known",
+                 c->policies[policy], s.stream->templates[t].name);
+        if (result.starves[t]) status = adept_comparison_warn(&p->job->comparison, text, err);
+    }
+    pthread_mutex_unlock(&p->lock);
     if (p->job->results)
         p->job->results[number] = result;
     else
         adept_run_result_free(&result);
-    return ADEPT_OK;
+    return status;
 }
 
 static void *work(void *record)

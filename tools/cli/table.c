@@ -1,6 +1,7 @@
 /** @file table.c  Rows are kept until the widths are known. Warnings are the last part of every report. */
 #include "table.h"
 #include "adept_grow.h"
+#include "adept_utf8.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,18 +14,12 @@ void adept_report_transferred(FILE *out, const adept_hwprofile *hw)
 
 /* ---------------------------------------------------------------- text from files -------------------------------- */
 
-/* ASCII controls, and the first byte of UTF-8's C1 controls (U+0080..U+009F), which some terminals obey too. */
-static bool is_control(const unsigned char *p)
-{
-    return *p < 0x20 || *p == 0x7f || (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f);
-}
-
 void adept_print_clean(FILE *out, const char *text)
 {
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        bool control = is_control(p);
-        fputc(control ? '?' : *p, out);
-        if (control && *p == 0xc2) p++;
+    const char *end = text + strlen(text);
+    for (size_t hidden = 0; text < end; text += hidden) {
+        size_t n = adept_utf8_shown(&hidden, text, end);
+        fwrite(n > 0 ? text : "?", n > 0 ? n : 1, 1, out);
     }
 }
 
@@ -55,17 +50,19 @@ void adept_print_format(FILE *out, const char *format, ...)
 
 void adept_print_markdown(FILE *out, const char *text)
 {
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p < 0x20 || *p == 0x7f)
+    const char *end = text + strlen(text);
+    for (size_t hidden = 0; text < end; text += hidden) {
+        size_t n = adept_utf8_shown(&hidden, text, end);
+        if (n == 0)
             fputc('?', out);
-        else if (*p == '<')
+        else if (*text == '<')
             fputs("&lt;", out);
-        else if (*p == '&')
+        else if (*text == '&')
             fputs("&amp;", out);
-        else if (*p == '@') /* would call someone */
+        else if (*text == '@') /* would call someone */
             fputs("&#64;", out);
         else
-            fprintf(out, "%s%c", strchr("\\`*_[]|~#", *p) ? "\\" : "", *p);
+            fprintf(out, "%s%.*s", strchr("\\`*_[]|~#", *text) ? "\\" : "", (int)n, text);
     }
 }
 

@@ -32,7 +32,8 @@ void adept_table_row(adept_table *table, const char *const *cells);
  *  @param cli, out  NULL allowed. @return ADEPT_E_NOMEM */
 adept_status adept_table_end(adept_cli *cli, adept_table *table, FILE *out);
 
-/** Print text that comes from a file: control characters become '?', so that it cannot steer the terminal. */
+/** Print text that comes from a file: what adept_utf8_shown() does not show becomes '?', so that it cannot steer the
+ *  terminal. */
 void adept_print_clean(FILE *out, const char *text);
 /** printf() of such texts: control characters of the result become '?' but for a line end that the format ends in. */
 void adept_print_format(FILE *out, const char *format, ...) ADEPT_PRINTF(2, 3);

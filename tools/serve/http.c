@@ -1,5 +1,6 @@
 /** @file http.c  HTTP by libmicrohttpd: bodies with limits, answers, slow clients, an orderly end. */
 #include "adept_clock.h"
+#include "framing.h"
 #include "http.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,17 +20,33 @@
 #define BODIES_HELD 16                         /* bodies and answers may take this many largest bodies together, */
 #define LEAST_HELD_BYTES ((uint64_t)256 << 20) /* but at least this */
 #define PATIENCE 6 /* headers, body and answer must each be through within so many timeouts */
+#define LONG_AT_ONCE 4 /* bodies that take long, worked on beside the connections' threads; at least */
+#define SHORT_BYTES 512 /* a longer body takes long, or may */
 
-/* A connection; a list of them, so that slow ones can be found. */
+/* A connection. */
 typedef struct peer {
+    adept_http *http;
     int fd;
     atomic_uint_fast64_t deadline_ns;
     atomic_bool busy;     /* between a request's headers and the end of its answer */
     atomic_uint requests; /* begun so far */
     bool was_half_closed; /* at the last look, with this many requests begun: */
     unsigned requests_then;
+    adept_serve_framing framing; /* of what has arrived */
+    bool is_broken, is_refused;  /* what follows is no request; this has been said */
     struct peer *previous, *next;
 } peer;
+
+/* All of them by descriptor, so that slow ones can be found, and that of recv(). */
+static struct {
+    pthread_mutex_t lock;
+    peer *slots[256];
+} peers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static peer **slot_of(int fd)
+{
+    return &peers.slots[(unsigned)fd % (sizeof peers.slots / sizeof *peers.slots)];
+}
 
 struct adept_http {
     adept_server *server;
@@ -38,8 +56,12 @@ struct adept_http {
     uint64_t max_held_bytes;
     atomic_uint in_flight;
     atomic_bool stopping;
-    pthread_mutex_t lock; /* of the list */
-    peer *peers;
+    pthread_mutex_t lock; /* of all that follows */
+    pthread_cond_t wake;
+    struct exchange *first, **last; /* that take long, in the order of their arrival */
+    bool ends;                      /* those that wait are refused */
+    pthread_t *workers;
+    unsigned n_workers;
 };
 
 static const char too_large[] = "the body is larger than --max-body allows";
@@ -51,6 +73,12 @@ typedef struct exchange {
     uint64_t begin_ns;
     adept_serve_problem_kind refused;
     const char *why_refused; /* NULL: it is not; else its body is read and thrown away */
+    /* of a request that takes long: */
+    struct MHD_Connection *connection;
+    adept_serve_request request;
+    adept_serve_reply reply;
+    bool is_answered;
+    struct exchange *next;
 } exchange;
 
 /* ---- connections ---- */
@@ -88,17 +116,18 @@ static void peer_arrives(adept_http *h, struct MHD_Connection *connection, void 
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     peer *p = calloc(1, sizeof *p);
     atomic_fetch_add(&h->metrics->connections, 1);
-    if (!p || !info) { /* only the check for slowness is lost, libmicrohttpd's own remains */
+    if (!p || !info) { /* its requests are refused */
         free(p);
         return;
     }
+    p->http = h;
     p->fd = info->connect_fd;
     extend(h, p);
-    pthread_mutex_lock(&h->lock);
-    p->next = h->peers;
+    pthread_mutex_lock(&peers.lock);
+    p->next = *slot_of(p->fd);
     if (p->next) p->next->previous = p;
-    h->peers = p;
-    pthread_mutex_unlock(&h->lock);
+    *slot_of(p->fd) = p;
+    pthread_mutex_unlock(&peers.lock);
     *context = p;
 }
 
@@ -106,11 +135,11 @@ static void peer_leaves(adept_http *h, peer *p)
 {
     atomic_fetch_sub(&h->metrics->connections, 1);
     if (!p) return;
-    pthread_mutex_lock(
-        &h->lock); /* the descriptor is closed after this, so that adept_http_tend() never sees another's */
-    *(p->previous ? &p->previous->next : &h->peers) = p->next;
+    /* the descriptor is closed after this, so that adept_http_tend() never sees another's */
+    pthread_mutex_lock(&peers.lock);
+    *(p->previous ? &p->previous->next : slot_of(p->fd)) = p->next;
     if (p->next) p->next->previous = p->previous;
-    pthread_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&peers.lock);
     free(p);
 }
 
@@ -139,15 +168,17 @@ static bool has_left(peer *p)
 void adept_http_tend(adept_http *h)
 {
     uint64_t now = adept_clock_ns();
-    pthread_mutex_lock(&h->lock);
-    for (peer *p = h->peers; p; p = p->next) {
-        bool late = atomic_load_explicit(&p->deadline_ns, memory_order_relaxed) <= now;
-        if (!late && !has_left(p)) continue;
-        shutdown(p->fd, SHUT_RDWR);
-        atomic_store_explicit(&p->deadline_ns, UINT64_MAX, memory_order_relaxed);
-        if (late) atomic_fetch_add(&h->metrics->dropped, 1);
+    pthread_mutex_lock(&peers.lock);
+    for (size_t i = 0; i < sizeof peers.slots / sizeof *peers.slots; i++) {
+        for (peer *p = peers.slots[i]; p; p = p->next) {
+            bool late = atomic_load_explicit(&p->deadline_ns, memory_order_relaxed) <= now;
+            if (p->http != h || (!late && !has_left(p))) continue;
+            shutdown(p->fd, SHUT_RDWR);
+            atomic_store_explicit(&p->deadline_ns, UINT64_MAX, memory_order_relaxed);
+            if (late) atomic_fetch_add(&h->metrics->dropped, 1);
+        }
     }
-    pthread_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&peers.lock);
 }
 
 /* ---- requests ---- */
@@ -169,24 +200,78 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     atomic_fetch_sub_explicit(&h->metrics->bytes_held, x->held_bytes, memory_order_relaxed);
     atomic_fetch_sub(&h->in_flight, 1);
     adept_buffer_free(&x->body);
+    free(x->reply.owned);
     free(x);
     *context = NULL;
 }
 
 /* One write, so that lines of several threads do not mix. */
-static void log_request(const exchange *x, const char *method, const char *url, int http_status)
+static void log_request(uint64_t begin_ns, const char *method, const char *url, int http_status)
 {
     char line[320];
     int n = snprintf(line, sizeof line, "adept serve: %d %" PRIu64 " us %.16s %.200s", http_status,
-                     (adept_clock_ns() - x->begin_ns) / 1000, method, url);
+                     (adept_clock_ns() - begin_ns) / 1000, method, url);
     for (int i = 0; i < n; i++)
         if ((unsigned char)line[i] < 0x20 || (unsigned char)line[i] >= 0x7f) line[i] = '?';
     line[n] = '\n';
     if (write(STDERR_FILENO, line, (size_t)n + 1) < 0) return; /* a log that cannot be written is no reason to stop */
 }
 
+/* ---- bytes that are no request ---- */
+
+/* The answer, past libmicrohttpd: it waits for bytes of the request after which these came, or would take them for
+ * another. What else has arrived is read, since closing with bytes unread may throw the answer away. */
+static void refuse_bytes(adept_http *h, int fd)
+{
+    static const char format[] = "HTTP/1.1 %d Bad Request\r\nContent-Type: %s\r\nX-Content-Type-Options: nosniff\r\n"
+                                 "Connection: close\r\nContent-Length: %zu\r\n\r\n";
+    adept_serve_reply reply;
+    char head[256], rest[4096];
+    uint64_t begin_ns = adept_clock_ns();
+    adept_server_refuse(h->server, &reply, ADEPT_SERVE_BAD_REQUEST, "the request is not by the letter of RFC 9112 (HTTP)");
+    int n = snprintf(head, sizeof head, format, reply.http_status, reply.content_type, reply.size);
+    struct iovec parts[] = {{head, (size_t)n}, {(void *)(uintptr_t)reply.data, reply.size}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    if (sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) shutdown(fd, SHUT_WR);
+    for (int i = 0; i < 64 && recvfrom(fd, rest, sizeof rest, MSG_DONTWAIT, NULL, NULL) > 0; i++)
+        continue;
+    if (h->options.log) log_request(begin_ns, "?", "?", reply.http_status);
+    free(reply.owned);
+}
+
+static peer *peer_at(int fd)
+{
+    pthread_mutex_lock(&peers.lock);
+    peer *p = *slot_of(fd);
+    while (p && p->fd != fd)
+        p = p->next;
+    pthread_mutex_unlock(&peers.lock);
+    return p; /* it leaves by the thread that reads it */
+}
+
+/* In place of the C library's, for all of the program: libmicrohttpd has no other place where the bytes of a request
+ * can be seen before it reads them. It gets whole requests, and what may become one. Where this is not called, begin()
+ * misses the request's headers. */
+__attribute__((visibility("default"))) ssize_t recv(int fd, void *data, size_t size, int flags)
+{
+    peer *p = peer_at(fd);
+    ssize_t n = p && p->is_broken ? 0 : recvfrom(fd, data, size, flags, NULL, NULL);
+    if (!p || n < 0 || (flags & MSG_PEEK)) return n;
+    size_t whole = 0;
+    if (adept_serve_framing_take(&p->framing, &whole, data, (size_t)n) < (size_t)n) {
+        p->is_broken = true;
+        shutdown(fd, SHUT_RD); /* so that this is called again, once those before it are answered */
+        if (whole > 0) return (ssize_t)whole;
+    }
+    if (p->is_broken && !p->is_refused) refuse_bytes(p->http, fd);
+    p->is_refused = p->is_broken;
+    return p->is_broken ? 0 : n;
+}
+
+/* ---- answers ---- */
+
 /* @return false: memory is out */
-static bool add_headers(struct MHD_Response *response, const adept_serve_reply *reply, bool is_stopping)
+static bool add_headers(struct MHD_Response *response, const adept_serve_reply *reply, bool is_last)
 {
     const char *const headers[][2] = {
         {MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type},
@@ -194,7 +279,7 @@ static bool add_headers(struct MHD_Response *response, const adept_serve_reply *
         {MHD_HTTP_HEADER_ALLOW, reply->allow},
         {MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->http_status == MHD_HTTP_UNAUTHORIZED ? "Bearer" : NULL},
         {MHD_HTTP_HEADER_RETRY_AFTER, reply->http_status == MHD_HTTP_SERVICE_UNAVAILABLE ? "1" : NULL},
-        {MHD_HTTP_HEADER_CONNECTION, is_stopping ? "close" : NULL},
+        {MHD_HTTP_HEADER_CONNECTION, is_last ? "close" : NULL},
     };
     bool ok = true;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
@@ -208,12 +293,14 @@ static enum MHD_Result send_reply(adept_http *h, struct MHD_Connection *connecti
 {
     struct MHD_Response *response = MHD_create_response_from_buffer(
         reply->size, (void *)(uintptr_t)reply->data, reply->owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    x->reply.owned = NULL; /* whose text it is */
     if (!response) {
         free(reply->owned);
         return MHD_NO;
     }
     hold(h, x, reply->size);
-    enum MHD_Result result = add_headers(response, reply, atomic_load(&h->stopping))
+    bool is_last = x->why_refused || atomic_load(&h->stopping); /* what follows a refused request is not read */
+    enum MHD_Result result = add_headers(response, reply, is_last)
                                  ? MHD_queue_response(connection, (unsigned)reply->http_status, response)
                                  : MHD_NO;
     MHD_destroy_response(response);
@@ -225,7 +312,7 @@ static enum MHD_Result refuse(adept_http *h, struct MHD_Connection *connection, 
 {
     adept_serve_reply reply;
     adept_server_refuse(h->server, &reply, x->refused, x->why_refused);
-    if (h->options.log) log_request(x, method, url, reply.http_status);
+    if (h->options.log) log_request(x->begin_ns, method, url, reply.http_status);
     return send_reply(h, connection, x, &reply);
 }
 
@@ -287,14 +374,19 @@ static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, c
 {
     adept_serve_headers headers;
     adept_serve_problem_kind kind = ADEPT_SERVE_TOO_LARGE;
+    peer *p = peer_of(connection);
     exchange *x = calloc(1, sizeof *x);
     if (!x) return MHD_NO;
     *context = x;
     x->begin_ns = adept_clock_ns();
     atomic_fetch_add(&h->in_flight, 1);
-    work(h, peer_of(connection));
+    work(h, p);
     take_headers(&headers, connection, version);
     const char *why = adept_serve_turn_away(&kind, &h->options.door, &headers), *length = headers.content_length;
+    if (!p || p->framing.heads < atomic_load(&p->requests)) {
+        kind = p ? ADEPT_SERVE_INTERNAL : ADEPT_SERVE_OVERLOADED;
+        why = p ? "the bytes of the request were not seen" : "out of memory";
+    }
     if (!why && length && strtoull(length, NULL, 10) > h->options.max_body_bytes) {
         kind = ADEPT_SERVE_TOO_LARGE;
         why = too_large;
@@ -304,12 +396,59 @@ static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, c
     return refuse(h, connection, x, method, url);
 }
 
+/* ---- requests that take long ---- */
+
+/* A list may ask for ten thousand predictions, a profile for a walk of two million operators. What has neither is one
+ * run of a workload that is known. */
+static bool may_take_long(const exchange *x)
+{
+    return x->body.size > SHORT_BYTES || (x->body.size > 0 && memchr(x->body.data, '[', x->body.size));
+}
+
+static void *work_on_long(void *arg)
+{
+    adept_http *h = arg;
+    pthread_mutex_lock(&h->lock);
+    while (h->first || !h->ends) {
+        exchange *x = h->first;
+        bool ends = h->ends;
+        if (!x) {
+            pthread_cond_wait(&h->wake, &h->lock);
+            continue;
+        }
+        h->first = x->next;
+        if (!h->first) h->last = &h->first;
+        pthread_mutex_unlock(&h->lock);
+        if (!ends) adept_server_answer(h->server, &x->reply, &x->request);
+        x->is_answered = !ends;
+        MHD_resume_connection(x->connection);
+        pthread_mutex_lock(&h->lock);
+    }
+    pthread_mutex_unlock(&h->lock);
+    return NULL;
+}
+
+/* The connection rests until there is an answer; its thread goes on with others. @return false: the server ends */
+static bool put_off(adept_http *h, exchange *x, struct MHD_Connection *connection)
+{
+    pthread_mutex_lock(&h->lock);
+    bool ends = h->ends;
+    if (!ends) {
+        x->connection = connection;
+        MHD_suspend_connection(connection);
+        *h->last = x;
+        h->last = &x->next;
+        pthread_cond_signal(&h->wake);
+    }
+    pthread_mutex_unlock(&h->lock);
+    return !ends;
+}
+
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url, const char *method,
                                   const char *version, const char *data, size_t *size, void **context)
 {
     adept_http *h = cls;
     exchange *x = *context;
-    adept_serve_reply reply;
     if (!x) return begin(h, connection, url, method, version, context);
     if (*size > 0) {
         take_body(h, x, data, *size);
@@ -318,15 +457,25 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     }
     extend(h, peer_of(connection));
     if (x->why_refused) return refuse(h, connection, x, method, url);
-    const adept_serve_request request = {
-        .method = method,
-        .path = url,
-        .content_type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE),
-        .body = x->body.data,
-        .body_size = x->body.size,
-    };
-    adept_server_answer(h->server, &reply, &request);
-    if (h->options.log) log_request(x, method, url, reply.http_status);
+    if (!x->is_answered) {
+        x->request = (adept_serve_request){
+            .method = method,
+            .path = url,
+            .content_type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE),
+            .body = x->body.data,
+            .body_size = x->body.size,
+        };
+        if (!may_take_long(x)) {
+            adept_server_answer(h->server, &x->reply, &x->request);
+        } else if (put_off(h, x, connection)) {
+            return MHD_YES;
+        } else {
+            mark_refused(x, ADEPT_SERVE_OVERLOADED, "the server ends");
+            return refuse(h, connection, x, method, url);
+        }
+    }
+    if (h->options.log) log_request(x->begin_ns, method, url, x->reply.http_status);
+    const adept_serve_reply reply = x->reply;
     return send_reply(h, connection, x, &reply);
 }
 
@@ -345,7 +494,7 @@ static struct MHD_Daemon *start_daemon(adept_http *h, int fd)
     struct MHD_OptionItem threads[] = {{MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)o->threads, NULL},
                                        {MHD_OPTION_END, 0, NULL}};
     /* With epoll, MHD_quiesce_daemon() and a thread of the daemon's may both take the listening socket out: it aborts. */
-    return MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
+    return MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, h,
                             MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
                             MHD_OPTION_CONNECTION_LIMIT, o->max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
                             o->timeout_s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION,
@@ -354,10 +503,30 @@ static struct MHD_Daemon *start_daemon(adept_http *h, int fd)
                             o->threads > 1 ? MHD_OPTION_ARRAY : MHD_OPTION_END, threads, MHD_OPTION_END);
 }
 
-static void free_all(adept_http *h)
+/* Ends the workers, then the daemons: none of their connections is suspended any more. */
+static void end(adept_http *h)
 {
+    pthread_mutex_lock(&h->lock);
+    h->ends = true;
+    pthread_cond_broadcast(&h->wake);
+    pthread_mutex_unlock(&h->lock);
+    for (unsigned i = 0; i < h->n_workers; i++)
+        pthread_join(h->workers[i], NULL);
+    for (int i = 0; i < 2; i++)
+        if (h->daemons[i]) MHD_stop_daemon(h->daemons[i]);
+    pthread_cond_destroy(&h->wake);
     pthread_mutex_destroy(&h->lock);
+    free(h->workers);
     free(h);
+}
+
+static bool start_workers(adept_http *h)
+{
+    unsigned n = h->options.threads > LONG_AT_ONCE ? h->options.threads : LONG_AT_ONCE;
+    h->workers = calloc(n, sizeof *h->workers);
+    while (h->workers && h->n_workers < n && pthread_create(&h->workers[h->n_workers], NULL, work_on_long, h) == 0)
+        h->n_workers++;
+    return h->n_workers == n;
 }
 
 adept_status adept_http_start(adept_http **out, adept_server *server, const adept_http_options *options,
@@ -365,23 +534,26 @@ adept_status adept_http_start(adept_http **out, adept_server *server, const adep
 {
     const int fds[2] = {options->tcp, options->local};
     adept_http *h = calloc(1, sizeof *h);
-    if (!h || pthread_mutex_init(&h->lock, NULL) != 0) {
-        free(h);
-        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    }
+    if (!h) return adept_no_memory(err, "the HTTP server");
     h->server = server;
     h->metrics = adept_server_metrics(server);
     h->options = *options;
     h->max_held_bytes = BODIES_HELD * (uint64_t)options->max_body_bytes;
     if (h->max_held_bytes < LEAST_HELD_BYTES) h->max_held_bytes = LEAST_HELD_BYTES;
+    h->last = &h->first;
+    pthread_mutex_init(&h->lock, NULL); /* neither can fail here (glibc) */
+    pthread_cond_init(&h->wake, NULL);
+    if (!start_workers(h)) {
+        end(h);
+        return adept_error_set(err, ADEPT_E_NOMEM, "no memory for the threads of the HTTP server");
+    }
     for (int i = 0; i < 2; i++) {
         if (fds[i] < 0) continue;
         errno = 0;
         h->daemons[i] = start_daemon(h, fds[i]);
         if (h->daemons[i]) continue;
         int why = errno;
-        if (i == 1 && h->daemons[0]) MHD_stop_daemon(h->daemons[0]);
-        free_all(h);
+        end(h);
         if (why == ENOMEM) return adept_no_memory(err, "the HTTP server");
         return adept_error_set(err, ADEPT_E_IO, "cannot start the HTTP server (libmicrohttpd %s)%s%s",
                                MHD_get_version(), why ? ": " : "", why ? strerror(why) : "");
@@ -401,7 +573,5 @@ void adept_http_stop(adept_http *h)
     }
     while (atomic_load(&h->in_flight) > 0 && adept_clock_ns() < end_ns)
         nanosleep(&pause, NULL);
-    for (int i = 0; i < 2; i++)
-        if (h->daemons[i]) MHD_stop_daemon(h->daemons[i]);
-    free_all(h);
+    end(h);
 }

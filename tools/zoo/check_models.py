@@ -20,6 +20,7 @@ import torch
 
 import check_operators
 import model_kinds
+import stamps  # found by check_operators
 
 LEAST_SHARE = 53 / 56
 
@@ -119,7 +120,7 @@ def main():
             print("%-45s %-4s %-8s %s" % (name, "yes" if rows[-1][1] else "NO", *rows[-1][2:]), flush=True)
     if args.table:
         with open(args.table, "w") as out:
-            out.write(table(rows, check_operators.versions()))
+            out.write(stamps.stamped("MODELS.md", table(rows, check_operators.versions())))
     predicted = sum(ok for _, ok, _, _ in rows)
     print("%d of %d kinds predicted" % (predicted, len(rows)))
     return predicted < LEAST_SHARE * len(rows) or any(same == "differs" for _, _, same, _ in rows)

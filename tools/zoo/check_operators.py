@@ -15,6 +15,7 @@ import concurrent.futures
 import itertools
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -29,6 +30,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 import operator_calls
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+import stamps  # beside the scripts that write other documents
 
 TOLERANCE = 1e-6
 LEAST_SHARE = 0.98
@@ -429,7 +433,7 @@ def report(cases, args):
           (len(cases), len(checked), len(known), 100 * share, len(refused), len(wrong), len(differs)))
     if args.table:
         with open(args.table, "w") as file:
-            file.write(table(cases, checked, known, refused + wrong))
+            file.write(stamps.stamped("OPERATORS.md", table(cases, checked, known, refused + wrong)))
     return 0 if share >= LEAST_SHARE and not wrong and not differs else 1
 
 

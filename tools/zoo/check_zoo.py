@@ -13,9 +13,13 @@ import concurrent.futures
 import csv
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+import stamps  # beside the scripts that write other documents
 
 TOLERANCE = 0.005
 BATCH = 2  # scripted batch norm refuses to train on one value per channel
@@ -93,12 +97,12 @@ def main():
     print("{} files of {} builders, {} failed, {} builders missing".format(len(lines), len(seen), failed, len(missing)))
     if args.table:
         with open(args.table, "w") as out:
-            out.write("# torchvision's classification models\n\n"
+            out.write(stamps.stamped("TORCHVISION.md", "# torchvision's classification models\n\n"
                       "Counted by `adept profile` on files traced and scripted by torchvision 0.14.1, per image, against\n"
                       "the `num_params` and `_ops` (multiply-adds in 1e9) that torchvision 0.21 publishes with its weights.\n"
                       "Written by `tools/zoo/check_zoo.py`; a difference within the published rounding counts as none.\n\n"
                       "| builder | mode | size | parameters | equal | GMACs | published | difference | remark |\n"
-                      "|---|---|---:|---:|---|---:|---:|---:|---|\n" + "\n".join(lines) + "\n")
+                      "|---|---|---:|---:|---|---:|---:|---:|---|\n" + "\n".join(lines)))
     return 1 if failed or missing else 0
 
 

@@ -24,7 +24,8 @@ typedef struct adept_measure_options {
 } adept_measure_options;
 
 /**
- * Begin. A machine without a sensor is no error: energies are NAN then.
+ * Begin. A machine without a sensor is no error: energies are NAN then. In a child of fork() what began before is the
+ * parent's: nothing happens to it there, and reading it is ADEPT_E_USAGE.
  * @param out      set on ADEPT_OK; adept_measure_free()
  * @param options  NULL: none given
  * @return ADEPT_E_USAGE; ADEPT_E_NOMEM; ADEPT_E_INTERNAL: no thread could be started

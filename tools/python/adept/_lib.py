@@ -53,6 +53,18 @@ class Error(Exception):
 # ---- the structures of the headers, member by member; tests compare sizes and offsets with the C compiler's ----
 
 class _Struct(ctypes.Structure):
+    def __setattr__(self, name, value):
+        kind = self._integers().get(name)
+        if kind is not None and isinstance(value, int) and kind(value).value != value:  # ctypes would cut it
+            raise OverflowError("%s=%d: not a number of %d bits" % (name, value, 8 * ctypes.sizeof(kind)))
+        super().__setattr__(name, value)
+
+    @classmethod
+    def _integers(cls):
+        if "_integer_kinds" not in cls.__dict__:
+            cls._integer_kinds = {field[0]: field[1] for field in cls._fields_ if field[1] in (c_int, c_int32, c_int64, c_uint32, c_uint64, c_size_t)}
+        return cls._integer_kinds
+
     def __init__(self, *values, **members):
         unknown = {name for name in members if not hasattr(type(self), name)}
         if unknown:  # ctypes would take it for a new attribute
@@ -60,7 +72,7 @@ class _Struct(ctypes.Structure):
         super().__init__(*values, **members)
 
     def __repr__(self):
-        shown = ", ".join("%s=%r" % (name, getattr(self, name)) for name, *_ in self._fields_ if not name.startswith("reserved"))
+        shown = ", ".join("%s=%r" % (name, getattr(self, name)) for name, *_ in self._fields_ if not name.startswith(("reserved", "_oracle")))
         return "%s(%s)" % (type(self).__name__, shown)
 
 
@@ -69,6 +81,34 @@ def _doubles(names):
 
 
 _RESERVED = [("reserved", c_double * 4)]
+
+
+class _Owner(ctypes.Structure):
+    """What a handle of the library points to, and what it borrows: freed with the last Python object that keeps it. A structure keeps
+    what the pointers in it were set to, and so does an array that it is copied into."""
+
+    def __del__(self) -> None:
+        free = getattr(self, "free", None)
+        if free:
+            free(byref(self))
+
+
+_Pointer = POINTER(_Owner)
+
+
+class _Kind:
+    """A parameter that takes one kind of handle: to C they are all pointers."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def from_param(self, value):
+        if not any(base.__name__ == self.name for base in type(value).__mro__ if issubclass(base, _Handle)):
+            raise TypeError("a %s is expected, not %s" % (self.name, type(value).__name__))
+        return value._owner
+
+
+_WORKLOAD, _GPU, _ORACLE, _MEASUREMENT = map(_Kind, ("Workload", "Gpu", "Oracle", "Measurement"))
 
 
 class _Error(_Struct):
@@ -97,7 +137,7 @@ class GpuInfo(_Struct):
 
 class Request(_Struct):
     """How a step runs; made by Oracle.request(). Zero is the default everywhere."""
-    _fields_ = [("_oracle", c_void_p), ("gpus", c_int64), ("nodes", c_int64)] + _doubles(
+    _fields_ = [("_oracle", _Pointer), ("gpus", c_int64), ("nodes", c_int64)] + _doubles(
         "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("allreduce", c_int32), ("overlap", c_int32)
                                                                                              ] + _doubles(
         "host_launch_s") + [("link", c_int32), ("reserved_int", c_int32), ("_host", c_char_p), ("host_step_s", c_double)]
@@ -175,31 +215,31 @@ _FUNCTIONS = {  # name: (result, arguments)
     "status_text": (c_char_p, [c_int]),
     "workload_open": (c_int, [POINTER(c_void_p), c_char_p, POINTER(_ModelOptions), POINTER(_Error)]),
     "workload_read": (c_int, [POINTER(c_void_p), c_char_p, c_char_p, c_size_t, POINTER(_ModelOptions), POINTER(_Error)]),
-    "workload_at": (c_int, [POINTER(c_void_p), c_void_p, c_int64, c_int64, POINTER(_Error)]),
-    "workload_with": (c_int, [POINTER(c_void_p), c_void_p, POINTER(_ModelOptions), POINTER(_Error)]),
+    "workload_at": (c_int, [POINTER(c_void_p), _WORKLOAD, c_int64, c_int64, POINTER(_Error)]),
+    "workload_with": (c_int, [POINTER(c_void_p), _WORKLOAD, POINTER(_ModelOptions), POINTER(_Error)]),
     "workload_free": (None, [c_void_p]),
-    "workload_to_json": (c_int, [POINTER(c_void_p), c_void_p, POINTER(_Error)]),
-    "workload_describe": (None, [POINTER(WorkloadInfo), c_void_p]),
+    "workload_to_json": (c_int, [POINTER(c_void_p), _WORKLOAD, POINTER(_Error)]),
+    "workload_describe": (None, [POINTER(WorkloadInfo), _WORKLOAD]),
     "text_free": (None, [c_void_p]),
     "gpu_open": (c_int, [POINTER(c_void_p), c_char_p, POINTER(_Error)]),
     "gpu_read": (c_int, [POINTER(c_void_p), c_char_p, c_char_p, c_size_t, POINTER(_Error)]),
     "gpu_free": (None, [c_void_p]),
     "gpu_name": (c_char_p, [c_size_t]),
     "host_name": (c_char_p, [c_size_t]),
-    "gpu_describe": (None, [POINTER(GpuInfo), c_void_p]),
-    "oracle_new": (c_int, [POINTER(c_void_p), c_void_p, c_void_p, c_char_p, POINTER(_Error)]),
+    "gpu_describe": (None, [POINTER(GpuInfo), _GPU]),
+    "oracle_new": (c_int, [POINTER(c_void_p), _WORKLOAD, _GPU, c_char_p, POINTER(_Error)]),
     "oracle_free": (None, [c_void_p]),
     "predict_one": (c_int, [POINTER(Estimate), POINTER(Request), POINTER(_Error)]),
     "predict_many": (c_int, [POINTER(Estimate), POINTER(Request), c_size_t, POINTER(_Error)]),
     "predict_best_limits": (c_int, [POINTER(BestLimits), POINTER(Request), POINTER(_Error)]),
     "predict_json": (c_int, [POINTER(c_void_p), POINTER(Request), POINTER(_Error)]),
     "measure_start": (c_int, [POINTER(c_void_p), POINTER(_MeasureOptions), POINTER(_Error)]),
-    "measure_enter": (c_size_t, [c_void_p, c_char_p]),
-    "measure_leave": (None, [c_void_p, c_size_t]),
-    "measure_stop": (None, [c_void_p]),
+    "measure_enter": (c_size_t, [_MEASUREMENT, c_char_p]),
+    "measure_leave": (None, [_MEASUREMENT, c_size_t]),
+    "measure_stop": (None, [_MEASUREMENT]),
     "measure_free": (None, [c_void_p]),
-    "measure_read": (c_int, [POINTER(Measured), c_void_p, c_char_p, c_char_p, POINTER(_Error)]),
-    "measure_json": (c_int, [POINTER(c_void_p), c_void_p, POINTER(_Error)]),
+    "measure_read": (c_int, [POINTER(Measured), _MEASUREMENT, c_char_p, c_char_p, POINTER(_Error)]),
+    "measure_json": (c_int, [POINTER(c_void_p), _MEASUREMENT, POINTER(_Error)]),
     "mark": (c_int, [c_char_p, c_int, POINTER(_Error)]),
     "choose": (c_int, [POINTER(Choice), POINTER(Verdict), POINTER(Estimate), c_size_t, POINTER(_Goal), POINTER(_Error)]),
 }
@@ -221,12 +261,20 @@ _lib = _load()
 
 
 def _encode(text):
-    return None if text is None else os.fsencode(text)
+    if text is None:
+        return None
+    data = os.fsencode(text)
+    if b"\0" in data:  # C would end there
+        raise ValueError("a text with a zero byte: %r" % (text,))
+    return data
 
 
 def _call(name, *arguments):
     error = _Error()
-    status = getattr(_lib, "adept_" + name)(*arguments, byref(error))
+    try:
+        status = getattr(_lib, "adept_" + name)(*arguments, byref(error))
+    except ctypes.ArgumentError as wrong:
+        raise TypeError("adept_%s(): %s" % (name, wrong)) from None
     if status != OK:
         raise Error(status, error.message.decode("utf-8", "replace"))
 
@@ -254,33 +302,32 @@ def version_text() -> str:
 
 
 class _Handle:
-    """Owns one handle of the library; freed with the object, or by close()."""
+    """Holds one handle of the library, which is freed once it is closed or gone, and nothing made of it is left."""
 
-    def __init__(self, pointer, free):
-        self._pointer, self._free = pointer, free
+    def __init__(self, pointer, free, *borrowed):
+        owner = _Owner.from_address(pointer.value)
+        owner.free, owner.borrowed = free, [handle._owner for handle in borrowed]
+        self._held = _Pointer(owner)
 
     def close(self) -> None:
-        pointer, self._pointer = self._pointer, None
-        if pointer:
-            self._free(pointer)
-
-    def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
-            self.close()
+        self._held = None
 
     @property
-    def _as_parameter_(self):
-        if not self._pointer:
+    def _owner(self):
+        if self._held is None:
             raise ValueError("used after close()")
-        return self._pointer
+        return self._held
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a %s is a handle of the library in this process: it cannot be copied or pickled" % type(self).__name__)
 
 
 class Workload(_Handle):
     """What runs: a saved profile, or a model that torch.export saved. Keywords are the members of adept_model_options."""
 
-    def __init__(self, pointer: c_void_p) -> None:
-        super().__init__(pointer, _lib.adept_workload_free)
-        self.source: Optional[Workload] = None  # whose graph this one uses
+    def __init__(self, pointer: c_void_p, source: Optional[Workload] = None) -> None:
+        super().__init__(pointer, _lib.adept_workload_free, *([source] if source else []))
+        self.source = source  # whose graph this one uses
 
     @staticmethod
     def _options(mode=None, precision=None, optimizer=None, attention=None, batch_size=0, seq_length=0, grad_accum=0, inputs=(), allow_unsupported=False,
@@ -308,9 +355,7 @@ class Workload(_Handle):
         """The same model at another batch size and sequence length, or under any other options; what is not given is kept."""
         pointer = c_void_p()
         _call("workload_with", byref(pointer), self, byref(self._options(batch_size=batch_size, seq_length=seq_length, **options)))
-        workload = type(self)(pointer)
-        workload.source = self
-        return workload
+        return type(self)(pointer, self)
 
     def to_json(self) -> str:
         return _take_text("workload_to_json", self)
@@ -318,7 +363,7 @@ class Workload(_Handle):
     def describe(self) -> WorkloadInfo:
         info = WorkloadInfo()
         _lib.adept_workload_describe(byref(info), self)
-        info.owner = self  # its texts are the workload's
+        info.owner = self._owner  # its texts are the workload's
         return info
 
 
@@ -348,7 +393,7 @@ class Gpu(_Handle):
     def describe(self) -> GpuInfo:
         info = GpuInfo()
         _lib.adept_gpu_describe(byref(info), self)
-        info.owner = self
+        info.owner = self._owner
         return info
 
 
@@ -358,14 +403,14 @@ class Oracle(_Handle):
     def __init__(self, workload: Workload, gpu: Gpu, granularity: Optional[str] = None) -> None:
         pointer = c_void_p()
         _call("oracle_new", byref(pointer), workload, gpu, _encode(granularity))
-        super().__init__(pointer, _lib.adept_oracle_free)
+        super().__init__(pointer, _lib.adept_oracle_free, workload, gpu)
         self.workload, self.gpu = workload, gpu
 
     def request(self, **members: Any) -> Request:
         """A Request: gpus, nodes, power_limit_w, clock_hz, host="torch2", ... by keyword."""
         request = Request(**members)
-        request._oracle = self._as_parameter_
-        request.oracle = self  # lives as long as what asks it
+        request._oracle = self._owner  # lives as long as what asks it
+        request.oracle = self
         return request
 
     def predict(self, **members: Any) -> Estimate:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from enum import Enum
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from . import _lib
 
@@ -30,12 +30,29 @@ _WITH_UNIT = {
 }
 
 
+_NOT_FOUND = "the program adept is not found: install it (Debian package adept), or set ADEPT_PROGRAM to it"
+
+
+def _is_program(found: str) -> bool:
+    """Whether it is not this package's command, which would look for the program in turn."""
+    with open(found, "rb") as file:
+        return b"run_as_command" not in file.read(4096)
+
+
+def _on_the_path() -> Optional[str]:
+    for folder in os.get_exec_path():
+        found = shutil.which("adept", path=folder)
+        if found and _is_program(found):
+            return found
+    return None
+
+
 def path() -> str:
     """The program: the environment's ADEPT_PROGRAM, the one of this package, or the one on the PATH."""
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "adept")
-    found = os.environ.get("ADEPT_PROGRAM") or (own if os.access(own, os.X_OK) else shutil.which("adept"))
+    found = os.environ.get("ADEPT_PROGRAM") or (own if os.access(own, os.X_OK) else _on_the_path())
     if not found:
-        raise _lib.Error(_lib.E_USAGE, "the program adept is not found: install it (Debian package adept), or set ADEPT_PROGRAM to it")
+        raise _lib.Error(_lib.E_USAGE, _NOT_FOUND)
     return str(found)
 
 
@@ -94,4 +111,12 @@ def run(command: str, operands: Sequence[Any], keywords: Mapping[str, Any], json
 
 def run_as_command() -> None:
     """The command `adept` of an installed wheel."""
-    os.execv(path(), ["adept"] + sys.argv[1:])
+    mark, pid = "ADEPT_COMMAND_PID", str(os.getpid())
+    try:
+        if os.environ.get(mark) == pid:  # what it became was this command again
+            raise _lib.Error(_lib.E_USAGE, _NOT_FOUND)
+        os.environ[mark] = pid
+        os.execv(path(), ["adept"] + sys.argv[1:])
+    except (_lib.Error, OSError) as error:
+        print("adept: %s" % error, file=sys.stderr)
+        sys.exit(2)
