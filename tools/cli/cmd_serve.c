@@ -77,8 +77,8 @@ static const adept_option_row rows[] = {
     {"socket-mode", "MODE", 1, "Permissions of the socket (default 0600)", ADEPT_OPT_PARSED, .at = AT(socket_mode),
      .parse = parse_mode},
     {.group = 2, .help = "What it knows:"},
-    {"profiles", "DIR", 2, "Serve all NAME.profile.json and NAME.pt2 of a folder, by NAME; may be repeated. The bundled models if no "
-     "PROFILE is given either",
+    {"profiles", "DIR", 2, "Serve all NAME.profile.json and NAME.pt2 of a folder, by NAME; may be repeated. Default: the bundled "
+     "models, unless there is a PROFILE",
      ADEPT_OPT_WORD, .at = AT(folders)},
     {"gpu", "FILE", 2, "Serve a hardware profile too, in place of a GPU of the same name; may be repeated",
      ADEPT_OPT_WORD, .at = AT(gpus)},

@@ -107,13 +107,7 @@ static void add_origin(adept_table *table, const adept_step *l)
     const adept_totals *t = &l->totals;
     char text[512];
 
-    if (!isnan(t->carbon_g_per_kwh)) {
-        snprintf(text, sizeof text, "%.4g g CO2e/kWh", t->carbon_g_per_kwh);
-        if (t->place) snprintf(text + strlen(text), sizeof text - strlen(text), ", %s", t->place);
-        if (t->carbon_year > 0) snprintf(text + strlen(text), sizeof text - strlen(text), " %d", t->carbon_year);
-        snprintf(text + strlen(text), sizeof text - strlen(text), " (%s)", t->carbon_source);
-        add_text(table, "grid", text);
-    }
+    if (!isnan(t->carbon_g_per_kwh)) add_text(table, "grid", adept_grid_text(t).s);
     if (!isnan(t->pue)) {
         snprintf(text, sizeof text, "%.3g (%s)", t->pue, t->pue_source);
         add_text(table, "PUE", text);
@@ -238,8 +232,7 @@ static char *remarks_of(const adept_step *l, const char *scope)
         fprintf(out, "%s interval of the GPU boards' energy: %s to %s. ", adept_units_percent(t->interval_level).s,
                 adept_units_kwh(t->interval_energy_kwh[0]).s, adept_units_kwh(t->interval_energy_kwh[1]).s);
     if (isfinite(t->co2e_g))
-        fprintf(out, "Emissions: %s at %.4g g CO2e/kWh (%s). ", adept_units_grams(t->co2e_g).s, t->carbon_g_per_kwh,
-                t->carbon_source);
+        fprintf(out, "Emissions: %s at %s. ", adept_units_grams(t->co2e_g).s, adept_grid_text(t).s);
     fprintf(out, "%s", scope);
     return adept_buffer_close(&text, out);
 }
