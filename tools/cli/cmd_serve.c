@@ -83,7 +83,7 @@ static const adept_option_row rows[] = {
     {"gpu", "FILE", 2, "Serve a hardware profile too, in place of a GPU of the same name; may be repeated",
      ADEPT_OPT_WORD, .at = AT(gpus)},
     {.group = 3, .help = "Limits:"},
-    {"threads", "N", 3, "Threads for each of address and socket (default 1)", ADEPT_OPT_COUNT, .at = AT(threads),
+    {"threads", "N", 3, "Threads, of address and of socket (default 1)", ADEPT_OPT_COUNT, .at = AT(threads),
      .low = 1, .high = 256},
     {"max-body", "SIZE", 3, "Largest request body, 512KiB, 16MiB, ... (default 8MiB)", ADEPT_OPT_AMOUNT,
      .at = AT(max_body_bytes), .units = adept_suffix_sizes},

@@ -334,12 +334,10 @@ static void put_rates(adept_page *page, const adept_totals *t)
 
 static void put_totals(adept_page *page, const adept_totals *t)
 {
-    char steps[64];
-
-    snprintf(steps, sizeof steps, "%.0f samples", t->samples);
     adept_page_section(page, "totals", "The whole job");
     adept_page_tiles_begin(page);
-    adept_page_tile(page, "Steps", adept_units_digits(t->steps).s, steps);
+    adept_page_tile(page, "Steps", adept_units_digits(t->steps).s,
+                    adept_units_count(t->samples, "sample").s);
     adept_page_tile(page, "Time", adept_units_time(t->time_s).s,
                     range_note(t->interval_time_s, t->interval_level, adept_units_time).s);
     adept_page_tile(page, "GPU hours", adept_units_digits(t->gpu_hours).s, "");

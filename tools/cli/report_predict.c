@@ -102,7 +102,8 @@ static void print_pass(FILE *out, const adept_prediction *p, bool of_kernels)
     fprintf(out, "%s\n  and%s %s.\n", headed ? ")" : "",
             of_kernels ? " waits for memory for" : ", meanwhile, moves data for", adept_units_time(p->memory_s).s);
     if (of_kernels && p->bound == ADEPT_BOUND_LAUNCH)
-        fprintf(out, "  The GPU waits for the host, which launches %.0f kernels.\n", p->kernels);
+        fprintf(out, "  The GPU waits for the host, which launches %s.\n",
+                adept_units_count(p->kernels, "kernel").s);
 }
 
 /* "All-reduce: 12.3 ms in 9 buckets, 11.0 ms of it hidden behind the backward pass." */
