@@ -66,7 +66,7 @@ const adept_command adept_command_explain = {
            "time, and what would help by how much. Every number comes from a prediction of "
            "its own."
            "\vExamples:\n"
-           "  adept explain resnet50.pt --gpu a100\n"
+           "  adept explain resnet50 --gpu a100\n"
            "  adept explain gpt2.pt --gpu h100 --precision bf16 --gpus 8 --all\n"
            "  adept explain resnet50.profile.json --gpu t4 --power-limit 60 --json",
     .size = sizeof(explain_options),
