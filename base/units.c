@@ -83,6 +83,11 @@ adept_text adept_units_time(double time_s)
     return adept_cell("%.*f days", decimals(time_s / 86400), time_s / 86400);
 }
 
+adept_text adept_units_count(double n, const char *noun)
+{
+    return adept_cell("%.0f %s%s", n, noun, n == 1 ? "" : "s");
+}
+
 adept_text adept_units_percent(double share)
 {
     return isfinite(share) ? adept_cell("%.1f %%", 100 * share) : adept_cell("unknown");

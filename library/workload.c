@@ -144,7 +144,9 @@ adept_status adept_workload_open(adept_workload **out, const char *path, const a
     ADEPT_LIBRARY_ENTER;
     if (!out) return adept_library_missing(__func__, "out", err);
     if (!path) return adept_library_missing(__func__, "path", err);
-    return make(out, &(source){.name = path}, NULL, options, err);
+    char found[ADEPT_MODULE_PATH_BYTES];
+    adept_status status = adept_models_path(found, path, err);
+    return status == ADEPT_OK ? make(out, &(source){.name = found}, NULL, options, err) : status;
 }
 
 adept_status adept_workload_read(adept_workload **out, const char *name, const void *data, size_t size,

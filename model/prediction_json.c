@@ -142,6 +142,9 @@ static void put_rates(adept_json_writer *w, const adept_totals *t)
     adept_json_put_known(w, "place", t->place);
     adept_json_put_known(w, "carbon_intensity", t->carbon_source);
     adept_json_put_number(w, "carbon_intensity_year", t->carbon_year > 0 ? t->carbon_year : NAN);
+    adept_json_put_known(w, "price", t->price_source);
+    adept_json_put_number(w, "price_year", t->price_year > 0 ? t->price_year : NAN);
+    adept_json_put_known(w, "currency", t->currency);
     adept_json_put_known(w, "pue", t->pue_source);
     adept_json_end_object(w);
 }

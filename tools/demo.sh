@@ -11,5 +11,5 @@ else
     sh "$top/tools/build.sh" "$build" -DADEPT_TESTS=OFF
 fi
 cd "$top"
-echo "+ build/tools/adept predict data/models/resnet50.pt --gpu v100-pcie-32gb --input Bx3x224x224 --batch 64" >&2
-exec build/tools/adept predict data/models/resnet50.pt --gpu v100-pcie-32gb --input Bx3x224x224 --batch 64
+echo "+ build/tools/adept predict resnet50 --gpu v100-pcie-32gb --batch 64" >&2
+exec build/tools/adept predict resnet50 --gpu v100-pcie-32gb --batch 64

@@ -35,6 +35,17 @@ const adept_grid_intensity *adept_grid_intensity_find(const char *name)
     return NULL;
 }
 
+/* ---------------------------------------------------------------- prices ------------------------------------------ */
+
+static const adept_electricity_price prices[] = {
+#include "electricity_price_rows.h"
+};
+
+const adept_electricity_price *adept_electricity_price_at(size_t index)
+{
+    return index < sizeof prices / sizeof *prices ? &prices[index] : NULL;
+}
+
 /* ---------------------------------------------------------------- a job ------------------------------------------ */
 
 static double count_or_one(int64_t n)
@@ -81,7 +92,7 @@ static void fill_intervals(adept_totals *t, const adept_prediction *p)
     }
 }
 
-static void fill_rates(adept_totals *t, const adept_job_spec *job)
+void adept_totals_take_rates(adept_totals *t, const adept_job_spec *job)
 {
     bool of_country = isnan(job->carbon_g_per_kwh) && job->country;
 
@@ -89,7 +100,11 @@ static void fill_rates(adept_totals *t, const adept_job_spec *job)
     t->carbon_year = of_country ? job->country->year : 0;
     t->carbon_source = of_country ? job->country->source : isnan(t->carbon_g_per_kwh) ? NULL : "given";
     t->place = job->country ? job->country->name : NULL;
-    t->price_per_kwh = job->price_per_kwh;
+    const adept_electricity_price *average = job->average_price;
+    t->price_per_kwh = average ? average->usd_per_kwh : job->price_per_kwh;
+    t->price_year = average ? average->year : 0;
+    t->price_source = average ? average->source : isnan(t->price_per_kwh) ? NULL : "given";
+    t->currency = average ? "USD" : NULL;
     t->gpu_hour_price = job->gpu_hour_price;
     t->pue = job->pue;
     t->pue_source = isnan(job->pue) ? NULL : job->pue_is_average ? ADEPT_PUE_AVERAGE_SOURCE : "given";
@@ -109,7 +124,7 @@ adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *
     adept_totals t = {.nodes = count_or_one(run->nodes)};
 
     count_steps(&t, job, prof, run);
-    fill_rates(&t, job);
+    adept_totals_take_rates(&t, job);
     t.time_s = t.steps * p->step_time_s;
     t.gpu_hours = t.time_s / SECONDS_PER_HOUR * count_or_one(run->gpus);
     t.energy_kwh = t.steps * p->energy_step_j / JOULES_PER_KWH;

@@ -17,6 +17,7 @@ adept_text adept_units_watt(double power_w);
 adept_text adept_units_time(double time_s);          /* "12.3 ms", "41.0 s", "3 min 20 s", "2 h 05 min", "3.10 days" */
 adept_text adept_units_bytes(double bytes);          /* capacities, powers of 1024: "4.10 GiB" */
 adept_text adept_units_kwh(double energy_kwh);       /* "21.4 Wh", "3.20 kWh", "1.20 MWh" */
+adept_text adept_units_count(double n, const char *noun); /* "1 kernel", "2 kernels": nouns that take an s */
 adept_text adept_units_percent(double share);        /* 0.123 -> "12.3 %" */
 adept_text adept_units_change(double share);         /* 0.123 -> "+12.3 %", -0.05 -> "-5.0 %", 1e-4 -> "0 %" */
 adept_text adept_units_digits(double value);         /* three significant digits: "0.123", "12.3", "1234" */

@@ -170,21 +170,18 @@ typedef struct maker {
 
 /* ---------------------------------------------------------------- model files ------------------------------------ */
 
-/* Where names are looked up: `wanted`, else the folder of the bundled models. @param out  in the arena; NULL: there is none */
-static adept_status find_folder(const char **out, adept_arena *arena, const char *wanted, adept_error *err)
+/* A name in the folder that was given, or of a bundled model: of these the profile, which needs no libtorch. */
+static bool find_name(char path[ADEPT_MODULE_PATH_BYTES], const char *wanted, const char *name)
 {
     char bundled[ADEPT_MODULE_PATH_BYTES];
 
-    *out = NULL;
-    if (wanted && !adept_file_is(wanted, S_IFDIR))
-        return adept_error_set(err, ADEPT_E_INVALID, "--models %s: not a folder", wanted);
-    if (!wanted && !adept_models_folder(bundled)) return ADEPT_OK;
-    *out = adept_arena_strdup(arena, wanted ? wanted : bundled);
-    return *out ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    if (wanted) return adept_models_find(path, wanted, name);
+    return adept_models_bundled(path, name) ||
+           (adept_models_folder(bundled) && adept_models_find(path, bundled, name));
 }
 
-/* A path relative to the CSV, or a name in the folder. @param out  in the arena */
-static adept_status find_model(const char **out, adept_arena *arena, const adept_measurement *m, const char *folder,
+/* A path relative to the CSV, or a name. @param out  in the arena */
+static adept_status find_model(const char **out, adept_arena *arena, const adept_measurement *m, const char *wanted,
                                adept_error *err)
 {
     char path[ADEPT_MODULE_PATH_BYTES];
@@ -193,16 +190,18 @@ static adept_status find_model(const char **out, adept_arena *arena, const adept
 
     *out = adept_arena_printf(arena, "%.*s%s", csv_folder, m->file, m->model);
     if (adept_file_is(*out, S_IFREG)) return ADEPT_OK;
-    if (folder && adept_models_find(path, folder, m->model)) *out = adept_arena_strdup(arena, path);
+    if (find_name(path, wanted, m->model)) *out = adept_arena_strdup(arena, path);
     if (adept_arena_failed(arena)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     if (adept_file_is(*out, S_IFREG)) return ADEPT_OK;
-    if (!folder)
-        return adept_row_fail(m, "model", err, "'%.200s' is no file relative to the CSV; for a name, give --models DIR",
+    if (!wanted)
+        return adept_row_fail(m, "model", err,
+                              "'%.200s' is neither a file relative to the CSV nor a bundled model; for another name, "
+                              "give --models DIR",
                               m->model);
     return adept_row_fail(m, "model", err,
                           "'%.200s' is neither a file relative to the CSV nor a name in %.200s (NAME.pt, NAME.pt2 or "
                           "NAME.profile.json)",
-                          m->model, folder);
+                          m->model, wanted);
 }
 
 /* ---------------------------------------------------------------- what there is to make -------------------------- */
@@ -244,12 +243,14 @@ static adept_status add_row(maker *p, size_t row, const char *path, adept_error 
 
 static adept_status add_rows(maker *p, adept_error *err)
 {
-    const char *folder, *path;
+    const char *path, *wanted = p->options->models;
     adept_dataset *d = p->d;
-    adept_status status = find_folder(&folder, d->arena, p->options->models, err);
+    adept_status status = ADEPT_OK;
 
+    if (wanted && !adept_file_is(wanted, S_IFDIR))
+        status = adept_error_set(err, ADEPT_E_INVALID, "--models %s: not a folder", wanted);
     for (size_t i = 0; i < d->n && status == ADEPT_OK; i++) {
-        status = find_model(&path, d->arena, &d->rows[i], folder, err);
+        status = find_model(&path, d->arena, &d->rows[i], wanted, err);
         if (status != ADEPT_OK) return status;
         d->rows[i].model_path = path;
         status = add_row(p, i, path, err);

@@ -222,8 +222,9 @@ typedef struct adept_totals {
     double interval_level, interval_time_s[2], interval_energy_kwh[2] /* of the boards */, interval_co2e_g[2];
     /* what was multiplied by */
     double nodes, carbon_g_per_kwh, price_per_kwh, gpu_hour_price, pue, host_power_w;
-    int carbon_year;        /* 0: not known */
-    const char *place, *carbon_source, *pue_source; /* static, or "given" */
+    int carbon_year, price_year; /* 0: not known */
+    const char *place, *carbon_source, *price_source, *pue_source; /* static, or "given" */
+    const char *currency;        /* NULL: whichever the prices were given in */
 } adept_totals;
 
 /* ------------------------------------------------------------------ roofline ------------------------------------ */

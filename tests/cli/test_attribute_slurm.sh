@@ -48,6 +48,7 @@ assert rows["5"]["name"] == "4_1" and rows["2"]["state"] == "CANCELLED"
 near(rows["5"]["gpu_sm"]["mean"], 0.42); near(rows["5"]["gpu_memory"]["mean"], 0.5)
 assert len(r["gpu_sm"]["time_s"]) == 20 and abs(sum(r["gpu_sm"]["time_s"]) - 20) < 1e-9
 near(rows["2"]["co2e_g"], rows["2"]["energy_j"] / 3.6e6 * 1000)
+assert r["carbon_intensity"] == {"g_per_kwh": 500, "place": None, "year": None, "source": "given"}, r["carbon_intensity"]
 near(r["not_completed_share"], rows["2"]["energy_j"] / r["jobs"]["energy_j"])
 assert r["not_completed"]["jobs"] == 1 and r["not_ended"]["jobs"] == 1 and r["jobs"]["jobs"] == 4
 parts = sum(r[k]["energy_j"] for k in ("jobs", "system", "idle"))
@@ -67,6 +68,7 @@ shows '^4_1 +ada +gpu +COMPLETED'
 shows '^\(system\)'
 shows '^\(idle\)'
 shows '^1 of 4 jobs did not complete: 292 J, [0-9.]+ % of all jobs.? energy'
+shows '^CO2e: [0-9.]+ g CO2e/kWh, France, average of 2023 \(Our World in Data'
 shows '^1 had not ended, or their state is not known'
 shows '^4_1 +mlp +1 x a100-sxm-40gb +16.0 s +20.0 s +\+25.0 % +5.00 kJ +6.00 kJ +\+20.0 %'
 shows 'Multiprocessors of GPUs that jobs held: mean 42.0 %'

@@ -51,15 +51,53 @@ expect_ok sweep "$p" --gpu a100 --vary batch=1,2 -o -
 stands "$work/points.csv"
 expect_error 1 "cannot write" profile "$p" -o "$work"
 
-# bundled models by name
-if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
-    expect_ok predict neumf --gpu a100 --json
-    shows '"path":[[:space:]]*"[^"]*/data/models/neumf.pt"'
-    shows '"tokens_per_s":[[:space:]]*null'
-    expect_ok predict qwen2.5_0.5b --gpu a100 --batch 1
-    shows '^Step time .* samples/s, .* tokens/s$'
+# one of a thing
+printf 'file one.pt\nhint Bx1024\nbatch 1\ninput x\na = aten::relu(self=x) @ act torch.nn.modules.activation.ReLU\nreturn a\n' >"$work/one.graph"
+"$ADEPT_MAKE_PROFILE" "$work/one.graph" >"$work/one.json"
+expect_ok predict "$work/one.json" --gpu a100 --mode infer --steps 1 --label "$work/one.md"
+shows 'The GPU waits for the host, which launches 1 kernel\.$'
+mv "$work/one.md" "$work/out"
+shows ', batch 1 per GPU x 1 pass, '
+shows '^\| job \| 1 step, 1 sample \|$'
+
+# bundled models by name, from any folder, without libtorch
+top=$PWD
+cd "$work" || exit 1
+torch=${ADEPT_TORCH_MODULE:-}
+export ADEPT_TORCH_MODULE=/nowhere/adept_torch.so
+expect_ok predict neumf --gpu a100 --json
+shows '"path":[[:space:]]*"neumf.pt"'
+shows '"tokens_per_s":[[:space:]]*null'
+expect_ok predict qwen2.5_0.5b --gpu a100 --batch 1
+shows '^Step time .* samples/s, .* tokens/s$'
+expect_ok predict resnet50 --gpu a100
+shows '^Input +x f32:256x3x224x224$'
+expect_ok predict vgg16 --gpu a100 --batch 8 --input Bx3x64x64 --precision bf16 --mode infer --attention eager
+shows '^Run +infer, bf16, batch 8, attention eager$'
+shows '^Input +x f32:8x3x64x64$'
+for command in profile 'predict --gpu a100' 'sweep --gpu a100 --vary batch=1,2' 'explain --gpu a100' 'diff vgg16 --gpu a100'; do
+    expect_ok $command resnet50
+done
+for near in neunf NEUMF neunf.pt neumf.pt neumf.pt2 neunf.profile.json; do
+    expect_error 3 "^adept: $near: no such file, and no bundled model of that name; did you mean neumf\?$" predict $near --gpu a100
+done
+expect_error 3 "did you mean qwen2.5_0.5b" predict qwen2.5_05b --gpu a100
+expect_error 3 "^adept: ./neumf: cannot open" predict ./neumf --gpu a100
+expect_error 3 "^adept: gobbledygook: no such file, and no bundled model of that name$" predict gobbledygook --gpu a100
+# a file goes before a name
+cp "$p" resnet50
+expect_ok predict resnet50 --gpu a100
+shows '^Model +mlp.pt'
+rm resnet50
+cd "$top" || exit 1
+ADEPT_TORCH_MODULE=$torch
+if [ -n "$torch" ]; then
+    expect_ok predict resnet50 --gpu v100 --batch 8 --json
+    grep -v '"path"' "$work/out" >"$work/by-name"
+    expect_ok predict "$models/resnet50.pt" --gpu v100 --batch 8 --json
+    checks=$((checks + 1))
+    grep -v '"path"' "$work/out" | cmp -s - "$work/by-name" || fail 'a name is not its file'
 fi
-expect_error 3 "neunf: no such file, and no model in .*; did you mean neumf" predict neunf --gpu a100
 
 checks=$((checks + 1))
 "$ADEPT" gpus >&- 2>"$work/err"

@@ -58,7 +58,7 @@ cmp -s a.html b.html && diff -r pictures again >/dev/null || fail "two reports o
 
 # what limits the step, in the sentences of `explain`; the whole job; hypothetical hardware
 expect_ok report "$mlp" --gpu a100 --set specs.mem_bytes_per_s=x0.5 --samples 1000000 --country FR --price 0.2 -o job.html
-for text in 'It is limited' 'Ten percent more' '1000000 samples' 'Emissions (CO2e)' '<dt>Cost</dt>' 'in France' 'a hypothetical GPU: specs.mem_bytes_per_s'; do
+for text in 'It is limited' 'Ten percent more' '1000000 samples' 'Emissions (CO2e)' '<dt>Cost</dt>' 'g CO2e/kWh, France, average of 2023' 'a hypothetical GPU: specs.mem_bytes_per_s'; do
     checks=$((checks + 1))
     grep -qF "$text" job.html || fail "the report lacks '$text'"
 done

@@ -188,6 +188,22 @@ expect_error 4 'adept profile MODEL.pt -o FILE' serve "$models/vgg16.pt"
 "$ADEPT" gpus a100 --json >"$work/mine.json"
 expect_error 2 'name of another GPU' serve --gpu "$work/mine.json" --gpu "$work/mine.json" "$p"
 
+# ---- without a profile, the bundled models; one by its name ----
+for profile in '' vgg16; do
+    start --listen 127.0.0.1:0 $profile
+    checks=$((checks + 1))
+    python3 -B - "$port" "$profile" >"$work/check" 2>&1 <<'EOF' || { cat "$work/check"; fail "bundled models: '$profile'"; }
+import json, sys, urllib.request
+url = f"http://127.0.0.1:{sys.argv[1]}/v1/"
+names = [w["name"] for w in json.load(urllib.request.urlopen(url + "workloads"))["workloads"]]
+assert names == [sys.argv[2]] if sys.argv[2] else len(names) == 28 and "resnet50" in names, names
+asked = json.dumps({"workload": "vgg16", "gpu": "a100", "batch_size": 32}).encode()
+request = urllib.request.Request(url + "predict", asked, {"Content-Type": "application/json"})
+assert json.load(urllib.request.urlopen(request))["step_time_s"] > 0
+EOF
+    stop TERM
+done
+
 # ---- a GPU's file stands in place of the built-in one ----
 sed '/"tdp_w"/s/400/333/' "$work/mine.json" >"$work/other.json"
 start --listen 127.0.0.1:0 --gpu "$work/other.json" "$p"

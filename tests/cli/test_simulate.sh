@@ -20,6 +20,26 @@ JSON
 all=fcfs,easy,pollux,themis,chronos,zeus,hades,charon,aurachronos,min-energy,thrift
 simulate() { run simulate "$work/cluster.json" "$work/jobs.json" "$@"; }
 
+# ---- what docs/SIMULATE.md shows is read
+documented() {
+    awk -v head="## $1" '$0 == head { on = 1; next } /^##/ { on = 0 } on && /^    / { print; seen = 1; next } on && seen { exit }' \
+        "$ADEPT_SOURCE_DIR/docs/SIMULATE.md"
+}
+documented CLUSTER.json >"$work/documented_cluster.json"
+documented JOBS.json >"$work/documented_jobs.json"
+expect_ok simulate "$work/documented_cluster.json" "$work/documented_jobs.json" --policy fcfs --json
+shares=$(sed -n 's/^- `\("shares": \[.*, \)\.\.\.\]`.*/\1 0.25]/p' "$ADEPT_SOURCE_DIR/docs/SIMULATE.md")
+sed "s/\"users\": 5/$shares/" "$work/documented_jobs.json" >"$work/shares.json"
+grep -q '"shares"' "$work/shares.json" || fail 'the document shows no shares'
+expect_ok simulate "$work/documented_cluster.json" "$work/shares.json" --policy fcfs --json
+sed 's/"users": 5/"users": [0.5, 0.5]/' "$work/documented_jobs.json" >"$work/users.json"
+expect_error 3 '"users"' simulate "$work/documented_cluster.json" "$work/users.json" --policy fcfs
+step_times=$(sed -n 's/^- `\("step_times": {.*}\)`.*/\1/p' "$ADEPT_SOURCE_DIR/docs/SIMULATE.md")
+printf 'job_type,gpus,gpu,step_time_s\nmeasured,1,a100-sxm-40gb,0.5\n' >"$work/table.csv"
+printf 'job_type,steps,arrival_s,gpus\nmeasured,100,0,1\n' >"$work/trace.csv"
+echo "{\"schema_version\": 1, \"name\": \"table\", $step_times}" >"$work/table.json"
+expect_ok simulate "$work/documented_cluster.json" "$work/trace.csv" --templates "$work/table.json" --policy fcfs --json
+
 # ---- every policy, as text and as JSON, whose numbers hold together
 expect_ok simulate "$work/cluster.json" "$work/jobs.json" --policy $all --seeds 3
 shows '^thrift +[0-9.]+ '

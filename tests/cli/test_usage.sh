@@ -45,7 +45,7 @@ for option in --batch --gpus --grad-accum --steps --samples --epochs --dataset-s
     done
     expect_error 2 "$option: '0' is too small" predict "$p" --gpu a100 --by layer "$option" 0
     expect_error 2 "$option: '-3' is too small" predict "$p" --gpu a100 --by layer "$option" -3
-    expect_error 2 "$option: '9223372036854775808' is out of range" \
+    expect_error 2 "$option: '9223372036854775808' is out of range: from 1 to 9223372036854775807$" \
         predict "$p" --gpu a100 --by layer "$option" 9223372036854775808
 done
 expect_ok predict "$p" --gpu a100 --samples 1280000 --json
@@ -57,19 +57,23 @@ for option in --carbon-intensity --price --pue --gpu-hour-price --host-power; do
         expect_error 2 "$option: '$value' is not a number" predict "$p" --gpu a100 --steps 1 "$option" "$value"
     done
     expect_error 2 "$option: '-1' is too small" predict "$p" --gpu a100 --steps 1 "$option" -1
-    expect_error 2 "$option: '1e999' is out of range" predict "$p" --gpu a100 --steps 1 "$option=1e999"
+    expect_error 2 "$option: '1e999' is out of range: from [01] to 1.79769e.308$" predict "$p" --gpu a100 --steps 1 "$option=1e999"
 done
-expect_error 2 "--power-limit: '0' is out of range" predict "$p" --gpu a100 --power-limit 0
+expect_error 2 "--power-limit: '0' is out of range: above 0, up to 1.79769e.308$" predict "$p" --gpu a100 --power-limit 0
 expect_error 2 "--pue: '0.5' is too small, at least 1" predict "$p" --gpu a100 --steps 1 --price 1 --pue 0.5
 expect_error 2 'power limit 5000 W' predict "$p" --gpu a100 --power-limit 5000
+
+for value in 0us -3us 0s; do
+    expect_error 2 "--host-launch: '$value' is out of range: above 0, up to 1.79769e.308${value##*[0-9]}$" predict "$p" --gpu a100 "--host-launch=$value"
+done
 
 # quantities: a number, then a unit; case counts (Mb is no MB)
 for value in '' x MHz 1400mhz '1400 MHz' 1400MHzz 1e 0x10 nan inf 1,5; do
     expect_error 2 "--clock: '$value' is not a number with a unit: MHz, Hz, kHz, GHz" predict "$p" --gpu a100 --clock "$value"
 done
-expect_error 2 "--clock: '-1' is too small" predict "$p" --gpu a100 --clock=-1
-expect_error 2 "--clock: '0' is out of range" predict "$p" --gpu a100 --clock 0
-expect_error 2 "--clock: '1e999' is out of range" predict "$p" --gpu a100 --clock 1e999GHz
+expect_error 2 "--clock: '-1' is out of range: above 0" predict "$p" --gpu a100 --clock=-1
+expect_error 2 "--clock: '0' is out of range: above 0, up to 1.79769e.302$" predict "$p" --gpu a100 --clock 0
+expect_error 2 "--clock: '1e999' is out of range: from " predict "$p" --gpu a100 --clock 1e999GHz
 expect_error 2 'core clock 1500 MHz is outside the range of a100-sxm-40gb, [0-9.]* to 1410 MHz' predict "$p" --gpu a100 --clock 1500
 expect_error 2 'core clock 1e-06 MHz is outside the range' predict "$p" --gpu a100 --clock 1Hz
 for value in 1200 1200MHz 1.2GHz 1.2e9Hz 12e2 1200000kHz; do
@@ -95,7 +99,7 @@ expect_error 2 "--internode-latency: '10' is not a number with a unit: s, ms, us
 expect_error 2 "--host-launch: '30' is not a number with a unit" predict "$p" --gpu a100 --host-launch 30
 expect_error 2 "--internode-latency: '5min' is not a number with a unit: s" \
     predict "$p" --gpu a100 --gpus 8 --nodes 2 --internode-bandwidth 25GB/s --internode-latency 5min
-expect_error 2 "--bucket-bytes: '0' is out of range" predict "$p" --gpu a100 --gpus 8 --bucket-bytes 0
+expect_error 2 "--bucket-bytes: '0' is out of range: above 0" predict "$p" --gpu a100 --gpus 8 --bucket-bytes 0
 expect_error 2 "--allreduce: 'rings' is not one of ring, tree, auto" predict "$p" --gpu a100 --allreduce rings
 expect_error 2 "--overlap: 'all' is not one of auto, fixed, bucketed, none" predict "$p" --gpu a100 --overlap all
 expect_ok predict "$p" --gpu a100 --gpus 8 --overlap bucketed

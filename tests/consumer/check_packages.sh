@@ -30,6 +30,7 @@ trap 'rm -f "$policy"' EXIT
 inside sh -c "apt-get install -y -q --no-install-recommends $in/libadept_*.deb $in/adept_*.deb" >"$inbox/log" 2>&1 ||
     { cat "$inbox/log" >&2; fail "adept does not install"; }
 inside adept predict $in/mlp.profile.json --gpu a100 --json | grep -q '"step_time_s"' || fail "no prediction"
+inside adept predict resnet50 --gpu a100 --json | grep -q '"step_time_s"' || fail "no prediction of a bundled model by its name"
 rc=0
 inside adept predict $in/resnet50.pt --gpu a100 >"$inbox/out" 2>&1 || rc=$?
 [ "$rc" -eq 4 ] && grep -q adept_torch.so "$inbox/out" || fail "a .pt without adept-torch: exit code $rc, $(cat "$inbox/out")"
@@ -56,6 +57,7 @@ inside sh -c "apt-get install -y -q --no-install-recommends $in/python3-adept_*.
     { cat "$inbox/log" >&2; fail "python3-adept does not install"; }
 inside python3 -c "
 import adept
+assert adept.Workload.open('resnet50').describe().params == 25557032
 e = adept.Oracle(adept.Workload.open('$in/mlp.profile.json'), adept.Gpu.open('a100')).predict(gpus=2)
 assert e.step_time_s > 0 and e.power_avg_w > 0, e
 r = adept.predict('$in/mlp.profile.json', gpu='a100', gpus=2)

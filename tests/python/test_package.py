@@ -34,6 +34,13 @@ def said(*arguments):
 
 
 class Files(unittest.TestCase):
+    def test_bundled_name(self):
+        self.assertEqual(adept.predict("resnet50", gpu=GPU, batch=64).json, said("predict", "resnet50", "--gpu", GPU, "--batch", "64", "--by", "layer"))
+        self.assertEqual(adept.Workload.open("resnet50", batch_size=64).describe().params, 25557032)
+        with self.assertRaisesRegex(adept.Error, "did you mean resnet50") as raised:
+            adept.predict("resnet5O", gpu=GPU)
+        self.assertEqual(raised.exception.status, adept.E_INVALID)
+
     def test_equals_the_program(self):
         r = adept.predict(PROFILE, gpu=GPU, batch=64, precision=adept.Precision.FP16, power_limit_w=200, clock_hz=1.2e9, grad_accum=2)
         expected = said("predict", PROFILE, "--gpu", GPU, "--batch", "64", "--precision", "fp16", "--power-limit", "200", "--clock", "1200",

@@ -18,3 +18,9 @@ rm -rf "$work"
 cd "$work"
 PYTHONPATH=$work/installed "$python" -B "$ADEPT_SOURCE_DIR/tests/python/test_package.py"
 PYTHONPATH=$work/installed "$python" -B -m adept --version
+# The bundled models are in it, where program and library look first.
+[ "$(ls "$work"/installed/adept/share/adept/models/*.profile.json | wc -l)" -eq 28 ]
+cp "$ADEPT_SOURCE_DIR/tests/cli/data/mlp.profile.json" "$work/installed/adept/share/adept/models/mine.profile.json"
+PYTHONPATH=$work/installed "$python" -B -m adept predict mine --gpu a100 --json | grep -q '"mlp.pt"'
+PYTHONPATH=$work/installed "$python" -B -c 'import adept; assert adept.Workload.open("mine").describe().model == "mlp.pt"
+assert adept.predict("resnet50", gpu="a100", batch=8).step_time_s > 0'

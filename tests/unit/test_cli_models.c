@@ -21,8 +21,8 @@ typedef struct model {
 } model;
 
 static const model models[N_MODELS] = {
-    {"albert_base_v2", "", 128}, {"distilbert_base", "", 128}, {"resnet50", "", 256},
-    {"vgg16", "", 256},          {"vit_b_16", "", 256},        {"tinyllama_1.1b", "--grad-accum 8", 16},
+    {"albert_base_v2", "", 128}, {"distilbert_base", "", 128}, {"resnet50", "--input Bx3x32x32", 256},
+    {"vgg16", "--input Bx3x32x32", 256},          {"vit_b_16", "", 256},        {"tinyllama_1.1b", "--grad-accum 8", 16},
 };
 static const char *const precisions[N_PRECISIONS] = {"fp32", "tf32", "bf16"};
 

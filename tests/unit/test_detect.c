@@ -95,6 +95,17 @@ static void test_formats(void **state)
     is_format(write_file("e.json", " \n{\"schema_version\": 1}", 23), ADEPT_FORMAT_PROFILE);
 }
 
+/* What downloads leave in a model's place. */
+static void test_texts(void **state)
+{
+    (void)state;
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 102530333\n",
+                      page[] = "<!doctype html>\n<html lang=\"en\">";
+    is_refused(write_file("pointer.pt", pointer, sizeof pointer - 1), ": a pointer of Git LFS, not the file itself: git lfs pull");
+    is_refused(write_file("page.pt", page, sizeof page - 1), ": a web page, not the file itself");
+    is_refused(write_file("short.pt", pointer, 9), "neither a zip archive");
+}
+
 static void test_no_files(void **state)
 {
     (void)state;
@@ -181,7 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_no_files),
+        cmocka_unit_test(test_texts), cmocka_unit_test(test_no_files),
         cmocka_unit_test(test_no_models),
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_twice),

@@ -107,6 +107,24 @@ static void bad_options_are_messages(void **state)
     adept_workload_free(loaded);
 }
 
+/* A bundled model by its name, under options, and what is called nearly so. */
+static void bundled_model(void **state)
+{
+    (void)state;
+    adept_error err = {0};
+    const adept_model_options options = {.mode = "infer", .precision = "bf16", .batch_size = 3};
+    adept_workload *w = open_workload("resnet50", &options);
+    adept_workload_info info;
+    adept_workload_describe(&info, w);
+    assert_string_equal(info.model, "resnet50.pt");
+    assert_int_equal(info.batch_size, 3);
+    assert_int_equal(info.params, 25557032);
+    assert_true(info.macs_forward == 3 * 4089184256.0); /* of images of 224 x 224 */
+    adept_workload_free(w);
+    assert_int_equal(adept_workload_open(&w, "resnet5O", NULL, &err), ADEPT_E_INVALID);
+    assert_string_equal(err.message, "resnet5O: no such file, and no bundled model of that name; did you mean resnet50?");
+}
+
 /* torch.export's archives come with the optional reference data. */
 static void exported_model(void **state)
 {
@@ -252,7 +270,7 @@ int main(void)
         cmocka_unit_test(workload_from_memory),
         cmocka_unit_test(bad_bytes_are_messages),
         cmocka_unit_test(bad_options_are_messages),
-        cmocka_unit_test(exported_model),
+        cmocka_unit_test(bundled_model), cmocka_unit_test(exported_model),
         cmocka_unit_test(every_way_to_a_workload),
         cmocka_unit_test(other_sequence_lengths),
     };

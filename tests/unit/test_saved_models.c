@@ -143,9 +143,32 @@ static void check_lengths(const char *path, const adept_graph *graph, int64_t mo
     assert_non_null(strstr(err.message, "mod"));
 }
 
+/* The profile beside a bundled model holds what its file holds: tools/zoo/save_profiles.py makes it anew. */
+static void check_bundled(const char *name, const adept_graph *graph)
+{
+    char profile[ADEPT_MODULE_PATH_BYTES];
+    adept_graph *read = NULL, named = *graph;
+    adept_workload_config recorded;
+    adept_buffer want = {0}, got = {0};
+    adept_error err = {0};
+    char *stem = strndup(name, strlen(name) - strlen(".pt"));
+    if (!adept_models_bundled(profile, stem)) fail_msg("%s has no profile", name);
+    if (adept_saved_read(&read, &recorded, profile, 0, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    named.path = name; /* it was read from its folder */
+    assert_int_equal(adept_graph_write(&want, &named, &err), ADEPT_OK);
+    assert_int_equal(adept_graph_write(&got, read, &err), ADEPT_OK);
+    if (want.size != got.size || memcmp(want.data, got.data, want.size) != 0) fail_msg("%s is out of date", profile);
+    /* nothing of it is chosen: the file's own shapes and the defaults count */
+    assert_true(recorded.mode == ADEPT_MODE_TRAIN && recorded.precision == ADEPT_FP32);
+    assert_true(recorded.n_inputs == 0 && recorded.batch_size == 0 && !recorded.optimizer);
+    adept_buffer_free(&want);
+    adept_buffer_free(&got);
+    adept_graph_free(read);
+    free(stem);
+}
+
 static void check_model(const char *path, void *context)
 {
-    (void)context;
     static const adept_workload_config configs[] = {
         {.mode = ADEPT_MODE_TRAIN},
         {.mode = ADEPT_MODE_FWBW, .precision = ADEPT_AMP_BF16, .batch_size = 7, .grad_accum = 2},
@@ -155,6 +178,7 @@ static void check_model(const char *path, void *context)
     adept_error err = {0};
     const char *name = strrchr(path, '/') + 1;
     if (adept_import_model(&graph, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (context) check_bundled(name, graph);
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)
         through_file(path, graph, &configs[i]);
     for (size_t i = 0; i < N_LANGUAGE; i++) {
@@ -175,7 +199,7 @@ static void all_bundled_models(void **state)
     for (size_t i = 0; i < 3; i++)
         if (adept_hwprofile_open(&gpus[i], names[i], &err) != ADEPT_OK) fail_msg("%s", err.message);
     if (getenv("ADEPT_TORCH_MODULE")) { /* else no .pt can be read */
-        assert_int_equal(bundled_models_each(check_model, NULL), 28);
+        assert_int_equal(bundled_models_each(check_model, &n_models), 28);
         assert_int_equal(n_language, N_LANGUAGE);
     }
     static const char *const exported[] = {"resnet50.pt2", "vit_b_16.pt2"};

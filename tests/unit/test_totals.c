@@ -125,6 +125,25 @@ static void country_and_value(void **state)
     assert_int_equal(t.carbon_year, 0);
 }
 
+/* The thesis's data centre: 29.581 MW in the United States, for an hour. */
+static void an_hour_of_a_site(void **state)
+{
+    (void)state;
+    const adept_prediction hour = {.step_time_s = 3600, .energy_step_j = 29.581e6 * 3600, .interval_level = NAN};
+    adept_job_spec job = job_of(1);
+    job.country = adept_grid_intensity_find("US");
+    job.average_price = adept_electricity_price_at(0);
+    assert_string_equal(job.average_price->code, "US");
+    adept_totals t = adept_totals_of(&job, &hour, &prof, &(adept_run){.gpus = 1});
+
+    assert_int_equal(lround(t.co2e_g / 1000), 11359);
+    assert_int_equal(lround(t.cost), 4378);
+    assert_string_equal(t.currency, "USD");
+    assert_true(t.carbon_year == 2024 && t.price_year == 2025);
+    assert_non_null(strstr(t.carbon_source, "as quoted by"));
+    assert_non_null(strstr(t.price_source, "as quoted by"));
+}
+
 static void the_unknown_stays_unknown(void **state)
 {
     (void)state;
@@ -148,13 +167,20 @@ static void the_table(void **state)
     size_t n = 0;
 
     for (; (row = adept_grid_intensity_at(n)); n++) {
-        assert_true(row->g_per_kwh >= 10 && row->g_per_kwh <= 1000 && row->year >= 2015 && row->year <= 2030);
+        assert_true(row->g_per_kwh >= 10 && row->g_per_kwh <= 1200 && row->year >= 2015 && row->year <= 2030);
         assert_true(*row->source && strlen(row->name) > 2);
         assert_true(n < 2 || (strlen(row->code) == 2 && isupper((unsigned char)row->code[0])));
         assert_ptr_equal(adept_grid_intensity_find(row->code), row); /* no code or name twice */
         assert_ptr_equal(adept_grid_intensity_find(row->name), row);
     }
-    assert_true(n >= 42);
+    assert_true(n == 121);
+    size_t n_unsourced = 0;
+    for (n = 0; (row = adept_grid_intensity_at(n)); n++)
+        n_unsourced += strncmp(row->source, "unsourced", strlen("unsourced")) == 0;
+    assert_true(n_unsourced == 7); /* the other 114 were read */
+    for (n = 0; adept_electricity_price_at(n); n++)
+        assert_non_null(adept_grid_intensity_find(adept_electricity_price_at(n)->code));
+    assert_true(n == 6);
     assert_null(adept_grid_intensity_find(""));
     assert_null(adept_grid_intensity_find("Atlantis"));
     assert_null(adept_grid_intensity_find("UK|Great"));
@@ -173,6 +199,7 @@ int main(void)
         cmocka_unit_test(the_site),
         cmocka_unit_test(rounded_up_to_steps),
         cmocka_unit_test(country_and_value),
+        cmocka_unit_test(an_hour_of_a_site),
         cmocka_unit_test(the_unknown_stays_unknown),
         cmocka_unit_test(the_table),
     };

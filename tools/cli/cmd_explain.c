@@ -64,9 +64,9 @@ const adept_command adept_command_explain = {
     .usage = "MODEL|PROFILE --gpu NAME|FILE",
     .doc = "Explain a step in sentences: what it costs and how sure that is, what limits it, which layers take its "
            "time, and what would help by how much. Every number comes from a prediction of "
-           "its own. Other precisions and fused attention are tried where MODEL is a model; a PROFILE has one of each."
+           "its own."
            "\vExamples:\n"
-           "  adept explain resnet50.pt --gpu a100\n"
+           "  adept explain resnet50 --gpu a100\n"
            "  adept explain gpt2.pt --gpu h100 --precision bf16 --gpus 8 --all\n"
            "  adept explain resnet50.profile.json --gpu t4 --power-limit 60 --json",
     .size = sizeof(explain_options),

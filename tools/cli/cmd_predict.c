@@ -107,21 +107,21 @@ const adept_command adept_command_predict = {
     .summary = "predict time, power and energy of a step on a GPU",
     .usage = "MODEL|PROFILE --gpu NAME|FILE",
     .doc =
-        "Predict time, power and energy of one step. MODEL is a TorchScript .pt or a torch.export .pt2; nothing of it "
-        "is run. PROFILE is what `adept profile -o` wrote."
+        "Predict time, power and energy of one step. MODEL is a TorchScript .pt, a torch.export .pt2 or the name of a "
+        "bundled model; nothing of it is run. PROFILE is what `adept profile -o` wrote."
         "\vExamples:\n"
-        "  adept predict resnet50.pt --gpu a100\n"
-        "  adept predict resnet50.pt --gpu h100 --precision bf16 --batch 512 --by layer\n"
+        "  adept predict resnet50 --gpu a100\n"
+        "  adept predict my.pt --gpu h100 --precision bf16 --batch 512 --by layer\n"
         "  adept predict gpt2.pt --input i64:Bx1024 --batch 8 --gpu a100 --gpus 4\n"
         "  adept predict a.pt --gpu t4 --gpus 8 --nodes 2 --internode-bandwidth 5GB/s\n"
         "  adept predict resnet50.profile.json --gpu a100 --power-limit 250\n"
         "  adept predict resnet50.profile.json --gpu a100 --clock 1200\n"
         "  adept predict vit.profile.json --gpu a100 --set specs.l2_bytes=x2\n"
-        "  adept predict resnet50.pt --gpu a100 --granularity model\n"
+        "  adept predict resnet50 --gpu a100 --granularity model\n"
         "  adept predict vit.pt --gpu a100 --steps 500 --carbon-intensity 56\n"
         "  adept predict v.pt --gpu a100 --epochs 9 --dataset-size 1281167 --country FR\n"
         "  adept predict a.pt --gpu t4 --steps 100 --country SE --label label.md\n"
-        "  adept predict resnet50.pt --gpu ./mine.json --mode infer --json",
+        "  adept predict resnet50 --gpu ./mine.json --mode infer --json",
     .size = sizeof(predict_options),
     .options = {.rows = rows,
                 .check = check,

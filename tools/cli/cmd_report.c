@@ -145,7 +145,7 @@ const adept_command adept_command_report = {
         "Write a prediction as a report for people: headline, what limits the step and what would help, where time and "
         "energy go layer by layer, roofline, power limits, memory, and where the numbers come from. Needs gnuplot."
         "\vExamples:\n"
-        "  adept report resnet50.pt --gpu a100 -o resnet50.html\n"
+        "  adept report resnet50 --gpu a100 -o resnet50.html\n"
         "  adept report llama.profile.json --gpu h100 --gpus 8 -o llama.html\n"
         "  adept report vit.pt --gpu a100 --samples 1281167 --country FR -o vit.html\n"
         "  adept report gpt2.pt --gpu a100 --precision bf16 --plots pictures",

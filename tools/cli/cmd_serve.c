@@ -1,4 +1,5 @@
 /** @file cmd_serve.c  `adept serve`: predictions over HTTP, on TCP and on a Unix socket. */
+#include "adept_import.h"
 #include "cli.h"
 #include "http.h"
 #include "listen.h"
@@ -76,12 +77,13 @@ static const adept_option_row rows[] = {
     {"socket-mode", "MODE", 1, "Permissions of the socket (default 0600)", ADEPT_OPT_PARSED, .at = AT(socket_mode),
      .parse = parse_mode},
     {.group = 2, .help = "What it knows:"},
-    {"profiles", "DIR", 2, "Serve all NAME.profile.json and NAME.pt2 of a folder, by NAME; may be repeated",
+    {"profiles", "DIR", 2, "Serve all NAME.profile.json and NAME.pt2 of a folder, by NAME; may be repeated. Default: the bundled "
+     "models, unless there is a PROFILE",
      ADEPT_OPT_WORD, .at = AT(folders)},
     {"gpu", "FILE", 2, "Serve a hardware profile too, in place of a GPU of the same name; may be repeated",
      ADEPT_OPT_WORD, .at = AT(gpus)},
     {.group = 3, .help = "Limits:"},
-    {"threads", "N", 3, "Threads for each of address and socket (default 1)", ADEPT_OPT_COUNT, .at = AT(threads),
+    {"threads", "N", 3, "Threads, of address and of socket (default 1)", ADEPT_OPT_COUNT, .at = AT(threads),
      .low = 1, .high = 256},
     {"max-body", "SIZE", 3, "Largest request body, 512KiB, 16MiB, ... (default 8MiB)", ADEPT_OPT_AMOUNT,
      .at = AT(max_body_bytes), .units = adept_suffix_sizes},
@@ -106,6 +108,9 @@ static adept_status load(adept_cli *cli, adept_server **out, const serve_options
     adept_status status = adept_serve_catalogue_new(&c, o->gpus.words, o->gpus.n, &cli->err);
     for (size_t i = 0; status == ADEPT_OK && i < o->folders.n; i++)
         status = adept_serve_catalogue_add_folder(c, o->folders.words[i], &cli->err);
+    char bundled[ADEPT_MODULE_PATH_BYTES];
+    if (status == ADEPT_OK && o->folders.n + o->files.n == 0 && adept_models_folder(bundled))
+        status = adept_serve_catalogue_add_folder(c, bundled, &cli->err);
     for (size_t i = 0; status == ADEPT_OK && i < o->files.n; i++)
         status = adept_serve_catalogue_add(c, o->files.words[i], &cli->err);
     if (status == ADEPT_OK) return adept_server_new(out, c, (size_t)o->cache, &cli->err);
@@ -212,8 +217,8 @@ const adept_command adept_command_serve = {
     .summary = "answer predictions over HTTP, for schedulers",
     .usage = "[PROFILE...]",
     .doc = "Answer predictions over HTTP, in JSON, until SIGTERM or SIGINT. PROFILE is what `adept profile -o` wrote, "
-           "or a torch.export "
-           ".pt2; clients name it by its file name without folder and ending, and can name no file."
+           "a torch.export .pt2, or the name of a bundled model; clients name it by its file name without folder and "
+           "ending, and can name no file."
            "\vExamples:\n"
            "  adept serve resnet50.profile.json\n"
            "  adept serve --profiles ./profiles --socket ./adept.sock --threads 4\n"

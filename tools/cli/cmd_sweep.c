@@ -377,7 +377,7 @@ const adept_command adept_command_sweep = {
     .doc = "Predict a step at every point of a grid, and say which points are best: least time, least energy, least "
            "product of both, the front between them and its knee. Every point has the numbers that adept predict gives."
            "\vExamples:\n"
-           "  adept sweep resnet50.pt --gpu a100 --vary batch=16,32,64,128\n"
+           "  adept sweep resnet50 --gpu a100 --vary batch=16,32,64,128\n"
            "  adept sweep a.pt --gpu a100 --vary power_limit_w=100:250:10 --objective edp\n"
            "  adept sweep vit.pt --vary gpu=a100,h100,l4 --vary precision=fp32,bf16 --csv\n"
            "  adept sweep a.pt --gpu a100 --vary specs.l2_bytes=x0.5:x2:x0.1 --json\n"

@@ -76,8 +76,9 @@ static void add_setup(adept_table *table, const adept_step *l)
         snprintf(text + strlen(text), sizeof text - strlen(text), ", clock %s",
                  adept_units_si(l->run->clock_hz, "Hz").s);
     add_text(table, "hardware", text);
-    snprintf(text, sizeof text, "%s, %s, batch %" PRId64 " per GPU x %" PRId64 " passes, optimizer %.40s, attention %s",
-             adept_mode_name(p->mode), adept_precision_name(p->precision), p->batch_size, p->grad_accum, p->optimizer,
+    snprintf(text, sizeof text, "%s, %s, batch %" PRId64 " per GPU x %s, optimizer %.40s, attention %s",
+             adept_mode_name(p->mode), adept_precision_name(p->precision), p->batch_size,
+             adept_cell("%" PRId64 " pass%s", p->grad_accum, p->grad_accum == 1 ? "" : "es").s, p->optimizer,
              adept_attention_name(p->attention));
     add_text(table, "configuration", text);
 }
@@ -86,13 +87,15 @@ static void add_numbers(adept_table *table, const adept_step *l)
 {
     const adept_prediction *p = &l->prediction;
     const adept_totals *t = &l->totals;
-    char text[128];
+    char text[512];
 
     add_row(table, "step time", adept_units_time, p->step_time_s, p->interval_level, p->interval_time_s);
     add_row(table, "power, all GPU boards", adept_units_watt, p->power_avg_w, p->interval_level, p->interval_power_w);
     add_row(table, "energy per sample, GPU boards", adept_units_joule, p->energy_per_sample_j, NAN, NULL);
-    snprintf(text, sizeof text, "%.0f steps, %.0f samples", t->steps, t->samples);
-    if (!isnan(t->epochs)) snprintf(text + strlen(text), sizeof text - strlen(text), ", %.0f epochs", t->epochs);
+    snprintf(text, sizeof text, "%s, %s", adept_units_count(t->steps, "step").s,
+             adept_units_count(t->samples, "sample").s);
+    if (!isnan(t->epochs))
+        snprintf(text + strlen(text), sizeof text - strlen(text), ", %s", adept_units_count(t->epochs, "epoch").s);
     add_text(table, "job", text);
     add_row(table, "duration", adept_units_time, t->time_s, t->interval_level, t->interval_time_s);
     add_row(table, "energy, GPU boards", adept_units_kwh, t->energy_kwh, t->interval_level, t->interval_energy_kwh);
@@ -107,13 +110,7 @@ static void add_origin(adept_table *table, const adept_step *l)
     const adept_totals *t = &l->totals;
     char text[512];
 
-    if (!isnan(t->carbon_g_per_kwh)) {
-        snprintf(text, sizeof text, "%.4g g CO2e/kWh", t->carbon_g_per_kwh);
-        if (t->place) snprintf(text + strlen(text), sizeof text - strlen(text), ", %s", t->place);
-        if (t->carbon_year > 0) snprintf(text + strlen(text), sizeof text - strlen(text), " %d", t->carbon_year);
-        snprintf(text + strlen(text), sizeof text - strlen(text), " (%s)", t->carbon_source);
-        add_text(table, "grid", text);
-    }
+    if (!isnan(t->carbon_g_per_kwh)) add_text(table, "grid", adept_grid_text(t).s);
     if (!isnan(t->pue)) {
         snprintf(text, sizeof text, "%.3g (%s)", t->pue, t->pue_source);
         add_text(table, "PUE", text);
@@ -231,15 +228,14 @@ static char *remarks_of(const adept_step *l, const char *scope)
 
     if (!out) return NULL;
     fprintf(out, "Energy " STATEMENT ", by adept " ADEPT_VERSION " (%s). ", calibration_of(l));
-    fprintf(out, "%.0f steps of %s, %s, batch %" PRId64 " per GPU, on %" PRId64 " x %s: %s. ", t->steps,
+    fprintf(out, "%s of %s, %s, batch %" PRId64 " per GPU, on %" PRId64 " x %s: %s. ", adept_units_count(t->steps, "step").s,
             adept_mode_name(p->mode), adept_precision_name(p->precision), p->batch_size, adept_run_gpus(l->run),
             l->hw->name, adept_units_time(t->time_s).s);
     if (isfinite(t->interval_level) && isfinite(t->interval_energy_kwh[0]))
         fprintf(out, "%s interval of the GPU boards' energy: %s to %s. ", adept_units_percent(t->interval_level).s,
                 adept_units_kwh(t->interval_energy_kwh[0]).s, adept_units_kwh(t->interval_energy_kwh[1]).s);
     if (isfinite(t->co2e_g))
-        fprintf(out, "Emissions: %s at %.4g g CO2e/kWh (%s). ", adept_units_grams(t->co2e_g).s, t->carbon_g_per_kwh,
-                t->carbon_source);
+        fprintf(out, "Emissions: %s at %s. ", adept_units_grams(t->co2e_g).s, adept_grid_text(t).s);
     fprintf(out, "%s", scope);
     return adept_buffer_close(&text, out);
 }

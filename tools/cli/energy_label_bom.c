@@ -57,14 +57,10 @@ static void put_kwh(adept_json_writer *w, const char *key, double energy_kwh)
 /* The grid is known by its intensity, and only where one was given. */
 static void put_providers(adept_json_writer *w, const adept_totals *t)
 {
-    char text[512];
-
     adept_json_begin_array(w, "energyProviders");
     if (!isnan(t->carbon_g_per_kwh)) {
-        snprintf(text, sizeof text, "%s%s%.4g g CO2e/kWh (%s)", t->place ? t->place : "", t->place ? ": " : "",
-                 t->carbon_g_per_kwh, t->carbon_source);
         adept_json_begin_object(w, NULL);
-        adept_json_put_string(w, "description", text);
+        adept_json_put_string(w, "description", adept_grid_text(t).s);
         adept_json_put_object(w, "organization", "name %s", "unknown");
         adept_json_put_string(w, "energySource", "unknown");
         put_kwh(w, "energyProvided", t->site_energy_kwh);

@@ -6,6 +6,7 @@
 #include "adept_shard.h"
 #include <argp.h>
 #include <errno.h>
+#include <float.h>
 #include <limits.h>
 #include <inttypes.h>
 #include <math.h>
@@ -70,7 +71,8 @@ static adept_status take_whole(adept_cli *cli, const char *option, const char *t
         return adept_cli_usage(cli, "%s: '%s' is out of range: with an exponent, up to 2^53", option, text);
     int64_t value = exponent ? (int64_t)whole : 0;
     if (!exponent && !adept_integer_parse(&value, text, NULL, INT64_MIN, INT64_MAX))
-        return adept_cli_usage(cli, "%s: '%s' is out of range", option, text);
+        return adept_cli_usage(cli, "%s: '%s' is out of range: from %.0f to %" PRId64, option, text, o->low,
+                               o->high > 0 ? (int64_t)o->high : INT64_MAX);
     if (value < (int64_t)o->low)
         return adept_cli_usage(cli, "%s: '%s' is too small, at least %.0f is needed", option, text, o->low);
     if (o->high > 0 && value > (int64_t)o->high)
@@ -96,7 +98,8 @@ adept_status adept_option_number(adept_cli *cli, const char *option, const char 
     double value;
 
     if (length == 0 || text[length]) return adept_cli_usage(cli, "%s: '%s' is not a number", option, text);
-    if (!adept_number_parse(&value, text)) return adept_cli_usage(cli, "%s: '%s' is out of range", option, text);
+    if (!adept_number_parse(&value, text))
+        return adept_cli_usage(cli, "%s: '%s' is out of range: from %g to %g", option, text, low, DBL_MAX);
     if (value < low) return adept_cli_usage(cli, "%s: '%s' is too small, at least %g is needed", option, text, low);
     *out = value;
     return ADEPT_OK;
@@ -104,7 +107,7 @@ adept_status adept_option_number(adept_cli *cli, const char *option, const char 
 
 static adept_status take_above_0(adept_cli *cli, const char *option, const char *text, double *out)
 {
-    adept_status status = adept_option_number(cli, option, text, 0, out);
+    adept_status status = adept_option_number(cli, option, text, -DBL_MAX, out);
 
     return status != ADEPT_OK || *out > 0 ? status : adept_cli_usage(cli, "%s: '%s' is not above 0", option, text);
 }
@@ -135,10 +138,12 @@ static adept_status take_amount(adept_cli *cli, const char *option, const char *
     const adept_suffix *unit = unit_of(text + digits, units);
     if (!unit || digits == 0 || digits >= sizeof number) return wrong_unit(cli, option, text, units);
     snprintf(number, sizeof number, "%.*s", (int)digits, text);
-    adept_status status = adept_option_number(cli, option, number, 0, &value);
+    adept_status status = adept_option_number(cli, option, number, -DBL_MAX, &value);
     if (status != ADEPT_OK) return status;
     *out = value * unit->scale;
-    if (!(*out > 0) || !isfinite(*out)) return adept_cli_usage(cli, "%s: '%s' is out of range", option, text);
+    if (!(*out > 0) || !isfinite(*out))
+        return adept_cli_usage(cli, "%s: '%s' is out of range: above 0, up to %g%s", option, text,
+                               fmin(DBL_MAX, DBL_MAX / unit->scale), unit->name);
     return ADEPT_OK;
 }
 

@@ -14,6 +14,12 @@ int64_t adept_run_gpus(const adept_run *run);
 
 /** Of emissions: "12.3 kg CO2e". */
 adept_text adept_units_grams(double mass_g);
+/** "384 g CO2e/kWh, United States, average of 2024 (its source)", where an intensity is known; a price likewise. */
+typedef struct adept_rate_text {
+    char s[512];
+} adept_rate_text;
+adept_rate_text adept_grid_text(const adept_totals *t);
+adept_rate_text adept_price_text(const adept_totals *t);
 
 /** The warnings of a profile, then those of its prediction; NULL past the end. */
 const char *adept_warning_at(const adept_profile *profile, const adept_prediction *prediction, size_t index);

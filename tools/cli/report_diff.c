@@ -149,8 +149,8 @@ static adept_status print_rows(adept_cli *cli, FILE *out, const adept_diff_repor
     amounts_row(&table, "total", "", "", &d->old_total, &d->now_total);
     adept_status status = adept_table_end(cli, &table, out);
     if (left > 0)
-        fprintf(out, "%s%" PRId64 " rows with smaller changes are left out; --rows 0 shows all\n",
-                r->markdown ? "\n" : "  ", left);
+        fprintf(out, "%s%s with smaller changes %s left out; --rows 0 shows all\n", r->markdown ? "\n" : "  ",
+                adept_units_count((double)left, "row").s, left == 1 ? "is" : "are");
     return ok ? status : adept_cli_no_memory(cli);
 }
 

@@ -321,26 +321,23 @@ static adept_text print_grams(double grams)
 static void put_rates(adept_page *page, const adept_totals *t)
 {
     if (isfinite(t->carbon_g_per_kwh))
-        put_paragraph(page, "Emissions: %.4g g CO2e per kWh%s%s, source: %s.", t->carbon_g_per_kwh,
-                      t->place ? " in " : "", t->place ? t->place : "", t->carbon_source ? t->carbon_source : "given");
+        put_paragraph(page, "Emissions: %s.", adept_grid_text(t).s);
     if (isfinite(t->pue))
         put_paragraph(page, "Power usage effectiveness of the site: %.4g, source: %s. Energy of the site: %s.", t->pue,
                       t->pue_source ? t->pue_source : "given", adept_units_kwh(t->site_energy_kwh).s);
     if (isfinite(t->host_power_w))
         put_paragraph(page, "Hosts draw %s each beside their GPUs: %s.", adept_units_si(t->host_power_w, "W").s,
                       adept_units_kwh(t->host_energy_kwh).s);
-    if (isfinite(t->price_per_kwh)) put_paragraph(page, "Price of a kWh: %.4g.", t->price_per_kwh);
+    if (isfinite(t->price_per_kwh)) put_paragraph(page, "Price: %s.", adept_price_text(t).s);
     if (isfinite(t->gpu_hour_price)) put_paragraph(page, "Price of a GPU hour: %.4g.", t->gpu_hour_price);
 }
 
 static void put_totals(adept_page *page, const adept_totals *t)
 {
-    char steps[64];
-
-    snprintf(steps, sizeof steps, "%.0f samples", t->samples);
     adept_page_section(page, "totals", "The whole job");
     adept_page_tiles_begin(page);
-    adept_page_tile(page, "Steps", adept_units_digits(t->steps).s, steps);
+    adept_page_tile(page, "Steps", adept_units_digits(t->steps).s,
+                    adept_units_count(t->samples, "sample").s);
     adept_page_tile(page, "Time", adept_units_time(t->time_s).s,
                     range_note(t->interval_time_s, t->interval_level, adept_units_time).s);
     adept_page_tile(page, "GPU hours", adept_units_digits(t->gpu_hours).s, "");

@@ -9,13 +9,20 @@
 #include <string.h>
 #include <time.h>
 
-/* NAN where no intensity was given. */
-static double co2e_g_of(const adept_jobs_options *o, double energy_j)
+static adept_totals rates_of(const adept_jobs_report *r)
 {
-    double g_per_kwh =
-        isnan(o->site.carbon_g_per_kwh) && o->site.country ? o->site.country->g_per_kwh : o->site.carbon_g_per_kwh;
+    adept_totals t = {.steps = NAN};
 
-    return energy_j / 3.6e6 * g_per_kwh * (isnan(o->site.pue) ? 1 : o->site.pue);
+    adept_totals_take_rates(&t, &r->options->site);
+    return t;
+}
+
+/* NAN where no intensity was given. */
+static double co2e_g_of(const adept_jobs_report *r, double energy_j)
+{
+    const adept_totals t = rates_of(r);
+
+    return energy_j / 3.6e6 * t.carbon_g_per_kwh * (isnan(t.pue) ? 1 : t.pue);
 }
 
 bool adept_job_check_of(adept_job_check *out, const adept_account_group *job)
@@ -78,7 +85,7 @@ static adept_text known_percent(double share)
 static void add_group(adept_table *table, const adept_jobs_report *r, const adept_account_group *g, const char *name)
 {
     const adept_batch_job *job = g->job;
-    double co2e_g = co2e_g_of(r->options, g->total_j);
+    double co2e_g = co2e_g_of(r, g->total_j);
     adept_text jobs =
         r->options->by != ADEPT_GROUP_JOB && g->n_jobs > 0 ? adept_cell("%zu", g->n_jobs) : adept_cell("%s", "");
     double elapsed_s = job ? adept_batch_job_elapsed_s(job) : NAN;
@@ -192,6 +199,8 @@ adept_status adept_jobs_print(adept_cli *cli, const adept_jobs_report *r)
     adept_status status = print_groups(cli, r);
 
     if (status == ADEPT_OK) print_lost(r);
+    const adept_totals t = rates_of(r);
+    if (!isnan(t.carbon_g_per_kwh)) printf("CO2e: %s\n", adept_grid_text(&t).s);
     if (status == ADEPT_OK) status = print_checks(cli, r);
     if (status != ADEPT_OK) return status;
     print_histogram("Multiprocessors of GPUs that jobs held", &r->groups->jobs.multiprocessors);
@@ -236,7 +245,7 @@ static void put_csv_row(adept_buffer *out, const adept_jobs_report *r, const ade
     for (size_t p = 0; p < ADEPT_PARTS; p++)
         put_number_cell(out, has_part(r, (adept_part_of_energy)p) ? g->energy_j[p] : NAN);
     put_number_cell(out, g->total_j);
-    put_number_cell(out, co2e_g_of(r->options, g->total_j));
+    put_number_cell(out, co2e_g_of(r, g->total_j));
     put_number_cell(out, adept_use_mean(&g->multiprocessors));
     adept_csv_put_number(out, adept_use_mean(&g->memory));
     adept_buffer_text(out, "\n");
@@ -284,7 +293,7 @@ static void put_energies(adept_json_writer *w, const adept_jobs_report *r, const
         adept_json_put_number(w, key, has_part(r, (adept_part_of_energy)p) ? g->energy_j[p] : NAN);
     }
     adept_json_put_members(w, "cpu_time_s %g gpu_time_s %g co2e_g %g", g->cpu_time_s, g->gpu_time_s,
-                           co2e_g_of(r->options, g->total_j));
+                           co2e_g_of(r, g->total_j));
 }
 
 static void put_sum(adept_json_writer *w, const adept_jobs_report *r, const char *key, const adept_account_group *g)
@@ -366,6 +375,13 @@ adept_status adept_jobs_print_json(adept_cli *cli, const adept_jobs_report *r)
     adept_json_put_members(&w, "cpu_base %s cpu_idle %s",
                            r->options->how.cpu_base == ADEPT_CPU_CAPACITY ? "capacity" : "busy",
                            r->options->idle ? "separate" : "included");
+    const adept_totals t = rates_of(r);
+    adept_json_begin_object(&w, "carbon_intensity");
+    adept_json_put_number(&w, "g_per_kwh", t.carbon_g_per_kwh);
+    adept_json_put_known(&w, "place", t.place);
+    adept_json_put_number(&w, "year", t.carbon_year > 0 ? t.carbon_year : NAN);
+    adept_json_put_known(&w, "source", t.carbon_source);
+    adept_json_end_object(&w);
     put_nodes(&w, r);
     adept_json_begin_array(&w, "rows");
     for (size_t i = 0; i < g->n; i++)

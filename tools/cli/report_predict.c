@@ -102,7 +102,8 @@ static void print_pass(FILE *out, const adept_prediction *p, bool of_kernels)
     fprintf(out, "%s\n  and%s %s.\n", headed ? ")" : "",
             of_kernels ? " waits for memory for" : ", meanwhile, moves data for", adept_units_time(p->memory_s).s);
     if (of_kernels && p->bound == ADEPT_BOUND_LAUNCH)
-        fprintf(out, "  The GPU waits for the host, which launches %.0f kernels.\n", p->kernels);
+        fprintf(out, "  The GPU waits for the host, which launches %s.\n",
+                adept_units_count(p->kernels, "kernel").s);
 }
 
 /* "All-reduce: 12.3 ms in 9 buckets, 11.0 ms of it hidden behind the backward pass." */
@@ -186,6 +187,28 @@ adept_text adept_units_grams(double mass_g)
     return adept_units_si(mass_g, "g CO2e");
 }
 
+static adept_rate_text rate_text(double value, const char *unit, const char *place, int year, const char *source)
+{
+    adept_rate_text out;
+    size_t n = (size_t)snprintf(out.s, sizeof out.s, "%.4g %s", value, unit);
+
+    if (place) n += (size_t)snprintf(out.s + n, sizeof out.s - n, ", %s", place);
+    if (year > 0) n += (size_t)snprintf(out.s + n, sizeof out.s - n, ", average of %d", year);
+    snprintf(out.s + n, sizeof out.s - n, " (%s)", source); /* rows of ours: all of it fits */
+    return out;
+}
+
+adept_rate_text adept_grid_text(const adept_totals *t)
+{
+    return rate_text(t->carbon_g_per_kwh, "g CO2e/kWh", t->place, t->carbon_year, t->carbon_source);
+}
+
+adept_rate_text adept_price_text(const adept_totals *t)
+{
+    return rate_text(t->price_per_kwh, t->currency ? "USD/kWh" : "per kWh", t->currency ? t->place : NULL, t->price_year,
+                     t->price_source);
+}
+
 /* What emissions and cost are of, and where their rates come from. */
 static void print_rates(FILE *out, const adept_totals *t)
 {
@@ -194,12 +217,8 @@ static void print_rates(FILE *out, const adept_totals *t)
     if (host || pue)
         fprintf(out, "  Site: %s, with%s%s\n", adept_units_kwh(t->site_energy_kwh).s, host ? " the hosts" : "",
                 pue ? (host ? " and its PUE" : " its PUE") : "");
-    if (!isnan(t->carbon_g_per_kwh)) {
-        fprintf(out, "  Grid: %.4g g CO2e/kWh", t->carbon_g_per_kwh);
-        if (t->place) fprintf(out, ", %s", t->place);
-        if (t->carbon_year > 0) fprintf(out, ", average of %d (%s)", t->carbon_year, t->carbon_source);
-        fputc('\n', out);
-    }
+    if (!isnan(t->carbon_g_per_kwh)) fprintf(out, "  Grid: %s\n", adept_grid_text(t).s);
+    if (t->price_year > 0) fprintf(out, "  Price: %s\n", adept_price_text(t).s);
     if (pue) fprintf(out, "  PUE: %.3g (%s)\n", t->pue, t->pue_source);
 }
 
@@ -211,7 +230,9 @@ static void print_totals(FILE *out, const adept_totals *t)
     fprintf(out, ", %s", adept_units_kwh(t->energy_kwh).s);
     print_range(out, adept_units_kwh, t->interval_energy_kwh);
     if (isfinite(t->co2e_g)) fprintf(out, ", %s", adept_units_grams(t->co2e_g).s);
-    if (isfinite(t->cost)) fprintf(out, ", cost %s", adept_units_digits(t->cost).s);
+    if (isfinite(t->cost))
+        fprintf(out, ", cost %s%s%s", adept_units_digits(t->cost).s, t->currency ? " " : "",
+                t->currency ? t->currency : "");
     fprintf(out, "\n  Energy is that of the GPU boards; %.4g samples, %s GPU hours\n", t->samples,
             adept_units_digits(t->gpu_hours).s);
     print_rates(out, t);

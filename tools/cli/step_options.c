@@ -234,19 +234,46 @@ adept_status adept_option_pue(adept_cli *cli, const char *option, char *text, vo
     return ADEPT_OK;
 }
 
+static adept_status parse_price(adept_cli *cli, const char *option, char *text, void *record)
+{
+    adept_job_spec *job = record;
+
+    job->price_is_average = strcmp(text, "average") == 0;
+    job->price_per_kwh = NAN;
+    return job->price_is_average ? ADEPT_OK : adept_option_number(cli, option, text, 0, &job->price_per_kwh);
+}
+
+static const char *priced_code(size_t index)
+{
+    const adept_electricity_price *row = adept_electricity_price_at(index);
+
+    return row ? row->code : NULL;
+}
+
+static adept_status find_average_price(adept_cli *cli, adept_job_spec *j)
+{
+    char codes[64];
+
+    if (!j->country) return adept_cli_usage(cli, "--price average needs --country");
+    for (size_t i = 0; (j->average_price = adept_electricity_price_at(i)); i++)
+        if (strcmp(j->average_price->code, j->country->code) == 0) return ADEPT_OK;
+    return adept_cli_usage(cli, "--price average: there is no price of %s, only of %s", j->country->name,
+                           adept_names_list(codes, sizeof codes, priced_code));
+}
+
 static adept_status check_job(adept_cli *cli, void *record)
 {
-    const adept_job_spec *j = record;
+    adept_job_spec *j = record;
 
     if ((j->steps > 0) + (j->samples > 0) + (j->epochs > 0) > 1)
         return adept_cli_usage(cli, "--steps, --samples and --epochs exclude each other");
     if (j->epochs > 0 && j->dataset_size == 0)
         return adept_cli_usage(cli, "--epochs needs --dataset-size, the samples of an epoch");
     if (j->dataset_size > 0 && j->epochs == 0) return adept_cli_usage(cli, "--dataset-size needs --epochs");
-    if (adept_job_spec_given(j)) return ADEPT_OK;
+    if (adept_job_spec_given(j)) return j->price_is_average ? find_average_price(cli, j) : ADEPT_OK;
     const char *option = !isnan(j->carbon_g_per_kwh) ? "--carbon-intensity"
                          : j->country                ? "--country"
-                         : !isnan(j->price_per_kwh)  ? "--price"
+                         : j->price_is_average || !isnan(j->price_per_kwh) ? "--price"
                          : !isnan(j->gpu_hour_price) ? "--gpu-hour-price"
                          : !isnan(j->pue)            ? "--pue"
                          : !isnan(j->host_power_w)   ? "--host-power"
@@ -275,8 +302,10 @@ static const adept_option_row job_rows[] = {
      "Where the site is: DE, Germany, EU, WORLD, ...: the average intensity of its grid, unless --carbon-intensity "
      "gives one",
      ADEPT_OPT_PARSED, .at = IN_JOB(country), .parse = adept_option_country},
-    {"price", "P", 3, "Price of a kWh, in any currency: adds the cost to the totals", ADEPT_OPT_NUMBER,
-     .at = IN_JOB(price_per_kwh)},
+    {"price", "P", 3,
+     "Price of a kWh, in any currency, or `average`: what businesses of the country paid, in USD. Adds the cost to the "
+     "totals",
+     ADEPT_OPT_PARSED, .parse = parse_price},
     {"gpu-hour-price", "P", 3, "Price of an hour of one GPU, in the same currency: is added to the cost",
      ADEPT_OPT_NUMBER, .at = IN_JOB(gpu_hour_price)},
     {"pue", "X", 3,

@@ -17,10 +17,10 @@ m() {
 }
 
 # train
-m resnet50 --batch 8,32,128
+m resnet50 --input Bx3x32x32 --batch 8,32,128
 m albert_base_v2 --input i64:Bx64 --batch 1,2,4
 m distilbert_base --input i64:Bx64 --batch 1,2,4,8
-m vgg16 --batch 8,32,64
+m vgg16 --input Bx3x32x32 --batch 8,32,64
 m vit_b_16 --batch 1,2
 m tinyllama_2layers --input i64:Bx64 --batch 1,2
 m mobilenet_v2 --input Bx3x224x224 --batch 1,4,8
@@ -30,7 +30,7 @@ m bert_base_seqcls --input i64:Bx64 --batch 1,2,4
 m convnext_tiny --input Bx3x224x224 --batch 1,2,4
 m gpt2_small --input i64:Bx32 --batch 1,2,4
 m resnet50 --input Bx3x224x224 --batch 1,2,4
-m vgg16 --batch 32 --optimizer sgd
+m vgg16 --input Bx3x32x32 --batch 32 --optimizer sgd
 m albert_base_v2 --input i64:Bx128 --batch 1,2
 m efficientnet_b0 --input Bx3x224x224 --batch 2,4
 m squeezenet1_1 --input Bx3x224x224 --batch 4,16

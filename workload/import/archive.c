@@ -5,10 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* Deflate cannot expand more: 258 bytes from 2 bits (RFC 1951: one length and one distance code of one bit each). */
 #define MAX_DEFLATE_RATIO 1032u
+
+static bool begins(const unsigned char *head, size_t n, const char *text)
+{
+    return strlen(text) <= n && strncasecmp((const char *)head, text, strlen(text)) == 0;
+}
 
 static adept_status no_zip(const char *path, const unsigned char *head, size_t n, adept_error *err)
 {
@@ -22,6 +28,10 @@ static adept_status no_zip(const char *path, const unsigned char *head, size_t n
                "torch.export.save";
     } else if (n >= 1 && head[0] == '{') {
         what = "JSON, where a model (.pt, .pt2) is expected";
+    } else if (begins(head, n, "version https://git-lfs")) {
+        what = "a pointer of Git LFS, not the file itself: git lfs pull fetches it";
+    } else if (begins(head, n, "<!doctype html") || begins(head, n, "<html")) {
+        what = "a web page, not the file itself: the download was refused or led elsewhere";
     }
     return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, what);
 }
@@ -130,7 +140,7 @@ static zip_source_t *source_of(const adept_source *s)
 
 adept_status adept_archive_open(zip_t **out, const adept_source *s, adept_error *err)
 {
-    unsigned char head[8] = {0};
+    unsigned char head[32] = {0};
     size_t n = s->size < sizeof head ? (size_t)s->size : sizeof head;
     if (!adept_source_read(s, 0, head, n))
         return adept_error_set(err, ADEPT_E_INVALID, "%s: cannot be read", s->name);

@@ -122,7 +122,7 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
 adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err);
 
 typedef struct adept_dataset_options {
-    const char *models; /* --models DIR; NULL: data/models of the source or install tree, if there is one */
+    const char *models; /* --models DIR; NULL: the bundled models */
     bool no_cache;      /* neither read nor write the cache of graphs */
     const char *cache;  /* its folder; NULL: $XDG_CACHE_HOME/adept, else $HOME/.cache/adept; not created: no cache */
     bool trust;         /* see adept_import_options */

@@ -59,8 +59,8 @@ class ShuffleNetV2Cifar(nn.Module):
 # torchvision documents the parameter count of each of its models beside the weights.
 TORCHVISION = "torchvision.models, num_params of the weights' meta data"
 MODELS = {
-    "resnet50": Entry(lambda: torchvision.models.resnet50(), ("Bx3x32x32",), 256, 25_557_032, TORCHVISION),
-    "vgg16": Entry(lambda: torchvision.models.vgg16(init_weights=False), ("Bx3x32x32",), 256, 138_357_544, TORCHVISION),
+    "resnet50": Entry(lambda: torchvision.models.resnet50(), ("Bx3x224x224",), 256, 25_557_032, TORCHVISION),
+    "vgg16": Entry(lambda: torchvision.models.vgg16(init_weights=False), ("Bx3x224x224",), 256, 138_357_544, TORCHVISION),
     "vit_b_16": Entry(lambda: torchvision.models.vit_b_16(), ("Bx3x224x224",), 256, 86_567_656, TORCHVISION),
     "shufflenetv2_cifar100": Entry(lambda: ShuffleNetV2Cifar(), ("Bx3x32x32",), 1024),
 }

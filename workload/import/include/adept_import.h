@@ -33,10 +33,13 @@ ADEPT_API adept_status adept_import_model(adept_graph **out, const char *path, c
 adept_status adept_torch_module_find(char path[ADEPT_MODULE_PATH_BYTES], const char *wanted, const char *model,
                                      adept_error *err);
 
-/** The folder of the bundled models, in the tree the program lies in or was built or installed from. @return false: there is none */
+/** The folder of the bundled models, in the tree that the program, or libadept, lies in or was built or installed from.
+ *  @return false: there is none */
 bool adept_models_folder(char folder[ADEPT_MODULE_PATH_BYTES]);
 /** FOLDER/NAME.pt, .pt2, .profile.json or FOLDER/NAME, the first that is a file. @return false: none is */
 bool adept_models_find(char path[ADEPT_MODULE_PATH_BYTES], const char *folder, const char *name);
+/** The saved profile of the bundled model of that name. @return false: there is none */
+bool adept_models_bundled(char path[ADEPT_MODULE_PATH_BYTES], const char *name);
 /** What a user calls a model: a file, which goes before, or the name of a bundled one. @return ADEPT_E_INVALID with the nearest name */
 adept_status adept_models_path(char path[ADEPT_MODULE_PATH_BYTES], const char *name, adept_error *err);
 
