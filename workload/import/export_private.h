@@ -55,6 +55,7 @@ typedef struct adept_export_reader {
     const char *last_stack; /* nn_module_stack that `module` came from */
     bool root_named;
     int depth;                /* of inlined regions */
+    size_t n_nodes;           /* read so far, those of a region each time */
     bool checkpointed;        /* it was said that some are not run again */
     const char *batch_symbol; /* expression of dimension 0 of the first tensor input, NULL if it is a number */
     int64_t batch_hint;
