@@ -17,7 +17,7 @@ static adept_status parse_results(adept_assumed *out, const char *specs, adept_e
             return adept_error_set(err, ADEPT_E_USAGE, "assume '%.100s': more than %d results", out->op,
                                    ADEPT_MAX_ASSUMED);
         snprintf(one, sizeof one, "%.*s", (int)(n < sizeof one ? n : sizeof one - 1), at);
-        adept_status status = adept_input_spec_parse(&out->specs[out->n++], one, err);
+        adept_status status = adept_input_shape_parse(&out->specs[out->n++], one, one, err);
         if (status || !*(at += n)) return status;
     }
 }
@@ -27,9 +27,14 @@ static adept_status parse(adept_assumptions *to, adept_assumed *results, const c
 {
     size_t n = strcspn(text, "=");
     const char *value = text[n] ? text + n + 1 : "";
+    double number;
     if (!strncmp(text, "branch=", n + 1) && (!strcmp(value, "true") || !strcmp(value, "false"))) {
         to->branch_known = true;
         to->branch = value[0] == 't';
+    } else if (!strncmp(text, "trips=", n + 1) && adept_number_parse(&number, value) && number >= 0 &&
+               number <= 1e6 && number == floor(number)) {
+        to->trips_known = true;
+        to->trips = (int64_t)number;
     } else if (!strncmp(text, "fraction=", n + 1) && adept_number_parse(&to->fraction, value) && to->fraction >= 0 &&
                to->fraction <= 1) {
         to->fraction_known = true;
@@ -39,8 +44,8 @@ static adept_status parse(adept_assumptions *to, adept_assumed *results, const c
         return parse_results(results, value, err);
     } else {
         return adept_error_set(err, ADEPT_E_USAGE,
-                               "assume '%.100s': want OP=SHAPE[,SHAPE...] (mylib::op=Bx128), branch=true, branch=false "
-                               "or fraction=F with 0 <= F <= 1",
+                               "assume '%.100s': want OP=SHAPE[,SHAPE...] (mylib::op=Bx128), branch=true, branch=false, "
+                               "trips=N or fraction=F with 0 <= F <= 1",
                                text);
     }
     results->op[0] = 0;

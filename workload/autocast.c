@@ -27,16 +27,12 @@ static bool is_eligible(const adept_tensor *t)
     return adept_dtype_is_float(t->dtype) && t->dtype != ADEPT_F64 && t->n_values == 0;
 }
 
-static adept_dtype lower_type(const adept_interp *in)
-{
-    return adept_precision_low_dtype(in->run.precision);
-}
-
 static adept_status cast_tensor(adept_interp *in, adept_tensor **t, adept_dtype to, int32_t module)
 {
     adept_tensor *from = *t;
     bool whole_param = from->param >= 0 && from == in->param_tensor[from->param];
-    if (whole_param && to == lower_type(in) && in->param_cast[from->param]) {
+    bool keeps = whole_param && to == in->run.cast;
+    if (keeps && in->param_cast[from->param] && in->param_cast[from->param]->dtype == to) {
         *t = in->param_cast[from->param];
         return ADEPT_OK;
     }
@@ -44,9 +40,9 @@ static adept_status cast_tensor(adept_interp *in, adept_tensor **t, adept_dtype 
     adept_value *args = adept_arena_array(in->run.arena, 2, sizeof *args);
     static const char *const names[] = {"self"};
     if (!copy || !args) return adept_interp_nomem(in);
-    copy->requires_grad = from->requires_grad;
+    copy->requires_grad = from->requires_grad && !in->run.no_grad;
     copy->param = from->param;
-    if (whole_param && to == lower_type(in)) {
+    if (keeps) {
         in->run.storages[copy->storage].resident = true;
         in->autocast_copy_bytes += adept_tensor_bytes(copy);
         in->param_cast[from->param] = copy;
@@ -57,7 +53,7 @@ static adept_status cast_tensor(adept_interp *in, adept_tensor **t, adept_dtype 
                        .handler = &adept_cast_handler,
                        .row = cast_rows,
                        .op = cast_rows->names,
-                       .any_grad = from->requires_grad,
+                       .any_grad = copy->requires_grad,
                        .n_args = 1,
                        .args = args,
                        .arg_names = names,
@@ -110,7 +106,7 @@ static adept_dtype widest(const adept_value *args, int n_args)
  * trace, made in FP32, had nothing to do. Tensors without dimensions do not widen others. */
 adept_status adept_interp_unify(adept_interp *in, adept_value *args, int n_args, int32_t module)
 {
-    adept_dtype low = lower_type(in);
+    adept_dtype low = adept_precision_low_dtype(in->run.precision);
     adept_tensor_cursor at = {args, args + n_args, 0};
     for (const adept_tensor *t; (t = adept_next_tensor(&at));)
         if (t->dtype == low && t->ndim > 0) return cast_all(in, args, n_args, low, 1, module);
@@ -122,7 +118,7 @@ adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_ar
     adept_cast cast = adept_op_cast(op);
     if (op->traits & ADEPT_CAST_WIDENS && n_args > 0 && args[0].kind == ADEPT_VALUE_TENSOR && args[0].u.t->dtype == ADEPT_F16)
         return ADEPT_OK;
-    adept_dtype to = cast == ADEPT_CAST_LOWER ? lower_type(in) : ADEPT_F32;
+    adept_dtype to = cast == ADEPT_CAST_LOWER ? in->run.cast : ADEPT_F32;
     if (cast == ADEPT_CAST_PROMOTE) {
         to = widest(args, n_args);
         if (to == ADEPT_DTYPE_NONE) return ADEPT_OK;

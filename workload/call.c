@@ -45,7 +45,7 @@ adept_attention adept_call_attention(const adept_call *c)
 
 bool adept_call_autocast(const adept_call *c)
 {
-    return adept_precision_is_autocast(c->run->precision);
+    return c->run->cast != ADEPT_DTYPE_NONE;
 }
 
 bool adept_call_ok(const adept_call *c)
@@ -427,7 +427,7 @@ adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, 
     memcpy(t->strides, strides, (size_t)ndim * sizeof *strides);
     t->storage = base->storage;
     t->param = base->param;
-    t->requires_grad = base->requires_grad;
+    t->requires_grad = base->requires_grad && !c->run->no_grad;
     return t;
 }
 

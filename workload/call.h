@@ -39,6 +39,8 @@ typedef struct adept_assumptions {
     adept_assumed *results; /* arena */
     size_t n;
     bool branch_known, branch; /* side of branches that depend on data */
+    bool trips_known;
+    int64_t trips; /* of loops that depend on data */
     bool fraction_known;
     double fraction; /* of the elements that data chooses among; not known: 1 */
 } adept_assumptions;
@@ -53,6 +55,8 @@ typedef struct adept_run_state {
     bool exported;             /* torch.export leaves out copies that its own kernels' order made idle */
     adept_mode mode;
     adept_precision precision;
+    adept_dtype cast; /* what torch.autocast casts to here, ADEPT_DTYPE_NONE: it is off */
+    bool no_grad;     /* torch.no_grad() here */
     adept_attention attention;
     adept_memory_format memory_format;
     bool asks_channels_last; /* some operator lays images out so */

@@ -359,7 +359,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     if (!status) status = find_handler(in, node, args, &row);
     if (!status) status = count_elements(in, args, node->n_inputs);
     if (status) return status;
-    if (adept_precision_is_autocast(in->run.precision) && adept_op_cast(row.row) != ADEPT_CAST_NONE) {
+    if (in->run.cast != ADEPT_DTYPE_NONE && adept_op_cast(row.row) != ADEPT_CAST_NONE) {
         status = adept_interp_autocast(in, args, node->n_inputs, row.row, node->module);
         if (status) return status;
     }
@@ -378,7 +378,7 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
                        .record = (int32_t)in->n_records};
     adept_tensor_cursor at = adept_call_arguments(&call);
     for (const adept_tensor *t; (t = adept_next_tensor(&at));)
-        call.any_grad = call.any_grad || t->requires_grad;
+        call.any_grad = call.any_grad || (t->requires_grad && !in->run.no_grad);
     adept_call_demand(&call, row.demand);
     size_t n_storages = in->run.n_storages;
     if ((status = find_results(in, &call, node))) return status;
@@ -476,6 +476,8 @@ adept_status adept_interp_run(adept_interp *in)
     if (!in->run.arena || !in->env || !in->param_tensor || !in->param_cast) return adept_interp_nomem(in);
     in->run.mode = in->config->mode;
     in->run.precision = in->config->precision;
+    in->run.cast = ADEPT_DTYPE_NONE;
+    if (adept_precision_is_autocast(in->run.precision)) in->run.cast = adept_precision_low_dtype(in->run.precision);
     in->run.attention = in->config->attention;
     adept_status status = check_names(in);
     if (!status) status = adept_assume_read(in);

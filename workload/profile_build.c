@@ -274,6 +274,20 @@ static adept_status find_precision(adept_profile *p, adept_interp *in)
     return ADEPT_OK;
 }
 
+/* @return false when memory is out */
+static bool describe_input(adept_profile *p, const adept_interp *in, const adept_given *g, adept_profile_input *out)
+{
+    const char *name = in->graph->inputs[g->input].name;
+    adept_tensor t = {.dtype = adept_precision_stored_dtype(in->run.precision, g->shape.dtype), .ndim = g->shape.ndim};
+    char text[200];
+    memcpy(t.dims, g->shape.dims, sizeof t.dims);
+    bool is_text = !g->literal && t.ndim == 2 && (t.dtype == ADEPT_I64 || t.dtype == ADEPT_I32);
+    if (is_text && p->tokens_per_sample == 0) p->tokens_per_sample = t.dims[1];
+    out->name = adept_arena_printf(p->arena, "%s%s%s", name, *g->part ? "." : "", g->part);
+    out->shape = adept_arena_strdup(p->arena, g->literal ? g->literal : adept_tensor_print(&t, text, sizeof text));
+    return out->name && out->shape;
+}
+
 static adept_status describe_config(adept_profile *p, const adept_interp *in)
 {
     const adept_workload_config *c = in->config;
@@ -290,22 +304,17 @@ static adept_status describe_config(adept_profile *p, const adept_interp *in)
     p->batch_size = in->batch_size;
     p->seq_length = in->seq_length;
     p->grad_accum = c->grad_accum > 0 ? c->grad_accum : 1;
-    adept_profile_input *inputs = adept_arena_array(p->arena, in->graph->n_inputs + 1, sizeof *inputs);
+    adept_profile_input *inputs = adept_arena_array(p->arena, in->n_given + 1, sizeof *inputs);
     if (!inputs || !p->optimizer) return ADEPT_E_NOMEM;
-    for (size_t i = 0; i < in->graph->n_inputs; i++) {
-        const adept_graph_input *input = &in->graph->inputs[i];
-        const adept_value *v = &in->env[input->value];
-        char text[200];
-        if (v->kind != ADEPT_VALUE_TENSOR) continue;
-        const adept_tensor *t = v->u.t;
-        bool is_text = t->ndim == 2 && (t->dtype == ADEPT_I64 || t->dtype == ADEPT_I32);
-        if (is_text && p->tokens_per_sample == 0) p->tokens_per_sample = t->dims[1];
-        adept_profile_input *out = &inputs[p->n_inputs++];
-        out->name = adept_arena_strdup(p->arena, input->name);
-        out->shape = adept_arena_strdup(p->arena, adept_tensor_print(v->u.t, text, sizeof text));
-        if (!out->name || !out->shape) return ADEPT_E_NOMEM;
-    }
     p->inputs = inputs;
+    for (size_t i = 0; i < in->graph->n_inputs; i++) { /* in their order, and the parts of each as they were given */
+        size_t n = 0;
+        for (int32_t k = in->given_of[i]; k >= 0; k = in->given[k].earlier)
+            n += !in->given[k].replaced;
+        adept_profile_input *behind = &inputs[p->n_inputs += n];
+        for (int32_t k = in->given_of[i]; k >= 0; k = in->given[k].earlier)
+            if (!in->given[k].replaced && !describe_input(p, in, &in->given[k], --behind)) return ADEPT_E_NOMEM;
+    }
     return ADEPT_OK;
 }
 
@@ -385,7 +394,7 @@ static adept_status list_modules(builder *b)
 static adept_status find_one_sample(adept_interp *in)
 {
     char shape[200];
-    if (!in->run.one_sample || in->batch_asked) return ADEPT_OK;
+    if (!in->run.one_sample || in->batch_asked || in->batch_listed) return ADEPT_OK;
     in->batch_size = 1;
     return adept_interp_warn(in, "the input %s has no batch dimension: it is counted as one sample",
                              adept_tensor_print(in->run.input, shape, sizeof shape));

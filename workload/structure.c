@@ -181,6 +181,16 @@ static adept_status do_if(adept_interp *in, const adept_node *node)
     return ADEPT_OK;
 }
 
+static adept_status assume_trips(adept_interp *in, const adept_node *node, const char *what, bool *warned)
+{
+    if (!in->run.assumed.trips_known) return depends_on_data(in, node, what, "; --assume-trips N says how many trips it makes");
+    if (*warned) return ADEPT_OK;
+    *warned = true;
+    return adept_interp_warn(in, "a loop whose trips depend on data is assumed to make %lld, as --assume-trips says: in '%s'%s%s",
+                             (long long)in->run.assumed.trips, in->graph->modules[node->module].path,
+                             node->overload[0] ? ", " : "", node->overload);
+}
+
 /* prim::Loop(max_trips, condition, carried...) with body(trip, carried...) -> (condition, carried...) */
 static adept_status do_loop(adept_interp *in, const adept_node *node)
 {
@@ -190,18 +200,23 @@ static adept_status do_loop(adept_interp *in, const adept_node *node)
     int32_t carried = node->n_inputs - 2;
     if (body->n_params != carried + 1 || body->n_returns != carried + 1 || node->n_outputs != carried)
         return MISFIT("malformed");
-    if (!adept_value_as_int(input_value(in, node, 0), &max_trips) ||
-        !adept_value_as_int(input_value(in, node, 1), &condition))
-        return depends_on_data(in, node, "the number of trips of a loop", "");
+    bool counted = adept_value_as_int(input_value(in, node, 0), &max_trips), warned = false;
+    adept_status status = ADEPT_OK;
+    if (!counted || !adept_value_as_int(input_value(in, node, 1), &condition)) {
+        if ((status = assume_trips(in, node, "the number of trips of a loop", &warned))) return status;
+        if (!counted) max_trips = in->run.assumed.trips;
+        if (!adept_value_as_int(input_value(in, node, 1), &condition)) condition = in->run.assumed.trips > 0;
+    }
     for (int32_t i = 0; i < carried; i++)
         in->env[body->params[i + 1]] = *input_value(in, node, i + 2);
     for (int64_t trip = 0; condition && trip < max_trips; trip++) {
         if (trip >= MAX_TRIPS) return MISFIT("more than a million trips");
         in->env[body->params[0]] = (adept_value){ADEPT_VALUE_INT, {.i = trip}};
-        adept_status status = adept_interp_block(in, body);
-        if (status) return status;
-        if (!adept_value_as_int(&in->env[body->returns[0]], &condition))
-            return depends_on_data(in, node, "the condition of a loop", "");
+        if ((status = adept_interp_block(in, body))) return status;
+        if (!adept_value_as_int(&in->env[body->returns[0]], &condition)) {
+            if ((status = assume_trips(in, node, "the condition of a loop", &warned))) return status;
+            condition = trip + 1 < in->run.assumed.trips;
+        }
         if ((status = adept_interp_count(in, 1))) return status; /* an empty body must count, too */
         adept_value *next = adept_arena_array(in->run.arena, (size_t)carried + 1, sizeof *next);
         if (!next) return adept_interp_nomem(in);
@@ -215,12 +230,60 @@ static adept_status do_loop(adept_interp *in, const adept_node *node)
     return ADEPT_OK;
 }
 
-/* `with` of the program's own: torch.no_grad(), whose effect on gradients nothing follows here. */
+/* ---------------------------------------------------------------- regions ---------------- */
+
+/* torch.set_grad_enabled(), which torch.no_grad() calls: what runs from here on is differentiated, or not. */
+static adept_status do_set_grad(adept_interp *in, const adept_node *node)
+{
+    int64_t enabled;
+    if (!adept_value_as_int(input_value(in, node, 0), &enabled)) return MISFIT("not a known truth value");
+    in->run.no_grad = !enabled;
+    return do_nothing(in, node);
+}
+
+static adept_status do_is_grad(adept_interp *in, const adept_node *node)
+{
+    set_output(in, node, 0, (adept_value){ADEPT_VALUE_BOOL, {.b = !in->run.no_grad}});
+    return ADEPT_OK;
+}
+
+/* adept::autocast(type, enabled) -> what held before, for adept::autocast_end(): `with torch.autocast()`. Where a region turns
+ * it off, its program casts what it needs, which a trace in FP32 need not show: such a region is run as what is around it. */
+static adept_status do_autocast(adept_interp *in, const adept_node *node)
+{
+    int64_t type, enabled;
+    set_output(in, node, 0, (adept_value){ADEPT_VALUE_INT, {.i = in->run.cast == ADEPT_DTYPE_NONE ? -1 : adept_dtype_to_c10(in->run.cast)}});
+    if (!adept_value_as_int(input_value(in, node, 1), &enabled)) return MISFIT("not a known truth value");
+    if (!enabled) return ADEPT_OK;
+    if (!adept_value_as_int(input_value(in, node, 0), &type)) return MISFIT("not a known type");
+    adept_dtype cast = adept_dtype_from_c10(type);
+    if (cast != ADEPT_BF16 && cast != ADEPT_F16) return MISFIT("autocast to %s", adept_dtype_name(cast));
+    in->run.cast = cast;
+    return ADEPT_OK;
+}
+
+static adept_status do_autocast_end(adept_interp *in, const adept_node *node)
+{
+    int64_t type;
+    if (!adept_value_as_int(input_value(in, node, 0), &type)) return MISFIT("a region that was never entered");
+    in->run.cast = type < 0 ? ADEPT_DTYPE_NONE : adept_dtype_from_c10(type);
+    return ADEPT_OK;
+}
+
+static adept_status do_checkpoint(adept_interp *in, const adept_node *node)
+{
+    (void)node;
+    if (in->run.mode == ADEPT_MODE_INFER) return ADEPT_OK;
+    return adept_interp_warn(in, "the model was saved with torch.utils.checkpoint, which its file does not keep: the backward pass is "
+                                 "counted without recomputation, and activations in full");
+}
+
+/* A `with` in a saved profile of an earlier version, which said no more of it. */
 static adept_status do_enter(adept_interp *in, const adept_node *node)
 {
     if (in->run.mode == ADEPT_MODE_INFER) return do_nothing(in, node);
-    adept_status status =
-        adept_interp_unsupported(in, node->op, "a `with` (torch.no_grad) in a scripted model; --mode infer runs", node->module);
+    adept_status status = adept_interp_unsupported(
+        in, node->op, "a `with` in a profile saved by an earlier version; profile the model anew, or --mode infer", node->module);
     return status ? status : ADEPT_E_UNSUPPORTED;
 }
 
@@ -246,6 +309,11 @@ static const struct {
     {"prim::Print", do_nothing},
     {"prim::Enter", do_enter},
     {"prim::Exit", do_nothing},
+    {"adept::set_grad_enabled", do_set_grad},
+    {"adept::is_grad_enabled", do_is_grad},
+    {"adept::autocast", do_autocast},
+    {"adept::autocast_end", do_autocast_end},
+    {"adept::checkpoint", do_checkpoint},
 };
 
 #define N_STRUCTURAL (sizeof structural / sizeof *structural)

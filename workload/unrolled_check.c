@@ -190,20 +190,6 @@ static bool goes_one_way(const search *s, const run *of)
 
 /* ---------------------------------------------------------------- is the size a choice? ---------------- */
 
-/* The shapes of this run. */
-static size_t bound_specs(const adept_interp *in, adept_input_spec *specs)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < in->graph->n_inputs; i++) {
-        const adept_value_kind kind = in->graph->inputs[i].constant.kind;
-        const adept_tensor *t = adept_value_tensor(&in->env[in->graph->inputs[i].value]);
-        if (!t || (kind != ADEPT_VALUE_UNSET && kind != ADEPT_VALUE_NONE)) continue;
-        specs[n] = (adept_input_spec){.dtype = t->dtype, .ndim = t->ndim};
-        memcpy(specs[n++].dims, t->dims, sizeof t->dims);
-    }
-    return n;
-}
-
 /* The size of the piece's dimension where the inputs have `to` instead of `from` in dimension d, -1: the model does not
  * run so. Sizes that are the same there change together. */
 static int64_t size_at(search *s, const piece *p, int d, int64_t from, int64_t to)
@@ -211,19 +197,26 @@ static int64_t size_at(search *s, const piece *p, int d, int64_t from, int64_t t
     const adept_interp *in = s->in;
     adept_workload_config config = *in->config;
     adept_error ignored = {0};
-    adept_input_spec *specs = calloc(in->graph->n_inputs + 1, sizeof *specs);
+    adept_given *given = malloc((in->n_given + 1) * sizeof *given);
     int64_t size = -1;
-    s->no_memory = s->no_memory || !specs;
+    s->no_memory = s->no_memory || !given;
     if (s->no_memory || s->steps > MAX_STEPS) {
-        free(specs);
+        free(given);
         return -1;
     }
-    config.inputs = specs;
-    config.n_inputs = bound_specs(in, specs);
     config.batch_size = config.seq_length = 0;
-    for (size_t k = 0; k < config.n_inputs; k++)
-        if (d < specs[k].ndim && specs[k].dims[d] == from) specs[k].dims[d] = to;
-    adept_interp other = {.graph = in->graph, .handlers = in->handlers, .config = &config, .err = &ignored};
+    for (size_t k = 0; k < in->n_given; k++) {
+        given[k] = in->given[k];
+        if (d < given[k].shape.ndim && given[k].shape.dims[d] == from) given[k].shape.dims[d] = to;
+    }
+    adept_interp other = {.graph = in->graph,
+                          .handlers = in->handlers,
+                          .config = &config,
+                          .err = &ignored,
+                          .given = given,
+                          .n_given = in->n_given,
+                          .given_of = in->given_of,
+                          .user_shapes = true};
     adept_status status = adept_interp_run(&other);
     s->no_memory = status == ADEPT_E_NOMEM;
     if (status == ADEPT_OK && p->record < other.n_records) {
@@ -233,7 +226,7 @@ static int64_t size_at(search *s, const piece *p, int d, int64_t from, int64_t t
     }
     s->steps += other.steps;
     adept_interp_free(&other);
-    free(specs);
+    free(given);
     return size;
 }
 
@@ -262,10 +255,10 @@ static bool was_traced_at(search *s, const run *found, int d, int64_t size)
 /* Did a dimension of the inputs up to that one choose its size when the model was traced? */
 static bool was_chosen(search *s, const run *found, int last_dim)
 {
-    for (size_t i = 0; i < s->in->graph->n_inputs; i++) {
-        const adept_tensor *t = adept_value_tensor(&s->in->env[s->in->graph->inputs[i].value]);
-        for (int d = 0; t && d < t->ndim && d <= last_dim; d++)
-            if (was_traced_at(s, found, d, t->dims[d])) return true;
+    for (size_t i = 0; i < s->in->n_given; i++) {
+        const adept_input_spec *shape = &s->in->given[i].shape;
+        for (int d = 0; d < shape->ndim && d <= last_dim; d++)
+            if (was_traced_at(s, found, d, shape->dims[d])) return true;
     }
     return false;
 }

@@ -34,9 +34,34 @@ expect_ok profile "$golden/images.pt" --batch 7 --mode infer --json
 shows '"shape":.*"f32:7x3x6x5"'
 shows '"macs_forward":[[:space:]]*2520,'
 shows '"warnings":[[:space:]]*\[\]'
-run profile "$golden/images.pt" --batch 7 --mode train
+expect_ok profile "$golden/images.pt" --batch 7 --mode fwbw --json # its torch.no_grad() holds no product
+shows '"conv_flops_backward":[[:space:]]*5040,'
+
+# x of 2 x 4: no gradient reaches the first layer, nor any below the second, which runs in bf16
+expect_ok profile "$golden/regions.pt" --input 2x4 --mode fwbw --json
+shows '"macs_forward":[[:space:]]*96,'
+shows '"gemm_flops_backward":[[:space:]]*192,'
+shows '"inputs":[[:space:]]*"bf16:2x4, bf16:4x4, bf16:4"'
 checks=$((checks + 1))
-[ "$rc" -eq 4 ] && grep -q 'prim::Enter x1 (a .with. (torch.no_grad)' "$work/err" || fail 'torch.no_grad in a training step passes'
+[ "$(grep -c '"op":[[:space:]]*"autocast::to"' "$work/out")" -eq 3 ] || fail 'not three casts: of input, weight and bias'
+
+# optimize_for_mobile: the layers are those that it was made of
+for how in mobile mobile_plain; do
+    run profile "$golden/$how.pt" --mode infer --json
+    sed -n '/"totals"/,/}/p' "$work/out" >"$work/$how"
+done
+checks=$((checks + 1))
+case $rc in
+    0) grep -q '"macs_forward":[[:space:]]*49392,' "$work/mobile" && cmp -s "$work/mobile" "$work/mobile_plain" ||
+        fail 'prepacked layers count otherwise than plain ones' ;;
+    *) fail 'the model that mobile.pt was made of is refused' ;;
+esac
+
+# a trace says of torch.utils.checkpoint in its debug records alone
+expect_ok profile "$golden/checkpointed.pt" --input 2x4 --json
+shows 'saved with torch.utils.checkpoint, which its file does not keep'
+expect_ok profile "$golden/checkpointed.pt" --input 2x4 --mode infer --json
+shows '"warnings":[[:space:]]*\[\]'
 
 # torchvision's poolers: an instance is kept in an attribute that is None in the file
 expect_ok profile "$golden/pooler.pt" --mode infer --json

@@ -35,6 +35,36 @@ expect_error 2 'assume .mylib::flash.: want OP=SHAPE' predict "$f" "$@" --assume
 expect_error 2 'want .*0 <= F <= 1' predict "$f" "$@" --assume-fraction 2
 expect_error 2 'branch=maybe' predict "$f" "$@" --assume-branch maybe
 
+# several results, scripted and traced: said, and not needed where nothing calls the operator
+for file in least_scripted least_traced; do
+    f=$ADEPT_SOURCE_DIR/tests/golden/models/$file.pt
+    run profile "$f" --input 2x4
+    checks=$((checks + 1))
+    [ "$rc" -eq 4 ] && grep -q 'mylib::least: [12] time' "$work/err" || fail "$file: an operator of several results is not named"
+    expect_ok profile "$f" --input 2x4 --assume mylib::least=4,i64:4 --json
+    shows '"outputs":[[:space:]]*"f32:4, i64:4"'
+    expect_error 2 'mylib::least: 3 results are assumed, it has 2' profile "$f" --input 2x4 --assume mylib::least=4,4,4
+done
+f=$ADEPT_SOURCE_DIR/tests/golden/models/least_scripted.pt
+expect_ok profile "$f" --input 2x4 --input how=none --json
+shows '"macs_forward":[[:space:]]*32,'
+expect_ok profile "$f" --input 2x4 --input how=kept --assume mylib::least=1x4,i64:1x4
+expect_ok profile "$f" --input 2x4 --input how=split --assume mylib::split=1x4,1x4
+expect_error 2 'no operator of that name' profile "$f" --input 2x4 --input how=none --assume mylib::least=4,i64:4
+
+# a loop that data ends
+f=$ADEPT_SOURCE_DIR/tests/golden/models/until.pt
+run profile "$f" --input 2x4
+checks=$((checks + 1))
+[ "$rc" -eq 4 ] && grep -q 'the number of trips of a loop depends on tensor data.*--assume-trips N' "$work/err" || fail 'no way out of a loop'
+expect_ok profile "$f" --input 2x4 --assume-trips 5 --json
+shows '"macs_forward":[[:space:]]*160,'
+shows "assumed to make 5, as --assume-trips says: in ''"
+expect_ok profile "$f" --input 2x4 --assume-trips 0 --json
+shows '"macs_forward":[[:space:]]*0,'
+expect_error 2 'trips=-1' profile "$f" --input 2x4 --assume-trips -1
+expect_error 2 'trips=1.5' profile "$f" --input 2x4 --assume-trips 1.5
+
 # a branch that depends on data: its line where the file has it, and a side on request
 g=$ADEPT_SOURCE_DIR/tests/golden/models/gate.pt
 run predict "$g" --gpu a100

@@ -78,6 +78,8 @@ static void print_use(printer *p, int32_t value)
         fprintf(p->out, "%%%d", p->numbers[value]);
 }
 
+static void print_block(printer *p, const adept_block *block, const char *word);
+
 static void print_node(printer *p, const adept_node *node)
 {
     if (node->constant || node->param >= 0) {
@@ -97,6 +99,24 @@ static void print_node(printer *p, const adept_node *node)
     const adept_module *module = &p->g->modules[node->module];
     fputc(')', p->out);
     if (node->module) fprintf(p->out, " @%s %s", module->path, module->class_name);
+    fputc('\n', p->out);
+    for (int32_t b = 0; b < node->n_blocks; b++)
+        print_block(p, node->blocks[b], "end");
+}
+
+/* Its nodes, and behind that word what it returns. */
+static void print_block(printer *p, const adept_block *block, const char *word)
+{
+    for (int32_t i = 0; i < block->n_params; i++)
+        fprintf(p->out, "%s%%%d", i ? ", " : "for ", p->numbers[block->params[i]] = p->n++);
+    if (block->n_params) fputc('\n', p->out);
+    for (size_t i = 0; i < block->n_nodes; i++)
+        print_node(p, &block->nodes[i]);
+    fputs(word, p->out);
+    for (int32_t i = 0; i < block->n_returns; i++) {
+        fputc(' ', p->out);
+        print_use(p, block->returns[i]);
+    }
     fputc('\n', p->out);
 }
 
@@ -118,6 +138,7 @@ static void print_header(printer *p)
         fprintf(p->out, "input %%%d %s", p->numbers[input->value], input->name);
         if (input->has_shape) fputc(' ', p->out);
         if (input->has_shape) print_shape(p, input->dtype, input->ndim, input->dims);
+        if (input->type) fprintf(p->out, " %s", input->type);
         if (input->constant.kind != ADEPT_VALUE_UNSET) fputs(" = ", p->out);
         if (input->constant.kind != ADEPT_VALUE_UNSET) print_value(p, &input->constant);
         fputc('\n', p->out);
@@ -132,14 +153,7 @@ char *graph_print(const adept_graph *graph)
     p.producers = must(calloc(graph->n_values + 1, sizeof *p.producers));
     p.numbers = must(calloc(graph->n_values + 1, sizeof *p.numbers));
     print_header(&p);
-    for (size_t i = 0; i < graph->body->n_nodes; i++)
-        print_node(&p, &graph->body->nodes[i]);
-    fputs("return", p.out);
-    for (int32_t i = 0; i < graph->body->n_returns; i++) {
-        fputc(' ', p.out);
-        print_use(&p, graph->body->returns[i]);
-    }
-    fputc('\n', p.out);
+    print_block(&p, graph->body, "return");
     fclose(p.out);
     free(p.producers);
     free(p.numbers);

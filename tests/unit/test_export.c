@@ -45,7 +45,7 @@ static adept_graph *parse_ok(const char *json, size_t size, const char *weights)
 static void test_golden(void **state)
 {
     (void)state;
-    static const char *const names[] = {"basic", "sizes", "lists", "kinds", "regions", "inputs", "paths", "schema1"};
+    static const char *const names[] = {"basic", "sizes", "lists", "kinds", "regions", "flow", "inputs", "paths", "schema1"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t json_size, expected_size;
         char *json = golden(names[i], ".json", &json_size), *expected = golden(names[i], ".expected", &expected_size);
@@ -135,6 +135,13 @@ static const edit edits[] = {
     {"kinds", "\"type\": \"cuda\"", "\"kind\": \"cuda\"", "\"type\" is missing"},
     {"regions", "\"inputs\": [{\"as_tensor\": {\"name\": \"z\"}}]", "\"inputs\": []", "takes 0 values, 1 are given"},
     {"regions", "\"outputs\": [{\"as_tensor\": {\"name\": \"y\"}}],\n", "\"outputs\": [],\n", "returns 0 values"},
+    {"regions", "\"as_scalar_type\": 13}}, {\"name\": \"\", \"arg\": {\"as_bool\": true", "\"as_scalar_type\": 99}}, {\"name\": \"\", \"arg\": {\"as_bool\": true",
+     "element type 99"},
+    {"flow", "\"outputs\": [{\"as_tensor\": {\"name\": \"t\"}}], \"nodes\"", "\"outputs\": [], \"nodes\"", "returns 0 values, 1 are expected"},
+    {"flow", "[{\"name\": \"s\"}, {\"name\": \"y\"}]}}, {\"name\": \"\", \"arg\": {\"as_tensors\": [{\"name\": \"w\"}]}}", "[{\"name\": \"s\"}]}}",
+     "the loop takes 1 values and returns 2"},
+    {"flow", "\"as_tensors\": [{\"name\": \"z\"}]", "\"as_tensors\": []", "a map over nothing"},
+    {"flow", "[{\"name\": \"x\"}, {\"name\": \"w\"}]", "[{\"name\": \"x\"}]", "the region takes 2 values, 1 are given"},
     {"sizes", "\"as_sym_ints\": [{\"as_name\": \"s0\"}, {\"as_int\": 1}, {\"as_name\": \"s1\"}]", "\"as_sym_ints\": []",
      "a sum of nothing"},
     {"lists", "\"as_int_lists\": [[1, 2]", "\"as_int_lists\": [3", "wrong type"},
@@ -201,9 +208,9 @@ static void try_bytes(const char *json, size_t size)
 static void test_damage(void **state)
 {
     (void)state;
-    static const char *const names[] = {"basic", "regions", "lists"};
+    static const char *const names[] = {"basic", "regions", "lists", "flow"};
     uint32_t seed = 1u;
-    for (size_t k = 0; k < 3; k++) {
+    for (size_t k = 0; k < 4; k++) {
         size_t size;
         char *json = golden(names[k], ".json", &size);
         for (size_t n = 0; n < size; n += 7)

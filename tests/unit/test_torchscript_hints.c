@@ -313,10 +313,96 @@ static void test_both(void **state)
     adept_graph_free(g);
 }
 
+/* ---- inputs that are no tensors alone: as texts, by name ---- */
+
+static adept_graph *typed_graph(void)
+{
+    static const struct {
+        const char *name, *type;
+    } inputs[] = {{"x", NULL}, {"batch.ids", NULL}, {"batch", "Dict[str, Tensor]"}, {"sizes", "List[int]"}, {"on", "bool"}};
+    adept_graph_builder *b = adept_graph_builder_new();
+    adept_graph *g = NULL;
+    adept_error err;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        adept_graph_input in = {.name = inputs[i].name, .type = inputs[i].type, .value = adept_graph_builder_value(b)};
+        assert_true(adept_graph_builder_input(b, &in) >= 0);
+    }
+    assert_int_equal(adept_graph_builder_finish(b, 0, NULL, &g, &err), ADEPT_OK);
+    return g;
+}
+
+static void put_arguments(text *t)
+{
+    static const unsigned small[] = {2, 3}, row[] = {5};
+    put_tensor(t, "FloatStorage", 2, small);
+    PUT(t, "ctorch.jit._pickle\nrestore_type_tag\n(}(");
+    put_string(t, "mask");
+    put_tensor(t, "BoolStorage", 1, row);
+    put_string(t, "ids");
+    put_tensor(t, "LongStorage", 1, row);
+    PUT(t, "u");
+    put_string(t, "Dict[str, Tensor]");
+    PUT(t, "tRctorch.jit._pickle\nbuild_intlist\n](K\x04K\x06""e\x85R\x88");
+}
+
+static void assert_named(const adept_graph *g)
+{
+    static const char *const specs[] = {"x=f32:2x3", "batch.mask=bool:5", "batch.ids=i64:5", "sizes.0=4", "sizes.1=6", "on=true"};
+    assert_int_equal(g->n_hint_specs, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(g->hint_specs[i], specs[i]);
+}
+
+static void test_traced_named(void **state)
+{
+    (void)state;
+    adept_graph *g = typed_graph();
+    adept_error err = {0};
+    text t;
+    begin(&t);
+    put_arguments(&t);
+    end(&t);
+    assert_int_equal(hints(g, NULL, t.bytes, t.n, &err), ADEPT_OK);
+    assert_named(g);
+    adept_graph_free(g);
+    for (size_t n = 0; n < t.n; n += 11) { /* all of it or nothing */
+        g = typed_graph();
+        assert_int_equal(hints(g, NULL, t.bytes, n, &err), ADEPT_OK);
+        assert_int_equal(g->n_hint_specs, 0);
+        adept_graph_free(g);
+    }
+}
+
+/* In the attribute that torch.utils.bundled_inputs gives a model; the first of two sets. */
+static void test_bundled(void **state)
+{
+    (void)state;
+    adept_error err = {0};
+    for (int fits = 0; fits < 2; fits++) {
+        adept_graph *g = typed_graph();
+        text t = {.n = 0};
+        PUT(&t, "\x80\x02""c__torch__\nNet\n)\x81}(");
+        put_string(&t, fits ? "_bundled_inputs_deflated_forward" : "_bundled_inputs_deflated_backward");
+        PUT(&t, "](("); /* a list of tuples */
+        put_arguments(&t);
+        PUT(&t, "tK\x05""eub.");
+        test_entry entries[] = {TEST_TEXT("m/version", "3\n"), {"m/data.pkl", t.bytes, t.n}};
+        test_zip_write(file, entries, 2, false);
+        assert_int_equal(test_torchscript_hints(g, file, &err), ADEPT_OK);
+        if (fits)
+            assert_named(g);
+        else
+            assert_int_equal(g->n_hint_specs, 0);
+        adept_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_traced_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bundled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_json_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_traced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_traced_order, set_up, tear_down),

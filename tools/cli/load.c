@@ -62,6 +62,14 @@ static adept_status parse_branch(adept_cli *cli, const char *option, char *text,
     return add_assumption(cli, option, o->branch, o);
 }
 
+static adept_status parse_trips(adept_cli *cli, const char *option, char *text, void *record)
+{
+    adept_workload_options *o = record;
+
+    snprintf(o->trips, sizeof o->trips, "trips=%s", text);
+    return add_assumption(cli, option, o->trips, o);
+}
+
 static adept_status parse_fraction(adept_cli *cli, const char *option, char *text, void *record)
 {
     adept_workload_options *o = record;
@@ -74,7 +82,8 @@ static const adept_option_row rows[] = {
     {.group = 2, .help = "What runs:"},
     {"input", "SPEC", 2,
      "Shape of the model's next input, [DTYPE:]D1xD2x...; B is the batch, S the sequence length: Bx3x224x224, "
-     "i64:BxS. Repeat it for each input. Default: the shapes stored in the file",
+     "i64:BxS. Repeat it for each input. NAME=VALUE gives an input, or a part of it, by name: n=3, on=true, "
+     "batch.ids=i64:BxS, xs=3x8x8,3x10x12. Default: what the file stores",
      ADEPT_OPT_PARSED, .parse = parse_input},
     {"batch", "N", 2, "Samples per GPU and pass; replaces the leading dimension of every input, or B", ADEPT_OPT_COUNT,
      .at = AT(config.batch_size), .low = 1},
@@ -111,6 +120,8 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_PARSED, .parse = parse_assume},
     {"assume-branch", "SIDE", 2, "Take that side, true or false, of an `if` that depends on data, with a warning",
      ADEPT_OPT_PARSED, .parse = parse_branch},
+    {"assume-trips", "N", 2, "How often a loop runs whose end depends on data, with a warning", ADEPT_OPT_PARSED,
+     .parse = parse_trips},
     {"assume-fraction", "F", 2,
      "What data chooses (nonzero, a mask as index, experts of a mixture) of its elements, 0 to 1; all by default, with a "
      "warning",

@@ -13,7 +13,10 @@ import zipfile
 from typing import Dict, List, Optional, Tuple, Union
 
 import torch
+import torch.utils.checkpoint
 from torch import Tensor, nn
+from torch.utils.bundled_inputs import augment_model_with_bundled_inputs, bundle_randn
+from torch.utils.mobile_optimizer import optimize_for_mobile
 
 
 class Tied(nn.Module):
@@ -105,6 +108,123 @@ class Images(nn.Module):
         with torch.no_grad():
             height = made.sizes[0][0]
         return [named["0"][:, :, :height]]
+
+
+class Words(nn.Module):
+    """A dict of tensors, as tokenizers make it."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(30, 8)
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, batch: Dict[str, Tensor]):
+        return {"y": self.head(self.table(batch["ids"])) * batch["mask"].unsqueeze(-1)}
+
+
+class Named(nn.Module):
+    """Inputs of every type that has a text."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4, bias=False)
+
+    def forward(self, x, trips: int, on: bool, targets: List[Dict[str, Tensor]], sizes: List[int], name: str,
+                maybe: Optional[int], pair: Tuple[Tensor, float], mask: Optional[Tensor] = None, more: int = 0,
+                features: Optional[List[Tensor]] = None):
+        for _ in range(trips + more):
+            x = self.fc(x)
+        if on:
+            x = torch.matmul(x, torch.ones(4, 1))
+        for target in targets:
+            x = x + torch.matmul(target["a"], target["b"]).sum()
+        for size in sizes:
+            x = x + torch.matmul(torch.ones(size, 1), torch.ones(1, size)).sum()
+        if name == "twice":
+            x = x + torch.matmul(pair[0], pair[0]).sum() * pair[1]
+        if maybe is not None:
+            x = x + torch.matmul(torch.ones(1, maybe), torch.ones(maybe, 1))
+        if mask is not None:
+            x = x + torch.matmul(mask, mask).sum()
+        if features is not None:
+            for feature in features:
+                x = x + torch.matmul(feature, feature.t()).sum()
+        return x
+
+
+class Bundled(nn.Module):
+    """torch.utils.bundled_inputs: the file holds what its model takes."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(6, 6, bias=False)
+
+    def forward(self, x, trips: int, lists: List[Tensor], named: Dict[str, Tensor]):
+        for _ in range(trips):
+            x = self.fc(x) + torch.matmul(lists[0], lists[1]).sum() + named["q"].sum()
+        return x
+
+
+class Least(nn.Module):
+    """An operator of two results that libtorch does not know, and one that gives a list, where nothing calls it."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x, how: str = "both"):
+        y = self.fc(x)
+        if how == "split":
+            y, _ = torch.ops.mylib.split(y)
+        if how == "kept":
+            y, _ = torch.ops.mylib.least(y, 0, keep=True)
+        if how == "both":
+            y, i = torch.ops.mylib.least(y, 0)
+            y = y + i
+        return y
+
+
+class LeastOf(Least):
+    def forward(self, x):
+        y, i = torch.ops.mylib.least(self.fc(x), 0)
+        return y + i
+
+
+class Regions(nn.Module):
+    """`with` in a program: no gradients, and another type."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        with torch.no_grad():
+            x = self.a(x)
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            x = self.b(x)
+        return self.c(x.float())
+
+
+class Until(nn.Module):
+    """A loop that data ends."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        while bool(x.sum() > 0):
+            x = self.fc(x)
+        return x
+
+
+class Checkpointed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.b(torch.utils.checkpoint.checkpoint(lambda y: torch.relu(self.a(y)), x, use_reentrant=False))
 
 
 class Flow(nn.Module):
@@ -413,9 +533,11 @@ def save(directory, name, module, hints=None, records=False):
     extra = {"adept.json": json.dumps(hints)} if hints else {}
     path = os.path.join(directory, name + ".pt")
     torch.jit.save(module, path, _extra_files=extra)
-    # Without the debug records, which name the folders of the machine that wrote the file.
+    # Without the debug records, or without the folders of the machine that wrote the file, which they name.
     with zipfile.ZipFile(path) as archive:
         entries = [(e, archive.read(e)) for e in archive.infolist() if records or not e.filename.endswith(".debug_pkl")]
+    for folder in (os.path.dirname(os.path.dirname(torch.__file__)), os.path.dirname(os.path.abspath(__file__))):
+        entries = [(e, data.replace(folder.encode(), b"x" * len(folder))) for e, data in entries]
     with zipfile.ZipFile(path, "w") as archive:
         for entry, data in entries:
             archive.writestr(zipfile.ZipInfo(entry.filename), data, entry.compress_type)
@@ -435,6 +557,9 @@ def main():
     library = torch.library.Library("mylib", "DEF")
     library.define("flash(Tensor q, Tensor k, *, float scale=1.0) -> Tensor")
     library.define("rotary(Tensor x) -> Tensor")
+    library.define("least(Tensor a, int dim, *, bool keep=False) -> (Tensor, Tensor)")
+    library.define("split(Tensor a) -> Tensor[]")
+    library.impl("least", lambda a, dim, keep=False: a.min(dim), "CPU")
     library.impl("flash", flash, "CPU")
     library.impl("rotary", rotary, "CPU")
     trace, script = torch.jit.trace, torch.jit.script
@@ -476,6 +601,23 @@ def main():
     save(out, "frozen", torch.jit.freeze(frozen), {"inputs": ["Bx3x6x5"], "batch": 2})
     save(out, "mkldnn", torch.jit.optimize_for_inference(frozen))
     save(out, "images", script(Images()), {"inputs": ["Bx3x6x5"], "batch": 2})
+    batch = {"ids": torch.zeros(2, 5, dtype=torch.long), "mask": torch.ones(2, 5)}
+    save(out, "words", trace(Words(), (batch,), check_trace=False, strict=False))
+    save(out, "named", script(Named()))
+    bundled = script(Bundled())
+    bundle = (bundle_randn(5, 6), 3, [torch.zeros(2, 3), torch.zeros(3, 4)], {"q": torch.zeros(7)})
+    augment_model_with_bundled_inputs(bundled, [bundle])
+    save(out, "bundled", bundled)
+    save(out, "least_scripted", script(Least()))
+    save(out, "least_traced", trace(LeastOf().eval(), x, check_trace=False))
+    layers = (nn.ConvTranspose2d(3, 8, 3, stride=2), nn.Hardtanh(-1, 1), nn.Conv2d(8, 4, 3, groups=2), nn.ReLU6(),
+              nn.Flatten(), nn.Linear(4 * 11 * 9, 10, bias=False))
+    plain = trace(nn.Sequential(*layers).eval(), image)
+    save(out, "mobile", optimize_for_mobile(plain), {"inputs": ["Bx3x6x5"], "batch": 2})
+    save(out, "mobile_plain", torch.jit.freeze(plain), {"inputs": ["Bx3x6x5"], "batch": 2})
+    save(out, "regions", script(Regions()))
+    save(out, "until", script(Until()))
+    save(out, "checkpointed", trace(Checkpointed(), x, check_trace=False), records=True)
     save(out, "gate", script(nn.Sequential(of_source(GATE, "gate.py")())), {"inputs": ["Bx4"], "batch": 2}, records=True)
 
 

@@ -302,7 +302,8 @@ int32_t adept_graph_builder_input(adept_graph_builder *b, const adept_graph_inpu
     adept_graph_input *own = &b->inputs[n];
     *own = *input;
     own->name = adept_arena_strdup(b->graph->arena, input->name);
-    if (!own->name) return -2;
+    if (input->type) own->type = adept_arena_strdup(b->graph->arena, input->type);
+    if (!own->name || (input->type && !own->type)) return -2;
     adept_status status = copy_constant(b, &own->constant, &input->constant, NULL);
     if (status != ADEPT_OK) return status == ADEPT_E_NOMEM ? -2 : -1;
     b->graph->n_inputs = n + 1;

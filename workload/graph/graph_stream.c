@@ -27,7 +27,7 @@ enum {
     PARAM_CHANNELS_LAST = 32,
     PARAM_ROW_MAJOR = 64
 };
-enum { INPUT_SHAPE = 1, INPUT_CHANNELS_LAST = 2 };
+enum { INPUT_SHAPE = 1, INPUT_CHANNELS_LAST = 2, INPUT_TYPE = 4 };
 
 typedef struct stream {
     adept_status status; /* sticky: after the first error nothing is written, and every number read is 0 */
@@ -406,12 +406,14 @@ static void io_inputs(stream *s)
         adept_graph_input in = s->out ? s->graph->inputs[i] : (adept_graph_input){0};
         in.name = io_string(s, in.name);
         in.value = io_index(s, in.value);
-        uint64_t flags = io_unsigned(s, (in.has_shape ? INPUT_SHAPE : 0u) | (in.channels_last ? INPUT_CHANNELS_LAST : 0u));
-        if (flags > (INPUT_SHAPE | INPUT_CHANNELS_LAST)) fail(s, "unknown flag of an input");
+        uint64_t flags = io_unsigned(s, (in.has_shape ? INPUT_SHAPE : 0u) | (in.channels_last ? INPUT_CHANNELS_LAST : 0u) |
+                                            (in.type ? INPUT_TYPE : 0u));
+        if (flags > (INPUT_SHAPE | INPUT_CHANNELS_LAST | INPUT_TYPE)) fail(s, "unknown flag of an input");
         in.has_shape = flags & INPUT_SHAPE;
         in.channels_last = flags & INPUT_CHANNELS_LAST;
         if (in.has_shape) io_shape(s, &in.dtype, &in.ndim, in.dims, -1);
         in.constant = io_value(s, in.constant, 0);
+        if (flags & INPUT_TYPE) in.type = io_string(s, in.type);
         int32_t index = !s->out && s->status == ADEPT_OK ? adept_graph_builder_input(s->b, &in) : 0;
         if (index == -1) fail(s, "input value does not exist or is defined twice");
         if (index == -2) fail_memory(s);

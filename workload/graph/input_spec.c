@@ -1,9 +1,11 @@
-/** @file input_spec.c  The text form of input shapes, "[DTYPE:]D1xD2x...". Calls: nothing. */
+/** @file input_spec.c  The text form of inputs, "[DTYPE:]D1xD2x..." and "NAME=VALUE". Calls: nothing. */
 #include "adept_input_spec.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
-#define SPEC_HELP "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length"
+#define SPEC_HELP \
+    "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length, or NAME=VALUE"
 
 static adept_status bad_spec(const char *text, const char *why, adept_error *err)
 {
@@ -26,13 +28,13 @@ static bool parse_dim(const char **p, int64_t *out)
     return v > 0;
 }
 
-adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, adept_error *err)
+adept_status adept_input_shape_parse(adept_input_spec *out, const char *shape, const char *text, adept_error *err)
 {
     adept_input_spec spec = {.dtype = ADEPT_F32};
-    const char *p = text;
-    const char *colon = strchr(text, ':');
+    const char *p = shape;
+    const char *colon = strchr(shape, ':');
     if (colon) {
-        spec.dtype = adept_dtype_from_name(text, (size_t)(colon - text));
+        spec.dtype = adept_dtype_from_name(shape, (size_t)(colon - shape));
         if (spec.dtype == ADEPT_DTYPE_NONE) return bad_spec(text, "unknown element type", err);
         p = colon + 1;
     }
@@ -47,12 +49,30 @@ adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, ade
     for (int d = 0; d < spec.ndim; d++)
         marks += spec.dims[d] == ADEPT_DIM_BATCH;
     if (marks > 1) return bad_spec(text, "B stands twice", err);
+    memcpy(spec.text, out->text, sizeof spec.text);
     *out = spec;
+    return ADEPT_OK;
+}
+
+adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, adept_error *err)
+{
+    const char *equals = strchr(text, '=');
+    *out = (adept_input_spec){.dtype = ADEPT_F32};
+    if (!equals) return adept_input_shape_parse(out, text, text, err);
+    if (equals == text) return bad_spec(text, "no name before '='", err);
+    if (strlen(text) >= sizeof out->text) return bad_spec(text, "too long", err);
+    for (const char *p = text; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) return bad_spec(text, "a character that is not printable", err);
+    strcpy(out->text, text);
     return ADEPT_OK;
 }
 
 char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t size)
 {
+    if (spec->text[0]) {
+        snprintf(text, size, "%s", spec->text);
+        return text;
+    }
     adept_tensor t = {.dtype = spec->dtype, .ndim = spec->ndim};
     memcpy(t.dims, spec->dims, sizeof t.dims);
     return adept_tensor_print(&t, text, size);

@@ -4,15 +4,12 @@
  *  - Arithmetic of symbolic sizes ("_operator.mul", "math.ceil", "torch.sym_max") is what TorchScript has for numbers:
  *    aten::mul(a, b) and so on, so that the interpreter computes it again for other input shapes.
  *  - aten.sym_size is aten::size. Assertions on sizes compute nothing a model's cost depends on: they are left out.
- *  - Regions (no_grad, disabled autocast, nested compile regions) are subgraphs: they are inlined. What leaves a
- * no_grad region is detached, so that no backward pass is counted for it. Other higher-order operators (cond,
- * while_loop, enabled autocast, ...) stay nodes "higher_order::NAME", which no handler knows. */
+ *  - Operators that run subgraphs are export_regions.c's. */
 #include "export_private.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define MAX_REGION_DEPTH 32
+#define MAX_NODES 1000000 /* a loop's condition stands there twice, and so do loops in it */
 
 /* ---- module path ---- */
 
@@ -265,118 +262,7 @@ static void sum_node(adept_export_reader *r, const cJSON *inputs, const cJSON *o
     if (name) adept_export_bind(r, name, sum);
 }
 
-/* ---- regions ---- */
-
-/* All names in a run of arguments, lists flattened. */
-typedef struct flat_name {
-    const char *name;
-    bool is_tensor;
-} flat_name;
-
-typedef struct flat_names {
-    adept_export_reader *r;
-    flat_name *items; /* of the scratch arena */
-    size_t n, capacity;
-    bool in_tensors; /* the argument being visited */
-} flat_names;
-
-static void push_name(void *context, const char *name)
-{
-    flat_names *flat = context;
-    flat_name *grown = adept_arena_grow(flat->r->scratch, flat->items, &flat->capacity, flat->n + 1, sizeof *grown);
-    if (!grown) {
-        adept_json_no_memory(&flat->r->json);
-        return;
-    }
-    flat->items = grown;
-    flat->items[flat->n++] = (flat_name){name, flat->in_tensors};
-}
-
-/* From `first` on; the argument is the element itself, or under `key` in it. */
-static flat_names flatten(adept_export_reader *r, const cJSON *first, const char *key)
-{
-    flat_names flat = {.r = r};
-    for (const cJSON *e = first; e; e = e->next) {
-        const cJSON *argument = key ? cJSON_GetObjectItemCaseSensitive(e, key) : e;
-        flat.in_tensors = cJSON_IsObject(argument) && argument->child && strncmp(argument->child->string, "as_sym", 6);
-        adept_export_each_name(argument, push_name, &flat);
-    }
-    return flat;
-}
-
-typedef struct region {
-    const cJSON *graph;    /* the subgraph */
-    const cJSON *operands; /* first input behind it */
-    bool detach;
-} region;
-
-/* Is this a region whose meaning is clear? */
-static bool find_region(adept_export_reader *r, const cJSON *inputs, region *out)
-{
-    static const char prefix[] = "torch.ops.higher_order.";
-    if (strncmp(r->target, prefix, sizeof prefix - 1) != 0) return false;
-    const char *kind = r->target + sizeof prefix - 1;
-    bool is_grad = strcmp(kind, "wrap_with_set_grad_enabled") == 0;
-    bool is_autocast = strcmp(kind, "wrap_with_autocast") == 0;
-    if (!is_grad && !is_autocast && strcmp(kind, "wrap") != 0 && strcmp(kind, "invoke_subgraph") != 0) return false;
-    const cJSON *first_bool = NULL;
-    for (const cJSON *e = inputs->child; e; e = e->next) {
-        const cJSON *argument = cJSON_GetObjectItemCaseSensitive(e, "arg");
-        const cJSON *flag = cJSON_GetObjectItemCaseSensitive(argument, "as_bool");
-        if (!first_bool) first_bool = flag;
-        const cJSON *graph = cJSON_GetObjectItemCaseSensitive(argument, "as_graph");
-        if (!graph) continue;
-        out->graph = cJSON_GetObjectItemCaseSensitive(graph, "graph");
-        out->operands = e->next;
-        break;
-    }
-    if (!cJSON_IsObject(out->graph)) return false;
-    if (is_grad) {
-        if (!cJSON_IsBool(first_bool)) return false;
-        out->detach = cJSON_IsFalse(first_bool);
-    }
-    return !is_autocast || cJSON_IsFalse(first_bool); /* arguments: device, type, enabled, cache enabled, graph, ... */
-}
-
-static void bind_operands(adept_export_reader *r, adept_name_map *inner, const region *reg)
-{
-    const cJSON *inputs = adept_json_array(&r->json, reg->graph, "inputs");
-    flat_names wanted = flatten(r, inputs ? inputs->child : NULL, NULL);
-    flat_names given = flatten(r, reg->operands, "arg");
-    if (r->json.status == ADEPT_OK && wanted.n != given.n) {
-        adept_json_fail(&r->json, "the region takes %zu values, %zu are given", wanted.n, given.n);
-    }
-    for (size_t i = 0; i < wanted.n && r->json.status == ADEPT_OK; i++) {
-        int32_t value = adept_export_lookup(r, given.items[i].name);
-        if (value >= 0) adept_export_map(r, inner, wanted.items[i].name, (uintptr_t)value);
-    }
-}
-
-static int32_t detached(adept_export_reader *r, int32_t value)
-{
-    static const char *const names[] = {"self"};
-    return adept_export_op(r, "aten::detach", 1, &value, names);
-}
-
-static void bind_results(adept_export_reader *r, adept_name_map *inner, const region *reg, const cJSON *outputs)
-{
-    const cJSON *inner_outputs = adept_json_array(&r->json, reg->graph, "outputs");
-    flat_names from = flatten(r, inner_outputs ? inner_outputs->child : NULL, NULL);
-    flat_names to = flatten(r, outputs->child, NULL);
-    if (r->json.status == ADEPT_OK && from.n != to.n) {
-        adept_json_fail(&r->json, "the region returns %zu values, %zu are expected", from.n, to.n);
-    }
-    adept_name_map *outer = r->names;
-    for (size_t i = 0; i < to.n && r->json.status == ADEPT_OK; i++) {
-        r->names = inner;
-        int32_t value = adept_export_lookup(r, from.items[i].name);
-        r->names = outer;
-        if (reg->detach && to.items[i].is_tensor && r->json.status == ADEPT_OK) value = detached(r, value);
-        adept_export_bind(r, to.items[i].name, value);
-    }
-}
-
-static void begin_node(adept_export_reader *r, size_t index, const char *target)
+void adept_export_begin(adept_export_reader *r, size_t index, const char *target)
 {
     r->node_index = index;
     r->target = target;
@@ -384,27 +270,19 @@ static void begin_node(adept_export_reader *r, size_t index, const char *target)
     r->json.where = r->where;
 }
 
-static void inline_region(adept_export_reader *r, const region *reg, const cJSON *outputs)
+/* What a program recorded inside of torch.utils.checkpoint is counted as if it stood outside: said once. */
+void adept_export_note_checkpoint(adept_export_reader *r)
 {
-    if (r->depth >= MAX_REGION_DEPTH) {
-        adept_json_fail(&r->json, "regions nested more than %d deep", MAX_REGION_DEPTH);
-        return;
-    }
-    adept_name_map inner = {0}, *outer = r->names;
-    const char *target = r->target;
-    size_t index = r->node_index;
-    int32_t module = r->module;
-    bind_operands(r, &inner, reg);
-    r->names = &inner;
-    r->depth++;
-    if (r->json.status == ADEPT_OK) adept_export_nodes(r, reg->graph);
-    r->names = outer;
-    r->depth--;
-    begin_node(r, index, target);
-    r->module = module;
-    r->last_stack = NULL;
-    if (r->json.status == ADEPT_OK) bind_results(r, &inner, reg, outputs);
-    adept_name_map_free(&inner);
+    if (!r->checkpointed) adept_export_node(r, "adept::checkpoint", "", 0, NULL, NULL, 0, NULL);
+    r->checkpointed = true;
+}
+
+static void look_for_checkpoint(adept_export_reader *r, const cJSON *node)
+{
+    const cJSON *metadata = cJSON_GetObjectItemCaseSensitive(node, "metadata");
+    const cJSON *stack = cJSON_GetObjectItemCaseSensitive(metadata, "stack_trace");
+    if (!r->checkpointed && cJSON_IsString(stack) && strstr(stack->valuestring, "torch/utils/checkpoint.py"))
+        adept_export_note_checkpoint(r);
 }
 
 /* ---- all ---- */
@@ -419,19 +297,19 @@ static bool is_ignored(const char *target)
 
 static void read_node(adept_export_reader *r, const cJSON *node, size_t index)
 {
-    begin_node(r, index, "?");
+    adept_export_begin(r, index, "?");
+    if (++r->n_nodes > MAX_NODES) adept_json_fail(&r->json, "the program unfolds into more than %d operators", MAX_NODES);
     const char *target = adept_json_string(&r->json, node, "target");
     if (r->json.status != ADEPT_OK) return;
-    begin_node(r, index, target);
+    adept_export_begin(r, index, target);
     if (is_ignored(target)) return;
     const cJSON *inputs = adept_json_array(&r->json, node, "inputs");
     const cJSON *outputs = adept_json_array(&r->json, node, "outputs");
     if (r->json.status != ADEPT_OK) return;
     find_module(r, node);
-    region reg = {0};
-    if (find_region(r, inputs, &reg))
-        inline_region(r, &reg, outputs);
-    else if (strcmp(target, "torch.sym_sum") == 0)
+    look_for_checkpoint(r, node);
+    if (adept_export_region(r, inputs, outputs)) return;
+    if (strcmp(target, "torch.sym_sum") == 0)
         sum_node(r, inputs, outputs);
     else
         plain_node(r, inputs, outputs);

@@ -5,7 +5,8 @@
  *  export_program.c   JSON text -> graph: signature, inputs, outputs
  *  export_upgrade.c   signatures of the first schema
  *  export_params.c    parameters and buffers; which names are one tensor
- *  export_nodes.c     operators, module paths, regions (no_grad, autocast) that are inlined
+ *  export_nodes.c     operators, module paths
+ *  export_regions.c   regions (no_grad, autocast, checkpoints), branches, loops
  *  export_args.c      arguments of every kind
  *  export_schema.c    which arguments an operator has
  *
@@ -54,6 +55,8 @@ typedef struct adept_export_reader {
     const char *last_stack; /* nn_module_stack that `module` came from */
     bool root_named;
     int depth;                /* of inlined regions */
+    size_t n_nodes;           /* read so far, those of a region each time */
+    bool checkpointed;        /* it was said that some are not run again */
     const char *batch_symbol; /* expression of dimension 0 of the first tensor input, NULL if it is a number */
     int64_t batch_hint;
 } adept_export_reader;
@@ -126,6 +129,13 @@ bool adept_export_dims(adept_export_reader *r, const cJSON *sizes, const char *w
 
 /* ---- export_nodes.c ---- */
 void adept_export_nodes(adept_export_reader *r, const cJSON *graph);
+/** From here on it is that node that is being read. */
+void adept_export_begin(adept_export_reader *r, size_t index, const char *target);
+void adept_export_note_checkpoint(adept_export_reader *r);
+
+/* ---- export_regions.c ---- */
+/** A node that runs subgraphs whose meaning is clear. @return false: it is none */
+bool adept_export_region(adept_export_reader *r, const cJSON *inputs, const cJSON *outputs);
 
 /* ---- export_places.c ---- */
 void adept_export_places_free(adept_export_places *places); /* with its arena */

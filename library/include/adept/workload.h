@@ -27,7 +27,7 @@ typedef struct adept_model_options {
     int64_t batch_size;        /* per GPU and pass */
     int64_t seq_length;        /* S of the shapes, or the L of integer inputs B x L */
     int64_t grad_accum;        /* forward-backward passes per optimizer step; default 1 */
-    const char *const *inputs; /* n_inputs shapes as of `--input`: "Bx3x224x224", "i64:BxS" */
+    const char *const *inputs; /* n_inputs texts as of `--input`: "Bx3x224x224", "i64:BxS", "n=3" */
     size_t n_inputs;
     int allow_unsupported;     /* count an operator that is not known as a copy */
     const char *memory_format; /* of images: "auto" (default), "nchw", "channels_last" */

@@ -7,7 +7,7 @@ extern "C" {
 #endif
 #include "adept_graph.h"
 
-#define ADEPT_TORCH_ABI 4
+#define ADEPT_TORCH_ABI 5
 #define ADEPT_TORCH_SYMBOL "adept_torch_import"
 #define ADEPT_TORCH_PREPARE_SYMBOL "adept_torch_prepare"
 

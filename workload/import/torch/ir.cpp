@@ -26,6 +26,7 @@ class emitter
         input.name = in.name.c_str();
         input.value = define(in.value);
         input.constant = in.constant;
+        input.type = in.type.empty() ? nullptr : in.type.c_str();
         int32_t number = adept_graph_builder_input(builder_, &input);
         if (number == -2) throw failure(ADEPT_E_NOMEM, "out of memory for a graph");
         if (number < 0) {

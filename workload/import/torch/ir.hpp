@@ -33,6 +33,7 @@ struct ir_input {
     std::string name;
     int32_t value = -1;
     adept_value constant{};
+    std::string type{}; /* "": a tensor */
 };
 
 struct ir_program {

@@ -18,6 +18,9 @@ using c10::Symbol;
 constexpr size_t max_nodes = 1000000;
 constexpr int max_depth = 600;
 constexpr size_t max_path_bytes = 4096;
+constexpr int max_type_depth = 30;
+constexpr size_t max_looks = 20000, max_stack_bytes = 65536; /* at nodes' source, microseconds each */
+constexpr size_t max_keys = 1000, max_key_bytes = 100; /* that a program names of one dict */
 
 adept_graph_builder *new_builder()
 {
@@ -40,11 +43,33 @@ std::string class_name(const c10::ClassType &type)
     return name;
 }
 
-bool is_tensor(const c10::Type &type)
+/* Is it the class of that module, whatever the version of PyTorch called the file? */
+bool is_context(const c10::ClassType &type, const char *package, const char *name)
 {
-    if (type.kind() == c10::TypeKind::TensorType) return true;
-    auto optional = type.cast<c10::OptionalType>();
-    return optional && optional->getElementType()->kind() == c10::TypeKind::TensorType;
+    const std::string full = class_name(type);
+    size_t dot = full.rfind('.');
+    return full.rfind(package, 0) == 0 && dot != std::string::npos && full.compare(dot + 1, std::string::npos, name) == 0;
+}
+
+/* Can a text on the command line say it? Values of other types have no text. */
+bool can_be_given(const c10::Type &type, int depth)
+{
+    switch (type.kind()) {
+    case c10::TypeKind::TensorType:
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::FloatType:
+    case c10::TypeKind::BoolType:
+    case c10::TypeKind::NumberType:
+    case c10::TypeKind::DeviceObjType:
+    case c10::TypeKind::StringType: return true;
+    case c10::TypeKind::OptionalType:
+    case c10::TypeKind::ListType:
+    case c10::TypeKind::DictType:
+    case c10::TypeKind::TupleType:
+        return depth < max_type_depth && std::all_of(type.containedTypes().begin(), type.containedTypes().end(),
+                                                     [&](const c10::TypePtr &t) { return can_be_given(*t, depth + 1); });
+    default: return false;
+    }
 }
 
 } // namespace
@@ -149,32 +174,24 @@ binding lowering::emit_constant(const frame &f, const c10::IValue &value, const 
 
 /* ---- inputs ---- */
 
-/* Tensors become inputs of the graph; a tuple becomes one input per element, put together again by a node. A list of
- * tensors (the images of a detector) becomes one input with a dimension more in front, the batch, taken apart by a node. */
+/* A tuple becomes one input per element, put together again by a node. All else is one input, with its type. */
 binding lowering::declare_typed_input(const frame &f, const std::string &name, const c10::TypePtr &type)
 {
+    auto tuple = type->cast<c10::TupleType>();
+    if (!tuple) {
+        if (!can_be_given(*type, 0))
+            fail_unsupported("input '" + name + "' of forward has type " + type->repr_str() +
+                             "; tensors, numbers, texts, and tuples, lists and dicts of them are supported");
+        ir_input input{name, fresh()};
+        types_[input.value] = type;
+        if (type->kind() != c10::TypeKind::TensorType) input.type = type->annotation_str();
+        auto dict = type->cast<c10::DictType>();
+        if (dict && dict->getValueType()->kind() == c10::TypeKind::TensorType) keys_[input.value] = {};
+        program_.inputs.push_back(input);
+        return binding{input.value};
+    }
     binding b{fresh()};
     types_[b.value] = type;
-    if (is_tensor(*type)) {
-        program_.inputs.push_back(ir_input{name, b.value});
-        return b;
-    }
-    auto list = type->cast<c10::ListType>();
-    if (list && is_tensor(*list->getElementType())) {
-        program_.inputs.push_back(ir_input{name, fresh()});
-        ir_node node;
-        node.op = "aten::unbind";
-        node.overload = "int";
-        node.inputs = {program_.inputs.back().value, emit_constant(f, 0, "constant", program_.body).value};
-        node.names = {"self", "dim"};
-        node.outputs.push_back(b.value);
-        append(program_.body, std::move(node));
-        return b;
-    }
-    auto tuple = type->cast<c10::TupleType>();
-    if (!tuple)
-        fail_unsupported("input '" + name + "' of forward has type " + type->repr_str() +
-                         "; tensors, tuples and lists of them are supported");
     ir_node node;
     node.op = "prim::TupleConstruct";
     for (size_t i = 0; i < tuple->elements().size(); i++) {
@@ -185,14 +202,38 @@ binding lowering::declare_typed_input(const frame &f, const std::string &name, c
     return b;
 }
 
+/* A default need not be given. */
 binding lowering::declare_input(const frame &f, const c10::Argument &argument)
 {
     if (!argument.default_value()) return declare_typed_input(f, argument.name(), argument.type());
     ir_input input{argument.name(), fresh()};
     input.constant = value_of(*argument.default_value(), adept_graph_builder_graph(builder_)->arena, params_,
                               "default of input '" + input.name + "'");
+    if (can_be_given(*argument.type(), 0)) input.type = argument.type()->annotation_str();
     program_.inputs.push_back(input);
     return binding{input.value};
+}
+
+/* batch["ids"], of an input: shapes can be given in that order, as if it were a tuple. */
+void lowering::note_key(const frame &f, const jit::Node &node)
+{
+    auto keys = node.inputs().size() == 2 ? keys_.find(bound(f, node.input(0)).value) : keys_.end();
+    auto key = keys == keys_.end() ? c10::nullopt : jit::constant_as<std::string>(node.input(1));
+    if (!key || key->size() > max_key_bytes || keys->second.size() >= max_keys) return;
+    if (std::find(keys->second.begin(), keys->second.end(), *key) == keys->second.end()) keys->second.push_back(*key);
+}
+
+/* The parts of a dict stand before it. */
+std::vector<ir_input> lowering::with_parts(const std::vector<ir_input> &inputs)
+{
+    std::vector<ir_input> all;
+    for (const ir_input &input : inputs) {
+        auto keys = keys_.find(input.value);
+        for (size_t i = 0; keys != keys_.end() && i < keys->second.size(); i++)
+            all.push_back(ir_input{input.name + "." + keys->second[i], fresh()});
+        all.push_back(input);
+    }
+    return all;
 }
 
 adept_graph *lowering::run()
@@ -208,6 +249,7 @@ adept_graph *lowering::run()
         arguments.push_back(declare_input(top, schema.arguments()[i]));
     for (const binding &result : call(*forward, arguments, top, root_, program_.body))
         program_.body.returns.push_back(as_value(top, result, "the result"));
+    program_.inputs = with_parts(program_.inputs);
     return emit(program_, builder_owner_.release());
 }
 
@@ -422,10 +464,107 @@ void lowering::lower_constant(frame &f, const jit::Node &node, ir_block &out)
     if (value->isBool()) answers_[b.value] = value->toBool();
 }
 
+/* A layer of XNNPACK, which clamps its result, is the layer that it was made of, and the clamp. */
+void lowering::lower_prepacked(frame &f, const jit::Node &node, const char *op, ir_block &out)
+{
+    ir_node made, clamp;
+    const instance *object = node.inputs().size() == 2 ? bound(f, node.input(1)).object : nullptr;
+    if (!object || !object->object || !is_packed(*object->type))
+        fail_unsupported(where(f) + ": " + node.kind().toQualString() + " without its packed weights");
+    made.op = op;
+    clamp.op = "aten::clamp";
+    made.module = clamp.module = f.module;
+    made.inputs = {value_in(f, node, node.input(0))};
+    made.names = {"input"};
+    clamp.inputs = {fresh()};
+    clamp.names = {"self"};
+    bool clamps = false;
+    for (const auto &part : params_.unpacked(object->object)) {
+        bool bound_of_clamp = part.first[0] == 'm';
+        clamps = clamps || (bound_of_clamp && !part.second.isNone());
+        ir_node &to = bound_of_clamp ? clamp : made;
+        params_.adopt(part.second, part.first);
+        to.inputs.push_back(emit_stored(f, part.second, part.first, out).value);
+        to.names.push_back(part.first);
+    }
+    made.outputs.push_back(clamps ? clamp.inputs[0] : define(f, node.output()));
+    append(out, std::move(made));
+    if (!clamps) return;
+    clamp.outputs.push_back(define(f, node.output()));
+    append(out, std::move(clamp));
+}
+
+/* `with`: what a class of the program does when it is entered and left. Autocast does nothing there, libtorch sees to it
+ * when the program runs; and it begins no graph's time that a profiler names a part of it. */
+void lowering::lower_with(frame &f, const jit::Node &node, ir_block &out)
+{
+    const binding manager = bound(f, node.inputs().at(0));
+    bool enters = node.kind() == c10::prim::Enter;
+    if (!manager.object) fail_unsupported(where(f) + ": `with` of a value");
+    for (const jit::Value *output : node.outputs())
+        f.values[output] = manager;
+    if (is_context(*manager.object->type, "torch.autograd.profiler.", "record_function")) return;
+    if (is_context(*manager.object->type, "torch.", "autocast")) {
+        const attribute_key outer{manager.object->id, "(outside)"};
+        ir_node made;
+        made.module = f.module;
+        if (enters) {
+            made.op = "adept::autocast";
+            for (const char *name : {"fast_dtype", "_enabled"}) {
+                made.inputs.push_back(as_value(f, get_attribute(f, manager, name, out), "autocast"));
+                made.names.push_back(nullptr);
+            }
+            made.outputs.push_back((state_[outer] = binding{fresh()}).value);
+        } else {
+            made.op = "adept::autocast_end";
+            auto before = state_.find(outer);
+            if (before == state_.end()) fail_invalid(where(f) + ": a region that was never entered");
+            made.inputs.push_back(before->second.value);
+            made.names.push_back(nullptr);
+        }
+        append(out, std::move(made));
+        return;
+    }
+    jit::Function *method = manager.object->type->findMethod(enters ? "__enter__" : "__exit__");
+    if (!method) fail_unsupported(where(f) + ": `with` of " + class_name(*manager.object->type) + " is not supported");
+    bindings arguments{manager};
+    while (arguments.size() < method->getSchema().arguments().size()) /* no exception */
+        arguments.push_back(emit_constant(f, c10::IValue(), "constant", out));
+    bindings results = call(*method, arguments, f, manager, out);
+    if (enters && node.outputs().size() == 1 && results.size() == 1) f.values[node.output()] = results[0];
+}
+
+/* What a trace recorded inside of torch.utils.checkpoint says so in its debug records alone: said once. */
+void lowering::note_checkpoint(const frame &f, const jit::Node &node, ir_block &out)
+{
+    if (checkpointed_ || n_looked_at_++ >= max_looks) return;
+    auto original = node.sourceRange().findSourceRangeThatGenerated();
+    if (!original || !original->source() || original->source()->size() > max_stack_bytes) return;
+    if (original->source()->text_str().str().find("torch/utils/checkpoint.py") == std::string::npos) return;
+    checkpointed_ = true;
+    ir_node made;
+    made.op = "adept::checkpoint";
+    made.module = f.module;
+    append(out, std::move(made));
+}
+
 void lowering::lower_plain(frame &f, const jit::Node &node, ir_block &out)
 {
+    static const struct {
+        const char *name, *op;
+    } prepacked[] = {{"prepacked::conv2d_clamp_run", "aten::conv2d"},
+                     {"prepacked::conv2d_transpose_clamp_run", "aten::conv_transpose2d"},
+                     {"prepacked::linear_clamp_run", "aten::linear"}};
+    for (const auto &row : prepacked) {
+        if (node.kind() != Symbol::fromQualString(row.name)) continue;
+        lower_prepacked(f, node, row.op, out);
+        return;
+    }
+    note_checkpoint(f, node, out);
     ir_node made;
     made.op = node.kind().toQualString();
+    if (node.kind() == Symbol::aten("set_grad_enabled")) made.op = "adept::set_grad_enabled";
+    if (node.kind() == Symbol::aten("is_grad_enabled")) made.op = "adept::is_grad_enabled";
     made.module = f.module;
     const c10::FunctionSchema *schema = node.maybeSchema();
     /* Overloads called "adept" are our own declarations of operators of other versions. */
@@ -482,12 +621,8 @@ void lowering::lower_node(frame &f, const jit::Node &node, ir_block &out)
         return;
     } else if (kind == Symbol::aten("wait")) {
         f.values[node.output()] = bound(f, node.input());
-    } else if (kind == c10::prim::Enter || kind == c10::prim::Exit) { /* of an instance, which is no value */
-        ir_node made;
-        made.op = kind.toQualString();
-        made.module = f.module;
-        append(out, std::move(made));
-        if (node.outputs().size() == 1) f.values[node.output()] = bound(f, node.inputs().at(0));
+    } else if (kind == c10::prim::Enter || kind == c10::prim::Exit) {
+        lower_with(f, node, out);
     } else if ((kind == c10::aten::__is__ || kind == c10::aten::__isnot__) && answer_is_none(f, node, out)) {
         return;
     } else if (kind == c10::prim::isinstance && answer_is_instance(f, node, out)) {
@@ -495,6 +630,7 @@ void lowering::lower_node(frame &f, const jit::Node &node, ir_block &out)
     } else if (kind == c10::prim::unchecked_cast && bound(f, node.input()).object) {
         f.values[node.output()] = bound(f, node.input());
     } else {
+        if (kind == c10::aten::__getitem__) note_key(f, node);
         if (!lower_append(f, node, out)) lower_plain(f, node, out);
     }
 }

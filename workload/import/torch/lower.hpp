@@ -56,6 +56,8 @@ class lowering
     /* lower.cpp: inputs, calls, attributes, plain nodes */
     binding declare_input(const frame &f, const c10::Argument &argument);
     binding declare_typed_input(const frame &f, const std::string &name, const c10::TypePtr &type);
+    void note_key(const frame &f, const torch::jit::Node &node);
+    std::vector<ir_input> with_parts(const std::vector<ir_input> &inputs);
     bindings call(torch::jit::Function &function, const bindings &arguments, const frame &caller, const binding &self,
                   ir_block &out);
     bindings inline_graph(const torch::jit::Graph &graph, const bindings &arguments, frame &callee, ir_block &out);
@@ -73,6 +75,9 @@ class lowering
     void lower_plain(frame &f, const torch::jit::Node &node, ir_block &out);
     void set_outputs(frame &f, const torch::jit::Node &node, const bindings &results);
     binding emit_stored(const frame &f, const c10::IValue &value, const std::string &what, ir_block &out);
+    void lower_with(frame &f, const torch::jit::Node &node, ir_block &out);
+    void note_checkpoint(const frame &f, const torch::jit::Node &node, ir_block &out);
+    void lower_prepacked(frame &f, const torch::jit::Node &node, const char *op, ir_block &out);
     void add_packed(const frame &f, const instance &packed, const char *name, ir_node &to, ir_block &out);
     bool lower_append(frame &f, const torch::jit::Node &node, ir_block &out);
     binding get_attribute(const frame &f, const binding &owner, const std::string &name, ir_block &out);
@@ -114,9 +119,11 @@ class lowering
     std::vector<std::unique_ptr<std::vector<binding>>> tuples_;
     std::unordered_map<const void *, const instance *> by_object_;
     std::set<std::string> strings_;
+    std::map<int32_t, std::vector<std::string>> keys_; /* of a dict that is an input: those that the program names, by its value */
     std::unordered_map<int32_t, c10::TypePtr> types_; /* of values, as narrow as the file tells: None, List[Tensor] */
     std::unordered_map<int32_t, bool> answers_; /* truth values known by now: literals, and what a value's type says */
-    size_t n_nodes_ = 0;
+    size_t n_nodes_ = 0, n_looked_at_ = 0; /* of which the source was looked at */
+    bool checkpointed_ = false;
     int depth_ = 0;
 };
 

@@ -25,9 +25,24 @@ c10::IValue ask(const c10::intrusive_ptr<c10::ivalue::Object> &object, const cha
     return object->type()->getMethod(method)({object});
 }
 
+/* What XNNPACK's layers hold, in the order of their state, NULL at the end. */
+const char *const *context_parts(const c10::ClassType &type)
+{
+    static const char *const linear[] = {"weight", "bias", "min", "max", nullptr};
+    static const char *const conv[] = {"weight", "bias", "stride", "padding", "dilation", "groups", "min", "max", nullptr};
+    static const char *const transposed[] = {"weight",   "bias",   "stride", "padding", "output_padding",
+                                             "dilation", "groups", "min",    "max",     nullptr};
+    const std::string name = type.name() ? type.name()->qualifiedName() : "";
+    if (name == "__torch__.torch.classes.xnnpack.LinearOpContext") return linear;
+    if (name == "__torch__.torch.classes.xnnpack.Conv2dOpContext") return conv;
+    if (name == "__torch__.torch.classes.xnnpack.TransposeConv2dOpContext") return transposed;
+    return nullptr;
+}
+
 /* "unpack" of layers, and since PyTorch 2 of tables; the state of recurrent cells, and before of tables, without it. */
 const char *method_of(const c10::ClassType &type)
 {
+    if (context_parts(type)) return type.findMethod("__getstate__") ? "__getstate__" : nullptr;
     static const char *const prefixes[] = {"__torch__.torch.classes.quantized.", "__torch__.torch.classes.rnn."};
     for (const std::string prefix : prefixes)
         if (type.name() && type.name()->qualifiedName().compare(0, prefix.size(), prefix) == 0)
@@ -105,6 +120,11 @@ const packed_parts &param_registry::unpacked(const c10::intrusive_ptr<c10::ivalu
     const std::string asked = method_of(*object->type());
     c10::IValue answer = ask(object, asked.c_str());
     const std::vector<c10::IValue> said = answer.isTuple() ? answer.toTuple()->elements().vec() : std::vector{answer};
+    if (const char *const *names = context_parts(*object->type())) {
+        for (size_t i = 0; names[i]; i++)
+            parts.emplace_back(names[i], said.at(i).isTensor() ? detached(said.at(i)) : said.at(i));
+        return parts;
+    }
     if (!answer.isTuple()) {
         parts.emplace_back("weight", detached(answer));
     } else if (asked == "unpack") {

@@ -1,4 +1,5 @@
 #include "schemas.hpp"
+#include <algorithm>
 #include <regex>
 #include <stdexcept>
 #include <torch/csrc/jit/runtime/operator.h>
@@ -45,7 +46,30 @@ void declare_newer_operators()
 
 /* ---- operators nobody told us about ---- */
 
-/* Any positional arguments, exactly these keywords, one tensor out: enough to load the file and to name the operator.
+/* How many results the first call has, by the line of the program above the mark: "a, b = ops.mylib.least(x, 0)" two, and
+ * "a, b, = ops.mylib.split(x)" one list. */
+std::string results_in(const std::string &message)
+{
+    constexpr std::ptrdiff_t most = 64;
+    static const std::regex line_of_call("\n[ \t]*([A-Za-z_][A-Za-z0-9_]*(?:, [A-Za-z_][A-Za-z0-9_]*)*)(,?) = [^\n]*\n[ ]*~+ <--- HERE");
+    size_t mark = message.find("<--- HERE"), begin = mark;
+    for (int line = 0; line < 2 && begin != std::string::npos && begin > 0; line++)
+        begin = message.rfind('\n', begin - 1);
+    std::smatch match;
+    if (begin == std::string::npos || mark - begin > 65536) return "Tensor";
+    std::string excerpt = message.substr(begin, mark + 9 - begin);
+    if (!std::regex_search(excerpt, match, line_of_call)) return "Tensor";
+    if (match[2].length() > 0) return "Tensor[]";
+    const std::string names = match[1];
+    std::ptrdiff_t n = std::count(names.begin(), names.end(), ',') + 1;
+    if (n == 1 || n > most) return "Tensor";
+    std::string results = "(Tensor";
+    for (std::ptrdiff_t i = 1; i < n; i++)
+        results += ", Tensor";
+    return results + ")";
+}
+
+/* Any positional arguments, exactly these keywords, tensors out: enough to load the file and to name the operator.
  * (A schema with "..." may have no defaults, so every set of keywords in use is an overload.) */
 bool unknown_operators::declare(const std::string &name, const keywords &words)
 {
@@ -55,7 +79,7 @@ bool unknown_operators::declare(const std::string &name, const keywords &words)
     if (!words.empty()) schema += "*, ";
     for (const std::string &word : words)
         schema += "Any " + word + ", ";
-    schema += "...) -> Tensor";
+    schema += "...) -> " + results_[name];
     torch::jit::registerOperator(torch::jit::Operator(schema, never_run, c10::AliasAnalysisKind::CONSERVATIVE));
     return true;
 }
@@ -68,7 +92,10 @@ bool unknown_operators::declare_from(const std::string &message)
                                     "\\s*Keyword argument ([A-Za-z0-9_]+) unknown");
     static const std::regex word("Any ([A-Za-z0-9_]+)");
     std::smatch match;
-    if (std::regex_search(message, match, unknown)) return declare(match[1], {});
+    if (std::regex_search(message, match, unknown)) {
+        results_.emplace(match[1], results_in(message));
+        return declare(match[1], {});
+    }
     bool progress = false;
     for (std::sregex_iterator at(message.begin(), message.end(), keyword), end; at != end; ++at) {
         std::string arguments = (*at)[2];
@@ -78,6 +105,14 @@ bool unknown_operators::declare_from(const std::string &message)
         progress = declare((*at)[1], words) || progress;
     }
     return progress;
+}
+
+std::string unknown_operators::names() const
+{
+    std::string names;
+    for (const auto &entry : results_)
+        if (names.size() < 300) names += (names.empty() ? "" : ", ") + entry.first;
+    return names;
 }
 
 } // namespace adept
