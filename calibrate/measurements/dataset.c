@@ -176,7 +176,7 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
     for (size_t i = 0; i < d->n; i++) {
         adept_measurement *m = &d->rows[i];
         if (*m->gpu == '\0') adept_row_set_text(m, "gpu", hw->name);
-        adept_row_set_hw(m, hw);
+        m->hw = hw;
     }
     if (list && *list) ok = adept_dataset_warn(d, "rows of other GPUs than %s are left out: %s", hw->name, list);
     d->n_other_gpu += before - d->n;

@@ -49,8 +49,8 @@ static void put_row(adept_json_writer *w, const adept_scored *s)
     const adept_measurement *m = s->measured;
     adept_json_begin_object(w, NULL);
     adept_json_put_members(w, "file %s line %jd", m->file, (intmax_t)m->line);
-    put_configuration(w, m, m->profile ? m->profile->batch_size : m->batch_size, m->gpus, m->precision,
-                      m->power_limit_w);
+    put_configuration(w, m, m->profile ? m->profile->batch_size : m->batch_size, m->run.gpus, m->precision,
+                      m->run.power_limit_w);
     put_quantities(w, "measured", m->step_time_s, m->power_avg_w);
     put_quantities(w, "predicted", s->time_s, s->power_w);
     if (adept_json_begin_known(w, "interval", !isnan(s->time_low_s) || !isnan(s->power_low_w))) {

@@ -43,18 +43,18 @@ static void every_column(void **state)
     assert_int_equal(m->n_assumptions, 2);
     assert_string_equal(m->assumptions[1], "branch=true");
     assert_int_equal(m->batch_size, 64);
-    assert_int_equal(m->gpus, 8);
+    assert_int_equal(m->run.gpus, 8);
     assert_int_equal(m->grad_accum, 4);
     assert_int_equal(m->mode, ADEPT_MODE_TRAIN);
     assert_int_equal(m->precision, ADEPT_AMP_BF16);
     assert_int_equal(m->attention, ADEPT_ATTENTION_FUSED);
     assert_int_equal(m->memory_format, ADEPT_CHANNELS_LAST);
-    assert_true(m->execution == ADEPT_GRAPHS && m->host_launch_s == 3e-5 && m->host_step_s == 4e-3);
+    assert_true(m->execution == ADEPT_GRAPHS && m->run.host_launch_s == 3e-5 && m->run.host_step_s == 4e-3);
     assert_int_equal(m->optimizer_impl, ADEPT_IMPL_FORLOOP);
-    assert_int_equal(m->overlap, ADEPT_OVERLAP_NONE);
-    assert_int_equal(m->link, ADEPT_LINK_BRIDGE);
+    assert_int_equal(m->run.overlap, ADEPT_OVERLAP_NONE);
+    assert_int_equal(m->run.link, ADEPT_LINK_BRIDGE);
     assert_int_equal(m->optimizer_extras, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_EMA);
-    assert_true(m->power_limit_w == 250 && m->step_time_s == 0.1 && m->power_avg_w == 1500.5 && m->weight == 2.5);
+    assert_true(m->run.power_limit_w == 250 && m->step_time_s == 0.1 && m->power_avg_w == 1500.5 && m->weight == 2.5);
     assert_int_equal(m->line, 2);
     assert_string_equal(m->file, "runs/t.csv");
     assert_string_equal(d->files[0].name, "t.csv");
@@ -93,12 +93,12 @@ static void defaults(void **state)
     const adept_measurement *m = d->rows;
     assert_string_equal(m->optimizer, "adamw");
     assert_string_equal(m->power_scope, "gpu");
-    assert_true(m->batch_size == 0 && m->gpus == 1 && m->grad_accum == 1 && m->power_limit_w == 0 && m->weight == 1);
+    assert_true(m->batch_size == 0 && m->run.gpus == 1 && m->grad_accum == 1 && m->run.power_limit_w == 0 && m->weight == 1);
     assert_true(m->mode == ADEPT_MODE_TRAIN && m->precision == ADEPT_FP32 && m->attention == ADEPT_ATTENTION_AUTO);
     assert_true(m->memory_format == ADEPT_FORMAT_AUTO && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
     assert_string_equal(adept_measurement_text(m, "memory_format"), "auto");
     assert_string_equal(adept_measurement_text(m, "optimizer_impl"), "auto");
-    assert_true(m->overlap == ADEPT_OVERLAP_AUTO && m->link == ADEPT_LINK_BOARD && m->execution == ADEPT_EAGER && m->host_launch_s == 0 && m->host_step_s == 0);
+    assert_true(m->run.overlap == ADEPT_OVERLAP_AUTO && m->run.link == ADEPT_LINK_BOARD && m->execution == ADEPT_EAGER && m->run.host_launch_s == 0 && m->run.host_step_s == 0);
     assert_string_equal(adept_measurement_text(m, "optimizer_extras"), "none");
     assert_true(m->step_time_s == 0.25 && isnan(m->power_avg_w));
     assert_string_equal(adept_measurement_text(m, "precision"), "fp32");
@@ -392,7 +392,7 @@ static void check(world *w, const char *csv)
         adept_measurement *m = &w->d->rows[i];
         m->profile = &w->work.prof;
         m->hw = &w->gpu.hw;
-        m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w};
+        m->run = (adept_run){.gpus = m->run.gpus, .power_limit_w = m->run.power_limit_w};
     }
     if (adept_dataset_check(w->d, &err) != ADEPT_OK) fail_msg("%s", err.message);
 }
