@@ -37,6 +37,25 @@ expect_error 2 '--gpu is missing' evaluate rows.csv
 expect_error 6 'unknown GPU' evaluate rows.csv --gpu b1000
 expect_error 2 "unknown option '--seed'" evaluate rows.csv --gpu a100 --seed 1
 
+# A row is predicted with all that its columns say of the run, as predict is.
+if python=$(command -v python3); then
+    columns=gpus,nodes,internode_bytes_per_s,internode_latency_s,allreduce,clock_hz,host_launch_s,overlap,bucket_bytes,execution,batch_size
+    printf 'model,step_time_s,%s\nmlp,1,16,2,1e9,2e-5,tree,9e8,3e-5,bucketed,1e6,eager,256\n' "$columns" >run.csv
+    expect_ok evaluate run.csv --gpu a100 --models "$data" --json
+    mv out evaluated.json
+    expect_ok predict "$data/mlp.profile.json" --gpu a100 --gpus 16 --nodes 2 --internode-bandwidth 1GB/s --internode-latency 20us \
+        --allreduce tree --clock 900 --host-launch 30us --overlap bucketed --bucket-bytes 1MB --json
+    checks=$((checks + 1))
+    "$python" - evaluated.json out >said 2>&1 <<'END' || { fail "a row's run"; cat said; }
+import json, sys
+row, alone = (json.load(open(f)) for f in sys.argv[1:])
+assert row["rows"][0]["predicted"]["step_time_s"] == alone["step_time_s"], (row["rows"][0], alone["step_time_s"])
+config = alone["config"]
+assert config["internode_bytes_per_s"] == 1e9 and abs(config["internode_latency_s"] - 2e-5) < 1e-15 and config["bucket_bytes"] == 1e6
+assert config["allreduce"] == "tree" and config["overlap"] == "bucketed" and config["link"] == "board"
+END
+fi
+
 # operators without a handler: all of them, as `profile` lists them
 if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
     printf 'model,step_time_s\nunsupported,1\n' >u.csv

@@ -51,7 +51,7 @@ typedef struct known_point {
 static known_point known[MOST_POINTS];
 static size_t n_known, n_failed, n_limited, n_points;
 
-static adept_status profile_of(const adept_profile **out, const adept_sweep_workload *w, void *context,
+static adept_status profile_of(const adept_profile **out, const adept_workload_config *w, void *context,
                                adept_error *err)
 {
     static adept_profile changed;
