@@ -91,7 +91,7 @@ char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile 
     adept_json_begin_object(&w, NULL);
     adept_json_put_integer(&w, "schema_version", SCHEMA_VERSION);
     adept_json_begin_object(&w, "gpu");
-    adept_json_put_members(&w, "name %s calibrated %d", hw->name, hw->calibrated);
+    adept_json_put_members(&w, "name %s calibrated %d", hw->name, adept_calibrated_for(hw, NULL));
     adept_json_put_text(&w, "fit", hw->fit_json ? hw->fit_json : "null");
     adept_json_end_object(&w);
     put_evaluation(&w, e, true);

@@ -17,7 +17,9 @@
 
 static const char *calibration_of(const adept_step *l)
 {
-    if (adept_calibrated_in(l->hw, l->run, l->profile->precision)) return "calibrated on measurements of this GPU";
+    const bool among = adept_transferred_for(l->hw, l->run);
+    if (adept_calibrated_in(l->hw, l->run, l->profile->precision))
+        return among ? "calibrated on measurements of this GPU among others" : "calibrated on measurements of this GPU";
     if (adept_calibrated_for(l->hw, l->run)) return "calibrated on measurements of this GPU in other precisions";
     return adept_transferred_for(l->hw, l->run) ? "not calibrated: parameters fitted to other GPUs"
                                                 : "not calibrated: estimated from the specification sheet";

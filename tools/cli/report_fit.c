@@ -380,13 +380,11 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
                                      const adept_hwprofile *hw, const char *const *warnings, size_t n_warnings)
 {
     adept_table all = {.columns = error_columns, .indent = 2};
+    char calibration[ADEPT_CALIBRATION_BYTES];
     bool headed = false;
 
     adept_print_format(out, "GPU     %s", hw->name);
-    if (hw->transferred)
-        adept_report_transferred(out, hw);
-    else
-        fputs(hw->calibrated ? ", calibrated\n" : ", not calibrated: an estimate from the specification sheet\n", out);
+    fprintf(out, ", %s\n", adept_calibration_text(calibration, hw, NULL, ADEPT_PRECISION_COUNT));
     fprintf(out, "Rows    %zu of %zu file%s\n", e->n, d->n_files, d->n_files == 1 ? "" : "s");
     fputs("\nErrors, in percent of what was measured\n", out);
     add_errors(&all, "all rows", "", &e->overall);

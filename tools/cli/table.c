@@ -5,12 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void adept_report_transferred(FILE *out, const adept_hwprofile *hw)
-{
-    fprintf(out, ", not calibrated: parameters transferred from %zu other GPU%s%s\n", hw->n_donors,
-            hw->n_donors == 1 ? "" : "s", hw->other_vendor ? ", all of other vendors" : "");
-}
-
 /* ---------------------------------------------------------------- text from files -------------------------------- */
 
 /* ASCII controls, and the first byte of UTF-8's C1 controls (U+0080..U+009F), which some terminals obey too. */
