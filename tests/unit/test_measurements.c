@@ -446,7 +446,6 @@ static void check(world *w, const char *csv)
         adept_measurement *m = &w->d->rows[i];
         m->profile = &w->work.prof;
         m->hw = &w->gpu.hw;
-        m->run = (adept_run){.gpus = m->run.gpus, .power_limit_w = m->run.power_limit_w};
     }
     if (adept_dataset_check(w->d, &err) != ADEPT_OK) fail_msg("%s", err.message);
 }
