@@ -125,10 +125,15 @@ adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *vie
 {
     char *svg = NULL;
     size_t size = 0, page_size = 0;
-    adept_status status = adept_gnuplot_picture(&svg, &size, adept_sweep_script(&view->picture),
-                                                view->plot ? view->plot : view->html, &cli->err);
+    char *picture = NULL;
+    adept_status status = ADEPT_OK;
 
-    if (status == ADEPT_OK && view->plot) status = adept_file_write(view->plot, svg, size, &cli->err);
+    if (view->plot)
+        status = adept_gnuplot_picture(&picture, &size, adept_sweep_script(&view->picture), view->plot, &cli->err);
+    if (status == ADEPT_OK && view->plot) status = adept_file_write(view->plot, picture, size, &cli->err);
+    free(picture);
+    if (status == ADEPT_OK && view->html) /* in a page it is an SVG, whatever the file is */
+        status = adept_gnuplot_picture(&svg, &size, adept_sweep_script(&view->picture), "the page", &cli->err);
     char *page = view->html && status == ADEPT_OK ? page_of(view, svg, size, &page_size) : NULL;
     if (page) status = adept_file_write(view->html, page, page_size, &cli->err);
     if (view->html && status == ADEPT_OK && !page)
