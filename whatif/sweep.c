@@ -193,6 +193,7 @@ static void predict_point(walk *w, const adept_plan *plan)
         emit_failed(w, p->status, w->why.message);
         return;
     }
+    adept_plan_interval(&p->result, plan, &w->run);
     p->reason = "";
     emit(w);
 }

@@ -84,8 +84,8 @@ static void put_evaluation(adept_json_writer *w, const adept_evaluation *e, bool
 
 /* ---- evaluate ---- */
 
-char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const char *const *warnings,
-                               size_t n_warnings)
+char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const adept_dataset *d,
+                               const char *const *warnings, size_t n_warnings)
 {
     adept_json_writer w = {0};
     adept_json_begin_object(&w, NULL);
@@ -94,6 +94,11 @@ char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile 
     adept_json_put_members(&w, "name %s calibrated %d", hw->name, adept_calibrated_for(hw, NULL));
     adept_json_put_text(&w, "fit", hw->fit_json ? hw->fit_json : "null");
     adept_json_end_object(&w);
+    adept_json_begin_array(&w, "files");
+    for (size_t i = 0; i < d->n_files; i++)
+        adept_json_put_object(&w, NULL, "name %s sha256 %s rows %jd in_sample %d", d->files[i].name, d->files[i].sha256,
+                              (intmax_t)d->files[i].n_rows, d->files[i].in_sample);
+    adept_json_end_array(&w);
     put_evaluation(&w, e, true);
     adept_json_put_strings(&w, "warnings", warnings, n_warnings);
     adept_json_end_object(&w);

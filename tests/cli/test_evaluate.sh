@@ -56,6 +56,20 @@ assert config["allreduce"] == "tree" and config["overlap"] == "bucketed" and con
 END
 fi
 
+# the rows that a fit was made of are in-sample, by their bytes and whatever their name; changed, they are not
+if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
+    fitted=$ADEPT_SOURCE_DIR/data/measurements
+    cp "$fitted/cpu-xeon-avx512-1core.csv" renamed.csv
+    ln -s "$fitted/models" models
+    expect_ok evaluate renamed.csv --gpu cpu-xeon-avx512-1core
+    shows '^Rows +[0-9]+ of 1 file; in-sample, as the fit was made of them: renamed\.csv$'
+    expect_ok evaluate renamed.csv --gpu cpu-xeon-avx512-1core --json
+    shows '"in_sample":[[:space:]]*true'
+    sed '$d' renamed.csv >fewer.csv
+    expect_ok evaluate fewer.csv --gpu cpu-xeon-avx512-1core
+    shows '^Rows +[0-9]+ of 1 file$'
+fi
+
 # operators without a handler: all of them, as `profile` lists them
 if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
     printf 'model,step_time_s\nunsupported,1\n' >u.csv

@@ -41,6 +41,16 @@ static char *scope_of(const adept_totals *t)
     return text;
 }
 
+/* What does not fit cannot run, and uses nothing. */
+static const char *no_room(char *text, size_t size, const adept_step *l)
+{
+    const adept_memory *m = &l->prediction.memory;
+
+    snprintf(text, size, "DOES NOT FIT: the step needs %s of each GPU's %s, so the run cannot start",
+             adept_units_bytes(m->peak_bytes).s, adept_units_bytes(m->capacity_bytes).s);
+    return text;
+}
+
 /* ---------------------------------------------------------------- Markdown ---------------------------------------- */
 
 static void add_text(adept_table *table, const char *name, const char *text)
@@ -68,7 +78,8 @@ static void add_setup(adept_table *table, const adept_step *l)
     const adept_profile *p = l->profile;
     char text[512];
 
-    add_text(table, "model", p->model_path);
+    add_text(table, "model", adept_label_file_name(l));
+    if (!l->prediction.memory.fits) add_text(table, "memory", no_room(text, sizeof text, l));
     add_text(table, "SHA-256", *p->model_sha256 ? p->model_sha256 : "unknown");
     snprintf(text, sizeof text, "%" PRId64 " x %.100s", adept_run_gpus(l->run), l->hw->name);
     if (l->run->power_limit_w > 0)
@@ -132,7 +143,7 @@ static char *markdown_of(const adept_step *l, const char *scope)
     FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
-    fprintf(out, "## Energy and emissions (%s)\n\n", STATEMENT);
+    fprintf(out, "## Energy and emissions (%s%s)\n\n", STATEMENT, l->prediction.memory.fits ? "" : "; the run does not fit");
     add_setup(&table, l);
     add_numbers(&table, l);
     add_origin(&table, l);
@@ -165,7 +176,7 @@ static void put_config(adept_json_writer *w, const adept_step *l)
     const adept_profile *p = l->profile;
 
     adept_json_begin_object(w, "model");
-    adept_json_put_known(w, "path", p->model_path);
+    adept_json_put_known(w, "path", adept_label_file_name(l));
     adept_json_put_known(w, "sha256", p->model_sha256);
     adept_json_put_number(w, "params", (double)p->params);
     adept_json_end_object(w);
@@ -212,6 +223,8 @@ static char *json_of(const adept_step *l, const char *scope)
     put_config(&w, l);
     adept_json_put_members(&w, "step_time_s %g power_avg_w %g energy_step_j %g energy_per_sample_j %g", p->step_time_s,
                            p->power_avg_w, p->energy_step_j, p->energy_per_sample_j);
+    adept_json_put_object(&w, "memory", "peak_bytes %g capacity_bytes %g fits %d", p->memory.peak_bytes,
+                          p->memory.capacity_bytes, p->memory.fits);
     put_totals(&w, &l->totals);
     adept_json_put_members(&w, "method %s calibrated %d calibration %s scope %s adept_version %s",
                            adept_granularity_name(adept_granularity_of(l->hw, l->run)),
@@ -232,7 +245,9 @@ static char *remarks_of(const adept_step *l, const char *scope)
     FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
+    char room[256];
     fprintf(out, "Energy " STATEMENT ", by adept " ADEPT_VERSION " (%s). ", calibration_of(l));
+    if (!l->prediction.memory.fits) fprintf(out, "%s. ", no_room(room, sizeof room, l));
     fprintf(out, "%.0f steps of %s, %s, batch %" PRId64 " per GPU, on %" PRId64 " x %s: %s. ", t->steps,
             adept_mode_name(p->mode), adept_precision_name(p->precision), p->batch_size, adept_run_gpus(l->run),
             l->hw->name, adept_units_time(t->time_s).s);

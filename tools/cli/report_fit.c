@@ -381,12 +381,18 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
 {
     adept_table all = {.columns = error_columns, .indent = 2};
     char calibration[ADEPT_CALIBRATION_BYTES];
-    bool headed = false;
+    bool headed = false, in_sample = false;
 
     adept_print_format(out, "GPU     %s", hw->name);
     fprintf(out, ", %s\n", adept_calibration_text(calibration, hw, NULL, ADEPT_PRECISION_COUNT));
-    fprintf(out, "Rows    %zu of %zu file%s\n", e->n, d->n_files, d->n_files == 1 ? "" : "s");
-    fputs("\nErrors, in percent of what was measured\n", out);
+    fprintf(out, "Rows    %zu of %zu file%s", e->n, d->n_files, d->n_files == 1 ? "" : "s");
+    for (size_t i = 0; i < d->n_files; i++) {
+        if (!d->files[i].in_sample) continue;
+        fputs(in_sample ? ", " : "; in-sample, as the fit was made of them: ", out);
+        adept_print_clean(out, d->files[i].name);
+        in_sample = true;
+    }
+    fputs("\n\nErrors, in percent of what was measured\n", out);
     add_errors(&all, "all rows", "", &e->overall);
     adept_status status = adept_table_end(cli, &all, out);
     if (status == ADEPT_OK) status = put_groups(cli, out, "Errors", e);

@@ -99,17 +99,21 @@ static void put_asked(adept_page *page, const adept_sweep_view *v)
 static char *page_of(const adept_sweep_view *v, const char *svg, size_t svg_size, size_t *size)
 {
     char lead[256];
+    adept_sweep_warning lines[ADEPT_SWEEP_WARNINGS];
     adept_page page;
+    size_t n;
 
     snprintf(lead, sizeof lead, "%" PRIu64 " points%s. Every one is what adept predict says of it.",
              v->picture.answers->points, v->picture.sweep->one_at_a_time ? ", one key at a time" : "");
     if (!adept_page_begin(&page, v->picture.title, lead)) return NULL;
-    if (v->hypothetical) {
-        adept_page_section(&page, "warnings", "Warnings");
+    n = adept_sweep_warnings(lines, v->picture.sweep, v->picture.answers, v->objective);
+    if (v->hypothetical || n > 0) adept_page_section(&page, "warnings", "Warnings");
+    for (size_t i = 0; i < n; i++)
+        adept_page_element(&page, "p", lines[i].text);
+    if (v->hypothetical)
         adept_page_element(&page, "p",
                            "Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the "
                            "real one are kept.");
-    }
     bool ok = put_best(&page, v);
     put_picture(&page, v, svg, svg_size);
     ok = put_front(&page, v) && ok;

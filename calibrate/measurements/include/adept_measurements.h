@@ -82,7 +82,8 @@ typedef struct adept_source_file {
     const char *path; /* as given */
     const char *name; /* its last component */
     char sha256[65];
-    size_t n_rows; /* that it holds, used or not */
+    size_t n_rows;  /* that it holds, used or not */
+    bool in_sample; /* see adept_dataset_find_in_sample() */
 } adept_source_file;
 
 typedef struct adept_dataset {
@@ -118,6 +119,10 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
  * @return ADEPT_E_INVALID if no row is left; the message lists the GPUs there are
  */
 adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err);
+
+/** Set files[].in_sample of those that the GPU's fit was made of, by their hashes: what it predicts of them flatters.
+ *  @return ADEPT_E_NOMEM */
+adept_status adept_dataset_find_in_sample(adept_dataset *d, const adept_hwprofile *hw, adept_error *err);
 
 typedef struct adept_dataset_options {
     const char *models; /* --models DIR; NULL: data/models of the source or install tree, if there is one */
