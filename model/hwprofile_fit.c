@@ -108,15 +108,15 @@ static void read_pair(adept_json_reader *r, double *low, double *high, const cJS
 }
 
 /* A bit for each of the names. */
-static unsigned read_names(adept_json_reader *r, const cJSON *range, const char *key, adept_name_at names)
+static unsigned read_names(adept_json_reader *r, const cJSON *range, const char *where, const char *key, adept_name_at names)
 {
     const cJSON *array = r->status == ADEPT_OK ? cJSON_GetObjectItemCaseSensitive(range, key) : NULL;
     unsigned bits = 0;
     if (!array || cJSON_IsNull(array)) return 0;
-    if (!cJSON_IsArray(array)) adept_json_fail(r, "fit.intervals: %s is not an array", key);
+    if (!cJSON_IsArray(array)) adept_json_fail(r, "%s: %s is not an array", where, key);
     for (const cJSON *item = array->child; item && r->status == ADEPT_OK; item = item->next) {
         size_t i = adept_name_index(cJSON_GetStringValue(item), names);
-        if (i == SIZE_MAX) adept_json_fail(r, "fit.intervals: an entry of %s is not a known name", key);
+        if (i == SIZE_MAX) adept_json_fail(r, "%s: an entry of %s is not a known name", where, key);
         bits |= i == SIZE_MAX ? 0u : 1u << i;
     }
     return bits;
@@ -136,9 +136,9 @@ static void read_range(adept_json_reader *r, adept_intervals *in, const cJSON *r
 #define X(name, text) read_pair(r, &in->low.name, &in->high.name, range, #name, 0.0, 1e30);
     ADEPT_RANGE_LIST(X)
 #undef X
-    in->precisions = read_names(r, range, "precisions", adept_precision_name);
-    in->modes = read_names(r, range, "modes", adept_mode_name);
-    in->executions = read_names(r, range, "executions", adept_execution_name);
+    in->precisions = read_names(r, range, "fit.intervals", "precisions", adept_precision_name);
+    in->modes = read_names(r, range, "fit.intervals", "modes", adept_mode_name);
+    in->executions = read_names(r, range, "fit.intervals", "executions", adept_execution_name);
 }
 
 /* Keys that are not known here tell people how the intervals were made. */
@@ -209,6 +209,27 @@ static void read_donors(adept_json_reader *r, adept_hwprofile *hw, const cJSON *
     if (hw->other_vendor) hw->intervals = NULL; /* errors on GPUs of one vendor say nothing of another's */
 }
 
+/* What the set saw of this GPU stands with the errors of GPUs left out. A set without them says nothing of it. */
+static void read_among(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
+{
+    static const char *const path[] = {"errors", "held_out", "gpu", "by_gpu"};
+    bool is_donor = false;
+    const cJSON *own = fit;
+    for (size_t i = 0; i < hw->n_donors && r->status == ADEPT_OK; i++)
+        is_donor = is_donor || strcmp(hw->donors[i], hw->name) == 0;
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++)
+        own = cJSON_GetObjectItemCaseSensitive(own, path[i]);
+    own = is_donor ? cJSON_GetObjectItemCaseSensitive(own, hw->name) : NULL;
+    if (!own) return;
+    adept_among_donors *among = adept_json_room(r, hw->arena, 1, sizeof *among);
+    if (!among) return;
+    among->rows = (double)adept_json_count(r, own, "n");
+    among->time_percent = adept_json_number_or(r, own, "mape_time", NAN);
+    among->precisions = read_names(r, own, "fit.errors", "precisions", adept_precision_name);
+    among->modes = read_names(r, own, "fit.errors", "modes", adept_mode_name);
+    hw->among = among;
+}
+
 bool adept_hwprofile_is_transferred(adept_json_reader *r, const cJSON *fit)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(fit, "transferred");
@@ -221,6 +242,7 @@ static void read_transfer(adept_json_reader *r, adept_hwprofile *hw, const cJSON
     if (r->status == ADEPT_OK && hw->granularity != ADEPT_GRANULARITY_OPERATOR)
         adept_json_fail(r, "fit.transferred: only parameters of granularity \"operator\" can be");
     if (r->status == ADEPT_OK) read_donors(r, hw, fit);
+    read_among(r, hw, fit);
     hw->calibrated = false;
     hw->transferred = true;
 }
@@ -279,6 +301,7 @@ void adept_hwprofile_forget_fit(adept_hwprofile *hw)
     hw->n_parameters = 0;
     hw->n_scalars = 0;
     hw->n_donors = hw->n_donor_vendors = 0;
+    hw->among = NULL;
     hw->intervals = NULL;
     hw->tiles = NULL;
     hw->fit_json = NULL;

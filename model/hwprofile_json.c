@@ -1,6 +1,7 @@
 /** @file hwprofile_json.c  A GPU as JSON. */
 #include "adept_hwprofile_json.h"
 #include "adept_file.h"
+#include "adept_model.h"
 #include <string.h>
 
 void adept_gpu_put_summary(adept_json_writer *w, const adept_hwprofile *hw)
@@ -9,7 +10,7 @@ void adept_gpu_put_summary(adept_json_writer *w, const adept_hwprofile *hw)
     adept_json_put_string(w, "name", hw->name);
     adept_json_put_strings(w, "aliases", hw->aliases, hw->n_aliases);
     adept_json_put_members(w, "vendor %s architecture %s calibrated %d transferred %d", hw->vendor, hw->architecture,
-                           hw->calibrated, hw->transferred);
+                           adept_calibrated_for(hw, NULL), hw->transferred);
     adept_json_begin_object(w, "specs");
 #define X(field, required, text) adept_json_put_number(w, #field, hw->specs.field);
     ADEPT_SPEC_LIST(X)

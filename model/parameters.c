@@ -5,6 +5,7 @@
 #include "operator_own.h"
 #include "peaks.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Boards of 70 to 700 W idle at 0.09 to 0.17 of their limit; used where the sheet has no idle_w. */
@@ -27,12 +28,15 @@ ADEPT_NAMES(adept_granularity_name, "fit", "model", "operator")
 /* A fit of one granularity says nothing of predictions by the other. */
 bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run)
 {
+    if (adept_transferred_for(hw, run)) return hw->among && hw->among->time_percent <= ADEPT_AS_GOOD_AS_A_FIT;
     return hw->calibrated && hw->granularity == adept_granularity_of(hw, run);
 }
 
 bool adept_calibrated_in(const adept_hwprofile *hw, const adept_run *run, adept_precision precision)
 {
-    unsigned measured = hw->intervals ? hw->intervals->precisions : 0u, alike = 1u << precision;
+    if (precision == ADEPT_PRECISION_COUNT) return adept_calibrated_for(hw, run);
+    unsigned measured = hw->among ? hw->among->precisions : hw->intervals ? hw->intervals->precisions : 0u;
+    unsigned alike = 1u << precision;
     if (precision == ADEPT_TF32 && adept_peak_tf32_ignored(hw, precision)) alike |= 1u << ADEPT_FP32;
     for (int p = ADEPT_FP32; p < ADEPT_PRECISION_COUNT && adept_precision_low_dtype(precision) != ADEPT_DTYPE_NONE; p++)
         if (adept_precision_low_dtype((adept_precision)p) != ADEPT_DTYPE_NONE) alike |= 1u << p;
@@ -42,6 +46,41 @@ bool adept_calibrated_in(const adept_hwprofile *hw, const adept_run *run, adept_
 bool adept_transferred_for(const adept_hwprofile *hw, const adept_run *run)
 {
     return hw->transferred && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR;
+}
+
+/* "fp32, tf32; train": those whose bit is set, behind what is there. */
+static void append_names(char *text, size_t size, unsigned bits, adept_name_at names)
+{
+    const char *before = "";
+    for (size_t i = 0; names(i); i++) {
+        size_t used = strlen(text);
+        if (!(bits >> i & 1)) continue;
+        snprintf(text + used, size - used, "%s%s", before, names(i));
+        before = ", ";
+    }
+}
+
+const char *adept_calibration_text(char text[ADEPT_CALIBRATION_BYTES], const adept_hwprofile *hw, const adept_run *run,
+                                   adept_precision precision)
+{
+    const bool is_for = adept_calibrated_for(hw, run), is_in = adept_calibrated_in(hw, run, precision);
+    const char *how = is_in ? "calibrated" : is_for ? "calibrated in other precisions only" : "not calibrated";
+    const adept_among_donors *among = hw->among;
+    char seen[128] = "", error[48] = "";
+    if (!adept_transferred_for(hw, run)) {
+        snprintf(text, ADEPT_CALIBRATION_BYTES, "%s%s", how, is_for ? "" : ": an estimate from the specification sheet");
+    } else if (!among) {
+        snprintf(text, ADEPT_CALIBRATION_BYTES, "%s: parameters transferred from %zu other GPU%s%s", how, hw->n_donors,
+                 hw->n_donors == 1 ? "" : "s", hw->other_vendor ? ", all of other vendors" : "");
+    } else {
+        append_names(seen, sizeof seen, among->precisions, adept_precision_name);
+        if (*seen && among->modes) strcat(seen, "; ");
+        append_names(seen, sizeof seen, among->modes, adept_mode_name);
+        if (!isnan(among->time_percent)) snprintf(error, sizeof error, "; left out, %.2g %% off in time", among->time_percent);
+        snprintf(text, ADEPT_CALIBRATION_BYTES, "%s: parameters of %zu GPUs, this one among them (%g row%s%s%s%s)", how,
+                 hw->n_donors, among->rows, among->rows == 1 ? "" : "s", *seen ? ": " : "", seen, error);
+    }
+    return text;
 }
 
 /* ---- parameters ---- */

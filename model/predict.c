@@ -65,37 +65,35 @@ static void fill_work(adept_prediction *out, const adept_plan *plan, double gpus
     out->mfu = at_peak_s * passes / out->step_time_s;
 }
 
-static void warn_transferred(adept_prediction *out, const adept_hwprofile *hw)
+static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw, const adept_run *run,
+                              adept_precision precision)
 {
-    char names[128] = "";
+    char text[ADEPT_CALIBRATION_BYTES], names[128] = "";
     size_t used = 0;
+    const bool is_sheet = !hw->calibrated && !adept_transferred_for(hw, run);
     for (size_t i = 0; i < hw->n_donors && used < sizeof names; i++) {
         int n = snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", hw->donors[i]);
         used += n > 0 ? (size_t)n : 0;
     }
     if (used >= sizeof names) snprintf(names, sizeof names, "%zu other GPUs", hw->n_donors);
-    warn(out, "%.40s is not calibrated: parameters are transferred from %s%s", hw->name, names,
-         hw->other_vendor ? ", all of other vendors: expect errors of tens of percent" : "");
-}
-
-static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw, const adept_run *run,
-                              adept_precision precision)
-{
-    if (adept_transferred_for(hw, run))
-        warn_transferred(out, hw);
+    if (hw->among && adept_transferred_for(hw, run))
+        warn(out, "%.40s is %s", hw->name, adept_calibration_text(text, hw, run, precision));
+    else if (adept_transferred_for(hw, run))
+        warn(out, "%.40s is not calibrated: parameters are transferred from %s%s", hw->name, names,
+             hw->other_vendor ? ", all of other vendors: expect errors of tens of percent" : "");
     else if (adept_calibrated_for(hw, run))
         warn(out, "%s is calibrated, but not in %s: what nobody measured there is transferred, or of the sheet", hw->name,
              adept_precision_name(precision));
-    else if (hw->calibrated)
-        warn(out,
-             "%s is calibrated for granularity %s: here parameters are defaults from the specification sheet, expect "
-             "errors of tens of percent",
-             hw->name, adept_granularity_name(hw->granularity));
-    else
+    else if (is_sheet)
         warn(out,
              "%s is not calibrated: parameters are defaults from the specification sheet, expect errors of tens "
              "of percent",
              hw->name);
+    else
+        warn(out,
+             "%s is calibrated for granularity %s: here parameters are defaults from the specification sheet, expect "
+             "errors of tens of percent",
+             hw->name, adept_granularity_name(hw->granularity));
 }
 
 static bool multiplies_int8(const adept_work *work)

@@ -58,6 +58,11 @@ static void put_config(adept_json_writer *w, const adept_profile *prof, const ad
     adept_host_times(&launch_s, &step_s, run, NULL);
     adept_json_put_number(w, "host_launch_s", launch_s == 0.0 ? NAN : launch_s);
     adept_json_put_number(w, "host_step_s", step_s == 0.0 ? NAN : step_s);
+    adept_json_put_members(w, "internode_bytes_per_s %g internode_latency_s %g allreduce %s link %s overlap %s bucket_bytes %g",
+                           run->internode_bytes_per_s == 0.0 ? NAN : run->internode_bytes_per_s,
+                           run->internode_latency_s == 0.0 ? NAN : run->internode_latency_s,
+                           adept_allreduce_name(run->allreduce), adept_link_name(run->link),
+                           adept_overlap_name(run->overlap), run->bucket_bytes == 0.0 ? NAN : run->bucket_bytes);
     adept_json_end_object(w);
 }
 

@@ -97,7 +97,7 @@ def foundry_row(row):
     if row["gpus"] != "8" or row["activation_checkpoint"] != "none" or tokens > 1024 or odd:
         return None
     step_time_s = float(row["step_time_s"]) / int(row["grad_accum"])
-    return {"gpus": "1", "grad_accum": "1", "step_time_s": f"{step_time_s:.6g}", "precision": "fp32", "mode": "fwbw",
+    return {"gpus": "1", "grad_accum": "1", "global_batch": "", "step_time_s": f"{step_time_s:.6g}", "precision": "fp32", "mode": "fwbw",
             "optimizer": "none", "attention": "auto", "torch": "2."}
 
 

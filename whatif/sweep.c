@@ -193,6 +193,7 @@ static void predict_point(walk *w, const adept_plan *plan)
         emit_failed(w, p->status, w->why.message);
         return;
     }
+    adept_plan_interval(&p->result, plan, &w->run);
     p->reason = "";
     emit(w);
 }
@@ -271,15 +272,15 @@ static void walk_workload(walk *w)
 {
     const grid *g = &w->grid;
     const adept_sweep *s = g->sweep;
-    adept_sweep_workload workload = {.precision = -1, .mode = -1, .attention = -1, .execution = -1};
+    adept_workload_config given = {.batch_size = 0}; /* nothing */
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < g->first[ADEPT_SWEEP_GPU]; i++)
-        if (!adept_sweep_set_workload(&workload, axis_at(g, i), g->at[g->axis[i]]))
+        if (!adept_sweep_set_workload(&given, axis_at(g, i), g->at[g->axis[i]]))
             status = adept_error_set(&w->why, ADEPT_E_USAGE, "%s: no whole number above 0", axis_at(g, i)->key);
     w->point.profile = NULL;
     w->point.hw = NULL;
     w->hw = (adept_hwprofile){.name = NULL}; /* rows without a profile show no numbers of the GPU before */
-    if (status == ADEPT_OK) status = s->profile_of(&w->point.profile, &workload, s->context, &w->why);
+    if (status == ADEPT_OK) status = s->profile_of(&w->point.profile, &given, s->context, &w->why);
     if (status == ADEPT_OK) status = adept_plan_family_new(&w->family, w->point.profile, several(w), &w->why);
     if (status != ADEPT_OK) {
         w->point.profile = NULL;

@@ -30,8 +30,54 @@ static double value_of(const adept_sweep_answers *a, const adept_sweep_found *f,
 adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point)
 {
     const adept_estimate *r = &point->result;
-    return (adept_sweep_found){point->index,   r->step_time_s, r->power_avg_w, r->energy_step_j,
-                               r->samples, r->clock_hz,    r->peak_bytes};
+    return (adept_sweep_found){
+        .index = point->index,
+        .step_time_s = r->step_time_s,
+        .power_avg_w = r->power_avg_w,
+        .energy_step_j = r->energy_step_j,
+        .samples = r->samples,
+        .clock_hz = r->clock_hz,
+        .peak_bytes = r->peak_bytes,
+        .interval_level = r->interval_level,
+        .interval_time_s = {r->interval_time_s[0], r->interval_time_s[1]},
+        .interval_power_w = {r->interval_power_w[0], r->interval_power_w[1]},
+        .notes = r->notes,
+    };
+}
+
+/* The point at an end of its interval, in time and power alike. */
+static double end_of(const adept_sweep_answers *a, const adept_sweep_found *f, int aim, int end)
+{
+    adept_sweep_found at = *f;
+    at.step_time_s = f->interval_time_s[end];
+    at.energy_step_j = f->interval_time_s[end] * f->interval_power_w[end];
+    return value_of(a, &at, aim);
+}
+
+/* Keep the two whose intervals reach lowest: one of them may turn out to be the best itself. */
+static void keep_lowest(adept_sweep_answers *a, const adept_sweep_found *f, int aim)
+{
+    adept_sweep_found *kept = a->lowest[aim];
+    size_t at = a->n_lowest[aim];
+    double low = end_of(a, f, aim, 0);
+    if (isnan(low)) return;
+    while (at > 0 && low < end_of(a, &kept[at - 1], aim, 0))
+        at--;
+    if (at == 2) return;
+    if (at == 0) kept[1] = kept[0];
+    kept[at] = *f;
+    if (a->n_lowest[aim] < 2) a->n_lowest[aim]++;
+}
+
+static void find_rival(adept_sweep_answers *a, int aim)
+{
+    double high = a->found[aim] ? end_of(a, &a->best[aim], aim, 1) : NAN;
+    for (size_t i = 0; i < a->n_lowest[aim] && !a->contested[aim]; i++) {
+        const adept_sweep_found *f = &a->lowest[aim][i];
+        if (f->index == a->best[aim].index || !(end_of(a, f, aim, 0) < high)) continue;
+        a->contested[aim] = true;
+        a->rival[aim] = *f;
+    }
 }
 
 void adept_sweep_answers_add(adept_sweep_answers *a, const adept_sweep_point *point)
@@ -46,10 +92,13 @@ void adept_sweep_answers_add(adept_sweep_answers *a, const adept_sweep_point *po
         if (!a->ignore_memory) return;
     }
     const adept_sweep_found f = adept_sweep_found_of(point);
+    a->uncalibrated += (f.notes & (ADEPT_NOTE_UNCALIBRATED | ADEPT_NOTE_TRANSFERRED)) != 0;
+    a->outside += (f.notes & ADEPT_NOTE_OUTSIDE) != 0;
     if (isnan(a->first_samples)) a->first_samples = f.samples;
     if (f.samples != a->first_samples) a->per_sample = true;
     for (int i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++) {
         double value = value_of(a, &f, i);
+        keep_lowest(a, &f, i);
         if (isnan(value) || (a->found[i] && !(value < value_of(a, &a->best[i], i)))) continue;
         a->found[i] = true;
         a->best[i] = f;
@@ -65,6 +114,8 @@ void adept_sweep_answers_add(adept_sweep_answers *a, const adept_sweep_point *po
 
 void adept_sweep_answers_finish(adept_sweep_answers *a)
 {
+    for (int i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
+        find_rival(a, i);
     adept_pareto_finish(&a->front);
 }
 

@@ -72,21 +72,23 @@ static adept_status find_key(adept_sweep_axis *out, const char *text, size_t len
 }
 
 /* What a key is of a workload or of a run. */
-#define OF_WORKLOAD(field) .offset = offsetof(adept_sweep_workload, field), .in_profile = offsetof(adept_profile, field)
+#define OF_WORKLOAD(field) .offset = offsetof(adept_workload_config, field), .in_profile = offsetof(adept_profile, field)
+#define WORDS_OF_WORKLOAD(field)                                                                                       \
+    .names = adept_##field##_name, OF_WORKLOAD(field), .given = offsetof(adept_workload_config, field##_given)
 #define OF_RUN(field) .offset = offsetof(adept_run, field)
 static const struct {
     adept_name_at names; /* NULL: the key takes numbers */
     bool counts;         /* whole ones */
-    size_t offset, in_profile;
+    size_t offset, in_profile, given;
 } fields[ADEPT_VARY_PARAMETER + 1] = {
     [ADEPT_VARY_BATCH] = {.counts = true, OF_WORKLOAD(batch_size)},
     [ADEPT_VARY_SEQ_LENGTH] = {.counts = true, OF_WORKLOAD(seq_length)},
     [ADEPT_VARY_GRAD_ACCUM] = {.counts = true, OF_WORKLOAD(grad_accum)},
-    [ADEPT_VARY_PRECISION] = {.names = adept_precision_name, OF_WORKLOAD(precision)},
-    [ADEPT_VARY_MODE] = {.names = adept_mode_name, OF_WORKLOAD(mode)},
+    [ADEPT_VARY_PRECISION] = {WORDS_OF_WORKLOAD(precision)},
+    [ADEPT_VARY_MODE] = {WORDS_OF_WORKLOAD(mode)},
     [ADEPT_VARY_OPTIMIZER] = {.names = adept_optimizer_name, OF_WORKLOAD(optimizer)},
-    [ADEPT_VARY_ATTENTION] = {.names = adept_attention_name, OF_WORKLOAD(attention)},
-    [ADEPT_VARY_EXECUTION] = {.names = adept_execution_name, OF_WORKLOAD(execution)},
+    [ADEPT_VARY_ATTENTION] = {WORDS_OF_WORKLOAD(attention)},
+    [ADEPT_VARY_EXECUTION] = {WORDS_OF_WORKLOAD(execution)},
     [ADEPT_VARY_GPUS] = {.counts = true, OF_RUN(gpus)},
     [ADEPT_VARY_NODES] = {.counts = true, OF_RUN(nodes)},
     [ADEPT_VARY_POWER_LIMIT] = {OF_RUN(power_limit_w)},
@@ -364,14 +366,16 @@ static bool set_count(int64_t *out, double value)
     return true;
 }
 
-bool adept_sweep_set_workload(adept_sweep_workload *out, const adept_sweep_axis *axis, size_t value)
+bool adept_sweep_set_workload(adept_workload_config *out, const adept_sweep_axis *axis, size_t value)
 {
     void *field = (char *)out + fields[axis->kind].offset;
     if (fields[axis->kind].counts) return set_count(field, axis->numbers[value]);
-    if (axis->kind == ADEPT_VARY_OPTIMIZER)
+    if (axis->kind == ADEPT_VARY_OPTIMIZER) {
         out->optimizer = adept_optimizer_name((size_t)axis->numbers[value]);
-    else
-        *(int *)field = (int)axis->numbers[value];
+        return true;
+    }
+    *(int *)field = (int)axis->numbers[value];
+    *((bool *)out + fields[axis->kind].given) = true;
     return true;
 }
 

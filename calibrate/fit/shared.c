@@ -134,7 +134,7 @@ adept_status adept_dataset_select_each(adept_dataset *d, adept_shared *s, adept_
         if (status != ADEPT_OK)
             return adept_error_set(err, status, "%s:%ld: column gpu: %s", m->file, m->line, cause.message);
         adept_row_set_text(m, "gpu", hw->name); /* aliases are one GPU */
-        adept_row_set_hw(m, hw);
+        m->hw = hw;
     }
     return d->n > 0 ? ADEPT_OK : adept_error_set(err, ADEPT_E_INVALID, "there is no row to use");
 }

@@ -1,6 +1,7 @@
 /** @file dataset.c  The memory of a dataset, and what does not depend on files. */
 #include "dataset_private.h"
 #include "adept_grow.h"
+#include "adept_json.h"
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -176,9 +177,28 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
     for (size_t i = 0; i < d->n; i++) {
         adept_measurement *m = &d->rows[i];
         if (*m->gpu == '\0') adept_row_set_text(m, "gpu", hw->name);
-        adept_row_set_hw(m, hw);
+        m->hw = hw;
     }
     if (list && *list) ok = adept_dataset_warn(d, "rows of other GPUs than %s are left out: %s", hw->name, list);
     d->n_other_gpu += before - d->n;
     return ok && !adept_arena_failed(d->arena) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
+
+adept_status adept_dataset_find_in_sample(adept_dataset *d, const adept_hwprofile *hw, adept_error *err)
+{
+    cJSON *fit = NULL;
+    const cJSON *file;
+
+    if (!hw->fit_json) return ADEPT_OK;
+    adept_status status = adept_json_parse(&fit, hw->name, hw->fit_json, strlen(hw->fit_json), err);
+    if (status != ADEPT_OK) return status;
+    const cJSON *dataset = cJSON_GetObjectItemCaseSensitive(fit, "dataset");
+    cJSON_ArrayForEach(file, cJSON_GetObjectItemCaseSensitive(dataset, "files"))
+    {
+        const char *sha256 = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "sha256"));
+        for (size_t i = 0; i < d->n_files && sha256; i++)
+            if (strcmp(d->files[i].sha256, sha256) == 0) d->files[i].in_sample = true;
+    }
+    cJSON_Delete(fit);
+    return ADEPT_OK;
 }

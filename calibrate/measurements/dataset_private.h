@@ -38,4 +38,7 @@ bool adept_dataset_own_profile(adept_dataset *d, adept_profile *profile);
 adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_measurement *m,
                               adept_error *err);
 
+/** Refuse what columns say of a split that is not predicted (tp 8, fsdp full). Of a row with its profile. */
+adept_status adept_row_check_split(const adept_measurement *m, adept_error *err);
+
 #endif

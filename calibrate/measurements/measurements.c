@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind { TEXT, NAME, CHOICE, COUNT, POSITIVE, WEIGHT } kind;
+typedef enum kind { TEXT, NAME, CHOICE, SWITCH, COUNT, POSITIVE, WEIGHT } kind;
 
 static const char *scope_at(size_t index)
 {
@@ -21,7 +21,7 @@ static const char *scope_at(size_t index)
     return scopes[index];
 }
 
-static const char *compile_at(size_t index)
+static const char *answer_at(size_t index)
 {
     static const char *const answers[] = {"0", "1", NULL};
     return answers[index];
@@ -29,13 +29,14 @@ static const char *compile_at(size_t index)
 
 /* X(name, field of the row, kind, text where the cell is empty, words of a name or a choice): columns adept knows. The order is
  * CONTRACT's; `weight` and `assume` are additions. A number whose text is none is not given: 0, or NAN where it would be measured. A name stays
- * a text in the row; a choice becomes its number. */
+ * a text in the row; a choice becomes its number, and a switch 0 or 1: how far gradients are clipped changes nothing. */
 #define COLUMN_LIST(X)                                                                                                 \
     X(model, model, TEXT, "", NULL)                                                                                    \
     X(input, input, TEXT, "", NULL)                                                                                    \
     X(batch_size, batch_size, COUNT, "as in the file", NULL)                                                           \
     X(gpu, gpu, TEXT, "", NULL)                                                                                        \
-    X(gpus, gpus, COUNT, "1", NULL)                                                                                    \
+    X(seq_length, seq_length, COUNT, "as in the file", NULL)                                                          \
+    X(gpus, run.gpus, COUNT, "1", NULL)                                                                                    \
     X(precision, precision, CHOICE, "fp32", adept_precision_name)                                                      \
     X(mode, mode, CHOICE, "train", adept_mode_name)                                                                    \
     X(optimizer, optimizer, NAME, "adamw", adept_optimizer_name)                                                       \
@@ -45,13 +46,22 @@ static const char *compile_at(size_t index)
     X(attention, attention, CHOICE, "auto", adept_attention_name)                                                      \
     X(memory_format, memory_format, CHOICE, "auto", adept_memory_format_name)                                          \
     X(execution, execution, CHOICE, "eager", adept_execution_name)                                                     \
-    X(compile, compile, CHOICE, "0", compile_at)                                                                       \
+    X(compile, compile, CHOICE, "0", answer_at)                                                                       \
     X(torch, torch, TEXT, "", NULL)                                                                                    \
-    X(host_launch_s, host_launch_s, POSITIVE, "", NULL)                                                                \
-    X(host_step_s, host_step_s, POSITIVE, "", NULL)                                                                    \
-    X(link, link, CHOICE, "board", adept_link_name)                                                                    \
-    X(overlap, overlap, CHOICE, "auto", adept_overlap_name)                                                            \
-    X(power_limit_w, power_limit_w, POSITIVE, "default", NULL)                                                         \
+    X(host_launch_s, run.host_launch_s, POSITIVE, "", NULL)                                                                \
+    X(host_step_s, run.host_step_s, POSITIVE, "", NULL)                                                                    \
+    X(link, run.link, CHOICE, "board", adept_link_name)                                                                    \
+    X(overlap, run.overlap, CHOICE, "auto", adept_overlap_name)                                                            \
+    X(power_limit_w, run.power_limit_w, POSITIVE, "default", NULL)                                                         \
+    X(clock_hz, run.clock_hz, POSITIVE, "not locked", NULL)                                                            \
+    X(nodes, run.nodes, COUNT, "1", NULL)                                                                              \
+    X(internode_bytes_per_s, run.internode_bytes_per_s, POSITIVE, "", NULL)                                            \
+    X(internode_latency_s, run.internode_latency_s, POSITIVE, "", NULL)                                                \
+    X(allreduce, run.allreduce, CHOICE, "ring", adept_allreduce_name)                                                  \
+    X(bucket_bytes, run.bucket_bytes, POSITIVE, "", NULL)                                                              \
+    X(host, run.host, CHOICE, "profile", adept_host_name)                                                              \
+    X(clip_grad_norm, clip_grad_norm, SWITCH, "0", NULL)                                                               \
+    X(grad_scaler, grad_scaler, SWITCH, "0", NULL)                                                                     \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
     X(power_scope, power_scope, NAME, "gpu", scope_at)                                                                 \
@@ -133,6 +143,109 @@ static adept_status missing_column(const adept_csv *csv, const adept_dataset *d,
     return adept_csv_fail(csv, "column %s is missing from the header", name);
 }
 
+/* Columns that say how a model is split, which cannot be predicted yet. What is said must be what is predicted. */
+typedef enum split { PARTS, SWITCHED, SHARDED, REPLICAS, BATCH, ALL_SAMPLES } split;
+
+static const struct {
+    const char *name;
+    split means;
+} splits[] = {
+    {"tp", PARTS},
+    {"pp", PARTS},
+    {"vp", PARTS},
+    {"virtual_stages", PARTS},
+    {"cp", PARTS},
+    {"ep", PARTS},
+    {"sequence_parallel", SWITCHED},
+    {"sp", SWITCHED},
+    {"activation_checkpoint", SWITCHED},
+    {"activation_offload", SWITCHED},
+    {"activation_cpu_offload", SWITCHED},
+    {"cuda_graph", SWITCHED},
+    {"fsdp", SHARDED},
+    {"zero", SHARDED},
+    {"sharding", SHARDED},
+    {"dp", REPLICAS},
+    {"micro_batch", BATCH},
+    {"global_batch", ALL_SAMPLES},
+};
+#define N_SPLITS (sizeof splits / sizeof *splits)
+
+/* Columns with a meaning; NULL past the end. */
+static const char *column_at(size_t index)
+{
+    if (index < N_KNOWN) return known[index].name;
+    return index < N_KNOWN + N_SPLITS ? splits[index - N_KNOWN].name : NULL;
+}
+
+/* Length of a name without the unit at its end. */
+static size_t without_unit(const char *name)
+{
+    static const char *const units[] = {"_bytes_per_s", "_bytes", "_size", "_seconds", "_sec", "_s",  "_ms",  "_us", "_ns",
+                                        "_watts",       "_watt",  "_w",    "_kw",      "_hz",  "_khz", "_mhz", "_ghz"};
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t n = strlen(units[i]);
+        if (length > n && strcmp(name + length - n, units[i]) == 0) return length - n;
+    }
+    return length;
+}
+
+/* One or two letters too many, too few, swapped or, in long words, wrong: a short word with another letter is another word
+ * (cpus, notes, cost). */
+static bool is_misspelt(const char *name, const char *right)
+{
+    size_t distance = adept_edit_distance(name, right), length = strlen(right), differ = 0;
+
+    if (distance == 0 || length < 4 || distance > (length < 8 ? 1 : 2)) return false;
+    for (size_t i = 0; i < length && strlen(name) == length; i++)
+        differ += name[i] != right[i];
+    return length >= 7 || differ != 1;
+}
+
+/* The column that a name which is none must have meant: power_limit, Batch-Size, clock_mhz, the name of an option. NULL: its
+ * own. */
+static const char *meant(const char *name)
+{
+    static const char *const others[][2] = {
+        {"internode_bandwidth", "internode_bytes_per_s"}, {"framework", "torch"},       {"gpu_launch", "host_launch_s"},
+        {"sequence_length", "seq_length"},                {"seq_len", "seq_length"},    {"power_avg", "avg_power_w"},
+        {"num_gpus", "gpus"},                             {"n_gpus", "gpus"},         {"dtype", "precision"},
+    };
+    char plain[64];
+    size_t n = strlen(name);
+
+    for (size_t i = 0; column_at(i); i++)
+        if (strcmp(column_at(i), name) == 0) return NULL;
+    if (n >= sizeof plain) return NULL;
+    for (size_t i = 0; i <= n; i++)
+        plain[i] = strchr("- .", name[i]) && name[i] ? '_' : adept_lower(name[i]);
+    size_t stem = without_unit(plain);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strlen(others[i][0]) == stem && strncmp(others[i][0], plain, stem) == 0) return others[i][1];
+    for (size_t i = 0; column_at(i); i++) {
+        const char *right = column_at(i);
+        size_t right_stem = without_unit(right);
+        bool same_stem = right[right_stem] && right_stem == stem && strncmp(right, plain, stem) == 0;
+        if (strcmp(right, plain) == 0 || same_stem || is_misspelt(plain, right)) return right;
+    }
+    return NULL;
+}
+
+/* A column that is ignored because of its spelling makes other numbers without a word. */
+static adept_status refuse_near_names(const adept_dataset *d, const adept_csv *csv, const layout *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const char *name = d->columns.names[l->column[i]];
+        const char *right = meant(name);
+        for (size_t k = 0; right && k < l->n; k++)
+            if (strcmp(d->columns.names[l->column[k]], right) == 0) right = NULL; /* that one counts */
+        if (right) return adept_csv_fail(csv, "column %.80s is not known; did you mean %s?", name, right);
+    }
+    return ADEPT_OK;
+}
+
 static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *l, adept_error *err)
 {
     l->n = csv->n_cells;
@@ -151,7 +264,7 @@ static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *
     }
     if (!l->present[COLUMN_model]) return missing_column(csv, d, l, "model");
     if (!l->present[COLUMN_step_time_s]) return missing_column(csv, d, l, "step_time_s");
-    return ADEPT_OK;
+    return refuse_near_names(d, csv, l);
 }
 
 /* ---------------------------------------------------------------- cells to numbers ------------------------------ */
@@ -195,6 +308,17 @@ static adept_status parse_word(adept_measurement *m, int column, const char *tex
                           adept_names_list(list, sizeof list, names));
 }
 
+static ADEPT_NAMES(word_for_nothing, "none", "no", "false", "off", "no_shard")
+
+/* Does a cell say that nothing of the kind is done? @param parts  it counts parts, and all in one part is nothing */
+static bool says_nothing(const char *text, bool parts)
+{
+    double number;
+
+    if (adept_number_parse(&number, text)) return number == 0.0 || (parts && number == 1.0);
+    return *text == '\0' || adept_name_index(text, word_for_nothing) != SIZE_MAX;
+}
+
 /* A cell, or the text that stands for an empty one. Numbers get one text, so that "8.0" and "8" are one group. */
 static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int column, const char *text,
                                adept_error *err)
@@ -211,6 +335,10 @@ static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int
     case NAME:
     case CHOICE:
         return parse_word(m, column, text, err);
+    case SWITCH:
+        *(int *)field = !says_nothing(text, false);
+        m->texts[column] = answer_at((size_t) * (int *)field);
+        return ADEPT_OK;
     case COUNT:
         status = parse_count(m, column, text, field, err);
         number = (double)*(int64_t *)field;
@@ -268,6 +396,7 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
         .optimizer_impl_given = true,
         .optimizer_extras_given = true,
         .batch_size = m->batch_size,
+        .seq_length = m->seq_length,
         .grad_accum = m->grad_accum,
         .inputs = inputs,
         .assume = m->assumptions,
@@ -291,6 +420,43 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
 }
 
 /* ---------------------------------------------------------------- rows ------------------------------------------ */
+
+adept_status adept_row_check_split(const adept_measurement *m, adept_error *err)
+{
+    for (size_t i = 0; i < N_SPLITS; i++) {
+        const char *name = splits[i].name, *text = adept_measurement_text(m, name);
+        const split means = splits[i].means;
+        const double gpus = (double)m->run.gpus, batch = (double)m->batch_size;
+        double expected = means == REPLICAS ? gpus : means == BATCH ? batch : batch * gpus * (double)m->grad_accum, number;
+
+        if (!text || says_nothing(text, means == PARTS) || (means == SHARDED && m->run.gpus == 1))
+            continue;
+        if (means < REPLICAS)
+            return adept_row_fail(m, name, err,
+                                  "'%.60s' cannot be predicted yet: every GPU has the whole model, all its layers and "
+                                  "all that they save",
+                                  text);
+        if (!adept_number_parse(&number, text) || number != expected)
+            return adept_row_fail(m, name, err, "'%.60s' is not %.15g, the row's %s", text, expected,
+                                  means == REPLICAS ? "gpus"
+                                  : means == BATCH  ? "batch_size"
+                                                    : "batch_size times gpus times grad_accum");
+    }
+    return ADEPT_OK;
+}
+
+/* Gradients clipped and unscaled are extras of the optimizer, too. */
+static adept_status add_extras(adept_dataset *d, adept_measurement *m, adept_error *err)
+{
+    char text[64];
+
+    if (!m->clip_grad_norm && !m->grad_scaler) return ADEPT_OK;
+    if (m->clip_grad_norm) m->optimizer_extras |= ADEPT_EXTRA_CLIP;
+    if (m->grad_scaler) m->optimizer_extras |= ADEPT_EXTRA_UNSCALE;
+    m->texts[COLUMN_optimizer_extras] =
+        adept_arena_strdup(d->arena, adept_optimizer_extras_print(text, sizeof text, m->optimizer_extras));
+    return m->texts[COLUMN_optimizer_extras] ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
 
 static adept_status check_row(adept_measurement *m, adept_error *err)
 {
@@ -352,6 +518,7 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
     }
     adept_status status = read_cells(d, csv, l, &m, cells, err);
     if (status == ADEPT_OK) status = read_assumptions(d, &m, err);
+    if (status == ADEPT_OK) status = add_extras(d, &m, err);
     if (status == ADEPT_OK) status = check_row(&m, err);
     if (status != ADEPT_OK) return status;
     size_t length;
@@ -442,15 +609,4 @@ void adept_row_set_text(adept_measurement *m, const char *column, const char *te
 {
     for (int k = 0; k < N_KNOWN; k++)
         if (strcmp(known[k].name, column) == 0) m->texts[k] = text;
-}
-
-void adept_row_set_hw(adept_measurement *m, const adept_hwprofile *hw)
-{
-    m->hw = hw;
-    m->run = (adept_run){.gpus = m->gpus,
-                         .power_limit_w = m->power_limit_w,
-                         .link = m->link,
-                         .overlap = m->overlap,
-                         .host_launch_s = m->host_launch_s,
-                         .host_step_s = m->host_step_s};
 }

@@ -38,7 +38,7 @@ static bool check_units(adept_dataset *d, adept_measurement *m)
 
     if (m->step_time_s > LONGEST_STEP_S)
         ok = suspect(d, m, "step_time_s is %g s: are these milliseconds?", m->step_time_s);
-    if (ok && m->power_avg_w / (double)m->gpus > LARGEST_POWER_W)
+    if (ok && m->power_avg_w / (double)m->run.gpus > LARGEST_POWER_W)
         ok = suspect(d, m, "avg_power_w is %g W: are these milliwatts?", m->power_avg_w);
     return ok;
 }
@@ -54,9 +54,9 @@ static bool check_ratio(adept_dataset *d, adept_measurement *m, const char *colu
 static bool check_board(adept_dataset *d, adept_measurement *m)
 {
     const adept_specs *specs = &m->hw->specs;
-    double gpus = (double)m->gpus;
-    bool limited = m->power_limit_w > 0;
-    double limit_w = limited ? m->power_limit_w : specs->tdp_w;
+    double gpus = (double)m->run.gpus;
+    bool limited = m->run.power_limit_w > 0;
+    double limit_w = limited ? m->run.power_limit_w : specs->tdp_w;
     bool ok = true;
 
     if (isnan(m->power_avg_w) || strcmp(m->power_scope, "gpu") != 0) return true;
@@ -74,8 +74,10 @@ static adept_status check_row(adept_dataset *d, adept_measurement *m, adept_erro
     adept_prediction prediction;
     adept_roofline peak;
     adept_error why = {0};
-    adept_status status = adept_predict(&prediction, m->profile, m->hw, &m->run, &why);
+    adept_status status = adept_row_check_split(m, err);
 
+    if (status != ADEPT_OK) return status;
+    status = adept_predict(&prediction, m->profile, m->hw, &m->run, &why);
     if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, &why);
     if (status == ADEPT_E_NOMEM) return adept_row_error(m, status, why.message, err);
     if (status != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);

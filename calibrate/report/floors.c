@@ -32,7 +32,7 @@ static double weighted_median(term *terms, size_t n)
 
 static double power_at_tdp(const adept_measurement *row)
 {
-    return row->hw->specs.tdp_w * (double)row->gpus;
+    return row->hw->specs.tdp_w * (double)row->run.gpus;
 }
 
 /* Of the error |factor * base - measured| / measured: zero at factor = measured / base, with slope base / measured. A

@@ -49,8 +49,8 @@ static void put_row(adept_json_writer *w, const adept_scored *s)
     const adept_measurement *m = s->measured;
     adept_json_begin_object(w, NULL);
     adept_json_put_members(w, "file %s line %jd", m->file, (intmax_t)m->line);
-    put_configuration(w, m, m->profile ? m->profile->batch_size : m->batch_size, m->gpus, m->precision,
-                      m->power_limit_w);
+    put_configuration(w, m, m->profile ? m->profile->batch_size : m->batch_size, m->run.gpus, m->precision,
+                      m->run.power_limit_w);
     put_quantities(w, "measured", m->step_time_s, m->power_avg_w);
     put_quantities(w, "predicted", s->time_s, s->power_w);
     if (adept_json_begin_known(w, "interval", !isnan(s->time_low_s) || !isnan(s->power_low_w))) {
@@ -84,16 +84,21 @@ static void put_evaluation(adept_json_writer *w, const adept_evaluation *e, bool
 
 /* ---- evaluate ---- */
 
-char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const char *const *warnings,
-                               size_t n_warnings)
+char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const adept_dataset *d,
+                               const char *const *warnings, size_t n_warnings)
 {
     adept_json_writer w = {0};
     adept_json_begin_object(&w, NULL);
     adept_json_put_integer(&w, "schema_version", SCHEMA_VERSION);
     adept_json_begin_object(&w, "gpu");
-    adept_json_put_members(&w, "name %s calibrated %d", hw->name, hw->calibrated);
+    adept_json_put_members(&w, "name %s calibrated %d", hw->name, adept_calibrated_for(hw, NULL));
     adept_json_put_text(&w, "fit", hw->fit_json ? hw->fit_json : "null");
     adept_json_end_object(&w);
+    adept_json_begin_array(&w, "files");
+    for (size_t i = 0; i < d->n_files; i++)
+        adept_json_put_object(&w, NULL, "name %s sha256 %s rows %jd in_sample %d", d->files[i].name, d->files[i].sha256,
+                              (intmax_t)d->files[i].n_rows, d->files[i].in_sample);
+    adept_json_end_array(&w);
     put_evaluation(&w, e, true);
     adept_json_put_strings(&w, "warnings", warnings, n_warnings);
     adept_json_end_object(&w);

@@ -22,8 +22,7 @@ typedef enum change { NOTHING, GPUS, POWER_LIMIT, BATCH, PRECISION, POWER } chan
 typedef struct candidate {
     const adept_measurement *like;
     const adept_profile *profile;
-    int64_t gpus;
-    double power_limit_w;
+    adept_run run;
     change change;
     bool taken;     /* of one that is suggested, or much like such a one */
     bool has_power; /* of a measured one */
@@ -42,7 +41,7 @@ typedef struct search {
 
 static double limit_of(const candidate *c)
 {
-    return c->power_limit_w > 0.0 ? c->power_limit_w : c->like->hw->specs.tdp_w;
+    return c->run.power_limit_w > 0.0 ? c->run.power_limit_w : c->like->hw->specs.tdp_w;
 }
 
 /* The same model doing the same, whatever its batch, precision, GPUs and power limit. */
@@ -56,9 +55,9 @@ static bool same_workload(const candidate *x, const candidate *y)
 
 static bool same_configuration(const candidate *a, const candidate *b)
 {
-    return a->gpus == b->gpus && a->profile->batch_size == b->profile->batch_size &&
+    return a->run.gpus == b->run.gpus && a->profile->batch_size == b->profile->batch_size &&
            a->profile->precision == b->profile->precision && same_workload(a, b) &&
-           (a->power_limit_w == b->power_limit_w || limit_of(a) == limit_of(b));
+           (a->run.power_limit_w == b->run.power_limit_w || limit_of(a) == limit_of(b));
 }
 
 /* NULL: none is the same. */
@@ -73,8 +72,7 @@ static candidate *find(candidate *list, size_t n, const candidate *c)
 static bool can_run(search *s, const candidate *c)
 {
     adept_prediction p;
-    adept_run run = {.gpus = c->gpus, .power_limit_w = c->power_limit_w};
-    adept_status status = adept_predict(&p, c->profile, c->like->hw, &run, NULL);
+    adept_status status = adept_predict(&p, c->profile, c->like->hw, &c->run, NULL);
     s->no_memory = s->no_memory || status == ADEPT_E_NOMEM;
     return status == ADEPT_OK && p.memory.fits;
 }
@@ -89,7 +87,7 @@ static void list_measured(search *s)
 {
     for (size_t i = 0; i < s->dataset->n; i++) {
         const adept_measurement *row = &s->dataset->rows[i];
-        candidate c = {.like = row, .profile = row->profile, .gpus = row->gpus, .power_limit_w = row->power_limit_w};
+        candidate c = {.like = row, .profile = row->profile, .run = row->run};
         candidate *same = find(s->measured, s->n_measured, &c);
         if (!same) *(same = &s->measured[s->n_measured++]) = c;
         same->has_power = same->has_power || !isnan(row->power_avg_w);
@@ -102,7 +100,9 @@ static void vary_gpus(search *s, const candidate *from)
     if (strncmp(from->like->hw->name, "cpu-", 4) == 0) return; /* a processor is not sold by the eight */
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         candidate c = *from;
-        c.gpus = counts[i];
+        c.run.gpus = counts[i];
+        c.run.nodes = 1;
+        c.run.internode_bytes_per_s = c.run.internode_latency_s = 0.0;
         c.change = GPUS;
         add(s, c);
     }
@@ -116,7 +116,7 @@ static void vary_power(search *s, const candidate *from)
     candidate c = *from;
     c.change = POWER_LIMIT;
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        c.power_limit_w = limits[i];
+        c.run.power_limit_w = limits[i];
         if (isfinite(limits[i])) add(s, c);
     }
     c = *from;
@@ -222,7 +222,7 @@ static adept_status choice_new(choice *c, adept_arena *arena, const search *s, a
     for (size_t i = 0; i < s->n; i++) {
         rows[i] = *s->list[i].like;
         rows[i].profile = s->list[i].profile;
-        rows[i].run = (adept_run){.gpus = s->list[i].gpus, .power_limit_w = s->list[i].power_limit_w};
+        rows[i].run = s->list[i].run;
     }
     adept_status status = adept_information_lines(&c->lines, arena, info, rows, s->n, s->fit, err);
     for (size_t i = 0; i < s->n && status == ADEPT_OK; i++)
@@ -265,8 +265,8 @@ static const char *configuration_text(adept_arena *arena, const candidate *c)
     const adept_profile *p = c->profile;
     const char *text = adept_arena_printf(
         arena, "%s, batch %lld, %s, %s, %lld GPU%s", adept_measurement_text(c->like, "model"), (long long)p->batch_size,
-        adept_precision_name(p->precision), adept_mode_name(p->mode), (long long)c->gpus, c->gpus == 1 ? "" : "s");
-    if (c->power_limit_w > 0.0) text = adept_arena_printf(arena, "%s, limit %g W", text, c->power_limit_w);
+        adept_precision_name(p->precision), adept_mode_name(p->mode), (long long)c->run.gpus, c->run.gpus == 1 ? "" : "s");
+    if (c->run.power_limit_w > 0.0) text = adept_arena_printf(arena, "%s, limit %g W", text, c->run.power_limit_w);
     if (c->change == POWER) text = adept_arena_printf(arena, "%s: power", text);
     return text;
 }
@@ -327,9 +327,9 @@ static void take(adept_suggestion *out, adept_arena *arena, search *s, adept_inf
     *out = (adept_suggestion){
         .like = c->like,
         .batch_size = c->profile->batch_size,
-        .gpus = c->gpus,
+        .gpus = c->run.gpus,
         .precision = c->profile->precision,
-        .power_limit_w = c->power_limit_w,
+        .power_limit_w = c->run.power_limit_w,
         .power_only = c->change == POWER,
         .gain = gain,
         .text = configuration_text(arena, c),

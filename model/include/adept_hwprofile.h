@@ -130,6 +130,13 @@ typedef struct adept_intervals {
     unsigned precisions, modes, executions;
 } adept_intervals;
 
+/** What a shared set saw of a GPU that it was fitted to. */
+typedef struct adept_among_donors {
+    double rows;
+    double time_percent;       /* mean error of its times when it was left out of the set; NAN: no time of it was known */
+    unsigned precisions, modes; /* bits of what was measured on it, as in adept_intervals */
+} adept_among_donors;
+
 typedef struct adept_hwprofile {
     adept_arena *arena;
     const char *name; /* "a100-sxm-40gb" */
@@ -151,6 +158,7 @@ typedef struct adept_hwprofile {
     const char *const *donors; /* the GPUs that the set was fitted to */
     size_t n_donor_vendors;
     const char *const *donor_vendors;
+    const struct adept_among_donors *among; /* what the set saw of this GPU; NULL: it is none of them */
     const char *fit_json;     /* the fit object as it stands in the file, compact, for `predict --json`; NULL if none */
     size_t n_scalars;
     const adept_scalar *scalars;      /* fit.scalars */

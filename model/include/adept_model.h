@@ -101,12 +101,21 @@ ADEPT_API double adept_allreduce_s(const adept_hwprofile *hw, int64_t gpus, doub
                                    double bytes_per_s);
 /** By which a GPU and run are predicted. */
 ADEPT_API adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run);
-/** Is the GPU calibrated for them? Else parameters are defaults, and its intervals do not apply. */
+/** Is the GPU calibrated for them? Else parameters are defaults, and its intervals do not apply. A GPU that a shared set was
+ *  fitted to is, where the set predicts it left out as well as fits of GPUs predict steps that they did not see: within
+ *  ADEPT_AS_GOOD_AS_A_FIT percent. */
+#define ADEPT_AS_GOOD_AS_A_FIT 10.0
 ADEPT_API bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run);
 /** The same in this precision. A fit covers the units that its measurements ran on: matrix units take all types of 16 bits
- *  alike, FP32 and TF32 are units of their own. One that records no precisions covers all. */
+ *  alike, FP32 and TF32 are units of their own. One that records no precisions covers all.
+ *  @param precision  ADEPT_PRECISION_COUNT: in any */
 ADEPT_API bool adept_calibrated_in(const adept_hwprofile *hw, const adept_run *run, adept_precision precision);
-/** Are its parameters those fitted to other GPUs? Its intervals are then of errors on GPUs left out. */
+/** What is known of that, in words: "calibrated", "not calibrated: parameters transferred from 17 other GPUs". Returns text. */
+#define ADEPT_CALIBRATION_BYTES 256
+ADEPT_API const char *adept_calibration_text(char text[ADEPT_CALIBRATION_BYTES], const adept_hwprofile *hw, const adept_run *run,
+                                             adept_precision precision);
+/** Are its parameters those of a shared set, fitted to other GPUs or to this one among others? Its intervals are then of errors
+ *  on GPUs left out. */
 ADEPT_API bool adept_transferred_for(const adept_hwprofile *hw, const adept_run *run);
 /** "fit", "model", "operator"; NULL past the end. */
 ADEPT_API const char *adept_granularity_name(size_t granularity);

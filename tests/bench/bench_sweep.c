@@ -39,7 +39,7 @@ static void check(adept_status status, const adept_error *err)
     exit(1);
 }
 
-static adept_status profile_of(const adept_profile **out, const adept_sweep_workload *w, void *context,
+static adept_status profile_of(const adept_profile **out, const adept_workload_config *w, void *context,
                                adept_error *err)
 {
     (void)w;

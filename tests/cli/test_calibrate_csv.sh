@@ -27,6 +27,10 @@ refused 'model\tstep_time_s\nmlp\t1\n' 't\.csv:1: column model is missing; .*sep
 refused 'model,step_time_ms\nmlp,1\n' 't\.csv:1: column step_time_s is missing; there is step_time_ms: convert it to seconds'
 refused 'name,step_time_s\nmlp,1\n' 't\.csv:1: column model is missing from the header'
 refused 'model,gpu\nmlp,a100\n' 't\.csv:1: column step_time_s is missing from the header'
+refused 'model,batch,step_time_s\nmlp,8,1\n' 't\.csv:1: column batch is not known; did you mean batch_size\?'
+refused 'model,power_limit,step_time_s\nmlp,200,1\n' 't\.csv:1: column power_limit is not known; did you mean power_limit_w\?'
+refused 'model,tp,step_time_s\nmlp,8,1\n' "t\.csv:2: column tp: '8' cannot be predicted yet"
+refused 'model,dp,gpus,step_time_s\nmlp,2,4,1\n' "t\.csv:2: column dp: '2' is not 4, the row's gpus"
 refused 'model,step_time_s,model\nmlp,1,mlp\n' 't\.csv:1: column model stands twice'
 refused 'model,step_time_s,\nmlp,1,\n' 't\.csv:1: column 3 has no name'
 refused 'model,step_time_s\nmlp\n' 't\.csv:2: 1 cells, but the header has 2'

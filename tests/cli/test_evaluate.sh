@@ -19,7 +19,7 @@ awk -v t="$time" -v p="$power" 'BEGIN {
     printf "mlp,%.17g,,256,\"y, z\"\n", t / 0.8
 }' >rows.csv
 expect_ok evaluate rows.csv --gpu a100 --models "$data"
-shows '^GPU +a100-sxm-40gb, not calibrated: parameters transferred from [0-9]+ other GPUs$'
+shows '^GPU +a100-sxm-40gb, calibrated: parameters of [0-9]+ GPUs, this one among them \([0-9]+ rows: fp32, '
 # mean of 0, 25 and 20; median 20; largest 25; bias (0 + 25 - 20) / 3; combined 0.6 * 15 + 0.4 * 0
 shows '^  all rows +3 +15\.0 +20\.0 +24\.0 +25\.0 +\+1\.67 +0\.00 +0\.00 +\+0\.00 +0\.00 +9\.00 +100$'
 expect_ok evaluate rows.csv --gpu a100 --models "$data" --by lab,lab+model
@@ -37,6 +37,39 @@ expect_error 2 '--gpu is missing' evaluate rows.csv
 expect_error 6 'unknown GPU' evaluate rows.csv --gpu b1000
 expect_error 2 "unknown option '--seed'" evaluate rows.csv --gpu a100 --seed 1
 
+# A row is predicted with all that its columns say of the run, as predict is.
+if python=$(command -v python3); then
+    columns=gpus,nodes,internode_bytes_per_s,internode_latency_s,allreduce,clock_hz,host_launch_s,overlap,bucket_bytes,execution,batch_size
+    printf 'model,step_time_s,%s\nmlp,1,16,2,1e9,2e-5,tree,9e8,3e-5,bucketed,1e6,eager,256\n' "$columns" >run.csv
+    expect_ok evaluate run.csv --gpu a100 --models "$data" --json
+    mv out evaluated.json
+    expect_ok predict "$data/mlp.profile.json" --gpu a100 --gpus 16 --nodes 2 --internode-bandwidth 1GB/s --internode-latency 20us \
+        --allreduce tree --clock 900 --host-launch 30us --overlap bucketed --bucket-bytes 1MB --json
+    checks=$((checks + 1))
+    "$python" - evaluated.json out >said 2>&1 <<'END' || { fail "a row's run"; cat said; }
+import json, sys
+row, alone = (json.load(open(f)) for f in sys.argv[1:])
+assert row["rows"][0]["predicted"]["step_time_s"] == alone["step_time_s"], (row["rows"][0], alone["step_time_s"])
+config = alone["config"]
+assert config["internode_bytes_per_s"] == 1e9 and abs(config["internode_latency_s"] - 2e-5) < 1e-15 and config["bucket_bytes"] == 1e6
+assert config["allreduce"] == "tree" and config["overlap"] == "bucketed" and config["link"] == "board"
+END
+fi
+
+# the rows that a fit was made of are in-sample, by their bytes and whatever their name; changed, they are not
+if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
+    fitted=$ADEPT_SOURCE_DIR/data/measurements
+    cp "$fitted/cpu-xeon-avx512-1core.csv" renamed.csv
+    ln -s "$fitted/models" models
+    expect_ok evaluate renamed.csv --gpu cpu-xeon-avx512-1core
+    shows '^Rows +[0-9]+ of 1 file; in-sample, as the fit was made of them: renamed\.csv$'
+    expect_ok evaluate renamed.csv --gpu cpu-xeon-avx512-1core --json
+    shows '"in_sample":[[:space:]]*true'
+    sed '$d' renamed.csv >fewer.csv
+    expect_ok evaluate fewer.csv --gpu cpu-xeon-avx512-1core
+    shows '^Rows +[0-9]+ of 1 file$'
+fi
+
 # operators without a handler: all of them, as `profile` lists them
 if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
     printf 'model,step_time_s\nunsupported,1\n' >u.csv
@@ -49,7 +82,8 @@ if [ -n "${ADEPT_TORCH_MODULE:-}" ]; then
 fi
 
 # plots
-expect_error 2 'it is the measurements' evaluate rows.csv --gpu a100 --models "$data" --plot rows.csv
+ln -s rows.csv rows.svg
+expect_error 2 'it is the measurements' evaluate rows.csv --gpu a100 --models "$data" --plot rows.svg
 expect_error 2 'file name is empty' evaluate rows.csv --gpu a100 --plot ''
 checks=$((checks + 1))
 PATH=/nonexistent "$ADEPT" evaluate rows.csv --gpu a100 --models "$data" --plot x.svg >out 2>err

@@ -61,6 +61,25 @@ assert no_help > 0, now['explain']['changes']
 END
 fi
 
+# What would help is of the run and the workload that were asked for, whatever they say.
+if [ -n "${python:-}" ]; then
+    for asked in '--execution compile' '--memory-format channels_last --framework torch1' '--optimizer sgd --optimizer-impl fused --grad-accum 2' \
+        '--gpus 8 --overlap none --host-launch 30us' '--gpus 16 --nodes 2 --internode-bandwidth 1GB/s --bucket-bytes 1MB' '--clock 900 --mode infer'; do
+        # shellcheck disable=SC2086  # words
+        expect_ok explain "$mlp" --gpu a100 $asked --json
+        mv "$work/out" "$work/explained"
+        # shellcheck disable=SC2086
+        run predict "$mlp" --gpu a100 $asked --precision bf16 --json
+        checks=$((checks + 1))
+        "$python" - "$work/explained" "$work/out" >"$work/said" 2>&1 <<'END' || { fail "explain $asked"; cat "$work/said"; }
+import json, sys
+explained, alone = (json.load(open(f)) for f in sys.argv[1:])
+bf16 = next(c for c in explained["explain"]["changes"] if c["what"] == "bf16 autocast")
+assert bf16["step_time_s"] == alone["step_time_s"], (bf16["step_time_s"], alone["step_time_s"])
+END
+    done
+fi
+
 # A hypothetical GPU is one for explain too.
 expect_ok explain "$mlp" --gpu a100 --set specs.mem_bytes_per_s=x2 --json
 mv "$work/out" "$work/explained"

@@ -212,10 +212,46 @@ if command -v timeout >/dev/null 2>&1; then
     rc=$?
     checks=$((checks + 1))
     grep -q '^adept: interrupted after [0-9]* of 12000080 points$' "$work/err" || fail "interruption is said ($rc)"
-    awk -F, 'NF != 14 { exit 1 }' "$work/out" || fail 'half rows'
+    awk -F, 'NF != 20 { exit 1 }' "$work/out" || fail 'half rows'
     [ "$(tail -c 1 "$work/out" | od -An -c | tr -d ' ')" = '\n' ] || fail 'the last row is cut'
     mkdir "$work/folder"
     timeout --foreground -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.001 --vary gpus=1:80:1 -o "$work/folder/x" >"$work/out" 2>"$work/err"
     [ -z "$(ls "$work/folder")" ] || fail "left behind: $(ls "$work/folder")"
+fi
+# How sure it is: intervals and what is not calibrated in every form, and whether first place is within another's interval.
+if python=$(command -v python3); then
+    for grid in 'gpu=a100,h100,l4,v100-pcie-32gb' 'gpu=h100,t4' 'gpu=a100,l4 --vary batch=64,128,2000000000' 'precision=fp32,bf16 --gpu a100'; do
+        # shellcheck disable=SC2086  # words
+        expect_ok sweep "$profile" --vary $grid --csv
+        mv "$work/out" "$work/points.csv"
+        # shellcheck disable=SC2086
+        expect_ok sweep "$profile" --vary $grid
+        mv "$work/out" "$work/said.txt"
+        # shellcheck disable=SC2086
+        expect_ok sweep "$profile" --vary $grid --json
+        checks=$((checks + 1))
+        "$python" - "$work/points.csv" "$work/out" "$work/said.txt" >"$work/said" 2>&1 <<'END' || { fail "how sure: $grid"; cat "$work/said"; }
+import csv, json, sys
+rows, whole, said = list(csv.DictReader(open(sys.argv[1]))), json.load(open(sys.argv[2])), open(sys.argv[3]).read()
+for row, point in zip(rows, whole["points"], strict=True):
+    interval = point["interval"]
+    assert row["calibrated"] == {True: "true", False: "false", None: ""}[point["calibrated"]], (row, point)
+    ends = interval["step_time_s"] + interval["power_avg_w"] if interval else [""] * 4
+    assert [row[k] for k in ("step_time_low_s", "step_time_high_s", "power_low_w", "power_high_w")] == [str(repr(e)) if e else e for e in ends] or \
+        all(abs(float(a) / b - 1) < 1e-12 for a, b in zip([row["step_time_low_s"], row["step_time_high_s"]], ends))
+per = "batch" in rows[0]
+fits = [p for p in whole["points"] if p["fits"]]
+scale = lambda p: p["samples_per_s"] * p["step_time_s"] if per else 1
+best = min(fits, key=lambda p: p["step_time_s"] / scale(p))
+high = best["interval"]["step_time_s"][1] / scale(best)
+rivals = [p for p in fits if p is not best and p["interval"]["step_time_s"][0] / scale(p) < high]
+answers = whole["answers"]
+assert (answers["rival"] is not None) == bool(rivals), (answers["rival"], rivals)
+assert ("first place by step_time_s is not sure" in said) == bool(rivals)
+uncalibrated = sum(p["calibrated"] is False for p in fits)
+assert (f"{uncalibrated} of {len(rows)} points are not calibrated" in said) == (uncalibrated > 0), said
+assert all(f" {w}\n" in said for w in answers["warnings"])
+END
+    done
 fi
 finish

@@ -5,7 +5,8 @@ mlp=$data/mlp.profile.json
 
 expect_error 2 '--plot: the file name is empty' sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot ''
 expect_error 2 '--html: the file name is empty' sweep "$mlp" --gpu a100 --vary gpus=1,2 --html ''
-expect_error 2 'name the same file' sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot x --html x
+expect_error 2 'name the same file' sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot x.svg --html x.svg
+expect_error 2 "--plot: 'x.jpg' ends in neither .svg, .pdf nor .png" sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot x.jpg
 checks=$((checks + 1))
 PATH=/nonexistent "$ADEPT" sweep "$mlp" --gpu a100 --vary gpus=1,2 --html x.html >out 2>err
 rc=$?
@@ -54,6 +55,18 @@ grep -q 'No point can run' none.svg || fail "nothing says that no point can run"
 sed '/"\(tdp_w\|power_limit_min_w\|power_limit_max_w\)"/d' "$ADEPT_SOURCE_DIR/hwprofiles/l4.json" >notdp.json
 draws time --gpu ./notdp.json --vary gpus=1:8:1
 if grep -q 'Energy' time.svg; then fail "energy is drawn where power is not known"; fi
+
+draws sure --vary gpu=a100,h100
+grep -q 'first place by step_time_s is not sure: gpu=a100 is first' sure.html || fail "the page does not say that first place is not sure"
+grep -q 'interval of time' sure.html || fail "the page has no intervals"
+
+# the file's ending is what it is
+for kind in pdf PDF png; do
+    expect_ok sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot "x.$kind" --html with.html
+    checks=$((checks + 1))
+    head -c 8 "x.$kind" | grep -aq '^%PDF\|PNG' || fail "x.$kind is something else"
+    grep -q '<img[^>]*svg' with.html || fail "the page has no picture"
+done
 
 # rows on standard output stay rows
 expect_ok sweep "$mlp" --gpu a100 --vary gpus=1,2 --csv --plot x.svg

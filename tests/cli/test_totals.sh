@@ -120,6 +120,23 @@ cp "$work/unknown.md" "$work/out"
 shows '^\| emissions \| unknown \|$'
 expect_error 2 'must state an energy' predict "$p" --gpu cpu-xeon-avx512-1core --steps 10 --label "$work/unknown.cdx.json"
 expect_error 2 'must state an energy' predict "$p" --gpu cpu-xeon-avx512-1core --steps 10 --label "$work/unknown.spdx.json"
+# what does not fit has no best limits, and its label says that it cannot start; no label says in which folder a model is
+for end in md json cdx.json spdx.json; do
+    expect_ok predict "$p" --gpu v100-pcie-32gb --batch 9000000 --steps 10 --country FR --label "$work/large.$end"
+    checks=$((checks + 2))
+    grep -Eq 'DOES NOT FIT: the step needs|"fits":[[:space:]]*false' "$work/large.$end" || fail "large.$end does not say that it does not fit"
+    grep -q 'Best power limits' "$work/out" && fail 'best limits of what cannot start'
+    run predict "$p" --gpu v100-pcie-32gb --steps 10 --country FR --label "$work/small.$end"
+    grep -q 'NOT FIT\|"fits":[[:space:]]*false' "$work/small.$end" && fail "small.$end does not fit"
+    sed 's/"mlp\.pt"/"\/home\/me\/secret\/mlp.pt"/' "$p" >"$work/moved.json"
+    run predict "$work/moved.json" --gpu v100-pcie-32gb --steps 10 --country FR --label "$work/moved.$end"
+    [ "$rc" -eq 0 ] && grep -q 'mlp\.pt' "$work/moved.$end" || fail "moved.$end does not name its model"
+    grep -q '/secret\|/home' "$work/moved.$end" && fail "moved.$end shows a folder"
+done
+expect_ok predict "$p" --gpu v100-pcie-32gb --batch 9000000 --json
+shows '"power_limits":[[:space:]]*null'
+shows 'power_limits are unknown: the step does not fit the memory of v100-pcie-32gb'
+
 # a label is written whole or not at all
 expect_error 1 'missing/l.md' predict "$p" --gpu a100 --steps 1 --label "$work/missing/l.md"
 mkdir "$work/dir.md"

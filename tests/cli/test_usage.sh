@@ -197,4 +197,20 @@ expect_error 2 '--label and --set exclude' predict "$p" --gpu a100 --steps 1 --l
 # options and arguments may be mixed, whatever the environment says
 POSIXLY_CORRECT=1 expect_ok predict "$p" --gpu a100
 expect_ok predict --gpu=a100 -- "$p"
+# What other programs call an option, what is not there yet, and several GPUs.
+m=$data/mlp.profile.json
+expect_error 2 "unknown option '--batch-size'; did you mean --batch\?" predict "$m" --gpu a100 --batch-size 8
+expect_error 2 "unknown option '--dtype'; did you mean --precision\?" predict "$m" --gpu a100 --dtype bf16
+expect_error 2 "unknown option '--presicion'; did you mean --precision\?" explain "$m" --gpu a100 --presicion bf16
+expect_error 2 "unknown option '--dp'; did you mean --gpus\?" predict "$m" --gpu a100 --dp 2
+for option in fsdp tp pp cp ep sp zero tensor-parallel-size zero-stage virtual-stages; do
+    for command in predict explain report sweep; do
+        expect_error 2 "^adept: --$option: adept cannot split a model over GPUs yet" "$command" "$m" --gpu a100 "--$option" 8
+        expect_error 2 "^adept: --$option: adept cannot split a model over GPUs yet" "$command" "$m" --gpu a100 "--$option=8"
+    done
+done
+expect_error 2 '^adept: --activation-checkpoint: adept cannot recompute' predict "$m" --gpu a100 --activation-checkpoint full
+for command in predict explain; do
+    expect_error 2 'several side by side: adept sweep MODEL --vary gpu=a100,h100$' "$command" "$m" --gpu a100,h100
+done
 finish

@@ -499,6 +499,8 @@ def end(case, n):
         result["files"] = {}
     if result["code"] in (code, -way if code else -signal.SIGPIPE): # as it says, or before it asked for signals
         result["code"], result["err"] = 1, "adept: ended"
+    if way == "no reader" and result["code"] == 1 and not result["err"]: # what `head` leaves behind is nobody's news
+        result["err"] = "adept: ended"
     if code is None and result["code"] == 0: # it had nothing to print, or closed is as good as /dev/null to it
         return (str(way), "exit 0 and lost its output") if case.good["out"] else (str(way), None)
     return str(way), case.complaint(result, False)

@@ -85,7 +85,6 @@ static inline void synthetic_measure(synthetic *s, double noise, uint64_t seed)
         s->rows[i] = (adept_measurement){.file = "synthetic.csv",
                                          .line = (long)i + 2,
                                          .model = s->suite.points[i].profile->model_path,
-                                         .gpus = s->suite.points[i].run.gpus,
                                          .grad_accum = 1,
                                          .precision = s->suite.points[i].profile->precision,
                                          .weight = 1.0,

@@ -52,7 +52,6 @@ static inline void toy_world_join(const toy_world *world, adept_dataset *d)
         adept_measurement *m = &d->rows[i];
         m->profile = &world->works[m->model[1] - '0'].prof;
         m->hw = &world->gpu.hw;
-        m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w};
     }
 }
 

@@ -147,7 +147,7 @@ static void what_rows_do_not_touch_stays(void **state)
     o.max_generations = 60;
     bool use[N] = {false};
     for (size_t i = 0; i < N; i++)
-        use[i] = s->rows[i].gpus == 1 && s->rows[i].precision == ADEPT_FP32;
+        use[i] = s->rows[i].run.gpus == 1 && s->rows[i].precision == ADEPT_FP32;
     o.use = use;
     adept_fit *fit = fit_of(s, &o);
     static const char *const untouched[] = {"l_hop_s",     "bw_eff_bytes_per_s", "u_comm",

@@ -131,9 +131,9 @@ static size_t compare_runs(const char *path, const adept_model_options *options)
                 n_compared++;
                 assert_is(&many[i], &p);
                 bool transferred = adept_transferred_for(gpu->hw, &run);
-                assert_int_equal((many[i].notes & ADEPT_NOTE_TRANSFERRED) != 0, transferred);
-                assert_int_equal((many[i].notes & ADEPT_NOTE_UNCALIBRATED) != 0,
-                                 !transferred && !adept_calibrated_for(gpu->hw, &run));
+                bool calibrated = adept_calibrated_in(gpu->hw, &run, w->profile->precision);
+                assert_int_equal((many[i].notes & ADEPT_NOTE_TRANSFERRED) != 0, transferred && !calibrated);
+                assert_int_equal((many[i].notes & ADEPT_NOTE_UNCALIBRATED) != 0, !transferred && !calibrated);
                 assert_int_equal(adept_predict_one(&one, &requests[i], NULL), ADEPT_OK);
                 assert_memory_equal(&one, &many[i], sizeof one);
             }

@@ -93,8 +93,8 @@ static void gnuplot_that_fails(void **state)
     adept_error err;
     const char *before = getenv("PATH");
     if (adept_gnuplot_check("this", NULL) == ADEPT_OK) {
-        assert_null(adept_gnuplot_draw("this is no program\n", &size));
-        char *svg = adept_gnuplot_draw("set terminal svg\nplot x\n", &size);
+        assert_null(adept_gnuplot_draw("this is no program\n", "x.svg", &size));
+        char *svg = adept_gnuplot_draw("set terminal svg\nplot x\n", "x.svg", &size);
         assert_non_null(svg);
         assert_non_null(memmem(svg, size, "</svg>", 6));
         free(svg);
@@ -103,7 +103,7 @@ static void gnuplot_that_fails(void **state)
     setenv("PATH", "/nonexistent", 1);
     assert_int_equal(adept_gnuplot_check("this", &err), ADEPT_E_INTERNAL);
     assert_string_equal(err.message, "this needs gnuplot, which cannot be started (Debian: gnuplot-nox)");
-    assert_null(adept_gnuplot_draw("plot x\n", &size));
+    assert_null(adept_gnuplot_draw("plot x\n", "x.svg", &size));
     setenv("PATH", path, 1);
 }
 

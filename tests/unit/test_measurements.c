@@ -43,18 +43,18 @@ static void every_column(void **state)
     assert_int_equal(m->n_assumptions, 2);
     assert_string_equal(m->assumptions[1], "branch=true");
     assert_int_equal(m->batch_size, 64);
-    assert_int_equal(m->gpus, 8);
+    assert_int_equal(m->run.gpus, 8);
     assert_int_equal(m->grad_accum, 4);
     assert_int_equal(m->mode, ADEPT_MODE_TRAIN);
     assert_int_equal(m->precision, ADEPT_AMP_BF16);
     assert_int_equal(m->attention, ADEPT_ATTENTION_FUSED);
     assert_int_equal(m->memory_format, ADEPT_CHANNELS_LAST);
-    assert_true(m->execution == ADEPT_GRAPHS && m->host_launch_s == 3e-5 && m->host_step_s == 4e-3);
+    assert_true(m->execution == ADEPT_GRAPHS && m->run.host_launch_s == 3e-5 && m->run.host_step_s == 4e-3);
     assert_int_equal(m->optimizer_impl, ADEPT_IMPL_FORLOOP);
-    assert_int_equal(m->overlap, ADEPT_OVERLAP_NONE);
-    assert_int_equal(m->link, ADEPT_LINK_BRIDGE);
+    assert_int_equal(m->run.overlap, ADEPT_OVERLAP_NONE);
+    assert_int_equal(m->run.link, ADEPT_LINK_BRIDGE);
     assert_int_equal(m->optimizer_extras, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_EMA);
-    assert_true(m->power_limit_w == 250 && m->step_time_s == 0.1 && m->power_avg_w == 1500.5 && m->weight == 2.5);
+    assert_true(m->run.power_limit_w == 250 && m->step_time_s == 0.1 && m->power_avg_w == 1500.5 && m->weight == 2.5);
     assert_int_equal(m->line, 2);
     assert_string_equal(m->file, "runs/t.csv");
     assert_string_equal(d->files[0].name, "t.csv");
@@ -93,12 +93,12 @@ static void defaults(void **state)
     const adept_measurement *m = d->rows;
     assert_string_equal(m->optimizer, "adamw");
     assert_string_equal(m->power_scope, "gpu");
-    assert_true(m->batch_size == 0 && m->gpus == 1 && m->grad_accum == 1 && m->power_limit_w == 0 && m->weight == 1);
+    assert_true(m->batch_size == 0 && m->run.gpus == 1 && m->grad_accum == 1 && m->run.power_limit_w == 0 && m->weight == 1);
     assert_true(m->mode == ADEPT_MODE_TRAIN && m->precision == ADEPT_FP32 && m->attention == ADEPT_ATTENTION_AUTO);
     assert_true(m->memory_format == ADEPT_FORMAT_AUTO && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
     assert_string_equal(adept_measurement_text(m, "memory_format"), "auto");
     assert_string_equal(adept_measurement_text(m, "optimizer_impl"), "auto");
-    assert_true(m->overlap == ADEPT_OVERLAP_AUTO && m->link == ADEPT_LINK_BOARD && m->execution == ADEPT_EAGER && m->host_launch_s == 0 && m->host_step_s == 0);
+    assert_true(m->run.overlap == ADEPT_OVERLAP_AUTO && m->run.link == ADEPT_LINK_BOARD && m->execution == ADEPT_EAGER && m->run.host_launch_s == 0 && m->run.host_step_s == 0);
     assert_string_equal(adept_measurement_text(m, "optimizer_extras"), "none");
     assert_true(m->step_time_s == 0.25 && isnan(m->power_avg_w));
     assert_string_equal(adept_measurement_text(m, "precision"), "fp32");
@@ -106,6 +106,60 @@ static void defaults(void **state)
     assert_string_equal(adept_measurement_text(m, "power_limit_w"), "default");
     assert_string_equal(adept_measurement_text(m, "file"), "t.csv");
     assert_null(adept_measurement_text(m, "node"));
+    adept_dataset_free(d);
+}
+
+/* The columns of a run: all that the options of predict can say of it. */
+static void where_it_runs(void **state)
+{
+    (void)state;
+    adept_dataset *d = parse("model,step_time_s,gpus,nodes,internode_bytes_per_s,internode_latency_s,allreduce,bucket_bytes,"
+                             "clock_hz,host,seq_length,clip_grad_norm,grad_scaler,optimizer_extras\n"
+                             "a,1,16,2,2.5e10,2e-5,tree,1e6,1.2e9,torch1,512,1.0,true,ema\n"
+                             "a,1,,,,,,,,,,0,False,\n");
+    const adept_run *run = &d->rows[0].run;
+    assert_true(run->gpus == 16 && run->nodes == 2 && run->internode_bytes_per_s == 2.5e10);
+    assert_true(run->internode_latency_s == 2e-5 && run->allreduce == ADEPT_ALLREDUCE_TREE && run->bucket_bytes == 1e6);
+    assert_true(run->clock_hz == 1.2e9 && d->rows[0].seq_length == 512);
+    assert_string_equal(adept_host_name((size_t)run->host), "torch1");
+    assert_int_equal(d->rows[0].optimizer_extras, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_UNSCALE | ADEPT_EXTRA_EMA);
+    assert_string_equal(adept_measurement_text(&d->rows[0], "optimizer_extras"), "clip,unscale,ema");
+    run = &d->rows[1].run;
+    assert_true(run->gpus == 1 && run->nodes == 1 && run->clock_hz == 0 && run->internode_bytes_per_s == 0);
+    assert_true(run->allreduce == ADEPT_ALLREDUCE_RING && run->host == 0 && d->rows[1].optimizer_extras == 0);
+    adept_dataset_free(d);
+}
+
+/* A name that is nearly a column's is refused with the right one; other unknown names are kept, also where one letter would
+ * make them a column's. */
+static void near_names(void **state)
+{
+    (void)state;
+    static const char *const near[][2] = {
+        {"batch", "batch_size"},         {"Batch_Size", "batch_size"},   {"batch-size", "batch_size"},
+        {"power_limit", "power_limit_w"}, {"power-limit", "power_limit_w"}, {"presicion", "precision"},
+        {"grad_acum", "grad_accum"},     {"clock_mhz", "clock_hz"},      {"clock", "clock_hz"},
+        {"host-launch", "host_launch_s"}, {"gpu-launch", "host_launch_s"}, {"host_launch_us", "host_launch_s"},
+        {"avg_power", "avg_power_w"},    {"internode-bandwidth", "internode_bytes_per_s"},
+        {"attension", "attention"},      {"GPU", "gpu"},                 {"num_gpus", "gpus"},
+        {"activation_checkpoints", "activation_checkpoint"},
+    };
+    for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
+        char text[200], message[200];
+        adept_error err = {0};
+        adept_dataset *d = adept_dataset_new();
+        snprintf(text, sizeof text, "model,%s,step_time_s\na,,1\n", near[i][0]);
+        snprintf(message, sizeof message, "t.csv:1: column %s is not known; did you mean %s?", near[i][0], near[i][1]);
+        assert_int_equal(adept_dataset_parse(d, "t.csv", text, strlen(text), &err), ADEPT_E_INVALID);
+        assert_string_equal(err.message, message);
+        adept_dataset_free(d);
+    }
+    adept_dataset *d = parse("model,step_time_s,notes,cpus,cost,date,seed,cuda,driver,d_model,power_w,power_min_w,steps,runs,"
+                             "time_min_s,idle_power_w,height,tokens,data,tp,fsdp\na,1,,,,,,,,,,,,,,,,,,8,full\n");
+    assert_string_equal(adept_measurement_text(d->rows, "tp"), "8"); /* read, though not predicted */
+    adept_dataset_free(d);
+    d = parse("model,step_time_s,batch_size,batch\na,1,8,9\n"); /* the column is there: this is another */
+    assert_int_equal(d->rows[0].batch_size, 8);
     adept_dataset_free(d);
 }
 
@@ -392,9 +446,43 @@ static void check(world *w, const char *csv)
         adept_measurement *m = &w->d->rows[i];
         m->profile = &w->work.prof;
         m->hw = &w->gpu.hw;
-        m->run = (adept_run){.gpus = m->gpus, .power_limit_w = m->power_limit_w};
     }
     if (adept_dataset_check(w->d, &err) != ADEPT_OK) fail_msg("%s", err.message);
+}
+
+/* What cannot be predicted is refused by the row, and what says the same as the other columns is not. */
+static void splits(void **state)
+{
+    (void)state;
+    static const char *const refused[][3] = {
+        {"tp", "8", "cannot be predicted yet"},       {"pp", "2", "cannot be predicted yet"},
+        {"fsdp", "full", "cannot be predicted yet"},  {"zero", "1", "cannot be predicted yet"},
+        {"sharding", "FULL_SHARD", "cannot be predicted yet"},
+        {"activation_checkpoint", "selective", "cannot be predicted yet"},
+        {"sequence_parallel", "1", "cannot be predicted yet"},
+        {"dp", "2", "is not 4, the row's gpus"},      {"micro_batch", "4", "is not 8, the row's batch_size"},
+        {"global_batch", "32", "is not 64, the row's batch_size times gpus times grad_accum"},
+    };
+    world w;
+    toy_gpu_init(&w.gpu);
+    toy_work_init(&w.work);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char text[300], message[200];
+        adept_error err = {0};
+        snprintf(text, sizeof text, "model,step_time_s,gpus,grad_accum,batch_size,%s\na,3,4,2,8,%s\n", refused[i][0],
+                 refused[i][1]);
+        w.d = parse(text);
+        w.d->rows[0].profile = &w.work.prof;
+        w.d->rows[0].hw = &w.gpu.hw;
+        snprintf(message, sizeof message, "runs/t.csv:2: column %s: '%s' %s", refused[i][0], refused[i][1], refused[i][2]);
+        assert_int_equal(adept_dataset_check(w.d, &err), ADEPT_E_INVALID);
+        assert_true(strncmp(err.message, message, strlen(message)) == 0);
+        adept_dataset_free(w.d);
+    }
+    check(&w, "model,step_time_s,gpus,batch_size,tp,pp,vp,ep,dp,fsdp,micro_batch,global_batch,activation_checkpoint,sp\n"
+              "a,3,4,8,1,1,,1,4,none,8,32,none,0\na,3,1,8,,,,,,FULL_SHARD,,8,False,\n");
+    assert_null(w.d->rows[0].suspect);
+    adept_dataset_free(w.d);
 }
 
 static void is_suspect(const world *w, size_t row, const char *reason)
@@ -495,6 +583,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_column),
         cmocka_unit_test(defaults),
+        cmocka_unit_test(where_it_runs),
+        cmocka_unit_test(near_names),
+        cmocka_unit_test(splits),
         cmocka_unit_test(versions_of_torch),
         cmocka_unit_test(compiled_rows),
         cmocka_unit_test(power_alone_and_other_modes),

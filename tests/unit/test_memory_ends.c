@@ -59,7 +59,7 @@ static void no_lever_is_dropped(void **state)
 
 /* ---- sweeps ---- */
 
-static adept_status profile_of(const adept_profile **out, const adept_sweep_workload *workload, void *context,
+static adept_status profile_of(const adept_profile **out, const adept_workload_config *workload, void *context,
                                adept_error *err)
 {
     adept_profile **made = context;

@@ -383,13 +383,46 @@ static void calibrated_in_what_was_measured(void **state)
                  {"a40", ADEPT_AMP_BF16, true},
                  {"t4", ADEPT_FP32, true},
                  {"t4", ADEPT_PURE_FP16, false},
-                 {"a100-sxm-80gb", ADEPT_FP32, false} /* transferred */};
+                 {"h100-sxm-80gb", ADEPT_FP32, false}, /* transferred */
+                 {"a100-sxm-80gb", ADEPT_FP32, true},  /* of a set that it is in, and that predicts it left out */
+                 {"a10", ADEPT_AMP_BF16, true},
+                 {"a10", ADEPT_FP32, false}, /* not measured in it */
+                 {"rtx3080-laptop-16gb", ADEPT_TF32, false} /* 14 % off when it was left out */};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         adept_hwprofile *hw = NULL;
         const adept_run run = {.gpus = 1};
         assert_int_equal(adept_hwprofile_open(&hw, cases[i].gpu, NULL), ADEPT_OK);
         if (adept_calibrated_in(hw, &run, cases[i].precision) != cases[i].covered)
             fail_msg("%s in %s", cases[i].gpu, adept_precision_name(cases[i].precision));
+        adept_hwprofile_free(hw);
+    }
+}
+
+/* What is said of a GPU is what the set says that it saw. */
+static void words_of_calibration(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpu, *text;
+        adept_precision precision;
+    } cases[] = {{"h100-sxm-80gb", "not calibrated: parameters transferred from ", ADEPT_FP32},
+                 {"v100-pcie-32gb", "calibrated", ADEPT_FP32},
+                 {"v100-pcie-32gb", "calibrated in other precisions only", ADEPT_PURE_FP16},
+                 {"a100-sxm-40gb", "calibrated: parameters of ", ADEPT_FP32},
+                 {"a10", "calibrated in other precisions only: parameters of ", ADEPT_FP32},
+                 {"rtx3080-laptop-16gb", "not calibrated: parameters of ", ADEPT_TF32}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_hwprofile *hw = NULL;
+        char text[ADEPT_CALIBRATION_BYTES];
+        assert_int_equal(adept_hwprofile_open(&hw, cases[i].gpu, NULL), ADEPT_OK);
+        adept_calibration_text(text, hw, NULL, cases[i].precision);
+        if (strncmp(text, cases[i].text, strlen(cases[i].text)) != 0) fail_msg("%s: %s", cases[i].gpu, text);
+        assert_int_equal(strstr(text, "this one among them") != NULL, hw->among != NULL);
+        if (hw->among) assert_true(hw->among->rows > 0 && hw->among->precisions && hw->among->modes && strstr(text, "; train"));
+        adept_hwprofile_forget_fit(hw);
+        assert_null(hw->among);
+        assert_string_equal(adept_calibration_text(text, hw, NULL, ADEPT_FP32),
+                            "not calibrated: an estimate from the specification sheet");
         adept_hwprofile_free(hw);
     }
 }
@@ -424,6 +457,7 @@ int main(void)
         cmocka_unit_test(easily_fed_matrix_units),
         cmocka_unit_test(products_of_wide_sms),
         cmocka_unit_test(calibrated_in_what_was_measured),
+        cmocka_unit_test(words_of_calibration),
         cmocka_unit_test(parameters_are_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ typedef struct known_point {
 static known_point known[MOST_POINTS];
 static size_t n_known, n_failed, n_limited, n_points;
 
-static adept_status profile_of(const adept_profile **out, const adept_sweep_workload *w, void *context,
+static adept_status profile_of(const adept_profile **out, const adept_workload_config *w, void *context,
                                adept_error *err)
 {
     static adept_profile changed;
@@ -92,10 +92,11 @@ static bool compare_point(const adept_sweep_point *point, void *context)
     X(step_time_s)
     X(power_avg_w)
     X(energy_step_j) X(edp_js) X(samples_per_s) X(energy_per_sample_j) X(pass_s) X(optimizer_s) X(comm_s)
-        X(kernel_launch_s) X(fixed_s) X(comm_hidden_s) X(clock_ratio) X(clock_hz)
+        X(kernel_launch_s) X(fixed_s) X(comm_hidden_s) X(clock_ratio) X(clock_hz) X(interval_level) X(interval_time_s[0])
+        X(interval_time_s[1]) X(interval_power_w[0]) X(interval_power_w[1])
 #undef X
             assert_true(r->peak_bytes == p.memory.peak_bytes && adept_estimate_fits(r) == p.memory.fits &&
-                        r->bound == p.bound);
+                        r->bound == p.bound && r->notes == p.notes);
     n_limited += (r->notes & ADEPT_NOTE_LIMITED) != 0;
     k->p = p;
     k->samples = point->result.samples;

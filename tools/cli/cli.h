@@ -112,6 +112,9 @@ adept_status adept_option_names(adept_cli *cli, const char *option, char *text, 
 /** An adept_option_parser of an amount of memory, as in 8GiB. @param field  a uint64_t, bytes */
 adept_status adept_option_memory(adept_cli *cli, const char *option, char *text, void *field);
 
+/** An adept_option_parser of a picture's file: its ending, .svg, .pdf or .png, is what it is written as. @param field  a const char * */
+adept_status adept_option_picture(adept_cli *cli, const char *option, char *text, void *field);
+
 /** An adept_option_parser of "K/N", as in 1/8. @param field  an adept_shard */
 adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, void *field);
 

@@ -449,7 +449,7 @@ static adept_status calibrate_parts(adept_cli *cli, work *w, const adept_calibra
 static void hide_fixed_share(adept_dataset *dataset)
 {
     for (size_t i = 0; i < dataset->n; i++)
-        if (dataset->rows[i].overlap != ADEPT_OVERLAP_NONE) dataset->rows[i].run.overlap = ADEPT_OVERLAP_FIXED;
+        if (dataset->rows[i].run.overlap != ADEPT_OVERLAP_NONE) dataset->rows[i].run.overlap = ADEPT_OVERLAP_FIXED;
 }
 
 static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_options *o)

@@ -18,7 +18,7 @@ static adept_status print(adept_cli *cli, const adept_measurement_options *o, co
 
     if (!warnings) return adept_cli_no_memory(cli);
     if (!o->json) return adept_report_evaluation(cli, stdout, e, d, hw, warnings, n_warnings);
-    return adept_json_print(cli, adept_evaluation_to_json(e, hw, warnings, n_warnings));
+    return adept_json_print(cli, adept_evaluation_to_json(e, hw, d, warnings, n_warnings));
 }
 
 static adept_status evaluate(adept_cli *cli, void *options)
@@ -32,6 +32,7 @@ static adept_status evaluate(adept_cli *cli, void *options)
     adept_progress_init(&progress);
     adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, &o->files) : ADEPT_OK;
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, NULL, o, &progress);
+    if (status == ADEPT_OK) status = adept_dataset_find_in_sample(d, hw, &cli->err);
     if (status == ADEPT_OK && o->plot) status = adept_gnuplot_check("--plot", &cli->err);
     if (status == ADEPT_OK)
         status = adept_evaluation_new(&e, d->arena, d->rows, d->n, o->by.n ? o->by.words : default_by,

@@ -1,5 +1,5 @@
 /** @file cmd_gpus.c  `adept gpus [NAME]`: the GPUs adept knows, and where every number about one comes from. */
-#include "adept_hwprofile.h"
+#include "adept_model.h"
 #include "adept_profile.h"
 #include "adept_file.h"
 #include "adept_json.h"
@@ -65,9 +65,10 @@ static void add_row(adept_table *table, const adept_hwprofile *hw)
                     ADEPT_CELLS(hw->name, in_tera(s->vector_fp32_flops_per_s).s, in_tera(s->tensor_tf32_flops_per_s).s,
                                 in_tera(s->tensor_bf16_flops_per_s).s, adept_units_bytes(s->mem_bytes).s,
                                 adept_units_digits(s->mem_bytes_per_s / 1e9).s, adept_units_digits(s->tdp_w).s,
-                                hw->calibrated    ? "yes"
-                                : hw->transferred ? "transferred"
-                                                  : "no",
+                                hw->calibrated                    ? "yes"
+                                : adept_calibrated_for(hw, NULL) ? "in a set"
+                                : hw->transferred                 ? "transferred"
+                                                                  : "no",
                                 join_aliases(hw, aliases, sizeof aliases)));
 }
 
@@ -145,7 +146,7 @@ static void print_calibration(const adept_hwprofile *hw)
 
 static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
 {
-    char aliases[256];
+    char aliases[256], calibration[ADEPT_CALIBRATION_BYTES];
     adept_table table = {.columns = "NUMBER|>VALUE|MEANING|SOURCE"};
 
 #define X(field, required, text) add_spec_row(&table, hw, #field, hw->specs.field, text);
@@ -155,7 +156,7 @@ static adept_status show_text(adept_cli *cli, const adept_hwprofile *hw)
     if (hw->n_aliases > 0) adept_print_format(stdout, " (also %s)", join_aliases(hw, aliases, sizeof aliases));
     adept_print_format(stdout, ": %s %s", hw->vendor, hw->architecture);
     if (hw->transferred)
-        adept_report_transferred(stdout, hw);
+        printf(", %s\n", adept_calibration_text(calibration, hw, NULL, ADEPT_PRECISION_COUNT));
     else
         print_calibration(hw);
     return adept_table_end(cli, &table, stdout);

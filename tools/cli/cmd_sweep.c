@@ -107,8 +107,8 @@ static const adept_option_row rows[] = {
     {"json", NULL, 5, "Print every point and the answers as JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {"output", "FILE", 5, "Write the points to FILE, as CSV unless --json is given, and the answers as text",
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
-    {"plot", "FILE.svg", 5, "Draw curves or maps over what varies, and the front of time and energy (needs gnuplot)",
-     ADEPT_OPT_FILE, .at = AT(plot)},
+    {"plot", "FILE", 5, "Draw curves or maps over what varies, and the front of time and energy (needs gnuplot): .svg, .pdf or .png",
+     ADEPT_OPT_PARSED, .at = AT(plot), .parse = adept_option_picture},
     {"html", "FILE", 5, "Write answers, picture and front as one HTML file (needs gnuplot)", ADEPT_OPT_FILE,
      .at = AT(html)},
     {"shard", "K/N", 5,
@@ -238,7 +238,8 @@ static void put_head(adept_json_writer *out, const work *w)
     adept_json_put_integer(out, "schema_version", 1);
     adept_json_put_object(out, "model", "path %s sha256 %s", w->source.base->model_path, w->source.base->model_sha256);
     if (w->hw)
-        adept_json_put_object(out, "gpu", "name %s calibrated %d", w->hw->name, w->hw->calibrated);
+        adept_json_put_object(out, "gpu", "name %s calibrated %d", w->hw->name,
+                              adept_calibrated_in(w->hw, &s->run, w->source.base->precision));
     else
         adept_json_put_null(out, "gpu");
     adept_json_begin_object(out, "set");
@@ -289,8 +290,11 @@ static bool hypothetical(const adept_sweep *s)
 
 static adept_status print_report(adept_cli *cli, work *w)
 {
+    char calibration[ADEPT_CALIBRATION_BYTES];
     adept_report_workload(stdout, w->source.base);
-    if (w->hw) printf("GPU: %s\n", w->hw->name);
+    if (w->hw)
+        printf("GPU: %s, %s\n", w->hw->name,
+               adept_calibration_text(calibration, w->hw, &w->sweep.run, w->source.base->precision));
     if (hypothetical(&w->sweep))
         puts("Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the real one are "
              "kept");

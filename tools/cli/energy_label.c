@@ -17,7 +17,9 @@
 
 static const char *calibration_of(const adept_step *l)
 {
-    if (adept_calibrated_in(l->hw, l->run, l->profile->precision)) return "calibrated on measurements of this GPU";
+    const bool among = adept_transferred_for(l->hw, l->run);
+    if (adept_calibrated_in(l->hw, l->run, l->profile->precision))
+        return among ? "calibrated on measurements of this GPU among others" : "calibrated on measurements of this GPU";
     if (adept_calibrated_for(l->hw, l->run)) return "calibrated on measurements of this GPU in other precisions";
     return adept_transferred_for(l->hw, l->run) ? "not calibrated: parameters fitted to other GPUs"
                                                 : "not calibrated: estimated from the specification sheet";
@@ -36,6 +38,16 @@ static char *scope_of(const adept_totals *t)
                  host ? "" : "the hosts (processors, memory, fans), ", pue ? "" : "cooling and losses of the site, ",
                  "evaluation and data loading that the GPUs wait for, ") < 0)
         return NULL;
+    return text;
+}
+
+/* What does not fit cannot run, and uses nothing. */
+static const char *no_room(char *text, size_t size, const adept_step *l)
+{
+    const adept_memory *m = &l->prediction.memory;
+
+    snprintf(text, size, "DOES NOT FIT: the step needs %s of each GPU's %s, so the run cannot start",
+             adept_units_bytes(m->peak_bytes).s, adept_units_bytes(m->capacity_bytes).s);
     return text;
 }
 
@@ -66,7 +78,8 @@ static void add_setup(adept_table *table, const adept_step *l)
     const adept_profile *p = l->profile;
     char text[512];
 
-    add_text(table, "model", p->model_path);
+    add_text(table, "model", adept_label_file_name(l));
+    if (!l->prediction.memory.fits) add_text(table, "memory", no_room(text, sizeof text, l));
     add_text(table, "SHA-256", *p->model_sha256 ? p->model_sha256 : "unknown");
     snprintf(text, sizeof text, "%" PRId64 " x %.100s", adept_run_gpus(l->run), l->hw->name);
     if (l->run->power_limit_w > 0)
@@ -127,7 +140,7 @@ static char *markdown_of(const adept_step *l, const char *scope)
     FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
-    fprintf(out, "## Energy and emissions (%s)\n\n", STATEMENT);
+    fprintf(out, "## Energy and emissions (%s%s)\n\n", STATEMENT, l->prediction.memory.fits ? "" : "; the run does not fit");
     add_setup(&table, l);
     add_numbers(&table, l);
     add_origin(&table, l);
@@ -160,7 +173,7 @@ static void put_config(adept_json_writer *w, const adept_step *l)
     const adept_profile *p = l->profile;
 
     adept_json_begin_object(w, "model");
-    adept_json_put_known(w, "path", p->model_path);
+    adept_json_put_known(w, "path", adept_label_file_name(l));
     adept_json_put_known(w, "sha256", p->model_sha256);
     adept_json_put_number(w, "params", (double)p->params);
     adept_json_end_object(w);
@@ -207,6 +220,8 @@ static char *json_of(const adept_step *l, const char *scope)
     put_config(&w, l);
     adept_json_put_members(&w, "step_time_s %g power_avg_w %g energy_step_j %g energy_per_sample_j %g", p->step_time_s,
                            p->power_avg_w, p->energy_step_j, p->energy_per_sample_j);
+    adept_json_put_object(&w, "memory", "peak_bytes %g capacity_bytes %g fits %d", p->memory.peak_bytes,
+                          p->memory.capacity_bytes, p->memory.fits);
     put_totals(&w, &l->totals);
     adept_json_put_members(&w, "method %s calibrated %d calibration %s scope %s adept_version %s",
                            adept_granularity_name(adept_granularity_of(l->hw, l->run)),
@@ -227,7 +242,9 @@ static char *remarks_of(const adept_step *l, const char *scope)
     FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
+    char room[256];
     fprintf(out, "Energy " STATEMENT ", by adept " ADEPT_VERSION " (%s). ", calibration_of(l));
+    if (!l->prediction.memory.fits) fprintf(out, "%s. ", no_room(room, sizeof room, l));
     fprintf(out, "%s of %s, %s, batch %" PRId64 " per GPU, on %" PRId64 " x %s: %s. ", adept_units_count(t->steps, "step").s,
             adept_mode_name(p->mode), adept_precision_name(p->precision), p->batch_size, adept_run_gpus(l->run),
             l->hw->name, adept_units_time(t->time_s).s);

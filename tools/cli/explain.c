@@ -60,8 +60,6 @@ typedef struct changer {
     adept_explanation *x;
 } changer;
 
-static const adept_sweep_workload as_it_is = {.precision = -1, .mode = -1, .attention = -1};
-
 static adept_explain_change *begin(changer *c, const char *key, adept_explain_scale scale, const char *what, ...)
     ADEPT_PRINTF(4, 5);
 static adept_explain_change *begin(changer *c, const char *key, adept_explain_scale scale, const char *what, ...)
@@ -93,7 +91,7 @@ static adept_status with_run(changer *c, adept_explain_change *change, const ade
     return end(c, change, adept_predict(&change->p, c->x->step->profile, c->x->step->hw, run, &err), &err);
 }
 
-static adept_status with_workload(changer *c, adept_explain_change *change, const adept_sweep_workload *w)
+static adept_status with_workload(changer *c, adept_explain_change *change, const adept_workload_config *w)
 {
     const adept_profile *profile;
     adept_error err = {0};
@@ -106,11 +104,12 @@ static adept_status with_workload(changer *c, adept_explain_change *change, cons
 
 static adept_status try_precision(changer *c, adept_precision precision)
 {
-    adept_sweep_workload w = as_it_is;
+    adept_workload_config w = {.batch_size = 0}; /* else as it is */
     adept_explain_change *change = begin(c, "precision", ADEPT_EXPLAIN_STEP, "%s%s", adept_precision_name(precision),
                                          adept_precision_is_autocast(precision) ? " autocast" : " matrix units");
     const adept_intervals *known = c->x->step->hw->intervals;
-    w.precision = (int)precision;
+    w.precision = precision;
+    w.precision_given = true;
     change->unmeasured = known && known->precisions != 0 && !(known->precisions >> precision & 1u);
     return with_workload(c, change, &w);
 }
@@ -130,9 +129,10 @@ static adept_status try_precisions(changer *c)
 
 static adept_status try_attention(changer *c)
 {
-    adept_sweep_workload w = as_it_is;
+    adept_workload_config w = {.batch_size = 0}; /* else as it is */
     if (c->x->step->profile->attention == ADEPT_ATTENTION_FUSED) return ADEPT_OK;
     w.attention = ADEPT_ATTENTION_FUSED;
+    w.attention_given = true;
     return with_workload(c, begin(c, "attention", ADEPT_EXPLAIN_STEP, "fused attention"), &w);
 }
 
@@ -140,7 +140,7 @@ static adept_status try_attention(changer *c)
 static adept_status try_smaller_batches(changer *c)
 {
     const adept_profile *now = c->x->step->profile;
-    adept_sweep_workload w = as_it_is;
+    adept_workload_config w = {.batch_size = 0}; /* else as it is */
     adept_status status = ADEPT_OK;
     if (now->batch_size < 2) return status;
     adept_explain_change *change = begin(c, "smaller_batch", ADEPT_EXPLAIN_SAMPLE, "a smaller batch");
@@ -155,7 +155,7 @@ static adept_status try_smaller_batches(changer *c)
 static adept_status try_batches(changer *c)
 {
     const adept_profile *now = c->x->step->profile;
-    adept_sweep_workload w = as_it_is;
+    adept_workload_config w = {.batch_size = 0}; /* else as it is */
     adept_status status;
     if (!c->x->step->prediction.memory.fits) return try_smaller_batches(c);
     if (now->batch_size > INT64_MAX / 2) return ADEPT_OK;

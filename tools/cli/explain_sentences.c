@@ -104,18 +104,17 @@ static void say_certainty(writer *w)
 {
     const adept_explanation *x = w->x;
     const adept_prediction *p = &x->step->prediction;
+    char text[ADEPT_CALIBRATION_BYTES];
     if (!begin(w, "certainty")) return;
-    if (adept_calibrated_in(x->step->hw, x->step->run, x->step->profile->precision))
-        fputs("The GPU is calibrated", w->out);
-    else if (adept_calibrated_for(x->step->hw, x->step->run))
-        fprintf(w->out, "The GPU is calibrated in other precisions than %s only",
-                adept_precision_name(x->step->profile->precision));
-    else if (adept_transferred_for(x->step->hw, x->step->run))
-        fprintf(w->out, "Nobody measured this GPU; its parameters come from %zu other%s", x->step->hw->n_donors,
-                x->step->hw->n_donors == 1 ? "" : "s");
-    else
+    const adept_hwprofile *hw = x->step->hw;
+    if (adept_transferred_for(hw, x->step->run) && !hw->among)
+        fprintf(w->out, "Nobody measured this GPU; its parameters come from %zu other%s", hw->n_donors,
+                hw->n_donors == 1 ? "" : "s");
+    else if (!hw->calibrated && !hw->among)
         fputs("The GPU is not calibrated; its parameters are those of its sheet, so expect errors of tens of percent",
               w->out);
+    else
+        fprintf(w->out, "The GPU is %s", adept_calibration_text(text, hw, x->step->run, x->step->profile->precision));
     if (isfinite(p->interval_level) && isfinite(p->interval_time_s[0]))
         fprintf(w->out, ": a measurement would lie between %s and %s with a probability of %.0f %%",
                 adept_units_time(p->interval_time_s[0]).s, adept_units_time(p->interval_time_s[1]).s,

@@ -194,12 +194,10 @@ adept_status adept_load_profile(adept_cli *cli, adept_profile **out, const char 
 
 /* ---------------------------------------------------------------- those of a sweep ------------------------------- */
 
-static const adept_sweep_workload unvaried = {.precision = -1, .mode = -1, .attention = -1, .execution = -1};
-
 adept_status adept_sweep_source_open(adept_cli *cli, adept_sweep_source *out, const char *path,
                                      const adept_workload_options *options)
 {
-    *out = (adept_sweep_source){.of = unvaried};
+    *out = (adept_sweep_source){.graph = NULL};
     adept_status status = adept_load_graph(cli, &out->graph, &out->config, path, options);
     return status == ADEPT_OK ? adept_load_walk(cli, &out->base, out->graph, &out->config) : status;
 }
@@ -211,45 +209,43 @@ void adept_sweep_source_close(adept_sweep_source *s)
     adept_graph_free(s->graph);
 }
 
-static bool same_operators(const adept_sweep_workload *a, const adept_sweep_workload *b)
+/* Accumulation passes and the optimizer change no operator. */
+static bool same_operators(const adept_workload_config *a, const adept_workload_config *b)
 {
-    return a->batch_size == b->batch_size && a->seq_length == b->seq_length && a->precision == b->precision &&
-           a->mode == b->mode && a->attention == b->attention && a->execution == b->execution;
+    bool same = a->batch_size == b->batch_size && a->seq_length == b->seq_length;
+#define X(words, last) same = same && a->words##_given == b->words##_given && a->words == b->words;
+    ADEPT_WORDS_LIST(X)
+#undef X
+    return same;
 }
 
-static adept_status walk(const adept_sweep_source *s, adept_profile **out, const adept_sweep_workload *w,
-                         adept_error *err)
+static adept_status make(adept_sweep_source *s, const adept_workload_config *given, adept_error *err)
 {
-    adept_workload_config config = s->config;
-    if (w->batch_size > 0) config.batch_size = w->batch_size;
-    if (w->seq_length > 0) config.seq_length = w->seq_length;
-    if (w->precision >= 0) config.precision = (adept_precision)w->precision;
-    if (w->mode >= 0) config.mode = (adept_mode)w->mode;
-    if (w->attention >= 0) config.attention = (adept_attention)w->attention;
-    if (w->execution >= 0) config.execution = (adept_execution)w->execution;
-    return adept_profile_build(out, s->graph, adept_handlers(), &config, NULL, NULL, err);
-}
-
-static adept_status make(adept_sweep_source *s, const adept_sweep_workload *w, adept_error *err)
-{
+    static const adept_workload_config nothing = {.batch_size = 0};
+    adept_workload_config config = s->config, operators = *given;
     adept_profile *made = NULL;
-    adept_status status = same_operators(w, &unvaried) ? ADEPT_OK : walk(s, &made, w, err);
+    adept_status status = ADEPT_OK;
+    operators.grad_accum = 0;
+    operators.optimizer = NULL;
+    adept_workload_config_over(&config, &operators);
+    if (!same_operators(given, &nothing))
+        status = adept_profile_build(&made, s->graph, adept_handlers(), &config, NULL, NULL, err);
     if (status != ADEPT_OK) return status;
     adept_profile_free(s->made);
     s->made = made;
-    s->of = *w;
+    s->of = *given;
     return ADEPT_OK;
 }
 
-adept_status adept_sweep_source_profile(const adept_profile **out, const adept_sweep_workload *w, void *context,
+adept_status adept_sweep_source_profile(const adept_profile **out, const adept_workload_config *given, void *context,
                                         adept_error *err)
 {
     adept_sweep_source *s = context;
-    adept_status status = same_operators(w, &s->of) ? ADEPT_OK : make(s, w, err);
+    adept_status status = same_operators(given, &s->of) ? ADEPT_OK : make(s, given, err);
     if (status != ADEPT_OK) return status;
     s->changed = s->made ? *s->made : *s->base;
-    if (w->grad_accum > 0) s->changed.grad_accum = w->grad_accum;
-    if (w->optimizer && s->changed.mode == ADEPT_MODE_TRAIN) s->changed.optimizer = w->optimizer;
+    if (given->grad_accum > 0) s->changed.grad_accum = given->grad_accum;
+    if (given->optimizer && s->changed.mode == ADEPT_MODE_TRAIN) s->changed.optimizer = given->optimizer;
     *out = &s->changed;
     return ADEPT_OK;
 }

@@ -52,7 +52,7 @@ typedef struct adept_sweep_source {
     adept_profile *base;          /* of it */
     /* the last one asked for */
     adept_profile *made; /* owned; NULL: base */
-    adept_sweep_workload of;
+    adept_workload_config of; /* given over `config` */
     adept_profile changed; /* what does not change its operators set anew */
 } adept_sweep_source;
 
@@ -66,7 +66,7 @@ adept_status adept_sweep_source_open(adept_cli *cli, adept_sweep_source *out, co
 void adept_sweep_source_close(adept_sweep_source *source);
 
 /** An adept_sweep_profile_of; the context is the source. */
-adept_status adept_sweep_source_profile(const adept_profile **out, const adept_sweep_workload *workload, void *context,
+adept_status adept_sweep_source_profile(const adept_profile **out, const adept_workload_config *given, void *context,
                                         adept_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "table.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,9 +87,18 @@ static adept_status close_output(adept_cli *cli)
 
     if (adept_print_failed) return adept_cli_no_memory(cli);
     errno = 0;
-    if (fclose(stdout) == 0 && !failed) return ADEPT_OK;
+    if (fflush(stdout) == 0 && !failed && fclose(stdout) == 0) return ADEPT_OK;
     return adept_error_set(&cli->err, ADEPT_E_IO, "cannot write standard output%s%s", errno ? ": " : "",
                            errno ? strerror(errno) : "");
+}
+
+/* Has what reads the output ended, as `head` does when it has enough, and is that all that failed? */
+static bool nobody_reads(const adept_cli *cli)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO};
+    bool unread = poll(&output, 1, 0) == 1 && output.revents & POLLERR;
+
+    return unread && cli->err.status == ADEPT_E_IO && (ferror(stdout) || strstr(cli->err.message, strerror(EPIPE)));
 }
 
 /* A descriptor the caller left closed would be given to the first file opened, which would then receive our output.
@@ -113,11 +123,11 @@ int main(int argc, char **argv)
 
     occupy_standard_descriptors();
     signal(SIGCHLD, SIG_DFL); /* ignored, as some daemons hand it on, nobody would know how a child ended */
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other, but nothing to say */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file at the limit of its size */
     adept_status status = dispatch(&cli, argc, argv);
     if (status == ADEPT_OK) status = close_output(&cli);
-    if (status != ADEPT_OK) print_error(&cli);
+    if (status != ADEPT_OK && !nobody_reads(&cli)) print_error(&cli);
     free(cli.details);
     int code = cli.exit_code                                       ? cli.exit_code
                : status != ADEPT_OK && adept_interrupt_requested ? 128 + adept_interrupt_requested

@@ -87,7 +87,7 @@ static const adept_option_row rows[] = {
     {"raw", NULL, 3, "JSON holds every sample", ADEPT_OPT_FLAG, .at = AT(raw)},
     {"csv", "FILE", 3, "Append a row for each sensor and run to FILE", ADEPT_OPT_FILE, .at = AT(csv)},
     {"format", "NAME", 3, "Of --csv: adept (default) or ea2p, whose columns are EA2P's", ADEPT_OPT_CHOICE, .at = AT(ea2p), .names = format_name},
-    {"plot", "FILE.svg", 3, "Draw power over time, component upon component, marked regions behind them", ADEPT_OPT_FILE, .at = AT(plot)},
+    {"plot", "FILE", 3, "Draw power over time, component upon component, marked regions behind them: .svg, .pdf or .png", ADEPT_OPT_PARSED, .at = AT(plot), .parse = adept_option_picture},
     {"samples", "FILE", 3, "Write every sample to FILE as it comes, which nothing may hold yet", ADEPT_OPT_FILE, .at = AT(journal)},
     {0},
 };

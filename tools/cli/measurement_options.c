@@ -37,8 +37,8 @@ static const adept_option_row rows[] = {
      "Errors by these columns of the measurements, known to adept or not; A+B: by both together (default model, "
      "precision, gpus)",
      ADEPT_OPT_LIST, .at = AT(by)},
-    {"plot", "FILE.svg", 6, "Plot predicted against measured, and the errors by model (needs gnuplot)", ADEPT_OPT_FILE,
-     .at = AT(plot)},
+    {"plot", "FILE", 6, "Plot predicted against measured, and the errors by model (needs gnuplot): .svg, .pdf or .png", ADEPT_OPT_PARSED,
+     .at = AT(plot), .parse = adept_option_picture},
     {"json", NULL, 6, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };

@@ -1,6 +1,7 @@
 /** @file options.c  The command line: getopt_long's rules, with our own messages; values of options. argp only prints
  * the help. */
 #include "cli.h"
+#include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_number.h"
 #include "adept_shard.h"
@@ -177,6 +178,19 @@ adept_status adept_option_shard(adept_cli *cli, const char *option, char *text, 
         !adept_integer_parse(&of, slash + 1, NULL, index, 100000))
         return adept_cli_usage(cli, "%s: '%s' is not K/N, as in 1/8", option, text);
     *shard = (adept_shard){(size_t)index, (size_t)of};
+    return ADEPT_OK;
+}
+
+static ADEPT_NAMES(picture_ending, ".svg", ".pdf", ".png")
+
+adept_status adept_option_picture(adept_cli *cli, const char *option, char *text, void *field)
+{
+    const char *end = strrchr(text, '.');
+
+    if (*text == '\0') return adept_cli_usage(cli, "%s: the file name is empty", option);
+    if (!adept_file_is_stream(text) && adept_name_index(end, picture_ending) == SIZE_MAX)
+        return adept_cli_usage(cli, "%s: '%s' ends in neither .svg, .pdf nor .png", option, text);
+    *(const char **)field = text;
     return ADEPT_OK;
 }
 
@@ -411,6 +425,60 @@ static adept_status take(parser *p, const entry *e, char *value)
     return take_value(p->cli, e->option, e->record, value);
 }
 
+static bool has_option(const parser *p, const char *name)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->entries[i].option->name && strcmp(p->entries[i].option->name, name) == 0) return true;
+    return false;
+}
+
+/* What others call an option, and ours. */
+static const char *const other_names[][2] = {
+    {"dtype", "precision"},          {"amp", "precision"},         {"num-gpus", "gpus"},
+    {"n-gpus", "gpus"},              {"world-size", "gpus"},       {"dp", "gpus"},
+    {"num-nodes", "nodes"},          {"power-cap", "power-limit"}, {"gradient-accumulation-steps", "grad-accum"},
+    {"sequence-length", "seq-length"}, {"seq-len", "seq-length"},  {"micro-batch", "batch"},
+    {"bs", "batch"},                 {"gpu-launch", "host-launch"}, {"device", "gpu"},
+};
+
+/* What cannot be predicted yet. Of options that commands have which predict: those with --gpus. */
+static const struct {
+    const char *name, *what;
+} missing[] = {
+#define SPLIT "adept cannot split a model over GPUs yet: each of --gpus has all of it"
+    {"fsdp", SPLIT},
+    {"zero", SPLIT},
+    {"tp", SPLIT},
+    {"tensor-parallel", SPLIT},
+    {"pp", SPLIT},
+    {"pipeline-parallel", SPLIT},
+    {"virtual-stages", SPLIT},
+    {"schedule", SPLIT},
+    {"cp", SPLIT},
+    {"context-parallel", SPLIT},
+    {"ep", SPLIT},
+    {"expert-parallel", SPLIT},
+    {"sp", SPLIT},
+    {"sequence-parallel", SPLIT},
+    {"deepspeed", SPLIT},
+    {"activation-checkpoint", "adept cannot recompute activations yet: all are saved"},
+    {"activation-offload", "adept cannot move activations to the host yet: all are saved"},
+    {"global-batch", "give --batch, of one GPU and pass, --gpus and --grad-accum"},
+#undef SPLIT
+};
+
+static adept_status check_missing(const parser *p, const char *name)
+{
+    size_t length;
+
+    for (size_t i = 0; i < sizeof missing / sizeof *missing && has_option(p, "gpus") && !has_option(p, name); i++) {
+        length = strlen(missing[i].name); /* --tensor-parallel-size, --zero-stage */
+        if (strncmp(name, missing[i].name, length) == 0 && (name[length] == '\0' || name[length] == '-'))
+            return adept_cli_usage(p->cli, "--%s: %s", name, missing[i].what);
+    }
+    return ADEPT_OK;
+}
+
 static adept_status unknown_option(const parser *p, const char *word, const char *name)
 {
     const char *best = NULL, *command = p->command->name;
@@ -420,6 +488,13 @@ static adept_status unknown_option(const parser *p, const char *word, const char
         const char *known = p->entries[i].option->name;
         if (known && adept_is_nearer(&best_distance, name, known)) best = known;
     }
+    for (size_t i = 0; i < p->n; i++) { /* --batch-size */
+        const char *known = p->entries[i].option->name;
+        size_t length = known ? strlen(known) : 0;
+        if (length > 0 && strncmp(name, known, length) == 0 && name[length] == '-') best = known;
+    }
+    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
+        if (strcmp(name, other_names[i][0]) == 0 && has_option(p, other_names[i][1])) best = other_names[i][1];
     if (!best) return adept_cli_usage(p->cli, "unknown option '%s'; see adept %s --help", word, command);
     return adept_cli_usage(p->cli, "unknown option '%s'; did you mean --%s? (adept %s --help)", word, best, command);
 }
@@ -447,6 +522,7 @@ static adept_status take_long(parser *p, char *word)
     bool ambiguous;
 
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    if (check_missing(p, name) != ADEPT_OK) return ADEPT_E_USAGE; /* before --ep is taken for --epochs */
     const entry *e = find_long(p, name, &ambiguous);
     if (!e) return unknown_option(p, word, name);
     const adept_option_row *o = e->option;

@@ -22,7 +22,10 @@ adept_status adept_step_predict_profile(adept_cli *cli, adept_step *s, const ade
     s->grouping = grouping;
     s->ops = calloc(s->profile->n_ops + 1, sizeof *s->ops);
     if (!s->ops) return adept_cli_no_memory(cli);
-    if (status == ADEPT_OK) status = adept_predict_power_limits(&s->limits, s->profile, s->hw, s->run, &cli->err);
+    if (!s->prediction.memory.fits) /* what cannot start has no best limit */
+        snprintf(s->limits.reason, sizeof s->limits.reason, "the step does not fit the memory of %.60s", s->hw->name);
+    else if (status == ADEPT_OK)
+        status = adept_predict_power_limits(&s->limits, s->profile, s->hw, s->run, &cli->err);
     if (status == ADEPT_OK) status = adept_predict_ops(s->ops, s->profile, s->hw, s->run, &cli->err);
     return status == ADEPT_OK ? adept_groups_make(cli, &s->groups, s->profile, s->ops, grouping) : status;
 }

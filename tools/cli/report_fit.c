@@ -124,8 +124,8 @@ static void add_scored(adept_table *table, const adept_scored *s)
     snprintf(place, sizeof place, "%.200s:%ld", slash ? slash + 1 : m->file, m->line);
     snprintf(what, sizeof what, "%.120s, batch %" PRId64 ", %s, %s", m->model_name, m->batch_size,
              adept_precision_name(m->precision), adept_mode_name(m->mode));
-    if (m->gpus > 1) snprintf(what + strlen(what), sizeof what - strlen(what), ", %" PRId64 " GPUs", m->gpus);
-    if (m->power_limit_w > 0) snprintf(what + strlen(what), sizeof what - strlen(what), ", %g W", m->power_limit_w);
+    if (m->run.gpus > 1) snprintf(what + strlen(what), sizeof what - strlen(what), ", %" PRId64 " GPUs", m->run.gpus);
+    if (m->run.power_limit_w > 0) snprintf(what + strlen(what), sizeof what - strlen(what), ", %g W", m->run.power_limit_w);
     adept_table_row(table, ADEPT_CELLS(place, what, known(adept_units_time(m->step_time_s), m->step_time_s).s,
                                        known(adept_units_time(s->time_s), m->step_time_s).s,
                                        signed_percent(error_of(s->time_s, m->step_time_s)).s,
@@ -380,15 +380,19 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
                                      const adept_hwprofile *hw, const char *const *warnings, size_t n_warnings)
 {
     adept_table all = {.columns = error_columns, .indent = 2};
-    bool headed = false;
+    char calibration[ADEPT_CALIBRATION_BYTES];
+    bool headed = false, in_sample = false;
 
     adept_print_format(out, "GPU     %s", hw->name);
-    if (hw->transferred)
-        adept_report_transferred(out, hw);
-    else
-        fputs(hw->calibrated ? ", calibrated\n" : ", not calibrated: an estimate from the specification sheet\n", out);
-    fprintf(out, "Rows    %zu of %zu file%s\n", e->n, d->n_files, d->n_files == 1 ? "" : "s");
-    fputs("\nErrors, in percent of what was measured\n", out);
+    fprintf(out, ", %s\n", adept_calibration_text(calibration, hw, NULL, ADEPT_PRECISION_COUNT));
+    fprintf(out, "Rows    %zu of %zu file%s", e->n, d->n_files, d->n_files == 1 ? "" : "s");
+    for (size_t i = 0; i < d->n_files; i++) {
+        if (!d->files[i].in_sample) continue;
+        fputs(in_sample ? ", " : "; in-sample, as the fit was made of them: ", out);
+        adept_print_clean(out, d->files[i].name);
+        in_sample = true;
+    }
+    fputs("\n\nErrors, in percent of what was measured\n", out);
     add_errors(&all, "all rows", "", &e->overall);
     adept_status status = adept_table_end(cli, &all, out);
     if (status == ADEPT_OK) status = put_groups(cli, out, "Errors", e);

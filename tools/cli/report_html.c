@@ -104,14 +104,13 @@ static void put_method(adept_page *page, const adept_step *r)
                                     : "Nothing was run. Times come from equations on means over the whole model "
                                       "(granularity \"model\").");
     if (adept_transferred_for(r->hw, r->run)) {
-        char donors[512] = "";
+        char donors[512] = "", text[ADEPT_CALIBRATION_BYTES];
         for (size_t i = 0, at = 0; i < r->hw->n_donors && at < sizeof donors; i++)
             at += (size_t)snprintf(donors + at, sizeof donors - at, "%s%s", i > 0 ? ", " : "", r->hw->donors[i]);
         put_paragraph(page,
-                      "%s is not calibrated: the parameters were fitted to measurements of other GPUs (%s) and "
-                      "transferred by the specification sheets. Intervals are those of GPUs that were left out of the "
-                      "fit.",
-                      r->hw->name, donors);
+                      "%s is %s. They were fitted to measurements of %s and transferred by the specification sheets. "
+                      "Intervals are those of GPUs that were left out of the fit.",
+                      r->hw->name, adept_calibration_text(text, r->hw, r->run, r->profile->precision), donors);
     } else if (adept_calibrated_in(r->hw, r->run, r->profile->precision)) {
         put_paragraph(page, "%s is calibrated: the parameters were fitted to measurements of it.", r->hw->name);
     } else if (adept_calibrated_for(r->hw, r->run)) {

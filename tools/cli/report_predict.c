@@ -21,19 +21,14 @@ static bool by_operator(const adept_step *r)
 
 static void print_gpu(FILE *out, const adept_step *r)
 {
+    char text[ADEPT_CALIBRATION_BYTES];
+
     adept_print_format(out, "GPU      %" PRId64 " x %s", adept_run_gpus(r->run), r->hw->name);
     if (r->run->nodes > 1) fprintf(out, " in %" PRId64 " nodes", r->run->nodes);
     adept_print_format(out, " (%s %s)", r->hw->vendor, r->hw->architecture);
     if (r->run->power_limit_w > 0) fprintf(out, ", limited to %s each", adept_units_si(r->run->power_limit_w, "W").s);
     if (r->run->clock_hz > 0) fprintf(out, ", clock locked to %s", adept_units_si(r->run->clock_hz, "Hz").s);
-    if (adept_transferred_for(r->hw, r->run))
-        adept_report_transferred(out, r->hw);
-    else if (adept_calibrated_for(r->hw, r->run))
-        fputs(adept_calibrated_in(r->hw, r->run, r->profile->precision) ? ", calibrated\n"
-                                                                        : ", calibrated in other precisions only\n",
-              out);
-    else
-        fputs(", not calibrated: an estimate from the specification sheet\n", out);
+    fprintf(out, ", %s\n", adept_calibration_text(text, r->hw, r->run, r->profile->precision));
     fputs(by_operator(r) ? "Method   operator: the time of every kernel from its own dimensions\n"
                          : "Method   model: the thesis's equations on means over the whole model\n",
           out);

@@ -3,8 +3,10 @@
 #include "adept_number.h"
 #include "units.h"
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
+#define NOT_CALIBRATED (ADEPT_NOTE_UNCALIBRATED | ADEPT_NOTE_TRANSFERRED)
 #define MOST_OF_FRONT 24 /* rows that a person looks at */
 
 /* ---- values of axes ---- */
@@ -38,7 +40,7 @@ void adept_sweep_table_begin(adept_sweep_table *t, const adept_sweep *sweep, con
     int n = sprintf(t->columns, "%.20s", label);
     for (size_t i = 0; i < shown_axes(sweep); i++)
         n += sprintf(t->columns + n, "|%s%s", adept_sweep_has_words(&sweep->axes[i]) ? "" : ">", sweep->axes[i].key);
-    strcpy(t->columns + n, "|>step time|>power|>energy/step|>samples/s|>energy/sample|");
+    strcpy(t->columns + n, "|>step time|>power|>energy/step|>samples/s|>energy/sample|interval of time|");
     t->table = (adept_table){.columns = t->columns};
 }
 
@@ -48,8 +50,8 @@ void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const
     const adept_text numbers[] = {adept_units_time(f->step_time_s), adept_units_watt(f->power_avg_w),
                                   adept_units_joule(f->energy_step_j), adept_units_digits(f->samples / f->step_time_s),
                                   adept_units_joule(f->energy_step_j / f->samples)};
-    const char *cells[SHOWN_AXES + 7] = {label};
-    char values[SHOWN_AXES][64];
+    const char *cells[SHOWN_AXES + 8] = {label};
+    char interval[160] = "", values[SHOWN_AXES][64];
     size_t at[ADEPT_SWEEP_MAX_AXES], n = 1;
     adept_sweep_at(at, sweep, f->index);
     for (size_t i = 0; i < shown_axes(sweep); i++) {
@@ -58,7 +60,14 @@ void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const
     }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         cells[n++] = reason ? "" : numbers[i].s;
-    cells[n] = reason ? reason : "";
+    if (!reason && isfinite(f->interval_time_s[0]))
+        snprintf(interval, sizeof interval, "%s to %s", adept_units_time(f->interval_time_s[0]).s,
+                 adept_units_time(f->interval_time_s[1]).s);
+    cells[n++] = interval;
+    bool differs = false; /* of one GPU in one precision the report says it once */
+    for (size_t i = 0; i < sweep->n_axes; i++)
+        differs = differs || sweep->axes[i].kind == ADEPT_VARY_GPU || sweep->axes[i].kind == ADEPT_VARY_PRECISION;
+    cells[n] = reason ? reason : differs && f->notes & NOT_CALIBRATED ? "not calibrated" : "";
     adept_table_row(&t->table, cells);
 }
 
@@ -86,6 +95,42 @@ void adept_sweep_table_front(adept_sweep_table *t, const adept_sweep *sweep, con
         const adept_sweep_found f = adept_sweep_answers_front(a, shown < 2 ? 0 : i * (n - 1) / (shown - 1));
         adept_sweep_table_add(t, sweep, *label ? adept_cell("%" PRIu64, f.index).s : "", &f, NULL);
     }
+}
+
+/* ---- how sure it is ---- */
+
+/* Points of one GPU err alike: their order is surer than that of GPUs. */
+static bool on_one_gpu(const adept_sweep *sweep, uint64_t a, uint64_t b)
+{
+    size_t at_a[ADEPT_SWEEP_MAX_AXES], at_b[ADEPT_SWEEP_MAX_AXES];
+    adept_sweep_at(at_a, sweep, a);
+    adept_sweep_at(at_b, sweep, b);
+    for (size_t i = 0; i < sweep->n_axes; i++)
+        if (sweep->axes[i].kind == ADEPT_VARY_GPU && at_a[i] != at_b[i]) return false;
+    return true;
+}
+
+size_t adept_sweep_warnings(adept_sweep_warning lines[ADEPT_SWEEP_WARNINGS], const adept_sweep *sweep,
+                            const adept_sweep_answers *a, adept_aim objective)
+{
+    const adept_sweep_found *best = &a->best[objective], *rival = &a->rival[objective];
+    const size_t size = sizeof lines->text;
+    char first[160], other[160];
+    size_t n = 0;
+    if (a->contested[objective])
+        snprintf(lines[n++].text, size,
+                 "first place by %s is not sure: %s is first, but the %.0f %% interval of %s reaches into its own%s",
+                 adept_sweep_objective_name(objective), adept_sweep_describe_point(first, sizeof first, sweep, best->index),
+                 100 * best->interval_level, adept_sweep_describe_point(other, sizeof other, sweep, rival->index),
+                 on_one_gpu(sweep, best->index, rival->index) ? "; points on one GPU err alike, so their order is surer than that"
+                                                              : "");
+    if (a->uncalibrated > 0)
+        snprintf(lines[n++].text, size, "%" PRIu64 " of %" PRIu64 " points are not calibrated: nobody measured their GPU, or not in their precision",
+                 a->uncalibrated, a->points);
+    if (a->outside > 0)
+        snprintf(lines[n++].text, size, "%" PRIu64 " of %" PRIu64 " points lie outside what was calibrated: their intervals are widened, errors may be larger",
+                 a->outside, a->points);
+    return n;
 }
 
 /* ---- the report ---- */
@@ -122,6 +167,7 @@ static adept_status print_answers(adept_cli *cli, FILE *out, const adept_sweep *
 adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *a,
                                 adept_aim objective, adept_sweep_table *points)
 {
+    adept_sweep_warning lines[ADEPT_SWEEP_WARNINGS];
     adept_status status = ADEPT_OK;
     print_counts(out, sweep, a);
     if (points) {
@@ -132,7 +178,12 @@ adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sw
         fputs(a->too_large > 0 ? "\nNo point that can run fits the memory\n" : "\nNo point can run\n", out);
         return status;
     }
-    return status == ADEPT_OK ? print_answers(cli, out, sweep, a, objective) : status;
+    if (status == ADEPT_OK) status = print_answers(cli, out, sweep, a, objective);
+    size_t n = adept_sweep_warnings(lines, sweep, a, objective);
+    if (n > 0) fputs("\nWarnings\n", out);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "  %s\n", lines[i].text);
+    return status;
 }
 
 /* ---- JSON ---- */
@@ -165,6 +216,13 @@ static void put_found(adept_json_writer *w, const char *key, const adept_sweep *
                            "peak_bytes %g",
                            f->step_time_s, f->power_avg_w, f->energy_step_j, f->energy_step_j * f->step_time_s,
                            f->samples, f->clock_hz, f->peak_bytes);
+    adept_json_put_text(w, "calibrated", f->notes & NOT_CALIBRATED ? "false" : "true");
+    if (adept_json_begin_known(w, "interval", isfinite(f->interval_level))) {
+        adept_json_put_number(w, "level", f->interval_level);
+        adept_json_put_pair(w, "step_time_s", f->interval_time_s[0], f->interval_time_s[1]);
+        adept_json_put_pair(w, "power_avg_w", f->interval_power_w[0], f->interval_power_w[1]);
+        adept_json_end_object(w);
+    }
     adept_json_end_object(w);
 }
 
@@ -174,6 +232,7 @@ void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, con
     static const char *const names[] = {"least_time", "least_energy", "least_edp"};
     size_t knee = adept_pareto_knee(&a->front);
     adept_sweep_found f = {.index = 0};
+    adept_sweep_warning lines[ADEPT_SWEEP_WARNINGS];
     adept_json_begin_object(w, "answers");
     adept_json_put_members(w, "objective %s compared_per %s points %jd failed %jd too_large %jd ignore_memory %d",
                            adept_sweep_objective_name(objective), a->per_sample ? "sample" : "step",
@@ -181,6 +240,11 @@ void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, con
     put_found(w, "best", sweep, a->found[objective], &a->best[objective]);
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
         put_found(w, names[i], sweep, a->found[i], &a->best[i]);
+    put_found(w, "rival", sweep, a->contested[objective], &a->rival[objective]); /* null: first place is sure */
+    adept_json_begin_array(w, "warnings");
+    for (size_t i = 0, n = adept_sweep_warnings(lines, sweep, a, objective); i < n; i++)
+        adept_json_put_string(w, NULL, lines[i].text);
+    adept_json_end_array(w);
     if (knee < a->front.n) f = adept_sweep_answers_front(a, knee);
     put_found(w, "knee", sweep, knee < a->front.n, &f);
     adept_json_begin_object(w, "pareto");

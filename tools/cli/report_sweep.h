@@ -26,6 +26,14 @@ void adept_sweep_table_best(adept_sweep_table *table, const adept_sweep *sweep, 
 void adept_sweep_table_front(adept_sweep_table *table, const adept_sweep *sweep, const adept_sweep_answers *answers,
                              size_t most, const char *label);
 
+/** What there is to say of how sure the answers are. @return how many lines */
+#define ADEPT_SWEEP_WARNINGS 3
+typedef struct adept_sweep_warning {
+    char text[512];
+} adept_sweep_warning;
+size_t adept_sweep_warnings(adept_sweep_warning lines[ADEPT_SWEEP_WARNINGS], const adept_sweep *sweep,
+                            const adept_sweep_answers *answers, adept_aim objective);
+
 /** @param points NULL, or a table of all points to print too, which is freed then */
 adept_status adept_report_sweep(adept_cli *cli, FILE *out, const adept_sweep *sweep, const adept_sweep_answers *answers,
                                 adept_aim objective, adept_sweep_table *points);

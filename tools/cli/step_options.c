@@ -86,7 +86,9 @@ adept_status adept_run_options_check(adept_cli *cli, const adept_run_options *o)
 
 adept_status adept_run_options_need_gpu(adept_cli *cli, const char *gpu)
 {
-    return gpu ? ADEPT_OK : adept_cli_usage(cli, "--gpu is missing; `adept gpus` lists the names");
+    if (!gpu) return adept_cli_usage(cli, "--gpu is missing; `adept gpus` lists the names");
+    if (!strchr(gpu, ',') || strchr(gpu, '/')) return ADEPT_OK;
+    return adept_cli_usage(cli, "--gpu takes one GPU; several side by side: adept sweep MODEL --vary gpu=%s", gpu);
 }
 
 adept_status adept_run_options_on_gpu(adept_cli *cli, const adept_run_options *o)

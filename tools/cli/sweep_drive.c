@@ -74,8 +74,8 @@ static const adept_option_row rows[] = {
      .at = AT(json)},
     {"output", "FILE", 3, "Write the points to FILE, as CSV unless --json is given, and the answers as text",
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
-    {"plot", "FILE.svg", 3, "Draw curves over what varies, and the front of time and energy (needs gnuplot)",
-     ADEPT_OPT_FILE, .at = AT(plot)},
+    {"plot", "FILE", 3, "Draw curves over what varies, and the front of time and energy (needs gnuplot): .svg, .pdf or .png",
+     ADEPT_OPT_PARSED, .at = AT(plot), .parse = adept_option_picture},
     {0},
 };
 

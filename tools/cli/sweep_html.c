@@ -98,17 +98,21 @@ static void put_asked(adept_page *page, const adept_sweep_view *v)
 static char *page_of(const adept_sweep_view *v, const char *svg, size_t svg_size, size_t *size)
 {
     char lead[256];
+    adept_sweep_warning lines[ADEPT_SWEEP_WARNINGS];
     adept_page page;
+    size_t n;
 
     snprintf(lead, sizeof lead, "%" PRIu64 " points%s. Every one is what adept predict says of it.",
              v->picture.answers->points, v->picture.sweep->one_at_a_time ? ", one key at a time" : "");
     if (!adept_page_begin(&page, v->picture.title, lead)) return NULL;
-    if (v->hypothetical) {
-        adept_page_section(&page, "warnings", "Warnings");
+    n = adept_sweep_warnings(lines, v->picture.sweep, v->picture.answers, v->objective);
+    if (v->hypothetical || n > 0) adept_page_section(&page, "warnings", "Warnings");
+    for (size_t i = 0; i < n; i++)
+        adept_page_element(&page, "p", lines[i].text);
+    if (v->hypothetical)
         adept_page_element(&page, "p",
                            "Hypothetical GPUs: numbers of the sheet are changed, parameters that were fitted to the "
                            "real one are kept.");
-    }
     bool ok = put_best(&page, v);
     put_picture(&page, v, svg, svg_size);
     ok = put_front(&page, v) && ok;
@@ -124,10 +128,15 @@ adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *vie
 {
     char *svg = NULL;
     size_t size = 0, page_size = 0;
-    adept_status status = adept_gnuplot_picture(&svg, &size, adept_sweep_script(&view->picture),
-                                                view->plot ? view->plot : view->html, &cli->err);
+    char *picture = NULL;
+    adept_status status = ADEPT_OK;
 
-    if (status == ADEPT_OK && view->plot) status = adept_file_write(view->plot, svg, size, &cli->err);
+    if (view->plot)
+        status = adept_gnuplot_picture(&picture, &size, adept_sweep_script(&view->picture), view->plot, &cli->err);
+    if (status == ADEPT_OK && view->plot) status = adept_file_write(view->plot, picture, size, &cli->err);
+    free(picture);
+    if (status == ADEPT_OK && view->html) /* in a page it is an SVG, whatever the file is */
+        status = adept_gnuplot_picture(&svg, &size, adept_sweep_script(&view->picture), "the page", &cli->err);
     char *page = view->html && status == ADEPT_OK ? page_of(view, svg, size, &page_size) : NULL;
     if (page) status = adept_file_write(view->html, page, page_size, &cli->err);
     if (view->html && status == ADEPT_OK && !page)

@@ -1,6 +1,7 @@
 /** @file sweep_rows.c  A row is built in a buffer and leaves it whole: an interrupted sweep has no half rows. */
 #include "sweep_rows.h"
 #include "adept_csv_writer.h"
+#include <math.h>
 #include <string.h>
 
 /* X(name, value): what is known of every point */
@@ -13,6 +14,8 @@
     X(energy_per_sample_j, r->energy_per_sample_j)                                                                     \
     X(clock_hz, r->clock_hz)                                                                                           \
     X(peak_bytes, r->peak_bytes)
+
+#define NOT_CALIBRATED (ADEPT_NOTE_UNCALIBRATED | ADEPT_NOTE_TRANSFERRED)
 
 /* ---- values ---- */
 
@@ -45,7 +48,7 @@ static void put_header(adept_buffer *row, const adept_sweep *sweep)
 #define X(name, value) adept_buffer_text(row, #name ",");
     NUMBER_LIST(X)
 #undef X
-    adept_buffer_text(row, "fits,bound,limited,reason\n");
+    adept_buffer_text(row, "fits,bound,limited,reason,calibrated,interval_level,step_time_low_s,step_time_high_s,power_low_w,power_high_w\n");
 }
 
 void adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json, const adept_sweep *sweep)
@@ -72,6 +75,13 @@ static void put_csv(adept_buffer *row, const adept_sweep_rows *rows, const adept
     adept_buffer_text(row, !ok ? "," : r->notes & ADEPT_NOTE_LIMITED ? ",true" : ",false");
     adept_buffer_text(row, ",");
     adept_csv_put_text(row, point->reason);
+    adept_buffer_text(row, !ok ? "," : r->notes & NOT_CALIBRATED ? ",false" : ",true");
+    const double interval[] = {r->interval_level, r->interval_time_s[0], r->interval_time_s[1], r->interval_power_w[0],
+                               r->interval_power_w[1]};
+    for (size_t i = 0; i < sizeof interval / sizeof *interval; i++) {
+        adept_buffer_text(row, ",");
+        adept_csv_put_number(row, interval[i]);
+    }
     adept_buffer_text(row, "\n");
 }
 
@@ -92,6 +102,13 @@ static void put_json(adept_json_writer *w, const adept_sweep_rows *rows, const a
     adept_json_put_string(w, "bound", ok ? adept_bound_name(r->bound) : NULL);
     adept_json_put_text(w, "limited", !ok ? "null" : r->notes & ADEPT_NOTE_LIMITED ? "true" : "false");
     adept_json_put_string(w, "reason", ok ? NULL : point->reason);
+    adept_json_put_text(w, "calibrated", !ok ? "null" : r->notes & NOT_CALIBRATED ? "false" : "true");
+    if (adept_json_begin_known(w, "interval", isfinite(r->interval_level))) {
+        adept_json_put_number(w, "level", r->interval_level);
+        adept_json_put_pair(w, "step_time_s", r->interval_time_s[0], r->interval_time_s[1]);
+        adept_json_put_pair(w, "power_avg_w", r->interval_power_w[0], r->interval_power_w[1]);
+        adept_json_end_object(w);
+    }
     adept_json_end_object(w);
 }
 

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void adept_report_transferred(FILE *out, const adept_hwprofile *hw)
-{
-    fprintf(out, ", not calibrated: parameters transferred from %zu other GPU%s%s\n", hw->n_donors,
-            hw->n_donors == 1 ? "" : "s", hw->other_vendor ? ", all of other vendors" : "");
-}
-
 /* ---------------------------------------------------------------- text from files -------------------------------- */
 
 void adept_print_clean(FILE *out, const char *text)

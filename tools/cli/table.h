@@ -9,9 +9,6 @@
 #include "units.h"
 #include <stdio.h>
 
-/** Behind a GPU without a fit of its own: ", not calibrated: parameters transferred from 16 other GPUs". */
-void adept_report_transferred(FILE *out, const adept_hwprofile *hw);
-
 #define ADEPT_MOST_COLUMNS 16
 
 /** Set the first three; the rest is zero. */

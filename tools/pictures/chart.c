@@ -125,7 +125,7 @@ void adept_chart_panel(FILE *out, const adept_chart *c)
 void adept_chart_begin(FILE *out, const adept_chart *c, const char *title)
 {
     fprintf(out,
-            "set terminal svg size %.0f,%.0f noenhanced font 'sans-serif,%.0f' background rgb 'white' linewidth 1\n"
+            "eval adept_terminal(%.0f, %.0f, %.0f) . ' linewidth 1'\n"
             "set encoding utf8\n",
             c->width, c->height, LABEL_PX);
     fprintf(out, "set label 9999 ");

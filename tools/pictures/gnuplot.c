@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -89,14 +90,28 @@ static char *read_picture(int fd, size_t *size)
     return picture;
 }
 
+/* Pixels are 1/96 of an inch, and 3/4 of the points that a PDF's texts are in. */
+static const char *terminal_of(const char *name)
+{
+    const char *end = strrchr(name, '.');
+
+    if (end && strcasecmp(end, ".pdf") == 0)
+        return "\"set terminal pdfcairo size %.4fin,%.4fin noenhanced font 'sans-serif,%.2f' fontscale 1 background rgb "
+               "'white'\", w / 96.0, h / 96.0, 0.75 * f";
+    if (end && strcasecmp(end, ".png") == 0)
+        return "\"set terminal pngcairo size %.0f,%.0f noenhanced font 'sans-serif,%.2f' fontscale 1 background rgb "
+               "'white'\", w, h, 0.75 * f";
+    return "\"set terminal svg size %.0f,%.0f noenhanced font 'sans-serif,%.0f' background rgb 'white'\", w, h, f";
+}
+
 /* Both are files in memory: nobody waits for the other. */
-char *adept_gnuplot_draw(const char *script, size_t *size)
+char *adept_gnuplot_draw(const char *script, const char *name, size_t *size)
 {
     char *picture = NULL;
 
     errno = 0;
     int in = memfd_create("program", MFD_CLOEXEC), out = memfd_create("picture", MFD_CLOEXEC);
-    if (in >= 0 && out >= 0 && dprintf(in, "%s", script) >= 0 && lseek(in, 0, SEEK_SET) == 0 && run_gnuplot(in, out))
+    if (in >= 0 && out >= 0 && dprintf(in, "adept_terminal(w, h, f) = sprintf(%s)\n%s", terminal_of(name), script) >= 0 && lseek(in, 0, SEEK_SET) == 0 && run_gnuplot(in, out))
         picture = read_picture(out, size);
     int why = errno;
     if (in >= 0) close(in);
@@ -105,14 +120,14 @@ char *adept_gnuplot_draw(const char *script, size_t *size)
     return picture;
 }
 
-adept_status adept_gnuplot_picture(char **svg, size_t *size, char *script, const char *name, adept_error *err)
+adept_status adept_gnuplot_picture(char **picture, size_t *size, char *script, const char *name, adept_error *err)
 {
     if (!script) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory while drawing");
-    *svg = adept_gnuplot_draw(script, size);
+    *picture = adept_gnuplot_draw(script, name, size);
     int why = errno;
     free(script);
-    if (!*svg && why == ENOMEM) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory while drawing");
-    if (!*svg && why != 0)
+    if (!*picture && why == ENOMEM) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory while drawing");
+    if (!*picture && why != 0)
         return adept_error_set(err, ADEPT_E_INTERNAL, "%s: cannot start gnuplot: %s", name, strerror(why));
-    return *svg ? ADEPT_OK : adept_error_set(err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", name);
+    return *picture ? ADEPT_OK : adept_error_set(err, ADEPT_E_INTERNAL, "%s: gnuplot cannot draw it", name);
 }

@@ -134,7 +134,7 @@ static void put_script(FILE *out, const adept_evaluation *e, const adept_evaluat
         panels += has[k];
     }
     put_models(out, e, held_out);
-    fprintf(out, "set terminal svg size %d,420 noenhanced font 'sans-serif,12' background rgb 'white'\n", 420 * panels);
+    fprintf(out, "eval adept_terminal(%d, 420, 12)\n", 420 * panels);
     fprintf(out, "set multiplot layout 1,%d title ", panels);
     adept_gnuplot_text(out, title);
     fputs("\nset border 3 lc rgb '" ADEPT_QUIET "'\nset tics nomirror out scale 0.6\nset grid lc rgb '" ADEPT_GRID

@@ -11,6 +11,8 @@
 typedef struct adept_sweep_found {
     uint64_t index;
     double step_time_s, power_avg_w, energy_step_j, samples, clock_hz, peak_bytes;
+    double interval_level, interval_time_s[2], interval_power_w[2]; /* NAN: not known */
+    uint32_t notes; /* as in adept_estimate */
 } adept_sweep_found;
 
 typedef struct adept_pareto_point {
@@ -19,7 +21,7 @@ typedef struct adept_pareto_point {
     adept_sweep_found found;
 } adept_pareto_point;
 
-/* Points kept: 4 to 8 MB. Beyond this many on the front every second one is dropped, both ends apart. */
+/* Points kept: 7 to 14 MB. Beyond this many on the front every second one is dropped, both ends apart. */
 #define ADEPT_PARETO_MOST 32768
 #define ADEPT_PARETO_BUFFER 8192
 

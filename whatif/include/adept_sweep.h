@@ -94,21 +94,15 @@ ADEPT_API adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_s
 
 /* ------------------------------------------------------------------ the grid ------------------------------------ */
 
-/* What a point's workload has instead of the sweep's own. */
-typedef struct adept_sweep_workload {
-    int64_t batch_size, seq_length, grad_accum; /* 0: not varied */
-    int precision, mode, attention, execution; /* -1: not varied, else adept_precision, adept_mode, ... */
-    const char *optimizer;          /* NULL: not varied */
-} adept_sweep_workload;
-
-/** Put a value of an axis into a workload, or into a run on a GPU: relative ones multiply what is there, or stands for it.
+/** Put a value of an axis into what is given over the sweep's own workload (adept_workload_config_over()), or into a run on a
+ *  GPU: relative ones multiply what is there, or stands for it.
  *  @return false: relative to something that is not known, or no whole number */
-bool adept_sweep_set_workload(adept_sweep_workload *out, const adept_sweep_axis *axis, size_t value);
+bool adept_sweep_set_workload(adept_workload_config *out, const adept_sweep_axis *axis, size_t value);
 bool adept_sweep_set_run(adept_run *run, const adept_sweep_axis *axis, size_t value, const adept_specs *specs);
 
-/** The profile of a workload. @param out borrowed: until the next call. @return what a point without a profile says of
+/** The profile of the sweep's workload with what is given over it. @param out borrowed: until the next call. @return what a point without a profile says of
  * itself; ADEPT_E_NOMEM and ADEPT_E_INTERNAL end the sweep */
-typedef adept_status (*adept_sweep_profile_of)(const adept_profile **out, const adept_sweep_workload *workload,
+typedef adept_status (*adept_sweep_profile_of)(const adept_profile **out, const adept_workload_config *given,
                                                void *context, adept_error *err);
 
 typedef struct adept_sweep {

@@ -16,13 +16,20 @@ ADEPT_API adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point)
 typedef struct adept_sweep_answers {
     uint64_t points, failed,
         too_large;      /* of all points those that cannot run, and those whose memory does not suffice */
+    uint64_t uncalibrated, outside; /* likewise those whose parameters nobody fitted to their GPU and precision, and those
+                                       outside what a fit covers */
     bool ignore_memory; /* points that do not fit count as if they did */
     bool per_sample;    /* steps of different points have different numbers of samples: time and energy are compared per
                            sample */
     bool found[ADEPT_SWEEP_OBJECTIVES];
     adept_sweep_found best[ADEPT_SWEEP_OBJECTIVES]; /* of equals the first */
+    /* Is first place within another point's interval, and whose? That with the lowest end. */
+    bool contested[ADEPT_SWEEP_OBJECTIVES];
+    adept_sweep_found rival[ADEPT_SWEEP_OBJECTIVES];
     adept_pareto front;
     double first_samples;
+    adept_sweep_found lowest[ADEPT_SWEEP_OBJECTIVES][2]; /* the two whose intervals reach lowest */
+    size_t n_lowest[ADEPT_SWEEP_OBJECTIVES];
 } adept_sweep_answers;
 
 /** @return ADEPT_E_NOMEM */

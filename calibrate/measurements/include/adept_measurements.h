@@ -47,7 +47,7 @@ typedef struct adept_measurement {
     const char **assumptions; /* the words */
     size_t n_assumptions;
     int64_t batch_size; /* per GPU; 0: what the model file says, filled from the profile */
-    int64_t gpus;       /* at least 1 */
+    int64_t seq_length; /* 0: what `input` or the model file says */
     int64_t grad_accum; /* at least 1 */
     adept_mode mode;
     adept_precision precision;
@@ -59,21 +59,19 @@ typedef struct adept_measurement {
     adept_framework framework; /* of that version */
     adept_optimizer_impl optimizer_impl;
     unsigned optimizer_extras;
-    adept_link link;
-    adept_overlap overlap;
-    double host_launch_s, host_step_s; /* 0: not known */
-    double power_limit_w; /* of one GPU; 0: the board's default */
+    int clip_grad_norm, grad_scaler; /* 1: other ways to say two of the extras */
 
     double step_time_s; /* NAN: not measured */
     double power_avg_w; /* all GPUs together; NAN: not measured */
     double weight;      /* column `weight`, at least 0; 1 by default */
 
-    /* What predicts it; borrowed. profile: set by adept_dataset_profiles(), hw and run: by adept_row_set_hw().
+    adept_run run; /* as the columns say: gpus is at least 1; granularity and saturation are nobody's */
+
+    /* What predicts it; borrowed. profile: set by adept_dataset_profiles(), hw when the GPU is chosen.
      * Rows of the same configuration share one profile. */
     const adept_profile *profile;
     const char *model_path; /* the file that `model` means; set with the profile */
     const adept_hwprofile *hw;
-    adept_run run; /* gpus, link, overlap, power_limit_w, host_launch_s and host_step_s; saturation NULL */
 
     const char *suspect; /* why the row looks wrong, NULL if it does not */
     const char *absurd;  /* column of a number that nothing can be fitted to; then it is suspect, too */
@@ -84,7 +82,8 @@ typedef struct adept_source_file {
     const char *path; /* as given */
     const char *name; /* its last component */
     char sha256[65];
-    size_t n_rows; /* that it holds, used or not */
+    size_t n_rows;  /* that it holds, used or not */
+    bool in_sample; /* see adept_dataset_find_in_sample() */
 } adept_source_file;
 
 typedef struct adept_dataset {
@@ -120,6 +119,10 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
  * @return ADEPT_E_INVALID if no row is left; the message lists the GPUs there are
  */
 adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err);
+
+/** Set files[].in_sample of those that the GPU's fit was made of, by their hashes: what it predicts of them flatters.
+ *  @return ADEPT_E_NOMEM */
+adept_status adept_dataset_find_in_sample(adept_dataset *d, const adept_hwprofile *hw, adept_error *err);
 
 typedef struct adept_dataset_options {
     const char *models; /* --models DIR; NULL: the bundled models */
@@ -173,9 +176,6 @@ adept_status adept_row_error(const adept_measurement *m, adept_status status, co
 /** Set what adept_measurement_text() gives under a known column. `text` is borrowed. */
 void adept_row_set_text(adept_measurement *m, const char *column, const char *text);
 
-/** The row's GPU, borrowed, and with it the run that its columns say. */
-void adept_row_set_hw(adept_measurement *m, const adept_hwprofile *hw);
-
 /** Rows in groups, which stand in the order of their first rows. */
 typedef struct adept_row_groups {
     size_t n;
@@ -186,7 +186,7 @@ typedef struct adept_row_groups {
 
 /**
  * Put rows together that have the same text in each of the columns; without columns, those of one configuration: the same
- * profile, GPU, number of GPUs and power limit.
+ * profile, GPU and run.
  * @param out  in the arena
  * @return ADEPT_E_USAGE naming a column that a row does not have
  */

@@ -77,9 +77,9 @@ adept_status adept_evaluation_new(adept_evaluation **out, adept_arena *arena, co
 adept_status adept_evaluation_of(adept_evaluation **out, adept_arena *arena, const adept_scored *rows, size_t n,
                                  const char *const *by, size_t n_by, adept_error *err);
 
-/** `evaluate --json` (CONTRACT). hw: the GPU the rows were predicted for. malloc'ed; NULL when memory is out. */
-char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const char *const *warnings,
-                               size_t n_warnings);
+/** `evaluate --json` (CONTRACT). hw: the GPU the rows were predicted for. d: theirs. malloc'ed; NULL when memory is out. */
+char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const adept_dataset *d,
+                               const char *const *warnings, size_t n_warnings);
 
 /* ------------------------------------------------------------------ held-out errors ---------------------------- */
 
