@@ -2,6 +2,7 @@
  * tensors.
  */
 #include "host_value.h"
+#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 bool adept_host_is_scalar(const adept_value *v)
 {
     return v && (v->kind == ADEPT_VALUE_INT || v->kind == ADEPT_VALUE_FLOAT || v->kind == ADEPT_VALUE_BOOL ||
-                 v->kind == ADEPT_VALUE_UNKNOWN);
+                 v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_COMPLEX);
 }
 
 static void concatenate(adept_call *c, const adept_value *a, const adept_value *b)
@@ -89,6 +90,28 @@ static void int_binary(adept_call *c, adept_fn fn, const adept_value *a, const a
     }
 }
 
+static double complex as_complex(const adept_value *v)
+{
+    double f = 0;
+    if (v->kind == ADEPT_VALUE_COMPLEX) return v->u.z[0] + v->u.z[1] * I;
+    adept_value_as_float(v, &f);
+    return f;
+}
+
+static void complex_binary(adept_call *c, adept_fn fn, double complex a, double complex b)
+{
+    double complex result;
+    switch (fn) {
+    case ADEPT_FN_ADD: result = a + b; break;
+    case ADEPT_FN_SUB: result = a - b; break;
+    case ADEPT_FN_MUL: result = a * b; break;
+    case ADEPT_FN_DIV: result = a / b; break;
+    case ADEPT_FN_POW: result = cpow(a, b); break;
+    default: adept_call_unsupported(c, "not defined here for complex numbers"); return;
+    }
+    adept_out_complex(c, creal(result), cimag(result));
+}
+
 void adept_host_binary(adept_call *c, adept_fn fn, const adept_value *a, const adept_value *b)
 {
     double fa, fb, result;
@@ -100,6 +123,11 @@ void adept_host_binary(adept_call *c, adept_fn fn, const adept_value *a, const a
                                    adept_value_kind_name(b->kind));
     } else if (a->kind == ADEPT_VALUE_UNKNOWN || b->kind == ADEPT_VALUE_UNKNOWN) {
         adept_out_unknown(c);
+    } else if ((a->kind == ADEPT_VALUE_COMPLEX || b->kind == ADEPT_VALUE_COMPLEX) && fn != ADEPT_FN_EQ &&
+               fn != ADEPT_FN_NE) {
+        complex_binary(c, fn, as_complex(a), as_complex(b));
+    } else if (a->kind == ADEPT_VALUE_COMPLEX || b->kind == ADEPT_VALUE_COMPLEX) {
+        adept_out_bool(c, (as_complex(a) == as_complex(b)) == (fn == ADEPT_FN_EQ));
     } else if (is_whole(a) && is_whole(b)) {
         int_binary(c, fn, a, b);
     } else {
@@ -140,6 +168,12 @@ void adept_host_unary(adept_call *c, adept_fn fn, const adept_value *a)
         adept_out_unknown(c);
     } else if (a->kind == ADEPT_VALUE_FLOAT) {
         float_unary(c, fn, a->u.f);
+    } else if (a->kind == ADEPT_VALUE_COMPLEX && fn == ADEPT_FN_NEG) {
+        adept_out_complex(c, -a->u.z[0], -a->u.z[1]);
+    } else if (a->kind == ADEPT_VALUE_COMPLEX && fn == ADEPT_FN_ABS) {
+        adept_out_float(c, cabs(as_complex(a)));
+    } else if (a->kind == ADEPT_VALUE_COMPLEX) {
+        adept_call_unsupported(c, "not defined here for a complex number");
     } else {
         int64_t i = 0;
         adept_value_as_int(a, &i);
@@ -166,6 +200,8 @@ bool adept_host_equal(const adept_value *a, const adept_value *b, bool *known)
     if (!*known) return false;
     if (adept_value_as_int(a, &ia) && adept_value_as_int(b, &ib)) return ia == ib;
     if (adept_value_as_float(a, &fa) && adept_value_as_float(b, &fb)) return fa == fb;
+    if (a->kind == ADEPT_VALUE_COMPLEX || b->kind == ADEPT_VALUE_COMPLEX)
+        return adept_host_is_scalar(a) && adept_host_is_scalar(b) && as_complex(a) == as_complex(b);
     if (a->kind == ADEPT_VALUE_STRING && b->kind == ADEPT_VALUE_STRING) return !strcmp(a->u.s, b->u.s);
     if (adept_value_is_list(a) && adept_value_is_list(b)) {
         if (a->u.list == b->u.list) return true; /* also ends the comparison of a list that contains itself */

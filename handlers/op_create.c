@@ -72,6 +72,7 @@ static adept_dtype type_of_number(const adept_value *v)
 {
     if (v && v->kind == ADEPT_VALUE_TENSOR) return v->u.t->dtype;
     if (v && v->kind == ADEPT_VALUE_BOOL) return ADEPT_BOOL;
+    if (v && v->kind == ADEPT_VALUE_COMPLEX) return ADEPT_C64;
     return v && v->kind == ADEPT_VALUE_INT ? ADEPT_I64 : ADEPT_F32;
 }
 
@@ -209,7 +210,7 @@ typedef struct numbers {
 static void put_number(numbers *out, const adept_value *v)
 {
     adept_dtype dtype = type_of_number(v);
-    if (out->dtype == ADEPT_DTYPE_NONE || adept_dtype_is_float(dtype) || out->dtype == ADEPT_BOOL) out->dtype = dtype;
+    out->dtype = adept_dtype_promote(out->dtype, dtype);
     if (out->n == ADEPT_MAX_KNOWN_VALUES || !adept_value_as_float(v, &out->values[out->n]))
         out->known = false;
     else

@@ -1,4 +1,5 @@
 /* Matrix products: linear, matmul and its named special cases from vectors to batches of matrices, and tensordot. */
+#include "elementwise_cost.h"
 #include "gemm_cost.h"
 #include <string.h>
 
@@ -327,7 +328,7 @@ static void factor_gradient(adept_cost *cost, const adept_tensor *out, const ade
     bool summed = (double)adept_tensor_numel(factor) < n;
     double kernels = 1 + summed, sum_bytes = summed ? adept_tensor_unique_bytes(factor) : 0;
     if (adept_cost_wants_grad(cost, factor))
-        adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, kernels * n, kernels * n,
+        adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, kernels * n, (adept_elem_product(out->dtype) + summed) * n,
                           kernels * bytes + adept_tensor_unique_bytes(other), bytes + sum_bytes, kernels);
 }
 
@@ -335,7 +336,7 @@ static void factor_gradient(adept_cost *cost, const adept_tensor *out, const ade
 static void elementwise_cost(adept_cost *cost, const product *p, const adept_tensor *out, const adept_gemm *g)
 {
     double n = p->m * p->n, read = adept_tensor_unique_bytes(p->a) + adept_tensor_unique_bytes(p->b);
-    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, p->added ? 2 * n : n,
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, (adept_elem_product(out->dtype) + (p->added != NULL)) * n,
                    read + (p->added ? adept_tensor_unique_bytes(p->added) : 0), adept_tensor_bytes(out));
     if (p->added)
         adept_gemm_backward(cost, g);
@@ -363,7 +364,8 @@ static void elementwise_gradient(adept_cost *cost, const adept_gemm *g, const ad
 {
     double n = operand->elements;
     if (operand->grad && n > 0)
-        adept_cost_alu(cost, ADEPT_BACKWARD, g->dtype, n, n, g->out_bytes + other_bytes, n * operand->size);
+        adept_cost_alu(cost, ADEPT_BACKWARD, g->dtype, n, adept_elem_product(g->dtype) * n, g->out_bytes + other_bytes,
+                       n * operand->size);
 }
 
 /* mv, dot: a vector on the right, or on the left of a batch. The gradient of the other operand is an outer product, of
@@ -513,6 +515,17 @@ static const adept_handler_case cases[] = {
      .call = "aten::outer(self=f32:6*, vec2=f32:5) -> f32:6x5",
      .forward = {.alu = 30, .read = 44, .written = 120},
      .backward = {.alu = 60, .read = 2 * 120 + 20, .written = 120 + 24, .launches = 2, .saved = 20}},
+    /* 8 real operations for each of 4*5*6; the gradient of b by the conjugate of a, which is a view */
+    {.name = "complex numbers: 8 m n k",
+     .call = "aten::mm(self=c64:4x6, mat2=c64:6x5*) -> c64:4x5",
+     .forward = {.gemm = 960, .read = 8 * (24 + 30), .written = 160, .product = {4, 5, 6, 1}},
+     .backward = {.gemm = 960, .read = 8 * (20 + 24), .written = 240, .saved = 192}},
+    {.name = "half-precision complex numbers, and a sum of two each",
+     .call = "aten::addmm(self=c32:5, mat1=c32:4x6, mat2=c32:6x5) -> c32:4x5",
+     .forward = {.gemm = 960, .alu = 40, .read = 4 * (5 + 24 + 30), .written = 80, .product = {4, 5, 6, 1}}} ,
+    {.name = "outer product of complex numbers: 6 each",
+     .call = "aten::outer(self=c128:6, vec2=c128:5) -> c128:6x5",
+     .forward = {.alu = 180, .read = 16 * 11, .written = 480}},
     /* 2 of a and 5 of b stay, 3 * 4 are summed: 2*2*5*12 = 240; a 24, b 60, out 10 elements */
     {.name = "two dimensions contracted",
      .call = "aten::tensordot(self=f32:2x3x4*, other=f32:4x3x5*, dims_self=[1,2], dims_other=[1,0]) -> f32:2x5",

@@ -164,7 +164,7 @@ static void shape(adept_call *c)
         adept_call_fail(c, "over no dimension, but without them"); /* PyTorch adds the largest, with all dimensions, to it */
     adept_dtype dtype = type_of(c, row, self);
     if (!adept_call_ok(c)) return;
-    adept_tensor *out = adept_out_tensor(c, row->type == REAL_TYPE ? adept_elem_real_type(dtype) : dtype, ndim, dims);
+    adept_tensor *out = adept_out_tensor(c, row->type == REAL_TYPE ? adept_dtype_real(dtype) : dtype, ndim, dims);
     if (adept_call_ok(c)) set_total(c, out, row, self);
     for (int i = 1; i < row->results; i++)
         adept_out_tensor(c, dtype, ndim, dims);
@@ -213,13 +213,15 @@ static void cost(adept_call *c, adept_cost *cost)
     if (!self || !out || adept_elem_all_on_host(c) || adept_tensor_numel(self) == 0) return;
     double n = (double)adept_tensor_numel(self), out_bytes = adept_tensor_bytes(out);
     double kernels_over_self = row == &logsumexp ? 4 : 1;
-    double flops = is_spectral(c, self) ? spectral_flops(c, self) : n * (row->flops + row->forward.flops);
+    double product = row == &prod ? adept_elem_product(self->dtype) : 1;
+    double flops = is_spectral(c, self) ? spectral_flops(c, self) : n * (product * row->flops + row->forward.flops);
     adept_cost_stream(cost, ADEPT_FORWARD, self->dtype, n * kernels_over_self, flops,
                       adept_elem_read(self) + row->forward.reads * adept_tensor_bytes(self),
                       row->results * out_bytes + row->forward.writes * adept_tensor_bytes(self),
                       1 + row->forward.launches);
     if (!adept_cost_wants_grad(cost, self)) return;
     adept_chain chain = row == &norm ? norm_backward(exponent(c)) : row->backward;
+    chain.flops *= adept_elem_product(self->dtype);
     double grad = chain.launches > 0 ? out_bytes : 0;
     adept_elem_chain(cost, ADEPT_BACKWARD, self, &chain,
                      grad + row->reads_self * adept_elem_read(self) + row->reads_result * out_bytes);
@@ -472,7 +474,10 @@ static void scan_cost(adept_call *c, adept_cost *cost)
     const adept_tensor *indices = row->indices ? adept_result_tensor(c, 1) : NULL;
     double n = (double)adept_tensor_numel(self), index_bytes = indices ? adept_tensor_bytes(indices) : 0;
     if (n == 0) return;
-    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, row->flops * n, adept_elem_read(self),
+    double product = row->reads_result ? adept_elem_product(out->dtype) : 1; /* a running sum needs none */
+    adept_chain back = row->backward;
+    back.flops *= product;
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, product * row->flops * n, adept_elem_read(self),
                    adept_tensor_bytes(out) + index_bytes);
     if (!adept_cost_wants_grad(cost, self)) return;
     if (indices) {
@@ -480,7 +485,7 @@ static void scan_cost(adept_call *c, adept_cost *cost)
         adept_cost_save(cost, self); /* for its sizes only, but kept all the same */
         adept_cost_save(cost, indices);
     }
-    adept_elem_chain(cost, ADEPT_BACKWARD, out, &row->backward,
+    adept_elem_chain(cost, ADEPT_BACKWARD, out, &back,
                      index_bytes + row->reads_self * adept_elem_read(self) +
                          row->reads_result * adept_tensor_bytes(out));
     if (row->reads_self) adept_elem_save_input(c, cost, self);

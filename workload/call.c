@@ -458,7 +458,7 @@ adept_tensor *adept_out_alias(adept_call *c, const adept_tensor *base)
 {
     adept_tensor *t = adept_new_view(c, base, base->ndim, base->dims, base->strides);
     if (c->inplace) {
-        t->requires_grad = t->requires_grad || (c->any_grad && adept_dtype_is_float(t->dtype));
+        t->requires_grad = t->requires_grad || (c->any_grad && adept_dtype_has_fraction(t->dtype));
     } else {
         t->n_values = base->n_values;
         t->values = base->values;
@@ -508,6 +508,17 @@ void adept_out_int(adept_call *c, int64_t v)
 void adept_out_float(adept_call *c, double v)
 {
     push(c, (adept_value){ADEPT_VALUE_FLOAT, {.f = v}});
+}
+
+void adept_out_complex(adept_call *c, double real, double imaginary)
+{
+    double *z = adept_arena_array(c->run->arena, 2, sizeof *z);
+    if (!z) {
+        adept_call_nomem(c);
+        return;
+    }
+    z[0] = real, z[1] = imaginary;
+    push(c, (adept_value){ADEPT_VALUE_COMPLEX, {.z = z}});
 }
 
 void adept_out_bool(adept_call *c, bool v)

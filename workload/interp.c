@@ -209,7 +209,7 @@ static bool refresh_tensor(adept_interp *in, adept_value *v)
     if (v->kind != ADEPT_VALUE_TENSOR) return true;
     const adept_tensor *t = v->u.t;
     if (t->requires_grad || t->storage < 0 || in->run.storages[t->storage].last_writer < 0) return true;
-    if (!adept_dtype_is_float(t->dtype)) return true;
+    if (!adept_dtype_has_fraction(t->dtype)) return true;
     adept_tensor_node *copy = adept_arena_alloc(in->run.arena, sizeof *copy);
     if (!copy) return false;
     *copy = *(const adept_tensor_node *)t;

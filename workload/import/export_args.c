@@ -148,7 +148,16 @@ static bool convert_device(adept_export_reader *r, const cJSON *v, adept_export_
     return constant_string(out, adept_arena_printf(r->scratch, "%s:%lld", type, (long long)number));
 }
 
-/* Objects and complex numbers have no counterpart; an operator that looks at one says so. */
+static bool convert_complex(adept_export_reader *r, const cJSON *v, adept_export_item *out)
+{
+    double *parts = adept_export_room(r, 2, sizeof *parts);
+    if (!parts) return false;
+    bool has_parts = adept_export_float(cJSON_GetObjectItemCaseSensitive(v, "real"), &parts[0]) &&
+                     adept_export_float(cJSON_GetObjectItemCaseSensitive(v, "imag"), &parts[1]);
+    return has_parts ? constant(out, (adept_value){.kind = ADEPT_VALUE_COMPLEX, .u.z = parts}) : wrong_type(r, v);
+}
+
+/* Objects have no counterpart; an operator that looks at one says so. */
 static bool convert_opaque(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
     (void)r, (void)v;
@@ -192,7 +201,7 @@ static const kind_row kinds[] = {
     {"as_nested_tensors", NULL, true, convert_named},
     {"as_operator", convert_string, false, NULL},
     {"as_custom_obj", convert_opaque, false, NULL},
-    {"as_complex", convert_opaque, false, NULL},
+    {"as_complex", convert_complex, false, NULL},
 };
 
 static int32_t materialise(adept_export_reader *r, const adept_export_item *item)

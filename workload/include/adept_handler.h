@@ -211,6 +211,7 @@ adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dt
 adept_tensor *adept_out_filled(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims);
 void adept_out_int(adept_call *c, int64_t v);
 void adept_out_float(adept_call *c, double v);
+void adept_out_complex(adept_call *c, double real, double imaginary);
 void adept_out_bool(adept_call *c, bool v);
 void adept_out_string(adept_call *c, const char *v);
 void adept_out_none(adept_call *c);

@@ -45,6 +45,9 @@ bool adept_dtype_is_float(adept_dtype dtype);
 bool adept_dtype_is_complex(adept_dtype dtype);
 bool adept_dtype_has_fraction(adept_dtype dtype); /* floating or complex */
 int adept_dtype_category(adept_dtype dtype); /* bool < integer < float < complex */
+/** The type of the parts of complex numbers, and of numbers that have such parts; others stay as they are. */
+adept_dtype adept_dtype_real(adept_dtype dtype);
+adept_dtype adept_dtype_complex(adept_dtype dtype); /* of integers and bf16: c64 */
 bool adept_dtype_is_integer(adept_dtype dtype); /* true for integers, false for bool */
 
 /** Of a sparse tensor: a value has a coordinate for each dimension, or those of a row stand together (COO, CSR). */
@@ -100,7 +103,8 @@ typedef enum adept_value_kind {
     ADEPT_VALUE_LIST,  /* mutable, shared by reference */
     ADEPT_VALUE_TUPLE, /* same representation */
     ADEPT_VALUE_DICT,  /* items alternate key, value */
-    ADEPT_VALUE_UNKNOWN /* a scalar that depends on tensor data */
+    ADEPT_VALUE_UNKNOWN, /* a scalar that depends on tensor data */
+    ADEPT_VALUE_COMPLEX
 } adept_value_kind;
 
 struct adept_list;
@@ -111,6 +115,7 @@ typedef struct adept_value {
         double f;
         bool b;
         const char *s;
+        const double *z; /* real and imaginary part */
         adept_tensor *t;
         struct adept_list *list;
     } u;
