@@ -137,16 +137,6 @@ static adept_dtype type_of(adept_call *c, const reduction *row, const adept_tens
     return dtype;
 }
 
-/* The sum or product of sizes is a size. */
-static void set_total(adept_call *c, adept_tensor *out, const reduction *row, const adept_tensor *self)
-{
-    double total = row == &prod;
-    if (self->n_values == 0 || adept_tensor_numel(out) != 1 || (row != &sum && row != &prod)) return;
-    for (int i = 0; i < self->n_values; i++)
-        total = row == &sum ? total + self->values[i] : total * self->values[i];
-    adept_tensor_set_values(c, out, 1, &total);
-}
-
 static void shape(adept_call *c)
 {
     const reduction *row = adept_call_data(c);
@@ -164,8 +154,7 @@ static void shape(adept_call *c)
         adept_call_fail(c, "over no dimension, but without them"); /* PyTorch adds the largest, with all dimensions, to it */
     adept_dtype dtype = type_of(c, row, self);
     if (!adept_call_ok(c)) return;
-    adept_tensor *out = adept_out_tensor(c, row->type == REAL_TYPE ? adept_dtype_real(dtype) : dtype, ndim, dims);
-    if (adept_call_ok(c)) set_total(c, out, row, self);
+    adept_out_tensor(c, row->type == REAL_TYPE ? adept_dtype_real(dtype) : dtype, ndim, dims);
     for (int i = 1; i < row->results; i++)
         adept_out_tensor(c, dtype, ndim, dims);
 }
@@ -308,15 +297,6 @@ static bool gives_indices(const adept_call *c)
 
 /* ---------------------------------------------------------------- shape ---------------- */
 
-static void set_best(adept_call *c, adept_tensor *out, const extremum *row, const adept_tensor *self)
-{
-    if (self->n_values == 0 || adept_tensor_numel(out) != 1 || row->fn == ADEPT_FN_NONE) return;
-    double best = self->values[0];
-    for (int i = 1; i < self->n_values; i++)
-        if (row->fn == ADEPT_FN_MAX ? self->values[i] > best : self->values[i] < best) best = self->values[i];
-    adept_tensor_set_values(c, out, 1, &best);
-}
-
 static void shape_binary(adept_call *c, const extremum *row, const adept_value *self, const adept_value *other)
 {
     adept_dtype dtype = adept_promote((const adept_value *[]){self, other}, 2);
@@ -350,8 +330,7 @@ static void extremum_shape(adept_call *c)
     if (adept_tensor_numel(self) == 0 && !adept_arg_given(c, "dim")) adept_call_fail(c, "no element to choose from");
     if (adept_tensor_numel(self) == 0 && row->kind == AMAX && adept_call_ok(c)) check_chosen(c, self);
     if (!adept_call_ok(c)) return;
-    adept_tensor *out = adept_out_tensor(c, row->kind == ARG ? ADEPT_I64 : self->dtype, ndim, dims);
-    if (adept_call_ok(c) && row->kind != ARG) set_best(c, out, row, self);
+    adept_out_tensor(c, row->kind == ARG ? ADEPT_I64 : self->dtype, ndim, dims);
     if (gives_indices(c)) adept_out_tensor(c, ADEPT_I64, ndim, dims);
     if (row->kind == BOTH) adept_out_tensor(c, self->dtype, ndim, dims);
 }

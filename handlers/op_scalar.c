@@ -16,7 +16,10 @@ typedef struct scalar_row {
 /* Known to be no tensor element and no number yet: stays unknown. Anything else is a misuse. */
 static void not_a_number(adept_call *c, const adept_value *v)
 {
-    if (v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_TENSOR)
+    int64_t most;
+    if (adept_value_is_bounded(v, &most))
+        adept_out_value(c, &(adept_value){ADEPT_VALUE_UNKNOWN, {.i = most}});
+    else if (v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_TENSOR)
         adept_out_unknown(c);
     else
         adept_call_fail(c, "%s is not a number", adept_value_kind_name(v->kind));

@@ -202,6 +202,7 @@ const char *call_text_run(call_text *t, const adept_handler_table *table, const 
         t->call.any_grad = t->call.any_grad || tensor->requires_grad;
     adept_call_demand(&t->call, adept_demand_of(table->demands, t->call.row));
     if (t->call.failure == ADEPT_CALL_FINE) t->call.handler->shape(&t->call);
+    if (t->call.failure == ADEPT_CALL_FINE && table->values) table->values(&t->call);
     if (t->call.failure != ADEPT_CALL_FINE) return t->run.message;
     t->cost = (adept_cost){.call = &t->call, .backward = t->call.any_grad};
     if (t->call.handler->cost) t->call.handler->cost(&t->call, &t->cost);

@@ -97,18 +97,13 @@ static bool convert_symbolic(adept_export_reader *r, const cJSON *v, adept_expor
     return false;
 }
 
-/* A handler sees TorchScript's numbers, whichever reader made the graph. A type without a number there (float8
- * variants, unsigned 16 bit) is refused, because its size would be unknown. */
+/* A handler sees TorchScript's numbers, whichever reader made the graph. */
 static bool convert_dtype(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
     int64_t number;
     if (!adept_export_int(v, &number)) return wrong_type(r, v);
-    adept_dtype dtype = adept_dtype_from_export(number);
-    if (dtype == ADEPT_DTYPE_NONE) {
-        adept_json_fail(&r->json, "element type %lld is not known", (long long)number);
-        return false;
-    }
-    return constant_int(out, adept_dtype_to_c10(dtype));
+    adept_dtype dtype = adept_export_dtype(r, v, v->string ? v->string : "list element");
+    return dtype != ADEPT_DTYPE_NONE && constant_int(out, adept_dtype_to_c10(dtype));
 }
 
 /* Indexed by torch.export's number; -1: no TorchScript number. */

@@ -1,4 +1,4 @@
-/** @file adept_input_spec.h  Shapes of inputs as text, "[DTYPE:]D1xD2x...". Calls: adept_value. */
+/** @file adept_input_spec.h  Shapes of inputs as text, "[DTYPE:]D1xD2x...[=NUMBER]". Calls: adept_value. */
 #ifndef ADEPT_INPUT_SPEC_H
 #define ADEPT_INPUT_SPEC_H
 #include "adept_error.h"
@@ -8,11 +8,13 @@
 #define ADEPT_DIM_BATCH (-1)  /* written B */
 #define ADEPT_DIM_LENGTH (-2) /* written S: the sequence length */
 
-/** Shape of one input, "[DTYPE:]D1xD2x...". */
+/** Shape of one input, "[DTYPE:]D1xD2x...", and what all its elements are where they are whole numbers, "=50". */
 typedef struct adept_input_spec {
     adept_dtype dtype;
     int ndim;
     int64_t dims[ADEPT_MAX_DIMS]; /* positive, ADEPT_DIM_BATCH or ADEPT_DIM_LENGTH */
+    bool has_value;
+    int64_t value;
 } adept_input_spec;
 
 /** @return ADEPT_E_USAGE with a message quoting the text. Thread-safe. */
