@@ -519,7 +519,8 @@ void adept_known_values(adept_call *c)
     adept_tensor *out = adept_value_tensor(adept_result_at(c, 0)), *second = adept_value_tensor(adept_result_at(c, 1));
     const adept_tensor *self = adept_elem_tensor_at(c, 0);
     if (!adept_call_ok(c) || !out || !self || out->n_values > 0 || adept_dtype_is_complex(out->dtype)) return;
-    if (adept_arg_given(c, "other") && strstr(adept_call_op(c), "::m")) return; /* max of two tensors: host_value.h */
+    bool of_two = !strcmp(adept_call_op(c), "aten::max") || !strcmp(adept_call_op(c), "aten::min");
+    if (of_two && adept_arg_given(c, "other")) return; /* elements by elements: host_value.h */
     bool small = adept_tensor_numel(out) <= MOST && adept_tensor_numel(out) > 0, known = all_known(c);
     bool spreads = self->spread || self->dtype == ADEPT_BOOL || !adept_dtype_has_fraction(out->dtype);
     if (!(small && known) && !spreads) return;

@@ -2,6 +2,7 @@
 runs. forms_check.py ADEPT FOLDER; prints what differs, exit 1 if anything does.
 """
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -22,6 +23,46 @@ def ask(net, how, inputs, *options):
     torch.jit.save(program, path)
     done = subprocess.run([ADEPT, "profile", path, "--json", *options], capture_output=True, text=True)
     return done.returncode, json.loads(done.stdout) if done.returncode == 0 else None, done.stderr.strip()
+
+
+def slug(name):
+    return "form_" + re.sub(r"\W", "_", name)
+
+
+class Many(nn.Module):
+    """Forms in one model."""
+
+    def __init__(self, nets):
+        super().__init__()
+        self.forms = nn.ModuleDict({slug(name): net for name, net in nets.items()})
+
+    def forward(self, x):
+        return [form(x) for form in self.forms.values()]
+
+
+class ManyOfTwo(Many):
+    def forward(self, x, n):
+        return [form(x, n) for form in self.forms.values()]
+
+
+def counted(profile, name):
+    """FLOPs of matrix products and convolutions of a form, forward and backward."""
+    sums = [0, 0]
+    for op in profile["ops"]:
+        if (op["path"] + ".").startswith("forms.%s." % slug(name)):
+            for kernel in op["kernels"]:
+                if kernel["unit"] != "alu":
+                    sums[kernel["pass"] == "backward"] += kernel["flops"] * op["count"]
+    return sums
+
+
+def check_all(family, nets, wanted, how, inputs, *options, many=Many):
+    """All forms in one model: each counts what it should. @return the profile"""
+    code, profile, said = ask(many(nets), how, inputs, *options)
+    check(family, code == 0, said)
+    for name in nets if profile else []:
+        check("%s: %s" % (family, name), counted(profile, name) == list(wanted[name]), counted(profile, name))
+    return profile or {"warnings": [], "totals": {}}
 
 
 def check(name, right, said):
@@ -105,9 +146,8 @@ SIZES = {
     "zeros": lambda z: torch.zeros(2, dtype=torch.long) + z,
     "ones_like": lambda z: torch.ones_like(z) + z,
     "full": lambda z: torch.maximum(torch.full((2,), 13), z),
-    "eye": lambda z: (torch.eye(2) @ z.float()).long(),
+    "eye": lambda z: torch.eye(2, dtype=torch.long)[0] + z,
     "outer": lambda z: torch.outer(z, t(1, 2))[:, 1],
-    "dot": lambda z: torch.stack([torch.dot(z.float(), t(1., 1.)), torch.dot(z.float(), t(1., 1.))]).int(),
     "tril": lambda z: torch.stack([z, z + 1]).tril()[1],
     "in place": written,
     "written in parts before": lambda z: torch.stack([z.max(), z.max()]).maximum(z),
@@ -134,12 +174,9 @@ class Sized(nn.Module):
         return self.conv(F.pad(x, [0, n[1] - w, 0, n[0] - h]))
 
 
-for name, form in SIZES.items():
-    net, asked = Sized(form), torch.randn(1, 3, 14, 9)
-    flops = 2 * 27 * net(asked).numel()
-    code, profile, said = ask(net, "trace", torch.randn(1, 3, 10, 12), "--input", "1x3x14x9", "--mode", "infer")
-    got = profile["totals"]["conv_flops_forward"] if profile else said
-    check("sizes: " + name, got == flops, "%s instead of %s" % (got, flops))
+nets, asked = {name: Sized(form) for name, form in SIZES.items()}, torch.randn(1, 3, 14, 9)
+flops = {name: (2 * 27 * net(asked).numel(), 0) for name, net in nets.items()}
+check_all("sizes", nets, flops, "trace", torch.randn(1, 3, 10, 12), "--input", "1x3x14x9", "--mode", "infer")
 
 # ---------------------------------------------------------------- complex numbers ----------------
 
@@ -181,10 +218,9 @@ WRITES = {
     "index_copy_": lambda out, part: out.index_copy_(2, ROWS, part),
     "masked_fill_ behind": lambda out, part: setitem(out, part).masked_fill_(torch.zeros(2, 4, 9, dtype=torch.bool), 0),
 }
-for name, write in WRITES.items():
-    code, profile, said = ask(Spectral(write).float(), "trace", torch.randn(2, 4, 16), "--input", "2x4x16", "--mode", "fwbw")
-    got = [profile["totals"]["gemm_flops_" + k] for k in ("forward", "backward")] if profile else said
-    check("complex, written by " + name, got == [1280, 1280], got)  # 8 for each of 2*4*4*5; the input needs no gradient
+nets = {name: Spectral(write) for name, write in WRITES.items()}  # 8 for each of 2*4*4*5; the input needs no gradient
+check_all("complex, written by", nets, {name: (1280, 1280) for name in nets}, "trace", torch.randn(2, 4, 16), "--input", "2x4x16",
+          "--mode", "fwbw")
 
 C64 = dict(dtype=torch.cfloat)
 
@@ -201,26 +237,25 @@ class Products(nn.Module):
 
 W = torch.randn(6, 5, **C64)
 PRODUCTS = {  # multiply-adds of complex numbers, each 8 FLOPs and 4 MACs
-    "mm": (lambda x, w: torch.mm(x, w), (4, 6), 120),
-    "matmul of three dimensions": (lambda x, w: x @ w, (2, 4, 6), 240),
-    "bmm": (lambda x, w: torch.bmm(x, w.expand(2, 6, 5)), (2, 4, 6), 240),
-    "linear": (lambda x, w: F.linear(x, w.t()), (4, 6), 120),
-    "addmm": (lambda x, w: torch.addmm(w[0], x, w), (4, 6), 120),
-    "baddbmm": (lambda x, w: torch.baddbmm(w[:1], x, w.expand(2, 6, 5)), (2, 4, 6), 240),
-    "einsum": (lambda x, w: torch.einsum("bi,io->bo", x, w), (4, 6), 120),
-    "tensordot": (lambda x, w: torch.tensordot(x, w, 1), (4, 6), 120),
-    "mv": (lambda x, w: torch.mv(w.t(), x), (6,), 30),
-    "dot": (lambda x, w: torch.dot(x, w[:, 0]), (6,), 6),
-    "inner": (lambda x, w: torch.inner(x, w.t()), (4, 6), 120),
+    "mm": (lambda x, w: torch.mm(x[0], w), 120),
+    "matmul of three dimensions": (lambda x, w: x @ w, 240),
+    "bmm": (lambda x, w: torch.bmm(x, w.expand(2, 6, 5)), 240),
+    "linear": (lambda x, w: F.linear(x[0], w.t()), 120),
+    "addmm": (lambda x, w: torch.addmm(w[0], x[0], w), 120),
+    "baddbmm": (lambda x, w: torch.baddbmm(w[:1], x, w.expand(2, 6, 5)), 240),
+    "einsum": (lambda x, w: torch.einsum("bi,io->bo", x[0], w), 120),
+    "tensordot": (lambda x, w: torch.tensordot(x[0], w, 1), 120),
+    "mv": (lambda x, w: torch.mv(w.t(), x[0, 0]), 30),
+    "dot": (lambda x, w: torch.dot(x[0, 0], w[:, 0]), 6),
+    "inner": (lambda x, w: torch.inner(x[0], w.t()), 120),
 }
-for name, (form, shape, macs) in PRODUCTS.items():
-    spec = "c64:" + "x".join(map(str, shape))
-    code, profile, said = ask(Products(form, W), "trace", torch.randn(*shape, **C64), "--input", spec, "--mode", "infer")
-    got = [profile["totals"][k] for k in ("gemm_flops_forward", "macs_forward")] if profile else said
-    check("complex, " + name, got == [8 * macs, 4 * macs], got)
-spec = torch.randn(4, 6, dtype=torch.cdouble)
-code, profile, said = ask(Products(torch.mm, W.to(torch.cdouble)), "trace", spec, "--input", "c128:4x6", "--mode", "infer")
-check("complex, mm in c128", profile and profile["totals"]["gemm_flops_forward"] == 960, said)
+flops = {name: (8 * macs, 0) for name, (_, macs) in PRODUCTS.items()}
+for dtype, short in ((torch.cfloat, "c64"), (torch.cdouble, "c128")):
+    nets = {name: Products(form, W.to(dtype)) for name, (form, _) in PRODUCTS.items()}
+    profile = check_all("products of " + short, nets, flops, "trace", torch.randn(2, 4, 6, dtype=dtype), "--input",
+                        short + ":2x4x6", "--mode", "infer")
+    macs = 4 * sum(macs for _, macs in PRODUCTS.values())
+    check("MACs of " + short, profile["totals"].get("macs_forward") == macs, profile["totals"].get("macs_forward"))
 
 
 class Convolved(nn.Module):
@@ -282,10 +317,9 @@ class Mel(nn.Module):
         return self.l(torch.stft(x, 64, 16, window=self.window(), return_complex=True).abs().transpose(1, 2))
 
 
-for name, net, how in [(n, Mel(w), "trace") for n, w in WINDOWS.items()] + [("hann, scripted", Hann(), "script")]:
-    code, profile, said = ask(net, how, torch.randn(2, 800), "--input", "2x800", "--mode", "fwbw")
-    got = [profile["totals"]["gemm_flops_" + k] for k in ("forward", "backward")] if profile else said
-    check("window: " + name, got == [2 * 2 * 51 * 33 * 8] * 2, got)
+for how, nets in (("trace", {name: Mel(window) for name, window in WINDOWS.items()}), ("script", {"hann": Hann()})):
+    flops = {name: [2 * 2 * 51 * 33 * 8] * 2 for name in nets}
+    check_all("windows, " + how, nets, flops, how, torch.randn(2, 800), "--input", "2x800", "--mode", "fwbw")
 
 # ---------------------------------------------------------------- packed sequences ----------------
 
@@ -304,17 +338,16 @@ class Packed(nn.Module):
         return self.l(nn.utils.rnn.pad_packed_sequence(y, batch_first=True)[0])
 
 
-for kind, gates in ((nn.LSTM, 4), (nn.GRU, 3)):
-    for ordered in (False, True):
-        for moved in (False, True):
-            code, profile, said = ask(Packed(kind, ordered, moved), "script", None, "--input", "3x5x6", "--input", "i64:3")
-            got = profile["totals"]["gemm_flops_forward"] if profile else said
-            flops = 2 * 15 * gates * (6 * 8 + 8 * 8) + 2 * 15 * 8 * 3
-            warned = profile and any("all sequences are taken for as long as the longest" in w for w in profile["warnings"])
-            check("packed: %s, %s, %s" % (kind.__name__, ordered, moved), got == flops and warned, got)
-    code, profile, said = ask(Packed(kind, False, False), "script", None, "--input", "3x5x6", "--input", "i64:3=4")
-    got = profile["totals"]["gemm_flops_forward"] if profile else said
-    check("packed: %s, lengths given" % kind.__name__, got == 2 * 12 * gates * (6 * 8 + 8 * 8) + 2 * 12 * 8 * 3, got)
+KINDS = ((nn.LSTM, 4), (nn.GRU, 3))
+nets = {"%s %s %s" % (kind.__name__, ordered, moved): Packed(kind, ordered, moved)
+        for kind, _ in KINDS for ordered in (False, True) for moved in (False, True)}
+for rows, given in ((15, "i64:3"), (12, "i64:3=4")):
+    flops = {name: (2 * rows * gates * (6 * 8 + 8 * 8) + 2 * rows * 8 * 3, 0)
+             for kind, gates in KINDS for name in nets if kind.__name__ in name}
+    profile = check_all("packed, " + given, nets, flops, "script", None, "--input", "3x5x6", "--input", given, "--mode", "infer",
+                        many=ManyOfTwo)
+    warned = any("all sequences are taken for as long as the longest" in w for w in profile["warnings"])
+    check("packed, %s, warning" % given, warned == (given == "i64:3"), profile["warnings"])
 
 # ---------------------------------------------------------------- lengths that data chooses ----------------
 
@@ -340,7 +373,7 @@ class Made(nn.Module):
         self.l = nn.Linear(4, 4)
 
     def forward(self, x, n):
-        longest = n.max().item()
+        longest = int(n.max().item())
         b = x.shape[0]
         y = torch.zeros(b, longest, 4) + x.new_ones([b, longest, 4]) + x.new_zeros(b, longest, 4) + torch.full((b, longest, 4), 0.5)
         y = y.view(b, longest, 4) + x[:, :1].expand(b, longest, 4) + F.pad(x, [0, 0, 0, longest - 5]) + x.narrow(1, 0, 5)[:, :longest]
@@ -359,18 +392,14 @@ class Counted(nn.Module):
         return self.l(torch.zeros(x.shape[0], longest, 4))
 
 
-for name, net in (("mask", Masked()), ("tensors", Made())):
-    code, profile, said = ask(torch.jit.script(net), "script", None, "--input", "2x5x4", "--input", "i64:2=5")
-    got = profile["totals"]["gemm_flops_forward"] if profile else said
-    check("lengths: " + name, got == 2 * 2 * 5 * 4 * 4, got)
-    code, profile, said = ask(torch.jit.script(net), "script", None, "--input", "100x5x4", "--input", "i64:100=5", "--mode", "infer")
-    got = profile["totals"]["gemm_flops_forward"] if profile else said
-    check("lengths: %s, of many" % name, got == 2 * 100 * 5 * 4 * 4, got)
-    code, profile, said = ask(torch.jit.script(net), "script", None, "--input", "2x5x4", "--input", "i64:2")
+nets = {"mask": Masked(), "tensors": Made(), "counted": Counted()}
+for batch in (2, 100):
+    profile = check_all("lengths of %d" % batch, nets, {name: (2 * batch * 5 * 4 * 4, 0) for name in nets}, "script", None,
+                        "--input", "%dx5x4" % batch, "--input", "i64:%d=5" % batch, "--mode", "infer", many=ManyOfTwo)
+    check("lengths of %d, warning" % batch, "size depends on data" in str(profile["warnings"]), profile["warnings"])
+for name in ("mask", "tensors"):
+    code, profile, said = ask(nets[name], "script", None, "--input", "2x5x4", "--input", "i64:2")
     check("lengths: %s, not given" % name, code == 2 and "--input SHAPE=NUMBER" in said and "fixed at tracing" not in said, said)
-code, profile, said = ask(Counted(), "script", None, "--input", "2x5x4", "--input", "i64:2")
-got = profile["totals"]["gemm_flops_forward"] if profile else said
-check("lengths: counted", got == 2 * 2 * 5 * 4 * 4 and "size depends on data" in str(profile["warnings"]), got)
 
 print("%d checks" % checks)
 sys.exit(failures > 0)
