@@ -88,7 +88,7 @@ void adept_index_expand_masks(adept_call *c, adept_index *x, const adept_tensor 
     for (size_t i = 0; i < x->n && adept_call_ok(c); i++) { /* as many as self has dimensions at most */
         const adept_tensor *t = x->items[i];
         bool mask = t && adept_index_is_mask(t);
-        int64_t chosen = mask ? adept_call_chosen(c, adept_tensor_numel(t)) : 0;
+        int64_t chosen = mask ? adept_call_true(c, t) : 0;
         if (t) n_common = adept_broadcast_dims(c, n_common, common, mask ? 1 : t->ndim, mask ? &chosen : t->dims, common);
         if (t) x->index_bytes += mask ? 8.0 * t->ndim * (double)chosen : adept_elem_read(t);
         for (int d = 0; d < (mask ? t->ndim : 1); d++)

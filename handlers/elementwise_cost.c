@@ -34,15 +34,9 @@ bool adept_elem_all_on_host(const adept_call *c)
     return any;
 }
 
-adept_dtype adept_elem_real_type(adept_dtype dtype)
+double adept_elem_product(adept_dtype dtype)
 {
-    return dtype == ADEPT_C32 ? ADEPT_F16 : dtype == ADEPT_C64 ? ADEPT_F32 : dtype == ADEPT_C128 ? ADEPT_F64 : dtype;
-}
-
-adept_dtype adept_elem_complex_type(adept_dtype dtype)
-{
-    if (adept_dtype_is_complex(dtype)) return dtype;
-    return dtype == ADEPT_F16 ? ADEPT_C32 : dtype == ADEPT_F64 ? ADEPT_C128 : ADEPT_C64;
+    return adept_dtype_is_complex(dtype) ? 3 : 1;
 }
 
 double adept_elem_read(const adept_tensor *t)

@@ -30,9 +30,8 @@ const adept_tensor *adept_elem_self(adept_call *c);
 bool adept_elem_on_host(const adept_tensor *t);
 /** Every tensor argument and result lives on the host: nothing runs on the device. False without tensors. */
 bool adept_elem_all_on_host(const adept_call *c);
-/** The type of the parts of complex numbers, and of numbers that have such parts; others stay as they are. */
-adept_dtype adept_elem_real_type(adept_dtype dtype);
-adept_dtype adept_elem_complex_type(adept_dtype dtype); /* of integers: c64 */
+/** What a product counts where a sum counts 1: of complex numbers, four products and two sums where a sum is two, 3. */
+double adept_elem_product(adept_dtype dtype);
 /** Bytes read from device memory: each distinct element once. 0 for NULL and for host scalars. */
 double adept_elem_read(const adept_tensor *t);
 /** One forward kernel that writes `out`. */

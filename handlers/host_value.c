@@ -2,6 +2,7 @@
  * tensors.
  */
 #include "host_value.h"
+#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 bool adept_host_is_scalar(const adept_value *v)
 {
     return v && (v->kind == ADEPT_VALUE_INT || v->kind == ADEPT_VALUE_FLOAT || v->kind == ADEPT_VALUE_BOOL ||
-                 v->kind == ADEPT_VALUE_UNKNOWN);
+                 v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_COMPLEX);
 }
 
 static void concatenate(adept_call *c, const adept_value *a, const adept_value *b)
@@ -89,6 +90,35 @@ static void int_binary(adept_call *c, adept_fn fn, const adept_value *a, const a
     }
 }
 
+/* The more a is, the more the result: then that of the most is the most. */
+static bool rises(adept_fn fn, double b)
+{
+    return fn == ADEPT_FN_ADD || fn == ADEPT_FN_SUB || fn == ADEPT_FN_MAX || fn == ADEPT_FN_MIN ||
+           (fn == ADEPT_FN_MUL && b >= 0) || ((fn == ADEPT_FN_DIV || fn == ADEPT_FN_FLOORDIV || fn == ADEPT_FN_TRUNCDIV) && b > 0);
+}
+
+static double complex as_complex(const adept_value *v)
+{
+    double f = 0;
+    if (v->kind == ADEPT_VALUE_COMPLEX) return v->u.z[0] + v->u.z[1] * I;
+    adept_value_as_float(v, &f);
+    return f;
+}
+
+static void complex_binary(adept_call *c, adept_fn fn, double complex a, double complex b)
+{
+    double complex result;
+    switch (fn) {
+    case ADEPT_FN_ADD: result = a + b; break;
+    case ADEPT_FN_SUB: result = a - b; break;
+    case ADEPT_FN_MUL: result = a * b; break;
+    case ADEPT_FN_DIV: result = a / b; break;
+    case ADEPT_FN_POW: result = cpow(a, b); break;
+    default: adept_call_unsupported(c, "not defined here for complex numbers"); return;
+    }
+    adept_out_complex(c, creal(result), cimag(result));
+}
+
 void adept_host_binary(adept_call *c, adept_fn fn, const adept_value *a, const adept_value *b)
 {
     double fa, fb, result;
@@ -99,7 +129,15 @@ void adept_host_binary(adept_call *c, adept_fn fn, const adept_value *a, const a
             adept_call_unsupported(c, "not defined here for %s and %s", adept_value_kind_name(a->kind),
                                    adept_value_kind_name(b->kind));
     } else if (a->kind == ADEPT_VALUE_UNKNOWN || b->kind == ADEPT_VALUE_UNKNOWN) {
-        adept_out_unknown(c);
+        int64_t most = 0, other;
+        bool bounded = a->kind == ADEPT_VALUE_UNKNOWN && a->u.i > 0 && is_whole(b) && adept_value_as_int(b, &other) &&
+                       rises(fn, (double)other) && adept_fn_ints(fn, a->u.i, other, &most);
+        adept_out_value(c, &(adept_value){ADEPT_VALUE_UNKNOWN, {.i = bounded ? most : 0}});
+    } else if ((a->kind == ADEPT_VALUE_COMPLEX || b->kind == ADEPT_VALUE_COMPLEX) && fn != ADEPT_FN_EQ &&
+               fn != ADEPT_FN_NE) {
+        complex_binary(c, fn, as_complex(a), as_complex(b));
+    } else if (a->kind == ADEPT_VALUE_COMPLEX || b->kind == ADEPT_VALUE_COMPLEX) {
+        adept_out_bool(c, (as_complex(a) == as_complex(b)) == (fn == ADEPT_FN_EQ));
     } else if (is_whole(a) && is_whole(b)) {
         int_binary(c, fn, a, b);
     } else {
@@ -140,6 +178,12 @@ void adept_host_unary(adept_call *c, adept_fn fn, const adept_value *a)
         adept_out_unknown(c);
     } else if (a->kind == ADEPT_VALUE_FLOAT) {
         float_unary(c, fn, a->u.f);
+    } else if (a->kind == ADEPT_VALUE_COMPLEX && fn == ADEPT_FN_NEG) {
+        adept_out_complex(c, -a->u.z[0], -a->u.z[1]);
+    } else if (a->kind == ADEPT_VALUE_COMPLEX && fn == ADEPT_FN_ABS) {
+        adept_out_float(c, cabs(as_complex(a)));
+    } else if (a->kind == ADEPT_VALUE_COMPLEX) {
+        adept_call_unsupported(c, "not defined here for a complex number");
     } else {
         int64_t i = 0;
         adept_value_as_int(a, &i);
@@ -166,6 +210,8 @@ bool adept_host_equal(const adept_value *a, const adept_value *b, bool *known)
     if (!*known) return false;
     if (adept_value_as_int(a, &ia) && adept_value_as_int(b, &ib)) return ia == ib;
     if (adept_value_as_float(a, &fa) && adept_value_as_float(b, &fb)) return fa == fb;
+    if (a->kind == ADEPT_VALUE_COMPLEX || b->kind == ADEPT_VALUE_COMPLEX)
+        return adept_host_is_scalar(a) && adept_host_is_scalar(b) && as_complex(a) == as_complex(b);
     if (a->kind == ADEPT_VALUE_STRING && b->kind == ADEPT_VALUE_STRING) return !strcmp(a->u.s, b->u.s);
     if (adept_value_is_list(a) && adept_value_is_list(b)) {
         if (a->u.list == b->u.list) return true; /* also ends the comparison of a list that contains itself */
@@ -338,12 +384,14 @@ bool adept_fn_float(adept_fn fn, double a, double *out)
 /* ---------------------------------------------------------------- elements of small tensors: sizes on their way
  * ---------------- */
 
-/* Element of operand v at row-major position i of a result of shape `out`; false if not known. */
-static bool element(const adept_value *v, const adept_tensor *out, int64_t i, double *value)
+bool adept_host_element(const adept_value *v, const adept_tensor *out, int64_t i, double *value)
 {
     if (v->kind != ADEPT_VALUE_TENSOR) return adept_value_as_float(v, value);
     const adept_tensor *t = v->u.t;
-    if (t->n_values == 0) return false;
+    if (t->n_values == 0) {
+        *value = t->each;
+        return t->spread == ADEPT_ALIKE;
+    }
     int64_t position = 0, stride = 1;
     for (int d = out->ndim - 1; d >= 0; d--) {
         int own = d - (out->ndim - t->ndim);
@@ -368,8 +416,20 @@ static bool computes(adept_dtype dtype, adept_fn fn, double a, double b, double 
     return true;
 }
 
+/* What is known of an operand as a whole. */
+static adept_spread spread_of(const adept_value *v, double *each)
+{
+    const adept_tensor *t = adept_value_tensor(v);
+    if (t && t->n_values == 0) {
+        *each = t->each;
+        return t->spread;
+    }
+    return adept_value_as_float(v, each) ? ADEPT_ALIKE : ADEPT_UNLIKE;
+}
+
 static void forget(adept_tensor *t)
 {
+    t->spread = ADEPT_UNLIKE;
     t->n_values = 0;
     t->values = NULL;
 }
@@ -379,9 +439,17 @@ void adept_host_set_binary(adept_call *c, adept_tensor *out, adept_fn fn, const 
     double values[ADEPT_MAX_KNOWN_VALUES], x, y;
     int64_t n = adept_tensor_numel(out);
     forget(out);
-    if (n > ADEPT_MAX_KNOWN_VALUES || !adept_call_ok(c) || adept_dtype_is_complex(out->dtype)) return;
+    if (!adept_call_ok(c) || adept_dtype_is_complex(out->dtype)) return;
+    adept_spread of_a = spread_of(a, &x), of_b = spread_of(b, &y);
+    bool alike = of_a == ADEPT_ALIKE && of_b == ADEPT_ALIKE && n > ADEPT_MAX_KNOWN_VALUES;
+    bool most = of_a == ADEPT_AT_MOST && of_b == ADEPT_ALIKE && rises(fn, y);
+    if ((alike || most) && computes(out->dtype, fn, x, y, &values[0])) {
+        adept_tensor_set_spread(c, out, alike ? ADEPT_ALIKE : ADEPT_AT_MOST, values[0]);
+        return;
+    }
+    if (n > ADEPT_MAX_KNOWN_VALUES) return;
     for (int64_t i = 0; i < n; i++)
-        if (!element(a, out, i, &x) || !element(b, out, i, &y) || !computes(out->dtype, fn, x, y, &values[i])) return;
+        if (!adept_host_element(a, out, i, &x) || !adept_host_element(b, out, i, &y) || !computes(out->dtype, fn, x, y, &values[i])) return;
     adept_tensor_set_values(c, out, (int)n, values);
 }
 
@@ -391,24 +459,30 @@ void adept_host_set_unary(adept_call *c, adept_tensor *out, adept_fn fn, const a
     int n = a->n_values;
     bool same_size = adept_tensor_numel(out) == n;
     const double *from = a->values; /* `out` may be an alias of `a` */
+    adept_spread spread = a->spread;
+    double each = a->each;
+    bool rounds = fn == ADEPT_FN_FLOOR || fn == ADEPT_FN_CEIL || fn == ADEPT_FN_ROUND || fn == ADEPT_FN_TRUNC;
     forget(out);
+    if (n == 0 && (spread == ADEPT_ALIKE || (spread && rounds)) && adept_fn_float(fn, each, &each))
+        adept_tensor_set_spread(c, out, spread, each);
     if (n == 0 || n > ADEPT_MAX_KNOWN_VALUES || !same_size || !adept_call_ok(c)) return;
     for (int i = 0; i < n; i++)
-        if (!adept_fn_float(fn, from[i], &values[i])) return;
+        if (fn == ADEPT_FN_NOT)
+            values[i] = out->dtype == ADEPT_BOOL ? from[i] == 0 : -from[i] - 1;
+        else if (!adept_fn_float(fn, from[i], &values[i]))
+            return;
     adept_tensor_set_values(c, out, n, values);
 }
 
 void adept_host_set_same(adept_call *c, adept_tensor *out, const adept_tensor *from)
 {
-    double values[ADEPT_MAX_KNOWN_VALUES];
-    int n = from->n_values;
-    if (n == 0 || n > ADEPT_MAX_KNOWN_VALUES || adept_tensor_numel(out) != n) return;
-    for (int i = 0; i < n; i++) {
-        values[i] = from->values[i];
-        if (out->dtype == ADEPT_BOOL) values[i] = values[i] != 0;
-        if (adept_dtype_is_integer(out->dtype)) values[i] = trunc(values[i]);
-    }
-    adept_tensor_set_values(c, out, n, values);
+    bool number = out->dtype != ADEPT_BOOL && !adept_dtype_is_complex(out->dtype);
+    if (from->n_values > 0 && from->n_values == adept_tensor_numel(out))
+        adept_tensor_set_values(c, out, from->n_values, from->values);
+    else if (from->n_values == 0 && from->spread && number)
+        adept_tensor_set_spread(c, out, from->spread, from->each);
+    else if (from->n_values == 0 && from->dtype == ADEPT_BOOL && number)
+        adept_tensor_set_spread(c, out, ADEPT_AT_MOST, 1);
 }
 
 /* ---------------------------------------------------------------- methods of lists and strings that tensors have as

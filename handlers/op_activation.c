@@ -193,7 +193,8 @@ static void cost(adept_call *c, adept_cost *cost)
         return;
     }
     double noise = is_random(c) ? 1 : 0; /* the slopes drawn are written and read again */
-    adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){row->flops, 0, 1 + noise, 1}, adept_elem_read(self));
+    double flops = row->flops * adept_elem_product(out->dtype);
+    adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){flops, 0, 1 + noise, 1}, adept_elem_read(self));
     if (!adept_cost_wants_grad(cost, self)) return;
     bool keep_result = row->keeps == KEEP_RESULT || (row->keeps == KEEP_SELF_OR_OVERWRITTEN && adept_call_inplace(c));
     if (keep_result)
@@ -202,7 +203,7 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_elem_save_input(c, cost, self);
     adept_cost_save_bytes(cost, noise * adept_tensor_bytes(out));
     double n = (double)adept_tensor_numel(out), read = (1 + noise) * adept_tensor_bytes(out) + adept_elem_read(self);
-    if (n > 0) adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, 2 * row->flops * n, read, adept_tensor_bytes(self));
+    if (n > 0) adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, 2 * flops * n, read, adept_tensor_bytes(self));
 }
 
 static const adept_handler_case cases[] = {

@@ -1,6 +1,7 @@
 /* Arithmetic on two operands: tensors with broadcasting and type promotion, Python scalars, lists and strings. */
 #include "elementwise_cost.h"
 #include "host_value.h"
+#include <math.h>
 #include <string.h>
 
 /* Derivative of one operand, as kernels over the result's shape, and what it reads besides the gradient. */
@@ -179,6 +180,8 @@ static bool is_reversed(const adept_call *c)
 static double alpha_of(adept_call *c)
 {
     const arithmetic *row = adept_call_data(c);
+    const adept_value *alpha = adept_arg(c, "alpha");
+    if (alpha && alpha->kind == ADEPT_VALUE_COMPLEX) return NAN; /* not 1, that is all that matters */
     return row == &add || row == &sub ? adept_arg_float(c, "alpha", 1) : 1;
 }
 
@@ -191,11 +194,11 @@ static double pow_flops(double exponent)
     return 3; /* exp(exponent * log(x)) */
 }
 
-/* Real operations in one of two complex numbers: (a + bi)(c + di) takes four products and two sums. */
-static double real_operations(const arithmetic *row, adept_dtype dtype)
+/* What its FLOPs are in sums of that type; those that make complex numbers of real ones count real operations. */
+static double in_sums(const arithmetic *row, adept_dtype dtype)
 {
-    if (!adept_dtype_is_complex(dtype) || row->gives_complex) return 1;
-    return row == &mul || row == &divide ? 6 : 2;
+    if (row->gives_complex) return 0.5;
+    return row == &add || row == &sub ? 1 : adept_elem_product(dtype);
 }
 
 /* ---------------------------------------------------------------- shape ---------------- */
@@ -217,7 +220,7 @@ static void shape(adept_call *c)
     }
     adept_dtype dtype = adept_promote((const adept_value *[]){a, b}, 2);
     if (row->gives_float && !adept_dtype_has_fraction(dtype)) dtype = ADEPT_F32;
-    if (row->gives_complex) dtype = adept_elem_complex_type(dtype);
+    if (row->gives_complex) dtype = adept_dtype_complex(dtype);
     if (row == &power_f64) dtype = adept_dtype_is_complex(dtype) ? ADEPT_C128 : ADEPT_F64;
     const adept_value *first = is_reversed(c) ? b : a, *second = is_reversed(c) ? a : b;
     int64_t exponent;
@@ -268,7 +271,7 @@ static void backward(adept_call *c, adept_cost *cost, const arithmetic *row, boo
     const adept_tensor *out = adept_result_tensor(c, 0), *wanted = of_self ? self : other;
     if (!adept_cost_wants_grad(cost, wanted)) return;
     gradient g = gradient_of(c, row, of_self);
-    g.chain.flops *= real_operations(row, out->dtype);
+    g.chain.flops *= in_sums(row, out->dtype);
     adept_elem_chain(cost, ADEPT_BACKWARD, out, &g.chain,
                      g.self * adept_elem_read(self) + g.other * adept_elem_read(other) +
                          g.result * adept_elem_read(out));
@@ -276,7 +279,7 @@ static void backward(adept_call *c, adept_cost *cost, const arithmetic *row, boo
     if (g.other || g.keeps_unread) adept_elem_save_input(c, cost, other);
     if (g.result || (row == &power && self && other)) adept_cost_save(cost, out);
     adept_tensor part = *out;
-    if (row->gives_complex) part.dtype = adept_elem_real_type(out->dtype); /* the part was copied out above */
+    if (row->gives_complex) part.dtype = adept_dtype_real(out->dtype); /* the part was copied out above */
     adept_elem_grad_to(cost, &part, wanted);
 }
 
@@ -285,10 +288,11 @@ static void cost(adept_call *c, adept_cost *cost)
     const adept_tensor *self = adept_elem_tensor_at(c, 0), *other = adept_elem_tensor_at(c, 1);
     const adept_tensor *out = adept_result_tensor(c, 0);
     const arithmetic *row = row_of(c);
-    double exponent, flops = row->flops + (alpha_of(c) != 1);
+    double exponent, flops = row->flops;
     if (!out || adept_elem_all_on_host(c)) return;
     if (row == &power && adept_value_as_float(adept_arg_at(c, 1), &exponent)) flops = pow_flops(exponent);
-    flops *= real_operations(row, out->dtype);
+    flops *= in_sums(row, out->dtype);
+    if (alpha_of(c) != 1) flops += adept_elem_product(out->dtype);
     adept_elem_forward(cost, out, flops, adept_elem_read(self) + (self == other ? 0 : adept_elem_read(other)));
     if (adept_call_data(c) == &floordiv) return; /* floor_divide is not differentiable in PyTorch */
     backward(c, cost, row, true);
@@ -341,6 +345,16 @@ static const adept_handler_case cases[] = {
     {.name = "rotary embedding by complex numbers: 6 real operations each",
      .call = "aten::mul(self=c64:4, other=c64:4) -> c64:4",
      .forward = {.alu = 24, .read = 64, .written = 32}},
+    {.name = "a sum of complex numbers is two",
+     .call = "aten::add(self=c64:4*, other=c64:4) -> c64:4",
+     .forward = {.alu = 8, .read = 64, .written = 32}},
+    {.name = "by a complex number of Python: backward by its conjugate, whose real parts are copied",
+     .call = "aten::mul(self=f32:4*, other=2j) -> c64:4",
+     .forward = {.alu = 24, .read = 16, .written = 32},
+     .backward = {.alu = 24, .read = 32 + 32, .written = 32 + 16, .launches = 2}},
+    {.name = "f64 with c64 is c128", .call = "aten::add(self=f64:4, other=c64:4) -> c128:4",
+     .forward = {.alu = 8, .read = 64, .written = 64}},
+    {.name = "complex numbers of Python", .call = "aten::mul(a=2j, b=3j) -> z:-6+0j"},
     {.name = "complex numbers of two real ones: 2 words each; each part's gradient is a copy",
      .call = "aten::complex(real=f32:4*, imag=f32:4) -> c64:4",
      .forward = {.read = 32, .written = 32},

@@ -4,13 +4,14 @@
 #include "layout.h"
 #include <string.h>
 
-/* Everything runs on one CUDA device. */
+/* Everything runs on one CUDA device, but what is on the CPU always. */
 #define DEVICE "cuda:0"
 
 typedef struct attribute {
     void (*shape)(adept_call *c, const adept_tensor *self);
     void (*shape_of_process)(adept_call *c, const adept_value *v); /* of those without a tensor argument */
     adept_value answer;                                            /* without a function: of every tensor */
+    adept_value on_cpu;                                            /* of what is there, if it is another */
 } attribute;
 
 /* ---------------------------------------------------------------- sizes ---------------- */
@@ -164,10 +165,14 @@ static const adept_op ops[] = {
     {"aten::is_contiguous", ADEPT_CAST_NONE, &(const attribute){.shape = is_contiguous}},
     {"prim::requires_grad", ADEPT_CAST_NONE, &(const attribute){.shape = requires_grad}},
     {"prim::tolist", ADEPT_CAST_NONE, &(const attribute){.shape = tolist}},
-    {"prim::device", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_STRING, {.s = DEVICE}}}},
-    {"aten::get_device", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_INT, {.i = 0}}}},
-    {"prim::is_cuda", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_BOOL, {.b = true}}}},
-    {"prim::is_cpu prim::is_mps prim::is_xla prim::is_xpu prim::is_meta prim::is_sparse prim::is_sparse_csr "
+    {"prim::device", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_STRING, {.s = DEVICE}}, .on_cpu = {ADEPT_VALUE_STRING, {.s = "cpu"}}}},
+    {"aten::get_device", ADEPT_CAST_NONE,
+     &(const attribute){.answer = {ADEPT_VALUE_INT, {.i = 0}}, .on_cpu = {ADEPT_VALUE_INT, {.i = -1}}}},
+    {"prim::is_cuda", ADEPT_CAST_NONE,
+     &(const attribute){.answer = {ADEPT_VALUE_BOOL, {.b = true}}, .on_cpu = {ADEPT_VALUE_BOOL, {.b = false}}}},
+    {"prim::is_cpu", ADEPT_CAST_NONE,
+     &(const attribute){.answer = {ADEPT_VALUE_BOOL, {.b = false}}, .on_cpu = {ADEPT_VALUE_BOOL, {.b = true}}}},
+    {"prim::is_mps prim::is_xla prim::is_xpu prim::is_meta prim::is_sparse prim::is_sparse_csr "
      "prim::is_quantized prim::is_mkldnn prim::is_vulkan prim::is_ipu prim::is_ort prim::is_nested",
      ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_BOOL, {.b = false}}}},
     {"sparse::is_sparse", ADEPT_CAST_NONE, &(const attribute){.answer = {ADEPT_VALUE_BOOL, {.b = true}}}},
@@ -192,7 +197,7 @@ static void shape(adept_call *c)
     else if (row->shape)
         row->shape(c, self);
     else
-        adept_out_value(c, &row->answer);
+        adept_out_value(c, self->on_cpu && row->on_cpu.kind ? &row->on_cpu : &row->answer);
 }
 
 static const adept_handler_case cases[] = {

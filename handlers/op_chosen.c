@@ -24,11 +24,23 @@ static choice choice_of(const adept_call *c)
 
 void adept_chosen_list(adept_call *c, const adept_tensor *mask)
 {
-    int64_t n = adept_call_chosen(c, adept_tensor_numel(mask));
+    int64_t n = adept_call_true(c, mask);
     int ndim = mask->ndim > 0 ? mask->ndim : 1;
     adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, 0);
     for (int d = 0; d < ndim && adept_call_ok(c); d++)
         adept_list_append(c, out, &(adept_value){ADEPT_VALUE_TENSOR, {.t = adept_new_tensor(c, ADEPT_I64, 1, &n)}});
+}
+
+static int64_t different(const adept_tensor *known)
+{
+    int64_t n = 0;
+    for (int i = 0; i < known->n_values; i++) {
+        int before = 0;
+        while (before < i && known->values[before] != known->values[i])
+            before++;
+        n += before == i;
+    }
+    return n;
 }
 
 /* Elements, or slices along a dimension where one is given. Then where each element went, and how often each came. */
@@ -39,7 +51,9 @@ static void shape_unique(adept_call *c, const adept_tensor *self)
     bool counts = !adept_arg_given(c, "return_counts") || adept_arg_bool(c, "return_counts", false);
     int dim = whole ? 0 : adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
     if (!adept_call_ok(c)) return;
-    int64_t dims[ADEPT_MAX_DIMS], among = whole ? all : self->dims[dim], n = adept_call_chosen(c, among);
+    const bool known = whole && self->n_values > 0 && !strstr(adept_call_op(c), "consecutive");
+    int64_t dims[ADEPT_MAX_DIMS], among = whole ? all : self->dims[dim];
+    int64_t n = known ? different(self) : adept_call_chosen(c, among);
     memcpy(dims, self->dims, sizeof dims);
     dims[dim] = n;
     adept_out_tensor(c, self->dtype, whole ? 1 : self->ndim, dims)->requires_grad = false;
@@ -57,7 +71,7 @@ static void shape(adept_call *c)
     if (!adept_call_ok(c)) return;
     switch (choice_of(c)) {
     case POSITIONS:
-        dims[0] = adept_call_chosen(c, adept_tensor_numel(self));
+        dims[0] = adept_call_true(c, self);
         dims[1] = self->ndim;
         adept_out_tensor(c, ADEPT_I64, 2, dims);
         break;
@@ -69,7 +83,8 @@ static void shape(adept_call *c)
         adept_tensor all = {.dtype = ADEPT_BOOL, .ndim = ndim};
         memcpy(all.dims, dims, sizeof dims);
         if (!adept_call_ok(c)) return;
-        dims[0] = adept_call_chosen(c, adept_tensor_numel(&all));
+        const adept_tensor *mask = adept_arg_tensor(c, "mask");
+        dims[0] = adept_call_true(c, adept_tensor_same_shape(mask, &all) ? mask : &all);
         adept_out_tensor(c, self->dtype, 1, dims);
         break;
     }

@@ -89,18 +89,25 @@ static void add(adept_call *c, concat *j, const adept_tensor *t)
     adept_call_fail(c, "%s does not fit the others along dimension %d", adept_call_shape(c, t), j->dim);
 }
 
-/* Sizes put into a vector stay known. */
-static void set_values(adept_call *c, adept_tensor *out, const adept_tensor *const *items, size_t n)
+/* Known elements stay so: each part goes to its place along the dimension. */
+static void set_values(adept_call *c, const concat *j, adept_tensor *out, const adept_tensor *const *items, size_t n)
 {
     double values[ADEPT_MAX_KNOWN_VALUES];
-    int used = 0;
-    if (out->ndim != 1) return;
+    int64_t total = adept_tensor_numel(out), behind = 1, start = 0;
+    if (total > ADEPT_MAX_KNOWN_VALUES) return;
+    for (int d = j->dim + 1; d < j->ndim; d++)
+        behind *= j->dims[d];
     for (size_t i = 0; i < n; i++) {
-        if (!items[i] || items[i]->n_values == 0 || used + items[i]->n_values > ADEPT_MAX_KNOWN_VALUES) return;
-        memcpy(values + used, items[i]->values, (size_t)items[i]->n_values * sizeof *values);
-        used += items[i]->n_values;
+        int64_t dims[ADEPT_MAX_DIMS], run;
+        if (is_skipped(j, items[i])) continue;
+        if (items[i]->n_values != adept_tensor_numel(items[i])) return;
+        part_dims(j, items[i], dims);
+        run = dims[j->dim] * behind; /* elements that lie together */
+        for (int k = 0; k < items[i]->n_values; k++)
+            values[k / run * j->dims[j->dim] * behind + start * behind + k % run] = items[i]->values[k];
+        start += dims[j->dim];
     }
-    adept_tensor_set_values(c, out, used, values);
+    adept_tensor_set_values(c, out, (int)total, values);
 }
 
 static void shape(adept_call *c)
@@ -123,7 +130,7 @@ static void shape(adept_call *c)
         if (!is_skipped(&j, items[i])) add(c, &j, items[i]);
     }
     adept_tensor *out = adept_out_tensor(c, dtype, j.ndim, j.dims);
-    if (adept_call_ok(c)) set_values(c, out, items, n);
+    if (adept_call_ok(c)) set_values(c, &j, out, items, n);
 }
 
 static void cost(adept_call *c, adept_cost *cost)

@@ -1,7 +1,8 @@
-/* Copies and conversions to another element type. What neither changes type nor must copy is the same tensor. */
+/* Copies and conversions, also between devices to another element type. What neither changes type nor must copy is the same tensor. */
 #include "elementwise_cost.h"
 #include "host_value.h"
 #include "layout.h"
+#include <string.h>
 
 typedef enum copy_kind { CLONE, TO, CAST, COPY } copy_kind;
 
@@ -11,6 +12,7 @@ typedef struct copy_row {
 } copy_row;
 
 static const copy_row clone_row = {.kind = CLONE}, to = {.kind = TO}, to_copy = {.kind = TO};
+static const copy_row to_cpu = {.kind = TO}, to_cuda = {.kind = TO};
 static const copy_row f32 = {CAST, ADEPT_F32};
 
 static const adept_op ops[] = {
@@ -19,8 +21,8 @@ static const adept_op ops[] = {
     {"aten::to", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &to},
     {"aten::_to_copy", ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &to_copy},
     {"aten::type_as", ADEPT_READS_FIRST | ADEPT_ROLE_SCORES | ADEPT_EXTENT_KEPT, &to},
-    {"aten::cuda", ADEPT_CAST_NONE, &to}, /* everything is on the one device */
-    {"aten::cpu", ADEPT_CAST_NONE, &to},
+    {"aten::cuda", ADEPT_CAST_NONE, &to_cuda},
+    {"aten::cpu", ADEPT_CAST_NONE, &to_cpu},
     {"aten::copy", ADEPT_CAST_NONE, &(const copy_row){.kind = COPY}},
     {"aten::float", ADEPT_ROLE_SCORES, &f32},
     {"aten::_cast_Float", ADEPT_CAST_NONE, &f32},
@@ -62,6 +64,15 @@ static void shape_copy(adept_call *c, const adept_tensor *self)
     adept_host_set_same(c, out, src);
 }
 
+/* Where the result is. It costs no copy: there is but one device, and a trace has names of that which it was made on. */
+static bool on_cpu(adept_call *c, const copy_row *row, const adept_tensor *self)
+{
+    const adept_value *device = adept_arg(c, "device"), *other = adept_arg(c, "other");
+    if (row == &to_cpu || row == &to_cuda) return row == &to_cpu;
+    if (device && device->kind == ADEPT_VALUE_STRING) return !strncmp(device->u.s, "cpu", 3);
+    return adept_value_tensor(other) ? other->u.t->on_cpu : self->on_cpu;
+}
+
 static void shape(adept_call *c)
 {
     const copy_row *row = adept_call_data(c);
@@ -79,12 +90,13 @@ static void shape(adept_call *c)
     int64_t format = adept_layout_format(c, ADEPT_FORMAT_PRESERVE);
     bool must_copy = row == &clone_row || row == &to_copy || adept_arg_bool(c, "copy", false);
     if (!must_copy && dtype == self->dtype && adept_layout_has_format(self, format)) {
-        adept_out_alias(c, self);
+        adept_out_alias(c, self)->on_cpu = on_cpu(c, row, self);
         return;
     }
     adept_tensor *out = adept_out_tensor(c, dtype, self->ndim, self->dims);
     adept_layout_set_format(out, format, self);
     adept_host_set_same(c, out, self);
+    out->on_cpu = on_cpu(c, row, self);
 }
 
 /* ---------------------------------------------------------------- cost ---------------- */

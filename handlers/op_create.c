@@ -14,6 +14,7 @@ typedef enum source {
     RANGE, /* arange */
     STEPS, /* linspace */
     EYE,
+    WINDOW,   /* argument 'window_length' */
     TRIANGLE, /* row and column indices of a triangle */
     DATA,     /* Python numbers */
     SHAPE,    /* the sizes of 'self' */
@@ -28,13 +29,17 @@ typedef struct create_row {
     content content;
     adept_dtype dtype; /* of random numbers, without argument dtype */
     double flops; /* on top of the generator, which is counted as one: uniform 1, normal a log, root, sine, product */
+    adept_chain kernels; /* where there are several */
 } create_row;
 
+static const create_row range_row = {RANGE, .content = COMPUTED}; /* torch.range: its end takes part */
 static const create_row full = {SIZE, .content = VALUE};
+/* A range is scaled, its cosine scaled and shifted; of a triangle half is turned; kaiser's is one more kernel. */
+static const create_row hann = {.source = WINDOW, .content = COMPUTED, .kernels = {6, 4, 5, 5}};
 static const create_row tril_indices = {TRIANGLE, .content = COMPUTED};
 
 static const adept_op ops[] = {
-    {"aten::zeros", ADEPT_CAST_NONE, &(const create_row){SIZE, .content = ZEROS}},
+    {"aten::zeros aten::_efficientzerotensor", ADEPT_CAST_NONE, &(const create_row){SIZE, .content = ZEROS}},
     {"aten::ones", ADEPT_EXTENT_ONES, &(const create_row){SIZE, .content = ONES}},
     {"aten::full", ADEPT_CAST_NONE, &full},
     {"aten::empty aten::empty_strided", ADEPT_CAST_NONE, &(const create_row){SIZE, .content = NOTHING}},
@@ -48,7 +53,12 @@ static const adept_op ops[] = {
     {"aten::new_empty aten::new_empty_strided", ADEPT_CAST_NONE, &(const create_row){NEW, .content = NOTHING}},
     {"aten::fill", ADEPT_CAST_NONE, &(const create_row){FILL, .content = VALUE}},
     {"aten::zero", ADEPT_CAST_NONE, &(const create_row){FILL, .content = ZEROS}},
+    {"aten::hann_window aten::hamming_window", ADEPT_CAST_NONE, &hann},
+    {"aten::bartlett_window", ADEPT_CAST_NONE, &(const create_row){.source = WINDOW, .content = COMPUTED, .kernels = {4, 2, 3, 4}}},
+    {"aten::blackman_window", ADEPT_CAST_NONE, &(const create_row){.source = WINDOW, .content = COMPUTED, .kernels = {11, 10, 10, 10}}},
+    {"aten::kaiser_window", ADEPT_CAST_NONE, &(const create_row){.source = WINDOW, .content = COMPUTED, .kernels = {15, 1, 2, 2}}},
     {"aten::arange", ADEPT_EXTENT_RANGE, &(const create_row){RANGE, .content = COMPUTED}},
+    {"aten::range", ADEPT_CAST_NONE, &range_row},
     {"aten::linspace", ADEPT_CAST_NONE, &(const create_row){STEPS, .content = COMPUTED}},
     {"aten::eye", ADEPT_CAST_NONE, &(const create_row){EYE, .content = COMPUTED}},
     {"aten::tril_indices", ADEPT_CAST_NONE, &tril_indices},
@@ -72,21 +82,21 @@ static adept_dtype type_of_number(const adept_value *v)
 {
     if (v && v->kind == ADEPT_VALUE_TENSOR) return v->u.t->dtype;
     if (v && v->kind == ADEPT_VALUE_BOOL) return ADEPT_BOOL;
+    if (v && v->kind == ADEPT_VALUE_COMPLEX) return ADEPT_C64;
     return v && v->kind == ADEPT_VALUE_INT ? ADEPT_I64 : ADEPT_F32;
 }
 
 /* ---------------------------------------------------------------- constants ---------------- */
 
-/* A single constant is known to the host; larger tensors may be overwritten in parts, which the host would not see. */
 static void set_constant(adept_call *c, adept_tensor *out)
 {
     const create_row *row = adept_call_data(c);
     const adept_value *v = row->source == FILL ? adept_arg(c, "value") : adept_arg(c, "fill_value");
     double value = row->content == ONES;
     out->n_values = 0;
-    if (out->ndim != 0 || row->content == NOTHING || row->content == RANDOM) return;
+    if (row->content == NOTHING || row->content == RANDOM || adept_dtype_is_complex(out->dtype)) return;
     if (row->content == VALUE && !adept_value_as_float(v, &value)) return;
-    adept_tensor_set_values(c, out, 1, &value);
+    adept_tensor_set_spread(c, out, ADEPT_ALIKE, value);
 }
 
 static adept_tensor *out_sized(adept_call *c, adept_dtype dtype)
@@ -147,6 +157,7 @@ static void shape_range(adept_call *c)
     double start = adept_arg_float(c, "start", 0), end = adept_arg_float(c, "end", 0),
            step = adept_arg_float(c, "step", 1);
     double values[ADEPT_MAX_KNOWN_VALUES], n = step != 0 ? ceil((end - start) / step) : -1;
+    if (adept_call_data(c) == &range_row && step != 0) whole = false, n = floor((end - start) / step) + 1;
     if (step != 0 && (end - start) / step < 0) n = -1;
     adept_dtype dtype = type_or(c, whole ? ADEPT_I64 : ADEPT_F32);
     if (!(n >= 0 && n < 9007199254740992.0)) adept_call_fail(c, "arange from %g to %g by %g", start, end, step);
@@ -163,11 +174,25 @@ static void shape_vector(adept_call *c, const char *length, int64_t fallback, ad
     adept_out_tensor(c, type_or(c, dtype), 1, &n);
 }
 
+static void shape_window(adept_call *c)
+{
+    int64_t n = adept_arg_int(c, "window_length", 0);
+    adept_dtype dtype = type_or(c, ADEPT_F32);
+    if (!adept_dtype_is_float(dtype)) adept_call_fail(c, "a window of %s", adept_dtype_name(dtype));
+    adept_out_tensor(c, dtype, 1, &n);
+}
+
 static void shape_eye(adept_call *c)
 {
     int64_t n = adept_arg_int(c, "n", 0), dims[2] = {n, adept_arg_int(c, "m", n)};
     adept_dtype dtype = type_or(c, ADEPT_F32);
-    if (adept_call_ok(c)) adept_out_tensor(c, dtype, 2, dims);
+    if (!adept_call_ok(c)) return;
+    adept_tensor *out = adept_out_tensor(c, dtype, 2, dims);
+    double values[ADEPT_MAX_KNOWN_VALUES] = {0};
+    for (int64_t i = 0; i < n && i < dims[1] && i * dims[1] + i < ADEPT_MAX_KNOWN_VALUES; i++)
+        values[i * dims[1] + i] = 1;
+    if (adept_call_ok(c) && adept_tensor_numel(out) <= ADEPT_MAX_KNOWN_VALUES)
+        adept_tensor_set_values(c, out, (int)adept_tensor_numel(out), values);
 }
 
 /* Elements on and below diagonal `offset` of rows x columns. */
@@ -209,7 +234,7 @@ typedef struct numbers {
 static void put_number(numbers *out, const adept_value *v)
 {
     adept_dtype dtype = type_of_number(v);
-    if (out->dtype == ADEPT_DTYPE_NONE || adept_dtype_is_float(dtype) || out->dtype == ADEPT_BOOL) out->dtype = dtype;
+    out->dtype = adept_dtype_promote(out->dtype, dtype);
     if (out->n == ADEPT_MAX_KNOWN_VALUES || !adept_value_as_float(v, &out->values[out->n]))
         out->known = false;
     else
@@ -319,6 +344,9 @@ static void shape(adept_call *c)
     case STEPS:
         shape_vector(c, "steps", 100, ADEPT_F32);
         break;
+    case WINDOW:
+        shape_window(c);
+        break;
     case EYE:
         shape_eye(c);
         break;
@@ -346,6 +374,10 @@ static void cost(adept_call *c, adept_cost *cost)
     const adept_tensor *out = adept_result_tensor(c, 0);
     if (row->content == NOTHING || adept_elem_on_host(out)) return;
     if (row->source == DATA && adept_elem_tensor_at(c, 0)) return; /* as_tensor of a tensor */
+    if (row->kernels.launches > 0) {
+        adept_elem_chain(cost, ADEPT_FORWARD, out, &row->kernels, 0);
+        return;
+    }
     /* start + i * step; constants take no arithmetic */
     double flops = row->source == RANGE || row->source == STEPS ? 2 : row->flops;
     adept_elem_forward(cost, out, flops, 0);
@@ -387,6 +419,15 @@ static const adept_handler_case cases[] = {
     {.name = "a 3 x 3 triangle without its diagonal",
      .call = "aten::triu_indices(row=3, col=3, offset=1) -> i64:2x3",
      .forward = {.written = 48}},
+    {.name = "a window: a range, scaled, its cosine, scaled and shifted",
+     .call = "aten::hann_window(window_length=8, dtype=none) -> f32:8",
+     .forward = {.alu = 48, .read = 4 * 32, .written = 5 * 32, .launches = 5}},
+    {.name = "of another type",
+     .call = "aten::kaiser_window(window_length=8, periodic=true, beta=12.0, dtype=7) -> f64:8",
+     .forward = {.alu = 120, .read = 64, .written = 128, .launches = 2}},
+    {.name = "of one element", .call = "aten::bartlett_window(window_length=1, periodic=false, dtype=none) -> f32:1",
+     .forward = {.alu = 4, .read = 8, .written = 12, .launches = 4}},
+    {.name = "up to 4 and 4 itself", .call = "aten::range(start=1, end=4, step=1) -> f32:4", .forward = {.alu = 8, .written = 16}},
     {.name = "identity", .call = "aten::eye(n=3) -> f32:3x3", .forward = {.written = 36}},
     {0},
 };
@@ -396,9 +437,9 @@ const adept_handler adept_handler_create = {.kind = "create", .ops = ops, .shape
 /* ---------------------------------------------------------------- random numbers ---------------- */
 
 static const adept_op random_ops[] = {
-    {"aten::rand", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_F32, 1}},
-    {"aten::randn", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_F32, 5}},
-    {"aten::randint", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_I64, 2}},
+    {"aten::rand", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_F32, .flops = 1}},
+    {"aten::randn", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_F32, .flops = 5}},
+    {"aten::randint", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_I64, .flops = 2}},
     {"aten::rand_like", ADEPT_CAST_NONE, &(const create_row){LIKE, RANDOM, .flops = 1}},
     {"aten::randn_like", ADEPT_CAST_NONE, &(const create_row){LIKE, RANDOM, .flops = 5}},
     {"aten::randint_like", ADEPT_CAST_NONE, &(const create_row){LIKE, RANDOM, .flops = 2}},

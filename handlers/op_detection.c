@@ -117,6 +117,11 @@ static void pack(adept_call *c)
         }
         if (adept_call_refuse(c, !fits, "the lengths do not fit %s", adept_call_shape(c, x))) return;
         rows = (int64_t)sum, steps = (int64_t)longest;
+    } else if (lengths->spread == ADEPT_ALIKE) {
+        bool fits = lengths->dims[0] == sequences && lengths->each >= 0 && lengths->each <= (double)steps;
+        if (adept_call_refuse(c, !fits, "the lengths do not fit %s", adept_call_shape(c, x))) return;
+        steps = (int64_t)lengths->each;
+        if (adept_call_refuse(c, __builtin_mul_overflow(steps, sequences, &rows), "too many elements")) return;
     } else {
         adept_call_assumes(c,
                            "all sequences are taken for as long as the longest (--assume-fraction F takes a share of "
@@ -129,6 +134,7 @@ static void pack(adept_call *c)
     adept_form_out(c, x->dtype, x->ndim - 1, dims);
     adept_tensor *sizes = adept_form_out(c, ADEPT_I64, 1, &steps);
     sizes->requires_grad = false;
+    sizes->on_cpu = true; /* wherever the sequences are */
     double values[ADEPT_MAX_KNOWN_VALUES];
     for (int64_t i = 0; i < steps && i < ADEPT_MAX_KNOWN_VALUES; i++)
         values[i] = (double)(lengths->n_values > 0 ? sequences_at(lengths, i) : sequences);
@@ -152,7 +158,9 @@ static void pad(adept_call *c)
     dims[1] = first ? steps : batch;
     memcpy(dims + 2, data->dims + 1, (size_t)(data->ndim - 1) * sizeof *dims);
     adept_form_out(c, data->dtype, data->ndim + 1, dims);
-    adept_form_out(c, ADEPT_I64, 1, &batch)->requires_grad = false;
+    adept_tensor *lengths = adept_form_out(c, ADEPT_I64, 1, &batch);
+    lengths->requires_grad = false;
+    lengths->on_cpu = true;
 }
 
 /* Sequences of one list, each as long as the longest. */

@@ -1,5 +1,6 @@
 /* einsum: operands contracted from left to right, each pair as one batched matrix product (labels of both that stay are
  * the batch, those that go are summed over), or as an elementwise product where nothing is summed. */
+#include "elementwise_cost.h"
 #include "gemm_cost.h"
 #include <ctype.h>
 #include <string.h>
@@ -272,7 +273,8 @@ static void factor_gradient(adept_cost *cost, const einsum *e, const factor *f, 
 {
     double size = f->side.size;
     if (!f->side.grad) return;
-    adept_cost_alu(cost, ADEPT_BACKWARD, dtype_of(e), n, n, n * size + other->side.bytes, n * size);
+    adept_cost_alu(cost, ADEPT_BACKWARD, dtype_of(e), n, adept_elem_product(dtype_of(e)) * n,
+                   n * size + other->side.bytes, n * size);
     if (size_of(e, f->set) < n)
         adept_cost_alu(cost, ADEPT_BACKWARD, dtype_of(e), n, n, n * size, size_of(e, f->set) * size);
 }
@@ -296,7 +298,8 @@ static factor multiply(adept_cost *cost, const einsum *e, factor a, factor b, la
     if (a.set & b.set & ~keep) {
         adept_gemm_cost(cost, &g);
     } else {
-        adept_cost_alu(cost, ADEPT_FORWARD, dtype_of(e), n, n, a.side.bytes + b.side.bytes, out.side.bytes);
+        adept_cost_alu(cost, ADEPT_FORWARD, dtype_of(e), n, adept_elem_product(dtype_of(e)) * n,
+                       a.side.bytes + b.side.bytes, out.side.bytes);
         factor_gradient(cost, e, &a, &b, n);
         factor_gradient(cost, e, &b, &a, n);
         adept_gemm_save(cost, &g);
@@ -357,6 +360,11 @@ static const adept_handler_case cases[] = {
                  .written = 48 + 24,
                  .launches = 2,
                  .product = {3, 2, 4, 1}}},
+    /* the spectral layer: 5 products of 2x4 by 4x4, 8 real operations each: 8 * 5*2*4*4 */
+    {.name = "complex numbers",
+     .call = "aten::einsum(equation=\"bix,iox->box\", tensors=[c64:2x4x5, c64:4x4x5*]) -> c64:2x4x5",
+     .forward = {.gemm = 1280, .read = 8 * (40 + 80), .written = 320, .product = {2, 4, 4, 5}},
+     .backward = {.gemm = 1280, .read = 8 * (40 + 40), .written = 640, .saved = 320}},
     {.name = "a transpose is a view", .call = "aten::einsum(equation=\"ij->ji\", tensors=[f32:3x4*]) -> f32:4x3"},
     {.name = "the trace is a sum",
      .call = "aten::einsum(equation=\"ii\", tensors=[f32:3x3]) -> f32:",

@@ -63,9 +63,9 @@ static void shape(adept_call *c)
     memcpy(dims, x->dims, sizeof dims);
     for (int i = 0; i < p.n && adept_call_ok(c); i++)
         dims[p.dim[i]] = domain_of(c) == TO_HALF && i == p.n - 1 ? p.size[i] / 2 + 1 : p.size[i];
-    adept_dtype complex = adept_elem_complex_type(x->dtype);
+    adept_dtype complex = adept_dtype_complex(x->dtype);
     if (adept_call_ok(c))
-        adept_form_out(c, domain_of(c) == FROM_HALF ? adept_elem_real_type(complex) : complex, x->ndim, dims);
+        adept_form_out(c, domain_of(c) == FROM_HALF ? adept_dtype_real(complex) : complex, x->ndim, dims);
 }
 
 static double transform_flops(double n, bool real)
@@ -128,8 +128,8 @@ static void stft_shape(adept_call *c)
     frames f = read_stft(c);
     if (!adept_call_ok(c)) return;
     const int64_t dims[4] = {f.batch, f.bins, f.count, 2};
-    adept_dtype complex = adept_elem_complex_type(f.x->dtype);
-    adept_form_out(c, f.pairs ? adept_elem_real_type(complex) : complex, 2 + f.batched + f.pairs, dims + !f.batched);
+    adept_dtype complex = adept_dtype_complex(f.x->dtype);
+    adept_form_out(c, f.pairs ? adept_dtype_real(complex) : complex, 2 + f.batched + f.pairs, dims + !f.batched);
 }
 
 /* Of each frame: times the window, transform. */
@@ -164,7 +164,7 @@ static void istft_shape(adept_call *c)
     length = adept_arg_int(c, "length", length);
     if (adept_call_refuse(c, length < 1, "a signal of %lld elements", (long long)length)) return;
     adept_dtype type = f.x->dtype;
-    if (!adept_arg_bool(c, "return_complex", false)) type = adept_elem_real_type(type);
+    if (!adept_arg_bool(c, "return_complex", false)) type = adept_dtype_real(type);
     adept_form_out(c, type, 1 + f.batched, (const int64_t[]){f.batched ? f.batch : length, length});
 }
 

@@ -121,7 +121,7 @@ static void cost_index(adept_call *c, adept_cost *cost, const adept_tensor *self
     adept_index x = adept_index_read(c, self);
     for (size_t i = 0; i < x.n; i++)
         if (x.items[i] && adept_index_is_mask(x.items[i]))
-            adept_chosen_search(cost, x.items[i], (double)adept_call_chosen(c, adept_tensor_numel(x.items[i])));
+            adept_chosen_search(cost, x.items[i], (double)adept_call_true(c, x.items[i]));
     if (x.by_mask) adept_index_expand_masks(c, &x, self);
     adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){0, 1, 1, 1}, x.index_bytes);
     if (!adept_cost_wants_grad(cost, self)) return;

@@ -214,7 +214,7 @@ static int64_t size_of(const sizes *s, char letter)
 static void put_result(adept_call *c, const sizes *s, char letter)
 {
     const adept_dtype own = s->a->dtype;
-    const adept_dtype types[] = {own, adept_elem_real_type(own), adept_elem_complex_type(own), ADEPT_I32, ADEPT_I64};
+    const adept_dtype types[] = {own, adept_dtype_real(own), adept_dtype_complex(own), ADEPT_I32, ADEPT_I64};
     if (letter == 'B') put_solution(c, s);
     if (letter == 'e') adept_form_out(c, own, 1, (const int64_t[]){0});
     for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
@@ -248,7 +248,7 @@ static void shape_least_squares(adept_call *c)
     const char *driver = adept_arg_string(c, "driver", "gels");
     put_solution(c, &s);
     if (s.rows > s.cols)
-        put(c, &s, adept_elem_real_type(s.a->dtype), 1, (int64_t)s.columns, 0);
+        put(c, &s, adept_dtype_real(s.a->dtype), 1, (int64_t)s.columns, 0);
     else
         put_result(c, &s, 'e');
     if (!adept_call_ok(c)) return;

@@ -105,8 +105,17 @@ static void shape(adept_call *c)
     if ((row->type == FLOAT || row->type == REAL) && !adept_dtype_has_fraction(dtype))
         dtype = ADEPT_F32;
     bool is_abs = row->fn == ADEPT_FN_ABS && !adept_call_inplace(c);
-    if (row->type == REAL || is_abs) dtype = adept_elem_real_type(dtype);
+    if (row->type == REAL || is_abs) dtype = adept_dtype_real(dtype);
     adept_host_set_unary(c, adept_elem_out_unary(c, self, dtype), row->fn, self);
+}
+
+/* Its FLOPs in sums of the result's type: what is more than a change of signs multiplies complex numbers, and |a + bi|
+ * is two squares, their sum and its root. */
+static double in_sums(const math *row, const adept_tensor *self, const adept_tensor *out)
+{
+    bool signs = row->fn == ADEPT_FN_NEG || row->type == BOOL;
+    if (!adept_dtype_is_complex(self->dtype) || signs) return 1;
+    return adept_dtype_is_complex(out->dtype) ? adept_elem_product(out->dtype) : 4 / row->flops;
 }
 
 static void cost(adept_call *c, adept_cost *cost)
@@ -114,9 +123,12 @@ static void cost(adept_call *c, adept_cost *cost)
     const math *row = adept_call_data(c);
     const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
     if (!out || adept_elem_all_on_host(c)) return;
-    adept_elem_forward(cost, out, row->flops, adept_elem_read(self));
+    const adept_tensor *like = adept_dtype_is_complex(self->dtype) ? self : out; /* what the gradient is like */
+    adept_chain back = row->backward;
+    back.flops *= adept_elem_product(like->dtype);
+    adept_elem_forward(cost, out, row->flops * in_sums(row, self, out), adept_elem_read(self));
     if (!adept_cost_wants_grad(cost, self)) return;
-    adept_elem_chain(cost, ADEPT_BACKWARD, out, &row->backward,
+    adept_elem_chain(cost, ADEPT_BACKWARD, like, &back,
                      row->reads_self * adept_elem_read(self) + row->reads_result * adept_elem_read(out));
     if (row->reads_self) adept_elem_save_input(c, cost, self);
     if (row->reads_result) adept_cost_save(cost, out);
@@ -138,9 +150,13 @@ static const adept_handler_case cases[] = {
     {.name = "integers give f32, without gradient",
      .call = "aten::sqrt(self=i64:4) -> f32:4",
      .forward = {.alu = 4, .read = 32, .written = 16}},
-    {.name = "the absolute value of a complex number is a real one: 8 bytes read, 4 written",
+    {.name = "the absolute value of a complex number is a real one: two squares, a sum, a root",
      .call = "aten::abs(self=c64:8) -> f32:8",
-     .forward = {.alu = 8, .read = 64, .written = 32}},
+     .forward = {.alu = 32, .read = 64, .written = 32}},
+    {.name = "the exponential of a complex number counts as a product, its gradient is one",
+     .call = "aten::exp(self=c64:8*) -> c64:8",
+     .forward = {.alu = 48, .read = 64, .written = 64},
+     .backward = {.alu = 48, .read = 128, .written = 64, .saved = 64}},
     {.name = "a polynomial: 4; backward grad * i1(x), 1 + 4, reads grad, x and what it wrote",
      .call = "aten::i0(self=f32:8*) -> f32:8",
      .forward = {.alu = 32, .read = 32, .written = 32},

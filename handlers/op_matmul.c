@@ -1,4 +1,5 @@
 /* Matrix products: linear, matmul and its named special cases from vectors to batches of matrices, and tensordot. */
+#include "elementwise_cost.h"
 #include "gemm_cost.h"
 #include <string.h>
 
@@ -9,7 +10,8 @@ typedef enum kind {
     SUMMED, /* batch of products added up: addbmm */
     OUTER,  /* an elementwise product in PyTorch, no matrix product */
     LINEAR, /* by a transposed matrix; what is added may be left out */
-    DIMS    /* contraction of the dimensions that arguments name */
+    DIMS,   /* contraction of the dimensions that arguments name */
+    PACKED  /* by weights of 4 bits, eight in an i32 or two in a byte, whose number of rows the first dimension tells */
 } kind;
 
 typedef struct form {
@@ -17,6 +19,8 @@ typedef struct form {
     int a_rank, b_rank;
     const char *a, *b, *added; /* argument names; added: what the product is added to, or NULL */
 } form;
+
+static const form int_mm = {RANKS, 2, 2, "self", "mat2", NULL}, scaled_mm = {RANKS, 2, 2, "self", "mat2", NULL};
 
 static const adept_op ops[] = {
     {"aten::matmul", ADEPT_CAST_LOWER | ADEPT_ROLE_PRODUCT, &(const form){ANY, 0, 0, "self", "other", NULL}},
@@ -42,6 +46,12 @@ static const adept_op linear_ops[] = {
     {"quantized::linear quantized::linear_relu quantized::linear_dynamic quantized::linear_relu_dynamic",
      ADEPT_CAST_NONE, &(const form){LINEAR, 0, 0, "X", "weight", "bias"}},
     {"aten::addmm", ADEPT_CAST_LOWER, &(const form){RANKS, 2, 2, "mat1", "mat2", "self"}},
+    /* of 8 bits, accumulated in more; no gradient */
+    {"aten::_int_mm", ADEPT_CAST_NONE, &int_mm},
+    {"aten::_scaled_mm", ADEPT_CAST_NONE, &scaled_mm},
+    /* of activations of 16 bits by weights of 8 or 4, which the kernel widens */
+    {"aten::_weight_int8pack_mm", ADEPT_CAST_NONE, &(const form){LINEAR, 0, 0, "self", "mat2", NULL}},
+    {"aten::_weight_int4pack_mm aten::_weight_int4pack_mm_for_cpu", ADEPT_CAST_NONE, &(const form){PACKED, 2, 0, "self", "mat2", NULL}},
     {0},
 };
 
@@ -278,6 +288,18 @@ static void check_added(adept_call *c, const product *p)
         adept_call_fail(c, "%s does not broadcast to the product's shape", adept_call_shape(c, p->added));
 }
 
+/* Tiles of 8 rows on a GPU; rows of bytes on a CPU. */
+static void plan_packed(adept_call *c, product *p)
+{
+    int64_t rows = p->b->ndim == 4 ? 8 * p->b->dims[0] : p->b->dims[0], k = p->a->dims[1];
+    if (adept_call_refuse(c, p->b->ndim != 4 && p->b->ndim != 2, "%s are no packed weights", adept_call_shape(c, p->b))) return;
+    double held = (double)adept_tensor_numel(p->b) * adept_dtype_bytes(p->b->dtype) * 2;
+    if (held != (double)rows * (double)k) misfit(c, p);
+    p->ndim = 2;
+    p->dims[0] = p->a->dims[0], p->dims[1] = rows;
+    p->m = (double)p->dims[0], p->n = (double)rows, p->k = (double)k, p->batch = 1;
+}
+
 static product plan(adept_call *c)
 {
     product p = {.form = adept_call_data(c)};
@@ -288,7 +310,12 @@ static product plan(adept_call *c)
     if (f->kind == INNER && !is_scaling(&p)) adept_call_same_type(c, p.a, p.b);
     bool any = f->kind == ANY || f->kind == INNER;
     bool ranks = any ? p.a->ndim > 0 && p.b->ndim > 0 : p.a->ndim == f->a_rank && p.b->ndim == f->b_rank;
-    if (f->kind == LINEAR)
+    if (f->kind == PACKED) {
+        if (p.a->ndim == 2)
+            plan_packed(c, &p);
+        else
+            misfit(c, &p);
+    } else if (f->kind == LINEAR)
         plan_linear(c, &p);
     else if (f->kind == DIMS)
         plan_dims(c, &p);
@@ -313,11 +340,13 @@ static void shape(adept_call *c)
     if (!adept_call_ok(c)) return;
     const char *added = p.form->added;
     const adept_value *all[3] = {adept_arg(c, p.form->a), adept_arg(c, p.form->b), added ? adept_arg(c, added) : NULL};
-    adept_dtype dtype = is_elementwise(&p) ? adept_promote(all, 3) : p.a->dtype;
+    adept_dtype dtype = is_elementwise(&p) ? adept_promote(all, 3) : p.form == &int_mm ? ADEPT_I32 : p.a->dtype;
+    if (adept_arg_given(c, "out_dtype")) dtype = adept_arg_dtype(c, "out_dtype");
     if (p.added && p.form->kind != LINEAR)
         adept_out_result(c, p.added, dtype, p.ndim, p.dims);
     else
         adept_out_tensor(c, dtype, p.ndim, p.dims);
+    if (p.form == &scaled_mm) adept_out_tensor(c, ADEPT_F32, 0, p.dims); /* the largest element, of PyTorch before 2.5 */
 }
 
 /* A product of the full size, summed to what was broadcast. */
@@ -327,7 +356,7 @@ static void factor_gradient(adept_cost *cost, const adept_tensor *out, const ade
     bool summed = (double)adept_tensor_numel(factor) < n;
     double kernels = 1 + summed, sum_bytes = summed ? adept_tensor_unique_bytes(factor) : 0;
     if (adept_cost_wants_grad(cost, factor))
-        adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, kernels * n, kernels * n,
+        adept_cost_stream(cost, ADEPT_BACKWARD, out->dtype, kernels * n, (adept_elem_product(out->dtype) + summed) * n,
                           kernels * bytes + adept_tensor_unique_bytes(other), bytes + sum_bytes, kernels);
 }
 
@@ -335,7 +364,7 @@ static void factor_gradient(adept_cost *cost, const adept_tensor *out, const ade
 static void elementwise_cost(adept_cost *cost, const product *p, const adept_tensor *out, const adept_gemm *g)
 {
     double n = p->m * p->n, read = adept_tensor_unique_bytes(p->a) + adept_tensor_unique_bytes(p->b);
-    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, p->added ? 2 * n : n,
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, (adept_elem_product(out->dtype) + (p->added != NULL)) * n,
                    read + (p->added ? adept_tensor_unique_bytes(p->added) : 0), adept_tensor_bytes(out));
     if (p->added)
         adept_gemm_backward(cost, g);
@@ -363,7 +392,8 @@ static void elementwise_gradient(adept_cost *cost, const adept_gemm *g, const ad
 {
     double n = operand->elements;
     if (operand->grad && n > 0)
-        adept_cost_alu(cost, ADEPT_BACKWARD, g->dtype, n, n, g->out_bytes + other_bytes, n * operand->size);
+        adept_cost_alu(cost, ADEPT_BACKWARD, g->dtype, n, adept_elem_product(g->dtype) * n, g->out_bytes + other_bytes,
+                       n * operand->size);
 }
 
 /* mv, dot: a vector on the right, or on the left of a batch. The gradient of the other operand is an outer product, of
@@ -417,7 +447,12 @@ static void cost(adept_call *c, adept_cost *cost)
                     .out_bytes = adept_tensor_bytes(out),
                     .extra_bytes = p.added ? adept_tensor_unique_bytes(p.added) : 0,
                     .extra_flops = p.added ? (double)adept_tensor_numel(out) : 0};
-    if (p.b->dtype == ADEPT_I8 && p.form->kind == LINEAR) at_eight_bits(cost, &p, &g);
+    bool packs = !strncmp(adept_call_op(c), "aten::_weight", strlen("aten::_weight"));
+    if (p.b->dtype == ADEPT_I8 && p.form->kind == LINEAR && !packs) at_eight_bits(cost, &p, &g);
+    if (p.form == &int_mm || p.form == &scaled_mm) g.dtype = p.a->dtype;
+    static const char *const beside[] = {"scales", "qScaleAndZeros", "scale_a", "scale_b"};
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        g.extra_bytes += adept_elem_read(adept_value_tensor(adept_arg(c, beside[i])));
     if (is_elementwise(&p))
         elementwise_cost(cost, &p, out, &g);
     else if (p.form->kind == SUMMED)
@@ -513,6 +548,31 @@ static const adept_handler_case cases[] = {
      .call = "aten::outer(self=f32:6*, vec2=f32:5) -> f32:6x5",
      .forward = {.alu = 30, .read = 44, .written = 120},
      .backward = {.alu = 60, .read = 2 * 120 + 20, .written = 120 + 24, .launches = 2, .saved = 20}},
+    /* 8 real operations for each of 4*5*6; the gradient of b by the conjugate of a, which is a view */
+    {.name = "complex numbers: 8 m n k",
+     .call = "aten::mm(self=c64:4x6, mat2=c64:6x5*) -> c64:4x5",
+     .forward = {.gemm = 960, .read = 8 * (24 + 30), .written = 160, .product = {4, 5, 6, 1}},
+     .backward = {.gemm = 960, .read = 8 * (20 + 24), .written = 240, .saved = 192}},
+    {.name = "half-precision complex numbers, and a sum of two each",
+     .call = "aten::addmm(self=c32:5, mat1=c32:4x6, mat2=c32:6x5) -> c32:4x5",
+     .forward = {.gemm = 960, .alu = 40, .read = 4 * (5 + 24 + 30), .written = 80, .product = {4, 5, 6, 1}}} ,
+    {.name = "int8, accumulated in i32",
+     .call = "aten::_int_mm(self=i8:4x6, mat2=i8:6x5) -> i32:4x5",
+     .forward = {.gemm = 240, .read = 24 + 30, .written = 80, .product = {4, 5, 6, 1}}},
+    {.name = "fp8 with a scale for each operand, to bf16",
+     .call = "aten::_scaled_mm(self=f8e4m3:4x6, mat2=f8e4m3:6x5, scale_a=f32:4x1, scale_b=f32:1x5, bias=none, "
+             "scale_result=none, out_dtype=15, use_fast_accum=false) -> bf16:4x5, f32:",
+     .forward = {.gemm = 240, .read = 24 + 30 + 36, .written = 40, .product = {4, 5, 6, 1}}},
+    {.name = "weights of 8 bits, transposed, with a scale a row",
+     .call = "aten::_weight_int8pack_mm(self=bf16:4x6, mat2=i8:5x6, scales=bf16:5) -> bf16:4x5",
+     .forward = {.gemm = 240, .read = 48 + 30 + 10, .written = 40, .product = {4, 5, 6, 1}}},
+    /* 2*4*8*64; 8 x 64 weights of 4 bits are 64 integers */
+    {.name = "weights of 4 bits in tiles",
+     .call = "aten::_weight_int4pack_mm(self=bf16:4x64, mat2=i32:1x2x32x1, qGroupSize=32, qScaleAndZeros=bf16:2x8x2) -> bf16:4x8",
+     .forward = {.gemm = 4096, .read = 512 + 256 + 64, .written = 64, .product = {4, 8, 64, 1}}},
+    {.name = "outer product of complex numbers: 6 each",
+     .call = "aten::outer(self=c128:6, vec2=c128:5) -> c128:6x5",
+     .forward = {.alu = 180, .read = 16 * 11, .written = 480}},
     /* 2 of a and 5 of b stay, 3 * 4 are summed: 2*2*5*12 = 240; a 24, b 60, out 10 elements */
     {.name = "two dimensions contracted",
      .call = "aten::tensordot(self=f32:2x3x4*, other=f32:4x3x5*, dims_self=[1,2], dims_other=[1,0]) -> f32:2x5",

@@ -220,7 +220,7 @@ static void matrix_norm(adept_call *c)
     if (adept_call_refuse(c, a == b, "the two dimensions are the same")) return;
     for (int d = 0; d < x->ndim; d++)
         if ((d != a && d != b) || adept_arg_bool(c, "keepdim", false)) dims[n++] = d == a || d == b ? 1 : x->dims[d];
-    adept_form_out(c, adept_elem_real_type(x->dtype), n, dims);
+    adept_form_out(c, adept_dtype_real(x->dtype), n, dims);
 }
 
 static double matrix_norm_flops(adept_call *c)

@@ -9,10 +9,10 @@ static const adept_op ops[] = {
     {0},
 };
 
-static void add(adept_call *c, adept_list *out, const adept_tensor *base, int ndim, const int64_t *dims,
-                const int64_t *strides)
+/* row_major: were base so. */
+static void add(adept_call *c, adept_list *out, const adept_tensor *base, const adept_layout *l, const adept_layout *row_major)
 {
-    adept_tensor *view = adept_new_view(c, base, ndim, dims, strides);
+    adept_tensor *view = adept_layout_new(c, base, l, row_major);
     if (adept_call_ok(c)) adept_list_append(c, out, &(adept_value){ADEPT_VALUE_TENSOR, {.t = view}});
 }
 
@@ -30,9 +30,10 @@ static void shape_broadcast(adept_call *c)
     }
     adept_list *out = adept_out_list(c, ADEPT_VALUE_LIST, 0);
     for (size_t i = 0; i < n && adept_call_ok(c); i++) {
-        adept_layout l = adept_layout_of(items[i]);
+        adept_layout l = adept_layout_of(items[i]), row_major = adept_layout_row_major(items[i]);
         adept_layout_expand(c, &l, ndim, dims);
-        add(c, out, items[i], l.ndim, l.dims, l.strides);
+        adept_layout_expand(c, &row_major, ndim, dims);
+        add(c, out, items[i], &l, &row_major);
     }
 }
 
@@ -52,9 +53,13 @@ static void shape_meshgrid(adept_call *c)
         dims[d] = items[i]->ndim == 1 ? items[i]->dims[0] : 1;
     }
     for (size_t i = 0; i < n; i++) {
-        int64_t strides[ADEPT_MAX_DIMS] = {0};
-        strides[swapped && i < 2 ? 1 - i : i] = items[i]->ndim == 1 ? items[i]->strides[0] : 1;
-        add(c, out, items[i], (int)n, dims, strides);
+        adept_layout l = {.ndim = (int)n}, row_major;
+        size_t own = swapped && i < 2 ? 1 - i : i;
+        memcpy(l.dims, dims, n * sizeof *dims);
+        row_major = l;
+        l.strides[own] = items[i]->ndim == 1 ? items[i]->strides[0] : 1;
+        row_major.strides[own] = 1;
+        add(c, out, items[i], &l, &row_major);
     }
 }
 

@@ -137,16 +137,6 @@ static adept_dtype type_of(adept_call *c, const reduction *row, const adept_tens
     return dtype;
 }
 
-/* The sum or product of sizes is a size. */
-static void set_total(adept_call *c, adept_tensor *out, const reduction *row, const adept_tensor *self)
-{
-    double total = row == &prod;
-    if (self->n_values == 0 || adept_tensor_numel(out) != 1 || (row != &sum && row != &prod)) return;
-    for (int i = 0; i < self->n_values; i++)
-        total = row == &sum ? total + self->values[i] : total * self->values[i];
-    adept_tensor_set_values(c, out, 1, &total);
-}
-
 static void shape(adept_call *c)
 {
     const reduction *row = adept_call_data(c);
@@ -164,8 +154,7 @@ static void shape(adept_call *c)
         adept_call_fail(c, "over no dimension, but without them"); /* PyTorch adds the largest, with all dimensions, to it */
     adept_dtype dtype = type_of(c, row, self);
     if (!adept_call_ok(c)) return;
-    adept_tensor *out = adept_out_tensor(c, row->type == REAL_TYPE ? adept_elem_real_type(dtype) : dtype, ndim, dims);
-    if (adept_call_ok(c)) set_total(c, out, row, self);
+    adept_out_tensor(c, row->type == REAL_TYPE ? adept_dtype_real(dtype) : dtype, ndim, dims);
     for (int i = 1; i < row->results; i++)
         adept_out_tensor(c, dtype, ndim, dims);
 }
@@ -213,13 +202,15 @@ static void cost(adept_call *c, adept_cost *cost)
     if (!self || !out || adept_elem_all_on_host(c) || adept_tensor_numel(self) == 0) return;
     double n = (double)adept_tensor_numel(self), out_bytes = adept_tensor_bytes(out);
     double kernels_over_self = row == &logsumexp ? 4 : 1;
-    double flops = is_spectral(c, self) ? spectral_flops(c, self) : n * (row->flops + row->forward.flops);
+    double product = row == &prod ? adept_elem_product(self->dtype) : 1;
+    double flops = is_spectral(c, self) ? spectral_flops(c, self) : n * (product * row->flops + row->forward.flops);
     adept_cost_stream(cost, ADEPT_FORWARD, self->dtype, n * kernels_over_self, flops,
                       adept_elem_read(self) + row->forward.reads * adept_tensor_bytes(self),
                       row->results * out_bytes + row->forward.writes * adept_tensor_bytes(self),
                       1 + row->forward.launches);
     if (!adept_cost_wants_grad(cost, self)) return;
     adept_chain chain = row == &norm ? norm_backward(exponent(c)) : row->backward;
+    chain.flops *= adept_elem_product(self->dtype);
     double grad = chain.launches > 0 ? out_bytes : 0;
     adept_elem_chain(cost, ADEPT_BACKWARD, self, &chain,
                      grad + row->reads_self * adept_elem_read(self) + row->reads_result * out_bytes);
@@ -306,15 +297,6 @@ static bool gives_indices(const adept_call *c)
 
 /* ---------------------------------------------------------------- shape ---------------- */
 
-static void set_best(adept_call *c, adept_tensor *out, const extremum *row, const adept_tensor *self)
-{
-    if (self->n_values == 0 || adept_tensor_numel(out) != 1 || row->fn == ADEPT_FN_NONE) return;
-    double best = self->values[0];
-    for (int i = 1; i < self->n_values; i++)
-        if (row->fn == ADEPT_FN_MAX ? self->values[i] > best : self->values[i] < best) best = self->values[i];
-    adept_tensor_set_values(c, out, 1, &best);
-}
-
 static void shape_binary(adept_call *c, const extremum *row, const adept_value *self, const adept_value *other)
 {
     adept_dtype dtype = adept_promote((const adept_value *[]){self, other}, 2);
@@ -348,8 +330,7 @@ static void extremum_shape(adept_call *c)
     if (adept_tensor_numel(self) == 0 && !adept_arg_given(c, "dim")) adept_call_fail(c, "no element to choose from");
     if (adept_tensor_numel(self) == 0 && row->kind == AMAX && adept_call_ok(c)) check_chosen(c, self);
     if (!adept_call_ok(c)) return;
-    adept_tensor *out = adept_out_tensor(c, row->kind == ARG ? ADEPT_I64 : self->dtype, ndim, dims);
-    if (adept_call_ok(c) && row->kind != ARG) set_best(c, out, row, self);
+    adept_out_tensor(c, row->kind == ARG ? ADEPT_I64 : self->dtype, ndim, dims);
     if (gives_indices(c)) adept_out_tensor(c, ADEPT_I64, ndim, dims);
     if (row->kind == BOTH) adept_out_tensor(c, self->dtype, ndim, dims);
 }
@@ -472,7 +453,10 @@ static void scan_cost(adept_call *c, adept_cost *cost)
     const adept_tensor *indices = row->indices ? adept_result_tensor(c, 1) : NULL;
     double n = (double)adept_tensor_numel(self), index_bytes = indices ? adept_tensor_bytes(indices) : 0;
     if (n == 0) return;
-    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, row->flops * n, adept_elem_read(self),
+    double product = row->reads_result ? adept_elem_product(out->dtype) : 1; /* a running sum needs none */
+    adept_chain back = row->backward;
+    back.flops *= product;
+    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, product * row->flops * n, adept_elem_read(self),
                    adept_tensor_bytes(out) + index_bytes);
     if (!adept_cost_wants_grad(cost, self)) return;
     if (indices) {
@@ -480,7 +464,7 @@ static void scan_cost(adept_call *c, adept_cost *cost)
         adept_cost_save(cost, self); /* for its sizes only, but kept all the same */
         adept_cost_save(cost, indices);
     }
-    adept_elem_chain(cost, ADEPT_BACKWARD, out, &row->backward,
+    adept_elem_chain(cost, ADEPT_BACKWARD, out, &back,
                      index_bytes + row->reads_self * adept_elem_read(self) +
                          row->reads_result * adept_tensor_bytes(out));
     if (row->reads_self) adept_elem_save_input(c, cost, self);

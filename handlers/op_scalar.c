@@ -17,7 +17,10 @@ typedef struct scalar_row {
 /* Known to be no tensor element and no number yet: stays unknown. Anything else is a misuse. */
 static void not_a_number(adept_call *c, const adept_value *v)
 {
-    if (v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_TENSOR)
+    int64_t most;
+    if (adept_value_is_bounded(v, &most))
+        adept_out_value(c, &(adept_value){ADEPT_VALUE_UNKNOWN, {.i = most}});
+    else if (v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_TENSOR)
         adept_out_unknown(c);
     else
         adept_call_fail(c, "%s is not a number", adept_value_kind_name(v->kind));
@@ -58,6 +61,19 @@ static void to_float(adept_call *c, const adept_value *v)
     }
 }
 
+/* complex(a, b), of real numbers. */
+static void to_complex(adept_call *c, const adept_value *v)
+{
+    double real, imaginary = 0;
+    const adept_value *second = adept_arg_at(c, 1);
+    if (v->kind == ADEPT_VALUE_COMPLEX && !second)
+        adept_out_value(c, v);
+    else if (!adept_value_as_float(v, &real) || (second && !adept_value_as_float(second, &imaginary)))
+        not_a_number(c, v);
+    else
+        adept_out_complex(c, real, imaginary);
+}
+
 static void to_bool(adept_call *c, const adept_value *v)
 {
     double f;
@@ -89,7 +105,10 @@ static void item(adept_call *c, const adept_value *v)
 static void to_tensor(adept_call *c, const adept_value *v)
 {
     double f;
-    adept_dtype dtype = v->kind == ADEPT_VALUE_FLOAT ? ADEPT_F64 : v->kind == ADEPT_VALUE_BOOL ? ADEPT_BOOL : ADEPT_I64;
+    adept_dtype dtype = v->kind == ADEPT_VALUE_COMPLEX ? ADEPT_C128
+                        : v->kind == ADEPT_VALUE_FLOAT ? ADEPT_F64
+                        : v->kind == ADEPT_VALUE_BOOL  ? ADEPT_BOOL
+                                                       : ADEPT_I64;
     if (!adept_host_is_scalar(v)) {
         not_a_number(c, v);
         return;
@@ -214,6 +233,7 @@ static const scalar_row nothing_row = {nothing};
 static const adept_op ops[] = {
     {"aten::Int aten::IntImplicit", ADEPT_CAST_NONE, &(const scalar_row){to_int}},
     {"aten::Float aten::FloatImplicit", ADEPT_CAST_NONE, &(const scalar_row){to_float}},
+    {"aten::Complex aten::ComplexImplicit", ADEPT_CAST_NONE, &(const scalar_row){to_complex}},
     {"aten::Bool aten::is_nonzero", ADEPT_CAST_NONE, &(const scalar_row){to_bool}},
     {"aten::item aten::_local_scalar_dense aten::ScalarImplicit", ADEPT_CAST_NONE, &(const scalar_row){item}},
     {"prim::NumToTensor", ADEPT_CAST_NONE, &(const scalar_row){to_tensor}},
@@ -245,6 +265,7 @@ static void shape(adept_call *c)
 static const adept_handler_case cases[] = {
     {.name = "the value of a 0-dim tensor that carries a size", .call = "aten::Int(a=i64:=7) -> i:7"},
     {.name = "a tensor's element is not known", .call = "aten::Int(a=i64:) -> ?"},
+    {.name = "two numbers", .call = "aten::Complex(x=1, y=2.5) -> z:1+2.5j"},
     {.name = "towards zero", .call = "aten::Int(a=-2.5) -> i:-2"},
     {.name = "a size becomes a tensor", .call = "prim::NumToTensor(5) -> i64:"},
     {.name = "the element keeps its type", .call = "aten::item(self=i64:=7) -> i:7"},

@@ -140,7 +140,9 @@ static void shape(adept_call *c)
 {
     const adept_value *v = adept_arg_at(c, 0);
     if (!v || v->kind != ADEPT_VALUE_TENSOR) {
-        adept_call_unsupported(c, "not defined here for %s", v ? adept_value_kind_name(v->kind) : "a missing argument");
+        bool text = v && v->kind == ADEPT_VALUE_STRING;
+        adept_call_unsupported(c, "not defined here for %s", text ? "text: a method of Python strings"
+                                                             : v ? adept_value_kind_name(v->kind) : "a missing argument");
         return;
     }
     parts p = {.self = v->u.t};

@@ -105,6 +105,7 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_chosen_search(cost, t[0], (double)adept_value_tensor(&list->u.list->items[0])->dims[0]);
         return;
     }
+    double product = adept_elem_product(out->dtype);
     switch (kind_of(c)) {
     case WHERE: /* where(condition, grad, 0) and where(condition, 0, grad) */
         adept_elem_forward(cost, out, 1, read_all(t));
@@ -115,22 +116,22 @@ static void cost(adept_call *c, adept_cost *cost)
         cost_masked_fill(c, cost, t, out);
         break;
     case LERP: /* self + weight * (end - self): grad * (1 - weight), grad * weight, grad * (end - self) */
-        adept_elem_forward(cost, out, 3, read_all(t));
-        gradient(c, cost, 0, t[2] ? (adept_chain){2, 2, 2, 2} : (adept_chain){1, 1, 1, 1}, t[2] ? 1u << 2 : 0);
-        gradient(c, cost, 1, (adept_chain){1, 1, 1, 1}, t[2] ? 1u << 2 : 0);
-        gradient(c, cost, 2, (adept_chain){2, 2, 2, 2}, 1u << 0 | 1u << 1);
+        adept_elem_forward(cost, out, 2 + product, read_all(t));
+        gradient(c, cost, 0, t[2] ? (adept_chain){1 + product, 2, 2, 2} : (adept_chain){product, 1, 1, 1}, t[2] ? 1u << 2 : 0);
+        gradient(c, cost, 1, (adept_chain){product, 1, 1, 1}, t[2] ? 1u << 2 : 0);
+        gradient(c, cost, 2, (adept_chain){1 + product, 2, 2, 2}, 1u << 0 | 1u << 1);
         break;
     case ADDCMUL: /* self + value * t1 * t2: grad, grad * (t2 * value), grad * (t1 * value) */
-        adept_elem_forward(cost, out, 3, read_all(t));
+        adept_elem_forward(cost, out, 1 + 2 * product, read_all(t));
         gradient(c, cost, 0, (adept_chain){0, 0, 0, 0}, 0);
-        gradient(c, cost, 1, (adept_chain){2, 2, 2, 2}, 1u << 2);
-        gradient(c, cost, 2, (adept_chain){2, 2, 2, 2}, 1u << 1);
+        gradient(c, cost, 1, (adept_chain){2 * product, 2, 2, 2}, 1u << 2);
+        gradient(c, cost, 2, (adept_chain){2 * product, 2, 2, 2}, 1u << 1);
         break;
     case ADDCDIV: /* self + value * t1 / t2: grad, grad * (value / t2), -grad * value * t1 / (t2 * t2) */
-        adept_elem_forward(cost, out, 3, read_all(t));
+        adept_elem_forward(cost, out, 1 + 2 * product, read_all(t));
         gradient(c, cost, 0, (adept_chain){0, 0, 0, 0}, 0);
-        gradient(c, cost, 1, (adept_chain){2, 2, 2, 2}, 1u << 2);
-        gradient(c, cost, 2, (adept_chain){5, 5, 5, 5}, 1u << 1 | 1u << 2);
+        gradient(c, cost, 1, (adept_chain){2 * product, 2, 2, 2}, 1u << 2);
+        gradient(c, cost, 2, (adept_chain){5 * product, 5, 5, 5}, 1u << 1 | 1u << 2);
         break;
     }
 }

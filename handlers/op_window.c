@@ -1,5 +1,6 @@
 /* Windows that slide over images: convolutions, plain and transposed, of one to three dimensions, as the implicit
  * matrix products cuDNN runs; pooling. */
+#include "elementwise_cost.h"
 #include "gemm_cost.h"
 #include <string.h>
 
@@ -212,23 +213,29 @@ static void shape(adept_call *c)
     adept_out_tensor(c, v.input->dtype, v.lead + v.spatial, dims);
 }
 
-/* Sizes as the cost functions need them. */
+/* Sizes as the cost functions need them. Of complex numbers PyTorch makes three convolutions of real ones: of the real
+ * parts, of the imaginary parts and of their sums (complex_convolution() in Convolution.cpp). */
 typedef struct sizes {
+    double convolutions; /* that one call makes; bytes are of one of them */
     double images, in_pixels, out_pixels, taps, in_group, out_group;
-    double x_bytes, w_bytes, y_bytes;
+    double x_bytes, w_bytes, y_bytes, dx_bytes, dw_bytes;
 } sizes;
 
 static sizes measure(const conv *v, const adept_tensor *out)
 {
-    return (sizes){.images = v->lead == 2 ? (double)v->input->dims[0] : 1,
+    double part = adept_dtype_is_complex(out->dtype) ? 0.5 : 1;
+    return (sizes){.convolutions = part < 1 ? 3 : 1,
+                   .images = v->lead == 2 ? (double)v->input->dims[0] : 1,
                    .in_pixels = adept_dims_elements(v->spatial, v->input->dims + v->lead),
                    .out_pixels = adept_dims_elements(v->spatial, v->out),
                    .taps = adept_dims_elements(v->spatial, v->weight->dims + 2 + v->skip),
                    .in_group = (double)v->channels_in / (double)v->groups,
                    .out_group = (double)v->channels_out / (double)v->groups,
-                   .x_bytes = adept_tensor_unique_bytes(v->input),
-                   .w_bytes = adept_tensor_unique_bytes(v->weight),
-                   .y_bytes = adept_tensor_bytes(out)};
+                   .x_bytes = part * adept_tensor_unique_bytes(v->input),
+                   .w_bytes = part * adept_tensor_unique_bytes(v->weight),
+                   .y_bytes = part * adept_tensor_bytes(out),
+                   .dx_bytes = part * adept_tensor_bytes(v->input),
+                   .dw_bytes = part * adept_tensor_bytes(v->weight)};
 }
 
 /* Few channels a group: libraries have kernels of their own. A convolution of nothing fills its result with zeros. */
@@ -258,7 +265,7 @@ static void backward(adept_cost *cost, const conv *v, const sizes *s, const adep
     k.flops_alu = 0;
     if (adept_cost_wants_grad(cost, v->input)) {
         k.m = s->images * s->in_pixels, k.n = s->in_group, k.k = s->out_group * s->taps;
-        k.bytes_read = s->y_bytes + s->w_bytes, k.bytes_written = adept_tensor_bytes(v->input);
+        k.bytes_read = k.launches * (s->y_bytes + s->w_bytes), k.bytes_written = k.launches * s->dx_bytes;
         adept_kernel sliding = k;
         set_window(&sliding, v, v->input->dims + v->lead);
         adept_cost_kernel(cost, &sliding);
@@ -267,8 +274,26 @@ static void backward(adept_cost *cost, const conv *v, const sizes *s, const adep
         k.m = (v->transposed ? s->out_group : s->in_group) * s->taps;
         k.n = v->transposed ? s->in_group : s->out_group;
         k.k = s->images * (v->transposed ? s->in_pixels : s->out_pixels);
-        k.bytes_read = s->y_bytes + s->x_bytes, k.bytes_written = adept_tensor_bytes(v->weight);
+        k.bytes_read = k.launches * (s->y_bytes + s->x_bytes), k.bytes_written = k.launches * s->dw_bytes;
         adept_cost_kernel(cost, &k);
+    }
+}
+
+/* Before and behind three convolutions of parts: the sums of x's and of w's, (a - b) + i (c - a - b), where a product
+ * with i is 6 operations; backward the gradients of parts put together, as TorchDispatchMode shows. */
+static void complex_parts(adept_cost *cost, const conv *v, const adept_tensor *out)
+{
+    const adept_tensor *of[2] = {v->input, v->weight};
+    adept_dtype real = adept_dtype_real(out->dtype);
+    double n = (double)adept_tensor_numel(out), bytes = adept_tensor_bytes(out);
+    adept_cost_stream(cost, ADEPT_FORWARD, real, 5 * n, 11 * n, 5 * bytes, 3.5 * bytes, 5);
+    adept_cost_stream(cost, ADEPT_BACKWARD, real, 6 * n, 11 * n, 4.5 * bytes, 3.5 * bytes, 6);
+    for (int i = 0; i < 2; i++) {
+        double m = (double)adept_tensor_numel(of[i]), size = adept_tensor_bytes(of[i]);
+        adept_cost_stream(cost, ADEPT_FORWARD, real, m, m, size, size / 2, 1);
+        adept_cost_save_bytes(cost, size / 2);
+        if (adept_cost_wants_grad(cost, of[i]))
+            adept_cost_stream(cost, ADEPT_BACKWARD, real, 7 * m, 4 * m, 5 * size, 5 * size, 7);
     }
 }
 
@@ -280,16 +305,18 @@ static void cost(adept_call *c, adept_cost *cost)
     const adept_tensor *out = adept_result_tensor(c, 0);
     sizes s = measure(&v, out);
     double positions = s.images * (v.transposed ? s.in_pixels : s.out_pixels);
-    double flops = 2 * positions * s.taps * s.in_group * (double)v.channels_out;
+    double flops = s.convolutions * 2 * positions * s.taps * s.in_group * (double)v.channels_out;
+    double sums = adept_dtype_is_complex(out->dtype) ? 2 : 1;
     adept_kernel layer = {.pass = ADEPT_FORWARD,
                           .unit = ADEPT_UNIT_CONV,
                           .family = family_of(&v, &s, flops),
-                          .dtype = out->dtype,
+                          .dtype = adept_dtype_real(out->dtype),
                           .flops = flops,
-                          .flops_alu = v.bias ? (double)adept_tensor_numel(out) : 0,
-                          .bytes_read = s.x_bytes + s.w_bytes + (v.bias ? adept_tensor_unique_bytes(v.bias) : 0),
-                          .bytes_written = s.y_bytes,
-                          .launches = 1,
+                          .flops_alu = v.bias ? sums * (double)adept_tensor_numel(out) : 0,
+                          .bytes_read = s.convolutions * (s.x_bytes + s.w_bytes) +
+                                        (v.bias ? adept_tensor_unique_bytes(v.bias) : 0),
+                          .bytes_written = s.convolutions * s.y_bytes,
+                          .launches = s.convolutions,
                           .m = s.images * s.out_pixels,
                           .n = s.out_group,
                           .k = s.in_group * s.taps,
@@ -304,6 +331,7 @@ static void cost(adept_call *c, adept_cost *cost)
     set_window(&forward, &v, v.out);
     adept_cost_kernel(cost, &forward);
     backward(cost, &v, &s, &layer);
+    if (adept_dtype_is_complex(out->dtype)) complex_parts(cost, &v, out);
     adept_bias_gradient(cost, v.bias, out, adept_cost_wants_grad(cost, v.weight));
     /* convolution_backward takes both whatever is wanted, so autograd keeps both */
     adept_cost_save(cost, v.input);
@@ -339,6 +367,22 @@ static const adept_handler_case cases[] = {
      .call = "quantized::conv1d(qx=u8:2x3x20, weight=i8:8x3x1x3, bias=f32:8, stride=[1,1], padding=[0,0], "
              "output_padding=[0,0], dilation=[1,1], groups=1, output_scale=0.1, output_zero_point=0) -> u8:2x8x18",
      .forward = {.conv = 5184, .alu = 288, .read = 120 + 72 + 32, .written = 288, .product = {36, 8, 9, 1}}},
+    /* three of 28800 FLOPs; 200 numbers in, 288 of the weight, 400 out */
+    {.name = "complex numbers: three convolutions of their parts",
+     .call = "aten::conv2d(input=c64:2x4x5x5, weight=c64:8x4x3x3*, bias=none, stride=1, padding=[1,1]) -> "
+             "c64:2x8x5x5",
+     .forward = {.conv = 3 * 28800,
+                 .alu = 11 * 400 + 200 + 288,
+                 .read = 3 * 4 * (200 + 288) + 5 * 3200 + 8 * (200 + 288),
+                 .written = 3 * 1600 + 3.5 * 3200 + 4 * (200 + 288),
+                 .launches = 10,
+                 .product = {50, 8, 36, 1}},
+     .backward = {.conv = 3 * 28800,
+                  .alu = 11 * 400 + 4 * 288,
+                  .read = 3 * 4 * (400 + 200) + 4.5 * 3200 + 5 * 8 * 288,
+                  .written = 3 * 4 * 288 + 3.5 * 3200 + 5 * 8 * 288,
+                  .launches = 16,
+                  .saved = 8 * (200 + 288) + 4 * (200 + 288)}},
     {.name = "depthwise",
      .call = "aten::conv2d(input=bf16:1x6x8x8*, weight=bf16:6x1x3x3*, stride=[2,2], padding=[1,1], groups=6) -> "
              "bf16:1x6x4x4",

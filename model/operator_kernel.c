@@ -72,7 +72,8 @@ adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops
     return product_peak(product_flops_per_s, tensor, hw, precision, ADEPT_UNIT_GEMM, dtype, *alu_flops_per_s, err);
 }
 
-/* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products, the
+/* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products (four
+ * times that of complex ones), the
  * sum of both (five) widths for attention in one kernel, and of the input gradient of a strided convolution, most of
  * whose taps meet no output, the mean. Library kernels read operand rows along k in the forward pass of a linear layer
  * only. */
@@ -80,7 +81,7 @@ static void set_product(adept_kernel_case *c, const adept_kernel *k)
 {
     c->m = k->m, c->n = k->n, c->batch = k->batch;
     c->k = without_rounding(k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch));
-    if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = c->k * c->element_bytes;
+    if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = k->k * c->element_bytes;
     if (c->family == ADEPT_FAMILY_CONV) find_winograd(c, k);
     if (c->family == ADEPT_FAMILY_ATTENTION) c->width = k->k, c->causal = k->causal;
     if (k->planes > 0.0) c->transposed_bytes = 2.0 * c->bytes, c->pointwise = k->taps == 1.0;
@@ -157,7 +158,7 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
         bool tensor = false;
         status = product_peak(&c->flops_per_s, &tensor, hw, precision, shape->unit, shape->dtype, c->alu_flops_per_s, err);
         if (tensor) {
-            tensor_flops = shape->matrix_flops * adept_dtype_bytes(shape->dtype) / TENSOR_OPERAND_BYTES;
+            tensor_flops = shape->matrix_flops * adept_dtype_bytes(adept_dtype_real(shape->dtype)) / TENSOR_OPERAND_BYTES;
             if (c->family < ADEPT_TILED_FAMILIES) c->family = ADEPT_FAMILY_TENSOR;
         } else {
             simt_flops += shape->matrix_flops;

@@ -111,6 +111,7 @@ static void results_as_said(adept_interp *in, adept_call *c, const adept_assumed
         adept_input_spec_settle(&spec, in->batch_size, false, in->seq_length);
         adept_value v = {ADEPT_VALUE_TENSOR,
                          {.t = adept_new_tensor(c, adept_call_dtype(c, spec.dtype), spec.ndim, spec.dims)}};
+        if (spec.has_value) adept_tensor_set_spread(c, v.u.t, ADEPT_ALIKE, (double)spec.value);
         if (list)
             adept_list_append(c, list, &v);
         else
@@ -177,6 +178,15 @@ int64_t adept_call_chosen(adept_call *c, int64_t all)
     const adept_assumptions *said = &c->run->assumed;
     c->run->n_chosen += c->n_results == 0; /* cost() asks again */
     return said->fraction_known ? (int64_t)ceil(said->fraction * (double)all) : all;
+}
+
+int64_t adept_call_true(adept_call *c, const adept_tensor *mask)
+{
+    int64_t n = 0, all = adept_tensor_numel(mask);
+    if (mask->n_values == 0 && all > 0) return adept_call_chosen(c, all);
+    for (int i = 0; i < mask->n_values; i++)
+        n += mask->values[i] != 0;
+    return n;
 }
 
 bool adept_call_any_chosen(const adept_call *c)

@@ -21,10 +21,10 @@ static void cast_cost(adept_call *c, adept_cost *cost)
 static const adept_op cast_rows[] = {{"autocast::to", ADEPT_ROLE_SCORES, NULL}, {0}};
 const adept_handler adept_cast_handler = {.kind = "cast", .ops = cast_rows, .shape = cast_shape, .cost = cast_cost};
 
-/* Tensors that are cast: floating, not double, and no size carried as a 0-dim CPU tensor. */
+/* Tensors that are cast: floating, not double, and no number carried as a 0-dim CPU tensor. */
 static bool is_eligible(const adept_tensor *t)
 {
-    return adept_dtype_is_float(t->dtype) && t->dtype != ADEPT_F64 && t->n_values == 0;
+    return adept_dtype_is_float(t->dtype) && t->dtype != ADEPT_F64 && !(t->ndim == 0 && t->n_values == 1);
 }
 
 static adept_status cast_tensor(adept_interp *in, adept_tensor **t, adept_dtype to, int32_t module)

@@ -188,6 +188,19 @@ bool adept_value_as_int(const adept_value *v, int64_t *out)
     return true;
 }
 
+bool adept_value_is_bounded(const adept_value *v, int64_t *most)
+{
+    if (!v || (v->kind != ADEPT_VALUE_UNKNOWN && v->kind != ADEPT_VALUE_TENSOR)) return false;
+    if (v->kind == ADEPT_VALUE_TENSOR) {
+        const adept_tensor *t = v->u.t;
+        bool bounded = t->n_values == 0 && t->spread == ADEPT_AT_MOST && adept_tensor_numel(t) == 1;
+        *most = bounded && fabs(t->each) < 9007199254740992.0 ? (int64_t)t->each : 0;
+    } else {
+        *most = v->u.i;
+    }
+    return *most > 0;
+}
+
 bool adept_value_is_unknown(const adept_value *v)
 {
     double f;
@@ -197,8 +210,10 @@ bool adept_value_is_unknown(const adept_value *v)
 /* A value that is there but not known, or of the wrong kind. */
 static void bad_scalar(adept_call *c, const char *name, const adept_value *v, const char *wanted)
 {
+    c->on_data = adept_value_is_unknown(v);
     if (v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_TENSOR)
-        adept_call_fail(c, "argument '%s' depends on tensor data and is not known before running", name);
+        adept_call_fail(c, "argument '%s' depends on tensor data and is not known before running; if on whole numbers that "
+                        "the model is given, --input SHAPE=NUMBER says what they are (--input i64:2=50)", name);
     else
         adept_call_fail(c, "argument '%s' is %s, not %s", name, adept_value_kind_name(v->kind), wanted);
 }
@@ -215,12 +230,21 @@ adept_dtype adept_arg_dtype(adept_call *c, const char *name)
     return adept_call_dtype(c, dtype);
 }
 
+/* A number that data chooses is taken whole, as parts of tensors are. */
+static bool as_size(adept_call *c, const adept_value *v, int64_t *out)
+{
+    if (adept_value_as_int(v, out)) return true;
+    if (!adept_value_is_bounded(v, out)) return false;
+    *out = adept_call_chosen(c, *out);
+    return true;
+}
+
 int64_t adept_arg_int(adept_call *c, const char *name, int64_t fallback)
 {
     const adept_value *v = adept_arg(c, name);
     int64_t i;
     if (!v || v->kind == ADEPT_VALUE_NONE) return fallback;
-    if (adept_value_as_int(v, &i)) return i;
+    if (as_size(c, v, &i)) return i;
     bad_scalar(c, name, v, "an integer");
     return fallback;
 }
@@ -230,7 +254,9 @@ double adept_arg_float(adept_call *c, const char *name, double fallback)
     const adept_value *v = adept_arg(c, name);
     double f;
     if (!v || v->kind == ADEPT_VALUE_NONE) return fallback;
+    int64_t i;
     if (adept_value_as_float(v, &f)) return f;
+    if (as_size(c, v, &i)) return (double)i;
     bad_scalar(c, name, v, "a number");
     return fallback;
 }
@@ -254,7 +280,7 @@ int adept_arg_ints(adept_call *c, const char *name, int64_t *out, int max)
     const adept_value *v = adept_arg(c, name);
     if (!v || v->kind == ADEPT_VALUE_NONE) return -1;
     if (!adept_value_is_list(v)) {
-        if (max < 1 || !adept_value_as_int(v, &out[0])) {
+        if (max < 1 || !as_size(c, v, &out[0])) {
             bad_scalar(c, name, v, "a list of integers");
             return 0;
         }
@@ -265,7 +291,7 @@ int adept_arg_ints(adept_call *c, const char *name, int64_t *out, int max)
         return 0;
     }
     for (size_t i = 0; i < v->u.list->n; i++)
-        if (!adept_value_as_int(&v->u.list->items[i], &out[i])) {
+        if (!as_size(c, &v->u.list->items[i], &out[i])) {
             bad_scalar(c, name, &v->u.list->items[i], "an integer");
             return 0;
         }
@@ -390,6 +416,7 @@ adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const
         return scratch(c);
     }
     t->requires_grad = c->any_grad && adept_dtype_has_fraction(dtype);
+    t->on_cpu = c->on_cpu;
     return t;
 }
 
@@ -428,6 +455,9 @@ adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, 
     t->storage = base->storage;
     t->param = base->param;
     t->requires_grad = base->requires_grad && !c->run->no_grad;
+    t->on_cpu = base->on_cpu;
+    t->spread = base->spread;
+    t->each = base->each;
     return t;
 }
 
@@ -458,7 +488,8 @@ adept_tensor *adept_out_alias(adept_call *c, const adept_tensor *base)
 {
     adept_tensor *t = adept_new_view(c, base, base->ndim, base->dims, base->strides);
     if (c->inplace) {
-        t->requires_grad = t->requires_grad || (c->any_grad && adept_dtype_is_float(t->dtype));
+        t->spread = ADEPT_UNLIKE;
+        t->requires_grad = t->requires_grad || (c->any_grad && adept_dtype_has_fraction(t->dtype));
     } else {
         t->n_values = base->n_values;
         t->values = base->values;
@@ -510,6 +541,17 @@ void adept_out_float(adept_call *c, double v)
     push(c, (adept_value){ADEPT_VALUE_FLOAT, {.f = v}});
 }
 
+void adept_out_complex(adept_call *c, double real, double imaginary)
+{
+    double *z = adept_arena_array(c->run->arena, 2, sizeof *z);
+    if (!z) {
+        adept_call_nomem(c);
+        return;
+    }
+    z[0] = real, z[1] = imaginary;
+    push(c, (adept_value){ADEPT_VALUE_COMPLEX, {.z = z}});
+}
+
 void adept_out_bool(adept_call *c, bool v)
 {
     push(c, (adept_value){ADEPT_VALUE_BOOL, {.b = v}});
@@ -551,14 +593,12 @@ adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t
 void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values)
 {
     if (n <= 0 || n > ADEPT_MAX_KNOWN_VALUES || adept_tensor_numel(t) != n || t == &c->run->scratch.tensor) return;
-    double *copy = adept_arena_array(c->run->arena, (size_t)n, sizeof *copy);
-    if (!copy) {
-        adept_call_nomem(c);
-        return;
-    }
-    memcpy(copy, values, (size_t)n * sizeof *copy);
-    t->values = copy;
-    t->n_values = n;
+    if (!adept_run_set_values(c->run, t, n, values)) adept_call_nomem(c);
+}
+
+void adept_tensor_set_spread(adept_call *c, adept_tensor *t, adept_spread spread, double each)
+{
+    if (t != &c->run->scratch.tensor && !adept_run_set_spread(c->run, t, spread, each)) adept_call_nomem(c);
 }
 
 void adept_list_append(adept_call *c, adept_list *list, const adept_value *v)

@@ -10,6 +10,7 @@ typedef struct adept_storage {
     double bytes;
     int32_t param;       /* parameter or buffer it holds, else -1 */
     int32_t last_writer; /* record that last wrote into it in place with a gradient, -1 if none */
+    int32_t last_change; /* the same, gradient or none: what was known of its values before is not any more */
     bool resident;       /* weights, buffers, constants, autocast copies: not an activation */
     bool saved;          /* counted as kept for the backward already */
     bool order_unknown;  /* of its elements in memory: a library or a file chose it */
@@ -73,6 +74,8 @@ struct adept_call {
     const char *op; /* the name it was called by, without the underscore of an in-place form */
     bool inplace;
     bool any_grad; /* some tensor argument requires grad */
+    bool on_cpu;   /* all tensor arguments are, and there is one */
+    bool on_data;  /* it failed for want of a number that only data tells */
     int n_args;
     const adept_value *args;
     const char *const *arg_names; /* entries may be NULL */
@@ -108,6 +111,10 @@ int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param,
 adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer);
 /** A new tensor holds so many values and nothing else. */
 void adept_run_make_sparse(adept_run_state *run, adept_tensor *t, adept_sparse sparse, int64_t stored);
+/** Its n known elements, as memory of its type holds them; all of them alike, or none more than `each`. False when memory
+ *  is out. */
+bool adept_run_set_values(adept_run_state *run, adept_tensor *t, int n, const double *values);
+bool adept_run_set_spread(adept_run_state *run, adept_tensor *t, adept_spread spread, double each);
 /** A list of n values, zeroed or copied from `items`; NULL when memory is out. */
 adept_list *adept_run_list_new(adept_run_state *run, size_t n, const adept_value *items);
 void adept_run_state_free(adept_run_state *run); /* storages; the arena is the owner's */

@@ -1,4 +1,6 @@
-/* What a handler says of its cost: kernels, and what autograd keeps. */
+/* What a handler says of its cost: kernels, and what autograd keeps.
+ * Handlers count operations on elements. On complex ones a multiply-add is four of real ones (8 FLOPs), a sum two: what
+ * multiplies matrices counts four times, all else twice (products of elements count 3 there: adept_elem_product()). */
 #include "call.h"
 
 bool adept_cost_backward(const adept_cost *cost)
@@ -21,7 +23,11 @@ void adept_cost_kernel(adept_cost *cost, const adept_kernel *kernel)
         return;
     }
     cost->kernels = grown;
-    cost->kernels[cost->n_kernels++] = *kernel;
+    adept_kernel *added = &cost->kernels[cost->n_kernels++];
+    *added = *kernel;
+    if (!adept_dtype_is_complex(kernel->dtype)) return;
+    added->flops *= kernel->unit == ADEPT_UNIT_ALU ? 2 : 4;
+    added->flops_alu *= 2;
 }
 
 void adept_cost_rows(adept_cost *cost, adept_pass pass, adept_kernel_family family, adept_dtype dtype, double elements,

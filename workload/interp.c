@@ -101,9 +101,10 @@ adept_status adept_interp_record(adept_interp *in, const adept_call *call, const
 static void note_writer(adept_interp *in, adept_record *r)
 {
     const adept_call *call = &r->call;
-    if (!call->inplace || !call->any_grad || call->n_results == 0) return;
     const adept_tensor *t = adept_result_tensor(call, 0);
-    if (!t || t->storage < 0 || !t->requires_grad) return;
+    if (!call->inplace || !t || t->storage < 0) return;
+    in->run.storages[t->storage].last_change = call->record;
+    if (!call->any_grad || !t->requires_grad) return;
     r->earlier_writer = in->run.storages[t->storage].last_writer;
     in->run.storages[t->storage].last_writer = call->record;
 }
@@ -203,17 +204,23 @@ static const adept_row *find_sparse_row(adept_interp *in, const char *op)
     return name ? find_row(in, name) : NULL;
 }
 
-/* A tensor whose memory received a gradient-carrying value in place carries it too, whichever name it is read by. */
+/* A tensor whose memory received a gradient-carrying value in place carries it too, whichever name it is read by, and has
+ * not the elements any more that were known before. */
 static bool refresh_tensor(adept_interp *in, adept_value *v)
 {
-    if (v->kind != ADEPT_VALUE_TENSOR) return true;
+    for (size_t i = 0; adept_value_is_list(v) && i < v->u.list->n; i++)
+        if (v->u.list->items[i].kind == ADEPT_VALUE_TENSOR && !refresh_tensor(in, &v->u.list->items[i])) return false;
+    if (v->kind != ADEPT_VALUE_TENSOR || v->u.t->storage < 0) return true;
     const adept_tensor *t = v->u.t;
-    if (t->requires_grad || t->storage < 0 || in->run.storages[t->storage].last_writer < 0) return true;
-    if (!adept_dtype_is_float(t->dtype)) return true;
+    const adept_storage *memory = &in->run.storages[t->storage];
+    bool wants_grad = !t->requires_grad && memory->last_writer >= 0 && adept_dtype_has_fraction(t->dtype);
+    bool changed = (t->n_values > 0 || t->spread) && memory->last_change > adept_tensor_producer(t);
+    if (!wants_grad && !changed) return true;
     adept_tensor_node *copy = adept_arena_alloc(in->run.arena, sizeof *copy);
     if (!copy) return false;
     *copy = *(const adept_tensor_node *)t;
-    copy->tensor.requires_grad = true;
+    if (wants_grad) copy->tensor.requires_grad = true;
+    if (changed) copy->tensor.n_values = 0, copy->tensor.spread = ADEPT_UNLIKE;
     v->u.t = &copy->tensor;
     return true;
 }
@@ -259,7 +266,7 @@ static adept_status call_failed(adept_interp *in, const adept_call *call, const 
     }
     return adept_interp_misfit(
         in, in->err, node->module, node->op, "%s%s", in->run.message,
-        in->user_shapes ? " (do the input shapes and --batch fit the model, or was a size fixed at tracing?)" : "");
+        in->user_shapes && !call->on_data ? " (do the input shapes and --batch fit the model, or was a size fixed at tracing?)" : "");
 }
 
 static bool makes_tensor(const adept_call *call)
@@ -311,6 +318,7 @@ static adept_status find_results(adept_interp *in, adept_call *call, const adept
 {
     if (call->handler != &adept_assumed_handler) {
         if (!call->failure) call->handler->shape(call);
+        if (!call->failure && in->handlers->values) in->handlers->values(call);
         if (call->failure != ADEPT_CALL_UNSUPPORTED || !adept_assumed_of(in, node->op)) return ADEPT_OK;
         call->handler = &adept_assumed_handler;
         call->row = &adept_assumed_row;
@@ -376,9 +384,11 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
                        .args = args,
                        .arg_names = node->input_names,
                        .record = (int32_t)in->n_records};
+    size_t n_tensors = 0, on_cpu = 0;
     adept_tensor_cursor at = adept_call_arguments(&call);
     for (const adept_tensor *t; (t = adept_next_tensor(&at));)
-        call.any_grad = call.any_grad || (t->requires_grad && !in->run.no_grad);
+        call.any_grad = call.any_grad || (t->requires_grad && !in->run.no_grad), n_tensors++, on_cpu += t->on_cpu;
+    call.on_cpu = n_tensors > 0 && on_cpu == n_tensors;
     adept_call_demand(&call, row.demand);
     size_t n_storages = in->run.n_storages;
     if ((status = find_results(in, &call, node))) return status;

@@ -60,16 +60,18 @@ adept_dtype adept_dtype_promote(adept_dtype a, adept_dtype b)
     if (a == ADEPT_DTYPE_NONE || a == b) return b;
     if (b == ADEPT_DTYPE_NONE) return a;
     int ca = adept_dtype_category(a), cb = adept_dtype_category(b);
+    if (ca + cb == 5) return adept_dtype_promote(adept_dtype_complex(a), adept_dtype_complex(b)); /* float, complex */
     if (ca != cb) return ca > cb ? a : b;
     if (adept_dtype_bytes(a) != adept_dtype_bytes(b)) return adept_dtype_bytes(a) > adept_dtype_bytes(b) ? a : b;
     if (ca == 2) return ADEPT_F32; /* f16 with bf16 */
     return ADEPT_I16;              /* u8 with i8 */
 }
 
-/* A lower priority decides only if its category is higher (torch.result_type). */
+/* A lower priority decides only if its category is higher; a complex one of a floating one keeps its width (torch.result_type). */
 static adept_dtype with_lower(adept_dtype dtype, adept_dtype lower)
 {
     if (lower == ADEPT_DTYPE_NONE) return dtype;
+    if (adept_dtype_is_float(dtype) && adept_dtype_is_complex(lower)) return adept_dtype_complex(dtype);
     return dtype == ADEPT_DTYPE_NONE || adept_dtype_category(lower) > adept_dtype_category(dtype) ? lower : dtype;
 }
 
@@ -79,6 +81,7 @@ static adept_dtype scalar_type(const adept_value *v)
     case ADEPT_VALUE_BOOL: return ADEPT_BOOL;
     case ADEPT_VALUE_INT: return ADEPT_I64;
     case ADEPT_VALUE_FLOAT: return ADEPT_F32; /* torch.get_default_dtype() */
+    case ADEPT_VALUE_COMPLEX: return ADEPT_C64;
     case ADEPT_VALUE_UNKNOWN: return ADEPT_BOOL; /* kind unknown: must not widen anything */
     default: return ADEPT_DTYPE_NONE;
     }

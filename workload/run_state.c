@@ -1,6 +1,7 @@
 /* What outlives a call: tensors, their memory, lists. */
 #include "adept_grow.h"
 #include "call.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param,
     adept_storage *grown = adept_grow(run->storages, &run->storages_capacity, run->n_storages + 1, sizeof *grown);
     if (!grown) return -1;
     run->storages = grown;
-    run->storages[run->n_storages] = (adept_storage){bytes, param, -1, resident, false, false};
+    run->storages[run->n_storages] = (adept_storage){bytes, param, -1, -1, resident, false, false};
     return (int32_t)run->n_storages++;
 }
 
@@ -52,6 +53,36 @@ adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int 
     adept_strides_contiguous(ndim, t->dims, t->strides);
     t->storage = adept_run_storage_new(run, adept_tensor_bytes(t), -1, false);
     return t->storage < 0 ? NULL : t;
+}
+
+static double as_stored(adept_dtype dtype, double value)
+{
+    if (dtype == ADEPT_BOOL) return value != 0;
+    return adept_dtype_is_integer(dtype) ? trunc(value) : dtype == ADEPT_F32 ? (double)(float)value : value;
+}
+
+bool adept_run_set_values(adept_run_state *run, adept_tensor *t, int n, const double *values)
+{
+    double *copy = adept_arena_array(run->arena, (size_t)n, sizeof *copy);
+    if (!copy) return false;
+    for (int i = 0; i < n; i++)
+        copy[i] = as_stored(t->dtype, values[i]);
+    t->spread = ADEPT_UNLIKE;
+    t->values = copy;
+    t->n_values = n;
+    return true;
+}
+
+bool adept_run_set_spread(adept_run_state *run, adept_tensor *t, adept_spread spread, double each)
+{
+    double values[ADEPT_MAX_KNOWN_VALUES];
+    int64_t n = adept_tensor_numel(t);
+    t->spread = spread;
+    t->each = as_stored(t->dtype, each);
+    if (spread != ADEPT_ALIKE || n < 1 || n > ADEPT_MAX_KNOWN_VALUES) return true;
+    for (int i = 0; i < n; i++)
+        values[i] = each;
+    return adept_run_set_values(run, t, (int)n, values);
 }
 
 void adept_run_make_sparse(adept_run_state *run, adept_tensor *t, adept_sparse sparse, int64_t stored)

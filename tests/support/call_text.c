@@ -99,6 +99,12 @@ static adept_value parse_number(parser *s)
     }
     bool is_int = end_i == end_f;
     s->p = end_f;
+    if (accept(s, 'j')) {
+        double *z = adept_arena_array(s->run->arena, 2, sizeof *z);
+        if (!z) abort();
+        z[0] = 0, z[1] = f;
+        return (adept_value){ADEPT_VALUE_COMPLEX, {.z = z}};
+    }
     return is_int ? (adept_value){ADEPT_VALUE_INT, {.i = i}} : (adept_value){ADEPT_VALUE_FLOAT, {.f = f}};
 }
 
@@ -196,6 +202,7 @@ const char *call_text_run(call_text *t, const adept_handler_table *table, const 
         t->call.any_grad = t->call.any_grad || tensor->requires_grad;
     adept_call_demand(&t->call, adept_demand_of(table->demands, t->call.row));
     if (t->call.failure == ADEPT_CALL_FINE) t->call.handler->shape(&t->call);
+    if (t->call.failure == ADEPT_CALL_FINE && table->values) table->values(&t->call);
     if (t->call.failure != ADEPT_CALL_FINE) return t->run.message;
     t->cost = (adept_cost){.call = &t->call, .backward = t->call.any_grad};
     if (t->call.handler->cost) t->call.handler->cost(&t->call, &t->cost);
@@ -215,6 +222,7 @@ static size_t print_value(const adept_value *v, char *text, size_t size)
     case ADEPT_VALUE_TENSOR: return (size_t)snprintf(text, size, "%s", adept_tensor_print(v->u.t, shape, sizeof shape));
     case ADEPT_VALUE_INT: return (size_t)snprintf(text, size, "i:%lld", (long long)v->u.i);
     case ADEPT_VALUE_FLOAT: return (size_t)snprintf(text, size, "f:%g", v->u.f);
+    case ADEPT_VALUE_COMPLEX: return (size_t)snprintf(text, size, "z:%g%+gj", v->u.z[0], v->u.z[1]);
     case ADEPT_VALUE_BOOL: return (size_t)snprintf(text, size, "b:%s", v->u.b ? "true" : "false");
     case ADEPT_VALUE_STRING: return (size_t)snprintf(text, size, "\"%s\"", v->u.s);
     case ADEPT_VALUE_NONE: return (size_t)snprintf(text, size, "none");

@@ -32,6 +32,9 @@ static void print_value(printer *p, const adept_value *v)
     case ADEPT_VALUE_FLOAT: /* a point tells it from an integer */
         fprintf(p->out, v->u.f == floor(v->u.f) ? "%.1f" : "%g", v->u.f);
         break;
+    case ADEPT_VALUE_COMPLEX:
+        fprintf(p->out, "(%g%+gj)", v->u.z[0], v->u.z[1]);
+        break;
     case ADEPT_VALUE_BOOL:
         fputs(v->u.b ? "true" : "false", p->out);
         break;

@@ -231,7 +231,8 @@ class Counter(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__
-        self.flops += product_flops(name, args, out)
+        complex_ = any(isinstance(a, torch.Tensor) and a.is_complex() for a in args)
+        self.flops += product_flops(name, args, out) * (4 if complex_ else 1)
         return out
 
 

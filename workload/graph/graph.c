@@ -277,6 +277,10 @@ static adept_status copy_value(copier *c, adept_value *out, const adept_value *i
         if (!in->u.s) return adept_error_set(c->err, ADEPT_E_INVALID, "graph: constant string is NULL");
         out->u.s = adept_arena_intern(c->b->graph->arena, in->u.s);
         return out->u.s ? ADEPT_OK : adept_no_memory(c->err, "a graph");
+    case ADEPT_VALUE_COMPLEX:
+        if (!in->u.z) return adept_error_set(c->err, ADEPT_E_INVALID, "graph: a complex constant has no number");
+        out->u.z = to_arena(c->b->graph->arena, in->u.z, 2, sizeof *in->u.z);
+        return out->u.z ? ADEPT_OK : adept_no_memory(c->err, "a graph");
     case ADEPT_VALUE_TENSOR:
         return copy_tensor(c, out, in->u.t);
     case ADEPT_VALUE_LIST:

@@ -303,8 +303,8 @@ static adept_list *io_list(stream *s, adept_list *list, int depth)
 static adept_value io_value(stream *s, adept_value v, int depth)
 {
     uint64_t kind = io_unsigned(s, v.kind);
-    if (kind > ADEPT_VALUE_UNKNOWN) fail(s, "constant of unknown kind");
-    v.kind = kind > ADEPT_VALUE_UNKNOWN ? ADEPT_VALUE_NONE : (adept_value_kind)kind;
+    if (kind > ADEPT_VALUE_COMPLEX) fail(s, "constant of unknown kind");
+    v.kind = kind > ADEPT_VALUE_COMPLEX ? ADEPT_VALUE_NONE : (adept_value_kind)kind;
     adept_tensor copy, *t;
     switch (v.kind) {
     case ADEPT_VALUE_UNSET:
@@ -317,6 +317,15 @@ static adept_value io_value(stream *s, adept_value v, int depth)
     case ADEPT_VALUE_FLOAT:
         v.u.f = io_double(s, v.u.f);
         break;
+    case ADEPT_VALUE_COMPLEX: {
+        double *read = s->out ? NULL : scratch(s, 2, sizeof *read);
+        for (int i = 0; i < 2; i++) {
+            double part = io_double(s, s->out ? v.u.z[i] : 0);
+            if (read) read[i] = part;
+        }
+        if (!s->out) v.u.z = read;
+        break;
+    }
     case ADEPT_VALUE_BOOL:
         v.u.b = io_flag(s, v.u.b);
         break;

@@ -1,11 +1,13 @@
-/** @file input_spec.c  The text form of inputs, "[DTYPE:]D1xD2x..." and "NAME=VALUE". Calls: nothing. */
+/** @file input_spec.c  The text form of inputs, "[DTYPE:]D1xD2x...[=NUMBER]" and "NAME=VALUE". Calls: nothing. */
 #include "adept_input_spec.h"
+#include "adept_number.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#define SPEC_HELP \
-    "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length, or NAME=VALUE"
+#define SPEC_HELP                                                                                                              \
+    "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length, =NUMBER behind " \
+    "whole numbers that are all that, or NAME=VALUE"
 
 static adept_status bad_spec(const char *text, const char *why, adept_error *err)
 {
@@ -39,11 +41,17 @@ adept_status adept_input_shape_parse(adept_input_spec *out, const char *shape, c
         p = colon + 1;
     }
     if (!colon && !*p) return bad_spec(text, "empty", err);
-    while (*p) { /* "f32:" alone is a tensor without dimensions */
+    while (*p && *p != '=') { /* "f32:" alone is a tensor without dimensions */
         if (spec.ndim == ADEPT_MAX_DIMS) return bad_spec(text, "too many dimensions", err);
         if (!parse_dim(&p, &spec.dims[spec.ndim++])) return bad_spec(text, "a dimension is no positive integer", err);
-        if (!*p) break;
+        if (!*p || *p == '=') break;
         if (*p++ != 'x' || !*p) return bad_spec(text, "dimensions are joined by 'x'", err);
+    }
+    if (*p == '=') { /* what is whole may be a size */
+        const int64_t most = INT64_C(1) << 53;
+        spec.has_value = true;
+        if (adept_dtype_has_fraction(spec.dtype)) return bad_spec(text, "=NUMBER goes with whole numbers (i64:2=50)", err);
+        if (!adept_integer_parse(&spec.value, p + 1, NULL, -most, most)) return bad_spec(text, "no whole number behind '='", err);
     }
     int marks = 0;
     for (int d = 0; d < spec.ndim; d++)
@@ -58,7 +66,7 @@ adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, ade
 {
     const char *equals = strchr(text, '=');
     *out = (adept_input_spec){.dtype = ADEPT_F32};
-    if (!equals) return adept_input_shape_parse(out, text, text, err);
+    if (!equals || memchr(text, ':', (size_t)(equals - text))) return adept_input_shape_parse(out, text, text, err);
     if (equals == text) return bad_spec(text, "no name before '='", err);
     if (strlen(text) >= sizeof out->text) return bad_spec(text, "too long", err);
     for (const char *p = text; *p; p++)
@@ -75,7 +83,10 @@ char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t si
     }
     adept_tensor t = {.dtype = spec->dtype, .ndim = spec->ndim};
     memcpy(t.dims, spec->dims, sizeof t.dims);
-    return adept_tensor_print(&t, text, size);
+    adept_tensor_print(&t, text, size);
+    size_t used = strlen(text);
+    if (spec->has_value && used < size) snprintf(text + used, size - used, "=%lld", (long long)spec->value);
+    return text;
 }
 
 bool adept_input_specs_have(const adept_input_spec *specs, size_t n, int64_t mark)

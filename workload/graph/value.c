@@ -94,6 +94,17 @@ int adept_dtype_category(adept_dtype dtype)
     return dtype == ADEPT_BOOL ? 0 : 1;
 }
 
+adept_dtype adept_dtype_real(adept_dtype dtype)
+{
+    return dtype == ADEPT_C32 ? ADEPT_F16 : dtype == ADEPT_C64 ? ADEPT_F32 : dtype == ADEPT_C128 ? ADEPT_F64 : dtype;
+}
+
+adept_dtype adept_dtype_complex(adept_dtype dtype)
+{
+    if (adept_dtype_is_complex(dtype)) return dtype;
+    return dtype == ADEPT_F16 ? ADEPT_C32 : dtype == ADEPT_F64 ? ADEPT_C128 : ADEPT_C64;
+}
+
 bool adept_dtype_is_integer(adept_dtype dtype)
 {
     return has_class(dtype, 'i');
@@ -250,6 +261,7 @@ const char *adept_value_kind_name(adept_value_kind kind)
         [ADEPT_VALUE_FLOAT] = "float",   [ADEPT_VALUE_BOOL] = "bool",       [ADEPT_VALUE_STRING] = "string",
         [ADEPT_VALUE_TENSOR] = "tensor", [ADEPT_VALUE_LIST] = "list",       [ADEPT_VALUE_TUPLE] = "tuple",
         [ADEPT_VALUE_DICT] = "dict",     [ADEPT_VALUE_UNKNOWN] = "unknown",
+        [ADEPT_VALUE_COMPLEX] = "complex",
     };
     size_t i = (size_t)kind;
     return i < sizeof names / sizeof names[0] ? names[i] : "invalid";

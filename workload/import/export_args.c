@@ -97,18 +97,13 @@ static bool convert_symbolic(adept_export_reader *r, const cJSON *v, adept_expor
     return false;
 }
 
-/* A handler sees TorchScript's numbers, whichever reader made the graph. A type without a number there (float8
- * variants, unsigned 16 bit) is refused, because its size would be unknown. */
+/* A handler sees TorchScript's numbers, whichever reader made the graph. */
 static bool convert_dtype(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
     int64_t number;
     if (!adept_export_int(v, &number)) return wrong_type(r, v);
-    adept_dtype dtype = adept_dtype_from_export(number);
-    if (dtype == ADEPT_DTYPE_NONE) {
-        adept_json_fail(&r->json, "element type %lld is not known", (long long)number);
-        return false;
-    }
-    return constant_int(out, adept_dtype_to_c10(dtype));
+    adept_dtype dtype = adept_export_dtype(r, v, v->string ? v->string : "list element");
+    return dtype != ADEPT_DTYPE_NONE && constant_int(out, adept_dtype_to_c10(dtype));
 }
 
 /* Indexed by torch.export's number; -1: no TorchScript number. */
@@ -148,7 +143,16 @@ static bool convert_device(adept_export_reader *r, const cJSON *v, adept_export_
     return constant_string(out, adept_arena_printf(r->scratch, "%s:%lld", type, (long long)number));
 }
 
-/* Objects and complex numbers have no counterpart; an operator that looks at one says so. */
+static bool convert_complex(adept_export_reader *r, const cJSON *v, adept_export_item *out)
+{
+    double *parts = adept_export_room(r, 2, sizeof *parts);
+    if (!parts) return false;
+    bool has_parts = adept_export_float(cJSON_GetObjectItemCaseSensitive(v, "real"), &parts[0]) &&
+                     adept_export_float(cJSON_GetObjectItemCaseSensitive(v, "imag"), &parts[1]);
+    return has_parts ? constant(out, (adept_value){.kind = ADEPT_VALUE_COMPLEX, .u.z = parts}) : wrong_type(r, v);
+}
+
+/* Objects have no counterpart; an operator that looks at one says so. */
 static bool convert_opaque(adept_export_reader *r, const cJSON *v, adept_export_item *out)
 {
     (void)r, (void)v;
@@ -192,7 +196,7 @@ static const kind_row kinds[] = {
     {"as_nested_tensors", NULL, true, convert_named},
     {"as_operator", convert_string, false, NULL},
     {"as_custom_obj", convert_opaque, false, NULL},
-    {"as_complex", convert_opaque, false, NULL},
+    {"as_complex", convert_complex, false, NULL},
 };
 
 static int32_t materialise(adept_export_reader *r, const adept_export_item *item)

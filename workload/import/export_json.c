@@ -25,6 +25,17 @@ const cJSON *adept_export_union(adept_export_reader *r, const cJSON *value)
     return NULL;
 }
 
+/* A later PyTorch has types that this one cannot know: the file is sound. */
+adept_dtype adept_export_dtype(adept_export_reader *r, const cJSON *value, const char *whose)
+{
+    int64_t number = 0;
+    adept_dtype dtype = adept_export_int(value, &number) && number > 0 ? adept_dtype_from_export(number) : ADEPT_DTYPE_NONE;
+    if (dtype != ADEPT_DTYPE_NONE || r->json.status != ADEPT_OK) return dtype;
+    adept_json_fail(&r->json, "'%s' has an element type that is not known, number %lld of torch.export", whose, (long long)number);
+    if (number > 0) r->json.status = r->json.err->status = ADEPT_E_UNSUPPORTED;
+    return dtype;
+}
+
 bool adept_export_int(const cJSON *value, int64_t *out)
 {
     if (!cJSON_IsNumber(value)) return false;

@@ -80,13 +80,8 @@ static void read_meta(adept_export_reader *r, tensor_spec *spec)
         return;
     }
     const cJSON *meta = (const cJSON *)*found;
-    int64_t number = 0;
-    const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(meta, "dtype");
-    spec->param.dtype = adept_export_int(dtype, &number) ? adept_dtype_from_export(number) : ADEPT_DTYPE_NONE;
-    if (spec->param.dtype == ADEPT_DTYPE_NONE) {
-        adept_json_fail(&r->json, "'%s' has an element type that is not known (%lld)", spec->name, (long long)number);
-        return;
-    }
+    spec->param.dtype = adept_export_dtype(r, cJSON_GetObjectItemCaseSensitive(meta, "dtype"), spec->name);
+    if (spec->param.dtype == ADEPT_DTYPE_NONE) return;
     spec->param.requires_grad = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "requires_grad"));
     if (adept_export_dims(r, adept_json_array(&r->json, meta, "sizes"), spec->name, &spec->param.ndim,
                           spec->param.dims))

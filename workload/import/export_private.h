@@ -95,6 +95,8 @@ void *adept_export_room(adept_export_reader *r, size_t n, size_t element_bytes);
 /* ---- export_json.c ---- */
 /** The one key of a union object whose value is not null. */
 const cJSON *adept_export_union(adept_export_reader *r, const cJSON *value);
+/** The element type of torch.export's number; fails, with exit code 4, where adept knows none. */
+adept_dtype adept_export_dtype(adept_export_reader *r, const cJSON *number, const char *whose);
 bool adept_export_int(const cJSON *value, int64_t *out); /* integers beyond int64 saturate */
 bool adept_export_float(const cJSON *value, double *out);
 adept_export_size adept_export_read_size(adept_export_reader *r, const cJSON *value);

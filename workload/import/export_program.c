@@ -115,11 +115,7 @@ static bool is_channels_last(adept_export_reader *r, const adept_graph_input *in
 /* The batch is what the first tensor's leading dimension is called; the first dimension of that name in every input. */
 static void read_input_shape(adept_export_reader *r, adept_graph_input *input, const cJSON *meta, bool is_first)
 {
-    int64_t number;
-    const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(meta, "dtype");
-    input->dtype = adept_export_int(dtype, &number) ? adept_dtype_from_export(number) : ADEPT_DTYPE_NONE;
-    if (input->dtype == ADEPT_DTYPE_NONE)
-        adept_json_fail(&r->json, "input '%s' has an unknown element type", input->name);
+    input->dtype = adept_export_dtype(r, cJSON_GetObjectItemCaseSensitive(meta, "dtype"), input->name);
     const cJSON *sizes = adept_json_array(&r->json, meta, "sizes");
     bool has_batch = false;
     input->has_shape = true;

@@ -149,6 +149,8 @@ void adept_call_unsupported(adept_call *c, const char *format, ...) ADEPT_PRINTF
 /** How many of so many elements data chooses, as the run assumes: all, unless --assume-fraction says. The profile warns of each
  *  call whose shape() asks. */
 int64_t adept_call_chosen(adept_call *c, int64_t all);
+/** The same of where a mask is true, or a number is not 0: as many as there are, where its elements are known. */
+int64_t adept_call_true(adept_call *c, const adept_tensor *mask);
 /** One side of what data cuts out of an image of so many dimensions: the share is of its elements. Not counted as above. */
 int64_t adept_call_chosen_side(const adept_call *c, int64_t all, int ndim);
 /** Has any call before asked? Sizes that equal each other in a real run may then differ. */
@@ -187,6 +189,8 @@ adept_dtype adept_arg_dtype(adept_call *c, const char *name);
 adept_dtype adept_call_dtype(const adept_call *c, adept_dtype dtype);
 /** Is this value an integer (or bool) known now? 0-dim tensors with a value count. */
 bool adept_value_as_int(const adept_value *v, int64_t *out);
+/** Is it a number that only data tells, though not more than so many? */
+bool adept_value_is_bounded(const adept_value *v, int64_t *most);
 /** Is it a number that only data tells? */
 bool adept_value_is_unknown(const adept_value *v);
 bool adept_value_as_float(const adept_value *v, double *out);
@@ -211,6 +215,7 @@ adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dt
 adept_tensor *adept_out_filled(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims);
 void adept_out_int(adept_call *c, int64_t v);
 void adept_out_float(adept_call *c, double v);
+void adept_out_complex(adept_call *c, double real, double imaginary);
 void adept_out_bool(adept_call *c, bool v);
 void adept_out_string(adept_call *c, const char *v);
 void adept_out_none(adept_call *c);
@@ -224,6 +229,8 @@ adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, 
 #define ADEPT_MAX_KNOWN_VALUES 64 /* elements of a tensor */
 /** Give a small tensor its known elements (copied; n == numel <= ADEPT_MAX_KNOWN_VALUES, else ignored). */
 void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values);
+/** All elements of a tensor are `each`, or data chooses them and none is more. */
+void adept_tensor_set_spread(adept_call *c, adept_tensor *t, adept_spread spread, double each);
 /** The list grows; fails the call when memory is out. */
 void adept_list_append(adept_call *c, adept_list *list, const adept_value *v);
 
@@ -327,6 +334,7 @@ typedef struct adept_demand {
 typedef struct adept_handler_table {
     const adept_handler *const *handlers;
     const adept_demand *demands; /* ends with a row whose names are NULL; NULL: none */
+    void (*values)(adept_call *c); /* behind shape(): elements of small results; NULL: none */
 } adept_handler_table;
 
 #endif

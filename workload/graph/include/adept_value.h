@@ -9,7 +9,8 @@
 
 #define ADEPT_MAX_DIMS 8
 
-/* X(name, text in SPECs and JSON, bytes per element, c10::ScalarType number, torch.export number, class b/i/f/c) */
+/* X(name, text in SPECs and JSON, bytes per element, c10::ScalarType number, torch.export number (below 0: none), class
+ * b/i/f/c) */
 #define ADEPT_DTYPE_LIST(X)                    \
     X(U8, "u8", 1, 0, 1, 'i')                  \
     X(I8, "i8", 1, 1, 2, 'i')                  \
@@ -25,7 +26,12 @@
     X(BOOL, "bool", 1, 11, 12, 'b')            \
     X(BF16, "bf16", 2, 15, 13, 'f')            \
     X(F8E5M2, "f8e5m2", 1, 23, 30, 'f')        \
-    X(F8E4M3, "f8e4m3", 1, 24, 29, 'f')
+    X(F8E4M3, "f8e4m3", 1, 24, 29, 'f')        \
+    X(F8E5M2Z, "f8e5m2fnuz", 1, 25, 32, 'f')   \
+    X(F8E4M3Z, "f8e4m3fnuz", 1, 26, 31, 'f')   \
+    X(U16, "u16", 2, 27, 28, 'i')              \
+    X(U32, "u32", 4, 28, -2, 'i')              \
+    X(U64, "u64", 8, 29, -3, 'i')
 
 typedef enum adept_dtype {
 #define X(name, text, bytes, c10, pt2, cls) ADEPT_##name,
@@ -45,10 +51,20 @@ bool adept_dtype_is_float(adept_dtype dtype);
 bool adept_dtype_is_complex(adept_dtype dtype);
 bool adept_dtype_has_fraction(adept_dtype dtype); /* floating or complex */
 int adept_dtype_category(adept_dtype dtype); /* bool < integer < float < complex */
+/** The type of the parts of complex numbers, and of numbers that have such parts; others stay as they are. */
+adept_dtype adept_dtype_real(adept_dtype dtype);
+adept_dtype adept_dtype_complex(adept_dtype dtype); /* of integers and bf16: c64 */
 bool adept_dtype_is_integer(adept_dtype dtype); /* true for integers, false for bool */
 
 /** Of a sparse tensor: a value has a coordinate for each dimension, or those of a row stand together (COO, CSR). */
 typedef enum adept_sparse { ADEPT_DENSE, ADEPT_COO, ADEPT_CSR } adept_sparse;
+
+/** What is known of the elements of a tensor beside, or in place of, their values. */
+typedef enum adept_spread {
+    ADEPT_UNLIKE,
+    ADEPT_ALIKE,  /* each is `each` */
+    ADEPT_AT_MOST /* data chooses them, none is more than `each` */
+} adept_spread;
 
 typedef struct adept_tensor {
     adept_dtype dtype;
@@ -60,6 +76,9 @@ typedef struct adept_tensor {
     bool requires_grad;              /* a gradient is wanted for it or for something it was computed from */
     int n_values;                    /* known elements (small integer, bool or float tensors), 0 if unknown */
     const double *values;            /* n_values numbers in row-major order, exact up to 2^53 */
+    adept_spread spread;             /* of unknown values */
+    double each;
+    bool on_cpu;                     /* always, wherever the model runs */
     adept_sparse sparse;             /* else it holds `stored` values with their coordinates, and nothing else */
     int64_t stored;
 } adept_tensor;
@@ -100,7 +119,8 @@ typedef enum adept_value_kind {
     ADEPT_VALUE_LIST,  /* mutable, shared by reference */
     ADEPT_VALUE_TUPLE, /* same representation */
     ADEPT_VALUE_DICT,  /* items alternate key, value */
-    ADEPT_VALUE_UNKNOWN /* a scalar that depends on tensor data */
+    ADEPT_VALUE_UNKNOWN, /* a scalar that depends on tensor data; as a size it is at most u.i, if that is not 0 */
+    ADEPT_VALUE_COMPLEX
 } adept_value_kind;
 
 struct adept_list;
@@ -111,6 +131,7 @@ typedef struct adept_value {
         double f;
         bool b;
         const char *s;
+        const double *z; /* real and imaginary part */
         adept_tensor *t;
         struct adept_list *list;
     } u;

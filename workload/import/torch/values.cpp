@@ -122,7 +122,7 @@ adept_value dictionary(const c10::IValue &v, const context &c, int depth)
     return value;
 }
 
-adept_value scalar(const c10::IValue &v)
+adept_value scalar(const c10::IValue &v, adept_arena *arena)
 {
     adept_value value{};
     if (v.isNone()) {
@@ -136,6 +136,12 @@ adept_value scalar(const c10::IValue &v)
     } else if (v.isDouble()) {
         value.kind = ADEPT_VALUE_FLOAT;
         value.u.f = v.toDouble();
+    } else if (v.isComplexDouble()) {
+        auto *parts = allocate<double>(arena, 2);
+        parts[0] = v.toComplexDouble().real();
+        parts[1] = v.toComplexDouble().imag();
+        value.kind = ADEPT_VALUE_COMPLEX;
+        value.u.z = parts;
     }
     return value; /* UNSET: not a scalar */
 }
@@ -143,7 +149,7 @@ adept_value scalar(const c10::IValue &v)
 adept_value convert(const c10::IValue &v, const context &c, int depth)
 {
     if (depth > max_value_depth) fail_invalid(c.where + ": constant nested too deeply");
-    adept_value value = scalar(v);
+    adept_value value = scalar(v, c.arena);
     if (value.kind != ADEPT_VALUE_UNSET) return value;
     if (v.isTensor()) return tensor_value(v.toTensor(), c);
     if (v.isString()) return make_string(v.toStringRef(), c.arena);
