@@ -1,7 +1,7 @@
 /* dump FILE: what `adept attribute record` wrote, as lines for scripts:
  *   interval BEGIN END processes N gpu_uses N
  *   cpu PID COMMAND SECONDS JOB
- *   meter NAME samples N joules J
+ *   meter NAME samples N joules J seconds S
  *   source TEXT
  *   cut                                    (its last block is not whole) */
 #include "adept_activity.h"
@@ -21,8 +21,10 @@ static void show(const adept_activity_log *log)
     }
     for (size_t i = 0; i < log->n_meters; i++) {
         const adept_meter_log *m = &log->meters[i];
-        double joules = m->n_samples > 0 ? m->samples[m->n_samples - 1].energy_j : 0;
-        printf("meter %s samples %zu joules %.6g\n", m->name, m->n_samples, joules);
+        size_t last = m->n_samples > 0 ? m->n_samples - 1 : 0;
+        double joules = m->n_samples > 0 ? m->samples[last].energy_j : 0;
+        double seconds = m->n_samples > 0 ? m->samples[last].time_s - m->samples[0].time_s : 0;
+        printf("meter %s samples %zu joules %.6g seconds %.6g\n", m->name, m->n_samples, joules, seconds);
     }
     for (size_t i = 0; i < log->n_sources; i++)
         printf("source %s\n", log->sources[i]);

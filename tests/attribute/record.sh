@@ -15,9 +15,9 @@ holds() {
     grep -Eq -- "$1" dump || fail "the recording has no '$1': $(head -20 dump)"
 }
 
-# pause FILE N: until FILE is that long, at most 20 s
+# pause FILE N: until FILE is that long, at most minutes
 pause() {
-    for _ in $(seq 200); do
+    for _ in $(seq 3000); do
         [ -f "$1" ] && [ "$(wc -c <"$1")" -ge "$2" ] && return
         sleep 0.1
     done
@@ -53,14 +53,14 @@ expect_run() { # CODE ARGUMENT...: nothing on stdout
 }
 expect_run 3 attribute record -o run.adept --period 500ms "$@" -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; sleep 1; exit 3'
 dump run.adept
-holds '^cpu [0-9]+ sh 0\.[0-9]*[1-9]'
+holds '^cpu [0-9]+ sh ([0-9]+\.[0-9]*[1-9]|[1-9])'
 holds '^interval .* processes [1-9]'
 checks=$((checks + 1))
 if grep -q '^cut' dump; then fail "a recording that ended is cut"; fi
 if [ $meters = yes ]; then
-    holds '^meter node samples ([4-9]|[1-9][0-9])'
-    checks=$((checks + 1)) # 120 W from the first sample to the last: 250 ms apart, more than a second altogether
-    awk '/^meter node/ { ok = $6 > 120 * 0.9 } END { exit !ok }' dump || fail "the meter's joules: $(grep ^meter dump)"
+    holds '^meter node samples ([2-9]|[1-9][0-9])'
+    checks=$((checks + 1)) # 120 W from the first sample to the last
+    awk '/^meter node/ { ok = $8 > 0 && $6 > 119.9 * $8 && $6 < 120.1 * $8 } END { exit !ok }' dump || fail "the meter's joules: $(grep ^meter dump)"
 fi
 
 # Without a meter there would be nothing to report in the end: it says so in the beginning.
@@ -83,12 +83,12 @@ grep -q '^adept: cannot run /nonexistent/command' err || fail "a command that is
 "$ADEPT" attribute record --without-meter --source proc -o 'turn-%H%M%S-%N.adept' --period 200ms >out 2>err &
 pid=$!
 sleep 0.1
-for _ in $(seq 100); do ls turn-*.adept >/dev/null 2>&1 && break; sleep 0.1; done
+for _ in $(seq 3000); do ls turn-*.adept >/dev/null 2>&1 && break; sleep 0.1; done
 first=$(ls turn-*.adept)
 pause "$first" 200
 sleep 1.1 # another second, another name
 kill -HUP $pid
-for _ in $(seq 100); do [ "$(ls turn-*.adept | wc -l)" -eq 2 ] && break; sleep 0.1; done
+for _ in $(seq 3000); do [ "$(ls turn-*.adept | wc -l)" -eq 2 ] && break; sleep 0.1; done
 checks=$((checks + 1))
 [ "$(ls turn-*.adept | wc -l)" -eq 2 ] || fail "HUP begins no other file"
 sleep 0.5
@@ -115,9 +115,9 @@ dump killed.adept
 holds '^interval '
 
 # A full disk: the file is named, and what it has stays.
-(ulimit -f 1; exec "$ADEPT" attribute record --without-meter --source proc -o full.adept --period 100ms --duration 30s) >out 2>err &
+(ulimit -f 1; exec "$ADEPT" attribute record --without-meter --source proc -o full.adept --period 100ms --duration 600s) >out 2>err &
 pid=$!
-for i in $(seq 60); do # a busy process has 13 bytes in each interval
+for i in $(seq 2000); do # a busy process has 13 bytes in each interval
     kill -0 $pid 2>/dev/null || break
     sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
 done

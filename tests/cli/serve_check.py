@@ -22,12 +22,12 @@ def check(condition, what):
 class UnixConnection(http.client.HTTPConnection):
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(20)
+        self.sock.settimeout(300)
         self.sock.connect(path)
 
 
 def connect(unix=False):
-    return UnixConnection("localhost") if unix else http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    return UnixConnection("localhost") if unix else http.client.HTTPConnection("127.0.0.1", port, timeout=300)
 
 
 def ask(method, url, body=None, unix=False, headers=None):
@@ -247,7 +247,7 @@ connection.close()
 
 def raw(data, unix=False, shut=False):
     s = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
-    s.settimeout(20)
+    s.settimeout(300)
     s.connect(path if unix else ("127.0.0.1", port))
     s.sendall(data)
     if shut:

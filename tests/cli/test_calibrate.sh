@@ -165,9 +165,9 @@ gone x.json
 long='--suggest 0 --tol 0 --population 100 --max-generations 1000 --threads 1'
 ok $long --leave-out none -o whole.json
 
-wait_for() { # FILE: up to 60 s
+wait_for() { # FILE: for minutes
     tries=0
-    while [ ! -s "$1" ] && [ "$tries" -lt 600 ]; do
+    while [ ! -s "$1" ] && [ "$tries" -lt 6000 ]; do
         sleep 0.1
         tries=$((tries + 1))
     done
@@ -200,7 +200,7 @@ cp whole.json killed.json
 "$ADEPT" calibrate rows.csv --gpu a100 --models "$data" $long -o killed.json >out 2>err &
 pid=$!
 tries=0
-until grep -q '"parts":\[{' killed.json.checkpoint 2>/dev/null || [ "$tries" -ge 600 ]; do
+until grep -q '"parts":\[{' killed.json.checkpoint 2>/dev/null || [ "$tries" -ge 6000 ]; do
     sleep 0.1
     tries=$((tries + 1))
 done

@@ -87,7 +87,7 @@ expect_ok calibrate $fit $long --kernels a10.csv -o whole.json --threads 1
 "$ADEPT" calibrate $fit $long --kernels a10.csv -o half.json --threads 1 >out 2>err &
 pid=$!
 tries=0
-while [ ! -s half.json.checkpoint ] && [ "$tries" -lt 300 ]; do
+while [ ! -s half.json.checkpoint ] && [ "$tries" -lt 6000 ]; do
     sleep 0.1
     tries=$((tries + 1))
 done

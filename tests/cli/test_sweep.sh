@@ -205,19 +205,28 @@ expect_error 2 'html needs all points' sweep "$@" --shard 1/2 --html "$work/x.ht
 expect_error 2 'json needs all points' sweep "$profile" --gpu a100 --vary gpus=1,2 --json --shard 1/2
 expect_error 2 'add --csv or --output' sweep "$profile" --gpu a100 --vary gpus=1,2 --shard 1/2
 
-# interrupted: whole rows, nothing left beside the file
-# --foreground: one signal, not a second one to the group, which would end the program at once
-if command -v timeout >/dev/null 2>&1; then
-    timeout --foreground -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.001 --vary gpus=1:80:1 --csv >"$work/out" 2>"$work/err"
-    rc=$?
+# interrupted as soon as it has written something: whole rows, nothing left beside the file
+# interrupt FILE ARGUMENT...
+interrupt() {
+    file=$1
+    shift
+    : >"$work/out"
+    "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.001 --vary gpus=1:80:1 "$@" >"$work/out" 2>"$work/err" &
+    pid=$!
+    # shellcheck disable=SC2086  # a pattern
+    until [ -n "$(cat $file 2>/dev/null | head -c 1)" ]; do sleep 0.05; done
+    kill -TERM $pid # of what a shell has in the background, INT is ignored
+    rc=0
+    wait $pid || rc=$?
     checks=$((checks + 1))
-    grep -q '^adept: interrupted after [0-9]* of 12000080 points$' "$work/err" || fail "interruption is said ($rc)"
-    awk -F, 'NF != 20 { exit 1 }' "$work/out" || fail 'half rows'
-    [ "$(tail -c 1 "$work/out" | od -An -c | tr -d ' ')" = '\n' ] || fail 'the last row is cut'
-    mkdir "$work/folder"
-    timeout --foreground -s INT 1 "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.001 --vary gpus=1:80:1 -o "$work/folder/x" >"$work/out" 2>"$work/err"
-    [ -z "$(ls "$work/folder")" ] || fail "left behind: $(ls "$work/folder")"
-fi
+    [ "$rc" -eq 143 ] && grep -q '^adept: interrupted after [0-9]* of 12000080 points$' "$work/err" || fail "interruption is said ($rc)"
+}
+interrupt "$work/out" --csv
+awk -F, 'NF != 20 { exit 1 }' "$work/out" || fail 'half rows'
+[ "$(tail -c 1 "$work/out" | od -An -c | tr -d ' ')" = '\n' ] || fail 'the last row is cut'
+mkdir "$work/folder"
+interrupt "$work/folder/*" -o "$work/folder/x"
+[ -z "$(ls "$work/folder")" ] || fail "left behind: $(ls "$work/folder")"
 # How sure it is: intervals and what is not calibrated in every form, and whether first place is within another's interval.
 if python=$(command -v python3); then
     for grid in 'gpu=a100,h100,l4,v100-pcie-32gb' 'gpu=h100,t4' 'gpu=a100,l4 --vary batch=64,128,2000000000' 'precision=fp32,bf16 --gpu a100'; do

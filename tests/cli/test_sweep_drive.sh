@@ -55,15 +55,15 @@ text = open('$work/out').read()
 $2" >"$work/said" 2>&1 || { fail "$1"; sed 's/^/    /' "$work/said"; }
 }
 
-# wait_until COMMAND...: at most 10 seconds
+# wait_until COMMAND...: for minutes, on however busy a machine
 wait_until() {
     tries=0
-    until "$@" 2>/dev/null || [ $tries -ge 1000 ]; do
-        sleep 0.01
+    until "$@" 2>/dev/null || [ $tries -ge 10000 ]; do
+        sleep 0.02
         tries=$((tries + 1))
     done
     checks=$((checks + 1))
-    [ $tries -lt 1000 ] || fail "never: $*"
+    [ $tries -lt 10000 ] || fail "never: $*"
 }
 
 # ---- values are set before each run; what the command prints goes to standard error
@@ -83,7 +83,7 @@ ends 0 'of a grid'
 says '^printed$'
 shows '^4 of 4 points measured, compared by whole runs of the command$'
 shows '^power_limit_w  governor  .*gpu  .*energy  energy x time'
-shows '^          250  p[a-z]*  .*least energy'
+shows '^          [12]50  p[a-z]*  .*least energy'
 ! grep -q printed "$work/out" || fail 'standard output has what the command prints'
 is "$limit" 240000 'after a grid'
 is "$governor" schedutil 'after a grid'
@@ -96,19 +96,22 @@ check 'CSV' "
 rows = list(csv.DictReader(io.StringIO(text)))
 assert [(r['power_limit_w'], r['governor']) for r in rows] == [('150', ''), ('250', ''), ('', 'performance')], rows
 for r in rows:
-    assert abs(float(r['avg_power_w']) - 200) < 2 and float(r['gpu_energy_j']) == float(r['energy_j']), r
+    assert abs(float(r['avg_power_w']) - 200) < 40 and float(r['gpu_energy_j']) == float(r['energy_j']), r
     assert abs(float(r['energy_j']) * float(r['time_s']) - float(r['edp_js'])) < 1e-9 and r['dram_energy_j'] == '' and r['reason'] == '', r
-assert float(rows[0]['time_s']) > 0.5 > float(rows[1]['time_s']) and rows[0]['remark'] == ''
-assert 'least time' in rows[1]['remark'] + rows[2]['remark'] and 'least energy x time' in rows[1]['remark'] + rows[2]['remark']"
+assert float(rows[0]['time_s']) > 0.5
+for column, words in ('time_s', 'least time'), ('edp_js', 'least energy x time'): # whichever the machine let be first
+    assert words in min(rows, key=lambda r: float(r[column]))['remark'].split(', '), rows
+    assert sum(words in r['remark'].split(', ') for r in rows) == 1, rows"
 grep -q 'seen 240000 performance' "$work/err" || fail 'a key that does not vary is not as it was'
 
 cat >"$work/steps" <<'END'
 import os, time
 marks = open(os.environ["ADEPT_MARKS"], "a")
-for step in range(4):
-    marks.write("%.9f begin step\n" % time.clock_gettime(time.CLOCK_MONOTONIC))
-    time.sleep(0.05 if "150000" in open(os.environ["FAKE_NVML_SETTINGS"] + "/limit-0").read() else 0.1)
-    marks.write("%.9f end step\n" % time.clock_gettime(time.CLOCK_MONOTONIC))
+step_s = 0.05 if "150000" in open(os.environ["FAKE_NVML_SETTINGS"] + "/limit-0").read() else 0.1
+for step in range(4): # each as long as it should be, within a pause that is longer
+    begin_s = time.clock_gettime(time.CLOCK_MONOTONIC)
+    time.sleep(1.2 * step_s)
+    marks.write("%.9f begin step\n%.9f end step\n" % (begin_s, begin_s + step_s))
 END
 drive --vary power_limit_w=250,150 --json -o "$work/points.json" -- "$python" "$work/steps"
 ends 0 'of a command that marks steps'
@@ -119,8 +122,8 @@ d = json.loads(text)
 assert d['schema_version'] == 1 and d['kind'] == 'driven' and d['compared'] == 'steps' and d['interrupted'] is False, d
 a, b = d['points']
 assert a['steps'] == b['steps'] == 4 and a['exit_status'] == 0 and a['reason'] is None and a['power_limit_w'] == 250
-assert 0.1 < a['step']['time_s'] < 0.15 and 0.05 < b['step']['time_s'] < 0.1, (a['step'], b['step'])
-assert abs(b['step']['energy_j'] - 200 * b['step']['time_s']) < 0.1 * b['step']['energy_j'], b['step']
+assert abs(a['step']['time_s'] - 0.1) < 1e-6 and abs(b['step']['time_s'] - 0.05) < 1e-6, (a['step'], b['step'])
+assert abs(b['step']['energy_j'] - 200 * b['step']['time_s']) < 0.2 * b['step']['energy_j'], b['step']
 assert b['measured']['kind'] == 'measured' and len(b['measured']['regions']) >= 1
 assert d['answers']['least_edp']['index'] == 1 and d['answers']['least_edp']['power_limit_w'] == 150
 assert [p['index'] for p in d['answers']['pareto']['points']] == [1]"
@@ -134,8 +137,8 @@ check 'rows' "
 rows = list(csv.DictReader(io.StringIO(text)))
 assert [(r['model'], r['batch_size'], r['power_limit_w'], r['clock_hz']) for r in rows] == [
     ('mlp', '8', '250', ''), ('mlp', '8', '150', ''), ('mlp', '8', '', '1200000000')], rows
-assert 0.1 < float(rows[0]['step_time_s']) < 0.15 and 0.05 < float(rows[1]['step_time_s']) < 0.1
-assert rows[0]['power_scope'] == 'gpu' and abs(float(rows[0]['avg_power_w']) - 200) < 20 and 'mean of 3 steps' in rows[0]['source'], rows"
+assert abs(float(rows[0]['step_time_s']) - 0.1) < 1e-6 and abs(float(rows[1]['step_time_s']) - 0.05) < 1e-6, rows
+assert rows[0]['power_scope'] == 'gpu' and abs(float(rows[0]['avg_power_w']) - 200) < 40 and 'mean of 3 steps' in rows[0]['source'], rows"
 [ "$(cat "$boards/core-0")" = free ] || fail 'the clock is still locked'
 drive --vary power_limit_w=150,250 --steps-from-marks "$work/rows.csv" -- true
 ends 3 'of a command that marks no step'
@@ -197,10 +200,10 @@ cat >"$work/stubborn" <<'END'
 [ "$(cat "$FAKE_NVML_SETTINGS/limit-0")" = 200000 ] || exit 0
 trap '' TERM INT
 : >"$1"
-sleep 1.5
+until [ -e "$1.over" ]; do sleep 0.05; done
 END
 for signal in 15 2; do
-    rm -f "$work/begun"
+    rm -f "$work/begun" "$work/begun.over"
     "$ADEPT" sweep --drive --vary power_limit_w=150,200,250 --csv -- sh "$work/stubborn" "$work/begun" >"$work/out" 2>"$work/err" &
     pid=$!
     wait_until test -e "$work/begun"
@@ -210,6 +213,7 @@ for signal in 15 2; do
     kill -s "$signal" $pid
     wait_until grep -q 240000 "$limit"
     kill -0 $pid 2>/dev/null || fail "$signal: adept did not wait for the command"
+    : >"$work/begun.over"
     rc=0
     wait $pid || rc=$?
     ends $((128 + signal)) "after $signal"
@@ -218,12 +222,13 @@ done
 
 # ---- killed: another run puts back
 for how in --restore --drive; do
-    rm -f "$work/begun"
+    rm -f "$work/begun" "$work/begun.over"
     "$ADEPT" sweep --drive --sysroot "$root" --vary power_limit_w=200 --vary governor=powersave -- sh "$work/stubborn" "$work/begun" 2>/dev/null &
     pid=$!
     wait_until test -e "$work/begun"
     kill -s KILL $pid
     wait $pid 2>/dev/null
+    : >"$work/begun.over"
     is "$limit" 200000 'after KILL'
     is "$governor" powersave 'after KILL'
     if [ $how = --restore ]; then

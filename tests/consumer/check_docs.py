@@ -1,7 +1,8 @@
 """Run the commands that README.md and docs/*.md show, as a stranger types them, and hold what they print against what the text shows.
 
 usage: check_docs.py [--all] [--keep FOLDER] [DOCUMENT]...     environment: ADEPT (the program), ADEPT_LIBRARY
-  --all    also what installs and builds, in a clone: for a fresh Debian, where check_readme.sh calls it
+  --all    also what installs and builds, in a clone: for a fresh Debian, where check_readme.sh calls it; fails where a command
+           does not run for want of what install_deps.sh installs
   --keep   make the documents' folders there, and leave them
 
 Each document has a folder of its own with the source, and the models, profiles and measurements that its examples name (EXAMPLES).
@@ -54,6 +55,8 @@ NOT_RUN = [
     (r"^curl", "curl", "needs curl"),
     (r"adept serve|localhost:8787", "port", "the port 8787 is in use"),
 ]
+# What install_deps.sh installs: in a fresh system with all package sets nothing is left out for want of it.
+INSTALLED = ("torch", "torchvision", "gnuplot", "curl", "port")
 # Blocks of Python likewise.
 NOT_RUN_PYTHON = [
     (r"transformers", "never", "needs transformers, as the text says"),
@@ -437,6 +440,12 @@ class Report:
     def __init__(self):
         self.ran, self.blocks, self.compared, self.differences, self.not_run = 0, 0, 0, [], []
 
+    def leaves_out(self, machine, where, what, reason):
+        """With --all, a package set of install_deps.sh has what is missing, or should."""
+        self.not_run.append((where, what, reason))
+        if machine.has("all") and reason in (why for _, need, why in NOT_RUN + NOT_RUN_PYTHON if need in INSTALLED):
+            self.differs(where, "did not run: " + reason)
+
     def differs(self, where, what):
         self.differences.append((where, what))
         print("%s: %s" % (where, what.replace("\n", "\n    ")), flush=True)
@@ -460,23 +469,29 @@ def check(report, where, shown, outputs):
 
 
 def check_document(machine, report, name, steps, folder):
-    outputs, section = [], []
+    outputs, section, skipped = [], [], [] # what ran so far, and in this section; what did not, of the commands before a block
+    before = ""
     for line, kind, what, shown in steps:
         where = "%s:%d" % (name, line)
+        if kind == "run" and before == "prints":
+            skipped = []
+        before = kind
         if kind == "heading":
-            section = []
+            section, skipped = [], []
         elif kind == "file":
             with open(os.path.join(folder.path, what), "w", encoding="utf-8") as file:
                 file.write("\n".join(shown) + "\n")
         elif kind == "prints":
-            if section: # a block in fences in a section without commands is none of ours
+            if skipped: # its own command's output is not there, and another's is no measure of it
+                report.not_run.append((where, "output of " + skipped[-1], "not compared, its command did not run"))
+            elif section: # a block in fences in a section without commands is none of ours
                 check(report, where, shown, section[::-1] + outputs[::-1])
         elif kind == "message":
             report.differs(where, "says nothing of the command that prints it (<!-- run: COMMAND -->): " + what)
         elif kind == "python":
             reason = machine.missing(NOT_RUN_PYTHON, what)
             if reason:
-                report.not_run.append((where, "Python", reason))
+                report.leaves_out(machine, where, "Python", reason)
                 continue
             report.blocks += 1
             folder.provide(what)
@@ -489,7 +504,8 @@ def check_document(machine, report, name, steps, folder):
             if any("built without" in text for text in printed):
                 reason = "this build is without it"
             if reason:
-                report.not_run.append((where, what, reason))
+                report.leaves_out(machine, where, what, reason)
+                skipped.append(what)
                 continue
             report.ran += 1
             right = next((codes for pattern, codes in EXIT_CODES if re.search(pattern, what)), (0,))

@@ -44,7 +44,6 @@ quietly() {
 for system in "$@"; do
     suite=${system%%:*} user=${system#*:} root=$work/$system
     quietly unshare --mount debootstrap --variant=minbase "$suite" "$root"
-    quietly in_system "$root" root "apt-get install -q -y --no-install-recommends curl ca-certificates"
     if [ "$user" != root ]; then
         quietly in_system "$root" root "apt-get install -q -y --no-install-recommends sudo && useradd -m $user"
         echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user"

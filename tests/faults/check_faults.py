@@ -45,6 +45,8 @@ import faulty_server
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLD = "what was there before\n"
+# Of a recorder, which needs the real /proc, whatever sensors this machine has.
+NO_SENSORS = "--devices node"
 # Name, arguments, files that are written. "@": the tests' data. "%": the GPU.
 COMMANDS = [
     ("predict", "predict @/mlp.profile.json --gpu %", []),
@@ -62,12 +64,12 @@ COMMANDS = [
     ("evaluate-operator", "evaluate rows.csv --gpu a100", []),
     ("calibrate", "calibrate rows.csv --gpu % --threads 1 -o out.json", ["out.json"]),
     ("compare", "compare a.json b.json", []),
-    ("measure", "measure --json -o out.json -- true", ["out.json"]),
-    ("measure-marks", "measure --json -o out.json -- sh marks.sh", ["out.json"]),
-    ("measure-samples", "measure --samples new.samples --dram-dimms '1x8GB DDR4' --duration 200ms", []),
+    ("measure", "measure --sysroot machine --json -o out.json -- true", ["out.json"]),
+    ("measure-marks", "measure --sysroot machine --json -o out.json -- sh marks.sh", ["out.json"]),
+    ("measure-samples", "measure --sysroot machine --samples new.samples --dram-dimms '1x8GB DDR4' --duration 200ms", []),
     ("measure-counters", "measure --sysroot counters --json -o out.json --duration 200ms", ["out.json"]),
     ("measure-read", "measure --read run.samples --json", []),
-    ("attribute-record", "attribute record --without-meter --source proc --duration 300ms --period 100ms -o new.adept", []),
+    ("attribute-record", f"attribute record {NO_SENSORS} --without-meter --source proc --duration 300ms --period 100ms -o new.adept", []),
     ("attribute-fit", "attribute fit node.adept -o out.json", ["out.json"]),
     ("attribute-report", "attribute report node.adept --model model.json --json", []),
     ("attribute-slurm", "attribute --slurm node.adept --sacct jobs.txt --csv", []),
@@ -80,12 +82,12 @@ COMMANDS = [
 
 # Of the system calls that only these make.
 CALLS_ONLY = [
-    ("attribute-record-bpf", "attribute record --without-meter --source bpf --duration 300ms --period 100ms -o new.adept", []),
-    ("attribute-record-command", "attribute record --without-meter --source proc --period 100ms -o new.adept -- sleep 0.1", []),
+    ("attribute-record-bpf", f"attribute record {NO_SENSORS} --without-meter --source bpf --duration 300ms --period 100ms -o new.adept", []),
+    ("attribute-record-command", f"attribute record {NO_SENSORS} --without-meter --source proc --period 100ms -o new.adept -- sleep 0.1", []),
     ("sweep-drive", "sweep --drive --sysroot root --vary governor=performance --period 10ms -o out.csv -- true", ["out.csv"]),
     ("serve-threads", "serve @/mlp.profile.json --socket s --threads 3", []),
-    ("attribute-record-taskstats", "attribute record --without-meter --source taskstats --duration 300ms --period 100ms -o new.adept", []),
-    ("measure-plot", "measure --plot out.svg --duration 200ms --dram-dimms '1x8GB DDR4'", ["out.svg"]),
+    ("attribute-record-taskstats", f"attribute record {NO_SENSORS} --without-meter --source taskstats --duration 300ms --period 100ms -o new.adept", []),
+    ("measure-plot", "measure --sysroot machine --plot out.svg --duration 200ms --dram-dimms '1x8GB DDR4'", ["out.svg"]),
     ("calibrate-threads", "calibrate rows.csv --gpu % --granularity model --leave-out none --max-generations 20 --threads 3 -o out.json", ["out.json"]),
     ("simulate-threads", "simulate cluster.json jobs.json --policy fcfs,thrift --threads 3 --json -o out.json", ["out.json"]),
 ]
@@ -115,6 +117,12 @@ COUNTERS = {PMU + "type": "1\n", PMU + "cpumask": "0,0\n", ZONE + "name": "packa
             "count": "".join(chr(n % 128) + chr(n // 128) + 6 * "\0" for n in range(2000)),
             **{f"{PMU}events/energy-{event}{file}": text for event in ("pkg", "ram")
                for file, text in (("", "event=0x00\n"), (".scale", "1e-3\n"), (".unit", "Joules\n"))}}
+
+# What other measuring commands find, instead of what this machine has: a meter of its power, a battery, memory.
+MACHINE = {"sys/class/hwmon/hwmon0/name": "power_meter\n", "sys/class/hwmon/hwmon0/power1_average": "345000000\n",
+           "sys/class/power_supply/BAT0/type": "Battery\n", "sys/class/power_supply/BAT0/status": "Discharging\n",
+           "sys/class/power_supply/BAT0/power_now": "12000000\n",
+           "proc/meminfo": "MemTotal: 8000000 kB\nMemFree: 3000000 kB\nMemAvailable: 4000000 kB\n"}
 
 # How --ends ends a command early, so many times.
 WAYS = ["full", "closed", "no reader", signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGKILL]
@@ -170,7 +178,8 @@ class Case:
         path = folder + "/bin:" + os.environ["PATH"]
         return subprocess.Popen([self.options.adept, *self.words], cwd=folder, stdin=subprocess.DEVNULL, **outputs,
                                 preexec_fn=prepare if ends_at_once or is_closed else None,
-                                env={**os.environ, "LC_ALL": "C", "HOME": folder, "XDG_STATE_HOME": folder, "TMPDIR": folder, "PATH": path, **environment})
+                                env={**os.environ, "LC_ALL": "C", "HOME": folder, "XDG_STATE_HOME": folder, "TMPDIR": folder, "PATH": path,
+                                     "ADEPT_NVML_LIBRARY": "no-nvml", **environment})
 
     def run(self, environment):
         """What happened: exit code, outputs, files."""
@@ -178,7 +187,7 @@ class Case:
             before = set(os.listdir(folder))
             process = self.start(folder, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             try:
-                out, err = process.communicate(timeout=300)
+                out, err = process.communicate(timeout=900)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.communicate()
@@ -224,12 +233,10 @@ class Case:
         if self.name in MEASURING: # columns are as wide as their numbers
             text = re.sub(rb" +", b" ", text)
         text = re.sub(rb"\d+ (min|h) \d\d (s|min)\b", b"0 s", text) # of a fit, whose time counts the faults tried in it
-        if self.name == "measure-samples": # which columns there are depends on the readings
-            text = b"\n".join(b"".join(line.split()[:1]) for line in text.splitlines())
         return re.sub(rb"adept-faults-\w+|\d+(\.\d+)?([eE][-+]?\d+)?( ?[munk]?[sWJB]\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z", b"#", text) \
             if self.name in (*MEASURING, "calibrate", "calibrate-threads") else re.sub(rb"adept-faults-\w+", b"#", text)
 
-    def complaint_of_counters(self, text):
+    def complaint_of_sensors(self, text):
         """A sensor that is neither measured nor missing by its name or its source's, is measured twice, or counts more than there was."""
         measured = json.loads(text or '{"sensors": [], "missing": []}')
         names = [sensor["name"] for sensor in measured["sensors"]]
@@ -237,9 +244,11 @@ class Case:
         lost = [good["name"] for good in json.loads(self.good["files"]["out.json"])["sensors"]
                 if good["name"] not in names + missing and not any(name in good["source"] for name in missing)]
         much = [sensor["name"] for sensor in measured["sensors"] if (sensor["energy_j"] or 0) > 1e-3 * sensor["readings"]]
-        if self.options.calls and much: # without fail_call.c the kernel counts
+        if self.name == "measure-counters" and self.options.calls and much: # without fail_call.c the kernel counts
             return f"exit 0, and too much of {much}"
-        return f"exit 0, and not a word of {lost}" if lost else "exit 0, and a sensor twice" if len(set(names)) < len(names) else None
+        regions = [[region["name"] for region in of.get("regions", [])] for of in (measured, json.loads(self.good["files"]["out.json"]))]
+        return f"exit 0, and not a word of {lost}" if lost else "exit 0, and a sensor twice" if len(set(names)) < len(names) else \
+            "exit 0 with other regions" if regions[0] != regions[1] else None
 
     def complaint(self, result, is_memory):
         """What is wrong; None: nothing."""
@@ -251,8 +260,11 @@ class Case:
         if result.get("is_lost"):
             return f"exit {result['code']}, and the setting is lost: {result['err'][-200:]!r}"
         if result["code"] == self.good["code"]:
-            if self.name == "measure-counters":
-                return self.complaint_of_counters(result["files"]["out.json"])
+            if self.name in ("measure", "measure-marks", "measure-counters"):
+                return self.complaint_of_sensors(result["files"]["out.json"])
+            if self.name in ("measure-samples", "measure-plot"): # what is not measured, they list by the same name
+                lost = [name for name in re.findall(rb"(?m)^([a-z]+(?:-[a-z]+)*-\d+) ", self.good["out"]) if name not in result["out"]]
+                return f"exit 0, and not a word of {lost}" if lost else None
             if self.name in MEASURING and any(re.search(rb"out of memory|Cannot allocate memory|gone after |No sensor answered", text or b"")
                                               for text in (result["out"], *result["files"].values())):
                 return None # a sensor was lost, and the result says so
@@ -430,13 +442,14 @@ def inputs(options):
                    stdout=subprocess.DEVNULL)
     adept("attribute", "fit", "node.adept", "-o", "model.json")
     write("marks.sh", "for what in begin end; do echo $(date +%s.%N) $$ $what step >>$ADEPT_MARKS; done\n")
-    adept("measure", "--samples", "run.samples", "--dram-dimms", "1x8GB DDR4", "--duration", "200ms")
+    for root, files in (("machine", MACHINE), ("counters", COUNTERS)):
+        for name, content in files.items():
+            os.makedirs(os.path.dirname(os.path.join(options.inputs, root, name)), exist_ok=True)
+            write(os.path.join(root, name), content)
+    adept("measure", "--sysroot", "machine", "--samples", "run.samples", "--dram-dimms", "1x8GB DDR4", "--duration", "200ms")
     os.makedirs(os.path.dirname(os.path.join(options.inputs, GOVERNOR)))
     write(GOVERNOR, OLD)
     write(os.path.dirname(GOVERNOR) + "/scaling_available_governors", "performance powersave\n")
-    for name, content in COUNTERS.items():
-        os.makedirs(os.path.dirname(os.path.join(options.inputs, "counters", name)), exist_ok=True)
-        write("counters/" + name, content)
     os.mkdir(os.path.join(options.inputs, "bin")) # a gnuplot that takes no time
     write("bin/gnuplot", "#!/bin/sh\ncat >/dev/null\necho '<svg></svg>'\n")
     os.chmod(os.path.join(options.inputs, "bin/gnuplot"), 0o755)
@@ -486,7 +499,7 @@ def end(case, n):
             process.send_signal(way)
             code = {signal.SIGINT: 130, signal.SIGTERM: 143}.get(way, -way)
         try:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=600)
         except subprocess.TimeoutExpired:
             process.kill()
             return str(way), "hangs"

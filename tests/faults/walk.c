@@ -18,7 +18,7 @@
 #define MOST_BYTES (4 << 20) /* of a file */
 #define MOST_FDS 64
 #define OURS 200 /* descriptors from here on are this file's */
-#define PATIENCE_S 120
+#define PATIENCE_S 600
 
 typedef struct file {
     char name[256];

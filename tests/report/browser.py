@@ -24,7 +24,7 @@ def find():
 class Browser:
     """One page of one browser. Use as a context manager."""
 
-    def __init__(self, program, timeout_s=90):
+    def __init__(self, program, timeout_s=600):
         self.deadline = time.monotonic() + timeout_s
         self.folder = tempfile.mkdtemp(prefix="adept-browser-")
         to_read, self.commands = os.pipe()

@@ -208,11 +208,11 @@ static long connections_of(const served *s)
 static void wait_until_alone(const served *s)
 {
     long left = 0;
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 3000; i++) {
         if ((left = connections_of(s)) == 0) return;
         usleep(100000);
     }
-    serve_die("%ld connections of clients that left are open after 15 s", left);
+    serve_die("%ld connections of clients that left are open after 300 s", left);
 }
 
 int main(int argc, char **argv)

@@ -189,7 +189,7 @@ while [ $n -lt 200 ]; do
 done
 ms=$((($(date +%s%N) - began) / 1000000))
 [ "$(wc -l <"$work/ids")" -eq 200 ] || fail "not 200 jobs: $(tail -n 3 "$work/err")"
-[ $ms -lt 30000 ] || fail "200 submissions took $ms ms"
+[ $ms -lt 300000 ] || fail "200 submissions took $ms ms"
 usec=$(grep '_slurm_rpc_submit_batch_job: JobId=' "$work/slurmctld.log" | tail -n 200 | sed 's/.*usec=//' | sort -n | sed -n 100p)
 echo "200 submissions of 31 placements each: $ms ms, slurmctld worked $usec us on the median one"
 

@@ -94,9 +94,9 @@ start() {
     pids="${pids:-} $!"
 }
 
-# wait_until SECONDS COMMAND...: until it succeeds
+# wait_until SECONDS COMMAND...: until it succeeds, on a busy machine ten times as long
 wait_until() {
-    tries=$(($1 * 5))
+    tries=$(($1 * 50))
     shift
     while ! "$@" >/dev/null 2>&1; do
         tries=$((tries - 1))

@@ -1,30 +1,23 @@
 #include "fake_sys.h"
-#include "adept_clock.h"
 #include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MOST_DRIVES 64
 #define WIDTH 20 /* digits of a driven number: rewritten in place, so that a reader sees all of one */
 
 struct fake_drive {
-    pthread_t thread;
     int file;
     double (*value)(double time_s);
-    double start, range, begin_s;
-    _Atomic double written;
-    atomic_bool is_running;
+    double start, range;
 };
 
 struct fake_sys {
@@ -60,7 +53,6 @@ void fake_sys_free(fake_sys *sys)
 {
     if (!sys) return;
     for (size_t i = 0; i < sys->n_drives; i++) {
-        fake_drive_stop(sys->drives[i]);
         close(sys->drives[i]->file);
         free(sys->drives[i]);
     }
@@ -132,11 +124,6 @@ void fake_sys_remove(fake_sys *sys, const char *path)
     char full[512];
 
     full_path(full, sizeof full, sys, path);
-    for (size_t i = 0; i < sys->n_drives; i++) { /* whoever drives the file must not write into it again */
-        struct stat driven, named;
-        check(fstat(sys->drives[i]->file, &driven) == 0 && stat(full, &named) == 0, full);
-        if (driven.st_ino == named.st_ino) fake_drive_stop(sys->drives[i]);
-    }
     check(truncate(full, 0) == 0 && unlink(full) == 0, full);
 }
 
@@ -176,26 +163,14 @@ bool fake_sys_as_nobody(bool (*try)(void *context), void *context)
 
 /* ---------------------------------------------------------------- numbers that change ---------------------------- */
 
-static void write_value(fake_drive *drive)
+void fake_drive_to(fake_drive *drive, double time_s)
 {
     char text[WIDTH + 2];
-    double value = drive->value(fake_drive_s(drive)), number = drive->start + value;
+    double number = drive->start + drive->value(time_s);
 
     if (drive->range > 0) number = fmod(number, drive->range);
     snprintf(text, sizeof text, "%0*.0f\n", WIDTH, floor(number));
     check(pwrite(drive->file, text, WIDTH + 1, 0) == WIDTH + 1, "pwrite");
-    drive->written = value;
-}
-
-static void *drive_file(void *context)
-{
-    fake_drive *drive = context;
-
-    while (drive->is_running) {
-        write_value(drive);
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-    return NULL;
 }
 
 fake_drive *fake_sys_drive(fake_sys *sys, const char *path, double (*value)(double time_s), double start, double range)
@@ -206,26 +181,8 @@ fake_drive *fake_sys_drive(fake_sys *sys, const char *path, double (*value)(doub
     check(drive && sys->n_drives < MOST_DRIVES, "too many drives");
     fake_sys_put(sys, path, "%s", "");
     full_path(full, sizeof full, sys, path);
-    *drive =
-        (fake_drive){.value = value, .start = start, .range = range, .begin_s = adept_clock_s(), .is_running = true};
-    drive->file = open(full, O_WRONLY | O_CLOEXEC);
+    *drive = (fake_drive){.value = value, .start = start, .range = range, .file = open(full, O_WRONLY | O_CLOEXEC)};
     check(drive->file >= 0, full);
-    write_value(drive);
-    check(pthread_create(&drive->thread, NULL, drive_file, drive) == 0, "pthread_create");
+    fake_drive_to(drive, 0);
     return sys->drives[sys->n_drives++] = drive;
-}
-
-double fake_drive_s(const fake_drive *drive)
-{
-    return adept_clock_s() - drive->begin_s;
-}
-
-double fake_drive_value(const fake_drive *drive)
-{
-    return drive->written;
-}
-
-void fake_drive_stop(fake_drive *drive)
-{
-    if (atomic_exchange(&drive->is_running, false)) pthread_join(drive->thread, NULL);
 }

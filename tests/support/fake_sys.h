@@ -1,5 +1,5 @@
-/** @file fake_sys.h  A folder that stands in for a machine's /sys and /proc: files written, driven by a thread,
- * removed. Failures of the file system end the test program. */
+/** @file fake_sys.h  A folder that stands in for a machine's /sys and /proc: files written, driven, removed. Failures of the
+ * file system end the test program. */
 #ifndef FAKE_SYS_H
 #define FAKE_SYS_H
 #include <stdbool.h>
@@ -10,7 +10,7 @@ typedef struct fake_drive fake_drive;
 
 /** An empty folder below /tmp, which anyone may read. */
 fake_sys *fake_sys_new(void);
-/** End its threads and remove it. */
+/** Remove it. */
 void fake_sys_free(fake_sys *sys);
 /** Its path: what settings.sysroot is. */
 const char *fake_sys_root(const fake_sys *sys);
@@ -32,17 +32,12 @@ void fake_sys_protect(fake_sys *sys, const char *path);
 bool fake_sys_as_nobody(bool (*check)(void *context), void *context);
 
 /**
- * Have a thread write value(seconds since now) into a file about every millisecond, as a whole number of fixed width.
+ * A file that holds value(0), as a whole number of fixed width, and that of other times by fake_drive_to().
  * @param value  never falls, where `range` is given: microjoules of a counter
  * @param range  the number starts again at 0 there, as counters do; 0: never
  * @param start  of the number: it is start + value(t), modulo the range
  */
 fake_drive *fake_sys_drive(fake_sys *sys, const char *path, double (*value)(double time_s), double start, double range);
-/** The seconds of a drive now. */
-double fake_drive_s(const fake_drive *drive);
-/** The value that was written last, without `start` and whatever the range; what is read lies between two such. */
-double fake_drive_value(const fake_drive *drive);
-/** End its thread: the file keeps its last number. Nothing happens the second time. */
-void fake_drive_stop(fake_drive *drive);
+void fake_drive_to(fake_drive *drive, double time_s);
 
 #endif

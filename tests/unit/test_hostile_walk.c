@@ -20,7 +20,7 @@
 #define MOST_S 300.0
 #define MEMORY_IS_OURS 0
 #else
-#define MOST_S 10.0 /* of processor time; the limits allow a few seconds */
+#define MOST_S 100.0 /* of processor time; the limits allow a few seconds */
 #define MEMORY_IS_OURS 1
 #endif
 

@@ -1,8 +1,9 @@
 /** @file test_recording.c  Recordings of devices whose energy is known by hand: counters and meters of power that follow waves
- *  and ramps, start again, are set back, fall silent, or die. Time is real: tolerances allow for a busy machine. */
+ *  and ramps, start again, are set back, fall silent, or die. Time is virtual (virtual_clock.h). */
 #include "adept_clock.h"
 #include "adept_file.h"
 #include "adept_measured.h"
+#include "virtual_clock.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,13 +88,6 @@ const adept_sensor_kind fake_kind;
 const adept_sensor_kind fake_kind = {.name = "fake", .what = "a curve", .find = find, .read = read_device};
 static const adept_sensor_kind *const fake_kinds[] = {&fake_kind, NULL};
 
-static void sleep_s(double time_s)
-{
-    const struct timespec wait = {.tv_sec = (time_t)time_s, .tv_nsec = (long)(1e9 * fmod(time_s, 1))};
-
-    nanosleep(&wait, NULL);
-}
-
 static adept_recording *record(device d, double period_s, double time_s)
 {
     const adept_recording_options options = {.period_s = period_s, .kinds = fake_kinds};
@@ -101,7 +95,7 @@ static adept_recording *record(device d, double period_s, double time_s)
 
     the_device = d;
     assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
-    sleep_s(time_s);
+    virtual_clock_sleep(time_s);
     adept_recording_stop(r);
     return r;
 }
@@ -538,7 +532,7 @@ static void test_regions_nest_and_are_sums(void **state)
     size_t out = adept_recording_enter(r, "epoch");
     for (int i = 0; i < 4; i++) {
         size_t in = adept_recording_enter(r, "step");
-        sleep_s(0.02);
+        virtual_clock_sleep(0.02);
         adept_recording_leave(r, in);
         adept_recording_leave(r, in); /* once more changes nothing */
     }
@@ -599,7 +593,7 @@ static void test_journal_reads_back(void **state)
     the_device = (device){.mean_w = 100, .swing_w = 50, .wave_s = 0.03, .counts = true, .shows_power = true};
     assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
     size_t region = adept_recording_enter(r, "a \"quoted\" step");
-    sleep_s(0.1);
+    virtual_clock_sleep(0.1);
     adept_recording_leave(r, region);
     adept_recording_stop(r);
     fclose(journal);
@@ -673,5 +667,6 @@ int main(void)
         cmocka_unit_test(test_no_sensor), cmocka_unit_test(test_regions_nest_and_are_sums), cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_journal_reads_back), cmocka_unit_test(test_journals_that_are_none),
     };
+    virtual_clock_begin(NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,13 @@
 #include "adept_clock.h"
 #include "adept_recording.h"
 #include "nvml_stand_in.h"
+#include "virtual_clock.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 
 extern const adept_sensor_kind adept_sensor_kind_nvml;
@@ -118,17 +118,27 @@ static void counted_energy_is_the_integral(void **state)
     }
 }
 
-/* The same by the clock, as a recording reads it. */
+static double began_s;
+
+static void board_is_told(double time_s)
+{
+    nvml.at(time_s - began_s);
+}
+
+/* The same over time, as a recording reads it. */
 static adept_recording *recorded(const char *play, double time_s)
 {
     const adept_recording_options options = {.period_s = 0.01, .kinds = kinds};
     adept_recording *r = NULL;
 
     setenv("FAKE_NVML", play, 1);
-    nvml.at(NAN);
+    virtual_clock_begin(NULL);
+    began_s = adept_clock_s();
+    virtual_clock_begin(board_is_told);
     assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
-    nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * time_s)}, NULL);
+    virtual_clock_sleep(time_s);
     adept_recording_stop(r);
+    virtual_clock_end();
     assert_int_equal(adept_recording_tracks(r), 1);
     return r;
 }
@@ -155,7 +165,7 @@ static void recorded_energy_is_the_integral(void **state)
         assert_null(track->lost);
         double first_s = track->samples[0].time_s, last_s = track->samples[track->n_samples - 1].time_s;
         adept_energy e = adept_track_energy(track, first_s, last_s);
-        double true_j = nvml.energy_j(last_s - nvml.begin_s()) - nvml.energy_j(first_s - nvml.begin_s());
+        double true_j = nvml.energy_j(last_s - began_s) - nvml.energy_j(first_s - began_s);
         assert_int_equal(e.by_counter, cases[i].by_counter);
         if (!(fabs(e.energy_j - true_j) <= 0.005 * true_j))
             fail_msg("%s: %g J of %g J", cases[i].play, e.energy_j, true_j);

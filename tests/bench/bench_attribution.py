@@ -1,6 +1,6 @@
 """`adept attribute` end to end: real processes, and a meter on the loopback whose watts follow their processor time.
 
-Usage: end_to_end.py ADEPT
+Usage: bench_attribution.py ADEPT
 
 Three children work and sleep in turns of their own, first together, then each alone. The meter reads 50 W and 20 W more for each
 core that they keep busy, as GUDE's meters write it, and is at times late, broken, stuck, or ends with 500. What adept gives each
