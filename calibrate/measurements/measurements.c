@@ -49,6 +49,7 @@ static const char *compile_at(size_t index)
     X(torch, torch, TEXT, "", NULL)                                                                                    \
     X(host_launch_s, host_launch_s, POSITIVE, "", NULL)                                                                \
     X(host_step_s, host_step_s, POSITIVE, "", NULL)                                                                    \
+    X(host_sample_s, host_sample_s, POSITIVE, "", NULL)                                                                \
     X(link, link, CHOICE, "board", adept_link_name)                                                                    \
     X(overlap, overlap, CHOICE, "auto", adept_overlap_name)                                                            \
     X(power_limit_w, power_limit_w, POSITIVE, "default", NULL)                                                         \
@@ -452,5 +453,6 @@ void adept_row_set_hw(adept_measurement *m, const adept_hwprofile *hw)
                          .link = m->link,
                          .overlap = m->overlap,
                          .host_launch_s = m->host_launch_s,
-                         .host_step_s = m->host_step_s};
+                         .host_step_s = m->host_step_s,
+                         .host_sample_s = m->host_sample_s};
 }

@@ -61,7 +61,7 @@ typedef struct adept_measurement {
     unsigned optimizer_extras;
     adept_link link;
     adept_overlap overlap;
-    double host_launch_s, host_step_s; /* 0: not known */
+    double host_launch_s, host_step_s, host_sample_s; /* 0: not known */
     double power_limit_w; /* of one GPU; 0: the board's default */
 
     double step_time_s; /* NAN: not measured */
@@ -73,7 +73,7 @@ typedef struct adept_measurement {
     const adept_profile *profile;
     const char *model_path; /* the file that `model` means; set with the profile */
     const adept_hwprofile *hw;
-    adept_run run; /* gpus, link, overlap, power_limit_w, host_launch_s and host_step_s; saturation NULL */
+    adept_run run; /* gpus, link, overlap, power_limit_w, and the host's times; saturation NULL */
 
     const char *suspect; /* why the row looks wrong, NULL if it does not */
     const char *absurd;  /* column of a number that nothing can be fitted to; then it is suspect, too */
