@@ -72,7 +72,10 @@ static adept_status check_request(const adept_request *r, adept_error *err)
                                (int)r->overlap);
     if ((unsigned)r->link > ADEPT_LINK_BRIDGE)
         return adept_error_set(err, ADEPT_E_USAGE, "request: link is %d, which is no ADEPT_LINK_", (int)r->link);
-    if (r->reserved_int != 0)
+    bool reserved = r->reserved_int != 0;
+    for (size_t i = 0; i < sizeof r->reserved / sizeof *r->reserved; i++)
+        reserved = reserved || r->reserved[i] != 0.0;
+    if (reserved)
         return adept_error_set(err, ADEPT_E_USAGE, "request: reserved members must be 0 in this version");
     return ADEPT_OK;
 }
@@ -106,6 +109,7 @@ static adept_status set_run(adept_run *out, const adept_request *r, adept_error 
         .bucket_bytes = r->bucket_bytes,
         .host_launch_s = r->host_launch_s,
         .host_step_s = r->host_step_s,
+        .host_sample_s = r->host_sample_s,
     };
     return set_host(&out->host, r->host, err);
 }

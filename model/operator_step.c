@@ -69,6 +69,7 @@ void adept_operator_set_run(adept_operator_numbers *n, const double *row, const 
     n->max_clock = row[ADEPT_ROW_MAX_CLOCK];
     n->host_launch_s = row[ADEPT_ROW_HOST_S];
     n->host_step_s = row[ADEPT_ROW_HOST_STEP_S];
+    n->host_sample_s = row[ADEPT_ROW_HOST_SAMPLE_S];
     adept_network_of_nccl(&n->network, net, n->gpus);
 }
 
@@ -142,18 +143,26 @@ static double host_launch_s(const adept_operator_numbers *n, adept_part p, const
     return n->host_share[p] * (n->host_launch_s > 0.0 ? n->host_launch_s : theta[ADEPT_OP_t_host_s]);
 }
 
+/* Those that the parameter counts: it is of programs that launch, and a CUDA graph is replayed without them. */
+static double parameter_samples(const adept_operator_numbers *n)
+{
+    bool replays = !(n->host_share[ADEPT_PART_FORWARD] > 0.0);
+    return n->host_sample_s > 0.0 || replays ? 0.0 : n->samples;
+}
+
 /* Host and GPU through the parts of the step. @return both together, without communication */
 static double work_s(adept_step *out, const double part_s[ADEPT_PARTS], const adept_operator_numbers *n,
                      const double *theta)
 {
     double device_s[ADEPT_PARTS], host_s[ADEPT_PARTS], gaps_s = 0.0, kernels_s = 0.0;
+    double samples_s = n->samples * n->host_sample_s + parameter_samples(n) * theta[ADEPT_OP_t_sample_s];
     for (int p = 0; p < ADEPT_PARTS; p++) {
         double tensors_s = p == ADEPT_PART_OPTIMIZER
                                ? n->tensors * theta[ADEPT_OP_t_tensor_s] + n->waits * theta[ADEPT_OP_t_wait_s]
                                : 0.0;
         double part_gaps_s = n->launches[p] * theta[ADEPT_OP_t_launch_s] + tensors_s;
         host_s[p] = n->launches[p] * host_launch_s(n, p, theta) + tensors_s;
-        if (p == ADEPT_PART_FORWARD) host_s[p] += n->samples * theta[ADEPT_OP_t_sample_s];
+        if (p == ADEPT_PART_FORWARD) host_s[p] += samples_s;
         device_s[p] = part_s[p] + part_gaps_s;
         gaps_s += part_gaps_s;
         kernels_s += part_s[p];
@@ -162,6 +171,7 @@ static double work_s(adept_step *out, const double part_s[ADEPT_PARTS], const ad
     for (int p = 0; p < ADEPT_PARTS; p++)
         out->hidden_s[p] = (1.0 - out->exposed[p]) * part_s[p];
     out->launch_s = gaps_s + adept_larger(0.0, both_s - kernels_s - gaps_s); /* gaps, and waiting for the host */
+    out->samples_s = (1.0 - out->exposed[ADEPT_PART_FORWARD]) * samples_s;
     return both_s;
 }
 
@@ -343,7 +353,7 @@ static double launch_slope(size_t i, const adept_step *s, const adept_operator_n
     double slope = 0.0;
     if (i == ADEPT_OP_t_tensor_s) return n->tensors;
     if (i == ADEPT_OP_t_wait_s) return n->waits;
-    if (i == ADEPT_OP_t_sample_s) return (1.0 - s->exposed[ADEPT_PART_FORWARD]) * n->samples;
+    if (i == ADEPT_OP_t_sample_s) return (1.0 - s->exposed[ADEPT_PART_FORWARD]) * parameter_samples(n);
     for (int p = 0; p < ADEPT_PARTS; p++) {
         if (i == ADEPT_OP_t_launch_s) slope += s->exposed[p] * n->launches[p];
         if (i == ADEPT_OP_t_host_s && !(n->host_launch_s > 0.0))

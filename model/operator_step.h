@@ -5,6 +5,7 @@
  *  H and the GPU D:
  *      H = launches * t_host * share,   D = sum t_i + launches * t_launch,   in the optimizer both + tensors * t_tensor + waits * t_wait,
  *                                                                    in the forward pass H + samples * t_sample
+ *  A CUDA graph has no t_sample but what a run says.
  *  The host launches ahead of the GPU, never the other way round: after each part
  *      host += H,   end = max(end + D, host)
  *  so a forward pass that waits for the host and an optimizer that waits for memory add up, whichever is longer in sum.
@@ -34,7 +35,7 @@ typedef struct adept_operator_numbers {
     double gradient_bytes, tdp_w, min_clock;
     bool rests; /* adept_board_rests() */
     /* the run */
-    double gpus, limit_w, max_clock, host_launch_s /* 0: t_host */, host_step_s /* 0: t_fixed */;
+    double gpus, limit_w, max_clock, host_launch_s /* 0: t_host */, host_step_s /* 0: t_fixed */, host_sample_s /* 0: t_sample */;
     adept_network network;
 } adept_operator_numbers;
 

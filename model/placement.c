@@ -79,8 +79,11 @@ static adept_status set_host(double *row, const adept_hwprofile *hw, const adept
         return adept_error_set(err, ADEPT_E_USAGE, "the host's time for a launch must not be negative");
     if (!(run->host_step_s >= 0.0) || isinf(run->host_step_s))
         return adept_error_set(err, ADEPT_E_USAGE, "the host's time for a step must not be negative");
+    if (!(run->host_sample_s >= 0.0) || isinf(run->host_sample_s))
+        return adept_error_set(err, ADEPT_E_USAGE, "the host's time for a sample must not be negative");
+    row[ADEPT_ROW_HOST_SAMPLE_S] = run->host_sample_s;
     adept_status status = adept_host_times(&row[ADEPT_ROW_HOST_S], &row[ADEPT_ROW_HOST_STEP_S], run, err);
-    bool said = row[ADEPT_ROW_HOST_S] > 0.0 || row[ADEPT_ROW_HOST_STEP_S] > 0.0;
+    bool said = row[ADEPT_ROW_HOST_S] > 0.0 || row[ADEPT_ROW_HOST_STEP_S] > 0.0 || run->host_sample_s > 0.0;
     if (status == ADEPT_OK && said && adept_granularity_of(hw, run) == ADEPT_GRANULARITY_MODEL)
         return adept_error_set(err, ADEPT_E_USAGE,
                                "granularity \"model\" knows no host: its launches take t_kern_s each");

@@ -43,6 +43,7 @@ typedef enum adept_row_column {
     ADEPT_ROW_MAX_CLOCK, /* 1, or what the clock is locked to */
     ADEPT_ROW_HOST_S,    /* the host's time for a launch; 0: the parameter's */
     ADEPT_ROW_HOST_STEP_S, /* and for a step beside launches; 0: the parameter's */
+    ADEPT_ROW_HOST_SAMPLE_S, /* and for a sample; 0: the parameter's */
     ADEPT_ROW_COLUMNS
 } adept_row_column;
 

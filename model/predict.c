@@ -29,6 +29,7 @@ const char *adept_bound_name(adept_bound bound)
 static void fill_step(adept_prediction *out, const adept_plan *plan, const adept_step *s, double gpus)
 {
     out->comm_buckets = s->buckets;
+    out->host_samples_s = s->samples_s;
     out->gemm_s = s->gemm_s;
     out->conv_s = s->conv_s;
     out->alu_s = s->alu_s;
@@ -96,6 +97,9 @@ static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw, 
              hw->name, adept_granularity_name(hw->granularity));
 }
 
+/* Of a step; less is not worth a word. */
+#define LEAST_SAMPLES 1e-3
+
 static bool multiplies_int8(const adept_work *work)
 {
     double flops = 0;
@@ -131,6 +135,9 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
              gpus);
     if (adept_bridge_too_short(run) && plan->sends)
         warn(out, "a bridge joins two boards: of %.0f GPUs some send over the slower link", gpus);
+    if (step->samples_s > LEAST_SAMPLES * step->step_s && run->host_sample_s == 0.0)
+        warn(out, "the host takes %.3g s of the step to load samples, as the program did that was measured (t_sample_s): "
+             "say what yours takes (host_sample_s)", step->samples_s);
     if (out->mfu > 1.0 && plan->by_operator)
         warn(out, "more FLOP/s than the peak of %s: Winograd's algorithm multiplies less than is counted", hw->name);
     else if (out->mfu > 1.0)

@@ -23,6 +23,7 @@ typedef struct adept_step {
     double exposed[ADEPT_PARTS]; /* share of a part whose time is the GPU's: the rest runs in the shadow of the host */
     double hidden_s[ADEPT_PARTS]; /* the time of kernels there */
     bool optimizer_computes;      /* its arithmetic takes longer than its traffic */
+    double samples_s;            /* inside launch_s: waiting for the host to load samples; granularity "operator" only */
     double energy_j;              /* above idle; granularity "operator" only */
     double power_w;               /* mean over step_s; NAN without tdp_w */
     double pass_w, optimizer_w, comm_w, idle_w;

@@ -98,6 +98,7 @@ static const struct {
     [ADEPT_VARY_HOST] = {.names = adept_host_name, OF_RUN(host)},
     [ADEPT_VARY_HOST_LAUNCH] = {OF_RUN(host_launch_s)},
     [ADEPT_VARY_HOST_STEP] = {OF_RUN(host_step_s)},
+    [ADEPT_VARY_HOST_SAMPLE] = {OF_RUN(host_sample_s)},
     [ADEPT_VARY_BUCKET] = {OF_RUN(bucket_bytes)},
     [ADEPT_VARY_ALLREDUCE] = {.names = adept_allreduce_name, OF_RUN(allreduce)},
     [ADEPT_VARY_LINK] = {.names = adept_link_name, OF_RUN(link)},

@@ -50,6 +50,7 @@ static const char *answer_at(size_t index)
     X(torch, torch, TEXT, "", NULL)                                                                                    \
     X(host_launch_s, run.host_launch_s, POSITIVE, "", NULL)                                                                \
     X(host_step_s, run.host_step_s, POSITIVE, "", NULL)                                                                    \
+    X(host_sample_s, run.host_sample_s, POSITIVE, "", NULL)                                                                \
     X(link, run.link, CHOICE, "board", adept_link_name)                                                                    \
     X(overlap, run.overlap, CHOICE, "auto", adept_overlap_name)                                                            \
     X(power_limit_w, run.power_limit_w, POSITIVE, "default", NULL)                                                         \

@@ -19,7 +19,7 @@ static int compare_pointers(const void *a, const void *b)
 /* What columns can say of a run. */
 #define RUN_LIST(X)                                                                                                    \
     X(gpus) X(nodes) X(power_limit_w) X(clock_hz) X(internode_bytes_per_s) X(internode_latency_s) X(allreduce) X(link) \
-    X(overlap) X(bucket_bytes) X(host) X(host_launch_s) X(host_step_s)
+    X(overlap) X(bucket_bytes) X(host) X(host_launch_s) X(host_step_s) X(host_sample_s)
 
 static int compare_configurations(const adept_measurement *x, const adept_measurement *y)
 {

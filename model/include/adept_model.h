@@ -93,6 +93,7 @@ typedef struct adept_run {        /* how the workload runs on the hardware */
     double bucket_bytes;          /* 0: ADEPT_BUCKET_BYTES */
     double host_launch_s;         /* of an eager kernel; 0: the hardware profile's. Granularity "operator" only */
     double host_step_s;           /* of a step beside kernels and launches (loading data, logging); 0: the host's, or the profile's */
+    double host_sample_s;         /* of a sample in the forward pass (loading and copying it); 0: the profile's */
     int host;                     /* of the table of hosts, by number: adept_host_name(); 0: not one of them */
 } adept_run;
 
@@ -151,6 +152,7 @@ typedef struct adept_prediction {
         };
     };
     double comm_buckets;                    /* all-reduces of a step; 0: a fixed share is hidden */
+    double host_samples_s;                  /* inside kernel_launch_s: waiting for the host to load samples */
     double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s; by operator: sum = pass_s */
     double pass_w, optimizer_w, comm_w, idle_w; /* power of each phase, all GPUs */
     double gemm_flops, conv_flops, alu_flops, total_flops, macs_forward /* one forward pass on one GPU */;

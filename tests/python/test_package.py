@@ -94,9 +94,9 @@ class Files(unittest.TestCase):
 
     def test_every_unit(self):
         r = adept.predict(PROFILE, gpu=GPU, gpus=8, nodes=2, internode_bytes_per_s=25e9, internode_latency_s=1e-5, bucket_bytes=1e6,
-                          host_launch_s=2e-5, host_step_s=4e-3)
+                          host_launch_s=2e-5, host_step_s=4e-3, host_sample_s=1e-6)
         expected = said("predict", PROFILE, "--gpu", GPU, "--gpus", "8", "--nodes", "2", "--internode-bandwidth", "25GB/s",
-                        "--internode-latency", "1e-5s", "--bucket-bytes", "1MB", "--host-launch", "2e-5s", "--host-step", "4e-3s", "--by", "layer")
+                        "--internode-latency", "1e-5s", "--bucket-bytes", "1MB", "--host-launch", "2e-5s", "--host-step", "4e-3s", "--host-sample", "1e-6s", "--by", "layer")
         self.assertEqual(r.json, expected)
 
     def test_host(self):

@@ -397,7 +397,8 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
         energy_j += r->times * energy_at(&s, r, out.clock_ratio);
     }
     free(s.rows);
-    host_s[0] += (double)(prof->batch_size * prof->grad_accum) * P(t_sample_s);
+    double sample_s = prof->execution == ADEPT_GRAPHS ? 0 : P(t_sample_s);
+    host_s[0] += (double)(prof->batch_size * prof->grad_accum) * (at->run.host_sample_s > 0 ? at->run.host_sample_s : sample_s);
     for (int pass = 0; pass < prof->grad_accum; pass++) {
         for (int part = 0; part < 2; part++) {
             run_part(&out, device_s[part] / (double)prof->grad_accum, host_s[part] / (double)prof->grad_accum);

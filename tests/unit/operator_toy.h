@@ -64,7 +64,7 @@ static inline void set_parameters(fixture *f)
         {"r_tile_tensor", 0.3},  {"r_depth_tensor", 2},  {"wave_tensor_s", 1e-9},
         {"reload_tensor", 1e-3}, {"beta_mem", 0.8},      {"beta_alu", 0.5},
         {"t_launch_s", 1e-6},    {"t_host_s", 1e-7},     {"t_tensor_s", 1e-8},
-        {"t_wait_s", 1e-4},      {"t_sample_s", 1e-9},   {"t_fixed_s", 2e-3},
+        {"t_wait_s", 1e-4},      {"t_fixed_s", 2e-3},
         {"c_opt", 1.25},         {"l_hop_s", 1e-5},      {"bw_eff_bytes_per_s", 1e11},
         {"overlap", 0.5},        {"p_static_w", 40},     {"u_active", 0.5},
         {"e_simt_j", 1e-11},     {"e_tensor_j", 1e-12},  {"e_mem_j", 1e-10},

@@ -97,6 +97,7 @@ static adept_run inner_run(const adept_request *r, adept_granularity equations)
                        r->bucket_bytes,
                        r->host_launch_s,
                        r->host_step_s,
+                       r->host_sample_s,
                        host_number(r->host)};
 }
 
@@ -176,6 +177,8 @@ static void one_bad_request_stops_no_other(void **state)
                            {.oracle = o, .overlap = -1},
                            {.oracle = o, .link = 2},
                            {.oracle = o, .reserved_int = 1},
+                           {.oracle = o, .reserved = {[3] = 1}},
+                           {.oracle = o, .host_sample_s = -1},
                            {.oracle = o, .gpus = 4, .nodes = 2},
                            {.oracle = o, .clock_hz = NAN},
                            {.oracle = o, .host_step_s = -1},

@@ -29,8 +29,8 @@ static void every_column(void **state)
     (void)state;
     adept_dataset *d =
         parse("assume,source,weight,power_scope,avg_power_w,step_time_s,power_limit_w,attention,grad_accum,optimizer,"
-              "optimizer_impl,optimizer_extras,link,overlap,execution,host_launch_s,host_step_s,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
-              "mylib::f=Bx3;branch=true,lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",bridge,none,graphs,3e-5,4e-3,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
+              "optimizer_impl,optimizer_extras,link,overlap,execution,host_launch_s,host_step_s,host_sample_s,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
+              "mylib::f=Bx3;branch=true,lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",bridge,none,graphs,3e-5,4e-3,1e-6,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
     const adept_measurement *m = d->rows;
     assert_int_equal(d->n, 1);
     assert_string_equal(m->model, "../x/bert.pt2");
@@ -49,7 +49,7 @@ static void every_column(void **state)
     assert_int_equal(m->precision, ADEPT_AMP_BF16);
     assert_int_equal(m->attention, ADEPT_ATTENTION_FUSED);
     assert_int_equal(m->memory_format, ADEPT_CHANNELS_LAST);
-    assert_true(m->execution == ADEPT_GRAPHS && m->run.host_launch_s == 3e-5 && m->run.host_step_s == 4e-3);
+    assert_true(m->execution == ADEPT_GRAPHS && m->run.host_launch_s == 3e-5 && m->run.host_step_s == 4e-3 && m->run.host_sample_s == 1e-6);
     assert_int_equal(m->optimizer_impl, ADEPT_IMPL_FORLOOP);
     assert_int_equal(m->run.overlap, ADEPT_OVERLAP_NONE);
     assert_int_equal(m->run.link, ADEPT_LINK_BRIDGE);
@@ -98,7 +98,7 @@ static void defaults(void **state)
     assert_true(m->memory_format == ADEPT_FORMAT_AUTO && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
     assert_string_equal(adept_measurement_text(m, "memory_format"), "auto");
     assert_string_equal(adept_measurement_text(m, "optimizer_impl"), "auto");
-    assert_true(m->run.overlap == ADEPT_OVERLAP_AUTO && m->run.link == ADEPT_LINK_BOARD && m->execution == ADEPT_EAGER && m->run.host_launch_s == 0 && m->run.host_step_s == 0);
+    assert_true(m->run.overlap == ADEPT_OVERLAP_AUTO && m->run.link == ADEPT_LINK_BOARD && m->execution == ADEPT_EAGER && m->run.host_launch_s == 0 && m->run.host_step_s == 0 && m->run.host_sample_s == 0);
     assert_string_equal(adept_measurement_text(m, "optimizer_extras"), "none");
     assert_true(m->step_time_s == 0.25 && isnan(m->power_avg_w));
     assert_string_equal(adept_measurement_text(m, "precision"), "fp32");

@@ -2,9 +2,6 @@
 #include "hosts.h"
 #include "operator_toy.h"
 
-/* A pass's 16 samples take the host 1 ns each: hidden where the host is ahead. */
-#define SAMPLES_S 16e-9
-
 /* 206 launches of 0.1 ms each on the host, against 0.0194 s on the GPU. */
 static void the_host_can_be_slower(void **state)
 {
@@ -12,12 +9,12 @@ static void the_host_can_be_slower(void **state)
     fixture f;
     fresh(&f, 200, 6);
     set(&f, "t_host_s", 1e-4);
-    near(predict(&f).step_time_s, 206e-4 + 2e-3 + SAMPLES_S);
+    near(predict(&f).step_time_s, 206e-4 + 2e-3);
     assert_int_equal(predict(&f).bound, ADEPT_BOUND_LAUNCH); /* though the kernels' 19.4 ms are longer than the wait */
-    near(predict(&f).kernel_launch_s, 206e-4 + SAMPLES_S - 200 * PRODUCT_S - 6 * STREAM_S);
+    near(predict(&f).kernel_launch_s, 206e-4 - 200 * PRODUCT_S - 6 * STREAM_S);
     near(predict(&f).pass_s, 200 * PRODUCT_S + 6 * STREAM_S);
     f.gpu.hw.specs.mem_bytes_per_s *= 2; /* a faster GPU does not help */
-    near(predict(&f).step_time_s, 206e-4 + 2e-3 + SAMPLES_S);
+    near(predict(&f).step_time_s, 206e-4 + 2e-3);
 }
 
 /* A graph is launched once; what torch.compile writes launches in 0.4 of the time. A host that is named replaces the profile's. */
@@ -35,13 +32,13 @@ static void the_host_depends_on_how_it_runs(void **state)
     f.run.host_launch_s = 0;
     near(predict(&f).step_time_s, 200 * PRODUCT_S + 6 * STREAM_S + 206e-6 + 2e-3); /* 206 * 40 us are hidden */
     f.run.host_launch_s = 3e-4;
-    near(predict(&f).step_time_s, 206 * 0.4 * 3e-4 + 2e-3 + SAMPLES_S);
+    near(predict(&f).step_time_s, 206 * 0.4 * 3e-4 + 2e-3);
     f.run.host_step_s = 5e-3; /* in place of the profile's 2 ms */
-    near(predict(&f).step_time_s, 206 * 0.4 * 3e-4 + 5e-3 + SAMPLES_S);
+    near(predict(&f).step_time_s, 206 * 0.4 * 3e-4 + 5e-3);
     near(predict(&f).fixed_s, 5e-3);
     f.run.host_step_s = 0;
     f.prof.execution = ADEPT_EAGER;
-    near(predict(&f).step_time_s, 206 * 3e-4 + 2e-3 + SAMPLES_S);
+    near(predict(&f).step_time_s, 206 * 3e-4 + 2e-3);
     f.run.granularity = ADEPT_GRANULARITY_MODEL;
     adept_prediction p;
     adept_error err;
@@ -94,8 +91,8 @@ static void hosts_of_the_table(void **state)
         near(p.interval_time_s[end], ahead.interval_time_s[end]);
     f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0, f.kernels[0].k = 64, f.kernels[0].flops = 2.0 * 64 * 64 * 512;
     p = predict(&f);
-    near(p.step_time_s, 2001 * launch_s + 2e-3 + SAMPLES_S);
-    double low = log((2001 * low_s + 2e-3 + SAMPLES_S) / p.step_time_s), high = log((2001 * high_s + 2e-3 + SAMPLES_S) / p.step_time_s);
+    near(p.step_time_s, 2001 * launch_s + 2e-3);
+    double low = log((2001 * low_s + 2e-3) / p.step_time_s), high = log((2001 * high_s + 2e-3) / p.step_time_s);
     near(p.interval_time_s[0], p.step_time_s * exp(-hypot(0.1, low)));
     near(p.interval_time_s[1], p.step_time_s * exp(hypot(0.2, high)));
     assert_true(p.interval_power_w[0] < p.power_avg_w * exp(-0.05) && p.interval_power_w[1] > p.power_avg_w * exp(0.05));
@@ -119,9 +116,9 @@ static void hosts_of_the_table(void **state)
     while (strcmp(adept_host_name(host), "dosgroup-rtx5000") != 0)
         host++;
     f.run.host = (int)host; /* it has a time for each step, which a program's own replaces */
-    near(predict(&f).step_time_s, 2001 * 28.3e-6 + 43.3e-3 + SAMPLES_S);
+    near(predict(&f).step_time_s, 2001 * 28.3e-6 + 43.3e-3);
     f.run.host_step_s = 1e-3;
-    near(predict(&f).step_time_s, 2001 * 28.3e-6 + 1e-3 + SAMPLES_S);
+    near(predict(&f).step_time_s, 2001 * 28.3e-6 + 1e-3);
     f.run.host_step_s = 0;
     for (; adept_host_name(host); host++)
         f.run.host = (int)host;
@@ -143,7 +140,7 @@ static void the_host_can_be_slower_in_one_part(void **state)
     f.prof.optimizer = "adamw";
     double optimizer_s = ADAMW_S + ADAMW_KERNELS * 1e-6 + 64 * 1e-8;
     adept_prediction p = predict(&f);
-    near(p.step_time_s, 206e-4 + optimizer_s + 2e-3 + SAMPLES_S);
+    near(p.step_time_s, 206e-4 + optimizer_s + 2e-3);
     near(p.kernel_launch_s, p.step_time_s - 2e-3 - ADAMW_S - 200 * PRODUCT_S - 6 * STREAM_S);
     assert_int_equal(p.bound, ADEPT_BOUND_MEMORY); /* the optimizer's 125 of 148 ms */
 }
@@ -157,7 +154,7 @@ static void the_host_is_waited_for_in_every_pass(void **state)
     fresh(&f, 100, 3);
     f.prof.grad_accum = 2;
     set(&f, "t_host_s", 1e-4);
-    near(predict(&f).step_time_s, 2 * 103e-4 + 2e-3 + 2 * SAMPLES_S);
+    near(predict(&f).step_time_s, 2 * 103e-4 + 2e-3);
     /* 16 samples a pass that take the host 0.1 ms each more */
     set(&f, "t_sample_s", 1e-4);
     near(predict(&f).step_time_s, 2 * 103e-4 + 2e-3 + 2 * 16e-4);
@@ -165,6 +162,51 @@ static void the_host_is_waited_for_in_every_pass(void **state)
     f.ops[1].count = 12;
     adept_profile_summarise(&f.prof);
     near(predict(&f).step_time_s, 2 * (12 * (STREAM_S + 1e-6) + 100 * (PRODUCT_S + 1e-6)) + 2e-3);
+}
+
+static bool warned(const adept_prediction *p, const char *of)
+{
+    for (size_t i = 0; i < p->n_warnings; i++)
+        if (strstr(p->warnings[i], of)) return true;
+    return false;
+}
+
+/* What a program loads for each sample is said by a fit of its host, or by the run. Else it is nothing, however many there are, and a
+ * CUDA graph has only what the run says. */
+static void samples_cost_the_host_what_is_said(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f, 200, 6);
+    near(adept_operator_parameter_info(ADEPT_OP_t_sample_s)->fallback, 0.0);
+    set(&f, "t_host_s", 1e-4);
+    f.prof.batch_size = 1048576;
+    adept_prediction p = predict(&f);
+    near(p.step_time_s, 206e-4 + 2e-3);
+    assert_true(p.host_samples_s == 0.0 && !warned(&p, "to load samples"));
+    set(&f, "t_sample_s", 1e-6); /* of a fit */
+    p = predict(&f);
+    near(p.step_time_s, 206e-4 + 2e-3 + 1.048576);
+    near(p.host_samples_s, 1.048576);
+    assert_true(warned(&p, "the host takes 1.05 s of the step to load samples"));
+    f.prof.execution = ADEPT_GRAPHS;
+    p = predict(&f);
+    near(p.step_time_s, 200 * PRODUCT_S + 6 * STREAM_S + 206e-6 + 2e-3);
+    assert_true(p.host_samples_s == 0.0 && !warned(&p, "to load samples"));
+    f.run.host_sample_s = 2e-6; /* in place of it, and also beside a graph */
+    near(predict(&f).step_time_s, 2.097152 + 200 * (PRODUCT_S + 1e-6) + 2e-3); /* the backward pass waits for no host */
+    f.prof.execution = ADEPT_EAGER;
+    p = predict(&f);
+    near(p.step_time_s, 206e-4 + 2e-3 + 2.097152);
+    near(p.host_samples_s, 2.097152);
+    assert_false(warned(&p, "to load samples"));
+    f.run.host_sample_s = 1e-12; /* hidden behind the GPU */
+    set(&f, "t_host_s", 1e-7);
+    assert_true(predict(&f).host_samples_s == 0.0);
+    f.run.host_sample_s = -1;
+    refuse(&f, ADEPT_E_USAGE, "the host's time for a sample must not be negative");
+    f.run.host_sample_s = 1e-6, f.run.granularity = ADEPT_GRANULARITY_MODEL;
+    refuse(&f, ADEPT_E_USAGE, "granularity \"model\" knows no host");
 }
 
 /* 100 launches a pass, of 0.1 ms on average: 2.1/3.1 of their 20 ms are the forward pass's, whose kernels take no time.
@@ -177,15 +219,15 @@ static void the_host_is_slower_in_the_forward_pass(void **state)
     f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0;
     set(&f, "t_host_s", 1e-4);
     const double backward_s = 100 * (PRODUCT_S + 1e-6);
-    near(predict(&f).step_time_s, 2.1 / 3.1 * 20e-3 + SAMPLES_S + backward_s + 2e-3);
+    near(predict(&f).step_time_s, 2.1 / 3.1 * 20e-3 + backward_s + 2e-3);
     f.prof.execution = ADEPT_COMPILE;
-    near(predict(&f).step_time_s, 4e-3 + SAMPLES_S + backward_s + 2e-3);
+    near(predict(&f).step_time_s, 4e-3 + backward_s + 2e-3);
     f.prof.execution = ADEPT_EAGER;
     f.prof.mode = ADEPT_MODE_INFER;
     f.kernels[0].pass = ADEPT_FORWARD;
     f.kernels[0].flops = 2.0 * 64 * 64 * 64, f.kernels[0].m = f.kernels[0].n = f.kernels[0].k = 64;
     adept_profile_summarise(&f.prof);
-    near(predict(&f).step_time_s, 20e-3 + SAMPLES_S + 2e-3);
+    near(predict(&f).step_time_s, 20e-3 + 2e-3);
 }
 
 int main(void)
@@ -197,6 +239,7 @@ int main(void)
         cmocka_unit_test(hosts_of_the_table),
         cmocka_unit_test(the_host_can_be_slower_in_one_part),
         cmocka_unit_test(the_host_is_waited_for_in_every_pass),
+        cmocka_unit_test(samples_cost_the_host_what_is_said),
         cmocka_unit_test(the_host_is_slower_in_the_forward_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,6 +209,7 @@ static size_t add_runs(adept_placement *rows, const adept_profile *profile, cons
                                      .nodes = counts[i] % 2 == 0 && i % 2 ? 2 : 0,
                                      .internode_bytes_per_s = 5e10,
                                      .host_launch_s = i == 4 ? 3e-5 : 0,
+                                     .host_sample_s = i == 5 ? 2e-4 : 0,
                                      .overlap = i == 3 ? ADEPT_OVERLAP_NONE : ADEPT_OVERLAP_FIXED,
                                      .granularity = ADEPT_GRANULARITY_OPERATOR}};
     return N_RUNS;

@@ -234,7 +234,7 @@ static void host(void **state)
     predict(&f);
     cJSON *root = to_json(&f, NULL, NULL, 0);
     assert_true(cJSON_IsNull(at(root, "config.host")) && cJSON_IsNull(at(root, "config.host_launch_s")) &&
-                cJSON_IsNull(at(root, "config.host_step_s")));
+                cJSON_IsNull(at(root, "config.host_step_s")) && cJSON_IsNull(at(root, "config.host_sample_s")));
     cJSON_Delete(root);
     f.run.host = 1;
     root = to_json(&f, NULL, NULL, 0);
@@ -244,6 +244,10 @@ static void host(void **state)
     f.run.host_step_s = 4e-3;
     root = to_json(&f, NULL, NULL, 0);
     assert_true(at(root, "config.host_step_s")->valuedouble == 4e-3);
+    cJSON_Delete(root);
+    f.run.host_sample_s = 1e-3, f.p.host_samples_s = 0.25;
+    root = to_json(&f, NULL, NULL, 0);
+    assert_true(at(root, "config.host_sample_s")->valuedouble == 1e-3 && at(root, "time.host_samples_s")->valuedouble == 0.25);
     cJSON_Delete(root);
 }
 

@@ -75,7 +75,7 @@ static void test_body(void **state)
     (void)state;
     static const char text[] = "{\"workload\":\"w\",\"gpu\":null,\"gpus\":4,\"nodes\":2e0,\"batch_size\":8,\"power_"
                                "limit_w\":250.5,\"clock_hz\":1e9,"
-                               "\"internode_bytes_per_s\":5e9,\"internode_latency_s\":1e-6,\"bucket_bytes\":1,\"host_launch_s\":3e-5,\"host_step_s\":4e-3,\"host\":\"torch2\","
+                               "\"internode_bytes_per_s\":5e9,\"internode_latency_s\":1e-6,\"bucket_bytes\":1,\"host_launch_s\":3e-5,\"host_step_s\":4e-3,\"host_sample_s\":1e-6,\"host\":\"torch2\","
                                "\"allreduce\":\"auto\",\"link\":\"bridge\",\"overlap\":\"bucketed\","
                                "\"granularity\":\"model\",\"assume\":[\"fraction=0.5\",\"branch=true\"],\"options\":[{\"gpu\":\"b\",\"gpus\":8},{}],"
                                "\"goal\":{\"objective\":\"edp\",\"steps\":10,\"power_budget_w\":1,\"deadline_s\":2,"
@@ -92,7 +92,7 @@ static void test_body(void **state)
     assert_true(b.run.batch_size == 8 && r->gpus == 4 && r->nodes == 2 && r->power_limit_w == 250.5 &&
                 r->clock_hz == 1e9);
     assert_true(r->internode_bytes_per_s == 5e9 && r->internode_latency_s == 1e-6 && r->bucket_bytes == 1 &&
-                r->host_launch_s == 3e-5 && r->host_step_s == 4e-3);
+                r->host_launch_s == 3e-5 && r->host_step_s == 4e-3 && r->host_sample_s == 1e-6);
     assert_true(r->allreduce == ADEPT_ALLREDUCE_AUTO && r->overlap == ADEPT_OVERLAP_BUCKETED && r->link == ADEPT_LINK_BRIDGE);
     assert_true(b.goal.objective == ADEPT_LEAST_EDP && b.goal.steps == 10 && b.goal.power_budget_w == 1 &&
                 b.goal.deadline_s == 2);

@@ -257,8 +257,8 @@ static void test_gpus_and_weights(void **state)
 static void test_runs_of_rows(void **state)
 {
     (void)state;
-    const char *csv = "model,gpu,gpus,step_time_s,power_limit_w,link,overlap,host_launch_s,host_step_s\n"
-                      "a,v100-pcie-32gb,2,1,200,bridge,none,3e-5,4e-3\n";
+    const char *csv = "model,gpu,gpus,step_time_s,power_limit_w,link,overlap,host_launch_s,host_step_s,host_sample_s\n"
+                      "a,v100-pcie-32gb,2,1,200,bridge,none,3e-5,4e-3,1e-6\n";
     for (int each = 0; each < 2; each++) {
         adept_dataset *d = parsed(csv);
         adept_shared *s = adept_shared_new();
@@ -268,7 +268,7 @@ static void test_runs_of_rows(void **state)
                               : adept_dataset_select_gpu(d, hw, "v100-pcie-32gb", NULL),
                          ADEPT_OK);
         const adept_run *run = &d->rows[0].run;
-        assert_true(run->gpus == 2 && run->power_limit_w == 200 && run->host_launch_s == 3e-5 && run->host_step_s == 4e-3);
+        assert_true(run->gpus == 2 && run->power_limit_w == 200 && run->host_launch_s == 3e-5 && run->host_step_s == 4e-3 && run->host_sample_s == 1e-6);
         assert_int_equal(run->link, ADEPT_LINK_BRIDGE);
         assert_int_equal(run->overlap, ADEPT_OVERLAP_NONE);
         adept_dataset_free(d);

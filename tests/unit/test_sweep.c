@@ -546,7 +546,8 @@ static void relative_to_what_there_is(void **state)
                  {"gpus=x0.5", {.gpus = 1}, true, false, 0},
                  {"bucket_bytes=x2", {.gpus = 1}, true, true, 2.0 * ADEPT_BUCKET_BYTES},
                  {"host_launch_s=x2", {.gpus = 1}, true, false, 0},
-                 {"host_step_s=x2", {.gpus = 1}, true, false, 0}};
+                 {"host_step_s=x2", {.gpus = 1}, true, false, 0},
+                 {"host_sample_s=x2", {.gpus = 1}, true, false, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         adept_sweep_axis axis = axis_of(cases[i].axis);
         adept_run run = cases[i].run;

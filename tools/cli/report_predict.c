@@ -87,7 +87,7 @@ static bool print_part(FILE *out, const char *name, double time_s, double least_
 
 /* By the model's equations compute and traffic of the whole pass overlap; by operator each kernel's do, and its time is
  * split into what follows the core clock and what waits for memory. */
-static void print_pass(FILE *out, const adept_prediction *p, bool of_kernels)
+static void print_pass(FILE *out, const adept_prediction *p, const adept_run *run, bool of_kernels)
 {
     double compute_s = p->gemm_s + p->conv_s + p->alu_s, least_s = 1e-3 * compute_s; /* too little to name */
     fprintf(out, "  The pass computes for %s", adept_units_time(compute_s).s);
@@ -99,6 +99,9 @@ static void print_pass(FILE *out, const adept_prediction *p, bool of_kernels)
     if (of_kernels && p->bound == ADEPT_BOUND_LAUNCH)
         fprintf(out, "  The GPU waits for the host, which launches %s.\n",
                 adept_units_count(p->kernels, "kernel").s);
+    if (p->host_samples_s > 1e-3 * p->step_time_s)
+        fprintf(out, "  The host takes %s of the step to load samples, by %s.\n", adept_units_time(p->host_samples_s).s,
+                run->host_sample_s > 0 ? "--host-sample" : "the profile's t_sample_s");
 }
 
 /* "All-reduce: 12.3 ms in 9 buckets, 11.0 ms of it hidden behind the backward pass." */
@@ -124,7 +127,7 @@ static void print_times(FILE *out, const adept_step *r)
     if (r->run->gpus > 1) print_phase(out, "communication", p->comm_s, step_s);
     print_phase(out, "kernel launches", p->kernel_launch_s, step_s);
     if (p->fixed_s > 0) print_phase(out, "fixed", p->fixed_s, step_s);
-    print_pass(out, p, by_operator(r));
+    print_pass(out, p, r->run, by_operator(r));
     if (r->run->gpus > 1) print_communication(out, p);
 }
 

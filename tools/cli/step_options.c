@@ -51,6 +51,10 @@ static const adept_option_row run_rows[] = {
     {"host-step", "TIME", 1,
      "What a step takes beside kernels and launches, such as loading data: 5ms. Default: the host's or the hardware profile's",
      ADEPT_OPT_AMOUNT, .at = IN_RUN(run.host_step_s), .units = times},
+    {"host-sample", "TIME", 1,
+     "What the host takes for each sample of the batch in the forward pass, to load and copy it: 50us. Default: the "
+     "hardware profile's, which is 0 unless a fit of its host found one",
+     ADEPT_OPT_AMOUNT, .at = IN_RUN(run.host_sample_s), .units = times},
     {"nodes", "N", 1, "Nodes that the GPUs are shared by equally (default 1); needs --internode-bandwidth",
      ADEPT_OPT_COUNT, .at = IN_RUN(run.nodes), .low = 1},
     {"internode-bandwidth", "RATE", 1,

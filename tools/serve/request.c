@@ -48,6 +48,7 @@ static const field run_fields[] = {
     {"bucket_bytes", FIELD_POSITIVE, IN_RUN(request.bucket_bytes), NULL, 0},
     {"host_launch_s", FIELD_POSITIVE, IN_RUN(request.host_launch_s), NULL, 0},
     {"host_step_s", FIELD_POSITIVE, IN_RUN(request.host_step_s), NULL, 0},
+    {"host_sample_s", FIELD_POSITIVE, IN_RUN(request.host_sample_s), NULL, 0},
     {"host", FIELD_CHOICE, IN_RUN(request.host), adept_host_name, 0},
     {"assume", FIELD_ASSUME, IN_RUN(assume), NULL, 0},
     {"allreduce", FIELD_WORD, IN_RUN(request.allreduce), adept_allreduce_name, 0},

@@ -28,6 +28,7 @@
     X(HOST, "host", RUN)                                                                                               \
     X(HOST_LAUNCH, "host_launch_s", RUN)                                                                         \
     X(HOST_STEP, "host_step_s", RUN)                                                                             \
+    X(HOST_SAMPLE, "host_sample_s", RUN)                                                                         \
     X(BUCKET, "bucket_bytes", RUN)                                                                                     \
     X(ALLREDUCE, "allreduce", RUN)                                                                                     \
     X(LINK, "link", RUN)                                                                                               \

@@ -40,6 +40,8 @@ typedef struct adept_request {
     int32_t reserved_int;         /* 0 */
     const char *host;             /* borrowed: a measured host, adept_host_name(), in place of host_launch_s; NULL: none */
     double host_step_s;           /* of a step beside kernels and launches (loading data, logging); 0: the host's, or the profile's */
+    double host_sample_s;         /* of a sample in the forward pass (loading and copying it); 0: the profile's */
+    double reserved[4];           /* 0 */
 } adept_request;
 
 /**

@@ -14,7 +14,7 @@ from ._measure import Measurement, cuda_address, measure
 from ._predict import Path, Prediction, _si
 
 _CONFIGURATION = ("batch_size gpus precision mode optimizer optimizer_impl optimizer_extras grad_accum attention memory_format execution "
-                  "overlap host_launch_s host_step_s power_limit_w").split()
+                  "overlap host_launch_s host_step_s host_sample_s power_limit_w").split()
 _COLUMNS = ["model", "input", "gpu"] + _CONFIGURATION + ["step_time_s", "avg_power_w", "power_scope", "source", "torch"]
 
 # A board's counter of energy moves some ten times a second, and between steps a board draws less than in them.

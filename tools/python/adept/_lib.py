@@ -140,7 +140,8 @@ class Request(_Struct):
     _fields_ = [("_oracle", _Pointer), ("gpus", c_int64), ("nodes", c_int64)] + _doubles(
         "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("allreduce", c_int32), ("overlap", c_int32)
                                                                                              ] + _doubles(
-        "host_launch_s") + [("link", c_int32), ("reserved_int", c_int32), ("_host", c_char_p), ("host_step_s", c_double)]
+        "host_launch_s") + [("link", c_int32), ("reserved_int", c_int32), ("_host", c_char_p), ("host_step_s", c_double),
+                           ("host_sample_s", c_double)] + _RESERVED
 
 
 class Estimate(_Struct):

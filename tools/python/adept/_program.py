@@ -23,6 +23,7 @@ _WITH_UNIT = {
     "internode_latency_s": ("internode-latency", "s"),
     "host_launch_s": ("host-launch", "s"),
     "host_step_s": ("host-step", "s"),
+    "host_sample_s": ("host-sample", "s"),
     "bucket_bytes": ("bucket-bytes", "B"),
     "within_time_s": ("within-time", "s"),
     "within_power_w": ("within-power", "W"),
