@@ -419,7 +419,7 @@ static void test_zones_that_show_one_counter_count_once(void **state)
 /* ---------------------------------------------------------------- drivers that never return ---------------------- */
 
 /* Three devices of 100 W, of which the first stops to answer; a search that never ends. */
-static double hangs_from_s, hang_begin_s;
+static _Atomic double hangs_from_s, hang_begin_s; /* who hangs has read them */
 static bool hangs_slow;
 
 static void hang(void)
