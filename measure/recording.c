@@ -197,6 +197,8 @@ static void begin_sampling(adept_sampler *s)
     while (!r->is_running && !r->is_stopping && !s->is_alone)
         pthread_cond_wait(&r->changed, &r->lock);
     pthread_mutex_unlock(&r->lock);
+    for (size_t i = 0; i < s->n_sensors; i++) /* the begin lies between two readings: these are near it */
+        if (!r->search.sensors[s->sensors[i]]->is_slow) read_sensor(r, s, s->sensors[i]);
 }
 
 static void *sample(void *record)
