@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
-#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define PROFILE ".profile.json"
@@ -19,11 +19,11 @@
 /* The file that this code is in: the program, or libadept. */
 static bool own_file(char path[ADEPT_MODULE_PATH_BYTES])
 {
-    Dl_info info;
-    struct link_map *map;
+    Dl_info own, program;
 
-    if (dladdr1((void *)own_file, &info, (void **)&map, RTLD_DL_LINKMAP) && map->l_name[0]) /* "" is the program */
-        return snprintf(path, ADEPT_MODULE_PATH_BYTES, "%s", map->l_name) < ADEPT_MODULE_PATH_BYTES;
+    if (dladdr((void *)own_file, &own) && dladdr((void *)getauxval(AT_PHDR), &program) &&
+        own.dli_fbase != program.dli_fbase) /* of the program itself it may know argv[0] only */
+        return snprintf(path, ADEPT_MODULE_PATH_BYTES, "%s", own.dli_fname) < ADEPT_MODULE_PATH_BYTES;
     ssize_t n = readlink("/proc/self/exe", path, ADEPT_MODULE_PATH_BYTES - 1);
     if (n > 0) path[n] = '\0';
     return n > 0;
