@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SPEC_HELP \
-    "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length, or NAME=VALUE"
+#define SPEC_HELP                                                                                                      \
+    "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length, or "  \
+    "NAME=VALUE"
 
 static adept_status bad_spec(const char *text, const char *why, adept_error *err)
 {
