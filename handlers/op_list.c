@@ -71,7 +71,8 @@ static void getitem(adept_call *c, const adept_value *v)
         i = find_key(v, adept_arg_at(c, 1));
         const adept_value *key = adept_arg_at(c, 1);
         if (i < 0 && key && key->kind == ADEPT_VALUE_STRING)
-            adept_call_fail(c, "the dict has no key '%.80s'; those of an input are given by --input, NAME.%.80s=SHAPE", key->u.s, key->u.s);
+            adept_call_fail(c, "the dict has no key '%.80s'; those of an input are given by --input, NAME.%.80s=SHAPE",
+                            key->u.s, key->u.s);
         else if (i < 0)
             adept_call_fail(c, "the dict has no such key");
     } else {

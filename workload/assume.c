@@ -31,8 +31,8 @@ static adept_status parse(adept_assumptions *to, adept_assumed *results, const c
     if (!strncmp(text, "branch=", n + 1) && (!strcmp(value, "true") || !strcmp(value, "false"))) {
         to->branch_known = true;
         to->branch = value[0] == 't';
-    } else if (!strncmp(text, "trips=", n + 1) && adept_number_parse(&number, value) && number >= 0 &&
-               number <= 1e6 && number == floor(number)) {
+    } else if (!strncmp(text, "trips=", n + 1) && adept_number_parse(&number, value) && number >= 0 && number <= 1e6 &&
+               number == floor(number)) {
         to->trips_known = true;
         to->trips = (int64_t)number;
     } else if (!strncmp(text, "fraction=", n + 1) && adept_number_parse(&to->fraction, value) && to->fraction >= 0 &&
@@ -43,10 +43,11 @@ static adept_status parse(adept_assumptions *to, adept_assumed *results, const c
         results->n = 0;
         return parse_results(results, value, err);
     } else {
-        return adept_error_set(err, ADEPT_E_USAGE,
-                               "assume '%.100s': want OP=SHAPE[,SHAPE...] (mylib::op=Bx128), branch=true, branch=false, "
-                               "trips=N or fraction=F with 0 <= F <= 1",
-                               text);
+        return adept_error_set(
+            err, ADEPT_E_USAGE,
+            "assume '%.100s': want OP=SHAPE[,SHAPE...] (mylib::op=Bx128), branch=true, branch=false, "
+            "trips=N or fraction=F with 0 <= F <= 1",
+            text);
     }
     results->op[0] = 0;
     return ADEPT_OK;

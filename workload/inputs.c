@@ -1,4 +1,5 @@
-/* Inputs: which source wins, --input, adept.json or what the file stores, and what a text means for an input of that type. */
+/* Inputs: which source wins, --input, adept.json or what the file stores, and what a text means for an input of that
+ * type. */
 #include "adept_number.h"
 #include "interp.h"
 #include <errno.h>
@@ -67,7 +68,8 @@ static bool is_tensor_list(type_text t)
     return type_argument(without_optional(t), "List", 0, &element) && is_type(element, "Tensor");
 }
 
-/* The part at `path`, "0.boxes" of a List[Dict[str, Tensor]]: its type. The keys of a dict of plain values may have dots. */
+/* The part at `path`, "0.boxes" of a List[Dict[str, Tensor]]: its type. The keys of a dict of plain values may have
+ * dots. */
 static bool type_at(type_text t, const char *path, type_text *out, bool *in_list)
 {
     type_text inner;
@@ -113,7 +115,8 @@ static adept_given *find_given(const adept_interp *in, size_t input, const char 
 
 static adept_status add_given(adept_interp *in, const adept_given *one)
 {
-    adept_given *grown = adept_arena_grow(in->run.arena, in->given, &in->given_capacity, in->n_given + 1, sizeof *grown);
+    adept_given *grown =
+        adept_arena_grow(in->run.arena, in->given, &in->given_capacity, in->n_given + 1, sizeof *grown);
     if (!grown || !one->part) return adept_interp_nomem(in);
     in->given = grown;
     grown[in->n_given] = *one;
@@ -126,7 +129,8 @@ static adept_status bad_input(adept_interp *in, const char *text, const char *fo
 {
     char why[300];
     snprintf(why, sizeof why, format, what);
-    return adept_error_set(in->err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID, "%s: input '%.100s': %s", in->graph->path, text, why);
+    return adept_error_set(in->err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID, "%s: input '%.100s': %s",
+                           in->graph->path, text, why);
 }
 
 /* For a message: what the inputs are called. */
@@ -134,7 +138,9 @@ static const char *input_names(const adept_interp *in)
 {
     const char *names = "";
     for (size_t i = 0; i < in->graph->n_inputs && names && strlen(names) < 150; i++)
-        if (in->dict_of[i] < 0) names = adept_arena_printf(in->run.arena, "%s%s'%.60s'", names, *names ? ", " : "", in->graph->inputs[i].name);
+        if (in->dict_of[i] < 0)
+            names =
+                adept_arena_printf(in->run.arena, "%s%s'%.60s'", names, *names ? ", " : "", in->graph->inputs[i].name);
     return names && *names ? names : "none";
 }
 
@@ -142,7 +148,8 @@ static adept_status add_shape(adept_interp *in, adept_given *one, const char *sh
 {
     adept_error why = {0};
     if (!adept_input_shape_parse(&one->shape, shape, text, &why)) return add_given(in, one);
-    return adept_error_set(in->err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID, "%s: %s", in->graph->path, why.message);
+    return adept_error_set(in->err, in->user_shapes ? ADEPT_E_USAGE : ADEPT_E_INVALID, "%s: %s", in->graph->path,
+                           why.message);
 }
 
 /* "xs=3x8x8,3x10x12" is xs.0 and xs.1; one shape of a list of tensors has their number in front. */
@@ -172,7 +179,8 @@ static adept_status add_named(adept_interp *in, const char *text)
     size_t longest = 0;
     type_text type = {0}, element;
     if (!path) return adept_interp_nomem(in);
-    for (size_t i = 0; i < g->n_inputs; i++) { /* "batch.ids" is a part of "batch", whether the program names it or not */
+    for (size_t i = 0; i < g->n_inputs;
+         i++) { /* "batch.ids" is a part of "batch", whether the program names it or not */
         size_t n = strlen(g->inputs[i].name);
         if (n <= longest || in->dict_of[i] >= 0 || !is_part(path, g->inputs[i].name)) continue;
         one.input = (int32_t)i;
@@ -181,20 +189,22 @@ static adept_status add_named(adept_interp *in, const char *text)
     if (one.input < 0) return bad_input(in, text, "the model has no input of that name, only %s", input_names(in));
     const adept_graph_input *input = &g->inputs[one.input];
     one.part = path + longest + (path[longest] == '.');
-    if (input->constant.kind > ADEPT_VALUE_NONE && !input->type) return bad_input(in, text, "the file fixes its value%s", "");
+    if (input->constant.kind > ADEPT_VALUE_NONE && !input->type)
+        return bad_input(in, text, "the file fixes its value%s", "");
     if (!type_at(type_of(input), one.part, &type, &one.in_list))
         return bad_input(in, text, "a %.150s has no such part", type_of(input).at);
     adept_given *before = find_given(in, (size_t)one.input, one.part, true);
     if (before && !before->of_file) return bad_input(in, text, "is given twice%s", "");
     bool list = type_argument(without_optional(type), "List", 0, &element), none = !strcmp(value, "none");
-    if (list && *value && !none && (strchr(value, ',') || !is_tensor(element))) return add_list(in, one, element, value, text);
+    if (list && *value && !none && (strchr(value, ',') || !is_tensor(element)))
+        return add_list(in, one, element, value, text);
     one.listed = list && *value && !none;
     one.literal = (is_tensor(type) || one.listed) && !none ? NULL : value;
     return one.literal ? add_given(in, &one) : add_shape(in, &one, value, text);
 }
 
-/* Inputs that take a shape without a name, in their order: tensors and lists of them that nothing is said of. Those that may be
- * left out do once all others have theirs. NULL: memory is out. */
+/* Inputs that take a shape without a name, in their order: tensors and lists of them that nothing is said of. Those
+ * that may be left out do once all others have theirs. NULL: memory is out. */
 enum { CLOSED, OPEN, OPTIONAL };
 static char *find_open(adept_interp *in)
 {
@@ -240,8 +250,10 @@ static adept_status add_unnamed(adept_interp *in, const adept_input_spec *specs,
         bool list = is_tensor_list(type_of(&g->inputs[i]));
         if (open[i] == CLOSED || (open[i] == OPTIONAL && more == 0)) continue;
         if (k == n)
-            return adept_error_set(in->err, ADEPT_E_USAGE, "%s: no shape for input '%s': the model takes %zu, %zu given; "
-                                   "repeat --input in the order of the model's inputs", g->path, g->inputs[i].name, n_open, n);
+            return adept_error_set(in->err, ADEPT_E_USAGE,
+                                   "%s: no shape for input '%s': the model takes %zu, %zu given; "
+                                   "repeat --input in the order of the model's inputs",
+                                   g->path, g->inputs[i].name, n_open, n);
         if (list && open[i] == OPEN && more > 0 && n_optional == 0) { /* the elements of a list, one by one */
             for (int element = 0; element <= (int)more && !status; element++) {
                 adept_given one = {.shape = specs[k++], .input = (int32_t)i, .in_list = true};
@@ -293,7 +305,8 @@ static void replace_hints(adept_interp *in, size_t n_hints)
 {
     for (size_t i = n_hints; i < in->n_given; i++)
         for (int32_t k = in->given_of[in->given[i].input]; k >= 0; k = in->given[k].earlier)
-            if ((size_t)k < n_hints && (is_part(in->given[k].part, in->given[i].part) || is_part(in->given[i].part, in->given[k].part)))
+            if ((size_t)k < n_hints &&
+                (is_part(in->given[k].part, in->given[i].part) || is_part(in->given[i].part, in->given[k].part)))
                 in->given[k].replaced = true;
 }
 
@@ -307,20 +320,22 @@ static adept_status add_stored(adept_interp *in)
         adept_input_spec shape = {.dtype = input->dtype, .ndim = input->ndim};
         if (open[i] != OPEN) continue;
         if (!input->has_shape)
-            return adept_error_set(in->err, ADEPT_E_USAGE,
-                                   "%s: the file does not say the shape of input '%s'; give it with --input, for instance "
-                                   "--input %s%sBx3x224x224 --batch 32%s",
-                                   g->path, input->name, in->dict_of[i] >= 0 ? input->name : "", in->dict_of[i] >= 0 ? "=" : "",
-                                   is_tensor_list(type_of(input)) ? "; this is a list: one shape has the number of its tensors in front, "
-                                                                    "or each has its own --input"
-                                                                  : "");
+            return adept_error_set(
+                in->err, ADEPT_E_USAGE,
+                "%s: the file does not say the shape of input '%s'; give it with --input, for instance "
+                "--input %s%sBx3x224x224 --batch 32%s",
+                g->path, input->name, in->dict_of[i] >= 0 ? input->name : "", in->dict_of[i] >= 0 ? "=" : "",
+                is_tensor_list(type_of(input)) ? "; this is a list: one shape has the number of its tensors in front, "
+                                                 "or each has its own --input"
+                                               : "");
         memcpy(shape.dims, input->dims, sizeof shape.dims);
         status = add_whole(in, i, &shape);
     }
     return status;
 }
 
-/* What is given, else what adept.json says, else what the file stores. Beside named inputs the others are as the file has them. */
+/* What is given, else what adept.json says, else what the file stores. Beside named inputs the others are as the file
+ * has them. */
 static adept_status choose(adept_interp *in)
 {
     const adept_graph *g = in->graph;
@@ -348,7 +363,8 @@ static bool is_sequences(const adept_input_spec *spec)
     return spec->ndim == 2 && (adept_dtype_is_integer(spec->dtype) || spec->dtype == ADEPT_BOOL);
 }
 
-/* The length of inputs that have no S. Two lengths, or an input of another kind that may have the same one, leave it to the user. */
+/* The length of inputs that have no S. Two lengths, or an input of another kind that may have the same one, leave it to
+ * the user. */
 static adept_status unmarked_length(int64_t *out, const adept_interp *in)
 {
     static const char give[] = "give each input with --input and S for the length, for instance --input i64:BxS";
@@ -370,9 +386,10 @@ static adept_status unmarked_length(int64_t *out, const adept_interp *in)
     for (size_t i = 0; i < in->n_given; i++)
         for (int d = 1; d < in->given[i].shape.ndim && !is_sequences(&in->given[i].shape); d++)
             if (in->given[i].shape.dims[d] == length)
-                return adept_error_set(in->err, ADEPT_E_USAGE,
-                                       "%s: --seq-length: input %zu has a dimension of %lld, which may be the length or not; %s",
-                                       path, i + 1, (long long)length, give);
+                return adept_error_set(
+                    in->err, ADEPT_E_USAGE,
+                    "%s: --seq-length: input %zu has a dimension of %lld, which may be the length or not; %s", path,
+                    i + 1, (long long)length, give);
     *out = length;
     return ADEPT_OK;
 }
@@ -411,16 +428,17 @@ static adept_status apply_batch(adept_interp *in)
     bool marked = any_given(in, ADEPT_DIM_BATCH);
     int64_t batch = in->config->batch_size ? in->config->batch_size : in->graph->hint_batch;
     if (marked && batch <= 0)
-        return adept_error_set(in->err, ADEPT_E_USAGE, "%s: the input shapes leave the batch open (B); give it with --batch",
-                               in->graph->path);
+        return adept_error_set(in->err, ADEPT_E_USAGE,
+                               "%s: the input shapes leave the batch open (B); give it with --batch", in->graph->path);
     bool replace_leading = !marked && in->config->batch_size > 0;
     for (size_t i = 0; i < in->n_given; i++) {
         adept_given *g = &in->given[i];
         if (replace_leading && g->in_list && !g->literal && !g->replaced)
-            return adept_error_set(in->err, ADEPT_E_USAGE,
-                                   "%s: --batch: the shapes in list '%s' are given one by one; write B where the batch is, or "
-                                   "give as many shapes as the batch has",
-                                   in->graph->path, in->graph->inputs[g->input].name);
+            return adept_error_set(
+                in->err, ADEPT_E_USAGE,
+                "%s: --batch: the shapes in list '%s' are given one by one; write B where the batch is, or "
+                "give as many shapes as the batch has",
+                in->graph->path, in->graph->inputs[g->input].name);
         if (!g->literal) adept_input_spec_settle(&g->shape, batch, replace_leading, in->seq_length);
     }
     in->batch_asked = marked || replace_leading;
@@ -450,7 +468,8 @@ static adept_status bind_tensor(adept_interp *in, const adept_given *g, int firs
     char text[ADEPT_INPUT_TEXT_BYTES];
     if (!adept_shape_valid(dtype, spec->ndim, spec->dims, 0))
         return adept_error_set(in->err, ADEPT_E_USAGE, "%s: input '%s': shape %s is too large", in->graph->path,
-                               full_name(in, (size_t)g->input, g->part), adept_input_spec_print(spec, text, sizeof text));
+                               full_name(in, (size_t)g->input, g->part),
+                               adept_input_spec_print(spec, text, sizeof text));
     adept_tensor *t = adept_run_tensor_new(&in->run, dtype, spec->ndim - first, spec->dims + first, -1);
     if (!t) return adept_interp_nomem(in);
     if (spec->has_value && !adept_run_set_spread(&in->run, t, ADEPT_ALIKE, (double)spec->value)) return adept_interp_nomem(in);
@@ -486,8 +505,9 @@ static bool read_literal(type_text type, const char *text, adept_value *out)
 /* What a text for that type looks like; NULL: nothing can be given for it. */
 static const char *example_of(type_text t)
 {
-    static const char *const examples[][2] = {{"Tensor", "Bx3x224x224"}, {"int", "3"},       {"bool", "true"}, {"float", "0.5"},
-                                              {"str", "TEXT"},           {"number", "3"}, {"Scalar", "3"},  {"Device", "cuda"}};
+    static const char *const examples[][2] = {{"Tensor", "Bx3x224x224"}, {"int", "3"},      {"bool", "true"},
+                                              {"float", "0.5"},          {"str", "TEXT"},   {"number", "3"},
+                                              {"Scalar", "3"},           {"Device", "cuda"}};
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
         if (is_type(t, examples[i][0])) return examples[i][1];
     return NULL;
@@ -506,19 +526,23 @@ static adept_status missing(adept_interp *in, size_t input, type_text type, cons
         example = is_tensor(element) ? "3x224x224,3x256x256" : "8,16";
         if (!example_of(without_optional(element))) form = ".0...=", example = "...";
     } else if (!example) {
-        return adept_error_set(in->err, ADEPT_E_UNSUPPORTED,
-                               "%s: input '%s' has type %.*s; tensors, numbers, texts, and lists, tuples and dicts of them can be given",
-                               in->graph->path, name, (int)type.n, type.at);
+        return adept_error_set(
+            in->err, ADEPT_E_UNSUPPORTED,
+            "%s: input '%s' has type %.*s; tensors, numbers, texts, and lists, tuples and dicts of them can be given",
+            in->graph->path, name, (int)type.n, type.at);
     }
-    return adept_error_set(in->err, ADEPT_E_USAGE,
-                           "%s: input '%s' has type %.*s, and the file does not say its value; give it with --input, for instance "
-                           "--input %s%s%s",
-                           in->graph->path, name, (int)type.n, type.at, name, form, example);
+    return adept_error_set(
+        in->err, ADEPT_E_USAGE,
+        "%s: input '%s' has type %.*s, and the file does not say its value; give it with --input, for instance "
+        "--input %s%s%s",
+        in->graph->path, name, (int)type.n, type.at, name, form, example);
 }
 
-static adept_status bind_part(adept_interp *in, size_t input, type_text type, const char *part, int depth, adept_value *out);
+static adept_status bind_part(adept_interp *in, size_t input, type_text type, const char *part, int depth,
+                              adept_value *out);
 
-static adept_status bind_element(adept_interp *in, size_t input, type_text type, const char *part, const char *key, int depth, adept_list *list)
+static adept_status bind_element(adept_interp *in, size_t input, type_text type, const char *part, const char *key,
+                                 int depth, adept_list *list)
 {
     const char *inner = adept_arena_printf(in->run.arena, "%s%s%s", part, *part ? "." : "", key);
     adept_value *grown = adept_arena_grow(in->run.arena, list->items, &list->capacity, list->n + 1, sizeof *grown);
@@ -527,13 +551,16 @@ static adept_status bind_element(adept_interp *in, size_t input, type_text type,
     return bind_part(in, input, type, inner, depth + 1, &list->items[list->n++]);
 }
 
-static adept_status bind_list(adept_interp *in, size_t input, type_text element, const char *part, int depth, adept_list *list)
+static adept_status bind_list(adept_interp *in, size_t input, type_text element, const char *part, int depth,
+                              adept_list *list)
 {
     adept_given *g = find_given(in, input, part, false);
     adept_status status = ADEPT_OK;
     if (g) g->used = true;
     if (g && g->listed) {
-        if (g->shape.ndim == 0) return bad_input(in, full_name(in, input, part), "the number of its tensors stands in front of a shape%s", "");
+        if (g->shape.ndim == 0)
+            return bad_input(in, full_name(in, input, part), "the number of its tensors stands in front of a shape%s",
+                             "");
         int64_t n = g->shape.dims[0];
         status = adept_interp_count(in, n < INT32_MAX ? (size_t)n : INT32_MAX);
         adept_value *items = status ? NULL : adept_arena_array(in->run.arena, (size_t)n + 1, sizeof *items);
@@ -555,12 +582,14 @@ static adept_status bind_list(adept_interp *in, size_t input, type_text element,
 }
 
 /* Its keys are those that are given, in their order. */
-static adept_status bind_dict(adept_interp *in, size_t input, type_text type, const char *part, int depth, adept_list *dict)
+static adept_status bind_dict(adept_interp *in, size_t input, type_text type, const char *part, int depth,
+                              adept_list *dict)
 {
     type_text key_type, value;
     size_t skip = strlen(part) + (*part != 0);
     adept_status status = adept_interp_count(in, in->n_given);
-    if (!type_argument(type, "Dict", 0, &key_type) || !type_argument(type, "Dict", 1, &value)) return missing(in, input, type, part);
+    if (!type_argument(type, "Dict", 0, &key_type) || !type_argument(type, "Dict", 1, &value))
+        return missing(in, input, type, part);
     type_text last = without_optional(value);
     bool plain = !memchr(last.at, '[', last.n);
     for (size_t i = 0; i < in->n_given && !status; i++) {
@@ -573,7 +602,8 @@ static adept_status bind_dict(adept_interp *in, size_t input, type_text type, co
         if (!name) return adept_interp_nomem(in);
         if (!read_literal(key_type, name, &key)) return bad_input(in, name, "is no key of a %.150s", type.at);
         for (size_t k = 0; k < dict->n && !known; k += 2)
-            known = dict->items[k].kind == ADEPT_VALUE_STRING ? !strcmp(dict->items[k].u.s, name) : dict->items[k].u.i == key.u.i;
+            known = dict->items[k].kind == ADEPT_VALUE_STRING ? !strcmp(dict->items[k].u.s, name)
+                                                              : dict->items[k].u.i == key.u.i;
         if (known) continue;
         adept_value *grown = adept_arena_grow(in->run.arena, dict->items, &dict->capacity, dict->n + 1, sizeof *grown);
         if (!grown) return adept_interp_nomem(in);
@@ -585,7 +615,8 @@ static adept_status bind_dict(adept_interp *in, size_t input, type_text type, co
     return status;
 }
 
-static adept_status bind_part(adept_interp *in, size_t input, type_text type, const char *part, int depth, adept_value *out)
+static adept_status bind_part(adept_interp *in, size_t input, type_text type, const char *part, int depth,
+                              adept_value *out)
 {
     type_text element;
     adept_given *g = find_given(in, input, part, false);
@@ -646,7 +677,8 @@ static adept_status bind_all(adept_interp *in)
     }
     for (size_t i = 0; i < in->n_given && !status; i++)
         if (!in->given[i].used && !in->given[i].replaced)
-            return bad_input(in, full_name(in, (size_t)in->given[i].input, in->given[i].part), "nothing takes it: the elements of a list are counted from 0%s", "");
+            return bad_input(in, full_name(in, (size_t)in->given[i].input, in->given[i].part),
+                             "nothing takes it: the elements of a list are counted from 0%s", "");
     note_batch(in, 1);
     return status;
 }
@@ -658,7 +690,8 @@ adept_status adept_interp_bind_inputs(adept_interp *in)
     if (!dict_of) return adept_interp_nomem(in);
     for (size_t i = g->n_inputs; i-- > 0;) { /* the parts of a dict stand before it */
         if (g->inputs[i].type) dict = (int32_t)i;
-        bool part = dict > (int32_t)i && is_part(g->inputs[i].name, g->inputs[dict].name) && strcmp(g->inputs[i].name, g->inputs[dict].name) != 0;
+        bool part = dict > (int32_t)i && is_part(g->inputs[i].name, g->inputs[dict].name) &&
+                    strcmp(g->inputs[i].name, g->inputs[dict].name) != 0;
         dict_of[i] = part ? dict : -1;
     }
     in->dict_of = dict_of;

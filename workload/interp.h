@@ -23,7 +23,8 @@ typedef struct adept_row {
     const char *demand; /* NULL: none */
 } adept_row;
 
-/* What is given of an input or of a part of one, by the user or by the file: a shape, or the text of what is no tensor (inputs.c). */
+/* What is given of an input or of a part of one, by the user or by the file: a shape, or the text of what is no tensor
+ * (inputs.c). */
 typedef struct adept_given {
     adept_input_spec shape;
     int32_t input, earlier; /* of the graph; what was given of the same input before, -1 */
@@ -51,9 +52,9 @@ typedef struct adept_interp {
     bool user_shapes; /* shapes came from the caller: a misfit is a usage error, else the file is at fault */
     adept_given *given; /* arena; walks with other shapes start with a copy */
     size_t n_given, given_capacity;
-    int32_t *given_of; /* arena, by input: the last of its entries, -1: none; NULL before anything was chosen */
+    int32_t *given_of;      /* arena, by input: the last of its entries, -1: none; NULL before anything was chosen */
     const int32_t *dict_of; /* arena, by input: the dict whose part it is, -1: none */
-    bool batch_listed; /* the first input is a list, whose elements are the samples */
+    bool batch_listed;      /* the first input is a list, whose elements are the samples */
     bool batch_asked; /* the batch is a choice of this run, not a number the file stores with its shapes */
     int64_t batch_size;
     int64_t seq_length; /* a choice of this run; 0: the shapes leave none open */

@@ -197,12 +197,14 @@ static adept_status do_if(adept_interp *in, const adept_node *node)
 
 static adept_status assume_trips(adept_interp *in, const adept_node *node, const char *what, bool *warned)
 {
-    if (!in->run.assumed.trips_known) return depends_on_data(in, node, what, "; --assume-trips N says how many trips it makes");
+    if (!in->run.assumed.trips_known)
+        return depends_on_data(in, node, what, "; --assume-trips N says how many trips it makes");
     if (*warned) return ADEPT_OK;
     *warned = true;
-    return adept_interp_warn(in, "a loop whose trips depend on data is assumed to make %lld, as --assume-trips says: in '%s'%s%s",
-                             (long long)in->run.assumed.trips, in->graph->modules[node->module].path,
-                             node->overload[0] ? ", " : "", node->overload);
+    return adept_interp_warn(
+        in, "a loop whose trips depend on data is assumed to make %lld, as --assume-trips says: in '%s'%s%s",
+        (long long)in->run.assumed.trips, in->graph->modules[node->module].path, node->overload[0] ? ", " : "",
+        node->overload);
 }
 
 /* prim::Loop(max_trips, condition, carried...) with body(trip, carried...) -> (condition, carried...) */
@@ -261,12 +263,15 @@ static adept_status do_is_grad(adept_interp *in, const adept_node *node)
     return ADEPT_OK;
 }
 
-/* adept::autocast(type, enabled) -> what held before, for adept::autocast_end(): `with torch.autocast()`. Where a region turns
- * it off, its program casts what it needs, which a trace in FP32 need not show: such a region is run as what is around it. */
+/* adept::autocast(type, enabled) -> what held before, for adept::autocast_end(): `with torch.autocast()`. Where a
+ * region turns it off, its program casts what it needs, which a trace in FP32 need not show: such a region is run as
+ * what is around it. */
 static adept_status do_autocast(adept_interp *in, const adept_node *node)
 {
     int64_t type, enabled;
-    set_output(in, node, 0, (adept_value){ADEPT_VALUE_INT, {.i = in->run.cast == ADEPT_DTYPE_NONE ? -1 : adept_dtype_to_c10(in->run.cast)}});
+    set_output(in, node, 0,
+               (adept_value){ADEPT_VALUE_INT,
+                             {.i = in->run.cast == ADEPT_DTYPE_NONE ? -1 : adept_dtype_to_c10(in->run.cast)}});
     if (!adept_value_as_int(input_value(in, node, 1), &enabled)) return MISFIT("not a known truth value");
     if (!enabled) return ADEPT_OK;
     if (!adept_value_as_int(input_value(in, node, 0), &type)) return MISFIT("not a known type");
@@ -288,8 +293,9 @@ static adept_status do_checkpoint(adept_interp *in, const adept_node *node)
 {
     (void)node;
     if (in->run.mode == ADEPT_MODE_INFER) return ADEPT_OK;
-    return adept_interp_warn(in, "the model was saved with torch.utils.checkpoint, which its file does not keep: the backward pass is "
-                                 "counted without recomputation, and activations in full");
+    return adept_interp_warn(
+        in, "the model was saved with torch.utils.checkpoint, which its file does not keep: the backward pass is "
+            "counted without recomputation, and activations in full");
 }
 
 /* A `with` in a saved profile of an earlier version, which said no more of it. */
@@ -297,7 +303,8 @@ static adept_status do_enter(adept_interp *in, const adept_node *node)
 {
     if (in->run.mode == ADEPT_MODE_INFER) return do_nothing(in, node);
     adept_status status = adept_interp_unsupported(
-        in, node->op, "a `with` in a profile saved by an earlier version; profile the model anew, or --mode infer", node->module);
+        in, node->op, "a `with` in a profile saved by an earlier version; profile the model anew, or --mode infer",
+        node->module);
     return status ? status : ADEPT_E_UNSUPPORTED;
 }
 

@@ -10,7 +10,8 @@ static adept_graph *graph_of(bool typed)
 {
     static const struct {
         const char *name, *type;
-    } inputs[] = {{"x", NULL}, {"trips", "int"}, {"lists", "List[Tensor]"}, {"named.q", NULL}, {"named", "Dict[str, Tensor]"}};
+    } inputs[] = {
+        {"x", NULL}, {"trips", "int"}, {"lists", "List[Tensor]"}, {"named.q", NULL}, {"named", "Dict[str, Tensor]"}};
     adept_graph_builder *b = adept_graph_builder_new();
     adept_graph *g = NULL;
     if (!b) return NULL;

@@ -177,8 +177,18 @@ static void change_node(adept_graph *g, adept_block *block, size_t at, fuzz_rand
 
 static void change_input(adept_graph_input *in, fuzz_random *r)
 {
-    static const char *const types[] = {NULL, "Tensor", "int", "bool", "List[Tensor]", "List[Dict[str, Tensor]]", "Optional[List[int]]",
-                                        "Dict[int, Tuple[Tensor, float]]", "Dict[str, Tensor]", "Tuple[", "List[List[List[str]]]", "]"};
+    static const char *const types[] = {NULL,
+                                        "Tensor",
+                                        "int",
+                                        "bool",
+                                        "List[Tensor]",
+                                        "List[Dict[str, Tensor]]",
+                                        "Optional[List[int]]",
+                                        "Dict[int, Tuple[Tensor, float]]",
+                                        "Dict[str, Tensor]",
+                                        "Tuple[",
+                                        "List[List[List[str]]]",
+                                        "]"};
     if (fuzz_pick(r, 3) == 0) in->type = types[fuzz_pick(r, sizeof types / sizeof *types)];
     if (fuzz_pick(r, 4) == 0) in->has_shape = !in->has_shape;
     if (fuzz_pick(r, 4) == 0) in->dtype = (adept_dtype)fuzz_pick(r, ADEPT_DTYPE_COUNT);

@@ -71,11 +71,13 @@ static void accepts(const char *text, bool valid)
 static void texts_are_checked(void **state)
 {
     (void)state;
-    static const char *const good[] = {"mylib::f=8x128", "mylib::f=BxS,i64:B", "mylib::f=f32:",  "branch=true",
-                                       "branch=false",   "fraction=0",         "fraction=0.125", "fraction=1"};
+    static const char *const good[] = {
+        "mylib::f=8x128", "mylib::f=BxS,i64:B", "mylib::f=f32:", "branch=true", "branch=false",
+        "fraction=0",     "fraction=0.125",     "fraction=1",    "trips=0",     "trips=12"};
     static const char *const bad[] = {
-        "",           "mylib::f", "mylib::f=",    "mylib::f=8x", "mylib::f=8,,8", "f=8",
-        "branch=yes", "branch=",  "fraction=1.5", "fraction=-1", "fraction=many", "fraction=nan"};
+        "",           "mylib::f",  "mylib::f=",    "mylib::f=8x",   "mylib::f=8,,8", "f=8",
+        "branch=yes", "branch=",   "fraction=1.5", "fraction=-1",   "fraction=many", "fraction=nan",
+        "trips=-1",   "trips=1.5", "trips=",       "trips=2000000", "mylib::op=n=3"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         accepts(good[i], true);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -45,7 +45,8 @@ static adept_graph *parse_ok(const char *json, size_t size, const char *weights)
 static void test_golden(void **state)
 {
     (void)state;
-    static const char *const names[] = {"basic", "sizes", "lists", "kinds", "regions", "flow", "inputs", "paths", "schema1"};
+    static const char *const names[] = {"basic", "sizes",  "lists", "kinds",  "regions",
+                                        "flow",  "inputs", "paths", "schema1"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t json_size, expected_size;
         char *json = golden(names[i], ".json", &json_size), *expected = golden(names[i], ".expected", &expected_size);
@@ -108,8 +109,10 @@ static const edit edits[] = {
      "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"later\"}}}",
      "t.pt2: node 2 (torch.ops.aten.relu.default): uses 'later'"},
     {"basic", "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"conv2d\"}}}",
-     "{\"name\": \"conv2d\", \"arg\": {\"as_tensor\": {\"name\": \"conv2d\"}}}", "argument 'conv2d' is not known, of a later PyTorch or misspelt; known are: self"},
-    {"basic", "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"conv2d\"}}}", "", "argument 'self' is missing"},
+     "{\"name\": \"conv2d\", \"arg\": {\"as_tensor\": {\"name\": \"conv2d\"}}}",
+     "argument 'conv2d' is not known, of a later PyTorch or misspelt; known are: self"},
+    {"basic", "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"conv2d\"}}}", "",
+     "argument 'self' is missing"},
     {"basic", "{\"as_ints\": [2, 2]}", "{\"as_ints\": [2, \"a\"]}", "node 0 (torch.ops.aten.conv2d.default)"},
     {"basic", "{\"as_ints\": [2, 2]}", "{\"as_ints\": [2, 2.5]}", "wrong type"},
     {"basic", "{\"as_ints\": [2, 2]}", "{\"as_widgets\": [2, 2]}", "as_widgets"},
@@ -135,11 +138,13 @@ static const edit edits[] = {
     {"kinds", "\"type\": \"cuda\"", "\"kind\": \"cuda\"", "\"type\" is missing"},
     {"regions", "\"inputs\": [{\"as_tensor\": {\"name\": \"z\"}}]", "\"inputs\": []", "takes 0 values, 1 are given"},
     {"regions", "\"outputs\": [{\"as_tensor\": {\"name\": \"y\"}}],\n", "\"outputs\": [],\n", "returns 0 values"},
-    {"regions", "\"as_scalar_type\": 13}}, {\"name\": \"\", \"arg\": {\"as_bool\": true", "\"as_scalar_type\": 99}}, {\"name\": \"\", \"arg\": {\"as_bool\": true",
-     "element type 99"},
-    {"flow", "\"outputs\": [{\"as_tensor\": {\"name\": \"t\"}}], \"nodes\"", "\"outputs\": [], \"nodes\"", "returns 0 values, 1 are expected"},
-    {"flow", "[{\"name\": \"s\"}, {\"name\": \"y\"}]}}, {\"name\": \"\", \"arg\": {\"as_tensors\": [{\"name\": \"w\"}]}}", "[{\"name\": \"s\"}]}}",
-     "the loop takes 1 values and returns 2"},
+    {"regions", "\"as_scalar_type\": 13}}, {\"name\": \"\", \"arg\": {\"as_bool\": true",
+     "\"as_scalar_type\": 99}}, {\"name\": \"\", \"arg\": {\"as_bool\": true", "element type 99"},
+    {"flow", "\"outputs\": [{\"as_tensor\": {\"name\": \"t\"}}], \"nodes\"", "\"outputs\": [], \"nodes\"",
+     "returns 0 values, 1 are expected"},
+    {"flow",
+     "[{\"name\": \"s\"}, {\"name\": \"y\"}]}}, {\"name\": \"\", \"arg\": {\"as_tensors\": [{\"name\": \"w\"}]}}",
+     "[{\"name\": \"s\"}]}}", "the loop takes 1 values and returns 2"},
     {"flow", "\"as_tensors\": [{\"name\": \"z\"}]", "\"as_tensors\": []", "a map over nothing"},
     {"flow", "[{\"name\": \"x\"}, {\"name\": \"w\"}]", "[{\"name\": \"x\"}]", "the region takes 2 values, 1 are given"},
     {"sizes", "\"as_sym_ints\": [{\"as_name\": \"s0\"}, {\"as_int\": 1}, {\"as_name\": \"s1\"}]", "\"as_sym_ints\": []",

@@ -463,21 +463,53 @@ static void input_specs(void **state)
     (void)state;
     static const struct {
         const char *text, *printed;
-    } good[] = {{"Bx3x224x224", "f32:Bx3x224x224"}, {"i64:Bx512", "i64:Bx512"}, {"16x8", "f32:16x8"}, {"bool:", "bool:"},
-                {"bf16:7", "bf16:7"}};
+    } good[] = {{"Bx3x224x224", "f32:Bx3x224x224"},
+                {"i64:Bx512", "i64:Bx512"},
+                {"16x8", "f32:16x8"},
+                {"bool:", "bool:"},
+                {"bf16:7", "bf16:7"},
+                {"n=3", "n=3"},
+                {"batch.ids=i64:BxS", "batch.ids=i64:BxS"},
+                {"xs=", "xs="},
+                {"how=a=b", "how=a=b"}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         adept_input_spec spec;
         char text[100];
         assert_int_equal(adept_input_spec_parse(&spec, good[i].text, NULL), ADEPT_OK);
         assert_string_equal(adept_input_spec_print(&spec, text, sizeof text), good[i].printed);
     }
-    static const char *const bad[] = {"", "x", "3x", "x3", "3xx4", "0x4", "-1x4", "f99:3", "3.5", "BxB", "3x4 ", " 3",
-                                      "99999999999999999999", "1x1x1x1x1x1x1x1x1", "3,4", "f32", "3xB4"};
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "3x",
+                                      "x3",
+                                      "3xx4",
+                                      "0x4",
+                                      "-1x4",
+                                      "f99:3",
+                                      "3.5",
+                                      "BxB",
+                                      "3x4 ",
+                                      " 3",
+                                      "99999999999999999999",
+                                      "1x1x1x1x1x1x1x1x1",
+                                      "3,4",
+                                      "f32",
+                                      "3xB4",
+                                      "=3"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         adept_input_spec spec;
         adept_error err;
         if (adept_input_spec_parse(&spec, bad[i], &err) != ADEPT_E_USAGE) fail_msg("'%s' was accepted", bad[i]);
         assert_non_null(strstr(err.message, bad[i]));
+    }
+    adept_input_spec spec;
+    char longest[ADEPT_INPUT_TEXT_BYTES + 1];
+    assert_int_equal(adept_input_spec_parse(&spec, "n=\t", NULL), ADEPT_E_USAGE);
+    for (size_t over = 0; over < 2; over++) {
+        memset(longest, 'n', sizeof longest);
+        longest[1] = '=';
+        longest[ADEPT_INPUT_TEXT_BYTES - 1 + over] = '\0';
+        assert_int_equal(adept_input_spec_parse(&spec, longest, NULL), over ? ADEPT_E_USAGE : ADEPT_OK);
     }
 }
 

@@ -319,7 +319,8 @@ static adept_graph *typed_graph(void)
 {
     static const struct {
         const char *name, *type;
-    } inputs[] = {{"x", NULL}, {"batch.ids", NULL}, {"batch", "Dict[str, Tensor]"}, {"sizes", "List[int]"}, {"on", "bool"}};
+    } inputs[] = {
+        {"x", NULL}, {"batch.ids", NULL}, {"batch", "Dict[str, Tensor]"}, {"sizes", "List[int]"}, {"on", "bool"}};
     adept_graph_builder *b = adept_graph_builder_new();
     adept_graph *g = NULL;
     adept_error err;
@@ -342,12 +343,14 @@ static void put_arguments(text *t)
     put_tensor(t, "LongStorage", 1, row);
     PUT(t, "u");
     put_string(t, "Dict[str, Tensor]");
-    PUT(t, "tRctorch.jit._pickle\nbuild_intlist\n](K\x04K\x06""e\x85R\x88");
+    PUT(t, "tRctorch.jit._pickle\nbuild_intlist\n](K\x04K\x06"
+           "e\x85R\x88");
 }
 
 static void assert_named(const adept_graph *g)
 {
-    static const char *const specs[] = {"x=f32:2x3", "batch.mask=bool:5", "batch.ids=i64:5", "sizes.0=4", "sizes.1=6", "on=true"};
+    static const char *const specs[] = {"x=f32:2x3", "batch.mask=bool:5", "batch.ids=i64:5",
+                                        "sizes.0=4", "sizes.1=6",         "on=true"};
     assert_int_equal(g->n_hint_specs, 6);
     for (size_t i = 0; i < 6; i++)
         assert_string_equal(g->hint_specs[i], specs[i]);
@@ -381,11 +384,13 @@ static void test_bundled(void **state)
     for (int fits = 0; fits < 2; fits++) {
         adept_graph *g = typed_graph();
         text t = {.n = 0};
-        PUT(&t, "\x80\x02""c__torch__\nNet\n)\x81}(");
+        PUT(&t, "\x80\x02"
+                "c__torch__\nNet\n)\x81}(");
         put_string(&t, fits ? "_bundled_inputs_deflated_forward" : "_bundled_inputs_deflated_backward");
         PUT(&t, "](("); /* a list of tuples */
         put_arguments(&t);
-        PUT(&t, "tK\x05""eub.");
+        PUT(&t, "tK\x05"
+                "eub.");
         test_entry entries[] = {TEST_TEXT("m/version", "3\n"), {"m/data.pkl", t.bytes, t.n}};
         test_zip_write(file, entries, 2, false);
         assert_int_equal(test_torchscript_hints(g, file, &err), ADEPT_OK);

@@ -106,12 +106,14 @@ static const adept_option_row rows[] = {
      .at = AT(config.grad_accum), .low = 1},
     {"attention", "HOW", 2, "auto (as the file says; default), eager or fused", ADEPT_OPT_CHOICE,
      .at = AT(config.attention), .given = AT(config.attention_given), .names = adept_attention_name},
-    {"memory-format", "HOW", 2, "Of images: auto (as the file says, else nchw; default), nchw or channels_last", ADEPT_OPT_CHOICE,
-     .at = AT(config.memory_format), .given = AT(config.memory_format_given), .names = adept_memory_format_name},
+    {"memory-format", "HOW", 2, "Of images: auto (as the file says, else nchw; default), nchw or channels_last",
+     ADEPT_OPT_CHOICE, .at = AT(config.memory_format), .given = AT(config.memory_format_given),
+     .names = adept_memory_format_name},
     {"execution", "HOW", 2, "eager (default), graphs (CUDA graphs: no launches by the host) or compile (torch.compile)",
      ADEPT_OPT_CHOICE, .at = AT(config.execution), .given = AT(config.execution_given), .names = adept_execution_name},
-    {"framework", "NAME", 2, "Whose kernels run: torch2 (default) or torch1 (PyTorch 1, with libraries of CUDA 10 or 11)",
-     ADEPT_OPT_CHOICE, .at = AT(config.framework), .given = AT(config.framework_given), .names = adept_framework_name},
+    {"framework", "NAME", 2,
+     "Whose kernels run: torch2 (default) or torch1 (PyTorch 1, with libraries of CUDA 10 or 11)", ADEPT_OPT_CHOICE,
+     .at = AT(config.framework), .given = AT(config.framework_given), .names = adept_framework_name},
     {"allow-unsupported", NULL, 2,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
      ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported)},
@@ -124,12 +126,14 @@ static const adept_option_row rows[] = {
     {"assume-trips", "N", 2, "How often a loop runs whose end depends on data, with a warning", ADEPT_OPT_PARSED,
      .parse = parse_trips},
     {"assume-fraction", "F", 2,
-     "What data chooses (nonzero, a mask as index, experts of a mixture) of its elements, 0 to 1; all by default, with a "
+     "What data chooses (nonzero, a mask as index, experts of a mixture) of its elements, 0 to 1; all by default, with "
+     "a "
      "warning",
      ADEPT_OPT_PARSED, .parse = parse_fraction},
     {"trust", NULL, 2, "Load a TorchScript file that runs code of its own when loaded (__setstate__)", ADEPT_OPT_FLAG,
      .at = AT(trust)},
-    {"memory-limit", "SIZE", 2, ADEPT_MEMORY_LIMIT_HELP, ADEPT_OPT_PARSED, .at = AT(config.memory_bytes), .parse = adept_option_memory},
+    {"memory-limit", "SIZE", 2, ADEPT_MEMORY_LIMIT_HELP, ADEPT_OPT_PARSED, .at = AT(config.memory_bytes),
+     .parse = adept_option_memory},
     {0},
 };
 

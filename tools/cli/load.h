@@ -14,7 +14,7 @@ typedef struct adept_workload_options {
     adept_workload_config config; /* inputs points into `inputs`: do not copy the struct */
     adept_input_spec inputs[ADEPT_MAX_INPUT_OPTIONS];
     const char *assume[ADEPT_MAX_ASSUME_OPTIONS]; /* where config.assume points */
-    char branch[16], fraction[40], trips[40];                /* two of them */
+    char branch[16], fraction[40], trips[40];     /* two of them */
     bool trust;
 } adept_workload_options;
 

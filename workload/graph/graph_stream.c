@@ -415,8 +415,9 @@ static void io_inputs(stream *s)
         adept_graph_input in = s->out ? s->graph->inputs[i] : (adept_graph_input){0};
         in.name = io_string(s, in.name);
         in.value = io_index(s, in.value);
-        uint64_t flags = io_unsigned(s, (in.has_shape ? INPUT_SHAPE : 0u) | (in.channels_last ? INPUT_CHANNELS_LAST : 0u) |
-                                            (in.type ? INPUT_TYPE : 0u));
+        uint64_t flags =
+            io_unsigned(s, (in.has_shape ? INPUT_SHAPE : 0u) | (in.channels_last ? INPUT_CHANNELS_LAST : 0u) |
+                               (in.type ? INPUT_TYPE : 0u));
         if (flags > (INPUT_SHAPE | INPUT_CHANNELS_LAST | INPUT_TYPE)) fail(s, "unknown flag of an input");
         in.has_shape = flags & INPUT_SHAPE;
         in.channels_last = flags & INPUT_CHANNELS_LAST;

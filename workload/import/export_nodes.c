@@ -298,7 +298,8 @@ static bool is_ignored(const char *target)
 static void read_node(adept_export_reader *r, const cJSON *node, size_t index)
 {
     adept_export_begin(r, index, "?");
-    if (++r->n_nodes > MAX_NODES) adept_json_fail(&r->json, "the program unfolds into more than %d operators", MAX_NODES);
+    if (++r->n_nodes > MAX_NODES)
+        adept_json_fail(&r->json, "the program unfolds into more than %d operators", MAX_NODES);
     const char *target = adept_json_string(&r->json, node, "target");
     if (r->json.status != ADEPT_OK) return;
     adept_export_begin(r, index, target);

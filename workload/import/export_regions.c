@@ -2,7 +2,8 @@
  *
  *  - Regions (no_grad, autocast, checkpoints, nested compile regions) are inlined. What leaves a no_grad region is
  *    detached, so that no backward pass is counted for it. An autocast region stands between adept::autocast and
- *    adept::autocast_end; one that turns it off casts what it needs by itself. A checkpoint is noted: adept::checkpoint.
+ *    adept::autocast_end; one that turns it off casts what it needs by itself. A checkpoint is noted:
+ * adept::checkpoint.
  *  - cond is prim::If, while_loop and map are prim::Loop, as a TorchScript program has them.
  *  - Others (scan, flex_attention, ...) stay nodes "higher_order::NAME", which no handler knows. */
 #include "export_private.h"
@@ -68,8 +69,10 @@ static int32_t *inline_graph(adept_export_reader *r, const cJSON *graph, const i
     const char *target = r->target;
     size_t index = r->node_index;
     int32_t module = r->module, *results = NULL;
-    const cJSON *inputs = adept_json_array(&r->json, graph, "inputs"), *outputs = adept_json_array(&r->json, graph, "outputs");
-    values wanted = flatten(r, inputs ? inputs->child : NULL, NULL), given = flatten(r, outputs ? outputs->child : NULL, NULL);
+    const cJSON *inputs = adept_json_array(&r->json, graph, "inputs"),
+                *outputs = adept_json_array(&r->json, graph, "outputs");
+    values wanted = flatten(r, inputs ? inputs->child : NULL, NULL),
+           given = flatten(r, outputs ? outputs->child : NULL, NULL);
     if (r->json.status == ADEPT_OK && r->depth >= MAX_REGION_DEPTH)
         adept_json_fail(&r->json, "regions nested more than %d deep", MAX_REGION_DEPTH);
     if (r->json.status == ADEPT_OK && wanted.n != n_arguments)
@@ -93,7 +96,8 @@ static int32_t *inline_graph(adept_export_reader *r, const cJSON *graph, const i
 
 static int32_t constant(adept_export_reader *r, adept_value value)
 {
-    int32_t number = r->json.status == ADEPT_OK ? adept_graph_builder_constant(r->b, r->module, &value, r->json.err) : -1;
+    int32_t number =
+        r->json.status == ADEPT_OK ? adept_graph_builder_constant(r->b, r->module, &value, r->json.err) : -1;
     if (r->json.status == ADEPT_OK && number < 0) adept_export_check(r, r->json.err->status);
     return number;
 }
@@ -113,12 +117,14 @@ static int32_t *fresh(adept_export_reader *r, size_t n)
 
 static void begin_block(adept_export_reader *r, size_t n, const int32_t *params)
 {
-    if (r->json.status == ADEPT_OK) adept_export_check(r, adept_graph_builder_block_begin(r->b, (int32_t)n, params, r->json.err));
+    if (r->json.status == ADEPT_OK)
+        adept_export_check(r, adept_graph_builder_block_begin(r->b, (int32_t)n, params, r->json.err));
 }
 
 static void end_block(adept_export_reader *r, size_t n, const int32_t *returns)
 {
-    if (r->json.status == ADEPT_OK) adept_export_check(r, adept_graph_builder_block_end(r->b, (int32_t)n, returns, r->json.err));
+    if (r->json.status == ADEPT_OK)
+        adept_export_check(r, adept_graph_builder_block_end(r->b, (int32_t)n, returns, r->json.err));
 }
 
 /* ---- what a node of these kinds has ---- */
@@ -129,8 +135,8 @@ static void end_block(adept_export_reader *r, size_t n, const int32_t *returns)
 typedef struct parts {
     const cJSON *graphs[MAX_GRAPHS];
     size_t n_graphs;
-    const cJSON *first; /* argument: a predicate, a device */
-    const cJSON *operands; /* first input behind the last graph */
+    const cJSON *first;              /* argument: a predicate, a device */
+    const cJSON *operands;           /* first input behind the last graph */
     const cJSON *scalar_type, *flag; /* the first ones */
     values results;
 } parts;
@@ -140,7 +146,8 @@ static parts read_parts(adept_export_reader *r, const cJSON *inputs, const cJSON
     parts p = {.results = flatten(r, outputs->child, NULL)};
     for (const cJSON *e = inputs->child; e; e = e->next) {
         const cJSON *argument = cJSON_GetObjectItemCaseSensitive(e, "arg");
-        const cJSON *graph = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(argument, "as_graph"), "graph");
+        const cJSON *graph =
+            cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(argument, "as_graph"), "graph");
         if (!p.first) p.first = argument;
         if (!p.flag) p.flag = cJSON_GetObjectItemCaseSensitive(argument, "as_bool");
         if (!p.scalar_type) p.scalar_type = cJSON_GetObjectItemCaseSensitive(argument, "as_scalar_type");
@@ -176,12 +183,14 @@ static void autocast(adept_export_reader *r, const parts *p)
     bool is_cpu = cJSON_IsString(device) && strncmp(device->valuestring, "cpu", 3) == 0;
     int64_t type = -1;
     adept_dtype dtype = is_cpu ? ADEPT_BF16 : ADEPT_F16; /* PyTorch's own */
-    if (p->scalar_type) dtype = adept_export_int(p->scalar_type, &type) ? adept_dtype_from_export(type) : ADEPT_DTYPE_NONE;
+    if (p->scalar_type)
+        dtype = adept_export_int(p->scalar_type, &type) ? adept_dtype_from_export(type) : ADEPT_DTYPE_NONE;
     if (dtype == ADEPT_DTYPE_NONE) {
         adept_json_fail(&r->json, "element type %lld is not known", (long long)type);
         return;
     }
-    int32_t inputs[] = {number_of(r, adept_dtype_to_c10(dtype)), constant(r, (adept_value){ADEPT_VALUE_BOOL, {.b = true}})};
+    int32_t inputs[] = {number_of(r, adept_dtype_to_c10(dtype)),
+                        constant(r, (adept_value){ADEPT_VALUE_BOOL, {.b = true}})};
     int32_t before = adept_export_op(r, "adept::autocast", 2, inputs, NULL);
     region(r, p, false);
     adept_export_node(r, "adept::autocast_end", "", 1, &before, NULL, 0, NULL);
@@ -216,7 +225,8 @@ static void while_loop(adept_export_reader *r, const parts *p)
     int32_t *numbers = look_up(r, &given);
     int32_t *first = inline_graph(r, p->graphs[0], numbers, given.n, 1);
     int32_t *inputs = adept_export_room(r, n + 2, sizeof *inputs), *params = fresh(r, n + 1), *outputs = fresh(r, n);
-    int32_t *inner = adept_export_room(r, given.n, sizeof *inner), *returns = adept_export_room(r, n + 1, sizeof *returns);
+    int32_t *inner = adept_export_room(r, given.n, sizeof *inner),
+            *returns = adept_export_room(r, n + 1, sizeof *returns);
     if (r->json.status != ADEPT_OK) return;
     inputs[0] = number_of(r, INT64_MAX);
     inputs[1] = first[0];
@@ -236,11 +246,12 @@ static void while_loop(adept_export_reader *r, const parts *p)
     bind_results(r, p, outputs);
 }
 
-/* map_impl(body, over, additional): the body of each element of the tensors along their first dimension, stacked again. */
+/* map_impl(body, over, additional): the body of each element of the tensors along their first dimension, stacked again.
+ */
 static void map(adept_export_reader *r, const parts *p)
 {
     static const char *const size_names[] = {"self", "dim"}, *const select_names[] = {"self", "dim", "index"},
-                            *const append_names[] = {"self", "el"}, *const stack_names[] = {"tensors", "dim"};
+                             *const append_names[] = {"self", "el"}, *const stack_names[] = {"tensors", "dim"};
     values over = {.r = r}, given = flatten(r, p->operands, "arg");
     if (p->operands) flatten_one(&over, cJSON_GetObjectItemCaseSensitive(p->operands, "arg"));
     if (r->json.status == ADEPT_OK && over.n == 0) adept_json_fail(&r->json, "a map over nothing");
@@ -270,8 +281,7 @@ static void map(adept_export_reader *r, const parts *p)
 bool adept_export_region(adept_export_reader *r, const cJSON *inputs, const cJSON *outputs)
 {
     static const char prefix[] = "torch.ops.higher_order.";
-    static const char *const plain[] = {"wrap",          "invoke_subgraph",           "strict_mode",
-                                        "run_const_graph", "hints_wrapper"};
+    static const char *const plain[] = {"wrap", "invoke_subgraph", "strict_mode", "run_const_graph", "hints_wrapper"};
     static const char *const checkpoints[] = {"tag_activation_checkpoint", "wrap_activation_checkpoint"};
     if (strncmp(r->target, prefix, sizeof prefix - 1) != 0) return false;
     const char *kind = r->target + sizeof prefix - 1;

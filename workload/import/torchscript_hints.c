@@ -1,5 +1,5 @@
-/** @file torchscript_hints.c  Inputs that the archive itself knows: adept.json, else the traced inputs, else bundled ones.
- *  Calls: archive, pickle, adept_json, adept_input_spec. */
+/** @file torchscript_hints.c  Inputs that the archive itself knows: adept.json, else the traced inputs, else bundled
+ * ones. Calls: archive, pickle, adept_json, adept_input_spec. */
 #include "adept_json.h"
 #include "adept_input_spec.h"
 #include "adept_number.h"
@@ -12,7 +12,7 @@
 #define MAX_JSON_BYTES ((size_t)1 << 20)
 #define MAX_TRACED_BYTES ((size_t)1 << 20)
 #define MAX_TUPLE_DEPTH 32
-#define MAX_NAMED 1000 /* parts of inputs */
+#define MAX_NAMED 1000  /* parts of inputs */
 #define PICKLE_SHARE 64 /* of the memory, as for the check before */
 
 static const char bundled_attribute[] = "_bundled_inputs_deflated_forward";
@@ -102,7 +102,7 @@ static adept_dtype storage_dtype(const adept_pickle_value *v)
 static const adept_pickle_value *without_tags(const adept_pickle_value *v)
 {
     static const char *const tags[] = {"torch.jit._pickle\nrestore_type_tag", "torch.jit._pickle\nbuild_tensorlist",
-                                       "torch.jit._pickle\nbuild_intlist",    "torch.jit._pickle\nbuild_doublelist",
+                                       "torch.jit._pickle\nbuild_intlist", "torch.jit._pickle\nbuild_doublelist",
                                        "torch.jit._pickle\nbuild_boollist"};
     for (int i = 0; i < MAX_TUPLE_DEPTH; i++) {
         const adept_pickle_value *arguments = NULL;
@@ -187,7 +187,8 @@ typedef struct named {
 
 static void add_named(named *out, const char *path, const char *value, bool is_shape)
 {
-    for (size_t i = 0; i < out->graph->n_inputs && !is_shape; i++) /* a number for a tensor would be taken for its size */
+    for (size_t i = 0; i < out->graph->n_inputs && !is_shape;
+         i++) /* a number for a tensor would be taken for its size */
         if (!out->graph->inputs[i].type && strcmp(out->graph->inputs[i].name, path) == 0) out->fits = false;
     bool plain = out->n < MAX_NAMED && strlen(path) + strlen(value) + 2 <= ADEPT_INPUT_TEXT_BYTES && !strchr(path, '=');
     const char *spec = plain ? adept_arena_printf(out->graph->arena, "%s=%s", path, value) : NULL;
@@ -240,7 +241,9 @@ static void name_arguments(adept_graph *graph, const adept_pickle_value *argumen
 {
     named out = {.graph = graph, .fits = true};
     arguments = without_tags(arguments);
-    if (graph->n_hint_specs || !arguments || (arguments->kind != ADEPT_PICKLE_LIST && arguments->kind != ADEPT_PICKLE_TUPLE)) return;
+    if (graph->n_hint_specs || !arguments ||
+        (arguments->kind != ADEPT_PICKLE_LIST && arguments->kind != ADEPT_PICKLE_TUPLE))
+        return;
     out.specs = adept_arena_array(graph->arena, MAX_NAMED, sizeof *out.specs);
     if (!out.specs) return;
     size_t k = 0;
@@ -250,7 +253,9 @@ static void name_arguments(adept_graph *graph, const adept_pickle_value *argumen
         if (length >= sizeof name) return;
         snprintf(name, sizeof name, "%.*s", (int)length, graph->inputs[i].name);
         for (n = 1; i + n < graph->n_inputs; n++)
-            if (strcspn(graph->inputs[i + n].name, ".") != length || strncmp(graph->inputs[i + n].name, name, length) != 0) break;
+            if (strcspn(graph->inputs[i + n].name, ".") != length ||
+                strncmp(graph->inputs[i + n].name, name, length) != 0)
+                break;
         name_parts(&out, name, &arguments->u.items->values[k++], 0);
     }
     if (!out.fits || k < arguments->u.items->n) return;
@@ -293,7 +298,8 @@ static void fill_from_bundled(adept_graph *graph, const adept_pickle_value *root
 static bool has_all(const adept_graph *graph)
 {
     for (size_t i = 0; i < graph->n_inputs; i++)
-        if (graph->inputs[i].constant.kind == ADEPT_VALUE_UNSET && !graph->inputs[i].has_shape) return graph->n_hint_specs > 0;
+        if (graph->inputs[i].constant.kind == ADEPT_VALUE_UNSET && !graph->inputs[i].has_shape)
+            return graph->n_hint_specs > 0;
     return true;
 }
 
@@ -304,7 +310,8 @@ static void read_stored(adept_graph *graph, zip_t *zip, const adept_source *sour
 {
     char *data = NULL;
     size_t size = 0;
-    if (adept_archive_read_in_root(&data, &size, zip, source->name, entry, max_bytes, NULL) != ADEPT_OK || !data) return;
+    if (adept_archive_read_in_root(&data, &size, zip, source->name, entry, max_bytes, NULL) != ADEPT_OK || !data)
+        return;
     adept_arena *arena = memmem(data, size, wanted, strlen(wanted)) ? adept_arena_new() : NULL;
     adept_pickle_value root;
     if (arena && adept_pickle_parse(&root, arena, source->name, data, size, NULL) == ADEPT_OK) fill(graph, &root);
@@ -328,7 +335,8 @@ adept_status adept_torchscript_hints(adept_graph *graph, const adept_source *sou
     if (status == ADEPT_OK) {
         read_stored(graph, zip, source, "traced_inputs.pkl", MAX_TRACED_BYTES, "forward", fill_from_traced);
         if (!has_all(graph))
-            read_stored(graph, zip, source, "data.pkl", source->memory_bytes / PICKLE_SHARE, bundled_attribute, fill_from_bundled);
+            read_stored(graph, zip, source, "data.pkl", source->memory_bytes / PICKLE_SHARE, bundled_attribute,
+                        fill_from_bundled);
     }
     zip_discard(zip);
     return status;

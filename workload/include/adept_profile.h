@@ -42,8 +42,9 @@ ADEPT_API bool adept_workload_config_copy(adept_workload_config *out, const adep
 /** Equal texts walk a graph to equal profiles. malloc'ed; NULL when memory is out. */
 ADEPT_API char *adept_workload_config_text(const adept_workload_config *config);
 
-/** Is the text an assumption: "OP=SHAPE,..." (results of an operator that is not known), "branch=true" or "branch=false" (the
- *  side of branches that depend on data), "trips=N" (of loops that do) or "fraction=F" (what data chooses of its elements)?
+/** Is the text an assumption: "OP=SHAPE,..." (results of an operator that is not known), "branch=true" or
+ * "branch=false" (the side of branches that depend on data), "trips=N" (of loops that do) or "fraction=F" (what data
+ * chooses of its elements)?
  *  @return ADEPT_E_USAGE with a message quoting the text. Thread-safe. */
 ADEPT_API adept_status adept_assumption_check(const char *text, adept_error *err);
 

@@ -71,9 +71,10 @@ typedef struct adept_graph_input {
     int ndim;
     int64_t dims[ADEPT_MAX_DIMS]; /* -1: the batch (symbolic in the file) */
     bool channels_last;           /* as of a parameter */
-    adept_value constant;         /* kind != UNSET: this value (.pt2 constant_input), unless the user gives another where `type` allows */
-    const char *type; /* "Dict[str, Tensor]", "int", as TorchScript writes it; NULL: a tensor. The parts of a dict that its program
-                         names are inputs before it, "batch.ids" */
+    adept_value constant; /* kind != UNSET: this value (.pt2 constant_input), unless the user gives another where `type`
+                             allows */
+    const char *type; /* "Dict[str, Tensor]", "int", as TorchScript writes it; NULL: a tensor. The parts of a dict that
+                         its program names are inputs before it, "batch.ids" */
 } adept_graph_input;
 
 typedef struct adept_graph {

@@ -107,9 +107,11 @@ torch::jit::Module load(const adept_torch_file &file)
                                  "/proc/cpuinfo and /sys/devices/system/cpu): " + summary(e.what()));
             for (const char *engine : {"classes.xnnpack.", "classes.vulkan.", "classes.metal.", "XNNPACK"})
                 if (std::strstr(e.what(), engine))
-                    fail_unsupported("was prepared for phones (torch.utils.mobile_optimizer.optimize_for_mobile), and libtorch "
-                                     "cannot unpack its weights here; save the model before optimize_for_mobile, or give that "
-                                     "optimization_blocklist={MobileOptimizerType.INSERT_FOLD_PREPACK_OPS}: " + summary(e.what()));
+                    fail_unsupported(
+                        "was prepared for phones (torch.utils.mobile_optimizer.optimize_for_mobile), and libtorch "
+                        "cannot unpack its weights here; save the model before optimize_for_mobile, or give that "
+                        "optimization_blocklist={MobileOptimizerType.INSERT_FOLD_PREPACK_OPS}: " +
+                        summary(e.what()));
             if (unknown.declare_from(e.what())) continue;
             if (unknown.names().empty()) throw;
             fail_unsupported("calls operators that libtorch does not know (" + unknown.names() +

@@ -20,7 +20,7 @@ constexpr int max_depth = 600;
 constexpr size_t max_path_bytes = 4096;
 constexpr int max_type_depth = 30;
 constexpr size_t max_looks = 20000, max_stack_bytes = 65536; /* at nodes' source, microseconds each */
-constexpr size_t max_keys = 1000, max_key_bytes = 100; /* that a program names of one dict */
+constexpr size_t max_keys = 1000, max_key_bytes = 100;       /* that a program names of one dict */
 
 adept_graph_builder *new_builder()
 {
@@ -48,7 +48,8 @@ bool is_context(const c10::ClassType &type, const char *package, const char *nam
 {
     const std::string full = class_name(type);
     size_t dot = full.rfind('.');
-    return full.rfind(package, 0) == 0 && dot != std::string::npos && full.compare(dot + 1, std::string::npos, name) == 0;
+    return full.rfind(package, 0) == 0 && dot != std::string::npos &&
+           full.compare(dot + 1, std::string::npos, name) == 0;
 }
 
 /* Can a text on the command line say it? Values of other types have no text. */
@@ -61,14 +62,17 @@ bool can_be_given(const c10::Type &type, int depth)
     case c10::TypeKind::BoolType:
     case c10::TypeKind::NumberType:
     case c10::TypeKind::DeviceObjType:
-    case c10::TypeKind::StringType: return true;
+    case c10::TypeKind::StringType:
+        return true;
     case c10::TypeKind::OptionalType:
     case c10::TypeKind::ListType:
     case c10::TypeKind::DictType:
     case c10::TypeKind::TupleType:
-        return depth < max_type_depth && std::all_of(type.containedTypes().begin(), type.containedTypes().end(),
-                                                     [&](const c10::TypePtr &t) { return can_be_given(*t, depth + 1); });
-    default: return false;
+        return depth < max_type_depth &&
+               std::all_of(type.containedTypes().begin(), type.containedTypes().end(),
+                           [&](const c10::TypePtr &t) { return can_be_given(*t, depth + 1); });
+    default:
+        return false;
     }
 }
 
@@ -494,8 +498,8 @@ void lowering::lower_prepacked(frame &f, const jit::Node &node, const char *op, 
     append(out, std::move(clamp));
 }
 
-/* `with`: what a class of the program does when it is entered and left. Autocast does nothing there, libtorch sees to it
- * when the program runs; and it begins no graph's time that a profiler names a part of it. */
+/* `with`: what a class of the program does when it is entered and left. Autocast does nothing there, libtorch sees to
+ * it when the program runs; and it begins no graph's time that a profiler names a part of it. */
 void lowering::lower_with(frame &f, const jit::Node &node, ir_block &out)
 {
     const binding manager = bound(f, node.inputs().at(0));

@@ -119,10 +119,11 @@ class lowering
     std::vector<std::unique_ptr<std::vector<binding>>> tuples_;
     std::unordered_map<const void *, const instance *> by_object_;
     std::set<std::string> strings_;
-    std::map<int32_t, std::vector<std::string>> keys_; /* of a dict that is an input: those that the program names, by its value */
+    std::map<int32_t, std::vector<std::string>>
+        keys_; /* of a dict that is an input: those that the program names, by its value */
     std::unordered_map<int32_t, c10::TypePtr> types_; /* of values, as narrow as the file tells: None, List[Tensor] */
     std::unordered_map<int32_t, bool> answers_; /* truth values known by now: literals, and what a value's type says */
-    size_t n_nodes_ = 0, n_looked_at_ = 0; /* of which the source was looked at */
+    size_t n_nodes_ = 0, n_looked_at_ = 0;      /* of which the source was looked at */
     bool checkpointed_ = false;
     int depth_ = 0;
 };

@@ -29,7 +29,8 @@ c10::IValue ask(const c10::intrusive_ptr<c10::ivalue::Object> &object, const cha
 const char *const *context_parts(const c10::ClassType &type)
 {
     static const char *const linear[] = {"weight", "bias", "min", "max", nullptr};
-    static const char *const conv[] = {"weight", "bias", "stride", "padding", "dilation", "groups", "min", "max", nullptr};
+    static const char *const conv[] = {"weight", "bias", "stride", "padding", "dilation",
+                                       "groups", "min",  "max",    nullptr};
     static const char *const transposed[] = {"weight",   "bias",   "stride", "padding", "output_padding",
                                              "dilation", "groups", "min",    "max",     nullptr};
     const std::string name = type.name() ? type.name()->qualifiedName() : "";

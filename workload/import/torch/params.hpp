@@ -14,7 +14,8 @@ namespace adept
 /* What an object of packed weights holds, by the argument names of the operator that would take it unpacked. */
 using packed_parts = std::vector<std::pair<const char *, c10::IValue>>;
 
-/** Does the object pack weights: of 8 bits, as quantised layers keep them, or for XNNPACK, as optimize_for_mobile does? */
+/** Does the object pack weights: of 8 bits, as quantised layers keep them, or for XNNPACK, as optimize_for_mobile does?
+ */
 bool is_packed(const c10::ClassType &type);
 
 class param_registry

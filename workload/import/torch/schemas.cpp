@@ -46,12 +46,13 @@ void declare_newer_operators()
 
 /* ---- operators nobody told us about ---- */
 
-/* How many results the first call has, by the line of the program above the mark: "a, b = ops.mylib.least(x, 0)" two, and
- * "a, b, = ops.mylib.split(x)" one list. */
+/* How many results the first call has, by the line of the program above the mark: "a, b = ops.mylib.least(x, 0)" two,
+ * and "a, b, = ops.mylib.split(x)" one list. */
 std::string results_in(const std::string &message)
 {
     constexpr std::ptrdiff_t most = 64;
-    static const std::regex line_of_call("\n[ \t]*([A-Za-z_][A-Za-z0-9_]*(?:, [A-Za-z_][A-Za-z0-9_]*)*)(,?) = [^\n]*\n[ ]*~+ <--- HERE");
+    static const std::regex line_of_call(
+        "\n[ \t]*([A-Za-z_][A-Za-z0-9_]*(?:, [A-Za-z_][A-Za-z0-9_]*)*)(,?) = [^\n]*\n[ ]*~+ <--- HERE");
     size_t mark = message.find("<--- HERE"), begin = mark;
     for (int line = 0; line < 2 && begin != std::string::npos && begin > 0; line++)
         begin = message.rfind('\n', begin - 1);
