@@ -178,9 +178,10 @@ static const adept_option_row rows[] = {
     {"threads", "N", 5, "Threads (default: one per core)", ADEPT_OPT_INT, .at = AT(fit.threads), .low = 1,
      .high = MOST},
     {"max-generations", "N", 5,
-     "Generations of differential evolution at most (default 50000; operator: none, descents from the base only)",
+     "Generations of differential evolution at most, before L-BFGS (default 200; operator: 40)",
      ADEPT_OPT_INT, .at = AT(generations), .high = MOST},
-    {"restarts", "N", 5, "Without generations: descents from N other points (default 0; operator: 12)", ADEPT_OPT_INT,
+    {"restarts", "N", 5,
+     "In place of generations: descents from the base and from N other points (with --max-generations 0 alone: 0; operator: 12)", ADEPT_OPT_INT,
      .at = AT(restarts), .high = MOST},
     {"population", "N", 5, "Population per parameter (default 15)", ADEPT_OPT_INT,
      .at = AT(fit.population_per_parameter), .low = 1, .high = MOST},
@@ -251,7 +252,9 @@ static adept_status apply_granularity(adept_cli *cli, adept_calibrate_options *o
     o->fit.granularity = of.granularity;
     o->fit.rounding = of.rounding;
     o->fit.prior_rows = o->prior_rows >= 0 ? o->prior_rows : of.prior_rows;
-    o->fit.max_generations = o->generations >= 0 ? o->generations : of.max_generations;
+    if (o->generations > 0 && o->restarts >= 0)
+        return adept_cli_usage(cli, "--restarts are in place of generations: leave out --max-generations");
+    o->fit.max_generations = o->generations >= 0 ? o->generations : o->restarts >= 0 ? 0 : of.max_generations;
     o->fit.restarts = o->restarts >= 0 ? o->restarts : of.restarts;
     return ADEPT_OK;
 }
