@@ -70,7 +70,7 @@ def held_out_energies(report):
 def fit_without(adept, file, gpu, models):
     with tempfile.TemporaryDirectory() as folder:
         return json.loads(run([adept, "calibrate", file, "--gpu", gpu, "--from-sheet", "--granularity", "operator",
-                               "--free", "e_simt_j", "--prior-rows", "0.01", "--leave-out", "batch_size", "--suggest", "0",
+                               "--free", "e_simt_j", "--prior-rows", "0.01", "--leave-out", "batch_size", "--suggest", "0", "--max-generations", "0",
                                "--models", models, "--json", "-o", pathlib.Path(folder) / "fit.json"]))
 
 

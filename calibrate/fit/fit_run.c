@@ -154,7 +154,10 @@ static adept_status search(run *r, adept_error *err)
     r->result.evaluations = 1.0;
     r->result.converged = true;
     if (evolves) status = evolve(r, err);
-    if (status == ADEPT_OK && r->options->polish && !stopped(r)) status = polish(r, r->best, &r->best_loss, err);
+    if (status == ADEPT_OK && r->options->polish && !stopped(r)) {
+        status = polish(r, r->best, &r->best_loss, err);
+        r->result.converged = true; /* a descent ends where there is none */
+    }
     if (status == ADEPT_OK && r->options->polish && !evolves) status = polish_others(r, err);
     r->result.interrupted = r->result.interrupted || stopped(r);
     if (status != ADEPT_OK || isfinite(r->best_loss)) return status;

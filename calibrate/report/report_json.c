@@ -224,6 +224,9 @@ char *adept_fit_report_to_json(const adept_fit_report *r)
     put_parameters(&w, &r->identifiability);
     put_correlations(&w, &r->identifiability);
     put_suggestions(&w, r);
+    adept_json_put_object(&w, "search", "loss_percent %g prior_percent %g evaluations %g generations %jd converged %d",
+                          r->fit->loss.total, r->fit->loss.prior, r->fit->evaluations, (intmax_t)r->fit->generations,
+                          r->fit->converged);
     put_runs(&w, "stages", r->fit->stages, r->fit->n_stages);
     put_runs(&w, "saturations", r->fit->saturations, r->fit->n_saturations);
     adept_put_fit(&w, r, NULL);

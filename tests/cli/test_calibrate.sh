@@ -119,7 +119,21 @@ bad() {
     gone x.json
 }
 expect_error 2 'calibrate needs a MEASUREMENTS.csv' calibrate
-expect_error 2 '--gpu is missing' calibrate rows.csv -o x.json
+expect_error 2 '--gpu is missing, and rows.csv:2 names no GPU' calibrate rows.csv -o x.json
+# rows that name their GPU need no --gpu; of several it is a set
+for gpus in 'a100 a100-sxm-40gb' 'a100 t4'; do
+    awk -v gpus="$gpus" 'BEGIN { OFS = FS = ","; n = split(gpus, gpu, " ") } { print $0, NR == 1 ? "gpu" : gpu[(NR - 2) % n + 1] }' rows.csv >named.csv
+    name=a100-sxm-40gb
+    [ "$gpus" = 'a100 a100-sxm-40gb' ] || name=auto
+    run calibrate named.csv --models "$data" $quick --leave-out none -o alone.json
+    checks=$((checks + 2))
+    [ "$rc" -eq 0 ] || fail "calibrate without --gpu: $gpus"
+    grep -q "^adept: the rows name .*; this runs: adept calibrate --gpu $name --granularity operator\$" err || fail "it does not say what it runs: $gpus"
+    run calibrate named.csv --gpu $name --models "$data" $quick --leave-out none -o given.json
+    same alone.json given.json
+done
+printf 'model,step_time_s,gpu\nmlp,1,b1000\n' >named.csv
+expect_error 6 "named.csv:2: unknown GPU" calibrate named.csv -o x.json
 expect_error 2 'file name is empty' calibrate rows.csv --gpu a100 -o ''
 bad "--fix: '=1' is neither PARAMETER nor PARAMETER=VALUE" --fix =1
 bad "--fix: 'x' is not a number" --fix c_power=x

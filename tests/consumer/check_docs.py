@@ -99,6 +99,7 @@ TEXTS = {
     "runs.csv": steps_csv(""), "other-runs.csv": steps_csv(""), "v100.csv": steps_csv("v100-pcie-32gb"), "t4.csv": steps_csv("t4"),
     "k.csv": kernels_csv(), "v100-pcie-32gb.csv": kernels_csv(), "k/t4.csv": kernels_csv(),
     "nccl.csv": "op,gpus,size_bytes,time_us\nall_reduce,8,1048576,60\nall_reduce,8,16777216,140\nall_reduce,8,268435456,1088\n",
+    "near.csv": "model,power_limit,step_time_s\nneumf,200,1\n",
     "bad.csv": "model,batch_size,step_time_s\nneumf,1024,abc\n",
     "s.csv": "model,batch_size,step_time_s,avg_power_w\nneumf,1024,0.0024,450\n",
     "old.profile.json": '{"schema_version": 2, "kind": "adept-profile"}',

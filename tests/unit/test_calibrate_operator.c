@@ -63,7 +63,9 @@ static const adept_fit_parameter *parameter(const adept_fit *fit, const char *na
 
 static adept_fit_options operator_options(void)
 {
-    return adept_fit_options_for(ADEPT_GRANULARITY_OPERATOR);
+    adept_fit_options o = adept_fit_options_for(ADEPT_GRANULARITY_OPERATOR);
+    o.max_generations = 0; /* descents alone */
+    return o;
 }
 
 /* ---- what is found ---- */

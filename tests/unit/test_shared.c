@@ -86,6 +86,7 @@ static void test_recovers_truth(void **state)
     adept_error err = {0};
     adept_fit *fits[2] = {NULL};
     adept_fit_options o = adept_fit_options_for(ADEPT_GRANULARITY_OPERATOR);
+    o.max_generations = 0;
     pair_new(&p, "a100-sxm-40gb", "l40s");
     o.prior_rows = 1e-4;
     for (int threads = 1; threads <= 2; threads++) {

@@ -3,6 +3,7 @@
 #include "adept_kernel_law.h"
 #include "step_options.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,9 +178,10 @@ static const adept_option_row rows[] = {
     {"threads", "N", 5, "Threads (default: one per core)", ADEPT_OPT_INT, .at = AT(fit.threads), .low = 1,
      .high = MOST},
     {"max-generations", "N", 5,
-     "Generations of differential evolution at most (default 50000; operator: none, descents from the base only)",
+     "Generations of differential evolution at most, before L-BFGS (default 200; operator: 40)",
      ADEPT_OPT_INT, .at = AT(generations), .high = MOST},
-    {"restarts", "N", 5, "Without generations: descents from N other points (default 0; operator: 12)", ADEPT_OPT_INT,
+    {"restarts", "N", 5,
+     "In place of generations: descents from the base and from N other points (with --max-generations 0 alone: 0; operator: 12)", ADEPT_OPT_INT,
      .at = AT(restarts), .high = MOST},
     {"population", "N", 5, "Population per parameter (default 15)", ADEPT_OPT_INT,
      .at = AT(fit.population_per_parameter), .low = 1, .high = MOST},
@@ -250,7 +252,9 @@ static adept_status apply_granularity(adept_cli *cli, adept_calibrate_options *o
     o->fit.granularity = of.granularity;
     o->fit.rounding = of.rounding;
     o->fit.prior_rows = o->prior_rows >= 0 ? o->prior_rows : of.prior_rows;
-    o->fit.max_generations = o->generations >= 0 ? o->generations : of.max_generations;
+    if (o->generations > 0 && o->restarts >= 0)
+        return adept_cli_usage(cli, "--restarts are in place of generations: leave out --max-generations");
+    o->fit.max_generations = o->generations >= 0 ? o->generations : o->restarts >= 0 ? 0 : of.max_generations;
     o->fit.restarts = o->restarts >= 0 ? o->restarts : of.restarts;
     return ADEPT_OK;
 }
@@ -275,11 +279,46 @@ static adept_status check_schemes(adept_cli *cli, const adept_words *schemes)
     return ADEPT_OK;
 }
 
+/* The GPU that all rows name, or `auto` for several. */
+static adept_status find_gpu(adept_cli *cli, adept_calibrate_options *o)
+{
+    adept_dataset *d = adept_dataset_new();
+    adept_status status = d ? ADEPT_OK : adept_cli_no_memory(cli);
+    const char *last = NULL;
+
+    for (size_t i = 0; i < o->measurements.files.n && status == ADEPT_OK; i++)
+        status = adept_dataset_read(d, o->measurements.files.words[i], &cli->err);
+    for (size_t i = 0; status == ADEPT_OK && i < d->n; i++) {
+        const adept_measurement *m = &d->rows[i];
+        adept_hwprofile *hw = NULL;
+        if (last && strcmp(last, m->gpu) == 0) continue;
+        last = m->gpu;
+        if (*m->gpu == '\0') {
+            status = adept_cli_usage(cli, "--gpu is missing, and %.300s:%ld names no GPU; `adept gpus` lists the names",
+                                     m->file, m->line);
+            break;
+        }
+        adept_error why = {0};
+        status = adept_hwprofile_open(&hw, m->gpu, &why);
+        if (status != ADEPT_OK) status = adept_row_error(m, status, why.message, &cli->err);
+        bool other = hw && *o->gpu_of_rows && strcmp(o->gpu_of_rows, hw->name) != 0;
+        if (hw) snprintf(o->gpu_of_rows, sizeof o->gpu_of_rows, "%s", other ? "auto" : hw->name);
+        adept_hwprofile_free(hw);
+        if (other) break;
+    }
+    adept_dataset_free(d);
+    o->measurements.gpu = o->gpu_of_rows;
+    return status;
+}
+
 static adept_status check(adept_cli *cli, void *record)
 {
     adept_calibrate_options *o = record;
     adept_status status = ADEPT_OK;
+    const bool asked = o->measurements.gpu != NULL;
 
+    if (!asked && o->measurements.files.n > 0) status = find_gpu(cli, o);
+    if (status != ADEPT_OK) return status;
     o->shared = o->measurements.gpu && strcmp(o->measurements.gpu, "auto") == 0;
     if (o->measurements.files.n == 0 && o->kernels.n == 0 && o->collectives.n == 0)
         return adept_cli_usage(cli, "calibrate needs a MEASUREMENTS.csv; see adept calibrate --help");
@@ -289,6 +328,10 @@ static adept_status check(adept_cli *cli, void *record)
         return adept_cli_usage(cli, "--collectives needs one --gpu: links are each GPU's own");
     if (status == ADEPT_OK) status = apply_granularity(cli, o);
     if (status != ADEPT_OK) return status;
+    if (!asked)
+        fprintf(stderr, "adept: the rows name %s; this runs: adept calibrate --gpu %s --granularity %s\n",
+                o->shared ? "several GPUs" : o->gpu_of_rows, o->measurements.gpu,
+                o->fit.granularity == ADEPT_GRANULARITY_OPERATOR ? "operator" : "model");
     if (o->fit.weight_time + o->fit.weight_power <= 0)
         return adept_cli_usage(cli, "--weight-time and --weight-power cannot both be 0");
     if (o->from_sheet && o->fit.prior_weight > 0)

@@ -8,6 +8,7 @@
 
 typedef struct adept_calibrate_options {
     adept_measurement_options measurements;
+    char gpu_of_rows[128]; /* where no --gpu is given: what measurements.gpu points to */
     const char *output;
     const char *resume;    /* NULL: start anew */
     adept_words leave_out; /* empty: the default; "none" alone: nothing */

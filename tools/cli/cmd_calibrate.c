@@ -492,7 +492,7 @@ static adept_status calibrate(adept_cli *cli, void *options)
 const adept_command adept_command_calibrate = {
     .name = "calibrate",
     .summary = "fit a GPU's parameters to measured runs",
-    .usage = "[MEASUREMENTS.csv...] [--kernels FILE]... [--collectives FILE]... --gpu NAME|FILE [-o OUT.json]",
+    .usage = "[MEASUREMENTS.csv...] [--kernels FILE]... [--collectives FILE]... [--gpu NAME|FILE] [-o OUT.json]",
     .doc =
         "Fit the parameters of a GPU to measured runs, and say how far to trust the result. Write the hardware profile "
         "that --gpu reads. Ctrl-C keeps the best so far."

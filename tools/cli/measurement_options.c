@@ -16,7 +16,7 @@ static const adept_option_row rows[] = {
     {.group = 1, .help = "What was measured:"},
     {"gpu", "NAME|FILE", 1,
      "The GPU: a name that `adept gpus` lists, or a hardware profile (a path with '/', or ending in .json). Rows of "
-     "other GPUs are left out. Required. calibrate --gpu auto: one fit for all GPUs that the column gpu names",
+     "other GPUs are left out. evaluate needs it; calibrate takes what the rows name. calibrate --gpu auto: one fit for all GPUs that the column gpu names",
      ADEPT_OPT_TEXT, .at = AT(gpu)},
     {"models", "DIR", 1,
      "Folder in which names of the column model are looked up: NAME.pt, NAME.pt2, NAME.profile.json (default: the "

@@ -56,7 +56,7 @@ typedef struct adept_fit_options {
     adept_de_strategy strategy;
     adept_de_bounds bounds;
     int population_per_parameter;       /* 15 */
-    int max_generations;                /* 50000; 0: only the polish */
+    int max_generations;                /* 200, operator: 40; 0: only the polish */
     double tol;                         /* stop when std <= tol * |mean| of the population's losses; 0.01 */
     bool polish;                        /* true */
     int restarts;                       /* polishes from random points besides the one from the start (without
@@ -72,7 +72,7 @@ typedef struct adept_fit_options {
 } adept_fit_options;
 
 adept_fit_options adept_fit_options_default(void); /* of granularity "model" */
-/** Of another granularity: "operator" has priors and is fitted by descents from the base, without evolution. */
+/** Of another granularity: "operator" has priors, and needs less of a search: it starts from a base. */
 adept_fit_options adept_fit_options_for(adept_granularity granularity);
 
 /* ------------------------------------------------------------------ result -------------------------------------- */
