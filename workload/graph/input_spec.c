@@ -53,7 +53,7 @@ adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, ade
         spec.value = strtoll(++p, &end, 10);
         spec.has_value = true;
         if (!whole) return bad_spec(text, "=NUMBER goes with whole numbers (i64:2=50)", err);
-        if (end == p || *end || errno || llabs(spec.value) > (1LL << 53)) return bad_spec(text, "no whole number behind '='", err);
+        if (end == p || *end || errno || isspace((unsigned char)*p) || llabs(spec.value) > (1LL << 53)) return bad_spec(text, "no whole number behind '='", err);
     }
     int marks = 0;
     for (int d = 0; d < spec.ndim; d++)
