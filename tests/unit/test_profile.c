@@ -472,7 +472,8 @@ static void input_specs(void **state)
         assert_string_equal(adept_input_spec_print(&spec, text, sizeof text), good[i].printed);
     }
     static const char *const bad[] = {"", "x", "3x", "x3", "3xx4", "0x4", "-1x4", "f99:3", "3.5", "BxB", "3x4 ", " 3",
-                                      "99999999999999999999", "1x1x1x1x1x1x1x1x1", "3,4", "f32", "3xB4", "3=5", "i64:3=", "i64:3=x", "i64:3=5.5", "i64:3= 5",
+                                      "99999999999999999999", "1x1x1x1x1x1x1x1x1", "3,4", "f32", "3xB4", "3=5", "i64:3=", "i64:3=x", "i64:3=5.5",
+                                      "i64:3= 5",
                                       "i64:3=99999999999999999999", "i64:3=5=5"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         adept_input_spec spec;

@@ -74,7 +74,8 @@ static const adept_option_row rows[] = {
     {.group = 2, .help = "What runs:"},
     {"input", "SPEC", 2,
      "Shape of the model's next input, [DTYPE:]D1xD2x...; B is the batch, S the sequence length: Bx3x224x224, "
-     "i64:BxS. Behind whole numbers =NUMBER says what all of them are: lengths, i64:B=50. Repeat it for each input. Default: the shapes stored in the file",
+     "i64:BxS. Behind whole numbers =NUMBER says what all of them are: lengths, i64:B=50. Repeat it for each input. "
+     "Default: the shapes stored in the file",
      ADEPT_OPT_PARSED, .parse = parse_input},
     {"batch", "N", 2, "Samples per GPU and pass; replaces the leading dimension of every input, or B", ADEPT_OPT_COUNT,
      .at = AT(config.batch_size), .low = 1},

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPEC_HELP "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length, =NUMBER behind whole numbers that are all that"
+#define SPEC_HELP "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length, " \
+                  "=NUMBER behind whole numbers that are all that"
 
 static adept_status bad_spec(const char *text, const char *why, adept_error *err)
 {
@@ -53,7 +54,8 @@ adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, ade
         spec.value = strtoll(++p, &end, 10);
         spec.has_value = true;
         if (!whole) return bad_spec(text, "=NUMBER goes with whole numbers (i64:2=50)", err);
-        if (end == p || *end || errno || isspace((unsigned char)*p) || llabs(spec.value) > (1LL << 53)) return bad_spec(text, "no whole number behind '='", err);
+        if (end == p || *end || errno || isspace((unsigned char)*p) || llabs(spec.value) > (1LL << 53))
+            return bad_spec(text, "no whole number behind '='", err);
     }
     int marks = 0;
     for (int d = 0; d < spec.ndim; d++)
