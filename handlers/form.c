@@ -80,7 +80,8 @@ void adept_form_cost(adept_call *c, adept_cost *cost)
     const adept_form *f = adept_call_data(c);
     traffic t = measure(c, cost);
     if (!t.largest || t.elements == 0 || t.written == 0) return;
-    double size = t.elements * adept_dtype_bytes(t.largest->dtype), flops = f->work ? f->work(c) : f->forward.flops * t.elements;
+    double size = t.elements * adept_dtype_bytes(t.largest->dtype);
+    double flops = f->work ? f->work(c) : f->forward.flops * t.elements;
     adept_dtype dtype = f->work ? adept_dtype_real(t.largest->dtype) : t.largest->dtype;
     const adept_form_pass *p = &f->forward, *b = &f->backward;
     adept_cost_stream(cost, ADEPT_FORWARD, dtype, t.elements * p->launches, flops, t.read + p->passes * size,

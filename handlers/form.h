@@ -27,7 +27,7 @@ typedef struct adept_form {
     void (*shape)(adept_call *c);
     adept_form_pass forward, backward;      /* backward.launches 0: PyTorch has no derivative */
     int keeps;                              /* of autograd */
-    double (*work)(adept_call *c);          /* FLOPs forward, of real numbers, where they are no multiple of elements; else NULL */
+    double (*work)(adept_call *c);          /* FLOPs forward, of real numbers, if no multiple of elements */
     double (*work_backward)(adept_call *c); /* NULL: backward.flops for each of `work` */
 } adept_form;
 

@@ -94,7 +94,8 @@ static void int_binary(adept_call *c, adept_fn fn, const adept_value *a, const a
 static bool rises(adept_fn fn, double b)
 {
     return fn == ADEPT_FN_ADD || fn == ADEPT_FN_SUB || fn == ADEPT_FN_MAX || fn == ADEPT_FN_MIN ||
-           (fn == ADEPT_FN_MUL && b >= 0) || ((fn == ADEPT_FN_DIV || fn == ADEPT_FN_FLOORDIV || fn == ADEPT_FN_TRUNCDIV) && b > 0);
+           (fn == ADEPT_FN_MUL && b >= 0) ||
+           ((fn == ADEPT_FN_DIV || fn == ADEPT_FN_FLOORDIV || fn == ADEPT_FN_TRUNCDIV) && b > 0);
 }
 
 static double complex as_complex(const adept_value *v)
@@ -449,7 +450,9 @@ void adept_host_set_binary(adept_call *c, adept_tensor *out, adept_fn fn, const 
     }
     if (n > ADEPT_MAX_KNOWN_VALUES) return;
     for (int64_t i = 0; i < n; i++)
-        if (!adept_host_element(a, out, i, &x) || !adept_host_element(b, out, i, &y) || !computes(out->dtype, fn, x, y, &values[i])) return;
+        if (!adept_host_element(a, out, i, &x) || !adept_host_element(b, out, i, &y) ||
+            !computes(out->dtype, fn, x, y, &values[i]))
+            return;
     adept_tensor_set_values(c, out, (int)n, values);
 }
 

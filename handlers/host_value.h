@@ -91,7 +91,7 @@ void adept_host_unary(adept_call *c, adept_fn fn, const adept_value *a);
 /** Give `out` the elements fn yields, when those of every operand are known; else mark them unknown. */
 void adept_host_set_binary(adept_call *c, adept_tensor *out, adept_fn fn, const adept_value *a, const adept_value *b);
 void adept_host_set_unary(adept_call *c, adept_tensor *out, adept_fn fn, const adept_tensor *a);
-/** Element of operand v at row-major position i of a result of shape `out`, to which it broadcasts; false if not known. */
+/** Element of operand v, broadcast to the shape of `out`, at row-major position i of that; false if not known. */
 bool adept_host_element(const adept_value *v, const adept_tensor *out, int64_t i, double *value);
 /** The same elements in the same order, if known (reshape, copy, conversion to an integer or wider type). */
 void adept_host_set_same(adept_call *c, adept_tensor *out, const adept_tensor *from);

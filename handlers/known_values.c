@@ -1,5 +1,5 @@
 /* Elements of small tensors through operators that do not compute one element of one (host_value.h does that): rows are
- * summed up or sorted, elements are moved. Whatever an operator's arguments are, its shape() has checked them before. */
+ * summed up or sorted, elements are moved. An operator's shape() has checked its arguments before. */
 #include "known_values.h"
 #include "elementwise_cost.h"
 #include "host_value.h"
@@ -142,8 +142,8 @@ static int64_t row_of(const adept_tensor *t, unsigned set, int64_t i)
 }
 
 /* By rows in order of the dimensions that stay; the results of a row of one dimension take its place. */
-static void by_rows(adept_call *c, row_function *function, const adept_tensor *self, adept_tensor *out, adept_tensor *second,
-                    bool last)
+static void by_rows(adept_call *c, row_function *function, const adept_tensor *self, adept_tensor *out,
+                    adept_tensor *second, bool last)
 {
     double values[2][MOST];
     unsigned set = along(c, self, last);
@@ -285,7 +285,8 @@ static int64_t selected(adept_call *c, const adept_tensor *self, const adept_ten
     return position(self, at);
 }
 
-/* gather, take_along_dim: along dim, by a tensor like the result, which may broadcast; take and without dim: of all in a row */
+/* gather, take_along_dim: along dim, by a tensor like the result, which may broadcast; take, and without dim: of all in
+ * a row */
 static int64_t gathered(adept_call *c, const adept_tensor *self, const adept_tensor *out, int64_t i)
 {
     const char *op = adept_call_op(c), *name = strcmp(op, "aten::take_along_dim") ? "index" : "indices";
@@ -314,8 +315,8 @@ static int64_t in_triangle(adept_call *c, const adept_tensor *self, const adept_
     return (strcmp(adept_call_op(c), "aten::tril") ? above >= diagonal : above <= diagonal) ? i : -1;
 }
 
-/* x[i, :, j]: index tensors broadcast together, at the place of the indexed dimensions if they are neighbours, else in front.
- * x[mask] alone: the true ones in order. */
+/* x[i, :, j]: index tensors broadcast together, at the place of the indexed dimensions if they are neighbours, else in
+ * front. x[mask] alone: the true ones in order. */
 static int64_t indexed(adept_call *c, const adept_tensor *self, const adept_tensor *out, int64_t i)
 {
     const adept_value *list = adept_arg(c, "indices");
@@ -387,11 +388,14 @@ static void move(adept_call *c, move_function *from, const adept_tensor *self, a
 static void choose(adept_call *c, adept_tensor *out)
 {
     bool fills = strstr(adept_call_op(c), "fill") != NULL;
-    const adept_value *mask = adept_arg_at(c, fills), *yes = adept_arg_at(c, fills ? 2 : 1), *no = adept_arg_at(c, fills ? 0 : 2);
+    const adept_value *mask = adept_arg_at(c, fills);
+    const adept_value *yes = adept_arg_at(c, fills ? 2 : 1), *no = adept_arg_at(c, fills ? 0 : 2);
     double values[MOST], is_true;
     int64_t n = adept_tensor_numel(out);
     for (int64_t i = 0; i < n; i++)
-        if (!adept_host_element(mask, out, i, &is_true) || !adept_host_element(is_true != 0 ? yes : no, out, i, &values[i])) return;
+        if (!adept_host_element(mask, out, i, &is_true) ||
+            !adept_host_element(is_true != 0 ? yes : no, out, i, &values[i]))
+            return;
     adept_tensor_set_values(c, out, (int)n, values);
 }
 

@@ -1,4 +1,5 @@
-/* Copies and conversions, also between devices to another element type. What neither changes type nor must copy is the same tensor. */
+/* Copies and conversions to another element type or device. What neither changes type nor must copy is the same
+ * tensor. */
 #include "elementwise_cost.h"
 #include "host_value.h"
 #include "layout.h"
@@ -64,7 +65,7 @@ static void shape_copy(adept_call *c, const adept_tensor *self)
     adept_host_set_same(c, out, src);
 }
 
-/* Where the result is. It costs no copy: there is but one device, and a trace has names of that which it was made on. */
+/* Where the result is. It costs no copy: there is one device, and a trace names that which it was made on. */
 static bool on_cpu(adept_call *c, const copy_row *row, const adept_tensor *self)
 {
     const adept_value *device = adept_arg(c, "device"), *other = adept_arg(c, "other");

@@ -51,7 +51,8 @@ static const adept_op linear_ops[] = {
     {"aten::_scaled_mm", ADEPT_CAST_NONE, &scaled_mm},
     /* of activations of 16 bits by weights of 8 or 4, which the kernel widens */
     {"aten::_weight_int8pack_mm", ADEPT_CAST_NONE, &(const form){LINEAR, 0, 0, "self", "mat2", NULL}},
-    {"aten::_weight_int4pack_mm aten::_weight_int4pack_mm_for_cpu", ADEPT_CAST_NONE, &(const form){PACKED, 2, 0, "self", "mat2", NULL}},
+    {"aten::_weight_int4pack_mm aten::_weight_int4pack_mm_for_cpu", ADEPT_CAST_NONE,
+     &(const form){PACKED, 2, 0, "self", "mat2", NULL}},
     {0},
 };
 
@@ -292,7 +293,9 @@ static void check_added(adept_call *c, const product *p)
 static void plan_packed(adept_call *c, product *p)
 {
     int64_t rows = p->b->ndim == 4 ? 8 * p->b->dims[0] : p->b->dims[0], k = p->a->dims[1];
-    if (adept_call_refuse(c, p->b->ndim != 4 && p->b->ndim != 2, "%s are no packed weights", adept_call_shape(c, p->b))) return;
+    if (adept_call_refuse(c, p->b->ndim != 4 && p->b->ndim != 2, "%s are no packed weights",
+                          adept_call_shape(c, p->b)))
+        return;
     double held = (double)adept_tensor_numel(p->b) * adept_dtype_bytes(p->b->dtype) * 2;
     if (held != (double)rows * (double)k) misfit(c, p);
     p->ndim = 2;
@@ -346,7 +349,7 @@ static void shape(adept_call *c)
         adept_out_result(c, p.added, dtype, p.ndim, p.dims);
     else
         adept_out_tensor(c, dtype, p.ndim, p.dims);
-    if (p.form == &scaled_mm) adept_out_tensor(c, ADEPT_F32, 0, p.dims); /* the largest element, of PyTorch before 2.5 */
+    if (p.form == &scaled_mm) adept_out_tensor(c, ADEPT_F32, 0, p.dims); /* before PyTorch 2.5: the largest element */
 }
 
 /* A product of the full size, summed to what was broadcast. */
@@ -555,7 +558,7 @@ static const adept_handler_case cases[] = {
      .backward = {.gemm = 960, .read = 8 * (20 + 24), .written = 240, .saved = 192}},
     {.name = "half-precision complex numbers, and a sum of two each",
      .call = "aten::addmm(self=c32:5, mat1=c32:4x6, mat2=c32:6x5) -> c32:4x5",
-     .forward = {.gemm = 960, .alu = 40, .read = 4 * (5 + 24 + 30), .written = 80, .product = {4, 5, 6, 1}}} ,
+     .forward = {.gemm = 960, .alu = 40, .read = 4 * (5 + 24 + 30), .written = 80, .product = {4, 5, 6, 1}}},
     {.name = "int8, accumulated in i32",
      .call = "aten::_int_mm(self=i8:4x6, mat2=i8:6x5) -> i32:4x5",
      .forward = {.gemm = 240, .read = 24 + 30, .written = 80, .product = {4, 5, 6, 1}}},
@@ -568,7 +571,8 @@ static const adept_handler_case cases[] = {
      .forward = {.gemm = 240, .read = 48 + 30 + 10, .written = 40, .product = {4, 5, 6, 1}}},
     /* 2*4*8*64; 8 x 64 weights of 4 bits are 64 integers */
     {.name = "weights of 4 bits in tiles",
-     .call = "aten::_weight_int4pack_mm(self=bf16:4x64, mat2=i32:1x2x32x1, qGroupSize=32, qScaleAndZeros=bf16:2x8x2) -> bf16:4x8",
+     .call = "aten::_weight_int4pack_mm(self=bf16:4x64, mat2=i32:1x2x32x1, qGroupSize=32, "
+             "qScaleAndZeros=bf16:2x8x2) -> bf16:4x8",
      .forward = {.gemm = 4096, .read = 512 + 256 + 64, .written = 64, .product = {4, 8, 64, 1}}},
     {.name = "outer product of complex numbers: 6 each",
      .call = "aten::outer(self=c128:6, vec2=c128:5) -> c128:6x5",

@@ -10,7 +10,8 @@ static const adept_op ops[] = {
 };
 
 /* row_major: were base so. */
-static void add(adept_call *c, adept_list *out, const adept_tensor *base, const adept_layout *l, const adept_layout *row_major)
+static void add(adept_call *c, adept_list *out, const adept_tensor *base, const adept_layout *l,
+                const adept_layout *row_major)
 {
     adept_tensor *view = adept_layout_new(c, base, l, row_major);
     if (adept_call_ok(c)) adept_list_append(c, out, &(adept_value){ADEPT_VALUE_TENSOR, {.t = view}});

@@ -115,6 +115,13 @@ static void repeat_interleave(adept_call *c, const adept_tensor *self)
     int64_t dims[ADEPT_MAX_DIMS], times, size = adept_arg_int(c, "output_size", -1);
     bool flat = !adept_arg_given(c, "dim");
     int dim = flat ? 0 : adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
+    const adept_tensor *each = adept_value_tensor(adept_arg(c, "repeats"));
+    if (each && each->n_values > 1 && size < 0) {
+        size = 0;
+        for (int i = 0; i < each->n_values; i++)
+            size += (int64_t)each->values[i];
+        if (size < 0) adept_call_fail(c, "negative repetitions");
+    }
     if (!adept_value_as_int(adept_arg(c, "repeats"), &times) && size < 0) {
         adept_call_unsupported(c, "the size depends on data: repetitions from a tensor without output_size");
         return;

@@ -141,8 +141,8 @@ static void shape(adept_call *c)
     const adept_value *v = adept_arg_at(c, 0);
     if (!v || v->kind != ADEPT_VALUE_TENSOR) {
         bool text = v && v->kind == ADEPT_VALUE_STRING;
-        adept_call_unsupported(c, "not defined here for %s", text ? "text: a method of Python strings"
-                                                             : v ? adept_value_kind_name(v->kind) : "a missing argument");
+        const char *what = v ? adept_value_kind_name(v->kind) : "a missing argument";
+        adept_call_unsupported(c, "not defined here for %s", text ? "text: a method of Python strings" : what);
         return;
     }
     parts p = {.self = v->u.t};

@@ -117,7 +117,8 @@ static void cost(adept_call *c, adept_cost *cost)
         break;
     case LERP: /* self + weight * (end - self): grad * (1 - weight), grad * weight, grad * (end - self) */
         adept_elem_forward(cost, out, 2 + product, read_all(t));
-        gradient(c, cost, 0, t[2] ? (adept_chain){1 + product, 2, 2, 2} : (adept_chain){product, 1, 1, 1}, t[2] ? 1u << 2 : 0);
+        gradient(c, cost, 0, t[2] ? (adept_chain){1 + product, 2, 2, 2} : (adept_chain){product, 1, 1, 1},
+                 t[2] ? 1u << 2 : 0);
         gradient(c, cost, 1, (adept_chain){product, 1, 1, 1}, t[2] ? 1u << 2 : 0);
         gradient(c, cost, 2, (adept_chain){1 + product, 2, 2, 2}, 1u << 0 | 1u << 1);
         break;

@@ -72,10 +72,9 @@ adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops
     return product_peak(product_flops_per_s, tensor, hw, precision, ADEPT_UNIT_GEMM, dtype, *alu_flops_per_s, err);
 }
 
-/* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products (four
- * times that of complex ones), the
- * sum of both (five) widths for attention in one kernel, and of the input gradient of a strided convolution, most of
- * whose taps meet no output, the mean. Library kernels read operand rows along k in the forward pass of a linear layer
+/* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products, four
+ * times that of complex ones, the sum of both (five) widths for attention in one kernel, and of the input gradient of a
+ * strided convolution, most of whose taps meet no output, the mean. Library kernels read operand rows along k in the forward pass of a linear layer
  * only. */
 static void set_product(adept_kernel_case *c, const adept_kernel *k)
 {

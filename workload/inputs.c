@@ -472,7 +472,8 @@ static adept_status bind_tensor(adept_interp *in, const adept_given *g, int firs
                                adept_input_spec_print(spec, text, sizeof text));
     adept_tensor *t = adept_run_tensor_new(&in->run, dtype, spec->ndim - first, spec->dims + first, -1);
     if (!t) return adept_interp_nomem(in);
-    if (spec->has_value && !adept_run_set_spread(&in->run, t, ADEPT_ALIKE, (double)spec->value)) return adept_interp_nomem(in);
+    if (spec->has_value && !adept_run_set_spread(&in->run, t, ADEPT_ALIKE, (double)spec->value))
+        return adept_interp_nomem(in);
     *out = (adept_value){ADEPT_VALUE_TENSOR, {.t = t}};
     if (!in->run.input && adept_dtype_is_float(t->dtype)) in->run.input = t;
     return adept_interp_count(in, 1);

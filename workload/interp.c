@@ -204,8 +204,8 @@ static const adept_row *find_sparse_row(adept_interp *in, const char *op)
     return name ? find_row(in, name) : NULL;
 }
 
-/* A tensor whose memory received a gradient-carrying value in place carries it too, whichever name it is read by, and has
- * not the elements any more that were known before. */
+/* A tensor whose memory received a gradient-carrying value in place carries it too, whichever name it is read by. Its
+ * elements are not those any more that were known before. */
 static bool refresh_tensor(adept_interp *in, adept_value *v)
 {
     for (size_t i = 0; adept_value_is_list(v) && i < v->u.list->n; i++)

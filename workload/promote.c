@@ -67,7 +67,8 @@ adept_dtype adept_dtype_promote(adept_dtype a, adept_dtype b)
     return ADEPT_I16;              /* u8 with i8 */
 }
 
-/* A lower priority decides only if its category is higher; a complex one of a floating one keeps its width (torch.result_type). */
+/* A lower priority decides only if its category is higher; a complex one leaves a floating one its width
+ * (torch.result_type). */
 static adept_dtype with_lower(adept_dtype dtype, adept_dtype lower)
 {
     if (lower == ADEPT_DTYPE_NONE) return dtype;

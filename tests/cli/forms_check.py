@@ -120,6 +120,7 @@ SIZES = {
     "repeat": lambda z: (z + 1).repeat(2)[:2],
     "tile": lambda z: (z + 1).tile(3)[2:4],
     "repeat_interleave": lambda z: (z + 1).repeat_interleave(2)[::2],
+    "repeat_interleave by a tensor": lambda z: (z + 1).repeat_interleave(t(1, 2))[1:] + 2,
     "expand": lambda z: (z + 1).expand(3, 2)[1],
     "x[tensor]": lambda z: (z + 1)[t(0, 1)],
     "x[i, j]": lambda z: torch.stack([z, z + 4])[t(1, 1), t(0, 1)],
@@ -177,6 +178,24 @@ class Sized(nn.Module):
 nets, asked = {name: Sized(form) for name, form in SIZES.items()}, torch.randn(1, 3, 14, 9)
 flops = {name: (2 * 27 * net(asked).numel(), 0) for name, net in nets.items()}
 check_all("sizes", nets, flops, "trace", torch.randn(1, 3, 10, 12), "--input", "1x3x14x9", "--mode", "infer")
+
+
+
+def overwritten(z):
+    z = z + 1
+    z[0] = 14
+    return z
+
+
+def read_again(z):
+    first = z[:1]  # shares memory with what is written below
+    z.mul_(2)
+    return torch.cat([first, first])
+
+
+for name, form in (("part of it", overwritten), ("what a view sees", read_again)):  # not known any more, and never the old ones
+    code, profile, said = ask(Sized(form), "trace", torch.randn(1, 3, 10, 12), "--input", "1x3x14x9", "--mode", "infer")
+    check("sizes, overwritten: " + name, code == 2 and "depends on tensor data" in said, said)
 
 # ---------------------------------------------------------------- complex numbers ----------------
 
@@ -400,6 +419,16 @@ for batch in (2, 100):
 for name in ("mask", "tensors"):
     code, profile, said = ask(nets[name], "script", None, "--input", "2x5x4", "--input", "i64:2")
     check("lengths: %s, not given" % name, code == 2 and "--input SHAPE=NUMBER" in said and "fixed at tracing" not in said, said)
+
+
+
+class Split(nn.Module):
+    def forward(self, x, text: str = "a b"):
+        return x * len(text.split(" "))
+
+
+code, profile, said = ask(Split(), "script", None, "--input", "2x3")
+check("str.split", code == 4 and "a method of Python strings" in said, said)
 
 print("%d checks" % checks)
 sys.exit(failures > 0)

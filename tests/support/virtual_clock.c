@@ -35,6 +35,7 @@ int __real_nanosleep(const struct timespec *wait, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *wait, struct timespec *left);
 int __real_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until);
+int __wrap_pthread_cond_signal(pthread_cond_t *condition);
 int __real_pthread_cond_broadcast(pthread_cond_t *condition);
 int __wrap_pthread_cond_broadcast(pthread_cond_t *condition);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context);
@@ -145,6 +146,11 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
     __real_pthread_cond_broadcast(&the_clock.changed);
     pthread_mutex_unlock(&the_clock.lock);
     return __real_pthread_cond_broadcast(condition);
+}
+
+int __wrap_pthread_cond_signal(pthread_cond_t *condition)
+{
+    return __wrap_pthread_cond_broadcast(condition); /* who waits looks whether it was meant */
 }
 
 static void *run_thread(void *context)

@@ -132,6 +132,10 @@ static void results_are_as_said(void **state)
 static void wrong_assumptions_are_refused(void **state)
 {
     (void)state;
+    /* of an operator that is not known the guess is one tensor: whose results they are is said, and how to say them */
+    fails("input x f32:2x4\nl = higher_order::region(self=x)\na, b = prim::ListUnpack(l)\nreturn a\n", true, (assumptions){{NULL}},
+          ADEPT_E_USAGE, "prim::ListUnpack: the result of higher_order::region is not a list or tuple of 2; if adept does not know "
+          "that operator, --assume higher_order::region=SHAPE");
     fails(two_results, false, (assumptions){{NULL}}, ADEPT_E_UNSUPPORTED, "mylib::split x1");
     fails(two_results, true, (assumptions){{"mylib::spilt=2x4"}}, ADEPT_E_USAGE, "assume mylib::spilt");
     fails(two_results, true, (assumptions){{"aten::relu=2x4"}}, ADEPT_E_USAGE, "assume aten::relu");

@@ -132,7 +132,7 @@ static const edit edits[] = {
     {"basic", "\"parameter_name\": \"unused.bias\"", "\"parameter_name\": \"features.conv.weight\"", "twice"},
     {"basic", "\"features.bn.running_mean\", \"persistent\"", "5, \"persistent\"", "buffer_name"},
     {"basic", "\"opset_version\": {\"aten\": 10},", "\"opset_version\": {\"aten\": 10} ", "t.pt2:5:"},
-    {"kinds", "\"as_scalar_type\": 13", "\"as_scalar_type\": 28", "element type 28"},
+    {"kinds", "\"as_scalar_type\": 13", "\"as_scalar_type\": 99", "element type that is not known, number 99"},
     {"kinds", "\"as_layout\": 7", "\"as_layout\": 8", "'as_layout' 8"},
     {"kinds", "\"as_memory_format\": 4", "\"as_memory_format\": -1", "'as_memory_format' -1"},
     {"kinds", "\"type\": \"cuda\"", "\"kind\": \"cuda\"", "\"type\" is missing"},
@@ -163,11 +163,13 @@ static void test_refusals(void **state)
         adept_graph *g = NULL;
         adept_error err = {0};
         adept_status status = adept_export_parse(&g, "t.pt2", bad, strlen(bad), NULL, 0, &err);
-        if (status != ADEPT_E_INVALID || !strstr(err.message, edits[i].message) || strncmp(err.message, "t.pt2:", 6)) {
+        /* a later PyTorch has types of its own: that file is sound */
+        adept_status wanted = strstr(edits[i].message, "element type") ? ADEPT_E_UNSUPPORTED : ADEPT_E_INVALID;
+        if (status != wanted || !strstr(err.message, edits[i].message) || strncmp(err.message, "t.pt2:", 6)) {
             fail_msg("edit %zu (%s): status %d, '%s'", i, edits[i].to, (int)status, err.message);
         }
         assert_null(g);
-        assert_int_equal(adept_export_parse(&g, "t.pt2", bad, strlen(bad), NULL, 0, NULL), ADEPT_E_INVALID);
+        assert_int_equal(adept_export_parse(&g, "t.pt2", bad, strlen(bad), NULL, 0, NULL), wanted);
         free(bad);
         free(json);
     }

@@ -471,7 +471,10 @@ static void input_specs(void **state)
                 {"n=3", "n=3"},
                 {"batch.ids=i64:BxS", "batch.ids=i64:BxS"},
                 {"xs=", "xs="},
-                {"how=a=b", "how=a=b"}};
+                {"how=a=b", "how=a=b"},
+                {"i64:B=50", "i64:B=50"},
+                {"i32:=-3", "i32:=-3"},
+                {"n=i64:B=50", "n=i64:B=50"}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         adept_input_spec spec;
         char text[100];
@@ -495,7 +498,14 @@ static void input_specs(void **state)
                                       "3,4",
                                       "f32",
                                       "3xB4",
-                                      "=3"};
+                                      "=3",
+                                      "3=5",
+                                      "i64:3=",
+                                      "i64:3=x",
+                                      "i64:3=5.5",
+                                      "i64:3= 5",
+                                      "i64:3=99999999999999999999",
+                                      "i64:3=5=5"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         adept_input_spec spec;
         adept_error err;

@@ -66,7 +66,8 @@ adept_status adept_input_spec_parse(adept_input_spec *out, const char *text, ade
 {
     const char *equals = strchr(text, '=');
     *out = (adept_input_spec){.dtype = ADEPT_F32};
-    if (!equals || memchr(text, ':', (size_t)(equals - text))) return adept_input_shape_parse(out, text, text, err);
+    if (!equals || isdigit((unsigned char)*text) || memchr(text, ':', (size_t)(equals - text)))
+        return adept_input_shape_parse(out, text, text, err);
     if (equals == text) return bad_spec(text, "no name before '='", err);
     if (strlen(text) >= sizeof out->text) return bad_spec(text, "too long", err);
     for (const char *p = text; *p; p++)

@@ -29,10 +29,12 @@ const cJSON *adept_export_union(adept_export_reader *r, const cJSON *value)
 adept_dtype adept_export_dtype(adept_export_reader *r, const cJSON *value, const char *whose)
 {
     int64_t number = 0;
-    adept_dtype dtype = adept_export_int(value, &number) && number > 0 ? adept_dtype_from_export(number) : ADEPT_DTYPE_NONE;
+    bool has_number = adept_export_int(value, &number) && number > 0;
+    adept_dtype dtype = has_number ? adept_dtype_from_export(number) : ADEPT_DTYPE_NONE;
     if (dtype != ADEPT_DTYPE_NONE || r->json.status != ADEPT_OK) return dtype;
-    adept_json_fail(&r->json, "'%s' has an element type that is not known, number %lld of torch.export", whose, (long long)number);
-    if (number > 0) r->json.status = r->json.err->status = ADEPT_E_UNSUPPORTED;
+    adept_json_fail(&r->json, "'%s' has an element type that is not known, number %lld of torch.export", whose,
+                    (long long)number);
+    if (has_number) r->json.status = r->json.err->status = ADEPT_E_UNSUPPORTED;
     return dtype;
 }
 
