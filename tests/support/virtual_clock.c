@@ -70,7 +70,8 @@ static void pass(void)
 /* The lock is held, and is not while it waits. @return 0, or ETIMEDOUT */
 static int wait_for(uint64_t until_ns, const pthread_cond_t *condition)
 {
-    sleeper self = {.next = the_clock.sleepers, .until_ns = until_ns, .condition = condition}, **link = &the_clock.sleepers;
+    sleeper self = {.next = the_clock.sleepers, .until_ns = until_ns, .condition = condition};
+    sleeper **link = &the_clock.sleepers;
 
     the_clock.sleepers = &self;
     the_clock.n_waiting++;
