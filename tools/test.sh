@@ -2,18 +2,37 @@
 # Install what is missing, build and run all tests.
 # Usage: sh tools/test.sh [--ci]     (from anywhere; as root or with sudo)
 #   --ci   also build with clang and with -Werror, without libtorch, without GSL, libmicrohttpd and libcurl, and with ASan and UBSan; tests run
-#          where they can find something new: without those labelled "again" or "once" (tests/CMakeLists.txt) in some builds
+#          where they can find something new: without those labelled "again" or "once" (tests/CMakeLists.txt) in some builds; all of them on
+#          a machine that has a meter of each kind (tests/support/with_sensors.sh), the others as this machine is
 set -eu
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 LC_ALL=C
 export LC_ALL
 
+within=
+# One test more than there are processors: some of them sleep.
 # run_tests BUILD [OPTION...]
 run_tests() {
     build=$1
     shift
-    echo "== ctest: $build $*" >&2
-    ctest --test-dir "$build" --output-on-failure --parallel "$(nproc)" "$@"
+    echo "== ctest: ${within:+with sensors }$build $*" >&2
+    # shellcheck disable=SC2086  # words
+    $within ctest --test-dir "$build" --output-on-failure --parallel "$(($(nproc) + 1))" "$@"
+    took "tests of $build"
+}
+
+# took WHAT: says how long, since the last time
+began_s=$(date +%s)
+took() {
+    now_s=$(date +%s)
+    echo "== $((now_s - began_s)) s: $1" >&2
+    began_s=$now_s
+}
+
+# build DIR OPTION...
+build() {
+    sh "$top/tools/build.sh" "$@"
+    took "build of $*"
 }
 
 case ${1-} in
@@ -25,17 +44,20 @@ case ${1-} in
 --ci)
     sh "$top/tools/install_deps.sh" base torch calibrate serve meters plots tests slurm slurm-accounting ci
     ci=$top/build-ci
+    took "packages"
     # The compilers see everything; the tests run where they can find something new: the build without GSL has no
-    # libtorch either.
-    sh "$top/tools/build.sh" "$ci/clang" -DADEPT_WERROR=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
-    sh "$top/tools/build.sh" "$ci/no-torch" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_TESTS=OFF
-    sh "$top/tools/build.sh" "$ci/no-calibrate" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_CALIBRATE=OFF -DADEPT_WITH_SERVE=OFF -DADEPT_WITH_METERS=OFF
+    # libtorch either, that without pictures has GSL and no libtorch. What only compiles is not optimised: clang's warnings are
+    # the same, gcc has seen the rest.
+    build "$ci/clang" -DADEPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+    build "$ci/no-calibrate" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_CALIBRATE=OFF -DADEPT_WITH_SERVE=OFF -DADEPT_WITH_METERS=OFF
     run_tests "$ci/no-calibrate" --label-exclude once
-    sh "$top/tools/build.sh" "$ci/no-pictures" -DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_PICTURES=OFF -DADEPT_TESTS=OFF
+    build "$ci/no-pictures" -DADEPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_PICTURES=OFF -DADEPT_TESTS=OFF
     "$ci/no-pictures/tools/adept" report x --gpu a100 2>&1 | grep -q 'built without' || exit 1
-    sh "$top/tools/build.sh" "$ci/sanitize" -DADEPT_SANITIZE=address,undefined -DADEPT_WERROR=ON
+    build "$ci/sanitize" -DADEPT_SANITIZE=address,undefined -DADEPT_WERROR=ON
     run_tests "$ci/sanitize" --label-exclude again
-    sh "$top/tools/build.sh" "$ci/gcc" -DADEPT_WERROR=ON
+    build "$ci/gcc" -DADEPT_WERROR=ON
+    within="sh $top/tests/support/with_sensors.sh $ci/gcc/tests/fake_nvml/libnvidia-ml.so.1"
+    $within true >&2 || within=
     run_tests "$ci/gcc"
     ;;
 *)

@@ -357,7 +357,7 @@ says "$work/out" '^ *Total +20\.00 '
 
 # ---- a picture
 if command -v gnuplot >/dev/null && "$ADEPT" report --help >/dev/null 2>&1; then
-    measure --plot "$work/power.svg" -- sh -c 't() { read s _ </proc/uptime; echo "$s $1 load" >>"$ADEPT_MARKS"; }; t begin; sleep 0.2; t end'
+    measure --plot "$work/power.svg" -- sh -c 't() { read s _ </proc/uptime; echo "$s $1 load" >>"$ADEPT_MARKS"; }; t begin; '"$burn"'; t end'
     ends 0 "of a picture"
     says "$work/power.svg" '>load<'
     says "$work/power.svg" 'cpu-0'

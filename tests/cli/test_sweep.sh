@@ -205,27 +205,28 @@ expect_error 2 'html needs all points' sweep "$@" --shard 1/2 --html "$work/x.ht
 expect_error 2 'json needs all points' sweep "$profile" --gpu a100 --vary gpus=1,2 --json --shard 1/2
 expect_error 2 'add --csv or --output' sweep "$profile" --gpu a100 --vary gpus=1,2 --shard 1/2
 
-# interrupted as soon as it has written something: whole rows, nothing left beside the file
-# interrupt FILE ARGUMENT...
-interrupt() {
-    file=$1
-    shift
+# interrupted as soon as it has written something: whole rows
+# sweep_long ARGUMENT...: in the background, where a shell's jobs ignore INT; TERM asks for the same
+sweep_long() {
     : >"$work/out"
     "$ADEPT" sweep "$profile" --gpu a100 --vary power_limit_w=100:250:0.001 --vary gpus=1:80:1 "$@" >"$work/out" 2>"$work/err" &
     pid=$!
-    # shellcheck disable=SC2086  # a pattern
-    until [ -n "$(cat $file 2>/dev/null | head -c 1)" ]; do sleep 0.05; done
-    kill -TERM $pid # of what a shell has in the background, INT is ignored
-    rc=0
-    wait $pid || rc=$?
-    checks=$((checks + 1))
-    [ "$rc" -eq 143 ] && grep -q '^adept: interrupted after [0-9]* of 12000080 points$' "$work/err" || fail "interruption is said ($rc)"
 }
-interrupt "$work/out" --csv
+sweep_long --csv
+until [ -s "$work/out" ]; do sleep 0.05; done
+kill -TERM $pid
+rc=0
+wait $pid || rc=$?
+checks=$((checks + 1))
+[ "$rc" -eq 143 ] && grep -q '^adept: interrupted after [0-9]* of 12000080 points$' "$work/err" || fail "interruption is said ($rc)"
 awk -F, 'NF != 20 { exit 1 }' "$work/out" || fail 'half rows'
 [ "$(tail -c 1 "$work/out" | od -An -c | tr -d ' ')" = '\n' ] || fail 'the last row is cut'
+# nothing is left beside a file
 mkdir "$work/folder"
-interrupt "$work/folder/*" -o "$work/folder/x"
+sweep_long -o "$work/folder/x"
+sleep 1
+kill -TERM $pid
+wait $pid 2>/dev/null
 [ -z "$(ls "$work/folder")" ] || fail "left behind: $(ls "$work/folder")"
 # How sure it is: intervals and what is not calibrated in every form, and whether first place is within another's interval.
 if python=$(command -v python3); then

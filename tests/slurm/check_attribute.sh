@@ -56,9 +56,9 @@ start_slurmdbd && start_cluster || { tail -n 20 "$work/daemons.log" >&2; echo "S
 cd "$work" || exit 1
 start "$python" "$here/busy_meter.py" "$work/port" 30 20
 wait_until 30 test -s "$work/port" || { echo "the meter does not start"; exit 1; }
-start "$adept" attribute record -o "$work/n1.adept" --meter "http://127.0.0.1:$(cat "$work/port")/ /meter/energy_j J"
+start "$adept" attribute record -o "$work/n1.adept" --devices node --meter "http://127.0.0.1:$(cat "$work/port")/ /meter/energy_j J"
 recorder=$!
-printf 'folder=%s/hooked run=%s/run adept=%s meter="http://127.0.0.1:%s/ /meter/energy_j J"\n' "$work" "$work" "$adept" "$(cat "$work/port")" >"$work/hook.conf"
+printf 'folder=%s/hooked run=%s/run adept=%s options="--devices node" meter="http://127.0.0.1:%s/ /meter/energy_j J"\n' "$work" "$work" "$adept" "$(cat "$work/port")" >"$work/hook.conf"
 wait_until 30 test -s "$work/n1.adept" || { tail -n 20 "$work/daemons.log" >&2; echo "nothing is recorded"; exit 1; }
 sleep 2
 

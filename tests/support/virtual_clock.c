@@ -35,9 +35,14 @@ int __real_nanosleep(const struct timespec *wait, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *wait, struct timespec *left);
 int __real_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until);
-int __wrap_pthread_cond_signal(pthread_cond_t *condition);
+int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
 int __real_pthread_cond_broadcast(pthread_cond_t *condition);
 int __wrap_pthread_cond_broadcast(pthread_cond_t *condition);
+int __real_pthread_cond_signal(pthread_cond_t *condition);
+int __wrap_pthread_cond_signal(pthread_cond_t *condition);
+int __real_pause(void);
+int __wrap_pause(void);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context);
 int __real_pthread_join(pthread_t thread, void **result);
@@ -71,13 +76,14 @@ static void pass(void)
 /* The lock is held, and is not while it waits. @return 0, or ETIMEDOUT */
 static int wait_for(uint64_t until_ns, const pthread_cond_t *condition)
 {
-    sleeper self = {.next = the_clock.sleepers, .until_ns = until_ns, .condition = condition}, **link = &the_clock.sleepers;
+    sleeper self = {.next = the_clock.sleepers, .until_ns = until_ns, .condition = condition};
+    sleeper **link = &the_clock.sleepers;
 
     the_clock.sleepers = &self;
     the_clock.n_waiting++;
     pass();
     while (!self.is_called && the_clock.now_ns < until_ns)
-        pthread_cond_wait(&the_clock.changed, &the_clock.lock);
+        __real_pthread_cond_wait(&the_clock.changed, &the_clock.lock);
     the_clock.n_waiting--;
     while (*link != &self)
         link = &(*link)->next;
@@ -127,30 +133,53 @@ int __wrap_nanosleep(const struct timespec *wait, struct timespec *left)
     return 0;
 }
 
-int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until)
+int __wrap_pause(void)
 {
-    if (!the_clock.is_virtual) return __real_pthread_cond_timedwait(condition, mutex, until);
+    if (!the_clock.is_virtual) return __real_pause();
+    sleep_until(UINT64_MAX);
+    return 0;
+}
+
+static int wait_on(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until_ns)
+{
     pthread_mutex_lock(&the_clock.lock);
     pthread_mutex_unlock(mutex);
-    int result = wait_for(ns_of(until), condition);
+    int result = wait_for(until_ns, condition);
     pthread_mutex_unlock(&the_clock.lock);
     pthread_mutex_lock(mutex);
     return result;
 }
 
-int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
+int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until)
+{
+    return the_clock.is_virtual ? wait_on(condition, mutex, ns_of(until)) : __real_pthread_cond_timedwait(condition, mutex, until);
+}
+
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    return the_clock.is_virtual ? wait_on(condition, mutex, UINT64_MAX) : __real_pthread_cond_wait(condition, mutex);
+}
+
+/* Who waits may wake up without a reason, so all of them do. */
+static void call(const pthread_cond_t *condition)
 {
     pthread_mutex_lock(&the_clock.lock);
     for (sleeper *s = the_clock.sleepers; s; s = s->next)
         if (s->condition == condition) s->is_called = true;
     __real_pthread_cond_broadcast(&the_clock.changed);
     pthread_mutex_unlock(&the_clock.lock);
+}
+
+int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
+{
+    call(condition);
     return __real_pthread_cond_broadcast(condition);
 }
 
 int __wrap_pthread_cond_signal(pthread_cond_t *condition)
 {
-    return __wrap_pthread_cond_broadcast(condition); /* who waits looks whether it was meant */
+    call(condition);
+    return __real_pthread_cond_signal(condition);
 }
 
 static void *run_thread(void *context)

@@ -309,7 +309,8 @@ static void energy_is_over_real_times(void **state)
     const adept_track *track = adept_recording_track(r, 0);
     double first_s = track->samples[0].time_s, last_s = track->samples[track->n_samples - 1].time_s;
     adept_energy e = adept_track_energy(track, first_s, last_s);
-    const double low_w = 8 * 6 * 0.30, high_w = 8 * 6 * 0.75, step_j = 0.04 * (high_w - low_w); /* two periods, which are scattered */
+    const double low_w = 8 * 6 * 0.30, high_w = 8 * 6 * 0.75;
+    const double step_j = 0.04 * (high_w - low_w); /* two periods, which are scattered */
     assert_near(e.energy_j, low_w * (then_s - first_s) + high_w * (last_s - then_s), step_j / 2);
     assert_true(e.low_j <= e.energy_j && e.energy_j <= e.high_j && e.high_j - e.low_j <= step_j);
     assert_near(e.peak_power_w, high_w, 1e-9);

@@ -88,6 +88,11 @@ const adept_sensor_kind fake_kind;
 const adept_sensor_kind fake_kind = {.name = "fake", .what = "a curve", .find = find, .read = read_device};
 static const adept_sensor_kind *const fake_kinds[] = {&fake_kind, NULL};
 
+static void sleep_s(double time_s)
+{
+    virtual_clock_sleep(time_s);
+}
+
 static adept_recording *record(device d, double period_s, double time_s)
 {
     const adept_recording_options options = {.period_s = period_s, .kinds = fake_kinds};
@@ -95,7 +100,7 @@ static adept_recording *record(device d, double period_s, double time_s)
 
     the_device = d;
     assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
-    virtual_clock_sleep(time_s);
+    sleep_s(time_s);
     adept_recording_stop(r);
     return r;
 }
@@ -419,7 +424,7 @@ static bool hangs_slow;
 static void hang(void)
 {
     for (;;)
-        virtual_clock_sleep(1e6);
+        pause();
 }
 
 static void find_hanging(adept_sensor_search *search)
@@ -532,7 +537,7 @@ static void test_regions_nest_and_are_sums(void **state)
     size_t out = adept_recording_enter(r, "epoch");
     for (int i = 0; i < 4; i++) {
         size_t in = adept_recording_enter(r, "step");
-        virtual_clock_sleep(0.02);
+        sleep_s(0.02);
         adept_recording_leave(r, in);
         adept_recording_leave(r, in); /* once more changes nothing */
     }
@@ -593,7 +598,7 @@ static void test_journal_reads_back(void **state)
     the_device = (device){.mean_w = 100, .swing_w = 50, .wave_s = 0.03, .counts = true, .shows_power = true};
     assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
     size_t region = adept_recording_enter(r, "a \"quoted\" step");
-    virtual_clock_sleep(0.1);
+    sleep_s(0.1);
     adept_recording_leave(r, region);
     adept_recording_stop(r);
     fclose(journal);
