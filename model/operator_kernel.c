@@ -162,7 +162,8 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
             out->on_alus = *c;
             out->on_alus.transposed_bytes = out->on_alus.pointwise = 0.0;
             out->on_alus_flops = (shape->alu_flops + shape->matrix_flops) / shape->repeats;
-            status = product_peak(&out->on_alus.flops_per_s, &on_units, hw, ADEPT_FP32, shape->unit, shape->dtype, c->alu_flops_per_s, err);
+            status = product_peak(&out->on_alus.flops_per_s, &on_units, hw, ADEPT_FP32, shape->unit, shape->dtype,
+                                  c->alu_flops_per_s, err);
             out->or_alus = !on_units; /* some have matrix units for FP32 too */
         }
         if (tensor) {

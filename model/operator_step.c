@@ -416,13 +416,16 @@ static double launch_slope(size_t i, const adept_step *s, const adept_operator_n
 /* Of the wait's part of the balance, wait_s * ((W / L)^8 - 1). */
 typedef struct wait_terms {
     double step_s, busy, wait_s, awake; /* share of the step with kernels; the wait, and how awake the board is in it */
-    double active_w, over, by_w;        /* awake * this * wait_share = what it draws above idle; (W / L)^8 - 1 and its slope by W */
+    double active_w;                    /* awake * wait_share of it is drawn above idle */
+    double over, by_w;                  /* (W / L)^8 - 1, and its slope by W */
 } wait_terms;
 
-static wait_terms wait_terms_of(const adept_step *step, const adept_operator_numbers *n, double wait_s, double awake, double active_w)
+static wait_terms wait_terms_of(const adept_step *step, const adept_operator_numbers *n, double wait_s, double awake,
+                                double active_w)
 {
     double loaded = power_8(step->idle_w / n->limit_w);
-    return (wait_terms){step->step_s, 1.0 - wait_s / step->step_s, wait_s, awake, active_w, loaded - 1.0, 8.0 * loaded / step->idle_w};
+    return (wait_terms){step->step_s, 1.0 - wait_s / step->step_s, wait_s, awake, active_w, loaded - 1.0,
+                        8.0 * loaded / step->idle_w};
 }
 
 /* What the board wakes by more kernels in a longer step. */
@@ -431,12 +434,13 @@ static double awake_slope(const wait_terms *w, const adept_operator_numbers *n, 
     return n->rests ? (kernels_by - w->busy * time_by) / w->step_s : 0.0;
 }
 
-static double wait_balance_by_clock(const wait_terms *w, const adept_board *board, const adept_operator_numbers *n, double clock,
-                                    const clock_slope *kernels, double time_by)
+static double wait_balance_by_clock(const wait_terms *w, const adept_board *board, const adept_operator_numbers *n,
+                                    double clock, const clock_slope *kernels, double time_by)
 {
     bool lowest;
     double v = adept_board_voltage(board, clock, &lowest), v_by_f = lowest ? 0.0 : board->v_slope;
-    double draw_by = w->active_w * (awake_slope(w, n, kernels->time, time_by) + w->awake * (2.0 * v_by_f / v + 1.0 / clock));
+    double by_volts = w->awake * (2.0 * v_by_f / v + 1.0 / clock);
+    double draw_by = w->active_w * (awake_slope(w, n, kernels->time, time_by) + by_volts);
     return (time_by - kernels->time) * w->over + w->wait_s * w->by_w * board->wait_share * draw_by;
 }
 
@@ -484,7 +488,8 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
             time += step->exposed[p] * part;
         }
         /* under a limit the clock moves so that the limit still holds */
-        double f_by = moves ? -(balance->by_theta[i] + wait_balance_slope(i, &waits, board, n, f, kernels, time, theta)) / balance_by_f : 0.0;
+        double of_waits = wait_balance_slope(i, &waits, board, n, f, kernels, time, theta);
+        double f_by = moves ? -(balance->by_theta[i] + of_waits) / balance_by_f : 0.0;
         time += f_by * time_by_f;
         double kernels_by = kernels + f_by * all_by_f.time, wait = time - kernels_by;
         double awake_by = n->rests ? (kernels_by - busy * time) / step->step_s : 0.0;
