@@ -1,12 +1,13 @@
 /** @file kernel_cache.c  The last time of every kernel, and of products the tiles they were tried with; see
  * kernel_cache.h. */
 #include "kernel_cache.h"
+#include "operator_step.h"
 #include <stdlib.h>
 #include <string.h>
 
 adept_status adept_kernel_cache_new(adept_kernel_cache *out, const adept_kernel_set *set, adept_error *err)
 {
-    *out = (adept_kernel_cache){.n = set->n, .kernels = calloc(set->n + 1, sizeof *out->kernels)};
+    *out = (adept_kernel_cache){.n = 2 * set->n, .kernels = calloc(2 * set->n + 1, sizeof *out->kernels)};
     return out->kernels ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
 }
 
@@ -41,13 +42,12 @@ static void time_product(adept_cached_kernel *known, const adept_kernel_case *c,
     known->time = adept_kernel_law_of_tries(c, theta, known->tries, known->compute_s, known->n_tries);
 }
 
-void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index,
-                             const adept_operator_kernel *k, const double *theta, const adept_tile_menu *menus)
+static const adept_kernel_time *time_of(adept_cached_kernel *known, const adept_kernel_case *work, const double *theta,
+                                        const adept_tile_menu *menus)
 {
-    adept_cached_kernel *known = &cache->kernels[index];
-    bool product = k->work.family < ADEPT_TILED_FAMILIES;
+    bool product = work->family < ADEPT_TILED_FAMILIES;
     adept_kernel_case c;
-    memcpy(&c, &k->work, sizeof c); /* padding too */
+    memcpy(&c, work, sizeof c); /* padding too */
     if (!product || !adept_kernel_l2_matters(&c)) c.l2_bytes = 0.0; /* the same without */
     if (known->at.family != c.family) forget(known); /* on matrix units, or no longer */
     if (!known->known || memcmp(&known->at, &c, sizeof c) != 0) {
@@ -58,6 +58,13 @@ void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache,
         memcpy(&known->at, &c, sizeof c);
         known->known = true;
     }
-    *out = (adept_timed_kernel){k->unit,       known->time.time_s, known->time.core_s, k->simt_flops,
-                                k->tensor_flops, c.bytes};
+    return &known->time;
+}
+
+void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache, size_t index,
+                             const adept_operator_kernel *k, const double *theta, const adept_tile_menu *menus)
+{
+    adept_cached_kernel *known = &cache->kernels[2 * index];
+    const adept_kernel_time *t = time_of(known, &k->work, theta, menus);
+    adept_operator_put_time(out, k, t, k->or_alus ? time_of(known + 1, &k->on_alus, theta, menus) : t);
 }

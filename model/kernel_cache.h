@@ -16,7 +16,7 @@ typedef struct adept_cached_kernel {
 } adept_cached_kernel;
 
 typedef struct adept_kernel_cache {
-    size_t n;
+    size_t n; /* two for each kernel: on its unit, and on ALUs */
     adept_cached_kernel *kernels;
 } adept_kernel_cache;
 

@@ -150,6 +150,7 @@ static adept_kernel_try make_try(const adept_kernel_case *c, const double *theta
         .reload_bytes = c->element_bytes * tiles * (tile->m + tile->n) * p->k,
         .serial_bytes = p->serial_bytes + split_bytes(c, p, split) + c->transposed_bytes * theta[layout_parameter(c)],
         .split_s = split > 1 ? theta[split_parameter(c)] : 0.0,
+        .executed = tile->winograd > 0 ? p->m * p->n * p->k * p->batch / (c->m * c->n * c->k * c->batch) : 1.0,
         .tile_sat = tile_sat,
         .depth_sat = depth_sat,
         .side = tile_side(tile),
@@ -304,7 +305,7 @@ static adept_kernel_time law_of_tries(const adept_kernel_case *c, const double *
         gradient->time_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * best.time_s;
         gradient->core_s[ADEPT_KP_r_pitch_bytes] += weight * by_pitch * o.core_s;
     }
-    return (adept_kernel_time){best.time_s * factor, o.core_s * factor};
+    return (adept_kernel_time){best.time_s * factor, o.core_s * factor, tries[best.index].executed};
 }
 
 adept_kernel_time adept_kernel_law_of_tries(const adept_kernel_case *c, const double *theta,
@@ -378,7 +379,7 @@ static adept_kernel_time streaming(const adept_kernel_case *c, const double *the
         if (scale >= 0) add(gradient, scale, &o, weight, 0.0, stream_s);
         if (wide >= 0) add(gradient, wide, &o, weight, 0.0, stream_s);
     }
-    return (adept_kernel_time){o.time_s + besides_s, o.core_s + besides_s};
+    return (adept_kernel_time){o.time_s + besides_s, o.core_s + besides_s, 1.0};
 }
 
 /* ---- attention in one kernel ---- */
@@ -434,7 +435,7 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
         gradient->time_s[ADEPT_KP_cache_attention] -= weight * before_per_byte_s * kept.by_share;
         gradient->time_s[ADEPT_KP_beta_mem] -= weight * before_s / theta[ADEPT_KP_beta_mem];
     }
-    return (adept_kernel_time){o.time_s + before_s, o.core_s};
+    return (adept_kernel_time){o.time_s + before_s, o.core_s, 1.0};
 }
 
 adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menus,

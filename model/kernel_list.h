@@ -7,7 +7,8 @@
  *      v(f) = max(v_min, 1 - v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static)
  *  f is one clock for the whole step: the highest at which the kernels keep within the limit L (the board's own if none is set) in
  *  the sense  sum t * ((P_static + e / t) / L)^8 <= sum t.  Boards are held by their hungriest kernels, not by the mean: in Zeus's
- *  traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %. */
+ *  traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %. A step's waits count too, and let
+ *  its kernels draw more: operator_step.c. */
 #ifndef ADEPT_KERNEL_LIST_H
 #define ADEPT_KERNEL_LIST_H
 #include "adept_operator_model.h"
@@ -19,6 +20,7 @@ typedef struct adept_timed_kernel {
     adept_unit unit;
     double time_s, core_s; /* all of it, and what follows the core clock */
     double simt_flops, tensor_flops, bytes;
+    double executed; /* of its multiplications, adept_kernel_time */
 } adept_timed_kernel;
 
 /* How often a step runs a kernel in each of its parts. */

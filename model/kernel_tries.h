@@ -13,6 +13,7 @@ typedef struct adept_kernel_try {
     double efficiency, wave_s;    /* share of the peak; start and end of one wave */
     double bytes, reload_bytes;   /* overlap with the arithmetic: compulsory, and tile operands if none were kept */
     double serial_bytes, split_s; /* of kernels before and after, and their cost beside their traffic */
+    double executed;              /* share of the product's multiplications */
     /* for derivatives */
     double tile_sat, depth_sat, side, depth, scaled_bytes;
     int split;

@@ -145,6 +145,7 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
 {
     adept_kernel_case *c = &out->work;
     *c = shape->work;
+    out->or_alus = false;
     c->bytes_per_s = hw->specs.mem_bytes_per_s;
     c->sm_count = hw->specs.sm_count;
     c->l2_bytes = hw->specs.l2_bytes;
@@ -154,8 +155,17 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
     adept_status status =
         adept_peak_flops_per_s(&c->alu_flops_per_s, hw, precision, ADEPT_UNIT_ALU, shape->dtype, err);
     if (status == ADEPT_OK && shape->unit != ADEPT_UNIT_ALU) {
-        bool tensor = false;
+        bool tensor = false, on_units = false;
         status = product_peak(&c->flops_per_s, &tensor, hw, precision, shape->unit, shape->dtype, c->alu_flops_per_s, err);
+        out->or_alus = tensor && precision == ADEPT_TF32 && shape->dtype == ADEPT_F32 && c->family < ADEPT_TILED_FAMILIES;
+        if (out->or_alus && status == ADEPT_OK) {
+            out->on_alus = *c;
+            out->on_alus.transposed_bytes = out->on_alus.pointwise = 0.0;
+            out->on_alus_flops = (shape->alu_flops + shape->matrix_flops) / shape->repeats;
+            status = product_peak(&out->on_alus.flops_per_s, &on_units, hw, ADEPT_FP32, shape->unit, shape->dtype,
+                                  c->alu_flops_per_s, err);
+            out->or_alus = !on_units; /* some have matrix units for FP32 too */
+        }
         if (tensor) {
             tensor_flops = shape->matrix_flops * adept_dtype_bytes(adept_dtype_real(shape->dtype)) / TENSOR_OPERAND_BYTES;
             if (c->family < ADEPT_TILED_FAMILIES) c->family = ADEPT_FAMILY_TENSOR;

@@ -18,6 +18,9 @@ typedef struct adept_operator_kernel {
     adept_kernel_case work;
     adept_unit unit;
     double simt_flops, tensor_flops; /* of one execution; the latter in operations on 16-bit operands: TF32's are two */
+    bool or_alus; /* of TF32: libraries take FP32 where that is faster, as by Winograd's algorithm */
+    adept_kernel_case on_alus;
+    double on_alus_flops; /* in place of both */
 } adept_operator_kernel;
 
 /** @return ADEPT_E_INVALID if its counts are no kernel's */

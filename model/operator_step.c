@@ -75,15 +75,33 @@ void adept_operator_set_run(adept_operator_numbers *n, const double *row, const 
 
 /* ---- one kernel at full clock ---- */
 
+void adept_operator_put_time(adept_timed_kernel *out, const adept_operator_kernel *k, const adept_kernel_time *t,
+                             const adept_kernel_time *on_alus)
+{
+    bool faster = on_alus->time_s < t->time_s;
+    const adept_kernel_time *best = faster ? on_alus : t;
+    *out = (adept_timed_kernel){k->unit,
+                                best->time_s,
+                                best->core_s,
+                                faster ? k->on_alus_flops : k->simt_flops,
+                                faster ? 0.0 : k->tensor_flops,
+                                k->work.bytes,
+                                best->executed};
+}
+
 void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes, const adept_operator_kernel *k,
                             const double *theta, const adept_tile_menu *menus)
 {
-    const adept_kernel_case *c = &k->work;
     adept_kernel_gradient g;
     if (slopes) memset(&g, 0, sizeof g);
-    adept_kernel_time t = adept_kernel_law(c, theta, menus, 1.0, slopes ? &g : NULL);
-    *out = (adept_timed_kernel){k->unit, t.time_s, t.core_s, k->simt_flops, k->tensor_flops, c->bytes};
+    adept_kernel_time t = adept_kernel_law(&k->work, theta, menus, 1.0, slopes ? &g : NULL);
+    adept_kernel_time alus = k->or_alus ? adept_kernel_law(&k->on_alus, theta, menus, 1.0, NULL) : t;
+    adept_operator_put_time(out, k, &t, &alus);
     if (!slopes) return;
+    if (alus.time_s < t.time_s) {
+        memset(&g, 0, sizeof g);
+        adept_kernel_law(&k->on_alus, theta, menus, 1.0, &g);
+    }
     memset(slopes, 0, sizeof *slopes);
     memcpy(slopes->time_s, g.time_s, sizeof g.time_s);
     memcpy(slopes->core_s, g.core_s, sizeof g.core_s);
@@ -102,7 +120,7 @@ void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *
     bool computes = n->optimizer_double_s > memory_s;
     double core_s = computes ? n->optimizer_double_s : 0.0;
     *out = (adept_timed_kernel){ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, n->optimizer_flops, 0.0,
-                                n->optimizer_bytes};
+                                n->optimizer_bytes, 1.0};
     if (!slopes) return;
     memset(slopes, 0, sizeof *slopes);
     if (computes) return;
@@ -194,14 +212,14 @@ static double awake_share(const adept_operator_numbers *n, double busy)
     return n->rests ? busy : 1.0;
 }
 
-void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,
-                         const adept_buckets *buckets, double bucket_bytes, const double *theta)
+/* The step at a clock. */
+static void step_at(adept_step *out, double f, const adept_kernel_list *list, const adept_operator_numbers *n,
+                    const adept_buckets *buckets, double bucket_bytes, const double *theta)
 {
     const adept_board *board = &list->board;
-    adept_clock clock = adept_kernel_list_clock(list, n->limit_w, n->max_clock);
-    double f = clock.ratio, v = adept_board_voltage(board, f, NULL), core = 1.0 / f;
+    double v = adept_board_voltage(board, f, NULL), core = 1.0 / f;
     double part_s[ADEPT_PARTS], all_s = 0.0;
-    *out = (adept_step){.clock_ratio = f, .limited = clock.limited || clock.floored, .floored = clock.floored};
+    *out = (adept_step){.clock_ratio = f};
     for (int p = 0; p < ADEPT_PARTS; p++)
         all_s += part_s[p] = adept_span_s(&list->part[p], board, f);
     out->pass_s = part_s[ADEPT_PART_FORWARD] + part_s[ADEPT_PART_BACKWARD];
@@ -232,6 +250,45 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
     out->power_w = board->static_w + out->energy_j / out->step_s;
     out->pass_w = out->optimizer_w = board->static_w + (all_s > 0.0 ? kernels_j / all_s : 0.0);
     out->comm_w = out->idle_w = board->static_w + wait_w;
+}
+
+static double power_8(double x)
+{
+    double x2 = x * x, x4 = x2 * x2;
+    return x4 * x4;
+}
+
+/* What the kernels may draw so that they and the waits of this step are at the limit together. */
+static double kernels_limit_w(const adept_step *s, double limit_w)
+{
+    double kernels_s = s->pass_s + s->optimizer_s;
+    double waits = power_8(s->idle_w / limit_w) * (s->step_s - kernels_s);
+    return limit_w * sqrt(sqrt(sqrt(fmax(0.0, (s->step_s - waits) / kernels_s))));
+}
+
+/* Clocks closer than this are one: what a solution for a fixed limit is exact to. */
+#define ONE_CLOCK 1e-10
+#define MOST_CLOCKS 32
+
+void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,
+                         const adept_buckets *buckets, double bucket_bytes, const double *theta)
+{
+    adept_clock clock = adept_kernel_list_clock(list, n->limit_w, n->max_clock);
+    double f = clock.ratio, before = NAN, gap_before = NAN;
+    step_at(out, f, list, n, buckets, bucket_bytes, theta);
+    /* Waits draw less than kernels, so a step can only be limited where its kernels are. What the waits at one clock leave is
+     * another clock, until it is the same: by secants. */
+    for (int i = 0; i < MOST_CLOCKS && (clock.limited || clock.floored); i++) {
+        clock = adept_kernel_list_clock(list, kernels_limit_w(out, n->limit_w), n->max_clock);
+        double gap = clock.ratio - f;
+        if (!(fabs(gap) > ONE_CLOCK)) break;
+        double next = f - gap * (f - before) / (gap - gap_before);
+        if (!(next >= list->board.min_clock && next <= n->max_clock)) next = clock.ratio;
+        before = f, gap_before = gap, f = next;
+        step_at(out, f, list, n, buckets, bucket_bytes, theta);
+    }
+    out->limited = clock.limited || clock.floored;
+    out->floored = clock.floored;
 }
 
 /* ---- derivatives ---- */
@@ -307,12 +364,6 @@ static double span_slope(size_t i, double time_by, double core_by, double memory
     return i == ADEPT_OP_mem_core_share ? slope + memory_s * (1.0 / clock - 1.0) : slope;
 }
 
-static double power_8(double x)
-{
-    double x2 = x * x, x4 = x2 * x2;
-    return x4 * x4;
-}
-
 void adept_balance_slopes_add(adept_balance_slopes *sum, const adept_timed_kernel *k, const adept_timed_slopes *slopes,
                               double executions, double clock, const adept_board *board,
                               const adept_operator_numbers *n, const double *theta)
@@ -362,6 +413,49 @@ static double launch_slope(size_t i, const adept_step *s, const adept_operator_n
     return slope;
 }
 
+/* Of the wait's part of the balance, wait_s * ((W / L)^8 - 1). */
+typedef struct wait_terms {
+    double step_s, busy, wait_s, awake; /* share of the step with kernels; the wait, and how awake the board is in it */
+    double active_w;                    /* awake * wait_share of it is drawn above idle */
+    double over, by_w;                  /* (W / L)^8 - 1, and its slope by W */
+} wait_terms;
+
+static wait_terms wait_terms_of(const adept_step *step, const adept_operator_numbers *n, double wait_s, double awake,
+                                double active_w)
+{
+    double loaded = power_8(step->idle_w / n->limit_w);
+    return (wait_terms){step->step_s, 1.0 - wait_s / step->step_s, wait_s, awake, active_w, loaded - 1.0,
+                        8.0 * loaded / step->idle_w};
+}
+
+/* What the board wakes by more kernels in a longer step. */
+static double awake_slope(const wait_terms *w, const adept_operator_numbers *n, double kernels_by, double time_by)
+{
+    return n->rests ? (kernels_by - w->busy * time_by) / w->step_s : 0.0;
+}
+
+static double wait_balance_by_clock(const wait_terms *w, const adept_board *board, const adept_operator_numbers *n,
+                                    double clock, const clock_slope *kernels, double time_by)
+{
+    bool lowest;
+    double v = adept_board_voltage(board, clock, &lowest), v_by_f = lowest ? 0.0 : board->v_slope;
+    double by_volts = w->awake * (2.0 * v_by_f / v + 1.0 / clock);
+    double draw_by = w->active_w * (awake_slope(w, n, kernels->time, time_by) + by_volts);
+    return (time_by - kernels->time) * w->over + w->wait_s * w->by_w * board->wait_share * draw_by;
+}
+
+static double wait_balance_slope(size_t i, const wait_terms *w, const adept_board *board, const adept_operator_numbers *n,
+                                 double clock, double kernels_by, double time_by, const double *theta)
+{
+    double share = w->awake * board->wait_share;
+    const energy_terms e = {.time_s = share, .core_j = share * board->active_w * clock};
+    double draw = energy_slope(i, &e, board, clock, n->tdp_w, theta) +
+                  w->active_w * board->wait_share * awake_slope(w, n, kernels_by, time_by);
+    if (i == ADEPT_OP_p_static_w) draw += 1.0;
+    if (i == ADEPT_OP_u_wait) draw += w->awake * w->active_w;
+    return (time_by - kernels_by) * w->over + w->wait_s * w->by_w * draw;
+}
+
 void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], double dpower_w[ADEPT_OPERATOR_PARAMETERS],
                                 const adept_step *step, const adept_kernel_list *list, const adept_list_slopes *slopes,
                                 const adept_balance_slopes *balance, const adept_operator_numbers *n,
@@ -369,7 +463,6 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
 {
     const adept_board *board = &list->board;
     double f = step->clock_ratio, v = adept_board_voltage(board, f, NULL), active = v * v * board->active_w * f;
-    bool moves = step->limited && !step->floored && balance->by_clock != 0.0;
     double kernels_s = step->pass_s + step->optimizer_s, wait_s = step->step_s - kernels_s;
     double busy = kernels_s / step->step_s, awake = awake_share(n, busy), wait_share = board->wait_share * awake;
     energy_terms e = {slopes->simt_flops, slopes->tensor_flops, slopes->bytes, kernels_s + wait_share * wait_s, 0.0};
@@ -380,19 +473,24 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
         all.memory_s += list->part[p].memory_s;
     }
     const clock_slope all_by_f = by_clock(&all, &e, board, f);
-    double part_by_f[ADEPT_PARTS], mean_w = step->energy_j / step->step_s;
+    double time_by_f = 0.0, mean_w = step->energy_j / step->step_s;
     for (int p = 0; p < ADEPT_PARTS; p++)
-        part_by_f[p] = by_clock(&list->part[p], &e, board, f).time;
+        time_by_f += step->exposed[p] * by_clock(&list->part[p], &e, board, f).time;
+    const wait_terms waits = wait_terms_of(step, n, wait_s, awake, active);
+    double balance_by_f = balance->by_clock + wait_balance_by_clock(&waits, board, n, f, &all_by_f, time_by_f);
+    bool moves = step->limited && !step->floored && balance_by_f != 0.0;
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
-        /* under a limit the clock moves so that the limit still holds */
-        double f_by = moves ? -balance->by_theta[i] / balance->by_clock : 0.0, kernels = 0.0;
-        double fixed = i == ADEPT_OP_t_fixed_s && !(n->host_step_s > 0.0) ? 1.0 : 0.0;
+        double kernels = 0.0, fixed = i == ADEPT_OP_t_fixed_s && !(n->host_step_s > 0.0) ? 1.0 : 0.0;
         double time = launch_slope(i, step, n) + comm_slope(i, n, theta) + fixed;
         for (int p = 0; p < ADEPT_PARTS; p++) {
             double part = span_slope(i, slopes->time_s[p][i], slopes->core_s[p][i], list->part[p].memory_s, board, f);
             kernels += part;
-            time += step->exposed[p] * (part + f_by * part_by_f[p]);
+            time += step->exposed[p] * part;
         }
+        /* under a limit the clock moves so that the limit still holds */
+        double of_waits = wait_balance_slope(i, &waits, board, n, f, kernels, time, theta);
+        double f_by = moves ? -(balance->by_theta[i] + of_waits) / balance_by_f : 0.0;
+        time += f_by * time_by_f;
         double kernels_by = kernels + f_by * all_by_f.time, wait = time - kernels_by;
         double awake_by = n->rests ? (kernels_by - busy * time) / step->step_s : 0.0;
         double energy = energy_slope(i, &e, board, f, n->tdp_w, theta) + active * kernels + f_by * all_by_f.energy +

@@ -1,7 +1,8 @@
 /** @file operator_step.h  One step by granularity "operator": every kernel by the kernel law, under the power limit; the host's
  *  launches, communication and the energy law. Private to model/. Calls: workload, handlers.
  *
- *  kernel_list.h has the clock f, the kernels' times t_i and energies e_i at it. Forward, backward and optimizer each take the host
+ *  kernel_list.h has the kernels' times t_i and energies e_i at a clock f. It is the highest at which kernels and waits keep within
+ *  the limit L in the sense  sum t_i * (p_i / L)^8 + wait * (P_wait / L)^8 <= T,  wait = T - sum t_i.  Forward, backward and optimizer each take the host
  *  H and the GPU D:
  *      H = launches * t_host * share,   D = sum t_i + launches * t_launch,   in the optimizer both + tensors * t_tensor + waits * t_wait,
  *                                                                    in the forward pass H + samples * t_sample
@@ -52,6 +53,9 @@ typedef struct adept_timed_slopes {
     double time_s[ADEPT_OPERATOR_PARAMETERS], core_s[ADEPT_OPERATOR_PARAMETERS];
 } adept_timed_slopes;
 
+/** What a kernel takes by the faster of both. @param on_alus  the same as `t` where it cannot be on ALUs */
+void adept_operator_put_time(adept_timed_kernel *out, const adept_operator_kernel *k, const adept_kernel_time *t,
+                             const adept_kernel_time *on_alus);
 /** Time of one execution at full clock. @param slopes  NULL: not wanted */
 void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes, const adept_operator_kernel *k,
                             const double *theta, const adept_tile_menu *menus);
@@ -75,7 +79,8 @@ typedef struct adept_list_slopes {
 void adept_list_slopes_add(adept_list_slopes *sum, const adept_timed_kernel *k, const adept_timed_slopes *slopes,
                            const adept_executions *executions);
 
-/* Of sum t * ((p / L)^8 - 1), which is 0 while the limit L holds, by every parameter and by the clock. */
+/* Of the kernels' sum t * ((p / L)^8 - 1), which together with the same of the waits is 0 while the limit L holds, by every
+ * parameter and by the clock. */
 typedef struct adept_balance_slopes {
     double by_theta[ADEPT_OPERATOR_PARAMETERS], by_clock;
 } adept_balance_slopes;

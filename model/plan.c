@@ -191,6 +191,7 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
 {
     adept_plan_kernels *k = &plan->kernels;
     adept_timed_kernel *timed = malloc((set->n + 1) * sizeof *timed);
+    plan->left_out_s = 0.0;
     k->menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
     k->numbers = adept_operator_numbers_of(&plan->placed, &at->hw->specs);
     k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
@@ -203,6 +204,13 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
         adept_kernel_list_init(&k->list, &board, k->columns, set->n + 1);
         for (size_t i = 0; i <= set->n; i++)
             adept_kernel_list_add(&k->list, &timed[i], &set->executions[i]);
+        for (size_t i = 0; i < set->n; i++) {
+            const adept_operator_shape *shape = &set->shapes[i];
+            double left_out = shape->matrix_flops / shape->repeats * (1.0 - timed[i].executed);
+            if (left_out != 0.0)
+                plan->left_out_s += adept_executions_all(&set->executions[i]) * left_out /
+                                    plan->placed.peaks.flops_per_s[shape->unit][shape->dtype];
+        }
         adept_kernel_list_close(&k->list);
         describe(plan, at->profile, plan->placed.work.gradient_bytes);
     }

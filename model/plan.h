@@ -29,6 +29,7 @@ struct adept_plan {
     adept_granularity granularity; /* as asked */
     uint32_t notes;                /* of every estimate */
     bool by_operator, sends /* there are gradients to sum */, places_known;
+    double left_out_s; /* of a step at the peak: multiplications that Winograd's algorithm leaves out */
     adept_placed placed;
     double samples;         /* of one GPU and step */
     double flops, bytes_read, bytes_written, launches, gradient_bytes; /* of one GPU and step */

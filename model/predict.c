@@ -64,6 +64,7 @@ static void fill_work(adept_prediction *out, const adept_plan *plan, double gpus
     out->bytes_written = plan->bytes_written;
     out->kernels = plan->launches;
     out->mfu = at_peak_s * passes / out->step_time_s;
+    out->mfu_executed = (at_peak_s * passes - plan->left_out_s) / out->step_time_s;
 }
 
 static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw, const adept_run *run,
@@ -138,8 +139,9 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
     if (step->samples_s > LEAST_SAMPLES * step->step_s && run->host_sample_s == 0.0)
         warn(out, "the host takes %.3g s of the step to load samples, as the program did that was measured (t_sample_s): "
              "say what yours takes (host_sample_s)", step->samples_s);
-    if (out->mfu > 1.0 && plan->by_operator)
-        warn(out, "more FLOP/s than the peak of %s: Winograd's algorithm multiplies less than is counted", hw->name);
+    if (out->mfu > 1.0 && plan->left_out_s > 0.0)
+        warn(out, "an MFU above 1: Winograd's algorithm multiplies less than is counted, at %.0f %% of the peak of %s",
+             100.0 * out->mfu_executed, hw->name);
     else if (out->mfu > 1.0)
         warn(out, "the fitted parameters give more FLOP/s than the peak of %s", hw->name);
 }

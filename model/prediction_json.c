@@ -118,7 +118,7 @@ static void put_work(adept_json_writer *w, const adept_prediction *p)
                           p->total_flops);
     adept_json_put_number(w, "macs_forward", p->macs_forward);
     adept_json_put_object(w, "bytes", "read %g written %g", p->bytes_read, p->bytes_written);
-    adept_json_put_members(w, "kernels %g mfu %g", p->kernels, p->mfu);
+    adept_json_put_members(w, "kernels %g mfu %g mfu_executed %g", p->kernels, p->mfu, p->mfu_executed);
 }
 
 static void put_memory(adept_json_writer *w, const adept_memory *m)

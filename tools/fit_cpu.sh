@@ -28,6 +28,6 @@ cd "$top" # the profile records the path of the measurements as given
 # have them: a few rows by several vectors of 16 for products, some 28 pixels by 16 channels for direct convolutions, and
 # none of Winograd's: PyTorch asks oneDNN for direct convolutions. No host apart from the core loads samples beside it.
 # (tools/accuracy.py reads this line.)
-law='--fix t_sample_s --tiles gemm=8x64 --tiles bmm=8x64 --tiles conv=32x16 --free r_tile_gemm,r_tile_bmm,r_tile_conv,r_depth_gemm,r_depth_bmm,r_depth_conv,wave_gemm_s,wave_bmm_s,wave_conv_s,reload_gemm,reload_bmm,reload_conv,beta_alu,c_softmax --max-generations 0'
+law='--tiles gemm=8x64 --tiles bmm=8x64 --tiles conv=32x16 --free r_tile_gemm,r_tile_bmm,r_tile_conv,r_depth_gemm,r_depth_bmm,r_depth_conv,wave_gemm_s,wave_bmm_s,wave_conv_s,reload_gemm,reload_bmm,reload_conv,beta_alu,c_softmax --max-generations 0'
 "$adept" calibrate "data/measurements/$name.csv" --gpu "$folder/$name.json" --models data/models --seed 1 -o "$out" \
     --from-sheet --granularity operator $law "$@"

@@ -63,7 +63,6 @@ kernels_for_steps() {
 # says of them. Host and constant times are of a program, not of a GPU. Matrix units are known by steps alone here: shares
 # of their peak that single products reach differ by GPU (0.86 to 0.99), and those GPUs have profiles of their own. timm's
 # inference on an RTX 4090, eager and compiled, stays out: tools/accuracy.py shows what the set says of a GPU it never had.
-# What a program loads for each sample is no property of a GPU: t_sample_s keeps its default, 0.
 # With 3 restarts the set without the V100 ends in a worse minimum; 8 find the others' again.
 # The energy of a byte is what the fits of the two boards with measured power agree on (77 pJ on a V100): left free, the throttled
 # boards' times move it to 97, and without the V100 to 123.
@@ -94,7 +93,7 @@ fit_shared() {
         set -- "$@" "$work/$file"
     done
     "$adept" calibrate "$@" --gpu auto --models "$rows/models" --leave-out gpu --by gpu,gpu+file --prior-rows 0.1 \
-        --fix e_simt_j --fix e_tensor_j --fix e_mem_j --fix u_wait --fix v_slope --fix t_host_s --fix t_sample_s --fix t_fixed_s=1e-4 --restarts 8 --suggest 0 \
+        --fix e_simt_j --fix e_tensor_j --fix e_mem_j --fix u_wait --fix v_slope --fix t_host_s --fix t_fixed_s=1e-4 --restarts 8 --suggest 0 \
         --json -o "$work/shared.json" > "$work/report.json"
     [ -z "${REPORTS:-}" ] || cp "$work/report.json" "$REPORTS/shared.json"
     mkdir -p "$profiles/shared"
@@ -131,7 +130,7 @@ for gpu; do
     "$adept" gpus "$root/hwprofiles/$gpu.json" --shared "$profiles/shared/shared.json" --json > "$work/base.json"
     # shellcheck disable=SC2086 # words
     "$adept" calibrate "$@" --gpu "$work/base.json" --granularity operator --models "$rows/models" \
-        --leave-out "$left_out" $own --fix t_host_s --fix t_sample_s --fix t_fixed_s=1e-4 --suggest 0 \
+        --leave-out "$left_out" $own --fix t_host_s --fix t_fixed_s=1e-4 --suggest 0 \
         -o "$work/$gpu.json" > "$work/$gpu.txt"
     sed -n '/^Errors, /,/^$/p' "$work/$gpu.txt"
     mv "$work/$gpu.json" "$profiles/$gpu.json"

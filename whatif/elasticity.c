@@ -33,11 +33,6 @@ static double *number_at(adept_hwprofile *hw, adept_run *run, size_t i)
 
 /* ---- several numbers together ---- */
 
-static bool is_peak(size_t spec)
-{
-    return spec <= ADEPT_SPEC_tensor_fp64_flops_per_s;
-}
-
 static bool is_host_time(const char *parameter)
 {
     static const char *const names[] = {"t_host_s", "t_tensor_s", "t_sample_s", "t_kern_s"};
@@ -86,7 +81,7 @@ typedef struct outcome {
 static void scale_design(adept_hwprofile *hw, double *theta, const state *s, const design *d, double factor)
 {
     for (size_t j = 0; j < ADEPT_SPECS; j++)
-        if ((d->peaks && is_peak(j)) || j == (size_t)d->spec) *number_at(hw, NULL, j) *= factor;
+        if ((d->peaks && adept_spec_is_peak(j)) || j == (size_t)d->spec) *number_at(hw, NULL, j) *= factor;
     for (size_t i = 0; i < s->n_parameters; i++)
         if (d->host && is_host_time(adept_granularity_parameter_info(s->granularity, i)->name)) theta[i] *= factor;
 }

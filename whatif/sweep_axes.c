@@ -49,6 +49,14 @@ static const char *canonical(const char *key)
     return key;
 }
 
+/* Of a number that all peaks go with; ADEPT_SPECS: it is none. */
+static size_t design_spec(adept_sweep_kind kind)
+{
+    if (kind == ADEPT_VARY_SMS) return ADEPT_SPEC_sm_count;
+    if (kind == ADEPT_VARY_CORE_CLOCK) return ADEPT_SPEC_clock_boost_hz;
+    return kind == ADEPT_VARY_PEAKS ? ADEPT_SPEC_vector_fp32_flops_per_s : ADEPT_SPECS;
+}
+
 static adept_status find_key(adept_sweep_axis *out, const char *text, size_t length, adept_error *err)
 {
     char key[sizeof out->key];
@@ -60,6 +68,7 @@ static adept_status find_key(adept_sweep_axis *out, const char *text, size_t len
         if (strcmp(out->key, keys[i].name) != 0) continue;
         out->kind = (adept_sweep_kind)i;
         out->level = keys[i].level;
+        out->spec = design_spec(out->kind);
         return ADEPT_OK;
     }
     out->level = ADEPT_SWEEP_HARDWARE;
@@ -157,7 +166,7 @@ static double scale_of(adept_sweep_kind kind, const char *unit)
         bool of_clock;
         double scale;
     } units[] = {{"Hz", true, 1}, {"kHz", true, 1e3}, {"MHz", true, 1e6}, {"GHz", true, 1e9}, {"W", false, 1}, {"kW", false, 1e3}};
-    bool is_clock = kind == ADEPT_VARY_CLOCK || kind == ADEPT_VARY_MEMORY_CLOCK;
+    bool is_clock = kind == ADEPT_VARY_CLOCK || kind == ADEPT_VARY_CORE_CLOCK || kind == ADEPT_VARY_MEMORY_CLOCK;
     bool is_power = kind == ADEPT_VARY_POWER_LIMIT || kind == ADEPT_VARY_CPU_POWER_LIMIT;
 
     for (size_t i = 0; (is_clock || is_power) && i < sizeof units / sizeof *units; i++)
@@ -353,6 +362,9 @@ adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_sweep_axis 
     double set = axis->relative ? axis->numbers[value] * *number : axis->numbers[value];
     if (isnan(set))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: %s is not known and cannot be multiplied", hw->name, axis->key);
+    double factor = set / *number;
+    for (size_t i = 0; axis->kind < ADEPT_VARY_SPEC && adept_spec_is_peak(i); i++)
+        ((double *)&hw->specs)[i] *= factor;
     *number = set;
     return ADEPT_OK;
 }

@@ -20,6 +20,7 @@ static const struct convention {
     {"k_wset", "lambda_miss and c_mem take its place"},
     {"overlap", "l_hop_s and bw_eff_bytes_per_s take its place"},
     {"grad_bytes_lowp", "a property of the training program"},
+    {"t_sample_s", "a property of the training program"},
 };
 
 /* Granularity "operator" has too many parameters for a few steps. What is fitted to steps: a factor for each kind of
@@ -45,7 +46,6 @@ static const char *const of_steps[] = {
     "c_opt",
     "t_launch_s",
     "t_host_s",
-    "t_sample_s",
     "t_fixed_s",
     "l_hop_s",
     "bw_eff_bytes_per_s",

@@ -57,6 +57,12 @@ typedef enum adept_spec {
         ADEPT_SPECS
 } adept_spec;
 
+/** Peaks of arithmetic come first. */
+static inline bool adept_spec_is_peak(size_t spec)
+{
+    return spec <= ADEPT_SPEC_tensor_fp64_flops_per_s;
+}
+
 typedef enum adept_granularity {
     ADEPT_GRANULARITY_OF_FIT, /* whichever the GPU was fitted with, else "operator"; never a fit's own */
     ADEPT_GRANULARITY_MODEL,

@@ -130,9 +130,10 @@ typedef struct adept_kernel_case {
 } adept_kernel_case;
 
 /** Time of one execution in s, without launch. Compute and memory overlap; `core_s` is the part that follows the core
- *  clock: at f times the full clock the kernel takes about core_s / f + time_s - core_s. */
+ *  clock: at f times the full clock the kernel takes about core_s / f + time_s - core_s. `executed` is the share of a product's
+ *  multiplications that it makes: Winograd's algorithm makes fewer. */
 typedef struct adept_kernel_time {
-    double time_s, core_s;
+    double time_s, core_s, executed;
 } adept_kernel_time;
 
 /** Sums that derivatives are added to, weight * d / d theta (of the tile chosen). */

@@ -158,6 +158,7 @@ typedef struct adept_prediction {
     double gemm_flops, conv_flops, alu_flops, total_flops, macs_forward /* one forward pass on one GPU */;
     double bytes_read, bytes_written, kernels; /* one GPU */
     double mfu; /* GEMM and conv FLOPs / (step_time_s * gpus * dense peak of the arithmetic) */
+    double mfu_executed; /* the same of what is multiplied: less by Winograd's algorithm */
     adept_memory memory; /* of one GPU */
     adept_range_point range; /* the quantities whose calibrated range a fit records */
     size_t n_warnings;

@@ -228,6 +228,24 @@ static double rows_s(const adept_kernel *k, const call_facts *f, double sms, con
     return K(row_norm_s) * (k->bytes_read + k->bytes_written) / (2 * row_bytes) / sms;
 }
 
+/* A product of TF32 that takes less time as one of FP32, on the ALUs. */
+static bool is_faster_in_fp32(double *time_s, double *core_s, const adept_profile_op *op, const adept_kernel *k,
+                              const adept_placement *at, const double *theta)
+{
+    adept_profile fp32 = *at->profile;
+    adept_placement instead = *at;
+    fp32.precision = ADEPT_FP32;
+    instead.profile = &fp32;
+    call_facts f = call_facts_of(at->profile, op);
+    bool is_product = k->unit != ADEPT_UNIT_ALU && k->flops > 0 && !f.attention && k->dtype == ADEPT_F32;
+    if (at->profile->precision != ADEPT_TF32 || !is_product || on_matrix_units(k, &instead)) return false;
+    if (!on_matrix_units(k, at)) return false;
+    double core, time = product_s(&core, k, &f, &instead, theta), units = product_s(core_s, k, &f, at, theta);
+    if (!(time < units)) return false;
+    *time_s = time, *core_s = core;
+    return true;
+}
+
 void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_op *op, const adept_kernel *k,
                            const adept_placement *at, const double *theta)
 {
@@ -241,6 +259,7 @@ void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_o
         return;
     }
     if (is_product && !depthwise) {
+        if (is_faster_in_fp32(time_s, core_s, op, k, at, theta)) return;
         *time_s = product_s(core_s, k, &f, at, theta);
         return;
     }
@@ -272,7 +291,7 @@ typedef struct step {
     row *rows;
     size_t n;
     const double *theta;
-    double tdp_w, limit_w;
+    double tdp_w, limit_w, tensors_s /* of the optimizer */;
 } step;
 
 static double time_at(const row *r, double f, const double *theta)
@@ -289,19 +308,6 @@ static double energy_at(const step *s, const row *r, double f)
     return v * v * core_j + P(e_mem_j) * r->bytes;
 }
 
-/* Above 0: too much for the limit. */
-static double excess(const step *s, double f)
-{
-    double sum = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double t = time_at(&s->rows[i], f, s->theta);
-        if (t <= 0) continue;
-        double watts = s->theta[ADEPT_OP_p_static_w] + energy_at(s, &s->rows[i], f) / t;
-        sum += s->rows[i].times * t * (pow(watts / s->limit_w, 8) - 1);
-    }
-    return sum;
-}
-
 static void add_kernels(step *s, const adept_placement *at)
 {
     const adept_profile *prof = at->profile;
@@ -309,7 +315,10 @@ static void add_kernels(step *s, const adept_placement *at)
     for (size_t i = 0; i < prof->n_ops; i++) {
         for (size_t j = 0; j < prof->ops[i].n_kernels; j++) {
             const adept_kernel *k = &prof->ops[i].kernels[j];
-            bool tensor = on_matrix_units(k, at);
+            double time_s, core_s;
+            bool depthwise = k->family == ADEPT_FAMILY_DEPTHWISE;
+            bool tensor = on_matrix_units(k, at) &&
+                          (depthwise || !is_faster_in_fp32(&time_s, &core_s, &prof->ops[i], k, at, s->theta));
             row r = {.times = passes * (double)prof->ops[i].count, .bytes = k->bytes_read + k->bytes_written};
             double done = k->causal > 0 ? keys_met(k, 1) / k->n : 1;
             r.simt_flops = done * (k->flops_alu + (tensor ? 0 : k->flops));
@@ -321,25 +330,6 @@ static void add_kernels(step *s, const adept_placement *at)
             s->rows[s->n++] = r;
         }
     }
-}
-
-static double clock_of(const step *s, const adept_placement *at, bool *floored)
-{
-    const adept_specs *specs = &at->hw->specs;
-    double lowest = isnan(specs->clock_min_hz) ? 0.15 : specs->clock_min_hz / specs->clock_boost_hz;
-    double highest = at->run.clock_hz > 0 ? at->run.clock_hz / specs->clock_boost_hz : 1;
-    *floored = false;
-    if (!(excess(s, highest) > 0)) return highest;
-    *floored = excess(s, lowest) > 0;
-    if (*floored) return lowest;
-    for (int i = 0; i < 100; i++) {
-        double middle = 0.5 * (lowest + highest);
-        if (excess(s, middle) > 0)
-            highest = middle;
-        else
-            lowest = middle;
-    }
-    return lowest;
 }
 
 /* The host launches it, then the GPU can be done with it. */
@@ -361,42 +351,29 @@ static void host_launches(double launch_s[3], const double launches[3], const ad
     launch_s[0] = 2.1 * launch_s[1];
 }
 
-naive_operator naive_operator_predict(const adept_placement *at, const double *theta)
+/* The step at one clock. @param excess  above 0: kernels and waits draw too much for the limit */
+static naive_operator at_clock(double *excess, const step *s, const adept_placement *at, double f)
 {
     const adept_profile *prof = at->profile;
     const adept_specs *specs = &at->hw->specs;
-    double gpus = at->run.gpus > 0 ? (double)at->run.gpus : 1, tensors_s = 0, energy_j = 0, kernels_s = 0;
+    const double *theta = s->theta;
+    double gpus = at->run.gpus > 0 ? (double)at->run.gpus : 1, energy_j = 0, kernels_s = 0, launches[3] = {0};
     double params = (double)prof->trainable_params, gradient_bytes = params > 0 ? prof->trainable_bytes : 0;
-    step s = {.theta = theta, .tdp_w = specs->tdp_w};
-    naive_operator out = {0};
-    size_t n = 1;
-    for (size_t i = 0; i < prof->n_ops; i++)
-        n += prof->ops[i].n_kernels;
-    s.rows = calloc(n, sizeof *s.rows);
-    if (!s.rows) abort();
-    s.limit_w = at->run.power_limit_w > 0 ? at->run.power_limit_w : s.tdp_w;
-    add_kernels(&s, at);
-    if (prof->mode == ADEPT_MODE_TRAIN) {
-        naive_optimizer o = naive_optimizer_of(prof, params > 0 ? gradient_bytes / params : 4);
-        double time_s = (o.streams ? 1 : P(c_opt)) * o.moved_bytes / (specs->mem_bytes_per_s * K(beta_mem));
-        double doubles_s = o.doubles > 0 ? o.doubles * 2 / specs->vector_fp64_flops_per_s : 0;
-        bool computes = doubles_s > time_s;
-        s.rows[s.n++] = (row){1, computes ? doubles_s : time_s, computes ? doubles_s : 0, o.flops, 0, o.moved_bytes, o.kernels, 2};
-        tensors_s = (double)prof->trainable_tensors * P(t_tensor_s) + o.waits * P(t_wait_s);
-    }
-    out.clock_ratio = clock_of(&s, at, &out.floored);
-    double device_s[3] = {0, 0, tensors_s}, host_s[3] = {0, 0, tensors_s}, launches[3] = {0};
-    for (size_t i = 0; i < s.n; i++)
-        launches[s.rows[i].part] += s.rows[i].launches;
+    double device_s[3] = {0, 0, s->tensors_s}, host_s[3] = {0, 0, s->tensors_s};
+    naive_operator out = {.clock_ratio = f};
+    *excess = 0;
+    for (size_t i = 0; i < s->n; i++)
+        launches[s->rows[i].part] += s->rows[i].launches;
     host_launches(out.launch_s, launches, prof, at->run.host_launch_s > 0 ? at->run.host_launch_s : P(t_host_s));
-    for (size_t i = 0; i < s.n; i++) {
-        const row *r = &s.rows[i];
-        kernels_s += r->times * time_at(r, out.clock_ratio, theta);
-        device_s[r->part] += r->times * time_at(r, out.clock_ratio, theta) + r->launches * P(t_launch_s);
+    for (size_t i = 0; i < s->n; i++) {
+        const row *r = &s->rows[i];
+        double t = time_at(r, f, theta);
+        kernels_s += r->times * t;
+        device_s[r->part] += r->times * t + r->launches * P(t_launch_s);
         host_s[r->part] += r->launches * out.launch_s[r->part];
-        energy_j += r->times * energy_at(&s, r, out.clock_ratio);
+        energy_j += r->times * energy_at(s, r, f);
+        if (t > 0) *excess += r->times * t * (pow((P(p_static_w) + energy_at(s, r, f) / t) / s->limit_w, 8) - 1);
     }
-    free(s.rows);
     double sample_s = prof->execution == ADEPT_GRAPHS ? 0 : P(t_sample_s);
     host_s[0] += (double)(prof->batch_size * prof->grad_accum) * (at->run.host_sample_s > 0 ? at->run.host_sample_s : sample_s);
     for (int pass = 0; pass < prof->grad_accum; pass++) {
@@ -415,10 +392,49 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
         else
             out.time_s += (1 - P(overlap)) * sent_s;
     }
-    double v = fmax(P(v_min), 1 - P(v_slope) * (1 - out.clock_ratio)); /* between kernels the clocks stay up */
+    double v = fmax(P(v_min), 1 - P(v_slope) * (1 - f)); /* between kernels the clocks stay up */
     double busy = kernels_s / out.time_s, awake = specs->process_nm > 7 ? busy : 1; /* older boards rest */
-    energy_j +=
-        (out.time_s - kernels_s) * P(u_wait) * awake * v * v * P(u_active) * (s.tdp_w - P(p_static_w)) * out.clock_ratio;
+    double wait_w = P(u_wait) * awake * v * v * P(u_active) * (s->tdp_w - P(p_static_w)) * f;
+    *excess += (out.time_s - kernels_s) * (pow((P(p_static_w) + wait_w) / s->limit_w, 8) - 1);
+    energy_j += (out.time_s - kernels_s) * wait_w;
     out.power_w = gpus * (P(p_static_w) + energy_j / out.time_s);
+    return out;
+}
+
+naive_operator naive_operator_predict(const adept_placement *at, const double *theta)
+{
+    const adept_profile *prof = at->profile;
+    const adept_specs *specs = &at->hw->specs;
+    double params = (double)prof->trainable_params, gradient_bytes = params > 0 ? prof->trainable_bytes : 0;
+    step s = {.theta = theta, .tdp_w = specs->tdp_w};
+    size_t n = 1;
+    for (size_t i = 0; i < prof->n_ops; i++)
+        n += prof->ops[i].n_kernels;
+    s.rows = calloc(n, sizeof *s.rows);
+    if (!s.rows) abort();
+    s.limit_w = at->run.power_limit_w > 0 ? at->run.power_limit_w : s.tdp_w;
+    add_kernels(&s, at);
+    if (prof->mode == ADEPT_MODE_TRAIN) {
+        naive_optimizer o = naive_optimizer_of(prof, params > 0 ? gradient_bytes / params : 4);
+        double time_s = (o.streams ? 1 : P(c_opt)) * o.moved_bytes / (specs->mem_bytes_per_s * K(beta_mem));
+        double doubles_s = o.doubles > 0 ? o.doubles * 2 / specs->vector_fp64_flops_per_s : 0;
+        bool computes = doubles_s > time_s;
+        s.rows[s.n++] = (row){1, computes ? doubles_s : time_s, computes ? doubles_s : 0, o.flops, 0, o.moved_bytes, o.kernels, 2};
+        s.tensors_s = (double)prof->trainable_tensors * P(t_tensor_s) + o.waits * P(t_wait_s);
+    }
+    double lowest = isnan(specs->clock_min_hz) ? 0.15 : specs->clock_min_hz / specs->clock_boost_hz, excess;
+    double highest = at->run.clock_hz > 0 ? at->run.clock_hz / specs->clock_boost_hz : 1;
+    naive_operator out = at_clock(&excess, &s, at, highest);
+    if (excess > 0) {
+        out = at_clock(&excess, &s, at, lowest);
+        out.floored = excess > 0;
+        for (int i = 0; i < 100 && !out.floored; i++) {
+            double middle = 0.5 * (lowest + highest);
+            at_clock(&excess, &s, at, middle);
+            *(excess > 0 ? &highest : &lowest) = middle;
+        }
+        if (!out.floored) out = at_clock(&excess, &s, at, lowest);
+    }
+    free(s.rows);
     return out;
 }

@@ -52,6 +52,7 @@ static void random_theta(double *theta, const adept_evaluator *e, uint64_t *seed
         double wide = i == ADEPT_OP_t_host_s ? 3.5 : 0.6; /* hosts that keep up, and that do not */
         at = info->log_scale ? at * exp(random_in(seed, -wide, wide)) : at + random_in(seed, -0.2, 0.2);
         theta[i] = fmin(info->high, fmax(info->low, at));
+        if (i == ADEPT_OP_t_sample_s) theta[i] = random_in(seed, 1e-7, 2e-6);
     }
 }
 

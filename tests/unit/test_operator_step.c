@@ -237,6 +237,20 @@ static void draw(fixture *f, double full_w)
     set(f, "e_simt_j", (full_w - 0.5 * 260) / (PRODUCT_FLOPS / PRODUCT_S));
 }
 
+/* Gaps and the constant time of a step, which no clock changes; the board draws its idle power in them. */
+static double waits_s(const fixture *f)
+{
+    adept_prediction p = predict(f);
+    return p.step_time_s - p.pass_s;
+}
+
+/* The limit under which kernels that draw so much for so long are at their highest clock. */
+static double limit_w(const fixture *f, double kernels_w, double pass_s, double idle_w)
+{
+    double wait_s = waits_s(f);
+    return pow((pass_s * pow(kernels_w, 8) + wait_s * pow(idle_w, 8)) / (pass_s + wait_s), 0.125);
+}
+
 /* Half the clock, 0.75 of the voltage: 40 + 0.28125 * 640 W = 220 W. */
 static void clock_under_a_limit(void **state)
 {
@@ -244,7 +258,8 @@ static void clock_under_a_limit(void **state)
     fixture f;
     fresh(&f, 100, 0);
     draw(&f, 640);
-    f.run.power_limit_w = 220;
+    f.run.power_limit_w = limit_w(&f, 220, 200 * PRODUCT_S, 40);
+    assert_true(f.run.power_limit_w < 218);
     adept_prediction p = predict(&f);
     near(p.clock_ratio, 0.5);
     near(p.pass_s, 200 * PRODUCT_S);
@@ -252,7 +267,15 @@ static void clock_under_a_limit(void **state)
     near(p.power_avg_w, 40 + 180 * p.pass_s / p.step_time_s);
     assert_int_equal(p.n_warnings, 0);
     set(&f, "v_min", 0.9); /* the voltage stays at 0.9: 180 = 0.81 f 640 */
-    near(predict(&f).clock_ratio, 180 / (0.81 * 640));
+    double clock = 180 / (0.81 * 640);
+    f.run.power_limit_w = 0, f.run.power_limit_w = limit_w(&f, 220, 100 * PRODUCT_S / clock, 40);
+    near(predict(&f).clock_ratio, clock);
+    /* a step that waits for nine tenths of its time lets its kernels draw 10^(1/8) of the limit */
+    set(&f, "v_min", 0.4);
+    f.run.host_step_s = 9 * 200 * PRODUCT_S - 100e-6;
+    f.run.power_limit_w = 0, f.run.power_limit_w = limit_w(&f, 220, 200 * PRODUCT_S, 40);
+    near(f.run.power_limit_w, 220 * pow(0.1 + 0.9 * pow(40.0 / 220, 8), 0.125));
+    near(predict(&f).clock_ratio, 0.5);
 }
 
 /* Between kernels a tenth of 130 W, at half the clock by f v^2 = 0.28125 of it. */
@@ -270,7 +293,7 @@ static void energy_between_kernels(void **state)
     near(p.comm_w, 40 + 13);
     near(p.power_avg_w, without.power_avg_w + 13 * share);
     draw(&f, 640);
-    f.run.power_limit_w = 220; /* no limit on what waits */
+    f.run.power_limit_w = limit_w(&f, 220, 200 * PRODUCT_S, 40 + 13 * 0.28125);
     p = predict(&f);
     near(p.clock_ratio, 0.5);
     near(p.idle_w, 40 + 13 * 0.28125);
@@ -292,13 +315,13 @@ static void memory_stretch_under_a_limit(void **state)
     fixture f;
     fresh(&f, 0, 5);
     set(&f, "u_active", 2);
-    f.run.power_limit_w = 40 + 80 / 1.4 + 520 * 0.28125;
+    f.run.power_limit_w = limit_w(&f, 40 + 80 / 1.4 + 520 * 0.28125, 5 * 1.4 * STREAM_S, 40);
     adept_prediction p = predict(&f);
     near(p.clock_ratio, 0.5);
     near(p.pass_s, 5 * 1.4 * STREAM_S);
     near(p.memory_s, p.pass_s);
     set(&f, "mem_core_share", 0); /* 40 + 80 + 520 * 0.28125 at half the clock */
-    f.run.power_limit_w = 120 + 520 * 0.28125;
+    f.run.power_limit_w = 0, f.run.power_limit_w = limit_w(&f, 120 + 520 * 0.28125, 5 * STREAM_S, 40);
     near(predict(&f).clock_ratio, 0.5);
     near(predict(&f).pass_s, 5 * STREAM_S);
 }
@@ -316,7 +339,7 @@ static void the_hungriest_kernels_count_most(void **state)
     set(&f, "u_active", 0.25); /* 65 W at full clock */
     set(&f, "e_simt_j", (520 - 65) / (PRODUCT_FLOPS / PRODUCT_S));
     set(&f, "e_mem_j", (120 - 65) / 0.8e12);
-    f.run.power_limit_w = 300 * pow((1 + 1.0 / 6561) / 2, 0.125);
+    f.run.power_limit_w = limit_w(&f, 300 * pow((1 + 1.0 / 6561) / 2, 0.125), 400 * PRODUCT_S, 40);
     adept_prediction p = predict(&f);
     near(p.clock_ratio, 0.5);
     near(p.pass_w, 200);
@@ -340,16 +363,18 @@ static void floor_clock(void **state)
     assert_true(p.clock_ratio > 0.2);
 }
 
-/* Without a limit the board's own counts: 0.9^2 * 0.8 * 401.23 W = 260 W above idle. */
+/* Without a limit the board's own counts: 0.9^2 * 0.8 * 401.23 W = 260 W above idle, if nothing waited. */
 static void boards_throttle_by_themselves(void **state)
 {
     (void)state;
     fixture f;
     fresh(&f, 100, 0);
-    draw(&f, 260 / (0.81 * 0.8));
+    double pass_s = 100 * PRODUCT_S / 0.8, wait_s = waits_s(&f); /* these let the kernels draw a little more */
+    double kernels_w = pow((pow(300, 8) * (pass_s + wait_s) - pow(40, 8) * wait_s) / pass_s, 0.125);
+    draw(&f, (kernels_w - 40) / (0.81 * 0.8));
     adept_prediction p = predict(&f);
     near(p.clock_ratio, 0.8);
-    near(p.pass_w, 300);
+    near(p.pass_w, kernels_w);
     f.run.power_limit_w = 350; /* a higher limit than the default lets it run faster */
     assert_true(predict(&f).clock_ratio > 0.85);
 }

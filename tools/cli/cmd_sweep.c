@@ -93,8 +93,8 @@ static const adept_option_row rows[] = {
     {"vary", "KEY=VALUES", 3,
      "Values V1,V2,... or FROM:TO:STEP of batch, seq_length, grad_accum, precision, mode, optimizer, attention, gpu, "
      "gpus, nodes, power_limit_w, clock_hz, internode_bytes_per_s, internode_latency_s, bucket_bytes, allreduce, "
-     "overlap, or a number of the hardware profile: specs.NAME, fit.parameters.NAME. Numbers may be relative to what "
-     "is there: x0.5,x1,x2. Repeatable: all combinations",
+     "overlap, or a number of the hardware profile: specs.NAME, fit.parameters.NAME, or sms, core_clock (with all "
+     "peaks), peaks. Numbers may be relative to what is there: x0.5,x1,x2. Repeatable: all combinations",
      ADEPT_OPT_PARSED, .at = AT(vary), .parse = adept_vary_add},
     {"one-at-a-time", NULL, 3, "Vary each key alone, everything else as the other options say", ADEPT_OPT_FLAG,
      .at = AT(one_at_a_time)},

@@ -66,6 +66,7 @@ static void print_headline(FILE *out, const adept_step *r)
     print_interval(out, p);
     fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU)", adept_bound_name(p->bound),
             adept_units_percent(p->mfu).s);
+    if (p->mfu_executed < 0.999 * p->mfu) fprintf(out, ", %s multiplied (Winograd)", adept_units_percent(p->mfu_executed).s);
     if (p->clock_ratio < 1) fprintf(out, ", clock at %s", adept_units_percent(p->clock_ratio).s);
     fputc('\n', out);
 }

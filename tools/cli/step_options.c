@@ -162,7 +162,7 @@ static adept_status parse_set(adept_cli *cli, const char *option, char *text, vo
     if (status != ADEPT_OK) return status;
     const adept_sweep_axis *axis = &o->axes[o->n - 1];
     if (axis->level != ADEPT_SWEEP_HARDWARE)
-        return adept_cli_usage(cli, "%s: %s is no number of the hardware, those are specs.NAME and fit.parameters.NAME",
+        return adept_cli_usage(cli, "%s: %s is no number of the hardware, those are sms, core_clock, peaks, specs.NAME and fit.parameters.NAME",
                                option, axis->key);
     return axis->n == 1 ? ADEPT_OK : adept_cli_usage(cli, "%s: %s takes one value", option, axis->key);
 }
@@ -170,7 +170,7 @@ static adept_status parse_set(adept_cli *cli, const char *option, char *text, vo
 static const adept_option_row set_rows[] = {
     {"set", "KEY=VALUE", 1,
      "Predict a hypothetical GPU: change a number of its hardware profile, as in --set specs.mem_bytes_per_s=2e12, or "
-     "relative, =x1.2; the calibrated fit stays. Repeatable",
+     "relative, =x1.2; the calibrated fit stays. --set sms=x2 has twice the SMs with their peaks, as core_clock a clock. Repeatable",
      ADEPT_OPT_PARSED, .parse = parse_set},
     {0},
 };

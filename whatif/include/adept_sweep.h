@@ -34,6 +34,9 @@
     X(LINK, "link", RUN)                                                                                               \
     X(OVERLAP, "overlap", RUN)                                                                                         \
     X(MEMORY_CLOCK, "memory_clock_hz", MACHINE)                                                                        \
+    X(SMS, "sms", HARDWARE)                                                                                            \
+    X(CORE_CLOCK, "core_clock", HARDWARE)                                                                              \
+    X(PEAKS, "peaks", HARDWARE)                                                                                        \
     X(GOVERNOR, "governor", MACHINE)                                                                                   \
     X(CPU_POWER_LIMIT, "cpu_power_limit_w", MACHINE)
 typedef enum adept_sweep_level {
@@ -87,8 +90,9 @@ ADEPT_API const char *adept_sweep_key_name(size_t index);
 ADEPT_API adept_status adept_sweep_axis_parse(adept_sweep_axis *out, const char *text, adept_error *err);
 ADEPT_API void adept_sweep_axis_free(adept_sweep_axis *axis); /* zeroed is fine */
 
-/** Set a hardware number of a GPU: specs, or parameters of its fit, which must be the caller's to write.
- *  @param axis  of kind ADEPT_VARY_SPEC or ADEPT_VARY_PARAMETER
+/** Set a hardware number of a GPU: specs, or parameters of its fit, which must be the caller's to write. "sms" and "core_clock" take
+ *  all peaks with them, and "peaks" is all of them, by the FP32 ALUs'.
+ *  @param axis  of level ADEPT_SWEEP_HARDWARE
  *  @return ADEPT_E_USAGE if the GPU does not have it, or the result is impossible */
 ADEPT_API adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_sweep_axis *axis, size_t value,
                                               adept_error *err);
