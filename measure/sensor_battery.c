@@ -1,6 +1,7 @@
 /** @file sensor_battery.c  What a laptop draws from its battery (Documentation/ABI/testing/sysfs-class-power of Linux).
  * Only while it discharges: the power of a charging battery says nothing of what the machine draws. */
 #include "sysfs.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static void find_battery(adept_sensor_search *search, const char *folder, void *
     size_t *n = context;
     adept_sysfs files = {0};
 
-    adept_sysfs_text(type, sizeof type, search, folder, "type");
+    if (!adept_sysfs_text(type, sizeof type, search, folder, "type") && errno != ENOENT)
+        adept_sysfs_missing(search, strrchr(folder, '/') + 1, folder, "type");
     adept_sysfs_text(scope, sizeof scope, search, folder, "scope");
     if (strcmp(type, "Battery") != 0 || strcmp(scope, "Device") == 0) return; /* a charger; the battery of a mouse */
     snprintf(name, sizeof name, "battery-%zu", (*n)++);

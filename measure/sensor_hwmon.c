@@ -160,7 +160,10 @@ static void find_chip(adept_sensor_search *search, const char *folder, void *con
     char name[64];
 
     (void)context;
-    if (!adept_sysfs_text(name, sizeof name, search, folder, "name")) return;
+    if (!adept_sysfs_text(name, sizeof name, search, folder, "name")) {
+        if (errno != ENOENT) adept_sysfs_missing(search, strrchr(folder, '/') + 1, folder, "name");
+        return;
+    }
     if (strcmp(name, "amdgpu") == 0)
         find_amdgpu(search, folder);
     else if (strcmp(name, "power_meter") == 0)

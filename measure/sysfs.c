@@ -30,6 +30,8 @@ size_t adept_sysfs_each(adept_sensor_search *search, const char *folder, const c
     size_t found = 0;
 
     if (n < 0) adept_search_lacks(search, path ? errno : ENOMEM);
+    if (n < 0 && path && errno != ENOENT && errno != ENOTDIR) /* what is there, and cannot be seen */
+        adept_sensor_missing(search, strrchr(folder, '/') + 1, "", "%s: %s", folder, strerror(errno));
     free(path);
     for (int i = 0; i < n; i++) {
         char *entry = NULL;
