@@ -12,9 +12,9 @@ import resource
 import subprocess
 import sys
 
-GENERATIONS = {"operator": [0, 5, 10, 20, 40, 80], "model": [0, 50, 100, 200, 400, 50000]}
+GENERATIONS = {"operator": [0, 5, 10, 20, 40], "model": [0, 50, 100, 200, 400, 50000]}
 SETS = ["zeus_v100-pcie-32gb", "zeus_a40", "neusight_v100-pcie-32gb", "neusight_a100-pcie-40gb", "neusight_t4", "neusight_p100-pcie-16gb",
-        "dosgroup_l40", "dosgroup_a100"]
+        "dosgroup_l40"]
 
 
 def fit(rows, name, granularity, generations):

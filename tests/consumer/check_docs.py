@@ -34,7 +34,7 @@ BUILDS = r"tools/(install_deps|demo)\.sh|\bcmake -|\bcpack"
 
 # What a command needs (a test of READY, "all" for --all, or "never"), and the reason why it does not run without.
 NOT_RUN = [
-    (r"\b(MODEL|PROFILE|OUTDIR|BUILD|ROOT)\b|\.\.\.$", "never", "a synopsis"),
+    (r"\b(MODEL|PROFILE|OUTDIR|BUILD|ROOT|ROWS)\b|\.\.\.$", "never", "a synopsis"),
     (r"campaign\.sh|measure_step\.py", "never", "measures a GPU; cli.test_campaign and cli.test_measure_step try it"),
     (r"^sh tools/test\.sh", "never", "builds and runs all tests; check_readme.sh runs it in fresh systems"),
     (r"build-no-torch", "never", "builds anew; check_readme.sh runs it in fresh systems"),
