@@ -25,7 +25,8 @@ typedef struct point {
 
 /* Orders, and how far each may be missed, elsewhere and where the power limit holds back the clock:
  * - The kernels that draw most set the clock of all. A product that is faster in TF32 can draw more, and a larger batch hold the
- *   clock lower, also for what is not larger.
+ *   clock lower, also for what is not larger. On a P100 in FP16 a larger batch has a tile that takes less time, while the host is
+ *   waited for.
  * - Twice the SMs, at twice the watts, share the same cache: products read more of their operands again.
  * - Casts of autocast are launches, and traffic of all weights whatever the batch, which the NCF and a VGG-16 on small images have
  *   most of. 16 bits are compared at the largest batch, where
@@ -37,7 +38,7 @@ static const struct {
 } orders[N_ORDERS] = {
     [EXECUTED] = {"multiplied FLOPs relative to the peak", 1.0, 1.0},
     [TIME_BY_BATCH] = {"time of the smaller batch relative to the larger", 1.0, 1.0},
-    [ENERGY_BY_BATCH] = {"energy of a step of the smaller batch relative to the larger", 1.0, 1.07},
+    [ENERGY_BY_BATCH] = {"energy of a step of the smaller batch relative to the larger", 1.02, 1.07},
     [TF32_BY_FP32] = {"time in TF32 relative to FP32", 1.0, 1.02},
     [FP16_BY_FP32] = {"time by autocast to FP16 relative to FP32", 1.3, 1.3},
     [TWICE_THE_SMS] = {"time on twice the SMs at twice the watts relative to these", 1.2, 1.2},
