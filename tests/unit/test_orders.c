@@ -29,8 +29,7 @@ typedef struct point {
  *   waited for.
  * - Twice the SMs, at twice the watts, share the same cache: products read more of their operands again.
  * - Casts of autocast are launches, and traffic of all weights whatever the batch, which the NCF and a VGG-16 on small images have
- *   most of. 16 bits are compared at the largest batch, where
- *   the step does not wait for the host. */
+ *   most of. 16 bits are compared at the largest batch, where the step does not wait for the host. */
 typedef enum order { EXECUTED, TIME_BY_BATCH, ENERGY_BY_BATCH, TF32_BY_FP32, FP16_BY_FP32, TWICE_THE_SMS, N_ORDERS } order;
 static const struct {
     const char *says;
