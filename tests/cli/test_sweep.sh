@@ -106,16 +106,29 @@ expect_error 2 'internode_latency_s: 0 is not above 0' sweep "$profile" --gpu a1
 expect_error 2 'given twice' sweep "$profile" --gpu a100 --vary gpus=1 --vary gpus=2
 expect_error 2 'not one of fp32' sweep "$profile" --gpu a100 --vary precision=fp31
 # How it runs: each point is what predict says of those options, and only graphs do not depend on the host.
-expect_ok sweep "$profile" --gpu a100 --vary execution=eager,graphs,compile --vary host_launch_s=1e-5,5e-5 --csv
+expect_ok sweep "$profile" --gpu a100 --vary execution=eager,graphs,compile --vary host_launch_s=1e-5,2e-4 --csv
 cp "$work/out" "$work/executions"
-run predict "$profile" --gpu a100 --execution compile --host-launch 50us --json
+run predict "$profile" --gpu a100 --execution compile --host-launch 2e-4s --json
 checks=$((checks + 1))
 "$python" - "$work/executions" "$work/out" <<'END' || fail "execution and host_launch_s"
 import csv, json, sys
 rows = {(r["execution"], float(r["host_launch_s"])): float(r["step_time_s"]) for r in csv.DictReader(open(sys.argv[1]))}
-assert rows["compile", 5e-5] == json.load(open(sys.argv[2]))["step_time_s"]
-assert rows["graphs", 1e-5] == rows["graphs", 5e-5] < rows["compile", 5e-5] < rows["eager", 5e-5]
+assert rows["compile", 2e-4] == json.load(open(sys.argv[2]))["step_time_s"]
+assert rows["graphs", 1e-5] == rows["graphs", 2e-4] < rows["compile", 2e-4] < rows["eager", 2e-4]
 END
+# SMs come with their peaks: the same as all of these numbers set one by one.
+expect_ok predict "$profile" --gpu a100 --set sms=x2 --json
+cp "$work/out" "$work/sms"
+expect_ok predict "$profile" --gpu a100 --set specs.sm_count=x2 --set peaks=x2 --json
+checks=$((checks + 1))
+"$python" - "$work/sms" "$work/out" <<'END' || fail "sms"
+import json, sys
+a, b = (json.load(open(path)) for path in sys.argv[1:])
+assert a["step_time_s"] == b["step_time_s"] and a["mfu"] == b["mfu"]
+END
+expect_ok sweep "$profile" --gpu a100 --vary sms=54,108 --vary core_clock=1.2GHz,1.41GHz --csv
+grep -q '^54,1200000000,' "$work/out" || fail "sms and core_clock: $(cat "$work/out")"
+expect_error 2 'sms: 0 is not above 0' sweep "$profile" --gpu a100 --vary sms=0
 expect_ok sweep "$profile" --gpu a100 --vary precision=fp32,bf16 --vary mode=train,infer --csv
 expect_error 2 'vary is missing' sweep "$profile" --gpu a100
 expect_error 2 'gpu is missing' sweep "$profile" --vary batch=1

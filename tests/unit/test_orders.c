@@ -23,20 +23,24 @@ typedef struct point {
     bool limited, waits;
 } point;
 
-/* Orders, and how far each may be missed where the power limit holds back the clock: the kernels that need most set it for all of a
- * step. A product that is faster in TF32 can draw more; a larger batch can hold the clock lower, also for what is not larger. With
- * twice the SMs at twice the watts the same cache has more to serve. Casts of autocast take launches and traffic of their own. */
+/* Orders, and how far each may be missed, elsewhere and where the power limit holds back the clock:
+ * - The kernels that draw most set the clock of all. A product that is faster in TF32 can draw more, and a larger batch hold the
+ *   clock lower, also for what is not larger. On a P100 in FP16 a larger batch has a tile that takes less time, while the host is
+ *   waited for.
+ * - Twice the SMs, at twice the watts, share the same cache: products read more of their operands again.
+ * - Casts of autocast are launches, and traffic of all weights whatever the batch, which the NCF and a VGG-16 on small images have
+ *   most of. 16 bits are compared at the largest batch, where the step does not wait for the host. */
 typedef enum order { EXECUTED, TIME_BY_BATCH, ENERGY_BY_BATCH, TF32_BY_FP32, FP16_BY_FP32, TWICE_THE_SMS, N_ORDERS } order;
 static const struct {
     const char *says;
-    double most_limited;
+    double most, most_limited;
 } orders[N_ORDERS] = {
-    [EXECUTED] = {"multiplied FLOPs relative to the peak", 1.0},
-    [TIME_BY_BATCH] = {"time of the smaller batch relative to the larger", 1.0},
-    [ENERGY_BY_BATCH] = {"energy of a step of the smaller batch relative to the larger", 1.08},
-    [TF32_BY_FP32] = {"time in TF32 relative to FP32", 1.02},
-    [FP16_BY_FP32] = {"time by autocast to FP16 relative to FP32", 1.0},
-    [TWICE_THE_SMS] = {"time on twice the SMs at twice the watts relative to these", 1.0},
+    [EXECUTED] = {"multiplied FLOPs relative to the peak", 1.0, 1.0},
+    [TIME_BY_BATCH] = {"time of the smaller batch relative to the larger", 1.0, 1.0},
+    [ENERGY_BY_BATCH] = {"energy of a step of the smaller batch relative to the larger", 1.02, 1.07},
+    [TF32_BY_FP32] = {"time in TF32 relative to FP32", 1.0, 1.02},
+    [FP16_BY_FP32] = {"time by autocast to FP16 relative to FP32", 1.3, 1.3},
+    [TWICE_THE_SMS] = {"time on twice the SMs at twice the watts relative to these", 1.2, 1.2},
 };
 static size_t n_missed[N_ORDERS];
 static double worst[N_ORDERS];
@@ -67,8 +71,8 @@ static void check(order o, double ratio, bool limited, const char *model, const 
     if (!(ratio > 1 + ROUNDING)) return;
     n_missed[o]++;
     worst[o] = fmax(worst[o], ratio);
-    if (ratio <= (limited ? orders[o].most_limited : 1.0) + ROUNDING) return;
-    if (n_wrong++ < 2000)
+    if (ratio <= (limited ? orders[o].most_limited : orders[o].most) + ROUNDING) return;
+    if (n_wrong++ < 100)
         print_error("%s, %s, %s, %s, batch %lld: %s: %.4f\n", model, hw->name, adept_precision_name(precisions[precision]),
                     mode ? "infer" : "train", (long long)batch, orders[o].says, ratio);
 }
@@ -103,7 +107,7 @@ static void check_model(const char *path, void *context)
                     }
                     double fp32_s = points[g][FP32][b].time_s;
                     if (p == TF32) check(TF32_BY_FP32, x.time_s / fp32_s, x.limited, name, gpus[g], p, mode, batches[b]);
-                    if (p == FP16 && !x.waits) check(FP16_BY_FP32, x.time_s / fp32_s, x.limited, name, gpus[g], p, mode, batches[b]);
+                    if (p == FP16 && b == N_BATCHES - 1 && !x.waits) check(FP16_BY_FP32, x.time_s / fp32_s, x.limited, name, gpus[g], p, mode, batches[b]);
                 }
                 adept_profile_free(profile);
             }
