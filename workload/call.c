@@ -626,3 +626,48 @@ const adept_tensor *adept_result_tensor(const adept_call *c, int position)
 {
     return adept_value_tensor(adept_result_at(c, position));
 }
+
+/* ---------------------------------------------------------------- what data chooses ---------------- */
+
+int64_t adept_call_chosen(adept_call *c, int64_t all)
+{
+    const adept_assumptions *said = &c->run->assumed;
+    c->run->n_chosen += c->n_results == 0; /* cost() asks again */
+    return said->fraction_known ? (int64_t)ceil(said->fraction * (double)all) : all;
+}
+
+int64_t adept_call_true(adept_call *c, const adept_tensor *mask)
+{
+    int64_t n = 0, all = adept_tensor_numel(mask);
+    if (mask->n_values == 0 && all > 0) return adept_call_chosen(c, all);
+    for (int i = 0; i < mask->n_values; i++)
+        n += mask->values[i] != 0;
+    return n;
+}
+
+bool adept_call_any_chosen(const adept_call *c)
+{
+    return c->run->n_chosen > 0;
+}
+
+int64_t adept_call_chosen_side(const adept_call *c, int64_t all, int ndim)
+{
+    const adept_assumptions *said = &c->run->assumed;
+    return said->fraction_known ? (int64_t)ceil(pow(said->fraction, 1.0 / ndim) * (double)all) : all;
+}
+
+void adept_call_assumes(adept_call *c, const char *text)
+{
+    c->assumes = text;
+}
+
+const adept_tensor *adept_call_model_input(const adept_call *c)
+{
+    return c->run->input;
+}
+
+void adept_call_takes_sample(adept_call *c, int ndim, int64_t leading)
+{
+    const adept_tensor *input = c->run->input;
+    if (input && input->ndim == ndim && input->dims[0] == leading && leading > 1) c->run->one_sample = true;
+}
