@@ -2,6 +2,7 @@
  * depends on data, how much of a tensor data chooses. And the operator that stands for one that is not known. */
 #include "adept_number.h"
 #include "interp.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
