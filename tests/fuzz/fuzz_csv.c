@@ -13,8 +13,8 @@ static void check_row(const adept_dataset *d, const adept_measurement *m)
     REQUIRE(!isnan(m->step_time_s) || !isnan(m->power_avg_w));
     REQUIRE(!isinf(m->step_time_s) && !isinf(m->power_avg_w));
     REQUIRE(m->weight >= 0 && isfinite(m->weight));
-    REQUIRE(m->gpus >= 1 && m->grad_accum >= 1 && m->batch_size >= 0);
-    REQUIRE(m->power_limit_w >= 0 && isfinite(m->power_limit_w));
+    REQUIRE(m->run.gpus >= 1 && m->grad_accum >= 1 && m->batch_size >= 0);
+    REQUIRE(m->run.power_limit_w >= 0 && isfinite(m->run.power_limit_w));
     REQUIRE(m->line >= 2);
     for (size_t i = 0; i < d->columns.n; i++)
         REQUIRE(adept_measurement_text(m, d->columns.names[i]) != NULL);
