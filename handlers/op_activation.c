@@ -206,50 +206,5 @@ static void cost(adept_call *c, adept_cost *cost)
     if (n > 0) adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, 2 * flops * n, read, adept_tensor_bytes(self));
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "ReLU: 1 FLOP per element, 2 backward, the result is kept",
-     .call = "aten::relu(self=f32:2x3*) -> f32:2x3",
-     .forward = {.alu = 6, .read = 24, .written = 24},
-     .backward = {.alu = 12, .read = 48, .written = 24, .saved = 24}},
-    {.name = "GELU in bf16: 8 FLOPs, the input is kept",
-     .call = "aten::gelu(self=bf16:4x10*, approximate=\"none\") -> bf16:4x10",
-     .forward = {.alu = 320, .read = 80, .written = 80},
-     .backward = {.alu = 640, .read = 160, .written = 80, .saved = 80}},
-    {.name = "hardswish in place: autograd keeps a copy of the input, which is one more kernel (32 -> 32 bytes)",
-     .call = "aten::hardswish_(self=f32:8*) -> f32:8",
-     .forward = {.alu = 40, .read = 64, .written = 64, .launches = 2},
-     .backward = {.alu = 80, .read = 64, .written = 32, .saved = 32}},
-    {.name = "leaky ReLU in place: the result is enough",
-     .call = "aten::leaky_relu_(self=f32:8*, negative_slope=0.1) -> f32:8",
-     .forward = {.alu = 16, .read = 32, .written = 32},
-     .backward = {.alu = 32, .read = 64, .written = 32, .saved = 32}},
-    {.name = "GLU halves a dimension: reads 6 of 10, writes 6 of 5; backward reads both and writes 6 of 10",
-     .call = "aten::glu(self=f32:6x10*, dim=-1) -> f32:6x5",
-     .forward = {.alu = 150, .read = 240, .written = 120},
-     .backward = {.alu = 300, .read = 120 + 240, .written = 240, .saved = 240}},
-    {.name = "PReLU: gradients of input and weight in one kernel, the weight's then summed from 8 to 2 elements",
-     .call = "aten::prelu(self=f32:4x2*, weight=f32:2*) -> f32:4x2",
-     .forward = {.alu = 16, .read = 32 + 8, .written = 32},
-     .backward = {.alu = 32 + 8, .read = 32 + 32 + 8 + 32, .written = 64 + 8, .launches = 2, .saved = 32 + 8}},
-    {.name = "clamp to both sides: two comparisons, their and, a selection",
-     .call = "aten::clamp(self=f32:8*, min=0, max=1) -> f32:8",
-     .forward = {.alu = 16, .read = 32, .written = 32},
-     .backward = {.alu = 32, .read = 32 + 64, .written = 32, .launches = 4, .saved = 32}},
-    {.name = "a bound's gradient where it holds: a comparison and a selection",
-     .call = "aten::clamp(self=f32:8, min=f32:8*, max=none) -> f32:8",
-     .forward = {.alu = 8, .read = 64, .written = 32},
-     .backward = {.alu = 16, .read = 32 + 64, .written = 32, .launches = 2, .saved = 64}},
-    {.name = "a size is clamped on the host", .call = "aten::clamp(self=i64:=9, min=1, max=4) -> i64:"},
-    {.name = "randomised leaky ReLU: the slopes are written, kept and read",
-     .call = "aten::rrelu(self=f32:8*, lower=0.1, upper=0.3, training=true) -> f32:8",
-     .forward = {.alu = 16, .read = 32, .written = 64},
-     .backward = {.alu = 32, .read = 96, .written = 32, .saved = 64}},
-    {.name = "nothing to do", .call = "aten::rrelu(self=f32:0x3*, lower=0.1, upper=0.3, training=true) -> f32:0x3"},
-    {.name = "nothing is kept without backward",
-     .call = "aten::silu(self=f32:8) @infer -> f32:8",
-     .forward = {.alu = 40, .read = 32, .written = 32}},
-    {0},
-};
-
 const adept_handler adept_handler_activation = {
-    .kind = "activation", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+    .kind = "activation", .ops = ops, .shape = shape, .cost = cost};

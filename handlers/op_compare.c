@@ -86,23 +86,5 @@ static void cost(adept_call *c, adept_cost *cost)
                        (double)adept_tensor_numel(self), read, 1);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "a comparison gives one byte per element and has no gradient",
-     .call = "aten::eq(self=f32:2x3*, other=0) -> bool:2x3",
-     .forward = {.alu = 6, .read = 24, .written = 6}},
-    {.name = "broadcast: 4 rows against 3 columns",
-     .call = "aten::lt(self=i64:4x1, other=i64:3) -> bool:4x3",
-     .forward = {.alu = 12, .read = 32 + 24, .written = 12}},
-    {.name = "bit operations keep the type",
-     .call = "aten::__and__(self=i64:8, other=1) -> i64:8",
-     .forward = {.alu = 8, .read = 64, .written = 64}},
-    {.name = "known numbers", .call = "aten::ge(a=3, b=2.5) -> b:true"},
-    {.name = "strings", .call = "aten::ne(a=\"same\", b=\"same\") -> b:false"},
-    {.name = "lists", .call = "aten::eq(a=[1,2], b=[1,3]) -> b:false"},
-    {.name = "two bools give a bool", .call = "aten::__or__(a=true, b=false) -> b:true"},
-    {.name = "tensors of different shape are not equal", .call = "aten::equal(self=f32:2, other=f32:3) -> b:false"},
-    {0},
-};
-
 const adept_handler adept_handler_compare = {
-    .kind = "compare", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+    .kind = "compare", .ops = ops, .shape = shape, .cost = cost};

@@ -115,26 +115,4 @@ static void cost(adept_call *c, adept_cost *cost)
     if (row->kind == COPY && adept_cost_wants_grad(cost, self)) adept_elem_fill(cost, ADEPT_BACKWARD, out);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "clone: one read, one write, the gradient passes",
-     .call = "aten::clone(self=f32:2x3*, memory_format=none) -> f32:2x3",
-     .forward = {.read = 24, .written = 24}},
-    {.name = "to bf16 and the gradient back to f32",
-     .call = "aten::to(self=f32:2x3*, dtype=15, non_blocking=false, copy=false, memory_format=none) -> bf16:2x3",
-     .forward = {.read = 24, .written = 12},
-     .backward = {.read = 12, .written = 24}},
-    {.name = "to the type it has: the same tensor",
-     .call = "aten::to(self=f32:2x3*, dtype=6, non_blocking=false, copy=false, memory_format=none) -> f32:2x3"},
-    {.name = "to a device: there is only one",
-     .call = "aten::to(self=i64:2x3, device=\"cuda:0\", dtype=none) -> i64:2x3"},
-    {.name = "a known size changes its type on the host", .call = "aten::to(self=i64:=3, dtype=6) -> f32:"},
-    {.name = "a mask as numbers", .call = "aten::float(self=bool:8) -> f32:8", .forward = {.read = 8, .written = 32}},
-    {.name = "copy_ broadcasts its source, whose gradient is summed; the overwritten gradient is zero",
-     .call = "aten::copy_(self=f32:4x2*, src=f32:2*) -> f32:4x2",
-     .forward = {.read = 8, .written = 32},
-     .backward = {.alu = 8, .read = 32, .written = 8 + 32, .launches = 2}},
-    {.name = "a list is copied", .call = "aten::copy(self=[1,2]) -> [i:1, i:2]"},
-    {0},
-};
-
-const adept_handler adept_handler_copy = {.kind = "copy", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_copy = {.kind = "copy", .ops = ops, .shape = shape, .cost = cost};

@@ -127,38 +127,5 @@ static void cost(adept_call *c, adept_cost *cost)
         fused_cost(cost, x, n, bytes);
 }
 
-static const adept_handler_case cases[] = {
-    /* 60 elements: writes 240 bytes and 60 of mask; backward reads dy and mask */
-    {.name = "training, whatever the baked flag says",
-     .call = "aten::dropout(input=f32:2x5x6*, p=0.1, train=false) -> f32:2x5x6",
-     .forward = {.alu = 120, .read = 240, .written = 300},
-     .backward = {.alu = 240, .read = 300, .written = 240, .saved = 60}},
-    {.name = "inference costs nothing",
-     .call = "aten::dropout(input=f32:2x5x6, p=0.1, train=true) @infer -> f32:2x5x6"},
-    {.name = "probability zero costs nothing",
-     .call = "aten::dropout(input=f32:2x5x6*, p=0., train=true) -> f32:2x5x6"},
-    {.name = "mask returned",
-     .call = "aten::native_dropout(input=bf16:4x5*, p=0.5, train=true) -> bf16:4x5, bool:4x5",
-     .forward = {.alu = 40, .read = 40, .written = 60},
-     .backward = {.alu = 80, .read = 60, .written = 40, .saved = 20}},
-    /* 6 noise values: drawn and divided (12 FLOPs, reads 24, writes 48), then 384 products */
-    {.name = "channels",
-     .call = "aten::feature_dropout(input=f32:2x3x8x8*, p=0.3, train=true) -> f32:2x3x8x8",
-     .forward = {.alu = 12 + 384, .read = 24 + 1536 + 24, .written = 48 + 1536, .launches = 3},
-     .backward = {.alu = 384, .read = 1560, .written = 1536, .saved = 24}},
-    /* 20 elements, 80 bytes: five kernels on the noise and two on the data */
-    {.name = "alpha dropout",
-     .call = "aten::alpha_dropout(input=f32:4x5*, p=0.3, train=true) -> f32:4x5",
-     .forward = {.alu = 140, .read = 4 * 80 + 4 * 80, .written = 5 * 80 + 2 * 80, .launches = 7},
-     .backward = {.alu = 20, .read = 160, .written = 80, .saved = 80}},
-    {.name = "stochastic depth draws one number per image",
-     .call = "aten::bernoulli_(self=f32:8x1x1x1, p=0.8) -> f32:8x1x1x1",
-     .forward = {.alu = 8, .written = 32}},
-    {.name = "probabilities given as a tensor",
-     .call = "aten::bernoulli(self=f32:4x5) -> f32:4x5",
-     .forward = {.alu = 20, .read = 80, .written = 80}},
-    {0},
-};
-
 const adept_handler adept_handler_dropout = {
-    .kind = "dropout", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+    .kind = "dropout", .ops = ops, .shape = shape, .cost = cost};

@@ -353,20 +353,4 @@ static void shape(adept_call *c)
         adept_call_unsupported(c, "not defined here for %s", v ? adept_value_kind_name(v->kind) : "a missing argument");
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "length of a list", .call = "aten::len(a=[5,6,7]) -> i:3"},
-    {.name = "length of a tensor is its first dimension", .call = "aten::len(t=f32:4x2) -> i:4"},
-    {.name = "from the end", .call = "aten::__getitem__(list=[5,6,7], idx=-1) -> i:7"},
-    {.name = "membership", .call = "aten::__contains__(l=[5,6,7], item=6) -> b:true"},
-    {.name = "part of a string", .call = "aten::__contains__(l=\"cuda:0\", item=\"cpu\") -> b:false"},
-    {.name = "append gives the list back", .call = "aten::append(self=[5], el=6) -> [i:5, i:6]"},
-    {.name = "extend has no result", .call = "aten::extend(self=[5], other=[6]) ->"},
-    {.name = "insert in front", .call = "aten::insert(self=[5], idx=0, el=4) ->"},
-    {.name = "pop takes the last", .call = "aten::pop(self=[5,6], idx=-1) -> i:6"},
-    {.name = "set", .call = "aten::_set_item(l=[5,6], idx=0, el=9) -> [i:9, i:6]"},
-    {.name = "a copy", .call = "aten::list(l=[f32:2, f32:3]) -> [f32:2, f32:3]"},
-    {.name = "range as a list", .call = "prim::rangelist(3) -> [i:0, i:1, i:2]"},
-    {0},
-};
-
-const adept_handler adept_handler_list = {.kind = "list", .ops = ops, .shape = shape, .cases = cases};
+const adept_handler adept_handler_list = {.kind = "list", .ops = ops, .shape = shape};

@@ -122,26 +122,4 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_elem_scatter_chosen(cost, self, out, indices);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "rows of 8: log2(8) = 3 comparisons per element; backward zeros, then scatter by index",
-     .call = "aten::sort(self=f32:4x8*, dim=-1, descending=false) -> f32:4x8, i64:4x8",
-     .forward = {.alu = 96, .read = 128, .written = 128 + 256},
-     .backward = {.read = 128 + 256, .written = 128 + 128, .launches = 2, .saved = 256}},
-    {.name = "best 2 of 8: log2(3) rounded up",
-     .call = "aten::topk(self=f32:4x8*, k=2, dim=-1, largest=true, sorted=true) -> f32:4x2, i64:4x2",
-     .forward = {.alu = 64, .read = 128, .written = 32 + 64},
-     .backward = {.read = 32 + 64, .written = 128 + 32, .launches = 2, .saved = 64}},
-    {.name = "positions only",
-     .call = "aten::argsort(self=f32:4x8, dim=0, descending=true) -> i64:4x8",
-     .forward = {.alu = 64, .read = 128, .written = 256}},
-    {.name = "third smallest",
-     .call = "aten::kthvalue(self=f32:4x8, k=3, dim=1, keepdim=false) -> f32:4, i64:4",
-     .forward = {.alu = 32, .read = 128, .written = 16 + 32}},
-    {.name = "one number needs no comparison",
-     .call = "aten::sort(self=f32:, dim=-1, descending=false) -> f32:, i64:",
-     .forward = {.read = 4, .written = 4 + 8}},
-    {.name = "a Python list", .call = "aten::sort(self=[3,1,2], reverse=false) ->"},
-    {0},
-};
-
-const adept_handler adept_handler_sort = {.kind = "sort", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_sort = {.kind = "sort", .ops = ops, .shape = shape, .cost = cost};

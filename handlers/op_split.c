@@ -179,21 +179,4 @@ static void cost(adept_call *c, adept_cost *cost)
     if (adept_cost_wants_grad(cost, self)) adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){0, 1, 1, 1}, 0);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "query, key, value: views; backward concatenates 36 gradients",
-     .call = "aten::chunk(self=f32:2x18*, chunks=3, dim=-1) -> [f32:2x6, f32:2x6, f32:2x6]",
-     .backward = {.read = 144, .written = 144}},
-    {.name = "chunks of ceil(7 / 3) = 3", .call = "aten::chunk(self=f32:7, chunks=3, dim=0) -> [f32:3, f32:3, f32:1]"},
-    {.name = "of size 2, the last one smaller",
-     .call = "aten::split(self=f32:5x2, split_size=2, dim=0) -> [f32:2x2, f32:2x2, f32:1x2]"},
-    {.name = "of given sizes", .call = "aten::split(self=f32:5, split_size=[2,3], dim=0) -> [f32:2, f32:3]"},
-    {.name = "as equal as possible",
-     .call = "aten::tensor_split(self=f32:7, sections=3, dim=0) -> [f32:3, f32:2, f32:2]"},
-    {.name = "cut before 2 and 5",
-     .call = "aten::tensor_split(self=f32:7, indices=[2,5], dim=0) -> [f32:2, f32:3, f32:2]"},
-    {.name = "a matrix in columns", .call = "aten::hsplit(self=f32:2x4, sections=2) -> [f32:2x2, f32:2x2]"},
-    {.name = "rows", .call = "aten::unbind(self=f32:2x3, dim=0) -> [f32:3, f32:3]"},
-    {0},
-};
-
-const adept_handler adept_handler_split = {.kind = "split", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_split = {.kind = "split", .ops = ops, .shape = shape, .cost = cost};

@@ -137,30 +137,4 @@ static void cost(adept_call *c, adept_cost *cost)
     }
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "where the condition is true: as nonzero",
-     .call = "aten::where(condition=bool:3x4) -> [i64:12, i64:12]",
-     .forward = {.alu = 48, .read = 120, .written = 288, .launches = 3}},
-    {.name = "causal mask by where: one byte of condition per score, broadcast over 2",
-     .call = "aten::where(condition=bool:4x4, self=f32:2x4x4*, other=f32:) -> f32:2x4x4",
-     .forward = {.alu = 32, .read = 16 + 128 + 4, .written = 128},
-     .backward = {.alu = 32, .read = 128 + 16, .written = 128, .saved = 16}},
-    {.name = "masked_fill: copy (32 -> 32), then fill (mask 8, 32 -> 32); backward the same on the gradient",
-     .call = "aten::masked_fill(self=f32:8*, mask=bool:8, value=-1e9) -> f32:8",
-     .forward = {.alu = 8, .read = 32 + 32 + 8, .written = 64, .launches = 2},
-     .backward = {.alu = 8, .read = 32 + 32 + 8, .written = 64, .launches = 2, .saved = 8}},
-    {.name = "masked_fill in place is one kernel",
-     .call = "aten::masked_fill_(self=f32:8, mask=bool:8, value=0) -> f32:8",
-     .forward = {.alu = 8, .read = 32 + 8, .written = 32}},
-    {.name = "lerp with a number: grad * 0.75 and grad * 0.25",
-     .call = "aten::lerp(self=f32:8*, end=f32:8*, weight=0.25) -> f32:8",
-     .forward = {.alu = 24, .read = 64, .written = 32},
-     .backward = {.alu = 16, .read = 64, .written = 64, .launches = 2}},
-    {.name = "addcmul: t2 * 1, then grad * that",
-     .call = "aten::addcmul(self=f32:8, tensor1=f32:8*, tensor2=f32:8, value=1) -> f32:8",
-     .forward = {.alu = 24, .read = 96, .written = 32},
-     .backward = {.alu = 16, .read = 32 + 64, .written = 64, .launches = 2, .saved = 32}},
-    {0},
-};
-
-const adept_handler adept_handler_where = {.kind = "where", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_where = {.kind = "where", .ops = ops, .shape = shape, .cost = cost};
