@@ -89,7 +89,8 @@ void adept_index_expand_masks(adept_call *c, adept_index *x, const adept_tensor 
         const adept_tensor *t = x->items[i];
         bool mask = t && adept_index_is_mask(t);
         int64_t chosen = mask ? adept_call_true(c, t) : 0;
-        if (t) n_common = adept_broadcast_dims(c, n_common, common, mask ? 1 : t->ndim, mask ? &chosen : t->dims, common);
+        if (t)
+            n_common = adept_broadcast_dims(c, n_common, common, mask ? 1 : t->ndim, mask ? &chosen : t->dims, common);
         if (t) x->index_bytes += mask ? 8.0 * t->ndim * (double)chosen : adept_elem_read(t);
         for (int d = 0; d < (mask ? t->ndim : 1); d++)
             x->expanded[n++] = t;

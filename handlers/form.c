@@ -141,7 +141,9 @@ void adept_form_reduced(adept_call *c, adept_dtype dtype, int ndim, const int64_
 {
     int64_t reduction = adept_arg_int(c, "reduction", 1);
     if (adept_call_refuse(c, reduction < 0 || reduction > 2, "reduction %lld is unknown", (long long)reduction)) return;
-    if (adept_call_refuse(c, reduction == 1 && !adept_dtype_has_fraction(dtype), "a mean of %s", adept_dtype_name(dtype))) return;
+    if (adept_call_refuse(c, reduction == 1 && !adept_dtype_has_fraction(dtype), "a mean of %s",
+                          adept_dtype_name(dtype)))
+        return;
     if (adept_call_ok(c)) adept_form_out(c, dtype, reduction == 0 ? ndim : 0, dims);
 }
 

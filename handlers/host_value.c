@@ -110,12 +110,24 @@ static void complex_binary(adept_call *c, adept_fn fn, double complex a, double 
 {
     double complex result;
     switch (fn) {
-    case ADEPT_FN_ADD: result = a + b; break;
-    case ADEPT_FN_SUB: result = a - b; break;
-    case ADEPT_FN_MUL: result = a * b; break;
-    case ADEPT_FN_DIV: result = a / b; break;
-    case ADEPT_FN_POW: result = cpow(a, b); break;
-    default: adept_call_unsupported(c, "not defined here for complex numbers"); return;
+    case ADEPT_FN_ADD:
+        result = a + b;
+        break;
+    case ADEPT_FN_SUB:
+        result = a - b;
+        break;
+    case ADEPT_FN_MUL:
+        result = a * b;
+        break;
+    case ADEPT_FN_DIV:
+        result = a / b;
+        break;
+    case ADEPT_FN_POW:
+        result = cpow(a, b);
+        break;
+    default:
+        adept_call_unsupported(c, "not defined here for complex numbers");
+        return;
     }
     adept_out_complex(c, creal(result), cimag(result));
 }

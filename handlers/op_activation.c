@@ -206,5 +206,4 @@ static void cost(adept_call *c, adept_cost *cost)
     if (n > 0) adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, 2 * flops * n, read, adept_tensor_bytes(self));
 }
 
-const adept_handler adept_handler_activation = {
-    .kind = "activation", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_activation = {.kind = "activation", .ops = ops, .shape = shape, .cost = cost};

@@ -51,8 +51,8 @@ static adept_dtype wanted_type(adept_call *c, const copy_row *row, const adept_t
     return adept_arg_dtype(c, "dtype");
 }
 
-/* self.copy_(src): the target keeps its type and shape. Parts whose sizes data chooses, as much of a mask as lies in the
- * image, are assumed one by one and need not fit each other. */
+/* self.copy_(src): the target keeps its type and shape. Parts whose sizes data chooses, as much of a mask as lies in
+ * the image, are assumed one by one and need not fit each other. */
 static void shape_copy(adept_call *c, const adept_tensor *self)
 {
     const adept_tensor *src = adept_arg_tensor(c, "src");

@@ -117,8 +117,9 @@ static bool stands_for_an_operator(adept_call *c, const create_row *row)
 {
     const adept_value *device = adept_arg(c, "device");
     bool on_meta = device && device->kind == ADEPT_VALUE_STRING && strncmp(device->u.s, "meta", 4) == 0;
-    return adept_call_refuse(c, on_meta && row->content == NOTHING,
-                             "an empty tensor on device \"meta\" stands where an operator ran: trace on another device, with zeros");
+    return adept_call_refuse(
+        c, on_meta && row->content == NOTHING,
+        "an empty tensor on device \"meta\" stands where an operator ran: trace on another device, with zeros");
 }
 
 static void shape_sized(adept_call *c, const create_row *row)
@@ -337,7 +338,8 @@ static void shape(adept_call *c)
         const adept_tensor *self = adept_arg_tensor(c, "self"), *value = adept_elem_tensor_at(c, 1);
         if (value && value->ndim > 0)
             adept_call_fail(c, "a value of no dimensions is needed, not %s", adept_call_shape(c, value));
-        adept_tensor *out = adept_call_inplace(c) ? adept_out_alias(c, self) : adept_out_like(c, self); /* an expanded one, too */
+        adept_tensor *out =
+            adept_call_inplace(c) ? adept_out_alias(c, self) : adept_out_like(c, self); /* an expanded one, too */
         if (adept_call_ok(c)) set_constant(c, out);
         break;
     }
@@ -410,5 +412,4 @@ static const adept_op random_ops[] = {
     {0},
 };
 
-const adept_handler adept_handler_random = {
-    .kind = "random", .ops = random_ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_random = {.kind = "random", .ops = random_ops, .shape = shape, .cost = cost};

@@ -105,7 +105,8 @@ static void of_vectors(adept_call *c)
     int n = adept_broadcast(c, a, b, dims);
     const adept_tensor *third = adept_elem_tensor_at(c, 2);
     if (adept_call_refuse(c, n < 1 || a->ndim != b->ndim || (third && third->ndim != a->ndim),
-                          "vectors of as many dimensions expected")) return;
+                          "vectors of as many dimensions expected"))
+        return;
     adept_form_reduced(c, adept_dtype_has_fraction(a->dtype) ? a->dtype : ADEPT_F32, n - 1, dims);
 }
 
@@ -116,8 +117,9 @@ static void of_cosines(adept_call *c)
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
     int64_t dims[ADEPT_MAX_DIMS], out[ADEPT_MAX_DIMS];
     int n = adept_broadcast(c, a, b, dims) - 1;
-    if (!adept_call_ok(c) ||
-        adept_call_refuse(c, n != target->ndim || n > 1 || a->ndim != b->ndim, "a target for each of the vectors expected")) return;
+    if (!adept_call_ok(c) || adept_call_refuse(c, n != target->ndim || n > 1 || a->ndim != b->ndim,
+                                               "a target for each of the vectors expected"))
+        return;
     n = adept_broadcast_dims(c, n, dims, target->ndim, target->dims, out);
     if (adept_call_ok(c)) adept_form_reduced(c, adept_dtype_is_float(a->dtype) ? a->dtype : ADEPT_F32, n, out);
 }

@@ -127,5 +127,4 @@ static void cost(adept_call *c, adept_cost *cost)
         fused_cost(cost, x, n, bytes);
 }
 
-const adept_handler adept_handler_dropout = {
-    .kind = "dropout", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_dropout = {.kind = "dropout", .ops = ops, .shape = shape, .cost = cost};

@@ -107,13 +107,12 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_save(cost, indices);
 }
 
-const adept_handler adept_handler_embedding = {
-    .kind = "embedding", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_embedding = {.kind = "embedding", .ops = ops, .shape = shape, .cost = cost};
 
 /* ---------------------------------------------------------------- tables of 8 and 4 bits ---------------- */
 
-/* Each row has a scale and an offset behind it, of 32 or 16 bits. There is no type of 4 bits: such a table has bytes here,
- * of which half are read. */
+/* Each row has a scale and an offset behind it, of 32 or 16 bits. There is no type of 4 bits: such a table has bytes
+ * here, of which half are read. */
 typedef struct packed_table {
     bool bag;
     int bits;

@@ -215,5 +215,4 @@ static const adept_op ops[] = {
     {0},
 };
 
-const adept_handler adept_handler_fft = {
-    .kind = "fft", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};
+const adept_handler adept_handler_fft = {.kind = "fft", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};

@@ -232,8 +232,7 @@ static void shape(adept_call *c)
     const problem p = row_of(c)->problem;
     bool values_only = (p == SVD || p == EIGH) && problem_of(c) != p, zeros = !strcmp(adept_call_op(c), "aten::svd");
     if (values_only && zeros) s.full = true;
-    if (p == EXPONENTIAL)
-        adept_call_assumes(c, "data decides how often the matrix is squared: that is not counted");
+    if (p == EXPONENTIAL) adept_call_assumes(c, "data decides how often the matrix is squared: that is not counted");
     for (const char *letter = row_of(c)->results; *letter && adept_call_ok(c); letter++) {
         bool empty = *letter == 'Q' ? is_only_r(c) : values_only && !zeros && *letter != 's';
         put_result(c, &s, empty ? 'e' : *letter);

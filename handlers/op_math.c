@@ -102,8 +102,7 @@ static void shape(adept_call *c)
     }
     const adept_tensor *self = v->u.t;
     adept_dtype dtype = row->type == BOOL ? ADEPT_BOOL : self->dtype;
-    if ((row->type == FLOAT || row->type == REAL) && !adept_dtype_has_fraction(dtype))
-        dtype = ADEPT_F32;
+    if ((row->type == FLOAT || row->type == REAL) && !adept_dtype_has_fraction(dtype)) dtype = ADEPT_F32;
     bool is_abs = row->fn == ADEPT_FN_ABS && !adept_call_inplace(c);
     if (row->type == REAL || is_abs) dtype = adept_dtype_real(dtype);
     adept_host_set_unary(c, adept_elem_out_unary(c, self, dtype), row->fn, self);

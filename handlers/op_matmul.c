@@ -266,7 +266,8 @@ static bool bias_wants_matrix(adept_call *c, const adept_tensor *x, const adept_
     return (x->ndim == 3 || bias->ndim == 1) && adept_tensor_is_contiguous(x) && adept_call_order_known(c, x);
 }
 
-/* Of three dimensions: contiguous rows are those of one matrix, and a bias is added to that. @return nothing is left to ask */
+/* Of three dimensions: contiguous rows are those of one matrix, and a bias is added to that. @return nothing is left to
+ * ask */
 static bool fits_rows(adept_call *c, const product *p)
 {
     const adept_tensor *t = p->added;
@@ -280,7 +281,8 @@ static bool fits_rows(adept_call *c, const product *p)
 
 static void check_added(adept_call *c, const product *p)
 {
-    if (adept_call_ok(c) && p->added && p->form->kind == LINEAR && p->b->ndim == 1 && bias_wants_matrix(c, p->a, p->added))
+    if (adept_call_ok(c) && p->added && p->form->kind == LINEAR && p->b->ndim == 1 &&
+        bias_wants_matrix(c, p->a, p->added))
         adept_call_fail(c, "with a bias, weight %s is no matrix", adept_call_shape(c, p->b));
     bool fused = p->form->kind == LINEAR && (p->a->ndim == 2 || p->a->ndim == 3); /* elsewhere added by itself */
     if (fused && !strcmp(adept_call_op(c), "aten::linear")) adept_call_same_type(c, p->a, p->added);
@@ -293,8 +295,7 @@ static void check_added(adept_call *c, const product *p)
 static void plan_packed(adept_call *c, product *p)
 {
     int64_t rows = p->b->ndim == 4 ? 8 * p->b->dims[0] : p->b->dims[0], k = p->a->dims[1];
-    if (adept_call_refuse(c, p->b->ndim != 4 && p->b->ndim != 2, "%s are no packed weights",
-                          adept_call_shape(c, p->b)))
+    if (adept_call_refuse(c, p->b->ndim != 4 && p->b->ndim != 2, "%s are no packed weights", adept_call_shape(c, p->b)))
         return;
     double held = (double)adept_tensor_numel(p->b) * adept_dtype_bytes(p->b->dtype) * 2;
     if (held != (double)rows * (double)k) misfit(c, p);
@@ -353,7 +354,8 @@ static void shape(adept_call *c)
 }
 
 /* A product of the full size, summed to what was broadcast. */
-static void factor_gradient(adept_cost *cost, const adept_tensor *out, const adept_tensor *factor, const adept_tensor *other)
+static void factor_gradient(adept_cost *cost, const adept_tensor *out, const adept_tensor *factor,
+                            const adept_tensor *other)
 {
     double n = (double)adept_tensor_numel(out), bytes = adept_tensor_bytes(out);
     bool summed = (double)adept_tensor_numel(factor) < n;
@@ -470,5 +472,4 @@ static void cost(adept_call *c, adept_cost *cost)
 
 const adept_handler adept_handler_matmul = {.kind = "matmul", .ops = ops, .shape = shape, .cost = cost};
 
-const adept_handler adept_handler_linear = {
-    .kind = "linear", .ops = linear_ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_linear = {.kind = "linear", .ops = linear_ops, .shape = shape, .cost = cost};

@@ -310,7 +310,8 @@ static const adept_op ops[] = {
     {"aten::kron", ADEPT_CAST_NONE, &(const adept_form){kron, {1, 0, 1}, {4, 2, 4}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     {"aten::cross aten::linalg_cross", ADEPT_CAST_FP32, &cross_row},
     {"aten::vander", ADEPT_CAST_NONE,
-     &(const adept_form){vander, {1, 3, 5}, {5, 7, 9}, ADEPT_KEEPS_BOTH, NULL, NULL}}, /* written in parts, then flipped */
+     &(const adept_form){
+         vander, {1, 3, 5}, {5, 7, 9}, ADEPT_KEEPS_BOTH, NULL, NULL}}, /* written in parts, then flipped */
     {"aten::linalg_vander", ADEPT_CAST_NONE,
      &(const adept_form){vander, {1, 1, 2}, {5, 5, 6}, ADEPT_KEEPS_BOTH, NULL, NULL}},
     {"aten::linalg_vecdot", ADEPT_CAST_FP32,
@@ -368,7 +369,5 @@ static void covariance_cost(adept_call *c, adept_cost *cost)
     adept_cost_stream(cost, ADEPT_BACKWARD, x->dtype, 3 * n, 3 * n, 4 * n * size, 2 * n * size + rows * size, 3);
 }
 
-const adept_handler adept_handler_covariance = {.kind = "matmul",
-                                                .ops = covariance_ops,
-                                                .shape = covariance_shape,
-                                                .cost = covariance_cost};
+const adept_handler adept_handler_covariance = {
+    .kind = "matmul", .ops = covariance_ops, .shape = covariance_shape, .cost = covariance_cost};

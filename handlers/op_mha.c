@@ -121,7 +121,8 @@ static void attend(adept_call *c, adept_cost *cost, const mha *m, const adept_at
 {
     adept_attention_sizes sizes = *given;
     if (!m->weights && adept_call_attention(c) != ADEPT_ATTENTION_EAGER) {
-        double kept = given->batch * (2 * given->queries + 2 * given->keys) * (double)m->width; /* Q, K, V, the result */
+        double kept =
+            given->batch * (2 * given->queries + 2 * given->keys) * (double)m->width; /* Q, K, V, the result */
         adept_attention_fused(cost, &sizes, NULL, NULL);
         adept_cost_save_bytes(cost, kept * adept_dtype_bytes(m->q->dtype));
         return;

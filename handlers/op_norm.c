@@ -269,8 +269,8 @@ static void statistics_outputs(adept_call *c, const form *f, const adept_tensor 
     if (f->index) adept_out_int(c, 0);
 }
 
-/* Of an input without elements batch_norm looks at nothing but the first weight and the first bias, of whatever channels;
- * instance_norm repeats them for its images before. */
+/* Of an input without elements batch_norm looks at nothing but the first weight and the first bias, of whatever
+ * channels; instance_norm repeats them for its images before. */
 static void check_first(adept_call *c, const char *what, const adept_tensor *t, int64_t copies)
 {
     if (adept_call_ok(c) && t && (t->ndim != 1 || t->dims[0] == 0 || copies == 0))

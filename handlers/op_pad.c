@@ -56,8 +56,8 @@ static padding padding_of(adept_call *c, const adept_tensor *self)
     return p;
 }
 
-/* What PyTorch pads otherwise than with a constant: one to three dimensions behind the channels. By reflection less than
- * there is can be added on a side, by wrapping around no more; only what wraps around may be empty. */
+/* What PyTorch pads otherwise than with a constant: one to three dimensions behind the channels. By reflection less
+ * than there is can be added on a side, by wrapping around no more; only what wraps around may be empty. */
 static void check_sides(adept_call *c, const adept_tensor *self, const int64_t *dims, const padding *p, pad_mode mode)
 {
     int first = self->ndim - p->n;

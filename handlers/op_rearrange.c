@@ -275,5 +275,4 @@ static void cost(adept_call *c, adept_cost *cost)
                       passes * large, passes * small, n);
 }
 
-const adept_handler adept_handler_rearrange = {
-    .kind = "rearrange", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_rearrange = {.kind = "rearrange", .ops = ops, .shape = shape, .cost = cost};

@@ -151,7 +151,8 @@ static void shape(adept_call *c)
     int ndim = reduce_dims(c, self, dims);
     const adept_value *dim = adept_arg(c, "dim");
     if (row == &logsumexp && ndim < self->ndim && adept_value_is_list(dim) && dim->u.list->n == 0)
-        adept_call_fail(c, "over no dimension, but without them"); /* PyTorch adds the largest, with all dimensions, to it */
+        adept_call_fail(
+            c, "over no dimension, but without them"); /* PyTorch adds the largest, with all dimensions, to it */
     adept_dtype dtype = type_of(c, row, self);
     if (!adept_call_ok(c)) return;
     adept_out_tensor(c, row->type == REAL_TYPE ? adept_dtype_real(dtype) : dtype, ndim, dims);
@@ -379,7 +380,8 @@ static void scan_shape(adept_call *c)
     const scan *row = adept_call_data(c);
     const adept_tensor *self = adept_arg_tensor(c, "self");
     adept_dtype dtype = row->sum_type ? sum_type(c, self) : self->dtype;
-    bool looks = !row->indices || (self->ndim > 0 && adept_tensor_numel(self) > 0); /* cummax takes any of what has none */
+    bool looks =
+        !row->indices || (self->ndim > 0 && adept_tensor_numel(self) > 0); /* cummax takes any of what has none */
     if (looks) adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
     adept_out_result(c, self, dtype, self->ndim, self->dims)->n_values = 0;
     if (row->indices) adept_out_tensor(c, ADEPT_I64, self->ndim, self->dims);
@@ -411,5 +413,4 @@ static void scan_cost(adept_call *c, adept_cost *cost)
     adept_elem_grad_to(cost, out, self);
 }
 
-const adept_handler adept_handler_scan = {
-    .kind = "scan", .ops = scan_ops, .shape = scan_shape, .cost = scan_cost};
+const adept_handler adept_handler_scan = {.kind = "scan", .ops = scan_ops, .shape = scan_shape, .cost = scan_cost};

@@ -126,8 +126,9 @@ static void affine_shape(adept_call *c)
     int64_t size[ADEPT_MAX_DIMS], dims[ADEPT_MAX_DIMS];
     int n = adept_arg_ints(c, "size", size, ADEPT_MAX_DIMS);
     if (!adept_call_ok(c) ||
-        adept_call_refuse(c, n < 4 || n > 5 || theta->ndim != 3 || theta->dims[0] != size[0] || theta->dims[1] != n - 2 ||
-                                 theta->dims[2] != n - 1,
+        adept_call_refuse(c,
+                          n < 4 || n > 5 || theta->ndim != 3 || theta->dims[0] != size[0] || theta->dims[1] != n - 2 ||
+                              theta->dims[2] != n - 1,
                           "maps %s do not fit an image of %d dimensions", adept_call_shape(c, theta), n))
         return;
     dims[0] = theta->dims[0];

@@ -110,7 +110,8 @@ static void check_index(adept_call *c, const adept_tensor *self)
     if (!adept_call_ok(c) || !source) return;
     if (row->rows) {
         int64_t rows = source->ndim > 0 && source->ndim == self->ndim ? source->dims[dim] : 1;
-        if (rows != adept_tensor_numel(index)) adept_call_fail(c, "indices of other than the %lld rows", (long long)rows);
+        if (rows != adept_tensor_numel(index))
+            adept_call_fail(c, "indices of other than the %lld rows", (long long)rows);
         if (!same_rows(self, source, dim))
             adept_call_fail(c, "%s has no rows of %s", adept_call_shape(c, source), adept_call_shape(c, self));
     }
@@ -206,8 +207,8 @@ static bool reduces(const adept_call *c)
 }
 
 /* Of products, means and extrema: passes over self and over the n elements of the source that were written, as
- * scatter_reduce_backward and index_reduce_backward make them (PyTorch, FunctionsManual.cpp). Extrema share the gradient
- * between equal elements, which are counted; means divide by a count; products divide what the others made. */
+ * scatter_reduce_backward and index_reduce_backward make them (PyTorch, FunctionsManual.cpp). Extrema share the
+ * gradient between equal elements, which are counted; means divide by a count; products divide what the others made. */
 static void reduction_gradient(adept_call *c, adept_cost *cost, const adept_tensor *self, double n, double index_bytes)
 {
     static const adept_chain extrema[2] = {{4, 6, 5, 5}, {4, 7, 5, 5}};
@@ -260,7 +261,8 @@ static void cost_indexed(adept_call *c, adept_cost *cost, const adept_tensor *se
 static void cost_part(adept_call *c, adept_cost *cost, const adept_tensor *self)
 {
     const adept_tensor *source = source_of(c);
-    double n = (double)adept_tensor_numel(source), index_bytes = adept_elem_read(adept_value_tensor(adept_arg(c, "index")));
+    double n = (double)adept_tensor_numel(source),
+           index_bytes = adept_elem_read(adept_value_tensor(adept_arg(c, "index")));
     copy_self(c, cost, self);
     write_some(cost, ADEPT_FORWARD, self, n, true, 0, index_bytes);
     if (adept_cost_wants_grad(cost, self)) zero_written(cost, self, n, index_bytes);
@@ -277,10 +279,8 @@ static const adept_op ops[] = {
     {"aten::index_fill", ADEPT_CAST_NONE, &fill_rows},
     {"aten::scatter", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "src", false, false}},
     {"aten::scatter_add", ADEPT_CAST_PROMOTE, &(const scatter_row){check_index, cost_indexed, "src", false, true}},
-    {"aten::scatter_reduce", ADEPT_CAST_NONE,
-     &(const scatter_row){check_index, cost_indexed, "src", false, true}},
-    {"aten::index_reduce", ADEPT_CAST_NONE,
-     &(const scatter_row){check_index, cost_indexed, "source", true, true}},
+    {"aten::scatter_reduce", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "src", false, true}},
+    {"aten::index_reduce", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "source", true, true}},
     {"aten::masked_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_masked, cost_masked, "source", false, false}},
     {"aten::slice_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_slice, cost_part, "src", false, false}},
     {"aten::select_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_select, cost_part, "src", false, false}},
@@ -309,5 +309,4 @@ static void cost(adept_call *c, adept_cost *cost)
     row->cost(c, cost, adept_arg_tensor(c, "self"));
 }
 
-const adept_handler adept_handler_scatter = {
-    .kind = "scatter", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_scatter = {.kind = "scatter", .ops = ops, .shape = shape, .cost = cost};

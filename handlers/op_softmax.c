@@ -42,5 +42,4 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_save(cost, y);
 }
 
-const adept_handler adept_handler_softmax = {
-    .kind = "softmax", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_softmax = {.kind = "softmax", .ops = ops, .shape = shape, .cost = cost};

@@ -73,7 +73,8 @@ static void shape(adept_call *c)
     int64_t length = ndim > 0 ? self->dims[dim] : 1, k = adept_arg_int(c, "k", 1);
     if ((kind_of(c) == TOPK || kind_of(c) == KTH) && (k < (kind_of(c) == KTH) || k > length))
         adept_call_fail(c, "%lld of %lld elements", (long long)k, (long long)length);
-    if ((kind_of(c) == MEDIAN || kind_of(c) == MODE) && length == 0) adept_call_fail(c, "nothing along dimension %d", dim);
+    if ((kind_of(c) == MEDIAN || kind_of(c) == MODE) && length == 0)
+        adept_call_fail(c, "nothing along dimension %d", dim);
     if (!adept_call_ok(c)) return;
     memcpy(dims, self->dims, sizeof dims);
     if (kind_of(c) == TOPK && ndim > 0) dims[dim] = k;

@@ -36,7 +36,7 @@ static double values_of(const adept_tensor *t)
     return (double)(t->sparse ? t->stored : adept_tensor_numel(t));
 }
 
-/* The matrix of a product that is sparse by its name alone is an input of the model, which is written as a dense one. */
+/* The matrix of a product that is sparse by its name alone is an input of the model, which is written as dense. */
 static bool is_input(const product *p)
 {
     return !p->a->sparse && !p->b->sparse;
@@ -59,7 +59,8 @@ static product read_product(adept_call *c)
     if (p.add && (both_sparse(&p) || p.add->sparse)) adept_call_unsupported(c, "a sum that is sparse");
     p.a_values = is_input(&p) ? (double)adept_call_chosen(c, adept_tensor_numel(p.a)) : values_of(p.a);
     p.pairs = p.a_values * values_of(p.b) / fmax(1, (double)p.a->dims[1]);
-    p.a_bytes = is_input(&p) ? p.a_values * (adept_dtype_bytes(p.a->dtype) + 2 * sizeof(int64_t)) : adept_elem_read(p.a);
+    p.a_bytes =
+        is_input(&p) ? p.a_values * (adept_dtype_bytes(p.a->dtype) + 2 * sizeof(int64_t)) : adept_elem_read(p.a);
     p.b_bytes = adept_elem_read(p.b);
     return p;
 }
@@ -197,7 +198,8 @@ static void shape_sampled(adept_call *c)
 static void move(adept_cost *cost, adept_pass pass, const adept_tensor *sparse, double flops, double reads)
 {
     double n = (double)sparse->stored, values = n * adept_dtype_bytes(sparse->dtype);
-    adept_cost_alu(cost, pass, sparse->dtype, n, flops * n, reads * values + adept_tensor_coordinate_bytes(sparse), values);
+    adept_cost_alu(cost, pass, sparse->dtype, n, flops * n, reads * values + adept_tensor_coordinate_bytes(sparse),
+                   values);
 }
 
 /* Found, then read; their gradients go into zeros. */
@@ -286,8 +288,8 @@ static void gradient_of_dense(adept_cost *cost, const product *p, bool left, dou
     adept_cost_save(cost, sparse);
 }
 
-/* Of a sparse operand: a dense product. What stands at the coordinates of COO is picked out of it; torch.sparse.mm of CSR
- * computes only that; mm of CSR keeps it all. */
+/* Of a sparse operand: a dense product. What stands at the coordinates of COO is picked out of it; torch.sparse.mm of
+ * CSR computes only that; mm of CSR keeps it all. */
 static void gradient_of_sparse(adept_call *c, adept_cost *cost, const product *p, bool left, double out_bytes)
 {
     const adept_tensor *sparse = left ? p->a : p->b, *dense = left ? p->b : p->a;

@@ -100,7 +100,8 @@ static void array_parts(adept_call *c, parts *p)
     int64_t n = adept_arg_int(c, "sections", adept_arg_int(c, "tensor_indices_or_sections", 0));
     if (n <= 0) adept_call_fail(c, "tensor_split: a positive number of parts expected");
     bool equal = *(const split_kind *)adept_call_data(c) != TENSOR_SPLIT;
-    if (equal && n > 0 && size % n != 0) adept_call_fail(c, "%" PRId64 " does not divide into %" PRId64 " parts", size, n);
+    if (equal && n > 0 && size % n != 0)
+        adept_call_fail(c, "%" PRId64 " does not divide into %" PRId64 " parts", size, n);
     if (too_many(c, n)) return;
     for (int64_t i = 0, start = 0; i < n && adept_call_ok(c); i++) {
         int64_t length = size / n + (i < size % n);

@@ -195,7 +195,9 @@ static void renorm(adept_call *c)
 {
     const adept_tensor *x = adept_form_tensor(c, 0);
     if (!strcmp(adept_call_op(c), "aten::renorm")) adept_call_dim(c, adept_arg_int(c, "dim", 0), x->ndim);
-    if (adept_call_refuse(c, adept_arg_float(c, "p", adept_arg_float(c, "norm_type", 2)) <= 0, "a norm of power 0 or less")) return;
+    if (adept_call_refuse(c, adept_arg_float(c, "p", adept_arg_float(c, "norm_type", 2)) <= 0,
+                          "a norm of power 0 or less"))
+        return;
     if (adept_call_ok(c)) adept_out_result(c, x, x->dtype, x->ndim, x->dims);
 }
 

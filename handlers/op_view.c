@@ -296,8 +296,7 @@ static void shape_list(adept_call *c, const adept_list *tensors)
         atleast(c, &view);
         atleast(c, &row_major);
         if (!adept_call_ok(c)) return;
-        adept_list_append(c, out,
-                          &(adept_value){ADEPT_VALUE_TENSOR, {.t = adept_layout_new(c, t, &view, &row_major)}});
+        adept_list_append(c, out, &(adept_value){ADEPT_VALUE_TENSOR, {.t = adept_layout_new(c, t, &view, &row_major)}});
     }
 }
 

@@ -52,8 +52,9 @@ static void shape(adept_call *c)
         return;
     }
     if (adept_call_refuse(c, !t[0] || !v[1] || !v[2], "a tensor and two more operands expected")) return;
-    if (adept_call_refuse(c, kind_of(c) == ADDCDIV && t[1] && t[2] && !adept_dtype_has_fraction(t[1]->dtype) &&
-                                 !adept_dtype_has_fraction(t[2]->dtype),
+    if (adept_call_refuse(c,
+                          kind_of(c) == ADDCDIV && t[1] && t[2] && !adept_dtype_has_fraction(t[1]->dtype) &&
+                              !adept_dtype_has_fraction(t[2]->dtype),
                           "a division of whole numbers"))
         return;
     int ndim = broadcast_one(c, broadcast_one(c, broadcast_one(c, 0, dims, t[0]), dims, t[1]), dims, t[2]);

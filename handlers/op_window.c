@@ -46,8 +46,8 @@ static int64_t window_reach(adept_call *c, int64_t size, const window *w, int64_
 {
     if (!is_sane(c, size, w)) return 0;
     if (adept_call_refuse(c, output_padding > 0 && output_padding >= w->stride && output_padding >= w->dilation,
-                          "output padding %lld is not smaller than stride %lld or dilation %lld", (long long)output_padding,
-                          (long long)w->stride, (long long)w->dilation))
+                          "output padding %lld is not smaller than stride %lld or dilation %lld",
+                          (long long)output_padding, (long long)w->stride, (long long)w->dilation))
         return 0;
     int64_t n = (size - 1) * w->stride - 2 * w->padding + w->dilation * (w->kernel - 1) + 1;
     if (output_padding < 0 || output_padding > MAX_ARGUMENT || n + output_padding < least) {
@@ -162,9 +162,10 @@ static void place_windows(adept_call *c, conv *v)
     for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
         int64_t size = v->input->dims[v->lead + i];
         if (same && w[i].stride != 1) adept_call_fail(c, "padding 'same' wants stride 1");
-        v->out[i] = same                        ? is_sane(c, size, &w[i]) * size
-                    : v->transposed && !is_text ? window_reach(c, size, &w[i], extra[i], adept_tensor_numel(v->input) > 0)
-                                                : window_positions(c, size, &w[i], false);
+        v->out[i] = same ? is_sane(c, size, &w[i]) * size
+                    : v->transposed && !is_text
+                        ? window_reach(c, size, &w[i], extra[i], adept_tensor_numel(v->input) > 0)
+                        : window_positions(c, size, &w[i], false);
     }
     for (int i = 0; i < v->spatial; i++) {
         if (w[i].stride > v->stride) v->stride = w[i].stride;
@@ -440,8 +441,7 @@ static void pool_cost(adept_call *c, adept_cost *cost)
         adept_cost_save_bytes(cost, outputs * adept_dtype_bytes(ADEPT_I64));
 }
 
-const adept_handler adept_handler_pool = {
-    .kind = "pool", .ops = pool_ops, .shape = pool_shape, .cost = pool_cost};
+const adept_handler adept_handler_pool = {.kind = "pool", .ops = pool_ops, .shape = pool_shape, .cost = pool_cost};
 
 /* ---------------------------------------------------------------- adaptive ---------------- */
 
@@ -504,7 +504,5 @@ static void adaptive_cost(adept_call *c, adept_cost *cost)
     if (f->max) adept_cost_save(cost, adept_result_tensor(c, 1));
 }
 
-const adept_handler adept_handler_adaptive_pool = {.kind = "adaptive_pool",
-                                                   .ops = adaptive_ops,
-                                                   .shape = adaptive_shape,
-                                                   .cost = adaptive_cost};
+const adept_handler adept_handler_adaptive_pool = {
+    .kind = "adaptive_pool", .ops = adaptive_ops, .shape = adaptive_shape, .cost = adaptive_cost};
