@@ -69,19 +69,6 @@ static void shape_glu(adept_call *c, const adept_tensor *self)
     if (adept_call_ok(c)) adept_elem_set_strides(out, (const adept_tensor *[]){&half}, 1);
 }
 
-/* The bounds of a size: out = min(max(self, low), high), where known. */
-static void set_clamped(adept_call *c, adept_tensor *out, const adept_value *self, const adept_value *low,
-                        const adept_value *high)
-{
-    adept_tensor stage = *self->u.t;
-    const adept_value v = {ADEPT_VALUE_TENSOR, {.t = &stage}};
-    if (low) {
-        adept_host_set_binary(c, out, ADEPT_FN_MAX, &v, low);
-        stage = *out;
-    }
-    if (high) adept_host_set_binary(c, out, ADEPT_FN_MIN, &v, high);
-}
-
 static void shape_clamp(adept_call *c, const adept_value *self)
 {
     const adept_value *low = adept_arg_given(c, "min") ? adept_arg(c, "min") : NULL;
@@ -97,16 +84,13 @@ static void shape_clamp(adept_call *c, const adept_value *self)
     if (!adept_call_ok(c)) return;
     if (!adept_call_inplace(c))
         adept_elem_set_strides(out, (const adept_tensor *[]){self->u.t, bound_low, bound_high}, 3);
-    set_clamped(c, out, self, low, high);
-}
-
-/* One for all channels, or one for each. */
-static void check_weight(adept_call *c, const adept_tensor *self)
-{
-    const adept_tensor *weight = adept_arg_tensor(c, "weight");
-    int64_t n = adept_tensor_numel(weight), channels = self->ndim > 1 ? self->dims[1] : 1;
-    if (!strcmp(adept_call_op(c), "aten::prelu") && n != 1 && n != channels)
-        adept_call_fail(c, "%lld weights for %lld channels", (long long)n, (long long)channels);
+    adept_tensor stage = *self->u.t; /* the bounds of a size: min(max(self, low), high), where known */
+    const adept_value v = {ADEPT_VALUE_TENSOR, {.t = &stage}};
+    if (low) {
+        adept_host_set_binary(c, out, ADEPT_FN_MAX, &v, low);
+        stage = *out;
+    }
+    if (high) adept_host_set_binary(c, out, ADEPT_FN_MIN, &v, high);
 }
 
 static void shape(adept_call *c)
@@ -119,7 +103,12 @@ static void shape(adept_call *c)
     }
     if (adept_call_refuse(c, !v || v->kind != ADEPT_VALUE_TENSOR, "tensor argument 'self' is missing")) return;
     const adept_tensor *self = v->u.t;
-    if (row == &prelu) check_weight(c, self);
+    if (row == &prelu) {
+        const adept_tensor *weight = adept_arg_tensor(c, "weight"); /* one for all channels, or one for each */
+        int64_t n = adept_tensor_numel(weight), channels = self->ndim > 1 ? self->dims[1] : 1;
+        if (!strcmp(adept_call_op(c), "aten::prelu") && n != 1 && n != channels)
+            adept_call_fail(c, "%lld weights for %lld channels", (long long)n, (long long)channels);
+    }
     if (row == &glu) {
         shape_glu(c, self);
     } else if (is_clamp(row)) {
@@ -134,11 +123,6 @@ static void shape(adept_call *c)
 }
 
 /* ---------------------------------------------------------------- cost ---------------- */
-
-static bool is_random(const adept_call *c)
-{
-    return !strncmp(adept_call_op(c), "aten::rrelu", strlen("aten::rrelu")) && adept_call_training(c);
-}
 
 static void cost_clamp(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
 {
@@ -192,7 +176,8 @@ static void cost(adept_call *c, adept_cost *cost)
         cost_prelu(c, cost, self, out);
         return;
     }
-    double noise = is_random(c) ? 1 : 0; /* the slopes drawn are written and read again */
+    bool random = !strncmp(adept_call_op(c), "aten::rrelu", strlen("aten::rrelu")) && adept_call_training(c);
+    double noise = random ? 1 : 0; /* the slopes drawn are written and read again */
     double flops = row->flops * adept_elem_product(out->dtype);
     adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){flops, 0, 1 + noise, 1}, adept_elem_read(self));
     if (!adept_cost_wants_grad(cost, self)) return;

@@ -42,14 +42,6 @@ static void misfit(adept_call *c, const attention *a)
                     adept_call_shape(c, a->v));
 }
 
-/* Key and value heads that serve several query heads each: asked for, or native to the fused kernels. */
-static bool is_grouped(adept_call *c, const attention *a)
-{
-    const form *f = adept_call_data(c);
-    bool asked = adept_arg_bool(c, "enable_gqa", f->results != ONE && f->results != WEIGHTS);
-    return asked && a->heads != a->kv_heads && a->kv_heads > 0 && a->heads % a->kv_heads == 0;
-}
-
 static void plan_dims(adept_call *c, attention *a)
 {
     const adept_tensor *q = a->q, *k = a->k, *v = a->v;
@@ -58,7 +50,11 @@ static void plan_dims(adept_call *c, attention *a)
     for (int i = 0; i < k->ndim; i++)
         k_dims[i] = k->dims[i];
     if (n > 2) a->heads = q->dims[n - 3], a->kv_heads = k->dims[n - 3];
-    if (n > 2 && is_grouped(c, a)) {
+    /* key and value heads that serve several query heads each: asked for, or native to the fused kernels */
+    const form *f = adept_call_data(c);
+    bool grouped = n > 2 && adept_arg_bool(c, "enable_gqa", f->results != ONE && f->results != WEIGHTS) &&
+                   a->heads != a->kv_heads && a->kv_heads > 0 && a->heads % a->kv_heads == 0;
+    if (grouped) {
         if (v->dims[n - 3] != a->kv_heads) misfit(c, a);
         k_dims[n - 3] = a->heads;
     } else {
@@ -135,15 +131,6 @@ static void statistics_outputs(adept_call *c, results which, const attention *a)
     if (which != EFFICIENT) adept_out_tensor(c, a->q->dtype, 1, &none);
 }
 
-/* The fused kernels lay their result out as batch, query, head, width: what follows transposes it back for nothing. */
-static void transpose_layout(adept_tensor *out)
-{
-    int64_t dims[4] = {out->dims[0], out->dims[2], out->dims[1], out->dims[3]}, strides[4];
-    adept_strides_contiguous(4, dims, strides);
-    out->strides[0] = strides[0], out->strides[1] = strides[2], out->strides[2] = strides[1],
-    out->strides[3] = strides[3];
-}
-
 static void shape(adept_call *c)
 {
     const form *f = adept_call_data(c);
@@ -151,7 +138,12 @@ static void shape(adept_call *c)
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_tensor(c, a.q->dtype, a.ndim, a.dims);
     if (!adept_call_ok(c)) return;
-    if (!is_eager(c, &a)) transpose_layout(out);
+    if (!is_eager(c, &a)) { /* batch, query, head, width: what follows transposes it back for nothing */
+        int64_t dims[4] = {out->dims[0], out->dims[2], out->dims[1], out->dims[3]}, strides[4];
+        adept_strides_contiguous(4, dims, strides);
+        out->strides[0] = strides[0], out->strides[1] = strides[2];
+        out->strides[2] = strides[1], out->strides[3] = strides[3];
+    }
     if (f->results == ONE) return;
     if (f->results != WEIGHTS) {
         statistics_outputs(c, f->results, &a);

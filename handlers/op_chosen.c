@@ -106,22 +106,16 @@ void adept_chosen_search(adept_cost *cost, const adept_tensor *mask, double n)
         adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n * mask->ndim, flat, flat * mask->ndim);
 }
 
-/* A sort, then neighbours are compared and what differs is written down. */
-static void cost_unique(adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
-{
-    double all = (double)adept_tensor_numel(self), bytes = adept_tensor_bytes(self), pair = bytes + 8 * all;
-    if (all == 0) return;
-    adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, all, all * ceil(log2(all + 1)), pair, pair);
-    adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, all, all, bytes, adept_tensor_bytes(out));
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self"), *out = adept_result_tensor(c, 0);
     const adept_value *list = adept_result_at(c, 0);
     if (!out && adept_value_is_list(list)) out = adept_value_tensor(&list->u.list->items[0]);
-    if (choice_of(c) == UNIQUE) {
-        cost_unique(cost, self, out);
+    if (choice_of(c) == UNIQUE) { /* a sort, then neighbours are compared and what differs is written down */
+        double all = (double)adept_tensor_numel(self), bytes = adept_tensor_bytes(self), pair = bytes + 8 * all;
+        if (all == 0) return;
+        adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, all, all * ceil(log2(all + 1)), pair, pair);
+        adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, all, all, bytes, adept_tensor_bytes(out));
         return;
     }
     if (choice_of(c) != MASKED_SELECT) {

@@ -40,27 +40,17 @@ static const adept_op ops[] = {
     {0},
 };
 
-static bool is_whole_tensor(const adept_call *c) /* aten::equal: one bool for both tensors */
-{
-    return !strcmp(adept_call_op(c), "aten::equal");
-}
-
-static void shape_equal(adept_call *c, const adept_value *a, const adept_value *b)
-{
-    if (a->kind == ADEPT_VALUE_TENSOR && b->kind == ADEPT_VALUE_TENSOR && !adept_tensor_same_shape(a->u.t, b->u.t))
-        adept_out_bool(c, false);
-    else
-        adept_out_unknown(c);
-}
-
 static void shape(adept_call *c)
 {
     const comparison *row = adept_call_data(c);
     const adept_value *a = adept_arg_at(c, 0), *b = adept_arg_at(c, 1);
     if (!a || !b) {
         adept_call_fail(c, "two operands expected");
-    } else if (is_whole_tensor(c)) {
-        shape_equal(c, a, b);
+    } else if (!strcmp(adept_call_op(c), "aten::equal")) { /* one bool for both tensors */
+        if (a->kind == ADEPT_VALUE_TENSOR && b->kind == ADEPT_VALUE_TENSOR && !adept_tensor_same_shape(a->u.t, b->u.t))
+            adept_out_bool(c, false);
+        else
+            adept_out_unknown(c);
     } else if (a->kind != ADEPT_VALUE_TENSOR && b->kind != ADEPT_VALUE_TENSOR) {
         adept_host_binary(c, row->fn, a, b);
     } else if (a->kind == ADEPT_VALUE_NONE || b->kind == ADEPT_VALUE_NONE) {

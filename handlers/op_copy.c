@@ -51,20 +51,6 @@ static adept_dtype wanted_type(adept_call *c, const copy_row *row, const adept_t
     return adept_arg_dtype(c, "dtype");
 }
 
-/* self.copy_(src): the target keeps its type and shape. Parts whose sizes data chooses, as much of a mask as lies in
- * the image, are assumed one by one and need not fit each other. */
-static void shape_copy(adept_call *c, const adept_tensor *self)
-{
-    const adept_tensor *src = adept_arg_tensor(c, "src");
-    int64_t dims[ADEPT_MAX_DIMS];
-    bool assumed = adept_call_any_chosen(c);
-    int ndim = adept_broadcast(c, self, assumed ? self : src, dims);
-    adept_tensor *out = adept_out_result(c, self, self->dtype, ndim, dims);
-    if (!adept_call_ok(c)) return;
-    out->n_values = 0;
-    adept_host_set_same(c, out, src);
-}
-
 /* Where the result is. It costs no copy: there is one device, and a trace names that which it was made on. */
 static bool on_cpu(adept_call *c, const copy_row *row, const adept_tensor *self)
 {
@@ -84,7 +70,15 @@ static void shape(adept_call *c)
     }
     const adept_tensor *self = adept_arg_tensor(c, "self");
     if (row->kind == COPY) {
-        shape_copy(c, self);
+        /* The target keeps its type and shape. Parts whose sizes data chooses, as much of a mask as lies in the image,
+         * are assumed one by one and need not fit each other. */
+        const adept_tensor *src = adept_arg_tensor(c, "src");
+        int64_t dims[ADEPT_MAX_DIMS];
+        int ndim = adept_broadcast(c, self, adept_call_any_chosen(c) ? self : src, dims);
+        adept_tensor *target = adept_out_result(c, self, self->dtype, ndim, dims);
+        if (!adept_call_ok(c)) return;
+        target->n_values = 0;
+        adept_host_set_same(c, target, src);
         return;
     }
     adept_dtype dtype = wanted_type(c, row, self);

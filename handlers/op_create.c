@@ -112,19 +112,15 @@ static adept_tensor *out_sized(adept_call *c, adept_dtype dtype)
     return out;
 }
 
-/* PyTorch 1.13 computes shapes on device "meta" in Python, which its tracer writes down in place of the operator. */
-static bool stands_for_an_operator(adept_call *c, const create_row *row)
-{
-    const adept_value *device = adept_arg(c, "device");
-    bool on_meta = device && device->kind == ADEPT_VALUE_STRING && strncmp(device->u.s, "meta", 4) == 0;
-    return adept_call_refuse(
-        c, on_meta && row->content == NOTHING,
-        "an empty tensor on device \"meta\" stands where an operator ran: trace on another device, with zeros");
-}
-
 static void shape_sized(adept_call *c, const create_row *row)
 {
-    if (stands_for_an_operator(c, row)) return;
+    /* PyTorch 1.13 computes shapes on device "meta" in Python: its tracer writes that down in place of the operator. */
+    const adept_value *device = adept_arg(c, "device");
+    bool on_meta = device && device->kind == ADEPT_VALUE_STRING && strncmp(device->u.s, "meta", 4) == 0;
+    if (adept_call_refuse(
+            c, on_meta && row->content == NOTHING,
+            "an empty tensor on device \"meta\" stands where an operator ran: trace on another device, with zeros"))
+        return;
     int64_t strides[ADEPT_MAX_DIMS];
     adept_dtype fallback = row == &full             ? type_of_number(adept_arg(c, "fill_value"))
                            : row->content == RANDOM ? row->dtype
@@ -135,16 +131,6 @@ static void shape_sized(adept_call *c, const create_row *row)
         for (int d = 0; d < out->ndim && adept_call_ok(c); d++)
             out->strides[d] = strides[d] >= 0 ? strides[d] : 0;
     if (adept_call_ok(c)) set_constant(c, out);
-}
-
-static adept_tensor *out_like(adept_call *c)
-{
-    const adept_tensor *self = adept_arg_tensor(c, "self");
-    int64_t format = adept_arg_int(c, "memory_format", ADEPT_FORMAT_PRESERVE);
-    adept_tensor *out = adept_out_tensor(c, type_or(c, self->dtype), self->ndim, self->dims);
-    out->requires_grad = false;
-    if (adept_call_ok(c)) adept_layout_set_format(out, format, self);
-    return out;
 }
 
 /* ---------------------------------------------------------------- ranges ---------------- */
@@ -235,24 +221,18 @@ typedef struct numbers {
     adept_dtype dtype;
 } numbers;
 
-static void put_number(numbers *out, const adept_value *v)
-{
-    adept_dtype dtype = type_of_number(v);
-    out->dtype = adept_dtype_promote(out->dtype, dtype);
-    if (out->n == ADEPT_MAX_KNOWN_VALUES || !adept_value_as_float(v, &out->values[out->n]))
-        out->known = false;
-    else
-        out->n++;
-}
-
 /* Nested lists of equal lengths. */
 static void put_data(adept_call *c, numbers *out, const adept_value *v, int depth)
 {
     if (!adept_value_is_list(v)) {
-        if (depth != out->ndim || (!adept_host_is_scalar(v) && v->kind != ADEPT_VALUE_TENSOR))
-            adept_call_fail(c, "lists of different depth, or elements that are no numbers");
+        if (adept_call_refuse(c, depth != out->ndim || (!adept_host_is_scalar(v) && v->kind != ADEPT_VALUE_TENSOR),
+                              "lists of different depth, or elements that are no numbers"))
+            return;
+        out->dtype = adept_dtype_promote(out->dtype, type_of_number(v));
+        if (out->n == ADEPT_MAX_KNOWN_VALUES || !adept_value_as_float(v, &out->values[out->n]))
+            out->known = false;
         else
-            put_number(out, v);
+            out->n++;
         return;
     }
     if (adept_call_refuse(c, depth == out->ndim || out->dims[depth] != (int64_t)v->u.list->n,
@@ -330,7 +310,11 @@ static void shape(adept_call *c)
         shape_sized(c, row);
         break;
     case LIKE: {
-        adept_tensor *out = out_like(c);
+        const adept_tensor *self = adept_arg_tensor(c, "self");
+        int64_t format = adept_arg_int(c, "memory_format", ADEPT_FORMAT_PRESERVE);
+        adept_tensor *out = adept_out_tensor(c, type_or(c, self->dtype), self->ndim, self->dims);
+        out->requires_grad = false;
+        if (adept_call_ok(c)) adept_layout_set_format(out, format, self);
         if (adept_call_ok(c)) set_constant(c, out);
         break;
     }
@@ -338,8 +322,8 @@ static void shape(adept_call *c)
         const adept_tensor *self = adept_arg_tensor(c, "self"), *value = adept_elem_tensor_at(c, 1);
         if (value && value->ndim > 0)
             adept_call_fail(c, "a value of no dimensions is needed, not %s", adept_call_shape(c, value));
-        adept_tensor *out =
-            adept_call_inplace(c) ? adept_out_alias(c, self) : adept_out_like(c, self); /* an expanded one, too */
+        /* in place, an expanded one, too */
+        adept_tensor *out = adept_call_inplace(c) ? adept_out_alias(c, self) : adept_out_like(c, self);
         if (adept_call_ok(c)) set_constant(c, out);
         break;
     }

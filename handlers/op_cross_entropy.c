@@ -90,31 +90,25 @@ static void likelihood_cost(adept_cost *cost, const rows *r, const adept_tensor 
     adept_cost_save_bytes(cost, size); /* the total weight */
 }
 
-static void softmax_cost(adept_cost *cost, const rows *r)
-{
-    double bytes = r->n * adept_dtype_bytes(r->x->dtype), read = adept_tensor_unique_bytes(r->x);
-    adept_softmax_kernel(cost, ADEPT_FORWARD, r->x->dtype, r->n, r->classes, read, bytes);
-    adept_softmax_kernel(cost, ADEPT_BACKWARD, r->x->dtype, r->n, r->classes, 2 * bytes, bytes);
-    adept_cost_save_bytes(cost, bytes); /* the log probabilities, for either half */
-}
-
-/* Label smoothing adds the sum of all log probabilities of a row; its gradient is added to the other one. */
-static void smoothing_cost(adept_cost *cost, const rows *r)
-{
-    double size = adept_dtype_bytes(r->x->dtype), bytes = r->n * size;
-    adept_cost_alu(cost, ADEPT_FORWARD, r->x->dtype, r->n, r->n, bytes, r->n_rows * size);
-    adept_cost_stream(cost, ADEPT_BACKWARD, r->x->dtype, 2 * r->n, r->n, r->n_rows * size + 2 * bytes, 2 * bytes, 2);
-    adept_cost_save_bytes(cost, r->n_rows); /* the mask of ignored rows */
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const form *f = adept_call_data(c);
     const adept_tensor *out = adept_result_tensor(c, 0);
     rows r = read_rows(c);
-    if (f->softmax) softmax_cost(cost, &r);
+    double size = adept_dtype_bytes(r.x->dtype), bytes = r.n * size;
+    if (f->softmax) {
+        double read = adept_tensor_unique_bytes(r.x);
+        adept_softmax_kernel(cost, ADEPT_FORWARD, r.x->dtype, r.n, r.classes, read, bytes);
+        adept_softmax_kernel(cost, ADEPT_BACKWARD, r.x->dtype, r.n, r.classes, 2 * bytes, bytes);
+        adept_cost_save_bytes(cost, bytes); /* the log probabilities, for either half */
+    }
     likelihood_cost(cost, &r, out);
-    if (f->softmax && !r.probabilities && adept_arg_float(c, "label_smoothing", 0) > 0) smoothing_cost(cost, &r);
+    if (f->softmax && !r.probabilities && adept_arg_float(c, "label_smoothing", 0) > 0) {
+        /* the sum of all log probabilities of a row is added; its gradient is added to the other one */
+        adept_cost_alu(cost, ADEPT_FORWARD, r.x->dtype, r.n, r.n, bytes, r.n_rows * size);
+        adept_cost_stream(cost, ADEPT_BACKWARD, r.x->dtype, 2 * r.n, r.n, r.n_rows * size + 2 * bytes, 2 * bytes, 2);
+        adept_cost_save_bytes(cost, r.n_rows); /* the mask of ignored rows */
+    }
     if (!f->softmax) adept_cost_save(cost, r.x);
     adept_cost_save(cost, r.target);
     adept_cost_save(cost, r.weight);

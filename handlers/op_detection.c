@@ -25,18 +25,14 @@ static regions read_regions(adept_call *c)
     return r;
 }
 
-static bool by_position(const adept_call *c)
-{
-    return !strncmp(adept_call_op(c), "torchvision::ps_", strlen("torchvision::ps_"));
-}
-
 /* Regions x channels x height x width; of the position-sensitive forms each bin has channels of its own. A second
  * result says which elements or channels were taken. */
 static void region_shape(adept_call *c)
 {
     regions r = read_regions(c);
     if (!adept_call_ok(c)) return;
-    int64_t channels = r.x->dims[1] / (by_position(c) ? r.height * r.width : 1);
+    bool by_position = !strncmp(adept_call_op(c), "torchvision::ps_", strlen("torchvision::ps_"));
+    int64_t channels = r.x->dims[1] / (by_position ? r.height * r.width : 1);
     const int64_t dims[4] = {r.rois->dims[0], channels, r.height, r.width};
     adept_form_out(c, r.x->dtype, 4, dims);
     if (adept_arg_int(c, "sampling_ratio", -1) <= 0)

@@ -25,41 +25,20 @@ static const adept_op ops[] = {
     {0},
 };
 
-static bool is_active(adept_call *c)
-{
-    return adept_call_training(c) && adept_arg_float(c, "p", 0.5) > 0;
-}
-
-static void draw_shape(adept_call *c)
-{
-    const adept_tensor *x = adept_arg_tensor(c, "self");
-    if (adept_call_ok(c)) adept_out_result(c, x, x->dtype, x->ndim, x->dims);
-}
-
-static void draw_cost(adept_call *c, adept_cost *cost)
-{
-    const adept_tensor *x = adept_arg_tensor(c, "self"), *out = adept_result_tensor(c, 0);
-    const adept_value *p = adept_arg(c, "p");
-    double n = (double)adept_tensor_numel(out), read = 0;
-    if (p && p->kind == ADEPT_VALUE_TENSOR)
-        read = adept_tensor_unique_bytes(p->u.t);
-    else if (!adept_arg_given(c, "p") && !adept_call_inplace(c))
-        read = adept_tensor_unique_bytes(x); /* the probabilities */
-    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, n, read, adept_tensor_bytes(out));
-}
-
 /* PyTorch drops channels of two dimensions at least: where there are fewer, it was traced without effect. */
 static bool drops(adept_call *c, const adept_tensor *x)
 {
     const form *f = adept_call_data(c);
-    return is_active(c) && (x->ndim >= 2 || !(f->kind == CHANNEL || f->channel));
+    return adept_call_training(c) && adept_arg_float(c, "p", 0.5) > 0 &&
+           (x->ndim >= 2 || !(f->kind == CHANNEL || f->channel));
 }
 
 static void shape(adept_call *c)
 {
     const form *f = adept_call_data(c);
     if (f->kind == DRAW) {
-        draw_shape(c);
+        const adept_tensor *self = adept_arg_tensor(c, "self");
+        if (adept_call_ok(c)) adept_out_result(c, self, self->dtype, self->ndim, self->dims);
         return;
     }
     const adept_tensor *x = adept_arg_tensor(c, "input");
@@ -77,54 +56,42 @@ static void shape(adept_call *c)
     if (f->kind == NATIVE) adept_out_tensor(c, ADEPT_BOOL, x->ndim, x->dims);
 }
 
-/* One kernel draws, drops and scales, and notes in the mask what it kept; the backward is mask * dy * scale. */
-static void fused_cost(adept_cost *cost, const adept_tensor *x, double n, double bytes)
-{
-    double mask_bytes = n;
-    adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, 2 * n, adept_tensor_unique_bytes(x), bytes + mask_bytes);
-    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, 4 * n, bytes + mask_bytes, bytes);
-    adept_cost_save_bytes(cost, mask_bytes);
-}
-
-/* bernoulli_ and div_ on the noise, then x * noise; backward dy * noise. */
-static void channel_cost(adept_cost *cost, const adept_tensor *x, double n, double bytes)
-{
-    double noise = (double)x->dims[0] * (double)x->dims[1], noise_bytes = noise * adept_dtype_bytes(x->dtype);
-    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, noise, 2 * noise, noise_bytes, 2 * noise_bytes, 2);
-    adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, n, adept_tensor_unique_bytes(x) + noise_bytes, bytes);
-    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes);
-    adept_cost_save_bytes(cost, noise_bytes);
-}
-
-/* PyTorch's _dropout_impl: noise ~ bernoulli; b = (noise - 1) * c1 + c2, three kernels; noise *= a; x * noise + b, two.
- */
-static void alpha_cost(adept_cost *cost, const adept_tensor *x, bool channel, double n, double bytes)
-{
-    double noise = channel ? (double)x->dims[0] * (double)x->dims[1] : n;
-    double noise_bytes = noise * adept_dtype_bytes(x->dtype);
-    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 5 * noise, 5 * noise, 4 * noise_bytes, 5 * noise_bytes, 5);
-    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 2 * n, 2 * n,
-                      adept_tensor_unique_bytes(x) + bytes + 2 * noise_bytes, 2 * bytes, 2);
-    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes);
-    adept_cost_save_bytes(cost, noise_bytes);
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const form *f = adept_call_data(c);
     if (f->kind == DRAW) {
-        draw_cost(c, cost);
+        const adept_tensor *self = adept_arg_tensor(c, "self"), *out = adept_result_tensor(c, 0);
+        const adept_value *p = adept_arg(c, "p");
+        double drawn = (double)adept_tensor_numel(out), read = 0;
+        if (p && p->kind == ADEPT_VALUE_TENSOR)
+            read = adept_tensor_unique_bytes(p->u.t);
+        else if (!adept_arg_given(c, "p") && !adept_call_inplace(c))
+            read = adept_tensor_unique_bytes(self); /* the probabilities */
+        adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, drawn, drawn, read, adept_tensor_bytes(out));
         return;
     }
     const adept_tensor *x = adept_arg_tensor(c, "input");
-    double n = (double)adept_tensor_numel(x), bytes = adept_tensor_bytes(x);
     if (!drops(c, x)) return;
-    if (f->kind == CHANNEL)
-        channel_cost(cost, x, n, bytes);
-    else if (f->kind == ALPHA)
-        alpha_cost(cost, x, f->channel, n, bytes);
-    else
-        fused_cost(cost, x, n, bytes);
+    double n = (double)adept_tensor_numel(x), bytes = adept_tensor_bytes(x), read = adept_tensor_unique_bytes(x);
+    if (f->kind != CHANNEL && f->kind != ALPHA) {
+        /* one kernel draws, drops and scales, and notes in the mask what it kept; the backward is mask * dy * scale */
+        double mask_bytes = n;
+        adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, 2 * n, read, bytes + mask_bytes);
+        adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, 4 * n, bytes + mask_bytes, bytes);
+        adept_cost_save_bytes(cost, mask_bytes);
+        return;
+    }
+    double noise = f->kind == CHANNEL || f->channel ? (double)x->dims[0] * (double)x->dims[1] : n;
+    double noise_bytes = noise * adept_dtype_bytes(x->dtype);
+    if (f->kind == CHANNEL) { /* bernoulli_ and div_ on the noise, then x * noise */
+        adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, noise, 2 * noise, noise_bytes, 2 * noise_bytes, 2);
+        adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, n, read + noise_bytes, bytes);
+    } else { /* noise ~ bernoulli; b = (noise - 1) * c1 + c2, three kernels; noise *= a; x * noise + b, two */
+        adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 5 * noise, 5 * noise, 4 * noise_bytes, 5 * noise_bytes, 5);
+        adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 2 * n, 2 * n, read + bytes + 2 * noise_bytes, 2 * bytes, 2);
+    }
+    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes); /* dy * noise */
+    adept_cost_save_bytes(cost, noise_bytes);
 }
 
 const adept_handler adept_handler_dropout = {.kind = "dropout", .ops = ops, .shape = shape, .cost = cost};

@@ -71,14 +71,6 @@ static int count_letters(const char *p)
     return n;
 }
 
-static void note_size(adept_call *c, einsum *e, int label, int64_t size)
-{
-    int64_t *known = &e->size[label];
-    if (*known >= 0 && *known != 1 && size != 1 && *known != size)
-        adept_call_fail(c, "equation: one label has sizes %lld and %lld", (long long)*known, (long long)size);
-    if (*known < 0 || *known == 1) *known = size;
-}
-
 static const char *read_operand(adept_call *c, einsum *e, int i, const char *p)
 {
     const adept_tensor *t = e->operand[i];
@@ -88,8 +80,12 @@ static const char *read_operand(adept_call *c, einsum *e, int i, const char *p)
         adept_call_fail(c, "equation: term %d has %d labels for %s", i + 1, e->in[i].n, adept_call_shape(c, t));
         return p;
     }
-    for (int d = 0; d < t->ndim && adept_call_ok(c); d++)
-        note_size(c, e, e->in[i].label[d], t->dims[d]);
+    for (int d = 0; d < t->ndim && adept_call_ok(c); d++) {
+        int64_t *known = &e->size[e->in[i].label[d]], size = t->dims[d];
+        if (*known >= 0 && *known != 1 && size != 1 && *known != size)
+            adept_call_fail(c, "equation: one label has sizes %lld and %lld", (long long)*known, (long long)size);
+        if (*known < 0 || *known == 1) *known = size;
+    }
     return p;
 }
 
@@ -109,17 +105,6 @@ static void implicit_output(adept_call *c, einsum *e, int ellipsis)
                               ADEPT_MAX_DIMS))
             return;
         e->out.label[e->out.n++] = l;
-    }
-}
-
-static void check_output(adept_call *c, const einsum *e)
-{
-    labels seen = 0;
-    for (int d = 0; d < e->out.n && adept_call_ok(c); d++) {
-        int l = e->out.label[d];
-        if (e->size[l] < 0 || (seen >> l & 1))
-            adept_call_fail(c, "equation: a label of the result is unknown or repeated");
-        seen |= (labels)1 << l;
     }
 }
 
@@ -148,7 +133,13 @@ static einsum read_einsum(adept_call *c)
     if (adept_call_ok(c) && *p && strncmp(p, "->", 2) != 0) adept_call_fail(c, "equation: more terms than operands");
     if (adept_call_ok(c) && *p && *read_term(c, p + 2, &e.out, ellipsis)) adept_call_fail(c, "equation: bad result");
     if (adept_call_ok(c) && !*p) implicit_output(c, &e, ellipsis);
-    check_output(c, &e);
+    labels seen = 0;
+    for (int d = 0; d < e.out.n && adept_call_ok(c); d++) {
+        int l = e.out.label[d];
+        if (e.size[l] < 0 || (seen >> l & 1))
+            adept_call_fail(c, "equation: a label of the result is unknown or repeated");
+        seen |= (labels)1 << l;
+    }
     for (int i = 0; i < e.n && adept_call_ok(c); i++)
         for (int d = 0; d < e.in[i].n; d++)
             if (e.operand[i]->dims[d] != 1) e.in_set[i] |= (labels)1 << e.in[i].label[d];

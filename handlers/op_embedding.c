@@ -12,15 +12,6 @@ static const adept_op ops[] = {
 
 typedef enum bag_mode { SUM, MEAN, MAX } bag_mode;
 
-static void embedding_shape(adept_call *c, const adept_tensor *table, const adept_tensor *indices)
-{
-    int64_t dims[ADEPT_MAX_DIMS + 1];
-    for (int i = 0; i < indices->ndim; i++)
-        dims[i] = indices->dims[i];
-    dims[indices->ndim] = table->dims[1];
-    adept_out_tensor(c, table->dtype, indices->ndim + 1, dims);
-}
-
 /* Results as on CUDA: bags, which bag each index is in, size of the bags, and the winners in mode max. */
 static void bag_shape(adept_call *c, const adept_tensor *table, const adept_tensor *indices)
 {
@@ -46,6 +37,7 @@ static void bag_shape(adept_call *c, const adept_tensor *table, const adept_tens
 static void shape(adept_call *c)
 {
     const adept_tensor *table = adept_arg_tensor(c, "weight"), *indices = adept_arg_tensor(c, "indices");
+    int64_t dims[ADEPT_MAX_DIMS + 1];
     if (!adept_call_ok(c)) return;
     if (table->ndim != 2)
         adept_call_fail(c, "weight %s is not a matrix", adept_call_shape(c, table));
@@ -53,8 +45,12 @@ static void shape(adept_call *c)
         adept_call_fail(c, "indices %s are no integers (is the input's type i64?)", adept_call_shape(c, indices));
     else if (adept_call_data(c))
         bag_shape(c, table, indices);
-    else
-        embedding_shape(c, table, indices);
+    else {
+        for (int i = 0; i < indices->ndim; i++)
+            dims[i] = indices->dims[i];
+        dims[indices->ndim] = table->dims[1];
+        adept_out_tensor(c, table->dtype, indices->ndim + 1, dims);
+    }
 }
 
 /* The gradient of the table: zeros of its size, then a row added for each index, in place. A sparse gradient is the

@@ -92,13 +92,6 @@ static void weight_cost(adept_cost *cost, adept_dtype dtype, const sizes *s, con
     adept_cost_save(cost, weight);
 }
 
-static void save(adept_cost *cost, const loss *l, const adept_tensor *x, const adept_tensor *t, double bytes)
-{
-    if (l->keeps_input || (l->keeps_target && adept_cost_wants_grad(cost, t))) adept_cost_save(cost, x);
-    if (l->keeps_target) adept_cost_save(cost, t);
-    if (l->keeps_result) adept_cost_save_bytes(cost, bytes);
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const loss *l = adept_call_data(c);
@@ -118,7 +111,9 @@ static void cost(adept_call *c, adept_cost *cost)
             element_kernels(cost, ADEPT_BACKWARD, out->dtype, &s, 2 * l->flops, &l->backward, s.grad_bytes);
     weight_cost(cost, out->dtype, &s, adept_arg_tensor_opt(c, "weight"), &by_weight);
     weight_cost(cost, out->dtype, &s, adept_arg_tensor_opt(c, "pos_weight"), &by_pos_weight);
-    save(cost, l, x, t, s.bytes);
+    if (l->keeps_input || (l->keeps_target && adept_cost_wants_grad(cost, t))) adept_cost_save(cost, x);
+    if (l->keeps_target) adept_cost_save(cost, t);
+    if (l->keeps_result) adept_cost_save_bytes(cost, s.bytes);
 }
 
 const adept_handler adept_handler_loss = {.kind = "loss", .ops = ops, .shape = shape, .cost = cost};

@@ -165,21 +165,6 @@ static bool is_elementwise(const product *p)
     return p->form->kind == OUTER || is_scaling(p);
 }
 
-static void plan_scaled(product *p)
-{
-    const adept_tensor *scaled = p->a->ndim > 0 ? p->a : p->b;
-    p->ndim = scaled->ndim;
-    memcpy(p->dims, scaled->dims, sizeof scaled->dims);
-    p->m = (double)adept_tensor_numel(scaled), p->n = p->k = p->batch = 1;
-}
-
-static void plan_outer(product *p)
-{
-    p->ndim = 2;
-    p->dims[0] = p->a->dims[0], p->dims[1] = p->b->dims[0];
-    p->m = (double)p->dims[0], p->n = (double)p->dims[1], p->k = p->batch = 1;
-}
-
 /* y = x A^T + b. Rows of an input of three or more dimensions that do not lie at one stride are copied first. Without a
  * gradient of the weight PyTorch multiplies in batches instead. */
 static void plan_linear(adept_call *c, product *p)
@@ -266,8 +251,7 @@ static bool bias_wants_matrix(adept_call *c, const adept_tensor *x, const adept_
     return (x->ndim == 3 || bias->ndim == 1) && adept_tensor_is_contiguous(x) && adept_call_order_known(c, x);
 }
 
-/* Of three dimensions: contiguous rows are those of one matrix, and a bias is added to that. @return nothing is left to
- * ask */
+/* Of three dimensions: contiguous rows are those of one matrix, and a bias is added to that. @return all is asked */
 static bool fits_rows(adept_call *c, const product *p)
 {
     const adept_tensor *t = p->added;
@@ -323,13 +307,18 @@ static product plan(adept_call *c)
         plan_linear(c, &p);
     else if (f->kind == DIMS)
         plan_dims(c, &p);
-    else if (is_scaling(&p))
-        plan_scaled(&p);
-    else if (!ranks)
+    else if (is_scaling(&p)) {
+        const adept_tensor *scaled = p.a->ndim > 0 ? p.a : p.b;
+        p.ndim = scaled->ndim;
+        memcpy(p.dims, scaled->dims, sizeof scaled->dims);
+        p.m = (double)adept_tensor_numel(scaled), p.n = p.k = p.batch = 1;
+    } else if (!ranks)
         misfit(c, &p);
-    else if (f->kind == OUTER)
-        plan_outer(&p);
-    else if (f->kind == INNER)
+    else if (f->kind == OUTER) {
+        p.ndim = 2;
+        p.dims[0] = p.a->dims[0], p.dims[1] = p.b->dims[0];
+        p.m = (double)p.dims[0], p.n = (double)p.dims[1], p.k = p.batch = 1;
+    } else if (f->kind == INNER)
         plan_inner(c, &p);
     else
         plan_matmul(c, &p);
@@ -380,17 +369,6 @@ static void elementwise_cost(adept_cost *cost, const product *p, const adept_ten
     adept_gemm_save(cost, g);
 }
 
-/* addbmm: a chain of products, each accumulating into the one result. */
-static void summed_cost(adept_cost *cost, const product *p, const adept_gemm *g)
-{
-    adept_gemm one = *g;
-    double read = (g->a.bytes + g->b.bytes) / (p->batch > 0 ? p->batch : 1) + g->out_bytes;
-    one.batch = 1;
-    adept_gemm_kernel(cost, ADEPT_FORWARD, &one, p->batch, read, g->out_bytes, p->m * p->n);
-    adept_gemm_backward(cost, g);
-    adept_gemm_save(cost, g);
-}
-
 /* Gradient of one operand as an elementwise product of the output gradient and the other. */
 static void elementwise_gradient(adept_cost *cost, const adept_gemm *g, const adept_gemm_side *operand,
                                  double other_bytes)
@@ -428,16 +406,6 @@ static adept_gemm_side side(adept_cost *cost, const adept_tensor *t, bool copied
     return copied ? adept_gemm_side_copied(cost, t, elements) : adept_gemm_side_of(cost, t);
 }
 
-/* Weights of 8 bits: an input of floats (quantized::linear_dynamic) is brought to their type before, range and all. */
-static void at_eight_bits(adept_cost *cost, const product *p, adept_gemm *g)
-{
-    double n = (double)adept_tensor_numel(p->a);
-    g->dtype = ADEPT_I8;
-    if (!adept_dtype_is_float(p->a->dtype)) return;
-    adept_cost_alu(cost, ADEPT_FORWARD, p->a->dtype, n, 5 * n, adept_tensor_unique_bytes(p->a), n);
-    g->a = (adept_gemm_side){NULL, n, n, 1, false};
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     product p = plan(c);
@@ -453,16 +421,28 @@ static void cost(adept_call *c, adept_cost *cost)
                     .extra_bytes = p.added ? adept_tensor_unique_bytes(p.added) : 0,
                     .extra_flops = p.added ? (double)adept_tensor_numel(out) : 0};
     bool packs = !strncmp(adept_call_op(c), "aten::_weight", strlen("aten::_weight"));
-    if (p.b->dtype == ADEPT_I8 && p.form->kind == LINEAR && !packs) at_eight_bits(cost, &p, &g);
+    if (p.b->dtype == ADEPT_I8 && p.form->kind == LINEAR && !packs) {
+        g.dtype = ADEPT_I8; /* quantized::linear_dynamic brings floats to it before, range and all */
+        if (adept_dtype_is_float(p.a->dtype)) {
+            double n = (double)adept_tensor_numel(p.a);
+            adept_cost_alu(cost, ADEPT_FORWARD, p.a->dtype, n, 5 * n, adept_tensor_unique_bytes(p.a), n);
+            g.a = (adept_gemm_side){NULL, n, n, 1, false};
+        }
+    }
     if (p.form == &int_mm || p.form == &scaled_mm) g.dtype = p.a->dtype;
     static const char *const beside[] = {"scales", "qScaleAndZeros", "scale_a", "scale_b"};
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
         g.extra_bytes += adept_elem_read(adept_value_tensor(adept_arg(c, beside[i])));
     if (is_elementwise(&p))
         elementwise_cost(cost, &p, out, &g);
-    else if (p.form->kind == SUMMED)
-        summed_cost(cost, &p, &g);
-    else if (takes_vector(&p))
+    else if (p.form->kind == SUMMED) { /* addbmm: a chain of products, each accumulating into the one result */
+        adept_gemm one = g;
+        double read = (g.a.bytes + g.b.bytes) / (p.batch > 0 ? p.batch : 1) + g.out_bytes;
+        one.batch = 1;
+        adept_gemm_kernel(cost, ADEPT_FORWARD, &one, p.batch, read, g.out_bytes, p.m * p.n);
+        adept_gemm_backward(cost, &g);
+        adept_gemm_save(cost, &g);
+    } else if (takes_vector(&p))
         vector_cost(cost, &p, &g);
     else
         adept_gemm_cost(cost, &g);

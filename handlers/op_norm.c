@@ -116,23 +116,17 @@ static int trailing_dims(adept_call *c, const adept_tensor *input)
     return n;
 }
 
-/* 1 in place of each trailing dimension. */
-static void out_statistics(adept_call *c, const adept_tensor *input, int n_trailing)
-{
-    int64_t dims[ADEPT_MAX_DIMS];
-    for (int i = 0; i < input->ndim; i++)
-        dims[i] = i < input->ndim - n_trailing ? input->dims[i] : 1;
-    out_statistic(c, input, input->ndim, dims);
-}
-
 static void trailing_shape(adept_call *c)
 {
     const trailing *row = adept_call_data(c);
     const adept_tensor *x = adept_arg_tensor(c, "input");
     int n = trailing_dims(c, x);
+    int64_t dims[ADEPT_MAX_DIMS]; /* of statistics: 1 in place of each trailing dimension */
+    for (int i = 0; i < x->ndim; i++)
+        dims[i] = i < x->ndim - n ? x->dims[i] : 1;
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
     for (int i = 0; row->returned && i < row->statistics; i++)
-        out_statistics(c, x, n);
+        out_statistic(c, x, x->ndim, dims);
 }
 
 static void trailing_cost(adept_call *c, adept_cost *cost)
@@ -271,12 +265,6 @@ static void statistics_outputs(adept_call *c, const form *f, const adept_tensor 
 
 /* Of an input without elements batch_norm looks at nothing but the first weight and the first bias, of whatever
  * channels; instance_norm repeats them for its images before. */
-static void check_first(adept_call *c, const char *what, const adept_tensor *t, int64_t copies)
-{
-    if (adept_call_ok(c) && t && (t->ndim != 1 || t->dims[0] == 0 || copies == 0))
-        adept_call_fail(c, "%s %s, but the first one is needed", what, adept_call_shape(c, t));
-}
-
 static void check_vectors(adept_call *c, const form *f, const adept_tensor *x)
 {
     static const char *const vectors[] = {"weight", "bias", "running_mean", "running_var"};
@@ -285,8 +273,9 @@ static void check_vectors(adept_call *c, const form *f, const adept_tensor *x)
         const adept_tensor *t = adept_arg_tensor_opt(c, vectors[i]);
         if (!first || (f->instance && i >= 2))
             check_vector(c, vectors[i], t, x->dims[1]);
-        else if (i < 2)
-            check_first(c, vectors[i], t, f->instance ? x->dims[0] : 1);
+        else if (i < 2 && adept_call_ok(c) && t &&
+                 (t->ndim != 1 || t->dims[0] == 0 || (f->instance && x->dims[0] == 0)))
+            adept_call_fail(c, "%s %s, but the first one is needed", vectors[i], adept_call_shape(c, t));
     }
 }
 
@@ -307,12 +296,6 @@ static void batch_shape(adept_call *c)
     if (f->statistics) statistics_outputs(c, f, x);
 }
 
-/* What one mean of a batch is taken over: a channel, of each image for itself if they are instances. */
-static double channel_elements(const adept_tensor *x, const form *f)
-{
-    return (f->instance ? 1 : (double)x->dims[0]) * adept_dims_elements(x->ndim - 2, x->dims + 2);
-}
-
 static double running_bytes(adept_call *c, const char *name)
 {
     const adept_tensor *t = adept_arg_tensor_opt(c, name);
@@ -325,6 +308,8 @@ static void batch_cost(adept_call *c, adept_cost *cost)
     const adept_tensor *x = adept_arg_tensor(c, "input");
     bool batch = uses_batch_statistics(c);
     double running = running_bytes(c, "running_mean") + running_bytes(c, "running_var");
+    /* what one mean is taken over: a channel, of each image for itself if they are instances */
+    double channel = (f->instance ? 1 : (double)x->dims[0]) * adept_dims_elements(x->ndim - 2, x->dims + 2);
     normalisation norm = {.input = x,
                           .weight = adept_arg_tensor_opt(c, "weight"),
                           .bias = adept_arg_tensor_opt(c, "bias"),
@@ -333,7 +318,7 @@ static void batch_cost(adept_call *c, adept_cost *cost)
                           .passes = batch ? 2 : 1,
                           .over_batch = !f->instance,
                           .planes = !f->instance && adept_call_memory_format(c) == ADEPT_NCHW,
-                          .row_elements = batch ? channel_elements(x, f) : 0,
+                          .row_elements = batch ? channel : 0,
                           .statistics = 2,
                           .running_read_bytes = running,
                           .running_written_bytes = batch ? running : 0,

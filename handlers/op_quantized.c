@@ -5,16 +5,6 @@
 #include "form.h"
 #include <string.h>
 
-/* Types of quantised numbers, as PyTorch numbers them. */
-static adept_dtype stored_type(adept_call *c)
-{
-    static const adept_dtype types[] = {ADEPT_I8, ADEPT_U8, ADEPT_I32}; /* qint8, quint8, qint32 */
-    int64_t type = adept_arg_int(c, "dtype", 12);
-    bool known = type >= 12 && type <= 14;
-    adept_call_refuse(c, !known, "%lld is no type of quantised numbers", (long long)type);
-    return types[known ? type - 12 : 0];
-}
-
 static void like_of_type(adept_call *c, adept_dtype dtype)
 {
     const adept_tensor *x = adept_form_tensor(c, 0);
@@ -23,7 +13,11 @@ static void like_of_type(adept_call *c, adept_dtype dtype)
 
 static void quantize(adept_call *c)
 {
-    like_of_type(c, stored_type(c));
+    static const adept_dtype types[] = {ADEPT_I8, ADEPT_U8, ADEPT_I32}; /* PyTorch's 12 to 14: qint8, quint8, qint32 */
+    int64_t type = adept_arg_int(c, "dtype", 12);
+    bool known = type >= 12 && type <= 14;
+    adept_call_refuse(c, !known, "%lld is no type of quantised numbers", (long long)type);
+    like_of_type(c, types[known ? type - 12 : 0]);
 }
 
 static void dequantize(adept_call *c)

@@ -160,16 +160,11 @@ static void shape(adept_call *c)
         adept_out_tensor(c, dtype, ndim, dims);
 }
 
-/* Exponent of a norm: 2 unless given as p or ord. */
-static double exponent(adept_call *c)
+static adept_chain norm_backward(adept_call *c)
 {
     const char *name = adept_arg(c, "ord") ? "ord" : "p";
     const adept_value *v = adept_arg(c, name);
-    return v && v->kind == ADEPT_VALUE_STRING ? 2 : adept_arg_float(c, name, 2); /* "fro" */
-}
-
-static adept_chain norm_backward(double p)
-{
+    double p = v && v->kind == ADEPT_VALUE_STRING ? 2 /* "fro" */ : adept_arg_float(c, name, 2);
     if (p == 2) return norm.backward;
     if (p == 1) return (adept_chain){2, 1, 2, 2};   /* sign(self) * grad */
     if (isinf(p)) return (adept_chain){5, 4, 4, 6}; /* sign(self) * (|self| == norm) * (grad / count) */
@@ -210,7 +205,7 @@ static void cost(adept_call *c, adept_cost *cost)
                       row->results * out_bytes + row->forward.writes * adept_tensor_bytes(self),
                       1 + row->forward.launches);
     if (!adept_cost_wants_grad(cost, self)) return;
-    adept_chain chain = row == &norm ? norm_backward(exponent(c)) : row->backward;
+    adept_chain chain = row == &norm ? norm_backward(c) : row->backward;
     chain.flops *= adept_elem_product(self->dtype);
     double grad = chain.launches > 0 ? out_bytes : 0;
     adept_elem_chain(cost, ADEPT_BACKWARD, self, &chain,
@@ -260,12 +255,6 @@ static bool gives_indices(const adept_call *c)
 
 /* ---------------------------------------------------------------- shape ---------------- */
 
-static void shape_binary(adept_call *c, const extremum *row, const adept_value *self, const adept_value *other)
-{
-    adept_dtype dtype = adept_promote((const adept_value *[]){self, other}, 2);
-    adept_host_set_binary(c, adept_elem_out_binary(c, self, other, dtype), row->fn, self, other);
-}
-
 /* Along none of these dimensions there may be nothing. */
 static void check_chosen(adept_call *c, const adept_tensor *self)
 {
@@ -285,7 +274,8 @@ static void extremum_shape(adept_call *c)
     const adept_tensor *self = adept_elem_self(c);
     if (!self) return;
     if (row->kind == VALUE && other) {
-        shape_binary(c, row, v, other);
+        adept_dtype dtype = adept_promote((const adept_value *[]){v, other}, 2);
+        adept_host_set_binary(c, adept_elem_out_binary(c, v, other, dtype), row->fn, v, other);
         return;
     }
     int ndim = reduce_dims(c, self, dims);

@@ -212,15 +212,6 @@ static adept_dtype product_type(const pass *s)
     return at_eight_bits(s) ? ADEPT_I8 : s->r->input->dtype;
 }
 
-/* Range, scale and rounding: 5 FLOPs an element, as of quantized::linear_dynamic. Of the input at once, of the state in
- * each step. */
-static void bring_to_eight_bits(adept_cost *cost, const pass *s)
-{
-    double x = s->r->rows * s->features, h = s->r->rows * s->width;
-    adept_cost_alu(cost, ADEPT_FORWARD, s->r->input->dtype, x, 5 * x, s->x_bytes, x);
-    adept_cost_stream(cost, ADEPT_FORWARD, s->r->input->dtype, h, 5 * h, s->h_bytes, h, s->r->steps);
-}
-
 /* A product (m x k)(k x n), `repeat` times; bytes of one of them. */
 static void product(adept_cost *cost, adept_pass which, const pass *s, double m, double n, double k, double repeat,
                     double read, double written, double flops_alu)
@@ -235,7 +226,13 @@ static void forward(adept_cost *cost, const pass *s)
     double rows = s->r->rows, steps = s->r->steps, n = rows * s->gates;
     double b_ih = bias_bytes(s, 2), b_hh = bias_bytes(s, 3), w_hh = adept_tensor_bytes(s->p[1]);
     double size = adept_dtype_bytes(product_type(s)); /* of what the products read */
-    if (at_eight_bits(s)) bring_to_eight_bits(cost, s);
+    if (at_eight_bits(s)) {
+        /* range, scale and rounding: 5 FLOPs an element, as of quantized::linear_dynamic. Of the input at once, of the
+         * state in each step. */
+        double x = rows * s->features, h = rows * s->width;
+        adept_cost_alu(cost, ADEPT_FORWARD, s->r->input->dtype, x, 5 * x, s->x_bytes, x);
+        adept_cost_stream(cost, ADEPT_FORWARD, s->r->input->dtype, h, 5 * h, s->h_bytes, h, steps);
+    }
     product(cost, ADEPT_FORWARD, s, rows, s->gates, s->features, 1,
             rows * s->features * size + adept_tensor_bytes(s->p[0]) + b_ih, s->gate_bytes, b_ih > 0 ? n : 0);
     product(cost, ADEPT_FORWARD, s, s->batch, s->gates, s->width, steps, s->batch * s->width * size + w_hh + b_hh,
@@ -290,15 +287,6 @@ static void backward(adept_cost *cost, const pass *s)
     weight_gradients(cost, s);
 }
 
-/* Dropout between layers, as op_dropout counts it. */
-static void layer_dropout(adept_cost *cost, const rnn *r, double size)
-{
-    double n = r->rows * (double)(r->directions * r->width);
-    adept_cost_alu(cost, ADEPT_FORWARD, r->input->dtype, n, 2 * n, n * size, n * size + n);
-    adept_cost_alu(cost, ADEPT_BACKWARD, r->input->dtype, n, 4 * n, n * size + n, n * size);
-    adept_cost_save_bytes(cost, n + n * size);
-}
-
 static void save(adept_call *c, adept_cost *cost, const rnn *r, double size)
 {
     double units = r->rows * (double)r->hidden * (double)(r->layers * r->directions);
@@ -342,7 +330,12 @@ static void cost(adept_call *c, adept_cost *cost)
             if (grad || state_grad || own_grad) backward(cost, &s);
             out_grad = out_grad || own_grad;
         }
-        if (dropout && layer + 1 < r.layers) layer_dropout(cost, &r, size);
+        if (dropout && layer + 1 < r.layers) { /* between layers, as op_dropout counts it */
+            double n = r.rows * (double)(r.directions * r.width);
+            adept_cost_alu(cost, ADEPT_FORWARD, r.input->dtype, n, 2 * n, n * size, n * size + n);
+            adept_cost_alu(cost, ADEPT_BACKWARD, r.input->dtype, n, 4 * n, n * size + n, n * size);
+            adept_cost_save_bytes(cost, n + n * size);
+        }
         grad = out_grad;
         features = (double)(r.directions * r.width);
     }

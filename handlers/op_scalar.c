@@ -188,19 +188,18 @@ static void negate(adept_call *c, const adept_value *v)
         not_a_number(c, v);
 }
 
-static bool is_same(const adept_value *a, const adept_value *b, bool *known)
-{
-    *known = true;
-    if (a->kind == ADEPT_VALUE_NONE || b->kind == ADEPT_VALUE_NONE) return a->kind == b->kind;
-    if (a->kind == ADEPT_VALUE_TENSOR && b->kind == ADEPT_VALUE_TENSOR) return a->u.t == b->u.t;
-    return adept_host_equal(a, b, known);
-}
-
 static void identity(adept_call *c, const adept_value *v)
 {
-    bool known = false, same = false, wanted = !strcmp(adept_call_op(c), "aten::__is__");
+    bool known = true, same = false, wanted = !strcmp(adept_call_op(c), "aten::__is__");
     const adept_value *other = adept_arg_at(c, 1);
-    if (other) same = is_same(v, other, &known);
+    if (!other)
+        known = false;
+    else if (v->kind == ADEPT_VALUE_NONE || other->kind == ADEPT_VALUE_NONE)
+        same = v->kind == other->kind;
+    else if (v->kind == ADEPT_VALUE_TENSOR && other->kind == ADEPT_VALUE_TENSOR)
+        same = v->u.t == other->u.t;
+    else
+        same = adept_host_equal(v, other, &known);
     if (known)
         adept_out_bool(c, same == wanted);
     else

@@ -50,11 +50,6 @@ static void sort_list(adept_call *c, adept_list *list)
         }
 }
 
-static void shape_all(adept_call *c, const adept_tensor *self)
-{
-    if (adept_call_ok(c)) adept_out_tensor(c, self->dtype, 0, (const int64_t[]){0});
-}
-
 static void shape(adept_call *c)
 {
     const adept_value *v = adept_arg_at(c, 0);
@@ -66,7 +61,7 @@ static void shape(adept_call *c)
     const adept_tensor *self = adept_elem_self(c);
     if (!self) return;
     if (kind_of(c) == MEDIAN && !adept_arg_given(c, "dim")) {
-        shape_all(c, self);
+        if (adept_call_ok(c)) adept_out_tensor(c, self->dtype, 0, (const int64_t[]){0});
         return;
     }
     int ndim = self->ndim, dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), ndim);

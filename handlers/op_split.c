@@ -125,18 +125,6 @@ static void chunks(adept_call *c, parts *p)
         add(c, p, 0, 0, false);
 }
 
-static void split_parts(adept_call *c, parts *p)
-{
-    const adept_value *v = adept_arg_at(c, 1);
-    int64_t size;
-    if (adept_value_is_list(v))
-        sized_parts(c, p, v->u.list);
-    else if (adept_value_as_int(v, &size))
-        equal_parts(c, p, size);
-    else
-        adept_call_fail(c, "split: the size of the parts is missing or not known");
-}
-
 static void shape(adept_call *c)
 {
     const adept_value *v = adept_arg_at(c, 0);
@@ -154,9 +142,17 @@ static void shape(adept_call *c)
     p.out = adept_out_list(c, ADEPT_VALUE_LIST, 0);
     if (!adept_call_ok(c)) return;
     switch (kind) {
-    case SPLIT:
-        split_parts(c, &p);
+    case SPLIT: {
+        const adept_value *sizes = adept_arg_at(c, 1);
+        int64_t size;
+        if (adept_value_is_list(sizes))
+            sized_parts(c, &p, sizes->u.list);
+        else if (adept_value_as_int(sizes, &size))
+            equal_parts(c, &p, size);
+        else
+            adept_call_fail(c, "split: the size of the parts is missing or not known");
         break;
+    }
     case CHUNK:
         chunks(c, &p);
         break;

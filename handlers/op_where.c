@@ -86,17 +86,6 @@ static void gradient(adept_call *c, adept_cost *cost, int of, adept_chain chain,
     adept_elem_grad_to(cost, out, wanted);
 }
 
-/* Out of place it is a copy of self, which the fill then goes over. */
-static void cost_masked_fill(adept_call *c, adept_cost *cost, const adept_tensor *const t[3], const adept_tensor *out)
-{
-    int copies = !adept_call_inplace(c);
-    adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){1, copies, 1 + copies, 1 + copies},
-                     adept_elem_read(t[0]) + adept_elem_read(t[1]));
-    gradient(c, cost, 0, (adept_chain){1, 2, 2, 2}, 1u << 1); /* grad.masked_fill(mask, 0) */
-    if (!adept_cost_wants_grad(cost, t[2])) return;
-    gradient(c, cost, 2, (adept_chain){1, 1, 1, 1}, 1u << 1); /* where(mask, grad, 0), summed */
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *t[3] = {adept_elem_tensor_at(c, 0), adept_elem_tensor_at(c, 1), adept_elem_tensor_at(c, 2)};
@@ -113,9 +102,15 @@ static void cost(adept_call *c, adept_cost *cost)
         gradient(c, cost, 1, (adept_chain){1, 1, 1, 1}, 1u << 0);
         gradient(c, cost, 2, (adept_chain){1, 1, 1, 1}, 1u << 0);
         break;
-    case MASKED_FILL:
-        cost_masked_fill(c, cost, t, out);
+    case MASKED_FILL: { /* out of place a copy of self, which the fill then goes over; grad.masked_fill(mask, 0) */
+        int copies = !adept_call_inplace(c);
+        adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){1, copies, 1 + copies, 1 + copies},
+                         adept_elem_read(t[0]) + adept_elem_read(t[1]));
+        gradient(c, cost, 0, (adept_chain){1, 2, 2, 2}, 1u << 1);
+        if (adept_cost_wants_grad(cost, t[2])) /* where(mask, grad, 0), summed */
+            gradient(c, cost, 2, (adept_chain){1, 1, 1, 1}, 1u << 1);
         break;
+    }
     case LERP: /* self + weight * (end - self): grad * (1 - weight), grad * weight, grad * (end - self) */
         adept_elem_forward(cost, out, 2 + product, read_all(t));
         gradient(c, cost, 0, t[2] ? (adept_chain){1 + product, 2, 2, 2} : (adept_chain){product, 1, 1, 1},
