@@ -12,7 +12,7 @@ static bool is_of(const adept_recording *r, size_t i, adept_component component)
     const adept_track *track = adept_recording_track(r, i);
 
     if (component == ADEPT_COMPONENTS) return adept_track_is_summed(r, i);
-    return track->sensor->component == component && !track->mirrors;
+    return track->sensor->component == component && !track->mirrors && !adept_track_is_inside(r, i, 1u << component);
 }
 
 size_t adept_measured_sensors(const adept_recording *r, adept_component component)

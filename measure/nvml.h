@@ -36,6 +36,23 @@ typedef struct adept_nvml_use {
     unsigned gpu, memory;
 } adept_nvml_use;
 
+enum { NVML_ARCHITECTURE_AMPERE = 7 };   /* nvmlDeviceArchitecture_t: NVML_DEVICE_ARCH_* */
+enum { NVML_FIELD_POWER_INSTANT = 186 }; /* NVML_FI_DEV_POWER_INSTANT, milliwatts; the driver has it since 530 */
+
+/* nvmlFieldValue_t */
+typedef struct adept_nvml_field {
+    unsigned id, scope;
+    long long time_us, latency_us;
+    int type; /* of the value, nvmlValueType_t */
+    int status;
+    union {
+        double real;
+        unsigned word;
+        unsigned long long integer;
+    } value;
+} adept_nvml_field;
+enum { NVML_VALUE_DOUBLE, NVML_VALUE_UNSIGNED };
+
 /* nvmlProcessInfo_v2_t, which version 3 of the function fills as well */
 typedef struct adept_nvml_process {
     unsigned pid;
@@ -69,6 +86,8 @@ typedef struct adept_nvml_process_use {
     X(pci, "nvmlDeviceGetPciInfo_v3", (void *device, adept_nvml_pci *info))                                            \
     X(energy_mj, "nvmlDeviceGetTotalEnergyConsumption", (void *device, unsigned long long *mj))                        \
     X(power_mw, "nvmlDeviceGetPowerUsage", (void *device, unsigned *mw))                                               \
+    X(fields, "nvmlDeviceGetFieldValues", (void *device, int n, adept_nvml_field *fields))                             \
+    X(architecture, "nvmlDeviceGetArchitecture", (void *device, unsigned *architecture))                               \
     X(enforced_mw, "nvmlDeviceGetEnforcedPowerLimit", (void *device, unsigned *mw))                                    \
     X(clock_mhz, "nvmlDeviceGetClockInfo", (void *device, int which, unsigned *mhz))                                   \
     X(use, "nvmlDeviceGetUtilizationRates", (void *device, adept_nvml_use *use))                                       \

@@ -59,14 +59,16 @@ static void give_by_weight(node_run *r, adept_part_of_energy part, double energy
             give(r, r->active[i], part, energy_j * (r->seats[r->active[i]].weight / sum));
 }
 
-/* Energy of all meters of a component in an interval; NAN as soon as one does not say. */
+/* Energy of all meters of a component in an interval, of the node the outermost; NAN as soon as one does not say. */
 static double read_meters(const node_run *r, adept_component component, const adept_activity_interval *t)
 {
     const adept_activity_log *log = r->node->log;
     double sum_j = 0;
 
     for (size_t i = 0; i < log->n_meters; i++)
-        if (log->meters[i].component == component) sum_j += adept_meter_energy_j(&log->meters[i], t->begin_s, t->end_s);
+        if (component == ADEPT_COMPONENT_NODE ? adept_meter_is_of_node(log, i)
+                                              : log->meters[i].component == component && log->meters[i].n_samples > 0)
+            sum_j += adept_meter_energy_j(&log->meters[i], t->begin_s, t->end_s);
     return sum_j;
 }
 
@@ -269,7 +271,7 @@ void adept_accounting_interval(node_run *r, const adept_activity_interval *t)
 {
     const adept_activity_log *log = r->node->log;
     double dram_j = read_meters(r, ADEPT_COMPONENT_DRAM, t), cpu_j = read_meters(r, ADEPT_COMPONENT_CPU, t);
-    double external_j = r->has_external ? adept_meter_energy_j(&log->meters[r->external], t->begin_s, t->end_s) : NAN;
+    double external_j = r->has_external ? read_meters(r, ADEPT_COMPONENT_NODE, t) : NAN;
     size_t n_cuts = cut(r, t);
 
     for (size_t i = 0; i < r->n_active; i++)
@@ -281,7 +283,7 @@ void adept_accounting_interval(node_run *r, const adept_activity_interval *t)
             give_dram(r, t, dram_j, n_cuts);
     }
     for (uint32_t i = 0; i < log->n_meters; i++)
-        if (log->meters[i].component == ADEPT_COMPONENT_GPU) give_gpu(r, t, i, n_cuts);
+        if (log->meters[i].component == ADEPT_COMPONENT_GPU && log->meters[i].n_samples > 0) give_gpu(r, t, i, n_cuts);
     if (r->account->cpu_is_rest) cpu_j = external_j - dram_j - read_meters(r, ADEPT_COMPONENT_GPU, t);
     if (r->account->has[ADEPT_PART_CPU]) {
         if (isnan(cpu_j))

@@ -158,14 +158,14 @@ static void look_at_meters(node_run *r)
     const adept_activity_log *log = r->node->log;
     adept_node_account *a = r->account;
 
-    for (uint32_t i = (uint32_t)log->n_meters;
-         i-- > 0;) { /* backwards: of several meters of the node the first counts */
+    for (size_t i = 0; i < log->n_meters; i++) {
         adept_component c = log->meters[i].component;
+        if (log->meters[i].n_samples == 0) continue; /* a second die, or what was never there */
         if (c == ADEPT_COMPONENT_CPU) a->has[ADEPT_PART_CPU] = true;
         if (c == ADEPT_COMPONENT_DRAM) a->has[ADEPT_PART_DRAM] = true;
         if (c == ADEPT_COMPONENT_GPU) a->has[ADEPT_PART_GPU] = true;
         if (c == ADEPT_COMPONENT_GPU) r->n_gpus++;
-        if (c == ADEPT_COMPONENT_NODE) r->has_external = true, r->external = i;
+        r->has_external = r->has_external || adept_meter_is_of_node(log, i);
     }
     a->cpu_is_rest = !a->has[ADEPT_PART_CPU] && r->has_external;
     a->has[ADEPT_PART_CPU] = a->has[ADEPT_PART_CPU] || a->cpu_is_rest;

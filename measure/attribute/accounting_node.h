@@ -32,8 +32,7 @@ typedef struct node_run {
     size_t n_active;
     double *cuts;
     size_t n_gpus;
-    bool has_external;
-    uint32_t external; /* the meter of the node */
+    bool has_external; /* the node has meters */
 } node_run;
 
 /** Give out an interval, whose seats are active and know what they did. */

@@ -9,7 +9,8 @@
  *     payload   u8 kind, then what the kind says; a reader leaves kinds out that it does not know
  *     HEAD      the first block, and once: varint version, text host, f64 period_s, varint n_cpus, varint kinds counted
  *               (a bit each), varint n, texts of sources; varint n, for each meter: text name, text source, varint
- *               component
+ *               component; varint n, for each meter: text the meter around it (older files end without this list,
+ *               and older readers do not look for it)
  *     NOTE      text, one more of the sources' lines
  *     INTERVAL  f64 begin_s, end_s, machine_cpu_s; then four lists, each a varint n and so many of
  *       process   varint number, pid, uid, start_ticks, job + 1, text command, varint 0: cgroup as of the process

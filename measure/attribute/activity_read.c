@@ -182,6 +182,11 @@ static void get_head(log_reader *r, cursor *c)
     for (size_t n = get_count(c, 1); n > 0 && !c->wrong; n--)
         add_source(r, c);
     get_meters(r, c);
+    size_t n = c->wrong || c->at == c->end ? 0 : get_count(c, 1);
+    for (size_t i = 0; i < n && !c->wrong; i++) {
+        const char *inside = get_text(c);
+        if (i < r->shown.n_meters) r->meters[i].inside = inside;
+    }
     if (!c->wrong && !(r->shown.period_s > 0 && isfinite(r->shown.period_s))) refuse(c, "its period is no time");
 }
 

@@ -230,6 +230,9 @@ static adept_status append_head(adept_log_file *f, const adept_activity_log *hea
         put_text(&b, head->meters[i].source, 0);
         put_varint(&b, head->meters[i].component);
     }
+    put_varint(&b, head->n_meters);
+    for (size_t i = 0; i < head->n_meters; i++)
+        put_text(&b, head->meters[i].inside ? head->meters[i].inside : "", 0);
     return append(f, &b, err);
 }
 

@@ -134,7 +134,8 @@ static adept_status list_meters(adept_recorder *r, adept_error *err)
     if (!meters || !r->meter_states) return adept_no_memory(err, "meters");
     for (size_t i = 0; i < n; i++) {
         const adept_sensor *sensor = adept_recording_track(r->meters, i)->sensor;
-        meters[i] = (adept_meter_log){.name = sensor->name, .source = sensor->source, .component = sensor->component};
+        meters[i] = (adept_meter_log){.name = sensor->name, .source = sensor->source, .component = sensor->component,
+                                      .inside = sensor->inside};
         r->meter_states[i].last.time_s = NAN;
     }
     r->head.n_meters = n;

@@ -8,7 +8,8 @@
 
 /** How many sensors of a component there are. @param component  ADEPT_COMPONENTS: of the total */
 size_t adept_measured_sensors(const adept_recording *recording, adept_component component);
-/** Energy of all sensors of a component between two times; not known where one is lost, or where there is none.
+/** Energy of all sensors of a component between two times, but for those inside of another one of them; not known where one is lost,
+ *  or where there is none.
  *  @param component  ADEPT_COMPONENTS: the total, which is cpu, dram and gpu as far as there are sensors of them */
 adept_energy adept_measured_energy(const adept_recording *recording, adept_component component, double begin_s, double end_s);
 

@@ -129,6 +129,15 @@ ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML=hangs=0.3 timeout 60 "$ADEPT" attr
     -o "$work/hung.adept" >"$work/out" 2>"$work/err" || rc=$?
 checks=$((checks + 1))
 [ "$rc" -ne 124 ] || fail "attribute record waits for a driver for ever"
+# TERM while a driver keeps the search for sensors: the command starts at once, and gets it
+ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML=init_hangs=1 "$ADEPT" measure --sysroot "$root" --json -o "$work/r.json" -- sleep 60 2>"$work/err" &
+pid=$!
+until grep -q '^SigCgt:.*[4-7c-f]...$' /proc/$pid/status; do sleep 0.02; done # it catches TERM, which is bit 14
+kill -TERM $pid
+rc=0
+wait $pid || rc=$?
+ends 143 "of TERM during the search for sensors"
+says "$work/r.json" 'a signal (ended looking|came before)'
 # TERM goes to the command, and is not lost on the way
 ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML=hangs=0.2 timeout 60 "$ADEPT" measure --sysroot "$root" -- \
     sh -c "echo >'$work/beside'; exec sleep 50" 2>"$work/err" &

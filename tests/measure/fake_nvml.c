@@ -5,6 +5,9 @@
  *   power=constant:W | square:LOW,HIGH,PERIOD_S (LOW comes first) | ramp:FROM,TO,SECONDS (and then TO) (constant:200)
  *   update=S           energy and power are new every S seconds (0: always)
  *   shown=W            nvmlDeviceGetPowerUsage says this instead, so that a test sees which of the two was used
+ *   mean=S             nvmlDeviceGetPowerUsage says the mean of the last S seconds; instant=1: field 186 is there, and says what it is now
+ *   counts=FACTOR (1)  the counter counts so much of what is drawn; from S on, faults=S: nvmlDeviceGetPowerUsage has all bits set
+ *   architecture=N     of nvmlDeviceGetArchitecture (0: the function answers NOT_SUPPORTED)
  *   counter=0          no energy counter: NOT_SUPPORTED
  *   meter=0            no power reading either
  *   gauges=0           neither limit nor clocks, use, temperature
@@ -32,7 +35,7 @@
 /* X(key, its value where FAKE_NVML does not name it) */
 #define KEY_LIST(X)                                                                                                    \
     X(boards, 1)                                                                                                       \
-    X(update, 0) X(shown, NAN) X(counter, 1) X(meter, 1) X(gauges, 1) X(silent_energy, 0) X(silent_power, 0)           \
+    X(update, 0) X(shown, NAN) X(mean, 0) X(instant, 0) X(counts, 1) X(faults, INFINITY) X(architecture, 0) X(counter, 1) X(meter, 1) X(gauges, 1) X(silent_energy, 0) X(silent_power, 0)           \
         X(reset, INFINITY) X(lost, INFINITY) X(hangs, INFINITY) X(init_hangs, 0) X(limit, 250) X(sm_clock, 1410) X(memory_clock, 1215) X(init, 0)             \
             X(processes, 3) X(uses, 1)
 
@@ -255,7 +258,7 @@ int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
     if (play.counter == 0) return NOT_SUPPORTED;
     if (play.silent_energy > 0 && ++energy_calls % (unsigned long)play.silent_energy == 0) return NO_DATA;
     energy_j = t >= play.reset ? energy_j - fake_nvml_energy_j(play.reset) : energy_j + 1e6; /* it ran before we came */
-    *mj = (unsigned long long)(1e3 * share(device) * energy_j);
+    *mj = (unsigned long long)(1e3 * share(device) * play.counts * energy_j);
     return SUCCESS;
 }
 
@@ -265,8 +268,38 @@ int nvmlDeviceGetPowerUsage(void *device, unsigned *mw)
     if (fake_nvml_status(device) != SUCCESS) return fake_nvml_status(device);
     if (play.meter == 0) return NOT_SUPPORTED;
     if (play.silent_power > 0 && ++power_calls % (unsigned long)play.silent_power == 0) return UNKNOWN;
-    *mw = (unsigned)(1e3 * share(device) * (isnan(play.shown) ? power_w(updated()) : play.shown) + 0.5);
+    double t = updated(), mean_w = play.mean > 0 ? (fake_nvml_energy_j(t) - fake_nvml_energy_j(t - play.mean)) / play.mean : power_w(t);
+    *mw = (unsigned)(1e3 * share(device) * (isnan(play.shown) ? mean_w : play.shown) + 0.5);
+    if (now() >= play.faults) *mw = ~0U;
     return SUCCESS;
+}
+
+typedef struct field_value {
+    unsigned id, scope;
+    long long time_us, latency_us;
+    int type, status;
+    union {
+        double real;
+        unsigned word;
+    } value;
+} field_value;
+
+int nvmlDeviceGetFieldValues(void *device, int n, field_value *fields);
+int nvmlDeviceGetFieldValues(void *device, int n, field_value *fields)
+{
+    for (int i = 0; i < n; i++) {
+        fields[i].status = play.instant && fields[i].id == 186 ? SUCCESS : NOT_SUPPORTED;
+        fields[i].type = 1; /* unsigned */
+        fields[i].value.word = (unsigned)(1e3 * share(device) * power_w(updated()) + 0.5);
+    }
+    return fake_nvml_status(device);
+}
+
+int nvmlDeviceGetArchitecture(void *device, unsigned *architecture);
+int nvmlDeviceGetArchitecture(void *device, unsigned *architecture)
+{
+    *architecture = (unsigned)play.architecture;
+    return fake_nvml_status(device) != SUCCESS ? fake_nvml_status(device) : play.architecture > 0 ? SUCCESS : NOT_SUPPORTED;
 }
 
 static int gauge(const void *device, unsigned *value, double number)

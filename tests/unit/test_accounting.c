@@ -327,6 +327,20 @@ static void the_gap(void **state)
     gets(x, 1, ADEPT_PART_GAP, 15);
     assert_true(x->nodes[0].external_j == 120 && x->nodes[0].beside_j == 100);
     adept_accounting_free(x);
+    t->meters[1].inside = "ipmi"; /* which is around it */
+    t->meters[2].inside = "";
+    x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 7});
+    assert_true(x->nodes[0].external_j == 999);
+    adept_accounting_free(x);
+    t->meters[1].inside = ""; /* beside it: two modules of a node */
+    x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 7});
+    assert_true(x->nodes[0].external_j == 1119);
+    adept_accounting_free(x);
+    t->meters[1].inside = "ipmi"; /* around it, and said nothing */
+    t->meters[2].n_samples = 0;
+    x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 7});
+    assert_true(x->nodes[0].external_j == 120);
+    adept_accounting_free(x);
     x = accounted(t, NULL, &paper);
     gets(x, 1, ADEPT_PART_GAP, 0);
     adept_accounting_free(x);

@@ -20,7 +20,7 @@ static char path[64], other[64];
 
 static const char *const sources[] = {"/proc: some", "network bytes: not counted"};
 static const adept_meter_log meters[] = {{.name = "node", .source = "http://meter/", .component = ADEPT_COMPONENT_NODE},
-                                         {.name = "gpu-0", .source = "nvml", .component = ADEPT_COMPONENT_GPU}};
+                                         {.name = "gpu-0", .source = "nvml", .component = ADEPT_COMPONENT_GPU, .inside = "node"}};
 static const adept_activity_log head = {
     .host = "box",
     .sources = sources,
@@ -115,6 +115,9 @@ static void written_and_read(void **state)
     assert_int_equal(log->n_meters, 2);
     assert_string_equal(log->meters[1].name, "gpu-0");
     assert_int_equal(log->meters[0].component, ADEPT_COMPONENT_NODE);
+    assert_string_equal(log->meters[0].inside, "");
+    assert_string_equal(log->meters[1].inside, "node");
+    assert_true(adept_meter_is_of_node(log, 0) && !adept_meter_is_of_node(log, 1));
     assert_int_equal(log->meters[0].n_samples, 3);
     assert_true(isnan(log->meters[0].samples[0].power_w) && log->meters[0].samples[2].energy_j == 250);
     adept_activity_log_free(log);

@@ -185,11 +185,16 @@ static void list_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
     kinds[n] = NULL;
 }
 
+static bool is_interrupted(void)
+{
+    return adept_interrupt_requested != 0;
+}
+
 /* What sensors are to know; its texts are the options'. */
 static adept_sensor_settings settings_of(const adept_measure_options *o)
 {
     adept_sensor_settings settings = {.sysroot = o->sysroot, .meters = o->meters, .n_meters = o->n_meters, .dram = o->dram,
-                                      .pid = o->attach ? o->attach : getpid()};
+                                      .pid = o->attach ? o->attach : getpid(), .is_stopped = is_interrupted};
 
     settings.dram.ea2p_tiers = o->dram_tiers == ADEPT_TIERS_OF_EA2P;
     settings.dram.process_usage = o->dram_usage == ADEPT_DRAM_OF_PROCESS;

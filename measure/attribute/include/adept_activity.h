@@ -66,6 +66,7 @@ typedef struct adept_meter_log {
     adept_component component;
     const adept_sample *samples; /* in order of time, in seconds since 1970, of the readings, not of the intervals */
     size_t n_samples;
+    const char *inside; /* the meter around it, of which its number is a part; "": none; NULL: the recording does not say */
 } adept_meter_log;
 
 /** All arrays and texts are the recording's. */
@@ -94,6 +95,9 @@ adept_status adept_activity_log_read(adept_activity_log **out, const char *path,
 /** NULL allowed. Only for what adept_activity_log_read() made. */
 void adept_activity_log_free(adept_activity_log *log);
 
+/** Is it one of those that are read for the whole node: of its meters, those that are not inside of another one that said something?
+ *  Where the recording does not say which is, the first. */
+bool adept_meter_is_of_node(const adept_activity_log *log, size_t meter);
 /** Energy of a meter between two times, evenly between its samples; NAN: its samples do not cover them. */
 double adept_meter_energy_j(const adept_meter_log *meter, double begin_s, double end_s);
 
