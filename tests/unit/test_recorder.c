@@ -3,6 +3,7 @@
 #include "adept_recorder.h"
 #include "fake_sys.h"
 #include "processes.h"
+#include "attribute/source.h"
 #include "track.h"
 #include <math.h>
 #include <setjmp.h>
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -438,6 +441,55 @@ static void settling(void **state)
     adept_processes_free(&p);
 }
 
+/* A child that has taken so much processor time, and was waited for. */
+static pid_t worked(double time_s)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        while ((double)clock() / CLOCKS_PER_SEC < time_s)
+            ;
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return child;
+}
+
+/* One child's record has been read and another's waits while /proc says that both were waited for: what the second took is
+ * not the first one's as well. Needs taskstats, which is root's. */
+static void a_record_that_waits(void **state)
+{
+    (void)state;
+    adept_processes p;
+    bool has[ADEPT_ACTIVITIES] = {false};
+    char why[256] = "";
+    void *proc = NULL, *taskstats = NULL;
+    double first_s = NAN, second_s = NAN;
+
+    assert_int_equal(adept_processes_begin(&p, NULL, NULL), ADEPT_OK);
+    bool counts = p.is_outermost && adept_source_taskstats.open(&taskstats, &p, has, why, sizeof why);
+    if (!counts || !adept_source_proc.open(&proc, &p, has, why, sizeof why)) {
+        if (counts) adept_source_taskstats.close(taskstats);
+        adept_processes_free(&p);
+        skip();
+    }
+    adept_source_proc.look(proc, &p);
+    adept_source_taskstats.look(taskstats, &p);
+    pid_t first = worked(0.02);
+    adept_source_taskstats.drain(taskstats, &p);
+    pid_t second = worked(0.5);
+    adept_source_proc.look(proc, &p);
+    adept_source_taskstats.look(taskstats, &p);
+    for (size_t i = 0; i < p.n; i++) {
+        if (p.all[i]->pid == first) first_s = p.all[i]->now[ADEPT_ACTIVITY_CPU_TIME_S];
+        if (p.all[i]->pid == second) second_s = p.all[i]->now[ADEPT_ACTIVITY_CPU_TIME_S];
+    }
+    if (!(first_s < 0.25 && second_s >= 0.49)) fail_msg("%g s and %g s instead of 0.02 and 0.5", first_s, second_s);
+    adept_source_taskstats.close(taskstats);
+    adept_source_proc.close(proc);
+    adept_processes_free(&p);
+}
+
 /* Samples that are handed over are forgotten, and energy goes on. */
 static void samples_are_taken(void **state)
 {
@@ -475,6 +527,7 @@ int main(void)
         cmocka_unit_test(what_proc_says),
         cmocka_unit_test(a_job_by_the_daemon_of_its_step),
         cmocka_unit_test(settling),
+        cmocka_unit_test(a_record_that_waits),
         cmocka_unit_test(samples_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
