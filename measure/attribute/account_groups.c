@@ -74,6 +74,8 @@ static void add(adept_account_group *to, const adept_share *s)
         to->energy_j[p] += s->energy_j[p];
         to->total_j += s->energy_j[p];
     }
+    to->gpu_low_j += s->gpu_low_j;
+    to->gpu_high_j += s->gpu_high_j;
     to->cpu_time_s += s->cpu_time_s;
     to->gpu_time_s += s->gpu_time_s;
     adept_use_add(&to->multiprocessors, &s->multiprocessors);
@@ -158,14 +160,14 @@ adept_status adept_account_groups_of(adept_account_groups **out, const adept_acc
     counted c = {.seed = adept_hash_begin()};
     bool ok = g && (g->arena = adept_arena_new());
 
-    if (ok) g->system.id = g->idle.id = g->jobs.id = g->all.id = g->lost.id = g->open.id = -1;
+    if (ok) g->system.id = g->idle.id = g->hidden.id = g->jobs.id = g->all.id = g->lost.id = g->open.id = -1;
     for (size_t i = 0; ok && i < a->n_shares; i++) {
         const adept_share *s = &a->shares[i];
         add(&g->all, s);
         if (s->holder == ADEPT_HOLDER_JOB)
             ok = add_job_share(g, &c, &names, s, &a->nodes[s->node], jobs, key);
         else
-            add(s->holder == ADEPT_HOLDER_SYSTEM ? &g->system : &g->idle, s);
+            add(s->holder == ADEPT_HOLDER_SYSTEM ? &g->system : s->holder == ADEPT_HOLDER_IDLE ? &g->idle : &g->hidden, s);
     }
     adept_name_map_free(&names);
     adept_slots_free(&c.slots);
