@@ -12,13 +12,12 @@
 #include <string.h>
 
 #define MOST_ON_A_GPU 65536 /* a library that says more is broken */
-#define MOST_INSTANCES 32   /* numbers of MIG instances are below 15 today */
 
 typedef struct board {
     void *device;
     unsigned index;
     unsigned long long seen_us; /* of the newest sample of use */
-    double slices[MOST_INSTANCES]; /* of each MIG instance, as it was asked last; 0: there is none, or it does not say */
+    double slices[NVML_MOST_INSTANCES]; /* of each MIG instance, as it was asked last; 0: there is none, or it does not say */
 } board;
 
 struct adept_gpu_processes {
@@ -112,11 +111,11 @@ static void read_slices(const adept_gpu_processes *g, board *b)
 
     memset(b->slices, 0, sizeof b->slices);
     if (!l->mig_most || !l->mig_handle || !l->gpu_instance || !l->attributes || l->mig_most(b->device, &most) != NVML_SUCCESS) return;
-    for (unsigned i = 0; i < most && i < MOST_INSTANCES; i++) {
+    for (unsigned i = 0; i < most && i < NVML_MOST_INSTANCES; i++) {
         adept_nvml_attributes attributes = {0};
         void *mig;
         if (l->mig_handle(b->device, i, &mig) == NVML_SUCCESS && l->gpu_instance(mig, &id) == NVML_SUCCESS &&
-            id < MOST_INSTANCES && l->attributes(mig, &attributes) == NVML_SUCCESS)
+            id < NVML_MOST_INSTANCES && l->attributes(mig, &attributes) == NVML_SUCCESS)
             b->slices[id] = attributes.gpu_slices;
     }
 }
@@ -132,7 +131,7 @@ static void place(adept_gpu_processes *g, board *b, size_t from)
         if (!is_asked) read_slices(g, b);
         is_asked = true;
         g->list[i].instance = id + 1;
-        g->list[i].slices = id < MOST_INSTANCES ? b->slices[id] : 0;
+        g->list[i].slices = id < NVML_MOST_INSTANCES ? b->slices[id] : 0;
     }
 }
 

@@ -28,6 +28,11 @@ static void read_sensor(adept_json_reader *in, adept_recording *r, const cJSON *
     s->range_j = adept_json_number_or(in, row, "range_j", 0); /* these four are not in older files */
     s->most_power_w = adept_json_number_or(in, row, "most_power_w", 0);
     snprintf(s->package, sizeof s->package, "%s", adept_result_text(row, "package"));
+    const cJSON *counted = cJSON_GetObjectItemCaseSensitive(row, "counted");
+    double index = adept_result_number(counted, "index"), of = adept_result_number(counted, "of");
+    if (index >= 0 && of > index && of <= UINT32_MAX)
+        adept_sensor_number(s, strcmp(adept_result_text(counted, "driver"), "nvml") == 0 ? "nvml" : "rocm", (unsigned)index, (unsigned)of);
+    snprintf(s->ids, sizeof s->ids, "%s", adept_result_text(counted, "ids"));
 }
 
 static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *head)

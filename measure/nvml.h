@@ -43,6 +43,7 @@ typedef struct adept_nvml_process {
     unsigned gpu_instance, compute_instance;
 } adept_nvml_process;
 
+#define NVML_MOST_INSTANCES 32 /* of a board; their numbers are below 15 today */
 #define NVML_NO_INSTANCE 0xffffffffu /* of MIG: the board is not divided */
 
 /* nvmlDeviceAttributes_t, of a MIG device */

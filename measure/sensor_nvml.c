@@ -104,7 +104,22 @@ static bool may_answer(int status)
     return status == NVML_SUCCESS || status == NVML_UNKNOWN || status == NVML_NO_DATA;
 }
 
-static void add_board(adept_sensor_search *search, const board *found, unsigned index, bool has_counter, bool has_power)
+/* By which CUDA, containers and Slurm call it: its UUID, and those of its MIG devices. */
+static void name_board(adept_sensor *sensor, const board *b, unsigned index, unsigned of)
+{
+    const adept_nvml *l = b->library;
+    char id[96];
+    unsigned most = 0;
+    void *mig;
+
+    adept_sensor_number(sensor, "nvml", index, of);
+    if (l->uuid && l->uuid(b->device, id, sizeof id) == NVML_SUCCESS) adept_sensor_name(sensor, id);
+    if (!l->uuid || !l->mig_most || !l->mig_handle || l->mig_most(b->device, &most) != NVML_SUCCESS) return;
+    for (unsigned i = 0; i < most && i < NVML_MOST_INSTANCES; i++)
+        if (l->mig_handle(b->device, i, &mig) == NVML_SUCCESS && l->uuid(mig, id, sizeof id) == NVML_SUCCESS) adept_sensor_name(sensor, id);
+}
+
+static void add_board(adept_sensor_search *search, const board *found, unsigned index, unsigned of, bool has_counter, bool has_power)
 {
     const adept_nvml *l = found->library;
     adept_nvml_pci pci = {.bus_id = ""};
@@ -126,6 +141,7 @@ static void add_board(adept_sensor_search *search, const board *found, unsigned 
     snprintf(sensor->device, sizeof sensor->device, "%.63s %.16s, driver %.31s", name, pci.bus_id, driver);
     snprintf(sensor->source, sizeof sensor->source, "%s%s%s", has_counter ? "nvmlDeviceGetTotalEnergyConsumption" : "",
              has_counter && has_power ? ", " : "", has_power ? "nvmlDeviceGetPowerUsage" : "");
+    name_board(sensor, b, index, of);
     sensor->component = ADEPT_COMPONENT_GPU;
     sensor->is_slow = true; /* a call may wait for the driver's lock, or for a board that wakes up */
     sensor->resolution_j = has_counter ? 1e-3 : 0;
@@ -137,7 +153,7 @@ static void add_board(adept_sensor_search *search, const board *found, unsigned 
         sensor->gauges[i] = gauges[i];
 }
 
-static void find_board(adept_sensor_search *search, adept_nvml *library, unsigned index)
+static void find_board(adept_sensor_search *search, adept_nvml *library, unsigned index, unsigned of)
 {
     board b = {.library = library, .device = NULL, .gone = 0};
     char name[64];
@@ -154,7 +170,7 @@ static void find_board(adept_sensor_search *search, adept_nvml *library, unsigne
     int energy_status = get_energy(&b, &mj);
     int power_status = library->power_mw ? library->power_mw(b.device, &mw) : NVML_FUNCTION_NOT_FOUND;
     if (may_answer(energy_status) || may_answer(power_status))
-        add_board(search, &b, index, may_answer(energy_status), may_answer(power_status));
+        add_board(search, &b, index, of, may_answer(energy_status), may_answer(power_status));
     else
         adept_sensor_missing(search, name, adept_nvml_help(power_status), "neither energy nor power: %s (NVML status %d)",
                              adept_nvml_text(library, power_status), power_status);
@@ -177,7 +193,7 @@ static void find(adept_sensor_search *search)
         adept_sensor_missing(search, "nvml", adept_nvml_help(status), "NVML counts no board: %s (status %d)",
                              adept_nvml_text(library, status), status);
     for (unsigned i = 0; status == NVML_SUCCESS && i < n; i++)
-        find_board(search, library, i);
+        find_board(search, library, i, n);
     adept_nvml_leave(library);
 }
 

@@ -15,6 +15,7 @@
  *   limit=W (250), sm_clock=MHZ (1410), memory_clock=MHZ (1215)
  *   init=STATUS        what nvmlInit_v2 answers
  *   process=BOARD,PID,BYTES,PERCENT[,INSTANCE]    a process on it (repeatable); BYTES -1: not known; PERCENT -1: no sample
+ *   alike=1            all boards have the same name
  *   used_as=PID        the use of every process is told by this number instead, as of another PID namespace
  *   mig=BOARD,INSTANCE,SLICES    the board has such a MIG instance (repeatable)
  *   processes=3        the newest version of the list of processes that there is; uses=0: no use of each (NOT_SUPPORTED)
@@ -37,7 +38,7 @@
     X(boards, 1)                                                                                                       \
     X(update, 0) X(shown, NAN) X(counter, 1) X(meter, 1) X(gauges, 1) X(silent_energy, 0) X(silent_power, 0)           \
         X(reset, INFINITY) X(lost, INFINITY) X(hangs, INFINITY) X(init_hangs, 0) X(limit, 250) X(sm_clock, 1410) X(memory_clock, 1215) X(init, 0)             \
-            X(processes, 3) X(uses, 1) X(used_as, 0)
+            X(processes, 3) X(uses, 1) X(used_as, 0) X(alike, 0)
 
 static struct {
 #define X(key, otherwise) double key;
@@ -241,7 +242,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
 int nvmlDeviceGetName(void *device, char *name, unsigned size);
 int nvmlDeviceGetName(void *device, char *name, unsigned size)
 {
-    snprintf(name, size, "NVIDIA Fake-%d", (int)share(device));
+    snprintf(name, size, "NVIDIA Fake-%d", play.alike ? 1 : (int)share(device));
     return fake_nvml_status(device);
 }
 
