@@ -46,7 +46,8 @@ bool adept_tres_gpus_read(adept_tres_gpus *out, const char *list)
         const char *equals = p + strcspn(p, "=,");
         size_t length = (size_t)(equals - p);
         bool is_gpu = length >= gpu_length && strncmp(p, gpu, gpu_length) == 0 && strchr(":=,", p[gpu_length]);
-        bool is_shard = length >= shard_length && strncmp(p, shard, shard_length) == 0 && strchr(":=,", p[shard_length]);
+        bool is_shard =
+            length >= shard_length && strncmp(p, shard, shard_length) == 0 && strchr(":=,", p[shard_length]);
         if (!is_gpu && !is_shard) continue;
         double value = *equals == '=' && isdigit((unsigned char)equals[1]) ? adept_number_value(equals + 1) : NAN;
         if (!(value <= most) || value != floor(value)) return false;

@@ -17,7 +17,8 @@ typedef struct board {
     void *device;
     unsigned index;
     unsigned long long seen_us; /* of the newest sample of use */
-    double slices[NVML_MOST_INSTANCES]; /* of each MIG instance, as it was asked last; 0: there is none, or it does not say */
+    double slices[NVML_MOST_INSTANCES]; /* of each MIG instance, as it was asked last; 0: there is none, or it does not
+                                           say */
 } board;
 
 struct adept_gpu_processes {
@@ -110,7 +111,9 @@ static void read_slices(const adept_gpu_processes *g, board *b)
     unsigned most = 0, id;
 
     memset(b->slices, 0, sizeof b->slices);
-    if (!l->mig_most || !l->mig_handle || !l->gpu_instance || !l->attributes || l->mig_most(b->device, &most) != NVML_SUCCESS) return;
+    if (!l->mig_most || !l->mig_handle || !l->gpu_instance || !l->attributes ||
+        l->mig_most(b->device, &most) != NVML_SUCCESS)
+        return;
     for (unsigned i = 0; i < most && i < NVML_MOST_INSTANCES; i++) {
         adept_nvml_attributes attributes = {0};
         void *mig;

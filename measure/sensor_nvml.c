@@ -116,10 +116,12 @@ static void name_board(adept_sensor *sensor, const board *b, unsigned index, uns
     if (l->uuid && l->uuid(b->device, id, sizeof id) == NVML_SUCCESS) adept_sensor_name(sensor, id);
     if (!l->uuid || !l->mig_most || !l->mig_handle || l->mig_most(b->device, &most) != NVML_SUCCESS) return;
     for (unsigned i = 0; i < most && i < NVML_MOST_INSTANCES; i++)
-        if (l->mig_handle(b->device, i, &mig) == NVML_SUCCESS && l->uuid(mig, id, sizeof id) == NVML_SUCCESS) adept_sensor_name(sensor, id);
+        if (l->mig_handle(b->device, i, &mig) == NVML_SUCCESS && l->uuid(mig, id, sizeof id) == NVML_SUCCESS)
+            adept_sensor_name(sensor, id);
 }
 
-static void add_board(adept_sensor_search *search, const board *found, unsigned index, unsigned of, bool has_counter, bool has_power)
+static void add_board(adept_sensor_search *search, const board *found, unsigned index, unsigned of, bool has_counter,
+                      bool has_power)
 {
     const adept_nvml *l = found->library;
     adept_nvml_pci pci = {.bus_id = ""};

@@ -91,7 +91,8 @@ static bool is_called(const adept_sensor *sensor, const char *word)
     return strcmp(sensor->name, word) == 0 || strcmp(sensor->kind->name, word) == 0 ||
            strcmp(adept_component_name(sensor->component), word) == 0 ||
            (strncmp(sensor->name, word, length) == 0 && sensor->name[length] == '-') ||
-           (strchr(word, ':') && strcasestr(sensor->device, word)) || /* NVML has eight digits of the domain, CUDA four */
+           (strchr(word, ':') &&
+            strcasestr(sensor->device, word)) || /* NVML has eight digits of the domain, CUDA four */
            adept_sensor_has_id(sensor, word);
 }
 
@@ -123,8 +124,8 @@ void adept_sensor_name(adept_sensor *sensor, const char *id)
         snprintf(sensor->ids + used, sizeof sensor->ids - used, "%s%s", used ? " " : "", id);
 }
 
-/* May a word be one that this machine has nothing of: a component, a kind, something that has a note, a processor's core, which
- * `adept sweep --drive` sets, or an address on the bus where no GPU answers, though CUDA may know it? */
+/* May a word be one that this machine has nothing of: a component, a kind, something that has a note, a processor's
+ * core, which `adept sweep --drive` sets, or an address on the bus where no GPU answers, though CUDA may know it? */
 static bool may_be_missing(const adept_sensor_search *search, const adept_sensor_kind *const *kinds, const char *word)
 {
     bool is_known = adept_component_called(word) != ADEPT_COMPONENTS || search->is_stuck, has_gpu = false;
@@ -135,13 +136,14 @@ static bool may_be_missing(const adept_sensor_search *search, const adept_sensor
         is_known = is_known || strcmp(search->notes[i].name, word) == 0;
     for (size_t i = 0; i < search->n_sensors; i++)
         has_gpu = has_gpu || search->sensors[i]->component == ADEPT_COMPONENT_GPU;
-    return is_known || (strncmp(word, "cpu", 3) == 0 && word[3] && strspn(word + 3, "0123456789") == strlen(word + 3)) ||
+    return is_known ||
+           (strncmp(word, "cpu", 3) == 0 && word[3] && strspn(word + 3, "0123456789") == strlen(word + 3)) ||
            (strchr(word, ':') && !has_gpu);
 }
 
 /* Is every word of --devices known, and each name of one GPU only? */
-static adept_status check_devices(const adept_sensor_search *search, const adept_sensor_kind *const *kinds, const char *const *devices,
-                                  size_t n_devices, adept_error *err)
+static adept_status check_devices(const adept_sensor_search *search, const adept_sensor_kind *const *kinds,
+                                  const char *const *devices, size_t n_devices, adept_error *err)
 {
     for (size_t w = 0; w < n_devices; w++) {
         char list[400] = "";
@@ -152,12 +154,15 @@ static adept_status check_devices(const adept_sensor_search *search, const adept
             found += is_it;
             named += is_it && adept_sensor_has_id(s, devices[w]);
             size_t used = strlen(list);
-            snprintf(list + used, sizeof list - used, "%s%s%s%.44s", used ? ", " : "", s->name, *s->ids ? " " : "", s->ids);
+            snprintf(list + used, sizeof list - used, "%s%s%s%.44s", used ? ", " : "", s->name, *s->ids ? " " : "",
+                     s->ids);
         }
         if (named > 1)
-            return adept_error_set(err, ADEPT_E_USAGE, "devices: %.60s begins the names of %zu GPUs; there are: %s", devices[w], named, list);
+            return adept_error_set(err, ADEPT_E_USAGE, "devices: %.60s begins the names of %zu GPUs; there are: %s",
+                                   devices[w], named, list);
         if (found == 0 && !may_be_missing(search, kinds, devices[w]))
-            return adept_error_set(err, ADEPT_E_USAGE, "devices: no sensor is called %.60s; there are: %s", devices[w], *list ? list : "none");
+            return adept_error_set(err, ADEPT_E_USAGE, "devices: no sensor is called %.60s; there are: %s", devices[w],
+                                   *list ? list : "none");
     }
     return ADEPT_OK;
 }

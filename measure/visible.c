@@ -1,5 +1,5 @@
-/** @file visible.c  Which GPUs a process may use. Sources: CUDA's programming guide, "CUDA Environment Variables"; NVIDIA's
- * container toolkit; ROCm's "GPU isolation techniques"; Slurm's gres guide. */
+/** @file visible.c  Which GPUs a process may use. Sources: CUDA's programming guide, "CUDA Environment Variables";
+ * NVIDIA's container toolkit; ROCm's "GPU isolation techniques"; Slurm's gres guide. */
 #include "adept_visible.h"
 #include "adept_file.h"
 #include "adept_grow.h"
@@ -57,7 +57,8 @@ bool adept_visible_of(adept_visible_words *words, int pid)
 
     snprintf(path, sizeof path, "/proc/%d/environ", pid);
     int file = adept_file_descriptor(path, 0);
-    while (file >= 0 && n > 0 && all.size < most && (room = adept_buffer_room(&all, piece)) && (n = read(file, room, piece)) > 0)
+    while (file >= 0 && n > 0 && all.size < most && (room = adept_buffer_room(&all, piece)) &&
+           (n = read(file, room, piece)) > 0)
         all.size += (size_t)n;
     if (file >= 0) close(file);
     size_t size = all.size;
@@ -68,7 +69,8 @@ bool adept_visible_of(adept_visible_words *words, int pid)
     free(environment);
     if (!is_read) return false;
     snprintf(path, sizeof path, "/proc/%d/root", pid);
-    words->in_container = stat("/", &own) == 0 && stat(path, &other) == 0 && (own.st_dev != other.st_dev || own.st_ino != other.st_ino);
+    words->in_container =
+        stat("/", &own) == 0 && stat(path, &other) == 0 && (own.st_dev != other.st_dev || own.st_ino != other.st_ino);
     return ok;
 }
 
@@ -137,12 +139,14 @@ static bool take_word(gpu_list *to, const gpu_list *from, const char *word, cons
         which = i;
     }
     if (found == 1) take(to, from, which); /* what several GPUs begin with names none */
-    if (found == 0 && measured < from->n && to->n < MOST) to->sensor[to->n++] = NOT_MEASURED, found++; /* one of the others, perhaps */
+    if (found == 0 && measured < from->n && to->n < MOST)
+        to->sensor[to->n++] = NOT_MEASURED, found++; /* one of the others, perhaps */
     to->is_slice = to->is_slice || (found == 1 && word[0] == 'M');
     return found == 1;
 }
 
-/* Reduce a list to what a variable names of it. Words that name none end it, as CUDA and ROCm have it: "-1", "NoDevFiles". */
+/* Reduce a list to what a variable names of it. Words that name none end it, as CUDA and ROCm have it: "-1",
+ * "NoDevFiles". */
 static void reduce(gpu_list *list, const char *value, const adept_sensor *const *sensors)
 {
     gpu_list left = {.n = 0, .is_slice = list->is_slice, .by_number = list->by_number};
@@ -169,8 +173,8 @@ static size_t count_words(const char *value)
     return n;
 }
 
-/* Does a scheduler's or container's list leave fewer than are counted here? Else what counts GPUs sees its choice already, under
- * numbers of its own. */
+/* Does a scheduler's or container's list leave fewer than are counted here? Else what counts GPUs sees its choice
+ * already, under numbers of its own. */
 static bool restricts(const gpu_list *list, const char *value, const adept_sensor *const *sensors)
 {
     gpu_list left = *list;
@@ -203,7 +207,8 @@ static void name(adept_visible_gpus *out, const adept_visible_words *words, size
 {
     size_t used = strlen(out->by);
 
-    snprintf(out->by + used, sizeof out->by - used, "%s%s=%.60s", used ? ", " : "", adept_visible_name(variable), words->values[variable]);
+    snprintf(out->by + used, sizeof out->by - used, "%s%s=%.60s", used ? ", " : "", adept_visible_name(variable),
+             words->values[variable]);
 }
 
 /* Are boards of several makes there? Then CUDA's order is its own, the fastest first. */
@@ -223,19 +228,22 @@ static bool are_alike(const gpu_list *all, const adept_sensor *const *sensors)
     return true;
 }
 
-static gpu_list cuda_list(adept_visible_gpus *out, const adept_visible_words *words, const gpu_list *all, const adept_sensor *const *sensors)
+static gpu_list cuda_list(adept_visible_gpus *out, const adept_visible_words *words, const gpu_list *all,
+                          const adept_sensor *const *sensors)
 {
     char *const *v = words->values;
     gpu_list list = *all;
     bool by_container = words->in_container && restricts(&list, v[ADEPT_VISIBLE_NVIDIA], sensors);
     size_t scheduler = v[ADEPT_VISIBLE_STEP] && *v[ADEPT_VISIBLE_STEP] ? ADEPT_VISIBLE_STEP : ADEPT_VISIBLE_JOB;
 
-    if (by_container || (!v[ADEPT_VISIBLE_CUDA] && !v[scheduler] && restricts(&list, v[ADEPT_VISIBLE_NVIDIA], sensors))) {
+    if (by_container ||
+        (!v[ADEPT_VISIBLE_CUDA] && !v[scheduler] && restricts(&list, v[ADEPT_VISIBLE_NVIDIA], sensors))) {
         reduce(&list, v[ADEPT_VISIBLE_NVIDIA], sensors);
         list.by_number = false; /* in the order of the bus, as here */
         name(out, words, ADEPT_VISIBLE_NVIDIA);
     }
-    if (v[ADEPT_VISIBLE_CUDA] && restricts(&list, v[scheduler], sensors) && !is_within(&list, v[ADEPT_VISIBLE_CUDA], v[scheduler], sensors)) {
+    if (v[ADEPT_VISIBLE_CUDA] && restricts(&list, v[scheduler], sensors) &&
+        !is_within(&list, v[ADEPT_VISIBLE_CUDA], v[scheduler], sensors)) {
         reduce(&list, v[scheduler], sensors); /* its job sees these alone, and counts them from 0 */
         name(out, words, scheduler);
     }
@@ -245,7 +253,8 @@ static gpu_list cuda_list(adept_visible_gpus *out, const adept_visible_words *wo
         const char *order = v[ADEPT_VISIBLE_CUDA_ORDER];
         bool is_choice = list.n > 0 && list.n < all->n && list.by_number;
         if (is_choice && (!order || strcmp(order, "PCI_BUS_ID") != 0) && !are_alike(all, sensors))
-            out->doubt = "its numbers count the fastest GPU first, where CUDA_DEVICE_ORDER=PCI_BUS_ID is not set: of GPUs that are not alike "
+            out->doubt = "its numbers count the fastest GPU first, where CUDA_DEVICE_ORDER=PCI_BUS_ID is not set: of "
+                         "GPUs that are not alike "
                          "it is not known which they are";
     } else if (restricts(&list, v[scheduler], sensors)) {
         reduce(&list, v[scheduler], sensors);
@@ -254,12 +263,16 @@ static gpu_list cuda_list(adept_visible_gpus *out, const adept_visible_words *wo
     return list;
 }
 
-static gpu_list rocm_list(adept_visible_gpus *out, const adept_visible_words *words, const gpu_list *all, const adept_sensor *const *sensors)
+static gpu_list rocm_list(adept_visible_gpus *out, const adept_visible_words *words, const gpu_list *all,
+                          const adept_sensor *const *sensors)
 {
     char *const *v = words->values;
     gpu_list list = *all;
-    size_t inner = v[ADEPT_VISIBLE_HIP] ? ADEPT_VISIBLE_HIP : v[ADEPT_VISIBLE_CUDA] ? ADEPT_VISIBLE_CUDA : ADEPT_VISIBLE_ORDINAL;
-    bool has_inner = v[inner] && (inner != ADEPT_VISIBLE_ORDINAL || !v[ADEPT_VISIBLE_ROCR]); /* Slurm sets both, of the same GPUs */
+    size_t inner = v[ADEPT_VISIBLE_HIP]    ? ADEPT_VISIBLE_HIP
+                   : v[ADEPT_VISIBLE_CUDA] ? ADEPT_VISIBLE_CUDA
+                                           : ADEPT_VISIBLE_ORDINAL;
+    bool has_inner =
+        v[inner] && (inner != ADEPT_VISIBLE_ORDINAL || !v[ADEPT_VISIBLE_ROCR]); /* Slurm sets both, of the same GPUs */
 
     if (v[ADEPT_VISIBLE_ROCR]) reduce(&list, v[ADEPT_VISIBLE_ROCR], sensors);
     if (v[ADEPT_VISIBLE_ROCR]) name(out, words, ADEPT_VISIBLE_ROCR);
@@ -273,7 +286,8 @@ void adept_visible_resolve(adept_visible_gpus *out, bool *is_used, const adept_v
 {
     static const struct {
         const char *driver;
-        gpu_list (*list)(adept_visible_gpus *, const adept_visible_words *, const gpu_list *, const adept_sensor *const *);
+        gpu_list (*list)(adept_visible_gpus *, const adept_visible_words *, const gpu_list *,
+                         const adept_sensor *const *);
     } makes[] = {{"nvml", cuda_list}, {"rocm", rocm_list}};
 
     *out = (adept_visible_gpus){.doubt = NULL};
@@ -293,7 +307,8 @@ void adept_visible_resolve(adept_visible_gpus *out, bool *is_used, const adept_v
             out->n_measured++;
             is_used[list.sensor[i]] = true;
         }
-        if (list.is_slice) out->doubt = "a MIG instance has no power of its own: that of its whole GPU is no measurement of it";
+        if (list.is_slice)
+            out->doubt = "a MIG instance has no power of its own: that of its whole GPU is no measurement of it";
     }
     if (!out->doubt && out->n_measured < out->n) out->doubt = "not all of these GPUs are measured";
 }

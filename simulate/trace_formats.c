@@ -12,17 +12,19 @@
 
 /* X(identifier, header) */
 #define COLUMNS(X)                                                                                                     \
-    X(JOB_ID, "job_id") X(SUBMIT_S, "submit_s") X(USER, "user") X(TEMPLATE, "template") X(SAMPLES, "samples")          \
-    X(GPU_SECONDS, "gpu_seconds") X(GPUS, "gpus") X(BATCH, "batch") X(URGENT, "urgent") X(DEADLINE_S, "deadline_s")    \
-    X(TIME, "time") X(APPLICATION, "application") X(NUM_REPLICAS, "num_replicas") X(BATCH_SIZE, "batch_size")          \
-    X(TIMESTAMP, "timestamp") X(DURATION, "duration") X(NUM_GPUS, "num_gpus") X(CLUSTER, "cluster")                    \
-    X(JOB_TYPE, "job_type") X(STEPS, "steps") X(ARRIVAL_S, "arrival_s")                                                \
-    X(NUM_GPU, "num_gpu") X(GPU_MILLI, "gpu_milli") X(CREATION, "creation_time") X(DELETION, "deletion_time")          \
-    X(SCHEDULED, "scheduled_time")                                                                                     \
-    X(SLURM_ID, "JobID") X(SLURM_RAW_ID, "JobIDRaw") X(SLURM_USER, "User") X(SLURM_SUBMIT, "Submit")                   \
-    X(SLURM_START, "Start") X(SLURM_ELAPSED, "Elapsed") X(SLURM_ELAPSED_RAW, "ElapsedRaw") X(GPU_NUM, "gpu_num")       \
-    X(SUBMIT_TIME, "submit_time")                                                                                      \
-    X(SLURM_TRES, "AllocTRES") X(SLURM_WANTED, "ReqTRES")
+    X(JOB_ID, "job_id")                                                                                                \
+    X(SUBMIT_S, "submit_s") X(USER, "user") X(TEMPLATE, "template") X(SAMPLES, "samples")                              \
+        X(GPU_SECONDS, "gpu_seconds") X(GPUS, "gpus") X(BATCH, "batch") X(URGENT, "urgent")                            \
+            X(DEADLINE_S, "deadline_s") X(TIME, "time") X(APPLICATION, "application") X(NUM_REPLICAS, "num_replicas")  \
+                X(BATCH_SIZE, "batch_size") X(TIMESTAMP, "timestamp") X(DURATION, "duration") X(NUM_GPUS, "num_gpus")  \
+                    X(CLUSTER, "cluster") X(JOB_TYPE, "job_type") X(STEPS, "steps") X(ARRIVAL_S, "arrival_s")          \
+                        X(NUM_GPU, "num_gpu") X(GPU_MILLI, "gpu_milli") X(CREATION, "creation_time")                   \
+                            X(DELETION, "deletion_time") X(SCHEDULED, "scheduled_time") X(SLURM_ID, "JobID")           \
+                                X(SLURM_RAW_ID, "JobIDRaw") X(SLURM_USER, "User") X(SLURM_SUBMIT, "Submit")            \
+                                    X(SLURM_START, "Start") X(SLURM_ELAPSED, "Elapsed")                                \
+                                        X(SLURM_ELAPSED_RAW, "ElapsedRaw") X(GPU_NUM, "gpu_num")                       \
+                                            X(SUBMIT_TIME, "submit_time") X(SLURM_TRES, "AllocTRES")                   \
+                                                X(SLURM_WANTED, "ReqTRES")
 
 enum {
 #define X(identifier, header) identifier,
@@ -95,8 +97,9 @@ double adept_trace_date_s(const char *text)
     size_t length = strlen(text);
 
     if (length > 0 && length < 13 && strspn(text, "0123456789") == length) return adept_number_value(text);
-    bool is_date = length >= sizeof form - 1 && strspn(text, "0123456789-: T") >= sizeof form - 1 &&
-                   sscanf(text, "%4d-%2d-%2d%*1[ T]%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &used) == 6;
+    bool is_date =
+        length >= sizeof form - 1 && strspn(text, "0123456789-: T") >= sizeof form - 1 &&
+        sscanf(text, "%4d-%2d-%2d%*1[ T]%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &used) == 6;
     double zone = is_date && used == (int)sizeof form - 1 ? zone_s(text + used) : NAN;
     if (isnan(zone) || year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour >= 24 ||
         minute < 0 || minute >= 60 || second < 0 || second > 60)

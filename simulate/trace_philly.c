@@ -1,5 +1,5 @@
-/** @file trace_philly.c  Philly's own log (cluster_job_log of github msr-fiddle/philly-traces): a JSON list of jobs, which
- * is made a table of the format philly. Each job is parsed by itself, so a large log takes no large tree. Calls:
+/** @file trace_philly.c  Philly's own log (cluster_job_log of github msr-fiddle/philly-traces): a JSON list of jobs,
+ * which is made a table of the format philly. Each job is parsed by itself, so a large log takes no large tree. Calls:
  * adept_json, adept_csv_writer. */
 #include "trace.h"
 #include "adept_csv_writer.h"
@@ -9,7 +9,7 @@
 
 #define SHOULD                                                                                                         \
     "of JSON, Philly's cluster_job_log is read, a list of {\"submitted_time\", \"user\", \"attempts\": "               \
-    "[{\"start_time\", \"end_time\", \"detail\": [{\"gpus\": [...]}]}]}; make of another one a CSV "                    \
+    "[{\"start_time\", \"end_time\", \"detail\": [{\"gpus\": [...]}]}]}; make of another one a CSV "                   \
     "submit_s,user,gpus,gpu_seconds"
 
 /* The end of the value that begins here, by its brackets; a text without one ends with it. */
@@ -38,8 +38,8 @@ static const char *text_of(const cJSON *object, const char *key)
     return text ? text : "";
 }
 
-/* A job as a row. What it held is of its attempts, which may have had another number of GPUs each; the last one's is the
- * job's. One that never began has no attempt, or one without times. */
+/* A job as a row. What it held is of its attempts, which may have had another number of GPUs each; the last one's is
+ * the job's. One that never began has no attempt, or one without times. */
 static bool put_job(adept_buffer *csv, const cJSON *job)
 {
     const cJSON *attempts = cJSON_GetObjectItemCaseSensitive(job, "attempts"), *attempt = NULL, *node = NULL;
@@ -48,10 +48,11 @@ static bool put_job(adept_buffer *csv, const cJSON *job)
     if (!cJSON_IsArray(attempts) || isnan(adept_trace_date_s(text_of(job, "submitted_time")))) return false;
     cJSON_ArrayForEach(attempt, attempts)
     {
-        double time_s = adept_trace_date_s(text_of(attempt, "end_time")) - adept_trace_date_s(text_of(attempt, "start_time"));
+        double time_s =
+            adept_trace_date_s(text_of(attempt, "end_time")) - adept_trace_date_s(text_of(attempt, "start_time"));
         gpus = 0;
-        cJSON_ArrayForEach(node, cJSON_GetObjectItemCaseSensitive(attempt, "detail"))
-            gpus += cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(node, "gpus"));
+        cJSON_ArrayForEach(node, cJSON_GetObjectItemCaseSensitive(attempt, "detail")) gpus +=
+            cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(node, "gpus"));
         if (time_s > 0) gpu_s += gpus * time_s;
     }
     adept_csv_put_text(csv, text_of(job, "submitted_time"));
@@ -88,7 +89,8 @@ adept_status adept_trace_philly_table(char **text, size_t *size, const char *nam
         cJSON_Delete(job);
         at = end + strspn(end, " \t\r\n");
         if (status == ADEPT_OK && !is_job)
-            status = adept_error_set(err, ADEPT_E_INVALID, "%s: entry %ld of the list is no job of Philly: " SHOULD, name, n);
+            status = adept_error_set(err, ADEPT_E_INVALID, "%s: entry %ld of the list is no job of Philly: " SHOULD,
+                                     name, n);
         else if (status == ADEPT_OK && *at != ',' && *at != ']')
             status = adept_error_set(err, ADEPT_E_INVALID, "%s: the list ends behind job %ld without its ]", name, n);
         if (*at == ']') break;

@@ -85,10 +85,13 @@ static adept_status choose_format(trace_reader *t)
         return adept_error_set(t->err, ADEPT_E_USAGE, "no trace format is called %.40s; there are: %s",
                                t->options.format, all);
     if (!t->format)
-        return adept_csv_fail(&t->table.csv, "the header is of no known format: %s. native is what you write yourself of "
-                              "any other trace: a row for each job, with submit_s and gpu_seconds or samples", all);
+        return adept_csv_fail(&t->table.csv,
+                              "the header is of no known format: %s. native is what you write yourself of "
+                              "any other trace: a row for each job, with submit_s and gpu_seconds or samples",
+                              all);
     if (adept_trace_has_columns(&t->table, t->format)) return ADEPT_OK;
-    return adept_csv_fail(&t->table.csv, "the header is not that of %s: it needs %s", t->format->name, t->format->columns);
+    return adept_csv_fail(&t->table.csv, "the header is not that of %s: it needs %s", t->format->name,
+                          t->format->columns);
 }
 
 /* ---------------------------------------------------------------- rows -------------------------------------------- */

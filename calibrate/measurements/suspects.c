@@ -37,7 +37,8 @@ typedef struct unit {
     double count;
 } unit;
 
-static const unit time_units[] = {{"milliseconds", 1e3}, {"microseconds", 1e6}, {"minutes", 1 / 60.0}, {"hours", 1 / 3600.0}, {0}};
+static const unit time_units[] = {
+    {"milliseconds", 1e3}, {"microseconds", 1e6}, {"minutes", 1 / 60.0}, {"hours", 1 / 3600.0}, {0}};
 static const unit power_units[] = {{"milliwatts", 1e3}, {"microwatts", 1e6}, {"kilowatts", 1e-3}, {0}};
 
 static const char *nearest_unit(const unit *units, double ratio)
@@ -60,7 +61,8 @@ static bool check_unit(adept_dataset *d, adept_measurement *m, const char *colum
     m->mistaken = nearest_unit(units, ratio);
     if (ratio > LARGEST_RATIO || ratio < 1 / LARGEST_RATIO) {
         m->absurd = column;
-        return suspect(d, m, "%s is %g, about %.1g is predicted: nothing can be fitted to that", column, measured, predicted);
+        return suspect(d, m, "%s is %g, about %.1g is predicted: nothing can be fitted to that", column, measured,
+                       predicted);
     }
     return suspect(d, m, "%s is %g %s: are these %s? About %.2g %s is predicted", column, measured,
                    units == time_units ? "s" : "W", m->mistaken, predicted, units == time_units ? "s" : "W");
@@ -229,10 +231,11 @@ adept_status adept_dataset_refuse_mistaken(const adept_dataset *d, adept_error *
         alike += strcmp(d->rows[i].mistaken, first->mistaken) == 0;
     }
     if (d->n == 0) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_FIT,
-                           "%.300s:%ld: every row is suspect, and nothing is fitted to mistakes: %zu of %zu look like %s; "
-                           "the first: %.400s",
-                           first->file, first->line, alike, d->n, first->mistaken, first->suspect);
+    return adept_error_set(
+        err, ADEPT_E_FIT,
+        "%.300s:%ld: every row is suspect, and nothing is fitted to mistakes: %zu of %zu look like %s; "
+        "the first: %.400s",
+        first->file, first->line, alike, d->n, first->mistaken, first->suspect);
 }
 
 bool adept_dataset_exclude_suspect(adept_dataset *d)

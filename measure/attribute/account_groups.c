@@ -167,7 +167,10 @@ adept_status adept_account_groups_of(adept_account_groups **out, const adept_acc
         if (s->holder == ADEPT_HOLDER_JOB)
             ok = add_job_share(g, &c, &names, s, &a->nodes[s->node], jobs, key);
         else
-            add(s->holder == ADEPT_HOLDER_SYSTEM ? &g->system : s->holder == ADEPT_HOLDER_IDLE ? &g->idle : &g->hidden, s);
+            add(s->holder == ADEPT_HOLDER_SYSTEM ? &g->system
+                : s->holder == ADEPT_HOLDER_IDLE ? &g->idle
+                                                 : &g->hidden,
+                s);
     }
     adept_name_map_free(&names);
     adept_slots_free(&c.slots);

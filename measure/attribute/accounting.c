@@ -206,7 +206,8 @@ static double slices_of(const seat *s, bool by_driver)
     return by_driver ? s->slices : s->instances > 0 ? s->instances * s->slice : s->slice;
 }
 
-/* A GPU whose holders' use is not known, as under MIG: by the slices that each holds, if they are known of all; else all alike.
+/* A GPU whose holders' use is not known, as under MIG: by the slices that each holds, if they are known of all; else
+ * all alike.
  * @return by slices */
 static bool weigh_by_slices(node_run *r, const seat *const *holders, size_t n)
 {
@@ -223,8 +224,8 @@ static bool weigh_by_slices(node_run *r, const seat *const *holders, size_t n)
     return false;
 }
 
-/* Whose the GPU is: the jobs that hold it, and what is hidden; else the one job that was given all GPUs of the node, whose the
- * hidden ones are; else the system, if that holds it. */
+/* Whose the GPU is: the jobs that hold it, and what is hidden; else the one job that was given all GPUs of the node,
+ * whose the hidden ones are; else the system, if that holds it. */
 static gpu_rule weigh_gpu(node_run *r, double middle_s)
 {
     size_t holders = 0, jobs = 0, owners = 0, owner = 0;

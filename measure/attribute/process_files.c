@@ -159,8 +159,8 @@ static const char *numbered(int64_t *number, const char *at, const char *name)
     return adept_integer_parse(number, at + length, &end, 0, INT64_MAX - 2) && (*end == '\0' || *end == '/') ? end : NULL;
 }
 
-/* What stands behind slices of systemd from the root on, "/system.slice/"; Slurm's CgroupSlice names another. Those of users
- * have what they make. NULL: there is none. */
+/* What stands behind slices of systemd from the root on, "/system.slice/"; Slurm's CgroupSlice names another. Those of
+ * users have what they make. NULL: there is none. */
 static const char *behind_slices(const char *path)
 {
     static const char slice[] = ".slice";

@@ -37,7 +37,7 @@ struct adept_recorder {
     adept_recording *meters;
     meter_state *meter_states;
     adept_gpu_processes *gpus;
-    gpu_entry *entries; /* of the last reading; */
+    gpu_entry *entries;                         /* of the last reading; */
     size_t n_entries, entry_capacity, n_before; /* in front of them those not visible of the reading before */
     bool told_stranger, told_pair, told_lists;
     adept_activity_log head; /* what a file begins with; its texts and arrays are owned */
@@ -197,8 +197,8 @@ static bool was_there_before(const adept_recorder *r, const adept_gpu_process *s
     return false;
 }
 
-/* What the driver says of a GPU's processes, and which of them are visible here. Strangers of the reading before stay, in
- * front: one that only used the GPU may have ended since. */
+/* What the driver says of a GPU's processes, and which of them are visible here. Strangers of the reading before stay,
+ * in front: one that only used the GPU may have ended since. */
 static bool take_entries(adept_recorder *r, const adept_gpu_process *list, size_t n)
 {
     size_t kept = 0;
@@ -211,12 +211,13 @@ static bool take_entries(adept_recorder *r, const adept_gpu_process *list, size_
     r->n_before = kept;
     r->n_entries = kept + n;
     for (size_t i = 0; i < n; i++)
-        r->entries[kept + i] = (gpu_entry){.said = list[i], .process = adept_processes_meant(&r->processes, list[i].pid)};
+        r->entries[kept + i] =
+            (gpu_entry){.said = list[i], .process = adept_processes_meant(&r->processes, list[i].pid)};
     return true;
 }
 
-/* Two calls of NVML may answer in two PID namespaces (HAMi-core #112): processes that hold a GPU and do not use it, and others
- * that use it and are not visible here. One of each is the same; of more nobody knows which is which. */
+/* Two calls of NVML may answer in two PID namespaces (HAMi-core #112): processes that hold a GPU and do not use it, and
+ * others that use it and are not visible here. One of each is the same; of more nobody knows which is which. */
 static adept_status match_namespaces(adept_recorder *r, const char *gpu, adept_error *err)
 {
     gpu_entry *holder = NULL, *user = NULL;
@@ -242,11 +243,17 @@ static adept_status match_namespaces(adept_recorder *r, const char *gpu, adept_e
     if (*told || !was_there_before(r, &user->said)) return ADEPT_OK;
     *told = true;
     if (is_pair)
-        say(r, "%s: NVML lists process %d and measures the use of process %d, which is not visible here: taken for one, in "
-            "two PID namespaces", gpu, (int)here, (int)there);
+        say(r,
+            "%s: NVML lists process %d and measures the use of process %d, which is not visible here: taken for one, "
+            "in "
+            "two PID namespaces",
+            gpu, (int)here, (int)there);
     else
-        say(r, "%s: NVML lists processes by other numbers than it measures their use by (%d, ...), in another PID namespace: "
-            "how much each of them uses is not known", gpu, (int)there);
+        say(r,
+            "%s: NVML lists processes by other numbers than it measures their use by (%d, ...), in another PID "
+            "namespace: "
+            "how much each of them uses is not known",
+            gpu, (int)there);
     return note(r, err);
 }
 
@@ -269,8 +276,11 @@ static adept_status put_entry(adept_recorder *r, const gpu_entry *e, adept_error
     if (is_put) adept_log_put_gpu_use(&r->interval, &use);
     if (e->process || r->told_stranger) return ADEPT_OK;
     r->told_stranger = true;
-    say(r, "%s is used by process %d, which is not visible here: it is of another PID namespace, as of a container or of the "
-        "host; the energy of such processes is \"(not visible here)\"", said->gpu, (int)said->pid);
+    say(r,
+        "%s is used by process %d, which is not visible here: it is of another PID namespace, as of a container or of "
+        "the "
+        "host; the energy of such processes is \"(not visible here)\"",
+        said->gpu, (int)said->pid);
     return note(r, err);
 }
 

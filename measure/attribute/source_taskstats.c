@@ -238,8 +238,9 @@ static void drain(void *state, adept_processes *p)
     }
 }
 
-/* After /proc was looked at, which says what parents waited for. Of a child that ended since the last drain the parent may
- * have the time already and its record waits: it is read first, lest another child gets that time and it counts twice. */
+/* After /proc was looked at, which says what parents waited for. Of a child that ended since the last drain the parent
+ * may have the time already and its record waits: it is read first, lest another child gets that time and it counts
+ * twice. */
 static void look(void *state, adept_processes *p)
 {
     taskstats_source *s = state;

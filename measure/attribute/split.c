@@ -79,8 +79,8 @@ static void scale(adept_split *s, size_t n_activities, double factor)
 
 /* ---------------------------------------------------------------- what GPUs used --------------------------------- */
 
-/* How much of a GPU is a process's: by utilisation; where nobody's is above 0 by the size of its MIG instance, or by memory;
- * else each that holds it has as much. */
+/* How much of a GPU is a process's: by utilisation; where nobody's is above 0 by the size of its MIG instance, or by
+ * memory; else each that holds it has as much. */
 static double weight(const adept_gpu_use *use, int rule)
 {
     double value = rule == 0 ? use->utilization : rule == 1 ? use->slices : rule == 2 ? use->memory_bytes : 1;

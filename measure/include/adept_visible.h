@@ -1,5 +1,5 @@
-/** @file adept_visible.h  Which GPUs a process may use, by its environment: CUDA_VISIBLE_DEVICES and its like. Thread-safe on
- *  different objects. Calls: adept_sensor. */
+/** @file adept_visible.h  Which GPUs a process may use, by its environment: CUDA_VISIBLE_DEVICES and its like.
+ * Thread-safe on different objects. Calls: adept_sensor. */
 #ifndef ADEPT_VISIBLE_H
 #define ADEPT_VISIBLE_H
 #include "adept_sensor.h"
@@ -43,7 +43,8 @@ typedef struct adept_visible_gpus {
     size_t n;          /* GPUs that the process may use, */
     size_t n_measured; /* and how many of these the sensors measure */
     char by[160];      /* "CUDA_VISIBLE_DEVICES=3": what decides; "": nothing does, and all are visible */
-    const char *doubt; /* why the power of the sensors is not, or may not be, that of these GPUs: a sentence; NULL: it is */
+    const char
+        *doubt; /* why the power of the sensors is not, or may not be, that of these GPUs: a sentence; NULL: it is */
 } adept_visible_gpus;
 
 /**

@@ -280,12 +280,15 @@ static bool warn_of_hidden(work *w, const adept_node_account *a, const adept_act
         n += adept_process_is_hidden(&log->processes[i]);
     for (size_t k = 0; n > 0 && !first && k < log->n_intervals; k++)
         for (size_t i = 0; !first && i < log->intervals[k].n_gpu_uses; i++)
-            if (adept_process_is_hidden(&log->processes[log->intervals[k].gpu_uses[i].process])) first = &log->intervals[k].gpu_uses[i];
+            if (adept_process_is_hidden(&log->processes[log->intervals[k].gpu_uses[i].process]))
+                first = &log->intervals[k].gpu_uses[i];
     if (!first) return true;
     snprintf(text, sizeof text,
-             "%s: %.40s was used by process %d%s, not visible where it was recorded: of another PID namespace, as of a container or "
+             "%s: %.40s was used by process %d%s, not visible where it was recorded: of another PID namespace, as of a "
+             "container or "
              "of the host. Record on the host, or give its --listpids",
-             a->host, log->meters[first->meter].name, (int)log->processes[first->process].pid, n > 1 ? " and others" : "");
+             a->host, log->meters[first->meter].name, (int)log->processes[first->process].pid,
+             n > 1 ? " and others" : "");
     return warn(w, text);
 }
 
@@ -313,13 +316,17 @@ static bool warn_of_node(work *w, const adept_node_account *a, const adept_activ
         ok = ok && warn(w, text);
     }
     if (a->sliced_s > 0) {
-        snprintf(text, sizeof text, "%s: for %s jobs shared a GPU by MIG, which does not tell what each used: it is given out by "
-                 "the slices that each held, and the range says what is not known", a->host, adept_units_time(a->sliced_s).s);
+        snprintf(text, sizeof text,
+                 "%s: for %s jobs shared a GPU by MIG, which does not tell what each used: it is given out by "
+                 "the slices that each held, and the range says what is not known",
+                 a->host, adept_units_time(a->sliced_s).s);
         ok = ok && warn(w, text);
     }
     if (a->alike_s > 0) {
-        snprintf(text, sizeof text, "%s: for %s jobs shared a GPU that does not tell what each used, nor which slices each held "
-                 "(MIG): all have as much of it, and the range says what is not known", a->host, adept_units_time(a->alike_s).s);
+        snprintf(text, sizeof text,
+                 "%s: for %s jobs shared a GPU that does not tell what each used, nor which slices each held "
+                 "(MIG): all have as much of it, and the range says what is not known",
+                 a->host, adept_units_time(a->alike_s).s);
         ok = ok && warn(w, text);
     }
     ok = ok && warn_of_hidden(w, a, log);

@@ -99,11 +99,11 @@ static void add_group(adept_table *table, const adept_jobs_report *r, const adep
 
     adept_table_row(
         table,
-        ADEPT_CELLS(name, job ? job->user : "", job ? job->partition : "",
-                    g->id >= 0 ? state_of(g) : "", jobs.s, isnan(elapsed_s) ? "" : adept_units_time(elapsed_s).s,
+        ADEPT_CELLS(name, job ? job->user : "", job ? job->partition : "", g->id >= 0 ? state_of(g) : "", jobs.s,
+                    isnan(elapsed_s) ? "" : adept_units_time(elapsed_s).s,
                     g->cpu_time_s > 0 ? adept_units_time(g->cpu_time_s).s : "", part_cell(r, g, ADEPT_PART_CPU).s,
-                    part_cell(r, g, ADEPT_PART_DRAM).s, part_cell(r, g, ADEPT_PART_GPU).s,
-                    range_cell(g).s, part_cell(r, g, ADEPT_PART_GAP).s, adept_units_joule(g->total_j).s,
+                    part_cell(r, g, ADEPT_PART_DRAM).s, part_cell(r, g, ADEPT_PART_GPU).s, range_cell(g).s,
+                    part_cell(r, g, ADEPT_PART_GAP).s, adept_units_joule(g->total_j).s,
                     share_cell(g->total_j, r->groups->all.total_j).s, isnan(co2e_g) ? "" : adept_units_grams(co2e_g).s,
                     known_percent(adept_use_mean(&g->multiprocessors)).s, known_percent(adept_use_mean(&g->memory)).s));
 }
@@ -127,7 +127,8 @@ static adept_status print_groups(adept_cli *cli, const adept_jobs_report *r)
     char columns[256];
 
     snprintf(columns, sizeof columns,
-             "%s|User|Partition|State|>Jobs|>Time|>CPU time|>CPU|>DRAM|>GPU|>GPU range|>Gap|>Energy|>Share|>CO2e|>GPU SM|>GPU memory",
+             "%s|User|Partition|State|>Jobs|>Time|>CPU time|>CPU|>DRAM|>GPU|>GPU range|>Gap|>Energy|>Share|>CO2e|>GPU "
+             "SM|>GPU memory",
              titles[r->options->by]);
     adept_table table = {.columns = columns};
     for (size_t i = 0; i < r->groups->n; i++)
@@ -135,7 +136,10 @@ static adept_status print_groups(adept_cli *cli, const adept_jobs_report *r)
     const struct {
         const adept_account_group *group;
         const char *name;
-    } ends[] = {{&r->groups->system, "(system)"}, {&r->groups->idle, "(idle)"}, {&r->groups->hidden, HIDDEN}, {&r->groups->all, "All"}};
+    } ends[] = {{&r->groups->system, "(system)"},
+                {&r->groups->idle, "(idle)"},
+                {&r->groups->hidden, HIDDEN},
+                {&r->groups->all, "All"}};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (ends[i].group != &r->groups->hidden || is_hidden(r)) add_group(&table, r, ends[i].group, ends[i].name);
     return adept_table_end(cli, &table, stdout);
@@ -275,8 +279,8 @@ adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r)
     adept_buffer_text(&out, adept_group_key_name(r->options->by));
     adept_buffer_text(&out,
                       r->options->by == ADEPT_GROUP_JOB ? ",name,user,account,partition,state,elapsed_s" : ",jobs");
-    adept_buffer_text(&out,
-                      ",cpu_time_s,gpu_time_s,cpu_j,dram_j,gpu_j,gap_j,energy_j,co2e_g,gpu_sm_mean,gpu_memory_mean,gpu_low_j,gpu_high_j\n");
+    adept_buffer_text(&out, ",cpu_time_s,gpu_time_s,cpu_j,dram_j,gpu_j,gap_j,energy_j,co2e_g,gpu_sm_mean,gpu_memory_"
+                            "mean,gpu_low_j,gpu_high_j\n");
     for (size_t i = 0; i < r->groups->n; i++)
         put_csv_row(&out, r, &r->groups->list[i], r->groups->list[i].name);
     put_csv_row(&out, r, &r->groups->system, "(system)");
