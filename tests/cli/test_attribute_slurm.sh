@@ -102,6 +102,7 @@ expect_ok attribute --slurm n3.adept
 shows '^1 .* 450 J +0 J to 600 J '
 shows '^2 .* 150 J +0 J to 600 J '
 shows '^\(not visible here\) .* 300 J '
+shows '^All +3.00 s +240 J +900 J +1.14 kJ' # without a range
 shows 'n3: for 3.00 s jobs shared a GPU by MIG, .* given out by the slices'
 shows 'n3: gpu-1 was used by process 645400, not visible where it was recorded'
 expect_ok attribute --slurm n3.adept --csv
@@ -111,7 +112,7 @@ expect_ok attribute --slurm n3.adept --json
 "$python" -c 'import json
 r = json.load(open("out"))
 rows = {row["job"]: row for row in r["rows"]}
-assert rows["1"]["gpu_range_j"] == [0, 600] and abs(rows["1"]["gpu_j"] - 450) < 1e-6 and r["idle"]["gpu_range_j"] == [0, 0]
+assert rows["1"]["gpu_range_j"] == [0, 600] and abs(rows["1"]["gpu_j"] - 450) < 1e-6 and r["idle"]["gpu_range_j"] == [0, 0] and r["jobs"]["gpu_range_j"] == [0, 900]
 assert abs(r["not_visible"]["gpu_j"] - 300) < 1e-6 and abs(sum(r[k]["energy_j"] for k in ("jobs", "system", "idle", "not_visible")) - r["all"]["energy_j"]) < 1e-6' ||
     fail "ranges as JSON"
 
