@@ -3,8 +3,9 @@
 #define ADEPT_CONTROL_PRIVATE_H
 #include "adept_control.h"
 
-/** Is this device to be set? */
-bool adept_controls_want(const adept_controls *list, const adept_control_kind *kind, const char *name);
+/** Is this device to be set? @param id  that no other device has, a GPU's UUID; "": none */
+bool adept_controls_want(const adept_controls *list, const adept_control_kind *kind, const char *name,
+                         const char *id);
 /** One more, all zero but kind and name; NULL when memory is out. */
 adept_control *adept_controls_add(adept_controls *list, const adept_control_kind *kind, const char *name_format, ...)
     ADEPT_PRINTF(3, 4);

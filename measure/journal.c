@@ -32,6 +32,7 @@ void adept_journal_begin(const adept_recording *r)
                                r->tracks[i].shown.by_counter, s->refresh_s, s->mean_s, s->resolution_j, s->range_j, s->most_power_w,
                                r->tracks[i].shown.counter_j, *s->package ? s->package : NULL);
         adept_json_put_members(&w, "says_power %d is_doubtful %d", r->tracks[i].last_says_power, s->is_doubtful);
+        if (s->of > 0) adept_json_put_object(&w, "counted", "driver %s index %jd of %jd ids %s", s->driver, (intmax_t)s->index, (intmax_t)s->of, s->ids);
         adept_json_end_object(&w);
     }
     adept_json_end_array(&w);

@@ -31,6 +31,11 @@ static void read_sensor(adept_json_reader *in, adept_recording *r, const cJSON *
     snprintf(s->package, sizeof s->package, "%s", adept_result_text(row, "package"));
     snprintf(s->inside, sizeof s->inside, "%s", adept_result_text(row, "inside"));
     s->is_doubtful = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "is_doubtful"));
+    const cJSON *counted = cJSON_GetObjectItemCaseSensitive(row, "counted");
+    double index = adept_result_number(counted, "index"), of = adept_result_number(counted, "of");
+    if (index >= 0 && of > index && of <= UINT32_MAX)
+        adept_sensor_number(s, strcmp(adept_result_text(counted, "driver"), "nvml") == 0 ? "nvml" : "rocm", (unsigned)index, (unsigned)of);
+    snprintf(s->ids, sizeof s->ids, "%s", adept_result_text(counted, "ids"));
 }
 
 static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *head)

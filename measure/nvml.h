@@ -60,6 +60,15 @@ typedef struct adept_nvml_process {
     unsigned gpu_instance, compute_instance;
 } adept_nvml_process;
 
+#define NVML_MOST_INSTANCES 32 /* of a board; their numbers are below 15 today */
+#define NVML_NO_INSTANCE 0xffffffffu /* of MIG: the board is not divided */
+
+/* nvmlDeviceAttributes_t, of a MIG device */
+typedef struct adept_nvml_attributes {
+    unsigned multiprocessors, copy_engines, decoders, encoders, jpeg_decoders, flow_units, gpu_slices, compute_slices;
+    unsigned long long memory_mb;
+} adept_nvml_attributes;
+
 /* nvmlProcessInfo_v1_t */
 typedef struct adept_nvml_process_v1 {
     unsigned pid;
@@ -105,6 +114,10 @@ typedef struct adept_nvml_process_use {
     X(processes_v3, "nvmlDeviceGetComputeRunningProcesses_v3", (void *device, unsigned *n, adept_nvml_process *list))  \
     X(processes_v2, "nvmlDeviceGetComputeRunningProcesses_v2", (void *device, unsigned *n, adept_nvml_process *list))  \
     X(processes_v1, "nvmlDeviceGetComputeRunningProcesses", (void *device, unsigned *n, adept_nvml_process_v1 *list))  \
+    X(mig_most, "nvmlDeviceGetMaxMigDeviceCount", (void *device, unsigned *n))                                         \
+    X(mig_handle, "nvmlDeviceGetMigDeviceHandleByIndex", (void *device, unsigned index, void **mig))                   \
+    X(gpu_instance, "nvmlDeviceGetGpuInstanceId", (void *mig, unsigned *id))                                           \
+    X(attributes, "nvmlDeviceGetAttributes_v2", (void *mig, adept_nvml_attributes *attributes))                        \
     X(process_use, "nvmlDeviceGetProcessUtilization",                                                                  \
       (void *device, adept_nvml_process_use *list, unsigned *n, unsigned long long since_us))
 

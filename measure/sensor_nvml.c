@@ -145,7 +145,24 @@ static double limit_w(const board *b)
     return fmax(now_w > 0 ? now_w : 0, high_w > 0 ? high_w : 0);
 }
 
-static void add_board(adept_sensor_search *search, const board *found, unsigned index, bool has_counter, bool has_power)
+/* By which CUDA, containers and Slurm call it: its UUID, and those of its MIG devices. */
+static void name_board(adept_sensor *sensor, const board *b, unsigned index, unsigned of)
+{
+    const adept_nvml *l = b->library;
+    char id[96];
+    unsigned most = 0;
+    void *mig;
+
+    adept_sensor_number(sensor, "nvml", index, of);
+    if (l->uuid && l->uuid(b->device, id, sizeof id) == NVML_SUCCESS) adept_sensor_name(sensor, id);
+    if (!l->uuid || !l->mig_most || !l->mig_handle || l->mig_most(b->device, &most) != NVML_SUCCESS) return;
+    for (unsigned i = 0; i < most && i < NVML_MOST_INSTANCES; i++)
+        if (l->mig_handle(b->device, i, &mig) == NVML_SUCCESS && l->uuid(mig, id, sizeof id) == NVML_SUCCESS)
+            adept_sensor_name(sensor, id);
+}
+
+static void add_board(adept_sensor_search *search, const board *found, unsigned index, unsigned of, bool has_counter,
+                      bool has_power)
 {
     const adept_nvml *l = found->library;
     unsigned architecture = NVML_ARCHITECTURE_AMPERE;
@@ -172,6 +189,7 @@ static void add_board(adept_sensor_search *search, const board *found, unsigned 
     snprintf(sensor->source, sizeof sensor->source, "%s%s%s%s", has_counter ? "nvmlDeviceGetTotalEnergyConsumption" : "",
              has_counter && has_power ? ", " : "", !has_power ? "" : b->at_once ? "NVML_FI_DEV_POWER_INSTANT" : "nvmlDeviceGetPowerUsage",
              sensor->mean_s > 0 && !has_counter ? " (the mean of 1 s)" : "");
+    name_board(sensor, b, index, of);
     sensor->component = ADEPT_COMPONENT_GPU;
     sensor->most_power_w = ADEPT_PEAK * limit_w(b);
     sensor->is_slow = true; /* a call may wait for the driver's lock, or for a board that wakes up */
@@ -184,7 +202,7 @@ static void add_board(adept_sensor_search *search, const board *found, unsigned 
         sensor->gauges[i] = gauges[i];
 }
 
-static void find_board(adept_sensor_search *search, adept_nvml *library, unsigned index)
+static void find_board(adept_sensor_search *search, adept_nvml *library, unsigned index, unsigned of)
 {
     board b = {.library = library, .device = NULL, .gone = 0};
     char name[64];
@@ -205,7 +223,7 @@ static void find_board(adept_sensor_search *search, adept_nvml *library, unsigne
     }
     int power_status = get_power(&b, &mw);
     if (may_answer(energy_status) || may_answer(power_status))
-        add_board(search, &b, index, may_answer(energy_status), may_answer(power_status));
+        add_board(search, &b, index, of, may_answer(energy_status), may_answer(power_status));
     else
         adept_sensor_missing(search, name, adept_nvml_help(power_status), "neither energy nor power: %s (NVML status %d)",
                              adept_nvml_text(library, power_status), power_status);
@@ -228,7 +246,7 @@ static void find(adept_sensor_search *search)
         adept_sensor_missing(search, "nvml", adept_nvml_help(status), "NVML counts no board: %s (status %d)",
                              adept_nvml_text(library, status), status);
     for (unsigned i = 0; status == NVML_SUCCESS && i < n; i++)
-        find_board(search, library, i);
+        find_board(search, library, i, n);
     adept_nvml_leave(library);
 }
 

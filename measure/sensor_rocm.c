@@ -33,6 +33,7 @@ typedef struct library {
     NEEDED(X)
 #undef X
     int (*rsmi_dev_power_get)(uint32_t device, uint64_t *power_uw, int *type); /* NULL before ROCm 6.0 */
+    int (*rsmi_dev_unique_id_get)(uint32_t device, uint64_t *id);              /* NULL: it has none */
 } library;
 
 typedef struct board {
@@ -71,6 +72,7 @@ static const char *start(library *lib)
     NEEDED(X)
 #undef X
     *(void **)&lib->rsmi_dev_power_get = dlsym(lib->handle, "rsmi_dev_power_get");
+    *(void **)&lib->rsmi_dev_unique_id_get = dlsym(lib->handle, "rsmi_dev_unique_id_get");
     return lib->rsmi_init(0) == 0 ? NULL : "rsmi_init() fails";
 }
 
@@ -141,6 +143,19 @@ static void watch_clocks(adept_sensor_search *search, const char *folder, void *
     adept_sysfs_watch(search, context, folder, "freq2_input", 1, offsetof(adept_reading, gauges[MEMORY_CLOCK]));
 }
 
+/* By which ROCm and Slurm call it: its number, and "GPU-" with its 64 bits. */
+static void name_board(adept_sensor *sensor, const board *b)
+{
+    char id[32];
+    uint64_t unique;
+    uint32_t of = 0;
+
+    if (b->lib->rsmi_num_monitor_devices(&of) == 0) adept_sensor_number(sensor, "rocm", b->device, of);
+    if (!b->lib->rsmi_dev_unique_id_get || b->lib->rsmi_dev_unique_id_get(b->device, &unique) != 0) return;
+    snprintf(id, sizeof id, "GPU-%016" PRIx64, unique);
+    adept_sensor_name(sensor, id);
+}
+
 /* A sensor of a device that answers. `device` ends with the PCI address: sensor_hwmon.c knows the board by it. */
 static void add_board(adept_sensor_search *search, const board *found, const device_facts *facts, const char *folder)
 {
@@ -163,6 +178,7 @@ static void add_board(adept_sensor_search *search, const board *found, const dev
     adept_sysfs_each(search, folder, "hwmon", watch_clocks, &state->clocks);
     sensor->state = state;
     sensor->component = ADEPT_COMPONENT_GPU;
+    name_board(sensor, found);
     sensor->is_slow = true; /* some files of /sys a reading, under a lock that all users of the library share */
     sensor->resolution_j = step_j;
     if (count <= UINT32_MAX) sensor->range_j = step_j * ((double)UINT32_MAX + 1); /* it may be one of 32 bits */

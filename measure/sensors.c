@@ -39,6 +39,7 @@ adept_sensor *adept_sensor_add(adept_sensor_search *search, const adept_sensor_k
         return NULL;
     }
     sensor->kind = kind;
+    sensor->driver = "";
     va_start(words, name_format);
     vsnprintf(sensor->name, sizeof sensor->name, name_format, words);
     va_end(words);
@@ -116,7 +117,80 @@ static bool is_called(const adept_sensor *sensor, const char *word)
     return strcmp(sensor->name, word) == 0 || strcmp(sensor->kind->name, word) == 0 ||
            strcmp(adept_component_name(sensor->component), word) == 0 ||
            (strncmp(sensor->name, word, length) == 0 && sensor->name[length] == '-') ||
-           (strchr(word, ':') && strcasestr(sensor->device, word)); /* NVML has eight digits of the domain, CUDA four */
+           (strchr(word, ':') &&
+            strcasestr(sensor->device, word)) || /* NVML has eight digits of the domain, CUDA four */
+           adept_sensor_has_id(sensor, word);
+}
+
+bool adept_sensor_has_id(const adept_sensor *sensor, const char *word)
+{
+    const char *gpu = strncmp(word, "MIG-GPU-", 8) == 0 ? word + 4 : word;
+    size_t length = strcspn(gpu, gpu == word ? "" : "/");
+
+    if (strncmp(gpu, "GPU-", 4) != 0 && strncmp(gpu, "MIG-", 4) != 0) return false;
+    for (const char *at = sensor->ids; (at = strcasestr(at, gpu == word ? gpu : "GPU-")); at++) {
+        bool begins = at == sensor->ids || at[-1] == ' ';
+        if (begins && strncasecmp(at, gpu, length) == 0 && (gpu == word || strchr(" ", at[length]))) return true;
+    }
+    return false;
+}
+
+void adept_sensor_number(adept_sensor *sensor, const char *driver, unsigned index, unsigned of)
+{
+    sensor->driver = driver;
+    sensor->index = index;
+    sensor->of = of;
+}
+
+void adept_sensor_name(adept_sensor *sensor, const char *id)
+{
+    size_t used = strlen(sensor->ids), length = strlen(id);
+
+    if (used + 1 + length < sizeof sensor->ids) /* a name that is cut names another */
+        snprintf(sensor->ids + used, sizeof sensor->ids - used, "%s%s", used ? " " : "", id);
+}
+
+/* May a word be one that this machine has nothing of: a component, a kind, something that has a note, a processor's
+ * core, which `adept sweep --drive` sets, or an address on the bus where no GPU answers, though CUDA may know it? */
+static bool may_be_missing(const adept_sensor_search *search, const adept_sensor_kind *const *kinds, const char *word)
+{
+    bool is_known = adept_component_called(word) != ADEPT_COMPONENTS || search->is_stuck, has_gpu = false;
+
+    for (; *kinds; kinds++)
+        is_known = is_known || strcmp((*kinds)->name, word) == 0;
+    for (size_t i = 0; i < search->n_notes; i++)
+        is_known = is_known || strcmp(search->notes[i].name, word) == 0;
+    for (size_t i = 0; i < search->n_sensors; i++)
+        has_gpu = has_gpu || search->sensors[i]->component == ADEPT_COMPONENT_GPU;
+    return is_known ||
+           (strncmp(word, "cpu", 3) == 0 && word[3] && strspn(word + 3, "0123456789") == strlen(word + 3)) ||
+           (strchr(word, ':') && !has_gpu);
+}
+
+/* Is every word of --devices known, and each name of one GPU only? */
+static adept_status check_devices(const adept_sensor_search *search, const adept_sensor_kind *const *kinds,
+                                  const char *const *devices, size_t n_devices, adept_error *err)
+{
+    for (size_t w = 0; w < n_devices; w++) {
+        char list[400] = "";
+        size_t found = 0, named = 0;
+        for (size_t i = 0; i < search->n_sensors; i++) {
+            const adept_sensor *s = search->sensors[i];
+            bool is_it = is_called(s, devices[w]);
+            found += is_it;
+            named += is_it && adept_sensor_has_id(s, devices[w]);
+            size_t used = strlen(list);
+            snprintf(list + used, sizeof list - used, "%s%s%s%.44s", used ? ", " : "", s->name, *s->ids ? " " : "",
+                     s->ids);
+        }
+        if (named > 1)
+            return adept_error_set(err, ADEPT_E_USAGE, "devices: %.60s begins the names of %zu GPUs; there are: %s",
+                                   devices[w], named, list);
+        if (found == 0 && !may_be_missing(search, kinds, devices[w]))
+            return adept_error_set(err, ADEPT_E_USAGE, "devices: no sensor is called %.60s; there are: %s", devices[w],
+                                   *list ? list : "none");
+    }
+    return ADEPT_OK;
 }
 
 /* Keep the sensors that some word selects; note words that select none. */
@@ -270,6 +344,11 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
     for (unsigned rank = 0; rank <= last_rank; rank++)
         for (const adept_sensor_kind *const *kind = kinds; *kind; kind++)
             if ((*kind)->rank == rank) find_kind(search, *kind);
+    adept_status status = search->failed ? ADEPT_OK : check_devices(search, kinds, devices, n_devices, err);
+    if (status != ADEPT_OK) {
+        adept_sensors_close(search);
+        return status;
+    }
     select_devices(search, devices, n_devices);
     nest(search);
     int why = search->failed;

@@ -21,6 +21,9 @@ typedef struct adept_region_statistics {
  *  @param skip  visits at the begin that do not count, which warm up. @return ADEPT_E_NOMEM */
 adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *recording, const char *region, size_t skip,
                                    adept_component component, adept_error *err);
+/** The same of the sensors of a component that are marked, an element for each of the recording. */
+adept_status adept_measured_region_of(adept_region_statistics *out, const adept_recording *recording, const char *region, size_t skip,
+                                      adept_component component, const bool *marked, adept_error *err);
 /** What a component used beyond what it uses idle, by a fit (eq. 3.2); NAN: not known. @param component  ADEPT_COMPONENTS: the total */
 double adept_measured_above_idle_j(const adept_recording *recording, const adept_idle_fit *idle, adept_component component, double begin_s,
                                    double end_s);

@@ -94,7 +94,17 @@ struct adept_sensor {
     double mean_s;       /* its power is the mean of so long before; 0: of now, or not known */
     double accuracy;     /* of its number, a share: 0.05; 0: nobody states it */
     adept_gauge gauges[ADEPT_MOST_GAUGES];
+    /* Of a GPU: its number among those that its driver counts, of so many, as CUDA_VISIBLE_DEVICES names it; `of` 0: it has none. Its
+     * other names are words "GPU-..." and "MIG-..." with blanks between them */
+    const char *driver; /* "nvml", "rocm"; constant, "": none */
+    unsigned index, of;
+    char ids[640];
 };
+/** Is a word "GPU-..." or "MIG-..." one of its names, or how one begins? "MIG-GPU-.../1/0" is an instance of a GPU. */
+bool adept_sensor_has_id(const adept_sensor *sensor, const char *word);
+/** A GPU's number, and a name of it. @param driver  constant */
+void adept_sensor_number(adept_sensor *sensor, const char *driver, unsigned index, unsigned of);
+void adept_sensor_name(adept_sensor *sensor, const char *id);
 
 /** A meter at a URL: node power, or whatever `component` says. */
 typedef struct adept_meter {
@@ -187,9 +197,9 @@ const adept_sensor_kind *const *adept_sensor_kinds(void);
  * Look for everything that some kinds know.
  * @param kinds    ends with NULL
  * @param devices  only sensors whose name, kind or component is among these words, or whose name begins with one and
- *                 '-', or whose device has one with a ':', an address on the PCI bus; NULL: all. A word that selects
- *                 nothing is a note
- * @return ADEPT_E_NOMEM; ADEPT_E_IO: no more files can be opened; ADEPT_E_INTERNAL: no thread can be started
+ *                 '-', or whose device has one with a ':', an address on the PCI bus, or of whose names one begins with such
+ *                 a word "GPU-..." or "MIG-..."; NULL: all. A kind or component of which there is none is a note
+ * @return ADEPT_E_USAGE: a word that names nothing known, or one of several GPUs; ADEPT_E_NOMEM; ADEPT_E_IO: no more files can be opened; ADEPT_E_INTERNAL: no thread can be started
  */
 adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_kind *const *kinds,
                                 const char *const *devices, size_t n_devices, adept_error *err);

@@ -46,7 +46,7 @@ static void write_log(void)
     adept_log_file file;
     adept_log_interval interval = {.begin_s = 1000, .end_s = 1001, .machine_cpu_s = 2.5};
     const adept_activity a = {0, {0.25f, 3, NAN, 4096, 0, NAN, 1e9f}}, b = {1, {0, 0, 0, 0, 0, 0, 0}};
-    const adept_gpu_use use = {1, 1, 0.5f, NAN};
+    const adept_gpu_use use = {1, 1, 0.5f, NAN, 3, 2};
     const adept_sample samples[] = {{999.9, 0, NAN}, {1000.4, 50, 100}, {1002.4, 250, 110}};
 
     unlink(path);
@@ -111,6 +111,7 @@ static void written_and_read(void **state)
     assert_true(first->gpu_uses[0].process == 1 && first->gpu_uses[0].meter == 1 &&
                 first->gpu_uses[0].utilization == 0.5f);
     assert_true(isnan(first->gpu_uses[0].memory_bytes));
+    assert_true(first->gpu_uses[0].instance == 3 && first->gpu_uses[0].slices == 2);
     assert_int_equal(log->intervals[1].n_gpu_uses, 0);
     assert_int_equal(log->n_meters, 2);
     assert_string_equal(log->meters[1].name, "gpu-0");

@@ -438,7 +438,7 @@ static void gpu_by_use(void **state)
     (void)state;
     attribution_truth t = {
         .n_processes = 10, .n_intervals = 1200, .noise = 0.01, .lag_s = 1, .seed = 12, .counts = true};
-    static const adept_gpu_use shared[] = {{0, 1, 0.6F, 1e9F}, {1, 1, 0.2F, 5e9F}}, held[] = {{2, 1, NAN, 1e9F}};
+    static const adept_gpu_use shared[] = {{0, 1, 0.6F, 1e9F, 0, 0}, {1, 1, 0.2F, 5e9F, 0, 0}}, held[] = {{2, 1, NAN, 1e9F, 0, 0}};
 
     attribution_truth_make(&t);
     adept_attribution_model *without = fit(&t, 0);

@@ -26,6 +26,10 @@ typedef enum adept_activity_kind {
 /** "cpu_time_s"; NULL behind the last. */
 const char *adept_activity_name(size_t kind);
 
+/** start_ticks of a process that is not visible where it was recorded, as of another PID namespace: a GPU's driver alone tells
+ *  of it. */
+#define ADEPT_NOT_VISIBLE_TICKS UINT64_MAX
+
 /** A process: a number of a process is used again, the pair with its start is not. */
 typedef struct adept_process {
     int32_t pid;
@@ -48,6 +52,8 @@ typedef struct adept_gpu_use {
     uint32_t meter;     /* of the GPU: an index of meters[] */
     float utilization;  /* of its multiprocessors by this process, 0 to 1; NAN: it only holds the GPU */
     float memory_bytes; /* NAN: not known */
+    uint32_t instance;  /* of MIG: its number, and 1; 0: none, the whole GPU */
+    float slices;       /* that the instance has of the GPU; 0: not known */
 } adept_gpu_use;
 
 /** An interval; processes that did nothing in it are left out. */
