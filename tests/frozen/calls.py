@@ -1,4 +1,5 @@
 """What libadept says through its Python binding, in full precision. usage: calls.py WHAT PROFILE LENGTHS, as run.py asks"""
+import ctypes
 import sys
 
 import adept
@@ -15,7 +16,9 @@ def tell(name, call):
 
 
 def fields(value):
-    return {name: getattr(value, name) for name in sorted(dir(value)) if not name.startswith("_") and not callable(getattr(value, name))}
+    """All that a structure says, {name: value}"""
+    found = {name: getattr(value, name) for name in sorted(dir(value)) if not name.startswith("_") and name not in ("owner", "reserved")}
+    return {name: list(v) if isinstance(v, ctypes.Array) else v for name, v in found.items() if not callable(v)}
 
 
 def estimates():

@@ -424,14 +424,14 @@ def measuring(add, lines):
         add("measure/read/%s" % words, "measure", "--read", "in/samples", *words.split())
     add("measure/read/cut", "measure", "--read", "in/samples.cut", "--json")
     add("measure/list", "measure", "--sysroot", "in/root", "--list")
-    add("measure/list/json", "measure", "--sysroot", "in/root", "--list", "--json")
+    add("measure/list/json", "measure", "--sysroot", "in/root", "--list", "--json", squash=True)
     add("measure/list/nothing", "measure", "--sysroot", "in/nowhere", "--list")
-    add("measure/list/dimms", "measure", "--sysroot", "in/root", "--dram-dimms", "8x64GB DDR4", "--list", "--json")
+    add("measure/list/dimms", "measure", "--sysroot", "in/root", "--dram-dimms", "8x64GB DDR4", "--list", "--json", squash=True)
     add("measure/merge", "measure", "--merge", "in/m.json", "in/m2.json")
     add("measure/merge/json", "measure", "--merge", "--json", "in/m.json", "in/m2.json")
     add("measure/run", "measure", "--sysroot", "in/root", "-o", "/dev/null", "--", "sh", "-c", "echo out; echo err >&2; exit 3")
     add("measure/run/json", "measure", "--sysroot", "in/root", "--json", "-o", "r.json", "--", "sleep", "0.1", squash=True)
-    add("measure/run/devices", "measure", "--sysroot", "in/root", "--devices", "node", "--csv", "r.csv", "--", "sleep", "0.1", squash=True)
+    add("measure/run/devices", "measure", "--sysroot", "in/root", "--devices", "node", "--json", "-o", "r.json", "--", "sleep", "0.1", squash=True)
     add("attribute/list", "attribute", "record", "--sysroot", "in/root", "--list", "--source", "proc")
     for words in ("", "--json", "-o model.json", "--features cpu_time_s --json",
                   "--replicates 0 --features cpu_time_s --standardize z --sign free --shrinkage keep --lag -0.5 --lambda2 1",
@@ -589,7 +589,7 @@ def embedding(add):
     add("library/client", "{build}/tests/embed/embed_client", "in/mlp.profile.json", needs=needs)
     add("library/layout", "{build}/tests/embed/embed_layout", needs=needs)
     for name in ("estimates", "errors", "texts", "choices", "workloads", "gpus"):
-        add("library/python/" + name, "{python}", os.path.join(HERE, "calls.py"), name, "in/mlp.profile.json", "in/lengths.profile.json",
+        add("library/python/" + name, "{python}", "{calls}", name, "in/mlp.profile.json", "in/lengths.profile.json",
             needs=needs)
     for words in ("predict resnet50 --gpu a100 --json", "--version"):
         add("library/module/" + words, "{python}", "-m", "adept", *words.split(), needs=needs)

@@ -46,7 +46,7 @@ class Program:
             self.build = folder
         said = subprocess.run([self.adept, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode()
         self.version = said.split()[1]
-        self.python = sys.executable
+        self.python, self.calls = sys.executable, os.path.join(corpus.HERE, "calls.py")
         self.library = self.beside("library/libadept.so")
         self.torch = self.beside("workload/import/torch/adept_torch.so")
         self.recordings = self.beside("tests/make_recording")
@@ -64,6 +64,8 @@ class Program:
         return rows + [
             (re.compile(rb"\b%s\b" % re.escape(self.version.encode())), b"VERSION"),
             (re.compile(rb"\b(?:%s)(?:T[0-9:]+Z?)?" % days), b"TODAY"),
+            (re.compile(rb"urn:uuid:[0-9a-f-]{36}"), b"UUID"),
+            (re.compile(rb"^(Fit  .* in) .*$", re.M), rb"\1 TIME"),  # how long a search took
         ]
 
 
