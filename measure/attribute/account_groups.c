@@ -70,7 +70,7 @@ static adept_account_group *group_of(adept_account_groups *g, adept_name_map *na
 
 static void add(adept_account_group *to, const adept_share *s)
 {
-    for (size_t p = 0; p < ADEPT_PARTS; p++) {
+    for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++) {
         to->energy_j[p] += s->energy_j[p];
         to->total_j += s->energy_j[p];
     }
@@ -148,7 +148,7 @@ static bool add_job_share(adept_account_groups *g, counted *c, adept_name_map *n
  * is known. */
 static void bound_ranges(adept_account_groups *g)
 {
-    double all_j = g->all.energy_j[ADEPT_PART_GPU];
+    double all_j = g->all.energy_j[ADEPT_ENERGY_GPU];
     adept_account_group *const sums[] = {&g->system, &g->idle, &g->hidden, &g->jobs, &g->lost, &g->open};
 
     for (size_t i = 0; i < g->n; i++)
