@@ -131,7 +131,7 @@ static void put_by_gpu(adept_json_writer *w, const adept_evaluation *e)
         if (g->n_columns != 1 || strcmp(g->columns[0], "gpu") != 0) continue;
         unsigned precisions = 0, modes = 0;
         for (size_t k = 0; k < e->n; k++) {
-            const adept_measurement *row = e->rows[k].measured;
+            const adept_dataset_row *row = e->rows[k].measured;
             if (strcmp(row->hw->name, g->values[0]) != 0) continue;
             precisions |= 1u << row->precision;
             modes |= 1u << row->mode;

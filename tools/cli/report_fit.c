@@ -117,7 +117,7 @@ static adept_text known(adept_text text, double value)
 
 static void add_scored(adept_table *table, const adept_scored *s)
 {
-    const adept_measurement *m = s->measured;
+    const adept_dataset_row *m = s->measured;
     char place[256], what[256];
     const char *slash = strrchr(m->file, '/');
 
