@@ -100,8 +100,8 @@ static adept_status split_columns(const char ***out, size_t *n, adept_arena *are
 }
 
 /* Of the n rows e->rows[index[..]]. */
-static adept_status fill_group(adept_group *g, adept_arena *arena, const adept_evaluation *e, const size_t *index,
-                               size_t n, adept_error *err)
+static adept_status fill_group(adept_metrics_group *g, adept_arena *arena, const adept_evaluation *e,
+                               const size_t *index, size_t n, adept_error *err)
 {
     const char **values = adept_arena_array(arena, g->n_columns, sizeof *values);
     for (size_t c = 0; c < g->n_columns && values; c++)
@@ -114,14 +114,14 @@ static adept_status fill_group(adept_group *g, adept_arena *arena, const adept_e
 static adept_status add_groups(adept_evaluation *e, adept_arena *arena, const adept_dataset_row *const *rows,
                                const char *by, adept_error *err)
 {
-    adept_group g = {.n_columns = 0};
+    adept_metrics_group g = {.n_columns = 0};
     adept_row_groups found = {.n = 0};
     const char **columns = NULL;
     adept_status status = split_columns(&columns, &g.n_columns, arena, by, err);
     g.columns = columns;
     if (status == ADEPT_OK) status = adept_rows_group(&found, arena, rows, e->n, columns, g.n_columns, err);
     if (status != ADEPT_OK) return status;
-    adept_group *groups = adept_arena_array(arena, e->n_groups + found.n, sizeof *groups);
+    adept_metrics_group *groups = adept_arena_array(arena, e->n_groups + found.n, sizeof *groups);
     if (!groups) return adept_no_memory(err, "errors by group");
     if (e->n_groups > 0) memcpy(groups, e->groups, e->n_groups * sizeof *groups);
     e->groups = groups;

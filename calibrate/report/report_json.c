@@ -12,7 +12,7 @@ static void put_groups(adept_json_writer *w, const adept_evaluation *e)
 {
     adept_json_begin_array(w, "groups");
     for (size_t i = 0; i < e->n_groups; i++) {
-        const adept_group *g = &e->groups[i];
+        const adept_metrics_group *g = &e->groups[i];
         adept_json_begin_object(w, NULL);
         adept_json_begin_object(w, "by");
         for (size_t c = 0; c < g->n_columns; c++)

@@ -192,7 +192,7 @@ static void groups_by_several_columns(void **state)
                     {"a", "4", 30},  {"x", NULL, 20}, {"y", NULL, 35}};
     assert_int_equal(e->n_groups, 7);
     for (size_t i = 0; i < 7; i++) {
-        const adept_group *g = &e->groups[i];
+        const adept_metrics_group *g = &e->groups[i];
         assert_string_equal(g->values[0], expected[i].a);
         assert_int_equal(g->n_columns, expected[i].b ? 2 : 1);
         if (expected[i].b) assert_string_equal(g->values[1], expected[i].b);

@@ -43,12 +43,12 @@ typedef struct adept_scored {
     size_t fold; /* held-out: index of the fold whose fit did not see the row; else 0 */
 } adept_scored;
 
-typedef struct adept_group {
+typedef struct adept_metrics_group {
     size_t n_columns;
     const char *const *columns; /* "model" */
     const char *const *values;  /* "resnet50" */
     adept_metrics metrics;
-} adept_group;
+} adept_metrics_group;
 
 /** Predictions against measurements: overall, by groups, row by row. */
 typedef struct adept_evaluation {
@@ -56,7 +56,7 @@ typedef struct adept_evaluation {
     adept_scored *rows;
     adept_metrics overall;
     size_t n_groups;
-    adept_group *groups; /* columns in the order given, values in order of first appearance */
+    adept_metrics_group *groups; /* columns in the order given, values in order of first appearance */
 } adept_evaluation;
 
 /** Errors of n rows, rows[index[..]] (NULL: rows[0..n)). Quantities not measured, or not predicted, are left out. */
