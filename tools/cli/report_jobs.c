@@ -35,7 +35,7 @@ bool adept_job_check_of(adept_job_check *out, const adept_account_group *job)
 
 static const char *state_of(const adept_account_group *g)
 {
-    return adept_job_state_name(g->job ? g->job->state : ADEPT_JOB_UNKNOWN);
+    return adept_batch_state_name(g->job ? g->job->state : ADEPT_BATCH_UNKNOWN);
 }
 
 static bool has_part(const adept_jobs_report *r, adept_energy_part part)
