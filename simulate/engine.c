@@ -125,7 +125,7 @@ static void update_rate(adept_engine *e, size_t run)
     adept_engine_event(e, fmax(e->now_s, r->ready_s) + fmax(0, r->work_s) / rate, ADEPT_EVENT_FINISH, r->job, r->turn);
 }
 
-static bool shares_a_node(const adept_run_now *a, const adept_share *shares, size_t n)
+static bool shares_a_node(const adept_run_now *a, const adept_allocation *shares, size_t n)
 {
     for (size_t i = 0; i < a->n_shares; i++)
         for (size_t k = 0; k < n; k++)
@@ -133,7 +133,7 @@ static bool shares_a_node(const adept_run_now *a, const adept_share *shares, siz
     return false;
 }
 
-static void update_neighbours(adept_engine *e, const adept_share *shares, size_t n)
+static void update_neighbours(adept_engine *e, const adept_allocation *shares, size_t n)
 {
     for (size_t i = 0; e->in->interference > 0 && i < e->n_runs; i++)
         if (shares_a_node(&e->runs[i], shares, n)) update_rate(e, i);

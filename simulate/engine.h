@@ -25,10 +25,10 @@ typedef struct adept_node_list {
 } adept_node_list;
 
 /** GPUs on a node. */
-typedef struct adept_share {
+typedef struct adept_allocation {
     size_t node;
     int gpus;
-} adept_share;
+} adept_allocation;
 
 /* ---- jobs ---- */
 
@@ -45,7 +45,7 @@ typedef struct adept_job_class {
 
 typedef struct adept_run_now {
     size_t job, option; /* of its class */
-    adept_share *shares;
+    adept_allocation *shares;
     size_t n_shares;
     double step_s, power_w;           /* true ones, alone on its nodes */
     double believed_power_w;
@@ -132,8 +132,8 @@ bool adept_nodes_fit(const adept_engine *e, const adept_job_option *option);
 bool adept_nodes_ever_fit(const adept_engine *e, const adept_job_option *option);
 int adept_nodes_most_idle(const adept_engine *e, size_t type);
 /** Take GPUs for a placement that fits. @param ready_s  when its nodes are awake. @return NULL when memory is out */
-adept_share *adept_nodes_take(adept_engine *e, const adept_job_option *option, size_t *n, double *ready_s);
-void adept_nodes_give(adept_engine *e, const adept_share *shares, size_t n);
+adept_allocation *adept_nodes_take(adept_engine *e, const adept_job_option *option, size_t *n, double *ready_s);
+void adept_nodes_give(adept_engine *e, const adept_allocation *shares, size_t n);
 void adept_nodes_sleep(adept_engine *e, size_t node, uint64_t turn);
 /** Away and back. What ran there has been stopped. */
 void adept_nodes_fail(adept_engine *e, size_t node);
