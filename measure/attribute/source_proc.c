@@ -1,7 +1,7 @@
 /** @file source_proc.c  Polling /proc. A process that did nothing costs one clock_gettime(); one that did something two
  * to three reads. */
 #include "adept_clock.h"
-#include "source.h"
+#include "activity_source.h"
 #include "adept_number.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -160,7 +160,7 @@ static void close_proc(void *state)
     free(s);
 }
 
-const adept_source adept_source_proc = {
+const adept_activity_source adept_activity_source_proc = {
     .name = "/proc",
     .counts = "processes that live, once an interval",
     .open = open_proc,
