@@ -116,7 +116,7 @@ typedef struct adept_engine {
     double over_cap_s;
     adept_power_point *series;
     size_t n_series, series_capacity;
-    adept_span *spans;
+    adept_job_span *spans;
     size_t n_spans, span_capacity;
 
     double decide_at_s, wake_at_s;
