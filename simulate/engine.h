@@ -68,12 +68,12 @@ typedef struct adept_event {
 } adept_event;
 
 /** What has happened until a time. */
-typedef struct adept_totals {
+typedef struct adept_engine_counters {
     double time_s;
     double energy_j, nodes_energy_j, jobs_energy_j, lost_energy_j, lost_gpu_s, gpu_s, samples_done, over_cap_s;
     size_t n_arrived, n_finished, n_preemptions, n_failures, n_points; /* the last ones of the power curve */
     uint64_t n_decisions;
-} adept_totals;
+} adept_engine_counters;
 
 typedef struct adept_engine {
     const adept_simulation *in;
@@ -122,7 +122,7 @@ typedef struct adept_engine {
     double decide_at_s, wake_at_s;
     bool has_acted; /* the policy, in this decision */
     uint64_t n_decisions, n_preemptions, n_failures, n_turns;
-    adept_totals *marks; /* where windows begin: the first one with nothing */
+    adept_engine_counters *marks; /* where windows begin: the first one with nothing */
     size_t n_marks;
 } adept_engine;
 
@@ -164,7 +164,7 @@ bool adept_engine_may_start(const adept_engine *e);
 
 /* outcome.c */
 /** What has happened until now. */
-adept_totals adept_engine_totals(const adept_engine *e);
+adept_engine_counters adept_engine_totals(const adept_engine *e);
 /** @param windows  one for each of the simulation's; NULL where it has none */
 adept_status adept_engine_outcome(adept_outcome *out, adept_outcome *windows, adept_engine *e, adept_error *err);
 
