@@ -124,8 +124,8 @@ static void pack(adept_call *c)
         if (adept_call_refuse(c, __builtin_mul_overflow(steps, sequences, &rows), "too many elements")) return;
     } else {
         adept_call_assumes(c,
-                           "all sequences are taken for as long as the longest (--assume-fraction F takes a share of "
-                           "the steps)");
+                           "the lengths depend on data: all sequences are taken for as long as the longest "
+                           "(--assume-fraction F takes a share of the steps)");
         steps = adept_call_chosen(c, steps);
         if (adept_call_refuse(c, __builtin_mul_overflow(steps, sequences, &rows), "too many elements")) return;
     }

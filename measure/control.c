@@ -24,12 +24,14 @@ adept_control *adept_controls_add(adept_controls *list, const adept_control_kind
     return control;
 }
 
-bool adept_controls_want(const adept_controls *list, const adept_control_kind *kind, const char *name)
+bool adept_controls_want(const adept_controls *list, const adept_control_kind *kind, const char *name,
+                         const char *id)
 {
     bool wanted = list->n_devices == 0;
 
     for (size_t i = 0; i < list->n_devices; i++)
-        wanted = wanted || strcmp(list->devices[i], name) == 0 || strcmp(list->devices[i], kind->device) == 0;
+        wanted = wanted || strcmp(list->devices[i], name) == 0 || strcmp(list->devices[i], kind->device) == 0 ||
+                 (*id && strcasecmp(list->devices[i], id) == 0); /* whole: how it begins may name others as well */
     return wanted;
 }
 

@@ -38,7 +38,7 @@ static void add_file(adept_sensor_search *search, finding *f, const char *folder
         return;
     }
     f->any = true;
-    if (!adept_controls_want(f->list, f->kind, name)) return;
+    if (!adept_controls_want(f->list, f->kind, name, "")) return;
     char *path = adept_sensor_path(&search->settings, "%s", folder);
     adept_control *control = path ? adept_controls_add(f->list, f->kind, "%s", name) : NULL;
     if (!control) {

@@ -1,11 +1,18 @@
 /** @file controls.c  The kinds of settings, and setting all devices of one. */
 #include "adept_control.h"
+#include "adept_grow.h"
 #include "adept_number.h"
+#include "adept_sensor.h"
+#include "control.h"
+#include "deadline.h"
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 extern const adept_control_kind adept_control_power_limit, adept_control_clock, adept_control_memory_clock,
     adept_control_governor, adept_control_cpu_power_limit;
+#define MOST_RAW 64
 static const adept_control_kind *const kinds[] = {&adept_control_power_limit, &adept_control_clock,
                                                   &adept_control_memory_clock, &adept_control_governor,
                                                   &adept_control_cpu_power_limit};
@@ -17,29 +24,114 @@ const adept_control_kind *adept_control_kind_of(const char *key)
     return NULL;
 }
 
+/* ---------------------------------------------------------------- calls that may never return -------------------- */
+
+/* What a kind is asked for, in a thread, with all that it looks at: a driver that does not answer keeps it for ever. */
+typedef struct request {
+    enum { FIND, EXPRESS, SET, CLOSE } what;
+    const adept_control_kind *kind;
+    adept_controls list;   /* of FIND and CLOSE */
+    adept_control control; /* of the others */
+    adept_setting value;
+    char word[64], raw[MOST_RAW];
+    adept_status status;
+    adept_error err;
+} request;
+
+static void answer(void *data)
+{
+    request *q = data;
+
+    switch (q->what) {
+    case FIND:
+        q->status = q->kind->find(&q->list, q->kind, &q->err);
+        return;
+    case EXPRESS:
+        q->status = q->kind->express(q->raw, sizeof q->raw, &q->control, &q->value, &q->err);
+        return;
+    case SET:
+        q->status = q->kind->set(&q->control, q->raw, &q->err);
+        return;
+    case CLOSE:
+        for (size_t i = 0; i < q->list.n; i++)
+            if (q->list.items[i].kind->close) q->list.items[i].kind->close(&q->list.items[i]);
+        return;
+    }
+}
+
+/* Ask, with what `filled` has. @param answered  what it has then; it is the thread's own where it does not return
+ * @return the answer's status; ADEPT_E_IO: there is none; ADEPT_E_NOMEM, ADEPT_E_INTERNAL */
+static adept_status ask(request *answered, const request *filled, double limit_s, adept_error *err)
+{
+    request *q = malloc(sizeof *q);
+    const char *name = filled->what == FIND ? filled->kind->device : filled->control.name, *key = filled->kind ? filled->kind->key : "";
+
+    if (!q) return adept_no_memory(err, key);
+    *q = *filled;
+    if (filled->value.word) q->value.word = memcpy(q->word, filled->word, sizeof q->word);
+    int failed = adept_deadline_call(answer, q, limit_s);
+    if (failed == ETIMEDOUT)
+        return adept_error_set(err, ADEPT_E_IO, "%s: %s does not answer: its driver takes more than %g s", key, name, limit_s);
+    *answered = *q;
+    free(q);
+    if (failed == ENOMEM) return adept_no_memory(err, key);
+    if (failed) return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for %s: %s", key, strerror(failed));
+    if (answered->status != ADEPT_OK && err) *err = answered->err;
+    return answered->status;
+}
+
+static adept_status express(char raw[MOST_RAW], const adept_control *control, const adept_setting *value, adept_error *err)
+{
+    request q = {.what = EXPRESS, .kind = control->kind, .control = *control, .value = *value};
+
+    snprintf(q.word, sizeof q.word, "%s", value->word ? value->word : "");
+    adept_status status = ask(&q, &q, ADEPT_ANSWER_S, err);
+    memcpy(raw, q.raw, MOST_RAW);
+    return status;
+}
+
+adept_status adept_control_set(const adept_control *control, const char *raw, adept_error *err)
+{
+    request q = {.what = SET, .kind = control->kind, .control = *control};
+
+    snprintf(q.raw, sizeof q.raw, "%s", raw);
+    return ask(&q, &q, ADEPT_ANSWER_S, err);
+}
+
 /* ---------------------------------------------------------------- devices ---------------------------------------- */
 
 adept_status adept_controls_find(adept_controls *list, const adept_control_kind *kind, adept_error *err)
 {
     size_t before = list->n;
-    adept_status status = kind->find(list, kind, err);
-
+    request q = {.what = FIND, .kind = kind, .list = {.sysroot = list->sysroot, .devices = list->devices, .n_devices = list->n_devices}};
+    adept_status status = ask(&q, &q, ADEPT_FIND_S, err);
+    for (size_t i = 0; i < q.list.n; i++) {
+        adept_control *items = adept_grow(list->items, &list->capacity, list->n + 1, sizeof *items);
+        if (!items && status == ADEPT_OK) status = adept_no_memory(err, kind->key);
+        if (items) {
+            list->items = items;
+            items[list->n++] = q.list.items[i];
+        } else if (kind->close) {
+            kind->close(&q.list.items[i]);
+        }
+    }
+    free(q.list.items);
     if (status != ADEPT_OK || list->n > before) return status;
     return adept_error_set(err, ADEPT_E_USAGE, "%s: --devices leaves no %s", kind->key, kind->device);
 }
 
 void adept_controls_close(adept_controls *list)
 {
-    for (size_t i = 0; i < list->n; i++)
-        if (list->items[i].kind->close) list->items[i].kind->close(&list->items[i]);
-    free(list->items);
+    request q = {.what = CLOSE, .list = *list};
+
+    /* A driver that does not answer to its end keeps the list. */
+    if (list->n > 0 && !adept_sensors_are_stuck()) (void)ask(&q, &q, ADEPT_ANSWER_S, NULL);
+    if (!adept_sensors_are_stuck()) free(list->items);
     list->items = NULL;
     list->n = list->capacity = 0;
 }
 
 /* ---------------------------------------------------------------- values ----------------------------------------- */
-
-#define MOST_RAW 64
 
 adept_status adept_controls_check(const adept_controls *list, const adept_control_kind *kind,
                                   const adept_setting *value, adept_error *err)
@@ -48,7 +140,7 @@ adept_status adept_controls_check(const adept_controls *list, const adept_contro
     char raw[MOST_RAW];
 
     for (size_t i = 0; i < list->n && status == ADEPT_OK; i++)
-        if (list->items[i].kind == kind) status = kind->express(raw, sizeof raw, &list->items[i], value, err);
+        if (list->items[i].kind == kind) status = express(raw, &list->items[i], value, err);
     return status;
 }
 
@@ -63,7 +155,7 @@ adept_status adept_control_admit(const adept_control *control, const char *was, 
         return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is nothing that %s can be set to", control->kind->key, was,
                                control->name);
     value.number = control->kind->unit * (double)number;
-    return control->kind->express(raw, sizeof raw, control, &value, err);
+    return express(raw, control, &value, err);
 }
 
 adept_status adept_controls_set(adept_controls *list, const adept_control_kind *kind, const adept_setting *value,
@@ -75,8 +167,8 @@ adept_status adept_controls_set(adept_controls *list, const adept_control_kind *
         adept_control *c = &list->items[i];
         char raw[MOST_RAW];
         if (c->kind != kind || (!value && !c->is_set)) continue;
-        if (value) status = kind->express(raw, sizeof raw, c, value, err);
-        if (status == ADEPT_OK) status = kind->set(c, value ? raw : c->was, err);
+        if (value) status = express(raw, c, value, err);
+        if (status == ADEPT_OK) status = adept_control_set(c, value ? raw : c->was, err);
         if (status == ADEPT_OK) c->is_set = value != NULL;
     }
     return status;

@@ -28,14 +28,28 @@ static const char *completion(unsigned char code)
     }
 }
 
-const char *adept_dcmi_reply(double *power_w, const unsigned char *data, size_t size)
+bool adept_dcmi_is_credible(const adept_dcmi_power *power)
 {
-    enum { CODE, GROUP_AT, POWER, STATE = 18, BYTES };
+    const double all_ones = 0xffff;
+    bool has_least = power->least_w > 0 && power->least_w < all_ones, has_most = power->most_w > 0 && power->most_w < all_ones;
+
+    if (power->now_w == 0 || power->now_w == all_ones) return true; /* whoever integrates it knows these */
+    return (!has_least || power->now_w >= power->least_w / 2) && (!has_most || power->now_w <= 2 * power->most_w);
+}
+
+static double number_at(const unsigned char *data)
+{
+    return data[0] | data[1] << 8;
+}
+
+const char *adept_dcmi_reply(adept_dcmi_power *power, const unsigned char *data, size_t size)
+{
+    enum { CODE, GROUP_AT, POWER, LEAST = 4, MOST = 6, STATE = 18, BYTES };
 
     if (size == 0) return "an empty reply";
     if (data[CODE] != 0) return completion(data[CODE]);
     if (size < BYTES || data[GROUP_AT] != GROUP) return "a reply that is no power reading";
-    if (!(data[STATE] & 0x40)) return "the service processor does not measure power now";
-    *power_w = data[POWER] | data[POWER + 1] << 8;
+    *power = (adept_dcmi_power){number_at(data + POWER), number_at(data + LEAST), number_at(data + MOST)};
+    if (!(data[STATE] & 0x40)) return "the service processor says that it does not measure power now (deactivated)";
     return NULL;
 }

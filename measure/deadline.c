@@ -73,9 +73,15 @@ static attempt *new_attempt(void (*call)(void *data), void *data)
 
 int adept_deadline_call(void (*call)(void *data), void *data, double limit_s)
 {
+    return adept_deadline_until(call, data, limit_s, NULL);
+}
+
+/* A signal wakes up nobody who waits for a condition: from time to time he looks. */
+int adept_deadline_until(void (*call)(void *data), void *data, double limit_s, bool (*is_stopped)(void))
+{
+    const double look_s = 0.05;
     attempt *a = new_attempt(call, data);
     double end_s = adept_clock_s() + limit_s;
-    struct timespec until = {.tv_sec = (time_t)end_s, .tv_nsec = (long)(1e9 * (end_s - floor(end_s)))};
     sigset_t all, before;
     pthread_t thread;
 
@@ -89,8 +95,16 @@ int adept_deadline_call(void (*call)(void *data), void *data, double limit_s)
         return failed;
     }
     pthread_mutex_lock(&a->lock);
-    while (!a->has_returned && failed == 0)
-        failed = pthread_cond_timedwait(&a->returned, &a->lock, &until);
+    while (!a->has_returned && failed == 0) {
+        double now_s = adept_clock_s(), look_at_s = is_stopped ? fmin(end_s, now_s + look_s) : end_s;
+        const struct timespec until = {.tv_sec = (time_t)look_at_s, .tv_nsec = (long)(1e9 * (look_at_s - floor(look_at_s)))};
+        if (now_s >= end_s)
+            failed = ETIMEDOUT;
+        else if (is_stopped && is_stopped())
+            failed = ECANCELED;
+        else
+            pthread_cond_timedwait(&a->returned, &a->lock, &until);
+    }
     bool has_returned = a->has_returned;
     a->is_alone = !has_returned;
     pthread_mutex_unlock(&a->lock);
@@ -101,5 +115,5 @@ int adept_deadline_call(void (*call)(void *data), void *data, double limit_s)
     }
     pthread_detach(thread);
     adept_deadline_miss();
-    return ETIMEDOUT;
+    return failed;
 }

@@ -17,6 +17,8 @@ typedef struct board {
     void *device;
     unsigned index;
     unsigned long long seen_us; /* of the newest sample of use */
+    double slices[NVML_MOST_INSTANCES]; /* of each MIG instance, as it was asked last; 0: there is none, or it does not
+                                           say */
 } board;
 
 struct adept_gpu_processes {
@@ -53,7 +55,7 @@ static bool add(adept_gpu_processes *g, const board *b, unsigned pid, double mem
     if (!grown) return false;
     g->list = grown;
     adept_gpu_process *p = &g->list[g->n++];
-    *p = (adept_gpu_process){.pid = (int32_t)pid, .utilization = NAN, .memory_bytes = memory_bytes};
+    *p = (adept_gpu_process){.pid = (int32_t)pid, .utilization = NAN, .memory_bytes = memory_bytes, .is_listed = true};
     snprintf(p->gpu, sizeof p->gpu, "gpu-%u", b->index);
     return true;
 }
@@ -102,9 +104,44 @@ static double known_bytes(unsigned long long bytes)
     return bytes == ~0ULL ? NAN : (double)bytes;
 }
 
-/* A symbol that is missing, and one that says that the driver does not have it, are the same. */
-static bool read_holders(adept_gpu_processes *g, const board *b)
+/* The sizes of a board's instances, which may be divided otherwise at any time. */
+static void read_slices(const adept_gpu_processes *g, board *b)
 {
+    const adept_nvml *l = g->library;
+    unsigned most = 0, id;
+
+    memset(b->slices, 0, sizeof b->slices);
+    if (!l->mig_most || !l->mig_handle || !l->gpu_instance || !l->attributes ||
+        l->mig_most(b->device, &most) != NVML_SUCCESS)
+        return;
+    for (unsigned i = 0; i < most && i < NVML_MOST_INSTANCES; i++) {
+        adept_nvml_attributes attributes = {0};
+        void *mig;
+        if (l->mig_handle(b->device, i, &mig) == NVML_SUCCESS && l->gpu_instance(mig, &id) == NVML_SUCCESS &&
+            id < NVML_MOST_INSTANCES && l->attributes(mig, &attributes) == NVML_SUCCESS)
+            b->slices[id] = attributes.gpu_slices;
+    }
+}
+
+/* Which instance the processes are on that the library has just listed, and that are in the list from `from` on. */
+static void place(adept_gpu_processes *g, board *b, size_t from)
+{
+    bool is_asked = false;
+
+    for (size_t i = from; i < g->n; i++) {
+        unsigned id = g->room.now[i - from].gpu_instance;
+        if (id == NVML_NO_INSTANCE) continue;
+        if (!is_asked) read_slices(g, b);
+        is_asked = true;
+        g->list[i].instance = id + 1;
+        g->list[i].slices = id < NVML_MOST_INSTANCES ? b->slices[id] : 0;
+    }
+}
+
+/* A symbol that is missing, and one that says that the driver does not have it, are the same. */
+static bool read_holders(adept_gpu_processes *g, board *b)
+{
+    size_t from = g->n;
     unsigned n = 0;
     int status = NVML_FUNCTION_NOT_FOUND;
     bool ok = ask(g, b, list_v3, sizeof *g->room.now, &n, &status);
@@ -113,6 +150,7 @@ static bool read_holders(adept_gpu_processes *g, const board *b)
     if (ok && status != NVML_FUNCTION_NOT_FOUND) {
         for (unsigned i = 0; ok && i < n; i++)
             ok = add(g, b, g->room.now[i].pid, known_bytes(g->room.now[i].memory_bytes));
+        if (ok) place(g, b, from);
         return ok;
     }
     ok = ok && ask(g, b, list_v1, sizeof *g->room.old, &n, &status);
@@ -155,7 +193,9 @@ static bool read_uses(adept_gpu_processes *g, board *b, size_t from)
     for (unsigned i = 0; i < n; i++) { /* what draws pictures is in no list of computing processes */
         const adept_nvml_process_use *use = &g->room.uses[i];
         if (use->time_us > b->seen_us) b->seen_us = use->time_us;
-        if (use->sm > 0 && use->sm <= 100 && !holds(g, from, use->pid) && !add(g, b, use->pid, NAN)) return false;
+        if (!(use->sm > 0 && use->sm <= 100) || holds(g, from, use->pid)) continue;
+        if (!add(g, b, use->pid, NAN)) return false;
+        g->list[g->n - 1].is_listed = false;
     }
     for (size_t i = from; i < g->n; i++)
         g->list[i].utilization = mean_use(g->room.uses, n, (unsigned)g->list[i].pid);

@@ -25,9 +25,17 @@ static void read_sensor(adept_json_reader *in, adept_recording *r, const cJSON *
     s->is_estimated = strcmp(adept_json_string(in, row, "origin"), "estimated") == 0;
     s->refresh_s = adept_json_number(in, row, "refresh_s");
     s->resolution_j = adept_json_number(in, row, "resolution_j");
-    s->range_j = adept_json_number_or(in, row, "range_j", 0); /* these four are not in older files */
+    s->mean_s = adept_json_number_or(in, row, "mean_s", 0); /* from here on, older files do not have all */
+    s->range_j = adept_json_number_or(in, row, "range_j", 0);
     s->most_power_w = adept_json_number_or(in, row, "most_power_w", 0);
     snprintf(s->package, sizeof s->package, "%s", adept_result_text(row, "package"));
+    snprintf(s->inside, sizeof s->inside, "%s", adept_result_text(row, "inside"));
+    s->is_doubtful = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "is_doubtful"));
+    const cJSON *counted = cJSON_GetObjectItemCaseSensitive(row, "counted");
+    double index = adept_result_number(counted, "index"), of = adept_result_number(counted, "of");
+    if (index >= 0 && of > index && of <= UINT32_MAX)
+        adept_sensor_number(s, strcmp(adept_result_text(counted, "driver"), "nvml") == 0 ? "nvml" : "rocm", (unsigned)index, (unsigned)of);
+    snprintf(s->ids, sizeof s->ids, "%s", adept_result_text(counted, "ids"));
 }
 
 static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *head)
@@ -52,6 +60,7 @@ static void read_head(adept_json_reader *in, adept_recording *r, const cJSON *he
         adept_track_begin(&r->tracks[i], r->search.sensors[i]);
         r->tracks[i].shown.check_j = NAN;
         r->tracks[i].shown.counter_j = adept_result_number(row, "counter_j");
+        r->tracks[i].last_says_power = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "says_power"));
         r->tracks[i++].shown.by_counter = adept_json_bool(in, row, "by_counter");
     }
 }
@@ -75,7 +84,7 @@ static void read_sample(adept_json_reader *in, adept_recording *r, const cJSON *
     adept_track_state *track = &r->tracks[(size_t)sensor];
     if (track->shown.n_samples > 0 && !(sample.time_s > track->samples[track->shown.n_samples - 1].time_s))
         adept_json_fail(in, "a sample that is not later than the one before");
-    else if (!adept_track_put(track, sample))
+    else if (!adept_track_put(track, sample, track->last_says_power))
         adept_json_no_memory(in);
     r->end_s = fmax(r->end_s, sample.time_s);
 }

@@ -12,7 +12,7 @@ static bool is_of(const adept_recording *r, size_t i, adept_component component)
     const adept_track *track = adept_recording_track(r, i);
 
     if (component == ADEPT_COMPONENTS) return adept_track_is_summed(r, i);
-    return track->sensor->component == component && !track->mirrors;
+    return track->sensor->component == component && !track->mirrors && !adept_track_is_inside(r, i, 1u << component);
 }
 
 size_t adept_measured_sensors(const adept_recording *r, adept_component component)
@@ -29,14 +29,15 @@ static void add(double *sum, double more)
     *sum = isnan(*sum) ? more : *sum + more;
 }
 
-adept_energy adept_measured_energy(const adept_recording *r, adept_component component, double begin_s, double end_s)
+/* @param marked  only those; NULL: all */
+static adept_energy energy_of(const adept_recording *r, adept_component component, const bool *marked, double begin_s, double end_s)
 {
     adept_energy sum = {.energy_j = NAN, .low_j = NAN, .high_j = NAN, .avg_power_w = NAN, .peak_power_w = NAN,
                         .check_j = NAN, .at_least_j = NAN};
     bool is_known = true;
 
     for (size_t i = 0; i < adept_recording_tracks(r); i++) {
-        if (!is_of(r, i, component)) continue;
+        if (!is_of(r, i, component) || (marked && !marked[i])) continue;
         adept_energy e = adept_track_energy(adept_recording_track(r, i), begin_s, end_s);
         is_known = is_known && !isnan(e.energy_j);
         add(&sum.energy_j, e.energy_j);
@@ -46,6 +47,11 @@ adept_energy adept_measured_energy(const adept_recording *r, adept_component com
     if (!is_known) sum.energy_j = sum.low_j = sum.high_j = NAN;
     if (end_s > begin_s) sum.avg_power_w = sum.energy_j / (end_s - begin_s);
     return sum;
+}
+
+adept_energy adept_measured_energy(const adept_recording *r, adept_component component, double begin_s, double end_s)
+{
+    return energy_of(r, component, NULL, begin_s, end_s);
 }
 
 double adept_measured_above_idle_j(const adept_recording *r, const adept_idle_fit *idle, adept_component component, double begin_s,
@@ -75,6 +81,12 @@ bool adept_region_is_first(const adept_recording *r, size_t i)
 adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *r, const char *region, size_t skip,
                                    adept_component component, adept_error *err)
 {
+    return adept_measured_region_of(out, r, region, skip, component, NULL, err);
+}
+
+adept_status adept_measured_region_of(adept_region_statistics *out, const adept_recording *r, const char *region, size_t skip,
+                                      adept_component component, const bool *marked, adept_error *err)
+{
     size_t n, visits = 0;
     const adept_region *regions = adept_recording_regions(r, &n);
     if (adept_recording_has_lost_regions(r)) return adept_no_memory(err, "regions");
@@ -90,7 +102,7 @@ adept_status adept_measured_region(adept_region_statistics *out, const adept_rec
             continue;
         }
         times_s[visits] = regions[i].end_s - regions[i].begin_s;
-        energies_j[visits++] = adept_measured_energy(r, component, regions[i].begin_s, regions[i].end_s).energy_j;
+        energies_j[visits++] = energy_of(r, component, marked, regions[i].begin_s, regions[i].end_s).energy_j;
     }
     if (times_s && energies_j)
         *out = (adept_region_statistics){adept_statistics_of(times_s, visits), adept_statistics_of(energies_j, visits)};

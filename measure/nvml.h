@@ -36,12 +36,38 @@ typedef struct adept_nvml_use {
     unsigned gpu, memory;
 } adept_nvml_use;
 
+enum { NVML_ARCHITECTURE_AMPERE = 7 };   /* nvmlDeviceArchitecture_t: NVML_DEVICE_ARCH_* */
+enum { NVML_FIELD_POWER_INSTANT = 186 }; /* NVML_FI_DEV_POWER_INSTANT, milliwatts; the driver has it since 530 */
+
+/* nvmlFieldValue_t */
+typedef struct adept_nvml_field {
+    unsigned id, scope;
+    long long time_us, latency_us;
+    int type; /* of the value, nvmlValueType_t */
+    int status;
+    union {
+        double real;
+        unsigned word;
+        unsigned long long integer;
+    } value;
+} adept_nvml_field;
+enum { NVML_VALUE_DOUBLE, NVML_VALUE_UNSIGNED };
+
 /* nvmlProcessInfo_v2_t, which version 3 of the function fills as well */
 typedef struct adept_nvml_process {
     unsigned pid;
     unsigned long long memory_bytes; /* all bits set: not known */
     unsigned gpu_instance, compute_instance;
 } adept_nvml_process;
+
+#define NVML_MOST_INSTANCES 32 /* of a board; their numbers are below 15 today */
+#define NVML_NO_INSTANCE 0xffffffffu /* of MIG: the board is not divided */
+
+/* nvmlDeviceAttributes_t, of a MIG device */
+typedef struct adept_nvml_attributes {
+    unsigned multiprocessors, copy_engines, decoders, encoders, jpeg_decoders, flow_units, gpu_slices, compute_slices;
+    unsigned long long memory_mb;
+} adept_nvml_attributes;
 
 /* nvmlProcessInfo_v1_t */
 typedef struct adept_nvml_process_v1 {
@@ -69,6 +95,8 @@ typedef struct adept_nvml_process_use {
     X(pci, "nvmlDeviceGetPciInfo_v3", (void *device, adept_nvml_pci *info))                                            \
     X(energy_mj, "nvmlDeviceGetTotalEnergyConsumption", (void *device, unsigned long long *mj))                        \
     X(power_mw, "nvmlDeviceGetPowerUsage", (void *device, unsigned *mw))                                               \
+    X(fields, "nvmlDeviceGetFieldValues", (void *device, int n, adept_nvml_field *fields))                             \
+    X(architecture, "nvmlDeviceGetArchitecture", (void *device, unsigned *architecture))                               \
     X(enforced_mw, "nvmlDeviceGetEnforcedPowerLimit", (void *device, unsigned *mw))                                    \
     X(clock_mhz, "nvmlDeviceGetClockInfo", (void *device, int which, unsigned *mhz))                                   \
     X(use, "nvmlDeviceGetUtilizationRates", (void *device, adept_nvml_use *use))                                       \
@@ -86,6 +114,10 @@ typedef struct adept_nvml_process_use {
     X(processes_v3, "nvmlDeviceGetComputeRunningProcesses_v3", (void *device, unsigned *n, adept_nvml_process *list))  \
     X(processes_v2, "nvmlDeviceGetComputeRunningProcesses_v2", (void *device, unsigned *n, adept_nvml_process *list))  \
     X(processes_v1, "nvmlDeviceGetComputeRunningProcesses", (void *device, unsigned *n, adept_nvml_process_v1 *list))  \
+    X(mig_most, "nvmlDeviceGetMaxMigDeviceCount", (void *device, unsigned *n))                                         \
+    X(mig_handle, "nvmlDeviceGetMigDeviceHandleByIndex", (void *device, unsigned index, void **mig))                   \
+    X(gpu_instance, "nvmlDeviceGetGpuInstanceId", (void *mig, unsigned *id))                                           \
+    X(attributes, "nvmlDeviceGetAttributes_v2", (void *mig, adept_nvml_attributes *attributes))                        \
     X(process_use, "nvmlDeviceGetProcessUtilization",                                                                  \
       (void *device, adept_nvml_process_use *list, unsigned *n, unsigned long long since_us))
 

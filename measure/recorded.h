@@ -29,6 +29,7 @@ struct adept_recording {
     pthread_mutex_t lock; /* of all that follows, of tracks and of the journal, while it runs */
     pthread_cond_t changed; /* a flag, here or of a sampler */
     bool is_running, is_stopping;
+    bool is_emptied; /* samples are taken as they come: what finishing would make of a track, it is too late for */
     bool is_stuck; /* some sampler is alone: nothing of the recording is ever freed */
     adept_sampler *samplers;
     size_t n_samplers; /* that were started */

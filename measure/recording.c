@@ -123,6 +123,26 @@ static bool shows_the_same(adept_recording *r, size_t i, size_t k)
     return shown_j >= a->samples[a->shown.n_samples - 2].energy_j && shown_j <= a->samples[a->shown.n_samples - 1].energy_j;
 }
 
+/* Threads that were left alone may still look at what it was. */
+static void drop_track(adept_recording *r, size_t i)
+{
+    adept_sensor *sensor = r->search.sensors[i];
+
+    if (!r->is_stuck) {
+        adept_track_free(&r->tracks[i]);
+        if (sensor->kind->close) sensor->kind->close(sensor);
+        free(sensor);
+    }
+    r->search.n_sensors--;
+    memmove(&r->search.sensors[i], &r->search.sensors[i + 1], (r->search.n_sensors - i) * sizeof *r->search.sensors);
+    memmove(&r->tracks[i], &r->tracks[i + 1], (r->search.n_sensors - i) * sizeof *r->tracks);
+    /* a track's reason is a text of its own, which has moved */
+    for (; i < r->search.n_sensors; i++) {
+        if (r->tracks[i].shown.lost) r->tracks[i].shown.lost = r->tracks[i].lost;
+        if (r->tracks[i].shown.doubt) r->tracks[i].shown.doubt = r->tracks[i].doubt;
+    }
+}
+
 /* The same at the begin, for those who take samples as they come: such a sensor becomes a note. Only where there are several
  * of one package is it waited for what moves within a millisecond. */
 static void drop_mirrors(adept_recording *r)
@@ -143,13 +163,7 @@ static void drop_mirrors(adept_recording *r)
         adept_sensor *sensor = r->search.sensors[i];
         adept_sensor_missing(&r->search, sensor->name, "", "%s shows the counter of %s once more, which counts once", sensor->source,
                              r->search.sensors[k]->name);
-        adept_track_free(&r->tracks[i]);
-        if (sensor->kind->close) sensor->kind->close(sensor);
-        free(sensor);
-        r->search.n_sensors--;
-        memmove(&r->search.sensors[i], &r->search.sensors[i + 1], (r->search.n_sensors - i) * sizeof *r->search.sensors);
-        memmove(&r->tracks[i], &r->tracks[i + 1], (r->search.n_sensors - i) * sizeof *r->tracks);
-        i--;
+        drop_track(r, i--);
     }
 }
 
@@ -191,7 +205,8 @@ static void begin_sampling(adept_sampler *s)
     for (size_t i = 0; i < s->n_sensors; i++)
         if (r->tracks[s->sensors[i]].shown.n_readings == 0) read_surely(r, s, s->sensors[i]);
     pthread_mutex_lock(&r->lock);
-    s->is_scattered = !r->tracks[s->sensors[0]].shown.by_counter;
+    for (size_t i = 0; i < s->n_sensors; i++)
+        s->is_scattered = s->is_scattered || !isnan(r->tracks[s->sensors[i]].last_power_w);
     s->is_ready = true;
     pthread_cond_broadcast(&r->changed);
     while (!r->is_running && !r->is_stopping && !s->is_alone)
@@ -284,6 +299,9 @@ static void lose(adept_recording *r, size_t i, double time_s)
 
 static double patience_s(const adept_recording *r, size_t i)
 {
+    bool (*is_stopped)(void) = r->search.settings.is_stopped;
+
+    if (is_stopped && is_stopped()) return 0.2; /* who asks for the end gets it */
     return fmax(r->search.sensors[i]->kind->patience_s, ADEPT_ANSWER_S);
 }
 
@@ -356,18 +374,18 @@ static adept_status read_first(adept_recording *r, adept_error *err)
         adept_sampler *s = calloc(1, sizeof *s);
         if (!s) return adept_no_memory(err, "samplers");
         *s = (adept_sampler){.recording = r, .reading = SIZE_MAX, .n_sensors = from};
-        failed = adept_deadline_call(read_quick, s, ADEPT_ANSWER_S);
+        failed = adept_deadline_until(read_quick, s, ADEPT_ANSWER_S, r->search.settings.is_stopped);
         pthread_mutex_lock(&r->lock);
-        if (failed == ETIMEDOUT) {
+        if (failed == ETIMEDOUT || failed == ECANCELED) {
             s->is_alone = r->is_stuck = true;
             if (s->reading != SIZE_MAX) lose(r, s->reading, ADEPT_ANSWER_S);
             while (from < r->search.n_sensors && (r->tracks[from].shown.lost || r->tracks[from].shown.n_readings > 0))
                 from++;
         }
         pthread_mutex_unlock(&r->lock);
-        if (failed != ETIMEDOUT) free(s);
+        if (!s->is_alone) free(s);
     }
-    return failed == 0 || failed == ETIMEDOUT
+    return failed == 0 || failed == ETIMEDOUT || failed == ECANCELED
                ? ADEPT_OK
                : adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(failed));
 }
@@ -436,7 +454,8 @@ static void lose_the_dead(adept_track_state *track)
     const adept_sensor *sensor = track->shown.sensor;
     size_t n = track->shown.n_samples;
 
-    if (n == 0) adept_track_lose(track, "it never said anything");
+    track->was_silent = n == 0 && !track->shown.lost;
+    if (n == 0) adept_track_lose(track, "it never said anything%s%s", *track->doubt ? ": " : "", track->doubt);
     if (n == 0 || !track->shown.by_counter || samples[n - 1].energy_j > 0) return;
     double watched_s = samples[n - 1].time_s - samples[0].time_s, most_w = sensor->most_power_w;
     for (size_t i = 0; i < n && !(sensor->most_power_w > 0); i++) /* of a counter alone: 0 */
@@ -446,14 +465,30 @@ static void lose_the_dead(adept_track_state *track)
     track->shown.n_samples = 0; /* nor means what came before anything */
 }
 
-/* A device that fell silent before the end measured only a part. */
+/* A device that fell silent before the end, or began to speak behind the begin, measured only a part. */
 static void lose_the_silent(adept_recording *r, adept_track_state *track)
 {
     size_t n = track->shown.n_samples;
-    double missing_s = n > 0 ? r->end_s - track->samples[n - 1].time_s : 0;
+    double missing_s = n > 0 ? r->end_s - track->samples[n - 1].time_s : 0, most_s = 2 * r->period_s + 0.1;
+    double before_s = n > 0 && !r->is_emptied ? track->samples[0].time_s - r->begin_s : 0;
+    const char *colon = *track->doubt ? ": " : "";
 
-    if (missing_s > 2 * r->period_s + 0.1)
-        adept_track_lose(track, "it said nothing in the last %.3g s", missing_s);
+    if (missing_s > most_s) adept_track_lose(track, "it said nothing in the last %.3g s%s%s", missing_s, colon, track->doubt);
+    if (before_s > most_s) adept_track_lose(track, "it said nothing in the first %.3g s%s%s", before_s, colon, track->doubt);
+}
+
+/* A sensor of which it was not sure that it has a number, and which never said one, is a note. Behind all that has the numbers
+ * of sensors. */
+static void drop_the_doubtful(adept_recording *r)
+{
+    for (size_t i = r->search.n_sensors; i-- > 0;) {
+        adept_sensor *sensor = r->search.sensors[i];
+        adept_track_state *track = &r->tracks[i];
+        if (!sensor->is_doubtful || !track->was_silent || track->shown.n_doubted > 0) continue;
+        adept_sensor_missing(&r->search, sensor->name, "", "%s: asked %zu times: %s", sensor->source, track->shown.n_readings,
+                             *track->doubt ? track->doubt : "it never said anything");
+        drop_track(r, i);
+    }
 }
 
 void adept_recording_cut(adept_recording *r)
@@ -470,8 +505,10 @@ void adept_recording_finish(adept_recording *r)
     for (size_t i = 0; r->tracks && i < r->search.n_sensors; i++) {
         lose_the_dead(&r->tracks[i]);
         lose_the_silent(r, &r->tracks[i]);
+        adept_track_compare(&r->tracks[i]);
         find_mirrors(r, i);
     }
+    if (r->tracks && !r->is_emptied) drop_the_doubtful(r);
     adept_recording_cut(r);
 }
 
@@ -625,16 +662,40 @@ size_t adept_recording_take(adept_recording *r, size_t i, adept_sample *samples,
 {
     adept_recording_watch(r);
     pthread_mutex_lock(&r->lock);
+    r->is_emptied = true;
+    if (r->tracks[i].check.time_s > ADEPT_LONG_S) adept_track_compare(&r->tracks[i]);
     size_t n = adept_track_take(&r->tracks[i], samples, most);
     *lost = r->tracks[i].shown.lost;
     pthread_mutex_unlock(&r->lock);
     return n;
 }
 
+static size_t number_of(const adept_recording *r, const char *name)
+{
+    size_t i = 0;
+
+    while (i < r->search.n_sensors && strcmp(r->search.sensors[i]->name, name) != 0)
+        i++;
+    return i;
+}
+
+/* As many steps outwards as there are sensors: what a service says of its chassis may be a circle. */
+bool adept_track_is_inside(const adept_recording *r, size_t i, unsigned components)
+{
+    bool is_inside = false;
+
+    for (size_t n = 0; n < r->search.n_sensors && !is_inside && i < r->search.n_sensors; n++) {
+        i = number_of(r, r->search.sensors[i]->inside);
+        is_inside = i < r->search.n_sensors && components >> r->search.sensors[i]->component & 1;
+    }
+    return is_inside;
+}
+
+#define SUMMED (1u << ADEPT_COMPONENT_CPU | 1u << ADEPT_COMPONENT_DRAM | 1u << ADEPT_COMPONENT_GPU)
+
 bool adept_track_is_summed(const adept_recording *r, size_t i)
 {
     adept_component component = r->search.sensors[i]->component;
 
-    return (component == ADEPT_COMPONENT_CPU || component == ADEPT_COMPONENT_DRAM || component == ADEPT_COMPONENT_GPU) &&
-           !r->tracks[i].shown.mirrors;
+    return SUMMED >> component & 1 && !r->tracks[i].shown.mirrors && !adept_track_is_inside(r, i, SUMMED);
 }

@@ -1,7 +1,7 @@
 /** @file restore.c  The file that says what to put back: written before anything is set, removed when all is as it was.
  * Root reads it perhaps: it names settings and devices, never paths; it must be root's or the caller's own, and what it
  * would set is what --vary could. */
-#include "adept_control.h"
+#include "control.h"
 #include "adept_file.h"
 #include "adept_json.h"
 #include "adept_json_writer.h"
@@ -101,7 +101,7 @@ static adept_status put_back(const adept_controls *list, adept_error *err)
     for (size_t i = list->n; i-- > 0;) {
         const adept_control *c = &list->items[i];
         if (!c->is_set) continue;
-        adept_status status = c->kind->set(c, c->was, first == ADEPT_OK ? err : NULL);
+        adept_status status = adept_control_set(c, c->was, first == ADEPT_OK ? err : NULL);
         if (first == ADEPT_OK) first = status;
     }
     return first;

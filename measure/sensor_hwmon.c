@@ -1,5 +1,5 @@
 /** @file sensor_hwmon.c  Power and energy by hwmon (Documentation/hwmon/sysfs-interface.rst; microwatts, microjoules)
- * of the chips whose meaning is known: amdgpu, amd_energy, power_meter. Others with power readings (ina226, nct6683,
+ * of the chips whose meaning is known: amdgpu, i915, xe, amd_energy, power_meter. Others with power readings (ina226, nct6683,
  * corsairpsu, PMBus) sit on rails that only the board's designer knows: adding them up would count things twice, so
  * they get a note. */
 #include "sysfs.h"
@@ -14,24 +14,24 @@
 #define FOLDER "/sys/class/hwmon"
 #define INTO(field) offsetof(adept_reading, field)
 
-/* The mean power, or where there is none the present one. @return false: neither can be read, which is a note */
-static bool watch_power(adept_sensor_search *search, adept_sysfs *files, const char *folder, const char *name)
+/* Does a file tell a power now: a number that is none of those that say nothing? */
+static bool tells_power(adept_sensor_search *search, const char *folder, const char *file)
 {
-    if (adept_sysfs_watch(search, files, folder, "power1_average", 1e-6, INTO(power_w))) return true;
-    int why = errno;
-    if (adept_sysfs_watch(search, files, folder, "power1_input", 1e-6, INTO(power_w))) return true;
-    bool is_other = errno != ENOENT;
-    if (!is_other) errno = why;
-    adept_sysfs_missing(search, name, folder, is_other ? "power1_input" : "power1_average");
-    return false;
+    return adept_sysfs_number(search, folder, file) > 0;
 }
 
-/* Is the board at that PCI address a sensor of rocm? That kind ends `device` with the address. */
-static bool is_of_rocm(const adept_sensor_search *search, const char *address)
+/* The mean power, or where there is none the present one; of two, one that tells something.
+ * @return false: neither can be read, which is a note */
+static bool watch_power(adept_sensor_search *search, adept_sysfs *files, const char *folder, const char *name)
 {
-    for (size_t i = 0; i < search->n_sensors; i++)
-        if (search->sensors[i]->kind == &adept_sensor_kind_rocm && address[0] && strstr(search->sensors[i]->device, address))
-            return true;
+    bool is_other = !tells_power(search, folder, "power1_average") && tells_power(search, folder, "power1_input");
+
+    if (!is_other && adept_sysfs_watch(search, files, folder, "power1_average", 1e-6, INTO(power_w))) return true;
+    int why = errno;
+    if (adept_sysfs_watch(search, files, folder, "power1_input", 1e-6, INTO(power_w))) return true;
+    is_other = errno != ENOENT;
+    if (!is_other) errno = why;
+    adept_sysfs_missing(search, name, folder, is_other ? "power1_input" : "power1_average");
     return false;
 }
 
@@ -55,6 +55,28 @@ static void find_address(char *address, size_t size, adept_sensor_search *search
     snprintf(address, size, "%.31s", last ? last + 1 : target);
 }
 
+/* A board has one chip, and where the driver shows its partitions as devices, perhaps several. That rocm reads it needs no word. */
+static bool is_read_already(adept_sensor_search *search, const char *address, const char *folder)
+{
+    char place[32];
+
+    snprintf(place, sizeof place, "%.*s", (int)strcspn(address, "."), address);
+    const adept_sensor *other = adept_sensor_at(search, strchr(place, ':') ? place : "");
+    if (other && other->kind == &adept_sensor_kind_hwmon)
+        adept_sensor_missing(search, strrchr(folder, '/') + 1, "", "%s: of the board at %s, which counts once, as %s", folder, address,
+                             other->name);
+    return other != NULL;
+}
+
+static void name_board(char *name, size_t size, const adept_sensor_search *search, const char *maker)
+{
+    size_t n = 0, length = (size_t)snprintf(name, size, "gpu-%s-", maker);
+
+    for (size_t i = 0; i < search->n_sensors; i++)
+        n += strncmp(search->sensors[i]->name, name, length) == 0;
+    snprintf(name, size, "gpu-%s-%zu", maker, n);
+}
+
 static void add_amdgpu(adept_sensor_search *search, const char *folder, adept_component component, const char *name,
                        const char *device)
 {
@@ -76,6 +98,10 @@ static void add_amdgpu(adept_sensor_search *search, const char *folder, adept_co
     if (!sensor) return;
     memcpy(sensor->gauges, found, sizeof found);
     snprintf(sensor->device, sizeof sensor->device, "%s", device);
+    sensor->most_power_w = ADEPT_PEAK * adept_sysfs_limit_w(search, folder);
+    /* "Valid power data is available only from primary die" (aldebaran_ppt.c): the second one of an MI250 says 0, and so does a
+     * board that sleeps, which may wake up. */
+    sensor->is_doubtful = true;
     sensor->is_slow = true; /* each reading asks the GPU's firmware, and may wake the GPU up */
 }
 
@@ -91,19 +117,73 @@ static void find_amdgpu(adept_sensor_search *search, const char *folder)
         if (!is_cpu_read(search)) add_amdgpu(search, folder, ADEPT_COMPONENT_CPU, name, "AMD APU, cores and graphics");
         return;
     }
-    /* "Valid power data is available only from primary die" (aldebaran_ppt.c): the second one of an MI250 says 0. */
-    if (adept_sysfs_number(search, folder, "power1_average") == 0) return;
     find_address(address, sizeof address, search, folder);
-    snprintf(name, sizeof name, "gpu-amd-%zu",
-             adept_sensors_found(search, &adept_sensor_kind_rocm, ADEPT_COMPONENT_GPU) +
-                 adept_sensors_found(search, &adept_sensor_kind_hwmon, ADEPT_COMPONENT_GPU));
+    name_board(name, sizeof name, search, "amd");
     snprintf(device, sizeof device, "AMD GPU %s", address);
-    if (!is_of_rocm(search, address)) add_amdgpu(search, folder, ADEPT_COMPONENT_GPU, name, device);
+    if (!is_read_already(search, address, folder)) add_amdgpu(search, folder, ADEPT_COMPONENT_GPU, name, device);
+}
+
+/* Documentation/ABI/testing/sysfs-driver-intel-i915-hwmon and -xe-hwmon: energy1_input is of the board, of some boards of xe only
+ * energy2_input, of the package, is there; neither tells power. They have chips for boards only, not for what is in a processor. */
+static void find_intel_board(adept_sensor_search *search, const char *folder)
+{
+    char address[32], name[64];
+    const char *file = "energy1_input";
+    adept_sysfs files = {0};
+
+    find_address(address, sizeof address, search, folder);
+    if (is_read_already(search, address, folder)) return;
+    name_board(name, sizeof name, search, "intel");
+    bool is_there = adept_sysfs_watch(search, &files, folder, file, 1e-6, INTO(energy_j));
+    if (!is_there && errno == ENOENT) {
+        is_there = adept_sysfs_watch(search, &files, folder, "energy2_input", 1e-6, INTO(energy_j));
+        if (is_there) file = "energy2_input";
+    }
+    if (!is_there) {
+        adept_sysfs_missing(search, name, folder, file);
+        return;
+    }
+    adept_sensor *sensor = adept_sysfs_add(search, &adept_sensor_kind_hwmon, &files, ADEPT_COMPONENT_GPU, name);
+    if (!sensor) return;
+    snprintf(sensor->device, sizeof sensor->device, "Intel GPU %s", address);
+    sensor->most_power_w = ADEPT_PEAK * adept_sysfs_limit_w(search, folder);
+    sensor->is_slow = true; /* it may wake the board up */
+}
+
+/* What a meter is of, in the words of NVIDIA's Grace ("Module Power Socket 0", in the file power1_oem_info): a module has the
+ * processor and the GPU on it, the processor its cores, its other parts and, as NVIDIA has it, its memory. Without such a word it is
+ * of the machine. */
+#define BIT(name) (1u << ADEPT_COMPONENT_##name)
+static const struct {
+    const char *word;
+    unsigned width, contains;
+} rails[] = {
+    {"Module", 3, BIT(NODE) | BIT(CPU) | BIT(CORES) | BIT(UNCORE) | BIT(DRAM) | BIT(GPU)},
+    {"Grace", 2, BIT(NODE) | BIT(CPU) | BIT(CORES) | BIT(UNCORE) | BIT(DRAM)},
+    {"CPU", 1, BIT(CORES)},
+    {"SysIO", 1, ADEPT_SOLITARY},
+    {"DRAM", 1, BIT(DRAM)},
+    {"GPU", 1, BIT(GPU)},
+};
+
+static void take_label(adept_sensor *sensor, const char *label)
+{
+    const char *socket = strcasestr(label, "Socket ");
+
+    sensor->width = ADEPT_WIDTH_ACPI;
+    for (size_t i = 0; i < sizeof rails / sizeof *rails; i++)
+        if (strncasecmp(label, rails[i].word, strlen(rails[i].word)) == 0) {
+            sensor->width = rails[i].width;
+            sensor->contains = rails[i].contains;
+            if (socket) snprintf(sensor->package, sizeof sensor->package, "-%.*s", (int)strspn(socket + 7, "0123456789"), socket + 7);
+            return;
+        }
 }
 
 /* Documentation/hwmon/acpi_power_meter.rst: mean power of what the meter measures, as a rule the machine. */
 static void find_power_meter(adept_sensor_search *search, const char *folder)
 {
+    static const char *const labels[] = {"power1_oem_info", "power1_label", "power1_model_number"};
     char accuracy[64], name[64];
     adept_sysfs files = {0};
 
@@ -113,12 +193,16 @@ static void find_power_meter(adept_sensor_search *search, const char *folder)
     adept_sensor *sensor = adept_sysfs_add(search, &adept_sensor_kind_hwmon, &files, ADEPT_COMPONENT_NODE, name);
     if (!sensor) return;
     double interval_s = 1e-3 * adept_sysfs_number(search, folder, "power1_average_interval");
-    adept_sysfs_text(sensor->device, sizeof sensor->device, search, folder, "power1_model_number");
+    for (size_t i = 0; i < sizeof labels / sizeof *labels && strspn(sensor->device, " ") == strlen(sensor->device); i++)
+        adept_sysfs_text(sensor->device, sizeof sensor->device, search, folder, labels[i]);
+    if (strspn(sensor->device, " ") == strlen(sensor->device)) sensor->device[0] = '\0';
+    take_label(sensor, sensor->device);
     if (!sensor->device[0]) snprintf(sensor->device, sizeof sensor->device, "ACPI power meter");
     /* "95.0%" is the share that is right: ACPI specification, _PMC */
     adept_sysfs_text(accuracy, sizeof accuracy, search, folder, "power1_accuracy");
     if (adept_number_length(accuracy) > 0) sensor->accuracy = 1 - 0.01 * adept_number_value(accuracy);
-    sensor->refresh_s = interval_s > 0 ? interval_s : 0;
+    sensor->refresh_s = sensor->mean_s = interval_s > 0 ? interval_s : 0;
+    sensor->most_power_w = ADEPT_PEAK * adept_sysfs_limit_w(search, folder);
     sensor->is_slow = true; /* firmware, over IPMI: up to 100 ms */
 }
 
@@ -155,17 +239,31 @@ static void find_other(adept_sensor_search *search, const char *folder, const ch
         adept_sensor_missing(search, name, "", "%s: what it measures is not known, so its power is left out", folder);
 }
 
+/* The tiles of a board of i915 have chips of their own beside the board's. */
+static void find_tile(adept_sensor_search *search, const char *folder, const char *name)
+{
+    adept_sensor_missing(search, name, "", "%s: a part of the board, whose own counter is read: left out", folder);
+}
+
 static void find_chip(adept_sensor_search *search, const char *folder, void *context)
 {
-    char name[64];
+    char name[64], device[512];
 
     (void)context;
     if (!adept_sysfs_text(name, sizeof name, search, folder, "name")) {
-        if (errno != ENOENT) adept_sysfs_missing(search, strrchr(folder, '/') + 1, folder, "name");
-        return;
+        int why = errno;
+        snprintf(device, sizeof device, "%.500s/device", folder); /* where drivers of an older kind have their files: ACPI's meter */
+        if (why == ENOENT && adept_sysfs_text(name, sizeof name, search, device, "name")) folder = device;
+        errno = why;
+        if (folder != device && why != ENOENT) adept_sysfs_missing(search, strrchr(folder, '/') + 1, folder, "name");
+        if (folder != device) return;
     }
     if (strcmp(name, "amdgpu") == 0)
         find_amdgpu(search, folder);
+    else if (strcmp(name, "i915") == 0 || strcmp(name, "xe") == 0)
+        find_intel_board(search, folder);
+    else if (strncmp(name, "i915_", 5) == 0)
+        find_tile(search, folder, name);
     else if (strcmp(name, "power_meter") == 0)
         find_power_meter(search, folder);
     else if (strcmp(name, "amd_energy") == 0)
@@ -181,7 +279,7 @@ static void find(adept_sensor_search *search)
 
 const adept_sensor_kind adept_sensor_kind_hwmon = {
     .name = "hwmon",
-    .what = "AMD GPUs without ROCm, AMD sockets by amd_energy, ACPI power meters, in " FOLDER,
+    .what = "AMD GPUs without ROCm, Intel's GPUs, AMD sockets by amd_energy, ACPI power meters, in " FOLDER,
     .find = find,
     .read = adept_sysfs_read,
     .close = adept_sysfs_close,

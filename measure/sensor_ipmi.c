@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ipmi.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static bool send_request(ipmi *device)
 }
 
 /* The reply to the last request; what is older, or no reply, is passed over. */
-static const char *take_reply(const ipmi *device, double *power_w)
+static const char *take_reply(const ipmi *device, adept_dcmi_power *power)
 {
     unsigned char data[ADEPT_DCMI_REPLY_BYTES];
     struct ipmi_addr address;
@@ -55,21 +56,30 @@ static const char *take_reply(const ipmi *device, double *power_w)
         if (n < 0) continue;
         if (ioctl(device->file, IPMICTL_RECEIVE_MSG_TRUNC, &reply) != 0 && errno != EMSGSIZE) return strerror(errno);
         if (reply.recv_type == IPMI_RESPONSE_RECV_TYPE && reply.msgid == device->number)
-            return adept_dcmi_reply(power_w, data, reply.msg.data_len);
+            return adept_dcmi_reply(power, data, reply.msg.data_len);
     }
     return "the service processor does not answer";
 }
 
-static const char *ask(ipmi *device, double *power_w)
+static const char *ask(ipmi *device, adept_dcmi_power *power)
 {
-    return send_request(device) ? take_reply(device, power_w) : strerror(errno);
+    *power = (adept_dcmi_power){.now_w = NAN};
+    return send_request(device) ? take_reply(device, power) : strerror(errno);
 }
 
 static adept_status read_power(adept_sensor *sensor, adept_reading *reading, adept_error *err)
 {
     ipmi *device = sensor->state;
-    const char *why = ask(device, &reading->power_w);
+    adept_dcmi_power power;
+    const char *why = ask(device, &power);
 
+    if (!why) {
+        reading->power_w = power.now_w;
+        if (!adept_dcmi_is_credible(&power)) {
+            reading->power_w = NAN;
+            reading->why = "it tells less than half of its own least power, or more than twice its own most";
+        }
+    }
     if (why) return adept_sensor_failed(&device->failures, why, err);
     device->failures = 0;
     return ADEPT_OK;
@@ -97,6 +107,7 @@ static void add(adept_sensor_search *search, int file, const char *path)
     device->file = file;
     sensor->state = device;
     sensor->component = ADEPT_COMPONENT_NODE;
+    sensor->width = ADEPT_WIDTH_IPMI;
     sensor->is_slow = true;
     snprintf(sensor->device, sizeof sensor->device, "service processor");
     snprintf(sensor->source, sizeof sensor->source, "%s, DCMI Get Power Reading", path);
@@ -105,7 +116,7 @@ static void add(adept_sensor_search *search, int file, const char *path)
 static void find_at(adept_sensor_search *search, const char *path, const char *processor)
 {
     ipmi device = {.file = open(path, O_RDWR | O_CLOEXEC)};
-    double power_w;
+    adept_dcmi_power power;
 
     if (device.file < 0) adept_search_lacks(search, errno);
     if (device.file < 0 && errno == ENOENT) {
@@ -119,12 +130,16 @@ static void find_at(adept_sensor_search *search, const char *path, const char *p
                              "%s: %s", path, strerror(errno));
         return;
     }
-    const char *why = ask(&device, &power_w);
+    const char *why = ask(&device, &power);
     if (!why) {
         add(search, device.file, path);
         return;
     }
-    adept_sensor_missing(search, "ipmi", "", "%s: %s", path, why);
+    if (power.now_w > 0) /* a number all the same */
+        adept_sensor_missing(search, "ipmi", "if its numbers follow the load all the same (OpenBMC's do): --meter redfish+https://ITS-ADDRESS",
+                             "%s: %s, and tells %.0f W all the same, which may be of any time", path, why, power.now_w);
+    else
+        adept_sensor_missing(search, "ipmi", "", "%s: %s", path, why);
     close(device.file);
 }
 

@@ -4,6 +4,7 @@
 #include "adept_sensor.h"
 #include "nvml.h"
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ typedef struct board {
     adept_nvml *library;
     void *device;
     int gone; /* the status that says so; 0: it is there */
+    bool at_once; /* its power is asked for by a field that has no mean */
 } board;
 
 enum { SM_CLOCK, MEMORY_CLOCK, POWER_LIMIT, GPU_USE, MEMORY_USE, TEMPERATURE };
@@ -57,6 +59,31 @@ static int get_energy(const board *b, unsigned long long *mj)
     return b->library->energy_mj ? b->library->energy_mj(b->device, mj) : NVML_FUNCTION_NOT_FOUND;
 }
 
+/* The driver of a board without a number may leave all bits set. */
+static double milli(double number)
+{
+    return number == UINT_MAX || number == INT_MAX || number == (double)ULLONG_MAX ? NAN : 1e-3 * number;
+}
+
+static int get_power(const board *b, double *mw)
+{
+    unsigned word = 0;
+    adept_nvml_field field = {.id = NVML_FIELD_POWER_INSTANT};
+
+    *mw = NAN;
+    if (!b->at_once) {
+        int status = b->library->power_mw ? b->library->power_mw(b->device, &word) : NVML_FUNCTION_NOT_FOUND;
+        *mw = word;
+        return status;
+    }
+    int status = b->library->fields ? b->library->fields(b->device, 1, &field) : NVML_FUNCTION_NOT_FOUND;
+    if (status == NVML_SUCCESS) status = field.status;
+    *mw = field.type == NVML_VALUE_DOUBLE     ? field.value.real
+          : field.type == NVML_VALUE_UNSIGNED ? field.value.word
+                                              : (double)field.value.integer;
+    return status;
+}
+
 static void read_gauges(board *b, double *values)
 {
     const adept_nvml *l = b->library;
@@ -75,13 +102,15 @@ static adept_status read_board(adept_sensor *sensor, adept_reading *reading, ade
 {
     board *b = sensor->state;
     unsigned long long mj;
+    double mw;
 
     b->gone = 0;
     double before_s = adept_clock_s();
     int status = get_energy(b, &mj);
     reading->time_s = (before_s + adept_clock_s()) / 2; /* the gauges may take many times as long */
-    reading->energy_j = answer(b, status, (double)mj * 1e-3);
-    reading->power_w = ask(b, b->library->power_mw, 1e-3);
+    reading->energy_j = answer(b, status, milli((double)mj));
+    status = get_power(b, &mw);
+    reading->power_w = answer(b, status, milli(mw));
     read_gauges(b, reading->gauges);
     if (!b->gone) return ADEPT_OK;
     return adept_error_set(err, ADEPT_E_IO, "%s: %s (NVML status %d)", sensor->name, adept_nvml_text(b->library, b->gone),
@@ -104,9 +133,39 @@ static bool may_answer(int status)
     return status == NVML_SUCCESS || status == NVML_UNKNOWN || status == NVML_NO_DATA;
 }
 
-static void add_board(adept_sensor_search *search, const board *found, unsigned index, bool has_counter, bool has_power)
+/* How much the board may draw, at most: of its limit now, and of what that can be set to. 0: it does not say */
+static double limit_w(const board *b)
+{
+    unsigned now_mw = 0, low_mw = 0, high_mw = 0;
+    const adept_nvml *l = b->library;
+
+    if (!l->enforced_mw || l->enforced_mw(b->device, &now_mw) != NVML_SUCCESS) now_mw = 0;
+    if (!l->limits_mw || l->limits_mw(b->device, &low_mw, &high_mw) != NVML_SUCCESS) high_mw = 0;
+    double now_w = milli(now_mw), high_w = milli(high_mw);
+    return fmax(now_w > 0 ? now_w : 0, high_w > 0 ? high_w : 0);
+}
+
+/* By which CUDA, containers and Slurm call it: its UUID, and those of its MIG devices. */
+static void name_board(adept_sensor *sensor, const board *b, unsigned index, unsigned of)
+{
+    const adept_nvml *l = b->library;
+    char id[96];
+    unsigned most = 0;
+    void *mig;
+
+    adept_sensor_number(sensor, "nvml", index, of);
+    if (l->uuid && l->uuid(b->device, id, sizeof id) == NVML_SUCCESS) adept_sensor_name(sensor, id);
+    if (!l->uuid || !l->mig_most || !l->mig_handle || l->mig_most(b->device, &most) != NVML_SUCCESS) return;
+    for (unsigned i = 0; i < most && i < NVML_MOST_INSTANCES; i++)
+        if (l->mig_handle(b->device, i, &mig) == NVML_SUCCESS && l->uuid(mig, id, sizeof id) == NVML_SUCCESS)
+            adept_sensor_name(sensor, id);
+}
+
+static void add_board(adept_sensor_search *search, const board *found, unsigned index, unsigned of, bool has_counter,
+                      bool has_power)
 {
     const adept_nvml *l = found->library;
+    unsigned architecture = NVML_ARCHITECTURE_AMPERE;
     adept_nvml_pci pci = {.bus_id = ""};
     char name[64] = "NVIDIA GPU", driver[32] = "not known";
     board *b = malloc(sizeof *b);
@@ -124,9 +183,15 @@ static void add_board(adept_sensor_search *search, const board *found, unsigned 
     if (l->driver) l->driver(driver, sizeof driver);
     sensor->state = b;
     snprintf(sensor->device, sizeof sensor->device, "%.63s %.16s, driver %.31s", name, pci.bus_id, driver);
-    snprintf(sensor->source, sizeof sensor->source, "%s%s%s", has_counter ? "nvmlDeviceGetTotalEnergyConsumption" : "",
-             has_counter && has_power ? ", " : "", has_power ? "nvmlDeviceGetPowerUsage" : "");
+    /* nvml.h: on Ampere (except GA100) and newer, the power is the mean of one second. Of GA100 others say so too. */
+    if (l->architecture && l->architecture(b->device, &architecture) != NVML_SUCCESS) architecture = NVML_ARCHITECTURE_AMPERE;
+    if (has_power && !b->at_once && architecture >= NVML_ARCHITECTURE_AMPERE) sensor->mean_s = 1;
+    snprintf(sensor->source, sizeof sensor->source, "%s%s%s%s", has_counter ? "nvmlDeviceGetTotalEnergyConsumption" : "",
+             has_counter && has_power ? ", " : "", !has_power ? "" : b->at_once ? "NVML_FI_DEV_POWER_INSTANT" : "nvmlDeviceGetPowerUsage",
+             sensor->mean_s > 0 && !has_counter ? " (the mean of 1 s)" : "");
+    name_board(sensor, b, index, of);
     sensor->component = ADEPT_COMPONENT_GPU;
+    sensor->most_power_w = ADEPT_PEAK * limit_w(b);
     sensor->is_slow = true; /* a call may wait for the driver's lock, or for a board that wakes up */
     sensor->resolution_j = has_counter ? 1e-3 : 0;
     /* nvml.h states 5 % of the draw for Fermi and Kepler, nvidia-smi's manual 5 W. Yang, Adamek and Armour (arXiv
@@ -137,12 +202,12 @@ static void add_board(adept_sensor_search *search, const board *found, unsigned 
         sensor->gauges[i] = gauges[i];
 }
 
-static void find_board(adept_sensor_search *search, adept_nvml *library, unsigned index)
+static void find_board(adept_sensor_search *search, adept_nvml *library, unsigned index, unsigned of)
 {
     board b = {.library = library, .device = NULL, .gone = 0};
     char name[64];
     unsigned long long mj;
-    unsigned mw = 0;
+    double mw;
 
     snprintf(name, sizeof name, "gpu-%u", index);
     int status = library->handle(index, &b.device);
@@ -152,9 +217,13 @@ static void find_board(adept_sensor_search *search, adept_nvml *library, unsigne
         return;
     }
     int energy_status = get_energy(&b, &mj);
-    int power_status = library->power_mw ? library->power_mw(b.device, &mw) : NVML_FUNCTION_NOT_FOUND;
+    if (!may_answer(energy_status)) { /* without a counter, the power is not the check but the number itself */
+        b.at_once = true;
+        b.at_once = get_power(&b, &mw) == NVML_SUCCESS && mw > 0;
+    }
+    int power_status = get_power(&b, &mw);
     if (may_answer(energy_status) || may_answer(power_status))
-        add_board(search, &b, index, may_answer(energy_status), may_answer(power_status));
+        add_board(search, &b, index, of, may_answer(energy_status), may_answer(power_status));
     else
         adept_sensor_missing(search, name, adept_nvml_help(power_status), "neither energy nor power: %s (NVML status %d)",
                              adept_nvml_text(library, power_status), power_status);
@@ -177,7 +246,7 @@ static void find(adept_sensor_search *search)
         adept_sensor_missing(search, "nvml", adept_nvml_help(status), "NVML counts no board: %s (status %d)",
                              adept_nvml_text(library, status), status);
     for (unsigned i = 0; status == NVML_SUCCESS && i < n; i++)
-        find_board(search, library, i);
+        find_board(search, library, i, n);
     adept_nvml_leave(library);
 }
 

@@ -2,7 +2,6 @@
  * machines whose powercap tree is missing or denied. What powercap reads is left to it. The counter is counted on in 64
  * bits by the kernel: it never starts again. */
 #include "sysfs.h"
-#include "adept_file.h"
 #include "adept_number.h"
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -70,21 +69,6 @@ static bool note_failure(adept_sensor_search *search, const char *name, const ch
     return !is_denied;
 }
 
-/* Is there one counter for all dies of a package, where Linux opens one for each? So it is of AMD and Hygon: "perf/x86/rapl: Fix
- * the energy-pkg event for AMD CPUs" of Linux. What powercap reads tells by its numbers; these begin at 0 when they are opened. */
-static bool counts_by_package(adept_sensor_search *search)
-{
-    char *path = adept_sensor_path(&search->settings, "/proc/cpuinfo"), text[512] = "";
-    int fd = path ? adept_file_descriptor(path, 0) : -1;
-
-    if (fd < 0) adept_search_lacks(search, path ? errno : ENOMEM);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-    if (fd >= 0) close(fd);
-    free(path);
-    text[n > 0 ? n : 0] = '\0';
-    return strstr(text, "AuthenticAMD") || strstr(text, "HygonGenuine");
-}
-
 /* Is the CPU of a package of which another one counts the event already? */
 static bool is_counted(adept_sensor_search *search, adept_component component, long cpu, char package[16])
 {
@@ -104,7 +88,9 @@ static bool find_counters(adept_sensor_search *search, size_t event, const struc
                           double step_j, long first, long last, long *n)
 {
     const char *source = events[event].event;
-    bool by_package = counts_by_package(search);
+    /* Is there one counter for all dies of a package, where Linux opens one for each? So it is of AMD and Hygon: "perf/x86/rapl:
+     * Fix the energy-pkg event for AMD CPUs" of Linux. What powercap reads tells by its numbers; these begin at 0 when opened. */
+    bool by_package = adept_sysfs_is_amd(search);
 
     for (long cpu = first; cpu <= last; cpu++, ++*n) {
         char name[64], cpus[64], package[16] = "";
@@ -186,8 +172,11 @@ static bool find_pmu(adept_sensor_search *search, char *cpus, size_t size, struc
 static void find(adept_sensor_search *search)
 {
     struct perf_event_attr attributes = {.size = sizeof attributes};
-    char cpus[1024];
+    char cpus[1024], type[32];
     double step_j;
+
+    if (adept_sysfs_text(type, sizeof type, search, PMU "_core", "type")) /* "perf/x86/rapl: Add core energy counter support for AMD" */
+        adept_sensor_missing(search, "power_core", "", PMU "_core: the energy of each core by itself, which is in its package's: left out");
     bool is_allowed = find_pmu(search, cpus, sizeof cpus, &attributes);
 
     for (size_t i = 0; is_allowed && i < sizeof events / sizeof events[0]; i++) {

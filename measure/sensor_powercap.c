@@ -76,6 +76,11 @@ static void find_zone(adept_sensor_search *search, const char *folder, void *con
     if (i == sizeof zones / sizeof zones[0]) return;
     find_number(number, sizeof number, search, folder, zone);
     name_zone(name, sizeof name, search, zones[i].name, number, folder);
+    if (zones[i].component == ADEPT_COMPONENT_CORES && adept_sysfs_is_amd(search)) {
+        /* MSR C001_029A is each core's own: the zone shows that of whichever CPU reads it. */
+        adept_sensor_missing(search, name, "", "%s: AMD's counter is that of one core, not of all cores of the package: left out", folder);
+        return;
+    }
     /* Since Linux 5.10 only root may read it: CVE-2020-8694, powers tell keys. */
     if (!adept_sysfs_watch(search, &files, folder, "energy_uj", 1e-6, offsetof(adept_reading, energy_j))) {
         adept_sysfs_missing(search, name, folder, "energy_uj");

@@ -11,9 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
-
-#define PEAK 2.0 /* the power limit holds on average: short peaks lie above it */
 
 /* X(name, arguments) of the functions without which nothing works; each returns a rsmi_status_t, 0 for success. */
 #define NEEDED(X)                                                                                                      \
@@ -34,13 +33,21 @@ typedef struct library {
     NEEDED(X)
 #undef X
     int (*rsmi_dev_power_get)(uint32_t device, uint64_t *power_uw, int *type); /* NULL before ROCm 6.0 */
+    int (*rsmi_dev_unique_id_get)(uint32_t device, uint64_t *id);              /* NULL: it has none */
 } library;
 
 typedef struct board {
     library *lib;
     uint32_t device;
+    bool has_counter;
     adept_sysfs clocks;
 } board;
+
+/* What a device says when it is looked for. */
+typedef struct device_facts {
+    char address[32]; /* "": not known */
+    double energy_j, power_w; /* NAN: not known */
+} device_facts;
 
 /* Places of gauges. */
 enum { SM_CLOCK, MEMORY_CLOCK, POWER_LIMIT, GPU_USE };
@@ -65,6 +72,7 @@ static const char *start(library *lib)
     NEEDED(X)
 #undef X
     *(void **)&lib->rsmi_dev_power_get = dlsym(lib->handle, "rsmi_dev_power_get");
+    *(void **)&lib->rsmi_dev_unique_id_get = dlsym(lib->handle, "rsmi_dev_unique_id_get");
     return lib->rsmi_init(0) == 0 ? NULL : "rsmi_init() fails";
 }
 
@@ -135,13 +143,27 @@ static void watch_clocks(adept_sensor_search *search, const char *folder, void *
     adept_sysfs_watch(search, context, folder, "freq2_input", 1, offsetof(adept_reading, gauges[MEMORY_CLOCK]));
 }
 
+/* By which ROCm and Slurm call it: its number, and "GPU-" with its 64 bits. */
+static void name_board(adept_sensor *sensor, const board *b)
+{
+    char id[32];
+    uint64_t unique;
+    uint32_t of = 0;
+
+    if (b->lib->rsmi_num_monitor_devices(&of) == 0) adept_sensor_number(sensor, "rocm", b->device, of);
+    if (!b->lib->rsmi_dev_unique_id_get || b->lib->rsmi_dev_unique_id_get(b->device, &unique) != 0) return;
+    snprintf(id, sizeof id, "GPU-%016" PRIx64, unique);
+    adept_sensor_name(sensor, id);
+}
+
 /* A sensor of a device that answers. `device` ends with the PCI address: sensor_hwmon.c knows the board by it. */
-static void add_board(adept_sensor_search *search, const board *found, const char *address, const char *folder)
+static void add_board(adept_sensor_search *search, const board *found, const device_facts *facts, const char *folder)
 {
     static const char *const gauges[] = {"sm_clock_hz", "memory_clock_hz", "power_limit_w", "gpu_use"};
     char name[64] = "AMD GPU";
     uint64_t count = 0, cap_uw;
-    double step_j = 0, energy_j = read_energy_j(found, &count, &step_j);
+    double step_j = 0;
+    if (found->has_counter) read_energy_j(found, &count, &step_j);
     board *state = malloc(sizeof *state);
     adept_sensor *sensor =
         state ? adept_sensor_add(search, &adept_sensor_kind_rocm, "gpu-amd-%zu", found->lib->users - 1) : NULL;
@@ -156,39 +178,67 @@ static void add_board(adept_sensor_search *search, const board *found, const cha
     adept_sysfs_each(search, folder, "hwmon", watch_clocks, &state->clocks);
     sensor->state = state;
     sensor->component = ADEPT_COMPONENT_GPU;
+    name_board(sensor, found);
     sensor->is_slow = true; /* some files of /sys a reading, under a lock that all users of the library share */
     sensor->resolution_j = step_j;
     if (count <= UINT32_MAX) sensor->range_j = step_j * ((double)UINT32_MAX + 1); /* it may be one of 32 bits */
     if (found->lib->rsmi_dev_power_cap_get(found->device, 0, &cap_uw) == 0)
-        sensor->most_power_w = PEAK * 1e-6 * (double)cap_uw;
+        sensor->most_power_w = ADEPT_PEAK * 1e-6 * (double)cap_uw;
     for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++)
         sensor->gauges[i].name = gauges[i];
     found->lib->rsmi_dev_name_get(found->device, name, sizeof name);
-    snprintf(sensor->device, sizeof sensor->device, "%.63s %s", name, address);
+    snprintf(sensor->device, sizeof sensor->device, "%.63s %s", name, facts->address);
     snprintf(sensor->source, sizeof sensor->source, "%s(%" PRIu32 ")",
-             isnan(energy_j) ? "rsmi_dev_power_get" : "rsmi_dev_energy_count_get", found->device);
+             found->has_counter ? "rsmi_dev_energy_count_get" : "rsmi_dev_power_get", found->device);
 }
 
-static void find_board(adept_sensor_search *search, library *lib, uint32_t device)
+/* Of the devices at one place (domain, bus and device: partitions of a board have numbers or functions of their own), the one that
+ * says most: a counter, or else power, or else the first. */
+static uint32_t speaker_of(const device_facts *facts, uint32_t n, uint32_t device)
 {
-    const board found = {.lib = lib, .device = device};
-    char address[32] = "", folder[96], name[32];
-    uint64_t id, count;
-    double step_j, energy_j = read_energy_j(&found, &count, &step_j);
+    size_t place = strcspn(facts[device].address, ".");
+    uint32_t speaker = device;
+
+    for (uint32_t i = n; i-- > 0 && place > 0;) {
+        if (strncmp(facts[i].address, facts[device].address, place + 1) != 0) continue;
+        int says_more = (facts[i].energy_j > 0) - (facts[speaker].energy_j > 0);
+        if (says_more == 0) says_more = (facts[i].power_w > 0) - (facts[speaker].power_w > 0);
+        if (says_more > 0 || (says_more == 0 && i < speaker)) speaker = i;
+    }
+    return speaker;
+}
+
+static void find_board(adept_sensor_search *search, library *lib, const device_facts *facts, uint32_t n, uint32_t device)
+{
+    const device_facts *f = &facts[device];
+    const board found = {.lib = lib, .device = device, .has_counter = f->energy_j > 0};
+    uint32_t speaker = speaker_of(facts, n, device);
+    char folder[96], name[32];
     bool is_apu = false;
 
-    if (lib->rsmi_dev_pci_id_get(device, &id) == 0)
-        snprintf(address, sizeof address, "%04x:%02x:%02x.%x", (unsigned)(id >> 32), (unsigned)(id >> 8 & 0xff),
-                 (unsigned)(id >> 3 & 0x1f), (unsigned)(id & 7));
-    snprintf(folder, sizeof folder, "/sys/bus/pci/devices/%s/hwmon", address);
+    snprintf(folder, sizeof folder, "/sys/bus/pci/devices/%s/hwmon", f->address);
     adept_sysfs_each(search, folder, "hwmon", find_apu, &is_apu);
     snprintf(name, sizeof name, "rocm device %" PRIu32, device);
-    if (energy_j == 0) /* aldebaran_ppt.c of Linux: only the first die of an MI250 has the board's energy and power */
-        adept_sensor_missing(search, name, "", "%s has counted 0 J: a second die, counted with the first", address);
-    else if (isnan(energy_j) && isnan(read_power_w(&found)))
-        adept_sensor_missing(search, name, "", "%s states neither energy nor power", address);
+    if (speaker != device)
+        adept_sensor_missing(search, name, "", "%s: of the same board as rocm device %" PRIu32 ", which counts once", f->address, speaker);
+    else if (f->energy_j == 0 && !(f->power_w > 0)) /* aldebaran_ppt.c of Linux: only the first die of an MI250 has the board's energy and power */
+        adept_sensor_missing(search, name, "", "%s has counted 0 J: a second die, counted with the first", f->address);
+    else if (isnan(f->energy_j) && isnan(f->power_w))
+        adept_sensor_missing(search, name, "", "%s states neither energy nor power", f->address);
     else if (!is_apu)
-        add_board(search, &found, address, folder);
+        add_board(search, &found, f, folder);
+}
+
+static void ask_device(device_facts *facts, library *lib, uint32_t device)
+{
+    const board b = {.lib = lib, .device = device};
+    uint64_t id, count;
+    double step_j;
+
+    *facts = (device_facts){.energy_j = read_energy_j(&b, &count, &step_j), .power_w = read_power_w(&b)};
+    if (lib->rsmi_dev_pci_id_get(device, &id) == 0) /* bits 28 to 31 are a partition's */
+        snprintf(facts->address, sizeof facts->address, "%04x:%02x:%02x.%x", (unsigned)(id >> 32), (unsigned)(id >> 8 & 0xff),
+                 (unsigned)(id >> 3 & 0x1f), (unsigned)(id & 7));
 }
 
 static void find(adept_sensor_search *search)
@@ -198,8 +248,13 @@ static void find(adept_sensor_search *search)
 
     if (!lib) return;
     lib->rsmi_num_monitor_devices(&n_devices);
-    for (uint32_t device = 0; device < n_devices; device++)
-        find_board(search, lib, device);
+    device_facts *facts = calloc((size_t)n_devices + 1, sizeof *facts);
+    if (!facts) search->failed = ENOMEM;
+    for (uint32_t device = 0; facts && device < n_devices; device++)
+        ask_device(&facts[device], lib, device);
+    for (uint32_t device = 0; facts && device < n_devices; device++)
+        find_board(search, lib, facts, n_devices, device);
+    free(facts);
     let_go(lib);
 }
 
@@ -217,7 +272,7 @@ static adept_status read_board(adept_sensor *sensor, adept_reading *reading, ade
     if (b->lib->rsmi_dev_busy_percent_get(b->device, &percent) == 0) reading->gauges[GPU_USE] = 0.01 * percent;
     reading->power_w = read_power_w(b);
     double before_s = adept_clock_s();
-    reading->energy_j = read_energy_j(b, &count, &step_j);
+    if (b->has_counter) reading->energy_j = read_energy_j(b, &count, &step_j);
     reading->time_s = (before_s + adept_clock_s()) / 2; /* the rest takes many times as long */
     return result;
 }

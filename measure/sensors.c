@@ -39,6 +39,7 @@ adept_sensor *adept_sensor_add(adept_sensor_search *search, const adept_sensor_k
         return NULL;
     }
     sensor->kind = kind;
+    sensor->driver = "";
     va_start(words, name_format);
     vsnprintf(sensor->name, sizeof sensor->name, name_format, words);
     va_end(words);
@@ -68,6 +69,32 @@ void adept_search_lacks(adept_sensor_search *search, int why)
     if (why == ENOMEM || why == EMFILE || why == ENFILE) search->failed = why;
 }
 
+/* ---------------------------------------------------------------- what a number can be ---------------------------- */
+
+double adept_sensor_most_w(const adept_sensor *sensor)
+{
+    static const double most_w[ADEPT_COMPONENTS] = {
+        [ADEPT_COMPONENT_CPU] = 2e3, /* the largest package of 2025 is designed for 500 W */
+        [ADEPT_COMPONENT_CORES] = 2e3, [ADEPT_COMPONENT_UNCORE] = 2e3, [ADEPT_COMPONENT_DRAM] = 2e3,
+        [ADEPT_COMPONENT_GPU] = 4e3,     /* the largest board: 1400 W */
+        [ADEPT_COMPONENT_PSYS] = 2e4,
+        [ADEPT_COMPONENT_NODE] = 2e5,    /* a rack of 72 GPUs: 140 kW */
+        [ADEPT_COMPONENT_BATTERY] = 500, /* of 99 Wh, as airlines allow */
+    };
+
+    return sensor->most_power_w > 0 ? sensor->most_power_w : most_w[sensor->component];
+}
+
+bool adept_says_nothing(double number)
+{
+    static const double ones[] = {0xffff, 0x7fffffff, 0xffffffff, 0x1p63, 0x1p64};
+
+    for (double unit = 1; unit <= 1e6; unit *= 1e3)
+        for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
+            if (fabs(number) == unit * ones[i]) return true;
+    return false;
+}
+
 adept_status adept_sensor_failed(unsigned *failures, const char *why, adept_error *err)
 {
     const unsigned most = 5;
@@ -90,7 +117,80 @@ static bool is_called(const adept_sensor *sensor, const char *word)
     return strcmp(sensor->name, word) == 0 || strcmp(sensor->kind->name, word) == 0 ||
            strcmp(adept_component_name(sensor->component), word) == 0 ||
            (strncmp(sensor->name, word, length) == 0 && sensor->name[length] == '-') ||
-           (strchr(word, ':') && strcasestr(sensor->device, word)); /* NVML has eight digits of the domain, CUDA four */
+           (strchr(word, ':') &&
+            strcasestr(sensor->device, word)) || /* NVML has eight digits of the domain, CUDA four */
+           adept_sensor_has_id(sensor, word);
+}
+
+bool adept_sensor_has_id(const adept_sensor *sensor, const char *word)
+{
+    const char *gpu = strncmp(word, "MIG-GPU-", 8) == 0 ? word + 4 : word;
+    size_t length = strcspn(gpu, gpu == word ? "" : "/");
+
+    if (strncmp(gpu, "GPU-", 4) != 0 && strncmp(gpu, "MIG-", 4) != 0) return false;
+    for (const char *at = sensor->ids; (at = strcasestr(at, gpu == word ? gpu : "GPU-")); at++) {
+        bool begins = at == sensor->ids || at[-1] == ' ';
+        if (begins && strncasecmp(at, gpu, length) == 0 && (gpu == word || strchr(" ", at[length]))) return true;
+    }
+    return false;
+}
+
+void adept_sensor_number(adept_sensor *sensor, const char *driver, unsigned index, unsigned of)
+{
+    sensor->driver = driver;
+    sensor->index = index;
+    sensor->of = of;
+}
+
+void adept_sensor_name(adept_sensor *sensor, const char *id)
+{
+    size_t used = strlen(sensor->ids), length = strlen(id);
+
+    if (used + 1 + length < sizeof sensor->ids) /* a name that is cut names another */
+        snprintf(sensor->ids + used, sizeof sensor->ids - used, "%s%s", used ? " " : "", id);
+}
+
+/* May a word be one that this machine has nothing of: a component, a kind, something that has a note, a processor's
+ * core, which `adept sweep --drive` sets, or an address on the bus where no GPU answers, though CUDA may know it? */
+static bool may_be_missing(const adept_sensor_search *search, const adept_sensor_kind *const *kinds, const char *word)
+{
+    bool is_known = adept_component_called(word) != ADEPT_COMPONENTS || search->is_stuck, has_gpu = false;
+
+    for (; *kinds; kinds++)
+        is_known = is_known || strcmp((*kinds)->name, word) == 0;
+    for (size_t i = 0; i < search->n_notes; i++)
+        is_known = is_known || strcmp(search->notes[i].name, word) == 0;
+    for (size_t i = 0; i < search->n_sensors; i++)
+        has_gpu = has_gpu || search->sensors[i]->component == ADEPT_COMPONENT_GPU;
+    return is_known ||
+           (strncmp(word, "cpu", 3) == 0 && word[3] && strspn(word + 3, "0123456789") == strlen(word + 3)) ||
+           (strchr(word, ':') && !has_gpu);
+}
+
+/* Is every word of --devices known, and each name of one GPU only? */
+static adept_status check_devices(const adept_sensor_search *search, const adept_sensor_kind *const *kinds,
+                                  const char *const *devices, size_t n_devices, adept_error *err)
+{
+    for (size_t w = 0; w < n_devices; w++) {
+        char list[400] = "";
+        size_t found = 0, named = 0;
+        for (size_t i = 0; i < search->n_sensors; i++) {
+            const adept_sensor *s = search->sensors[i];
+            bool is_it = is_called(s, devices[w]);
+            found += is_it;
+            named += is_it && adept_sensor_has_id(s, devices[w]);
+            size_t used = strlen(list);
+            snprintf(list + used, sizeof list - used, "%s%s%s%.44s", used ? ", " : "", s->name, *s->ids ? " " : "",
+                     s->ids);
+        }
+        if (named > 1)
+            return adept_error_set(err, ADEPT_E_USAGE, "devices: %.60s begins the names of %zu GPUs; there are: %s",
+                                   devices[w], named, list);
+        if (found == 0 && !may_be_missing(search, kinds, devices[w]))
+            return adept_error_set(err, ADEPT_E_USAGE, "devices: no sensor is called %.60s; there are: %s", devices[w],
+                                   *list ? list : "none");
+    }
+    return ADEPT_OK;
 }
 
 /* Keep the sensors that some word selects; note words that select none. */
@@ -115,6 +215,70 @@ static void select_devices(adept_sensor_search *search, const char *const *devic
             close_sensor(search, search->sensors[i]);
     }
     search->n_sensors = kept;
+}
+
+/* ---------------------------------------------------------------- which is inside of which ----------------------- */
+
+#define BIT(name) (1u << ADEPT_COMPONENT_##name)
+#define PARTS (BIT(CORES) | BIT(UNCORE))
+
+static unsigned contents_of(adept_component component)
+{
+    switch (component) {
+    case ADEPT_COMPONENT_CPU:
+        return PARTS;
+    case ADEPT_COMPONENT_PSYS:
+        return PARTS | BIT(CPU) | BIT(DRAM);
+    case ADEPT_COMPONENT_NODE:
+        return PARTS | BIT(CPU) | BIT(DRAM) | BIT(GPU) | BIT(PSYS) | BIT(NODE);
+    default: /* a battery feeds the machine at times only: nothing is a part of its number */
+        return ADEPT_SOLITARY;
+    }
+}
+
+/* A kind that reads a processor numbers its parts alike: cores-0-die-1 is of cpu-0-die-1. */
+static bool is_of_package(const adept_sensor *whole, const adept_sensor *part)
+{
+    const char *number = strchr(whole->name, '-'), *other = strchr(part->name, '-');
+
+    if (whole->component == ADEPT_COMPONENT_CPU && whole->kind == part->kind && number && other) return strcmp(number, other) == 0;
+    return !*whole->package || !*part->package || strcmp(whole->package, part->package) == 0;
+}
+
+static bool is_around(const adept_sensor *whole, const adept_sensor *part)
+{
+    return whole != part && whole->contains >> part->component & 1 && is_of_package(whole, part) &&
+           (!(part->contains >> whole->component & 1) || whole->width > part->width);
+}
+
+/* Is one around it and no other of the same sort? Of several, nobody knows of which it is a part. */
+static bool is_only_around(const adept_sensor_search *search, const adept_sensor *whole, const adept_sensor *part)
+{
+    bool is_only = is_around(whole, part);
+
+    for (size_t i = 0; is_only && i < search->n_sensors; i++) {
+        const adept_sensor *other = search->sensors[i];
+        is_only = other == whole || !is_around(other, part) || other->component != whole->component || other->width != whole->width;
+    }
+    return is_only;
+}
+
+/* Each is inside of the innermost of those that are around it. */
+static void nest(adept_sensor_search *search)
+{
+    for (size_t i = 0; i < search->n_sensors; i++) {
+        adept_sensor *s = search->sensors[i];
+        if (!s->contains) s->contains = contents_of(s->component);
+    }
+    for (size_t i = 0; i < search->n_sensors; i++) {
+        adept_sensor *part = search->sensors[i];
+        const adept_sensor *direct = NULL;
+        for (size_t k = 0; k < search->n_sensors && !*part->inside; k++) {
+            const adept_sensor *whole = search->sensors[k];
+            if (is_only_around(search, whole, part) && (!direct || is_around(direct, whole))) direct = whole;
+        }
+        if (direct) snprintf(part->inside, sizeof part->inside, "%s", direct->name);
+    }
 }
 
 /* What a kind's find() works on, in a thread: lists of its own, which it may keep. */
@@ -142,6 +306,10 @@ static void *copy_of(const void *list, size_t n, size_t element_bytes)
 
 static void find_kind(adept_sensor_search *search, const adept_sensor_kind *kind)
 {
+    if (search->settings.is_stopped && search->settings.is_stopped()) {
+        adept_sensor_missing(search, kind->name, "", "a signal came before its devices were looked for");
+        return;
+    }
     scouting *s = malloc(sizeof *s);
     int failed = s ? 0 : ENOMEM;
 
@@ -151,13 +319,14 @@ static void find_kind(adept_sensor_search *search, const adept_sensor_kind *kind
         s->search.notes = copy_of(search->notes, search->n_notes, sizeof *search->notes);
         s->search.sensor_capacity = search->n_sensors + 1;
         s->search.note_capacity = search->n_notes + 1;
-        failed = s->search.sensors && s->search.notes ? adept_deadline_call(scout, s, fmax(ADEPT_FIND_S, REQUESTS * kind->patience_s)) : ENOMEM;
+        failed = s->search.sensors && s->search.notes ? adept_deadline_until(scout, s, fmax(ADEPT_FIND_S, REQUESTS * kind->patience_s), search->settings.is_stopped)
+                                                            : ENOMEM;
     }
-    if (failed == ETIMEDOUT) {
-        search->is_stuck = true;
+    search->is_stuck = search->is_stuck || failed == ETIMEDOUT || failed == ECANCELED;
+    if (failed == ETIMEDOUT)
         adept_sensor_missing(search, kind->name, "", "does not answer: looking for its devices takes more than %g s", ADEPT_FIND_S);
-        return;
-    }
+    if (failed == ECANCELED) adept_sensor_missing(search, kind->name, "", "a signal ended looking for its devices");
+    if (failed == ETIMEDOUT || failed == ECANCELED) return;
     if (failed) search->failed = failed;
     if (!s) return;
     adept_sensor_search old = failed ? s->search : *search;
@@ -175,7 +344,13 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
     for (unsigned rank = 0; rank <= last_rank; rank++)
         for (const adept_sensor_kind *const *kind = kinds; *kind; kind++)
             if ((*kind)->rank == rank) find_kind(search, *kind);
+    adept_status status = search->failed ? ADEPT_OK : check_devices(search, kinds, devices, n_devices, err);
+    if (status != ADEPT_OK) {
+        adept_sensors_close(search);
+        return status;
+    }
     select_devices(search, devices, n_devices);
+    nest(search);
     int why = search->failed;
     if (why == 0) return ADEPT_OK;
     adept_sensors_close(search);

@@ -20,6 +20,36 @@ size_t adept_sensors_found(const adept_sensor_search *search, const adept_sensor
     return n;
 }
 
+const adept_sensor *adept_sensor_at(const adept_sensor_search *search, const char *place)
+{
+    for (size_t i = 0; i < search->n_sensors && *place; i++)
+        if (search->sensors[i]->component == ADEPT_COMPONENT_GPU && strcasestr(search->sensors[i]->device, place)) return search->sensors[i];
+    return NULL;
+}
+
+bool adept_sysfs_is_amd(adept_sensor_search *search)
+{
+    char *path = adept_sensor_path(&search->settings, "/proc/cpuinfo"), text[512] = "";
+    int fd = path ? adept_file_descriptor(path, 0) : -1;
+
+    if (fd < 0) adept_search_lacks(search, path ? errno : ENOMEM);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) close(fd);
+    free(path);
+    text[n > 0 ? n : 0] = '\0';
+    return strstr(text, "AuthenticAMD") || strstr(text, "HygonGenuine");
+}
+
+double adept_sysfs_limit_w(adept_sensor_search *search, const char *folder)
+{
+    static const char *const files[] = {"power1_cap", "power1_cap_max", "power1_max", "power1_rated_max", "power1_crit"};
+    double most_w = 0;
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        most_w = fmax(most_w, 1e-6 * adept_sysfs_number(search, folder, files[i])); /* NAN is less */
+    return most_w;
+}
+
 size_t adept_sysfs_each(adept_sensor_search *search, const char *folder, const char *prefix,
                         void (*each)(adept_sensor_search *search, const char *entry, void *context), void *context)
 {
@@ -69,7 +99,7 @@ double adept_sysfs_number(adept_sensor_search *search, const char *folder, const
     double number;
 
     adept_sysfs_text(text, sizeof text, search, folder, file);
-    return adept_number_parse(&number, text) ? number : NAN;
+    return adept_number_parse(&number, text) && !adept_says_nothing(number) ? number : NAN;
 }
 
 /* ---------------------------------------------------------------- files that stay open --------------------------- */
@@ -130,7 +160,9 @@ adept_status adept_sysfs_get(const adept_sysfs *files, adept_reading *reading, a
         double number, before_s = adept_clock_s();
         int why = read_number(&number, files->files[i].file);
         if (i == 0) reading->time_s = (before_s + adept_clock_s()) / 2; /* gauges that follow may take long */
-        if (why == 0) {
+        if (why == 0 && adept_says_nothing(number)) {
+            reading->why = ADEPT_NO_NUMBER;
+        } else if (why == 0) {
             *(double *)((char *)reading + files->files[i].into) = files->files[i].unit * number;
         } else if (why == ENODEV || why == ENXIO || (access(files->files[i].path, F_OK) != 0 && errno == ENOENT)) {
             return adept_error_set(err, ADEPT_E_IO, "%s is gone: %s", files->files[i].path, strerror(why));

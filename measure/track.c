@@ -2,6 +2,7 @@
  *  which the power was really read. Nothing is integrated over a nominal period (the error of EA2P, docs/MEASURE.md). */
 #include "track.h"
 #include "adept_grow.h"
+#include "units.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 void adept_track_begin(adept_track_state *track, const adept_sensor *sensor)
 {
     *track = (adept_track_state){.shown.sensor = sensor, .shown.counter_j = NAN, .shown.at_most_j = NAN,
-                                 .last_counter_j = NAN, .last_power_w = NAN};
+                                 .last_counter_j = NAN, .last_power_w = NAN, .check.low_w = NAN, .check.high_w = NAN};
     for (size_t i = 0; i < ADEPT_MOST_GAUGES; i++) {
         track->shown.gauges[i] = (adept_gauge_range){NAN, NAN, NAN};
         track->last_gauges[i] = NAN;
@@ -59,7 +60,19 @@ size_t adept_track_take(adept_track_state *track, adept_sample *samples, size_t 
     return n;
 }
 
-bool adept_track_put(adept_track_state *track, adept_sample sample)
+static void add_check(adept_check *check, const adept_sample *a, const adept_sample *b)
+{
+    double passed_s = b->time_s - a->time_s;
+
+    check->time_s += passed_s;
+    check->counter_j += b->energy_j - a->energy_j;
+    check->power_j += passed_s * (a->power_w + b->power_w) / 2;
+    check->spread_j += passed_s * fabs(b->power_w - a->power_w) / 2;
+    check->low_w = fmin(check->low_w, fmin(a->power_w, b->power_w));
+    check->high_w = fmax(check->high_w, fmax(a->power_w, b->power_w));
+}
+
+bool adept_track_put(adept_track_state *track, adept_sample sample, bool says_power)
 {
     if (track->shown.n_samples >= ADEPT_MOST_SAMPLES) thin(track);
     adept_sample *samples = adept_grow(track->samples, &track->capacity, track->shown.n_samples + 1, sizeof *samples);
@@ -73,6 +86,8 @@ bool adept_track_put(adept_track_state *track, adept_sample sample)
     if (last && last->energy_j < sample.energy_j)
         track->shown.refresh_s = fmax(track->shown.refresh_s, last->time_s - track->changed_s);
     if (!last || last->energy_j < sample.energy_j) track->changed_s = sample.time_s;
+    if (last && says_power && track->last_says_power) add_check(&track->check, last, &sample);
+    track->last_says_power = says_power;
     samples[track->shown.n_samples++] = sample;
     return true;
 }
@@ -94,6 +109,28 @@ static void add_gauges(adept_track_state *track, const adept_reading *reading, d
     }
 }
 
+/* A power that can be one. What runs draws something: 0 is how devices that sleep, second dies and firmware without a number say
+ * nothing. What is beyond all that such a device draws is no number either. */
+static double credible_w(adept_track_state *track, const adept_reading *reading)
+{
+    double power_w = reading->power_w, most_w = adept_sensor_most_w(track->shown.sensor);
+
+    if (isnan(power_w) || adept_says_nothing(power_w)) {
+        const char *why = isnan(power_w) ? reading->why : ADEPT_NO_NUMBER;
+        if (why) snprintf(track->doubt, sizeof track->doubt, "%s", why);
+    } else if (!(power_w > 0)) {
+        snprintf(track->doubt, sizeof track->doubt, "it tells %s, which no running device draws", adept_units_watt(power_w).s);
+    } else if (power_w > most_w) {
+        snprintf(track->doubt, sizeof track->doubt, "it tells %s, more than such a device can draw (%s)", adept_units_watt(power_w).s,
+                 adept_units_watt(most_w).s);
+        track->shown.doubt = track->doubt;
+        track->shown.n_doubted++;
+    } else {
+        return power_w;
+    }
+    return NAN;
+}
+
 /* What flowed since the last sample, by the counter. NAN, and the track is lost, where nobody can know. */
 static double counted(adept_track_state *track, const adept_reading *reading, double passed_s)
 {
@@ -107,6 +144,14 @@ static double counted(adept_track_state *track, const adept_reading *reading, do
     }
     double around_j = flowed_j + sensor->range_j;
     if (flowed_j < 0 && sensor->range_j > 0 && around_j >= 0 && (sensor->most_power_w <= 0 || around_j <= passed_s * sensor->most_power_w)) return around_j;
+    /* It may show now what flowed since it changed last, or since its last update before the first sample. */
+    double late_s = fmax(sensor->refresh_s, track->shown.refresh_s), shown_s = reading->time_s - track->changed_s + late_s;
+    bool has_changed = track->samples[track->shown.n_samples - 1].energy_j > 0;
+    if ((has_changed || late_s > 0) && flowed_j > shown_s * adept_sensor_most_w(sensor) + sensor->resolution_j) {
+        adept_track_lose(track, "its counter rose by %s within %.3g s, more than such a device can draw (%s)", adept_units_joule(flowed_j).s,
+                         shown_s, adept_units_watt(adept_sensor_most_w(sensor)).s);
+        return NAN;
+    }
     if (flowed_j >= 0) return flowed_j;
     /* The counter was set back, as a driver does that is loaded again: no device draws what starting again would mean. */
     if (!isnan(reading->power_w) && !isnan(track->last_power_w))
@@ -124,16 +169,16 @@ bool adept_track_add(adept_track_state *track, const adept_reading *reading)
     shown->n_readings++;
     track->last_reading_s = reading->time_s;
     if (!last) track->shown.by_counter = !isnan(reading->energy_j);
-    double said = track->shown.by_counter ? reading->energy_j : reading->power_w;
+    double power_w = credible_w(track, reading), said = track->shown.by_counter ? reading->energy_j : power_w;
     double passed_s = last ? reading->time_s - last->time_s : 0;
     if (isnan(said) || (last && !(passed_s > 0))) {
         shown->n_silent++;
         return false;
     }
     if (shown->lost) return false;
-    adept_sample sample = {.time_s = reading->time_s, .power_w = reading->power_w};
+    adept_sample sample = {.time_s = reading->time_s, .power_w = power_w};
     if (last) {
-        double check_j = passed_s * (reading->power_w + track->last_power_w) / 2;
+        double check_j = passed_s * (power_w + track->last_power_w) / 2;
         double flowed_j = track->shown.by_counter ? counted(track, reading, passed_s) : check_j;
         if (isnan(flowed_j)) return false;
         sample.energy_j = last->energy_j + flowed_j;
@@ -144,6 +189,38 @@ bool adept_track_add(adept_track_state *track, const adept_reading *reading)
         shown->counter_j = reading->energy_j;
     }
     track->last_counter_j = reading->energy_j;
-    track->last_power_w = reading->power_w;
-    return adept_track_put(track, sample);
+    track->last_power_w = power_w;
+    return adept_track_put(track, sample, !isnan(power_w));
+}
+
+/* The widest swing of the counter's own power in the last `past_s`: what the mean of so long has not shown yet. */
+static double counter_swing_w(const adept_track_state *track, double past_s)
+{
+    const adept_sample *first = track->samples, *last = first + track->shown.n_samples - 1, *after = last;
+    double low_w = NAN, high_w = NAN;
+
+    for (const adept_sample *s = last; s > first && last->time_s - s->time_s < past_s; s--) {
+        if (s[-1].energy_j == after->energy_j) continue; /* it shows the same from one change to the next */
+        if (after < last) { /* the last one may show part of a step */
+            low_w = fmin(low_w, (after->energy_j - s[-1].energy_j) / (after->time_s - s[-1].time_s));
+            high_w = fmax(high_w, (after->energy_j - s[-1].energy_j) / (after->time_s - s[-1].time_s));
+        }
+        after = &s[-1];
+    }
+    return isnan(low_w) ? 0 : high_w - low_w;
+}
+
+void adept_track_compare(adept_track_state *track)
+{
+    const double disagreement = 0.1;
+    const adept_check *c = &track->check;
+
+    if (track->shown.lost || !track->shown.by_counter || !(c->time_s > 0)) return;
+    /* A mean of some time, and a counter that shows what flowed some time ago, may differ by what changed within that. */
+    double late_s = fmax(track->shown.sensor->refresh_s, track->shown.refresh_s), mean_s = fmax(track->shown.sensor->mean_s, late_s);
+    double excused_j = c->spread_j + mean_s * fmax(c->high_w - c->low_w, counter_swing_w(track, mean_s)) + late_s * c->high_w;
+    if (fabs(c->power_j - c->counter_j) - excused_j <= disagreement * fmax(c->power_j, c->counter_j)) return;
+    adept_track_lose(track, "in %.3g s its counter says %s, its power %s: which is right is not known", c->time_s,
+                     adept_units_joule(c->counter_j).s, adept_units_joule(c->power_j).s);
+    track->shown.is_contradicted = true;
 }

@@ -71,7 +71,16 @@ static void bound_counter(adept_energy *e, const adept_track *track, double begi
     e->high_j = fmax(e->high_j, e->energy_j);
 }
 
-/* Power readings: between two of them, the power lies between the two. */
+/* The greater of the powers around a time. */
+static double power_around_w(const adept_track *track, double time_s)
+{
+    const adept_sample *a = &track->samples[sample_before(track, time_s)];
+
+    return fmax(a->power_w, a[1].power_w);
+}
+
+/* Power readings: between two of them, the power lies between the two. Where each is the mean of some time, the first may be of
+ * what flowed before, and the last does not show yet what flowed at the end: as much as that time's whole energy each. */
 static void bound_power(adept_energy *e, const adept_track *track, double begin_s, double end_s)
 {
     e->low_j = e->high_j = e->energy_j;
@@ -82,7 +91,8 @@ static void bound_power(adept_energy *e, const adept_track *track, double begin_
         e->low_j -= inside_s * fabs(b->power_w - a->power_w) / 2;
         e->high_j += inside_s * fabs(b->power_w - a->power_w) / 2;
     }
-    e->low_j = fmax(0, e->low_j);
+    e->low_j = fmax(0, e->low_j - track->sensor->mean_s * power_around_w(track, begin_s));
+    e->high_j += track->sensor->mean_s * power_around_w(track, end_s);
 }
 
 static double peak_power_w(const adept_track *track, double begin_s, double end_s)
@@ -102,12 +112,12 @@ adept_energy adept_track_energy(const adept_track *track, double begin_s, double
         e.low_j = 0;
         e.high_j = track->at_most_j;
     }
-    if (track->n_samples < 2) return e;
+    if (track->n_samples < 2 || track->is_contradicted) return e;
     const adept_sample *first = track->samples, *last = first + track->n_samples - 1;
     double energy_j = energy_until(track, end_s) - energy_until(track, begin_s);
     if (track->lost) {
-        e.at_least_j = energy_until(track, fmin(end_s, last->time_s)) - energy_until(track, fmin(begin_s, last->time_s));
-        if (end_s > last->time_s) return e;
+        e.at_least_j = energy_until(track, fmin(end_s, last->time_s)) - energy_until(track, fmax(fmin(begin_s, last->time_s), first->time_s));
+        if (end_s > last->time_s || begin_s < first->time_s) return e;
     }
     e.at_least_j = NAN;
     e.energy_j = energy_j;
@@ -124,18 +134,14 @@ adept_energy adept_track_energy(const adept_track *track, double begin_s, double
 
 bool adept_track_warning(char *text, size_t size, const adept_track *track)
 {
-    const double disagreement = 0.1; /* boards average their power over 25 to 100 ms: less is no sign of an error */
-    double energy_j = track->n_samples > 1 ? track->samples[track->n_samples - 1].energy_j : NAN;
-    double watched_s = track->n_samples > 1 ? track->samples[track->n_samples - 1].time_s - track->samples[0].time_s : 0;
-
     if (track->mirrors)
         snprintf(text, size, "%s: it shows the counter of %s once more, which counts once", track->sensor->name, track->mirrors);
     else if (track->lost)
         snprintf(text, size, "%s: %s", track->sensor->name, track->lost);
+    else if (track->n_doubted > 0)
+        snprintf(text, size, "%s: %zu of %zu readings are not taken: %s", track->sensor->name, track->n_doubted, track->n_readings, track->doubt);
     else if (track->n_silent * 10 > track->n_readings)
         snprintf(text, size, "%s: %zu of %zu readings had no answer", track->sensor->name, track->n_silent, track->n_readings);
-    else if (track->by_counter && watched_s > 5 && fabs(track->check_j - energy_j) > disagreement * energy_j)
-        snprintf(text, size, "%s: its counter says %.4g J, its power %.4g J", track->sensor->name, energy_j, track->check_j);
     else
         return false;
     return true;

@@ -276,10 +276,11 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
 {
     adept_clock clock = adept_kernel_list_clock(list, n->limit_w, n->max_clock);
     double f = clock.ratio, before = NAN, gap_before = NAN;
-    step_at(out, f, list, n, buckets, bucket_bytes, theta);
     /* Waits draw less than kernels, so a step can only be limited where its kernels are. What the waits at one clock leave is
-     * another clock, until it is the same: by secants. */
-    for (int i = 0; i < MOST_CLOCKS && (clock.limited || clock.floored); i++) {
+     * another clock, until it is the same: by secants. The highest may be too high again, where waits draw with the clock. */
+    const int most_clocks = clock.limited || clock.floored ? MOST_CLOCKS : 0;
+    step_at(out, f, list, n, buckets, bucket_bytes, theta);
+    for (int i = 0; i < most_clocks; i++) {
         clock = adept_kernel_list_clock(list, kernels_limit_w(out, n->limit_w), n->max_clock);
         double gap = clock.ratio - f;
         if (!(fabs(gap) > ONE_CLOCK)) break;

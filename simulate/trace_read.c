@@ -30,7 +30,7 @@ typedef struct trace_reader {
     size_t n_rows, capacity;
     adept_name_map templates, users; /* by name */
     adept_arena *names;              /* of users */
-    size_t n_skipped[ADEPT_ROW_SKIPS], n_shared, n_impossible;
+    size_t n_skipped[ADEPT_ROW_SKIPS], n_sharing[ADEPT_TRACE_SHARES], n_impossible;
 } trace_reader;
 
 /* ---------------------------------------------------------------- the file ---------------------------------------- */
@@ -73,7 +73,7 @@ static adept_status read_text(char **text, size_t *size, const char *path, adept
 
 static adept_status choose_format(trace_reader *t)
 {
-    char all[512] = "";
+    char all[640] = "";
     for (const adept_trace_format *f = adept_trace_formats; f->name; f++) {
         bool named = t->options.format && strcmp(t->options.format, f->name) == 0;
         if (named || (!t->options.format && adept_trace_has_columns(&t->table, f))) t->format = f;
@@ -84,11 +84,14 @@ static adept_status choose_format(trace_reader *t)
     if (!t->format && t->options.format)
         return adept_error_set(t->err, ADEPT_E_USAGE, "no trace format is called %.40s; there are: %s",
                                t->options.format, all);
-    if (!t->format) return adept_csv_fail(&t->table.csv, "the header is of no known format: %s", all);
+    if (!t->format)
+        return adept_csv_fail(&t->table.csv,
+                              "the header is of no known format: %s. native is what you write yourself of "
+                              "any other trace: a row for each job, with submit_s and gpu_seconds or samples",
+                              all);
     if (adept_trace_has_columns(&t->table, t->format)) return ADEPT_OK;
-    return adept_csv_fail(
-        &t->table.csv, "the header is not that of %s: it needs %s%s", t->format->name, t->format->columns,
-        t->format->is_calendar && t->format->columns[0] == 'U' ? ", JobID and AllocTRES or ReqTRES" : "");
+    return adept_csv_fail(&t->table.csv, "the header is not that of %s: it needs %s", t->format->name,
+                          t->format->columns);
 }
 
 /* ---------------------------------------------------------------- rows -------------------------------------------- */
@@ -202,7 +205,7 @@ static void take_row(trace_reader *t)
         job->batch = near_batch(template, row.batch);
     else if (!row.batch_is_near)
         job->batch = (int64_t)row.batch;
-    t->n_shared += row.shares_gpu;
+    t->n_sharing[row.share]++;
     t->n_rows++;
 }
 
@@ -367,8 +370,11 @@ static void note_counts(const trace_reader *t)
         if (t->n_skipped[s] > 0)
             adept_notes_add(t->notes, "%s: %zu rows left out: they %s", name, t->n_skipped[s],
                             adept_trace_skip_texts[s]);
-    if (t->n_shared > 0)
-        adept_notes_add(t->notes, "%s: %zu jobs held a share of a GPU, which counts as a whole one", name, t->n_shared);
+    for (size_t s = 1; s < ADEPT_TRACE_SHARES; s++)
+        if (t->n_sharing[s] > 0)
+            adept_notes_add(t->notes, "%s: %zu jobs %s", name, t->n_sharing[s], adept_trace_share_texts[s]);
+    const char *lack = adept_trace_lack(&t->table, t->format);
+    if (lack) adept_notes_add(t->notes, "%s: %s", name, lack);
     if (t->n_impossible > 0)
         adept_notes_add(t->notes, "%s: %zu jobs left out: no placement has their GPUs and batch", name,
                         t->n_impossible);
@@ -400,6 +406,8 @@ static adept_status open_trace(trace_reader *t, const char *path)
     char *text = NULL;
     size_t size = 0;
     adept_status status = read_text(&text, &size, path, t->err);
+    if (status == ADEPT_OK && strcspn(text + strspn(text, " \t\r\n"), "[{") == 0 && size > 0)
+        status = adept_trace_philly_table(&text, &size, path, t->err);
     if (status != ADEPT_OK) return status;
     size_t header = strcspn(text, "\n");
     char separator = memchr(text, '|', header) && !memchr(text, ',', header) ? '|' : ','; /* sacct -P */

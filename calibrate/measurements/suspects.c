@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST_STEP_S 100.0 /* above it, milliseconds were probably meant */
-#define LARGEST_POWER_W 1e5  /* of one GPU; above it, milliwatts */
+#define MISTAKEN_RATIO 100.0 /* of measured and predicted, either way: no GPU is so far from its sheet, a unit is */
 #define OVER_LIMIT 1.05      /* boards regulate within a few percent */
 #define UNDER_IDLE 0.5
 #define LARGEST_RATIO 1e7 /* of measured and predicted, either way: beyond it no parameter of a GPU explains a number */
@@ -32,23 +31,41 @@ static bool suspect(adept_dataset *d, adept_measurement *m, const char *format, 
 
 /* ---------------------------------------------------------------- one row ---------------------------------------- */
 
-static bool check_units(adept_dataset *d, adept_measurement *m)
-{
-    bool ok = true;
+/* A unit, and how many of it are one of the column's. */
+typedef struct unit {
+    const char *name;
+    double count;
+} unit;
 
-    if (m->step_time_s > LONGEST_STEP_S)
-        ok = suspect(d, m, "step_time_s is %g s: are these milliseconds?", m->step_time_s);
-    if (ok && m->power_avg_w / (double)m->run.gpus > LARGEST_POWER_W)
-        ok = suspect(d, m, "avg_power_w is %g W: are these milliwatts?", m->power_avg_w);
-    return ok;
+static const unit time_units[] = {
+    {"milliseconds", 1e3}, {"microseconds", 1e6}, {"minutes", 1 / 60.0}, {"hours", 1 / 3600.0}, {0}};
+static const unit power_units[] = {{"milliwatts", 1e3}, {"microwatts", 1e6}, {"kilowatts", 1e-3}, {0}};
+
+static const char *nearest_unit(const unit *units, double ratio)
+{
+    const unit *best = units;
+
+    for (const unit *u = units; u->name; u++)
+        if (fabs(log(ratio / u->count)) < fabs(log(ratio / best->count))) best = u;
+    return best->name;
 }
 
-static bool check_ratio(adept_dataset *d, adept_measurement *m, const char *column, double measured, double predicted)
+/* Far from what the sheet lets one expect, a number is probably of another unit. `measured` and `predicted` may not be
+ * known. */
+static bool check_unit(adept_dataset *d, adept_measurement *m, const char *column, double measured, double predicted,
+                       const unit *units)
 {
     double ratio = measured / predicted;
-    if (!(ratio > LARGEST_RATIO || ratio < 1 / LARGEST_RATIO)) return true; /* one of them may not be known */
-    m->absurd = column;
-    return suspect(d, m, "%s is %g, about %.1g is predicted: nothing can be fitted to that", column, measured, predicted);
+
+    if (!(ratio > MISTAKEN_RATIO || ratio < 1 / MISTAKEN_RATIO)) return true;
+    m->mistaken = nearest_unit(units, ratio);
+    if (ratio > LARGEST_RATIO || ratio < 1 / LARGEST_RATIO) {
+        m->absurd = column;
+        return suspect(d, m, "%s is %g, about %.1g is predicted: nothing can be fitted to that", column, measured,
+                       predicted);
+    }
+    return suspect(d, m, "%s is %g %s: are these %s? About %.2g %s is predicted", column, measured,
+                   units == time_units ? "s" : "W", m->mistaken, predicted, units == time_units ? "s" : "W");
 }
 
 static bool check_board(adept_dataset *d, adept_measurement *m)
@@ -81,16 +98,18 @@ static adept_status check_row(adept_dataset *d, adept_measurement *m, adept_erro
     if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, &why);
     if (status == ADEPT_E_NOMEM) return adept_row_error(m, status, why.message, err);
     if (status != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);
-    bool ok = check_ratio(d, m, "step_time_s", m->step_time_s, prediction.step_time_s) &&
-              check_ratio(d, m, "avg_power_w", m->power_avg_w, prediction.power_avg_w) && check_units(d, m) &&
-              check_board(d, m);
+    bool ok = true;
     /* other arithmetic is left out, because what an activation function costs is a convention */
-    if (ok && m->step_time_s < peak.matrix_s)
+    if (m->step_time_s < peak.matrix_s) {
+        m->mistaken = "steps faster than the sheet's peak";
         ok =
             suspect(d, m,
                     "efficiency above 1: %g s is less than the %.3g s its matrix products and convolutions take at the "
                     "peak of %s in %s",
                     m->step_time_s, peak.matrix_s, m->hw->name, adept_precision_name(m->precision));
+    }
+    ok = ok && check_unit(d, m, "step_time_s", m->step_time_s, prediction.step_time_s, time_units) &&
+         check_unit(d, m, "avg_power_w", m->power_avg_w, prediction.power_avg_w, power_units) && check_board(d, m);
     return ok ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 }
 
@@ -187,7 +206,7 @@ static bool drop_node_powers(adept_dataset *d)
 adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
 {
     for (size_t i = 0; i < d->n; i++) {
-        d->rows[i].suspect = d->rows[i].absurd = NULL;
+        d->rows[i].suspect = d->rows[i].absurd = d->rows[i].mistaken = NULL;
         adept_status status = check_row(d, &d->rows[i], err);
         if (status != ADEPT_OK) return status;
     }
@@ -200,6 +219,23 @@ adept_status adept_dataset_refuse_absurd(const adept_dataset *d, adept_error *er
     for (size_t i = 0; i < d->n; i++)
         if (d->rows[i].absurd) return adept_row_fail(&d->rows[i], d->rows[i].absurd, err, "%s", d->rows[i].suspect);
     return ADEPT_OK;
+}
+
+adept_status adept_dataset_refuse_mistaken(const adept_dataset *d, adept_error *err)
+{
+    const adept_measurement *first = d->rows;
+    size_t alike = 0;
+
+    for (size_t i = 0; i < d->n; i++) {
+        if (!d->rows[i].mistaken) return ADEPT_OK;
+        alike += strcmp(d->rows[i].mistaken, first->mistaken) == 0;
+    }
+    if (d->n == 0) return ADEPT_OK;
+    return adept_error_set(
+        err, ADEPT_E_FIT,
+        "%.300s:%ld: every row is suspect, and nothing is fitted to mistakes: %zu of %zu look like %s; "
+        "the first: %.400s",
+        first->file, first->line, alike, d->n, first->mistaken, first->suspect);
 }
 
 bool adept_dataset_exclude_suspect(adept_dataset *d)

@@ -74,6 +74,8 @@ static void add(adept_account_group *to, const adept_share *s)
         to->energy_j[p] += s->energy_j[p];
         to->total_j += s->energy_j[p];
     }
+    to->gpu_low_j += s->gpu_low_j;
+    to->gpu_high_j += s->gpu_high_j;
     to->cpu_time_s += s->cpu_time_s;
     to->gpu_time_s += s->gpu_time_s;
     adept_use_add(&to->multiprocessors, &s->multiprocessors);
@@ -142,6 +144,20 @@ static bool add_job_share(adept_account_groups *g, counted *c, adept_name_map *n
            (!by_state || count_job(c, by_state, by_state, s->job));
 }
 
+/* What several of a group may each have of one GPU they do not have together: no group has more than all GPUs' energy, which
+ * is known. */
+static void bound_ranges(adept_account_groups *g)
+{
+    double all_j = g->all.energy_j[ADEPT_PART_GPU];
+    adept_account_group *const sums[] = {&g->system, &g->idle, &g->hidden, &g->jobs, &g->lost, &g->open};
+
+    for (size_t i = 0; i < g->n; i++)
+        g->list[i].gpu_high_j = fmin(g->list[i].gpu_high_j, all_j);
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        sums[i]->gpu_high_j = fmin(sums[i]->gpu_high_j, all_j);
+    g->all.gpu_low_j = g->all.gpu_high_j = all_j;
+}
+
 static int by_energy(const void *a, const void *b)
 {
     const adept_account_group *left = a, *right = b;
@@ -158,14 +174,17 @@ adept_status adept_account_groups_of(adept_account_groups **out, const adept_acc
     counted c = {.seed = adept_hash_begin()};
     bool ok = g && (g->arena = adept_arena_new());
 
-    if (ok) g->system.id = g->idle.id = g->jobs.id = g->all.id = g->lost.id = g->open.id = -1;
+    if (ok) g->system.id = g->idle.id = g->hidden.id = g->jobs.id = g->all.id = g->lost.id = g->open.id = -1;
     for (size_t i = 0; ok && i < a->n_shares; i++) {
         const adept_share *s = &a->shares[i];
         add(&g->all, s);
         if (s->holder == ADEPT_HOLDER_JOB)
             ok = add_job_share(g, &c, &names, s, &a->nodes[s->node], jobs, key);
         else
-            add(s->holder == ADEPT_HOLDER_SYSTEM ? &g->system : &g->idle, s);
+            add(s->holder == ADEPT_HOLDER_SYSTEM ? &g->system
+                : s->holder == ADEPT_HOLDER_IDLE ? &g->idle
+                                                 : &g->hidden,
+                s);
     }
     adept_name_map_free(&names);
     adept_slots_free(&c.slots);
@@ -175,6 +194,7 @@ adept_status adept_account_groups_of(adept_account_groups **out, const adept_acc
         return adept_no_memory(err, "the accounting of jobs");
     }
     g->all.n_jobs = g->jobs.n_jobs;
+    bound_ranges(g);
     if (g->n > 0) qsort(g->list, g->n, sizeof *g->list, by_energy);
     *out = g;
     return ADEPT_OK;

@@ -12,6 +12,11 @@
 ADEPT_NAMES(adept_energy_part_name, ADEPT_PART_LIST(NAME))
 #undef NAME
 
+bool adept_process_is_hidden(const adept_process *process)
+{
+    return process->start_ticks == ADEPT_NOT_VISIBLE_TICKS;
+}
+
 double adept_use_mean(const adept_use_histogram *h)
 {
     return h->total_s > 0 ? h->weighted_s / h->total_s : NAN;
@@ -59,14 +64,16 @@ static void give_by_weight(node_run *r, adept_part_of_energy part, double energy
             give(r, r->active[i], part, energy_j * (r->seats[r->active[i]].weight / sum));
 }
 
-/* Energy of all meters of a component in an interval; NAN as soon as one does not say. */
+/* Energy of all meters of a component in an interval, of the node the outermost; NAN as soon as one does not say. */
 static double read_meters(const node_run *r, adept_component component, const adept_activity_interval *t)
 {
     const adept_activity_log *log = r->node->log;
     double sum_j = 0;
 
     for (size_t i = 0; i < log->n_meters; i++)
-        if (log->meters[i].component == component) sum_j += adept_meter_energy_j(&log->meters[i], t->begin_s, t->end_s);
+        if (component == ADEPT_COMPONENT_NODE ? adept_meter_is_of_node(log, i)
+                                              : log->meters[i].component == component && log->meters[i].n_samples > 0)
+            sum_j += adept_meter_energy_j(&log->meters[i], t->begin_s, t->end_s);
     return sum_j;
 }
 
@@ -159,6 +166,19 @@ static void give_dram(node_run *r, const adept_activity_interval *t, double ener
     }
 }
 
+/* By what a GPU is given out to those that hold it. */
+typedef enum gpu_rule { GPU_BY_USE, GPU_BY_SLICES, GPU_ALIKE } gpu_rule;
+
+/* Processes of one MIG instance share it. */
+static double in_instance(const adept_activity_interval *t, const adept_gpu_use *use)
+{
+    double n = 0;
+
+    for (size_t i = 0; i < t->n_gpu_uses; i++)
+        n += t->gpu_uses[i].meter == use->meter && t->gpu_uses[i].instance == use->instance;
+    return n;
+}
+
 /* What each seat does on one GPU. */
 static void count_gpu_uses(node_run *r, const adept_activity_interval *t, uint32_t meter)
 {
@@ -166,44 +186,74 @@ static void count_gpu_uses(node_run *r, const adept_activity_interval *t, uint32
         seat *s = &r->seats[r->active[i]];
         s->holds = false;
         s->gpu_use = s->gpu_memory_bytes = NAN;
+        s->instances = s->slices = 0;
     }
     for (size_t i = 0; i < t->n_gpu_uses; i++) {
         const adept_gpu_use *use = &t->gpu_uses[i];
         if (use->meter != meter) continue;
         seat *s = &r->seats[r->seat_of[use->process]];
+        double shared = use->instance > 0 ? in_instance(t, use) : 1;
         s->holds = true;
         if (!isnan(use->utilization)) s->gpu_use = fmin(1, (isnan(s->gpu_use) ? 0 : s->gpu_use) + use->utilization);
         if (!isnan(use->memory_bytes))
             s->gpu_memory_bytes = (isnan(s->gpu_memory_bytes) ? 0 : s->gpu_memory_bytes) + use->memory_bytes;
+        if (use->instance > 0) s->instances += 1 / shared;
+        if (use->instance > 0) s->slices += use->slices > 0 ? use->slices / shared : NAN;
     }
 }
 
-/* Whose the GPU is: the jobs that hold it; else the system, if that does; else the one job that was given all GPUs of
- * the node. */
-static size_t weigh_gpu(node_run *r, double middle_s)
+/* How much of a GPU each holder has, by what the driver says of its MIG instances, else by what accounting says. */
+static double slices_of(const seat *s, bool by_driver)
 {
-    size_t holders = 0, owners = 0, owner = 0;
+    return by_driver ? s->slices : s->instances > 0 ? s->instances * s->slice : s->slice;
+}
+
+/* A GPU whose holders' use is not known, as under MIG: by the slices that each holds, if they are known of all; else
+ * all alike.
+ * @return by slices */
+static bool weigh_by_slices(node_run *r, const seat *const *holders, size_t n)
+{
+    for (int by_driver = 1; by_driver >= 0; by_driver--) {
+        bool is_known = true;
+        for (size_t i = 0; i < n; i++)
+            is_known = is_known && slices_of(holders[i], by_driver) > 0;
+        for (size_t i = 0; is_known && i < n; i++)
+            r->seats[holders[i] - r->seats].weight = slices_of(holders[i], by_driver);
+        if (is_known) return true;
+    }
+    for (size_t i = 0; i < n; i++)
+        r->seats[holders[i] - r->seats].weight = 1;
+    return false;
+}
+
+/* Whose the GPU is: the jobs that hold it, and what is hidden; else the one job that was given all GPUs of the node,
+ * whose the hidden ones are; else the system, if that holds it. */
+static gpu_rule weigh_gpu(node_run *r, double middle_s)
+{
+    size_t holders = 0, jobs = 0, owners = 0, owner = 0;
     double used = 0;
 
     for (size_t i = 0; i < r->n_active; i++) {
         seat *s = &r->seats[r->active[i]];
-        bool is_there = s->share.holder == ADEPT_HOLDER_JOB && is_present(s, middle_s);
+        bool is_job = s->share.holder == ADEPT_HOLDER_JOB && is_present(s, middle_s);
         s->weight = 0;
-        if (is_there && s->gpus >= (double)r->n_gpus) owners++, owner = r->active[i];
-        if (!is_there || !s->holds) continue;
-        holders++;
-        s->weight = isnan(s->gpu_use) ? 0 : s->gpu_use;
-        used += s->weight;
+        if (is_job && s->gpus >= (double)r->n_gpus) owners++, owner = r->active[i];
+        if (!s->holds || !(is_job || s->share.holder == ADEPT_HOLDER_HIDDEN)) continue;
+        r->holders[holders++] = s;
+        jobs += is_job;
+        used += s->gpu_use; /* NAN: of one it is not known */
     }
-    for (size_t i = 0; i < r->n_active && !(used > 0); i++) { /* one holder, or nobody uses it: all alike */
-        seat *s = &r->seats[r->active[i]];
-        if (s->share.holder == ADEPT_HOLDER_JOB && s->holds && is_present(s, middle_s)) s->weight = 1;
-    }
-    if (holders == 0 && r->seats[SYSTEM_SEAT].holds)
-        r->seats[SYSTEM_SEAT].weight = 1;
-    else if (holders == 0 && owners == 1)
+    if (jobs == 0 && owners == 1 && (holders > 0 || !r->seats[SYSTEM_SEAT].holds)) {
         r->seats[owner].weight = 1;
-    return holders;
+    } else if (holders == 0) {
+        r->seats[SYSTEM_SEAT].weight = r->seats[SYSTEM_SEAT].holds ? 1 : 0;
+    } else if (isnan(used) && holders > 1) {
+        return weigh_by_slices(r, r->holders, holders) ? GPU_BY_SLICES : GPU_ALIKE;
+    } else {
+        for (size_t i = 0; i < holders; i++) /* one holder, or nobody uses it: all alike */
+            r->seats[r->holders[i] - r->seats].weight = used > 0 ? r->holders[i]->gpu_use : 1;
+    }
+    return GPU_BY_USE;
 }
 
 static void count_held(node_run *r, double time_s)
@@ -218,6 +268,20 @@ static void count_held(node_run *r, double time_s)
     }
 }
 
+/* @param is_told  what each has; else it may be all of it or nothing */
+static void give_gpu_part(node_run *r, double energy_j, bool is_told)
+{
+    for (size_t i = 0; i < r->n_active; i++)
+        r->seats[r->active[i]].before_j = r->seats[r->active[i]].share.energy_j[ADEPT_PART_GPU];
+    give_by_weight(r, ADEPT_PART_GPU, energy_j);
+    for (size_t i = 0; i < r->n_active; i++) {
+        seat *s = &r->seats[r->active[i]];
+        double given_j = s->share.energy_j[ADEPT_PART_GPU] - s->before_j;
+        s->share.gpu_low_j += is_told ? given_j : 0;
+        s->share.gpu_high_j += is_told ? given_j : s->weight > 0 ? energy_j : 0;
+    }
+}
+
 static void give_gpu(node_run *r, const adept_activity_interval *t, uint32_t meter, size_t n_cuts)
 {
     double energy_j = adept_meter_energy_j(&r->node->log->meters[meter], t->begin_s, t->end_s);
@@ -225,10 +289,12 @@ static void give_gpu(node_run *r, const adept_activity_interval *t, uint32_t met
     count_gpu_uses(r, t, meter);
     if (isnan(energy_j)) not_known(r, ADEPT_PART_GPU, t);
     for (size_t k = 0; k < n_cuts; k++) {
-        double time_s = r->cuts[k + 1] - r->cuts[k];
-        weigh_gpu(r, (r->cuts[k] + r->cuts[k + 1]) / 2);
+        double time_s = r->cuts[k + 1] - r->cuts[k], part_j = energy_j * (time_s / (t->end_s - t->begin_s));
+        gpu_rule rule = weigh_gpu(r, (r->cuts[k] + r->cuts[k + 1]) / 2);
         count_held(r, time_s);
-        if (!isnan(energy_j)) give_by_weight(r, ADEPT_PART_GPU, energy_j * (time_s / (t->end_s - t->begin_s)));
+        if (rule == GPU_BY_SLICES) r->account->sliced_s += time_s;
+        if (rule == GPU_ALIKE) r->account->alike_s += time_s;
+        if (!isnan(energy_j)) give_gpu_part(r, part_j, rule == GPU_BY_USE);
     }
 }
 
@@ -269,7 +335,7 @@ void adept_accounting_interval(node_run *r, const adept_activity_interval *t)
 {
     const adept_activity_log *log = r->node->log;
     double dram_j = read_meters(r, ADEPT_COMPONENT_DRAM, t), cpu_j = read_meters(r, ADEPT_COMPONENT_CPU, t);
-    double external_j = r->has_external ? adept_meter_energy_j(&log->meters[r->external], t->begin_s, t->end_s) : NAN;
+    double external_j = r->has_external ? read_meters(r, ADEPT_COMPONENT_NODE, t) : NAN;
     size_t n_cuts = cut(r, t);
 
     for (size_t i = 0; i < r->n_active; i++)
@@ -281,7 +347,7 @@ void adept_accounting_interval(node_run *r, const adept_activity_interval *t)
             give_dram(r, t, dram_j, n_cuts);
     }
     for (uint32_t i = 0; i < log->n_meters; i++)
-        if (log->meters[i].component == ADEPT_COMPONENT_GPU) give_gpu(r, t, i, n_cuts);
+        if (log->meters[i].component == ADEPT_COMPONENT_GPU && log->meters[i].n_samples > 0) give_gpu(r, t, i, n_cuts);
     if (r->account->cpu_is_rest) cpu_j = external_j - dram_j - read_meters(r, ADEPT_COMPONENT_GPU, t);
     if (r->account->has[ADEPT_PART_CPU]) {
         if (isnan(cpu_j))

@@ -48,6 +48,7 @@ static bool add_job(node_run *r, seat_map *map, int64_t job, const adept_process
     if (!isnan(known->begin_s)) s->begin_s = known->begin_s;
     if (!isnan(known->end_s)) s->end_s = known->end_s;
     s->gpus = known->gpus / (known->n_nodes > 1 ? known->n_nodes : 1);
+    s->slice = known->slice;
     return true;
 }
 
@@ -57,7 +58,7 @@ static bool take_seat(node_run *r, seat_map *map, uint32_t process, const adept_
 
     map->job = p->job >= 0 || !r->node->pids ? p->job : adept_batch_pids_job(r->node->pids, p->pid);
     if (map->job < 0) {
-        r->seat_of[process] = SYSTEM_SEAT;
+        r->seat_of[process] = adept_process_is_hidden(p) ? HIDDEN_SEAT : SYSTEM_SEAT;
         return true;
     }
     size_t found = adept_slots_find(&map->slots, adept_hash_bytes(map->seed, &map->job, sizeof map->job), is_job, map);
@@ -81,7 +82,8 @@ static bool take_seats(node_run *r, const adept_batch_jobs *jobs)
 {
     const adept_activity_log *log = r->node->log;
     seat_map map = {.seed = adept_hash_begin(), .run = r};
-    bool ok = add_seat(r, ADEPT_HOLDER_SYSTEM, -1) && add_seat(r, ADEPT_HOLDER_IDLE, -1);
+    bool ok = add_seat(r, ADEPT_HOLDER_SYSTEM, -1) && add_seat(r, ADEPT_HOLDER_IDLE, -1) &&
+              add_seat(r, ADEPT_HOLDER_HIDDEN, -1);
 
     for (size_t i = 0; i < log->n_processes; i++)
         r->seat_of[i] = NOBODY;
@@ -141,6 +143,7 @@ static void run(node_run *r)
 
     r->active[r->n_active++] = SYSTEM_SEAT;
     r->active[r->n_active++] = IDLE_SEAT;
+    r->active[r->n_active++] = HIDDEN_SEAT;
     for (size_t k = 0; k < log->n_intervals; k++) {
         while (next < r->n_seats && r->seats[next].first == k)
             r->active[r->n_active++] = next++;
@@ -158,14 +161,14 @@ static void look_at_meters(node_run *r)
     const adept_activity_log *log = r->node->log;
     adept_node_account *a = r->account;
 
-    for (uint32_t i = (uint32_t)log->n_meters;
-         i-- > 0;) { /* backwards: of several meters of the node the first counts */
+    for (size_t i = 0; i < log->n_meters; i++) {
         adept_component c = log->meters[i].component;
+        if (log->meters[i].n_samples == 0) continue; /* a second die, or what was never there */
         if (c == ADEPT_COMPONENT_CPU) a->has[ADEPT_PART_CPU] = true;
         if (c == ADEPT_COMPONENT_DRAM) a->has[ADEPT_PART_DRAM] = true;
         if (c == ADEPT_COMPONENT_GPU) a->has[ADEPT_PART_GPU] = true;
         if (c == ADEPT_COMPONENT_GPU) r->n_gpus++;
-        if (c == ADEPT_COMPONENT_NODE) r->has_external = true, r->external = i;
+        r->has_external = r->has_external || adept_meter_is_of_node(log, i);
     }
     a->cpu_is_rest = !a->has[ADEPT_PART_CPU] && r->has_external;
     a->has[ADEPT_PART_CPU] = a->has[ADEPT_PART_CPU] || a->cpu_is_rest;
@@ -208,7 +211,8 @@ static bool account_node(adept_accounting *a, size_t index, const adept_recorded
     if (ok) {
         r.active = calloc(r.n_seats, sizeof *r.active);
         r.cuts = calloc(2 * r.n_seats + 2, sizeof *r.cuts);
-        ok = r.active && r.cuts;
+        r.holders = calloc(r.n_seats, sizeof *r.holders);
+        ok = r.active && r.cuts && r.holders;
     }
     if (ok) run(&r);
     ok = ok && keep_shares(a, &r, index);
@@ -217,6 +221,7 @@ static bool account_node(adept_accounting *a, size_t index, const adept_recorded
     free(r.memory_of);
     free(r.active);
     free(r.cuts);
+    free(r.holders);
     free(r.seats);
     return ok;
 }

@@ -9,15 +9,18 @@
  *     payload   u8 kind, then what the kind says; a reader leaves kinds out that it does not know
  *     HEAD      the first block, and once: varint version, text host, f64 period_s, varint n_cpus, varint kinds counted
  *               (a bit each), varint n, texts of sources; varint n, for each meter: text name, text source, varint
- *               component
+ *               component; varint n, for each meter: text the meter around it (older files end without this list,
+ *               and older readers do not look for it)
  *     NOTE      text, one more of the sources' lines
- *     INTERVAL  f64 begin_s, end_s, machine_cpu_s; then four lists, each a varint n and so many of
+ *     INTERVAL  f64 begin_s, end_s, machine_cpu_s; then lists, each a varint n and so many of
  *       process   varint number, pid, uid, start_ticks, job + 1, text command, varint 0: cgroup as of the process
  *                 before it in the file, else bytes + 1 and the cgroup. The number is the next free one, or a known one
  *                 whose command changed
  *       activity  varint process, u8 kinds known, u8 kinds that follow (those known and not 0), f32 for each
  *       gpu use   varint process, varint meter, f32 utilization, f32 memory_bytes
  *       sample    varint meter, f64 time_s, f64 energy_j, f64 power_w
+ *       instance  varint gpu use (its place in that list), varint MIG instance, f32 slices of it (0: not known). Older
+ *                 files end without this list, and older readers do not look for it
  *
  * A block is appended by one write(2). What kill -9 or a full disk leaves of the last one is left out by a reader; so
  * are zeros at the end, which a file system may leave where the power failed. */
@@ -42,7 +45,7 @@ typedef struct adept_log_list {
 /** An interval that is being put together. */
 typedef struct adept_log_interval {
     double begin_s, end_s, machine_cpu_s;
-    adept_log_list processes, activities, gpu_uses, samples;
+    adept_log_list processes, activities, gpu_uses, samples, instances;
 } adept_log_interval;
 
 void adept_log_put_process(adept_log_interval *interval, uint32_t number, const adept_process *process,

@@ -182,6 +182,11 @@ static void get_head(log_reader *r, cursor *c)
     for (size_t n = get_count(c, 1); n > 0 && !c->wrong; n--)
         add_source(r, c);
     get_meters(r, c);
+    size_t n = c->wrong || c->at == c->end ? 0 : get_count(c, 1);
+    for (size_t i = 0; i < n && !c->wrong; i++) {
+        const char *inside = get_text(c);
+        if (i < r->shown.n_meters) r->meters[i].inside = inside;
+    }
     if (!c->wrong && !(r->shown.period_s > 0 && isfinite(r->shown.period_s))) refuse(c, "its period is no time");
 }
 
@@ -241,9 +246,22 @@ static void get_gpu_uses(log_reader *r, cursor *c, adept_activity_interval *inte
         uses[i].meter = (uint32_t)get_below(c, r->shown.n_meters, "a GPU's use is of no meter");
         uses[i].utilization = get_amount(c);
         uses[i].memory_bytes = get_amount(c);
+        uses[i].instance = 0;
+        uses[i].slices = 0;
     }
     interval->gpu_uses = uses;
     interval->n_gpu_uses = n;
+}
+
+static void get_instance(cursor *c, adept_activity_interval *interval)
+{
+    uint64_t use = get_below(c, interval->n_gpu_uses, "a MIG instance is of no GPU's use");
+    uint64_t instance = get_below(c, UINT32_MAX, "the number of a MIG instance is none");
+    float slices = get_amount(c);
+
+    if (c->wrong) return;
+    ((adept_gpu_use *)interval->gpu_uses)[use].instance = (uint32_t)instance + 1;
+    ((adept_gpu_use *)interval->gpu_uses)[use].slices = isnan(slices) ? 0 : slices;
 }
 
 static void get_sample(log_reader *r, cursor *c)
@@ -281,6 +299,8 @@ static void get_interval(log_reader *r, cursor *c)
     get_gpu_uses(r, c, &interval);
     for (size_t left = get_count(c, 25); left > 0 && !c->wrong; left--)
         get_sample(r, c);
+    for (size_t left = c->wrong || c->at == c->end ? 0 : get_count(c, 6); left > 0 && !c->wrong; left--)
+        get_instance(c, &interval);
     r->intervals = grown(c, r->intervals, &r->interval_capacity, n + 1, sizeof *r->intervals);
     if (c->wrong) return;
     r->intervals[n] = interval;

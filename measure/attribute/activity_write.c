@@ -100,6 +100,12 @@ void adept_log_put_gpu_use(adept_log_interval *interval, const adept_gpu_use *us
     put_varint(b, use->meter);
     put_float(b, use->utilization);
     put_float(b, use->memory_bytes);
+    if (use->instance == 0) return;
+    b = &interval->instances.bytes;
+    interval->instances.n++;
+    put_varint(b, interval->gpu_uses.n - 1);
+    put_varint(b, use->instance - 1);
+    put_float(b, use->slices);
 }
 
 void adept_log_put_sample(adept_log_interval *interval, size_t meter, const adept_sample *s)
@@ -116,7 +122,7 @@ void adept_log_put_sample(adept_log_interval *interval, size_t meter, const adep
 void adept_log_interval_free(adept_log_interval *interval)
 {
     adept_log_list *const lists[] = {&interval->processes, &interval->activities, &interval->gpu_uses,
-                                     &interval->samples};
+                                     &interval->samples, &interval->instances};
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         adept_buffer_free(&lists[i]->bytes);
@@ -197,6 +203,7 @@ adept_status adept_log_append(adept_log_file *f, adept_log_interval *interval, a
     put_list(&b, &interval->activities);
     put_list(&b, &interval->gpu_uses);
     put_list(&b, &interval->samples);
+    if (interval->instances.n > 0) put_list(&b, &interval->instances);
     adept_log_interval_free(interval);
     return append(f, &b, err);
 }
@@ -230,6 +237,9 @@ static adept_status append_head(adept_log_file *f, const adept_activity_log *hea
         put_text(&b, head->meters[i].source, 0);
         put_varint(&b, head->meters[i].component);
     }
+    put_varint(&b, head->n_meters);
+    for (size_t i = 0; i < head->n_meters; i++)
+        put_text(&b, head->meters[i].inside ? head->meters[i].inside : "", 0);
     return append(f, &b, err);
 }
 

@@ -2,6 +2,7 @@
 #include "batch_jobs.h"
 #include "adept_grow.h"
 #include "adept_number.h"
+#include "adept_tres.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +159,7 @@ bool adept_batch_jobs_put(adept_batch_jobs *jobs, adept_batch_job *job, bool is_
     old->begin_s = fmin(old->begin_s, job->begin_s); /* fmin(): what is known */
     old->end_s = isnan(job->end_s) && adept_job_state_is_open(job->state) ? NAN : fmax(old->end_s, job->end_s);
     if (!isnan(job->elapsed_s)) old->elapsed_s = job->elapsed_s;
-    if (job->gpus > 0) old->gpus = job->gpus;
+    if (job->gpus > 0) old->gpus = job->gpus, old->slice = job->slice;
     if (job->n_nodes > 0) old->n_nodes = job->n_nodes;
     return !adept_arena_failed(jobs->arena);
 }
@@ -220,6 +221,15 @@ bool adept_batch_time(double *out, const char *text)
         return false;
     *out = (double)mktime(&t);
     return true;
+}
+
+void adept_batch_gpus(adept_batch_job *job, const char *list)
+{
+    adept_tres_gpus gpus;
+
+    if (!adept_tres_gpus_read(&gpus, list)) return; /* what is no number is not known */
+    job->gpus = gpus.whole + gpus.sliced;
+    job->slice = gpus.slices > 0 ? gpus.sliced / gpus.slices : 0;
 }
 
 /* A count of "billing=1,cpu=4,gres/gpu:a100=2,node=1": of the resource itself, else of all its types. */

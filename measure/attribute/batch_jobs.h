@@ -31,7 +31,9 @@ bool adept_batch_number(int64_t *out, const char *text, const char **end);
 bool adept_batch_state(adept_job_state *out, const char *text);
 /** @param out  NAN where there is none yet */
 bool adept_batch_time(double *out, const char *text);
-/** How many of a resource ("gres/gpu") a list has. */
+/** GPUs of a list of resources. */
+void adept_batch_gpus(adept_batch_job *job, const char *list);
+/** How many of a resource ("node") a list has. */
 double adept_batch_resource(const char *list, const char *resource);
 
 #endif

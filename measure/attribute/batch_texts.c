@@ -79,7 +79,7 @@ static bool take_row(adept_batch_jobs *jobs, adept_csv_table *t)
     job.begin_s = read_time(t, START);
     job.end_s = read_time(t, END);
     if (*t->cells[ELAPSED]) job.elapsed_s = adept_csv_table_number(t, ELAPSED, 0, 1e12, true);
-    job.gpus = adept_batch_resource(t->cells[TRES], "gres/gpu");
+    adept_batch_gpus(&job, t->cells[TRES]);
     job.n_nodes = adept_batch_resource(t->cells[TRES], "node");
     const char *other = adept_batch_jobs_other_user(jobs, &job);
     if (other && t->status == ADEPT_OK)
@@ -182,7 +182,7 @@ static adept_status take_line(adept_batch_jobs *jobs, const char *name, int numb
     if (!adept_batch_time(&job.end_s, values[TO])) return wrong_line(name, number, keys[TO], values[TO], err);
     values[WHO][strcspn(values[WHO], "(")] = '\0';
     if (adept_batch_number(&nodes, values[NODE_COUNT], &end)) job.n_nodes = (double)nodes;
-    job.gpus = adept_batch_resource(tres, "gres/gpu");
+    adept_batch_gpus(&job, tres);
     const char *other = adept_batch_jobs_other_user(jobs, &job);
     if (other) return adept_error_set(err, ADEPT_E_INVALID, OF_TWO, name, number, values[JOB], values[WHO], other);
     return adept_batch_jobs_put(jobs, &job, false) ? ADEPT_OK : adept_no_memory(err, name);

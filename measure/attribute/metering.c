@@ -11,12 +11,21 @@ static bool is_part(adept_component c)
     return c == ADEPT_COMPONENT_CPU || c == ADEPT_COMPONENT_DRAM || c == ADEPT_COMPONENT_GPU;
 }
 
+static bool has_node_meter(const adept_activity_log *log)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < log->n_meters; i++)
+        any = any || adept_meter_is_of_node(log, i);
+    return any;
+}
+
 static bool has_component(const adept_activity_log *log, adept_component c)
 {
     bool any = false;
 
     for (size_t i = 0; i < log->n_meters; i++)
-        any = any || log->meters[i].component == c;
+        any = any || (log->meters[i].component == c && log->meters[i].n_samples > 0);
     return any;
 }
 
@@ -49,7 +58,7 @@ adept_status adept_metering_choose(adept_attribution_model *model, const adept_a
                                    size_t n_sources, const adept_attribution_options *options, adept_error *err)
 {
     const adept_activity_log *log = sources[0].log;
-    bool has_node = has_component(log, ADEPT_COMPONENT_NODE);
+    bool has_node = has_node_meter(log);
     const char **names = adept_arena_array(model->arena, log->n_meters + 1, sizeof *names);
 
     for (size_t i = 0; i < n_sources; i++)
@@ -57,7 +66,7 @@ adept_status adept_metering_choose(adept_attribution_model *model, const adept_a
     for (size_t i = 0; names && i < log->n_meters; i++) {
         const adept_meter_log *m = &log->meters[i];
         bool takes = options->meter ? strcmp(m->name, options->meter) == 0
-                     : has_node     ? m->component == ADEPT_COMPONENT_NODE && model->n_meters == 0
+                     : has_node     ? adept_meter_is_of_node(log, i)
                                 : is_part(m->component) && !(model->gpu_by_use && m->component == ADEPT_COMPONENT_GPU);
         if (!takes || model->n_meters == ADEPT_MOST_SERIES) continue;
         names[model->n_meters++] = adept_arena_strdup(model->arena, m->name);

@@ -137,6 +137,18 @@ double adept_proc_field(const char *text, const char *name)
     return NAN;
 }
 
+int32_t adept_proc_inner_pid(const char *status)
+{
+    const char *at = strstr(status, "\nNSpid:");
+    int64_t pid = 0, count = 0;
+
+    for (at = at ? at + strlen("\nNSpid:") : ""; count < 64; count++) { /* namespaces nest 32 times at most */
+        at += strspn(at, " \t");
+        if (!adept_integer_parse(&pid, at, &at, 1, INT32_MAX)) break;
+    }
+    return count > 1 ? (int32_t)pid : 0;
+}
+
 /* "/NAME_N" at the beginning. @return what follows; NULL: it is not there */
 static const char *numbered(int64_t *number, const char *at, const char *name)
 {
@@ -147,17 +159,33 @@ static const char *numbered(int64_t *number, const char *at, const char *name)
     return adept_integer_parse(number, at + length, &end, 0, INT64_MAX - 2) && (*end == '\0' || *end == '/') ? end : NULL;
 }
 
+/* What stands behind slices of systemd from the root on, "/system.slice/"; Slurm's CgroupSlice names another. Those of
+ * users have what they make. NULL: there is none. */
+static const char *behind_slices(const char *path)
+{
+    static const char slice[] = ".slice";
+    const size_t length = sizeof slice - 1;
+    const char *at = path;
+
+    if (strncmp(path, "/user.slice/", strlen("/user.slice/")) == 0) return NULL;
+    for (const char *end; *at == '/'; at = end) {
+        end = strchrnul(at + 1, '/');
+        if ((size_t)(end - at) <= length + 1 || strncmp(end - length, slice, length) != 0) break;
+    }
+    return at > path && *at == '/' ? at + 1 : NULL;
+}
+
 /* Slurm's layouts from the root, where nobody but root makes folders: /slurm[_NODE]/uid_U/job_J/... (v1),
  * /system.slice/[NODE_]slurmstepd.scope/job_J/... (v2). Below a user's own folder anybody may call one so. */
 static int64_t job_of_cgroup(const char *path)
 {
-    static const char slice[] = "/system.slice/", scope[] = "slurmstepd.scope";
+    static const char scope[] = "slurmstepd.scope";
     const size_t length = sizeof scope - 1;
-    const char *at = NULL;
+    const char *at = NULL, *first = behind_slices(path);
     int64_t number = 0;
 
-    if (strncmp(path, slice, sizeof slice - 1) == 0) {
-        const char *first = path + sizeof slice - 1, *end = strchrnul(first, '/'), *name = end - length;
+    if (first) {
+        const char *end = strchrnul(first, '/'), *name = end - length;
         bool is_scope = end - first >= (ptrdiff_t)length && strncmp(name, scope, length) == 0;
         if (is_scope && (name == first || name[-1] == '_')) at = end;
     } else if (strncmp(path, "/slurm", 6) == 0 && strchr("/_", path[6])) {

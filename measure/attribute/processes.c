@@ -59,6 +59,7 @@ void adept_processes_free(adept_processes *p)
     for (size_t i = 0; i < p->n; i++)
         forget(p, p->all[i]);
     free(p->all);
+    free(p->strangers);
     free(p->by_pid);
     free(p->proc);
     *p = (adept_processes){0};
@@ -147,6 +148,7 @@ void adept_processes_identify(adept_processes *p, adept_tracked *t, bool with_us
     if (with_user && adept_proc_text(text, sizeof text, p, t->pid, "status")) {
         double uid = adept_proc_field(text, "Uid");
         if (uid >= 0 && uid <= UINT32_MAX) t->uid = (uint32_t)uid;
+        t->inner_pid = adept_proc_inner_pid(text);
     }
     if (adept_proc_text(text, sizeof text, p, t->pid, "cgroup")) {
         t->cgroup = strdup(adept_proc_cgroup(text, &t->job));
@@ -273,9 +275,50 @@ bool adept_processes_number(adept_processes *p, adept_log_interval *interval, in
     return true;
 }
 
+adept_tracked *adept_processes_meant(adept_processes *p, int32_t pid)
+{
+    adept_tracked *found = adept_processes_get(p, pid);
+
+    if (!found && pid > 0) found = adept_processes_discover(p, pid); /* it began since the last look */
+    if (found && found->now[ADEPT_ACTIVITY_MEMORY_BYTES] != 0) return found;
+    adept_tracked *inner = NULL; /* where there is none, or a thread of the kernel, which holds no GPU */
+    for (size_t i = 0; i < p->n; i++) {
+        adept_tracked *t = p->all[i];
+        if (t->inner_pid != pid || pid <= 0 || t->has_ended) continue;
+        if (inner) return found; /* containers have the same numbers */
+        inner = t;
+    }
+    return inner ? inner : found;
+}
+
+bool adept_processes_number_stranger(adept_processes *p, adept_log_interval *interval, int32_t pid, uint32_t *number)
+{
+    const adept_process shown = {
+        .pid = pid, .start_ticks = ADEPT_NOT_VISIBLE_TICKS, .command = "(not visible)", .cgroup = "", .job = -1};
+    size_t i = 0;
+
+    while (i < p->n_strangers && p->strangers[i].pid != pid)
+        i++;
+    if (i == p->n_strangers) {
+        adept_stranger *grown = adept_grow(p->strangers, &p->stranger_capacity, i + 1, sizeof *grown);
+        if (!grown) return false;
+        p->strangers = grown;
+        p->strangers[p->n_strangers++] = (adept_stranger){pid, UINT32_MAX};
+    }
+    if (p->strangers[i].number == UINT32_MAX) {
+        p->strangers[i].number = p->n_written++;
+        adept_log_put_process(interval, p->strangers[i].number, &shown, false);
+        p->last_written = NULL; /* the file has this one's cgroup last */
+    }
+    *number = p->strangers[i].number;
+    return true;
+}
+
 void adept_processes_renumber(adept_processes *p)
 {
     p->n_written = 0;
+    for (size_t i = 0; i < p->n_strangers; i++)
+        p->strangers[i].number = UINT32_MAX;
     p->last_written = NULL;
     for (size_t i = 0; i < p->n; i++) {
         p->all[i]->is_written = false;

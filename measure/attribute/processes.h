@@ -19,6 +19,7 @@ typedef struct adept_proc_stat {
 /** A process that lives, or that ended within the interval. */
 typedef struct adept_tracked {
     int32_t pid, parent;
+    int32_t inner_pid; /* in the innermost of its PID namespaces; 0: `proc` shows no other than its own, or it is not known */
     uint32_t uid;
     uint64_t start_ticks;
     char command[16];
@@ -41,10 +42,18 @@ typedef struct adept_tracked {
     bool is_written, has_ended, has_waited; /* has_waited: for children, since /proc/PID/stat was read */
 } adept_tracked;
 
+/** A process that is not in /proc, and its number in the file. */
+typedef struct adept_stranger {
+    int32_t pid;
+    uint32_t number; /* UINT32_MAX: the file does not have it yet */
+} adept_stranger;
+
 typedef struct adept_processes {
     adept_tracked **by_pid; /* those that live; as many as there can be pids */
     adept_tracked **all;
     size_t n, capacity;
+    adept_stranger *strangers;
+    size_t n_strangers, stranger_capacity;
     char *proc;           /* "/proc", below a root */
     uint64_t looks;       /* at /proc so far */
     uint64_t begin_ticks; /* what began later is counted from 0 */
@@ -92,6 +101,11 @@ void adept_processes_begin_interval(adept_processes *p);
 void adept_processes_flush(adept_processes *p, adept_log_interval *interval);
 /** The number of a living process in the file, which gets it if it has none. @return false: there is no such process */
 bool adept_processes_number(adept_processes *p, adept_log_interval *interval, int32_t pid, uint32_t *number);
+/** The process that a driver means by a pid: of this /proc, or in the innermost namespace of one process of it alone. NULL:
+ * it is not visible here. */
+adept_tracked *adept_processes_meant(adept_processes *p, int32_t pid);
+/** The number in the file of a process that is not visible here. @return false: memory is out */
+bool adept_processes_number_stranger(adept_processes *p, adept_log_interval *interval, int32_t pid, uint32_t *number);
 /** The next interval goes to another file: every process is new to it. */
 void adept_processes_renumber(adept_processes *p);
 
@@ -101,6 +115,9 @@ void adept_processes_renumber(adept_processes *p);
 bool adept_proc_stat_parse(adept_proc_stat *out, const char *text);
 /** The number behind "NAME: "; NAN: there is none. */
 double adept_proc_field(const char *text, const char *name);
+/** The last of several numbers behind "NSpid:", a process's pid in each namespace from that of /proc inwards; 0: there is
+ * one alone. */
+int32_t adept_proc_inner_pid(const char *status);
 /** The path in /proc/PID/cgroup that processor time is counted for: of cpuacct (v1), else of the only hierarchy (v2).
  * `text` is cut to pieces. @param job  Slurm's number of the job that any of them belongs to; -1: none */
 const char *adept_proc_cgroup(char *text, int64_t *job);

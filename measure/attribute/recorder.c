@@ -23,6 +23,13 @@ typedef struct meter_state {
     bool is_lost;            /* which was noted */
 } meter_state;
 
+/* A process on a GPU, as the driver says it. */
+typedef struct gpu_entry {
+    adept_gpu_process said;
+    adept_tracked *process; /* NULL: it is not visible here */
+    bool is_same;           /* as another entry, which has its use */
+} gpu_entry;
+
 struct adept_recorder {
     adept_processes processes;
     serving serving[MOST_SOURCES];
@@ -30,6 +37,9 @@ struct adept_recorder {
     adept_recording *meters;
     meter_state *meter_states;
     adept_gpu_processes *gpus;
+    gpu_entry *entries;                         /* of the last reading; */
+    size_t n_entries, entry_capacity, n_before; /* in front of them those not visible of the reading before */
+    bool told_stranger, told_pair, told_lists;
     adept_activity_log head; /* what a file begins with; its texts and arrays are owned */
     char **lines;            /* head.sources */
     size_t line_capacity;
@@ -134,7 +144,8 @@ static adept_status list_meters(adept_recorder *r, adept_error *err)
     if (!meters || !r->meter_states) return adept_no_memory(err, "meters");
     for (size_t i = 0; i < n; i++) {
         const adept_sensor *sensor = adept_recording_track(r->meters, i)->sensor;
-        meters[i] = (adept_meter_log){.name = sensor->name, .source = sensor->source, .component = sensor->component};
+        meters[i] = (adept_meter_log){.name = sensor->name, .source = sensor->source, .component = sensor->component,
+                                      .inside = sensor->inside};
         r->meter_states[i].last.time_s = NAN;
     }
     r->head.n_meters = n;
@@ -180,6 +191,100 @@ static uint32_t meter_called(const adept_recorder *r, const char *name)
     return UINT32_MAX;
 }
 
+static bool was_there_before(const adept_recorder *r, const adept_gpu_process *said)
+{
+    for (size_t i = 0; i < r->n_before; i++)
+        if (r->entries[i].said.pid == said->pid && strcmp(r->entries[i].said.gpu, said->gpu) == 0) return true;
+    return false;
+}
+
+/* What the driver says of a GPU's processes, and which of them are visible here. Strangers of the reading before stay,
+ * in front: one that only used the GPU may have ended since. */
+static bool take_entries(adept_recorder *r, const adept_gpu_process *list, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = r->n_before; i < r->n_entries; i++)
+        if (!r->entries[i].process) r->entries[kept++] = r->entries[i];
+    gpu_entry *grown = adept_grow(r->entries, &r->entry_capacity, kept + n + 1, sizeof *grown);
+    if (!grown) return false;
+    r->entries = grown;
+    r->n_before = kept;
+    r->n_entries = kept + n;
+    for (size_t i = 0; i < n; i++)
+        r->entries[kept + i] =
+            (gpu_entry){.said = list[i], .process = adept_processes_meant(&r->processes, list[i].pid)};
+    return true;
+}
+
+/* Two calls of NVML may answer in two PID namespaces (HAMi-core #112): processes that hold a GPU and do not use it, and
+ * others that use it and are not visible here. One of each is the same; of more nobody knows which is which. */
+static adept_status match_namespaces(adept_recorder *r, const char *gpu, adept_error *err)
+{
+    gpu_entry *holder = NULL, *user = NULL;
+    size_t holders = 0, users = 0;
+
+    for (size_t i = r->n_before; i < r->n_entries; i++) {
+        gpu_entry *e = &r->entries[i];
+        if (strcmp(e->said.gpu, gpu) != 0) continue;
+        if (e->process && e->said.is_listed && e->said.utilization == 0) holders++, holder = e;
+        if (!e->process && !e->said.is_listed) users++, user = e;
+    }
+    if (holders == 0 || users == 0) return ADEPT_OK;
+    bool is_pair = holders == 1 && users == 1 && was_there_before(r, &user->said);
+    double used = is_pair ? user->said.utilization : NAN;
+    int32_t here = holder->said.pid, there = user->said.pid;
+    for (size_t i = r->n_before; i < r->n_entries; i++) {
+        gpu_entry *e = &r->entries[i];
+        if (strcmp(e->said.gpu, gpu) != 0) continue;
+        if (e->process && e->said.is_listed && e->said.utilization == 0) e->said.utilization = used;
+        if (!e->process && !e->said.is_listed) e->is_same = true;
+    }
+    bool *told = is_pair ? &r->told_pair : &r->told_lists;
+    if (*told || !was_there_before(r, &user->said)) return ADEPT_OK;
+    *told = true;
+    if (is_pair)
+        say(r,
+            "%s: NVML lists process %d and measures the use of process %d, which is not visible here: taken for one, "
+            "in "
+            "two PID namespaces",
+            gpu, (int)here, (int)there);
+    else
+        say(r,
+            "%s: NVML lists processes by other numbers than it measures their use by (%d, ...), in another PID "
+            "namespace: "
+            "how much each of them uses is not known",
+            gpu, (int)there);
+    return note(r, err);
+}
+
+static adept_status put_entry(adept_recorder *r, const gpu_entry *e, adept_error *err)
+{
+    const adept_gpu_process *said = &e->said;
+    adept_gpu_use use = {.meter = meter_called(r, said->gpu),
+                         .utilization = (float)said->utilization,
+                         .memory_bytes = (float)said->memory_bytes,
+                         .instance = said->instance,
+                         .slices = (float)said->slices};
+    bool is_put = true;
+
+    if (use.meter == UINT32_MAX || e->is_same) return ADEPT_OK;
+    if (!e->process && !said->is_listed && !was_there_before(r, said)) return ADEPT_OK; /* it may have ended just now */
+    if (e->process)
+        is_put = adept_processes_number(&r->processes, &r->interval, e->process->pid, &use.process);
+    else if (!adept_processes_number_stranger(&r->processes, &r->interval, said->pid, &use.process))
+        return adept_no_memory(err, "processes on GPUs");
+    if (is_put) adept_log_put_gpu_use(&r->interval, &use);
+    if (e->process || r->told_stranger) return ADEPT_OK;
+    r->told_stranger = true;
+    say(r,
+        "%s is used by process %d, which is not visible here: it is of another PID namespace, as of a container or of "
+        "the "
+        "host; the energy of such processes is \"(not visible here)\"",
+        said->gpu, (int)said->pid);
+    return note(r, err);
+}
+
 static adept_status put_gpu_uses(adept_recorder *r, adept_error *err)
 {
     const adept_gpu_process *list = NULL;
@@ -191,13 +296,11 @@ static adept_status put_gpu_uses(adept_recorder *r, adept_error *err)
         say(r, "processes on GPUs: NVML does not answer any more");
         status = note(r, err);
     }
-    for (size_t i = 0; status == ADEPT_OK && i < n; i++) {
-        uint32_t meter = meter_called(r, list[i].gpu);
-        adept_gpu_use use = {
-            .meter = meter, .utilization = (float)list[i].utilization, .memory_bytes = (float)list[i].memory_bytes};
-        if (meter != UINT32_MAX && adept_processes_number(&r->processes, &r->interval, list[i].pid, &use.process))
-            adept_log_put_gpu_use(&r->interval, &use);
-    }
+    if (status == ADEPT_OK && !take_entries(r, list, n)) status = adept_no_memory(err, "processes on GPUs");
+    for (size_t i = 0; status == ADEPT_OK && i < r->head.n_meters; i++)
+        status = match_namespaces(r, r->head.meters[i].name, err);
+    for (size_t i = r->n_before; status == ADEPT_OK && i < r->n_entries; i++)
+        status = put_entry(r, &r->entries[i], err);
     return status;
 }
 
@@ -333,6 +436,7 @@ void adept_recorder_free(adept_recorder *r)
     for (size_t i = 0; i < r->head.n_sources; i++)
         free(r->lines[i]);
     free(r->lines);
+    free(r->entries);
     free(r->meter_states);
     free((void *)r->head.meters);
     free((void *)r->head.host);

@@ -24,7 +24,8 @@ typedef struct taskstats_source {
     int fd;
     uint16_t family, version; /* of netlink; of the records */
     uint64_t lost;
-    double drained_s, before_s; /* CLOCK_BOOTTIME of this drain and of the one before */
+    double drained_s, before_s; /* CLOCK_BOOTTIME: the newest record was written between these two */
+    unsigned blind_looks;       /* at whose end more is waited for than is recorded, since records were lost */
 } taskstats_source;
 
 /* A record, with what matters of it. */
@@ -157,7 +158,7 @@ static adept_tracked *parent_of(adept_processes *p, const exit_record *r)
  * since the record does not say when it was written. */
 static adept_tracked *find(const taskstats_source *s, adept_processes *p, const exit_record *r)
 {
-    const double step_s = 2 / p->ticks_per_s;
+    const double step_s = 0.5; /* a thread may wait for a processor between the making of its record and its sending */
     adept_tracked *t = adept_processes_get(p, r->tgid);
     double lived_s = 1e-6 * (double)r->thread.ac_etime, latest_s = s->drained_s - lived_s,
            earliest_s = s->before_s - lived_s;
@@ -214,12 +215,20 @@ static void drain(void *state, adept_processes *p)
     taskstats_source *s = state;
     char bytes[16384];
 
-    s->before_s = s->drained_s;
-    s->drained_s = adept_clock_of_s(CLOCK_BOOTTIME);
     for (;;) {
+        double asked_s = adept_clock_of_s(CLOCK_BOOTTIME);
         ssize_t n = recv(s->fd, bytes, sizeof bytes, MSG_DONTWAIT);
-        if (n < 0 && errno == ENOBUFS) s->lost++; /* and go on: what came later is there */
-        if (n < 0 && errno != ENOBUFS && errno != EINTR) return;
+        if (n < 0 && errno == ENOBUFS) { /* what came later is there */
+            s->lost++;
+            s->blind_looks = 2;
+            for (size_t i = 0; i < p->n; i++)
+                p->all[i]->has_waited = true; /* for what was lost: to be read anew */
+        }
+        if (n < 0 && errno != ENOBUFS && errno != EINTR) {
+            s->before_s = asked_s; /* what was written until then has been read */
+            return;
+        }
+        s->drained_s = adept_clock_of_s(CLOCK_BOOTTIME); /* not before: a record may come while others are read */
         for (struct nlmsghdr *h = (struct nlmsghdr *)bytes; n > 0 && NLMSG_OK(h, (size_t)n); h = NLMSG_NEXT(h, n)) {
             exit_record r;
             if (h->nlmsg_type == s->family &&
@@ -229,10 +238,17 @@ static void drain(void *state, adept_processes *p)
     }
 }
 
-/* After /proc was looked at, which says what parents waited for. */
+/* After /proc was looked at, which says what parents waited for. Of a child that ended since the last drain the parent
+ * may have the time already and its record waits: it is read first, lest another child gets that time and it counts
+ * twice. */
 static void look(void *state, adept_processes *p)
 {
-    (void)state;
+    taskstats_source *s = state;
+
+    drain(s, p);
+    for (size_t i = 0; i < p->n && s->blind_looks > 0; i++)
+        p->all[i]->ended_s = fmax(p->all[i]->ended_s, p->all[i]->waited_s); /* whose it was is lost */
+    s->blind_looks -= s->blind_looks > 0;
     adept_processes_settle(p);
 }
 
@@ -254,7 +270,7 @@ static bool open_taskstats(void **state, adept_processes *p, bool has[ADEPT_ACTI
     (void)p;
     (void)has; /* the same kinds as /proc's */
     if (!failed && s->version >= VERSION_WITH_TGID) {
-        s->drained_s = adept_clock_of_s(CLOCK_BOOTTIME);
+        s->drained_s = s->before_s = adept_clock_of_s(CLOCK_BOOTTIME);
         *state = s;
         return true;
     }

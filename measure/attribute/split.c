@@ -79,11 +79,11 @@ static void scale(adept_split *s, size_t n_activities, double factor)
 
 /* ---------------------------------------------------------------- what GPUs used --------------------------------- */
 
-/* How much of a GPU is a process's: by utilisation; where nobody's is above 0 by memory; else each that holds it has as
- * much. */
+/* How much of a GPU is a process's: by utilisation; where nobody's is above 0 by the size of its MIG instance, or by
+ * memory; else each that holds it has as much. */
 static double weight(const adept_gpu_use *use, int rule)
 {
-    double value = rule == 0 ? use->utilization : rule == 1 ? use->memory_bytes : 1;
+    double value = rule == 0 ? use->utilization : rule == 1 ? use->slices : rule == 2 ? use->memory_bytes : 1;
 
     return value > 0 ? value : 0;
 }
@@ -94,7 +94,7 @@ static void split_gpu(adept_split *s, const adept_activity_interval *v, uint32_t
     int rule;
 
     s->gpu_j += energy_j;
-    for (rule = 0; rule < 3 && all == 0; rule++)
+    for (rule = 0; rule < 4 && all == 0; rule++)
         for (size_t i = 0; i < v->n_gpu_uses; i++)
             if (v->gpu_uses[i].meter == meter) all += weight(&v->gpu_uses[i], rule);
     if (all == 0) s->idle_gpu_j += energy_j;

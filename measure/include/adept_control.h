@@ -45,7 +45,7 @@ struct adept_control {
 /** Set the first three; the rest is zero. */
 struct adept_controls {
     const char *sysroot;        /* stands in front of /sys; NULL: nothing */
-    const char *const *devices; /* only those whose name, or kind of device, is among these words; NULL: all */
+    const char *const *devices; /* only those whose name, UUID or kind of device is among these words; NULL: all */
     size_t n_devices;
     adept_control *items;
     size_t n, capacity;

@@ -10,9 +10,12 @@
 /** A process on a GPU. */
 typedef struct adept_gpu_process {
     char gpu[16];        /* its sensor's name: "gpu-0" */
-    int32_t pid;         /* as the driver sees it: outside of containers */
+    int32_t pid;         /* as the driver sees it: of the host's namespace mostly, at times of a container's */
     double utilization;  /* of the multiprocessors since the reading before, 0 to 1; NAN: the GPU does not say (MIG) */
     double memory_bytes; /* NAN: not known */
+    uint32_t instance;   /* of MIG: its number, and 1; 0: none, the process has the whole board */
+    double slices;       /* of the instance; 0: not known */
+    bool is_listed;      /* among those that hold the GPU now; else it only used the GPU since the reading before */
 } adept_gpu_process;
 
 typedef struct adept_gpu_processes adept_gpu_processes;

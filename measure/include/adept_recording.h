@@ -43,6 +43,9 @@ typedef struct adept_track {
     double counter_j;            /* what its counter showed at the first sample; NAN: it has none */
     double at_most_j;            /* its counter never moved, within less time than one of its updates takes: what that holds; NAN */
     const char *mirrors;         /* the sensor whose counter it shows once more: it is in no sum; NULL: none */
+    size_t n_doubted;            /* readings that told a power that no such device draws; they are not taken */
+    const char *doubt;           /* what the last one of them told; NULL: there was none */
+    bool is_contradicted;        /* lost, and wrong from the begin: its counter and its power contradict each other */
     const char *lost;            /* why its energy is not known: "gone after 3.2 s: ..."; NULL: it is */
     adept_gauge_range gauges[ADEPT_MOST_GAUGES];
 } adept_track;
@@ -135,6 +138,8 @@ adept_status adept_recording_read(adept_recording **out, const char *path, adept
 /** End the regions that were added to it and not left: they are cut at its end, as adept_recording_stop() has them. */
 void adept_recording_cut(adept_recording *recording);
 
+/** Is its number a part of that of another track, which is of one of these components (bits)? */
+bool adept_track_is_inside(const adept_recording *recording, size_t i, unsigned components);
 /** Is the track part of the total: cpu, dram and gpu, and of these what is no part of another and no other's counter? */
 bool adept_track_is_summed(const adept_recording *recording, size_t i);
 

@@ -35,12 +35,13 @@ typedef struct adept_gauge {
 } adept_gauge;
 #define ADEPT_MOST_GAUGES 8
 
-/** One reading. NAN: this time the device did not say. */
+/** One reading. NAN: this time the device did not say. A power that is 0, or more than such a device draws, is taken for NAN. */
 typedef struct adept_reading {
     double time_s;   /* when, by adept_clock_s(). The sampler sets it around read(); a sensor that knows better overwrites it */
     double energy_j; /* a counter since some moment; only differences mean anything */
     double power_w;  /* now */
     double gauges[ADEPT_MOST_GAUGES];
+    const char *why; /* constant: what the device said instead of a power; NULL: nothing */
 } adept_reading;
 
 typedef struct adept_sensor adept_sensor;
@@ -77,13 +78,33 @@ struct adept_sensor {
     char package[16];  /* whose counter it is, "-0": zones of one package may show one counter; "": of none, or not known */
     bool is_estimated; /* computed by a model, not measured */
     bool is_slow;      /* one read may take more than a millisecond: it gets a thread of its own */
+    /* What is in its number besides itself: a bit 1 << c for each component c. A cpu has its cores and uncore, a psys these and
+     * dram, a node all; adept_sensors_find() fills in what a kind leaves 0. ADEPT_SOLITARY: nothing */
+    unsigned contains;
+    unsigned width;  /* of two that have each other's component in their numbers, the wider one is around the other */
+    char inside[64]; /* the sensor around it, of which its number is a part; "": none, or not known */
+    /* It may be that it has no number of its own (a second die), or none now (it sleeps, it charges): without any reading it
+     * becomes a note, not a number that is not known */
+    bool is_doubtful;
     double range_j;    /* the counter starts again at 0 when it reaches this; 0: never */
-    double most_power_w; /* no such device draws more; tells that a counter may have started again twice. 0: not known */
+    double most_power_w; /* no such device draws more: a greater power is none, and a counter may have started again twice. 0: the
+                            kind knows nothing better than adept_sensor_most_w() */
     double resolution_j; /* the counter's smallest step; 0: not known */
     double refresh_s;    /* how often the device makes a new number; 0: not known, or at once */
+    double mean_s;       /* its power is the mean of so long before; 0: of now, or not known */
     double accuracy;     /* of its number, a share: 0.05; 0: nobody states it */
     adept_gauge gauges[ADEPT_MOST_GAUGES];
+    /* Of a GPU: its number among those that its driver counts, of so many, as CUDA_VISIBLE_DEVICES names it; `of` 0: it has none. Its
+     * other names are words "GPU-..." and "MIG-..." with blanks between them */
+    const char *driver; /* "nvml", "rocm"; constant, "": none */
+    unsigned index, of;
+    char ids[640];
 };
+/** Is a word "GPU-..." or "MIG-..." one of its names, or how one begins? "MIG-GPU-.../1/0" is an instance of a GPU. */
+bool adept_sensor_has_id(const adept_sensor *sensor, const char *word);
+/** A GPU's number, and a name of it. @param driver  constant */
+void adept_sensor_number(adept_sensor *sensor, const char *driver, unsigned index, unsigned of);
+void adept_sensor_name(adept_sensor *sensor, const char *id);
 
 /** A meter at a URL: node power, or whatever `component` says. */
 typedef struct adept_meter {
@@ -113,7 +134,22 @@ typedef struct adept_sensor_settings {
     size_t n_meters;
     adept_dram_options dram;
     int pid; /* of the command; 0: not known */
+    bool (*is_stopped)(void); /* true: looking for sensors ends at once; NULL: nothing ends it */
 } adept_sensor_settings;
+
+/** Widths of meters of the machine, from those in it to those around it: of a part of it (below), of ACPI, of its service processor by
+ *  IPMI, of the same by Redfish, of a plug. */
+enum { ADEPT_WIDTH_ACPI = 8, ADEPT_WIDTH_IPMI, ADEPT_WIDTH_REDFISH, ADEPT_WIDTH_METER };
+
+#define ADEPT_SOLITARY (1u << ADEPT_COMPONENTS)
+/** A board's stated power limit holds on average: many times it no board draws, not even for a moment. */
+#define ADEPT_PEAK 3.0
+/** No such device draws more: by what its kind knows of it, else by what the largest machines of 2026 draw. */
+double adept_sensor_most_w(const adept_sensor *sensor);
+/** Is it how firmware and drivers say that there is no number: all bits set of 16, 32 or 64, with a sign or without, in units, or
+ *  in thousands or millions of those of /sys? */
+bool adept_says_nothing(double number);
+#define ADEPT_NO_NUMBER "it tells a number with all bits set, which is none"
 
 /** Something that was looked for and is no sensor. */
 typedef struct adept_sensor_note {
@@ -161,9 +197,9 @@ const adept_sensor_kind *const *adept_sensor_kinds(void);
  * Look for everything that some kinds know.
  * @param kinds    ends with NULL
  * @param devices  only sensors whose name, kind or component is among these words, or whose name begins with one and
- *                 '-', or whose device has one with a ':', an address on the PCI bus; NULL: all. A word that selects
- *                 nothing is a note
- * @return ADEPT_E_NOMEM; ADEPT_E_IO: no more files can be opened; ADEPT_E_INTERNAL: no thread can be started
+ *                 '-', or whose device has one with a ':', an address on the PCI bus, or of whose names one begins with such
+ *                 a word "GPU-..." or "MIG-..."; NULL: all. A kind or component of which there is none is a note
+ * @return ADEPT_E_USAGE: a word that names nothing known, or one of several GPUs; ADEPT_E_NOMEM; ADEPT_E_IO: no more files can be opened; ADEPT_E_INTERNAL: no thread can be started
  */
 adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_kind *const *kinds,
                                 const char *const *devices, size_t n_devices, adept_error *err);

@@ -115,6 +115,7 @@ adept_status adept_remote_add(adept_sensor_search *search, const adept_sensor_ki
     adept_url_show(shown, r->url);
     sensor->state = r;
     sensor->component = meter->component;
+    sensor->width = ADEPT_WIDTH_METER;
     sensor->is_slow = true;
     snprintf(sensor->device, sizeof sensor->device, "%s", device);
     snprintf(sensor->source, sizeof sensor->source, "%s %s", shown, r->pointer);

@@ -10,12 +10,20 @@
 
 #define MOST_CHASSIS 64
 
+/* One of the service, and the one around it: a baseboard of GPUs in its machine, a GPU on it. */
+typedef struct chassis {
+    char path[256], around[256]; /* "": none, or not said */
+    adept_sensor *sensor;        /* NULL: it states no power */
+} chassis;
+
 typedef struct service {
     adept_sensor_search *search;
     adept_fetch fetch;
     adept_meter meter; /* its URL: the service's root, "https://bmc", without '/' at its end */
     const char *name;
     size_t n_found;
+    chassis list[MOST_CHASSIS];
+    size_t n;
     const char *help; /* of the last failure */
     adept_error err;
 } service;
@@ -62,27 +70,52 @@ static bool add(service *s, const cJSON *link, const char *pointer, const char *
     meter.name = name;
     adept_status status = adept_remote_add(s->search, &adept_sensor_kind_redfish, &meter, device, &s->help, &s->err);
     free(url);
-    if (status == ADEPT_OK) s->n_found++;
-    return status == ADEPT_OK;
+    if (status != ADEPT_OK || s->search->failed) return status == ADEPT_OK;
+    s->n_found++;
+    s->list[s->n - 1].sensor = s->search->sensors[s->search->n_sensors - 1];
+    s->list[s->n - 1].sensor->width = ADEPT_WIDTH_REDFISH;
+    return true;
 }
 
 static void look_at_chassis(service *s, const char *path)
 {
-    cJSON *chassis = NULL;
+    cJSON *document = NULL;
+    chassis *entry = &s->list[s->n++];
     char device[sizeof((adept_sensor *)0)->device];
 
-    if (get(s, path, &chassis) != ADEPT_OK) return;
-    snprintf(device, sizeof device, "%s %s", adept_result_text(chassis, "Manufacturer"),
-             adept_result_text(chassis, "Model"));
-    (void)(add(s, cJSON_GetObjectItemCaseSensitive(chassis, "EnvironmentMetrics"), "/PowerWatts/Reading", device) ||
-           add(s, cJSON_GetObjectItemCaseSensitive(chassis, "Power"), "/PowerControl/0/PowerConsumedWatts", device));
-    cJSON_Delete(chassis);
+    snprintf(entry->path, sizeof entry->path, "%s", path);
+    if (get(s, path, &document) != ADEPT_OK) return;
+    const cJSON *links = cJSON_GetObjectItemCaseSensitive(document, "Links");
+    const char *around = link_of(cJSON_GetObjectItemCaseSensitive(links, "ContainedBy"));
+    snprintf(entry->around, sizeof entry->around, "%s", around ? around : "");
+    snprintf(device, sizeof device, "%s %s", adept_result_text(document, "Manufacturer"),
+             adept_result_text(document, "Model"));
+    (void)(add(s, cJSON_GetObjectItemCaseSensitive(document, "EnvironmentMetrics"), "/PowerWatts/Reading", device) ||
+           add(s, cJSON_GetObjectItemCaseSensitive(document, "Power"), "/PowerControl/0/PowerConsumedWatts", device));
+    cJSON_Delete(document);
+}
+
+/* Each is inside of the next one around it that states its power. */
+static void nest(service *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const chassis *c = &s->list[i];
+        for (size_t steps = 0; s->list[i].sensor && steps < s->n && *c->around; steps++) {
+            size_t k = 0;
+            while (k < s->n && strcmp(s->list[k].path, c->around) != 0)
+                k++;
+            if (k == s->n || k == i) break; /* not on this list, or a circle */
+            c = &s->list[k];
+            if (!c->sensor) continue;
+            snprintf(s->list[i].sensor->inside, sizeof c->sensor->inside, "%s", c->sensor->name);
+            break;
+        }
+    }
 }
 
 static void look_at_service(service *s)
 {
     cJSON *list = NULL;
-    size_t n = 0;
 
     adept_error_set(&s->err, ADEPT_E_INVALID, "no chassis of this service states its power");
     if (get(s, "/redfish/v1/Chassis", &list) == ADEPT_OK) {
@@ -90,10 +123,11 @@ static void look_at_service(service *s)
         cJSON_ArrayForEach(member, cJSON_GetObjectItemCaseSensitive(list, "Members"))
         {
             const char *path = link_of(member);
-            if (path && n++ < MOST_CHASSIS) look_at_chassis(s, path);
+            if (path && s->n < MOST_CHASSIS) look_at_chassis(s, path);
         }
     }
     cJSON_Delete(list);
+    nest(s);
     if (s->n_found == 0) adept_sensor_missing(s->search, s->name, s->help, "%s", s->err.message);
 }
 

@@ -4,6 +4,7 @@ import struct
 import zlib
 
 COMPONENTS = ["cpu", "cores", "uncore", "dram", "gpu", "psys", "node", "battery"]
+NOT_VISIBLE = 2 ** 64 - 1
 KINDS = 7  # what is counted of a process; the first is CPU time, the last memory
 
 
@@ -30,7 +31,8 @@ def items(list_):
 
 
 class Recording:
-    """Meters of constant power. processes: (pid, uid, job, command), job -1: none."""
+    """Meters of constant power. processes: (pid, uid, job, command[, start_ticks]), job -1: none; start_ticks NOT_VISIBLE: of another
+    PID namespace."""
 
     def __init__(self, host, begin_s, meters, processes, n_cpus=4, period_s=1.0):
         self.begin_s, self.period_s, self.meters, self.processes, self.n = begin_s, period_s, meters, processes, 0
@@ -44,17 +46,20 @@ class Recording:
         return varint(m) + struct.pack("<ddd", time_s, power_w * (time_s - self.begin_s), power_w)
 
     def interval(self, machine_cpu_s, activities, gpu_uses=()):
-        """activities: (process, CPU time, resident bytes); gpu_uses: (process, meter, utilization, bytes)"""
+        """activities: (process, CPU time, resident bytes); gpu_uses: (process, meter, utilization, bytes[, MIG instance, slices])"""
         begin_s = self.begin_s + self.n * self.period_s
         end_s = begin_s + self.period_s
         payload = b"\x03" + struct.pack("<ddd", begin_s, end_s, machine_cpu_s)
         first = self.n == 0
-        payload += items([varint(i) + varint(pid) + varint(uid) + varint(1000 + i) + varint(job + 1) + text(command) + text("", 1)
-                          for i, (pid, uid, job, command) in enumerate(self.processes)] if first else [])
+        payload += items([varint(i) + varint(pid) + varint(uid) + varint(start[0] if start else 1000 + i) + varint(job + 1) + text(command) + text("", 1)
+                          for i, (pid, uid, job, command, *start) in enumerate(self.processes)] if first else [])
         payload += items([self.activity(*a) for a in activities])
-        payload += items([varint(p) + varint(m) + struct.pack("<ff", use, size) for p, m, use, size in gpu_uses])
+        payload += items([varint(p) + varint(m) + struct.pack("<ff", use, size) for p, m, use, size, *_ in gpu_uses])
         times = [begin_s, end_s] if first else [end_s]
         payload += items([self.sample(m, t) for m in range(len(self.meters)) for t in times])
+        instances = [(i, use[4], use[5]) for i, use in enumerate(gpu_uses) if len(use) > 4]
+        if instances:
+            payload += items([varint(i) + varint(instance) + struct.pack("<f", slices) for i, instance, slices in instances])
         self.data += block(payload)
         self.n += 1
 

@@ -88,6 +88,34 @@ assert names == expected | {"(system)", "(idle)"}, names
 CHECK
 done
 
+# ---- a GPU in MIG, whose slices two jobs hold; and one that a process of another PID namespace uses
+"$python" - <<'MAKE'
+from activity_file import NOT_VISIBLE, Recording
+N = float("nan")
+mig = Recording("n3", 1000, [("cpu-0", "cpu", 80), ("gpu-0", "gpu", 200), ("gpu-1", "gpu", 100)],
+                [(10, 1000, 1, "a"), (11, 1001, 2, "b"), (645400, 0, -1, "(not visible)", NOT_VISIBLE)])
+for k in range(3):
+    mig.interval(1.0, [(0, 0.5, 1e9), (1, 0.5, 1e9)], [(0, 1, N, 1e9, 1, 3), (1, 1, N, 1e9, 9, 1), (2, 2, 0.6, N)])
+mig.write("n3.adept")
+MAKE
+expect_ok attribute --slurm n3.adept
+shows '^1 .* 450 J +0 J to 600 J '
+shows '^2 .* 150 J +0 J to 600 J '
+shows '^\(not visible here\) .* 300 J '
+shows '^All +3.00 s +240 J +900 J +1.14 kJ' # without a range
+shows 'n3: for 3.00 s jobs shared a GPU by MIG, .* given out by the slices'
+shows 'n3: gpu-1 was used by process 645400, not visible where it was recorded'
+expect_ok attribute --slurm n3.adept --csv
+shows '^job,.*,gpu_low_j,gpu_high_j$'
+shows '^\(not visible here\),.*,300,300$'
+expect_ok attribute --slurm n3.adept --json
+"$python" -c 'import json
+r = json.load(open("out"))
+rows = {row["job"]: row for row in r["rows"]}
+assert rows["1"]["gpu_range_j"] == [0, 600] and abs(rows["1"]["gpu_j"] - 450) < 1e-6 and r["idle"]["gpu_range_j"] == [0, 0] and r["jobs"]["gpu_range_j"] == [0, 900]
+assert abs(r["not_visible"]["gpu_j"] - 300) < 1e-6 and abs(sum(r[k]["energy_j"] for k in ("jobs", "system", "idle", "not_visible")) - r["all"]["energy_j"]) < 1e-6' ||
+    fail "ranges as JSON"
+
 # ---- how energy is given out
 energy_of() { # JOB PART ARGUMENTS...
     job=$1 part=$2

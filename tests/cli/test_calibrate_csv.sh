@@ -119,4 +119,9 @@ printf 'model,step_time_s,avg_power_w\nmlp,0.0021,300\nmlp,,5e6\n' >s.csv
 expect_ok evaluate s.csv --gpu a100 --models "$data" --exclude-suspect
 shows '^Rows +1 of 1 file'
 shows 's\.csv:3: suspect and left out: '
+
+# a fit of milliseconds alone is refused, with the unit
+printf 'model,step_time_s\nmlp,2.1\nmlp,2.2\n' >s.csv
+expect_error 5 's\.csv:2: every row is suspect, .*2 of 2 look like milliseconds' calibrate s.csv --gpu a100 --models "$data" -o x.json
+[ ! -e x.json ] || fail "a profile of mistakes"
 finish

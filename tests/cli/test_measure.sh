@@ -129,6 +129,15 @@ ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML=hangs=0.3 timeout 60 "$ADEPT" attr
     -o "$work/hung.adept" >"$work/out" 2>"$work/err" || rc=$?
 checks=$((checks + 1))
 [ "$rc" -ne 124 ] || fail "attribute record waits for a driver for ever"
+# TERM while a driver keeps the search for sensors: the command starts at once, and gets it
+ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML=init_hangs=1 "$ADEPT" measure --sysroot "$root" --json -o "$work/r.json" -- sleep 60 2>"$work/err" &
+pid=$!
+until grep -q '^SigCgt:.*[4-7c-f]...$' /proc/$pid/status; do sleep 0.02; done # it catches TERM, which is bit 14
+kill -TERM $pid
+rc=0
+wait $pid || rc=$?
+ends 143 "of TERM during the search for sensors"
+says "$work/r.json" 'a signal (ended looking|came before)'
 # TERM goes to the command, and is not lost on the way
 ADEPT_NVML_LIBRARY=$ADEPT_FAKE_NVML FAKE_NVML=hangs=0.2 timeout 60 "$ADEPT" measure --sysroot "$root" -- \
     sh -c "echo >'$work/beside'; exec sleep 50" 2>"$work/err" &
@@ -324,6 +333,90 @@ if "$ADEPT" evaluate --help >/dev/null 2>&1; then
     checks=$((checks + 1))
     "$ADEPT" evaluate "$work/steps.csv" --models "$work" --gpu v100 >"$work/out" 2>"$work/err" || fail "evaluate does not read it"
 fi
+
+# ---- which GPUs a row is of: those that the command may use, by its environment; board i of four draws 100 (i + 1) W
+cat >"$work/steps.sh" <<'TRAIN'
+for i in 1 2; do
+    read now _ </proc/uptime; echo "$now $$ begin step" >>"$ADEPT_MARKS"
+    sleep 0.4
+    read now _ </proc/uptime; echo "$now $$ end step" >>"$ADEPT_MARKS"
+done
+TRAIN
+with_boards() { # ENVIRONMENT... -- ARGUMENTS of measure...
+    rc=0
+    set_to=
+    while [ "$1" != -- ]; do
+        set_to="$set_to $1"
+        shift
+    done
+    shift
+    env $set_to ADEPT_NVML_LIBRARY="$ADEPT_FAKE_NVML" FAKE_NVML="${play:-boards=4 alike=1 power=constant:100}" timeout 60 "$ADEPT" measure --sysroot "$root" "$@" \
+        >"$work/out" 2>"$work/err" || rc=$?
+}
+row_of() { # GPUS WATTS SOURCE ENVIRONMENT... -- ARGUMENTS of measure...; WATTS "": none
+    gpus=$1 watts=$2 source=$3
+    shift 3
+    rm -f "$work/gpus.csv"
+    with_boards "$@"
+    ends 0 "of rows of $*"
+    checks=$((checks + 1))
+    "$python" - "$work/gpus.csv" "$gpus" "$watts" "$source" <<'CHECK' || fail "a row of $*: $(cat "$work/gpus.csv" "$work/err")"
+import csv, re, sys
+[row] = csv.DictReader(open(sys.argv[1]))
+assert row["gpus"] == sys.argv[2] and re.search(sys.argv[4], row["source"]), row
+assert row["avg_power_w"] == "" if sys.argv[3] == "" else abs(float(row["avg_power_w"]) / float(sys.argv[3]) - 1) < 0.02, row
+CHECK
+}
+steps="--steps-from-marks $work/gpus.csv --row model=mlp,batch_size=16,gpu=a100"
+row_of 4 1000 'steps$' A=1 -- $steps -- sh "$work/steps.sh"
+row_of 1 400 '; gpu-3 of 4 measured, by CUDA_VISIBLE_DEVICES=3$' CUDA_VISIBLE_DEVICES=3 -- $steps -- sh "$work/steps.sh"
+says "$work/err" 'the row is of gpu-3 of 4 measured, by CUDA_VISIBLE_DEVICES=3'
+row_of 2 600 'gpu-1 gpu-3 of 4' CUDA_VISIBLE_DEVICES=GPU-fake-3,GPU-fake-1 -- $steps -- sh "$work/steps.sh"
+row_of 1 300 'gpu-2 of 4 measured, by CUDA_VISIBLE_DEVICES=2' A=1 -- $steps -- env CUDA_VISIBLE_DEVICES=2 sh "$work/steps.sh" # the command's own
+row_of 1 200 'gpu-1 of 1' CUDA_VISIBLE_DEVICES=1 -- $steps --devices GPU-fake-1 -- sh "$work/steps.sh"
+row_of 1 "" 'none of 1' CUDA_VISIBLE_DEVICES=1 -- $steps --devices gpu-0 -- sh "$work/steps.sh"
+says "$work/err" 'avg_power_w is left empty: not all of these GPUs are measured'
+row_of 1 "" 'steps$' A=1 -- $steps,gpus=1 -- sh "$work/steps.sh"
+says "$work/err" 'avg_power_w is left empty: the row says another number of GPUs than are measured'
+row_of "" "" 'none of 4 measured, by CUDA_VISIBLE_DEVICES=' CUDA_VISIBLE_DEVICES= -- $steps -- sh "$work/steps.sh"
+play="boards=4 mig=1,9,1" row_of 1 "" 'gpu-1 of 4' CUDA_VISIBLE_DEVICES=MIG-fake-1-9 -- $steps -- sh "$work/steps.sh"
+play="boards=4 power=constant:100" row_of 1 "" 'gpu-3 of 4' CUDA_VISIBLE_DEVICES=3 -- $steps -- sh "$work/steps.sh" # boards that are not alike
+says "$work/err" 'avg_power_w is left empty: its numbers count the fastest GPU first'
+play="boards=4 power=constant:100" row_of 1 400 'gpu-3 of 4' CUDA_VISIBLE_DEVICES=3 CUDA_DEVICE_ORDER=PCI_BUS_ID -- $steps -- sh "$work/steps.sh"
+# what was kept of a run knows it as well
+with_boards CUDA_VISIBLE_DEVICES=3 -- --samples "$work/gpus.samples" $steps -- sh "$work/steps.sh"
+ends 0 "of a run that keeps its samples"
+row_of 1 400 'gpu-3 of 4 measured, by CUDA_VISIBLE_DEVICES=3' A=1 -- --read "$work/gpus.samples" $steps
+# --attach: the environment of that process
+env CUDA_VISIBLE_DEVICES=1 sleep 30 &
+pid=$!
+until tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -q '^CUDA_VISIBLE_DEVICES=1$'; do sleep 0.05; done
+read now _ </proc/uptime
+printf '%s\n' "$now begin step" >"$work/attached.marks"
+with_boards A=1 -- --attach "$pid" --duration 0.5s --samples "$work/attached"
+ends 0 "of --attach"
+kill "$pid"
+echo "$("$python" -c "print($now + 0.4)") end step" >>"$work/attached.marks"
+row_of 1 200 'gpu-1 of 4 measured, by CUDA_VISIBLE_DEVICES=1' A=1 -- --read "$work/attached" $steps
+
+# ---- --devices: UUIDs, how they begin, addresses; what is unknown is refused before the command runs
+for device in GPU-fake-2 0000:03:00.0 00000000:03:00.0 MIG-fake-2-7 MIG-GPU-fake-2/7/0; do
+    play="boards=4 mig=2,7,3" with_boards A=1 -- --devices "$device" --json -- true
+    ends 0 "of --devices $device"
+    checks=$((checks + 1))
+    "$python" -c 'import json, sys; [s] = json.load(open(sys.argv[1]))["sensors"]; assert s["name"] == "gpu-2", s' "$work/out" || fail "--devices $device"
+done
+for device in GPU-99999999-0000-0000-0000-000000000000 gpu-4 gup 0000:0f:00.0 MIG-none GPU-fake; do
+    rm -f "$work/ran" "$work/kept"
+    with_boards A=1 -- --devices "$device" --samples "$work/kept" -- touch "$work/ran"
+    ends 2 "of --devices $device"
+    [ ! -e "$work/ran" ] && [ ! -e "$work/kept" ] || fail "the command ran, or a file was begun, with --devices $device"
+done
+says "$work/err" '^adept: devices: GPU-fake begins the names of 4 GPUs; there are: gpu-0 GPU-fake-0, gpu-1'
+with_boards A=1 -- --devices gup -- true
+says "$work/err" '^adept: devices: no sensor is called gup; there are: gpu-0 GPU-fake-0'
+measure --devices gpu,nvml -- true # there is none, which is no mistake
+ends 0 "of components that are missing"
 
 # ---- above idle: the fit needs seconds of a counter that goes on, and the only bound on it is that it is one of them
 writer

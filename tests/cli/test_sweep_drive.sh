@@ -151,6 +151,24 @@ if command -v gnuplot >/dev/null; then
     grep -q 'Time of a run' "$work/a.svg" || fail 'the picture does not say what it shows'
 fi
 
+# ---- a driver that does not answer: before anything is set, in the middle, and when it is to be put back; nothing waits for ever
+for hang in init_hangs=1 hangs=0 hangs=0.3; do
+    rc=0
+    echo 240000 >"$limit"
+    FAKE_NVML="power=constant:200 $hang" timeout 120 "$ADEPT" sweep --drive --sysroot "$root" --period 10ms --vary power_limit_w=150,200 -- sleep 0.5 \
+        >"$work/out" 2>"$work/err" || rc=$?
+    ends 1 "of a driver with $hang"
+    says 'power_limit_w: gpu.* does not answer: its driver takes more than [34] s'
+done
+rc=0
+FAKE_NVML="power=constant:200 hangs=0" timeout 60 "$ADEPT" sweep --restore --sysroot "$root" >"$work/out" 2>"$work/err" || rc=$?
+ends 1 "of --restore beside a driver that does not answer"
+says 'does not answer'
+run sweep --restore --sysroot "$root"
+ends 0 "of --restore once it answers"
+is "$limit" 240000 "after --restore"
+nothing_left "after --restore"
+
 # ---- refused before anything is changed
 refused() {
     code=$1

@@ -1,8 +1,9 @@
 """Run the commands that README.md and docs/*.md show, as a stranger types them, and hold what they print against what the text shows.
 
-usage: check_docs.py [--all] [--keep FOLDER] [DOCUMENT]...     environment: ADEPT (the program), ADEPT_LIBRARY
+usage: check_docs.py [--all] [--update] [--keep FOLDER] [DOCUMENT]...     environment: ADEPT (the program), ADEPT_LIBRARY
   --all    also what installs and builds, in a clone: for a fresh Debian, where check_readme.sh calls it; fails where a command
            does not run for want of what install_deps.sh installs
+  --update put what is printed in the place of what differs; what cannot be placed, and numbers in sentences, are left to people
   --keep   make the documents' folders there, and leave them
 
 Each document has a folder of its own with the source, and the models, profiles and measurements that its examples name (EXAMPLES).
@@ -12,6 +13,7 @@ VARIES is what another machine may print. A comment before a block says more:
   <!-- run: COMMAND -->   the block is what this prints     <!-- file: NAME -->   the block is this file
 Blocks of Python run as well, where there is PyTorch. NOT_RUN lists what does not run, and why.
 """
+import difflib
 import glob
 import json
 import os
@@ -184,9 +186,16 @@ class Machine:
 
 # Documents.
 
+class Line(str):
+    """A line of a block, and its place in the document"""
+    at = 0
+
+
 class Block:
     def __init__(self, line, language, lines, note):
-        self.line, self.language, self.lines, self.note = line, language, lines, note
+        self.line, self.language, self.lines, self.note = line, language, [Line(text) for text in lines], note
+        for i, text in enumerate(self.lines):
+            text.at = line - 1 + i + (language != "indent")
 
 
 def blocks_of(text):
@@ -320,6 +329,62 @@ def nearest(line, printed):
     return max((p for p in printed if p.strip()), key=lambda p: len(words & set(plain(p).split())), default="(nothing)")
 
 
+def kind_of(line):
+    return re.sub(NUMBER, "#", plain(line))
+
+
+def without_ends(lines):
+    """Without blank lines in front and behind"""
+    full = [i for i, line in enumerate(lines) if line.strip()]
+    return lines[full[0]:full[-1] + 1] if full else []
+
+
+def likeness(line, other):
+    return difflib.SequenceMatcher(None, kind_of(line).split(), kind_of(other).split(), False).ratio()
+
+
+def anew(shown, printed, tolerance):
+    """What is printed in the place of the shown lines, where their first and last lines and those beside "..." are found; or None"""
+    result, at, parts = [], 0, [[]]
+    for line in shown:
+        if line.strip() == "...":
+            parts += [line], []
+        else:
+            parts[-1].append(line)
+    for part in parts:
+        if not [line for line in part if line.strip() not in ("", "...")]:
+            result += part
+            continue
+        if at >= len(printed):
+            return None
+        first = max(range(at, len(printed)), key=lambda k: (likeness(part[0], printed[k]), -k))
+        near = first + len(part) - 1
+        last = max(range(first, len(printed)), key=lambda k: (likeness(part[-1], printed[k]), -abs(k - near)))
+        if likeness(part[-1], printed[last]) < 0.7:
+            last = min(near, len(printed) - 1)
+        if likeness(part[0], printed[first]) < 0.5:
+            return None
+        for line in printed[first:last + 1]:
+            old = next((old for old in part if same_line(old, line, tolerance)), None)
+            result.append(line.rstrip() if old is None else old)
+        at = last + 1
+    lost = [line for line in shown if "..." in line and line not in result] # "..." within a line
+    return None if lost else result
+
+
+def update(name, changes):
+    """Put lines in the place of shown ones"""
+    path = os.path.join(TOP, name)
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    for shown, new in sorted(changes, key=lambda change: -change[0][0].at):
+        first, last = shown[0].at, shown[-1].at
+        indent = lines[first][:len(lines[first]) - len(shown[0])]
+        lines[first:last + 1] = [(indent + line).rstrip() for line in new]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+
+
 # Running.
 
 class Folder:
@@ -439,7 +504,7 @@ class Folder:
 
 class Report:
     def __init__(self):
-        self.ran, self.blocks, self.compared, self.differences, self.not_run = 0, 0, 0, [], []
+        self.ran, self.blocks, self.compared, self.differences, self.not_run, self.changes = 0, 0, 0, [], [], []
 
     def leaves_out(self, machine, where, what, reason):
         """With --all, a package set of install_deps.sh has what is missing, or should."""
@@ -466,6 +531,12 @@ def check(report, where, shown, outputs):
         return
     report.compared += 1
     lines = [line for line in shown if line.strip()]
+    kinds = [kind_of(line) for line in lines]
+    command, printed = max(outputs, key=lambda output: sum(kind_of(line) in kinds for line in output[1]))
+    shown = without_ends(shown)
+    new = anew(shown, without_ends(printed), FIT_TOLERANCE if re.search(FITS, command) else TOLERANCE)
+    if new:
+        report.changes.append((shown, new))
     report.differs(where, "shown:   %s\nprinted: %s\nby: %s" % (lines[best[0]], best[2], best[1]))
 
 
@@ -522,7 +593,7 @@ def check_document(machine, report, name, steps, folder):
 
 
 def main(arguments):
-    everything = "--all" in arguments
+    everything, updates = "--all" in arguments, "--update" in arguments
     keep = arguments[arguments.index("--keep") + 1] if "--keep" in arguments else None
     named = [a for a in arguments if a.endswith(".md")]
     names = named or ["README.md"] + sorted(os.path.relpath(p, TOP) for p in glob.glob(os.path.join(TOP, "docs/*.md")))
@@ -543,6 +614,9 @@ def main(arguments):
                 check_document(machine, report, name, steps, folder)
             finally:
                 folder.leave()
+            if updates:
+                update(name, report.changes)
+            report.changes = []
             after = os.times()
             print("%-24s %3d commands, %d differences, %.1f s of a processor" %
                   (name, report.ran - ran, len(report.differences) - found, after[2] + after[3] - before[2] - before[3]), flush=True)

@@ -424,7 +424,7 @@ def inputs(options):
 
     model = SOURCE + "/tests/cli/data/mlp.profile.json"
     rows = ((1, 0.0002), (8, 0.00022), (64, 0.0004), (256, 0.001), (512, 0.0019), (1024, 0.0037))
-    write("rows.csv", "model,gpu,precision,mode,batch,step_time_s\n" +
+    write("rows.csv", "model,gpu,precision,mode,batch_size,step_time_s\n" +
           "".join(f"{model},a100,fp32,train,{batch},{time_s}\n" for batch, time_s in rows))
     if options.gpu == "fitted.json":
         adept("calibrate", "rows.csv", "--gpu", "a100", "--granularity", "model", "-o", "fitted.json")

@@ -9,10 +9,14 @@
 
 static void check_dcmi(const uint8_t *data, size_t size)
 {
-    double power_w = -1;
-    const char *why = adept_dcmi_reply(&power_w, data, size);
+    adept_dcmi_power power = {-1, -1, -1};
+    const char *why = adept_dcmi_reply(&power, data, size);
 
-    REQUIRE(why ? power_w == -1 : power_w >= 0 && power_w <= 65535);
+    if (why && power.now_w == -1) return; /* no numbers */
+    const double *numbers_w[] = {&power.now_w, &power.least_w, &power.most_w};
+    for (size_t i = 0; i < 3; i++)
+        REQUIRE(*numbers_w[i] >= 0 && *numbers_w[i] <= 65535);
+    adept_dcmi_is_credible(&power);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

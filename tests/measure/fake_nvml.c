@@ -5,6 +5,9 @@
  *   power=constant:W | square:LOW,HIGH,PERIOD_S (LOW comes first) | ramp:FROM,TO,SECONDS (and then TO) (constant:200)
  *   update=S           energy and power are new every S seconds (0: always)
  *   shown=W            nvmlDeviceGetPowerUsage says this instead, so that a test sees which of the two was used
+ *   mean=S             nvmlDeviceGetPowerUsage says the mean of the last S seconds; instant=1: field 186 is there, and says what it is now
+ *   counts=FACTOR (1)  the counter counts so much of what is drawn; from S on, faults=S: nvmlDeviceGetPowerUsage has all bits set
+ *   architecture=N     of nvmlDeviceGetArchitecture (0: the function answers NOT_SUPPORTED)
  *   counter=0          no energy counter: NOT_SUPPORTED
  *   meter=0            no power reading either
  *   gauges=0           neither limit nor clocks, use, temperature
@@ -14,7 +17,10 @@
  *   hangs=S            from then on no call about a board returns; init_hangs=1: nvmlInit_v2 does not
  *   limit=W (250), sm_clock=MHZ (1410), memory_clock=MHZ (1215)
  *   init=STATUS        what nvmlInit_v2 answers
- *   process=BOARD,PID,BYTES,PERCENT    a process on it (repeatable); BYTES -1: not known; PERCENT -1: no sample
+ *   process=BOARD,PID,BYTES,PERCENT[,INSTANCE]    a process on it (repeatable); BYTES -1: not known; PERCENT -1: no sample
+ *   alike=1            all boards have the same name
+ *   used_as=PID        the use of every process is told by this number instead, as of another PID namespace
+ *   mig=BOARD,INSTANCE,SLICES    the board has such a MIG instance (repeatable)
  *   processes=3        the newest version of the list of processes that there is; uses=0: no use of each (NOT_SUPPORTED)
  *
  * Times are since that initialisation, or what fake_nvml_at() says. The counter is the exact integral of the curve. */
@@ -28,13 +34,14 @@
 
 #define MOST_BOARDS 16
 #define MOST_PROCESSES 128
+#define MOST_INSTANCES 16
 
 /* X(key, its value where FAKE_NVML does not name it) */
 #define KEY_LIST(X)                                                                                                    \
     X(boards, 1)                                                                                                       \
-    X(update, 0) X(shown, NAN) X(counter, 1) X(meter, 1) X(gauges, 1) X(silent_energy, 0) X(silent_power, 0)           \
+    X(update, 0) X(shown, NAN) X(mean, 0) X(instant, 0) X(counts, 1) X(faults, INFINITY) X(architecture, 0) X(counter, 1) X(meter, 1) X(gauges, 1) X(silent_energy, 0) X(silent_power, 0)           \
         X(reset, INFINITY) X(lost, INFINITY) X(hangs, INFINITY) X(init_hangs, 0) X(limit, 250) X(sm_clock, 1410) X(memory_clock, 1215) X(init, 0)             \
-            X(processes, 3) X(uses, 1)
+            X(processes, 3) X(uses, 1) X(used_as, 0) X(alike, 0)
 
 static struct {
 #define X(key, otherwise) double key;
@@ -46,15 +53,21 @@ static struct {
         int board;
         unsigned pid;
         double bytes, percent;
+        unsigned instance;
     } on[MOST_PROCESSES];
     unsigned n_on;
+    struct {
+        int board;
+        unsigned instance, slices;
+    } mig[MOST_INSTANCES];
+    unsigned n_mig;
 } play;
 
 static int users;
 static double begin_s;
 static double virtual_s = NAN;
 static unsigned long energy_calls, power_calls;
-static char boards[MOST_BOARDS]; /* a handle is the address of its element */
+static char boards[MOST_BOARDS], instances[MOST_INSTANCES]; /* a handle is the address of its element */
 
 /* ---- for tests: dlsym() ---- */
 
@@ -127,13 +140,16 @@ static void read_play(void)
     strcpy(play.shape, "constant");
     play.from_w = play.to_w = 200;
     play.length_s = 1;
-    play.n_on = 0;
+    play.n_on = play.n_mig = 0;
     for (const char *word = text ? text : ""; *word; word += strcspn(word, " "), word += strspn(word, " ")) {
         int known =
             sscanf(word, "power=%15[a-z]:%lf,%lf,%lf", play.shape, &play.from_w, &play.to_w, &play.length_s) >= 2;
-        if (sscanf(word, "process=%d,%u,%lf,%lf", &play.on[play.n_on].board, &play.on[play.n_on].pid,
-                   &play.on[play.n_on].bytes, &play.on[play.n_on].percent) == 4)
+        play.on[play.n_on].instance = ~0U;
+        if (sscanf(word, "process=%d,%u,%lf,%lf,%u", &play.on[play.n_on].board, &play.on[play.n_on].pid,
+                   &play.on[play.n_on].bytes, &play.on[play.n_on].percent, &play.on[play.n_on].instance) >= 4)
             known = 1, play.n_on++;
+        if (sscanf(word, "mig=%d,%u,%u", &play.mig[play.n_mig].board, &play.mig[play.n_mig].instance, &play.mig[play.n_mig].slices) == 3)
+            known = 1, play.n_mig++;
 #define X(key, otherwise) known += sscanf(word, #key "=%lf", &play.key) == 1;
         KEY_LIST(X)
 #undef X
@@ -229,8 +245,54 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
 int nvmlDeviceGetName(void *device, char *name, unsigned size);
 int nvmlDeviceGetName(void *device, char *name, unsigned size)
 {
-    snprintf(name, size, "NVIDIA Fake-%d", (int)share(device));
+    snprintf(name, size, "NVIDIA Fake-%d", play.alike ? 1 : (int)share(device));
     return fake_nvml_status(device);
+}
+
+int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size);
+int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size)
+{
+    long i = (const char *)device - instances;
+    if (i >= 0 && i < MOST_INSTANCES)
+        snprintf(uuid, size, "MIG-fake-%d-%u", play.mig[i].board, play.mig[i].instance);
+    else
+        snprintf(uuid, size, "GPU-fake-%d", fake_nvml_number(device));
+    return SUCCESS;
+}
+
+/* ---- MIG ---- */
+
+int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *n);
+int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *n)
+{
+    *n = play.n_mig > 0 ? 7 : 0;
+    return fake_nvml_status(device);
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **mig);
+int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **mig)
+{
+    for (unsigned i = 0; i < play.n_mig; i++) {
+        if (play.mig[i].board != fake_nvml_number(device) || index-- > 0) continue;
+        *mig = instances + i;
+        return SUCCESS;
+    }
+    return NOT_FOUND;
+}
+
+int nvmlDeviceGetGpuInstanceId(void *mig, unsigned *id);
+int nvmlDeviceGetGpuInstanceId(void *mig, unsigned *id)
+{
+    *id = play.mig[(char *)mig - instances].instance;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetAttributes_v2(void *mig, unsigned values[10]); /* 8 numbers, and one of 64 bits */
+int nvmlDeviceGetAttributes_v2(void *mig, unsigned values[10])
+{
+    memset(values, 0, 10 * sizeof *values);
+    values[6] = values[7] = play.mig[(char *)mig - instances].slices;
+    return SUCCESS;
 }
 
 typedef struct pci_info {
@@ -255,7 +317,7 @@ int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
     if (play.counter == 0) return NOT_SUPPORTED;
     if (play.silent_energy > 0 && ++energy_calls % (unsigned long)play.silent_energy == 0) return NO_DATA;
     energy_j = t >= play.reset ? energy_j - fake_nvml_energy_j(play.reset) : energy_j + 1e6; /* it ran before we came */
-    *mj = (unsigned long long)(1e3 * share(device) * energy_j);
+    *mj = (unsigned long long)(1e3 * share(device) * play.counts * energy_j);
     return SUCCESS;
 }
 
@@ -265,8 +327,38 @@ int nvmlDeviceGetPowerUsage(void *device, unsigned *mw)
     if (fake_nvml_status(device) != SUCCESS) return fake_nvml_status(device);
     if (play.meter == 0) return NOT_SUPPORTED;
     if (play.silent_power > 0 && ++power_calls % (unsigned long)play.silent_power == 0) return UNKNOWN;
-    *mw = (unsigned)(1e3 * share(device) * (isnan(play.shown) ? power_w(updated()) : play.shown) + 0.5);
+    double t = updated(), mean_w = play.mean > 0 ? (fake_nvml_energy_j(t) - fake_nvml_energy_j(t - play.mean)) / play.mean : power_w(t);
+    *mw = (unsigned)(1e3 * share(device) * (isnan(play.shown) ? mean_w : play.shown) + 0.5);
+    if (now() >= play.faults) *mw = ~0U;
     return SUCCESS;
+}
+
+typedef struct field_value {
+    unsigned id, scope;
+    long long time_us, latency_us;
+    int type, status;
+    union {
+        double real;
+        unsigned word;
+    } value;
+} field_value;
+
+int nvmlDeviceGetFieldValues(void *device, int n, field_value *fields);
+int nvmlDeviceGetFieldValues(void *device, int n, field_value *fields)
+{
+    for (int i = 0; i < n; i++) {
+        fields[i].status = play.instant && fields[i].id == 186 ? SUCCESS : NOT_SUPPORTED;
+        fields[i].type = 1; /* unsigned */
+        fields[i].value.word = (unsigned)(1e3 * share(device) * power_w(updated()) + 0.5);
+    }
+    return fake_nvml_status(device);
+}
+
+int nvmlDeviceGetArchitecture(void *device, unsigned *architecture);
+int nvmlDeviceGetArchitecture(void *device, unsigned *architecture)
+{
+    *architecture = (unsigned)play.architecture;
+    return fake_nvml_status(device) != SUCCESS ? fake_nvml_status(device) : play.architecture > 0 ? SUCCESS : NOT_SUPPORTED;
 }
 
 static int gauge(const void *device, unsigned *value, double number)
@@ -326,7 +418,7 @@ static int list_processes(const void *device, int version, unsigned *n, process_
     for (unsigned i = 0; i < play.n_on; i++) {
         unsigned long long bytes = play.on[i].bytes < 0 ? ~0ULL : (unsigned long long)play.on[i].bytes;
         if (boards + play.on[i].board != (const char *)device || found++ >= room) continue;
-        if (list) list[found - 1] = (process_v2){play.on[i].pid, bytes, ~0U, ~0U};
+        if (list) list[found - 1] = (process_v2){play.on[i].pid, bytes, play.on[i].instance, play.on[i].instance == ~0U ? ~0U : 0};
         if (old) old[found - 1] = (process_v1){play.on[i].pid, bytes};
     }
     *n = found;
@@ -362,7 +454,7 @@ int nvmlDeviceGetProcessUtilization(void *device, process_use *list, unsigned *n
     for (unsigned i = 0; i < 2 * play.n_on && now_us > since_us; i++) {
         double percent = play.on[i / 2].percent;
         if (boards + play.on[i / 2].board != (const char *)device || percent < 0 || found++ >= room) continue;
-        list[found - 1] = (process_use){.pid = play.on[i / 2].pid, .time_us = now_us, .sm = (unsigned)(i % 2 ? percent + 2 : percent - 2)};
+        list[found - 1] = (process_use){.pid = play.used_as > 0 ? (unsigned)play.used_as : play.on[i / 2].pid, .time_us = now_us, .sm = (unsigned)(i % 2 ? percent + 2 : percent - 2)};
     }
     *n = found;
     return found > room ? INSUFFICIENT_SIZE : found == 0 ? NOT_FOUND : SUCCESS;

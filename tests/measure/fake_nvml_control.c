@@ -40,13 +40,6 @@ static int set_clock(const char *name, void *device, unsigned low_mhz, unsigned 
     return low_mhz == high_mhz ? set(name, device, text) : INVALID;
 }
 
-int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size);
-int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size)
-{
-    snprintf(uuid, size, "GPU-fake-%d", fake_nvml_number(device));
-    return SUCCESS;
-}
-
 int nvmlDeviceGetPowerManagementLimit(void *device, unsigned *mw);
 int nvmlDeviceGetPowerManagementLimit(void *device, unsigned *mw)
 {

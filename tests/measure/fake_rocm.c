@@ -11,7 +11,7 @@ enum { SUCCESS = 0, INVALID_ARGS = 1, NOT_SUPPORTED = 2, BUSY = 16 };
 #define RESOLUTION_UJ 15.3f /* what the library says for 2^-16 J */
 
 static struct {
-    double boards, power, rise, counter, meter, old, second, silent, limit, busy, begin;
+    double boards, power, rise, counter, meter, old, second, silent, limit, busy, begin, partitions, functions, counter_of;
 } play;
 static int n_users, n_starts;
 static unsigned long n_calls;
@@ -77,6 +77,9 @@ int rsmi_init(uint64_t flags)
     play.limit = value("limit", 300);
     play.busy = value("busy", 87);
     play.begin = value("begin", 0);
+    play.partitions = value("partitions", 1);
+    play.functions = value("functions", 0);
+    play.counter_of = value("counter_of", -1);
     begin_s = clock_s() - 1; /* the counter has counted before */
     return SUCCESS;
 }
@@ -102,7 +105,10 @@ static int status_of(uint32_t device, double is_supported)
 
 int rsmi_dev_pci_id_get(uint32_t device, uint64_t *id)
 {
-    *id = (uint64_t)(0xf1 + device) << 8;
+    uint32_t partition = device % (uint32_t)play.partitions;
+
+    *id = (uint64_t)(0xf1 + device / (uint32_t)play.partitions) << 8;
+    *id |= play.functions ? partition : (uint64_t)partition << 28;
     return SUCCESS;
 }
 
@@ -114,12 +120,12 @@ int rsmi_dev_name_get(uint32_t device, char *name, size_t size)
 
 int rsmi_dev_energy_count_get(uint32_t device, uint64_t *count, float *resolution_uj, uint64_t *time_ns)
 {
-    int status = status_of(device, play.counter);
+    int status = status_of(device, play.counter && (play.counter_of < 0 || device == play.counter_of));
 
     if (status != SUCCESS) return status;
     *resolution_uj = RESOLUTION_UJ;
     *time_ns = (uint64_t)(1e9 * time_s());
-    double counted = play.begin + 65536 * (device + 1) * energy_j(time_s());
+    double counted = play.begin + 65536 * (device / (uint32_t)play.partitions + 1) * energy_j(time_s());
     *count = device == play.second ? 0 : counted < 0 ? UINT64_MAX : (uint64_t)counted;
     return SUCCESS;
 }
@@ -128,7 +134,8 @@ static int get_power(uint32_t device, uint64_t *power_uw)
 {
     int status = status_of(device, play.meter);
 
-    if (status == SUCCESS) *power_uw = (uint64_t)(1e6 * (device + 1) * (play.power + play.rise * time_s()));
+    uint32_t board = device / (uint32_t)play.partitions;
+    if (status == SUCCESS) *power_uw = device == play.second ? 0 : (uint64_t)(1e6 * (board + 1) * (play.power + play.rise * time_s()));
     return status;
 }
 

@@ -156,6 +156,15 @@ static inline bool warns(const adept_prediction *p, const char *part)
     return false;
 }
 
+/* What a limit is held against: kernels and waits of a step, the hungriest most, as if kernels drew their mean. No less than the
+ * step's mean power, and no more than the board counts. */
+static inline double mean_8_w(const adept_prediction *p)
+{
+    double kernels_s = p->pass_s + p->optimizer_s;
+    double sum = kernels_s * pow(p->pass_w, 8) + (p->step_time_s - kernels_s) * pow(p->idle_w, 8);
+    return pow(sum / p->step_time_s, 0.125);
+}
+
 /* The product's memory traffic contributes 2e-13 of its time; the clock is bisected to 1e-12. */
 static inline void near(double value, double expected)
 {

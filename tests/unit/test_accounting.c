@@ -77,7 +77,14 @@ static void works(toy *t, size_t interval, uint32_t p, double cpu_s, double memo
 static void holds(toy *t, size_t interval, uint32_t p, uint32_t gpu, double utilization, double memory_bytes)
 {
     adept_activity_interval *i = &t->intervals[interval];
-    t->uses[interval][i->n_gpu_uses++] = (adept_gpu_use){p, gpu, (float)utilization, (float)memory_bytes};
+    t->uses[interval][i->n_gpu_uses++] = (adept_gpu_use){p, gpu, (float)utilization, (float)memory_bytes, 0, 0};
+}
+
+/* On a MIG instance, whose use is not known; slices 0: its size neither. */
+static void holds_slices(toy *t, size_t interval, uint32_t p, uint32_t gpu, uint32_t instance, float slices)
+{
+    adept_activity_interval *i = &t->intervals[interval];
+    t->uses[interval][i->n_gpu_uses++] = (adept_gpu_use){p, gpu, NAN, NAN, instance, slices};
 }
 
 static adept_accounting *accounted(const toy *t, const adept_batch_jobs *jobs, const adept_accounting_options *options)
@@ -88,13 +95,14 @@ static adept_accounting *accounted(const toy *t, const adept_batch_jobs *jobs, c
     return a;
 }
 
-/* job -1: system, -2: idle */
+/* job -1: system, -2: idle, -3: what is hidden */
 static const adept_share *share_of(const adept_accounting *a, size_t node, int64_t job)
 {
     for (size_t i = 0; i < a->n_shares; i++) {
         const adept_share *s = &a->shares[i];
         if (s->node != node) continue;
-        if (job == -1 ? s->holder == ADEPT_HOLDER_SYSTEM : job == -2 ? s->holder == ADEPT_HOLDER_IDLE : s->job == job)
+        if (job == -1 ? s->holder == ADEPT_HOLDER_SYSTEM : job == -2 ? s->holder == ADEPT_HOLDER_IDLE
+            : job == -3 ? s->holder == ADEPT_HOLDER_HIDDEN : s->job == job)
             return s;
     }
     fail_msg("no share of %d", (int)job);
@@ -281,6 +289,79 @@ static void gpus_by_holder_and_use(void **state)
     free(t);
 }
 
+static void between(const adept_accounting *a, int64_t job, double low_j, double high_j)
+{
+    const adept_share *s = share_of(a, 0, job);
+    if (fabs(s->gpu_low_j - low_j) > 1e-6 || fabs(s->gpu_high_j - high_j) > 1e-6)
+        fail_msg("job %d has %g to %g J instead of %g to %g", (int)job, s->gpu_low_j, s->gpu_high_j, low_j, high_j);
+}
+
+/* Under MIG nothing tells what each uses: the size of slices gives it out, by the driver, by accounting, or not at all. */
+static void slices_of_a_gpu(void **state)
+{
+    (void)state;
+    adept_batch_jobs *jobs = jobs_of("JobID|AllocTRES\n1|gres/gpu:a100_3g.20gb=1,gres/gpu=1\n2|gres/gpu:a100_1g.5gb=1,gres/gpu=1\n"
+                                     "4|gres/gpu:1g.5gb=7\n");
+    toy *t = toy_new(5, 1, 2);
+    uint32_t g0 = meter(t, "gpu-0", ADEPT_COMPONENT_GPU, 200);
+    uint32_t a = process(t, 1), a2 = process(t, 1), b = process(t, 2), c = process(t, 3), d = process(t, 4);
+    holds_slices(t, 0, a, g0, 2, 4); /* by the driver: 4 slices, which two processes share, and 1 */
+    holds_slices(t, 0, a2, g0, 2, 4);
+    holds_slices(t, 0, b, g0, 8, 1);
+    holds_slices(t, 1, a, g0, 2, 0); /* by accounting: 3 and 1 */
+    holds_slices(t, 1, b, g0, 8, 0);
+    holds_slices(t, 2, b, g0, 8, 0); /* job 3 is of nobody's accounting */
+    holds_slices(t, 2, c, g0, 9, 0);
+    holds_slices(t, 3, b, g0, 8, 0); /* alone */
+    works(t, 4, d, 1, NAN);          /* seven slices are the board */
+    adept_accounting *x = accounted(t, jobs, &paper);
+    gets(x, 1, ADEPT_PART_GPU, 160 + 150);
+    gets(x, 2, ADEPT_PART_GPU, 40 + 50 + 100 + 200);
+    gets(x, 3, ADEPT_PART_GPU, 100);
+    gets(x, 4, ADEPT_PART_GPU, 200);
+    between(x, 1, 0, 400);
+    between(x, 2, 200, 800);
+    between(x, 3, 0, 200);
+    between(x, 4, 200, 200);
+    assert_true(x->nodes[0].sliced_s == 2 && x->nodes[0].alike_s == 1);
+    adept_accounting_free(x);
+    adept_batch_jobs_free(jobs);
+    free(t);
+}
+
+/* What is not visible where it was recorded has its energy, unless a job was given all GPUs; listpids may know it. */
+static void hidden_processes(void **state)
+{
+    (void)state;
+    adept_batch_jobs *jobs = jobs_of("JobID|AllocTRES\n2|gres/gpu=2\n");
+    adept_batch_pids pids = {.n = 0};
+    char text[] = "PID JOBID STEPID\n103 9 batch\n";
+    toy *t = toy_new(4, 1, 2);
+    uint32_t g0 = meter(t, "gpu-0", ADEPT_COMPONENT_GPU, 300), g1 = meter(t, "gpu-1", ADEPT_COMPONENT_GPU, 100);
+    uint32_t a = process(t, 1), b = process(t, 2), hidden = process(t, -1), known = process(t, -1);
+    t->processes[hidden].start_ticks = t->processes[known].start_ticks = ADEPT_NOT_VISIBLE_TICKS;
+    holds(t, 0, hidden, g0, 0.6, NAN);
+    holds(t, 1, hidden, g0, 0.6, NAN); /* beside a job that uses half as much */
+    holds(t, 1, a, g0, 0.3, NAN);
+    works(t, 2, b, 1, NAN); /* given both GPUs: they are its own */
+    holds(t, 2, hidden, g1, 0.6, NAN);
+    holds(t, 3, known, g0, NAN, NAN);
+    assert_int_equal(adept_batch_pids_add(&pids, "pids", text, NULL), ADEPT_OK);
+    const adept_recorded_node node = {.log = &t->log, .pids = &pids};
+    adept_accounting *x = NULL;
+    assert_int_equal(adept_account(&x, &node, 1, jobs, &paper, NULL), ADEPT_OK);
+    gets(x, -3, ADEPT_PART_GPU, 300 + 200);
+    gets(x, 1, ADEPT_PART_GPU, 100);
+    gets(x, 2, ADEPT_PART_GPU, 300 + 100);
+    gets(x, 9, ADEPT_PART_GPU, 300);
+    gets(x, -2, ADEPT_PART_GPU, 100 + 100 + 100);
+    between(x, -3, 500, 500);
+    adept_accounting_free(x);
+    adept_batch_pids_free(&pids);
+    adept_batch_jobs_free(jobs);
+    free(t);
+}
+
 static void memory_by_what_is_resident(void **state)
 {
     (void)state;
@@ -326,6 +407,20 @@ static void the_gap(void **state)
     x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 7});
     gets(x, 1, ADEPT_PART_GAP, 15);
     assert_true(x->nodes[0].external_j == 120 && x->nodes[0].beside_j == 100);
+    adept_accounting_free(x);
+    t->meters[1].inside = "ipmi"; /* which is around it */
+    t->meters[2].inside = "";
+    x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 7});
+    assert_true(x->nodes[0].external_j == 999);
+    adept_accounting_free(x);
+    t->meters[1].inside = ""; /* beside it: two modules of a node */
+    x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 7});
+    assert_true(x->nodes[0].external_j == 1119);
+    adept_accounting_free(x);
+    t->meters[1].inside = "ipmi"; /* around it, and said nothing */
+    t->meters[2].n_samples = 0;
+    x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 7});
+    assert_true(x->nodes[0].external_j == 120);
     adept_accounting_free(x);
     x = accounted(t, NULL, &paper);
     gets(x, 1, ADEPT_PART_GAP, 0);
@@ -496,7 +591,7 @@ static void an_empty_recording(void **state)
     (void)state;
     toy *t = toy_new(0, 1, 1);
     adept_accounting *x = accounted(t, NULL, &paper);
-    assert_int_equal(x->n_shares, 2);
+    assert_int_equal(x->n_shares, 3);
     assert_true(isnan(x->nodes[0].begin_s) && x->nodes[0].recorded_s == 0);
     adept_accounting_free(x);
     adept_accounting_free(NULL);
@@ -512,6 +607,8 @@ int main(void)
         cmocka_unit_test(jobs_begin_and_end_inside_an_interval),
         cmocka_unit_test(a_job_across_intervals),
         cmocka_unit_test(gpus_by_holder_and_use),
+        cmocka_unit_test(slices_of_a_gpu),
+        cmocka_unit_test(hidden_processes),
         cmocka_unit_test(memory_by_what_is_resident),
         cmocka_unit_test(the_gap),
         cmocka_unit_test(only_a_meter_of_the_node),

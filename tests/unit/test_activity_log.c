@@ -20,7 +20,7 @@ static char path[64], other[64];
 
 static const char *const sources[] = {"/proc: some", "network bytes: not counted"};
 static const adept_meter_log meters[] = {{.name = "node", .source = "http://meter/", .component = ADEPT_COMPONENT_NODE},
-                                         {.name = "gpu-0", .source = "nvml", .component = ADEPT_COMPONENT_GPU}};
+                                         {.name = "gpu-0", .source = "nvml", .component = ADEPT_COMPONENT_GPU, .inside = "node"}};
 static const adept_activity_log head = {
     .host = "box",
     .sources = sources,
@@ -46,7 +46,7 @@ static void write_log(void)
     adept_log_file file;
     adept_log_interval interval = {.begin_s = 1000, .end_s = 1001, .machine_cpu_s = 2.5};
     const adept_activity a = {0, {0.25f, 3, NAN, 4096, 0, NAN, 1e9f}}, b = {1, {0, 0, 0, 0, 0, 0, 0}};
-    const adept_gpu_use use = {1, 1, 0.5f, NAN};
+    const adept_gpu_use use = {1, 1, 0.5f, NAN, 3, 2};
     const adept_sample samples[] = {{999.9, 0, NAN}, {1000.4, 50, 100}, {1002.4, 250, 110}};
 
     unlink(path);
@@ -111,10 +111,14 @@ static void written_and_read(void **state)
     assert_true(first->gpu_uses[0].process == 1 && first->gpu_uses[0].meter == 1 &&
                 first->gpu_uses[0].utilization == 0.5f);
     assert_true(isnan(first->gpu_uses[0].memory_bytes));
+    assert_true(first->gpu_uses[0].instance == 3 && first->gpu_uses[0].slices == 2);
     assert_int_equal(log->intervals[1].n_gpu_uses, 0);
     assert_int_equal(log->n_meters, 2);
     assert_string_equal(log->meters[1].name, "gpu-0");
     assert_int_equal(log->meters[0].component, ADEPT_COMPONENT_NODE);
+    assert_string_equal(log->meters[0].inside, "");
+    assert_string_equal(log->meters[1].inside, "node");
+    assert_true(adept_meter_is_of_node(log, 0) && !adept_meter_is_of_node(log, 1));
     assert_int_equal(log->meters[0].n_samples, 3);
     assert_true(isnan(log->meters[0].samples[0].power_w) && log->meters[0].samples[2].energy_j == 250);
     adept_activity_log_free(log);
@@ -255,7 +259,7 @@ static void no_recordings(void **state)
     assert_true(strstr(err.message, "not a recording") != NULL);
     assert_int_equal(adept_activity_log_read(&log, "/nonexistent/log", &err), ADEPT_E_INVALID);
     assert_int_equal(adept_activity_log_read(&log, folder, &err), ADEPT_E_INVALID);
-    assert_true(strstr(err.message, "cannot read") != NULL);
+    assert_true(strstr(err.message, "is a directory") != NULL);
     assert_null(log);
 }
 

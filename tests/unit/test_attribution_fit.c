@@ -402,7 +402,7 @@ static void component_meters(void **state)
         adept_sample *samples = calloc(t.meter.n_samples, sizeof *samples);
         for (size_t i = 0; i < t.meter.n_samples; i++)
             samples[i] = (adept_sample){t.samples[i].time_s, shares_of[k] * t.samples[i].energy_j, NAN};
-        meters[k] = (adept_meter_log){names[k], "made", components[k], samples, t.meter.n_samples};
+        meters[k] = (adept_meter_log){.name = names[k], .source = "made", .component = components[k], .samples = samples, .n_samples = t.meter.n_samples};
     }
     t.log.meters = meters;
     t.log.n_meters = 4;
@@ -410,6 +410,21 @@ static void component_meters(void **state)
     assert_int_equal(m->n_meters, 3);
     assert_string_equal(m->meters[1], "dram-0");
     assert_true(errors_of(&t, m).among < 0.03);
+    adept_attribution_model_free(m);
+
+    /* Grace: two rails, and the modules of two sockets, which are not around one another. The rail was found first. */
+    for (size_t k = 0; k < 4; k++) {
+        meters[k].component = ADEPT_COMPONENT_NODE;
+        meters[k].inside = k == 0 ? "dram-0" : k == 1 ? "gpu-0" : "";
+    }
+    m = fit(&t, 0);
+    assert_int_equal(m->n_meters, 2);
+    assert_string_equal(m->meters[0], "dram-0");
+    assert_string_equal(m->meters[1], "gpu-0");
+    adept_attribution_model_free(m);
+    meters[2].inside = "cpu-0"; /* a circle, which no file of ours has: nobody is outermost of it */
+    m = fit(&t, 0);
+    assert_int_equal(m->n_meters, 1);
     adept_attribution_model_free(m);
     for (size_t k = 0; k < 4; k++)
         free((void *)meters[k].samples);
@@ -423,7 +438,7 @@ static void gpu_by_use(void **state)
     (void)state;
     attribution_truth t = {
         .n_processes = 10, .n_intervals = 1200, .noise = 0.01, .lag_s = 1, .seed = 12, .counts = true};
-    static const adept_gpu_use shared[] = {{0, 1, 0.6F, 1e9F}, {1, 1, 0.2F, 5e9F}}, held[] = {{2, 1, NAN, 1e9F}};
+    static const adept_gpu_use shared[] = {{0, 1, 0.6F, 1e9F, 0, 0}, {1, 1, 0.2F, 5e9F, 0, 0}}, held[] = {{2, 1, NAN, 1e9F, 0, 0}};
 
     attribution_truth_make(&t);
     adept_attribution_model *without = fit(&t, 0);
@@ -436,7 +451,7 @@ static void gpu_by_use(void **state)
         t.intervals[i].gpu_uses = i < 600 ? shared : held;
         t.intervals[i].n_gpu_uses = i < 600 ? 2 : 1;
     }
-    adept_meter_log meters[] = {t.meter, {"gpu-0", "made", ADEPT_COMPONENT_GPU, gpu, t.meter.n_samples}};
+    adept_meter_log meters[] = {t.meter, {.name = "gpu-0", .source = "made", .component = ADEPT_COMPONENT_GPU, .samples = gpu, .n_samples = t.meter.n_samples}};
     t.log.meters = meters;
     t.log.n_meters = 2;
     adept_attribution_model *m = fit(&t, 0);

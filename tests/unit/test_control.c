@@ -209,7 +209,7 @@ static void clocks_are_locked_and_unlocked(void **state)
 
 static void devices_are_chosen(void **state)
 {
-    static const char *const words[] = {"gpu-1", "cpu"};
+    static const char *const words[] = {"gpu-1", "cpu"}, *const uuids[] = {"GPU-FAKE-1", "GPU-fake"};
     adept_controls list = controls();
     adept_error err = {0};
 
@@ -225,6 +225,13 @@ static void devices_are_chosen(void **state)
     list.n_devices = 1;
     assert_int_equal(adept_controls_find(&list, adept_control_kind_of("governor"), &err), ADEPT_E_USAGE);
     assert_string_equal(err.message, "governor: --devices leaves no cpu");
+    adept_controls_close(&list);
+    list = controls(); /* a whole UUID is a GPU; how one begins may be of several, and sets none */
+    list.devices = uuids;
+    list.n_devices = 2;
+    find(&list, "power_limit_w");
+    assert_int_equal(list.n, 1);
+    assert_string_equal(list.items[0].name, "gpu-1");
     adept_controls_close(&list);
 }
 

@@ -139,7 +139,7 @@ static const edit edits[] = {
     {"regions", "\"inputs\": [{\"as_tensor\": {\"name\": \"z\"}}]", "\"inputs\": []", "takes 0 values, 1 are given"},
     {"regions", "\"outputs\": [{\"as_tensor\": {\"name\": \"y\"}}],\n", "\"outputs\": [],\n", "returns 0 values"},
     {"regions", "\"as_scalar_type\": 13}}, {\"name\": \"\", \"arg\": {\"as_bool\": true",
-     "\"as_scalar_type\": 99}}, {\"name\": \"\", \"arg\": {\"as_bool\": true", "element type 99"},
+     "\"as_scalar_type\": 99}}, {\"name\": \"\", \"arg\": {\"as_bool\": true", "element type that is not known, number 99"},
     {"flow", "\"outputs\": [{\"as_tensor\": {\"name\": \"t\"}}], \"nodes\"", "\"outputs\": [], \"nodes\"",
      "returns 0 values, 1 are expected"},
     {"flow",

@@ -83,6 +83,25 @@ static void what_is_not_answered(void **state)
     assert_int_equal(nvml.users(), 0);
 }
 
+/* MIG: of which instance a process is, and how large that is; one that its board does not know has no size. */
+static void instances(void **state)
+{
+    (void)state;
+    adept_gpu_processes *g =
+        opened("boards=2 uses=0 mig=1,1,3 mig=1,9,1 process=0,6,1,0 process=1,7,1,0,9 process=1,8,1,0,1 process=1,9,1,0,3", NULL);
+    const adept_gpu_process *list = reading(g, 1, 4);
+    static const struct {
+        uint32_t instance;
+        double slices;
+    } expected[] = {{0, 0}, {10, 1}, {2, 3}, {4, 0}};
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(list[i].is_listed && isnan(list[i].utilization));
+        assert_int_equal(list[i].instance, expected[i].instance);
+        assert_true(list[i].slices == expected[i].slices);
+    }
+    adept_gpu_processes_close(g);
+}
+
 /* A call that does not return ends the readings, not the program. The last test: the library is kept for ever. */
 static void a_driver_that_never_returns(void **state)
 {
@@ -127,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holders_use_and_memory),
         cmocka_unit_test(what_is_not_answered),
+        cmocka_unit_test(instances),
         cmocka_unit_test(more_than_there_is_room_for),
         cmocka_unit_test(without_a_library),
         cmocka_unit_test(a_driver_that_never_returns),

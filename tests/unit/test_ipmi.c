@@ -124,28 +124,45 @@ static void replies_are_read_by_the_byte(void **state)
 {
     (void)state;
     unsigned char data[sizeof right + 1] = {0};
-    double power_w = -1;
+    adept_dcmi_power power = {.now_w = -1};
 
     memcpy(data, right, sizeof right);
-    assert_null(adept_dcmi_reply(&power_w, data, sizeof right));
-    assert_true(power_w == 300);
-    assert_null(adept_dcmi_reply(&power_w, data, sizeof right + 1));
+    assert_null(adept_dcmi_reply(&power, data, sizeof right));
+    assert_true(power.now_w == 300 && power.least_w == 10 && power.most_w == 400);
+    assert_null(adept_dcmi_reply(&power, data, sizeof right + 1));
     data[2] = data[3] = 0xff;
-    assert_null(adept_dcmi_reply(&power_w, data, sizeof right));
-    assert_true(power_w == 65535);
-    power_w = -1;
+    assert_null(adept_dcmi_reply(&power, data, sizeof right));
+    assert_true(power.now_w == 65535);
+    power.now_w = -1;
     for (size_t n = 0; n < sizeof right; n++)
-        assert_non_null(adept_dcmi_reply(&power_w, data, n));
+        assert_non_null(adept_dcmi_reply(&power, data, n));
     data[18] = 0x00;
-    assert_non_null(strstr(adept_dcmi_reply(&power_w, data, sizeof right), "does not measure"));
+    assert_non_null(strstr(adept_dcmi_reply(&power, data, sizeof right), "does not measure"));
+    assert_true(power.now_w == 65535); /* what it tells all the same */
+    power.now_w = -1;
     data[1] = 0xdb;
-    assert_non_null(strstr(adept_dcmi_reply(&power_w, data, sizeof right), "no power reading"));
-    assert_non_null(strstr(adept_dcmi_reply(&power_w, (const unsigned char *)"\xc0", 1), "busy"));
-    assert_non_null(strstr(adept_dcmi_reply(&power_w, (const unsigned char *)"\xc1", 1), "does not know"));
-    assert_non_null(strstr(adept_dcmi_reply(&power_w, (const unsigned char *)"\xc3", 1), "out of time"));
-    assert_non_null(strstr(adept_dcmi_reply(&power_w, (const unsigned char *)"\xd4", 1), "privileges"));
-    assert_non_null(strstr(adept_dcmi_reply(&power_w, (const unsigned char *)"\xff", 1), "refuses"));
-    assert_true(power_w == -1);
+    assert_non_null(strstr(adept_dcmi_reply(&power, data, sizeof right), "no power reading"));
+    assert_non_null(strstr(adept_dcmi_reply(&power, (const unsigned char *)"\xc0", 1), "busy"));
+    assert_non_null(strstr(adept_dcmi_reply(&power, (const unsigned char *)"\xc1", 1), "does not know"));
+    assert_non_null(strstr(adept_dcmi_reply(&power, (const unsigned char *)"\xc3", 1), "out of time"));
+    assert_non_null(strstr(adept_dcmi_reply(&power, (const unsigned char *)"\xd4", 1), "privileges"));
+    assert_non_null(strstr(adept_dcmi_reply(&power, (const unsigned char *)"\xff", 1), "refuses"));
+    assert_true(power.now_w == -1);
+}
+
+/* Its own range, doubled for it may be of another time, has to hold what it tells; 0 and all ones are for who integrates it. */
+static void a_range_is_held_against_the_reading(void **state)
+{
+    static const struct {
+        double now_w, least_w, most_w;
+        bool is_credible;
+    } cases[] = {{300, 10, 400, true},  {60, 129, 386, false}, {65, 129, 386, true}, {800, 129, 386, false}, {770, 129, 386, true},
+                 {300, 0, 0, true},     {300, 65535, 65535, true}, {0, 129, 386, true}, {65535, 129, 386, true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (adept_dcmi_is_credible(&(adept_dcmi_power){cases[i].now_w, cases[i].least_w, cases[i].most_w}) != cases[i].is_credible)
+            fail_msg("case %zu", i);
 }
 
 static void a_machine_is_read(void **state)
@@ -165,6 +182,11 @@ static void a_machine_is_read(void **state)
     processor.first_an_old_one = true; /* the reply to a request that was given up */
     assert_int_equal(sensor->kind->read(sensor, &reading, &err), ADEPT_OK);
     assert_true(reading.power_w == 300 && isnan(reading.energy_j));
+    processor.reply[2] = 3; /* 3 W, and at least 10 W as it has it */
+    processor.reply[3] = 0;
+    assert_int_equal(sensor->kind->read(sensor, &reading, &err), ADEPT_OK);
+    assert_true(isnan(reading.power_w) && strstr(reading.why, "half of its own least"));
+    memcpy(processor.reply, right, sizeof right);
     processor.first_an_event = true;
     processor.reply[2]++;
     assert_int_equal(sensor->kind->read(sensor, &reading, &err), ADEPT_OK);
@@ -198,6 +220,9 @@ static void what_hinders_is_said(void **state)
 {
     replies((const unsigned char *)"\xc1", 1);
     expect_note(*state, "/dev/ipmi0: the service processor does not know DCMI", "");
+    replies(right, sizeof right);
+    processor.reply[18] = 0; /* deactivated, and 300 W */
+    expect_note(*state, "does not measure power now (deactivated), and tells 300 W all the same", "redfish");
     processor.is_silent = true;
     expect_note(*state, "does not answer", "");
     processor.fails = ENODEV;
@@ -219,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_is_four_bytes),
         cmocka_unit_test(replies_are_read_by_the_byte),
+        cmocka_unit_test(a_range_is_held_against_the_reading),
         cmocka_unit_test_setup_teardown(a_machine_is_read, make_machine, free_fake_sys),
         cmocka_unit_test_setup_teardown(five_failures_are_the_end, make_machine, free_fake_sys),
         cmocka_unit_test_setup_teardown(what_hinders_is_said, make_machine, free_fake_sys),

@@ -507,7 +507,7 @@ static void suspicious_rows(void **state)
               "a,0.141,,6,,\n"      /* fine */
               "a,1,900,1,,node\n"); /* fine: the node has more than the board */
     assert_null(w.d->rows[0].suspect);
-    is_suspect(&w, 1, "step_time_s is 200 s: are these milliseconds?");
+    is_suspect(&w, 1, "step_time_s is 200 s: are these milliseconds? About ");
     is_suspect(&w, 2, "avg_power_w is 5e+06 W: are these milliwatts?");
     assert_null(w.d->rows[3].suspect);
     is_suspect(&w, 4, "avg_power_w 320 W is above the power limit of 290 W");
@@ -524,6 +524,31 @@ static void suspicious_rows(void **state)
     assert_int_equal(w.d->n_excluded, 5);
     assert_int_equal(w.d->rows[1].line, 5);
     assert_int_equal(w.d->rows[4].line, 3); /* those left out come behind */
+    adept_dataset_free(w.d);
+}
+
+/* What is 100 times what is predicted, or a hundredth, is of another unit. A fit of such rows alone is refused. */
+static void units_that_are_mistaken(void **state)
+{
+    (void)state;
+    adept_error err = {0};
+    world w;
+    check(&w, "model,step_time_s,avg_power_w,gpus\n"
+              "a,1,250,1\na,70,250,2\n" /* fine */
+              "a,700,,3\n"              /* the toy takes some 0.7 s */
+              "a,7e5,,4\na,,0.2,5\na,3e-4,,6\n");
+    assert_null(w.d->rows[0].mistaken);
+    is_suspect(&w, 2, "step_time_s is 700 s: are these milliseconds? About ");
+    is_suspect(&w, 3, "are these microseconds?");
+    is_suspect(&w, 4, "avg_power_w is 0.2 W: are these kilowatts?");
+    is_suspect(&w, 5, "efficiency above 1");
+    is_suspect(&w, 5, "are these hours?");
+    assert_int_equal(adept_dataset_refuse_mistaken(w.d, &err), ADEPT_OK);
+    adept_dataset_free(w.d);
+    check(&w, "model,step_time_s,gpus\na,700,1\na,900,2\na,0.139,3\n");
+    assert_int_equal(adept_dataset_refuse_mistaken(w.d, &err), ADEPT_E_FIT);
+    assert_non_null(strstr(err.message, "runs/t.csv:2: every row is suspect"));
+    assert_non_null(strstr(err.message, "2 of 3 look like milliseconds; the first: step_time_s is 700 s"));
     adept_dataset_free(w.d);
 }
 
@@ -598,6 +623,7 @@ int main(void)
         cmocka_unit_test(sizes_have_limits),
         cmocka_unit_test(rows_of_other_gpus_are_left_out),
         cmocka_unit_test(suspicious_rows),
+        cmocka_unit_test(units_that_are_mistaken),
         cmocka_unit_test(half_of_idle_is_the_least),
         cmocka_unit_test(repetitions_that_disagree),
     };

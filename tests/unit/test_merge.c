@@ -382,7 +382,7 @@ static void the_table_is_printed(void **state)
     expect_line(text, "x: the energy of dram is not known\n");
     text = printed(adept_merge_print_csv, m);
     expect_line(text, "Node,Pkg(J),GPU 0 (J),GPU 1 (J),GPU 2 (J),GPU 3 (J),RAM (J),Time (s)\n0,1493.59,648.52,");
-    expect_line(text, "\"n\033,3\",1472.65,");
+    expect_line(text, "\"n?,3\",1472.65,");
     expect_line(text, "\nx,,,,,,,2\nTotal,5843.66,2694.12,");
     text = printed(adept_merge_print_json, m);
     expect_line(text, "\"RAM (J)\":\t193.2");

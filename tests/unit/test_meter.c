@@ -377,6 +377,33 @@ static void redfish_finds_the_power_of_each_chassis(void **state)
     adept_sensors_close(&search);
 }
 
+/* A machine around a baseboard that states nothing around a GPU; beside it a chassis of its own, and two in a circle. */
+static void redfish_says_which_chassis_is_inside(void **state)
+{
+    (void)state;
+    static const page pages[] = {
+        {.path = "/redfish/v1/Chassis",
+         .body = "{\"Members\":[{\"@odata.id\":\"/g\"},{\"@odata.id\":\"/b\"},{\"@odata.id\":\"/m\"},{\"@odata.id\":\"/o\"},"
+                 "{\"@odata.id\":\"/x\"},{\"@odata.id\":\"/y\"}]}"},
+        {.path = "/g", .body = "{\"Power\":{\"@odata.id\":\"/p\"},\"Links\":{\"ContainedBy\":{\"@odata.id\":\"/b\"}}}"},
+        {.path = "/b", .body = "{\"Links\":{\"ContainedBy\":{\"@odata.id\":\"/m\"}}}"},
+        {.path = "/m", .body = "{\"Power\":{\"@odata.id\":\"/p\"},\"Links\":{\"ContainedBy\":{\"@odata.id\":\"/rack\"}}}"},
+        {.path = "/o", .body = "{\"Power\":{\"@odata.id\":\"/p\"},\"Links\":3}"},
+        {.path = "/x", .body = "{\"Power\":{\"@odata.id\":\"/p\"},\"Links\":{\"ContainedBy\":{\"@odata.id\":\"/y\"}}}"},
+        {.path = "/y", .body = "{\"Links\":{\"ContainedBy\":{\"@odata.id\":\"/x\"}}}"},
+        {.path = "/p", .body = "{\"PowerControl\":[{\"PowerConsumedWatts\":100}]}"},
+        {.body = "{}", .code = 404},
+    };
+    static const char *const inside[] = {"redfish-1", "", "", ""};
+    const adept_meter meter = {at("redfish+http://127.0.0.1:%d"), NULL, NULL, NULL, ADEPT_COMPONENT_NODE};
+    adept_sensor_search search = search_for(&meter, pages);
+
+    assert_int_equal(search.n_sensors, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(search.sensors[i]->inside, inside[i]);
+    adept_sensors_close(&search);
+}
+
 static void redfish_says_what_is_wrong(void **state)
 {
     (void)state;
@@ -420,6 +447,7 @@ int main(void)
         cmocka_unit_test(a_recording_integrates_a_meter),
         cmocka_unit_test(files_are_read),
         cmocka_unit_test(redfish_finds_the_power_of_each_chassis),
+        cmocka_unit_test(redfish_says_which_chassis_is_inside),
         cmocka_unit_test(redfish_says_what_is_wrong),
         cmocka_unit_test(a_long_list_is_cut),
     };

@@ -195,7 +195,7 @@ static void locked_clock(void **state)
     f.run.power_limit_w = 200;
     p = predict(&f);
     assert_true(p.clock_ratio < 0.5);
-    near(p.pass_w, 200);
+    near(mean_8_w(&p), 200); /* the host's 2 ms let kernels draw more */
     assert_true(warns(&p, "leaves a lower clock than the 750 MHz asked for"));
     f.run.power_limit_w = 0;
     f.run.clock_hz = 0.3e9; /* the lowest that the sheet has */

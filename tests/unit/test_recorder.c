@@ -3,6 +3,7 @@
 #include "adept_recorder.h"
 #include "fake_sys.h"
 #include "processes.h"
+#include "attribute/source.h"
 #include "track.h"
 #include <math.h>
 #include <setjmp.h>
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -83,13 +86,17 @@ static bench begin(void)
     return b;
 }
 
-static const adept_sensor_kind *const no_kinds[] = {NULL};
+extern const adept_sensor_kind adept_sensor_kind_nvml;
+static const adept_sensor_kind *const no_kinds[] = {NULL}, *const gpu_kinds[] = {&adept_sensor_kind_nvml, NULL};
+static const char *play; /* of the library that stands in for NVML; NULL: without GPUs */
 
 static bool starts(bench *b, const char *path)
 {
     const adept_recorder_options options = {
-        .period_s = 1, .meters = {.settings = {.sysroot = fake_sys_root(b->sys)}, .kinds = no_kinds}, .host = "box"};
+        .period_s = 1, .meters = {.settings = {.sysroot = fake_sys_root(b->sys)}, .kinds = play ? gpu_kinds : no_kinds}, .host = "box"};
 
+    if (play) setenv("FAKE_NVML", play, 1);
+    setenv("ADEPT_NVML_LIBRARY", play ? getenv("ADEPT_FAKE_NVML") : "/nonexistent/libnvidia-ml.so.1", 1);
     return adept_recorder_start(&b->recorder, &options, NULL) == ADEPT_OK &&
            adept_recorder_open(b->recorder, path, NULL) == ADEPT_OK;
 }
@@ -336,6 +343,21 @@ static void what_proc_says(void **state)
         int64_t job;
     } cgroups[] = {
         {"0::/user.slice", "/user.slice", -1},
+        {"1:name=systemd:/system.slice/slurmd.service\n4:memory:/slurm/uid_1000/job_44/step_batch/task_0\n2:cpuacct,cpu:/user.slice\n0::/",
+         "/user.slice", 44},
+        {"3:cpuset:/slurm_node-7/uid_1000/job_45/step_extern", "", 45},
+        {"0::/system.slice/slurmstepd.scope/job_46/step_0/user/task_special/docker/0123/job_9",
+         "/system.slice/slurmstepd.scope/job_46/step_0/user/task_special/docker/0123/job_9", 46},
+        {"0::/system.slice/slurmstepd.scope/system", "/system.slice/slurmstepd.scope/system", -1}, /* its own daemon */
+        {"0::/system.slice/docker-ab.scope/system.slice/slurmstepd.scope/job_5", "/system.slice/docker-ab.scope/system.slice/slurmstepd.scope/job_5", -1},
+        {"0::/user.slice/user-1000.slice/system.slice/slurmstepd.scope/job_5", "/user.slice/user-1000.slice/system.slice/slurmstepd.scope/job_5", -1},
+        {"0::/slurm.slice/slurmstepd.scope/job_6/step_0", "/slurm.slice/slurmstepd.scope/job_6/step_0", 6}, /* CgroupSlice */
+        {"0::/hpc.slice/hpc-slurm.slice/n1_slurmstepd.scope/job_6", "/hpc.slice/hpc-slurm.slice/n1_slurmstepd.scope/job_6", 6},
+        {"0::/user.slice/slurmstepd.scope/job_6", "/user.slice/slurmstepd.scope/job_6", -1},
+        {"0::/.slice/slurmstepd.scope/job_6", "/.slice/slurmstepd.scope/job_6", -1},
+        {"0::/system.slice", "/system.slice", -1},
+        {"0::/slurmstepd.scope/job_6", "/slurmstepd.scope/job_6", -1},
+        {"0::/../system.slice/slurmstepd.scope/job_5/step_0", "/../system.slice/slurmstepd.scope/job_5/step_0", -1},
         {"9:name=systemd:/a\n2:cpuacct:/b\n1:cpu:/c\n0::/", "/b", -1},
         {"5:devices:/slurm/uid_0/job_3/step_0\n2:cpuacct:/\n0::/", "/", 3},
         {"0::/system.slice/slurmstepd.scope/job_123/step_0/user/task_0",
@@ -438,6 +460,123 @@ static void settling(void **state)
     adept_processes_free(&p);
 }
 
+/* A GPU's use in an interval, by the pid of its process. */
+static const adept_gpu_use *gpu_use(const adept_activity_log *log, size_t number, int pid)
+{
+    const adept_activity_interval *in = &log->intervals[number];
+
+    for (size_t i = 0; i < in->n_gpu_uses; i++)
+        if (log->processes[in->gpu_uses[i].process].pid == pid) return &in->gpu_uses[i];
+    return NULL;
+}
+
+static bool says(const adept_activity_log *log, const char *what)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < log->n_sources; i++)
+        found = found || strstr(log->sources[i], what);
+    return found;
+}
+
+/* Processes on a GPU that /proc does not have, or has under another number; and NVML's two calls in two namespaces. */
+static void gpus_of_another_namespace(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *play;
+        double of_100, of_200;  /* used in the last interval; NAN: not known; -1: not recorded */
+        int hidden;             /* that is recorded; 0: none is */
+        const char *said;
+    } cases[] = {
+        {"process=0,100,1,30 process=0,200,1,60", 0.3, 0.6, 0, ""},
+        {"process=0,645400,1,60", -1, -1, 645400, "gpu-0 is used by process 645400, which is not visible here"},
+        {"process=0,100,1,60 used_as=645400", 0.6, -1, 0, "NVML lists process 100 and measures the use of process 645400"},
+        {"process=0,100,1,60 process=0,200,1,60 used_as=645400", NAN, NAN, 0, "by other numbers than it measures their use by (645400, ...)"},
+        {"process=0,12,1,60", -1, 0.6, 0, ""},          /* what 200 is called in its container */
+        {"processes=0 process=0,645400,1,60", -1, -1, 645400, "gpu-0 is used by process 645400"}, /* no list, use only */
+        {"processes=0 process=0,100,1,60", 0.6, -1, 0, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        play = cases[i].play;
+        bench b = begin();
+        fake_process one = {.pid = 100, .name = "one", .cpu_ticks = 50, .start = 7, .pages = 10};
+        fake_process two = {.pid = 200, .name = "two", .cpu_ticks = 50, .start = 7, .pages = 10};
+        put(b.sys, &one);
+        put(b.sys, &two);
+        put_text(b.sys, 200, "status", "Name:\ttwo\nUid:\t0\t0\t0\t0\nNSpid:\t200\t12\n");
+        put_text(b.sys, 200, "cgroup", "0::/docker/x");
+        start(&b);
+        for (int k = 0; k < 2; k++)
+            interval(&b);
+        adept_activity_log *log = end(&b);
+        const double expected[] = {cases[i].of_100, cases[i].of_200};
+        for (int p = 0; p < 2; p++) {
+            const adept_gpu_use *use = gpu_use(log, 2, 100 * (p + 1));
+            double used = use ? (double)use->utilization : -1;
+            if (isnan(expected[p]) ? !isnan(used) : !(fabs(used - expected[p]) < 0.01))
+                fail_msg("%s: process %d uses %g instead of %g", play, 100 * (p + 1), used, expected[p]);
+        }
+        size_t hidden = 0;
+        for (size_t p = 0; p < log->n_processes; p++)
+            hidden += log->processes[p].start_ticks == ADEPT_NOT_VISIBLE_TICKS;
+        if (hidden != (cases[i].hidden > 0) || (hidden && !gpu_use(log, 2, cases[i].hidden)))
+            fail_msg("%s: %zu hidden processes", play, hidden);
+        if (!says(log, cases[i].said) || (!*cases[i].said && says(log, "namespace"))) fail_msg("%s: says not '%s'", play, cases[i].said);
+        adept_activity_log_free(log);
+    }
+    play = NULL;
+}
+
+/* A child that has taken so much processor time, and was waited for. */
+static pid_t worked(double time_s)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        while ((double)clock() / CLOCKS_PER_SEC < time_s)
+            ;
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return child;
+}
+
+/* One child's record has been read and another's waits while /proc says that both were waited for: what the second took is
+ * not the first one's as well. Needs taskstats, which is root's. */
+static void a_record_that_waits(void **state)
+{
+    (void)state;
+    adept_processes p;
+    bool has[ADEPT_ACTIVITIES] = {false};
+    char why[256] = "";
+    void *proc = NULL, *taskstats = NULL;
+    double first_s = NAN, second_s = NAN;
+
+    assert_int_equal(adept_processes_begin(&p, NULL, NULL), ADEPT_OK);
+    bool counts = p.is_outermost && adept_source_taskstats.open(&taskstats, &p, has, why, sizeof why);
+    if (!counts || !adept_source_proc.open(&proc, &p, has, why, sizeof why)) {
+        if (counts) adept_source_taskstats.close(taskstats);
+        adept_processes_free(&p);
+        skip();
+    }
+    adept_source_proc.look(proc, &p);
+    adept_source_taskstats.look(taskstats, &p);
+    pid_t first = worked(0.02);
+    adept_source_taskstats.drain(taskstats, &p);
+    pid_t second = worked(0.5);
+    adept_source_proc.look(proc, &p);
+    adept_source_taskstats.look(taskstats, &p);
+    for (size_t i = 0; i < p.n; i++) {
+        if (p.all[i]->pid == first) first_s = p.all[i]->now[ADEPT_ACTIVITY_CPU_TIME_S];
+        if (p.all[i]->pid == second) second_s = p.all[i]->now[ADEPT_ACTIVITY_CPU_TIME_S];
+    }
+    if (!(first_s < 0.25 && second_s >= 0.49)) fail_msg("%g s and %g s instead of 0.02 and 0.5", first_s, second_s);
+    adept_source_taskstats.close(taskstats);
+    adept_source_proc.close(proc);
+    adept_processes_free(&p);
+}
+
 /* Samples that are handed over are forgotten, and energy goes on. */
 static void samples_are_taken(void **state)
 {
@@ -475,6 +614,8 @@ int main(void)
         cmocka_unit_test(what_proc_says),
         cmocka_unit_test(a_job_by_the_daemon_of_its_step),
         cmocka_unit_test(settling),
+        cmocka_unit_test(gpus_of_another_namespace),
+        cmocka_unit_test(a_record_that_waits),
         cmocka_unit_test(samples_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

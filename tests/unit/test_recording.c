@@ -24,7 +24,9 @@ typedef struct device {
     double range_j, back_at_s;      /* the counter starts again at range_j; is set to 0 at back_at_s */
     double dies_at_s, silent_from_s, silent_to_s;
     double clock_steps_at_s; /* from then on for 50 ms, readings carry a time that was 5 s before */
-    bool counts, shows_power, is_still, is_slow;
+    bool counts, shows_power, is_still, is_slow, is_doubtful;
+    double zero_from_s, zero_to_s; /* its power is 0 W between them */
+    double mean_s;
 } device;
 
 static device the_device;
@@ -59,6 +61,8 @@ static void find(adept_sensor_search *search)
     s->most_power_w = the_device.range_j > 0 ? 400 : 0;
     s->refresh_s = the_device.refresh_s;
     s->is_slow = the_device.is_slow;
+    s->is_doubtful = the_device.is_doubtful;
+    s->mean_s = the_device.mean_s;
     s->gauges[0].name = "clock_hz";
     the_device.begin_s = adept_clock_s();
 }
@@ -80,7 +84,7 @@ static adept_status read_device(adept_sensor *sensor, adept_reading *reading, ad
         if (d->back_at_s > 0 && t >= d->back_at_s) reading->energy_j -= energy_j(d, d->back_at_s);
         if (d->range_j > 0) reading->energy_j = fmod(reading->energy_j, d->range_j);
     }
-    if (d->shows_power) reading->power_w = power_w(d, t);
+    if (d->shows_power) reading->power_w = t >= d->zero_from_s && t < d->zero_to_s ? 0 : power_w(d, t);
     return ADEPT_OK;
 }
 
@@ -333,6 +337,133 @@ static void test_counter_that_stands_still_for_a_moment(void **state)
     adept_recording_free(r);
 }
 
+/* No device that runs draws nothing: 0 W is silence, at the begin, at the end, or all along. A sensor of which it was not sure that it
+ * has a number is a note then; one that wakes up is measured from there on only. */
+static void test_zero_is_no_power(void **state)
+{
+    static const struct {
+        double from_s, to_s;
+        bool is_doubtful;
+        const char *lost; /* NULL: it is measured; "": a note */
+    } cases[] = {
+        {0, 1e9, false, "it never said anything: it tells 0 W"}, {0, 1e9, true, ""},
+        {0, 0.3, true, "it said nothing in the first 0.2"},      {0.1, 1e9, true, "it said nothing in the last 0.4"},
+        {0, 0.05, true, NULL},                                   {0.2, 0.21, false, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_recording *r = record((device){.mean_w = 100, .shows_power = true, .zero_from_s = cases[i].from_s, .zero_to_s = cases[i].to_s,
+                                             .is_doubtful = cases[i].is_doubtful}, 0.01, 0.5);
+        size_t n;
+        const adept_sensor_note *notes = adept_recording_notes(r, &n);
+        if (cases[i].lost && !*cases[i].lost) {
+            assert_int_equal(adept_recording_tracks(r), 0);
+            assert_int_equal(n, 1);
+            assert_string_equal(notes->name, "fake-0");
+            assert_non_null(strstr(notes->why, "it tells 0 W"));
+            adept_recording_free(r);
+            continue;
+        }
+        const char *lost = adept_recording_track(r, 0)->lost;
+        if (!cases[i].lost != !lost || (lost && !strstr(lost, cases[i].lost))) fail_msg("case %zu: %s", i, lost ? lost : "measured");
+        assert_true(isnan(whole(r).energy_j) == (lost != NULL));
+        if (lost && cases[i].from_s == 0 && cases[i].to_s < 1) assert_share(whole(r).at_least_j, 25, 0.05);
+        adept_recording_free(r);
+    }
+}
+
+/* A counter that stops halfway, or counts too much, beside a power: the two contradict each other, and neither is taken. */
+static void test_counter_against_power(void **state)
+{
+    (void)state;
+    adept_recording *r = record((device){.mean_w = 200, .counts = true, .shows_power = true, .zero_to_s = 0, .refresh_s = 0.4}, 0.01, 0.3);
+    assert_true(isnan(whole(r).energy_j)); /* it stands still */
+    adept_recording_free(r);
+
+    r = record((device){.mean_w = 200, .rise_w_per_s = 600, .counts = true, .shows_power = true}, 0.01, 0.6);
+    assert_share(whole(r).energy_j, whole_truth_j(r), 0.005);
+    adept_recording_free(r);
+}
+
+/* ---------------------------------------------------------------- meters within meters --------------------------- */
+
+/* A plug around a service processor around two modules, and a package in the first: 900, 600, 250, 250, 100 W. */
+static struct {
+    const char *name, *package;
+    adept_component component;
+    unsigned width;
+    double power_w;
+} const nested[] = {{"cpu-0", "-0", ADEPT_COMPONENT_CPU, 0, 100},           {"module-0", "-0", ADEPT_COMPONENT_NODE, 1, 250},
+                    {"module-1", "-1", ADEPT_COMPONENT_NODE, 1, 250},       {"cores-0", "-0", ADEPT_COMPONENT_CORES, 0, 60},
+                    {"ipmi-0", "", ADEPT_COMPONENT_NODE, ADEPT_WIDTH_IPMI, 600}, {"plug", "", ADEPT_COMPONENT_NODE, ADEPT_WIDTH_METER, 900},
+                    {"gpu-0", "", ADEPT_COMPONENT_GPU, 0, 70}};
+static const char *silent_one;
+
+static void find_nested(adept_sensor_search *search)
+{
+    extern const adept_sensor_kind nested_kind;
+
+    for (size_t i = 0; i < sizeof nested / sizeof *nested; i++) {
+        adept_sensor *s = adept_sensor_add(search, &nested_kind, "%s", nested[i].name);
+        assert_non_null(s);
+        s->component = nested[i].component;
+        s->width = nested[i].width;
+        s->state = (void *)&nested[i].power_w;
+        snprintf(s->package, sizeof s->package, "%s", nested[i].package);
+    }
+}
+
+static adept_status read_nested(adept_sensor *sensor, adept_reading *reading, adept_error *err)
+{
+    (void)err;
+    reading->power_w = silent_one && strcmp(silent_one, sensor->name) == 0 ? NAN : *(const double *)sensor->state;
+    return ADEPT_OK;
+}
+
+const adept_sensor_kind nested_kind;
+const adept_sensor_kind nested_kind = {.name = "nested", .what = "", .find = find_nested, .read = read_nested};
+
+static void test_sums_take_the_outermost(void **state)
+{
+    static const struct {
+        const char *const devices[3], *silent;
+        double node_w, total_w;
+        const char *inside[2]; /* a sensor and the one around it */
+    } cases[] = {
+        {{NULL}, NULL, 900, 170, {"module-0", "ipmi-0"}},
+        {{NULL}, NULL, 900, 170, {"cpu-0", "module-0"}},
+        {{NULL}, NULL, 900, 170, {"cores-0", "cpu-0"}},
+        {{NULL}, NULL, 900, 170, {"gpu-0", "ipmi-0"}}, /* of which module, nobody says */
+        {{NULL}, "plug", NAN, 170, {"ipmi-0", "plug"}}, /* a part is not the whole */
+        {{"module", "cpu"}, NULL, 500, 100, {"module-0", ""}},
+        {{"ipmi-0", "gpu"}, NULL, 600, 70, {"gpu-0", "ipmi-0"}},
+    };
+    const adept_sensor_kind *const kinds[] = {&nested_kind, NULL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n = 0;
+        while (cases[i].devices[n])
+            n++;
+        const adept_recording_options options = {.period_s = 0.02, .kinds = kinds, .devices = cases[i].devices, .n_devices = n};
+        adept_recording *r = NULL;
+        silent_one = cases[i].silent;
+        assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+        virtual_clock_sleep(0.4);
+        adept_recording_stop(r);
+        double begin_s = adept_recording_begin_s(r), end_s = adept_recording_end_s(r);
+        double node_w = adept_measured_energy(r, ADEPT_COMPONENT_NODE, begin_s, end_s).avg_power_w;
+        if (isnan(cases[i].node_w) != isnan(node_w) || fabs(node_w - cases[i].node_w) > 1e-6 * node_w) fail_msg("case %zu: %g W", i, node_w);
+        assert_share(adept_measured_energy(r, ADEPT_COMPONENTS, begin_s, end_s).avg_power_w, cases[i].total_w, 1e-6);
+        for (size_t k = 0; k < adept_recording_tracks(r); k++) {
+            const adept_sensor *s = adept_recording_track(r, k)->sensor;
+            if (strcmp(s->name, cases[i].inside[0]) == 0) assert_string_equal(s->inside, cases[i].inside[1]);
+        }
+        adept_recording_free(r);
+    }
+}
+
 /* ---------------------------------------------------------------- zones of one package ---------------------------- */
 
 enum { ZONES = 3 };
@@ -487,6 +618,32 @@ static void test_devices_that_do_not_answer(void **state)
         adept_recording_free(r);
     }
     assert_true(adept_sensors_are_stuck());
+}
+
+static bool stops(void)
+{
+    return adept_clock_s() - hang_begin_s > 0.3;
+}
+
+/* A signal ends looking for sensors, and waiting for what does not answer, at once. */
+static void test_search_that_a_signal_ends(void **state)
+{
+    const adept_sensor_kind *const kinds[] = {&never_kind, &hanging_kind, NULL};
+    const adept_recording_options options = {.period_s = 0.02, .kinds = kinds, .settings.is_stopped = stops};
+    adept_recording *r = NULL;
+    size_t n;
+
+    (void)state;
+    hang_begin_s = adept_clock_s();
+    double begin_s = adept_clock_s();
+    assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+    assert_true(adept_clock_s() - begin_s < 1);
+    adept_recording_stop(r);
+    const adept_sensor_note *notes = adept_recording_notes(r, &n);
+    assert_int_equal(n, 2);
+    assert_non_null(strstr(notes[0].why, "a signal ended looking"));
+    assert_non_null(strstr(notes[1].why, "a signal came before"));
+    adept_recording_free(r);
 }
 
 static void test_search_that_does_not_end(void **state)
@@ -666,9 +823,11 @@ int main(void)
         cmocka_unit_test(test_two_ways_to_measure_are_compared),
         cmocka_unit_test(test_sensor_that_dies), cmocka_unit_test(test_silence), cmocka_unit_test(test_clock_that_steps_back), cmocka_unit_test(test_counter_that_stands_still),
         cmocka_unit_test(test_counter_that_stands_still_for_a_moment),
+        cmocka_unit_test(test_zero_is_no_power), cmocka_unit_test(test_counter_against_power),
+        cmocka_unit_test(test_sums_take_the_outermost),
         cmocka_unit_test(test_zones_that_show_one_counter_count_once),
         cmocka_unit_test(test_devices_that_do_not_answer),
-        cmocka_unit_test(test_search_that_does_not_end),
+        cmocka_unit_test(test_search_that_does_not_end), cmocka_unit_test(test_search_that_a_signal_ends),
         cmocka_unit_test(test_no_sensor), cmocka_unit_test(test_regions_nest_and_are_sums), cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_journal_reads_back), cmocka_unit_test(test_journals_that_are_none),
     };

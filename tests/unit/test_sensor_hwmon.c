@@ -43,11 +43,22 @@ static void test_amd_gpus(void **state)
     fake_sys_put(sys, CHIPS "hwmon10/name", "amdgpu");
     fake_sys_put(sys, CHIPS "hwmon10/power1_input", "99000000");
     fake_sys_put(sys, CHIPS "hwmon10/power1_cap", "150000000");
-    fake_sys_put(sys, CHIPS "hwmon3/name", "amdgpu"); /* the second die of a board */
-    fake_sys_put(sys, CHIPS "hwmon3/power1_average", "0");
+    fake_sys_put(sys, CHIPS "hwmon12/name", "amdgpu"); /* the second die of a board, or one that sleeps */
+    fake_sys_put(sys, CHIPS "hwmon12/power1_average", "0");
+    fake_sys_put(sys, CHIPS "hwmon13/name", "amdgpu"); /* the first one once more */
+    fake_sys_link(sys, CHIPS "hwmon13/device", "../../../0000:f1:00.1");
+    fake_sys_put(sys, CHIPS "hwmon13/power1_average", "203000000");
+    fake_sys_put(sys, CHIPS "hwmon14/name", "amdgpu"); /* one of its two files says nothing */
+    fake_sys_put(sys, CHIPS "hwmon14/power1_average", "65535000000");
+    fake_sys_put(sys, CHIPS "hwmon14/power1_input", "44000000");
     adept_sensor_search search = search_fake(sys, &adept_sensor_kind_hwmon);
-    assert_int_equal(search.n_sensors, 2);
-    assert_int_equal(search.n_notes, 0);
+    assert_int_equal(search.n_sensors, 4);
+    assert_int_equal(search.n_notes, 1);
+    assert_non_null(strstr(note_called(&search, "hwmon13")->why, "counts once, as gpu-amd-0"));
+    assert_float_equal(read_sensor(sensor_called(&search, "gpu-amd-2"), ADEPT_OK).power_w, 0, 0);
+    assert_true(sensor_called(&search, "gpu-amd-2")->is_doubtful);
+    assert_float_equal(read_sensor(sensor_called(&search, "gpu-amd-3"), ADEPT_OK).power_w, 44, 1e-9);
+    assert_float_equal(sensor_called(&search, "gpu-amd-0")->most_power_w, 900, 1e-9); /* three times its limit */
 
     adept_sensor *sensor = sensor_called(&search, "gpu-amd-0");
     assert_int_equal(sensor->component, ADEPT_COMPONENT_GPU);
@@ -122,6 +133,83 @@ static void test_sockets(void **state)
     gives_way(sys);
 }
 
+/* i915 and xe count energy; a tile of a board is in the board's number; a board is read once. */
+static void test_intel_gpus(void **state)
+{
+    fake_sys *sys = *state;
+
+    fake_sys_put(sys, CHIPS "hwmon1/name", "i915");
+    fake_sys_link(sys, CHIPS "hwmon1/device", "../../../0000:03:00.0");
+    fake_drive *drive = fake_sys_drive(sys, CHIPS "hwmon1/energy1_input", watts_120_uj, 5e6, 0);
+    fake_sys_put(sys, CHIPS "hwmon1/power1_max", "190000000");
+    fake_sys_put(sys, CHIPS "hwmon2/name", "i915_gt0");
+    fake_sys_put(sys, CHIPS "hwmon2/energy1_input", "7");
+    fake_sys_put(sys, CHIPS "hwmon3/name", "xe");
+    fake_sys_link(sys, CHIPS "hwmon3/device", "../../../0000:04:00.0");
+    fake_sys_put(sys, CHIPS "hwmon3/energy2_input", "9000000");
+    fake_sys_put(sys, CHIPS "hwmon4/name", "xe");
+    adept_sensor_search search = search_fake(sys, &adept_sensor_kind_hwmon);
+    assert_int_equal(search.n_sensors, 2);
+    assert_int_equal(search.n_notes, 2);
+    assert_non_null(strstr(note_called(&search, "i915_gt0")->why, "a part of the board"));
+    assert_non_null(strstr(note_called(&search, "gpu-intel-2")->why, "energy1_input: No such file"));
+    adept_sensor *sensor = sensor_called(&search, "gpu-intel-0");
+    assert_int_equal(sensor->component, ADEPT_COMPONENT_GPU);
+    assert_string_equal(sensor->device, "Intel GPU 0000:03:00.0");
+    assert_float_equal(sensor->most_power_w, 570, 1e-9);
+    double first_j = read_sensor(sensor, ADEPT_OK).energy_j;
+    fake_drive_to(drive, 0.3);
+    assert_float_equal(read_sensor(sensor, ADEPT_OK).energy_j - first_j, 36, 1e-5);
+    assert_float_equal(read_sensor(sensor_called(&search, "gpu-intel-1"), ADEPT_OK).energy_j, 9, 1e-9);
+    adept_sensors_close(&search);
+}
+
+static void put_rail(fake_sys *sys, int number, const char *label, double power_w)
+{
+    char path[80];
+
+    snprintf(path, sizeof path, CHIPS "hwmon%d/device/name", number); /* an older driver's files */
+    fake_sys_put(sys, path, "power_meter");
+    snprintf(path, sizeof path, CHIPS "hwmon%d/device/power1_oem_info", number);
+    fake_sys_put(sys, path, "%s", label);
+    snprintf(path, sizeof path, CHIPS "hwmon%d/device/power1_average", number);
+    fake_sys_put(sys, path, "%.0f", 1e6 * power_w);
+}
+
+/* NVIDIA's Grace: a module around Grace around its rails, for each socket; a meter of the machine is around the modules. */
+static void test_meters_within_meters(void **state)
+{
+    static const char *const inside[][2] = {{"power-meter-0", "power-meter-1"}, {"power-meter-1", "power-meter-2"},
+                                            {"power-meter-2", "power-meter-8"}, {"power-meter-3", "power-meter-1"},
+                                            {"power-meter-4", "power-meter-5"}, {"power-meter-5", "power-meter-6"},
+                                            {"power-meter-6", "power-meter-8"}, {"power-meter-7", "power-meter-5"},
+                                            {"power-meter-8", ""}};
+    fake_sys *sys = *state;
+
+    for (int socket = 0; socket < 2; socket++) {
+        const char *const labels[] = {"CPU Power Socket ", "Grace Power Socket ", "Module Power Socket ", "SysIO Power Socket "};
+        for (int i = 0; i < 4; i++) {
+            char label[64];
+            snprintf(label, sizeof label, "%s%d", labels[i], socket);
+            put_rail(sys, 4 * socket + i, label, 100 + i);
+        }
+    }
+    adept_sensor_search search = search_fake(sys, &adept_sensor_kind_hwmon);
+    assert_int_equal(search.n_sensors, 8);
+    for (size_t i = 0; i < 8; i++)
+        assert_string_equal(sensor_called(&search, inside[i][0])->inside, i % 4 == 2 ? "" : inside[i][1]);
+    assert_string_equal(sensor_called(&search, "power-meter-2")->device, "Module Power Socket 0");
+    adept_sensors_close(&search);
+
+    fake_sys_put(sys, CHIPS "hwmon20/name", "power_meter");
+    fake_sys_put(sys, CHIPS "hwmon20/power1_average", "900000000");
+    search = search_fake(sys, &adept_sensor_kind_hwmon);
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+        if (strcmp(sensor_called(&search, inside[i][0])->inside, inside[i][1]) != 0)
+            fail_msg("%s is inside '%s' instead of '%s'", inside[i][0], sensor_called(&search, inside[i][0])->inside, inside[i][1]);
+    adept_sensors_close(&search);
+}
+
 static void test_power_meters(void **state)
 {
     fake_sys *sys = *state;
@@ -145,6 +233,7 @@ static void test_power_meters(void **state)
     assert_int_equal(sensor->component, ADEPT_COMPONENT_NODE);
     assert_string_equal(sensor->device, "PM-1");
     assert_float_equal(sensor->refresh_s, 1, 1e-12);
+    assert_float_equal(sensor->mean_s, 1, 1e-12);
     assert_float_equal(sensor->accuracy, 0.05, 1e-12);
     assert_float_equal(read_sensor(sensor, ADEPT_OK).power_w, 345, 1e-9);
     sensor = sensor_called(&search, "power-meter-1");
@@ -231,11 +320,36 @@ static void test_batteries(void **state)
 
     sensor = sensor_called(&search, "battery-1");
     assert_string_equal(sensor->gauges[0].name, "voltage_v");
+    assert_true(sensor->is_doubtful);
     adept_reading reading = read_sensor(sensor, ADEPT_OK);
     assert_float_equal(reading.power_w, 18, 1e-9);
     assert_float_equal(reading.gauges[0], 12, 1e-9);
+    fake_sys_put(sys, SUPPLIES "CMB1/current_now", "65535000"); /* all ones, as firmware has it */
+    reading = read_sensor(sensor, ADEPT_OK);
+    assert_true(isnan(reading.power_w) && strstr(reading.why, "all bits set"));
     fake_sys_put(sys, SUPPLIES "CMB1/voltage_now", "%s", "");
     assert_true(isnan(read_sensor(sensor, ADEPT_OK).power_w));
+    adept_sensors_close(&search);
+}
+
+/* power_now stays 0, and current times voltage says it. */
+static void test_battery_whose_power_is_zero(void **state)
+{
+    fake_sys *sys = *state;
+
+    fake_sys_put(sys, SUPPLIES "BAT0/type", "Battery");
+    fake_sys_put(sys, SUPPLIES "BAT0/status", "Discharging");
+    fake_sys_put(sys, SUPPLIES "BAT0/power_now", "0");
+    fake_sys_put(sys, SUPPLIES "BAT0/current_now", "1100000");
+    fake_sys_put(sys, SUPPLIES "BAT0/voltage_now", "11000000");
+    adept_sensor_search search = search_fake(sys, &adept_sensor_kind_battery);
+    adept_sensor *sensor = sensor_called(&search, "battery-0");
+    assert_float_equal(read_sensor(sensor, ADEPT_OK).power_w, 12.1, 1e-9);
+    fake_sys_put(sys, SUPPLIES "BAT0/power_now", "12500000");
+    assert_float_equal(read_sensor(sensor, ADEPT_OK).power_w, 12.5, 1e-9);
+    fake_sys_put(sys, SUPPLIES "BAT0/status", "Unknown");
+    adept_reading reading = read_sensor(sensor, ADEPT_OK);
+    assert_true(isnan(reading.power_w) && strstr(reading.why, "does not discharge"));
     adept_sensors_close(&search);
 }
 
@@ -261,6 +375,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_amd_gpus, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_apu, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_sockets, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_intel_gpus, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_meters_within_meters, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_battery_whose_power_is_zero, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_power_meters, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_other_chips, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_denied, make_fake_sys, free_fake_sys),

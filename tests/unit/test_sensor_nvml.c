@@ -175,6 +175,79 @@ static void recorded_energy_is_the_integral(void **state)
     }
 }
 
+/* A board without a counter: half a second of 700 W somewhere in a run. A mean of one second says so in its range; an older board's
+ * power is no mean; field 186 is none either, and is taken where it is there. */
+static void a_mean_of_a_second_says_so(void **state)
+{
+    static const struct {
+        const char *play;
+        double mean_s;
+        const char *source;
+    } cases[] = {{"power=square:60,700,1 counter=0 mean=1 update=0.1 limit=700", 1, "nvmlDeviceGetPowerUsage (the mean of 1 s)"},
+                 {"power=square:60,700,1 counter=0 mean=1 limit=700 architecture=9", 1, "nvmlDeviceGetPowerUsage (the mean of 1 s)"},
+                 {"power=square:60,700,1 counter=0 limit=700 architecture=6", 0, "nvmlDeviceGetPowerUsage"},
+                 {"power=square:60,700,1 counter=0 mean=1 limit=700 instant=1", 0, "NVML_FI_DEV_POWER_INSTANT"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (double time_s = 0.6; time_s < 2; time_s += 0.23) {
+            adept_recording *r = recorded(cases[i].play, time_s);
+            const adept_track *track = adept_recording_track(r, 0);
+            double first_s = track->samples[0].time_s, last_s = track->samples[track->n_samples - 1].time_s;
+            adept_energy e = adept_track_energy(track, first_s, last_s);
+            double true_j = nvml.energy_j(last_s - began_s) - nvml.energy_j(first_s - began_s);
+            assert_string_equal(track->sensor->source, cases[i].source);
+            assert_true(track->sensor->mean_s == cases[i].mean_s);
+            if (!(e.low_j <= true_j && true_j <= e.high_j))
+                fail_msg("%s, %g s: %g J is not between %g and %g", cases[i].play, time_s, true_j, e.low_j, e.high_j);
+            if (cases[i].mean_s == 0) assert_near(e.energy_j, true_j, 0.05 * true_j);
+            adept_recording_free(r);
+        }
+}
+
+/* A counter and a power that contradict each other by more than what averaging explains: neither is known to be right, in a run of
+ * any length. A counter beyond what the board can draw is none, and so is a power. */
+static void contradictions_are_not_measured(void **state)
+{
+    static const struct {
+        const char *play;
+        double time_s;
+        const char *lost; /* NULL: it is measured */
+    } cases[] = {
+        {"power=constant:200 counts=1.3", 0.6, "its counter says"},
+        {"power=constant:200 counts=0.5", 0.6, "its counter says"},
+        {"power=constant:200 counts=1.3 mean=1", 3, "its counter says"},
+        {"power=constant:200 counts=100 limit=400", 0.6, "more than such a device can draw (1.20 kW)"},
+        {"power=constant:200 counts=0", 0.6, "stood still"},
+        {"power=constant:200 shown=0 counter=0", 0.6, "it tells 0 W, which no running device draws"},
+        {"power=constant:200 shown=3700000 counter=0 limit=400", 0.6, "it tells 3.70 MW, more than such a device can draw (1.20 kW)"},
+        {"power=constant:5000 counter=0 gauges=0", 0.6, "it tells 5.00 kW, more than such a device can draw (900 W)"},
+        {"power=constant:200 faults=0.3 counter=0", 0.6, "it said nothing in the last"},
+        {"power=constant:200 faults=0.3", 0.6, NULL},
+        {"power=constant:200 shown=3700000", 0.6, NULL},
+        {"power=ramp:60,700,0.3 mean=1 update=0.1 limit=700", 0.6, NULL}, /* a load begins */
+        {"power=square:60,700,1 mean=1 update=0.1 limit=700", 1.3, NULL},
+        {"power=square:60,700,1 mean=1 update=0.1 limit=700", 2.6, NULL},
+        {"power=square:60,700,7 mean=1 update=0.1 limit=700", 4.2, NULL},
+        {"power=square:60,700,0.07 update=0.02 limit=700", 0.6, NULL},
+    };
+    char text[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_recording *r = recorded(cases[i].play, cases[i].time_s);
+        const adept_track *track = adept_recording_track(r, 0);
+        adept_energy e = adept_track_energy(track, adept_recording_begin_s(r), adept_recording_end_s(r));
+        if (!cases[i].lost != !track->lost || (track->lost && !strstr(track->lost, cases[i].lost)))
+            fail_msg("%s for %g s: %s", cases[i].play, cases[i].time_s, track->lost ? track->lost : "measured");
+        assert_true(isnan(e.energy_j) == (cases[i].lost != NULL));
+        bool doubts = strstr(cases[i].play, "shown=3700000") != NULL;
+        if (doubts || track->lost) assert_true(adept_track_warning(text, sizeof text, track));
+        if (doubts && !track->lost) assert_non_null(strstr(text, "readings are not taken: it tells 3.70 MW"));
+        adept_recording_free(r);
+    }
+}
+
 static void what_was_recorded_of_a_lost_board_is_a_least(void **state)
 {
     (void)state;
@@ -213,8 +286,8 @@ static void either_of_counter_and_power_suffices(void **state)
 {
     (void)state;
     adept_sensor_search search = found("counter=0");
-    assert_string_equal(search.sensors[0]->source, "nvmlDeviceGetPowerUsage");
-    assert_true(search.sensors[0]->resolution_j == 0);
+    assert_string_equal(search.sensors[0]->source, "nvmlDeviceGetPowerUsage (the mean of 1 s)");
+    assert_true(search.sensors[0]->resolution_j == 0 && search.sensors[0]->mean_s == 1);
     adept_reading r = reading_at(search.sensors[0], 1);
     assert_true(isnan(r.energy_j) && r.power_w == 200);
     done(&search);
@@ -304,6 +377,8 @@ int main(void)
         cmocka_unit_test(a_board_is_selected_by_its_address),
         cmocka_unit_test(counted_energy_is_the_integral),
         cmocka_unit_test(recorded_energy_is_the_integral),
+        cmocka_unit_test(a_mean_of_a_second_says_so),
+        cmocka_unit_test(contradictions_are_not_measured),
         cmocka_unit_test(what_was_recorded_of_a_lost_board_is_a_least),
         cmocka_unit_test(what_is_not_answered_is_not_known),
         cmocka_unit_test(either_of_counter_and_power_suffices),

@@ -34,17 +34,18 @@ static void test_found_by_name(void **state)
     static const struct {
         const char *folder, *zone, *name;
         adept_component component;
+        const char *inside;
     } zones[] = {
-        {"intel-rapl:0", "package-1", "cpu-1", ADEPT_COMPONENT_CPU},
-        {"intel-rapl:0:0", "core", "cores-1", ADEPT_COMPONENT_CORES},
-        {"intel-rapl:0:1", "uncore", "uncore-1", ADEPT_COMPONENT_UNCORE},
-        {"intel-rapl:0:3", "dram", "dram-1", ADEPT_COMPONENT_DRAM},
-        {"intel-rapl:2", "psys", "psys", ADEPT_COMPONENT_PSYS},
-        {"intel-rapl:3", "psys-1", "psys-1", ADEPT_COMPONENT_PSYS},
-        {"intel-rapl:10", "package-0", "cpu-0", ADEPT_COMPONENT_CPU},
-        {"intel-rapl:10:0", "dram", "dram-0", ADEPT_COMPONENT_DRAM},
-        {"intel-rapl:11", "package-2-die-1", "cpu-2-die-1", ADEPT_COMPONENT_CPU},
-        {"intel-rapl:11:0", "core", "cores-2-die-1", ADEPT_COMPONENT_CORES},
+        {"intel-rapl:0", "package-1", "cpu-1", ADEPT_COMPONENT_CPU, ""},
+        {"intel-rapl:0:0", "core", "cores-1", ADEPT_COMPONENT_CORES, "cpu-1"},
+        {"intel-rapl:0:1", "uncore", "uncore-1", ADEPT_COMPONENT_UNCORE, "cpu-1"},
+        {"intel-rapl:0:3", "dram", "dram-1", ADEPT_COMPONENT_DRAM, ""},
+        {"intel-rapl:2", "psys", "psys", ADEPT_COMPONENT_PSYS, ""},
+        {"intel-rapl:3", "psys-1", "psys-1", ADEPT_COMPONENT_PSYS, ""},
+        {"intel-rapl:10", "package-0", "cpu-0", ADEPT_COMPONENT_CPU, "psys"},
+        {"intel-rapl:10:0", "dram", "dram-0", ADEPT_COMPONENT_DRAM, "psys"},
+        {"intel-rapl:11", "package-2-die-1", "cpu-2-die-1", ADEPT_COMPONENT_CPU, "psys"},
+        {"intel-rapl:11:0", "core", "cores-2-die-1", ADEPT_COMPONENT_CORES, "cpu-2-die-1"},
     };
     const size_t n = sizeof zones / sizeof zones[0];
     fake_sys *sys = *state;
@@ -65,6 +66,7 @@ static void test_found_by_name(void **state)
         char ending[64];
         snprintf(ending, sizeof ending, "/%s/energy_uj", zones[i].folder);
         assert_int_equal(sensor->component, zones[i].component);
+        assert_string_equal(sensor->inside, zones[i].inside); /* of two platforms around package 1, nobody knows which */
         assert_non_null(strstr(sensor->source, ending));
         assert_float_equal(sensor->range_j, 262143.328850, 1e-6);
         assert_float_equal(sensor->resolution_j, 1.0 / 16384, 1e-9);
@@ -83,6 +85,22 @@ static double ramp_uj(double time_s) /* from 50 W, 400 W more every second */
 }
 
 /* 1 J before the counter starts again at first, and a range that the ramp passes several times. */
+/* AMD's zone "core" shows the counter of one core. */
+static void test_core_of_amd(void **state)
+{
+    static const char *const vendors[] = {"AuthenticAMD", "HygonGenuine", "GenuineIntel"};
+
+    put_zone(*state, "intel-rapl:0", "package-0", 1e6);
+    put_zone(*state, "intel-rapl:0:0", "core", 1e6);
+    for (size_t i = 0; i < 3; i++) {
+        fake_sys_put(*state, "/proc/cpuinfo", "processor\t: 0\nvendor_id\t: %s", vendors[i]);
+        adept_sensor_search search = search_fake(*state, &adept_sensor_kind_powercap);
+        assert_int_equal(search.n_sensors, i < 2 ? 1 : 2);
+        if (i < 2) assert_non_null(strstr(note_called(&search, "cores-0")->why, "of one core"));
+        adept_sensors_close(&search);
+    }
+}
+
 static void test_energy_over_wraps(void **state)
 {
     const double range_uj = 20e6;
@@ -260,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_found_by_name, make_fake_sys, free_fake_sys),
+        cmocka_unit_test_setup_teardown(test_core_of_amd, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_energy_over_wraps, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_missing, make_fake_sys, free_fake_sys),
         cmocka_unit_test_setup_teardown(test_denied, make_fake_sys, free_fake_sys),

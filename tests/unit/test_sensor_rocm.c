@@ -83,7 +83,7 @@ static void test_boards(void **state)
     assert_string_equal(sensor->source, "rsmi_dev_energy_count_get(1)");
     assert_float_equal(sensor->resolution_j, 15.2587890625e-6, 1e-15);
     assert_float_equal(sensor->range_j, 65536, 1e-6);
-    assert_float_equal(sensor->most_power_w, 1120, 1e-6);
+    assert_float_equal(sensor->most_power_w, 1680, 1e-6);
     assert_true(sensor->is_slow);
     adept_reading reading = read_sensor(sensor, ADEPT_OK);
     assert_float_equal(reading.power_w, 300, 1e-3);
@@ -164,6 +164,35 @@ static void test_what_a_board_lacks(void **state)
     adept_sensors_close(&search);
 }
 
+/* Eight partitions of a board, at one place on the bus: it counts once, by the one that says most. */
+static void test_partitions_of_a_board(void **state)
+{
+    static const struct {
+        const char *play, *source;
+        size_t first_note;
+    } cases[] = {{"boards=8 partitions=8", "rsmi_dev_energy_count_get(0)", 1},
+                 {"boards=8 partitions=8 functions=1", "rsmi_dev_energy_count_get(0)", 1},
+                 {"boards=8 partitions=8 counter_of=0", "rsmi_dev_energy_count_get(0)", 1},
+                 {"boards=8 partitions=8 counter_of=5", "rsmi_dev_energy_count_get(5)", 0},
+                 {"boards=8 partitions=8 counter=0", "rsmi_dev_power_get(0)", 1}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_sensor_search search = search_rocm(*state, cases[i].play);
+        char name[32];
+        assert_int_equal(search.n_sensors, 1);
+        assert_int_equal(search.n_notes, 7);
+        assert_string_equal(sensor_called(&search, "gpu-amd-0")->source, cases[i].source);
+        assert_float_equal(read_sensor(search.sensors[0], ADEPT_OK).power_w, 100, 1e-3);
+        snprintf(name, sizeof name, "rocm device %zu", cases[i].first_note);
+        assert_non_null(strstr(note_called(&search, name)->why, "counts once"));
+        adept_sensors_close(&search);
+    }
+    adept_sensor_search search = search_rocm(*state, "boards=8 partitions=4");
+    assert_int_equal(search.n_sensors, 2);
+    assert_float_equal(read_sensor(sensor_called(&search, "gpu-amd-1"), ADEPT_OK).power_w, 200, 1e-3);
+    adept_sensors_close(&search);
+}
+
 static void test_silence(void **state)
 {
     int n_silent = 0;
@@ -222,6 +251,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_boards, start, end),
         cmocka_unit_test_setup_teardown(test_energy, start, end),
         cmocka_unit_test_setup_teardown(test_what_a_board_lacks, start, end),
+        cmocka_unit_test_setup_teardown(test_partitions_of_a_board, start, end),
         cmocka_unit_test_setup_teardown(test_silence, start, end),
         cmocka_unit_test_setup_teardown(test_no_library_no_driver, start, end),
         cmocka_unit_test_setup_teardown(test_hwmon_gives_way, start, end),

@@ -204,6 +204,104 @@ static void sacct(void **state)
     end(&b);
 }
 
+/* The dump that docs/ATTRIBUTE.md asks for, with SLURM_TIME_FORMAT=%s, has seconds, and no Submit. */
+static void sacct_in_seconds(void **state)
+{
+    (void)state;
+    setup b;
+    begin(&b, TWO_NODES, ONE_KIND);
+    read_text(&b,
+              "JobID|JobIDRaw|User|Account|State|Partition|Submit|Start|End|ElapsedRaw|AllocTRES|NodeList\n"
+              "1|1|a|x|COMPLETED|p|1709287200|1709287300|1709290900|3600|gres/gpu:a100=2,gres/gpu=2,node=1|n1\n"
+              "2_1|3|b|x|FAILED|p|1709287260|1709287400|1709287500|100|gres/gpu=1|n1\n"
+              "4|4|b|x|PENDING|p|1709287261|Unknown|Unknown|0|gres/gpu=1|\n",
+              (adept_trace_options){0});
+    const adept_stream_job *j = b.stream.jobs;
+    assert_true(b.stream.n_jobs == 2 && j[0].submit_s == 0 && j[1].submit_s == 60 && j[0].gpus == 2 && j[1].id == 3);
+    assert_true(fabs(time_there_s(&b, &j[0], 1, 2) / 3600 - 1) < 1e-4);
+    assert_false(noted(&b.notes, "no column Submit"));
+    end(&b);
+    begin(&b, TWO_NODES, ONE_KIND);
+    read_text(&b, "JobID|User|Start|ElapsedRaw|AllocTRES\n1|a|1000|60|gres/gpu=1\n2|a|1090|60|gres/gpu=1\n", (adept_trace_options){0});
+    assert_true(b.stream.n_jobs == 2 && b.stream.jobs[1].submit_s == 90);
+    assert_true(noted(&b.notes, "no column Submit: jobs are taken to come when they started"));
+    end(&b);
+}
+
+/* Seven slices of an A100 are one board, four of an A30 too; a shard is a share of a board. */
+static void slices_and_shards(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tres;
+        int gpus;
+    } cases[] = {
+        {"gres/gpu:a100_1g.5gb=1,gres/gpu=1", 1}, {"gres/gpu:1g.5gb=7", 1},          {"gres/gpu:1g.5gb=7,gres/gpu=7", 1},
+        {"gres/gpu:1g.5gb=8", 2},                 {"gres/gpu:a30_1g.6gb=4", 1},      {"gres/gpu:nvidia_a100_3g.39gb=2", 1},
+        {"gres/gpu:3g.40gb=2,gres/gpu:1g.10gb=1", 1}, {"gres/gpu:a100=2,gres/gpu:a100_1g.5gb=3,gres/gpu=5", 3},
+        {"gres/shard=4", 1},                      {"gres/gpu=2,gres/shard=0", 2},    {"gres/gpu:a100=2,gres/gpu=2", 2},
+        {"gres/gpus=3,gres/gpu=1", 1},            {"gres/gpu:1g.5gb+me=1", 1},
+    };
+    setup b;
+    char text[2048] = "JobID|User|Submit|Elapsed|AllocTRES\n";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%zu|a|2024-05-01T10:00:%02zu|00:10:00|%s\n", i + 1, i, cases[i].tres);
+    begin(&b, TWO_NODES, ONE_KIND);
+    read_text(&b, text, (adept_trace_options){0});
+    assert_int_equal(b.stream.n_jobs, sizeof cases / sizeof *cases);
+    for (size_t i = 0; i < b.stream.n_jobs; i++)
+        if (b.stream.jobs[i].gpus != cases[i].gpus) fail_msg("%s: %d GPUs", cases[i].tres, (int)b.stream.jobs[i].gpus);
+    assert_true(noted(&b.notes, "9 jobs held MIG slices (as 1g.5gb)"));
+    assert_true(noted(&b.notes, "1 jobs held shards (gres/shard), a share of a GPU, which counts as a whole one"));
+    end(&b);
+}
+
+/* Helios, and AcmeTrace's Seren, whose times have a zone. */
+static void helios(void **state)
+{
+    (void)state;
+    setup b;
+    begin(&b, TWO_NODES, ONE_KIND);
+    read_text(&b,
+              "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time\n"
+              "578,u2,0,0,16,Other,CANCELLED,2023-03-01 00:00:13+08:00,1970-01-01 08:00:00+08:00,2023-03-01 00:00:36+08:00,0.0,23.0,0.0\n"
+              "579,u8,1,8,32,Evaluation,COMPLETED,2023-03-01 00:01:13+08:00,x,x,1140.5,2.0,9120.0\n"
+              "dlc1,,1,4,32,Evaluation,FAILED,2023-02-28T16:02:13,x,x,100,2.0,9120.0\n"
+              "580,u8,1,8,32,Evaluation,CANCELLED,2023-03-01 00:01:14+08:00,x,x,,2.0,0\n",
+              (adept_trace_options){0});
+    const adept_stream_job *j = b.stream.jobs;
+    assert_true(b.stream.n_jobs == 2 && j[0].id == 579 && j[0].gpus == 8 && j[1].gpus == 4 && j[1].submit_s == 60);
+    assert_true(fabs(time_there_s(&b, &j[0], 1, 8) / 1140.5 - 1) < 1e-4);
+    assert_string_equal(b.stream.users[j[1].user], "(unknown)");
+    assert_true(noted(&b.notes, "1 rows left out: they asked for no GPU") && noted(&b.notes, "1 rows left out: they never ran"));
+    end(&b);
+}
+
+/* As published: attempts, of which some have no times. */
+static void philly_of_json(void **state)
+{
+    (void)state;
+    setup b;
+    begin(&b, TWO_NODES, ONE_KIND);
+    read_text(&b,
+              " [{\"status\":\"Pass\",\"vc\":\"a]\\\"\",\"jobid\":\"j1\",\"attempts\":["
+              "{\"start_time\":\"2017-10-07 01:11:36\",\"end_time\":\"2017-10-07 01:11:46\",\"detail\":[{\"ip\":\"m1\",\"gpus\":[\"gpu0\"]}]},"
+              "{\"start_time\":\"2017-10-07 01:20:00\",\"end_time\":\"2017-10-07 01:21:40\",\"detail\":[{\"ip\":\"m1\",\"gpus\":[\"gpu0\"]},"
+              "{\"ip\":\"m2\",\"gpus\":[\"gpu1\"]}]}],\"submitted_time\":\"2017-10-07 01:10:30\",\"user\":\"ann\"},\n"
+              " {\"attempts\": [], \"submitted_time\": \"2017-10-07 01:10:31\", \"user\": null},"
+              " {\"attempts\": [{\"start_time\": null, \"end_time\": \"None\", \"detail\": [{\"gpus\": [\"gpu0\"]}]}],"
+              "  \"submitted_time\": \"2017-10-07 01:10:32\", \"user\": \"bob\"},"
+              " {\"attempts\": [{\"start_time\": \"2017-10-07 01:20:00\", \"end_time\": \"2017-10-07 01:20:50\", \"detail\": [{\"gpus\": [\"gpu0\"]}]}],"
+              "  \"submitted_time\": \"2017-10-07 01:10:00\", \"user\": \"bob\"}]\n",
+              (adept_trace_options){0});
+    const adept_stream_job *j = b.stream.jobs;
+    assert_true(b.stream.n_jobs == 2 && j[0].gpus == 1 && j[1].gpus == 2 && j[1].submit_s == 30);
+    assert_true(fabs(time_there_s(&b, &j[1], 1, 2) / 105 - 1) < 1e-3); /* 10 + 2 x 100 GPU-seconds on two */
+    assert_string_equal(b.stream.users[j[1].user], "ann");
+    assert_true(noted(&b.notes, "1 rows left out: they asked for no GPU") && noted(&b.notes, "1 rows left out: they never ran"));
+    end(&b);
+}
+
 /* ---------------------------------------------------------------- rules ------------------------------------------- */
 
 /* A job without a template gets one of those whose usual number of GPUs is nearest, by its number alone; what a trace
@@ -276,6 +374,7 @@ static void wrong_traces(void **state)
     static const wrong cases[] = {
         {"", "trace:1: empty file"},
         {"a,b\n1,2\n", "trace:1: the header is of no known format: native (submit_s); adaptdl (time,application"},
+        {"a,b\n1,2\n", "native is what you write yourself of any other trace"},
         {"submit_s,submit_s\n", "occurs twice"},
         {NATIVE, "not one job"},
         {NATIVE "1,0,mlp,5,4\n", "trace:2: 5 cells, the header has 7"},
@@ -292,7 +391,15 @@ static void wrong_traces(void **state)
         {"job_id,submit_s,user\n1,0,\n", "trace:2: a user's name of 1 to 63 bytes is needed"},
         {"job_id,submit_s,samples,gpu_seconds\n1,0,3,4\n", "\"samples\" is given too"},
         {PHILLY "2017-13-01 00:00:00,1,1,1,x\n", "trace:2: column timestamp: \"2017-13-01 00:00:00\" is not a time"},
-        {PHILLY "1507532515,1,1,1,x\n", "is not a time YYYY-MM-DD hh:mm:ss"},
+        {PHILLY "1507532515000,1,1,1,x\n", "is not a time YYYY-MM-DD hh:mm:ss, or seconds since 1970"},
+        {PHILLY "2017-10-01 00:00:00+8,1,1,1,x\n", "is not a time"},
+        {"[]", "trace: not such a list: of JSON, Philly's cluster_job_log is read, a list of"},
+        {" {\"a\": []}", "make of another one a CSV submit_s,user,gpus,gpu_seconds"},
+        {"[1, 2]", "trace: entry 1 of the list is no job of Philly"},
+        {"[{\"attempts\": [], \"submitted_time\": \"yesterday\"}]", "trace: entry 1 of the list is no job of Philly"},
+        {"[{\"attempts\": [], \"submitted_time\": \"2017-10-07 01:10:30\"}", "the list ends behind job 1 without its ]"},
+        {"[{\"attempts\": [], \"submitted_time\": \"2017-10-07 01:10:30\"}] x", "not such a list"},
+        {"[{\"attempts\": [}", "trace:1:"},
         {PHILLY "2017-10-01 00:00:00,1 h,1,1,x\n", "column duration: \"1 h\" is not a number"},
         {OPENB "1,2000,0,10,5\n", "column gpu_milli"},
         {SACCT "1_2|a|2024-05-01T10:00:30|00:01:40|gres/gpu=2\n", "of array jobs ask sacct for JobIDRaw"},
@@ -519,6 +626,10 @@ int main(void)
         cmocka_unit_test(gavel),
         cmocka_unit_test(openb),
         cmocka_unit_test(sacct),
+        cmocka_unit_test(sacct_in_seconds),
+        cmocka_unit_test(slices_and_shards),
+        cmocka_unit_test(helios),
+        cmocka_unit_test(philly_of_json),
         cmocka_unit_test(what_is_not_told),
         cmocka_unit_test(impossible_jobs_are_left_out),
         cmocka_unit_test(wrong_traces),

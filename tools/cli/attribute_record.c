@@ -208,7 +208,9 @@ static bool has_meter(const adept_recording *meters)
     bool any = false;
 
     for (size_t i = 0; i < adept_recording_tracks(meters); i++) {
-        adept_component c = adept_recording_track(meters, i)->sensor->component;
+        const adept_track *track = adept_recording_track(meters, i);
+        adept_component c = track->sensor->component;
+        if (track->sensor->is_doubtful && track->n_samples == 0) continue; /* perhaps it never says anything */
         any = any || c == ADEPT_COMPONENT_NODE || c == ADEPT_COMPONENT_CPU || c == ADEPT_COMPONENT_DRAM || c == ADEPT_COMPONENT_GPU;
     }
     return any;

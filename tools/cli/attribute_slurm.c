@@ -269,6 +269,29 @@ static adept_status read_nodes(adept_cli *cli, work *w)
 /* ---------------------------------------------------------------- what is doubtful ---------------------------------
  */
 
+/* Processes that a GPU's driver alone tells of, the first by its number. */
+static bool warn_of_hidden(work *w, const adept_node_account *a, const adept_activity_log *log)
+{
+    char text[512];
+    const adept_gpu_use *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < log->n_processes; i++)
+        n += adept_process_is_hidden(&log->processes[i]);
+    for (size_t k = 0; n > 0 && !first && k < log->n_intervals; k++)
+        for (size_t i = 0; !first && i < log->intervals[k].n_gpu_uses; i++)
+            if (adept_process_is_hidden(&log->processes[log->intervals[k].gpu_uses[i].process]))
+                first = &log->intervals[k].gpu_uses[i];
+    if (!first) return true;
+    snprintf(text, sizeof text,
+             "%s: %.40s was used by process %d%s, not visible where it was recorded: of another PID namespace, as of a "
+             "container or "
+             "of the host. Record on the host, or give its --listpids",
+             a->host, log->meters[first->meter].name, (int)log->processes[first->process].pid,
+             n > 1 ? " and others" : "");
+    return warn(w, text);
+}
+
 static bool warn_of_node(work *w, const adept_node_account *a, const adept_activity_log *log)
 {
     char text[512];
@@ -292,6 +315,21 @@ static bool warn_of_node(work *w, const adept_node_account *a, const adept_activ
                  a->host, a->cpu_is_rest ? "the node, or its memory and GPUs," : "its processors");
         ok = ok && warn(w, text);
     }
+    if (a->sliced_s > 0) {
+        snprintf(text, sizeof text,
+                 "%s: for %s jobs shared a GPU by MIG, which does not tell what each used: it is given out by "
+                 "the slices that each held, and the range says what is not known",
+                 a->host, adept_units_time(a->sliced_s).s);
+        ok = ok && warn(w, text);
+    }
+    if (a->alike_s > 0) {
+        snprintf(text, sizeof text,
+                 "%s: for %s jobs shared a GPU that does not tell what each used, nor which slices each held "
+                 "(MIG): all have as much of it, and the range says what is not known",
+                 a->host, adept_units_time(a->alike_s).s);
+        ok = ok && warn(w, text);
+    }
+    ok = ok && warn_of_hidden(w, a, log);
     for (size_t p = 0; p < ADEPT_PARTS; p++) {
         if (!(a->unknown_s[p] > 0)) continue;
         snprintf(text, sizeof text, "%s: for %s of %s no meter says %s energy: nothing is given out for it", a->host,

@@ -110,7 +110,7 @@ static const adept_option_row rows[] = {
     {.group = 1, .help = "What is simulated:"},
     {"policy", "NAME,...", 1, "Which policies: `adept simulate --help` lists them below", ADEPT_OPT_LIST, .at = AT(policies)},
     {"templates", "JOBS.json", 1, "JOBS is a trace, and this file says what its jobs are", ADEPT_OPT_FILE, .at = AT(templates)},
-    {"trace-format", "NAME", 1, "Of a trace whose header does not tell: native, adaptdl, philly, gavel, openb, sacct", ADEPT_OPT_TEXT,
+    {"trace-format", "NAME", 1, "Of a trace whose header does not tell: native, adaptdl, philly, gavel, openb, helios, sacct", ADEPT_OPT_TEXT,
      .at = AT(trace_format)},
     {"malleable", NULL, 1, "Jobs of a trace may run on any number of GPUs", ADEPT_OPT_FLAG, .at = AT(is_malleable)},
     {"drop-impossible", NULL, 1, "Leave out jobs of a trace that no placement can run", ADEPT_OPT_FLAG, .at = AT(drops_impossible)},

@@ -114,7 +114,6 @@ static adept_status take_run(adept_driven *p, const adept_measure_job *job, adep
 /* A row for calibrate: at once, so that no kill loses it. */
 static adept_status put_steps(adept_cli *cli, const adept_drive *d, uint64_t index)
 {
-    const adept_measure_options *o = &d->options->measure;
     char words[ADEPT_SWEEP_MAX_AXES][160], value[64];
     const char *list[ADEPT_SWEEP_MAX_AXES];
     size_t at[ADEPT_SWEEP_MAX_AXES];
@@ -127,7 +126,7 @@ static adept_status put_steps(adept_cli *cli, const adept_drive *d, uint64_t ind
         snprintf(words[i], sizeof words[i], "%s=%s", d->sweep.axes[i].key, value);
         list[i] = words[i];
     }
-    return adept_measure_append_steps(cli, o->steps, d->job.recording, d->job.run.host, &o->row, &set, (size_t)o->skip);
+    return adept_measure_append_steps(cli, &d->job, &set);
 }
 
 static adept_status measure_point(adept_cli *cli, adept_drive *d, uint64_t index)

@@ -185,11 +185,16 @@ static void list_kinds(const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
     kinds[n] = NULL;
 }
 
+static bool is_interrupted(void)
+{
+    return adept_interrupt_requested != 0;
+}
+
 /* What sensors are to know; its texts are the options'. */
 static adept_sensor_settings settings_of(const adept_measure_options *o)
 {
     adept_sensor_settings settings = {.sysroot = o->sysroot, .meters = o->meters, .n_meters = o->n_meters, .dram = o->dram,
-                                      .pid = o->attach ? o->attach : getpid()};
+                                      .pid = o->attach ? o->attach : getpid(), .is_stopped = is_interrupted};
 
     settings.dram.ea2p_tiers = o->dram_tiers == ADEPT_TIERS_OF_EA2P;
     settings.dram.process_usage = o->dram_usage == ADEPT_DRAM_OF_PROCESS;
@@ -222,6 +227,7 @@ static void tick(void *record)
     live *l = record;
 
     adept_recording_watch(l->recording);
+    if (l->job->options->steps && !l->child.has_ended) adept_visible_of(&l->job->visible, l->child.pid); /* `env VAR=... python` sets what adept has not */
     if (l->child.signal && !l->job->signal) {
         l->job->signal = l->child.signal;
         if (l->job->on_signal) l->job->on_signal(l->job->data);
@@ -303,6 +309,10 @@ static adept_status begin_journal(adept_cli *cli, const adept_measure_job *job, 
     adept_json_begin_object(&w, NULL);
     adept_json_put_members(&w, "host %s started %s", job->run.host, job->run.started);
     adept_json_put_strings(&w, "command", o->words.words, o->words.n);
+    adept_json_begin_object(&w, "visible");
+    for (size_t v = 0; v < ADEPT_VISIBLE_VARIABLES; v++)
+        if (job->visible.values[v]) adept_json_put_string(&w, adept_visible_name(v), job->visible.values[v]);
+    adept_json_end_object(&w);
     adept_json_end_object(&w);
     char *line = adept_json_finish(&w);
     if (line) fprintf(*journal, "%s\n", line);
@@ -317,6 +327,7 @@ static adept_status record_to_journal(adept_cli *cli, adept_measure_job *job)
 
     if (status == ADEPT_OK) status = record(cli, job, journal);
     if (!journal) return status;
+    if (!job->recording) unlink(job->options->journal); /* nothing was begun: the next try may have the name */
     bool failed = ferror(journal) != 0;
     if ((fclose(journal) || failed) && status == ADEPT_OK)
         status = adept_error_set(&cli->err, ADEPT_E_IO, "%s: it could not be written whole", job->options->journal);
@@ -356,6 +367,10 @@ static adept_status read_about(adept_cli *cli, adept_measure_job *job, const cha
     const cJSON *command = cJSON_GetObjectItemCaseSensitive(job->about, "command");
     job->run.host = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(job->about, "host"));
     job->run.started = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(job->about, "started"));
+    const cJSON *visible = cJSON_GetObjectItemCaseSensitive(job->about, "visible");
+    for (size_t v = 0; v < ADEPT_VISIBLE_VARIABLES; v++)
+        if (!adept_visible_set(&job->visible, v, cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(visible, adept_visible_name(v)))))
+            return adept_cli_no_memory(cli);
     if (adept_json_size(command) == 0) return ADEPT_OK;
     job->run.command = job->command = calloc(adept_json_size(command) + 1, sizeof *job->command);
     if (!job->command) return adept_cli_no_memory(cli);
@@ -391,12 +406,14 @@ adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job)
         status = read_about(cli, job, o->read);
     else
         note_begin(job);
+    if (status == ADEPT_OK && !o->read && !adept_visible_own(&job->visible)) status = adept_cli_no_memory(cli);
     if (status == ADEPT_OK && o->idle) { /* before anything is run for it */
         status = adept_idle_fit_load(&job->idle, o->idle, job->run.host ? job->run.host : "", &cli->err);
         job->run.idle = &job->idle;
     }
     if (status == ADEPT_OK && o->attach && !adept_attached_open(&job->attached, o->attach))
         status = adept_cli_usage(cli, "--attach: no process %d runs", o->attach);
+    if (status == ADEPT_OK && o->attach) adept_visible_of(&job->visible, o->attach);
     if (status != ADEPT_OK) return status;
     return o->read ? read_journal(cli, job) : record_to_journal(cli, job);
 }
@@ -465,6 +482,7 @@ void adept_measure_job_free(adept_measure_job *job)
 {
     adept_recording_free(job->recording);
     adept_attached_close(&job->attached);
+    adept_visible_free(&job->visible);
     cJSON_Delete(job->about);
     free(job->command);
 }

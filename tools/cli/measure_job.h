@@ -4,6 +4,7 @@
 #include "adept_child.h"
 #include "adept_clock.h"
 #include "adept_measured.h"
+#include "adept_visible.h"
 #include "cli.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -50,6 +51,7 @@ typedef struct adept_measure_job {
     cJSON *about;         /* of a journal that was read: owns its texts */
     const char **command; /* likewise */
     adept_attached attached;
+    adept_visible_words visible; /* what says which GPUs the command may use */
     int signal;           /* that came to end adept and went to the command; 0: none */
     void (*on_signal)(void *data); /* called when it comes, though the command may run on; NULL: nothing is */
     void *data;                    /* for it */

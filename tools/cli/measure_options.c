@@ -109,7 +109,7 @@ static adept_status check_sensors(adept_cli *cli, void *record)
 
 static const adept_option_row sensor_rows[] = {
     {.group = 2, .help = "How:"},
-    {"devices", "LIST", 2, "Only these: components (cpu, gpu), kinds (nvml), sensors (gpu-0) or PCI addresses", ADEPT_OPT_LIST,
+    {"devices", "LIST", 2, "Only these: components (cpu, gpu), kinds (nvml), sensors (gpu-0), PCI addresses, UUIDs (GPU-..., MIG-...) or how these begin", ADEPT_OPT_LIST,
      .at = AT(devices)},
     {"meter", "METER", 2, "A meter besides: \"URL POINTER UNIT [NAME] [COMPONENT]\", where POINTER says which number of the JSON; "
      "or \"redfish+https://HOST\"", ADEPT_OPT_PARSED, .parse = parse_meter},

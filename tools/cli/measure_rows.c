@@ -2,7 +2,9 @@
 #include "measure_rows.h"
 #include "adept_csv_writer.h"
 #include "adept_json.h"
+#include "adept_number.h"
 #include "adept_result.h"
+#include "table.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,31 +57,83 @@ static void put_number(columns *c, const char *key, double value)
     free(number);
 }
 
-/* The GPUs' power where there are GPUs, else the node's; no column of the CSV is for anything else. */
-adept_status adept_measure_append_steps(adept_cli *cli, const char *path, const adept_recording *r, const char *host,
-                                        const adept_words *row, const adept_words *more, size_t skip)
-{
-    size_t gpus = adept_measured_sensors(r, ADEPT_COMPONENT_GPU);
-    adept_region_statistics s;
-    columns c = {0};
-    char source[320];
-    adept_status status =
-        adept_measured_region(&s, r, ADEPT_STEP_REGION, skip, gpus > 0 ? ADEPT_COMPONENT_GPU : ADEPT_COMPONENT_NODE, &cli->err);
+/* Whose power a row has. */
+typedef struct row_gpus {
+    adept_visible_gpus visible;
+    bool *is_used; /* of each sensor */
+} row_gpus;
 
+static adept_status find_gpus(adept_cli *cli, row_gpus *g, const adept_measure_job *job)
+{
+    size_t n = adept_recording_tracks(job->recording);
+    const adept_sensor **sensors = calloc(n + 1, sizeof *sensors);
+
+    *g = (row_gpus){.is_used = calloc(n + 1, sizeof *g->is_used)};
+    for (size_t i = 0; sensors && i < n; i++)
+        sensors[i] = adept_recording_track(job->recording, i)->sensor;
+    if (sensors && g->is_used) adept_visible_resolve(&g->visible, g->is_used, &job->visible, sensors, n);
+    bool ok = sensors && g->is_used;
+    free(sensors);
+    return ok ? ADEPT_OK : adept_cli_no_memory(cli);
+}
+
+/* "gpu-3 of 8 GPUs, by CUDA_VISIBLE_DEVICES=3" */
+static void describe(char *text, size_t size, const row_gpus *g, const adept_recording *r)
+{
+    size_t used = 0, boards = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < adept_recording_tracks(r); i++) {
+        const adept_sensor *s = adept_recording_track(r, i)->sensor;
+        if (s->component != ADEPT_COMPONENT_GPU) continue;
+        boards++;
+        if (g->is_used[i] && used < size) used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " " : "", s->name);
+    }
+    if (used < size) snprintf(text + used, size - used, "%s of %zu measured, by %s", used ? "" : "none", boards, g->visible.by);
+}
+
+/* The power of the GPUs that the command may use, where there are any, else the node's; no column of the CSV is for anything else.
+ * What else says how many GPUs there are is not to contradict it. */
+adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job *job, const adept_words *more)
+{
+    const adept_measure_options *o = job->options;
+    const adept_recording *r = job->recording;
+    const char *path = o->steps, *given = value_of(&o->row, "gpus") ? value_of(&o->row, "gpus") : value_of(more, "gpus");
+    adept_region_statistics s = {.time_s = {.n = 0}};
+    columns c = {0};
+    row_gpus g;
+    char source[512], choice[256] = "";
+    double gpus = NAN;
+    adept_status status = find_gpus(cli, &g, job);
+    bool is_gpu = status == ADEPT_OK && g.visible.n > 0;
+
+    if (status == ADEPT_OK)
+        status = adept_measured_region_of(&s, r, ADEPT_STEP_REGION, (size_t)o->skip, is_gpu ? ADEPT_COMPONENT_GPU : ADEPT_COMPONENT_NODE, g.is_used, &cli->err);
+    if (status == ADEPT_OK && *g.visible.by) describe(choice, sizeof choice, &g, r);
+    free(g.is_used);
     if (status != ADEPT_OK) return status;
     if (s.time_s.n == 0)
         return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no region \"%s\" was marked%s, so there is no row", path, ADEPT_STEP_REGION,
-                               skip > 0 ? " behind those that are skipped" : "");
-    put_words(&c, row);
+                               o->skip > 0 ? " behind those that are skipped" : "");
+    const char *doubt = g.visible.doubt;
+    if (given && is_gpu && adept_number_parse(&gpus, given) && gpus != (double)g.visible.n)
+        doubt = "the row says another number of GPUs than are measured; --devices says which they are";
+    double power_w = doubt ? NAN : s.energy_j.total / s.time_s.total;
+    put_words(&c, &o->row);
     put_words(&c, more);
-    if (!value_of(row, "gpus") && !value_of(more, "gpus")) put_number(&c, "gpus", gpus > 0 ? (double)gpus : NAN);
+    if (!given) put_number(&c, "gpus", is_gpu ? (double)g.visible.n : NAN);
     put_number(&c, "step_time_s", s.time_s.mean);
-    double power_w = s.energy_j.total / s.time_s.total;
     put_number(&c, "avg_power_w", power_w);
-    put_column(&c, "power_scope", strlen("power_scope"), isnan(power_w) ? "" : gpus > 0 ? "gpu" : "node");
-    put_column(&c, "host", strlen("host"), host ? host : "");
-    snprintf(source, sizeof source, "adept measure " ADEPT_VERSION ", mean of %zu steps", s.time_s.n);
-    if (!value_of(row, "source")) put_column(&c, "source", strlen("source"), source);
+    put_column(&c, "power_scope", strlen("power_scope"), isnan(power_w) ? "" : is_gpu ? "gpu" : "node");
+    put_column(&c, "host", strlen("host"), job->run.host ? job->run.host : "");
+    snprintf(source, sizeof source, "adept measure " ADEPT_VERSION ", mean of %zu steps%s%s", s.time_s.n, *choice ? "; " : "", choice);
+    if (!value_of(&o->row, "source")) put_column(&c, "source", strlen("source"), source);
+    if (*choice) {
+        fprintf(stderr, "adept: %s: the row is of ", path);
+        adept_print_clean(stderr, choice);
+        fputc('\n', stderr);
+    }
+    if (doubt) fprintf(stderr, "adept: %s: avg_power_w is left empty: %s\n", path, doubt);
     adept_buffer_text(&c.title, "\n");
     adept_buffer_text(&c.row, "\n");
     return adept_csv_append(path, &c.title, &c.row, &cli->err);
@@ -87,9 +141,7 @@ adept_status adept_measure_append_steps(adept_cli *cli, const char *path, const 
 
 adept_status adept_measure_put_steps(adept_cli *cli, const adept_measure_job *job)
 {
-    const adept_measure_options *o = job->options;
-
-    return adept_measure_append_steps(cli, o->steps, job->recording, job->run.host, &o->row, NULL, (size_t)o->skip);
+    return adept_measure_append_steps(cli, job, NULL);
 }
 
 /* ---------------------------------------------------------------- runs -------------------------------------------- */

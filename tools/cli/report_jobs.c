@@ -72,6 +72,13 @@ static adept_text part_cell(const adept_jobs_report *r, const adept_account_grou
     return has_part(r, part) ? adept_units_joule(g->energy_j[part]) : adept_cell("%s", "");
 }
 
+/* Of its GPUs' energy, where it is not known how much it used of them. */
+static adept_text range_cell(const adept_account_group *g)
+{
+    if (!(g->gpu_high_j - g->gpu_low_j > 1e-6 * fabs(g->energy_j[ADEPT_PART_GPU]))) return adept_cell("%s", "");
+    return adept_cell("%s to %s", adept_units_joule(g->gpu_low_j).s, adept_units_joule(g->gpu_high_j).s);
+}
+
 static adept_text share_cell(double part_j, double all_j)
 {
     return all_j > 0 ? adept_units_percent(part_j / all_j) : adept_cell("%s", "");
@@ -92,13 +99,21 @@ static void add_group(adept_table *table, const adept_jobs_report *r, const adep
 
     adept_table_row(
         table,
-        ADEPT_CELLS(name, job ? job->user : "", job ? job->partition : "",
-                    g->id >= 0 ? state_of(g) : "", jobs.s, isnan(elapsed_s) ? "" : adept_units_time(elapsed_s).s,
+        ADEPT_CELLS(name, job ? job->user : "", job ? job->partition : "", g->id >= 0 ? state_of(g) : "", jobs.s,
+                    isnan(elapsed_s) ? "" : adept_units_time(elapsed_s).s,
                     g->cpu_time_s > 0 ? adept_units_time(g->cpu_time_s).s : "", part_cell(r, g, ADEPT_PART_CPU).s,
-                    part_cell(r, g, ADEPT_PART_DRAM).s, part_cell(r, g, ADEPT_PART_GPU).s,
+                    part_cell(r, g, ADEPT_PART_DRAM).s, part_cell(r, g, ADEPT_PART_GPU).s, range_cell(g).s,
                     part_cell(r, g, ADEPT_PART_GAP).s, adept_units_joule(g->total_j).s,
                     share_cell(g->total_j, r->groups->all.total_j).s, isnan(co2e_g) ? "" : adept_units_grams(co2e_g).s,
                     known_percent(adept_use_mean(&g->multiprocessors)).s, known_percent(adept_use_mean(&g->memory)).s));
+}
+
+#define HIDDEN "(not visible here)"
+
+/* Did processes use GPUs that were not visible where they were recorded? */
+static bool is_hidden(const adept_jobs_report *r)
+{
+    return r->groups->hidden.total_j != 0;
 }
 
 static const char *name_of(const adept_account_group *g)
@@ -112,7 +127,8 @@ static adept_status print_groups(adept_cli *cli, const adept_jobs_report *r)
     char columns[256];
 
     snprintf(columns, sizeof columns,
-             "%s|User|Partition|State|>Jobs|>Time|>CPU time|>CPU|>DRAM|>GPU|>Gap|>Energy|>Share|>CO2e|>GPU SM|>GPU memory",
+             "%s|User|Partition|State|>Jobs|>Time|>CPU time|>CPU|>DRAM|>GPU|>GPU range|>Gap|>Energy|>Share|>CO2e|>GPU "
+             "SM|>GPU memory",
              titles[r->options->by]);
     adept_table table = {.columns = columns};
     for (size_t i = 0; i < r->groups->n; i++)
@@ -120,9 +136,12 @@ static adept_status print_groups(adept_cli *cli, const adept_jobs_report *r)
     const struct {
         const adept_account_group *group;
         const char *name;
-    } ends[] = {{&r->groups->system, "(system)"}, {&r->groups->idle, "(idle)"}, {&r->groups->all, "All"}};
+    } ends[] = {{&r->groups->system, "(system)"},
+                {&r->groups->idle, "(idle)"},
+                {&r->groups->hidden, HIDDEN},
+                {&r->groups->all, "All"}};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        add_group(&table, r, ends[i].group, ends[i].name);
+        if (ends[i].group != &r->groups->hidden || is_hidden(r)) add_group(&table, r, ends[i].group, ends[i].name);
     return adept_table_end(cli, &table, stdout);
 }
 
@@ -247,7 +266,9 @@ static void put_csv_row(adept_buffer *out, const adept_jobs_report *r, const ade
     put_number_cell(out, g->total_j);
     put_number_cell(out, co2e_g_of(r, g->total_j));
     put_number_cell(out, adept_use_mean(&g->multiprocessors));
-    adept_csv_put_number(out, adept_use_mean(&g->memory));
+    put_number_cell(out, adept_use_mean(&g->memory));
+    put_number_cell(out, has_part(r, ADEPT_PART_GPU) ? g->gpu_low_j : NAN);
+    adept_csv_put_number(out, has_part(r, ADEPT_PART_GPU) ? g->gpu_high_j : NAN);
     adept_buffer_text(out, "\n");
 }
 
@@ -258,12 +279,13 @@ adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r)
     adept_buffer_text(&out, adept_group_key_name(r->options->by));
     adept_buffer_text(&out,
                       r->options->by == ADEPT_GROUP_JOB ? ",name,user,account,partition,state,elapsed_s" : ",jobs");
-    adept_buffer_text(&out,
-                      ",cpu_time_s,gpu_time_s,cpu_j,dram_j,gpu_j,gap_j,energy_j,co2e_g,gpu_sm_mean,gpu_memory_mean\n");
+    adept_buffer_text(&out, ",cpu_time_s,gpu_time_s,cpu_j,dram_j,gpu_j,gap_j,energy_j,co2e_g,gpu_sm_mean,gpu_memory_"
+                            "mean,gpu_low_j,gpu_high_j\n");
     for (size_t i = 0; i < r->groups->n; i++)
         put_csv_row(&out, r, &r->groups->list[i], r->groups->list[i].name);
     put_csv_row(&out, r, &r->groups->system, "(system)");
     put_csv_row(&out, r, &r->groups->idle, "(idle)");
+    if (is_hidden(r)) put_csv_row(&out, r, &r->groups->hidden, HIDDEN);
     char *text = adept_buffer_take(&out);
     if (!text) return adept_cli_no_memory(cli);
     fputs(text, stdout);
@@ -291,6 +313,14 @@ static void put_energies(adept_json_writer *w, const adept_jobs_report *r, const
         char key[32];
         snprintf(key, sizeof key, "%s_j", adept_energy_part_name(p));
         adept_json_put_number(w, key, has_part(r, (adept_part_of_energy)p) ? g->energy_j[p] : NAN);
+    }
+    if (has_part(r, ADEPT_PART_GPU)) {
+        adept_json_begin_array(w, "gpu_range_j");
+        adept_json_put_number(w, NULL, g->gpu_low_j);
+        adept_json_put_number(w, NULL, g->gpu_high_j);
+        adept_json_end_array(w);
+    } else {
+        adept_json_put_number(w, "gpu_range_j", NAN);
     }
     adept_json_put_members(w, "cpu_time_s %g gpu_time_s %g co2e_g %g", g->cpu_time_s, g->gpu_time_s,
                            co2e_g_of(r, g->total_j));
@@ -390,6 +420,7 @@ adept_status adept_jobs_print_json(adept_cli *cli, const adept_jobs_report *r)
     put_sum(&w, r, "jobs", &g->jobs);
     put_sum(&w, r, "system", &g->system);
     put_sum(&w, r, "idle", &g->idle);
+    put_sum(&w, r, "not_visible", &g->hidden);
     put_sum(&w, r, "all", &g->all);
     put_sum(&w, r, "not_completed", &g->lost);
     put_sum(&w, r, "not_ended", &g->open);

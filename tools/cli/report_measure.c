@@ -16,13 +16,23 @@ void adept_report_missing(FILE *out, const adept_recording *r)
     }
 }
 
+/* "RAPL zone core, inside cpu-0" */
+static const char *device_text(char *text, size_t size, const adept_sensor *s)
+{
+    snprintf(text, size, "%s%s%s%s", s->device, *s->device && *s->inside ? ", " : "", *s->inside ? "inside " : "", s->inside);
+    return text;
+}
+
+#define MOST_DEVICE_TEXT 256
+
 adept_status adept_report_sensors(adept_cli *cli, FILE *out, const adept_recording *r)
 {
     adept_table table = {.columns = "SENSOR|COMPONENT|DEVICE|ORIGIN|SOURCE"};
 
     for (size_t i = 0; i < adept_recording_tracks(r); i++) {
         const adept_sensor *s = adept_recording_track(r, i)->sensor;
-        adept_table_row(&table, ADEPT_CELLS(s->name, adept_component_name(s->component), s->device,
+        char device[MOST_DEVICE_TEXT];
+        adept_table_row(&table, ADEPT_CELLS(s->name, adept_component_name(s->component), device_text(device, sizeof device, s),
                                             s->is_estimated ? "estimated" : "measured", s->source));
     }
     if (adept_recording_tracks(r) == 0) fputs("No sensor answers on this machine.\n", out);
@@ -52,7 +62,8 @@ static adept_status report_energies(adept_cli *cli, FILE *out, const adept_measu
     for (size_t i = 0; i < adept_recording_tracks(r); i++) {
         const adept_track *track = adept_recording_track(r, i);
         adept_energy e = adept_track_energy(track, job->run.begin_s, job->run.end_s);
-        add_energy(&table, track->sensor->name, track->sensor->device, track->sensor->is_estimated ? "estimated" : "measured", &e);
+        char device[MOST_DEVICE_TEXT];
+        add_energy(&table, track->sensor->name, device_text(device, sizeof device, track->sensor), track->sensor->is_estimated ? "estimated" : "measured", &e);
     }
     if (adept_measured_sensors(r, ADEPT_COMPONENTS) > 1) add_energy(&table, "total", "cpu, dram and gpu", "", &total);
     if (adept_recording_tracks(r) == 0) fputs("  No sensor answered: only the time is known.\n", out);

@@ -9,7 +9,7 @@
 #include "units.h"
 #include <stdio.h>
 
-#define ADEPT_MOST_COLUMNS 16
+#define ADEPT_MOST_COLUMNS 18
 
 /** Set the first three; the rest is zero. */
 typedef struct adept_table {

@@ -181,14 +181,9 @@ static void autocast(adept_export_reader *r, const parts *p)
 {
     const cJSON *device = cJSON_GetObjectItemCaseSensitive(p->first, "as_string");
     bool is_cpu = cJSON_IsString(device) && strncmp(device->valuestring, "cpu", 3) == 0;
-    int64_t type = -1;
     adept_dtype dtype = is_cpu ? ADEPT_BF16 : ADEPT_F16; /* PyTorch's own */
-    if (p->scalar_type)
-        dtype = adept_export_int(p->scalar_type, &type) ? adept_dtype_from_export(type) : ADEPT_DTYPE_NONE;
-    if (dtype == ADEPT_DTYPE_NONE) {
-        adept_json_fail(&r->json, "element type %lld is not known", (long long)type);
-        return;
-    }
+    if (p->scalar_type) dtype = adept_export_dtype(r, p->scalar_type, "dtype");
+    if (dtype == ADEPT_DTYPE_NONE) return;
     int32_t inputs[] = {number_of(r, adept_dtype_to_c10(dtype)),
                         constant(r, (adept_value){ADEPT_VALUE_BOOL, {.b = true}})};
     int32_t before = adept_export_op(r, "adept::autocast", 2, inputs, NULL);

@@ -75,6 +75,7 @@ typedef struct adept_measurement {
 
     const char *suspect; /* why the row looks wrong, NULL if it does not */
     const char *absurd;  /* column of a number that nothing can be fitted to; then it is suspect, too */
+    const char *mistaken; /* what its numbers look like that physics excludes, "milliseconds"; then it is suspect, too */
 } adept_measurement;
 
 /** A file the rows came from, for the provenance of a fit. */
@@ -158,6 +159,8 @@ const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_
 bool adept_dataset_exclude_suspect(adept_dataset *d);
 /** Refuse the first row that is absurd. @return ADEPT_E_INVALID naming file, line and column */
 adept_status adept_dataset_refuse_absurd(const adept_dataset *d, adept_error *err);
+/** Refuse a fit to rows that are mistaken one and all. @return ADEPT_E_FIT naming file, line, and what they look like */
+adept_status adept_dataset_refuse_mistaken(const adept_dataset *d, adept_error *err);
 
 /**
  * Text of a row under a column's name, as --by and --leave-out group by it: defaults filled in ("fp32", "1", the model

@@ -17,7 +17,7 @@ typedef struct adept_measurement adept_measurement;
 /** Zero or NULL is not given. */
 typedef struct adept_measure_options {
     double period_s;            /* between two readings; default 0.1 */
-    const char *const *devices; /* n_devices words as of `adept measure --devices`; NULL: all */
+    const char *const *devices; /* n_devices words as of `adept measure --devices`; NULL: all. An unknown one: ADEPT_E_USAGE */
     size_t n_devices;
     const char *sysroot;        /* /sys and /proc are below it */
     void *reserved[4];          /* NULL */

@@ -25,6 +25,7 @@ typedef struct adept_account_group {
     const adept_batch_job *job; /* by job: what is known of it; else NULL */
     size_t n_jobs;
     double energy_j[ADEPT_PARTS], total_j;
+    double gpu_low_j, gpu_high_j; /* between which its energy of GPUs is */
     double cpu_time_s, gpu_time_s;
     double covered_s; /* by job: recorded time while it ran, of all its nodes together; NAN: its times are not known */
     adept_use_histogram multiprocessors, memory;
@@ -34,7 +35,7 @@ typedef struct adept_account_groups {
     adept_arena *arena;
     adept_account_group *list; /* most energy first */
     size_t n, capacity;
-    adept_account_group system, idle, jobs, all; /* jobs: all of them together; all: these, system and idle */
+    adept_account_group system, idle, hidden, jobs, all; /* jobs: all of them together; all: these and the three before */
     adept_account_group lost,
         open; /* jobs that ended otherwise than completed; that have not ended, or of unknown state */
 } adept_account_groups;

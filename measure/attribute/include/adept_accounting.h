@@ -59,7 +59,12 @@ double adept_use_mean(const adept_use_histogram *h);
 void adept_use_add(adept_use_histogram *to, const adept_use_histogram *from);
 
 /** What has energy. */
-typedef enum adept_holder { ADEPT_HOLDER_JOB, ADEPT_HOLDER_SYSTEM, ADEPT_HOLDER_IDLE } adept_holder;
+typedef enum adept_holder {
+    ADEPT_HOLDER_JOB,
+    ADEPT_HOLDER_SYSTEM,
+    ADEPT_HOLDER_IDLE,
+    ADEPT_HOLDER_HIDDEN /* processes on GPUs that are not visible where they were recorded */
+} adept_holder;
 
 /** What one of them has of one node. */
 typedef struct adept_share {
@@ -68,9 +73,13 @@ typedef struct adept_share {
     int64_t job;  /* of ADEPT_HOLDER_JOB */
     uint32_t uid; /* of the job's first process */
     double energy_j[ADEPT_PARTS];
+    double gpu_low_j, gpu_high_j; /* between which its energy of GPUs is, where it is not known how much each used one */
     double cpu_time_s, gpu_time_s; /* gpu_time_s: GPUs that it held, times seconds */
     adept_use_histogram multiprocessors, memory;
 } adept_share;
+
+/** Is it one that was not visible where it was recorded? Then a GPU's driver alone told of it. */
+bool adept_process_is_hidden(const adept_process *process);
 
 /** What a node used in the intervals of its recording. */
 typedef struct adept_node_account {
@@ -82,12 +91,14 @@ typedef struct adept_node_account {
     bool idle_is_unknown;  /* its idle fit lacks a line that is needed: nothing of processors was taken off first */
     double energy_j[ADEPT_PARTS];  /* what was given out */
     double unknown_s[ADEPT_PARTS]; /* for so long a meter did not say it, and nothing was given */
+    double sliced_s, alike_s; /* GPUs times seconds that several held whose use is not known: given out by the slices of a
+                                 GPU that each held, and to all alike */
     double external_j,
         beside_j; /* by the node's own meter where it said it, and of the parts meanwhile; NAN: it has none */
 } adept_node_account;
 
 typedef struct adept_accounting {
-    adept_share *shares; /* by node; of each: system, idle, jobs in the order in which they were seen */
+    adept_share *shares; /* by node; of each: system, idle, hidden, jobs in the order in which they were seen */
     size_t n_shares, capacity;
     adept_node_account *nodes;
     size_t n_nodes;

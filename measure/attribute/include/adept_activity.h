@@ -26,6 +26,10 @@ typedef enum adept_activity_kind {
 /** "cpu_time_s"; NULL behind the last. */
 const char *adept_activity_name(size_t kind);
 
+/** start_ticks of a process that is not visible where it was recorded, as of another PID namespace: a GPU's driver alone tells
+ *  of it. */
+#define ADEPT_NOT_VISIBLE_TICKS UINT64_MAX
+
 /** A process: a number of a process is used again, the pair with its start is not. */
 typedef struct adept_process {
     int32_t pid;
@@ -48,6 +52,8 @@ typedef struct adept_gpu_use {
     uint32_t meter;     /* of the GPU: an index of meters[] */
     float utilization;  /* of its multiprocessors by this process, 0 to 1; NAN: it only holds the GPU */
     float memory_bytes; /* NAN: not known */
+    uint32_t instance;  /* of MIG: its number, and 1; 0: none, the whole GPU */
+    float slices;       /* that the instance has of the GPU; 0: not known */
 } adept_gpu_use;
 
 /** An interval; processes that did nothing in it are left out. */
@@ -66,6 +72,7 @@ typedef struct adept_meter_log {
     adept_component component;
     const adept_sample *samples; /* in order of time, in seconds since 1970, of the readings, not of the intervals */
     size_t n_samples;
+    const char *inside; /* the meter around it, of which its number is a part; "": none; NULL: the recording does not say */
 } adept_meter_log;
 
 /** All arrays and texts are the recording's. */
@@ -94,6 +101,9 @@ adept_status adept_activity_log_read(adept_activity_log **out, const char *path,
 /** NULL allowed. Only for what adept_activity_log_read() made. */
 void adept_activity_log_free(adept_activity_log *log);
 
+/** Is it one of those that are read for the whole node: of its meters, those that are not inside of another one that said something?
+ *  Where the recording does not say which is, the first. */
+bool adept_meter_is_of_node(const adept_activity_log *log, size_t meter);
 /** Energy of a meter between two times, evenly between its samples; NAN: its samples do not cover them. */
 double adept_meter_energy_j(const adept_meter_log *meter, double begin_s, double end_s);
 

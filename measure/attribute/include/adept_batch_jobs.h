@@ -39,7 +39,8 @@ typedef struct adept_batch_job {
     adept_job_state state;
     double begin_s, end_s; /* since 1970; NAN: not known, or not yet */
     double elapsed_s;      /* NAN: not known */
-    double gpus, n_nodes;  /* allocated; 0: none, or not known */
+    double gpus, n_nodes;  /* allocated; 0: none, or not known. A MIG slice is its share of a GPU */
+    double slice;          /* the mean share of a GPU that its MIG slices are; 0: it has none */
 } adept_batch_job;
 
 typedef struct adept_batch_jobs adept_batch_jobs;
