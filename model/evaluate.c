@@ -250,61 +250,28 @@ static void set_theta(adept_theta *out, const adept_evaluator *e, const double *
     out->saturation = e->saturation;
 }
 
-void adept_evaluate(const adept_evaluator *e, const double *theta, double *time_s, double *power_w)
-{
-    adept_theta t;
-    adept_block_steps s;
-    if (e->operator_rows) {
-        adept_operator_rows_evaluate(e->operator_rows, theta, time_s, power_w, NULL, NULL);
-        return;
-    }
-    set_theta(&t, e, theta);
-    for (size_t i = 0, done = 0; i < e->n_blocks; done += e->blocks[i++].n) {
-        adept_block_step(&s, &e->blocks[i], &t);
-        if (time_s) memcpy(time_s + done, s.step_s, e->blocks[i].n * sizeof *time_s);
-        if (power_w) memcpy(power_w + done, s.power_w, e->blocks[i].n * sizeof *power_w);
-    }
-}
-
-/* Distance of the two values of a central difference: the cube root of the rounding error, in parts of the parameter. */
-#define DIFFERENCE 6e-6
-
-/* Of one block, by every parameter. */
-static void differences(const adept_evaluator *e, const adept_row_block *b, const double *theta, double *dtime_s,
-                        double *dpower_w)
-{
-    const size_t n = adept_evaluator_n_parameters(e);
-    double moved[MAX_PARAMETERS + ADEPT_MAX_SCALARS];
-    adept_block_steps below, above;
-    adept_theta t;
-    memcpy(moved, theta, n * sizeof *moved);
-    for (size_t k = 0; k < n; k++) {
-        const adept_parameter_info *info = &e->infos[k];
-        double half = DIFFERENCE * fmax(theta[k], 1e-3 * info->high);
-        double low = fmax(theta[k] - half, info->low), high = fmin(theta[k] + half, info->high);
-        moved[k] = low;
-        set_theta(&t, e, moved);
-        adept_block_step(&below, b, &t);
-        moved[k] = high;
-        set_theta(&t, e, moved);
-        adept_block_step(&above, b, &t);
-        moved[k] = theta[k];
-        for (size_t i = 0; i < b->n; i++) {
-            if (dtime_s) dtime_s[i * n + k] = (above.step_s[i] - below.step_s[i]) / (high - low);
-            if (dpower_w) dpower_w[i * n + k] = (above.power_w[i] - below.power_w[i]) / (high - low);
-        }
-    }
-}
-
 void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, double *time_s, double *power_w,
                              double *dtime_s, double *dpower_w)
 {
     const size_t n = adept_evaluator_n_parameters(e);
+    adept_theta t;
+    adept_block_steps s;
     if (e->operator_rows) {
         adept_operator_rows_evaluate(e->operator_rows, theta, time_s, power_w, dtime_s, dpower_w);
         return;
     }
-    adept_evaluate(e, theta, time_s, power_w);
-    for (size_t i = 0, done = 0; (dtime_s || dpower_w) && i < e->n_blocks; done += e->blocks[i++].n)
-        differences(e, &e->blocks[i], theta, dtime_s ? dtime_s + done * n : NULL, dpower_w ? dpower_w + done * n : NULL);
+    set_theta(&t, e, theta);
+    for (size_t i = 0, done = 0; i < e->n_blocks; done += e->blocks[i++].n) {
+        const adept_row_block *b = &e->blocks[i];
+        adept_block_step(&s, b, &t);
+        if (time_s) memcpy(time_s + done, s.step_s, b->n * sizeof *time_s);
+        if (power_w) memcpy(power_w + done, s.power_w, b->n * sizeof *power_w);
+        if (dtime_s || dpower_w)
+            adept_block_slopes(dtime_s ? dtime_s + done * n : NULL, dpower_w ? dpower_w + done * n : NULL, n, &s, b, &t);
+    }
+}
+
+void adept_evaluate(const adept_evaluator *e, const double *theta, double *time_s, double *power_w)
+{
+    adept_evaluate_gradient(e, theta, time_s, power_w, NULL, NULL);
 }

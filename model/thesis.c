@@ -1,22 +1,19 @@
 /** @file thesis.c  The law of the ADEPT thesis: time and power of a step from sums and means of the workload (granularity "model").
  *
  *  Numbers in brackets are the thesis's; "resolution N" is the entry of docs/MODEL.md that says how an ambiguous or missing point was
- *  settled. Seconds, bytes, watts and FLOPs (a multiply-add is 2) throughout. Written for rows side by side: a fit evaluates it
- *  millions of times. Compiled with -O3 for any machine and for AVX2 (CMakeLists.txt); neither fuses products with sums, so that
- *  both give the same bits. */
+ *  settled. Seconds, bytes, watts and FLOPs (a multiply-add is 2) throughout. Rows stand side by side and compilers vectorise the
+ *  loops over them (CMakeLists.txt): a fit evaluates them millions of times. */
 #include "thesis.h"
 #include "nearest.h"
 #include <math.h>
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE double larger(double a, double b)
+static inline double larger(double a, double b)
 {
     return a > b ? a : b;
 }
 
-INLINE double smaller(double a, double b)
+static inline double smaller(double a, double b)
 {
     return a < b ? a : b;
 }
@@ -37,61 +34,46 @@ adept_status adept_saturation_of(adept_saturation_kind *out, const char *asked, 
     return adept_error_set(err, ADEPT_E_INVALID, "%s: fit.saturation \"%.80s\" is unknown", hw->name, name);
 }
 
-/* exp(-x) = 2^n * exp(r), |r| <= ln(2)/2, with n = round(-x / ln 2), as arithmetic that compilers vectorise. The C library's is five
- * times as slow here, and differs between machines in the last bit. Relative error below 5e-16 (tests/unit/test_thesis.c). x above
- * 700 counts as 700, where exp(-x) is 1e-304; so does NAN. Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits of
- * the sum. ln 2 is split so that n * LN2_HIGH is exact (fdlibm's constants). exp(r) is its Taylor polynomial of degree 13: the
- * remainder is below 4e-18. */
-static inline double exp_negative(double x)
+double adept_saturation(adept_saturation_kind kind, double x)
 {
-    const double round_up = 6755399441055744.0, inverse_ln2 = 1.4426950408889634074;
-    const double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
-    double at = x < 700.0 ? x : 700.0;
-    double shifted = round_up - at * inverse_ln2;
-    double n = shifted - round_up;
-    double r = (-at - n * ln2_high) - n * ln2_low;
-    double r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
-    /* Pairs instead of Horner's chain: the steps do not wait for each other. 1 + r is added last, for its rounding. */
-    double p23 = 1.0 / 2 + r * (1.0 / 6), p45 = 1.0 / 24 + r * (1.0 / 120), p67 = 1.0 / 720 + r * (1.0 / 5040);
-    double p89 = 1.0 / 40320 + r * (1.0 / 362880), p1011 = 1.0 / 3628800 + r * (1.0 / 39916800);
-    double p1213 = 1.0 / 479001600 + r * (1.0 / 6227020800);
-    double tail = (p23 + r2 * p45) + r4 * (p67 + r2 * p89) + r8 * (p1011 + r2 * p1213);
-    union {
-        double value;
-        uint64_t bits;
-    } scale = {.value = shifted}, zero = {.value = round_up};
-    scale.bits = (scale.bits - zero.bits + 1023) << 52;
-    return (1.0 + (r + r2 * tail)) * scale.value;
+    switch (kind) {
+    case ADEPT_SATURATION_ARCTAN: /* normalised so that it reaches 1 like the others (resolution 4) */
+        return 0.63661977236758134308 * atan(x);
+    case ADEPT_SATURATION_SOFTSIGN: /* an infinite x must give 1 and not NaN */
+        return smaller(x, 1e300) / (1.0 + smaller(x, 1e300));
+    case ADEPT_SATURATION_ALGEBRAIC: /* x^2 must not overflow: from 1e9 on the result is 1 to the last bit */
+        return smaller(x, 1e9) / sqrt(1.0 + smaller(x, 1e9) * smaller(x, 1e9));
+    case ADEPT_SATURATION_TANH:
+        return tanh(x);
+    default: /* the sigmoid */
+        return 1.0 / (1.0 + exp(-x));
+    }
 }
 
-/* sat[dimension][row] of eq 4.11; x in [0, inf] to [0, 1]. */
-#define EACH(saturation)                                                                                               \
-    for (int d = 0; d < ADEPT_DIMENSIONS; d++)                                                                         \
-        for (size_t i = 0; i < b->n; i++) {                                                                            \
-            double x = b->dim[d][i] * inverse_r[d];                                                                    \
-            s->sat[d][i] = saturation;                                                                                 \
-        }                                                                                                              \
-    break
+/* With e = x s'/s:  sigmoid s' = s (1 - s);  arctan 2/pi / (1 + x^2);  softsign 1/(1+x)^2;  algebraic (1+x^2)^-3/2;
+ * tanh 1 - tanh^2, so that e = 2x / sinh(2x). Beyond 1e9 all but softsign's have vanished; at 0 all but the sigmoid are linear. */
+double adept_saturation_elasticity(adept_saturation_kind kind, double x)
+{
+    if (kind == ADEPT_SATURATION_SOFTSIGN) return 1.0 / (1.0 + x);
+    if (kind == ADEPT_SATURATION_SIGMOID) return x < 700.0 ? x * exp(-x) / (1.0 + exp(-x)) : 0.0;
+    if (x == 0.0) return 1.0;
+    if (x > 1e9) return 0.0;
+    if (kind == ADEPT_SATURATION_ARCTAN) return x / ((1.0 + x * x) * atan(x));
+    if (kind == ADEPT_SATURATION_ALGEBRAIC) return 1.0 / (1.0 + x * x);
+    return x < 300.0 ? 2.0 * x / sinh(2.0 * x) : 0.0;
+}
 
-INLINE void saturate(adept_block_steps *restrict s, const adept_row_block *restrict b, const adept_theta *theta)
+/* One of them for every dimension and row of a block; rows of one size share it. */
+static void saturate(adept_column out[ADEPT_DIMENSIONS], const adept_row_block *b, const adept_theta *theta,
+                     double (*function)(adept_saturation_kind kind, double x))
 {
     const adept_model_parameters *p = &theta->p;
-    const double two_over_pi = 0.63661977236758134308;
     const double inverse_r[ADEPT_DIMENSIONS] = {1.0 / p->r_m, 1.0 / p->r_n, 1.0 / p->r_k, 1.0 / p->r_c, 1.0 / p->r_s};
-    switch (theta->saturation) {
-    case ADEPT_SATURATION_SIGMOID:
-        EACH(1.0 / (1.0 + exp_negative(x)));
-    case ADEPT_SATURATION_ARCTAN: /* normalised so that it reaches 1 like the others (resolution 4) */
-        EACH(two_over_pi * atan(x));
-    case ADEPT_SATURATION_SOFTSIGN: /* an infinite x must give 1 and not NaN */
-        EACH(smaller(x, 1e300) / (1.0 + smaller(x, 1e300)));
-    case ADEPT_SATURATION_ALGEBRAIC: /* x^2 must not overflow: from 1e9 on the result is 1 to the last bit */
-        EACH(smaller(x, 1e9) / sqrt(1.0 + smaller(x, 1e9) * smaller(x, 1e9)));
-    case ADEPT_SATURATION_TANH:
-        EACH(tanh(x));
-    case ADEPT_SATURATIONS:
-        break;
-    }
+    for (int d = 0; d < ADEPT_DIMENSIONS; d++)
+        for (size_t i = 0; i < b->n; i++) {
+            size_t first = b->first[d][i];
+            out[d][i] = first < i ? out[d][first] : function(theta->saturation, b->dim[d][i] * inverse_r[d]);
+        }
 }
 
 /* ---- rows ---- */
@@ -101,8 +83,13 @@ void adept_row_block_add(adept_row_block *b, const adept_placed_numbers *numbers
     size_t i = b->n++;
     for (int k = 0; k < ADEPT_WORK_COLUMNS; k++)
         b->work[k][i] = numbers->work[k];
-    for (int k = 0; k < ADEPT_DIMENSIONS; k++)
-        b->dim[k][i] = numbers->dim[k];
+    for (int d = 0; d < ADEPT_DIMENSIONS; d++) {
+        size_t first = 0;
+        b->dim[d][i] = numbers->dim[d];
+        while (first < i && b->dim[d][first] != numbers->dim[d])
+            first++;
+        b->first[d][i] = (uint8_t)first;
+    }
     for (int k = 0; k < ADEPT_PASS_COLUMNS; k++)
         b->pass[k][i] = numbers->pass[k];
     for (int k = 0; k < ADEPT_ROW_COLUMNS; k++)
@@ -127,7 +114,7 @@ static const adept_column *scaled_work(adept_block_steps *s, const adept_row_blo
 
 /* ---- the step at full clock ---- */
 
-INLINE void step(adept_block_steps *restrict s, const adept_row_block *restrict b, const adept_column *restrict work,
+static void step(adept_block_steps *restrict s, const adept_row_block *restrict b, const adept_column *restrict work,
                  const adept_model_parameters *parameters)
 {
     const adept_model_parameters p = *parameters; /* a copy: stores to s cannot change it */
@@ -173,7 +160,8 @@ INLINE void step(adept_block_steps *restrict s, const adept_row_block *restrict 
         adept_allreduce_law law = {b->row[ADEPT_ROW_HOPS][i], b->row[ADEPT_ROW_VOLUME][i],
                                    b->row[ADEPT_ROW_BETWEEN_S][i], b->row[ADEPT_ROW_BETWEEN_S_PER_BYTE][i]};
         s->gradient_bytes[i] = gradient_bytes;
-        s->comm_s[i] = adept_allreduce_law_s(&law, gradient_bytes, p.l_hop_s, p.bw_eff_bytes_per_s) * exposed;
+        s->whole_comm_s[i] = adept_allreduce_law_s(&law, gradient_bytes, p.l_hop_s, p.bw_eff_bytes_per_s);
+        s->comm_s[i] = s->whole_comm_s[i] * exposed;
         /* Kernels repeat with every accumulation pass (resolution 12). */
         s->launch_s[i] = b->pass[ADEPT_PASS_LAUNCHES][i] * p.t_kern_s;
     }
@@ -272,39 +260,185 @@ void adept_phases_limit(adept_phases *phases, double tdp_w, double limit_w, doub
     phases->power_w = (energy_j + p->p_static_w * idle_s) / phases->step_s;
 }
 
-/* ---- all of it ---- */
-
-INLINE void block_step(adept_block_steps *restrict s, const adept_row_block *restrict b, const adept_theta *theta)
+static adept_phases limited_phases(const adept_block_steps *s, const adept_row_block *b, size_t row,
+                                   const adept_model_parameters *p)
 {
-    saturate(s, b, theta);
-    step(s, b, scaled_work(s, b, theta), &theta->p);
+    adept_phases phases;
+    adept_phases_of(&phases, s, row, p);
+    adept_phases_limit(&phases, b->row[ADEPT_ROW_TDP_W][row], b->row[ADEPT_ROW_LIMIT_W][row],
+                       b->row[ADEPT_ROW_MIN_CLOCK][row], b->row[ADEPT_ROW_MAX_CLOCK][row], p);
+    return phases;
 }
-
-#if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2"))) static void block_step_avx2(adept_block_steps *s, const adept_row_block *b,
-                                                            const adept_theta *theta)
-{
-    block_step(s, b, theta);
-}
-#else
-#define block_step_avx2 block_step
-#define __builtin_cpu_supports(name) 0
-#endif
 
 void adept_block_step(adept_block_steps *s, const adept_row_block *b, const adept_theta *theta)
 {
-    if (__builtin_cpu_supports("avx2"))
-        block_step_avx2(s, b, theta);
-    else
-        block_step(s, b, theta);
+    saturate(s->sat, b, theta, adept_saturation);
+    step(s, b, scaled_work(s, b, theta), &theta->p);
     /* Rows whose board throttles: the clock is solved one row at a time. */
     for (size_t i = 0; i < b->n; i++) {
         if (!(s->over_w[i] > 0.0)) continue;
-        adept_phases phases;
-        adept_phases_of(&phases, s, i, &theta->p);
-        adept_phases_limit(&phases, b->row[ADEPT_ROW_TDP_W][i], b->row[ADEPT_ROW_LIMIT_W][i],
-                           b->row[ADEPT_ROW_MIN_CLOCK][i], b->row[ADEPT_ROW_MAX_CLOCK][i], &theta->p);
+        adept_phases phases = limited_phases(s, b, i, &theta->p);
         s->step_s[i] = phases.step_s;
         s->power_w[i] = b->row[ADEPT_ROW_GPUS][i] * phases.power_w;
+    }
+}
+
+/* ---- derivatives ---- */
+
+#define N_MODEL_PARAMETERS (sizeof(adept_model_parameters) / sizeof(double))
+#define AT(name) (offsetof(adept_model_parameters, name) / sizeof(double))
+#define MAX_PARAMETERS (N_MODEL_PARAMETERS + ADEPT_MAX_SCALARS)
+
+/* Of a row by each parameter: what its phases wait for at full clock and how much power they take, the step's time and energy. */
+typedef struct row_slopes {
+    double *compute_s[ADEPT_PHASES], *memory_s[ADEPT_PHASES], *utilisation[ADEPT_PHASES], *time_s, *energy_j;
+} row_slopes;
+#define N_SLOPES (sizeof(row_slopes) / sizeof(double *))
+
+static void find_demand(const row_slopes *out, const adept_block_steps *s, const adept_row_block *b, size_t i,
+                              const double (*work)[ADEPT_BLOCK_ROWS], adept_column elasticity[ADEPT_DIMENSIONS],
+                              const adept_model_parameters *p)
+{
+    double *compute = out->compute_s[ADEPT_PHASE_PASS], *memory = out->memory_s[ADEPT_PHASE_PASS];
+    double *opt_compute = out->compute_s[ADEPT_PHASE_OPTIMIZER], *opt_memory = out->memory_s[ADEPT_PHASE_OPTIMIZER];
+    double *comm = out->memory_s[ADEPT_PHASE_COMM];
+    const double passes = b->pass[ADEPT_PASS_PASSES][i], exposed = 1.0 - p->overlap, bw = p->bw_eff_bytes_per_s;
+    /* Time falls with saturation, and that with the reference. */
+    double gemm_s = s->gemm_s[i] * passes, conv_s = s->conv_s[i] * passes, alu_s = s->alu_s[i] * passes;
+    compute[AT(beta_gemm)] = -gemm_s / p->beta_gemm;
+    compute[AT(beta_conv)] = -conv_s / p->beta_conv;
+    compute[AT(beta_alu)] = -alu_s / p->beta_alu;
+    compute[AT(r_m)] = gemm_s * elasticity[ADEPT_DIM_M][i] / p->r_m;
+    compute[AT(r_n)] = gemm_s * elasticity[ADEPT_DIM_N][i] / p->r_n;
+    compute[AT(r_k)] = gemm_s * elasticity[ADEPT_DIM_K][i] / p->r_k;
+    compute[AT(r_c)] = conv_s * elasticity[ADEPT_DIM_BLOCKS][i] / p->r_c;
+    compute[AT(r_s)] = conv_s * elasticity[ADEPT_DIM_PIXELS][i] / p->r_s;
+    compute[AT(c_gemm)] = gemm_s / p->c_gemm;
+    compute[AT(c_conv)] = conv_s / p->c_conv;
+    compute[AT(c_alu)] = alu_s / p->c_alu;
+    compute[AT(c_gemm_lowp)] = work[ADEPT_WORK_GEMM_LOWP][i] * s->slope_gemm[i] * passes;
+    compute[AT(c_conv_lowp)] = work[ADEPT_WORK_CONV_LOWP][i] * s->slope_conv[i] * passes;
+    compute[AT(c_alu_lowp)] = work[ADEPT_WORK_ALU_LOWP][i] * s->slope_alu[i] * passes;
+    double missing_s = work[ADEPT_WORK_MEM][i] * p->c_mem * passes, wset = b->pass[ADEPT_PASS_WSET][i];
+    memory[AT(c_mem)] = s->pass_memory_s[i] / p->c_mem;
+    if (p->k_wset * wset < p->lambda_miss)
+        memory[AT(lambda_miss)] = missing_s;
+    else if (p->k_wset * wset < 1.0)
+        memory[AT(k_wset)] = missing_s * wset;
+    opt_compute[AT(beta_alu)] = -s->opt_compute_s[i] / p->beta_alu;
+    opt_compute[AT(c_alu)] = s->opt_compute_s[i] / p->c_alu;
+    opt_memory[AT(c_opt)] = s->opt_memory_s[i] / p->c_opt;
+    const double volume = b->row[ADEPT_ROW_VOLUME][i];
+    comm[AT(l_hop_s)] = b->row[ADEPT_ROW_HOPS][i] * exposed;
+    comm[AT(bw_eff_bytes_per_s)] = -volume * s->gradient_bytes[i] / (bw * bw) * exposed;
+    comm[AT(overlap)] = -s->whole_comm_s[i];
+    if (b->pass[ADEPT_PASS_AUTOCAST][i] != 0.0 && p->grad_bytes_lowp <= b->pass[ADEPT_PASS_GRAD_BYTES][i]) {
+        double bytes = b->pass[ADEPT_PASS_GRAD_ELEMENTS][i]; /* for a byte more of each */
+        opt_memory[AT(grad_bytes_lowp)] = b->pass[ADEPT_PASS_OPT_GRAD_S][i] * p->c_opt * work[ADEPT_WORK_OPT][i];
+        comm[AT(grad_bytes_lowp)] = (volume / bw + b->row[ADEPT_ROW_BETWEEN_S_PER_BYTE][i]) * bytes * exposed;
+    }
+}
+
+/* Seconds for more of a piece, by the scalars that multiply it. */
+static void add_piece(const row_slopes *out, const adept_piece *piece, const adept_block_steps *s, double passes,
+                             const adept_theta *theta)
+{
+    const adept_model_parameters *p = &theta->p;
+    const size_t i = piece->row;
+    const double slope_s[ADEPT_WORK_COLUMNS] = {
+        [ADEPT_WORK_GEMM] = s->slope_gemm[i], [ADEPT_WORK_GEMM_LOWP] = s->slope_gemm[i] * p->c_gemm_lowp,
+        [ADEPT_WORK_CONV] = s->slope_conv[i], [ADEPT_WORK_CONV_LOWP] = s->slope_conv[i] * p->c_conv_lowp,
+        [ADEPT_WORK_ALU] = s->slope_alu[i],   [ADEPT_WORK_ALU_LOWP] = s->slope_alu[i] * p->c_alu_lowp,
+        [ADEPT_WORK_MEM] = s->slope_mem[i],
+    };
+    const double whole = s->work[ADEPT_WORK_OPT][i]; /* scalars cover an optimizer as a whole */
+    double factor = piece->amount;
+    for (uint32_t k = 0, mask = piece->scalars; mask; k++, mask >>= 1)
+        if (mask & 1) factor *= theta->scalar[k];
+    for (uint32_t k = 0, mask = piece->scalars; mask; k++, mask >>= 1) {
+        if (!(mask & 1)) continue;
+        double more = factor / theta->scalar[k];
+        size_t at = N_MODEL_PARAMETERS + k;
+        if (piece->column == ADEPT_WORK_OPT) {
+            out->compute_s[ADEPT_PHASE_OPTIMIZER][at] += more * (s->opt_compute_s[i] / whole);
+            out->memory_s[ADEPT_PHASE_OPTIMIZER][at] += more * (s->opt_memory_s[i] / whole);
+        } else {
+            double *demand = (piece->column == ADEPT_WORK_MEM ? out->memory_s : out->compute_s)[ADEPT_PHASE_PASS];
+            demand[at] += more * slope_s[piece->column] * passes;
+        }
+    }
+}
+
+/* Add a phase's time in s and energy in J by each of n parameters. Where a limit holds the power, the clock moves instead: with P(f)
+ * the phase's power, df = -dP / (dP/df), and f stretches what waits for compute. */
+static void add_phase(double *restrict time_s, double *restrict energy_j, const adept_phase *at,
+                      const double *restrict compute_s, const double *restrict memory_s,
+                      const double *restrict utilisation, size_t n, double tdp_w, const adept_model_parameters *p)
+{
+    const double f = at->clock_ratio, voltage = 1.0 + p->v_slope * (f - 1.0), share = p->mem_power_share;
+    const double core = f * voltage * voltage, ratio = share + (1.0 - share) * core; /* of full dynamic power */
+    const double above_w = larger(0.0, tdp_w - p->p_static_w), dynamic_w = at->utilisation * above_w * p->c_power;
+    double power_w[MAX_PARAMETERS]; /* at this clock */
+    for (size_t k = 0; k < n; k++)
+        power_w[k] = ratio * above_w * p->c_power * utilisation[k];
+    power_w[AT(p_static_w)] += above_w == 0.0 ? 1.0 : 1.0 - ratio * at->utilisation * p->c_power;
+    power_w[AT(c_power)] += ratio * at->utilisation * above_w;
+    power_w[AT(mem_power_share)] += dynamic_w * (1.0 - core);
+    power_w[AT(v_slope)] += dynamic_w * (1.0 - share) * 2.0 * f * voltage * (f - 1.0);
+    const bool held = at->limited && !at->floored, computes = at->compute_s / f > at->memory_s;
+    const double by_clock_w = dynamic_w * (1.0 - share) * voltage * (voltage + 2.0 * f * p->v_slope);
+    const double *waits_s = computes ? compute_s : memory_s;
+    const double by_waits = computes ? 1.0 / f : 1.0, by_power = computes && held ? at->compute_s / (f * f * by_clock_w) : 0.0;
+    const double draws_w = at->power_w, draws_s = held ? 0.0 : at->time_s;
+    for (size_t k = 0; k < n; k++) {
+        double longer_s = by_waits * waits_s[k] + (held ? by_power * power_w[k] : 0.0); /* power may be NAN */
+        time_s[k] += longer_s;
+        energy_j[k] += draws_w * longer_s + draws_s * power_w[k];
+    }
+}
+
+void adept_block_slopes(double *dtime_s, double *dpower_w, size_t n, const adept_block_steps *s,
+                        const adept_row_block *b, const adept_theta *theta)
+{
+    const adept_model_parameters *p = &theta->p;
+    const adept_column *work = b->n_pieces > 0 ? s->work : b->work;
+    const adept_piece *piece = b->pieces;
+    adept_column elasticity[ADEPT_DIMENSIONS];
+    saturate(elasticity, b, theta, adept_saturation_elasticity);
+    double numbers[N_SLOPES * MAX_PARAMETERS], *column = numbers;
+    row_slopes by;
+    for (int j = 0; j < ADEPT_PHASES; j++) {
+        by.compute_s[j] = column, column += n;
+        by.memory_s[j] = column, column += n;
+        by.utilisation[j] = column, column += n;
+    }
+    by.time_s = column;
+    by.energy_j = column + n;
+    for (size_t i = 0; i < b->n; i++) {
+        const adept_phases at = limited_phases(s, b, i, p);
+        memset(numbers, 0, N_SLOPES * n * sizeof *numbers);
+        find_demand(&by, s, b, i, work, elasticity, p);
+        for (; piece < b->pieces + b->n_pieces && piece->row == i; piece++)
+            add_piece(&by, piece, s, b->pass[ADEPT_PASS_PASSES][i], theta);
+        const double compute_s = s->pass_compute_s[i], memory_s = s->pass_memory_s[i];
+        for (size_t k = 0; compute_s < memory_s && k < n; k++) /* otherwise it is 1 */
+            by.utilisation[ADEPT_PHASE_PASS][k] = (by.compute_s[ADEPT_PHASE_PASS][k] -
+                                                   compute_s / memory_s * by.memory_s[ADEPT_PHASE_PASS][k]) /
+                                                  memory_s;
+        by.utilisation[ADEPT_PHASE_OPTIMIZER][AT(u_mem)] = 1.0;
+        by.utilisation[ADEPT_PHASE_COMM][AT(u_comm)] = 1.0;
+        for (int j = 0; j < ADEPT_PHASES; j++)
+            add_phase(by.time_s, by.energy_j, &at.phase[j], by.compute_s[j], by.memory_s[j], by.utilisation[j], n,
+                      b->row[ADEPT_ROW_TDP_W][i], p);
+        const double launches = b->pass[ADEPT_PASS_LAUNCHES][i];
+        by.time_s[AT(t_kern_s)] += launches;
+        by.time_s[AT(t_fixed_s)] += 1.0;
+        by.energy_j[AT(t_kern_s)] += launches * p->p_static_w;
+        by.energy_j[AT(t_fixed_s)] += p->p_static_w;
+        by.energy_j[AT(p_static_w)] += s->launch_s[i] + p->t_fixed_s;
+        if (dtime_s) memcpy(dtime_s + i * n, by.time_s, n * sizeof *dtime_s);
+        const double gpus_per_s = b->row[ADEPT_ROW_GPUS][i] / at.step_s;
+        for (size_t k = 0; dpower_w && k < n; k++) /* P = gpus * energy / time */
+            dpower_w[i * n + k] = gpus_per_s * (by.energy_j[k] - at.power_w * by.time_s[k]);
     }
 }

@@ -16,6 +16,11 @@ typedef enum adept_saturation_kind {
 adept_status adept_saturation_of(adept_saturation_kind *out, const char *asked, const adept_hwprofile *hw,
                                  adept_error *err);
 
+/** Takes x in [0, inf] to [0, 1] (thesis section 4.3.7.2). */
+double adept_saturation(adept_saturation_kind kind, double x);
+/** x sat'(x) / sat(x), in [0, 1]: by how many percent sat rises when x does by one. */
+double adept_saturation_elasticity(adept_saturation_kind kind, double x);
+
 /* Parameters of one evaluation. */
 typedef struct adept_theta {
     adept_model_parameters p;
@@ -24,12 +29,13 @@ typedef struct adept_theta {
 } adept_theta;
 
 /* Rows as columns, so that the loops over them are vectorised. */
-#define ADEPT_BLOCK_ROWS 64
+#define ADEPT_BLOCK_ROWS 32
 typedef double adept_column[ADEPT_BLOCK_ROWS];
 
 typedef struct adept_row_block {
     size_t n;
     adept_column work[ADEPT_WORK_COLUMNS], dim[ADEPT_DIMENSIONS], pass[ADEPT_PASS_COLUMNS], row[ADEPT_ROW_COLUMNS];
+    uint8_t first[ADEPT_DIMENSIONS][ADEPT_BLOCK_ROWS]; /* row with the same dimension */
     size_t n_pieces;
     const adept_piece *pieces; /* work that targeted scalars cover, beside the columns */
 } adept_row_block;
@@ -45,13 +51,19 @@ typedef struct adept_block_steps {
     adept_column gemm_s, conv_s, alu_s, memory_s;
     adept_column pass_compute_s, pass_memory_s, utilisation;    /* of all accumulation passes */
     adept_column opt_compute_s, opt_memory_s;
-    adept_column gradient_bytes, comm_s, launch_s;
+    adept_column gradient_bytes, whole_comm_s, comm_s, launch_s; /* whole: what is hidden, too */
     adept_column over_w;           /* some phase draws that much more than the limit, or the clock is locked, where positive */
     adept_column step_s, power_w;  /* at the clock that the limit leaves; of all GPUs */
 } adept_block_steps;
 
 /** The law: eq 4.7 to 4.15 for every row of a block. */
 void adept_block_step(adept_block_steps *s, const adept_row_block *b, const adept_theta *theta);
+
+/** Their exact derivatives by each of the n parameters, of rows that adept_block_step() has filled; either may be NULL. At a kink the
+ *  branch that gave the value is differentiated.
+ *  @param dtime_s, dpower_w  row-major, n a row */
+void adept_block_slopes(double *dtime_s, double *dpower_w, size_t n, const adept_block_steps *s,
+                        const adept_row_block *b, const adept_theta *theta);
 
 /* The phases of a step that draw more than idle power. */
 enum { ADEPT_PHASE_PASS, ADEPT_PHASE_OPTIMIZER, ADEPT_PHASE_COMM, ADEPT_PHASES };
