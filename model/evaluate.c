@@ -136,9 +136,8 @@ static adept_status add_rows(adept_evaluator *e, const adept_placement *rows, co
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < e->n_rows && status == ADEPT_OK; i++)
         status = in_row(err, i, add_row(e, &e->blocks[i / ADEPT_BLOCK_ROWS], &rows[i], scalars, err));
-    const adept_piece *pieces = e->pieces.items;
-    for (size_t i = 0; i < e->n_blocks; pieces += e->blocks[i++].n_pieces)
-        e->blocks[i].pieces = pieces;
+    for (size_t i = 0, first = 0; i < e->n_blocks; first += e->blocks[i++].n_pieces)
+        if (e->blocks[i].n_pieces > 0) e->blocks[i].pieces = e->pieces.items + first;
     return status;
 }
 
@@ -267,7 +266,8 @@ void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, doub
         if (time_s) memcpy(time_s + done, s.step_s, b->n * sizeof *time_s);
         if (power_w) memcpy(power_w + done, s.power_w, b->n * sizeof *power_w);
         if (dtime_s || dpower_w)
-            adept_block_slopes(dtime_s ? dtime_s + done * n : NULL, dpower_w ? dpower_w + done * n : NULL, n, &s, b, &t);
+            adept_block_slopes(dtime_s ? dtime_s + done * n : NULL, dpower_w ? dpower_w + done * n : NULL, n, &s, b,
+                               &t);
     }
 }
 

@@ -1,8 +1,9 @@
-/** @file thesis.c  The law of the ADEPT thesis: time and power of a step from sums and means of the workload (granularity "model").
+/** @file thesis.c  The law of the ADEPT thesis: time and power of a step from sums and means of the workload
+ * (granularity "model").
  *
- *  Numbers in brackets are the thesis's; "resolution N" is the entry of docs/MODEL.md that says how an ambiguous or missing point was
- *  settled. Seconds, bytes, watts and FLOPs (a multiply-add is 2) throughout. Rows stand side by side and compilers vectorise the
- *  loops over them (CMakeLists.txt): a fit evaluates them millions of times. */
+ *  Numbers in brackets are the thesis's; "resolution N" is the entry of docs/MODEL.md that says how an ambiguous or
+ * missing point was settled. Seconds, bytes, watts and FLOPs (a multiply-add is 2) throughout. Rows stand side by side
+ * and compilers vectorise the loops over them (CMakeLists.txt): a fit evaluates them millions of times. */
 #include "thesis.h"
 #include "nearest.h"
 #include <math.h>
@@ -51,7 +52,8 @@ double adept_saturation(adept_saturation_kind kind, double x)
 }
 
 /* With e = x s'/s:  sigmoid s' = s (1 - s);  arctan 2/pi / (1 + x^2);  softsign 1/(1+x)^2;  algebraic (1+x^2)^-3/2;
- * tanh 1 - tanh^2, so that e = 2x / sinh(2x). Beyond 1e9 all but softsign's have vanished; at 0 all but the sigmoid are linear. */
+ * tanh 1 - tanh^2, so that e = 2x / sinh(2x). Beyond 1e9 all but softsign's have vanished; at 0 all but the sigmoid are
+ * linear. */
 double adept_saturation_elasticity(adept_saturation_kind kind, double x)
 {
     if (kind == ADEPT_SATURATION_SOFTSIGN) return 1.0 / (1.0 + x);
@@ -122,9 +124,12 @@ static void step(adept_block_steps *restrict s, const adept_row_block *restrict 
     const double slope_alu = 1.0 / p.beta_alu * p.c_alu, exposed = 1.0 - p.overlap;
     for (size_t i = 0; i < b->n; i++) {
         /* Eq 4.10, 4.11: the share of the peak that is reached, beta * S. */
-        double slope_gemm = 1.0 / (p.beta_gemm * (s->sat[ADEPT_DIM_M][i] * s->sat[ADEPT_DIM_N][i] * s->sat[ADEPT_DIM_K][i])) * p.c_gemm;
-        double slope_conv = 1.0 / (p.beta_conv * (s->sat[ADEPT_DIM_BLOCKS][i] * s->sat[ADEPT_DIM_PIXELS][i])) * p.c_conv;
-        /* Eq 4.9: FLOPs / (peak * efficiency) * C; no work takes no time. 16-bit operands have a multiplier of their own. */
+        double slope_gemm =
+            1.0 / (p.beta_gemm * (s->sat[ADEPT_DIM_M][i] * s->sat[ADEPT_DIM_N][i] * s->sat[ADEPT_DIM_K][i])) * p.c_gemm;
+        double slope_conv =
+            1.0 / (p.beta_conv * (s->sat[ADEPT_DIM_BLOCKS][i] * s->sat[ADEPT_DIM_PIXELS][i])) * p.c_conv;
+        /* Eq 4.9: FLOPs / (peak * efficiency) * C; no work takes no time. 16-bit operands have a multiplier of their
+         * own. */
         double gemm_s = (work[ADEPT_WORK_GEMM][i] + work[ADEPT_WORK_GEMM_LOWP][i] * p.c_gemm_lowp) * slope_gemm;
         double conv_s = (work[ADEPT_WORK_CONV][i] + work[ADEPT_WORK_CONV_LOWP][i] * p.c_conv_lowp) * slope_conv;
         double alu_s = (work[ADEPT_WORK_ALU][i] + work[ADEPT_WORK_ALU_LOWP][i] * p.c_alu_lowp) * slope_alu;
@@ -133,7 +138,8 @@ static void step(adept_block_steps *restrict s, const adept_row_block *restrict 
         double slope_mem = smaller(1.0, larger(p.lambda_miss, p.k_wset * b->pass[ADEPT_PASS_WSET][i])) * p.c_mem;
         double memory_s = work[ADEPT_WORK_MEM][i] * slope_mem;
         double passes = b->pass[ADEPT_PASS_PASSES][i];
-        /* U_c of the pass: T_comp / T_mem clipped to [0, 1] (resolution 15); 1 if nothing is moved, 0 if nothing is done at all. */
+        /* U_c of the pass: T_comp / T_mem clipped to [0, 1] (resolution 15); 1 if nothing is moved, 0 if nothing is
+         * done at all. */
         double at_most_1 = compute_s > 0.0 ? 1.0 : 0.0;
         s->slope_gemm[i] = slope_gemm;
         s->slope_conv[i] = slope_conv;
@@ -148,10 +154,11 @@ static void step(adept_block_steps *restrict s, const adept_row_block *restrict 
         s->utilisation[i] = compute_s >= memory_s ? at_most_1 : compute_s / memory_s;
     }
     for (size_t i = 0; i < b->n; i++) {
-        /* The optimizer, which the thesis leaves open (resolution 23): max(V/BW * C_opt, F/(P_alu*beta_alu) * C_alu). Gradients have
-         * their own type, in autocast at most grad_bytes_lowp a number (eq 4.4, resolution 14). */
+        /* The optimizer, which the thesis leaves open (resolution 23): max(V/BW * C_opt, F/(P_alu*beta_alu) * C_alu).
+         * Gradients have their own type, in autocast at most grad_bytes_lowp a number (eq 4.4, resolution 14). */
         double stored_bytes = b->pass[ADEPT_PASS_GRAD_BYTES][i], scale = work[ADEPT_WORK_OPT][i];
-        double grad_bytes = smaller(stored_bytes, b->pass[ADEPT_PASS_AUTOCAST][i] != 0.0 ? p.grad_bytes_lowp : stored_bytes);
+        double grad_bytes =
+            smaller(stored_bytes, b->pass[ADEPT_PASS_AUTOCAST][i] != 0.0 ? p.grad_bytes_lowp : stored_bytes);
         double traffic_s = b->pass[ADEPT_PASS_OPT_S][i] + b->pass[ADEPT_PASS_OPT_GRAD_S][i] * grad_bytes;
         double gradient_bytes = b->pass[ADEPT_PASS_GRAD_ELEMENTS][i] * grad_bytes;
         s->opt_memory_s[i] = traffic_s * p.c_opt * scale;
@@ -223,11 +230,10 @@ static double clock_at_limit(double dynamic_w, double limit_w, const adept_model
 
 void adept_phases_of(adept_phases *out, const adept_block_steps *s, size_t row, const adept_model_parameters *p)
 {
-    out->phase[ADEPT_PHASE_PASS] = (adept_phase){.compute_s = s->pass_compute_s[row],
-                                                 .memory_s = s->pass_memory_s[row],
-                                                 .utilisation = s->utilisation[row]};
-    out->phase[ADEPT_PHASE_OPTIMIZER] = (adept_phase){
-        .compute_s = s->opt_compute_s[row], .memory_s = s->opt_memory_s[row], .utilisation = p->u_mem};
+    out->phase[ADEPT_PHASE_PASS] = (adept_phase){
+        .compute_s = s->pass_compute_s[row], .memory_s = s->pass_memory_s[row], .utilisation = s->utilisation[row]};
+    out->phase[ADEPT_PHASE_OPTIMIZER] =
+        (adept_phase){.compute_s = s->opt_compute_s[row], .memory_s = s->opt_memory_s[row], .utilisation = p->u_mem};
     out->phase[ADEPT_PHASE_COMM] = (adept_phase){.memory_s = s->comm_s[row], .utilisation = p->u_comm};
     out->launch_s = s->launch_s[row];
 }
@@ -289,15 +295,17 @@ void adept_block_step(adept_block_steps *s, const adept_row_block *b, const adep
 #define AT(name) (offsetof(adept_model_parameters, name) / sizeof(double))
 #define MAX_PARAMETERS (N_MODEL_PARAMETERS + ADEPT_MAX_SCALARS)
 
-/* Of a row by each parameter: what its phases wait for at full clock and how much power they take, the step's time and energy. */
+/* Of a row by each parameter: what its phases wait for at full clock and how much power they take, then the step's time
+ * and energy. */
 typedef struct row_slopes {
     double *compute_s[ADEPT_PHASES], *memory_s[ADEPT_PHASES], *utilisation[ADEPT_PHASES], *time_s, *energy_j;
 } row_slopes;
 #define N_SLOPES (sizeof(row_slopes) / sizeof(double *))
 
+/* What the phases wait for. `out` is all 0. */
 static void find_demand(const row_slopes *out, const adept_block_steps *s, const adept_row_block *b, size_t i,
-                              const double (*work)[ADEPT_BLOCK_ROWS], adept_column elasticity[ADEPT_DIMENSIONS],
-                              const adept_model_parameters *p)
+                        const double (*work)[ADEPT_BLOCK_ROWS], adept_column elasticity[ADEPT_DIMENSIONS],
+                        const adept_model_parameters *p)
 {
     double *compute = out->compute_s[ADEPT_PHASE_PASS], *memory = out->memory_s[ADEPT_PHASE_PASS];
     double *opt_compute = out->compute_s[ADEPT_PHASE_OPTIMIZER], *opt_memory = out->memory_s[ADEPT_PHASE_OPTIMIZER];
@@ -341,7 +349,7 @@ static void find_demand(const row_slopes *out, const adept_block_steps *s, const
 
 /* Seconds for more of a piece, by the scalars that multiply it. */
 static void add_piece(const row_slopes *out, const adept_piece *piece, const adept_block_steps *s, double passes,
-                             const adept_theta *theta)
+                      const adept_theta *theta)
 {
     const adept_model_parameters *p = &theta->p;
     const size_t i = piece->row;
@@ -369,8 +377,8 @@ static void add_piece(const row_slopes *out, const adept_piece *piece, const ade
     }
 }
 
-/* Add a phase's time in s and energy in J by each of n parameters. Where a limit holds the power, the clock moves instead: with P(f)
- * the phase's power, df = -dP / (dP/df), and f stretches what waits for compute. */
+/* Add a phase's time in s and energy in J by each of n parameters. Where a limit holds the power, the clock moves
+ * instead: with P(f) the phase's power, df = -dP / (dP/df), and f stretches what waits for compute. */
 static void add_phase(double *restrict time_s, double *restrict energy_j, const adept_phase *at,
                       const double *restrict compute_s, const double *restrict memory_s,
                       const double *restrict utilisation, size_t n, double tdp_w, const adept_model_parameters *p)
@@ -388,7 +396,8 @@ static void add_phase(double *restrict time_s, double *restrict energy_j, const 
     const bool held = at->limited && !at->floored, computes = at->compute_s / f > at->memory_s;
     const double by_clock_w = dynamic_w * (1.0 - share) * voltage * (voltage + 2.0 * f * p->v_slope);
     const double *waits_s = computes ? compute_s : memory_s;
-    const double by_waits = computes ? 1.0 / f : 1.0, by_power = computes && held ? at->compute_s / (f * f * by_clock_w) : 0.0;
+    const double by_waits = computes ? 1.0 / f : 1.0,
+                 by_power = computes && held ? at->compute_s / (f * f * by_clock_w) : 0.0;
     const double draws_w = at->power_w, draws_s = held ? 0.0 : at->time_s;
     for (size_t k = 0; k < n; k++) {
         double longer_s = by_waits * waits_s[k] + (held ? by_power * power_w[k] : 0.0); /* power may be NAN */
@@ -402,29 +411,28 @@ void adept_block_slopes(double *dtime_s, double *dpower_w, size_t n, const adept
 {
     const adept_model_parameters *p = &theta->p;
     const adept_column *work = b->n_pieces > 0 ? s->work : b->work;
-    const adept_piece *piece = b->pieces;
     adept_column elasticity[ADEPT_DIMENSIONS];
     saturate(elasticity, b, theta, adept_saturation_elasticity);
-    double numbers[N_SLOPES * MAX_PARAMETERS], *column = numbers;
+    double numbers[N_SLOPES * MAX_PARAMETERS];
     row_slopes by;
     for (int j = 0; j < ADEPT_PHASES; j++) {
-        by.compute_s[j] = column, column += n;
-        by.memory_s[j] = column, column += n;
-        by.utilisation[j] = column, column += n;
+        by.compute_s[j] = numbers + (size_t)j * n;
+        by.memory_s[j] = by.compute_s[j] + ADEPT_PHASES * n;
+        by.utilisation[j] = by.memory_s[j] + ADEPT_PHASES * n;
     }
-    by.time_s = column;
-    by.energy_j = column + n;
-    for (size_t i = 0; i < b->n; i++) {
+    by.time_s = numbers + 3 * ADEPT_PHASES * n;
+    by.energy_j = by.time_s + n;
+    for (size_t i = 0, next = 0; i < b->n; i++) {
         const adept_phases at = limited_phases(s, b, i, p);
         memset(numbers, 0, N_SLOPES * n * sizeof *numbers);
         find_demand(&by, s, b, i, work, elasticity, p);
-        for (; piece < b->pieces + b->n_pieces && piece->row == i; piece++)
-            add_piece(&by, piece, s, b->pass[ADEPT_PASS_PASSES][i], theta);
+        for (; next < b->n_pieces && b->pieces[next].row == i; next++)
+            add_piece(&by, &b->pieces[next], s, b->pass[ADEPT_PASS_PASSES][i], theta);
         const double compute_s = s->pass_compute_s[i], memory_s = s->pass_memory_s[i];
         for (size_t k = 0; compute_s < memory_s && k < n; k++) /* otherwise it is 1 */
-            by.utilisation[ADEPT_PHASE_PASS][k] = (by.compute_s[ADEPT_PHASE_PASS][k] -
-                                                   compute_s / memory_s * by.memory_s[ADEPT_PHASE_PASS][k]) /
-                                                  memory_s;
+            by.utilisation[ADEPT_PHASE_PASS][k] =
+                (by.compute_s[ADEPT_PHASE_PASS][k] - compute_s / memory_s * by.memory_s[ADEPT_PHASE_PASS][k]) /
+                memory_s;
         by.utilisation[ADEPT_PHASE_OPTIMIZER][AT(u_mem)] = 1.0;
         by.utilisation[ADEPT_PHASE_COMM][AT(u_comm)] = 1.0;
         for (int j = 0; j < ADEPT_PHASES; j++)

@@ -1,10 +1,11 @@
-/** @file thesis.h  The law of the ADEPT thesis, granularity "model": time and power of rows side by side (thesis.c). Private to
- *  model/. */
+/** @file thesis.h  The law of the ADEPT thesis, granularity "model": time and power of rows side by side (thesis.c).
+ * Private to model/. */
 #ifndef ADEPT_THESIS_H
 #define ADEPT_THESIS_H
 #include "placement.h"
 
-#define ADEPT_SATURATION_LIST(X) X(SIGMOID, sigmoid) X(ARCTAN, arctan) X(SOFTSIGN, softsign) X(ALGEBRAIC, algebraic) X(TANH, tanh)
+#define ADEPT_SATURATION_LIST(X)                                                                                       \
+    X(SIGMOID, sigmoid) X(ARCTAN, arctan) X(SOFTSIGN, softsign) X(ALGEBRAIC, algebraic) X(TANH, tanh)
 typedef enum adept_saturation_kind {
 #define X(id, name) ADEPT_SATURATION_##id,
     ADEPT_SATURATION_LIST(X)
@@ -12,7 +13,8 @@ typedef enum adept_saturation_kind {
         ADEPT_SATURATIONS
 } adept_saturation_kind;
 
-/** What is asked for (NULL: nothing), else what the fit has. @return ADEPT_E_USAGE, ADEPT_E_INVALID if there is no such one */
+/** What is asked for (NULL: nothing), else what the fit has. @return ADEPT_E_USAGE, ADEPT_E_INVALID if there is no such
+ * one */
 adept_status adept_saturation_of(adept_saturation_kind *out, const char *asked, const adept_hwprofile *hw,
                                  adept_error *err);
 
@@ -43,24 +45,25 @@ typedef struct adept_row_block {
 /** Put a row behind those of a block that has room. */
 void adept_row_block_add(adept_row_block *b, const adept_placed_numbers *numbers);
 
-/* What rows take: one GPU and one pass at full clock unless the name says otherwise. Nothing is written behind the block's rows. */
+/* What rows take: one GPU and one pass at full clock unless the name says otherwise. Nothing is written behind the
+ * block's rows. */
 typedef struct adept_block_steps {
     adept_column sat[ADEPT_DIMENSIONS];
-    adept_column work[ADEPT_WORK_COLUMNS];                      /* scalars multiplied in */
-    adept_column slope_gemm, slope_conv, slope_alu, slope_mem;  /* seconds per second at the peak */
+    adept_column work[ADEPT_WORK_COLUMNS];                     /* scalars multiplied in */
+    adept_column slope_gemm, slope_conv, slope_alu, slope_mem; /* seconds per second at the peak */
     adept_column gemm_s, conv_s, alu_s, memory_s;
-    adept_column pass_compute_s, pass_memory_s, utilisation;    /* of all accumulation passes */
+    adept_column pass_compute_s, pass_memory_s, utilisation; /* of all accumulation passes */
     adept_column opt_compute_s, opt_memory_s;
     adept_column gradient_bytes, whole_comm_s, comm_s, launch_s; /* whole: what is hidden, too */
-    adept_column over_w;           /* some phase draws that much more than the limit, or the clock is locked, where positive */
-    adept_column step_s, power_w;  /* at the clock that the limit leaves; of all GPUs */
+    adept_column over_w; /* some phase draws that much more than the limit, or the clock is locked, where positive */
+    adept_column step_s, power_w; /* at the clock that the limit leaves; of all GPUs */
 } adept_block_steps;
 
 /** The law: eq 4.7 to 4.15 for every row of a block. */
 void adept_block_step(adept_block_steps *s, const adept_row_block *b, const adept_theta *theta);
 
-/** Their exact derivatives by each of the n parameters, of rows that adept_block_step() has filled; either may be NULL. At a kink the
- *  branch that gave the value is differentiated.
+/** Their exact derivatives by each of the n parameters, of rows that adept_block_step() has filled; either may be NULL.
+ * At a kink the branch that gave the value is differentiated.
  *  @param dtime_s, dpower_w  row-major, n a row */
 void adept_block_slopes(double *dtime_s, double *dpower_w, size_t n, const adept_block_steps *s,
                         const adept_row_block *b, const adept_theta *theta);

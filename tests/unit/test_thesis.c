@@ -65,7 +65,8 @@ static void elasticities_are_the_slopes(void **state)
     for (int i = 0; i < ADEPT_SATURATIONS; i++) {
         const adept_saturation_kind sat = (adept_saturation_kind)i;
         for (double x = 1e-6; x < 1e4; x *= 1.3) {
-            const double h = 1e-5, above = adept_saturation(sat, x * exp(h)), below = adept_saturation(sat, x * exp(-h));
+            const double h = 1e-5, above = adept_saturation(sat, x * exp(h)),
+                         below = adept_saturation(sat, x * exp(-h));
             double difference = (log(above) - log(below)) / (2 * h), elasticity = adept_saturation_elasticity(sat, x);
             if (fabs(elasticity - difference) > 1e-9) fail_msg("%d at %g: %g, %g", i, x, elasticity, difference);
             assert_true(elasticity >= 0 && elasticity <= 1);
@@ -103,25 +104,65 @@ static void gemm_tiles(void **state)
     }
 }
 
-static const adept_theta theta = {
-    .saturation = ADEPT_SATURATION_SOFTSIGN, /* x/(1+x) */
-    .p = {.beta_gemm = 0.5, .beta_conv = 0.8, .beta_alu = 0.5, .r_m = 2, .r_n = 4, .r_k = 1, .r_c = 64, .r_s = 196,
-          .c_gemm = 0.3375, .c_conv = 3, .c_alu = 2, .c_mem = 1.2, .c_opt = 1.5, .lambda_miss = 0.1, .k_wset = 1,
-          .l_hop_s = 1e-3, .bw_eff_bytes_per_s = 1e11, .overlap = 0.25, .t_kern_s = 2e-6, .t_fixed_s = 0.003,
-          .p_static_w = 50, .c_power = 1.1, .u_mem = 0.5, .u_comm = 0.3, .c_gemm_lowp = 0.5, .c_conv_lowp = 0.5,
-          .c_alu_lowp = 0.5, .grad_bytes_lowp = 2, .v_slope = 0.5, .mem_power_share = 0.3}};
+static const adept_theta theta = {.saturation = ADEPT_SATURATION_SOFTSIGN, /* x/(1+x) */
+                                  .p = {.beta_gemm = 0.5,
+                                        .beta_conv = 0.8,
+                                        .beta_alu = 0.5,
+                                        .r_m = 2,
+                                        .r_n = 4,
+                                        .r_k = 1,
+                                        .r_c = 64,
+                                        .r_s = 196,
+                                        .c_gemm = 0.3375,
+                                        .c_conv = 3,
+                                        .c_alu = 2,
+                                        .c_mem = 1.2,
+                                        .c_opt = 1.5,
+                                        .lambda_miss = 0.1,
+                                        .k_wset = 1,
+                                        .l_hop_s = 1e-3,
+                                        .bw_eff_bytes_per_s = 1e11,
+                                        .overlap = 0.25,
+                                        .t_kern_s = 2e-6,
+                                        .t_fixed_s = 0.003,
+                                        .p_static_w = 50,
+                                        .c_power = 1.1,
+                                        .u_mem = 0.5,
+                                        .u_comm = 0.3,
+                                        .c_gemm_lowp = 0.5,
+                                        .c_conv_lowp = 0.5,
+                                        .c_alu_lowp = 0.5,
+                                        .grad_bytes_lowp = 2,
+                                        .v_slope = 0.5,
+                                        .mem_power_share = 0.3}};
 
-static const adept_placed_numbers row = {
-    .work = {[ADEPT_WORK_GEMM] = 0.1, [ADEPT_WORK_GEMM_LOWP] = 0.2, [ADEPT_WORK_CONV] = 0.01,
-             [ADEPT_WORK_CONV_LOWP] = 0.02, [ADEPT_WORK_ALU] = 0.02, [ADEPT_WORK_ALU_LOWP] = 0.01,
-             [ADEPT_WORK_MEM] = 1, [ADEPT_WORK_OPT] = 1},
-    .dim = {2, 12, 9, 64, 588},
-    .pass = {[ADEPT_PASS_WSET] = 0.5, [ADEPT_PASS_PASSES] = 3, [ADEPT_PASS_GRAD_BYTES] = 4, [ADEPT_PASS_AUTOCAST] = 1,
-             [ADEPT_PASS_GRAD_ELEMENTS] = 1e9, [ADEPT_PASS_OPT_S] = 0.024, [ADEPT_PASS_OPT_GRAD_S] = 0.002,
-             [ADEPT_PASS_OPT_ALU_S] = 0.0018, [ADEPT_PASS_LAUNCHES] = 5000},
-    .row = {[ADEPT_ROW_GPUS] = 4, [ADEPT_ROW_HOPS] = 6, [ADEPT_ROW_VOLUME] = 1.5, [ADEPT_ROW_BETWEEN_S] = 0.004,
-            [ADEPT_ROW_BETWEEN_S_PER_BYTE] = 1e-11, [ADEPT_ROW_TDP_W] = 400, [ADEPT_ROW_LIMIT_W] = NAN,
-            [ADEPT_ROW_MIN_CLOCK] = 0.1, [ADEPT_ROW_MAX_CLOCK] = 1}};
+static const adept_placed_numbers row = {.work = {[ADEPT_WORK_GEMM] = 0.1,
+                                                  [ADEPT_WORK_GEMM_LOWP] = 0.2,
+                                                  [ADEPT_WORK_CONV] = 0.01,
+                                                  [ADEPT_WORK_CONV_LOWP] = 0.02,
+                                                  [ADEPT_WORK_ALU] = 0.02,
+                                                  [ADEPT_WORK_ALU_LOWP] = 0.01,
+                                                  [ADEPT_WORK_MEM] = 1,
+                                                  [ADEPT_WORK_OPT] = 1},
+                                         .dim = {2, 12, 9, 64, 588},
+                                         .pass = {[ADEPT_PASS_WSET] = 0.5,
+                                                  [ADEPT_PASS_PASSES] = 3,
+                                                  [ADEPT_PASS_GRAD_BYTES] = 4,
+                                                  [ADEPT_PASS_AUTOCAST] = 1,
+                                                  [ADEPT_PASS_GRAD_ELEMENTS] = 1e9,
+                                                  [ADEPT_PASS_OPT_S] = 0.024,
+                                                  [ADEPT_PASS_OPT_GRAD_S] = 0.002,
+                                                  [ADEPT_PASS_OPT_ALU_S] = 0.0018,
+                                                  [ADEPT_PASS_LAUNCHES] = 5000},
+                                         .row = {[ADEPT_ROW_GPUS] = 4,
+                                                 [ADEPT_ROW_HOPS] = 6,
+                                                 [ADEPT_ROW_VOLUME] = 1.5,
+                                                 [ADEPT_ROW_BETWEEN_S] = 0.004,
+                                                 [ADEPT_ROW_BETWEEN_S_PER_BYTE] = 1e-11,
+                                                 [ADEPT_ROW_TDP_W] = 400,
+                                                 [ADEPT_ROW_LIMIT_W] = NAN,
+                                                 [ADEPT_ROW_MIN_CLOCK] = 0.1,
+                                                 [ADEPT_ROW_MAX_CLOCK] = 1}};
 
 /* The row alone, of a block that holds another one, too. */
 static adept_block_steps step_of(const adept_placed_numbers *numbers, size_t at)
@@ -140,22 +181,23 @@ static void step_by_hand(void **state)
 {
     (void)state;
     const adept_block_steps s = step_of(&row, 0);
-    /* Eq 4.11: tiles 2, 12, 9 over references 2, 4, 1: 1/(1+1) * 3/(1+3) * 9/(1+9); 64 blocks over 64, 588 pixels over 196: 1/2 * 3/4. */
+    /* Eq 4.11: tiles 2, 12, 9 over references 2, 4, 1: 1/(1+1) * 3/(1+3) * 9/(1+9); 64 blocks over 64, 588 pixels over
+     * 196: 1/2 * 3/4. */
     NEAR(s.sat[ADEPT_DIM_M][0] * s.sat[ADEPT_DIM_N][0] * s.sat[ADEPT_DIM_K][0], 0.3375);
     NEAR(s.sat[ADEPT_DIM_BLOCKS][0] * s.sat[ADEPT_DIM_PIXELS][0], 0.375);
-    NEAR(s.gemm_s[0], 0.4);          /* (0.1 + 0.2 * 0.5) / (0.5 * 0.3375) * 0.3375 */
-    NEAR(s.conv_s[0], 0.2);          /* (0.01 + 0.02 * 0.5) / (0.8 * 0.375) * 3 */
-    NEAR(s.alu_s[0], 0.1);           /* (0.02 + 0.01 * 0.5) / 0.5 * 2 */
-    NEAR(s.memory_s[0], 0.6);        /* 1 * max(0.1, 0.5) * 1.2 */
-    NEAR(s.pass_compute_s[0], 2.1);  /* 3 * 0.7 */
-    NEAR(s.opt_memory_s[0], 0.042);  /* (0.024 + 0.002 * 2) * 1.5 */
+    NEAR(s.gemm_s[0], 0.4);           /* (0.1 + 0.2 * 0.5) / (0.5 * 0.3375) * 0.3375 */
+    NEAR(s.conv_s[0], 0.2);           /* (0.01 + 0.02 * 0.5) / (0.8 * 0.375) * 3 */
+    NEAR(s.alu_s[0], 0.1);            /* (0.02 + 0.01 * 0.5) / 0.5 * 2 */
+    NEAR(s.memory_s[0], 0.6);         /* 1 * max(0.1, 0.5) * 1.2 */
+    NEAR(s.pass_compute_s[0], 2.1);   /* 3 * 0.7 */
+    NEAR(s.opt_memory_s[0], 0.042);   /* (0.024 + 0.002 * 2) * 1.5 */
     NEAR(s.opt_compute_s[0], 0.0072); /* 0.0018 / 0.5 * 2 */
     /* 6 * 1e-3 + 1.5 * 2e9 / 1e11 + 0.004 + 1e-11 * 2e9 = 0.006 + 0.03 + 0.004 + 0.02, three quarters of it seen */
     NEAR(s.comm_s[0], 0.045);
-    NEAR(s.launch_s[0], 0.01);       /* 5000 * 2e-6 */
-    NEAR(s.step_s[0], 2.2);          /* 2.1 + 0.042 + 0.045 + 0.01 + 0.003 */
-    /* The pass draws 50 + 1 * 350 * 1.1 = 435 W, the optimizer 50 + 0.5 * 385 = 242.5, communication 50 + 0.3 * 385 = 165.5:
-     * 4 * (435 * 2.1 + 242.5 * 0.042 + 165.5 * 0.045 + 50 * 0.013) / 2.2 = 4 * 931.7825 / 2.2 */
+    NEAR(s.launch_s[0], 0.01); /* 5000 * 2e-6 */
+    NEAR(s.step_s[0], 2.2);    /* 2.1 + 0.042 + 0.045 + 0.01 + 0.003 */
+    /* The pass draws 50 + 1 * 350 * 1.1 = 435 W, the optimizer 50 + 0.5 * 385 = 242.5, communication 50 + 0.3 * 385 =
+     * 165.5: 4 * (435 * 2.1 + 242.5 * 0.042 + 165.5 * 0.045 + 50 * 0.013) / 2.2 = 4 * 931.7825 / 2.2 */
     NEAR(s.power_w[0], 4 * 931.7825 / 2.2);
 }
 
@@ -274,7 +316,8 @@ static void power_limit_is_monotone(void **state)
     assert_true(last.phase[0].clock_ratio == 1.0);
 }
 
-/* The pass waits for memory and draws little, so that the optimizer alone, or communication alone, reaches the limit. */
+/* The pass waits for memory and draws little, so that the optimizer alone, or communication alone, reaches the limit.
+ */
 static void each_phase_has_its_clock(void **state)
 {
     (void)state;
