@@ -99,18 +99,18 @@ adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid)
 
 adept_tracked *adept_processes_meant(adept_processes *p, int32_t pid)
 {
-    adept_tracked *found = adept_processes_get(p, pid);
+    adept_tracked *outer = adept_processes_get(p, pid);
 
-    if (!found && pid > 0) found = adept_processes_discover(p, pid); /* it began since the last look */
-    if (found && found->now[ADEPT_ACTIVITY_MEMORY_BYTES] != 0) return found;
+    if (!outer && pid > 0) outer = adept_processes_discover(p, pid); /* it began since the last look */
+    if (outer && outer->now[ADEPT_ACTIVITY_MEMORY_BYTES] != 0) return outer;
     adept_tracked *inner = NULL; /* where there is none, or a thread of the kernel, which holds no GPU */
     for (size_t i = 0; i < p->n; i++) {
         adept_tracked *t = p->all[i];
         if (t->inner_pid != pid || pid <= 0 || t->has_ended) continue;
-        if (inner) return found; /* containers have the same numbers */
+        if (inner) return outer; /* containers have the same numbers */
         inner = t;
     }
-    return inner ? inner : found;
+    return inner ? inner : outer;
 }
 
 static void look_at(adept_processes *p, int32_t pid)
