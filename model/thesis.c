@@ -46,8 +46,8 @@ double adept_saturation(adept_saturation_kind kind, double x)
         return smaller(x, 1e9) / sqrt(1.0 + smaller(x, 1e9) * smaller(x, 1e9));
     case ADEPT_SATURATION_TANH:
         return tanh(x);
-    default: /* the sigmoid */
-        return 1.0 / (1.0 + exp(-x));
+    default: /* the sigmoid; from 40 on it is 1 to the last bit */
+        return x < 40.0 ? 1.0 / (1.0 + exp(-x)) : 1.0;
     }
 }
 
@@ -266,14 +266,12 @@ void adept_phases_limit(adept_phases *phases, double tdp_w, double limit_w, doub
     phases->power_w = (energy_j + p->p_static_w * idle_s) / phases->step_s;
 }
 
-static adept_phases limited_phases(const adept_block_steps *s, const adept_row_block *b, size_t row,
-                                   const adept_model_parameters *p)
+static void limited_phases(adept_phases *out, const adept_block_steps *s, const adept_row_block *b, size_t row,
+                           const adept_model_parameters *p)
 {
-    adept_phases phases;
-    adept_phases_of(&phases, s, row, p);
-    adept_phases_limit(&phases, b->row[ADEPT_ROW_TDP_W][row], b->row[ADEPT_ROW_LIMIT_W][row],
+    adept_phases_of(out, s, row, p);
+    adept_phases_limit(out, b->row[ADEPT_ROW_TDP_W][row], b->row[ADEPT_ROW_LIMIT_W][row],
                        b->row[ADEPT_ROW_MIN_CLOCK][row], b->row[ADEPT_ROW_MAX_CLOCK][row], p);
-    return phases;
 }
 
 void adept_block_step(adept_block_steps *s, const adept_row_block *b, const adept_theta *theta)
@@ -283,7 +281,8 @@ void adept_block_step(adept_block_steps *s, const adept_row_block *b, const adep
     /* Rows whose board throttles: the clock is solved one row at a time. */
     for (size_t i = 0; i < b->n; i++) {
         if (!(s->over_w[i] > 0.0)) continue;
-        adept_phases phases = limited_phases(s, b, i, &theta->p);
+        adept_phases phases;
+        limited_phases(&phases, s, b, i, &theta->p);
         s->step_s[i] = phases.step_s;
         s->power_w[i] = b->row[ADEPT_ROW_GPUS][i] * phases.power_w;
     }
@@ -428,7 +427,8 @@ void adept_block_slopes(double *dtime_s, double *dpower_w, size_t n, const adept
     by.time_s = numbers + 3 * ADEPT_PHASES * n;
     by.energy_j = by.time_s + n;
     for (size_t i = 0, next = 0; i < b->n; i++) {
-        const adept_phases at = limited_phases(s, b, i, p);
+        adept_phases at;
+        limited_phases(&at, s, b, i, p);
         memset(numbers, 0, N_SLOPES * n * sizeof *numbers);
         find_demand(&by, s, b, i, work, elasticity, p);
         for (; next < b->n_pieces && b->pieces[next].row == i; next++)
