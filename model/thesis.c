@@ -46,8 +46,8 @@ double adept_saturation(adept_saturation_kind kind, double x)
         return smaller(x, 1e9) / sqrt(1.0 + smaller(x, 1e9) * smaller(x, 1e9));
     case ADEPT_SATURATION_TANH:
         return tanh(x);
-    default: /* the sigmoid */
-        return 1.0 / (1.0 + exp(-x));
+    default: /* the sigmoid; from 40 on it is 1 to the last bit */
+        return x < 40.0 ? 1.0 / (1.0 + exp(-x)) : 1.0;
     }
 }
 
@@ -266,14 +266,12 @@ void adept_phases_limit(adept_phases *phases, double tdp_w, double limit_w, doub
     phases->power_w = (energy_j + p->p_static_w * idle_s) / phases->step_s;
 }
 
-static adept_phases limited_phases(const adept_block_steps *s, const adept_row_block *b, size_t row,
-                                   const adept_model_parameters *p)
+static void limited_phases(adept_phases *out, const adept_block_steps *s, const adept_row_block *b, size_t row,
+                           const adept_model_parameters *p)
 {
-    adept_phases phases;
-    adept_phases_of(&phases, s, row, p);
-    adept_phases_limit(&phases, b->row[ADEPT_ROW_TDP_W][row], b->row[ADEPT_ROW_LIMIT_W][row],
+    adept_phases_of(out, s, row, p);
+    adept_phases_limit(out, b->row[ADEPT_ROW_TDP_W][row], b->row[ADEPT_ROW_LIMIT_W][row],
                        b->row[ADEPT_ROW_MIN_CLOCK][row], b->row[ADEPT_ROW_MAX_CLOCK][row], p);
-    return phases;
 }
 
 void adept_block_step(adept_block_steps *s, const adept_row_block *b, const adept_theta *theta)
@@ -283,7 +281,8 @@ void adept_block_step(adept_block_steps *s, const adept_row_block *b, const adep
     /* Rows whose board throttles: the clock is solved one row at a time. */
     for (size_t i = 0; i < b->n; i++) {
         if (!(s->over_w[i] > 0.0)) continue;
-        adept_phases phases = limited_phases(s, b, i, &theta->p);
+        adept_phases phases;
+        limited_phases(&phases, s, b, i, &theta->p);
         s->step_s[i] = phases.step_s;
         s->power_w[i] = b->row[ADEPT_ROW_GPUS][i] * phases.power_w;
     }
@@ -386,23 +385,28 @@ static void add_phase(double *restrict time_s, double *restrict energy_j, const 
     const double f = at->clock_ratio, voltage = 1.0 + p->v_slope * (f - 1.0), share = p->mem_power_share;
     const double core = f * voltage * voltage, ratio = share + (1.0 - share) * core; /* of full dynamic power */
     const double above_w = larger(0.0, tdp_w - p->p_static_w), dynamic_w = at->utilisation * above_w * p->c_power;
-    double power_w[MAX_PARAMETERS]; /* at this clock */
-    for (size_t k = 0; k < n; k++)
-        power_w[k] = ratio * above_w * p->c_power * utilisation[k];
-    power_w[AT(p_static_w)] += above_w == 0.0 ? 1.0 : 1.0 - ratio * at->utilisation * p->c_power;
-    power_w[AT(c_power)] += ratio * at->utilisation * above_w;
-    power_w[AT(mem_power_share)] += dynamic_w * (1.0 - core);
-    power_w[AT(v_slope)] += dynamic_w * (1.0 - share) * 2.0 * f * voltage * (f - 1.0);
     const bool held = at->limited && !at->floored, computes = at->compute_s / f > at->memory_s;
     const double by_clock_w = dynamic_w * (1.0 - share) * voltage * (voltage + 2.0 * f * p->v_slope);
-    const double *waits_s = computes ? compute_s : memory_s;
-    const double by_waits = computes ? 1.0 / f : 1.0,
-                 by_power = computes && held ? at->compute_s / (f * f * by_clock_w) : 0.0;
-    const double draws_w = at->power_w, draws_s = held ? 0.0 : at->time_s;
+    /* Of the time and the energy for a second more at full clock, and for a watt more at this one. */
+    const double *waits_s = computes ? compute_s : memory_s, by_wait_s = computes ? 1.0 / f : 1.0;
+    const double by_power_s = computes && held ? at->compute_s / (f * f * by_clock_w) : 0.0;
+    const double by_power_j = held ? at->power_w * by_power_s : at->time_s, by_wait_j = at->power_w * by_wait_s;
+    const double by_use_w = ratio * above_w * p->c_power; /* may be NAN, which no time is */
+    const double by_use_s = held ? by_power_s * by_use_w : 0.0, by_use_j = by_power_j * by_use_w;
     for (size_t k = 0; k < n; k++) {
-        double longer_s = by_waits * waits_s[k] + (held ? by_power * power_w[k] : 0.0); /* power may be NAN */
-        time_s[k] += longer_s;
-        energy_j[k] += draws_w * longer_s + draws_s * power_w[k];
+        time_s[k] += by_wait_s * waits_s[k] + by_use_s * utilisation[k];
+        energy_j[k] += by_wait_j * waits_s[k] + by_use_j * utilisation[k];
+    }
+    const struct {
+        size_t at;
+        double power_w;
+    } of_power[] = {{AT(p_static_w), above_w == 0.0 ? 1.0 : 1.0 - ratio * at->utilisation * p->c_power},
+                    {AT(c_power), ratio * at->utilisation * above_w},
+                    {AT(mem_power_share), dynamic_w * (1.0 - core)},
+                    {AT(v_slope), dynamic_w * (1.0 - share) * 2.0 * f * voltage * (f - 1.0)}};
+    for (size_t k = 0; k < sizeof of_power / sizeof *of_power; k++) {
+        if (held) time_s[of_power[k].at] += by_power_s * of_power[k].power_w;
+        energy_j[of_power[k].at] += by_power_j * of_power[k].power_w;
     }
 }
 
@@ -423,7 +427,8 @@ void adept_block_slopes(double *dtime_s, double *dpower_w, size_t n, const adept
     by.time_s = numbers + 3 * ADEPT_PHASES * n;
     by.energy_j = by.time_s + n;
     for (size_t i = 0, next = 0; i < b->n; i++) {
-        const adept_phases at = limited_phases(s, b, i, p);
+        adept_phases at;
+        limited_phases(&at, s, b, i, p);
         memset(numbers, 0, N_SLOPES * n * sizeof *numbers);
         find_demand(&by, s, b, i, work, elasticity, p);
         for (; next < b->n_pieces && b->pieces[next].row == i; next++)
