@@ -66,7 +66,7 @@ double adept_saturation_elasticity(adept_saturation_kind kind, double x)
 }
 
 /* One of them for every dimension and row of a block; rows of one size share it. */
-static void saturate(adept_column out[ADEPT_DIMENSIONS], const adept_row_block *b, const adept_theta *theta,
+static void saturate(adept_block_column out[ADEPT_DIMENSIONS], const adept_row_block *b, const adept_theta *theta,
                      double (*function)(adept_saturation_kind kind, double x))
 {
     const adept_model_parameters *p = &theta->p;
@@ -99,7 +99,7 @@ void adept_row_block_add(adept_row_block *b, const adept_placed_numbers *numbers
 }
 
 /* Work with what targeted scalars cover of it: time multipliers (resolution 5). */
-static const adept_column *scaled_work(adept_block_steps *s, const adept_row_block *b, const adept_theta *theta)
+static const adept_block_column *scaled_work(adept_block_steps *s, const adept_row_block *b, const adept_theta *theta)
 {
     if (b->n_pieces == 0) return b->work;
     for (int k = 0; k < ADEPT_WORK_COLUMNS; k++)
@@ -116,8 +116,8 @@ static const adept_column *scaled_work(adept_block_steps *s, const adept_row_blo
 
 /* ---- the step at full clock ---- */
 
-static void step(adept_block_steps *restrict s, const adept_row_block *restrict b, const adept_column *restrict work,
-                 const adept_model_parameters *parameters)
+static void step(adept_block_steps *restrict s, const adept_row_block *restrict b,
+                 const adept_block_column *restrict work, const adept_model_parameters *parameters)
 {
     const adept_model_parameters p = *parameters; /* a copy: stores to s cannot change it */
     /* The thesis gives other arithmetic no dimensions to saturate (resolution 24). */
@@ -303,7 +303,7 @@ typedef struct row_slopes {
 
 /* What the phases wait for. `out` is all 0. */
 static void find_demand(const row_slopes *out, const adept_block_steps *s, const adept_row_block *b, size_t i,
-                        const double (*work)[ADEPT_BLOCK_ROWS], adept_column elasticity[ADEPT_DIMENSIONS],
+                        const double (*work)[ADEPT_BLOCK_ROWS], adept_block_column elasticity[ADEPT_DIMENSIONS],
                         const adept_model_parameters *p)
 {
     double *compute = out->compute_s[ADEPT_PHASE_PASS], *memory = out->memory_s[ADEPT_PHASE_PASS];
@@ -414,8 +414,8 @@ void adept_block_slopes(double *dtime_s, double *dpower_w, size_t n, const adept
                         const adept_row_block *b, const adept_theta *theta)
 {
     const adept_model_parameters *p = &theta->p;
-    const adept_column *work = b->n_pieces > 0 ? s->work : b->work;
-    adept_column elasticity[ADEPT_DIMENSIONS];
+    const adept_block_column *work = b->n_pieces > 0 ? s->work : b->work;
+    adept_block_column elasticity[ADEPT_DIMENSIONS];
     saturate(elasticity, b, theta, adept_saturation_elasticity);
     double numbers[N_SLOPES * MAX_PARAMETERS];
     row_slopes by;

@@ -32,11 +32,12 @@ typedef struct adept_theta {
 
 /* Rows as columns, so that the loops over them are vectorised. */
 #define ADEPT_BLOCK_ROWS 32
-typedef double adept_column[ADEPT_BLOCK_ROWS];
+typedef double adept_block_column[ADEPT_BLOCK_ROWS];
 
 typedef struct adept_row_block {
     size_t n;
-    adept_column work[ADEPT_WORK_COLUMNS], dim[ADEPT_DIMENSIONS], pass[ADEPT_PASS_COLUMNS], row[ADEPT_ROW_COLUMNS];
+    adept_block_column work[ADEPT_WORK_COLUMNS], dim[ADEPT_DIMENSIONS], pass[ADEPT_PASS_COLUMNS],
+        row[ADEPT_ROW_COLUMNS];
     uint8_t first[ADEPT_DIMENSIONS][ADEPT_BLOCK_ROWS]; /* row with the same dimension */
     size_t n_pieces;
     const adept_piece *pieces; /* work that targeted scalars cover, beside the columns */
@@ -48,15 +49,16 @@ void adept_row_block_add(adept_row_block *b, const adept_placed_numbers *numbers
 /* What rows take: one GPU and one pass at full clock unless the name says otherwise. Nothing is written behind the
  * block's rows. */
 typedef struct adept_block_steps {
-    adept_column sat[ADEPT_DIMENSIONS];
-    adept_column work[ADEPT_WORK_COLUMNS];                     /* scalars multiplied in */
-    adept_column slope_gemm, slope_conv, slope_alu, slope_mem; /* seconds per second at the peak */
-    adept_column gemm_s, conv_s, alu_s, memory_s;
-    adept_column pass_compute_s, pass_memory_s, utilisation; /* of all accumulation passes */
-    adept_column opt_compute_s, opt_memory_s;
-    adept_column gradient_bytes, whole_comm_s, comm_s, launch_s; /* whole: what is hidden, too */
-    adept_column over_w; /* some phase draws that much more than the limit, or the clock is locked, where positive */
-    adept_column step_s, power_w; /* at the clock that the limit leaves; of all GPUs */
+    adept_block_column sat[ADEPT_DIMENSIONS];
+    adept_block_column work[ADEPT_WORK_COLUMNS];                     /* scalars multiplied in */
+    adept_block_column slope_gemm, slope_conv, slope_alu, slope_mem; /* seconds per second at the peak */
+    adept_block_column gemm_s, conv_s, alu_s, memory_s;
+    adept_block_column pass_compute_s, pass_memory_s, utilisation; /* of all accumulation passes */
+    adept_block_column opt_compute_s, opt_memory_s;
+    adept_block_column gradient_bytes, whole_comm_s, comm_s, launch_s; /* whole: what is hidden, too */
+    adept_block_column
+        over_w; /* some phase draws that much more than the limit, or the clock is locked, where positive */
+    adept_block_column step_s, power_w; /* at the clock that the limit leaves; of all GPUs */
 } adept_block_steps;
 
 /** The law: eq 4.7 to 4.15 for every row of a block. */
