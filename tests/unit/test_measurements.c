@@ -71,6 +71,17 @@ static void versions_of_torch(void **state)
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(d->rows[i].framework, expected[i]);
     adept_dataset_free(d);
+    d = parse("model,step_time_s,torch,framework\na,1,1.13.0,\na,1,,torch1\na,1,1.13.0,torch1\na,1,,\n"); /* by its name, too */
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(d->rows[i].framework, i < 3 ? ADEPT_TORCH1 : ADEPT_TORCH2);
+    assert_string_equal(adept_measurement_text(&d->rows[0], "framework"), "torch1");
+    adept_dataset_free(d);
+    static const char two[] = "model,step_time_s,torch,framework\na,1,2.4,torch1\n";
+    adept_error err = {0};
+    d = adept_dataset_new();
+    assert_int_equal(adept_dataset_parse(d, "t.csv", two, strlen(two), &err), ADEPT_E_INVALID);
+    assert_string_equal(err.message, "t.csv:2: column torch: is '2.4', but framework is torch1");
+    adept_dataset_free(d);
 }
 
 /* The same said twice, in either column. */

@@ -357,14 +357,13 @@ static void implementations_have_names(void **state)
 {
     (void)state;
     static const char *const names[] = {"auto", "foreach", "fused", "forloop"};
-    adept_optimizer_impl impl = ADEPT_IMPL_FUSED;
     for (size_t i = 0; i < 4; i++) {
         assert_string_equal(adept_optimizer_impl_name(i), names[i]);
-        assert_true(adept_optimizer_impl_from_name(&impl, names[i]) && impl == (adept_optimizer_impl)i);
+        assert_int_equal(adept_name_index(names[i], adept_optimizer_impl_name), i);
     }
     assert_null(adept_optimizer_impl_name(4));
-    assert_false(adept_optimizer_impl_from_name(&impl, "apex"));
-    assert_false(adept_optimizer_impl_from_name(&impl, ""));
+    assert_int_equal(adept_name_index("apex", adept_optimizer_impl_name), SIZE_MAX);
+    assert_int_equal(adept_name_index("", adept_optimizer_impl_name), SIZE_MAX);
 }
 
 static void extras_are_written_as_they_are_read(void **state)
