@@ -315,6 +315,9 @@ def _words(given, names, what):
     unknown = sorted(set(given) - set(names))
     if unknown:
         raise TypeError("%s has no keyword %s" % (what, ", ".join(unknown)))
+    cut = [name for name, value in given.items() if isinstance(value, int) and not -2**63 <= value < 2**63]
+    if cut:
+        raise OverflowError("%s: not a number of 64 bits" % ", ".join(cut))
     texts = [name + "=" + (str(value).lower() if isinstance(value, bool) else "%.17g" % value if isinstance(value, float) else str(value))
              for name, value in given.items() if value is not None and (isinstance(value, (bool, str)) or value != 0)]
     return (c_char_p * (len(texts) + 1))(*map(_encode, texts))
