@@ -100,7 +100,7 @@ static void in_the_library(const adept_field *f, bool of_run)
     snprintf(key, sizeof key, "\"%s\":", f->name);
     const adept_model_options options = {.words = of_run || f == adept_workload_field(ADEPT_FIELD_seq_length) ? NULL : words};
     if (adept_workload_open(&w, MLP, &options, &err) != ADEPT_OK) fail_msg("libadept: %s", err.message);
-    assert_int_equal(adept_gpu_open(&gpu, "a100", NULL), ADEPT_OK);
+    assert_int_equal(adept_gpu_open(&gpu, "a100-pcie-40gb", NULL), ADEPT_OK);
     assert_int_equal(adept_oracle_new(&o, w, gpu, NULL, NULL), ADEPT_OK);
     const adept_request request = {.oracle = o, .words = !of_run ? NULL : strcmp(f->name, "nodes") == 0 || strstr(f->name, "internode") ? nodes : words};
     adept_status status = adept_predict_json(&text, &request, &err);

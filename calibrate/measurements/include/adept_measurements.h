@@ -53,7 +53,6 @@ typedef struct adept_measurement {
     };
     int compile; /* 1: another way to say that execution is compile */
     const char *torch; /* its version, as 1.13.0 or 2.4.0+cu124, which says the framework; "" if not given */
-    int clip_grad_norm, grad_scaler; /* 1: other ways to say two of the extras */
 
     double step_time_s; /* NAN: not measured */
     double power_avg_w; /* all GPUs together; NAN: not measured */
