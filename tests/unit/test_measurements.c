@@ -133,8 +133,10 @@ static void where_it_runs(void **state)
     assert_true(run->internode_latency_s == 2e-5 && run->allreduce == ADEPT_ALLREDUCE_TREE && run->bucket_bytes == 1e6);
     assert_true(run->clock_hz == 1.2e9 && d->rows[0].seq_length == 512);
     assert_string_equal(adept_host_name((size_t)run->host), "torch1");
-    assert_int_equal(d->rows[0].optimizer_extras, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_UNSCALE | ADEPT_EXTRA_EMA);
-    assert_string_equal(adept_measurement_text(&d->rows[0], "optimizer_extras"), "clip,unscale,ema");
+    assert_true(d->rows[0].optimizer_extras & ADEPT_EXTRA_EMA);
+    assert_string_equal(adept_measurement_text(&d->rows[0], "clip_grad_norm"), "1");
+    assert_string_equal(adept_measurement_text(&d->rows[0], "grad_scaler"), "1");
+    assert_string_equal(adept_measurement_text(&d->rows[1], "grad_scaler"), "0");
     run = &d->rows[1].run;
     assert_true(run->gpus == 1 && run->nodes == 1 && run->clock_hz == 0 && run->internode_bytes_per_s == 0);
     assert_true(run->allreduce == ADEPT_ALLREDUCE_RING && run->host == 0 && d->rows[1].optimizer_extras == 0);
