@@ -38,7 +38,6 @@ static const char *answer_at(size_t index)
     X(compile, compile, CHOICE, "0", answer_at)                                                                        \
     X(torch, torch, TEXT, "", NULL)                                                                                    \
     X(clip_grad_norm, words, EXTRA, "0", NULL)                                                                         \
-    X(grad_scaler, words, EXTRA, "0", NULL)                                                                            \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
     X(power_scope, power_scope, NAME, "gpu", scope_at)                                                                 \
@@ -426,7 +425,6 @@ static adept_status add_extras(adept_dataset *d, adept_measurement *m, adept_err
 
     const unsigned before = m->optimizer_extras;
     if (*m->texts[COLUMN_clip_grad_norm] == '1') m->optimizer_extras |= ADEPT_EXTRA_CLIP;
-    if (*m->texts[COLUMN_grad_scaler] == '1') m->optimizer_extras |= ADEPT_EXTRA_UNSCALE;
     if (m->optimizer_extras == before) return ADEPT_OK;
     m->texts[COLUMN_optimizer_extras] =
         adept_arena_strdup(d->arena, adept_optimizer_extras_print(text, sizeof text, m->optimizer_extras));
