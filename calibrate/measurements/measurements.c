@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind { TEXT, NAME, CHOICE, SWITCH, EXTRA, COUNT, POSITIVE, WEIGHT } kind;
+typedef enum kind { TEXT, NAME, CHOICE, SWITCH, COUNT, POSITIVE, WEIGHT } kind;
 
 static const char *scope_at(size_t index)
 {
@@ -29,15 +29,13 @@ static const char *answer_at(size_t index)
 
 /* X(name, field of the row, kind, text where the cell is empty, words of a name or a choice): columns that are neither words of the
  * workload nor of the run, which all have a column. A number whose text is none is not given: 0, or NAN where it would be measured. A
- * name stays a text in the row; a choice becomes its number, and a switch 0 or 1: how far gradients are clipped changes nothing. An extra is a
- * switch that has no member: add_extras() knows it. */
+ * name stays a text in the row; a choice becomes its number, and a switch 0 or 1: how far gradients are clipped changes nothing. */
 #define COLUMN_LIST(X)                                                                                                 \
     X(model, model, TEXT, "", NULL)                                                                                    \
     X(input, input, TEXT, "", NULL)                                                                                    \
     X(gpu, gpu, TEXT, "", NULL)                                                                                        \
     X(compile, compile, CHOICE, "0", answer_at)                                                                        \
     X(torch, torch, TEXT, "", NULL)                                                                                    \
-    X(clip_grad_norm, words, EXTRA, "0", NULL)                                                                         \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
     X(power_scope, power_scope, NAME, "gpu", scope_at)                                                                 \
@@ -326,9 +324,7 @@ static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int
         return parse_word(m, column, text, err);
     case SWITCH:
         *(bool *)field = !says_nothing(text, false);
-        /* fall through */
-    case EXTRA:
-        m->texts[column] = answer_at(!says_nothing(text, false));
+        m->texts[column] = answer_at(*(bool *)field);
         return ADEPT_OK;
     case COUNT:
         status = parse_count(m, column, text, field, err);
@@ -418,19 +414,6 @@ adept_status adept_row_check_split(const adept_measurement *m, adept_error *err)
     return ADEPT_OK;
 }
 
-/* Gradients clipped and unscaled are extras of the optimizer, too. */
-static adept_status add_extras(adept_dataset *d, adept_measurement *m, adept_error *err)
-{
-    char text[64];
-
-    const unsigned before = m->optimizer_extras;
-    if (*m->texts[COLUMN_clip_grad_norm] == '1') m->optimizer_extras |= ADEPT_EXTRA_CLIP;
-    if (m->optimizer_extras == before) return ADEPT_OK;
-    m->texts[COLUMN_optimizer_extras] =
-        adept_arena_strdup(d->arena, adept_optimizer_extras_print(text, sizeof text, m->optimizer_extras));
-    return m->texts[COLUMN_optimizer_extras] ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-}
-
 static adept_status check_row(adept_measurement *m, adept_error *err)
 {
     adept_workload_config config;
@@ -497,7 +480,6 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
     }
     adept_status status = read_cells(d, csv, l, &m, cells, err);
     if (status == ADEPT_OK) status = read_assumptions(d, &m, err);
-    if (status == ADEPT_OK) status = add_extras(d, &m, err);
     if (status == ADEPT_OK) status = check_row(&m, err);
     if (status != ADEPT_OK) return status;
     size_t length;

@@ -336,6 +336,29 @@ static void grad_scaler(void **state)
     }
 }
 
+static void clip_grad_norm(void **state)
+{
+    (void)state;
+    static const struct {
+        adept_workload_config config;
+        double flops, uses, kernels;
+    } cases[] = {
+        {{.optimizer = "sgd"}, 3, 3, 3 * 2 + 6}, /* norm, its end, product */
+        {{.optimizer = "adamw", .optimizer_impl = ADEPT_IMPL_FUSED, .grad_accum = 3}, 3, 3, 3 * 2 + 6},
+        {{.optimizer = "sgd", .optimizer_impl = ADEPT_IMPL_FORLOOP}, 3, 3, 3 * 70 + 6},
+        {{.optimizer = "sgd", .grad_scaler = true}, 3, 3, 3 * 2 + 6},
+        {{.optimizer = "none"}, 0, 0, 0},
+        {{.mode = ADEPT_MODE_INFER}, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_optimizer_cost cost = added_by(ADEPT_FIELD_clip_grad_norm, cases[i].config);
+        assert_exactly(cost.flops, cases[i].flops * 420);
+        assert_exactly(cost.moved_gradients, cases[i].uses * 420);
+        assert_exactly(cost.kernels, cases[i].kernels);
+        assert_exactly(cost.waits, 0);
+    }
+}
+
 /* However often others are read before it. */
 static void tables_read_again(void **state)
 {
@@ -465,6 +488,7 @@ int main(void)
         cmocka_unit_test(rows_are_consistent),
         cmocka_unit_test(implementations_have_names),
         cmocka_unit_test(grad_scaler),
+        cmocka_unit_test(clip_grad_norm),
         cmocka_unit_test(extras_are_written_as_they_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

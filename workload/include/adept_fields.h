@@ -54,7 +54,9 @@ typedef enum adept_field_unit { ADEPT_NO_UNIT, ADEPT_WATTS, ADEPT_HERTZ, ADEPT_S
     X(optimizer_extras, SET, unsigned, adept_optimizer_extra_name, "none", ADEPT_NO_UNIT, "optimizer-extras", "LIST",  \
       "What the step does beside it: clip, unscale, master, ema, zero_grad")                                           \
     X(grad_scaler, SWITCH, bool, adept_switch_name, "false", ADEPT_NO_UNIT, "grad-scaler", NULL,                       \
-      "Unscale gradients and look for infinities before the optimizer, as torch.amp.GradScaler does")
+      "Unscale gradients and look for infinities before the optimizer, as torch.amp.GradScaler does")                  \
+    X(clip_grad_norm, SWITCH, bool, adept_switch_name, "false", ADEPT_NO_UNIT, "clip-grad-norm", NULL,                 \
+      "Clip gradients by their norm before the optimizer, as torch.nn.utils.clip_grad_norm_ does")
 
 #define ADEPT_RUN_FIELDS(X)                                                                                            \
     /* of all nodes together */                                                                                        \
