@@ -182,13 +182,13 @@ void adept_sweep_source_close(adept_sweep_source *s)
     adept_graph_free(s->graph);
 }
 
-/* Accumulation passes and the optimizer change no operator. */
+/* Accumulation passes change no operator, and need no other matrices, as an optimizer of these does. */
 static bool same_operators(const adept_workload_config *a, const adept_workload_config *b)
 {
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
         const size_t at = adept_workload_field(i)->at, size = adept_workload_field(i)->size;
-        bool counts = i != ADEPT_FIELD_grad_accum && i != ADEPT_FIELD_optimizer;
-        if (counts && (a->given[i] != b->given[i] || memcmp((const char *)&a->words + at, (const char *)&b->words + at, size) != 0))
+        if (i != ADEPT_FIELD_grad_accum &&
+            (a->given[i] != b->given[i] || memcmp((const char *)&a->words + at, (const char *)&b->words + at, size) != 0))
             return false;
     }
     return true;
@@ -201,7 +201,6 @@ static adept_status make(adept_sweep_source *s, const adept_workload_config *giv
     adept_profile *made = NULL;
     adept_status status = ADEPT_OK;
     operators.grad_accum = 0;
-    operators.optimizer = NULL;
     adept_workload_config_over(&config, &operators);
     if (!same_operators(given, &nothing))
         status = adept_profile_build(&made, s->graph, adept_handlers(), &config, NULL, NULL, err);
@@ -220,7 +219,6 @@ adept_status adept_sweep_source_profile(const adept_profile **out, const adept_w
     if (status != ADEPT_OK) return status;
     s->changed = s->made ? *s->made : *s->base;
     if (given->grad_accum > 0) s->changed.grad_accum = given->grad_accum;
-    if (given->optimizer && s->changed.mode == ADEPT_MODE_TRAIN) s->changed.optimizer = given->optimizer;
     *out = &s->changed;
     return ADEPT_OK;
 }
