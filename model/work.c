@@ -142,9 +142,9 @@ static void add(sink *s, adept_work_column column, uint32_t scalars, double amou
         s->columns[column] += amount * adept_scalar_product(s->scalars, scalars);
         return;
     }
-    for (size_t i = 0; i < s->pieces->n; i++) {
+    for (size_t i = s->pieces->first; i < s->pieces->n; i++) {
         adept_piece *p = &s->pieces->items[i];
-        if (p->scalars != scalars || p->column != (uint32_t)column) continue;
+        if (p->scalars != scalars || p->column != column) continue;
         p->amount += amount;
         return;
     }
@@ -153,7 +153,7 @@ static void add(sink *s, adept_work_column column, uint32_t scalars, double amou
     s->failed = s->failed || !items;
     if (!items) return;
     pieces->items = items;
-    items[pieces->n++] = (adept_piece){amount, scalars, (uint32_t)column};
+    items[pieces->n++] = (adept_piece){amount, scalars, (uint16_t)column, pieces->row};
 }
 
 static void add_arithmetic(sink *s, const adept_peaks *peaks, adept_unit unit, adept_dtype dtype, double flops,

@@ -56,7 +56,7 @@ static const struct {
     size_t offset;
     adept_name_at names;
 } known[N_KNOWN] = {
-#define X(name, field, kind, fallback, names) {#name, fallback, kind, offsetof(adept_measurement, field), names},
+#define X(name, field, kind, fallback, names) {#name, fallback, kind, offsetof(adept_dataset_row, field), names},
     COLUMN_LIST(X)
 #undef X
 #define KIND_WORD CHOICE
@@ -65,10 +65,10 @@ static const struct {
 #define KIND_SWITCH SWITCH
 #define KIND_COUNT COUNT
 #define KIND_AMOUNT POSITIVE
-#define X(name, kind, type, names, fallback, ...) {#name, fallback, KIND_##kind, offsetof(adept_measurement, name), names},
+#define X(name, kind, type, names, fallback, ...) {#name, fallback, KIND_##kind, offsetof(adept_dataset_row, name), names},
     ADEPT_WORKLOAD_FIELDS(X)
 #undef X
-#define X(name, kind, type, names, fallback, ...) {#name, fallback, KIND_##kind, offsetof(adept_measurement, run.name), names},
+#define X(name, kind, type, names, fallback, ...) {#name, fallback, KIND_##kind, offsetof(adept_dataset_row, run.name), names},
     ADEPT_RUN_FIELDS(X)
 #undef X
 };
@@ -255,7 +255,7 @@ static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *
 
 /* ---------------------------------------------------------------- cells to numbers ------------------------------ */
 
-static adept_status parse_number(const adept_measurement *m, int column, const char *text, double low, bool low_allowed,
+static adept_status parse_number(const adept_dataset_row *m, int column, const char *text, double low, bool low_allowed,
                                  double *out, adept_error *err)
 {
     const char *name = known[column].name;
@@ -266,7 +266,7 @@ static adept_status parse_number(const adept_measurement *m, int column, const c
     return ADEPT_OK;
 }
 
-static adept_status parse_count(const adept_measurement *m, int column, const char *text, int64_t *out,
+static adept_status parse_count(const adept_dataset_row *m, int column, const char *text, int64_t *out,
                                 adept_error *err)
 {
     double value;
@@ -280,7 +280,7 @@ static adept_status parse_count(const adept_measurement *m, int column, const ch
     return ADEPT_OK;
 }
 
-static adept_status parse_word(adept_measurement *m, int column, const char *text, adept_error *err)
+static adept_status parse_word(adept_dataset_row *m, int column, const char *text, adept_error *err)
 {
     void *field = (char *)m + known[column].offset;
     const adept_name_at names = known[column].names;
@@ -307,7 +307,7 @@ static bool says_nothing(const char *text, bool parts)
 }
 
 /* A cell, or the text that stands for an empty one. Numbers get one text, so that "8.0" and "8" are one group. */
-static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int column, const char *text,
+static adept_status parse_cell(const adept_dataset *d, adept_dataset_row *m, int column, const char *text,
                                adept_error *err)
 {
     void *field = (char *)m + known[column].offset;
@@ -344,7 +344,7 @@ static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int
 
 static const char separators[] = "; \t";
 
-static adept_status read_assumptions(adept_dataset *d, adept_measurement *m, adept_error *err)
+static adept_status read_assumptions(adept_dataset *d, adept_dataset_row *m, adept_error *err)
 {
     adept_error why = {0};
     for (const char *at = m->assume + strspn(m->assume, separators); *at; at += strspn(at, separators)) {
@@ -361,7 +361,7 @@ static adept_status read_assumptions(adept_dataset *d, adept_measurement *m, ade
 
 /* ---------------------------------------------------------------- inputs ---------------------------------------- */
 
-adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_measurement *m,
+adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_dataset_row *m,
                               adept_error *err)
 {
     *config = (adept_workload_config){
@@ -390,10 +390,10 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
 
 /* ---------------------------------------------------------------- rows ------------------------------------------ */
 
-adept_status adept_row_check_split(const adept_measurement *m, adept_error *err)
+adept_status adept_row_check_split(const adept_dataset_row *m, adept_error *err)
 {
     for (size_t i = 0; i < N_SPLITS; i++) {
-        const char *name = splits[i].name, *text = adept_measurement_text(m, name);
+        const char *name = splits[i].name, *text = adept_dataset_row_text(m, name);
         const split means = splits[i].means;
         const double gpus = (double)m->run.gpus, batch = (double)m->batch_size;
         double expected = means == REPLICAS ? gpus : means == BATCH ? batch : batch * gpus * (double)m->grad_accum, number;
@@ -414,7 +414,7 @@ adept_status adept_row_check_split(const adept_measurement *m, adept_error *err)
     return ADEPT_OK;
 }
 
-static adept_status check_row(adept_measurement *m, adept_error *err)
+static adept_status check_row(adept_dataset_row *m, adept_error *err)
 {
     adept_workload_config config;
     adept_input_spec inputs[ADEPT_ROW_MAX_INPUTS];
@@ -438,7 +438,7 @@ static adept_status check_row(adept_measurement *m, adept_error *err)
 }
 
 /* The cells of a record: those of known columns as the row's numbers, the others as they are. */
-static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const layout *l, adept_measurement *m,
+static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const layout *l, adept_dataset_row *m,
                                const char **cells, adept_error *err)
 {
     adept_status status = ADEPT_OK;
@@ -462,7 +462,7 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
                              adept_error *err)
 {
     const char **cells = adept_arena_array(d->arena, d->columns.n, sizeof *cells);
-    adept_measurement m = {.file = path,
+    adept_dataset_row m = {.file = path,
                            .line = csv->line,
                            .columns = &d->columns,
                            .n_cells = d->columns.n,
@@ -553,7 +553,7 @@ adept_status adept_dataset_read(adept_dataset *d, const char *path, adept_error 
 
 /* ---------------------------------------------------------------- texts ----------------------------------------- */
 
-const char *adept_measurement_text(const adept_measurement *m, const char *column)
+const char *adept_dataset_row_text(const adept_dataset_row *m, const char *column)
 {
     for (int k = 0; k < N_KNOWN; k++)
         if (strcmp(known[k].name, column) == 0) return m->texts[k];
@@ -566,7 +566,7 @@ const char *adept_measurement_text(const adept_measurement *m, const char *colum
     return i < m->n_cells ? m->cells[i] : ""; /* a column of a later file */
 }
 
-void adept_row_set_text(adept_measurement *m, const char *column, const char *text)
+void adept_row_set_text(adept_dataset_row *m, const char *column, const char *text)
 {
     for (int k = 0; k < N_KNOWN; k++)
         if (strcmp(known[k].name, column) == 0) m->texts[k] = text;

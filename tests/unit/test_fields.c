@@ -61,7 +61,7 @@ static void columns_and_keys(const adept_field *f)
     adept_dataset *d = adept_dataset_new();
     snprintf(text, sizeof text, "model,step_time_s,%s\na,1,%s\n", f->name, value_of(f));
     if (adept_dataset_parse(d, "t.csv", text, strlen(text), &err) != ADEPT_OK) fail_msg("a column: %s", err.message);
-    assert_true(strcmp(adept_measurement_text(d->rows, f->name), f->fallback) != 0);
+    assert_true(strcmp(adept_dataset_row_text(d->rows, f->name), f->fallback) != 0);
     adept_dataset_free(d);
     for (int alias = 0; alias < 2; alias++) {
         snprintf(text, sizeof text, "%s=%s", alias ? f->option : f->name, value_of(f));

@@ -250,7 +250,7 @@ static adept_status find_changes(adept_cli *cli, adept_explanation *x)
 
 /* ---- facts ---- */
 
-adept_status adept_explain(adept_cli *cli, adept_explanation *x, adept_step *step)
+adept_status adept_explain(adept_cli *cli, adept_explanation *x, adept_predicted_step *step)
 {
     static const adept_grouping by_kind = {.by = ADEPT_BY_KIND};
     *x = (adept_explanation){.step = step};

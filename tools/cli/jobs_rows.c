@@ -10,7 +10,7 @@
 
 static const char *missing(const adept_account_group *job, const adept_job_check *c)
 {
-    if (job->job->state != ADEPT_JOB_COMPLETED) return "it did not complete";
+    if (job->job->state != ADEPT_BATCH_COMPLETED) return "it did not complete";
     if (!*c->note.profile) return "its profile is not known: ask sacct for Comment as well";
     if (isnan(c->note.steps)) return "how many steps it made is not known";
     if (!(c->time_s > 0)) return "how long it took is not known";
