@@ -16,17 +16,12 @@ static int compare_pointers(const void *a, const void *b)
     return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
 }
 
-/* What columns can say of a run. */
-#define RUN_LIST(X)                                                                                                    \
-    X(gpus) X(nodes) X(power_limit_w) X(clock_hz) X(internode_bytes_per_s) X(internode_latency_s) X(allreduce) X(link) \
-    X(overlap) X(bucket_bytes) X(host) X(host_launch_s) X(host_step_s) X(host_sample_s)
-
 static int compare_configurations(const adept_dataset_row *x, const adept_dataset_row *y)
 {
     int order = compare_pointers(x->profile, y->profile);
     if (order == 0) order = compare_pointers(x->hw, y->hw);
-#define X(field) if (order == 0) order = (x->run.field > y->run.field) - (x->run.field < y->run.field);
-    RUN_LIST(X)
+#define X(field, ...) if (order == 0) order = (x->run.field > y->run.field) - (x->run.field < y->run.field);
+    ADEPT_RUN_FIELDS(X)
 #undef X
     return order;
 }

@@ -112,10 +112,8 @@ static void check_model(const char *path, void *context)
     static adept_workload_options options[3];
     options[1].config = (adept_workload_config){.mode = ADEPT_MODE_INFER,
                                                   .precision = ADEPT_AMP_FP16,
-                                                  .mode_given = true,
-                                                  .precision_given = true,
                                                   .batch_size = 1};
-    options[2].config = (adept_workload_config){.mode = ADEPT_MODE_FWBW, .mode_given = true, .grad_accum = 2};
+    options[2].config = (adept_workload_config){.mode = ADEPT_MODE_FWBW, .grad_accum = 2};
     for (int i = 0; i < 3; i++) {
         adept_sweep_source source = {0};
         adept_status status = adept_sweep_source_open(&cli, &source, path, &options[i]);

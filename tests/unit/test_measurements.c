@@ -71,6 +71,17 @@ static void versions_of_torch(void **state)
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(d->rows[i].framework, expected[i]);
     adept_dataset_free(d);
+    d = parse("model,step_time_s,torch,framework\na,1,1.13.0,\na,1,,torch1\na,1,1.13.0,torch1\na,1,,\n"); /* by its name, too */
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(d->rows[i].framework, i < 3 ? ADEPT_TORCH1 : ADEPT_TORCH2);
+    assert_string_equal(adept_dataset_row_text(&d->rows[0], "framework"), "torch1");
+    adept_dataset_free(d);
+    static const char two[] = "model,step_time_s,torch,framework\na,1,2.4,torch1\n";
+    adept_error err = {0};
+    d = adept_dataset_new();
+    assert_int_equal(adept_dataset_parse(d, "t.csv", two, strlen(two), &err), ADEPT_E_INVALID);
+    assert_string_equal(err.message, "t.csv:2: column torch: is '2.4', but framework is torch1");
+    adept_dataset_free(d);
 }
 
 /* The same said twice, in either column. */
@@ -122,8 +133,10 @@ static void where_it_runs(void **state)
     assert_true(run->internode_latency_s == 2e-5 && run->allreduce == ADEPT_ALLREDUCE_TREE && run->bucket_bytes == 1e6);
     assert_true(run->clock_hz == 1.2e9 && d->rows[0].seq_length == 512);
     assert_string_equal(adept_host_name((size_t)run->host), "torch1");
-    assert_int_equal(d->rows[0].optimizer_extras, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_UNSCALE | ADEPT_EXTRA_EMA);
-    assert_string_equal(adept_dataset_row_text(&d->rows[0], "optimizer_extras"), "clip,unscale,ema");
+    assert_true(d->rows[0].optimizer_extras & ADEPT_EXTRA_EMA);
+    assert_string_equal(adept_dataset_row_text(&d->rows[0], "clip_grad_norm"), "1");
+    assert_string_equal(adept_dataset_row_text(&d->rows[0], "grad_scaler"), "1");
+    assert_string_equal(adept_dataset_row_text(&d->rows[1], "grad_scaler"), "0");
     run = &d->rows[1].run;
     assert_true(run->gpus == 1 && run->nodes == 1 && run->clock_hz == 0 && run->internode_bytes_per_s == 0);
     assert_true(run->allreduce == ADEPT_ALLREDUCE_RING && run->host == 0 && d->rows[1].optimizer_extras == 0);

@@ -40,26 +40,19 @@ typedef struct adept_dataset_row {
     const char *model_name;  /* its last component without extension: "../models/vgg16.pt" -> "vgg16" */
     const char *input;       /* "" or SPECs separated by ';' or blanks */
     const char *gpu;         /* as written, "" if not given */
-    const char *optimizer;   /* "adamw" by default; "none" unless mode is train */
     const char *power_scope; /* "gpu" (default) or "node" */
     const char *source;
     const char *assume;       /* as written: words separated by ';' or blanks, "" if not given */
     const char **assumptions; /* the words */
     size_t n_assumptions;
-    int64_t batch_size; /* per GPU; 0: what the model file says, filled from the profile */
-    int64_t seq_length; /* 0: what `input` or the model file says */
-    int64_t grad_accum; /* at least 1 */
-    adept_mode mode;
-    adept_precision precision;
-    adept_attention attention;
-    adept_memory_format memory_format;
-    adept_execution execution;
+    union { /* of which optimizer is "none" unless mode is train, and batch_size filled from the profile */
+        adept_workload_words words;
+        struct {
+            ADEPT_WORKLOAD_FIELDS(ADEPT_FIELD_MEMBER)
+        };
+    };
     int compile; /* 1: another way to say that execution is compile */
-    const char *torch; /* its version, as 1.13.0 or 2.4.0+cu124; "" if not given: PyTorch 2 */
-    adept_framework framework; /* of that version */
-    adept_optimizer_impl optimizer_impl;
-    unsigned optimizer_extras;
-    int clip_grad_norm, grad_scaler; /* 1: other ways to say two of the extras */
+    const char *torch; /* its version, as 1.13.0 or 2.4.0+cu124, which says the framework; "" if not given */
 
     double step_time_s; /* NAN: not measured */
     double power_avg_w; /* all GPUs together; NAN: not measured */
