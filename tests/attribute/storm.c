@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     snprintf(used_path, sizeof used_path, "%s/used", folder);
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return 2;
     int code = record(argv[1], argv[2], self, argv[3], log_path, used_path, &recorder_s);
-    if (code == 1 && access(log_path, F_OK)) { /* the recorder has said why */
+    if ((code == 1 || code == 2) && access(log_path, F_OK)) { /* the recorder has said why: not here, or not built in */
         printf("%s cannot be had here\n", argv[2]);
         code = 77;
     }
