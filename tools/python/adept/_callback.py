@@ -13,8 +13,8 @@ from typing import Any, Callable, Dict, List, Optional
 from ._measure import Measurement, cuda_address, measure
 from ._predict import Path, Prediction, _si
 
-_CONFIGURATION = ("batch_size gpus precision mode optimizer optimizer_impl optimizer_extras grad_accum attention memory_format execution "
-                  "overlap host_launch_s host_step_s host_sample_s power_limit_w").split()
+_CONFIGURATION = ("batch_size gpus precision mode optimizer optimizer_impl optimizer_extras grad_scaler clip_grad_norm grad_accum attention memory_format "
+                  "execution overlap host_launch_s host_step_s host_sample_s power_limit_w").split()
 _COLUMNS = ["model", "input", "gpu"] + _CONFIGURATION + ["step_time_s", "avg_power_w", "power_scope", "source", "torch"]
 
 # A board's counter of energy moves some ten times a second, and between steps a board draws less than in them.
@@ -182,7 +182,7 @@ class Callback:
         shapes = options.get("input") or ""
         row.update(model=self.model or self._model_of(path), input=shapes if isinstance(shapes, str) else ";".join(shapes),
                    gpu=self.prediction["gpu"]["name"])
-        return {name: "" if value is None else value for name, value in row.items()}
+        return {name: "" if value is None or value is False else "true" if value is True else value for name, value in row.items()}
 
     def _model_of(self, path: Path) -> str:
         """The model's file, from where the measurements lie; a profile made there where it has none that says all."""
@@ -200,7 +200,7 @@ class Callback:
             return _COLUMNS
         with open(path, newline="", encoding="utf-8") as file:
             columns = next(csv.reader(file))
-        lacking = [name for name in list(self._configuration) + ["step_time_s"] if self._configuration.get(name) != "" and name not in columns]
+        lacking = [name for name in list(self._configuration) + ["step_time_s"] if self._configuration.get(name) not in ("", "auto") and name not in columns]
         if lacking:
             raise ValueError("%s has no column %s: append to another file" % (os.fspath(path), ", ".join(lacking)))
         return columns
