@@ -101,6 +101,8 @@ adept_status adept_trace_philly_table(char **text, size_t *size, const char *nam
     free(*text);
     *size = csv.size;
     *text = adept_buffer_take(&csv);
-    if (status != ADEPT_OK || *text) return status;
-    return adept_no_memory(err, name);
+    if (status == ADEPT_OK) return *text ? ADEPT_OK : adept_no_memory(err, name);
+    free(*text);
+    *text = NULL;
+    return status;
 }
