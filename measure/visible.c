@@ -1,6 +1,7 @@
 /** @file visible.c  Which GPUs a process may use. Sources: CUDA's programming guide, "CUDA Environment Variables";
  * NVIDIA's container toolkit; ROCm's "GPU isolation techniques"; Slurm's gres guide. */
 #include "adept_visible.h"
+#include "adept_append.h"
 #include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_number.h"
@@ -205,10 +206,8 @@ static bool is_within(const gpu_list *list, const char *inner, const char *outer
 
 static void name(adept_visible_gpus *out, const adept_visible_words *words, size_t variable)
 {
-    size_t used = strlen(out->by);
-
-    snprintf(out->by + used, sizeof out->by - used, "%s%s=%.60s", used ? ", " : "", adept_visible_name(variable),
-             words->values[variable]);
+    adept_append(out->by, sizeof out->by, "%s%s=%.60s", *out->by ? ", " : "", adept_visible_name(variable),
+                 words->values[variable]);
 }
 
 /* Are boards of several makes there? Then CUDA's order is its own, the fastest first. */
