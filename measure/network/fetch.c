@@ -64,13 +64,13 @@ static adept_status request(adept_fetch *fetch, const char *url, const char *sho
     curl_easy_setopt(curl, CURLOPT_URL, url);
     CURLcode code = curl_easy_perform(curl);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, NULL);
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &http); /* 0: of a file */
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &http);
     fetch->help = help_for(code, http);
     if (code == CURLE_WRITE_ERROR)
         return adept_error_set(err, ADEPT_E_IO, "%s: the reply is longer than %zu bytes", shown, MOST_BYTES);
     if (code != CURLE_OK)
         return adept_error_set(err, ADEPT_E_IO, "%s: %s", shown, words[0] ? words : curl_easy_strerror(code));
-    if (http != 0 && (http < 200 || http > 299))
+    if (http < 200 || http > 299)
         return adept_error_set(err, ADEPT_E_IO, "%s: the answer is HTTP %ld", shown, http);
     return ADEPT_OK;
 }
@@ -113,9 +113,7 @@ static char *path_of(const char *url)
 
 adept_status adept_fetch_json(adept_fetch *fetch, const char *url, cJSON **out, adept_error *err)
 {
-    char shown[ADEPT_URL_SHOWN];
-
-    char *path = path_of(url);
+    char shown[ADEPT_URL_SHOWN], *path = path_of(url);
 
     adept_url_show(shown, url);
     fetch->help = "";
