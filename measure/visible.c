@@ -49,22 +49,19 @@ static const char *value_in(const char *environment, size_t size, const char *na
 
 bool adept_visible_of(adept_visible_words *words, int pid)
 {
-    const size_t most = (size_t)4 << 20, piece = 1 << 14;
-    char path[64], *room;
+    const size_t most_bytes = (size_t)4 << 20;
+    char path[64];
     adept_buffer all = {0};
     struct stat own, other;
-    ssize_t n = 1;
     bool ok = true;
 
     snprintf(path, sizeof path, "/proc/%d/environ", pid);
     int file = adept_file_descriptor(path, 0);
-    while (file >= 0 && n > 0 && all.size < most && (room = adept_buffer_room(&all, piece)) &&
-           (n = read(file, room, piece)) > 0)
-        all.size += (size_t)n;
+    bool is_read = file >= 0 && adept_file_read_rest(&all, file, most_bytes);
     if (file >= 0) close(file);
     size_t size = all.size;
     char *environment = adept_buffer_take(&all);
-    bool is_read = file >= 0 && n == 0 && size > 0 && environment; /* of one that has ended there is nothing */
+    is_read = is_read && size > 0 && environment; /* of one that has ended there is nothing */
     for (size_t v = 0; is_read && ok && v < ADEPT_VISIBLE_VARIABLES; v++)
         ok = adept_visible_set(words, v, value_in(environment, size, adept_visible_name(v)));
     free(environment);
