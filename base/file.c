@@ -96,6 +96,18 @@ adept_status adept_file_read_open(char **text, size_t *size, int fd, const char 
     return ADEPT_OK;
 }
 
+bool adept_file_read_rest(adept_buffer *out, int fd, size_t max_bytes)
+{
+    const size_t piece = 65536;
+    ssize_t n = -1;
+    for (char *room; (room = adept_buffer_room(out, piece)) && (n = read(fd, room, piece)) != 0;) {
+        if (n < 0 && errno != EINTR) return false;
+        if (n > 0) out->size += (size_t)n;
+        if (out->size > max_bytes) return false;
+    }
+    return n == 0;
+}
+
 adept_status adept_file_read(char **text, size_t *size, const char *path, size_t max_bytes, adept_error *err)
 {
     int fd;

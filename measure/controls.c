@@ -59,25 +59,25 @@ static void answer(void *data)
     }
 }
 
-/* Ask, with what `filled` has. @param answered  what it has then; it is the thread's own where it does not return
+/* @param q  what is asked; filled with the answer. Where there is none it stays: the thread has a copy of its own
  * @return the answer's status; ADEPT_E_IO: there is none; ADEPT_E_NOMEM, ADEPT_E_INTERNAL */
-static adept_status ask(request *answered, const request *filled, double limit_s, adept_error *err)
+static adept_status ask(request *q, double limit_s, adept_error *err)
 {
-    request *q = malloc(sizeof *q);
-    const char *name = filled->what == FIND ? filled->kind->device : filled->control.name, *key = filled->kind ? filled->kind->key : "";
+    request *own = malloc(sizeof *own);
+    const char *name = q->what == FIND ? q->kind->device : q->control.name, *key = q->kind ? q->kind->key : "";
 
-    if (!q) return adept_no_memory(err, key);
-    *q = *filled;
-    if (filled->value.word) q->value.word = memcpy(q->word, filled->word, sizeof q->word);
-    int failed = adept_deadline_call(answer, q, limit_s);
+    if (!own) return adept_no_memory(err, key);
+    *own = *q;
+    if (q->value.word) own->value.word = own->word;
+    int failed = adept_deadline_call(answer, own, limit_s);
     if (failed == ETIMEDOUT)
         return adept_error_set(err, ADEPT_E_IO, "%s: %s does not answer: its driver takes more than %g s", key, name, limit_s);
-    *answered = *q;
-    free(q);
+    *q = *own;
+    free(own);
     if (failed == ENOMEM) return adept_no_memory(err, key);
     if (failed) return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for %s: %s", key, strerror(failed));
-    if (answered->status != ADEPT_OK && err) *err = answered->err;
-    return answered->status;
+    if (q->status != ADEPT_OK && err) *err = q->err;
+    return q->status;
 }
 
 static adept_status express(char raw[MOST_RAW], const adept_control *control, const adept_setting *value, adept_error *err)
@@ -85,7 +85,7 @@ static adept_status express(char raw[MOST_RAW], const adept_control *control, co
     request q = {.what = EXPRESS, .kind = control->kind, .control = *control, .value = *value};
 
     snprintf(q.word, sizeof q.word, "%s", value->word ? value->word : "");
-    adept_status status = ask(&q, &q, ADEPT_ANSWER_S, err);
+    adept_status status = ask(&q, ADEPT_ANSWER_S, err);
     memcpy(raw, q.raw, MOST_RAW);
     return status;
 }
@@ -95,7 +95,7 @@ adept_status adept_control_set(const adept_control *control, const char *raw, ad
     request q = {.what = SET, .kind = control->kind, .control = *control};
 
     snprintf(q.raw, sizeof q.raw, "%s", raw);
-    return ask(&q, &q, ADEPT_ANSWER_S, err);
+    return ask(&q, ADEPT_ANSWER_S, err);
 }
 
 /* ---------------------------------------------------------------- devices ---------------------------------------- */
@@ -104,7 +104,7 @@ adept_status adept_controls_find(adept_controls *list, const adept_control_kind 
 {
     size_t before = list->n;
     request q = {.what = FIND, .kind = kind, .list = {.sysroot = list->sysroot, .devices = list->devices, .n_devices = list->n_devices}};
-    adept_status status = ask(&q, &q, ADEPT_FIND_S, err);
+    adept_status status = ask(&q, ADEPT_FIND_S, err);
     for (size_t i = 0; i < q.list.n; i++) {
         adept_control *items = adept_grow(list->items, &list->capacity, list->n + 1, sizeof *items);
         if (!items && status == ADEPT_OK) status = adept_no_memory(err, kind->key);
@@ -125,7 +125,7 @@ void adept_controls_close(adept_controls *list)
     request q = {.what = CLOSE, .list = *list};
 
     /* A driver that does not answer to its end keeps the list. */
-    if (list->n > 0 && !adept_sensors_are_stuck()) (void)ask(&q, &q, ADEPT_ANSWER_S, NULL);
+    if (list->n > 0 && !adept_sensors_are_stuck()) (void)ask(&q, ADEPT_ANSWER_S, NULL);
     if (!adept_sensors_are_stuck()) free(list->items);
     list->items = NULL;
     list->n = list->capacity = 0;

@@ -5,11 +5,9 @@
 #include "adept_sensor.h"
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 static atomic_bool missed;
 
@@ -21,6 +19,36 @@ void adept_deadline_miss(void)
 bool adept_sensors_are_stuck(void)
 {
     return atomic_load(&missed);
+}
+
+int adept_deadline_thread(pthread_t *thread, void *(*run)(void *data), void *data)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(thread, NULL, run, data);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+bool adept_deadline_lock(pthread_mutex_t *lock, pthread_cond_t *changed)
+{
+    pthread_condattr_t monotonic;
+
+    if (pthread_condattr_init(&monotonic)) return false;
+    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(changed, &monotonic) == 0;
+    pthread_condattr_destroy(&monotonic);
+    if (made && pthread_mutex_init(lock, NULL)) {
+        pthread_cond_destroy(changed);
+        made = false;
+    }
+    return made;
+}
+
+struct timespec adept_deadline_at(double time_s)
+{
+    return (struct timespec){.tv_sec = (time_t)time_s, .tv_nsec = (long)(1e9 * (time_s - floor(time_s)))};
 }
 
 typedef struct attempt {
@@ -55,20 +83,14 @@ static void *run(void *data)
 static attempt *new_attempt(void (*call)(void *data), void *data)
 {
     attempt *a = calloc(1, sizeof *a);
-    pthread_condattr_t monotonic;
 
-    if (!a || pthread_condattr_init(&monotonic)) {
+    if (!a || !adept_deadline_lock(&a->lock, &a->returned)) {
         free(a);
         return NULL;
     }
     a->call = call;
     a->data = data;
-    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&a->returned, &monotonic) == 0;
-    pthread_condattr_destroy(&monotonic);
-    if (made && pthread_mutex_init(&a->lock, NULL) == 0) return a;
-    if (made) pthread_cond_destroy(&a->returned);
-    free(a);
-    return NULL;
+    return a;
 }
 
 int adept_deadline_call(void (*call)(void *data), void *data, double limit_s)
@@ -82,22 +104,18 @@ int adept_deadline_until(void (*call)(void *data), void *data, double limit_s, b
     const double look_s = 0.05;
     attempt *a = new_attempt(call, data);
     double end_s = adept_clock_s() + limit_s;
-    sigset_t all, before;
     pthread_t thread;
 
     if (!a) return ENOMEM;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the threads of the program */
-    int failed = pthread_create(&thread, NULL, run, a);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int failed = adept_deadline_thread(&thread, run, a);
     if (failed) {
         free_attempt(a);
         return failed;
     }
     pthread_mutex_lock(&a->lock);
     while (!a->has_returned && failed == 0) {
-        double now_s = adept_clock_s(), look_at_s = is_stopped ? fmin(end_s, now_s + look_s) : end_s;
-        const struct timespec until = {.tv_sec = (time_t)look_at_s, .tv_nsec = (long)(1e9 * (look_at_s - floor(look_at_s)))};
+        double now_s = adept_clock_s();
+        const struct timespec until = adept_deadline_at(is_stopped ? fmin(end_s, now_s + look_s) : end_s);
         if (now_s >= end_s)
             failed = ETIMEDOUT;
         else if (is_stopped && is_stopped())

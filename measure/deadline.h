@@ -1,7 +1,9 @@
 /** @file deadline.h  Calls that may never return: a driver's. Private to measure/. Thread-safe. Calls: clock. */
 #ifndef ADEPT_DEADLINE_H
 #define ADEPT_DEADLINE_H
+#include <pthread.h>
 #include <stdbool.h>
+#include <time.h>
 
 /** How long a driver may take to find its devices, and to read one. What takes longer does not answer. */
 #define ADEPT_FIND_S 4.0
@@ -17,5 +19,12 @@ int adept_deadline_call(void (*call)(void *data), void *data, double limit_s);
 int adept_deadline_until(void (*call)(void *data), void *data, double limit_s, bool (*is_stopped)(void));
 /** A thread was left alone with what it does. */
 void adept_deadline_miss(void);
+
+/** As pthread_create(); signals are for the other threads of the program. */
+int adept_deadline_thread(pthread_t *thread, void *(*run)(void *data), void *data);
+/** A lock, and a condition that is waited for until adept_deadline_at(). @return false: there is neither */
+bool adept_deadline_lock(pthread_mutex_t *lock, pthread_cond_t *changed);
+/** A time of adept_clock_s(). */
+struct timespec adept_deadline_at(double time_s);
 
 #endif

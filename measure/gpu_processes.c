@@ -17,8 +17,6 @@ typedef struct board {
     void *device;
     unsigned index;
     unsigned long long seen_us; /* of the newest sample of use */
-    double slices[NVML_MOST_INSTANCES]; /* of each MIG instance, as it was asked last; 0: there is none, or it does not
-                                           say */
 } board;
 
 struct adept_gpu_processes {
@@ -104,13 +102,12 @@ static double known_bytes(unsigned long long bytes)
     return bytes == ~0ULL ? NAN : (double)bytes;
 }
 
-/* The sizes of a board's instances, which may be divided otherwise at any time. */
-static void read_slices(const adept_gpu_processes *g, board *b)
+/* The sizes of a board's instances, which may be divided otherwise at any time. What does not say it stays. */
+static void read_slices(double slices[NVML_MOST_INSTANCES], const adept_gpu_processes *g, const board *b)
 {
     const adept_nvml *l = g->library;
     unsigned most = 0, id;
 
-    memset(b->slices, 0, sizeof b->slices);
     if (!l->mig_most || !l->mig_handle || !l->gpu_instance || !l->attributes ||
         l->mig_most(b->device, &most) != NVML_SUCCESS)
         return;
@@ -119,27 +116,28 @@ static void read_slices(const adept_gpu_processes *g, board *b)
         void *mig;
         if (l->mig_handle(b->device, i, &mig) == NVML_SUCCESS && l->gpu_instance(mig, &id) == NVML_SUCCESS &&
             id < NVML_MOST_INSTANCES && l->attributes(mig, &attributes) == NVML_SUCCESS)
-            b->slices[id] = attributes.gpu_slices;
+            slices[id] = attributes.gpu_slices;
     }
 }
 
 /* Which instance the processes are on that the library has just listed, and that are in the list from `from` on. */
-static void place(adept_gpu_processes *g, board *b, size_t from)
+static void place(adept_gpu_processes *g, const board *b, size_t from)
 {
+    double slices[NVML_MOST_INSTANCES] = {0};
     bool is_asked = false;
 
     for (size_t i = from; i < g->n; i++) {
         unsigned id = g->room.now[i - from].gpu_instance;
         if (id == NVML_NO_INSTANCE) continue;
-        if (!is_asked) read_slices(g, b);
+        if (!is_asked) read_slices(slices, g, b);
         is_asked = true;
         g->list[i].instance = id + 1;
-        g->list[i].slices = id < NVML_MOST_INSTANCES ? b->slices[id] : 0;
+        g->list[i].slices = id < NVML_MOST_INSTANCES ? slices[id] : 0;
     }
 }
 
 /* A symbol that is missing, and one that says that the driver does not have it, are the same. */
-static bool read_holders(adept_gpu_processes *g, board *b)
+static bool read_holders(adept_gpu_processes *g, const board *b)
 {
     size_t from = g->n;
     unsigned n = 0;

@@ -6,7 +6,6 @@
 #include "recorded.h"
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -178,16 +177,11 @@ static double draw(uint64_t *random)
     return (double)(*random >> 11) * 0x1p-53;
 }
 
-static struct timespec at(double time_s)
-{
-    return (struct timespec){.tv_sec = (time_t)time_s, .tv_nsec = (long)(1e9 * (time_s - floor(time_s)))};
-}
-
 /* @return false if the recording ends, or nobody waits for the sampler any more */
 static bool wait_until(adept_sampler *s, double time_s)
 {
     adept_recording *r = s->recording;
-    const struct timespec until = at(time_s);
+    const struct timespec until = adept_deadline_at(time_s);
 
     pthread_mutex_lock(&r->lock);
     while (!r->is_stopping && !s->is_alone && adept_clock_s() < time_s)
@@ -247,18 +241,12 @@ static group group_of(const adept_recording *r, size_t i)
     return r->search.sensors[i]->is_slow ? SLOW : r->tracks[i].shown.by_counter ? COUNTERS : POWERS;
 }
 
-/* Signals are for the threads of the program. */
 static adept_status start_sampler(adept_recording *r, adept_sampler *s, adept_error *err)
 {
-    sigset_t all, before;
-
     s->recording = r;
     s->random = (adept_clock_ns() | 1) * 0x9e3779b97f4a7c15u;
     s->reading = SIZE_MAX;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&s->thread, NULL, sample, s);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int failed = adept_deadline_thread(&s->thread, sample, s);
     if (failed) return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(failed));
     r->n_samplers++;
     return ADEPT_OK;
@@ -335,7 +323,7 @@ static void wait_for(adept_recording *r, bool to_end)
         while (!s->is_alone && !(to_end ? s->has_ended : s->is_ready)) {
             bool reads = s->reading != SIZE_MAX;
             double now_s = adept_clock_s(), until_s = reads ? s->since_s + patience_s(r, s->reading) : now_s + look_s;
-            const struct timespec until = at(fmin(until_s, now_s + look_s));
+            const struct timespec until = adept_deadline_at(fmin(until_s, now_s + look_s));
             if (now_s >= until_s)
                 leave_alone(r, s);
             else
@@ -390,25 +378,11 @@ static adept_status read_first(adept_recording *r, adept_error *err)
                : adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(failed));
 }
 
-static bool make_lock(adept_recording *r)
-{
-    pthread_condattr_t monotonic;
-
-    if (pthread_condattr_init(&monotonic)) return false;
-    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&r->changed, &monotonic) == 0;
-    pthread_condattr_destroy(&monotonic);
-    if (made && pthread_mutex_init(&r->lock, NULL)) {
-        pthread_cond_destroy(&r->changed);
-        made = false;
-    }
-    return made;
-}
-
 adept_recording *adept_recording_empty(void)
 {
     adept_recording *r = calloc(1, sizeof *r);
 
-    if (r && make_lock(r)) return r;
+    if (r && adept_deadline_lock(&r->lock, &r->changed)) return r;
     free(r);
     return NULL;
 }

@@ -1,4 +1,5 @@
 /** @file sensors.c  Looking for sensors, and what their files share: paths below a root, small files read at once. */
+#include "adept_append.h"
 #include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_sensor.h"
@@ -144,10 +145,8 @@ void adept_sensor_number(adept_sensor *sensor, const char *driver, unsigned inde
 
 void adept_sensor_name(adept_sensor *sensor, const char *id)
 {
-    size_t used = strlen(sensor->ids), length = strlen(id);
-
-    if (used + 1 + length < sizeof sensor->ids) /* a name that is cut names another */
-        snprintf(sensor->ids + used, sizeof sensor->ids - used, "%s%s", used ? " " : "", id);
+    if (strlen(sensor->ids) + 1 + strlen(id) < sizeof sensor->ids) /* a name that is cut names another */
+        adept_append(sensor->ids, sizeof sensor->ids, "%s%s", *sensor->ids ? " " : "", id);
 }
 
 /* May a word be one that this machine has nothing of: a component, a kind, something that has a note, a processor's
@@ -179,9 +178,7 @@ static adept_status check_devices(const adept_sensor_search *search, const adept
             bool is_it = is_called(s, devices[w]);
             found += is_it;
             named += is_it && adept_sensor_has_id(s, devices[w]);
-            size_t used = strlen(list);
-            snprintf(list + used, sizeof list - used, "%s%s%s%.44s", used ? ", " : "", s->name, *s->ids ? " " : "",
-                     s->ids);
+            adept_append(list, sizeof list, "%s%s%s%.44s", *list ? ", " : "", s->name, *s->ids ? " " : "", s->ids);
         }
         if (named > 1)
             return adept_error_set(err, ADEPT_E_USAGE, "devices: %.60s begins the names of %zu GPUs; there are: %s",

@@ -1,6 +1,7 @@
 /** @file visible.c  Which GPUs a process may use. Sources: CUDA's programming guide, "CUDA Environment Variables";
  * NVIDIA's container toolkit; ROCm's "GPU isolation techniques"; Slurm's gres guide. */
 #include "adept_visible.h"
+#include "adept_append.h"
 #include "adept_file.h"
 #include "adept_grow.h"
 #include "adept_number.h"
@@ -48,22 +49,19 @@ static const char *value_in(const char *environment, size_t size, const char *na
 
 bool adept_visible_of(adept_visible_words *words, int pid)
 {
-    const size_t most = (size_t)4 << 20, piece = 1 << 14;
-    char path[64], *room;
+    const size_t most_bytes = (size_t)4 << 20;
+    char path[64];
     adept_buffer all = {0};
     struct stat own, other;
-    ssize_t n = 1;
     bool ok = true;
 
     snprintf(path, sizeof path, "/proc/%d/environ", pid);
     int file = adept_file_descriptor(path, 0);
-    while (file >= 0 && n > 0 && all.size < most && (room = adept_buffer_room(&all, piece)) &&
-           (n = read(file, room, piece)) > 0)
-        all.size += (size_t)n;
+    bool is_read = file >= 0 && adept_file_read_rest(&all, file, most_bytes);
     if (file >= 0) close(file);
     size_t size = all.size;
     char *environment = adept_buffer_take(&all);
-    bool is_read = file >= 0 && n == 0 && size > 0 && environment; /* of one that has ended there is nothing */
+    is_read = is_read && size > 0 && environment; /* of one that has ended there is nothing */
     for (size_t v = 0; is_read && ok && v < ADEPT_VISIBLE_VARIABLES; v++)
         ok = adept_visible_set(words, v, value_in(environment, size, adept_visible_name(v)));
     free(environment);
@@ -205,10 +203,8 @@ static bool is_within(const gpu_list *list, const char *inner, const char *outer
 
 static void name(adept_visible_gpus *out, const adept_visible_words *words, size_t variable)
 {
-    size_t used = strlen(out->by);
-
-    snprintf(out->by + used, sizeof out->by - used, "%s%s=%.60s", used ? ", " : "", adept_visible_name(variable),
-             words->values[variable]);
+    adept_append(out->by, sizeof out->by, "%s%s=%.60s", *out->by ? ", " : "", adept_visible_name(variable),
+                 words->values[variable]);
 }
 
 /* Are boards of several makes there? Then CUDA's order is its own, the fastest first. */

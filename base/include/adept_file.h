@@ -1,7 +1,8 @@
-/** @file adept_file.h  Files as text. Thread-safe on different files. Calls: adept_error. */
+/** @file adept_file.h  Files as text. Thread-safe on different files. Calls: adept_error, adept_grow. */
 #ifndef ADEPT_FILE_H
 #define ADEPT_FILE_H
 #include "adept_error.h"
+#include "adept_grow.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,6 +21,9 @@ adept_status adept_file_stream(FILE **file, const char *path, adept_error *err);
 ssize_t adept_file_line(char **line, size_t *capacity, FILE *file);
 /** Read all of an open file. @return as adept_file_read() */
 adept_status adept_file_read_open(char **text, size_t *size, int fd, const char *path, size_t max_bytes, adept_error *err);
+/** Add the rest of an open file that need not say how long it is: a pipe, a file of /proc or /sys.
+ *  @return false: out->failed, or out->size is above max_bytes, or else errno says why */
+bool adept_file_read_rest(adept_buffer *out, int fd, size_t max_bytes);
 /** Read a whole file, at most max_bytes; malloc'ed, zero-terminated. @return ADEPT_E_INVALID naming the file. */
 adept_status adept_file_read(char **text, size_t *size, const char *path, size_t max_bytes, adept_error *err);
 /** Is there a file of that type (S_IFREG, S_IFDIR)? */

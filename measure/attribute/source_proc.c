@@ -3,7 +3,6 @@
 #include "adept_clock.h"
 #include "activity_source.h"
 #include "adept_number.h"
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "fetch.h"
 #include "adept_file.h"
 #include <curl/curl.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,13 +63,13 @@ static adept_status request(adept_fetch *fetch, const char *url, const char *sho
     curl_easy_setopt(curl, CURLOPT_URL, url);
     CURLcode code = curl_easy_perform(curl);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, NULL);
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &http); /* 0: of a file */
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &http);
     fetch->help = help_for(code, http);
     if (code == CURLE_WRITE_ERROR)
         return adept_error_set(err, ADEPT_E_IO, "%s: the reply is longer than %zu bytes", shown, MOST_BYTES);
     if (code != CURLE_OK)
         return adept_error_set(err, ADEPT_E_IO, "%s: %s", shown, words[0] ? words : curl_easy_strerror(code));
-    if (http != 0 && (http < 200 || http > 299))
+    if (http < 200 || http > 299)
         return adept_error_set(err, ADEPT_E_IO, "%s: the answer is HTTP %ld", shown, http);
     return ADEPT_OK;
 }
@@ -78,22 +77,17 @@ static adept_status request(adept_fetch *fetch, const char *url, const char *sho
 /* A file, which libcurl would wait for where it is a pipe. One of /sys does not say how long it is. */
 static adept_status read_file(adept_fetch *fetch, const char *path, adept_error *err)
 {
-    const size_t piece = 65536;
     adept_buffer *reply = &fetch->reply;
-    int fd = -1;
+    int fd;
 
     adept_buffer_free(reply);
     adept_status status = adept_file_open(&fd, path, 0, err);
-    for (ssize_t n = 1; status == ADEPT_OK && n != 0;) {
-        char *room = adept_buffer_room(reply, piece);
-        n = room ? read(fd, room, piece) : 0;
-        if (!room) status = adept_no_memory(err, path);
-        if (n < 0 && errno != EINTR) status = adept_system_error(err, ADEPT_E_IO, path);
-        if (n > 0) reply->size += (size_t)n;
-        if (reply->size > MOST_BYTES)
-            status = adept_error_set(err, ADEPT_E_IO, "%s: it is longer than %zu bytes", path, MOST_BYTES);
-    }
-    if (fd >= 0) close(fd);
+    if (status != ADEPT_OK) return status;
+    if (!adept_file_read_rest(reply, fd, MOST_BYTES))
+        status = reply->failed              ? adept_no_memory(err, path)
+                 : reply->size > MOST_BYTES ? adept_error_set(err, ADEPT_E_IO, "%s: it is longer than %zu bytes", path, MOST_BYTES)
+                                            : adept_system_error(err, ADEPT_E_IO, path);
+    close(fd);
     return status;
 }
 
@@ -113,9 +107,7 @@ static char *path_of(const char *url)
 
 adept_status adept_fetch_json(adept_fetch *fetch, const char *url, cJSON **out, adept_error *err)
 {
-    char shown[ADEPT_URL_SHOWN];
-
-    char *path = path_of(url);
+    char shown[ADEPT_URL_SHOWN], *path = path_of(url);
 
     adept_url_show(shown, url);
     fetch->help = "";

@@ -165,7 +165,7 @@ static void of_another_process(void **state)
     pid_t child = fork();
     if (child == 0) {
         dup2(ready[1], STDOUT_FILENO);
-        execl("/usr/bin/env", "env", "-i", "A=1", "CUDA_VISIBLE_DEVICES=2", "HIP_VISIBLE_DEVICES=", "sh", "-c", "echo; exec sleep 60", (char *)NULL);
+        execl("/usr/bin/env", "env", "-i", "A=1", "CUDA_VISIBLE_DEVICES=2", "HIP_VISIBLE_DEVICES=", "sh", "-c", "echo; kill -STOP $$", (char *)NULL);
         _exit(1);
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);

@@ -150,24 +150,16 @@ static bool warn(void *record, const char *text)
 static adept_status read_standard_input(adept_cli *cli, char **text, size_t *size)
 {
     adept_buffer all = {0};
-    ssize_t n = 1;
+    bool is_read = adept_file_read_rest(&all, STDIN_FILENO, MOST_TEXT_BYTES);
+    int why = errno;
 
-    while (n > 0 && !all.failed && all.size <= MOST_TEXT_BYTES) {
-        char *room = adept_buffer_room(&all, 65536);
-        n = room ? read(STDIN_FILENO, room, 65536) : 0;
-        if (n < 0 && errno == EINTR)
-            n = 1;
-        else if (n > 0)
-            all.size += (size_t)n;
-    }
-    bool failed = n<0, is_large = all.size> MOST_TEXT_BYTES;
     *size = all.size;
     *text = adept_buffer_take(&all);
     if (!*text) return adept_cli_no_memory(cli);
-    if (!failed && !is_large) return ADEPT_OK;
+    if (is_read) return ADEPT_OK;
     free(*text);
     return adept_error_set(&cli->err, ADEPT_E_INVALID, "standard input: %s",
-                           failed ? strerror(errno) : "more than 1 GiB");
+                           *size > MOST_TEXT_BYTES ? "more than 1 GiB" : strerror(why));
 }
 
 static adept_status read_text(adept_cli *cli, char **text, size_t *size, const char *path, const char **name)

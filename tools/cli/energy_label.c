@@ -1,6 +1,7 @@
 /** @file energy_label.c  The JSON begins with what a Hugging Face model card has under `co2_eq_emissions`, so that it
  * can be taken over; the rest is ours. A label outlives the terminal it was made on: it says itself that nothing was
  * measured. */
+#include "adept_append.h"
 #include "adept_file.h"
 #include "adept_grow.h"
 #include "energy_label.h"
@@ -83,11 +84,9 @@ static void add_setup(adept_table *table, const adept_predicted_step *l)
     add_text(table, "SHA-256", *p->model_sha256 ? p->model_sha256 : "unknown");
     snprintf(text, sizeof text, "%" PRId64 " x %.100s", adept_run_gpus(l->run), l->hw->name);
     if (l->run->power_limit_w > 0)
-        snprintf(text + strlen(text), sizeof text - strlen(text), ", limited to %s",
-                 adept_units_watt(l->run->power_limit_w).s);
+        adept_append(text, sizeof text, ", limited to %s", adept_units_watt(l->run->power_limit_w).s);
     if (l->run->clock_hz > 0)
-        snprintf(text + strlen(text), sizeof text - strlen(text), ", clock %s",
-                 adept_units_si(l->run->clock_hz, "Hz").s);
+        adept_append(text, sizeof text, ", clock %s", adept_units_si(l->run->clock_hz, "Hz").s);
     add_text(table, "hardware", text);
     snprintf(text, sizeof text, "%s, %s, batch %" PRId64 " per GPU x %s, optimizer %.40s, attention %s",
              adept_mode_name(p->mode), adept_precision_name(p->precision), p->batch_size,
@@ -108,7 +107,7 @@ static void add_numbers(adept_table *table, const adept_predicted_step *l)
     snprintf(text, sizeof text, "%s, %s", adept_units_count(t->steps, "step").s,
              adept_units_count(t->samples, "sample").s);
     if (!isnan(t->epochs))
-        snprintf(text + strlen(text), sizeof text - strlen(text), ", %s", adept_units_count(t->epochs, "epoch").s);
+        adept_append(text, sizeof text, ", %s", adept_units_count(t->epochs, "epoch").s);
     add_text(table, "job", text);
     add_row(table, "duration", adept_units_time, t->time_s, t->interval_level, t->interval_time_s);
     add_row(table, "energy, GPU boards", adept_units_kwh, t->energy_kwh, t->interval_level, t->interval_energy_kwh);

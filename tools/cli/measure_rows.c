@@ -1,5 +1,6 @@
 /** @file measure_rows.c  Rows for `adept calibrate`, for people's tables, and as EA2P has them. */
 #include "measure_rows.h"
+#include "adept_append.h"
 #include "adept_csv_writer.h"
 #include "adept_json.h"
 #include "adept_number.h"
@@ -80,16 +81,16 @@ static adept_status find_gpus(adept_cli *cli, row_gpus *g, const adept_measure_j
 /* "gpu-3 of 8 GPUs, by CUDA_VISIBLE_DEVICES=3" */
 static void describe(char *text, size_t size, const row_gpus *g, const adept_recording *r)
 {
-    size_t used = 0, boards = 0;
+    size_t boards = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < adept_recording_tracks(r); i++) {
         const adept_sensor *s = adept_recording_track(r, i)->sensor;
         if (s->component != ADEPT_COMPONENT_GPU) continue;
         boards++;
-        if (g->is_used[i] && used < size) used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " " : "", s->name);
+        if (g->is_used[i]) adept_append(text, size, "%s%s", *text ? " " : "", s->name);
     }
-    if (used < size) snprintf(text + used, size - used, "%s of %zu measured, by %s", used ? "" : "none", boards, g->visible.by);
+    adept_append(text, size, "%s of %zu measured, by %s", *text ? "" : "none", boards, g->visible.by);
 }
 
 /* The power of the GPUs that the command may use, where there are any, else the node's; no column of the CSV is for anything else.

@@ -314,14 +314,8 @@ static void put_energies(adept_json_writer *w, const adept_jobs_report *r, const
         snprintf(key, sizeof key, "%s_j", adept_energy_part_name(p));
         adept_json_put_number(w, key, has_part(r, (adept_energy_part)p) ? g->energy_j[p] : NAN);
     }
-    if (has_part(r, ADEPT_ENERGY_GPU)) {
-        adept_json_begin_array(w, "gpu_range_j");
-        adept_json_put_number(w, NULL, g->gpu_low_j);
-        adept_json_put_number(w, NULL, g->gpu_high_j);
-        adept_json_end_array(w);
-    } else {
-        adept_json_put_number(w, "gpu_range_j", NAN);
-    }
+    bool has_gpu = has_part(r, ADEPT_ENERGY_GPU);
+    adept_json_put_pair(w, "gpu_range_j", has_gpu ? g->gpu_low_j : NAN, has_gpu ? g->gpu_high_j : NAN);
     adept_json_put_members(w, "cpu_time_s %g gpu_time_s %g co2e_g %g", g->cpu_time_s, g->gpu_time_s,
                            co2e_g_of(r, g->total_j));
 }

@@ -1,5 +1,6 @@
 /** @file report_predict.c  A prediction at a glance, and the table behind it. */
 #include "report.h"
+#include "adept_append.h"
 #include "table.h"
 #include "units.h"
 #include <inttypes.h>
@@ -189,11 +190,11 @@ adept_text adept_units_grams(double mass_g)
 static adept_rate_text rate_text(double value, const char *unit, const char *place, int year, const char *source)
 {
     adept_rate_text out;
-    size_t n = (size_t)snprintf(out.s, sizeof out.s, "%.4g %s", value, unit);
 
-    if (place) n += (size_t)snprintf(out.s + n, sizeof out.s - n, ", %s", place);
-    if (year > 0) n += (size_t)snprintf(out.s + n, sizeof out.s - n, ", average of %d", year);
-    snprintf(out.s + n, sizeof out.s - n, " (%s)", source); /* rows of ours: all of it fits */
+    snprintf(out.s, sizeof out.s, "%.4g %s", value, unit);
+    if (place) adept_append(out.s, sizeof out.s, ", %s", place);
+    if (year > 0) adept_append(out.s, sizeof out.s, ", average of %d", year);
+    adept_append(out.s, sizeof out.s, " (%s)", source);
     return out;
 }
 

@@ -1,10 +1,10 @@
 /** @file request.c  Bodies of POST requests. Tables say which keys there are; one function reads any of them. */
 #include "request.h"
+#include "adept_append.h"
 #include "adept_json.h"
 #include "adept_model.h"
 #include "nearest.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -307,10 +307,9 @@ _Static_assert((ADEPT_N_WORKLOAD_FIELDS + ADEPT_N_RUN_FIELDS) * (ADEPT_FIELD_TEX
 static void add_word(char text[ADEPT_SERVE_WORDS_SIZE], const adept_field *f, const void *record)
 {
     char value[ADEPT_FIELD_TEXT_BYTES];
-    size_t used = strlen(text);
     const char *word = adept_field_text(value, f, record);
-    snprintf(text + used, ADEPT_SERVE_WORDS_SIZE - used, "%s%s=%s", used ? ";" : "", f->name,
-             *word ? word : f->fallback); /* of a set: none */
+    adept_append(text, ADEPT_SERVE_WORDS_SIZE, "%s%s=%s", *text ? ";" : "", f->name,
+                 *word ? word : f->fallback); /* of a set: none */
 }
 
 void adept_serve_workload_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run, const adept_workload_info *own)
