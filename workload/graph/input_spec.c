@@ -1,4 +1,4 @@
-/** @file input_spec.c  The text form of inputs, "[DTYPE:]D1xD2x...[=NUMBER]" and "NAME=VALUE". Calls: nothing. */
+/** @file input_spec.c  The text form of inputs, "[DTYPE:]D1xD2x...[=NUMBER]" and "NAME=VALUE". Calls: adept_append, adept_number. */
 #include "adept_input_spec.h"
 #include "adept_append.h"
 #include "adept_number.h"
