@@ -3,8 +3,6 @@
 #include "known_values.h"
 #include "elementwise_cost.h"
 #include "host_value.h"
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MOST ADEPT_MAX_KNOWN_VALUES
@@ -315,6 +313,13 @@ static int64_t in_triangle(adept_call *c, const adept_tensor *self, const adept_
     return (strcmp(adept_call_op(c), "aten::tril") ? above >= diagonal : above <= diagonal) ? i : -1;
 }
 
+static int64_t nth_true(const adept_tensor *mask, int64_t i)
+{
+    for (int64_t p = 0; p < mask->n_values; p++)
+        if (mask->values[p] != 0 && i-- == 0) return p;
+    return -2;
+}
+
 /* x[i, :, j]: index tensors broadcast together, at the place of the indexed dimensions if they are neighbours, else in
  * front. x[mask] alone: the true ones in order. */
 static int64_t indexed(adept_call *c, const adept_tensor *self, const adept_tensor *out, int64_t i)
@@ -328,9 +333,7 @@ static int64_t indexed(adept_call *c, const adept_tensor *self, const adept_tens
         if (!t) continue;
         if (t->dtype == ADEPT_BOOL || t->dtype == ADEPT_U8) {
             if (n > 1 || t->ndim != self->ndim) return -2;
-            for (int64_t p = 0; p < t->n_values; p++)
-                if (t->values[p] != 0 && i-- == 0) return p;
-            return -2;
+            return nth_true(t, i);
         }
         if (first < 0) first = (int)k;
         last = (int)k;
@@ -364,10 +367,7 @@ static int64_t masked(adept_call *c, const adept_tensor *self, const adept_tenso
 {
     const adept_tensor *mask = adept_arg_tensor(c, "mask");
     (void)out;
-    if (!adept_tensor_same_shape(mask, self)) return -2;
-    for (int64_t p = 0; p < mask->n_values; p++)
-        if (mask->values[p] != 0 && i-- == 0) return p;
-    return -2;
+    return adept_tensor_same_shape(mask, self) ? nth_true(mask, i) : -2;
 }
 
 static void move(adept_call *c, move_function *from, const adept_tensor *self, adept_tensor *out)

@@ -383,11 +383,9 @@ adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_sweep_axis 
 /* ---- numbers of workloads and runs ---- */
 
 /* @return false: relative to something that is not known, or no whole number */
-static bool set_count(int64_t *out, double value)
+static bool set_count(const adept_field *f, void *record, double value)
 {
-    if (!(value >= 1.0 && value < ADEPT_SWEEP_MOST_COUNT && value == floor(value))) return false;
-    *out = (int64_t)value;
-    return true;
+    return value < ADEPT_SWEEP_MOST_COUNT && adept_field_set_number(f, record, value);
 }
 
 /* A word, by its number in the list, its bits, or on and off. */
@@ -406,7 +404,7 @@ static void set_word(const adept_field *f, void *record, double number)
 bool adept_sweep_set_workload(adept_workload_config *out, const adept_sweep_axis *axis, size_t value)
 {
     const adept_field *f = axis->field;
-    if (is_count(axis)) return set_count((int64_t *)((char *)&out->words + f->at), axis->numbers[value]);
+    if (is_count(axis)) return set_count(f, &out->words, axis->numbers[value]);
     set_word(f, &out->words, axis->numbers[value]);
     out->given[f - adept_workload_field(0)] = f->kind != ADEPT_FIELD_NAME;
     return true;
@@ -434,15 +432,14 @@ static double run_number(const adept_run *run, const adept_field *f, const adept
 
 bool adept_sweep_set_run(adept_run *run, const adept_sweep_axis *axis, size_t value, const adept_specs *specs)
 {
-    void *member = (char *)run + axis->field->at;
     double number = axis->numbers[value];
     if (has_field_words(axis)) {
         set_word(axis->field, run, number);
         return true;
     }
     if (axis->relative && !adept_sweep_best_limit_name(axis, value)) number *= run_number(run, axis->field, specs);
-    if (is_count(axis)) return set_count(member, number);
-    *(double *)member = number;
+    if (is_count(axis)) return set_count(axis->field, run, number);
+    *(double *)((char *)run + axis->field->at) = number;
     return !isnan(number);
 }
 
@@ -456,18 +453,21 @@ bool adept_sweep_has_words(const adept_sweep_axis *axis)
 const char *adept_sweep_word_at(char text[ADEPT_FIELD_TEXT_BYTES], const adept_sweep_axis *axis, size_t value,
                                 const adept_sweep_point *point)
 {
-    adept_run run;
-    adept_workload_words words;
-    const bool of_run = axis->kind == ADEPT_VARY_RUN;
-    const void *record = of_run ? (void *)&run : (void *)&words;
+    union {
+        adept_run run;
+        adept_workload_words words;
+    } varied; /* only the one word is set */
+    const void *record = &varied;
     if (axis->kind == ADEPT_VARY_GPU && point->hw) return point->hw->name;
     if (value != ADEPT_SWEEP_UNVARIED && has_free_words(axis)) return axis->words[value];
     if (!has_field_words(axis)) return NULL;
     if (value != ADEPT_SWEEP_UNVARIED)
-        set_word(axis->field, (void *)record, axis->numbers[value]);
-    else if (!(record = of_run ? (void *)point->run : point->profile ? (void *)&point->profile->words : NULL))
-        return NULL;
-    return adept_field_text(text, axis->field, record);
+        set_word(axis->field, &varied, axis->numbers[value]);
+    else if (axis->kind == ADEPT_VARY_RUN)
+        record = point->run;
+    else
+        record = point->profile ? &point->profile->words : NULL;
+    return record ? adept_field_text(text, axis->field, record) : NULL;
 }
 
 double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point)

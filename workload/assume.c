@@ -1,5 +1,6 @@
 /* What the user says of what a graph does not tell: results of operators that are not known, the side of a branch that
  * depends on data, how much of a tensor data chooses. And the operator that stands for one that is not known. */
+#include "adept_append.h"
 #include "adept_number.h"
 #include "interp.h"
 #include <math.h>
@@ -140,13 +141,11 @@ adept_status adept_assume_results(adept_interp *in, adept_call *c, const adept_n
         results_as_first_argument(c, node->n_outputs);
     if (!adept_call_ok(c)) return ADEPT_OK; /* the caller's business */
     char shapes[300] = "", one[200];
-    size_t used = 0;
     adept_tensor_cursor at = adept_call_results(c);
-    for (const adept_tensor *t; (t = adept_next_tensor(&at)) && used < sizeof shapes - 1;)
-        used += (size_t)snprintf(shapes + used, sizeof shapes - used, "%s%s", used ? ", " : "",
-                                 adept_tensor_print(t, one, sizeof one));
-    snprintf(in->run.message, sizeof in->run.message, "%s%s", used ? shapes : "none",
-             said || !used ? "" : ", like its first tensor (--assume OP=SHAPE says others)");
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        adept_append(shapes, sizeof shapes, "%s%s", *shapes ? ", " : "", adept_tensor_print(t, one, sizeof one));
+    snprintf(in->run.message, sizeof in->run.message, "%s%s", *shapes ? shapes : "none",
+             said || !*shapes ? "" : ", like its first tensor (--assume OP=SHAPE says others)");
     return adept_interp_unsupported(in, node->op, in->run.message, node->module);
 }
 

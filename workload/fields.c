@@ -4,7 +4,6 @@
 #include "adept_optimizer.h"
 #include "adept_profile.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 ADEPT_NAMES(adept_mode_name, "train", "fwbw", "infer")

@@ -103,6 +103,17 @@ static bool is_part(const char *path, const char *whole)
     return n == 0 || (!strncmp(path, whole, n) && (path[n] == 0 || path[n] == '.'));
 }
 
+/* A part of a part: "boxes" of "0" is "0.boxes". NULL: memory is out. */
+static const char *part_of(adept_interp *in, const char *whole, const char *key)
+{
+    return adept_arena_printf(in->run.arena, "%s%s%s", whole, *whole ? "." : "", key);
+}
+
+static const char *element_of(adept_interp *in, const char *whole, int i)
+{
+    return adept_arena_printf(in->run.arena, "%s%s%d", whole, *whole ? "." : "", i);
+}
+
 /* What is given of an input at that path, or else within it; NULL: nothing. */
 static adept_given *find_given(const adept_interp *in, size_t input, const char *path, bool within)
 {
@@ -161,7 +172,7 @@ static adept_status add_list(adept_interp *in, adept_given one, type_text elemen
     for (int i = 0; value && !status; i++) {
         const char *comma = strchr(value, ',');
         char *piece = adept_arena_strndup(in->run.arena, value, comma ? (size_t)(comma - value) : strlen(value));
-        one.part = adept_arena_printf(in->run.arena, "%s%s%d", part, *part ? "." : "", i);
+        one.part = element_of(in, part, i);
         if (!piece) return adept_interp_nomem(in);
         one.literal = is_tensor(element) ? NULL : piece;
         status = one.literal ? add_given(in, &one) : add_shape(in, &one, piece, text);
@@ -257,7 +268,7 @@ static adept_status add_unnamed(adept_interp *in, const adept_input_spec *specs,
         if (list && open[i] == OPEN && more > 0 && n_optional == 0) { /* the elements of a list, one by one */
             for (int element = 0; element <= (int)more && !status; element++) {
                 adept_given one = {.shape = specs[k++], .input = (int32_t)i, .in_list = true};
-                one.part = adept_arena_printf(in->run.arena, "%d", element);
+                one.part = element_of(in, "", element);
                 status = add_given(in, &one);
             }
             more = 0;
@@ -542,14 +553,14 @@ static adept_status missing(adept_interp *in, size_t input, type_text type, cons
 static adept_status bind_part(adept_interp *in, size_t input, type_text type, const char *part, int depth,
                               adept_value *out);
 
-static adept_status bind_element(adept_interp *in, size_t input, type_text type, const char *part, const char *key,
-                                 int depth, adept_list *list)
+/* Behind those that the list has. @param part  NULL: memory is out */
+static adept_status bind_element(adept_interp *in, size_t input, type_text type, const char *part, int depth,
+                                 adept_list *list)
 {
-    const char *inner = adept_arena_printf(in->run.arena, "%s%s%s", part, *part ? "." : "", key);
     adept_value *grown = adept_arena_grow(in->run.arena, list->items, &list->capacity, list->n + 1, sizeof *grown);
-    if (!inner || !grown) return adept_interp_nomem(in);
+    if (!part || !grown) return adept_interp_nomem(in);
     list->items = grown;
-    return bind_part(in, input, type, inner, depth + 1, &list->items[list->n++]);
+    return bind_part(in, input, type, part, depth + 1, &list->items[list->n++]);
 }
 
 static adept_status bind_list(adept_interp *in, size_t input, type_text element, const char *part, int depth,
@@ -572,12 +583,10 @@ static adept_status bind_list(adept_interp *in, size_t input, type_text element,
         return status;
     }
     for (int i = 0; !status; i++) {
-        char number[16];
-        snprintf(number, sizeof number, "%d", i);
-        const char *inner = adept_arena_printf(in->run.arena, "%s%s%s", part, *part ? "." : "", number);
+        const char *inner = element_of(in, part, i);
         if (!inner) return adept_interp_nomem(in);
         if (!find_given(in, input, inner, true)) break;
-        status = bind_element(in, input, element, part, number, depth, list);
+        status = bind_element(in, input, element, inner, depth, list);
     }
     return status;
 }
@@ -611,7 +620,7 @@ static adept_status bind_dict(adept_interp *in, size_t input, type_text type, co
         dict->items = grown;
         dict->items[dict->n++] = key;
         status = adept_interp_count(in, dict->n);
-        if (!status) status = bind_element(in, input, value, part, name, depth, dict);
+        if (!status) status = bind_element(in, input, value, part_of(in, part, name), depth, dict);
     }
     return status;
 }
@@ -652,11 +661,8 @@ static adept_status bind_part(adept_interp *in, size_t input, type_text type, co
         status = bind_dict(in, input, type, part, depth, list);
     } else if (type_argument(type, "Tuple", 0, &element)) {
         *out = (adept_value){ADEPT_VALUE_TUPLE, {.list = list}};
-        for (int i = 0; type_argument(type, "Tuple", i, &element) && !status; i++) {
-            char number[16];
-            snprintf(number, sizeof number, "%d", i);
-            status = bind_element(in, input, element, part, number, depth, list);
-        }
+        for (int i = 0; type_argument(type, "Tuple", i, &element) && !status; i++)
+            status = bind_element(in, input, element, element_of(in, part, i), depth, list);
     } else {
         status = missing(in, input, type, part);
     }

@@ -1,5 +1,6 @@
-/** @file input_spec.c  The text form of inputs, "[DTYPE:]D1xD2x...[=NUMBER]" and "NAME=VALUE". Calls: nothing. */
+/** @file input_spec.c  The text form of inputs, "[DTYPE:]D1xD2x...[=NUMBER]" and "NAME=VALUE". Calls: adept_append, adept_number. */
 #include "adept_input_spec.h"
+#include "adept_append.h"
 #include "adept_number.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -85,8 +86,7 @@ char *adept_input_spec_print(const adept_input_spec *spec, char *text, size_t si
     adept_tensor t = {.dtype = spec->dtype, .ndim = spec->ndim};
     memcpy(t.dims, spec->dims, sizeof t.dims);
     adept_tensor_print(&t, text, size);
-    size_t used = strlen(text);
-    if (spec->has_value && used < size) snprintf(text + used, size - used, "=%lld", (long long)spec->value);
+    if (spec->has_value) adept_append(text, size, "=%lld", (long long)spec->value);
     return text;
 }
 

@@ -199,12 +199,17 @@ static const kind_row kinds[] = {
     {"as_complex", convert_complex, false, NULL},
 };
 
+int32_t adept_export_constant(adept_export_reader *r, const adept_value *value)
+{
+    if (r->json.status != ADEPT_OK) return -1;
+    int32_t number = adept_graph_builder_constant(r->b, r->module, value, r->json.err);
+    if (number < 0) adept_export_check(r, r->json.err->status);
+    return number;
+}
+
 static int32_t materialise(adept_export_reader *r, const adept_export_item *item)
 {
-    if (item->ref >= 0) return item->ref;
-    int32_t value = adept_graph_builder_constant(r->b, r->module, &item->constant, r->json.err);
-    if (value < 0) adept_export_check(r, r->json.err->status);
-    return value;
+    return item->ref >= 0 ? item->ref : adept_export_constant(r, &item->constant);
 }
 
 static bool list_node(adept_export_reader *r, const adept_export_item *items, size_t n, adept_export_item *out)

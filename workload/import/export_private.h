@@ -109,6 +109,8 @@ void adept_export_upgrade(adept_export_reader *r);
 int32_t adept_export_argument(adept_export_reader *r, const cJSON *argument);
 /** The same, but plain data stays a constant. False after a failure. */
 bool adept_export_convert(adept_export_reader *r, const cJSON *argument, adept_export_item *out);
+/** A constant of the graph. Value number, or -1 after a failure. */
+int32_t adept_export_constant(adept_export_reader *r, const adept_value *value);
 /** Value of a name, -1 and a failure if nothing defines it. */
 int32_t adept_export_lookup(adept_export_reader *r, const char *name);
 /** One number of a list: plain, {"as_int": ...} or {"as_name": ...}. */

@@ -7,7 +7,6 @@
  *  - cond is prim::If, while_loop and map are prim::Loop, as a TorchScript program has them.
  *  - Others (scan, flex_attention, ...) stay nodes "higher_order::NAME", which no handler knows. */
 #include "export_private.h"
-#include <stdio.h>
 #include <string.h>
 
 #define MAX_REGION_DEPTH 32
@@ -94,17 +93,9 @@ static int32_t *inline_graph(adept_export_reader *r, const cJSON *graph, const i
     return results;
 }
 
-static int32_t constant(adept_export_reader *r, adept_value value)
-{
-    int32_t number =
-        r->json.status == ADEPT_OK ? adept_graph_builder_constant(r->b, r->module, &value, r->json.err) : -1;
-    if (r->json.status == ADEPT_OK && number < 0) adept_export_check(r, r->json.err->status);
-    return number;
-}
-
 static int32_t number_of(adept_export_reader *r, int64_t i)
 {
-    return constant(r, (adept_value){ADEPT_VALUE_INT, {.i = i}});
+    return adept_export_constant(r, &(adept_value){ADEPT_VALUE_INT, {.i = i}});
 }
 
 static int32_t *fresh(adept_export_reader *r, size_t n)
@@ -185,7 +176,7 @@ static void autocast(adept_export_reader *r, const parts *p)
     if (p->scalar_type) dtype = adept_export_dtype(r, p->scalar_type, "dtype");
     if (dtype == ADEPT_DTYPE_NONE) return;
     int32_t inputs[] = {number_of(r, adept_dtype_to_c10(dtype)),
-                        constant(r, (adept_value){ADEPT_VALUE_BOOL, {.b = true}})};
+                        adept_export_constant(r, &(adept_value){ADEPT_VALUE_BOOL, {.b = true}})};
     int32_t before = adept_export_op(r, "adept::autocast", 2, inputs, NULL);
     region(r, p, false);
     adept_export_node(r, "adept::autocast_end", "", 1, &before, NULL, 0, NULL);
@@ -254,7 +245,7 @@ static void map(adept_export_reader *r, const parts *p)
     int32_t *numbers = look_up(r, &given), *lists = adept_export_room(r, n, sizeof *lists);
     int32_t *inner = adept_export_room(r, given.n, sizeof *inner);
     if (r->json.status != ADEPT_OK) return;
-    int32_t zero = number_of(r, 0), is_true = constant(r, (adept_value){ADEPT_VALUE_BOOL, {.b = true}});
+    int32_t zero = number_of(r, 0), is_true = adept_export_constant(r, &(adept_value){ADEPT_VALUE_BOOL, {.b = true}});
     int32_t trips[] = {adept_export_op(r, "aten::size", 2, (int32_t[]){numbers[0], zero}, size_names), is_true};
     for (size_t i = 0; i < n; i++)
         lists[i] = adept_export_op(r, "prim::ListConstruct", 0, NULL, NULL);

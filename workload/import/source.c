@@ -1,8 +1,8 @@
 /** @file source.c  A model's bytes, from one descriptor. */
 #include "source.h"
+#include "adept_file.h"
 #include "sha256.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,8 +26,6 @@ static bool is_too_sparse(int fd, off_t size)
 
 static const char *fault_of(const adept_source *s)
 {
-    if (S_ISDIR(s->opened.st_mode)) return "is a directory";
-    if (!S_ISREG(s->opened.st_mode)) return "not a regular file";
     if (s->opened.st_size <= 0) return "the file is empty";
     if (is_too_sparse(s->fd, s->opened.st_size))
         return "a sparse file, of which less than one byte in 100 is there: no model";
@@ -39,9 +37,8 @@ adept_status adept_source_open(adept_source *out, const char *name, const void *
     adept_source s = {.name = name, .data = data, .size = size, .fd = -1, .memory_bytes = ADEPT_MEMORY_BYTES};
     if (data && size == 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: empty", name);
     if (!data) {
-        /* O_NONBLOCK: a named pipe must give a message, not wait for a writer. */
-        s.fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (s.fd < 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: cannot open: %s", name, strerror(errno));
+        adept_status status = adept_file_open(&s.fd, name, 0, err);
+        if (status != ADEPT_OK) return status;
         const char *fault = fstat(s.fd, &s.opened) == 0 ? fault_of(&s) : strerror(errno);
         if (fault) {
             close(s.fd);
