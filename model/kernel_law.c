@@ -438,6 +438,11 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
     return (adept_kernel_time){o.time_s + before_s, o.core_s, 1.0};
 }
 
+bool adept_kernel_waits(const adept_kernel_case *c)
+{
+    return c->m > 0.0 || c->row_elements > 0.0 || c->family == ADEPT_FAMILY_DEPTHWISE;
+}
+
 adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menus,
                                    double weight, adept_kernel_gradient *gradient)
 {

@@ -1,8 +1,9 @@
 /** @file kernel_list.h  The kernels of one step on one GPU at full clock: what they sum to, and the clock that a power limit leaves
  *  them. Private to model/. Calls: nothing.
  *
- *  A kernel takes core at full clock that follows the core clock, and mem that does not quite. At clock f, relative to the highest,
- *      t(f) = core / f + mem * r(f),        r(f) = 1 + mem_core_share * (1/f - 1)
+ *  Of a kernel's time at full clock, clocked follows the core clock, and mem waits for memory alone. At clock f, relative to the
+ *  highest,
+ *      t(f) = clocked / f + mem * r(f),     r(f) = ((1 + (clock_knee / f)^8) / (1 + clock_knee^8))^(1/8)
  *      e(f) = v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t(f)) + e_mem * V
  *      v(f) = max(v_min, 1 - v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static)
  *  f is one clock for the whole step: the highest at which the kernels keep within the limit L (the board's own if none is set) in
@@ -18,7 +19,8 @@
 /* One execution of one kernel at full clock. */
 typedef struct adept_timed_kernel {
     adept_unit unit;
-    double time_s, core_s; /* all of it, and what follows the core clock */
+    double time_s, core_s; /* all of it, and its arithmetic */
+    double clocked_s;      /* what follows the core clock: arithmetic, and latencies of what waits for each tile or row */
     double simt_flops, tensor_flops, bytes;
     double executed; /* of its multiplications, adept_kernel_time */
 } adept_timed_kernel;
@@ -38,23 +40,24 @@ static inline double adept_executions_all(const adept_executions *e)
 typedef struct adept_board {
     double static_w, active_w; /* idle; while any kernel runs at full clock, above idle */
     double wait_share;         /* of active_w, between kernels */
-    double core_share, v_slope, v_min, e_simt_j, e_tensor_j, e_mem_j, min_clock;
+    double clock_knee, v_slope, v_min, e_simt_j, e_tensor_j, e_mem_j, min_clock;
 } adept_board;
 adept_board adept_board_of(const double *theta, double tdp_w, double min_clock);
 /** Core voltage at a clock, relative to that at full clock. @param lowest  NULL, or: is it at its floor? */
 double adept_board_voltage(const adept_board *b, double clock, bool *lowest);
-/** Time of what does not follow the core clock, at a clock, relative to full clock. */
-static inline double adept_board_stretch(const adept_board *b, double clock)
-{
-    return 1.0 + b->core_share * (1.0 / clock - 1.0);
-}
+/* Time of what waits for memory alone, at a clock, relative to full clock, and its slopes. */
+typedef struct adept_stretch {
+    double ratio, by_clock, by_knee;
+} adept_stretch;
+/** Memory keeps its pace until the caches, which follow the core clock, pass on less than it delivers: at the knee. */
+adept_stretch adept_board_stretch(const adept_board *b, double clock);
 
 typedef struct adept_span {
-    double core_s, memory_s; /* follows the core clock, and the rest */
+    double clocked_s, memory_s; /* follows the core clock, and waits for memory alone */
 } adept_span;
 static inline double adept_span_s(const adept_span *span, const adept_board *b, double clock)
 {
-    return span->core_s / clock + span->memory_s * adept_board_stretch(b, clock);
+    return span->clocked_s / clock + span->memory_s * adept_board_stretch(b, clock).ratio;
 }
 
 /* The eighth-power mean of the kernels' power by time, and its slope. */
@@ -97,7 +100,7 @@ adept_clock adept_kernel_list_clock(const adept_kernel_list *list, double limit_
 
 /* One execution at a clock. */
 typedef struct adept_clocked_kernel {
-    double time_s, memory_s; /* all of it, and what does not follow the core clock */
+    double time_s, memory_s; /* all of it, and what is no arithmetic */
     double core_j;           /* energy at full voltage of what follows the voltage */
     double energy_j;
 } adept_clocked_kernel;

@@ -4,16 +4,17 @@
 #include "adept_operator_model.h"
 
 /* What the sheet says beside the shared parameters, relative to the GPU that these refer to; all
- * but memory, fed, boost and wait are 1 where no process is known. */
+ * but memory, fed, boost and wait are 1 where no process is known. Energies that were measured are NAN where they were not. */
 typedef struct adept_operator_owner {
     double operation; /* energy of one operation, by process and voltage */
-    double tensor_j;  /* energy of one FLOP on matrix units where it was measured; NAN: as all operations */
+    double tensor_j;  /* energy of one FLOP on matrix units where it was measured */
     double memory;    /* energy of one byte from or to device memory */
+    double memory_j;  /* the same where it was measured */
     double active;    /* power of all SMs' clocks, over what u_active is relative to */
     double fed;       /* share of their peak that matrix units reach */
     double boost;     /* clock under load, over the sheet's boost clock */
     double wait;      /* power while the GPU waits, over u_wait */
-    double v_slope;   /* the voltage's slope, and its floor: 1 unless it clocks higher on the reference's process */
+    double v_slope;   /* the voltage's slope, and its floor: 1 unless measured, or it clocks higher on the reference's process */
     double v_min;
 } adept_operator_owner;
 

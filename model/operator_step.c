@@ -75,14 +75,22 @@ void adept_operator_set_run(adept_operator_numbers *n, const double *row, const 
 
 /* ---- one kernel at full clock ---- */
 
+/* What a kernel reads next it asks for after a latency that follows the core clock, unless many bytes are in flight: a
+ * product waits for each tile, a normalisation for each row, a stream for nothing. */
+static double latency_share(const adept_kernel_case *c, const double *theta)
+{
+    return adept_kernel_waits(c) ? theta[ADEPT_OP_mem_core_share] : 0.0;
+}
+
 void adept_operator_put_time(adept_timed_kernel *out, const adept_operator_kernel *k, const adept_kernel_time *t,
-                             const adept_kernel_time *on_alus)
+                             const adept_kernel_time *on_alus, const double *theta)
 {
     bool faster = on_alus->time_s < t->time_s;
     const adept_kernel_time *best = faster ? on_alus : t;
     *out = (adept_timed_kernel){k->unit,
                                 best->time_s,
                                 best->core_s,
+                                best->core_s + latency_share(&k->work, theta) * (best->time_s - best->core_s),
                                 faster ? k->on_alus_flops : k->simt_flops,
                                 faster ? 0.0 : k->tensor_flops,
                                 k->work.bytes,
@@ -96,7 +104,7 @@ void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes,
     if (slopes) memset(&g, 0, sizeof g);
     adept_kernel_time t = adept_kernel_law(&k->work, theta, menus, 1.0, slopes ? &g : NULL);
     adept_kernel_time alus = k->or_alus ? adept_kernel_law(&k->on_alus, theta, menus, 1.0, NULL) : t;
-    adept_operator_put_time(out, k, &t, &alus);
+    adept_operator_put_time(out, k, &t, &alus, theta);
     if (!slopes) return;
     if (alus.time_s < t.time_s) {
         memset(&g, 0, sizeof g);
@@ -104,7 +112,10 @@ void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes,
     }
     memset(slopes, 0, sizeof *slopes);
     memcpy(slopes->time_s, g.time_s, sizeof g.time_s);
-    memcpy(slopes->core_s, g.core_s, sizeof g.core_s);
+    double share = latency_share(&k->work, theta);
+    for (int i = 0; i < ADEPT_KP_COUNT; i++)
+        slopes->clocked_s[i] = g.core_s[i] + share * (g.time_s[i] - g.core_s[i]);
+    if (adept_kernel_waits(&k->work)) slopes->clocked_s[ADEPT_OP_mem_core_share] = out->time_s - out->core_s;
 }
 
 static double optimizer_memory_s(const adept_operator_numbers *n, const double *theta)
@@ -119,8 +130,8 @@ void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *
     double memory_s = optimizer_memory_s(n, theta);
     bool computes = n->optimizer_double_s > memory_s;
     double core_s = computes ? n->optimizer_double_s : 0.0;
-    *out = (adept_timed_kernel){ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, n->optimizer_flops, 0.0,
-                                n->optimizer_bytes, 1.0};
+    *out = (adept_timed_kernel){ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, core_s, n->optimizer_flops,
+                                0.0, n->optimizer_bytes, 1.0};
     if (!slopes) return;
     memset(slopes, 0, sizeof *slopes);
     if (computes) return;
@@ -228,8 +239,7 @@ static void step_at(adept_step *out, double f, const adept_kernel_list *list, co
     out->gemm_s = list->unit_core_s[ADEPT_UNIT_GEMM] * core;
     out->conv_s = list->unit_core_s[ADEPT_UNIT_CONV] * core;
     out->alu_s = list->unit_core_s[ADEPT_UNIT_ALU] * core;
-    out->memory_s = (list->part[ADEPT_PART_FORWARD].memory_s + list->part[ADEPT_PART_BACKWARD].memory_s) *
-                    adept_board_stretch(board, f);
+    out->memory_s = adept_larger(0.0, out->pass_s - out->gemm_s - out->conv_s - out->alu_s);
     double both_s = work_s(out, part_s, n, theta);
     if (buckets) {
         bool host_bound = !(out->exposed[ADEPT_PART_BACKWARD] > 0.0); /* the last backward pass, then all of them */
@@ -302,7 +312,7 @@ void adept_list_slopes_add(adept_list_slopes *sum, const adept_timed_kernel *k, 
         double in = executions->part[p];
         for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS && in > 0.0; i++) {
             sum->time_s[p][i] += in * slopes->time_s[i];
-            sum->core_s[p][i] += in * slopes->core_s[i];
+            sum->clocked_s[p][i] += in * slopes->clocked_s[i];
         }
     }
     sum->simt_flops += all * k->simt_flops;
@@ -351,18 +361,18 @@ static clock_slope by_clock(const adept_span *span, const energy_terms *e, const
 {
     bool lowest;
     double v = adept_board_voltage(board, clock, &lowest), v_by_f = lowest ? 0.0 : board->v_slope;
-    double time = -(span->core_s + span->memory_s * board->core_share) / (clock * clock);
+    double time = -span->clocked_s / (clock * clock) + span->memory_s * adept_board_stretch(board, clock).by_clock;
     return (clock_slope){
         .time = time,
         .energy = 2.0 * v * v_by_f * e->core_j + v * v * board->active_w * (e->time_s + clock * time)};
 }
 
 /* d time / d theta[i] of a span at a fixed clock. */
-static double span_slope(size_t i, double time_by, double core_by, double memory_s, const adept_board *board,
+static double span_slope(size_t i, double time_by, double clocked_by, double memory_s, const adept_stretch *stretch,
                          double clock)
 {
-    double slope = core_by / clock + (time_by - core_by) * adept_board_stretch(board, clock);
-    return i == ADEPT_OP_mem_core_share ? slope + memory_s * (1.0 / clock - 1.0) : slope;
+    double slope = clocked_by / clock + (time_by - clocked_by) * stretch->ratio;
+    return i == ADEPT_OP_clock_knee ? slope + memory_s * stretch->by_knee : slope;
 }
 
 void adept_balance_slopes_add(adept_balance_slopes *sum, const adept_timed_kernel *k, const adept_timed_slopes *slopes,
@@ -372,14 +382,15 @@ void adept_balance_slopes_add(adept_balance_slopes *sum, const adept_timed_kerne
     if (!(k->time_s > 0.0)) return;
     const adept_clocked_kernel x = adept_timed_kernel_at(k, board, clock);
     const energy_terms e = {k->simt_flops, k->tensor_flops, k->bytes, x.time_s, x.core_j};
-    const adept_span span = {k->core_s, k->time_s - k->core_s};
+    const adept_span span = {k->clocked_s, k->time_s - k->clocked_s};
+    const adept_stretch stretch = adept_board_stretch(board, clock);
     const clock_slope by_f = by_clock(&span, &e, board, clock);
     double v = adept_board_voltage(board, clock, NULL), draw_w = x.energy_j / x.time_s;
     double load = (board->static_w + draw_w) / n->limit_w, over = power_8(load) - 1.0;
     double by_load = 8.0 * power_8(load) / load / n->limit_w;
     sum->by_clock += executions * (by_f.time * over + by_load * (by_f.energy - draw_w * by_f.time));
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
-        double time = span_slope(i, slopes->time_s[i], slopes->core_s[i], span.memory_s, board, clock);
+        double time = span_slope(i, slopes->time_s[i], slopes->clocked_s[i], span.memory_s, &stretch, clock);
         double energy = energy_slope(i, &e, board, clock, n->tdp_w, theta) + v * v * board->active_w * clock * time;
         double idle = i == ADEPT_OP_p_static_w ? x.time_s : 0.0;
         sum->by_theta[i] += executions * (time * over + by_load * (idle + energy - draw_w * time));
@@ -470,9 +481,10 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
     e.core_j = list->core_j + board->active_w * f * e.time_s;
     adept_span all = {0};
     for (int p = 0; p < ADEPT_PARTS; p++) {
-        all.core_s += list->part[p].core_s;
+        all.clocked_s += list->part[p].clocked_s;
         all.memory_s += list->part[p].memory_s;
     }
+    const adept_stretch stretch = adept_board_stretch(board, f);
     const clock_slope all_by_f = by_clock(&all, &e, board, f);
     double time_by_f = 0.0, mean_w = step->energy_j / step->step_s;
     for (int p = 0; p < ADEPT_PARTS; p++)
@@ -484,7 +496,7 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
         double kernels = 0.0, fixed = i == ADEPT_OP_t_fixed_s && !(n->host_step_s > 0.0) ? 1.0 : 0.0;
         double time = launch_slope(i, step, n) + comm_slope(i, n, theta) + fixed;
         for (int p = 0; p < ADEPT_PARTS; p++) {
-            double part = span_slope(i, slopes->time_s[p][i], slopes->core_s[p][i], list->part[p].memory_s, board, f);
+            double part = span_slope(i, slopes->time_s[p][i], slopes->clocked_s[p][i], list->part[p].memory_s, &stretch, f);
             kernels += part;
             time += step->exposed[p] * part;
         }

@@ -48,14 +48,14 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
 /** Another run of it. @param row, net  as of adept_place_run() */
 void adept_operator_set_run(adept_operator_numbers *n, const double *row, const adept_network *net);
 
-/* Derivatives of a kernel's time_s and core_s by every parameter. */
+/* Derivatives of a kernel's time_s and clocked_s by every parameter. */
 typedef struct adept_timed_slopes {
-    double time_s[ADEPT_OPERATOR_PARAMETERS], core_s[ADEPT_OPERATOR_PARAMETERS];
+    double time_s[ADEPT_OPERATOR_PARAMETERS], clocked_s[ADEPT_OPERATOR_PARAMETERS];
 } adept_timed_slopes;
 
 /** What a kernel takes by the faster of both. @param on_alus  the same as `t` where it cannot be on ALUs */
 void adept_operator_put_time(adept_timed_kernel *out, const adept_operator_kernel *k, const adept_kernel_time *t,
-                             const adept_kernel_time *on_alus);
+                             const adept_kernel_time *on_alus, const double *theta);
 /** Time of one execution at full clock. @param slopes  NULL: not wanted */
 void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes, const adept_operator_kernel *k,
                             const double *theta, const adept_tile_menu *menus);
@@ -73,7 +73,7 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
 
 /* Of a list's sums by every parameter. */
 typedef struct adept_list_slopes {
-    double time_s[ADEPT_PARTS][ADEPT_OPERATOR_PARAMETERS], core_s[ADEPT_PARTS][ADEPT_OPERATOR_PARAMETERS];
+    double time_s[ADEPT_PARTS][ADEPT_OPERATOR_PARAMETERS], clocked_s[ADEPT_PARTS][ADEPT_OPERATOR_PARAMETERS];
     double simt_flops, tensor_flops, bytes; /* what energies are counted on */
 } adept_list_slopes;
 void adept_list_slopes_add(adept_list_slopes *sum, const adept_timed_kernel *k, const adept_timed_slopes *slopes,

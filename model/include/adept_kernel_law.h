@@ -129,8 +129,8 @@ typedef struct adept_kernel_case {
     double l2_bytes;         /* last cache that all SMs share; 0: not told */
 } adept_kernel_case;
 
-/** Time of one execution in s, without launch. Compute and memory overlap; `core_s` is the part that follows the core
- *  clock: at f times the full clock the kernel takes about core_s / f + time_s - core_s. `executed` is the share of a product's
+/** Time of one execution in s, without launch. Compute and memory overlap; `core_s` is the arithmetic's part,
+ *  which follows the core clock. `executed` is the share of a product's
  *  multiplications that it makes: Winograd's algorithm makes fewer. */
 typedef struct adept_kernel_time {
     double time_s, core_s, executed;
@@ -150,6 +150,10 @@ typedef struct adept_kernel_gradient {
 ADEPT_API adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const double *theta,
                                              const adept_tile_menu *menus, double weight,
                                              adept_kernel_gradient *gradient);
+
+/** Does it wait for what it has read before it reads on, as products do for each tile and normalisations for each row?
+ *  Else it is a stream, all of whose threads have their loads in flight. */
+ADEPT_API bool adept_kernel_waits(const adept_kernel_case *c);
 
 /** Exponentials that an SM makes in a clock: 16 from the V100 to the H100 (NVIDIA CUDA C++ Programming Guide, table
  *  'Throughput of native arithmetic instructions'). */

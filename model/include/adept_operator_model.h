@@ -26,7 +26,8 @@
     X(e_simt_j, 1e-13, 1e-10, 1e-11, 1, 0.4, "energy of one FLOP on the ALUs in J")                                    \
     X(e_tensor_j, 1e-14, 1e-10, 2e-12, 1, 0.4, "energy of one FLOP on 16 bits on the matrix units in J")               \
     X(e_mem_j, 1e-12, 1e-9, 7.7e-11, 1, 0.4, "energy of one byte from or to device memory in J")                       \
-    X(mem_core_share, 0, 1, 0.4, 0, 0.2, "share of memory-bound time that follows the core clock (caches do)")         \
+    X(mem_core_share, 0, 1, 0.35, 0, 0.2, "share of the time for memory that follows the core clock, of kernels that wait for each tile or row") \
+    X(clock_knee, 0.01, 1, 0.55, 0, 0.1, "core clock, relative to the highest, below which caches pass on less than memory delivers") \
     X(v_slope, 0, 2, 1.1, 0, 0.3, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")             \
     X(v_min, 0.4, 1, 0.74, 0, 0.08, "lowest relative core voltage")
 

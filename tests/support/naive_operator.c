@@ -285,6 +285,7 @@ typedef struct row {
     double times, time_s, core_s, simt_flops, tensor_flops, bytes;
     double launches; /* of all times */
     int part;        /* 0 forward, 1 backward, 2 optimizer */
+    bool waits;      /* for each tile or row */
 } row;
 
 typedef struct step {
@@ -296,7 +297,9 @@ typedef struct step {
 
 static double time_at(const row *r, double f, const double *theta)
 {
-    return r->core_s / f + (r->time_s - r->core_s) * (1 + P(mem_core_share) * (1 / f - 1));
+    double memory_s = r->time_s - r->core_s, latency_s = r->waits ? P(mem_core_share) * memory_s : 0;
+    double knee = pow(pow(P(clock_knee) / f, 8) + 1, 0.125) / pow(pow(P(clock_knee), 8) + 1, 0.125);
+    return (r->core_s + latency_s) / f + (memory_s - latency_s) * knee;
 }
 
 static double energy_at(const step *s, const row *r, double f)
@@ -327,6 +330,7 @@ static void add_kernels(step *s, const adept_placement *at)
             naive_operator_kernel(&r.time_s, &r.core_s, &prof->ops[i], k, at, s->theta);
             r.launches = r.times * k->launches;
             r.part = k->pass;
+            r.waits = (k->unit != ADEPT_UNIT_ALU && k->flops > 0) || k->row_elements > 0;
             s->rows[s->n++] = r;
         }
     }
@@ -419,7 +423,8 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
         double time_s = (o.streams ? 1 : P(c_opt)) * o.moved_bytes / (specs->mem_bytes_per_s * K(beta_mem));
         double doubles_s = o.doubles > 0 ? o.doubles * 2 / specs->vector_fp64_flops_per_s : 0;
         bool computes = doubles_s > time_s;
-        s.rows[s.n++] = (row){1, computes ? doubles_s : time_s, computes ? doubles_s : 0, o.flops, 0, o.moved_bytes, o.kernels, 2};
+        s.rows[s.n++] = (row){1, computes ? doubles_s : time_s, computes ? doubles_s : 0, o.flops, 0, o.moved_bytes, o.kernels, 2,
+                              false};
         s.tensors_s = (double)prof->trainable_tensors * P(t_tensor_s) + o.waits * P(t_wait_s);
     }
     double lowest = isnan(specs->clock_min_hz) ? 0.15 : specs->clock_min_hz / specs->clock_boost_hz, excess;
