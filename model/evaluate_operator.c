@@ -208,7 +208,7 @@ static void evaluate_pass(state *s, size_t index, const outputs *out)
     while (s->rows->rows[first].pass != index)
         first++;
     const adept_operator_numbers *of_pass = &s->rows->rows[first].numbers;
-    const adept_board board = adept_board_of(s->theta, of_pass->tdp_w, of_pass->min_clock);
+    const adept_board board = adept_board_of(s->theta, of_pass->tdp_w, of_pass->min_clock, of_pass->averages);
     adept_kernel_list_init(&s->list, &board, s->columns, MOST_KERNELS);
     add_kernels(s, of_pass, false, NULL, NULL, NULL, 0);
     adept_kernel_list_close(&s->list);

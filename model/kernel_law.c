@@ -384,9 +384,9 @@ static adept_kernel_time streaming(const adept_kernel_case *c, const double *the
 
 /* ---- attention in one kernel ---- */
 
-/* Query rows of a block, and keys that it meets at a time. FlashAttention-2 takes 128 rows or 64, and two such blocks
- * share an SM where they fit: in measurements of an A100, an H100 and an L40S, 64 explain the steps of time best. */
-#define ROWS 64.0
+/* Query rows of a block, and keys that it meets at a time: FlashAttention-2's. */
+#define ROWS 128.0
+#define KEYS 64.0
 #define HEAD_STEP 32.0 /* heads are padded to this width */
 #define USUAL_HEAD 128.0
 
@@ -406,15 +406,17 @@ double adept_kernel_causal_keys(double queries, double keys, double block)
 static adept_kernel_time attention(const adept_kernel_case *c, const double *theta, double weight,
                                    adept_kernel_gradient *gradient)
 {
-    double all = whole(c->n, ROWS), last = c->causal > 0.0 ? fmin(all, whole(c->m, ROWS)) : all;
+    double all = whole(c->n, KEYS), last = c->causal > 0.0 ? fmin(all, whole(c->m, ROWS)) : all;
     double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, ROWS) : all;
+    double by_instructions = theta[ADEPT_KP_clock_flops_attention] * c->clock_hz * c->sm_count;
+    double peak = fmin(c->flops_per_s, by_instructions), slower = c->backward > 0.0 ? theta[ADEPT_KP_c_attention_back] : 1.0;
     double blocks = ceil(c->m / ROWS) * c->batch, waves = ceil(blocks / c->sm_count);
     bool one_is_longest = last > waves * keys;
     double in_a_row = one_is_longest ? last : waves * keys, starts = one_is_longest ? 1.0 : waves;
     double padded = whole(c->width, HEAD_STEP) / c->width;
     double wider = fmax(0.0, padded * c->width / USUAL_HEAD - 1.0);
     double plain_s =
-        in_a_row * ROWS * 2.0 * c->k * padded / (c->flops_per_s / c->sm_count * theta[ADEPT_KP_beta_attention]);
+        slower * in_a_row * ROWS * 2.0 * c->k * padded / (peak / c->sm_count * theta[ADEPT_KP_beta_attention]);
     double products_s = plain_s * (1.0 + theta[ADEPT_KP_c_wide_heads] * wider);
     double exp_s = in_a_row * ROWS / (ADEPT_EXP_PER_CLOCK * c->clock_hz), start_s = starts * theta[ADEPT_KP_wave_attention_s];
     double compute_s = products_s + theta[ADEPT_KP_c_exp] * exp_s + start_s;
@@ -423,9 +425,13 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
     double memory_s = (c->bytes - kept.bytes) / rate + theta[ADEPT_KP_reload_attention] * again_s;
     double before_per_byte_s = c->bytes > 0.0 ? c->transposed_bytes / c->bytes / rate : 0.0;
     double before_s = before_per_byte_s * (c->bytes - kept.bytes);
+    double around_s = c->backward > 0.0 ? c->bytes / rate : 0.0, sum_s = theta[ADEPT_KP_around_attention] * around_s;
     overlap o = overlap_of(compute_s, memory_s);
     if (gradient) {
         add(gradient, ADEPT_KP_beta_attention, &o, weight, -products_s / theta[ADEPT_KP_beta_attention], 0.0);
+        if (peak < c->flops_per_s) add(gradient, ADEPT_KP_clock_flops_attention, &o, weight, -products_s / theta[ADEPT_KP_clock_flops_attention], 0.0);
+        if (c->backward > 0.0) add(gradient, ADEPT_KP_c_attention_back, &o, weight, products_s / slower, 0.0);
+        gradient->time_s[ADEPT_KP_around_attention] += weight * around_s;
         add(gradient, ADEPT_KP_c_wide_heads, &o, weight, plain_s * wider, 0.0);
         add(gradient, ADEPT_KP_c_exp, &o, weight, exp_s, 0.0);
         add(gradient, ADEPT_KP_wave_attention_s, &o, weight, starts, 0.0);
@@ -433,9 +439,9 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
         add(gradient, ADEPT_KP_cache_attention, &o, weight, 0.0, -kept.by_share / rate);
         add(gradient, ADEPT_KP_beta_mem, &o, weight, 0.0, -memory_s / theta[ADEPT_KP_beta_mem]);
         gradient->time_s[ADEPT_KP_cache_attention] -= weight * before_per_byte_s * kept.by_share;
-        gradient->time_s[ADEPT_KP_beta_mem] -= weight * before_s / theta[ADEPT_KP_beta_mem];
+        gradient->time_s[ADEPT_KP_beta_mem] -= weight * (before_s + sum_s) / theta[ADEPT_KP_beta_mem];
     }
-    return (adept_kernel_time){o.time_s + before_s, o.core_s, 1.0};
+    return (adept_kernel_time){o.time_s + before_s + sum_s, o.core_s, 1.0};
 }
 
 bool adept_kernel_waits(const adept_kernel_case *c)

@@ -14,7 +14,7 @@ const adept_executions adept_optimizer_execution = {.part = {[ADEPT_PART_OPTIMIZ
 
 /* ---- the board ---- */
 
-adept_board adept_board_of(const double *theta, double tdp_w, double min_clock)
+adept_board adept_board_of(const double *theta, double tdp_w, double min_clock, bool averages)
 {
     return (adept_board){
         .static_w = theta[ADEPT_OP_p_static_w],
@@ -27,6 +27,7 @@ adept_board adept_board_of(const double *theta, double tdp_w, double min_clock)
         .e_tensor_j = theta[ADEPT_OP_e_tensor_j],
         .e_mem_j = theta[ADEPT_OP_e_mem_j],
         .min_clock = min_clock,
+        .averages = averages,
     };
 }
 
@@ -41,6 +42,16 @@ static double power_8(double x)
 {
     double x2 = x * x, x4 = x2 * x2;
     return x4 * x4;
+}
+
+double adept_board_load(const adept_board *b, double relative_power)
+{
+    return b->averages ? relative_power * relative_power : power_8(relative_power);
+}
+
+double adept_board_unload(const adept_board *b, double load)
+{
+    return b->averages ? sqrt(load) : sqrt(sqrt(sqrt(load)));
 }
 
 /* The 8 is BabelStream's on an RTX PRO 6000, at seven clocks about its knee. */
@@ -141,7 +152,7 @@ static adept_clock_node evaluate(const adept_kernel_list *list, double clock)
     const double v = adept_board_voltage(b, clock, &lowest), v_by_f = lowest ? 0.0 : b->v_slope;
     const double inverse = 1.0 / clock;
     const adept_stretch stretch = adept_board_stretch(b, clock);
-    const double v2 = v * v, v2_by_f = 2.0 * v * v_by_f, active = b->active_w, by_inverse = -inverse * inverse;
+    const double q = adept_board_exponent(b), v2 = v * v, v2_by_f = 2.0 * v * v_by_f, active = b->active_w, by_inverse = -inverse * inverse;
     lanes time = {0}, time_by_f = {0}, loaded = {0}, loaded_by_f = {0};
     for (size_t i = 0; i < list->n; i += LANES) {
         lanes clocked_s = load(column(list, CLOCKED_S) + i), memory_s = load(column(list, MEMORY_S) + i);
@@ -151,14 +162,14 @@ static adept_clock_node evaluate(const adept_kernel_list *list, double clock)
         lanes core_j = load(column(list, CORE_J) + i) + active * clock * t;
         lanes energy_by_f = v2_by_f * core_j + v2 * active * (t + clock * t_by_f);
         lanes draw_w = (v2 * core_j + load(column(list, MEMORY_J) + i)) / t;
-        lanes p = b->static_w + draw_w, p2 = p * p, p4 = p2 * p2, p7 = executions * (p4 * p2 * p);
+        lanes p = b->static_w + draw_w, p2 = p * p, weight = executions * (b->averages ? p : p2 * p2 * p2 * p);
         time += executions * t;
         time_by_f += executions * t_by_f;
-        loaded += p7 * p * t;
-        loaded_by_f += p7 * (t_by_f * p + 8.0 * (energy_by_f - draw_w * t_by_f));
+        loaded += weight * p * t;
+        loaded_by_f += weight * (t_by_f * p + q * (energy_by_f - draw_w * t_by_f));
     }
-    double all = sum(&loaded), time_s = sum(&time), power_w = sqrt(sqrt(sqrt(all / time_s)));
-    return (adept_clock_node){clock, power_w, 0.125 * power_w * (sum(&loaded_by_f) / all - sum(&time_by_f) / time_s)};
+    double all = sum(&loaded), time_s = sum(&time), power_w = adept_board_unload(b, all / time_s);
+    return (adept_clock_node){clock, power_w, power_w / q * (sum(&loaded_by_f) / all - sum(&time_by_f) / time_s)};
 }
 
 static void add_nodes(adept_kernel_list *list, double low, double high)

@@ -7,7 +7,7 @@
  *      e(f) = v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t(f)) + e_mem * V
  *      v(f) = max(v_min, 1 - v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static)
  *  f is one clock for the whole step: the highest at which the kernels keep within the limit L (the board's own if none is set) in
- *  the sense  sum t * ((P_static + e / t) / L)^8 <= sum t.  Boards are held by their hungriest kernels, not by the mean: in Zeus's
+ *  the sense  sum t * ((P_static + e / t) / L)^q <= sum t, with q = 8, or 2 on boards that average.  Boards are held by their hungriest kernels, not by the mean: in Zeus's
  *  traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %. A step's waits count too, and let
  *  its kernels draw more: operator_step.c. */
 #ifndef ADEPT_KERNEL_LIST_H
@@ -40,9 +40,17 @@ static inline double adept_executions_all(const adept_executions *e)
 typedef struct adept_board {
     double static_w, active_w; /* idle; while any kernel runs at full clock, above idle */
     double wait_share;         /* of active_w, between kernels */
+    bool averages;             /* over kernels: adept_board_averages() */
     double clock_knee, v_slope, v_min, e_simt_j, e_tensor_j, e_mem_j, min_clock;
 } adept_board;
-adept_board adept_board_of(const double *theta, double tdp_w, double min_clock);
+adept_board adept_board_of(const double *theta, double tdp_w, double min_clock, bool averages);
+/** A power relative to the limit, to the power q, and the root of it. */
+double adept_board_load(const adept_board *b, double relative_power);
+double adept_board_unload(const adept_board *b, double load);
+static inline double adept_board_exponent(const adept_board *b)
+{
+    return b->averages ? 2.0 : 8.0;
+}
 /** Core voltage at a clock, relative to that at full clock. @param lowest  NULL, or: is it at its floor? */
 double adept_board_voltage(const adept_board *b, double clock, bool *lowest);
 /* Time of what waits for memory alone, at a clock, relative to full clock, and its slopes. */
@@ -60,7 +68,7 @@ static inline double adept_span_s(const adept_span *span, const adept_board *b, 
     return span->clocked_s / clock + span->memory_s * adept_board_stretch(b, clock).ratio;
 }
 
-/* The eighth-power mean of the kernels' power by time, and its slope. */
+/* The mean of the kernels' power to the q by time, its root, and its slope. */
 typedef struct adept_clock_node {
     double clock, power_w, by_clock;
 } adept_clock_node;

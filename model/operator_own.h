@@ -20,6 +20,8 @@ typedef struct adept_operator_owner {
 
 /** Does the board draw less between kernels, the longer it waits for them? */
 bool adept_board_rests(const adept_specs *s);
+/** Does its limit hold what kernels draw on average, not the hungriest? */
+bool adept_board_averages(const adept_specs *s);
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w);
 
 /**

@@ -55,6 +55,7 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
         .tdp_w = specs->tdp_w,
         .rests = adept_board_rests(specs),
+        .averages = adept_board_averages(specs),
         .min_clock = placed->numbers.row[ADEPT_ROW_MIN_CLOCK],
     };
     set_host_shares(&n, placed);
@@ -262,18 +263,12 @@ static void step_at(adept_step *out, double f, const adept_kernel_list *list, co
     out->comm_w = out->idle_w = board->static_w + wait_w;
 }
 
-static double power_8(double x)
-{
-    double x2 = x * x, x4 = x2 * x2;
-    return x4 * x4;
-}
-
 /* What the kernels may draw so that they and the waits of this step are at the limit together. */
-static double kernels_limit_w(const adept_step *s, double limit_w)
+static double kernels_limit_w(const adept_step *s, const adept_board *board, double limit_w)
 {
     double kernels_s = s->pass_s + s->optimizer_s;
-    double waits = power_8(s->idle_w / limit_w) * (s->step_s - kernels_s);
-    return limit_w * sqrt(sqrt(sqrt(fmax(0.0, (s->step_s - waits) / kernels_s))));
+    double waits = adept_board_load(board, s->idle_w / limit_w) * (s->step_s - kernels_s);
+    return limit_w * adept_board_unload(board, fmax(0.0, (s->step_s - waits) / kernels_s));
 }
 
 /* Clocks closer than this are one: what a solution for a fixed limit is exact to. */
@@ -290,7 +285,7 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
     const int most_clocks = clock.limited || clock.floored ? MOST_CLOCKS : 0;
     step_at(out, f, list, n, buckets, bucket_bytes, theta);
     for (int i = 0; i < most_clocks; i++) {
-        clock = adept_kernel_list_clock(list, kernels_limit_w(out, n->limit_w), n->max_clock);
+        clock = adept_kernel_list_clock(list, kernels_limit_w(out, &list->board, n->limit_w), n->max_clock);
         double gap = clock.ratio - f;
         if (!(fabs(gap) > ONE_CLOCK)) break;
         double next = f - gap * (f - before) / (gap - gap_before);
@@ -386,8 +381,8 @@ void adept_balance_slopes_add(adept_balance_slopes *sum, const adept_timed_kerne
     const adept_stretch stretch = adept_board_stretch(board, clock);
     const clock_slope by_f = by_clock(&span, &e, board, clock);
     double v = adept_board_voltage(board, clock, NULL), draw_w = x.energy_j / x.time_s;
-    double load = (board->static_w + draw_w) / n->limit_w, over = power_8(load) - 1.0;
-    double by_load = 8.0 * power_8(load) / load / n->limit_w;
+    double load = (board->static_w + draw_w) / n->limit_w, loaded = adept_board_load(board, load);
+    double over = loaded - 1.0, by_load = adept_board_exponent(board) * loaded / load / n->limit_w;
     sum->by_clock += executions * (by_f.time * over + by_load * (by_f.energy - draw_w * by_f.time));
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
         double time = span_slope(i, slopes->time_s[i], slopes->clocked_s[i], span.memory_s, &stretch, clock);
@@ -425,19 +420,19 @@ static double launch_slope(size_t i, const adept_step *s, const adept_operator_n
     return slope;
 }
 
-/* Of the wait's part of the balance, wait_s * ((W / L)^8 - 1). */
+/* Of the wait's part of the balance, wait_s * ((W / L)^q - 1). */
 typedef struct wait_terms {
     double step_s, busy, wait_s, awake; /* share of the step with kernels; the wait, and how awake the board is in it */
     double active_w;                    /* awake * wait_share of it is drawn above idle */
-    double over, by_w;                  /* (W / L)^8 - 1, and its slope by W */
+    double over, by_w;                  /* (W / L)^q - 1, and its slope by W */
 } wait_terms;
 
-static wait_terms wait_terms_of(const adept_step *step, const adept_operator_numbers *n, double wait_s, double awake,
-                                double active_w)
+static wait_terms wait_terms_of(const adept_step *step, const adept_board *board, const adept_operator_numbers *n,
+                                double wait_s, double awake, double active_w)
 {
-    double loaded = power_8(step->idle_w / n->limit_w);
+    double loaded = adept_board_load(board, step->idle_w / n->limit_w);
     return (wait_terms){step->step_s, 1.0 - wait_s / step->step_s, wait_s, awake, active_w, loaded - 1.0,
-                        8.0 * loaded / step->idle_w};
+                        adept_board_exponent(board) * loaded / step->idle_w};
 }
 
 /* What the board wakes by more kernels in a longer step. */
@@ -489,7 +484,7 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
     double time_by_f = 0.0, mean_w = step->energy_j / step->step_s;
     for (int p = 0; p < ADEPT_PARTS; p++)
         time_by_f += step->exposed[p] * by_clock(&list->part[p], &e, board, f).time;
-    const wait_terms waits = wait_terms_of(step, n, wait_s, awake, active);
+    const wait_terms waits = wait_terms_of(step, board, n, wait_s, awake, active);
     double balance_by_f = balance->by_clock + wait_balance_by_clock(&waits, board, n, f, &all_by_f, time_by_f);
     bool moves = step->limited && !step->floored && balance_by_f != 0.0;
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {

@@ -2,7 +2,7 @@
  *  launches, communication and the energy law. Private to model/. Calls: workload, handlers.
  *
  *  kernel_list.h has the kernels' times t_i and energies e_i at a clock f. It is the highest at which kernels and waits keep within
- *  the limit L in the sense  sum t_i * (p_i / L)^8 + wait * (P_wait / L)^8 <= T,  wait = T - sum t_i.  Forward, backward and optimizer each take the host
+ *  the limit L in the sense  sum t_i * (p_i / L)^q + wait * (P_wait / L)^q <= T,  wait = T - sum t_i.  Forward, backward and optimizer each take the host
  *  H and the GPU D:
  *      H = launches * t_host * share,   D = sum t_i + launches * t_launch,   in the optimizer both + tensors * t_tensor + waits * t_wait,
  *                                                                    in the forward pass H + samples * t_sample
@@ -34,7 +34,7 @@ typedef struct adept_operator_numbers {
     double optimizer_double_s; /* of its FP64 instructions, at full clock */
     bool optimizer_streams;    /* as fast as memory */
     double gradient_bytes, tdp_w, min_clock;
-    bool rests; /* adept_board_rests() */
+    bool rests, averages; /* adept_board_rests(), adept_board_averages() */
     /* the run */
     double gpus, limit_w, max_clock, host_launch_s /* 0: t_host */, host_step_s /* 0: t_fixed */, host_sample_s /* 0: t_sample */;
     adept_network network;

@@ -200,7 +200,7 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
                                                                 set->n);
     if (status == ADEPT_OK && set->ordered) status = adept_buckets_new(&k->buckets, set, timed, err);
     if (status == ADEPT_OK) {
-        const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock);
+        const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock, k->numbers.averages);
         adept_kernel_list_init(&k->list, &board, k->columns, set->n + 1);
         for (size_t i = 0; i <= set->n; i++)
             adept_kernel_list_add(&k->list, &timed[i], &set->executions[i]);

@@ -63,11 +63,14 @@
     X(c_softmax_wide, 0.01, 3, 0.35, 0.8, "added to c_softmax if a row exceeds one block's registers")       \
     X(c_norm_wide, 0.01, 3, 0.15, 0.8, "added to c_norm if a row exceeds 1536 elements")                   \
     X(row_norm_s, 1e-9, 1e-5, 3e-7, 1, "time of one row of a normalisation on one SM in s, beside its bytes") \
-    X(beta_attention, 0.1, 1.1, 0.7, 0.3, "share of the peak that the products of fused attention reach")   \
-    X(c_exp, 0.01, 10, 0.7, 0.5, "time of its exponentials beside them, relative to 16 a clock and SM")       \
-    X(c_wide_heads, 0.01, 5, 0.1, 1, "added to the time of its products for each 128 that heads are wider than 128") \
-    X(wave_attention_s, 1e-9, 1e-5, 1e-6, 1, "start and end of one block of query rows in s")               \
-    X(reload_attention, 1e-3, 2, 0.25, 1.5, "share of keys and values that a block reads from device memory again") \
+    X(beta_attention, 0.1, 1.1, 0.71, 0.3, "share of the peak that the products of fused attention reach")   \
+    X(clock_flops_attention, 64, 65536, 2048, 0.1, "FLOPs that an SM makes at most in a clock in its products: those of Ampere's instructions") \
+    X(c_attention_back, 0.5, 4, 1.2, 0.3, "time of a FLOP in its backward pass, relative to one forward")     \
+    X(around_attention, 0.01, 20, 3, 0.7, "traffic of the kernels around the backward pass, which sum and convert, relative to its own") \
+    X(c_exp, 0.01, 10, 0.07, 0.5, "time of its exponentials beside them, relative to 16 a clock and SM")       \
+    X(c_wide_heads, 0.01, 5, 0.34, 1, "added to the time of its products for each 128 that heads are wider than 128") \
+    X(wave_attention_s, 1e-9, 1e-5, 2.6e-6, 1, "start and end of one block of query rows in s")               \
+    X(reload_attention, 1e-3, 2, 0.28, 1.5, "share of keys and values that a block reads from device memory again") \
     X(cache_tensor, 0.05, 2, 0.7, 0.5, "share of the cache that keeps operands between repetitions of a measurement, matrix units") \
     X(cache_attention, 0.05, 2, 0.7, 0.5, "the same, fused attention; a step repeats no kernel")
 

@@ -38,22 +38,34 @@ static double matrix_peak(const adept_specs *s, adept_precision precision, adept
 }
 
 /* NVIDIA's chips with matrix units and 128 FP32 lanes a SM multiply in FP32 at 0.8 of what others reach. */
-static double product_peak(const adept_placement *at, adept_dtype dtype)
+static double peak_in(const adept_placement *at, adept_precision precision, adept_dtype dtype)
 {
     const adept_specs *s = &at->hw->specs;
-    double peak = matrix_peak(s, at->profile->precision, dtype);
+    double peak = matrix_peak(s, precision, dtype);
     bool alus = dtype == ADEPT_F32 && isnan(s->tensor_fp32_flops_per_s) &&
-                (at->profile->precision != ADEPT_TF32 || isnan(s->tensor_tf32_flops_per_s));
+                (precision != ADEPT_TF32 || isnan(s->tensor_tf32_flops_per_s));
     bool lanes_128 = s->vector_fp32_flops_per_s / s->sm_count / s->clock_boost_hz > 192;
     return alus && lanes_128 && s->tensor_fp16_flops_per_s > 0 && !at->hw->other_vendor ? 0.8 * peak : peak;
 }
 
+static double product_peak(const adept_placement *at, adept_dtype dtype)
+{
+    return peak_in(at, at->profile->precision, dtype);
+}
+
+/* Attention in one kernel never rounds to TF32. */
+static double attention_peak(const adept_placement *at, adept_dtype dtype)
+{
+    return peak_in(at, at->profile->precision == ADEPT_TF32 ? ADEPT_FP32 : at->profile->precision, dtype);
+}
+
 static bool on_matrix_units(const adept_kernel *k, const adept_placement *at)
 {
-    bool tf32 =
-        at->profile->precision == ADEPT_TF32 && k->dtype == ADEPT_F32 && at->hw->specs.tensor_tf32_flops_per_s > 0;
-    return k->unit != ADEPT_UNIT_ALU &&
-           (tf32 || product_peak(at, k->dtype) > 1.5 * vector_peak(&at->hw->specs, k->dtype));
+    bool attention = k->family == ADEPT_FAMILY_ATTENTION;
+    bool tf32 = at->profile->precision == ADEPT_TF32 && k->dtype == ADEPT_F32 && !attention &&
+                at->hw->specs.tensor_tf32_flops_per_s > 0;
+    double peak = attention ? attention_peak(at, k->dtype) : product_peak(at, k->dtype);
+    return k->unit != ADEPT_UNIT_ALU && (tf32 || peak > 1.5 * vector_peak(&at->hw->specs, k->dtype));
 }
 
 static double sat(double x)
@@ -175,18 +187,21 @@ static double keys_met(const adept_kernel *k, double block)
     return sum / rows;
 }
 
-/* Blocks of 64 queries by 64 keys, heads padded to 32, one exponential a score, nothing kept from an earlier run. */
+/* Blocks of 128 queries by 64 keys, heads padded to 32, one exponential a score, nothing kept from an earlier run. */
 static double attention_s(double *core_s, const adept_kernel *k, const adept_placement *at, const double *theta)
 {
     const adept_specs *specs = &at->hw->specs;
-    double peak = product_peak(at, k->dtype), sms = specs->sm_count;
+    double sms = specs->sm_count;
+    double peak = fmin(attention_peak(at, k->dtype), K(clock_flops_attention) * specs->clock_boost_hz * sms);
+    bool back = k->pass == ADEPT_BACKWARD;
     double rate = specs->mem_bytes_per_s * K(beta_mem), repeats = fmax(1, k->launches);
     double depth = k->flops / repeats / (2 * k->m * k->n * k->batch), padded = ceil(k->k / 32) * 32;
     double slower = 1 + K(c_wide_heads) * fmax(0, padded / 128 - 1);
-    double key_s = 64 * (2 * depth * padded / k->k * slower / (peak / sms * K(beta_attention)) +
+    double key_s = 128 * ((back ? K(c_attention_back) : 1) * 2 * depth * padded / k->k * slower / (peak / sms * K(beta_attention)) +
                          K(c_exp) / (16 * specs->clock_boost_hz));
-    double blocks = ceil(k->m / 64) * k->batch, waves = ceil(blocks / sms), keys = keys_met(k, 64);
-    double longest = ceil((k->causal > 0 ? fmin(k->m, k->n) : k->n) / 64) * 64;
+    double all = ceil(k->n / 64) * 64, keys = k->causal > 0 ? keys_met(k, 128) : all;
+    double blocks = ceil(k->m / 128) * k->batch, waves = ceil(blocks / sms);
+    double longest = k->causal > 0 ? fmin(all, ceil(k->m / 128) * 128) : all;
     double compute_s =
         longest > waves * keys ? longest * key_s + K(wave_attention_s) : waves * (keys * key_s + K(wave_attention_s));
     double memory_s = ((k->bytes_read + k->bytes_written) / repeats +
@@ -194,7 +209,7 @@ static double attention_s(double *core_s, const adept_kernel *k, const adept_pla
                       rate;
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
     *core_s = repeats * together_s * pow(compute_s / together_s, 4);
-    return repeats * together_s;
+    return repeats * together_s + (back ? K(around_attention) * (k->bytes_read + k->bytes_written) / rate : 0);
 }
 
 /* Five FLOPs for each element forward, ten backward: of all kernels of a loss or an attention only the softmax has so
@@ -365,6 +380,7 @@ static naive_operator at_clock(double *excess, const step *s, const adept_placem
     double params = (double)prof->trainable_params, gradient_bytes = params > 0 ? prof->trainable_bytes : 0;
     double device_s[3] = {0, 0, s->tensors_s}, host_s[3] = {0, 0, s->tensors_s};
     naive_operator out = {.clock_ratio = f};
+    double q = specs->process_nm <= 7 ? 2 : 8; /* newer boards average over kernels */
     *excess = 0;
     for (size_t i = 0; i < s->n; i++)
         launches[s->rows[i].part] += s->rows[i].launches;
@@ -376,7 +392,7 @@ static naive_operator at_clock(double *excess, const step *s, const adept_placem
         device_s[r->part] += r->times * t + r->launches * P(t_launch_s);
         host_s[r->part] += r->launches * out.launch_s[r->part];
         energy_j += r->times * energy_at(s, r, f);
-        if (t > 0) *excess += r->times * t * (pow((P(p_static_w) + energy_at(s, r, f) / t) / s->limit_w, 8) - 1);
+        if (t > 0) *excess += r->times * t * (pow((P(p_static_w) + energy_at(s, r, f) / t) / s->limit_w, q) - 1);
     }
     double sample_s = prof->execution == ADEPT_GRAPHS ? 0 : P(t_sample_s);
     host_s[0] += (double)(prof->batch_size * prof->grad_accum) * (at->run.host_sample_s > 0 ? at->run.host_sample_s : sample_s);
@@ -399,7 +415,7 @@ static naive_operator at_clock(double *excess, const step *s, const adept_placem
     double v = fmax(P(v_min), 1 - P(v_slope) * (1 - f)); /* between kernels the clocks stay up */
     double busy = kernels_s / out.time_s, awake = specs->process_nm > 7 ? busy : 1; /* older boards rest */
     double wait_w = P(u_wait) * awake * v * v * P(u_active) * (s->tdp_w - P(p_static_w)) * f;
-    *excess += (out.time_s - kernels_s) * (pow((P(p_static_w) + wait_w) / s->limit_w, 8) - 1);
+    *excess += (out.time_s - kernels_s) * (pow((P(p_static_w) + wait_w) / s->limit_w, q) - 1);
     energy_j += (out.time_s - kernels_s) * wait_w;
     out.power_w = gpus * (P(p_static_w) + energy_j / out.time_s);
     return out;
