@@ -80,7 +80,7 @@ static adept_status add_row(adept_operator_rows *rows, size_t index, const adept
     adept_placed placed;
     adept_status status = adept_place(&placed, NULL, at, NULL, 0, err);
     if (status != ADEPT_OK) return status;
-    r->numbers = adept_operator_numbers_of(&placed, &at->hw->specs);
+    r->numbers = adept_operator_numbers_of(&placed, at->hw);
     if (!(r->numbers.launches[ADEPT_PART_FORWARD] > 0.0))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
     for (r->pass = 0; r->pass < rows->n_passes; r->pass++)

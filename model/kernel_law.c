@@ -363,7 +363,10 @@ static adept_kernel_time streaming(const adept_kernel_case *c, const double *the
     int scale = scale_of(c);
     int wide = c->row_elements > stream_scales[c->family].wide_elements ? stream_scales[c->family].wide : -1;
     int row = c->row_elements > 0.0 ? stream_scales[c->family].row : -1;
-    double stream_s = c->bytes / memory_rate(c, theta);
+    int flight = c->element_bytes <= 2.0 ? ADEPT_KP_sm_half_bytes_per_s : ADEPT_KP_sm_bytes_per_s;
+    double device_s = c->bytes / memory_rate(c, theta);
+    double sm_s = c->flight_sms > 0.0 ? c->bytes / (c->flight_sms * theta[flight]) : 0.0;
+    double stream_s = combine(device_s, sm_s);
     double memory_s = stream_s * ((scale < 0 ? 1.0 : theta[scale]) + (wide < 0 ? 0.0 : theta[wide]));
     double alu_s = c->alu_flops > 0.0 ? c->alu_flops / (c->alu_flops_per_s * theta[ADEPT_KP_beta_alu]) : 0.0;
     double rows = row < 0 ? 0.0 : c->bytes / (2.0 * c->element_bytes * c->row_elements) / c->sm_count; /* on one SM */
@@ -374,7 +377,9 @@ static adept_kernel_time streaming(const adept_kernel_case *c, const double *the
         gradient->time_s[ADEPT_KP_cycles_batch_norm_planes] += weight * cycle_s;
         gradient->core_s[ADEPT_KP_cycles_batch_norm_planes] += weight * cycle_s;
         if (row >= 0) gradient->time_s[row] += weight * rows, gradient->core_s[row] += weight * rows;
-        add(gradient, ADEPT_KP_beta_mem, &o, weight, 0.0, -memory_s / theta[ADEPT_KP_beta_mem]);
+        double of_device = stream_s > 0.0 ? pow(device_s / stream_s, 4.0) : 0.0; /* its share of the exponent's sum */
+        add(gradient, ADEPT_KP_beta_mem, &o, weight, 0.0, -memory_s * of_device / theta[ADEPT_KP_beta_mem]);
+        add(gradient, flight, &o, weight, 0.0, -memory_s * (1.0 - of_device) / theta[flight]);
         add(gradient, ADEPT_KP_beta_alu, &o, weight, -alu_s / theta[ADEPT_KP_beta_alu], 0.0);
         if (scale >= 0) add(gradient, scale, &o, weight, 0.0, stream_s);
         if (wide >= 0) add(gradient, wide, &o, weight, 0.0, stream_s);

@@ -140,6 +140,11 @@ adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_prof
     return ADEPT_OK;
 }
 
+double adept_streaming_sms(const adept_hwprofile *hw)
+{
+    return strcmp(hw->vendor, "NVIDIA") == 0 ? hw->specs.sm_count : 0.0;
+}
+
 /* Attention in one kernel has TF32 for none of its operands: PyTorch's takes 32 bits at the rate of ALUs and below. On an
  * H200 that of steps of ViT, GPT-2 and a Llama in TF32 takes 10 to 21 TFLOP/s, and in FP32 as long. */
 static adept_precision precision_of(const adept_kernel_case *c, adept_precision precision)
@@ -156,6 +161,7 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
     out->or_alus = false;
     c->bytes_per_s = hw->specs.mem_bytes_per_s;
     c->sm_count = hw->specs.sm_count;
+    c->flight_sms = adept_streaming_sms(hw);
     c->l2_bytes = hw->specs.l2_bytes;
     if (c->family == ADEPT_FAMILY_ATTENTION || c->family == ADEPT_FAMILY_BATCH_NORM)
         c->clock_hz = hw->specs.clock_boost_hz;

@@ -36,6 +36,7 @@ double adept_operator_parameter_prior(size_t index)
 /* ---- from what GPUs share to one GPU's own ---- */
 
 /* What shared values refer to: a V100 PCIe. */
+#define STACK_BITS 1024.0 /* of memory in the package, HBM: this is one stack */
 #define REFERENCE_NM 12.0
 #define REFERENCE_HZ 1.38e9
 #define REFERENCE_ACTIVE_J (220.0 / (80 * REFERENCE_HZ)) /* (P_TDP - P_static) per cycle of an SM */
@@ -52,10 +53,10 @@ bool adept_board_rests(const adept_specs *s)
 
 /* Pipelines of GPT and BERT on an A100 PCIe draw 0.95 of their limits on average (github ml-energy/zeus), and steps on an
  * H200 691 to 697 of 700 W at 1.87 to 1.96 of 1.98 GHz, whose products alone the limit holds to 1.5. Zeus's steps on a V100 and
- * an A40 say otherwise. */
+ * an A40 say otherwise, and dos-group's on an L4. */
 bool adept_board_averages(const adept_specs *s)
 {
-    return s->process_nm < RESTING_NM; /* of an unknown process: no */
+    return s->process_nm < RESTING_NM && s->mem_bus_bits >= STACK_BITS; /* where one is unknown: no */
 }
 
 /* d ln voltage / d ln clock of a V100 SXM2: programs that only compute, at locked clocks. */
@@ -75,7 +76,6 @@ bool adept_board_averages(const adept_specs *s)
  * Two chips can share a channel of 32 bits ("clamshell"), and then both open a row for half of its bits each: twice the
  * energy of one. The A40's have them, and so has every board with more memory on a channel than one chip holds. A chip of
  * GDDR7 has four channels of its own: an RTX PRO 6000, with two chips on 32 bits, takes 81 to 95 pJ a byte, not 135. */
-#define STACK_BITS 1024.0
 #define STACK_BYTE_J (8 * 3.9e-12)
 #define BOARD_BYTE_J (8 * 7.5e-12)
 #define REFERENCE_BYTE_J 77e-12

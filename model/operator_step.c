@@ -36,8 +36,9 @@ static double double_s(double operations, const adept_specs *specs)
                                                                     : 0.0;
 }
 
-adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_specs *specs)
+adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_hwprofile *hw)
 {
+    const adept_specs *specs = &hw->specs;
     const adept_work *work = &placed->work;
     const double passes = placed->numbers.pass[ADEPT_PASS_PASSES];
     adept_operator_numbers n = {
@@ -50,6 +51,7 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
         .optimizer_bytes = work->optimizer.moved_bytes + work->optimizer.moved_gradients * work->gradient_bytes,
         .optimizer_flops = work->optimizer.flops,
         .bytes_per_s = specs->mem_bytes_per_s,
+        .flight_sms = adept_streaming_sms(hw),
         .optimizer_streams = work->optimizer.streams,
         .optimizer_double_s = double_s(work->optimizer.double_operations, specs),
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
@@ -119,16 +121,21 @@ void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes,
     if (adept_kernel_waits(&k->work)) slopes->clocked_s[ADEPT_OP_mem_core_share] = out->time_s - out->core_s;
 }
 
-static double optimizer_memory_s(const adept_operator_numbers *n, const double *theta)
+/* Its kernels go from tensor to tensor. @param of_device  NULL, or: the device memory's share of the sum of fourth powers */
+static double optimizer_memory_s(double *of_device, const adept_operator_numbers *n, const double *theta)
 {
     double scale = n->optimizer_streams ? 1.0 : theta[ADEPT_OP_c_opt];
-    return scale * n->optimizer_bytes / (n->bytes_per_s * theta[ADEPT_KP_beta_mem]);
+    double device = 1.0 / (n->bytes_per_s * theta[ADEPT_KP_beta_mem]);
+    double sms = n->flight_sms > 0.0 ? 1.0 / (n->flight_sms * theta[ADEPT_KP_sm_bytes_per_s]) : 0.0;
+    double ratio = sms / device, sum = 1.0 + ratio * ratio * ratio * ratio;
+    if (of_device) *of_device = 1.0 / sum;
+    return scale * n->optimizer_bytes * device * sqrt(sqrt(sum));
 }
 
 void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *slopes,
                                    const adept_operator_numbers *n, const double *theta)
 {
-    double memory_s = optimizer_memory_s(n, theta);
+    double of_device, memory_s = optimizer_memory_s(&of_device, n, theta);
     bool computes = n->optimizer_double_s > memory_s;
     double core_s = computes ? n->optimizer_double_s : 0.0;
     *out = (adept_timed_kernel){ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, core_s, n->optimizer_flops,
@@ -137,7 +144,8 @@ void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *
     memset(slopes, 0, sizeof *slopes);
     if (computes) return;
     slopes->time_s[ADEPT_OP_c_opt] = n->optimizer_streams ? 0.0 : memory_s / theta[ADEPT_OP_c_opt];
-    slopes->time_s[ADEPT_KP_beta_mem] = -memory_s / theta[ADEPT_KP_beta_mem];
+    slopes->time_s[ADEPT_KP_beta_mem] = -memory_s * of_device / theta[ADEPT_KP_beta_mem];
+    slopes->time_s[ADEPT_KP_sm_bytes_per_s] = -memory_s * (1.0 - of_device) / theta[ADEPT_KP_sm_bytes_per_s];
 }
 
 /* ---- the step ---- */
@@ -236,7 +244,7 @@ static void step_at(adept_step *out, double f, const adept_kernel_list *list, co
         all_s += part_s[p] = adept_span_s(&list->part[p], board, f);
     out->pass_s = part_s[ADEPT_PART_FORWARD] + part_s[ADEPT_PART_BACKWARD];
     out->optimizer_s = part_s[ADEPT_PART_OPTIMIZER];
-    out->optimizer_computes = n->optimizer_double_s > optimizer_memory_s(n, theta);
+    out->optimizer_computes = n->optimizer_double_s > optimizer_memory_s(NULL, n, theta);
     out->gemm_s = list->unit_core_s[ADEPT_UNIT_GEMM] * core;
     out->conv_s = list->unit_core_s[ADEPT_UNIT_CONV] * core;
     out->alu_s = list->unit_core_s[ADEPT_UNIT_ALU] * core;

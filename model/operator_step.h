@@ -30,7 +30,7 @@ typedef struct adept_operator_numbers {
     double waits;                 /* of the host for the GPU, in the optimizer */
     double samples;               /* of one GPU and all passes */
     double host_share[ADEPT_PARTS]; /* of the mean eager launch's time that the host takes for one */
-    double optimizer_bytes, optimizer_flops, bytes_per_s;
+    double optimizer_bytes, optimizer_flops, bytes_per_s, flight_sms /* adept_streaming_sms() */;
     double optimizer_double_s; /* of its FP64 instructions, at full clock */
     bool optimizer_streams;    /* as fast as memory */
     double gradient_bytes, tdp_w, min_clock;
@@ -44,7 +44,7 @@ typedef struct adept_operator_numbers {
 adept_status adept_operator_check_saturation(const char *name, adept_error *err);
 
 /** Everything but the kernels, of a step that adept_place() has checked. */
-adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_specs *specs);
+adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_hwprofile *hw);
 /** Another run of it. @param row, net  as of adept_place_run() */
 void adept_operator_set_run(adept_operator_numbers *n, const double *row, const adept_network *net);
 

@@ -193,7 +193,7 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
     adept_timed_kernel *timed = malloc((set->n + 1) * sizeof *timed);
     plan->left_out_s = 0.0;
     k->menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
-    k->numbers = adept_operator_numbers_of(&plan->placed, &at->hw->specs);
+    k->numbers = adept_operator_numbers_of(&plan->placed, at->hw);
     k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
     adept_status status = timed && k->columns ? time_kernels(timed, k, set, cache, at, err)
                                               : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels",

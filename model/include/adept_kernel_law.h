@@ -48,6 +48,8 @@
     X(r_pitch_bytes, 1e4, 1e8, 8e4, 0.7, "row pitch from which rows lie in pages of their own")             \
     X(c_pages, 1e-3, 10, 0.2, 1.5, "slowdown of products whose many rows lie in pages of their own")        \
     X(beta_mem, 0.2, 1.1, 0.89, 0.1, "share of the memory bandwidth that streaming kernels reach")          \
+    X(sm_bytes_per_s, 1e9, 1e15, 2.4e10, 0.3, "bytes that an SM has in flight over their latency: what it streams at most, in bytes/s") \
+    X(sm_half_bytes_per_s, 1e9, 1e15, 1.8e10, 0.3, "the same, of elements of 16 bits")                        \
     X(beta_alu, 0.02, 1.1, 0.5, 0.5, "share of the peak that element-wise arithmetic reaches")              \
     X(c_softmax, 0.5, 5, 1, 0.15, "time of softmax relative to streaming its bytes")                      \
     X(c_norm, 0.5, 5, 1.12, 0.15, "time of normalisations relative to streaming their bytes")               \
@@ -129,6 +131,7 @@ typedef struct adept_kernel_case {
     double row_elements;     /* what softmax and normalisations reduce over; 0 for others */
     double bytes_per_s;      /* memory bandwidth of the sheet */
     double sm_count;
+    double flight_sms;       /* those whose bytes in flight limit a stream: adept_streaming_sms(); 0: nothing limits it */
     double l2_bytes;         /* last cache that all SMs share; 0: not told */
 } adept_kernel_case;
 

@@ -69,6 +69,9 @@ ADEPT_API void adept_operator_take_framework(double theta[ADEPT_OPERATOR_PARAMET
 /** Derivatives by the parameters taken so, which are `taken`, become those by the GPU's. */
 ADEPT_API void adept_operator_framework_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS], const double taken[ADEPT_OPERATOR_PARAMETERS],
                                                adept_framework framework);
+/** SMs whose bytes in flight limit what a kernel streams: those of NVIDIA's GPUs. Of other vendors' units, which are as large
+ *  as several, and of a processor's cores nothing is known: 0. */
+ADEPT_API double adept_streaming_sms(const adept_hwprofile *hw);
 /** Whether each GPU has its own value whatever is shared. */
 ADEPT_API bool adept_operator_is_own(size_t index);
 

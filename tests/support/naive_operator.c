@@ -261,6 +261,14 @@ static bool is_faster_in_fp32(double *time_s, double *core_s, const adept_profil
     return true;
 }
 
+/* Bytes a second of a kernel that streams: what memory delivers, and what SMs have in flight. */
+static double streamed(const adept_hwprofile *hw, double sm_bytes_per_s, const double *theta)
+{
+    const adept_specs *s = &hw->specs;
+    if (strcmp(hw->vendor, "NVIDIA")) return s->mem_bytes_per_s * K(beta_mem);
+    return pow(pow(s->mem_bytes_per_s * K(beta_mem), -4) + pow(s->sm_count * sm_bytes_per_s, -4), -0.25);
+}
+
 void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_op *op, const adept_kernel *k,
                            const adept_placement *at, const double *theta)
 {
@@ -282,7 +290,8 @@ void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_o
     bool planes = at->profile->memory_format == ADEPT_NCHW;
     double scale = depthwise ? depthwise_scale(k, planes, theta) : stream_scale(k, &f, theta);
     double compute_s = flops / (vector_peak(specs, k->dtype) * K(beta_alu));
-    double memory_s = scale * (k->bytes_read + k->bytes_written) / (specs->mem_bytes_per_s * K(beta_mem));
+    double in_flight = adept_dtype_bytes(k->dtype) <= 2 ? K(sm_half_bytes_per_s) : K(sm_bytes_per_s);
+    double memory_s = scale * (k->bytes_read + k->bytes_written) / streamed(at->hw, in_flight, theta);
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
     *core_s = together_s > 0 ? together_s * pow(compute_s / together_s, 4) : 0;
     double besides_s = is_product ? 0 : rows_s(k, &f, specs->sm_count, theta);
@@ -380,7 +389,7 @@ static naive_operator at_clock(double *excess, const step *s, const adept_placem
     double params = (double)prof->trainable_params, gradient_bytes = params > 0 ? prof->trainable_bytes : 0;
     double device_s[3] = {0, 0, s->tensors_s}, host_s[3] = {0, 0, s->tensors_s};
     naive_operator out = {.clock_ratio = f};
-    double q = specs->process_nm <= 7 ? 2 : 8; /* newer boards average over kernels */
+    double q = specs->process_nm <= 7 && specs->mem_bus_bits >= 1024 ? 2 : 8; /* newer boards average over kernels */
     *excess = 0;
     for (size_t i = 0; i < s->n; i++)
         launches[s->rows[i].part] += s->rows[i].launches;
@@ -436,7 +445,7 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
     add_kernels(&s, at);
     if (prof->mode == ADEPT_MODE_TRAIN) {
         naive_optimizer o = naive_optimizer_of(prof, params > 0 ? gradient_bytes / params : 4);
-        double time_s = (o.streams ? 1 : P(c_opt)) * o.moved_bytes / (specs->mem_bytes_per_s * K(beta_mem));
+        double time_s = (o.streams ? 1 : P(c_opt)) * o.moved_bytes / streamed(at->hw, K(sm_bytes_per_s), theta);
         double doubles_s = o.doubles > 0 ? o.doubles * 2 / specs->vector_fp64_flops_per_s : 0;
         bool computes = doubles_s > time_s;
         s.rows[s.n++] = (row){1, computes ? doubles_s : time_s, computes ? doubles_s : 0, o.flops, 0, o.moved_bytes, o.kernels, 2,

@@ -56,6 +56,22 @@ static void expect(double got, double wanted)
     assert_float_equal(got / wanted, 1.0, 1e-9);
 }
 
+/* 2 SMs have 0.2 TB/s each in flight, memory delivers 0.4: 2^(1/4) times as long as either. On 16 bits 0.1 TB/s: the fourth
+ * root of 17. Where nothing limits it, memory alone counts. */
+static void test_bytes_in_flight(void **state)
+{
+    (void)state;
+    double theta[ADEPT_KP_COUNT];
+    adept_kernel_case c = {.family = ADEPT_FAMILY_STREAM, .bytes = 4e6, .bytes_per_s = 0.5e12, .sm_count = 2, .element_bytes = 4};
+    ideal(theta);
+    theta[ADEPT_KP_sm_bytes_per_s] = 0.2e12, theta[ADEPT_KP_sm_half_bytes_per_s] = 0.1e12;
+    expect(time_s(&c, theta, NULL), 10e-6);
+    c.flight_sms = 2;
+    expect(time_s(&c, theta, NULL), 10e-6 * pow(2, 0.25));
+    c.element_bytes = 2;
+    expect(time_s(&c, theta, NULL), 10e-6 * pow(17, 0.25));
+}
+
 /* 256 x 128 in tiles of 128 x 64: 4 tiles, 2 waves on 2 SMs, each 2*128*64*512 FLOPs = 8.388608 us and 0.1 us. Two
  * pieces of the depth would take 4 waves of 4.194304 + 0.1 us and the cost of a split. */
 static void test_waves(void **state)
@@ -453,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_streams),
         cmocka_unit_test(test_norms),
         cmocka_unit_test(test_core_share),
+        cmocka_unit_test(test_bytes_in_flight),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_kernels),
         cmocka_unit_test(test_causal),
