@@ -281,28 +281,31 @@ static double kernels_limit_w(const adept_step *s, const adept_board *board, dou
 
 /* Clocks closer than this are one: what a solution for a fixed limit is exact to. */
 #define ONE_CLOCK 1e-10
-#define MOST_CLOCKS 32
+#define MOST_CLOCKS 80
 
 void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,
                          const adept_buckets *buckets, double bucket_bytes, const double *theta)
 {
     adept_clock clock = adept_kernel_list_clock(list, n->limit_w, n->max_clock);
-    double f = clock.ratio, before = NAN, gap_before = NAN;
+    double f = clock.ratio, before = NAN, gap_before = NAN, low = list->board.min_clock, high = n->max_clock;
     /* Waits draw less than kernels, so a step can only be limited where its kernels are. What the waits at one clock leave is
-     * another clock, until it is the same: by secants. The highest may be too high again, where waits draw with the clock. */
+     * another clock, until it is the same: by secants, and by halves where one leaves what is known to hold it. The highest may be
+     * too high again, where waits draw with the clock. */
     const int most_clocks = clock.limited || clock.floored ? MOST_CLOCKS : 0;
     step_at(out, f, list, n, buckets, bucket_bytes, theta);
     for (int i = 0; i < most_clocks; i++) {
         clock = adept_kernel_list_clock(list, kernels_limit_w(out, &list->board, n->limit_w), n->max_clock);
         double gap = clock.ratio - f;
         if (!(fabs(gap) > ONE_CLOCK)) break;
-        double next = f - gap * (f - before) / (gap - gap_before);
-        if (!(next >= list->board.min_clock && next <= n->max_clock)) next = clock.ratio;
+        double next = isnan(before) ? clock.ratio : f - gap * (f - before) / (gap - gap_before);
+        *(gap > 0.0 ? &low : &high) = f;
+        if (i % 2 == 1 && i > 2) next = 0.5 * (low + high); /* where the map is steep, secants creep */
+        if (!(next >= low && next <= high)) next = 0.5 * (low + high);
         before = f, gap_before = gap, f = next;
         step_at(out, f, list, n, buckets, bucket_bytes, theta);
     }
-    out->limited = clock.limited || clock.floored;
-    out->floored = clock.floored;
+    out->floored = clock.floored && !(f > list->board.min_clock && f < n->max_clock);
+    out->limited = out->floored || f < n->max_clock;
 }
 
 /* ---- derivatives ---- */

@@ -64,8 +64,9 @@ static bool on_matrix_units(const adept_kernel *k, const adept_placement *at)
     bool attention = k->family == ADEPT_FAMILY_ATTENTION;
     bool tf32 = at->profile->precision == ADEPT_TF32 && k->dtype == ADEPT_F32 && !attention &&
                 at->hw->specs.tensor_tf32_flops_per_s > 0;
+    if (tf32 || k->unit == ADEPT_UNIT_ALU) return tf32 && k->unit != ADEPT_UNIT_ALU;
     double peak = attention ? attention_peak(at, k->dtype) : product_peak(at, k->dtype);
-    return k->unit != ADEPT_UNIT_ALU && (tf32 || peak > 1.5 * vector_peak(&at->hw->specs, k->dtype));
+    return peak > 1.5 * vector_peak(&at->hw->specs, k->dtype);
 }
 
 static double sat(double x)
