@@ -6,7 +6,8 @@
 /* What the sheet says beside the shared parameters, relative to the GPU that these refer to; all
  * but memory, fed, boost and wait are 1 where no process is known. Energies that were measured are NAN where they were not. */
 typedef struct adept_operator_owner {
-    double operation; /* energy of one operation, by process and voltage */
+    double alu;       /* energy of one FLOP on ALUs, by process and voltage */
+    double operation; /* energy of one FLOP on matrix units */
     double tensor_j;  /* energy of one FLOP on matrix units where it was measured */
     double memory;    /* energy of one byte from or to device memory */
     double memory_j;  /* the same where it was measured */
@@ -21,7 +22,7 @@ typedef struct adept_operator_owner {
 /** Does the board draw less between kernels, the longer it waits for them? */
 bool adept_board_rests(const adept_specs *s);
 /** Does its limit hold what kernels draw on average, not the hungriest? */
-bool adept_board_averages(const adept_specs *s);
+bool adept_board_averages(const adept_hwprofile *hw);
 adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p_static_w);
 
 /**

@@ -57,7 +57,7 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
         .tdp_w = specs->tdp_w,
         .rests = adept_board_rests(specs),
-        .averages = adept_board_averages(specs),
+        .averages = adept_board_averages(hw),
         .min_clock = placed->numbers.row[ADEPT_ROW_MIN_CLOCK],
     };
     set_host_shares(&n, placed);
@@ -280,7 +280,7 @@ static double kernels_limit_w(const adept_step *s, const adept_board *board, dou
 }
 
 /* Clocks closer than this are one: what a solution for a fixed limit is exact to. */
-#define ONE_CLOCK 1e-10
+#define ONE_CLOCK 1e-11
 #define MOST_CLOCKS 80
 
 void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,

@@ -390,7 +390,8 @@ static naive_operator at_clock(double *excess, const step *s, const adept_placem
     double params = (double)prof->trainable_params, gradient_bytes = params > 0 ? prof->trainable_bytes : 0;
     double device_s[3] = {0, 0, s->tensors_s}, host_s[3] = {0, 0, s->tensors_s};
     naive_operator out = {.clock_ratio = f};
-    double q = specs->process_nm <= 7 && specs->mem_bus_bits >= 1024 ? 2 : 8; /* newer boards average over kernels */
+    bool new = specs->process_nm <= 7 && specs->mem_bus_bits >= 1024 && !strcmp(at->hw->vendor, "NVIDIA");
+    double q = new ? 2 : 8; /* newer boards average over kernels */
     *excess = 0;
     for (size_t i = 0; i < s->n; i++)
         launches[s->rows[i].part] += s->rows[i].launches;
