@@ -414,7 +414,8 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
     double all = whole(c->n, KEYS), last = c->causal > 0.0 ? fmin(all, whole(c->m, ROWS)) : all;
     double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, ROWS) : all;
     double by_instructions = theta[ADEPT_KP_clock_flops_attention] * c->clock_hz * c->sm_count;
-    double peak = fmin(c->flops_per_s, by_instructions), slower = c->backward > 0.0 ? theta[ADEPT_KP_c_attention_back] : 1.0;
+    double peak = fmin(c->flops_per_s, by_instructions),
+           slower = c->backward > 0.0 ? theta[ADEPT_KP_c_attention_back] : 1.0;
     double blocks = ceil(c->m / ROWS) * c->batch, waves = ceil(blocks / c->sm_count);
     bool one_is_longest = last > waves * keys;
     double in_a_row = one_is_longest ? last : waves * keys, starts = one_is_longest ? 1.0 : waves;
@@ -434,7 +435,9 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
     overlap o = overlap_of(compute_s, memory_s);
     if (gradient) {
         add(gradient, ADEPT_KP_beta_attention, &o, weight, -products_s / theta[ADEPT_KP_beta_attention], 0.0);
-        if (peak < c->flops_per_s) add(gradient, ADEPT_KP_clock_flops_attention, &o, weight, -products_s / theta[ADEPT_KP_clock_flops_attention], 0.0);
+        if (peak < c->flops_per_s)
+            add(gradient, ADEPT_KP_clock_flops_attention, &o, weight,
+                -products_s / theta[ADEPT_KP_clock_flops_attention], 0.0);
         if (c->backward > 0.0) add(gradient, ADEPT_KP_c_attention_back, &o, weight, products_s / slower, 0.0);
         gradient->time_s[ADEPT_KP_around_attention] += weight * around_s;
         add(gradient, ADEPT_KP_c_wide_heads, &o, weight, plain_s * wider, 0.0);

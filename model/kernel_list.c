@@ -152,7 +152,8 @@ static adept_clock_node evaluate(const adept_kernel_list *list, double clock)
     const double v = adept_board_voltage(b, clock, &lowest), v_by_f = lowest ? 0.0 : b->v_slope;
     const double inverse = 1.0 / clock;
     const adept_stretch stretch = adept_board_stretch(b, clock);
-    const double q = adept_board_exponent(b), v2 = v * v, v2_by_f = 2.0 * v * v_by_f, active = b->active_w, by_inverse = -inverse * inverse;
+    const double q = adept_board_exponent(b), v2 = v * v, v2_by_f = 2.0 * v * v_by_f, active = b->active_w,
+                 by_inverse = -inverse * inverse;
     lanes time = {0}, time_by_f = {0}, loaded = {0}, loaded_by_f = {0};
     for (size_t i = 0; i < list->n; i += LANES) {
         lanes clocked_s = load(column(list, CLOCKED_S) + i), memory_s = load(column(list, MEMORY_S) + i);

@@ -1,14 +1,14 @@
 /** @file kernel_list.h  The kernels of one step on one GPU at full clock: what they sum to, and the clock that a power limit leaves
  *  them. Private to model/. Calls: nothing.
  *
- *  Of a kernel's time at full clock, clocked follows the core clock, and mem waits for memory alone. At clock f, relative to the
- *  highest,
+ *  Of a kernel's time at full clock, clocked follows the core clock, and mem waits for memory alone. At clock f,
+ *  relative to the highest,
  *      t(f) = clocked / f + mem * r(f),     r(f) = ((1 + (clock_knee / f)^8) / (1 + clock_knee^8))^(1/8)
  *      e(f) = v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t(f)) + e_mem * V
  *      v(f) = max(v_min, 1 - v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static)
  *  f is one clock for the whole step: the highest at which the kernels keep within the limit L (the board's own if none is set) in
- *  the sense  sum t * ((P_static + e / t) / L)^q <= sum t, with q = 8, or 2 on boards that average.  Boards are held by their hungriest kernels, not by the mean: in Zeus's
- *  traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %. A step's waits count too, and let
+ *  the sense  sum t * ((P_static + e / t) / L)^q <= sum t, with q = 8, or 2 on boards that average.
+ *  Boards are held by their hungriest kernels, not by the mean: in Zeus's traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %. A step's waits count too, and let
  *  its kernels draw more: operator_step.c. */
 #ifndef ADEPT_KERNEL_LIST_H
 #define ADEPT_KERNEL_LIST_H
@@ -20,7 +20,7 @@
 typedef struct adept_timed_kernel {
     adept_unit unit;
     double time_s, core_s; /* all of it, and its arithmetic */
-    double clocked_s;      /* what follows the core clock: arithmetic, and latencies of what waits for each tile or row */
+    double clocked_s; /* follows the core clock: arithmetic, and latencies of what waits for each tile or row */
     double simt_flops, tensor_flops, bytes;
     double executed; /* of its multiplications, adept_kernel_time */
 } adept_timed_kernel;

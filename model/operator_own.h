@@ -4,7 +4,7 @@
 #include "adept_operator_model.h"
 
 /* What the sheet says beside the shared parameters, relative to the GPU that these refer to; all
- * but memory, fed, boost and wait are 1 where no process is known. Energies that were measured are NAN where they were not. */
+ * but memory, fed, boost and wait are 1 where no process is known. Measured energies are NAN where none was. */
 typedef struct adept_operator_owner {
     double alu;       /* energy of one FLOP on ALUs, by process and voltage */
     double operation; /* energy of one FLOP on matrix units */

@@ -51,9 +51,9 @@ bool adept_board_rests(const adept_specs *s)
     return s->process_nm >= RESTING_NM; /* of an unknown process: no */
 }
 
-/* Pipelines of GPT and BERT on an A100 PCIe draw 0.95 of their limits on average (github ml-energy/zeus), and steps on an
- * H200 691 to 697 of 700 W at 1.87 to 1.96 of 1.98 GHz, whose products alone the limit holds to 1.5. Zeus's steps on a V100 and
- * an A40 say otherwise, and dos-group's on an L4. */
+/* Pipelines of GPT and BERT on an A100 PCIe draw 0.95 of their limits on average (github ml-energy/zeus), and steps on
+ * an H200 691 to 697 of 700 W at 1.87 to 1.96 of 1.98 GHz, whose products alone the limit holds to 1.5. Zeus's steps on
+ * a V100 and an A40 say otherwise, and dos-group's on an L4. */
 bool adept_board_averages(const adept_hwprofile *hw)
 {
     const adept_specs *s = &hw->specs; /* where one is unknown: no */
@@ -68,9 +68,9 @@ bool adept_board_averages(const adept_hwprofile *hw)
 #define HALF_RATE 2.5
 #define EASILY_FED 1.3
 
-/* A FLOP of FP32, with the registers that it reads, has gained less by processes below 12 nm than their names say, and clocks
- * have risen: products in FP32 take 10 pJ on an A100 (the thesis's table 3.17: 350 W) and 7 on an H200 (data/measurements: 689 W
- * at 51 TFLOP/s), where a V100 takes 9 to 10, and names say 5.8 and 3.3. */
+/* A FLOP of FP32, with the registers that it reads, has gained less by processes below 12 nm than their names say, and
+ * clocks have risen: products in FP32 take 10 pJ on an A100 (the thesis's table 3.17: 350 W) and 7 on an H200
+ * (data/measurements: 689 W at 51 TFLOP/s), where a V100 takes 9 to 10, and names say 5.8 and 3.3. */
 #define ALU_EXPONENT 0.4
 
 static double alu_process(double process)
@@ -78,15 +78,16 @@ static double alu_process(double process)
     return process < 1.0 ? pow(process, ALU_EXPONENT) : process;
 }
 
-/* A byte's way from the SMs to memory and its memory: the way took 46 of a V100's 77 pJ, and goes with the process. Memory
- * stacked in the package (HBM, 1024 bits a stack) takes 3.9 pJ a bit (O'Connor et al., MICRO 2017), chips on the board
- * (GDDR, at most 512 bits in all) 7.5 (GDDR6: 7.25 to 7.5, Micron's figures for GDDR6 and GDDR6X). Fits to a V100 and an
- * A40 say 77 and 146 pJ a byte in all. Sheets have what was measured: 60 pJ of HBM3e on an H200, by copies and sums of random
- * numbers (46 by this), 39 of HBM2e on an A100, by BabelStream, whose arrays are constant (58).
+/* A byte's way from the SMs to memory and its memory: the way took 46 of a V100's 77 pJ, and goes with the process.
+ * Memory stacked in the package (HBM, 1024 bits a stack) takes 3.9 pJ a bit (O'Connor et al., MICRO 2017), chips on the
+ * board (GDDR, at most 512 bits in all) 7.5 (GDDR6: 7.25 to 7.5, Micron's figures for GDDR6 and GDDR6X). Fits to a V100
+ * and an A40 say 77 and 146 pJ a byte in all. Sheets have what was measured: 60 pJ of HBM3e on an H200, by copies and
+ * sums of random numbers (46 by this), 39 of HBM2e on an A100, by BabelStream, whose arrays are constant (58).
  *
  * Two chips can share a channel of 32 bits ("clamshell"), and then both open a row for half of its bits each: twice the
- * energy of one. The A40's have them, and so has every board with more memory on a channel than one chip holds. A chip of
- * GDDR7 has four channels of its own: an RTX PRO 6000, with two chips on 32 bits, takes 81 to 95 pJ a byte, not 135. */
+ * energy of one. The A40's have them, and so has every board with more memory on a channel than one chip holds. A chip
+ * of GDDR7 has four channels of its own: an RTX PRO 6000, with two chips on 32 bits, takes 81 to 95 pJ a byte, not 135.
+ */
 #define STACK_BYTE_J (8 * 3.9e-12)
 #define BOARD_BYTE_J (8 * 7.5e-12)
 #define REFERENCE_BYTE_J 77e-12
@@ -105,7 +106,8 @@ static double memory_of(const adept_specs *s, double process)
 }
 
 /* Voltages of TSMC's 7 nm end higher: programs at locked clocks say 0.80 to 0.84 of the highest on an A100 PCIe (github
- * giordano/gpu-power-frequency-benchmarks) and on an A100 SXM (stages of GPT-3, github ml-energy/zeus), a V100 SXM2 0.72. */
+ * giordano/gpu-power-frequency-benchmarks) and on an A100 SXM (stages of GPT-3, github ml-energy/zeus), a V100 SXM2
+ * 0.72. */
 #define A100_NM 7.0
 #define A100_V_MIN (0.80 / 0.74) /* relative to the default */
 

@@ -121,7 +121,8 @@ void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes,
     if (adept_kernel_waits(&k->work)) slopes->clocked_s[ADEPT_OP_mem_core_share] = out->time_s - out->core_s;
 }
 
-/* Its kernels go from tensor to tensor. @param of_device  NULL, or: the device memory's share of the sum of fourth powers */
+/* Its kernels go from tensor to tensor. @param of_device  NULL, or: the device memory's share of the sum of fourth
+ * powers */
 static double optimizer_memory_s(double *of_device, const adept_operator_numbers *n, const double *theta)
 {
     double scale = n->optimizer_streams ? 1.0 : theta[ADEPT_OP_c_opt];
@@ -138,8 +139,8 @@ void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *
     double of_device, memory_s = optimizer_memory_s(&of_device, n, theta);
     bool computes = n->optimizer_double_s > memory_s;
     double core_s = computes ? n->optimizer_double_s : 0.0;
-    *out = (adept_timed_kernel){ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, core_s, n->optimizer_flops,
-                                0.0, n->optimizer_bytes, 1.0};
+    *out = (adept_timed_kernel){
+        ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, core_s, n->optimizer_flops, 0.0, n->optimizer_bytes, 1.0};
     if (!slopes) return;
     memset(slopes, 0, sizeof *slopes);
     if (computes) return;
@@ -288,9 +289,9 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
 {
     adept_clock clock = adept_kernel_list_clock(list, n->limit_w, n->max_clock);
     double f = clock.ratio, before = NAN, gap_before = NAN, low = list->board.min_clock, high = n->max_clock;
-    /* Waits draw less than kernels, so a step can only be limited where its kernels are. What the waits at one clock leave is
-     * another clock, until it is the same: by secants, and by halves where one leaves what is known to hold it. The highest may be
-     * too high again, where waits draw with the clock. */
+    /* Waits draw less than kernels, so a step can only be limited where its kernels are. What the waits at one clock
+     * leave is another clock, until it is the same: by secants, and by halves where one leaves what is known to hold
+     * it. The highest may be too high again, where waits draw with the clock. */
     const int most_clocks = clock.limited || clock.floored ? MOST_CLOCKS : 0;
     step_at(out, f, list, n, buckets, bucket_bytes, theta);
     for (int i = 0; i < most_clocks; i++) {
@@ -442,7 +443,12 @@ static wait_terms wait_terms_of(const adept_step *step, const adept_board *board
                                 double wait_s, double awake, double active_w)
 {
     double loaded = adept_board_load(board, step->idle_w / n->limit_w);
-    return (wait_terms){step->step_s, 1.0 - wait_s / step->step_s, wait_s, awake, active_w, loaded - 1.0,
+    return (wait_terms){step->step_s,
+                        1.0 - wait_s / step->step_s,
+                        wait_s,
+                        awake,
+                        active_w,
+                        loaded - 1.0,
                         adept_board_exponent(board) * loaded / step->idle_w};
 }
 
@@ -502,7 +508,8 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
         double kernels = 0.0, fixed = i == ADEPT_OP_t_fixed_s && !(n->host_step_s > 0.0) ? 1.0 : 0.0;
         double time = launch_slope(i, step, n) + comm_slope(i, n, theta) + fixed;
         for (int p = 0; p < ADEPT_PARTS; p++) {
-            double part = span_slope(i, slopes->time_s[p][i], slopes->clocked_s[p][i], list->part[p].memory_s, &stretch, f);
+            double part =
+                span_slope(i, slopes->time_s[p][i], slopes->clocked_s[p][i], list->part[p].memory_s, &stretch, f);
             kernels += part;
             time += step->exposed[p] * part;
         }

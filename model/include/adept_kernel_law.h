@@ -131,7 +131,7 @@ typedef struct adept_kernel_case {
     double row_elements;     /* what softmax and normalisations reduce over; 0 for others */
     double bytes_per_s;      /* memory bandwidth of the sheet */
     double sm_count;
-    double flight_sms;       /* those whose bytes in flight limit a stream: adept_streaming_sms(); 0: nothing limits it */
+    double flight_sms;       /* whose bytes in flight limit a stream: adept_streaming_sms(); 0: nothing does */
     double l2_bytes;         /* last cache that all SMs share; 0: not told */
 } adept_kernel_case;
 

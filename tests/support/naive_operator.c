@@ -198,8 +198,9 @@ static double attention_s(double *core_s, const adept_kernel *k, const adept_pla
     double rate = specs->mem_bytes_per_s * K(beta_mem), repeats = fmax(1, k->launches);
     double depth = k->flops / repeats / (2 * k->m * k->n * k->batch), padded = ceil(k->k / 32) * 32;
     double slower = 1 + K(c_wide_heads) * fmax(0, padded / 128 - 1);
-    double key_s = 128 * ((back ? K(c_attention_back) : 1) * 2 * depth * padded / k->k * slower / (peak / sms * K(beta_attention)) +
-                         K(c_exp) / (16 * specs->clock_boost_hz));
+    double key_s = 128 * ((back ? K(c_attention_back) : 1) * 2 * depth * padded / k->k * slower /
+                              (peak / sms * K(beta_attention)) +
+                          K(c_exp) / (16 * specs->clock_boost_hz));
     double all = ceil(k->n / 64) * 64, keys = k->causal > 0 ? keys_met(k, 128) : all;
     double blocks = ceil(k->m / 128) * k->batch, waves = ceil(blocks / sms);
     double longest = k->causal > 0 ? fmin(all, ceil(k->m / 128) * 128) : all;
@@ -450,8 +451,8 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
         double time_s = (o.streams ? 1 : P(c_opt)) * o.moved_bytes / streamed(at->hw, K(sm_bytes_per_s), theta);
         double doubles_s = o.doubles > 0 ? o.doubles * 2 / specs->vector_fp64_flops_per_s : 0;
         bool computes = doubles_s > time_s;
-        s.rows[s.n++] = (row){1, computes ? doubles_s : time_s, computes ? doubles_s : 0, o.flops, 0, o.moved_bytes, o.kernels, 2,
-                              false};
+        s.rows[s.n++] = (row){
+            1, computes ? doubles_s : time_s, computes ? doubles_s : 0, o.flops, 0, o.moved_bytes, o.kernels, 2, false};
         s.tensors_s = (double)prof->trainable_tensors * P(t_tensor_s) + o.waits * P(t_wait_s);
     }
     double lowest = isnan(specs->clock_min_hz) ? 0.15 : specs->clock_min_hz / specs->clock_boost_hz, excess;

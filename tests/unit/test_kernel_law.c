@@ -56,13 +56,14 @@ static void expect(double got, double wanted)
     assert_float_equal(got / wanted, 1.0, 1e-9);
 }
 
-/* 2 SMs have 0.2 TB/s each in flight, memory delivers 0.4: 2^(1/4) times as long as either. On 16 bits 0.1 TB/s: the fourth
- * root of 17. Where nothing limits it, memory alone counts. */
+/* 2 SMs have 0.2 TB/s each in flight, memory delivers 0.4: 2^(1/4) times as long as either. On 16 bits 0.1 TB/s: the
+ * fourth root of 17. Where nothing limits it, memory alone counts. */
 static void test_bytes_in_flight(void **state)
 {
     (void)state;
     double theta[ADEPT_KP_COUNT];
-    adept_kernel_case c = {.family = ADEPT_FAMILY_STREAM, .bytes = 4e6, .bytes_per_s = 0.5e12, .sm_count = 2, .element_bytes = 4};
+    adept_kernel_case c = {
+        .family = ADEPT_FAMILY_STREAM, .bytes = 4e6, .bytes_per_s = 0.5e12, .sm_count = 2, .element_bytes = 4};
     ideal(theta);
     theta[ADEPT_KP_sm_bytes_per_s] = 0.2e12, theta[ADEPT_KP_sm_half_bytes_per_s] = 0.1e12;
     expect(time_s(&c, theta, NULL), 10e-6);
@@ -274,8 +275,8 @@ static double dimension(void)
 }
 
 /* Two SMs, each 1 TFLOP/s and 1e11 exponentials/s. 256 queries x 256 keys of one head, 32 wide: two blocks of 128 rows,
- * a wave. A key takes 128 rows * (2 * 64 FLOPs at 1 TFLOP/s = 0.128 ns and 0.01 ns) = 17.664 ns, a block of 256 4.521984
- * us and 0.1 us. Causal, the blocks meet 128 and 256 keys: the longer lasts as long. */
+ * a wave. A key takes 128 rows * (2 * 64 FLOPs at 1 TFLOP/s = 0.128 ns and 0.01 ns) = 17.664 ns, a block of
+ * 256 4.521984 us and 0.1 us. Causal, the blocks meet 128 and 256 keys: the longer lasts as long. */
 static void test_attention(void **state)
 {
     (void)state;
@@ -296,8 +297,8 @@ static void test_attention(void **state)
     expect(time_s(&c, theta, NULL), 4 * (256 * 128 * (1.3 * 1.024e-9 + 0.01e-9) + 1e-7));
 }
 
-/* As above. Instructions of 40 FLOPs a clock of 6.25 GHz are a quarter of the peak. Backward a FLOP takes 1.5 times as long,
- * and kernels around it move 3 times its 8 MB at 0.8 TB/s, 30 us, beside which nothing runs. */
+/* As above. Instructions of 40 FLOPs a clock of 6.25 GHz are a quarter of the peak. Backward a FLOP takes 1.5 times as
+ * long, and kernels around it move 3 times its 8 MB at 0.8 TB/s, 30 us, beside which nothing runs. */
 static void test_attention_kernels(void **state)
 {
     (void)state;
@@ -313,7 +314,8 @@ static void test_attention_kernels(void **state)
     expect(time_s(&c, theta, NULL), 4 * (256 * 128 * (4 * 0.128e-9 + 0.01e-9) + 1e-7));
     c.backward = 1;
     expect(time_s(&c, theta, NULL), 4 * (256 * 128 * (6 * 0.128e-9 + 0.01e-9) + 1e-7));
-    c.bytes = 8e6, c.bytes_per_s = 1e12, c.flops_per_s = 1e24, c.clock_hz = 1e27, theta[ADEPT_KP_wave_attention_s] = 1e-12;
+    c.bytes = 8e6, c.bytes_per_s = 1e12, c.flops_per_s = 1e24, c.clock_hz = 1e27,
+    theta[ADEPT_KP_wave_attention_s] = 1e-12;
     expect(time_s(&c, theta, NULL), 10e-6 + 30e-6);
 }
 

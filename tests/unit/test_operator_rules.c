@@ -250,13 +250,16 @@ static void own_parameters_follow_the_sheet(void **state)
         const char *gpu;
         double process, memory, sm_hz, static_w, tensor_pj /* measured */, volts, wait, v_min;
     } cases[] = {
-        {"v100-pcie-32gb", 1, 1, 80 * 1.38e9, 42, 0, 1, 1, 1},           /* 3 W for each of 14 TFLOP/s */
-        {"a100-sxm-40gb", 7.0 / 12, (31.2 + 45.8 * 7 / 12) / 77, 108 * 1.41e9, 50, 1.7, 1, 0.6, 0.80 / 0.74}, /* the sheet's */
-        {"a100-pcie-80gb", 7.0 / 12, 39.0 / 77, 108 * 1.41e9, 36, 1.7, 1, 0.6, 0.80 / 0.74}, /* measured; 0.12 of 300 W */
-        {"p4", 16.0 / 12, (60 + 45.8 * 16 / 12) / 77, 20 * 1.063e9, 22, 0, 1, 1, 1},      /* 3 W * 5.5 * 4/3 */
+        {"v100-pcie-32gb", 1, 1, 80 * 1.38e9, 42, 0, 1, 1, 1}, /* 3 W for each of 14 TFLOP/s */
+        {"a100-sxm-40gb", 7.0 / 12, (31.2 + 45.8 * 7 / 12) / 77, 108 * 1.41e9, 50, 1.7, 1, 0.6,
+         0.80 / 0.74}, /* the sheet's */
+        {"a100-pcie-80gb", 7.0 / 12, 39.0 / 77, 108 * 1.41e9, 36, 1.7, 1, 0.6,
+         0.80 / 0.74},                                                               /* measured; 0.12 of 300 W */
+        {"p4", 16.0 / 12, (60 + 45.8 * 16 / 12) / 77, 20 * 1.063e9, 22, 0, 1, 1, 1}, /* 3 W * 5.5 * 4/3 */
         {"h100-sxm-80gb", 4.0 / 12, 60.0 / 77, 132 * 1.98e9, 84, 1.35, 1, 0.6, 1}, /* 0.12 of 700 W is more than 66.9 */
         {"a40", 8.0 / 12, (120 + 45.8 * 8 / 12) / 77, 84 * 1.74e9, 74.8, 0, 1, 1, 1}, /* two chips on a channel */
-        {"rtx-pro-6000", 4.0 / 12, (60 + 45.8 * 4 / 12) / 77, 188 * 2.617e9, 126, 0, 1, 0.6, 1}, /* GDDR7: as one chip */
+        {"rtx-pro-6000", 4.0 / 12, (60 + 45.8 * 4 / 12) / 77, 188 * 2.617e9, 126, 0, 1, 0.6,
+         1}, /* GDDR7: as one chip */
         {"b200", 4.0 / 12, (31.2 + 45.8 * 4 / 12) / 77, 148 * 1.965e9, 120, 0, 1, 0.6, 1},
         {"t4", 1, (60 + 45.8) / 77, 40 * 1.59e9, 24.3, 0, 1 + 0.85 * (1590.0 / 1380 - 1), 1, 1}, /* 3 W * 8.1 */
     };
@@ -270,7 +273,8 @@ static void own_parameters_follow_the_sheet(void **state)
         bool stacked = hw->specs.mem_bus_bits >= 1024;
         double tensor_j = cases[i].process * square * adept_operator_parameter_info(ADEPT_OP_e_tensor_j)->fallback;
         assert_float_equal(theta[ADEPT_OP_e_simt_j] / adept_operator_parameter_info(ADEPT_OP_e_simt_j)->fallback,
-                           (cases[i].process < 1 ? pow(cases[i].process, 0.4) : cases[i].process) * square, near_enough);
+                           (cases[i].process < 1 ? pow(cases[i].process, 0.4) : cases[i].process) * square,
+                           near_enough);
         near(1e12 * theta[ADEPT_OP_e_tensor_j], cases[i].tensor_pj > 0 ? cases[i].tensor_pj : 1e12 * tensor_j);
         assert_float_equal(theta[ADEPT_OP_e_mem_j] / adept_operator_parameter_info(ADEPT_OP_e_mem_j)->fallback,
                            cases[i].memory, near_enough);

@@ -317,9 +317,9 @@ static void normalise(fixture *f)
     set(f, "row_norm_s", 1e-9);
 }
 
-/* Normalisations wait for each row: 0.4 of their time follows the clock, so at half the clock they take 1.4 times as long.
- * Their bytes' 80 W fall to 80/1.4; the active power is 520 W * 0.28125. A stream waits for nothing, whatever the share is,
- * and keeps its pace far above the knee: 40 + 80 + 520 * 0.28125 at half the clock. */
+/* Normalisations wait for each row: 0.4 of their time follows the clock, so at half the clock they take 1.4 times as
+ * long. Their bytes' 80 W fall to 80/1.4; the active power is 520 W * 0.28125. A stream waits for nothing, whatever the
+ * share is, and keeps its pace far above the knee: 40 + 80 + 520 * 0.28125 at half the clock. */
 static void latencies_stretch_under_a_limit(void **state)
 {
     (void)state;
@@ -353,7 +353,8 @@ static void streams_have_a_knee(void **state)
     near(predict(&f).pass_s / full_s, pow(2 / (1 + 1.0 / 256), 0.125));
     f.run.clock_hz = 0.25 * boost_hz;
     near(predict(&f).pass_s / full_s, pow((1 + 256) / (1 + 1.0 / 256), 0.125));
-    for (double ratio = 1; ratio > 0.2; ratio -= 0.05) { /* never faster at a lower clock, never slower than the clock */
+    for (double ratio = 1; ratio > 0.2;
+         ratio -= 0.05) { /* never faster at a lower clock, never slower than the clock */
         f.run.clock_hz = ratio * boost_hz;
         double pass_s = predict(&f).pass_s;
         assert_true(pass_s >= before_s && pass_s <= full_s / ratio * (1 + 1e-12));
