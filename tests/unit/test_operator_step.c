@@ -382,6 +382,42 @@ static void the_hungriest_kernels_count_most(void **state)
     near(p.pass_w, 200);
 }
 
+/* The same kernels on a board that averages: the root of the mean square of 300 and 100 W at half the clock, 224 W, holds
+ * them. It takes 4 nm and stacked memory. Lower limits take no less time, and none is exceeded on average. */
+static void newer_boards_average(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f, 100, 100);
+    f.gpu.hw.vendor = "NVIDIA";
+    f.gpu.hw.specs.process_nm = 4;
+    f.gpu.hw.specs.mem_bus_bits = 5120;
+    set(&f, "sm_bytes_per_s", 1e15);
+    f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0.4e12 * PRODUCT_S; /* as long as a product */
+    set(&f, "v_slope", 0);
+    normalise(&f);
+    set(&f, "mem_core_share", 1);
+    set(&f, "u_active", 0.25); /* 65 W at full clock */
+    set(&f, "e_simt_j", (520 - 65) / (PRODUCT_FLOPS / PRODUCT_S));
+    set(&f, "e_mem_j", (120 - 65) / 0.8e12);
+    double pass_s = 400 * PRODUCT_S, wait_s = predict(&f).step_time_s - predict(&f).pass_s;
+    double mean_square = (pass_s * (300 * 300 + 100 * 100) / 2 + wait_s * 40 * 40) / (pass_s + wait_s);
+    f.run.power_limit_w = sqrt(mean_square);
+    adept_prediction p = predict(&f);
+    near(p.clock_ratio, 0.5);
+    near(p.pass_w, 200);
+    double before_s = 0;
+    for (double limit_w = 350; limit_w >= 150; limit_w -= 10) {
+        f.run.power_limit_w = limit_w;
+        p = predict(&f);
+        assert_true(p.step_time_s >= before_s && p.power_avg_w <= limit_w * (1 + 1e-9));
+        before_s = p.step_time_s;
+    }
+    f.run.power_limit_w = sqrt(mean_square);
+    f.gpu.hw.specs.mem_bus_bits = 384; /* the hungriest count there */
+    assert_true(predict(&f).clock_ratio < 0.45);
+}
+
 /* At the lowest clock, 0.2, the voltage is at its floor 0.7: 40 + 0.49 * 0.2 * 640 = 102.72 W. */
 static void floor_clock(void **state)
 {
@@ -473,6 +509,7 @@ int main(void)
         cmocka_unit_test(latencies_stretch_under_a_limit),
         cmocka_unit_test(streams_have_a_knee),
         cmocka_unit_test(the_hungriest_kernels_count_most),
+        cmocka_unit_test(newer_boards_average),
         cmocka_unit_test(floor_clock),
         cmocka_unit_test(boards_throttle_by_themselves),
         cmocka_unit_test(without_tdp_power_is_unknown),
