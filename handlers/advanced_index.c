@@ -41,14 +41,6 @@ static void place(adept_call *c, adept_index *x, const adept_tensor *self, int n
     x->n_behind = x->ndim - at - n_common;
 }
 
-/* Along dimension `first` of self and the next. */
-static void check_mask(adept_call *c, const adept_tensor *self, const adept_tensor *mask, int first)
-{
-    for (int d = 0; d < mask->ndim && first + d < self->ndim; d++)
-        if (mask->dims[d] != self->dims[first + d])
-            adept_call_fail(c, "mask %s for %s", adept_call_shape(c, mask), adept_call_shape(c, self));
-}
-
 adept_index adept_index_read(adept_call *c, const adept_tensor *self)
 {
     adept_index x = {0};
@@ -60,7 +52,9 @@ adept_index adept_index_read(adept_call *c, const adept_tensor *self)
         bool mask = t && adept_index_is_mask(t);
         if (mask) {
             x.by_mask = true;
-            check_mask(c, self, t, covered);
+            for (int d = 0; d < t->ndim && covered + d < self->ndim; d++)
+                if (t->dims[d] != self->dims[covered + d])
+                    adept_call_fail(c, "mask %s for %s", adept_call_shape(c, t), adept_call_shape(c, self));
         }
         covered += mask ? t->ndim : 1;
         if (!t) continue;
@@ -89,7 +83,8 @@ void adept_index_expand_masks(adept_call *c, adept_index *x, const adept_tensor 
         const adept_tensor *t = x->items[i];
         bool mask = t && adept_index_is_mask(t);
         int64_t chosen = mask ? adept_call_true(c, t) : 0;
-        if (t) n_common = adept_broadcast_dims(c, n_common, common, mask ? 1 : t->ndim, mask ? &chosen : t->dims, common);
+        if (t)
+            n_common = adept_broadcast_dims(c, n_common, common, mask ? 1 : t->ndim, mask ? &chosen : t->dims, common);
         if (t) x->index_bytes += mask ? 8.0 * t->ndim * (double)chosen : adept_elem_read(t);
         for (int d = 0; d < (mask ? t->ndim : 1); d++)
             x->expanded[n++] = t;

@@ -1,4 +1,4 @@
-/** @file advanced_index.h  Index tensors as x[i, :, j] has them: what they fit, the shape they give. Calls: workload. */
+/** @file advanced_index.h  Index tensors as x[i, :, j] has them: what they fit, what they give. Calls: workload. */
 #ifndef ADEPT_ADVANCED_INDEX_H
 #define ADEPT_ADVANCED_INDEX_H
 #include "adept_handler.h"
@@ -26,8 +26,8 @@ void adept_index_expand_masks(adept_call *c, adept_index *x, const adept_tensor 
 
 /** Autograd keeps the index tensors. */
 void adept_index_save(adept_cost *cost, const adept_index *index);
-/** Add gradients of `part` to zeros where the index says, as index_put does with accumulation: positions are written down,
- *  sorted so that equal ones are neighbours, then added up by one kernel. */
+/** Add gradients of `part` to zeros where the index says, as index_put does with accumulation: positions are written
+ * down, sorted so that equal ones are neighbours, then added up by one kernel. */
 void adept_index_accumulate(adept_cost *cost, adept_pass pass, const adept_tensor *part, const adept_index *index);
 
 #endif

@@ -56,18 +56,13 @@ static void mask_gradient(adept_cost *cost, const adept_attention_sizes *a, cons
         alu(cost, ADEPT_BACKWARD, a, t->scores, t->scores, t->score_bytes, adept_tensor_bytes(a->mask));
 }
 
-/* Nothing attends to nothing: no product. */
-static adept_kernel_family fused_family(const adept_attention_sizes *a, const traffic *t)
-{
-    return t->scores * (a->width + a->value_width) > 0 ? ADEPT_FAMILY_ATTENTION : ADEPT_FAMILY_STREAM;
-}
-
 static void fused_kernel(adept_cost *cost, adept_pass pass, const adept_attention_sizes *a, const traffic *t,
                          double width, double flops_alu, double read, double written)
 {
+    bool attends = t->scores * (a->width + a->value_width) > 0; /* to nothing: no product */
     adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
                                             .unit = ADEPT_UNIT_GEMM,
-                                            .family = fused_family(a, t),
+                                            .family = attends ? ADEPT_FAMILY_ATTENTION : ADEPT_FAMILY_STREAM,
                                             .dtype = a->dtype,
                                             .flops = 2 * t->scores * width,
                                             .flops_alu = flops_alu,

@@ -20,13 +20,15 @@ const adept_demand adept_demands[] = {
     {"aten::chain_matmul", "matrices:="},
     {"aten::bilinear", "input2:=input1 weight:=input1 bias:=input1"},
     {"aten::linear aten::linalg_matmul", "input:f weight:=input other:=input"},
-    {"aten::matmul aten::mm aten::bmm aten::mv aten::dot aten::vdot aten::tensordot aten::addmm aten::addmv aten::baddbmm "
+    {"aten::matmul aten::mm aten::bmm aten::mv aten::dot aten::vdot aten::tensordot aten::addmm aten::addmv "
+     "aten::baddbmm "
      "aten::addbmm",
      "self:f other:=self mat2:=self vec:=self tensor:=self mat1:=self mat:=self batch1:=self batch2:=self"},
     {"aten::conv1d aten::conv_transpose1d aten::convolution aten::cudnn_convolution aten::cudnn_convolution_transpose "
      "aten::mkldnn_convolution aten::slow_conv_transpose2d aten::conv_depthwise3d",
      "weight:f weight:=input weight:=self bias:=weight"},
-    {"aten::lstm aten::gru aten::rnn_tanh aten::rnn_relu aten::lstm_cell aten::gru_cell aten::rnn_tanh_cell aten::rnn_relu_cell",
+    {"aten::lstm aten::gru aten::rnn_tanh aten::rnn_relu aten::lstm_cell aten::gru_cell aten::rnn_tanh_cell "
+     "aten::rnn_relu_cell",
      "hx:=input params:=input hx:=data params:=data w_ih:=input w_hh:=input b_ih:=input b_hh:=input"},
     {"aten::scaled_dot_product_attention aten::_scaled_dot_product_attention aten::_scaled_dot_product_attention_math "
      "aten::_scaled_dot_product_flash_attention aten::_scaled_dot_product_cudnn_attention "
@@ -41,7 +43,8 @@ const adept_demand adept_demands[] = {
     {"aten::binary_cross_entropy", "target:=self weight:=self"},
     /* no arithmetic of booleans */
     {"aten::sub aten::rsub aten::l1_loss", "self:n other:n target:n"},
-    {"aten::hinge_embedding_loss aten::neg aten::relu aten::relu6 aten::median aten::kthvalue aten::round aten::cov aten::trunc "
+    {"aten::hinge_embedding_loss aten::neg aten::relu aten::relu6 aten::median aten::kthvalue aten::round aten::cov "
+     "aten::trunc "
      "aten::ceil aten::floor",
      "self:n input:n"},
     /* nor bits of numbers with a fraction */

@@ -40,7 +40,7 @@ void adept_elem_forward(adept_cost *cost, const adept_tensor *out, double flops_
 void adept_elem_chain(adept_cost *cost, adept_pass pass, const adept_tensor *like, const adept_chain *chain,
                       double extra_read);
 #define ADEPT_SOFTMAX_FLOPS 5 /* per element: maximum, subtract, exp, sum, divide (spec 2.1) */
-/** softmax or log_softmax, also inside losses and attention: rows of row_elements each; backward with twice the FLOPs. */
+/** softmax or log_softmax, also of losses and attention: rows of row_elements each; backward with twice the FLOPs. */
 void adept_softmax_kernel(adept_cost *cost, adept_pass pass, adept_dtype dtype, double elements, double row_elements,
                           double bytes_read, double bytes_written);
 /** Plain copy of a tensor into new memory of type `to`. */

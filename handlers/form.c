@@ -19,31 +19,23 @@ static void note_largest(traffic *t, const adept_tensor *tensor)
     t->elements = n;
 }
 
-static void add_argument(traffic *t, const adept_cost *cost, const adept_tensor *tensor)
-{
-    if (adept_elem_on_host(tensor)) return;
-    t->read += adept_tensor_unique_bytes(tensor);
-    if (adept_cost_wants_grad(cost, tensor)) t->wanted += adept_tensor_bytes(tensor);
-    note_largest(t, tensor);
-}
-
-static void add_result(traffic *t, const adept_tensor *tensor)
-{
-    if (adept_elem_on_host(tensor)) return;
-    t->written += adept_tensor_bytes(tensor);
-    if (adept_dtype_has_fraction(tensor->dtype)) t->gradients += adept_tensor_bytes(tensor);
-    note_largest(t, tensor);
-}
-
 static traffic measure(const adept_call *c, const adept_cost *cost)
 {
     traffic t = {0};
     adept_tensor_cursor at = adept_call_arguments(c);
-    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));)
-        add_argument(&t, cost, tensor);
+    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));) {
+        if (adept_elem_on_host(tensor)) continue;
+        t.read += adept_tensor_unique_bytes(tensor);
+        if (adept_cost_wants_grad(cost, tensor)) t.wanted += adept_tensor_bytes(tensor);
+        note_largest(&t, tensor);
+    }
     at = adept_call_results(c);
-    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));)
-        add_result(&t, tensor);
+    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));) {
+        if (adept_elem_on_host(tensor)) continue;
+        t.written += adept_tensor_bytes(tensor);
+        if (adept_dtype_has_fraction(tensor->dtype)) t.gradients += adept_tensor_bytes(tensor);
+        note_largest(&t, tensor);
+    }
     return t;
 }
 
@@ -57,15 +49,6 @@ static double keep(adept_cost *cost, adept_tensor_cursor at)
         bytes += adept_tensor_unique_bytes(tensor);
     }
     return bytes;
-}
-
-static double keep_all(adept_call *c, adept_cost *cost, const adept_form *f, double elements)
-{
-    double bytes = 0, mask = f->keeps & ADEPT_KEEPS_MASK ? elements : 0;
-    if (f->keeps & ADEPT_KEEPS_ARGUMENTS) bytes += keep(cost, adept_call_arguments(c));
-    if (f->keeps & ADEPT_KEEPS_RESULTS) bytes += keep(cost, adept_call_results(c));
-    adept_cost_save_bytes(cost, mask);
-    return bytes + mask;
 }
 
 /* ---------------------------------------------------------------- shape, cost ---------------- */
@@ -87,7 +70,11 @@ void adept_form_cost(adept_call *c, adept_cost *cost)
     adept_cost_stream(cost, ADEPT_FORWARD, dtype, t.elements * p->launches, flops, t.read + p->passes * size,
                       t.written + p->passes * size, p->launches);
     if (t.wanted == 0 || b->launches == 0) return;
-    double kept = keep_all(c, cost, f, t.elements);
+    double kept = 0, mask = f->keeps & ADEPT_KEEPS_MASK ? t.elements : 0;
+    if (f->keeps & ADEPT_KEEPS_ARGUMENTS) kept += keep(cost, adept_call_arguments(c));
+    if (f->keeps & ADEPT_KEEPS_RESULTS) kept += keep(cost, adept_call_results(c));
+    adept_cost_save_bytes(cost, mask);
+    kept += mask;
     double back = f->work_backward ? f->work_backward(c) : b->flops * (f->work ? flops : t.elements);
     adept_cost_stream(cost, ADEPT_BACKWARD, dtype, t.elements * b->launches, back,
                       t.gradients + kept + b->passes * size, t.wanted + b->passes * size, b->launches);
@@ -141,7 +128,9 @@ void adept_form_reduced(adept_call *c, adept_dtype dtype, int ndim, const int64_
 {
     int64_t reduction = adept_arg_int(c, "reduction", 1);
     if (adept_call_refuse(c, reduction < 0 || reduction > 2, "reduction %lld is unknown", (long long)reduction)) return;
-    if (adept_call_refuse(c, reduction == 1 && !adept_dtype_has_fraction(dtype), "a mean of %s", adept_dtype_name(dtype))) return;
+    if (adept_call_refuse(c, reduction == 1 && !adept_dtype_has_fraction(dtype), "a mean of %s",
+                          adept_dtype_name(dtype)))
+        return;
     if (adept_call_ok(c)) adept_form_out(c, dtype, reduction == 0 ? ndim : 0, dims);
 }
 

@@ -29,19 +29,15 @@ adept_gemm_side adept_gemm_side_copied(adept_cost *cost, const adept_tensor *t, 
     return side;
 }
 
-/* A product of nothing fills its result with zeros. */
-static adept_kernel_family product_family(const adept_gemm *g)
-{
-    if (g->m * g->n * g->k * g->batch == 0) return ADEPT_FAMILY_STREAM;
-    return g->batch > 1 ? ADEPT_FAMILY_BMM : ADEPT_FAMILY_GEMM;
-}
-
 void adept_gemm_kernel(adept_cost *cost, adept_pass pass, const adept_gemm *g, double repeat, double bytes_read,
                        double bytes_written, double flops_alu)
 {
+    bool nothing = g->m * g->n * g->k * g->batch == 0; /* the result is filled with zeros */
     adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
                                             .unit = ADEPT_UNIT_GEMM,
-                                            .family = product_family(g),
+                                            .family = nothing        ? ADEPT_FAMILY_STREAM
+                                                      : g->batch > 1 ? ADEPT_FAMILY_BMM
+                                                                     : ADEPT_FAMILY_GEMM,
                                             .dtype = g->dtype,
                                             .flops = repeat * 2 * g->m * g->n * g->k * g->batch,
                                             .flops_alu = flops_alu,

@@ -13,15 +13,6 @@ bool adept_host_is_scalar(const adept_value *v)
                  v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_COMPLEX);
 }
 
-static void concatenate(adept_call *c, const adept_value *a, const adept_value *b)
-{
-    const adept_list *la = a->u.list, *lb = b->u.list;
-    adept_list *out = adept_out_list(c, a->kind, la->n + lb->n);
-    if (!adept_call_ok(c)) return;
-    if (la->n) memcpy(out->items, la->items, la->n * sizeof *out->items);
-    if (lb->n) memcpy(out->items + la->n, lb->items, lb->n * sizeof *out->items);
-}
-
 static void repeat(adept_call *c, const adept_value *list, int64_t times)
 {
     size_t n = list->u.list->n, total;
@@ -48,7 +39,11 @@ static bool sequence_binary(adept_call *c, adept_fn fn, const adept_value *a, co
         return true;
     }
     if (fn == ADEPT_FN_ADD && adept_value_is_list(a) && adept_value_is_list(b)) {
-        concatenate(c, a, b);
+        const adept_list *la = a->u.list, *lb = b->u.list;
+        adept_list *out = adept_out_list(c, a->kind, la->n + lb->n);
+        if (!adept_call_ok(c)) return true;
+        if (la->n) memcpy(out->items, la->items, la->n * sizeof *out->items);
+        if (lb->n) memcpy(out->items + la->n, lb->items, lb->n * sizeof *out->items);
         return true;
     }
     if (fn == ADEPT_FN_MUL && adept_value_is_list(a) && adept_value_as_int(b, &times)) {
@@ -110,12 +105,24 @@ static void complex_binary(adept_call *c, adept_fn fn, double complex a, double 
 {
     double complex result;
     switch (fn) {
-    case ADEPT_FN_ADD: result = a + b; break;
-    case ADEPT_FN_SUB: result = a - b; break;
-    case ADEPT_FN_MUL: result = a * b; break;
-    case ADEPT_FN_DIV: result = a / b; break;
-    case ADEPT_FN_POW: result = cpow(a, b); break;
-    default: adept_call_unsupported(c, "not defined here for complex numbers"); return;
+    case ADEPT_FN_ADD:
+        result = a + b;
+        break;
+    case ADEPT_FN_SUB:
+        result = a - b;
+        break;
+    case ADEPT_FN_MUL:
+        result = a * b;
+        break;
+    case ADEPT_FN_DIV:
+        result = a / b;
+        break;
+    case ADEPT_FN_POW:
+        result = cpow(a, b);
+        break;
+    default:
+        adept_call_unsupported(c, "not defined here for complex numbers");
+        return;
     }
     adept_out_complex(c, creal(result), cimag(result));
 }

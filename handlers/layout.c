@@ -198,18 +198,14 @@ void adept_layout_as_strided(adept_call *c, adept_layout *l)
 
 /* ---------------------------------------------------------------- reshape ---------------- */
 
-static bool any_empty(int ndim, const int64_t *dims)
-{
-    for (int d = 0; d < ndim; d++)
-        if (dims[d] == 0) return true;
-    return false;
-}
-
 /* PyTorch, aten/src/ATen/TensorUtils.cpp, computeStride(): runs of dimensions that lie densely in memory can be divided
  * anew; a new dimension must not reach over two of them. */
 bool adept_layout_reshape(const adept_layout *from, int ndim, const int64_t *dims, int64_t *strides)
 {
-    if (from->ndim == 0 || any_empty(from->ndim, from->dims)) {
+    bool empty = false;
+    for (int d = 0; d < from->ndim; d++)
+        empty = empty || from->dims[d] == 0;
+    if (from->ndim == 0 || empty) {
         if (from->ndim == ndim && !memcmp(from->dims, dims, (size_t)ndim * sizeof *dims))
             memcpy(strides, from->strides, (size_t)ndim * sizeof *strides);
         else

@@ -69,19 +69,6 @@ static void shape_glu(adept_call *c, const adept_tensor *self)
     if (adept_call_ok(c)) adept_elem_set_strides(out, (const adept_tensor *[]){&half}, 1);
 }
 
-/* The bounds of a size: out = min(max(self, low), high), where known. */
-static void set_clamped(adept_call *c, adept_tensor *out, const adept_value *self, const adept_value *low,
-                        const adept_value *high)
-{
-    adept_tensor stage = *self->u.t;
-    const adept_value v = {ADEPT_VALUE_TENSOR, {.t = &stage}};
-    if (low) {
-        adept_host_set_binary(c, out, ADEPT_FN_MAX, &v, low);
-        stage = *out;
-    }
-    if (high) adept_host_set_binary(c, out, ADEPT_FN_MIN, &v, high);
-}
-
 static void shape_clamp(adept_call *c, const adept_value *self)
 {
     const adept_value *low = adept_arg_given(c, "min") ? adept_arg(c, "min") : NULL;
@@ -97,16 +84,13 @@ static void shape_clamp(adept_call *c, const adept_value *self)
     if (!adept_call_ok(c)) return;
     if (!adept_call_inplace(c))
         adept_elem_set_strides(out, (const adept_tensor *[]){self->u.t, bound_low, bound_high}, 3);
-    set_clamped(c, out, self, low, high);
-}
-
-/* One for all channels, or one for each. */
-static void check_weight(adept_call *c, const adept_tensor *self)
-{
-    const adept_tensor *weight = adept_arg_tensor(c, "weight");
-    int64_t n = adept_tensor_numel(weight), channels = self->ndim > 1 ? self->dims[1] : 1;
-    if (!strcmp(adept_call_op(c), "aten::prelu") && n != 1 && n != channels)
-        adept_call_fail(c, "%lld weights for %lld channels", (long long)n, (long long)channels);
+    adept_tensor stage = *self->u.t; /* the bounds of a size: min(max(self, low), high), where known */
+    const adept_value v = {ADEPT_VALUE_TENSOR, {.t = &stage}};
+    if (low) {
+        adept_host_set_binary(c, out, ADEPT_FN_MAX, &v, low);
+        stage = *out;
+    }
+    if (high) adept_host_set_binary(c, out, ADEPT_FN_MIN, &v, high);
 }
 
 static void shape(adept_call *c)
@@ -119,7 +103,12 @@ static void shape(adept_call *c)
     }
     if (adept_call_refuse(c, !v || v->kind != ADEPT_VALUE_TENSOR, "tensor argument 'self' is missing")) return;
     const adept_tensor *self = v->u.t;
-    if (row == &prelu) check_weight(c, self);
+    if (row == &prelu) {
+        const adept_tensor *weight = adept_arg_tensor(c, "weight"); /* one for all channels, or one for each */
+        int64_t n = adept_tensor_numel(weight), channels = self->ndim > 1 ? self->dims[1] : 1;
+        if (!strcmp(adept_call_op(c), "aten::prelu") && n != 1 && n != channels)
+            adept_call_fail(c, "%lld weights for %lld channels", (long long)n, (long long)channels);
+    }
     if (row == &glu) {
         shape_glu(c, self);
     } else if (is_clamp(row)) {
@@ -134,11 +123,6 @@ static void shape(adept_call *c)
 }
 
 /* ---------------------------------------------------------------- cost ---------------- */
-
-static bool is_random(const adept_call *c)
-{
-    return !strncmp(adept_call_op(c), "aten::rrelu", strlen("aten::rrelu")) && adept_call_training(c);
-}
 
 static void cost_clamp(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
 {
@@ -192,7 +176,8 @@ static void cost(adept_call *c, adept_cost *cost)
         cost_prelu(c, cost, self, out);
         return;
     }
-    double noise = is_random(c) ? 1 : 0; /* the slopes drawn are written and read again */
+    bool random = !strncmp(adept_call_op(c), "aten::rrelu", strlen("aten::rrelu")) && adept_call_training(c);
+    double noise = random ? 1 : 0; /* the slopes drawn are written and read again */
     double flops = row->flops * adept_elem_product(out->dtype);
     adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){flops, 0, 1 + noise, 1}, adept_elem_read(self));
     if (!adept_cost_wants_grad(cost, self)) return;
@@ -206,50 +191,4 @@ static void cost(adept_call *c, adept_cost *cost)
     if (n > 0) adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, 2 * flops * n, read, adept_tensor_bytes(self));
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "ReLU: 1 FLOP per element, 2 backward, the result is kept",
-     .call = "aten::relu(self=f32:2x3*) -> f32:2x3",
-     .forward = {.alu = 6, .read = 24, .written = 24},
-     .backward = {.alu = 12, .read = 48, .written = 24, .saved = 24}},
-    {.name = "GELU in bf16: 8 FLOPs, the input is kept",
-     .call = "aten::gelu(self=bf16:4x10*, approximate=\"none\") -> bf16:4x10",
-     .forward = {.alu = 320, .read = 80, .written = 80},
-     .backward = {.alu = 640, .read = 160, .written = 80, .saved = 80}},
-    {.name = "hardswish in place: autograd keeps a copy of the input, which is one more kernel (32 -> 32 bytes)",
-     .call = "aten::hardswish_(self=f32:8*) -> f32:8",
-     .forward = {.alu = 40, .read = 64, .written = 64, .launches = 2},
-     .backward = {.alu = 80, .read = 64, .written = 32, .saved = 32}},
-    {.name = "leaky ReLU in place: the result is enough",
-     .call = "aten::leaky_relu_(self=f32:8*, negative_slope=0.1) -> f32:8",
-     .forward = {.alu = 16, .read = 32, .written = 32},
-     .backward = {.alu = 32, .read = 64, .written = 32, .saved = 32}},
-    {.name = "GLU halves a dimension: reads 6 of 10, writes 6 of 5; backward reads both and writes 6 of 10",
-     .call = "aten::glu(self=f32:6x10*, dim=-1) -> f32:6x5",
-     .forward = {.alu = 150, .read = 240, .written = 120},
-     .backward = {.alu = 300, .read = 120 + 240, .written = 240, .saved = 240}},
-    {.name = "PReLU: gradients of input and weight in one kernel, the weight's then summed from 8 to 2 elements",
-     .call = "aten::prelu(self=f32:4x2*, weight=f32:2*) -> f32:4x2",
-     .forward = {.alu = 16, .read = 32 + 8, .written = 32},
-     .backward = {.alu = 32 + 8, .read = 32 + 32 + 8 + 32, .written = 64 + 8, .launches = 2, .saved = 32 + 8}},
-    {.name = "clamp to both sides: two comparisons, their and, a selection",
-     .call = "aten::clamp(self=f32:8*, min=0, max=1) -> f32:8",
-     .forward = {.alu = 16, .read = 32, .written = 32},
-     .backward = {.alu = 32, .read = 32 + 64, .written = 32, .launches = 4, .saved = 32}},
-    {.name = "a bound's gradient where it holds: a comparison and a selection",
-     .call = "aten::clamp(self=f32:8, min=f32:8*, max=none) -> f32:8",
-     .forward = {.alu = 8, .read = 64, .written = 32},
-     .backward = {.alu = 16, .read = 32 + 64, .written = 32, .launches = 2, .saved = 64}},
-    {.name = "a size is clamped on the host", .call = "aten::clamp(self=i64:=9, min=1, max=4) -> i64:"},
-    {.name = "randomised leaky ReLU: the slopes are written, kept and read",
-     .call = "aten::rrelu(self=f32:8*, lower=0.1, upper=0.3, training=true) -> f32:8",
-     .forward = {.alu = 16, .read = 32, .written = 64},
-     .backward = {.alu = 32, .read = 96, .written = 32, .saved = 64}},
-    {.name = "nothing to do", .call = "aten::rrelu(self=f32:0x3*, lower=0.1, upper=0.3, training=true) -> f32:0x3"},
-    {.name = "nothing is kept without backward",
-     .call = "aten::silu(self=f32:8) @infer -> f32:8",
-     .forward = {.alu = 40, .read = 32, .written = 32}},
-    {0},
-};
-
-const adept_handler adept_handler_activation = {
-    .kind = "activation", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_activation = {.kind = "activation", .ops = ops, .shape = shape, .cost = cost};

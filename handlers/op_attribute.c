@@ -201,18 +201,4 @@ static void shape(adept_call *c)
         adept_out_value(c, self->on_cpu && row->on_cpu.kind ? &row->on_cpu : &row->answer);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "all sizes", .call = "aten::size(self=f32:2x3x4) -> [i:2, i:3, i:4]"},
-    {.name = "one size", .call = "aten::size(self=f32:2x3x4, dim=-1) -> i:4"},
-    {.name = "strides of a new tensor are row-major", .call = "aten::stride(self=f32:2x3x4) -> [i:12, i:4, i:1]"},
-    {.name = "elements", .call = "aten::numel(self=f32:2x3x4) -> i:24"},
-    {.name = "dimensions", .call = "aten::dim(self=f32:) -> i:0"},
-    {.name = "bf16 is 15 among the scalar types", .call = "prim::dtype(bf16:2) -> i:15"},
-    {.name = "the device", .call = "prim::device(f32:2) -> \"cuda:0\""},
-    {.name = "its type", .call = "prim::type(\"cuda:0\") -> \"cuda\""},
-    {.name = "training records gradients", .call = "aten::is_grad_enabled() -> b:true"},
-    {.name = "inference does not", .call = "aten::is_grad_enabled() @infer -> b:false"},
-    {0},
-};
-
-const adept_handler adept_handler_attribute = {.kind = "attribute", .ops = ops, .shape = shape, .cases = cases};
+const adept_handler adept_handler_attribute = {.kind = "attribute", .ops = ops, .shape = shape};

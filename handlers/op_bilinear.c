@@ -62,39 +62,4 @@ static void cost(adept_call *c, adept_cost *cost)
     if (want_a || want_b) adept_cost_save(cost, w);
 }
 
-static const adept_handler_case cases[] = {
-    /* 4 rows, 5 by 6 features, 3 outputs: 3 products 2*4*6*5 = 240 and 3 * 4 dot products of 12; 12 sums and 12 biases.
-     * reads 3 (20 + 30), 3 * 48, 24, 12 + 3 elements; writes 3 * 24, 3 * 4, 12, 12.
-     * the inputs are the model's: only dW, 3 products of 5x4 by 4x6, reading 4 + 20 + 24 each */
-    {.name = "first layer",
-     .call = "aten::bilinear(input1=f32:4x5, input2=f32:4x6, weight=f32:3x5x6*, bias=f32:3*) -> f32:4x3",
-     .forward = {.gemm = 720 + 144,
-                 .alu = 24,
-                 .read = 4 * (150 + 144 + 24 + 15),
-                 .written = 4 * (72 + 12 + 12 + 12),
-                 .launches = 10,
-                 .product = {4, 6, 5, 1}},
-     .backward = {.gemm = 720,
-                  .alu = 12,
-                  .read = 4 * 3 * 48 + 48,
-                  .written = 4 * 90 + 12,
-                  .launches = 4,
-                  .saved = 4 * (20 + 24)}},
-    {.name = "all gradients",
-     .call = "aten::bilinear(input1=f32:4x5*, input2=f32:4x6*, weight=f32:3x5x6*, bias=none) -> f32:4x3",
-     .forward = {.gemm = 720 + 144,
-                 .alu = 12,
-                 .read = 4 * (150 + 144 + 24),
-                 .written = 4 * (72 + 12 + 12),
-                 .launches = 9,
-                 .product = {4, 6, 5, 1}},
-     .backward = {.gemm = 3 * 720,
-                  .read = 4 * 3 * ((4 + 24 + 30) + (4 + 20 + 30) + 48),
-                  .written = 4 * 3 * (20 + 24 + 30),
-                  .launches = 9,
-                  .saved = 4 * (20 + 24 + 90)}},
-    {0},
-};
-
-const adept_handler adept_handler_bilinear = {
-    .kind = "bilinear", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_bilinear = {.kind = "bilinear", .ops = ops, .shape = shape, .cost = cost};

@@ -106,22 +106,16 @@ void adept_chosen_search(adept_cost *cost, const adept_tensor *mask, double n)
         adept_cost_alu(cost, ADEPT_FORWARD, ADEPT_I64, n, n * mask->ndim, flat, flat * mask->ndim);
 }
 
-/* A sort, then neighbours are compared and what differs is written down. */
-static void cost_unique(adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
-{
-    double all = (double)adept_tensor_numel(self), bytes = adept_tensor_bytes(self), pair = bytes + 8 * all;
-    if (all == 0) return;
-    adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, all, all * ceil(log2(all + 1)), pair, pair);
-    adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, all, all, bytes, adept_tensor_bytes(out));
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *self = adept_arg_tensor(c, "self"), *out = adept_result_tensor(c, 0);
     const adept_value *list = adept_result_at(c, 0);
     if (!out && adept_value_is_list(list)) out = adept_value_tensor(&list->u.list->items[0]);
-    if (choice_of(c) == UNIQUE) {
-        cost_unique(cost, self, out);
+    if (choice_of(c) == UNIQUE) { /* a sort, then neighbours are compared and what differs is written down */
+        double all = (double)adept_tensor_numel(self), bytes = adept_tensor_bytes(self), pair = bytes + 8 * all;
+        if (all == 0) return;
+        adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, all, all * ceil(log2(all + 1)), pair, pair);
+        adept_cost_alu(cost, ADEPT_FORWARD, self->dtype, all, all, bytes, adept_tensor_bytes(out));
         return;
     }
     if (choice_of(c) != MASKED_SELECT) {
@@ -138,24 +132,4 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_save(cost, self);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "all of 12 are taken: counted, written flat, split into 2 dimensions",
-     .call = "aten::nonzero(self=bool:3x4) -> i64:12x2",
-     .forward = {.alu = 12 + 12 + 24, .read = 12 + 12 + 96, .written = 96 + 192, .launches = 3}},
-    {.name = "a vector a dimension",
-     .call = "aten::nonzero_numpy(self=bool:3x4) -> [i64:12, i64:12]",
-     .forward = {.alu = 48, .read = 120, .written = 288, .launches = 3}},
-    {.name = "where the mask is true: 12 positions, then 12 floats",
-     .call = "aten::masked_select(self=f32:3x4*, mask=bool:3x4) -> f32:12",
-     .forward = {.alu = 48, .read = 120 + 48 + 96, .written = 288 + 48, .launches = 4},
-     .backward = {.read = 48 + 12, .written = 48 + 48, .launches = 2, .saved = 12 + 48}},
-    {.name = "sort of 7 numbers with their places (3 comparisons each), then the different ones",
-     .call = "aten::_unique2(self=i64:7, sorted=true, return_inverse=true, return_counts=false) -> i64:7, i64:7, i64:0",
-     .forward = {.alu = 21 + 7, .read = 112 + 56, .written = 112 + 56, .launches = 2}},
-    {.name = "rows",
-     .call = "aten::unique_dim(self=i64:3x2, dim=0) -> i64:3x2, i64:0, i64:3",
-     .forward = {.alu = 18 + 6, .read = 96 + 48, .written = 96 + 48, .launches = 2}},
-    {0},
-};
-
-const adept_handler adept_handler_chosen = {.kind = "chosen", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_chosen = {.kind = "chosen", .ops = ops, .shape = shape, .cost = cost};

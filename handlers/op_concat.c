@@ -139,32 +139,4 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){0, 1, 1, 1}, 0);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "at 8 bits",
-     .call = "quantized::cat(qx=[u8:2x3, u8:2x5], dim=1, scale=0.1, zero_point=0) -> u8:2x8",
-     .forward = {.read = 16, .written = 16}},
-    {.name = "2 x 3 and 2 x 5 side by side: 16 elements read and written, the gradients are views",
-     .call = "aten::cat(tensors=[f32:2x3*, f32:2x5*], dim=-1) -> f32:2x8",
-     .forward = {.read = 64, .written = 64}},
-    {.name = "an empty vector is skipped",
-     .call = "aten::cat(tensors=[f32:0, f32:2x3], dim=1) -> f32:2x3",
-     .forward = {.read = 24, .written = 24}},
-    {.name = "a new dimension",
-     .call = "aten::stack(tensors=[f32:2x3*, f32:2x3], dim=1) -> f32:2x2x3",
-     .forward = {.read = 48, .written = 48}},
-    {.name = "vectors as rows",
-     .call = "aten::vstack(tensors=[f32:3, f32:3]) -> f32:2x3",
-     .forward = {.read = 24, .written = 24}},
-    {.name = "vectors as columns",
-     .call = "aten::column_stack(tensors=[f32:3, f32:3x2]) -> f32:3x3",
-     .forward = {.read = 36, .written = 36}},
-    {.name = "in depth",
-     .call = "aten::dstack(tensors=[f32:3, f32:3]) -> f32:1x3x2",
-     .forward = {.read = 24, .written = 24}},
-    {.name = "integers with floats give floats",
-     .call = "aten::hstack(tensors=[i64:2, f32:3]) -> f32:5",
-     .forward = {.read = 20, .written = 20}},
-    {0},
-};
-
-const adept_handler adept_handler_concat = {.kind = "concat", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_concat = {.kind = "concat", .ops = ops, .shape = shape, .cost = cost};

@@ -51,20 +51,6 @@ static adept_dtype wanted_type(adept_call *c, const copy_row *row, const adept_t
     return adept_arg_dtype(c, "dtype");
 }
 
-/* self.copy_(src): the target keeps its type and shape. Parts whose sizes data chooses, as much of a mask as lies in the
- * image, are assumed one by one and need not fit each other. */
-static void shape_copy(adept_call *c, const adept_tensor *self)
-{
-    const adept_tensor *src = adept_arg_tensor(c, "src");
-    int64_t dims[ADEPT_MAX_DIMS];
-    bool assumed = adept_call_any_chosen(c);
-    int ndim = adept_broadcast(c, self, assumed ? self : src, dims);
-    adept_tensor *out = adept_out_result(c, self, self->dtype, ndim, dims);
-    if (!adept_call_ok(c)) return;
-    out->n_values = 0;
-    adept_host_set_same(c, out, src);
-}
-
 /* Where the result is. It costs no copy: there is one device, and a trace names that which it was made on. */
 static bool on_cpu(adept_call *c, const copy_row *row, const adept_tensor *self)
 {
@@ -84,7 +70,15 @@ static void shape(adept_call *c)
     }
     const adept_tensor *self = adept_arg_tensor(c, "self");
     if (row->kind == COPY) {
-        shape_copy(c, self);
+        /* The target keeps its type and shape. Parts whose sizes data chooses, as much of a mask as lies in the image,
+         * are assumed one by one and need not fit each other. */
+        const adept_tensor *src = adept_arg_tensor(c, "src");
+        int64_t dims[ADEPT_MAX_DIMS];
+        int ndim = adept_broadcast(c, self, adept_call_any_chosen(c) ? self : src, dims);
+        adept_tensor *target = adept_out_result(c, self, self->dtype, ndim, dims);
+        if (!adept_call_ok(c)) return;
+        target->n_values = 0;
+        adept_host_set_same(c, target, src);
         return;
     }
     adept_dtype dtype = wanted_type(c, row, self);
@@ -115,26 +109,4 @@ static void cost(adept_call *c, adept_cost *cost)
     if (row->kind == COPY && adept_cost_wants_grad(cost, self)) adept_elem_fill(cost, ADEPT_BACKWARD, out);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "clone: one read, one write, the gradient passes",
-     .call = "aten::clone(self=f32:2x3*, memory_format=none) -> f32:2x3",
-     .forward = {.read = 24, .written = 24}},
-    {.name = "to bf16 and the gradient back to f32",
-     .call = "aten::to(self=f32:2x3*, dtype=15, non_blocking=false, copy=false, memory_format=none) -> bf16:2x3",
-     .forward = {.read = 24, .written = 12},
-     .backward = {.read = 12, .written = 24}},
-    {.name = "to the type it has: the same tensor",
-     .call = "aten::to(self=f32:2x3*, dtype=6, non_blocking=false, copy=false, memory_format=none) -> f32:2x3"},
-    {.name = "to a device: there is only one",
-     .call = "aten::to(self=i64:2x3, device=\"cuda:0\", dtype=none) -> i64:2x3"},
-    {.name = "a known size changes its type on the host", .call = "aten::to(self=i64:=3, dtype=6) -> f32:"},
-    {.name = "a mask as numbers", .call = "aten::float(self=bool:8) -> f32:8", .forward = {.read = 8, .written = 32}},
-    {.name = "copy_ broadcasts its source, whose gradient is summed; the overwritten gradient is zero",
-     .call = "aten::copy_(self=f32:4x2*, src=f32:2*) -> f32:4x2",
-     .forward = {.read = 8, .written = 32},
-     .backward = {.alu = 8, .read = 32, .written = 8 + 32, .launches = 2}},
-    {.name = "a list is copied", .call = "aten::copy(self=[1,2]) -> [i:1, i:2]"},
-    {0},
-};
-
-const adept_handler adept_handler_copy = {.kind = "copy", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_copy = {.kind = "copy", .ops = ops, .shape = shape, .cost = cost};

@@ -112,18 +112,15 @@ static adept_tensor *out_sized(adept_call *c, adept_dtype dtype)
     return out;
 }
 
-/* PyTorch 1.13 computes shapes on device "meta" in Python, which its tracer writes down in place of the operator. */
-static bool stands_for_an_operator(adept_call *c, const create_row *row)
-{
-    const adept_value *device = adept_arg(c, "device");
-    bool on_meta = device && device->kind == ADEPT_VALUE_STRING && strncmp(device->u.s, "meta", 4) == 0;
-    return adept_call_refuse(c, on_meta && row->content == NOTHING,
-                             "an empty tensor on device \"meta\" stands where an operator ran: trace on another device, with zeros");
-}
-
 static void shape_sized(adept_call *c, const create_row *row)
 {
-    if (stands_for_an_operator(c, row)) return;
+    /* PyTorch 1.13 computes shapes on device "meta" in Python: its tracer writes that down in place of the operator. */
+    const adept_value *device = adept_arg(c, "device");
+    bool on_meta = device && device->kind == ADEPT_VALUE_STRING && strncmp(device->u.s, "meta", 4) == 0;
+    if (adept_call_refuse(
+            c, on_meta && row->content == NOTHING,
+            "an empty tensor on device \"meta\" stands where an operator ran: trace on another device, with zeros"))
+        return;
     int64_t strides[ADEPT_MAX_DIMS];
     adept_dtype fallback = row == &full             ? type_of_number(adept_arg(c, "fill_value"))
                            : row->content == RANDOM ? row->dtype
@@ -134,16 +131,6 @@ static void shape_sized(adept_call *c, const create_row *row)
         for (int d = 0; d < out->ndim && adept_call_ok(c); d++)
             out->strides[d] = strides[d] >= 0 ? strides[d] : 0;
     if (adept_call_ok(c)) set_constant(c, out);
-}
-
-static adept_tensor *out_like(adept_call *c)
-{
-    const adept_tensor *self = adept_arg_tensor(c, "self");
-    int64_t format = adept_arg_int(c, "memory_format", ADEPT_FORMAT_PRESERVE);
-    adept_tensor *out = adept_out_tensor(c, type_or(c, self->dtype), self->ndim, self->dims);
-    out->requires_grad = false;
-    if (adept_call_ok(c)) adept_layout_set_format(out, format, self);
-    return out;
 }
 
 /* ---------------------------------------------------------------- ranges ---------------- */
@@ -234,24 +221,18 @@ typedef struct numbers {
     adept_dtype dtype;
 } numbers;
 
-static void put_number(numbers *out, const adept_value *v)
-{
-    adept_dtype dtype = type_of_number(v);
-    out->dtype = adept_dtype_promote(out->dtype, dtype);
-    if (out->n == ADEPT_MAX_KNOWN_VALUES || !adept_value_as_float(v, &out->values[out->n]))
-        out->known = false;
-    else
-        out->n++;
-}
-
 /* Nested lists of equal lengths. */
 static void put_data(adept_call *c, numbers *out, const adept_value *v, int depth)
 {
     if (!adept_value_is_list(v)) {
-        if (depth != out->ndim || (!adept_host_is_scalar(v) && v->kind != ADEPT_VALUE_TENSOR))
-            adept_call_fail(c, "lists of different depth, or elements that are no numbers");
+        if (adept_call_refuse(c, depth != out->ndim || (!adept_host_is_scalar(v) && v->kind != ADEPT_VALUE_TENSOR),
+                              "lists of different depth, or elements that are no numbers"))
+            return;
+        out->dtype = adept_dtype_promote(out->dtype, type_of_number(v));
+        if (out->n == ADEPT_MAX_KNOWN_VALUES || !adept_value_as_float(v, &out->values[out->n]))
+            out->known = false;
         else
-            put_number(out, v);
+            out->n++;
         return;
     }
     if (adept_call_refuse(c, depth == out->ndim || out->dims[depth] != (int64_t)v->u.list->n,
@@ -329,7 +310,11 @@ static void shape(adept_call *c)
         shape_sized(c, row);
         break;
     case LIKE: {
-        adept_tensor *out = out_like(c);
+        const adept_tensor *self = adept_arg_tensor(c, "self");
+        int64_t format = adept_arg_int(c, "memory_format", ADEPT_FORMAT_PRESERVE);
+        adept_tensor *out = adept_out_tensor(c, type_or(c, self->dtype), self->ndim, self->dims);
+        out->requires_grad = false;
+        if (adept_call_ok(c)) adept_layout_set_format(out, format, self);
         if (adept_call_ok(c)) set_constant(c, out);
         break;
     }
@@ -337,7 +322,8 @@ static void shape(adept_call *c)
         const adept_tensor *self = adept_arg_tensor(c, "self"), *value = adept_elem_tensor_at(c, 1);
         if (value && value->ndim > 0)
             adept_call_fail(c, "a value of no dimensions is needed, not %s", adept_call_shape(c, value));
-        adept_tensor *out = adept_call_inplace(c) ? adept_out_alias(c, self) : adept_out_like(c, self); /* an expanded one, too */
+        /* in place, an expanded one, too */
+        adept_tensor *out = adept_call_inplace(c) ? adept_out_alias(c, self) : adept_out_like(c, self);
         if (adept_call_ok(c)) set_constant(c, out);
         break;
     }
@@ -391,52 +377,7 @@ static void cost(adept_call *c, adept_cost *cost)
     if (adept_cost_wants_grad(cost, value)) adept_elem_grad_to(cost, out, value);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "zeros of f32 are written once",
-     .call = "aten::zeros(size=[2,3], dtype=none) -> f32:2x3",
-     .forward = {.written = 24}},
-    {.name = "sizes are known to the host", .call = "aten::_shape_as_tensor(self=f32:2x3) -> i64:2"},
-    {.name = "empty memory costs nothing", .call = "aten::empty(size=[2,3], dtype=5) -> f16:2x3"},
-    {.name = "an integer fills with integers",
-     .call = "aten::full(size=[4], fill_value=7) -> i64:4",
-     .forward = {.written = 32}},
-    {.name = "type of self", .call = "aten::new_zeros(self=bf16:8*, size=[5]) -> bf16:5", .forward = {.written = 10}},
-    {.name = "no gradient flows into a constant of the same shape",
-     .call = "aten::ones_like(self=f32:8*) -> f32:8",
-     .forward = {.written = 32}},
-    {.name = "fill in place: the old gradient is zero",
-     .call = "aten::fill_(self=f32:8*, value=1) -> f32:8",
-     .forward = {.written = 32},
-     .backward = {.written = 32}},
-    {.name = "ceil((10 - 1) / 4) = 3 positions",
-     .call = "aten::arange(start=1, end=10, step=4) -> i64:3",
-     .forward = {.alu = 6, .written = 24}},
-    {.name = "up to a fraction", .call = "aten::arange(end=2.5) -> f32:3", .forward = {.alu = 6, .written = 12}},
-    {.name = "a number known to the host", .call = "aten::tensor(data=5, dtype=none) -> i64:"},
-    {.name = "nested lists",
-     .call = "aten::tensor(data=[[1,2,3],[4,5,6.5]], dtype=none) -> f32:2x3",
-     .forward = {.written = 24}},
-    {.name = "random numbers in new memory: what they replace has no gradient",
-     .call = "aten::uniform(self=f32:2x3*, from=0, to=1) -> f32:2x3",
-     .forward = {.alu = 18, .written = 24}},
-    {.name = "a 3 x 3 triangle without its diagonal",
-     .call = "aten::triu_indices(row=3, col=3, offset=1) -> i64:2x3",
-     .forward = {.written = 48}},
-    {.name = "a window: a range, scaled, its cosine, scaled and shifted",
-     .call = "aten::hann_window(window_length=8, dtype=none) -> f32:8",
-     .forward = {.alu = 48, .read = 4 * 32, .written = 5 * 32, .launches = 5}},
-    {.name = "of another type",
-     .call = "aten::kaiser_window(window_length=8, periodic=true, beta=12.0, dtype=7) -> f64:8",
-     .forward = {.alu = 120, .read = 64, .written = 128, .launches = 2}},
-    {.name = "of one element", .call = "aten::bartlett_window(window_length=1, periodic=false, dtype=none) -> f32:1",
-     .forward = {.alu = 4, .read = 8, .written = 12, .launches = 4}},
-    {.name = "up to 4 and 4 itself", .call = "aten::range(start=1, end=4, step=1) -> f32:4",
-     .forward = {.alu = 8, .written = 16}},
-    {.name = "identity", .call = "aten::eye(n=3) -> f32:3x3", .forward = {.written = 36}},
-    {0},
-};
-
-const adept_handler adept_handler_create = {.kind = "create", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_create = {.kind = "create", .ops = ops, .shape = shape, .cost = cost};
 
 /* ---------------------------------------------------------------- random numbers ---------------- */
 
@@ -455,25 +396,4 @@ static const adept_op random_ops[] = {
     {0},
 };
 
-static const adept_handler_case random_cases[] = {
-    {.name = "uniform: the generator is counted as one operation",
-     .call = "aten::rand(size=[2,3]) -> f32:2x3",
-     .forward = {.alu = 6, .written = 24}},
-    {.name = "normal: generator, log, root, sine, product",
-     .call = "aten::randn_like(self=bf16:4*) -> bf16:4",
-     .forward = {.alu = 20, .written = 8}},
-    {.name = "integers",
-     .call = "aten::randint(low=0, high=10, size=[4]) -> i64:4",
-     .forward = {.alu = 8, .written = 32}},
-    {.name = "in place, scaled and shifted",
-     .call = "aten::uniform_(self=f32:4, from=-1.0, to=1.0) -> f32:4",
-     .forward = {.alu = 12, .written = 16}},
-    {.name = "with a size",
-     .call = "aten::normal(mean=0.0, std=1.0, size=[4]) -> f32:4",
-     .forward = {.alu = 28, .written = 16}},
-    {.name = "permutation", .call = "aten::randperm(n=5) -> i64:5", .forward = {.alu = 5, .written = 40}},
-    {0},
-};
-
-const adept_handler adept_handler_random = {
-    .kind = "random", .ops = random_ops, .shape = shape, .cost = cost, .cases = random_cases};
+const adept_handler adept_handler_random = {.kind = "random", .ops = random_ops, .shape = shape, .cost = cost};

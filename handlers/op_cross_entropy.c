@@ -90,67 +90,28 @@ static void likelihood_cost(adept_cost *cost, const rows *r, const adept_tensor 
     adept_cost_save_bytes(cost, size); /* the total weight */
 }
 
-static void softmax_cost(adept_cost *cost, const rows *r)
-{
-    double bytes = r->n * adept_dtype_bytes(r->x->dtype), read = adept_tensor_unique_bytes(r->x);
-    adept_softmax_kernel(cost, ADEPT_FORWARD, r->x->dtype, r->n, r->classes, read, bytes);
-    adept_softmax_kernel(cost, ADEPT_BACKWARD, r->x->dtype, r->n, r->classes, 2 * bytes, bytes);
-    adept_cost_save_bytes(cost, bytes); /* the log probabilities, for either half */
-}
-
-/* Label smoothing adds the sum of all log probabilities of a row; its gradient is added to the other one. */
-static void smoothing_cost(adept_cost *cost, const rows *r)
-{
-    double size = adept_dtype_bytes(r->x->dtype), bytes = r->n * size;
-    adept_cost_alu(cost, ADEPT_FORWARD, r->x->dtype, r->n, r->n, bytes, r->n_rows * size);
-    adept_cost_stream(cost, ADEPT_BACKWARD, r->x->dtype, 2 * r->n, r->n, r->n_rows * size + 2 * bytes, 2 * bytes, 2);
-    adept_cost_save_bytes(cost, r->n_rows); /* the mask of ignored rows */
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const form *f = adept_call_data(c);
     const adept_tensor *out = adept_result_tensor(c, 0);
     rows r = read_rows(c);
-    if (f->softmax) softmax_cost(cost, &r);
+    double size = adept_dtype_bytes(r.x->dtype), bytes = r.n * size;
+    if (f->softmax) {
+        double read = adept_tensor_unique_bytes(r.x);
+        adept_softmax_kernel(cost, ADEPT_FORWARD, r.x->dtype, r.n, r.classes, read, bytes);
+        adept_softmax_kernel(cost, ADEPT_BACKWARD, r.x->dtype, r.n, r.classes, 2 * bytes, bytes);
+        adept_cost_save_bytes(cost, bytes); /* the log probabilities, for either half */
+    }
     likelihood_cost(cost, &r, out);
-    if (f->softmax && !r.probabilities && adept_arg_float(c, "label_smoothing", 0) > 0) smoothing_cost(cost, &r);
+    if (f->softmax && !r.probabilities && adept_arg_float(c, "label_smoothing", 0) > 0) {
+        /* the sum of all log probabilities of a row is added; its gradient is added to the other one */
+        adept_cost_alu(cost, ADEPT_FORWARD, r.x->dtype, r.n, r.n, bytes, r.n_rows * size);
+        adept_cost_stream(cost, ADEPT_BACKWARD, r.x->dtype, 2 * r.n, r.n, r.n_rows * size + 2 * bytes, 2 * bytes, 2);
+        adept_cost_save_bytes(cost, r.n_rows); /* the mask of ignored rows */
+    }
     if (!f->softmax) adept_cost_save(cost, r.x);
     adept_cost_save(cost, r.target);
     adept_cost_save(cost, r.weight);
 }
 
-static const adept_handler_case cases[] = {
-    /* 4 rows of 10 classes: 5 * 40 FLOPs. log_softmax reads and writes 160; picking reads 4 values and 4 indices,
-     * writes loss and total weight. Backward: reads a gradient, a total weight and 32 of indices, writes 160 zeros and
-     * 4 entries; then log_softmax's. Keeps 160 of log probabilities, the target and the total weight. */
-    {.name = "class indices",
-     .call = "aten::cross_entropy_loss(self=f32:4x10*, target=i64:4, weight=none, reduction=1, ignore_index=-100, "
-             "label_smoothing=0.) -> f32:",
-     .forward = {.alu = 200, .read = 160 + 16 + 32, .written = 160 + 8, .launches = 2, .row_elements = 10},
-     .backward = {.alu = 400, .read = 320 + 40, .written = 160 + 176, .launches = 3, .saved = 160 + 32 + 4}},
-    {.name = "label smoothing",
-     .call = "aten::cross_entropy_loss(self=f32:4x10*, target=i64:4, weight=none, reduction=1, ignore_index=-100, "
-             "label_smoothing=0.1) -> f32:",
-     .forward = {.alu = 200 + 40, .read = 208 + 160, .written = 168 + 16, .launches = 3, .row_elements = 10},
-     .backward = {.alu = 400 + 40, .read = 360 + 16 + 320, .written = 336 + 320, .launches = 5, .saved = 196 + 4}},
-    {.name = "class probabilities",
-     .call = "aten::cross_entropy_loss(self=f32:4x10*, target=f32:4x10, weight=none, reduction=1, ignore_index=-100, "
-             "label_smoothing=0.) -> f32:",
-     .forward = {.alu = 200 + 80, .read = 160 + 480, .written = 160 + 164, .launches = 3, .row_elements = 10},
-     .backward = {.alu = 400 + 40, .read = 320 + 164, .written = 160 + 160, .launches = 2, .saved = 160 + 160}},
-    /* images: 2x3 classes of 5x5 pixels, a loss for each pixel */
-    {.name = "per pixel, class weights, not reduced",
-     .call = "aten::nll_loss_nd(self=f32:2x3x5x5*, target=i64:2x5x5, weight=f32:3, reduction=0, ignore_index=-100) -> "
-             "f32:2x5x5",
-     .forward = {.read = 200 + 400 + 12, .written = 200 + 4},
-     .backward = {.read = 200 + 400 + 12 + 4, .written = 600 + 200, .launches = 2, .saved = 600 + 400 + 12 + 4}},
-    {.name = "total weight returned, one row",
-     .call =
-         "aten::nll_loss_forward(self=f32:10, target=i64:, weight=none, reduction=2, ignore_index=-100) -> f32:, f32:",
-     .forward = {.read = 4 + 8, .written = 8}},
-    {0},
-};
-
-const adept_handler adept_handler_cross_entropy = {
-    .kind = "cross_entropy", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_cross_entropy = {.kind = "cross_entropy", .ops = ops, .shape = shape, .cost = cost};

@@ -25,18 +25,14 @@ static regions read_regions(adept_call *c)
     return r;
 }
 
-static bool by_position(const adept_call *c)
-{
-    return !strncmp(adept_call_op(c), "torchvision::ps_", strlen("torchvision::ps_"));
-}
-
 /* Regions x channels x height x width; of the position-sensitive forms each bin has channels of its own. A second
  * result says which elements or channels were taken. */
 static void region_shape(adept_call *c)
 {
     regions r = read_regions(c);
     if (!adept_call_ok(c)) return;
-    int64_t channels = r.x->dims[1] / (by_position(c) ? r.height * r.width : 1);
+    bool by_position = !strncmp(adept_call_op(c), "torchvision::ps_", strlen("torchvision::ps_"));
+    int64_t channels = r.x->dims[1] / (by_position ? r.height * r.width : 1);
     const int64_t dims[4] = {r.rois->dims[0], channels, r.height, r.width};
     adept_form_out(c, r.x->dtype, 4, dims);
     if (adept_arg_int(c, "sampling_ratio", -1) <= 0)
@@ -200,35 +196,8 @@ static const adept_op ops[] = {
     {0},
 };
 
-static const adept_handler_case cases[] = {
-    /* 3 regions of 2 channels and 4 x 4 bins: 96 elements of 2 x 2 samples, 9 FLOPs each */
-    {.name = "regions, aligned",
-     .call = "torchvision::roi_align(input=f32:1x2x8x8*, rois=f32:3x5, spatial_scale=0.25, pooled_height=4, "
-             "pooled_width=4, sampling_ratio=2, aligned=true) -> f32:3x2x4x4",
-     .forward = {.alu = 3456, .read = 512 + 60, .written = 384},
-     .backward = {.alu = 3456, .read = 384 + 572, .written = 512, .launches = 2, .saved = 572}},
-    /* a bin of the whole image has 2 x 2 elements of 8 x 8 */
-    {.name = "position-sensitive: 32 channels are 2 for each of 16 bins",
-     .call = "torchvision::ps_roi_pool(input=f32:1x32x8x8, rois=f32:3x5, spatial_scale=1.0, pooled_height=4, "
-             "pooled_width=4) -> f32:3x2x4x4, i32:3x2x4x4",
-     .forward = {.alu = 384, .read = 8192 + 60, .written = 768}},
-    /* 13 * 64 / 2 pairs and 8 * 3 comparisons */
-    {.name = "boxes, all of which are kept",
-     .call = "torchvision::nms(dets=f32:8x4, scores=f32:8, iou_threshold=0.5) -> i64:8",
-     .forward = {.alu = 440, .read = 128 + 32 + 128, .written = 64 + 128, .launches = 6}},
-    {.name = "sequences of unknown lengths: all rows",
-     .call = "aten::_pack_padded_sequence(input=f32:5x2x3*, lengths=i64:2, batch_first=false) -> f32:10x3, i64:5",
-     .forward = {.read = 120 + 16, .written = 120 + 40},
-     .backward = {.read = 120, .written = 120, .launches = 2}},
-    {.name = "and back",
-     .call = "aten::_pad_packed_sequence(data=f32:10x3, batch_sizes=i64:5, batch_first=true, padding_value=0.0, "
-             "total_length=5) -> f32:2x5x3, i64:2",
-     .forward = {.read = 120 + 40, .written = 120 + 16, .launches = 2}},
-    {0},
-};
-
 const adept_handler adept_handler_detection = {
-    .kind = "detection", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
+    .kind = "detection", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};
 
 /* ---------------------------------------------------------------- deformable convolution ---------------- */
 
@@ -322,20 +291,5 @@ static void deform_cost(adept_call *c, adept_cost *cost)
     if (v.masked) adept_cost_save(cost, v.mask);
 }
 
-static const adept_handler_case deform_cases[] = {
-    /* 4 x 4 pixels of 2 channels and 9 taps: 288 columns of 9 FLOPs; 3 x 18 by 18 x 16: 1728; 48 for the bias */
-    {.name = "modulated",
-     .call = "torchvision::deform_conv2d(input=f32:1x2x4x4, weight=f32:3x2x3x3, offset=f32:1x18x4x4, mask=f32:1x9x4x4, "
-             "bias=f32:3, stride_h=1, stride_w=1, pad_h=1, pad_w=1, dilation_h=1, dilation_w=1, groups=1, "
-             "offset_groups=1, use_mask=true) -> f32:1x3x4x4",
-     .forward = {.gemm = 1728,
-                 .alu = 2592 + 48,
-                 .read = 128 + 1152 + 576 + (216 + 1152) + (192 + 12),
-                 .written = 1152 + 192 + 192,
-                 .launches = 3,
-                 .product = {3, 16, 18, 1}}},
-    {0},
-};
-
 const adept_handler adept_handler_deform_conv = {
-    .kind = "deform_conv", .ops = deform_ops, .shape = deform_shape, .cost = deform_cost, .cases = deform_cases};
+    .kind = "deform_conv", .ops = deform_ops, .shape = deform_shape, .cost = deform_cost};

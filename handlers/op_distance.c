@@ -105,7 +105,8 @@ static void of_vectors(adept_call *c)
     int n = adept_broadcast(c, a, b, dims);
     const adept_tensor *third = adept_elem_tensor_at(c, 2);
     if (adept_call_refuse(c, n < 1 || a->ndim != b->ndim || (third && third->ndim != a->ndim),
-                          "vectors of as many dimensions expected")) return;
+                          "vectors of as many dimensions expected"))
+        return;
     adept_form_reduced(c, adept_dtype_has_fraction(a->dtype) ? a->dtype : ADEPT_F32, n - 1, dims);
 }
 
@@ -116,8 +117,9 @@ static void of_cosines(adept_call *c)
     const adept_tensor *a = adept_form_tensor(c, 0), *b = adept_form_tensor(c, 1);
     int64_t dims[ADEPT_MAX_DIMS], out[ADEPT_MAX_DIMS];
     int n = adept_broadcast(c, a, b, dims) - 1;
-    if (!adept_call_ok(c) ||
-        adept_call_refuse(c, n != target->ndim || n > 1 || a->ndim != b->ndim, "a target for each of the vectors expected")) return;
+    if (!adept_call_ok(c) || adept_call_refuse(c, n != target->ndim || n > 1 || a->ndim != b->ndim,
+                                               "a target for each of the vectors expected"))
+        return;
     n = adept_broadcast_dims(c, n, dims, target->ndim, target->dims, out);
     if (adept_call_ok(c)) adept_form_reduced(c, adept_dtype_is_float(a->dtype) ? a->dtype : ADEPT_F32, n, out);
 }
@@ -183,29 +185,5 @@ static const adept_op ops[] = {
     {0},
 };
 
-static const adept_handler_case cases[] = {
-    /* 4 x 5 pairs of 3 elements: 3 * 60; backward twice that, read grad, both inputs and the result */
-    {.name = "distances of all pairs",
-     .call = "aten::cdist(x1=f32:4x3*, x2=f32:5x3*, p=2.0) -> f32:4x5",
-     .forward = {.alu = 180, .read = 48 + 60, .written = 80},
-     .backward = {.alu = 360, .read = 80 + 108 + 80, .written = 108, .launches = 2, .saved = 108 + 80}},
-    {.name = "of one matrix with itself: 4 * 3 / 2 pairs",
-     .call = "aten::pdist(self=f32:4x2, p=2.0) -> f32:6",
-     .forward = {.alu = 36, .read = 32, .written = 24}},
-    {.name = "difference, + eps, power and sum of 12 elements; two intermediate results",
-     .call = "aten::pairwise_distance(x1=f32:4x3, x2=f32:4x3, p=2.0, eps=1e-6, keepdim=true) -> f32:4x1",
-     .forward = {.alu = 48, .read = 96 + 96, .written = 16 + 96, .launches = 3}},
-    {.name = "one loss, of 4 vectors of 3",
-     .call = "aten::triplet_margin_loss(anchor=f32:4x3, positive=f32:4x3, negative=f32:4x3, reduction=1) -> f32:",
-     .forward = {.alu = 96, .read = 3 * 48 + 4 * 48, .written = 4 + 4 * 48, .launches = 10}},
-    /* 10 times, 2 sequences of 3 labels: 12 * 10 * (2 * 6 + 2) */
-    {.name = "connectionist temporal classification",
-     .call = "aten::ctc_loss(log_probs=f32:10x2x5*, targets=i64:2x3, input_lengths=[10,10], target_lengths=[3,3], "
-             "blank=0, reduction=1, zero_infinity=false) -> f32:",
-     .forward = {.alu = 1680, .read = 400 + 48, .written = 4},
-     .backward = {.alu = 3360, .read = 4 + 448 + 4, .written = 400, .launches = 2, .saved = 448 + 4}},
-    {0},
-};
-
 const adept_handler adept_handler_distance = {
-    .kind = "distance", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
+    .kind = "distance", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};

@@ -25,41 +25,20 @@ static const adept_op ops[] = {
     {0},
 };
 
-static bool is_active(adept_call *c)
-{
-    return adept_call_training(c) && adept_arg_float(c, "p", 0.5) > 0;
-}
-
-static void draw_shape(adept_call *c)
-{
-    const adept_tensor *x = adept_arg_tensor(c, "self");
-    if (adept_call_ok(c)) adept_out_result(c, x, x->dtype, x->ndim, x->dims);
-}
-
-static void draw_cost(adept_call *c, adept_cost *cost)
-{
-    const adept_tensor *x = adept_arg_tensor(c, "self"), *out = adept_result_tensor(c, 0);
-    const adept_value *p = adept_arg(c, "p");
-    double n = (double)adept_tensor_numel(out), read = 0;
-    if (p && p->kind == ADEPT_VALUE_TENSOR)
-        read = adept_tensor_unique_bytes(p->u.t);
-    else if (!adept_arg_given(c, "p") && !adept_call_inplace(c))
-        read = adept_tensor_unique_bytes(x); /* the probabilities */
-    adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, n, read, adept_tensor_bytes(out));
-}
-
 /* PyTorch drops channels of two dimensions at least: where there are fewer, it was traced without effect. */
 static bool drops(adept_call *c, const adept_tensor *x)
 {
     const form *f = adept_call_data(c);
-    return is_active(c) && (x->ndim >= 2 || !(f->kind == CHANNEL || f->channel));
+    return adept_call_training(c) && adept_arg_float(c, "p", 0.5) > 0 &&
+           (x->ndim >= 2 || !(f->kind == CHANNEL || f->channel));
 }
 
 static void shape(adept_call *c)
 {
     const form *f = adept_call_data(c);
     if (f->kind == DRAW) {
-        draw_shape(c);
+        const adept_tensor *self = adept_arg_tensor(c, "self");
+        if (adept_call_ok(c)) adept_out_result(c, self, self->dtype, self->ndim, self->dims);
         return;
     }
     const adept_tensor *x = adept_arg_tensor(c, "input");
@@ -77,88 +56,42 @@ static void shape(adept_call *c)
     if (f->kind == NATIVE) adept_out_tensor(c, ADEPT_BOOL, x->ndim, x->dims);
 }
 
-/* One kernel draws, drops and scales, and notes in the mask what it kept; the backward is mask * dy * scale. */
-static void fused_cost(adept_cost *cost, const adept_tensor *x, double n, double bytes)
-{
-    double mask_bytes = n;
-    adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, 2 * n, adept_tensor_unique_bytes(x), bytes + mask_bytes);
-    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, 4 * n, bytes + mask_bytes, bytes);
-    adept_cost_save_bytes(cost, mask_bytes);
-}
-
-/* bernoulli_ and div_ on the noise, then x * noise; backward dy * noise. */
-static void channel_cost(adept_cost *cost, const adept_tensor *x, double n, double bytes)
-{
-    double noise = (double)x->dims[0] * (double)x->dims[1], noise_bytes = noise * adept_dtype_bytes(x->dtype);
-    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, noise, 2 * noise, noise_bytes, 2 * noise_bytes, 2);
-    adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, n, adept_tensor_unique_bytes(x) + noise_bytes, bytes);
-    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes);
-    adept_cost_save_bytes(cost, noise_bytes);
-}
-
-/* PyTorch's _dropout_impl: noise ~ bernoulli; b = (noise - 1) * c1 + c2, three kernels; noise *= a; x * noise + b, two.
- */
-static void alpha_cost(adept_cost *cost, const adept_tensor *x, bool channel, double n, double bytes)
-{
-    double noise = channel ? (double)x->dims[0] * (double)x->dims[1] : n;
-    double noise_bytes = noise * adept_dtype_bytes(x->dtype);
-    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 5 * noise, 5 * noise, 4 * noise_bytes, 5 * noise_bytes, 5);
-    adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 2 * n, 2 * n,
-                      adept_tensor_unique_bytes(x) + bytes + 2 * noise_bytes, 2 * bytes, 2);
-    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes);
-    adept_cost_save_bytes(cost, noise_bytes);
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const form *f = adept_call_data(c);
     if (f->kind == DRAW) {
-        draw_cost(c, cost);
+        const adept_tensor *self = adept_arg_tensor(c, "self"), *out = adept_result_tensor(c, 0);
+        const adept_value *p = adept_arg(c, "p");
+        double drawn = (double)adept_tensor_numel(out), read = 0;
+        if (p && p->kind == ADEPT_VALUE_TENSOR)
+            read = adept_tensor_unique_bytes(p->u.t);
+        else if (!adept_arg_given(c, "p") && !adept_call_inplace(c))
+            read = adept_tensor_unique_bytes(self); /* the probabilities */
+        adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, drawn, drawn, read, adept_tensor_bytes(out));
         return;
     }
     const adept_tensor *x = adept_arg_tensor(c, "input");
-    double n = (double)adept_tensor_numel(x), bytes = adept_tensor_bytes(x);
     if (!drops(c, x)) return;
-    if (f->kind == CHANNEL)
-        channel_cost(cost, x, n, bytes);
-    else if (f->kind == ALPHA)
-        alpha_cost(cost, x, f->channel, n, bytes);
-    else
-        fused_cost(cost, x, n, bytes);
+    double n = (double)adept_tensor_numel(x), bytes = adept_tensor_bytes(x), read = adept_tensor_unique_bytes(x);
+    if (f->kind != CHANNEL && f->kind != ALPHA) {
+        /* one kernel draws, drops and scales, and notes in the mask what it kept; the backward is mask * dy * scale */
+        double mask_bytes = n;
+        adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, 2 * n, read, bytes + mask_bytes);
+        adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, 4 * n, bytes + mask_bytes, bytes);
+        adept_cost_save_bytes(cost, mask_bytes);
+        return;
+    }
+    double noise = f->kind == CHANNEL || f->channel ? (double)x->dims[0] * (double)x->dims[1] : n;
+    double noise_bytes = noise * adept_dtype_bytes(x->dtype);
+    if (f->kind == CHANNEL) { /* bernoulli_ and div_ on the noise, then x * noise */
+        adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, noise, 2 * noise, noise_bytes, 2 * noise_bytes, 2);
+        adept_cost_alu(cost, ADEPT_FORWARD, x->dtype, n, n, read + noise_bytes, bytes);
+    } else { /* noise ~ bernoulli; b = (noise - 1) * c1 + c2, three kernels; noise *= a; x * noise + b, two */
+        adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 5 * noise, 5 * noise, 4 * noise_bytes, 5 * noise_bytes, 5);
+        adept_cost_stream(cost, ADEPT_FORWARD, x->dtype, 2 * n, 2 * n, read + bytes + 2 * noise_bytes, 2 * bytes, 2);
+    }
+    adept_cost_alu(cost, ADEPT_BACKWARD, x->dtype, n, n, bytes + noise_bytes, bytes); /* dy * noise */
+    adept_cost_save_bytes(cost, noise_bytes);
 }
 
-static const adept_handler_case cases[] = {
-    /* 60 elements: writes 240 bytes and 60 of mask; backward reads dy and mask */
-    {.name = "training, whatever the baked flag says",
-     .call = "aten::dropout(input=f32:2x5x6*, p=0.1, train=false) -> f32:2x5x6",
-     .forward = {.alu = 120, .read = 240, .written = 300},
-     .backward = {.alu = 240, .read = 300, .written = 240, .saved = 60}},
-    {.name = "inference costs nothing",
-     .call = "aten::dropout(input=f32:2x5x6, p=0.1, train=true) @infer -> f32:2x5x6"},
-    {.name = "probability zero costs nothing",
-     .call = "aten::dropout(input=f32:2x5x6*, p=0., train=true) -> f32:2x5x6"},
-    {.name = "mask returned",
-     .call = "aten::native_dropout(input=bf16:4x5*, p=0.5, train=true) -> bf16:4x5, bool:4x5",
-     .forward = {.alu = 40, .read = 40, .written = 60},
-     .backward = {.alu = 80, .read = 60, .written = 40, .saved = 20}},
-    /* 6 noise values: drawn and divided (12 FLOPs, reads 24, writes 48), then 384 products */
-    {.name = "channels",
-     .call = "aten::feature_dropout(input=f32:2x3x8x8*, p=0.3, train=true) -> f32:2x3x8x8",
-     .forward = {.alu = 12 + 384, .read = 24 + 1536 + 24, .written = 48 + 1536, .launches = 3},
-     .backward = {.alu = 384, .read = 1560, .written = 1536, .saved = 24}},
-    /* 20 elements, 80 bytes: five kernels on the noise and two on the data */
-    {.name = "alpha dropout",
-     .call = "aten::alpha_dropout(input=f32:4x5*, p=0.3, train=true) -> f32:4x5",
-     .forward = {.alu = 140, .read = 4 * 80 + 4 * 80, .written = 5 * 80 + 2 * 80, .launches = 7},
-     .backward = {.alu = 20, .read = 160, .written = 80, .saved = 80}},
-    {.name = "stochastic depth draws one number per image",
-     .call = "aten::bernoulli_(self=f32:8x1x1x1, p=0.8) -> f32:8x1x1x1",
-     .forward = {.alu = 8, .written = 32}},
-    {.name = "probabilities given as a tensor",
-     .call = "aten::bernoulli(self=f32:4x5) -> f32:4x5",
-     .forward = {.alu = 20, .read = 80, .written = 80}},
-    {0},
-};
-
-const adept_handler adept_handler_dropout = {
-    .kind = "dropout", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_dropout = {.kind = "dropout", .ops = ops, .shape = shape, .cost = cost};

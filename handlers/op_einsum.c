@@ -71,14 +71,6 @@ static int count_letters(const char *p)
     return n;
 }
 
-static void note_size(adept_call *c, einsum *e, int label, int64_t size)
-{
-    int64_t *known = &e->size[label];
-    if (*known >= 0 && *known != 1 && size != 1 && *known != size)
-        adept_call_fail(c, "equation: one label has sizes %lld and %lld", (long long)*known, (long long)size);
-    if (*known < 0 || *known == 1) *known = size;
-}
-
 static const char *read_operand(adept_call *c, einsum *e, int i, const char *p)
 {
     const adept_tensor *t = e->operand[i];
@@ -88,8 +80,12 @@ static const char *read_operand(adept_call *c, einsum *e, int i, const char *p)
         adept_call_fail(c, "equation: term %d has %d labels for %s", i + 1, e->in[i].n, adept_call_shape(c, t));
         return p;
     }
-    for (int d = 0; d < t->ndim && adept_call_ok(c); d++)
-        note_size(c, e, e->in[i].label[d], t->dims[d]);
+    for (int d = 0; d < t->ndim && adept_call_ok(c); d++) {
+        int64_t *known = &e->size[e->in[i].label[d]], size = t->dims[d];
+        if (*known >= 0 && *known != 1 && size != 1 && *known != size)
+            adept_call_fail(c, "equation: one label has sizes %lld and %lld", (long long)*known, (long long)size);
+        if (*known < 0 || *known == 1) *known = size;
+    }
     return p;
 }
 
@@ -109,17 +105,6 @@ static void implicit_output(adept_call *c, einsum *e, int ellipsis)
                               ADEPT_MAX_DIMS))
             return;
         e->out.label[e->out.n++] = l;
-    }
-}
-
-static void check_output(adept_call *c, const einsum *e)
-{
-    labels seen = 0;
-    for (int d = 0; d < e->out.n && adept_call_ok(c); d++) {
-        int l = e->out.label[d];
-        if (e->size[l] < 0 || (seen >> l & 1))
-            adept_call_fail(c, "equation: a label of the result is unknown or repeated");
-        seen |= (labels)1 << l;
     }
 }
 
@@ -148,7 +133,13 @@ static einsum read_einsum(adept_call *c)
     if (adept_call_ok(c) && *p && strncmp(p, "->", 2) != 0) adept_call_fail(c, "equation: more terms than operands");
     if (adept_call_ok(c) && *p && *read_term(c, p + 2, &e.out, ellipsis)) adept_call_fail(c, "equation: bad result");
     if (adept_call_ok(c) && !*p) implicit_output(c, &e, ellipsis);
-    check_output(c, &e);
+    labels seen = 0;
+    for (int d = 0; d < e.out.n && adept_call_ok(c); d++) {
+        int l = e.out.label[d];
+        if (e.size[l] < 0 || (seen >> l & 1))
+            adept_call_fail(c, "equation: a label of the result is unknown or repeated");
+        seen |= (labels)1 << l;
+    }
     for (int i = 0; i < e.n && adept_call_ok(c); i++)
         for (int d = 0; d < e.in[i].n; d++)
             if (e.operand[i]->dims[d] != 1) e.in_set[i] |= (labels)1 << e.in[i].label[d];
@@ -317,59 +308,4 @@ static void cost(adept_call *c, adept_cost *cost)
         left = multiply(cost, &e, left, operand_factor(cost, &e, i), needed(&e, i + 1));
 }
 
-static const adept_handler_case cases[] = {
-    /* scores of 2*3 heads: 2 * 6 * 4*5*8 = 1920 FLOPs in 6 products of 4x8 by 8x5; q 192, k 240, out 120 elements */
-    {.name = "attention scores",
-     .call =
-         "aten::einsum(equation=\"bhid,bhjd->bhij\", tensors=[f32:2x3x4x8*, f32:2x3x5x8*], path=none) -> f32:2x3x4x5",
-     .forward = {.gemm = 1920, .read = 4 * (192 + 240), .written = 480, .product = {4, 5, 8, 6}},
-     .backward = {.gemm = 3840,
-                  .read = 4 * (120 + 240 + 120 + 192),
-                  .written = 4 * (192 + 240),
-                  .launches = 2,
-                  .saved = 4 * (192 + 240)}},
-    /* 2x5 rows by 6x3, the ellipsis being two dimensions: m = 10. The input is the model's. */
-    {.name = "ellipsis, first layer",
-     .call = "aten::einsum(equation=\"...i, ij\", tensors=[bf16:2x5x6, bf16:6x3*]) -> bf16:2x5x3",
-     .forward = {.gemm = 360, .read = 2 * (60 + 18), .written = 60, .product = {10, 3, 6, 1}},
-     .backward = {.gemm = 360, .read = 2 * (30 + 60), .written = 36, .saved = 120}},
-    /* nothing is summed: 30 products; each gradient is 30 products and a sum of 30 */
-    {.name = "outer product",
-     .call = "aten::einsum(equation=\"i,j->ij\", tensors=[f32:5*, f32:6*]) -> f32:5x6",
-     .forward = {.alu = 30, .read = 44, .written = 120},
-     .backward = {.alu = 120,
-                  .read = (120 + 24) + 120 + (120 + 20) + 120,
-                  .written = 120 + 20 + 120 + 24,
-                  .launches = 4,
-                  .saved = 44}},
-    /* from the left: (2x3)(3x4) = 48 FLOPs, then (2x4)(4x5) = 80; the product between them is kept for the last one */
-    {.name = "three operands, the last with gradient",
-     .call = "aten::einsum(equation=\"ab,bc,cd->ad\", tensors=[f32:2x3, f32:3x4, f32:4x5*]) -> f32:2x5",
-     .forward = {.gemm = 128,
-                 .read = 4 * (6 + 12) + 4 * (8 + 20),
-                 .written = 4 * (8 + 10),
-                 .launches = 2,
-                 .product = {2, 4, 3, 1}},
-     .backward = {.gemm = 80, .read = 4 * (10 + 8), .written = 80, .saved = 32}},
-    /* z occurs once and not in the result: 48 elements summed into 12 first; then 2*2*3*4 = 48 */
-    {.name = "a label summed before the product",
-     .call = "aten::einsum(equation=\"ijz,jk->ik\", tensors=[f32:3x4x4, f32:4x2]) -> f32:3x2",
-     .forward = {.gemm = 48,
-                 .alu = 48,
-                 .read = 192 + 4 * (12 + 8),
-                 .written = 48 + 24,
-                 .launches = 2,
-                 .product = {3, 2, 4, 1}}},
-    /* the spectral layer: 5 products of 2x4 by 4x4, 8 real operations each: 8 * 5*2*4*4 */
-    {.name = "complex numbers",
-     .call = "aten::einsum(equation=\"bix,iox->box\", tensors=[c64:2x4x5, c64:4x4x5*]) -> c64:2x4x5",
-     .forward = {.gemm = 1280, .read = 8 * (40 + 80), .written = 320, .product = {2, 4, 4, 5}},
-     .backward = {.gemm = 1280, .read = 8 * (40 + 40), .written = 640, .saved = 320}},
-    {.name = "a transpose is a view", .call = "aten::einsum(equation=\"ij->ji\", tensors=[f32:3x4*]) -> f32:4x3"},
-    {.name = "the trace is a sum",
-     .call = "aten::einsum(equation=\"ii\", tensors=[f32:3x3]) -> f32:",
-     .forward = {.alu = 3, .read = 36, .written = 4}},
-    {0},
-};
-
-const adept_handler adept_handler_einsum = {.kind = "einsum", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_einsum = {.kind = "einsum", .ops = ops, .shape = shape, .cost = cost};

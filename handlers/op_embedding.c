@@ -12,15 +12,6 @@ static const adept_op ops[] = {
 
 typedef enum bag_mode { SUM, MEAN, MAX } bag_mode;
 
-static void embedding_shape(adept_call *c, const adept_tensor *table, const adept_tensor *indices)
-{
-    int64_t dims[ADEPT_MAX_DIMS + 1];
-    for (int i = 0; i < indices->ndim; i++)
-        dims[i] = indices->dims[i];
-    dims[indices->ndim] = table->dims[1];
-    adept_out_tensor(c, table->dtype, indices->ndim + 1, dims);
-}
-
 /* Results as on CUDA: bags, which bag each index is in, size of the bags, and the winners in mode max. */
 static void bag_shape(adept_call *c, const adept_tensor *table, const adept_tensor *indices)
 {
@@ -46,6 +37,7 @@ static void bag_shape(adept_call *c, const adept_tensor *table, const adept_tens
 static void shape(adept_call *c)
 {
     const adept_tensor *table = adept_arg_tensor(c, "weight"), *indices = adept_arg_tensor(c, "indices");
+    int64_t dims[ADEPT_MAX_DIMS + 1];
     if (!adept_call_ok(c)) return;
     if (table->ndim != 2)
         adept_call_fail(c, "weight %s is not a matrix", adept_call_shape(c, table));
@@ -53,8 +45,12 @@ static void shape(adept_call *c)
         adept_call_fail(c, "indices %s are no integers (is the input's type i64?)", adept_call_shape(c, indices));
     else if (adept_call_data(c))
         bag_shape(c, table, indices);
-    else
-        embedding_shape(c, table, indices);
+    else {
+        for (int i = 0; i < indices->ndim; i++)
+            dims[i] = indices->dims[i];
+        dims[indices->ndim] = table->dims[1];
+        adept_out_tensor(c, table->dtype, indices->ndim + 1, dims);
+    }
 }
 
 /* The gradient of the table: zeros of its size, then a row added for each index, in place. A sparse gradient is the
@@ -107,39 +103,12 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_save(cost, indices);
 }
 
-static const adept_handler_case cases[] = {
-    /* 2x8 tokens of 4 features: 64 elements, 256 bytes, 128 bytes of indices. Backward: 100x4 zeros = 1600 bytes, then
-     * 16 rows read from the gradient, added to 16 rows read and written */
-    {.name = "token embedding",
-     .call = "aten::embedding(weight=f32:100x4*, indices=i64:2x8, padding_idx=-1, scale_grad_by_freq=false, "
-             "sparse=false) -> f32:2x8x4",
-     .forward = {.read = 384, .written = 256},
-     .backward = {.alu = 64, .read = 2 * 256 + 128, .written = 1600 + 256, .launches = 2, .saved = 128}},
-    {.name = "frozen table",
-     .call = "aten::embedding(weight=bf16:100x4, indices=i32:8) -> bf16:8x4",
-     .forward = {.read = 64 + 32, .written = 64}},
-    /* 6 rows in 2 bags: 24 adds; reads 96 + 48 + 16, writes 2x4 bags 32, 6 + 2 integers 64 */
-    {.name = "bags summed, sparse gradient",
-     .call = "aten::embedding_bag(weight=f32:100x4*, indices=i64:6, offsets=i64:2, scale_grad_by_freq=false, mode=0, "
-             "sparse=true, per_sample_weights=none, include_last_offset=false) -> f32:2x4, i64:6, i64:2, i64:0",
-     .forward = {.alu = 24, .read = 160, .written = 96},
-     .backward = {.saved = 48 + 16 + 48 + 16}},
-    {.name = "bags maximised, end of the last bag given",
-     .call = "aten::embedding_bag(weight=f32:10x4*, indices=i64:6, offsets=i64:3, scale_grad_by_freq=false, mode=2, "
-             "sparse=false, per_sample_weights=none, include_last_offset=true, padding_idx=none) -> f32:2x4, i64:6, "
-             "i64:3, i64:2x4",
-     .forward = {.alu = 24, .read = 96 + 48 + 24, .written = 32 + 48 + 24 + 64},
-     .backward = {.alu = 24, .read = 2 * 96 + 48, .written = 160 + 96, .launches = 2, .saved = 48 + 24 + 48 + 24 + 64}},
-    {0},
-};
-
-const adept_handler adept_handler_embedding = {
-    .kind = "embedding", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_embedding = {.kind = "embedding", .ops = ops, .shape = shape, .cost = cost};
 
 /* ---------------------------------------------------------------- tables of 8 and 4 bits ---------------- */
 
-/* Each row has a scale and an offset behind it, of 32 or 16 bits. There is no type of 4 bits: such a table has bytes here,
- * of which half are read. */
+/* Each row has a scale and an offset behind it, of 32 or 16 bits. There is no type of 4 bits: such a table has bytes
+ * here, of which half are read. */
 typedef struct packed_table {
     bool bag;
     int bits;
@@ -188,17 +157,5 @@ static void packed_cost(adept_call *c, adept_cost *cost)
                    adept_tensor_bytes(adept_result_tensor(c, 0)));
 }
 
-static const adept_handler_case packed_cases[] = {
-    /* 3 rows of 16 bytes and 8: 48 numbers scaled and shifted */
-    {.name = "rows of bytes",
-     .call = "quantized::embedding_byte(weight=u8:100x16, indices=i64:3, pruned_weights=false) -> f32:3x16",
-     .forward = {.alu = 96, .read = 72 + 24, .written = 192}},
-    {.name = "bags of rows of 4 bits, end of the last bag given",
-     .call = "quantized::embedding_bag_4bit(weight=u8:100x16, indices=i64:12, offsets=i64:3, mode=0, "
-             "per_sample_weights=none, include_last_offset=true) -> f32:2x16",
-     .forward = {.alu = 576, .read = 12 * 12 + 96 + 24, .written = 128}},
-    {0},
-};
-
 const adept_handler adept_handler_packed_embedding = {
-    .kind = "embedding", .ops = packed_ops, .shape = packed_shape, .cost = packed_cost, .cases = packed_cases};
+    .kind = "embedding", .ops = packed_ops, .shape = packed_shape, .cost = packed_cost};

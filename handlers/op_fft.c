@@ -215,40 +215,4 @@ static const adept_op ops[] = {
     {0},
 };
 
-static const adept_handler_case cases[] = {
-    /* 2 * 5 * 8 * 3 */
-    {.name = "two transforms of 8 points",
-     .call = "aten::fft_fft(self=c64:2x8*, n=none, dim=-1, norm=none) -> c64:2x8",
-     .forward = {.alu = 240, .read = 128, .written = 128},
-     .backward = {.alu = 240, .read = 128, .written = 128}},
-    /* 16 real points give 9 complex numbers: 2.5 * 16 * 4 */
-    {.name = "of real numbers half the work",
-     .call = "aten::fft_rfft(self=f32:16*) -> c64:9",
-     .forward = {.alu = 160, .read = 64, .written = 72},
-     .backward = {.alu = 160, .read = 72, .written = 64}},
-    {.name = "decomposed: 2.5 * 8 * 3",
-     .call = "aten::_fft_c2r(self=c64:5, dim=[0], normalization=2, last_dim_size=8) -> f32:8",
-     .forward = {.alu = 60, .read = 40, .written = 32}},
-    /* 4 x 8 points of 3 images: 2.5 * 32 * 5 each */
-    {.name = "back to real images",
-     .call = "aten::fft_irfft2(self=c64:3x4x5, s=none, dim=[-2,-1], norm=none) -> f32:3x4x8",
-     .forward = {.alu = 1200, .read = 480, .written = 384}},
-    /* (64 - 16) / 4 + 1 = 13 frames of 2.5 * 16 * 4 + 16; 9 bins; the windowed frames are written and read */
-    {.name = "spectrogram",
-     .call = "aten::stft(self=f32:2x64*, n_fft=16, hop_length=4, win_length=16, window=f32:16, normalized=false, "
-             "onesided=true, return_complex=true) -> c64:2x9x13",
-     .forward = {.alu = 2 * 13 * 176, .read = 512 + 64 + 1872, .written = 1872 + 1872, .launches = 2},
-     .backward = {.alu = 2 * 13 * 176, .read = 1872 + 1872, .written = 512 + 1872, .launches = 2}},
-    {.name = "5 frames of 8 real elements without a window: 2.5 * 8 * log2(8) each",
-     .call =
-         "aten::stft(self=f32:16, n_fft=8, hop_length=2, win_length=8, window=none, normalized=false, onesided=true, "
-         "return_complex=true) -> c64:5x5",
-     .forward = {.alu = 5 * 60, .read = 64 + 200, .written = 200 + 200, .launches = 2}},
-    {.name = "and back: 16 + 4 * 12 - 16 = 48 elements",
-     .call = "aten::istft(self=c64:9x13, n_fft=16, hop_length=4, win_length=16, window=f32:16, center=true) -> f32:48",
-     .forward = {.alu = 13 * (160 + 64), .read = 936 + 64 + 2 * 936, .written = 192 + 2 * 936, .launches = 4}},
-    {0},
-};
-
-const adept_handler adept_handler_fft = {
-    .kind = "fft", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
+const adept_handler adept_handler_fft = {.kind = "fft", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};

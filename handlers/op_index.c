@@ -150,39 +150,4 @@ static void cost(adept_call *c, adept_cost *cost)
     if (row != &select_row) adept_cost_save(cost, self); /* for its sizes only, but kept all the same */
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "relative position bias: 9 rows of 4; backward zeros 20, 9 positions, their sort (9 x 4), 36 additions",
-     .call = "aten::index(self=f32:5x4*, indices=[i64:9]) -> f32:9x4",
-     .forward = {.read = 144 + 72, .written = 144},
-     .backward = {.alu = 9 + 36 + 36,
-                  .read = 72 + 144 + 2 * 144 + 144,
-                  .written = 80 + 144 + 144 + 144,
-                  .launches = 4,
-                  .saved = 72}},
-    {.name = "neighbouring indices: their shape at their place",
-     .call = "aten::index(self=f32:2x3x4x5, indices=[none, i64:7x1, i64:6]) -> f32:2x7x6x5",
-     .forward = {.read = 1680 + 56 + 48, .written = 1680}},
-    {.name = "indices apart: their shape in front",
-     .call = "aten::index(self=f32:2x3x4, indices=[i64:7, none, i64:7]) -> f32:7x3",
-     .forward = {.read = 84 + 112, .written = 84}},
-    {.name = "rows where the mask is true, all 5: found by two passes over it",
-     .call = "aten::index(self=f32:5x4, indices=[bool:5]) -> f32:5x4",
-     .forward = {.alu = 10, .read = 10 + 80 + 40, .written = 40 + 80, .launches = 3}},
-    {.name = "a mask of two dimensions", .call = "aten::index(self=f32:5x4x3, indices=[bool:5x4]) -> f32:20x3",
-     .forward = {.alu = 40 + 40, .read = 40 + 160 + 240 + 320, .written = 160 + 320 + 240, .launches = 4}},
-    {.name = "index_select: zeros of 20, 12 gradients added",
-     .call = "aten::index_select(self=f32:5x4*, dim=0, index=i64:3) -> f32:3x4",
-     .forward = {.read = 48 + 24, .written = 48},
-     .backward = {.alu = 12, .read = 48 + 24, .written = 80 + 48, .launches = 2, .saved = 24}},
-    {.name = "gather keeps its input as well",
-     .call = "aten::gather(self=f32:4x8*, dim=1, index=i64:4x2) -> f32:4x2",
-     .forward = {.read = 32 + 64, .written = 32},
-     .backward = {.alu = 8, .read = 32 + 64, .written = 128 + 32, .launches = 2, .saved = 64 + 128}},
-    {.name = "along a dimension, the others broadcast",
-     .call = "aten::take_along_dim(self=f32:4x8, indices=i64:1x2, dim=1) -> f32:4x2",
-     .forward = {.read = 32 + 16, .written = 32}},
-    {.name = "position in a list", .call = "aten::index(self=[4,5,6], el=6) -> i:2"},
-    {0},
-};
-
-const adept_handler adept_handler_index = {.kind = "index", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_index = {.kind = "index", .ops = ops, .shape = shape, .cost = cost};

@@ -129,34 +129,4 @@ static void cost(adept_call *c, adept_cost *cost)
                    adept_tensor_bytes(x));
 }
 
-static const adept_handler_case cases[] = {
-    /* 2x3x8x8 from 2x3x4x4: 384 elements from 96; backward adds each of 384 to its source */
-    {.name = "nearest, twice the size",
-     .call = "aten::upsample_nearest2d(input=f32:2x3x4x4*, output_size=none, scale_factors=[2.0,2.0]) -> f32:2x3x8x8",
-     .forward = {.read = 384, .written = 1536},
-     .backward = {.alu = 384, .read = 1536, .written = 384}},
-    /* 2x3x5x7 = 210 elements of 4 taps: 210 * 8 */
-    {.name = "bilinear to a size",
-     .call = "aten::upsample_bilinear2d(self=f32:2x3x4x4*, output_size=[5,7], align_corners=false, scales_h=none, "
-             "scales_w=none) -> f32:2x3x5x7",
-     .forward = {.alu = 1680, .read = 384, .written = 840},
-     .backward = {.alu = 1680, .read = 840, .written = 384}},
-    /* floor(5 * 1.5) = 7; 3 * 7 outputs of 2 taps */
-    {.name = "linear by a fraction",
-     .call = "aten::upsample_linear1d(input=f32:1x3x5, output_size=none, align_corners=false, scale_factors=[1.5]) -> "
-             "f32:1x3x7",
-     .forward = {.alu = 84, .read = 60, .written = 84}},
-    /* half the size: windows of 4 x 4: 2 * (16 + 4) for each of 12 elements */
-    {.name = "antialiased",
-     .call = "aten::_upsample_bilinear2d_aa(input=f32:1x3x4x4, output_size=[2,2], align_corners=false) -> f32:1x3x2x2",
-     .forward = {.alu = 480, .read = 192, .written = 48}},
-    {.name = "bicubic",
-     .call = "aten::upsample_bicubic2d(input=f32:1x1x4x4*, output_size=[8,8], align_corners=true, scale_factors=none) "
-             "-> f32:1x1x8x8",
-     .forward = {.alu = 2048, .read = 64, .written = 256},
-     .backward = {.alu = 2048, .read = 256, .written = 64}},
-    {0},
-};
-
-const adept_handler adept_handler_interpolate = {
-    .kind = "interpolate", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_interpolate = {.kind = "interpolate", .ops = ops, .shape = shape, .cost = cost};

@@ -232,8 +232,7 @@ static void shape(adept_call *c)
     const problem p = row_of(c)->problem;
     bool values_only = (p == SVD || p == EIGH) && problem_of(c) != p, zeros = !strcmp(adept_call_op(c), "aten::svd");
     if (values_only && zeros) s.full = true;
-    if (p == EXPONENTIAL)
-        adept_call_assumes(c, "data decides how often the matrix is squared: that is not counted");
+    if (p == EXPONENTIAL) adept_call_assumes(c, "data decides how often the matrix is squared: that is not counted");
     for (const char *letter = row_of(c)->results; *letter && adept_call_ok(c); letter++) {
         bool empty = *letter == 'Q' ? is_only_r(c) : values_only && !zeros && *letter != 's';
         put_result(c, &s, empty ? 'e' : *letter);
@@ -453,54 +452,5 @@ static const adept_op ops[] = {
     {0},
 };
 
-static const adept_handler_case cases[] = {
-    /* 27 / 3 = 9 FLOPs each; backward 2 products of 54 */
-    {.name = "two of 3 x 3: n^3 / 3; backward one product and two triangular solves",
-     .call = "aten::linalg_cholesky(self=f32:2x3x3*, upper=false) -> f32:2x3x3",
-     .forward = {.alu = 18, .read = 72, .written = 72},
-     .backward = {.alu = 216, .read = 72 + 72, .written = 72, .saved = 72}},
-    /* 2 * 27; backward 2 products of 54 */
-    {.name = "inverse and whether it failed",
-     .call = "aten::linalg_inv_ex(A=f32:3x3*, check_errors=false) -> f32:3x3, i32:",
-     .forward = {.alu = 54, .read = 36, .written = 36 + 4},
-     .backward = {.alu = 108, .read = 36 + 36 + 4, .written = 36, .saved = 36 + 4}},
-    /* 2/3 * 27 + 2 * 9 * 2 = 54; backward 2 products of 2 * 9 * 2 */
-    {.name = "two right-hand sides",
-     .call = "aten::linalg_solve(A=f32:3x3*, B=f32:3x2*, left=true) -> f32:3x2",
-     .forward = {.alu = 54, .read = 36 + 24, .written = 24},
-     .backward = {.alu = 72, .read = 24 + 36 + 24 + 24, .written = 36 + 24, .saved = 36 + 24 + 24}},
-    /* 2 * 6 * 9 - 18 = 90 for R, 4*6*3*3 - 2*9*9 + 36 = 90 for Q; backward 3.5 products of 2 * 6 * 3 * 3 */
-    {.name = "QR, reduced",
-     .call = "aten::linalg_qr(A=f32:6x3*, mode=\"reduced\") -> f32:6x3, f32:3x3",
-     .forward = {.alu = 180, .read = 72, .written = 72 + 36},
-     .backward = {.alu = 378, .read = 108 + 108, .written = 72, .saved = 108}},
-    /* 6 * 4 * 4 + 20 * 8 = 256 */
-    {.name = "SVD of 4 x 2, no gradient",
-     .call = "aten::linalg_svd(A=f32:4x2, full_matrices=false, driver=none) -> f32:4x2, f32:2, f32:2x2",
-     .forward = {.alu = 256, .read = 32, .written = 32 + 8 + 16}},
-    /* 9 * 8, four times for complex numbers of 8 bytes; eigenvalues are real */
-    {.name = "eigenvectors of a Hermitian matrix",
-     .call = "aten::linalg_eigh(self=c64:2x2, UPLO=\"L\") -> f32:2, c64:2x2",
-     .forward = {.alu = 288, .read = 32, .written = 8 + 32}},
-    /* 4*6*3*3 - 2*9*9 + 4*27/3 = 90 */
-    {.name = "Q of three reflectors",
-     .call = "aten::orgqr(self=f32:6x3, input2=f32:3) -> f32:6x3",
-     .forward = {.alu = 90, .read = 72 + 12, .written = 72}},
-    /* 2 * 6 * 9 - 18 = 90: R only */
-    {.name = "QR without Q",
-     .call = "aten::linalg_qr(A=f32:6x3, mode=\"r\") -> f32:0, f32:3x3",
-     .forward = {.alu = 90, .read = 72, .written = 36}},
-    /* 4/3 * 27 */
-    {.name = "eigenvalues only; the vectors are empty",
-     .call = "aten::symeig(self=f32:3x3, eigenvectors=false, upper=true) -> f32:3, f32:0",
-     .forward = {.alu = 36, .read = 36, .written = 12}},
-    /* 5 = binary 101: two squarings and a product, 3 * 2 * 8; backward twice that */
-    {.name = "the fifth power",
-     .call = "aten::linalg_matrix_power(self=f32:2x2*, n=5) -> f32:2x2",
-     .forward = {.alu = 48, .read = 16, .written = 16},
-     .backward = {.alu = 96, .read = 16 + 32, .written = 16, .saved = 32}},
-    {0},
-};
-
 const adept_handler adept_handler_linalg = {
-    .kind = "linalg", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
+    .kind = "linalg", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};

@@ -92,13 +92,6 @@ static void weight_cost(adept_cost *cost, adept_dtype dtype, const sizes *s, con
     adept_cost_save(cost, weight);
 }
 
-static void save(adept_cost *cost, const loss *l, const adept_tensor *x, const adept_tensor *t, double bytes)
-{
-    if (l->keeps_input || (l->keeps_target && adept_cost_wants_grad(cost, t))) adept_cost_save(cost, x);
-    if (l->keeps_target) adept_cost_save(cost, t);
-    if (l->keeps_result) adept_cost_save_bytes(cost, bytes);
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const loss *l = adept_call_data(c);
@@ -118,40 +111,9 @@ static void cost(adept_call *c, adept_cost *cost)
             element_kernels(cost, ADEPT_BACKWARD, out->dtype, &s, 2 * l->flops, &l->backward, s.grad_bytes);
     weight_cost(cost, out->dtype, &s, adept_arg_tensor_opt(c, "weight"), &by_weight);
     weight_cost(cost, out->dtype, &s, adept_arg_tensor_opt(c, "pos_weight"), &by_pos_weight);
-    save(cost, l, x, t, s.bytes);
+    if (l->keeps_input || (l->keeps_target && adept_cost_wants_grad(cost, t))) adept_cost_save(cost, x);
+    if (l->keeps_target) adept_cost_save(cost, t);
+    if (l->keeps_result) adept_cost_save_bytes(cost, s.bytes);
 }
 
-static const adept_handler_case cases[] = {
-    /* 40 elements of 4 bytes: square reads x and t, writes 160; the mean reads 160, writes 4: 2 * 40 + 40 FLOPs.
-     * backward: 4 * 40, reads x, t and one gradient */
-    {.name = "mean square",
-     .call = "aten::mse_loss(self=f32:4x10*, target=f32:4x10, reduction=1) -> f32:",
-     .forward = {.alu = 120, .read = 320 + 160, .written = 160 + 4, .launches = 2},
-     .backward = {.alu = 160, .read = 320 + 4, .written = 160, .saved = 320}},
-    /* sub, abs, sum; keeps the difference */
-    {.name = "sum of absolute differences",
-     .call = "aten::l1_loss(self=f32:4x10*, target=f32:4x10, reduction=2) -> f32:",
-     .forward = {.alu = 120, .read = 480 + 160, .written = 320 + 4, .launches = 3},
-     .backward = {.alu = 160, .read = 320 + 4, .written = 320, .launches = 2, .saved = 160}},
-    /* target broadcast to 4x10; no reduction: the gradient has the full size */
-    {.name = "smooth, not reduced, broadcast",
-     .call = "aten::smooth_l1_loss(self=f32:4x10*, target=f32:1x10, reduction=0, beta=1.0) -> f32:4x10",
-     .forward = {.alu = 200, .read = 320, .written = 160},
-     .backward = {.alu = 400, .read = 320 + 160, .written = 160, .saved = 160 + 40}},
-    {.name = "divergence of log probabilities",
-     .call = "aten::kl_div(self=f32:4x10*, target=f32:4x10, reduction=1, log_target=true) -> f32:",
-     .forward = {.alu = 120 + 40, .read = 800 + 160, .written = 480 + 4, .launches = 4},
-     .backward = {.alu = 240, .read = 320 + 4, .written = 320, .launches = 2, .saved = 160}},
-    /* 9 + 1 FLOPs for the loss and its mean, 1 for the weights of 40 bytes (one kernel more each way) */
-    {.name = "binary cross entropy with weights",
-     .call = "aten::binary_cross_entropy_with_logits(self=f32:4x10*, target=f32:4x10, weight=f32:10, pos_weight=none, "
-             "reduction=1) -> f32:",
-     .forward = {.alu = 360 + 40 + 40, .read = 960 + 160 + 200, .written = 640 + 4 + 160, .launches = 6},
-     .backward = {.alu = 720 + 40, .read = 640 + 4 + 200, .written = 480 + 160, .launches = 4, .saved = 320 + 40}},
-    {.name = "binary cross entropy, inference",
-     .call = "aten::binary_cross_entropy(self=f32:4x10, target=f32:4x10, weight=none, reduction=0) @infer -> f32:4x10",
-     .forward = {.alu = 360, .read = 320, .written = 160}},
-    {0},
-};
-
-const adept_handler adept_handler_loss = {.kind = "loss", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_loss = {.kind = "loss", .ops = ops, .shape = shape, .cost = cost};

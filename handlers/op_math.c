@@ -102,8 +102,7 @@ static void shape(adept_call *c)
     }
     const adept_tensor *self = v->u.t;
     adept_dtype dtype = row->type == BOOL ? ADEPT_BOOL : self->dtype;
-    if ((row->type == FLOAT || row->type == REAL) && !adept_dtype_has_fraction(dtype))
-        dtype = ADEPT_F32;
+    if ((row->type == FLOAT || row->type == REAL) && !adept_dtype_has_fraction(dtype)) dtype = ADEPT_F32;
     bool is_abs = row->fn == ADEPT_FN_ABS && !adept_call_inplace(c);
     if (row->type == REAL || is_abs) dtype = adept_dtype_real(dtype);
     adept_host_set_unary(c, adept_elem_out_unary(c, self, dtype), row->fn, self);
@@ -134,37 +133,4 @@ static void cost(adept_call *c, adept_cost *cost)
     if (row->reads_result) adept_cost_save(cost, out);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "the result is kept: backward is grad * y",
-     .call = "aten::exp(self=f32:2x3*) -> f32:2x3",
-     .forward = {.alu = 6, .read = 24, .written = 24},
-     .backward = {.alu = 6, .read = 48, .written = 24, .saved = 24}},
-    {.name = "rsqrt: grad * -0.5, y ** 3 (two multiplications), their product: 1 + 1 (y) + 2 reads, 3 writes",
-     .call = "aten::rsqrt(self=f32:8*) -> f32:8",
-     .forward = {.alu = 8, .read = 32, .written = 32},
-     .backward = {.alu = 32, .read = 4 * 32, .written = 3 * 32, .launches = 3, .saved = 32}},
-    {.name = "in place, keeping x: a copy is made before it is overwritten",
-     .call = "aten::log_(self=f32:8*) -> f32:8",
-     .forward = {.alu = 8, .read = 64, .written = 64, .launches = 2},
-     .backward = {.alu = 8, .read = 64, .written = 32, .saved = 32}},
-    {.name = "integers give f32, without gradient",
-     .call = "aten::sqrt(self=i64:4) -> f32:4",
-     .forward = {.alu = 4, .read = 32, .written = 16}},
-    {.name = "the absolute value of a complex number is a real one: two squares, a sum, a root",
-     .call = "aten::abs(self=c64:8) -> f32:8",
-     .forward = {.alu = 32, .read = 64, .written = 32}},
-    {.name = "the exponential of a complex number counts as a product, its gradient is one",
-     .call = "aten::exp(self=c64:8*) -> c64:8",
-     .forward = {.alu = 48, .read = 64, .written = 64},
-     .backward = {.alu = 48, .read = 128, .written = 64, .saved = 64}},
-    {.name = "a polynomial: 4; backward grad * i1(x), 1 + 4, reads grad, x and what it wrote",
-     .call = "aten::i0(self=f32:8*) -> f32:8",
-     .forward = {.alu = 32, .read = 32, .written = 32},
-     .backward = {.alu = 40, .read = 3 * 32, .written = 2 * 32, .launches = 2, .saved = 32}},
-    {.name = "a number", .call = "aten::sqrt(a=64) -> f:8"},
-    {.name = "math.ceil gives an integer", .call = "aten::ceil(a=2.5) -> i:3"},
-    {.name = "minus an integer stays one", .call = "aten::neg(a=3) -> i:-3"},
-    {0},
-};
-
-const adept_handler adept_handler_math = {.kind = "math", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_math = {.kind = "math", .ops = ops, .shape = shape, .cost = cost};

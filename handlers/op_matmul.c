@@ -165,21 +165,6 @@ static bool is_elementwise(const product *p)
     return p->form->kind == OUTER || is_scaling(p);
 }
 
-static void plan_scaled(product *p)
-{
-    const adept_tensor *scaled = p->a->ndim > 0 ? p->a : p->b;
-    p->ndim = scaled->ndim;
-    memcpy(p->dims, scaled->dims, sizeof scaled->dims);
-    p->m = (double)adept_tensor_numel(scaled), p->n = p->k = p->batch = 1;
-}
-
-static void plan_outer(product *p)
-{
-    p->ndim = 2;
-    p->dims[0] = p->a->dims[0], p->dims[1] = p->b->dims[0];
-    p->m = (double)p->dims[0], p->n = (double)p->dims[1], p->k = p->batch = 1;
-}
-
 /* y = x A^T + b. Rows of an input of three or more dimensions that do not lie at one stride are copied first. Without a
  * gradient of the weight PyTorch multiplies in batches instead. */
 static void plan_linear(adept_call *c, product *p)
@@ -266,7 +251,7 @@ static bool bias_wants_matrix(adept_call *c, const adept_tensor *x, const adept_
     return (x->ndim == 3 || bias->ndim == 1) && adept_tensor_is_contiguous(x) && adept_call_order_known(c, x);
 }
 
-/* Of three dimensions: contiguous rows are those of one matrix, and a bias is added to that. @return nothing is left to ask */
+/* Of three dimensions: contiguous rows are those of one matrix, and a bias is added to that. @return all is asked */
 static bool fits_rows(adept_call *c, const product *p)
 {
     const adept_tensor *t = p->added;
@@ -280,7 +265,8 @@ static bool fits_rows(adept_call *c, const product *p)
 
 static void check_added(adept_call *c, const product *p)
 {
-    if (adept_call_ok(c) && p->added && p->form->kind == LINEAR && p->b->ndim == 1 && bias_wants_matrix(c, p->a, p->added))
+    if (adept_call_ok(c) && p->added && p->form->kind == LINEAR && p->b->ndim == 1 &&
+        bias_wants_matrix(c, p->a, p->added))
         adept_call_fail(c, "with a bias, weight %s is no matrix", adept_call_shape(c, p->b));
     bool fused = p->form->kind == LINEAR && (p->a->ndim == 2 || p->a->ndim == 3); /* elsewhere added by itself */
     if (fused && !strcmp(adept_call_op(c), "aten::linear")) adept_call_same_type(c, p->a, p->added);
@@ -293,8 +279,7 @@ static void check_added(adept_call *c, const product *p)
 static void plan_packed(adept_call *c, product *p)
 {
     int64_t rows = p->b->ndim == 4 ? 8 * p->b->dims[0] : p->b->dims[0], k = p->a->dims[1];
-    if (adept_call_refuse(c, p->b->ndim != 4 && p->b->ndim != 2, "%s are no packed weights",
-                          adept_call_shape(c, p->b)))
+    if (adept_call_refuse(c, p->b->ndim != 4 && p->b->ndim != 2, "%s are no packed weights", adept_call_shape(c, p->b)))
         return;
     double held = (double)adept_tensor_numel(p->b) * adept_dtype_bytes(p->b->dtype) * 2;
     if (held != (double)rows * (double)k) misfit(c, p);
@@ -322,13 +307,18 @@ static product plan(adept_call *c)
         plan_linear(c, &p);
     else if (f->kind == DIMS)
         plan_dims(c, &p);
-    else if (is_scaling(&p))
-        plan_scaled(&p);
-    else if (!ranks)
+    else if (is_scaling(&p)) {
+        const adept_tensor *scaled = p.a->ndim > 0 ? p.a : p.b;
+        p.ndim = scaled->ndim;
+        memcpy(p.dims, scaled->dims, sizeof scaled->dims);
+        p.m = (double)adept_tensor_numel(scaled), p.n = p.k = p.batch = 1;
+    } else if (!ranks)
         misfit(c, &p);
-    else if (f->kind == OUTER)
-        plan_outer(&p);
-    else if (f->kind == INNER)
+    else if (f->kind == OUTER) {
+        p.ndim = 2;
+        p.dims[0] = p.a->dims[0], p.dims[1] = p.b->dims[0];
+        p.m = (double)p.dims[0], p.n = (double)p.dims[1], p.k = p.batch = 1;
+    } else if (f->kind == INNER)
         plan_inner(c, &p);
     else
         plan_matmul(c, &p);
@@ -353,7 +343,8 @@ static void shape(adept_call *c)
 }
 
 /* A product of the full size, summed to what was broadcast. */
-static void factor_gradient(adept_cost *cost, const adept_tensor *out, const adept_tensor *factor, const adept_tensor *other)
+static void factor_gradient(adept_cost *cost, const adept_tensor *out, const adept_tensor *factor,
+                            const adept_tensor *other)
 {
     double n = (double)adept_tensor_numel(out), bytes = adept_tensor_bytes(out);
     bool summed = (double)adept_tensor_numel(factor) < n;
@@ -375,17 +366,6 @@ static void elementwise_cost(adept_cost *cost, const product *p, const adept_ten
         factor_gradient(cost, out, p->a, p->b);
         factor_gradient(cost, out, p->b, p->a);
     }
-    adept_gemm_save(cost, g);
-}
-
-/* addbmm: a chain of products, each accumulating into the one result. */
-static void summed_cost(adept_cost *cost, const product *p, const adept_gemm *g)
-{
-    adept_gemm one = *g;
-    double read = (g->a.bytes + g->b.bytes) / (p->batch > 0 ? p->batch : 1) + g->out_bytes;
-    one.batch = 1;
-    adept_gemm_kernel(cost, ADEPT_FORWARD, &one, p->batch, read, g->out_bytes, p->m * p->n);
-    adept_gemm_backward(cost, g);
     adept_gemm_save(cost, g);
 }
 
@@ -426,16 +406,6 @@ static adept_gemm_side side(adept_cost *cost, const adept_tensor *t, bool copied
     return copied ? adept_gemm_side_copied(cost, t, elements) : adept_gemm_side_of(cost, t);
 }
 
-/* Weights of 8 bits: an input of floats (quantized::linear_dynamic) is brought to their type before, range and all. */
-static void at_eight_bits(adept_cost *cost, const product *p, adept_gemm *g)
-{
-    double n = (double)adept_tensor_numel(p->a);
-    g->dtype = ADEPT_I8;
-    if (!adept_dtype_is_float(p->a->dtype)) return;
-    adept_cost_alu(cost, ADEPT_FORWARD, p->a->dtype, n, 5 * n, adept_tensor_unique_bytes(p->a), n);
-    g->a = (adept_gemm_side){NULL, n, n, 1, false};
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     product p = plan(c);
@@ -451,16 +421,28 @@ static void cost(adept_call *c, adept_cost *cost)
                     .extra_bytes = p.added ? adept_tensor_unique_bytes(p.added) : 0,
                     .extra_flops = p.added ? (double)adept_tensor_numel(out) : 0};
     bool packs = !strncmp(adept_call_op(c), "aten::_weight", strlen("aten::_weight"));
-    if (p.b->dtype == ADEPT_I8 && p.form->kind == LINEAR && !packs) at_eight_bits(cost, &p, &g);
+    if (p.b->dtype == ADEPT_I8 && p.form->kind == LINEAR && !packs) {
+        g.dtype = ADEPT_I8; /* quantized::linear_dynamic brings floats to it before, range and all */
+        if (adept_dtype_is_float(p.a->dtype)) {
+            double n = (double)adept_tensor_numel(p.a);
+            adept_cost_alu(cost, ADEPT_FORWARD, p.a->dtype, n, 5 * n, adept_tensor_unique_bytes(p.a), n);
+            g.a = (adept_gemm_side){NULL, n, n, 1, false};
+        }
+    }
     if (p.form == &int_mm || p.form == &scaled_mm) g.dtype = p.a->dtype;
     static const char *const beside[] = {"scales", "qScaleAndZeros", "scale_a", "scale_b"};
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
         g.extra_bytes += adept_elem_read(adept_value_tensor(adept_arg(c, beside[i])));
     if (is_elementwise(&p))
         elementwise_cost(cost, &p, out, &g);
-    else if (p.form->kind == SUMMED)
-        summed_cost(cost, &p, &g);
-    else if (takes_vector(&p))
+    else if (p.form->kind == SUMMED) { /* addbmm: a chain of products, each accumulating into the one result */
+        adept_gemm one = g;
+        double read = (g.a.bytes + g.b.bytes) / (p.batch > 0 ? p.batch : 1) + g.out_bytes;
+        one.batch = 1;
+        adept_gemm_kernel(cost, ADEPT_FORWARD, &one, p.batch, read, g.out_bytes, p.m * p.n);
+        adept_gemm_backward(cost, &g);
+        adept_gemm_save(cost, &g);
+    } else if (takes_vector(&p))
         vector_cost(cost, &p, &g);
     else
         adept_gemm_cost(cost, &g);
@@ -468,171 +450,6 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_bias_gradient(cost, p.added, out, g.b.grad && p.form->kind != OUTER);
 }
 
-static const adept_handler_case cases[] = {
-    /* 2*2*5*6*3 = 360 in two products; da (5x3)(3x6) and db (6x5)(5x3) the same each */
-    {.name = "batch of two",
-     .call = "aten::bmm(self=f32:2x5x6*, mat2=f32:2x6x3*) -> f32:2x5x3",
-     .forward = {.gemm = 360, .read = 4 * (60 + 36), .written = 120, .product = {5, 3, 6, 2}},
-     .backward = {.gemm = 720, .read = 4 * (30 + 36 + 30 + 60), .written = 4 * (60 + 36), .launches = 2, .saved = 384}},
-    /* attention scores: batch and heads are both batch dimensions. 2 * 8*12*197*197*64; 3725664 scores of two bytes */
-    {.name = "four dimensions",
-     .call = "aten::matmul(self=f16:8x12x197x64*, other=f16:8x12x64x197*) -> f16:8x12x197x197",
-     .forward = {.gemm = 476884992, .read = 4841472, .written = 7451328, .product = {197, 197, 64, 96}},
-     .backward = {.gemm = 953769984,
-                  .read = 2 * (2 * 3725664 + 2420736.0),
-                  .written = 4841472,
-                  .launches = 2,
-                  .saved = 4841472}},
-    /* one matrix on the right: 2x5 rows fold into m = 10; 2*10*6*3 = 360 */
-    {.name = "a batch by one matrix",
-     .call = "aten::matmul(self=f32:2x5x6*, other=f32:6x3*) -> f32:2x5x3",
-     .forward = {.gemm = 360, .read = 4 * (60 + 18), .written = 120, .product = {10, 3, 6, 1}},
-     .backward = {.gemm = 720, .read = 4 * (30 + 18 + 30 + 60), .written = 4 * (60 + 18), .launches = 2, .saved = 312}},
-    {.name = "a batch by one constant matrix",
-     .call = "aten::matmul(self=f32:2x5x6*, other=f32:6x3) -> f32:2x5x3",
-     .forward = {.gemm = 360, .read = 4 * (60 + 18), .written = 120, .product = {10, 3, 6, 1}},
-     .backward = {.gemm = 360, .read = 4 * (30 + 18), .written = 240, .saved = 72}},
-    /* 1 broadcasts to 4 products: its gradient is 4 matrices of 30, then one sum of 120 elements into 30 */
-    {.name = "broadcast batch",
-     .call = "aten::matmul(self=f32:1x5x6*, other=f32:4x6x3) -> f32:4x5x3",
-     .forward = {.gemm = 720, .read = 4 * (30 + 72), .written = 240, .product = {5, 3, 6, 4}},
-     .backward =
-         {.gemm = 720, .alu = 120, .read = 4 * (60 + 72) + 480, .written = 480 + 120, .launches = 2, .saved = 288}},
-    /* one key head broadcast to 3 query heads of 2 images: no single stride shows 6 matrices, so b's 60 elements are
-     * copied to 180, which are kept, and whose gradient is summed back into 60. a 144, result 120 elements; 2*6*4*5*6 =
-     * 1440 */
-    {.name = "broadcast between batch dimensions copies",
-     .call = "aten::matmul(self=f32:2x3x4x6*, other=f32:2x1x6x5*) -> f32:2x3x4x5",
-     .forward =
-         {.gemm = 1440, .read = 240 + 4 * (144 + 180), .written = 720 + 480, .launches = 2, .product = {4, 5, 6, 6}},
-     .backward = {.gemm = 2880,
-                  .alu = 180,
-                  .read = 4 * (120 + 180) + 4 * (120 + 144) + 720,
-                  .written = 576 + 720 + 240,
-                  .launches = 3,
-                  .saved = 576 + 720}},
-    /* the left matrix wants a gradient: columns of both matrices side by side, copied for that; 2*5*6*(2*3) = 360 */
-    {.name = "one matrix by a batch",
-     .call = "aten::matmul(self=f32:5x6*, other=f32:2x6x3) -> f32:2x5x3",
-     .forward =
-         {.gemm = 360, .read = 144 + 4 * (30 + 36), .written = 144 + 120, .launches = 2, .product = {5, 6, 6, 1}},
-     .backward = {.gemm = 360, .read = 4 * (30 + 36), .written = 120, .saved = 144}},
-    {.name = "one constant matrix by a batch stays a batch",
-     .call = "aten::matmul(self=f32:5x6, other=f32:2x6x3) -> f32:2x5x3",
-     .forward = {.gemm = 360, .read = 4 * (30 + 36), .written = 120, .product = {5, 3, 6, 2}}},
-    {.name = "vector by matrix, nothing wants a gradient",
-     .call = "aten::matmul(self=f32:6, other=f32:6x3) -> f32:3",
-     .forward = {.gemm = 36, .read = 4 * (6 + 18), .written = 12, .product = {1, 3, 6, 1}}},
-    {.name = "two vectors",
-     .call = "aten::dot(self=f32:6, tensor=f32:6) -> f32:",
-     .forward = {.gemm = 12, .read = 48, .written = 4, .product = {1, 1, 6, 1}}},
-    /* 30 products and sums; vec1's gradient is 6x5 by 5, 60 FLOPs, vec2's 5x6 by 6 */
-    {.name = "outer product added",
-     .call = "aten::addr(self=f32:6x5, vec1=f32:6*, vec2=f32:5*) -> f32:6x5",
-     .forward = {.alu = 60, .read = 120 + 44, .written = 120, .product = {6, 1, 5, 1}}, /* backward's */
-     .backward = {.gemm = 120, .read = 2 * 120 + 44, .written = 44, .launches = 2, .saved = 44}},
-    /* 2 * 4 * 6; the matrix's gradient is 4 x 6 products of numbers, the vector's a product */
-    {.name = "matrix by vector",
-     .call = "aten::mv(self=f32:4x6*, vec=f32:6*) -> f32:4",
-     .forward = {.gemm = 48, .read = 4 * (24 + 6), .written = 16, .product = {4, 1, 6, 1}},
-     .backward =
-         {.gemm = 48, .alu = 24, .read = 4 * (4 + 6 + 4 + 24), .written = 4 * (24 + 6), .launches = 2, .saved = 120}},
-    /* 2*2*5*6*3 = 360; the 30 sums are added to a 5x3 that is broadcast over the batch: its gradient sums 30 into 15 */
-    {.name = "batch added to a matrix",
-     .call = "aten::baddbmm(self=f32:5x3*, batch1=f32:2x5x6, batch2=f32:2x6x3, beta=1, alpha=0.125) -> f32:2x5x3",
-     .forward = {.gemm = 360, .alu = 30, .read = 4 * (15 + 60 + 36), .written = 120, .product = {5, 3, 6, 2}},
-     .backward = {.alu = 30, .read = 120, .written = 60}},
-    /* two products of 5x6 by 6x3, each accumulating into the 15 results: 2*2*90 = 360; reads 2 * (30 + 18 + 15) */
-    {.name = "sum of a batch",
-     .call = "aten::addbmm(self=f32:5x3, batch1=f32:2x5x6, batch2=f32:2x6x3) -> f32:5x3",
-     .forward = {.gemm = 360, .alu = 15, .read = 4 * 126, .written = 120, .launches = 2, .product = {5, 3, 6, 1}}},
-    /* 6x5 products; da = sum over columns of dy * b: multiply (reads dy and b, writes 30), sum (reads 30, writes 6) */
-    {.name = "outer product is elementwise",
-     .call = "aten::outer(self=f32:6*, vec2=f32:5) -> f32:6x5",
-     .forward = {.alu = 30, .read = 44, .written = 120},
-     .backward = {.alu = 60, .read = 2 * 120 + 20, .written = 120 + 24, .launches = 2, .saved = 20}},
-    /* 8 real operations for each of 4*5*6; the gradient of b by the conjugate of a, which is a view */
-    {.name = "complex numbers: 8 m n k",
-     .call = "aten::mm(self=c64:4x6, mat2=c64:6x5*) -> c64:4x5",
-     .forward = {.gemm = 960, .read = 8 * (24 + 30), .written = 160, .product = {4, 5, 6, 1}},
-     .backward = {.gemm = 960, .read = 8 * (20 + 24), .written = 240, .saved = 192}},
-    {.name = "half-precision complex numbers, and a sum of two each",
-     .call = "aten::addmm(self=c32:5, mat1=c32:4x6, mat2=c32:6x5) -> c32:4x5",
-     .forward = {.gemm = 960, .alu = 40, .read = 4 * (5 + 24 + 30), .written = 80, .product = {4, 5, 6, 1}}},
-    {.name = "int8, accumulated in i32",
-     .call = "aten::_int_mm(self=i8:4x6, mat2=i8:6x5) -> i32:4x5",
-     .forward = {.gemm = 240, .read = 24 + 30, .written = 80, .product = {4, 5, 6, 1}}},
-    {.name = "fp8 with a scale for each operand, to bf16",
-     .call = "aten::_scaled_mm(self=f8e4m3:4x6, mat2=f8e4m3:6x5, scale_a=f32:4x1, scale_b=f32:1x5, bias=none, "
-             "scale_result=none, out_dtype=15, use_fast_accum=false) -> bf16:4x5, f32:",
-     .forward = {.gemm = 240, .read = 24 + 30 + 36, .written = 40, .product = {4, 5, 6, 1}}},
-    {.name = "weights of 8 bits, transposed, with a scale a row",
-     .call = "aten::_weight_int8pack_mm(self=bf16:4x6, mat2=i8:5x6, scales=bf16:5) -> bf16:4x5",
-     .forward = {.gemm = 240, .read = 48 + 30 + 10, .written = 40, .product = {4, 5, 6, 1}}},
-    /* 2*4*8*64; 8 x 64 weights of 4 bits are 64 integers */
-    {.name = "weights of 4 bits in tiles",
-     .call = "aten::_weight_int4pack_mm(self=bf16:4x64, mat2=i32:1x2x32x1, qGroupSize=32, "
-             "qScaleAndZeros=bf16:2x8x2) -> bf16:4x8",
-     .forward = {.gemm = 4096, .read = 512 + 256 + 64, .written = 64, .product = {4, 8, 64, 1}}},
-    {.name = "outer product of complex numbers: 6 each",
-     .call = "aten::outer(self=c128:6, vec2=c128:5) -> c128:6x5",
-     .forward = {.alu = 180, .read = 16 * 11, .written = 480}},
-    /* 2 of a and 5 of b stay, 3 * 4 are summed: 2*2*5*12 = 240; a 24, b 60, out 10 elements */
-    {.name = "two dimensions contracted",
-     .call = "aten::tensordot(self=f32:2x3x4*, other=f32:4x3x5*, dims_self=[1,2], dims_other=[1,0]) -> f32:2x5",
-     .forward = {.gemm = 240, .read = 336, .written = 40, .product = {2, 5, 12, 1}},
-     .backward = {.gemm = 480, .read = 4 * (10 + 60 + 10 + 24), .written = 336, .launches = 2, .saved = 336}},
-    {.name = "no dimension: all products",
-     .call = "aten::tensordot(self=f32:2x3, other=f32:4, dims_self=[], dims_other=[]) -> f32:2x3x4",
-     .forward = {.gemm = 48, .read = 40, .written = 96, .product = {6, 4, 1, 1}}},
-    {0},
-};
+const adept_handler adept_handler_matmul = {.kind = "matmul", .ops = ops, .shape = shape, .cost = cost};
 
-const adept_handler adept_handler_matmul = {.kind = "matmul", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
-
-static const adept_handler_case linear_cases[] = {
-    /* B = 32, K = 768, N = 3072: 2BKN = 150994944; B N = 98304 elements.
-     * reads 4 (BK + KN + N) = 4 (24576 + 2359296 + 3072); backward reads 4 (2BN + KN + BK), writes 4 (BK + KN + N).
-     * saves x for dA and A for dx: 4 (24576 + 2359296) */
-    /* 8 numbers are brought to 8 bits at 5 FLOPs each: 32 bytes in, 8 out; then 2*2*4*3 = 48 */
-    {.name = "by a weight of 8 bits",
-     .call = "quantized::linear_dynamic(X=f32:2x4, weight=i8:3x4, bias=f32:3, reduce_range=false) -> f32:2x3",
-     .forward = {.gemm = 48,
-                 .alu = 40 + 6,
-                 .read = 32 + 8 + 12 + 12,
-                 .written = 8 + 24,
-                 .launches = 2,
-                 .product = {2, 3, 4, 1}}},
-    {.name = "of 8 bits in and out",
-     .call = "quantized::linear(X=u8:2x4, weight=i8:3x4, bias=f32:3, Y_scale_i=0.1, Y_zero_point_i=0) -> u8:2x3",
-     .forward = {.gemm = 48, .alu = 6, .read = 8 + 12 + 12, .written = 6, .product = {2, 3, 4, 1}}},
-    {.name = "all gradients",
-     .call = "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*) -> f32:32x3072",
-     .forward = {.gemm = 150994944, .alu = 98304, .read = 9547776, .written = 393216, .product = {32, 3072, 768, 1}},
-     .backward =
-         {.gemm = 301989888, .alu = 98304, .read = 10321920, .written = 9547776, .launches = 3, .saved = 9535488}},
-    /* the input of the model needs no gradient: only the weight product and the bias sum, and the weight is not kept.
-     * 2x5 rows fold into B = 10; K = 6, N = 7: 2BKN = 840; backward reads 4 (BN + BK) = 4 (70 + 60) */
-    {.name = "first layer, three dimensions",
-     .call = "aten::linear(input=f32:2x5x6, weight=f32:7x6*, bias=f32:7*) -> f32:2x5x7",
-     .forward = {.gemm = 840, .alu = 70, .read = 4 * (60 + 42 + 7), .written = 280, .product = {10, 7, 6, 1}},
-     .backward = {.gemm = 840, .alu = 70, .read = 520, .written = 4 * (42 + 7), .launches = 2, .saved = 240}},
-    /* frozen weight, bf16: only dx = dy A; the bias sum has to read dy itself. 2BKN = 2*10*6*7 */
-    {.name = "frozen weight, trained bias",
-     .call = "aten::linear(input=bf16:10x6*, weight=bf16:7x6, bias=bf16:7*) -> bf16:10x7",
-     .forward = {.gemm = 840, .alu = 70, .read = 2 * (60 + 42 + 7), .written = 140, .product = {10, 7, 6, 1}},
-     .backward =
-         {.gemm = 840, .alu = 70, .read = 2 * (70 + 42) + 140, .written = 2 * (60 + 7), .launches = 2, .saved = 84}},
-    {.name = "one vector, one output",
-     .call = "aten::linear(input=f32:6, weight=f32:6) @infer -> f32:",
-     .forward = {.gemm = 12, .read = 48, .written = 4, .product = {1, 1, 6, 1}}},
-    /* the matrix added has the result's size: its gradient is the result's, no kernel. 2*4*5*6 = 240 */
-    {.name = "addmm with a full matrix",
-     .call = "aten::addmm(self=f32:4x6*, mat1=f32:4x5*, mat2=f32:5x6*, beta=1, alpha=1) -> f32:4x6",
-     .forward = {.gemm = 240, .alu = 24, .read = 4 * (24 + 20 + 30), .written = 96, .product = {4, 6, 5, 1}},
-     .backward = {.gemm = 480, .read = 4 * (24 + 30 + 24 + 20), .written = 4 * (20 + 30), .launches = 2, .saved = 200}},
-    {0},
-};
-
-const adept_handler adept_handler_linear = {
-    .kind = "linear", .ops = linear_ops, .shape = shape, .cost = cost, .cases = linear_cases};
+const adept_handler adept_handler_linear = {.kind = "linear", .ops = linear_ops, .shape = shape, .cost = cost};

@@ -310,7 +310,8 @@ static const adept_op ops[] = {
     {"aten::kron", ADEPT_CAST_NONE, &(const adept_form){kron, {1, 0, 1}, {4, 2, 4}, ADEPT_KEEPS_ARGUMENTS, NULL, NULL}},
     {"aten::cross aten::linalg_cross", ADEPT_CAST_FP32, &cross_row},
     {"aten::vander", ADEPT_CAST_NONE,
-     &(const adept_form){vander, {1, 3, 5}, {5, 7, 9}, ADEPT_KEEPS_BOTH, NULL, NULL}}, /* written in parts, then flipped */
+     &(const adept_form){
+         vander, {1, 3, 5}, {5, 7, 9}, ADEPT_KEEPS_BOTH, NULL, NULL}}, /* written in parts, then flipped */
     {"aten::linalg_vander", ADEPT_CAST_NONE,
      &(const adept_form){vander, {1, 1, 2}, {5, 5, 6}, ADEPT_KEEPS_BOTH, NULL, NULL}},
     {"aten::linalg_vecdot", ADEPT_CAST_FP32,
@@ -325,63 +326,8 @@ static const adept_op ops[] = {
     {0},
 };
 
-static const adept_handler_case cases[] = {
-    {.name = "a diagonal above the main one: 3 + 1; zeros and elements are written together",
-     .call = "aten::diag(self=f32:3*, diagonal=1) -> f32:4x4",
-     .forward = {.read = 12, .written = 64},
-     .backward = {.read = 64, .written = 12}},
-    {.name = "and taken out again",
-     .call = "aten::diag(self=f32:3x5, diagonal=-1) -> f32:2",
-     .forward = {.read = 60, .written = 8}},
-    {.name = "Kronecker product: a product for each of 48 elements",
-     .call = "aten::kron(self=f32:2x3, other=f32:4x2) -> f32:8x6",
-     .forward = {.alu = 48, .read = 24 + 32, .written = 192}},
-    {.name = "cross product of 4 vectors: 3 FLOPs for each of 12 elements",
-     .call = "aten::cross(self=f32:4x3*, other=f32:4x3) -> f32:4x3",
-     .forward = {.alu = 36, .read = 96, .written = 48},
-     .backward = {.alu = 72, .read = 48 + 96, .written = 48, .launches = 2, .saved = 96}},
-    {.name = "spectral norm of 4 x 2: 2 * 4 * 4 + 2 * 8",
-     .call = "aten::linalg_matrix_norm(self=f32:4x2, ord=2) -> f32:",
-     .forward = {.alu = 48, .read = 32, .written = 4}},
-    {.name = "trace of 3 x 3",
-     .call = "aten::trace(self=f32:3x3) -> f32:",
-     .forward = {.alu = 3, .read = 36, .written = 4}},
-    {.name = "a row of 4 put on the diagonal of 4 x 4",
-     .call = "aten::diagflat(self=f32:2x2, offset=0) -> f32:4x4",
-     .forward = {.read = 16, .written = 64}},
-    {.name = "each of two rows of 3 above the diagonal of 4 x 4",
-     .call = "aten::diag_embed(self=f32:2x3, offset=1, dim1=-2, dim2=-1) -> f32:2x4x4",
-     .forward = {.read = 24, .written = 128}},
-    {.name = "blocks side by side, zeros between; backward they are cut out again",
-     .call = "aten::block_diag(tensors=[f32:2x3*, f32:1x1*]) -> f32:3x4",
-     .forward = {.read = 24 + 4, .written = 48},
-     .backward = {.read = 48, .written = 28}},
-    {.name = "each of 2 with each of 3",
-     .call = "aten::cartesian_prod(tensors=[f32:2, f32:3]) -> f32:6x2",
-     .forward = {.read = 8 + 12, .written = 48}},
-    {.name = "4 over 2 pairs",
-     .call = "aten::combinations(self=f32:4, r=2, with_replacement=false) -> f32:6x2",
-     .forward = {.read = 16, .written = 48}},
-    {.name = "and with pairs of the same: 4 * 5 / 2",
-     .call = "aten::combinations(self=f32:4, r=2, with_replacement=true) -> f32:10x2",
-     .forward = {.read = 16, .written = 80}},
-    {.name = "copies of 3 numbers in 4 columns, then running products of 12",
-     .call = "aten::linalg_vander(x=f32:3, N=4) -> f32:3x4",
-     .forward = {.alu = 12, .read = 12 + 48, .written = 48 + 48, .launches = 2}},
-    {.name = "6 products, which are written and read to be summed: 2 FLOPs each",
-     .call = "aten::linalg_vecdot(x=f32:2x3, y=f32:2x3, dim=-1) -> f32:2",
-     .forward = {.alu = 12, .read = 48 + 24, .written = 8 + 24, .launches = 2}},
-    {.name = "inverse of 6 x 6: 2 * 6^3",
-     .call = "aten::linalg_tensorinv(self=f32:6x2x3, ind=1) -> f32:2x3x6",
-     .forward = {.alu = 432, .read = 144, .written = 144}},
-    {.name = "6 x 6 solved: 2 / 3 * 6^3 for the factors, 2 * 6^2 for the solution",
-     .call = "aten::linalg_tensorsolve(self=f32:2x3x6, other=f32:2x3) -> f32:6",
-     .forward = {.alu = 144 + 72, .read = 144 + 24, .written = 24}},
-    {0},
-};
-
 const adept_handler adept_handler_matrix = {
-    .kind = "matrix", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
+    .kind = "matrix", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};
 
 /* ---------------------------------------------------------------- covariances ---------------- */
 
@@ -423,21 +369,5 @@ static void covariance_cost(adept_call *c, adept_cost *cost)
     adept_cost_stream(cost, ADEPT_BACKWARD, x->dtype, 3 * n, 3 * n, 4 * n * size, 2 * n * size + rows * size, 3);
 }
 
-static const adept_handler_case covariance_cases[] = {
-    /* 24 elements: their sums, the differences; 2 * 3 * 3 * 8 = 144; 9 divisions */
-    {.name = "covariance of 3 variables in 8 observations",
-     .call = "aten::cov(self=f32:3x8, correction=1) -> f32:3x3",
-     .forward = {.gemm = 144,
-                 .alu = 48 + 9,
-                 .read = 192 + 192 + 36,
-                 .written = 108 + 36 + 36,
-                 .launches = 4,
-                 .product = {3, 3, 8, 1}}},
-    {0},
-};
-
-const adept_handler adept_handler_covariance = {.kind = "matmul",
-                                                .ops = covariance_ops,
-                                                .shape = covariance_shape,
-                                                .cost = covariance_cost,
-                                                .cases = covariance_cases};
+const adept_handler adept_handler_covariance = {
+    .kind = "matmul", .ops = covariance_ops, .shape = covariance_shape, .cost = covariance_cost};

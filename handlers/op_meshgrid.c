@@ -81,17 +81,4 @@ static void cost(adept_call *c, adept_cost *cost)
         if (adept_cost_wants_grad(cost, items[i])) adept_elem_grad_to(cost, out->u.list->items[i].u.t, items[i]);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "rows and columns; the gradient of one is summed over the other",
-     .call = "aten::meshgrid(tensors=[f32:2*, f32:3]) -> [f32:2x3, f32:2x3]",
-     .backward = {.alu = 6, .read = 24, .written = 8}},
-    {.name = "Cartesian indexing swaps the first two",
-     .call = "aten::meshgrid(tensors=[f32:2, f32:3], indexing=\"xy\") -> [f32:3x2, f32:3x2]"},
-    {.name = "a row and a column to one shape",
-     .call = "aten::broadcast_tensors(tensors=[f32:3*, f32:2x1]) -> [f32:2x3, f32:2x3]",
-     .backward = {.alu = 6, .read = 24, .written = 12}},
-    {0},
-};
-
-const adept_handler adept_handler_meshgrid = {
-    .kind = "meshgrid", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_meshgrid = {.kind = "meshgrid", .ops = ops, .shape = shape, .cost = cost};

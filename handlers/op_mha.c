@@ -121,7 +121,8 @@ static void attend(adept_call *c, adept_cost *cost, const mha *m, const adept_at
 {
     adept_attention_sizes sizes = *given;
     if (!m->weights && adept_call_attention(c) != ADEPT_ATTENTION_EAGER) {
-        double kept = given->batch * (2 * given->queries + 2 * given->keys) * (double)m->width; /* Q, K, V, the result */
+        double kept =
+            given->batch * (2 * given->queries + 2 * given->keys) * (double)m->width; /* Q, K, V, the result */
         adept_attention_fused(cost, &sizes, NULL, NULL);
         adept_cost_save_bytes(cost, kept * adept_dtype_bytes(m->q->dtype));
         return;
@@ -200,70 +201,7 @@ static void cost(adept_call *c, adept_cost *cost)
         attention_cost(c, cost, &m);
 }
 
-static const adept_handler_case cases[] = {
-    /* Query and key are different tensors here: three products 2*10*8*8 of 1280 FLOPs and their 240 bias additions;
-     * 2 heads of 5x5 in 2 images: 100 scores, 4 * 100 * 4 = 1600; 600 for scale and softmax; output product 1280 + 80
-     */
-    {.name = "fused",
-     .call = "aten::_native_multi_head_attention(query=f32:2x5x8, key=f32:2x5x8, value=f32:2x5x8, embed_dim=8, "
-             "num_head=2, qkv_weight=f32:24x8, qkv_bias=f32:24, proj_weight=f32:8x8, proj_bias=f32:8, mask=none, "
-             "need_weights=false, average_attn_weights=true, mask_type=none) @infer -> f32:2x5x8, none",
-     .forward = {.gemm = 3840 + 1600 + 1280,
-                 .alu = 240 + 600 + 80,
-                 .read = 3 * (320 + 256) + (960 + 96) + 960 + 320 + (320 + 256 + 32),
-                 .written = 960 + 960 + 320 + 320 + 320,
-                 .launches = 7,
-                 .product = {10, 8, 8, 1}}},
-    /* With weights: scale q and k (160), softmax 500, and 100 scores averaged over the heads into 50 */
-    {.name = "weights wanted",
-     .call = "aten::_native_multi_head_attention(query=f32:2x5x8, key=f32:2x5x8, value=f32:2x5x8, embed_dim=8, "
-             "num_head=2, qkv_weight=f32:24x8, qkv_bias=f32:24, proj_weight=f32:8x8, proj_bias=f32:8, mask=none, "
-             "need_weights=true, average_attn_weights=true, mask_type=none) @infer -> f32:2x5x8, f32:2x5x5",
-     .forward = {.gemm = 3840 + 1600 + 1280,
-                 .alu = 240 + 160 + 500 + 80 + 100,
-                 .read = 3 * 576 + 1056 + (320 + 320 + 640 + 400 + 720) + 320 + 608 + 400,
-                 .written = 960 + 960 + (320 + 320 + 400 + 400 + 320) + 320 + 320 + 200,
-                 .launches = 12,
-                 .product = {10, 8, 8, 1},
-                 .row_elements = 5}},
-    /* width 4, 2 heads, 3 rows. Forward as above: 3 * 96 + 144 + 96, and 6 row statistics written. Backward 3 weight
-     * gradients of 96; biases 72; row sums 24; the fused kernel 2 * 18 * 10 and twice 108; the heads joined; the input
-     * gradient of the output product. Kept: three inputs, Q, K, V, the result, statistics and 16, the output weight. */
-    {.name = "trained: the ordinary attention",
-     .call = "aten::_native_multi_head_attention(query=f32:1x3x4, key=f32:1x3x4, value=f32:1x3x4, embed_dim=4, "
-             "num_head=2, qkv_weight=f32:12x4*, qkv_bias=f32:12, proj_weight=f32:4x4, proj_bias=f32:4, mask=none, "
-             "need_weights=false, average_attn_weights=true, mask_type=none) -> f32:1x3x4, none",
-     .forward = {.gemm = 288 + 144 + 96,
-                 .alu = 36 + 108 + 12,
-                 .read = 3 * 112 + 192 + 144 + 48 + 128,
-                 .written = 3 * 48 + 144 + 72 + 48 + 48,
-                 .launches = 7,
-                 .product = {3, 4, 4, 1}},
-     .backward = {.gemm = 288 + 360 + 96,
-                  .alu = 72 + 24 + 216,
-                  .read = 3 * 96 + 144 + 96 + 240 + 48 + 112,
-                  .written = 3 * 64 + 144 + 24 + 144 + 48 + 48,
-                  .launches = 8,
-                  .saved = 144 + 192 + 40 + 64}},
-    /* width 4, 2 heads, 3 rows, inner width 8: 2 * 3 * 4 * (12 + 4 + 8 + 8) = 768 and 4 * 3 * 3 * 4 = 144 for scores
-     * and values; 36 biases, 2 * 9 scores of 6, 12 + 24 + 12 biases, 24 for ReLU, 24 for sums, 2 * 84 */
-    {.name = "a layer",
-     .call = "aten::_transformer_encoder_layer_fwd(src=f32:1x3x4, embed_dim=4, num_heads=2, qkv_weight=f32:12x4, "
-             "qkv_bias=f32:12, proj_weight=f32:4x4, proj_bias=f32:4, use_gelu=false, norm_first=false, eps=0.00001, "
-             "norm_weight_1=f32:4, norm_bias_1=f32:4, norm_weight_2=f32:4, norm_bias_2=f32:4, ffn_weight_1=f32:8x4, "
-             "ffn_bias_1=f32:8, ffn_weight_2=f32:4x8, ffn_bias_2=f32:4, mask=none, mask_type=none) @infer -> f32:1x3x4",
-     .forward = {.gemm = 768 + 144,
-                 .alu = 36 + 108 + 12 + 24 + 12 + 24 + 24 + 168,
-                 .read = (48 + 192) + (144 + 48) + 144 + 48 + (48 + 64 + 16) + 96 + 48 + (48 + 128 + 32) + 96 +
-                         (96 + 128 + 16) + 96 + 48,
-                 .written = 144 + 144 + 48 + 48 + 48 + 48 + 48 + 96 + 96 + 48 + 48 + 48,
-                 .launches = 12,
-                 .product = {3, 12, 4, 1},
-                 .row_elements = 4}},
-    {0},
-};
-
-const adept_handler adept_handler_mha = {.kind = "attention", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_mha = {.kind = "attention", .ops = ops, .shape = shape, .cost = cost};
 
 /* ---------------------------------------------------------------- nested tensors ---------------- */
 
@@ -293,14 +231,5 @@ static const adept_op nested_ops[] = {
     {0},
 };
 
-static const adept_handler_case nested_cases[] = {
-    {.name = "a copy, with the mask",
-     .call = "aten::_nested_tensor_from_mask(t=f32:2x3x4, mask=bool:2x3, mask_check=false) -> f32:2x3x4",
-     .forward = {.read = 96 + 6, .written = 96}},
-    {.name = "data tells",
-     .call = "aten::_nested_tensor_from_mask_left_aligned(t=f32:2x3x4, mask=bool:2x3) -> ?"},
-    {0},
-};
-
 const adept_handler adept_handler_nested = {
-    .kind = "copy", .ops = nested_ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = nested_cases};
+    .kind = "copy", .ops = nested_ops, .shape = adept_form_shape, .cost = adept_form_cost};

@@ -95,26 +95,4 @@ static void cost(adept_call *c, adept_cost *cost)
     multiply(cost, &m, 0, m.n - 1);
 }
 
-static const adept_handler_case cases[] = {
-    /* (10x100 by 100x5) by 5x50: 2 (5000 + 2500) = 15000 FLOPs; the other order would be 2 (25000 + 50000) */
-    {.name = "the cheaper order",
-     .call = "aten::linalg_multi_dot(tensors=[f32:10x100, f32:100x5, f32:5x50]) -> f32:10x50",
-     .forward = {.gemm = 15000,
-                 .read = 4 * (1000 + 500 + 50 + 250),
-                 .written = 4 * (50 + 500),
-                 .launches = 2,
-                 .product = {10, 5, 100, 1}}},
-    /* a vector at the end: 4x3 by (3x2 by 2): 2*6 + 2*12 = 36; gradients of the first matrix only: 4x1 by 1x3 */
-    {.name = "ends in a vector",
-     .call = "aten::linalg_multi_dot(tensors=[f32:4x3*, f32:3x2, f32:2]) -> f32:4",
-     .forward =
-         {.gemm = 36, .read = 4 * (6 + 2 + 12 + 3), .written = 4 * (3 + 4), .launches = 2, .product = {3, 1, 2, 1}},
-     .backward = {.gemm = 24, .read = 4 * (4 + 3), .written = 48, .saved = 12}},
-    {.name = "from the right, where nothing is multiplied; from the left it would be 2 * 24",
-     .call = "aten::linalg_multi_dot(tensors=[f32:2x3, f32:3x4, f32:4x0]) -> f32:2x0",
-     .forward = {.read = 48 + 24, .launches = 2, .product = {3, 0, 4, 1}}},
-    {0},
-};
-
-const adept_handler adept_handler_multi_dot = {
-    .kind = "matmul", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_multi_dot = {.kind = "matmul", .ops = ops, .shape = shape, .cost = cost};

@@ -116,23 +116,17 @@ static int trailing_dims(adept_call *c, const adept_tensor *input)
     return n;
 }
 
-/* 1 in place of each trailing dimension. */
-static void out_statistics(adept_call *c, const adept_tensor *input, int n_trailing)
-{
-    int64_t dims[ADEPT_MAX_DIMS];
-    for (int i = 0; i < input->ndim; i++)
-        dims[i] = i < input->ndim - n_trailing ? input->dims[i] : 1;
-    out_statistic(c, input, input->ndim, dims);
-}
-
 static void trailing_shape(adept_call *c)
 {
     const trailing *row = adept_call_data(c);
     const adept_tensor *x = adept_arg_tensor(c, "input");
     int n = trailing_dims(c, x);
+    int64_t dims[ADEPT_MAX_DIMS]; /* of statistics: 1 in place of each trailing dimension */
+    for (int i = 0; i < x->ndim; i++)
+        dims[i] = i < x->ndim - n ? x->dims[i] : 1;
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
     for (int i = 0; row->returned && i < row->statistics; i++)
-        out_statistics(c, x, n);
+        out_statistic(c, x, x->ndim, dims);
 }
 
 static void trailing_cost(adept_call *c, adept_cost *cost)
@@ -152,44 +146,11 @@ static void trailing_cost(adept_call *c, adept_cost *cost)
     norm_cost(cost, &norm);
 }
 
-static const adept_handler_case layer_cases[] = {
-    /* 2x5x8 = 80 elements in 10 rows: 560 FLOPs; reads 4 (80 + 8 + 8), writes 4 * 80 + mean and rstd of 10 rows: 80
-     * bytes. backward reads x, dy, statistics and weight, writes dx, dweight, dbias; keeps x, weight, statistics */
-    {.name = "rows of eight",
-     .call = "aten::layer_norm(input=f32:2x5x8*, normalized_shape=[8], weight=f32:8*, bias=f32:8*, eps=0.00001) -> "
-             "f32:2x5x8",
-     .forward = {.alu = 560, .read = 384, .written = 400, .row_elements = 8},
-     .backward = {.alu = 1120, .read = 320 + 320 + 80 + 32, .written = 384, .saved = 320 + 32 + 80}},
-    /* two rows of 40; statistics stay fp32 */
-    {.name = "statistics returned, no parameters",
-     .call = "aten::native_layer_norm(input=bf16:2x5x8*, normalized_shape=[5,8], weight=none, bias=none, eps=0.00001) "
-             "-> bf16:2x5x8, f32:2x1x1, f32:2x1x1",
-     .forward = {.alu = 560, .read = 160, .written = 160 + 16, .row_elements = 40},
-     .backward = {.alu = 1120, .read = 320 + 16, .written = 160, .saved = 160 + 16}},
-    {.name = "inference",
-     .call = "aten::layer_norm(input=f32:2x8, normalized_shape=[8], weight=f32:8, bias=none) @infer -> f32:2x8",
-     .forward = {.alu = 112, .read = 64 + 32, .written = 64 + 16, .row_elements = 8}},
-    {0},
-};
-
 const adept_handler adept_handler_layer_norm = {
-    .kind = "layer_norm", .ops = layer_ops, .shape = trailing_shape, .cost = trailing_cost, .cases = layer_cases};
-
-static const adept_handler_case rms_cases[] = {
-    /* 80 elements in 10 rows: 320 FLOPs; reads 2 (80 + 8), writes 160 and 10 fp32 statistics */
-    {.name = "rows of eight",
-     .call = "aten::rms_norm(input=bf16:2x5x8*, normalized_shape=[8], weight=bf16:8*, eps=0.00001) -> bf16:2x5x8",
-     .forward = {.alu = 320, .read = 176, .written = 200, .row_elements = 8},
-     .backward = {.alu = 640, .read = 160 + 160 + 40 + 16, .written = 176, .saved = 160 + 16 + 40}},
-    {.name = "fused form, frozen weight",
-     .call = "aten::_fused_rms_norm(input=f32:2x8*, normalized_shape=[8], weight=f32:8, eps=none) -> f32:2x8, f32:2x1",
-     .forward = {.alu = 64, .read = 96, .written = 64 + 8, .row_elements = 8},
-     .backward = {.alu = 128, .read = 64 + 64 + 8 + 32, .written = 64, .saved = 64 + 32 + 8}},
-    {0},
-};
+    .kind = "layer_norm", .ops = layer_ops, .shape = trailing_shape, .cost = trailing_cost};
 
 const adept_handler adept_handler_rms_norm = {
-    .kind = "rms_norm", .ops = rms_ops, .shape = trailing_shape, .cost = trailing_cost, .cases = rms_cases};
+    .kind = "rms_norm", .ops = rms_ops, .shape = trailing_shape, .cost = trailing_cost};
 
 /* ---------------------------------------------------------------- over channels ---------------- */
 
@@ -250,27 +211,8 @@ static void group_cost(adept_call *c, adept_cost *cost)
     norm_cost(cost, &norm);
 }
 
-static const adept_handler_case group_cases[] = {
-    /* 2x6x4x4 = 192 elements, 2 images of 3 groups: 6 means and deviations, 48 bytes. The input is read twice. */
-    {.name = "three groups of two channels",
-     .call =
-         "aten::group_norm(input=f32:2x6x4x4*, num_groups=3, weight=f32:6*, bias=f32:6*, eps=0.00001) -> f32:2x6x4x4",
-     .forward = {.alu = 1344, .read = 2 * 768 + 48, .written = 768 + 48, .launches = 2, .row_elements = 32},
-     .backward = {.alu = 2688,
-                  .read = 2 * (768 + 768) + 48 + 24,
-                  .written = 768 + 24 + 24,
-                  .launches = 2,
-                  .saved = 768 + 24 + 48}},
-    {.name = "decomposed, first layer",
-     .call = "aten::native_group_norm(input=f32:2x6x4, weight=f32:6*, bias=none, N=2, C=6, HxW=4, group=2, "
-             "eps=0.00001) -> f32:2x6x4, f32:2x2, f32:2x2",
-     .forward = {.alu = 336, .read = 2 * 192 + 24, .written = 192 + 32, .launches = 2, .row_elements = 12},
-     .backward = {.alu = 672, .read = 2 * 384 + 32 + 24, .written = 24, .launches = 2, .saved = 192 + 24 + 32}},
-    {0},
-};
-
 const adept_handler adept_handler_group_norm = {
-    .kind = "group_norm", .ops = group_ops, .shape = group_shape, .cost = group_cost, .cases = group_cases};
+    .kind = "group_norm", .ops = group_ops, .shape = group_shape, .cost = group_cost};
 
 /* Batch and instance normalisation. With statistics of the batch, a kernel reads the input twice: once for mean and
  * deviation, once to normalise; its backward likewise reads input and output gradient twice, for the two sums per
@@ -321,14 +263,8 @@ static void statistics_outputs(adept_call *c, const form *f, const adept_tensor 
     if (f->index) adept_out_int(c, 0);
 }
 
-/* Of an input without elements batch_norm looks at nothing but the first weight and the first bias, of whatever channels;
- * instance_norm repeats them for its images before. */
-static void check_first(adept_call *c, const char *what, const adept_tensor *t, int64_t copies)
-{
-    if (adept_call_ok(c) && t && (t->ndim != 1 || t->dims[0] == 0 || copies == 0))
-        adept_call_fail(c, "%s %s, but the first one is needed", what, adept_call_shape(c, t));
-}
-
+/* Of an input without elements batch_norm looks at nothing but the first weight and the first bias, of whatever
+ * channels; instance_norm repeats them for its images before. */
 static void check_vectors(adept_call *c, const form *f, const adept_tensor *x)
 {
     static const char *const vectors[] = {"weight", "bias", "running_mean", "running_var"};
@@ -337,8 +273,9 @@ static void check_vectors(adept_call *c, const form *f, const adept_tensor *x)
         const adept_tensor *t = adept_arg_tensor_opt(c, vectors[i]);
         if (!first || (f->instance && i >= 2))
             check_vector(c, vectors[i], t, x->dims[1]);
-        else if (i < 2)
-            check_first(c, vectors[i], t, f->instance ? x->dims[0] : 1);
+        else if (i < 2 && adept_call_ok(c) && t &&
+                 (t->ndim != 1 || t->dims[0] == 0 || (f->instance && x->dims[0] == 0)))
+            adept_call_fail(c, "%s %s, but the first one is needed", vectors[i], adept_call_shape(c, t));
     }
 }
 
@@ -359,12 +296,6 @@ static void batch_shape(adept_call *c)
     if (f->statistics) statistics_outputs(c, f, x);
 }
 
-/* What one mean of a batch is taken over: a channel, of each image for itself if they are instances. */
-static double channel_elements(const adept_tensor *x, const form *f)
-{
-    return (f->instance ? 1 : (double)x->dims[0]) * adept_dims_elements(x->ndim - 2, x->dims + 2);
-}
-
 static double running_bytes(adept_call *c, const char *name)
 {
     const adept_tensor *t = adept_arg_tensor_opt(c, name);
@@ -377,6 +308,8 @@ static void batch_cost(adept_call *c, adept_cost *cost)
     const adept_tensor *x = adept_arg_tensor(c, "input");
     bool batch = uses_batch_statistics(c);
     double running = running_bytes(c, "running_mean") + running_bytes(c, "running_var");
+    /* what one mean is taken over: a channel, of each image for itself if they are instances */
+    double channel = (f->instance ? 1 : (double)x->dims[0]) * adept_dims_elements(x->ndim - 2, x->dims + 2);
     normalisation norm = {.input = x,
                           .weight = adept_arg_tensor_opt(c, "weight"),
                           .bias = adept_arg_tensor_opt(c, "bias"),
@@ -385,7 +318,7 @@ static void batch_cost(adept_call *c, adept_cost *cost)
                           .passes = batch ? 2 : 1,
                           .over_batch = !f->instance,
                           .planes = !f->instance && adept_call_memory_format(c) == ADEPT_NCHW,
-                          .row_elements = batch ? channel_elements(x, f) : 0,
+                          .row_elements = batch ? channel : 0,
                           .statistics = 2,
                           .running_read_bytes = running,
                           .running_written_bytes = batch ? running : 0,
@@ -395,38 +328,5 @@ static void batch_cost(adept_call *c, adept_cost *cost)
     if (f->instance && norm.weight) adept_cost_save_bytes(cost, (double)x->dims[0] * adept_tensor_bytes(norm.weight));
 }
 
-static const adept_handler_case batch_cases[] = {
-    /* 2x3x8x8 = 384 elements = 1536 bytes; 3 channels: vectors of 12 bytes. 7 * 384 = 2688.
-     * forward reads x twice, weight, bias, two running vectors; writes y, two saved and two running vectors.
-     * backward reads x and dy twice, two saved vectors, weight; keeps x, weight and two vectors */
-    {.name = "training, whatever the baked flag says",
-     .call = "aten::batch_norm(input=f32:2x3x8x8*, weight=f32:3*, bias=f32:3*, running_mean=f32:3, running_var=f32:3, "
-             "training=false, momentum=0.1, eps=0.00001, cudnn_enabled=true) -> f32:2x3x8x8",
-     .forward = {.alu = 2688, .read = 3072 + 24 + 24, .written = 1536 + 24 + 24, .row_elements = 128},
-     .backward = {.alu = 5376, .read = 2 * 3072 + 24 + 12, .written = 1536 + 24, .saved = 1536 + 12 + 24}},
-    /* running statistics: 4 * 384 FLOPs, one pass */
-    {.name = "inference, whatever the baked flag says",
-     .call = "aten::batch_norm(input=f32:2x3x8x8, weight=f32:3, bias=f32:3, running_mean=f32:3, running_var=f32:3, "
-             "training=true, momentum=0.1, eps=0.00001, cudnn_enabled=true) @infer -> f32:2x3x8x8",
-     .forward = {.alu = 1536, .read = 1536 + 24 + 24, .written = 1536}},
-    /* bf16 data, fp32 parameters and statistics; the input is the model's: only weight and bias gradients */
-    {.name = "mixed types, first layer",
-     .call = "aten::native_batch_norm(input=bf16:2x3x8x8, weight=f32:3*, bias=f32:3*, running_mean=none, "
-             "running_var=none, training=true, momentum=0.1, eps=0.00001) -> bf16:2x3x8x8, f32:3, f32:3",
-     .forward = {.alu = 2688, .read = 1536 + 24, .written = 768 + 24, .row_elements = 128},
-     .backward = {.alu = 5376, .read = 2 * 1536 + 24 + 12, .written = 24, .saved = 768 + 12 + 24}},
-    /* 6 instances: 48 bytes of statistics, and the weight repeated for 2 images: 24 bytes */
-    {.name = "instance norm",
-     .call = "aten::instance_norm(input=f32:2x3x8x8*, weight=f32:3*, bias=f32:3*, running_mean=none, running_var=none, "
-             "use_input_stats=true, momentum=0.1, eps=0.00001, cudnn_enabled=true) -> f32:2x3x8x8",
-     .forward = {.alu = 2688, .read = 3072 + 24, .written = 1536 + 48, .row_elements = 64},
-     .backward = {.alu = 5376, .read = 2 * 3072 + 48 + 12, .written = 1536 + 24, .saved = 1536 + 12 + 48 + 24}},
-    {.name = "exported for inference: no statistics come back",
-     .call = "aten::_native_batch_norm_legit_no_training(input=f32:1x3x4, weight=f32:3, bias=f32:3, "
-             "running_mean=f32:3, running_var=f32:3, momentum=0.1, eps=0.00001) @infer -> f32:1x3x4, f32:0, f32:0",
-     .forward = {.alu = 48, .read = 48 + 24 + 24, .written = 48}},
-    {0},
-};
-
 const adept_handler adept_handler_batch_norm = {
-    .kind = "batch_norm", .ops = batch_ops, .shape = batch_shape, .cost = batch_cost, .cases = batch_cases};
+    .kind = "batch_norm", .ops = batch_ops, .shape = batch_shape, .cost = batch_cost};

@@ -29,15 +29,4 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, 0, adept_elem_read(self), n * adept_dtype_bytes(out->dtype));
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "one-hot: 12 zeros, 4 ones",
-     .call = "aten::one_hot(self=i64:4, num_classes=3) -> i64:4x3",
-     .forward = {.read = 32, .written = 96 + 32, .launches = 2}},
-    {.name = "of a single number, too",
-     .call = "aten::one_hot(self=i64:1, num_classes=3) -> i64:1x3",
-     .forward = {.read = 8, .written = 24 + 8, .launches = 2}},
-    {0},
-};
-
-const adept_handler adept_handler_one_hot = {
-    .kind = "scatter", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_one_hot = {.kind = "scatter", .ops = ops, .shape = shape, .cost = cost};

@@ -56,8 +56,8 @@ static padding padding_of(adept_call *c, const adept_tensor *self)
     return p;
 }
 
-/* What PyTorch pads otherwise than with a constant: one to three dimensions behind the channels. By reflection less than
- * there is can be added on a side, by wrapping around no more; only what wraps around may be empty. */
+/* What PyTorch pads otherwise than with a constant: one to three dimensions behind the channels. By reflection less
+ * than there is can be added on a side, by wrapping around no more; only what wraps around may be empty. */
 static void check_sides(adept_call *c, const adept_tensor *self, const int64_t *dims, const padding *p, pad_mode mode)
 {
     int first = self->ndim - p->n;
@@ -145,27 +145,4 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, n, adept_tensor_bytes(out), adept_tensor_bytes(self));
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "zeros around 2 x 3: fill 4 x 6, copy 6; backward copies the 6",
-     .call = "aten::pad(self=f32:2x3*, pad=[1,2,1,1], mode=\"constant\", value=none) -> f32:4x6",
-     .forward = {.read = 24, .written = 96 + 24, .launches = 2},
-     .backward = {.read = 24, .written = 24}},
-    {.name = "nothing to add is a copy all the same",
-     .call = "aten::pad(self=f32:2x3*, pad=[0,0], mode=\"constant\", value=none) -> f32:2x3",
-     .forward = {.read = 24, .written = 24},
-     .backward = {.read = 24, .written = 24}},
-    {.name = "negative: 6 of 8 are copied; backward fills 8 and copies 6",
-     .call = "aten::constant_pad_nd(self=f32:8*, pad=[-1,-1], value=0) -> f32:6",
-     .forward = {.read = 24, .written = 24},
-     .backward = {.read = 24, .written = 32 + 24, .launches = 2}},
-    {.name = "reflection: 4 read, 8 written; backward zeros 4 and adds 8 gradients to them",
-     .call = "aten::reflection_pad1d(self=f32:1x4*, padding=[2,2]) -> f32:1x8",
-     .forward = {.read = 16, .written = 32},
-     .backward = {.alu = 8, .read = 32, .written = 16 + 16, .launches = 2, .saved = 16}},
-    {.name = "circular: the middle and two sides",
-     .call = "aten::pad(self=f32:1x1x4, pad=[1,1], mode=\"circular\", value=none) -> f32:1x1x6",
-     .forward = {.read = 24, .written = 24, .launches = 3}},
-    {0},
-};
-
-const adept_handler adept_handler_pad = {.kind = "pad", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_pad = {.kind = "pad", .ops = ops, .shape = shape, .cost = cost};

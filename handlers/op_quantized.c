@@ -5,16 +5,6 @@
 #include "form.h"
 #include <string.h>
 
-/* Types of quantised numbers, as PyTorch numbers them. */
-static adept_dtype stored_type(adept_call *c)
-{
-    static const adept_dtype types[] = {ADEPT_I8, ADEPT_U8, ADEPT_I32}; /* qint8, quint8, qint32 */
-    int64_t type = adept_arg_int(c, "dtype", 12);
-    bool known = type >= 12 && type <= 14;
-    adept_call_refuse(c, !known, "%lld is no type of quantised numbers", (long long)type);
-    return types[known ? type - 12 : 0];
-}
-
 static void like_of_type(adept_call *c, adept_dtype dtype)
 {
     const adept_tensor *x = adept_form_tensor(c, 0);
@@ -23,7 +13,11 @@ static void like_of_type(adept_call *c, adept_dtype dtype)
 
 static void quantize(adept_call *c)
 {
-    like_of_type(c, stored_type(c));
+    static const adept_dtype types[] = {ADEPT_I8, ADEPT_U8, ADEPT_I32}; /* PyTorch's 12 to 14: qint8, quint8, qint32 */
+    int64_t type = adept_arg_int(c, "dtype", 12);
+    bool known = type >= 12 && type <= 14;
+    adept_call_refuse(c, !known, "%lld is no type of quantised numbers", (long long)type);
+    like_of_type(c, types[known ? type - 12 : 0]);
 }
 
 static void dequantize(adept_call *c)
@@ -90,20 +84,5 @@ static const adept_op ops[] = {
     {0},
 };
 
-static const adept_handler_case cases[] = {
-    {.name = "imitated in training: 7 FLOPs for each of 8 elements, a mask of 8 bytes kept",
-     .call = "aten::fake_quantize_per_tensor_affine(self=f32:8*, scale=0.1, zero_point=0, quant_min=-128, "
-             "quant_max=127) -> f32:8",
-     .forward = {.alu = 56, .read = 32, .written = 32},
-     .backward = {.alu = 8, .read = 32 + 8, .written = 32, .saved = 8}},
-    {.name = "4 bytes in, 1 out",
-     .call = "aten::quantize_per_tensor(self=f32:8, scale=0.1, zero_point=0, dtype=13) -> u8:8",
-     .forward = {.alu = 40, .read = 32, .written = 8}},
-    {.name = "a residual sum at 8 bits",
-     .call = "quantized::add_relu(qa=u8:2x4, qb=u8:2x4, scale=0.1, zero_point=0) -> u8:2x4",
-     .forward = {.alu = 64, .read = 16, .written = 8}},
-    {0},
-};
-
 const adept_handler adept_handler_quantized = {
-    .kind = "quantized", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
+    .kind = "quantized", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};

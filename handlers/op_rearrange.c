@@ -275,36 +275,4 @@ static void cost(adept_call *c, adept_cost *cost)
                       passes * large, passes * small, n);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "shifted windows: two dimensions, two kernels",
-     .call = "aten::roll(self=f32:2x4x4*, shifts=[-1,-1], dims=[1,2]) -> f32:2x4x4",
-     .forward = {.read = 256, .written = 256, .launches = 2},
-     .backward = {.read = 256, .written = 256, .launches = 2}},
-    {.name = "upper triangle",
-     .call = "aten::triu(self=f32:4x4, diagonal=1) -> f32:4x4",
-     .forward = {.read = 64, .written = 64}},
-    {.name = "3 elements four times; backward sums 12 gradients",
-     .call = "aten::repeat(self=f32:3*, repeats=[4,1]) -> f32:4x3",
-     .forward = {.read = 12, .written = 48},
-     .backward = {.alu = 12, .read = 48, .written = 12}},
-    {.name = "each element twice",
-     .call = "aten::repeat_interleave(self=f32:2x3, repeats=2, dim=1) -> f32:2x6",
-     .forward = {.read = 24, .written = 48}},
-    {.name = "8 channels become 2 x 2 pixels of 2",
-     .call = "aten::pixel_shuffle(self=f32:1x8x3x3*, upscale_factor=2) -> f32:1x2x6x6",
-     .forward = {.read = 288, .written = 288},
-     .backward = {.read = 288, .written = 288}},
-    {.name = "windows of 2 x 2 in 3 x 3: 4 taps at 4 positions of 2 images, a kernel each; backward adds 32 gradients",
-     .call =
-         "aten::im2col(self=f32:2x1x3x3*, kernel_size=[2,2], dilation=[1,1], padding=[0,0], stride=[1,1]) -> f32:2x4x4",
-     .forward = {.read = 72, .written = 128, .launches = 2},
-     .backward = {.alu = 32, .read = 128, .written = 72, .launches = 2}},
-    {.name = "and back",
-     .call = "aten::col2im(self=f32:2x4x4, output_size=[3,3], kernel_size=[2,2], dilation=[1,1], padding=[0,0], "
-             "stride=[1,1]) -> f32:2x1x3x3",
-     .forward = {.alu = 32, .read = 128, .written = 72, .launches = 2}},
-    {0},
-};
-
-const adept_handler adept_handler_rearrange = {
-    .kind = "rearrange", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_rearrange = {.kind = "rearrange", .ops = ops, .shape = shape, .cost = cost};

@@ -151,7 +151,8 @@ static void shape(adept_call *c)
     int ndim = reduce_dims(c, self, dims);
     const adept_value *dim = adept_arg(c, "dim");
     if (row == &logsumexp && ndim < self->ndim && adept_value_is_list(dim) && dim->u.list->n == 0)
-        adept_call_fail(c, "over no dimension, but without them"); /* PyTorch adds the largest, with all dimensions, to it */
+        adept_call_fail(
+            c, "over no dimension, but without them"); /* PyTorch adds the largest, with all dimensions, to it */
     adept_dtype dtype = type_of(c, row, self);
     if (!adept_call_ok(c)) return;
     adept_out_tensor(c, row->type == REAL_TYPE ? adept_dtype_real(dtype) : dtype, ndim, dims);
@@ -159,16 +160,11 @@ static void shape(adept_call *c)
         adept_out_tensor(c, dtype, ndim, dims);
 }
 
-/* Exponent of a norm: 2 unless given as p or ord. */
-static double exponent(adept_call *c)
+static adept_chain norm_backward(adept_call *c)
 {
     const char *name = adept_arg(c, "ord") ? "ord" : "p";
     const adept_value *v = adept_arg(c, name);
-    return v && v->kind == ADEPT_VALUE_STRING ? 2 : adept_arg_float(c, name, 2); /* "fro" */
-}
-
-static adept_chain norm_backward(double p)
-{
+    double p = v && v->kind == ADEPT_VALUE_STRING ? 2 /* "fro" */ : adept_arg_float(c, name, 2);
     if (p == 2) return norm.backward;
     if (p == 1) return (adept_chain){2, 1, 2, 2};   /* sign(self) * grad */
     if (isinf(p)) return (adept_chain){5, 4, 4, 6}; /* sign(self) * (|self| == norm) * (grad / count) */
@@ -209,7 +205,7 @@ static void cost(adept_call *c, adept_cost *cost)
                       row->results * out_bytes + row->forward.writes * adept_tensor_bytes(self),
                       1 + row->forward.launches);
     if (!adept_cost_wants_grad(cost, self)) return;
-    adept_chain chain = row == &norm ? norm_backward(exponent(c)) : row->backward;
+    adept_chain chain = row == &norm ? norm_backward(c) : row->backward;
     chain.flops *= adept_elem_product(self->dtype);
     double grad = chain.launches > 0 ? out_bytes : 0;
     adept_elem_chain(cost, ADEPT_BACKWARD, self, &chain,
@@ -218,45 +214,7 @@ static void cost(adept_call *c, adept_cost *cost)
     if (row->reads_result) adept_cost_save(cost, out);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "sum over rows: one addition per element; the gradient is an expanded view",
-     .call = "aten::sum(self=f32:4x8*, dim=[1], keepdim=false, dtype=none) -> f32:4",
-     .forward = {.alu = 32, .read = 128, .written = 16}},
-    {.name = "bools are counted as i64",
-     .call = "aten::sum(self=bool:4x8, dtype=none) -> i64:",
-     .forward = {.alu = 32, .read = 32, .written = 8}},
-    {.name = "mean: the expanded gradient is divided, which writes all 32 elements",
-     .call = "aten::mean(self=f32:4x8*, dim=[-1], keepdim=true, dtype=none) -> f32:4x1",
-     .forward = {.alu = 32, .read = 128, .written = 16},
-     .backward = {.alu = 32, .read = 16, .written = 128}},
-    {.name =
-         "2-norm: self * (grad / norm): division, product, comparison, fill; grad 16, norm 16, self and fill 128 each",
-     .call = "aten::norm(self=f32:4x8*, p=2, dim=[1], keepdim=true) -> f32:4x1",
-     .forward = {.alu = 64, .read = 128, .written = 16},
-     .backward = {.alu = 64, .read = 16 + 16 + 128 + 128, .written = 256, .launches = 4, .saved = 128 + 16}},
-    {.name = "by singular values of 4 x 2: 2 * 4 * 4 + 2 * 8",
-     .call = "aten::linalg_norm(self=f32:4x2, ord=2) -> f32:",
-     .forward = {.alu = 48, .read = 32, .written = 4}},
-    {.name = "variance: mean(self), self - mean, c * grad, product; self is read twice, the difference once",
-     .call = "aten::var(self=f32:4x8*, dim=[1], unbiased=false, keepdim=false) -> f32:4",
-     .forward = {.alu = 128, .read = 128, .written = 16},
-     .backward = {.alu = 96, .read = 16 + 2 * 128 + 128, .written = 256, .launches = 4, .saved = 128}},
-    {.name = "two results",
-     .call = "aten::var_mean(self=f32:4x8, dim=[1]) -> f32:4, f32:4",
-     .forward = {.alu = 128, .read = 128, .written = 32}},
-    {.name = "logsumexp: max, x - max, exp, sum over 32 elements (4 reads, 2 writes) and five kernels over the result",
-     .call = "aten::logsumexp(self=f32:4x8*, dim=[1], keepdim=false) -> f32:4",
-     .forward = {.alu = 128, .read = 4 * 128, .written = 2 * 128 + 16, .launches = 9},
-     /* self - result, exp, grad *: reads self, result, twice an intermediate, grad */
-     .backward = {.alu = 96, .read = 128 + 16 + 2 * 128 + 16, .written = 3 * 128, .launches = 3, .saved = 128 + 16}},
-    {.name = "a number of elements, known on the host", .call = "aten::prod(self=i64:=6, dtype=none) -> i64:"},
-    {.name = "any of a list", .call = "aten::any(self=[false,true]) -> b:true"},
-    {.name = "all of a list", .call = "aten::all(self=[1,0]) -> b:false"},
-    {.name = "sum of a list", .call = "aten::sum(self=[1,2,3]) -> i:6"},
-    {0},
-};
-
-const adept_handler adept_handler_reduce = {.kind = "reduce", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_reduce = {.kind = "reduce", .ops = ops, .shape = shape, .cost = cost};
 
 /* ---------------------------------------------------------------- extrema ---------------- */
 
@@ -297,12 +255,6 @@ static bool gives_indices(const adept_call *c)
 
 /* ---------------------------------------------------------------- shape ---------------- */
 
-static void shape_binary(adept_call *c, const extremum *row, const adept_value *self, const adept_value *other)
-{
-    adept_dtype dtype = adept_promote((const adept_value *[]){self, other}, 2);
-    adept_host_set_binary(c, adept_elem_out_binary(c, self, other, dtype), row->fn, self, other);
-}
-
 /* Along none of these dimensions there may be nothing. */
 static void check_chosen(adept_call *c, const adept_tensor *self)
 {
@@ -322,7 +274,8 @@ static void extremum_shape(adept_call *c)
     const adept_tensor *self = adept_elem_self(c);
     if (!self) return;
     if (row->kind == VALUE && other) {
-        shape_binary(c, row, v, other);
+        adept_dtype dtype = adept_promote((const adept_value *[]){v, other}, 2);
+        adept_host_set_binary(c, adept_elem_out_binary(c, v, other, dtype), row->fn, v, other);
         return;
     }
     int ndim = reduce_dims(c, self, dims);
@@ -385,31 +338,8 @@ static void extremum_cost(adept_call *c, adept_cost *cost)
     if (row->kind != ARG && adept_cost_wants_grad(cost, self)) extremum_backward(c, cost, self);
 }
 
-static const adept_handler_case extremum_cases[] = {
-    {.name = "of all: backward self == max, sum, grad / sum, product",
-     .call = "aten::max(self=f32:4x8*) -> f32:",
-     .forward = {.alu = 32, .read = 128, .written = 4},
-     .backward = {.alu = 96, .read = 128 + 8, .written = 128, .launches = 4, .saved = 128 + 4}},
-    {.name = "along a dimension, with indices: zeros of 32, 4 gradients to 4 indices",
-     .call = "aten::max(self=f32:4x8*, dim=1, keepdim=false) -> f32:4, i64:4",
-     .forward = {.alu = 32, .read = 128, .written = 16 + 32},
-     .backward = {.read = 16 + 32, .written = 128 + 16, .launches = 2, .saved = 32}},
-    {.name = "of two tensors: as maximum, five kernels for the gradient",
-     .call = "aten::min(self=f32:8*, other=f32:8) -> f32:8",
-     .forward = {.alu = 8, .read = 64, .written = 32},
-     .backward = {.alu = 40, .read = 2 * 64 + 4 * 32, .written = 3 * 32, .launches = 5, .saved = 64}},
-    {.name = "amax: mask, mask * grad, sum(mask), division",
-     .call = "aten::amax(self=f32:4x8*, dim=[1], keepdim=true) -> f32:4x1",
-     .forward = {.alu = 32, .read = 128, .written = 16},
-     .backward = {.alu = 128, .read = 128 + 2 * 16 + 128, .written = 256, .launches = 4, .saved = 128 + 16}},
-    {.name = "positions have no gradient",
-     .call = "aten::argmax(self=f32:4x8*, dim=-1, keepdim=false) -> i64:4",
-     .forward = {.alu = 32, .read = 128, .written = 32}},
-    {0},
-};
-
 const adept_handler adept_handler_extremum = {
-    .kind = "extremum", .ops = extremum_ops, .shape = extremum_shape, .cost = extremum_cost, .cases = extremum_cases};
+    .kind = "extremum", .ops = extremum_ops, .shape = extremum_shape, .cost = extremum_cost};
 
 /* ---------------------------------------------------------------- running ---------------- */
 
@@ -440,7 +370,8 @@ static void scan_shape(adept_call *c)
     const scan *row = adept_call_data(c);
     const adept_tensor *self = adept_arg_tensor(c, "self");
     adept_dtype dtype = row->sum_type ? sum_type(c, self) : self->dtype;
-    bool looks = !row->indices || (self->ndim > 0 && adept_tensor_numel(self) > 0); /* cummax takes any of what has none */
+    bool looks =
+        !row->indices || (self->ndim > 0 && adept_tensor_numel(self) > 0); /* cummax takes any of what has none */
     if (looks) adept_call_dim(c, adept_arg_int(c, "dim", 0), self->ndim);
     adept_out_result(c, self, dtype, self->ndim, self->dims)->n_values = 0;
     if (row->indices) adept_out_tensor(c, ADEPT_I64, self->ndim, self->dims);
@@ -472,24 +403,4 @@ static void scan_cost(adept_call *c, adept_cost *cost)
     adept_elem_grad_to(cost, out, self);
 }
 
-static const adept_handler_case scan_cases[] = {
-    {.name = "running sum: backward is flip, sum, flip",
-     .call = "aten::cumsum(self=f32:4x8*, dim=1, dtype=none) -> f32:4x8",
-     .forward = {.alu = 32, .read = 128, .written = 128},
-     .backward = {.alu = 32, .read = 3 * 128, .written = 3 * 128, .launches = 3}},
-    {.name = "bools are counted as i64",
-     .call = "aten::cumsum(self=bool:8, dim=0, dtype=none) -> i64:8",
-     .forward = {.alu = 8, .read = 8, .written = 64}},
-    {.name = "running maximum with positions: zeros of 8, then 8 gradients added at 8 indices",
-     .call = "aten::cummax(self=f32:8*, dim=0) -> f32:8, i64:8",
-     .forward = {.alu = 8, .read = 32, .written = 32 + 64},
-     .backward = {.alu = 8, .read = 64 + 64, .written = 32 + 32, .launches = 2, .saved = 32 + 64}},
-    {.name = "running product: == 0, result * grad, flip, sum, flip, division",
-     .call = "aten::cumprod(self=f32:8*, dim=0, dtype=none) -> f32:8",
-     .forward = {.alu = 8, .read = 32, .written = 32},
-     .backward = {.alu = 32, .read = 2 * 32 + 32 + 5 * 32, .written = 5 * 32, .launches = 6, .saved = 64}},
-    {0},
-};
-
-const adept_handler adept_handler_scan = {
-    .kind = "scan", .ops = scan_ops, .shape = scan_shape, .cost = scan_cost, .cases = scan_cases};
+const adept_handler adept_handler_scan = {.kind = "scan", .ops = scan_ops, .shape = scan_shape, .cost = scan_cost};

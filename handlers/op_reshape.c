@@ -162,20 +162,4 @@ static void cost(adept_call *c, adept_cost *cost)
     if (out->storage != self->storage) adept_elem_copy(cost, ADEPT_FORWARD, self, out->dtype);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "a view costs nothing; -1 is what is left of 24",
-     .call = "aten::view(self=f32:2x3x4*, size=[6,-1]) -> f32:6x4"},
-    {.name = "from dimension 1 on", .call = "aten::flatten(self=f32:2x3x4*, start_dim=1, end_dim=-1) -> f32:2x12"},
-    {.name = "a number becomes a vector", .call = "aten::flatten(self=f32:, start_dim=0, end_dim=-1) -> f32:1"},
-    {.name = "heads", .call = "aten::unflatten(self=f32:2x12, dim=1, sizes=[3,-1]) -> f32:2x3x4"},
-    {.name = "sizes of another tensor", .call = "aten::reshape_as(self=f32:12, other=f32:3x4) -> f32:3x4"},
-    {.name = "contiguous already", .call = "aten::contiguous(self=f32:2x3*, memory_format=0) -> f32:2x3"},
-    {.name = "reordered to channels last: a copy of 48 elements",
-     .call = "aten::contiguous(self=f32:2x3x2x4*, memory_format=2) -> f32:2x3x2x4",
-     .forward = {.read = 192, .written = 192}},
-    {.name = "4 bytes as two bf16", .call = "aten::view(self=f32:2x3, dtype=15) -> bf16:2x6"},
-    {0},
-};
-
-const adept_handler adept_handler_reshape = {
-    .kind = "reshape", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_reshape = {.kind = "reshape", .ops = ops, .shape = shape, .cost = cost};

@@ -212,15 +212,6 @@ static adept_dtype product_type(const pass *s)
     return at_eight_bits(s) ? ADEPT_I8 : s->r->input->dtype;
 }
 
-/* Range, scale and rounding: 5 FLOPs an element, as of quantized::linear_dynamic. Of the input at once, of the state in
- * each step. */
-static void bring_to_eight_bits(adept_cost *cost, const pass *s)
-{
-    double x = s->r->rows * s->features, h = s->r->rows * s->width;
-    adept_cost_alu(cost, ADEPT_FORWARD, s->r->input->dtype, x, 5 * x, s->x_bytes, x);
-    adept_cost_stream(cost, ADEPT_FORWARD, s->r->input->dtype, h, 5 * h, s->h_bytes, h, s->r->steps);
-}
-
 /* A product (m x k)(k x n), `repeat` times; bytes of one of them. */
 static void product(adept_cost *cost, adept_pass which, const pass *s, double m, double n, double k, double repeat,
                     double read, double written, double flops_alu)
@@ -235,7 +226,13 @@ static void forward(adept_cost *cost, const pass *s)
     double rows = s->r->rows, steps = s->r->steps, n = rows * s->gates;
     double b_ih = bias_bytes(s, 2), b_hh = bias_bytes(s, 3), w_hh = adept_tensor_bytes(s->p[1]);
     double size = adept_dtype_bytes(product_type(s)); /* of what the products read */
-    if (at_eight_bits(s)) bring_to_eight_bits(cost, s);
+    if (at_eight_bits(s)) {
+        /* range, scale and rounding: 5 FLOPs an element, as of quantized::linear_dynamic. Of the input at once, of the
+         * state in each step. */
+        double x = rows * s->features, h = rows * s->width;
+        adept_cost_alu(cost, ADEPT_FORWARD, s->r->input->dtype, x, 5 * x, s->x_bytes, x);
+        adept_cost_stream(cost, ADEPT_FORWARD, s->r->input->dtype, h, 5 * h, s->h_bytes, h, steps);
+    }
     product(cost, ADEPT_FORWARD, s, rows, s->gates, s->features, 1,
             rows * s->features * size + adept_tensor_bytes(s->p[0]) + b_ih, s->gate_bytes, b_ih > 0 ? n : 0);
     product(cost, ADEPT_FORWARD, s, s->batch, s->gates, s->width, steps, s->batch * s->width * size + w_hh + b_hh,
@@ -290,15 +287,6 @@ static void backward(adept_cost *cost, const pass *s)
     weight_gradients(cost, s);
 }
 
-/* Dropout between layers, as op_dropout counts it. */
-static void layer_dropout(adept_cost *cost, const rnn *r, double size)
-{
-    double n = r->rows * (double)(r->directions * r->width);
-    adept_cost_alu(cost, ADEPT_FORWARD, r->input->dtype, n, 2 * n, n * size, n * size + n);
-    adept_cost_alu(cost, ADEPT_BACKWARD, r->input->dtype, n, 4 * n, n * size + n, n * size);
-    adept_cost_save_bytes(cost, n + n * size);
-}
-
 static void save(adept_call *c, adept_cost *cost, const rnn *r, double size)
 {
     double units = r->rows * (double)r->hidden * (double)(r->layers * r->directions);
@@ -342,91 +330,16 @@ static void cost(adept_call *c, adept_cost *cost)
             if (grad || state_grad || own_grad) backward(cost, &s);
             out_grad = out_grad || own_grad;
         }
-        if (dropout && layer + 1 < r.layers) layer_dropout(cost, &r, size);
+        if (dropout && layer + 1 < r.layers) { /* between layers, as op_dropout counts it */
+            double n = r.rows * (double)(r.directions * r.width);
+            adept_cost_alu(cost, ADEPT_FORWARD, r.input->dtype, n, 2 * n, n * size, n * size + n);
+            adept_cost_alu(cost, ADEPT_BACKWARD, r.input->dtype, n, 4 * n, n * size + n, n * size);
+            adept_cost_save_bytes(cost, n + n * size);
+        }
         grad = out_grad;
         features = (double)(r.directions * r.width);
     }
     save(c, cost, &r, size);
 }
 
-static const adept_handler_case cases[] = {
-    /* T = 5 steps of B = 2, 3 features, 4 hidden units, so 16 gates. 10 rows: input product 2*10*16*3 = 960, five
-     * recurrent ones 2*2*16*4 = 256; biases 160 twice; gates 30 * 40 units. reads: x 120 + w 192 + b 64; 5 (h 32 + w
-     * 256 + b 64); 9 * 160. writes 640; 5 * 128; (2 + 5) * 160. The input needs no gradient. backward: gates 60 * 40, 8
-     * in and 5 out of 160; 4 recurrent products (the initial state wants none) reading 128 + 256, writing 32; dw_ih =
-     * x^T dg 960 FLOPs, dw_hh = h^T dg 1280; bias sums 160 -> 128 bytes. keeps x 120, h 32, c 32, output 160, weights
-     * 192 + 256 + 128, reserve 5 * 160 */
-    {.name = "LSTM, one layer",
-     .call = "aten::lstm(input=f32:5x2x3, hx=[f32:1x2x4, f32:1x2x4], params=[f32:16x3*, f32:16x4*, f32:16*, f32:16*], "
-             "has_biases=true, num_layers=1, dropout=0.0, train=true, bidirectional=false, batch_first=false) -> "
-             "f32:5x2x4, f32:1x2x4, f32:1x2x4",
-     .forward = {.gemm = 960 + 1280,
-                 .alu = 320 + 1200,
-                 .read = 376 + 1760 + 1440,
-                 .written = 640 + 640 + 1120,
-                 .launches = 11,
-                 .product = {10, 16, 3, 1}},
-     .backward = {.gemm = 1024 + 960 + 1280,
-                  .alu = 2400 + 160,
-                  .read = 1280 + 4 * 384 + (120 + 640) + (160 + 640),
-                  .written = 800 + 4 * 32 + 192 + 256 + 128,
-                  .launches = 5 + 4 + 3,
-                  .saved = 120 + 64 + 160 + 576 + 800}},
-    /* Two layers in two directions, batch first, no biases, no gradients. 12 gates; layer 0: 3 features, layer 1: 8.
-     * input products 2*10*12*(3 + 8) in 2 directions = 5280; recurrent 2*2*12*4 * 5 steps * 4 = 3840; gates 20 * 40
-     * * 4. reads: 2 (x 120 + w 144) + 2 (x 320 + w 384); 20 (h 32 + w 192); 4 * 7 * 160. */
-    {.name = "GRU, bidirectional, two layers",
-     .call = "aten::gru(input=f32:2x5x3, hx=f32:4x2x4, params=[f32:12x3, f32:12x4, f32:12x3, f32:12x4, f32:12x8, "
-             "f32:12x4, f32:12x8, f32:12x4], has_biases=false, num_layers=2, dropout=0.0, train=false, "
-             "bidirectional=true, batch_first=true) @infer -> f32:2x5x8, f32:4x2x4",
-     .forward = {.gemm = 5280 + 3840,
-                 .alu = 3200,
-                 .read = 2 * 264 + 2 * 704 + 20 * 224 + 4480,
-                 .written = 4 * 480 + 20 * 96 + 4 * 160,
-                 .launches = 4 + 20 + 20,
-                 .product = {10, 12, 3, 1}}},
-    /* 7 rows in 3 steps; 4 units: products 2*7*4*3 = 168 and 3 * 2*(7/3)*4*4 = 224; gates 6 * 28. x 84, rows of 4: 112
-     */
-    {.name = "packed sequences",
-     .call =
-         "aten::rnn_tanh(data=f32:7x3, batch_sizes=i64:3, hx=f32:1x4x4, params=[f32:4x3, f32:4x4], has_biases=false, "
-         "num_layers=1, dropout=0.0, train=false, bidirectional=false) @infer -> f32:7x4, f32:1x4x4",
-     .forward = {.gemm = 168 + 224,
-                 .alu = 168,
-                 .read = 84 + 48 + 112 + 3 * 64 + 224,
-                 .written = 112 + 112 + 112,
-                 .launches = 7,
-                 .product = {7, 4, 3, 1}}},
-    /* The LSTM above in inference. Input and states become bytes: 5 FLOPs for each of 30 and 40 numbers. Weights are
-     * bytes, too. */
-    {.name = "at 8 bits",
-     .call = "aten::quantized_lstm(input=f32:5x2x3, hx=[f32:1x2x4, f32:1x2x4], params=[i8:16x3, i8:16x4, f32:16, "
-             "f32:16], has_biases=true, num_layers=1, dropout=0.0, train=false, bidirectional=false, "
-             "batch_first=false, dtype=12, use_dynamic=true) @infer -> f32:5x2x4, f32:1x2x4, f32:1x2x4",
-     .forward = {.gemm = 960 + 1280,
-                 .alu = 5 * 30 + 5 * 40 + 320 + 1200,
-                 .read = (120 + 160) + (30 + 48 + 64) + 5 * (8 + 64 + 64) + 1440,
-                 .written = (30 + 40) + 640 + 640 + 320,
-                 .launches = 1 + 5 + 11,
-                 .product = {10, 16, 3, 1}}},
-    /* One step, all gradients: products 2*2*16*3 = 192 and 256; backward dh 256, dx 192, dw_ih 192, dw_hh 256.
-     * one number per unit: 8 * 4 = 32 bytes, gates 128 */
-    {.name = "LSTM cell",
-     .call = "aten::lstm_cell(input=f32:2x3*, hx=[f32:2x4*, f32:2x4*], w_ih=f32:16x3*, w_hh=f32:16x4*, b_ih=none, "
-             "b_hh=none) -> f32:2x4, f32:2x4",
-     .forward = {.gemm = 448,
-                 .alu = 240,
-                 .read = 24 + 192 + 32 + 256 + 288,
-                 .written = 128 + 128 + 224,
-                 .launches = 3,
-                 .product = {2, 16, 3, 1}},
-     .backward = {.gemm = 896,
-                  .alu = 480,
-                  .read = 256 + (128 + 256) + (128 + 192) + (24 + 128) + (32 + 128),
-                  .written = 160 + 32 + 24 + 192 + 256,
-                  .launches = 5,
-                  .saved = 24 + 64 + 32 + 448 + 160}},
-    {0},
-};
-
-const adept_handler adept_handler_rnn = {.kind = "rnn", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_rnn = {.kind = "rnn", .ops = ops, .shape = shape, .cost = cost};

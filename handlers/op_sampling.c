@@ -109,26 +109,8 @@ static const adept_op ops[] = {
     {0},
 };
 
-static const adept_handler_case cases[] = {
-    /* 48 elements of 4 taps: 8 each; 16 positions: 6 for the coordinates, 4 for the weights */
-    {.name = "bilinear",
-     .call = "aten::grid_sampler(input=f32:1x3x5x5*, grid=f32:1x4x4x2*, interpolation_mode=0, padding_mode=0, "
-             "align_corners=false) -> f32:1x3x4x4",
-     .forward = {.alu = 384 + 160, .read = 300 + 128, .written = 192},
-     .backward = {.alu = 1088, .read = 192 + 428, .written = 428, .launches = 2, .saved = 428}},
-    {.name = "unpooled: 4 of 16 elements",
-     .call = "aten::max_unpool2d(self=f32:1x1x2x2*, indices=i64:1x1x2x2, output_size=[4,4]) -> f32:1x1x4x4",
-     .forward = {.read = 16 + 32, .written = 64, .launches = 2},
-     .backward = {.read = 64 + 48, .written = 16, .saved = 48}},
-    {.name = "windows of 2 x 2 for 9 elements",
-     .call = "aten::fractional_max_pool2d(self=f32:1x1x7x7, kernel_size=[2,2], output_size=[3,3], "
-             "random_samples=f32:1x1x2) -> f32:1x1x3x3, i64:1x1x3x3",
-     .forward = {.alu = 36, .read = 196 + 8, .written = 36 + 72}},
-    {0},
-};
-
 const adept_handler adept_handler_sampling = {
-    .kind = "sampling", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
+    .kind = "sampling", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};
 
 /* ---------------------------------------------------------------- the grid of an affine map ---------------- */
 
@@ -144,8 +126,9 @@ static void affine_shape(adept_call *c)
     int64_t size[ADEPT_MAX_DIMS], dims[ADEPT_MAX_DIMS];
     int n = adept_arg_ints(c, "size", size, ADEPT_MAX_DIMS);
     if (!adept_call_ok(c) ||
-        adept_call_refuse(c, n < 4 || n > 5 || theta->ndim != 3 || theta->dims[0] != size[0] || theta->dims[1] != n - 2 ||
-                                 theta->dims[2] != n - 1,
+        adept_call_refuse(c,
+                          n < 4 || n > 5 || theta->ndim != 3 || theta->dims[0] != size[0] || theta->dims[1] != n - 2 ||
+                              theta->dims[2] != n - 1,
                           "maps %s do not fit an image of %d dimensions", adept_call_shape(c, theta), n))
         return;
     dims[0] = theta->dims[0];
@@ -174,16 +157,5 @@ static void affine_cost(adept_call *c, adept_cost *cost)
                                         .out_bytes = adept_tensor_bytes(out)});
 }
 
-static const adept_handler_case affine_cases[] = {
-    /* 2 images of 4 x 5 pixels: 20 x 3 by 3 x 2 each, 240 FLOPs; the grid is 120 numbers in 3 kernels. The gradient is
-     * 3 x 20 by 20 x 2 and keeps the grid. */
-    {.name = "two maps",
-     .call = "aten::affine_grid_generator(theta=f32:2x2x3*, size=[2,3,4,5], align_corners=false) -> f32:2x4x5x2",
-     .forward =
-         {.gemm = 480, .alu = 120, .read = 480 + 48, .written = 480 + 320, .launches = 4, .product = {20, 2, 3, 2}},
-     .backward = {.gemm = 480, .read = 480 + 320, .written = 48, .saved = 480}},
-    {0},
-};
-
 const adept_handler adept_handler_affine_grid = {
-    .kind = "affine_grid", .ops = affine_ops, .shape = affine_shape, .cost = affine_cost, .cases = affine_cases};
+    .kind = "affine_grid", .ops = affine_ops, .shape = affine_shape, .cost = affine_cost};

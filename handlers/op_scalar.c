@@ -188,19 +188,18 @@ static void negate(adept_call *c, const adept_value *v)
         not_a_number(c, v);
 }
 
-static bool is_same(const adept_value *a, const adept_value *b, bool *known)
-{
-    *known = true;
-    if (a->kind == ADEPT_VALUE_NONE || b->kind == ADEPT_VALUE_NONE) return a->kind == b->kind;
-    if (a->kind == ADEPT_VALUE_TENSOR && b->kind == ADEPT_VALUE_TENSOR) return a->u.t == b->u.t;
-    return adept_host_equal(a, b, known);
-}
-
 static void identity(adept_call *c, const adept_value *v)
 {
-    bool known = false, same = false, wanted = !strcmp(adept_call_op(c), "aten::__is__");
+    bool known = true, same = false, wanted = !strcmp(adept_call_op(c), "aten::__is__");
     const adept_value *other = adept_arg_at(c, 1);
-    if (other) same = is_same(v, other, &known);
+    if (!other)
+        known = false;
+    else if (v->kind == ADEPT_VALUE_NONE || other->kind == ADEPT_VALUE_NONE)
+        same = v->kind == other->kind;
+    else if (v->kind == ADEPT_VALUE_TENSOR && other->kind == ADEPT_VALUE_TENSOR)
+        same = v->u.t == other->u.t;
+    else
+        same = adept_host_equal(v, other, &known);
     if (known)
         adept_out_bool(c, same == wanted);
     else
@@ -262,25 +261,4 @@ static void shape(adept_call *c)
         row->shape(c, v);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "the value of a 0-dim tensor that carries a size", .call = "aten::Int(a=i64:=7) -> i:7"},
-    {.name = "a tensor's element is not known", .call = "aten::Int(a=i64:) -> ?"},
-    {.name = "two numbers", .call = "aten::Complex(x=1, y=2.5) -> z:1+2.5j"},
-    {.name = "towards zero", .call = "aten::Int(a=-2.5) -> i:-2"},
-    {.name = "a size becomes a tensor", .call = "prim::NumToTensor(5) -> i64:"},
-    {.name = "the element keeps its type", .call = "aten::item(self=i64:=7) -> i:7"},
-    {.name = "largest of two", .call = "prim::max(3, 5) -> i:5"},
-    {.name = "smallest of a list", .call = "prim::min([4,2,8]) -> i:2"},
-    {.name = "range(1, 10, 4) is 1, 5, 9", .call = "aten::__range_length(lo=1, hi=10, step=4) -> i:3"},
-    {.name = "range(10, 1, -4) is 10, 6, 2", .call = "aten::__range_length(lo=10, hi=1, step=-4) -> i:3"},
-    {.name = "range(0, -2, -1) is 0, -1", .call = "aten::__range_length(lo=0, hi=-2, step=-1) -> i:2"},
-    {.name = "range(5, 5, 1) is empty", .call = "aten::__range_length(lo=5, hi=5, step=1) -> i:0"},
-    {.name = "step 2 of range(1, 10, 4)", .call = "aten::__derive_index(index=2, start=1, step=4) -> i:9"},
-    {.name = "quotient and remainder", .call = "aten::divmod(x=-7, y=4) -> i:-2, i:1"},
-    {.name = "a tensor is not None", .call = "aten::__isnot__(self=f32:2, obj=none) -> b:true"},
-    {.name = "negation", .call = "aten::__not__(self=false) -> b:true"},
-    {.name = "an assertion has no result", .call = "aten::warn(message=\"x\", stacklevel=2) ->"},
-    {0},
-};
-
-const adept_handler adept_handler_scalar = {.kind = "scalar", .ops = ops, .shape = shape, .cases = cases};
+const adept_handler adept_handler_scalar = {.kind = "scalar", .ops = ops, .shape = shape};

@@ -110,7 +110,8 @@ static void check_index(adept_call *c, const adept_tensor *self)
     if (!adept_call_ok(c) || !source) return;
     if (row->rows) {
         int64_t rows = source->ndim > 0 && source->ndim == self->ndim ? source->dims[dim] : 1;
-        if (rows != adept_tensor_numel(index)) adept_call_fail(c, "indices of other than the %lld rows", (long long)rows);
+        if (rows != adept_tensor_numel(index))
+            adept_call_fail(c, "indices of other than the %lld rows", (long long)rows);
         if (!same_rows(self, source, dim))
             adept_call_fail(c, "%s has no rows of %s", adept_call_shape(c, source), adept_call_shape(c, self));
     }
@@ -206,8 +207,8 @@ static bool reduces(const adept_call *c)
 }
 
 /* Of products, means and extrema: passes over self and over the n elements of the source that were written, as
- * scatter_reduce_backward and index_reduce_backward make them (PyTorch, FunctionsManual.cpp). Extrema share the gradient
- * between equal elements, which are counted; means divide by a count; products divide what the others made. */
+ * scatter_reduce_backward and index_reduce_backward make them (PyTorch, FunctionsManual.cpp). Extrema share the
+ * gradient between equal elements, which are counted; means divide by a count; products divide what the others made. */
 static void reduction_gradient(adept_call *c, adept_cost *cost, const adept_tensor *self, double n, double index_bytes)
 {
     static const adept_chain extrema[2] = {{4, 6, 5, 5}, {4, 7, 5, 5}};
@@ -260,7 +261,8 @@ static void cost_indexed(adept_call *c, adept_cost *cost, const adept_tensor *se
 static void cost_part(adept_call *c, adept_cost *cost, const adept_tensor *self)
 {
     const adept_tensor *source = source_of(c);
-    double n = (double)adept_tensor_numel(source), index_bytes = adept_elem_read(adept_value_tensor(adept_arg(c, "index")));
+    double n = (double)adept_tensor_numel(source),
+           index_bytes = adept_elem_read(adept_value_tensor(adept_arg(c, "index")));
     copy_self(c, cost, self);
     write_some(cost, ADEPT_FORWARD, self, n, true, 0, index_bytes);
     if (adept_cost_wants_grad(cost, self)) zero_written(cost, self, n, index_bytes);
@@ -277,10 +279,8 @@ static const adept_op ops[] = {
     {"aten::index_fill", ADEPT_CAST_NONE, &fill_rows},
     {"aten::scatter", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "src", false, false}},
     {"aten::scatter_add", ADEPT_CAST_PROMOTE, &(const scatter_row){check_index, cost_indexed, "src", false, true}},
-    {"aten::scatter_reduce", ADEPT_CAST_NONE,
-     &(const scatter_row){check_index, cost_indexed, "src", false, true}},
-    {"aten::index_reduce", ADEPT_CAST_NONE,
-     &(const scatter_row){check_index, cost_indexed, "source", true, true}},
+    {"aten::scatter_reduce", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "src", false, true}},
+    {"aten::index_reduce", ADEPT_CAST_NONE, &(const scatter_row){check_index, cost_indexed, "source", true, true}},
     {"aten::masked_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_masked, cost_masked, "source", false, false}},
     {"aten::slice_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_slice, cost_part, "src", false, false}},
     {"aten::select_scatter", ADEPT_CAST_NONE, &(const scatter_row){check_select, cost_part, "src", false, false}},
@@ -309,46 +309,4 @@ static void cost(adept_call *c, adept_cost *cost)
     row->cost(c, cost, adept_arg_tensor(c, "self"));
 }
 
-static const adept_handler_case cases[] = {
-    /* forward a copy of 20 and 6 comparisons; backward 5 kernels over 20, 5 over 6 elements */
-    {.name = "the gradient of a largest element is shared",
-     .call = "aten::scatter_reduce(self=f32:5x4*, dim=0, index=i64:2x3, src=f32:2x3*, reduce=\"amax\", "
-             "include_self=true) -> f32:5x4",
-     .forward = {.alu = 6, .read = 80 + 24 + 48, .written = 80 + 24, .launches = 2},
-     .backward = {.alu = 80 + 24,
-                  .read = 6 * 80 + 7 * 24 + 2 * 48,
-                  .written = 5 * 80 + 5 * 24,
-                  .launches = 10,
-                  .saved = 80 + 48 + 24 + 80}},
-    {.name = "x[i] = v in place: 3 rows of 4 are read and written; self's gradient is copied and zeroed there, v's "
-             "gathered",
-     .call = "aten::index_put_(self=f32:5x4*, indices=[i64:3], values=f32:3x4*, accumulate=false) -> f32:5x4",
-     .forward = {.read = 48 + 24, .written = 48},
-     .backward = {.read = 80 + 24 + 48 + 24, .written = 80 + 48 + 48, .launches = 3, .saved = 24}},
-    {.name = "x[mask] = 0: as a fill by mask",
-     .call = "aten::index_put_(self=f32:5x4, indices=[bool:5x4], values=f32:, accumulate=false) -> f32:5x4",
-     .forward = {.alu = 20, .read = 80 + 20 + 4, .written = 80}},
-    {.name = "scatter_add out of place: copy 32, then add 8; the source's gradient is gathered",
-     .call = "aten::scatter_add(self=f32:4x8, dim=1, index=i64:4x2, src=f32:4x2*) -> f32:4x8",
-     .forward = {.alu = 8, .read = 128 + 32 + 64, .written = 128 + 32, .launches = 2},
-     .backward = {.read = 32 + 64, .written = 32, .saved = 64}},
-    {.name = "scatter of a number: 8 elements in place",
-     .call = "aten::scatter_(self=f32:4x8, dim=1, index=i64:4x2, value=1.0) -> f32:4x8",
-     .forward = {.read = 64, .written = 32}},
-    {.name = "rows added: 3 rows of 4; the source is kept, for its shape",
-     .call = "aten::index_add_(self=f32:5x4, dim=0, index=i64:3, source=f32:3x4*, alpha=1) -> f32:5x4",
-     .forward = {.alu = 12, .read = 48 + 24, .written = 48},
-     .backward = {.read = 48 + 24, .written = 48, .saved = 24 + 48}},
-    {.name = "masked_scatter: copy, 8 offsets, selection; backward grad is copied and filled (mask read once)",
-     .call = "aten::masked_scatter(self=f32:8*, mask=bool:8, source=f32:8) -> f32:8",
-     .forward = {.alu = 16, .read = 32 + 8 + 32 + 64 + 8, .written = 32 + 64 + 32, .launches = 3},
-     .backward = {.alu = 8, .read = 64 + 8, .written = 64, .launches = 2, .saved = 8}},
-    {.name = "one row of 4 replaced out of place: copy 20, write 4; backward copies 20 gradients and zeroes 4",
-     .call = "aten::select_scatter(self=f32:5x4*, src=f32:4*, dim=0, index=2) -> f32:5x4",
-     .forward = {.read = 80 + 16, .written = 80 + 16, .launches = 2},
-     .backward = {.read = 80, .written = 80 + 16, .launches = 2}},
-    {0},
-};
-
-const adept_handler adept_handler_scatter = {
-    .kind = "scatter", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_scatter = {.kind = "scatter", .ops = ops, .shape = shape, .cost = cost};

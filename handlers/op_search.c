@@ -36,14 +36,8 @@ static void cost(adept_call *c, adept_cost *cost)
     const search_row *row = adept_call_data(c);
     const adept_tensor *bounds = adept_elem_tensor_at(c, row->bounds), *self = adept_elem_tensor_at(c, row->self);
     double length = bounds->ndim > 0 ? (double)bounds->dims[bounds->ndim - 1] : 1;
-    adept_elem_forward(cost, adept_result_tensor(c, 0), ceil(log2(length + 1)), adept_elem_read(self) + adept_elem_read(bounds));
+    adept_elem_forward(cost, adept_result_tensor(c, 0), ceil(log2(length + 1)),
+                       adept_elem_read(self) + adept_elem_read(bounds));
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "position buckets: binary search among 15 boundaries, 4 comparisons",
-     .call = "aten::bucketize(self=f32:8, boundaries=f32:15) -> i64:8",
-     .forward = {.alu = 32, .read = 32 + 60, .written = 64}},
-    {0},
-};
-
-const adept_handler adept_handler_search = {.kind = "index", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_search = {.kind = "index", .ops = ops, .shape = shape, .cost = cost};

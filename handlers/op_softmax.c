@@ -42,22 +42,4 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_save(cost, y);
 }
 
-static const adept_handler_case cases[] = {
-    /* 2x12x197x197 = 931416 scores */
-    {.name = "attention scores",
-     .call = "aten::softmax(self=f32:2x12x197x197*, dim=-1, dtype=none) -> f32:2x12x197x197",
-     .forward = {.alu = 4657080, .read = 3725664, .written = 3725664, .row_elements = 197},
-     .backward = {.alu = 9314160, .read = 7451328, .written = 3725664, .saved = 3725664}},
-    /* dtype 6 is float32: reads 2, writes 4 bytes of 40 elements; dx is bf16 again */
-    {.name = "widened",
-     .call = "aten::log_softmax(self=bf16:4x10*, dim=1, dtype=6) -> f32:4x10",
-     .forward = {.alu = 200, .read = 80, .written = 160, .row_elements = 10},
-     .backward = {.alu = 400, .read = 320, .written = 80, .saved = 160}},
-    {.name = "decomposed, fp16 to fp32, no gradient",
-     .call = "aten::_softmax(self=f16:4x10, dim=0, half_to_float=true) -> f32:4x10",
-     .forward = {.alu = 200, .read = 80, .written = 160, .row_elements = 4}},
-    {0},
-};
-
-const adept_handler adept_handler_softmax = {
-    .kind = "softmax", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_softmax = {.kind = "softmax", .ops = ops, .shape = shape, .cost = cost};

@@ -50,11 +50,6 @@ static void sort_list(adept_call *c, adept_list *list)
         }
 }
 
-static void shape_all(adept_call *c, const adept_tensor *self)
-{
-    if (adept_call_ok(c)) adept_out_tensor(c, self->dtype, 0, (const int64_t[]){0});
-}
-
 static void shape(adept_call *c)
 {
     const adept_value *v = adept_arg_at(c, 0);
@@ -66,14 +61,15 @@ static void shape(adept_call *c)
     const adept_tensor *self = adept_elem_self(c);
     if (!self) return;
     if (kind_of(c) == MEDIAN && !adept_arg_given(c, "dim")) {
-        shape_all(c, self);
+        if (adept_call_ok(c)) adept_out_tensor(c, self->dtype, 0, (const int64_t[]){0});
         return;
     }
     int ndim = self->ndim, dim = adept_call_dim(c, adept_arg_int(c, "dim", -1), ndim);
     int64_t length = ndim > 0 ? self->dims[dim] : 1, k = adept_arg_int(c, "k", 1);
     if ((kind_of(c) == TOPK || kind_of(c) == KTH) && (k < (kind_of(c) == KTH) || k > length))
         adept_call_fail(c, "%lld of %lld elements", (long long)k, (long long)length);
-    if ((kind_of(c) == MEDIAN || kind_of(c) == MODE) && length == 0) adept_call_fail(c, "nothing along dimension %d", dim);
+    if ((kind_of(c) == MEDIAN || kind_of(c) == MODE) && length == 0)
+        adept_call_fail(c, "nothing along dimension %d", dim);
     if (!adept_call_ok(c)) return;
     memcpy(dims, self->dims, sizeof dims);
     if (kind_of(c) == TOPK && ndim > 0) dims[dim] = k;
@@ -122,26 +118,4 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_elem_scatter_chosen(cost, self, out, indices);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "rows of 8: log2(8) = 3 comparisons per element; backward zeros, then scatter by index",
-     .call = "aten::sort(self=f32:4x8*, dim=-1, descending=false) -> f32:4x8, i64:4x8",
-     .forward = {.alu = 96, .read = 128, .written = 128 + 256},
-     .backward = {.read = 128 + 256, .written = 128 + 128, .launches = 2, .saved = 256}},
-    {.name = "best 2 of 8: log2(3) rounded up",
-     .call = "aten::topk(self=f32:4x8*, k=2, dim=-1, largest=true, sorted=true) -> f32:4x2, i64:4x2",
-     .forward = {.alu = 64, .read = 128, .written = 32 + 64},
-     .backward = {.read = 32 + 64, .written = 128 + 32, .launches = 2, .saved = 64}},
-    {.name = "positions only",
-     .call = "aten::argsort(self=f32:4x8, dim=0, descending=true) -> i64:4x8",
-     .forward = {.alu = 64, .read = 128, .written = 256}},
-    {.name = "third smallest",
-     .call = "aten::kthvalue(self=f32:4x8, k=3, dim=1, keepdim=false) -> f32:4, i64:4",
-     .forward = {.alu = 32, .read = 128, .written = 16 + 32}},
-    {.name = "one number needs no comparison",
-     .call = "aten::sort(self=f32:, dim=-1, descending=false) -> f32:, i64:",
-     .forward = {.read = 4, .written = 4 + 8}},
-    {.name = "a Python list", .call = "aten::sort(self=[3,1,2], reverse=false) ->"},
-    {0},
-};
-
-const adept_handler adept_handler_sort = {.kind = "sort", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_sort = {.kind = "sort", .ops = ops, .shape = shape, .cost = cost};

@@ -36,7 +36,7 @@ static double values_of(const adept_tensor *t)
     return (double)(t->sparse ? t->stored : adept_tensor_numel(t));
 }
 
-/* The matrix of a product that is sparse by its name alone is an input of the model, which is written as a dense one. */
+/* The matrix of a product that is sparse by its name alone is an input of the model, which is written as dense. */
 static bool is_input(const product *p)
 {
     return !p->a->sparse && !p->b->sparse;
@@ -59,7 +59,8 @@ static product read_product(adept_call *c)
     if (p.add && (both_sparse(&p) || p.add->sparse)) adept_call_unsupported(c, "a sum that is sparse");
     p.a_values = is_input(&p) ? (double)adept_call_chosen(c, adept_tensor_numel(p.a)) : values_of(p.a);
     p.pairs = p.a_values * values_of(p.b) / fmax(1, (double)p.a->dims[1]);
-    p.a_bytes = is_input(&p) ? p.a_values * (adept_dtype_bytes(p.a->dtype) + 2 * sizeof(int64_t)) : adept_elem_read(p.a);
+    p.a_bytes =
+        is_input(&p) ? p.a_values * (adept_dtype_bytes(p.a->dtype) + 2 * sizeof(int64_t)) : adept_elem_read(p.a);
     p.b_bytes = adept_elem_read(p.b);
     return p;
 }
@@ -197,7 +198,8 @@ static void shape_sampled(adept_call *c)
 static void move(adept_cost *cost, adept_pass pass, const adept_tensor *sparse, double flops, double reads)
 {
     double n = (double)sparse->stored, values = n * adept_dtype_bytes(sparse->dtype);
-    adept_cost_alu(cost, pass, sparse->dtype, n, flops * n, reads * values + adept_tensor_coordinate_bytes(sparse), values);
+    adept_cost_alu(cost, pass, sparse->dtype, n, flops * n, reads * values + adept_tensor_coordinate_bytes(sparse),
+                   values);
 }
 
 /* Found, then read; their gradients go into zeros. */
@@ -286,8 +288,8 @@ static void gradient_of_dense(adept_cost *cost, const product *p, bool left, dou
     adept_cost_save(cost, sparse);
 }
 
-/* Of a sparse operand: a dense product. What stands at the coordinates of COO is picked out of it; torch.sparse.mm of CSR
- * computes only that; mm of CSR keeps it all. */
+/* Of a sparse operand: a dense product. What stands at the coordinates of COO is picked out of it; torch.sparse.mm of
+ * CSR computes only that; mm of CSR keeps it all. */
 static void gradient_of_sparse(adept_call *c, adept_cost *cost, const product *p, bool left, double out_bytes)
 {
     const adept_tensor *sparse = left ? p->a : p->b, *dense = left ? p->b : p->a;
@@ -408,92 +410,4 @@ static void cost(adept_call *c, adept_cost *cost)
     if (row->cost) row->cost(c, cost);
 }
 
-static const adept_handler_case cases[] = {
-    /* 2 rows of 30 coordinates, twice */
-    {.name = "made of coordinates and values",
-     .call = "aten::sparse_coo_tensor(indices=i64:2x30, values=f32:30*, size=[10,8], dtype=none) -> f32:10x8#30",
-     .forward = {.alu = 120, .read = 960, .launches = 2},
-     .backward = {.read = 120 + 480, .written = 120, .saved = 480}},
-    {.name = "of compressed rows",
-     .call = "aten::sparse_csr_tensor(crow_indices=i64:11, col_indices=i64:30, values=f32:30, size=[10,8]) @infer -> "
-             "f32:10x8#30r",
-     .forward = {.alu = 2 * (30 + 11), .read = 2 * 8 * (30 + 11), .launches = 2}},
-    /* all of 12 are found (counted, written flat, split in two) and read */
-    {.name = "all of a dense one",
-     .call = "aten::to_sparse(self=f32:3x4*) -> f32:3x4#12",
-     .forward = {.alu = 12 + 12 + 24, .read = 48 + 48 + 96 + 48 + 192, .written = 96 + 192 + 48, .launches = 4},
-     .backward = {.read = 48 + 192, .written = 48 + 48, .launches = 2}},
-    {.name = "and back",
-     .call = "sparse::to_dense(self=f32:10x8#30*) -> f32:10x8",
-     .forward = {.alu = 30, .read = 240 + 480, .written = 320 + 120, .launches = 2},
-     .backward = {.read = 120 + 480, .written = 120, .saved = 600}},
-    /* 30 values meet 5 columns; turned, they are copied */
-    {.name = "a graph's edges times its nodes: 2 * 30 * 5, the same for the nodes' gradient",
-     .call = "aten::_sparse_mm(sparse=f32:10x8#30, dense=f32:8x5*) -> f32:10x5",
-     .forward = {.alu = 300, .read = 600 + 160, .written = 200},
-     .backward = {.alu = 300, .read = 600 + 600 + 200, .written = 600 + 160, .launches = 2, .saved = 600}},
-    /* 30 values, their columns, 11 starts of rows: 120 + 240 + 88 */
-    {.name = "by rows: turned without a copy; of their gradient only what stands there is computed",
-     .call = "sparse::_sparse_mm(sparse=f32:10x8#30r*, dense=f32:8x5*) -> f32:10x5",
-     .forward = {.alu = 300, .read = 448 + 160, .written = 200},
-     .backward = {.alu = 600,
-                  .read = (448 + 200) + (448 + 200 + 160),
-                  .written = 160 + 120,
-                  .launches = 2,
-                  .saved = 448 + 160}},
-    {.name = "by rows and mm: a gradient of all 80",
-     .call = "sparse::mm(self=f32:10x8#30r*, mat2=f32:8x5) -> f32:10x5",
-     .forward = {.alu = 300, .read = 448 + 160, .written = 200, .product = {10, 8, 5, 1}},
-     .backward = {.gemm = 800, .read = 200 + 160, .written = 320, .saved = 448 + 160}},
-    {.name = "on the right side: 2 * 5 * 30",
-     .call = "sparse::mm(self=f32:5x10*, mat2=f32:10x8#30r) -> f32:5x8",
-     .forward = {.alu = 300, .read = 200 + 448, .written = 160},
-     .backward = {.alu = 300, .read = 448 + 160, .written = 200, .saved = 448}},
-    /* each of 30 values of column k meets 16 / 8 values of row k: 60 of them, but only 50 places; backward the 50 of the
-     * result meet 16 / 5 each = 160 for 80 places, and 30 / 10 each = 150 for 40 places */
-    {.name = "two sparse ones",
-     .call = "sparse::_sparse_mm(sparse=f32:10x8#30*, dense=f32:8x5#16*) -> f32:10x5#50",
-     .forward = {.alu = 120, .read = 600 + 320, .written = 1000},
-     .backward = {.alu = 320 + 300,
-                  .read = 320 + 600 + (1000 + 320) + (1000 + 600) + 600 + 320,
-                  .written = 64 + 120 + 1600 + 800 + 120 + 64,
-                  .launches = 6,
-                  .saved = 600 + 320}},
-    {.name = "weighted edges: a dense product 10 x 8 of 5, of which 30 stay",
-     .call = "sparse::mm(self=f32:10x8#30*, mat2=f32:8x5) -> f32:10x5",
-     .forward = {.alu = 300, .read = 760, .written = 200, .product = {10, 8, 5, 1}},
-     .backward = {.gemm = 800, .read = 200 + 160 + 600, .written = 320 + 120, .launches = 2, .saved = 760}},
-    {.name = "added: 50 more",
-     .call = "aten::_sparse_addmm(self=f32:10x5, mat1=f32:10x8#30, mat2=f32:8x5, beta=1, alpha=1) -> f32:10x5",
-     .forward = {.alu = 350, .read = 760 + 200, .written = 200}},
-    {.name = "a matrix that is an input: all of 80",
-     .call = "aten::_sparse_mm(sparse=f32:10x8, dense=f32:8x5) -> f32:10x5",
-     .forward = {.alu = 800, .read = 1600 + 160, .written = 200}},
-    /* 30 dot products of 6, scaled and added */
-    {.name = "sampled",
-     .call = "sparse::sparse_sampled_addmm(self=f32:10x8#30, mat1=f32:10x6*, mat2=f32:6x8, beta=1, alpha=1) -> "
-             "f32:10x8#30",
-     .forward = {.alu = 390, .read = 600 + 240 + 192, .written = 120},
-     .backward = {.alu = 360, .read = 600 + 192, .written = 240, .saved = 600 + 192}},
-    /* 60 for the numbers, 30 * 5 comparisons, 30 sums */
-    {.name = "sorted",
-     .call = "sparse::coalesce(self=f32:10x8#30) -> f32:10x8#30",
-     .forward = {.alu = 60 + 150 + 30, .read = 480 + 480 + 840, .written = 240 + 480 + 600, .launches = 3}},
-    {.name = "rows of 3 values",
-     .call = "sparse::_sparse_softmax(self=f32:10x8#30*, dim=1) -> f32:10x8#30",
-     .forward = {.alu = 150, .read = 600, .written = 120, .row_elements = 3},
-     .backward = {.alu = 300, .read = 720, .written = 120, .saved = 600}},
-    {.name = "turned: values and coordinates are copied",
-     .call = "sparse::transpose(self=f32:10x8x3#30*, dim0=0, dim1=-1) -> f32:3x8x10#30",
-     .forward = {.read = 840, .written = 840},
-     .backward = {.read = 840, .written = 840}},
-    {.name = "by rows: turned they are columns", .call = "sparse::t(self=f32:10x8#30r*) -> f32:8x10#30r"},
-    {.name = "where rows begin", .call = "sparse::crow_indices(self=f32:10x8#30r) -> i64:11"},
-    {.name = "the columns", .call = "sparse::col_indices(self=f32:10x8#30r) -> i64:30"},
-    {.name = "the values", .call = "sparse::values(self=f32:10x8#30) -> f32:30"},
-    {.name = "their coordinates", .call = "sparse::_indices(self=f32:10x8#30) -> i64:2x30"},
-    {.name = "how many", .call = "sparse::_nnz(self=f32:10x8#30) -> i:30"},
-    {0},
-};
-
-const adept_handler adept_handler_sparse = {.kind = "sparse", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_sparse = {.kind = "sparse", .ops = ops, .shape = shape, .cost = cost};

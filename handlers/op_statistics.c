@@ -195,7 +195,9 @@ static void renorm(adept_call *c)
 {
     const adept_tensor *x = adept_form_tensor(c, 0);
     if (!strcmp(adept_call_op(c), "aten::renorm")) adept_call_dim(c, adept_arg_int(c, "dim", 0), x->ndim);
-    if (adept_call_refuse(c, adept_arg_float(c, "p", adept_arg_float(c, "norm_type", 2)) <= 0, "a norm of power 0 or less")) return;
+    if (adept_call_refuse(c, adept_arg_float(c, "p", adept_arg_float(c, "norm_type", 2)) <= 0,
+                          "a norm of power 0 or less"))
+        return;
     if (adept_call_ok(c)) adept_out_result(c, x, x->dtype, x->ndim, x->dims);
 }
 
@@ -298,66 +300,5 @@ static const adept_op ops[] = {
     {0},
 };
 
-static const adept_handler_case cases[] = {
-    /* rows of 8: 3 comparisons for each of 32 elements; the sorted rows are written and read */
-    {.name = "three quantiles of rows",
-     .call = "aten::quantile(self=f32:4x8, q=f32:3, dim=1, keepdim=false) -> f32:3x4",
-     .forward = {.alu = 96, .read = 128 + 12 + 128, .written = 48 + 128, .launches = 10}},
-    {.name = "differences of differences: 7 - 2",
-     .call = "aten::diff(self=f32:3x7*, n=2, dim=-1) -> f32:3x5",
-     .forward = {.alu = 42, .read = 84, .written = 60},
-     .backward = {.alu = 42, .read = 60 + 84, .written = 84 + 84, .launches = 3}},
-    {.name = "histogram: 4 FLOPs for each of 20 elements",
-     .call = "aten::histc(self=f32:20, bins=5, min=0, max=1) -> f32:5",
-     .forward = {.alu = 80, .read = 80, .written = 20, .launches = 2}},
-    {.name = "two draws of each row of 8: scaled weights and their running sums go through memory",
-     .call = "aten::multinomial(self=f32:4x8, num_samples=2, replacement=true) -> i64:4x2",
-     .forward = {.alu = 128, .read = 128 + 256, .written = 64 + 256, .launches = 4}},
-    {.name = "a weight by its direction and length",
-     .call = "aten::_weight_norm(v=f32:4x8*, g=f32:4x1*, dim=0) -> f32:4x8",
-     .forward = {.alu = 96, .read = 128 + 16, .written = 128},
-     .backward = {.alu = 192, .read = 128 + 144, .written = 144, .saved = 144}},
-    {.name = "a gradient summed to the shape of a bias",
-     .call = "aten::sum_to_size(self=f32:4x3, size=[3]) -> f32:3",
-     .forward = {.alu = 12, .read = 48, .written = 12}},
-    {.name = "two columns of 8 sorted: 3 comparisons for each of 16 elements",
-     .call = "aten::msort(self=f32:8x2) -> f32:8x2",
-     .forward = {.alu = 48, .read = 64, .written = 64}},
-    {.name = "(a + b) dx / 2 of 10 elements go through memory and are summed",
-     .call = "aten::trapezoid(y=f32:2x5, dim=-1) -> f32:2",
-     .forward = {.alu = 30, .read = 40 + 40, .written = 8 + 40, .launches = 3}},
-    {.name = "with running sums: 5 - 1 in a row",
-     .call = "aten::cumulative_trapezoid(y=f32:2x5, dim=-1) -> f32:2x4",
-     .forward = {.alu = 30, .read = 40 + 40, .written = 32 + 40, .launches = 3}},
-    {.name = "differences of 12 elements, written, read, divided by their distance",
-     .call = "aten::gradient(self=f32:3x4, dim=[0]) -> [f32:3x4]",
-     .forward = {.alu = 24, .read = 48 + 48, .written = 48 + 48, .launches = 4}},
-    {.name = "5 counts and 6 edges",
-     .call = "aten::histogram(self=f32:20, bins=5) -> f32:5, f32:6",
-     .forward = {.alu = 80, .read = 80, .written = 20 + 24, .launches = 2}},
-    {.name = "edges given: one bin less",
-     .call = "aten::histogram(self=f32:20, bins=f32:4) -> f32:3, f32:4",
-     .forward = {.alu = 80, .read = 80 + 16, .written = 12 + 16, .launches = 2}},
-    {.name = "mantissa and exponent",
-     .call = "aten::frexp(self=f32:4) -> f32:4, i32:4",
-     .forward = {.alu = 8, .read = 16, .written = 32}},
-    {.name = "log gamma of x and of x - 1 / 2: 6 FLOPs each",
-     .call = "aten::mvlgamma(self=f32:4, p=2) -> f32:4",
-     .forward = {.alu = 48, .read = 16 + 32, .written = 16 + 32, .launches = 3}},
-    {.name = "the second argument's shape",
-     .call = "aten::polygamma(n=1, self=f32:4) -> f32:4",
-     .forward = {.alu = 16, .read = 16, .written = 16}},
-    {.name = "the norms of 4 rows, then each row scaled",
-     .call = "aten::renorm(self=f32:4x8, p=2, dim=0, maxnorm=1) -> f32:4x8",
-     .forward = {.alu = 96, .read = 128, .written = 128, .launches = 2}},
-    {.name = "5 powers",
-     .call = "aten::logspace(start=0, end=1, steps=5, base=10) -> f32:5",
-     .forward = {.alu = 15, .written = 20}},
-    {.name = "rows of 6 summed in 3 segments",
-     .call = "aten::segment_reduce(data=f32:6x2, reduce=\"sum\", lengths=i64:3, axis=0) -> f32:3x2",
-     .forward = {.alu = 12, .read = 48 + 24, .written = 24}},
-    {0},
-};
-
 const adept_handler adept_handler_statistics = {
-    .kind = "statistics", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost, .cases = cases};
+    .kind = "statistics", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};

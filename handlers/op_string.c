@@ -178,16 +178,4 @@ static void shape(adept_call *c)
     }
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "placeholders", .call = "aten::format(\"{} of {}\", 3, 0.5) -> \"3 of 0.5\""},
-    {.name = "a tensor's text is not known", .call = "aten::format(\"{}\", f32:2) -> ?"},
-    {.name = "a device", .call = "aten::str(elem=\"cuda:0\") -> \"cuda:0\""},
-    {.name = "a list", .call = "aten::str(elem=[1,2]) -> \"[1, 2]\""},
-    {.name = "not found", .call = "aten::find(self=\"cuda:0\", substr=\"cpu\", start=0, end=-1) -> i:-1"},
-    {.name = "joined", .call = "aten::join(self=\", \", values=[1,2]) -> \"1, 2\""},
-    {.name = "beginning", .call = "aten::startswith(self=\"cuda:0\", substr=\"cuda\") -> b:true"},
-    {.name = "blanks", .call = "aten::strip(self=\" a b \") -> \"a b\""},
-    {0},
-};
-
-const adept_handler adept_handler_string = {.kind = "string", .ops = ops, .shape = shape, .cases = cases};
+const adept_handler adept_handler_string = {.kind = "string", .ops = ops, .shape = shape};

@@ -296,8 +296,7 @@ static void shape_list(adept_call *c, const adept_list *tensors)
         atleast(c, &view);
         atleast(c, &row_major);
         if (!adept_call_ok(c)) return;
-        adept_list_append(c, out,
-                          &(adept_value){ADEPT_VALUE_TENSOR, {.t = adept_layout_new(c, t, &view, &row_major)}});
+        adept_list_append(c, out, &(adept_value){ADEPT_VALUE_TENSOR, {.t = adept_layout_new(c, t, &view, &row_major)}});
     }
 }
 
@@ -336,35 +335,4 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_elem_scatter_back(cost, base, view);
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "a view costs nothing", .call = "aten::transpose(self=f32:2x3x4*, dim0=-1, dim1=0) -> f32:4x3x2"},
-    {.name = "permutation", .call = "aten::permute(self=f32:2x3x4*, dims=[2,0,1]) -> f32:4x2x3"},
-    {.name = "from 0 to -1", .call = "aten::movedim(self=f32:2x3x4, source=0, destination=-1) -> f32:3x4x2"},
-    {.name = "all sizes of 1", .call = "aten::squeeze(self=f32:1x3x1) -> f32:3"},
-    {.name = "not of size 1: unchanged", .call = "aten::squeeze(self=f32:1x3x1, dim=1) -> f32:1x3x1"},
-    {.name = "a last dimension", .call = "aten::unsqueeze(self=f32:2x3, dim=-1) -> f32:2x3x1"},
-    {.name = "a vector as an image row", .call = "aten::atleast_3d(self=f32:4) -> f32:1x4x1"},
-    {.name = "each of a list", .call = "aten::atleast_2d(tensors=[f32:4, f32:2x3]) -> [f32:1x4, f32:2x3]"},
-    {.name = "class token: 24 gradients are summed to 12 backward",
-     .call = "aten::expand(self=f32:1x1x12*, size=[2,-1,-1]) -> f32:2x1x12",
-     .backward = {.alu = 24, .read = 96, .written = 48}},
-    {.name = "select: backward fills 24 zeros and copies 6",
-     .call = "aten::select(self=f32:2x4x3*, dim=1, index=-1) -> f32:2x3",
-     .backward = {.read = 24, .written = 96 + 24, .launches = 2}},
-    {.name = "every second of 1 to 6: backward fills 8 zeros and copies 3",
-     .call = "aten::slice(self=f32:8*, dim=0, start=1, end=-1, step=2) -> f32:3",
-     .backward = {.read = 12, .written = 32 + 12, .launches = 2}},
-    {.name = "a slice of everything is skipped",
-     .call = "aten::slice(self=f32:8*, dim=0, start=0, end=9223372036854775807, step=1) -> f32:8"},
-    {.name = "part of a list", .call = "aten::slice(l=[1,2,3,4], start=1, end=-1, step=1) -> [i:2, i:3]"},
-    {.name = "the second diagonal of a 3 x 4 matrix", .call = "aten::diagonal(self=f32:3x4, offset=2) -> f32:2"},
-    {.name = "windows of 3 every 2 of 8", .call = "aten::unfold(self=f32:8, dimension=0, size=3, step=2) -> f32:3x3"},
-    {.name = "windows that overlap: backward fills 8 zeros and copies 9",
-     .call = "aten::as_strided(self=f32:8*, size=[3,3], stride=[2,1], storage_offset=1) -> f32:3x3",
-     .backward = {.read = 36, .written = 32 + 36, .launches = 2}},
-    {.name = "no gradient flows", .call = "aten::detach(self=f32:2x3*) -> f32:2x3"},
-    {.name = "pairs as complex numbers", .call = "aten::view_as_complex(self=f32:3x2) -> c64:3"},
-    {0},
-};
-
-const adept_handler adept_handler_view = {.kind = "view", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_view = {.kind = "view", .ops = ops, .shape = shape, .cost = cost};

@@ -52,8 +52,9 @@ static void shape(adept_call *c)
         return;
     }
     if (adept_call_refuse(c, !t[0] || !v[1] || !v[2], "a tensor and two more operands expected")) return;
-    if (adept_call_refuse(c, kind_of(c) == ADDCDIV && t[1] && t[2] && !adept_dtype_has_fraction(t[1]->dtype) &&
-                                 !adept_dtype_has_fraction(t[2]->dtype),
+    if (adept_call_refuse(c,
+                          kind_of(c) == ADDCDIV && t[1] && t[2] && !adept_dtype_has_fraction(t[1]->dtype) &&
+                              !adept_dtype_has_fraction(t[2]->dtype),
                           "a division of whole numbers"))
         return;
     int ndim = broadcast_one(c, broadcast_one(c, broadcast_one(c, 0, dims, t[0]), dims, t[1]), dims, t[2]);
@@ -85,17 +86,6 @@ static void gradient(adept_call *c, adept_cost *cost, int of, adept_chain chain,
     adept_elem_grad_to(cost, out, wanted);
 }
 
-/* Out of place it is a copy of self, which the fill then goes over. */
-static void cost_masked_fill(adept_call *c, adept_cost *cost, const adept_tensor *const t[3], const adept_tensor *out)
-{
-    int copies = !adept_call_inplace(c);
-    adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){1, copies, 1 + copies, 1 + copies},
-                     adept_elem_read(t[0]) + adept_elem_read(t[1]));
-    gradient(c, cost, 0, (adept_chain){1, 2, 2, 2}, 1u << 1); /* grad.masked_fill(mask, 0) */
-    if (!adept_cost_wants_grad(cost, t[2])) return;
-    gradient(c, cost, 2, (adept_chain){1, 1, 1, 1}, 1u << 1); /* where(mask, grad, 0), summed */
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *t[3] = {adept_elem_tensor_at(c, 0), adept_elem_tensor_at(c, 1), adept_elem_tensor_at(c, 2)};
@@ -112,9 +102,15 @@ static void cost(adept_call *c, adept_cost *cost)
         gradient(c, cost, 1, (adept_chain){1, 1, 1, 1}, 1u << 0);
         gradient(c, cost, 2, (adept_chain){1, 1, 1, 1}, 1u << 0);
         break;
-    case MASKED_FILL:
-        cost_masked_fill(c, cost, t, out);
+    case MASKED_FILL: { /* out of place a copy of self, which the fill then goes over; grad.masked_fill(mask, 0) */
+        int copies = !adept_call_inplace(c);
+        adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){1, copies, 1 + copies, 1 + copies},
+                         adept_elem_read(t[0]) + adept_elem_read(t[1]));
+        gradient(c, cost, 0, (adept_chain){1, 2, 2, 2}, 1u << 1);
+        if (adept_cost_wants_grad(cost, t[2])) /* where(mask, grad, 0), summed */
+            gradient(c, cost, 2, (adept_chain){1, 1, 1, 1}, 1u << 1);
         break;
+    }
     case LERP: /* self + weight * (end - self): grad * (1 - weight), grad * weight, grad * (end - self) */
         adept_elem_forward(cost, out, 2 + product, read_all(t));
         gradient(c, cost, 0, t[2] ? (adept_chain){1 + product, 2, 2, 2} : (adept_chain){product, 1, 1, 1},
@@ -137,30 +133,4 @@ static void cost(adept_call *c, adept_cost *cost)
     }
 }
 
-static const adept_handler_case cases[] = {
-    {.name = "where the condition is true: as nonzero",
-     .call = "aten::where(condition=bool:3x4) -> [i64:12, i64:12]",
-     .forward = {.alu = 48, .read = 120, .written = 288, .launches = 3}},
-    {.name = "causal mask by where: one byte of condition per score, broadcast over 2",
-     .call = "aten::where(condition=bool:4x4, self=f32:2x4x4*, other=f32:) -> f32:2x4x4",
-     .forward = {.alu = 32, .read = 16 + 128 + 4, .written = 128},
-     .backward = {.alu = 32, .read = 128 + 16, .written = 128, .saved = 16}},
-    {.name = "masked_fill: copy (32 -> 32), then fill (mask 8, 32 -> 32); backward the same on the gradient",
-     .call = "aten::masked_fill(self=f32:8*, mask=bool:8, value=-1e9) -> f32:8",
-     .forward = {.alu = 8, .read = 32 + 32 + 8, .written = 64, .launches = 2},
-     .backward = {.alu = 8, .read = 32 + 32 + 8, .written = 64, .launches = 2, .saved = 8}},
-    {.name = "masked_fill in place is one kernel",
-     .call = "aten::masked_fill_(self=f32:8, mask=bool:8, value=0) -> f32:8",
-     .forward = {.alu = 8, .read = 32 + 8, .written = 32}},
-    {.name = "lerp with a number: grad * 0.75 and grad * 0.25",
-     .call = "aten::lerp(self=f32:8*, end=f32:8*, weight=0.25) -> f32:8",
-     .forward = {.alu = 24, .read = 64, .written = 32},
-     .backward = {.alu = 16, .read = 64, .written = 64, .launches = 2}},
-    {.name = "addcmul: t2 * 1, then grad * that",
-     .call = "aten::addcmul(self=f32:8, tensor1=f32:8*, tensor2=f32:8, value=1) -> f32:8",
-     .forward = {.alu = 24, .read = 96, .written = 32},
-     .backward = {.alu = 16, .read = 32 + 64, .written = 64, .launches = 2, .saved = 32}},
-    {0},
-};
-
-const adept_handler adept_handler_where = {.kind = "where", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_where = {.kind = "where", .ops = ops, .shape = shape, .cost = cost};

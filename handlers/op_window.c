@@ -46,8 +46,8 @@ static int64_t window_reach(adept_call *c, int64_t size, const window *w, int64_
 {
     if (!is_sane(c, size, w)) return 0;
     if (adept_call_refuse(c, output_padding > 0 && output_padding >= w->stride && output_padding >= w->dilation,
-                          "output padding %lld is not smaller than stride %lld or dilation %lld", (long long)output_padding,
-                          (long long)w->stride, (long long)w->dilation))
+                          "output padding %lld is not smaller than stride %lld or dilation %lld",
+                          (long long)output_padding, (long long)w->stride, (long long)w->dilation))
         return 0;
     int64_t n = (size - 1) * w->stride - 2 * w->padding + w->dilation * (w->kernel - 1) + 1;
     if (output_padding < 0 || output_padding > MAX_ARGUMENT || n + output_padding < least) {
@@ -162,9 +162,10 @@ static void place_windows(adept_call *c, conv *v)
     for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
         int64_t size = v->input->dims[v->lead + i];
         if (same && w[i].stride != 1) adept_call_fail(c, "padding 'same' wants stride 1");
-        v->out[i] = same                        ? is_sane(c, size, &w[i]) * size
-                    : v->transposed && !is_text ? window_reach(c, size, &w[i], extra[i], adept_tensor_numel(v->input) > 0)
-                                                : window_positions(c, size, &w[i], false);
+        v->out[i] = same ? is_sane(c, size, &w[i]) * size
+                    : v->transposed && !is_text
+                        ? window_reach(c, size, &w[i], extra[i], adept_tensor_numel(v->input) > 0)
+                        : window_positions(c, size, &w[i], false);
     }
     for (int i = 0; i < v->spatial; i++) {
         if (w[i].stride > v->stride) v->stride = w[i].stride;
@@ -338,80 +339,7 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_save(cost, v.weight);
 }
 
-static const adept_handler_case cases[] = {
-    /* ResNet's first layer: out 2x64x112x112 = 1605632; 2 * 1605632 * 3 * 49 = 472055808; x 301056, w 9408 elements */
-    {.name = "first layer without input gradient",
-     .call = "aten::_convolution(input=f32:2x3x224x224, weight=f32:64x3x7x7*, bias=none, stride=[2,2], padding=[3,3], "
-             "dilation=[1,1], transposed=false, output_padding=[0,0], groups=1, benchmark=false, deterministic=false, "
-             "cudnn_enabled=true, allow_tf32=true) -> f32:2x64x112x112",
-     .forward = {.conv = 472055808, .read = 4 * (301056 + 9408), .written = 6422528, .product = {25088, 64, 147, 1}},
-     .backward = {.conv = 472055808, .read = 6422528 + 1204224, .written = 37632, .saved = 1204224 + 37632}},
-    /* out 2x8x5x5 = 400 of 9 taps and 4 channels: 2*400*36 = 28800; with bias: 400 adds and 400 in its gradient */
-    {.name = "inner layer with bias",
-     .call =
-         "aten::conv2d(input=f32:2x4x5x5*, weight=f32:8x4x3x3*, bias=f32:8*, stride=1, padding=[1,1]) -> f32:2x8x5x5",
-     .forward = {.conv = 28800, .alu = 400, .read = 4 * (200 + 288 + 8), .written = 1600, .product = {50, 8, 36, 1}},
-     .backward = {.conv = 57600,
-                  .alu = 400,
-                  .read = 4 * (400 + 288 + 400 + 200),
-                  .written = 4 * (200 + 288 + 8),
-                  .launches = 3,
-                  .saved = 4 * (200 + 288)}},
-    /* depthwise, stride 2: out 1x6x4x4 = 96 of 9 taps and 1 channel: 2*96*9 = 1728 */
-    {.name = "at 8 bits, unpacked",
-     .call = "quantized::conv2d_relu(qx=u8:2x4x5x5, weight=i8:8x4x3x3, bias=f32:8, stride=[1,1], padding=[1,1], "
-             "output_padding=[0,0], dilation=[1,1], groups=1, output_scale=0.1, output_zero_point=0) -> u8:2x8x5x5",
-     .forward = {.conv = 28800, .alu = 400, .read = 200 + 288 + 32, .written = 400, .product = {50, 8, 36, 1}}},
-    /* 2 * 2 * 8 * 18 outputs of 3 channels and 3 taps */
-    {.name = "of 1 dimension, unpacked as of 2",
-     .call = "quantized::conv1d(qx=u8:2x3x20, weight=i8:8x3x1x3, bias=f32:8, stride=[1,1], padding=[0,0], "
-             "output_padding=[0,0], dilation=[1,1], groups=1, output_scale=0.1, output_zero_point=0) -> u8:2x8x18",
-     .forward = {.conv = 5184, .alu = 288, .read = 120 + 72 + 32, .written = 288, .product = {36, 8, 9, 1}}},
-    /* three of 28800 FLOPs; 200 numbers in, 288 of the weight, 400 out */
-    {.name = "complex numbers: three convolutions of their parts",
-     .call = "aten::conv2d(input=c64:2x4x5x5, weight=c64:8x4x3x3*, bias=none, stride=1, padding=[1,1]) -> "
-             "c64:2x8x5x5",
-     .forward = {.conv = 3 * 28800,
-                 .alu = 11 * 400 + 200 + 288,
-                 .read = 3 * 4 * (200 + 288) + 5 * 3200 + 8 * (200 + 288),
-                 .written = 3 * 1600 + 3.5 * 3200 + 4 * (200 + 288),
-                 .launches = 10,
-                 .product = {50, 8, 36, 1}},
-     .backward = {.conv = 3 * 28800,
-                  .alu = 11 * 400 + 4 * 288,
-                  .read = 3 * 4 * (400 + 200) + 4.5 * 3200 + 5 * 8 * 288,
-                  .written = 3 * 4 * 288 + 3.5 * 3200 + 5 * 8 * 288,
-                  .launches = 16,
-                  .saved = 8 * (200 + 288) + 4 * (200 + 288)}},
-    {.name = "depthwise",
-     .call = "aten::conv2d(input=bf16:1x6x8x8*, weight=bf16:6x1x3x3*, stride=[2,2], padding=[1,1], groups=6) -> "
-             "bf16:1x6x4x4",
-     .forward = {.conv = 1728, .read = 2 * (384 + 54), .written = 192, .product = {16, 1, 9, 6}},
-     .backward = {.conv = 3456,
-                  .read = 2 * (96 + 54 + 96 + 384),
-                  .written = 2 * (384 + 54),
-                  .launches = 2,
-                  .saved = 2 * (384 + 54)}},
-    /* (5 - 1) * 2 - 2 + 2 + 1 + 1 = 10; 25 input pixels, 4 to 6 channels, 9 taps: 2*25*4*6*9 = 10800. Frozen weight. */
-    {.name = "transposed, frozen weight",
-     .call = "aten::conv_transpose2d(input=f32:1x4x5x5*, weight=f32:4x6x3x3, stride=[2,2], padding=[1,1], "
-             "output_padding=[1,1]) -> f32:1x6x10x10",
-     .forward = {.conv = 10800, .read = 4 * (100 + 216), .written = 2400, .product = {100, 6, 36, 1}},
-     .backward = {.conv = 10800, .read = 2400 + 864, .written = 400, .saved = 4 * (100 + 216)}},
-    /* no batch dimension, dilated, padded to keep its length: out 6x10; 2*60*4*3 = 1440 */
-    {.name = "one dimension, padding same",
-     .call = "aten::conv1d(input=f32:4x10, weight=f32:6x4x3, bias=f32:6, stride=[1], padding=\"same\", dilation=[2]) "
-             "@infer -> f32:6x10",
-     .forward = {.conv = 1440, .alu = 60, .read = 4 * (40 + 72 + 6), .written = 240, .product = {10, 6, 12, 1}}},
-    /* out 1x2x2x3x3 = 36 of 8 taps and 2/2 channels: 2*36*8 = 576 */
-    {.name = "three dimensions, two groups",
-     .call = "aten::convolution(input=f32:1x2x3x4x4, weight=f32:2x1x2x2x2, bias=none, stride=[1,1,1], padding=[0,0,0], "
-             "dilation=[1,1,1], transposed=false, output_padding=[0,0,0], groups=2) -> f32:1x2x2x3x3",
-     .forward = {.conv = 576, .read = 4 * (96 + 16), .written = 144, .product = {18, 1, 8, 2}}},
-    {0},
-};
-
-const adept_handler adept_handler_conv = {.kind = "conv", .ops = ops, .shape = shape, .cost = cost, .cases = cases};
+const adept_handler adept_handler_conv = {.kind = "conv", .ops = ops, .shape = shape, .cost = cost};
 
 /* ---------------------------------------------------------------- pooling ---------------- */
 
@@ -513,36 +441,7 @@ static void pool_cost(adept_call *c, adept_cost *cost)
         adept_cost_save_bytes(cost, outputs * adept_dtype_bytes(ADEPT_I64));
 }
 
-static const adept_handler_case pool_cases[] = {
-    /* ResNet's: (112 + 2 - 3) / 2 + 1 = 56; 2x4x56x56 = 25088 outputs of 9 taps; x 401408, y 100352, indices 200704
-           bytes */
-    {.name = "maximum, overlapping windows",
-     .call = "aten::max_pool2d(self=f32:2x4x112x112*, kernel_size=[3,3], stride=[2,2], padding=[1,1], dilation=[1,1], "
-             "ceil_mode=false) -> f32:2x4x56x56",
-     .forward = {.alu = 225792, .read = 401408, .written = 301056},
-     .backward = {.alu = 451584, .read = 301056, .written = 401408, .saved = 401408 + 200704}},
-    /* the default stride is the kernel; ceil((5 - 2) / 2) + 1 = 3; 2x3 outputs of 2 taps */
-    {.name = "average, ceil mode, no batch",
-     .call = "aten::avg_pool1d(self=f32:2x5*, kernel_size=[2], stride=[], padding=[0], ceil_mode=true, "
-             "count_include_pad=true) -> f32:2x3",
-     .forward = {.alu = 12, .read = 40, .written = 24},
-     .backward = {.alu = 24, .read = 24, .written = 40, .saved = 40}},
-    /* dilated: a window of 3 spans 5; (8 - 5) / 1 + 1 = 4; 1x4x4 = 16 outputs of 9 taps; no gradient */
-    {.name = "maximum with indices, dilated",
-     .call = "aten::max_pool2d_with_indices(self=bf16:1x1x8x8, kernel_size=3, stride=1, padding=0, dilation=2) -> "
-             "bf16:1x1x4x4, i64:1x1x4x4",
-     .forward = {.alu = 144, .read = 128, .written = 32 + 128}},
-    /* a last window that would start in the right padding is dropped: ceil((4 + 2 - 2) / 3) + 1 = 3, but 2 * 3 >= 4 + 1
-     */
-    {.name = "ceil mode drops a window of padding only",
-     .call = "aten::max_pool1d(self=f32:1x1x4, kernel_size=[2], stride=[3], padding=[1], dilation=[1], ceil_mode=true) "
-             "@infer -> f32:1x1x2",
-     .forward = {.alu = 4, .read = 16, .written = 8 + 16}},
-    {0},
-};
-
-const adept_handler adept_handler_pool = {
-    .kind = "pool", .ops = pool_ops, .shape = pool_shape, .cost = pool_cost, .cases = pool_cases};
+const adept_handler adept_handler_pool = {.kind = "pool", .ops = pool_ops, .shape = pool_shape, .cost = pool_cost};
 
 /* ---------------------------------------------------------------- adaptive ---------------- */
 
@@ -605,30 +504,5 @@ static void adaptive_cost(adept_call *c, adept_cost *cost)
     if (f->max) adept_cost_save(cost, adept_result_tensor(c, 1));
 }
 
-static const adept_handler_case adaptive_cases[] = {
-    {.name = "global average: a mean, which keeps nothing",
-     .call = "aten::adaptive_avg_pool2d(self=f32:2x8x7x7*, output_size=[1,1]) -> f32:2x8x1x1",
-     .forward = {.alu = 784, .read = 3136, .written = 64},
-     .backward = {.alu = 1568, .read = 64, .written = 3136}},
-    {.name = "the same as autograd's own operator",
-     .call = "aten::_adaptive_avg_pool2d(self=f32:2x8x7x7*, output_size=[1,1]) -> f32:2x8x1x1",
-     .forward = {.alu = 784, .read = 3136, .written = 64},
-     .backward = {.alu = 1568, .read = 64, .written = 3136, .saved = 3136}},
-    /* 7 to 3: windows [0,3) [2,5) [4,7) = 9 elements each way; 4 channels of 9 x 9 = 324 */
-    {.name = "windows that overlap",
-     .call = "aten::adaptive_avg_pool2d(self=f32:1x4x7x7*, output_size=3) -> f32:1x4x3x3",
-     .forward = {.alu = 324, .read = 784, .written = 144},
-     .backward = {.alu = 648, .read = 144, .written = 784, .saved = 784}},
-    /* 10 to 5 tile: 4 rows of 10 */
-    {.name = "maximum",
-     .call = "aten::adaptive_max_pool1d(self=f32:4x10*, output_size=[5]) -> f32:4x5, i64:4x5",
-     .forward = {.alu = 40, .read = 160, .written = 80 + 160},
-     .backward = {.alu = 80, .read = 240, .written = 160, .saved = 160 + 160}},
-    {0},
-};
-
-const adept_handler adept_handler_adaptive_pool = {.kind = "adaptive_pool",
-                                                   .ops = adaptive_ops,
-                                                   .shape = adaptive_shape,
-                                                   .cost = adaptive_cost,
-                                                   .cases = adaptive_cases};
+const adept_handler adept_handler_adaptive_pool = {
+    .kind = "adaptive_pool", .ops = adaptive_ops, .shape = adaptive_shape, .cost = adaptive_cost};

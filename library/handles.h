@@ -28,6 +28,10 @@ static inline void adept_library_leave(const fenv_t *callers)
     fenv_t callers __attribute__((cleanup(adept_library_leave)));                                                      \
     feholdexcept(&callers)
 
+/** Put "KEY=VALUE" into a record by the rows of its words. @param field  which it was */
+adept_status adept_library_set_word(const adept_field **field, void *record, const adept_field *(*field_at)(size_t), const char *word,
+                                    adept_error *err);
+
 /** An argument that must not be NULL is. */
 adept_status adept_library_missing(const char *function, const char *argument, adept_error *err);
 

@@ -60,6 +60,11 @@ void adept_oracle_free(adept_oracle *oracle)
 
 /* ---- requests ---- */
 
+const char *adept_run_word(size_t index)
+{
+    return adept_run_field(index) ? adept_run_field(index)->name : NULL;
+}
+
 static adept_status check_request(const adept_request *r, adept_error *err)
 {
     if (!r) return adept_error_set(err, ADEPT_E_USAGE, "request is NULL");
@@ -111,7 +116,12 @@ static adept_status set_run(adept_run *out, const adept_request *r, adept_error 
         .host_step_s = r->host_step_s,
         .host_sample_s = r->host_sample_s,
     };
-    return set_host(&out->host, r->host, err);
+    status = set_host(&out->host, r->host, err);
+    for (const char *const *word = r->words; word && *word && status == ADEPT_OK; word++) {
+        const adept_field *f;
+        status = adept_library_set_word(&f, out, adept_run_field, *word, err);
+    }
+    return status;
 }
 
 /* ---- estimates ---- */

@@ -2,7 +2,6 @@
  *  handlers. */
 #include "adept_handlers.h"
 #include "adept_import.h"
-#include "adept_optimizer.h"
 #include "handles.h"
 #include <inttypes.h>
 #include <stdbool.h>
@@ -19,24 +18,41 @@ typedef struct source {
 
 /* ---- options ---- */
 
-static adept_status unknown_word(const char *option, const char *word, adept_error *err)
+/* The words that have members of their own; all others come by their names. */
+static adept_status set_members(adept_workload_config *c, const adept_model_options *o, adept_error *err)
 {
-    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%s' is not known", option, word);
+    const struct {
+        size_t field;
+        const char *text;
+    } members[] = {
+        {ADEPT_FIELD_mode, o->mode},
+        {ADEPT_FIELD_precision, o->precision},
+        {ADEPT_FIELD_attention, o->attention},
+        {ADEPT_FIELD_memory_format, o->memory_format},
+        {ADEPT_FIELD_execution, o->execution},
+        {ADEPT_FIELD_framework, o->framework},
+        {ADEPT_FIELD_optimizer_impl, o->optimizer_impl},
+        {ADEPT_FIELD_optimizer_extras, o->optimizer_extras},
+        {ADEPT_FIELD_optimizer, o->optimizer},
+    };
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const adept_field *f = adept_workload_field(members[i].field);
+        if (!members[i].text) continue;
+        if (!adept_field_set_text(f, &c->words, members[i].text))
+            return adept_error_set(err, ADEPT_E_USAGE, "%s: '%s' is not known", f->name, members[i].text);
+        c->given[members[i].field] = true;
+    }
+    return ADEPT_OK;
 }
 
-static adept_status set_words(adept_workload_config *c, const adept_model_options *o, adept_error *err)
+static adept_status set_words(adept_workload_config *c, const char *const *words, adept_error *err)
 {
-#define X(words, last)                                                                                                 \
-    c->words##_given = o->words != NULL;                                                                               \
-    if (o->words && !adept_##words##_from_name(&c->words, o->words)) return unknown_word(#words, o->words, err);
-    ADEPT_WORDS_LIST(X)
-#undef X
-    c->optimizer_extras_given = o->optimizer_extras != NULL;
-    if (o->optimizer_extras && !adept_optimizer_extras_parse(&c->optimizer_extras, o->optimizer_extras))
-        return unknown_word("optimizer_extras", o->optimizer_extras, err);
-    for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
-        if (o->reserved[i]) return adept_error_set(err, ADEPT_E_USAGE, "options: reserved members must be NULL in this version");
-    if (o->optimizer && !adept_optimizer_by_name(o->optimizer)) return unknown_word("optimizer", o->optimizer, err);
+    for (; words && *words; words++) {
+        const adept_field *f;
+        adept_status status = adept_library_set_word(&f, &c->words, adept_workload_field, *words, err);
+        if (status != ADEPT_OK) return status;
+        c->given[f - adept_workload_field(0)] = true;
+    }
     return ADEPT_OK;
 }
 
@@ -65,7 +81,6 @@ static adept_status set_config(adept_workload_config *c, adept_input_spec **inpu
         return adept_error_set(err, ADEPT_E_USAGE,
                                "options: batch_size, seq_length and grad_accum must not be negative");
     *c = (adept_workload_config){
-        .optimizer = o->optimizer,
         .batch_size = o->batch_size,
         .seq_length = o->seq_length,
         .grad_accum = o->grad_accum,
@@ -77,7 +92,8 @@ static adept_status set_config(adept_workload_config *c, adept_input_spec **inpu
         if (status != ADEPT_OK) return status;
     }
     c->assume = o->assume;
-    adept_status status = set_words(c, o, err);
+    adept_status status = set_members(c, o, err);
+    if (status == ADEPT_OK) status = set_words(c, o->words, err);
     return status == ADEPT_OK ? set_inputs(c, inputs, o, err) : status;
 }
 
@@ -172,6 +188,11 @@ adept_status adept_workload_at(adept_workload **out, const adept_workload *workl
 {
     return adept_workload_with(out, workload,
                                &(adept_model_options){.batch_size = batch_size, .seq_length = seq_length}, err);
+}
+
+const char *adept_workload_word(size_t index)
+{
+    return adept_workload_field(index) ? adept_workload_field(index)->name : NULL;
 }
 
 void adept_workload_free(adept_workload *workload)

@@ -1,7 +1,7 @@
 /** @file evaluate.c  The evaluator: its parameters, its rows in blocks, and evaluating them; see adept_evaluate.h. */
 #include "adept_evaluate.h"
-#include "evaluate.h"
 #include "operator_step.h"
+#include "thesis.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 struct adept_evaluator {
     size_t n_rows, n_blocks, n_scalars, n_parameters; /* n_parameters: of the granularity */
     adept_row_block *blocks;
+    adept_pieces pieces; /* the blocks' */
     adept_operator_rows *operator_rows; /* granularity "operator": then there are no blocks */
     adept_saturation_kind saturation;
     double defaults[MAX_PARAMETERS + ADEPT_MAX_SCALARS];
@@ -106,7 +107,7 @@ static bool takes_time(const adept_placed_numbers *numbers, const adept_pieces *
     double sum = numbers->pass[ADEPT_PASS_LAUNCHES] + numbers->pass[ADEPT_PASS_OPT_S];
     for (int i = 0; i < ADEPT_WORK_OPT; i++)
         sum += numbers->work[i];
-    for (size_t i = 0; i < pieces->n; i++)
+    for (size_t i = pieces->first; i < pieces->n; i++)
         if (pieces->items[i].column != ADEPT_WORK_OPT) sum += pieces->items[i].amount;
     bool has_dimensions = true; /* 0 saturates to 0, where work would take forever */
     for (int i = 0; i < ADEPT_DIMENSIONS; i++)
@@ -114,27 +115,29 @@ static bool takes_time(const adept_placed_numbers *numbers, const adept_pieces *
     return sum > 0.0 && isfinite(sum) && has_dimensions;
 }
 
-static adept_status add_row(adept_row_block *b, adept_pieces *pieces, const adept_placement *at, const adept_scalar *scalars,
-                            size_t n_scalars, adept_error *err)
+static adept_status add_row(adept_evaluator *e, adept_row_block *b, const adept_placement *at,
+                            const adept_scalar *scalars, adept_error *err)
 {
-    adept_placed step;
-    pieces->n = 0;
-    adept_status status = adept_place(&step, pieces, at, scalars, n_scalars, err);
+    adept_placed placed;
+    e->pieces.first = e->pieces.n;
+    e->pieces.row = (uint16_t)b->n;
+    adept_status status = adept_place(&placed, &e->pieces, at, scalars, e->n_scalars, err);
     if (status != ADEPT_OK) return status;
-    if (!takes_time(&step.numbers, pieces))
+    if (!takes_time(&placed.numbers, &e->pieces))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
-    return adept_row_block_add(b, &step.numbers, pieces, err);
+    adept_row_block_add(b, &placed.numbers);
+    b->n_pieces += e->pieces.n - e->pieces.first;
+    return ADEPT_OK;
 }
 
 static adept_status add_rows(adept_evaluator *e, const adept_placement *rows, const adept_scalar *scalars,
                              adept_error *err)
 {
-    adept_pieces pieces = {0};
     adept_status status = ADEPT_OK;
     for (size_t i = 0; i < e->n_rows && status == ADEPT_OK; i++)
-        status =
-            in_row(err, i, add_row(&e->blocks[i / ADEPT_BLOCK_ROWS], &pieces, &rows[i], scalars, e->n_scalars, err));
-    free(pieces.items);
+        status = in_row(err, i, add_row(e, &e->blocks[i / ADEPT_BLOCK_ROWS], &rows[i], scalars, err));
+    for (size_t i = 0, first = 0; i < e->n_blocks; first += e->blocks[i++].n_pieces)
+        if (e->blocks[i].n_pieces > 0) e->blocks[i].pieces = e->pieces.items + first;
     return status;
 }
 
@@ -156,13 +159,9 @@ static adept_status fill_operator(adept_evaluator *e, const adept_placement *row
 static adept_status fill_model(adept_evaluator *e, const adept_placement *rows, const char *saturation,
                                const adept_scalar *scalars, adept_error *err)
 {
-    size_t n_blocks = (e->n_rows - 1) / ADEPT_BLOCK_ROWS + 1;
-    if (n_blocks <= SIZE_MAX / sizeof(adept_row_block))
-        e->blocks = aligned_alloc(_Alignof(adept_row_block), n_blocks * sizeof(adept_row_block));
+    e->n_blocks = (e->n_rows - 1) / ADEPT_BLOCK_ROWS + 1;
+    e->blocks = calloc(e->n_blocks, sizeof *e->blocks);
     if (!e->blocks) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", e->n_rows);
-    e->n_blocks = n_blocks;
-    for (size_t i = 0; i < n_blocks; i++)
-        adept_row_block_init(&e->blocks[i]);
     adept_status status = check_scalars(e, scalars, e->n_scalars, err);
     for (size_t i = 0; i < e->n_scalars && status == ADEPT_OK; i++)
         add_scalar_info(e, i, &scalars[i]);
@@ -210,9 +209,8 @@ adept_status adept_evaluator_new(adept_evaluator **out, const adept_placement *r
 void adept_evaluator_free(adept_evaluator *e)
 {
     if (!e) return;
-    for (size_t i = 0; i < e->n_blocks; i++)
-        free(e->blocks[i].pieces);
     free(e->blocks);
+    free(e->pieces.items);
     adept_operator_rows_free(e->operator_rows);
     free(e);
 }
@@ -251,39 +249,25 @@ static void set_theta(adept_theta *out, const adept_evaluator *e, const double *
     out->saturation = e->saturation;
 }
 
-/* Rows whose board throttles: the clock is solved one row at a time. */
-static void limit_rows(adept_scratch *s, const adept_row_block *b, const adept_theta *theta)
-{
-    for (size_t i = 0; i < b->n_rows; i++) {
-        if (!(s->over_w[i] > 0.0)) continue;
-        adept_phases phases;
-        adept_row_phases(&phases, s, b, i, theta);
-        s->step_s[i] = adept_eq_step_s(&phases.time);
-        s->power_w[i] = b->row[ADEPT_ROW_GPUS][i] * adept_eq_mean_power_w(&phases.time, &phases.power);
-    }
-}
-
 void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, double *time_s, double *power_w,
                              double *dtime_s, double *dpower_w)
 {
+    const size_t n = adept_evaluator_n_parameters(e);
     adept_theta t;
-    adept_scratch s;
-    size_t n_parameters = adept_evaluator_n_parameters(e), done = 0;
+    adept_block_steps s;
     if (e->operator_rows) {
         adept_operator_rows_evaluate(e->operator_rows, theta, time_s, power_w, dtime_s, dpower_w);
         return;
     }
     set_theta(&t, e, theta);
-    for (size_t i = 0; i < e->n_blocks; i++) {
+    for (size_t i = 0, done = 0; i < e->n_blocks; done += e->blocks[i++].n) {
         const adept_row_block *b = &e->blocks[i];
-        adept_row_block_forward(&s, b, &t);
-        limit_rows(&s, b, &t);
-        if (time_s) memcpy(time_s + done, s.step_s, b->n_rows * sizeof *time_s);
-        if (power_w) memcpy(power_w + done, s.power_w, b->n_rows * sizeof *power_w);
+        adept_block_step(&s, b, &t);
+        if (time_s) memcpy(time_s + done, s.step_s, b->n * sizeof *time_s);
+        if (power_w) memcpy(power_w + done, s.power_w, b->n * sizeof *power_w);
         if (dtime_s || dpower_w)
-            adept_row_block_gradient(dtime_s ? dtime_s + done * n_parameters : NULL,
-                                dpower_w ? dpower_w + done * n_parameters : NULL, n_parameters, &s, b, &t);
-        done += b->n_rows;
+            adept_block_slopes(dtime_s ? dtime_s + done * n : NULL, dpower_w ? dpower_w + done * n : NULL, n, &s, b,
+                               &t);
     }
 }
 

@@ -209,7 +209,8 @@ static double work_s(adept_step *out, const double part_s[ADEPT_PARTS], const ad
     double both_s = busy_s(out->exposed, device_s, host_s, n->passes);
     for (int p = 0; p < ADEPT_PARTS; p++)
         out->hidden_s[p] = (1.0 - out->exposed[p]) * part_s[p];
-    out->launch_s = gaps_s + adept_larger(0.0, both_s - kernels_s - gaps_s); /* gaps, and waiting for the host */
+    double waits_s = both_s - kernels_s - gaps_s;
+    out->launch_s = gaps_s + (waits_s < 0.0 ? 0.0 : waits_s); /* gaps, and waiting for the host */
     out->samples_s = (1.0 - out->exposed[ADEPT_PART_FORWARD]) * samples_s;
     return both_s;
 }

@@ -171,15 +171,17 @@ static bool has_work(const adept_work *work, adept_unit unit)
     return any;
 }
 
-/* Dimensions of work that there is none of must not disturb: 1 saturates to something positive. */
+/* Eq 4.6, second half: FLOP-weighted mean dimensions divided by the tile M 16, N 8, K 8 (bf16, fp16) or K 4 (fp32, tf32): the matrix
+ * instruction is 16x8x8 on 16-bit operands and 16x8x4 on TF32; FP32 is given TF32's tile. Dimensions of work that there is none of
+ * must not disturb: 1 saturates to something positive. */
 static adept_status compile_dimensions(double *dim, const adept_profile *prof, const adept_work *work, adept_error *err)
 {
     const adept_profile_features *f = &prof->features;
-    adept_gemm_tiles tiles = adept_eq_gemm_tiles(f, prof->precision);
+    const double tile_k = adept_precision_low_dtype(prof->precision) != ADEPT_DTYPE_NONE ? 8.0 : 4.0;
     bool gemm = has_work(work, ADEPT_UNIT_GEMM), conv = has_work(work, ADEPT_UNIT_CONV);
-    dim[ADEPT_DIM_M] = gemm ? tiles.m : 1.0;
-    dim[ADEPT_DIM_N] = gemm ? tiles.n : 1.0;
-    dim[ADEPT_DIM_K] = gemm ? tiles.k : 1.0;
+    dim[ADEPT_DIM_M] = gemm ? f->gemm_m / 16.0 : 1.0;
+    dim[ADEPT_DIM_N] = gemm ? f->gemm_n / 8.0 : 1.0;
+    dim[ADEPT_DIM_K] = gemm ? f->gemm_k / tile_k : 1.0;
     dim[ADEPT_DIM_BLOCKS] = conv ? f->conv_channel_blocks : 1.0;
     dim[ADEPT_DIM_PIXELS] = conv ? f->conv_pixels : 1.0;
     for (int i = 0; i < ADEPT_DIMENSIONS; i++)

@@ -4,16 +4,16 @@
 #define ADEPT_PLACEMENT_H
 #include "adept_evaluate.h"
 #include "communication.h"
-#include "equations.h"
 #include "work.h"
 
-/* Dimensions that saturation depends on, in eq 4.11's order. X(suffix, parameter that is its reference) */
-#define ADEPT_DIMENSION_LIST(X) X(M, r_m) X(N, r_n) X(K, r_k) X(BLOCKS, r_c) X(PIXELS, r_s)
+/* Dimensions that saturation depends on, in eq 4.11's order. */
 typedef enum adept_dimension {
-#define X(id, reference) ADEPT_DIM_##id,
-    ADEPT_DIMENSION_LIST(X)
-#undef X
-        ADEPT_DIMENSIONS
+    ADEPT_DIM_M,
+    ADEPT_DIM_N,
+    ADEPT_DIM_K,
+    ADEPT_DIM_BLOCKS,
+    ADEPT_DIM_PIXELS,
+    ADEPT_DIMENSIONS
 } adept_dimension;
 
 /* Numbers of a pass and an optimizer's step besides its work: the same for every number of GPUs and power limit. */
@@ -47,17 +47,10 @@ typedef enum adept_row_column {
     ADEPT_ROW_COLUMNS
 } adept_row_column;
 
-enum { ADEPT_OF_PASS = (int)ADEPT_WORK_COLUMNS + (int)ADEPT_DIMENSIONS + (int)ADEPT_PASS_COLUMNS };
-
 typedef struct adept_placed_numbers {
-    union {
-        struct {
-            double work[ADEPT_WORK_COLUMNS];
-            double dim[ADEPT_DIMENSIONS]; /* in tiles, blocks and pixels; 1 where there is no such work */
-            double pass[ADEPT_PASS_COLUMNS];
-        };
-        double of_pass[ADEPT_OF_PASS]; /* all of them */
-    };
+    double work[ADEPT_WORK_COLUMNS];
+    double dim[ADEPT_DIMENSIONS]; /* in tiles, blocks and pixels; 1 where there is no such work */
+    double pass[ADEPT_PASS_COLUMNS];
     double row[ADEPT_ROW_COLUMNS];
 } adept_placed_numbers;
 

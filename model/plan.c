@@ -93,27 +93,27 @@ static adept_status place_phases(adept_plan *plan, const adept_placement *at, co
     const adept_hwprofile *hw = at->hw;
     const double passes = (double)at->profile->grad_accum;
     adept_row_block block;
-    adept_scratch scratch;
+    adept_block_steps steps;
     adept_status status = check_fit(hw, err);
     if (status == ADEPT_OK) status = adept_place(&plan->placed, NULL, at, hw->scalars, hw->n_scalars, err);
     if (status == ADEPT_OK) status = set_theta(&out->theta, hw, &at->run, theta, err);
-    adept_row_block_init(&block);
-    if (status == ADEPT_OK) status = adept_row_block_add(&block, &plan->placed.numbers, NULL, err);
     if (status != ADEPT_OK) return status;
-    adept_row_block_forward(&scratch, &block, &out->theta);
-    out->full = adept_row_full_clock(&scratch, &block, 0);
-    out->gemm_s = scratch.gemm_s[0] * passes;
-    out->conv_s = scratch.conv_s[0] * passes;
-    out->alu_s = scratch.alu_s[0] * passes;
-    out->memory_s = scratch.memory_s[0] * passes;
-    out->slope_gemm = scratch.slope_gemm[0];
-    out->slope_conv = scratch.slope_conv[0];
-    out->slope_alu = scratch.slope_alu;
-    out->slope_mem = scratch.slope_mem[0];
-    out->gradient_bytes = scratch.gradient_bytes[0];
+    block.n = block.n_pieces = 0;
+    adept_row_block_add(&block, &plan->placed.numbers);
+    adept_block_step(&steps, &block, &out->theta);
+    adept_phases_of(&out->full, &steps, 0, &out->theta.p);
+    out->gemm_s = steps.gemm_s[0] * passes;
+    out->conv_s = steps.conv_s[0] * passes;
+    out->alu_s = steps.alu_s[0] * passes;
+    out->memory_s = steps.memory_s[0] * passes;
+    out->slope_gemm = steps.slope_gemm[0];
+    out->slope_conv = steps.slope_conv[0];
+    out->slope_alu = steps.slope_alu[0];
+    out->slope_mem = steps.slope_mem[0];
+    out->gradient_bytes = steps.gradient_bytes[0];
     const adept_work *work = &plan->placed.work;
-    describe(plan, at->profile,
-             adept_eq_gradient_bytes(work->gradient_bytes, work->autocast, out->theta.p.grad_bytes_lowp));
+    double least_bytes = work->autocast ? out->theta.p.grad_bytes_lowp : work->gradient_bytes;
+    describe(plan, at->profile, fmin(work->gradient_bytes, least_bytes));
     return ADEPT_OK;
 }
 
@@ -121,39 +121,40 @@ static adept_status place_phases(adept_plan *plan, const adept_placement *at, co
 static void step_of_phases(adept_step *out, const adept_plan_phases *known, const adept_checked_run *run)
 {
     const adept_model_parameters *p = &known->theta.p;
-    adept_full_clock full = known->full;
-    adept_phases phases;
+    const double *row = run->row;
+    adept_phases at = known->full;
+    adept_phase *pass = &at.phase[ADEPT_PHASE_PASS], *optimizer = &at.phase[ADEPT_PHASE_OPTIMIZER],
+                *comm = &at.phase[ADEPT_PHASE_COMM];
     double all_comm_s =
         adept_network_allreduce_s(&run->network, known->gradient_bytes, p->l_hop_s, p->bw_eff_bytes_per_s);
-    full.comm_s = all_comm_s * (run->network.flat ? 1.0 : 1.0 - p->overlap);
-    full.limit_w = run->row[ADEPT_ROW_LIMIT_W];
-    full.max_clock = run->row[ADEPT_ROW_MAX_CLOCK];
-    adept_phases_of(&phases, &full, p);
-    double clock = phases.state[ADEPT_PHASE_PASS].clock_ratio, core = 1.0 / clock;
+    comm->memory_s = all_comm_s * (run->network.flat ? 1.0 : 1.0 - p->overlap);
+    adept_phases_limit(&at, row[ADEPT_ROW_TDP_W], row[ADEPT_ROW_LIMIT_W], row[ADEPT_ROW_MIN_CLOCK],
+                       row[ADEPT_ROW_MAX_CLOCK], p);
+    double core = 1.0 / pass->clock_ratio;
     *out = (adept_step){
-        .step_s = adept_eq_step_s(&phases.time),
-        .pass_s = phases.time.pass_s,
-        .optimizer_s = phases.time.optimizer_s,
-        .comm_s = phases.time.comm_s,
-        .launch_s = phases.time.launch_s,
-        .fixed_s = phases.time.fixed_s,
-        .comm_hidden_s = all_comm_s - full.comm_s,
+        .step_s = at.step_s,
+        .pass_s = pass->time_s,
+        .optimizer_s = optimizer->time_s,
+        .comm_s = comm->time_s,
+        .launch_s = at.launch_s,
+        .fixed_s = p->t_fixed_s,
+        .comm_hidden_s = all_comm_s - comm->memory_s,
         .gemm_s = known->gemm_s * core, /* compute stretches with the clock, memory does not */
         .conv_s = known->conv_s * core,
         .alu_s = known->alu_s * core,
         .memory_s = known->memory_s,
         .exposed = {1.0, 1.0, 1.0},
-        .optimizer_computes = full.opt_compute_s > full.opt_memory_s,
-        .power_w = adept_eq_mean_power_w(&phases.time, &phases.power),
-        .pass_w = phases.power.pass_w,
-        .optimizer_w = phases.power.optimizer_w,
-        .comm_w = phases.power.comm_w,
-        .idle_w = phases.power.idle_w,
-        .clock_ratio = clock,
+        .optimizer_computes = optimizer->compute_s > optimizer->memory_s,
+        .power_w = at.power_w,
+        .pass_w = pass->power_w,
+        .optimizer_w = optimizer->power_w,
+        .comm_w = comm->power_w,
+        .idle_w = p->p_static_w,
+        .clock_ratio = pass->clock_ratio,
     };
     for (int i = 0; i < ADEPT_PHASES; i++) {
-        out->limited = out->limited || (phases.state[i].limited && phases.state[i].time_s > 0.0);
-        out->floored = out->floored || phases.state[i].floored;
+        out->limited = out->limited || (at.phase[i].limited && at.phase[i].time_s > 0.0);
+        out->floored = out->floored || at.phase[i].floored;
     }
 }
 

@@ -2,13 +2,13 @@
 #ifndef ADEPT_PLAN_PRIVATE_H
 #define ADEPT_PLAN_PRIVATE_H
 #include "adept_plan.h"
-#include "evaluate.h"
 #include "operator_step.h"
+#include "thesis.h"
 
 /* Granularity "model": the phases of one GPU with nothing set. */
 typedef struct adept_plan_phases {
     adept_theta theta;
-    adept_full_clock full;
+    adept_phases full; /* at full clock, without communication */
     double gemm_s, conv_s, alu_s, memory_s; /* of all passes */
     double slope_gemm, slope_conv, slope_alu, slope_mem; /* seconds per second at the peak; memory: per second at full bandwidth */
     double gradient_bytes;

@@ -237,7 +237,7 @@ static double op_alone_s(const adept_profile_op *op, const adept_profile *prof, 
     double memory_s = bytes / hw->specs.mem_bytes_per_s * plan->phases.slope_mem *
                       adept_scalar_product(hw->scalars, cover.term[ADEPT_TERM_MEM]);
     *bound = compute_s > memory_s ? ADEPT_BOUND_COMPUTE : ADEPT_BOUND_MEMORY;
-    return adept_larger(compute_s, memory_s) * (double)op->count;
+    return fmax(compute_s, memory_s) * (double)op->count;
 }
 
 /* Eq 4.7 takes one maximum over the whole pass, so the operators' own maxima sum to more: they are scaled down. */

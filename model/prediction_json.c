@@ -31,39 +31,37 @@ static void put_gpu(adept_json_writer *w, const adept_hwprofile *hw, const adept
     adept_json_put_known(w, "granularity", adept_granularity_name(adept_granularity_of(hw, run)));
 }
 
+/* Words [from, to) of a table. What is not given is null where only the board, the host or the hardware profile knows it, and
+ * the default where there is one. */
+static void put_words(adept_json_writer *w, const adept_field *(*field_at)(size_t), size_t from, size_t to, const void *words)
+{
+    char text[ADEPT_FIELD_TEXT_BYTES];
+    for (size_t i = from; i < to; i++) {
+        const adept_field *f = field_at(i);
+        bool is_zero = adept_field_is_zero(f, words);
+        if (f->kind == ADEPT_FIELD_COUNT && (!is_zero || *f->fallback == '1'))
+            adept_json_put_integer(w, f->name, is_zero ? 1 : (int64_t)adept_field_number(f, words));
+        else if (f->kind == ADEPT_FIELD_AMOUNT)
+            adept_json_put_number(w, f->name, is_zero ? NAN : adept_field_number(f, words));
+        else if (f->kind == ADEPT_FIELD_SWITCH)
+            adept_json_put_bool(w, f->name, !is_zero);
+        else if (is_zero && f->names == adept_host_name)
+            adept_json_put_null(w, f->name);
+        else if (f->kind != ADEPT_FIELD_COUNT)
+            adept_json_put_known(w, f->name, adept_field_text(text, f, words));
+    }
+}
+
 static void put_config(adept_json_writer *w, const adept_profile *prof, const adept_run *run)
 {
+    const size_t of_gpus = ADEPT_RUN_FIELD_nodes + 1, of_shapes = ADEPT_FIELD_seq_length + 1;
+    adept_run shown = *run;
+    adept_host_times(&shown.host_launch_s, &shown.host_step_s, run, NULL);
     adept_json_begin_object(w, "config");
-    adept_json_put_members(w, "mode %s precision %s batch_size %jd", adept_mode_name(prof->mode),
-                           adept_precision_name(prof->precision), (intmax_t)prof->batch_size);
-    if (prof->seq_length > 0) adept_json_put_integer(w, "seq_length", prof->seq_length);
-    adept_json_put_members(w, "gpus %jd nodes %jd", (intmax_t)(run->gpus == 0 ? 1 : run->gpus),
-                           (intmax_t)(run->nodes == 0 ? 1 : run->nodes));
-    adept_json_put_known(w, "optimizer", prof->optimizer);
-    adept_json_put_integer(w, "grad_accum", prof->grad_accum);
-    char extras[64];
-    adept_json_put_known(w, "attention", adept_attention_name(prof->attention));
-    adept_json_put_known(w, "memory_format", adept_memory_format_name(prof->memory_format));
-    adept_json_put_known(w, "execution", adept_execution_name(prof->execution));
-    adept_json_put_known(w, "framework", adept_framework_name(prof->framework));
-    adept_json_put_known(w, "optimizer_impl", adept_optimizer_impl_name(prof->optimizer_impl));
-    adept_json_put_known(w, "optimizer_extras",
-                         adept_optimizer_extras_print(extras, sizeof extras, prof->optimizer_extras));
-    /* null: the board's default limit, as an empty cell in a measurement CSV */
-    adept_json_put_number(w, "power_limit_w", run->power_limit_w == 0.0 ? NAN : run->power_limit_w);
-    adept_json_put_number(w, "clock_hz", run->clock_hz == 0.0 ? NAN : run->clock_hz); /* null: not locked */
-    /* null: the hardware profile's */
-    double launch_s = 0.0, step_s = 0.0;
-    adept_json_put_string(w, "host", run->host > 0 ? adept_host_name((size_t)run->host) : NULL);
-    adept_host_times(&launch_s, &step_s, run, NULL);
-    adept_json_put_number(w, "host_launch_s", launch_s == 0.0 ? NAN : launch_s);
-    adept_json_put_number(w, "host_step_s", step_s == 0.0 ? NAN : step_s);
-    adept_json_put_members(w, "internode_bytes_per_s %g internode_latency_s %g allreduce %s link %s overlap %s bucket_bytes %g",
-                           run->internode_bytes_per_s == 0.0 ? NAN : run->internode_bytes_per_s,
-                           run->internode_latency_s == 0.0 ? NAN : run->internode_latency_s,
-                           adept_allreduce_name(run->allreduce), adept_link_name(run->link),
-                           adept_overlap_name(run->overlap), run->bucket_bytes == 0.0 ? NAN : run->bucket_bytes);
-    adept_json_put_number(w, "host_sample_s", run->host_sample_s == 0.0 ? NAN : run->host_sample_s);
+    put_words(w, adept_workload_field, 0, of_shapes, &prof->words);
+    put_words(w, adept_run_field, 0, of_gpus, &shown);
+    put_words(w, adept_workload_field, of_shapes, ADEPT_N_WORKLOAD_FIELDS, &prof->words);
+    put_words(w, adept_run_field, of_gpus, ADEPT_N_RUN_FIELDS, &shown);
     adept_json_end_object(w);
 }
 

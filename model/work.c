@@ -2,6 +2,7 @@
 #include "work.h"
 #include "adept_grow.h"
 #include "peaks.h"
+#include <math.h>
 
 #define PARAMETER_WORD_BYTES 4.0
 
@@ -50,6 +51,26 @@ static adept_status sum_kernels(adept_work *w, const adept_profile *prof, adept_
     return ADEPT_OK;
 }
 
+/* torch.amp.GradScaler beside its unscaling, which is an extra: each element multiplied and looked at; kernels of one number are the
+ * loss and its gradient scaled in each pass, found_inf set to 0, 1 / scale (to FP64, reciprocal, to FP32), and the scale updated. step()
+ * waits for found_inf, unless a fused optimizer takes it on the GPU. */
+static void add_grad_scaler(adept_optimizer_cost *cost, const adept_optimizer_run *run, double passes)
+{
+    cost->flops += 2.0 * run->params;
+    cost->kernels += 2.0 * passes + 5.0;
+    if (run->impl != ADEPT_IMPL_FUSED) cost->waits += 1.0;
+}
+
+/* torch.nn.utils.clip_grad_norm_ beside its uses of the gradients, which are an extra: each element squared, added and multiplied;
+ * a second kernel for each group of tensors ends its norms, and kernels of few numbers stack these, take their norm, add epsilon, divide
+ * (reciprocal, product) and clamp. Nobody waits: errors are not asked for. */
+static void add_clip_grad_norm(adept_optimizer_cost *cost, const adept_optimizer_run *run)
+{
+    const double tensors_of_a_kernel = run->impl == ADEPT_IMPL_FORLOOP ? 1.0 : 64.0;
+    cost->flops += 3.0 * run->params;
+    cost->kernels += ceil(run->tensors / tensors_of_a_kernel) + 6.0;
+}
+
 static adept_status sum_optimizer(adept_work *w, const adept_profile *prof, adept_error *err)
 {
     const char *name = prof->optimizer ? prof->optimizer : "none";
@@ -65,7 +86,11 @@ static adept_status sum_optimizer(adept_work *w, const adept_profile *prof, adep
                                .n_matrices = prof->n_matrices,
                                .matrices = prof->matrices};
     if (prof->precision == ADEPT_AMP_FP16) run.extras |= ADEPT_EXTRA_UNSCALE; /* FP16 does not train without a GradScaler */
+    if (prof->grad_scaler) run.extras |= ADEPT_EXTRA_UNSCALE;
+    if (prof->clip_grad_norm) run.extras |= ADEPT_EXTRA_CLIP;
     w->optimizer = adept_optimizer_step(&run);
+    if (prof->grad_scaler && w->optimizer.kernels > 0.0) add_grad_scaler(&w->optimizer, &run, (double)prof->grad_accum);
+    if (prof->clip_grad_norm && w->optimizer.kernels > 0.0) add_clip_grad_norm(&w->optimizer, &run);
     w->optimizer_gradients = optimizer->read_words_per_param > 0.0 ? run.params : 0.0;
     return ADEPT_OK;
 }
@@ -117,9 +142,9 @@ static void add(sink *s, adept_work_column column, uint32_t scalars, double amou
         s->columns[column] += amount * adept_scalar_product(s->scalars, scalars);
         return;
     }
-    for (size_t i = 0; i < s->pieces->n; i++) {
+    for (size_t i = s->pieces->first; i < s->pieces->n; i++) {
         adept_piece *p = &s->pieces->items[i];
-        if (p->scalars != scalars || p->column != (uint32_t)column) continue;
+        if (p->scalars != scalars || p->column != column) continue;
         p->amount += amount;
         return;
     }
@@ -128,7 +153,7 @@ static void add(sink *s, adept_work_column column, uint32_t scalars, double amou
     s->failed = s->failed || !items;
     if (!items) return;
     pieces->items = items;
-    items[pieces->n++] = (adept_piece){amount, scalars, (uint32_t)column};
+    items[pieces->n++] = (adept_piece){amount, scalars, (uint16_t)column, pieces->row};
 }
 
 static void add_arithmetic(sink *s, const adept_peaks *peaks, adept_unit unit, adept_dtype dtype, double flops,

@@ -78,19 +78,21 @@ typedef enum adept_work_column {
 /* The share of a column that a set of targeted scalars covers. */
 typedef struct adept_piece {
     double amount;
-    uint32_t scalars; /* bit per scalar, not 0 */
-    uint32_t column;  /* adept_work_column */
+    uint32_t scalars;     /* bit per scalar, not 0 */
+    uint16_t column, row; /* adept_work_column; the row of a block */
 } adept_piece;
 
-/* Shares of one workload, one per column and set of scalars. Zero-initialised is empty; free(items) when done. */
+/* Shares of rows, one per row, column and set of scalars. Zero-initialised is empty; free(items) when done. */
 typedef struct adept_pieces {
     adept_piece *items;
     size_t n, capacity;
+    size_t first; /* of the row that is being added */
+    uint16_t row;
 } adept_pieces;
 
 /**
  * Work by column. Covered work is multiplied by its scalars' values, or, if `pieces` is given, left out of the columns
- * and listed there. @return ADEPT_E_NOMEM; never fails without `pieces`.
+ * and put behind those listed there. @return ADEPT_E_NOMEM; never fails without `pieces`.
  */
 adept_status adept_work_columns(double columns[ADEPT_WORK_COLUMNS], adept_pieces *pieces, const adept_profile *prof,
                                 const adept_peaks *peaks, double mem_bytes_per_s, const adept_scalar *scalars,

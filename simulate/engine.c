@@ -125,7 +125,7 @@ static void update_rate(adept_engine *e, size_t run)
     adept_engine_event(e, fmax(e->now_s, r->ready_s) + fmax(0, r->work_s) / rate, ADEPT_EVENT_FINISH, r->job, r->turn);
 }
 
-static bool shares_a_node(const adept_run_now *a, const adept_share *shares, size_t n)
+static bool shares_a_node(const adept_run_now *a, const adept_allocation *shares, size_t n)
 {
     for (size_t i = 0; i < a->n_shares; i++)
         for (size_t k = 0; k < n; k++)
@@ -133,7 +133,7 @@ static bool shares_a_node(const adept_run_now *a, const adept_share *shares, siz
     return false;
 }
 
-static void update_neighbours(adept_engine *e, const adept_share *shares, size_t n)
+static void update_neighbours(adept_engine *e, const adept_allocation *shares, size_t n)
 {
     for (size_t i = 0; e->in->interference > 0 && i < e->n_runs; i++)
         if (shares_a_node(&e->runs[i], shares, n)) update_rate(e, i);
@@ -179,7 +179,7 @@ void adept_engine_start(adept_engine *e, size_t job, size_t option)
 static void add_spans(adept_engine *e, size_t run, double end_s)
 {
     const adept_run_now *r = &e->runs[run];
-    adept_span *spans = adept_grow(e->spans, &e->span_capacity, e->n_spans + r->n_shares, sizeof *spans);
+    adept_job_span *spans = adept_grow(e->spans, &e->span_capacity, e->n_spans + r->n_shares, sizeof *spans);
 
     if (!spans) {
         e->failed = true;
@@ -187,8 +187,12 @@ static void add_spans(adept_engine *e, size_t run, double end_s)
     }
     e->spans = spans;
     for (size_t i = 0; i < r->n_shares; i++)
-        spans[e->n_spans++] = (adept_span){.job = r->job, .node = r->shares[i].node, .option = e->records[r->job].option,
-                                           .gpus = r->shares[i].gpus, .start_s = e->records[r->job].start_s, .end_s = end_s};
+        spans[e->n_spans++] = (adept_job_span){.job = r->job,
+                                               .node = r->shares[i].node,
+                                               .option = e->records[r->job].option,
+                                               .gpus = r->shares[i].gpus,
+                                               .start_s = e->records[r->job].start_s,
+                                               .end_s = end_s};
 }
 
 /* What a run drew and used until now goes to its job; its GPUs are free. */

@@ -25,10 +25,10 @@ typedef struct adept_node_list {
 } adept_node_list;
 
 /** GPUs on a node. */
-typedef struct adept_share {
+typedef struct adept_allocation {
     size_t node;
     int gpus;
-} adept_share;
+} adept_allocation;
 
 /* ---- jobs ---- */
 
@@ -45,7 +45,7 @@ typedef struct adept_job_class {
 
 typedef struct adept_run_now {
     size_t job, option; /* of its class */
-    adept_share *shares;
+    adept_allocation *shares;
     size_t n_shares;
     double step_s, power_w;           /* true ones, alone on its nodes */
     double believed_power_w;
@@ -68,12 +68,12 @@ typedef struct adept_event {
 } adept_event;
 
 /** What has happened until a time. */
-typedef struct adept_totals {
+typedef struct adept_engine_counters {
     double time_s;
     double energy_j, nodes_energy_j, jobs_energy_j, lost_energy_j, lost_gpu_s, gpu_s, samples_done, over_cap_s;
     size_t n_arrived, n_finished, n_preemptions, n_failures, n_points; /* the last ones of the power curve */
     uint64_t n_decisions;
-} adept_totals;
+} adept_engine_counters;
 
 typedef struct adept_engine {
     const adept_simulation *in;
@@ -116,13 +116,13 @@ typedef struct adept_engine {
     double over_cap_s;
     adept_power_point *series;
     size_t n_series, series_capacity;
-    adept_span *spans;
+    adept_job_span *spans;
     size_t n_spans, span_capacity;
 
     double decide_at_s, wake_at_s;
     bool has_acted; /* the policy, in this decision */
     uint64_t n_decisions, n_preemptions, n_failures, n_turns;
-    adept_totals *marks; /* where windows begin: the first one with nothing */
+    adept_engine_counters *marks; /* where windows begin: the first one with nothing */
     size_t n_marks;
 } adept_engine;
 
@@ -132,8 +132,8 @@ bool adept_nodes_fit(const adept_engine *e, const adept_job_option *option);
 bool adept_nodes_ever_fit(const adept_engine *e, const adept_job_option *option);
 int adept_nodes_most_idle(const adept_engine *e, size_t type);
 /** Take GPUs for a placement that fits. @param ready_s  when its nodes are awake. @return NULL when memory is out */
-adept_share *adept_nodes_take(adept_engine *e, const adept_job_option *option, size_t *n, double *ready_s);
-void adept_nodes_give(adept_engine *e, const adept_share *shares, size_t n);
+adept_allocation *adept_nodes_take(adept_engine *e, const adept_job_option *option, size_t *n, double *ready_s);
+void adept_nodes_give(adept_engine *e, const adept_allocation *shares, size_t n);
 void adept_nodes_sleep(adept_engine *e, size_t node, uint64_t turn);
 /** Away and back. What ran there has been stopped. */
 void adept_nodes_fail(adept_engine *e, size_t node);
@@ -164,7 +164,7 @@ bool adept_engine_may_start(const adept_engine *e);
 
 /* outcome.c */
 /** What has happened until now. */
-adept_totals adept_engine_totals(const adept_engine *e);
+adept_engine_counters adept_engine_totals(const adept_engine *e);
 /** @param windows  one for each of the simulation's; NULL where it has none */
 adept_status adept_engine_outcome(adept_outcome *out, adept_outcome *windows, adept_engine *e, adept_error *err);
 

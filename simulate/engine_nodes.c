@@ -113,20 +113,20 @@ bool adept_nodes_ever_fit(const adept_engine *e, const adept_job_option *option)
 
 /* Which GPUs a placement that fits would get: on the tightest node that has room, or else on whole idle nodes, the largest first.
  * NULL: memory is out */
-static adept_share *pick(const adept_engine *e, const adept_job_option *option, size_t *n)
+static adept_allocation *pick(const adept_engine *e, const adept_job_option *option, size_t *n)
 {
     size_t node = NONE;
     int left = option->gpus;
 
     for (int idle = option->gpus; node == NONE && idle <= e->most_gpus; idle++)
         node = list_of(e, option->type, idle)->first;
-    adept_share *shares = malloc((node != NONE ? 1 : e->cluster->n_nodes) * sizeof *shares);
+    adept_allocation *shares = malloc((node != NONE ? 1 : e->cluster->n_nodes) * sizeof *shares);
     *n = 0;
-    if (shares && node != NONE) shares[(*n)++] = (adept_share){node, option->gpus};
+    if (shares && node != NONE) shares[(*n)++] = (adept_allocation){node, option->gpus};
     for (int idle = e->most_gpus; shares && node == NONE && idle > 0; idle--)
         for (size_t whole = list_of(e, option->type, idle)->first; whole != NONE && left > 0; whole = e->nodes[whole].next) {
             if (node_of(e, whole)->gpus != idle) continue;
-            shares[(*n)++] = (adept_share){whole, left < idle ? left : idle};
+            shares[(*n)++] = (adept_allocation){whole, left < idle ? left : idle};
             left -= shares[*n - 1].gpus;
         }
     return shares;
@@ -153,7 +153,8 @@ static void count(would_be *w, size_t node)
 }
 
 /* @param taken  GPUs that will not be there. @return false: memory is out, and the run ends with that */
-static bool begin(would_be *w, adept_engine *e, const adept_job_option *option, const adept_share *taken, size_t n_taken)
+static bool begin(would_be *w, adept_engine *e, const adept_job_option *option, const adept_allocation *taken,
+                  size_t n_taken)
 {
     *w = (would_be){.e = e, .option = option, .idle = malloc((e->cluster->n_nodes + 1) * sizeof *w->idle)};
     e->failed |= !w->idle;
@@ -227,7 +228,7 @@ double adept_nodes_fit_at(adept_engine *e, const adept_job_option *option)
 bool adept_nodes_fit_beside(adept_engine *e, const adept_job_option *option, double at_s, const adept_job_option *started)
 {
     size_t n = 0;
-    adept_share *taken = pick(e, started, &n);
+    adept_allocation *taken = pick(e, started, &n);
     would_be w;
 
     e->failed |= !taken;
@@ -260,9 +261,9 @@ double adept_nodes_added_power_w(const adept_engine *e, const adept_job_option *
 
 /* ---------------------------------------------------------------- taking and giving ------------------------------- */
 
-adept_share *adept_nodes_take(adept_engine *e, const adept_job_option *option, size_t *n, double *ready_s)
+adept_allocation *adept_nodes_take(adept_engine *e, const adept_job_option *option, size_t *n, double *ready_s)
 {
-    adept_share *shares = pick(e, option, n);
+    adept_allocation *shares = pick(e, option, n);
 
     *ready_s = e->now_s;
     for (size_t s = 0; shares && s < *n; s++) {
@@ -272,7 +273,7 @@ adept_share *adept_nodes_take(adept_engine *e, const adept_job_option *option, s
     return shares;
 }
 
-void adept_nodes_give(adept_engine *e, const adept_share *shares, size_t n)
+void adept_nodes_give(adept_engine *e, const adept_allocation *shares, size_t n)
 {
     for (size_t s = 0; s < n; s++)
         use(e, shares[s].node, -shares[s].gpus);

@@ -13,7 +13,7 @@ static double quantile(const double *sorted, size_t n, double share)
 
 /* What is summed up: the run, or a window of it. Its jobs are those submitted in it. */
 typedef struct part {
-    adept_totals from, to;
+    adept_engine_counters from, to;
 } part;
 
 static adept_status add_times(adept_outcome *out, const adept_engine *e, const part *p, adept_error *err)
@@ -120,19 +120,19 @@ static adept_status add_power(adept_outcome *out, const adept_engine *e, const p
 }
 
 /* Of runs that are over. */
-static adept_totals totals_but_running(const adept_engine *e)
+static adept_engine_counters totals_but_running(const adept_engine *e)
 {
     double passed_s = e->now_s - e->since_s, power_w = e->since_jobs_power_w + e->since_nodes_power_w;
-    adept_totals t = {.time_s = e->now_s,
-                      .energy_j = e->energy_j + passed_s * power_w,
-                      .nodes_energy_j = e->nodes_energy_j + passed_s * e->since_nodes_power_w,
-                      .over_cap_s = e->over_cap_s + (power_w > e->in->policy_options.cap_w ? passed_s : 0),
-                      .n_arrived = e->n_arrived,
-                      .n_finished = e->n_finished,
-                      .n_preemptions = e->n_preemptions,
-                      .n_failures = e->n_failures,
-                      .n_points = e->n_series,
-                      .n_decisions = e->n_decisions};
+    adept_engine_counters t = {.time_s = e->now_s,
+                               .energy_j = e->energy_j + passed_s * power_w,
+                               .nodes_energy_j = e->nodes_energy_j + passed_s * e->since_nodes_power_w,
+                               .over_cap_s = e->over_cap_s + (power_w > e->in->policy_options.cap_w ? passed_s : 0),
+                               .n_arrived = e->n_arrived,
+                               .n_finished = e->n_finished,
+                               .n_preemptions = e->n_preemptions,
+                               .n_failures = e->n_failures,
+                               .n_points = e->n_series,
+                               .n_decisions = e->n_decisions};
 
     for (size_t i = 0; i < e->n_arrived; i++) {
         const adept_job_record *r = &e->records[i];
@@ -154,9 +154,9 @@ static void add_use(double *energy_j, double *gpu_s, const adept_engine *e, cons
     *gpu_s += e->classes[e->class_of[r->job]].options[r->option].gpus * ran_s;
 }
 
-adept_totals adept_engine_totals(const adept_engine *e)
+adept_engine_counters adept_engine_totals(const adept_engine *e)
 {
-    adept_totals t = totals_but_running(e);
+    adept_engine_counters t = totals_but_running(e);
 
     for (size_t i = 0; i < e->n_runs; i++)
         add_use(&t.jobs_energy_j, &t.gpu_s, e, &e->runs[i]);
@@ -165,7 +165,7 @@ adept_totals adept_engine_totals(const adept_engine *e)
 
 static void add_sums(adept_outcome *out, const adept_engine *e, const part *p)
 {
-    const adept_totals *from = &p->from, *to = &p->to;
+    const adept_engine_counters *from = &p->from, *to = &p->to;
     double gpu_s = to->gpu_s - from->gpu_s;
 
     *out = (adept_outcome){.n_jobs = to->n_arrived - from->n_arrived,
@@ -218,7 +218,7 @@ static adept_status find_starved(adept_engine *e, adept_error *err)
 adept_status adept_engine_outcome(adept_outcome *out, adept_outcome *windows, adept_engine *e, adept_error *err)
 {
     add_running(e);
-    const adept_totals end = totals_but_running(e);
+    const adept_engine_counters end = totals_but_running(e);
     const part whole = {.to = end};
     adept_status status = find_starved(e, err);
     if (status == ADEPT_OK) status = sum_up(out, e, &whole, err);

@@ -97,7 +97,8 @@ def study(adept, file, gpu, models, report=None, curves=False):
             result = compare(measured, predicted)
             result.update(gpu=gpu, model=model, batch=batch, measured=measured, predicted=predicted)
             if not held_out:
-                result["search_w"] = predict(adept, profile, gpu)["power_limits"]["energy_optimal"]["limit_w"]
+                limits = predict(adept, profile, gpu)["power_limits"]  # none where adept says that the step does not fit
+                result["search_w"] = limits["energy_optimal"]["limit_w"] if limits else None
             if curves and not held_out:
                 low, high = min(measured), max(measured)
                 limits = [low + (high - low) * i / (CURVE_POINTS - 1) for i in range(CURVE_POINTS)]
@@ -122,7 +123,7 @@ def section(results, held_out):
     for r in results:
         cells = [r["gpu"], r["model"], r["batch"], f"{r['measured_w']:.0f} W", f"{r['predicted_w']:.0f} W", "yes" if r["hit"] else "**no**",
                  f"{100 * r['loss']:.1f} %", f"{100 * r['saving']:.1f} %"]
-        cells += [] if held_out else [f"{r['search_w']:.0f} W"]
+        cells += [] if held_out else [f"{r['search_w']:.0f} W" if r["search_w"] else "none: \"does not fit\""]
         lines.append("| " + " | ".join(str(c) for c in cells) + " |")
     return "\n".join(lines) + "\n"
 

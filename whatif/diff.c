@@ -116,7 +116,7 @@ static void warn_inputs(adept_diff *d, const adept_profile *p, const adept_profi
 static void fill_warnings(adept_diff *d, const adept_diff_side *old, const adept_diff_side *now)
 {
     const adept_profile *p = old->profile, *q = now->profile;
-    char extras[2][64];
+    char extras[2][ADEPT_FIELD_TEXT_BYTES];
 
     adept_optimizer_extras_print(extras[0], sizeof extras[0], p->optimizer_extras);
     adept_optimizer_extras_print(extras[1], sizeof extras[1], q->optimizer_extras);
@@ -132,6 +132,10 @@ static void fill_warnings(adept_diff *d, const adept_diff_side *old, const adept
     warn_words(d, "memory format", adept_memory_format_name(p->memory_format),
                adept_memory_format_name(q->memory_format));
     warn_words(d, "attention", adept_attention_name(p->attention), adept_attention_name(q->attention));
+    for (size_t i = ADEPT_FIELD_optimizer_extras + 1; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
+        const adept_field *f = adept_workload_field(i);
+        warn_words(d, f->name, adept_field_text(extras[0], f, &p->words), adept_field_text(extras[1], f, &q->words));
+    }
     warn_counts(d, "batch size", p->batch_size, q->batch_size);
     warn_counts(d, "gradient accumulation", p->grad_accum, q->grad_accum);
     warn_inputs(d, p, q);

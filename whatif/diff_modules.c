@@ -90,9 +90,9 @@ static bool read_paths(maker *m, int64_t depth)
 
 static const char *key_of(adept_arena *arena, const adept_module_path *path, int64_t at)
 {
-    adept_index_range ranges[ADEPT_PATH_INDICES];
-    adept_index_list lists[ADEPT_PATH_INDICES];
-    int32_t indices[ADEPT_PATH_INDICES];
+    adept_index_range ranges[ADEPT_DIFF_PATH_INDICES];
+    adept_index_list lists[ADEPT_DIFF_PATH_INDICES];
+    int32_t indices[ADEPT_DIFF_PATH_INDICES];
 
     adept_module_path_at(path, at, indices);
     for (size_t i = 0; i < path->n_lists; i++) {

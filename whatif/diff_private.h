@@ -8,7 +8,7 @@
 /* ---- paths: "layers.{0-21}.mlp" ---- */
 
 #define ADEPT_PATH_MARK '\001' /* stands for an index in a pattern; no path holds it */
-#define ADEPT_PATH_INDICES 8   /* of one path; further ones are compared as text */
+#define ADEPT_DIFF_PATH_INDICES 8 /* of one path; further ones are compared as text */
 
 typedef struct adept_index_range {
     int32_t first, last;
@@ -24,7 +24,7 @@ typedef struct adept_index_list {
 typedef struct adept_module_path {
     const char *pattern; /* interned */
     size_t n_lists;
-    adept_index_list lists[ADEPT_PATH_INDICES];
+    adept_index_list lists[ADEPT_DIFF_PATH_INDICES];
     int64_t n; /* paths that it stands for, at most INT64_MAX */
 } adept_module_path;
 
@@ -48,7 +48,7 @@ typedef struct adept_diff_module {
     const char *pattern; /* interned */
     bool apart;          /* indices are known */
     size_t n_indices;
-    int32_t indices[ADEPT_PATH_INDICES];
+    int32_t indices[ADEPT_DIFF_PATH_INDICES];
     const char *module_class; /* "" where a depth cut the path */
     size_t order;             /* of its first operator */
     size_t n_shares;

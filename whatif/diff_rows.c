@@ -149,7 +149,7 @@ static bool collect(const maker *k, adept_index_list *list, const member *member
 static const char *path_of(maker *k, const member *members, size_t n, bool old, bool *full)
 {
     const adept_diff_module *m = side_of(&members[0], old);
-    adept_index_list lists[ADEPT_PATH_INDICES];
+    adept_index_list lists[ADEPT_DIFF_PATH_INDICES];
     int64_t product = 1;
 
     *full = true;

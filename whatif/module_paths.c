@@ -102,7 +102,7 @@ bool adept_module_path_parse(adept_arena *arena, adept_module_path *out, const c
 
     *out = (adept_module_path){.n_lists = 0};
     for (const char *p = text; ok && *p;) {
-        size_t length = out->n_lists < ADEPT_PATH_INDICES ? list_length(text, p, &list) : 0;
+        size_t length = out->n_lists < ADEPT_DIFF_PATH_INDICES ? list_length(text, p, &list) : 0;
         if (length > 0) {
             ok = keep_list(arena, out, p, &list);
             *end++ = ADEPT_PATH_MARK;

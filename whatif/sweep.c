@@ -264,7 +264,7 @@ static bool several(const walk *w)
 {
     bool varied = w->grid.sweep->run.gpus > 1;
     for (size_t i = 0; i < w->grid.n; i++)
-        varied = varied || axis_at(&w->grid, i)->kind == ADEPT_VARY_GPUS;
+        varied = varied || adept_sweep_varies_run(axis_at(&w->grid, i), ADEPT_RUN_FIELD_gpus);
     return varied;
 }
 

@@ -19,8 +19,9 @@
 static const struct {
     const char *name;
     adept_sweep_level level;
+    adept_sweep_kind kind;
 } keys[] = {
-#define X(id, key, of) [ADEPT_VARY_##id] = {key, ADEPT_SWEEP_##of},
+#define X(id, key, of) {key, ADEPT_SWEEP_##of, ADEPT_VARY_##id},
     ADEPT_SWEEP_KEY_LIST(X)
 #undef X
 };
@@ -32,8 +33,18 @@ static const char *const spec_keys[ADEPT_SPECS] = {
 #undef X
 };
 
+/* Points are printed under the keys that they always had. */
+static const char *key_of(const adept_field *f)
+{
+    return f == adept_workload_field(ADEPT_FIELD_batch_size) ? "batch" : f->name;
+}
+
 const char *adept_sweep_key_name(size_t index)
 {
+    if (index < ADEPT_N_WORKLOAD_FIELDS) return key_of(adept_workload_field(index));
+    index -= ADEPT_N_WORKLOAD_FIELDS;
+    if (index < ADEPT_N_RUN_FIELDS) return key_of(adept_run_field(index));
+    index -= ADEPT_N_RUN_FIELDS;
     if (index < N_KEYS) return keys[index].name;
     return index < N_KEYS + ADEPT_SPECS ? spec_keys[index - N_KEYS] : NULL;
 }
@@ -42,7 +53,7 @@ const char *adept_sweep_key_name(size_t index)
 static const char *canonical(const char *key)
 {
     static const char *const others[][2] = {
-        {SPECS "hbm_bytes_per_s", SPECS "mem_bytes_per_s"}, {"clock", "clock_hz"}, {"memory_clock", "memory_clock_hz"}};
+        {SPECS "hbm_bytes_per_s", SPECS "mem_bytes_per_s"}, {"memory_clock", "memory_clock_hz"}};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(key, others[i][0]) == 0) return others[i][1];
@@ -64,9 +75,19 @@ static adept_status find_key(adept_sweep_axis *out, const char *text, size_t len
         return adept_error_set(err, ADEPT_E_USAGE, "'%.80s' is not KEY=VALUES", text);
     snprintf(key, sizeof key, "%.*s", (int)length, text);
     snprintf(out->key, sizeof out->key, "%s", canonical(key));
+    out->kind = ADEPT_VARY_WORKLOAD, out->level = ADEPT_SWEEP_WORKLOAD;
+    out->field = adept_field_find(adept_workload_field, key, length);
+    if (!out->field) {
+        out->kind = ADEPT_VARY_RUN, out->level = ADEPT_SWEEP_RUN;
+        out->field = adept_field_find(adept_run_field, key, length);
+    }
+    if (out->field) {
+        snprintf(out->key, sizeof out->key, "%s", key_of(out->field));
+        return ADEPT_OK;
+    }
     for (size_t i = 0; i < N_KEYS; i++) {
         if (strcmp(out->key, keys[i].name) != 0) continue;
-        out->kind = (adept_sweep_kind)i;
+        out->kind = keys[i].kind;
         out->level = keys[i].level;
         out->spec = design_spec(out->kind);
         return ADEPT_OK;
@@ -80,46 +101,23 @@ static adept_status find_key(adept_sweep_axis *out, const char *text, size_t len
     return adept_error_set(err, ADEPT_E_USAGE, "unknown key '%s'", key);
 }
 
-/* What a key is of a workload or of a run. */
-#define OF_WORKLOAD(field) .offset = offsetof(adept_workload_config, field), .in_profile = offsetof(adept_profile, field)
-#define WORDS_OF_WORKLOAD(field)                                                                                       \
-    .names = adept_##field##_name, OF_WORKLOAD(field), .given = offsetof(adept_workload_config, field##_given)
-#define OF_RUN(field) .offset = offsetof(adept_run, field)
-static const struct {
-    adept_name_at names; /* NULL: the key takes numbers */
-    bool counts;         /* whole ones */
-    size_t offset, in_profile, given;
-} fields[ADEPT_VARY_PARAMETER + 1] = {
-    [ADEPT_VARY_BATCH] = {.counts = true, OF_WORKLOAD(batch_size)},
-    [ADEPT_VARY_SEQ_LENGTH] = {.counts = true, OF_WORKLOAD(seq_length)},
-    [ADEPT_VARY_GRAD_ACCUM] = {.counts = true, OF_WORKLOAD(grad_accum)},
-    [ADEPT_VARY_PRECISION] = {WORDS_OF_WORKLOAD(precision)},
-    [ADEPT_VARY_MODE] = {WORDS_OF_WORKLOAD(mode)},
-    [ADEPT_VARY_OPTIMIZER] = {.names = adept_optimizer_name, OF_WORKLOAD(optimizer)},
-    [ADEPT_VARY_ATTENTION] = {WORDS_OF_WORKLOAD(attention)},
-    [ADEPT_VARY_EXECUTION] = {WORDS_OF_WORKLOAD(execution)},
-    [ADEPT_VARY_GPUS] = {.counts = true, OF_RUN(gpus)},
-    [ADEPT_VARY_NODES] = {.counts = true, OF_RUN(nodes)},
-    [ADEPT_VARY_POWER_LIMIT] = {OF_RUN(power_limit_w)},
-    [ADEPT_VARY_CLOCK] = {OF_RUN(clock_hz)},
-    [ADEPT_VARY_INTERNODE_BANDWIDTH] = {OF_RUN(internode_bytes_per_s)},
-    [ADEPT_VARY_INTERNODE_LATENCY] = {OF_RUN(internode_latency_s)},
-    [ADEPT_VARY_HOST] = {.names = adept_host_name, OF_RUN(host)},
-    [ADEPT_VARY_HOST_LAUNCH] = {OF_RUN(host_launch_s)},
-    [ADEPT_VARY_HOST_STEP] = {OF_RUN(host_step_s)},
-    [ADEPT_VARY_HOST_SAMPLE] = {OF_RUN(host_sample_s)},
-    [ADEPT_VARY_BUCKET] = {OF_RUN(bucket_bytes)},
-    [ADEPT_VARY_ALLREDUCE] = {.names = adept_allreduce_name, OF_RUN(allreduce)},
-    [ADEPT_VARY_LINK] = {.names = adept_link_name, OF_RUN(link)},
-    [ADEPT_VARY_OVERLAP] = {.names = adept_overlap_name, OF_RUN(overlap)},
-};
-
 /* ---- values ---- */
 
 /* Words that are no list of ours. */
 static bool has_free_words(const adept_sweep_axis *axis)
 {
     return axis->kind == ADEPT_VARY_GPU || axis->kind == ADEPT_VARY_GOVERNOR;
+}
+
+static bool is_count(const adept_sweep_axis *axis)
+{
+    return axis->field && axis->field->kind == ADEPT_FIELD_COUNT;
+}
+
+/* Of a list of ours. */
+static bool has_field_words(const adept_sweep_axis *axis)
+{
+    return axis->field && !adept_field_is_number(axis->field);
 }
 
 static adept_status grow(adept_sweep_axis *axis, size_t more, adept_error *err)
@@ -148,10 +146,21 @@ static adept_status add_word(adept_sweep_axis *axis, const char *word, adept_err
         axis->words[axis->n++] = copy;
         return ADEPT_OK;
     }
-    adept_name_at names = fields[axis->kind].names;
     char list[200];
+    adept_name_at names = axis->field->names;
     size_t i = adept_name_index(word, names);
-    if (i == SIZE_MAX)
+    unsigned set = 0;
+    bool ok = i != SIZE_MAX;
+    if (axis->field->kind == ADEPT_FIELD_SET) {
+        char text[ADEPT_FIELD_TEXT_BYTES];
+        snprintf(text, sizeof text, "%s", word);
+        for (char *plus = text; (plus = strchr(plus, '+'));)
+            *plus = ','; /* between the values of an axis */
+        ok = strlen(word) < sizeof text && adept_optimizer_extras_parse(&set, text);
+        i = set;
+    }
+    if (axis->field->kind == ADEPT_FIELD_SWITCH) i %= 2;
+    if (!ok)
         return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not one of %s", axis->key, word,
                                adept_names_list(list, sizeof list, names));
     axis->numbers[axis->n++] = (double)i;
@@ -159,15 +168,17 @@ static adept_status add_word(adept_sweep_axis *axis, const char *word, adept_err
 }
 
 /* What a unit behind a number multiplies it by; 0: the key has no such unit. */
-static double scale_of(adept_sweep_kind kind, const char *unit)
+static double scale_of(const adept_sweep_axis *axis, const char *unit)
 {
+    adept_sweep_kind kind = axis->kind;
+    adept_field_unit of = axis->field ? axis->field->unit : ADEPT_NO_UNIT;
     static const struct {
         const char *name;
         bool of_clock;
         double scale;
     } units[] = {{"Hz", true, 1}, {"kHz", true, 1e3}, {"MHz", true, 1e6}, {"GHz", true, 1e9}, {"W", false, 1}, {"kW", false, 1e3}};
-    bool is_clock = kind == ADEPT_VARY_CLOCK || kind == ADEPT_VARY_CORE_CLOCK || kind == ADEPT_VARY_MEMORY_CLOCK;
-    bool is_power = kind == ADEPT_VARY_POWER_LIMIT || kind == ADEPT_VARY_CPU_POWER_LIMIT;
+    bool is_clock = of == ADEPT_HERTZ || kind == ADEPT_VARY_CORE_CLOCK || kind == ADEPT_VARY_MEMORY_CLOCK;
+    bool is_power = of == ADEPT_WATTS || kind == ADEPT_VARY_CPU_POWER_LIMIT;
 
     for (size_t i = 0; (is_clock || is_power) && i < sizeof units / sizeof *units; i++)
         if (units[i].of_clock == is_clock && strcmp(unit, units[i].name) == 0) return units[i].scale;
@@ -180,7 +191,7 @@ static adept_status read_number(double *out, bool *relative, const adept_sweep_a
 {
     *relative = text[0] == 'x';
     const char *number = text + *relative, *unit = number + adept_number_length(number);
-    double scale = *relative || unit == number ? 0 : scale_of(axis->kind, unit);
+    double scale = *relative || unit == number ? 0 : scale_of(axis, unit);
     if (scale > 0) *out = scale * adept_number_value(number);
     if (!(scale > 0 && isfinite(*out)) && !adept_number_parse(out, number))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not a number", axis->key, text);
@@ -193,7 +204,7 @@ static adept_status check_number(const adept_sweep_axis *axis, double value, ade
     bool zero = axis->kind == ADEPT_VARY_PARAMETER; /* a latency or a limit of 0 is the default of a run, not nothing */
     if (!(value > 0.0) && !(zero && value == 0.0))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: %g is not above 0", axis->key, value);
-    if (fields[axis->kind].counts && !axis->relative && (value != floor(value) || value >= ADEPT_SWEEP_MOST_COUNT))
+    if (is_count(axis) && !axis->relative && (value != floor(value) || value >= ADEPT_SWEEP_MOST_COUNT))
         return adept_error_set(err, ADEPT_E_USAGE, "%s: %g is not a whole number below %g", axis->key, value,
                                ADEPT_SWEEP_MOST_COUNT);
     return ADEPT_OK;
@@ -270,7 +281,7 @@ static const struct {
 
 const char *adept_sweep_best_limit_name(const adept_sweep_axis *axis, size_t value)
 {
-    for (size_t i = 0; i < 2 && axis->kind == ADEPT_VARY_POWER_LIMIT; i++)
+    for (size_t i = 0; i < 2 && adept_sweep_varies_run(axis, ADEPT_RUN_FIELD_power_limit_w); i++)
         if (axis->numbers[value] == best_limits[i].value) return best_limits[i].name;
     return NULL;
 }
@@ -278,7 +289,7 @@ const char *adept_sweep_best_limit_name(const adept_sweep_axis *axis, size_t val
 /* NAN: it is none of these words. */
 static double best_limit_of(const adept_sweep_axis *axis, const char *item)
 {
-    for (size_t i = 0; i < 2 && axis->kind == ADEPT_VARY_POWER_LIMIT; i++)
+    for (size_t i = 0; i < 2 && adept_sweep_varies_run(axis, ADEPT_RUN_FIELD_power_limit_w); i++)
         if (strcmp(item, best_limits[i].name) == 0) return best_limits[i].value;
     return NAN;
 }
@@ -379,34 +390,42 @@ static bool set_count(int64_t *out, double value)
     return true;
 }
 
+/* A word, by its number in the list, its bits, or on and off. */
+static void set_word(const adept_field *f, void *record, double number)
+{
+    void *member = (char *)record + f->at;
+
+    if (f->kind == ADEPT_FIELD_NAME)
+        *(const char **)member = f->names((size_t)number);
+    else if (f->kind == ADEPT_FIELD_SWITCH)
+        *(bool *)member = number > 0;
+    else
+        *(int *)member = (int)number;
+}
+
 bool adept_sweep_set_workload(adept_workload_config *out, const adept_sweep_axis *axis, size_t value)
 {
-    void *field = (char *)out + fields[axis->kind].offset;
-    if (fields[axis->kind].counts) return set_count(field, axis->numbers[value]);
-    if (axis->kind == ADEPT_VARY_OPTIMIZER) {
-        out->optimizer = adept_optimizer_name((size_t)axis->numbers[value]);
-        return true;
-    }
-    *(int *)field = (int)axis->numbers[value];
-    *((bool *)out + fields[axis->kind].given) = true;
+    const adept_field *f = axis->field;
+    if (is_count(axis)) return set_count((int64_t *)((char *)&out->words + f->at), axis->numbers[value]);
+    set_word(f, &out->words, axis->numbers[value]);
+    out->given[f - adept_workload_field(0)] = f->kind != ADEPT_FIELD_NAME;
     return true;
 }
 
 /* What a run has, or stands for where it has nothing; NAN: not known. @param specs  NULL: no GPU */
-static double run_number(const adept_run *run, adept_sweep_kind kind, const adept_specs *specs)
+static double run_number(const adept_run *run, const adept_field *f, const adept_specs *specs)
 {
-    const void *field = (const char *)run + fields[kind].offset;
-    double number = fields[kind].counts ? (double)*(const int64_t *)field : *(const double *)field;
+    double number = adept_field_number(f, run);
     if (number > 0.0) return number;
-    switch (kind) {
-    case ADEPT_VARY_GPUS:
-    case ADEPT_VARY_NODES:
+    switch (f - adept_run_field(0)) {
+    case ADEPT_RUN_FIELD_gpus:
+    case ADEPT_RUN_FIELD_nodes:
         return 1.0;
-    case ADEPT_VARY_POWER_LIMIT:
+    case ADEPT_RUN_FIELD_power_limit_w:
         return specs && number == 0.0 ? specs->tdp_w : NAN; /* below 0: not worked out */
-    case ADEPT_VARY_CLOCK:
+    case ADEPT_RUN_FIELD_clock_hz:
         return specs ? specs->clock_boost_hz : NAN;
-    case ADEPT_VARY_BUCKET:
+    case ADEPT_RUN_FIELD_bucket_bytes:
         return ADEPT_BUCKET_BYTES;
     default:
         return NAN;
@@ -415,41 +434,40 @@ static double run_number(const adept_run *run, adept_sweep_kind kind, const adep
 
 bool adept_sweep_set_run(adept_run *run, const adept_sweep_axis *axis, size_t value, const adept_specs *specs)
 {
-    void *field = (char *)run + fields[axis->kind].offset;
+    void *member = (char *)run + axis->field->at;
     double number = axis->numbers[value];
-    if (fields[axis->kind].names) {
-        *(int *)field = (int)number;
+    if (has_field_words(axis)) {
+        set_word(axis->field, run, number);
         return true;
     }
-    if (axis->relative && !adept_sweep_best_limit_name(axis, value)) number *= run_number(run, axis->kind, specs);
-    if (fields[axis->kind].counts) return set_count(field, number);
-    *(double *)field = number;
+    if (axis->relative && !adept_sweep_best_limit_name(axis, value)) number *= run_number(run, axis->field, specs);
+    if (is_count(axis)) return set_count(member, number);
+    *(double *)member = number;
     return !isnan(number);
 }
 
 /* ---- what a point has ---- */
 
-static const char *word_of(adept_sweep_kind kind, const adept_sweep_point *point)
-{
-    bool of_run = kind >= ADEPT_VARY_GPUS;
-    const char *owner = of_run ? (const char *)point->run : (const char *)point->profile;
-    if (!owner || !fields[kind].names) return NULL;
-    if (kind == ADEPT_VARY_OPTIMIZER) return point->profile->optimizer;
-    return fields[kind].names((size_t) * (const int *)(owner + (of_run ? fields[kind].offset : fields[kind].in_profile)));
-}
-
 bool adept_sweep_has_words(const adept_sweep_axis *axis)
 {
-    return has_free_words(axis) || fields[axis->kind].names;
+    return has_free_words(axis) || has_field_words(axis);
 }
 
-const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point)
+const char *adept_sweep_word_at(char text[ADEPT_FIELD_TEXT_BYTES], const adept_sweep_axis *axis, size_t value,
+                                const adept_sweep_point *point)
 {
-    adept_name_at names = fields[axis->kind].names;
+    adept_run run;
+    adept_workload_words words;
+    const bool of_run = axis->kind == ADEPT_VARY_RUN;
+    const void *record = of_run ? (void *)&run : (void *)&words;
     if (axis->kind == ADEPT_VARY_GPU && point->hw) return point->hw->name;
-    if (value == ADEPT_SWEEP_UNVARIED) return word_of(axis->kind, point);
-    if (has_free_words(axis)) return axis->words[value];
-    return names ? names((size_t)axis->numbers[value]) : NULL;
+    if (value != ADEPT_SWEEP_UNVARIED && has_free_words(axis)) return axis->words[value];
+    if (!has_field_words(axis)) return NULL;
+    if (value != ADEPT_SWEEP_UNVARIED)
+        set_word(axis->field, (void *)record, axis->numbers[value]);
+    else if (!(record = of_run ? (void *)point->run : point->profile ? (void *)&point->profile->words : NULL))
+        return NULL;
+    return adept_field_text(text, axis->field, record);
 }
 
 double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point)
@@ -463,11 +481,11 @@ double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const a
         return number ? *number : NAN;
     }
     if (axis->level == ADEPT_SWEEP_RUN) {
-        bool locked = axis->kind != ADEPT_VARY_CLOCK || point->run->clock_hz > 0.0; /* else it is any */
-        return locked ? run_number(point->run, axis->kind, point->hw ? &point->hw->specs : NULL) : NAN;
+        bool locked = !adept_sweep_varies_run(axis, ADEPT_RUN_FIELD_clock_hz) || point->run->clock_hz > 0.0; /* else it is any */
+        return locked ? run_number(point->run, axis->field, point->hw ? &point->hw->specs : NULL) : NAN;
     }
-    int64_t count = profile ? *(const int64_t *)((const char *)profile + fields[axis->kind].in_profile) : 0;
-    return count > 0 ? (double)count : NAN;
+    double number = profile && axis->field ? adept_field_number(axis->field, &profile->words) : 0;
+    return number > 0 ? number : NAN;
 }
 
 void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at)
@@ -478,7 +496,8 @@ void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *ax
         snprintf(text, size, "-");
         return;
     }
-    const char *word = adept_sweep_word_at(axis, at, &point);
+    char buffer[ADEPT_FIELD_TEXT_BYTES];
+    const char *word = adept_sweep_word_at(buffer, axis, at, &point);
     if (!word) word = adept_sweep_best_limit_name(axis, at);
     if (word) {
         snprintf(text, size, "%s", word);

@@ -6,7 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_shapes_over(adept_workload_config *config, const adept_workload_config *given)
+bool adept_workload_config_gives(const adept_workload_config *given, size_t field)
+{
+    const adept_field *f = adept_workload_field(field);
+    bool has_zero = !adept_field_is_number(f) && f->kind != ADEPT_FIELD_NAME;
+
+    return (has_zero && given->given[field]) || !adept_field_is_zero(f, &given->words);
+}
+
+void adept_workload_config_over(adept_workload_config *config, const adept_workload_config *given)
 {
     if (given->n_inputs > 0) {
         config->inputs = given->inputs;
@@ -14,23 +22,14 @@ static void put_shapes_over(adept_workload_config *config, const adept_workload_
         if (!adept_input_specs_have(given->inputs, given->n_inputs, ADEPT_DIM_BATCH)) config->batch_size = 0;
         if (!adept_input_specs_have(given->inputs, given->n_inputs, ADEPT_DIM_LENGTH)) config->seq_length = 0;
     }
-    if (given->batch_size > 0) config->batch_size = given->batch_size;
-    if (given->seq_length > 0) config->seq_length = given->seq_length;
-}
-
-void adept_workload_config_over(adept_workload_config *config, const adept_workload_config *given)
-{
-#define X(words, last)                                                                                                 \
-    if (given->words##_given) config->words = given->words;
-    ADEPT_WORDS_LIST(X)
-#undef X
-    if (given->optimizer) config->optimizer = given->optimizer;
-    if (given->optimizer_extras_given) config->optimizer_extras = given->optimizer_extras;
-    if (given->grad_accum > 0) config->grad_accum = given->grad_accum;
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
+        const adept_field *f = adept_workload_field(i);
+        if (adept_workload_config_gives(given, i))
+            memcpy((char *)&config->words + f->at, (const char *)&given->words + f->at, f->size);
+    }
     if (given->allow_unsupported) config->allow_unsupported = true;
     if (given->n_assume > 0) config->assume = given->assume, config->n_assume = given->n_assume;
     if (given->memory_bytes > 0) config->memory_bytes = given->memory_bytes;
-    put_shapes_over(config, given);
 }
 
 bool adept_workload_config_copy(adept_workload_config *out, const adept_workload_config *config, adept_arena *arena)
@@ -48,6 +47,7 @@ bool adept_workload_config_copy(adept_workload_config *out, const adept_workload
     return out->optimizer || !config->optimizer;
 }
 
+/* Saved profiles have a hash of it: what stands here stays. Words that came later say their names, where they say something. */
 char *adept_workload_config_text(const adept_workload_config *c)
 {
     adept_buffer text = {.data = NULL};
@@ -60,6 +60,11 @@ char *adept_workload_config_text(const adept_workload_config *c)
     if (c->execution != ADEPT_EAGER) fprintf(out, " %s", adept_execution_name(c->execution));
     if (c->framework != ADEPT_TORCH2) fprintf(out, " %s", adept_framework_name(c->framework));
     if (c->optimizer_impl || c->optimizer_extras) fprintf(out, " %d %u", c->optimizer_impl, c->optimizer_extras);
+    for (size_t i = ADEPT_FIELD_optimizer_extras + 1; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
+        const adept_field *f = adept_workload_field(i);
+        char word[ADEPT_FIELD_TEXT_BYTES];
+        if (!adept_field_is_zero(f, &c->words)) fprintf(out, " %s=%s", f->name, adept_field_text(word, f, &c->words));
+    }
     for (size_t i = 0; i < c->n_inputs; i++) {
         char spec[256];
         fprintf(out, " %s", adept_input_spec_print(&c->inputs[i], spec, sizeof spec));

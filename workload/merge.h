@@ -1,6 +1,6 @@
 /** @file merge.h  Operators that are alike become one with a count. Private to workload/. */
-#ifndef ADEPT_MERGE_H
-#define ADEPT_MERGE_H
+#ifndef ADEPT_MERGE_PRIVATE_H
+#define ADEPT_MERGE_PRIVATE_H
 #include "adept_profile.h"
 
 typedef struct adept_merger adept_merger;

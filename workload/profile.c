@@ -1,33 +1,11 @@
-/* What a profile is once built: names of its words, totals and features. */
+/* What a profile is once built: totals and features. */
 #include "adept_profile.h"
-#include "nearest.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const mode_names[] = {"train", "fwbw", "infer", NULL};
-static const char *const precision_names[] = {"fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", NULL};
-static const char *const attention_names[] = {"auto", "eager", "fused", NULL};
-static const char *const memory_format_names[] = {"auto", "nchw", "channels_last", NULL};
-static const char *const execution_names[] = {"eager", "graphs", "compile", NULL};
-static const char *const framework_names[] = {"torch2", "torch1", NULL};
-static const char *const optimizer_impl_names[] = {"auto", "foreach", "fused", "forloop", NULL};
 static const char *const pass_names[] = {"forward", "backward"};
 static const char *const unit_names[] = {"gemm", "conv", "alu"};
-
-#define X(words, last)                                                                                                 \
-    const char *adept_##words##_name(size_t value)                                                                     \
-    {                                                                                                                  \
-        return value <= (last) ? words##_names[value] : NULL;                                                          \
-    }                                                                                                                  \
-    bool adept_##words##_from_name(adept_##words *out, const char *name)                                               \
-    {                                                                                                                  \
-        size_t i = adept_name_index(name, adept_##words##_name);                                                       \
-        if (i != SIZE_MAX) *out = (adept_##words)i;                                                                    \
-        return i != SIZE_MAX;                                                                                          \
-    }
-ADEPT_WORDS_LIST(X)
-#undef X
 
 bool adept_precision_is_autocast(adept_precision precision)
 {

@@ -291,15 +291,12 @@ static bool describe_input(adept_profile *p, const adept_interp *in, const adept
 static adept_status describe_config(adept_profile *p, const adept_interp *in)
 {
     const adept_workload_config *c = in->config;
-    p->mode = c->mode;
-    p->attention = c->attention;
+    const adept_precision precision = p->precision; /* of what can run, find_precision() */
+    p->words = c->words; /* but for what the walk knows better */
+    p->precision = precision;
     p->memory_format = in->run.memory_format;
-    p->execution = c->execution;
-    p->framework = c->framework;
-    p->optimizer_impl = c->optimizer_impl != ADEPT_IMPL_AUTO ? c->optimizer_impl
-                        : c->framework == ADEPT_TORCH1        ? ADEPT_IMPL_FORLOOP
-                                                              : ADEPT_IMPL_FOREACH;
-    p->optimizer_extras = c->optimizer_extras;
+    if (c->optimizer_impl == ADEPT_IMPL_AUTO)
+        p->optimizer_impl = c->framework == ADEPT_TORCH1 ? ADEPT_IMPL_FORLOOP : ADEPT_IMPL_FOREACH;
     p->optimizer = adept_arena_strdup(p->arena, c->mode != ADEPT_MODE_TRAIN ? "none" : c->optimizer ? c->optimizer : "adamw");
     p->batch_size = in->batch_size;
     p->seq_length = in->seq_length;

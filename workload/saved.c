@@ -67,19 +67,24 @@ static void put_op(adept_json_writer *w, const adept_profile_op *op)
     adept_json_end_object(w);
 }
 
+/* A word of a workload; seq_length is left out where it was no choice. */
+static void put_word(adept_json_writer *w, const adept_field *f, const adept_workload_words *words)
+{
+    char text[ADEPT_FIELD_TEXT_BYTES];
+    if (f->at == offsetof(adept_workload_words, seq_length) && words->seq_length == 0) return;
+    if (adept_field_is_number(f))
+        adept_json_put_number(w, f->name, adept_field_number(f, words));
+    else if (f->kind == ADEPT_FIELD_SWITCH)
+        adept_json_put_bool(w, f->name, !adept_field_is_zero(f, words));
+    else
+        adept_json_put_string(w, f->name, adept_field_text(text, f, words));
+}
+
 static void put_config(adept_json_writer *w, const adept_profile *p)
 {
-    char extras[64];
     adept_json_begin_object(w, "config");
-    adept_json_put_members(w, "mode %s precision %s attention %s memory_format %s execution %s framework %s optimizer %s",
-                           adept_mode_name(p->mode), adept_precision_name(p->precision),
-                           adept_attention_name(p->attention), adept_memory_format_name(p->memory_format),
-                           adept_execution_name(p->execution), adept_framework_name(p->framework), p->optimizer);
-    adept_json_put_members(
-        w, "optimizer_impl %s optimizer_extras %s batch_size %g", adept_optimizer_impl_name(p->optimizer_impl),
-        adept_optimizer_extras_print(extras, sizeof extras, p->optimizer_extras), (double)p->batch_size);
-    if (p->seq_length != 0) adept_json_put_number(w, "seq_length", (double)p->seq_length);
-    adept_json_put_number(w, "grad_accum", (double)p->grad_accum);
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++)
+        put_word(w, adept_workload_field(i), &p->words);
     adept_json_end_object(w);
 }
 
@@ -158,23 +163,29 @@ static adept_status hash_of(char hash[ADEPT_SHA256_SIZE], const adept_workload_c
 
 /* ---------------------------------------------------------------- writing ---------------- */
 
-/* Counts of the options: a zero is not written. */
-#define COUNTS(X) X(optimizer_impl) X(optimizer_extras) X(batch_size) X(seq_length) X(grad_accum)
+/* What the first files of this version had as numbers, and what they always had. */
+static bool is_bits(size_t field)
+{
+    return field == ADEPT_FIELD_optimizer_impl || field == ADEPT_FIELD_optimizer_extras;
+}
 
+static bool is_required(size_t field)
+{
+    return field == ADEPT_FIELD_mode || field == ADEPT_FIELD_precision || field == ADEPT_FIELD_attention;
+}
+
+/* What is not given is not written. */
 static void put_options(adept_json_writer *w, const adept_workload_config *c)
 {
     adept_json_begin_object(w, "options");
-    adept_json_put_members(w, "mode %s precision %s attention %s", adept_mode_name(c->mode),
-                           adept_precision_name(c->precision), adept_attention_name(c->attention));
-    if (c->memory_format != ADEPT_FORMAT_AUTO)
-        adept_json_put_string(w, "memory_format", adept_memory_format_name(c->memory_format));
-    if (c->execution != ADEPT_EAGER) adept_json_put_string(w, "execution", adept_execution_name(c->execution));
-    if (c->framework != ADEPT_TORCH2) adept_json_put_string(w, "framework", adept_framework_name(c->framework));
-    if (c->optimizer) adept_json_put_string(w, "optimizer", c->optimizer);
-#define X(count)                                                                                                       \
-    if (c->count != 0) adept_json_put_integer(w, #count, c->count);
-    COUNTS(X)
-#undef X
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
+        const adept_field *f = adept_workload_field(i);
+        if (adept_field_is_zero(f, &c->words) && !is_required(i)) continue;
+        if (is_bits(i))
+            adept_json_put_integer(w, f->name, *(const int *)((const char *)&c->words + f->at));
+        else
+            put_word(w, f, &c->words);
+    }
     if (c->n_inputs > 0) adept_json_begin_array(w, "inputs");
     for (size_t i = 0; i < c->n_inputs; i++) {
         char spec[256];
@@ -282,11 +293,10 @@ static void check_keys(reader *in, const cJSON *root)
 {
     static const char *const keys[] = {"schema_version", "kind",   "model", "config",   "inputs",  "totals",
                                        "features",       "memory", "ops",   "warnings", "options", "graph"},
-                             *const options[] = {"mode",       "precision",      "attention",         "memory_format",
-                                                 "execution",  "optimizer",      "optimizer_impl",    "optimizer_extras",
-                                                 "batch_size", "seq_length",     "grad_accum",        "inputs",
-                                                 "assume",     "allow_unsupported", "framework"},
                              *const graph[] = {"sha256", "data"};
+    const char *options[ADEPT_N_WORKLOAD_FIELDS + 3] = {"inputs", "assume", "allow_unsupported"};
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++)
+        options[3 + i] = adept_workload_field(i)->name;
     adept_json_check_keys(&in->r, root, "", keys, sizeof keys / sizeof *keys);
     adept_json_check_keys(&in->r, adept_json_object(&in->r, root, "options"), " in \"options\"", options,
                           sizeof options / sizeof *options);
@@ -294,30 +304,36 @@ static void check_keys(reader *in, const cJSON *root)
                           sizeof graph / sizeof *graph);
 }
 
+static void read_word(reader *in, const cJSON *o, size_t field)
+{
+    const adept_field *f = adept_workload_field(field);
+    adept_workload_words *words = &in->config.words;
+    if (!is_required(field) && !cJSON_GetObjectItemCaseSensitive(o, f->name)) return;
+    if (is_bits(field)) {
+        const int64_t value = count_or_zero(&in->r, o, f->name);
+        if (value >= (field == ADEPT_FIELD_optimizer_impl ? ADEPT_IMPL_FORLOOP + 1 : 2 * ADEPT_EXTRA_ZERO_GRAD))
+            adept_json_fail(&in->r, "unknown \"optimizer_impl\" or \"optimizer_extras\"");
+        else
+            *(int *)((char *)words + f->at) = (int)value;
+    } else if (f->kind == ADEPT_FIELD_COUNT) {
+        *(int64_t *)((char *)words + f->at) = count_or_zero(&in->r, o, f->name);
+    } else if (f->kind == ADEPT_FIELD_SWITCH) {
+        *(bool *)((char *)words + f->at) = adept_json_bool(&in->r, o, f->name);
+    } else {
+        const char *text = adept_json_string(&in->r, o, f->name);
+        if (f->kind == ADEPT_FIELD_NAME)
+            *(const char **)((char *)words + f->at) = text; /* whoever runs it looks it up */
+        else if (!adept_field_set_text(f, words, text))
+            adept_json_fail(&in->r, "unknown %s '%.40s'", f->name, text);
+    }
+}
+
 static void read_options(reader *in, const cJSON *root)
 {
     adept_workload_config *c = &in->config;
     const cJSON *o = adept_json_object(&in->r, root, "options");
-#define READ(words, text)                                                                                              \
-    const char *words = text;                                                                                          \
-    if (!adept_##words##_from_name(&c->words, words)) adept_json_fail(&in->r, "unknown " #words " '%.40s'", words)
-    READ(mode, adept_json_string(&in->r, o, "mode"));
-    READ(precision, adept_json_string(&in->r, o, "precision"));
-    READ(attention, adept_json_string(&in->r, o, "attention"));
-    READ(execution, adept_json_string_or(&in->r, o, "execution", "eager"));
-    READ(framework, adept_json_string_or(&in->r, o, "framework", "torch2"));
-#undef READ
-    const char *format = adept_json_string_or(&in->r, o, "memory_format", "auto");
-    if (!adept_memory_format_from_name(&c->memory_format, format))
-        adept_json_fail(&in->r, "unknown memory format '%.40s'", format);
-    c->optimizer = adept_json_string_or(&in->r, o, "optimizer", NULL);
-    int64_t impl = count_or_zero(&in->r, o, "optimizer_impl"), extras = count_or_zero(&in->r, o, "optimizer_extras");
-    if (impl > ADEPT_IMPL_FORLOOP || extras >= 2 * ADEPT_EXTRA_ZERO_GRAD)
-        adept_json_fail(&in->r, "unknown \"optimizer_impl\" or \"optimizer_extras\"");
-    c->optimizer_impl = (adept_optimizer_impl)impl, c->optimizer_extras = (unsigned)extras;
-    c->batch_size = count_or_zero(&in->r, o, "batch_size");
-    c->seq_length = count_or_zero(&in->r, o, "seq_length");
-    c->grad_accum = count_or_zero(&in->r, o, "grad_accum");
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++)
+        read_word(in, o, i);
     if (cJSON_GetObjectItemCaseSensitive(o, "allow_unsupported"))
         c->allow_unsupported = adept_json_bool(&in->r, o, "allow_unsupported");
     if (cJSON_GetObjectItemCaseSensitive(o, "inputs")) read_inputs(in, o);

@@ -9,7 +9,7 @@
 
 /* What was asked for. */
 typedef struct request {
-    const adept_measurement *rows;
+    const adept_dataset_row *rows;
     size_t n;
     const adept_hwprofile *base;
     const adept_fit_options *options;
@@ -24,12 +24,12 @@ static bool is_measured(double value)
     return value > 0.0 && isfinite(value);
 }
 
-static bool tells_something(const adept_measurement *m)
+static bool tells_something(const adept_dataset_row *m)
 {
     return m->weight > 0.0 && (is_measured(m->step_time_s) || is_measured(m->power_avg_w));
 }
 
-static adept_status evaluator_of(adept_evaluator **out, const adept_measurement *rows, size_t n,
+static adept_status evaluator_of(adept_evaluator **out, const adept_dataset_row *rows, size_t n,
                                  adept_granularity granularity, const char *saturation, const adept_scalar *scalars,
                                  size_t n_scalars, adept_error *err)
 {
@@ -50,7 +50,7 @@ typedef struct problem {
     adept_arena *kept;  /* memory of what becomes the result: scalars, parameters, theta */
     const adept_fit_options *options;
     size_t n_rows;
-    const adept_measurement *rows; /* copies */
+    const adept_dataset_row *rows; /* copies */
     bool limited;                  /* one has a power limit of its own */
     size_t n_scalars;
     adept_scalar *scalars;
@@ -75,11 +75,11 @@ static void problem_free(problem *p)
 static adept_status pick_rows(problem *p, const request *q, adept_error *err)
 {
     const bool *use = q->options->use;
-    adept_measurement *list = adept_arena_array(p->arena, q->n + 1, sizeof *list);
+    adept_dataset_row *list = adept_arena_array(p->arena, q->n + 1, sizeof *list);
     if (!list) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", q->n);
     p->rows = list;
     for (size_t i = 0; i < q->n; i++) {
-        const adept_measurement *row = &q->rows[i];
+        const adept_dataset_row *row = &q->rows[i];
         if ((use && !use[i]) || !tells_something(row)) continue;
         if (!row->profile || !row->hw)
             return adept_error_set(err, ADEPT_E_INTERNAL, "%s:%ld: the row has no workload profile", row->file, row->line);
@@ -111,7 +111,7 @@ static adept_status check_predictable(const problem *p, adept_error *err)
     adept_evaluate(o->evaluator, p->theta, p->scratch, p->scratch + o->n_rows);
     for (size_t k = 0; k < o->n_times + o->n_powers; k++) {
         size_t at = o->targets[k].at;
-        const adept_measurement *m = &p->rows[at % o->n_rows];
+        const adept_dataset_row *m = &p->rows[at % o->n_rows];
         if (isfinite(p->scratch[at])) continue;
         if (k < o->n_times)
             return adept_error_set(err, ADEPT_E_FIT, "%s:%ld: the time of this row cannot be predicted", m->file,
@@ -326,7 +326,7 @@ void adept_fit_free(adept_fit *fit)
     if (fit) adept_arena_free(fit->arena); /* which holds the fit itself */
 }
 
-adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, size_t n, const adept_hwprofile *base,
+adept_status adept_calibrate(adept_fit **out, const adept_dataset_row *rows, size_t n, const adept_hwprofile *base,
                              const adept_fit_options *options, adept_error *err)
 {
     double begin_s = adept_clock_s();
@@ -351,7 +351,7 @@ adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, siz
     return status;
 }
 
-adept_status adept_fit_evaluator(adept_evaluator **out, const adept_fit *fit, const adept_measurement *rows, size_t n,
+adept_status adept_fit_evaluator(adept_evaluator **out, const adept_fit *fit, const adept_dataset_row *rows, size_t n,
                                  adept_error *err)
 {
     return evaluator_of(out, rows, n, fit->granularity, fit->saturation, fit->scalars, fit->n_scalars, err);

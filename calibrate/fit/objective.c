@@ -73,7 +73,7 @@ static void normalise(adept_target *targets, size_t n)
 }
 
 /* Written so that NAN, "not measured", fails. */
-static size_t collect(adept_target *targets, const adept_measurement *rows, size_t n, bool power)
+static size_t collect(adept_target *targets, const adept_dataset_row *rows, size_t n, bool power)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
@@ -86,7 +86,7 @@ static size_t collect(adept_target *targets, const adept_measurement *rows, size
 }
 
 adept_status adept_objective_init(adept_objective *out, adept_arena *arena, const adept_evaluator *evaluator,
-                                  const adept_measurement *rows, size_t n, double weight_time, double weight_power,
+                                  const adept_dataset_row *rows, size_t n, double weight_time, double weight_power,
                                   adept_error *err)
 {
     adept_target *targets = adept_arena_array(arena, 2 * n + 1, sizeof *targets);

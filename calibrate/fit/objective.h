@@ -45,7 +45,7 @@ typedef struct adept_objective {
  * @return ADEPT_E_FIT if no row has a positive weight and a measurement that counts; ADEPT_E_NOMEM
  */
 adept_status adept_objective_init(adept_objective *out, adept_arena *arena, const adept_evaluator *evaluator,
-                                  const adept_measurement *rows, size_t n, double weight_time, double weight_power,
+                                  const adept_dataset_row *rows, size_t n, double weight_time, double weight_power,
                                   adept_error *err);
 
 /** Genes of the parameters marked free, from their bounds, centred for the prior on `centre`. @return false: no memory

@@ -10,7 +10,7 @@ struct adept_shared {
     adept_hwprofile *base;                        /* owned; its donors are the following */
     const char *names[ADEPT_KERNEL_MAX_GPUS], *vendors[ADEPT_KERNEL_MAX_GPUS];
     adept_kernel_rows kernels;
-    adept_measurement *steps;     /* of a copy for a fold: the rows on its own GPUs */
+    adept_dataset_row *steps;     /* of a copy for a fold: the rows on its own GPUs */
     adept_kernel_fit_options how; /* of the kernels' fit */
 };
 
@@ -125,7 +125,7 @@ static adept_status find(void *context, const char *name, const adept_hwprofile 
 adept_status adept_dataset_select_each(adept_dataset *d, adept_shared *s, adept_error *err)
 {
     for (size_t i = 0; i < d->n; i++) {
-        adept_measurement *m = &d->rows[i];
+        adept_dataset_row *m = &d->rows[i];
         adept_error cause = {0};
         size_t index;
         if (*m->gpu == '\0') return adept_row_fail(m, "gpu", err, "empty; --gpu auto needs the GPU of every row");
@@ -201,7 +201,7 @@ adept_status adept_shared_fit_kernels(adept_shared *s, adept_kernel_fit *out, co
 /* ---- folds ---- */
 
 /* Everything of `s` but its kernels and the record of them, and the rows on the copied GPUs. */
-static adept_shared *copy(const adept_shared *s, const adept_measurement *rows, size_t n)
+static adept_shared *copy(const adept_shared *s, const adept_dataset_row *rows, size_t n)
 {
     adept_shared *c = calloc(1, sizeof *c);
     if (!c) return NULL;
@@ -223,7 +223,7 @@ static adept_shared *copy(const adept_shared *s, const adept_measurement *rows, 
 }
 
 /* GPUs of which the fold has rows, and those that have kernels only. */
-static void gpus_of_fold(bool *kept, const adept_shared *s, const adept_measurement *rows, size_t n, const bool *use)
+static void gpus_of_fold(bool *kept, const adept_shared *s, const adept_dataset_row *rows, size_t n, const bool *use)
 {
     for (size_t g = 0; g < s->n; g++) {
         size_t n_rows = 0, n_used = 0;
@@ -235,7 +235,7 @@ static void gpus_of_fold(bool *kept, const adept_shared *s, const adept_measurem
     }
 }
 
-adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const adept_measurement *rows, size_t n,
+adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const adept_dataset_row *rows, size_t n,
                                   const bool *use, const volatile sig_atomic_t *stop, adept_error *err)
 {
     bool kept[ADEPT_KERNEL_MAX_GPUS];
@@ -257,7 +257,7 @@ adept_status adept_shared_without(adept_shared **out, const adept_shared *s, con
     return status;
 }
 
-const adept_measurement *adept_shared_rows(const adept_shared *s)
+const adept_dataset_row *adept_shared_rows(const adept_shared *s)
 {
     return s->steps;
 }

@@ -76,14 +76,14 @@ bool adept_dataset_own_profile(adept_dataset *d, adept_profile *profile)
     return true;
 }
 
-adept_status adept_row_error(const adept_measurement *m, adept_status status, const char *why, adept_error *err)
+adept_status adept_row_error(const adept_dataset_row *m, adept_status status, const char *why, adept_error *err)
 {
     adept_error_set(err, status, "%s:%ld: %s", m->file, m->line, why);
     if (err) err->line = (int)m->line;
     return status;
 }
 
-adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
+adept_status adept_row_fail(const adept_dataset_row *m, const char *column, adept_error *err, const char *format, ...)
 {
     char text[1024];
     va_list args;
@@ -122,7 +122,7 @@ static bool is_this_gpu(const adept_hwprofile *hw, const char *given, const char
 
 bool adept_dataset_drop(adept_dataset *d, const bool *drop)
 {
-    adept_measurement *moved = adept_arena_array(d->arena, d->n + 1, sizeof *moved);
+    adept_dataset_row *moved = adept_arena_array(d->arena, d->n + 1, sizeof *moved);
     size_t kept = 0, n_moved = 0;
 
     if (!moved) return false;
@@ -138,10 +138,10 @@ bool adept_dataset_drop(adept_dataset *d, const bool *drop)
 }
 
 /* "a40 (120 rows), t4 (6 rows)" of these rows; of more than a few GPUs the first. NULL: memory is out */
-static const char *list_gpus(adept_dataset *d, const adept_measurement *rows, size_t n)
+static const char *list_gpus(adept_dataset *d, const adept_dataset_row *rows, size_t n)
 {
     static const char *const column[] = {"gpu"};
-    const adept_measurement **pointers = adept_arena_array(d->arena, n + 1, sizeof *pointers);
+    const adept_dataset_row **pointers = adept_arena_array(d->arena, n + 1, sizeof *pointers);
     adept_row_groups gpus = {.n = 0};
     const char *text = "";
     size_t listed = 0;
@@ -175,7 +175,7 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
             "%s: column gpu: no row is of %s; there are %s. The column must name the GPU, or be empty",
             d->rows[0].file, hw->name, list);
     for (size_t i = 0; i < d->n; i++) {
-        adept_measurement *m = &d->rows[i];
+        adept_dataset_row *m = &d->rows[i];
         if (*m->gpu == '\0') adept_row_set_text(m, "gpu", hw->name);
         m->hw = hw;
     }

@@ -35,10 +35,10 @@ bool adept_dataset_own_profile(adept_dataset *d, adept_profile *profile);
 
 /** What a row runs, as adept_profile_build() wants it. `inputs` has room for ADEPT_ROW_MAX_INPUTS. */
 #define ADEPT_ROW_MAX_INPUTS 64
-adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_measurement *m,
+adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_dataset_row *m,
                               adept_error *err);
 
 /** Refuse what columns say of a split that is not predicted (tp 8, fsdp full). Of a row with its profile. */
-adept_status adept_row_check_split(const adept_measurement *m, adept_error *err);
+adept_status adept_row_check_split(const adept_dataset_row *m, adept_error *err);
 
 #endif

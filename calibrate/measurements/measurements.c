@@ -27,42 +27,15 @@ static const char *answer_at(size_t index)
     return answers[index];
 }
 
-/* X(name, field of the row, kind, text where the cell is empty, words of a name or a choice): columns adept knows. The order is
- * CONTRACT's; `weight` and `assume` are additions. A number whose text is none is not given: 0, or NAN where it would be measured. A name stays
- * a text in the row; a choice becomes its number, and a switch 0 or 1: how far gradients are clipped changes nothing. */
+/* X(name, field of the row, kind, text where the cell is empty, words of a name or a choice): columns that are neither words of the
+ * workload nor of the run, which all have a column. A number whose text is none is not given: 0, or NAN where it would be measured. A
+ * name stays a text in the row; a choice becomes its number, and a switch 0 or 1: how far gradients are clipped changes nothing. */
 #define COLUMN_LIST(X)                                                                                                 \
     X(model, model, TEXT, "", NULL)                                                                                    \
     X(input, input, TEXT, "", NULL)                                                                                    \
-    X(batch_size, batch_size, COUNT, "as in the file", NULL)                                                           \
     X(gpu, gpu, TEXT, "", NULL)                                                                                        \
-    X(seq_length, seq_length, COUNT, "as in the file", NULL)                                                          \
-    X(gpus, run.gpus, COUNT, "1", NULL)                                                                                    \
-    X(precision, precision, CHOICE, "fp32", adept_precision_name)                                                      \
-    X(mode, mode, CHOICE, "train", adept_mode_name)                                                                    \
-    X(optimizer, optimizer, NAME, "adamw", adept_optimizer_name)                                                       \
-    X(optimizer_impl, optimizer_impl, CHOICE, "auto", adept_optimizer_impl_name)                                       \
-    X(optimizer_extras, optimizer_extras, CHOICE, "none", adept_optimizer_extra_name)                                  \
-    X(grad_accum, grad_accum, COUNT, "1", NULL)                                                                        \
-    X(attention, attention, CHOICE, "auto", adept_attention_name)                                                      \
-    X(memory_format, memory_format, CHOICE, "auto", adept_memory_format_name)                                          \
-    X(execution, execution, CHOICE, "eager", adept_execution_name)                                                     \
-    X(compile, compile, CHOICE, "0", answer_at)                                                                       \
+    X(compile, compile, CHOICE, "0", answer_at)                                                                        \
     X(torch, torch, TEXT, "", NULL)                                                                                    \
-    X(host_launch_s, run.host_launch_s, POSITIVE, "", NULL)                                                                \
-    X(host_step_s, run.host_step_s, POSITIVE, "", NULL)                                                                    \
-    X(host_sample_s, run.host_sample_s, POSITIVE, "", NULL)                                                                \
-    X(link, run.link, CHOICE, "board", adept_link_name)                                                                    \
-    X(overlap, run.overlap, CHOICE, "auto", adept_overlap_name)                                                            \
-    X(power_limit_w, run.power_limit_w, POSITIVE, "default", NULL)                                                         \
-    X(clock_hz, run.clock_hz, POSITIVE, "not locked", NULL)                                                            \
-    X(nodes, run.nodes, COUNT, "1", NULL)                                                                              \
-    X(internode_bytes_per_s, run.internode_bytes_per_s, POSITIVE, "", NULL)                                            \
-    X(internode_latency_s, run.internode_latency_s, POSITIVE, "", NULL)                                                \
-    X(allreduce, run.allreduce, CHOICE, "ring", adept_allreduce_name)                                                  \
-    X(bucket_bytes, run.bucket_bytes, POSITIVE, "", NULL)                                                              \
-    X(host, run.host, CHOICE, "profile", adept_host_name)                                                              \
-    X(clip_grad_norm, clip_grad_norm, SWITCH, "0", NULL)                                                               \
-    X(grad_scaler, grad_scaler, SWITCH, "0", NULL)                                                                     \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
     X(power_scope, power_scope, NAME, "gpu", scope_at)                                                                 \
@@ -71,8 +44,8 @@ static const char *answer_at(size_t index)
     X(assume, assume, TEXT, "", NULL)
 
 enum {
-#define X(name, field, kind, fallback, names) COLUMN_##name,
-    COLUMN_LIST(X)
+#define X(name, ...) COLUMN_##name,
+    COLUMN_LIST(X) ADEPT_WORKLOAD_FIELDS(X) ADEPT_RUN_FIELDS(X)
 #undef X
         N_KNOWN
 };
@@ -83,8 +56,20 @@ static const struct {
     size_t offset;
     adept_name_at names;
 } known[N_KNOWN] = {
-#define X(name, field, kind, fallback, names) {#name, fallback, kind, offsetof(adept_measurement, field), names},
+#define X(name, field, kind, fallback, names) {#name, fallback, kind, offsetof(adept_dataset_row, field), names},
     COLUMN_LIST(X)
+#undef X
+#define KIND_WORD CHOICE
+#define KIND_NAME NAME
+#define KIND_SET CHOICE
+#define KIND_SWITCH SWITCH
+#define KIND_COUNT COUNT
+#define KIND_AMOUNT POSITIVE
+#define X(name, kind, type, names, fallback, ...) {#name, fallback, KIND_##kind, offsetof(adept_dataset_row, name), names},
+    ADEPT_WORKLOAD_FIELDS(X)
+#undef X
+#define X(name, kind, type, names, fallback, ...) {#name, fallback, KIND_##kind, offsetof(adept_dataset_row, run.name), names},
+    ADEPT_RUN_FIELDS(X)
 #undef X
 };
 
@@ -210,7 +195,7 @@ static bool is_misspelt(const char *name, const char *right)
 static const char *meant(const char *name)
 {
     static const char *const others[][2] = {
-        {"internode_bandwidth", "internode_bytes_per_s"}, {"framework", "torch"},       {"gpu_launch", "host_launch_s"},
+        {"internode_bandwidth", "internode_bytes_per_s"}, {"gpu_launch", "host_launch_s"},
         {"sequence_length", "seq_length"},                {"seq_len", "seq_length"},    {"power_avg", "avg_power_w"},
         {"num_gpus", "gpus"},                             {"n_gpus", "gpus"},         {"dtype", "precision"},
     };
@@ -270,7 +255,7 @@ static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *
 
 /* ---------------------------------------------------------------- cells to numbers ------------------------------ */
 
-static adept_status parse_number(const adept_measurement *m, int column, const char *text, double low, bool low_allowed,
+static adept_status parse_number(const adept_dataset_row *m, int column, const char *text, double low, bool low_allowed,
                                  double *out, adept_error *err)
 {
     const char *name = known[column].name;
@@ -281,7 +266,7 @@ static adept_status parse_number(const adept_measurement *m, int column, const c
     return ADEPT_OK;
 }
 
-static adept_status parse_count(const adept_measurement *m, int column, const char *text, int64_t *out,
+static adept_status parse_count(const adept_dataset_row *m, int column, const char *text, int64_t *out,
                                 adept_error *err)
 {
     double value;
@@ -295,7 +280,7 @@ static adept_status parse_count(const adept_measurement *m, int column, const ch
     return ADEPT_OK;
 }
 
-static adept_status parse_word(adept_measurement *m, int column, const char *text, adept_error *err)
+static adept_status parse_word(adept_dataset_row *m, int column, const char *text, adept_error *err)
 {
     void *field = (char *)m + known[column].offset;
     const adept_name_at names = known[column].names;
@@ -322,7 +307,7 @@ static bool says_nothing(const char *text, bool parts)
 }
 
 /* A cell, or the text that stands for an empty one. Numbers get one text, so that "8.0" and "8" are one group. */
-static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int column, const char *text,
+static adept_status parse_cell(const adept_dataset *d, adept_dataset_row *m, int column, const char *text,
                                adept_error *err)
 {
     void *field = (char *)m + known[column].offset;
@@ -338,8 +323,8 @@ static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int
     case CHOICE:
         return parse_word(m, column, text, err);
     case SWITCH:
-        *(int *)field = !says_nothing(text, false);
-        m->texts[column] = answer_at((size_t) * (int *)field);
+        *(bool *)field = !says_nothing(text, false);
+        m->texts[column] = answer_at(*(bool *)field);
         return ADEPT_OK;
     case COUNT:
         status = parse_count(m, column, text, field, err);
@@ -359,7 +344,7 @@ static adept_status parse_cell(const adept_dataset *d, adept_measurement *m, int
 
 static const char separators[] = "; \t";
 
-static adept_status read_assumptions(adept_dataset *d, adept_measurement *m, adept_error *err)
+static adept_status read_assumptions(adept_dataset *d, adept_dataset_row *m, adept_error *err)
 {
     adept_error why = {0};
     for (const char *at = m->assume + strspn(m->assume, separators); *at; at += strspn(at, separators)) {
@@ -376,34 +361,16 @@ static adept_status read_assumptions(adept_dataset *d, adept_measurement *m, ade
 
 /* ---------------------------------------------------------------- inputs ---------------------------------------- */
 
-adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_measurement *m,
+adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_dataset_row *m,
                               adept_error *err)
 {
     *config = (adept_workload_config){
-        .mode = m->mode,
-        .precision = m->precision,
-        .attention = m->attention,
-        .memory_format = m->memory_format,
-        .execution = m->execution,
-        .mode_given = true,
-        .precision_given = true,
-        .attention_given = true,
-        .memory_format_given = true,
-        .execution_given = true,
-        .framework = m->framework,
-        .framework_given = true,
-        .optimizer = m->optimizer,
-        .optimizer_impl = m->optimizer_impl,
-        .optimizer_extras = m->optimizer_extras,
-        .optimizer_impl_given = true,
-        .optimizer_extras_given = true,
-        .batch_size = m->batch_size,
-        .seq_length = m->seq_length,
-        .grad_accum = m->grad_accum,
+        .words = m->words,
         .inputs = inputs,
         .assume = m->assumptions,
         .n_assume = m->n_assumptions,
     };
+    memset(config->given, true, sizeof config->given);
     for (const char *at = m->input + strspn(m->input, separators); *at; at += strspn(at, separators)) {
         char word[256];
         size_t n = strcspn(at, separators);
@@ -423,10 +390,10 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
 
 /* ---------------------------------------------------------------- rows ------------------------------------------ */
 
-adept_status adept_row_check_split(const adept_measurement *m, adept_error *err)
+adept_status adept_row_check_split(const adept_dataset_row *m, adept_error *err)
 {
     for (size_t i = 0; i < N_SPLITS; i++) {
-        const char *name = splits[i].name, *text = adept_measurement_text(m, name);
+        const char *name = splits[i].name, *text = adept_dataset_row_text(m, name);
         const split means = splits[i].means;
         const double gpus = (double)m->run.gpus, batch = (double)m->batch_size;
         double expected = means == REPLICAS ? gpus : means == BATCH ? batch : batch * gpus * (double)m->grad_accum, number;
@@ -447,20 +414,7 @@ adept_status adept_row_check_split(const adept_measurement *m, adept_error *err)
     return ADEPT_OK;
 }
 
-/* Gradients clipped and unscaled are extras of the optimizer, too. */
-static adept_status add_extras(adept_dataset *d, adept_measurement *m, adept_error *err)
-{
-    char text[64];
-
-    if (!m->clip_grad_norm && !m->grad_scaler) return ADEPT_OK;
-    if (m->clip_grad_norm) m->optimizer_extras |= ADEPT_EXTRA_CLIP;
-    if (m->grad_scaler) m->optimizer_extras |= ADEPT_EXTRA_UNSCALE;
-    m->texts[COLUMN_optimizer_extras] =
-        adept_arena_strdup(d->arena, adept_optimizer_extras_print(text, sizeof text, m->optimizer_extras));
-    return m->texts[COLUMN_optimizer_extras] ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-}
-
-static adept_status check_row(adept_measurement *m, adept_error *err)
+static adept_status check_row(adept_dataset_row *m, adept_error *err)
 {
     adept_workload_config config;
     adept_input_spec inputs[ADEPT_ROW_MAX_INPUTS];
@@ -472,13 +426,19 @@ static adept_status check_row(adept_measurement *m, adept_error *err)
         return adept_row_fail(m, "compile", err, "is 1, but execution is graphs");
     if (m->compile) m->execution = ADEPT_COMPILE;
     m->texts[COLUMN_execution] = adept_execution_name(m->execution);
-    m->framework = strncmp(m->torch, "1.", 2) == 0 ? ADEPT_TORCH1 : ADEPT_TORCH2;
+    if (*m->torch) {
+        const adept_framework framework = strncmp(m->torch, "1.", 2) == 0 ? ADEPT_TORCH1 : ADEPT_TORCH2;
+        if (m->framework == ADEPT_TORCH1 && framework != m->framework)
+            return adept_row_fail(m, "torch", err, "is '%.40s', but framework is torch1", m->torch);
+        m->framework = framework;
+        m->texts[COLUMN_framework] = adept_framework_name(framework);
+    }
     if (m->mode != ADEPT_MODE_TRAIN) m->texts[COLUMN_optimizer] = m->optimizer = "none";
     return adept_row_config(&config, inputs, m, err);
 }
 
 /* The cells of a record: those of known columns as the row's numbers, the others as they are. */
-static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const layout *l, adept_measurement *m,
+static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const layout *l, adept_dataset_row *m,
                                const char **cells, adept_error *err)
 {
     adept_status status = ADEPT_OK;
@@ -502,7 +462,7 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
                              adept_error *err)
 {
     const char **cells = adept_arena_array(d->arena, d->columns.n, sizeof *cells);
-    adept_measurement m = {.file = path,
+    adept_dataset_row m = {.file = path,
                            .line = csv->line,
                            .columns = &d->columns,
                            .n_cells = d->columns.n,
@@ -520,7 +480,6 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
     }
     adept_status status = read_cells(d, csv, l, &m, cells, err);
     if (status == ADEPT_OK) status = read_assumptions(d, &m, err);
-    if (status == ADEPT_OK) status = add_extras(d, &m, err);
     if (status == ADEPT_OK) status = check_row(&m, err);
     if (status != ADEPT_OK) return status;
     size_t length;
@@ -594,7 +553,7 @@ adept_status adept_dataset_read(adept_dataset *d, const char *path, adept_error 
 
 /* ---------------------------------------------------------------- texts ----------------------------------------- */
 
-const char *adept_measurement_text(const adept_measurement *m, const char *column)
+const char *adept_dataset_row_text(const adept_dataset_row *m, const char *column)
 {
     for (int k = 0; k < N_KNOWN; k++)
         if (strcmp(known[k].name, column) == 0) return m->texts[k];
@@ -607,7 +566,7 @@ const char *adept_measurement_text(const adept_measurement *m, const char *colum
     return i < m->n_cells ? m->cells[i] : ""; /* a column of a later file */
 }
 
-void adept_row_set_text(adept_measurement *m, const char *column, const char *text)
+void adept_row_set_text(adept_dataset_row *m, const char *column, const char *text)
 {
     for (int k = 0; k < N_KNOWN; k++)
         if (strcmp(known[k].name, column) == 0) m->texts[k] = text;

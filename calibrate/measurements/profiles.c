@@ -181,7 +181,7 @@ static bool find_name(char path[ADEPT_MODULE_PATH_BYTES], const char *wanted, co
 }
 
 /* A path relative to the CSV, or a name. @param out  in the arena */
-static adept_status find_model(const char **out, adept_arena *arena, const adept_measurement *m, const char *wanted,
+static adept_status find_model(const char **out, adept_arena *arena, const adept_dataset_row *m, const char *wanted,
                                adept_error *err)
 {
     char path[ADEPT_MODULE_PATH_BYTES];
@@ -384,7 +384,7 @@ static void keep_unsupported(adept_dataset *d, const entry *e)
 }
 
 /* A shape that is missing or does not fit is wrong usage of `adept profile`, but here the file says what runs. */
-static adept_status fail_row(maker *p, const adept_measurement *m, const entry *e, adept_error *err)
+static adept_status fail_row(maker *p, const adept_dataset_row *m, const entry *e, adept_error *err)
 {
     adept_status status = e->err.status == ADEPT_E_USAGE ? ADEPT_E_INVALID : e->err.status;
 
@@ -405,7 +405,7 @@ static adept_status hand_over(maker *p, adept_error *err)
         p->entries[i].profile = NULL;
         if (!adept_dataset_own_profile(p->d, profile)) return adept_no_memory(err, "the measurements");
         for (size_t r = 0; r < p->d->n; r++) {
-            adept_measurement *m = &p->d->rows[r];
+            adept_dataset_row *m = &p->d->rows[r];
             if (p->of_row[r] != i) continue;
             m->profile = profile;
             m->batch_size = profile->batch_size;
@@ -449,8 +449,8 @@ adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_option
 
 /* ---------------------------------------------------------------- other configurations --------------------------- */
 
-adept_status adept_dataset_profile_like(adept_dataset *d, const adept_measurement *like,
-                                        const adept_measurement_change *change, const adept_profile **out,
+adept_status adept_dataset_profile_like(adept_dataset *d, const adept_dataset_row *like,
+                                        const adept_dataset_row_change *change, const adept_profile **out,
                                         adept_error *err)
 {
     adept_input_spec specs[ADEPT_ROW_MAX_INPUTS];
@@ -463,7 +463,7 @@ adept_status adept_dataset_profile_like(adept_dataset *d, const adept_measuremen
     adept_status status = adept_row_config(&given, specs, like, err);
     if (status != ADEPT_OK) return status;
     if (change->batch_size > 0) given.batch_size = change->batch_size;
-    if (change->precision && !adept_precision_from_name(&given.precision, change->precision))
+    if (change->precision && !adept_field_set_text(adept_workload_field(ADEPT_FIELD_precision), &given.words, change->precision))
         return adept_error_set(err, ADEPT_E_USAGE, "'%s' is no precision", change->precision);
     config = d->private_->models[index].recorded;
     adept_workload_config_over(&config, &given);

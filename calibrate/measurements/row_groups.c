@@ -6,7 +6,7 @@
 
 /* What rows are compared by: texts in columns, or their configurations where there are no columns. */
 typedef struct keys {
-    const adept_measurement *const *rows;
+    const adept_dataset_row *const *rows;
     size_t n_columns;
     const char **texts; /* n_columns of each row */
 } keys;
@@ -16,17 +16,12 @@ static int compare_pointers(const void *a, const void *b)
     return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
 }
 
-/* What columns can say of a run. */
-#define RUN_LIST(X)                                                                                                    \
-    X(gpus) X(nodes) X(power_limit_w) X(clock_hz) X(internode_bytes_per_s) X(internode_latency_s) X(allreduce) X(link) \
-    X(overlap) X(bucket_bytes) X(host) X(host_launch_s) X(host_step_s) X(host_sample_s)
-
-static int compare_configurations(const adept_measurement *x, const adept_measurement *y)
+static int compare_configurations(const adept_dataset_row *x, const adept_dataset_row *y)
 {
     int order = compare_pointers(x->profile, y->profile);
     if (order == 0) order = compare_pointers(x->hw, y->hw);
-#define X(field) if (order == 0) order = (x->run.field > y->run.field) - (x->run.field < y->run.field);
-    RUN_LIST(X)
+#define X(field, ...) if (order == 0) order = (x->run.field > y->run.field) - (x->run.field < y->run.field);
+    ADEPT_RUN_FIELDS(X)
 #undef X
     return order;
 }
@@ -49,16 +44,16 @@ static int by_key_then_row(const void *a, const void *b, void *context)
 static adept_status read_texts(keys *k, size_t n, const char *const *columns, adept_error *err)
 {
     for (size_t i = 0; i < n * k->n_columns; i++) {
-        const adept_measurement *row = k->rows[i / k->n_columns];
+        const adept_dataset_row *row = k->rows[i / k->n_columns];
         const char *column = columns[i % k->n_columns];
-        k->texts[i] = adept_measurement_text(row, column);
+        k->texts[i] = adept_dataset_row_text(row, column);
         if (!k->texts[i])
             return adept_error_set(err, ADEPT_E_USAGE, "no column \"%.200s\" in %s", column, row->file);
     }
     return ADEPT_OK;
 }
 
-adept_status adept_rows_group(adept_row_groups *out, adept_arena *arena, const adept_measurement *const *rows, size_t n,
+adept_status adept_rows_group(adept_row_groups *out, adept_arena *arena, const adept_dataset_row *const *rows, size_t n,
                               const char *const *columns, size_t n_columns, adept_error *err)
 {
     keys k = {rows, n_columns, adept_arena_array(arena, n * n_columns + 1, sizeof *k.texts)};

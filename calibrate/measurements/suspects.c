@@ -15,9 +15,9 @@
 #define REPEAT_OFF_MEDIAN 0.045 /* then these rows are named; of two such rows, both */
 
 /* Add a reason to those the row has. @return false when memory is out */
-static bool suspect(adept_dataset *d, adept_measurement *m, const char *format, ...) ADEPT_PRINTF(3, 4);
+static bool suspect(adept_dataset *d, adept_dataset_row *m, const char *format, ...) ADEPT_PRINTF(3, 4);
 
-static bool suspect(adept_dataset *d, adept_measurement *m, const char *format, ...)
+static bool suspect(adept_dataset *d, adept_dataset_row *m, const char *format, ...)
 {
     char text[384];
     va_list args;
@@ -52,7 +52,7 @@ static const char *nearest_unit(const unit *units, double ratio)
 
 /* Far from what the sheet lets one expect, a number is probably of another unit. `measured` and `predicted` may not be
  * known. */
-static bool check_unit(adept_dataset *d, adept_measurement *m, const char *column, double measured, double predicted,
+static bool check_unit(adept_dataset *d, adept_dataset_row *m, const char *column, double measured, double predicted,
                        const unit *units)
 {
     double ratio = measured / predicted;
@@ -68,7 +68,7 @@ static bool check_unit(adept_dataset *d, adept_measurement *m, const char *colum
                    units == time_units ? "s" : "W", m->mistaken, predicted, units == time_units ? "s" : "W");
 }
 
-static bool check_board(adept_dataset *d, adept_measurement *m)
+static bool check_board(adept_dataset *d, adept_dataset_row *m)
 {
     const adept_specs *specs = &m->hw->specs;
     double gpus = (double)m->run.gpus;
@@ -86,7 +86,7 @@ static bool check_board(adept_dataset *d, adept_measurement *m)
     return ok;
 }
 
-static adept_status check_row(adept_dataset *d, adept_measurement *m, adept_error *err)
+static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_error *err)
 {
     adept_prediction prediction;
     adept_roofline peak;
@@ -127,13 +127,13 @@ typedef struct quantity {
     size_t offset;
 } quantity;
 
-static double value(const adept_measurement *m, const quantity *q)
+static double value(const adept_dataset_row *m, const quantity *q)
 {
     return *(const double *)((const char *)m + q->offset);
 }
 
 /* The first row but number i that has the quantity; there is one. */
-static const adept_measurement *another(adept_measurement *const *rows, size_t n, size_t i, const quantity *q)
+static const adept_dataset_row *another(adept_dataset_row *const *rows, size_t n, size_t i, const quantity *q)
 {
     for (size_t k = 0; k < n; k++)
         if (k != i && !isnan(value(rows[k], q))) return rows[k];
@@ -141,7 +141,7 @@ static const adept_measurement *another(adept_measurement *const *rows, size_t n
 }
 
 /* `rows` are of one configuration. `scratch` has room for n numbers. */
-static bool check_repeats(adept_dataset *d, adept_measurement *const *rows, size_t n, double *scratch,
+static bool check_repeats(adept_dataset *d, adept_dataset_row *const *rows, size_t n, double *scratch,
                           const quantity *q)
 {
     size_t measured = 0;
@@ -155,7 +155,7 @@ static bool check_repeats(adept_dataset *d, adept_measurement *const *rows, size
     for (size_t i = 0; i < n; i++) {
         double x = value(rows[i], q);
         if (isnan(x) || fabs(x / median - 1) <= REPEAT_OFF_MEDIAN) continue;
-        const adept_measurement *other = another(rows, n, i, q);
+        const adept_dataset_row *other = another(rows, n, i, q);
         if (!suspect(d, rows[i], "%s %g disagrees with %zu other row%s of the same configuration (%s:%ld has %g)",
                      q->column, x, measured - 1, measured == 2 ? "" : "s", other->file, other->line, value(other, q)))
             return false;
@@ -165,18 +165,18 @@ static bool check_repeats(adept_dataset *d, adept_measurement *const *rows, size
 
 static bool check_all_repeats(adept_dataset *d)
 {
-    static const quantity time = {"step_time_s", offsetof(adept_measurement, step_time_s)};
-    static const quantity power = {"avg_power_w", offsetof(adept_measurement, power_avg_w)};
+    static const quantity time = {"step_time_s", offsetof(adept_dataset_row, step_time_s)};
+    static const quantity power = {"avg_power_w", offsetof(adept_dataset_row, power_avg_w)};
     adept_row_groups groups = {.n = 0};
-    adept_measurement **rows = adept_arena_array(d->arena, d->n + 1, sizeof *rows);
-    adept_measurement **alike = adept_arena_array(d->arena, d->n + 1, sizeof *alike);
+    adept_dataset_row **rows = adept_arena_array(d->arena, d->n + 1, sizeof *rows);
+    adept_dataset_row **alike = adept_arena_array(d->arena, d->n + 1, sizeof *alike);
     double *scratch = adept_arena_array(d->arena, d->n + 1, sizeof *scratch);
     size_t n = 0;
 
     if (!rows || !alike || !scratch) return false;
     for (size_t i = 0; i < d->n; i++)
         if (!d->rows[i].suspect) rows[n++] = &d->rows[i]; /* a row that is wrong by itself says nothing of the others */
-    bool ok = adept_rows_group(&groups, d->arena, (const adept_measurement *const *)rows, n, NULL, 0, NULL) == ADEPT_OK;
+    bool ok = adept_rows_group(&groups, d->arena, (const adept_dataset_row *const *)rows, n, NULL, 0, NULL) == ADEPT_OK;
     for (size_t i = 0; i < n && ok; i++)
         alike[i] = rows[groups.rows[i]];
     for (size_t g = 0; g < groups.n && ok; g++) {
@@ -223,7 +223,7 @@ adept_status adept_dataset_refuse_absurd(const adept_dataset *d, adept_error *er
 
 adept_status adept_dataset_refuse_mistaken(const adept_dataset *d, adept_error *err)
 {
-    const adept_measurement *first = d->rows;
+    const adept_dataset_row *first = d->rows;
     size_t alike = 0;
 
     for (size_t i = 0; i < d->n; i++) {

@@ -23,7 +23,7 @@ typedef enum quantity { TIME, POWER, ENERGY } quantity;
 /* Energy is NAN as soon as one factor is. */
 static sample sample_of(const adept_scored *s, quantity of)
 {
-    const adept_measurement *m = s->measured;
+    const adept_dataset_row *m = s->measured;
     if (of == TIME) return (sample){m->step_time_s, s->time_s, s->time_low_s, s->time_high_s};
     if (of == POWER) return (sample){m->power_avg_w, s->power_w, s->power_low_w, s->power_high_w};
     return (sample){m->step_time_s * m->power_avg_w, s->time_s * s->power_w, NAN, NAN};
@@ -100,28 +100,28 @@ static adept_status split_columns(const char ***out, size_t *n, adept_arena *are
 }
 
 /* Of the n rows e->rows[index[..]]. */
-static adept_status fill_group(adept_group *g, adept_arena *arena, const adept_evaluation *e, const size_t *index,
-                               size_t n, adept_error *err)
+static adept_status fill_group(adept_metrics_group *g, adept_arena *arena, const adept_evaluation *e,
+                               const size_t *index, size_t n, adept_error *err)
 {
     const char **values = adept_arena_array(arena, g->n_columns, sizeof *values);
     for (size_t c = 0; c < g->n_columns && values; c++)
-        values[c] = adept_measurement_text(e->rows[index[0]].measured, g->columns[c]);
+        values[c] = adept_dataset_row_text(e->rows[index[0]].measured, g->columns[c]);
     g->values = values;
     return values ? adept_metrics_get(&g->metrics, e->rows, index, n, err) : adept_no_memory(err, "errors by group");
 }
 
 /* Append the groups of one --by entry. */
-static adept_status add_groups(adept_evaluation *e, adept_arena *arena, const adept_measurement *const *rows,
+static adept_status add_groups(adept_evaluation *e, adept_arena *arena, const adept_dataset_row *const *rows,
                                const char *by, adept_error *err)
 {
-    adept_group g = {.n_columns = 0};
+    adept_metrics_group g = {.n_columns = 0};
     adept_row_groups found = {.n = 0};
     const char **columns = NULL;
     adept_status status = split_columns(&columns, &g.n_columns, arena, by, err);
     g.columns = columns;
     if (status == ADEPT_OK) status = adept_rows_group(&found, arena, rows, e->n, columns, g.n_columns, err);
     if (status != ADEPT_OK) return status;
-    adept_group *groups = adept_arena_array(arena, e->n_groups + found.n, sizeof *groups);
+    adept_metrics_group *groups = adept_arena_array(arena, e->n_groups + found.n, sizeof *groups);
     if (!groups) return adept_no_memory(err, "errors by group");
     if (e->n_groups > 0) memcpy(groups, e->groups, e->n_groups * sizeof *groups);
     e->groups = groups;
@@ -138,7 +138,7 @@ adept_status adept_evaluation_of(adept_evaluation **out, adept_arena *arena, con
 {
     adept_evaluation *e = adept_arena_alloc(arena, sizeof *e);
     adept_scored *copies = adept_arena_array(arena, n + 1, sizeof *copies);
-    const adept_measurement **measured = adept_arena_array(arena, n + 1, sizeof *measured);
+    const adept_dataset_row **measured = adept_arena_array(arena, n + 1, sizeof *measured);
     if (!e || !copies || !measured) return adept_no_memory(err, "errors by group");
     *e = (adept_evaluation){.n = n, .rows = copies};
     for (size_t i = 0; i < n; i++) {
@@ -152,7 +152,7 @@ adept_status adept_evaluation_of(adept_evaluation **out, adept_arena *arena, con
     return status;
 }
 
-adept_scored adept_scored_without_interval(const adept_measurement *row, double time_s, double power_w)
+adept_scored adept_scored_without_interval(const adept_dataset_row *row, double time_s, double power_w)
 {
     return (adept_scored){.measured = row,
                           .time_s = time_s,
@@ -163,7 +163,7 @@ adept_scored adept_scored_without_interval(const adept_measurement *row, double 
                           .power_high_w = NAN};
 }
 
-static adept_status predict_row(adept_scored *s, const adept_measurement *m, adept_error *err)
+static adept_status predict_row(adept_scored *s, const adept_dataset_row *m, adept_error *err)
 {
     adept_prediction p;
     adept_error cause = {0};
@@ -181,7 +181,7 @@ static adept_status predict_row(adept_scored *s, const adept_measurement *m, ade
     return ADEPT_OK;
 }
 
-adept_status adept_evaluation_new(adept_evaluation **out, adept_arena *arena, const adept_measurement *rows, size_t n,
+adept_status adept_evaluation_new(adept_evaluation **out, adept_arena *arena, const adept_dataset_row *rows, size_t n,
                                   const char *const *by, size_t n_by, adept_error *err)
 {
     adept_scored *scored = adept_arena_array(arena, n + 1, sizeof *scored);

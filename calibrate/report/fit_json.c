@@ -127,11 +127,11 @@ static void put_by_gpu(adept_json_writer *w, const adept_evaluation *e)
 {
     adept_json_begin_object(w, "by_gpu");
     for (size_t i = 0; i < e->n_groups; i++) {
-        const adept_group *g = &e->groups[i];
+        const adept_metrics_group *g = &e->groups[i];
         if (g->n_columns != 1 || strcmp(g->columns[0], "gpu") != 0) continue;
         unsigned precisions = 0, modes = 0;
         for (size_t k = 0; k < e->n; k++) {
-            const adept_measurement *row = e->rows[k].measured;
+            const adept_dataset_row *row = e->rows[k].measured;
             if (strcmp(row->hw->name, g->values[0]) != 0) continue;
             precisions |= 1u << row->precision;
             modes |= 1u << row->mode;

@@ -7,7 +7,7 @@
 #define ADEPT_INTERVAL_LEVEL 0.8
 
 /** Intervals NAN. */
-adept_scored adept_scored_without_interval(const adept_measurement *row, double time_s, double power_w);
+adept_scored adept_scored_without_interval(const adept_dataset_row *row, double time_s, double power_w);
 
 /** Whether folds of that scheme are what is exchangeable, and not their rows: GPUs. */
 bool adept_held_out_is_grouped(const char *scheme);
@@ -24,7 +24,7 @@ void adept_conformal_apply(adept_scored *rows, size_t n, const adept_intervals *
 
 /** All of the naive predictors, on the folds of a fit.
  *  @param of_fit  one for each of options->schemes: rows that it could not predict are left out here too */
-adept_status adept_floors_new(adept_floors *out, adept_arena *arena, const adept_measurement *rows, size_t n,
+adept_status adept_floors_new(adept_floors *out, adept_arena *arena, const adept_dataset_row *rows, size_t n,
                               const adept_held_out *of_fit, const adept_held_out_options *options, adept_error *err);
 
 /** What rows say of parameters. Coordinates are in units of what the bounds alone say: the standard deviation of a
@@ -51,17 +51,17 @@ adept_status adept_information_solve(adept_information *info, adept_arena *arena
  * @param scored  in-sample predictions of the same n rows: their residuals give the noise
  * @param with_undetermined  also the parameters that no row depends on
  */
-adept_status adept_information_new(adept_information *info, adept_arena *arena, const adept_measurement *rows,
+adept_status adept_information_new(adept_information *info, adept_arena *arena, const adept_dataset_row *rows,
                                    const adept_scored *scored, size_t n, const adept_fit *fit, bool with_undetermined,
                                    adept_error *err);
 
 /** The Jacobian that any rows have, divided by the noise: two lines of info->n numbers each, for time and power. What
  *  is unknown is 0. @param lines  in the arena */
 adept_status adept_information_lines(double **lines, adept_arena *arena, const adept_information *info,
-                                     const adept_measurement *rows, size_t n, const adept_fit *fit, adept_error *err);
+                                     const adept_dataset_row *rows, size_t n, const adept_fit *fit, adept_error *err);
 
 /** @param refits  whose folds' fits show how the parameters spread; NULL, or with fewer than 3: not known */
-adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_measurement *rows,
+adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_dataset_row *rows,
                             const adept_scored *scored, size_t n, const adept_fit *fit, const adept_held_out *refits,
                             adept_error *err);
 

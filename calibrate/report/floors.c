@@ -30,7 +30,7 @@ static double weighted_median(term *terms, size_t n)
     return NAN;
 }
 
-static double power_at_tdp(const adept_measurement *row)
+static double power_at_tdp(const adept_dataset_row *row)
 {
     return row->hw->specs.tdp_w * (double)row->run.gpus;
 }
@@ -43,7 +43,7 @@ static void add_term(term *terms, size_t *n, double base, double measured, doubl
     if (slope > 0.0 && isfinite(slope)) terms[(*n)++] = (term){measured / base, slope};
 }
 
-adept_status adept_floors_fit(adept_floor_values *out, const adept_measurement *rows, size_t n, const bool *use,
+adept_status adept_floors_fit(adept_floor_values *out, const adept_dataset_row *rows, size_t n, const bool *use,
                               adept_error *err)
 {
     term *times = calloc(n ? n : 1, sizeof *times), *powers = calloc(n ? n : 1, sizeof *powers);
@@ -68,7 +68,7 @@ adept_status adept_floors_fit(adept_floor_values *out, const adept_measurement *
 }
 
 adept_status adept_floors_predict(double *time_s, double *power_w, const adept_floor_values *values,
-                                  const adept_measurement *row, adept_error *err)
+                                  const adept_dataset_row *row, adept_error *err)
 {
     adept_roofline peak;
     adept_status status = adept_roofline_step(&peak, row->profile, row->hw, err);
@@ -81,7 +81,7 @@ adept_status adept_floors_predict(double *time_s, double *power_w, const adept_f
 /* ---- on the folds of a fit ---- */
 
 typedef struct naive_refits {
-    const adept_measurement *rows;
+    const adept_dataset_row *rows;
     size_t n;
     const adept_held_out *of_fit; /* what the fit itself could predict */
     size_t n_schemes;
@@ -109,7 +109,7 @@ static adept_status refit(void *context, const char *fold_id, const bool *train,
     return status;
 }
 
-adept_status adept_floors_new(adept_floors *out, adept_arena *arena, const adept_measurement *rows, size_t n,
+adept_status adept_floors_new(adept_floors *out, adept_arena *arena, const adept_dataset_row *rows, size_t n,
                               const adept_held_out *of_fit, const adept_held_out_options *options, adept_error *err)
 {
     adept_scored *scored = adept_arena_array(arena, n + 1, sizeof *scored);

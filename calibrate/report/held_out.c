@@ -28,7 +28,7 @@ bool adept_held_out_is_grouped(const char *scheme)
     return strcmp(scheme, "gpu") == 0;
 }
 
-adept_status adept_held_out_check(const char *scheme, const adept_measurement *rows, size_t n, adept_error *err)
+adept_status adept_held_out_check(const char *scheme, const adept_dataset_row *rows, size_t n, adept_error *err)
 {
     long k = k_of(scheme);
     if (k < 0)
@@ -36,7 +36,7 @@ adept_status adept_held_out_check(const char *scheme, const adept_measurement *r
                                scheme);
     if (k > 0) return ADEPT_OK;
     for (size_t i = 0; i < n; i++)
-        if (!adept_measurement_text(&rows[i], scheme))
+        if (!adept_dataset_row_text(&rows[i], scheme))
             return adept_error_set(err, ADEPT_E_USAGE,
                                    "\"%.100s\" is neither a column of the measurements nor K-fold:N", scheme);
     return ADEPT_OK;
@@ -76,7 +76,7 @@ typedef struct split {
 
 /* By a column every group is a fold. Of k folds each gets some configurations: repeats of one must not be on both sides
  * of a fold, or the fit has seen what it is tested on. */
-static adept_status split_rows(split *s, adept_arena *arena, const adept_measurement *const *rows, size_t n, long k,
+static adept_status split_rows(split *s, adept_arena *arena, const adept_dataset_row *const *rows, size_t n, long k,
                                uint64_t seed, adept_error *err)
 {
     adept_held_out *h = s->result;
@@ -91,10 +91,10 @@ static adept_status split_rows(split *s, adept_arena *arena, const adept_measure
     size_t *dealt = adept_arena_array(arena, groups.n + 1, sizeof *dealt);
     if (!h->folds || !s->time_s || !s->power_w || !dealt) return adept_no_memory(err, "held-out errors");
     for (size_t f = 0; f < h->n_folds; f++) {
-        const adept_measurement *first = rows[groups.rows[groups.begin[f]]];
+        const adept_dataset_row *first = rows[groups.rows[groups.begin[f]]];
         adept_fold *fold = &h->folds[f];
         fold->label = k > 0 ? adept_arena_printf(arena, "fold %zu of %zu", f + 1, h->n_folds)
-                            : adept_measurement_text(first, h->scheme);
+                            : adept_dataset_row_text(first, h->scheme);
         fold->id = k > 0 ? adept_arena_printf(arena, "%s=%zu", h->scheme, f + 1)
                          : adept_arena_printf(arena, "%s=%s", h->scheme, fold->label);
     }
@@ -191,7 +191,7 @@ static adept_status run_work(work *w, adept_error *err)
 
 /* ---- results ---- */
 
-static adept_status score(const split *s, adept_arena *arena, const adept_measurement *rows, size_t n,
+static adept_status score(const split *s, adept_arena *arena, const adept_dataset_row *rows, size_t n,
                           const adept_held_out_options *options, adept_error *err)
 {
     adept_held_out *h = s->result;
@@ -210,7 +210,7 @@ static adept_status score(const split *s, adept_arena *arena, const adept_measur
     return adept_evaluation_of(&h->evaluation, arena, scored, count, options->by, options->n_by, err);
 }
 
-static adept_status run_splits(split *splits, size_t n_splits, adept_arena *arena, const adept_measurement *rows,
+static adept_status run_splits(split *splits, size_t n_splits, adept_arena *arena, const adept_dataset_row *rows,
                                work *w, adept_error *err)
 {
     size_t n_tasks = 0;
@@ -227,14 +227,14 @@ static adept_status run_splits(split *splits, size_t n_splits, adept_arena *aren
     return status;
 }
 
-adept_status adept_held_out_run(adept_held_out **out, adept_arena *arena, const adept_measurement *rows, size_t n,
+adept_status adept_held_out_run(adept_held_out **out, adept_arena *arena, const adept_dataset_row *rows, size_t n,
                                 adept_refit refit_fold, void *context, const adept_held_out_options *options,
                                 adept_error *err)
 {
     size_t n_schemes = options->n_schemes;
     adept_held_out *results = adept_arena_array(arena, n_schemes + 1, sizeof *results);
     split *splits = adept_arena_array(arena, n_schemes + 1, sizeof *splits);
-    const adept_measurement **pointers = adept_arena_array(arena, n + 1, sizeof *pointers);
+    const adept_dataset_row **pointers = adept_arena_array(arena, n + 1, sizeof *pointers);
     if (!results || !splits || !pointers) return adept_no_memory(err, "held-out errors");
     for (size_t i = 0; i < n; i++)
         pointers[i] = &rows[i];

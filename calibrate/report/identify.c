@@ -247,8 +247,9 @@ static adept_status list_groups(adept_identifiability *out, adept_arena *arena, 
     return ADEPT_OK;
 }
 
-adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_measurement *rows,
-                            const adept_scored *scored, size_t n, const adept_fit *fit, const adept_held_out *refits, adept_error *err)
+adept_status adept_identify(adept_identifiability *out, adept_arena *arena, const adept_dataset_row *rows,
+                            const adept_scored *scored, size_t n, const adept_fit *fit, const adept_held_out *refits,
+                            adept_error *err)
 {
     adept_information info = {0};
     adept_status status = adept_information_new(&info, arena, rows, scored, n, fit, false, err);

@@ -113,7 +113,7 @@ static void put_line(double *line, const adept_information *info, const adept_fi
 }
 
 adept_status adept_information_lines(double **lines, adept_arena *arena, const adept_information *info,
-                                     const adept_measurement *rows, size_t n, const adept_fit *fit, adept_error *err)
+                                     const adept_dataset_row *rows, size_t n, const adept_fit *fit, adept_error *err)
 {
     size_t n_theta = fit->n_parameters;
     double *time_s = adept_arena_array(arena, n + 1, sizeof *time_s);
@@ -142,7 +142,7 @@ static void weigh(double *line, size_t n, double measured, double weight, const 
         line[i] *= factor;
 }
 
-adept_status adept_information_new(adept_information *info, adept_arena *arena, const adept_measurement *rows,
+adept_status adept_information_new(adept_information *info, adept_arena *arena, const adept_dataset_row *rows,
                                    const adept_scored *scored, size_t n, const adept_fit *fit, bool with_undetermined,
                                    adept_error *err)
 {

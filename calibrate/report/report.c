@@ -16,7 +16,7 @@
 /* ---- refitting a fold ---- */
 
 typedef struct refit_context {
-    const adept_measurement *rows;
+    const adept_dataset_row *rows;
     size_t n;
     const adept_hwprofile *base;
     const adept_fit_options *options;
@@ -32,7 +32,7 @@ static uint64_t fold_seed(uint64_t seed, const char *fold_id)
     return seed >> 1;                                        /* fits any signed type on the way */
 }
 
-static adept_status predict_rows(const adept_fit *fit, const adept_measurement *rows, size_t n, double *time_s,
+static adept_status predict_rows(const adept_fit *fit, const adept_dataset_row *rows, size_t n, double *time_s,
                                  double *power_w, adept_error *err)
 {
     adept_evaluator *e = NULL;
@@ -59,7 +59,7 @@ static adept_status refit(void *context, const char *fold_id, const bool *train,
     options.stop = c->stop;
     adept_status status =
         c->shared ? adept_shared_without(&fold, c->shared, c->rows, c->n, train, c->stop, err) : ADEPT_OK;
-    const adept_measurement *rows = fold ? adept_shared_rows(fold) : c->rows;
+    const adept_dataset_row *rows = fold ? adept_shared_rows(fold) : c->rows;
     if (status == ADEPT_OK)
         status = adept_calibrate(fit, rows, c->n, fold ? adept_shared_base(fold) : c->base, &options, err);
     *stopped = status == ADEPT_OK ? (*fit)->interrupted : status == ADEPT_E_FIT && c->stop && *c->stop;
@@ -118,7 +118,7 @@ static void extend(double *low, double *high, double value)
 }
 
 /* By the equations that are fitted: they count a gradient's bytes each in its way. */
-static adept_status set_range(adept_intervals *v, const adept_measurement *rows, size_t n,
+static adept_status set_range(adept_intervals *v, const adept_dataset_row *rows, size_t n,
                               adept_granularity granularity, adept_error *err)
 {
 #define X(name, text) v->low.name = v->high.name = NAN;

@@ -12,7 +12,7 @@ static void put_groups(adept_json_writer *w, const adept_evaluation *e)
 {
     adept_json_begin_array(w, "groups");
     for (size_t i = 0; i < e->n_groups; i++) {
-        const adept_group *g = &e->groups[i];
+        const adept_metrics_group *g = &e->groups[i];
         adept_json_begin_object(w, NULL);
         adept_json_begin_object(w, "by");
         for (size_t c = 0; c < g->n_columns; c++)
@@ -35,18 +35,18 @@ static void put_quantities(adept_json_writer *w, const char *key, double time_s,
 }
 
 /* Of a row, or one that is suggested. */
-static void put_configuration(adept_json_writer *w, const adept_measurement *m, int64_t batch_size, int64_t gpus,
+static void put_configuration(adept_json_writer *w, const adept_dataset_row *m, int64_t batch_size, int64_t gpus,
                               adept_precision precision, double power_limit_w)
 {
     adept_json_put_members(w, "model %s batch_size %jd gpus %jd precision %s mode %s power_limit_w %g",
-                           adept_measurement_text(m, "model"), (intmax_t)batch_size, (intmax_t)gpus,
+                           adept_dataset_row_text(m, "model"), (intmax_t)batch_size, (intmax_t)gpus,
                            adept_precision_name(precision), adept_mode_name(m->mode),
                            power_limit_w > 0.0 ? power_limit_w : NAN);
 }
 
 static void put_row(adept_json_writer *w, const adept_scored *s)
 {
-    const adept_measurement *m = s->measured;
+    const adept_dataset_row *m = s->measured;
     adept_json_begin_object(w, NULL);
     adept_json_put_members(w, "file %s line %jd", m->file, (intmax_t)m->line);
     put_configuration(w, m, m->profile ? m->profile->batch_size : m->batch_size, m->run.gpus, m->precision,

@@ -20,7 +20,7 @@
 typedef enum change { NOTHING, GPUS, POWER_LIMIT, BATCH, PRECISION, POWER } change;
 
 typedef struct candidate {
-    const adept_measurement *like;
+    const adept_dataset_row *like;
     const adept_profile *profile;
     adept_run run;
     change change;
@@ -47,7 +47,7 @@ static double limit_of(const candidate *c)
 /* The same model doing the same, whatever its batch, precision, GPUs and power limit. */
 static bool same_workload(const candidate *x, const candidate *y)
 {
-    const adept_measurement *a = x->like, *b = y->like;
+    const adept_dataset_row *a = x->like, *b = y->like;
     return a->hw == b->hw && a->mode == b->mode && a->attention == b->attention && a->grad_accum == b->grad_accum &&
            strcmp(a->profile->model_path, b->profile->model_path) == 0 && strcmp(a->input, b->input) == 0 &&
            strcmp(a->optimizer, b->optimizer) == 0;
@@ -86,7 +86,7 @@ static void add(search *s, candidate c)
 static void list_measured(search *s)
 {
     for (size_t i = 0; i < s->dataset->n; i++) {
-        const adept_measurement *row = &s->dataset->rows[i];
+        const adept_dataset_row *row = &s->dataset->rows[i];
         candidate c = {.like = row, .profile = row->profile, .run = row->run};
         candidate *same = find(s->measured, s->n_measured, &c);
         if (!same) *(same = &s->measured[s->n_measured++]) = c;
@@ -125,7 +125,7 @@ static void vary_power(search *s, const candidate *from)
 }
 
 /* A model that cannot be had in that configuration (a batch fixed by the trace) is no candidate. */
-static adept_status add_changed(search *s, const candidate *from, adept_measurement_change to, adept_error *err)
+static adept_status add_changed(search *s, const candidate *from, adept_dataset_row_change to, adept_error *err)
 {
     candidate c = *from;
     adept_error cause = {0};
@@ -156,12 +156,12 @@ static adept_status vary_workload(search *s, const candidate *like, adept_error 
         if (c->profile->batch_size < smallest->profile->batch_size) smallest = c;
         if (c->profile->batch_size > largest->profile->batch_size) largest = c;
     }
-    adept_measurement_change half = {.batch_size = smallest->profile->batch_size / 2};
-    adept_measurement_change twice = {.batch_size = largest->profile->batch_size * 2};
+    adept_dataset_row_change half = {.batch_size = smallest->profile->batch_size / 2};
+    adept_dataset_row_change twice = {.batch_size = largest->profile->batch_size * 2};
     adept_status status = half.batch_size > 0 ? add_changed(s, smallest, half, err) : ADEPT_OK;
     if (status == ADEPT_OK) status = add_changed(s, largest, twice, err);
     for (int p = ADEPT_FP32; p < ADEPT_PRECISION_COUNT && status == ADEPT_OK; p++) {
-        adept_measurement_change to = {.precision = adept_precision_name((adept_precision)p)};
+        adept_dataset_row_change to = {.precision = adept_precision_name((adept_precision)p)};
         if (is_another_way(&like->like->hw->specs, (adept_precision)p) && !measured[p])
             status = add_changed(s, largest, to, err);
     }
@@ -205,7 +205,7 @@ static adept_status choice_new(choice *c, adept_arena *arena, const search *s, a
                                adept_error *err)
 {
     size_t n = info->n;
-    adept_measurement *rows = adept_arena_array(arena, s->n, sizeof *rows);
+    adept_dataset_row *rows = adept_arena_array(arena, s->n, sizeof *rows);
     double *trial = adept_arena_array(arena, n * n, sizeof *trial), *room = adept_arena_array(arena, n, sizeof *room);
     *c = (choice){.n = n,
                   .enough = adept_arena_array(arena, n, sizeof *c->enough),
@@ -263,9 +263,10 @@ static double uncertainty(choice *c, size_t i)
 static const char *configuration_text(adept_arena *arena, const candidate *c)
 {
     const adept_profile *p = c->profile;
-    const char *text = adept_arena_printf(
-        arena, "%s, batch %lld, %s, %s, %lld GPU%s", adept_measurement_text(c->like, "model"), (long long)p->batch_size,
-        adept_precision_name(p->precision), adept_mode_name(p->mode), (long long)c->run.gpus, c->run.gpus == 1 ? "" : "s");
+    const char *text =
+        adept_arena_printf(arena, "%s, batch %lld, %s, %s, %lld GPU%s", adept_dataset_row_text(c->like, "model"),
+                           (long long)p->batch_size, adept_precision_name(p->precision), adept_mode_name(p->mode),
+                           (long long)c->run.gpus, c->run.gpus == 1 ? "" : "s");
     if (c->run.power_limit_w > 0.0) text = adept_arena_printf(arena, "%s, limit %g W", text, c->run.power_limit_w);
     if (c->change == POWER) text = adept_arena_printf(arena, "%s: power", text);
     return text;

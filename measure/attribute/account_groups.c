@@ -48,7 +48,7 @@ static const char *key_of(adept_account_groups *g, adept_group_key key, const ad
     case ADEPT_GROUP_PARTITION:
         return or_unknown(job ? job->partition : "");
     default:
-        return adept_job_state_name(job ? job->state : ADEPT_JOB_UNKNOWN);
+        return adept_batch_state_name(job ? job->state : ADEPT_BATCH_UNKNOWN);
     }
 }
 
@@ -70,7 +70,7 @@ static adept_account_group *group_of(adept_account_groups *g, adept_name_map *na
 
 static void add(adept_account_group *to, const adept_share *s)
 {
-    for (size_t p = 0; p < ADEPT_PARTS; p++) {
+    for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++) {
         to->energy_j[p] += s->energy_j[p];
         to->total_j += s->energy_j[p];
     }
@@ -125,11 +125,11 @@ static bool add_job_share(adept_account_groups *g, counted *c, adept_name_map *n
                           const adept_node_account *node, const adept_batch_jobs *jobs, adept_group_key key)
 {
     const adept_batch_job *job = jobs ? adept_batch_jobs_during(jobs, s->job, node->begin_s, node->end_s) : NULL;
-    adept_job_state state = job ? job->state : ADEPT_JOB_UNKNOWN;
+    adept_batch_state state = job ? job->state : ADEPT_BATCH_UNKNOWN;
     adept_account_group *group = group_of(g, names, key_of(g, key, s, job, node->host));
-    adept_account_group *by_state = adept_job_state_is_lost(state)   ? &g->lost
-                                    : adept_job_state_is_open(state) ? &g->open
-                                                                     : NULL;
+    adept_account_group *by_state = adept_batch_state_is_lost(state)   ? &g->lost
+                                    : adept_batch_state_is_open(state) ? &g->open
+                                                                       : NULL;
 
     if (!group || adept_arena_failed(g->arena)) return false;
     if (key == ADEPT_GROUP_JOB) {
@@ -148,7 +148,7 @@ static bool add_job_share(adept_account_groups *g, counted *c, adept_name_map *n
  * is known. */
 static void bound_ranges(adept_account_groups *g)
 {
-    double all_j = g->all.energy_j[ADEPT_PART_GPU];
+    double all_j = g->all.energy_j[ADEPT_ENERGY_GPU];
     adept_account_group *const sums[] = {&g->system, &g->idle, &g->hidden, &g->jobs, &g->lost, &g->open};
 
     for (size_t i = 0; i < g->n; i++)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define NAME(name, word) word,
-ADEPT_NAMES(adept_energy_part_name, ADEPT_PART_LIST(NAME))
+ADEPT_NAMES(adept_energy_part_name, ADEPT_ENERGY_PART_LIST(NAME))
 #undef NAME
 
 bool adept_process_is_hidden(const adept_process *process)
@@ -41,7 +41,7 @@ static void count_use(adept_use_histogram *h, double use, double time_s)
 
 /* ---------------------------------------------------------------- giving ------------------------------------------ */
 
-static void give(node_run *r, size_t to, adept_part_of_energy part, double energy_j)
+static void give(node_run *r, size_t to, adept_energy_part part, double energy_j)
 {
     r->seats[to].share.energy_j[part] += energy_j;
     r->seats[to].now_j += energy_j;
@@ -49,7 +49,7 @@ static void give(node_run *r, size_t to, adept_part_of_energy part, double energ
 }
 
 /* By the seats' weights; what nobody weighs for is idle. */
-static void give_by_weight(node_run *r, adept_part_of_energy part, double energy_j)
+static void give_by_weight(node_run *r, adept_energy_part part, double energy_j)
 {
     double sum = 0;
 
@@ -77,7 +77,7 @@ static double read_meters(const node_run *r, adept_component component, const ad
     return sum_j;
 }
 
-static void not_known(node_run *r, adept_part_of_energy part, const adept_activity_interval *t)
+static void not_known(node_run *r, adept_energy_part part, const adept_activity_interval *t)
 {
     r->account->unknown_s[part] += t->end_s - t->begin_s;
 }
@@ -108,9 +108,9 @@ static double idle_energy_j(const node_run *r, double time_s)
     if (!lines) return 0;
     if (r->account->cpu_is_rest) {
         of_run_j = adept_idle_energy_j(&lines[ADEPT_COMPONENT_NODE], r->account->recorded_s);
-        if (r->account->has[ADEPT_PART_DRAM])
+        if (r->account->has[ADEPT_ENERGY_DRAM])
             of_run_j -= adept_idle_energy_j(&lines[ADEPT_COMPONENT_DRAM], r->account->recorded_s);
-        if (r->account->has[ADEPT_PART_GPU])
+        if (r->account->has[ADEPT_ENERGY_GPU])
             of_run_j -= adept_idle_energy_j(&lines[ADEPT_COMPONENT_GPU], r->account->recorded_s);
     } else {
         of_run_j = adept_idle_energy_j(&lines[ADEPT_COMPONENT_CPU], r->account->recorded_s);
@@ -124,8 +124,8 @@ static void give_cpu(node_run *r, const adept_activity_interval *t, double energ
     double idle_j = fmin(fmax(idle_energy_j(r, t->end_s - t->begin_s), 0), fmax(energy_j, 0));
 
     weigh_cpu(r, t, r->options->cpu_base == ADEPT_CPU_CAPACITY);
-    if (idle_j > 0) give(r, IDLE_SEAT, ADEPT_PART_CPU, idle_j);
-    give_by_weight(r, ADEPT_PART_CPU, energy_j - idle_j);
+    if (idle_j > 0) give(r, IDLE_SEAT, ADEPT_ENERGY_CPU, idle_j);
+    give_by_weight(r, ADEPT_ENERGY_CPU, energy_j - idle_j);
 }
 
 /* ---------------------------------------------------------------- memory and GPUs --------------------------------- */
@@ -162,7 +162,7 @@ static void give_dram(node_run *r, const adept_activity_interval *t, double ener
             sum += s->weight;
         }
         if (!(sum > 0)) weigh_cpu(r, t, false); /* nothing is known of memory */
-        give_by_weight(r, ADEPT_PART_DRAM, energy_j * part);
+        give_by_weight(r, ADEPT_ENERGY_DRAM, energy_j * part);
     }
 }
 
@@ -272,11 +272,11 @@ static void count_held(node_run *r, double time_s)
 static void give_gpu_part(node_run *r, double energy_j, bool is_told)
 {
     for (size_t i = 0; i < r->n_active; i++)
-        r->seats[r->active[i]].before_j = r->seats[r->active[i]].share.energy_j[ADEPT_PART_GPU];
-    give_by_weight(r, ADEPT_PART_GPU, energy_j);
+        r->seats[r->active[i]].before_j = r->seats[r->active[i]].share.energy_j[ADEPT_ENERGY_GPU];
+    give_by_weight(r, ADEPT_ENERGY_GPU, energy_j);
     for (size_t i = 0; i < r->n_active; i++) {
         seat *s = &r->seats[r->active[i]];
-        double given_j = s->share.energy_j[ADEPT_PART_GPU] - s->before_j;
+        double given_j = s->share.energy_j[ADEPT_ENERGY_GPU] - s->before_j;
         s->share.gpu_low_j += is_told ? given_j : 0;
         s->share.gpu_high_j += is_told ? given_j : s->weight > 0 ? energy_j : 0;
     }
@@ -287,7 +287,7 @@ static void give_gpu(node_run *r, const adept_activity_interval *t, uint32_t met
     double energy_j = adept_meter_energy_j(&r->node->log->meters[meter], t->begin_s, t->end_s);
 
     count_gpu_uses(r, t, meter);
-    if (isnan(energy_j)) not_known(r, ADEPT_PART_GPU, t);
+    if (isnan(energy_j)) not_known(r, ADEPT_ENERGY_GPU, t);
     for (size_t k = 0; k < n_cuts; k++) {
         double time_s = r->cuts[k + 1] - r->cuts[k], part_j = energy_j * (time_s / (t->end_s - t->begin_s));
         gpu_rule rule = weigh_gpu(r, (r->cuts[k] + r->cuts[k + 1]) / 2);
@@ -324,9 +324,9 @@ static void give_gap(node_run *r, const adept_activity_interval *t, double exter
         break;
     }
     if (isnan(gap_j))
-        not_known(r, ADEPT_PART_GAP, t);
+        not_known(r, ADEPT_ENERGY_GAP, t);
     else
-        give_by_weight(r, ADEPT_PART_GAP, gap_j);
+        give_by_weight(r, ADEPT_ENERGY_GAP, gap_j);
 }
 
 /* ---------------------------------------------------------------- an interval ------------------------------------- */
@@ -340,18 +340,18 @@ void adept_accounting_interval(node_run *r, const adept_activity_interval *t)
 
     for (size_t i = 0; i < r->n_active; i++)
         r->seats[r->active[i]].now_j = 0;
-    if (r->account->has[ADEPT_PART_DRAM]) {
+    if (r->account->has[ADEPT_ENERGY_DRAM]) {
         if (isnan(dram_j))
-            not_known(r, ADEPT_PART_DRAM, t);
+            not_known(r, ADEPT_ENERGY_DRAM, t);
         else
             give_dram(r, t, dram_j, n_cuts);
     }
     for (uint32_t i = 0; i < log->n_meters; i++)
         if (log->meters[i].component == ADEPT_COMPONENT_GPU && log->meters[i].n_samples > 0) give_gpu(r, t, i, n_cuts);
     if (r->account->cpu_is_rest) cpu_j = external_j - dram_j - read_meters(r, ADEPT_COMPONENT_GPU, t);
-    if (r->account->has[ADEPT_PART_CPU]) {
+    if (r->account->has[ADEPT_ENERGY_CPU]) {
         if (isnan(cpu_j))
-            not_known(r, ADEPT_PART_CPU, t);
+            not_known(r, ADEPT_ENERGY_CPU, t);
         else
             give_cpu(r, t, cpu_j);
     }

@@ -164,15 +164,15 @@ static void look_at_meters(node_run *r)
     for (size_t i = 0; i < log->n_meters; i++) {
         adept_component c = log->meters[i].component;
         if (log->meters[i].n_samples == 0) continue; /* a second die, or what was never there */
-        if (c == ADEPT_COMPONENT_CPU) a->has[ADEPT_PART_CPU] = true;
-        if (c == ADEPT_COMPONENT_DRAM) a->has[ADEPT_PART_DRAM] = true;
-        if (c == ADEPT_COMPONENT_GPU) a->has[ADEPT_PART_GPU] = true;
+        if (c == ADEPT_COMPONENT_CPU) a->has[ADEPT_ENERGY_CPU] = true;
+        if (c == ADEPT_COMPONENT_DRAM) a->has[ADEPT_ENERGY_DRAM] = true;
+        if (c == ADEPT_COMPONENT_GPU) a->has[ADEPT_ENERGY_GPU] = true;
         if (c == ADEPT_COMPONENT_GPU) r->n_gpus++;
         r->has_external = r->has_external || adept_meter_is_of_node(log, i);
     }
-    a->cpu_is_rest = !a->has[ADEPT_PART_CPU] && r->has_external;
-    a->has[ADEPT_PART_CPU] = a->has[ADEPT_PART_CPU] || a->cpu_is_rest;
-    a->has[ADEPT_PART_GAP] = r->options->gap != ADEPT_GAP_NONE;
+    a->cpu_is_rest = !a->has[ADEPT_ENERGY_CPU] && r->has_external;
+    a->has[ADEPT_ENERGY_CPU] = a->has[ADEPT_ENERGY_CPU] || a->cpu_is_rest;
+    a->has[ADEPT_ENERGY_GAP] = r->options->gap != ADEPT_GAP_NONE;
     if (!r->has_external) a->external_j = a->beside_j = NAN;
     a->host = log->host;
     a->begin_s = log->n_intervals > 0 ? log->intervals[0].begin_s : NAN;

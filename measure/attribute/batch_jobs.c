@@ -10,24 +10,24 @@
 
 #define CLOCKS_S 60 /* by which those of Slurm and of a node may differ */
 
-const char *adept_job_state_name(size_t state)
+const char *adept_batch_state_name(size_t state)
 {
     static const char *const names[] = {
 #define X(name) #name,
-        ADEPT_JOB_STATE_LIST(X)
+        ADEPT_BATCH_STATE_LIST(X)
 #undef X
     };
-    return state < ADEPT_JOB_STATES ? names[state] : NULL;
+    return state < ADEPT_BATCH_STATES ? names[state] : NULL;
 }
 
-bool adept_job_state_is_open(adept_job_state state)
+bool adept_batch_state_is_open(adept_batch_state state)
 {
-    return state < ADEPT_JOB_COMPLETED;
+    return state < ADEPT_BATCH_COMPLETED;
 }
 
-bool adept_job_state_is_lost(adept_job_state state)
+bool adept_batch_state_is_lost(adept_batch_state state)
 {
-    return state > ADEPT_JOB_COMPLETED;
+    return state > ADEPT_BATCH_COMPLETED;
 }
 
 /* ---------------------------------------------------------------- the list ---------------------------------------- */
@@ -155,9 +155,9 @@ bool adept_batch_jobs_put(adept_batch_jobs *jobs, adept_batch_job *job, bool is_
     if (is_step) return true; /* the job's own line says it all */
     adept_batch_job *old = &jobs->list[i];
     merge(jobs, old, job);
-    if (job->state != ADEPT_JOB_UNKNOWN) old->state = job->state;
+    if (job->state != ADEPT_BATCH_UNKNOWN) old->state = job->state;
     old->begin_s = fmin(old->begin_s, job->begin_s); /* fmin(): what is known */
-    old->end_s = isnan(job->end_s) && adept_job_state_is_open(job->state) ? NAN : fmax(old->end_s, job->end_s);
+    old->end_s = isnan(job->end_s) && adept_batch_state_is_open(job->state) ? NAN : fmax(old->end_s, job->end_s);
     if (!isnan(job->elapsed_s)) old->elapsed_s = job->elapsed_s;
     if (job->gpus > 0) old->gpus = job->gpus, old->slice = job->slice;
     if (job->n_nodes > 0) old->n_nodes = job->n_nodes;
@@ -177,17 +177,17 @@ bool adept_batch_number(int64_t *out, const char *text, const char **end)
 }
 
 /* "CANCELLED by 1000", and "OUT_OF_ME+" where sacct cut it. */
-bool adept_batch_state(adept_job_state *out, const char *text)
+bool adept_batch_state_read(adept_batch_state *out, const char *text)
 {
     size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
 
     bool is_cut = text[length] == '+' && !text[length + 1] && length > 3;
 
     if (text[length] && !is_cut && strncmp(text + length, " by ", 4) != 0) return false;
-    for (size_t s = 0; s < ADEPT_JOB_STATES; s++) {
-        const char *name = adept_job_state_name(s);
+    for (size_t s = 0; s < ADEPT_BATCH_STATES; s++) {
+        const char *name = adept_batch_state_name(s);
         if (strncmp(name, text, length) != 0 || (!is_cut && name[length])) continue;
-        *out = (adept_job_state)s;
+        *out = (adept_batch_state)s;
         return true;
     }
     return false;

@@ -28,7 +28,7 @@ bool adept_batch_jobs_put(adept_batch_jobs *jobs, adept_batch_job *job, bool is_
 
 /** A whole number that a text starts with, and what is behind it. */
 bool adept_batch_number(int64_t *out, const char *text, const char **end);
-bool adept_batch_state(adept_job_state *out, const char *text);
+bool adept_batch_state_read(adept_batch_state *out, const char *text);
 /** @param out  NAN where there is none yet */
 bool adept_batch_time(double *out, const char *text);
 /** GPUs of a list of resources. */

@@ -75,7 +75,8 @@ static bool take_row(adept_batch_jobs *jobs, adept_csv_table *t)
     else /* tasks of an array are told apart by JobIDRaw only */
         snprintf(name, sizeof name, "%" PRId64, job.id);
     job.name = name;
-    if (*t->cells[STATE] && !adept_batch_state(&job.state, t->cells[STATE])) wrong_cell(t, STATE, "a state of a job");
+    if (*t->cells[STATE] && !adept_batch_state_read(&job.state, t->cells[STATE]))
+        wrong_cell(t, STATE, "a state of a job");
     job.begin_s = read_time(t, START);
     job.end_s = read_time(t, END);
     if (*t->cells[ELAPSED]) job.elapsed_s = adept_csv_table_number(t, ELAPSED, 0, 1e12, true);
@@ -177,7 +178,7 @@ static adept_status take_line(adept_batch_jobs *jobs, const char *name, int numb
         value_of(values[i], line, keys[i]);
     }
     if (!read_number(&job.id, &is_step, values[JOB])) return wrong_line(name, number, keys[JOB], values[JOB], err);
-    if (!adept_batch_state(&job.state, values[HOW])) return wrong_line(name, number, keys[HOW], values[HOW], err);
+    if (!adept_batch_state_read(&job.state, values[HOW])) return wrong_line(name, number, keys[HOW], values[HOW], err);
     if (!adept_batch_time(&job.begin_s, values[FROM])) return wrong_line(name, number, keys[FROM], values[FROM], err);
     if (!adept_batch_time(&job.end_s, values[TO])) return wrong_line(name, number, keys[TO], values[TO], err);
     values[WHO][strcspn(values[WHO], "(")] = '\0';

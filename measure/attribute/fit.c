@@ -43,7 +43,7 @@ static adept_status keep_sources(adept_attribution_model *m, const adept_attribu
     return adept_arena_failed(m->arena) ? adept_no_memory(err, "a model") : ADEPT_OK;
 }
 
-static void note_meters(const adept_rows *rows, adept_notes *notes)
+static void note_meters(const adept_rows *rows, adept_attribution_notes *notes)
 {
     for (size_t i = 0; i < rows->n_sources; i++)
         for (size_t k = 0; k < rows->meters[i].n_plus; k++) {
@@ -57,7 +57,7 @@ static void note_meters(const adept_rows *rows, adept_notes *notes)
 }
 
 static adept_status find_lag(adept_attribution_model *m, adept_rows *rows, const adept_attribution_options *o,
-                             adept_notes *notes, adept_error *err)
+                             adept_attribution_notes *notes, adept_error *err)
 {
     adept_status status = ADEPT_OK;
 
@@ -193,7 +193,7 @@ static adept_status draw(adept_attribution_model *m, const adept_fit_data *d, co
     return status;
 }
 
-static void note_features(const adept_attribution_model *m, adept_notes *notes)
+static void note_features(const adept_attribution_model *m, adept_attribution_notes *notes)
 {
     size_t n = 0;
 
@@ -208,7 +208,7 @@ static void note_features(const adept_attribution_model *m, adept_notes *notes)
 }
 
 static adept_status fit_rows(adept_attribution_model *m, const adept_rows *rows, const adept_attribution_options *o,
-                             adept_notes *notes, adept_error *err)
+                             adept_attribution_notes *notes, adept_error *err)
 {
     adept_fit_data d;
     double w[ADEPT_LASSO_MOST] = {0}, lambda1 = 0;
@@ -241,7 +241,7 @@ static adept_status fit_rows(adept_attribution_model *m, const adept_rows *rows,
 static adept_status fit(adept_attribution_model *m, const adept_attribution_source *sources, size_t n_sources,
                         const adept_attribution_options *o, adept_error *err)
 {
-    adept_notes notes = {.arena = m->arena};
+    adept_attribution_notes notes = {.arena = m->arena};
     adept_rows rows = {.n = 0};
     adept_status status = keep_sources(m, sources, n_sources, err);
 

@@ -275,22 +275,6 @@ bool adept_processes_number(adept_processes *p, adept_log_interval *interval, in
     return true;
 }
 
-adept_tracked *adept_processes_meant(adept_processes *p, int32_t pid)
-{
-    adept_tracked *found = adept_processes_get(p, pid);
-
-    if (!found && pid > 0) found = adept_processes_discover(p, pid); /* it began since the last look */
-    if (found && found->now[ADEPT_ACTIVITY_MEMORY_BYTES] != 0) return found;
-    adept_tracked *inner = NULL; /* where there is none, or a thread of the kernel, which holds no GPU */
-    for (size_t i = 0; i < p->n; i++) {
-        adept_tracked *t = p->all[i];
-        if (t->inner_pid != pid || pid <= 0 || t->has_ended) continue;
-        if (inner) return found; /* containers have the same numbers */
-        inner = t;
-    }
-    return inner ? inner : found;
-}
-
 bool adept_processes_number_stranger(adept_processes *p, adept_log_interval *interval, int32_t pid, uint32_t *number)
 {
     const adept_process shown = {

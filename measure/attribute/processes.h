@@ -102,7 +102,7 @@ void adept_processes_flush(adept_processes *p, adept_log_interval *interval);
 /** The number of a living process in the file, which gets it if it has none. @return false: there is no such process */
 bool adept_processes_number(adept_processes *p, adept_log_interval *interval, int32_t pid, uint32_t *number);
 /** The process that a driver means by a pid: of this /proc, or in the innermost namespace of one process of it alone. NULL:
- * it is not visible here. */
+ * it is not visible here (source_proc.c). */
 adept_tracked *adept_processes_meant(adept_processes *p, int32_t pid);
 /** The number in the file of a process that is not visible here. @return false: memory is out */
 bool adept_processes_number_stranger(adept_processes *p, adept_log_interval *interval, int32_t pid, uint32_t *number);

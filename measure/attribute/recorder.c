@@ -2,7 +2,7 @@
 #include "adept_recorder.h"
 #include "adept_clock.h"
 #include "adept_gpu_processes.h"
-#include "source.h"
+#include "activity_source.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define MOST_SOURCES 3
 
 typedef struct serving {
-    const adept_source *source;
+    const adept_activity_source *source;
     void *state;
     uint64_t told; /* losses that were noted */
 } serving;
@@ -79,7 +79,7 @@ static adept_status note(adept_recorder *r, adept_error *err)
     return r->file.path ? adept_log_note(&r->file, r->lines[r->head.n_sources - 1], err) : ADEPT_OK;
 }
 
-static bool serve(adept_recorder *r, const adept_source *source)
+static bool serve(adept_recorder *r, const adept_activity_source *source)
 {
     char why[256] = "";
     void *state = NULL;
@@ -101,16 +101,17 @@ static adept_status find_sources(adept_recorder *r, const adept_recorder_options
     if (!asks)
         say(r,
             "bpf, taskstats: not to be had: /proc has not the kernel's own pids, as in a container or below a sysroot");
-    if (asks && (o->source == ADEPT_SOURCE_AUTO || o->source == ADEPT_SOURCE_BPF)) all = serve(r, &adept_source_bpf);
+    if (asks && (o->source == ADEPT_SOURCE_AUTO || o->source == ADEPT_SOURCE_BPF))
+        all = serve(r, &adept_activity_source_bpf);
     if (!all && o->source != ADEPT_SOURCE_BPF) {
-        all = serve(r, &adept_source_proc);
-        if (all && asks && o->source != ADEPT_SOURCE_PROC) serve(r, &adept_source_taskstats);
+        all = serve(r, &adept_activity_source_proc);
+        if (all && asks && o->source != ADEPT_SOURCE_PROC) serve(r, &adept_activity_source_taskstats);
     }
     if (r->processes.failed) return adept_no_memory(err, "what counts processes");
     if (!all)
         return adept_error_set(err, ADEPT_E_INTERNAL, "nothing counts what processes do: %s",
                                r->lines[r->head.n_sources - 1]);
-    if (r->n_serving == 1 && r->serving[0].source == &adept_source_proc)
+    if (r->n_serving == 1 && r->serving[0].source == &adept_activity_source_proc)
         say(r, "what ended between two looks at /proc: not counted");
     say(r, "network bytes: not counted: the kernel keeps none by process");
     return ADEPT_OK;

@@ -24,7 +24,7 @@ typedef struct work {
     size_t n_unknown;
     bool lacks_meters;
     adept_attribution_report *out;
-    adept_notes notes;
+    adept_attribution_notes notes;
 } work;
 
 /* ---------------------------------------------------------------- sums ------------------------------------------- */

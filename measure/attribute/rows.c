@@ -10,7 +10,7 @@
     0.05 /* of an interval's CPU time: of processes that have less a number may not be known, and counts as 0 */
 #define LEAST_WORK_S 1e-4 /* every process counts for that */
 
-void adept_note(adept_notes *notes, const char *format, ...)
+void adept_note(adept_attribution_notes *notes, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -40,7 +40,8 @@ static bool is_usual(size_t kind)
 }
 
 static adept_status choose_features(adept_rows *rows, const adept_attribution_source *sources, size_t n_sources,
-                                    const adept_attribution_options *options, adept_notes *notes, adept_error *err)
+                                    const adept_attribution_options *options, adept_attribution_notes *notes,
+                                    adept_error *err)
 {
     for (size_t kind = 0; kind < ADEPT_ACTIVITIES; kind++) {
         bool wanted = options->has_features ? options->features[kind] : is_usual(kind);
@@ -182,7 +183,7 @@ static void fill(adept_rows *rows, const adept_attribution_source *sources, doub
 
 adept_status adept_rows_make(adept_rows *rows, const adept_attribution_source *sources, size_t n_sources,
                              const adept_attribution_model *model, const adept_attribution_options *options,
-                             adept_notes *notes, adept_error *err)
+                             adept_attribution_notes *notes, adept_error *err)
 {
     size_t n = 0;
 

@@ -9,12 +9,12 @@
 #define ADEPT_MOST_NOTES 32
 
 /** Texts for people; a note too many is dropped. */
-typedef struct adept_notes {
+typedef struct adept_attribution_notes {
     adept_arena *arena;
     const char *texts[ADEPT_MOST_NOTES];
     size_t n;
-} adept_notes;
-void adept_note(adept_notes *notes, const char *format, ...) ADEPT_PRINTF(2, 3);
+} adept_attribution_notes;
+void adept_note(adept_attribution_notes *notes, const char *format, ...) ADEPT_PRINTF(2, 3);
 
 /** Meters of a recording: which are summed, and those of GPUs. */
 typedef struct adept_metering {
@@ -56,7 +56,7 @@ typedef struct adept_rows {
 /** @return ADEPT_E_INVALID, ADEPT_E_NOMEM; adept_rows_free() in any case */
 adept_status adept_rows_make(adept_rows *rows, const adept_attribution_source *sources, size_t n_sources,
                              const adept_attribution_model *model, const adept_attribution_options *options,
-                             adept_notes *notes, adept_error *err);
+                             adept_attribution_notes *notes, adept_error *err);
 void adept_rows_free(adept_rows *rows);
 void adept_rows_measure(adept_rows *rows, double lag_s);
 /** The scaled features of a row, and its duration behind them, whose weight is the static power. @return false: some

@@ -2,7 +2,7 @@
  * A process that did nothing costs one look at a table. */
 #include "adept_clock.h"
 #include "counts.h"
-#include "source.h"
+#include "activity_source.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -269,7 +269,7 @@ static uint64_t lost(const void *state)
     return bpf_map_lookup_elem(((const bpf_source *)state)->data, &zero, &n) ? 0 : n;
 }
 
-const adept_source adept_source_bpf = {
+const adept_activity_source adept_activity_source_bpf = {
     .name = "bpf",
     .counts = "all processes, by a program at the scheduler and at system calls",
     .open = open_bpf,

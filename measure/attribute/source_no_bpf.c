@@ -1,5 +1,5 @@
 /** @file source_no_bpf.c  Instead of source_bpf.c in a build without libbpf or clang. */
-#include "source.h"
+#include "activity_source.h"
 #include <stdio.h>
 
 static bool open_bpf(void **state, adept_processes *p, bool has[ADEPT_ACTIVITIES], char *why, size_t size)
@@ -11,4 +11,4 @@ static bool open_bpf(void **state, adept_processes *p, bool has[ADEPT_ACTIVITIES
     return false;
 }
 
-const adept_source adept_source_bpf = {.name = "bpf", .counts = "nothing", .open = open_bpf};
+const adept_activity_source adept_activity_source_bpf = {.name = "bpf", .counts = "nothing", .open = open_bpf};

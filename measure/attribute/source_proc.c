@@ -1,7 +1,7 @@
 /** @file source_proc.c  Polling /proc. A process that did nothing costs one clock_gettime(); one that did something two
  * to three reads. */
 #include "adept_clock.h"
-#include "source.h"
+#include "activity_source.h"
 #include "adept_number.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -97,6 +97,22 @@ adept_tracked *adept_processes_discover(adept_processes *p, int32_t pid)
     return t;
 }
 
+adept_tracked *adept_processes_meant(adept_processes *p, int32_t pid)
+{
+    adept_tracked *outer = adept_processes_get(p, pid);
+
+    if (!outer && pid > 0) outer = adept_processes_discover(p, pid); /* it began since the last look */
+    if (outer && outer->now[ADEPT_ACTIVITY_MEMORY_BYTES] != 0) return outer;
+    adept_tracked *inner = NULL; /* where there is none, or a thread of the kernel, which holds no GPU */
+    for (size_t i = 0; i < p->n; i++) {
+        adept_tracked *t = p->all[i];
+        if (t->inner_pid != pid || pid <= 0 || t->has_ended) continue;
+        if (inner) return outer; /* containers have the same numbers */
+        inner = t;
+    }
+    return inner ? inner : outer;
+}
+
 static void look_at(adept_processes *p, int32_t pid)
 {
     adept_tracked *t = adept_processes_get(p, pid);
@@ -160,7 +176,7 @@ static void close_proc(void *state)
     free(s);
 }
 
-const adept_source adept_source_proc = {
+const adept_activity_source adept_activity_source_proc = {
     .name = "/proc",
     .counts = "processes that live, once an interval",
     .open = open_proc,

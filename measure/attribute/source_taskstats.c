@@ -2,7 +2,7 @@
  * that lived for 1 ms. Source of the facts: Documentation/accounting/taskstats.rst, include/uapi/linux/taskstats.h and
  * kernel/taskstats.c of the kernel. */
 #include "adept_clock.h"
-#include "source.h"
+#include "activity_source.h"
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/taskstats.h>
@@ -290,7 +290,7 @@ static uint64_t lost(const void *state)
     return ((const taskstats_source *)state)->lost;
 }
 
-const adept_source adept_source_taskstats = {
+const adept_activity_source adept_activity_source_taskstats = {
     .name = "taskstats",
     .counts = "processes that ended, by the records of their exits",
     .open = open_taskstats,

@@ -52,9 +52,9 @@ ADEPT_API const char *adept_evaluator_saturation(const adept_evaluator *e);
  * @param theta    n_parameters finite values within the bounds; outside them the result is unspecified (not undefined)
  * @param time_s   n_rows outputs, or NULL
  * @param power_w  n_rows outputs, or NULL; NAN where the sheet has no tdp_w
- * No allocation, no locks, no globals: reentrant. Deterministic: the same bits in every thread and with every vector
- * instruction set; with arctan and tanh, which the C library computes, on machines where that gives the same.
- * O(rows). On a core of 2.6 GHz with AVX2, 32 rows of 16 workloads take 0.4 us; where all boards throttle, 3 us
+ * No allocation, no locks, no globals: reentrant. Deterministic: the same bits in every thread, and on every machine
+ * where the C library's exp(), atan() and tanh() give the same.
+ * O(rows). On a shared core of an AMD EPYC, 32 rows of 16 workloads take 0.6 us; where all boards throttle, 5 us
  * (tests/bench/bench_evaluate.c). By granularity "operator" O(distinct kernels of all workloads): ResNet-50 takes 17 us, and
  * 3 us more per row under a limit; with derivatives 50 us and 13 us more per row (tests/bench/bench_operator.c).
  */
@@ -66,7 +66,7 @@ ADEPT_API void adept_evaluate(const adept_evaluator *e, const double *theta, dou
  * @param time_s, power_w  as adept_evaluate(), the same bits
  * @param dtime_s  n_rows * n_parameters, row-major: dtime_s[row * n_parameters + i] = d time_s[row] / d theta[i]
  * @param dpower_w likewise; each of the four may be NULL
- * No allocation, reentrant. O(rows * parameters); the same 32 rows take 4 us, throttled 9 us.
+ * No allocation, reentrant. O(rows * parameters); the same 32 rows take 9 us, throttled 17 us.
  */
 ADEPT_API void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, double *time_s, double *power_w,
                                        double *dtime_s, double *dpower_w);

@@ -78,24 +78,15 @@ ADEPT_API const char *adept_overlap_name(size_t overlap);
 #define ADEPT_BUCKET_BYTES (25.0 * 1024 * 1024)      /* PyTorch's bucket_cap_mb */
 #define ADEPT_FIRST_BUCKET_BYTES (1024.0 * 1024)     /* and its first bucket */
 
-typedef struct adept_run {        /* how the workload runs on the hardware */
-    int64_t gpus;                 /* data-parallel GPUs of all nodes together; 0: 1 */
-    double power_limit_w;         /* per GPU; 0: the default limit of the board */
-    double clock_hz;              /* the core clock is locked to this; 0: it is not */
-    const char *saturation;       /* NULL: the fit's, else "sigmoid" */
+typedef struct adept_run { /* how the workload runs on the hardware */
+    ADEPT_RUN_FIELDS(ADEPT_FIELD_MEMBER)
+    /* by which equations it is predicted, which are no words of the run */
+    const char *saturation;        /* NULL: the fit's, else "sigmoid" */
     adept_granularity granularity; /* the fitted parameters of one mean nothing to the other, which then uses the sheet's defaults */
-    int64_t nodes;                /* with as many GPUs each; 0: 1 */
-    double internode_bytes_per_s; /* of one node's network in one direction, all its adapters together; needed for several nodes */
-    double internode_latency_s;   /* of one hop between nodes; 0: 10 us */
-    adept_allreduce allreduce;    /* between nodes if there are several: inside them it is a ring's */
-    adept_link link;
-    adept_overlap overlap;
-    double bucket_bytes;          /* 0: ADEPT_BUCKET_BYTES */
-    double host_launch_s;         /* of an eager kernel; 0: the hardware profile's. Granularity "operator" only */
-    double host_step_s;           /* of a step beside kernels and launches (loading data, logging); 0: the host's, or the profile's */
-    double host_sample_s;         /* of a sample in the forward pass (loading and copying it); 0: the profile's */
-    int host;                     /* of the table of hosts, by number: adept_host_name(); 0: not one of them */
 } adept_run;
+
+/** The words of a run: members of adept_run. NULL past the end. */
+ADEPT_API const adept_field *adept_run_field(size_t index);
 
 /** One all-reduce of granularity "operator" by a ring in one node; NAN for less than one GPU. */
 ADEPT_API double adept_allreduce_s(const adept_hwprofile *hw, int64_t gpus, double bytes, double l_hop_s,

@@ -121,11 +121,11 @@ typedef struct adept_power_point {
 } adept_power_point;
 
 /** A job on a node, for pictures. */
-typedef struct adept_span {
+typedef struct adept_job_span {
     size_t job, node, option;
     int gpus;
     double start_s, end_s; /* NAN: it still runs in the end */
-} adept_span;
+} adept_job_span;
 
 /** What came of it. NAN: there is no such number, as the mean of nothing. */
 typedef struct adept_outcome {
@@ -160,7 +160,8 @@ typedef struct adept_run_result {
     adept_outcome *windows;
     adept_power_point *series; /* where it was asked for */
     size_t n_series;
-    adept_span *spans; /* likewise; each time a job was placed, one for each of its nodes; in the order in which they ended */
+    adept_job_span
+        *spans; /* likewise; each time a job was placed, one for each of its nodes; in the order in which they ended */
     size_t n_spans;
 } adept_run_result;
 

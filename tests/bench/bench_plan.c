@@ -282,28 +282,29 @@ static void write_phases(FILE *out, const adept_profile *profile, const adept_hw
     adept_plan plan;
     adept_error err = {0};
     check(adept_plan_init(&plan, profile, hw, &run, false, NULL, &err), &err);
-    const adept_full_clock full = plan.phases.full;
+    const adept_phase *pass = &plan.phases.full.phase[ADEPT_PHASE_PASS];
+    const adept_phase *optimizer = &plan.phases.full.phase[ADEPT_PHASE_OPTIMIZER];
     const adept_model_parameters *p = &plan.phases.theta.p;
     fprintf(out, "%s[", first ? "" : ",\n");
-    const double numbers[] = {full.pass_compute_s,
-                              full.pass_memory_s,
-                              full.utilisation,
-                              full.opt_compute_s,
-                              full.opt_memory_s,
-                              full.launch_s,
+    const double numbers[] = {pass->compute_s,
+                              pass->memory_s,
+                              pass->utilisation,
+                              optimizer->compute_s,
+                              optimizer->memory_s,
+                              plan.phases.full.launch_s,
                               p->t_fixed_s,
                               plan.phases.gradient_bytes,
                               p->l_hop_s,
                               p->bw_eff_bytes_per_s,
                               p->overlap,
                               p->p_static_w,
-                              full.tdp_w,
+                              plan.placed.numbers.row[ADEPT_ROW_TDP_W],
                               p->c_power,
                               p->u_mem,
                               p->u_comm,
                               p->mem_power_share,
                               p->v_slope,
-                              full.min_clock};
+                              plan.placed.numbers.row[ADEPT_ROW_MIN_CLOCK]};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         fprintf(out, "%s%.17g", i ? "," : "", numbers[i]);
     fputc(']', out);

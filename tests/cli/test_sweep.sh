@@ -58,6 +58,24 @@ rows = list(csv.DictReader(io.StringIO(text)))
 assert [(r['gpu'], r['power_limit_w'], r['reason'] == '') for r in rows] == [
     ('t4', '65', True), ('t4', '200', False), ('a100-sxm-40gb', '65', False), ('a100-sxm-40gb', '200', True)], rows
 assert 'outside the range' in rows[1]['reason'] and rows[1]['step_time_s'] == ''"
+# every word of a workload is a key, and a point is what predict says
+while read -r key value option; do
+    expect_ok predict "$profile" --gpu a100 $option --json
+    mv "$work/out" "$work/predicted"
+    expect_ok sweep "$profile" --gpu a100 --vary "$key=$value" --json
+    check "the point $key=$value" "
+step, point = json.load(open('$work/predicted')), json.loads(text)['points'][-1]
+assert point['step_time_s'] == step['step_time_s'] and '$key' in point, point"
+done <<'WORDS'
+optimizer adamw,muon --optimizer muon
+optimizer_impl foreach,fused --optimizer-impl fused
+optimizer_extras none,clip+ema --optimizer-extras clip,ema
+framework torch2,torch1 --framework torch1
+memory_format nchw,nhwc --memory-format nhwc
+grad_scaler false,true --grad-scaler
+clip_grad_norm true --clip-grad-norm
+batch 7 --batch-size 7
+WORDS
 expect_ok sweep "$profile" --gpu a100 --vary power_limit_w=1,2
 shows '^No point can run$'
 

@@ -57,7 +57,7 @@ draws time --gpu ./notdp.json --vary gpus=1:8:1
 if grep -q 'Energy' time.svg; then fail "energy is drawn where power is not known"; fi
 
 draws sure --vary gpu=a100,h100
-grep -q 'first place by step_time_s is not sure: gpu=a100 is first' sure.html || fail "the page does not say that first place is not sure"
+grep -q 'first place by step_time_s is not sure: gpu=h100 is first' sure.html || fail "the page does not say that first place is not sure"
 grep -q 'interval of time' sure.html || fail "the page has no intervals"
 
 # the file's ending is what it is

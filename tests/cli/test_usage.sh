@@ -199,7 +199,12 @@ POSIXLY_CORRECT=1 expect_ok predict "$p" --gpu a100
 expect_ok predict --gpu=a100 -- "$p"
 # What other programs call an option, what is not there yet, and several GPUs.
 m=$data/mlp.profile.json
-expect_error 2 "unknown option '--batch-size'; did you mean --batch\?" predict "$m" --gpu a100 --batch-size 8
+# one name a word: an option is also called as the column, in units of SI
+expect_ok predict "$p" --gpu a100 --batch 8 --power-limit 250W --clock 1200 --json
+mv "$work/out" "$work/plain"
+expect_ok predict "$p" --gpu a100 --batch-size 8 --power-limit-w 250 --clock-hz 1.2e9 --json
+cmp -s "$work/plain" "$work/out" || fail 'an option is another under its long name'
+expect_error 2 "--clock-hz: '1.2GHz' is not a number" predict "$p" --gpu a100 --clock-hz 1.2GHz
 expect_error 2 "unknown option '--dtype'; did you mean --precision\?" predict "$m" --gpu a100 --dtype bf16
 expect_error 2 "unknown option '--presicion'; did you mean --precision\?" explain "$m" --gpu a100 --presicion bf16
 expect_error 2 "unknown option '--dp'; did you mean --gpus\?" predict "$m" --gpu a100 --dp 2

@@ -14,7 +14,7 @@ int main(void)
     AT(adept_model_options, inputs), AT(adept_model_options, n_inputs), AT(adept_model_options, allow_unsupported),
         AT(adept_model_options, memory_format), AT(adept_model_options, optimizer_impl);
     AT(adept_model_options, optimizer_extras), AT(adept_model_options, assume), AT(adept_model_options, execution),
-        AT(adept_model_options, memory_bytes), AT(adept_model_options, framework), AT(adept_model_options, reserved);
+        AT(adept_model_options, memory_bytes), AT(adept_model_options, framework), AT(adept_model_options, words);
     SIZE(adept_workload_info), AT(adept_workload_info, batch_size), AT(adept_workload_info, trainable_params);
     AT(adept_workload_info, flops_forward), AT(adept_workload_info, macs_forward), AT(adept_workload_info, seq_length),
         AT(adept_workload_info, reserved);
@@ -23,7 +23,8 @@ int main(void)
     SIZE(adept_request), AT(adept_request, gpus), AT(adept_request, nodes), AT(adept_request, power_limit_w);
     AT(adept_request, clock_hz), AT(adept_request, internode_bytes_per_s), AT(adept_request, internode_latency_s);
     AT(adept_request, bucket_bytes), AT(adept_request, allreduce), AT(adept_request, overlap), AT(adept_request, host_launch_s), AT(adept_request, link),
-        AT(adept_request, host), AT(adept_request, host_step_s), AT(adept_request, host_sample_s), AT(adept_request, reserved);
+        AT(adept_request, host), AT(adept_request, host_step_s), AT(adept_request, host_sample_s), AT(adept_request, words),
+        AT(adept_request, reserved);
     SIZE(adept_estimate), AT(adept_estimate, notes), AT(adept_estimate, bound), AT(adept_estimate, step_time_s);
     AT(adept_estimate, power_avg_w), AT(adept_estimate, energy_step_j), AT(adept_estimate, edp_js);
     AT(adept_estimate, samples), AT(adept_estimate, samples_per_s), AT(adept_estimate, energy_per_sample_j), AT(adept_estimate, pass_s),

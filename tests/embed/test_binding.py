@@ -120,6 +120,8 @@ class Binding(unittest.TestCase):
         self.assertEqual(adept.predict_many([request])[0].kernel_launch_s, self.oracle.predict(host="torch2").kernel_launch_s)
         launches = [e.kernel_launch_s for e in adept.predict_many(requests)]
         self.assertEqual(launches, [self.oracle.predict(host=host).kernel_launch_s for host in hosts])
+        small = adept.Oracle(self.workload.at(batch_size=1), adept.Gpu.open("v100-pcie-32gb"))  # which waits for every host
+        launches = [small.predict(host=host).kernel_launch_s for host in hosts]
         self.assertEqual(len(set(launches)), len(hosts) - 1)  # without a name it is the profile's, which has torch2's
         best = self.oracle.predict_best_limits()
         self.assertTrue(best.low_w <= best.energy_optimal.limit_w <= best.high_w)

@@ -32,7 +32,7 @@ class Tree:
     def command(self, name):
         profiles = [os.path.join(self.source, "data/models", model + ".profile.json") for model in MODELS]
         bench = os.path.join(self.build, "tests/bench/bench_" + name)
-        return {"graph": [bench], "operator": [bench] + profiles[:2], "sweep": [bench] + profiles[:2], "fit": [bench],
+        return {"graph": [bench], "evaluate": [bench], "operator": [bench] + profiles[:2], "sweep": [bench] + profiles[:2], "fit": [bench],
                 "plan": [bench, "plan.json"] + profiles,
                 "library": [bench, os.path.join(self.build, "tests/embed/embed_client")] + profiles[:2],
                 "simulate": [sys.executable, "-B", os.path.join(self.source, "tests/bench/bench_simulate.py"),

@@ -13,7 +13,7 @@ static void check_jobs(const adept_batch_jobs *jobs)
 {
     for (size_t i = 0; i < adept_batch_jobs_count(jobs); i++) {
         const adept_batch_job *j = adept_batch_jobs_at(jobs, i);
-        REQUIRE(j->id >= 0 && j->state < ADEPT_JOB_STATES && j->gpus >= 0 && j->n_nodes >= 0);
+        REQUIRE(j->id >= 0 && j->state < ADEPT_BATCH_STATES && j->gpus >= 0 && j->n_nodes >= 0);
         REQUIRE(adept_batch_jobs_find(jobs, j->id) == j);
         REQUIRE(j->name && j->user && j->account && j->partition && j->nodes && j->note && j->comment);
     }

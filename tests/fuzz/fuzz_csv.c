@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static void check_row(const adept_dataset *d, const adept_measurement *m)
+static void check_row(const adept_dataset *d, const adept_dataset_row *m)
 {
     REQUIRE(m->model[0] != '\0' && m->model_name != NULL);
     REQUIRE(m->step_time_s > 0 || isnan(m->step_time_s));
@@ -17,8 +17,8 @@ static void check_row(const adept_dataset *d, const adept_measurement *m)
     REQUIRE(m->run.power_limit_w >= 0 && isfinite(m->run.power_limit_w));
     REQUIRE(m->line >= 2);
     for (size_t i = 0; i < d->columns.n; i++)
-        REQUIRE(adept_measurement_text(m, d->columns.names[i]) != NULL);
-    REQUIRE(adept_measurement_text(m, "weight") != NULL); /* known, whether the file has it or not */
+        REQUIRE(adept_dataset_row_text(m, d->columns.names[i]) != NULL);
+    REQUIRE(adept_dataset_row_text(m, "weight") != NULL); /* known, whether the file has it or not */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

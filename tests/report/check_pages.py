@@ -211,7 +211,7 @@ def main():
                 "provenance"]
     try:
         model = SOURCES / "data/models/tinyllama_1.1b.pt" if os.environ.get("ADEPT_TORCH_MODULE") else MLP
-        html = report(folder, "report", model)
+        html = report(folder, "report", model, "--batch", "1") # which fits, or there is no picture of power limits
         hostile = report(folder, "hostile", hostile_profile(folder), "--gpus", "4")
         with browser.Browser(program) as page:
             url = check_report(page, html, sections)

@@ -250,9 +250,9 @@ void call_text_print(const call_text *t, char *text, size_t size)
     }
 }
 
-adept_case_counts call_text_counts(const call_text *t, adept_pass pass)
+call_counts call_text_counts(const call_text *t, adept_pass pass)
 {
-    adept_case_counts c = {0};
+    call_counts c = {0};
     for (size_t i = 0; i < t->cost.n_kernels; i++) {
         const adept_kernel *k = &t->cost.kernels[i];
         if (k->pass != pass) continue;

@@ -48,7 +48,8 @@ static adept_job_record records[] = {
     {ADEPT_JOB_QUEUED, NAN, NAN, NAN, SIZE_MAX, 0, 0, 0, 0, 0, 0, 0},
 };
 static adept_power_point series[] = {{0, 220}, {1, 3300}, {10, 1700.125}, {50, 4800}, {80.5, 1800}, {95, 320}};
-static adept_span spans[] = {{0, 0, 0, 8, 0, 10}, {1, 1, 1, 4, 1, 95}, {0, 0, 0, 8, 50, 80.5}, {2, 0, 0, 4, 96, NAN}};
+static adept_job_span spans[] = {
+    {0, 0, 0, 8, 0, 10}, {1, 1, 1, 4, 1, 95}, {0, 0, 0, 8, 50, 80.5}, {2, 0, 0, 4, 96, NAN}};
 const adept_run_result sim_toy_result = {
     .outcome = {.n_jobs = 4, .n_finished = 2, .n_unfinished = 2, .end_s = 100, .peak_power_w = 4800},
     .records = records,

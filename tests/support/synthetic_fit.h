@@ -21,8 +21,8 @@ static inline adept_fit_options small_options(void)
     return o;
 }
 
-static inline adept_fit *fit_rows(const adept_measurement *rows, size_t n, const adept_hwprofile *base,
-                           const adept_fit_options *options)
+static inline adept_fit *fit_rows(const adept_dataset_row *rows, size_t n, const adept_hwprofile *base,
+                                  const adept_fit_options *options)
 {
     adept_fit *fit = NULL;
     adept_error err = {0};

@@ -18,7 +18,7 @@ typedef struct synthetic {
     adept_evaluator *evaluator; /* of all points, with the scalars */
     double truth[SYNTHETIC_MAX_PARAMETERS];
     double time_s[THESIS_N_POINTS], power_w[THESIS_N_POINTS]; /* without noise */
-    adept_measurement rows[THESIS_N_POINTS];
+    adept_dataset_row rows[THESIS_N_POINTS];
 } synthetic;
 
 static const adept_scalar synthetic_scalars[] = {
@@ -82,7 +82,7 @@ static inline void synthetic_measure(synthetic *s, double noise, uint64_t seed)
 {
     adept_evaluate(s->evaluator, s->truth, s->time_s, s->power_w);
     for (size_t i = 0; i < THESIS_N_POINTS; i++) {
-        s->rows[i] = (adept_measurement){.file = "synthetic.csv",
+        s->rows[i] = (adept_dataset_row){.file = "synthetic.csv",
                                          .line = (long)i + 2,
                                          .model = s->suite.points[i].profile->model_path,
                                          .grad_accum = 1,

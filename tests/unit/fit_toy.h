@@ -49,7 +49,7 @@ static inline void toy_world_init(toy_world *world)
 static inline void toy_world_join(const toy_world *world, adept_dataset *d)
 {
     for (size_t i = 0; i < d->n; i++) {
-        adept_measurement *m = &d->rows[i];
+        adept_dataset_row *m = &d->rows[i];
         m->profile = &world->works[m->model[1] - '0'].prof;
         m->hw = &world->gpu.hw;
     }

@@ -109,7 +109,7 @@ static const adept_share *share_of(const adept_accounting *a, size_t node, int64
     return NULL;
 }
 
-static void gets(const adept_accounting *a, int64_t job, adept_part_of_energy part, double energy_j)
+static void gets(const adept_accounting *a, int64_t job, adept_energy_part part, double energy_j)
 {
     double got = share_of(a, 0, job)->energy_j[part];
     if (fabs(got - energy_j) > 1e-6 * fmax(1, fabs(energy_j)))
@@ -141,20 +141,20 @@ static void three_to_one(void **state)
         works(t, k, b2, 0.25, NAN);
     }
     adept_accounting *x = accounted(t, NULL, &paper);
-    gets(x, 1, ADEPT_PART_CPU, 150);
-    gets(x, 2, ADEPT_PART_CPU, 50);
-    gets(x, -1, ADEPT_PART_CPU, 0);
-    gets(x, -2, ADEPT_PART_CPU, 0);
+    gets(x, 1, ADEPT_ENERGY_CPU, 150);
+    gets(x, 2, ADEPT_ENERGY_CPU, 50);
+    gets(x, -1, ADEPT_ENERGY_CPU, 0);
+    gets(x, -2, ADEPT_ENERGY_CPU, 0);
     assert_true(fabs(share_of(x, 0, 1)->cpu_time_s - 3) < 1e-6);
-    assert_false(x->nodes[0].has[ADEPT_PART_DRAM] || x->nodes[0].has[ADEPT_PART_GPU] ||
-                 x->nodes[0].has[ADEPT_PART_GAP]);
+    assert_false(x->nodes[0].has[ADEPT_ENERGY_DRAM] || x->nodes[0].has[ADEPT_ENERGY_GPU] ||
+                 x->nodes[0].has[ADEPT_ENERGY_GAP]);
     adept_accounting_free(x);
 
     x = accounted(t, NULL,
                   &(adept_accounting_options){.cpu_base = ADEPT_CPU_CAPACITY}); /* 2 of 4 processors were busy */
-    gets(x, 1, ADEPT_PART_CPU, 75);
-    gets(x, 2, ADEPT_PART_CPU, 25);
-    gets(x, -2, ADEPT_PART_CPU, 100);
+    gets(x, 1, ADEPT_ENERGY_CPU, 75);
+    gets(x, 2, ADEPT_ENERGY_CPU, 25);
+    gets(x, -2, ADEPT_ENERGY_CPU, 100);
     adept_accounting_free(x);
     free(t);
 }
@@ -172,9 +172,9 @@ static void the_system_and_idleness(void **state)
     works(t, 1, a, 0.5, NAN);
     t->intervals[1].machine_cpu_s = 0.49; /* a tick less than its processes */
     adept_accounting *x = accounted(t, NULL, &paper);
-    gets(x, 1, ADEPT_PART_CPU, 50 + 100);
-    gets(x, -1, ADEPT_PART_CPU, 50);
-    gets(x, -2, ADEPT_PART_CPU, 100);
+    gets(x, 1, ADEPT_ENERGY_CPU, 50 + 100);
+    gets(x, -1, ADEPT_ENERGY_CPU, 50);
+    gets(x, -2, ADEPT_ENERGY_CPU, 100);
     adept_accounting_free(x);
     free(t);
 }
@@ -193,9 +193,9 @@ static void idle_energy_first(void **state)
     const adept_recorded_node node = {.log = &t->log, .idle = &fit};
     adept_accounting *x;
     assert_int_equal(adept_account(&x, &node, 1, NULL, &paper, NULL), ADEPT_OK);
-    gets(x, -2, ADEPT_PART_CPU, 60); /* 4 + 28 x 2 */
-    gets(x, 1, ADEPT_PART_CPU, 70 * 0.75 + 70);
-    gets(x, 2, ADEPT_PART_CPU, 70 * 0.25);
+    gets(x, -2, ADEPT_ENERGY_CPU, 60); /* 4 + 28 x 2 */
+    gets(x, 1, ADEPT_ENERGY_CPU, 70 * 0.75 + 70);
+    gets(x, 2, ADEPT_ENERGY_CPU, 70 * 0.25);
     adept_accounting_free(x);
     free(t);
 }
@@ -217,14 +217,14 @@ static void jobs_begin_and_end_inside_an_interval(void **state)
     holds(t, 0, a, g, 0.5, 1e9);
     holds(t, 0, b, g, 0.9, 1e9);
     adept_accounting *x = accounted(t, jobs, &paper);
-    gets(x, 1, ADEPT_PART_CPU, 600);
-    gets(x, 2, ADEPT_PART_CPU, 200);
-    gets(x, 1, ADEPT_PART_DRAM, 40 * 0.75); /* 4 s beside job 3, then nobody for 2 s, then job 2 for 4 s */
-    gets(x, 2, ADEPT_PART_DRAM, 40 * 0.5);
-    gets(x, 3, ADEPT_PART_DRAM, 40 * 0.25 + 20 + 40 * 0.5);
-    gets(x, 1, ADEPT_PART_GPU, 800);
-    gets(x, 2, ADEPT_PART_GPU, 800);
-    gets(x, -2, ADEPT_PART_GPU, 400);
+    gets(x, 1, ADEPT_ENERGY_CPU, 600);
+    gets(x, 2, ADEPT_ENERGY_CPU, 200);
+    gets(x, 1, ADEPT_ENERGY_DRAM, 40 * 0.75); /* 4 s beside job 3, then nobody for 2 s, then job 2 for 4 s */
+    gets(x, 2, ADEPT_ENERGY_DRAM, 40 * 0.5);
+    gets(x, 3, ADEPT_ENERGY_DRAM, 40 * 0.25 + 20 + 40 * 0.5);
+    gets(x, 1, ADEPT_ENERGY_GPU, 800);
+    gets(x, 2, ADEPT_ENERGY_GPU, 800);
+    gets(x, -2, ADEPT_ENERGY_GPU, 400);
     assert_true(fabs(share_of(x, 0, 1)->gpu_time_s - 4) < 1e-9);
     adept_accounting_free(x);
     adept_batch_jobs_free(jobs);
@@ -246,8 +246,8 @@ static void a_job_across_intervals(void **state)
     works(t, 2, a, 0.3, NAN);
     works(t, 2, b, 0.1, NAN);
     adept_accounting *x = accounted(t, NULL, &paper);
-    gets(x, 1, ADEPT_PART_CPU, 2 + 20 + 22.5);
-    gets(x, 2, ADEPT_PART_CPU, 8 + 7.5);
+    gets(x, 1, ADEPT_ENERGY_CPU, 2 + 20 + 22.5);
+    gets(x, 2, ADEPT_ENERGY_CPU, 8 + 7.5);
     adept_accounting_free(x);
     free(t);
 }
@@ -273,11 +273,11 @@ static void gpus_by_holder_and_use(void **state)
     works(t, 5, a, 1, NAN);
     const adept_accounting_options options = {.gpu_memory_bytes = 80e9};
     adept_accounting *x = accounted(t, jobs, &options);
-    gets(x, 1, ADEPT_PART_GPU, 300 + 100 + 150);
-    gets(x, 3, ADEPT_PART_GPU, 200 + 150);
-    gets(x, -1, ADEPT_PART_GPU, 100);
-    gets(x, 2, ADEPT_PART_GPU, 400 + 100 + 300);
-    gets(x, -2, ADEPT_PART_GPU, 100 * 3 + 300);
+    gets(x, 1, ADEPT_ENERGY_GPU, 300 + 100 + 150);
+    gets(x, 3, ADEPT_ENERGY_GPU, 200 + 150);
+    gets(x, -1, ADEPT_ENERGY_GPU, 100);
+    gets(x, 2, ADEPT_ENERGY_GPU, 400 + 100 + 300);
+    gets(x, -2, ADEPT_ENERGY_GPU, 100 * 3 + 300);
     const adept_use_histogram *h = &share_of(x, 0, 1)->multiprocessors;
     assert_true(h->time_s[0] == 2 && h->time_s[6] + h->time_s[5] == 1 && h->total_s == 3);
     assert_true(fabs(adept_use_mean(h) - 0.31 / 3) < 1e-6);
@@ -315,10 +315,10 @@ static void slices_of_a_gpu(void **state)
     holds_slices(t, 3, b, g0, 8, 0); /* alone */
     works(t, 4, d, 1, NAN);          /* seven slices are the board */
     adept_accounting *x = accounted(t, jobs, &paper);
-    gets(x, 1, ADEPT_PART_GPU, 160 + 150);
-    gets(x, 2, ADEPT_PART_GPU, 40 + 50 + 100 + 200);
-    gets(x, 3, ADEPT_PART_GPU, 100);
-    gets(x, 4, ADEPT_PART_GPU, 200);
+    gets(x, 1, ADEPT_ENERGY_GPU, 160 + 150);
+    gets(x, 2, ADEPT_ENERGY_GPU, 40 + 50 + 100 + 200);
+    gets(x, 3, ADEPT_ENERGY_GPU, 100);
+    gets(x, 4, ADEPT_ENERGY_GPU, 200);
     between(x, 1, 0, 400);
     between(x, 2, 200, 800);
     between(x, 3, 0, 200);
@@ -350,11 +350,11 @@ static void hidden_processes(void **state)
     const adept_recorded_node node = {.log = &t->log, .pids = &pids};
     adept_accounting *x = NULL;
     assert_int_equal(adept_account(&x, &node, 1, jobs, &paper, NULL), ADEPT_OK);
-    gets(x, -3, ADEPT_PART_GPU, 300 + 200);
-    gets(x, 1, ADEPT_PART_GPU, 100);
-    gets(x, 2, ADEPT_PART_GPU, 300 + 100);
-    gets(x, 9, ADEPT_PART_GPU, 300);
-    gets(x, -2, ADEPT_PART_GPU, 100 + 100 + 100);
+    gets(x, -3, ADEPT_ENERGY_GPU, 300 + 200);
+    gets(x, 1, ADEPT_ENERGY_GPU, 100);
+    gets(x, 2, ADEPT_ENERGY_GPU, 300 + 100);
+    gets(x, 9, ADEPT_ENERGY_GPU, 300);
+    gets(x, -2, ADEPT_ENERGY_GPU, 100 + 100 + 100);
     between(x, -3, 500, 500);
     adept_accounting_free(x);
     adept_batch_pids_free(&pids);
@@ -375,8 +375,8 @@ static void memory_by_what_is_resident(void **state)
     works(t, 2, b, 0.1, NAN); /* ended within the interval */
     works(t, 3, b, 0.1, NAN);
     adept_accounting *x = accounted(t, NULL, &paper);
-    gets(x, 1, ADEPT_PART_DRAM, 2 + 2 + 8);
-    gets(x, 2, ADEPT_PART_DRAM, 6 + 6 + 8); /* the last: memory of nobody is known, so by processor time */
+    gets(x, 1, ADEPT_ENERGY_DRAM, 2 + 2 + 8);
+    gets(x, 2, ADEPT_ENERGY_DRAM, 6 + 6 + 8); /* the last: memory of nobody is known, so by processor time */
     adept_accounting_free(x);
     free(t);
 }
@@ -391,21 +391,21 @@ static void the_gap(void **state)
     t->intervals[0].machine_cpu_s = 0.8;
     adept_accounting *x =
         accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 1.19});
-    gets(x, 1, ADEPT_PART_GAP, 0.75 * 19);
-    gets(x, -1, ADEPT_PART_GAP, 0.25 * 19);
+    gets(x, 1, ADEPT_ENERGY_GAP, 0.75 * 19);
+    gets(x, -1, ADEPT_ENERGY_GAP, 0.25 * 19);
     assert_true(isnan(x->nodes[0].external_j));
     adept_accounting_free(x);
     x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL});
-    assert_true(x->nodes[0].unknown_s[ADEPT_PART_GAP] == 1);
+    assert_true(x->nodes[0].unknown_s[ADEPT_ENERGY_GAP] == 1);
     adept_accounting_free(x);
     x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_CONSTANT, .gap_w = 8});
-    gets(x, 1, ADEPT_PART_GAP, 6);
+    gets(x, 1, ADEPT_ENERGY_GAP, 6);
     adept_accounting_free(x);
 
     meter(t, "node", ADEPT_COMPONENT_NODE, 120);
     meter(t, "ipmi", ADEPT_COMPONENT_NODE, 999); /* the same machine once more */
     x = accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 7});
-    gets(x, 1, ADEPT_PART_GAP, 15);
+    gets(x, 1, ADEPT_ENERGY_GAP, 15);
     assert_true(x->nodes[0].external_j == 120 && x->nodes[0].beside_j == 100);
     adept_accounting_free(x);
     t->meters[1].inside = "ipmi"; /* which is around it */
@@ -423,7 +423,7 @@ static void the_gap(void **state)
     assert_true(x->nodes[0].external_j == 120);
     adept_accounting_free(x);
     x = accounted(t, NULL, &paper);
-    gets(x, 1, ADEPT_PART_GAP, 0);
+    gets(x, 1, ADEPT_ENERGY_GAP, 0);
     adept_accounting_free(x);
     free(t);
 }
@@ -443,11 +443,12 @@ static void only_a_meter_of_the_node(void **state)
     works(t, 1, a, 0.3, NAN);
     adept_accounting *x =
         accounted(t, NULL, &(adept_accounting_options){.gap = ADEPT_GAP_PROPORTIONAL, .gap_factor = 1.19});
-    gets(x, 1, ADEPT_PART_CPU, 75);
-    gets(x, 2, ADEPT_PART_CPU, 25);
-    gets(x, 2, ADEPT_PART_GPU, 50);
-    gets(x, 1, ADEPT_PART_GAP, 0);
-    assert_true(x->nodes[0].cpu_is_rest && x->nodes[0].unknown_s[ADEPT_PART_CPU] == 1 && x->nodes[0].external_j == 150);
+    gets(x, 1, ADEPT_ENERGY_CPU, 75);
+    gets(x, 2, ADEPT_ENERGY_CPU, 25);
+    gets(x, 2, ADEPT_ENERGY_GPU, 50);
+    gets(x, 1, ADEPT_ENERGY_GAP, 0);
+    assert_true(x->nodes[0].cpu_is_rest && x->nodes[0].unknown_s[ADEPT_ENERGY_CPU] == 1 &&
+                x->nodes[0].external_j == 150);
     adept_accounting_free(x);
     free(t);
 }
@@ -468,9 +469,9 @@ static void a_job_that_moves_and_numbers_of_listpids(void **state)
     const adept_recorded_node nodes[] = {{.log = &t->log}, {.log = &u->log, .pids = &pids}};
     adept_accounting *x;
     assert_int_equal(adept_account(&x, nodes, 2, NULL, &paper, NULL), ADEPT_OK);
-    assert_true(fabs(share_of(x, 0, 7)->energy_j[ADEPT_PART_CPU] - 10) < 1e-9);
-    assert_true(fabs(share_of(x, 1, 7)->energy_j[ADEPT_PART_CPU] - 10) < 1e-9);
-    assert_true(fabs(share_of(x, 1, -1)->energy_j[ADEPT_PART_CPU] - 10) < 1e-9);
+    assert_true(fabs(share_of(x, 0, 7)->energy_j[ADEPT_ENERGY_CPU] - 10) < 1e-9);
+    assert_true(fabs(share_of(x, 1, 7)->energy_j[ADEPT_ENERGY_CPU] - 10) < 1e-9);
+    assert_true(fabs(share_of(x, 1, -1)->energy_j[ADEPT_ENERGY_CPU] - 10) < 1e-9);
     adept_accounting_free(x);
     adept_batch_pids_free(&pids);
     free(t);
@@ -568,17 +569,17 @@ static void what_is_given_is_what_was_read(void **state)
                                             .gap_factor = chance(0.5) ? 1.19 : 0};
         const adept_recorded_node node = {.log = &t->log, .idle = chance(0.5) ? &fit : NULL};
         adept_accounting *x;
-        double given_j = 0, part_j[ADEPT_PARTS] = {0}, size_j = 0;
+        double given_j = 0, part_j[ADEPT_ENERGY_PARTS] = {0}, size_j = 0;
         assert_int_equal(adept_account(&x, &node, 1, jobs, &o, NULL), ADEPT_OK);
         for (size_t s = 0; s < x->n_shares; s++)
-            for (size_t p = 0; p < ADEPT_PARTS; p++) {
+            for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++) {
                 given_j += x->shares[s].energy_j[p];
                 part_j[p] += x->shares[s].energy_j[p];
                 size_j += fabs(x->shares[s].energy_j[p]);
             }
         if (!(fabs(given_j - node_energy_j(t, &o)) <= 1e-9 * fmax(size_j, 1)))
             fail_msg("recording %u: %.17g J given of %.17g", i, given_j, node_energy_j(t, &o));
-        for (size_t p = 0; p < ADEPT_PARTS; p++)
+        for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++)
             assert_true(fabs(part_j[p] - x->nodes[0].energy_j[p]) <= 1e-9 * fmax(size_j, 1));
         adept_accounting_free(x);
         adept_batch_jobs_free(jobs);

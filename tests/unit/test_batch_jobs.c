@@ -48,7 +48,7 @@ static void what_sacct_says(void **state)
     adept_batch_jobs *jobs = sacct(recorded);
     assert_int_equal(adept_batch_jobs_count(jobs), 7);
     const adept_batch_job *j = adept_batch_jobs_find(jobs, 3);
-    assert_true(j && j->state == ADEPT_JOB_CANCELLED && adept_job_state_is_lost(j->state));
+    assert_true(j && j->state == ADEPT_BATCH_CANCELLED && adept_batch_state_is_lost(j->state));
     assert_string_equal(j->user, "root");
     assert_string_equal(j->account, "lab");
     assert_string_equal(j->nodes, "n1");
@@ -56,11 +56,11 @@ static void what_sacct_says(void **state)
                 j->gpus == 0 && j->n_nodes == 1);
     j = adept_batch_jobs_find(jobs, 7); /* a task of an array is a job of its own, with another number */
     assert_string_equal(j->name, "4_3");
-    assert_int_equal(j->state, ADEPT_JOB_TIMEOUT); /* not its step's */
+    assert_int_equal(j->state, ADEPT_BATCH_TIMEOUT); /* not its step's */
     j = adept_batch_jobs_find(jobs, 4);
     assert_string_equal(j->name, "4_4");
-    assert_true(j->state == ADEPT_JOB_RUNNING && adept_job_state_is_open(j->state) && isnan(j->end_s) && j->gpus == 4 &&
-                j->n_nodes == 2);
+    assert_true(j->state == ADEPT_BATCH_RUNNING && adept_batch_state_is_open(j->state) && isnan(j->end_s) &&
+                j->gpus == 4 && j->n_nodes == 2);
     assert_true(adept_batch_jobs_find(jobs, 5)->gpus == 1 && isnan(adept_batch_jobs_find(jobs, 9)->begin_s));
     assert_null(adept_batch_jobs_find(jobs, 6));
     adept_batch_jobs_free(jobs);
@@ -76,13 +76,13 @@ static void other_forms(void **state)
     assert_int_equal(adept_batch_jobs_count(jobs), 1);
     assert_string_equal(adept_batch_jobs_find(jobs, 12)->name, "12");
     assert_string_equal(adept_batch_jobs_find(jobs, 12)->comment, "a|b, \"c");
-    assert_int_equal(adept_batch_jobs_find(jobs, 12)->state, ADEPT_JOB_COMPLETED);
+    assert_int_equal(adept_batch_jobs_find(jobs, 12)->state, ADEPT_BATCH_COMPLETED);
     adept_batch_jobs_free(jobs);
 
     jobs = sacct("JobID,Start,End,State\n8,100,200,REQUEUED\n8,300,400,OUT_OF_ME+\n");
     const adept_batch_job *j = adept_batch_jobs_find(jobs, 8);
     assert_true(j->begin_s == 100 && j->end_s == 400 && adept_batch_job_elapsed_s(j) == 300);
-    assert_int_equal(j->state, ADEPT_JOB_OUT_OF_MEMORY);
+    assert_int_equal(j->state, ADEPT_BATCH_OUT_OF_MEMORY);
     adept_batch_jobs_free(jobs);
 
     setenv("TZ", "Europe/Berlin", 1);
@@ -143,7 +143,7 @@ static void numbers_that_occur_again(void **state)
     assert_int_equal(add_sacct(jobs, text, NULL), ADEPT_OK);
     const adept_batch_job *j = adept_batch_jobs_find(jobs, 7);
     assert_string_equal(j->user, "new");
-    assert_true(j->begin_s == 900000 && j->end_s == 900100 && j->state == ADEPT_JOB_COMPLETED);
+    assert_true(j->begin_s == 900000 && j->end_s == 900100 && j->state == ADEPT_BATCH_COMPLETED);
     assert_null(adept_batch_jobs_find(jobs, 8));
     assert_null(adept_batch_jobs_find(jobs, 10));
     assert_non_null(adept_batch_jobs_find(jobs, 9)); /* whose times are not known */
@@ -181,11 +181,11 @@ static void what_jobcomp_says(void **state)
     adept_batch_jobs *jobs = adept_batch_jobs_new();
     assert_int_equal(add_jobcomp(jobs, filetxt, NULL), ADEPT_OK);
     const adept_batch_job *j = adept_batch_jobs_find(jobs, 3);
-    assert_true(j && j->state == ADEPT_JOB_CANCELLED && j->gpus == 2 && j->n_nodes == 1 &&
+    assert_true(j && j->state == ADEPT_BATCH_CANCELLED && j->gpus == 2 && j->n_nodes == 1 &&
                 adept_batch_job_elapsed_s(j) == 5);
     assert_string_equal(j->user, "ada");
     assert_string_equal(j->account, "lab");
-    assert_int_equal(adept_batch_jobs_find(jobs, 4)->state, ADEPT_JOB_FAILED); /* whatever its name says */
+    assert_int_equal(adept_batch_jobs_find(jobs, 4)->state, ADEPT_BATCH_FAILED); /* whatever its name says */
     static const char named[] = "JobId=12 UserId=eve(1001) GroupId=eve(1001) Name=x UserId=ada(1000) JobId=3 JobState=FAILED WorkDir=/\n";
     assert_int_equal(add_jobcomp(jobs, named, NULL), ADEPT_OK);
     assert_string_equal(adept_batch_jobs_find(jobs, 12)->user, "eve"); /* whatever its name says */

@@ -193,7 +193,7 @@ static void rows_may_have_time_or_power_only(void **state)
 }
 
 /* Of the fitted values, on any rows, with the usual weights. */
-static adept_fit_loss loss_on(const adept_measurement *rows, const adept_fit *fit)
+static adept_fit_loss loss_on(const adept_dataset_row *rows, const adept_fit *fit)
 {
     adept_arena *arena = adept_arena_new();
     adept_evaluator *evaluator = NULL;
@@ -348,7 +348,7 @@ static void held_out_rows_are_not_seen(void **state)
     adept_fit_options o = small_options();
     o.max_generations = 60;
     bool use[N];
-    adept_measurement rows[N];
+    adept_dataset_row rows[N];
     size_t n = 0;
     for (size_t i = 0; i < N; i++) {
         use[i] = i % 3 != 0;

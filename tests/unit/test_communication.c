@@ -1,6 +1,5 @@
 /* All-reduces by hand: ring, tree, nodes, and buckets beside a backward pass. */
 #include "naive_buckets.h"
-#include "equations.h"
 #include "operator_toy.h"
 
 /* ---- one all-reduce ---- */

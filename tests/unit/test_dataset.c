@@ -109,9 +109,9 @@ static void one_profile_for_each_configuration(void **state)
     size_t computed;
     adept_dataset *d = load_ok(two, &computed);
     assert_int_equal(computed, 1);
-    const adept_measurement *m = d->rows;
+    const adept_dataset_row *m = d->rows;
     assert_int_equal(m[0].batch_size, 4); /* from the file */
-    assert_string_equal(adept_measurement_text(&m[0], "batch_size"), "4");
+    assert_string_equal(adept_dataset_row_text(&m[0], "batch_size"), "4");
     assert_int_equal(m[1].profile->batch_size, 8);
     assert_ptr_equal(m[2].profile, m[3].profile);
     assert_ptr_not_equal(m[1].profile, m[2].profile);
@@ -262,7 +262,7 @@ static void saved_profiles(void **state)
     adept_dataset *d = load_ok("model,batch_size,step_time_s,input\nmlp,256,1,\nmlp,,1,Bx1024\n", &computed);
     assert_int_equal(computed, 0); /* nothing to count */
     assert_int_equal(d->rows[1].batch_size, 256);
-    const adept_measurement_change twice = {.batch_size = 512};
+    const adept_dataset_row_change twice = {.batch_size = 512};
     const adept_profile *other;
     assert_int_equal(adept_dataset_profile_like(d, &d->rows[0], &twice, &other, NULL), ADEPT_OK);
     assert_int_equal(other->batch_size, 512);
@@ -355,7 +355,7 @@ static void another_configuration(void **state)
     adept_error err = {0};
     const adept_profile *p = NULL;
     adept_dataset *d = load_ok(two, &computed);
-    const adept_measurement_change twice = {.batch_size = 16}, lower = {.precision = "bf16"},
+    const adept_dataset_row_change twice = {.batch_size = 16}, lower = {.precision = "bf16"},
                                    wrong = {.precision = "x"};
     assert_int_equal(adept_dataset_profile_like(d, &d->rows[1], &twice, &p, &err), ADEPT_OK);
     assert_int_equal(p->batch_size, 16);

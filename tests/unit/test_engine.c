@@ -441,7 +441,7 @@ static void check_spans(const scenario *s, const adept_run_result *r)
     for (size_t job = 0; job < s->stream.n_jobs; job++) {
         double gpu_s = 0;
         for (size_t i = 0; i < r->n_spans; i++) {
-            const adept_span *span = &r->spans[i];
+            const adept_job_span *span = &r->spans[i];
             if (span->job != job) continue;
             const adept_job_option *option = &s->templates[s->stream.jobs[job].template_index].options[span->option];
             assert_true(span->gpus >= 1 && span->gpus <= s->nodes[span->node].gpus && s->nodes[span->node].type == option->type);

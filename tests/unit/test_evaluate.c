@@ -1,7 +1,6 @@
 /* The evaluator against a naive writing of the same equations, against adept_predict, and its gradients against central
  * differences: random parameters, every saturation, rows that throttle and rows that do not. */
 #include "adept_evaluate.h"
-#include "evaluate.h"
 #include "naive_step.h"
 #include "toy_model.h"
 #include <float.h>
@@ -256,65 +255,6 @@ static void arguments_may_go(void **state)
     adept_evaluator_free(NULL);
 }
 
-/* The vector instructions must not change a bit. */
-static void vectors_change_nothing(void **state)
-{
-    (void)state;
-    fixture *f = fresh();
-    adept_row_block *b = aligned_alloc(_Alignof(adept_row_block), sizeof *b);
-    adept_scratch *x = aligned_alloc(_Alignof(adept_scratch), sizeof *x),
-                  *y = aligned_alloc(_Alignof(adept_scratch), sizeof *y);
-    assert_true(b && x && y);
-    adept_evaluator *e = compile(f, 1, "sigmoid", 0);
-    adept_row_block_init(b);
-    for (int i = 0; i < 37; i++) {
-        adept_placed step;
-        assert_int_equal(adept_place(&step, NULL, &f->rows[i], scalars, N_SCALARS, NULL), ADEPT_OK);
-        assert_int_equal(adept_row_block_add(b, &step.numbers, NULL, NULL), ADEPT_OK);
-    }
-    for (int trial = 0; trial < 50; trial++) {
-        double values[MAX_PARAMETERS];
-        adept_theta theta = {.saturation = (adept_saturation_kind)(trial % ADEPT_SATURATIONS)};
-        random_theta(f, e, values);
-        memcpy(&theta.p, values, sizeof theta.p);
-        adept_row_block_forward(x, b, &theta);
-        adept_row_block_forward_portable(y, b, &theta);
-        assert_memory_equal(x->step_s, y->step_s, b->n_rows * sizeof(double));
-        assert_memory_equal(x->power_w, y->power_w, b->n_rows * sizeof(double));
-    }
-    adept_evaluator_free(e);
-    free(x);
-    free(y);
-    free(b);
-    free(f);
-}
-
-/* Passes are stored once, and only what is the same in every number is one pass. */
-static void equal_passes_are_shared_and_no_others(void **state)
-{
-    (void)state;
-    fixture *f = fresh();
-    adept_row_block *b = aligned_alloc(_Alignof(adept_row_block), sizeof *b);
-    assert_non_null(b);
-    adept_row_block_init(b);
-    toy_work *like = &f->work[1];
-    for (int i = 0; i < 9; i++) {
-        toy_work_init(like);
-        like->kernels[4].bytes_read *= i < 3 ? 1 : 2; /* its traffic */
-        like->kernels[3].flops *= i < 6 ? 1 : 2;      /* and its arithmetic, nothing else */
-        adept_profile_summarise(&like->prof);
-        f->rows[0].profile = &like->prof;
-        f->rows[0].run = (adept_run){.granularity = ADEPT_GRANULARITY_MODEL, .gpus = 1 + i % 3};
-        adept_placed step;
-        assert_int_equal(adept_place(&step, NULL, &f->rows[0], NULL, 0, NULL), ADEPT_OK);
-        assert_int_equal(adept_row_block_add(b, &step.numbers, NULL, NULL), ADEPT_OK);
-        assert_int_equal(b->row_pass[i], i / 3);
-    }
-    assert_int_equal(b->n_passes, 3);
-    free(b);
-    free(f);
-}
-
 /* ---- gradients ---- */
 
 /* Central difference of row values; both sides must lie on the same smooth piece, which the curvature shows: at a kink
@@ -556,8 +496,6 @@ int main(void)
         cmocka_unit_test(agrees_with_predict),
         cmocka_unit_test(rows_do_not_disturb_each_other),
         cmocka_unit_test(arguments_may_go),
-        cmocka_unit_test(vectors_change_nothing),
-        cmocka_unit_test(equal_passes_are_shared_and_no_others),
         cmocka_unit_test(gradients_are_exact),
         cmocka_unit_test(gradient_outputs_are_optional),
         cmocka_unit_test(the_limit_itself_is_no_kink),

@@ -84,11 +84,11 @@ static void check_point(adept_sweep_source *source, adept_hwprofile *hw, const a
     static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
     char what[512];
     adept_cli cli = {0};
-    adept_step step = {.source = *source, .profile = source->base, .hw = hw, .run = run};
+    adept_predicted_step step = {.source = *source, .profile = source->base, .hw = hw, .run = run};
     adept_explanation *x = calloc(1, sizeof *x);
     snprintf(what, sizeof what, "%s on %s, %lld GPUs", path, hw->name, (long long)run->gpus);
     assert_non_null(x);
-    if (adept_step_predict_profile(&cli, &step, &by_layer) != ADEPT_OK || adept_explain(&cli, x, &step) != ADEPT_OK)
+    if (adept_predicted_step_of_profile(&cli, &step, &by_layer) != ADEPT_OK || adept_explain(&cli, x, &step) != ADEPT_OK)
         fail_msg("%s: %s", what, cli.err.message);
     assert_true(x->n_sentences >= 5 && x->n_sentences < ADEPT_EXPLAIN_SENTENCES &&
                 x->n_changes < ADEPT_EXPLAIN_CHANGES);
@@ -112,10 +112,8 @@ static void check_model(const char *path, void *context)
     static adept_workload_options options[3];
     options[1].config = (adept_workload_config){.mode = ADEPT_MODE_INFER,
                                                   .precision = ADEPT_AMP_FP16,
-                                                  .mode_given = true,
-                                                  .precision_given = true,
                                                   .batch_size = 1};
-    options[2].config = (adept_workload_config){.mode = ADEPT_MODE_FWBW, .mode_given = true, .grad_accum = 2};
+    options[2].config = (adept_workload_config){.mode = ADEPT_MODE_FWBW, .grad_accum = 2};
     for (int i = 0; i < 3; i++) {
         adept_sweep_source source = {0};
         adept_status status = adept_sweep_source_open(&cli, &source, path, &options[i]);

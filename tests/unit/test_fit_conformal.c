@@ -88,10 +88,10 @@ static void coverage_is_at_least_the_level(void **state)
 static void intervals_come_from_other_folds(void **state)
 {
     (void)state;
-    adept_measurement measured[10];
+    adept_dataset_row measured[10];
     adept_scored rows[10];
     for (size_t i = 0; i < 10; i++) {
-        measured[i] = (adept_measurement){.step_time_s = 2 * exp(i < 5 ? 0.1 : -0.3), .power_avg_w = NAN};
+        measured[i] = (adept_dataset_row){.step_time_s = 2 * exp(i < 5 ? 0.1 : -0.3), .power_avg_w = NAN};
         rows[i] = (adept_scored){&measured[i], 2, 100, 0, 0, 0, 0, i / 5};
     }
     assert_int_equal(adept_conformal_cross(rows, 10, false, NULL), ADEPT_OK);

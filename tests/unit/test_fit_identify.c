@@ -113,7 +113,7 @@ static scene *scene_new(const char *csv, double factor, const char *const *free_
     set_parameters(s, e, free_names, n_free);
     adept_evaluate(e, s->theta, time_s, power_w);
     for (size_t i = 0; i < s->d->n; i++) {
-        adept_measurement *m = &s->d->rows[i];
+        adept_dataset_row *m = &s->d->rows[i];
         if (!isnan(m->step_time_s)) m->step_time_s = time_s[i] * factor;
         if (!isnan(m->power_avg_w)) m->power_avg_w = power_w[i];
         s->scored[i] = (adept_scored){.measured = m, .time_s = time_s[i], .power_w = power_w[i]};

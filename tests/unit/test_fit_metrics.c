@@ -5,13 +5,13 @@
 
 #define MAX_ROWS 40
 
-static adept_measurement measured[MAX_ROWS];
+static adept_dataset_row measured[MAX_ROWS];
 static adept_scored scored[MAX_ROWS];
 
 /* Row i: measured and predicted time and power; no interval. */
 static void set_row(size_t i, double time_s, double predicted_s, double power_w, double predicted_w)
 {
-    measured[i] = (adept_measurement){.step_time_s = time_s, .power_avg_w = power_w, .weight = 1};
+    measured[i] = (adept_dataset_row){.step_time_s = time_s, .power_avg_w = power_w, .weight = 1};
     scored[i] = (adept_scored){&measured[i], predicted_s, predicted_w, NAN, NAN, NAN, NAN, 0};
 }
 
@@ -68,7 +68,7 @@ static void check_table_4_3(const char *column, const printed *table, size_t n_t
     adept_dataset *d = design();
     for (size_t i = 0; i < d->n; i++) {
         const printed *row = table;
-        while (strcmp(row->value, adept_measurement_text(&d->rows[i], column)) != 0)
+        while (strcmp(row->value, adept_dataset_row_text(&d->rows[i], column)) != 0)
             row++;
         double factor = 1 + row->percent / 100;
         scored[i] = (adept_scored){&d->rows[i], factor, 100 * factor, NAN, NAN, NAN, NAN, 0};
@@ -192,7 +192,7 @@ static void groups_by_several_columns(void **state)
                     {"a", "4", 30},  {"x", NULL, 20}, {"y", NULL, 35}};
     assert_int_equal(e->n_groups, 7);
     for (size_t i = 0; i < 7; i++) {
-        const adept_group *g = &e->groups[i];
+        const adept_metrics_group *g = &e->groups[i];
         assert_string_equal(g->values[0], expected[i].a);
         assert_int_equal(g->n_columns, expected[i].b ? 2 : 1);
         if (expected[i].b) assert_string_equal(g->values[1], expected[i].b);

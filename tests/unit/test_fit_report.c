@@ -43,7 +43,7 @@ static void measure(scene *s, double percent)
     hw.n_parameters = N_TRUTH;
     unsigned seed = 1;
     for (size_t i = 0; i < s->d->n; i++) {
-        adept_measurement *m = &s->d->rows[i];
+        adept_dataset_row *m = &s->d->rows[i];
         adept_prediction p;
         m->hw = s->base;
         assert_int_equal(adept_predict(&p, m->profile, &hw, &m->run, NULL), ADEPT_OK);

@@ -114,7 +114,7 @@ static void check_profile(const scene *c)
     assert_true(hw->scalars[0].value != 1.0 && hw->scalars[0].value == c->fit->scalars[0].value);
     for (size_t i = 0; i < c->d->n; i++) {
         adept_prediction p;
-        const adept_measurement *m = &c->d->rows[i];
+        const adept_dataset_row *m = &c->d->rows[i];
         assert_int_equal(adept_predict(&p, m->profile, hw, &m->run, NULL), ADEPT_OK);
         assert_float_equal(p.step_time_s / c->report->in_sample->rows[i].time_s, 1, 1e-12);
         assert_float_equal(p.power_avg_w / c->report->in_sample->rows[i].power_w, 1, 1e-12);

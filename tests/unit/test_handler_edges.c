@@ -7,12 +7,12 @@
 #include <string.h>
 #include <cmocka.h>
 #include "adept_handlers.h"
-#include "call_text.h"
+#include "worked_cases.h"
 
 /* Costs by hand: FLOPs of the textbooks that handlers/op_linalg.c names, and one kernel for each operation in PyTorch's
  * derivatives.yaml; bytes of what is read, written and kept. A
  * product of n x n matrices is 2 n^3, a triangular solve half of it. Backward reads the gradients and what was kept. */
-static const adept_handler_case costs[] = {
+static const worked_case costs[] = {
     {.call = "aten::cholesky_inverse(self=f32:3x3*, upper=false)", /* 2/3 * 27; 3 products of 54 */
      .forward = {.alu = 18, .read = 36, .written = 36},
      .backward = {.alu = 162, .read = 36 + 72, .written = 36, .saved = 72}},
@@ -215,7 +215,7 @@ static int compare(const char *call, const char *what, double found, double expe
     return 1;
 }
 
-static int compare_counts(const char *call, adept_case_counts found, adept_case_counts expected)
+static int compare_counts(const char *call, call_counts found, call_counts expected)
 {
     bool runs = expected.gemm + expected.conv + expected.alu + expected.read + expected.written > 0;
     if (runs && expected.launches == 0) expected.launches = 1;

@@ -83,22 +83,21 @@ static int host_number(const char *name)
 /* A request as the inner functions take it, written down a second time. */
 static adept_run inner_run(const adept_request *r, adept_granularity equations)
 {
-    return (adept_run){r->gpus,
-                       r->power_limit_w,
-                       r->clock_hz,
-                       NULL,
-                       equations,
-                       r->nodes,
-                       r->internode_bytes_per_s,
-                       r->internode_latency_s,
-                       (adept_allreduce)r->allreduce,
-                       (adept_link)r->link,
-                       (adept_overlap)r->overlap,
-                       r->bucket_bytes,
-                       r->host_launch_s,
-                       r->host_step_s,
-                       r->host_sample_s,
-                       host_number(r->host)};
+    return (adept_run){.gpus = r->gpus,
+                       .power_limit_w = r->power_limit_w,
+                       .clock_hz = r->clock_hz,
+                       .granularity = equations,
+                       .nodes = r->nodes,
+                       .internode_bytes_per_s = r->internode_bytes_per_s,
+                       .internode_latency_s = r->internode_latency_s,
+                       .allreduce = (adept_allreduce)r->allreduce,
+                       .link = (adept_link)r->link,
+                       .overlap = (adept_overlap)r->overlap,
+                       .bucket_bytes = r->bucket_bytes,
+                       .host_launch_s = r->host_launch_s,
+                       .host_step_s = r->host_step_s,
+                       .host_sample_s = r->host_sample_s,
+                       .host = host_number(r->host)};
 }
 
 /* @return how many could be predicted */
@@ -177,7 +176,7 @@ static void one_bad_request_stops_no_other(void **state)
                            {.oracle = o, .overlap = -1},
                            {.oracle = o, .link = 2},
                            {.oracle = o, .reserved_int = 1},
-                           {.oracle = o, .reserved = {[3] = 1}},
+                           {.oracle = o, .reserved = {[2] = 1}},
                            {.oracle = o, .host_sample_s = -1},
                            {.oracle = o, .gpus = 4, .nodes = 2},
                            {.oracle = o, .clock_hz = NAN},

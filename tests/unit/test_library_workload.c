@@ -77,7 +77,8 @@ static void bad_bytes_are_messages(void **state)
 static void bad_options_are_messages(void **state)
 {
     (void)state;
-    static const char *const other[] = {"Bx1000"};
+    static const char *const other[] = {"Bx1000", NULL}, *const unknown[] = {"grad_acum=2", NULL}, *const no_count[] = {"grad_accum=0", NULL},
+                             *const no_word[] = {"mode=train", "precision=fp31", NULL};
     const adept_model_options wrong[] = {{.mode = "walk"},
                                          {.precision = "fp31"},
                                          {.optimizer = "magic"},
@@ -93,7 +94,10 @@ static void bad_options_are_messages(void **state)
                                          {.optimizer_extras = "clip,"},
                                          {.execution = "lazy"},
                                          {.framework = "jax"},
-                                         {.reserved = {(void *)other}}};
+                                         {.words = other},
+                                         {.words = unknown},
+                                         {.words = no_count},
+                                         {.words = no_word}};
     adept_workload *loaded = open_workload(MLP, NULL);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         adept_error err = {0};

@@ -31,7 +31,7 @@ static void every_column(void **state)
         parse("assume,source,weight,power_scope,avg_power_w,step_time_s,power_limit_w,attention,grad_accum,optimizer,"
               "optimizer_impl,optimizer_extras,link,overlap,execution,host_launch_s,host_step_s,host_sample_s,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
               "mylib::f=Bx3;branch=true,lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",bridge,none,graphs,3e-5,4e-3,1e-6,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
-    const adept_measurement *m = d->rows;
+    const adept_dataset_row *m = d->rows;
     assert_int_equal(d->n, 1);
     assert_string_equal(m->model, "../x/bert.pt2");
     assert_string_equal(m->model_name, "bert");
@@ -71,6 +71,17 @@ static void versions_of_torch(void **state)
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(d->rows[i].framework, expected[i]);
     adept_dataset_free(d);
+    d = parse("model,step_time_s,torch,framework\na,1,1.13.0,\na,1,,torch1\na,1,1.13.0,torch1\na,1,,\n"); /* by its name, too */
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(d->rows[i].framework, i < 3 ? ADEPT_TORCH1 : ADEPT_TORCH2);
+    assert_string_equal(adept_dataset_row_text(&d->rows[0], "framework"), "torch1");
+    adept_dataset_free(d);
+    static const char two[] = "model,step_time_s,torch,framework\na,1,2.4,torch1\n";
+    adept_error err = {0};
+    d = adept_dataset_new();
+    assert_int_equal(adept_dataset_parse(d, "t.csv", two, strlen(two), &err), ADEPT_E_INVALID);
+    assert_string_equal(err.message, "t.csv:2: column torch: is '2.4', but framework is torch1");
+    adept_dataset_free(d);
 }
 
 /* The same said twice, in either column. */
@@ -80,7 +91,7 @@ static void compiled_rows(void **state)
     adept_dataset *d = parse("model,step_time_s,compile,execution\na,1,1,\na,1,0,compile\na,1,1,compile\na,1,,\n");
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(d->rows[i].execution, ADEPT_COMPILE);
-        assert_string_equal(adept_measurement_text(&d->rows[i], "execution"), "compile");
+        assert_string_equal(adept_dataset_row_text(&d->rows[i], "execution"), "compile");
     }
     assert_int_equal(d->rows[3].execution, ADEPT_EAGER);
     adept_dataset_free(d);
@@ -90,22 +101,22 @@ static void defaults(void **state)
 {
     (void)state;
     adept_dataset *d = parse("model,step_time_s\nresnet50,0.25\n");
-    const adept_measurement *m = d->rows;
+    const adept_dataset_row *m = d->rows;
     assert_string_equal(m->optimizer, "adamw");
     assert_string_equal(m->power_scope, "gpu");
     assert_true(m->batch_size == 0 && m->run.gpus == 1 && m->grad_accum == 1 && m->run.power_limit_w == 0 && m->weight == 1);
     assert_true(m->mode == ADEPT_MODE_TRAIN && m->precision == ADEPT_FP32 && m->attention == ADEPT_ATTENTION_AUTO);
     assert_true(m->memory_format == ADEPT_FORMAT_AUTO && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
-    assert_string_equal(adept_measurement_text(m, "memory_format"), "auto");
-    assert_string_equal(adept_measurement_text(m, "optimizer_impl"), "auto");
+    assert_string_equal(adept_dataset_row_text(m, "memory_format"), "auto");
+    assert_string_equal(adept_dataset_row_text(m, "optimizer_impl"), "auto");
     assert_true(m->run.overlap == ADEPT_OVERLAP_AUTO && m->run.link == ADEPT_LINK_BOARD && m->execution == ADEPT_EAGER && m->run.host_launch_s == 0 && m->run.host_step_s == 0 && m->run.host_sample_s == 0);
-    assert_string_equal(adept_measurement_text(m, "optimizer_extras"), "none");
+    assert_string_equal(adept_dataset_row_text(m, "optimizer_extras"), "none");
     assert_true(m->step_time_s == 0.25 && isnan(m->power_avg_w));
-    assert_string_equal(adept_measurement_text(m, "precision"), "fp32");
-    assert_string_equal(adept_measurement_text(m, "gpus"), "1");
-    assert_string_equal(adept_measurement_text(m, "power_limit_w"), "default");
-    assert_string_equal(adept_measurement_text(m, "file"), "t.csv");
-    assert_null(adept_measurement_text(m, "node"));
+    assert_string_equal(adept_dataset_row_text(m, "precision"), "fp32");
+    assert_string_equal(adept_dataset_row_text(m, "gpus"), "1");
+    assert_string_equal(adept_dataset_row_text(m, "power_limit_w"), "default");
+    assert_string_equal(adept_dataset_row_text(m, "file"), "t.csv");
+    assert_null(adept_dataset_row_text(m, "node"));
     adept_dataset_free(d);
 }
 
@@ -122,8 +133,10 @@ static void where_it_runs(void **state)
     assert_true(run->internode_latency_s == 2e-5 && run->allreduce == ADEPT_ALLREDUCE_TREE && run->bucket_bytes == 1e6);
     assert_true(run->clock_hz == 1.2e9 && d->rows[0].seq_length == 512);
     assert_string_equal(adept_host_name((size_t)run->host), "torch1");
-    assert_int_equal(d->rows[0].optimizer_extras, ADEPT_EXTRA_CLIP | ADEPT_EXTRA_UNSCALE | ADEPT_EXTRA_EMA);
-    assert_string_equal(adept_measurement_text(&d->rows[0], "optimizer_extras"), "clip,unscale,ema");
+    assert_true(d->rows[0].optimizer_extras & ADEPT_EXTRA_EMA);
+    assert_string_equal(adept_dataset_row_text(&d->rows[0], "clip_grad_norm"), "1");
+    assert_string_equal(adept_dataset_row_text(&d->rows[0], "grad_scaler"), "1");
+    assert_string_equal(adept_dataset_row_text(&d->rows[1], "grad_scaler"), "0");
     run = &d->rows[1].run;
     assert_true(run->gpus == 1 && run->nodes == 1 && run->clock_hz == 0 && run->internode_bytes_per_s == 0);
     assert_true(run->allreduce == ADEPT_ALLREDUCE_RING && run->host == 0 && d->rows[1].optimizer_extras == 0);
@@ -156,7 +169,7 @@ static void near_names(void **state)
     }
     adept_dataset *d = parse("model,step_time_s,notes,cpus,cost,date,seed,cuda,driver,d_model,power_w,power_min_w,steps,runs,"
                              "time_min_s,idle_power_w,height,tokens,data,tp,fsdp\na,1,,,,,,,,,,,,,,,,,,8,full\n");
-    assert_string_equal(adept_measurement_text(d->rows, "tp"), "8"); /* read, though not predicted */
+    assert_string_equal(adept_dataset_row_text(d->rows, "tp"), "8"); /* read, though not predicted */
     adept_dataset_free(d);
     d = parse("model,step_time_s,batch_size,batch\na,1,8,9\n"); /* the column is there: this is another */
     assert_int_equal(d->rows[0].batch_size, 8);
@@ -169,7 +182,7 @@ static void power_alone_and_other_modes(void **state)
     adept_dataset *d = parse("model,step_time_s,avg_power_w,mode,optimizer\nm,,120,infer,adamw\nm,1,,fwbw,sgd\n");
     assert_true(isnan(d->rows[0].step_time_s) && d->rows[0].power_avg_w == 120);
     assert_string_equal(d->rows[0].optimizer, "none");
-    assert_string_equal(adept_measurement_text(&d->rows[1], "optimizer"), "none");
+    assert_string_equal(adept_dataset_row_text(&d->rows[1], "optimizer"), "none");
     adept_dataset_free(d);
 }
 
@@ -184,13 +197,13 @@ static void the_format(void **state)
                              "c , 3 ,\" \"");
     assert_int_equal(d->n, 3);
     assert_string_equal(d->columns.names[2], "my \"note\"");
-    assert_string_equal(adept_measurement_text(&d->rows[0], "my \"note\""), "x, y\r\nz \"q\"");
+    assert_string_equal(adept_dataset_row_text(&d->rows[0], "my \"note\""), "x, y\r\nz \"q\"");
     assert_int_equal(d->rows[0].line, 2);
     assert_int_equal(d->rows[1].line, 5);
     assert_string_equal(d->rows[1].model, "b");
     assert_string_equal(d->rows[2].model, "c"); /* blanks around what adept reads are not meant */
     assert_true(d->rows[2].step_time_s == 3);
-    assert_string_equal(adept_measurement_text(&d->rows[2], "my \"note\""), " ");
+    assert_string_equal(adept_dataset_row_text(&d->rows[2], "my \"note\""), " ");
     adept_dataset_free(d);
 }
 
@@ -200,9 +213,9 @@ static void numbers_have_one_form(void **state)
     adept_dataset *d = parse("model,step_time_s,batch_size,gpus,power_limit_w\na,1,8.0,+4,250.0\na,1,8,4,2.5e2\n");
     static const char *const columns[] = {"batch_size", "gpus", "power_limit_w"};
     for (size_t i = 0; i < 3; i++)
-        assert_string_equal(adept_measurement_text(&d->rows[0], columns[i]),
-                            adept_measurement_text(&d->rows[1], columns[i]));
-    assert_string_equal(adept_measurement_text(&d->rows[0], "batch_size"), "8");
+        assert_string_equal(adept_dataset_row_text(&d->rows[0], columns[i]),
+                            adept_dataset_row_text(&d->rows[1], columns[i]));
+    assert_string_equal(adept_dataset_row_text(&d->rows[0], "batch_size"), "8");
     adept_dataset_free(d);
 }
 
@@ -216,10 +229,10 @@ static void several_files(void **state)
     assert_int_equal(d->n, 3);
     assert_int_equal(d->n_files, 2);
     assert_int_equal(d->files[1].n_rows, 2);
-    assert_string_equal(adept_measurement_text(&d->rows[0], "torch"), "2.1");
-    assert_string_equal(adept_measurement_text(&d->rows[0], "cuda"), ""); /* a column of the other file */
-    assert_string_equal(adept_measurement_text(&d->rows[1], "torch"), "");
-    assert_string_equal(adept_measurement_text(&d->rows[2], "cuda"), "13");
+    assert_string_equal(adept_dataset_row_text(&d->rows[0], "torch"), "2.1");
+    assert_string_equal(adept_dataset_row_text(&d->rows[0], "cuda"), ""); /* a column of the other file */
+    assert_string_equal(adept_dataset_row_text(&d->rows[1], "torch"), "");
+    assert_string_equal(adept_dataset_row_text(&d->rows[2], "cuda"), "13");
     /* SHA-256 of the bytes, from sha256sum */
     assert_string_equal(d->files[1].sha256, "785ddd98469a2b8c609ebbcab432496f287996d3a8faea0c0f2daeecd228db5a");
     adept_dataset_free(d);
@@ -404,7 +417,7 @@ static void rows_of_other_gpus_are_left_out(void **state)
     assert_string_equal(d->rows[2].model, "d");
     assert_string_equal(d->rows[3].model, "g"); /* what the user called it */
     assert_true(d->rows[0].hw == hw && d->rows[0].run.gpus == 2);
-    assert_string_equal(adept_measurement_text(&d->rows[1], "gpu"), "a100-sxm-40gb");
+    assert_string_equal(adept_dataset_row_text(&d->rows[1], "gpu"), "a100-sxm-40gb");
     assert_int_equal(d->n_other_gpu, 3);
     assert_int_equal(d->n_warnings, 1);
     assert_string_equal(d->warnings[0],
@@ -443,7 +456,7 @@ static void check(world *w, const char *csv)
     toy_work_init(&w->work);
     w->d = parse(csv);
     for (size_t i = 0; i < w->d->n; i++) {
-        adept_measurement *m = &w->d->rows[i];
+        adept_dataset_row *m = &w->d->rows[i];
         m->profile = &w->work.prof;
         m->hw = &w->gpu.hw;
     }

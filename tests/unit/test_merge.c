@@ -2,6 +2,7 @@
  * not known. */
 #include "adept_merge.h"
 #include "report_merge.h"
+#include "table.h"
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
@@ -394,19 +395,23 @@ static void the_table_is_printed(void **state)
 static void more_columns_than_fit_are_a_second_table(void **state)
 {
     (void)state;
-    char texts[16][32];
-    const char *sensors[17] = {NULL};
+    enum { GPUS = ADEPT_MOST_COLUMNS }; /* the nodes' names need a column as well */
+    char texts[GPUS][32], line[64];
+    const char *sensors[GPUS + 1] = {NULL};
 
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < GPUS; i++) {
         snprintf(texts[i], sizeof texts[i], "gpu-%d gpu true %d", i, i);
         sensors[i] = texts[i];
     }
     add_run("n1", 0, 5, sensors);
     adept_merge *m = merge();
     char *text = printed(adept_merge_print, m);
-    expect_line(text, "GPU 14 (J)\n");
-    expect_line(text, "\n\nNode   GPU 15 (J)  Time (s)\n");
-    expect_line(text, "Energy of all: 120 J\n");
+    snprintf(line, sizeof line, "GPU %d (J)\n", GPUS - 2);
+    expect_line(text, line);
+    snprintf(line, sizeof line, "\n\nNode   GPU %d (J)  Time (s)\n", GPUS - 1);
+    expect_line(text, line);
+    snprintf(line, sizeof line, "Energy of all: %d J\n", GPUS * (GPUS - 1) / 2);
+    expect_line(text, line);
     adept_merge_free(m);
 }
 

@@ -9,6 +9,8 @@
 #include "adept_profile.h"
 #include "graph_profile.h"
 #include "naive_optimizer.h"
+#include "work.h"
+#include <stdlib.h>
 
 #define assert_exactly(a, b) assert_true((a) == (b)) /* small integers: exact */
 
@@ -282,6 +284,81 @@ static void which_matrices_muon_takes(void **state)
     adept_profile_free(p);
 }
 
+/* What a switch adds to the optimizer's part of a model of 70 tensors of 6 elements: two groups of foreach kernels. */
+static adept_optimizer_cost added_by(size_t field, adept_workload_config config)
+{
+    adept_buffer text = {0};
+    adept_work with, without;
+    char line[80];
+    adept_buffer_text(&text, "input y f32:2x2\n");
+    for (int i = 0; i < 70; i++)
+        adept_buffer_text(&text, (snprintf(line, sizeof line, "param w%d f32:2x3 grad\n", i), line));
+    for (int i = 0; i < 70; i++)
+        adept_buffer_text(&text, (snprintf(line, sizeof line, "z%d = aten::matmul(self=y, other=w%d)\n", i, i), line));
+    adept_buffer_text(&text, "return z69\n");
+    char *model = adept_buffer_take(&text);
+    for (int on = 0; on < 2; on++) {
+        if (on) *(bool *)((char *)&config.words + adept_workload_field(field)->at) = true;
+        adept_profile *p = build_with(model, &config);
+        assert_int_equal(p->trainable_params, 70 * 6);
+        assert_int_equal(adept_work_sum(on ? &with : &without, p, NULL), ADEPT_OK);
+        adept_profile_free(p);
+    }
+    free(model);
+    return (adept_optimizer_cost){.flops = with.optimizer.flops - without.optimizer.flops,
+                                  .moved_gradients = with.optimizer.moved_gradients - without.optimizer.moved_gradients,
+                                  .kernels = with.optimizer.kernels - without.optimizer.kernels,
+                                  .waits = with.optimizer.waits - without.optimizer.waits};
+}
+
+static void grad_scaler(void **state)
+{
+    (void)state;
+    static const struct {
+        adept_workload_config config;
+        double flops, uses, kernels, waits;
+    } cases[] = {
+        {{.optimizer = "sgd"}, 2, 2, 2 + 5 + 2, 1},
+        {{.optimizer = "adamw", .grad_accum = 3}, 2, 2, 2 + 5 + 6, 1},
+        {{.optimizer = "adamw", .optimizer_impl = ADEPT_IMPL_FUSED}, 2, 2, 2 + 5 + 2, 0},
+        {{.optimizer = "sgd", .optimizer_impl = ADEPT_IMPL_FORLOOP}, 2, 2, 70 + 5 + 2, 1},
+        {{.optimizer = "sgd", .precision = ADEPT_AMP_FP16}, 2, 0, 5 + 2, 1}, /* it unscales anyway */
+        {{.optimizer = "none"}, 0, 0, 0, 0},
+        {{.mode = ADEPT_MODE_FWBW}, 0, 0, 0, 0},
+        {{.mode = ADEPT_MODE_INFER}, 0, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_optimizer_cost cost = added_by(ADEPT_FIELD_grad_scaler, cases[i].config);
+        assert_exactly(cost.flops, cases[i].flops * 420);
+        assert_exactly(cost.moved_gradients, cases[i].uses * 420);
+        assert_exactly(cost.kernels, cases[i].kernels);
+        assert_exactly(cost.waits, cases[i].waits);
+    }
+}
+
+static void clip_grad_norm(void **state)
+{
+    (void)state;
+    static const struct {
+        adept_workload_config config;
+        double flops, uses, kernels;
+    } cases[] = {
+        {{.optimizer = "sgd"}, 3, 3, 3 * 2 + 6}, /* norm, its end, product */
+        {{.optimizer = "adamw", .optimizer_impl = ADEPT_IMPL_FUSED, .grad_accum = 3}, 3, 3, 3 * 2 + 6},
+        {{.optimizer = "sgd", .optimizer_impl = ADEPT_IMPL_FORLOOP}, 3, 3, 3 * 70 + 6},
+        {{.optimizer = "sgd", .grad_scaler = true}, 3, 3, 3 * 2 + 6},
+        {{.optimizer = "none"}, 0, 0, 0},
+        {{.mode = ADEPT_MODE_INFER}, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_optimizer_cost cost = added_by(ADEPT_FIELD_clip_grad_norm, cases[i].config);
+        assert_exactly(cost.flops, cases[i].flops * 420);
+        assert_exactly(cost.moved_gradients, cases[i].uses * 420);
+        assert_exactly(cost.kernels, cases[i].kernels);
+        assert_exactly(cost.waits, 0);
+    }
+}
+
 /* However often others are read before it. */
 static void tables_read_again(void **state)
 {
@@ -357,14 +434,13 @@ static void implementations_have_names(void **state)
 {
     (void)state;
     static const char *const names[] = {"auto", "foreach", "fused", "forloop"};
-    adept_optimizer_impl impl = ADEPT_IMPL_FUSED;
     for (size_t i = 0; i < 4; i++) {
         assert_string_equal(adept_optimizer_impl_name(i), names[i]);
-        assert_true(adept_optimizer_impl_from_name(&impl, names[i]) && impl == (adept_optimizer_impl)i);
+        assert_int_equal(adept_name_index(names[i], adept_optimizer_impl_name), i);
     }
     assert_null(adept_optimizer_impl_name(4));
-    assert_false(adept_optimizer_impl_from_name(&impl, "apex"));
-    assert_false(adept_optimizer_impl_from_name(&impl, ""));
+    assert_int_equal(adept_name_index("apex", adept_optimizer_impl_name), SIZE_MAX);
+    assert_int_equal(adept_name_index("", adept_optimizer_impl_name), SIZE_MAX);
 }
 
 static void extras_are_written_as_they_are_read(void **state)
@@ -411,6 +487,8 @@ int main(void)
         cmocka_unit_test(unknown_names_are_refused),
         cmocka_unit_test(rows_are_consistent),
         cmocka_unit_test(implementations_have_names),
+        cmocka_unit_test(grad_scaler),
+        cmocka_unit_test(clip_grad_norm),
         cmocka_unit_test(extras_are_written_as_they_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-static adept_measurement measured[3];
+static adept_dataset_row measured[3];
 static adept_scored scored[3];
 static adept_arena *arena; /* of the evaluation that a test looks at */
 
@@ -20,7 +20,7 @@ static adept_evaluation *evaluation(const char *first_model)
     static const double times_s[] = {1, 2, 4}, predicted_s[] = {1.1, 1.6, 4};
     adept_evaluation *e = NULL;
     for (int i = 0; i < 3; i++) {
-        measured[i] = (adept_measurement){.model_name = i < 2 ? first_model : "b",
+        measured[i] = (adept_dataset_row){.model_name = i < 2 ? first_model : "b",
                                           .step_time_s = times_s[i],
                                           .power_avg_w = i == 0 ? 200 : NAN,
                                           .weight = 1};

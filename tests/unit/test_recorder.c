@@ -3,7 +3,7 @@
 #include "adept_recorder.h"
 #include "fake_sys.h"
 #include "processes.h"
-#include "attribute/source.h"
+#include "attribute/activity_source.h"
 #include "track.h"
 #include <math.h>
 #include <setjmp.h>
@@ -554,26 +554,26 @@ static void a_record_that_waits(void **state)
     double first_s = NAN, second_s = NAN;
 
     assert_int_equal(adept_processes_begin(&p, NULL, NULL), ADEPT_OK);
-    bool counts = p.is_outermost && adept_source_taskstats.open(&taskstats, &p, has, why, sizeof why);
-    if (!counts || !adept_source_proc.open(&proc, &p, has, why, sizeof why)) {
-        if (counts) adept_source_taskstats.close(taskstats);
+    bool counts = p.is_outermost && adept_activity_source_taskstats.open(&taskstats, &p, has, why, sizeof why);
+    if (!counts || !adept_activity_source_proc.open(&proc, &p, has, why, sizeof why)) {
+        if (counts) adept_activity_source_taskstats.close(taskstats);
         adept_processes_free(&p);
         skip();
     }
-    adept_source_proc.look(proc, &p);
-    adept_source_taskstats.look(taskstats, &p);
+    adept_activity_source_proc.look(proc, &p);
+    adept_activity_source_taskstats.look(taskstats, &p);
     pid_t first = worked(0.02);
-    adept_source_taskstats.drain(taskstats, &p);
+    adept_activity_source_taskstats.drain(taskstats, &p);
     pid_t second = worked(0.5);
-    adept_source_proc.look(proc, &p);
-    adept_source_taskstats.look(taskstats, &p);
+    adept_activity_source_proc.look(proc, &p);
+    adept_activity_source_taskstats.look(taskstats, &p);
     for (size_t i = 0; i < p.n; i++) {
         if (p.all[i]->pid == first) first_s = p.all[i]->now[ADEPT_ACTIVITY_CPU_TIME_S];
         if (p.all[i]->pid == second) second_s = p.all[i]->now[ADEPT_ACTIVITY_CPU_TIME_S];
     }
     if (!(first_s < 0.25 && second_s >= 0.49)) fail_msg("%g s and %g s instead of 0.02 and 0.5", first_s, second_s);
-    adept_source_taskstats.close(taskstats);
-    adept_source_proc.close(proc);
+    adept_activity_source_taskstats.close(taskstats);
+    adept_activity_source_proc.close(proc);
     adept_processes_free(&p);
 }
 

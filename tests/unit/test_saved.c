@@ -161,14 +161,14 @@ static void every_option_is_kept(void **state)
     };
     static const adept_workload_config over[] = {
         {.batch_size = 11},
-        {.mode = ADEPT_MODE_TRAIN, .mode_given = true, .seq_length = 31},
-        {.precision = ADEPT_AMP_BF16, .precision_given = true, .optimizer = "adadelta", .grad_accum = 2},
-        {.attention = ADEPT_ATTENTION_FUSED, .attention_given = true},
-        {.memory_format = ADEPT_FORMAT_AUTO, .memory_format_given = true},
-        {.memory_format = ADEPT_NCHW, .memory_format_given = true, .optimizer_impl = ADEPT_IMPL_FOREACH},
+        {.given = {[ADEPT_FIELD_mode] = true}, .seq_length = 31},
+        {.precision = ADEPT_AMP_BF16, .optimizer = "adadelta", .grad_accum = 2},
+        {.attention = ADEPT_ATTENTION_FUSED},
+        {.given = {[ADEPT_FIELD_memory_format] = true}},
+        {.memory_format = ADEPT_NCHW, .optimizer_impl = ADEPT_IMPL_FOREACH},
         {.optimizer_extras = ADEPT_EXTRA_MASTER},
-        {.execution = ADEPT_EAGER, .execution_given = true},
-        {.framework = ADEPT_TORCH2, .framework_given = true},
+        {.given = {[ADEPT_FIELD_execution] = true}},
+        {.given = {[ADEPT_FIELD_framework] = true}},
     };
     adept_graph *graph = saved_model_graph(DATA "lengths.graph");
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {

@@ -94,11 +94,9 @@ static void through_file(const char *path, const adept_graph *graph, const adept
         {.batch_size = 3},
         {.mode = ADEPT_MODE_INFER,
          .precision = ADEPT_AMP_FP16,
-         .mode_given = true,
-         .precision_given = true,
          .batch_size = 129},
-        {.precision = ADEPT_PURE_BF16, .precision_given = true, .optimizer = "sgd", .grad_accum = 4},
-        {.attention = ADEPT_ATTENTION_FUSED, .attention_given = true, .seq_length = 77},
+        {.precision = ADEPT_PURE_BF16, .optimizer = "sgd", .grad_accum = 4},
+        {.attention = ADEPT_ATTENTION_FUSED, .seq_length = 77},
     };
     adept_profile *p = NULL;
     adept_graph *read = NULL;

@@ -73,7 +73,7 @@ static bool read_body(adept_serve_body *out, const char *text, unsigned allowed,
 static void test_body(void **state)
 {
     (void)state;
-    static const char text[] = "{\"workload\":\"w\",\"gpu\":null,\"gpus\":4,\"nodes\":2e0,\"batch_size\":8,\"power_"
+    static const char text[] = "{\"workload\":\"w\",\"gpu\":null,\"mode\":\"train\",\"precision\":\"BF16\",\"optimizer\":\"sgd\",\"optimizer_extras\":\"clip,ema\",\"grad_accum\":null,\"gpus\":4,\"nodes\":2e0,\"batch_size\":8,\"power_"
                                "limit_w\":250.5,\"clock_hz\":1e9,"
                                "\"internode_bytes_per_s\":5e9,\"internode_latency_s\":1e-6,\"bucket_bytes\":1,\"host_launch_s\":3e-5,\"host_step_s\":4e-3,\"host_sample_s\":1e-6,\"host\":\"torch2\","
                                "\"allreduce\":\"auto\",\"link\":\"bridge\",\"overlap\":\"bucketed\","
@@ -83,13 +83,15 @@ static void test_body(void **state)
     adept_serve_body b;
     adept_serve_problem p;
     assert_true(read_body(&b, text, ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL, &p));
-    const adept_request *r = &b.run.request;
+    const adept_run *r = &b.run.run;
+    const adept_workload_info own = {.batch_size = 8};
+    char words[ADEPT_SERVE_WORDS_SIZE];
     assert_string_equal(b.run.workload, "w");
     assert_string_equal(b.run.gpu, "");
     assert_string_equal(b.run.granularity, "model");
-    assert_string_equal(r->host, "torch2");
+    assert_string_equal(adept_host_name((size_t)r->host), "torch2");
     assert_string_equal(b.run.assume, "fraction=0.5;branch=true");
-    assert_true(b.run.batch_size == 8 && r->gpus == 4 && r->nodes == 2 && r->power_limit_w == 250.5 &&
+    assert_true(b.run.words.batch_size == 8 && r->gpus == 4 && r->nodes == 2 && r->power_limit_w == 250.5 &&
                 r->clock_hz == 1e9);
     assert_true(r->internode_bytes_per_s == 5e9 && r->internode_latency_s == 1e-6 && r->bucket_bytes == 1 &&
                 r->host_launch_s == 3e-5 && r->host_step_s == 4e-3 && r->host_sample_s == 1e-6);
@@ -97,10 +99,18 @@ static void test_body(void **state)
     assert_true(b.goal.objective == ADEPT_LEAST_EDP && b.goal.steps == 10 && b.goal.power_budget_w == 1 &&
                 b.goal.deadline_s == 2);
     assert_true(b.goal.energy_budget_j == 3 && b.goal.ignore_memory == 1 && b.n == 2);
+    adept_serve_workload_words(words, &b.run, &(adept_workload_info){0});
+    assert_string_equal(words, "mode=train;precision=bf16;batch_size=8;optimizer=sgd;optimizer_extras=clip,ema");
+    adept_serve_workload_words(words, &b.run, &own);
+    assert_string_equal(words, "mode=train;precision=bf16;optimizer=sgd;optimizer_extras=clip,ema");
+    adept_serve_run_words(words, &b.run);
+    assert_string_equal(words, "gpus=4;nodes=2;power_limit_w=250.5;clock_hz=1000000000;host=torch2;host_launch_s=3e-05;host_step_s=0.004;"
+                               "internode_bytes_per_s=5000000000;internode_latency_s=1e-06;allreduce=auto;link=bridge;overlap=bucketed;"
+                               "bucket_bytes=1;host_sample_s=1e-06");
     adept_serve_run run = b.run;
     assert_true(adept_serve_run_read(&run, b.list->child, &p));
     assert_string_equal(run.gpu, "b");
-    assert_true(run.request.gpus == 8 && run.batch_size == 8); /* its own, and what all have in common */
+    assert_true(run.run.gpus == 8 && run.words.batch_size == 8); /* its own, and what all have in common */
     adept_serve_body_free(&b);
 }
 
@@ -213,25 +223,25 @@ static void test_oracles(void **state)
     adept_serve_oracles *c = adept_serve_oracles_new(2);
     assert_non_null(c);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], 0, 0, NULL, NULL}, NULL),
+        assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], NULL, NULL, NULL}, NULL),
                          ADEPT_OK);
     adept_serve_oracles_count count = adept_serve_oracles_statistics(c);
     assert_true(count.misses == 3 && count.hits == 0 && count.kept == 2 && count.evicted == 1);
     adept_estimate e; /* the first is given up, but held: it still answers */
     assert_int_equal(adept_predict_one(&e, &(adept_request){.oracle = adept_serve_oracle_of(held[0])}, NULL), ADEPT_OK);
-    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], 0, 0, NULL, NULL}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], NULL, NULL, NULL}, NULL), ADEPT_OK);
     assert_ptr_equal(again, held[1]);
     /* now the third was used least lately */
-    assert_int_equal(adept_serve_oracles_hold(&held[3], c, &(adept_serve_key){w, gpus[1], 0, 0, "model", NULL}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&held[3], c, &(adept_serve_key){w, gpus[1], NULL, "model", NULL}, NULL), ADEPT_OK);
     assert_ptr_not_equal(held[3], held[1]);
     adept_serve_oracles_release(c, again);
-    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], 0, 0, NULL, NULL}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], NULL, NULL, NULL}, NULL), ADEPT_OK);
     assert_ptr_equal(again, held[1]);
     count = adept_serve_oracles_statistics(c);
     assert_true(count.misses == 4 && count.hits == 2 && count.kept == 2 && count.evicted == 2);
     adept_error err = {0};
     adept_serve_oracle *none = NULL;
-    assert_int_equal(adept_serve_oracles_hold(&none, c, &(adept_serve_key){w, gpus[0], 0, 7, NULL, NULL}, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_serve_oracles_hold(&none, c, &(adept_serve_key){w, gpus[0], "seq_length=7", NULL, NULL}, &err), ADEPT_E_USAGE);
     assert_true(!none && err.message[0]);
     adept_serve_oracles_release(c, again);
     for (size_t i = 0; i < 4; i++)
@@ -255,7 +265,7 @@ static void test_shared_walks(void **state)
     for (size_t capacity = 1; capacity <= 16; capacity *= 4) {
         adept_serve_oracles *c = adept_serve_oracles_new(capacity);
         for (size_t i = 0; i < 3; i++)
-            assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], 7, 0, NULL, NULL}, NULL),
+            assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], "batch_size=7", NULL, NULL}, NULL),
                              ADEPT_OK);
         adept_serve_oracles_count count = adept_serve_oracles_statistics(c);
         assert_true(count.misses == 3 && count.hits == 0);
@@ -420,6 +430,47 @@ static void test_assume(void **state)
     adept_graph_free(graph);
 }
 
+/* What runs is asked for as the library is, and the cache tells it apart. */
+static void test_words(void **state)
+{
+    (void)state;
+    static const char *const members[] = {"\"mode\":\"infer\"", "\"precision\":\"bf16\"", "\"optimizer\":\"sgd\"", "\"grad_accum\":2",
+                                          "\"execution\":\"compile\"", "\"optimizer_extras\":\"clip\"", "\"batch_size\":9", "\"mode\":null"};
+    static const char *const words[][2] = {{"mode=infer"}, {"precision=bf16"}, {"optimizer=sgd"}, {"grad_accum=2"},
+                                           {"execution=compile"}, {"optimizer_extras=clip"}, {"batch_size=9"}, {NULL}};
+    adept_server *s = open_server(32);
+    adept_workload *w, *same;
+    adept_gpu *gpu;
+    adept_oracle *o;
+    assert_int_equal(adept_workload_open(&w, MLP, NULL, NULL), ADEPT_OK);
+    assert_int_equal(adept_gpu_open(&gpu, "a100", NULL), ADEPT_OK);
+    for (size_t i = 0; i < COUNT(members); i++) {
+        static const char *const of_run[] = {"gpus=4", "overlap=fixed", NULL};
+        char body[300], *got, *expected;
+        assert_int_equal(adept_workload_with(&same, w, &(adept_model_options){.words = words[i]}, NULL), ADEPT_OK);
+        assert_int_equal(adept_oracle_new(&o, same, gpu, NULL, NULL), ADEPT_OK);
+        assert_int_equal(adept_predict_json(&expected, &(adept_request){.oracle = o, .words = of_run}, NULL), ADEPT_OK);
+        snprintf(body, sizeof body, "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"gpus\":4,\"overlap\":\"fixed\",%s}", members[i]);
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(answer(s, "POST", "/v1/predict", body, &got), 200);
+            assert_string_equal(got, expected);
+            free(got);
+        }
+        adept_text_free(expected);
+        adept_oracle_free(o);
+        adept_workload_free(same);
+    }
+    static const char *const wrong[] = {"\"mode\":\"walk\"", "\"grad_accum\":0", "\"optimizer_extras\":\"clip,\"", "\"batch\":9"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char body[300];
+        snprintf(body, sizeof body, "{\"workload\":\"mlp\",\"gpu\":\"a100\",%s}", wrong[i]);
+        assert_int_equal(answer(s, "POST", "/v1/predict", body, NULL), 400);
+    }
+    adept_gpu_free(gpu);
+    adept_workload_free(w);
+    adept_server_free(s);
+}
+
 /* The cache tells them apart. */
 static void test_assumptions_are_a_key(void **state)
 {
@@ -484,6 +535,7 @@ int main(void)
         cmocka_unit_test(test_body_profile), cmocka_unit_test(test_oracles), cmocka_unit_test(test_shared_walks),
         cmocka_unit_test(test_description), cmocka_unit_test(test_threads),      cmocka_unit_test(test_time),
         cmocka_unit_test(test_profile_capacity), cmocka_unit_test(test_memory_ends), cmocka_unit_test(test_assume),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_assumptions_are_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ typedef struct pair {
     synthetic *gpus[N_GPUS];
     adept_evaluator *evaluator;
     double theta[ADEPT_OPERATOR_PARAMETERS];
-    adept_measurement rows[N_GPUS * N];
+    adept_dataset_row rows[N_GPUS * N];
     adept_shared *shared;
 } pair;
 
@@ -134,7 +134,7 @@ static void check_rows_of(const char *first, const char *second)
         hw.parameters = list;
         hw.n_parameters = ADEPT_OPERATOR_PARAMETERS;
         for (size_t i = 0; i < N; i++) {
-            const adept_measurement *m = &p.rows[g * N + i];
+            const adept_dataset_row *m = &p.rows[g * N + i];
             adept_prediction out;
             adept_run run = m->run;
             run.overlap = ADEPT_OVERLAP_FIXED;
@@ -238,7 +238,7 @@ static void test_gpus_and_weights(void **state)
     adept_shared *s = adept_shared_new();
     assert_int_equal(adept_dataset_select_each(d, s, NULL), ADEPT_OK);
     assert_true(d->rows[0].hw == d->rows[1].hw && d->rows[0].hw != d->rows[2].hw); /* an alias is the same GPU */
-    assert_string_equal(adept_measurement_text(&d->rows[1], "gpu"), "t4");
+    assert_string_equal(adept_dataset_row_text(&d->rows[1], "gpu"), "t4");
     assert_true(d->rows[0].hw->transferred && !d->rows[0].hw->calibrated); /* its own fit plays no part */
     assert_int_equal(d->rows[0].hw->n_parameters, 0);
     adept_shared_weigh(s, d);

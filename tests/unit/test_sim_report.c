@@ -138,7 +138,7 @@ static void test_gantt(void **state)
 static void test_gantt_of_much(void **state)
 {
     enum { RUNS = 5000, NODES = 200 };
-    static adept_span spans[RUNS];
+    static adept_job_span spans[RUNS];
     static adept_cluster_node nodes[NODES];
     adept_gpu_type type = {"a100", 50, 400};
     adept_job_record record = {.finish_s = NAN};
@@ -148,7 +148,7 @@ static void test_gantt_of_much(void **state)
     for (size_t i = 0; i < NODES; i++)
         nodes[i] = (adept_cluster_node){.name = "n", .gpus = 4};
     for (size_t i = 0; i < RUNS; i++)
-        spans[i] = (adept_span){
+        spans[i] = (adept_job_span){
             .job = 0, .node = i % NODES, .gpus = 1, .start_s = (double)(i / NODES), .end_s = (double)(i / NODES) + 1};
     const adept_cluster cluster = {.types = &type, .n_types = 1, .nodes = nodes, .n_nodes = NODES};
     const adept_run_result result = {.outcome = {.end_s = 25}, .records = &record, .spans = spans, .n_spans = RUNS};
@@ -159,7 +159,7 @@ static void test_gantt_of_much(void **state)
     assert_int_equal(count(svg, "<title>job"), ADEPT_GANTT_RUNS);
     free(svg);
 
-    adept_span apart[] = {{0, 1, 0, 1, 0, 10}, {0, 1, 0, 1, 0, 20}, {0, 1, 0, 1, 0, 10}, {0, 1, 0, 3, 10, 20}};
+    adept_job_span apart[] = {{0, 1, 0, 1, 0, 10}, {0, 1, 0, 1, 0, 20}, {0, 1, 0, 1, 0, 10}, {0, 1, 0, 3, 10, 20}};
     const adept_run_result holes = {.outcome = {.end_s = 25}, .records = &record, .spans = apart, .n_spans = 4};
     const adept_drawn_run other = {&sim_toy_stream, &holes};
     svg = gantt(&note, &sim_toy_cluster, &other);

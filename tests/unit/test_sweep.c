@@ -552,9 +552,9 @@ static void relative_to_what_there_is(void **state)
         adept_sweep_axis axis = axis_of(cases[i].axis);
         adept_run run = cases[i].run;
         bool set = adept_sweep_set_run(&run, &axis, 0, cases[i].gpu ? &specs : NULL);
-        const double now = axis.kind == ADEPT_VARY_GPUS          ? (double)run.gpus
-                           : axis.kind == ADEPT_VARY_BUCKET      ? run.bucket_bytes
-                           : axis.kind == ADEPT_VARY_POWER_LIMIT ? run.power_limit_w
+        const double now = adept_sweep_varies_run(&axis, ADEPT_RUN_FIELD_gpus)            ? (double)run.gpus
+                           : adept_sweep_varies_run(&axis, ADEPT_RUN_FIELD_bucket_bytes)  ? run.bucket_bytes
+                           : adept_sweep_varies_run(&axis, ADEPT_RUN_FIELD_power_limit_w) ? run.power_limit_w
                                                                  : run.clock_hz;
         if (set != cases[i].set || (set && now != cases[i].value)) fail_msg("%s, case %zu: %g", cases[i].axis, i, now);
         adept_sweep_axis_free(&axis);

@@ -19,7 +19,7 @@
 #define SHORTEST_PERIOD_S 0.1 /* a look at 1,000 processes takes 10 ms */
 
 typedef struct record_options {
-    adept_measure_options measure; /* of sensors */
+    adept_measure_cli_options measure; /* of sensors */
     adept_words words;             /* the command */
     const char *output;
     double period_s, meter_period_s, duration_s, rotate_s;

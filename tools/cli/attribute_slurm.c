@@ -302,7 +302,7 @@ static bool warn_of_node(work *w, const adept_node_account *a, const adept_activ
                  a->host);
         ok = warn(w, text);
     }
-    if (!a->has[ADEPT_PART_CPU]) {
+    if (!a->has[ADEPT_ENERGY_CPU]) {
         snprintf(text, sizeof text, "%s: no meter of processors or of the node: their energy is not known", a->host);
         ok = ok && warn(w, text);
     }
@@ -330,7 +330,7 @@ static bool warn_of_node(work *w, const adept_node_account *a, const adept_activ
         ok = ok && warn(w, text);
     }
     ok = ok && warn_of_hidden(w, a, log);
-    for (size_t p = 0; p < ADEPT_PARTS; p++) {
+    for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++) {
         if (!(a->unknown_s[p] > 0)) continue;
         snprintf(text, sizeof text, "%s: for %s of %s no meter says %s energy: nothing is given out for it", a->host,
                  adept_units_time(a->unknown_s[p]).s, adept_units_time(a->recorded_s).s, adept_energy_part_name(p));

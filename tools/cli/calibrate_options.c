@@ -289,7 +289,7 @@ static adept_status find_gpu(adept_cli *cli, adept_calibrate_options *o)
     for (size_t i = 0; i < o->measurements.files.n && status == ADEPT_OK; i++)
         status = adept_dataset_read(d, o->measurements.files.words[i], &cli->err);
     for (size_t i = 0; status == ADEPT_OK && i < d->n; i++) {
-        const adept_measurement *m = &d->rows[i];
+        const adept_dataset_row *m = &d->rows[i];
         adept_hwprofile *hw = NULL;
         if (last && strcmp(last, m->gpu) == 0) continue;
         last = m->gpu;

@@ -65,6 +65,7 @@ typedef struct adept_option_row {
     const adept_suffix *units;
     adept_name_at names;
     adept_option_parser parse;
+    const char *also; /* another name, with '_' for '-', under which an amount is in units of SI; NULL: none */
 } adept_option_row;
 
 #define ADEPT_MOST_PARTS 6

@@ -98,7 +98,7 @@ static adept_status load_new(adept_cli *cli, work *w, const diff_options *o)
     *now = o->workload;
     if (now->config.n_inputs > 0) now->config.inputs = now->inputs;
     if (o->new_precision_given) now->config.precision = o->new_precision;
-    now->config.precision_given = now->config.precision_given || o->new_precision_given;
+    if (o->new_precision_given) now->config.given[ADEPT_FIELD_precision] = true;
     if (o->new_batch > 0) now->config.batch_size = o->new_batch;
     adept_status status = adept_load_profile(cli, &w->profiles[1], o->models[1], now);
     free(now);

@@ -45,15 +45,15 @@ static adept_status explain(adept_cli *cli, void *options)
 {
     static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
     const explain_options *o = options;
-    adept_step step = {0};
+    adept_predicted_step step = {0};
     adept_explanation *x = calloc(1, sizeof *x);
 
     if (!x) return adept_cli_no_memory(cli);
-    adept_status status = adept_step_predict(cli, &step, &o->step, NULL, &by_layer);
+    adept_status status = adept_predicted_step_make(cli, &step, &o->step, NULL, &by_layer);
     if (status == ADEPT_OK) status = adept_explain(cli, x, &step);
     if (status == ADEPT_OK) status = print(cli, x, o);
     adept_explanation_free(x);
-    adept_step_free(&step);
+    adept_predicted_step_free(&step);
     free(x);
     return status;
 }

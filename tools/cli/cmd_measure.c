@@ -27,7 +27,7 @@ static adept_status draw(adept_cli *cli, const adept_measure_job *job)
 
 static adept_status write_report(adept_cli *cli, const adept_measure_job *job)
 {
-    const adept_measure_options *o = job->options;
+    const adept_measure_cli_options *o = job->options;
     adept_file_out file;
 
     if (!o->output) return print(cli, o->json || o->words.n == 0 ? stdout : stderr, job);
@@ -41,7 +41,7 @@ static adept_status write_report(adept_cli *cli, const adept_measure_job *job)
 
 static adept_status list(adept_cli *cli, adept_measure_job *job)
 {
-    const adept_measure_options *o = job->options;
+    const adept_measure_cli_options *o = job->options;
     adept_status status = adept_measure_start(cli, job, NULL);
 
     if (status != ADEPT_OK) return status;
@@ -50,7 +50,7 @@ static adept_status list(adept_cli *cli, adept_measure_job *job)
     return o->json ? print(cli, stdout, job) : adept_report_sensors(cli, stdout, job->recording);
 }
 
-static adept_status merge(adept_cli *cli, const adept_measure_options *o)
+static adept_status merge(adept_cli *cli, const adept_measure_cli_options *o)
 {
     adept_merge *merged = NULL;
     adept_status status = adept_merge_files(&merged, o->words.words, o->words.n, &cli->err);
@@ -77,7 +77,7 @@ static adept_status write_all(adept_cli *cli, const adept_measure_job *job, adep
 
 static adept_status measure(adept_cli *cli, void *options)
 {
-    adept_measure_options *o = options;
+    adept_measure_cli_options *o = options;
     adept_measure_job job = {.options = o};
     adept_status status;
 
@@ -106,10 +106,13 @@ const adept_command adept_command_measure = {
            "The exit status is the command's, 128 + N if signal N ended it, 127 if it is not found. "
            "Numbers are the machine's: what else runs on it is in them. "
            "A sensor that is missing or dies is named, and its number is unknown, never 0. "
-           "A command marks regions by lines \"SECONDS [PID] begin|end NAME\" behind the file that ADEPT_MARKS names; Python has adept.mark().",
-    .size = sizeof(adept_measure_options),
-    .options = {.parts = {{&adept_measure_options_of, 0}, {&adept_reading_options_of, 0}, {&adept_steps_options_of, 0}}},
-    .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = offsetof(adept_measure_options, words)},
+           "A command marks regions by lines \"SECONDS [PID] begin|end NAME\" behind the file that ADEPT_MARKS names; "
+           "Python has adept.mark().",
+    .size = sizeof(adept_measure_cli_options),
+    .options = {.parts = {{&adept_measure_cli_options_of, 0},
+                          {&adept_reading_options_of, 0},
+                          {&adept_steps_options_of, 0}}},
+    .arguments = {.takes = "a COMMAND", .most = ADEPT_ANY_NUMBER, .at = offsetof(adept_measure_cli_options, words)},
     .takes_program = true,
     .run = measure,
 };

@@ -39,7 +39,7 @@ static const adept_option_row rows[] = {
 /* ---------------------------------------------------------------- running it ------------------------------------- */
 
 /* CONTRACT: "layers", in the model's order. malloc'ed. */
-static adept_layer_prediction *layers_of(const adept_step *s)
+static adept_layer_prediction *layers_of(const adept_predicted_step *s)
 {
     adept_layer_prediction *layers = calloc(s->groups.n + 1, sizeof *layers);
     double passes = (double)s->profile->grad_accum;
@@ -64,7 +64,7 @@ static adept_layer_prediction *layers_of(const adept_step *s)
     return layers;
 }
 
-static adept_status print_json(adept_cli *cli, const adept_step *s, const predict_options *o)
+static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, const predict_options *o)
 {
     bool by_layer = o->grouping.given && o->grouping.by == ADEPT_BY_LAYER;
     adept_layer_prediction *layers = by_layer ? layers_of(s) : NULL;
@@ -82,7 +82,7 @@ static adept_status print_json(adept_cli *cli, const adept_step *s, const predic
     return adept_json_emit(cli, &out);
 }
 
-static adept_status print(adept_cli *cli, adept_step *s, const predict_options *o)
+static adept_status print(adept_cli *cli, adept_predicted_step *s, const predict_options *o)
 {
     adept_status status = o->label ? adept_label_write(cli, o->label, s) : ADEPT_OK;
 
@@ -94,11 +94,11 @@ static adept_status print(adept_cli *cli, adept_step *s, const predict_options *
 static adept_status predict(adept_cli *cli, void *options)
 {
     const predict_options *o = options;
-    adept_step step = {0};
-    adept_status status = adept_step_predict(cli, &step, &o->step, &o->job, &o->grouping);
+    adept_predicted_step step = {0};
+    adept_status status = adept_predicted_step_make(cli, &step, &o->step, &o->job, &o->grouping);
 
     if (status == ADEPT_OK) status = print(cli, &step, o);
-    adept_step_free(&step);
+    adept_predicted_step_free(&step);
     return status;
 }
 

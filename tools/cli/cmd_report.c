@@ -43,7 +43,7 @@ static const adept_option_row rows[] = {
 /* ---------------------------------------------------------------- running it ------------------------------------- */
 
 typedef struct work {
-    adept_step step;
+    adept_predicted_step step;
     adept_explanation *x; /* of it */
     adept_pictures pictures;
 } work;
@@ -53,13 +53,13 @@ static void work_free(work *w)
     adept_pictures_free(&w->pictures);
     if (w->x) adept_explanation_free(w->x);
     free(w->x);
-    adept_step_free(&w->step);
+    adept_predicted_step_free(&w->step);
 }
 
 static adept_status compute(adept_cli *cli, work *w, const report_options *o)
 {
     static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
-    adept_status status = adept_step_predict(cli, &w->step, &o->step, &o->job, &by_layer);
+    adept_status status = adept_predicted_step_make(cli, &w->step, &o->step, &o->job, &by_layer);
 
     if (status != ADEPT_OK) return status;
     w->x = calloc(1, sizeof *w->x);

@@ -171,7 +171,7 @@ static adept_status run_points(adept_cli *cli, adept_drive *d)
 
 adept_status adept_drive_points(adept_cli *cli, adept_drive *d)
 {
-    const adept_measure_options *m = &d->options->measure;
+    const adept_measure_cli_options *m = &d->options->measure;
     adept_error other = {0};
 
     d->controls = (adept_controls){.sysroot = m->sysroot, .devices = m->devices.words, .n_devices = m->devices.n};

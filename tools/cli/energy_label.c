@@ -15,7 +15,7 @@
 
 /* ---------------------------------------------------------------- what all say ------------------------------------ */
 
-static const char *calibration_of(const adept_step *l)
+static const char *calibration_of(const adept_predicted_step *l)
 {
     const bool among = adept_transferred_for(l->hw, l->run);
     if (adept_calibrated_in(l->hw, l->run, l->profile->precision))
@@ -42,7 +42,7 @@ static char *scope_of(const adept_totals *t)
 }
 
 /* What does not fit cannot run, and uses nothing. */
-static const char *no_room(char *text, size_t size, const adept_step *l)
+static const char *no_room(char *text, size_t size, const adept_predicted_step *l)
 {
     const adept_memory *m = &l->prediction.memory;
 
@@ -73,7 +73,7 @@ static void add_row(adept_table *table, const char *name, adept_text (*text)(dou
     add_text(table, name, cell);
 }
 
-static void add_setup(adept_table *table, const adept_step *l)
+static void add_setup(adept_table *table, const adept_predicted_step *l)
 {
     const adept_profile *p = l->profile;
     char text[512];
@@ -96,7 +96,7 @@ static void add_setup(adept_table *table, const adept_step *l)
     add_text(table, "configuration", text);
 }
 
-static void add_numbers(adept_table *table, const adept_step *l)
+static void add_numbers(adept_table *table, const adept_predicted_step *l)
 {
     const adept_prediction *p = &l->prediction;
     const adept_totals *t = &l->totals;
@@ -118,7 +118,7 @@ static void add_numbers(adept_table *table, const adept_step *l)
         add_row(table, "emissions", adept_units_grams, t->co2e_g, t->interval_level, t->interval_co2e_g);
 }
 
-static void add_origin(adept_table *table, const adept_step *l)
+static void add_origin(adept_table *table, const adept_predicted_step *l)
 {
     const adept_totals *t = &l->totals;
     char text[512];
@@ -133,7 +133,7 @@ static void add_origin(adept_table *table, const adept_step *l)
     add_text(table, "method", text);
 }
 
-static char *markdown_of(const adept_step *l, const char *scope)
+static char *markdown_of(const adept_predicted_step *l, const char *scope)
 {
     adept_table table = {.columns = "|" STATEMENT, .markdown = true};
     adept_buffer text = {.data = NULL};
@@ -153,7 +153,7 @@ static char *markdown_of(const adept_step *l, const char *scope)
 /* ---------------------------------------------------------------- JSON -------------------------------------------- */
 
 /* The keys of a model card's metadata. */
-static void put_card(adept_json_writer *w, const adept_step *l)
+static void put_card(adept_json_writer *w, const adept_predicted_step *l)
 {
     char source[128], hardware[192];
 
@@ -168,7 +168,7 @@ static void put_card(adept_json_writer *w, const adept_step *l)
     adept_json_end_object(w);
 }
 
-static void put_config(adept_json_writer *w, const adept_step *l)
+static void put_config(adept_json_writer *w, const adept_predicted_step *l)
 {
     const adept_profile *p = l->profile;
 
@@ -208,7 +208,7 @@ static void put_totals(adept_json_writer *w, const adept_totals *t)
     adept_json_end_object(w);
 }
 
-static char *json_of(const adept_step *l, const char *scope)
+static char *json_of(const adept_predicted_step *l, const char *scope)
 {
     const adept_prediction *p = &l->prediction;
     adept_json_writer w = {.pretty = true};
@@ -234,7 +234,7 @@ static char *json_of(const adept_step *l, const char *scope)
 /* ---------------------------------------------------------------- bills of materials ----------------------------- */
 
 /* Everything that a reader should know and a bill of materials has no member for, in sentences. */
-static char *remarks_of(const adept_step *l, const char *scope)
+static char *remarks_of(const adept_predicted_step *l, const char *scope)
 {
     const adept_profile *p = l->profile;
     const adept_totals *t = &l->totals;
@@ -257,7 +257,8 @@ static char *remarks_of(const adept_step *l, const char *scope)
     return adept_buffer_close(&text, out);
 }
 
-static char *bom_of(const adept_step *l, const char *scope, char *(*write)(const adept_step *, const char *))
+static char *bom_of(const adept_predicted_step *l, const char *scope,
+                    char *(*write)(const adept_predicted_step *, const char *))
 {
     char *remarks = remarks_of(l, scope);
     char *text = remarks ? write(l, remarks) : NULL;
@@ -266,12 +267,12 @@ static char *bom_of(const adept_step *l, const char *scope, char *(*write)(const
     return text;
 }
 
-static char *cyclonedx_of(const adept_step *l, const char *scope)
+static char *cyclonedx_of(const adept_predicted_step *l, const char *scope)
 {
     return bom_of(l, scope, adept_label_cyclonedx);
 }
 
-static char *spdx_of(const adept_step *l, const char *scope)
+static char *spdx_of(const adept_predicted_step *l, const char *scope)
 {
     return bom_of(l, scope, adept_label_spdx);
 }
@@ -280,7 +281,7 @@ static char *spdx_of(const adept_step *l, const char *scope)
 
 typedef struct label_format {
     const char *end; /* of the file's name */
-    char *(*text)(const adept_step *, const char *scope);
+    char *(*text)(const adept_predicted_step *, const char *scope);
     bool needs_energy; /* it cannot say that the energy is not known */
 } label_format;
 
@@ -306,7 +307,7 @@ bool adept_label_has_format(const char *path)
     return format_of(path) != NULL;
 }
 
-adept_status adept_label_write(adept_cli *cli, const char *path, const adept_step *label)
+adept_status adept_label_write(adept_cli *cli, const char *path, const adept_predicted_step *label)
 {
     const label_format *format = format_of(path);
     char *scope, *text = NULL;

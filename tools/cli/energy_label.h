@@ -4,9 +4,9 @@
 #include "report.h"
 
 /* Of the model: folders are nobody's business. */
-const char *adept_label_file_name(const adept_step *label);
+const char *adept_label_file_name(const adept_predicted_step *label);
 /* @param remarks  what the format has no members for  @return malloc'ed; NULL when memory is out */
-char *adept_label_cyclonedx(const adept_step *label, const char *remarks);
-char *adept_label_spdx(const adept_step *label, const char *remarks);
+char *adept_label_cyclonedx(const adept_predicted_step *label, const char *remarks);
+char *adept_label_spdx(const adept_predicted_step *label, const char *remarks);
 
 #endif

@@ -30,13 +30,13 @@ static bool identify(identity *id)
     return id->created.s[0] != '\0';
 }
 
-const char *adept_label_file_name(const adept_step *l)
+const char *adept_label_file_name(const adept_predicted_step *l)
 {
     const char *slash = strrchr(l->profile->model_path, '/');
     return slash ? slash + 1 : l->profile->model_path;
 }
 
-static bool has_sha256(const adept_step *l)
+static bool has_sha256(const adept_predicted_step *l)
 {
     return l->profile->model_sha256 && *l->profile->model_sha256;
 }
@@ -69,7 +69,7 @@ static void put_providers(adept_json_writer *w, const adept_totals *t)
     adept_json_end_array(w);
 }
 
-static void put_consumption(adept_json_writer *w, const adept_step *l)
+static void put_consumption(adept_json_writer *w, const adept_predicted_step *l)
 {
     const adept_totals *t = &l->totals;
 
@@ -82,7 +82,7 @@ static void put_consumption(adept_json_writer *w, const adept_step *l)
     adept_json_end_object(w);
 }
 
-static void put_component(adept_json_writer *w, const adept_step *l, const char *remarks)
+static void put_component(adept_json_writer *w, const adept_predicted_step *l, const char *remarks)
 {
     adept_json_begin_object(w, NULL);
     adept_json_put_members(w, "type %s name %s description %s", "machine-learning-model", adept_label_file_name(l), remarks);
@@ -101,7 +101,7 @@ static void put_component(adept_json_writer *w, const adept_step *l, const char 
         adept_json_end_object(w);
 }
 
-char *adept_label_cyclonedx(const adept_step *label, const char *remarks)
+char *adept_label_cyclonedx(const adept_predicted_step *label, const char *remarks)
 {
     adept_json_writer w = {.pretty = true};
     identity id;
@@ -152,7 +152,7 @@ static void put_references(adept_json_writer *w, const char *key, const identity
     adept_json_end_array(w);
 }
 
-static void put_package(adept_json_writer *w, const identity *id, const adept_step *l, const char *remarks)
+static void put_package(adept_json_writer *w, const identity *id, const adept_predicted_step *l, const char *remarks)
 {
     bool infers = l->profile->mode == ADEPT_MODE_INFER;
 
@@ -173,7 +173,7 @@ static void put_package(adept_json_writer *w, const identity *id, const adept_st
     adept_json_end_object(w);
 }
 
-char *adept_label_spdx(const adept_step *label, const char *remarks)
+char *adept_label_spdx(const adept_predicted_step *label, const char *remarks)
 {
     static const char *const tool[] = {"adept"}, *const elements[] = {"model", "adept"};
     static const char *const profiles[] = {"core", "software"};

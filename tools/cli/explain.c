@@ -109,7 +109,7 @@ static adept_status try_precision(changer *c, adept_precision precision)
                                          adept_precision_is_autocast(precision) ? " autocast" : " matrix units");
     const adept_intervals *known = c->x->step->hw->intervals;
     w.precision = precision;
-    w.precision_given = true;
+    w.given[ADEPT_FIELD_precision] = true;
     change->unmeasured = known && known->precisions != 0 && !(known->precisions >> precision & 1u);
     return with_workload(c, change, &w);
 }
@@ -132,7 +132,6 @@ static adept_status try_attention(changer *c)
     adept_workload_config w = {.batch_size = 0}; /* else as it is */
     if (c->x->step->profile->attention == ADEPT_ATTENTION_FUSED) return ADEPT_OK;
     w.attention = ADEPT_ATTENTION_FUSED;
-    w.attention_given = true;
     return with_workload(c, begin(c, "attention", ADEPT_EXPLAIN_STEP, "fused attention"), &w);
 }
 
@@ -251,7 +250,7 @@ static adept_status find_changes(adept_cli *cli, adept_explanation *x)
 
 /* ---- facts ---- */
 
-adept_status adept_explain(adept_cli *cli, adept_explanation *x, adept_step *step)
+adept_status adept_explain(adept_cli *cli, adept_explanation *x, adept_predicted_step *step)
 {
     static const adept_grouping by_kind = {.by = ADEPT_BY_KIND};
     *x = (adept_explanation){.step = step};

@@ -33,7 +33,7 @@ typedef struct adept_sentence {
 #define ADEPT_EXPLAIN_SENTENCES 32
 
 typedef struct adept_explanation {
-    adept_step *step; /* borrowed; its groups are layers, most time first */
+    adept_predicted_step *step; /* borrowed; its groups are layers, most time first */
     adept_elasticities elasticities;
     adept_wait waits_for; /* the largest of the waits */
     adept_groups kinds;   /* most time first */
@@ -48,7 +48,7 @@ typedef struct adept_explanation {
  * @param step  predicted, grouped by layer; must outlive the explanation
  * @return as adept_predict()
  */
-adept_status adept_explain(adept_cli *cli, adept_explanation *out, adept_step *step);
+adept_status adept_explain(adept_cli *cli, adept_explanation *out, adept_predicted_step *step);
 void adept_explanation_free(adept_explanation *x); /* zeroed is fine */
 
 /** For adept_explain(): fill `sentences`. @return ADEPT_E_NOMEM */

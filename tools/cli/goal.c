@@ -13,7 +13,7 @@ static void copy_text(adept_json_reader *r, char *out, size_t size, const char *
     snprintf(out, size, "%s", text);
 }
 
-static void read_goal(adept_json_reader *r, adept_goal *out, const cJSON *tree)
+static void read_goal(adept_json_reader *r, adept_compare_goal *out, const cJSON *tree)
 {
     static const char *const keys[] = {"metric", "direction", "threshold_percent", "tolerance_sigma", "note"};
     const char *direction = adept_json_string(r, tree, "direction");
@@ -74,7 +74,7 @@ static size_t strength_of(const char *origin)
     return i;
 }
 
-static adept_status judge(adept_goal *g, const adept_compare *c, const char *path, adept_error *err)
+static adept_status judge(adept_compare_goal *g, const adept_compare *c, const char *path, adept_error *err)
 {
     for (size_t i = 0; i < c->n_rows && !g->row; i++)
         if (strcmp(c->rows[i].name, g->metric) == 0) g->row = &c->rows[i];
@@ -118,7 +118,7 @@ adept_status adept_goals_print(adept_cli *cli, const adept_goals *goals)
     adept_table table = {.columns = "goal|>A|>B|>change|>95 %|>needed|origin|verdict"};
 
     for (size_t i = 0; i < goals->n; i++) {
-        const adept_goal *g = &goals->goals[i];
+        const adept_compare_goal *g = &goals->goals[i];
         adept_table_row(
             &table, ADEPT_CELLS(g->metric, adept_compare_amount(g->row, g->row->sides[0].value).s,
                                 adept_compare_amount(g->row, g->row->sides[1].value).s, percent(g->change).s,
@@ -138,7 +138,7 @@ void adept_goals_put(adept_json_writer *w, const char *key, const adept_goals *g
     adept_json_put_string(w, "path", goals->path);
     adept_json_begin_array(w, "goals");
     for (size_t i = 0; i < goals->n; i++) {
-        const adept_goal *g = &goals->goals[i];
+        const adept_compare_goal *g = &goals->goals[i];
         adept_json_begin_object(w, NULL);
         adept_json_put_members(w, "metric %s unit %s direction %s threshold_percent %g tolerance_sigma %g", g->metric,
                                g->row->unit, g->is_higher ? "higher" : "lower", 100 * g->threshold, g->tolerance);

@@ -5,7 +5,7 @@
 #include "compare.h"
 #include "table.h"
 
-typedef struct adept_goal {
+typedef struct adept_compare_goal {
     char metric[128]; /* a row of the comparison */
     bool is_higher;   /* it has to become higher; else lower */
     double threshold; /* by this share of A at least: 0.1; 0: it must not become worse */
@@ -18,12 +18,12 @@ typedef struct adept_goal {
     bool passed;      /* what is not known passes nothing */
     const char
         *origin; /* of the weaker of both values: what was measured is stronger than what was predicted or simulated */
-} adept_goal;
+} adept_compare_goal;
 
 typedef struct adept_goals {
     const char *path;
     char reference[64], candidate[64]; /* policies of A and B; "": the only one */
-    adept_goal *goals;
+    adept_compare_goal *goals;
     size_t n, failed;
     bool is_validation; /* only what was measured before and after validates anything */
 } adept_goals;

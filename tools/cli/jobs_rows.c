@@ -1,7 +1,6 @@
 /** @file jobs_rows.c  What jobs took that adept placed, as rows for `adept calibrate`: the loop closes. */
 #include "adept_csv_writer.h"
 #include "adept_graph.h"
-#include "adept_optimizer.h"
 #include "adept_profile.h"
 #include "jobs_report.h"
 #include <inttypes.h>
@@ -11,7 +10,7 @@
 
 static const char *missing(const adept_account_group *job, const adept_job_check *c)
 {
-    if (job->job->state != ADEPT_JOB_COMPLETED) return "it did not complete";
+    if (job->job->state != ADEPT_BATCH_COMPLETED) return "it did not complete";
     if (!*c->note.profile) return "its profile is not known: ask sacct for Comment as well";
     if (isnan(c->note.steps)) return "how many steps it made is not known";
     if (!(c->time_s > 0)) return "how long it took is not known";
@@ -30,11 +29,15 @@ static void put_text(adept_buffer *row, const char *text)
     adept_buffer_text(row, ",");
 }
 
-static const char title[] = "model,batch_size,gpu,gpus,precision,mode,optimizer,optimizer_impl,optimizer_extras,grad_"
-                            "accum,attention,memory_format,"
-                            "execution,power_limit_w,step_time_s,avg_power_w,power_scope,host,torch,source\n";
+/* The columns' names, and in the same order a job's cells. */
+static void put_title(adept_buffer *title)
+{
+    adept_buffer_text(title, "model,gpu,");
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++)
+        put_text(title, adept_workload_field(i)->name);
+    adept_buffer_text(title, "gpus,power_limit_w,step_time_s,avg_power_w,power_scope,host,source\n");
+}
 
-/* In the order of the title. */
 static void put_row(adept_buffer *row, const adept_account_group *job, const adept_job_check *c,
                     const adept_workload_config *config)
 {
@@ -42,24 +45,22 @@ static void put_row(adept_buffer *row, const adept_account_group *job, const ade
     char text[160];
 
     put_text(row, c->note.profile);
-    put_number(row, c->note.batch);
     put_text(row, c->note.gpu);
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
+        const adept_field *f = adept_workload_field(i);
+        if (i == ADEPT_FIELD_batch_size)
+            put_number(row, c->note.batch);
+        else
+            put_text(row, adept_field_is_number(f) && adept_field_is_zero(f, &config->words)
+                              ? ""
+                              : adept_field_text(text, f, &config->words));
+    }
     put_number(row, c->note.gpus);
-    put_text(row, adept_precision_name(config->precision));
-    put_text(row, adept_mode_name(config->mode));
-    put_text(row, config->optimizer ? config->optimizer : "");
-    put_text(row, adept_optimizer_impl_name(config->optimizer_impl));
-    put_text(row, adept_optimizer_extras_print(text, sizeof text, config->optimizer_extras));
-    put_number(row, config->grad_accum > 0 ? (double)config->grad_accum : 1);
-    put_text(row, adept_attention_name(config->attention));
-    put_text(row, adept_memory_format_name(config->memory_format));
-    put_text(row, adept_execution_name(config->execution));
     put_number(row, c->note.limit_w);
     put_number(row, c->time_s / c->note.steps);
     put_number(row, power_w);
     put_text(row, isnan(power_w) ? "" : "gpu");
     put_text(row, job->job->nodes);
-    put_text(row, config->framework == ADEPT_TORCH1 ? "1." : "");
     snprintf(text, sizeof text,
              "adept attribute " ADEPT_VERSION ", job %" PRId64 ", mean of %.0f steps with begin and end", job->id,
              c->note.steps);
@@ -114,6 +115,6 @@ adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char
         return adept_cli_no_memory(cli);
     }
     if (rows.size == 0) return ADEPT_OK;
-    adept_buffer_text(&head, title);
+    put_title(&head);
     return adept_csv_append(path, &head, &rows, &cli->err);
 }

@@ -5,10 +5,12 @@
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_optimizer.h"
+#include "field_options.h"
 #include "table.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---------------------------------------------------------------- options ---------------------------------------- */
 
@@ -26,15 +28,6 @@ static adept_status parse_input(adept_cli *cli, const char *option, char *text, 
     o->config.inputs = o->inputs;
     o->config.n_inputs++;
     return ADEPT_OK;
-}
-
-static adept_status parse_extras(adept_cli *cli, const char *option, char *text, void *record)
-{
-    adept_workload_options *o = record;
-
-    o->config.optimizer_extras_given = true;
-    if (adept_optimizer_extras_parse(&o->config.optimizer_extras, text)) return ADEPT_OK;
-    return adept_option_unknown(cli, option, text, adept_optimizer_extra_name);
 }
 
 static adept_status add_assumption(adept_cli *cli, const char *option, const char *text, adept_workload_options *o)
@@ -86,34 +79,9 @@ static const adept_option_row rows[] = {
      "NAME=VALUE gives an input, or a part of it, by name: n=3, on=true, batch.ids=i64:BxS, xs=3x8x8,3x10x12. Default: "
      "what the file stores",
      ADEPT_OPT_PARSED, .parse = parse_input},
-    {"batch", "N", 2, "Samples per GPU and pass; replaces the leading dimension of every input, or B", ADEPT_OPT_COUNT,
-     .at = AT(config.batch_size), .low = 1},
-    {"seq-length", "N", 2, "Sequence length: replaces S, or where no shape has one the L of the inputs i64:BxL",
-     ADEPT_OPT_COUNT, .at = AT(config.seq_length), .low = 1},
-    {"mode", "MODE", 2, "train (forward, backward, optimizer; the default), fwbw (without the optimizer) or infer",
-     ADEPT_OPT_CHOICE, .at = AT(config.mode), .given = AT(config.mode_given), .names = adept_mode_name},
-    {"precision", "P", 2,
-     "fp32 (default), tf32, bf16 or fp16 (autocast over fp32 weights), pure-bf16 or pure-fp16 (the whole model in 16 "
-     "bits)",
-     ADEPT_OPT_CHOICE, .at = AT(config.precision), .given = AT(config.precision_given), .names = adept_precision_name},
-    {"optimizer", "NAME", 2, "none, sgd, momentum, adam, adamw (default), ...", ADEPT_OPT_NAME,
-     .at = AT(config.optimizer), .names = adept_optimizer_name},
-    {"optimizer-impl", "HOW", 2, "foreach (default, as PyTorch's), fused or forloop", ADEPT_OPT_CHOICE,
-     .at = AT(config.optimizer_impl), .given = AT(config.optimizer_impl_given), .names = adept_optimizer_impl_name},
-    {"optimizer-extras", "LIST", 2, "What the step does beside it: clip, unscale, master, ema, zero_grad",
-     ADEPT_OPT_PARSED, .parse = parse_extras},
-    {"grad-accum", "N", 2, "Forward-backward passes per optimizer step (default 1)", ADEPT_OPT_COUNT,
-     .at = AT(config.grad_accum), .low = 1},
-    {"attention", "HOW", 2, "auto (as the file says; default), eager or fused", ADEPT_OPT_CHOICE,
-     .at = AT(config.attention), .given = AT(config.attention_given), .names = adept_attention_name},
-    {"memory-format", "HOW", 2, "Of images: auto (as the file says, else nchw; default), nchw or channels_last",
-     ADEPT_OPT_CHOICE, .at = AT(config.memory_format), .given = AT(config.memory_format_given),
-     .names = adept_memory_format_name},
-    {"execution", "HOW", 2, "eager (default), graphs (CUDA graphs: no launches by the host) or compile (torch.compile)",
-     ADEPT_OPT_CHOICE, .at = AT(config.execution), .given = AT(config.execution_given), .names = adept_execution_name},
-    {"framework", "NAME", 2,
-     "Whose kernels run: torch2 (default) or torch1 (PyTorch 1, with libraries of CUDA 10 or 11)", ADEPT_OPT_CHOICE,
-     .at = AT(config.framework), .given = AT(config.framework_given), .names = adept_framework_name},
+#define X(name, ...) ADEPT_FIELD_OPTION(2, AT(config.name), AT(config.given[ADEPT_FIELD_##name]), name, __VA_ARGS__)
+    ADEPT_WORKLOAD_FIELDS(X)
+#undef X
     {"allow-unsupported", NULL, 2,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
      ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported)},
@@ -214,14 +182,16 @@ void adept_sweep_source_close(adept_sweep_source *s)
     adept_graph_free(s->graph);
 }
 
-/* Accumulation passes and the optimizer change no operator. */
+/* Accumulation passes change no operator, and need no other matrices, as an optimizer of these does. */
 static bool same_operators(const adept_workload_config *a, const adept_workload_config *b)
 {
-    bool same = a->batch_size == b->batch_size && a->seq_length == b->seq_length;
-#define X(words, last) same = same && a->words##_given == b->words##_given && a->words == b->words;
-    ADEPT_WORDS_LIST(X)
-#undef X
-    return same;
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
+        const size_t at = adept_workload_field(i)->at, size = adept_workload_field(i)->size;
+        if (i != ADEPT_FIELD_grad_accum &&
+            (a->given[i] != b->given[i] || memcmp((const char *)&a->words + at, (const char *)&b->words + at, size) != 0))
+            return false;
+    }
+    return true;
 }
 
 static adept_status make(adept_sweep_source *s, const adept_workload_config *given, adept_error *err)
@@ -231,7 +201,6 @@ static adept_status make(adept_sweep_source *s, const adept_workload_config *giv
     adept_profile *made = NULL;
     adept_status status = ADEPT_OK;
     operators.grad_accum = 0;
-    operators.optimizer = NULL;
     adept_workload_config_over(&config, &operators);
     if (!same_operators(given, &nothing))
         status = adept_profile_build(&made, s->graph, adept_handlers(), &config, NULL, NULL, err);
@@ -250,7 +219,6 @@ adept_status adept_sweep_source_profile(const adept_profile **out, const adept_w
     if (status != ADEPT_OK) return status;
     s->changed = s->made ? *s->made : *s->base;
     if (given->grad_accum > 0) s->changed.grad_accum = given->grad_accum;
-    if (given->optimizer && s->changed.mode == ADEPT_MODE_TRAIN) s->changed.optimizer = given->optimizer;
     *out = &s->changed;
     return ADEPT_OK;
 }

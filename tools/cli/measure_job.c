@@ -70,7 +70,7 @@ static void live_end(live *l)
 
 /* A command marks its regions by lines "SECONDS [PID] begin|end NAME" behind the file that ADEPT_MARKS names; the seconds
  * are of CLOCK_MONOTONIC. A file, not a pipe: nobody is stopped or killed by a reader that has gone. */
-static adept_status make_marks(adept_cli *cli, const adept_measure_options *o, char *path, size_t size)
+static adept_status make_marks(adept_cli *cli, const adept_measure_cli_options *o, char *path, size_t size)
 {
     const char *folder = getenv("TMPDIR");
 
@@ -191,7 +191,7 @@ static bool is_interrupted(void)
 }
 
 /* What sensors are to know; its texts are the options'. */
-static adept_sensor_settings settings_of(const adept_measure_options *o)
+static adept_sensor_settings settings_of(const adept_measure_cli_options *o)
 {
     adept_sensor_settings settings = {.sysroot = o->sysroot, .meters = o->meters, .n_meters = o->n_meters, .dram = o->dram,
                                       .pid = o->attach ? o->attach : getpid(), .is_stopped = is_interrupted};
@@ -201,7 +201,8 @@ static adept_sensor_settings settings_of(const adept_measure_options *o)
     return settings;
 }
 
-adept_recording_options adept_measure_sensors(const adept_measure_options *o, const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
+adept_recording_options adept_measure_sensors(const adept_measure_cli_options *o,
+                                              const adept_sensor_kind *kinds[ADEPT_MOST_KINDS])
 {
     list_kinds(kinds);
     return (adept_recording_options){.period_s = o->period_s,
@@ -237,7 +238,7 @@ static void tick(void *record)
 
 static adept_status run_command(adept_cli *cli, adept_measure_job *job, live *l)
 {
-    const adept_measure_options *o = job->options;
+    const adept_measure_cli_options *o = job->options;
     const double tick_s = 0.5;
     adept_child *child = &l->child;
 
@@ -259,7 +260,7 @@ static adept_status run_command(adept_cli *cli, adept_measure_job *job, live *l)
 
 static void watch(adept_cli *cli, adept_measure_job *job, live *l)
 {
-    const adept_measure_options *o = job->options;
+    const adept_measure_cli_options *o = job->options;
     adept_child child;
 
     adept_child_watch(&child, o->attach ? &job->attached : NULL, o->duration_s > 0 ? o->duration_s : INFINITY, 0.5, l->progress.shown ? say : NULL, l);
@@ -284,7 +285,7 @@ static adept_status measure_live(adept_cli *cli, adept_measure_job *job, const c
 
 static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal)
 {
-    const adept_measure_options *o = job->options;
+    const adept_measure_cli_options *o = job->options;
     char marks[4096] = "";
     if (o->words.n > 0) adept_interrupt_catch(); /* until the command has the signals: the marks are to go */
     adept_status status = o->words.n > 0 ? make_marks(cli, o, marks, sizeof marks) : ADEPT_OK;
@@ -301,7 +302,7 @@ static adept_status record(adept_cli *cli, adept_measure_job *job, FILE *journal
 /* The first line of a journal: what was run, where and when. */
 static adept_status begin_journal(adept_cli *cli, const adept_measure_job *job, FILE **journal)
 {
-    const adept_measure_options *o = job->options;
+    const adept_measure_cli_options *o = job->options;
     adept_json_writer w = {0};
 
     *journal = fopen(o->journal, "wxe");
@@ -395,7 +396,7 @@ static adept_status read_journal(adept_cli *cli, adept_measure_job *job)
 
 adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job)
 {
-    const adept_measure_options *o = job->options;
+    const adept_measure_cli_options *o = job->options;
 
     job->run = (adept_measured_run){.exit_status = -1, .rank = -1, .with_samples = o->raw, .begin_s = NAN, .end_s = NAN};
     if (o->repeat > 1) job->run.repeated = ADEPT_REPEAT_REGION;
@@ -457,7 +458,7 @@ static adept_status fit_idle(adept_cli *cli, const adept_measure_job *job, adept
 
 adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job)
 {
-    const adept_measure_options *o = job->options;
+    const adept_measure_cli_options *o = job->options;
     adept_idle_fit fit = {.host = ""};
     live l;
 

@@ -11,7 +11,7 @@
 
 #define ADEPT_MOST_METERS 8
 
-typedef struct adept_measure_options {
+typedef struct adept_measure_cli_options {
     adept_words words; /* the command and its arguments, then NULL; or files of --merge */
     double period_s, duration_s;
     adept_words devices, row;
@@ -30,9 +30,9 @@ typedef struct adept_measure_options {
     adept_meter meters[ADEPT_MOST_METERS];
     size_t n_meters;
     adept_dram_options dram;
-} adept_measure_options;
+} adept_measure_cli_options;
 
-extern const adept_options adept_measure_options_of;
+extern const adept_options adept_measure_cli_options_of;
 /** Those of them that say which sensors are read. */
 extern const adept_options adept_sensor_options_of;
 /** These, and how they are read. */
@@ -42,7 +42,7 @@ extern const adept_options adept_steps_options_of;
 
 /** A measurement, made or read. */
 typedef struct adept_measure_job {
-    const adept_measure_options *options;
+    const adept_measure_cli_options *options;
     adept_recording *recording;
     adept_measured_run run;
     char host[256];
@@ -63,7 +63,8 @@ typedef struct adept_measure_job {
 #define ADEPT_MOST_KINDS 32
 
 /** What a recording by these options reads. @param kinds  filled with those of the machine and of the network; ends with NULL */
-adept_recording_options adept_measure_sensors(const adept_measure_options *o, const adept_sensor_kind *kinds[ADEPT_MOST_KINDS]);
+adept_recording_options adept_measure_sensors(const adept_measure_cli_options *o,
+                                              const adept_sensor_kind *kinds[ADEPT_MOST_KINDS]);
 /** Start the job's recording, of the machine's sensors and the network's. @param journal  NULL: none */
 adept_status adept_measure_start(adept_cli *cli, adept_measure_job *job, FILE *journal);
 /** Measure the idle machine, and write what it draws to --idle-fit's file. */

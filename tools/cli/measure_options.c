@@ -3,11 +3,11 @@
 #include "measure_job.h"
 #include <string.h>
 
-#define AT(member) offsetof(adept_measure_options, member)
+#define AT(member) offsetof(adept_measure_cli_options, member)
 
 static void init(void *record)
 {
-    adept_measure_options *o = record;
+    adept_measure_cli_options *o = record;
 
     o->repeat = 1;
 }
@@ -20,7 +20,7 @@ static adept_status parse_meter(adept_cli *cli, const char *option, char *text, 
     return adept_cli_usage(cli, "%s: this adept was built without meters at a URL, which need libcurl 7.85 or newer "
                            "(sh tools/install_deps.sh meters); install it and build again", option);
 #else
-    adept_measure_options *o = record;
+    adept_measure_cli_options *o = record;
     char *words[5] = {NULL};
     size_t n = 0;
 
@@ -40,7 +40,7 @@ static adept_status parse_meter(adept_cli *cli, const char *option, char *text, 
 #endif
 }
 
-static adept_status check_source(adept_cli *cli, const adept_measure_options *o)
+static adept_status check_source(adept_cli *cli, const adept_measure_cli_options *o)
 {
     bool waits = o->attach > 0 || o->duration_s > 0;
     int sources = (o->words.n > 0 && !o->merge) + (waits && !o->idle_fit) + (o->read != NULL) + o->list + o->merge + (o->idle_fit != NULL);
@@ -58,7 +58,7 @@ static adept_status check_source(adept_cli *cli, const adept_measure_options *o)
 
 static adept_status check(adept_cli *cli, void *record)
 {
-    const adept_measure_options *o = record;
+    const adept_measure_cli_options *o = record;
     adept_status status = check_source(cli, o);
 
     if (status != ADEPT_OK) return status;
@@ -92,13 +92,13 @@ static const adept_option_row rows[] = {
     {0},
 };
 
-const adept_options adept_measure_options_of = {.rows = rows, .init = init, .check = check};
+const adept_options adept_measure_cli_options_of = {.rows = rows, .init = init, .check = check};
 
 /* ---------------------------------------------------------------- how sensors are read ---------------------------- */
 
 static adept_status check_sensors(adept_cli *cli, void *record)
 {
-    const adept_measure_options *o = record;
+    const adept_measure_cli_options *o = record;
     adept_error why = {0};
 
     adept_status status = adept_dram_options_check(&o->dram, &why);
@@ -127,12 +127,12 @@ const adept_options adept_sensor_options_of = {.rows = sensor_rows, .check = che
 
 static void init_reading(void *record)
 {
-    ((adept_measure_options *)record)->period_s = ADEPT_PERIOD_S;
+    ((adept_measure_cli_options *)record)->period_s = ADEPT_PERIOD_S;
 }
 
 static adept_status check_reading(adept_cli *cli, void *record)
 {
-    const adept_measure_options *o = record;
+    const adept_measure_cli_options *o = record;
 
     if (o->period_s >= ADEPT_SHORTEST_PERIOD_S) return ADEPT_OK;
     return adept_cli_usage(cli, "--period: at least %g us is needed", 1e6 * ADEPT_SHORTEST_PERIOD_S);
@@ -151,7 +151,7 @@ const adept_options adept_reading_options_of = {
 
 static adept_status check_steps(adept_cli *cli, void *record)
 {
-    const adept_measure_options *o = record;
+    const adept_measure_cli_options *o = record;
 
     if (o->skip > 0 && !o->steps) return adept_cli_usage(cli, "--skip-steps needs --steps-from-marks");
     if (o->row.n > 0 && !o->steps && !o->ea2p) return adept_cli_usage(cli, "--row needs --steps-from-marks, or --format ea2p");

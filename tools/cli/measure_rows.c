@@ -96,7 +96,7 @@ static void describe(char *text, size_t size, const row_gpus *g, const adept_rec
  * What else says how many GPUs there are is not to contradict it. */
 adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job *job, const adept_words *more)
 {
-    const adept_measure_options *o = job->options;
+    const adept_measure_cli_options *o = job->options;
     const adept_recording *r = job->recording;
     const char *path = o->steps, *given = value_of(&o->row, "gpus") ? value_of(&o->row, "gpus") : value_of(more, "gpus");
     adept_region_statistics s = {.time_s = {.n = 0}};
@@ -155,7 +155,7 @@ static const char *label(const adept_words *words, const char *key)
 
 static adept_status put_run(adept_cli *cli, const adept_measure_job *job, double begin_s, double end_s, int number)
 {
-    const adept_measure_options *o = job->options;
+    const adept_measure_cli_options *o = job->options;
     adept_measured_run run = job->run;
     char *text = NULL;
     cJSON *result = NULL;

@@ -146,7 +146,7 @@ const char *const *adept_measurement_warnings(adept_dataset *d, bool all, size_t
         lines[(*n)++] = d->warnings[i];
     for (size_t i = 0; lines && i < d->n + d->n_excluded; i++) {
         char text[1024];
-        const adept_measurement *m = &d->rows[i];
+        const adept_dataset_row *m = &d->rows[i];
         if (!m->suspect) continue;
         snprintf(text, sizeof text, "%.300s:%ld: suspect%s: %.600s", m->file, m->line, i < d->n ? "" : " and left out",
                  m->suspect);

@@ -499,12 +499,23 @@ static adept_status unknown_option(const parser *p, const char *word, const char
     return adept_cli_usage(p->cli, "unknown option '%s'; did you mean --%s? (adept %s --help)", word, best, command);
 }
 
+static bool is_also(const adept_option_row *o, const char *name)
+{
+    const char *also = o->also ? o->also : "";
+
+    while (*also && (*also == *name || (*also == '_' && *name == '-')))
+        also++, name++;
+    return o->also && *also == *name;
+}
+
 /* The option of which `name` is the begin; all of it goes before others. */
 static const entry *find_long(const parser *p, const char *name, bool *ambiguous)
 {
     const entry *match = NULL;
 
     *ambiguous = false;
+    for (size_t i = 0; i < p->n; i++)
+        if (is_also(p->entries[i].option, name)) return &p->entries[i];
     for (size_t i = 0; i < p->n; i++) {
         const char *known = p->entries[i].option->name;
         if (!known || strncmp(known, name, strlen(name)) != 0) continue;
@@ -525,12 +536,14 @@ static adept_status take_long(parser *p, char *word)
     if (check_missing(p, name) != ADEPT_OK) return ADEPT_E_USAGE; /* before --ep is taken for --epochs */
     const entry *e = find_long(p, name, &ambiguous);
     if (!e) return unknown_option(p, word, name);
-    const adept_option_row *o = e->option;
+    const adept_option_row *o = e->option, si = {name, o->value, .kind = ADEPT_OPT_ABOVE_0, .at = o->at, .given = o->given};
+    const entry of_si = {&si, e->record};
     if (ambiguous) return adept_cli_usage(p->cli, "option '%s' is ambiguous; write it in full", word);
     if (!o->value && value) return adept_cli_usage(p->cli, "option '--%s' takes no value", o->name);
     if (o->value && !value && *p->next) value = *p->next++;
     if (o->value && !value) return adept_cli_usage(p->cli, "option '--%s' needs a value (%s)", o->name, o->value);
-    return take(p, e, value);
+    bool by_si = o->kind == ADEPT_OPT_AMOUNT && strcmp(name, o->name) != 0 && is_also(o, name);
+    return take(p, by_si ? &of_si : e, value);
 }
 
 /* "-o FILE", "-oFILE", "-Vo FILE" */

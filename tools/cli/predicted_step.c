@@ -15,7 +15,7 @@ const adept_options adept_step_options_of = {
               {&adept_set_options_of, offsetof(adept_step_options, set)}},
 };
 
-adept_status adept_step_predict_profile(adept_cli *cli, adept_step *s, const adept_grouping *grouping)
+adept_status adept_predicted_step_of_profile(adept_cli *cli, adept_predicted_step *s, const adept_grouping *grouping)
 {
     adept_status status = adept_predict(&s->prediction, s->profile, s->hw, s->run, &cli->err);
 
@@ -54,22 +54,22 @@ static void warn_of_set(adept_prediction *p, const adept_vary_options *o)
                  o->axes[i].key, o->axes[i].relative ? "x" : "", o->axes[i].numbers[0]);
 }
 
-adept_status adept_step_predict(adept_cli *cli, adept_step *s, const adept_step_options *o, const adept_job_spec *job,
-                                const adept_grouping *grouping)
+adept_status adept_predicted_step_make(adept_cli *cli, adept_predicted_step *s, const adept_step_options *o,
+                                       const adept_job_spec *job, const adept_grouping *grouping)
 {
     adept_status status = open_gpu(cli, &s->hw, o->where.gpu, &o->set);
 
     if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &s->source, o->model, &o->workload);
     s->profile = s->source.base;
     s->run = &o->where.run;
-    if (status == ADEPT_OK) status = adept_step_predict_profile(cli, s, grouping);
+    if (status == ADEPT_OK) status = adept_predicted_step_of_profile(cli, s, grouping);
     if (status != ADEPT_OK) return status;
     warn_of_set(&s->prediction, &o->set);
     if (job && adept_job_spec_given(job)) s->totals = adept_totals_of(job, &s->prediction, s->profile, s->run);
     return ADEPT_OK;
 }
 
-void adept_step_free(adept_step *s)
+void adept_predicted_step_free(adept_predicted_step *s)
 {
     adept_groups_free(&s->groups);
     free(s->ops);

@@ -15,7 +15,7 @@ typedef struct adept_step_options {
 extern const adept_options adept_step_options_of;
 
 /** A predicted step, and what it is of: what predict, explain and report begin with. */
-typedef struct adept_step {
+typedef struct adept_predicted_step {
     adept_sweep_source source;
     const adept_profile *profile; /* its */
     adept_hwprofile *hw;
@@ -26,18 +26,19 @@ typedef struct adept_step {
     adept_op_prediction *ops; /* one for each operator of the profile */
     const adept_grouping *grouping;
     adept_groups groups; /* of the operators */
-} adept_step;
+} adept_predicted_step;
 
 /**
  * Open the GPU with what --set says, which is found before a slow load, then the model, and predict.
- * @param step      zeroed; adept_step_free() it whatever the result
+ * @param step      zeroed; adept_predicted_step_free() it whatever the result
  * @param job       NULL: no totals
  * @param grouping  of the groups, which are in the model's order
  */
-adept_status adept_step_predict(adept_cli *cli, adept_step *step, const adept_step_options *o,
-                                const adept_job_spec *job, const adept_grouping *grouping);
+adept_status adept_predicted_step_make(adept_cli *cli, adept_predicted_step *step, const adept_step_options *o,
+                                       const adept_job_spec *job, const adept_grouping *grouping);
 /** The same from where profile, GPU and run are known, without warnings of --set. */
-adept_status adept_step_predict_profile(adept_cli *cli, adept_step *step, const adept_grouping *grouping);
-void adept_step_free(adept_step *step);
+adept_status adept_predicted_step_of_profile(adept_cli *cli, adept_predicted_step *step,
+                                             const adept_grouping *grouping);
+void adept_predicted_step_free(adept_predicted_step *step);
 
 #endif

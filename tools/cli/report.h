@@ -27,9 +27,9 @@ const char *adept_warning_at(const adept_profile *profile, const adept_predictio
 /** An energy label, what a job takes, is written in the format that the end of the file's name says. @return there is one */
 bool adept_label_has_format(const char *path);
 /** Write through a temporary file: a label that is there is whole. @param step  with totals */
-adept_status adept_label_write(adept_cli *cli, const char *path, const adept_step *step);
+adept_status adept_label_write(adept_cli *cli, const char *path, const adept_predicted_step *step);
 
-adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_step *step);
+adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_predicted_step *step);
 
 /** @param roofline the rows carry their least time and side of a GPU's roofline */
 adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,

@@ -44,7 +44,7 @@ static void add_errors(adept_table *table, const char *name, const char *what, c
                                 isfinite(m->coverage) ? adept_cell("%.0f", m->coverage).s : ""));
 }
 
-static bool same_columns(const adept_group *a, const adept_group *b)
+static bool same_columns(const adept_metrics_group *a, const adept_metrics_group *b)
 {
     if (a->n_columns != b->n_columns) return false;
     for (size_t i = 0; i < a->n_columns; i++)
@@ -117,7 +117,7 @@ static adept_text known(adept_text text, double value)
 
 static void add_scored(adept_table *table, const adept_scored *s)
 {
-    const adept_measurement *m = s->measured;
+    const adept_dataset_row *m = s->measured;
     char place[256], what[256];
     const char *slash = strrchr(m->file, '/');
 

@@ -24,7 +24,7 @@ static void put_paragraph(adept_page *page, const char *format, ...)
     adept_page_element(page, "p", text);
 }
 
-static bool trains(const adept_step *r)
+static bool trains(const adept_predicted_step *r)
 {
     return r->profile->mode != ADEPT_MODE_INFER;
 }
@@ -37,7 +37,7 @@ static const char *file_name(const char *path)
 
 /* ---------------------------------------------------------------- headline --------------------------------------- */
 
-static bool begin(adept_page *page, const adept_step *r)
+static bool begin(adept_page *page, const adept_predicted_step *r)
 {
     const adept_profile *p = r->profile;
     char title[256], lead[512];
@@ -68,7 +68,7 @@ static adept_text range_note(const double *range, double level, adept_text (*pri
     return text;
 }
 
-static void put_headline(adept_page *page, const adept_step *r)
+static void put_headline(adept_page *page, const adept_predicted_step *r)
 {
     const adept_prediction *p = &r->prediction;
     const adept_memory *m = &p->memory;
@@ -94,7 +94,7 @@ static void put_headline(adept_page *page, const adept_step *r)
     adept_page_tiles_end(page);
 }
 
-static void put_method(adept_page *page, const adept_step *r)
+static void put_method(adept_page *page, const adept_predicted_step *r)
 {
     bool by_operator = adept_granularity_of(r->hw, r->run) == ADEPT_GRANULARITY_OPERATOR;
 
@@ -123,7 +123,7 @@ static void put_method(adept_page *page, const adept_step *r)
     }
 }
 
-static void put_warnings(adept_page *page, const adept_step *r)
+static void put_warnings(adept_page *page, const adept_predicted_step *r)
 {
     if (r->profile->n_warnings + r->prediction.n_warnings == 0) return;
     adept_page_section(page, "warnings", "Warnings");
@@ -137,7 +137,7 @@ static void put_warnings(adept_page *page, const adept_step *r)
 
 /* ---------------------------------------------------------------- pictures --------------------------------------- */
 
-static void put_step(adept_page *page, const adept_step *r, const adept_pictures *pictures)
+static void put_step(adept_page *page, const adept_predicted_step *r, const adept_pictures *pictures)
 {
     const adept_prediction *p = &r->prediction;
 
@@ -161,7 +161,7 @@ static void put_step(adept_page *page, const adept_step *r, const adept_pictures
         put_paragraph(page, "There is no picture of energy: the power of %s is not known.", r->hw->name);
 }
 
-static void put_roofline(adept_page *page, const adept_step *r, const adept_pictures *pictures)
+static void put_roofline(adept_page *page, const adept_predicted_step *r, const adept_pictures *pictures)
 {
     char caption[768];
 
@@ -180,7 +180,7 @@ static void put_roofline(adept_page *page, const adept_step *r, const adept_pict
                             caption);
 }
 
-static void put_memory(adept_page *page, const adept_step *r, const adept_pictures *pictures)
+static void put_memory(adept_page *page, const adept_predicted_step *r, const adept_pictures *pictures)
 {
     adept_page_section(page, "memory", adept_run_gpus(r->run) > 1 ? "Memory of each GPU" : "Memory");
     adept_page_figure_svg(page, pictures->svg[ADEPT_PICTURE_MEMORY],
@@ -195,7 +195,7 @@ static void put_limit_row(adept_page *page, const char *name, const adept_limit_
                                            adept_units_change(c->slowdown).s, adept_units_change(-c->energy_saving).s));
 }
 
-static void put_limits(adept_page *page, const adept_step *r, const adept_pictures *pictures)
+static void put_limits(adept_page *page, const adept_predicted_step *r, const adept_pictures *pictures)
 {
     char caption[384];
 
@@ -223,7 +223,8 @@ static void put_limits(adept_page *page, const adept_step *r, const adept_pictur
 
 /* ---------------------------------------------------------------- layers ----------------------------------------- */
 
-static void put_layer(adept_page *page, const adept_step *r, const adept_group *g, const char *name, const char *bound)
+static void put_layer(adept_page *page, const adept_predicted_step *r, const adept_group *g, const char *name,
+                      const char *bound)
 {
     double passes = (double)r->profile->grad_accum;
 
@@ -235,7 +236,7 @@ static void put_layer(adept_page *page, const adept_step *r, const adept_group *
                                            adept_units_joule(g->energy_j).s, bound));
 }
 
-static void put_layers(adept_page *page, const adept_step *r)
+static void put_layers(adept_page *page, const adept_predicted_step *r)
 {
     size_t n = r->groups.n, shown = n < LAYER_ROWS ? n : LAYER_ROWS;
     adept_group rest = {.module_class = ""};
@@ -282,7 +283,7 @@ static void put_sheet(adept_page *page, const adept_hwprofile *hw)
     fputs("</details>\n", page->out);
 }
 
-static void put_provenance(adept_page *page, const adept_step *r)
+static void put_provenance(adept_page *page, const adept_predicted_step *r)
 {
     const adept_profile *p = r->profile;
     char text[512];
@@ -391,7 +392,7 @@ static void put_explanation(adept_page *page, const adept_explanation *x)
 
 char *adept_report_html(const adept_explanation *x, const adept_pictures *pictures, size_t *size)
 {
-    const adept_step *step = x->step;
+    const adept_predicted_step *step = x->step;
     adept_page page;
 
     if (!begin(&page, step)) return NULL;

@@ -29,16 +29,16 @@ bool adept_job_check_of(adept_job_check *out, const adept_account_group *job)
 {
     if (!job->job || !adept_job_note_read(&out->note, job->job->note, job->job->comment)) return false;
     out->time_s = adept_batch_job_elapsed_s(job->job);
-    out->gpu_energy_j = adept_account_is_whole(job) && job->gpu_time_s > 0 ? job->energy_j[ADEPT_PART_GPU] : NAN;
+    out->gpu_energy_j = adept_account_is_whole(job) && job->gpu_time_s > 0 ? job->energy_j[ADEPT_ENERGY_GPU] : NAN;
     return true;
 }
 
 static const char *state_of(const adept_account_group *g)
 {
-    return adept_job_state_name(g->job ? g->job->state : ADEPT_JOB_UNKNOWN);
+    return adept_batch_state_name(g->job ? g->job->state : ADEPT_BATCH_UNKNOWN);
 }
 
-static bool has_part(const adept_jobs_report *r, adept_part_of_energy part)
+static bool has_part(const adept_jobs_report *r, adept_energy_part part)
 {
     for (size_t i = 0; i < r->accounting->n_nodes; i++)
         if (r->accounting->nodes[i].has[part]) return true;
@@ -50,7 +50,7 @@ static double node_energy_j(const adept_node_account *a)
 {
     double energy_j = 0;
 
-    for (size_t p = 0; p < ADEPT_PARTS; p++)
+    for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++)
         energy_j += a->energy_j[p];
     return energy_j;
 }
@@ -67,7 +67,7 @@ static adept_text date_text(double time_s)
     return out;
 }
 
-static adept_text part_cell(const adept_jobs_report *r, const adept_account_group *g, adept_part_of_energy part)
+static adept_text part_cell(const adept_jobs_report *r, const adept_account_group *g, adept_energy_part part)
 {
     return has_part(r, part) ? adept_units_joule(g->energy_j[part]) : adept_cell("%s", "");
 }
@@ -75,7 +75,7 @@ static adept_text part_cell(const adept_jobs_report *r, const adept_account_grou
 /* Of its GPUs' energy, where it is not known how much it used of them. */
 static adept_text range_cell(const adept_account_group *g)
 {
-    if (!(g->gpu_high_j - g->gpu_low_j > 1e-6 * fabs(g->energy_j[ADEPT_PART_GPU]))) return adept_cell("%s", "");
+    if (!(g->gpu_high_j - g->gpu_low_j > 1e-6 * fabs(g->energy_j[ADEPT_ENERGY_GPU]))) return adept_cell("%s", "");
     return adept_cell("%s to %s", adept_units_joule(g->gpu_low_j).s, adept_units_joule(g->gpu_high_j).s);
 }
 
@@ -101,9 +101,9 @@ static void add_group(adept_table *table, const adept_jobs_report *r, const adep
         table,
         ADEPT_CELLS(name, job ? job->user : "", job ? job->partition : "", g->id >= 0 ? state_of(g) : "", jobs.s,
                     isnan(elapsed_s) ? "" : adept_units_time(elapsed_s).s,
-                    g->cpu_time_s > 0 ? adept_units_time(g->cpu_time_s).s : "", part_cell(r, g, ADEPT_PART_CPU).s,
-                    part_cell(r, g, ADEPT_PART_DRAM).s, part_cell(r, g, ADEPT_PART_GPU).s, range_cell(g).s,
-                    part_cell(r, g, ADEPT_PART_GAP).s, adept_units_joule(g->total_j).s,
+                    g->cpu_time_s > 0 ? adept_units_time(g->cpu_time_s).s : "", part_cell(r, g, ADEPT_ENERGY_CPU).s,
+                    part_cell(r, g, ADEPT_ENERGY_DRAM).s, part_cell(r, g, ADEPT_ENERGY_GPU).s, range_cell(g).s,
+                    part_cell(r, g, ADEPT_ENERGY_GAP).s, adept_units_joule(g->total_j).s,
                     share_cell(g->total_j, r->groups->all.total_j).s, isnan(co2e_g) ? "" : adept_units_grams(co2e_g).s,
                     known_percent(adept_use_mean(&g->multiprocessors)).s, known_percent(adept_use_mean(&g->memory)).s));
 }
@@ -154,9 +154,9 @@ static adept_status print_nodes(adept_cli *cli, const adept_jobs_report *r)
         double over = a->cpu_is_rest || !(a->beside_j > 0) ? NAN : a->external_j / a->beside_j;
         adept_table_row(&table, ADEPT_CELLS(a->host, date_text(a->begin_s).s, date_text(a->end_s).s,
                                             adept_units_time(a->recorded_s).s,
-                                            a->cpu_is_rest           ? "the node's meter"
-                                            : a->has[ADEPT_PART_CPU] ? "their meters"
-                                                                     : "nothing",
+                                            a->cpu_is_rest             ? "the node's meter"
+                                            : a->has[ADEPT_ENERGY_CPU] ? "their meters"
+                                                                       : "nothing",
                                             adept_units_joule(node_energy_j(a)).s,
                                             isnan(a->external_j) ? "" : adept_units_joule(a->external_j).s,
                                             isnan(over) ? "" : adept_cell("x %.3f", over).s));
@@ -261,14 +261,14 @@ static void put_csv_row(adept_buffer *out, const adept_jobs_report *r, const ade
     }
     put_number_cell(out, g->cpu_time_s);
     put_number_cell(out, g->gpu_time_s);
-    for (size_t p = 0; p < ADEPT_PARTS; p++)
-        put_number_cell(out, has_part(r, (adept_part_of_energy)p) ? g->energy_j[p] : NAN);
+    for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++)
+        put_number_cell(out, has_part(r, (adept_energy_part)p) ? g->energy_j[p] : NAN);
     put_number_cell(out, g->total_j);
     put_number_cell(out, co2e_g_of(r, g->total_j));
     put_number_cell(out, adept_use_mean(&g->multiprocessors));
     put_number_cell(out, adept_use_mean(&g->memory));
-    put_number_cell(out, has_part(r, ADEPT_PART_GPU) ? g->gpu_low_j : NAN);
-    adept_csv_put_number(out, has_part(r, ADEPT_PART_GPU) ? g->gpu_high_j : NAN);
+    put_number_cell(out, has_part(r, ADEPT_ENERGY_GPU) ? g->gpu_low_j : NAN);
+    adept_csv_put_number(out, has_part(r, ADEPT_ENERGY_GPU) ? g->gpu_high_j : NAN);
     adept_buffer_text(out, "\n");
 }
 
@@ -309,12 +309,12 @@ static void put_histogram(adept_json_writer *w, const char *key, const adept_use
 static void put_energies(adept_json_writer *w, const adept_jobs_report *r, const adept_account_group *g)
 {
     adept_json_put_number(w, "energy_j", g->total_j);
-    for (size_t p = 0; p < ADEPT_PARTS; p++) {
+    for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++) {
         char key[32];
         snprintf(key, sizeof key, "%s_j", adept_energy_part_name(p));
-        adept_json_put_number(w, key, has_part(r, (adept_part_of_energy)p) ? g->energy_j[p] : NAN);
+        adept_json_put_number(w, key, has_part(r, (adept_energy_part)p) ? g->energy_j[p] : NAN);
     }
-    if (has_part(r, ADEPT_PART_GPU)) {
+    if (has_part(r, ADEPT_ENERGY_GPU)) {
         adept_json_begin_array(w, "gpu_range_j");
         adept_json_put_number(w, NULL, g->gpu_low_j);
         adept_json_put_number(w, NULL, g->gpu_high_j);
@@ -383,10 +383,10 @@ static void put_nodes(adept_json_writer *w, const adept_jobs_report *r)
         adept_json_begin_object(w, NULL);
         adept_json_put_members(w, "host %s begin_s %g end_s %g recorded_s %g", a->host, a->begin_s, a->end_s,
                                a->recorded_s);
-        adept_json_put_string(w, "cpu_by", a->cpu_is_rest ? "node" : a->has[ADEPT_PART_CPU] ? "cpu" : NULL);
+        adept_json_put_string(w, "cpu_by", a->cpu_is_rest ? "node" : a->has[ADEPT_ENERGY_CPU] ? "cpu" : NULL);
         adept_json_put_members(w, "energy_j %g node_meter_j %g beside_j %g", node_energy_j(a), a->external_j, a->beside_j);
         adept_json_begin_object(w, "unknown_s");
-        for (size_t p = 0; p < ADEPT_PARTS; p++)
+        for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++)
             adept_json_put_number(w, adept_energy_part_name(p), a->has[p] ? a->unknown_s[p] : NAN);
         adept_json_end_object(w);
         adept_json_end_object(w);

@@ -46,7 +46,7 @@ static adept_status keep_drawn(adept_cli *cli, adept_pictures *out, adept_pictur
 
 /* ---------------------------------------------------------------- bars ------------------------------------------- */
 
-static double pass_energy_j(const adept_step *r)
+static double pass_energy_j(const adept_predicted_step *r)
 {
     double sum_j = 0;
 
@@ -55,7 +55,7 @@ static double pass_energy_j(const adept_step *r)
     return sum_j;
 }
 
-static adept_bar time_bar(const adept_step *r)
+static adept_bar time_bar(const adept_predicted_step *r)
 {
     const adept_prediction *p = &r->prediction;
     adept_bar bar = {.scale = p->step_time_s, .print = adept_units_time};
@@ -78,7 +78,7 @@ static adept_bar time_bar(const adept_step *r)
 }
 
 /* Behind what the all-reduce hides, and where the rest of it stands in the step: on the step's own scale. */
-static adept_bar allreduce_bar(const adept_step *r)
+static adept_bar allreduce_bar(const adept_predicted_step *r)
 {
     const adept_prediction *p = &r->prediction;
     adept_bar bar = {.scale = p->step_time_s, .print = adept_units_time};
@@ -90,7 +90,7 @@ static adept_bar allreduce_bar(const adept_step *r)
     return bar;
 }
 
-static adept_bar energy_bar(const adept_step *r)
+static adept_bar energy_bar(const adept_predicted_step *r)
 {
     const adept_prediction *p = &r->prediction;
     double pass_j = pass_energy_j(r);
@@ -124,7 +124,7 @@ static adept_bar wait_bar(const adept_elasticities *e)
     return bar;
 }
 
-static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_step *r,
+static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_predicted_step *r,
                               const adept_elasticities *elasticities)
 {
     adept_buffer text = {.data = NULL};
@@ -142,7 +142,7 @@ static adept_status draw_step(adept_cli *cli, adept_pictures *out, const adept_s
     return keep(cli, out, ADEPT_PICTURE_STEP, &text, file);
 }
 
-static adept_status draw_memory(adept_cli *cli, adept_pictures *out, const adept_step *r)
+static adept_status draw_memory(adept_cli *cli, adept_pictures *out, const adept_predicted_step *r)
 {
     const adept_memory *m = &r->prediction.memory;
     adept_buffer text = {.data = NULL};
@@ -176,7 +176,7 @@ static adept_shade shade_of(adept_bound bound)
 }
 
 /* Layers, and beside them what of the step belongs to none. */
-static size_t list_items(adept_treemap_item *items, const adept_step *r, bool of_energy)
+static size_t list_items(adept_treemap_item *items, const adept_predicted_step *r, bool of_energy)
 {
     const adept_prediction *p = &r->prediction;
     size_t n = 0;
@@ -202,7 +202,7 @@ static size_t list_items(adept_treemap_item *items, const adept_step *r, bool of
     return n;
 }
 
-static adept_status draw_treemap(adept_cli *cli, adept_pictures *out, const adept_step *r, bool of_energy)
+static adept_status draw_treemap(adept_cli *cli, adept_pictures *out, const adept_predicted_step *r, bool of_energy)
 {
     adept_picture_id id = of_energy ? ADEPT_PICTURE_ENERGY : ADEPT_PICTURE_TIME;
     const adept_treemap_look look = {of_energy ? "energy" : "time",
@@ -224,7 +224,7 @@ static adept_status draw_treemap(adept_cli *cli, adept_pictures *out, const adep
 
 /* ---------------------------------------------------------------- gnuplot's -------------------------------------- */
 
-static adept_status draw_roofline(adept_cli *cli, adept_pictures *out, const adept_step *r)
+static adept_status draw_roofline(adept_cli *cli, adept_pictures *out, const adept_predicted_step *r)
 {
     adept_roofline_picture *picture = malloc(sizeof *picture);
     char title[160];
@@ -241,7 +241,7 @@ static adept_status draw_roofline(adept_cli *cli, adept_pictures *out, const ade
     return status;
 }
 
-static adept_status draw_limits(adept_cli *cli, adept_pictures *out, const adept_step *r)
+static adept_status draw_limits(adept_cli *cli, adept_pictures *out, const adept_predicted_step *r)
 {
     adept_limit_curve *curve = malloc(sizeof *curve);
 
@@ -256,7 +256,7 @@ static adept_status draw_limits(adept_cli *cli, adept_pictures *out, const adept
 
 adept_status adept_pictures_draw(adept_cli *cli, adept_pictures *out, const adept_explanation *x)
 {
-    const adept_step *step = x->step;
+    const adept_predicted_step *step = x->step;
 
     *out = (adept_pictures){.interval_level = NAN};
     adept_status status = draw_step(cli, out, step, &x->elasticities);

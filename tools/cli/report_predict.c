@@ -14,12 +14,12 @@ static bool trains(const adept_profile *profile)
     return profile->mode != ADEPT_MODE_INFER;
 }
 
-static bool by_operator(const adept_step *r)
+static bool by_operator(const adept_predicted_step *r)
 {
     return adept_granularity_of(r->hw, r->run) == ADEPT_GRANULARITY_OPERATOR;
 }
 
-static void print_gpu(FILE *out, const adept_step *r)
+static void print_gpu(FILE *out, const adept_predicted_step *r)
 {
     char text[ADEPT_CALIBRATION_BYTES];
 
@@ -49,7 +49,7 @@ static void print_interval(FILE *out, const adept_prediction *p)
     fprintf(out, " with %s probability\n", adept_units_percent(p->interval_level).s);
 }
 
-static void print_headline(FILE *out, const adept_step *r)
+static void print_headline(FILE *out, const adept_predicted_step *r)
 {
     const adept_prediction *p = &r->prediction;
 
@@ -117,7 +117,7 @@ static void print_communication(FILE *out, const adept_prediction *p)
             p->comm_hidden_s > 1e-6 * all_s ? adept_units_time(p->comm_hidden_s).s : "none");
 }
 
-static void print_times(FILE *out, const adept_step *r)
+static void print_times(FILE *out, const adept_predicted_step *r)
 {
     const adept_prediction *p = &r->prediction;
     double step_s = p->step_time_s;
@@ -132,7 +132,7 @@ static void print_times(FILE *out, const adept_step *r)
     if (r->run->gpus > 1) print_communication(out, p);
 }
 
-static void print_memory(FILE *out, const adept_step *r)
+static void print_memory(FILE *out, const adept_predicted_step *r)
 {
     const adept_memory *m = &r->prediction.memory;
 
@@ -239,7 +239,7 @@ static void print_totals(FILE *out, const adept_totals *t)
 
 /* ---------------------------------------------------------------- the table -------------------------------------- */
 
-static void add_row(adept_table *table, const adept_step *r, const adept_group *g)
+static void add_row(adept_table *table, const adept_predicted_step *r, const adept_group *g)
 {
     double passes = (double)r->profile->grad_accum;
 
@@ -252,7 +252,7 @@ static void add_row(adept_table *table, const adept_step *r, const adept_group *
                     g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"));
 }
 
-static adept_status print_table(adept_cli *cli, FILE *out, const adept_step *r, size_t n_rows)
+static adept_status print_table(adept_cli *cli, FILE *out, const adept_predicted_step *r, size_t n_rows)
 {
     char columns[80];
     adept_table table = {.columns = columns, .indent = 2};
@@ -276,13 +276,13 @@ const char *adept_warning_at(const adept_profile *profile, const adept_predictio
     return index < prediction->n_warnings ? prediction->warnings[index] : NULL;
 }
 
-static const char *table_note(const adept_step *r)
+static const char *table_note(const adept_predicted_step *r)
 {
     return r->run->gpus > 1 ? "a step's forward and backward passes; work of one GPU, energy of all"
                             : "a step's forward and backward passes";
 }
 
-adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_step *r)
+adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_predicted_step *r)
 {
     size_t n = r->groups.n;
     bool headed = false;

@@ -66,7 +66,8 @@ void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const
     cells[n++] = interval;
     bool differs = false; /* of one GPU in one precision the report says it once */
     for (size_t i = 0; i < sweep->n_axes; i++)
-        differs = differs || sweep->axes[i].kind == ADEPT_VARY_GPU || sweep->axes[i].kind == ADEPT_VARY_PRECISION;
+        differs = differs || sweep->axes[i].kind == ADEPT_VARY_GPU ||
+                  sweep->axes[i].field == adept_workload_field(ADEPT_FIELD_precision);
     cells[n] = reason ? reason : differs && f->notes & NOT_CALIBRATED ? "not calibrated" : "";
     adept_table_row(&t->table, cells);
 }

@@ -1,13 +1,14 @@
 /** @file step_options.c  Where a step runs, what is set or varied (KEY=VALUES, with the key that was meant where one is
  *  misspelt), and the whole job. */
 #include "step_options.h"
+#include "field_options.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- where it runs ---------------------------------- */
 
-/* GPU, number, limit, clock, network, equations: shared by all that predict. */
+/* GPU, words of a run, equations: shared by all that predict. */
 #define IN_RUN(member) offsetof(adept_run_options, member)
 
 /* Those that can be asked for. */
@@ -16,66 +17,20 @@ static const char *named_granularity(size_t index)
     return adept_granularity_name(index + ADEPT_GRANULARITY_MODEL);
 }
 
-static const adept_suffix clocks[] = {{"", 1e6}, {"MHz", 1e6}, {"Hz", 1}, {"kHz", 1e3}, {"GHz", 1e9}, {NULL, 0}};
-static const adept_suffix bandwidths[] = {{"B/s", 1},          {"MB/s", 1e6},     {"GB/s", 1e9},     {"Mbit/s", 1e6 / 8},
-                                          {"Gbit/s", 1e9 / 8}, {"Mbps", 1e6 / 8}, {"Gbps", 1e9 / 8}, {"Mb/s", 1e6 / 8},
-                                          {"Gb/s", 1e9 / 8},   {NULL, 0}};
-static const adept_suffix times[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {NULL, 0}};
-
 static const adept_option_row run_rows[] = {
     {.group = 1, .help = "Where it runs:"},
     {"gpu", "NAME|FILE", 1,
      "The GPU: a name that `adept gpus` lists, or a hardware profile (a path with '/', or ending in .json). Required",
      ADEPT_OPT_TEXT, .at = IN_RUN(gpu)},
-    {"gpus", "N", 1, "Data-parallel GPUs, those of all nodes together (default 1)", ADEPT_OPT_COUNT,
-     .at = IN_RUN(run.gpus), .low = 1},
-    {"power-limit", "W", 1, "Board power limit of each GPU: watts, or with a unit: 250W", ADEPT_OPT_AMOUNT,
-     .at = IN_RUN(run.power_limit_w), .units = adept_suffix_watts},
-    {"clock", "MHZ", 1,
-     "Lock the core clock, in MHz as nvidia-smi prints it or with a unit: 1410, 1410MHz, 1.41GHz. A power limit, the "
-     "board's own too, that leaves less counts",
-     ADEPT_OPT_AMOUNT, .at = IN_RUN(run.clock_hz), .units = clocks},
+#define X(name, ...) ADEPT_FIELD_OPTION(1, IN_RUN(run.name), 0, name, __VA_ARGS__)
+    ADEPT_RUN_FIELDS(X)
+#undef X
     {"granularity", "NAME", 1,
      "operator: every kernel's time from its own dimensions; model: the thesis's equations on means over the whole "
      "model. Default: what the GPU was calibrated with, else operator",
      ADEPT_OPT_CHOICE, .at = IN_RUN(run.granularity), .low = ADEPT_GRANULARITY_MODEL, .names = named_granularity},
     {"saturation", "NAME", 1, "Saturation function of granularity model: sigmoid, arctan, softsign, algebraic or tanh",
      ADEPT_OPT_NAME, .at = IN_RUN(run.saturation), .names = adept_saturation_name},
-    {"host", "NAME", 1,
-     "A measured host, which says what a launch takes and how surely: torch2, torch1, dosgroup-l40, ... Default: the "
-     "hardware profile's",
-     ADEPT_OPT_CHOICE, .at = IN_RUN(run.host), .names = adept_host_name},
-    {"host-launch", "TIME", 1,
-     "What the host takes to launch a kernel eagerly: 30us. Default: the hardware profile's",
-     ADEPT_OPT_AMOUNT, .at = IN_RUN(run.host_launch_s), .units = times},
-    {"host-step", "TIME", 1,
-     "What a step takes beside kernels and launches, such as loading data: 5ms. Default: the host's or the hardware profile's",
-     ADEPT_OPT_AMOUNT, .at = IN_RUN(run.host_step_s), .units = times},
-    {"host-sample", "TIME", 1,
-     "What the host takes for each sample of the batch in the forward pass, to load and copy it: 50us. Default: the "
-     "hardware profile's, which is 0 unless a fit of its host found one",
-     ADEPT_OPT_AMOUNT, .at = IN_RUN(run.host_sample_s), .units = times},
-    {"nodes", "N", 1, "Nodes that the GPUs are shared by equally (default 1); needs --internode-bandwidth",
-     ADEPT_OPT_COUNT, .at = IN_RUN(run.nodes), .low = 1},
-    {"internode-bandwidth", "RATE", 1,
-     "Network of one node in one direction, all adapters together: 200Gbit/s, 25GB/s",
-     ADEPT_OPT_AMOUNT, .at = IN_RUN(run.internode_bytes_per_s), .units = bandwidths},
-    {"internode-latency", "TIME", 1, "One hop between nodes: 10us (the default)",
-     ADEPT_OPT_AMOUNT, .at = IN_RUN(run.internode_latency_s), .units = times},
-    {"allreduce", "NAME", 1,
-     "ring (default), tree (double binary), or auto: the faster for every size; between nodes if there are several",
-     ADEPT_OPT_CHOICE, .at = IN_RUN(run.allreduce), .names = adept_allreduce_name},
-    {"link", "NAME", 1,
-     "What joins two GPUs of a node: board (the hardware profile's link; default) or bridge (an NVLink bridge between "
-     "two boards)",
-     ADEPT_OPT_CHOICE, .at = IN_RUN(run.link), .names = adept_link_name},
-    {"overlap", "NAME", 1,
-     "bucketed: buckets of gradients are sent while the backward pass runs, as DistributedDataParallel does; fixed: "
-     "the share that the hardware profile says is hidden; none: one all-reduce after the backward pass; auto (default): bucketed where the profile of the model "
-     "knows its parameters and the GPU was not fitted on several GPUs",
-     ADEPT_OPT_CHOICE, .at = IN_RUN(run.overlap), .names = adept_overlap_name},
-    {"bucket-bytes", "SIZE", 1, "Size of a bucket: bytes, or with a unit (default 25MiB)", ADEPT_OPT_AMOUNT,
-     .at = IN_RUN(run.bucket_bytes), .units = adept_suffix_sizes},
     {0},
 };
 

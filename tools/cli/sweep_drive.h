@@ -11,7 +11,7 @@
 extern const adept_command adept_sweep_drive;
 
 typedef struct adept_drive_options {
-    adept_measure_options measure; /* the command, and how sensors are read */
+    adept_measure_cli_options measure; /* the command, and how sensors are read */
     adept_vary_options vary;
     bool drive, restore, one_at_a_time, csv, json;
     const char *output, *plot;

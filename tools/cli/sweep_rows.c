@@ -21,7 +21,8 @@
 
 static void put_csv_value(adept_buffer *row, const adept_sweep_axis *axis, size_t at, const adept_sweep_point *point)
 {
-    const char *word = adept_sweep_has_words(axis) ? adept_sweep_word_at(axis, at, point) : NULL;
+    char text[ADEPT_FIELD_TEXT_BYTES];
+    const char *word = adept_sweep_has_words(axis) ? adept_sweep_word_at(text, axis, at, point) : NULL;
     if (word)
         adept_csv_put_text(row, word);
     else if (!adept_sweep_has_words(axis))
@@ -31,8 +32,9 @@ static void put_csv_value(adept_buffer *row, const adept_sweep_axis *axis, size_
 static void put_json_value(adept_json_writer *w, const char *key, const adept_sweep_axis *axis, size_t at,
                            const adept_sweep_point *point)
 {
+    char text[ADEPT_FIELD_TEXT_BYTES];
     if (adept_sweep_has_words(axis))
-        adept_json_put_string(w, key, adept_sweep_word_at(axis, at, point));
+        adept_json_put_string(w, key, adept_sweep_word_at(text, axis, at, point));
     else
         adept_json_put_number(w, key, adept_sweep_number_at(axis, at, point));
 }

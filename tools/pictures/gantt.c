@@ -19,7 +19,7 @@ static const char *const fills[] = {"#0072B2", "#F2B134", "#009E73", "#CC79A7",
 #define FILLS (sizeof fills / sizeof *fills)
 
 typedef struct piece {
-    const adept_span *span;
+    const adept_job_span *span;
     double end_s;
     double size;      /* GPU-seconds */
     size_t first_row; /* in rows: where its GPUs stand, n_rows of them, which need not be neighbours */
@@ -41,7 +41,7 @@ typedef struct gantt {
 
 static int by_node_and_start(const void *a, const void *b)
 {
-    const adept_span *x = ((const piece *)a)->span, *y = ((const piece *)b)->span;
+    const adept_job_span *x = ((const piece *)a)->span, *y = ((const piece *)b)->span;
 
     if (x->node != y->node) return x->node < y->node ? -1 : 1;
     if (x->start_s != y->start_s) return x->start_s < y->start_s ? -1 : 1;
@@ -111,7 +111,7 @@ static adept_status begin(gantt *g, adept_gantt_note *note, adept_error *err)
     g->free_at_s = calloc(most_gpus, sizeof *g->free_at_s);
     if (!g->pieces || !g->rows || !g->free_at_s) return adept_no_memory(err, "a chart");
     for (size_t i = 0; i < r->n_spans; i++) {
-        const adept_span *span = &r->spans[i];
+        const adept_job_span *span = &r->spans[i];
         double end_s = isnan(span->end_s) ? g->end_s : span->end_s;
         if (end_s > span->start_s)
             g->pieces[g->n++] = (piece){.span = span, .end_s = end_s, .size = span->gpus * (end_s - span->start_s)};

@@ -4,16 +4,17 @@
 #include "adept_error.h"
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* An oracle, or where the key has no GPU a workload at another batch, length or assumption, which the oracles of
+/* An oracle, or where the key has no GPU a workload at other words or assumptions, which the oracles of
  * several GPUs hold: it takes a walk, an oracle a fraction of one. */
 struct adept_serve_oracle {
     adept_oracle *oracle;
     adept_workload *workload;  /* owned; where the key has no GPU */
     adept_serve_oracle *sized; /* held; NULL: the oracle is of the key's workload */
-    char *assume;              /* owned; of the key of its entry */
+    char *assume, *words;      /* owned; of the key of its entry */
     size_t holders;
     bool kept;
 };
@@ -51,11 +52,15 @@ static char granularity_of(const adept_serve_key *k)
     return k->granularity ? k->granularity[0] : '\0'; /* 'o' or 'm' */
 }
 
+static bool are_equal(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 static bool is_same(const adept_serve_key *a, const adept_serve_key *b)
 {
-    return a->workload == b->workload && a->gpu == b->gpu && a->batch_size == b->batch_size &&
-           a->seq_length == b->seq_length && granularity_of(a) == granularity_of(b) &&
-           (a->assume && b->assume ? strcmp(a->assume, b->assume) == 0 : a->assume == b->assume);
+    return a->workload == b->workload && a->gpu == b->gpu && granularity_of(a) == granularity_of(b) &&
+           are_equal(a->words, b->words) && are_equal(a->assume, b->assume);
 }
 
 static adept_serve_oracle *hold_found(adept_serve_oracles *c, const adept_serve_key *key)
@@ -88,6 +93,7 @@ static adept_serve_oracle *enter(adept_serve_oracles *c, const adept_serve_key *
     o->kept = true;
     *place = (entry){*key, o, ++c->uses};
     place->key.assume = o->assume;
+    place->key.words = o->words;
     return given_up && given_up->holders == 0 ? given_up : NULL;
 }
 
@@ -101,6 +107,7 @@ static void destroy(adept_serve_oracles *c, adept_serve_oracle *o)
     adept_serve_oracles_release(c, o->sized);
     adept_workload_free(o->workload);
     free(o->assume);
+    free(o->words);
     free(o);
 }
 
@@ -116,30 +123,37 @@ void adept_serve_oracles_free(adept_serve_oracles *c)
     free(c);
 }
 
-/* The key's workload at its batch and length, and under its assumptions. */
+size_t adept_serve_cut(const char *texts[ADEPT_SERVE_WORDS_SIZE / 2 + 1], char *text)
+{
+    size_t n = 0;
+    char *rest;
+    for (char *one = strtok_r(text, ";", &rest); one; one = strtok_r(NULL, ";", &rest))
+        texts[n++] = one;
+    texts[n] = NULL;
+    return n;
+}
+
+/* The key's workload by its words, and under its assumptions. */
 static adept_status make_workload(adept_workload **out, const adept_serve_key *key, adept_error *err)
 {
-    const char *texts[ADEPT_SERVE_ASSUME_SIZE / 2 + 1] = {NULL};
-    const adept_model_options options = {
-        .batch_size = key->batch_size, .seq_length = key->seq_length, .assume = key->assume ? texts : NULL};
-    char *copy = key->assume ? strdup(key->assume) : NULL, *rest;
-    if (key->assume && !copy) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    size_t n = 0;
-    for (char *text = copy ? strtok_r(copy, ";", &rest) : NULL; text; text = strtok_r(NULL, ";", &rest))
-        texts[n++] = text;
-    adept_status status = adept_workload_with(out, key->workload, &options, err);
-    free(copy);
-    return status;
+    const char *assume[ADEPT_SERVE_WORDS_SIZE / 2 + 1], *words[ADEPT_SERVE_WORDS_SIZE / 2 + 1];
+    char cut[2][ADEPT_SERVE_WORDS_SIZE]; /* both texts fit by their sizes */
+    snprintf(cut[0], sizeof cut[0], "%s", key->assume ? key->assume : "");
+    snprintf(cut[1], sizeof cut[1], "%s", key->words ? key->words : "");
+    const adept_model_options options = {.assume = adept_serve_cut(assume, cut[0]) ? assume : NULL,
+                                         .words = adept_serve_cut(words, cut[1]) ? words : NULL};
+    return adept_workload_with(out, key->workload, &options, err);
 }
 
 static adept_status compile_oracle(adept_serve_oracle *o, adept_serve_oracles *c, const adept_serve_key *key,
                                    adept_error *err)
 {
     const adept_workload *workload = key->workload;
-    if (key->assume && !(o->assume = strdup(key->assume))) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    if ((key->assume && !(o->assume = strdup(key->assume))) || (key->words && !(o->words = strdup(key->words))))
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     if (!key->gpu) return make_workload(&o->workload, key, err);
-    if (key->batch_size > 0 || key->seq_length > 0 || key->assume) {
-        const adept_serve_key sizes = {workload, NULL, key->batch_size, key->seq_length, NULL, key->assume};
+    if (key->words || key->assume) {
+        const adept_serve_key sizes = {workload, NULL, key->words, NULL, key->assume};
         adept_status status = adept_serve_oracles_hold(&o->sized, c, &sizes, err);
         if (status != ADEPT_OK) return status;
         workload = o->sized->workload;

@@ -6,12 +6,16 @@
 #include <stddef.h>
 
 #define ADEPT_SERVE_ASSUME_SIZE 512 /* of all assumptions of a run, zero included */
+#define ADEPT_SERVE_WORDS_SIZE 4096 /* of all words */
+
+/** Cut a text at every ';'. @return how many texts, and a NULL behind them */
+size_t adept_serve_cut(const char *texts[ADEPT_SERVE_WORDS_SIZE / 2 + 1], char *text);
 
 /** What an oracle is made of. Workload and GPU are compared as pointers. */
 typedef struct adept_serve_key {
     const adept_workload *workload;
     const adept_gpu *gpu;
-    int64_t batch_size, seq_length; /* 0: the workload's own */
+    const char *words;              /* of the workload, KEY=VALUE joined by ';'; NULL: its own; compared as a text */
     const char *granularity;        /* "operator", "model", NULL */
     const char *assume;             /* texts separated by ';', NULL: the workload's own; compared as a text */
 } adept_serve_key;

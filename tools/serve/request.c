@@ -4,6 +4,7 @@
 #include "adept_model.h"
 #include "nearest.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ typedef enum field_kind {
     FIELD_FLAG,        /* int32_t */
     FIELD_GOAL,        /* adept_goal */
     FIELD_TEXT,        /* char *: an object, printed */
+    FIELD_SET,         /* a set of words: its bits */
     FIELD_LIST         /* const cJSON * */
 } field_kind;
 
@@ -36,24 +38,8 @@ static ADEPT_NAMES(objectives, "time", "energy", "edp") /* in the order of ADEPT
 static const field run_fields[] = {
     {"workload", FIELD_NAME, IN_RUN(workload), NULL, 0},
     {"gpu", FIELD_NAME, IN_RUN(gpu), NULL, 0},
-    {"batch_size", FIELD_COUNT, IN_RUN(batch_size), NULL, 0},
-    {"seq_length", FIELD_COUNT, IN_RUN(seq_length), NULL, 0},
-    {"gpus", FIELD_COUNT, IN_RUN(request.gpus), NULL, 0},
-    {"power_limit_w", FIELD_POSITIVE, IN_RUN(request.power_limit_w), NULL, 0},
-    {"clock_hz", FIELD_POSITIVE, IN_RUN(request.clock_hz), NULL, 0},
     {"granularity", FIELD_CHOICE, IN_RUN(granularity), granularities, 0},
-    {"nodes", FIELD_COUNT, IN_RUN(request.nodes), NULL, 0},
-    {"internode_bytes_per_s", FIELD_POSITIVE, IN_RUN(request.internode_bytes_per_s), NULL, 0},
-    {"internode_latency_s", FIELD_POSITIVE, IN_RUN(request.internode_latency_s), NULL, 0},
-    {"bucket_bytes", FIELD_POSITIVE, IN_RUN(request.bucket_bytes), NULL, 0},
-    {"host_launch_s", FIELD_POSITIVE, IN_RUN(request.host_launch_s), NULL, 0},
-    {"host_step_s", FIELD_POSITIVE, IN_RUN(request.host_step_s), NULL, 0},
-    {"host_sample_s", FIELD_POSITIVE, IN_RUN(request.host_sample_s), NULL, 0},
-    {"host", FIELD_CHOICE, IN_RUN(request.host), adept_host_name, 0},
     {"assume", FIELD_ASSUME, IN_RUN(assume), NULL, 0},
-    {"allreduce", FIELD_WORD, IN_RUN(request.allreduce), adept_allreduce_name, 0},
-    {"link", FIELD_WORD, IN_RUN(request.link), adept_link_name, 0},
-    {"overlap", FIELD_WORD, IN_RUN(request.overlap), adept_overlap_name, 0},
     {NULL, FIELD_NAME, 0, NULL, 0},
 };
 
@@ -122,6 +108,17 @@ static bool read_word(size_t *out, const field *f, const cJSON *value, adept_ser
                                                   adept_names_list(list, sizeof list, f->words));
 }
 
+/* Joined by commas. */
+static bool read_set(unsigned *out, const field *f, const cJSON *value, adept_serve_problem *p)
+{
+    unsigned set;
+    const adept_field of_set = {.kind = ADEPT_FIELD_SET, .names = f->words};
+    size_t index;
+    if (!cJSON_IsString(value) || !adept_field_set_text(&of_set, &set, value->valuestring)) return read_word(&index, f, NULL, p);
+    *out = set;
+    return true;
+}
+
 static bool read_number(double *out, const field *f, const cJSON *value, adept_serve_problem *p)
 {
     if (!cJSON_IsNumber(value)) return wrong(f, "a number", p);
@@ -179,6 +176,8 @@ static bool read_value(void *record, const field *f, const cJSON *value, adept_s
     case FIELD_FLAG:
         *(int32_t *)at = cJSON_IsTrue(value);
         return cJSON_IsBool(value) || wrong(f, "true or false", p);
+    case FIELD_SET:
+        return read_set(at, f, value, p);
     case FIELD_LIST:
         *(const cJSON **)at = value;
         return cJSON_IsArray(value) || wrong(f, "an array", p);
@@ -192,13 +191,36 @@ static bool read_value(void *record, const field *f, const cJSON *value, adept_s
 
 /* ---- objects ---- */
 
-/* One or two tables of fields and what they fill. */
+/* One or two tables of fields and what they fill; of a run, words too. */
 typedef struct object_kind {
     const char *name;       /* "a request" */
     const field *fields[2]; /* the second may be NULL */
     void *records[2];
     unsigned allowed;
+    adept_serve_run *run; /* NULL: it has none */
 } object_kind;
+
+static const adept_field *find_word(const adept_field *(*field_at)(size_t), const char *key)
+{
+    for (size_t i = 0; field_at(i); i++)
+        if (strcmp(field_at(i)->name, key) == 0) return field_at(i);
+    return NULL;
+}
+
+/* A word of the workload or of the run. @return is it one? */
+static bool read_field(bool *ok, adept_serve_run *run, const char *key, const cJSON *value, adept_serve_problem *p)
+{
+    static const field_kind kinds[] = {
+        [ADEPT_FIELD_WORD] = FIELD_WORD,     [ADEPT_FIELD_NAME] = FIELD_CHOICE, [ADEPT_FIELD_SET] = FIELD_SET,
+        [ADEPT_FIELD_SWITCH] = FIELD_BOOL,   [ADEPT_FIELD_COUNT] = FIELD_COUNT, [ADEPT_FIELD_AMOUNT] = FIELD_POSITIVE};
+    const adept_field *of_workload = find_word(adept_workload_field, key), *of_run = find_word(adept_run_field, key);
+    const adept_field *of = of_workload ? of_workload : of_run;
+    if (!of) return false;
+    const field f = {of->name, kinds[of->kind], of->at, of->names, 0};
+    *ok = cJSON_IsNull(value) || read_value(of_workload ? (void *)&run->words : (void *)&run->run, &f, value, p);
+    if (of_workload && !cJSON_IsNull(value)) run->given[of - adept_workload_field(0)] = true;
+    return true;
+}
 
 static const field *find_field(const object_kind *kind, const char *key, int *table)
 {
@@ -213,6 +235,11 @@ static bool read_object(const object_kind *kind, const cJSON *object, adept_serv
 {
     for (const cJSON *value = object->child; value; value = value->next) {
         int table;
+        bool ok = true;
+        if (kind->run && read_field(&ok, kind->run, value->string, value, p)) {
+            if (!ok) return false;
+            continue;
+        }
         const field *f = find_field(kind, value->string, &table);
         if (!f)
             return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "unknown key \"%.63s\" in %s", value->string,
@@ -224,7 +251,7 @@ static bool read_object(const object_kind *kind, const cJSON *object, adept_serv
 
 static bool read_goal(adept_goal *out, const cJSON *object, adept_serve_problem *p)
 {
-    const object_kind kind = {"\"goal\"", {goal_fields, NULL}, {out, NULL}, 0};
+    const object_kind kind = {"\"goal\"", {goal_fields, NULL}, {out, NULL}, 0, NULL};
     if (!read_object(&kind, object, p)) return false;
     if (out->samples > 0.0 && out->steps > 0.0)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"samples\" and \"steps\" exclude each other");
@@ -233,7 +260,7 @@ static bool read_goal(adept_goal *out, const cJSON *object, adept_serve_problem 
 
 bool adept_serve_run_read(adept_serve_run *run, const cJSON *element, adept_serve_problem *p)
 {
-    const object_kind kind = {"a request", {run_fields, NULL}, {run, NULL}, 0};
+    const object_kind kind = {"a request", {run_fields, NULL}, {run, NULL}, 0, run};
     if (!cJSON_IsObject(element))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "a request is not an object");
     return read_object(&kind, element, p);
@@ -251,7 +278,7 @@ bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size,
                                   err.message);
     if (!cJSON_IsObject(out->root))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "the body is not an object");
-    const object_kind kind = {"the body", {run_fields, body_fields}, {&out->run, out}, allowed};
+    const object_kind kind = {"the body", {run_fields, body_fields}, {&out->run, out}, allowed, &out->run};
     if (!read_object(&kind, out->root, p)) return false;
     cJSON_DeleteItemFromObjectCaseSensitive(out->root, "profile"); /* ten times as large as its text */
     if (out->profile && *out->run.workload)
@@ -271,4 +298,66 @@ void adept_serve_body_free(adept_serve_body *b)
     cJSON_Delete(b->root);
     free(b->profile);
     *b = (adept_serve_body){.n = 0};
+}
+
+/* ---- words as libadept takes them ---- */
+
+_Static_assert((ADEPT_N_WORKLOAD_FIELDS + ADEPT_N_RUN_FIELDS) * (ADEPT_FIELD_TEXT_BYTES + 32) < ADEPT_SERVE_WORDS_SIZE, "all words fit");
+
+static void add_word(char text[ADEPT_SERVE_WORDS_SIZE], const adept_field *f, const void *record)
+{
+    char value[ADEPT_FIELD_TEXT_BYTES];
+    size_t used = strlen(text);
+    const char *word = adept_field_text(value, f, record);
+    snprintf(text + used, ADEPT_SERVE_WORDS_SIZE - used, "%s%s=%s", used ? ";" : "", f->name,
+             *word ? word : f->fallback); /* of a set: none */
+}
+
+void adept_serve_workload_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run, const adept_workload_info *own)
+{
+    *text = '\0';
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
+        bool same = (i == ADEPT_FIELD_batch_size && run->words.batch_size == own->batch_size) ||
+                    (i == ADEPT_FIELD_seq_length && run->words.seq_length == own->seq_length);
+        if (run->given[i] && !same) add_word(text, adept_workload_field(i), &run->words);
+    }
+}
+
+void adept_serve_run_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run)
+{
+    *text = '\0';
+    for (size_t i = 0; i < ADEPT_N_RUN_FIELDS; i++)
+        if (!adept_field_is_zero(adept_run_field(i), &run->run)) add_word(text, adept_run_field(i), &run->run);
+}
+
+void adept_serve_put_schemas(adept_buffer *out)
+{
+    static const char *const types[] = {
+        [ADEPT_FIELD_WORD] = "string",    [ADEPT_FIELD_NAME] = "string",   [ADEPT_FIELD_SET] = "string",
+        [ADEPT_FIELD_SWITCH] = "boolean", [ADEPT_FIELD_COUNT] = "integer", [ADEPT_FIELD_AMOUNT] = "number"};
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS + ADEPT_N_RUN_FIELDS; i++) {
+        const adept_field *f = i < ADEPT_N_WORKLOAD_FIELDS ? adept_workload_field(i) : adept_run_field(i - ADEPT_N_WORKLOAD_FIELDS);
+        const char *const type[] = {types[f->kind], "null"};
+        adept_json_writer w = {0};
+        adept_json_begin_object(&w, NULL);
+        adept_json_put_strings(&w, "type", type, 2);
+        if (f->kind == ADEPT_FIELD_COUNT) adept_json_put_integer(&w, "minimum", 1);
+        if (f->kind == ADEPT_FIELD_AMOUNT) adept_json_put_integer(&w, "exclusiveMinimum", 0);
+        if (f->kind == ADEPT_FIELD_WORD) {
+            adept_json_begin_array(&w, "enum");
+            for (size_t k = 0; f->names(k); k++)
+                adept_json_put_string(&w, NULL, f->names(k));
+            adept_json_put_null(&w, NULL);
+            adept_json_end_array(&w);
+        }
+        adept_json_put_string(&w, "description", f->help);
+        adept_json_end_object(&w);
+        char *schema = adept_json_finish(&w);
+        adept_buffer_text(out, i > 0 ? ",\"" : "\"");
+        adept_buffer_text(out, f->name);
+        adept_buffer_text(out, "\":");
+        adept_buffer_text(out, schema ? schema : "{}");
+        out->failed = out->failed || !schema;
+        free(schema);
+    }
 }

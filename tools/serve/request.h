@@ -5,6 +5,7 @@
 #include "catalogue.h"
 #include "oracles.h"
 #include "problem.h"
+#include "adept_model.h"
 #include <cjson/cJSON.h>
 
 #define ADEPT_SERVE_MAX_RUNS 10000     /* requests or options of one body */
@@ -13,11 +14,20 @@
 /** One run: a workload on GPUs. Not given is zero, as in the library. */
 typedef struct adept_serve_run {
     char workload[ADEPT_SERVE_NAME_SIZE], gpu[ADEPT_SERVE_NAME_SIZE];
-    int64_t batch_size, seq_length;
     const char *granularity; /* "operator", "model" or NULL */
     char assume[ADEPT_SERVE_ASSUME_SIZE]; /* what the model's file does not tell: texts separated by ';' */
-    adept_request request;   /* its oracle is not set */
+    adept_workload_words words; /* of the workload, where `given` says so */
+    bool given[ADEPT_N_WORKLOAD_FIELDS];
+    adept_run run; /* zero: not given */
 } adept_serve_run;
+
+/** Its words as libadept takes them, "KEY=VALUE" each, joined by ';'; "": none. @param own  a workload whose batch size and sequence
+ *  length need not be said again */
+void adept_serve_workload_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run, const adept_workload_info *own);
+void adept_serve_run_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run);
+
+/** The schemas of all words as members of an object of JSON Schema, without its braces. */
+void adept_serve_put_schemas(adept_buffer *out);
 
 /* What a body may hold beside the keys of a run. */
 enum {

@@ -97,7 +97,7 @@ static bool answer_body(task *t, unsigned allowed, answerer *answer)
 
 /* ---- oracles ---- */
 
-static bool find_key(adept_serve_key *key, task *t, const adept_serve_run *run)
+static bool find_key(adept_serve_key *key, char words[ADEPT_SERVE_WORDS_SIZE], task *t, const adept_serve_run *run)
 {
     const adept_serve_catalogue *catalogue = t->server->catalogue;
     const adept_workload *workload = t->profile;
@@ -114,9 +114,8 @@ static bool find_key(adept_serve_key *key, task *t, const adept_serve_run *run)
     if (!gpu) return false;
     adept_workload_info info;
     adept_workload_describe(&info, workload);
-    *key = (adept_serve_key){workload, gpu->handle, run->batch_size == info.batch_size ? 0 : run->batch_size,
-                             run->seq_length == info.seq_length ? 0 : run->seq_length, run->granularity,
-                             *run->assume ? run->assume : NULL};
+    adept_serve_workload_words(words, run, &info);
+    *key = (adept_serve_key){workload, gpu->handle, *words ? words : NULL, run->granularity, *run->assume ? run->assume : NULL};
     return true;
 }
 
@@ -126,12 +125,15 @@ static bool ask(adept_estimate *estimate, char **text, task *t, const adept_serv
     adept_serve_key key;
     adept_serve_oracle *held = NULL;
     adept_error err = {0};
-    if (!find_key(&key, t, run)) return false;
+    char words[ADEPT_SERVE_WORDS_SIZE];
+    const char *of_run[ADEPT_SERVE_WORDS_SIZE / 2 + 1];
+    if (!find_key(&key, words, t, run)) return false;
     adept_serve_oracles *oracles = key.workload == t->profile ? t->oracles : t->server->oracles;
     adept_status status = adept_serve_oracles_hold(&held, oracles, &key, &err);
     if (status == ADEPT_OK) {
-        adept_request request = run->request;
-        request.oracle = adept_serve_oracle_of(held);
+        adept_serve_run_words(words, run);
+        adept_serve_cut(of_run, words);
+        const adept_request request = {.oracle = adept_serve_oracle_of(held), .words = of_run};
         status = text ? adept_predict_json(text, &request, &err) : adept_predict_one(estimate, &request, &err);
         adept_serve_oracles_release(oracles, held);
         atomic_fetch_add_explicit(&t->server->metrics.predictions, 1, memory_order_relaxed);
@@ -326,7 +328,13 @@ static bool answer_gpu(task *t)
 
 static bool answer_openapi(task *t)
 {
-    adept_buffer_add(&t->out->out, adept_serve_openapi, adept_serve_openapi_size);
+    static const char mark[] = "\"WORDS\": true"; /* a property, where those of all words come */
+    const char *at = adept_serve_openapi, *next;
+    for (; (next = strstr(at, mark)); at = next + sizeof mark - 1) {
+        adept_buffer_add(&t->out->out, at, (size_t)(next - at));
+        adept_serve_put_schemas(&t->out->out);
+    }
+    adept_buffer_text(&t->out->out, at);
     return true;
 }
 

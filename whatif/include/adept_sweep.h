@@ -7,32 +7,10 @@
 
 /* ------------------------------------------------------------------ what varies --------------------------------- */
 
-/* X(id, key, level). In the order of levels: what is outer is varied more slowly, so that a profile, a GPU and a plan
- * serve all points inside. */
+/* X(id, key, level): keys beside the words of workloads and runs (adept_fields.h), which all are keys. In the order of levels: what
+ * is outer is varied more slowly, so that a profile, a GPU and a plan serve all points inside. */
 #define ADEPT_SWEEP_KEY_LIST(X)                                                                                        \
-    X(BATCH, "batch", WORKLOAD)                                                                                        \
-    X(SEQ_LENGTH, "seq_length", WORKLOAD)                                                                              \
-    X(GRAD_ACCUM, "grad_accum", WORKLOAD)                                                                              \
-    X(PRECISION, "precision", WORKLOAD)                                                                                \
-    X(MODE, "mode", WORKLOAD)                                                                                          \
-    X(OPTIMIZER, "optimizer", WORKLOAD)                                                                                \
-    X(ATTENTION, "attention", WORKLOAD)                                                                                \
-    X(EXECUTION, "execution", WORKLOAD)                                                                                \
     X(GPU, "gpu", GPU)                                                                                                 \
-    X(GPUS, "gpus", RUN)                                                                                               \
-    X(NODES, "nodes", RUN)                                                                                             \
-    X(POWER_LIMIT, "power_limit_w", RUN)                                                                               \
-    X(CLOCK, "clock_hz", RUN)                                                                                          \
-    X(INTERNODE_BANDWIDTH, "internode_bytes_per_s", RUN)                                                               \
-    X(INTERNODE_LATENCY, "internode_latency_s", RUN)                                                                   \
-    X(HOST, "host", RUN)                                                                                               \
-    X(HOST_LAUNCH, "host_launch_s", RUN)                                                                         \
-    X(HOST_STEP, "host_step_s", RUN)                                                                             \
-    X(HOST_SAMPLE, "host_sample_s", RUN)                                                                         \
-    X(BUCKET, "bucket_bytes", RUN)                                                                                     \
-    X(ALLREDUCE, "allreduce", RUN)                                                                                     \
-    X(LINK, "link", RUN)                                                                                               \
-    X(OVERLAP, "overlap", RUN)                                                                                         \
     X(MEMORY_CLOCK, "memory_clock_hz", MACHINE)                                                                        \
     X(SMS, "sms", HARDWARE)                                                                                            \
     X(CORE_CLOCK, "core_clock", HARDWARE)                                                                              \
@@ -48,6 +26,8 @@ typedef enum adept_sweep_level {
     ADEPT_SWEEP_LEVELS
 } adept_sweep_level;
 typedef enum adept_sweep_kind {
+    ADEPT_VARY_WORKLOAD, /* the axis says which word */
+    ADEPT_VARY_RUN,
 #define X(id, key, level) ADEPT_VARY_##id,
     ADEPT_SWEEP_KEY_LIST(X)
 #undef X
@@ -63,20 +43,26 @@ typedef struct adept_sweep_axis {
     char key[80];
     adept_sweep_kind kind;
     adept_sweep_level level;
+    const adept_field *field; /* of a workload or a run; NULL: of neither */
     size_t spec;   /* which of adept_specs */
     bool relative; /* numbers multiply what is there: the sheet's number, the option given; of a limit the board's own */
     size_t n, capacity;
-    double *numbers; /* n; of words (precision, ...) which of them; NULL for GPUs and governors */
+    double *numbers; /* n; of words (precision, ...) which of them, of sets their bits; NULL for GPUs and governors */
     char **words;    /* n GPUs, names or files, or n governors; NULL else */
 } adept_sweep_axis;
 
 /* Values of power_limit_w that are worked out for each point: the limits of least energy and of least energy times time. */
 #define ADEPT_SWEEP_LIMIT_ENERGY (-1.0) /* "energy-optimal" */
 #define ADEPT_SWEEP_LIMIT_EDP (-2.0)    /* "edp-optimal" */
+/** Is it the run's number of that row, ADEPT_RUN_FIELD_...? */
+static inline bool adept_sweep_varies_run(const adept_sweep_axis *axis, size_t field)
+{
+    return axis->kind == ADEPT_VARY_RUN && axis->field == adept_run_field(field);
+}
 /** The word for such a value; NULL for others. */
 ADEPT_API const char *adept_sweep_best_limit_name(const adept_sweep_axis *axis, size_t value);
 
-/** Keys that can be varied on any GPU, for messages: "batch", ..., "specs.l2_bytes"; NULL past the end. */
+/** Keys that can be varied on any GPU, for messages: "mode", ..., "specs.l2_bytes"; NULL past the end. */
 ADEPT_API const char *adept_sweep_key_name(size_t index);
 
 /**
@@ -162,8 +148,9 @@ ADEPT_API bool adept_sweep_has_words(const adept_sweep_axis *axis);
 /** The number that a point has for an axis, made absolute; NAN where it is a word or not known. @param value  the
  * point's at[] of the axis */
 ADEPT_API double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point);
-/** The word; NULL where it is a number or not known. */
-ADEPT_API const char *adept_sweep_word_at(const adept_sweep_axis *axis, size_t value, const adept_sweep_point *point);
+/** The word, or the text that holds it; NULL where it is a number or not known. */
+ADEPT_API const char *adept_sweep_word_at(char text[ADEPT_FIELD_TEXT_BYTES], const adept_sweep_axis *axis, size_t value,
+                                          const adept_sweep_point *point);
 /** A value of an axis as people write it: "64", "x0.5", "h100"; "-" where the axis does not vary. */
 ADEPT_API void adept_sweep_print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at);
 

@@ -292,33 +292,12 @@ void adept_cost_note_causal(adept_cost *cost);
 
 /* ------------------------------------------------------------------ the handler --------------------------------- */
 
-/* A worked example. `call` is an operator with arguments, tensors as SPECs, * for requires_grad, and its outputs:
- *   "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=f32:3072*) -> f32:32x3072"
- *   values: 3  0.5  true  none  "text"  [1,2]  [f32:2x3*, f32:2x3]
- * All counts are compared exactly (relative 1e-12), so a field left out means 0, but launches: 1 where something runs.
- * Mode is train. */
-typedef struct adept_case_counts {
-    double gemm, conv, alu; /* FLOPs by unit; alu includes kernels' flops_alu */
-    double read, written;   /* bytes */
-    double launches;
-    double product[4];   /* forward: m, n, k, batch of the first GEMM or CONV kernel, 0 if none */
-    double row_elements; /* forward: of each softmax and normalisation, backward as well, 0 if none */
-    double saved; /* backward: bytes that autograd keeps, of unique storages (all tensors here are non-parameters) */
-} adept_case_counts;
-
-typedef struct adept_handler_case {
-    const char *name; /* why the numbers are what they are, in a few words */
-    const char *call;
-    adept_case_counts forward, backward;
-} adept_handler_case;
-
 typedef struct adept_handler {
     const char *kind;      /* "conv", "linear", ... as it appears in reports and profiles */
     const adept_op *ops;   /* ends with a row whose names are NULL */
     void (*shape)(adept_call *c);
     /* Runs after shape() succeeded on the same arguments, with the same getters. NULL: moves no data (views, sizes). */
     void (*cost)(adept_call *c, adept_cost *cost);
-    const adept_handler_case *cases; /* ends with a row whose call is NULL; at least one */
 } adept_handler;
 
 /* What operators ask of tensors before sizes are looked at: "ARGUMENT:WHAT ...", for instance "self:f2- index:l src:=self".

@@ -4,28 +4,27 @@
  *  Calls: adept_graph, adept_handler, cJSON. */
 #ifndef ADEPT_PROFILE_H
 #define ADEPT_PROFILE_H
+#include "adept_fields.h"
 #include "adept_graph.h"
 #include "adept_handler.h"
 #include "adept_input_spec.h"
 #include "adept_optimizer.h"
 
-/** What runs. Zero-initialised is a valid default: train, fp32, auto attention, shapes from the file. */
+/** What of a workload is a word or a number. */
+typedef struct adept_workload_words {
+    ADEPT_WORKLOAD_FIELDS(ADEPT_FIELD_MEMBER)
+} adept_workload_words;
+
+/** What runs. Zero-initialised is a valid default: train, fp32, auto attention, shapes from the file; as optimizer NULL is adamw,
+ *  which means nothing unless mode is train. */
 typedef struct adept_workload_config {
-    adept_mode mode;
-    adept_precision precision;
-    adept_attention attention;
-    adept_memory_format memory_format;
-    adept_execution execution;
-    adept_framework framework;
-    /* for adept_workload_config_over() only */
-    bool mode_given, precision_given, attention_given, memory_format_given, execution_given, framework_given,
-        optimizer_impl_given, optimizer_extras_given;
-    const char *optimizer;   /* NULL: "adamw"; ignored (none) unless mode is train */
-    adept_optimizer_impl optimizer_impl;
-    unsigned optimizer_extras; /* bits of adept_optimizer.h */
-    int64_t batch_size;      /* per GPU; 0: as in the specs or the file */
-    int64_t seq_length;      /* S; where no shape has one, the L of integer inputs B x L. 0: as in the specs or the file */
-    int64_t grad_accum;      /* forward-backward passes per optimizer step; 0: 1 */
+    union {
+        adept_workload_words words;
+        struct { /* its members */
+            ADEPT_WORKLOAD_FIELDS(ADEPT_FIELD_MEMBER)
+        };
+    };
+    bool given[ADEPT_N_WORKLOAD_FIELDS]; /* for adept_workload_config_over() only: also what is 0, "train" */
     size_t n_inputs;         /* 0: shapes from the file */
     const adept_input_spec *inputs;
     bool allow_unsupported;  /* count an operator without handler as an elementwise copy, with a warning */
@@ -34,9 +33,11 @@ typedef struct adept_workload_config {
     uint64_t memory_bytes;   /* that reading a file and walking its graph may take, about; 0: ADEPT_MEMORY_BYTES */
 } adept_workload_config;
 
-/** Put what is given over a configuration that a file records. Zero and NULL are not given; words have their own flags. Shapes that are
+/** Put what is given over a configuration that a file records. Zero and NULL are not given, but for words with a flag. Shapes that are
  *  given bring their own batch and length, unless they leave them open (B, S). Texts stay where they are. */
 ADEPT_API void adept_workload_config_over(adept_workload_config *config, const adept_workload_config *given);
+/** Is the word of that row given? */
+ADEPT_API bool adept_workload_config_gives(const adept_workload_config *given, size_t field);
 /** A copy whose texts and shapes are the arena's. @return false when memory is out */
 ADEPT_API bool adept_workload_config_copy(adept_workload_config *out, const adept_workload_config *config, adept_arena *arena);
 /** Equal texts walk a graph to equal profiles. malloc'ed; NULL when memory is out. */
@@ -48,22 +49,15 @@ ADEPT_API char *adept_workload_config_text(const adept_workload_config *config);
  *  @return ADEPT_E_USAGE with a message quoting the text. Thread-safe. */
 ADEPT_API adept_status adept_assumption_check(const char *text, adept_error *err);
 
-/* X(words, last value): what options, CSV and JSON choose by a word. */
-#define ADEPT_WORDS_LIST(X)                                                                                            \
-    X(mode, ADEPT_MODE_INFER)                                                                                          \
-    X(precision, ADEPT_PURE_FP16)                                                                                      \
-    X(attention, ADEPT_ATTENTION_FUSED)                                                                                \
-    X(memory_format, ADEPT_CHANNELS_LAST)                                                                              \
-    X(execution, ADEPT_COMPILE)                                                                                        \
-    X(framework, ADEPT_TORCH1)                                                                                         \
-    X(optimizer_impl, ADEPT_IMPL_FORLOOP)
-
-/* The word of a value, NULL past the last one; the value of a word in any case, or of a synonym. */
-#define X(words, last)                                                                                                 \
-    ADEPT_API const char *adept_##words##_name(size_t value);                                                          \
-    ADEPT_API bool adept_##words##_from_name(adept_##words *out, const char *name);
-ADEPT_WORDS_LIST(X)
-#undef X
+/* The word of a value, NULL past the last one. */
+ADEPT_API const char *adept_mode_name(size_t mode);
+ADEPT_API const char *adept_precision_name(size_t precision);
+ADEPT_API const char *adept_attention_name(size_t attention);
+ADEPT_API const char *adept_memory_format_name(size_t memory_format);
+ADEPT_API const char *adept_execution_name(size_t execution);
+ADEPT_API const char *adept_framework_name(size_t framework);
+ADEPT_API const char *adept_optimizer_impl_name(size_t optimizer_impl);
+ADEPT_API const char *adept_switch_name(size_t is_on); /* "false", "true", then others of the kind in turns */
 
 ADEPT_API bool adept_precision_is_autocast(adept_precision precision);
 ADEPT_API bool adept_precision_is_pure(adept_precision precision);
@@ -153,18 +147,12 @@ typedef struct adept_profile {
     double weights_bytes;             /* parameters and buffers as stored in memory */
     double trainable_bytes;           /* trainable parameters in their own type */
     /* configuration */
-    adept_mode mode;
-    adept_precision precision;
-    adept_attention attention;
-    adept_memory_format memory_format;
-    adept_execution execution;
-    adept_framework framework;
-    const char *optimizer; /* "none" unless mode is train */
-    adept_optimizer_impl optimizer_impl;
-    unsigned optimizer_extras; /* bits of adept_optimizer.h */
-    int64_t batch_size;    /* per GPU and pass */
-    int64_t seq_length;    /* 0: it was no choice, only part of the shapes */
-    int64_t grad_accum;
+    union {
+        adept_workload_words words;
+        struct { /* its members: optimizer is "none" unless mode is train; seq_length 0: it was no choice, only part of the shapes */
+            ADEPT_WORKLOAD_FIELDS(ADEPT_FIELD_MEMBER)
+        };
+    };
     int64_t tokens_per_sample; /* L of the first integer input B x L; 0: there is none */
     size_t n_inputs;
     const adept_profile_input *inputs;

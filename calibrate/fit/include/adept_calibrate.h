@@ -145,12 +145,12 @@ typedef struct adept_fit {
  * not. May be called by several threads at once. Switches GSL's error handler off, which is the process's and would
  * abort it.
  */
-adept_status adept_calibrate(adept_fit **out, const adept_measurement *rows, size_t n, const adept_hwprofile *base,
+adept_status adept_calibrate(adept_fit **out, const adept_dataset_row *rows, size_t n, const adept_hwprofile *base,
                              const adept_fit_options *options, adept_error *err);
 void adept_fit_free(adept_fit *fit); /* NULL allowed */
 
 /** An evaluator of any rows (also held-out ones) that takes fit->theta. */
-adept_status adept_fit_evaluator(adept_evaluator **out, const adept_fit *fit, const adept_measurement *rows, size_t n,
+adept_status adept_fit_evaluator(adept_evaluator **out, const adept_fit *fit, const adept_dataset_row *rows, size_t n,
                                  adept_error *err);
 /** Stages of table 4.2 for help texts: name and what it adds; false past the end. */
 bool adept_fit_stage(size_t index, const char **name, const char **adds);

@@ -49,9 +49,9 @@ adept_status adept_shared_fit_kernels(adept_shared *s, adept_kernel_fit *out, co
  * @param rows  of GPUs of `s`
  * @param out   freed by adept_shared_free(), before `s`
  */
-adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const adept_measurement *rows, size_t n,
+adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const adept_dataset_row *rows, size_t n,
                                   const bool *use, const volatile sig_atomic_t *stop, adept_error *err);
 /** The rows of such a fold, on its copies of the GPUs. */
-const adept_measurement *adept_shared_rows(const adept_shared *s);
+const adept_dataset_row *adept_shared_rows(const adept_shared *s);
 
 #endif

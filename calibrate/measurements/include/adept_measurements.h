@@ -27,39 +27,32 @@ typedef struct adept_columns {
 } adept_columns;
 
 /** One row of a CSV. Texts are never NULL; an empty cell of a known column reads as its default. */
-typedef struct adept_measurement {
+typedef struct adept_dataset_row {
     const char *file;             /* path as given */
     long line;                    /* where the row begins, from 1 */
     const adept_columns *columns; /* of the dataset; more may come while files are read */
     size_t n_cells;               /* at most columns->n */
-    const char *const *cells;     /* as written, "" if the file has no such column; see adept_measurement_text() */
+    const char *const *cells;     /* as written, "" if the file has no such column; see adept_dataset_row_text() */
 
-    const char **texts; /* private: see adept_measurement_text() */
+    const char **texts; /* private: see adept_dataset_row_text() */
 
     const char *model;       /* as written: a path or a name */
     const char *model_name;  /* its last component without extension: "../models/vgg16.pt" -> "vgg16" */
     const char *input;       /* "" or SPECs separated by ';' or blanks */
     const char *gpu;         /* as written, "" if not given */
-    const char *optimizer;   /* "adamw" by default; "none" unless mode is train */
     const char *power_scope; /* "gpu" (default) or "node" */
     const char *source;
     const char *assume;       /* as written: words separated by ';' or blanks, "" if not given */
     const char **assumptions; /* the words */
     size_t n_assumptions;
-    int64_t batch_size; /* per GPU; 0: what the model file says, filled from the profile */
-    int64_t seq_length; /* 0: what `input` or the model file says */
-    int64_t grad_accum; /* at least 1 */
-    adept_mode mode;
-    adept_precision precision;
-    adept_attention attention;
-    adept_memory_format memory_format;
-    adept_execution execution;
+    union { /* of which optimizer is "none" unless mode is train, and batch_size filled from the profile */
+        adept_workload_words words;
+        struct {
+            ADEPT_WORKLOAD_FIELDS(ADEPT_FIELD_MEMBER)
+        };
+    };
     int compile; /* 1: another way to say that execution is compile */
-    const char *torch; /* its version, as 1.13.0 or 2.4.0+cu124; "" if not given: PyTorch 2 */
-    adept_framework framework; /* of that version */
-    adept_optimizer_impl optimizer_impl;
-    unsigned optimizer_extras;
-    int clip_grad_norm, grad_scaler; /* 1: other ways to say two of the extras */
+    const char *torch; /* its version, as 1.13.0 or 2.4.0+cu124, which says the framework; "" if not given */
 
     double step_time_s; /* NAN: not measured */
     double power_avg_w; /* all GPUs together; NAN: not measured */
@@ -76,7 +69,7 @@ typedef struct adept_measurement {
     const char *suspect; /* why the row looks wrong, NULL if it does not */
     const char *absurd;  /* column of a number that nothing can be fitted to; then it is suspect, too */
     const char *mistaken; /* what its numbers look like that physics excludes, "milliseconds"; then it is suspect, too */
-} adept_measurement;
+} adept_dataset_row;
 
 /** A file the rows came from, for the provenance of a fit. */
 typedef struct adept_source_file {
@@ -90,7 +83,7 @@ typedef struct adept_source_file {
 typedef struct adept_dataset {
     adept_arena *arena; /* owns everything below but the profiles' own arenas */
     size_t n;
-    adept_measurement *rows; /* in the order of files and lines */
+    adept_dataset_row *rows; /* in the order of files and lines */
     size_t n_files;
     adept_source_file *files;
     adept_columns columns;
@@ -168,16 +161,16 @@ adept_status adept_dataset_refuse_mistaken(const adept_dataset *d, adept_error *
  * name.
  * @return NULL if no file of the dataset has such a column and it is not one of the known ones; else borrowed
  */
-const char *adept_measurement_text(const adept_measurement *m, const char *column);
+const char *adept_dataset_row_text(const adept_dataset_row *m, const char *column);
 /** Record "file:line: column NAME: ..." @return ADEPT_E_INVALID */
-adept_status adept_row_fail(const adept_measurement *m, const char *column, adept_error *err, const char *format, ...)
+adept_status adept_row_fail(const adept_dataset_row *m, const char *column, adept_error *err, const char *format, ...)
     ADEPT_PRINTF(4, 5);
 
 /** Record "file:line: WHY". @return status */
-adept_status adept_row_error(const adept_measurement *m, adept_status status, const char *why, adept_error *err);
+adept_status adept_row_error(const adept_dataset_row *m, adept_status status, const char *why, adept_error *err);
 
-/** Set what adept_measurement_text() gives under a known column. `text` is borrowed. */
-void adept_row_set_text(adept_measurement *m, const char *column, const char *text);
+/** Set what adept_dataset_row_text() gives under a known column. `text` is borrowed. */
+void adept_row_set_text(adept_dataset_row *m, const char *column, const char *text);
 
 /** Rows in groups, which stand in the order of their first rows. */
 typedef struct adept_row_groups {
@@ -193,7 +186,7 @@ typedef struct adept_row_groups {
  * @param out  in the arena
  * @return ADEPT_E_USAGE naming a column that a row does not have
  */
-adept_status adept_rows_group(adept_row_groups *out, adept_arena *arena, const adept_measurement *const *rows, size_t n,
+adept_status adept_rows_group(adept_row_groups *out, adept_arena *arena, const adept_dataset_row *const *rows, size_t n,
                               const char *const *columns, size_t n_columns, adept_error *err);
 
 /**
@@ -203,12 +196,12 @@ adept_status adept_rows_group(adept_row_groups *out, adept_arena *arena, const a
  * @return ADEPT_E_USAGE where the model cannot run so; ADEPT_E_USAGE before adept_dataset_profiles()
  * Not thread-safe.
  */
-typedef struct adept_measurement_change {
+typedef struct adept_dataset_row_change {
     int64_t batch_size;    /* 0: unchanged */
     const char *precision; /* "fp32" ...; NULL: unchanged */
-} adept_measurement_change;
-adept_status adept_dataset_profile_like(adept_dataset *d, const adept_measurement *like,
-                                        const adept_measurement_change *change, const adept_profile **out,
+} adept_dataset_row_change;
+adept_status adept_dataset_profile_like(adept_dataset *d, const adept_dataset_row *like,
+                                        const adept_dataset_row_change *change, const adept_profile **out,
                                         adept_error *err);
 
 #endif

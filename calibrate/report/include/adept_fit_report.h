@@ -37,18 +37,18 @@ typedef struct adept_metrics {
 
 /** A measured row and what was predicted for it. NAN: no prediction, no interval. */
 typedef struct adept_scored {
-    const adept_measurement *measured;
+    const adept_dataset_row *measured;
     double time_s, power_w;
     double time_low_s, time_high_s, power_low_w, power_high_w;
     size_t fold; /* held-out: index of the fold whose fit did not see the row; else 0 */
 } adept_scored;
 
-typedef struct adept_group {
+typedef struct adept_metrics_group {
     size_t n_columns;
     const char *const *columns; /* "model" */
     const char *const *values;  /* "resnet50" */
     adept_metrics metrics;
-} adept_group;
+} adept_metrics_group;
 
 /** Predictions against measurements: overall, by groups, row by row. */
 typedef struct adept_evaluation {
@@ -56,7 +56,7 @@ typedef struct adept_evaluation {
     adept_scored *rows;
     adept_metrics overall;
     size_t n_groups;
-    adept_group *groups; /* columns in the order given, values in order of first appearance */
+    adept_metrics_group *groups; /* columns in the order given, values in order of first appearance */
 } adept_evaluation;
 
 /** Errors of n rows, rows[index[..]] (NULL: rows[0..n)). Quantities not measured, or not predicted, are left out. */
@@ -71,7 +71,7 @@ adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, con
  * @return ADEPT_E_USAGE for a column that no row has; what adept_predict returns, with the row's file and line
  * Thread-safe, deterministic.
  */
-adept_status adept_evaluation_new(adept_evaluation **out, adept_arena *arena, const adept_measurement *rows, size_t n,
+adept_status adept_evaluation_new(adept_evaluation **out, adept_arena *arena, const adept_dataset_row *rows, size_t n,
                                   const char *const *by, size_t n_by, adept_error *err);
 /** The same for predictions made elsewhere; `rows` is copied. */
 adept_status adept_evaluation_of(adept_evaluation **out, adept_arena *arena, const adept_scored *rows, size_t n,
@@ -127,7 +127,7 @@ typedef struct adept_held_out_options {
 } adept_held_out_options;
 
 /** @return ADEPT_E_USAGE naming what is wrong with the text: neither a column of the rows nor "k-fold:N" */
-adept_status adept_held_out_check(const char *scheme, const adept_measurement *rows, size_t n, adept_error *err);
+adept_status adept_held_out_check(const char *scheme, const adept_dataset_row *rows, size_t n, adept_error *err);
 
 /**
  * For each scheme: leave each of its groups out in turn, refit on the other rows, predict what was left out.
@@ -135,7 +135,7 @@ adept_status adept_held_out_check(const char *scheme, const adept_measurement *r
  * @param out    array of n_schemes; all in `arena` but the folds' fits, which adept_held_out_clear() frees
  * @param arena  of the caller
  */
-adept_status adept_held_out_run(adept_held_out **out, adept_arena *arena, const adept_measurement *rows, size_t n,
+adept_status adept_held_out_run(adept_held_out **out, adept_arena *arena, const adept_dataset_row *rows, size_t n,
                                 adept_refit refit, void *context, const adept_held_out_options *options,
                                 adept_error *err);
 void adept_held_out_clear(adept_held_out *h, size_t n);
@@ -149,11 +149,11 @@ typedef struct adept_floor_values {
 } adept_floor_values;
 
 /** The values with the least mean absolute percentage error on the rows with use[i] (NULL: all): weighted medians. */
-adept_status adept_floors_fit(adept_floor_values *out, const adept_measurement *rows, size_t n, const bool *use,
+adept_status adept_floors_fit(adept_floor_values *out, const adept_dataset_row *rows, size_t n, const bool *use,
                               adept_error *err);
 /** Predictions of one row. */
 adept_status adept_floors_predict(double *time_s, double *power_w, const adept_floor_values *values,
-                                  const adept_measurement *row, adept_error *err);
+                                  const adept_dataset_row *row, adept_error *err);
 
 typedef struct adept_floors {
     adept_floor_values values;   /* of all rows */
@@ -230,7 +230,7 @@ typedef struct adept_identifiability {
 
 /** A configuration whose measurement would tell most, given the others and those suggested before it. */
 typedef struct adept_suggestion {
-    const adept_measurement *like; /* a row of the same model */
+    const adept_dataset_row *like; /* a row of the same model */
     int64_t batch_size, gpus;
     adept_precision precision;
     double power_limit_w;          /* 0: the board's default */

@@ -41,8 +41,12 @@ typedef struct adept_request {
     const char *host;             /* borrowed: a measured host, adept_host_name(), in place of host_launch_s; NULL: none */
     double host_step_s;           /* of a step beside kernels and launches (loading data, logging); 0: the host's, or the profile's */
     double host_sample_s;         /* of a sample in the forward pass (loading and copying it); 0: the profile's */
-    double reserved[4];           /* 0 */
+    const char *const *words;     /* any of adept_run_word(), "KEY=VALUE" each, NULL at the end: "gpus=8". Over the members above. NULL: none */
+    double reserved[3];           /* 0 */
 } adept_request;
+
+/** Names of the words of a run: "gpus", "nodes", ...; NULL past the end. Constant. Thread-safe. */
+ADEPT_API const char *adept_run_word(size_t index);
 
 /**
  * Predict one step.

@@ -37,7 +37,8 @@ typedef struct adept_model_options {
     const char *execution;        /* "eager" (default), "graphs", "compile" */
     uint64_t memory_bytes;        /* that reading and counting the model may take, about; 0: 1 GiB. What takes more is ADEPT_E_INVALID */
     const char *framework;        /* whose kernels run: "torch2" (default), "torch1" (PyTorch 1 with libraries of CUDA 10 or 11) */
-    void *reserved[1];            /* NULL */
+    const char *const *words;     /* any of adept_workload_word(), "KEY=VALUE" each, NULL at the end: "grad_accum=2". Over the members
+                                     above. NULL: none */
 } adept_model_options;
 
 /**
@@ -67,6 +68,8 @@ ADEPT_API adept_status adept_workload_with(adept_workload **out, const adept_wor
 /** The same with a batch size and a sequence length; 0: that of `workload`. */
 ADEPT_API adept_status adept_workload_at(adept_workload **out, const adept_workload *workload, int64_t batch_size,
                                          int64_t seq_length, adept_error *err);
+/** Names of the words of a workload: "mode", "precision", ...; NULL past the end. Constant. Thread-safe. */
+ADEPT_API const char *adept_workload_word(size_t index);
 /** NULL allowed. Nothing else may be using it. */
 ADEPT_API void adept_workload_free(adept_workload *workload);
 /**

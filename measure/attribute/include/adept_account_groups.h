@@ -24,7 +24,7 @@ typedef struct adept_account_group {
     int64_t id;                 /* by job: its number; else -1 */
     const adept_batch_job *job; /* by job: what is known of it; else NULL */
     size_t n_jobs;
-    double energy_j[ADEPT_PARTS], total_j;
+    double energy_j[ADEPT_ENERGY_PARTS], total_j;
     double gpu_low_j, gpu_high_j; /* between which its energy of GPUs is */
     double cpu_time_s, gpu_time_s;
     double covered_s; /* by job: recorded time while it ran, of all its nodes together; NAN: its times are not known */

@@ -9,14 +9,14 @@
 
 /* X(name, word) of the parts of an energy. GAP: what no meter inside the node sees, such as fans and the power supply.
  */
-#define ADEPT_PART_LIST(X) X(CPU, "cpu") X(DRAM, "dram") X(GPU, "gpu") X(GAP, "gap")
+#define ADEPT_ENERGY_PART_LIST(X) X(CPU, "cpu") X(DRAM, "dram") X(GPU, "gpu") X(GAP, "gap")
 
-typedef enum adept_part_of_energy {
-#define X(name, word) ADEPT_PART_##name,
-    ADEPT_PART_LIST(X)
+typedef enum adept_energy_part {
+#define X(name, word) ADEPT_ENERGY_##name,
+    ADEPT_ENERGY_PART_LIST(X)
 #undef X
-        ADEPT_PARTS
-} adept_part_of_energy;
+        ADEPT_ENERGY_PARTS
+} adept_energy_part;
 
 /** "cpu"; NULL behind the last. */
 const char *adept_energy_part_name(size_t part);
@@ -72,7 +72,7 @@ typedef struct adept_share {
     adept_holder holder;
     int64_t job;  /* of ADEPT_HOLDER_JOB */
     uint32_t uid; /* of the job's first process */
-    double energy_j[ADEPT_PARTS];
+    double energy_j[ADEPT_ENERGY_PARTS];
     double gpu_low_j, gpu_high_j; /* between which its energy of GPUs is, where it is not known how much each used one */
     double cpu_time_s, gpu_time_s; /* gpu_time_s: GPUs that it held, times seconds */
     adept_use_histogram multiprocessors, memory;
@@ -86,11 +86,11 @@ typedef struct adept_node_account {
     const char *host;
     double begin_s, end_s; /* of its recording, which may have holes */
     double recorded_s;
-    bool has[ADEPT_PARTS]; /* there is something that reads it */
+    bool has[ADEPT_ENERGY_PARTS]; /* there is something that reads it */
     bool cpu_is_rest;      /* no meter of processors: it is the node's meter less memory and GPUs */
     bool idle_is_unknown;  /* its idle fit lacks a line that is needed: nothing of processors was taken off first */
-    double energy_j[ADEPT_PARTS];  /* what was given out */
-    double unknown_s[ADEPT_PARTS]; /* for so long a meter did not say it, and nothing was given */
+    double energy_j[ADEPT_ENERGY_PARTS];  /* what was given out */
+    double unknown_s[ADEPT_ENERGY_PARTS]; /* for so long a meter did not say it, and nothing was given */
     double sliced_s, alike_s; /* GPUs times seconds that several held whose use is not known: given out by the slices of a
                                  GPU that each held, and to all alike */
     double external_j,

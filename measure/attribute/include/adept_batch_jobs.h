@@ -8,26 +8,27 @@
 #include <stdint.h>
 
 /* Slurm's words of a job's state (man sacct, JOB STATE CODES); UNKNOWN: no text tells it. */
-#define ADEPT_JOB_STATE_LIST(X)                                                                                        \
+#define ADEPT_BATCH_STATE_LIST(X)                                                                                      \
     X(UNKNOWN)                                                                                                         \
     X(PENDING)                                                                                                         \
     X(RUNNING)                                                                                                         \
-    X(SUSPENDED) X(COMPLETING) X(CONFIGURING) X(REQUEUED) X(RESIZING) X(COMPLETED) X(CANCELLED) X(FAILED) X(TIMEOUT)   \
+    X(SUSPENDED)                                                                                                       \
+    X(COMPLETING) X(CONFIGURING) X(REQUEUED) X(RESIZING) X(COMPLETED) X(CANCELLED) X(FAILED) X(TIMEOUT)                \
         X(OUT_OF_MEMORY) X(PREEMPTED) X(NODE_FAIL) X(BOOT_FAIL) X(DEADLINE) X(REVOKED) X(LAUNCH_FAILED) X(STOPPED)
 
-typedef enum adept_job_state {
-#define X(name) ADEPT_JOB_##name,
-    ADEPT_JOB_STATE_LIST(X)
+typedef enum adept_batch_state {
+#define X(name) ADEPT_BATCH_##name,
+    ADEPT_BATCH_STATE_LIST(X)
 #undef X
-        ADEPT_JOB_STATES
-} adept_job_state;
+        ADEPT_BATCH_STATES
+} adept_batch_state;
 
 /** "COMPLETED"; NULL behind the last. */
-const char *adept_job_state_name(size_t state);
+const char *adept_batch_state_name(size_t state);
 /** Has it ended in another state than COMPLETED? */
-bool adept_job_state_is_lost(adept_job_state state);
+bool adept_batch_state_is_lost(adept_batch_state state);
 /** Has it not ended, or is nothing known? */
-bool adept_job_state_is_open(adept_job_state state);
+bool adept_batch_state_is_open(adept_batch_state state);
 
 /** A job; its steps, and what was requeued under the same number, are in it. Texts are "" where they are not known. */
 typedef struct adept_batch_job {
@@ -36,7 +37,7 @@ typedef struct adept_batch_job {
     const char *user, *account, *partition, *nodes;
     const char *note;    /* AdminComment: what adept's plugin noted */
     const char *comment; /* the user's */
-    adept_job_state state;
+    adept_batch_state state;
     double begin_s, end_s; /* since 1970; NAN: not known, or not yet */
     double elapsed_s;      /* NAN: not known */
     double gpus, n_nodes;  /* allocated; 0: none, or not known. A MIG slice is its share of a GPU */

@@ -27,7 +27,7 @@ __all__ = [
     "NOTE_NO_ROOM", "NOTE_OUTSIDE", "NOTE_LIMITED", "NOTE_ABOVE_LIMIT", "NOTE_TRANSFERRED", "LEAST_TIME", "LEAST_ENERGY", "LEAST_EDP",
     "CONSTRAINT_POWER", "CONSTRAINT_DEADLINE", "CONSTRAINT_ENERGY", "CONSTRAINT_MEMORY", "CONSTRAINT_PREDICTABLE", "Error", "Infeasible",
     "WorkloadInfo", "GpuInfo", "Request", "Estimate", "LimitEstimate", "BestLimits", "Verdict", "Choice", "Measured", "Workload", "Gpu", "Oracle",
-    "predict_many", "choose", "host_names", "version_text"]
+    "predict_many", "choose", "host_names", "workload_words", "run_words", "version_text"]
 
 ABI_VERSION = 2
 
@@ -119,7 +119,7 @@ class _ModelOptions(_Struct):
     _fields_ = [("mode", c_char_p), ("precision", c_char_p), ("optimizer", c_char_p), ("attention", c_char_p), ("batch_size", c_int64),
                 ("seq_length", c_int64), ("grad_accum", c_int64), ("inputs", POINTER(c_char_p)), ("n_inputs", c_size_t), ("allow_unsupported", c_int),
                 ("memory_format", c_char_p), ("optimizer_impl", c_char_p), ("optimizer_extras", c_char_p), ("assume", POINTER(c_char_p)),
-                ("execution", c_char_p), ("memory_bytes", c_uint64), ("framework", c_char_p), ("reserved", c_void_p * 1)]
+                ("execution", c_char_p), ("memory_bytes", c_uint64), ("framework", c_char_p), ("words", POINTER(c_char_p))]
 
 
 class WorkloadInfo(_Struct):
@@ -141,7 +141,7 @@ class Request(_Struct):
         "power_limit_w clock_hz internode_bytes_per_s internode_latency_s bucket_bytes") + [("allreduce", c_int32), ("overlap", c_int32)
                                                                                              ] + _doubles(
         "host_launch_s") + [("link", c_int32), ("reserved_int", c_int32), ("_host", c_char_p), ("host_step_s", c_double),
-                           ("host_sample_s", c_double)] + _RESERVED
+                           ("host_sample_s", c_double), ("words", POINTER(c_char_p)), ("reserved", c_double * 3)]
 
 
 class Estimate(_Struct):
@@ -227,6 +227,8 @@ _FUNCTIONS = {  # name: (result, arguments)
     "gpu_free": (None, [c_void_p]),
     "gpu_name": (c_char_p, [c_size_t]),
     "host_name": (c_char_p, [c_size_t]),
+    "workload_word": (c_char_p, [c_size_t]),
+    "run_word": (c_char_p, [c_size_t]),
     "gpu_describe": (None, [POINTER(GpuInfo), _GPU]),
     "oracle_new": (c_int, [POINTER(c_void_p), _WORKLOAD, _GPU, c_char_p, POINTER(_Error)]),
     "oracle_free": (None, [c_void_p]),
@@ -293,9 +295,32 @@ def _names(name_at):
     return [name.decode() for name in iter(map(name_at, itertools.count()).__next__, None)]
 
 
+def workload_words() -> List[str]:
+    """Words of a workload: keywords of Workload.open()."""
+    return _names(_lib.adept_workload_word)
+
+
+def run_words() -> List[str]:
+    """Words of a run: keywords of Oracle.request()."""
+    return _names(_lib.adept_run_word)
+
+
 def host_names() -> List[str]:
     """Measured hosts that `Oracle.request(host=...)` takes."""
     return _names(_lib.adept_host_name)
+
+
+def _words(given, names, what):
+    """Keywords as the library's words, "KEY=VALUE" each. None is not given, and neither is a number 0."""
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        raise TypeError("%s has no keyword %s" % (what, ", ".join(unknown)))
+    cut = [name for name, value in given.items() if isinstance(value, int) and not -2**63 <= value < 2**63]
+    if cut:
+        raise OverflowError("%s: not a number of 64 bits" % ", ".join(cut))
+    texts = [name + "=" + (str(value).lower() if isinstance(value, bool) else "%.17g" % value if isinstance(value, float) else str(value))
+             for name, value in given.items() if value is not None and (isinstance(value, (bool, str)) or value != 0)]
+    return (c_char_p * (len(texts) + 1))(*map(_encode, texts))
 
 
 def version_text() -> str:
@@ -324,20 +349,19 @@ class _Handle:
 
 
 class Workload(_Handle):
-    """What runs: a saved profile, or a model that torch.export saved. Keywords are the members of adept_model_options."""
+    """What runs: a saved profile, or a model that torch.export saved. Keywords are the words of a workload (docs/WORDS.md), and inputs,
+    allow_unsupported and assume, as in adept_model_options."""
 
     def __init__(self, pointer: c_void_p, source: Optional[Workload] = None) -> None:
         super().__init__(pointer, _lib.adept_workload_free, *([source] if source else []))
         self.source = source  # whose graph this one uses
 
     @staticmethod
-    def _options(mode=None, precision=None, optimizer=None, attention=None, batch_size=0, seq_length=0, grad_accum=0, inputs=(), allow_unsupported=False,
-                 memory_format=None, optimizer_impl=None, optimizer_extras=None, assume=(), execution=None, framework=None):
+    def _options(inputs=(), allow_unsupported=False, assume=(), **words):
         texts = (c_char_p * (len(assume) + 1))(*[_encode(text) for text in assume])
         specs = (c_char_p * len(inputs))(*[_encode(spec) for spec in inputs])
-        return _ModelOptions(_encode(mode), _encode(precision), _encode(optimizer), _encode(attention), batch_size, seq_length,
-                             grad_accum, specs, len(inputs), int(allow_unsupported), _encode(memory_format), _encode(optimizer_impl),
-                             _encode(optimizer_extras), texts, _encode(execution), 0, _encode(framework))
+        return _ModelOptions(inputs=specs, n_inputs=len(inputs), allow_unsupported=int(allow_unsupported), assume=texts,
+                             words=_words(words, workload_words(), "a workload"))
 
     @classmethod
     def open(cls, path: Union[str, os.PathLike[str]], **options: Any) -> Workload:
@@ -409,7 +433,10 @@ class Oracle(_Handle):
 
     def request(self, **members: Any) -> Request:
         """A Request: gpus, nodes, power_limit_w, clock_hz, host="torch2", ... by keyword."""
+        words = {name: members.pop(name) for name in list(members) if not hasattr(Request, name)}
         request = Request(**members)
+        if words:
+            request.words = _words(words, run_words(), "a request")
         request._oracle = self._owner  # lives as long as what asks it
         request.oracle = self
         return request

@@ -9,7 +9,7 @@ import tempfile
 import weakref
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _export, _program
+from . import _export, _lib, _program
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -118,8 +118,8 @@ class Prediction:
         return "<table><caption>predicted, not measured</caption>%s</table>%s" % (rows, "<ul>%s</ul>" % notes if notes else "")
 
 
-_WORKLOAD_OPTIONS = frozenset("batch mode precision optimizer seq_length grad_accum attention memory_format execution framework optimizer_impl "
-                              "optimizer_extras input allow_unsupported trust memory_limit".split())
+_WORKLOAD_OPTIONS = frozenset("batch input allow_unsupported assume assume_branch assume_trips assume_fraction trust memory_limit".split() +
+                              _lib.workload_words())
 
 
 def predict(model: Any, example_inputs: Any = None, *, gpu: Path, batch: Optional[int] = None, precision: Any = None, mode: Any = None,

@@ -15,16 +15,8 @@ from . import _lib
 
 _STATUS_OF_EXIT = {2: _lib.E_USAGE, 3: _lib.E_INVALID, 4: _lib.E_UNSUPPORTED, 5: _lib.E_FIT, 6: _lib.E_UNKNOWN_GPU, 7: _lib.E_CHECK}
 
-# Keywords that name their unit, as libadept's members do: the option, and the unit it is given with.
+# Keywords that name their unit where the option has no such name: the option, and the unit it is given with.
 _WITH_UNIT = {
-    "power_limit_w": ("power-limit", ""),
-    "clock_hz": ("clock", "Hz"),
-    "internode_bytes_per_s": ("internode-bandwidth", "B/s"),
-    "internode_latency_s": ("internode-latency", "s"),
-    "host_launch_s": ("host-launch", "s"),
-    "host_step_s": ("host-step", "s"),
-    "host_sample_s": ("host-sample", "s"),
-    "bucket_bytes": ("bucket-bytes", "B"),
     "within_time_s": ("within-time", "s"),
     "within_power_w": ("within-power", "W"),
     "within_energy_j": ("within-energy", "J"),

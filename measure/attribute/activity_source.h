@@ -1,10 +1,10 @@
-/** @file source.h  Where what processes do is counted. Each source is a file source_NAME.c that defines
- * adept_source_NAME. Private to measure/attribute. Not thread-safe. Calls: processes. */
-#ifndef ADEPT_SOURCE_H
-#define ADEPT_SOURCE_H
+/** @file activity_source.h  Where what processes do is counted. Each source is a file source_NAME.c that defines
+ * adept_activity_source_NAME. Private to measure/attribute. Not thread-safe. Calls: processes. */
+#ifndef ADEPT_ACTIVITY_SOURCE_H
+#define ADEPT_ACTIVITY_SOURCE_H
 #include "processes.h"
 
-typedef struct adept_source {
+typedef struct adept_activity_source {
     const char *name;
     const char *counts; /* what it counts, for people */
     /**
@@ -20,8 +20,9 @@ typedef struct adept_source {
     /** How much was lost because it came too fast; NULL: nothing can be. */
     uint64_t (*lost)(const void *state);
     void (*close)(void *state);
-} adept_source;
+} adept_activity_source;
 
-extern const adept_source adept_source_bpf, adept_source_proc, adept_source_taskstats;
+extern const adept_activity_source adept_activity_source_bpf, adept_activity_source_proc,
+    adept_activity_source_taskstats;
 
 #endif

@@ -1,0 +1,15 @@
+/** @file field_options.c  Units and values of the options that rows of words make. */
+#include "field_options.h"
+#include "adept_optimizer.h"
+
+const adept_suffix adept_suffix_clocks[] = {{"", 1e6}, {"MHz", 1e6}, {"Hz", 1}, {"kHz", 1e3}, {"GHz", 1e9}, {NULL, 0}};
+const adept_suffix adept_suffix_bandwidths[] = {
+    {"B/s", 1},          {"MB/s", 1e6},     {"GB/s", 1e9},     {"Mbit/s", 1e6 / 8}, {"Gbit/s", 1e9 / 8},
+    {"Mbps", 1e6 / 8}, {"Gbps", 1e9 / 8}, {"Mb/s", 1e6 / 8}, {"Gb/s", 1e9 / 8},   {NULL, 0}};
+const adept_suffix adept_suffix_seconds[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {NULL, 0}};
+
+adept_status adept_option_set(adept_cli *cli, const char *option, char *text, void *field)
+{
+    if (adept_optimizer_extras_parse(field, text)) return ADEPT_OK;
+    return adept_option_unknown(cli, option, text, adept_optimizer_extra_name);
+}

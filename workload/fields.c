@@ -1,0 +1,125 @@
+/* The table of a workload's words, and what loops over rows do with one of them. */
+#include "adept_fields.h"
+#include "adept_number.h"
+#include "adept_optimizer.h"
+#include "adept_profile.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+ADEPT_NAMES(adept_mode_name, "train", "fwbw", "infer")
+ADEPT_NAMES(adept_precision_name, "fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16")
+ADEPT_NAMES(adept_attention_name, "auto", "eager", "fused")
+ADEPT_NAMES(adept_memory_format_name, "auto", "nchw", "channels_last")
+ADEPT_NAMES(adept_execution_name, "eager", "graphs", "compile")
+ADEPT_NAMES(adept_framework_name, "torch2", "torch1")
+ADEPT_NAMES(adept_optimizer_impl_name, "auto", "foreach", "fused", "forloop")
+ADEPT_NAMES(adept_switch_name, "false", "true", "0", "1", "no", "yes", "off", "on")
+
+static const adept_field fields[ADEPT_N_WORKLOAD_FIELDS] = {
+#define X(...) ADEPT_FIELD_ROW(adept_workload_words, __VA_ARGS__)
+    ADEPT_WORKLOAD_FIELDS(X)
+#undef X
+};
+
+const adept_field *adept_workload_field(size_t index)
+{
+    return index < ADEPT_N_WORKLOAD_FIELDS ? &fields[index] : NULL;
+}
+
+/* Names that differ by their joints only are one. */
+static bool is_called(const char *name, const char *key, size_t length)
+{
+    if (strlen(name) != length) return false;
+    for (size_t i = 0; i < length; i++)
+        if (name[i] != key[i] && !(strchr("_-", name[i]) && strchr("_-", key[i]))) return false;
+    return true;
+}
+
+const adept_field *adept_field_find(const adept_field *(*field_at)(size_t), const char *key, size_t length)
+{
+    for (size_t i = 0; field_at(i); i++)
+        if (is_called(field_at(i)->name, key, length) || is_called(field_at(i)->option, key, length)) return field_at(i);
+    return NULL;
+}
+
+bool adept_field_is_zero(const adept_field *f, const void *record)
+{
+    static const char zero[sizeof(double)] = {0};
+
+    return memcmp((const char *)record + f->at, zero, f->size) == 0;
+}
+
+bool adept_field_set_text(const adept_field *f, void *record, const char *text)
+{
+    void *member = (char *)record + f->at;
+
+    unsigned set;
+
+    if (f->kind == ADEPT_FIELD_SET) {
+        if (!adept_optimizer_extras_parse(&set, text)) return false;
+        *(unsigned *)member = set;
+        return true;
+    }
+    size_t i = adept_name_index(text, f->names);
+    if (i == SIZE_MAX) return false;
+    if (f->kind == ADEPT_FIELD_WORD) *(int *)member = (int)i;
+    if (f->kind == ADEPT_FIELD_NAME) *(const char **)member = f->names(i);
+    if (f->kind == ADEPT_FIELD_SWITCH) *(bool *)member = i % 2 > 0;
+    return true;
+}
+
+bool adept_field_set_number(const adept_field *f, void *record, double value)
+{
+    void *member = (char *)record + f->at;
+    bool count = f->kind == ADEPT_FIELD_COUNT;
+
+    if (!(count ? value >= 1 && value <= 0x1p53 && value == floor(value) : value > 0 && isfinite(value))) return false;
+    if (count)
+        *(int64_t *)member = (int64_t)value;
+    else
+        *(double *)member = value;
+    return true;
+}
+
+adept_status adept_field_set(const adept_field *f, void *record, const char *text, adept_error *err)
+{
+    char list[256];
+    double value;
+
+    if (!adept_field_is_number(f))
+        return adept_field_set_text(f, record, text)
+                   ? ADEPT_OK
+                   : adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not one of %s", f->name, text,
+                                     adept_names_list(list, sizeof list, f->names));
+    if (adept_number_parse(&value, text) && adept_field_set_number(f, record, value)) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not %s", f->name, text,
+                           f->kind == ADEPT_FIELD_COUNT ? "a whole number from 1 to 2^53" : "a number above 0");
+}
+
+double adept_field_number(const adept_field *f, const void *record)
+{
+    const void *member = (const char *)record + f->at;
+
+    return f->kind == ADEPT_FIELD_COUNT ? (double)*(const int64_t *)member : *(const double *)member;
+}
+
+const char *adept_field_text(char text[ADEPT_FIELD_TEXT_BYTES], const adept_field *f, const void *record)
+{
+    const void *member = (const char *)record + f->at;
+
+    switch (f->kind) {
+    case ADEPT_FIELD_WORD:
+        return f->names((size_t) * (const int *)member);
+    case ADEPT_FIELD_NAME:
+        return *(const char *const *)member ? *(const char *const *)member : "";
+    case ADEPT_FIELD_SET:
+        return adept_optimizer_extras_print(text, ADEPT_FIELD_TEXT_BYTES, *(const unsigned *)member);
+    case ADEPT_FIELD_SWITCH:
+        return f->names(*(const bool *)member);
+    default:
+        break;
+    }
+    adept_number_print(text, adept_field_number(f, record));
+    return text;
+}

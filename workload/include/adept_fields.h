@@ -1,0 +1,158 @@
+/** @file adept_fields.h  The words of a workload and of a run, a row each. Members, options, CSV columns, JSON, keys of sweeps,
+ *  requests of libadept and over HTTP, Python's keywords and docs/WORDS.md are loops over the rows: a new word is a row, and the
+ *  code that uses it.
+ *
+ *  A word has one name at every door: `power_limit_w`, as an option --power-limit-w. The option's short name, --power-limit,
+ *  is an alias everywhere: power_limit. Calls: nothing. */
+#ifndef ADEPT_FIELDS_H
+#define ADEPT_FIELDS_H
+#include "adept_error.h"
+#include "nearest.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which C type a member has, and what is not given. */
+typedef enum adept_field_kind {
+    ADEPT_FIELD_WORD,   /* an enum: one of names() */
+    ADEPT_FIELD_NAME,   /* const char *: one of names(); NULL */
+    ADEPT_FIELD_SET,    /* unsigned: bits, named by names() */
+    ADEPT_FIELD_SWITCH, /* bool */
+    ADEPT_FIELD_COUNT,  /* int64_t of 1 or more; 0 */
+    ADEPT_FIELD_AMOUNT  /* double above 0; 0 */
+} adept_field_kind;
+
+/* What a number counts, for units behind it; "launches" and the like have none. */
+typedef enum adept_field_unit { ADEPT_NO_UNIT, ADEPT_WATTS, ADEPT_HERTZ, ADEPT_SECONDS, ADEPT_BYTES, ADEPT_BYTES_PER_S } adept_field_unit;
+
+/* X(name, KIND, type, names, text of what is not given, unit, short option, its value in the help, help). In the order in which
+ * predict --json says them. */
+#define ADEPT_WORKLOAD_FIELDS(X)                                                                                       \
+    X(mode, WORD, adept_mode, adept_mode_name, "train", ADEPT_NO_UNIT, "mode", "MODE",                                 \
+      "train (forward, backward, optimizer; the default), fwbw (without the optimizer) or infer")                      \
+    X(precision, WORD, adept_precision, adept_precision_name, "fp32", ADEPT_NO_UNIT, "precision", "P",                 \
+      "fp32 (default), tf32, bf16 or fp16 (autocast over fp32 weights), pure-bf16 or pure-fp16 (the whole model in 16 " \
+      "bits)")                                                                                                         \
+    X(batch_size, COUNT, int64_t, NULL, "as in the file", ADEPT_NO_UNIT, "batch", "N",                                 \
+      "Samples per GPU and pass; replaces the leading dimension of every input, or B")                                 \
+    X(seq_length, COUNT, int64_t, NULL, "as in the file", ADEPT_NO_UNIT, "seq-length", "N",                            \
+      "Sequence length: replaces S, or where no shape has one the L of the inputs i64:BxL")                            \
+    X(optimizer, NAME, const char *, adept_optimizer_name, "adamw", ADEPT_NO_UNIT, "optimizer", "NAME",                \
+      "none, sgd, momentum, adam, adamw (default), ...")                                                               \
+    X(grad_accum, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "grad-accum", "N",                                         \
+      "Forward-backward passes per optimizer step (default 1)")                                                        \
+    X(attention, WORD, adept_attention, adept_attention_name, "auto", ADEPT_NO_UNIT, "attention", "HOW",               \
+      "auto (as the file says; default), eager or fused")                                                              \
+    X(memory_format, WORD, adept_memory_format, adept_memory_format_name, "auto", ADEPT_NO_UNIT, "memory-format", "HOW", \
+      "Of images: auto (as the file says, else nchw; default), nchw or channels_last")                                 \
+    X(execution, WORD, adept_execution, adept_execution_name, "eager", ADEPT_NO_UNIT, "execution", "HOW",              \
+      "eager (default), graphs (CUDA graphs: no launches by the host) or compile (torch.compile)")                     \
+    X(framework, WORD, adept_framework, adept_framework_name, "torch2", ADEPT_NO_UNIT, "framework", "NAME",            \
+      "Whose kernels run: torch2 (default) or torch1 (PyTorch 1, with libraries of CUDA 10 or 11)")                    \
+    X(optimizer_impl, WORD, adept_optimizer_impl, adept_optimizer_impl_name, "auto", ADEPT_NO_UNIT, "optimizer-impl",  \
+      "HOW", "foreach (default, as PyTorch's), fused or forloop")                                                      \
+    X(optimizer_extras, SET, unsigned, adept_optimizer_extra_name, "none", ADEPT_NO_UNIT, "optimizer-extras", "LIST",  \
+      "What the step does beside it: clip, unscale, master, ema, zero_grad")                                           \
+    X(grad_scaler, SWITCH, bool, adept_switch_name, "false", ADEPT_NO_UNIT, "grad-scaler", NULL,                       \
+      "Unscale gradients and look for infinities before the optimizer, as torch.amp.GradScaler does")                  \
+    X(clip_grad_norm, SWITCH, bool, adept_switch_name, "false", ADEPT_NO_UNIT, "clip-grad-norm", NULL,                 \
+      "Clip gradients by their norm before the optimizer, as torch.nn.utils.clip_grad_norm_ does")
+
+#define ADEPT_RUN_FIELDS(X)                                                                                            \
+    /* of all nodes together */                                                                                        \
+    X(gpus, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "gpus", "N",                                                     \
+      "Data-parallel GPUs, those of all nodes together (default 1)")                                                   \
+    X(nodes, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "nodes", "N",                                                   \
+      "Nodes that the GPUs are shared by equally (default 1); needs --internode-bandwidth")                            \
+    X(power_limit_w, AMOUNT, double, NULL, "default", ADEPT_WATTS, "power-limit", "W",                                 \
+      "Board power limit of each GPU: watts, or with a unit: 250W")                                                    \
+    X(clock_hz, AMOUNT, double, NULL, "not locked", ADEPT_HERTZ, "clock", "MHZ",                                       \
+      "Lock the core clock, in MHz as nvidia-smi prints it or with a unit: 1410, 1410MHz, 1.41GHz. A power limit, the " \
+      "board's own too, that leaves less counts")                                                                      \
+    /* by number; 0: not one of the table */                                                                           \
+    X(host, WORD, int, adept_host_name, "profile", ADEPT_NO_UNIT, "host", "NAME",                                      \
+      "A measured host, which says what a launch takes and how surely: torch2, torch1, dosgroup-l40, ... Default: the " \
+      "hardware profile's")                                                                                            \
+    /* of an eager kernel. Granularity "operator" only */                                                              \
+    X(host_launch_s, AMOUNT, double, NULL, "", ADEPT_SECONDS, "host-launch", "TIME",                                   \
+      "What the host takes to launch a kernel eagerly: 30us. Default: the hardware profile's")                         \
+    X(host_step_s, AMOUNT, double, NULL, "", ADEPT_SECONDS, "host-step", "TIME",                                       \
+      "What a step takes beside kernels and launches, such as loading data: 5ms. Default: the host's or the hardware profile's") \
+    /* needed for several nodes: all adapters of one, in one direction */                                              \
+    X(internode_bytes_per_s, AMOUNT, double, NULL, "", ADEPT_BYTES_PER_S, "internode-bandwidth", "RATE",               \
+      "Network of one node in one direction, all adapters together: 200Gbit/s, 25GB/s")                                \
+    X(internode_latency_s, AMOUNT, double, NULL, "", ADEPT_SECONDS, "internode-latency", "TIME",                       \
+      "One hop between nodes: 10us (the default)")                                                                     \
+    /* between nodes if there are several: inside them it is a ring's */                                               \
+    X(allreduce, WORD, adept_allreduce, adept_allreduce_name, "ring", ADEPT_NO_UNIT, "allreduce", "NAME",              \
+      "ring (default), tree (double binary), or auto: the faster for every size; between nodes if there are several")  \
+    X(link, WORD, adept_link, adept_link_name, "board", ADEPT_NO_UNIT, "link", "NAME",                                 \
+      "What joins two GPUs of a node: board (the hardware profile's link; default) or bridge (an NVLink bridge between " \
+      "two boards)")                                                                                                   \
+    X(overlap, WORD, adept_overlap, adept_overlap_name, "auto", ADEPT_NO_UNIT, "overlap", "NAME",                      \
+      "bucketed: buckets of gradients are sent while the backward pass runs, as DistributedDataParallel does; fixed: " \
+      "the share that the hardware profile says is hidden; none: one all-reduce after the backward pass; auto (default): bucketed where the profile of the model " \
+      "knows its parameters and the GPU was not fitted on several GPUs")                                               \
+    /* 0: ADEPT_BUCKET_BYTES */                                                                                        \
+    X(bucket_bytes, AMOUNT, double, NULL, "", ADEPT_BYTES, "bucket-bytes", "SIZE",                                     \
+      "Size of a bucket: bytes, or with a unit (default 25MiB)")                                                       \
+    X(host_sample_s, AMOUNT, double, NULL, "", ADEPT_SECONDS, "host-sample", "TIME",                                   \
+      "What the host takes for each sample of the batch in the forward pass, to load and copy it: 50us. Default: the " \
+      "hardware profile's, which is 0 unless a fit of its host found one")
+
+/* Numbers of the rows, of either table from 0. */
+enum {
+#define X(name, ...) ADEPT_FIELD_##name,
+    ADEPT_WORKLOAD_FIELDS(X)
+#undef X
+        ADEPT_N_WORKLOAD_FIELDS
+};
+enum {
+#define X(name, ...) ADEPT_RUN_FIELD_##name,
+    ADEPT_RUN_FIELDS(X)
+#undef X
+        ADEPT_N_RUN_FIELDS
+};
+
+/** The members of a structure, by either list. */
+#define ADEPT_FIELD_MEMBER(name, kind, type, ...) type name;
+
+typedef struct adept_field {
+    const char *name; /* "power_limit_w" */
+    adept_field_kind kind;
+    size_t at, size; /* of the member, behind the begin of the members */
+    adept_name_at names;
+    const char *fallback; /* "default" */
+    adept_field_unit unit;
+    const char *option, *value, *help; /* "power-limit", "W"; the option's help */
+} adept_field;
+
+/** A row of a table of `record`, which holds the members. */
+#define ADEPT_FIELD_ROW(record, name, kind, type, ...)                                                                 \
+    {#name, ADEPT_FIELD_##kind, offsetof(record, name), sizeof(type), __VA_ARGS__},
+
+/** The words of a workload: members of adept_workload_words. NULL past the end. */
+ADEPT_API const adept_field *adept_workload_field(size_t index);
+
+/** The row of a key, or of its alias (any of '_' and '-' joins its parts); NULL: there is none. */
+ADEPT_API const adept_field *adept_field_find(const adept_field *(*field_at)(size_t), const char *key, size_t length);
+
+/** Does a record say nothing of it? Where 0 is a word, only a flag beside the record can tell. */
+ADEPT_API bool adept_field_is_zero(const adept_field *f, const void *record);
+/** Set a word, name, set or switch. @return false: it is none */
+ADEPT_API bool adept_field_set_text(const adept_field *f, void *record, const char *text);
+/** Set a count or an amount. @return false: out of range */
+ADEPT_API bool adept_field_set_number(const adept_field *f, void *record, double value);
+/** Either, of a text that is the whole value, in units of SI; what was there stays after an error. @return ADEPT_E_USAGE */
+ADEPT_API adept_status adept_field_set(const adept_field *f, void *record, const char *text, adept_error *err);
+static inline bool adept_field_is_number(const adept_field *f)
+{
+    return f->kind >= ADEPT_FIELD_COUNT;
+}
+/** Of a count or an amount. */
+ADEPT_API double adept_field_number(const adept_field *f, const void *record);
+#define ADEPT_FIELD_TEXT_BYTES 64
+/** What adept_field_set() reads; a NULL name is "". Returns text, or a word of constant data. */
+ADEPT_API const char *adept_field_text(char text[ADEPT_FIELD_TEXT_BYTES], const adept_field *f, const void *record);
+
+#endif
