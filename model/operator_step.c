@@ -250,7 +250,7 @@ static void step_at(adept_step *out, double f, const adept_kernel_list *list, co
     out->gemm_s = list->unit_core_s[ADEPT_UNIT_GEMM] * core;
     out->conv_s = list->unit_core_s[ADEPT_UNIT_CONV] * core;
     out->alu_s = list->unit_core_s[ADEPT_UNIT_ALU] * core;
-    out->memory_s = adept_larger(0.0, out->pass_s - out->gemm_s - out->conv_s - out->alu_s);
+    out->memory_s = fmax(0.0, out->pass_s - out->gemm_s - out->conv_s - out->alu_s);
     double both_s = work_s(out, part_s, n, theta);
     if (buckets) {
         bool host_bound = !(out->exposed[ADEPT_PART_BACKWARD] > 0.0); /* the last backward pass, then all of them */
