@@ -7,7 +7,7 @@
 
 static void advance(adept_backward_span *now, double executions, const adept_backward_span *by)
 {
-    now->kernels.core_s += executions * by->kernels.core_s;
+    now->kernels.clocked_s += executions * by->kernels.clocked_s;
     now->kernels.memory_s += executions * by->kernels.memory_s;
     now->launches += executions * by->launches;
 }
@@ -18,8 +18,8 @@ static void sum_backward(adept_backward_span *backward, const adept_kernel_set *
     for (size_t i = 0; i < set->n_uses; i++) {
         const adept_kernel_use *use = &set->uses[i];
         const adept_timed_kernel *k = &timed[use->kernel];
-        backward[use->op].kernels.core_s += use->repeats * k->core_s;
-        backward[use->op].kernels.memory_s += use->repeats * (k->time_s - k->core_s);
+        backward[use->op].kernels.clocked_s += use->repeats * k->clocked_s;
+        backward[use->op].kernels.memory_s += use->repeats * (k->time_s - k->clocked_s);
         backward[use->op].launches += use->launches;
     }
 }
@@ -75,12 +75,12 @@ static linear_laws laws_of(const adept_network *net, const double *theta)
 
 /* At one clock: seconds per second of each, and per launch. */
 typedef struct pace {
-    double core, memory, launch_s;
+    double clocked, memory, launch_s;
 } pace;
 
 static double span_s(const adept_backward_span *span, const pace *at)
 {
-    return span->kernels.core_s * at->core + span->kernels.memory_s * at->memory + span->launches * at->launch_s;
+    return span->kernels.clocked_s * at->clocked + span->kernels.memory_s * at->memory + span->launches * at->launch_s;
 }
 
 /* What is on the link. */
@@ -106,7 +106,7 @@ double adept_buckets_send(double *exposed_s, double *hidden_s, const adept_bucke
 {
     const linear_laws laws = laws_of(net, theta);
     const pace by_host = {.launch_s = host_launch_s},
-               by_gpu = {1.0 / clock, adept_board_stretch(board, clock), theta[ADEPT_OP_t_launch_s]};
+               by_gpu = {1.0 / clock, adept_board_stretch(board, clock).ratio, theta[ADEPT_OP_t_launch_s]};
     bool host_bound = span_s(&buckets->backward, &by_host) > span_s(&buckets->backward, &by_gpu);
     const pace at = host_bound ? by_host : by_gpu;
     double filled = 0.0, most = fmin(ADEPT_FIRST_BUCKET_BYTES, bucket_bytes), end_s = span_s(&buckets->backward, &at);

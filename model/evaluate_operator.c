@@ -80,7 +80,7 @@ static adept_status add_row(adept_operator_rows *rows, size_t index, const adept
     adept_placed placed;
     adept_status status = adept_place(&placed, NULL, at, NULL, 0, err);
     if (status != ADEPT_OK) return status;
-    r->numbers = adept_operator_numbers_of(&placed, &at->hw->specs);
+    r->numbers = adept_operator_numbers_of(&placed, at->hw);
     if (!(r->numbers.launches[ADEPT_PART_FORWARD] > 0.0))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: nothing to run, or a count out of range");
     for (r->pass = 0; r->pass < rows->n_passes; r->pass++)
@@ -208,7 +208,7 @@ static void evaluate_pass(state *s, size_t index, const outputs *out)
     while (s->rows->rows[first].pass != index)
         first++;
     const adept_operator_numbers *of_pass = &s->rows->rows[first].numbers;
-    const adept_board board = adept_board_of(s->theta, of_pass->tdp_w, of_pass->min_clock);
+    const adept_board board = adept_board_of(s->theta, of_pass->tdp_w, of_pass->min_clock, of_pass->averages);
     adept_kernel_list_init(&s->list, &board, s->columns, MOST_KERNELS);
     add_kernels(s, of_pass, false, NULL, NULL, NULL, 0);
     adept_kernel_list_close(&s->list);

@@ -38,6 +38,7 @@ static const struct {
     {ADEPT_SPEC_allreduce_link_share, "of the whole", 1e-3, 2},
     {ADEPT_SPEC_allreduce_hop_s, "s", 1e-9, 1e-3},
     {ADEPT_SPEC_tensor_flop_j, "J", 1e-14, 1e-10},
+    {ADEPT_SPEC_mem_byte_j, "J", 1e-12, 1e-9},
 };
 
 static double *spec_at(adept_specs *specs, size_t index)

@@ -66,5 +66,5 @@ void adept_kernel_cache_time(adept_timed_kernel *out, adept_kernel_cache *cache,
 {
     adept_cached_kernel *known = &cache->kernels[2 * index];
     const adept_kernel_time *t = time_of(known, &k->work, theta, menus);
-    adept_operator_put_time(out, k, t, k->or_alus ? time_of(known + 1, &k->on_alus, theta, menus) : t);
+    adept_operator_put_time(out, k, t, k->or_alus ? time_of(known + 1, &k->on_alus, theta, menus) : t, theta);
 }

@@ -363,7 +363,10 @@ static adept_kernel_time streaming(const adept_kernel_case *c, const double *the
     int scale = scale_of(c);
     int wide = c->row_elements > stream_scales[c->family].wide_elements ? stream_scales[c->family].wide : -1;
     int row = c->row_elements > 0.0 ? stream_scales[c->family].row : -1;
-    double stream_s = c->bytes / memory_rate(c, theta);
+    int flight = c->element_bytes <= 2.0 ? ADEPT_KP_sm_half_bytes_per_s : ADEPT_KP_sm_bytes_per_s;
+    double device_s = c->bytes / memory_rate(c, theta);
+    double sm_s = c->flight_sms > 0.0 ? c->bytes / (c->flight_sms * theta[flight]) : 0.0;
+    double stream_s = combine(device_s, sm_s);
     double memory_s = stream_s * ((scale < 0 ? 1.0 : theta[scale]) + (wide < 0 ? 0.0 : theta[wide]));
     double alu_s = c->alu_flops > 0.0 ? c->alu_flops / (c->alu_flops_per_s * theta[ADEPT_KP_beta_alu]) : 0.0;
     double rows = row < 0 ? 0.0 : c->bytes / (2.0 * c->element_bytes * c->row_elements) / c->sm_count; /* on one SM */
@@ -374,7 +377,9 @@ static adept_kernel_time streaming(const adept_kernel_case *c, const double *the
         gradient->time_s[ADEPT_KP_cycles_batch_norm_planes] += weight * cycle_s;
         gradient->core_s[ADEPT_KP_cycles_batch_norm_planes] += weight * cycle_s;
         if (row >= 0) gradient->time_s[row] += weight * rows, gradient->core_s[row] += weight * rows;
-        add(gradient, ADEPT_KP_beta_mem, &o, weight, 0.0, -memory_s / theta[ADEPT_KP_beta_mem]);
+        double of_device = stream_s > 0.0 ? pow(device_s / stream_s, 4.0) : 0.0; /* its share of the exponent's sum */
+        add(gradient, ADEPT_KP_beta_mem, &o, weight, 0.0, -memory_s * of_device / theta[ADEPT_KP_beta_mem]);
+        add(gradient, flight, &o, weight, 0.0, -memory_s * (1.0 - of_device) / theta[flight]);
         add(gradient, ADEPT_KP_beta_alu, &o, weight, -alu_s / theta[ADEPT_KP_beta_alu], 0.0);
         if (scale >= 0) add(gradient, scale, &o, weight, 0.0, stream_s);
         if (wide >= 0) add(gradient, wide, &o, weight, 0.0, stream_s);
@@ -384,9 +389,9 @@ static adept_kernel_time streaming(const adept_kernel_case *c, const double *the
 
 /* ---- attention in one kernel ---- */
 
-/* Query rows of a block, and keys that it meets at a time. FlashAttention-2 takes 128 rows or 64, and two such blocks
- * share an SM where they fit: in measurements of an A100, an H100 and an L40S, 64 explain the steps of time best. */
-#define ROWS 64.0
+/* Query rows of a block, and keys that it meets at a time: FlashAttention-2's. */
+#define ROWS 128.0
+#define KEYS 64.0
 #define HEAD_STEP 32.0 /* heads are padded to this width */
 #define USUAL_HEAD 128.0
 
@@ -406,15 +411,18 @@ double adept_kernel_causal_keys(double queries, double keys, double block)
 static adept_kernel_time attention(const adept_kernel_case *c, const double *theta, double weight,
                                    adept_kernel_gradient *gradient)
 {
-    double all = whole(c->n, ROWS), last = c->causal > 0.0 ? fmin(all, whole(c->m, ROWS)) : all;
+    double all = whole(c->n, KEYS), last = c->causal > 0.0 ? fmin(all, whole(c->m, ROWS)) : all;
     double keys = c->causal > 0.0 ? adept_kernel_causal_keys(c->m, c->n, ROWS) : all;
+    double by_instructions = theta[ADEPT_KP_clock_flops_attention] * c->clock_hz * c->sm_count;
+    double peak = fmin(c->flops_per_s, by_instructions),
+           slower = c->backward > 0.0 ? theta[ADEPT_KP_c_attention_back] : 1.0;
     double blocks = ceil(c->m / ROWS) * c->batch, waves = ceil(blocks / c->sm_count);
     bool one_is_longest = last > waves * keys;
     double in_a_row = one_is_longest ? last : waves * keys, starts = one_is_longest ? 1.0 : waves;
     double padded = whole(c->width, HEAD_STEP) / c->width;
     double wider = fmax(0.0, padded * c->width / USUAL_HEAD - 1.0);
     double plain_s =
-        in_a_row * ROWS * 2.0 * c->k * padded / (c->flops_per_s / c->sm_count * theta[ADEPT_KP_beta_attention]);
+        slower * in_a_row * ROWS * 2.0 * c->k * padded / (peak / c->sm_count * theta[ADEPT_KP_beta_attention]);
     double products_s = plain_s * (1.0 + theta[ADEPT_KP_c_wide_heads] * wider);
     double exp_s = in_a_row * ROWS / (ADEPT_EXP_PER_CLOCK * c->clock_hz), start_s = starts * theta[ADEPT_KP_wave_attention_s];
     double compute_s = products_s + theta[ADEPT_KP_c_exp] * exp_s + start_s;
@@ -423,9 +431,15 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
     double memory_s = (c->bytes - kept.bytes) / rate + theta[ADEPT_KP_reload_attention] * again_s;
     double before_per_byte_s = c->bytes > 0.0 ? c->transposed_bytes / c->bytes / rate : 0.0;
     double before_s = before_per_byte_s * (c->bytes - kept.bytes);
+    double around_s = c->backward > 0.0 ? c->bytes / rate : 0.0, sum_s = theta[ADEPT_KP_around_attention] * around_s;
     overlap o = overlap_of(compute_s, memory_s);
     if (gradient) {
         add(gradient, ADEPT_KP_beta_attention, &o, weight, -products_s / theta[ADEPT_KP_beta_attention], 0.0);
+        if (peak < c->flops_per_s)
+            add(gradient, ADEPT_KP_clock_flops_attention, &o, weight,
+                -products_s / theta[ADEPT_KP_clock_flops_attention], 0.0);
+        if (c->backward > 0.0) add(gradient, ADEPT_KP_c_attention_back, &o, weight, products_s / slower, 0.0);
+        gradient->time_s[ADEPT_KP_around_attention] += weight * around_s;
         add(gradient, ADEPT_KP_c_wide_heads, &o, weight, plain_s * wider, 0.0);
         add(gradient, ADEPT_KP_c_exp, &o, weight, exp_s, 0.0);
         add(gradient, ADEPT_KP_wave_attention_s, &o, weight, starts, 0.0);
@@ -433,9 +447,14 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
         add(gradient, ADEPT_KP_cache_attention, &o, weight, 0.0, -kept.by_share / rate);
         add(gradient, ADEPT_KP_beta_mem, &o, weight, 0.0, -memory_s / theta[ADEPT_KP_beta_mem]);
         gradient->time_s[ADEPT_KP_cache_attention] -= weight * before_per_byte_s * kept.by_share;
-        gradient->time_s[ADEPT_KP_beta_mem] -= weight * before_s / theta[ADEPT_KP_beta_mem];
+        gradient->time_s[ADEPT_KP_beta_mem] -= weight * (before_s + sum_s) / theta[ADEPT_KP_beta_mem];
     }
-    return (adept_kernel_time){o.time_s + before_s, o.core_s, 1.0};
+    return (adept_kernel_time){o.time_s + before_s + sum_s, o.core_s, 1.0};
+}
+
+bool adept_kernel_waits(const adept_kernel_case *c)
+{
+    return c->m > 0.0 || c->row_elements > 0.0 || c->family == ADEPT_FAMILY_DEPTHWISE;
 }
 
 adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const double *theta, const adept_tile_menu *menus,

@@ -7,26 +7,27 @@
 #define LANES 2
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 
-enum { CORE_S, MEMORY_S, CORE_J, MEMORY_J, EXECUTIONS, COLUMNS };
+enum { CLOCKED_S, MEMORY_S, CORE_J, MEMORY_J, EXECUTIONS, COLUMNS };
 _Static_assert(ADEPT_LIST_NUMBERS(LANES) == COLUMNS * LANES, "the room that users of a list make");
 
 const adept_executions adept_optimizer_execution = {.part = {[ADEPT_PART_OPTIMIZER] = 1.0}};
 
 /* ---- the board ---- */
 
-adept_board adept_board_of(const double *theta, double tdp_w, double min_clock)
+adept_board adept_board_of(const double *theta, double tdp_w, double min_clock, bool averages)
 {
     return (adept_board){
         .static_w = theta[ADEPT_OP_p_static_w],
         .active_w = theta[ADEPT_OP_u_active] * (tdp_w - theta[ADEPT_OP_p_static_w]),
         .wait_share = theta[ADEPT_OP_u_wait],
-        .core_share = theta[ADEPT_OP_mem_core_share],
+        .clock_knee = theta[ADEPT_OP_clock_knee],
         .v_slope = theta[ADEPT_OP_v_slope],
         .v_min = theta[ADEPT_OP_v_min],
         .e_simt_j = theta[ADEPT_OP_e_simt_j],
         .e_tensor_j = theta[ADEPT_OP_e_tensor_j],
         .e_mem_j = theta[ADEPT_OP_e_mem_j],
         .min_clock = min_clock,
+        .averages = averages,
     };
 }
 
@@ -37,6 +38,34 @@ double adept_board_voltage(const adept_board *b, double clock, bool *lowest)
     return v <= b->v_min ? b->v_min : v;
 }
 
+static double power_8(double x)
+{
+    double x2 = x * x, x4 = x2 * x2;
+    return x4 * x4;
+}
+
+double adept_board_load(const adept_board *b, double relative_power)
+{
+    return b->averages ? relative_power * relative_power : power_8(relative_power);
+}
+
+double adept_board_unload(const adept_board *b, double load)
+{
+    return b->averages ? sqrt(load) : sqrt(sqrt(sqrt(load)));
+}
+
+/* The 8 is BabelStream's on an RTX PRO 6000, at seven clocks about its knee. */
+adept_stretch adept_board_stretch(const adept_board *b, double clock)
+{
+    double at_full = power_8(b->clock_knee), here = at_full / power_8(clock);
+    double ratio = sqrt(sqrt(sqrt((1.0 + here) / (1.0 + at_full))));
+    return (adept_stretch){
+        .ratio = ratio,
+        .by_clock = -ratio * here / (1.0 + here) / clock,
+        .by_knee = ratio * (here / (1.0 + here) - at_full / (1.0 + at_full)) / b->clock_knee,
+    };
+}
+
 static double core_j(const adept_timed_kernel *k, const adept_board *b)
 {
     return b->e_simt_j * k->simt_flops + b->e_tensor_j * k->tensor_flops;
@@ -44,9 +73,10 @@ static double core_j(const adept_timed_kernel *k, const adept_board *b)
 
 adept_clocked_kernel adept_timed_kernel_at(const adept_timed_kernel *k, const adept_board *b, double clock)
 {
-    adept_clocked_kernel x = {.memory_s = (k->time_s - k->core_s) * adept_board_stretch(b, clock)};
+    const adept_span span = {k->clocked_s, k->time_s - k->clocked_s};
+    adept_clocked_kernel x = {.time_s = adept_span_s(&span, b, clock)};
     double v = adept_board_voltage(b, clock, NULL);
-    x.time_s = k->core_s / clock + x.memory_s;
+    x.memory_s = x.time_s - k->core_s / clock;
     x.core_j = core_j(k, b) + b->active_w * clock * x.time_s;
     x.energy_j = v * v * x.core_j + b->e_mem_j * k->bytes;
     return x;
@@ -81,13 +111,12 @@ void adept_kernel_list_add(adept_kernel_list *list, const adept_timed_kernel *k,
     const double *in = executions->part;
     if (!(k->time_s > 0.0)) return;
     double all = adept_executions_all(executions);
-    const double kernel[COLUMNS] = {k->core_s, k->time_s - k->core_s, core_j(k, b), b->e_mem_j * k->bytes, all};
+    const double kernel[COLUMNS] = {k->clocked_s, k->time_s - k->clocked_s, core_j(k, b), b->e_mem_j * k->bytes, all};
     for (int p = 0; p < ADEPT_PARTS; p++) {
-        list->part[p].core_s += in[p] * kernel[CORE_S];
+        list->part[p].clocked_s += in[p] * kernel[CLOCKED_S];
         list->part[p].memory_s += in[p] * kernel[MEMORY_S];
     }
-    list->unit_core_s[k->unit] +=
-        (in[ADEPT_PART_FORWARD] + in[ADEPT_PART_BACKWARD]) * kernel[CORE_S];
+    list->unit_core_s[k->unit] += (in[ADEPT_PART_FORWARD] + in[ADEPT_PART_BACKWARD]) * k->core_s;
     list->core_j += all * kernel[CORE_J];
     list->memory_j += all * kernel[MEMORY_J];
     if (list->n == list->stride) {
@@ -121,24 +150,27 @@ static adept_clock_node evaluate(const adept_kernel_list *list, double clock)
     const adept_board *b = &list->board;
     bool lowest;
     const double v = adept_board_voltage(b, clock, &lowest), v_by_f = lowest ? 0.0 : b->v_slope;
-    const double inverse = 1.0 / clock, share = b->core_share, stretch = adept_board_stretch(b, clock);
-    const double v2 = v * v, v2_by_f = 2.0 * v * v_by_f, active = b->active_w, by_inverse = -inverse * inverse;
+    const double inverse = 1.0 / clock;
+    const adept_stretch stretch = adept_board_stretch(b, clock);
+    const double q = adept_board_exponent(b), v2 = v * v, v2_by_f = 2.0 * v * v_by_f, active = b->active_w,
+                 by_inverse = -inverse * inverse;
     lanes time = {0}, time_by_f = {0}, loaded = {0}, loaded_by_f = {0};
     for (size_t i = 0; i < list->n; i += LANES) {
-        lanes core_s = load(column(list, CORE_S) + i), memory_s = load(column(list, MEMORY_S) + i);
+        lanes clocked_s = load(column(list, CLOCKED_S) + i), memory_s = load(column(list, MEMORY_S) + i);
         lanes executions = load(column(list, EXECUTIONS) + i);
-        lanes t = core_s * inverse + memory_s * stretch, t_by_f = (core_s + memory_s * share) * by_inverse;
+        lanes t = clocked_s * inverse + memory_s * stretch.ratio;
+        lanes t_by_f = clocked_s * by_inverse + memory_s * stretch.by_clock;
         lanes core_j = load(column(list, CORE_J) + i) + active * clock * t;
         lanes energy_by_f = v2_by_f * core_j + v2 * active * (t + clock * t_by_f);
         lanes draw_w = (v2 * core_j + load(column(list, MEMORY_J) + i)) / t;
-        lanes p = b->static_w + draw_w, p2 = p * p, p4 = p2 * p2, p7 = executions * (p4 * p2 * p);
+        lanes p = b->static_w + draw_w, p2 = p * p, weight = executions * (b->averages ? p : p2 * p2 * p2 * p);
         time += executions * t;
         time_by_f += executions * t_by_f;
-        loaded += p7 * p * t;
-        loaded_by_f += p7 * (t_by_f * p + 8.0 * (energy_by_f - draw_w * t_by_f));
+        loaded += weight * p * t;
+        loaded_by_f += weight * (t_by_f * p + q * (energy_by_f - draw_w * t_by_f));
     }
-    double all = sum(&loaded), time_s = sum(&time), power_w = sqrt(sqrt(sqrt(all / time_s)));
-    return (adept_clock_node){clock, power_w, 0.125 * power_w * (sum(&loaded_by_f) / all - sum(&time_by_f) / time_s)};
+    double all = sum(&loaded), time_s = sum(&time), power_w = adept_board_unload(b, all / time_s);
+    return (adept_clock_node){clock, power_w, power_w / q * (sum(&loaded_by_f) / all - sum(&time_by_f) / time_s)};
 }
 
 static void add_nodes(adept_kernel_list *list, double low, double high)

@@ -1,13 +1,14 @@
 /** @file kernel_list.h  The kernels of one step on one GPU at full clock: what they sum to, and the clock that a power limit leaves
  *  them. Private to model/. Calls: nothing.
  *
- *  A kernel takes core at full clock that follows the core clock, and mem that does not quite. At clock f, relative to the highest,
- *      t(f) = core / f + mem * r(f),        r(f) = 1 + mem_core_share * (1/f - 1)
+ *  Of a kernel's time at full clock, clocked follows the core clock, and mem waits for memory alone. At clock f,
+ *  relative to the highest,
+ *      t(f) = clocked / f + mem * r(f),     r(f) = ((1 + (clock_knee / f)^8) / (1 + clock_knee^8))^(1/8)
  *      e(f) = v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t(f)) + e_mem * V
  *      v(f) = max(v_min, 1 - v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static)
  *  f is one clock for the whole step: the highest at which the kernels keep within the limit L (the board's own if none is set) in
- *  the sense  sum t * ((P_static + e / t) / L)^8 <= sum t.  Boards are held by their hungriest kernels, not by the mean: in Zeus's
- *  traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %. A step's waits count too, and let
+ *  the sense  sum t * ((P_static + e / t) / L)^q <= sum t, with q = 8, or 2 on boards that average.
+ *  Boards are held by their hungriest kernels, not by the mean: in Zeus's traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %. A step's waits count too, and let
  *  its kernels draw more: operator_step.c. */
 #ifndef ADEPT_KERNEL_LIST_H
 #define ADEPT_KERNEL_LIST_H
@@ -18,7 +19,8 @@
 /* One execution of one kernel at full clock. */
 typedef struct adept_timed_kernel {
     adept_unit unit;
-    double time_s, core_s; /* all of it, and what follows the core clock */
+    double time_s, core_s; /* all of it, and its arithmetic */
+    double clocked_s; /* follows the core clock: arithmetic, and latencies of what waits for each tile or row */
     double simt_flops, tensor_flops, bytes;
     double executed; /* of its multiplications, adept_kernel_time */
 } adept_timed_kernel;
@@ -38,26 +40,35 @@ static inline double adept_executions_all(const adept_executions *e)
 typedef struct adept_board {
     double static_w, active_w; /* idle; while any kernel runs at full clock, above idle */
     double wait_share;         /* of active_w, between kernels */
-    double core_share, v_slope, v_min, e_simt_j, e_tensor_j, e_mem_j, min_clock;
+    bool averages;             /* over kernels: adept_board_averages() */
+    double clock_knee, v_slope, v_min, e_simt_j, e_tensor_j, e_mem_j, min_clock;
 } adept_board;
-adept_board adept_board_of(const double *theta, double tdp_w, double min_clock);
+adept_board adept_board_of(const double *theta, double tdp_w, double min_clock, bool averages);
+/** A power relative to the limit, to the power q, and the root of it. */
+double adept_board_load(const adept_board *b, double relative_power);
+double adept_board_unload(const adept_board *b, double load);
+static inline double adept_board_exponent(const adept_board *b)
+{
+    return b->averages ? 2.0 : 8.0;
+}
 /** Core voltage at a clock, relative to that at full clock. @param lowest  NULL, or: is it at its floor? */
 double adept_board_voltage(const adept_board *b, double clock, bool *lowest);
-/** Time of what does not follow the core clock, at a clock, relative to full clock. */
-static inline double adept_board_stretch(const adept_board *b, double clock)
-{
-    return 1.0 + b->core_share * (1.0 / clock - 1.0);
-}
+/* Time of what waits for memory alone, at a clock, relative to full clock, and its slopes. */
+typedef struct adept_stretch {
+    double ratio, by_clock, by_knee;
+} adept_stretch;
+/** Memory keeps its pace until the caches, which follow the core clock, pass on less than it delivers: at the knee. */
+adept_stretch adept_board_stretch(const adept_board *b, double clock);
 
 typedef struct adept_span {
-    double core_s, memory_s; /* follows the core clock, and the rest */
+    double clocked_s, memory_s; /* follows the core clock, and waits for memory alone */
 } adept_span;
 static inline double adept_span_s(const adept_span *span, const adept_board *b, double clock)
 {
-    return span->core_s / clock + span->memory_s * adept_board_stretch(b, clock);
+    return span->clocked_s / clock + span->memory_s * adept_board_stretch(b, clock).ratio;
 }
 
-/* The eighth-power mean of the kernels' power by time, and its slope. */
+/* The mean of the kernels' power to the q by time, its root, and its slope. */
 typedef struct adept_clock_node {
     double clock, power_w, by_clock;
 } adept_clock_node;
@@ -97,7 +108,7 @@ adept_clock adept_kernel_list_clock(const adept_kernel_list *list, double limit_
 
 /* One execution at a clock. */
 typedef struct adept_clocked_kernel {
-    double time_s, memory_s; /* all of it, and what does not follow the core clock */
+    double time_s, memory_s; /* all of it, and what is no arithmetic */
     double core_j;           /* energy at full voltage of what follows the voltage */
     double energy_j;
 } adept_clocked_kernel;

@@ -36,6 +36,7 @@ double adept_operator_parameter_prior(size_t index)
 /* ---- from what GPUs share to one GPU's own ---- */
 
 /* What shared values refer to: a V100 PCIe. */
+#define STACK_BITS 1024.0 /* of memory in the package, HBM: this is one stack */
 #define REFERENCE_NM 12.0
 #define REFERENCE_HZ 1.38e9
 #define REFERENCE_ACTIVE_J (220.0 / (80 * REFERENCE_HZ)) /* (P_TDP - P_static) per cycle of an SM */
@@ -50,6 +51,15 @@ bool adept_board_rests(const adept_specs *s)
     return s->process_nm >= RESTING_NM; /* of an unknown process: no */
 }
 
+/* Pipelines of GPT and BERT on an A100 PCIe draw 0.95 of their limits on average (github ml-energy/zeus), and steps on
+ * an H200 691 to 697 of 700 W at 1.87 to 1.96 of 1.98 GHz, whose products alone the limit holds to 1.5. Zeus's steps on
+ * a V100 and an A40 say otherwise, and dos-group's on an L4. */
+bool adept_board_averages(const adept_hwprofile *hw)
+{
+    const adept_specs *s = &hw->specs; /* where one is unknown: no */
+    return strcmp(hw->vendor, "NVIDIA") == 0 && s->process_nm < RESTING_NM && s->mem_bus_bits >= STACK_BITS;
+}
+
 /* d ln voltage / d ln clock of a V100 SXM2: programs that only compute, at locked clocks. */
 #define REFERENCE_SLOPE 0.85
 
@@ -58,25 +68,48 @@ bool adept_board_rests(const adept_specs *s)
 #define HALF_RATE 2.5
 #define EASILY_FED 1.3
 
-/* Memory stacked in the package (HBM, 1024 bits a stack) against chips on the board (GDDR, at most 512 bits in all):
- * 3.9 pJ a bit (O'Connor et al., MICRO 2017) and 7.5 (GDDR6: 7.25 to 7.5, Micron's figures for GDDR6 and GDDR6X). Fits
- * to a V100 and an A40 give 77 and 146 pJ a byte with all that lies between. What lies between, 46 of the V100's, goes
- * with the process on boards without stacks.
+/* A FLOP of FP32, with the registers that it reads, has gained less by processes below 12 nm than their names say, and
+ * clocks have risen: products in FP32 take 10 pJ on an A100 (the thesis's table 3.17: 350 W) and 7 on an H200
+ * (data/measurements: 689 W at 51 TFLOP/s), where a V100 takes 9 to 10, and names say 5.8 and 3.3. */
+#define ALU_EXPONENT 0.4
+
+static double alu_process(double process)
+{
+    return process < 1.0 ? pow(process, ALU_EXPONENT) : process;
+}
+
+/* A byte's way from the SMs to memory and its memory: the way took 46 of a V100's 77 pJ, and goes with the process.
+ * Memory stacked in the package (HBM, 1024 bits a stack) takes 3.9 pJ a bit (O'Connor et al., MICRO 2017), chips on the
+ * board (GDDR, at most 512 bits in all) 7.5 (GDDR6: 7.25 to 7.5, Micron's figures for GDDR6 and GDDR6X). Fits to a V100
+ * and an A40 say 77 and 146 pJ a byte in all. Sheets have what was measured: 60 pJ of HBM3e on an H200, by copies and
+ * sums of random numbers (46 by this), 39 of HBM2e on an A100, by BabelStream, whose arrays are constant (58).
  *
  * Two chips can share a channel of 32 bits ("clamshell"), and then both open a row for half of its bits each: twice the
- * energy of one. The A40's have them, and so has every board with more memory on a channel than one chip holds. */
-#define STACK_BITS 1024.0
+ * energy of one. The A40's have them, and so has every board with more memory on a channel than one chip holds. A chip
+ * of GDDR7 has four channels of its own: an RTX PRO 6000, with two chips on 32 bits, takes 81 to 95 pJ a byte, not 135.
+ */
 #define STACK_BYTE_J (8 * 3.9e-12)
 #define BOARD_BYTE_J (8 * 7.5e-12)
 #define REFERENCE_BYTE_J 77e-12
 #define CHANNEL_BITS 32.0
 #define CHIP_BYTES 3.5e9 /* more than a chip of 24 Gbit, less than two of 16 */
+#define GDDR7_PIN_BITS_PER_S 26e9 /* 28 and more; GDDR6X sends at most 24 */
 
-static double on_board_memory(const adept_specs *s, double process)
+static double memory_of(const adept_specs *s, double process)
 {
-    double chips = s->mem_bytes * CHANNEL_BITS > CHIP_BYTES * s->mem_bus_bits ? 2.0 : 1.0;
-    return (chips * BOARD_BYTE_J + process * (REFERENCE_BYTE_J - STACK_BYTE_J)) / REFERENCE_BYTE_J;
+    if (isnan(s->mem_bus_bits)) return 1.0;
+    bool shared = s->mem_bytes * CHANNEL_BITS > CHIP_BYTES * s->mem_bus_bits,
+         gddr7 = s->mem_bytes_per_s * 8.0 > GDDR7_PIN_BITS_PER_S * s->mem_bus_bits;
+    double chips = shared && !gddr7 ? 2.0 : 1.0;
+    double memory_j = s->mem_bus_bits < STACK_BITS ? chips * BOARD_BYTE_J : STACK_BYTE_J;
+    return (memory_j + process * (REFERENCE_BYTE_J - STACK_BYTE_J)) / REFERENCE_BYTE_J;
 }
+
+/* Voltages of TSMC's 7 nm end higher: programs at locked clocks say 0.80 to 0.84 of the highest on an A100 PCIe (github
+ * giordano/gpu-power-frequency-benchmarks) and on an A100 SXM (stages of GPT-3, github ml-energy/zeus), a V100 SXM2
+ * 0.72. */
+#define A100_NM 7.0
+#define A100_V_MIN (0.80 / 0.74) /* relative to the default */
 
 /* Energy per operation goes with the process's name: multiplying what foundries publish for the same speed (TSMC: 12 nm
  * FFC 25 % below 16 nm FFC, 10 nm 35 % below 16 nm, 7 nm 40 % below 10 nm, 5 nm 30 % below 7 nm, 4 nm some 10 % below;
@@ -98,9 +131,11 @@ adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p
 {
     const adept_specs *s = &hw->specs;
     const double process = isnan(s->process_nm) ? 1.0 : s->process_nm / REFERENCE_NM;
-    adept_operator_owner o = {.operation = process,
+    adept_operator_owner o = {.alu = alu_process(process),
+                              .operation = process,
                               .tensor_j = s->tensor_flop_j,
-                              .memory = 1.0,
+                              .memory = memory_of(s, process),
+                              .memory_j = s->mem_byte_j,
                               .active = 1.0,
                               .fed = 1.0,
                               .boost = 1.0,
@@ -110,13 +145,14 @@ adept_operator_owner adept_operator_owner_of(const adept_hwprofile *hw, double p
     if (s->tensor_fp16_flops_per_s < HALF_RATE * s->vector_fp32_flops_per_s) o.fed = EASILY_FED;
     if (s->clock_load_hz > s->clock_boost_hz) o.boost = s->clock_load_hz / s->clock_boost_hz;
     bool on_board = s->mem_bus_bits < STACK_BITS;
-    if (on_board) o.memory = on_board_memory(s, process);
     if (isnan(s->process_nm)) return o;
     double process_a = on_board || hw->other_vendor ? process : 1.0;
     if (s->tdp_w > p_static_w)
         o.active = REFERENCE_ACTIVE_J * s->sm_count * s->clock_boost_hz * process_a / (s->tdp_w - p_static_w);
+    if (s->process_nm == A100_NM && !hw->other_vendor) o.v_min = A100_V_MIN;
     if (s->process_nm == REFERENCE_NM && s->clock_boost_hz > REFERENCE_HZ) {
         double faster = s->clock_boost_hz / REFERENCE_HZ, voltage = 1.0 + REFERENCE_SLOPE * (faster - 1.0);
+        o.alu *= voltage * voltage;
         o.operation *= voltage * voltage;
         o.active *= voltage * voltage;
         o.v_slope = faster / voltage;
@@ -143,11 +179,11 @@ void adept_operator_own(double *own, const double *shared, const adept_operator_
     }
     own[ADEPT_OP_u_active] = shared[ADEPT_OP_u_active] * o->active;
     own[ADEPT_OP_u_wait] = shared[ADEPT_OP_u_wait] * o->wait;
-    own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * o->operation;
+    own[ADEPT_OP_e_simt_j] = shared[ADEPT_OP_e_simt_j] * o->alu;
     own[ADEPT_OP_e_tensor_j] = isnan(o->tensor_j) ? shared[ADEPT_OP_e_tensor_j] * o->operation : o->tensor_j;
     own[ADEPT_OP_v_slope] = shared[ADEPT_OP_v_slope] * o->v_slope;
     own[ADEPT_OP_v_min] = shared[ADEPT_OP_v_min] * o->v_min;
-    own[ADEPT_OP_e_mem_j] = shared[ADEPT_OP_e_mem_j] * o->memory;
+    own[ADEPT_OP_e_mem_j] = isnan(o->memory_j) ? shared[ADEPT_OP_e_mem_j] * o->memory : o->memory_j;
 }
 
 void adept_operator_own_slopes(double *slopes, const double *shared, const adept_operator_owner *o)
@@ -159,11 +195,11 @@ void adept_operator_own_slopes(double *slopes, const double *shared, const adept
     }
     slopes[ADEPT_OP_u_active] *= o->active;
     slopes[ADEPT_OP_u_wait] *= o->wait;
-    slopes[ADEPT_OP_e_simt_j] *= o->operation;
+    slopes[ADEPT_OP_e_simt_j] *= o->alu;
     slopes[ADEPT_OP_e_tensor_j] *= isnan(o->tensor_j) ? o->operation : 0.0;
     slopes[ADEPT_OP_v_slope] *= o->v_slope;
     slopes[ADEPT_OP_v_min] *= o->v_min;
-    slopes[ADEPT_OP_e_mem_j] *= o->memory;
+    slopes[ADEPT_OP_e_mem_j] *= isnan(o->memory_j) ? o->memory : 0.0;
 }
 
 /* A board with a program on it keeps its memory and core clocks up: nvidia-smi lists some 27 W for a T4 (9 W without a

@@ -36,8 +36,9 @@ static double double_s(double operations, const adept_specs *specs)
                                                                     : 0.0;
 }
 
-adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_specs *specs)
+adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_hwprofile *hw)
 {
+    const adept_specs *specs = &hw->specs;
     const adept_work *work = &placed->work;
     const double passes = placed->numbers.pass[ADEPT_PASS_PASSES];
     adept_operator_numbers n = {
@@ -50,11 +51,13 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
         .optimizer_bytes = work->optimizer.moved_bytes + work->optimizer.moved_gradients * work->gradient_bytes,
         .optimizer_flops = work->optimizer.flops,
         .bytes_per_s = specs->mem_bytes_per_s,
+        .flight_sms = adept_streaming_sms(hw),
         .optimizer_streams = work->optimizer.streams,
         .optimizer_double_s = double_s(work->optimizer.double_operations, specs),
         .gradient_bytes = work->gradient_elements * work->gradient_bytes,
         .tdp_w = specs->tdp_w,
         .rests = adept_board_rests(specs),
+        .averages = adept_board_averages(hw),
         .min_clock = placed->numbers.row[ADEPT_ROW_MIN_CLOCK],
     };
     set_host_shares(&n, placed);
@@ -75,14 +78,22 @@ void adept_operator_set_run(adept_operator_numbers *n, const double *row, const 
 
 /* ---- one kernel at full clock ---- */
 
+/* What a kernel reads next it asks for after a latency that follows the core clock, unless many bytes are in flight: a
+ * product waits for each tile, a normalisation for each row, a stream for nothing. */
+static double latency_share(const adept_kernel_case *c, const double *theta)
+{
+    return adept_kernel_waits(c) ? theta[ADEPT_OP_mem_core_share] : 0.0;
+}
+
 void adept_operator_put_time(adept_timed_kernel *out, const adept_operator_kernel *k, const adept_kernel_time *t,
-                             const adept_kernel_time *on_alus)
+                             const adept_kernel_time *on_alus, const double *theta)
 {
     bool faster = on_alus->time_s < t->time_s;
     const adept_kernel_time *best = faster ? on_alus : t;
     *out = (adept_timed_kernel){k->unit,
                                 best->time_s,
                                 best->core_s,
+                                best->core_s + latency_share(&k->work, theta) * (best->time_s - best->core_s),
                                 faster ? k->on_alus_flops : k->simt_flops,
                                 faster ? 0.0 : k->tensor_flops,
                                 k->work.bytes,
@@ -96,7 +107,7 @@ void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes,
     if (slopes) memset(&g, 0, sizeof g);
     adept_kernel_time t = adept_kernel_law(&k->work, theta, menus, 1.0, slopes ? &g : NULL);
     adept_kernel_time alus = k->or_alus ? adept_kernel_law(&k->on_alus, theta, menus, 1.0, NULL) : t;
-    adept_operator_put_time(out, k, &t, &alus);
+    adept_operator_put_time(out, k, &t, &alus, theta);
     if (!slopes) return;
     if (alus.time_s < t.time_s) {
         memset(&g, 0, sizeof g);
@@ -104,28 +115,38 @@ void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes,
     }
     memset(slopes, 0, sizeof *slopes);
     memcpy(slopes->time_s, g.time_s, sizeof g.time_s);
-    memcpy(slopes->core_s, g.core_s, sizeof g.core_s);
+    double share = latency_share(&k->work, theta);
+    for (int i = 0; i < ADEPT_KP_COUNT; i++)
+        slopes->clocked_s[i] = g.core_s[i] + share * (g.time_s[i] - g.core_s[i]);
+    if (adept_kernel_waits(&k->work)) slopes->clocked_s[ADEPT_OP_mem_core_share] = out->time_s - out->core_s;
 }
 
-static double optimizer_memory_s(const adept_operator_numbers *n, const double *theta)
+/* Its kernels go from tensor to tensor. @param of_device  NULL, or: the device memory's share of the sum of fourth
+ * powers */
+static double optimizer_memory_s(double *of_device, const adept_operator_numbers *n, const double *theta)
 {
     double scale = n->optimizer_streams ? 1.0 : theta[ADEPT_OP_c_opt];
-    return scale * n->optimizer_bytes / (n->bytes_per_s * theta[ADEPT_KP_beta_mem]);
+    double device = 1.0 / (n->bytes_per_s * theta[ADEPT_KP_beta_mem]);
+    double sms = n->flight_sms > 0.0 ? 1.0 / (n->flight_sms * theta[ADEPT_KP_sm_bytes_per_s]) : 0.0;
+    double ratio = sms / device, sum = 1.0 + ratio * ratio * ratio * ratio;
+    if (of_device) *of_device = 1.0 / sum;
+    return scale * n->optimizer_bytes * device * sqrt(sqrt(sum));
 }
 
 void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *slopes,
                                    const adept_operator_numbers *n, const double *theta)
 {
-    double memory_s = optimizer_memory_s(n, theta);
+    double of_device, memory_s = optimizer_memory_s(&of_device, n, theta);
     bool computes = n->optimizer_double_s > memory_s;
     double core_s = computes ? n->optimizer_double_s : 0.0;
-    *out = (adept_timed_kernel){ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, n->optimizer_flops, 0.0,
-                                n->optimizer_bytes, 1.0};
+    *out = (adept_timed_kernel){
+        ADEPT_UNIT_ALU, computes ? core_s : memory_s, core_s, core_s, n->optimizer_flops, 0.0, n->optimizer_bytes, 1.0};
     if (!slopes) return;
     memset(slopes, 0, sizeof *slopes);
     if (computes) return;
     slopes->time_s[ADEPT_OP_c_opt] = n->optimizer_streams ? 0.0 : memory_s / theta[ADEPT_OP_c_opt];
-    slopes->time_s[ADEPT_KP_beta_mem] = -memory_s / theta[ADEPT_KP_beta_mem];
+    slopes->time_s[ADEPT_KP_beta_mem] = -memory_s * of_device / theta[ADEPT_KP_beta_mem];
+    slopes->time_s[ADEPT_KP_sm_bytes_per_s] = -memory_s * (1.0 - of_device) / theta[ADEPT_KP_sm_bytes_per_s];
 }
 
 /* ---- the step ---- */
@@ -225,12 +246,11 @@ static void step_at(adept_step *out, double f, const adept_kernel_list *list, co
         all_s += part_s[p] = adept_span_s(&list->part[p], board, f);
     out->pass_s = part_s[ADEPT_PART_FORWARD] + part_s[ADEPT_PART_BACKWARD];
     out->optimizer_s = part_s[ADEPT_PART_OPTIMIZER];
-    out->optimizer_computes = n->optimizer_double_s > optimizer_memory_s(n, theta);
+    out->optimizer_computes = n->optimizer_double_s > optimizer_memory_s(NULL, n, theta);
     out->gemm_s = list->unit_core_s[ADEPT_UNIT_GEMM] * core;
     out->conv_s = list->unit_core_s[ADEPT_UNIT_CONV] * core;
     out->alu_s = list->unit_core_s[ADEPT_UNIT_ALU] * core;
-    out->memory_s = (list->part[ADEPT_PART_FORWARD].memory_s + list->part[ADEPT_PART_BACKWARD].memory_s) *
-                    adept_board_stretch(board, f);
+    out->memory_s = fmax(0.0, out->pass_s - out->gemm_s - out->conv_s - out->alu_s);
     double both_s = work_s(out, part_s, n, theta);
     if (buckets) {
         bool host_bound = !(out->exposed[ADEPT_PART_BACKWARD] > 0.0); /* the last backward pass, then all of them */
@@ -253,44 +273,41 @@ static void step_at(adept_step *out, double f, const adept_kernel_list *list, co
     out->comm_w = out->idle_w = board->static_w + wait_w;
 }
 
-static double power_8(double x)
-{
-    double x2 = x * x, x4 = x2 * x2;
-    return x4 * x4;
-}
-
 /* What the kernels may draw so that they and the waits of this step are at the limit together. */
-static double kernels_limit_w(const adept_step *s, double limit_w)
+static double kernels_limit_w(const adept_step *s, const adept_board *board, double limit_w)
 {
     double kernels_s = s->pass_s + s->optimizer_s;
-    double waits = power_8(s->idle_w / limit_w) * (s->step_s - kernels_s);
-    return limit_w * sqrt(sqrt(sqrt(fmax(0.0, (s->step_s - waits) / kernels_s))));
+    double waits = adept_board_load(board, s->idle_w / limit_w) * (s->step_s - kernels_s);
+    return limit_w * adept_board_unload(board, fmax(0.0, (s->step_s - waits) / kernels_s));
 }
 
 /* Clocks closer than this are one: what a solution for a fixed limit is exact to. */
-#define ONE_CLOCK 1e-10
-#define MOST_CLOCKS 32
+#define ONE_CLOCK 1e-11
+#define MOST_CLOCKS 80
 
 void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,
                          const adept_buckets *buckets, double bucket_bytes, const double *theta)
 {
     adept_clock clock = adept_kernel_list_clock(list, n->limit_w, n->max_clock);
-    double f = clock.ratio, before = NAN, gap_before = NAN;
-    /* Waits draw less than kernels, so a step can only be limited where its kernels are. What the waits at one clock leave is
-     * another clock, until it is the same: by secants. The highest may be too high again, where waits draw with the clock. */
+    double f = clock.ratio, before = NAN, gap_before = NAN, low = list->board.min_clock, high = n->max_clock;
+    /* Waits draw less than kernels, so a step can only be limited where its kernels are. What the waits at one clock
+     * leave is another clock, until it is the same: by secants, and by halves where one leaves what is known to hold
+     * it. The highest may be too high again, where waits draw with the clock. */
     const int most_clocks = clock.limited || clock.floored ? MOST_CLOCKS : 0;
     step_at(out, f, list, n, buckets, bucket_bytes, theta);
     for (int i = 0; i < most_clocks; i++) {
-        clock = adept_kernel_list_clock(list, kernels_limit_w(out, n->limit_w), n->max_clock);
+        clock = adept_kernel_list_clock(list, kernels_limit_w(out, &list->board, n->limit_w), n->max_clock);
         double gap = clock.ratio - f;
         if (!(fabs(gap) > ONE_CLOCK)) break;
-        double next = f - gap * (f - before) / (gap - gap_before);
-        if (!(next >= list->board.min_clock && next <= n->max_clock)) next = clock.ratio;
+        double next = isnan(before) ? clock.ratio : f - gap * (f - before) / (gap - gap_before);
+        *(gap > 0.0 ? &low : &high) = f;
+        if (i % 2 == 1 && i > 2) next = 0.5 * (low + high); /* where the map is steep, secants creep */
+        if (!(next >= low && next <= high)) next = 0.5 * (low + high);
         before = f, gap_before = gap, f = next;
         step_at(out, f, list, n, buckets, bucket_bytes, theta);
     }
-    out->limited = clock.limited || clock.floored;
-    out->floored = clock.floored;
+    out->floored = clock.floored && !(f > list->board.min_clock && f < n->max_clock);
+    out->limited = out->floored || f < n->max_clock;
 }
 
 /* ---- derivatives ---- */
@@ -303,7 +320,7 @@ void adept_list_slopes_add(adept_list_slopes *sum, const adept_timed_kernel *k, 
         double in = executions->part[p];
         for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS && in > 0.0; i++) {
             sum->time_s[p][i] += in * slopes->time_s[i];
-            sum->core_s[p][i] += in * slopes->core_s[i];
+            sum->clocked_s[p][i] += in * slopes->clocked_s[i];
         }
     }
     sum->simt_flops += all * k->simt_flops;
@@ -352,18 +369,18 @@ static clock_slope by_clock(const adept_span *span, const energy_terms *e, const
 {
     bool lowest;
     double v = adept_board_voltage(board, clock, &lowest), v_by_f = lowest ? 0.0 : board->v_slope;
-    double time = -(span->core_s + span->memory_s * board->core_share) / (clock * clock);
+    double time = -span->clocked_s / (clock * clock) + span->memory_s * adept_board_stretch(board, clock).by_clock;
     return (clock_slope){
         .time = time,
         .energy = 2.0 * v * v_by_f * e->core_j + v * v * board->active_w * (e->time_s + clock * time)};
 }
 
 /* d time / d theta[i] of a span at a fixed clock. */
-static double span_slope(size_t i, double time_by, double core_by, double memory_s, const adept_board *board,
+static double span_slope(size_t i, double time_by, double clocked_by, double memory_s, const adept_stretch *stretch,
                          double clock)
 {
-    double slope = core_by / clock + (time_by - core_by) * adept_board_stretch(board, clock);
-    return i == ADEPT_OP_mem_core_share ? slope + memory_s * (1.0 / clock - 1.0) : slope;
+    double slope = clocked_by / clock + (time_by - clocked_by) * stretch->ratio;
+    return i == ADEPT_OP_clock_knee ? slope + memory_s * stretch->by_knee : slope;
 }
 
 void adept_balance_slopes_add(adept_balance_slopes *sum, const adept_timed_kernel *k, const adept_timed_slopes *slopes,
@@ -373,14 +390,15 @@ void adept_balance_slopes_add(adept_balance_slopes *sum, const adept_timed_kerne
     if (!(k->time_s > 0.0)) return;
     const adept_clocked_kernel x = adept_timed_kernel_at(k, board, clock);
     const energy_terms e = {k->simt_flops, k->tensor_flops, k->bytes, x.time_s, x.core_j};
-    const adept_span span = {k->core_s, k->time_s - k->core_s};
+    const adept_span span = {k->clocked_s, k->time_s - k->clocked_s};
+    const adept_stretch stretch = adept_board_stretch(board, clock);
     const clock_slope by_f = by_clock(&span, &e, board, clock);
     double v = adept_board_voltage(board, clock, NULL), draw_w = x.energy_j / x.time_s;
-    double load = (board->static_w + draw_w) / n->limit_w, over = power_8(load) - 1.0;
-    double by_load = 8.0 * power_8(load) / load / n->limit_w;
+    double load = (board->static_w + draw_w) / n->limit_w, loaded = adept_board_load(board, load);
+    double over = loaded - 1.0, by_load = adept_board_exponent(board) * loaded / load / n->limit_w;
     sum->by_clock += executions * (by_f.time * over + by_load * (by_f.energy - draw_w * by_f.time));
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
-        double time = span_slope(i, slopes->time_s[i], slopes->core_s[i], span.memory_s, board, clock);
+        double time = span_slope(i, slopes->time_s[i], slopes->clocked_s[i], span.memory_s, &stretch, clock);
         double energy = energy_slope(i, &e, board, clock, n->tdp_w, theta) + v * v * board->active_w * clock * time;
         double idle = i == ADEPT_OP_p_static_w ? x.time_s : 0.0;
         sum->by_theta[i] += executions * (time * over + by_load * (idle + energy - draw_w * time));
@@ -415,19 +433,24 @@ static double launch_slope(size_t i, const adept_step *s, const adept_operator_n
     return slope;
 }
 
-/* Of the wait's part of the balance, wait_s * ((W / L)^8 - 1). */
+/* Of the wait's part of the balance, wait_s * ((W / L)^q - 1). */
 typedef struct wait_terms {
     double step_s, busy, wait_s, awake; /* share of the step with kernels; the wait, and how awake the board is in it */
     double active_w;                    /* awake * wait_share of it is drawn above idle */
-    double over, by_w;                  /* (W / L)^8 - 1, and its slope by W */
+    double over, by_w;                  /* (W / L)^q - 1, and its slope by W */
 } wait_terms;
 
-static wait_terms wait_terms_of(const adept_step *step, const adept_operator_numbers *n, double wait_s, double awake,
-                                double active_w)
+static wait_terms wait_terms_of(const adept_step *step, const adept_board *board, const adept_operator_numbers *n,
+                                double wait_s, double awake, double active_w)
 {
-    double loaded = power_8(step->idle_w / n->limit_w);
-    return (wait_terms){step->step_s, 1.0 - wait_s / step->step_s, wait_s, awake, active_w, loaded - 1.0,
-                        8.0 * loaded / step->idle_w};
+    double loaded = adept_board_load(board, step->idle_w / n->limit_w);
+    return (wait_terms){step->step_s,
+                        1.0 - wait_s / step->step_s,
+                        wait_s,
+                        awake,
+                        active_w,
+                        loaded - 1.0,
+                        adept_board_exponent(board) * loaded / step->idle_w};
 }
 
 /* What the board wakes by more kernels in a longer step. */
@@ -471,21 +494,23 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
     e.core_j = list->core_j + board->active_w * f * e.time_s;
     adept_span all = {0};
     for (int p = 0; p < ADEPT_PARTS; p++) {
-        all.core_s += list->part[p].core_s;
+        all.clocked_s += list->part[p].clocked_s;
         all.memory_s += list->part[p].memory_s;
     }
+    const adept_stretch stretch = adept_board_stretch(board, f);
     const clock_slope all_by_f = by_clock(&all, &e, board, f);
     double time_by_f = 0.0, mean_w = step->energy_j / step->step_s;
     for (int p = 0; p < ADEPT_PARTS; p++)
         time_by_f += step->exposed[p] * by_clock(&list->part[p], &e, board, f).time;
-    const wait_terms waits = wait_terms_of(step, n, wait_s, awake, active);
+    const wait_terms waits = wait_terms_of(step, board, n, wait_s, awake, active);
     double balance_by_f = balance->by_clock + wait_balance_by_clock(&waits, board, n, f, &all_by_f, time_by_f);
     bool moves = step->limited && !step->floored && balance_by_f != 0.0;
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
         double kernels = 0.0, fixed = i == ADEPT_OP_t_fixed_s && !(n->host_step_s > 0.0) ? 1.0 : 0.0;
         double time = launch_slope(i, step, n) + comm_slope(i, n, theta) + fixed;
         for (int p = 0; p < ADEPT_PARTS; p++) {
-            double part = span_slope(i, slopes->time_s[p][i], slopes->core_s[p][i], list->part[p].memory_s, board, f);
+            double part =
+                span_slope(i, slopes->time_s[p][i], slopes->clocked_s[p][i], list->part[p].memory_s, &stretch, f);
             kernels += part;
             time += step->exposed[p] * part;
         }

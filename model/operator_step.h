@@ -2,7 +2,7 @@
  *  launches, communication and the energy law. Private to model/. Calls: workload, handlers.
  *
  *  kernel_list.h has the kernels' times t_i and energies e_i at a clock f. It is the highest at which kernels and waits keep within
- *  the limit L in the sense  sum t_i * (p_i / L)^8 + wait * (P_wait / L)^8 <= T,  wait = T - sum t_i.  Forward, backward and optimizer each take the host
+ *  the limit L in the sense  sum t_i * (p_i / L)^q + wait * (P_wait / L)^q <= T,  wait = T - sum t_i.  Forward, backward and optimizer each take the host
  *  H and the GPU D:
  *      H = launches * t_host * share,   D = sum t_i + launches * t_launch,   in the optimizer both + tensors * t_tensor + waits * t_wait,
  *                                                                    in the forward pass H + samples * t_sample
@@ -30,11 +30,11 @@ typedef struct adept_operator_numbers {
     double waits;                 /* of the host for the GPU, in the optimizer */
     double samples;               /* of one GPU and all passes */
     double host_share[ADEPT_PARTS]; /* of the mean eager launch's time that the host takes for one */
-    double optimizer_bytes, optimizer_flops, bytes_per_s;
+    double optimizer_bytes, optimizer_flops, bytes_per_s, flight_sms /* adept_streaming_sms() */;
     double optimizer_double_s; /* of its FP64 instructions, at full clock */
     bool optimizer_streams;    /* as fast as memory */
     double gradient_bytes, tdp_w, min_clock;
-    bool rests; /* adept_board_rests() */
+    bool rests, averages; /* adept_board_rests(), adept_board_averages() */
     /* the run */
     double gpus, limit_w, max_clock, host_launch_s /* 0: t_host */, host_step_s /* 0: t_fixed */, host_sample_s /* 0: t_sample */;
     adept_network network;
@@ -44,18 +44,18 @@ typedef struct adept_operator_numbers {
 adept_status adept_operator_check_saturation(const char *name, adept_error *err);
 
 /** Everything but the kernels, of a step that adept_place() has checked. */
-adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_specs *specs);
+adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_hwprofile *hw);
 /** Another run of it. @param row, net  as of adept_place_run() */
 void adept_operator_set_run(adept_operator_numbers *n, const double *row, const adept_network *net);
 
-/* Derivatives of a kernel's time_s and core_s by every parameter. */
+/* Derivatives of a kernel's time_s and clocked_s by every parameter. */
 typedef struct adept_timed_slopes {
-    double time_s[ADEPT_OPERATOR_PARAMETERS], core_s[ADEPT_OPERATOR_PARAMETERS];
+    double time_s[ADEPT_OPERATOR_PARAMETERS], clocked_s[ADEPT_OPERATOR_PARAMETERS];
 } adept_timed_slopes;
 
 /** What a kernel takes by the faster of both. @param on_alus  the same as `t` where it cannot be on ALUs */
 void adept_operator_put_time(adept_timed_kernel *out, const adept_operator_kernel *k, const adept_kernel_time *t,
-                             const adept_kernel_time *on_alus);
+                             const adept_kernel_time *on_alus, const double *theta);
 /** Time of one execution at full clock. @param slopes  NULL: not wanted */
 void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes, const adept_operator_kernel *k,
                             const double *theta, const adept_tile_menu *menus);
@@ -73,7 +73,7 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
 
 /* Of a list's sums by every parameter. */
 typedef struct adept_list_slopes {
-    double time_s[ADEPT_PARTS][ADEPT_OPERATOR_PARAMETERS], core_s[ADEPT_PARTS][ADEPT_OPERATOR_PARAMETERS];
+    double time_s[ADEPT_PARTS][ADEPT_OPERATOR_PARAMETERS], clocked_s[ADEPT_PARTS][ADEPT_OPERATOR_PARAMETERS];
     double simt_flops, tensor_flops, bytes; /* what energies are counted on */
 } adept_list_slopes;
 void adept_list_slopes_add(adept_list_slopes *sum, const adept_timed_kernel *k, const adept_timed_slopes *slopes,

@@ -194,14 +194,14 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
     adept_timed_kernel *timed = malloc((set->n + 1) * sizeof *timed);
     plan->left_out_s = 0.0;
     k->menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
-    k->numbers = adept_operator_numbers_of(&plan->placed, &at->hw->specs);
+    k->numbers = adept_operator_numbers_of(&plan->placed, at->hw);
     k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
     adept_status status = timed && k->columns ? time_kernels(timed, k, set, cache, at, err)
                                               : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels",
                                                                 set->n);
     if (status == ADEPT_OK && set->ordered) status = adept_buckets_new(&k->buckets, set, timed, err);
     if (status == ADEPT_OK) {
-        const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock);
+        const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock, k->numbers.averages);
         adept_kernel_list_init(&k->list, &board, k->columns, set->n + 1);
         for (size_t i = 0; i <= set->n; i++)
             adept_kernel_list_add(&k->list, &timed[i], &set->executions[i]);

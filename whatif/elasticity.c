@@ -193,6 +193,8 @@ static const struct {
     {"row_norm_s", ADEPT_WAIT_waves, 1.0},
     {"cycles_batch_norm_planes", ADEPT_WAIT_waves, 1.0},
     {"beta_mem", ADEPT_WAIT_memory, -1.0},
+    {"sm_bytes_per_s", ADEPT_WAIT_memory, -1.0},
+    {"sm_half_bytes_per_s", ADEPT_WAIT_memory, -1.0},
     {"c_mem", ADEPT_WAIT_memory, 1.0},
     {"c_opt", ADEPT_WAIT_memory, 1.0},
     {"l_hop_s", ADEPT_WAIT_network, 1.0},

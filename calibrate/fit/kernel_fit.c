@@ -29,14 +29,15 @@ static const range overhead_range[N_OVERHEAD] = {
 };
 
 /* What each family fits; earlier families' values stay. -1 ends the list. */
-static const int family_parameters[ADEPT_FAMILY_COUNT][10] = {
+static const int family_parameters[ADEPT_FAMILY_COUNT][12] = {
     [ADEPT_FAMILY_STREAM] = {ADEPT_KP_beta_mem, ADEPT_KP_beta_alu, -1},
     [ADEPT_FAMILY_SOFTMAX] = {ADEPT_KP_c_softmax, ADEPT_KP_c_softmax_wide, -1},
     [ADEPT_FAMILY_NORM] = {ADEPT_KP_c_norm, ADEPT_KP_c_norm_wide, ADEPT_KP_row_norm_s, -1},
     [ADEPT_FAMILY_BATCH_NORM] = {-1}, /* no measurements have these */
     [ADEPT_FAMILY_DEPTHWISE] = {-1},
     [ADEPT_FAMILY_ATTENTION] = {ADEPT_KP_beta_attention, ADEPT_KP_c_exp, ADEPT_KP_c_wide_heads,
-                                ADEPT_KP_wave_attention_s, ADEPT_KP_reload_attention, ADEPT_KP_cache_attention, -1},
+                                ADEPT_KP_wave_attention_s, ADEPT_KP_reload_attention, ADEPT_KP_cache_attention,
+                                ADEPT_KP_clock_flops_attention, ADEPT_KP_c_attention_back, ADEPT_KP_around_attention, -1},
     [ADEPT_FAMILY_TENSOR] = {ADEPT_KP_beta_tensor, ADEPT_KP_r_tile_tensor, ADEPT_KP_r_depth_tensor,
                              ADEPT_KP_wave_tensor_s, ADEPT_KP_reload_tensor, ADEPT_KP_split_tensor_s,
                              ADEPT_KP_cache_tensor, -1},

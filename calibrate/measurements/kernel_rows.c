@@ -139,6 +139,7 @@ static void read_dtype(reader *r, adept_kernel_row *row)
     }
     c->bytes_per_s = r->hw->specs.mem_bytes_per_s;
     c->sm_count = r->hw->specs.sm_count;
+    c->flight_sms = adept_streaming_sms(r->hw);
     c->l2_bytes = r->hw->specs.l2_bytes;
     c->element_bytes = adept_dtype_bytes(dtypes[i].dtype);
     r->table.status = adept_operator_peaks(&c->flops_per_s, &c->alu_flops_per_s, &row->tensor, r->hw,

@@ -41,7 +41,8 @@
     X(bridge_bytes_per_s, 0, "GPU to GPU over a bridge between two boards, both directions together")    \
     X(allreduce_link_share, 0, "bus bandwidth of all-reduces over 8 GPUs, measured: of one direction of the link") \
     X(allreduce_hop_s, 0, "latency of one hop of an all-reduce, measured")                              \
-    X(tensor_flop_j, 0, "energy of one FLOP on 16 bits on the matrix units at the boost clock, measured")
+    X(tensor_flop_j, 0, "energy of one FLOP on 16 bits on the matrix units at the boost clock, measured") \
+    X(mem_byte_j, 0, "energy of one byte between SMs and device memory, measured")
 
 typedef struct adept_specs {
 #define X(name, required, text) double name;

@@ -48,6 +48,8 @@
     X(r_pitch_bytes, 1e4, 1e8, 8e4, 0.7, "row pitch from which rows lie in pages of their own")             \
     X(c_pages, 1e-3, 10, 0.2, 1.5, "slowdown of products whose many rows lie in pages of their own")        \
     X(beta_mem, 0.2, 1.1, 0.89, 0.1, "share of the memory bandwidth that streaming kernels reach")          \
+    X(sm_bytes_per_s, 1e9, 1e15, 2.4e10, 0.3, "bytes that an SM has in flight over their latency: what it streams at most, in bytes/s") \
+    X(sm_half_bytes_per_s, 1e9, 1e15, 1.8e10, 0.3, "the same, of elements of 16 bits")                        \
     X(beta_alu, 0.02, 1.1, 0.5, 0.5, "share of the peak that element-wise arithmetic reaches")              \
     X(c_softmax, 0.5, 5, 1, 0.15, "time of softmax relative to streaming its bytes")                      \
     X(c_norm, 0.5, 5, 1.12, 0.15, "time of normalisations relative to streaming their bytes")               \
@@ -63,11 +65,14 @@
     X(c_softmax_wide, 0.01, 3, 0.35, 0.8, "added to c_softmax if a row exceeds one block's registers")       \
     X(c_norm_wide, 0.01, 3, 0.15, 0.8, "added to c_norm if a row exceeds 1536 elements")                   \
     X(row_norm_s, 1e-9, 1e-5, 3e-7, 1, "time of one row of a normalisation on one SM in s, beside its bytes") \
-    X(beta_attention, 0.1, 1.1, 0.7, 0.3, "share of the peak that the products of fused attention reach")   \
-    X(c_exp, 0.01, 10, 0.7, 0.5, "time of its exponentials beside them, relative to 16 a clock and SM")       \
-    X(c_wide_heads, 0.01, 5, 0.1, 1, "added to the time of its products for each 128 that heads are wider than 128") \
-    X(wave_attention_s, 1e-9, 1e-5, 1e-6, 1, "start and end of one block of query rows in s")               \
-    X(reload_attention, 1e-3, 2, 0.25, 1.5, "share of keys and values that a block reads from device memory again") \
+    X(beta_attention, 0.1, 1.1, 0.71, 0.3, "share of the peak that the products of fused attention reach")   \
+    X(clock_flops_attention, 64, 65536, 2048, 0.1, "FLOPs that an SM makes at most in a clock in its products: those of Ampere's instructions") \
+    X(c_attention_back, 0.5, 4, 1.2, 0.3, "time of a FLOP in its backward pass, relative to one forward")     \
+    X(around_attention, 0.01, 20, 3, 0.7, "traffic of the kernels around the backward pass, which sum and convert, relative to its own") \
+    X(c_exp, 0.01, 10, 0.07, 0.5, "time of its exponentials beside them, relative to 16 a clock and SM")       \
+    X(c_wide_heads, 0.01, 5, 0.34, 1, "added to the time of its products for each 128 that heads are wider than 128") \
+    X(wave_attention_s, 1e-9, 1e-5, 2.6e-6, 1, "start and end of one block of query rows in s")               \
+    X(reload_attention, 1e-3, 2, 0.28, 1.5, "share of keys and values that a block reads from device memory again") \
     X(cache_tensor, 0.05, 2, 0.7, 0.5, "share of the cache that keeps operands between repetitions of a measurement, matrix units") \
     X(cache_attention, 0.05, 2, 0.7, 0.5, "the same, fused attention; a step repeats no kernel")
 
@@ -126,11 +131,12 @@ typedef struct adept_kernel_case {
     double row_elements;     /* what softmax and normalisations reduce over; 0 for others */
     double bytes_per_s;      /* memory bandwidth of the sheet */
     double sm_count;
+    double flight_sms;       /* whose bytes in flight limit a stream: adept_streaming_sms(); 0: nothing does */
     double l2_bytes;         /* last cache that all SMs share; 0: not told */
 } adept_kernel_case;
 
-/** Time of one execution in s, without launch. Compute and memory overlap; `core_s` is the part that follows the core
- *  clock: at f times the full clock the kernel takes about core_s / f + time_s - core_s. `executed` is the share of a product's
+/** Time of one execution in s, without launch. Compute and memory overlap; `core_s` is the arithmetic's part,
+ *  which follows the core clock. `executed` is the share of a product's
  *  multiplications that it makes: Winograd's algorithm makes fewer. */
 typedef struct adept_kernel_time {
     double time_s, core_s, executed;
@@ -150,6 +156,10 @@ typedef struct adept_kernel_gradient {
 ADEPT_API adept_kernel_time adept_kernel_law(const adept_kernel_case *c, const double *theta,
                                              const adept_tile_menu *menus, double weight,
                                              adept_kernel_gradient *gradient);
+
+/** Does it wait for what it has read before it reads on, as products do for each tile and normalisations for each row?
+ *  Else it is a stream, all of whose threads have their loads in flight. */
+ADEPT_API bool adept_kernel_waits(const adept_kernel_case *c);
 
 /** Exponentials that an SM makes in a clock: 16 from the V100 to the H100 (NVIDIA CUDA C++ Programming Guide, table
  *  'Throughput of native arithmetic instructions'). */

@@ -26,7 +26,8 @@
     X(e_simt_j, 1e-13, 1e-10, 1e-11, 1, 0.4, "energy of one FLOP on the ALUs in J")                                    \
     X(e_tensor_j, 1e-14, 1e-10, 2e-12, 1, 0.4, "energy of one FLOP on 16 bits on the matrix units in J")               \
     X(e_mem_j, 1e-12, 1e-9, 7.7e-11, 1, 0.4, "energy of one byte from or to device memory in J")                       \
-    X(mem_core_share, 0, 1, 0.4, 0, 0.2, "share of memory-bound time that follows the core clock (caches do)")         \
+    X(mem_core_share, 0, 1, 0.35, 0, 0.2, "share of the time for memory that follows the core clock, of kernels that wait for each tile or row") \
+    X(clock_knee, 0.01, 1, 0.55, 0, 0.1, "core clock, relative to the highest, below which caches pass on less than memory delivers") \
     X(v_slope, 0, 2, 1.1, 0, 0.3, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")             \
     X(v_min, 0.4, 1, 0.74, 0, 0.08, "lowest relative core voltage")
 
@@ -68,6 +69,9 @@ ADEPT_API void adept_operator_take_framework(double theta[ADEPT_OPERATOR_PARAMET
 /** Derivatives by the parameters taken so, which are `taken`, become those by the GPU's. */
 ADEPT_API void adept_operator_framework_slopes(double slopes[ADEPT_OPERATOR_PARAMETERS], const double taken[ADEPT_OPERATOR_PARAMETERS],
                                                adept_framework framework);
+/** SMs whose bytes in flight limit what a kernel streams: those of NVIDIA's GPUs. Of other vendors' units, which are as large
+ *  as several, and of a processor's cores nothing is known: 0. */
+ADEPT_API double adept_streaming_sms(const adept_hwprofile *hw);
 /** Whether each GPU has its own value whatever is shared. */
 ADEPT_API bool adept_operator_is_own(size_t index);
 

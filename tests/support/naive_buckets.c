@@ -47,8 +47,9 @@ static double backward_s(double *host_s, const adept_profile_op *op, const adept
         if (op->kernels[i].pass != ADEPT_BACKWARD) continue;
         if (placed_kernel_of(&k, op, &op->kernels[i], prof, hw, NULL) != ADEPT_OK) abort();
         const adept_timed_kernel t = placed_kernel_time(&k, hw, theta);
-        double stretch = 1.0 + theta[ADEPT_OP_mem_core_share] * (1.0 / clock - 1.0);
-        time_s += k.count / (double)op->count * (t.core_s / clock + (t.time_s - t.core_s) * stretch);
+        double waits_s = t.time_s - t.clocked_s, knee = theta[ADEPT_OP_clock_knee];
+        double stretch = pow((1.0 + pow(knee / clock, 8)) / (1.0 + pow(knee, 8)), 0.125);
+        time_s += k.count / (double)op->count * (t.clocked_s / clock + waits_s * stretch);
         n += op->kernels[i].launches;
     }
     *host_s = n * launch_s;

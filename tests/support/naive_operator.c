@@ -38,22 +38,35 @@ static double matrix_peak(const adept_specs *s, adept_precision precision, adept
 }
 
 /* NVIDIA's chips with matrix units and 128 FP32 lanes a SM multiply in FP32 at 0.8 of what others reach. */
-static double product_peak(const adept_placement *at, adept_dtype dtype)
+static double peak_in(const adept_placement *at, adept_precision precision, adept_dtype dtype)
 {
     const adept_specs *s = &at->hw->specs;
-    double peak = matrix_peak(s, at->profile->precision, dtype);
+    double peak = matrix_peak(s, precision, dtype);
     bool alus = dtype == ADEPT_F32 && isnan(s->tensor_fp32_flops_per_s) &&
-                (at->profile->precision != ADEPT_TF32 || isnan(s->tensor_tf32_flops_per_s));
+                (precision != ADEPT_TF32 || isnan(s->tensor_tf32_flops_per_s));
     bool lanes_128 = s->vector_fp32_flops_per_s / s->sm_count / s->clock_boost_hz > 192;
     return alus && lanes_128 && s->tensor_fp16_flops_per_s > 0 && !at->hw->other_vendor ? 0.8 * peak : peak;
 }
 
+static double product_peak(const adept_placement *at, adept_dtype dtype)
+{
+    return peak_in(at, at->profile->precision, dtype);
+}
+
+/* Attention in one kernel never rounds to TF32. */
+static double attention_peak(const adept_placement *at, adept_dtype dtype)
+{
+    return peak_in(at, at->profile->precision == ADEPT_TF32 ? ADEPT_FP32 : at->profile->precision, dtype);
+}
+
 static bool on_matrix_units(const adept_kernel *k, const adept_placement *at)
 {
-    bool tf32 =
-        at->profile->precision == ADEPT_TF32 && k->dtype == ADEPT_F32 && at->hw->specs.tensor_tf32_flops_per_s > 0;
-    return k->unit != ADEPT_UNIT_ALU &&
-           (tf32 || product_peak(at, k->dtype) > 1.5 * vector_peak(&at->hw->specs, k->dtype));
+    bool attention = k->family == ADEPT_FAMILY_ATTENTION;
+    bool tf32 = at->profile->precision == ADEPT_TF32 && k->dtype == ADEPT_F32 && !attention &&
+                at->hw->specs.tensor_tf32_flops_per_s > 0;
+    if (tf32 || k->unit == ADEPT_UNIT_ALU) return tf32 && k->unit != ADEPT_UNIT_ALU;
+    double peak = attention ? attention_peak(at, k->dtype) : product_peak(at, k->dtype);
+    return peak > 1.5 * vector_peak(&at->hw->specs, k->dtype);
 }
 
 static double sat(double x)
@@ -175,18 +188,22 @@ static double keys_met(const adept_kernel *k, double block)
     return sum / rows;
 }
 
-/* Blocks of 64 queries by 64 keys, heads padded to 32, one exponential a score, nothing kept from an earlier run. */
+/* Blocks of 128 queries by 64 keys, heads padded to 32, one exponential a score, nothing kept from an earlier run. */
 static double attention_s(double *core_s, const adept_kernel *k, const adept_placement *at, const double *theta)
 {
     const adept_specs *specs = &at->hw->specs;
-    double peak = product_peak(at, k->dtype), sms = specs->sm_count;
+    double sms = specs->sm_count;
+    double peak = fmin(attention_peak(at, k->dtype), K(clock_flops_attention) * specs->clock_boost_hz * sms);
+    bool back = k->pass == ADEPT_BACKWARD;
     double rate = specs->mem_bytes_per_s * K(beta_mem), repeats = fmax(1, k->launches);
     double depth = k->flops / repeats / (2 * k->m * k->n * k->batch), padded = ceil(k->k / 32) * 32;
     double slower = 1 + K(c_wide_heads) * fmax(0, padded / 128 - 1);
-    double key_s = 64 * (2 * depth * padded / k->k * slower / (peak / sms * K(beta_attention)) +
-                         K(c_exp) / (16 * specs->clock_boost_hz));
-    double blocks = ceil(k->m / 64) * k->batch, waves = ceil(blocks / sms), keys = keys_met(k, 64);
-    double longest = ceil((k->causal > 0 ? fmin(k->m, k->n) : k->n) / 64) * 64;
+    double key_s = 128 * ((back ? K(c_attention_back) : 1) * 2 * depth * padded / k->k * slower /
+                              (peak / sms * K(beta_attention)) +
+                          K(c_exp) / (16 * specs->clock_boost_hz));
+    double all = ceil(k->n / 64) * 64, keys = k->causal > 0 ? keys_met(k, 128) : all;
+    double blocks = ceil(k->m / 128) * k->batch, waves = ceil(blocks / sms);
+    double longest = k->causal > 0 ? fmin(all, ceil(k->m / 128) * 128) : all;
     double compute_s =
         longest > waves * keys ? longest * key_s + K(wave_attention_s) : waves * (keys * key_s + K(wave_attention_s));
     double memory_s = ((k->bytes_read + k->bytes_written) / repeats +
@@ -194,7 +211,7 @@ static double attention_s(double *core_s, const adept_kernel *k, const adept_pla
                       rate;
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
     *core_s = repeats * together_s * pow(compute_s / together_s, 4);
-    return repeats * together_s;
+    return repeats * together_s + (back ? K(around_attention) * (k->bytes_read + k->bytes_written) / rate : 0);
 }
 
 /* Five FLOPs for each element forward, ten backward: of all kernels of a loss or an attention only the softmax has so
@@ -246,6 +263,14 @@ static bool is_faster_in_fp32(double *time_s, double *core_s, const adept_profil
     return true;
 }
 
+/* Bytes a second of a kernel that streams: what memory delivers, and what SMs have in flight. */
+static double streamed(const adept_hwprofile *hw, double sm_bytes_per_s, const double *theta)
+{
+    const adept_specs *s = &hw->specs;
+    if (strcmp(hw->vendor, "NVIDIA")) return s->mem_bytes_per_s * K(beta_mem);
+    return pow(pow(s->mem_bytes_per_s * K(beta_mem), -4) + pow(s->sm_count * sm_bytes_per_s, -4), -0.25);
+}
+
 void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_op *op, const adept_kernel *k,
                            const adept_placement *at, const double *theta)
 {
@@ -267,7 +292,8 @@ void naive_operator_kernel(double *time_s, double *core_s, const adept_profile_o
     bool planes = at->profile->memory_format == ADEPT_NCHW;
     double scale = depthwise ? depthwise_scale(k, planes, theta) : stream_scale(k, &f, theta);
     double compute_s = flops / (vector_peak(specs, k->dtype) * K(beta_alu));
-    double memory_s = scale * (k->bytes_read + k->bytes_written) / (specs->mem_bytes_per_s * K(beta_mem));
+    double in_flight = adept_dtype_bytes(k->dtype) <= 2 ? K(sm_half_bytes_per_s) : K(sm_bytes_per_s);
+    double memory_s = scale * (k->bytes_read + k->bytes_written) / streamed(at->hw, in_flight, theta);
     double together_s = pow(pow(compute_s, 4) + pow(memory_s, 4), 0.25);
     *core_s = together_s > 0 ? together_s * pow(compute_s / together_s, 4) : 0;
     double besides_s = is_product ? 0 : rows_s(k, &f, specs->sm_count, theta);
@@ -285,6 +311,7 @@ typedef struct row {
     double times, time_s, core_s, simt_flops, tensor_flops, bytes;
     double launches; /* of all times */
     int part;        /* 0 forward, 1 backward, 2 optimizer */
+    bool waits;      /* for each tile or row */
 } row;
 
 typedef struct step {
@@ -296,7 +323,9 @@ typedef struct step {
 
 static double time_at(const row *r, double f, const double *theta)
 {
-    return r->core_s / f + (r->time_s - r->core_s) * (1 + P(mem_core_share) * (1 / f - 1));
+    double memory_s = r->time_s - r->core_s, latency_s = r->waits ? P(mem_core_share) * memory_s : 0;
+    double knee = pow(pow(P(clock_knee) / f, 8) + 1, 0.125) / pow(pow(P(clock_knee), 8) + 1, 0.125);
+    return (r->core_s + latency_s) / f + (memory_s - latency_s) * knee;
 }
 
 static double energy_at(const step *s, const row *r, double f)
@@ -327,6 +356,7 @@ static void add_kernels(step *s, const adept_placement *at)
             naive_operator_kernel(&r.time_s, &r.core_s, &prof->ops[i], k, at, s->theta);
             r.launches = r.times * k->launches;
             r.part = k->pass;
+            r.waits = (k->unit != ADEPT_UNIT_ALU && k->flops > 0) || k->row_elements > 0;
             s->rows[s->n++] = r;
         }
     }
@@ -361,6 +391,8 @@ static naive_operator at_clock(double *excess, const step *s, const adept_placem
     double params = (double)prof->trainable_params, gradient_bytes = params > 0 ? prof->trainable_bytes : 0;
     double device_s[3] = {0, 0, s->tensors_s}, host_s[3] = {0, 0, s->tensors_s};
     naive_operator out = {.clock_ratio = f};
+    bool new = specs->process_nm <= 7 && specs->mem_bus_bits >= 1024 && !strcmp(at->hw->vendor, "NVIDIA");
+    double q = new ? 2 : 8; /* newer boards average over kernels */
     *excess = 0;
     for (size_t i = 0; i < s->n; i++)
         launches[s->rows[i].part] += s->rows[i].launches;
@@ -372,7 +404,7 @@ static naive_operator at_clock(double *excess, const step *s, const adept_placem
         device_s[r->part] += r->times * t + r->launches * P(t_launch_s);
         host_s[r->part] += r->launches * out.launch_s[r->part];
         energy_j += r->times * energy_at(s, r, f);
-        if (t > 0) *excess += r->times * t * (pow((P(p_static_w) + energy_at(s, r, f) / t) / s->limit_w, 8) - 1);
+        if (t > 0) *excess += r->times * t * (pow((P(p_static_w) + energy_at(s, r, f) / t) / s->limit_w, q) - 1);
     }
     double sample_s = prof->execution == ADEPT_GRAPHS ? 0 : P(t_sample_s);
     host_s[0] += (double)(prof->batch_size * prof->grad_accum) * (at->run.host_sample_s > 0 ? at->run.host_sample_s : sample_s);
@@ -395,7 +427,7 @@ static naive_operator at_clock(double *excess, const step *s, const adept_placem
     double v = fmax(P(v_min), 1 - P(v_slope) * (1 - f)); /* between kernels the clocks stay up */
     double busy = kernels_s / out.time_s, awake = specs->process_nm > 7 ? busy : 1; /* older boards rest */
     double wait_w = P(u_wait) * awake * v * v * P(u_active) * (s->tdp_w - P(p_static_w)) * f;
-    *excess += (out.time_s - kernels_s) * (pow((P(p_static_w) + wait_w) / s->limit_w, 8) - 1);
+    *excess += (out.time_s - kernels_s) * (pow((P(p_static_w) + wait_w) / s->limit_w, q) - 1);
     energy_j += (out.time_s - kernels_s) * wait_w;
     out.power_w = gpus * (P(p_static_w) + energy_j / out.time_s);
     return out;
@@ -416,10 +448,11 @@ naive_operator naive_operator_predict(const adept_placement *at, const double *t
     add_kernels(&s, at);
     if (prof->mode == ADEPT_MODE_TRAIN) {
         naive_optimizer o = naive_optimizer_of(prof, params > 0 ? gradient_bytes / params : 4);
-        double time_s = (o.streams ? 1 : P(c_opt)) * o.moved_bytes / (specs->mem_bytes_per_s * K(beta_mem));
+        double time_s = (o.streams ? 1 : P(c_opt)) * o.moved_bytes / streamed(at->hw, K(sm_bytes_per_s), theta);
         double doubles_s = o.doubles > 0 ? o.doubles * 2 / specs->vector_fp64_flops_per_s : 0;
         bool computes = doubles_s > time_s;
-        s.rows[s.n++] = (row){1, computes ? doubles_s : time_s, computes ? doubles_s : 0, o.flops, 0, o.moved_bytes, o.kernels, 2};
+        s.rows[s.n++] = (row){
+            1, computes ? doubles_s : time_s, computes ? doubles_s : 0, o.flops, 0, o.moved_bytes, o.kernels, 2, false};
         s.tensors_s = (double)prof->trainable_tensors * P(t_tensor_s) + o.waits * P(t_wait_s);
     }
     double lowest = isnan(specs->clock_min_hz) ? 0.15 : specs->clock_min_hz / specs->clock_boost_hz, excess;

@@ -69,7 +69,7 @@ static inline void set_parameters(fixture *f)
         {"overlap", 0.5},        {"p_static_w", 40},     {"u_active", 0.5},
         {"e_simt_j", 1e-11},     {"e_tensor_j", 1e-12},  {"e_mem_j", 1e-10},
         {"mem_core_share", 0.4}, {"v_slope", 0.5},       {"v_min", 0.4},
-        {"u_wait", 0},
+        {"u_wait", 0},           {"clock_knee", 0.01},
     };
     for (size_t i = 0; i < N_THETA; i++)
         f->parameters[i] =

@@ -33,6 +33,9 @@ static void check_limits(const adept_explanation *x, const char *what)
         [ADEPT_WAIT_power] = "by the power limit"};
     const adept_elasticities *e = &x->elasticities;
     double peaks = exact_of(e, ADEPT_LEVER_DESIGN, "peaks"), memory = exact_of(e, ADEPT_LEVER_SPEC, "mem_bytes_per_s");
+    static const char *const in_flight[] = {"sm_bytes_per_s", "sm_half_bytes_per_s"}; /* what waits for memory besides */
+    for (size_t i = 0; i < 2; i++)
+        memory += exact_of(e, ADEPT_LEVER_PARAMETER, in_flight[i]);
     for (size_t i = 0; i < x->n_sentences; i++) {
         if (strcmp(x->sentences[i].topic, "limits") != 0) continue;
         const char *first = strstr(x->sentences[i].text, " by ");

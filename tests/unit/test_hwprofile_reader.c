@@ -47,6 +47,7 @@ static const char base[] =
     "\"allreduce_link_share\": {\"value\": 0.75, \"source\": \"s24\"},\n"
     "\"allreduce_hop_s\": {\"value\": 1e-6, \"source\": \"s25\"},\n"
     "\"tensor_flop_j\": {\"value\": 1e-12, \"source\": \"s26\"},\n"
+    "\"mem_byte_j\": {\"value\": 1e-11, \"source\": \"s27\"},\n"
     "\"bridge_bytes_per_s\": {\"value\": 112.5e9},\n"
     "\"pcie_bytes_per_s\": {\"value\": 64e9}},\n"
     "\"fit\": {\"granularity\": \"operator\", \"saturation\": \"sigmoid\", \"dataset\": {\"rows\": 12},\n"

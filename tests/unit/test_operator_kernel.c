@@ -413,6 +413,7 @@ static double time_us(const char *text, const char *op, adept_pass pass)
     adept_error err = {0};
     double theta[ADEPT_OPERATOR_PARAMETERS] = {0};
     theta[ADEPT_KP_beta_mem] = 0.9, theta[ADEPT_KP_beta_alu] = 0.5;
+    theta[ADEPT_KP_sm_bytes_per_s] = 1e15; /* memory alone */
     theta[ADEPT_KP_c_softmax] = 1.05, theta[ADEPT_KP_c_softmax_wide] = 0.3;
     theta[ADEPT_KP_c_norm] = 1.1, theta[ADEPT_KP_c_norm_wide] = 0.1, theta[ADEPT_KP_row_norm_s] = 3e-7;
     if (adept_hwprofile_open(&hw, "a100-pcie-40gb", &err) != ADEPT_OK) fail_msg("%s", err.message);

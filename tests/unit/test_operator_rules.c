@@ -248,14 +248,20 @@ static void own_parameters_follow_the_sheet(void **state)
     (void)state;
     static const struct {
         const char *gpu;
-        double process, memory, sm_hz, static_w, tensor_pj /* measured */, volts, wait;
+        double process, memory, sm_hz, static_w, tensor_pj /* measured */, volts, wait, v_min;
     } cases[] = {
-        {"v100-pcie-32gb", 1, 1, 80 * 1.38e9, 42, 0, 1, 1},           /* 3 W for each of 14 TFLOP/s */
-        {"a100-sxm-40gb", 7.0 / 12, 1, 108 * 1.41e9, 50, 0, 1, 0.6},  /* the sheet's */
-        {"p4", 16.0 / 12, (60 + 45.8 * 16 / 12) / 77, 20 * 1.063e9, 22, 0, 1, 1},      /* 3 W * 5.5 * 4/3 */
-        {"h100-sxm-80gb", 4.0 / 12, 1, 132 * 1.98e9, 84, 1.35, 1, 0.6}, /* 0.12 of 700 W is more than 66.9 */
-        {"a40", 8.0 / 12, (120 + 45.8 * 8 / 12) / 77, 84 * 1.74e9, 74.8, 0, 1, 1}, /* two chips on a channel */
-        {"t4", 1, (60 + 45.8) / 77, 40 * 1.59e9, 24.3, 0, 1 + 0.85 * (1590.0 / 1380 - 1), 1}, /* 3 W * 8.1 */
+        {"v100-pcie-32gb", 1, 1, 80 * 1.38e9, 42, 0, 1, 1, 1}, /* 3 W for each of 14 TFLOP/s */
+        {"a100-sxm-40gb", 7.0 / 12, (31.2 + 45.8 * 7 / 12) / 77, 108 * 1.41e9, 50, 1.7, 1, 0.6,
+         0.80 / 0.74}, /* the sheet's */
+        {"a100-pcie-80gb", 7.0 / 12, 39.0 / 77, 108 * 1.41e9, 36, 1.7, 1, 0.6,
+         0.80 / 0.74},                                                               /* measured; 0.12 of 300 W */
+        {"p4", 16.0 / 12, (60 + 45.8 * 16 / 12) / 77, 20 * 1.063e9, 22, 0, 1, 1, 1}, /* 3 W * 5.5 * 4/3 */
+        {"h100-sxm-80gb", 4.0 / 12, 60.0 / 77, 132 * 1.98e9, 84, 1.35, 1, 0.6, 1}, /* 0.12 of 700 W is more than 66.9 */
+        {"a40", 8.0 / 12, (120 + 45.8 * 8 / 12) / 77, 84 * 1.74e9, 74.8, 0, 1, 1, 1}, /* two chips on a channel */
+        {"rtx-pro-6000", 4.0 / 12, (60 + 45.8 * 4 / 12) / 77, 188 * 2.617e9, 126, 0, 1, 0.6,
+         1}, /* GDDR7: as one chip */
+        {"b200", 4.0 / 12, (31.2 + 45.8 * 4 / 12) / 77, 148 * 1.965e9, 120, 0, 1, 0.6, 1},
+        {"t4", 1, (60 + 45.8) / 77, 40 * 1.59e9, 24.3, 0, 1 + 0.85 * (1590.0 / 1380 - 1), 1, 1}, /* 3 W * 8.1 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double theta[N_THETA], near_enough = 1e-5;
@@ -264,9 +270,11 @@ static void own_parameters_follow_the_sheet(void **state)
         adept_hwprofile_forget_fit(hw); /* what the sheet alone gives */
         assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
         double square = cases[i].volts * cases[i].volts;
+        bool stacked = hw->specs.mem_bus_bits >= 1024;
         double tensor_j = cases[i].process * square * adept_operator_parameter_info(ADEPT_OP_e_tensor_j)->fallback;
         assert_float_equal(theta[ADEPT_OP_e_simt_j] / adept_operator_parameter_info(ADEPT_OP_e_simt_j)->fallback,
-                           cases[i].process * square, near_enough);
+                           (cases[i].process < 1 ? pow(cases[i].process, 0.4) : cases[i].process) * square,
+                           near_enough);
         near(1e12 * theta[ADEPT_OP_e_tensor_j], cases[i].tensor_pj > 0 ? cases[i].tensor_pj : 1e12 * tensor_j);
         assert_float_equal(theta[ADEPT_OP_e_mem_j] / adept_operator_parameter_info(ADEPT_OP_e_mem_j)->fallback,
                            cases[i].memory, near_enough);
@@ -274,7 +282,7 @@ static void own_parameters_follow_the_sheet(void **state)
         /* u_active is relative to 220 W at 80 SMs of 1380 MHz: the watts are alike for alike silicon */
         double active_w = theta[ADEPT_OP_u_active] * (hw->specs.tdp_w - theta[ADEPT_OP_p_static_w]);
         double of_reference_w = adept_operator_parameter_info(ADEPT_OP_u_active)->fallback * 220 * cases[i].sm_hz /
-                                (80 * 1.38e9) * (cases[i].memory > 1 ? cases[i].process : 1) * square;
+                                (80 * 1.38e9) * (stacked ? 1 : cases[i].process) * square;
         assert_float_equal(active_w / of_reference_w, 1, near_enough);
         double faster = cases[i].volts > 1 ? hw->specs.clock_boost_hz / 1.38e9 : 1;
         assert_float_equal(theta[ADEPT_OP_u_wait],
@@ -282,14 +290,14 @@ static void own_parameters_follow_the_sheet(void **state)
         /* relative to each board's own highest clock; on the V100's process volts are the same function of the clock */
         assert_float_equal(theta[ADEPT_OP_v_slope] * cases[i].volts / faster,
                            adept_operator_parameter_info(ADEPT_OP_v_slope)->fallback, near_enough);
-        assert_float_equal(theta[ADEPT_OP_v_min] * cases[i].volts,
+        assert_float_equal(theta[ADEPT_OP_v_min] * cases[i].volts / cases[i].v_min,
                            adept_operator_parameter_info(ADEPT_OP_v_min)->fallback, near_enough);
         /* without a bus memory is the reference's, for both that follow it */
-        hw->specs.mem_bus_bits = NAN;
+        hw->specs.mem_bus_bits = hw->specs.mem_byte_j = NAN;
         assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);
         near(theta[ADEPT_OP_e_mem_j], adept_operator_parameter_info(ADEPT_OP_e_mem_j)->fallback);
         double unknown_w = theta[ADEPT_OP_u_active] * (hw->specs.tdp_w - theta[ADEPT_OP_p_static_w]);
-        assert_float_equal(unknown_w / active_w, cases[i].memory > 1 ? 1 / cases[i].process : 1, near_enough);
+        assert_float_equal(unknown_w / active_w, stacked ? 1 : 1 / cases[i].process, near_enough);
         /* without a process nothing is known of the rest */
         hw->specs.process_nm = hw->specs.tensor_flop_j = NAN;
         assert_int_equal(adept_operator_parameters_get(theta, hw, NULL), ADEPT_OK);

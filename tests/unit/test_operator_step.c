@@ -307,23 +307,59 @@ static void energy_between_kernels(void **state)
     near(predict(&f).power_avg_w, without.power_avg_w + 13 * share);
 }
 
-/* A stream's time is stretched by 1 + 0.4 * (1/f - 1): at half the clock 1.4. Its bytes' 80 W fall to 80/1.4; the
- * active power is 520 W * 0.28125. */
-static void memory_stretch_under_a_limit(void **state)
+/* The streams become normalisations that take as long: they wait for each row, of which there are next to none. */
+static void normalise(fixture *f)
+{
+    f->kernels[1].family = ADEPT_FAMILY_NORM;
+    f->kernels[1].row_elements = 1e12;
+    set(f, "c_norm", 0.85);
+    set(f, "c_norm_wide", 0.15);
+    set(f, "row_norm_s", 1e-9);
+}
+
+/* Normalisations wait for each row: 0.4 of their time follows the clock, so at half the clock they take 1.4 times as
+ * long. Their bytes' 80 W fall to 80/1.4; the active power is 520 W * 0.28125. A stream waits for nothing, whatever the
+ * share is, and keeps its pace far above the knee: 40 + 80 + 520 * 0.28125 at half the clock. */
+static void latencies_stretch_under_a_limit(void **state)
 {
     (void)state;
     fixture f;
     fresh(&f, 0, 5);
     set(&f, "u_active", 2);
+    normalise(&f);
     f.run.power_limit_w = limit_w(&f, 40 + 80 / 1.4 + 520 * 0.28125, 5 * 1.4 * STREAM_S, 40);
     adept_prediction p = predict(&f);
     near(p.clock_ratio, 0.5);
     near(p.pass_s, 5 * 1.4 * STREAM_S);
     near(p.memory_s, p.pass_s);
-    set(&f, "mem_core_share", 0); /* 40 + 80 + 520 * 0.28125 at half the clock */
+    f.kernels[1].family = ADEPT_FAMILY_STREAM;
+    f.kernels[1].row_elements = 0;
     f.run.power_limit_w = 0, f.run.power_limit_w = limit_w(&f, 120 + 520 * 0.28125, 5 * STREAM_S, 40);
     near(predict(&f).clock_ratio, 0.5);
     near(predict(&f).pass_s, 5 * STREAM_S);
+}
+
+/* The knee at half the clock: there (1 + 1)^(1/8) times as long as without caches, over (1 + 2^-8)^(1/8) at full clock.
+ * Far below, caches alone count: from 0.25 to 0.2 of the clock 1.25 times as long, but for (1 + 2^-8)^(1/8). */
+static void streams_have_a_knee(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f, 0, 5);
+    set(&f, "clock_knee", 0.5);
+    double boost_hz = f.gpu.hw.specs.clock_boost_hz, full_s = predict(&f).pass_s, before_s = full_s;
+    near(full_s, 5 * STREAM_S);
+    f.run.clock_hz = 0.5 * boost_hz;
+    near(predict(&f).pass_s / full_s, pow(2 / (1 + 1.0 / 256), 0.125));
+    f.run.clock_hz = 0.25 * boost_hz;
+    near(predict(&f).pass_s / full_s, pow((1 + 256) / (1 + 1.0 / 256), 0.125));
+    for (double ratio = 1; ratio > 0.2;
+         ratio -= 0.05) { /* never faster at a lower clock, never slower than the clock */
+        f.run.clock_hz = ratio * boost_hz;
+        double pass_s = predict(&f).pass_s;
+        assert_true(pass_s >= before_s && pass_s <= full_s / ratio * (1 + 1e-12));
+        before_s = pass_s;
+    }
 }
 
 /* 5 ms each of products of 300 W and of streams of 100 W: the limit that holds them is the eighth root of the mean
@@ -335,6 +371,7 @@ static void the_hungriest_kernels_count_most(void **state)
     fresh(&f, 100, 100);
     f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0.4e12 * PRODUCT_S; /* as long as a product */
     set(&f, "v_slope", 0);
+    normalise(&f);
     set(&f, "mem_core_share", 1);
     set(&f, "u_active", 0.25); /* 65 W at full clock */
     set(&f, "e_simt_j", (520 - 65) / (PRODUCT_FLOPS / PRODUCT_S));
@@ -343,6 +380,42 @@ static void the_hungriest_kernels_count_most(void **state)
     adept_prediction p = predict(&f);
     near(p.clock_ratio, 0.5);
     near(p.pass_w, 200);
+}
+
+/* The same kernels on a board that averages: the root of the mean square of 300 and 100 W at half the clock, 224 W, holds
+ * them. It takes 4 nm and stacked memory. Lower limits take no less time, and none is exceeded on average. */
+static void newer_boards_average(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f, 100, 100);
+    f.gpu.hw.vendor = "NVIDIA";
+    f.gpu.hw.specs.process_nm = 4;
+    f.gpu.hw.specs.mem_bus_bits = 5120;
+    set(&f, "sm_bytes_per_s", 1e15);
+    f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0.4e12 * PRODUCT_S; /* as long as a product */
+    set(&f, "v_slope", 0);
+    normalise(&f);
+    set(&f, "mem_core_share", 1);
+    set(&f, "u_active", 0.25); /* 65 W at full clock */
+    set(&f, "e_simt_j", (520 - 65) / (PRODUCT_FLOPS / PRODUCT_S));
+    set(&f, "e_mem_j", (120 - 65) / 0.8e12);
+    double pass_s = 400 * PRODUCT_S, wait_s = predict(&f).step_time_s - predict(&f).pass_s;
+    double mean_square = (pass_s * (300 * 300 + 100 * 100) / 2 + wait_s * 40 * 40) / (pass_s + wait_s);
+    f.run.power_limit_w = sqrt(mean_square);
+    adept_prediction p = predict(&f);
+    near(p.clock_ratio, 0.5);
+    near(p.pass_w, 200);
+    double before_s = 0;
+    for (double limit_w = 350; limit_w >= 150; limit_w -= 10) {
+        f.run.power_limit_w = limit_w;
+        p = predict(&f);
+        assert_true(p.step_time_s >= before_s && p.power_avg_w <= limit_w * (1 + 1e-9));
+        before_s = p.step_time_s;
+    }
+    f.run.power_limit_w = sqrt(mean_square);
+    f.gpu.hw.specs.mem_bus_bits = 384; /* the hungriest count there */
+    assert_true(predict(&f).clock_ratio < 0.45);
 }
 
 /* At the lowest clock, 0.2, the voltage is at its floor 0.7: 40 + 0.49 * 0.2 * 640 = 102.72 W. */
@@ -433,8 +506,10 @@ int main(void)
         cmocka_unit_test(energy_between_kernels),
         cmocka_unit_test(energy_of_the_optimizer),
         cmocka_unit_test(clock_under_a_limit),
-        cmocka_unit_test(memory_stretch_under_a_limit),
+        cmocka_unit_test(latencies_stretch_under_a_limit),
+        cmocka_unit_test(streams_have_a_knee),
         cmocka_unit_test(the_hungriest_kernels_count_most),
+        cmocka_unit_test(newer_boards_average),
         cmocka_unit_test(floor_clock),
         cmocka_unit_test(boards_throttle_by_themselves),
         cmocka_unit_test(without_tdp_power_is_unknown),

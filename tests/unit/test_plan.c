@@ -46,6 +46,7 @@ static void toys_agree(void **state)
         set(&f, "v_slope", i % 5 ? 1.5 * draw(&seed) : 0.0);
         set(&f, "v_min", 0.4 + 0.6 * draw(&seed));
         set(&f, "mem_core_share", draw(&seed));
+        set(&f, "clock_knee", 0.01 + 0.99 * draw(&seed));
         set(&f, "e_simt_j", 1e-12 * exp(4 * draw(&seed)));
         set(&f, "e_mem_j", 1e-11 * exp(3 * draw(&seed)));
         set(&f, "t_host_s", 1e-7 * exp(6 * draw(&seed)));
