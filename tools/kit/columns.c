@@ -63,6 +63,17 @@ void adept_column_known(adept_row_writer *w, const char *key, const char *title,
         adept_column_text(w, key, title, NULL);
 }
 
+void adept_column_flag(adept_row_writer *w, const char *key, bool is_known, bool value)
+{
+    const char *word = value ? "true" : "false";
+
+    if (!begin_column(w, key, NULL)) return;
+    if (w->json)
+        adept_json_put_text(w->json, key, is_known ? word : "null");
+    else if (is_known)
+        adept_buffer_text(&w->csv, word);
+}
+
 adept_status adept_rows_end(adept_cli *cli, adept_row_writer *w, FILE *out)
 {
     char *title = adept_buffer_take(&w->title);

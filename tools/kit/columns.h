@@ -30,6 +30,8 @@ void adept_column_number(adept_row_writer *w, const char *key, const char *title
 /** The same, but people see nothing where the value is NAN. */
 void adept_column_known(adept_row_writer *w, const char *key, const char *title, adept_text (*print)(double),
                         double value);
+/** True or false, for programs only. */
+void adept_column_flag(adept_row_writer *w, const char *key, bool is_known, bool value);
 
 /** Print title and rows, if JSON has not got them, and free them. @param out  NULL allowed. @return ADEPT_E_NOMEM */
 adept_status adept_rows_end(adept_cli *cli, adept_row_writer *w, FILE *out);
