@@ -1,6 +1,6 @@
 /** @file attribution_report.c  Text, JSON, CSV and picture of a report. */
 #include "attribution_report.h"
-#include "adept_csv_writer.h"
+#include "columns.h"
 #include "stack_plot.h"
 #include "table.h"
 #include <math.h>
@@ -194,35 +194,31 @@ adept_status adept_attribution_print_json(adept_cli *cli, const adept_attributio
 
 /* ---------------------------------------------------------------- CSV, SVG --------------------------------------- */
 
-static void put_cells(adept_buffer *text, double begin_s, double duration_s, const char *name, double energy_j)
+static void put_energy(adept_row_writer *w, double begin_s, double recorded_s, const char *name, double energy_j)
 {
-    adept_csv_put_number(text, begin_s);
-    adept_buffer_text(text, ",");
-    adept_csv_put_number(text, duration_s);
-    adept_buffer_text(text, ",");
-    adept_csv_put_text(text, name);
-    adept_buffer_text(text, ",");
-    adept_csv_put_number(text, energy_j);
-    adept_buffer_text(text, "\n");
+    adept_row_begin(w);
+    adept_column_number(w, "begin_s", NULL, NULL, begin_s);
+    adept_column_number(w, "recorded_s", NULL, NULL, recorded_s);
+    adept_column_text(w, "name", NULL, name);
+    adept_column_number(w, "energy_j", NULL, NULL, energy_j);
+    adept_row_end(w);
 }
 
 adept_status adept_attribution_print_csv(adept_cli *cli, const adept_attribution_report *r)
 {
-    adept_buffer text = {.size = 0};
+    adept_row_writer rows = {.is_csv = true};
 
-    adept_buffer_text(&text, "begin_s,recorded_s,name,energy_j\n");
+    put_energy(&rows, NAN, NAN, NULL, NAN);
+    adept_rows_drop(&rows);
     for (size_t step = 0; step < r->n_steps; step++) {
-        double begin_s = r->begin_s + (double)step * r->step_s;
-        if (!(r->recorded_s[step] > 0)) continue;
+        double begin_s = r->begin_s + (double)step * r->step_s, recorded_s = r->recorded_s[step];
+        if (!(recorded_s > 0)) continue;
         for (size_t g = 0; g < r->n_groups; g++)
             if (is_shown(r, g))
-                put_cells(&text, begin_s, r->recorded_s[step], r->groups[g].label, r->series_j[g * r->n_steps + step]);
-        put_cells(&text, begin_s, r->recorded_s[step], "measured", r->measured[step]);
+                put_energy(&rows, begin_s, recorded_s, r->groups[g].label, r->series_j[g * r->n_steps + step]);
+        put_energy(&rows, begin_s, recorded_s, "measured", r->measured[step]);
     }
-    adept_status status = text.failed ? adept_cli_no_memory(cli) : ADEPT_OK;
-    if (status == ADEPT_OK) fwrite(text.data, 1, text.size, stdout);
-    adept_buffer_free(&text);
-    return status;
+    return adept_rows_end(cli, &rows, stdout);
 }
 
 adept_status adept_attribution_draw(adept_cli *cli, const char *path, const adept_attribution_report *r,

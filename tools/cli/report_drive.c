@@ -1,6 +1,6 @@
 /** @file report_drive.c  What `adept sweep --drive` measured: which points are best, as for what is predicted. */
-#include "adept_csv_writer.h"
 #include "adept_file.h"
+#include "columns.h"
 #include "gnuplot.h"
 #include "sweep_drive.h"
 #include <math.h>
@@ -160,65 +160,51 @@ static adept_status print_text(adept_cli *cli, FILE *out, const answers *a)
 
 /* ---------------------------------------------------------------- CSV -------------------------------------------- */
 
-static void put_number(adept_buffer *row, double value)
-{
-    adept_buffer_text(row, ",");
-    adept_csv_put_number(row, value);
-}
-
-static void put_title(adept_buffer *out, const adept_sweep *sweep)
-{
-    for (size_t i = 0; i < sweep->n_axes; i++) {
-        adept_buffer_text(out, sweep->axes[i].key);
-        adept_buffer_text(out, ",");
-    }
-    adept_buffer_text(out, "time_s,energy_j,edp_js,avg_power_w,steps,step_time_s,step_energy_j");
-    for (size_t c = 0; c < ADEPT_COMPONENTS; c++) {
-        adept_buffer_text(out, ",");
-        adept_buffer_text(out, adept_component_name(c));
-        adept_buffer_text(out, "_energy_j");
-    }
-    adept_buffer_text(out, ",remark,reason\n");
-}
-
-static void put_row(adept_buffer *out, const answers *a, uint64_t index)
+static void put_row(adept_row_writer *w, const answers *a, uint64_t index)
 {
     const adept_sweep *sweep = &a->drive->sweep;
     const adept_driven *p = &a->drive->points[index];
+    const adept_spent *spent = compared(a, p);
     size_t at[ADEPT_SWEEP_MAX_AXES];
+    char key[64];
 
     adept_sweep_at(at, sweep, index);
+    adept_row_begin(w);
     for (size_t i = 0; i < sweep->n_axes; i++) {
-        if (at[i] != ADEPT_SWEEP_UNVARIED && sweep->axes[i].words)
-            adept_csv_put_text(out, sweep->axes[i].words[at[i]]);
-        else if (at[i] != ADEPT_SWEEP_UNVARIED)
-            adept_csv_put_number(out, sweep->axes[i].numbers[at[i]]);
-        adept_buffer_text(out, ",");
+        const adept_sweep_axis *axis = &sweep->axes[i];
+        if (at[i] != ADEPT_SWEEP_UNVARIED && axis->words)
+            adept_column_text(w, axis->key, NULL, axis->words[at[i]]);
+        else
+            adept_column_number(w, axis->key, NULL, NULL, at[i] != ADEPT_SWEEP_UNVARIED ? axis->numbers[at[i]] : NAN);
     }
-    adept_csv_put_number(out, p->run.time_s);
-    put_number(out, p->run.energy_j);
-    put_number(out, compared(a, p)->energy_j * compared(a, p)->time_s);
-    put_number(out, compared(a, p)->energy_j / compared(a, p)->time_s);
-    put_number(out, (double)p->steps);
-    put_number(out, p->step.time_s);
-    put_number(out, p->step.energy_j);
-    for (int c = 0; c < ADEPT_COMPONENTS; c++)
-        put_number(out, p->run.energies_j[c]);
-    adept_buffer_text(out, ",");
-    adept_csv_put_text(out, is_good(p) ? remark_of(a, index).s : "");
-    adept_buffer_text(out, ",");
-    adept_csv_put_text(out, reason_of(p).s);
-    adept_buffer_text(out, "\n");
+    adept_column_number(w, "time_s", NULL, NULL, p->run.time_s);
+    adept_column_number(w, "energy_j", NULL, NULL, p->run.energy_j);
+    adept_column_number(w, "edp_js", NULL, NULL, spent->energy_j * spent->time_s);
+    adept_column_number(w, "avg_power_w", NULL, NULL, spent->energy_j / spent->time_s);
+    adept_column_number(w, "steps", NULL, NULL, (double)p->steps);
+    adept_column_number(w, "step_time_s", NULL, NULL, p->step.time_s);
+    adept_column_number(w, "step_energy_j", NULL, NULL, p->step.energy_j);
+    for (size_t c = 0; c < ADEPT_COMPONENTS; c++) {
+        snprintf(key, sizeof key, "%s_energy_j", adept_component_name(c));
+        adept_column_number(w, key, NULL, NULL, p->run.energies_j[c]);
+    }
+    adept_column_text(w, "remark", NULL, is_good(p) ? remark_of(a, index).s : NULL);
+    adept_column_text(w, "reason", NULL, reason_of(p).s);
+    adept_row_end(w);
 }
 
-static char *csv_of(const answers *a)
+static char *csv_of(adept_cli *cli, const answers *a)
 {
-    adept_buffer out = {0};
+    adept_row_writer rows = {.is_csv = true};
+    adept_buffer text = {0};
+    FILE *out = adept_buffer_stream(&text);
 
-    put_title(&out, &a->drive->sweep);
-    for (uint64_t i = 0; i < a->drive->done; i++)
-        put_row(&out, a, i);
-    return adept_buffer_take(&out);
+    put_row(&rows, a, 0);
+    if (a->drive->done == 0) adept_rows_drop(&rows);
+    for (uint64_t i = 1; i < a->drive->done; i++)
+        put_row(&rows, a, i);
+    text.failed = adept_rows_end(cli, &rows, out) != ADEPT_OK || text.failed;
+    return adept_buffer_close(&text, out);
 }
 
 /* ---------------------------------------------------------------- JSON ------------------------------------------- */
@@ -296,7 +282,7 @@ static adept_status draw(adept_cli *cli, const answers *a)
 static adept_status write_points(adept_cli *cli, const answers *a)
 {
     const adept_drive_options *o = a->drive->options;
-    char *text = o->json ? json_of(a) : csv_of(a);
+    char *text = o->json ? json_of(a) : csv_of(cli, a);
     adept_status status = text ? ADEPT_OK : adept_cli_no_memory(cli);
 
     if (status == ADEPT_OK && o->output) status = adept_file_write(o->output, text, strlen(text), &cli->err);

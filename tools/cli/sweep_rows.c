@@ -52,7 +52,7 @@ void adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json, const 
     *rows = (adept_sweep_rows){.out = out, .sweep = sweep, .row = {.json = json ? &rows->w : NULL, .is_csv = !json}};
     if (json) return;
     put_row(rows, NULL);
-    rows->row.csv.size = 0;
+    adept_rows_drop(&rows->row);
     if (sweep->shard.index <= 1) /* parts one after the other are one file */
         adept_buffer_text(&rows->row.title, "\n");
     else

@@ -17,6 +17,13 @@ void adept_row_end(adept_row_writer *w)
     w->is_begun = true;
 }
 
+void adept_rows_drop(adept_row_writer *w)
+{
+    w->csv.size = 0;
+    while (w->table.n_cells > 0)
+        free(w->table.cells[--w->table.n_cells]);
+}
+
 /* Does the format have it? Of CSV and tables, the title grows with the first row. */
 static bool begin_column(adept_row_writer *w, const char *key, const char *title)
 {

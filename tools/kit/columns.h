@@ -17,6 +17,8 @@ typedef struct adept_row_writer {
 
 void adept_row_begin(adept_row_writer *w);
 void adept_row_end(adept_row_writer *w);
+/** Drop the rows so far, which were said for the title, where there may be no other. Not of JSON. */
+void adept_rows_drop(adept_row_writer *w);
 
 /* A column of the row.
  * `key` is its name for programs, NULL: only people see it. `title` is its name for people, ">" in front of a number's,
