@@ -96,3 +96,10 @@ adept_status adept_rows_end(adept_cli *cli, adept_row_writer *w, FILE *out)
     adept_buffer_free(&w->csv);
     return failed ? adept_cli_no_memory(cli) : status;
 }
+
+adept_status adept_rows_append(adept_cli *cli, adept_row_writer *w, const char *path)
+{
+    if (w->n == 0 && !w->csv.failed) return ADEPT_OK;
+    adept_buffer_text(&w->title, "\n");
+    return adept_csv_append(path, &w->title, &w->csv, &cli->err);
+}

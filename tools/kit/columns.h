@@ -37,5 +37,8 @@ void adept_column_flag(adept_row_writer *w, const char *key, bool is_known, bool
 
 /** Print title and rows, if JSON has not got them, and free them. @param out  NULL allowed. @return ADEPT_E_NOMEM */
 adept_status adept_rows_end(adept_cli *cli, adept_row_writer *w, FILE *out);
+/** Append rows of CSV, if there are any, to a file that has the same title or is new, and free them.
+ *  @return as adept_csv_append() */
+adept_status adept_rows_append(adept_cli *cli, adept_row_writer *w, const char *path);
 
 #endif
