@@ -197,10 +197,10 @@ adept_status adept_attribution_print_json(adept_cli *cli, const adept_attributio
 static void put_energy(adept_row_writer *w, double begin_s, double recorded_s, const char *name, double energy_j)
 {
     adept_row_begin(w);
-    adept_column_number(w, "begin_s", NULL, NULL, begin_s);
-    adept_column_number(w, "recorded_s", NULL, NULL, recorded_s);
+    adept_column_value(w, "begin_s", begin_s);
+    adept_column_value(w, "recorded_s", recorded_s);
     adept_column_text(w, "name", NULL, name);
-    adept_column_number(w, "energy_j", NULL, NULL, energy_j);
+    adept_column_value(w, "energy_j", energy_j);
     adept_row_end(w);
 }
 

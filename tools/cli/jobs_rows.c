@@ -30,14 +30,14 @@ static void put_row(adept_row_writer *w, const adept_account_group *job, const a
         const adept_field *f = adept_workload_field(i);
         bool is_none = adept_field_is_number(f) && adept_field_is_zero(f, &config->words);
         if (i == ADEPT_FIELD_batch_size)
-            adept_column_number(w, f->name, NULL, NULL, c->note.batch);
+            adept_column_value(w, f->name, c->note.batch);
         else
             adept_column_text(w, f->name, NULL, is_none ? NULL : adept_field_text(text, f, &config->words));
     }
-    adept_column_number(w, "gpus", NULL, NULL, c->note.gpus);
-    adept_column_number(w, "power_limit_w", NULL, NULL, c->note.limit_w);
-    adept_column_number(w, "step_time_s", NULL, NULL, c->time_s / c->note.steps);
-    adept_column_number(w, "avg_power_w", NULL, NULL, power_w);
+    adept_column_value(w, "gpus", c->note.gpus);
+    adept_column_value(w, "power_limit_w", c->note.limit_w);
+    adept_column_value(w, "step_time_s", c->time_s / c->note.steps);
+    adept_column_value(w, "avg_power_w", power_w);
     adept_column_text(w, "power_scope", NULL, isnan(power_w) ? NULL : "gpu");
     adept_column_text(w, "host", NULL, job->job->nodes);
     snprintf(text, sizeof text,

@@ -96,9 +96,9 @@ adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job 
     adept_row_begin(&w);
     put_words(&w, &o->row);
     put_words(&w, more);
-    if (!given) adept_column_number(&w, "gpus", NULL, NULL, is_gpu ? (double)g.visible.n : NAN);
-    adept_column_number(&w, "step_time_s", NULL, NULL, s.time_s.mean);
-    adept_column_number(&w, "avg_power_w", NULL, NULL, power_w);
+    if (!given) adept_column_value(&w, "gpus", is_gpu ? (double)g.visible.n : NAN);
+    adept_column_value(&w, "step_time_s", s.time_s.mean);
+    adept_column_value(&w, "avg_power_w", power_w);
     adept_column_text(&w, "power_scope", NULL, isnan(power_w) ? "" : is_gpu ? "gpu" : "node");
     adept_column_text(&w, "host", NULL, job->run.host ? job->run.host : "");
     snprintf(source, sizeof source, "adept measure " ADEPT_VERSION ", mean of %zu steps%s%s", s.time_s.n, *choice ? "; " : "", choice);

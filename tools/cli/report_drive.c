@@ -175,18 +175,18 @@ static void put_row(adept_row_writer *w, const answers *a, uint64_t index)
         if (at[i] != ADEPT_SWEEP_UNVARIED && axis->words)
             adept_column_text(w, axis->key, NULL, axis->words[at[i]]);
         else
-            adept_column_number(w, axis->key, NULL, NULL, at[i] != ADEPT_SWEEP_UNVARIED ? axis->numbers[at[i]] : NAN);
+            adept_column_value(w, axis->key, at[i] != ADEPT_SWEEP_UNVARIED ? axis->numbers[at[i]] : NAN);
     }
-    adept_column_number(w, "time_s", NULL, NULL, p->run.time_s);
-    adept_column_number(w, "energy_j", NULL, NULL, p->run.energy_j);
-    adept_column_number(w, "edp_js", NULL, NULL, spent->energy_j * spent->time_s);
-    adept_column_number(w, "avg_power_w", NULL, NULL, spent->energy_j / spent->time_s);
-    adept_column_number(w, "steps", NULL, NULL, (double)p->steps);
-    adept_column_number(w, "step_time_s", NULL, NULL, p->step.time_s);
-    adept_column_number(w, "step_energy_j", NULL, NULL, p->step.energy_j);
+    adept_column_value(w, "time_s", p->run.time_s);
+    adept_column_value(w, "energy_j", p->run.energy_j);
+    adept_column_value(w, "edp_js", spent->energy_j * spent->time_s);
+    adept_column_value(w, "avg_power_w", spent->energy_j / spent->time_s);
+    adept_column_value(w, "steps", (double)p->steps);
+    adept_column_value(w, "step_time_s", p->step.time_s);
+    adept_column_value(w, "step_energy_j", p->step.energy_j);
     for (size_t c = 0; c < ADEPT_COMPONENTS; c++) {
         snprintf(key, sizeof key, "%s_energy_j", adept_component_name(c));
-        adept_column_number(w, key, NULL, NULL, p->run.energies_j[c]);
+        adept_column_value(w, key, p->run.energies_j[c]);
     }
     adept_column_text(w, "remark", NULL, is_good(p) ? remark_of(a, index).s : NULL);
     adept_column_text(w, "reason", NULL, reason_of(p).s);

@@ -176,7 +176,7 @@ static void put_group(adept_row_writer *w, const adept_jobs_report *r, const ade
         if (r->options->by == ADEPT_GROUP_JOB) put_check(w->json, g);
     } else {
         adept_column_number(w, "cpu_time_s", ">CPU time", known_time, g->cpu_time_s);
-        adept_column_number(w, "gpu_time_s", NULL, NULL, g->gpu_time_s);
+        adept_column_value(w, "gpu_time_s", g->gpu_time_s);
         adept_column_known(w, "cpu_j", ">CPU", adept_units_joule, part_j(r, g, ADEPT_ENERGY_CPU));
         adept_column_known(w, "dram_j", ">DRAM", adept_units_joule, part_j(r, g, ADEPT_ENERGY_DRAM));
         adept_column_known(w, "gpu_j", ">GPU", adept_units_joule, part_j(r, g, ADEPT_ENERGY_GPU));
@@ -187,8 +187,8 @@ static void put_group(adept_row_writer *w, const adept_jobs_report *r, const ade
         adept_column_known(w, "co2e_g", ">CO2e", adept_units_grams, co2e_g_of(r, g->total_j));
         adept_column_known(w, "gpu_sm_mean", ">GPU SM", adept_units_percent, adept_use_mean(&g->multiprocessors));
         adept_column_known(w, "gpu_memory_mean", ">GPU memory", adept_units_percent, adept_use_mean(&g->memory));
-        adept_column_number(w, "gpu_low_j", NULL, NULL, has_gpus ? g->gpu_low_j : NAN);
-        adept_column_number(w, "gpu_high_j", NULL, NULL, has_gpus ? g->gpu_high_j : NAN);
+        adept_column_value(w, "gpu_low_j", has_gpus ? g->gpu_low_j : NAN);
+        adept_column_value(w, "gpu_high_j", has_gpus ? g->gpu_high_j : NAN);
     }
     adept_row_end(w);
 }
@@ -224,7 +224,7 @@ static void put_nodes(adept_row_writer *w, const adept_jobs_report *r)
                                          : "nothing");
         adept_column_number(w, "energy_j", ">Energy", adept_units_joule, node_energy_j(a));
         adept_column_known(w, "node_meter_j", ">Its own meter", adept_units_joule, a->external_j);
-        adept_column_number(w, "beside_j", NULL, NULL, a->beside_j);
+        adept_column_value(w, "beside_j", a->beside_j);
         adept_column_known(w, NULL, ">Over parts", ratio, a->cpu_is_rest ? NAN : share_of(a->external_j, a->beside_j));
         if (w->json) {
             adept_json_begin_object(w->json, "unknown_s");

@@ -17,27 +17,27 @@ static void put_row(adept_sweep_rows *rows, const adept_sweep_point *point)
         if (!point || adept_sweep_has_words(axis))
             adept_column_text(w, axis->key, NULL, point ? adept_sweep_word_at(text, axis, point->at[i], point) : NULL);
         else
-            adept_column_number(w, axis->key, NULL, NULL, adept_sweep_number_at(axis, point->at[i], point));
+            adept_column_value(w, axis->key, adept_sweep_number_at(axis, point->at[i], point));
     }
-    adept_column_number(w, "step_time_s", NULL, NULL, r->step_time_s);
-    adept_column_number(w, "power_avg_w", NULL, NULL, r->power_avg_w);
-    adept_column_number(w, "energy_step_j", NULL, NULL, r->energy_step_j);
-    adept_column_number(w, "edp_js", NULL, NULL, r->edp_js);
-    adept_column_number(w, "samples_per_s", NULL, NULL, r->samples_per_s);
-    adept_column_number(w, "energy_per_sample_j", NULL, NULL, r->energy_per_sample_j);
-    adept_column_number(w, "clock_hz", NULL, NULL, r->clock_hz);
-    adept_column_number(w, "peak_bytes", NULL, NULL, (double)r->peak_bytes);
+    adept_column_value(w, "step_time_s", r->step_time_s);
+    adept_column_value(w, "power_avg_w", r->power_avg_w);
+    adept_column_value(w, "energy_step_j", r->energy_step_j);
+    adept_column_value(w, "edp_js", r->edp_js);
+    adept_column_value(w, "samples_per_s", r->samples_per_s);
+    adept_column_value(w, "energy_per_sample_j", r->energy_per_sample_j);
+    adept_column_value(w, "clock_hz", r->clock_hz);
+    adept_column_value(w, "peak_bytes", (double)r->peak_bytes);
     adept_column_flag(w, "fits", ok, adept_estimate_fits(r));
     adept_column_text(w, "bound", NULL, ok ? adept_bound_name(r->bound) : NULL);
     adept_column_flag(w, "limited", ok, r->notes & ADEPT_NOTE_LIMITED);
     adept_column_text(w, "reason", NULL, ok || !point ? NULL : point->reason);
     adept_column_flag(w, "calibrated", ok, !(r->notes & NOT_CALIBRATED));
     if (!w->json) {
-        adept_column_number(w, "interval_level", NULL, NULL, r->interval_level);
-        adept_column_number(w, "step_time_low_s", NULL, NULL, r->interval_time_s[0]);
-        adept_column_number(w, "step_time_high_s", NULL, NULL, r->interval_time_s[1]);
-        adept_column_number(w, "power_low_w", NULL, NULL, r->interval_power_w[0]);
-        adept_column_number(w, "power_high_w", NULL, NULL, r->interval_power_w[1]);
+        adept_column_value(w, "interval_level", r->interval_level);
+        adept_column_value(w, "step_time_low_s", r->interval_time_s[0]);
+        adept_column_value(w, "step_time_high_s", r->interval_time_s[1]);
+        adept_column_value(w, "power_low_w", r->interval_power_w[0]);
+        adept_column_value(w, "power_high_w", r->interval_power_w[1]);
     } else if (adept_json_begin_known(w->json, "interval", isfinite(r->interval_level))) {
         adept_json_put_number(w->json, "level", r->interval_level);
         adept_json_put_pair(w->json, "step_time_s", r->interval_time_s[0], r->interval_time_s[1]);

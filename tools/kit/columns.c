@@ -70,6 +70,11 @@ void adept_column_known(adept_row_writer *w, const char *key, const char *title,
         adept_column_text(w, key, title, NULL);
 }
 
+void adept_column_value(adept_row_writer *w, const char *key, double value)
+{
+    adept_column_number(w, key, NULL, NULL, value);
+}
+
 void adept_column_flag(adept_row_writer *w, const char *key, bool is_known, bool value)
 {
     const char *word = value ? "true" : "false";

@@ -26,13 +26,14 @@ void adept_rows_drop(adept_row_writer *w);
 
 /** NULL: not known, which is null in JSON and empty elsewhere. */
 void adept_column_text(adept_row_writer *w, const char *key, const char *title, const char *text);
-/** @param print  for people, also what is NAN; with a title only */
+/** @param print  for people, also what is NAN */
 void adept_column_number(adept_row_writer *w, const char *key, const char *title, adept_text (*print)(double),
                          double value);
 /** The same, but people see nothing where the value is NAN. */
 void adept_column_known(adept_row_writer *w, const char *key, const char *title, adept_text (*print)(double),
                         double value);
-/** True or false, for programs only. */
+/* For programs only: a number, and what is true, false or not known. */
+void adept_column_value(adept_row_writer *w, const char *key, double value);
 void adept_column_flag(adept_row_writer *w, const char *key, bool is_known, bool value);
 
 /** Print title and rows, if JSON has not got them, and free them. @param out  NULL allowed. @return ADEPT_E_NOMEM */
