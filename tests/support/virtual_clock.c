@@ -15,8 +15,11 @@ typedef struct sleeper {
 } sleeper;
 
 typedef struct virtual_thread {
+    struct virtual_thread *next;
+    pthread_t id;
     void *(*run)(void *context);
     void *context;
+    bool is_joined; /* somebody waits for its end */
 } virtual_thread;
 
 static struct {
@@ -26,6 +29,7 @@ static struct {
     uint64_t now_ns;
     int n_threads, n_waiting;
     sleeper *sleepers;
+    virtual_thread *threads; /* that run */
     void (*tell)(double time_s);
 } the_clock = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -184,14 +188,18 @@ int __wrap_pthread_cond_signal(pthread_cond_t *condition)
 
 static void *run_thread(void *context)
 {
-    virtual_thread thread = *(virtual_thread *)context;
+    virtual_thread *thread = context, **link = &the_clock.threads;
 
-    free(context);
-    void *result = thread.run(thread.context);
+    void *result = thread->run(thread->context);
     pthread_mutex_lock(&the_clock.lock);
+    while (*link != thread)
+        link = &(*link)->next;
+    *link = thread->next;
     the_clock.n_threads--;
+    if (thread->is_joined) the_clock.n_waiting--; /* from now on whoever joins it runs, before any time passes */
     pass();
     pthread_mutex_unlock(&the_clock.lock);
+    free(thread);
     return result;
 }
 
@@ -200,30 +208,29 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
     if (!the_clock.is_virtual) return __real_pthread_create(thread, attributes, run, context);
     virtual_thread *started = malloc(sizeof *started);
     if (!started) return EAGAIN;
-    *started = (virtual_thread){run, context};
     pthread_mutex_lock(&the_clock.lock);
-    the_clock.n_threads++;
-    pthread_mutex_unlock(&the_clock.lock);
-    int failed = __real_pthread_create(thread, attributes, run_thread, started);
-    if (failed) {
-        free(started);
-        pthread_mutex_lock(&the_clock.lock);
-        the_clock.n_threads--;
-        pthread_mutex_unlock(&the_clock.lock);
+    *started = (virtual_thread){.next = the_clock.threads, .run = run, .context = context};
+    int failed = __real_pthread_create(&started->id, attributes, run_thread, started);
+    if (failed == 0) {
+        the_clock.threads = started;
+        the_clock.n_threads++;
+        *thread = started->id;
     }
+    pthread_mutex_unlock(&the_clock.lock);
+    if (failed) free(started);
     return failed;
 }
 
 int __wrap_pthread_join(pthread_t thread, void **result)
 {
     if (!the_clock.is_virtual) return __real_pthread_join(thread, result);
-    pthread_mutex_lock(&the_clock.lock); /* it waits, for no time */
-    the_clock.n_waiting++;
-    pass();
-    pthread_mutex_unlock(&the_clock.lock);
-    int failed = __real_pthread_join(thread, result);
     pthread_mutex_lock(&the_clock.lock);
-    the_clock.n_waiting--;
+    for (virtual_thread *t = the_clock.threads; t; t = t->next)
+        if (pthread_equal(t->id, thread)) { /* wait for it, for no time of one's own */
+            t->is_joined = true;
+            the_clock.n_waiting++;
+            pass();
+        }
     pthread_mutex_unlock(&the_clock.lock);
-    return failed;
+    return __real_pthread_join(thread, result);
 }
