@@ -55,18 +55,15 @@ static adept_status print_groups(adept_cli *cli, const adept_attribution_report 
 /* Watts over time, in few columns: the times when they begin. */
 static adept_status print_series(adept_cli *cli, const adept_attribution_report *r)
 {
-    char titles[COLUMNS * 24 + 8] = "POWER FROM";
     size_t n = r->n_steps < COLUMNS ? r->n_steps : COLUMNS;
-    adept_table table = {.columns = titles};
+    adept_row_writer rows = {0};
 
-    for (size_t c = 0; c < n; c++)
-        snprintf(titles + strlen(titles), sizeof titles - strlen(titles), "|>%.12s",
-                 adept_units_time((double)(c * r->n_steps / n) * r->step_s).s);
     for (size_t g = 0; g <= r->n_groups; g++) {
-        adept_text texts[COLUMNS];
-        const char *cells[COLUMNS + 1] = {g < r->n_groups ? r->groups[g].label : "measured"};
         if (g < r->n_groups && !is_shown(r, g)) continue;
+        adept_row_begin(&rows);
+        adept_column_text(&rows, NULL, "POWER FROM", g < r->n_groups ? r->groups[g].label : "measured");
         for (size_t c = 0; c < n; c++) {
+            adept_text title = adept_cell(">%.12s", adept_units_time((double)(c * r->n_steps / n) * r->step_s).s);
             double energy_j = 0, time_s = 0;
             for (size_t step = c * r->n_steps / n; step < (c + 1) * r->n_steps / n; step++) {
                 energy_j += g < r->n_groups           ? r->series_j[g * r->n_steps + step]
@@ -74,13 +71,13 @@ static adept_status print_series(adept_cli *cli, const adept_attribution_report 
                                                       : 0;
                 time_s += r->recorded_s[step];
             }
-            texts[c] = isnan(energy_j) || time_s == 0 ? adept_cell("-") : adept_units_watt(energy_j / time_s);
-            cells[c + 1] = texts[c].s;
+            bool known = !isnan(energy_j) && time_s != 0;
+            adept_column_text(&rows, NULL, title.s, known ? adept_units_watt(energy_j / time_s).s : "-");
         }
-        adept_table_row(&table, cells);
+        adept_row_end(&rows);
     }
     puts("");
-    return adept_table_end(cli, &table, stdout);
+    return adept_rows_end(cli, &rows, stdout);
 }
 
 static void print_closure(const adept_attribution_report *r, const adept_attribution_view *view)

@@ -27,13 +27,12 @@ void adept_rows_drop(adept_row_writer *w)
 /* Does the format have it? Of CSV and tables, the title grows with the first row. */
 static bool begin_column(adept_row_writer *w, const char *key, const char *title)
 {
-    const char *name = w->json || w->is_csv ? key : title, *comma = w->n > 0 ? "," : "";
+    const char *name = w->json || w->is_csv ? key : title;
 
     if (!name || w->json) return name != NULL;
-    if (!w->is_begun) adept_buffer_text(&w->title, w->is_csv || !*comma ? comma : "|");
-    if (!w->is_begun && w->is_csv) adept_csv_put_text(&w->title, name);
-    if (!w->is_begun && !w->is_csv) adept_buffer_text(&w->title, name);
-    if (w->is_csv) adept_buffer_text(&w->csv, comma);
+    if (!w->is_begun && w->n > 0) adept_buffer_text(&w->title, w->is_csv ? "," : "|");
+    if (!w->is_begun) (w->is_csv ? adept_csv_put_text : adept_buffer_text)(&w->title, name);
+    if (w->is_csv && w->n > 0) adept_buffer_text(&w->csv, ",");
     w->n++;
     return true;
 }
