@@ -106,7 +106,7 @@ static void one_grid(size_t g, adept_profile *profile, const adept_hwprofile *hw
     double plain_s = p.n ? p.s / (double)p.n : 0.0, each_s = took_s / (double)size;
     printf("  %-28s %8llu points %6.2f s, %5.2f us each; alone %5.1f us: %.0f times\n", grids[g].name,
            (unsigned long long)size, took_s, 1e6 * each_s, 1e6 * plain_s, plain_s / each_s);
-    adept_buffer_free(&o.rows.w.out);
+    adept_sweep_rows_free(&o.rows);
     adept_sweep_answers_free(&o.answers);
     for (size_t i = 0; i < sweep.n_axes; i++)
         adept_sweep_axis_free(&axes[i]);

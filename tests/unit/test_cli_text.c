@@ -1,6 +1,7 @@
 /* Numbers as people read them, "did you mean", tables: the parts of the reports that no other test sees closely. */
 #include "nearest.h"
 #include "adept_csv_writer.h"
+#include "columns.h"
 #include "table.h"
 #include "units.h"
 #include <math.h>
@@ -178,6 +179,53 @@ static void text_of_others_is_harmless_in_csv(void **state)
     }
 }
 
+static void say_planet(adept_row_writer *w, const char *name, const char *moon, double year_s)
+{
+    adept_row_begin(w);
+    adept_column_text(w, "name", "Planet", name);
+    adept_column_text(w, "moon", NULL, moon);
+    adept_column_known(w, "year_s", ">Year", adept_units_time, year_s);
+    adept_column_number(w, NULL, ">Power", adept_units_watt, year_s);
+    adept_row_end(w);
+}
+
+static char *planets(adept_row_writer w)
+{
+    char *text;
+    size_t size;
+    adept_cli cli = {0};
+    FILE *out = open_memstream(&text, &size);
+
+    say_planet(&w, "Venus, 2nd", NULL, NAN);
+    say_planet(&w, "Earth", "Moon", 20);
+    assert_int_equal(adept_rows_end(&cli, &w, out), ADEPT_OK);
+    fclose(out);
+    return text;
+}
+
+static void one_row_is_said_once_for_every_format(void **state)
+{
+    (void)state;
+    adept_json_writer json = {0};
+    char *people = planets((adept_row_writer){0}), *csv = planets((adept_row_writer){.is_csv = true});
+
+    assert_string_equal(people, "Planet        Year    Power\n"
+                                "Venus, 2nd          unknown\n"
+                                "Earth       20.0 s   20.0 W\n");
+    assert_string_equal(csv, "name,moon,year_s\n\"Venus, 2nd\",,\nEarth,Moon,20\n");
+    adept_json_begin_array(&json, NULL);
+    char *nothing = planets((adept_row_writer){.json = &json});
+    adept_json_end_array(&json);
+    char *objects = adept_json_finish(&json);
+    assert_string_equal(nothing, "");
+    assert_string_equal(objects, "[{\"name\":\"Venus, 2nd\",\"moon\":null,\"year_s\":null},"
+                                 "{\"name\":\"Earth\",\"moon\":\"Moon\",\"year_s\":20}]");
+    free(people);
+    free(csv);
+    free(nothing);
+    free(objects);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +237,7 @@ int main(void)
         cmocka_unit_test(columns_are_aligned),
         cmocka_unit_test(text_of_a_file_cannot_steer_the_terminal),
         cmocka_unit_test(text_of_others_is_harmless_in_csv),
+        cmocka_unit_test(one_row_is_said_once_for_every_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /** @file attribution_report.c  Text, JSON, CSV and picture of a report. */
 #include "attribution_report.h"
-#include "adept_csv_writer.h"
+#include "columns.h"
 #include "stack_plot.h"
 #include "table.h"
 #include <math.h>
@@ -55,18 +55,15 @@ static adept_status print_groups(adept_cli *cli, const adept_attribution_report 
 /* Watts over time, in few columns: the times when they begin. */
 static adept_status print_series(adept_cli *cli, const adept_attribution_report *r)
 {
-    char titles[COLUMNS * 24 + 8] = "POWER FROM";
     size_t n = r->n_steps < COLUMNS ? r->n_steps : COLUMNS;
-    adept_table table = {.columns = titles};
+    adept_row_writer rows = {0};
 
-    for (size_t c = 0; c < n; c++)
-        snprintf(titles + strlen(titles), sizeof titles - strlen(titles), "|>%.12s",
-                 adept_units_time((double)(c * r->n_steps / n) * r->step_s).s);
     for (size_t g = 0; g <= r->n_groups; g++) {
-        adept_text texts[COLUMNS];
-        const char *cells[COLUMNS + 1] = {g < r->n_groups ? r->groups[g].label : "measured"};
         if (g < r->n_groups && !is_shown(r, g)) continue;
+        adept_row_begin(&rows);
+        adept_column_text(&rows, NULL, "POWER FROM", g < r->n_groups ? r->groups[g].label : "measured");
         for (size_t c = 0; c < n; c++) {
+            adept_text title = adept_cell(">%.12s", adept_units_time((double)(c * r->n_steps / n) * r->step_s).s);
             double energy_j = 0, time_s = 0;
             for (size_t step = c * r->n_steps / n; step < (c + 1) * r->n_steps / n; step++) {
                 energy_j += g < r->n_groups           ? r->series_j[g * r->n_steps + step]
@@ -74,13 +71,13 @@ static adept_status print_series(adept_cli *cli, const adept_attribution_report 
                                                       : 0;
                 time_s += r->recorded_s[step];
             }
-            texts[c] = isnan(energy_j) || time_s == 0 ? adept_cell("-") : adept_units_watt(energy_j / time_s);
-            cells[c + 1] = texts[c].s;
+            bool known = !isnan(energy_j) && time_s != 0;
+            adept_column_text(&rows, NULL, title.s, known ? adept_units_watt(energy_j / time_s).s : "-");
         }
-        adept_table_row(&table, cells);
+        adept_row_end(&rows);
     }
     puts("");
-    return adept_table_end(cli, &table, stdout);
+    return adept_rows_end(cli, &rows, stdout);
 }
 
 static void print_closure(const adept_attribution_report *r, const adept_attribution_view *view)
@@ -194,35 +191,31 @@ adept_status adept_attribution_print_json(adept_cli *cli, const adept_attributio
 
 /* ---------------------------------------------------------------- CSV, SVG --------------------------------------- */
 
-static void put_cells(adept_buffer *text, double begin_s, double duration_s, const char *name, double energy_j)
+static void put_energy(adept_row_writer *w, double begin_s, double recorded_s, const char *name, double energy_j)
 {
-    adept_csv_put_number(text, begin_s);
-    adept_buffer_text(text, ",");
-    adept_csv_put_number(text, duration_s);
-    adept_buffer_text(text, ",");
-    adept_csv_put_text(text, name);
-    adept_buffer_text(text, ",");
-    adept_csv_put_number(text, energy_j);
-    adept_buffer_text(text, "\n");
+    adept_row_begin(w);
+    adept_column_value(w, "begin_s", begin_s);
+    adept_column_value(w, "recorded_s", recorded_s);
+    adept_column_text(w, "name", NULL, name);
+    adept_column_value(w, "energy_j", energy_j);
+    adept_row_end(w);
 }
 
 adept_status adept_attribution_print_csv(adept_cli *cli, const adept_attribution_report *r)
 {
-    adept_buffer text = {.size = 0};
+    adept_row_writer rows = {.is_csv = true};
 
-    adept_buffer_text(&text, "begin_s,recorded_s,name,energy_j\n");
+    put_energy(&rows, NAN, NAN, NULL, NAN);
+    adept_rows_drop(&rows);
     for (size_t step = 0; step < r->n_steps; step++) {
-        double begin_s = r->begin_s + (double)step * r->step_s;
-        if (!(r->recorded_s[step] > 0)) continue;
+        double begin_s = r->begin_s + (double)step * r->step_s, recorded_s = r->recorded_s[step];
+        if (!(recorded_s > 0)) continue;
         for (size_t g = 0; g < r->n_groups; g++)
             if (is_shown(r, g))
-                put_cells(&text, begin_s, r->recorded_s[step], r->groups[g].label, r->series_j[g * r->n_steps + step]);
-        put_cells(&text, begin_s, r->recorded_s[step], "measured", r->measured[step]);
+                put_energy(&rows, begin_s, recorded_s, r->groups[g].label, r->series_j[g * r->n_steps + step]);
+        put_energy(&rows, begin_s, recorded_s, "measured", r->measured[step]);
     }
-    adept_status status = text.failed ? adept_cli_no_memory(cli) : ADEPT_OK;
-    if (status == ADEPT_OK) fwrite(text.data, 1, text.size, stdout);
-    adept_buffer_free(&text);
-    return status;
+    return adept_rows_end(cli, &rows, stdout);
 }
 
 adept_status adept_attribution_draw(adept_cli *cli, const char *path, const adept_attribution_report *r,

@@ -1,5 +1,6 @@
 /** @file cmd_compare.c  `adept compare`: predicted, measured and simulated, number by number; a check for CI. */
 #include "adept_result.h"
+#include "columns.h"
 #include "goal.h"
 #include <math.h>
 #include <stdio.h>
@@ -106,35 +107,47 @@ static adept_text interval_of(const adept_compare_row *row, int side)
     return adept_cell("%s to %s", adept_compare_amount(row, v->low).s, adept_compare_amount(row, v->high).s);
 }
 
-static const char *origin_of(const adept_compare_row *row, int side)
-{
-    return row->sides[side].origin ? row->sides[side].origin : "not in the file";
-}
-
 static adept_text signed_amount(const adept_compare_row *row, double value)
 {
     return adept_cell("%s%s", value < 0 ? "-" : "+", adept_compare_amount(row, fabs(value)).s);
 }
 
-static void add_row(adept_table *table, const compare_options *o, const adept_compare_row *row)
+static void put_side_of(adept_row_writer *w, const adept_compare_row *row, int side)
 {
-    adept_text difference = signed_amount(row, row->difference);
+    const adept_compare_value *v = &row->sides[side];
 
-    adept_table_row(
-        table,
-        ADEPT_CELLS(row->name, adept_compare_amount(row, row->sides[0].value).s, interval_of(row, 0).s,
-                    origin_of(row, 0), adept_compare_amount(row, row->sides[1].value).s, interval_of(row, 1).s,
-                    origin_of(row, 1), isnan(row->difference) ? "-" : difference.s,
-                    isnan(row->low)
-                        ? ""
-                        : adept_cell("%s to %s", signed_amount(row, row->low).s, signed_amount(row, row->high).s).s,
-                    isnan(row->share) ? "-" : adept_units_change(row->share).s,
-                    row->overlap < 0 ? ""
-                    : row->overlap   ? "overlap"
-                                     : "apart",
-                    isnan(o->within) ? ""
-                    : passes(o, row) ? "PASS"
-                                     : "FAIL"));
+    adept_column_text(w, NULL, side ? ">B" : ">A", adept_compare_amount(row, v->value).s);
+    adept_column_text(w, NULL, ">interval", interval_of(row, side).s);
+    adept_column_text(w, NULL, "origin", v->origin ? v->origin : "not in the file");
+    if (!w->json || !adept_json_begin_known(w->json, side ? "b" : "a", v->origin != NULL)) return;
+    adept_json_put_number(w->json, "value", v->value);
+    adept_json_put_pair(w->json, "interval", v->low, v->high);
+    adept_json_put_known(w->json, "interval_of", v->interval);
+    adept_json_put_string(w->json, "origin", v->origin);
+    adept_json_end_object(w->json);
+}
+
+static void put_row(adept_row_writer *w, const compare_options *o, const adept_compare_row *row)
+{
+    adept_text low = signed_amount(row, row->low), high = signed_amount(row, row->high);
+
+    adept_row_begin(w);
+    adept_column_text(w, "name", "", row->name);
+    adept_column_text(w, "quantity", NULL, adept_compare_quantity_name(row->quantity));
+    adept_column_text(w, "unit", NULL, row->unit);
+    put_side_of(w, row, 0);
+    put_side_of(w, row, 1);
+    adept_column_value(w, "difference", row->difference);
+    adept_column_text(w, NULL, ">difference", isnan(row->difference) ? "-" : signed_amount(row, row->difference).s);
+    adept_column_text(w, NULL, ">95 % of it", isnan(row->low) ? NULL : adept_cell("%s to %s", low.s, high.s).s);
+    adept_column_value(w, "percent", 100 * row->share);
+    adept_column_text(w, NULL, ">percent", isnan(row->share) ? "-" : adept_units_change(row->share).s);
+    if (w->json) adept_json_put_pair(w->json, "difference_interval95", row->low, row->high);
+    adept_column_flag(w, "intervals_overlap", row->overlap >= 0, row->overlap > 0);
+    adept_column_text(w, NULL, "intervals", row->overlap < 0 ? NULL : row->overlap ? "overlap" : "apart");
+    adept_column_flag(w, "within", !isnan(o->within), passes(o, row));
+    adept_column_text(w, NULL, "check", isnan(o->within) ? NULL : passes(o, row) ? "PASS" : "FAIL");
+    adept_row_end(w);
 }
 
 /* What a reader of a side's numbers should know: sensors that were lost, a command that failed, its own warnings. */
@@ -174,14 +187,16 @@ static void tell_json(void *writer, const char *text)
 
 static adept_status print_rows(adept_cli *cli, const compare_options *o, adept_compare *c)
 {
-    adept_table table = {
-        .columns = "|>A|>interval|origin|>B|>interval|origin|>difference|>95 % of it|>percent|intervals|check"};
+    const adept_compare_row none = {.unit = ""};
+    adept_row_writer list = {0};
 
     printf("Differences are %s - %s, in percent of %s.\n\n", letters[1 - c->reference], letters[c->reference],
            letters[c->reference]);
+    put_row(&list, o, &none);
+    adept_rows_drop(&list);
     for (size_t i = 0; i < c->n_rows; i++)
-        add_row(&table, o, &c->rows[i]);
-    adept_status status = adept_table_end(cli, &table, stdout);
+        put_row(&list, o, &c->rows[i]);
+    adept_status status = adept_rows_end(cli, &list, stdout);
     size_t failed = count_failed(o, c);
     if (!isnan(o->within))
         printf("\n%s: %zu of %zu within %.3g %%\n", failed == 0 ? "PASS" : "FAIL", c->n_rows - failed, c->n_rows,
@@ -203,30 +218,6 @@ static adept_status print_text(adept_cli *cli, const compare_options *o, adept_c
 
 /* ---------------------------------------------------------------- JSON ------------------------------------------- */
 
-static void put_value(adept_json_writer *w, const char *key, const adept_compare_value *v)
-{
-    if (!adept_json_begin_known(w, key, v->origin != NULL)) return;
-    adept_json_put_number(w, "value", v->value);
-    adept_json_put_pair(w, "interval", v->low, v->high);
-    adept_json_put_known(w, "interval_of", v->interval);
-    adept_json_put_string(w, "origin", v->origin);
-    adept_json_end_object(w);
-}
-
-static void put_row(adept_json_writer *w, const compare_options *o, const adept_compare_row *row)
-{
-    adept_json_begin_object(w, NULL);
-    adept_json_put_members(w, "name %s quantity %s unit %s", row->name, adept_compare_quantity_name(row->quantity),
-                           row->unit);
-    put_value(w, "a", &row->sides[0]);
-    put_value(w, "b", &row->sides[1]);
-    adept_json_put_members(w, "difference %g percent %g", row->difference, 100 * row->share);
-    adept_json_put_pair(w, "difference_interval95", row->low, row->high);
-    adept_json_put_text(w, "intervals_overlap", row->overlap < 0 ? "null" : row->overlap ? "true" : "false");
-    adept_json_put_text(w, "within", isnan(o->within) ? "null" : passes(o, row) ? "true" : "false");
-    adept_json_end_object(w);
-}
-
 static void put_side(adept_json_writer *w, const char *key, const adept_compare_side *side)
 {
     adept_json_put_object(w, key, "path %s kind %s what %s", side->path, adept_compare_kind_name(side->kind),
@@ -236,6 +227,7 @@ static void put_side(adept_json_writer *w, const char *key, const adept_compare_
 static adept_status print_json(adept_cli *cli, const compare_options *o, adept_compare *c, const adept_goals *goals)
 {
     adept_json_writer w = {.pretty = true};
+    adept_row_writer list = {.json = &w};
 
     adept_json_begin_object(&w, NULL);
     adept_json_put_members(&w, "schema_version %jd kind %s", (intmax_t)1, "comparison");
@@ -244,7 +236,7 @@ static adept_status print_json(adept_cli *cli, const compare_options *o, adept_c
     adept_json_put_string(&w, "reference", c->reference ? "b" : "a");
     adept_json_begin_array(&w, "rows");
     for (size_t i = 0; i < c->n_rows; i++)
-        put_row(&w, o, &c->rows[i]);
+        put_row(&list, o, &c->rows[i]);
     adept_json_end_array(&w);
     if (adept_json_begin_known(&w, "check", !isnan(o->within))) {
         adept_json_put_members(&w, "within_percent %g passed %d failed %jd", 100 * o->within, count_failed(o, c) == 0,

@@ -77,7 +77,9 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
     free(layers);
     adept_json_continue(&out, json);
     if (o->grouping.given && !by_layer)
-        adept_groups_put_json(&out, &s->groups, &o->grouping, (double)s->profile->grad_accum, ADEPT_ROWS_PREDICTED);
+        adept_groups_put_json(
+            &out, &s->groups,
+            &(adept_group_view){o->grouping.by, ADEPT_ROWS_PREDICTED, .passes = (double)s->profile->grad_accum});
     adept_json_end_object(&out);
     return adept_json_emit(cli, &out);
 }

@@ -57,7 +57,9 @@ static adept_status print_json(adept_cli *cli, const profile_options *o, const a
     if (!json) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while printing JSON");
     adept_json_continue(&out, json);
     if (o->grouping.given)
-        adept_groups_put_json(&out, groups, &o->grouping, 1, o->gpu ? ADEPT_ROWS_ROOFLINE : ADEPT_ROWS_UNTIMED);
+        adept_groups_put_json(
+            &out, groups,
+            &(adept_group_view){o->grouping.by, o->gpu ? ADEPT_ROWS_ROOFLINE : ADEPT_ROWS_UNTIMED, .passes = 1});
     adept_json_end_object(&out);
     return adept_json_emit(cli, &out);
 }

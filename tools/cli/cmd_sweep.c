@@ -153,7 +153,7 @@ static void work_free(work *w)
 {
     adept_progress_end(&w->progress);
     adept_file_end(&w->file, false, NULL);
-    adept_buffer_free(&w->rows.w.out);
+    adept_sweep_rows_free(&w->rows);
     adept_table_end(NULL, &w->shown.table, NULL);
     adept_sweep_cloud_free(&w->cloud);
     adept_sweep_answers_free(&w->answers);

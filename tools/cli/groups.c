@@ -1,6 +1,7 @@
 /** @file groups.c  Operators of a name are one row, or what runs in a module. */
 #include "groups.h"
 #include "adept_layers.h"
+#include "columns.h"
 #include "name_map.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +12,6 @@ const char *adept_group_by_name(size_t by)
     return by < sizeof names / sizeof *names ? names[by] : NULL;
 }
 
-const char *adept_group_heading(const adept_grouping *grouping)
-{
-    return grouping->by == ADEPT_BY_LAYER ? "path|class|>calls"
-           : grouping->by == ADEPT_BY_OP  ? "op|class|>count"
-                                          : "kind|class|>count";
-}
-
-int64_t adept_group_times(const adept_group *group, const adept_grouping *grouping)
-{
-    return grouping->by == ADEPT_BY_LAYER ? group->calls : group->count;
-}
-
 static adept_status check(adept_cli *cli, void *record)
 {
     const adept_grouping *g = record;
@@ -31,7 +20,7 @@ static adept_status check(adept_cli *cli, void *record)
     return ADEPT_OK;
 }
 
-static const adept_option_row rows[] = {
+static const adept_option_row option_rows[] = {
     {.group = 4, .help = "What is printed:"},
     {"by", "WHAT", 4, "Print the whole table: by layer, op or kind", ADEPT_OPT_CHOICE,
      .at = offsetof(adept_grouping, by), .given = offsetof(adept_grouping, given), .names = adept_group_by_name},
@@ -40,7 +29,7 @@ static const adept_option_row rows[] = {
     {0},
 };
 
-const adept_options adept_grouping_options_of = {.rows = rows, .check = check};
+const adept_options adept_grouping_options_of = {.rows = option_rows, .check = check};
 
 const char *adept_class_short(const char *module_class)
 {
@@ -227,47 +216,83 @@ void adept_groups_sort(adept_groups *groups)
     qsort(groups->rows, groups->n, sizeof *groups->rows, most_first);
 }
 
-/* ---------------------------------------------------------------- JSON ------------------------------------------- */
+/* ---------------------------------------------------------------- rows for people, and as JSON ------------------- */
 
-static void put_work(adept_json_writer *w, const adept_group *g, double passes)
+static adept_text whole(double n)
 {
+    return adept_cell("%.0f", n);
+}
+
+static adept_text shortened(double n)
+{
+    return adept_units_si(n, "");
+}
+
+static void put_row(adept_row_writer *w, const adept_group *g, const adept_group_view *v)
+{
+    static const char *const titles[] = {"path", "op", "kind"};
     const adept_profile_totals *t = &g->totals;
-    double forward = adept_pass_flops(t, ADEPT_FORWARD);
+    const bool by_layer = v->by == ADEPT_BY_LAYER, predicted = v->times == ADEPT_ROWS_PREDICTED;
+    const double forward = adept_pass_flops(t, ADEPT_FORWARD), flops = adept_group_flops(g),
+                 bytes = adept_group_bytes(g);
+    const char *bound = adept_bound_name(adept_group_bound(g));
 
-    adept_json_put_members(w,
-                           "macs_forward %g flops_forward %g flops_backward %g bytes_read %g bytes_written %g "
-                           "kernels %g saved_bytes %g",
-                           passes * t->macs_forward, passes * forward, passes * (adept_group_flops(g) - forward),
-                           passes * (t->bytes_read[ADEPT_FORWARD] + t->bytes_read[ADEPT_BACKWARD]),
-                           passes * (t->bytes_written[ADEPT_FORWARD] + t->bytes_written[ADEPT_BACKWARD]),
-                           passes * (t->kernels[ADEPT_FORWARD] + t->kernels[ADEPT_BACKWARD]), g->saved_bytes);
-}
-
-static void put_row(adept_json_writer *w, const adept_group *g, bool by_layer, double passes, adept_row_times times)
-{
-    bool predicted = times == ADEPT_ROWS_PREDICTED;
-
-    adept_json_begin_object(w, NULL);
-    adept_json_put_string(w, "name", g->name);
-    if (by_layer)
-        adept_json_put_members(w, "module_class %s calls %g parameters %g", g->module_class, (double)g->calls,
-                               (double)g->params);
-    adept_json_put_number(w, "count", (double)g->count);
-    put_work(w, g, passes);
-    if (times != ADEPT_ROWS_UNTIMED) {
-        adept_json_put_number(w, predicted ? "time_s" : "roofline_s", g->time_s);
-        if (predicted) adept_json_put_number(w, "energy_j", g->energy_j);
-        adept_json_put_string(w, predicted ? "bound" : "roofline_side", adept_bound_name(adept_group_bound(g)));
+    adept_row_begin(w);
+    adept_column_text(w, "name", NULL, g->name);
+    adept_column_text(w, NULL, titles[v->by], *g->name ? g->name : "(model)");
+    if (by_layer) adept_column_text(w, "module_class", NULL, g->module_class);
+    adept_column_text(w, NULL, "class", adept_class_short(g->module_class));
+    if (by_layer) adept_column_number(w, "calls", ">calls", whole, (double)g->calls);
+    if (by_layer) adept_column_number(w, "parameters", predicted ? NULL : ">params", shortened, (double)g->params);
+    adept_column_number(w, "count", by_layer ? NULL : ">count", whole, (double)g->count);
+    adept_column_value(w, "macs_forward", v->passes * t->macs_forward);
+    adept_column_value(w, "flops_forward", v->passes * forward);
+    adept_column_value(w, "flops_backward", v->passes * (flops - forward));
+    adept_column_value(w, "bytes_read", v->passes * (t->bytes_read[ADEPT_FORWARD] + t->bytes_read[ADEPT_BACKWARD]));
+    adept_column_value(w, "bytes_written",
+                       v->passes * (t->bytes_written[ADEPT_FORWARD] + t->bytes_written[ADEPT_BACKWARD]));
+    adept_column_value(w, "kernels", v->passes * (t->kernels[ADEPT_FORWARD] + t->kernels[ADEPT_BACKWARD]));
+    if (predicted) {
+        adept_column_number(w, NULL, ">GFLOP", adept_units_digits, v->passes * flops / 1e9);
+    } else {
+        adept_column_number(w, NULL, ">GFLOP fwd", adept_units_digits, forward / 1e9);
+        adept_column_number(w, NULL, ">bwd", adept_units_digits, adept_pass_flops(t, ADEPT_BACKWARD) / 1e9);
+        adept_column_number(w, NULL, ">share", adept_units_percent, v->flops > 0 ? flops / v->flops : 0);
     }
-    adept_json_end_object(w);
+    adept_column_number(w, NULL, ">GB", adept_units_digits, v->passes * bytes / 1e9);
+    adept_column_text(w, NULL, predicted ? NULL : ">FLOP/B", bytes > 0 ? adept_units_digits(flops / bytes).s : "-");
+    adept_column_number(w, "saved_bytes", predicted ? NULL : ">saved", adept_units_bytes, g->saved_bytes);
+    if (v->times != ADEPT_ROWS_UNTIMED) {
+        adept_column_value(w, predicted ? "time_s" : "roofline_s", g->time_s);
+        adept_column_number(w, NULL, predicted ? ">ms" : ">least ms", adept_units_digits, 1e3 * g->time_s);
+        adept_column_number(w, NULL, predicted ? ">step" : NULL, adept_units_percent, g->time_s / v->step_s);
+        adept_column_number(w, predicted ? "energy_j" : NULL, predicted ? ">J" : NULL, adept_units_digits, g->energy_j);
+        adept_column_text(w, predicted ? "bound" : "roofline_side", NULL, bound);
+        adept_column_text(w, NULL, predicted ? "bound" : "side", g->time_s > 0 ? bound : "-");
+    }
+    adept_row_end(w);
 }
 
-void adept_groups_put_json(adept_json_writer *w, const adept_groups *groups, const adept_grouping *grouping,
-                           double passes, adept_row_times times)
+adept_status adept_groups_print(adept_cli *cli, FILE *out, const adept_groups *groups, size_t most,
+                                const adept_group_view *view)
 {
-    adept_json_put_string(w, "by", adept_group_by_name(grouping->by));
+    const adept_group none = {.name = "", .module_class = ""};
+    adept_row_writer w = {.table = {.indent = 2}};
+
+    put_row(&w, &none, view);
+    adept_rows_drop(&w);
+    for (size_t i = 0; i < groups->n && i < most; i++)
+        put_row(&w, &groups->rows[i], view);
+    return adept_rows_end(cli, &w, out);
+}
+
+void adept_groups_put_json(adept_json_writer *w, const adept_groups *groups, const adept_group_view *view)
+{
+    adept_row_writer rows = {.json = w};
+
+    adept_json_put_string(w, "by", adept_group_by_name(view->by));
     adept_json_begin_array(w, "groups");
     for (size_t i = 0; i < groups->n; i++)
-        put_row(w, &groups->rows[i], grouping->by == ADEPT_BY_LAYER, passes, times);
+        put_row(&rows, &groups->rows[i], view);
     adept_json_end_array(w);
 }

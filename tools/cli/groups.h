@@ -56,16 +56,23 @@ void adept_groups_sort(adept_groups *groups);
 void adept_group_add(adept_group *sum, const adept_group *row);
 adept_bound adept_group_bound(const adept_group *group); /* of most of its time */
 double adept_pass_flops(const adept_profile_totals *totals, adept_pass pass);
-double adept_group_flops(const adept_group *group);      /* of one pass on one GPU, forward and backward */
+double adept_group_flops(const adept_group *group); /* of one pass on one GPU, forward and backward */
 double adept_group_bytes(const adept_group *group);
 
-/**
- * "by" and "groups", into an open object.
- * @param passes   accumulation passes a row stands for (its counts are of one)
- * @param times    what the rows' times are
- */
-void adept_groups_put_json(adept_json_writer *w, const adept_groups *groups, const adept_grouping *grouping,
-                           double passes, adept_row_times times);
+/** How rows are said. */
+typedef struct adept_group_view {
+    adept_group_by by;
+    adept_row_times times;
+    double passes; /* of accumulation that a row stands for; its counts are of one */
+    double flops;  /* of all rows, of one pass; of the model's work only */
+    double step_s; /* of what is predicted */
+} adept_group_view;
+
+/** A table of the first rows. @return ADEPT_E_NOMEM */
+adept_status adept_groups_print(adept_cli *cli, FILE *out, const adept_groups *groups, size_t most,
+                                const adept_group_view *view);
+/** "by" and "groups", into an open object. */
+void adept_groups_put_json(adept_json_writer *w, const adept_groups *groups, const adept_group_view *view);
 
 /** The last component of a class name: "torch.nn.modules.conv.Conv2d" -> "Conv2d". Borrowed. */
 const char *adept_class_short(const char *module_class);
@@ -73,9 +80,5 @@ const char *adept_class_short(const char *module_class);
 /** --by and --depth, in group 4 of a command's help; the record is an adept_grouping. */
 extern const adept_options adept_grouping_options_of;
 const char *adept_group_by_name(size_t by); /* "layer"; NULL past the end */
-/** Over the names of the rows, their classes and how often they run: "path|class|>calls". */
-const char *adept_group_heading(const adept_grouping *grouping);
-/** How often: calls by layer, else executions. */
-int64_t adept_group_times(const adept_group *group, const adept_grouping *grouping);
 
 #endif

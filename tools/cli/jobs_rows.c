@@ -1,7 +1,7 @@
 /** @file jobs_rows.c  What jobs took that adept placed, as rows for `adept calibrate`: the loop closes. */
-#include "adept_csv_writer.h"
 #include "adept_graph.h"
 #include "adept_profile.h"
+#include "columns.h"
 #include "jobs_report.h"
 #include <inttypes.h>
 #include <math.h>
@@ -17,59 +17,38 @@ static const char *missing(const adept_account_group *job, const adept_job_check
     return NULL;
 }
 
-static void put_number(adept_buffer *row, double value)
-{
-    adept_csv_put_number(row, value);
-    adept_buffer_text(row, ",");
-}
-
-static void put_text(adept_buffer *row, const char *text)
-{
-    adept_csv_put_text(row, text);
-    adept_buffer_text(row, ",");
-}
-
-/* The columns' names, and in the same order a job's cells. */
-static void put_title(adept_buffer *title)
-{
-    adept_buffer_text(title, "model,gpu,");
-    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++)
-        put_text(title, adept_workload_field(i)->name);
-    adept_buffer_text(title, "gpus,power_limit_w,step_time_s,avg_power_w,power_scope,host,source\n");
-}
-
-static void put_row(adept_buffer *row, const adept_account_group *job, const adept_job_check *c,
+static void put_row(adept_row_writer *w, const adept_account_group *job, const adept_job_check *c,
                     const adept_workload_config *config)
 {
     double power_w = c->gpu_energy_j / c->time_s;
     char text[160];
 
-    put_text(row, c->note.profile);
-    put_text(row, c->note.gpu);
+    adept_row_begin(w);
+    adept_column_text(w, "model", NULL, c->note.profile);
+    adept_column_text(w, "gpu", NULL, c->note.gpu);
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
         const adept_field *f = adept_workload_field(i);
+        bool is_none = adept_field_is_number(f) && adept_field_is_zero(f, &config->words);
         if (i == ADEPT_FIELD_batch_size)
-            put_number(row, c->note.batch);
+            adept_column_value(w, f->name, c->note.batch);
         else
-            put_text(row, adept_field_is_number(f) && adept_field_is_zero(f, &config->words)
-                              ? ""
-                              : adept_field_text(text, f, &config->words));
+            adept_column_text(w, f->name, NULL, is_none ? NULL : adept_field_text(text, f, &config->words));
     }
-    put_number(row, c->note.gpus);
-    put_number(row, c->note.limit_w);
-    put_number(row, c->time_s / c->note.steps);
-    put_number(row, power_w);
-    put_text(row, isnan(power_w) ? "" : "gpu");
-    put_text(row, job->job->nodes);
+    adept_column_value(w, "gpus", c->note.gpus);
+    adept_column_value(w, "power_limit_w", c->note.limit_w);
+    adept_column_value(w, "step_time_s", c->time_s / c->note.steps);
+    adept_column_value(w, "avg_power_w", power_w);
+    adept_column_text(w, "power_scope", NULL, isnan(power_w) ? NULL : "gpu");
+    adept_column_text(w, "host", NULL, job->job->nodes);
     snprintf(text, sizeof text,
              "adept attribute " ADEPT_VERSION ", job %" PRId64 ", mean of %.0f steps with begin and end", job->id,
              c->note.steps);
-    adept_csv_put_text(row, text);
-    adept_buffer_text(row, "\n");
+    adept_column_text(w, "source", NULL, text);
+    adept_row_end(w);
 }
 
 /* The note does not say what ran: the profile does. @return ADEPT_E_NOMEM; a profile that cannot be read is said */
-static adept_status add_row(adept_buffer *row, const char *models, const adept_account_group *job,
+static adept_status add_row(adept_row_writer *w, const char *models, const adept_account_group *job,
                             const adept_job_check *c, char *why, size_t why_size)
 {
     adept_workload_config config;
@@ -80,7 +59,7 @@ static adept_status add_row(adept_buffer *row, const char *models, const adept_a
     snprintf(path, sizeof path, "%s/%s.profile.json", models, c->note.profile);
     adept_status status = adept_saved_read(&graph, &config, path, 0, &err);
     if (status == ADEPT_OK) {
-        put_row(row, job, c, &config);
+        put_row(w, job, c, &config);
         snprintf(why, why_size, "%s",
                  isnan(c->gpu_energy_j) ? "its row has no power: no GPU of it was recorded from begin to end" : "");
     } else {
@@ -94,7 +73,7 @@ adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char
                                     const adept_account_groups *jobs, bool (*add)(void *data, const char *text),
                                     void *data)
 {
-    adept_buffer head = {0}, rows = {0};
+    adept_row_writer rows = {.is_csv = true};
     adept_job_check c;
     bool ok = true;
 
@@ -110,11 +89,7 @@ adept_status adept_jobs_append_rows(adept_cli *cli, const char *path, const char
         snprintf(text, sizeof text, "job %" PRId64 ": %s", job->id, why);
         ok = ok && (!*why || add(data, text));
     }
-    if (!ok || rows.failed) {
-        adept_buffer_free(&rows);
-        return adept_cli_no_memory(cli);
-    }
-    if (rows.size == 0) return ADEPT_OK;
-    put_title(&head);
-    return adept_csv_append(path, &head, &rows, &cli->err);
+    if (ok) return adept_rows_append(cli, &rows, path);
+    adept_rows_end(cli, &rows, NULL);
+    return adept_cli_no_memory(cli);
 }

@@ -1,11 +1,10 @@
 /** @file measure_rows.c  Rows for `adept calibrate`, for people's tables, and as EA2P has them. */
 #include "measure_rows.h"
 #include "adept_append.h"
-#include "adept_csv_writer.h"
 #include "adept_json.h"
 #include "adept_number.h"
 #include "adept_result.h"
-#include "table.h"
+#include "columns.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,27 +12,13 @@
 
 /* ---------------------------------------------------------------- steps ------------------------------------------- */
 
-typedef struct columns {
-    adept_buffer title, row;
-} columns;
-
-static void put_column(columns *c, const char *key, size_t length, const char *value)
-{
-    const char *comma = c->title.size > 0 ? "," : "";
-    char name[128];
-
-    snprintf(name, sizeof name, "%.*s", (int)length, key);
-    adept_buffer_text(&c->title, comma);
-    adept_csv_put_text(&c->title, name);
-    adept_buffer_text(&c->row, comma);
-    adept_csv_put_text(&c->row, value);
-}
-
-static void put_words(columns *c, const adept_words *words)
+static void put_words(adept_row_writer *w, const adept_words *words)
 {
     for (size_t i = 0; words && i < words->n; i++) {
         const char *equals = strchr(words->words[i], '=');
-        put_column(c, words->words[i], (size_t)(equals - words->words[i]), equals + 1);
+        char key[128];
+        snprintf(key, sizeof key, "%.*s", (int)(equals - words->words[i]), words->words[i]);
+        adept_column_text(w, key, NULL, equals + 1);
     }
 }
 
@@ -45,17 +30,6 @@ static const char *value_of(const adept_words *words, const char *key)
     for (size_t i = 0; words && i < words->n; i++)
         if (strncmp(words->words[i], key, length) == 0 && words->words[i][length] == '=') return words->words[i] + length + 1;
     return NULL;
-}
-
-static void put_number(columns *c, const char *key, double value)
-{
-    adept_buffer text = {0};
-
-    adept_csv_put_number(&text, value);
-    char *number = adept_buffer_take(&text);
-    put_column(c, key, strlen(key), number ? number : "");
-    c->row.failed = c->row.failed || !number;
-    free(number);
 }
 
 /* Whose power a row has. */
@@ -101,7 +75,7 @@ adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job 
     const adept_recording *r = job->recording;
     const char *path = o->steps, *given = value_of(&o->row, "gpus") ? value_of(&o->row, "gpus") : value_of(more, "gpus");
     adept_region_statistics s = {.time_s = {.n = 0}};
-    columns c = {0};
+    adept_row_writer w = {.is_csv = true};
     row_gpus g;
     char source[512], choice[256] = "";
     double gpus = NAN;
@@ -120,24 +94,24 @@ adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job 
     if (given && is_gpu && adept_number_parse(&gpus, given) && gpus != (double)g.visible.n)
         doubt = "the row says another number of GPUs than are measured; --devices says which they are";
     double power_w = doubt ? NAN : s.energy_j.total / s.time_s.total;
-    put_words(&c, &o->row);
-    put_words(&c, more);
-    if (!given) put_number(&c, "gpus", is_gpu ? (double)g.visible.n : NAN);
-    put_number(&c, "step_time_s", s.time_s.mean);
-    put_number(&c, "avg_power_w", power_w);
-    put_column(&c, "power_scope", strlen("power_scope"), isnan(power_w) ? "" : is_gpu ? "gpu" : "node");
-    put_column(&c, "host", strlen("host"), job->run.host ? job->run.host : "");
+    adept_row_begin(&w);
+    put_words(&w, &o->row);
+    put_words(&w, more);
+    if (!given) adept_column_value(&w, "gpus", is_gpu ? (double)g.visible.n : NAN);
+    adept_column_value(&w, "step_time_s", s.time_s.mean);
+    adept_column_value(&w, "avg_power_w", power_w);
+    adept_column_text(&w, "power_scope", NULL, isnan(power_w) ? "" : is_gpu ? "gpu" : "node");
+    adept_column_text(&w, "host", NULL, job->run.host ? job->run.host : "");
     snprintf(source, sizeof source, "adept measure " ADEPT_VERSION ", mean of %zu steps%s%s", s.time_s.n, *choice ? "; " : "", choice);
-    if (!value_of(&o->row, "source")) put_column(&c, "source", strlen("source"), source);
+    if (!value_of(&o->row, "source")) adept_column_text(&w, "source", NULL, source);
     if (*choice) {
         fprintf(stderr, "adept: %s: the row is of ", path);
         adept_print_clean(stderr, choice);
         fputc('\n', stderr);
     }
     if (doubt) fprintf(stderr, "adept: %s: avg_power_w is left empty: %s\n", path, doubt);
-    adept_buffer_text(&c.title, "\n");
-    adept_buffer_text(&c.row, "\n");
-    return adept_csv_append(path, &c.title, &c.row, &cli->err);
+    adept_row_end(&w);
+    return adept_rows_append(cli, &w, path);
 }
 
 adept_status adept_measure_put_steps(adept_cli *cli, const adept_measure_job *job)

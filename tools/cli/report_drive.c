@@ -1,6 +1,6 @@
 /** @file report_drive.c  What `adept sweep --drive` measured: which points are best, as for what is predicted. */
-#include "adept_csv_writer.h"
 #include "adept_file.h"
+#include "columns.h"
 #include "gnuplot.h"
 #include "sweep_drive.h"
 #include <math.h>
@@ -95,130 +95,112 @@ static void print_value(char *text, size_t size, const adept_sweep_axis *axis, s
         adept_sweep_print_value(text, size, axis, at);
 }
 
-/* Those that some point knows, in the order of their list; as many as a table has columns for. */
-static size_t find_components(int *components, const answers *a)
+static adept_text joule_seconds(double edp_js)
 {
-    const size_t most = ADEPT_MOST_COLUMNS - 5 - a->drive->sweep.n_axes;
-    size_t n = 0;
-
-    for (int c = 0; c < ADEPT_COMPONENTS && n < most; c++) {
-        bool known = false;
-        for (uint64_t i = 0; i < a->drive->done; i++)
-            known = known || !isnan(compared(a, &a->drive->points[i])->energies_j[c]);
-        if (known) components[n++] = c;
-    }
-    return n;
+    return adept_units_si(edp_js, "Js");
 }
 
-static void add_row(adept_table *table, const answers *a, uint64_t index, const int *components, size_t n_components)
+/* Does some point know it? */
+static bool is_known(const answers *a, size_t component)
+{
+    for (uint64_t i = 0; i < a->drive->done; i++)
+        if (!isnan(compared(a, &a->drive->points[i])->energies_j[component])) return true;
+    return false;
+}
+
+static void put_for_people(adept_row_writer *w, const answers *a, uint64_t index)
 {
     const adept_sweep *sweep = &a->drive->sweep;
     const adept_driven *p = &a->drive->points[index];
     const adept_spent *spent = compared(a, p);
-    adept_text texts[ADEPT_MOST_COLUMNS];
-    const char *cells[ADEPT_MOST_COLUMNS];
-    size_t at[ADEPT_SWEEP_MAX_AXES], n = 0;
+    size_t at[ADEPT_SWEEP_MAX_AXES], room = ADEPT_MOST_COLUMNS - 5 - sweep->n_axes; /* for components */
+    char title[96];
 
     adept_sweep_at(at, sweep, index);
-    for (size_t i = 0; i < sweep->n_axes; i++)
-        print_value(texts[n++].s, sizeof *texts, &sweep->axes[i], at[i]);
-    texts[n++] = adept_units_time(spent->time_s);
-    texts[n++] = adept_units_watt(spent->energy_j / spent->time_s);
-    for (size_t i = 0; i < n_components; i++)
-        texts[n++] = adept_units_joule(spent->energies_j[components[i]]);
-    texts[n++] = adept_units_joule(spent->energy_j);
-    texts[n++] = adept_units_si(spent->energy_j * spent->time_s, "Js");
-    texts[n++] = is_good(p) ? remark_of(a, index) : reason_of(p);
-    for (size_t i = 0; i < n; i++)
-        cells[i] = texts[i].s;
-    adept_table_row(table, cells);
+    adept_row_begin(w);
+    for (size_t i = 0; i < sweep->n_axes; i++) {
+        adept_text text;
+        print_value(text.s, sizeof text.s, &sweep->axes[i], at[i]);
+        snprintf(title, sizeof title, "%s%s", sweep->axes[i].words ? "" : ">", sweep->axes[i].key);
+        adept_column_text(w, NULL, title, text.s);
+    }
+    adept_column_number(w, NULL, a->by_step ? ">step time" : ">time", adept_units_time, spent->time_s);
+    adept_column_number(w, NULL, ">power", adept_units_watt, spent->energy_j / spent->time_s);
+    for (size_t c = 0; c < ADEPT_COMPONENTS && room > 0; c++) {
+        if (!is_known(a, c)) continue;
+        snprintf(title, sizeof title, ">%s", adept_component_name(c));
+        adept_column_number(w, NULL, title, adept_units_joule, spent->energies_j[c]);
+        room--;
+    }
+    adept_column_number(w, NULL, ">energy", adept_units_joule, spent->energy_j);
+    adept_column_number(w, NULL, ">energy x time", joule_seconds, spent->energy_j * spent->time_s);
+    adept_column_text(w, NULL, "", is_good(p) ? remark_of(a, index).s : reason_of(p).s);
+    adept_row_end(w);
 }
 
 static adept_status print_text(adept_cli *cli, FILE *out, const answers *a)
 {
     const adept_drive *d = a->drive;
-    int components[ADEPT_COMPONENTS];
-    size_t n = find_components(components, a);
-    char columns[512] = "";
-    adept_table table = {.columns = columns};
+    adept_row_writer rows = {0};
 
-    for (size_t i = 0; i < d->sweep.n_axes; i++)
-        strcat(strcat(strcat(columns, i > 0 ? "|" : ""), d->sweep.axes[i].words ? "" : ">"),
-               d->sweep.axes[i].key); /* our own words: they fit */
-    strcat(columns, a->by_step ? "|>step time|>power" : "|>time|>power");
-    for (size_t i = 0; i < n; i++)
-        strcat(strcat(columns, "|>"), adept_component_name((size_t)components[i]));
-    strcat(columns, "|>energy|>energy x time|");
-    for (uint64_t i = 0; i < d->done; i++)
-        add_row(&table, a, i, components, n);
+    put_for_people(&rows, a, 0);
+    if (d->done == 0) adept_rows_drop(&rows);
+    for (uint64_t i = 1; i < d->done; i++)
+        put_for_people(&rows, a, i);
     fprintf(out, "%zu of %zu points measured, compared by %s\n\n", (size_t)d->done, (size_t)d->size,
             a->by_step ? "the mean of the steps that the command marked" : "whole runs of the command");
-    adept_status status = adept_table_end(cli, &table, out);
+    adept_status status = adept_rows_end(cli, &rows, out);
     if (d->job.recording) adept_report_missing(out, d->job.recording);
     return status;
 }
 
 /* ---------------------------------------------------------------- CSV -------------------------------------------- */
 
-static void put_number(adept_buffer *row, double value)
-{
-    adept_buffer_text(row, ",");
-    adept_csv_put_number(row, value);
-}
-
-static void put_title(adept_buffer *out, const adept_sweep *sweep)
-{
-    for (size_t i = 0; i < sweep->n_axes; i++) {
-        adept_buffer_text(out, sweep->axes[i].key);
-        adept_buffer_text(out, ",");
-    }
-    adept_buffer_text(out, "time_s,energy_j,edp_js,avg_power_w,steps,step_time_s,step_energy_j");
-    for (size_t c = 0; c < ADEPT_COMPONENTS; c++) {
-        adept_buffer_text(out, ",");
-        adept_buffer_text(out, adept_component_name(c));
-        adept_buffer_text(out, "_energy_j");
-    }
-    adept_buffer_text(out, ",remark,reason\n");
-}
-
-static void put_row(adept_buffer *out, const answers *a, uint64_t index)
+static void put_row(adept_row_writer *w, const answers *a, uint64_t index)
 {
     const adept_sweep *sweep = &a->drive->sweep;
     const adept_driven *p = &a->drive->points[index];
+    const adept_spent *spent = compared(a, p);
     size_t at[ADEPT_SWEEP_MAX_AXES];
+    char key[64];
 
     adept_sweep_at(at, sweep, index);
+    adept_row_begin(w);
     for (size_t i = 0; i < sweep->n_axes; i++) {
-        if (at[i] != ADEPT_SWEEP_UNVARIED && sweep->axes[i].words)
-            adept_csv_put_text(out, sweep->axes[i].words[at[i]]);
-        else if (at[i] != ADEPT_SWEEP_UNVARIED)
-            adept_csv_put_number(out, sweep->axes[i].numbers[at[i]]);
-        adept_buffer_text(out, ",");
+        const adept_sweep_axis *axis = &sweep->axes[i];
+        if (at[i] != ADEPT_SWEEP_UNVARIED && axis->words)
+            adept_column_text(w, axis->key, NULL, axis->words[at[i]]);
+        else
+            adept_column_value(w, axis->key, at[i] != ADEPT_SWEEP_UNVARIED ? axis->numbers[at[i]] : NAN);
     }
-    adept_csv_put_number(out, p->run.time_s);
-    put_number(out, p->run.energy_j);
-    put_number(out, compared(a, p)->energy_j * compared(a, p)->time_s);
-    put_number(out, compared(a, p)->energy_j / compared(a, p)->time_s);
-    put_number(out, (double)p->steps);
-    put_number(out, p->step.time_s);
-    put_number(out, p->step.energy_j);
-    for (int c = 0; c < ADEPT_COMPONENTS; c++)
-        put_number(out, p->run.energies_j[c]);
-    adept_buffer_text(out, ",");
-    adept_csv_put_text(out, is_good(p) ? remark_of(a, index).s : "");
-    adept_buffer_text(out, ",");
-    adept_csv_put_text(out, reason_of(p).s);
-    adept_buffer_text(out, "\n");
+    adept_column_value(w, "time_s", p->run.time_s);
+    adept_column_value(w, "energy_j", p->run.energy_j);
+    adept_column_value(w, "edp_js", spent->energy_j * spent->time_s);
+    adept_column_value(w, "avg_power_w", spent->energy_j / spent->time_s);
+    adept_column_value(w, "steps", (double)p->steps);
+    adept_column_value(w, "step_time_s", p->step.time_s);
+    adept_column_value(w, "step_energy_j", p->step.energy_j);
+    for (size_t c = 0; c < ADEPT_COMPONENTS; c++) {
+        snprintf(key, sizeof key, "%s_energy_j", adept_component_name(c));
+        adept_column_value(w, key, p->run.energies_j[c]);
+    }
+    adept_column_text(w, "remark", NULL, is_good(p) ? remark_of(a, index).s : NULL);
+    adept_column_text(w, "reason", NULL, reason_of(p).s);
+    adept_row_end(w);
 }
 
-static char *csv_of(const answers *a)
+static char *csv_of(adept_cli *cli, const answers *a)
 {
-    adept_buffer out = {0};
+    adept_row_writer rows = {.is_csv = true};
+    adept_buffer text = {0};
+    FILE *out = adept_buffer_stream(&text);
 
-    put_title(&out, &a->drive->sweep);
-    for (uint64_t i = 0; i < a->drive->done; i++)
-        put_row(&out, a, i);
-    return adept_buffer_take(&out);
+    put_row(&rows, a, 0);
+    if (a->drive->done == 0) adept_rows_drop(&rows);
+    for (uint64_t i = 1; i < a->drive->done; i++)
+        put_row(&rows, a, i);
+    text.failed = adept_rows_end(cli, &rows, out) != ADEPT_OK || text.failed;
+    return adept_buffer_close(&text, out);
 }
 
 /* ---------------------------------------------------------------- JSON ------------------------------------------- */
@@ -296,7 +278,7 @@ static adept_status draw(adept_cli *cli, const answers *a)
 static adept_status write_points(adept_cli *cli, const answers *a)
 {
     const adept_drive_options *o = a->drive->options;
-    char *text = o->json ? json_of(a) : csv_of(a);
+    char *text = o->json ? json_of(a) : csv_of(cli, a);
     adept_status status = text ? ADEPT_OK : adept_cli_no_memory(cli);
 
     if (status == ADEPT_OK && o->output) status = adept_file_write(o->output, text, strlen(text), &cli->err);

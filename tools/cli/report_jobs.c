@@ -1,8 +1,7 @@
 /** @file report_jobs.c  Energy of jobs as text, as CSV and as JSON. */
-#include "adept_csv_writer.h"
+#include "columns.h"
 #include "jobs_report.h"
 #include "report.h"
-#include "table.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -45,6 +44,17 @@ static bool has_part(const adept_jobs_report *r, adept_energy_part part)
     return false;
 }
 
+static double part_j(const adept_jobs_report *r, const adept_account_group *g, adept_energy_part part)
+{
+    return has_part(r, part) ? g->energy_j[part] : NAN;
+}
+
+/* NAN: there is nothing to share. */
+static double share_of(double part_j, double all_j)
+{
+    return all_j > 0 ? part_j / all_j : NAN;
+}
+
 /* All parts of a node together. */
 static double node_energy_j(const adept_node_account *a)
 {
@@ -55,7 +65,7 @@ static double node_energy_j(const adept_node_account *a)
     return energy_j;
 }
 
-/* ---------------------------------------------------------------- text -------------------------------------------- */
+/* ---------------------------------------------------------------- rows, in each format ---------------------------- */
 
 static adept_text date_text(double time_s)
 {
@@ -67,11 +77,6 @@ static adept_text date_text(double time_s)
     return out;
 }
 
-static adept_text part_cell(const adept_jobs_report *r, const adept_account_group *g, adept_energy_part part)
-{
-    return has_part(r, part) ? adept_units_joule(g->energy_j[part]) : adept_cell("%s", "");
-}
-
 /* Of its GPUs' energy, where it is not known how much it used of them. */
 static adept_text range_cell(const adept_account_group *g)
 {
@@ -79,89 +84,163 @@ static adept_text range_cell(const adept_account_group *g)
     return adept_cell("%s to %s", adept_units_joule(g->gpu_low_j).s, adept_units_joule(g->gpu_high_j).s);
 }
 
-static adept_text share_cell(double part_j, double all_j)
+/* "": none */
+static adept_text count(double n)
 {
-    return all_j > 0 ? adept_units_percent(part_j / all_j) : adept_cell("%s", "");
+    return n > 0 ? adept_cell("%.0f", n) : (adept_text){""};
 }
 
-static adept_text known_percent(double share)
+static adept_text known_time(double time_s)
 {
-    return isnan(share) ? adept_cell("%s", "") : adept_units_percent(share);
+    return time_s > 0 ? adept_units_time(time_s) : (adept_text){""};
 }
 
-static void add_group(adept_table *table, const adept_jobs_report *r, const adept_account_group *g, const char *name)
+static void put_histogram(adept_json_writer *w, const char *key, const adept_use_histogram *h)
 {
+    if (!adept_json_begin_known(w, key, h->total_s > 0)) return;
+    adept_json_put_number(w, "mean", adept_use_mean(h));
+    adept_json_begin_array(w, "time_s");
+    for (size_t i = 0; i < ADEPT_USE_BINS; i++)
+        adept_json_put_number(w, NULL, h->time_s[i]);
+    adept_json_end_array(w);
+    adept_json_end_object(w);
+}
+
+static void put_energies(adept_json_writer *w, const adept_jobs_report *r, const adept_account_group *g)
+{
+    adept_json_put_number(w, "energy_j", g->total_j);
+    for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++) {
+        char key[32];
+        snprintf(key, sizeof key, "%s_j", adept_energy_part_name(p));
+        adept_json_put_number(w, key, part_j(r, g, (adept_energy_part)p));
+    }
+    adept_json_put_pair(w, "gpu_range_j", has_part(r, ADEPT_ENERGY_GPU) ? g->gpu_low_j : NAN, g->gpu_high_j);
+    adept_json_put_members(w, "cpu_time_s %g gpu_time_s %g co2e_g %g", g->cpu_time_s, g->gpu_time_s,
+                           co2e_g_of(r, g->total_j));
+}
+
+static void put_check(adept_json_writer *w, const adept_account_group *g)
+{
+    adept_job_check c;
+
+    if (!adept_json_begin_known(w, "predicted", adept_job_check_of(&c, g))) return;
+    adept_json_put_known(w, "profile", c.note.profile);
+    adept_json_put_known(w, "gpu", c.note.gpu);
+    adept_json_put_members(w, "gpus %g batch %g power_limit_w %g steps %g", c.note.gpus, c.note.batch, c.note.limit_w,
+                           c.note.steps);
+    bool whole = !isnan(c.note.steps);
+    adept_json_put_object(w, "time_s", "predicted %g measured %g ratio %g", c.note.time_s, c.time_s,
+                          whole ? c.time_s / c.note.time_s : NAN);
+    adept_json_put_object(w, "gpu_energy_j", "predicted %g measured %g ratio %g", c.note.energy_j, c.gpu_energy_j,
+                          whole ? c.gpu_energy_j / c.note.energy_j : NAN);
+    adept_json_end_object(w);
+}
+
+static adept_text ratio(double value)
+{
+    return adept_cell("x %.3f", value);
+}
+
+/* NULL: not known. */
+static const char *known(const char *text)
+{
+    return *text ? text : NULL;
+}
+
+static void put_group(adept_row_writer *w, const adept_jobs_report *r, const adept_account_group *g, const char *name)
+{
+    static const char *const titles[ADEPT_GROUP_KEYS] = {"Job", "User", "Account", "Partition", "State", "Node"};
     const adept_batch_job *job = g->job;
-    double co2e_g = co2e_g_of(r, g->total_j);
-    adept_text jobs =
-        r->options->by != ADEPT_GROUP_JOB && g->n_jobs > 0 ? adept_cell("%zu", g->n_jobs) : adept_cell("%s", "");
-    double elapsed_s = job ? adept_batch_job_elapsed_s(job) : NAN;
+    const bool has_gpus = has_part(r, ADEPT_ENERGY_GPU);
 
-    adept_table_row(
-        table,
-        ADEPT_CELLS(name, job ? job->user : "", job ? job->partition : "", g->id >= 0 ? state_of(g) : "", jobs.s,
-                    isnan(elapsed_s) ? "" : adept_units_time(elapsed_s).s,
-                    g->cpu_time_s > 0 ? adept_units_time(g->cpu_time_s).s : "", part_cell(r, g, ADEPT_ENERGY_CPU).s,
-                    part_cell(r, g, ADEPT_ENERGY_DRAM).s, part_cell(r, g, ADEPT_ENERGY_GPU).s, range_cell(g).s,
-                    part_cell(r, g, ADEPT_ENERGY_GAP).s, adept_units_joule(g->total_j).s,
-                    share_cell(g->total_j, r->groups->all.total_j).s, isnan(co2e_g) ? "" : adept_units_grams(co2e_g).s,
-                    known_percent(adept_use_mean(&g->multiprocessors)).s, known_percent(adept_use_mean(&g->memory)).s));
+    adept_row_begin(w);
+    adept_column_text(w, adept_group_key_name(r->options->by), NULL, name);
+    adept_column_text(w, NULL, titles[r->options->by], job && *job->name ? job->name : name);
+    if (r->options->by == ADEPT_GROUP_JOB) {
+        adept_column_text(w, "name", NULL, job ? known(job->name) : NULL);
+        adept_column_text(w, "user", "User", job ? known(job->user) : NULL);
+        adept_column_text(w, "account", NULL, job ? known(job->account) : NULL);
+        adept_column_text(w, "partition", "Partition", job ? known(job->partition) : NULL);
+        adept_column_text(w, "state", "State", g->id >= 0 ? state_of(g) : NULL);
+        if (w->json)
+            adept_json_put_members(w->json, "begin_s %g end_s %g", job ? job->begin_s : NAN, job ? job->end_s : NAN);
+        adept_column_known(w, "elapsed_s", ">Time", adept_units_time, job ? adept_batch_job_elapsed_s(job) : NAN);
+        if (w->json) adept_json_put_number(w->json, "recorded_s", g->covered_s);
+    } else {
+        adept_column_number(w, "jobs", ">Jobs", count, (double)g->n_jobs);
+    }
+    if (w->json) {
+        put_energies(w->json, r, g);
+        put_histogram(w->json, "gpu_sm", &g->multiprocessors);
+        put_histogram(w->json, "gpu_memory", &g->memory);
+        if (r->options->by == ADEPT_GROUP_JOB) put_check(w->json, g);
+    } else {
+        adept_column_number(w, "cpu_time_s", ">CPU time", known_time, g->cpu_time_s);
+        adept_column_value(w, "gpu_time_s", g->gpu_time_s);
+        adept_column_known(w, "cpu_j", ">CPU", adept_units_joule, part_j(r, g, ADEPT_ENERGY_CPU));
+        adept_column_known(w, "dram_j", ">DRAM", adept_units_joule, part_j(r, g, ADEPT_ENERGY_DRAM));
+        adept_column_known(w, "gpu_j", ">GPU", adept_units_joule, part_j(r, g, ADEPT_ENERGY_GPU));
+        adept_column_text(w, NULL, ">GPU range", range_cell(g).s);
+        adept_column_known(w, "gap_j", ">Gap", adept_units_joule, part_j(r, g, ADEPT_ENERGY_GAP));
+        adept_column_number(w, "energy_j", ">Energy", adept_units_joule, g->total_j);
+        adept_column_known(w, NULL, ">Share", adept_units_percent, share_of(g->total_j, r->groups->all.total_j));
+        adept_column_known(w, "co2e_g", ">CO2e", adept_units_grams, co2e_g_of(r, g->total_j));
+        adept_column_known(w, "gpu_sm_mean", ">GPU SM", adept_units_percent, adept_use_mean(&g->multiprocessors));
+        adept_column_known(w, "gpu_memory_mean", ">GPU memory", adept_units_percent, adept_use_mean(&g->memory));
+        adept_column_value(w, "gpu_low_j", has_gpus ? g->gpu_low_j : NAN);
+        adept_column_value(w, "gpu_high_j", has_gpus ? g->gpu_high_j : NAN);
+    }
+    adept_row_end(w);
 }
 
-#define HIDDEN "(not visible here)"
-
-/* Did processes use GPUs that were not visible where they were recorded? */
-static bool is_hidden(const adept_jobs_report *r)
+static void put_groups(adept_row_writer *w, const adept_jobs_report *r)
 {
-    return r->groups->hidden.total_j != 0;
+    const adept_account_groups *g = r->groups;
+
+    for (size_t i = 0; i < g->n; i++)
+        put_group(w, r, &g->list[i], g->list[i].name);
+    if (w->json) return; /* which has the others elsewhere */
+    put_group(w, r, &g->system, "(system)");
+    put_group(w, r, &g->idle, "(idle)");
+    if (g->hidden.total_j != 0)
+        put_group(w, r, &g->hidden, "(not visible here)"); /* GPUs that were not where it was recorded */
+    if (!w->is_csv) put_group(w, r, &g->all, "All");
 }
+
+static void put_nodes(adept_row_writer *w, const adept_jobs_report *r)
+{
+    for (size_t i = 0; i < r->accounting->n_nodes; i++) {
+        const adept_node_account *a = &r->accounting->nodes[i];
+        const bool has_cpu = a->has[ADEPT_ENERGY_CPU];
+        adept_row_begin(w);
+        adept_column_text(w, "host", "Node", a->host);
+        adept_column_number(w, "begin_s", "From", date_text, a->begin_s);
+        adept_column_number(w, "end_s", "To", date_text, a->end_s);
+        adept_column_number(w, "recorded_s", ">Recorded", adept_units_time, a->recorded_s);
+        adept_column_text(w, "cpu_by", NULL, a->cpu_is_rest ? "node" : has_cpu ? "cpu" : NULL);
+        adept_column_text(w, NULL, "Processors by",
+                          a->cpu_is_rest ? "the node's meter"
+                          : has_cpu      ? "their meters"
+                                         : "nothing");
+        adept_column_number(w, "energy_j", ">Energy", adept_units_joule, node_energy_j(a));
+        adept_column_known(w, "node_meter_j", ">Its own meter", adept_units_joule, a->external_j);
+        adept_column_value(w, "beside_j", a->beside_j);
+        adept_column_known(w, NULL, ">Over parts", ratio, a->cpu_is_rest ? NAN : share_of(a->external_j, a->beside_j));
+        if (w->json) {
+            adept_json_begin_object(w->json, "unknown_s");
+            for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++)
+                adept_json_put_number(w->json, adept_energy_part_name(p), a->has[p] ? a->unknown_s[p] : NAN);
+            adept_json_end_object(w->json);
+        }
+        adept_row_end(w);
+    }
+}
+
+/* ---------------------------------------------------------------- text -------------------------------------------- */
 
 static const char *name_of(const adept_account_group *g)
 {
     return g->job && *g->job->name ? g->job->name : g->name;
-}
-
-static adept_status print_groups(adept_cli *cli, const adept_jobs_report *r)
-{
-    static const char *const titles[ADEPT_GROUP_KEYS] = {"Job", "User", "Account", "Partition", "State", "Node"};
-    char columns[256];
-
-    snprintf(columns, sizeof columns,
-             "%s|User|Partition|State|>Jobs|>Time|>CPU time|>CPU|>DRAM|>GPU|>GPU range|>Gap|>Energy|>Share|>CO2e|>GPU "
-             "SM|>GPU memory",
-             titles[r->options->by]);
-    adept_table table = {.columns = columns};
-    for (size_t i = 0; i < r->groups->n; i++)
-        add_group(&table, r, &r->groups->list[i], name_of(&r->groups->list[i]));
-    const struct {
-        const adept_account_group *group;
-        const char *name;
-    } ends[] = {{&r->groups->system, "(system)"},
-                {&r->groups->idle, "(idle)"},
-                {&r->groups->hidden, HIDDEN},
-                {&r->groups->all, "All"}};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (ends[i].group != &r->groups->hidden || is_hidden(r)) add_group(&table, r, ends[i].group, ends[i].name);
-    return adept_table_end(cli, &table, stdout);
-}
-
-static adept_status print_nodes(adept_cli *cli, const adept_jobs_report *r)
-{
-    adept_table table = {.columns = "Node|From|To|>Recorded|Processors by|>Energy|>Its own meter|>Over parts"};
-
-    for (size_t i = 0; i < r->accounting->n_nodes; i++) {
-        const adept_node_account *a = &r->accounting->nodes[i];
-        double over = a->cpu_is_rest || !(a->beside_j > 0) ? NAN : a->external_j / a->beside_j;
-        adept_table_row(&table, ADEPT_CELLS(a->host, date_text(a->begin_s).s, date_text(a->end_s).s,
-                                            adept_units_time(a->recorded_s).s,
-                                            a->cpu_is_rest             ? "the node's meter"
-                                            : a->has[ADEPT_ENERGY_CPU] ? "their meters"
-                                                                       : "nothing",
-                                            adept_units_joule(node_energy_j(a)).s,
-                                            isnan(a->external_j) ? "" : adept_units_joule(a->external_j).s,
-                                            isnan(over) ? "" : adept_cell("x %.3f", over).s));
-    }
-    return adept_table_end(cli, &table, stdout);
 }
 
 static void print_lost(const adept_jobs_report *r)
@@ -215,8 +294,10 @@ static void print_histogram(const char *title, const adept_use_histogram *h)
 adept_status adept_jobs_print(adept_cli *cli, const adept_jobs_report *r)
 {
     bool headed = false;
-    adept_status status = print_groups(cli, r);
+    adept_row_writer groups = {0}, nodes = {0};
 
+    put_groups(&groups, r);
+    adept_status status = adept_rows_end(cli, &groups, stdout);
     if (status == ADEPT_OK) print_lost(r);
     const adept_totals t = rates_of(r);
     if (!isnan(t.carbon_g_per_kwh)) printf("CO2e: %s\n", adept_grid_text(&t).s);
@@ -225,100 +306,21 @@ adept_status adept_jobs_print(adept_cli *cli, const adept_jobs_report *r)
     print_histogram("Multiprocessors of GPUs that jobs held", &r->groups->jobs.multiprocessors);
     print_histogram("Memory of GPUs that jobs held", &r->groups->jobs.memory);
     putchar('\n');
-    status = print_nodes(cli, r);
+    put_nodes(&nodes, r);
+    status = adept_rows_end(cli, &nodes, stdout);
     adept_report_warnings(stdout, &headed, r->warnings, r->n_warnings);
     return status;
 }
 
-/* ---------------------------------------------------------------- CSV --------------------------------------------- */
-
-static void put_text_cell(adept_buffer *out, const char *text)
-{
-    adept_csv_put_text(out, text);
-    adept_buffer_text(out, ",");
-}
-
-static void put_number_cell(adept_buffer *out, double value)
-{
-    adept_csv_put_number(out, value);
-    adept_buffer_text(out, ",");
-}
-
-static void put_csv_row(adept_buffer *out, const adept_jobs_report *r, const adept_account_group *g, const char *name)
-{
-    const adept_batch_job *job = g->job;
-
-    put_text_cell(out, name);
-    if (r->options->by == ADEPT_GROUP_JOB) {
-        put_text_cell(out, job ? job->name : "");
-        put_text_cell(out, job ? job->user : "");
-        put_text_cell(out, job ? job->account : "");
-        put_text_cell(out, job ? job->partition : "");
-        put_text_cell(out, g->id >= 0 ? state_of(g) : "");
-        put_number_cell(out, job ? adept_batch_job_elapsed_s(job) : NAN);
-    } else {
-        put_number_cell(out, (double)g->n_jobs);
-    }
-    put_number_cell(out, g->cpu_time_s);
-    put_number_cell(out, g->gpu_time_s);
-    for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++)
-        put_number_cell(out, has_part(r, (adept_energy_part)p) ? g->energy_j[p] : NAN);
-    put_number_cell(out, g->total_j);
-    put_number_cell(out, co2e_g_of(r, g->total_j));
-    put_number_cell(out, adept_use_mean(&g->multiprocessors));
-    put_number_cell(out, adept_use_mean(&g->memory));
-    put_number_cell(out, has_part(r, ADEPT_ENERGY_GPU) ? g->gpu_low_j : NAN);
-    adept_csv_put_number(out, has_part(r, ADEPT_ENERGY_GPU) ? g->gpu_high_j : NAN);
-    adept_buffer_text(out, "\n");
-}
-
 adept_status adept_jobs_print_csv(adept_cli *cli, const adept_jobs_report *r)
 {
-    adept_buffer out = {0};
+    adept_row_writer rows = {.is_csv = true};
 
-    adept_buffer_text(&out, adept_group_key_name(r->options->by));
-    adept_buffer_text(&out,
-                      r->options->by == ADEPT_GROUP_JOB ? ",name,user,account,partition,state,elapsed_s" : ",jobs");
-    adept_buffer_text(&out, ",cpu_time_s,gpu_time_s,cpu_j,dram_j,gpu_j,gap_j,energy_j,co2e_g,gpu_sm_mean,gpu_memory_"
-                            "mean,gpu_low_j,gpu_high_j\n");
-    for (size_t i = 0; i < r->groups->n; i++)
-        put_csv_row(&out, r, &r->groups->list[i], r->groups->list[i].name);
-    put_csv_row(&out, r, &r->groups->system, "(system)");
-    put_csv_row(&out, r, &r->groups->idle, "(idle)");
-    if (is_hidden(r)) put_csv_row(&out, r, &r->groups->hidden, HIDDEN);
-    char *text = adept_buffer_take(&out);
-    if (!text) return adept_cli_no_memory(cli);
-    fputs(text, stdout);
-    free(text);
-    return ADEPT_OK;
+    put_groups(&rows, r);
+    return adept_rows_end(cli, &rows, stdout);
 }
 
 /* ---------------------------------------------------------------- JSON -------------------------------------------- */
-
-static void put_histogram(adept_json_writer *w, const char *key, const adept_use_histogram *h)
-{
-    if (!adept_json_begin_known(w, key, h->total_s > 0)) return;
-    adept_json_put_number(w, "mean", adept_use_mean(h));
-    adept_json_begin_array(w, "time_s");
-    for (size_t i = 0; i < ADEPT_USE_BINS; i++)
-        adept_json_put_number(w, NULL, h->time_s[i]);
-    adept_json_end_array(w);
-    adept_json_end_object(w);
-}
-
-static void put_energies(adept_json_writer *w, const adept_jobs_report *r, const adept_account_group *g)
-{
-    adept_json_put_number(w, "energy_j", g->total_j);
-    for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++) {
-        char key[32];
-        snprintf(key, sizeof key, "%s_j", adept_energy_part_name(p));
-        adept_json_put_number(w, key, has_part(r, (adept_energy_part)p) ? g->energy_j[p] : NAN);
-    }
-    bool has_gpu = has_part(r, ADEPT_ENERGY_GPU);
-    adept_json_put_pair(w, "gpu_range_j", has_gpu ? g->gpu_low_j : NAN, has_gpu ? g->gpu_high_j : NAN);
-    adept_json_put_members(w, "cpu_time_s %g gpu_time_s %g co2e_g %g", g->cpu_time_s, g->gpu_time_s,
-                           co2e_g_of(r, g->total_j));
-}
 
 static void put_sum(adept_json_writer *w, const adept_jobs_report *r, const char *key, const adept_account_group *g)
 {
@@ -328,70 +330,11 @@ static void put_sum(adept_json_writer *w, const adept_jobs_report *r, const char
     adept_json_end_object(w);
 }
 
-static void put_check(adept_json_writer *w, const adept_account_group *g)
-{
-    adept_job_check c;
-
-    if (!adept_json_begin_known(w, "predicted", adept_job_check_of(&c, g))) return;
-    adept_json_put_known(w, "profile", c.note.profile);
-    adept_json_put_known(w, "gpu", c.note.gpu);
-    adept_json_put_members(w, "gpus %g batch %g power_limit_w %g steps %g", c.note.gpus, c.note.batch, c.note.limit_w,
-                           c.note.steps);
-    bool whole = !isnan(c.note.steps);
-    adept_json_put_object(w, "time_s", "predicted %g measured %g ratio %g", c.note.time_s, c.time_s,
-                          whole ? c.time_s / c.note.time_s : NAN);
-    adept_json_put_object(w, "gpu_energy_j", "predicted %g measured %g ratio %g", c.note.energy_j, c.gpu_energy_j,
-                          whole ? c.gpu_energy_j / c.note.energy_j : NAN);
-    adept_json_end_object(w);
-}
-
-static void put_group(adept_json_writer *w, const adept_jobs_report *r, const adept_account_group *g)
-{
-    const adept_batch_job *job = g->job;
-
-    adept_json_begin_object(w, NULL);
-    adept_json_put_string(w, adept_group_key_name(r->options->by), g->name);
-    if (r->options->by == ADEPT_GROUP_JOB) {
-        adept_json_put_known(w, "name", job ? job->name : "");
-        adept_json_put_known(w, "user", job ? job->user : "");
-        adept_json_put_known(w, "account", job ? job->account : "");
-        adept_json_put_known(w, "partition", job ? job->partition : "");
-        adept_json_put_string(w, "state", state_of(g));
-        adept_json_put_members(w, "begin_s %g end_s %g elapsed_s %g recorded_s %g", job ? job->begin_s : NAN,
-                               job ? job->end_s : NAN, job ? adept_batch_job_elapsed_s(job) : NAN, g->covered_s);
-    } else {
-        adept_json_put_integer(w, "jobs", (int64_t)g->n_jobs);
-    }
-    put_energies(w, r, g);
-    put_histogram(w, "gpu_sm", &g->multiprocessors);
-    put_histogram(w, "gpu_memory", &g->memory);
-    if (r->options->by == ADEPT_GROUP_JOB) put_check(w, g);
-    adept_json_end_object(w);
-}
-
-static void put_nodes(adept_json_writer *w, const adept_jobs_report *r)
-{
-    adept_json_begin_array(w, "nodes");
-    for (size_t i = 0; i < r->accounting->n_nodes; i++) {
-        const adept_node_account *a = &r->accounting->nodes[i];
-        adept_json_begin_object(w, NULL);
-        adept_json_put_members(w, "host %s begin_s %g end_s %g recorded_s %g", a->host, a->begin_s, a->end_s,
-                               a->recorded_s);
-        adept_json_put_string(w, "cpu_by", a->cpu_is_rest ? "node" : a->has[ADEPT_ENERGY_CPU] ? "cpu" : NULL);
-        adept_json_put_members(w, "energy_j %g node_meter_j %g beside_j %g", node_energy_j(a), a->external_j, a->beside_j);
-        adept_json_begin_object(w, "unknown_s");
-        for (size_t p = 0; p < ADEPT_ENERGY_PARTS; p++)
-            adept_json_put_number(w, adept_energy_part_name(p), a->has[p] ? a->unknown_s[p] : NAN);
-        adept_json_end_object(w);
-        adept_json_end_object(w);
-    }
-    adept_json_end_array(w);
-}
-
 adept_status adept_jobs_print_json(adept_cli *cli, const adept_jobs_report *r)
 {
     const adept_account_groups *g = r->groups;
     adept_json_writer w = {.pretty = true};
+    adept_row_writer rows = {.json = &w};
 
     adept_json_begin_object(&w, NULL);
     adept_json_put_members(&w, "schema_version %jd kind %s by %s", (intmax_t)1, "jobs",
@@ -406,10 +349,11 @@ adept_status adept_jobs_print_json(adept_cli *cli, const adept_jobs_report *r)
     adept_json_put_number(&w, "year", t.carbon_year > 0 ? t.carbon_year : NAN);
     adept_json_put_known(&w, "source", t.carbon_source);
     adept_json_end_object(&w);
-    put_nodes(&w, r);
+    adept_json_begin_array(&w, "nodes");
+    put_nodes(&rows, r);
+    adept_json_end_array(&w);
     adept_json_begin_array(&w, "rows");
-    for (size_t i = 0; i < g->n; i++)
-        put_group(&w, r, &g->list[i]);
+    put_groups(&rows, r);
     adept_json_end_array(&w);
     put_sum(&w, r, "jobs", &g->jobs);
     put_sum(&w, r, "system", &g->system);
@@ -418,7 +362,7 @@ adept_status adept_jobs_print_json(adept_cli *cli, const adept_jobs_report *r)
     put_sum(&w, r, "all", &g->all);
     put_sum(&w, r, "not_completed", &g->lost);
     put_sum(&w, r, "not_ended", &g->open);
-    adept_json_put_number(&w, "not_completed_share", g->jobs.total_j > 0 ? g->lost.total_j / g->jobs.total_j : NAN);
+    adept_json_put_number(&w, "not_completed_share", share_of(g->lost.total_j, g->jobs.total_j));
     put_histogram(&w, "gpu_sm", &g->jobs.multiprocessors);
     put_histogram(&w, "gpu_memory", &g->jobs.memory);
     adept_json_put_strings(&w, "warnings", r->warnings, r->n_warnings);

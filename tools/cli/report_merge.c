@@ -1,57 +1,48 @@
 /** @file report_merge.c  A merged table as EA2P prints it, as CSV and as JSON. */
 #include "report_merge.h"
-#include "adept_csv_writer.h"
-#include "table.h"
+#include "columns.h"
 #include <math.h>
-#include <stdlib.h>
 
 static const adept_merge_cell *cells_of(const adept_merge *m, size_t row)
 {
     return row < m->n_nodes ? m->nodes[row].cells : m->totals;
 }
 
-static const char *label_of(const adept_merge *m, size_t row)
+static adept_text two_digits(double value)
 {
-    return row < m->n_nodes ? m->nodes[row].host : "Total";
+    return isnan(value) ? adept_cell("-") : adept_cell("%.2f", value);
 }
 
-/* Columns may be more than a table of the terminal has. */
-static adept_status print_part(adept_cli *cli, const adept_merge *m, size_t begin, size_t end)
+/* EA2P's columns from `begin` to `end`, a row for each node and one for the total. */
+static void put_rows(adept_row_writer *w, const adept_merge *m, size_t begin, size_t end)
 {
-    adept_buffer columns = {0};
-    adept_text texts[ADEPT_MOST_COLUMNS];
-    const char *cells[ADEPT_MOST_COLUMNS];
-
-    adept_buffer_text(&columns, "Node");
-    for (size_t i = begin; i < end; i++) {
-        adept_buffer_text(&columns, "|>");
-        adept_buffer_text(&columns, m->columns[i].title);
-    }
-    char *titles = adept_buffer_take(&columns);
-    if (!titles) return adept_cli_no_memory(cli);
-    adept_table table = {.columns = titles};
     for (size_t row = 0; row <= m->n_nodes; row++) {
-        cells[0] = label_of(m, row);
+        adept_row_begin(w);
+        adept_column_text(w, "Node", "Node", row < m->n_nodes ? m->nodes[row].host : "Total");
         for (size_t i = begin; i < end; i++) {
             const adept_merge_cell *cell = &cells_of(m, row)[i];
-            texts[i - begin] = isnan(cell->value) ? adept_cell("-") : adept_cell("%.2f", cell->value);
-            cells[1 + i - begin] = cell->is_there ? texts[i - begin].s : "";
+            char title[sizeof m->columns->title + 1];
+            snprintf(title, sizeof title, ">%s", m->columns[i].title);
+            if (cell->is_there)
+                adept_column_number(w, title + 1, title, two_digits,
+                                    w->is_csv ? round(cell->value * 1e5) / 1e5 : cell->value); /* as EA2P rounds */
+            else
+                adept_column_text(w, title + 1, title, NULL);
         }
-        adept_table_row(&table, cells);
+        adept_row_end(w);
     }
-    adept_status status = adept_table_end(cli, &table, stdout);
-    free(titles);
-    return status;
 }
 
 adept_status adept_merge_print(adept_cli *cli, const adept_merge *m)
 {
-    const size_t width = ADEPT_MOST_COLUMNS - 1;
+    const size_t width = ADEPT_MOST_COLUMNS - 1; /* columns may be more than a table of the terminal has */
     adept_status status = ADEPT_OK;
 
     for (size_t begin = 0; status == ADEPT_OK && begin < m->n_columns; begin += width) {
+        adept_row_writer rows = {0};
         if (begin > 0) putchar('\n');
-        status = print_part(cli, m, begin, begin + width < m->n_columns ? begin + width : m->n_columns);
+        put_rows(&rows, m, begin, begin + width < m->n_columns ? begin + width : m->n_columns);
+        status = adept_rows_end(cli, &rows, stdout);
     }
     printf("\nEnergy of all: %s\n", adept_units_joule(m->energy_j).s);
     for (size_t i = 0; i < m->n_notes; i++)
@@ -61,27 +52,10 @@ adept_status adept_merge_print(adept_cli *cli, const adept_merge *m)
 
 adept_status adept_merge_print_csv(adept_cli *cli, const adept_merge *m)
 {
-    adept_buffer out = {0};
+    adept_row_writer rows = {.is_csv = true};
 
-    adept_buffer_text(&out, "Node");
-    for (size_t i = 0; i < m->n_columns; i++) {
-        adept_buffer_text(&out, ",");
-        adept_csv_put_text(&out, m->columns[i].title);
-    }
-    for (size_t row = 0; row <= m->n_nodes; row++) {
-        adept_buffer_text(&out, "\n");
-        adept_csv_put_text(&out, label_of(m, row));
-        for (size_t i = 0; i < m->n_columns; i++) {
-            const adept_merge_cell *cell = &cells_of(m, row)[i];
-            adept_buffer_text(&out, ",");
-            adept_csv_put_number(&out, cell->is_there ? round(cell->value * 1e5) / 1e5 : NAN); /* as EA2P rounds */
-        }
-    }
-    char *text = adept_buffer_take(&out);
-    if (!text) return adept_cli_no_memory(cli);
-    puts(text);
-    free(text);
-    return ADEPT_OK;
+    put_rows(&rows, m, 0, m->n_columns);
+    return adept_rows_end(cli, &rows, stdout);
 }
 
 /* What a node has no device for is left out, what is not known is null. */

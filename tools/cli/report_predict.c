@@ -67,7 +67,8 @@ static void print_headline(FILE *out, const adept_predicted_step *r)
     print_interval(out, p);
     fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU)", adept_bound_name(p->bound),
             adept_units_percent(p->mfu).s);
-    if (p->mfu_executed < 0.999 * p->mfu) fprintf(out, ", %s multiplied (Winograd)", adept_units_percent(p->mfu_executed).s);
+    if (p->mfu_executed < 0.999 * p->mfu)
+        fprintf(out, ", %s multiplied (Winograd)", adept_units_percent(p->mfu_executed).s);
     if (p->clock_ratio < 1) fprintf(out, ", clock at %s", adept_units_percent(p->clock_ratio).s);
     fputc('\n', out);
 }
@@ -99,8 +100,7 @@ static void print_pass(FILE *out, const adept_prediction *p, const adept_run *ru
     fprintf(out, "%s\n  and%s %s.\n", headed ? ")" : "",
             of_kernels ? " waits for memory for" : ", meanwhile, moves data for", adept_units_time(p->memory_s).s);
     if (of_kernels && p->bound == ADEPT_BOUND_LAUNCH)
-        fprintf(out, "  The GPU waits for the host, which launches %s.\n",
-                adept_units_count(p->kernels, "kernel").s);
+        fprintf(out, "  The GPU waits for the host, which launches %s.\n", adept_units_count(p->kernels, "kernel").s);
     if (p->host_samples_s > 1e-3 * p->step_time_s)
         fprintf(out, "  The host takes %s of the step to load samples, by %s.\n", adept_units_time(p->host_samples_s).s,
                 run->host_sample_s > 0 ? "--host-sample" : "the profile's t_sample_s");
@@ -205,8 +205,8 @@ adept_rate_text adept_grid_text(const adept_totals *t)
 
 adept_rate_text adept_price_text(const adept_totals *t)
 {
-    return rate_text(t->price_per_kwh, t->currency ? "USD/kWh" : "per kWh", t->currency ? t->place : NULL, t->price_year,
-                     t->price_source);
+    return rate_text(t->price_per_kwh, t->currency ? "USD/kWh" : "per kWh", t->currency ? t->place : NULL,
+                     t->price_year, t->price_source);
 }
 
 /* What emissions and cost are of, and where their rates come from. */
@@ -240,31 +240,6 @@ static void print_totals(FILE *out, const adept_totals *t)
 
 /* ---------------------------------------------------------------- the table -------------------------------------- */
 
-static void add_row(adept_table *table, const adept_predicted_step *r, const adept_group *g)
-{
-    double passes = (double)r->profile->grad_accum;
-
-    adept_table_row(
-        table,
-        ADEPT_CELLS(*g->name ? g->name : "(model)", adept_class_short(g->module_class),
-                    adept_cell("%" PRId64, adept_group_times(g, r->grouping)).s, adept_units_digits(adept_group_flops(g) * passes / 1e9).s,
-                    adept_units_digits(adept_group_bytes(g) * passes / 1e9).s, adept_units_digits(g->time_s * 1e3).s,
-                    adept_units_percent(g->time_s / r->prediction.step_time_s).s, adept_units_digits(g->energy_j).s,
-                    g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"));
-}
-
-static adept_status print_table(adept_cli *cli, FILE *out, const adept_predicted_step *r, size_t n_rows)
-{
-    char columns[80];
-    adept_table table = {.columns = columns, .indent = 2};
-
-    snprintf(columns, sizeof columns, "%s|>GFLOP|>GB|>ms|>step|>J|bound",
-             adept_group_heading(r->grouping));
-    for (size_t i = 0; i < n_rows; i++)
-        add_row(&table, r, &r->groups.rows[i]);
-    return adept_table_end(cli, &table, out);
-}
-
 int64_t adept_run_gpus(const adept_run *run)
 {
     return run->gpus > 0 ? run->gpus : 1;
@@ -285,7 +260,8 @@ static const char *table_note(const adept_predicted_step *r)
 
 adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_predicted_step *r)
 {
-    size_t n = r->groups.n;
+    const adept_group_view view = {r->grouping->by, ADEPT_ROWS_PREDICTED, .passes = (double)r->profile->grad_accum,
+                                   .step_s = r->prediction.step_time_s};
     bool headed = false;
     const char *warning;
 
@@ -300,7 +276,8 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
         fprintf(out, "\nBy %s (%s)\n", adept_group_by_name(r->grouping->by), table_note(r));
     else
         fprintf(out, "\nMost expensive layers (%s)\n", table_note(r));
-    adept_status status = print_table(cli, out, r, r->grouping->given || n < MOST_EXPENSIVE ? n : MOST_EXPENSIVE);
+    adept_status status =
+        adept_groups_print(cli, out, &r->groups, r->grouping->given ? r->groups.n : MOST_EXPENSIVE, &view);
     for (size_t i = 0; (warning = adept_warning_at(r->profile, &r->prediction, i)); i++)
         adept_report_warning(out, &headed, warning);
     return status;

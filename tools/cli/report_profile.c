@@ -87,39 +87,6 @@ static void print_features(FILE *out, const adept_profile *profile)
             adept_units_si(f->elements, "").s, adept_units_bytes(f->working_set_bytes).s);
 }
 
-static void add_row(adept_table *table, const adept_profile *profile, const adept_group *g,
-                    const adept_grouping *grouping)
-{
-    bool by_layer = grouping->by == ADEPT_BY_LAYER;
-    double flops = adept_group_flops(g), bytes = adept_group_bytes(g);
-    double all = adept_pass_flops(&profile->totals, ADEPT_FORWARD) + adept_pass_flops(&profile->totals, ADEPT_BACKWARD);
-
-    adept_table_row(table,
-                    ADEPT_CELLS(*g->name ? g->name : "(model)", adept_class_short(g->module_class),
-                                adept_cell("%" PRId64, adept_group_times(g, grouping)).s,
-                                by_layer ? adept_units_si((double)g->params, "").s : "",
-                                adept_units_digits(adept_pass_flops(&g->totals, ADEPT_FORWARD) / 1e9).s,
-                                adept_units_digits(adept_pass_flops(&g->totals, ADEPT_BACKWARD) / 1e9).s,
-                                adept_units_percent(all > 0 ? flops / all : 0).s, adept_units_digits(bytes / 1e9).s,
-                                bytes > 0 ? adept_units_digits(flops / bytes).s : "-",
-                                adept_units_bytes(g->saved_bytes).s, adept_units_digits(1e3 * g->time_s).s,
-                                g->time_s > 0 ? adept_bound_name(adept_group_bound(g)) : "-"));
-}
-
-static adept_status print_groups(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,
-                                 const adept_grouping *grouping, bool roofline)
-{
-    char columns[128];
-    adept_table table = {.columns = columns, .indent = 2};
-
-    snprintf(columns, sizeof columns, "%s|>params|>GFLOP fwd|>bwd|>share|>GB|>FLOP/B|>saved%s",
-             adept_group_heading(grouping), roofline ? "|>least ms|side" : "");
-    for (size_t i = 0; i < groups->n; i++)
-        add_row(&table, profile, &groups->rows[i], grouping);
-    fprintf(out, "\nBy %s (one pass on one GPU)\n", adept_group_by_name(grouping->by));
-    return adept_table_end(cli, &table, out);
-}
-
 adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile *profile, const adept_groups *groups,
                                   const adept_grouping *grouping, bool roofline)
 {
@@ -129,7 +96,14 @@ adept_status adept_report_profile(adept_cli *cli, FILE *out, const adept_profile
     adept_status status = print_totals(cli, out, profile);
     print_memory(out, profile);
     print_features(out, profile);
-    if (status == ADEPT_OK && grouping->given) status = print_groups(cli, out, profile, groups, grouping, roofline);
+    if (status == ADEPT_OK && grouping->given) {
+        const adept_profile_totals *t = &profile->totals;
+        const adept_group_view view = {grouping->by, roofline ? ADEPT_ROWS_ROOFLINE : ADEPT_ROWS_UNTIMED, .passes = 1,
+                                       .flops =
+                                           adept_pass_flops(t, ADEPT_FORWARD) + adept_pass_flops(t, ADEPT_BACKWARD)};
+        fprintf(out, "\nBy %s (one pass on one GPU)\n", adept_group_by_name(grouping->by));
+        status = adept_groups_print(cli, out, groups, groups->n, &view);
+    }
     for (size_t i = 0; i < profile->n_warnings; i++)
         adept_report_warning(out, &headed, profile->warnings[i]);
     return status;

@@ -46,6 +46,7 @@ static const struct {
                                 {"mean_completion_s", NULL},
                                 {"censored_completion_s", NULL},
                                 {"miss_rate", NULL}}},
+    [ADEPT_SIM_TABLE_AIMS] = {"aim|policy|why", {{NULL, NULL}}},
 };
 
 /* "57.0 kWh +-570 Wh"; what seeds agree on has no deviation */
@@ -83,12 +84,25 @@ static adept_status pair_cell(adept_text *out, const adept_comparison *c, size_t
     return ADEPT_OK;
 }
 
+static adept_status recommendations(adept_table *out, const adept_comparison *c, adept_error *err)
+{
+    for (size_t aim = 0; aim < ADEPT_SIM_AIMS; aim++) {
+        adept_recommendation r;
+        adept_status status = adept_recommend(&r, c, (adept_sim_aim)aim, &adept_sim_aim_usual, err);
+        if (status != ADEPT_OK) return status;
+        adept_table_row(
+            out, ADEPT_CELLS(adept_sim_aim_name(aim), r.policy < c->n_policies ? c->policies[r.policy] : "-", r.why));
+    }
+    return ADEPT_OK;
+}
+
 adept_status adept_sim_table_of(adept_table *out, const adept_comparison *c, adept_sim_table which, adept_error *err)
 {
     adept_status status = ADEPT_OK;
     bool pairs = which == ADEPT_SIM_TABLE_PAIRS;
 
     *out = (adept_table){.columns = tables[which].columns};
+    if (which == ADEPT_SIM_TABLE_AIMS) return recommendations(out, c, err);
     for (size_t p = pairs; status == ADEPT_OK && p < c->n_policies; p++) {
         adept_text texts[MOST_SHOWN];
         const char *cells[MOST_SHOWN + 1] = {c->policies[p]};
@@ -104,8 +118,10 @@ adept_status adept_sim_table_of(adept_table *out, const adept_comparison *c, ade
 adept_text adept_sim_table_caption(const adept_comparison *c, adept_sim_table which)
 {
     if (which == ADEPT_SIM_TABLE_JOBS && c->n_seeds == 1) return adept_cell("One seed");
-    if (which == ADEPT_SIM_TABLE_JOBS) return adept_cell("Mean of %zu %ss, +- one deviation", c->n_seeds, adept_comparison_repeat(c));
+    if (which == ADEPT_SIM_TABLE_JOBS)
+        return adept_cell("Mean of %zu %ss, +- one deviation", c->n_seeds, adept_comparison_repeat(c));
     if (which == ADEPT_SIM_TABLE_CLUSTER) return adept_cell("The cluster");
+    if (which == ADEPT_SIM_TABLE_AIMS) return adept_cell("By what came out");
     return c->n_seeds == 1 ? adept_cell("Change from %.24s", c->policies[0])
                            : adept_cell("Change from %.24s over %zu %ss (95 %%)", c->policies[0], c->n_seeds,
                                         adept_comparison_repeat(c));
@@ -113,39 +129,27 @@ adept_text adept_sim_table_caption(const adept_comparison *c, adept_sim_table wh
 
 /* ---------------------------------------------------------------- the report ------------------------------------- */
 
-static adept_status print_recommendations(adept_cli *cli, FILE *out, const adept_comparison *c)
+static adept_status print_table(adept_cli *cli, FILE *out, const adept_comparison *c, adept_sim_table which)
 {
-    adept_table table = {.columns = "aim|policy|why"};
-    adept_status status = ADEPT_OK;
+    adept_table table;
+    adept_status status = adept_sim_table_of(&table, c, which, &cli->err);
 
-    for (size_t aim = 0; status == ADEPT_OK && aim < ADEPT_SIM_AIMS; aim++) {
-        adept_recommendation r;
-        status = adept_recommend(&r, c, (adept_sim_aim)aim, &adept_sim_aim_usual, &cli->err);
-        if (status == ADEPT_OK)
-            adept_table_row(&table, ADEPT_CELLS(adept_sim_aim_name(aim),
-                                                r.policy < c->n_policies ? c->policies[r.policy] : "-", r.why));
-    }
-    if (status == ADEPT_OK) fputs("\nBy what came out\n\n", out);
+    if (which != ADEPT_SIM_TABLE_JOBS) fputc('\n', out);
+    if (status == ADEPT_OK) adept_print_format(out, "%s\n", adept_sim_table_caption(c, which).s);
+    if (status == ADEPT_OK && which == ADEPT_SIM_TABLE_AIMS) fputc('\n', out);
     adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK ? out : NULL);
     return status == ADEPT_OK ? printed : status;
 }
 
 adept_status adept_report_simulation(adept_cli *cli, FILE *out, const adept_comparison *c, bool recommends)
 {
-    adept_status status = ADEPT_OK;
     bool headed = false;
+    adept_status status = print_table(cli, out, c, ADEPT_SIM_TABLE_JOBS);
 
-    for (int which = ADEPT_SIM_TABLE_JOBS; status == ADEPT_OK && which <= ADEPT_SIM_TABLE_PAIRS; which++) {
-        adept_table table;
-        if (which == ADEPT_SIM_TABLE_PAIRS && c->n_policies < 2) break;
-        status = adept_sim_table_of(&table, c, (adept_sim_table)which, &cli->err);
-        if (which != ADEPT_SIM_TABLE_JOBS) fputc('\n', out);
-        if (status == ADEPT_OK) adept_print_format(out, "%s\n", adept_sim_table_caption(c, (adept_sim_table)which).s);
-        adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK ? out : NULL);
-        if (status == ADEPT_OK) status = printed;
-    }
+    if (status == ADEPT_OK) status = print_table(cli, out, c, ADEPT_SIM_TABLE_CLUSTER);
+    if (status == ADEPT_OK && c->n_policies > 1) status = print_table(cli, out, c, ADEPT_SIM_TABLE_PAIRS);
     if (status == ADEPT_OK) fputs("\nCompletion is of finished jobs; censored counts the others until the end.\n", out);
-    if (status == ADEPT_OK && recommends) status = print_recommendations(cli, out, c);
+    if (status == ADEPT_OK && recommends) status = print_table(cli, out, c, ADEPT_SIM_TABLE_AIMS);
     adept_report_warnings(out, &headed, (const char *const *)c->warnings, c->n_warnings);
     return status;
 }

@@ -7,10 +7,11 @@
 typedef enum adept_sim_table {
     ADEPT_SIM_TABLE_JOBS,    /* what became of jobs, and joules */
     ADEPT_SIM_TABLE_CLUSTER, /* how the cluster was used */
-    ADEPT_SIM_TABLE_PAIRS    /* differences from the first policy, seed by seed */
+    ADEPT_SIM_TABLE_PAIRS,   /* differences from the first policy, seed by seed */
+    ADEPT_SIM_TABLE_AIMS     /* which policy is recommended for what */
 } adept_sim_table;
 
-/** Fill it, a row for each policy. @param c  whole. @param out  adept_table_end(), also after an error. @return
+/** Fill it, a row for each policy or aim. @param c  whole. @param out  adept_table_end(), also after an error. @return
  * ADEPT_E_NOMEM */
 adept_status adept_sim_table_of(adept_table *out, const adept_comparison *c, adept_sim_table which, adept_error *err);
 /** What a table shows, in one line. */

@@ -42,23 +42,6 @@ static adept_status put_tables(adept_page *page, const adept_comparison *c, adep
     return status;
 }
 
-static adept_status put_recommendations(adept_page *page, const adept_comparison *c, adept_error *err)
-{
-    adept_status status = ADEPT_OK;
-
-    adept_page_section(page, "aims", "Which policy for which aim");
-    adept_page_table_begin(page, "By what came out", "aim|policy|why");
-    for (size_t aim = 0; status == ADEPT_OK && aim < ADEPT_SIM_AIMS; aim++) {
-        adept_recommendation r;
-        status = adept_recommend(&r, c, (adept_sim_aim)aim, &adept_sim_aim_usual, err);
-        if (status == ADEPT_OK)
-            adept_page_table_row(page, ADEPT_CELLS(adept_sim_aim_name(aim),
-                                                   r.policy < c->n_policies ? c->policies[r.policy] : "-", r.why));
-    }
-    adept_page_table_end(page);
-    return status;
-}
-
 static adept_status put_chart(adept_page *page, char *script, const char *alt, const char *caption, adept_error *err)
 {
     char *svg = NULL;
@@ -127,8 +110,7 @@ static adept_status put_gantt(adept_page *page, const adept_comparison *c, size_
     if (!is_of_windows(c)) adept_append(title, sizeof title, ", seed %llu", (unsigned long long)c->seeds[0]);
     adept_status status = adept_gantt_draw(out, &note, id, title, c->cluster, &c->drawn[policy], err);
     char *svg = adept_buffer_close(&text, out);
-    snprintf(caption, sizeof caption,
-             "A row is a GPU, a rectangle a run; pale ones were stopped before their end.");
+    snprintf(caption, sizeof caption, "A row is a GPU, a rectangle a run; pale ones were stopped before their end.");
     if (note.runs_drawn < note.runs)
         adept_append(caption, sizeof caption, " Of %zu runs the %zu largest are drawn.", note.runs, note.runs_drawn);
     if (note.nodes_drawn < note.nodes)
@@ -203,7 +185,8 @@ adept_status adept_simulation_write_page(adept_cli *cli, const char *path, const
     adept_status status = put_tables(&page, c, &cli->err);
     if (status == ADEPT_OK) status = put_trade_offs(&page, c, &cli->err);
     if (status == ADEPT_OK) status = put_drawn(&page, c, &cli->err);
-    if (status == ADEPT_OK) status = put_recommendations(&page, c, &cli->err);
+    adept_page_section(&page, "aims", "Which policy for which aim");
+    if (status == ADEPT_OK) status = put_table(&page, c, ADEPT_SIM_TABLE_AIMS, &cli->err);
     put_asked(&page, c);
     char *text = adept_page_end(&page, "Simulated by adept " ADEPT_VERSION
                                        ". This page is complete: it loads nothing and runs nothing.");

@@ -62,19 +62,20 @@ void adept_print_markdown(FILE *out, const char *text)
 
 /* ---------------------------------------------------------------- rows ------------------------------------------- */
 
+void adept_table_cell(adept_table *t, const char *text)
+{
+    char **grown = t->failed ? NULL : adept_grow(t->cells, &t->capacity, t->n_cells + 1, sizeof *grown);
+    char *copy = grown ? strdup(text) : NULL;
+
+    if (grown) t->cells = grown;
+    t->failed = !copy;
+    if (copy) t->cells[t->n_cells++] = copy;
+}
+
 void adept_table_row(adept_table *t, const char *const *cells)
 {
-    size_t n = adept_columns_count(t->columns);
-    char **grown = t->failed ? NULL : adept_grow(t->cells, &t->capacity, t->n_cells + n, sizeof *grown);
-
-    t->failed = !grown;
-    if (!grown) return;
-    t->cells = grown;
-    for (size_t i = 0; i < n; i++) {
-        char *copy = strdup(cells[i]);
-        t->failed = t->failed || !copy;
-        t->cells[t->n_cells++] = copy;
-    }
+    for (size_t i = 0, n = adept_columns_count(t->columns); i < n; i++)
+        adept_table_cell(t, cells[i]);
 }
 
 /* The widths of columns, and how many there are. */

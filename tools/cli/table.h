@@ -21,7 +21,9 @@ typedef struct adept_table {
     bool failed; /* memory is out */
 } adept_table;
 
-/** Append a row of a text for each column, copied; nothing happens once memory is out. */
+/** Append the next cell of a row, copied; nothing happens once memory is out. */
+void adept_table_cell(adept_table *table, const char *text);
+/** Append a row of a text for each column. */
 void adept_table_row(adept_table *table, const char *const *cells);
 
 /** Print title line and rows, and free them. Control characters, which a model file may carry, become '?', and what
