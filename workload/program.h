@@ -1,0 +1,25 @@
+/** @file program.h  Making a program while a walk's records are costed. Private to workload/. */
+#ifndef ADEPT_PROGRAM_PRIVATE_H
+#define ADEPT_PROGRAM_PRIVATE_H
+#include "interp.h"
+
+typedef struct adept_program_maker adept_program_maker;
+
+/** NULL when memory is out. The program is profile->program, in the profile's arena. */
+adept_program_maker *adept_program_maker_new(adept_profile *profile, const adept_interp *in);
+void adept_program_maker_free(adept_program_maker *m);
+
+/* All of these: false when memory is out. */
+
+/** The next operator. `op` as in adept_program_operator; gradient_bytes 0: none is complete behind it. */
+bool adept_program_add(adept_program_maker *m, const adept_record *r, int32_t op, double gradient_bytes);
+/** Autograd's sum of the gradients of that tensor. */
+bool adept_program_add_sum(adept_program_maker *m, const adept_tensor *t, int32_t op, int32_t module);
+/** The model returns it. */
+bool adept_program_return(adept_program_maker *m, const adept_tensor *t);
+/** What was added last is the end: find repeats. */
+bool adept_program_finish(adept_program_maker *m);
+
+/** Of ops, what order tells: count, places, gradients; and what autograd keeps of the whole pass. */
+void adept_program_derive(adept_profile *profile, adept_profile_op *ops);
+#endif
