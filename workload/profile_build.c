@@ -441,13 +441,12 @@ static adept_status build(builder *b)
     for (int32_t i = 0; i < in->graph->body->n_returns && !status; i++)
         status = note_return(b, &in->env[in->graph->body->returns[i]], 0);
     if (status) return status;
-    if (!adept_program_finish(b->program)) return no_room(b);
     adept_profile *p = b->profile;
     if ((status = find_precision(p, in))) return status;
     if (describe_model(p, in->graph, in->run.precision) || describe_config(p, in)) return no_room(b);
     const adept_optimizer *optimizer = adept_optimizer_by_name(p->optimizer);
     if (optimizer && optimizer->iterations > 0 && !adept_matrices_find(p, in)) return no_room(b);
-    if (!adept_merger_finish(b->merger, p)) return no_room(b);
+    if (!adept_merger_finish(b->merger, p) || !adept_program_finish(b->program, p)) return no_room(b);
     p->temporary_bytes = b->temporary_bytes;
     p->autocast_copy_bytes = in->autocast_copy_bytes;
     if (p->mode == ADEPT_MODE_INFER) { /* the sweep over lifetimes counts results and operands alike */

@@ -1,6 +1,7 @@
 /** @file program.c  Operators in order with their tensors, and what follows from it; see adept_program.h. */
 #include "program.h"
 #include "adept_slots.h"
+#include "merge.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,9 +224,16 @@ bool adept_program_add_sum(adept_program_maker *m, const adept_tensor *t, int32_
 
 #define LENGTHS 4 /* of a repetition that are tried at each place: the next ones where the same operator runs again */
 
-static bool alike(const adept_program_operator *a, const adept_program_operator *b)
+typedef struct folder {
+    adept_program_maker *m;
+    uint64_t *hashes;   /* by entry of ops: of what it computes and moves, wherever it is */
+    int32_t *next_same; /* by operator: the next one of the same entry, or of the same kind of views */
+} folder;
+
+static bool alike(const folder *f, const adept_program_operator *a, const adept_program_operator *b)
 {
-    return a->op == b->op && a->kind == b->kind && a->n_inputs == b->n_inputs && a->n_outputs == b->n_outputs;
+    if (a->kind != b->kind || a->n_inputs != b->n_inputs || a->n_outputs != b->n_outputs) return false;
+    return a->op == b->op || (a->op >= 0 && b->op >= 0 && f->hashes[a->op] == f->hashes[b->op]);
 }
 
 /* Does no operator from `first` on make it? */
@@ -238,8 +246,9 @@ static bool from_outside(const adept_program *p, int32_t tensor, int32_t first)
 
 /* How many tensors further each operand is after `length` operators: all by the same number or not at all, and by as
  * much as the time before. @return how many operators from `first` on are like that, `*tensors` the number */
-static int32_t likeness(const adept_program *p, int32_t first, int32_t length, int32_t *tensors)
+static int32_t likeness(const folder *f, int32_t first, int32_t length, int32_t *tensors)
 {
+    const adept_program *p = f->m->program;
     const int32_t n = (int32_t)p->n_operators;
     int32_t k = 0;
     *tensors = 0;
@@ -247,7 +256,7 @@ static int32_t likeness(const adept_program *p, int32_t first, int32_t length, i
         const adept_program_operator *a = &p->operators[first + k], *b = &p->operators[first + k + length];
         const int32_t *x = &p->operands[a->operands], *y = &p->operands[b->operands],
                       *before = k < length ? NULL : &p->operands[p->operators[first + k - length].operands];
-        if (!alike(a, b)) return k;
+        if (!alike(f, a, b)) return k;
         for (int32_t i = 0; i < a->n_inputs + a->n_outputs; i++) {
             const int32_t further = y[i] - x[i];
             if (*tensors == 0) *tensors = further;
@@ -258,18 +267,18 @@ static int32_t likeness(const adept_program *p, int32_t first, int32_t length, i
     return k;
 }
 
-/* Greedy, from the first operator on: the length that covers most. `next_same` is where the same operator runs again.
- * The work is bounded, so that no graph takes long; what is left then is not folded. */
-static bool find_repeats(adept_program_maker *m, int32_t *next_same)
+/* Greedy, from the first operator on: the length that covers most. The work is bounded, so that no graph takes long;
+ * what is left then is not folded. */
+static bool find_repeats(const folder *f)
 {
-    adept_program *p = m->program;
+    adept_program *p = f->m->program;
     const int32_t n = (int32_t)p->n_operators;
     int64_t work = 64 * (int64_t)n;
     for (int32_t first = 0; first < n && work > 0;) {
         adept_program_repeat best = {.first = first};
-        int32_t at = next_same[first];
-        for (int i = 0; i < LENGTHS && at < n; i++, at = next_same[at]) {
-            int32_t tensors, length = at - first, same = likeness(p, first, length, &tensors);
+        int32_t at = f->next_same[first];
+        for (int i = 0; i < LENGTHS && at < n; i++, at = f->next_same[at]) {
+            int32_t tensors, length = at - first, same = likeness(f, first, length, &tensors);
             int32_t times = same / length + 1;
             work -= same + 1;
             if (times > 1 && tensors >= 0 && (int64_t)times * length > (int64_t)best.times * best.length)
@@ -278,7 +287,7 @@ static bool find_repeats(adept_program_maker *m, int32_t *next_same)
         first += best.times > 1 ? best.times * best.length : 1;
         if (best.times < 2) continue;
         adept_program_repeat *grown =
-            adept_arena_grow(m->arena, p->repeats, &m->repeats, p->n_repeats + 1, sizeof *grown);
+            adept_arena_grow(f->m->arena, p->repeats, &f->m->repeats, p->n_repeats + 1, sizeof *grown);
         if (!grown) return false;
         p->repeats = grown;
         p->repeats[p->n_repeats++] = best;
@@ -286,22 +295,26 @@ static bool find_repeats(adept_program_maker *m, int32_t *next_same)
     return true;
 }
 
-bool adept_program_finish(adept_program_maker *m)
+bool adept_program_finish(adept_program_maker *m, const adept_profile *profile)
 {
-    adept_program *p = m->program;
+    const adept_program *p = m->program;
     const size_t n = p->n_operators, n_keys = n + p->n_kinds + 1;
-    int32_t *next_same = malloc((n + 1) * sizeof *next_same), *last = malloc(n_keys * sizeof *last);
-    bool ok = next_same && last;
+    folder f = {m, malloc((profile->n_ops + 1) * sizeof *f.hashes), malloc((n + 1) * sizeof *f.next_same)};
+    int32_t *last = malloc(n_keys * sizeof *last);
+    bool ok = f.hashes && f.next_same && last;
+    for (size_t i = 0; ok && i < profile->n_ops; i++)
+        f.hashes[i] = adept_op_hash(adept_hash_begin(), &profile->ops[i]);
     for (size_t i = 0; ok && i < n_keys; i++)
         last[i] = (int32_t)n;
     for (size_t i = n; ok && i-- > 0;) { /* an entry of ops, of which there are at most n, or a kind of views */
         const adept_program_operator *o = &p->operators[i];
         int32_t *key = &last[o->op >= 0 ? (size_t)o->op : n + (size_t)o->kind];
-        next_same[i] = *key;
+        f.next_same[i] = *key;
         *key = (int32_t)i;
     }
-    ok = ok && find_repeats(m, next_same);
-    free(next_same);
+    ok = ok && find_repeats(&f);
+    free(f.hashes);
+    free(f.next_same);
     free(last);
     return ok;
 }

@@ -17,8 +17,8 @@ bool adept_program_add(adept_program_maker *m, const adept_record *r, int32_t op
 bool adept_program_add_sum(adept_program_maker *m, const adept_tensor *t, int32_t op, int32_t module);
 /** The model returns it. */
 bool adept_program_return(adept_program_maker *m, const adept_tensor *t);
-/** What was added last is the end: find repeats. */
-bool adept_program_finish(adept_program_maker *m);
+/** What was added last is the end, and the profile has its ops: find repeats. */
+bool adept_program_finish(adept_program_maker *m, const adept_profile *profile);
 
 /** Of ops, what order tells: count, places, gradients; and what autograd keeps of the whole pass. */
 void adept_program_derive(adept_profile *profile, adept_profile_op *ops);

@@ -25,11 +25,11 @@
  *  eager program: what its kernels keep in registers is listed all the same.
  *
  *  Repeats fold layers: operators first .. first + length * times - 1 are `times` repetitions of the first
- *  `length`. In each the same entries of `ops` run in the same order, and an operand is either the same tensor in
- *  all of them, which none of them makes, or `tensors` further in each than in the one before. So the first layer
- *  of a model is mostly not part of the repeat, for its input is no output of a layer; and a repeat may begin in
- *  the middle of one. Repeats do not overlap and stand in order. They are an index: the operators stay listed, 32
- *  bytes each and 4 an operand.
+ *  `length`. In each, operators that compute and move the same run in the same order (entries of `ops` that differ
+ *  in their path alone), and an operand is either the same tensor in all of them, which none of them makes, or
+ *  `tensors` further in each than in the one before. So the first layer of a model is mostly not part of the
+ *  repeat, for its input is no output of a layer; and a repeat may begin in the middle of one. Repeats do not
+ *  overlap and stand in order. They are an index: the operators stay listed, 32 bytes each and 4 an operand.
  *
  *  Shard words say how an operator may be split over GPUs, as the strategies of PyTorch's DTensor do (see
  *  adept_shard_word in adept_handler.h). They are part of the operator's kind: no sizes go into them. Unknown means
