@@ -99,7 +99,7 @@ static int32_t kind_of(adept_program_maker *m, const char *op, const char *kind,
 /* ---------------------------------------------------------------- tensors ---------------- */
 
 /* Number of the memory that a tensor lies in; -1: it has none; -2: memory is out. */
-static int32_t memory_of(adept_program_maker *m, const adept_tensor *t, int32_t at, bool is_input)
+static int32_t memory_of(adept_program_maker *m, const adept_tensor *t, int32_t at)
 {
     adept_program *p = m->program;
     if (t->storage < 0) return -1;
@@ -115,7 +115,7 @@ static int32_t memory_of(adept_program_maker *m, const adept_tensor *t, int32_t 
                                                             .first = at,
                                                             .kept_by = -1,
                                                             .resident = s->resident,
-                                                            .given = is_input && !s->resident};
+                                                            .given = adept_tensor_producer(t) < 0 && !s->resident};
         *known = (int32_t)++p->n_memories;
     }
     p->memories[*known - 1].last = at;
@@ -123,12 +123,12 @@ static int32_t memory_of(adept_program_maker *m, const adept_tensor *t, int32_t 
 }
 
 /* An operand of the operator being added. */
-static bool add_operand(adept_program_maker *m, const adept_tensor *t, bool is_input)
+static bool add_operand(adept_program_maker *m, const adept_tensor *t)
 {
     adept_program *p = m->program;
     int32_t at = (int32_t)p->n_operators, *number = &((adept_tensor_node *)t)->program;
     int32_t *operands = adept_arena_grow(m->arena, p->operands, &m->operands, p->n_operands + 1, sizeof *operands);
-    int32_t memory = memory_of(m, t, at, is_input);
+    int32_t memory = memory_of(m, t, at);
     if (!operands || memory < -1) return false;
     p->operands = operands;
     if (*number == 0) {
@@ -182,10 +182,10 @@ bool adept_program_add(adept_program_maker *m, const adept_record *r, int32_t op
     const size_t begin = p->n_operands;
     adept_tensor_cursor inputs = adept_call_arguments(c), outputs = adept_call_results(c);
     for (const adept_tensor *t; (t = adept_next_tensor(&inputs));)
-        if (!add_operand(m, t, true)) return false;
+        if (!add_operand(m, t)) return false;
     const size_t n_inputs = p->n_operands - begin;
     for (const adept_tensor *t; (t = adept_next_tensor(&outputs));)
-        if (!add_operand(m, t, adept_tensor_producer(t) != c->record)) return false;
+        if (!add_operand(m, t)) return false;
     adept_program_operator *o = next(m);
     int32_t kind = kind_of(m, c->op, c->handler->kind, adept_op_shard(c->handler, c->row));
     if (!o || kind < 0) return false;
@@ -212,7 +212,7 @@ bool adept_program_add_sum(adept_program_maker *m, const adept_tensor *t, int32_
 {
     adept_program *p = m->program;
     const size_t begin = p->n_operands;
-    adept_program_operator *o = add_operand(m, t, true) ? next(m) : NULL;
+    adept_program_operator *o = add_operand(m, t) ? next(m) : NULL;
     int32_t kind = kind_of(m, "autograd::accumulate", "gradient_sum", ADEPT_SHARD_ELEMENTWISE);
     if (!o || kind < 0) return false;
     *o = (adept_program_operator){.op = op, .kind = kind, .module = module, .n_inputs = 1, .operands = begin};

@@ -20,9 +20,9 @@
  *  in the forward pass.
  *
  *  Memory is of three sorts: resident (weights, buffers, constants, copies that autocast keeps), given (inputs of
- *  the model, and what no operator of the program made), made by the operator of its first use. What autograd keeps
- *  lives on until the backward of the operator that keeps it first. Under torch.compile memories are those of the
- *  eager program: what its kernels keep in registers is listed all the same.
+ *  the model), made at its first use, by that operator or by what is none (a number that the host computed). What
+ *  autograd keeps lives on until the backward of the operator that keeps it first. Under torch.compile memories are
+ *  those of the eager program: what its kernels keep in registers is listed all the same.
  *
  *  Repeats fold layers: operators first .. first + length * times - 1 are `times` repetitions of the first
  *  `length`. In each, operators that compute and move the same run in the same order (entries of `ops` that differ
