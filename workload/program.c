@@ -5,12 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KNOWN 64
+
+/* The kind of a name, which is one pointer through a walk. */
+typedef struct known_kind {
+    const char *op;
+    int32_t kind;
+} known_kind;
+
 struct adept_program_maker {
     adept_arena *arena;
     adept_program *program;
     const adept_interp *in;
     int32_t *memory_of; /* by storage: + 1, 0: none yet */
     adept_slots shape_slots, kind_slots;
+    known_kind known[KNOWN];
+    size_t last_shape;
     size_t shapes, memories, tensors, kinds, operators, operands, repeats, gradients; /* capacities */
 };
 
@@ -63,9 +73,14 @@ static int32_t shape_of(adept_program_maker *m, const adept_tensor *t)
 {
     adept_program *p = m->program;
     const size_t bytes = (size_t)t->ndim * sizeof *t->dims;
-    const uint64_t hash = adept_hash_bytes(adept_hash_begin() ^ (uint64_t)t->dtype, t->dims, bytes);
-    size_t found = adept_slots_find(&m->shape_slots, hash, is_shape, &(wanted){.program = p, .tensor = t});
-    if (found != ADEPT_SLOTS_NONE) return (int32_t)found;
+    const wanted w = {.program = p, .tensor = t};
+    size_t found = m->last_shape; /* the next tensor often has the same */
+    if (found < p->n_shapes && is_shape(&w, found)) return (int32_t)found;
+    uint64_t hash = adept_hash_begin() ^ (uint64_t)t->dtype;
+    for (int i = 0; i < t->ndim; i++)
+        hash = (hash ^ (uint64_t)t->dims[i]) * 0x9e3779b97f4a7c15u; /* by words: there are many tensors */
+    found = adept_slots_find(&m->shape_slots, hash, is_shape, &w);
+    if (found != ADEPT_SLOTS_NONE) return (int32_t)(m->last_shape = found);
     adept_program_shape *grown = adept_arena_grow(m->arena, p->shapes, &m->shapes, p->n_shapes + 1, sizeof *grown);
     int64_t *dims = adept_arena_array(m->arena, (size_t)t->ndim, sizeof *dims);
     if (!grown || !dims || p->n_shapes >= INT32_MAX || !adept_slots_add(&m->shape_slots, hash, p->n_shapes)) return -1;
@@ -85,9 +100,14 @@ static bool is_kind(const void *context, size_t item)
 static int32_t kind_of(adept_program_maker *m, const char *op, const char *kind, adept_shard_word shard)
 {
     adept_program *p = m->program;
+    known_kind *known = &m->known[(uintptr_t)op / 16 % KNOWN];
+    if (known->op == op && p->kinds[known->kind].shard == shard) return known->kind;
     const uint64_t hash = adept_hash_bytes(adept_hash_begin(), op, strlen(op));
     size_t found = adept_slots_find(&m->kind_slots, hash, is_kind, &(wanted){.program = p, .op = op, .shard = shard});
-    if (found != ADEPT_SLOTS_NONE) return (int32_t)found;
+    if (found != ADEPT_SLOTS_NONE) {
+        *known = (known_kind){op, (int32_t)found};
+        return known->kind;
+    }
     adept_program_kind *grown = adept_arena_grow(m->arena, p->kinds, &m->kinds, p->n_kinds + 1, sizeof *grown);
     const char *name = adept_arena_intern(m->arena, op), *of = adept_arena_intern(m->arena, kind);
     if (!grown || !name || !of || !adept_slots_add(&m->kind_slots, hash, p->n_kinds)) return -1;
@@ -99,7 +119,7 @@ static int32_t kind_of(adept_program_maker *m, const char *op, const char *kind,
 /* ---------------------------------------------------------------- tensors ---------------- */
 
 /* Number of the memory that a tensor lies in; -1: it has none; -2: memory is out. */
-static int32_t memory_of(adept_program_maker *m, const adept_tensor *t, int32_t at)
+static int32_t memory_of(adept_program_maker *m, const adept_tensor *t, int32_t at, int32_t record)
 {
     adept_program *p = m->program;
     if (t->storage < 0) return -1;
@@ -118,17 +138,19 @@ static int32_t memory_of(adept_program_maker *m, const adept_tensor *t, int32_t 
                                                             .given = adept_tensor_producer(t) < 0 && !s->resident};
         *known = (int32_t)++p->n_memories;
     }
-    p->memories[*known - 1].last = at;
+    adept_program_memory *memory = &p->memories[*known - 1];
+    memory->last = at;
+    if (s->kept_by >= 0 && s->kept_by == record) memory->kept_by = at;
     return *known - 1;
 }
 
-/* An operand of the operator being added. */
-static bool add_operand(adept_program_maker *m, const adept_tensor *t)
+/* An operand of the operator being added, which is that record, -1: none. */
+static bool add_operand(adept_program_maker *m, const adept_tensor *t, int32_t record)
 {
     adept_program *p = m->program;
     int32_t at = (int32_t)p->n_operators, *number = &((adept_tensor_node *)t)->program;
     int32_t *operands = adept_arena_grow(m->arena, p->operands, &m->operands, p->n_operands + 1, sizeof *operands);
-    int32_t memory = memory_of(m, t, at);
+    int32_t memory = memory_of(m, t, at, record);
     if (!operands || memory < -1) return false;
     p->operands = operands;
     if (*number == 0) {
@@ -146,13 +168,12 @@ static bool add_operand(adept_program_maker *m, const adept_tensor *t)
     return true;
 }
 
-bool adept_program_return(adept_program_maker *m, const adept_tensor *t)
+void adept_program_return(adept_program_maker *m, const adept_tensor *t)
 {
     adept_program *p = m->program;
     int32_t number = ((const adept_tensor_node *)t)->program, end = (int32_t)p->n_operators;
     if (number > 0) p->tensors[number - 1].last = end;
     if (t->storage >= 0 && m->memory_of[t->storage] > 0) p->memories[m->memory_of[t->storage] - 1].last = end;
-    return true;
 }
 
 /* ---------------------------------------------------------------- operators ---------------- */
@@ -167,14 +188,6 @@ static adept_program_operator *next(adept_program_maker *m)
     return &p->operators[p->n_operators];
 }
 
-/* Of the memories of these tensors, those that this operator is the first to keep. */
-static void note_kept(adept_program_maker *m, adept_tensor_cursor at, const adept_record *r)
-{
-    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
-        if (t->storage >= 0 && m->in->run.storages[t->storage].kept_by == r->call.record)
-            m->program->memories[m->memory_of[t->storage] - 1].kept_by = (int32_t)m->program->n_operators;
-}
-
 bool adept_program_add(adept_program_maker *m, const adept_record *r, int32_t op, double gradient_bytes)
 {
     adept_program *p = m->program;
@@ -182,10 +195,10 @@ bool adept_program_add(adept_program_maker *m, const adept_record *r, int32_t op
     const size_t begin = p->n_operands;
     adept_tensor_cursor inputs = adept_call_arguments(c), outputs = adept_call_results(c);
     for (const adept_tensor *t; (t = adept_next_tensor(&inputs));)
-        if (!add_operand(m, t)) return false;
+        if (!add_operand(m, t, c->record)) return false;
     const size_t n_inputs = p->n_operands - begin;
     for (const adept_tensor *t; (t = adept_next_tensor(&outputs));)
-        if (!add_operand(m, t)) return false;
+        if (!add_operand(m, t, c->record)) return false;
     adept_program_operator *o = next(m);
     int32_t kind = kind_of(m, c->op, c->handler->kind, adept_op_shard(c->handler, c->row));
     if (!o || kind < 0) return false;
@@ -195,8 +208,6 @@ bool adept_program_add(adept_program_maker *m, const adept_record *r, int32_t op
                                   .n_inputs = (int32_t)n_inputs,
                                   .n_outputs = (int32_t)(p->n_operands - begin - n_inputs),
                                   .operands = begin};
-    note_kept(m, adept_call_arguments(c), r);
-    note_kept(m, adept_call_results(c), r);
     if (gradient_bytes > 0) {
         adept_program_gradient *grown =
             adept_arena_grow(m->arena, p->gradients, &m->gradients, p->n_gradients + 1, sizeof *grown);
@@ -212,7 +223,7 @@ bool adept_program_add_sum(adept_program_maker *m, const adept_tensor *t, int32_
 {
     adept_program *p = m->program;
     const size_t begin = p->n_operands;
-    adept_program_operator *o = add_operand(m, t) ? next(m) : NULL;
+    adept_program_operator *o = add_operand(m, t, -1) ? next(m) : NULL;
     int32_t kind = kind_of(m, "autograd::accumulate", "gradient_sum", ADEPT_SHARD_ELEMENTWISE);
     if (!o || kind < 0) return false;
     *o = (adept_program_operator){.op = op, .kind = kind, .module = module, .n_inputs = 1, .operands = begin};
@@ -222,6 +233,7 @@ bool adept_program_add_sum(adept_program_maker *m, const adept_tensor *t, int32_
 
 /* ---------------------------------------------------------------- repeats ---------------- */
 
+#define ENOUGH 8  /* repetitions: no other length is tried then */
 #define LENGTHS 4 /* of a repetition that are tried at each place: the next ones where the same operator runs again */
 
 typedef struct folder {
@@ -277,7 +289,7 @@ static bool find_repeats(const folder *f)
     for (int32_t first = 0; first < n && work > 0;) {
         adept_program_repeat best = {.first = first};
         int32_t at = f->next_same[first];
-        for (int i = 0; i < LENGTHS && at < n; i++, at = f->next_same[at]) {
+        for (int i = 0; i < LENGTHS && at < n && best.times < ENOUGH; i++, at = f->next_same[at]) {
             int32_t tensors, length = at - first, same = likeness(f, first, length, &tensors);
             int32_t times = same / length + 1;
             work -= same + 1;

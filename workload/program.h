@@ -9,14 +9,14 @@ typedef struct adept_program_maker adept_program_maker;
 adept_program_maker *adept_program_maker_new(adept_profile *profile, const adept_interp *in);
 void adept_program_maker_free(adept_program_maker *m);
 
-/* All of these: false when memory is out. */
+/* Those that return a bool: false when memory is out. */
 
 /** The next operator. `op` as in adept_program_operator; gradient_bytes 0: none is complete behind it. */
 bool adept_program_add(adept_program_maker *m, const adept_record *r, int32_t op, double gradient_bytes);
 /** Autograd's sum of the gradients of that tensor. */
 bool adept_program_add_sum(adept_program_maker *m, const adept_tensor *t, int32_t op, int32_t module);
 /** The model returns it. */
-bool adept_program_return(adept_program_maker *m, const adept_tensor *t);
+void adept_program_return(adept_program_maker *m, const adept_tensor *t);
 /** What was added last is the end, and the profile has its ops: find repeats. */
 bool adept_program_finish(adept_program_maker *m, const adept_profile *profile);
 
