@@ -233,4 +233,4 @@ static const adept_op nested_ops[] = {
 };
 
 const adept_handler adept_handler_nested = {
-    .kind = "copy", .ops = nested_ops, .shape = adept_form_shape, .cost = adept_form_cost};
+    .kind = "copy", .shard = ADEPT_SHARD_BATCH, .ops = nested_ops, .shape = adept_form_shape, .cost = adept_form_cost};
