@@ -427,7 +427,10 @@ static adept_status build(builder *b)
     if ((status = cost_records(b))) return status;
     if (!(b->used = calloc(in->graph->n_params + 1, sizeof *b->used))) return adept_interp_nomem(in);
     if ((status = list_modules(b))) return status;
-    if (!(b->program = adept_program_maker_new(b->profile, in))) return adept_interp_nomem(in);
+    size_t n = 0;
+    for (size_t i = 0; i < in->n_records; i++)
+        n += b->costs[i].call != NULL;
+    if (!(b->program = adept_program_maker_new(b->profile, in, n))) return no_room(b);
     for (size_t i = 0; i < in->n_records && !status; i++) {
         adept_tensor_cursor at = adept_call_arguments(&in->records[i].call);
         for (const adept_tensor *t; (t = adept_next_tensor(&at));)

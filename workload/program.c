@@ -31,14 +31,20 @@ const char *adept_shard_word_name(adept_shard_word shard)
     return names[shard / ADEPT_SHARD_ELEMENTWISE];
 }
 
-adept_program_maker *adept_program_maker_new(adept_profile *profile, const adept_interp *in)
+adept_program_maker *adept_program_maker_new(adept_profile *profile, const adept_interp *in, size_t n)
 {
+    adept_program *p = &profile->program;
     adept_program_maker *m = calloc(1, sizeof *m);
     if (!m) return NULL;
-    *m = (adept_program_maker){.arena = profile->arena, .program = &profile->program, .in = in};
+    *m = (adept_program_maker){.arena = profile->arena, .program = p, .in = in};
     m->memory_of = calloc(in->run.n_storages + 1, sizeof *m->memory_of);
-    if (m->memory_of) return m;
-    free(m);
+    /* Room for most, so that little is copied: what grows in an arena stays in it. */
+    p->operators = adept_arena_grow(m->arena, NULL, &m->operators, n + 1, sizeof *p->operators);
+    p->operands = adept_arena_grow(m->arena, NULL, &m->operands, 3 * n + 1, sizeof *p->operands);
+    p->tensors = adept_arena_grow(m->arena, NULL, &m->tensors, n + 1, sizeof *p->tensors);
+    p->memories = adept_arena_grow(m->arena, NULL, &m->memories, n + 1, sizeof *p->memories);
+    if (m->memory_of && p->operators && p->operands && p->tensors && p->memories) return m;
+    adept_program_maker_free(m);
     return NULL;
 }
 

@@ -5,8 +5,9 @@
 
 typedef struct adept_program_maker adept_program_maker;
 
-/** NULL when memory is out. The program is profile->program, in the profile's arena. */
-adept_program_maker *adept_program_maker_new(adept_profile *profile, const adept_interp *in);
+/** NULL when memory is out. The program is profile->program, in the profile's arena.
+ *  @param n  operators that are to come, about */
+adept_program_maker *adept_program_maker_new(adept_profile *profile, const adept_interp *in, size_t n);
 void adept_program_maker_free(adept_program_maker *m);
 
 /* Those that return a bool: false when memory is out. */
