@@ -4,7 +4,6 @@
 #include "adept_grow.h"
 #include "adept_slots.h"
 #include "index_set.h"
-#include "program.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,16 +177,15 @@ int32_t adept_merger_add(adept_merger *m, const adept_profile_op *op)
     return (int32_t)(item - m->items);
 }
 
-bool adept_merger_finish(adept_merger *m, adept_profile *profile)
+adept_profile_op *adept_merger_finish(adept_merger *m, adept_profile *profile)
 {
     adept_profile_op *ops = adept_arena_array(m->arena, m->n + 1, sizeof *ops);
-    if (!ops) return false;
+    if (!ops) return NULL;
     for (size_t i = 0; i < m->n; i++) {
         ops[i] = m->items[i].op;
-        if (!(ops[i].path = unfold(m->arena, &m->items[i]))) return false;
+        if (!(ops[i].path = unfold(m->arena, &m->items[i]))) return NULL;
     }
     profile->ops = ops;
     profile->n_ops = m->n;
-    adept_program_derive(profile, ops);
-    return true;
+    return ops;
 }

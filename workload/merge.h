@@ -15,9 +15,9 @@ void adept_merger_free(adept_merger *m);
  * @return its number; -1 when memory is out
  */
 int32_t adept_merger_add(adept_merger *m, const adept_profile_op *op);
-/** Sets ops, in order of first appearance with paths as "layers.{0-21}.mlp", and all that follows from the program,
- *  which is whole. @return false when memory is out */
-bool adept_merger_finish(adept_merger *m, adept_profile *profile);
+/** Sets ops, in order of first appearance with paths as "layers.{0-21}.mlp".
+ *  @return them, for what the program tells; NULL when memory is out */
+adept_profile_op *adept_merger_finish(adept_merger *m, adept_profile *profile);
 /** Of what one execution computes and moves, wherever it is: continues `h` as adept_hash_bytes() does. */
 uint64_t adept_op_hash(uint64_t h, const adept_profile_op *op);
 #endif

@@ -449,7 +449,9 @@ static adept_status build(builder *b)
     if (describe_model(p, in->graph, in->run.precision) || describe_config(p, in)) return no_room(b);
     const adept_optimizer *optimizer = adept_optimizer_by_name(p->optimizer);
     if (optimizer && optimizer->iterations > 0 && !adept_matrices_find(p, in)) return no_room(b);
-    if (!adept_merger_finish(b->merger, p) || !adept_program_finish(b->program, p)) return no_room(b);
+    adept_profile_op *ops = adept_merger_finish(b->merger, p);
+    if (!ops || !adept_program_finish(b->program, p)) return no_room(b);
+    adept_program_derive(p, ops);
     p->temporary_bytes = b->temporary_bytes;
     p->autocast_copy_bytes = in->autocast_copy_bytes;
     if (p->mode == ADEPT_MODE_INFER) { /* the sweep over lifetimes counts results and operands alike */
