@@ -39,7 +39,7 @@ static const adept_op ops[] = {
     {"aten::softplus", ADEPT_CAST_FP32, &(const activation){6, KEEP_SELF}}, /* b x > t ? x : log(1 + exp(b x)) / b */
     {"aten::log_sigmoid aten::log_sigmoid_forward", ADEPT_CAST_NONE,
      &(const activation){7, KEEP_SELF}}, /* min(0, x) - log(1 + exp(-|x|)) */
-    {"aten::glu", ADEPT_CAST_NONE, &glu},
+    {"aten::glu", ADEPT_SHARD_ROWS, &glu},
     {"aten::prelu aten::_prelu_kernel", ADEPT_CAST_LOWER, &prelu},
     {"aten::threshold", ADEPT_CAST_NONE, &(const activation){2, KEEP_SELF}},
     {"aten::hardshrink aten::softshrink", ADEPT_CAST_NONE, &(const activation){3, KEEP_SELF}}, /* |x| > l ? ... : 0 */
@@ -191,4 +191,5 @@ static void cost(adept_call *c, adept_cost *cost)
     if (n > 0) adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, 2 * flops * n, read, adept_tensor_bytes(self));
 }
 
-const adept_handler adept_handler_activation = {.kind = "activation", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_activation = {
+    .kind = "activation", .shard = ADEPT_SHARD_ELEMENTWISE, .ops = ops, .shape = shape, .cost = cost};

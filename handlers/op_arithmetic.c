@@ -299,4 +299,5 @@ static void cost(adept_call *c, adept_cost *cost)
     backward(c, cost, row, false);
 }
 
-const adept_handler adept_handler_arithmetic = {.kind = "arithmetic", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_arithmetic = {
+    .kind = "arithmetic", .shard = ADEPT_SHARD_ELEMENTWISE, .ops = ops, .shape = shape, .cost = cost};

@@ -180,4 +180,5 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_attention_fused(cost, &sizes, adept_result_tensor(c, 0), adept_result_tensor(c, 1));
 }
 
-const adept_handler adept_handler_attention = {.kind = "attention", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_attention = {
+    .kind = "attention", .shard = ADEPT_SHARD_HEADS, .ops = ops, .shape = shape, .cost = cost};

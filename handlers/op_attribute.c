@@ -201,4 +201,5 @@ static void shape(adept_call *c)
         adept_out_value(c, self->on_cpu && row->on_cpu.kind ? &row->on_cpu : &row->answer);
 }
 
-const adept_handler adept_handler_attribute = {.kind = "attribute", .ops = ops, .shape = shape};
+const adept_handler adept_handler_attribute = {
+    .kind = "attribute", .shard = ADEPT_SHARD_REPLICATE, .ops = ops, .shape = shape};

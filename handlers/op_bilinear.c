@@ -62,4 +62,5 @@ static void cost(adept_call *c, adept_cost *cost)
     if (want_a || want_b) adept_cost_save(cost, w);
 }
 
-const adept_handler adept_handler_bilinear = {.kind = "bilinear", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_bilinear = {
+    .kind = "bilinear", .shard = ADEPT_SHARD_COLUMNS, .ops = ops, .shape = shape, .cost = cost};

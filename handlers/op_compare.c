@@ -76,4 +76,5 @@ static void cost(adept_call *c, adept_cost *cost)
                        (double)adept_tensor_numel(self), read, 1);
 }
 
-const adept_handler adept_handler_compare = {.kind = "compare", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_compare = {
+    .kind = "compare", .shard = ADEPT_SHARD_ELEMENTWISE, .ops = ops, .shape = shape, .cost = cost};

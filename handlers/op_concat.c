@@ -139,4 +139,5 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){0, 1, 1, 1}, 0);
 }
 
-const adept_handler adept_handler_concat = {.kind = "concat", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_concat = {
+    .kind = "concat", .shard = ADEPT_SHARD_ROWS, .ops = ops, .shape = shape, .cost = cost};

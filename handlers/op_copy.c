@@ -109,4 +109,5 @@ static void cost(adept_call *c, adept_cost *cost)
     if (row->kind == COPY && adept_cost_wants_grad(cost, self)) adept_elem_fill(cost, ADEPT_BACKWARD, out);
 }
 
-const adept_handler adept_handler_copy = {.kind = "copy", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_copy = {
+    .kind = "copy", .shard = ADEPT_SHARD_ELEMENTWISE, .ops = ops, .shape = shape, .cost = cost};

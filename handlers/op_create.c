@@ -43,16 +43,16 @@ static const adept_op ops[] = {
     {"aten::ones", ADEPT_EXTENT_ONES, &(const create_row){SIZE, .content = ONES}},
     {"aten::full", ADEPT_CAST_NONE, &full},
     {"aten::empty aten::empty_strided", ADEPT_CAST_NONE, &(const create_row){SIZE, .content = NOTHING}},
-    {"aten::zeros_like", ADEPT_CAST_NONE, &(const create_row){LIKE, .content = ZEROS}},
-    {"aten::ones_like", ADEPT_EXTENT_ONES, &(const create_row){LIKE, .content = ONES}},
-    {"aten::full_like", ADEPT_CAST_NONE, &(const create_row){LIKE, .content = VALUE}},
-    {"aten::empty_like", ADEPT_CAST_NONE, &(const create_row){LIKE, .content = NOTHING}},
+    {"aten::zeros_like", ADEPT_SHARD_ELEMENTWISE, &(const create_row){LIKE, .content = ZEROS}},
+    {"aten::ones_like", ADEPT_SHARD_ELEMENTWISE | ADEPT_EXTENT_ONES, &(const create_row){LIKE, .content = ONES}},
+    {"aten::full_like", ADEPT_SHARD_ELEMENTWISE, &(const create_row){LIKE, .content = VALUE}},
+    {"aten::empty_like", ADEPT_SHARD_ELEMENTWISE, &(const create_row){LIKE, .content = NOTHING}},
     {"aten::new_zeros", ADEPT_CAST_NONE, &(const create_row){NEW, .content = ZEROS}},
     {"aten::new_ones", ADEPT_EXTENT_ONES, &(const create_row){NEW, .content = ONES}},
     {"aten::new_full", ADEPT_CAST_NONE, &(const create_row){NEW, .content = VALUE}},
     {"aten::new_empty aten::new_empty_strided", ADEPT_CAST_NONE, &(const create_row){NEW, .content = NOTHING}},
-    {"aten::fill", ADEPT_CAST_NONE, &(const create_row){FILL, .content = VALUE}},
-    {"aten::zero", ADEPT_CAST_NONE, &(const create_row){FILL, .content = ZEROS}},
+    {"aten::fill", ADEPT_SHARD_ELEMENTWISE, &(const create_row){FILL, .content = VALUE}},
+    {"aten::zero", ADEPT_SHARD_ELEMENTWISE, &(const create_row){FILL, .content = ZEROS}},
     {"aten::hann_window aten::hamming_window", ADEPT_CAST_NONE, &hann},
     {"aten::bartlett_window", ADEPT_CAST_NONE,
      &(const create_row){.source = WINDOW, .content = COMPUTED, .kernels = {4, 2, 3, 4}}},
@@ -377,7 +377,8 @@ static void cost(adept_call *c, adept_cost *cost)
     if (adept_cost_wants_grad(cost, value)) adept_elem_grad_to(cost, out, value);
 }
 
-const adept_handler adept_handler_create = {.kind = "create", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_create = {
+    .kind = "create", .shard = ADEPT_SHARD_REPLICATE, .ops = ops, .shape = shape, .cost = cost};
 
 /* ---------------------------------------------------------------- random numbers ---------------- */
 
@@ -385,15 +386,16 @@ static const adept_op random_ops[] = {
     {"aten::rand", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_F32, .flops = 1}},
     {"aten::randn", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_F32, .flops = 5}},
     {"aten::randint", ADEPT_CAST_NONE, &(const create_row){SIZE, RANDOM, ADEPT_I64, .flops = 2}},
-    {"aten::rand_like", ADEPT_CAST_NONE, &(const create_row){LIKE, RANDOM, .flops = 1}},
-    {"aten::randn_like", ADEPT_CAST_NONE, &(const create_row){LIKE, RANDOM, .flops = 5}},
-    {"aten::randint_like", ADEPT_CAST_NONE, &(const create_row){LIKE, RANDOM, .flops = 2}},
-    {"aten::uniform", ADEPT_CAST_NONE, &(const create_row){DRAW, RANDOM, .flops = 3}},
-    {"aten::normal", ADEPT_CAST_NONE, &(const create_row){DRAW, RANDOM, .flops = 7}},
-    {"aten::exponential", ADEPT_CAST_NONE, &(const create_row){DRAW, RANDOM, .flops = 3}},
-    {"aten::random", ADEPT_CAST_NONE, &(const create_row){DRAW, RANDOM, .flops = 2}},
+    {"aten::rand_like", ADEPT_SHARD_ELEMENTWISE, &(const create_row){LIKE, RANDOM, .flops = 1}},
+    {"aten::randn_like", ADEPT_SHARD_ELEMENTWISE, &(const create_row){LIKE, RANDOM, .flops = 5}},
+    {"aten::randint_like", ADEPT_SHARD_ELEMENTWISE, &(const create_row){LIKE, RANDOM, .flops = 2}},
+    {"aten::uniform", ADEPT_SHARD_ELEMENTWISE, &(const create_row){DRAW, RANDOM, .flops = 3}},
+    {"aten::normal", ADEPT_SHARD_ELEMENTWISE, &(const create_row){DRAW, RANDOM, .flops = 7}},
+    {"aten::exponential", ADEPT_SHARD_ELEMENTWISE, &(const create_row){DRAW, RANDOM, .flops = 3}},
+    {"aten::random", ADEPT_SHARD_ELEMENTWISE, &(const create_row){DRAW, RANDOM, .flops = 2}},
     {"aten::randperm", ADEPT_CAST_NONE, &(const create_row){PERMUTATION, RANDOM, .flops = 1}},
     {0},
 };
 
-const adept_handler adept_handler_random = {.kind = "random", .ops = random_ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_random = {
+    .kind = "random", .shard = ADEPT_SHARD_REPLICATE, .ops = random_ops, .shape = shape, .cost = cost};

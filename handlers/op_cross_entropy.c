@@ -114,4 +114,5 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_save(cost, r.weight);
 }
 
-const adept_handler adept_handler_cross_entropy = {.kind = "cross_entropy", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_cross_entropy = {
+    .kind = "cross_entropy", .shard = ADEPT_SHARD_REDUCED, .ops = ops, .shape = shape, .cost = cost};

@@ -292,4 +292,4 @@ static void deform_cost(adept_call *c, adept_cost *cost)
 }
 
 const adept_handler adept_handler_deform_conv = {
-    .kind = "deform_conv", .ops = deform_ops, .shape = deform_shape, .cost = deform_cost};
+    .kind = "deform_conv", .shard = ADEPT_SHARD_BATCH, .ops = deform_ops, .shape = deform_shape, .cost = deform_cost};

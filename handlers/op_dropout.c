@@ -94,4 +94,5 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_save_bytes(cost, noise_bytes);
 }
 
-const adept_handler adept_handler_dropout = {.kind = "dropout", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_dropout = {
+    .kind = "dropout", .shard = ADEPT_SHARD_ELEMENTWISE, .ops = ops, .shape = shape, .cost = cost};

@@ -308,4 +308,5 @@ static void cost(adept_call *c, adept_cost *cost)
         left = multiply(cost, &e, left, operand_factor(cost, &e, i), needed(&e, i + 1));
 }
 
-const adept_handler adept_handler_einsum = {.kind = "einsum", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_einsum = {
+    .kind = "einsum", .shard = ADEPT_SHARD_COLUMNS, .ops = ops, .shape = shape, .cost = cost};

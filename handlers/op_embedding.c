@@ -103,7 +103,8 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_save(cost, indices);
 }
 
-const adept_handler adept_handler_embedding = {.kind = "embedding", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_embedding = {
+    .kind = "embedding", .shard = ADEPT_SHARD_COLUMNS, .ops = ops, .shape = shape, .cost = cost};
 
 /* ---------------------------------------------------------------- tables of 8 and 4 bits ---------------- */
 
@@ -158,4 +159,4 @@ static void packed_cost(adept_call *c, adept_cost *cost)
 }
 
 const adept_handler adept_handler_packed_embedding = {
-    .kind = "embedding", .ops = packed_ops, .shape = packed_shape, .cost = packed_cost};
+    .kind = "embedding", .shard = ADEPT_SHARD_COLUMNS, .ops = packed_ops, .shape = packed_shape, .cost = packed_cost};

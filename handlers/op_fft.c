@@ -215,4 +215,5 @@ static const adept_op ops[] = {
     {0},
 };
 
-const adept_handler adept_handler_fft = {.kind = "fft", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};
+const adept_handler adept_handler_fft = {
+    .kind = "fft", .shard = ADEPT_SHARD_BATCH, .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};

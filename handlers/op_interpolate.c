@@ -129,4 +129,5 @@ static void cost(adept_call *c, adept_cost *cost)
                    adept_tensor_bytes(x));
 }
 
-const adept_handler adept_handler_interpolate = {.kind = "interpolate", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_interpolate = {
+    .kind = "interpolate", .shard = ADEPT_SHARD_BATCH, .ops = ops, .shape = shape, .cost = cost};

@@ -453,4 +453,4 @@ static const adept_op ops[] = {
 };
 
 const adept_handler adept_handler_linalg = {
-    .kind = "linalg", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};
+    .kind = "linalg", .shard = ADEPT_SHARD_BATCH, .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};

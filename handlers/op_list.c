@@ -344,4 +344,4 @@ static void shape(adept_call *c)
         adept_call_unsupported(c, "not defined here for %s", v ? adept_value_kind_name(v->kind) : "a missing argument");
 }
 
-const adept_handler adept_handler_list = {.kind = "list", .ops = ops, .shape = shape};
+const adept_handler adept_handler_list = {.kind = "list", .shard = ADEPT_SHARD_REPLICATE, .ops = ops, .shape = shape};

@@ -116,4 +116,5 @@ static void cost(adept_call *c, adept_cost *cost)
     if (l->keeps_result) adept_cost_save_bytes(cost, s.bytes);
 }
 
-const adept_handler adept_handler_loss = {.kind = "loss", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_loss = {
+    .kind = "loss", .shard = ADEPT_SHARD_REDUCED, .ops = ops, .shape = shape, .cost = cost};

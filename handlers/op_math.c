@@ -133,4 +133,5 @@ static void cost(adept_call *c, adept_cost *cost)
     if (row->reads_result) adept_cost_save(cost, out);
 }
 
-const adept_handler adept_handler_math = {.kind = "math", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_math = {
+    .kind = "math", .shard = ADEPT_SHARD_ELEMENTWISE, .ops = ops, .shape = shape, .cost = cost};

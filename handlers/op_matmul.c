@@ -450,6 +450,8 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_bias_gradient(cost, p.added, out, g.b.grad && p.form->kind != OUTER);
 }
 
-const adept_handler adept_handler_matmul = {.kind = "matmul", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_matmul = {
+    .kind = "matmul", .shard = ADEPT_SHARD_COLUMNS, .ops = ops, .shape = shape, .cost = cost};
 
-const adept_handler adept_handler_linear = {.kind = "linear", .ops = linear_ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_linear = {
+    .kind = "linear", .shard = ADEPT_SHARD_COLUMNS, .ops = linear_ops, .shape = shape, .cost = cost};

@@ -81,4 +81,5 @@ static void cost(adept_call *c, adept_cost *cost)
         if (adept_cost_wants_grad(cost, items[i])) adept_elem_grad_to(cost, out->u.list->items[i].u.t, items[i]);
 }
 
-const adept_handler adept_handler_meshgrid = {.kind = "meshgrid", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_meshgrid = {
+    .kind = "meshgrid", .shard = ADEPT_SHARD_VIEW, .ops = ops, .shape = shape, .cost = cost};

@@ -201,7 +201,8 @@ static void cost(adept_call *c, adept_cost *cost)
         attention_cost(c, cost, &m);
 }
 
-const adept_handler adept_handler_mha = {.kind = "attention", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_mha = {
+    .kind = "attention", .shard = ADEPT_SHARD_HEADS, .ops = ops, .shape = shape, .cost = cost};
 
 /* ---------------------------------------------------------------- nested tensors ---------------- */
 
@@ -232,4 +233,4 @@ static const adept_op nested_ops[] = {
 };
 
 const adept_handler adept_handler_nested = {
-    .kind = "copy", .ops = nested_ops, .shape = adept_form_shape, .cost = adept_form_cost};
+    .kind = "copy", .shard = ADEPT_SHARD_BATCH, .ops = nested_ops, .shape = adept_form_shape, .cost = adept_form_cost};

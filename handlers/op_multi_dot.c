@@ -95,4 +95,5 @@ static void cost(adept_call *c, adept_cost *cost)
     multiply(cost, &m, 0, m.n - 1);
 }
 
-const adept_handler adept_handler_multi_dot = {.kind = "matmul", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_multi_dot = {
+    .kind = "matmul", .shard = ADEPT_SHARD_COLUMNS, .ops = ops, .shape = shape, .cost = cost};

@@ -147,10 +147,10 @@ static void trailing_cost(adept_call *c, adept_cost *cost)
 }
 
 const adept_handler adept_handler_layer_norm = {
-    .kind = "layer_norm", .ops = layer_ops, .shape = trailing_shape, .cost = trailing_cost};
+    .kind = "layer_norm", .shard = ADEPT_SHARD_ROWS, .ops = layer_ops, .shape = trailing_shape, .cost = trailing_cost};
 
 const adept_handler adept_handler_rms_norm = {
-    .kind = "rms_norm", .ops = rms_ops, .shape = trailing_shape, .cost = trailing_cost};
+    .kind = "rms_norm", .shard = ADEPT_SHARD_ROWS, .ops = rms_ops, .shape = trailing_shape, .cost = trailing_cost};
 
 /* ---------------------------------------------------------------- over channels ---------------- */
 
@@ -212,7 +212,7 @@ static void group_cost(adept_call *c, adept_cost *cost)
 }
 
 const adept_handler adept_handler_group_norm = {
-    .kind = "group_norm", .ops = group_ops, .shape = group_shape, .cost = group_cost};
+    .kind = "group_norm", .shard = ADEPT_SHARD_BATCH, .ops = group_ops, .shape = group_shape, .cost = group_cost};
 
 /* Batch and instance normalisation. With statistics of the batch, a kernel reads the input twice: once for mean and
  * deviation, once to normalise; its backward likewise reads input and output gradient twice, for the two sums per
@@ -329,4 +329,4 @@ static void batch_cost(adept_call *c, adept_cost *cost)
 }
 
 const adept_handler adept_handler_batch_norm = {
-    .kind = "batch_norm", .ops = batch_ops, .shape = batch_shape, .cost = batch_cost};
+    .kind = "batch_norm", .shard = ADEPT_SHARD_BATCH, .ops = batch_ops, .shape = batch_shape, .cost = batch_cost};

@@ -29,4 +29,5 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, n, 0, adept_elem_read(self), n * adept_dtype_bytes(out->dtype));
 }
 
-const adept_handler adept_handler_one_hot = {.kind = "scatter", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_one_hot = {
+    .kind = "scatter", .shard = ADEPT_SHARD_ROWS, .ops = ops, .shape = shape, .cost = cost};

@@ -145,4 +145,5 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_cost_alu(cost, ADEPT_BACKWARD, out->dtype, n, n, adept_tensor_bytes(out), adept_tensor_bytes(self));
 }
 
-const adept_handler adept_handler_pad = {.kind = "pad", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_pad = {
+    .kind = "pad", .shard = ADEPT_SHARD_ROWS, .ops = ops, .shape = shape, .cost = cost};

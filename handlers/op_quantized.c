@@ -85,4 +85,5 @@ static const adept_op ops[] = {
 };
 
 const adept_handler adept_handler_quantized = {
-    .kind = "quantized", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};
+    .kind = "quantized", .shard = ADEPT_SHARD_ELEMENTWISE,
+    .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};

@@ -275,4 +275,5 @@ static void cost(adept_call *c, adept_cost *cost)
                       passes * large, passes * small, n);
 }
 
-const adept_handler adept_handler_rearrange = {.kind = "rearrange", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_rearrange = {
+    .kind = "rearrange", .shard = ADEPT_SHARD_ROWS, .ops = ops, .shape = shape, .cost = cost};

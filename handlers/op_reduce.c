@@ -83,12 +83,12 @@ static const adept_op ops[] = {
     {"aten::norm aten::frobenius_norm aten::linalg_vector_norm", ADEPT_CAST_FP32, &norm},
     {"aten::linalg_norm", ADEPT_CAST_NONE, &norm},
     /* (x - mean)^2: a sum for the mean, subtraction, square, sum. Backward c * grad * (self - mean(self)) */
-    {"aten::var", ADEPT_CAST_NONE, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 4}, 2, 0, 1}},
-    {"aten::std", ADEPT_CAST_NONE, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 8}, 2, 1, 1}},
+    {"aten::var", ADEPT_SHARD_ROWS, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 4}, 2, 0, 1}},
+    {"aten::std", ADEPT_SHARD_ROWS, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {3, 1, 2, 8}, 2, 1, 1}},
     /* and the mean's own gradient, added */
-    {"aten::var_mean", ADEPT_CAST_NONE, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 6}, 2, 0, 2}},
-    {"aten::std_mean", ADEPT_CAST_NONE, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 10}, 2, 1, 2}},
-    {"aten::logsumexp", ADEPT_CAST_FP32, &logsumexp},
+    {"aten::var_mean", ADEPT_SHARD_ROWS, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 6}, 2, 0, 2}},
+    {"aten::std_mean", ADEPT_SHARD_ROWS, &(const reduction){REAL_TYPE, 4, {0, 0, 0, 0}, {5, 3, 4, 10}, 2, 1, 2}},
+    {"aten::logsumexp", ADEPT_SHARD_ROWS | ADEPT_CAST_FP32, &logsumexp},
     {"aten::any", ADEPT_CAST_NONE, &any},
     {"aten::all", ADEPT_CAST_NONE, &all},
     {"aten::count_nonzero", ADEPT_CAST_NONE, &(const reduction){COUNT_TYPE, 2, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 1}},
@@ -214,7 +214,8 @@ static void cost(adept_call *c, adept_cost *cost)
     if (row->reads_result) adept_cost_save(cost, out);
 }
 
-const adept_handler adept_handler_reduce = {.kind = "reduce", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_reduce = {
+    .kind = "reduce", .shard = ADEPT_SHARD_REDUCED, .ops = ops, .shape = shape, .cost = cost};
 
 /* ---------------------------------------------------------------- extrema ---------------- */
 
@@ -233,8 +234,8 @@ static const extremum max = {VALUE, ADEPT_FN_MAX};
 static const adept_op extremum_ops[] = {
     {"aten::max", ADEPT_ROLE_SCORES, &max},
     {"aten::min", ADEPT_CAST_NONE, &(const extremum){VALUE, ADEPT_FN_MIN}},
-    {"aten::amax", ADEPT_CAST_NONE, &(const extremum){AMAX, ADEPT_FN_MAX}},
-    {"aten::amin", ADEPT_CAST_NONE, &(const extremum){AMAX, ADEPT_FN_MIN}},
+    {"aten::amax", ADEPT_SHARD_REDUCED, &(const extremum){AMAX, ADEPT_FN_MAX}},
+    {"aten::amin", ADEPT_SHARD_REDUCED, &(const extremum){AMAX, ADEPT_FN_MIN}},
     {"aten::argmax", ADEPT_CAST_NONE, &(const extremum){ARG, ADEPT_FN_MAX}},
     {"aten::argmin", ADEPT_CAST_NONE, &(const extremum){ARG, ADEPT_FN_MIN}},
     {"aten::aminmax", ADEPT_CAST_NONE, &(const extremum){BOTH, ADEPT_FN_NONE}},
@@ -339,7 +340,7 @@ static void extremum_cost(adept_call *c, adept_cost *cost)
 }
 
 const adept_handler adept_handler_extremum = {
-    .kind = "extremum", .ops = extremum_ops, .shape = extremum_shape, .cost = extremum_cost};
+    .kind = "extremum", .shard = ADEPT_SHARD_ROWS, .ops = extremum_ops, .shape = extremum_shape, .cost = extremum_cost};
 
 /* ---------------------------------------------------------------- running ---------------- */
 
@@ -403,4 +404,5 @@ static void scan_cost(adept_call *c, adept_cost *cost)
     adept_elem_grad_to(cost, out, self);
 }
 
-const adept_handler adept_handler_scan = {.kind = "scan", .ops = scan_ops, .shape = scan_shape, .cost = scan_cost};
+const adept_handler adept_handler_scan = {
+    .kind = "scan", .shard = ADEPT_SHARD_ROWS, .ops = scan_ops, .shape = scan_shape, .cost = scan_cost};

@@ -162,4 +162,5 @@ static void cost(adept_call *c, adept_cost *cost)
     if (out->storage != self->storage) adept_elem_copy(cost, ADEPT_FORWARD, self, out->dtype);
 }
 
-const adept_handler adept_handler_reshape = {.kind = "reshape", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_reshape = {
+    .kind = "reshape", .shard = ADEPT_SHARD_VIEW, .ops = ops, .shape = shape, .cost = cost};

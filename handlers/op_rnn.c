@@ -342,4 +342,5 @@ static void cost(adept_call *c, adept_cost *cost)
     save(c, cost, &r, size);
 }
 
-const adept_handler adept_handler_rnn = {.kind = "rnn", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_rnn = {
+    .kind = "rnn", .shard = ADEPT_SHARD_BATCH, .ops = ops, .shape = shape, .cost = cost};

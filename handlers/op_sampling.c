@@ -110,7 +110,7 @@ static const adept_op ops[] = {
 };
 
 const adept_handler adept_handler_sampling = {
-    .kind = "sampling", .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};
+    .kind = "sampling", .shard = ADEPT_SHARD_BATCH, .ops = ops, .shape = adept_form_shape, .cost = adept_form_cost};
 
 /* ---------------------------------------------------------------- the grid of an affine map ---------------- */
 
@@ -158,4 +158,4 @@ static void affine_cost(adept_call *c, adept_cost *cost)
 }
 
 const adept_handler adept_handler_affine_grid = {
-    .kind = "affine_grid", .ops = affine_ops, .shape = affine_shape, .cost = affine_cost};
+    .kind = "affine_grid", .shard = ADEPT_SHARD_BATCH, .ops = affine_ops, .shape = affine_shape, .cost = affine_cost};

@@ -261,4 +261,5 @@ static void shape(adept_call *c)
         row->shape(c, v);
 }
 
-const adept_handler adept_handler_scalar = {.kind = "scalar", .ops = ops, .shape = shape};
+const adept_handler adept_handler_scalar = {
+    .kind = "scalar", .shard = ADEPT_SHARD_REPLICATE, .ops = ops, .shape = shape};

@@ -40,4 +40,5 @@ static void cost(adept_call *c, adept_cost *cost)
                        adept_elem_read(self) + adept_elem_read(bounds));
 }
 
-const adept_handler adept_handler_search = {.kind = "index", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_search = {
+    .kind = "index", .shard = ADEPT_SHARD_ROWS, .ops = ops, .shape = shape, .cost = cost};

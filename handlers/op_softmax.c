@@ -42,4 +42,5 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_save(cost, y);
 }
 
-const adept_handler adept_handler_softmax = {.kind = "softmax", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_softmax = {
+    .kind = "softmax", .shard = ADEPT_SHARD_ROWS, .ops = ops, .shape = shape, .cost = cost};

@@ -118,4 +118,5 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_elem_scatter_chosen(cost, self, out, indices);
 }
 
-const adept_handler adept_handler_sort = {.kind = "sort", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_sort = {
+    .kind = "sort", .shard = ADEPT_SHARD_ROWS, .ops = ops, .shape = shape, .cost = cost};

@@ -176,4 +176,5 @@ static void cost(adept_call *c, adept_cost *cost)
     if (adept_cost_wants_grad(cost, self)) adept_elem_chain(cost, ADEPT_BACKWARD, self, &(adept_chain){0, 1, 1, 1}, 0);
 }
 
-const adept_handler adept_handler_split = {.kind = "split", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_split = {
+    .kind = "split", .shard = ADEPT_SHARD_VIEW, .ops = ops, .shape = shape, .cost = cost};

@@ -178,4 +178,5 @@ static void shape(adept_call *c)
     }
 }
 
-const adept_handler adept_handler_string = {.kind = "string", .ops = ops, .shape = shape};
+const adept_handler adept_handler_string = {
+    .kind = "string", .shard = ADEPT_SHARD_REPLICATE, .ops = ops, .shape = shape};

@@ -335,4 +335,5 @@ static void cost(adept_call *c, adept_cost *cost)
         adept_elem_scatter_back(cost, base, view);
 }
 
-const adept_handler adept_handler_view = {.kind = "view", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_view = {
+    .kind = "view", .shard = ADEPT_SHARD_VIEW, .ops = ops, .shape = shape, .cost = cost};

@@ -133,4 +133,5 @@ static void cost(adept_call *c, adept_cost *cost)
     }
 }
 
-const adept_handler adept_handler_where = {.kind = "where", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_where = {
+    .kind = "where", .shard = ADEPT_SHARD_ELEMENTWISE, .ops = ops, .shape = shape, .cost = cost};

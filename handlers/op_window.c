@@ -339,7 +339,8 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_save(cost, v.weight);
 }
 
-const adept_handler adept_handler_conv = {.kind = "conv", .ops = ops, .shape = shape, .cost = cost};
+const adept_handler adept_handler_conv = {
+    .kind = "conv", .shard = ADEPT_SHARD_BATCH, .ops = ops, .shape = shape, .cost = cost};
 
 /* ---------------------------------------------------------------- pooling ---------------- */
 
@@ -441,7 +442,8 @@ static void pool_cost(adept_call *c, adept_cost *cost)
         adept_cost_save_bytes(cost, outputs * adept_dtype_bytes(ADEPT_I64));
 }
 
-const adept_handler adept_handler_pool = {.kind = "pool", .ops = pool_ops, .shape = pool_shape, .cost = pool_cost};
+const adept_handler adept_handler_pool = {
+    .kind = "pool", .shard = ADEPT_SHARD_BATCH, .ops = pool_ops, .shape = pool_shape, .cost = pool_cost};
 
 /* ---------------------------------------------------------------- adaptive ---------------- */
 
@@ -505,4 +507,5 @@ static void adaptive_cost(adept_call *c, adept_cost *cost)
 }
 
 const adept_handler adept_handler_adaptive_pool = {
-    .kind = "adaptive_pool", .ops = adaptive_ops, .shape = adaptive_shape, .cost = adaptive_cost};
+    .kind = "adaptive_pool", .shard = ADEPT_SHARD_BATCH,
+    .ops = adaptive_ops, .shape = adaptive_shape, .cost = adaptive_cost};

@@ -19,7 +19,8 @@ static void cast_cost(adept_call *c, adept_cost *cost)
 }
 
 static const adept_op cast_rows[] = {{"autocast::to", ADEPT_ROLE_SCORES, NULL}, {0}};
-const adept_handler adept_cast_handler = {.kind = "cast", .ops = cast_rows, .shape = cast_shape, .cost = cast_cost};
+const adept_handler adept_cast_handler = {
+    .kind = "cast", .shard = ADEPT_SHARD_ELEMENTWISE, .ops = cast_rows, .shape = cast_shape, .cost = cast_cost};
 
 /* Tensors that are cast: floating, not double, and no number carried as a 0-dim CPU tensor. */
 static bool is_eligible(const adept_tensor *t)

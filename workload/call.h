@@ -10,9 +10,9 @@ typedef struct adept_storage {
     double bytes;
     int32_t param;       /* parameter or buffer it holds, else -1 */
     int32_t last_writer; /* record that last wrote into it in place with a gradient, -1 if none */
+    int32_t kept_by;     /* record that is the first to keep it for its backward, -1 if none */
     int32_t last_change; /* the same, gradient or none: what was known of its values before is not any more */
     bool resident;       /* weights, buffers, constants, autocast copies: not an activation */
-    bool saved;          /* counted as kept for the backward already */
     bool order_unknown;  /* of its elements in memory: a library or a file chose it */
 } adept_storage;
 
@@ -21,6 +21,7 @@ typedef struct adept_tensor_node {
     adept_tensor tensor;
     int32_t producer;
     int32_t grad_uses; /* operators whose backward adds to its gradient, counted by gradient.c */
+    int32_t program;   /* its number in the program, + 1; 0: none yet */
 } adept_tensor_node;
 
 typedef enum adept_call_failure { ADEPT_CALL_FINE, ADEPT_CALL_MISFIT, ADEPT_CALL_UNSUPPORTED, ADEPT_CALL_NOMEM } adept_call_failure;

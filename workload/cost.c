@@ -61,8 +61,8 @@ void adept_cost_save(adept_cost *cost, const adept_tensor *t)
 {
     if (!t || !cost->backward || t->storage < 0) return;
     adept_storage *storage = &cost->call->run->storages[t->storage];
-    if (storage->resident || storage->saved) return;
-    storage->saved = true;
+    if (storage->resident || storage->kept_by >= 0) return;
+    storage->kept_by = cost->call->record;
     cost->saved_bytes += storage->bytes;
 }
 

@@ -62,10 +62,12 @@ static bool make_rows(maker *m)
 {
     const adept_profile *p = m->profile;
 
-    for (size_t i = 0; i < p->n_executions; i++) {
-        row *r = row_of(m, (size_t)p->executions[i].module);
+    for (size_t i = 0; i < p->program.n_operators; i++) {
+        const adept_program_operator *o = &p->program.operators[i];
+        row *r = o->op < 0 ? NULL : row_of(m, (size_t)o->module);
+        if (o->op < 0) continue;
         if (!r) return false;
-        r->hash = adept_op_hash(r->hash, &p->ops[p->executions[i].op]);
+        r->hash = adept_op_hash(r->hash, &p->ops[o->op]);
     }
     for (size_t i = 0; i < p->n_modules; i++) {
         row *r = p->modules[i].params > 0 ? row_of(m, i) : NULL;
@@ -104,10 +106,14 @@ static bool lies_in(const maker *m, size_t inner, size_t outer)
 
 static void count_calls(maker *m)
 {
-    for (size_t i = 0, at, before = NONE; i < m->profile->n_executions; i++, before = at) {
-        at = m->out->of_module[m->profile->executions[i].module];
+    const adept_program *p = &m->profile->program;
+
+    for (size_t i = 0, before = NONE; i < p->n_operators; i++) {
+        if (p->operators[i].op < 0) continue;
+        const size_t at = m->out->of_module[p->operators[i].module];
         for (size_t r = at; r != NONE; r = m->rows[r].above)
             if (before == NONE || !lies_in(m, before, r)) m->rows[r].layer.calls++;
+        before = at;
     }
 }
 

@@ -22,8 +22,6 @@ struct adept_merger {
     merged *items;
     size_t n, capacity;
     adept_slots slots;
-    adept_profile_execution *executions;
-    size_t n_executions, executions_capacity;
 };
 
 adept_merger *adept_merger_new(adept_arena *arena)
@@ -40,7 +38,6 @@ void adept_merger_free(adept_merger *m)
         for (size_t k = 0; k < m->items[i].n_sets; k++)
             free(m->items[i].sets[k].items);
     free(m->items);
-    free(m->executions);
     adept_slots_free(&m->slots);
     free(m);
 }
@@ -162,58 +159,33 @@ static merged *insert(adept_merger *m, const adept_profile_op *op, const char *p
     return adept_slots_add(&m->slots, hash, m->n) ? &m->items[m->n++] : NULL;
 }
 
-static void add_place(adept_profile_places *places, int64_t place)
-{
-    if (places->n++ == 0) places->first = place;
-    places->last = place;
-}
-
-static bool add_execution(adept_merger *m, size_t item, int32_t module)
-{
-    adept_profile_execution *grown =
-        adept_grow(m->executions, &m->executions_capacity, m->n_executions + 1, sizeof *grown);
-    if (!grown) return false;
-    m->executions = grown;
-    m->executions[m->n_executions++] = (adept_profile_execution){.op = (int32_t)item, .module = module};
-    return true;
-}
-
-bool adept_merger_add(adept_merger *m, const adept_profile_op *op, int32_t module)
+int32_t adept_merger_add(adept_merger *m, const adept_profile_op *op)
 {
     char buffer[256];
     size_t length = strlen(op->path);
     char *pattern = length < sizeof buffer ? buffer : malloc(length + 1);
     int32_t indices[ADEPT_PATH_INDICES];
-    if (!pattern) return false;
+    if (!pattern) return -1;
     size_t n_sets = fold(op->path, pattern, indices);
     uint64_t hash = adept_op_hash(mix_text(adept_hash_begin(), pattern), op);
     size_t found = adept_slots_find(&m->slots, hash, is_wanted, &(wanted){m->items, op, pattern});
     merged *item = found == ADEPT_SLOTS_NONE ? insert(m, op, pattern, hash, n_sets) : &m->items[found];
     if (pattern != buffer) free(pattern);
-    if (!item) return false;
-    item->op.count++;
-    item->op.gradient_bytes += op->gradient_bytes;
-    int64_t place = (int64_t)m->n_executions;
-    if (op->gradient_bytes > 0) add_place(&item->op.gradient_places, place);
-    add_place(&item->op.places, place);
+    if (!item) return -1;
     for (size_t i = 0; i < n_sets; i++)
-        if (!adept_index_set_add(&item->sets[i], indices[i])) return false;
-    return add_execution(m, (size_t)(item - m->items), module);
+        if (!adept_index_set_add(&item->sets[i], indices[i])) return -1;
+    return (int32_t)(item - m->items);
 }
 
-bool adept_merger_finish(adept_merger *m, adept_profile *profile)
+adept_profile_op *adept_merger_finish(adept_merger *m, adept_profile *profile)
 {
     adept_profile_op *ops = adept_arena_array(m->arena, m->n + 1, sizeof *ops);
-    adept_profile_execution *executions = adept_arena_array(m->arena, m->n_executions + 1, sizeof *executions);
-    if (!ops || !executions) return false;
+    if (!ops) return NULL;
     for (size_t i = 0; i < m->n; i++) {
         ops[i] = m->items[i].op;
-        if (!(ops[i].path = unfold(m->arena, &m->items[i]))) return false;
+        if (!(ops[i].path = unfold(m->arena, &m->items[i]))) return NULL;
     }
-    if (m->n_executions) memcpy(executions, m->executions, m->n_executions * sizeof *executions);
     profile->ops = ops;
     profile->n_ops = m->n;
-    profile->executions = executions;
-    profile->n_executions = m->n_executions;
-    return true;
+    return ops;
 }

@@ -9,14 +9,15 @@ typedef struct adept_merger adept_merger;
 adept_merger *adept_merger_new(adept_arena *arena);
 void adept_merger_free(adept_merger *m);
 /**
- * Add one execution. Strings and kernels are copied when the operator is new.
- * @param op   count and places are ignored, gradient_bytes are summed and no matter of likeness; path is the plain module path: "layers.3.mlp"
- * @param module  number of that module
- * @return false when memory is out
+ * Find or add the operator that is like it. Strings and kernels are copied when it is new.
+ * @param op   path is the plain module path, "layers.3.mlp"; what the program tells is ignored: count, places,
+ *             gradients
+ * @return its number; -1 when memory is out
  */
-bool adept_merger_add(adept_merger *m, const adept_profile_op *op, int32_t module);
-/** Sets ops, in order of first appearance with paths as "layers.{0-21}.mlp", and executions. @return false when memory is out */
-bool adept_merger_finish(adept_merger *m, adept_profile *profile);
+int32_t adept_merger_add(adept_merger *m, const adept_profile_op *op);
+/** Sets ops, in order of first appearance with paths as "layers.{0-21}.mlp".
+ *  @return them, for what the program tells; NULL when memory is out */
+adept_profile_op *adept_merger_finish(adept_merger *m, adept_profile *profile);
 /** Of what one execution computes and moves, wherever it is: continues `h` as adept_hash_bytes() does. */
 uint64_t adept_op_hash(uint64_t h, const adept_profile_op *op);
 #endif

@@ -1,6 +1,7 @@
 /* Graph -> profile: run the shapes, find what gradients reach, ask every handler for its cost, merge. */
 #include "interp.h"
 #include "merge.h"
+#include "program.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +13,9 @@ typedef struct builder {
     adept_interp in;
     adept_profile *profile;
     adept_merger *merger;
+    adept_program_maker *program;
     adept_cost *costs; /* of each record */
-    double temporary_bytes, saved_bytes;
+    double temporary_bytes;
     bool *used;             /* parameters that some operator has used so far */
     adept_profile_module *modules;
     double gradient_bytes;  /* of parameters first used since the last operator that runs anything */
@@ -149,7 +151,8 @@ static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t mod
                            .outputs = shape,
                            .n_kernels = 1,
                            .kernels = &kernel};
-    return adept_merger_add(b->merger, &op, module) ? ADEPT_OK : no_room(b);
+    int32_t number = adept_merger_add(b->merger, &op);
+    return number >= 0 && adept_program_add_sum(b->program, t, number, module) ? ADEPT_OK : no_room(b);
 }
 
 static adept_status sum_result_gradients(builder *b, const adept_record *r)
@@ -213,8 +216,8 @@ static adept_status add_record(builder *b, const adept_record *r, const adept_co
     b->n_causal += cost->causal;
     double temp = temporary(in, r, cost->saved_bytes);
     if (temp > b->temporary_bytes) b->temporary_bytes = temp;
-    b->saved_bytes += cost->saved_bytes;
-    if (cost->n_kernels == 0 && cost->saved_bytes == 0) return ADEPT_OK;
+    if (cost->n_kernels == 0 && cost->saved_bytes == 0)
+        return adept_program_add(b->program, r, -1, 0) ? ADEPT_OK : no_room(b);
     shape_text inputs = shapes_of(adept_call_arguments(&r->call)), outputs = shapes_of(adept_call_results(&r->call));
     adept_profile_op op = {.path = module->path,
                            .module_class = module->class_name,
@@ -225,9 +228,9 @@ static adept_status add_record(builder *b, const adept_record *r, const adept_co
                            .n_kernels = cost->n_kernels,
                            .kernels = cost->kernels,
                            .saved_bytes = cost->saved_bytes,
-                           .tied = takes_tied(in, &r->call),
-                           .gradient_bytes = take_gradients(b)};
-    return adept_merger_add(b->merger, &op, r->module) ? ADEPT_OK : no_room(b);
+                           .tied = takes_tied(in, &r->call)};
+    int32_t number = adept_merger_add(b->merger, &op);
+    return number >= 0 && adept_program_add(b->program, r, number, take_gradients(b)) ? ADEPT_OK : no_room(b);
 }
 
 /* ---------------------------------------------------------------- the profile ---------------- */
@@ -397,6 +400,17 @@ static adept_status find_one_sample(adept_interp *in)
                              adept_tensor_print(in->run.input, shape, sizeof shape));
 }
 
+/* Lists of the same lists unfold: what is visited counts. */
+static adept_status note_return(builder *b, const adept_value *v, int depth)
+{
+    adept_status status = adept_interp_count(&b->in, 1);
+    if (v->kind == ADEPT_VALUE_TENSOR) adept_program_return(b->program, v->u.t);
+    if (depth > 64 || !adept_value_is_container(v)) return status;
+    for (size_t i = 0; i < v->u.list->n && !status; i++)
+        status = note_return(b, &v->u.list->items[i], depth + 1);
+    return status;
+}
+
 static adept_status build(builder *b)
 {
     adept_interp *in = &b->in;
@@ -413,6 +427,10 @@ static adept_status build(builder *b)
     if ((status = cost_records(b))) return status;
     if (!(b->used = calloc(in->graph->n_params + 1, sizeof *b->used))) return adept_interp_nomem(in);
     if ((status = list_modules(b))) return status;
+    size_t n = 0;
+    for (size_t i = 0; i < in->n_records; i++)
+        n += b->costs[i].call != NULL;
+    if (!(b->program = adept_program_maker_new(b->profile, in, n))) return no_room(b);
     for (size_t i = 0; i < in->n_records && !status; i++) {
         adept_tensor_cursor at = adept_call_arguments(&in->records[i].call);
         for (const adept_tensor *t; (t = adept_next_tensor(&at));)
@@ -423,16 +441,19 @@ static adept_status build(builder *b)
     for (size_t i = 0; i < in->graph->n_params; i++) /* what nothing uses is the model's */
         if (!b->used[i] && !in->graph->params[i].is_buffer) b->modules[0].params += (int64_t)elements_of(&in->graph->params[i]);
     if (!status) status = sum_weight_gradients(b);
+    for (int32_t i = 0; i < in->graph->body->n_returns && !status; i++)
+        status = note_return(b, &in->env[in->graph->body->returns[i]], 0);
     if (status) return status;
     adept_profile *p = b->profile;
     if ((status = find_precision(p, in))) return status;
     if (describe_model(p, in->graph, in->run.precision) || describe_config(p, in)) return no_room(b);
     const adept_optimizer *optimizer = adept_optimizer_by_name(p->optimizer);
     if (optimizer && optimizer->iterations > 0 && !adept_matrices_find(p, in)) return no_room(b);
-    if (!adept_merger_finish(b->merger, p)) return no_room(b);
+    adept_profile_op *ops = adept_merger_finish(b->merger, p);
+    if (!ops || !adept_program_finish(b->program, p)) return no_room(b);
+    adept_program_derive(p, ops);
     p->temporary_bytes = b->temporary_bytes;
     p->autocast_copy_bytes = in->autocast_copy_bytes;
-    p->activations_bytes = b->saved_bytes;
     if (p->mode == ADEPT_MODE_INFER) { /* the sweep over lifetimes counts results and operands alike */
         status = adept_alive_peak(in, &p->activations_bytes);
         p->temporary_bytes = 0;
@@ -493,6 +514,7 @@ adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, 
         if (*unsupported) *n_unsupported = b.in.n_unsupported;
     }
     adept_merger_free(b.merger);
+    adept_program_maker_free(b.program);
     free(b.used);
     free(b.costs);
     adept_interp_free(&b.in);

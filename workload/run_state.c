@@ -20,7 +20,8 @@ int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param,
     adept_storage *grown = adept_grow(run->storages, &run->storages_capacity, run->n_storages + 1, sizeof *grown);
     if (!grown) return -1;
     run->storages = grown;
-    run->storages[run->n_storages] = (adept_storage){bytes, param, -1, -1, resident, false, false};
+    run->storages[run->n_storages] = (adept_storage){
+        .bytes = bytes, .param = param, .last_writer = -1, .kept_by = -1, .last_change = -1, .resident = resident};
     return (int32_t)run->n_storages++;
 }
 

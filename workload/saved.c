@@ -7,6 +7,7 @@
 #include "adept_json_writer.h"
 #include "base64.h"
 #include "saved.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,8 +106,112 @@ static void put_totals(adept_json_writer *w, const adept_profile *p)
     adept_json_end_object(w);
 }
 
-/* What adept_profile_to_json() prints, into an object that is open. */
-static void put_members(adept_json_writer *w, const adept_profile *p)
+/* A table as one text, "COLUMN ...;CELL ...;CELL ...": readers of the file skip it, and a value a cell would cost them. */
+static void begin_row(adept_buffer *b)
+{
+    adept_buffer_text(b, ";");
+}
+
+static void put_cell(adept_buffer *b, double value)
+{
+    char text[40];
+    const char *before = b->size > 0 && b->data[b->size - 1] == ';' ? "" : " ";
+    snprintf(text, sizeof text, "%s%.17g", before, value);
+    adept_buffer_text(b, text);
+}
+
+/* "0,1,2"; "-": none */
+static void put_numbers(adept_buffer *b, const int32_t *numbers, int32_t n)
+{
+    char text[24];
+    for (int32_t i = 0; i < n; i++) {
+        snprintf(text, sizeof text, "%s%d", i == 0 ? " " : ",", (int)numbers[i]);
+        adept_buffer_text(b, text);
+    }
+    if (n == 0) adept_buffer_text(b, " -");
+}
+
+static void end_table(adept_json_writer *w, const char *key, adept_buffer *b)
+{
+    char *text = adept_buffer_take(b);
+    if (text)
+        adept_json_put_string(w, key, text);
+    else
+        w->out.failed = true;
+    free(text);
+}
+
+/* See adept_program.h. It stands in "memory", whose keys an older adept does not look at. */
+static void put_program(adept_json_writer *w, const adept_program *p)
+{
+    adept_buffer b = {.data = NULL};
+    adept_json_begin_object(w, "program");
+    adept_buffer_text(&b, "shape");
+    for (size_t i = 0; i < p->n_shapes; i++) {
+        adept_tensor t = {.dtype = p->shapes[i].dtype, .ndim = p->shapes[i].ndim};
+        char text[200];
+        memcpy(t.dims, p->shapes[i].dims, (size_t)t.ndim * sizeof *t.dims);
+        begin_row(&b);
+        adept_buffer_text(&b, adept_tensor_print(&t, text, sizeof text));
+    }
+    end_table(w, "shapes", &b);
+    adept_buffer_text(&b, "bytes param first last kept_by resident given");
+    for (size_t i = 0; i < p->n_memories; i++) {
+        const adept_program_memory *m = &p->memories[i];
+        const double cells[] = {m->bytes, m->param, m->first, m->last, m->kept_by, m->resident, m->given};
+        begin_row(&b);
+        for (size_t k = 0; k < sizeof cells / sizeof *cells; k++)
+            put_cell(&b, cells[k]);
+    }
+    end_table(w, "memories", &b);
+    adept_buffer_text(&b, "shape memory bytes first last");
+    for (size_t i = 0; i < p->n_tensors; i++) {
+        const adept_program_tensor *t = &p->tensors[i];
+        const double cells[] = {t->shape, t->memory, t->bytes, t->first, t->last};
+        begin_row(&b);
+        for (size_t k = 0; k < sizeof cells / sizeof *cells; k++)
+            put_cell(&b, cells[k]);
+    }
+    end_table(w, "tensors", &b);
+    adept_buffer_text(&b, "op kind shard");
+    for (size_t i = 0; i < p->n_kinds; i++) {
+        const char *const cells[] = {";", p->kinds[i].op, " ", p->kinds[i].kind, " ",
+                                     adept_shard_word_name(p->kinds[i].shard)};
+        for (size_t k = 0; k < sizeof cells / sizeof *cells; k++)
+            adept_buffer_text(&b, cells[k]);
+    }
+    end_table(w, "kinds", &b);
+    adept_buffer_text(&b, "op kind inputs outputs");
+    for (size_t i = 0; i < p->n_operators; i++) {
+        const adept_program_operator *o = &p->operators[i];
+        begin_row(&b);
+        put_cell(&b, o->op);
+        put_cell(&b, o->kind);
+        put_numbers(&b, p->operands + o->operands, o->n_inputs);
+        put_numbers(&b, p->operands + o->operands + o->n_inputs, o->n_outputs);
+    }
+    end_table(w, "operators", &b);
+    adept_buffer_text(&b, "first length times tensors");
+    for (size_t i = 0; i < p->n_repeats; i++) {
+        begin_row(&b);
+        put_cell(&b, p->repeats[i].first);
+        put_cell(&b, p->repeats[i].length);
+        put_cell(&b, p->repeats[i].times);
+        put_cell(&b, p->repeats[i].tensors);
+    }
+    end_table(w, "repeats", &b);
+    adept_buffer_text(&b, "operator bytes");
+    for (size_t i = 0; i < p->n_gradients; i++) {
+        begin_row(&b);
+        put_cell(&b, p->gradients[i].at);
+        put_cell(&b, p->gradients[i].bytes);
+    }
+    end_table(w, "gradients", &b);
+    adept_json_end_object(w);
+}
+
+/* What adept_profile_to_json() prints, into an object that is open; in a saved profile with its program. */
+static void put_members(adept_json_writer *w, const adept_profile *p, bool saved)
 {
     adept_json_put_members(w, "schema_version %jd kind %s", (intmax_t)SAVED_VERSION, SAVED_KIND);
     adept_json_put_object(w, "model",
@@ -127,8 +232,11 @@ static void put_members(adept_json_writer *w, const adept_profile *p)
         "working_set_bytes %g",
         f->gemm_m, f->gemm_n, f->gemm_k, f->gemm_batch, f->conv_channel_blocks, f->conv_pixels, f->elements,
         f->working_set_bytes);
-    adept_json_put_object(w, "memory", "activations_bytes %g temporary_bytes %g autocast_copy_bytes %g",
-                          p->activations_bytes, p->temporary_bytes, p->autocast_copy_bytes);
+    adept_json_begin_object(w, "memory");
+    adept_json_put_members(w, "activations_bytes %g temporary_bytes %g autocast_copy_bytes %g", p->activations_bytes,
+                           p->temporary_bytes, p->autocast_copy_bytes);
+    if (saved) put_program(w, &p->program);
+    adept_json_end_object(w);
     adept_json_begin_array(w, "ops");
     for (size_t i = 0; i < p->n_ops; i++)
         put_op(w, &p->ops[i]);
@@ -140,7 +248,7 @@ char *adept_profile_to_json(const adept_profile *p)
 {
     adept_json_writer w = {.pretty = true};
     adept_json_begin_object(&w, NULL);
-    put_members(&w, p);
+    put_members(&w, p, false);
     adept_json_end_object(&w);
     return adept_json_finish(&w);
 }
@@ -218,7 +326,7 @@ adept_status adept_saved_write(char **text, const adept_profile *profile, const 
     if (status == ADEPT_OK) status = adept_saved_graph(hash, &data, config, &bytes, err);
     adept_buffer_free(&bytes);
     adept_json_begin_object(&w, NULL);
-    put_members(&w, profile);
+    put_members(&w, profile, true);
     put_options(&w, config);
     if (status == ADEPT_OK) adept_json_put_object(&w, "graph", "sha256 %s data %s", hash, data);
     adept_json_end_object(&w);

@@ -72,8 +72,9 @@ static void walk(adept_graph *graph, const char *part, adept_workload_config *co
         if (*p == '\n') *p = ' ';
     printf("part %s %s %s\n", part, status == ADEPT_E_UNSUPPORTED ? "unsupported" : status ? "refused" : "ok", err.message);
     if (status != ADEPT_OK) return;
-    for (size_t i = 0; i < profile->n_executions; i++) {
-        const adept_profile_op *op = &profile->ops[profile->executions[i].op];
+    for (size_t i = 0; i < profile->program.n_operators; i++) {
+        if (profile->program.operators[i].op < 0) continue;
+        const adept_profile_op *op = &profile->ops[profile->program.operators[i].op];
         printf("op %s %s %s %s\n", op->path, op->kind, op->op, op->outputs);
     }
     const adept_profile_totals *t = &profile->totals;

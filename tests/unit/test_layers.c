@@ -15,7 +15,7 @@
  */
 typedef struct by_hand {
     adept_profile profile;
-    adept_profile_execution executions[32];
+    adept_program_operator operators[32];
     adept_layers layers;
 } by_hand;
 
@@ -26,9 +26,10 @@ static by_hand *of_hand(const adept_profile_module *modules, size_t n, const cha
     static by_hand h;
     adept_error err = {0};
     h = (by_hand){.profile = {.n_ops = 2, .ops = ops, .n_modules = n, .modules = modules}};
-    h.profile.executions = h.executions;
+    h.profile.program.operators = h.operators;
     for (const char *at = order; *at; at++)
-        h.executions[h.profile.n_executions++] = (adept_profile_execution){.op = *at < 'a', .module = (*at | 32) - 'a'};
+        h.operators[h.profile.program.n_operators++] =
+            (adept_program_operator){.op = *at < 'a', .module = (*at | 32) - 'a'};
     assert_int_equal(adept_layers_make(&h.layers, &h.profile, depth, &err), ADEPT_OK);
     return &h;
 }
@@ -153,10 +154,9 @@ static void check_rows(const char *name, const adept_profile *p, int64_t depth)
     adept_error err = {0};
     assert_int_equal(adept_layers_make(&layers, p, depth, &err), ADEPT_OK);
     int64_t params = 0, *modules = calloc(layers.n, sizeof *modules);
-    for (size_t i = 0; i < p->n_executions; i++) {
-        assert_in_range(p->executions[i].op, 0, p->n_ops - 1);
-        assert_in_range(layers.of_module[p->executions[i].module], 0, layers.n - 1);
-    }
+    for (size_t i = 0; i < p->program.n_operators; i++)
+        if (p->program.operators[i].op >= 0)
+            assert_in_range(layers.of_module[p->program.operators[i].module], 0, layers.n - 1);
     for (size_t i = 0; i < p->n_modules; i++)
         if (layers.of_module[i] != SIZE_MAX) modules[layers.of_module[i]]++;
     for (size_t i = 0; i < layers.n; i++) {
@@ -182,7 +182,9 @@ static void check_model(const char *name)
         int64_t executions = 0;
         for (size_t i = 0; i < p->n_ops; i++)
             executions += p->ops[i].count;
-        assert_int_equal(p->n_executions, executions);
+        for (size_t i = 0; i < p->program.n_operators; i++)
+            executions -= p->program.operators[i].op >= 0;
+        assert_int_equal(executions, 0);
         for (int64_t depth = 0; depth < 4; depth++)
             check_rows(name, p, depth);
         adept_profile_free(p);

@@ -95,8 +95,9 @@ static bool group_layers(adept_cli *cli, adept_groups *out, const adept_profile 
         ok = (row.name = strdup(l->path)) != NULL;
         if (ok) out->rows[out->n++] = row;
     }
-    for (size_t i = 0; ok && i < profile->n_executions; i++) {
-        const adept_profile_execution *e = &profile->executions[i];
+    for (size_t i = 0; ok && i < profile->program.n_operators; i++) {
+        const adept_program_operator *e = &profile->program.operators[i];
+        if (e->op < 0) continue;
         add_op(&out->rows[layers.of_module[e->module]], &profile->ops[e->op], 1,
                predictions ? &predictions[e->op] : NULL);
     }

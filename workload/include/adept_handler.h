@@ -84,6 +84,22 @@ typedef enum adept_part_of {
     ADEPT_PART_MASK = 0x6000
 } adept_part_of;
 
+/* How it may be split over GPUs, as PyTorch's DTensor does it: each GPU then has a part of one dimension of a tensor. */
+typedef enum adept_shard_word {
+    ADEPT_SHARD_UNKNOWN,               /* nobody has said: every GPU does all of it */
+    ADEPT_SHARD_ELEMENTWISE = 0x10000, /* by any dimension, as its arguments are; what broadcasts is whole */
+    ADEPT_SHARD_ROWS = 0x20000,        /* by any dimension but those that a row runs along: softmax, layer norm, sort */
+    ADEPT_SHARD_COLUMNS = 0x30000,     /* a product with weights, a table or a matrix: by rows, by columns of the result,
+                                        * or by what is summed over, which leaves parts to be added up */
+    ADEPT_SHARD_HEADS = 0x40000,       /* attention: by samples and by heads */
+    ADEPT_SHARD_BATCH = 0x50000,       /* by samples, the first dimension; statistics of a batch are each GPU's own */
+    ADEPT_SHARD_REDUCED = 0x60000,     /* by any dimension; where it sums over one, results are parts to be added up */
+    ADEPT_SHARD_VIEW = 0x70000,        /* as its argument is, by a dimension that stays, or becomes the outermost part
+                                        * of one or the outermost of several */
+    ADEPT_SHARD_REPLICATE = 0x80000,   /* not: it is small, or the same everywhere */
+    ADEPT_SHARD_MASK = 0xf0000
+} adept_shard_word;
+
 /* One operator of a handler. `data` is the handler's own business: a FLOP count, a flag, a table row. */
 typedef struct adept_op {
     const char *names; /* "aten::abs aten::absolute": all it has; in-place forms, "aten::abs_", are found through them */
@@ -294,11 +310,18 @@ void adept_cost_note_causal(adept_cost *cost);
 
 typedef struct adept_handler {
     const char *kind;      /* "conv", "linear", ... as it appears in reports and profiles */
+    adept_shard_word shard;     /* of operators whose traits have no such word */
     const adept_op *ops;   /* ends with a row whose names are NULL */
     void (*shape)(adept_call *c);
     /* Runs after shape() succeeded on the same arguments, with the same getters. NULL: moves no data (views, sizes). */
     void (*cost)(adept_call *c, adept_cost *cost);
 } adept_handler;
+
+static inline adept_shard_word adept_op_shard(const adept_handler *handler, const adept_op *op)
+{
+    const adept_traits own = op ? op->traits & ADEPT_SHARD_MASK : 0;
+    return own ? (adept_shard_word)own : handler->shard;
+}
 
 /* What operators ask of tensors before sizes are looked at: "ARGUMENT:WHAT ...", for instance "self:f2- index:l src:=self".
  * WHAT is a type: f (floating or complex), n (any but bool), w (whole or bool), i (i32 or i64), l (i64), b (bool or u8),

@@ -9,6 +9,7 @@
 #include "adept_handler.h"
 #include "adept_input_spec.h"
 #include "adept_optimizer.h"
+#include "adept_program.h"
 
 /** What of a workload is a word or a number. */
 typedef struct adept_workload_words {
@@ -68,7 +69,8 @@ ADEPT_API adept_dtype adept_precision_stored_dtype(adept_precision precision, ad
 const char *adept_pass_name(adept_pass pass);                     /* forward backward */
 const char *adept_unit_name(adept_unit unit);                     /* gemm conv alu */
 
-/** Places in the order of execution: every execution of an operator has one, counted from 0 through the forward pass. */
+/** Places in the order of execution: every operator of the program that runs a kernel has one, counted from 0
+ *  through the forward pass. */
 typedef struct adept_profile_places {
     int64_t n;           /* how many */
     int64_t first, last; /* of them; those between are taken as evenly spaced */
@@ -99,11 +101,6 @@ typedef struct adept_profile_module {
     const char *path, *module_class;
     int64_t params; /* those that its operators are the first to use; what nothing uses is counted at the model itself, number 0 */
 } adept_profile_module;
-
-/** One execution of an operator: numbers of entries of ops and modules. */
-typedef struct adept_profile_execution {
-    int32_t op, module;
-} adept_profile_execution;
 
 typedef struct adept_profile_totals {
     double gemm_flops[2], conv_flops[2], alu_flops[2]; /* by adept_pass */
@@ -159,9 +156,9 @@ typedef struct adept_profile {
     /* what runs */
     size_t n_ops;
     const adept_profile_op *ops;
-    size_t n_modules, n_executions;
+    adept_program program; /* its operators, in order; sums of ops come from it */
+    size_t n_modules;
     const adept_profile_module *modules;
-    const adept_profile_execution *executions; /* by place: in the order of execution */
     adept_profile_totals totals;
     adept_profile_features features;
     double activations_bytes;   /* saved for backward, storages once; infer: largest set alive at one time */
@@ -185,6 +182,13 @@ ADEPT_API void adept_profile_free(adept_profile *profile); /* NULL allowed */
 ADEPT_API adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
                                  const adept_workload_config *config, adept_unsupported **unsupported,
                                  size_t *n_unsupported, adept_error *err);
+
+/**
+ * What is in memory while each operator of the program runs in the forward pass, without what is resident: tensors
+ * from their making (what is given: from the start) to their last use, and what autograd keeps from then on.
+ * @param alive_bytes  one number for each operator of the program
+ */
+ADEPT_API void adept_profile_alive(double *alive_bytes, const adept_profile *profile);
 
 /** Recompute totals and features from ops (after editing). */
 void adept_profile_summarise(adept_profile *profile);
