@@ -147,8 +147,8 @@ typedef struct state {
     double columns[ADEPT_LIST_NUMBERS(MOST_KERNELS)];
 } state;
 
-/* All kernels, the optimizer's behind them: each to the list, or, with its derivatives, to the sums of slopes and to the
- * balance of `n` rows at their clocks. */
+/* All kernels, the optimizer's behind them: each to the list, with its derivatives to the sums of slopes too; or, of `n`
+ * rows, to their balances at their clocks. */
 static void add_kernels(state *s, const adept_operator_numbers *of_pass, bool gradient, const size_t *rows,
                         const adept_step *steps, adept_balance_slopes *balance, size_t n)
 {
@@ -160,11 +160,10 @@ static void add_kernels(state *s, const adept_operator_numbers *of_pass, bool gr
             adept_operator_time_of(&t, wanted, &s->at->kernels[i], s->theta, s->at->menus);
         else
             adept_operator_optimizer_time(&t, wanted, of_pass, s->theta);
-        if (!gradient) {
+        if (n == 0) {
             adept_kernel_list_add(&s->list, &t, executions);
-            continue;
+            if (gradient) adept_list_slopes_add(&s->slopes, &t, &slopes, executions);
         }
-        if (n == 0) adept_list_slopes_add(&s->slopes, &t, &slopes, executions);
         for (size_t k = 0; k < n; k++)
             adept_balance_slopes_add(&balance[k], &t, &slopes, adept_executions_all(executions), steps[k].clock_ratio,
                                      &s->list.board, &s->rows->rows[rows[k]].numbers, s->theta);
@@ -210,12 +209,9 @@ static void evaluate_pass(state *s, size_t index, const outputs *out)
     const adept_operator_numbers *of_pass = &s->rows->rows[first].numbers;
     const adept_board board = adept_board_of(s->theta, of_pass->tdp_w, of_pass->min_clock, of_pass->averages);
     adept_kernel_list_init(&s->list, &board, s->columns, MOST_KERNELS);
-    add_kernels(s, of_pass, false, NULL, NULL, NULL, 0);
+    if (gradient) memset(&s->slopes, 0, sizeof s->slopes);
+    add_kernels(s, of_pass, gradient, NULL, NULL, NULL, 0);
     adept_kernel_list_close(&s->list);
-    if (gradient) {
-        memset(&s->slopes, 0, sizeof s->slopes);
-        add_kernels(s, of_pass, true, NULL, NULL, NULL, 0);
-    }
     for (size_t i = first; i < s->rows->n_rows; i++) {
         if (s->rows->rows[i].pass != index) continue;
         adept_operator_step(&steps[n], &s->list, &s->rows->rows[i].numbers, NULL, 0.0, s->theta);

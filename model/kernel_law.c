@@ -137,10 +137,9 @@ static double cache_misses(const adept_kernel_case *c)
 }
 
 static adept_kernel_try make_try(const adept_kernel_case *c, const double *theta, const product *p,
-                                 const adept_tile *tile, double tile_sat, int split)
+                                 const adept_tile *tile, double tile_sat, double depth_sat, int split)
 {
     double tiles = ceil(p->m / tile->m) * ceil(p->n / tile->n) * p->batch, depth = ceil(p->k / split);
-    double depth_sat = saturate(depth / of_family(theta, ADEPT_KP_r_depth_gemm, c->family));
     return (adept_kernel_try){
         .blocks = tiles * split,
         .flops = 2.0 * tile->m * tile->n * depth,
@@ -268,6 +267,8 @@ size_t adept_kernel_tries(adept_kernel_try tries[ADEPT_MAX_TRIES], const adept_k
 {
     product direct = {.m = c->m, .n = c->n, .k = c->k, .batch = c->batch, .bytes = c->bytes};
     if (c->family == ADEPT_FAMILY_TENSOR) direct.bytes -= find_cached(c, theta[ADEPT_KP_cache_tensor]).bytes;
+    double depth_sats[MAX_SPLIT + 1], known_k = NAN; /* by split: the same for all tiles of one depth */
+    int known_splits = 0;
     size_t n = 0;
     for (size_t i = 0; i < menu->n; i++) {
         const adept_tile *tile = &menu->tiles[i];
@@ -279,8 +280,14 @@ size_t adept_kernel_tries(adept_kernel_try tries[ADEPT_MAX_TRIES], const adept_k
         double tile_sat = saturate(tile_side(tile) / of_family(theta, ADEPT_KP_r_tile_gemm, c->family));
         /* on ALUs libraries split no batched products */
         int most = p.batch > 1.0 && c->family != ADEPT_FAMILY_TENSOR ? 1 : MAX_SPLIT;
-        for (int split = 1; split <= most && (split == 1 || p.k / split >= MIN_SPLIT_DEPTH); split *= 2)
-            tries[n++] = make_try(c, theta, &p, tile, tile_sat, split);
+        if (p.k != known_k) known_splits = 0;
+        known_k = p.k;
+        for (int split = 1; split <= most && (split == 1 || p.k / split >= MIN_SPLIT_DEPTH); split *= 2) {
+            if (split > known_splits)
+                depth_sats[split] = saturate(ceil(p.k / split) / of_family(theta, ADEPT_KP_r_depth_gemm, c->family));
+            if (split > known_splits) known_splits = split;
+            tries[n++] = make_try(c, theta, &p, tile, tile_sat, depth_sats[split], split);
+        }
     }
     return n;
 }
