@@ -103,7 +103,7 @@ ADEPT_API bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *
  *  @param precision  ADEPT_PRECISION_COUNT: in any */
 ADEPT_API bool adept_calibrated_in(const adept_hwprofile *hw, const adept_run *run, adept_precision precision);
 /** What is known of that, in words: "calibrated", "not calibrated: parameters transferred from 17 other GPUs". Returns text. */
-#define ADEPT_CALIBRATION_BYTES 256
+#define ADEPT_CALIBRATION_BYTES 320
 ADEPT_API const char *adept_calibration_text(char text[ADEPT_CALIBRATION_BYTES], const adept_hwprofile *hw, const adept_run *run,
                                              adept_precision precision);
 /** Are its parameters those of a shared set, fitted to other GPUs or to this one among others? Its intervals are then of errors
