@@ -373,6 +373,7 @@ static adept_status read_first(adept_recording *r, adept_error *err)
         pthread_mutex_unlock(&r->lock);
         if (!s->is_alone) free(s);
     }
+    if (failed == ENOMEM) return adept_no_memory(err, "sensors");
     return failed == 0 || failed == ETIMEDOUT || failed == ECANCELED
                ? ADEPT_OK
                : adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(failed));
