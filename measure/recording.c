@@ -437,7 +437,7 @@ static void lose_the_dead(adept_track_state *track)
         most_w = fmax(most_w, samples[i].power_w);
     if (watched_s < sensor->refresh_s && most_w > 0) track->shown.at_most_j = most_w * sensor->refresh_s;
     adept_track_lose(track, "its counter stood still for %.3g s", watched_s);
-    track->shown.n_samples = 0; /* nor means what came before anything */
+    track->shown.n_samples = track->n_taken = 0; /* nor means what came before anything */
 }
 
 /* A device that fell silent before the end, or began to speak behind the begin, measured only a part. */
