@@ -373,6 +373,7 @@ static adept_status read_first(adept_recording *r, adept_error *err)
         pthread_mutex_unlock(&r->lock);
         if (!s->is_alone) free(s);
     }
+    if (failed == ENOMEM) return adept_no_memory(err, "sensors");
     return failed == 0 || failed == ETIMEDOUT || failed == ECANCELED
                ? ADEPT_OK
                : adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(failed));
@@ -436,7 +437,7 @@ static void lose_the_dead(adept_track_state *track)
         most_w = fmax(most_w, samples[i].power_w);
     if (watched_s < sensor->refresh_s && most_w > 0) track->shown.at_most_j = most_w * sensor->refresh_s;
     adept_track_lose(track, "its counter stood still for %.3g s", watched_s);
-    track->shown.n_samples = 0; /* nor means what came before anything */
+    track->shown.n_samples = track->n_taken = 0; /* nor means what came before anything */
 }
 
 /* A device that fell silent before the end, or began to speak behind the begin, measured only a part. */

@@ -183,6 +183,10 @@ static adept_status run_work(work *w, adept_error *err)
         const task *t = &w->tasks[i];
         adept_held_out *h = t->s->result;
         if (t->status == ADEPT_OK && !t->stopped) continue;
+        if (t->status == ADEPT_E_NOMEM) { /* says nothing of the fold */
+            if (err) *err = t->cause;
+            return t->status;
+        }
         h->n_failed++;
         h->folds[t->fold].failed = t->status == ADEPT_OK ? "stopped" : t->cause.message;
     }

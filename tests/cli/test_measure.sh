@@ -248,17 +248,27 @@ says "$work/out" '^Measured '
 measure --list
 says "$work/out" '^ *cpu-0 +cpu '
 
-# ---- real on this machine: the memory in use, as /proc says it, through the model of eight modules of 6 W
-"$ADEPT" measure --devices dram-model --dram-dimms "8x64GB DDR4" --json -o "$work/r.json" -- sleep 0.5 2>"$work/err"
-rc=$?
-ends 0 "of memory as it is here"
-"$python" - "$work/r.json" <<'CHECK' || fail "memory as it is here"
+# ---- real on this machine: the memory in use, as /proc says it, through the model of eight modules of 6 W; there is no such sensor
+# where memory is measured
+set -- --devices dram-model --dram-dimms "8x64GB DDR4"
+if "$ADEPT" measure --list --dram-dimms "8x64GB DDR4" 2>/dev/null | grep -Eq '^ *dram-model '; then
+    "$ADEPT" measure "$@" --json -o "$work/r.json" -- sleep 0.5 2>"$work/err"
+    rc=$?
+    ends 0 "of memory as it is here"
+    "$python" - "$work/r.json" <<'CHECK' || fail "memory as it is here"
 import json, sys
 r = json.load(open(sys.argv[1]))
-for s in r["sensors"]:   # none where the machine measures its memory
+assert len(r["sensors"]) == 1, r["sensors"]
+for s in r["sensors"]:
     assert s["origin"] == "estimated" and 48 * 0.30 - 1e-9 <= s["avg_power_w"] <= 48 * 0.80 + 1e-9, s
     assert abs(s["energy_j"] - s["avg_power_w"] * r["time_s"]) < 1e-6 * s["energy_j"], s
 CHECK
+else
+    "$ADEPT" measure "$@" -- sleep 0.5 2>"$work/err"
+    rc=$?
+    ends 2 "of memory that is measured here"
+    says "$work/err" 'no sensor is called dram-model'
+fi
 
 # ---- a full disk: the run's own status stays, or becomes 1; nothing is called done that is not
 if [ -w /dev/full ]; then

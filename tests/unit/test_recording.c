@@ -318,6 +318,26 @@ static void test_counter_that_stands_still(void **state)
     adept_recording_free(r);
 }
 
+/* What was taken of a counter before it proved dead is no debt: there is nothing more to take. */
+static void test_samples_of_a_dead_counter(void **state)
+{
+    (void)state;
+    const adept_recording_options options = {.period_s = 0.05, .kinds = fake_kinds};
+    adept_recording *r = NULL;
+    adept_sample samples[64];
+    const char *lost;
+
+    the_device = (device){.counts = true, .is_still = true};
+    assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
+    sleep_s(0.6);
+    assert_true(adept_recording_take(r, 0, samples, 64, &lost) > 0);
+    sleep_s(0.6);
+    adept_recording_stop(r);
+    assert_int_equal(adept_recording_take(r, 0, samples, 64, &lost), 0);
+    assert_non_null(strstr(lost, "stood still"));
+    adept_recording_free(r);
+}
+
 /* However short the run: what never moved is not known. Where the device is known to show a new number that seldom, it is known
  * what it holds at most, by the power beside it. */
 static void test_counter_that_stands_still_for_a_moment(void **state)
@@ -829,6 +849,7 @@ int main(void)
         cmocka_unit_test(test_bounds_of_a_slow_counter), cmocka_unit_test(test_bounds_at_the_end_of_a_slow_counter),
         cmocka_unit_test(test_two_ways_to_measure_are_compared),
         cmocka_unit_test(test_sensor_that_dies), cmocka_unit_test(test_silence), cmocka_unit_test(test_clock_that_steps_back), cmocka_unit_test(test_counter_that_stands_still),
+        cmocka_unit_test(test_samples_of_a_dead_counter),
         cmocka_unit_test(test_counter_that_stands_still_for_a_moment),
         cmocka_unit_test(test_zero_is_no_power), cmocka_unit_test(test_counter_against_power),
         cmocka_unit_test(test_sums_take_the_outermost),
