@@ -183,7 +183,7 @@ static adept_status run_work(work *w, adept_error *err)
         const task *t = &w->tasks[i];
         adept_held_out *h = t->s->result;
         if (t->status == ADEPT_OK && !t->stopped) continue;
-        if (t->status == ADEPT_E_NOMEM) { /* says nothing of the fold */
+        if (t->status == ADEPT_E_NOMEM || t->status == ADEPT_E_IO) { /* of memory or of the checkpoint, not of the fold */
             if (err) *err = t->cause;
             return t->status;
         }
