@@ -1,6 +1,5 @@
 /** @file buckets.c  The timeline of gradients, and what of their all-reduces the backward pass hides; see buckets.h. */
 #include "buckets.h"
-#include <math.h>
 #include <stdlib.h>
 
 /* ---- the timeline ---- */
@@ -56,73 +55,69 @@ void adept_buckets_free(adept_buckets *buckets)
 
 /* ---- one run ---- */
 
-/* An all-reduce by the fastest law, linear in the bytes. */
-typedef struct linear_laws {
-    size_t n;
-    double at_0_s[ADEPT_NETWORK_LAWS], per_byte_s[ADEPT_NETWORK_LAWS];
-} linear_laws;
-
-static linear_laws laws_of(const adept_network *net, const double *theta)
+adept_linear_laws adept_linear_laws_of(const adept_network *net, const double *theta)
 {
-    linear_laws out = {.n = net->n};
+    adept_linear_laws out;
+    out.n = net->n;
     for (size_t i = 0; i < net->n; i++) {
         const adept_allreduce_law *law = &net->laws[i];
-        out.at_0_s[i] = law->hops * theta[ADEPT_OP_l_hop_s] + law->between_s;
-        out.per_byte_s[i] = law->volume / theta[ADEPT_OP_bw_eff_bytes_per_s] + law->between_s_per_byte;
+        out.of[i].law = law;
+        out.of[i].at_0_s = law->hops * theta[ADEPT_OP_l_hop_s] + law->between_s;
+        out.of[i].per_byte_s = law->volume / theta[ADEPT_OP_bw_eff_bytes_per_s] + law->between_s_per_byte;
     }
     return out;
 }
 
-/* At one clock: seconds per second of each, and per launch. */
-typedef struct pace {
-    double clocked, memory, launch_s;
-} pace;
-
-static double span_s(const adept_backward_span *span, const pace *at)
+/* Inside nodes, then between them, which is where it ends. @return its time */
+static double send(adept_schedule *s, const adept_linear_laws *laws, const adept_ready_gradient *ready, size_t gradient,
+                   adept_done complete)
 {
-    return span->kernels.clocked_s * at->clocked + span->kernels.memory_s * at->memory + span->launches * at->launch_s;
+    double best_s = laws->of[0].at_0_s + laws->of[0].per_byte_s * ready->bytes;
+    size_t best = 0;
+    for (size_t i = 1; i < laws->n; i++) {
+        double time_s = laws->of[i].at_0_s + laws->of[i].per_byte_s * ready->bytes;
+        if (time_s < best_s) best_s = time_s, best = i;
+    }
+    const adept_allreduce_law *law = laws->of[best].law;
+    double between_s = law->between_s + law->between_s_per_byte * ready->bytes;
+    adept_task task = {ADEPT_LANE_LINK, ADEPT_TASK_SEND, ADEPT_PART_BACKWARD, .time_s = best_s - between_s, .bytes = ready->bytes,
+                       .law = law, .gradient = gradient, .ready = ready->before, .until = ADEPT_NO_TASK};
+    adept_schedule_add(s, task, adept_later(s->lanes[ADEPT_LANE_BETWEEN], complete));
+    if (between_s > 0.0) {
+        task.lane = ADEPT_LANE_BETWEEN;
+        task.time_s = between_s;
+        adept_schedule_add(s, task, s->lanes[ADEPT_LANE_LINK]);
+    }
+    return best_s;
 }
 
-/* What is on the link. */
-typedef struct link_state {
-    double free_s, total_s, n;
-} link_state;
-
-static void send(link_state *link, const linear_laws *laws, double bytes, double now_s)
+adept_done adept_buckets_send(adept_schedule *s, double *all_s, double *n, const adept_buckets *buckets,
+                              const adept_linear_laws *laws, double bucket_bytes, adept_done pass,
+                              const adept_pace *at)
 {
-    double takes_s = laws->at_0_s[0] + laws->per_byte_s[0] * bytes;
-    for (size_t i = 1; i < laws->n; i++)
-        takes_s = fmin(takes_s, laws->at_0_s[i] + laws->per_byte_s[i] * bytes);
-    link->free_s = fmax(link->free_s, now_s) + takes_s;
-    link->total_s += takes_s;
-    link->n += 1.0;
-}
-
-/* A bucket is sent as soon as it is full of complete gradients and the one before it has been; exposed is what remains
- * after the pass. */
-double adept_buckets_send(double *exposed_s, double *hidden_s, const adept_buckets *buckets, const adept_network *net,
-                          const double *theta, const adept_board *board, double clock, double host_launch_s,
-                          double bucket_bytes)
-{
-    const linear_laws laws = laws_of(net, theta);
-    const pace by_host = {.launch_s = host_launch_s},
-               by_gpu = {1.0 / clock, adept_board_stretch(board, clock).ratio, theta[ADEPT_OP_t_launch_s]};
-    bool host_bound = span_s(&buckets->backward, &by_host) > span_s(&buckets->backward, &by_gpu);
-    const pace at = host_bound ? by_host : by_gpu;
-    double filled = 0.0, most = fmin(ADEPT_FIRST_BUCKET_BYTES, bucket_bytes), end_s = span_s(&buckets->backward, &at);
-    link_state link = {0};
+    adept_task *const kept = s->tasks;
+    adept_done complete = pass;
+    double filled = 0.0;
+    *all_s = *n = 0.0;
+    if (!s->keeps_sends) s->tasks = NULL;
     for (size_t i = 0; i < buckets->n; i++) {
         filled += buckets->gradients[i].bytes;
-        if (!(filled >= most)) continue;
-        send(&link, &laws, filled, span_s(&buckets->gradients[i].before, &at));
+        if (!adept_bucket_closes(filled, bucket_bytes, *n)) continue;
+        const adept_ready_gradient ready = {buckets->gradients[i].before, filled};
+        complete.at_s = pass.at_s + adept_backward_span_s(&ready.before, at);
+        *all_s += send(s, laws, &ready, i, complete);
+        *n += 1.0;
         filled = 0.0;
-        most = bucket_bytes;
     }
     filled += buckets->rest_bytes;
-    if (filled > 0.0) send(&link, &laws, filled, end_s);
-    *exposed_s = fmin(link.total_s, fmax(0.0, link.free_s - end_s));
-    *hidden_s = link.total_s - *exposed_s;
-    return link.n;
+    if (filled > 0.0) {
+        const adept_ready_gradient ready = {buckets->backward, filled};
+        complete.at_s = pass.at_s + adept_backward_span_s(&ready.before, at);
+        *all_s += send(s, laws, &ready, buckets->n, complete);
+        *n += 1.0;
+    }
+    s->tasks = kept;
+    return adept_later(s->lanes[ADEPT_LANE_LINK], s->lanes[ADEPT_LANE_BETWEEN]);
 }
 
 /* ---- are there buckets? ---- */
@@ -133,12 +128,12 @@ static bool fitted_share(const adept_hwprofile *hw, const adept_run *run)
     return adept_calibrated_for(hw, run) && hw->intervals && hw->intervals->high.gpus > 1.0;
 }
 
-adept_status adept_buckets_wanted(bool *wanted, bool places_known, const adept_hwprofile *hw, const adept_run *run,
-                                  const adept_network *net, adept_error *err)
+adept_status adept_buckets_bytes(double *bucket_bytes, bool places_known, const adept_hwprofile *hw, const adept_run *run,
+                                 const adept_network *net, adept_error *err)
 {
     bool by_operator = adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR,
          asked = run->overlap == ADEPT_OVERLAP_BUCKETED;
-    *wanted = false;
+    *bucket_bytes = 0.0;
     if (asked && !by_operator)
         return adept_error_set(err, ADEPT_E_USAGE,
                                "buckets need the time of every operator: granularity \"model\" has none");
@@ -147,6 +142,7 @@ adept_status adept_buckets_wanted(bool *wanted, bool places_known, const adept_h
         return adept_error_set(
             err, ADEPT_E_USAGE,
             "buckets: the profile does not say where its parameters are; make it anew with adept profile");
-    *wanted = asked || (places_known && !fitted_share(hw, run));
+    if (asked || (places_known && !fitted_share(hw, run)))
+        *bucket_bytes = run->bucket_bytes > 0.0 ? run->bucket_bytes : ADEPT_BUCKET_BYTES;
     return ADEPT_OK;
 }

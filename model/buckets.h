@@ -1,19 +1,12 @@
 /** @file buckets.h  All-reduces in buckets beside the backward pass. Private to model/. Calls: workload. */
 #ifndef ADEPT_BUCKETS_H
 #define ADEPT_BUCKETS_H
-#include "communication.h"
-#include "kernel_list.h"
 #include "kernel_set.h"
+#include "schedule.h"
 
-/* The backward pass at full clock up to some point: its kernels, and how many launches they are. */
-typedef struct adept_backward_span {
-    adept_span kernels;
-    double launches;
-} adept_backward_span;
-
-/* Gradients that are complete at some point. */
+/* Gradients that are complete at some point of the backward pass. */
 typedef struct adept_ready_gradient {
-    adept_backward_span before;
+    adept_backward_span before; /* what has run of it */
     double bytes;
 } adept_ready_gradient;
 
@@ -31,16 +24,45 @@ adept_status adept_buckets_new(adept_buckets *out, const adept_kernel_set *set, 
                                adept_error *err);
 void adept_buckets_free(adept_buckets *buckets); /* zeroed is fine */
 
-/** Time of all-reduces in s: what is exposed after the pass, and what runs beside it.
- *  @param host_launch_s  0: the GPU does not wait for the host at the end of the pass; else its timeline is the host's
- *  @return how many they are */
-double adept_buckets_send(double *exposed_s, double *hidden_s, const adept_buckets *buckets, const adept_network *net,
-                          const double *theta, const adept_board *board, double clock, double host_launch_s,
-                          double bucket_bytes);
+/** Does the next bucket close at gradient `i`? Then its bytes are `filled`, and the caller begins the next at 0.
+ *  @param sent  buckets closed before */
+static inline bool adept_bucket_closes(double filled, double bucket_bytes, double sent)
+{
+    double first = bucket_bytes < ADEPT_FIRST_BUCKET_BYTES ? bucket_bytes : ADEPT_FIRST_BUCKET_BYTES;
+    return filled >= (sent > 0.0 ? bucket_bytes : first);
+}
 
-/** Are gradients sent in buckets? @param places_known  adept_backward_plan_known() of the profile
+/* An all-reduce by the fastest law, linear in the bytes, inside a node and between nodes. */
+typedef struct adept_linear_laws {
+    size_t n;
+    struct {
+        const adept_allreduce_law *law;
+        double at_0_s, per_byte_s;
+    } of[ADEPT_NETWORK_LAWS];
+} adept_linear_laws;
+/** @param net  borrowed */
+adept_linear_laws adept_linear_laws_of(const adept_network *net, const double *theta);
+
+/* The last backward pass of a step as it runs: seconds per second of each at full clock, and per launch. */
+typedef struct adept_pace {
+    double clocked, memory, launch_s;
+} adept_pace;
+static inline double adept_backward_span_s(const adept_backward_span *span, const adept_pace *at)
+{
+    return span->kernels.clocked_s * at->clocked + span->kernels.memory_s * at->memory + span->launches * at->launch_s;
+}
+
+/** Send every bucket as soon as it is full of complete gradients and the one before it has been sent.
+ *  @param pass  the beginning of the last backward pass, in which gradients become complete at that pace
+ *  @return the end of the last; *all_s: time of all of them, *n: how many */
+adept_done adept_buckets_send(adept_schedule *s, double *all_s, double *n, const adept_buckets *buckets,
+                              const adept_linear_laws *laws, double bucket_bytes, adept_done pass,
+                              const adept_pace *at);
+
+/** Bytes of the buckets that gradients are sent in; 0: in none. @param places_known  adept_backward_plan_known() of the
+ *  profile
  *  @return ADEPT_E_USAGE if they are asked for but cannot be */
-adept_status adept_buckets_wanted(bool *wanted, bool places_known, const adept_hwprofile *hw, const adept_run *run,
-                                  const adept_network *net, adept_error *err);
+adept_status adept_buckets_bytes(double *bucket_bytes, bool places_known, const adept_hwprofile *hw, const adept_run *run,
+                                 const adept_network *net, adept_error *err);
 
 #endif

@@ -170,12 +170,11 @@ static adept_status fill_model(adept_evaluator *e, const adept_placement *rows, 
     return status;
 }
 
-/* What has no exact derivatives, or none yet, is left to adept_predict(). */
+/* What has no exact derivatives is left to adept_predict(). */
 static adept_status check_communication(const adept_run *run, adept_granularity granularity, adept_error *err)
 {
-    if (run->overlap == ADEPT_OVERLAP_BUCKETED)
-        return adept_error_set(err, ADEPT_E_USAGE, "an evaluator hides a fixed share of the all-reduce, not buckets");
-    if (run->overlap == ADEPT_OVERLAP_NONE && granularity == ADEPT_GRANULARITY_MODEL)
+    bool fixed = run->overlap == ADEPT_OVERLAP_AUTO || run->overlap == ADEPT_OVERLAP_FIXED;
+    if (!fixed && granularity == ADEPT_GRANULARITY_MODEL)
         return adept_error_set(err, ADEPT_E_USAGE, "granularity \"model\" hides a fixed share of the all-reduce");
     if (run->allreduce == ADEPT_ALLREDUCE_AUTO && granularity == ADEPT_GRANULARITY_MODEL)
         return adept_error_set(err, ADEPT_E_USAGE, "granularity \"model\" needs one algorithm of the all-reduce");

@@ -151,32 +151,6 @@ void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *
 
 /* ---- the step ---- */
 
-/* The end of the last part by the recursion of operator_step.h is the longest of these ways through the step: up to
- * some point the host's time counts, from there on the GPU's. With accumulation the time is linear in the pass in which
- * that point lies, so only the first and the last pass can be the longest. */
-static double busy_s(double exposed[ADEPT_PARTS], const double device_s[ADEPT_PARTS], const double host_s[ADEPT_PARTS],
-                     double passes)
-{
-    const double ways[][ADEPT_PARTS] = {
-        {1.0, 1.0, 1.0},                                         /* the GPU is never idle */
-        {(passes - 1.0) / passes, 1.0, 1.0},                     /* from the first backward pass on */
-        {(passes - 1.0) / passes, (passes - 1.0) / passes, 1.0}, /* from the second pass on */
-        {0.0, 1.0 / passes, 1.0},                                /* from the last backward pass on */
-        {0.0, 0.0, 1.0},                                         /* the optimizer */
-        {0.0, 0.0, 0.0},                                         /* the GPU always waits */
-    };
-    double longest = 0.0;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        double time_s = 0.0;
-        for (int p = 0; p < ADEPT_PARTS; p++)
-            time_s += ways[i][p] * device_s[p] + (1.0 - ways[i][p]) * host_s[p];
-        if (i > 0 && !(time_s > longest)) continue; /* a device time that is not a number stays */
-        longest = time_s;
-        memcpy(exposed, ways[i], sizeof ways[i]);
-    }
-    return longest;
-}
-
 static double host_launch_s(const adept_operator_numbers *n, adept_part p, const double *theta)
 {
     return n->host_share[p] * (n->host_launch_s > 0.0 ? n->host_launch_s : theta[ADEPT_OP_t_host_s]);
@@ -187,32 +161,6 @@ static double parameter_samples(const adept_operator_numbers *n)
 {
     bool replays = !(n->host_share[ADEPT_PART_FORWARD] > 0.0);
     return n->host_sample_s > 0.0 || replays ? 0.0 : n->samples;
-}
-
-/* Host and GPU through the parts of the step. @return both together, without communication */
-static double work_s(adept_step *out, const double part_s[ADEPT_PARTS], const adept_operator_numbers *n,
-                     const double *theta)
-{
-    double device_s[ADEPT_PARTS], host_s[ADEPT_PARTS], gaps_s = 0.0, kernels_s = 0.0;
-    double samples_s = n->samples * n->host_sample_s + parameter_samples(n) * theta[ADEPT_OP_t_sample_s];
-    for (int p = 0; p < ADEPT_PARTS; p++) {
-        double tensors_s = p == ADEPT_PART_OPTIMIZER
-                               ? n->tensors * theta[ADEPT_OP_t_tensor_s] + n->waits * theta[ADEPT_OP_t_wait_s]
-                               : 0.0;
-        double part_gaps_s = n->launches[p] * theta[ADEPT_OP_t_launch_s] + tensors_s;
-        host_s[p] = n->launches[p] * host_launch_s(n, p, theta) + tensors_s;
-        if (p == ADEPT_PART_FORWARD) host_s[p] += samples_s;
-        device_s[p] = part_s[p] + part_gaps_s;
-        gaps_s += part_gaps_s;
-        kernels_s += part_s[p];
-    }
-    double both_s = busy_s(out->exposed, device_s, host_s, n->passes);
-    for (int p = 0; p < ADEPT_PARTS; p++)
-        out->hidden_s[p] = (1.0 - out->exposed[p]) * part_s[p];
-    double waits_s = both_s - kernels_s - gaps_s;
-    out->launch_s = gaps_s + (waits_s < 0.0 ? 0.0 : waits_s); /* gaps, and waiting for the host */
-    out->samples_s = (1.0 - out->exposed[ADEPT_PART_FORWARD]) * samples_s;
-    return both_s;
 }
 
 /* Of an all-reduce that is not in buckets. */
@@ -234,51 +182,223 @@ static double awake_share(const adept_operator_numbers *n, double busy)
     return n->rests ? busy : 1.0;
 }
 
-/* The step at a clock. */
-static void step_at(adept_step *out, double f, const adept_kernel_list *list, const adept_operator_numbers *n,
-                    const adept_buckets *buckets, double bucket_bytes, const double *theta)
+/* What takes as long at every clock; by part of all passes. */
+typedef struct clockless {
+    double gaps_s[ADEPT_PARTS], host_s[ADEPT_PARTS]; /* between kernels, on the GPU; of launches */
+    double samples_s;                                /* in the forward pass's launches */
+    double rest_s;
+    const adept_buckets *buckets; /* NULL: the share `overlap` of the all-reduce is hidden */
+    double bucket_bytes, backward_launch_s;
+    adept_linear_laws laws;
+    const adept_allreduce_law *law; /* without buckets; NULL: nothing is sent */
+    double bytes, all_reduce_s, exposed_s, copies_s;
+} clockless;
+
+static void find_clockless(clockless *c, const adept_operator_numbers *n, const adept_buckets *buckets,
+                           double bucket_bytes, const double *theta)
+{
+    c->samples_s = n->samples * n->host_sample_s + parameter_samples(n) * theta[ADEPT_OP_t_sample_s];
+    for (int p = 0; p < ADEPT_PARTS; p++) {
+        double tensors_s = p == ADEPT_PART_OPTIMIZER
+                               ? n->tensors * theta[ADEPT_OP_t_tensor_s] + n->waits * theta[ADEPT_OP_t_wait_s]
+                               : 0.0;
+        c->gaps_s[p] = n->launches[p] * theta[ADEPT_OP_t_launch_s] + tensors_s;
+        c->host_s[p] = n->launches[p] * host_launch_s(n, p, theta) + tensors_s;
+    }
+    c->host_s[ADEPT_PART_FORWARD] += c->samples_s;
+    c->rest_s = n->host_step_s > 0.0 ? n->host_step_s : theta[ADEPT_OP_t_fixed_s];
+    c->buckets = buckets;
+    c->bucket_bytes = bucket_bytes;
+    c->law = NULL;
+    c->all_reduce_s = c->exposed_s = c->copies_s = 0.0;
+    if (buckets) {
+        c->laws = adept_linear_laws_of(&n->network, theta);
+        c->backward_launch_s = host_launch_s(n, ADEPT_PART_BACKWARD, theta);
+    } else if (n->network.n > 0) {
+        const double l_hop_s = theta[ADEPT_OP_l_hop_s], bw = theta[ADEPT_OP_bw_eff_bytes_per_s];
+        c->law = adept_network_law(&n->network, n->gradient_bytes, l_hop_s, bw);
+        c->bytes = n->gradient_bytes;
+        c->all_reduce_s = c->law ? adept_allreduce_law_s(c->law, n->gradient_bytes, l_hop_s, bw) : 0.0;
+        c->exposed_s = exposed_share(n, theta) * c->all_reduce_s;
+        c->copies_s = flat_copies_s(n, theta);
+    }
+}
+
+/* A step at a clock. */
+typedef struct moment {
+    double clock, volts2;       /* the square of the voltage */
+    double stretch;             /* adept_board_stretch() */
+    double part_s[ADEPT_PARTS]; /* kernels, of all passes */
+    double kernels_s, step_s, busy_s /* without communication and the rest */, comm_s, hidden_s, buckets;
+    double wait_w; /* above idle, between kernels */
+} moment;
+
+/* A share of a part's work: the host launches it, and its kernels begin once the host has launched all parts before. So
+ * after each part the GPU goes on at max(its own end, the host's). @return where kernels begin, and where launches do */
+static adept_done add_part(adept_schedule *s, adept_part part, double share, const moment *m, const clockless *c,
+                           adept_done launched, adept_done *launches)
+{
+    adept_task task = {ADEPT_LANE_COMPUTE, ADEPT_TASK_PART, part, share, share * (m->part_s[part] + c->gaps_s[part]),
+                       .until = ADEPT_NO_TASK};
+    const adept_done kernels = adept_schedule_add(s, task, launched);
+    task.lane = ADEPT_LANE_HOST;
+    task.time_s = share * c->host_s[part];
+    *launches = adept_schedule_add(s, task, s->lanes[ADEPT_LANE_HOST]);
+    return kernels;
+}
+
+/* Of those between the first and the last only the last can be waited for longest, for time is linear in them: they are
+ * taken as one. */
+static adept_done add_passes(adept_schedule *s, double share, bool is_one, const moment *m, const clockless *c,
+                             adept_done *launches)
+{
+    const adept_done launched = s->lanes[ADEPT_LANE_HOST];
+    add_part(s, ADEPT_PART_FORWARD, share, m, c, launched, launches);
+    return add_part(s, ADEPT_PART_BACKWARD, share, m, c, is_one ? s->lanes[ADEPT_LANE_HOST] : launched, launches);
+}
+
+/* Where the GPU waits for the host, gradients are complete when the host has launched what makes them: in a backward
+ * pass of which the host's time counts in the step, and is longer. */
+static bool host_completes(const adept_schedule *s, const moment *m, const clockless *c, const adept_pace *by_host,
+                           const adept_pace *by_gpu)
+{
+    double host_s = s->lanes[ADEPT_LANE_HOST].at_s, compute_s = s->lanes[ADEPT_LANE_COMPUTE].at_s;
+    double kernels_s = m->part_s[ADEPT_PART_OPTIMIZER] + c->gaps_s[ADEPT_PART_OPTIMIZER];
+    bool counts = host_s > compute_s || host_s + c->host_s[ADEPT_PART_OPTIMIZER] > compute_s + kernels_s;
+    const adept_backward_span *pass = &c->buckets->backward;
+    return counts && adept_backward_span_s(pass, by_host) > adept_backward_span_s(pass, by_gpu);
+}
+
+/* Buckets beside the last backward pass: host and GPU alike stand for what is left of them behind it. */
+static adept_task send_buckets(adept_schedule *s, moment *m, const clockless *c, adept_done kernels,
+                               adept_done launches, double launch_s)
+{
+    const adept_pace by_host = {.launch_s = c->backward_launch_s}, by_gpu = {1.0 / m->clock, m->stretch, launch_s};
+    bool by = host_completes(s, m, c, &by_host, &by_gpu);
+    const adept_done pass = by ? launches : kernels;
+    const adept_done passed = s->lanes[by ? ADEPT_LANE_HOST : ADEPT_LANE_COMPUTE];
+    double all_s;
+    const adept_done sent = adept_buckets_send(s, &all_s, &m->buckets, c->buckets, &c->laws, c->bucket_bytes, pass,
+                                               by ? &by_host : &by_gpu);
+    double left_s = sent.at_s - passed.at_s;
+    bool hides_all = !(left_s > 0.0);
+    m->comm_s = hides_all ? 0.0 : left_s < all_s ? left_s : all_s; /* rounding could make it more */
+    m->hidden_s = all_s - m->comm_s;
+    bool kept = s->keeps_sends && !hides_all;
+    return (adept_task){.kind = ADEPT_TASK_HOLD, .time_s = m->comm_s, .until = kept ? sent.task : ADEPT_NO_TASK, .since = passed.task};
+}
+
+/* One all-reduce of which a share is hidden: it holds host and GPU for the rest. Where it lies on the links is for those
+ * who look: it ends when they go on, whether or not the backward pass is as long as what is hidden. */
+static adept_task send_together(adept_schedule *s, moment *m, const clockless *c)
+{
+    m->comm_s = c->exposed_s + c->copies_s;
+    m->hidden_s = c->all_reduce_s - c->exposed_s;
+    m->buckets = 0.0;
+    if (s->keeps_sends && c->law) {
+        double begins_s = s->lanes[ADEPT_LANE_COMPUTE].at_s - m->hidden_s, between_s = c->law->between_s + c->law->between_s_per_byte * c->bytes;
+        adept_task task = {ADEPT_LANE_LINK, ADEPT_TASK_SEND, ADEPT_PART_BACKWARD, .time_s = c->all_reduce_s - between_s,
+                           .bytes = c->bytes, .law = c->law, .until = ADEPT_NO_TASK};
+        adept_schedule_add(s, task, (adept_done){begins_s > 0.0 ? begins_s : 0.0, ADEPT_NO_TASK, false});
+        task.lane = ADEPT_LANE_BETWEEN;
+        task.time_s = between_s;
+        adept_schedule_add(s, task, s->lanes[ADEPT_LANE_LINK]);
+        task = (adept_task){ADEPT_LANE_LINK, ADEPT_TASK_COPY, ADEPT_PART_BACKWARD, .time_s = c->copies_s, .until = ADEPT_NO_TASK};
+        adept_schedule_add(s, task, s->lanes[ADEPT_LANE_BETWEEN]);
+    }
+    return (adept_task){.kind = ADEPT_TASK_HOLD, .share = 1.0, .time_s = m->comm_s, .until = ADEPT_NO_TASK};
+}
+
+/* The step at a clock, as tasks. */
+static void run_at(adept_schedule *s, moment *m, double clock, const adept_kernel_list *list,
+                   const adept_operator_numbers *n, const clockless *c, const double *theta)
 {
     const adept_board *board = &list->board;
-    double v = adept_board_voltage(board, f, NULL), core = 1.0 / f;
-    double part_s[ADEPT_PARTS], all_s = 0.0;
-    *out = (adept_step){.clock_ratio = f};
+    const double v = adept_board_voltage(board, clock, NULL), one = 1.0 / n->passes;
+    m->clock = clock;
+    m->volts2 = v * v;
+    m->stretch = adept_board_stretch(board, clock).ratio;
+    m->kernels_s = 0.0;
     for (int p = 0; p < ADEPT_PARTS; p++)
-        all_s += part_s[p] = adept_span_s(&list->part[p], board, f);
-    out->pass_s = part_s[ADEPT_PART_FORWARD] + part_s[ADEPT_PART_BACKWARD];
-    out->optimizer_s = part_s[ADEPT_PART_OPTIMIZER];
+        m->kernels_s += m->part_s[p] = list->part[p].clocked_s / clock + list->part[p].memory_s * m->stretch;
+    adept_done launches, kernels = add_passes(s, one, true, m, c, &launches);
+    if (n->passes > 2.0) add_passes(s, (n->passes - 2.0) / n->passes, false, m, c, &launches);
+    if (n->passes > 1.0) kernels = add_passes(s, one, true, m, c, &launches);
+    adept_task hold = c->buckets ? send_buckets(s, m, c, kernels, launches, theta[ADEPT_OP_t_launch_s])
+                                 : send_together(s, m, c);
+    for (hold.lane = ADEPT_LANE_HOST; hold.lane <= ADEPT_LANE_COMPUTE && (c->buckets || c->law); hold.lane++)
+        adept_schedule_add(s, hold, s->lanes[hold.lane]);
+    add_part(s, ADEPT_PART_OPTIMIZER, 1.0, m, c, s->lanes[ADEPT_LANE_HOST], &launches);
+    m->busy_s = adept_later(s->lanes[ADEPT_LANE_COMPUTE], s->lanes[ADEPT_LANE_HOST]).at_s - m->comm_s;
+    adept_schedule_add(s, (adept_task){ADEPT_LANE_HOST, ADEPT_TASK_REST, .time_s = c->rest_s, .until = ADEPT_NO_TASK},
+                       s->lanes[ADEPT_LANE_COMPUTE]);
+    m->step_s = s->lanes[ADEPT_LANE_HOST].at_s;
+    m->wait_w = m->volts2 * awake_share(n, m->kernels_s / m->step_s) * board->wait_share * board->active_w * clock;
+}
+
+/* What the kernels may draw so that they and the waits of this step are at the limit together. */
+static double kernels_limit_w(const moment *m, const adept_board *board, double limit_w)
+{
+    double waits = adept_board_load(board, (board->static_w + m->wait_w) / limit_w) * (m->step_s - m->kernels_s);
+    return limit_w * adept_board_unload(board, fmax(0.0, (m->step_s - waits) / m->kernels_s));
+}
+
+/* What the step's time owes to its parts, and to what is sent. */
+static void find_path(adept_step_path *path, adept_schedule *s)
+{
+    *path = (adept_step_path){.exposed = 0.0};
+    adept_schedule_weigh(s);
+    for (size_t i = 0; i < s->n; i++) {
+        const adept_task *t = &s->tasks[i];
+        if (t->weight == 0.0) continue;
+        if (t->kind == ADEPT_TASK_PART)
+            (t->lane == ADEPT_LANE_HOST ? path->host : path->compute)[t->part] += t->weight * t->share;
+        if (t->kind == ADEPT_TASK_HOLD) path->exposed += t->weight * t->share;
+        if (t->kind != ADEPT_TASK_SEND || t->lane != ADEPT_LANE_LINK) continue;
+        path->hops += t->weight * t->law->hops;
+        path->volume_bytes += t->weight * t->law->volume * t->bytes;
+        if (!t->within) continue;
+        if (s->tasks[t->from].lane == ADEPT_LANE_HOST) {
+            path->host_launches += t->weight * t->ready.launches;
+            continue;
+        }
+        path->ready = t->weight;
+        path->gradient = t->gradient;
+        path->before = t->ready;
+    }
+}
+
+static void put_step(adept_step *out, const moment *m, const adept_step_path *path, const adept_kernel_list *list,
+                     const adept_operator_numbers *n, const clockless *c, const double *theta)
+{
+    const adept_board *board = &list->board;
+    const double core = 1.0 / m->clock;
+    *out = (adept_step){.clock_ratio = m->clock};
+    out->pass_s = m->part_s[ADEPT_PART_FORWARD] + m->part_s[ADEPT_PART_BACKWARD];
+    out->optimizer_s = m->part_s[ADEPT_PART_OPTIMIZER];
     out->optimizer_computes = n->optimizer_double_s > optimizer_memory_s(NULL, n, theta);
     out->gemm_s = list->unit_core_s[ADEPT_UNIT_GEMM] * core;
     out->conv_s = list->unit_core_s[ADEPT_UNIT_CONV] * core;
     out->alu_s = list->unit_core_s[ADEPT_UNIT_ALU] * core;
     out->memory_s = fmax(0.0, out->pass_s - out->gemm_s - out->conv_s - out->alu_s);
-    double both_s = work_s(out, part_s, n, theta);
-    if (buckets) {
-        bool host_bound = !(out->exposed[ADEPT_PART_BACKWARD] > 0.0); /* the last backward pass, then all of them */
-        out->buckets = adept_buckets_send(&out->comm_s, &out->comm_hidden_s, buckets, &n->network, theta, board, f,
-                                          host_bound ? host_launch_s(n, ADEPT_PART_BACKWARD, theta) : 0.0, bucket_bytes);
-    } else {
-        double all_comm_s = adept_network_allreduce_s(&n->network, n->gradient_bytes, theta[ADEPT_OP_l_hop_s],
-                                                      theta[ADEPT_OP_bw_eff_bytes_per_s]);
-        out->comm_s = exposed_share(n, theta) * all_comm_s;
-        out->comm_hidden_s = all_comm_s - out->comm_s;
-        out->comm_s += flat_copies_s(n, theta);
+    double gaps_s = 0.0;
+    for (int p = 0; p < ADEPT_PARTS; p++) {
+        gaps_s += c->gaps_s[p];
+        out->hidden_s[p] = path->host[p] * m->part_s[p];
     }
-    out->fixed_s = n->host_step_s > 0.0 ? n->host_step_s : theta[ADEPT_OP_t_fixed_s];
-    out->step_s = both_s + out->comm_s + out->fixed_s;
-    double kernels_j = v * v * (list->core_j + board->active_w * f * all_s) + list->memory_j;
-    double wait_w = v * v * awake_share(n, all_s / out->step_s) * board->wait_share * board->active_w * f;
-    out->energy_j = kernels_j + wait_w * (out->step_s - all_s);
+    double waits_s = m->busy_s - m->kernels_s - gaps_s;
+    out->launch_s = gaps_s + (waits_s < 0.0 ? 0.0 : waits_s); /* gaps, and waiting for the host */
+    out->samples_s = path->host[ADEPT_PART_FORWARD] * c->samples_s;
+    out->comm_s = m->comm_s;
+    out->comm_hidden_s = m->hidden_s;
+    out->buckets = m->buckets;
+    out->fixed_s = c->rest_s;
+    out->step_s = m->step_s;
+    double kernels_j = m->volts2 * (list->core_j + board->active_w * m->clock * m->kernels_s) + list->memory_j;
+    out->energy_j = kernels_j + m->wait_w * (out->step_s - m->kernels_s);
     out->power_w = board->static_w + out->energy_j / out->step_s;
-    out->pass_w = out->optimizer_w = board->static_w + (all_s > 0.0 ? kernels_j / all_s : 0.0);
-    out->comm_w = out->idle_w = board->static_w + wait_w;
-}
-
-/* What the kernels may draw so that they and the waits of this step are at the limit together. */
-static double kernels_limit_w(const adept_step *s, const adept_board *board, double limit_w)
-{
-    double kernels_s = s->pass_s + s->optimizer_s;
-    double waits = adept_board_load(board, s->idle_w / limit_w) * (s->step_s - kernels_s);
-    return limit_w * adept_board_unload(board, fmax(0.0, (s->step_s - waits) / kernels_s));
+    out->pass_w = out->optimizer_w = board->static_w + (m->kernels_s > 0.0 ? kernels_j / m->kernels_s : 0.0);
+    out->comm_w = out->idle_w = board->static_w + m->wait_w;
 }
 
 /* Clocks closer than this are one: what a solution for a fixed limit is exact to. */
@@ -294,9 +414,16 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
      * leave is another clock, until it is the same: by secants, and by halves where one leaves what is known to hold
      * it. The highest may be too high again, where waits draw with the clock. */
     const int most_clocks = clock.limited || clock.floored ? MOST_CLOCKS : 0;
-    step_at(out, f, list, n, buckets, bucket_bytes, theta);
+    adept_task tasks[ADEPT_STEP_TASKS];
+    adept_schedule s;
+    adept_step_path path;
+    clockless c;
+    moment m;
+    find_clockless(&c, n, buckets, bucket_bytes, theta);
     for (int i = 0; i < most_clocks; i++) {
-        clock = adept_kernel_list_clock(list, kernels_limit_w(out, &list->board, n->limit_w), n->max_clock);
+        adept_schedule_begin(&s, NULL, false);
+        run_at(&s, &m, f, list, n, &c, theta);
+        clock = adept_kernel_list_clock(list, kernels_limit_w(&m, &list->board, n->limit_w), n->max_clock);
         double gap = clock.ratio - f;
         if (!(fabs(gap) > ONE_CLOCK)) break;
         double next = isnan(before) ? clock.ratio : f - gap * (f - before) / (gap - gap_before);
@@ -304,10 +431,33 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
         if (i % 2 == 1 && i > 2) next = 0.5 * (low + high); /* where the map is steep, secants creep */
         if (!(next >= low && next <= high)) next = 0.5 * (low + high);
         before = f, gap_before = gap, f = next;
-        step_at(out, f, list, n, buckets, bucket_bytes, theta);
     }
+    adept_schedule_begin(&s, tasks, false);
+    run_at(&s, &m, f, list, n, &c, theta);
+    find_path(&path, &s);
+    put_step(out, &m, &path, list, n, &c, theta);
     out->floored = clock.floored && !(f > list->board.min_clock && f < n->max_clock);
     out->limited = out->floored || f < n->max_clock;
+}
+
+void adept_operator_schedule(adept_schedule *out, adept_task *tasks, const adept_step *step,
+                             const adept_kernel_list *list, const adept_operator_numbers *n,
+                             const adept_buckets *buckets, double bucket_bytes, const double *theta)
+{
+    clockless c;
+    moment m;
+    find_clockless(&c, n, buckets, bucket_bytes, theta);
+    adept_schedule_begin(out, tasks, true);
+    run_at(out, &m, step->clock_ratio, list, n, &c, theta);
+}
+
+void adept_operator_path(adept_step_path *path, adept_task *tasks, const adept_step *step, const adept_kernel_list *list,
+                         const adept_operator_numbers *n, const adept_buckets *buckets, double bucket_bytes,
+                         const double *theta)
+{
+    adept_schedule s;
+    adept_operator_schedule(&s, tasks, step, list, n, buckets, bucket_bytes, theta);
+    find_path(path, &s);
 }
 
 /* ---- derivatives ---- */
@@ -418,19 +568,35 @@ static double comm_slope(size_t i, const adept_operator_numbers *n, const double
     return n->network.flat ? 0.0 : -adept_allreduce_law_s(law, n->gradient_bytes, l_hop_s, bw);
 }
 
-/* Of the step by a parameter of launches, the kernels' own times apart. */
-static double launch_slope(size_t i, const adept_step *s, const adept_operator_numbers *n)
+/* Of the step by a parameter of launches, of samples and of what is sent, the kernels' own times apart. */
+static double path_slope(size_t i, const adept_step_path *path, const adept_operator_numbers *n, const double *theta)
 {
-    double slope = 0.0;
-    if (i == ADEPT_OP_t_tensor_s) return n->tensors;
-    if (i == ADEPT_OP_t_wait_s) return n->waits;
-    if (i == ADEPT_OP_t_sample_s) return (1.0 - s->exposed[ADEPT_PART_FORWARD]) * parameter_samples(n);
-    for (int p = 0; p < ADEPT_PARTS; p++) {
-        if (i == ADEPT_OP_t_launch_s) slope += s->exposed[p] * n->launches[p];
-        if (i == ADEPT_OP_t_host_s && !(n->host_launch_s > 0.0))
-            slope += (1.0 - s->exposed[p]) * n->launches[p] * n->host_share[p];
+    const double optimizer = path->compute[ADEPT_PART_OPTIMIZER] + path->host[ADEPT_PART_OPTIMIZER];
+    double slope = path->exposed > 0.0 ? path->exposed * comm_slope(i, n, theta) : 0.0;
+    switch (i) {
+    case ADEPT_OP_t_tensor_s:
+        return optimizer * n->tensors;
+    case ADEPT_OP_t_wait_s:
+        return optimizer * n->waits;
+    case ADEPT_OP_t_sample_s:
+        return path->host[ADEPT_PART_FORWARD] * parameter_samples(n);
+    case ADEPT_OP_t_fixed_s:
+        return n->host_step_s > 0.0 ? 0.0 : 1.0;
+    case ADEPT_OP_t_launch_s:
+        for (int p = 0; p < ADEPT_PARTS; p++)
+            slope += path->compute[p] * n->launches[p];
+        return slope + path->ready * path->before.launches;
+    case ADEPT_OP_t_host_s:
+        for (int p = 0; p < ADEPT_PARTS; p++)
+            slope += path->host[p] * n->launches[p] * n->host_share[p];
+        return n->host_launch_s > 0.0 ? 0.0 : slope + path->host_launches * n->host_share[ADEPT_PART_BACKWARD];
+    case ADEPT_OP_l_hop_s:
+        return slope + path->hops;
+    case ADEPT_OP_bw_eff_bytes_per_s:
+        return slope - path->volume_bytes / (theta[i] * theta[i]);
+    default:
+        return slope;
     }
-    return slope;
 }
 
 /* Of the wait's part of the balance, wait_s * ((W / L)^q - 1). */
@@ -482,7 +648,8 @@ static double wait_balance_slope(size_t i, const wait_terms *w, const adept_boar
 }
 
 void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], double dpower_w[ADEPT_OPERATOR_PARAMETERS],
-                                const adept_step *step, const adept_kernel_list *list, const adept_list_slopes *slopes,
+                                const adept_step *step, const adept_step_path *path, const adept_kernel_list *list,
+                                const adept_list_slopes *slopes, const adept_ready_slopes *ready,
                                 const adept_balance_slopes *balance, const adept_operator_numbers *n,
                                 const double *theta)
 {
@@ -499,20 +666,22 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
     }
     const adept_stretch stretch = adept_board_stretch(board, f);
     const clock_slope all_by_f = by_clock(&all, &e, board, f);
-    double time_by_f = 0.0, mean_w = step->energy_j / step->step_s;
+    const adept_span *before = &path->before.kernels;
+    double time_by_f = path->ready * by_clock(before, &e, board, f).time, mean_w = step->energy_j / step->step_s;
     for (int p = 0; p < ADEPT_PARTS; p++)
-        time_by_f += step->exposed[p] * by_clock(&list->part[p], &e, board, f).time;
+        time_by_f += path->compute[p] * by_clock(&list->part[p], &e, board, f).time;
     const wait_terms waits = wait_terms_of(step, board, n, wait_s, awake, active);
     double balance_by_f = balance->by_clock + wait_balance_by_clock(&waits, board, n, f, &all_by_f, time_by_f);
     bool moves = step->limited && !step->floored && balance_by_f != 0.0;
     for (size_t i = 0; i < ADEPT_OPERATOR_PARAMETERS; i++) {
-        double kernels = 0.0, fixed = i == ADEPT_OP_t_fixed_s && !(n->host_step_s > 0.0) ? 1.0 : 0.0;
-        double time = launch_slope(i, step, n) + comm_slope(i, n, theta) + fixed;
+        double kernels = 0.0, time = path_slope(i, path, n, theta);
+        if (path->ready != 0.0)
+            time += path->ready * span_slope(i, ready->time_s[i], ready->clocked_s[i], before->memory_s, &stretch, f);
         for (int p = 0; p < ADEPT_PARTS; p++) {
             double part =
                 span_slope(i, slopes->time_s[p][i], slopes->clocked_s[p][i], list->part[p].memory_s, &stretch, f);
             kernels += part;
-            time += step->exposed[p] * part;
+            time += path->compute[p] * part;
         }
         /* under a limit the clock moves so that the limit still holds */
         double of_waits = wait_balance_slope(i, &waits, board, n, f, kernels, time, theta);

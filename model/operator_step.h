@@ -11,6 +11,7 @@
  *      host += H,   end = max(end + D, host)
  *  so a forward pass that waits for the host and an optimizer that waits for memory add up, whichever is longer in sum.
  *      T = end + T_comm * (1 - overlap) + t_fixed
+ *  It is said in tasks on lanes (schedule.h), from which also its derivatives come: weights of tasks times their own.
  *      P = P_static + sum e_i / T
  *  The optimizer is a kernel that streams, times c_opt. PyTorch's own fused kernel is without c_opt, and takes as long as its FP64
  *  instructions if that is longer. */
@@ -63,11 +64,19 @@ void adept_operator_time_of(adept_timed_kernel *out, adept_timed_slopes *slopes,
 void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *slopes,
                                    const adept_operator_numbers *n, const double *theta);
 
-/** Time and power of a step.
+/** Time and power of a step: the highest clock that its limit leaves, and the tasks at that clock (schedule.h).
  *  @param list     closed
  *  @param buckets  NULL: the share `overlap` of the all-reduce is hidden; else of bucket_bytes each */
 void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,
                          const adept_buckets *buckets, double bucket_bytes, const double *theta);
+
+/* Room for the tasks of a step but its buckets; each of these takes 2. */
+#define ADEPT_STEP_TASKS 24
+/** The tasks of a step that adept_operator_step() has worked out, with those of its links.
+ *  @param tasks  room for ADEPT_STEP_TASKS and 2 for each bucket, which outlives the schedule */
+void adept_operator_schedule(adept_schedule *out, adept_task *tasks, const adept_step *step,
+                             const adept_kernel_list *list, const adept_operator_numbers *n,
+                             const adept_buckets *buckets, double bucket_bytes, const double *theta);
 
 /* ---- derivatives ---- */
 
@@ -88,10 +97,33 @@ void adept_balance_slopes_add(adept_balance_slopes *sum, const adept_timed_kerne
                               double executions, double clock, const adept_board *board,
                               const adept_operator_numbers *n, const double *theta);
 
-/** d step_s / d theta and d power_w / d theta, exact, the clock's own dependence included. Without buckets.
+/* The critical path of a step: what its time owes to the work of its tasks, summed by what that is made of. */
+typedef struct adept_step_path {
+    double compute[ADEPT_PARTS], host[ADEPT_PARTS]; /* the part's kernels and gaps; its launches */
+    double exposed; /* what holds host and GPU for an all-reduce that is not in buckets */
+    double hops, volume_bytes; /* of buckets, inside nodes */
+    /* Of the backward pass, what runs before the bucket from which on the links never rest: as often as `ready`, and up
+     * to that gradient of the buckets; launches, where these make gradients complete */
+    double ready, host_launches;
+    size_t gradient;
+    adept_backward_span before;
+} adept_step_path;
+/** @param tasks  as of adept_operator_schedule() */
+void adept_operator_path(adept_step_path *path, adept_task *tasks, const adept_step *step, const adept_kernel_list *list,
+                         const adept_operator_numbers *n, const adept_buckets *buckets, double bucket_bytes,
+                         const double *theta);
+
+/* Of the times of kernels that run before a bucket, by every parameter. */
+typedef struct adept_ready_slopes {
+    double time_s[ADEPT_OPERATOR_PARAMETERS], clocked_s[ADEPT_OPERATOR_PARAMETERS];
+} adept_ready_slopes;
+
+/** d step_s / d theta and d power_w / d theta, exact, the clock's own dependence included: the sum along the critical path.
+ *  @param ready    of path->before; read only where path->ready is not 0
  *  @param balance  read only where the step is limited, and not floored */
 void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], double dpower_w[ADEPT_OPERATOR_PARAMETERS],
-                                const adept_step *step, const adept_kernel_list *list, const adept_list_slopes *slopes,
+                                const adept_step *step, const adept_step_path *path, const adept_kernel_list *list,
+                                const adept_list_slopes *slopes, const adept_ready_slopes *ready,
                                 const adept_balance_slopes *balance, const adept_operator_numbers *n,
                                 const double *theta);
 

@@ -143,7 +143,6 @@ static void step_of_phases(adept_step *out, const adept_plan_phases *known, cons
         .conv_s = known->conv_s * core,
         .alu_s = known->alu_s * core,
         .memory_s = known->memory_s,
-        .exposed = {1.0, 1.0, 1.0},
         .optimizer_computes = optimizer->compute_s > optimizer->memory_s,
         .power_w = at.power_w,
         .pass_w = pass->power_w,
@@ -419,14 +418,11 @@ adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan
                                   adept_error *err)
 {
     adept_run run = asked ? *asked : (adept_run){0};
-    bool in_buckets;
     run.granularity = plan->granularity;
     adept_status status = adept_place_run(out->row, &out->network, plan->hw, &run, plan->sends, err);
     if (status == ADEPT_OK)
-        status = adept_buckets_wanted(&in_buckets, plan->places_known, plan->hw, &run, &out->network, err);
-    if (status != ADEPT_OK) return status;
-    out->bucket_bytes = !in_buckets ? 0.0 : run.bucket_bytes > 0.0 ? run.bucket_bytes : ADEPT_BUCKET_BYTES;
-    return ADEPT_OK;
+        status = adept_buckets_bytes(&out->bucket_bytes, plan->places_known, plan->hw, &run, &out->network, err);
+    return status;
 }
 
 void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run)

@@ -20,8 +20,7 @@ typedef struct adept_step {
     double comm_hidden_s;                   /* runs beside the backward pass */
     double buckets;                         /* all-reduces of a step; 0: not in buckets */
     double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s: what follows the core clock, by unit, and the rest */
-    double exposed[ADEPT_PARTS]; /* share of a part whose time is the GPU's: the rest runs in the shadow of the host */
-    double hidden_s[ADEPT_PARTS]; /* the time of kernels there */
+    double hidden_s[ADEPT_PARTS]; /* of a part's kernels, the time in the shadow of the host */
     bool optimizer_computes;      /* its arithmetic takes longer than its traffic */
     double samples_s;            /* inside launch_s: waiting for the host to load samples; granularity "operator" only */
     double energy_j;              /* above idle; granularity "operator" only */

@@ -488,8 +488,8 @@ static void fits_of_several_gpus_keep_their_share(void **state)
     assert_true(predict(&f).comm_buckets == 100);
 }
 
-/* The evaluator knows the fixed share only. */
-static void evaluators_refuse_buckets(void **state)
+/* By granularity "model" the evaluator knows the fixed share only. */
+static void evaluators_by_model_refuse_buckets(void **state)
 {
     (void)state;
     fixture f;
@@ -497,7 +497,7 @@ static void evaluators_refuse_buckets(void **state)
     adept_error err = {0};
     fresh(&f, 100, 3);
     adept_placement at = {&f.prof, &f.gpu.hw, {.gpus = 2, .overlap = ADEPT_OVERLAP_BUCKETED}};
-    assert_int_equal(adept_evaluator_new(&e, &at, 1, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, &err), ADEPT_E_USAGE);
+    assert_int_equal(adept_evaluator_new(&e, &at, 1, ADEPT_GRANULARITY_MODEL, NULL, NULL, 0, &err), ADEPT_E_USAGE);
     assert_non_null(strstr(err.message, "fixed share"));
     at.run.overlap = ADEPT_OVERLAP_AUTO;
     at.run.allreduce = ADEPT_ALLREDUCE_AUTO;
@@ -547,7 +547,7 @@ int main(void)
         cmocka_unit_test(bridges_join_pairs),
         cmocka_unit_test(nothing_overlaps),
         cmocka_unit_test(fits_of_several_gpus_keep_their_share),
-        cmocka_unit_test(evaluators_refuse_buckets),
+        cmocka_unit_test(evaluators_by_model_refuse_buckets),
         cmocka_unit_test(both_granularities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

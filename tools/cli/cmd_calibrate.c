@@ -445,11 +445,15 @@ static adept_status calibrate_parts(adept_cli *cli, work *w, const adept_calibra
                                          : adept_collective_fit_to_json(w->hw, &w->collectives));
 }
 
-/* What is fitted is the share of an all-reduce that is hidden, so errors are of that; but of steps known to hide nothing. */
-static void hide_fixed_share(adept_dataset *dataset)
+/* What is fitted is the share of an all-reduce that is hidden, so errors are of that; but of steps known to hide nothing,
+ * and of those said to send in buckets, where the granularity knows these. */
+static void hide_fixed_share(adept_dataset *dataset, adept_granularity granularity)
 {
-    for (size_t i = 0; i < dataset->n; i++)
-        if (dataset->rows[i].run.overlap != ADEPT_OVERLAP_NONE) dataset->rows[i].run.overlap = ADEPT_OVERLAP_FIXED;
+    for (size_t i = 0; i < dataset->n; i++) {
+        adept_overlap *overlap = &dataset->rows[i].run.overlap;
+        bool in_buckets = *overlap == ADEPT_OVERLAP_BUCKETED && granularity == ADEPT_GRANULARITY_OPERATOR;
+        if (*overlap != ADEPT_OVERLAP_NONE && !in_buckets) *overlap = ADEPT_OVERLAP_FIXED;
+    }
 }
 
 static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_options *o)
@@ -458,7 +462,7 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     adept_status status = adept_load_measurements(cli, &w->dataset, &w->hw, w->shared, &o->measurements, &w->progress);
 
     if (status == ADEPT_OK) status = adept_dataset_refuse_mistaken(w->dataset, &cli->err);
-    if (status == ADEPT_OK) hide_fixed_share(w->dataset);
+    if (status == ADEPT_OK) hide_fixed_share(w->dataset, o->fit.granularity);
     if (status == ADEPT_OK) status = begin_fit(cli, w, o, o->fit.granularity);
     if (status == ADEPT_OK) status = set_tiles(cli, w->hw, o);
     if (status == ADEPT_OK && plot) status = adept_gnuplot_check("--plot", &cli->err);

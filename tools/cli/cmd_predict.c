@@ -1,12 +1,15 @@
 /** @file cmd_predict.c  `adept predict`: time, power and energy of a step on a GPU. */
+#include "adept_file.h"
 #include "adept_prediction_json.h"
+#include "adept_timeline.h"
 #include "report.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct predict_options {
     adept_step_options step;
-    const char *label; /* file to write; NULL: none */
+    const char *label, *timeline; /* files to write; NULL: none */
     bool json;
     adept_job_spec job;
     adept_grouping grouping;
@@ -32,6 +35,10 @@ static const adept_option_row rows[] = {
      "Write an energy label of the job for a model card, as Markdown or as JSON by the file's name; .cdx.json and "
      ".spdx.json: as CycloneDX 1.6 and SPDX 3.0.1, for a bill of materials",
      ADEPT_OPT_TEXT, .at = AT(label)},
+    {"timeline", "FILE.json", 3,
+     "Write what happens when in the step of one GPU as a Chrome trace, which ui.perfetto.dev opens: launches of the host, "
+     "operators in their order, the optimizer, and all-reduces",
+     ADEPT_OPT_TEXT, .at = AT(timeline)},
     {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };
@@ -64,7 +71,28 @@ static adept_layer_prediction *layers_of(const adept_predicted_step *s)
     return layers;
 }
 
-static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, const predict_options *o)
+static adept_status write_timeline(adept_cli *cli, const char *path, const adept_timeline *timeline,
+                                   const adept_predicted_step *s)
+{
+    char *trace = adept_timeline_to_trace(timeline, s->profile, s->hw);
+    adept_status status = trace ? adept_file_write(path, trace, strlen(trace), &cli->err)
+                                : adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while writing %s", path);
+
+    free(trace);
+    return status;
+}
+
+/* What each row of the trace sums to. */
+static void put_timeline(adept_json_writer *w, const adept_timeline *t)
+{
+    adept_json_put_object(w, "timeline", "host_s %g compute_s %g optimizer_s %g link_s %g between_nodes_s %g",
+                          t->row_s[ADEPT_TIMELINE_HOST], t->row_s[ADEPT_TIMELINE_COMPUTE],
+                          t->row_s[ADEPT_TIMELINE_OPTIMIZER], t->row_s[ADEPT_TIMELINE_LINK],
+                          t->row_s[ADEPT_TIMELINE_BETWEEN]);
+}
+
+static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, const adept_timeline *timeline,
+                               const predict_options *o)
 {
     bool by_layer = o->grouping.given && o->grouping.by == ADEPT_BY_LAYER;
     adept_layer_prediction *layers = by_layer ? layers_of(s) : NULL;
@@ -76,6 +104,7 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
                                         s->totals.steps > 0 ? &s->totals : NULL, &s->limits, layers, s->groups.n);
     free(layers);
     adept_json_continue(&out, json);
+    if (o->timeline) put_timeline(&out, timeline);
     if (o->grouping.given && !by_layer)
         adept_groups_put_json(
             &out, &s->groups,
@@ -86,9 +115,15 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
 
 static adept_status print(adept_cli *cli, adept_predicted_step *s, const predict_options *o)
 {
+    adept_timeline timeline = {.n = 0};
     adept_status status = o->label ? adept_label_write(cli, o->label, s) : ADEPT_OK;
 
-    if (status != ADEPT_OK || o->json) return status == ADEPT_OK ? print_json(cli, s, o) : status;
+    if (status == ADEPT_OK && o->timeline)
+        status = adept_predict_timeline(&timeline, s->profile, s->hw, s->run, &cli->err);
+    if (status == ADEPT_OK && o->timeline) status = write_timeline(cli, o->timeline, &timeline, s);
+    if (status == ADEPT_OK && o->json) status = print_json(cli, s, &timeline, o);
+    adept_timeline_free(&timeline);
+    if (status != ADEPT_OK || o->json) return status;
     adept_groups_sort(&s->groups);
     return adept_report_prediction(cli, stdout, s);
 }
@@ -123,6 +158,7 @@ const adept_command adept_command_predict = {
         "  adept predict vit.pt --gpu a100 --steps 500 --carbon-intensity 56\n"
         "  adept predict v.pt --gpu a100 --epochs 9 --dataset-size 1281167 --country FR\n"
         "  adept predict a.pt --gpu t4 --steps 100 --country SE --label label.md\n"
+        "  adept predict gpt2 --gpu a100 --gpus 8 --timeline trace.json\n"
         "  adept predict resnet50 --gpu ./mine.json --mode infer --json",
     .size = sizeof(predict_options),
     .options = {.rows = rows,
