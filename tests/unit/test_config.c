@@ -1,5 +1,5 @@
-/* Models that adept builds of a config.json: parameters against what is published, multiply-adds against closed forms, words of
- * adept:FAMILY?key=value, and hostile keys, which end in one line with file and key. */
+/* Models that adept builds of a config.json: parameters against what is published, multiply-adds against closed forms,
+ * words of adept:FAMILY?key=value, and hostile keys, which end in one line with file and key. */
 #include "adept_append.h"
 #include "adept_file.h"
 #include "adept_handlers.h"
@@ -25,7 +25,8 @@ static adept_graph *open_model(const char *name)
     char path[ADEPT_MODULE_PATH_BYTES];
     adept_error err = {0};
     adept_graph *g = NULL;
-    if (adept_models_path(path, name, &err) != ADEPT_OK || adept_import_model(&g, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_models_path(path, name, &err) != ADEPT_OK || adept_import_model(&g, path, NULL, &err) != ADEPT_OK)
+        fail_msg("%s", err.message);
     return g;
 }
 
@@ -41,7 +42,8 @@ static const adept_workload_config small = {.mode = ADEPT_MODE_INFER, .batch_siz
 
 /* ---- closed forms of one forward pass, by the sizes alone ---- */
 
-/* Attention of a layer: projections to H heads of width D from h, K heads of keys and values, scores and what they weigh. */
+/* Attention of a layer: projections to H heads of width D from h, K heads of keys and values, scores and what they
+ * weigh. */
 static double attend(double h, double H, double K, double D)
 {
     return T * h * (H + 2 * K) * D + T * H * D * h + 2 * B * H * S * S * D;
@@ -74,13 +76,15 @@ static double plain(double L, double h, double H, double K, double D, double f, 
     return L * (attend(h, H, K, D) + 2 * T * h * f) + T * h * V + angles(r);
 }
 
-static double mixture(double L, double h, double H, double K, double D, double V, double n, double k, double f, double shared, double gates)
+static double mixture(double L, double h, double H, double K, double D, double V, double n, double k, double f,
+                      double shared, double gates)
 {
     return L * (attend(h, H, K, D) + experts(h, n, k, f, shared) + T * h * gates) + T * h * V + angles(D);
 }
 
 /* DeepSeek: q over rank q (0: none), keys and values over rank c, widths of a head 128 + 64 and 128. */
-static double latent(double L, double dense, double h, double H, double q, double c, double V, double f, double n, double k, double fe, double shared)
+static double latent(double L, double dense, double h, double H, double q, double c, double V, double f, double n,
+                     double k, double fe, double shared)
 {
     double query = q > 0 ? T * (h * q + q * H * 192) : T * h * H * 192;
     double attention = query + T * (h * (c + 64) + c * H * 256) + T * H * 128 * h + B * H * S * S * (192 + 128);
@@ -163,7 +167,8 @@ static void published_parameters(void **state)
         for (size_t k = 0; k < g->n_params; k++)
             if (!g->params[k].is_buffer) params += (int64_t)adept_dims_elements(g->params[k].ndim, g->params[k].dims);
         if (published[i].params && params != published[i].params)
-            print_error("%s: %lld parameters, published are %lld\n", published[i].name, (long long)params, (long long)published[i].params);
+            print_error("%s: %lld parameters, published are %lld\n", published[i].name, (long long)params,
+                        (long long)published[i].params);
         if (published[i].params) assert_int_equal(params, published[i].params);
         adept_graph_free(g);
     }
@@ -233,7 +238,8 @@ static void every_one_trains(void **state)
         config.precision = i % 2 ? ADEPT_PURE_BF16 : ADEPT_AMP_BF16;
         adept_profile *p = walk(g, &config);
         assert_true(p->totals.gemm_flops[ADEPT_BACKWARD] > 1.9 * p->totals.gemm_flops[ADEPT_FORWARD]);
-        assert_int_equal(p->params - p->trainable_params, strcmp(published[i].name, "deepseek-v3") ? 0 : 58 * 256); /* biases of its routers */
+        assert_int_equal(p->params - p->trainable_params,
+                         strcmp(published[i].name, "deepseek-v3") ? 0 : 58 * 256); /* biases of its routers */
         int64_t longest = 0;
         for (size_t k = 0; k < p->program.n_repeats; k++)
             if (p->program.repeats[k].times > longest) longest = p->program.repeats[k].times;
@@ -261,16 +267,18 @@ static void words(void **state)
     (void)state;
     assert_true(params_of("adept:llama") == 8030261248);
     assert_true(params_of("adept:llama?layers=80&hidden=8192") == 70553706496);
-    assert_true(params_of("adept:llama?num_hidden_layers=80&hidden_size=8192&heads=64&kv_heads=8&ffn=28672&vocab=128256") == 70553706496);
+    assert_true(
+        params_of("adept:llama?num_hidden_layers=80&hidden_size=8192&heads=64&kv_heads=8&ffn=28672&vocab=128256") ==
+        70553706496);
     assert_true(params_of("adept:llama-3.1-405b?layers=1") == 2 * 16384.0 * 128256 + 16384 + 16384.0 * 16384 * 2 +
-                                                             2 * 16384.0 * 1024 + 3 * 16384.0 * 53248 + 2 * 16384);
+                                                                  2 * 16384.0 * 1024 + 3 * 16384.0 * 53248 + 2 * 16384);
     assert_true(params_of("adept:llama?tied=true") == 8030261248 - 525336576.0);
     assert_true(params_of("adept:bert?head=none") == 109482240);
     assert_true(params_of("adept:bert?head=ForPreTraining") == 110106428);
     assert_true(params_of("adept:bert?head=ForQuestionAnswering") == 108893186);
     assert_true(params_of("adept:vit?head=none") == 86389248);
-    assert_true(params_of("adept:opt?num_hidden_layers=24&hidden_size=1024&heads=16&ffn=4096&word_embed_proj_dim=512&do_layer_norm_before=false") ==
-                331196416);
+    assert_true(params_of("adept:opt?num_hidden_layers=24&hidden_size=1024&heads=16&ffn=4096&word_embed_proj_dim=512&"
+                          "do_layer_norm_before=false") == 331196416);
 }
 
 static adept_status refused(adept_error *err, const char *spec)
@@ -312,7 +320,8 @@ static void loss_of_training(void **state)
     adept_graph *with = open_model("adept:llama?layers=2"), *without = open_model("adept:llama?layers=2&loss=none");
     adept_workload_config train = small;
     train.mode = ADEPT_MODE_FWBW;
-    adept_profile *a = walk(with, &small), *b = walk(without, &small), *c = walk(with, &train), *d = walk(without, &train);
+    adept_profile *a = walk(with, &small), *b = walk(without, &small), *c = walk(with, &train),
+                  *d = walk(without, &train);
     assert_true(a->totals.bytes_read[0] == b->totals.bytes_read[0]);
     assert_true(c->totals.bytes_read[0] >= d->totals.bytes_read[0] + 4 * T * 128256);
     assert_true(c->totals.gemm_flops[1] == d->totals.gemm_flops[1]);
@@ -336,14 +345,16 @@ static adept_status import_text(adept_graph **g, const char *text, adept_error *
 static void notes(void **state)
 {
     (void)state;
-    static const char text[] =
-        "{\"model_type\":\"mistral\",\"num_hidden_layers\":2,\"hidden_size\":64,\"num_attention_heads\":4,\"intermediate_size\":128,"
-        "\"vocab_size\":100,\"sliding_window\":8,\"quantization_config\":{\"bits\":4},\"rope_scaling\":{\"factor\":8.0},\"nap\":NaN,"
-        "\"torch_dtype\":\"bfloat16\",\"bandwidth_of_gate\":3,\"use_cache\":true}";
+    static const char text[] = "{\"model_type\":\"mistral\",\"num_hidden_layers\":2,\"hidden_size\":64,\"num_attention_"
+                               "heads\":4,\"intermediate_size\":128,"
+                               "\"vocab_size\":100,\"sliding_window\":8,\"quantization_config\":{\"bits\":4},\"rope_"
+                               "scaling\":{\"factor\":8.0},\"nap\":NaN,"
+                               "\"torch_dtype\":\"bfloat16\",\"bandwidth_of_gate\":3,\"use_cache\":true}";
     adept_graph *g = NULL;
     adept_error err;
     assert_int_equal(import_text(&g, text, &err), ADEPT_OK);
-    adept_profile *p = walk(g, &small), *q = walk(g, &(adept_workload_config){.mode = ADEPT_MODE_INFER, .batch_size = 1, .seq_length = 8});
+    adept_profile *p = walk(g, &small),
+                  *q = walk(g, &(adept_workload_config){.mode = ADEPT_MODE_INFER, .batch_size = 1, .seq_length = 8});
     adept_profile *r = walk(g, &(adept_workload_config){.mode = ADEPT_MODE_INFER});
     assert_true(warns(p, "sliding_window 8"));
     assert_false(warns(q, "sliding_window 8"));
@@ -359,10 +370,26 @@ static void notes(void **state)
 
 /* ---- hostile ---- */
 
-static const char *const values[] = {"\"x\"", "-1", "0", "1e9", "1e300", "0.5", "null", "[]", "{}", "[[[[1]]]]", "{\"a\":{\"b\":[]}}", "true", "NaN",
-                                     "-Infinity", "\"\\u0001\"", "33", "9007199254740993"};
+static const char *const values[] = {"\"x\"",
+                                     "-1",
+                                     "0",
+                                     "1e9",
+                                     "1e300",
+                                     "0.5",
+                                     "null",
+                                     "[]",
+                                     "{}",
+                                     "[[[[1]]]]",
+                                     "{\"a\":{\"b\":[]}}",
+                                     "true",
+                                     "NaN",
+                                     "-Infinity",
+                                     "\"\\u0001\"",
+                                     "33",
+                                     "9007199254740993"};
 
-/* One key of a small model of the family gets a value: it is refused in one line that names file and a key, or it runs. */
+/* One key of a small model of the family gets a value: it is refused in one line that names file and a key, or it runs.
+ */
 static void change(const char *name, const cJSON *root, const cJSON *item, size_t *n_refused)
 {
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -378,8 +405,10 @@ static void change(const char *name, const cJSON *root, const cJSON *item, size_
         adept_graph *g = NULL;
         adept_error err;
         adept_status status = import_text(&g, text.data, &err);
-        bool fine = status == ADEPT_OK || ((status == ADEPT_E_INVALID || status == ADEPT_E_UNSUPPORTED) && strncmp(err.message, "hostile.json: ", 14) == 0 &&
-                                           !strchr(err.message, '\n') && (strchr(err.message, '"') || status == ADEPT_E_UNSUPPORTED));
+        bool fine =
+            status == ADEPT_OK || ((status == ADEPT_E_INVALID || status == ADEPT_E_UNSUPPORTED) &&
+                                   strncmp(err.message, "hostile.json: ", 14) == 0 && !strchr(err.message, '\n') &&
+                                   (strchr(err.message, '"') || status == ADEPT_E_UNSUPPORTED));
         for (const char *c = err.message; *c && status != ADEPT_OK; c++)
             fine = fine && (unsigned char)*c >= ' ';
         if (!fine) fail_msg("%s: %s%s: %d: %s", name, key, values[i], (int)status, err.message);
@@ -394,9 +423,11 @@ static void change(const char *name, const cJSON *root, const cJSON *item, size_
 static void hostile_values(void **state)
 {
     (void)state;
-    static const char *const names[] = {"llama-3-8b", "mistral-7b", "qwen2-7b", "qwen3-8b", "gemma-7b", "gemma-2-9b", "gemma-3-1b", "phi-2",
-                                        "phi-3-mini", "gpt-2", "gpt-neox-20b", "mpt-7b", "opt-1.3b", "bert-base", "vit-b-16", "t5-base",
-                                        "mixtral-8x7b", "qwen1.5-moe-a2.7b", "qwen3-30b-a3b", "deepseek-v2", "deepseek-v3", "nemotron-4-15b"};
+    static const char *const names[] = {
+        "llama-3-8b",    "mistral-7b",  "qwen2-7b",    "qwen3-8b",      "gemma-7b",     "gemma-2-9b",
+        "gemma-3-1b",    "phi-2",       "phi-3-mini",  "gpt-2",         "gpt-neox-20b", "mpt-7b",
+        "opt-1.3b",      "bert-base",   "vit-b-16",    "t5-base",       "mixtral-8x7b", "qwen1.5-moe-a2.7b",
+        "qwen3-30b-a3b", "deepseek-v2", "deepseek-v3", "nemotron-4-15b"};
     static const char *const layers[] = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"};
     size_t n_refused = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -407,7 +438,8 @@ static void hostile_values(void **state)
         assert_int_equal(adept_file_read(&text, &size, path, 1 << 20, &err), ADEPT_OK);
         cJSON *root = cJSON_Parse(text);
         for (size_t k = 0; k < sizeof layers / sizeof *layers; k++)
-            if (cJSON_GetObjectItemCaseSensitive(root, layers[k])) cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(root, layers[k]), 3);
+            if (cJSON_GetObjectItemCaseSensitive(root, layers[k]))
+                cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(root, layers[k]), 3);
         for (const cJSON *item = root->child; item; item = item->next)
             change(names[i], root, item, &n_refused);
         cJSON_Delete(root);
@@ -431,18 +463,23 @@ static void hostile_texts(void **state)
         {"{\"model_type\":\"gemma3\"}", "\"text_config\" is missing", ADEPT_E_INVALID},
         {"{\"model_type\":\"gemma3\",\"text_config\":[1]}", "\"text_config\" is not an object", ADEPT_E_INVALID},
         {"{\"model_type\":\"llama\",\"model_type\":\"bert\"}", "twice", ADEPT_E_INVALID},
-        {"{\"model_type\":\"llama\",\"num_hidden_layers\":1000000000}", "\"num_hidden_layers\" is 1000000000", ADEPT_E_INVALID},
-        {"{\"model_type\":\"llama\",\"num_hidden_layers\":2,\"hidden_size\":65,\"num_attention_heads\":2,\"intermediate_size\":4,\"vocab_size\":4}",
+        {"{\"model_type\":\"llama\",\"num_hidden_layers\":1000000000}", "\"num_hidden_layers\" is 1000000000",
+         ADEPT_E_INVALID},
+        {"{\"model_type\":\"llama\",\"num_hidden_layers\":2,\"hidden_size\":65,\"num_attention_heads\":2,"
+         "\"intermediate_size\":4,\"vocab_size\":4}",
          "\"head_dim\" is missing", ADEPT_E_INVALID},
         {"{\"model_type\":\"llama\",\"num_hidden_layers\":2,\"n_layers\":3}", "contradict", ADEPT_E_INVALID},
-        {"{\"model_type\":\"llama\",\"num_hidden_layers\":4000,\"hidden_size\":1000000,\"num_attention_heads\":10000,\"head_dim\":100000,"
-         "\"intermediate_size\":8000000,\"vocab_size\":16000000}", "parameters, more than", ADEPT_E_INVALID},
+        {"{\"model_type\":\"llama\",\"num_hidden_layers\":4000,\"hidden_size\":1000000,\"num_attention_heads\":10000,"
+         "\"head_dim\":100000,"
+         "\"intermediate_size\":8000000,\"vocab_size\":16000000}",
+         "parameters, more than", ADEPT_E_INVALID},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         adept_graph *g = NULL;
         adept_error err;
         adept_status status = import_text(&g, cases[i].text, &err);
-        if (status != cases[i].status || !strstr(err.message, cases[i].says)) fail_msg("%s: %d: %s", cases[i].text, (int)status, err.message);
+        if (status != cases[i].status || !strstr(err.message, cases[i].says))
+            fail_msg("%s: %d: %s", cases[i].text, (int)status, err.message);
         adept_graph_free(g);
     }
     adept_buffer deep = {0};
@@ -472,7 +509,8 @@ static void detected(void **state)
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         adept_file_format format;
-        assert_int_equal(adept_file_detect(&format, files[i].name, files[i].text, strlen(files[i].text), NULL), ADEPT_OK);
+        assert_int_equal(adept_file_detect(&format, files[i].name, files[i].text, strlen(files[i].text), NULL),
+                         ADEPT_OK);
         assert_int_equal(format, files[i].format);
     }
 }
@@ -480,9 +518,15 @@ static void detected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_parameters), cmocka_unit_test(closed_forms),   cmocka_unit_test(every_one_trains),
-        cmocka_unit_test(words),                cmocka_unit_test(refused_words),  cmocka_unit_test(loss_of_training),
-        cmocka_unit_test(notes),                cmocka_unit_test(hostile_values), cmocka_unit_test(hostile_texts),
+        cmocka_unit_test(published_parameters),
+        cmocka_unit_test(closed_forms),
+        cmocka_unit_test(every_one_trains),
+        cmocka_unit_test(words),
+        cmocka_unit_test(refused_words),
+        cmocka_unit_test(loss_of_training),
+        cmocka_unit_test(notes),
+        cmocka_unit_test(hostile_values),
+        cmocka_unit_test(hostile_texts),
         cmocka_unit_test(detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/** @file config_build.h  An architecture into operators: a file for each form of model. Private. Calls: config_emit, config_family. */
+/** @file config_build.h  An architecture into operators: a file for each form of model. Private. Calls: config_emit,
+ * config_family. */
 #ifndef ADEPT_CONFIG_BUILD_H
 #define ADEPT_CONFIG_BUILD_H
 #include "config_emit.h"

@@ -6,8 +6,8 @@
 typedef struct decoder {
     adept_emitter *e;
     const adept_architecture *a;
-    int32_t sizes[2];      /* of the batch and of the sequence */
-    int32_t cos, sin;      /* rotary positions */
+    int32_t sizes[2];          /* of the batch and of the sequence */
+    int32_t cos, sin;          /* rotary positions */
     int32_t bias, hidden_mask; /* ALiBi, and what of the scores causality hides */
 } decoder;
 
@@ -47,16 +47,19 @@ static int32_t conv1d(const decoder *d, const char *name, int32_t x, int64_t in,
 {
     adept_emitter *e = d->e;
     adept_emit_place before = adept_emit_enter(e, "transformers.pytorch_utils.Conv1D", "%s", name);
-    int32_t weight = adept_emit_weight(e, "weight", 2, (int64_t[]){in, out}), bias = adept_emit_weight(e, "bias", 1, &out);
+    int32_t weight = adept_emit_weight(e, "weight", 2, (int64_t[]){in, out}),
+            bias = adept_emit_weight(e, "bias", 1, &out);
     int32_t rows = OP(e, "view.default", x, LIST(e, INT(-1), INT(in)));
-    int32_t y = OP(e, "view.default", OP(e, "addmm.default", bias, rows, weight), LIST(e, d->sizes[0], d->sizes[1], INT(out)));
+    int32_t y =
+        OP(e, "view.default", OP(e, "addmm.default", bias, rows, weight), LIST(e, d->sizes[0], d->sizes[1], INT(out)));
     adept_emit_leave(e, before);
     return y;
 }
 
 static int32_t linear(const decoder *d, const char *name, int32_t x, int64_t in, int64_t out, unsigned bias)
 {
-    return has(d, ADEPT_HAS_CONV1D) ? conv1d(d, name, x, in, out) : adept_emit_linear(d->e, name, x, in, out, has(d, bias));
+    return has(d, ADEPT_HAS_CONV1D) ? conv1d(d, name, x, in, out)
+                                    : adept_emit_linear(d->e, name, x, in, out, has(d, bias));
 }
 
 /* ---- positions ---- */
@@ -68,8 +71,10 @@ static void rotary_table(decoder *d)
     const int64_t half = d->a->rotary_dim / 2;
     adept_emit_place before = adept_emit_enter(e, "RotaryEmbedding", "rotary_emb");
     int32_t frequencies = adept_emit_buffer(e, "inv_freq", 1, &half);
-    int32_t rows = OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", adept_emit_to_float(e, frequencies), INT(0)), INT(-1));
-    int32_t positions = OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", OP(e, "arange.default", d->sizes[1]), INT(0)), INT(0));
+    int32_t rows =
+        OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", adept_emit_to_float(e, frequencies), INT(0)), INT(-1));
+    int32_t positions =
+        OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", OP(e, "arange.default", d->sizes[1]), INT(0)), INT(0));
     int32_t product = OP(e, "matmul.default", rows, adept_emit_to_float(e, positions));
     int32_t angles = OP(e, "transpose.int", product, INT(1), INT(2));
     int32_t both = OP(e, "cat.default", LIST(e, angles, angles), INT(-1));
@@ -114,7 +119,8 @@ static int32_t learned_positions(const decoder *d)
     adept_emitter *e = d->e;
     const adept_architecture *a = d->a;
     if (a->family->positions == ADEPT_LEARNED)
-        return adept_emit_embedding(e, a->family->names->positions, OP(e, "unsqueeze.default", OP(e, "arange.default", d->sizes[1]), INT(0)),
+        return adept_emit_embedding(e, a->family->names->positions,
+                                    OP(e, "unsqueeze.default", OP(e, "arange.default", d->sizes[1]), INT(0)),
                                     a->positions, a->hidden, NULL);
     int32_t mask = OP(e, "ones.default", LIST(e, d->sizes[0], d->sizes[1]), INT(4));
     int32_t counted = OP(e, "mul.Tensor", OP(e, "cumsum.default", mask, INT(1)), mask);
@@ -127,11 +133,13 @@ static void alibi(decoder *d)
 {
     adept_emitter *e = d->e;
     const int64_t slopes[] = {d->a->heads, 1, 1};
-    int32_t negative = OP(e, "sub.Tensor", OP(e, "arange.default", d->sizes[1]), OP(e, "sub.Scalar", d->sizes[1], INT(1)));
+    int32_t negative =
+        OP(e, "sub.Tensor", OP(e, "arange.default", d->sizes[1]), OP(e, "sub.Scalar", d->sizes[1], INT(1)));
     int32_t distances = OP(e, "view.default", negative, LIST(e, INT(1), INT(1), INT(-1)));
     d->bias = OP(e, "mul.Tensor", distances, adept_emit_buffer(e, "slopes", 3, slopes));
     int32_t square = OP(e, "ones.default", LIST(e, d->sizes[1], d->sizes[1]), INT(11));
-    d->hidden_mask = OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", OP(e, "triu.default", square, INT(1)), INT(0)), INT(0));
+    d->hidden_mask =
+        OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", OP(e, "triu.default", square, INT(1)), INT(0)), INT(0));
 }
 
 /* ---- attention ---- */
@@ -144,15 +152,18 @@ static void project(const decoder *d, int32_t x, int32_t out[3])
     const adept_architecture *a = d->a;
     const int64_t heads[] = {a->heads, a->kv_heads, a->kv_heads};
     if (has(d, ADEPT_HAS_ONE_QKV)) {
-        int32_t all = linear(d, a->family->names->qkv, x, a->hidden, (a->heads + 2 * a->kv_heads) * a->head_dim, ADEPT_HAS_QKV_BIAS);
+        int32_t all = linear(d, a->family->names->qkv, x, a->hidden, (a->heads + 2 * a->kv_heads) * a->head_dim,
+                             ADEPT_HAS_QKV_BIAS);
         int32_t widths = LIST(e, INT(heads[0] * a->head_dim), INT(heads[1] * a->head_dim), INT(heads[2] * a->head_dim));
         adept_emit_unpack(e, OP(e, "split_with_sizes.default", all, widths, INT(-1)), 3, out);
     }
     for (int i = 0; i < 3; i++) {
-        if (!has(d, ADEPT_HAS_ONE_QKV)) out[i] = linear(d, names[i], x, a->hidden, heads[i] * a->head_dim, ADEPT_HAS_QKV_BIAS);
+        if (!has(d, ADEPT_HAS_ONE_QKV))
+            out[i] = linear(d, names[i], x, a->hidden, heads[i] * a->head_dim, ADEPT_HAS_QKV_BIAS);
         if (a->family->positions == ADEPT_LEARNED_COUNTED && i == 0)
             out[i] = OP(e, "mul.Tensor", out[i], FLOAT(1 / sqrt((double)a->head_dim)));
-        int32_t shown = OP(e, "view.default", out[i], LIST(e, d->sizes[0], d->sizes[1], INT(heads[i]), INT(a->head_dim)));
+        int32_t shown =
+            OP(e, "view.default", out[i], LIST(e, d->sizes[0], d->sizes[1], INT(heads[i]), INT(a->head_dim)));
         if (has(d, ADEPT_HAS_QK_NORM) && i < 2) shown = norm(d, i == 0 ? "q_norm" : "k_norm", shown, a->head_dim);
         out[i] = OP(e, "transpose.int", shown, INT(1), INT(2));
     }
@@ -164,7 +175,8 @@ static int32_t deinterleave(const decoder *d, int32_t x, int64_t heads)
     adept_emitter *e = d->e;
     const int64_t width = d->a->rope_dim;
     int32_t pairs = OP(e, "view.default", x, LIST(e, d->sizes[0], INT(heads), d->sizes[1], INT(width / 2), INT(2)));
-    return OP(e, "reshape.default", OP(e, "transpose.int", pairs, INT(4), INT(3)), LIST(e, d->sizes[0], INT(heads), d->sizes[1], INT(width)));
+    return OP(e, "reshape.default", OP(e, "transpose.int", pairs, INT(4), INT(3)),
+              LIST(e, d->sizes[0], INT(heads), d->sizes[1], INT(width)));
 }
 
 /* DeepSeek's: keys and values come from a low rank, one rotated part of the key serves all heads. */
@@ -181,14 +193,17 @@ static void project_latent(const decoder *d, int32_t x, int32_t cos, int32_t sin
         q = adept_emit_linear(e, "q_proj", x, a->hidden, a->heads * width, false);
     }
     q = adept_emit_split_heads(e, q, d->sizes, a->heads, width);
-    adept_emit_unpack(e, OP(e, "split_with_sizes.default", q, LIST(e, INT(a->plain_dim), INT(a->rope_dim)), INT(-1)), 2, parts);
+    adept_emit_unpack(e, OP(e, "split_with_sizes.default", q, LIST(e, INT(a->plain_dim), INT(a->rope_dim)), INT(-1)), 2,
+                      parts);
     compressed = adept_emit_linear(e, "kv_a_proj_with_mqa", x, a->hidden, a->kv_rank + a->rope_dim, bias);
-    adept_emit_unpack(e, OP(e, "split_with_sizes.default", compressed, LIST(e, INT(a->kv_rank), INT(a->rope_dim)), INT(-1)), 2, keys);
+    adept_emit_unpack(
+        e, OP(e, "split_with_sizes.default", compressed, LIST(e, INT(a->kv_rank), INT(a->rope_dim)), INT(-1)), 2, keys);
     int32_t wide = adept_emit_linear(e, "kv_b_proj", norm(d, "kv_a_layernorm", keys[0], a->kv_rank), a->kv_rank,
                                      a->heads * (a->plain_dim + a->value_dim), false);
     int32_t rotated = OP(e, "view.default", keys[1], LIST(e, d->sizes[0], INT(1), d->sizes[1], INT(a->rope_dim)));
     wide = adept_emit_split_heads(e, wide, d->sizes, a->heads, a->plain_dim + a->value_dim);
-    adept_emit_unpack(e, OP(e, "split_with_sizes.default", wide, LIST(e, INT(a->plain_dim), INT(a->value_dim)), INT(-1)), 2, keys);
+    adept_emit_unpack(
+        e, OP(e, "split_with_sizes.default", wide, LIST(e, INT(a->plain_dim), INT(a->value_dim)), INT(-1)), 2, keys);
     int32_t q_rotated = rotate(d, deinterleave(d, parts[1], a->heads), cos, sin);
     rotated = rotate(d, deinterleave(d, rotated, 1), cos, sin);
     rotated = OP(e, "expand.default", rotated, LIST(e, INT(-1), INT(a->heads), INT(-1), INT(-1)));
@@ -224,11 +239,13 @@ static int32_t attention(const decoder *d, int32_t x)
         project(d, x, qkv);
         if (cos) qkv[0] = rotate(d, qkv[0], cos, sin), qkv[1] = rotate(d, qkv[1], cos, sin);
     }
-    int32_t y = a->family->positions == ADEPT_ALIBI ? weigh_with_bias(d, qkv)
-                                                    : adept_emit_attention(e, qkv[0], qkv[1], qkv[2], a->attention_dropout, true,
-                                                                           a->kv_heads != a->heads);
+    int32_t y =
+        a->family->positions == ADEPT_ALIBI
+            ? weigh_with_bias(d, qkv)
+            : adept_emit_attention(e, qkv[0], qkv[1], qkv[2], a->attention_dropout, true, a->kv_heads != a->heads);
     const int64_t width = has(d, ADEPT_HAS_LATENT) ? a->value_dim : a->head_dim;
-    y = linear(d, a->family->names->out, adept_emit_merge_heads(e, y, d->sizes), a->heads * width, a->hidden, ADEPT_HAS_OUT_BIAS);
+    y = linear(d, a->family->names->out, adept_emit_merge_heads(e, y, d->sizes), a->heads * width, a->hidden,
+               ADEPT_HAS_OUT_BIAS);
     y = adept_emit_dropout(e, "resid_dropout", y, a->dropout);
     adept_emit_leave(e, before);
     return y;
@@ -244,17 +261,21 @@ static int32_t feed_forward(const decoder *d, int32_t x, int64_t layer)
     adept_emit_place before = {e->length, e->module};
     const bool routed = adept_architecture_has_experts(a, layer);
     int32_t parts[2], y;
-    if (names->mlp[0]) adept_emit_enter(e, routed ? "SparseMoeBlock" : "MLP", "%s", names->mlp);
+    if (names->mlp) adept_emit_enter(e, routed ? "SparseMoeBlock" : "MLP", "%s", names->mlp);
     if (routed) {
         y = adept_build_experts(e, a, x);
     } else if (has(d, ADEPT_HAS_ONE_GATE_UP)) {
-        adept_emit_unpack(e, OP(e, "chunk.default", adept_emit_linear(e, "gate_up_proj", x, a->hidden, 2 * a->ffn, false), INT(2), INT(-1)), 2, parts);
+        adept_emit_unpack(e,
+                          OP(e, "chunk.default", adept_emit_linear(e, "gate_up_proj", x, a->hidden, 2 * a->ffn, false),
+                             INT(2), INT(-1)),
+                          2, parts);
         y = OP(e, "mul.Tensor", parts[1], adept_emit_activation(e, names->act, a->activation, parts[0]));
         y = adept_emit_linear(e, names->down, y, a->ffn, a->hidden, false);
     } else {
         y = linear(d, has(d, ADEPT_HAS_GATE) ? "gate_proj" : names->up, x, a->hidden, a->ffn, ADEPT_HAS_MLP_BIAS);
         y = adept_emit_activation(e, names->act, a->activation, y);
-        if (has(d, ADEPT_HAS_GATE)) y = OP(e, "mul.Tensor", y, linear(d, names->up, x, a->hidden, a->ffn, ADEPT_HAS_MLP_BIAS));
+        if (has(d, ADEPT_HAS_GATE))
+            y = OP(e, "mul.Tensor", y, linear(d, names->up, x, a->hidden, a->ffn, ADEPT_HAS_MLP_BIAS));
         y = linear(d, names->down, y, a->ffn, a->hidden, ADEPT_HAS_MLP_BIAS);
     }
     y = adept_emit_dropout(e, "dropout", y, a->dropout);
@@ -298,9 +319,10 @@ static int32_t embed(decoder *d, int32_t ids, adept_emit_table *table)
     adept_emitter *e = d->e;
     const adept_architecture *a = d->a;
     int32_t x = adept_emit_embedding(e, a->family->names->embedding, ids, a->vocab, a->embedding_width, table);
-    if (a->embedding_width != a->hidden) x = adept_emit_linear(e, "project_in", x, a->embedding_width, a->hidden, false);
+    if (a->embedding_width != a->hidden)
+        x = adept_emit_linear(e, "project_in", x, a->embedding_width, a->hidden, false);
     if (has(d, ADEPT_HAS_SCALED_EMBEDDING)) x = OP(e, "mul.Tensor", x, FLOAT(sqrt((double)a->hidden)));
-    if (a->family->names->positions[0]) x = add(d, x, learned_positions(d));
+    if (a->family->names->positions) x = add(d, x, learned_positions(d));
     if (a->family->positions <= ADEPT_ROTARY_PART) {
         rotary_table(d);
         rotary_cast(d, x);
@@ -315,7 +337,8 @@ static int32_t head(const decoder *d, int32_t x, adept_emit_table table)
     adept_emitter *e = d->e;
     const adept_architecture *a = d->a;
     int32_t logits = has(d, ADEPT_HAS_TIED) ? adept_emit_tied_linear(e, a->family->names->head, x, table, ADEPT_OMITTED)
-                                            : adept_emit_linear(e, a->family->names->head, x, a->embedding_width, a->vocab, has(d, ADEPT_HAS_HEAD_BIAS));
+                                            : adept_emit_linear(e, a->family->names->head, x, a->embedding_width,
+                                                                a->vocab, has(d, ADEPT_HAS_HEAD_BIAS));
     if (a->logit_cap > 0) {
         logits = OP(e, "tanh.default", OP(e, "div.Tensor", logits, FLOAT(a->logit_cap)));
         logits = OP(e, "mul.Tensor", logits, FLOAT(a->logit_cap));
@@ -329,7 +352,9 @@ static void note_window(const decoder *d)
     adept_emitter *e = d->e;
     if (d->a->window == 0) return;
     adept_emit_if(e, OP(e, "gt.Scalar", d->sizes[1], INT(d->a->window)));
-    adept_emit_note(e, "sliding_window %lld is shorter than the sequence: attention is counted as causal over all of it", (long long)d->a->window);
+    adept_emit_note(e,
+                    "sliding_window %lld is shorter than the sequence: attention is counted as causal over all of it",
+                    (long long)d->a->window);
     adept_emit_end_if(e, d->sizes[1], d->sizes[1]);
 }
 
@@ -346,12 +371,14 @@ int32_t adept_build_decoder(adept_emitter *e, const adept_architecture *a, const
     if (!a->headless || strchr(a->family->names->root, '.')) adept_emit_enter(e, "Model", "%s", a->family->names->root);
     int32_t x = embed(&d, ids, &table);
     for (int64_t i = 0; i < a->layers; i++) {
-        adept_emit_place before = adept_emit_enter(e, "DecoderLayer", "%s.%lld", a->family->names->layers, (long long)i);
+        adept_emit_place before =
+            adept_emit_enter(e, "DecoderLayer", "%s.%lld", a->family->names->layers, (long long)i);
         x = block(&d, x, i);
         adept_emit_leave(e, before);
     }
     if (a->final_norm) x = norm(&d, a->family->names->final, x, a->hidden);
-    if (a->embedding_width != a->hidden) x = adept_emit_linear(e, "project_out", x, a->hidden, a->embedding_width, false);
+    if (a->embedding_width != a->hidden)
+        x = adept_emit_linear(e, "project_out", x, a->hidden, a->embedding_width, false);
     adept_emit_leave(e, top);
     if (a->headless) return x;
     int32_t logits = head(&d, x, table);

@@ -56,7 +56,9 @@ static bool same_value(const adept_value *a, const adept_value *b)
 {
     if (a->kind != b->kind) return false;
     if (a->kind == ADEPT_VALUE_STRING) return strcmp(a->u.s, b->u.s) == 0;
-    return a->kind == ADEPT_VALUE_FLOAT ? a->u.f == b->u.f : a->kind == ADEPT_VALUE_BOOL ? a->u.b == b->u.b : a->u.i == b->u.i;
+    return a->kind == ADEPT_VALUE_FLOAT  ? a->u.f == b->u.f
+           : a->kind == ADEPT_VALUE_BOOL ? a->u.b == b->u.b
+                                         : a->u.i == b->u.i;
 }
 
 /* Each once, as far as there is room. */
@@ -94,10 +96,16 @@ int32_t adept_emit_text(adept_emitter *e, const char *v)
     return constant(e, (adept_value){ADEPT_VALUE_STRING, {.s = v}});
 }
 
-static int32_t parameter(adept_emitter *e, const char *name, int ndim, const int64_t *dims, bool is_trained, bool is_buffer)
+static int32_t parameter(adept_emitter *e, const char *name, int ndim, const int64_t *dims, bool is_trained,
+                         bool is_buffer)
 {
     char full[ADEPT_EMIT_PATH_BYTES + 64];
-    adept_param p = {.name = full, .dtype = ADEPT_F32, .ndim = ndim, .requires_grad = is_trained, .is_buffer = is_buffer, .row_major = true};
+    adept_param p = {.name = full,
+                     .dtype = ADEPT_F32,
+                     .ndim = ndim,
+                     .requires_grad = is_trained,
+                     .is_buffer = is_buffer,
+                     .row_major = true};
     if (e->status != ADEPT_OK) return 0;
     snprintf(full, sizeof full, "%s%s%s", e->path, e->length ? "." : "", name);
     double elements = 1;
@@ -106,7 +114,8 @@ static int32_t parameter(adept_emitter *e, const char *name, int ndim, const int
     if (!is_buffer) e->parameters += elements;
     int32_t number = adept_graph_builder_param(e->b, &p);
     if (number == -1)
-        return failed(e, adept_error_set(e->err, ADEPT_E_INVALID, "graph: parameter %s of %g elements is too large", full, elements));
+        return failed(e, adept_error_set(e->err, ADEPT_E_INVALID, "graph: parameter %s of %g elements is too large",
+                                         full, elements));
     if (number < 0) return no_memory(e);
     e->last_weight = number;
     int32_t value = adept_graph_builder_param_ref(e->b, e->module, number, e->err);
@@ -145,7 +154,8 @@ static bool name_arguments(adept_emitter *e, const char *operator, int n, char *
     for (int i = 0; i < n; i++) {
         size_t length = at ? strcspn(at, "= ") : 0;
         if (length == 0 || end + length + 1 > room + size) {
-            failed(e, adept_error_set(e->err, ADEPT_E_INTERNAL, "data/operator_arguments.csv: no argument %d of %s", i, operator));
+            failed(e, adept_error_set(e->err, ADEPT_E_INTERNAL, "data/operator_arguments.csv: no argument %d of %s",
+                                      i, operator));
             return false;
         }
         names[i] = memcpy(end, at, length);
@@ -157,14 +167,17 @@ static bool name_arguments(adept_emitter *e, const char *operator, int n, char *
     return true;
 }
 
-void adept_emit_several(adept_emitter *e, const char *operator, int n, const int32_t *arguments, int n_results, int32_t *results)
+void adept_emit_several(adept_emitter *e, const char *operator, int n, const int32_t *arguments, int n_results,
+                        int32_t *results)
 {
     const char *names[MAX_ARGUMENTS] = {NULL}, *dot = strchr(operator, '.');
     char text[400], name[100];
     bool aten = !strstr(operator, "::");
     for (int i = 0; i < n_results; i++)
         results[i] = 0;
-    if (e->status != ADEPT_OK || n > MAX_ARGUMENTS || (aten && !name_arguments(e, operator, n, text, sizeof text, names))) return;
+    if (e->status != ADEPT_OK || n > MAX_ARGUMENTS ||
+        (aten && !name_arguments(e, operator, n, text, sizeof text, names)))
+        return;
     for (int i = 0; i < n_results; i++)
         if ((results[i] = adept_graph_builder_value(e->b)) < 0) results[i] = no_memory(e);
     if (aten) snprintf(name, sizeof name, "aten::%.*s", (int)(dot - operator), operator);
@@ -238,7 +251,8 @@ int32_t adept_emit_linear(adept_emitter *e, const char *name, int32_t x, int64_t
     return y;
 }
 
-int32_t adept_emit_embedding(adept_emitter *e, const char *name, int32_t indices, int64_t rows, int64_t width, adept_emit_table *table)
+int32_t adept_emit_embedding(adept_emitter *e, const char *name, int32_t indices, int64_t rows, int64_t width,
+                             adept_emit_table *table)
 {
     adept_emit_place before = adept_emit_enter(e, "torch.nn.modules.sparse.Embedding", "%s", name);
     int32_t weight = adept_emit_weight(e, "weight", 2, (int64_t[]){rows, width}), param = e->last_weight;
@@ -380,7 +394,8 @@ int32_t adept_emit_activation(adept_emitter *e, const char *module, const char *
     return y;
 }
 
-int32_t adept_emit_gated(adept_emitter *e, const char *activation, const char *const names[4], int32_t x, int64_t in, int64_t width)
+int32_t adept_emit_gated(adept_emitter *e, const char *activation, const char *const names[4], int32_t x, int64_t in,
+                         int64_t width)
 {
     int32_t gate = adept_emit_activation(e, names[3], activation, adept_emit_linear(e, names[0], x, in, width, false));
     int32_t up = adept_emit_linear(e, names[1], x, in, width, false);
@@ -401,10 +416,11 @@ int32_t adept_emit_merge_heads(adept_emitter *e, int32_t x, const int32_t sizes[
     return OP(e, "reshape.default", rows, LIST(e, sizes[0], sizes[1], INT(-1)));
 }
 
-int32_t adept_emit_attention(adept_emitter *e, int32_t q, int32_t k, int32_t v, double dropout, bool causal, bool grouped)
+int32_t adept_emit_attention(adept_emitter *e, int32_t q, int32_t k, int32_t v, double dropout, bool causal,
+                             bool grouped)
 {
-    return OP(e, "scaled_dot_product_attention.default", q, k, v, ADEPT_OMITTED, FLOAT(dropout), BOOL(causal), ADEPT_OMITTED,
-              grouped ? BOOL(true) : ADEPT_OMITTED);
+    return OP(e, "scaled_dot_product_attention.default", q, k, v, ADEPT_OMITTED, FLOAT(dropout), BOOL(causal),
+              ADEPT_OMITTED, grouped ? BOOL(true) : ADEPT_OMITTED);
 }
 
 int32_t adept_emit_weigh(adept_emitter *e, int32_t scores, int32_t v, double dropout)

@@ -1,5 +1,6 @@
-/** @file config_emit.h  Writing operators into a graph one by one, as a model's code would call them. Private. Calls: adept_graph.
- *  The first failure stays; after it every function gives a value that is none, and one check at the end suffices. */
+/** @file config_emit.h  Writing operators into a graph one by one, as a model's code would call them. Private. Calls:
+ * adept_graph. The first failure stays; after it every function gives a value that is none, and one check at the end
+ * suffices. */
 #ifndef ADEPT_CONFIG_EMIT_H
 #define ADEPT_CONFIG_EMIT_H
 #include "adept_graph.h"
@@ -55,9 +56,11 @@ int32_t adept_emit_weight(adept_emitter *e, const char *name, int ndim, const in
 int32_t adept_emit_frozen(adept_emitter *e, const char *name, int ndim, const int64_t *dims);
 int32_t adept_emit_buffer(adept_emitter *e, const char *name, int ndim, const int64_t *dims);
 
-/** `operator` is a row of data/operator_arguments.csv, "add.Tensor", whose arguments are given in its order; or with "::" any other. */
+/** `operator` is a row of data/operator_arguments.csv, "add.Tensor", whose arguments are given in its order; or with
+ * "::" any other. */
 int32_t adept_emit(adept_emitter *e, const char *operator, int n, const int32_t *arguments);
-void adept_emit_several(adept_emitter *e, const char *operator, int n, const int32_t *arguments, int n_results, int32_t *results);
+void adept_emit_several(adept_emitter *e, const char *operator, int n, const int32_t *arguments, int n_results,
+                        int32_t *results);
 /** The list of these values; the values of a list that an operator gave. */
 int32_t adept_emit_list(adept_emitter *e, int n, const int32_t *values);
 void adept_emit_unpack(adept_emitter *e, int32_t list, int n, int32_t *values);
@@ -69,7 +72,7 @@ void adept_emit_note(adept_emitter *e, const char *format, ...) ADEPT_PRINTF(2, 
 
 #define ADEPT_EMIT_COUNT(...) ((int)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)))
 #define OP(e, operator, ...) adept_emit(e, operator, ADEPT_EMIT_COUNT(__VA_ARGS__), (int32_t[]){__VA_ARGS__})
-#define SEVERAL(e, n, results, operator, ...) \
+#define SEVERAL(e, n, results, operator, ...)                                                                          \
     adept_emit_several(e, operator, ADEPT_EMIT_COUNT(__VA_ARGS__), (int32_t[]){__VA_ARGS__}, n, results)
 #define LIST(e, ...) adept_emit_list(e, ADEPT_EMIT_COUNT(__VA_ARGS__), (int32_t[]){__VA_ARGS__})
 #define INT(v) adept_emit_int(e, v)
@@ -78,7 +81,8 @@ void adept_emit_note(adept_emitter *e, const char *format, ...) ADEPT_PRINTF(2, 
 
 /* What most models are made of. `x` ends in the width `in`. */
 int32_t adept_emit_linear(adept_emitter *e, const char *name, int32_t x, int64_t in, int64_t out, bool bias);
-int32_t adept_emit_embedding(adept_emitter *e, const char *name, int32_t indices, int64_t rows, int64_t width, adept_emit_table *table);
+int32_t adept_emit_embedding(adept_emitter *e, const char *name, int32_t indices, int64_t rows, int64_t width,
+                             adept_emit_table *table);
 /** Without a weight of its own. */
 int32_t adept_emit_tied_linear(adept_emitter *e, const char *name, int32_t x, adept_emit_table table, int32_t bias);
 int32_t adept_emit_layer_norm(adept_emitter *e, const char *name, int32_t x, int64_t width, bool bias);
@@ -89,11 +93,13 @@ int32_t adept_emit_dropout(adept_emitter *e, const char *name, int32_t x, double
 bool adept_emit_activation_known(const char *name);
 int32_t adept_emit_activation(adept_emitter *e, const char *module, const char *name, int32_t x);
 /** down(act(gate(x)) * up(x)). @param names  of gate, up, down and activation */
-int32_t adept_emit_gated(adept_emitter *e, const char *activation, const char *const names[4], int32_t x, int64_t in, int64_t width);
+int32_t adept_emit_gated(adept_emitter *e, const char *activation, const char *const names[4], int32_t x, int64_t in,
+                         int64_t width);
 /** (B, S, heads * width) -> (B, heads, S, width) and back; `sizes` are the values of B and S. */
 int32_t adept_emit_split_heads(adept_emitter *e, int32_t x, const int32_t sizes[2], int64_t heads, int64_t width);
 int32_t adept_emit_merge_heads(adept_emitter *e, int32_t x, const int32_t sizes[2]);
-int32_t adept_emit_attention(adept_emitter *e, int32_t q, int32_t k, int32_t v, double dropout, bool causal, bool grouped);
+int32_t adept_emit_attention(adept_emitter *e, int32_t q, int32_t k, int32_t v, double dropout, bool causal,
+                             bool grouped);
 /** Softmax of the scores in FP32, dropout, and the product with the values: an attention written out. */
 int32_t adept_emit_weigh(adept_emitter *e, int32_t scores, int32_t v, double dropout);
 /** x in FP32, and x in the type of another tensor. */

@@ -1,5 +1,5 @@
-/** @file config_family.h  Families of models that adept builds itself: what they differ in, and the sizes of one model. Private.
- *  Calls: config_keys. */
+/** @file config_family.h  Families of models that adept builds itself: what they differ in, and the sizes of one model.
+ * Private. Calls: config_keys. */
 #ifndef ADEPT_CONFIG_FAMILY_H
 #define ADEPT_CONFIG_FAMILY_H
 #include "config_keys.h"
@@ -17,10 +17,10 @@ typedef enum adept_norm {
 
 typedef enum adept_positions {
     ADEPT_ROTARY,
-    ADEPT_ROTARY_PART,      /* of each head's width; the rest is put behind it again */
-    ADEPT_LEARNED,          /* a table */
-    ADEPT_LEARNED_COUNTED,  /* a table, two rows longer, at positions counted over the mask: OPT */
-    ADEPT_ALIBI             /* a bias of the scores, in an attention written out */
+    ADEPT_ROTARY_PART,     /* of each head's width; the rest is put behind it again */
+    ADEPT_LEARNED,         /* a table */
+    ADEPT_LEARNED_COUNTED, /* a table, two rows longer, at positions counted over the mask: OPT */
+    ADEPT_ALIBI            /* a bias of the scores, in an attention written out */
 } adept_positions;
 
 typedef enum adept_routing { ADEPT_DENSE, ADEPT_ROUTED, ADEPT_ROUTED_GROUPS } adept_routing;
@@ -31,23 +31,24 @@ enum {
     ADEPT_HAS_OUT_BIAS = 1 << 1,
     ADEPT_HAS_MLP_BIAS = 1 << 2,
     ADEPT_HAS_HEAD_BIAS = 1 << 3,
-    ADEPT_HAS_GATE = 1 << 4,           /* down(act(gate(x)) * up(x)) */
-    ADEPT_HAS_ONE_QKV = 1 << 5,        /* one product makes q, k and v */
+    ADEPT_HAS_GATE = 1 << 4,    /* down(act(gate(x)) * up(x)) */
+    ADEPT_HAS_ONE_QKV = 1 << 5, /* one product makes q, k and v */
     ADEPT_HAS_ONE_GATE_UP = 1 << 6,
-    ADEPT_HAS_QK_NORM = 1 << 7,        /* of each head's width */
-    ADEPT_HAS_NORMS_BEHIND = 1 << 8,   /* of attention and MLP, besides those before them: Gemma 2 and 3 */
-    ADEPT_HAS_ONE_NORM = 1 << 9,       /* attention and MLP read the same: Phi */
-    ADEPT_HAS_PARALLEL = 1 << 10,      /* attention and MLP side by side, if the configuration says so: GPT-NeoX */
+    ADEPT_HAS_QK_NORM = 1 << 7,      /* of each head's width */
+    ADEPT_HAS_NORMS_BEHIND = 1 << 8, /* of attention and MLP, besides those before them: Gemma 2 and 3 */
+    ADEPT_HAS_ONE_NORM = 1 << 9,     /* attention and MLP read the same: Phi */
+    ADEPT_HAS_PARALLEL = 1 << 10,    /* attention and MLP side by side, if the configuration says so: GPT-NeoX */
     ADEPT_HAS_TIED = 1 << 11,
     ADEPT_HAS_SCALED_EMBEDDING = 1 << 12,
     ADEPT_HAS_CONV1D = 1 << 13,        /* weights (in, out): GPT-2 */
     ADEPT_HAS_LATENT = 1 << 14,        /* keys and values from a low rank: DeepSeek */
     ADEPT_HAS_SHARED_EXPERT = 1 << 15, /* beside the routed ones, with a gate of its own: Qwen2-MoE */
     ADEPT_HAS_WINDOW = 1 << 16,
-    ADEPT_HAS_FIXED_HEAD = 1 << 17     /* 128, or Gemma's 256, whatever hidden / heads is, unless the file says another width */
+    ADEPT_HAS_FIXED_HEAD =
+        1 << 17 /* 128, or Gemma's 256, whatever hidden / heads is, unless the file says another width */
 };
 
-/* Names of modules in transformers; "" is no module of its own. */
+/* Names of modules in transformers; NULL is no module of its own. */
 typedef struct adept_family_names {
     const char *root, *embedding, *layers, *attention, *norm1, *norm2, *mlp, *final, *head;
     const char *qkv, *out, *up, *down, *act, *positions;
@@ -64,7 +65,7 @@ typedef struct adept_family {
     const char *activation;
     double rotary_share;
     const adept_family_names *names;
-    const char *usual; /* JSON: a model of the family, from which adept:FAMILY takes what nobody says */
+    const char *usual; /* its bundled model, from which adept:FAMILY takes what nobody says */
 } adept_family;
 
 /** NULL: it is none. */

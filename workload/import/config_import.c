@@ -1,5 +1,5 @@
-/** @file config_import.c  A Hugging Face config.json, or adept:FAMILY?key=value, into a graph that adept writes itself. Calls: the
- *  builders of its forms, cJSON. */
+/** @file config_import.c  A Hugging Face config.json, or adept:FAMILY?key=value, into a graph that adept writes itself.
+ * Calls: the builders of its forms, cJSON. */
 #include "config_build.h"
 #include "import_private.h"
 #include "nearest.h"
@@ -24,11 +24,15 @@ static void note_keys(adept_emitter *e, const adept_architecture *a, adept_keys 
     if (adept_keys_number(k, "attn_logit_softcapping", 0, 1e9, 0) > 0)
         adept_emit_note(e, "\"attn_logit_softcapping\" is taken as part of the attention's kernel: it is not counted");
     if (adept_keys_count(k, "num_nextn_predict_layers", 0, 4096, 0) > 0)
-        adept_emit_note(e, "\"num_nextn_predict_layers\": layers that predict further tokens are not built, as in transformers");
+        adept_emit_note(
+            e, "\"num_nextn_predict_layers\": layers that predict further tokens are not built, as in transformers");
     if (a->experts > 0)
-        adept_emit_note(e, "tokens are taken as spread evenly over the %" PRId64 " experts of a layer: how many each gets is data", a->experts);
+        adept_emit_note(
+            e, "tokens are taken as spread evenly over the %" PRId64 " experts of a layer: how many each gets is data",
+            a->experts);
     if (a->family->form == ADEPT_DECODER && *a->head && !strstr(a->head, "CausalLM") && !strstr(a->head, "LMHeadModel"))
-        adept_emit_note(e, "the head '%.40s' is not built: the model is counted with the head of its vocabulary", a->head);
+        adept_emit_note(e, "the head '%.40s' is not built: the model is counted with the head of its vocabulary",
+                        a->head);
     adept_keys_unknown(k, unknown, sizeof unknown);
     if (*unknown) adept_emit_note(e, "keys that adept does not know, taken as without effect: %s", unknown);
 }
@@ -47,7 +51,8 @@ static void note_defaults(adept_emitter *e, const adept_architecture *a, adept_k
     note_default(text, sizeof text, k, "layers", "num_hidden_layers n_layer n_layers num_layers layers", a->layers);
     note_default(text, sizeof text, k, "hidden", "hidden_size n_embd d_model hidden", a->hidden);
     note_default(text, sizeof text, k, "heads", "num_attention_heads n_head n_heads num_heads heads", a->heads);
-    if (a->kv_heads != a->heads) note_default(text, sizeof text, k, "kv_heads", "num_key_value_heads kv_heads", a->kv_heads);
+    if (a->kv_heads != a->heads)
+        note_default(text, sizeof text, k, "kv_heads", "num_key_value_heads kv_heads", a->kv_heads);
     note_default(text, sizeof text, k, "ffn", "intermediate_size n_inner ffn_dim d_ff ffn", a->ffn);
     note_default(text, sizeof text, k, "vocab", "vocab_size vocab", a->vocab);
     note_default(text, sizeof text, k, "experts", "num_local_experts num_experts n_routed_experts experts", a->experts);
@@ -71,7 +76,8 @@ static adept_status build(adept_graph **out, const adept_architecture *a, adept_
 {
     static int32_t (*const builders[])(adept_emitter *, const adept_architecture *, const char *[2], size_t *) = {
         adept_build_decoder, adept_build_bert, adept_build_vit, adept_build_t5};
-    adept_emitter e = {.b = adept_graph_builder_new(), .err = k->json.err, .folder = a->family->folder, .prefix = a->family->prefix};
+    adept_emitter e = {
+        .b = adept_graph_builder_new(), .err = k->json.err, .folder = a->family->folder, .prefix = a->family->prefix};
     const char *specs[2] = {NULL};
     size_t n_specs = 0;
     if (!e.b) return adept_no_memory(e.err, k->json.name);
@@ -81,10 +87,13 @@ static adept_status build(adept_graph **out, const adept_architecture *a, adept_
     adept_keys_check_words(k);
     int32_t result = k->json.status == ADEPT_OK ? builders[a->family->form](&e, a, specs, &n_specs) : 0;
     if (k->json.status == ADEPT_OK && e.parameters > MOST_PARAMETERS)
-        adept_keys_fail(k, "\"hidden_size\", \"num_hidden_layers\" and their like make %.3g parameters, more than the %g that are counted",
+        adept_keys_fail(k,
+                        "\"hidden_size\", \"num_hidden_layers\" and their like make %.3g parameters, more than the %g "
+                        "that are counted",
                         e.parameters, MOST_PARAMETERS);
     if (k->json.status != ADEPT_OK || e.status != ADEPT_OK) {
-        adept_status status = k->json.status ? k->json.status : adept_graph_builder_failure(e.b, e.status, k->json.name, e.err);
+        adept_status status =
+            k->json.status ? k->json.status : adept_graph_builder_failure(e.b, e.status, k->json.name, e.err);
         adept_graph_builder_free(e.b);
         return status;
     }
@@ -108,8 +117,8 @@ static adept_status unknown_family(const char *name, const char *what, const cha
     for (; type[n] && n + 1 < sizeof shown; n++)
         shown[n] = type[n] < ' ' ? '?' : type[n];
     shown[n] = '\0';
-    return adept_error_set(err, ADEPT_E_UNSUPPORTED, "%s: %s '%s' is no family that adept builds; it builds %s", name, what, shown,
-                           adept_names_list(list, sizeof list, adept_family_name));
+    return adept_error_set(err, ADEPT_E_UNSUPPORTED, "%s: %s '%s' is no family that adept builds; it builds %s", name,
+                           what, shown, adept_names_list(list, sizeof list, adept_family_name));
 }
 
 /* The part of a model of texts and images that reads texts. */
@@ -120,8 +129,8 @@ static const cJSON *text_part(adept_keys *k, const char **type)
     return adept_json_object(&k->json, k->file, "text_config");
 }
 
-static adept_status read_root(adept_graph **out, const char *name, const cJSON *root, const cJSON *words, const adept_family *family,
-                              uint64_t memory_bytes, adept_error *err)
+static adept_status read_root(adept_graph **out, const char *name, const cJSON *root, const cJSON *words,
+                              const adept_family *family, uint64_t memory_bytes, adept_error *err)
 {
     adept_keys k = {.json = {.name = name, .err = err}, .file = root, .words = words, .usual = family != NULL};
     adept_architecture a;
@@ -137,8 +146,8 @@ static adept_status read_root(adept_graph **out, const char *name, const cJSON *
 }
 
 /* @param text  malloc'ed, freed here */
-static adept_status read_text(adept_graph **out, const char *name, char *text, size_t size, const cJSON *words, const adept_family *family,
-                              uint64_t memory_bytes, adept_error *err)
+static adept_status read_text(adept_graph **out, const char *name, char *text, size_t size, const cJSON *words,
+                              const adept_family *family, uint64_t memory_bytes, adept_error *err)
 {
     cJSON *root = NULL;
     adept_python_numbers(text, size);
@@ -152,8 +161,8 @@ static adept_status read_text(adept_graph **out, const char *name, char *text, s
 static adept_status all_bytes(char **out, const adept_source *source, adept_error *err)
 {
     if (source->size > MAX_BYTES)
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: %llu bytes, more than the %zu that a config.json may have", source->name,
-                               (unsigned long long)source->size, MAX_BYTES);
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: %llu bytes, more than the %zu that a config.json may have",
+                               source->name, (unsigned long long)source->size, MAX_BYTES);
     char *text = malloc((size_t)source->size + 1);
     if (!text) return adept_no_memory(err, source->name);
     if (!adept_source_read(source, 0, text, (size_t)source->size)) {
@@ -164,39 +173,39 @@ static adept_status all_bytes(char **out, const adept_source *source, adept_erro
     return ADEPT_OK;
 }
 
-/* What is open, with words that go before its keys. */
-static adept_status read_source(adept_graph **out, const adept_source *source, const char *name, const cJSON *words, adept_error *err)
+/* What is open, with words that go before its keys. @param family  the file is its usual model; NULL: it is the file's own */
+static adept_status read_source(adept_graph **out, const adept_source *source, const char *name, const cJSON *words,
+                                const adept_family *family, adept_error *err)
 {
     char *text = NULL;
     adept_graph *graph = NULL;
     adept_status status = all_bytes(&text, source, err);
-    if (status == ADEPT_OK) status = read_text(&graph, name, text, (size_t)source->size, words, NULL, source->memory_bytes, err);
+    if (status == ADEPT_OK)
+        status = read_text(&graph, name, text, (size_t)source->size, words, family, source->memory_bytes, err);
     return status == ADEPT_OK ? adept_source_name(out, graph, source, err) : status;
 }
 
 adept_status adept_config_read(adept_graph **out, const adept_source *source, adept_error *err)
 {
-    return read_source(out, source, source->name, NULL, err);
+    return read_source(out, source, source->name, NULL, NULL, err);
 }
 
 /* ---- adept:BASE?key=value ---- */
 
-/* Of a family: its usual model. */
-static adept_status read_family(adept_graph **out, const char *spec, const adept_family *family, const cJSON *words, uint64_t memory_bytes,
-                                adept_error *err)
+/* Of the usual model of a family, or of a bundled configuration. */
+static adept_status read_base(adept_graph **out, const char *spec, const char *name, const cJSON *words,
+                              uint64_t memory_bytes, adept_error *err)
 {
-    char *text = strdup(family->usual);
-    return text ? read_text(out, spec, text, strlen(text), words, family, memory_bytes, err) : adept_no_memory(err, spec);
-}
-
-/* Of the name of a bundled configuration. */
-static adept_status read_bundled(adept_graph **out, const char *spec, const char *path, const cJSON *words, uint64_t memory_bytes, adept_error *err)
-{
+    const adept_family *family = adept_family_find(name);
+    char path[ADEPT_MODULE_PATH_BYTES];
     adept_source source;
+    if (!adept_configs_bundled(path, family ? family->usual : name))
+        return family ? adept_error_set(err, ADEPT_E_INVALID, "%s: the bundled configurations are not found", spec)
+                      : unknown_family(spec, "the name", name, err);
     adept_status status = adept_source_open(&source, path, NULL, 0, err);
     if (status != ADEPT_OK) return status;
     source.memory_bytes = memory_bytes;
-    status = read_source(out, &source, spec, words, err);
+    status = read_source(out, &source, spec, words, family, err);
     adept_source_close(&source);
     return status;
 }
@@ -215,20 +224,14 @@ static adept_status hash_spec(adept_graph *graph, const char *spec, adept_error 
 adept_status adept_spec_read(adept_graph **out, const char *spec, uint64_t memory_bytes, adept_error *err)
 {
     const char *base = spec + sizeof ADEPT_SPEC_SCHEME - 1, *mark = strchr(base, '?');
-    char name[100], path[ADEPT_MODULE_PATH_BYTES];
+    char name[100];
     cJSON *words = NULL;
     adept_graph *graph = NULL;
     if (memory_bytes == 0) memory_bytes = ADEPT_MEMORY_BYTES;
     if (snprintf(name, sizeof name, "%.*s", mark ? (int)(mark - base) : (int)strlen(base), base) >= (int)sizeof name)
         return adept_error_set(err, ADEPT_E_INVALID, "%.80s...: no name of a family is as long", spec);
     adept_status status = adept_keys_parse_words(&words, spec, mark ? mark + 1 : "", err);
-    const adept_family *family = adept_family_find(name);
-    if (status == ADEPT_OK && family)
-        status = read_family(&graph, spec, family, words, memory_bytes, err);
-    else if (status == ADEPT_OK && adept_configs_bundled(path, name))
-        status = read_bundled(&graph, spec, path, words, memory_bytes, err);
-    else if (status == ADEPT_OK)
-        status = unknown_family(spec, "the name", name, err);
+    if (status == ADEPT_OK) status = read_base(&graph, spec, name, words, memory_bytes, err);
     cJSON_Delete(words);
     if (status == ADEPT_OK) status = hash_spec(graph, spec, err);
     if (status == ADEPT_OK)
@@ -238,7 +241,8 @@ adept_status adept_spec_read(adept_graph **out, const char *spec, uint64_t memor
     return status;
 }
 
-adept_status adept_config_import(adept_graph **out, const char *name, const void *data, size_t size, uint64_t memory_bytes, adept_error *err)
+adept_status adept_config_import(adept_graph **out, const char *name, const void *data, size_t size,
+                                 uint64_t memory_bytes, adept_error *err)
 {
     adept_source source;
     if (!data && adept_is_spec(name)) return adept_spec_read(out, name, memory_bytes, err);

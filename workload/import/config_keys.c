@@ -40,7 +40,8 @@ static const cJSON *find_in(adept_keys *k, const cJSON *object, const char *name
     for (const char *at = names; next_name(&at, name);) {
         const cJSON *item = object ? cJSON_GetObjectItemCaseSensitive(object, name) : NULL;
         if (!item || cJSON_IsNull(item)) continue;
-        if (found && !cJSON_Compare(found, item, true)) adept_keys_fail(k, "\"%s\" and \"%s\" contradict each other", found->string, name);
+        if (found && !cJSON_Compare(found, item, true))
+            adept_keys_fail(k, "\"%s\" and \"%s\" contradict each other", found->string, name);
         if (!found) found = item;
     }
     return found;
@@ -78,7 +79,8 @@ static bool is_missing(adept_keys *k, const cJSON *item, const char *names, bool
 int64_t adept_keys_count(adept_keys *k, const char *names, int64_t low, int64_t high, int64_t fallback)
 {
     const cJSON *item = adept_keys_any(k, names);
-    if (is_missing(k, item, names, fallback == ADEPT_KEY_REQUIRED)) return fallback == ADEPT_KEY_REQUIRED ? low : fallback;
+    if (is_missing(k, item, names, fallback == ADEPT_KEY_REQUIRED))
+        return fallback == ADEPT_KEY_REQUIRED ? low : fallback;
     double v = cJSON_IsNumber(item) ? item->valuedouble : NAN;
     if (v == floor(v) && v >= (double)low && v <= (double)high) return (int64_t)v;
     if (cJSON_IsNumber(item) && isfinite(v))
@@ -116,22 +118,29 @@ const char *adept_keys_text(adept_keys *k, const char *names, const char *fallba
 
 /* ---- what nobody asked for ---- */
 
-/* What changes neither shapes nor operators: tokens, text generation, numbers inside kernels, names, how a checkpoint is stored (--precision
- * says what runs), ways to run the same model. */
+/* What changes neither shapes nor operators: tokens, text generation, numbers inside kernels, names, how a checkpoint
+ * is stored (--precision says what runs), ways to run the same model. */
 static const char harmless[] =
     " architectures auto_map _name_or_path name_or_path transformers_version model_type torch_dtype dtype torchscript"
-    " bos_token_id eos_token_id pad_token_id unk_token_id sep_token_id cls_token_id mask_token_id decoder_start_token_id"
-    " forced_eos_token_id forced_bos_token_id boi_token_index eoi_token_index image_token_index tokenizer_class bad_words_ids prefix"
-    " task_specific_params generation_config finetuning_task problem_type id2label label2id do_sample max_length min_length top_k top_p"
+    " bos_token_id eos_token_id pad_token_id unk_token_id sep_token_id cls_token_id mask_token_id "
+    "decoder_start_token_id"
+    " forced_eos_token_id forced_bos_token_id boi_token_index eoi_token_index image_token_index tokenizer_class "
+    "bad_words_ids prefix"
+    " task_specific_params generation_config finetuning_task problem_type id2label label2id do_sample max_length "
+    "min_length top_k top_p"
     " temperature repetition_penalty num_beams early_stopping length_penalty no_repeat_ngram_size return_dict use_cache"
     " output_attentions output_hidden_states output_past output_router_logits is_encoder_decoder gradient_checkpointing"
     " chunk_size_feed_forward initializer_range initializer_factor init_std init_device mup_init embed_init_std"
     " rms_norm_eps layer_norm_eps layer_norm_epsilon norm_eps logit_scale"
-    " rope_theta rope_scaling rope_parameters rope_local_base_freq rotary_emb_base rotary_base rope_interleave original_max_position_embeddings"
+    " rope_theta rope_scaling rope_parameters rope_local_base_freq rotary_emb_base rotary_base rope_interleave "
+    "original_max_position_embeddings"
     " pretraining_tp max_window_layers use_flash_attn _flash_attn_2_enabled attn_implementation _attn_implementation"
-    " _attn_implementation_autoset use_mrope cache_implementation scale_attn_weights scale_attn_by_inverse_layer_idx reorder_and_upcast_attn"
-    " summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj classifier_dropout n_ctx"
-    " router_aux_loss_coef router_jitter_noise aux_loss_alpha seq_aux routed_scaling_factor scoring_func scale_factor ep_size"
+    " _attn_implementation_autoset use_mrope cache_implementation scale_attn_weights scale_attn_by_inverse_layer_idx "
+    "reorder_and_upcast_attn"
+    " summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj classifier_dropout "
+    "n_ctx"
+    " router_aux_loss_coef router_jitter_noise aux_loss_alpha seq_aux routed_scaling_factor scoring_func scale_factor "
+    "ep_size"
     " query_pre_attn_scalar use_bfloat16 encoder_stride pooler_output_size pooler_act relative_attention_max_distance"
     " gradient_checkpointing directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers"
     " pooler_size_per_head pooler_type verbose layerdrop bos_token eos_token ";
@@ -139,7 +148,8 @@ static const char harmless[] =
 static bool is_harmless(const cJSON *item)
 {
     char wanted[80];
-    const bool nothing = cJSON_IsNull(item) || cJSON_IsFalse(item) || (cJSON_IsNumber(item) && item->valuedouble == 0) ||
+    const bool nothing = cJSON_IsNull(item) || cJSON_IsFalse(item) ||
+                         (cJSON_IsNumber(item) && item->valuedouble == 0) ||
                          (cJSON_IsString(item) && !item->valuestring[0]) ||
                          ((cJSON_IsArray(item) || cJSON_IsObject(item)) && !item->child);
     if (nothing) return true;
@@ -191,8 +201,9 @@ void adept_keys_check_words(adept_keys *k)
         for (size_t i = 0; i < k->n_asked; i++)
             for (const char *at = k->asked[i]; next_name(&at, name);)
                 if (adept_is_nearer(&best, item->string, name)) memcpy(near, name, sizeof near);
-        k->json.status = adept_error_set(k->json.err, ADEPT_E_USAGE, "%s: the family has no key '%.60s'%s%s%s", k->json.name, item->string,
-                                         *near ? "; did you mean '" : "", near, *near ? "'?" : "");
+        k->json.status =
+            adept_error_set(k->json.err, ADEPT_E_USAGE, "%s: the family has no key '%.60s'%s%s%s", k->json.name,
+                            item->string, *near ? "; did you mean '" : "", near, *near ? "'?" : "");
     }
 }
 
@@ -212,7 +223,8 @@ adept_status adept_keys_parse_words(cJSON **out, const char *spec, const char *w
     if (!*out) return adept_no_memory(err, spec);
     while (*words) {
         size_t n = strcspn(words, "&");
-        if (n >= sizeof word) return adept_error_set(err, ADEPT_E_USAGE, "%.80s: a key and its value of %zu characters", spec, n);
+        if (n >= sizeof word)
+            return adept_error_set(err, ADEPT_E_USAGE, "%.80s: a key and its value of %zu characters", spec, n);
         memcpy(word, words, n);
         word[n] = '\0';
         words += n + (words[n] == '&');

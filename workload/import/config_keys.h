@@ -1,7 +1,9 @@
-/** @file config_keys.h  Keys of a config.json, and words of adept:FAMILY?key=value that go before them. Private. Calls: adept_json.
+/** @file config_keys.h  Keys of a config.json, and words of adept:FAMILY?key=value that go before them. Private. Calls:
+ * adept_json.
  *
- *  A key has the names that families give it, the plain word of adept last: "num_hidden_layers n_layer n_layers layers". The first
- *  failure stays. Whatever was asked for is known; what nobody asked for and what is not harmless, the graph warns of.
+ *  A key has the names that families give it, the plain word of adept last: "num_hidden_layers n_layer n_layers
+ * layers". The first failure stays. Whatever was asked for is known; what nobody asked for and what is not harmless,
+ * the graph warns of.
  */
 #ifndef ADEPT_CONFIG_KEYS_H
 #define ADEPT_CONFIG_KEYS_H

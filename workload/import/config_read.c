@@ -1,4 +1,5 @@
-/** @file config_read.c  A configuration as sizes: keys of all families, their defaults in transformers, and what contradicts itself. */
+/** @file config_read.c  A configuration as sizes: keys of all families, their defaults in transformers, and what
+ * contradicts itself. */
 #include "config_emit.h"
 #include "config_family.h"
 #include <inttypes.h>
@@ -48,7 +49,8 @@ static void read_heads(adept_architecture *a, adept_keys *k)
     if (share != 1) {
         double heads = (double)a->heads * share;
         if (heads < 1 || heads > MOST_HEADS || heads != floor(heads))
-            adept_keys_fail(k, "hidden %" PRId64 " is no multiple of the family's usual width of a head: say heads", a->hidden);
+            adept_keys_fail(k, "hidden %" PRId64 " is no multiple of the family's usual width of a head: say heads",
+                            a->hidden);
         else
             a->heads = (int64_t)heads;
     }
@@ -59,13 +61,18 @@ static void read_heads(adept_architecture *a, adept_keys *k)
         kv = a->heads;
     a->kv_heads = kv;
     if (a->kv_heads > a->heads || a->heads % a->kv_heads != 0)
-        adept_keys_fail(k, "\"num_attention_heads\" %" PRId64 " is no multiple of \"num_key_value_heads\" %" PRId64, a->heads, a->kv_heads);
+        adept_keys_fail(k, "\"num_attention_heads\" %" PRId64 " is no multiple of \"num_key_value_heads\" %" PRId64,
+                        a->heads, a->kv_heads);
     int64_t whole = a->hidden / a->heads;
     bool divides = a->hidden % a->heads == 0;
-    int64_t usual = has(a, ADEPT_HAS_FIXED_HEAD) ? (a->family->norm == ADEPT_RMS_PLUS_ONE ? 256 : 128) : divides ? whole : 0;
+    int64_t usual = has(a, ADEPT_HAS_FIXED_HEAD) ? (a->family->norm == ADEPT_RMS_PLUS_ONE ? 256 : 128)
+                    : divides                    ? whole
+                                                 : 0;
     a->head_dim = adept_keys_count(k, "head_dim d_kv", 1, MOST_WIDTH, has(a, ADEPT_HAS_LATENT) ? 1 : usual);
     if (a->head_dim == 0 && k->json.status == ADEPT_OK)
-        adept_keys_fail(k, "\"hidden_size\" %" PRId64 " is no multiple of \"num_attention_heads\" %" PRId64 ", and \"head_dim\" is missing",
+        adept_keys_fail(k,
+                        "\"hidden_size\" %" PRId64 " is no multiple of \"num_attention_heads\" %" PRId64
+                        ", and \"head_dim\" is missing",
                         a->hidden, a->heads);
 }
 
@@ -91,8 +98,11 @@ static void read_sizes(adept_architecture *a, adept_keys *k)
     if (k->json.status == ADEPT_OK) read_heads(a, k);
     if (k->json.status == ADEPT_OK) read_ffn(a, k);
     if (a->family->form != ADEPT_VIT) a->vocab = adept_keys_count(k, VOCAB, 1, MOST_VOCAB, ADEPT_KEY_REQUIRED);
-    int64_t least = a->family->positions == ADEPT_LEARNED && a->family->form != ADEPT_T5 && a->family->form != ADEPT_VIT ? ADEPT_KEY_REQUIRED : 2048;
-    a->positions = adept_keys_count(k, "max_position_embeddings n_positions max_seq_len positions", 1, MOST_POSITIONS, least);
+    int64_t least = a->family->positions == ADEPT_LEARNED && a->family->form != ADEPT_T5 && a->family->form != ADEPT_VIT
+                        ? ADEPT_KEY_REQUIRED
+                        : 2048;
+    a->positions =
+        adept_keys_count(k, "max_position_embeddings n_positions max_seq_len positions", 1, MOST_POSITIONS, least);
 }
 
 /* ---- what families differ in ---- */
@@ -101,19 +111,26 @@ static void read_dropout(adept_architecture *a, adept_keys *k)
 {
     const adept_family *f = a->family;
     /* what transformers' classes have where a file says nothing */
-    double usual = f->form == ADEPT_BERT || f->form == ADEPT_T5 || strcmp(f->name, "gpt2") == 0 || strcmp(f->name, "opt") == 0 ? 0.1 : 0;
-    a->dropout = adept_keys_number(k, "resid_pdrop hidden_dropout hidden_dropout_prob dropout_rate dropout", 0, 1, usual);
+    double usual =
+        f->form == ADEPT_BERT || f->form == ADEPT_T5 || strcmp(f->name, "gpt2") == 0 || strcmp(f->name, "opt") == 0
+            ? 0.1
+            : 0;
+    a->dropout =
+        adept_keys_number(k, "resid_pdrop hidden_dropout hidden_dropout_prob dropout_rate dropout", 0, 1, usual);
     double within = strcmp(f->name, "opt") == 0 ? 0 : usual;
     a->attention_dropout = adept_keys_number(k, "attn_pdrop attention_probs_dropout_prob attention_dropout", 0, 1,
                                              f->form == ADEPT_T5 ? a->dropout : within);
-    a->embedding_dropout = adept_keys_number(k, "embd_pdrop emb_pdrop", 0, 1, f->form == ADEPT_DECODER && strcmp(f->name, "gpt2") != 0 ? 0 : a->dropout);
+    a->embedding_dropout = adept_keys_number(k, "embd_pdrop emb_pdrop", 0, 1,
+                                             f->form == ADEPT_DECODER && strcmp(f->name, "gpt2") != 0 ? 0 : a->dropout);
     if (f->positions == ADEPT_ROTARY_PART && strcmp(f->name, "gpt_neox") == 0) a->embedding_dropout = a->dropout;
 }
 
 static void read_activation(adept_architecture *a, adept_keys *k)
 {
     const adept_family *f = a->family;
-    const char *names = f->norm == ADEPT_RMS_PLUS_ONE ? "hidden_activation" : f->form == ADEPT_T5 ? "feed_forward_proj" : "activation_function hidden_act";
+    const char *names = f->norm == ADEPT_RMS_PLUS_ONE ? "hidden_activation"
+                        : f->form == ADEPT_T5         ? "feed_forward_proj"
+                                                      : "activation_function hidden_act";
     const char *text = adept_keys_text(k, names, f->activation);
     adept_keys_any(k, "hidden_act dense_act_fn is_gated_act"); /* which Gemma and T5 do not go by */
     if (strncmp(text, "gated-", 6) == 0) {
@@ -128,7 +145,9 @@ static void read_activation(adept_architecture *a, adept_keys *k)
     for (; text[n] && n + 1 < sizeof shown; n++)
         shown[n] = text[n] < ' ' ? '?' : text[n];
     shown[n] = '\0';
-    adept_keys_fail(k, "\"hidden_act\" '%s' is no activation that adept knows: silu, gelu, gelu_new, gelu_pytorch_tanh, relu, relu2, quick_gelu or tanh",
+    adept_keys_fail(k,
+                    "\"hidden_act\" '%s' is no activation that adept knows: silu, gelu, gelu_new, gelu_pytorch_tanh, "
+                    "relu, relu2, quick_gelu or tanh",
                     shown);
     a->activation = "gelu";
 }
@@ -140,7 +159,9 @@ static void read_rotary(adept_architecture *a, adept_keys *k)
     a->rotary_dim = (int64_t)((double)of * share);
     if (a->family->positions > ADEPT_ROTARY_PART) return;
     if (a->rotary_dim % 2 != 0 || a->rotary_dim < 2)
-        adept_keys_fail(k, "rotary positions take %" PRId64 " of the %" PRId64 " numbers of a head (\"head_dim\", \"partial_rotary_factor\"): an even number is needed",
+        adept_keys_fail(k,
+                        "rotary positions take %" PRId64 " of the %" PRId64
+                        " numbers of a head (\"head_dim\", \"partial_rotary_factor\"): an even number is needed",
                         a->rotary_dim, of);
 }
 
@@ -168,13 +189,17 @@ static void read_experts(adept_architecture *a, adept_keys *k)
 {
     const adept_family *f = a->family;
     if (f->routing == ADEPT_DENSE) return;
-    a->experts = adept_keys_count(k, "num_local_experts num_experts n_routed_experts experts", f->routing == ADEPT_ROUTED_GROUPS ? 0 : 1, MOST_EXPERTS,
+    a->experts = adept_keys_count(k, "num_local_experts num_experts n_routed_experts experts",
+                                  f->routing == ADEPT_ROUTED_GROUPS ? 0 : 1, MOST_EXPERTS,
                                   f->routing == ADEPT_ROUTED_GROUPS ? 0 : ADEPT_KEY_REQUIRED);
     if (a->experts == 0) return;
     a->chosen = adept_keys_count(k, "num_experts_per_tok experts_per_tok topk", 1, MOST_EXPERTS, ADEPT_KEY_REQUIRED);
     bool mixtral = strcmp(f->name, "mixtral") == 0;
-    a->expert_ffn = adept_keys_count(k, "moe_intermediate_size expert_ffn", 1, MOST_FFN, mixtral ? a->ffn : ADEPT_KEY_REQUIRED);
-    if (has(a, ADEPT_HAS_SHARED_EXPERT)) a->shared_ffn = adept_keys_count(k, "shared_expert_intermediate_size shared_ffn", 1, MOST_FFN, ADEPT_KEY_REQUIRED);
+    a->expert_ffn =
+        adept_keys_count(k, "moe_intermediate_size expert_ffn", 1, MOST_FFN, mixtral ? a->ffn : ADEPT_KEY_REQUIRED);
+    if (has(a, ADEPT_HAS_SHARED_EXPERT))
+        a->shared_ffn =
+            adept_keys_count(k, "shared_expert_intermediate_size shared_ffn", 1, MOST_FFN, ADEPT_KEY_REQUIRED);
     if (f->routing == ADEPT_ROUTED_GROUPS)
         a->shared_ffn = a->expert_ffn * adept_keys_count(k, "n_shared_experts shared_experts", 0, 256, 0);
     a->first_dense = adept_keys_count(k, "first_k_dense_replace", 0, MOST_LAYERS, 0);
@@ -189,13 +214,20 @@ static void read_experts(adept_architecture *a, adept_keys *k)
         if (strcmp(adept_keys_text(k, "topk_method", ""), "greedy") == 0) a->groups = a->chosen_groups = 1;
     }
     if (a->chosen > a->experts)
-        adept_keys_fail(k, "\"num_experts_per_tok\" %" PRId64 " are more than the %" PRId64 " experts", a->chosen, a->experts);
-    if (a->experts % a->groups != 0 || a->chosen_groups > a->groups || a->chosen > a->experts / a->groups * a->chosen_groups)
-        adept_keys_fail(k, "\"n_group\" %" PRId64 ", \"topk_group\" %" PRId64 " and \"num_experts_per_tok\" %" PRId64 " do not fit %" PRId64 " experts",
+        adept_keys_fail(k, "\"num_experts_per_tok\" %" PRId64 " are more than the %" PRId64 " experts", a->chosen,
+                        a->experts);
+    if (a->experts % a->groups != 0 || a->chosen_groups > a->groups ||
+        a->chosen > a->experts / a->groups * a->chosen_groups)
+        adept_keys_fail(k,
+                        "\"n_group\" %" PRId64 ", \"topk_group\" %" PRId64 " and \"num_experts_per_tok\" %" PRId64
+                        " do not fit %" PRId64 " experts",
                         a->groups, a->chosen_groups, a->chosen, a->experts);
     if (a->sigmoid && a->groups > 1 && a->experts / a->groups < 2)
-        adept_keys_fail(k, "\"n_group\" %" PRId64 " leaves fewer than 2 of %" PRId64 " experts to a group", a->groups, a->experts);
-    if (a->first_dense > a->layers) adept_keys_fail(k, "\"first_k_dense_replace\" %" PRId64 " are more than the %" PRId64 " layers", a->first_dense, a->layers);
+        adept_keys_fail(k, "\"n_group\" %" PRId64 " leaves fewer than 2 of %" PRId64 " experts to a group", a->groups,
+                        a->experts);
+    if (a->first_dense > a->layers)
+        adept_keys_fail(k, "\"first_k_dense_replace\" %" PRId64 " are more than the %" PRId64 " layers", a->first_dense,
+                        a->layers);
 }
 
 bool adept_architecture_has_experts(const adept_architecture *a, int64_t layer)
@@ -211,7 +243,8 @@ static void read_head(adept_architecture *a, adept_keys *k)
 {
     const cJSON *list = adept_keys_any(k, "architectures"), *first = cJSON_IsArray(list) ? list->child : NULL;
     const char *name = cJSON_IsString(first) ? first->valuestring : "", *cut = strstr(name, "For");
-    if (list && !cJSON_IsString(first) && !(cJSON_IsArray(list) && !first)) adept_keys_fail(k, "\"architectures\" is no list of names of classes");
+    if (list && !cJSON_IsString(first) && !(cJSON_IsArray(list) && !first))
+        adept_keys_fail(k, "\"architectures\" is no list of names of classes");
     size_t n = strlen(name);
     a->headless = n >= 5 && strcmp(name + n - 5, "Model") == 0 && !strstr(name, "LMHead");
     a->head = a->headless || !*name ? "" : cut ? cut : name;
@@ -234,7 +267,8 @@ static void read_forms(adept_architecture *a, adept_keys *k)
     a->image = adept_keys_count(k, "image_size image", 1, 1 << 16, ADEPT_KEY_REQUIRED);
     a->patch = adept_keys_count(k, "patch_size patch", 1, 1 << 16, ADEPT_KEY_REQUIRED);
     a->channels = adept_keys_count(k, "num_channels channels", 1, 1 << 16, 3);
-    if (a->image < a->patch) adept_keys_fail(k, "\"image_size\" %" PRId64 " is smaller than \"patch_size\" %" PRId64, a->image, a->patch);
+    if (a->image < a->patch)
+        adept_keys_fail(k, "\"image_size\" %" PRId64 " is smaller than \"patch_size\" %" PRId64, a->image, a->patch);
 }
 
 static void read_mpt(adept_architecture *a, adept_keys *k)
@@ -243,11 +277,16 @@ static void read_mpt(adept_architecture *a, adept_keys *k)
     set(a, ADEPT_HAS_QKV_BIAS | ADEPT_HAS_OUT_BIAS | ADEPT_HAS_MLP_BIAS, !adept_keys_flag(k, "no_bias", true));
     const cJSON *inner = adept_keys_any(k, "attn_config");
     if (inner && !cJSON_IsObject(inner)) adept_keys_fail(k, "\"attn_config\" is no object");
-    const cJSON *p = cJSON_GetObjectItemCaseSensitive(inner, "attn_pdrop"), *type = cJSON_GetObjectItemCaseSensitive(inner, "attn_type");
-    if (p && !(cJSON_IsNumber(p) && p->valuedouble >= 0 && p->valuedouble <= 1)) adept_keys_fail(k, "\"attn_config.attn_pdrop\" is no number of 0 to 1");
-    else if (p) a->attention_dropout = p->valuedouble;
-    if (type && !(cJSON_IsString(type) && (strcmp(type->valuestring, "multihead") == 0 || strcmp(type->valuestring, "multihead_attention") == 0)))
-        adept_keys_fail(k, "\"attn_config.attn_type\" is not multihead_attention, the only one that transformers builds");
+    const cJSON *p = cJSON_GetObjectItemCaseSensitive(inner, "attn_pdrop"),
+                *type = cJSON_GetObjectItemCaseSensitive(inner, "attn_type");
+    if (p && !(cJSON_IsNumber(p) && p->valuedouble >= 0 && p->valuedouble <= 1))
+        adept_keys_fail(k, "\"attn_config.attn_pdrop\" is no number of 0 to 1");
+    else if (p)
+        a->attention_dropout = p->valuedouble;
+    if (type && !(cJSON_IsString(type) && (strcmp(type->valuestring, "multihead") == 0 ||
+                                           strcmp(type->valuestring, "multihead_attention") == 0)))
+        adept_keys_fail(k,
+                        "\"attn_config.attn_type\" is not multihead_attention, the only one that transformers builds");
 }
 
 static void read_opt(adept_architecture *a, adept_keys *k)
@@ -278,7 +317,8 @@ void adept_architecture_read(adept_architecture *a, const adept_family *f, adept
         set(a, ADEPT_HAS_MLP_BIAS, adept_keys_flag(k, "mlp_bias", has(a, ADEPT_HAS_MLP_BIAS)));
     }
     if (f->form == ADEPT_VIT) set(a, ADEPT_HAS_QKV_BIAS, adept_keys_flag(k, "qkv_bias", true));
-    a->parallel = has(a, ADEPT_HAS_ONE_NORM) || (has(a, ADEPT_HAS_PARALLEL) && adept_keys_flag(k, "use_parallel_residual", true));
+    a->parallel =
+        has(a, ADEPT_HAS_ONE_NORM) || (has(a, ADEPT_HAS_PARALLEL) && adept_keys_flag(k, "use_parallel_residual", true));
     if (adept_keys_flag(k, "qk_layernorm", false)) adept_keys_fail(k, "\"qk_layernorm\" is not built");
     if (has(a, ADEPT_HAS_WINDOW)) {
         int64_t window = adept_keys_count(k, "sliding_window", 1, MOST_POSITIONS, 0);

@@ -7,7 +7,7 @@ typedef struct stack {
     adept_emitter *e;
     const adept_architecture *a;
     bool decodes;
-    int32_t sizes[2], bias; /* of its own scores, once for all layers */
+    int32_t sizes[2], bias;        /* of its own scores, once for all layers */
     int32_t other, other_sizes[2]; /* what the encoder made */
 } stack;
 
@@ -17,7 +17,8 @@ static int32_t buckets(const stack *s)
     adept_emitter *e = s->e;
     int64_t n = s->decodes ? s->a->buckets : s->a->buckets / 2, exact = n / 2;
     int32_t positions = OP(e, "arange.default", s->sizes[1]);
-    int32_t distance = OP(e, "sub.Tensor", OP(e, "unsqueeze.default", positions, INT(0)), OP(e, "unsqueeze.default", positions, INT(1)));
+    int32_t distance = OP(e, "sub.Tensor", OP(e, "unsqueeze.default", positions, INT(0)),
+                          OP(e, "unsqueeze.default", positions, INT(1)));
     int32_t first = 0;
     if (s->decodes) {
         distance = OP(e, "neg.default", OP(e, "minimum.default", distance, OP(e, "zeros_like.default", distance)));
@@ -26,7 +27,9 @@ static int32_t buckets(const stack *s)
         distance = OP(e, "abs.default", distance);
     }
     int32_t share = OP(e, "log.default", OP(e, "div.Tensor", adept_emit_to_float(e, distance), INT(exact)));
-    int32_t far = OP(e, "to.dtype", OP(e, "mul.Tensor", OP(e, "div.Tensor", share, FLOAT(log(128.0 / (double)exact))), INT(n - exact)), INT(4));
+    int32_t far =
+        OP(e, "to.dtype",
+           OP(e, "mul.Tensor", OP(e, "div.Tensor", share, FLOAT(log(128.0 / (double)exact))), INT(n - exact)), INT(4));
     far = OP(e, "add.Tensor", far, INT(exact));
     far = OP(e, "minimum.default", far, OP(e, "full_like.default", far, INT(n - 1)));
     int32_t bucket = OP(e, "where.self", OP(e, "lt.Scalar", distance, INT(exact)), distance, far);
@@ -77,7 +80,8 @@ static int32_t feed_forward(const stack *s, int32_t x)
     const bool gated = a->has & ADEPT_HAS_GATE;
     int32_t y = adept_emit_rms_norm(e, "layer_norm", x, a->hidden, false);
     adept_emit_place before = adept_emit_enter(e, gated ? "DenseGatedActDense" : "DenseActDense", "DenseReluDense");
-    int32_t inner = adept_emit_activation(e, "act", a->activation, adept_emit_linear(e, gated ? "wi_0" : "wi", y, a->hidden, a->ffn, false));
+    int32_t inner = adept_emit_activation(e, "act", a->activation,
+                                          adept_emit_linear(e, gated ? "wi_0" : "wi", y, a->hidden, a->ffn, false));
     if (gated) inner = OP(e, "mul.Tensor", inner, adept_emit_linear(e, "wi_1", y, a->hidden, a->ffn, false));
     y = adept_emit_linear(e, "wo", adept_emit_dropout(e, "dropout", inner, a->dropout), a->ffn, a->hidden, false);
     adept_emit_leave(e, before);
@@ -91,7 +95,8 @@ static int32_t run_stack(stack *s, int32_t x, int64_t layers)
     x = adept_emit_dropout(e, "dropout", x, s->a->dropout);
     for (int64_t i = 0; i < layers; i++) {
         int part = 0;
-        adept_emit_place before = adept_emit_enter(e, "LayerSelfAttention", "block.%lld.layer.%d", (long long)i, part++);
+        adept_emit_place before =
+            adept_emit_enter(e, "LayerSelfAttention", "block.%lld.layer.%d", (long long)i, part++);
         x = attention(s, x, false);
         adept_emit_leave(e, before);
         if (s->decodes) {
@@ -103,7 +108,8 @@ static int32_t run_stack(stack *s, int32_t x, int64_t layers)
         x = feed_forward(s, x);
         adept_emit_leave(e, before);
     }
-    x = adept_emit_dropout(e, "dropout", adept_emit_rms_norm(e, "final_layer_norm", x, s->a->hidden, false), s->a->dropout);
+    x = adept_emit_dropout(e, "dropout", adept_emit_rms_norm(e, "final_layer_norm", x, s->a->hidden, false),
+                           s->a->dropout);
     adept_emit_leave(e, top);
     return x;
 }

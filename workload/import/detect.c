@@ -72,7 +72,8 @@ static adept_status detect_archive(adept_file_format *out, zip_t *zip, const cha
  * @return true: a configuration's. What follows behind n bytes is not looked at. */
 static bool has_keys_of_config(const char *text, size_t n)
 {
-    static const char *const keys[] = {"\"kind\"", "\"schema_version\"", "\"model_type\"", "\"architectures\"", "\"transformers_version\""};
+    static const char *const keys[] = {"\"kind\"", "\"schema_version\"", "\"model_type\"", "\"architectures\"",
+                                       "\"transformers_version\""};
     int depth = 0;
     for (size_t i = 0, from; i < n; i++) {
         if (text[i] == '{' || text[i] == '[') depth++;
@@ -81,7 +82,8 @@ static bool has_keys_of_config(const char *text, size_t n)
         for (from = i++; i < n && text[i] != '"'; i++)
             if (text[i] == '\\') i++;
         for (size_t k = 0; depth == 1 && i < n && k < sizeof keys / sizeof *keys; k++)
-            if (strlen(keys[k]) == i + 1 - from && memcmp(keys[k], text + from, i + 1 - from) == 0 && text[i + 1 + strspn(text + i + 1, " \t\r\n")] == ':')
+            if (strlen(keys[k]) == i + 1 - from && memcmp(keys[k], text + from, i + 1 - from) == 0 &&
+                text[i + 1 + strspn(text + i + 1, " \t\r\n")] == ':')
                 return k >= 2;
     }
     return false;
