@@ -30,9 +30,11 @@ static adept_graph *open_model(const char *name)
     return g;
 }
 
-static adept_profile *walk(const adept_graph *g, const adept_workload_config *config)
+static adept_profile *walk(const adept_graph *g, const adept_workload_config *given)
 {
+    adept_workload_config own = *given, *config = &own;
     adept_profile *p = NULL;
+    if (g->hint_seq_length == 0) own.seq_length = 0; /* of images */
     adept_error err = {0};
     if (adept_profile_build(&p, g, adept_handlers(), config, NULL, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
     return p;

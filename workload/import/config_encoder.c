@@ -75,7 +75,8 @@ static int32_t bert_embeddings(const encoder *n, int32_t ids, adept_emit_table *
 /* The first token, (B, hidden), through a dense layer and tanh. */
 static int32_t pool(const encoder *n, int32_t x)
 {
-    return dense_activated(n, "pooler", "tanh", OP(n->e, "select.int", x, INT(1), INT(0)), n->a->hidden, n->a->hidden);
+    adept_emitter *e = n->e;
+    return dense_activated(n, "pooler", "tanh", OP(e, "select.int", x, INT(1), INT(0)), n->a->hidden, n->a->hidden);
 }
 
 /* Logits of words, by the embedding's weight. */

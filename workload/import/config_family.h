@@ -4,7 +4,7 @@
 #define ADEPT_CONFIG_FAMILY_H
 #include "config_keys.h"
 
-typedef enum adept_form { ADEPT_DECODER, ADEPT_BERT, ADEPT_VIT, ADEPT_T5 } adept_form;
+typedef enum adept_config_form { ADEPT_CONFIG_DECODER, ADEPT_CONFIG_BERT, ADEPT_CONFIG_VIT, ADEPT_CONFIG_T5 } adept_config_form;
 
 typedef enum adept_norm {
     ADEPT_RMS,            /* x / rms(x) * weight */
@@ -23,7 +23,7 @@ typedef enum adept_positions {
     ADEPT_ALIBI            /* a bias of the scores, in an attention written out */
 } adept_positions;
 
-typedef enum adept_routing { ADEPT_DENSE, ADEPT_ROUTED, ADEPT_ROUTED_GROUPS } adept_routing;
+typedef enum adept_routing { ADEPT_NOT_ROUTED, ADEPT_ROUTED, ADEPT_ROUTED_GROUPS } adept_routing;
 
 /* What a family has, or has unless its configuration says otherwise. */
 enum {
@@ -57,7 +57,7 @@ typedef struct adept_family_names {
 typedef struct adept_family {
     const char *name;            /* model_type */
     const char *folder, *prefix; /* of its classes */
-    adept_form form;
+    adept_config_form form;
     adept_norm norm;
     adept_positions positions;
     adept_routing routing;

@@ -97,8 +97,8 @@ static void read_sizes(adept_architecture *a, adept_keys *k)
     a->hidden = adept_keys_count(k, HIDDEN, 1, MOST_WIDTH, ADEPT_KEY_REQUIRED);
     if (k->json.status == ADEPT_OK) read_heads(a, k);
     if (k->json.status == ADEPT_OK) read_ffn(a, k);
-    if (a->family->form != ADEPT_VIT) a->vocab = adept_keys_count(k, VOCAB, 1, MOST_VOCAB, ADEPT_KEY_REQUIRED);
-    int64_t least = a->family->positions == ADEPT_LEARNED && a->family->form != ADEPT_T5 && a->family->form != ADEPT_VIT
+    if (a->family->form != ADEPT_CONFIG_VIT) a->vocab = adept_keys_count(k, VOCAB, 1, MOST_VOCAB, ADEPT_KEY_REQUIRED);
+    int64_t least = a->family->positions == ADEPT_LEARNED && a->family->form != ADEPT_CONFIG_T5 && a->family->form != ADEPT_CONFIG_VIT
                         ? ADEPT_KEY_REQUIRED
                         : 2048;
     a->positions =
@@ -112,16 +112,16 @@ static void read_dropout(adept_architecture *a, adept_keys *k)
     const adept_family *f = a->family;
     /* what transformers' classes have where a file says nothing */
     double usual =
-        f->form == ADEPT_BERT || f->form == ADEPT_T5 || strcmp(f->name, "gpt2") == 0 || strcmp(f->name, "opt") == 0
+        f->form == ADEPT_CONFIG_BERT || f->form == ADEPT_CONFIG_T5 || strcmp(f->name, "gpt2") == 0 || strcmp(f->name, "opt") == 0
             ? 0.1
             : 0;
     a->dropout =
         adept_keys_number(k, "resid_pdrop hidden_dropout hidden_dropout_prob dropout_rate dropout", 0, 1, usual);
     double within = strcmp(f->name, "opt") == 0 ? 0 : usual;
     a->attention_dropout = adept_keys_number(k, "attn_pdrop attention_probs_dropout_prob attention_dropout", 0, 1,
-                                             f->form == ADEPT_T5 ? a->dropout : within);
+                                             f->form == ADEPT_CONFIG_T5 ? a->dropout : within);
     a->embedding_dropout = adept_keys_number(k, "embd_pdrop emb_pdrop", 0, 1,
-                                             f->form == ADEPT_DECODER && strcmp(f->name, "gpt2") != 0 ? 0 : a->dropout);
+                                             f->form == ADEPT_CONFIG_DECODER && strcmp(f->name, "gpt2") != 0 ? 0 : a->dropout);
     if (f->positions == ADEPT_ROTARY_PART && strcmp(f->name, "gpt_neox") == 0) a->embedding_dropout = a->dropout;
 }
 
@@ -129,7 +129,7 @@ static void read_activation(adept_architecture *a, adept_keys *k)
 {
     const adept_family *f = a->family;
     const char *names = f->norm == ADEPT_RMS_PLUS_ONE ? "hidden_activation"
-                        : f->form == ADEPT_T5         ? "feed_forward_proj"
+                        : f->form == ADEPT_CONFIG_T5         ? "feed_forward_proj"
                                                       : "activation_function hidden_act";
     const char *text = adept_keys_text(k, names, f->activation);
     adept_keys_any(k, "hidden_act dense_act_fn is_gated_act"); /* which Gemma and T5 do not go by */
@@ -188,7 +188,7 @@ static void read_dense_list(adept_architecture *a, adept_keys *k)
 static void read_experts(adept_architecture *a, adept_keys *k)
 {
     const adept_family *f = a->family;
-    if (f->routing == ADEPT_DENSE) return;
+    if (f->routing == ADEPT_NOT_ROUTED) return;
     a->experts = adept_keys_count(k, "num_local_experts num_experts n_routed_experts experts",
                                   f->routing == ADEPT_ROUTED_GROUPS ? 0 : 1, MOST_EXPERTS,
                                   f->routing == ADEPT_ROUTED_GROUPS ? 0 : ADEPT_KEY_REQUIRED);
@@ -258,12 +258,12 @@ static void read_head(adept_architecture *a, adept_keys *k)
 static void read_forms(adept_architecture *a, adept_keys *k)
 {
     const adept_family *f = a->family;
-    if (f->form == ADEPT_BERT) a->types = adept_keys_count(k, "type_vocab_size", 1, MOST_VOCAB, 2);
-    if (f->form == ADEPT_T5) {
+    if (f->form == ADEPT_CONFIG_BERT) a->types = adept_keys_count(k, "type_vocab_size", 1, MOST_VOCAB, 2);
+    if (f->form == ADEPT_CONFIG_T5) {
         a->decoder_layers = adept_keys_count(k, "num_decoder_layers decoder_layers", 1, MOST_LAYERS, a->layers);
         a->buckets = adept_keys_count(k, "relative_attention_num_buckets", 4, 1 << 16, 32);
     }
-    if (f->form != ADEPT_VIT) return;
+    if (f->form != ADEPT_CONFIG_VIT) return;
     a->image = adept_keys_count(k, "image_size image", 1, 1 << 16, ADEPT_KEY_REQUIRED);
     a->patch = adept_keys_count(k, "patch_size patch", 1, 1 << 16, ADEPT_KEY_REQUIRED);
     a->channels = adept_keys_count(k, "num_channels channels", 1, 1 << 16, 3);
@@ -308,7 +308,7 @@ void adept_architecture_read(adept_architecture *a, const adept_family *f, adept
     read_sizes(a, k);
     if (k->json.status != ADEPT_OK) return;
     set(a, ADEPT_HAS_TIED, adept_keys_flag(k, "tie_word_embeddings tied", has(a, ADEPT_HAS_TIED)));
-    if (f->form == ADEPT_DECODER && f->positions <= ADEPT_ROTARY_PART) {
+    if (f->form == ADEPT_CONFIG_DECODER && f->positions <= ADEPT_ROTARY_PART) {
         bool bias = adept_keys_flag(k, "attention_bias qkv_bias", has(a, ADEPT_HAS_QKV_BIAS));
         /* of Qwen2 and Phi only q, k and v go by it; GPT-NeoX has one word for both */
         bool both = f->has & ADEPT_HAS_OUT_BIAS || !(f->has & ADEPT_HAS_QKV_BIAS);
@@ -316,7 +316,7 @@ void adept_architecture_read(adept_architecture *a, const adept_family *f, adept
         if (both) set(a, ADEPT_HAS_OUT_BIAS, strcmp(f->name, "phi") == 0 || bias);
         set(a, ADEPT_HAS_MLP_BIAS, adept_keys_flag(k, "mlp_bias", has(a, ADEPT_HAS_MLP_BIAS)));
     }
-    if (f->form == ADEPT_VIT) set(a, ADEPT_HAS_QKV_BIAS, adept_keys_flag(k, "qkv_bias", true));
+    if (f->form == ADEPT_CONFIG_VIT) set(a, ADEPT_HAS_QKV_BIAS, adept_keys_flag(k, "qkv_bias", true));
     a->parallel =
         has(a, ADEPT_HAS_ONE_NORM) || (has(a, ADEPT_HAS_PARALLEL) && adept_keys_flag(k, "use_parallel_residual", true));
     if (adept_keys_flag(k, "qk_layernorm", false)) adept_keys_fail(k, "\"qk_layernorm\" is not built");

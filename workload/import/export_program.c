@@ -2,6 +2,7 @@
 #include "adept_import.h"
 #include "adept_json.h"
 #include "export_private.h"
+#include "import_private.h"
 #include <stdlib.h>
 #include <string.h>
 
