@@ -191,7 +191,9 @@ static adept_status find_model(const char **out, adept_arena *arena, const adept
 
     *out = adept_arena_printf(arena, "%.*s%s", csv_folder, m->file, m->model);
     if (spec || adept_file_is(*out, S_IFREG)) return ADEPT_OK;
-    if (find_name(path, wanted, m->model)) *out = adept_arena_strdup(arena, path);
+    if (adept_file_is(*out, S_IFDIR) && adept_models_find(path, *out, "config.json"))
+        *out = adept_arena_strdup(arena, path);
+    else if (find_name(path, wanted, m->model)) *out = adept_arena_strdup(arena, path);
     if (adept_arena_failed(arena)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     if (adept_file_is(*out, S_IFREG)) return ADEPT_OK;
     if (!wanted)

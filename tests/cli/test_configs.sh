@@ -2,9 +2,9 @@
 . "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
 configs=$ADEPT_SOURCE_DIR/data/configs
 
-# field NAME: of the last run's JSON, as it stands in its line
+# field NAME: of the last run's JSON, the first of that name
 field() {
-    sed -n "s/^ *\"$1\": *\([^,]*\),*\$/\1/p" "$work/out" | head -1
+    grep -o "\"$1\":[[:space:]]*[^,]*" "$work/out" | head -1 | sed 's/.*:[[:space:]]*//'
 }
 
 mkdir "$work/folder"
@@ -32,7 +32,7 @@ expect_ok profile mixtral-8x7b --batch 1 --seq-length 128 -o "$work/mixtral.json
 expect_ok predict mixtral-8x7b --gpu h100-sxm --batch 1 --seq-length 128 --json
 field step_time_s >"$work/own"
 expect_ok predict "$work/mixtral.json" --gpu h100-sxm --json
-[ "$(field step_time_s)" = "$(cat "$work/own")" ] || fail 'a saved profile predicts another time'
+[ -s "$work/own" ] && [ "$(field step_time_s)" = "$(cat "$work/own")" ] || fail 'a saved profile predicts another time'
 
 # what is none, and what is near
 expect_error 3 'did you mean llama-3-8b\?' predict llama-3-8 --gpu a100
@@ -45,7 +45,7 @@ expect_error 4 'other.json: model_type .rwkv.' predict "$work/other.json" --gpu 
 mkdir "$work/empty"
 expect_error 3 empty predict "$work/empty" --gpu a100
 echo '{"kind": "nothing"}' >"$work/config.json.txt"
-expect_error 3 "not a workload profile" predict "$work/config.json.txt" --gpu a100
+expect_error 3 'schema_version. is missing' predict "$work/config.json.txt" --gpu a100
 
 # measured rows name them the same ways
 cat >"$work/rows.csv" <<END
@@ -56,7 +56,7 @@ adept:llama?layers=2,1,a100,bf16,infer,i64:Bx512,0.02
 END
 if "$ADEPT" evaluate --help >"$work/out" 2>"$work/err"; then
     expect_ok evaluate "$work/rows.csv" --gpu a100 --json
-    [ "$(grep -c '"measured"' "$work/out")" -ge 3 ] || fail 'not all rows were used'
+    shows '"n_time":3'
 fi
 
 # a graph of 405 billion parameters in 200 MB of memory; the time has room for a loaded machine

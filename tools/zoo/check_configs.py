@@ -24,7 +24,7 @@ CONFIGS = {
     "gemma": {**BASE, "head_dim": 64, "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": True},
     "gemma2": {**BASE, "head_dim": 64, "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": True,
                "final_logit_softcapping": 30.0},
-    "phi": {**PLAIN, "hidden_act": "gelu_new", "partial_rotary_factor": 0.5},
+    "phi": {**PLAIN, "hidden_act": "gelu_new", "partial_rotary_factor": 0.5, "resid_pdrop": 0.0},
     "phi3": {**PLAIN, "hidden_act": "silu"},
     "nemotron": {**BASE, "hidden_act": "relu2", "partial_rotary_factor": 0.5},
     "gpt_neox": {**PLAIN, "rotary_pct": 0.25, "use_parallel_residual": True},
@@ -33,7 +33,7 @@ CONFIGS = {
     "opt": {"num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 8, "ffn_dim": 640, "vocab_size": 1000, "dropout": 0.0,
             "max_position_embeddings": 512, "word_embed_proj_dim": 256},
     "mpt": {"n_layers": 2, "d_model": 256, "n_heads": 8, "vocab_size": 1000, "max_seq_len": 512},
-    "bert": {**PLAIN, "type_vocab_size": 2, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
+    "bert": {**PLAIN, "tie_word_embeddings": True, "type_vocab_size": 2, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
              "architectures": ["BertForMaskedLM"]},
     "vit": {"num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 8, "intermediate_size": 640, "image_size": 64, "patch_size": 16,
             "num_labels": 10, "architectures": ["ViTForImageClassification"]},
@@ -348,7 +348,7 @@ def compare(folder):
                 for mode in ("infer", "fwbw")}
         cells.append(verdict(*(r["model"]["params"] for r in rows["infer"])))
         for mode in rows:
-            cells.append(verdict(*(sum(o["gemm_flops"] + o["conv_flops"] for o in flops(r)) for r in rows[mode])))
+            cells.append(verdict(*(sum(v for k, v in r["totals"].items() if k.startswith(("gemm_flops", "conv_flops"))) for r in rows[mode])))
         for mode in rows:
             theirs, ours = (sum(r["totals"][k] for k in r["totals"] if k.startswith("bytes_")) for r in rows[mode])
             worst = max(worst, abs(ours / theirs - 1))
@@ -362,10 +362,6 @@ def words(folder, name):
     del values["model_type"]
     values.pop("architectures", None)
     return "&".join("%s=%s" % (k, json.dumps(v).strip('"')) for k, v in values.items()) + "&loss=none"
-
-
-def flops(r):
-    return [{"gemm_flops": v, "conv_flops": 0} for k, v in r["totals"].items() if k.startswith(("flops_",)) and "alu" not in k]
 
 
 def verdict(a, b):

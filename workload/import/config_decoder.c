@@ -22,7 +22,7 @@ static int32_t layer_norm_plus_one(adept_emitter *e, const char *name, int32_t x
 {
     adept_emit_place before = adept_emit_enter(e, "LayerNorm1P", "%s", name);
     int32_t weight = OP(e, "add.Tensor", adept_emit_weight(e, "weight", 1, &width), INT(1));
-    int32_t y = OP(e, "layer_norm.default", x, LIST(e, INT(width)), weight, adept_emit_weight(e, "bias", 1, &width));
+    int32_t y = OP(e, "layer_norm.default", x, LIST_OF(e, INT(width)), weight, adept_emit_weight(e, "bias", 1, &width));
     adept_emit_leave(e, before);
     return y;
 }
@@ -49,9 +49,9 @@ static int32_t conv1d(const decoder *d, const char *name, int32_t x, int64_t in,
     adept_emit_place before = adept_emit_enter(e, "transformers.pytorch_utils.Conv1D", "%s", name);
     int32_t weight = adept_emit_weight(e, "weight", 2, (int64_t[]){in, out}),
             bias = adept_emit_weight(e, "bias", 1, &out);
-    int32_t rows = OP(e, "view.default", x, LIST(e, INT(-1), INT(in)));
-    int32_t y =
-        OP(e, "view.default", OP(e, "addmm.default", bias, rows, weight), LIST(e, d->sizes[0], d->sizes[1], INT(out)));
+    int32_t rows = OP(e, "view.default", x, LIST_OF(e, INT(-1), INT(in)));
+    int32_t y = OP(e, "view.default", OP(e, "addmm.default", bias, rows, weight),
+                   LIST_OF(e, d->sizes[0], d->sizes[1], INT(out)));
     adept_emit_leave(e, before);
     return y;
 }
@@ -77,7 +77,7 @@ static void rotary_table(decoder *d)
         OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", OP(e, "arange.default", d->sizes[1]), INT(0)), INT(0));
     int32_t product = OP(e, "matmul.default", rows, adept_emit_to_float(e, positions));
     int32_t angles = OP(e, "transpose.int", product, INT(1), INT(2));
-    int32_t both = OP(e, "cat.default", LIST(e, angles, angles), INT(-1));
+    int32_t both = OP(e, "cat.default", LIST_OF(e, angles, angles), INT(-1));
     d->cos = OP(e, "mul.Tensor", OP(e, "cos.default", both), FLOAT(1));
     d->sin = OP(e, "mul.Tensor", OP(e, "sin.default", both), FLOAT(1));
     adept_emit_leave(e, before);
@@ -100,7 +100,7 @@ static int32_t turn(const decoder *d, int32_t x, int32_t cos, int32_t sin)
     adept_emitter *e = d->e;
     const int64_t half = d->a->rotary_dim / 2;
     int32_t second = OP(e, "neg.default", slice(e, x, INT(half), INT(INT64_MAX)));
-    int32_t half_turned = OP(e, "cat.default", LIST(e, second, slice(e, x, INT(0), INT(half))), INT(-1));
+    int32_t half_turned = OP(e, "cat.default", LIST_OF(e, second, slice(e, x, INT(0), INT(half))), INT(-1));
     return OP(e, "add.Tensor", OP(e, "mul.Tensor", x, cos), OP(e, "mul.Tensor", half_turned, sin));
 }
 
@@ -111,7 +111,7 @@ static int32_t rotate(const decoder *d, int32_t x, int32_t cos, int32_t sin)
     if (d->a->family->positions == ADEPT_ROTARY) return turn(d, x, cos, sin);
     int32_t rest = slice(e, x, INT(d->a->rotary_dim), INT(INT64_MAX));
     int32_t turned = turn(d, slice(e, x, INT(0), INT(d->a->rotary_dim)), cos, sin);
-    return OP(e, "cat.default", LIST(e, turned, rest), INT(-1));
+    return OP(e, "cat.default", LIST_OF(e, turned, rest), INT(-1));
 }
 
 static int32_t learned_positions(const decoder *d)
@@ -122,7 +122,7 @@ static int32_t learned_positions(const decoder *d)
         return adept_emit_embedding(e, a->family->names->positions,
                                     OP(e, "unsqueeze.default", OP(e, "arange.default", d->sizes[1]), INT(0)),
                                     a->positions, a->hidden, NULL);
-    int32_t mask = OP(e, "ones.default", LIST(e, d->sizes[0], d->sizes[1]), INT(4));
+    int32_t mask = OP(e, "ones.default", LIST_OF(e, d->sizes[0], d->sizes[1]), INT(4));
     int32_t counted = OP(e, "mul.Tensor", OP(e, "cumsum.default", mask, INT(1)), mask);
     int32_t shifted = OP(e, "add.Tensor", OP(e, "sub.Tensor", counted, INT(1)), INT(2));
     return adept_emit_embedding(e, a->family->names->positions, shifted, a->positions + 2, a->hidden, NULL);
@@ -135,9 +135,9 @@ static void alibi(decoder *d)
     const int64_t slopes[] = {d->a->heads, 1, 1};
     int32_t negative =
         OP(e, "sub.Tensor", OP(e, "arange.default", d->sizes[1]), OP(e, "sub.Scalar", d->sizes[1], INT(1)));
-    int32_t distances = OP(e, "view.default", negative, LIST(e, INT(1), INT(1), INT(-1)));
+    int32_t distances = OP(e, "view.default", negative, LIST_OF(e, INT(1), INT(1), INT(-1)));
     d->bias = OP(e, "mul.Tensor", distances, adept_emit_buffer(e, "slopes", 3, slopes));
-    int32_t square = OP(e, "ones.default", LIST(e, d->sizes[1], d->sizes[1]), INT(11));
+    int32_t square = OP(e, "ones.default", LIST_OF(e, d->sizes[1], d->sizes[1]), INT(11));
     d->hidden_mask =
         OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", OP(e, "triu.default", square, INT(1)), INT(0)), INT(0));
 }
@@ -154,7 +154,8 @@ static void project(const decoder *d, int32_t x, int32_t out[3])
     if (has(d, ADEPT_HAS_ONE_QKV)) {
         int32_t all = linear(d, a->family->names->qkv, x, a->hidden, (a->heads + 2 * a->kv_heads) * a->head_dim,
                              ADEPT_HAS_QKV_BIAS);
-        int32_t widths = LIST(e, INT(heads[0] * a->head_dim), INT(heads[1] * a->head_dim), INT(heads[2] * a->head_dim));
+        int32_t widths =
+            LIST_OF(e, INT(heads[0] * a->head_dim), INT(heads[1] * a->head_dim), INT(heads[2] * a->head_dim));
         adept_emit_unpack(e, OP(e, "split_with_sizes.default", all, widths, INT(-1)), 3, out);
     }
     for (int i = 0; i < 3; i++) {
@@ -163,7 +164,7 @@ static void project(const decoder *d, int32_t x, int32_t out[3])
         if (a->family->positions == ADEPT_LEARNED_COUNTED && i == 0)
             out[i] = OP(e, "mul.Tensor", out[i], FLOAT(1 / sqrt((double)a->head_dim)));
         int32_t shown =
-            OP(e, "view.default", out[i], LIST(e, d->sizes[0], d->sizes[1], INT(heads[i]), INT(a->head_dim)));
+            OP(e, "view.default", out[i], LIST_OF(e, d->sizes[0], d->sizes[1], INT(heads[i]), INT(a->head_dim)));
         if (has(d, ADEPT_HAS_QK_NORM) && i < 2) shown = norm(d, i == 0 ? "q_norm" : "k_norm", shown, a->head_dim);
         out[i] = OP(e, "transpose.int", shown, INT(1), INT(2));
     }
@@ -174,9 +175,9 @@ static int32_t deinterleave(const decoder *d, int32_t x, int64_t heads)
 {
     adept_emitter *e = d->e;
     const int64_t width = d->a->rope_dim;
-    int32_t pairs = OP(e, "view.default", x, LIST(e, d->sizes[0], INT(heads), d->sizes[1], INT(width / 2), INT(2)));
+    int32_t pairs = OP(e, "view.default", x, LIST_OF(e, d->sizes[0], INT(heads), d->sizes[1], INT(width / 2), INT(2)));
     return OP(e, "reshape.default", OP(e, "transpose.int", pairs, INT(4), INT(3)),
-              LIST(e, d->sizes[0], INT(heads), d->sizes[1], INT(width)));
+              LIST_OF(e, d->sizes[0], INT(heads), d->sizes[1], INT(width)));
 }
 
 /* DeepSeek's: keys and values come from a low rank, one rotated part of the key serves all heads. */
@@ -193,22 +194,23 @@ static void project_latent(const decoder *d, int32_t x, int32_t cos, int32_t sin
         q = adept_emit_linear(e, "q_proj", x, a->hidden, a->heads * width, false);
     }
     q = adept_emit_split_heads(e, q, d->sizes, a->heads, width);
-    adept_emit_unpack(e, OP(e, "split_with_sizes.default", q, LIST(e, INT(a->plain_dim), INT(a->rope_dim)), INT(-1)), 2,
-                      parts);
+    adept_emit_unpack(e, OP(e, "split_with_sizes.default", q, LIST_OF(e, INT(a->plain_dim), INT(a->rope_dim)), INT(-1)),
+                      2, parts);
     compressed = adept_emit_linear(e, "kv_a_proj_with_mqa", x, a->hidden, a->kv_rank + a->rope_dim, bias);
     adept_emit_unpack(
-        e, OP(e, "split_with_sizes.default", compressed, LIST(e, INT(a->kv_rank), INT(a->rope_dim)), INT(-1)), 2, keys);
+        e, OP(e, "split_with_sizes.default", compressed, LIST_OF(e, INT(a->kv_rank), INT(a->rope_dim)), INT(-1)), 2,
+        keys);
     int32_t wide = adept_emit_linear(e, "kv_b_proj", norm(d, "kv_a_layernorm", keys[0], a->kv_rank), a->kv_rank,
                                      a->heads * (a->plain_dim + a->value_dim), false);
-    int32_t rotated = OP(e, "view.default", keys[1], LIST(e, d->sizes[0], INT(1), d->sizes[1], INT(a->rope_dim)));
+    int32_t rotated = OP(e, "view.default", keys[1], LIST_OF(e, d->sizes[0], INT(1), d->sizes[1], INT(a->rope_dim)));
     wide = adept_emit_split_heads(e, wide, d->sizes, a->heads, a->plain_dim + a->value_dim);
     adept_emit_unpack(
-        e, OP(e, "split_with_sizes.default", wide, LIST(e, INT(a->plain_dim), INT(a->value_dim)), INT(-1)), 2, keys);
+        e, OP(e, "split_with_sizes.default", wide, LIST_OF(e, INT(a->plain_dim), INT(a->value_dim)), INT(-1)), 2, keys);
     int32_t q_rotated = rotate(d, deinterleave(d, parts[1], a->heads), cos, sin);
     rotated = rotate(d, deinterleave(d, rotated, 1), cos, sin);
-    rotated = OP(e, "expand.default", rotated, LIST(e, INT(-1), INT(a->heads), INT(-1), INT(-1)));
-    out[0] = OP(e, "cat.default", LIST(e, parts[0], q_rotated), INT(-1));
-    out[1] = OP(e, "cat.default", LIST(e, keys[0], rotated), INT(-1));
+    rotated = OP(e, "expand.default", rotated, LIST_OF(e, INT(-1), INT(a->heads), INT(-1), INT(-1)));
+    out[0] = OP(e, "cat.default", LIST_OF(e, parts[0], q_rotated), INT(-1));
+    out[1] = OP(e, "cat.default", LIST_OF(e, keys[0], rotated), INT(-1));
     out[2] = keys[1];
 }
 

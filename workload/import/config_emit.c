@@ -276,7 +276,7 @@ int32_t adept_emit_layer_norm(adept_emitter *e, const char *name, int32_t x, int
     adept_emit_place before = adept_emit_enter(e, "torch.nn.modules.normalization.LayerNorm", "%s", name);
     int32_t weight = adept_emit_weight(e, "weight", 1, &width);
     int32_t added = bias ? adept_emit_weight(e, "bias", 1, &width) : ADEPT_OMITTED;
-    int32_t y = OP(e, "layer_norm.default", x, LIST(e, INT(width)), weight, added);
+    int32_t y = OP(e, "layer_norm.default", x, LIST_OF(e, INT(width)), weight, added);
     adept_emit_leave(e, before);
     return y;
 }
@@ -286,7 +286,7 @@ int32_t adept_emit_rms_norm(adept_emitter *e, const char *name, int32_t x, int64
     adept_emit_place before = adept_emit_enter(e, "RMSNorm", "%s", name);
     int32_t weight = adept_emit_weight(e, "weight", 1, &width), y;
     int32_t exact = adept_emit_to_float(e, x);
-    int32_t square = OP(e, "mean.dim", OP(e, "pow.Tensor_Scalar", exact, INT(2)), LIST(e, INT(-1)), BOOL(true));
+    int32_t square = OP(e, "mean.dim", OP(e, "pow.Tensor_Scalar", exact, INT(2)), LIST_OF(e, INT(-1)), BOOL(true));
     y = OP(e, "mul.Tensor", exact, OP(e, "rsqrt.default", OP(e, "add.Tensor", square, FLOAT(1e-6))));
     if (plus_one) {
         y = OP(e, "mul.Tensor", y, OP(e, "add.Tensor", adept_emit_to_float(e, weight), FLOAT(1)));
@@ -406,14 +406,14 @@ int32_t adept_emit_gated(adept_emitter *e, const char *activation, const char *c
 
 int32_t adept_emit_split_heads(adept_emitter *e, int32_t x, const int32_t sizes[2], int64_t heads, int64_t width)
 {
-    int32_t shown = OP(e, "view.default", x, LIST(e, sizes[0], sizes[1], INT(heads), INT(width)));
+    int32_t shown = OP(e, "view.default", x, LIST_OF(e, sizes[0], sizes[1], INT(heads), INT(width)));
     return OP(e, "transpose.int", shown, INT(1), INT(2));
 }
 
 int32_t adept_emit_merge_heads(adept_emitter *e, int32_t x, const int32_t sizes[2])
 {
     int32_t rows = OP(e, "contiguous.default", OP(e, "transpose.int", x, INT(1), INT(2)));
-    return OP(e, "reshape.default", rows, LIST(e, sizes[0], sizes[1], INT(-1)));
+    return OP(e, "reshape.default", rows, LIST_OF(e, sizes[0], sizes[1], INT(-1)));
 }
 
 int32_t adept_emit_attention(adept_emitter *e, int32_t q, int32_t k, int32_t v, double dropout, bool causal,
@@ -446,7 +446,7 @@ int32_t adept_emit_to_type_of(adept_emitter *e, int32_t x, int32_t other)
 /* transformers' ForCausalLMLoss: labels are one further than what predicts them; the last one has none. */
 static int32_t shift(adept_emitter *e, int32_t labels)
 {
-    int32_t padded = OP(e, "constant_pad_nd.default", labels, LIST(e, INT(0), INT(1)), INT(-100));
+    int32_t padded = OP(e, "constant_pad_nd.default", labels, LIST_OF(e, INT(0), INT(1)), INT(-100));
     return OP(e, "contiguous.default", OP(e, "slice.Tensor", padded, INT(1), INT(1)));
 }
 
@@ -454,7 +454,7 @@ int32_t adept_emit_loss(adept_emitter *e, int32_t logits, int32_t labels, int64_
 {
     adept_emit_if(e, adept_emit(e, "aten::is_grad_enabled", 0, NULL));
     if (shifted) labels = shift(e, labels);
-    int32_t rows = OP(e, "view.default", adept_emit_to_float(e, logits), LIST(e, INT(-1), INT(classes)));
-    int32_t loss = OP(e, "cross_entropy_loss.default", rows, OP(e, "view.default", labels, LIST(e, INT(-1))));
+    int32_t rows = OP(e, "view.default", adept_emit_to_float(e, logits), LIST_OF(e, INT(-1), INT(classes)));
+    int32_t loss = OP(e, "cross_entropy_loss.default", rows, OP(e, "view.default", labels, LIST_OF(e, INT(-1))));
     return adept_emit_end_if(e, loss, logits);
 }

@@ -74,7 +74,7 @@ void adept_emit_note(adept_emitter *e, const char *format, ...) ADEPT_PRINTF(2, 
 #define OP(e, operator, ...) adept_emit(e, operator, ADEPT_EMIT_COUNT(__VA_ARGS__), (int32_t[]){__VA_ARGS__})
 #define SEVERAL(e, n, results, operator, ...)                                                                          \
     adept_emit_several(e, operator, ADEPT_EMIT_COUNT(__VA_ARGS__), (int32_t[]){__VA_ARGS__}, n, results)
-#define LIST(e, ...) adept_emit_list(e, ADEPT_EMIT_COUNT(__VA_ARGS__), (int32_t[]){__VA_ARGS__})
+#define LIST_OF(e, ...) adept_emit_list(e, ADEPT_EMIT_COUNT(__VA_ARGS__), (int32_t[]){__VA_ARGS__})
 #define INT(v) adept_emit_int(e, v)
 #define FLOAT(v) adept_emit_float(e, v)
 #define BOOL(v) adept_emit_bool(e, v)

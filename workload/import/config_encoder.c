@@ -62,7 +62,7 @@ static int32_t bert_embeddings(const encoder *n, int32_t ids, adept_emit_table *
     const adept_architecture *a = n->a;
     adept_emit_place before = adept_emit_enter(e, "Embeddings", "embeddings");
     int32_t x = adept_emit_embedding(e, "word_embeddings", ids, a->vocab, a->hidden, table);
-    int32_t types = OP(e, "zeros.default", LIST(e, n->sizes[0], n->sizes[1]), INT(4));
+    int32_t types = OP(e, "zeros.default", LIST_OF(e, n->sizes[0], n->sizes[1]), INT(4));
     x = OP(e, "add.Tensor", x, adept_emit_embedding(e, "token_type_embeddings", types, a->types, a->hidden, NULL));
     int32_t positions = OP(e, "unsqueeze.default", OP(e, "arange.default", n->sizes[1]), INT(0));
     x = OP(e, "add.Tensor", x,
@@ -151,12 +151,12 @@ int32_t adept_build_bert(adept_emitter *e, const adept_architecture *a, const ch
     case PRETRAINING:
         break;
     default:
-        return LIST(e, x, pooled);
+        return LIST_OF(e, x, pooled);
     }
     int32_t words = predict_words(&n, x, table);
     if (!a->without_loss) words = adept_emit_loss(e, words, ids, a->vocab, false);
     return head == MASKED ? words
-                          : LIST(e, words, adept_emit_linear(e, "cls.seq_relationship", pooled, a->hidden, 2, true));
+                          : LIST_OF(e, words, adept_emit_linear(e, "cls.seq_relationship", pooled, a->hidden, 2, true));
 }
 
 /* ---- vision transformer ---- */
@@ -191,12 +191,12 @@ static int32_t vit_embeddings(encoder *n, int32_t pixels)
     adept_emit_place inner = adept_emit_enter(e, "torch.nn.modules.conv.Conv2d", "patch_embeddings.projection");
     int32_t weight = adept_emit_weight(e, "weight", 4, (int64_t[]){a->hidden, a->channels, a->patch, a->patch});
     int32_t x = OP(e, "conv2d.default", pixels, weight, adept_emit_weight(e, "bias", 1, &a->hidden),
-                   LIST(e, INT(a->patch), INT(a->patch)));
+                   LIST_OF(e, INT(a->patch), INT(a->patch)));
     adept_emit_leave(e, inner);
     x = OP(e, "transpose.int", OP(e, "flatten.using_ints", x, INT(2)), INT(1), INT(2));
     int32_t token =
-        OP(e, "expand.default", adept_emit_weight(e, "cls_token", 3, first), LIST(e, n->sizes[0], INT(-1), INT(-1)));
-    x = OP(e, "cat.default", LIST(e, token, x), INT(1));
+        OP(e, "expand.default", adept_emit_weight(e, "cls_token", 3, first), LIST_OF(e, n->sizes[0], INT(-1), INT(-1)));
+    x = OP(e, "cat.default", LIST_OF(e, token, x), INT(1));
     x = OP(e, "add.Tensor", x, adept_emit_weight(e, "position_embeddings", 3, all));
     x = adept_emit_dropout(e, "dropout", x, a->dropout);
     n->sizes[1] = OP(e, "size.int", x, INT(1));
@@ -223,7 +223,7 @@ int32_t adept_build_vit(adept_emitter *e, const adept_architecture *a, const cha
         adept_emit_leave(e, before);
     }
     x = adept_emit_layer_norm(e, "layernorm", x, a->hidden, true);
-    if (!classifies) return LIST(e, x, pool(&n, x));
+    if (!classifies) return LIST_OF(e, x, pool(&n, x));
     adept_emit_leave(e, top);
     return adept_emit_linear(e, "classifier", OP(e, "select.int", x, INT(1), INT(0)), a->hidden, a->labels, true);
 }

@@ -11,19 +11,19 @@ static int32_t within_groups(adept_emitter *e, const adept_architecture *a, int3
     const int64_t each = a->experts / a->groups;
     int32_t best[2], rows = OP(e, "size.int", scores, INT(0));
     if (a->groups < 2) return scores;
-    int32_t grouped = OP(e, "view.default", scores, LIST(e, INT(-1), INT(a->groups), INT(each)));
+    int32_t grouped = OP(e, "view.default", scores, LIST_OF(e, INT(-1), INT(a->groups), INT(each)));
     if (a->sigmoid) {
         SEVERAL(e, 2, best, "topk.default", grouped, INT(2), INT(-1));
-        best[0] = OP(e, "sum.dim_IntList", best[0], LIST(e, INT(-1)));
+        best[0] = OP(e, "sum.dim_IntList", best[0], LIST_OF(e, INT(-1)));
     } else {
         SEVERAL(e, 2, best, "max.dim", grouped, INT(-1));
     }
     int32_t of_groups = best[0];
     SEVERAL(e, 2, best, "topk.default", of_groups, INT(a->chosen_groups), INT(-1), ADEPT_OMITTED, BOOL(false));
     int32_t mask = OP(e, "scatter.value", OP(e, "zeros_like.default", of_groups), INT(1), best[1], INT(1));
-    mask =
-        OP(e, "expand.default", OP(e, "unsqueeze.default", mask, INT(-1)), LIST(e, INT(-1), INT(a->groups), INT(each)));
-    mask = OP(e, "reshape.default", mask, LIST(e, rows, INT(a->experts)));
+    mask = OP(e, "expand.default", OP(e, "unsqueeze.default", mask, INT(-1)),
+              LIST_OF(e, INT(-1), INT(a->groups), INT(each)));
+    mask = OP(e, "reshape.default", mask, LIST_OF(e, rows, INT(a->experts)));
     int32_t outside = OP(e, "logical_not.default", OP(e, "to.dtype", mask, INT(11)));
     return OP(e, "masked_fill.Scalar", scores, outside, FLOAT(0));
 }
@@ -45,14 +45,15 @@ static void route(adept_emitter *e, const adept_architecture *a, int32_t x, int3
     SEVERAL(e, 2, chosen, "topk.default", choice, INT(a->chosen), INT(-1));
     if (choice != scores) chosen[0] = OP(e, "gather.default", scores, INT(1), chosen[1]);
     if (a->renormalised)
-        chosen[0] = OP(e, "div.Tensor", chosen[0], OP(e, "sum.dim_IntList", chosen[0], LIST(e, INT(-1)), BOOL(true)));
+        chosen[0] =
+            OP(e, "div.Tensor", chosen[0], OP(e, "sum.dim_IntList", chosen[0], LIST_OF(e, INT(-1)), BOOL(true)));
     if (exact) chosen[0] = OP(e, "mul.Tensor", chosen[0], FLOAT(2.5));
     adept_emit_leave(e, before);
 }
 
 static int32_t rows_of(adept_emitter *e, int32_t x, int32_t index)
 {
-    return OP(e, "index.Tensor", x, LIST(e, index));
+    return OP(e, "index.Tensor", x, LIST_OF(e, index));
 }
 
 /* x (rows in the order of their experts, in) by a matrix (out, in) of each. */
@@ -68,10 +69,10 @@ static int32_t run_experts(adept_emitter *e, const adept_architecture *a, int32_
     int32_t parts[2];
     adept_emit_place before = adept_emit_enter(e, "Experts", "experts");
     int32_t tokens = OP(e, "unsqueeze.default", OP(e, "arange.default", OP(e, "size.int", x, INT(0))), INT(1));
-    tokens =
-        OP(e, "reshape.default", OP(e, "expand.default", tokens, LIST(e, INT(-1), INT(a->chosen))), LIST(e, INT(-1)));
-    int32_t weights = OP(e, "reshape.default", chosen[0], LIST(e, INT(-1))),
-            experts = OP(e, "reshape.default", chosen[1], LIST(e, INT(-1)));
+    tokens = OP(e, "reshape.default", OP(e, "expand.default", tokens, LIST_OF(e, INT(-1), INT(a->chosen))),
+                LIST_OF(e, INT(-1)));
+    int32_t weights = OP(e, "reshape.default", chosen[0], LIST_OF(e, INT(-1))),
+            experts = OP(e, "reshape.default", chosen[1], LIST_OF(e, INT(-1)));
     int32_t order = OP(e, "argsort.default", experts), back = OP(e, "argsort.default", order);
     int32_t rows = rows_of(e, rows_of(e, x, tokens), order);
     int32_t counts = OP(e, "histc.default", adept_emit_to_float(e, rows_of(e, experts, order)), INT(a->experts), INT(0),
@@ -82,8 +83,8 @@ static int32_t run_experts(adept_emitter *e, const adept_architecture *a, int32_
     int32_t y = OP(e, "mul.Tensor", adept_emit_activation(e, "act_fn", a->activation, parts[0]), parts[1]);
     y = grouped(e, "down_proj", y, a->experts, a->expert_ffn, a->hidden, ends);
     y = OP(e, "mul.Tensor", y, OP(e, "unsqueeze.default", rows_of(e, weights, order), INT(-1)));
-    y = OP(e, "view.default", rows_of(e, y, back), LIST(e, INT(-1), INT(a->chosen), INT(a->hidden)));
-    y = adept_emit_to_type_of(e, OP(e, "sum.dim_IntList", y, LIST(e, INT(1))), x);
+    y = OP(e, "view.default", rows_of(e, y, back), LIST_OF(e, INT(-1), INT(a->chosen), INT(a->hidden)));
+    y = adept_emit_to_type_of(e, OP(e, "sum.dim_IntList", y, LIST_OF(e, INT(1))), x);
     adept_emit_leave(e, before);
     return y;
 }
@@ -91,8 +92,8 @@ static int32_t run_experts(adept_emitter *e, const adept_architecture *a, int32_
 int32_t adept_build_experts(adept_emitter *e, const adept_architecture *a, int32_t x)
 {
     int32_t chosen[2];
-    int32_t shape = LIST(e, OP(e, "size.int", x, INT(0)), OP(e, "size.int", x, INT(1)), INT(a->hidden));
-    int32_t tokens = OP(e, "view.default", x, LIST(e, INT(-1), INT(a->hidden)));
+    int32_t shape = LIST_OF(e, OP(e, "size.int", x, INT(0)), OP(e, "size.int", x, INT(1)), INT(a->hidden));
+    int32_t tokens = OP(e, "view.default", x, LIST_OF(e, INT(-1), INT(a->hidden)));
     route(e, a, tokens, chosen);
     int32_t y = run_experts(e, a, tokens, chosen);
     if (a->shared_ffn > 0) {

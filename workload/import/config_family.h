@@ -4,7 +4,12 @@
 #define ADEPT_CONFIG_FAMILY_H
 #include "config_keys.h"
 
-typedef enum adept_config_form { ADEPT_CONFIG_DECODER, ADEPT_CONFIG_BERT, ADEPT_CONFIG_VIT, ADEPT_CONFIG_T5 } adept_config_form;
+typedef enum adept_config_form {
+    ADEPT_CONFIG_DECODER,
+    ADEPT_CONFIG_BERT,
+    ADEPT_CONFIG_VIT,
+    ADEPT_CONFIG_T5
+} adept_config_form;
 
 typedef enum adept_norm {
     ADEPT_RMS,            /* x / rms(x) * weight */

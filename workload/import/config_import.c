@@ -30,7 +30,8 @@ static void note_keys(adept_emitter *e, const adept_architecture *a, adept_keys 
         adept_emit_note(
             e, "tokens are taken as spread evenly over the %" PRId64 " experts of a layer: how many each gets is data",
             a->experts);
-    if (a->family->form == ADEPT_CONFIG_DECODER && *a->head && !strstr(a->head, "CausalLM") && !strstr(a->head, "LMHeadModel"))
+    if (a->family->form == ADEPT_CONFIG_DECODER && *a->head && !strstr(a->head, "CausalLM") &&
+        !strstr(a->head, "LMHeadModel"))
         adept_emit_note(e, "the head '%.40s' is not built: the model is counted with the head of its vocabulary",
                         a->head);
     adept_keys_unknown(k, unknown, sizeof unknown);
@@ -69,7 +70,8 @@ static void hint(adept_graph *g, const adept_architecture *a, const char *const 
     g->hint_specs = own;
     g->n_hint_specs = own ? n : 0;
     g->hint_batch = 1;
-    if (a->family->form != ADEPT_CONFIG_VIT) g->hint_seq_length = a->positions < USUAL_LENGTH ? a->positions : USUAL_LENGTH;
+    if (a->family->form != ADEPT_CONFIG_VIT)
+        g->hint_seq_length = a->positions < USUAL_LENGTH ? a->positions : USUAL_LENGTH;
 }
 
 static adept_status build(adept_graph **out, const adept_architecture *a, adept_keys *k, uint64_t memory_bytes)
@@ -173,7 +175,8 @@ static adept_status all_bytes(char **out, const adept_source *source, adept_erro
     return ADEPT_OK;
 }
 
-/* What is open, with words that go before its keys. @param family  the file is its usual model; NULL: it is the file's own */
+/* What is open, with words that go before its keys. @param family  the file is its usual model; NULL: it is the file's
+ * own */
 static adept_status read_source(adept_graph **out, const adept_source *source, const char *name, const cJSON *words,
                                 const adept_family *family, adept_error *err)
 {

@@ -98,7 +98,8 @@ static void read_sizes(adept_architecture *a, adept_keys *k)
     if (k->json.status == ADEPT_OK) read_heads(a, k);
     if (k->json.status == ADEPT_OK) read_ffn(a, k);
     if (a->family->form != ADEPT_CONFIG_VIT) a->vocab = adept_keys_count(k, VOCAB, 1, MOST_VOCAB, ADEPT_KEY_REQUIRED);
-    int64_t least = a->family->positions == ADEPT_LEARNED && a->family->form != ADEPT_CONFIG_T5 && a->family->form != ADEPT_CONFIG_VIT
+    int64_t least = a->family->positions == ADEPT_LEARNED && a->family->form != ADEPT_CONFIG_T5 &&
+                            a->family->form != ADEPT_CONFIG_VIT
                         ? ADEPT_KEY_REQUIRED
                         : 2048;
     a->positions =
@@ -111,17 +112,18 @@ static void read_dropout(adept_architecture *a, adept_keys *k)
 {
     const adept_family *f = a->family;
     /* what transformers' classes have where a file says nothing */
-    double usual =
-        f->form == ADEPT_CONFIG_BERT || f->form == ADEPT_CONFIG_T5 || strcmp(f->name, "gpt2") == 0 || strcmp(f->name, "opt") == 0
-            ? 0.1
-            : 0;
+    double usual = f->form == ADEPT_CONFIG_BERT || f->form == ADEPT_CONFIG_T5 || strcmp(f->name, "gpt2") == 0 ||
+                           strcmp(f->name, "opt") == 0
+                       ? 0.1
+                       : 0;
     a->dropout =
         adept_keys_number(k, "resid_pdrop hidden_dropout hidden_dropout_prob dropout_rate dropout", 0, 1, usual);
     double within = strcmp(f->name, "opt") == 0 ? 0 : usual;
     a->attention_dropout = adept_keys_number(k, "attn_pdrop attention_probs_dropout_prob attention_dropout", 0, 1,
                                              f->form == ADEPT_CONFIG_T5 ? a->dropout : within);
-    a->embedding_dropout = adept_keys_number(k, "embd_pdrop emb_pdrop", 0, 1,
-                                             f->form == ADEPT_CONFIG_DECODER && strcmp(f->name, "gpt2") != 0 ? 0 : a->dropout);
+    a->embedding_dropout =
+        adept_keys_number(k, "embd_pdrop emb_pdrop", 0, 1,
+                          f->form == ADEPT_CONFIG_DECODER && strcmp(f->name, "gpt2") != 0 ? 0 : a->dropout);
     if (f->positions == ADEPT_ROTARY_PART && strcmp(f->name, "gpt_neox") == 0) a->embedding_dropout = a->dropout;
 }
 
@@ -129,7 +131,7 @@ static void read_activation(adept_architecture *a, adept_keys *k)
 {
     const adept_family *f = a->family;
     const char *names = f->norm == ADEPT_RMS_PLUS_ONE ? "hidden_activation"
-                        : f->form == ADEPT_CONFIG_T5         ? "feed_forward_proj"
+                        : f->form == ADEPT_CONFIG_T5  ? "feed_forward_proj"
                                                       : "activation_function hidden_act";
     const char *text = adept_keys_text(k, names, f->activation);
     adept_keys_any(k, "hidden_act dense_act_fn is_gated_act"); /* which Gemma and T5 do not go by */

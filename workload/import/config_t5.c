@@ -41,9 +41,9 @@ static int32_t position_bias(const stack *s)
 {
     adept_emitter *e = s->e;
     int32_t bias = adept_emit_embedding(e, "relative_attention_bias", buckets(s), s->a->buckets, s->a->heads, NULL);
-    bias = OP(e, "unsqueeze.default", OP(e, "permute.default", bias, LIST(e, INT(2), INT(0), INT(1))), INT(0));
+    bias = OP(e, "unsqueeze.default", OP(e, "permute.default", bias, LIST_OF(e, INT(2), INT(0), INT(1))), INT(0));
     if (!s->decodes) return bias;
-    int32_t mask = OP(e, "full.default", LIST(e, s->sizes[1], s->sizes[1]), FLOAT(-3e38));
+    int32_t mask = OP(e, "full.default", LIST_OF(e, s->sizes[1], s->sizes[1]), FLOAT(-3e38));
     mask = OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", OP(e, "triu.default", mask, INT(1)), INT(0)), INT(0));
     return OP(e, "add.Tensor", bias, mask);
 }
