@@ -229,6 +229,53 @@ static void closed_forms(void **state)
     }
 }
 
+/* The same models as PyTorch traced them: parameters and products are equal to the FLOP, forward and backward. */
+static void traced_models(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *traced, *built;
+    } pairs[] = {
+        {"llama3_8b", "llama-3-8b"},
+        {"gpt2", "gpt-2"},
+        {"gpt2_xl", "gpt-2-xl"},
+        {"opt_13", "opt-1.3b"},
+        {"t5_base", "t5-base"},
+        {"vit_b_16", "vit-b-16"},
+        {"bert_base_qa", "adept:bert?head=ForQuestionAnswering"},
+        {"bert_large_pretrain", "adept:bert-large?head=ForPreTraining"},
+        {"tinyllama_1.1b", "adept:llama?layers=22&hidden=2048&heads=32&kv_heads=4&ffn=5632&vocab=32000"},
+        {"qwen2.5_3b", "adept:qwen2?layers=36&hidden=2048&heads=16&kv_heads=2&ffn=11008&vocab=151936&tied=true"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        char path[ADEPT_MODULE_PATH_BYTES];
+        adept_error err = {0};
+        adept_graph *traced = NULL, *built = open_model(pairs[i].built);
+        adept_workload_config recorded = {0},
+                              config = {.mode = ADEPT_MODE_FWBW, .attention = ADEPT_ATTENTION_FUSED, .batch_size = 2};
+        assert_int_equal(adept_models_path(path, pairs[i].traced, &err), ADEPT_OK);
+        assert_int_equal(adept_saved_read(&traced, &recorded, path, 0, &err), ADEPT_OK);
+        adept_profile *a = walk(traced, &config);
+        if (strcmp(pairs[i].traced, "t5_base")) config.seq_length = a->tokens_per_sample;
+        adept_input_spec specs[2];
+        for (size_t k = 0; k < a->n_inputs && k < 2; k++) /* T5's two sequences have lengths of their own */
+            assert_int_equal(adept_input_spec_parse(&specs[k], a->inputs[k].shape, &err), ADEPT_OK);
+        if (!strcmp(pairs[i].traced, "t5_base"))
+            config.inputs = specs, config.n_inputs = a->n_inputs, config.batch_size = 0;
+        adept_profile *b = walk(built, &config);
+        assert_int_equal(a->params, b->params);
+        for (int pass = 0; pass < 2; pass++) {
+            if (a->totals.gemm_flops[pass] != b->totals.gemm_flops[pass])
+                print_error("%s: %.0f, not %.0f\n", pairs[i].built, b->totals.gemm_flops[pass],
+                            a->totals.gemm_flops[pass]);
+            assert_true(a->totals.gemm_flops[pass] == b->totals.gemm_flops[pass]);
+            assert_true(a->totals.conv_flops[pass] == b->totals.conv_flops[pass]);
+        }
+        adept_profile_free(a), adept_profile_free(b);
+        adept_graph_free(traced), adept_graph_free(built);
+    }
+}
+
 /* A training step runs twice the forward products once more backward, and its layers repeat. */
 static void every_one_trains(void **state)
 {
@@ -535,16 +582,10 @@ static void detected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_parameters),
-        cmocka_unit_test(closed_forms),
-        cmocka_unit_test(every_one_trains),
-        cmocka_unit_test(words),
-        cmocka_unit_test(refused_words),
-        cmocka_unit_test(loss_of_training),
-        cmocka_unit_test(notes),
-        cmocka_unit_test(hostile_values),
-        cmocka_unit_test(hostile_texts),
-        cmocka_unit_test(detected),
+        cmocka_unit_test(published_parameters), cmocka_unit_test(closed_forms), cmocka_unit_test(traced_models),
+        cmocka_unit_test(every_one_trains),     cmocka_unit_test(words),        cmocka_unit_test(refused_words),
+        cmocka_unit_test(loss_of_training),     cmocka_unit_test(notes),        cmocka_unit_test(hostile_values),
+        cmocka_unit_test(hostile_texts),        cmocka_unit_test(detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
