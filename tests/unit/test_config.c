@@ -417,6 +417,65 @@ static void notes(void **state)
     adept_graph_free(g);
 }
 
+/* Keys as files of the hub have them: none of them is worth a warning of its own. */
+static void usual_keys(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"architectures\":[\"BertForMaskedLM\"],\"model_type\":\"bert\",\"attention_probs_dropout_prob\":0.1,"
+        "\"gradient_checkpointing\":false,"
+        "\"hidden_act\":\"gelu\",\"hidden_dropout_prob\":0.1,\"hidden_size\":64,\"initializer_range\":0.02,"
+        "\"intermediate_size\":128,"
+        "\"layer_norm_eps\":1e-12,\"max_position_embeddings\":512,\"num_attention_heads\":4,\"num_hidden_layers\":2,"
+        "\"pad_token_id\":0,"
+        "\"position_embedding_type\":\"absolute\",\"transformers_version\":\"4.6.0.dev0\",\"type_vocab_size\":2,\"use_"
+        "cache\":true,\"vocab_size\":99}",
+        "{\"architectures\":[\"MPTForCausalLM\"],\"model_type\":\"mpt\",\"attn_config\":{\"alibi\":true,\"attn_impl\":"
+        "\"torch\",\"attn_pdrop\":0,"
+        "\"attn_type\":\"multihead_attention\",\"clip_qkv\":null},\"auto_map\":{\"AutoConfig\":\"x.MPTConfig\"},\"d_"
+        "model\":64,\"emb_pdrop\":0,"
+        "\"embedding_fraction\":1.0,\"expansion_ratio\":4,\"init_config\":{\"name\":\"kaiming_normal_\"},\"init_"
+        "device\":\"cpu\","
+        "\"learned_pos_emb\":true,\"logit_scale\":null,\"max_seq_len\":2048,\"n_heads\":4,\"n_layers\":2,\"no_bias\":"
+        "true,"
+        "\"norm_type\":\"low_precision_layernorm\",\"resid_pdrop\":0,\"tokenizer_name\":\"EleutherAI/"
+        "gpt-neox-20b\",\"torch_dtype\":\"bfloat16\","
+        "\"use_cache\":false,\"verbose\":0,\"vocab_size\":99}",
+        "{\"architectures\":[\"Phi3ForCausalLM\"],\"model_type\":\"phi3\",\"attention_bias\":false,\"attention_"
+        "dropout\":0.0,\"auto_map\":{},"
+        "\"bos_token_id\":1,\"embd_pdrop\":0.0,\"eos_token_id\":1,\"full_attn_mod\":1,\"hidden_act\":\"silu\",\"hidden_"
+        "size\":64,"
+        "\"interpolate_factor\":1,\"intermediate_size\":128,\"lm_head_bias\":false,\"max_position_embeddings\":4096,"
+        "\"mlp_bias\":false,"
+        "\"num_attention_heads\":4,\"num_hidden_layers\":2,\"num_key_value_heads\":2,\"original_max_position_"
+        "embeddings\":4096,"
+        "\"partial_rotary_factor\":0.75,\"resid_pdrop\":0.0,\"rms_norm_eps\":1e-5,\"rope_scaling\":{\"type\":"
+        "\"longrope\"},\"rope_theta\":1e4,"
+        "\"sliding_window\":262144,\"tie_word_embeddings\":true,\"use_cache\":true,\"vocab_size\":99}",
+        "{\"architectures\":[\"Gemma3ForConditionalGeneration\"],\"model_type\":\"gemma3\",\"mm_tokens_per_image\":256,"
+        "\"vision_config\":{},"
+        "\"text_config\":{\"hidden_size\":2560,\"intermediate_size\":10240,\"model_type\":\"gemma3_text\",\"num_hidden_"
+        "layers\":8,"
+        "\"rope_scaling\":{\"factor\":8.0,\"rope_type\":\"linear\"},\"sliding_window\":1024}}",
+        "{\"model_type\":\"nemotron\",\"num_hidden_layers\":2,\"hidden_size\":64,\"num_attention_heads\":4,"
+        "\"intermediate_size\":128,"
+        "\"vocab_size\":99,\"dtype\":\"bfloat16\",\"rope_parameters\":{\"rope_type\":\"default\",\"partial_rotary_"
+        "factor\":0.25}}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        adept_graph *g = NULL;
+        adept_error err;
+        if (import_text(&g, texts[i], &err) != ADEPT_OK) fail_msg("%s", err.message);
+        adept_profile *p = walk(g, &small);
+        for (size_t k = 0; k < p->n_warnings; k++)
+            if (strstr(p->warnings[k], "does not know")) fail_msg("%zu: %s", i, p->warnings[k]);
+        if (i == 4)
+            assert_true(p->totals.macs_forward == plain(2, 64, 4, 4, 16, 128, 99, 4)); /* a quarter of 16 is rotated */
+        adept_profile_free(p);
+        adept_graph_free(g);
+    }
+}
+
 /* ---- hostile ---- */
 
 static const char *const values[] = {"\"x\"",
@@ -582,10 +641,10 @@ static void detected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_parameters), cmocka_unit_test(closed_forms), cmocka_unit_test(traced_models),
-        cmocka_unit_test(every_one_trains),     cmocka_unit_test(words),        cmocka_unit_test(refused_words),
-        cmocka_unit_test(loss_of_training),     cmocka_unit_test(notes),        cmocka_unit_test(hostile_values),
-        cmocka_unit_test(hostile_texts),        cmocka_unit_test(detected),
+        cmocka_unit_test(published_parameters), cmocka_unit_test(closed_forms),  cmocka_unit_test(traced_models),
+        cmocka_unit_test(every_one_trains),     cmocka_unit_test(words),         cmocka_unit_test(refused_words),
+        cmocka_unit_test(loss_of_training),     cmocka_unit_test(notes),         cmocka_unit_test(usual_keys),
+        cmocka_unit_test(hostile_values),       cmocka_unit_test(hostile_texts), cmocka_unit_test(detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -322,6 +322,14 @@ static int32_t gelu_new(adept_emitter *e, int32_t x)
     return OP(e, "mul.Tensor", half, OP(e, "add.Tensor", OP(e, "tanh.default", inner), FLOAT(1)));
 }
 
+/* The same but for its order: 0.5 x (1 + tanh(0.79788456 x (1 + 0.044715 x x))). */
+static int32_t gelu_fast(adept_emitter *e, int32_t x)
+{
+    int32_t square = OP(e, "add.Tensor", OP(e, "mul.Tensor", scaled(e, x, 0.044715), x), FLOAT(1));
+    int32_t inner = OP(e, "mul.Tensor", scaled(e, x, 0.7978845608), square);
+    return OP(e, "mul.Tensor", scaled(e, x, 0.5), OP(e, "add.Tensor", OP(e, "tanh.default", inner), FLOAT(1)));
+}
+
 static int32_t gelu_tanh(adept_emitter *e, int32_t x)
 {
     return OP(e, "gelu.default", x, adept_emit_text(e, "tanh"));
@@ -364,6 +372,7 @@ static const struct {
     {"silu", "torch.nn.modules.activation.SiLU", silu},
     {"swish", "torch.nn.modules.activation.SiLU", silu},
     {"gelu", "transformers.activations.GELUActivation", gelu},
+    {"gelu_fast", "transformers.activations.FastGELUActivation", gelu_fast},
     {"gelu_new", "transformers.activations.NewGELUActivation", gelu_new},
     {"gelu_pytorch_tanh", "transformers.activations.PytorchGELUTanh", gelu_tanh},
     {"relu", "torch.nn.modules.activation.ReLU", relu},

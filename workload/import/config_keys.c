@@ -143,7 +143,8 @@ static const char harmless[] =
     "ep_size"
     " query_pre_attn_scalar use_bfloat16 encoder_stride pooler_output_size pooler_act relative_attention_max_distance"
     " gradient_checkpointing directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers"
-    " pooler_size_per_head pooler_type verbose layerdrop bos_token eos_token ";
+    " pooler_size_per_head pooler_type verbose layerdrop bos_token eos_token"
+    " embedding_fraction init_config norm_type tokenizer_name learned_pos_emb full_attn_mod interpolate_factor ";
 
 static bool is_harmless(const cJSON *item)
 {
@@ -153,6 +154,8 @@ static bool is_harmless(const cJSON *item)
                          (cJSON_IsString(item) && !item->valuestring[0]) ||
                          ((cJSON_IsArray(item) || cJSON_IsObject(item)) && !item->child);
     if (nothing) return true;
+    if (strcmp(item->string, "position_embedding_type") == 0)
+        return cJSON_IsString(item) && strcmp(item->valuestring, "absolute") == 0;
     if (snprintf(wanted, sizeof wanted, " %s ", item->string) >= (int)sizeof wanted) return false;
     return strstr(harmless, wanted) != NULL;
 }

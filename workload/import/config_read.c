@@ -45,7 +45,9 @@ static double proportion(adept_keys *k, const char *names, int64_t hidden)
 static void read_heads(adept_architecture *a, adept_keys *k)
 {
     double share = proportion(k, HEADS, a->hidden);
-    a->heads = adept_keys_count(k, HEADS, 1, MOST_HEADS, ADEPT_KEY_REQUIRED);
+    /* Gemma 3's text part leaves out what its class has */
+    const bool partial = strcmp(a->family->name, "gemma3_text") == 0;
+    a->heads = adept_keys_count(k, HEADS, 1, MOST_HEADS, partial ? 8 : ADEPT_KEY_REQUIRED);
     if (share != 1) {
         double heads = (double)a->heads * share;
         if (heads < 1 || heads > MOST_HEADS || heads != floor(heads))
@@ -55,7 +57,7 @@ static void read_heads(adept_architecture *a, adept_keys *k)
             a->heads = (int64_t)heads;
     }
     bool grouped = adept_keys_in_file(k, KV_HEADS) > 0;
-    int64_t kv = adept_keys_count(k, KV_HEADS, 1, MOST_HEADS, a->heads);
+    int64_t kv = adept_keys_count(k, KV_HEADS, 1, MOST_HEADS, partial ? 4 : a->heads);
     if (k->usual && grouped && !adept_keys_in_words(k, KV_HEADS) &&
         (adept_keys_in_file(k, KV_HEADS) == adept_keys_in_file(k, HEADS) || kv > a->heads || a->heads % kv != 0))
         kv = a->heads;
@@ -97,7 +99,9 @@ static void read_sizes(adept_architecture *a, adept_keys *k)
     a->hidden = adept_keys_count(k, HIDDEN, 1, MOST_WIDTH, ADEPT_KEY_REQUIRED);
     if (k->json.status == ADEPT_OK) read_heads(a, k);
     if (k->json.status == ADEPT_OK) read_ffn(a, k);
-    if (a->family->form != ADEPT_CONFIG_VIT) a->vocab = adept_keys_count(k, VOCAB, 1, MOST_VOCAB, ADEPT_KEY_REQUIRED);
+    if (a->family->form != ADEPT_CONFIG_VIT)
+        a->vocab = adept_keys_count(k, VOCAB, 1, MOST_VOCAB,
+                                    strcmp(a->family->name, "gemma3_text") == 0 ? 262208 : ADEPT_KEY_REQUIRED);
     int64_t least = a->family->positions == ADEPT_LEARNED && a->family->form != ADEPT_CONFIG_T5 &&
                             a->family->form != ADEPT_CONFIG_VIT
                         ? ADEPT_KEY_REQUIRED
@@ -147,17 +151,24 @@ static void read_activation(adept_architecture *a, adept_keys *k)
     for (; text[n] && n + 1 < sizeof shown; n++)
         shown[n] = text[n] < ' ' ? '?' : text[n];
     shown[n] = '\0';
-    adept_keys_fail(k,
-                    "\"hidden_act\" '%s' is no activation that adept knows: silu, gelu, gelu_new, gelu_pytorch_tanh, "
-                    "relu, relu2, quick_gelu or tanh",
-                    shown);
+    adept_keys_fail(
+        k,
+        "\"hidden_act\" '%s' is no activation that adept knows: silu, gelu, gelu_fast, gelu_new, gelu_pytorch_tanh, "
+        "relu, relu2, quick_gelu or tanh",
+        shown);
     a->activation = "gelu";
 }
 
 static void read_rotary(adept_architecture *a, adept_keys *k)
 {
     const int64_t of = has(a, ADEPT_HAS_LATENT) ? a->rope_dim : a->head_dim;
-    double share = adept_keys_number(k, "partial_rotary_factor rotary_pct rope_pct", 0.001, 1, a->family->rotary_share);
+    const cJSON *inner = adept_keys_any(k, "rope_parameters"), /* where transformers 5 has it */
+        *moved = cJSON_GetObjectItemCaseSensitive(inner, "partial_rotary_factor");
+    double share = adept_keys_number(k, "partial_rotary_factor rotary_pct", 0.001, 1, a->family->rotary_share);
+    if (moved && !(cJSON_IsNumber(moved) && moved->valuedouble >= 0.001 && moved->valuedouble <= 1))
+        adept_keys_fail(k, "\"rope_parameters.partial_rotary_factor\" is no number of 0.001 to 1");
+    else if (moved && !adept_keys_any(k, "partial_rotary_factor rotary_pct"))
+        share = moved->valuedouble;
     a->rotary_dim = (int64_t)((double)of * share);
     if (a->family->positions > ADEPT_ROTARY_PART) return;
     if (a->rotary_dim % 2 != 0 || a->rotary_dim < 2)
