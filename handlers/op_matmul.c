@@ -11,6 +11,7 @@ typedef enum kind {
     OUTER,  /* an elementwise product in PyTorch, no matrix product */
     LINEAR, /* by a transposed matrix; what is added may be left out */
     DIMS,   /* contraction of the dimensions that arguments name */
+    GROUPED, /* rows of a matrix, cut where data says, each group by a matrix of its own: experts of a mixture */
     PACKED  /* by weights of 4 bits, eight in an i32 or two in a byte, whose number of rows the first dimension tells */
 } kind;
 
@@ -37,6 +38,7 @@ static const adept_op ops[] = {
     {"aten::baddbmm", ADEPT_CAST_LOWER | ADEPT_ROLE_ADDED_PRODUCT,
      &(const form){RANKS, 3, 3, "batch1", "batch2", "self"}},
     {"aten::addbmm", ADEPT_CAST_LOWER, &(const form){SUMMED, 3, 3, "batch1", "batch2", "self"}},
+    {"aten::_grouped_mm", ADEPT_CAST_LOWER, &(const form){GROUPED, 2, 3, "self", "mat2", NULL}},
     {"aten::tensordot", ADEPT_CAST_PROMOTE, &(const form){DIMS, 0, 0, "self", "other", NULL}},
     {0},
 };
@@ -230,6 +232,21 @@ static void plan_dims(adept_call *c, product *p)
     p->n = keep(c, p, p->b, b_gone);
 }
 
+/* How long the groups are is data: each is taken to have as many rows. Fewer rows than groups have one each. */
+static void plan_grouped(adept_call *c, product *p)
+{
+    const int64_t rows = p->a->dims[0], groups = p->b->dims[0];
+    if (p->a->dims[1] != p->b->dims[1] || groups == 0) {
+        misfit(c, p);
+        return;
+    }
+    p->ndim = 2;
+    p->dims[0] = rows, p->dims[1] = p->b->dims[2];
+    p->batch = (double)(rows < groups ? rows : groups);
+    p->m = p->batch > 0 ? (double)rows / p->batch : 0;
+    p->n = (double)p->dims[1], p->k = (double)p->a->dims[1];
+}
+
 /* bmm and its kin want equal batches; addbmm's sum over the batch leaves one matrix. */
 static void check_batch(adept_call *c, product *p)
 {
@@ -314,6 +331,8 @@ static product plan(adept_call *c)
         p.m = (double)adept_tensor_numel(scaled), p.n = p.k = p.batch = 1;
     } else if (!ranks)
         misfit(c, &p);
+    else if (f->kind == GROUPED)
+        plan_grouped(c, &p);
     else if (f->kind == OUTER) {
         p.ndim = 2;
         p.dims[0] = p.a->dims[0], p.dims[1] = p.b->dims[0];
@@ -420,6 +439,7 @@ static void cost(adept_call *c, adept_cost *cost)
                     .out_bytes = adept_tensor_bytes(out),
                     .extra_bytes = p.added ? adept_tensor_unique_bytes(p.added) : 0,
                     .extra_flops = p.added ? (double)adept_tensor_numel(out) : 0};
+    if (p.form->kind == GROUPED) g.b.bytes *= p.batch / (double)p.b->dims[0];
     bool packs = !strncmp(adept_call_op(c), "aten::_weight", strlen("aten::_weight"));
     if (p.b->dtype == ADEPT_I8 && p.form->kind == LINEAR && !packs) {
         g.dtype = ADEPT_I8; /* quantized::linear_dynamic brings floats to it before, range and all */

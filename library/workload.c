@@ -109,6 +109,8 @@ static adept_status read_graph(adept_graph **graph, adept_workload_config *recor
     case ADEPT_FORMAT_PROFILE:
         return from->data ? adept_saved_parse(graph, recorded, from->name, from->data, from->size, memory_bytes, err)
                           : adept_saved_read(graph, recorded, from->name, memory_bytes, err);
+    case ADEPT_FORMAT_CONFIG:
+        return adept_config_import(graph, from->name, from->data, from->size, memory_bytes, err);
     case ADEPT_FORMAT_EXPORT:
         return adept_export_import(graph, from->name, from->data, from->size, memory_bytes, err);
     case ADEPT_FORMAT_TORCHSCRIPT:

@@ -220,7 +220,7 @@ static void bad_scalar(adept_call *c, const char *name, const adept_value *v, co
 
 adept_dtype adept_call_dtype(const adept_call *c, adept_dtype dtype)
 {
-    return adept_precision_stored_dtype(c->run->precision, dtype);
+    return c->run->exact_types ? dtype : adept_precision_stored_dtype(c->run->precision, dtype);
 }
 
 adept_dtype adept_arg_dtype(adept_call *c, const char *name)

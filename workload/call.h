@@ -55,6 +55,7 @@ typedef struct adept_run_state {
     const adept_tensor *input; /* the first floating one of the model */
     bool one_sample;           /* it has no batch dimension */
     bool exported;             /* torch.export leaves out copies that its own kernels' order made idle */
+    bool exact_types;          /* the graph says FP32 where it means that, and its own type otherwise */
     adept_mode mode;
     adept_precision precision;
     adept_dtype cast; /* what torch.autocast casts to here, ADEPT_DTYPE_NONE: it is off */

@@ -480,6 +480,7 @@ adept_status adept_interp_run(adept_interp *in)
     in->run.arena = adept_arena_new();
     if (in->run.arena) adept_arena_limit(in->run.arena, adept_interp_max_bytes(in));
     in->run.exported = !strcmp(g->format, "export");
+    in->run.exact_types = !strcmp(g->format, "config");
     in->env = calloc(g->n_values + 1, sizeof *in->env);
     in->param_tensor = calloc(g->n_params + 1, sizeof *in->param_tensor);
     in->param_cast = calloc(g->n_params + 1, sizeof *in->param_cast);

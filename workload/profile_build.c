@@ -318,6 +318,23 @@ static adept_status describe_config(adept_profile *p, const adept_interp *in)
     return ADEPT_OK;
 }
 
+/* A configuration has no batch and no length of its own: those of its family were taken. */
+static adept_status warn_of_defaults(adept_interp *in)
+{
+    const adept_workload_config *c = in->config;
+    bool of_file = false;
+    for (size_t i = 0; i < in->n_given; i++)
+        of_file |= in->given[i].of_file && !in->given[i].replaced;
+    if (!of_file || strcmp(in->graph->format, "config")) return ADEPT_OK;
+    if (in->seq_length > 0 && c->seq_length <= 0 && c->batch_size <= 0)
+        return adept_interp_warn(in, "batch %lld of %lld tokens by default: --batch, --seq-length or --input say others",
+                                 (long long)in->batch_size, (long long)in->seq_length);
+    if (c->batch_size <= 0) return adept_interp_warn(in, "batch %lld by default: --batch says another", (long long)in->batch_size);
+    if (in->seq_length > 0 && c->seq_length <= 0)
+        return adept_interp_warn(in, "%lld tokens by default: --seq-length says another number", (long long)in->seq_length);
+    return ADEPT_OK;
+}
+
 /* Of what no single operator tells. */
 static adept_status warn_of_run(builder *b)
 {
@@ -327,6 +344,7 @@ static adept_status warn_of_run(builder *b)
     const char *optimizer = in->config->optimizer;
     char share[80] = "all elements are taken (--assume-fraction F takes a share)";
     adept_status status = ADEPT_OK;
+    if ((status = warn_of_defaults(in))) return status;
     if (run->assumed.fraction_known)
         snprintf(share, sizeof share, "%g of the elements, as --assume-fraction says", run->assumed.fraction);
     if (run->n_chosen)

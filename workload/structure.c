@@ -298,6 +298,13 @@ static adept_status do_checkpoint(adept_interp *in, const adept_node *node)
             "counted without recomputation, and activations in full");
 }
 
+/* What a reader has to say of the model, in words. */
+static adept_status do_note(adept_interp *in, const adept_node *node)
+{
+    const adept_value *v = input_value(in, node, 0);
+    return v->kind == ADEPT_VALUE_STRING ? adept_interp_warn(in, "%.600s", v->u.s) : MISFIT("not a text");
+}
+
 /* A `with` in a saved profile of an earlier version, which said no more of it. */
 static adept_status do_enter(adept_interp *in, const adept_node *node)
 {
@@ -335,6 +342,7 @@ static const struct {
     {"adept::autocast", do_autocast},
     {"adept::autocast_end", do_autocast_end},
     {"adept::checkpoint", do_checkpoint},
+    {"adept::note", do_note},
 };
 
 #define N_STRUCTURAL (sizeof structural / sizeof *structural)

@@ -185,12 +185,15 @@ static adept_status find_model(const char **out, adept_arena *arena, const adept
                                adept_error *err)
 {
     char path[ADEPT_MODULE_PATH_BYTES];
-    const char *slash = m->model[0] == '/' ? NULL : strrchr(m->file, '/');
+    const bool spec = strncmp(m->model, "adept:", 6) == 0;
+    const char *slash = m->model[0] == '/' || spec ? NULL : strrchr(m->file, '/');
     int csv_folder = slash ? (int)(slash + 1 - m->file) : 0;
 
     *out = adept_arena_printf(arena, "%.*s%s", csv_folder, m->file, m->model);
-    if (adept_file_is(*out, S_IFREG)) return ADEPT_OK;
-    if (find_name(path, wanted, m->model)) *out = adept_arena_strdup(arena, path);
+    if (spec || adept_file_is(*out, S_IFREG)) return ADEPT_OK;
+    if (adept_file_is(*out, S_IFDIR) && adept_models_find(path, *out, "config.json"))
+        *out = adept_arena_strdup(arena, path);
+    else if (find_name(path, wanted, m->model)) *out = adept_arena_strdup(arena, path);
     if (adept_arena_failed(arena)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     if (adept_file_is(*out, S_IFREG)) return ADEPT_OK;
     if (!wanted)
@@ -301,9 +304,9 @@ static void recall(maker *p, adept_dataset_model *m)
 
     if (status == ADEPT_OK && format == ADEPT_FORMAT_PROFILE)
         status = adept_saved_read(&m->graph, &m->recorded, m->path, p->options->memory_bytes, &m->err);
-    else if (status == ADEPT_OK)
+    else if (status == ADEPT_OK && format != ADEPT_FORMAT_CONFIG)
         status = adept_file_sha256(m->sha256, m->path, &m->err);
-    if (status != ADEPT_OK || m->graph || p->options->no_cache) return;
+    if (status != ADEPT_OK || m->graph || format == ADEPT_FORMAT_CONFIG || p->options->no_cache) return;
     cache_key(key, &p->cache, m->sha256);
     char *kept = cache_get(&p->cache, key, &size);
     if (kept) take_kept(m, kept, size);
@@ -316,7 +319,7 @@ static void import(maker *p, adept_dataset_model *m)
     char key[ADEPT_SHA256_SIZE];
     adept_status status = adept_import_model(&m->graph, m->path, &how, &m->err);
 
-    if (status != ADEPT_OK || p->options->no_cache || p->cache_failed) return;
+    if (status != ADEPT_OK || p->options->no_cache || p->cache_failed || strcmp(m->graph->format, "config") == 0) return;
     cache_key(key, &p->cache, m->graph->sha256);
     keep(p, key, m->graph);
 }

@@ -53,6 +53,7 @@ COMMANDS = [
     ("predict-json", "predict @/lengths.profile.json --gpu % --json", []),
     ("profile", "profile @/mlp.profile.json -o out.json", ["out.json"]),
     ("profile-layers", "profile @/mlp.profile.json --by layer", []),
+    ("profile-config", "profile adept:deepseek_v3?layers=4&first_k_dense_replace=3 -o out.json", ["out.json"]),
     ("explain", "explain @/mlp.profile.json --gpu %", []),
     ("diff", "diff @/mlp.profile.json @/lengths.profile.json --gpu %", []),
     ("sweep", "sweep @/mlp.profile.json --gpu % --vary batch=1,2 -o out.csv", ["out.csv"]),
@@ -96,7 +97,7 @@ CALLS_ONLY = [
 OPTIONAL = ("serve", "serve-threads", "attribute-record-bpf", "attribute-record-taskstats")
 
 # With --brief, only every Kth allocation of what is long, or much as another. With --calls, of what reads all of /proc.
-BRIEFLY = {"calibrate": 10, "evaluate-operator": 10, "simulate": 5, "simulate-trace": 2, "sweep-shard": 10, "diff": 2,
+BRIEFLY = {"calibrate": 10, "profile-config": 5, "evaluate-operator": 10, "simulate": 5, "simulate-trace": 2, "sweep-shard": 10, "diff": 2,
            "explain": 2, "attribute-report": 5, "compare": 2, "serve": 5, "serve-profile": 13, "measure-samples": 4}
 LONG = {"attribute-record": 97, "attribute-record-bpf": 97, "attribute-record-taskstats": 97, "attribute-record-command": 97,
         "calibrate": 3, "calibrate-threads": 97, "simulate-threads": 97, "torch": 29, "sweep-drive": 1 << 40}

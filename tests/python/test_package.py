@@ -37,6 +37,8 @@ class Files(unittest.TestCase):
     def test_bundled_name(self):
         self.assertEqual(adept.predict("resnet50", gpu=GPU, batch=64).json, said("predict", "resnet50", "--gpu", GPU, "--batch", "64", "--by", "layer"))
         self.assertEqual(adept.Workload.open("resnet50", batch_size=64).describe().params, 25557032)
+        self.assertEqual(adept.Workload.open("adept:llama?layers=80&hidden=8192").describe().params, 70553706496)
+        self.assertEqual(adept.predict("bert-base", gpu=GPU, batch=8).json, said("predict", "bert-base", "--gpu", GPU, "--batch", "8", "--by", "layer"))
         with self.assertRaisesRegex(adept.Error, "did you mean resnet50") as raised:
             adept.predict("resnet5O", gpu=GPU)
         self.assertEqual(raised.exception.status, adept.E_INVALID)

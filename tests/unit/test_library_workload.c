@@ -130,6 +130,29 @@ static void bundled_model(void **state)
 }
 
 /* torch.export's archives come with the optional reference data. */
+/* A configuration in place of a file of PyTorch: by a bundled name, in words, from memory. */
+static void configured_model(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"model_type\":\"llama\",\"num_hidden_layers\":32,\"hidden_size\":4096,\"num_attention_heads\":32,"
+                               "\"num_key_value_heads\":8,\"intermediate_size\":14336,\"vocab_size\":128256}";
+    adept_error err = {0};
+    adept_model_options options = {.batch_size = 2, .seq_length = 64};
+    adept_workload *of[3] = {open_workload("llama-3-8b", &options), open_workload("adept:llama", &options), NULL};
+    if (adept_workload_read(&of[2], "memory", text, sizeof text - 1, &options, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    for (int i = 0; i < 3; i++) {
+        adept_workload_info info, first;
+        adept_workload_describe(&info, of[i]);
+        adept_workload_describe(&first, of[0]);
+        assert_int_equal(info.params, 8030261248);
+        assert_true(info.macs_forward == first.macs_forward && info.flops_backward == first.flops_backward);
+        assert_int_equal(info.seq_length, 64);
+    }
+    for (int i = 0; i < 3; i++)
+        adept_workload_free(of[i]);
+    assert_int_equal(adept_workload_open(&of[0], "adept:mamba", NULL, &err), ADEPT_E_UNSUPPORTED);
+}
+
 static void exported_model(void **state)
 {
     (void)state;
@@ -274,7 +297,7 @@ int main(void)
         cmocka_unit_test(workload_from_memory),
         cmocka_unit_test(bad_bytes_are_messages),
         cmocka_unit_test(bad_options_are_messages),
-        cmocka_unit_test(bundled_model), cmocka_unit_test(exported_model),
+        cmocka_unit_test(bundled_model), cmocka_unit_test(configured_model), cmocka_unit_test(exported_model),
         cmocka_unit_test(every_way_to_a_workload),
         cmocka_unit_test(other_sequence_lengths),
     };

@@ -144,10 +144,13 @@ const adept_command adept_command_predict = {
     .summary = "predict time, power and energy of a step on a GPU",
     .usage = "MODEL|PROFILE --gpu NAME|FILE",
     .doc =
-        "Predict time, power and energy of one step. MODEL is a TorchScript .pt, a torch.export .pt2 or the name of a "
-        "bundled model; nothing of it is run. PROFILE is what `adept profile -o` wrote."
+        "Predict time, power and energy of one step. MODEL is a TorchScript .pt, a torch.export .pt2, a Hugging Face "
+        "config.json or a folder with one, adept:FAMILY?key=value, or the name of a bundled model; nothing of it is "
+        "run. PROFILE is what `adept profile -o` wrote."
         "\vExamples:\n"
         "  adept predict resnet50 --gpu a100\n"
+        "  adept predict llama-3-8b --gpu h100 --precision bf16 --seq-length 4096\n"
+        "  adept predict 'adept:llama?layers=80&hidden=8192' --gpu h100\n"
         "  adept predict my.pt --gpu h100 --precision bf16 --batch 512 --by layer\n"
         "  adept predict gpt2.pt --input i64:Bx1024 --batch 8 --gpu a100 --gpus 4\n"
         "  adept predict a.pt --gpu t4 --gpus 8 --nodes 2 --internode-bandwidth 5GB/s\n"

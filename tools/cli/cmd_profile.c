@@ -120,12 +120,14 @@ const adept_command adept_command_profile = {
     .name = "profile",
     .summary = "count what a model computes and moves; save it with -o",
     .usage = "MODEL|PROFILE",
-    .doc = "Count what one step of a model computes and moves. MODEL is a TorchScript .pt, a torch.export .pt2 "
-           "or the name of a bundled model; nothing of it is run. PROFILE is what -o wrote."
+    .doc = "Count what one step of a model computes and moves. MODEL is a TorchScript .pt, a torch.export "
+           ".pt2, a Hugging Face config.json or a folder with one, adept:FAMILY?key=value, or the name of a bundled "
+           "model; nothing of it is run. PROFILE is what -o wrote."
            "\vExamples:\n"
            "  adept profile resnet50\n"
            "  adept profile resnet50 --batch 64 --precision bf16 --by layer --depth 1\n"
            "  adept profile resnet50 --by kind --gpu a100\n"
+           "  adept profile ./Llama-3.1-8B --input i64:2x4096\n"
            "  adept profile bert.pt --input i64:Bx512 --batch 32 -o bert.profile.json\n"
            "  adept profile resnet50 --json > resnet50.json",
     .size = sizeof(profile_options),

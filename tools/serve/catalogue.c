@@ -172,12 +172,15 @@ static size_t length_without(const char *name, const char *const *endings)
     return length;
 }
 
-/* malloc'ed; NULL when memory is out */
+/* Of a file without its ending, of a config.json the folder it lies in. malloc'ed; NULL when memory is out */
 static char *name_of(const char *path)
 {
     static const char *const endings[] = {".profile.json", ".json", ".pt2", NULL};
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    return strndup(name, length_without(name, endings));
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *end = slash;
+    if (!slash || strcmp(name, "config.json") != 0) return strndup(name, length_without(name, endings));
+    while (slash > path && slash[-1] != '/')
+        slash--;
+    return strndup(slash, (size_t)(end - slash));
 }
 
 static adept_status check_name(const adept_serve_catalogue *c, const char *path, const char *name, adept_error *err)

@@ -1,7 +1,10 @@
 /** @file detect.c  Which reader a file belongs to, decided by its content. Calls: libzip, source. */
 #include "archive.h"
 #include "import_private.h"
+#include <stdlib.h>
 #include <string.h>
+
+#define CONFIG_BYTES ((size_t)256 << 10) /* of a JSON object, in which a key says what it is */
 
 /* What the names in an archive tell. PyTorch puts everything under one root folder; the .pt2 of 2.1-2.7 has none. */
 typedef struct contents {
@@ -65,6 +68,38 @@ static adept_status detect_archive(adept_file_format *out, zip_t *zip, const cha
     return decide(out, &c, path, err);
 }
 
+/* Which of the keys of an object that begins there says what it is: those of a saved profile or of a config.json.
+ * @return true: a configuration's. What follows behind n bytes is not looked at. */
+static bool has_keys_of_config(const char *text, size_t n)
+{
+    static const char *const keys[] = {"\"kind\"", "\"schema_version\"", "\"model_type\"", "\"architectures\"",
+                                       "\"transformers_version\""};
+    int depth = 0;
+    for (size_t i = 0, from; i < n; i++) {
+        if (text[i] == '{' || text[i] == '[') depth++;
+        if (text[i] == '}' || text[i] == ']') depth--;
+        if (text[i] != '"') continue;
+        for (from = i++; i < n && text[i] != '"'; i++)
+            if (text[i] == '\\') i++;
+        for (size_t k = 0; depth == 1 && i < n && k < sizeof keys / sizeof *keys; k++)
+            if (strlen(keys[k]) == i + 1 - from && memcmp(keys[k], text + from, i + 1 - from) == 0 &&
+                text[i + 1 + strspn(text + i + 1, " \t\r\n")] == ':')
+                return k >= 2;
+    }
+    return false;
+}
+
+static bool is_config(const adept_source *source, adept_error *err, adept_status *status)
+{
+    const char *slash = strrchr(source->name, '/');
+    size_t n = source->size < CONFIG_BYTES ? (size_t)source->size : CONFIG_BYTES;
+    char *text = calloc(n + 1, 1);
+    if (!text) *status = adept_no_memory(err, source->name);
+    bool found = text && adept_source_read(source, 0, text, n) && has_keys_of_config(text, n);
+    free(text);
+    return found || strcmp(slash ? slash + 1 : source->name, "config.json") == 0;
+}
+
 /* A JSON object, after white space. Whether it is a profile is for the profile reader to say. */
 static bool starts_json(const char *head, size_t n)
 {
@@ -82,8 +117,9 @@ adept_status adept_source_format(adept_file_format *out, const adept_source *sou
     char head[HEAD_BYTES];
     size_t n = source->size < HEAD_BYTES ? (size_t)source->size : HEAD_BYTES;
     if (adept_source_read(source, 0, head, n) && starts_json(head, n)) {
-        *out = ADEPT_FORMAT_PROFILE;
-        return ADEPT_OK;
+        adept_status read = ADEPT_OK;
+        *out = is_config(source, err, &read) ? ADEPT_FORMAT_CONFIG : ADEPT_FORMAT_PROFILE;
+        return read;
     }
     adept_status status = adept_archive_open(&zip, source, err);
     if (status != ADEPT_OK) return status;
@@ -96,6 +132,10 @@ adept_status adept_file_detect(adept_file_format *out, const char *name, const v
                                adept_error *err)
 {
     adept_source source;
+    if (!data && adept_is_spec(name)) {
+        *out = ADEPT_FORMAT_CONFIG;
+        return ADEPT_OK;
+    }
     adept_status status = adept_source_open(&source, name, data, size, err);
     if (status != ADEPT_OK) return status;
     status = adept_source_format(out, &source, err);

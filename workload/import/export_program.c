@@ -2,38 +2,16 @@
 #include "adept_import.h"
 #include "adept_json.h"
 #include "export_private.h"
+#include "import_private.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- text ---- */
 
-/* Python's json writes numbers that JSON does not have. Outside of strings, "Infinity" becomes a number that overflows
- * to it and "NaN" the string "N", both of the old length, so that error positions stay right. */
-static void replace_bare(char *json, size_t size)
-{
-    bool in_string = false;
-    for (size_t i = 0; i < size; i++) {
-        if (in_string) {
-            if (json[i] == '\\')
-                i++;
-            else if (json[i] == '"')
-                in_string = false;
-        } else if (json[i] == '"') {
-            in_string = true;
-        } else if (json[i] == 'I' && size - i >= 8 && memcmp(json + i, "Infinity", 8) == 0) {
-            memcpy(json + i, "1e999   ", 8);
-            i += 7;
-        } else if (json[i] == 'N' && size - i >= 3 && memcmp(json + i, "NaN", 3) == 0) {
-            memcpy(json + i, "\"N\"", 3);
-            i += 2;
-        }
-    }
-}
-
 /* The text goes before a graph is made of the tree. */
 static adept_status parse(cJSON **root, const adept_export_source *source, adept_error *err)
 {
-    replace_bare(source->json, source->json_size);
+    adept_python_numbers(source->json, source->json_size);
     adept_status status = adept_json_parse_within(root, source->name, source->json, source->json_size,
                                                   ADEPT_JSON_VALUES_OF(source->memory_bytes), err);
     free(source->json);

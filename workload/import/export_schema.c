@@ -1,6 +1,7 @@
 /** @file export_schema.c  Which arguments a call of PyTorch's operators may have, and which it must. Calls: adept_json.
  *  PyTorch refuses a file without an argument that has no default, and leaves out one whose name it does not know. Here
  *  the latter is refused as well, unless it is None or False: what a later PyTorch means by it is not known. */
+#include "export_schema.h"
 #include "export_private.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,10 @@ static int compare_target(const void *target, const void *row)
     return strcmp(target, ((const schema *)row)->target);
 }
 
-/* NULL for what is none of aten's, or not among those of the release that the table was written with. */
-static const schema *find_schema(const char *target)
+const char *adept_operator_arguments(const char *operator)
 {
-    static const char prefix[] = "torch.ops.aten.";
-    if (strncmp(target, prefix, sizeof prefix - 1) != 0) return NULL;
-    return bsearch(target + sizeof prefix - 1, schemas, sizeof schemas / sizeof *schemas, sizeof *schemas,
-                   compare_target);
+    const schema *row = bsearch(operator, schemas, sizeof schemas / sizeof *schemas, sizeof *schemas, compare_target);
+    return row ? row->arguments : NULL;
 }
 
 /* Names of a row, one by one: how long the one at `at` is, and where the next one stands. */
@@ -76,14 +74,16 @@ static bool is_given(const cJSON *inputs, const char *at)
 
 void adept_export_check_arguments(adept_export_reader *r, const cJSON *inputs)
 {
-    const schema *row = find_schema(r->target);
+    static const char prefix[] = "torch.ops.aten.";
+    const bool own = strncmp(r->target, prefix, sizeof prefix - 1) == 0;
+    const char *arguments = own ? adept_operator_arguments(r->target + sizeof prefix - 1) : NULL;
     const cJSON *input;
-    if (!row) return;
+    if (!arguments) return;
     cJSON_ArrayForEach(input, inputs)
     {
-        if (r->json.status == ADEPT_OK) check_known(r, row->arguments, input);
+        if (r->json.status == ADEPT_OK) check_known(r, arguments, input);
     }
-    for (const char *at = row->arguments; *at && r->json.status == ADEPT_OK; at = next_name(at)) {
+    for (const char *at = arguments; *at && r->json.status == ADEPT_OK; at = next_name(at)) {
         bool needed = at[name_length(at)] != '=';
         if (needed && !is_given(inputs, at)) adept_json_fail(&r->json, "argument '%.*s' is missing", (int)name_length(at), at);
     }

@@ -26,6 +26,7 @@ static adept_status import_source(adept_graph **out, const adept_source *source,
         return adept_error_set(err, ADEPT_E_INVALID, "%s: JSON (a profile?), where a model (.pt, .pt2) is expected",
                                source->name);
     }
+    if (format == ADEPT_FORMAT_CONFIG) return adept_config_read(out, source, err);
     return format == ADEPT_FORMAT_EXPORT ? adept_export_read(out, source, err)
                                          : import_torchscript(out, source, options, err);
 }
@@ -36,6 +37,7 @@ adept_status adept_import_model(adept_graph **out, const char *path, const adept
     static const adept_import_options defaults = {0};
     adept_source source;
     if (!options) options = &defaults;
+    if (adept_is_spec(path)) return adept_spec_read(out, path, options->memory_bytes, err);
     adept_status status = adept_source_open(&source, path, NULL, 0, err);
     if (status != ADEPT_OK) return status;
     if (options->memory_bytes > 0) source.memory_bytes = options->memory_bytes;

@@ -10,6 +10,17 @@ adept_status adept_source_format(adept_file_format *out, const adept_source *sou
 /** adept_export_import() of what is open. */
 adept_status adept_export_read(adept_graph **out, const adept_source *source, adept_error *err);
 
+/** adept_config_import() of what is open, a config.json. */
+adept_status adept_config_read(adept_graph **out, const adept_source *source, adept_error *err);
+#define ADEPT_SPEC_SCHEME "adept:"
+/** Is it adept:FAMILY?key=value, and no file? And its graph; memory_bytes 0: ADEPT_MEMORY_BYTES. */
+bool adept_is_spec(const char *name);
+adept_status adept_spec_read(adept_graph **out, const char *spec, uint64_t memory_bytes, adept_error *err);
+/** The config.json of a bundled name. @return false: there is none */
+bool adept_configs_bundled(char path[ADEPT_MODULE_PATH_BYTES], const char *name);
+/** Numbers of a JSON text that JSON does not have, in place: Infinity becomes one that overflows to it, NaN a string. */
+void adept_python_numbers(char *json, size_t size);
+
 /**
  * Refuse hostile or useless archives before libtorch sees them: __setstate__, nesting, sizes, state_dict only, ...
  * @param pack  what libtorch gets instead of the file: the parts that were checked. Zero-initialised; the caller frees

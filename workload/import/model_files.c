@@ -1,5 +1,5 @@
 /** @file model_files.c  Bundled models by name. Calls: nothing. */
-#include "adept_import.h"
+#include "import_private.h"
 #include "adept_file.h"
 #include "nearest.h"
 #include <dirent.h>
@@ -30,29 +30,45 @@ static bool own_file(char path[ADEPT_MODULE_PATH_BYTES])
 }
 
 /* Folders relative to its own: the source tree its build lies in, the tree it is installed in. */
-static bool beside_own_file(char folder[ADEPT_MODULE_PATH_BYTES])
+static bool beside_own_file(char folder[ADEPT_MODULE_PATH_BYTES], const char *what)
 {
-    static const char *const places[] = {"../../data/models", "../share/adept/models"};
+    static const char *const places[] = {"../../data/", "../share/adept/"};
     char own[ADEPT_MODULE_PATH_BYTES], place[ADEPT_MODULE_PATH_BYTES];
 
     if (!own_file(own)) return false;
     const char *beside = dirname(own);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (snprintf(place, sizeof place, "%s/%s", beside, places[i]) < (int)sizeof place &&
+        if (snprintf(place, sizeof place, "%s/%s%s", beside, places[i], what) < (int)sizeof place &&
             adept_file_is(place, S_IFDIR))
             return realpath(place, folder) != NULL; /* PATH_MAX bytes at most, as there are */
     return false;
 }
 
+bool adept_is_spec(const char *name)
+{
+    return strncmp(name, ADEPT_SPEC_SCHEME, sizeof ADEPT_SPEC_SCHEME - 1) == 0 && access(name, F_OK) != 0;
+}
+
+static bool find_folder(char folder[ADEPT_MODULE_PATH_BYTES], const char *what)
+{
+    static const char *const built[] = {ADEPT_DATA_INSTALLED, ADEPT_DATA_SOURCE};
+
+    if (beside_own_file(folder, what)) return true;
+    for (size_t i = 0; i < sizeof built / sizeof *built; i++)
+        if (built[i][0] && snprintf(folder, ADEPT_MODULE_PATH_BYTES, "%s/%s", built[i], what) < ADEPT_MODULE_PATH_BYTES &&
+            adept_file_is(folder, S_IFDIR))
+            return true;
+    return false;
+}
+
 bool adept_models_folder(char folder[ADEPT_MODULE_PATH_BYTES])
 {
-    static const char *const built[] = {ADEPT_MODELS_INSTALLED, ADEPT_MODELS_SOURCE};
+    return find_folder(folder, "models");
+}
 
-    if (beside_own_file(folder)) return true;
-    for (size_t i = 0; i < sizeof built / sizeof *built; i++)
-        if (built[i][0] && adept_file_is(built[i], S_IFDIR))
-            return snprintf(folder, ADEPT_MODULE_PATH_BYTES, "%s", built[i]) < ADEPT_MODULE_PATH_BYTES;
-    return false;
+bool adept_configs_folder(char folder[ADEPT_MODULE_PATH_BYTES])
+{
+    return find_folder(folder, "configs");
 }
 
 static bool is_file(char path[ADEPT_MODULE_PATH_BYTES], const char *folder, const char *name, const char *ending)
@@ -67,14 +83,23 @@ static bool is_file(char path[ADEPT_MODULE_PATH_BYTES], const char *folder, cons
 bool adept_models_find(char path[ADEPT_MODULE_PATH_BYTES], const char *folder, const char *name)
 {
     return is_file(path, folder, name, ".pt") || is_file(path, folder, name, ".pt2") ||
-           is_file(path, folder, name, PROFILE) || is_file(path, folder, name, "");
+           is_file(path, folder, name, PROFILE) || is_file(path, folder, name, "") ||
+           is_file(path, folder, name, "/config.json");
+}
+
+bool adept_configs_bundled(char path[ADEPT_MODULE_PATH_BYTES], const char *name)
+{
+    char folder[ADEPT_MODULE_PATH_BYTES];
+
+    return !strchr(name, '/') && adept_configs_folder(folder) && is_file(path, folder, name, ".json");
 }
 
 bool adept_models_bundled(char path[ADEPT_MODULE_PATH_BYTES], const char *name)
 {
     char folder[ADEPT_MODULE_PATH_BYTES];
+    const bool profile = !strchr(name, '/') && adept_models_folder(folder) && is_file(path, folder, name, PROFILE);
 
-    return !strchr(name, '/') && adept_models_folder(folder) && is_file(path, folder, name, PROFILE);
+    return profile || adept_configs_bundled(path, name);
 }
 
 /* A name without the ending of a file of a model. */
@@ -95,26 +120,30 @@ static void cut_ending(char *name)
 /* The bundled model whose name differs least; "" if none is close. */
 static void find_near(char near[NAME_MAX + 1], const char *name)
 {
+    bool (*const folders[])(char *) = {adept_models_folder, adept_configs_folder};
     char folder[ADEPT_MODULE_PATH_BYTES], wanted[NAME_MAX + 1], known[NAME_MAX + 1];
     size_t best = SIZE_MAX;
-    DIR *listing = adept_models_folder(folder) ? opendir(folder) : NULL;
 
     near[0] = '\0';
     snprintf(wanted, sizeof wanted, "%s", name);
     cut_ending(wanted);
-    for (const struct dirent *file; listing && (file = readdir(listing));) {
-        snprintf(known, sizeof known, "%s", file->d_name);
-        cut_ending(known);
-        if (adept_is_nearer(&best, wanted, known)) memcpy(near, known, sizeof known);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        DIR *listing = folders[i](folder) ? opendir(folder) : NULL;
+        for (const struct dirent *file; listing && (file = readdir(listing));) {
+            snprintf(known, sizeof known, "%s", file->d_name);
+            cut_ending(known);
+            if (adept_is_nearer(&best, wanted, known)) memcpy(near, known, sizeof known);
+        }
+        if (listing) closedir(listing);
     }
-    if (listing) closedir(listing);
 }
 
 adept_status adept_models_path(char path[ADEPT_MODULE_PATH_BYTES], const char *name, adept_error *err)
 {
     char near[NAME_MAX + 1];
 
-    if (strchr(name, '/') || access(name, F_OK) == 0) {
+    if (adept_file_is(name, S_IFDIR) && is_file(path, name, "", "config.json")) return ADEPT_OK;
+    if (strchr(name, '/') || access(name, F_OK) == 0 || adept_is_spec(name)) {
         if (snprintf(path, ADEPT_MODULE_PATH_BYTES, "%s", name) < ADEPT_MODULE_PATH_BYTES) return ADEPT_OK;
         return adept_error_set(err, ADEPT_E_INVALID, "%.80s...: %s", name, strerror(ENAMETOOLONG));
     }

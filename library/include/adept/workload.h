@@ -42,8 +42,9 @@ typedef struct adept_model_options {
 } adept_model_options;
 
 /**
- * Load a profile that `adept profile -o` wrote, or a model that torch.export saved (.pt2); the content decides, not the name. Where
- * there is no such file, a bundled model by its name ("resnet50"): its profile beside the library, or where it was built to be installed.
+ * Load a profile that `adept profile -o` wrote, a model that torch.export saved (.pt2), or a config.json of Hugging Face (or a folder
+ * with one); the content decides, not the name. Where there is no such file, "adept:FAMILY?key=value" or a bundled model by its name
+ * ("resnet50", "llama-3-8b"): its file beside the library, or where it was built to be installed.
  * @param out      set on ADEPT_OK; adept_workload_free()
  * @param options  NULL: none given
  * @return ADEPT_E_INVALID for a bad file; ADEPT_E_USAGE for an option that does not fit it; ADEPT_E_UNSUPPORTED for an operator

@@ -79,7 +79,7 @@ typedef struct adept_graph_input {
 
 typedef struct adept_graph {
     adept_arena *arena;
-    const char *format;   /* "torchscript" or "export" */
+    const char *format;   /* "torchscript", "export" or "config" */
     const char *producer; /* "torch 2.6.0" or "" */
     size_t n_params, n_modules, n_inputs, n_values;
     adept_param *params;
