@@ -1,8 +1,8 @@
-/** @file hosts.c  What measured hosts take to launch a kernel, and for a step. Calls: nothing. */
+/** @file hosts.c  What measured hosts take to launch a kernel, and for a step, and what they draw. Calls: nothing. */
 #include "hosts.h"
 
 static const adept_host hosts[] = {
-    {"profile", 0.0, 0.0, 0.0, 0.0}, /* the hardware profile's */
+    {"profile", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}, /* the hardware profile's */
 #include "host_rows.h"
 };
 
@@ -19,7 +19,8 @@ const char *adept_host_name(size_t index)
 
 const adept_host *adept_host_of(const adept_run *run, double t_host_s)
 {
-    if (run->host > 0) return adept_host_at((size_t)run->host);
+    const adept_host *named = adept_host_at((size_t)run->host);
+    if (named && named->launch_s > 0.0) return named;
     if (run->host_launch_s > 0.0) return NULL;
     size_t index = 1;
     while (adept_host_at(index) && adept_host_at(index)->launch_s != t_host_s)
@@ -31,9 +32,9 @@ adept_status adept_host_times(double *launch_s, double *step_s, const adept_run 
 {
     const adept_host *host = adept_host_at((size_t)run->host);
     if (!host) return adept_error_set(err, ADEPT_E_USAGE, "there is no host of number %d", run->host);
-    if (run->host > 0 && run->host_launch_s != 0.0)
+    if (host->launch_s > 0.0 && run->host_launch_s != 0.0)
         return adept_error_set(err, ADEPT_E_USAGE, "a launch takes what host \"%s\" says, or a time: not both", host->name);
-    *launch_s = run->host > 0 ? host->launch_s : run->host_launch_s;
+    *launch_s = host->launch_s > 0.0 ? host->launch_s : run->host_launch_s;
     *step_s = run->host_step_s > 0.0 ? run->host_step_s : host->step_s; /* also a program's own, on a known host */
     return ADEPT_OK;
 }

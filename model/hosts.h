@@ -4,10 +4,12 @@
 #include "adept_model.h"
 
 /* Time of an eager launch: the median of what was measured, and the range of 80 % of it. And what a step takes beside
- * launches; 0: nothing was seen. */
+ * launches; 0: nothing was seen. What it draws beside its boards, while none of them works and while `gpus` do. Launches and watts of
+ * 0: not known. */
 typedef struct adept_host {
     const char *name;
     double launch_s, low_s, high_s, step_s;
+    double idle_w, active_w, gpus;
 } adept_host;
 
 const adept_host *adept_host_at(size_t index); /* 0: the hardware profile's own; NULL past the end */

@@ -415,6 +415,24 @@ adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, 
 
 /* ---- predicting ---- */
 
+/* Whose power is asked for must be known. */
+static adept_status check_node(adept_checked_run *out, const adept_plan *plan, const adept_run *run, adept_error *err)
+{
+    const double *theta = plan->kernels.theta;
+    const adept_model_parameters *p = &plan->phases.theta.p;
+    out->of_node = run->power_scope == ADEPT_SCOPE_NODE;
+    out->watts = plan->by_operator
+                     ? (adept_node_watts){theta[ADEPT_OP_p_static_w], theta[ADEPT_OP_p_host_idle_w], theta[ADEPT_OP_p_host_active_w]}
+                     : (adept_node_watts){p->p_static_w, p->p_host_idle_w, p->p_host_active_w};
+    adept_status status = adept_node_law_of(&out->node, run, err);
+    const char *missing = status == ADEPT_OK ? adept_node_missing(&out->node, &out->watts) : NULL;
+    if (!missing || !out->of_node) return status;
+    return adept_error_set(err, ADEPT_E_USAGE,
+                           "power_scope node: %s is not known, with %g of a node's %g GPUs in use: say it, or a node or host that does, "
+                           "or fit measurements of nodes",
+                           missing, out->node.used, out->node.gpus);
+}
+
 adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *asked,
                                   adept_error *err)
 {
@@ -426,7 +444,12 @@ adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan
         status = adept_buckets_wanted(&in_buckets, plan->places_known, plan->hw, &run, &out->network, err);
     if (status != ADEPT_OK) return status;
     out->bucket_bytes = !in_buckets ? 0.0 : run.bucket_bytes > 0.0 ? run.bucket_bytes : ADEPT_BUCKET_BYTES;
-    return ADEPT_OK;
+    return check_node(out, plan, &run, err);
+}
+
+double adept_plan_power_w(const adept_checked_run *run, double boards_w)
+{
+    return run->of_node ? adept_node_w(&run->node, boards_w, &run->watts) : boards_w;
 }
 
 void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run)
@@ -466,7 +489,8 @@ static adept_bound bound_of(const adept_step *s)
 adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, const adept_step *step,
                                const adept_checked_run *run, adept_error *err)
 {
-    const double gpus = run->row[ADEPT_ROW_GPUS], samples = plan->samples * gpus, power_w = gpus * step->power_w;
+    const double gpus = run->row[ADEPT_ROW_GPUS], samples = plan->samples * gpus, boards_w = gpus * step->power_w;
+    const double power_w = adept_plan_power_w(run, boards_w);
     const adept_memory *memory = &plan->memory[gpus > 1.0];
     if (!(step->step_s > 0.0) || !isfinite(step->step_s * step->step_s * (isnan(power_w) ? 1.0 : power_w)))
         return adept_error_set(err, ADEPT_E_INVALID,
@@ -497,6 +521,8 @@ adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, cons
         .interval_level = NAN,
         .interval_time_s = {NAN, NAN},
         .interval_power_w = {NAN, NAN},
+        .boards_power_w = boards_w,
+        .node_power_w = adept_node_missing(&run->node, &run->watts) ? NAN : adept_node_w(&run->node, boards_w, &run->watts),
     };
     return ADEPT_OK;
 }
@@ -537,7 +563,7 @@ adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run
 static void bound_interval(adept_estimate *e, const adept_plan *plan, const adept_range_point *point)
 {
     double least_s = fmin(e->step_time_s, plan->launches * LEAST_LAUNCH_S);
-    double most_w = fmax(e->power_avg_w, point->gpus * point->power_limit_w);
+    double most_w = fmax(e->boards_power_w, point->gpus * point->power_limit_w);
     if (e->interval_time_s[0] < least_s) e->interval_time_s[0] = least_s;
     if (e->interval_power_w[1] > most_w) e->interval_power_w[1] = most_w;
 }
@@ -554,20 +580,24 @@ static void widen(double interval[2], double value, double other)
 /* A step whose launches are so small a part of it on any host waits for none: the two predictions more would be in vain. */
 #define WAITS_FOR_NO_HOST 0.5
 
-/* The ends of intervals move to where they are if the host is at the ends of its range. */
-static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept_run *run)
+/* The ends of intervals move to where they are if the host is at the ends of its range. Power is the boards'. */
+static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept_run *asked)
 {
+    adept_run resolved = *asked;
+    const adept_run *run = &resolved;
+    if (adept_node_resolve(&resolved, NULL) != ADEPT_OK) return; /* nor was the step predicted */
     const adept_host *host = plan->by_operator ? adept_host_of(run, plan->kernels.theta[ADEPT_OP_t_host_s]) : NULL;
     if (host && plan->launches * host->high_s < WAITS_FOR_NO_HOST * e->step_time_s) return;
     for (int end = 0; end < 2 && host; end++) {
         adept_run at = *run;
         adept_estimate other;
         adept_host_times(&at.host_launch_s, &at.host_step_s, run, NULL);
-        at.host = 0;
+        at.host = at.node = 0;
+        at.power_scope = ADEPT_SCOPE_GPU;
         at.host_launch_s = end ? host->high_s : host->low_s;
         if (adept_plan_predict(&other, plan, &at, NULL) != ADEPT_OK) continue; /* nor was the step itself */
         widen(e->interval_time_s, e->step_time_s, other.step_time_s);
-        widen(e->interval_power_w, e->power_avg_w, other.power_avg_w);
+        widen(e->interval_power_w, e->boards_power_w, other.boards_power_w);
     }
 }
 
@@ -580,4 +610,8 @@ void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_
     if (adept_intervals_fill(e, intervals, &point, &plan->described) > 0.0) e->notes |= ADEPT_NOTE_OUTSIDE;
     if (run) widen_by_host(e, plan, run);
     bound_interval(e, plan, &point);
+    adept_checked_run checked;
+    if (!run || run->power_scope == ADEPT_SCOPE_GPU || adept_plan_check_run(&checked, plan, run, NULL) != ADEPT_OK) return;
+    for (int end = 0; end < 2; end++) /* what a node draws beside its boards is taken as known */
+        e->interval_power_w[end] = adept_plan_power_w(&checked, e->interval_power_w[end]);
 }

@@ -48,7 +48,8 @@ ADEPT_API double adept_evaluator_default(const adept_evaluator *e, size_t index)
 ADEPT_API const char *adept_evaluator_saturation(const adept_evaluator *e);
 
 /**
- * Time of one step in s and average power of all GPUs together in W, of every row.
+ * Time of one step in s and average power of all GPUs together in W, or of their nodes where a row's power_scope says so, of every
+ * row. A host that neither a row nor theta knows draws nothing.
  * @param theta    n_parameters finite values within the bounds; outside them the result is unspecified (not undefined)
  * @param time_s   n_rows outputs, or NULL
  * @param power_w  n_rows outputs, or NULL; NAN where the sheet has no tdp_w

@@ -145,11 +145,12 @@ class Request(_Struct):
 
 
 class Estimate(_Struct):
-    """A predicted step. Power and energy are those of all GPUs together. NAN: not known."""
+    """A predicted step. Power and energy are those of all GPUs together, or of their nodes where power_scope says so. NAN: not known."""
     _fields_ = [("status", c_int), ("notes", c_uint32), ("bound", c_int32), ("reserved_int", c_int32)] + _doubles(
         "step_time_s power_avg_w energy_step_j edp_js samples samples_per_s energy_per_sample_j pass_s optimizer_s comm_s "
         "kernel_launch_s fixed_s comm_hidden_s clock_ratio clock_hz peak_bytes capacity_bytes interval_level") + [
-            ("interval_time_s", c_double * 2), ("interval_power_w", c_double * 2)] + _RESERVED
+            ("interval_time_s", c_double * 2), ("interval_power_w", c_double * 2), ("boards_power_w", c_double),
+            ("node_power_w", c_double), ("reserved", c_double * 2)]
 
 
 class LimitEstimate(_Struct):
