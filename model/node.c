@@ -44,7 +44,7 @@ static const adept_host *host_with_watts(const adept_run *run)
 static void take(adept_run *run, const adept_run *says)
 {
     const bool has_times = run->host > 0 && adept_host_at((size_t)run->host)->launch_s > 0.0;
-    const bool has_watts = host_with_watts(run) || run->host_idle_w > 0.0 || run->host_active_w > 0.0;
+    const bool has_watts = host_with_watts(run) != NULL;
     for (size_t i = 0; i < N_OF_NODE; i++) {
         const adept_field *f = adept_run_field((size_t)of_node[i]);
         bool is_time = f->unit == ADEPT_SECONDS, is_watt = f->unit == ADEPT_WATTS;

@@ -185,6 +185,12 @@ static adept_status predict(adept_prediction *out, adept_plan *plan, adept_step 
     double gpus = checked.row[ADEPT_ROW_GPUS];
     fill_step(&p, plan, step, gpus);
     fill_work(&p, plan, gpus, prof);
+    adept_step fused;
+    p.fused_step_time_s = p.fused_power_w = NAN;
+    if (adept_plan_fused_step(&fused, plan, &checked)) {
+        p.fused_step_time_s = fused.step_s;
+        p.fused_power_w = adept_plan_power_w(&checked, gpus * fused.power_w);
+    }
     fill_warnings(&p, plan, step, &checked, prof, run);
     fill_interval(&p, plan, run);
     *out = p;

@@ -85,6 +85,15 @@ static void put_node(adept_json_writer *w, const adept_prediction *p)
     adept_json_end_object(w);
 }
 
+/* null: it is said which implementation of the optimizer runs (config has it in any case), or there is one alone. */
+static void put_other_optimizer(adept_json_writer *w, const adept_prediction *p)
+{
+    if (!adept_json_begin_known(w, "other_optimizer", !isnan(p->fused_step_time_s))) return;
+    adept_json_put_members(w, "optimizer_impl %s step_time_s %g power_avg_w %g", adept_optimizer_impl_name(ADEPT_IMPL_FUSED),
+                           p->fused_step_time_s, p->fused_power_w);
+    adept_json_end_object(w);
+}
+
 static void put_results(adept_json_writer *w, const adept_prediction *p, const adept_run *run, int64_t tokens_per_sample)
 {
     adept_json_put_members(w,
@@ -93,6 +102,7 @@ static void put_results(adept_json_writer *w, const adept_prediction *p, const a
                            p->step_time_s, p->power_avg_w, p->energy_step_j, p->edp_js, p->samples_per_s,
                            p->energy_per_sample_j, adept_power_scope_name(run->power_scope));
     put_node(w, p);
+    put_other_optimizer(w, p);
     /* null: no input is a sequence of integers */
     adept_json_put_number(w, "tokens_per_s", tokens_per_sample > 0 ? p->samples_per_s * (double)tokens_per_sample : NAN);
     put_interval(w, p);

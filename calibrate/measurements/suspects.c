@@ -210,13 +210,19 @@ static bool drop_unknown_nodes(adept_dataset *d, const char *file)
                                         file, lines, n > LINES_NAMED ? ", ..." : "", n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 }
 
-bool adept_dataset_drop_unknown_nodes(adept_dataset *d)
+bool adept_dataset_settle_unknown(adept_dataset *d)
 {
+    size_t n = 0;
     bool ok = true;
 
     for (size_t i = 0; i < d->n_files && ok; i++)
         ok = drop_unknown_nodes(d, d->files[i].path);
-    return ok;
+    for (size_t i = 0; i < d->n; i++)
+        n += d->rows[i].profile && d->rows[i].profile->could_be_fused;
+    return ok && (n == 0 || adept_dataset_warn(d,
+                                               "%zu row%s optimizer_impl: predicted is the geometric mean of foreach and fused, in an "
+                                               "interval that has both",
+                                               n, n == 1 ? " does not say" : "s do not say"));
 }
 
 adept_status adept_dataset_check(adept_dataset *d, adept_error *err)

@@ -157,6 +157,7 @@ typedef struct adept_prediction {
     };
     double comm_buckets;                    /* all-reduces of a step; 0: a fixed share is hidden */
     double host_samples_s;                  /* inside kernel_launch_s: waiting for the host to load samples */
+    double fused_step_time_s, fused_power_w; /* if the optimizer is the fused one; NAN where it is said which runs, or there is none */
     double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s; by operator: sum = pass_s */
     double pass_w, optimizer_w, comm_w, idle_w; /* power of each phase, all GPUs */
     double gemm_flops, conv_flops, alu_flops, total_flops, macs_forward /* one forward pass on one GPU */;

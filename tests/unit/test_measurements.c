@@ -530,7 +530,7 @@ static void suspicious_rows(void **state)
     assert_null(w.d->rows[7].suspect);
     assert_null(w.d->rows[8].suspect);
     assert_true(w.d->rows[8].power_avg_w == 900 && w.d->n_warnings == 0); /* a fit can find its host */
-    assert_true(adept_dataset_drop_unknown_nodes(w.d));
+    assert_true(adept_dataset_settle_unknown(w.d));
     assert_true(isnan(w.d->rows[8].power_avg_w) && w.d->rows[0].power_avg_w == 250);
     assert_int_equal(w.d->n_warnings, 1);
     assert_string_equal(w.d->warnings[0], "runs/t.csv:4, 10: 2 powers of whole nodes are not judged: what the host draws is not known; "

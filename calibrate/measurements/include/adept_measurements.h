@@ -148,9 +148,9 @@ const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_
 
 /** Move suspect rows behind the others; n and n_excluded change. @return false, and nothing changed: memory is out */
 bool adept_dataset_exclude_suspect(adept_dataset *d);
-/** Powers of whole nodes of whose hosts nothing is known become NAN, with a warning that has their lines: a fit could find the
- *  host, but they cannot be predicted. @return false: memory is out */
-bool adept_dataset_drop_unknown_nodes(adept_dataset *d);
+/** Before rows are predicted. Powers of whole nodes of whose hosts nothing is known become NAN, with a warning that has their lines: a
+ *  fit could find the host. Rows that do not say which implementation of the optimizer ran are warned of. @return false: memory is out */
+bool adept_dataset_settle_unknown(adept_dataset *d);
 /** Refuse the first row that is absurd. @return ADEPT_E_INVALID naming file, line and column */
 adept_status adept_dataset_refuse_absurd(const adept_dataset *d, adept_error *err);
 /** Refuse a fit to rows that are mistaken one and all. @return ADEPT_E_FIT naming file, line, and what they look like */
