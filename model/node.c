@@ -53,26 +53,30 @@ static void take(adept_run *run, const adept_run *says)
     }
 }
 
-adept_status adept_node_resolve(adept_run *run, adept_error *err)
+adept_status adept_node_resolve(const adept_run **run, adept_run *room, adept_error *err)
 {
-    if ((size_t)run->node >= N_NODES) return adept_error_set(err, ADEPT_E_USAGE, "there is no node of number %d", run->node);
-    if (!adept_host_at((size_t)run->host)) return adept_error_set(err, ADEPT_E_USAGE, "there is no host of number %d", run->host);
-    if (run->node > 0) take(run, &nodes[run->node].says);
+    const int node = (*run)->node, host = (*run)->host;
+    if ((size_t)node >= N_NODES) return adept_error_set(err, ADEPT_E_USAGE, "there is no node of number %d", node);
+    if (!adept_host_at((size_t)host)) return adept_error_set(err, ADEPT_E_USAGE, "there is no host of number %d", host);
+    if (node == 0) return ADEPT_OK;
+    *room = **run;
+    take(room, &nodes[node].says);
+    *run = room;
     return ADEPT_OK;
 }
 
 /* ---- the law ---- */
 
-adept_status adept_node_law_of(adept_node_law *out, const adept_run *asked, adept_error *err)
+adept_status adept_node_law_of(adept_node_law *out, const adept_run *run, adept_error *err)
 {
-    adept_run run = *asked;
-    adept_status status = adept_node_resolve(&run, err);
+    adept_run room;
+    adept_status status = adept_node_resolve(&run, &room, err);
     if (status != ADEPT_OK) return status;
-    const double n_nodes = run.nodes > 1 ? (double)run.nodes : 1.0, used = (run.gpus > 0 ? (double)run.gpus : 1.0) / n_nodes;
-    const double gpus = run.node_gpus > 0 ? (double)run.node_gpus : used;
-    const double supply = run.supply_efficiency > 0.0 ? run.supply_efficiency : 1.0, per_node = n_nodes / supply;
-    const adept_host *host = host_with_watts(&run);
-    const double idle_w = host ? host->idle_w : run.host_idle_w, active_w = host ? host->active_w : run.host_active_w;
+    const double n_nodes = run->nodes > 1 ? (double)run->nodes : 1.0, used = (run->gpus > 0 ? (double)run->gpus : 1.0) / n_nodes;
+    const double gpus = run->node_gpus > 0 ? (double)run->node_gpus : used;
+    const double supply = run->supply_efficiency > 0.0 ? run->supply_efficiency : 1.0, per_node = n_nodes / supply;
+    const adept_host *host = host_with_watts(run);
+    const double idle_w = host ? host->idle_w : run->host_idle_w, active_w = host ? host->active_w : run->host_active_w;
     const double works = used / (host ? host->gpus : gpus);
     if (used > gpus)
         return adept_error_set(err, ADEPT_E_USAGE, "%.15g GPUs of a node are in use, and node_gpus says that it has %.15g", used, gpus);
@@ -81,8 +85,8 @@ adept_status adept_node_law_of(adept_node_law *out, const adept_run *asked, adep
     if (active_w > 0.0 && active_w < idle_w)
         return adept_error_set(err, ADEPT_E_USAGE, "host_active_w %g is below host_idle_w %g: it is all that the host draws", active_w,
                                idle_w);
-    *out = (adept_node_law){.by_boards = (1.0 + run.fan_share) / supply,
-                            .by_static = (1.0 + run.fan_share) * (gpus - used) * per_node,
+    *out = (adept_node_law){.by_boards = (1.0 + run->fan_share) / supply,
+                            .by_static = (1.0 + run->fan_share) * (gpus - used) * per_node,
                             .by_idle = idle_w > 0.0 ? 0.0 : (1.0 - works) * per_node,
                             .by_active = active_w > 0.0 ? 0.0 : works * per_node,
                             .constant_w = ((1.0 - works) * idle_w + works * active_w) * per_node,

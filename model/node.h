@@ -20,9 +20,10 @@ typedef struct adept_node_watts {
     double static_w, host_idle_w, host_active_w;
 } adept_node_watts;
 
-/** What a run's node and host say, put where the run says nothing; a host's own watts stay its own.
- *  @return ADEPT_E_USAGE if there is no such node */
-adept_status adept_node_resolve(adept_run *run, adept_error *err);
+/** What a run's node says, put where neither the run nor its host say it.
+ *  @param run   in: a run; out: itself, or `room` with what it becomes
+ *  @return ADEPT_E_USAGE if there is no such node or host */
+adept_status adept_node_resolve(const adept_run **run, adept_run *room, adept_error *err);
 /** @return ADEPT_E_USAGE for a node that cannot be */
 adept_status adept_node_law_of(adept_node_law *out, const adept_run *run, adept_error *err);
 double adept_node_w(const adept_node_law *law, double boards_w, const adept_node_watts *watts);

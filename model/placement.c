@@ -137,14 +137,13 @@ double adept_allreduce_s(const adept_hwprofile *hw, int64_t gpus, double bytes, 
     return adept_network_allreduce_s(&net, bytes, l_hop_s, bytes_per_s);
 }
 
-adept_status adept_place_run(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *asked,
+adept_status adept_place_run(double *row, adept_network *net, const adept_hwprofile *hw, const adept_run *run,
                                     bool sends, adept_error *err)
 {
     const adept_specs *specs = &hw->specs;
-    adept_run resolved = *asked;
-    const adept_run *run = &resolved;
+    adept_run room;
     if (run->gpus < 0) return adept_error_set(err, ADEPT_E_USAGE, "the number of GPUs must be at least 1");
-    adept_status status = adept_node_resolve(&resolved, err);
+    adept_status status = adept_node_resolve(&run, &room, err);
     if (status == ADEPT_OK) status = check_limit(run->power_limit_w, hw, err);
     if (status == ADEPT_OK) status = check_clock(run->clock_hz, hw, err);
     if (status == ADEPT_OK) status = adept_network_of(net, run, err);

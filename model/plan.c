@@ -640,11 +640,10 @@ static void widen(double interval[2], double value, double other)
 #define WAITS_FOR_NO_HOST 0.5
 
 /* The ends of intervals move to where they are if the host is at the ends of its range. Power is the boards'. */
-static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept_run *asked)
+static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept_run *run)
 {
-    adept_run resolved = *asked;
-    const adept_run *run = &resolved;
-    if (adept_node_resolve(&resolved, NULL) != ADEPT_OK) return; /* nor was the step predicted */
+    adept_run room;
+    if (adept_node_resolve(&run, &room, NULL) != ADEPT_OK) return; /* nor was the step predicted */
     const adept_host *host = plan->by_operator ? adept_host_of(run, plan->kernels.theta[ADEPT_OP_t_host_s]) : NULL;
     if (host && plan->launches * host->high_s < WAITS_FOR_NO_HOST * e->step_time_s) return;
     for (int end = 0; end < 2 && host; end++) {
@@ -677,7 +676,8 @@ void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_
     const adept_intervals *intervals = fitted ? plan->hw->intervals : NULL;
     adept_checked_run checked;
     if (adept_intervals_fill(e, intervals, &point, &plan->described) > 0.0) e->notes |= ADEPT_NOTE_OUTSIDE;
-    bool known = adept_plan_check_run(&checked, plan, run, NULL) == ADEPT_OK; /* as when it was predicted */
+    const bool wanted = plan->has_fused || (run && run->power_scope == ADEPT_SCOPE_NODE);
+    const bool known = wanted && adept_plan_check_run(&checked, plan, run, NULL) == ADEPT_OK; /* as when it was predicted */
     if (run) widen_by_host(e, plan, run);
     if (known) widen_by_optimizer(e, plan, &checked);
     bound_interval(e, plan, &point);

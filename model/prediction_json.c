@@ -56,8 +56,9 @@ static void put_words(adept_json_writer *w, const adept_field *(*field_at)(size_
 static void put_config(adept_json_writer *w, const adept_profile *prof, const adept_run *run)
 {
     const size_t of_gpus = ADEPT_RUN_FIELD_nodes + 1, of_shapes = ADEPT_FIELD_seq_length + 1;
-    adept_run shown = *run;
-    adept_node_resolve(&shown, NULL);
+    adept_run room, shown;
+    adept_node_resolve(&run, &room, NULL);
+    shown = *run;
     adept_host_times(&shown.host_launch_s, &shown.host_step_s, run, NULL);
     adept_json_begin_object(w, "config");
     put_words(w, adept_workload_field, 0, of_shapes, &prof->words);

@@ -117,15 +117,16 @@ static void shipped_nodes(void **state)
     assert_int_equal(glob(ADEPT_SOURCE_DIR "/data/nodes/*.json", 0, NULL, &files), 0);
     size_t n = 1;
     for (; n <= files.gl_pathc; n++) {
-        adept_run of_file = {0}, of_name = {.node = (int)n};
+        adept_run of_file = {0}, room;
+        const adept_run by_name = {.node = (int)n}, *said = &by_name;
         adept_error err = {0};
         const char *base = strrchr(files.gl_pathv[n - 1], '/') + 1;
         assert_non_null(adept_node_name(n));
         assert_true(strncmp(base, adept_node_name(n), strlen(base) - strlen(".json")) == 0);
         if (adept_node_read(&of_file, files.gl_pathv[n - 1], &err) != ADEPT_OK) fail_msg("%s", err.message);
-        assert_int_equal(adept_node_resolve(&of_name, NULL), ADEPT_OK);
-        of_name.node = 0;
-        assert_memory_equal(&of_file, &of_name, sizeof of_file);
+        assert_int_equal(adept_node_resolve(&said, &room, NULL), ADEPT_OK);
+        room.node = 0;
+        assert_memory_equal(&of_file, &room, sizeof of_file);
         assert_true(of_file.node_gpus > 0);
     }
     assert_null(adept_node_name(n));
