@@ -1,10 +1,28 @@
-/** @file hosts.c  What measured hosts take to launch a kernel, and for a step, and what they draw. Calls: nothing. */
+/** @file hosts.c  What measured hosts take to launch a kernel, and for a step, and what they draw; what servers are. Calls: nothing. */
 #include "hosts.h"
 
 static const adept_host hosts[] = {
     {"profile", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}, /* the hardware profile's */
 #include "host_rows.h"
 };
+
+static const struct {
+    const char *name;
+    adept_run says;
+} nodes[] = {
+    {"none", {0}},
+#include "node_rows.h"
+};
+
+const adept_run *adept_node_at(size_t index)
+{
+    return index < sizeof nodes / sizeof *nodes ? &nodes[index].says : NULL;
+}
+
+const char *adept_node_name(size_t index)
+{
+    return adept_node_at(index) ? nodes[index].name : NULL;
+}
 
 const adept_host *adept_host_at(size_t index)
 {

@@ -1,4 +1,4 @@
-/** @file hosts.h  Hosts of the table in data/hosts.csv. Private to model/. Calls: workload. */
+/** @file hosts.h  Hosts of the table in data/hosts.csv, and nodes of data/nodes/. Private to model/. Calls: workload. */
 #ifndef ADEPT_HOSTS_H
 #define ADEPT_HOSTS_H
 #include "adept_model.h"
@@ -12,6 +12,7 @@ typedef struct adept_host {
     double idle_w, active_w, gpus;
 } adept_host;
 
+const adept_run *adept_node_at(size_t index);  /* the words that it says; NULL past the end */
 const adept_host *adept_host_at(size_t index); /* 0: the hardware profile's own; NULL past the end */
 /** The host whose range says how sure a run's launches are: the run's, or that of the table whose time the profile has.
  *  @return NULL if their time was measured, or said */

@@ -14,20 +14,6 @@ ADEPT_NAMES(adept_power_scope_name, "gpu", "node")
 
 /* ---- nodes by name ---- */
 
-static const struct {
-    const char *name;
-    adept_run says;
-} nodes[] = {
-    {"none", {0}},
-#include "node_rows.h"
-};
-#define N_NODES (sizeof nodes / sizeof *nodes)
-
-const char *adept_node_name(size_t index)
-{
-    return index < N_NODES ? nodes[index].name : NULL;
-}
-
 /* Words that a node says. */
 static const int of_node[] = {ADEPT_RUN_FIELD_node_gpus,     ADEPT_RUN_FIELD_host_idle_w,       ADEPT_RUN_FIELD_host_active_w,
                               ADEPT_RUN_FIELD_fan_share,     ADEPT_RUN_FIELD_supply_efficiency, ADEPT_RUN_FIELD_host_launch_s,
@@ -56,11 +42,12 @@ static void take(adept_run *run, const adept_run *says)
 adept_status adept_node_resolve(const adept_run **run, adept_run *room, adept_error *err)
 {
     const int node = (*run)->node, host = (*run)->host;
-    if ((size_t)node >= N_NODES) return adept_error_set(err, ADEPT_E_USAGE, "there is no node of number %d", node);
+    const adept_run *says = adept_node_at((size_t)node);
+    if (!says) return adept_error_set(err, ADEPT_E_USAGE, "there is no node of number %d", node);
     if (!adept_host_at((size_t)host)) return adept_error_set(err, ADEPT_E_USAGE, "there is no host of number %d", host);
     if (node == 0) return ADEPT_OK;
     *room = **run;
-    take(room, &nodes[node].says);
+    take(room, says);
     *run = room;
     return ADEPT_OK;
 }
