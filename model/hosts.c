@@ -1,5 +1,7 @@
 /** @file hosts.c  What measured hosts take to launch a kernel, and for a step, and what they draw; what servers are. Calls: nothing. */
 #include "hosts.h"
+#include "nearest.h"
+#include <string.h>
 
 static const adept_host hosts[] = {
     {"profile", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}, /* the hardware profile's */
@@ -44,6 +46,16 @@ const adept_host *adept_host_of(const adept_run *run, double t_host_s)
     while (adept_host_at(index) && adept_host_at(index)->launch_s != t_host_s)
         index++;
     return adept_host_at(index);
+}
+
+double adept_host_launch_s(double t_host_s, const adept_hwprofile *hw, adept_framework framework)
+{
+    if (framework != ADEPT_TORCH1) return t_host_s;
+    const double torch1_s = hosts[adept_name_index("torch1", adept_host_name)].launch_s;
+    const double torch2_s = hosts[adept_name_index("torch2", adept_host_name)].launch_s;
+    for (size_t i = 0; i < hw->n_parameters; i++)
+        if (strcmp(hw->parameters[i].name, "t_host_s") == 0 && hw->parameters[i].value != torch2_s) return t_host_s;
+    return t_host_s == torch2_s ? torch1_s : t_host_s * (torch1_s / torch2_s);
 }
 
 adept_status adept_host_times(double *launch_s, double *step_s, const adept_run *run, adept_error *err)

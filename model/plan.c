@@ -273,6 +273,7 @@ static adept_status place_kernels(adept_plan *plan, const adept_placement *at, c
     plan->placed.work = *work;
     memcpy(plan->kernels.theta, theta, sizeof plan->kernels.theta);
     adept_operator_take_framework(plan->kernels.theta, at->profile->framework);
+    plan->kernels.theta[ADEPT_OP_t_host_s] = adept_host_launch_s(theta[ADEPT_OP_t_host_s], at->hw, at->profile->framework);
     adept_status status = adept_operator_check_saturation(at->run.saturation, err);
     if (status == ADEPT_OK) status = adept_place_known(&plan->placed, at, err);
     return status == ADEPT_OK ? list_kernels(plan, at, set, cache, err) : status;

@@ -191,7 +191,7 @@ static bool check_all_repeats(adept_dataset *d)
 #define LINES_NAMED 8
 
 /* The lines of one file that have such a power are one warning. */
-static bool drop_unknown_nodes(adept_dataset *d, const char *file)
+static bool drop_in_file(adept_dataset *d, const char *file)
 {
     char lines[LINES_NAMED * 24] = "";
     size_t n = 0, used = 0;
@@ -210,13 +210,20 @@ static bool drop_unknown_nodes(adept_dataset *d, const char *file)
                                         file, lines, n > LINES_NAMED ? ", ..." : "", n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 }
 
-bool adept_dataset_settle_unknown(adept_dataset *d)
+bool adept_dataset_drop_unknown_nodes(adept_dataset *d)
 {
-    size_t n = 0;
     bool ok = true;
 
     for (size_t i = 0; i < d->n_files && ok; i++)
-        ok = drop_unknown_nodes(d, d->files[i].path);
+        ok = drop_in_file(d, d->files[i].path);
+    return ok;
+}
+
+bool adept_dataset_settle_unknown(adept_dataset *d)
+{
+    size_t n = 0;
+    bool ok = adept_dataset_drop_unknown_nodes(d);
+
     for (size_t i = 0; i < d->n; i++)
         n += d->rows[i].profile && d->rows[i].profile->could_be_fused;
     return ok && (n == 0 || adept_dataset_warn(d,

@@ -132,6 +132,26 @@ static void hosts_of_the_table(void **state)
     refuse(&f, ADEPT_E_USAGE, "there is no host of number -1");
 }
 
+/* A profile that has nobody's host in particular launches as its framework's hosts do; one that has a host of its own keeps it. */
+static void hosts_of_a_framework(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f, 2000, 1);
+    f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0, f.kernels[0].k = f.kernels[0].m = 64, f.kernels[0].flops = 2.0 * 64 * 64 * 512;
+    const double torch1_s = 12.2e-6, torch2_s = 32.0e-6; /* data/hosts.csv */
+    for (int framework = ADEPT_TORCH2; framework <= ADEPT_TORCH1; framework++) {
+        f.prof.framework = (adept_framework)framework;
+        set(&f, "t_host_s", torch2_s);
+        near(predict(&f).step_time_s, 2001 * (framework == ADEPT_TORCH1 ? torch1_s : torch2_s) + 2e-3);
+        f.run.host_launch_s = torch2_s;
+        near(predict(&f).step_time_s, 2001 * torch2_s + 2e-3);
+        f.run.host_launch_s = 0;
+        set(&f, "t_host_s", 4e-5);
+        near(predict(&f).step_time_s, 2001 * 4e-5 + 2e-3);
+    }
+}
+
 /* Passes wait for the host (206 launches of 0.1 ms), the optimizer for memory. One after the other, though the GPU's 145
  * ms in sum are longer than the host's. */
 static void the_host_can_be_slower_in_one_part(void **state)
@@ -241,6 +261,7 @@ int main(void)
         cmocka_unit_test(the_host_depends_on_how_it_runs),
         cmocka_unit_test(the_table_of_hosts),
         cmocka_unit_test(hosts_of_the_table),
+        cmocka_unit_test(hosts_of_a_framework),
         cmocka_unit_test(the_host_can_be_slower_in_one_part),
         cmocka_unit_test(the_host_is_waited_for_in_every_pass),
         cmocka_unit_test(samples_cost_the_host_what_is_said),
