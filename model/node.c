@@ -1,11 +1,13 @@
 /** @file node.c  Power of whole nodes, servers by name, and those of a file; see node.h. Calls: adept_json. */
 #include "node.h"
+#include "adept_file.h"
 #include "adept_json.h"
 #include "adept_plan.h"
 #include "adept_operator_model.h"
 #include "hosts.h"
 #include "nearest.h"
-#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_FILE_BYTES ((size_t)1 << 20)
@@ -128,15 +130,12 @@ static void read_word(adept_json_reader *r, adept_run *says, const adept_field *
     r->where = NULL;
 }
 
-adept_status adept_node_read(adept_run *run, const char *path, adept_error *err)
+static adept_status read_node(adept_run *run, const char *path, const cJSON *root, adept_error *err)
 {
     const char *known[N_OF_NODE + 2] = {"schema_version", "name"};
     adept_run says = {0};
     adept_node_law law;
     adept_error why = {0};
-    cJSON *root = NULL;
-    adept_status status = adept_json_parse_file(&root, path, MAX_FILE_BYTES, err);
-    if (status != ADEPT_OK) return status;
     adept_json_reader r = {.name = path, .err = err};
     for (size_t i = 0; i < N_OF_NODE; i++)
         known[2 + i] = adept_run_field((size_t)of_node[i])->name;
@@ -146,8 +145,26 @@ adept_status adept_node_read(adept_run *run, const char *path, adept_error *err)
     adept_json_string(&r, root, "name");
     for (size_t i = 0; i < N_OF_NODE && r.status == ADEPT_OK; i++)
         read_word(&r, &says, adept_run_field((size_t)of_node[i]), root);
-    cJSON_Delete(root);
     if (r.status == ADEPT_OK && adept_node_law_of(&law, &says, &why) != ADEPT_OK) adept_json_fail(&r, "%s", why.message);
     if (r.status == ADEPT_OK) take(run, &says);
     return r.status;
+}
+
+adept_status adept_node_parse(adept_run *run, const char *name, const char *text, size_t size, adept_error *err)
+{
+    cJSON *root = NULL;
+    adept_status status = adept_json_parse(&root, name, text, size, err);
+    if (status == ADEPT_OK) status = read_node(run, name, root, err);
+    cJSON_Delete(root);
+    return status;
+}
+
+adept_status adept_node_read(adept_run *run, const char *path, adept_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    adept_status status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, err);
+    if (status == ADEPT_OK) status = adept_node_parse(run, path, text, size, err);
+    free(text);
+    return status;
 }

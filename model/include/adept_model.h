@@ -98,6 +98,8 @@ ADEPT_API const adept_field *adept_run_field(size_t index);
  * @return ADEPT_E_INVALID for anything else in it, and for a file that cannot be read
  */
 ADEPT_API adept_status adept_node_read(adept_run *run, const char *path, adept_error *err);
+/** The same of a text. @param name  of the file, for messages */
+ADEPT_API adept_status adept_node_parse(adept_run *run, const char *name, const char *text, size_t size, adept_error *err);
 /** Is more than the boards known of the power of a run's nodes? */
 ADEPT_API bool adept_node_known(const adept_hwprofile *hw, const adept_run *run);
 

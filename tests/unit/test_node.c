@@ -1,10 +1,8 @@
 /* Power of whole nodes: the law by hand, what is refused, files, the thesis's hosts, limits, and what fits see of it. */
-#include "adept_file.h"
 #include "hosts.h"
 #include "node.h"
 #include "operator_toy.h"
 #include <glob.h>
-#include <unistd.h>
 
 static size_t named(const char *name, adept_name_at names)
 {
@@ -136,15 +134,7 @@ static void shipped_nodes(void **state)
 
 static adept_status read_text(adept_run *run, const char *text, adept_error *err)
 {
-    char path[] = "/tmp/adept_node_XXXXXX";
-    int fd = mkstemp(path);
-    FILE *out = fdopen(fd, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    fclose(out);
-    adept_status status = adept_node_read(run, path, err);
-    unlink(path);
-    return status;
+    return adept_node_parse(run, "n.json", text, strlen(text), err);
 }
 
 #define HEAD "{\"schema_version\":1,\"name\":\"n\""
