@@ -19,7 +19,8 @@ struct adept_evaluator {
     adept_row_block *blocks;
     adept_pieces pieces; /* the blocks' */
     adept_operator_rows *operator_rows; /* granularity "operator": then there are no blocks */
-    adept_node_law *nodes; /* of rows whose power is their nodes'; by_boards 0: the boards'. NULL: there is no such row */
+    adept_node_law
+        *nodes; /* of rows whose power is their nodes'; by_boards 0: the boards'. NULL: there is no such row */
     size_t static_w, host_idle_w, host_active_w; /* what the laws depend on: indices of parameters */
     adept_saturation_kind saturation;
     double defaults[MAX_PARAMETERS + ADEPT_MAX_SCALARS];
@@ -184,7 +185,8 @@ static size_t index_of(const adept_evaluator *e, const char *name)
 }
 
 /* Idle boards draw what this GPU's idle do, whatever several share. */
-static adept_status set_node(adept_node_law *law, const adept_placement *at, adept_granularity granularity, adept_error *err)
+static adept_status set_node(adept_node_law *law, const adept_placement *at, adept_granularity granularity,
+                             adept_error *err)
 {
     double own[ADEPT_OPERATOR_PARAMETERS];
     adept_status status = adept_node_law_of(law, &at->run, err);
@@ -195,7 +197,8 @@ static adept_status set_node(adept_node_law *law, const adept_placement *at, ade
     return status;
 }
 
-static adept_status fill_nodes(adept_evaluator *e, const adept_placement *rows, adept_granularity granularity, adept_error *err)
+static adept_status fill_nodes(adept_evaluator *e, const adept_placement *rows, adept_granularity granularity,
+                               adept_error *err)
 {
     adept_status status = ADEPT_OK;
     e->static_w = index_of(e, "p_static_w");

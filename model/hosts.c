@@ -1,4 +1,5 @@
-/** @file hosts.c  What measured hosts take to launch a kernel, and for a step, and what they draw; what servers are. Calls: nothing. */
+/** @file hosts.c  What measured hosts take to launch a kernel, and for a step, and what they draw; what servers are.
+ * Calls: nothing. */
 #include "hosts.h"
 #include "nearest.h"
 #include <string.h>
@@ -63,7 +64,8 @@ adept_status adept_host_times(double *launch_s, double *step_s, const adept_run 
     const adept_host *host = adept_host_at((size_t)run->host);
     if (!host) return adept_error_set(err, ADEPT_E_USAGE, "there is no host of number %d", run->host);
     if (host->launch_s > 0.0 && run->host_launch_s != 0.0)
-        return adept_error_set(err, ADEPT_E_USAGE, "a launch takes what host \"%s\" says, or a time: not both", host->name);
+        return adept_error_set(err, ADEPT_E_USAGE, "a launch takes what host \"%s\" says, or a time: not both",
+                               host->name);
     *launch_s = host->launch_s > 0.0 ? host->launch_s : run->host_launch_s;
     *step_s = run->host_step_s > 0.0 ? run->host_step_s : host->step_s; /* also a program's own, on a known host */
     return ADEPT_OK;

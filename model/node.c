@@ -17,8 +17,9 @@ ADEPT_NAMES(adept_power_scope_name, "gpu", "node")
 /* ---- nodes by name ---- */
 
 /* Words that a node says. */
-static const int of_node[] = {ADEPT_RUN_FIELD_node_gpus,     ADEPT_RUN_FIELD_host_idle_w,       ADEPT_RUN_FIELD_host_active_w,
-                              ADEPT_RUN_FIELD_fan_share,     ADEPT_RUN_FIELD_supply_efficiency, ADEPT_RUN_FIELD_host_launch_s,
+static const int of_node[] = {ADEPT_RUN_FIELD_node_gpus,         ADEPT_RUN_FIELD_host_idle_w,
+                              ADEPT_RUN_FIELD_host_active_w,     ADEPT_RUN_FIELD_fan_share,
+                              ADEPT_RUN_FIELD_supply_efficiency, ADEPT_RUN_FIELD_host_launch_s,
                               ADEPT_RUN_FIELD_host_step_s};
 #define N_OF_NODE (sizeof of_node / sizeof *of_node)
 
@@ -61,18 +62,22 @@ adept_status adept_node_law_of(adept_node_law *out, const adept_run *run, adept_
     adept_run room;
     adept_status status = adept_node_resolve(&run, &room, err);
     if (status != ADEPT_OK) return status;
-    const double n_nodes = run->nodes > 1 ? (double)run->nodes : 1.0, used = (run->gpus > 0 ? (double)run->gpus : 1.0) / n_nodes;
+    const double n_nodes = run->nodes > 1 ? (double)run->nodes : 1.0,
+                 used = (run->gpus > 0 ? (double)run->gpus : 1.0) / n_nodes;
     const double gpus = run->node_gpus > 0 ? (double)run->node_gpus : used;
     const double supply = run->supply_efficiency > 0.0 ? run->supply_efficiency : 1.0, per_node = n_nodes / supply;
     const adept_host *host = host_with_watts(run);
     const double idle_w = host ? host->idle_w : run->host_idle_w, active_w = host ? host->active_w : run->host_active_w;
     const double works = used / (host ? host->gpus : gpus);
     if (used > gpus)
-        return adept_error_set(err, ADEPT_E_USAGE, "%.15g GPUs of a node are in use, and node_gpus says that it has %.15g", used, gpus);
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "%.15g GPUs of a node are in use, and node_gpus says that it has %.15g", used, gpus);
     if (supply > 1.0)
-        return adept_error_set(err, ADEPT_E_USAGE, "supply_efficiency %g: no supply passes on more than it draws", supply);
+        return adept_error_set(err, ADEPT_E_USAGE, "supply_efficiency %g: no supply passes on more than it draws",
+                               supply);
     if (active_w > 0.0 && active_w < idle_w)
-        return adept_error_set(err, ADEPT_E_USAGE, "host_active_w %g is below host_idle_w %g: it is all that the host draws", active_w,
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "host_active_w %g is below host_idle_w %g: it is all that the host draws", active_w,
                                idle_w);
     *out = (adept_node_law){.by_boards = (1.0 + run->fan_share) / supply,
                             .by_static = (1.0 + run->fan_share) * (gpus - used) * per_node,
@@ -102,10 +107,12 @@ bool adept_node_known(const adept_hwprofile *hw, const adept_run *run)
     double theta[ADEPT_MOST_PARAMETERS], found[3] = {0.0};
     size_t n = 0;
     adept_node_law law;
-    if (adept_node_law_of(&law, run, NULL) != ADEPT_OK || adept_parameters_of(theta, &n, hw, run, NULL) != ADEPT_OK) return false;
+    if (adept_node_law_of(&law, run, NULL) != ADEPT_OK || adept_parameters_of(theta, &n, hw, run, NULL) != ADEPT_OK)
+        return false;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < 3; k++)
-            if (strcmp(adept_granularity_parameter_info(adept_granularity_of(hw, run), i)->name, names[k]) == 0) found[k] = theta[i];
+            if (strcmp(adept_granularity_parameter_info(adept_granularity_of(hw, run), i)->name, names[k]) == 0)
+                found[k] = theta[i];
     const adept_node_watts watts = {found[0], found[1], found[2]};
     return !adept_node_missing(&law, &watts);
 }
@@ -145,7 +152,8 @@ static adept_status read_node(adept_run *run, const char *path, const cJSON *roo
     adept_json_string(&r, root, "name");
     for (size_t i = 0; i < N_OF_NODE && r.status == ADEPT_OK; i++)
         read_word(&r, &says, adept_run_field((size_t)of_node[i]), root);
-    if (r.status == ADEPT_OK && adept_node_law_of(&law, &says, &why) != ADEPT_OK) adept_json_fail(&r, "%s", why.message);
+    if (r.status == ADEPT_OK && adept_node_law_of(&law, &says, &why) != ADEPT_OK)
+        adept_json_fail(&r, "%s", why.message);
     if (r.status == ADEPT_OK) take(run, &says);
     return r.status;
 }

@@ -1,5 +1,5 @@
-/** @file node.h  Power of whole nodes at the wall: the boards in use, idle ones beside them, the host, fans and the supplies' loss.
- *  Private to model/. Calls: workload.
+/** @file node.h  Power of whole nodes at the wall: the boards in use, idle ones beside them, the host, fans and the
+ * supplies' loss. Private to model/. Calls: workload.
  *
  *      P_node = ((1 + fan_share) * (boards_w + n_idle * P_static) + host_w) / supply_efficiency,
  *      host_w = host_idle_w + (host_active_w - host_idle_w) * n_used / n_gpus     of each node */
@@ -7,7 +7,8 @@
 #define ADEPT_NODE_H
 #include "adept_model.h"
 
-/* Of a run whose scope need not be the node: watts at the wall for one of each. A host that is said is part of constant_w. */
+/* Of a run whose scope need not be the node: watts at the wall for one of each. A host that is said is part of
+ * constant_w. */
 typedef struct adept_node_law {
     double by_boards, by_static; /* of the boards in use; of one idle board */
     double by_idle, by_active;   /* of p_host_idle_w and p_host_active_w */

@@ -95,8 +95,8 @@ static adept_profile fused_profile(const adept_profile *prof)
 }
 
 /* The fit's targeted scalars are constants here: they are multiplied into the work. */
-static adept_status find_phases(adept_plan_phases *out, adept_placed *placed, const adept_placement *at, const double *theta,
-                                adept_error *err)
+static adept_status find_phases(adept_plan_phases *out, adept_placed *placed, const adept_placement *at,
+                                const double *theta, adept_error *err)
 {
     const adept_hwprofile *hw = at->hw;
     const double passes = (double)at->profile->grad_accum;
@@ -206,7 +206,8 @@ static adept_status time_kernels(adept_timed_kernel *timed, const adept_plan_ker
     return ADEPT_OK;
 }
 
-static adept_status add_to_list(adept_plan_kernels *k, const adept_timed_kernel *timed, const adept_kernel_set *set, adept_error *err)
+static adept_status add_to_list(adept_plan_kernels *k, const adept_timed_kernel *timed, const adept_kernel_set *set,
+                                adept_error *err)
 {
     const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock, k->numbers.averages);
     k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
@@ -219,8 +220,8 @@ static adept_status add_to_list(adept_plan_kernels *k, const adept_timed_kernel 
 }
 
 /* The same kernels but for the optimizer's, whose time comes in the place of the other's. */
-static adept_status list_if_fused(adept_plan *plan, adept_timed_kernel *timed, const adept_placement *at, const adept_kernel_set *set,
-                                  adept_error *err)
+static adept_status list_if_fused(adept_plan *plan, adept_timed_kernel *timed, const adept_placement *at,
+                                  const adept_kernel_set *set, adept_error *err)
 {
     adept_plan_kernels *k = &plan->fused_kernels;
     adept_placed placed = plan->placed;
@@ -273,7 +274,8 @@ static adept_status place_kernels(adept_plan *plan, const adept_placement *at, c
     plan->placed.work = *work;
     memcpy(plan->kernels.theta, theta, sizeof plan->kernels.theta);
     adept_operator_take_framework(plan->kernels.theta, at->profile->framework);
-    plan->kernels.theta[ADEPT_OP_t_host_s] = adept_host_launch_s(theta[ADEPT_OP_t_host_s], at->hw, at->profile->framework);
+    plan->kernels.theta[ADEPT_OP_t_host_s] =
+        adept_host_launch_s(theta[ADEPT_OP_t_host_s], at->hw, at->profile->framework);
     adept_status status = adept_operator_check_saturation(at->run.saturation, err);
     if (status == ADEPT_OK) status = adept_place_known(&plan->placed, at, err);
     return status == ADEPT_OK ? list_kernels(plan, at, set, cache, err) : status;
@@ -470,16 +472,17 @@ static adept_status check_node(adept_checked_run *out, const adept_plan *plan, c
     const double *theta = plan->kernels.theta;
     const adept_model_parameters *p = &plan->phases.theta.p;
     out->of_node = run->power_scope == ADEPT_SCOPE_NODE;
-    out->watts = plan->by_operator
-                     ? (adept_node_watts){theta[ADEPT_OP_p_static_w], theta[ADEPT_OP_p_host_idle_w], theta[ADEPT_OP_p_host_active_w]}
-                     : (adept_node_watts){p->p_static_w, p->p_host_idle_w, p->p_host_active_w};
+    out->watts = plan->by_operator ? (adept_node_watts){theta[ADEPT_OP_p_static_w], theta[ADEPT_OP_p_host_idle_w],
+                                                        theta[ADEPT_OP_p_host_active_w]}
+                                   : (adept_node_watts){p->p_static_w, p->p_host_idle_w, p->p_host_active_w};
     adept_status status = adept_node_law_of(&out->node, run, err);
     const char *missing = status == ADEPT_OK ? adept_node_missing(&out->node, &out->watts) : NULL;
     if (!missing || !out->of_node) return status;
-    return adept_error_set(err, ADEPT_E_USAGE,
-                           "power_scope node: %s is not known, with %g of a node's %g GPUs in use: say it, or a node or host that does, "
-                           "or fit measurements of nodes",
-                           missing, out->node.used, out->node.gpus);
+    return adept_error_set(
+        err, ADEPT_E_USAGE,
+        "power_scope node: %s is not known, with %g of a node's %g GPUs in use: say it, or a node or host that does, "
+        "or fit measurements of nodes",
+        missing, out->node.used, out->node.gpus);
 }
 
 adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *asked,
@@ -501,8 +504,8 @@ double adept_plan_power_w(const adept_checked_run *run, double boards_w)
     return run->of_node ? adept_node_w(&run->node, boards_w, &run->watts) : boards_w;
 }
 
-static void step_of(adept_step *out, const adept_plan *plan, const adept_plan_kernels *k, const adept_plan_phases *phases,
-                    const adept_checked_run *run)
+static void step_of(adept_step *out, const adept_plan *plan, const adept_plan_kernels *k,
+                    const adept_plan_phases *phases, const adept_checked_run *run)
 {
     if (plan->by_operator) {
         const adept_buckets *buckets = run->bucket_bytes > 0.0 ? &plan->kernels.buckets : NULL;
@@ -582,7 +585,8 @@ adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, cons
         .interval_time_s = {NAN, NAN},
         .interval_power_w = {NAN, NAN},
         .boards_power_w = boards_w,
-        .node_power_w = adept_node_missing(&run->node, &run->watts) ? NAN : adept_node_w(&run->node, boards_w, &run->watts),
+        .node_power_w =
+            adept_node_missing(&run->node, &run->watts) ? NAN : adept_node_w(&run->node, boards_w, &run->watts),
     };
     return ADEPT_OK;
 }
@@ -678,7 +682,8 @@ void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_
     adept_checked_run checked;
     if (adept_intervals_fill(e, intervals, &point, &plan->described) > 0.0) e->notes |= ADEPT_NOTE_OUTSIDE;
     const bool wanted = plan->has_fused || (run && run->power_scope == ADEPT_SCOPE_NODE);
-    const bool known = wanted && adept_plan_check_run(&checked, plan, run, NULL) == ADEPT_OK; /* as when it was predicted */
+    const bool known =
+        wanted && adept_plan_check_run(&checked, plan, run, NULL) == ADEPT_OK; /* as when it was predicted */
     if (run) widen_by_host(e, plan, run);
     if (known) widen_by_optimizer(e, plan, &checked);
     bound_interval(e, plan, &point);

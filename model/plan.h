@@ -69,7 +69,8 @@ adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan
 /** The one solution of a step, whatever it is for. The limit of the run may be set to one that the board does not have. */
 void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run);
 
-/** The step if the optimizer is the fused one, where nobody says which runs. @return false: somebody does, or there is none */
+/** The step if the optimizer is the fused one, where nobody says which runs. @return false: somebody does, or there is
+ * none */
 bool adept_plan_fused_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run);
 
 /** Power of all GPUs' boards in the scope of a run. */

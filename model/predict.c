@@ -112,8 +112,8 @@ static bool multiplies_int8(const adept_work *work)
 /* Words that act on the power of the node alone. */
 static bool says_node(const adept_run *run)
 {
-    return run->node > 0 || run->node_gpus > 0 || run->host_idle_w > 0.0 || run->host_active_w > 0.0 || run->fan_share > 0.0 ||
-           run->supply_efficiency > 0.0;
+    return run->node > 0 || run->node_gpus > 0 || run->host_idle_w > 0.0 || run->host_active_w > 0.0 ||
+           run->fan_share > 0.0 || run->supply_efficiency > 0.0;
 }
 
 static void fill_warnings(adept_prediction *out, const adept_plan *plan, const adept_step *step,
@@ -140,8 +140,8 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
              hw->name, out->memory.capacity_bytes / 1073741824.0);
     const char *missing = says_node(run) ? adept_node_missing(&checked->node, &checked->watts) : NULL;
     if (missing)
-        warn(out, "the power of the node is unknown: %s is not known, with %g of its %g GPUs in use", missing, checked->node.used,
-             checked->node.gpus);
+        warn(out, "the power of the node is unknown: %s is not known, with %g of its %g GPUs in use", missing,
+             checked->node.used, checked->node.gpus);
     if (gpus > MAX_GPUS_PER_NODE && run->nodes < 2)
         warn(out, "%.0f GPUs are taken as one node with links alike: say how many nodes they are, and what joins these",
              gpus);

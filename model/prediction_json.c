@@ -90,12 +90,13 @@ static void put_node(adept_json_writer *w, const adept_prediction *p)
 static void put_other_optimizer(adept_json_writer *w, const adept_prediction *p)
 {
     if (!adept_json_begin_known(w, "other_optimizer", !isnan(p->fused_step_time_s))) return;
-    adept_json_put_members(w, "optimizer_impl %s step_time_s %g power_avg_w %g", adept_optimizer_impl_name(ADEPT_IMPL_FUSED),
-                           p->fused_step_time_s, p->fused_power_w);
+    adept_json_put_members(w, "optimizer_impl %s step_time_s %g power_avg_w %g",
+                           adept_optimizer_impl_name(ADEPT_IMPL_FUSED), p->fused_step_time_s, p->fused_power_w);
     adept_json_end_object(w);
 }
 
-static void put_results(adept_json_writer *w, const adept_prediction *p, const adept_run *run, int64_t tokens_per_sample)
+static void put_results(adept_json_writer *w, const adept_prediction *p, const adept_run *run,
+                        int64_t tokens_per_sample)
 {
     adept_json_put_members(w,
                            "step_time_s %g power_avg_w %g energy_step_j %g edp_js %g samples_per_s %g "

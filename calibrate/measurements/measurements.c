@@ -284,7 +284,8 @@ static adept_status parse_word(adept_dataset_row *m, int column, const char *tex
     if (i != SIZE_MAX && known[column].kind == NAME) *(const char **)field = names(i);
     if (i != SIZE_MAX && known[column].kind == CHOICE) *(int *)field = (int)i;
     if (i != SIZE_MAX) return ADEPT_OK;
-    if (column == COLUMN_host || column == COLUMN_node) return ADEPT_OK; /* the name of a machine of which nothing is known */
+    if (column == COLUMN_host || column == COLUMN_node)
+        return ADEPT_OK; /* the name of a machine of which nothing is known */
     return adept_row_fail(m, known[column].name, err, "'%.60s' is not one of %s", text,
                           adept_names_list(list, sizeof list, names));
 }

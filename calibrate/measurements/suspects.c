@@ -198,16 +198,20 @@ static bool drop_in_file(adept_dataset *d, const char *file)
 
     for (size_t i = 0; i < d->n; i++) {
         adept_dataset_row *m = &d->rows[i];
-        if (strcmp(m->file, file) != 0 || m->run.power_scope != ADEPT_SCOPE_NODE || adept_node_known(m->hw, &m->run)) continue;
+        if (strcmp(m->file, file) != 0 || m->run.power_scope != ADEPT_SCOPE_NODE || adept_node_known(m->hw, &m->run))
+            continue;
         m->run.power_scope = ADEPT_SCOPE_GPU;
         if (isnan(m->power_avg_w)) continue;
         m->power_avg_w = NAN;
-        if (n++ < LINES_NAMED) used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%ld", n > 1 ? ", " : "", m->line);
+        if (n++ < LINES_NAMED)
+            used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%ld", n > 1 ? ", " : "", m->line);
     }
-    return n == 0 || adept_dataset_warn(d,
-                                        "%.300s:%s%s: %zu power%s of whole nodes %s not judged: what the host draws is not known; say it by "
-                                        "host_active_w, node or host, or fit it",
-                                        file, lines, n > LINES_NAMED ? ", ..." : "", n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+    return n == 0 ||
+           adept_dataset_warn(
+               d,
+               "%.300s:%s%s: %zu power%s of whole nodes %s not judged: what the host draws is not known; say it by "
+               "host_active_w, node or host, or fit it",
+               file, lines, n > LINES_NAMED ? ", ..." : "", n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 }
 
 bool adept_dataset_drop_unknown_nodes(adept_dataset *d)
@@ -226,10 +230,11 @@ bool adept_dataset_settle_unknown(adept_dataset *d)
 
     for (size_t i = 0; i < d->n; i++)
         n += d->rows[i].profile && d->rows[i].profile->could_be_fused;
-    return ok && (n == 0 || adept_dataset_warn(d,
-                                               "%zu row%s optimizer_impl: predicted is the geometric mean of foreach and fused, in an "
-                                               "interval that has both",
-                                               n, n == 1 ? " does not say" : "s do not say"));
+    return ok && (n == 0 || adept_dataset_warn(
+                                d,
+                                "%zu row%s optimizer_impl: predicted is the geometric mean of foreach and fused, in an "
+                                "interval that has both",
+                                n, n == 1 ? " does not say" : "s do not say"));
 }
 
 adept_status adept_dataset_check(adept_dataset *d, adept_error *err)

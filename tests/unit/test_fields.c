@@ -40,7 +40,10 @@ static const char *value_of(const adept_field *f)
     case ADEPT_FIELD_COUNT:
         return "2";
     case ADEPT_FIELD_AMOUNT:
-        return f->unit == ADEPT_WATTS ? "200" : f->unit == ADEPT_SECONDS ? "0.001" : f->unit == ADEPT_NO_UNIT ? "0.9" : "1e9";
+        return f->unit == ADEPT_WATTS     ? "200"
+               : f->unit == ADEPT_SECONDS ? "0.001"
+               : f->unit == ADEPT_NO_UNIT ? "0.9"
+                                          : "1e9";
     default:
         return f->names(1);
     }
@@ -103,8 +106,11 @@ static void in_the_library(const adept_field *f, bool of_run)
     if (adept_workload_open(&w, MLP, &options, &err) != ADEPT_OK) fail_msg("libadept: %s", err.message);
     assert_int_equal(adept_gpu_open(&gpu, "a100-pcie-40gb", NULL), ADEPT_OK);
     assert_int_equal(adept_oracle_new(&o, w, gpu, NULL, NULL), ADEPT_OK);
-    const adept_request request = {.oracle = o, .words = !of_run ? NULL : strcmp(f->name, "nodes") == 0 || strstr(f->name, "internode") ? nodes
-                                                            : strcmp(f->name, "power_scope") == 0 ? scope : words};
+    const adept_request request = {.oracle = o,
+                                   .words = !of_run                                                         ? NULL
+                                            : strcmp(f->name, "nodes") == 0 || strstr(f->name, "internode") ? nodes
+                                            : strcmp(f->name, "power_scope") == 0                           ? scope
+                                                                                                            : words};
     adept_status status = adept_predict_json(&text, &request, &err);
     if (status != ADEPT_OK) fail_msg("libadept: %s: %s", word, err.message);
     if (!strstr(text, key) && f != adept_workload_field(ADEPT_FIELD_seq_length)) fail_msg("%s is not in %s", key, text);

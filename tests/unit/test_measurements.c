@@ -533,8 +533,9 @@ static void suspicious_rows(void **state)
     assert_true(adept_dataset_settle_unknown(w.d));
     assert_true(isnan(w.d->rows[8].power_avg_w) && w.d->rows[0].power_avg_w == 250);
     assert_int_equal(w.d->n_warnings, 1);
-    assert_string_equal(w.d->warnings[0], "runs/t.csv:4, 10: 2 powers of whole nodes are not judged: what the host draws is not known; "
-                                          "say it by host_active_w, node or host, or fit it");
+    assert_string_equal(w.d->warnings[0],
+                        "runs/t.csv:4, 10: 2 powers of whole nodes are not judged: what the host draws is not known; "
+                        "say it by host_active_w, node or host, or fit it");
     assert_true(adept_dataset_exclude_suspect(w.d));
     assert_int_equal(w.d->n, 4);
     assert_int_equal(w.d->n_excluded, 5);

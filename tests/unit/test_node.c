@@ -1,4 +1,5 @@
-/* Power of whole nodes: the law by hand, what is refused, files, the thesis's hosts, limits, and what fits see of it. */
+/* Power of whole nodes: the law by hand, what is refused, files, the thesis's hosts, limits, and what fits see of it.
+ */
 #include "hosts.h"
 #include "node.h"
 #include "operator_toy.h"
@@ -24,17 +25,20 @@ static void by_hand(void **state)
     f.run.gpus = 6, f.run.nodes = 2, f.run.internode_bytes_per_s = 1e10;
     const adept_prediction boards = predict(&f);
     assert_true(isnan(boards.node_power_w) && boards.boards_power_w == boards.power_avg_w);
-    f.run.node_gpus = 8, f.run.host_idle_w = 100, f.run.host_active_w = 340, f.run.fan_share = 0.1, f.run.supply_efficiency = 0.9;
+    f.run.node_gpus = 8, f.run.host_idle_w = 100, f.run.host_active_w = 340, f.run.fan_share = 0.1,
+    f.run.supply_efficiency = 0.9;
     const double node_w = (1.1 * (boards.power_avg_w + 10 * 40) + 2 * (100 + 3 / 8.0 * 240)) / 0.9;
     adept_prediction p = predict(&f);
     assert_true(p.power_avg_w == boards.power_avg_w && p.step_time_s == boards.step_time_s && p.n_warnings == 0);
     near(p.node_power_w, node_w);
     f.run.power_scope = ADEPT_SCOPE_NODE;
     p = predict(&f);
-    assert_true(p.step_time_s == boards.step_time_s && p.boards_power_w == boards.power_avg_w && p.power_avg_w == p.node_power_w);
+    assert_true(p.step_time_s == boards.step_time_s && p.boards_power_w == boards.power_avg_w &&
+                p.power_avg_w == p.node_power_w);
     near(p.power_avg_w, node_w);
     assert_true(p.energy_step_j == p.power_avg_w * p.step_time_s);
-    f.run = (adept_run){.host_active_w = 70, .power_scope = ADEPT_SCOPE_NODE}; /* all of its GPUs work: idle watts do not matter */
+    f.run = (adept_run){.host_active_w = 70,
+                        .power_scope = ADEPT_SCOPE_NODE}; /* all of its GPUs work: idle watts do not matter */
     p = predict(&f);
     near(p.power_avg_w, p.boards_power_w + 70);
     f.run.granularity = ADEPT_GRANULARITY_MODEL;
@@ -46,7 +50,8 @@ static void by_hand(void **state)
 static void intervals(void **state)
 {
     (void)state;
-    static const adept_intervals fitted = {.level = 0.8, .time_log = {-0.1, 0.2}, .power_log = {-0.05, 0.05}, .widen = 1};
+    static const adept_intervals fitted = {
+        .level = 0.8, .time_log = {-0.1, 0.2}, .power_log = {-0.05, 0.05}, .widen = 1};
     fixture f;
     fresh(&f, 100, 5);
     f.gpu.hw.calibrated = true;
@@ -164,37 +169,54 @@ static void files(void **state)
         assert_memory_equal(&run, &none, sizeof run);
     }
     adept_run run = {.host_active_w = 90};
-    assert_int_equal(read_text(&run, HEAD ",\"host_idle_w\":{\"value\":40,\"source\":\"s\"},\"host_launch_s\":{\"value\":2e-5,\"source\":\"s\"},"
-                                          "\"node_gpus\":{\"value\":4,\"source\":\"s\"}}", NULL), ADEPT_OK);
+    assert_int_equal(
+        read_text(
+            &run,
+            HEAD ",\"host_idle_w\":{\"value\":40,\"source\":\"s\"},\"host_launch_s\":{\"value\":2e-5,\"source\":\"s\"},"
+                 "\"node_gpus\":{\"value\":4,\"source\":\"s\"}}",
+            NULL),
+        ADEPT_OK);
     assert_true(run.host_active_w == 90 && run.host_idle_w == 40 && run.host_launch_s == 2e-5 && run.node_gpus == 4);
     run = (adept_run){.host = (int)named("torch2", adept_host_name)};
-    assert_int_equal(read_text(&run, HEAD ",\"host_idle_w\":{\"value\":40,\"source\":\"s\"},\"host_launch_s\":{\"value\":2e-5,\"source\":\"s\"}}", NULL), ADEPT_OK);
+    assert_int_equal(
+        read_text(
+            &run,
+            HEAD
+            ",\"host_idle_w\":{\"value\":40,\"source\":\"s\"},\"host_launch_s\":{\"value\":2e-5,\"source\":\"s\"}}",
+            NULL),
+        ADEPT_OK);
     assert_true(run.host_idle_w == 40 && run.host_launch_s == 0); /* the named host's launches stay */
     assert_int_equal(adept_node_read(&run, "/nonexistent/n.json", NULL), ADEPT_E_INVALID);
 }
 
 /* ---- the thesis ---- */
 
-/* Watts of an A100 board and of its host, tables 3.17 and then 3.25 (baseline, clock, cap). Below 60 W nothing runs on the board. */
+/* Watts of an A100 board and of its host, tables 3.17 and then 3.25 (baseline, clock, cap). Below 60 W nothing runs on
+ * the board. */
 static const double thesis[][2] = {
-    {44.883, 58.746}, {392.185, 69.823}, {256.004, 72.515}, {55.665, 60.508}, {110.197, 72.824}, {244.721, 74.397}, {38.485, 57.068},
-    {350.498, 72.576}, {228.736, 70.894}, {240.98, 71.742}, {219.46, 72.295}, {171.004, 69.622}, {237.071, 70.3}, {359.942, 75.343},
-    {240.175, 71.646}, {236.968, 72.857}, {185.196, 72.213}, {264.187, 72.624}, {282.737, 70.752}, {356.049, 72.217}, {308.35, 71.933},
-    {271.563, 72.348}, {138.718, 72.791}, {310.486, 72.416},
-    {254.8, 71.9}, {177.4, 72.1}, {182.7, 72.9}, {229.8, 69.5}, {166.8, 70.4}, {192.8, 71.9}, {413.5, 64.7}, {257.1, 67.9}, {303.3, 72.5},
-    {407.3, 68.0}, {238.4, 69.4}, {291.7, 71.4}, {255.6, 70.0}, {177.7, 70.4}, {188.7, 72.7}, {268.4, 71.2}, {193.5, 71.1}, {186.9, 73.0},
-    {108.7, 69.4}, {104.0, 72.2}, {188.2, 68.4}, {173.9, 72.7}, {54.1, 58.5}, {52.5, 60.2}, {232.8, 71.1}, {168.0, 71.4}, {185.7, 72.9},
-    {46.8, 57.8}, {44.2, 59.2}, {234.9, 66.4}, {172.1, 67.7}, {208.5, 70.1},
+    {44.883, 58.746},  {392.185, 69.823}, {256.004, 72.515}, {55.665, 60.508},  {110.197, 72.824}, {244.721, 74.397},
+    {38.485, 57.068},  {350.498, 72.576}, {228.736, 70.894}, {240.98, 71.742},  {219.46, 72.295},  {171.004, 69.622},
+    {237.071, 70.3},   {359.942, 75.343}, {240.175, 71.646}, {236.968, 72.857}, {185.196, 72.213}, {264.187, 72.624},
+    {282.737, 70.752}, {356.049, 72.217}, {308.35, 71.933},  {271.563, 72.348}, {138.718, 72.791}, {310.486, 72.416},
+    {254.8, 71.9},     {177.4, 72.1},     {182.7, 72.9},     {229.8, 69.5},     {166.8, 70.4},     {192.8, 71.9},
+    {413.5, 64.7},     {257.1, 67.9},     {303.3, 72.5},     {407.3, 68.0},     {238.4, 69.4},     {291.7, 71.4},
+    {255.6, 70.0},     {177.7, 70.4},     {188.7, 72.7},     {268.4, 71.2},     {193.5, 71.1},     {186.9, 73.0},
+    {108.7, 69.4},     {104.0, 72.2},     {188.2, 68.4},     {173.9, 72.7},     {54.1, 58.5},      {52.5, 60.2},
+    {232.8, 71.1},     {168.0, 71.4},     {185.7, 72.9},     {46.8, 57.8},      {44.2, 59.2},      {234.9, 66.4},
+    {172.1, 67.7},     {208.5, 70.1},
 };
 #define N_THESIS (sizeof thesis / sizeof *thesis)
 #define RUNS_FROM_W 60
 
-/* What the host draws is told by whether the board works, not by how much it draws: 2.1 % on average over all programs, clocks and caps. */
+/* What the host draws is told by whether the board works, not by how much it draws: 2.1 % on average over all programs,
+ * clocks and caps. */
 static void hosts_of_the_thesis(void **state)
 {
     (void)state;
-    const adept_run run = {.host = (int)named("thesis-a100", adept_host_name)}, idle = {.node_gpus = 1, .host_idle_w = adept_host_at((size_t)run.host)->idle_w,
-                                                                                       .host_active_w = adept_host_at((size_t)run.host)->idle_w};
+    const adept_run run = {.host = (int)named("thesis-a100", adept_host_name)},
+                    idle = {.node_gpus = 1,
+                            .host_idle_w = adept_host_at((size_t)run.host)->idle_w,
+                            .host_active_w = adept_host_at((size_t)run.host)->idle_w};
     const adept_node_watts none = {0};
     double sum = 0, largest = 0;
     for (size_t i = 0; i < N_THESIS; i++) {
@@ -228,7 +250,8 @@ static void hosts_raise_the_best_limits(void **state)
             f.run.host_active_w = hosts_w[k];
             f.run.power_scope = hosts_w[k] > 0 ? ADEPT_SCOPE_NODE : ADEPT_SCOPE_GPU;
             assert_int_equal(adept_predict_power_limits(&l, &f.prof, &f.gpu.hw, &f.run, NULL), ADEPT_OK);
-            assert_true(l.energy_optimal.limit_w >= energy_w * (1 - 1e-6) && l.edp_optimal.limit_w >= edp_w * (1 - 1e-6));
+            assert_true(l.energy_optimal.limit_w >= energy_w * (1 - 1e-6) &&
+                        l.edp_optimal.limit_w >= edp_w * (1 - 1e-6));
             energy_w = l.energy_optimal.limit_w, edp_w = l.edp_optimal.limit_w;
             f.run.power_limit_w = l.energy_optimal.limit_w;
             near(predict(&f).energy_step_j, l.energy_optimal.energy_step_j);
@@ -243,7 +266,8 @@ static void hosts_raise_the_best_limits(void **state)
 
 /* ---- what fits evaluate ---- */
 
-/* Rows of both scopes: the evaluator's are adept_predict()'s, and slopes those of the boards with the law's coefficients. */
+/* Rows of both scopes: the evaluator's are adept_predict()'s, and slopes those of the boards with the law's
+ * coefficients. */
 static void evaluators(void **state)
 {
     (void)state;
@@ -257,16 +281,24 @@ static void evaluators(void **state)
     for (int g = 0; g < 2; g++) {
         adept_hwprofile hw = f.gpu.hw;
         const adept_profile *prof = g ? &work.prof : &f.prof;
-        static const adept_parameter of_model[] = {{"p_static_w", 45}, {"p_host_idle_w", 120}, {"p_host_active_w", 300}};
+        static const adept_parameter of_model[] = {
+            {"p_static_w", 45}, {"p_host_idle_w", 120}, {"p_host_active_w", 300}};
         if (g) hw.granularity = ADEPT_GRANULARITY_MODEL, hw.parameters = of_model, hw.n_parameters = 3;
-        const adept_run gpu = {.gpus = 2}, node = {.gpus = 2, .node_gpus = 8, .power_scope = ADEPT_SCOPE_NODE, .fan_share = 0.2},
-                        said = {.gpus = 2, .node_gpus = 4, .power_scope = ADEPT_SCOPE_NODE, .host_idle_w = 10, .host_active_w = 20};
+        const adept_run gpu = {.gpus = 2},
+                        node = {.gpus = 2, .node_gpus = 8, .power_scope = ADEPT_SCOPE_NODE, .fan_share = 0.2},
+                        said = {.gpus = 2,
+                                .node_gpus = 4,
+                                .power_scope = ADEPT_SCOPE_NODE,
+                                .host_idle_w = 10,
+                                .host_active_w = 20};
         const adept_placement rows[] = {{prof, &hw, gpu}, {prof, &hw, node}, {prof, &hw, said}};
         adept_evaluator *e = NULL;
         adept_error err = {0};
-        if (adept_evaluator_new(&e, rows, 3, granularities[g], NULL, NULL, 0, &err) != ADEPT_OK) fail_msg("%s", err.message);
+        if (adept_evaluator_new(&e, rows, 3, granularities[g], NULL, NULL, 0, &err) != ADEPT_OK)
+            fail_msg("%s", err.message);
         const size_t n = adept_evaluator_n_parameters(e);
-        double *theta = calloc(n * 7, sizeof *theta), *dtime = theta + n, *dpower = dtime + 3 * n, time_s[3], power_w[3];
+        double *theta = calloc(n * 7, sizeof *theta), *dtime = theta + n, *dpower = dtime + 3 * n, time_s[3],
+               power_w[3];
         for (size_t i = 0; i < n; i++)
             theta[i] = adept_evaluator_default(e, i);
         adept_evaluate_gradient(e, theta, time_s, power_w, dtime, dpower);
@@ -277,7 +309,10 @@ static void evaluators(void **state)
         }
         for (size_t i = 0; i < n; i++) {
             const char *name = adept_evaluator_parameter(e, i)->name;
-            double of_node = strcmp(name, "p_static_w") == 0 ? 1.2 * 6 : strcmp(name, "p_host_idle_w") == 0 ? 0.75 : strcmp(name, "p_host_active_w") == 0 ? 0.25 : 0;
+            double of_node = strcmp(name, "p_static_w") == 0        ? 1.2 * 6
+                             : strcmp(name, "p_host_idle_w") == 0   ? 0.75
+                             : strcmp(name, "p_host_active_w") == 0 ? 0.25
+                                                                    : 0;
             double of_said = strcmp(name, "p_static_w") == 0 ? 2 : 0;
             assert_true(dtime[i] == dtime[n + i] && dtime[i] == dtime[2 * n + i]);
             assert_true(fabs(dpower[n + i] - 1.2 * dpower[i] - of_node) <= 1e-12 * fabs(dpower[i]) + 1e-12);

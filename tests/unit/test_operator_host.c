@@ -62,9 +62,11 @@ static void the_table_of_hosts(void **state)
     for (const adept_host *host; (host = adept_host_at(n)); n++) {
         bool has_times = host->launch_s > 0, has_watts = host->active_w > 0;
         assert_true(has_times || has_watts);
-        assert_true(!has_times || (5e-6 < host->low_s && host->low_s <= host->launch_s && host->launch_s <= host->high_s));
+        assert_true(!has_times ||
+                    (5e-6 < host->low_s && host->low_s <= host->launch_s && host->launch_s <= host->high_s));
         assert_true(host->high_s < 1e-4);
-        assert_true(has_watts ? host->idle_w > 0 && host->idle_w <= host->active_w && host->gpus >= 1 : host->gpus == 0);
+        assert_true(has_watts ? host->idle_w > 0 && host->idle_w <= host->active_w && host->gpus >= 1
+                              : host->gpus == 0);
         for (size_t k = 0; k < n; k++)
             assert_string_not_equal(host->name, adept_host_name(k));
     }
@@ -132,13 +134,15 @@ static void hosts_of_the_table(void **state)
     refuse(&f, ADEPT_E_USAGE, "there is no host of number -1");
 }
 
-/* A profile that has nobody's host in particular launches as its framework's hosts do; one that has a host of its own keeps it. */
+/* A profile that has nobody's host in particular launches as its framework's hosts do; one that has a host of its own
+ * keeps it. */
 static void hosts_of_a_framework(void **state)
 {
     (void)state;
     fixture f;
     fresh(&f, 2000, 1);
-    f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0, f.kernels[0].k = f.kernels[0].m = 64, f.kernels[0].flops = 2.0 * 64 * 64 * 512;
+    f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0, f.kernels[0].k = f.kernels[0].m = 64,
+    f.kernels[0].flops = 2.0 * 64 * 64 * 512;
     const double torch1_s = 12.2e-6, torch2_s = 32.0e-6; /* data/hosts.csv */
     for (int framework = ADEPT_TORCH2; framework <= ADEPT_TORCH1; framework++) {
         f.prof.framework = (adept_framework)framework;

@@ -20,7 +20,8 @@ adept_status adept_option_node(adept_cli *cli, const char *option, char *text, v
 {
     adept_run *run = (adept_run *)(void *)((char *)field - offsetof(adept_run, node));
     const size_t length = strlen(text), index = adept_name_index(text, adept_node_name);
-    if (strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".json") == 0)) return adept_node_read(run, text, &cli->err);
+    if (strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".json") == 0))
+        return adept_node_read(run, text, &cli->err);
     if (index == SIZE_MAX) return adept_option_unknown(cli, option, text, adept_node_name);
     run->node = (int)index;
     return ADEPT_OK;

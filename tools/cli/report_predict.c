@@ -68,17 +68,22 @@ static void print_headline(FILE *out, const adept_predicted_step *r)
     if (tokens > 0) fprintf(out, ", %s tokens/s", adept_units_digits(p->samples_per_s * (double)tokens).s);
     fputc('\n', out);
     const bool of_node = r->run->power_scope == ADEPT_SCOPE_NODE;
-    fprintf(out, "Power      %-12s average of the step, %s", adept_units_si(p->power_avg_w, "W").s, adept_scope_text(r->run));
+    fprintf(out, "Power      %-12s average of the step, %s", adept_units_si(p->power_avg_w, "W").s,
+            adept_scope_text(r->run));
     if (!isnan(p->node_power_w))
-        fprintf(out, "; %s %s", of_node ? "the GPU boards" : r->run->nodes > 1 ? "the nodes" : "the node",
+        fprintf(out, "; %s %s",
+                of_node             ? "the GPU boards"
+                : r->run->nodes > 1 ? "the nodes"
+                                    : "the node",
                 adept_units_si(of_node ? p->boards_power_w : p->node_power_w, "W").s);
     fputc('\n', out);
     fprintf(out, "Energy     %-12s per step, %s per sample\n", adept_units_si(p->energy_step_j, "J").s,
             adept_units_si(p->energy_per_sample_j, "J").s);
     print_interval(out, p);
     if (fabs(p->fused_step_time_s / p->step_time_s - 1.0) > WORTH_A_LINE)
-        fprintf(out, "Optimizer  %s, as PyTorch's default; fused: %s, %s time\n", adept_optimizer_impl_name(r->profile->optimizer_impl),
-                adept_units_time(p->fused_step_time_s).s, adept_units_change(p->fused_step_time_s / p->step_time_s - 1.0).s);
+        fprintf(out, "Optimizer  %s, as PyTorch's default; fused: %s, %s time\n",
+                adept_optimizer_impl_name(r->profile->optimizer_impl), adept_units_time(p->fused_step_time_s).s,
+                adept_units_change(p->fused_step_time_s / p->step_time_s - 1.0).s);
     fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU)", adept_bound_name(p->bound),
             adept_units_percent(p->mfu).s);
     if (p->mfu_executed < 0.999 * p->mfu)

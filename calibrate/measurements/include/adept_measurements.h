@@ -148,8 +148,8 @@ const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_
 
 /** Move suspect rows behind the others; n and n_excluded change. @return false, and nothing changed: memory is out */
 bool adept_dataset_exclude_suspect(adept_dataset *d);
-/** Powers of whole nodes of whose hosts nothing is known become NAN, with a warning that has their lines. A fit of one GPU finds the
- *  host; several GPUs have several. @return false: memory is out */
+/** Powers of whole nodes of whose hosts nothing is known become NAN, with a warning that has their lines. A fit of one
+ * GPU finds the host; several GPUs have several. @return false: memory is out */
 bool adept_dataset_drop_unknown_nodes(adept_dataset *d);
 /** That, before rows are predicted; rows that do not say which implementation of the optimizer ran are warned of. */
 bool adept_dataset_settle_unknown(adept_dataset *d);
