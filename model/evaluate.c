@@ -1,5 +1,6 @@
 /** @file evaluate.c  The evaluator: its parameters, its rows in blocks, and evaluating them; see adept_evaluate.h. */
 #include "adept_evaluate.h"
+#include "node.h"
 #include "operator_step.h"
 #include "thesis.h"
 #include <math.h>
@@ -18,6 +19,9 @@ struct adept_evaluator {
     adept_row_block *blocks;
     adept_pieces pieces; /* the blocks' */
     adept_operator_rows *operator_rows; /* granularity "operator": then there are no blocks */
+    adept_node_law
+        *nodes; /* of rows whose power is their nodes'; by_boards 0: the boards'. NULL: there is no such row */
+    size_t static_w, host_idle_w, host_active_w; /* what the laws depend on: indices of parameters */
     adept_saturation_kind saturation;
     double defaults[MAX_PARAMETERS + ADEPT_MAX_SCALARS];
     adept_parameter_info infos[MAX_PARAMETERS + ADEPT_MAX_SCALARS];
@@ -170,6 +174,64 @@ static adept_status fill_model(adept_evaluator *e, const adept_placement *rows, 
     return status;
 }
 
+/* ---- power of nodes ---- */
+
+static size_t index_of(const adept_evaluator *e, const char *name)
+{
+    size_t i = 0;
+    while (strcmp(e->infos[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* Idle boards draw what this GPU's idle do, whatever several share. */
+static adept_status set_node(adept_node_law *law, const adept_placement *at, adept_granularity granularity,
+                             adept_error *err)
+{
+    double own[ADEPT_OPERATOR_PARAMETERS];
+    adept_status status = adept_node_law_of(law, &at->run, err);
+    if (status != ADEPT_OK || granularity != ADEPT_GRANULARITY_OPERATOR || !at->hw->transferred) return status;
+    status = adept_operator_parameters_get(own, at->hw, err);
+    law->constant_w += law->by_static * own[ADEPT_OP_p_static_w];
+    law->by_static = 0.0;
+    return status;
+}
+
+static adept_status fill_nodes(adept_evaluator *e, const adept_placement *rows, adept_granularity granularity,
+                               adept_error *err)
+{
+    adept_status status = ADEPT_OK;
+    e->static_w = index_of(e, "p_static_w");
+    e->host_idle_w = index_of(e, "p_host_idle_w");
+    e->host_active_w = index_of(e, "p_host_active_w");
+    for (size_t i = 0; i < e->n_rows && status == ADEPT_OK; i++) {
+        if (rows[i].run.power_scope != ADEPT_SCOPE_NODE) continue;
+        if (!e->nodes) e->nodes = calloc(e->n_rows, sizeof *e->nodes);
+        status = e->nodes ? in_row(err, i, set_node(&e->nodes[i], &rows[i], granularity, err))
+                          : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu rows", e->n_rows);
+    }
+    return status;
+}
+
+/* What was found of boards becomes that of their nodes. */
+static void take_nodes(const adept_evaluator *e, const double *theta, double *power_w, double *dpower_w)
+{
+    const size_t n = adept_evaluator_n_parameters(e);
+    const adept_node_watts watts = {theta[e->static_w], theta[e->host_idle_w], theta[e->host_active_w]};
+    for (size_t i = 0; e->nodes && i < e->n_rows; i++) {
+        const adept_node_law *law = &e->nodes[i];
+        if (law->by_boards == 0.0) continue;
+        if (power_w) power_w[i] = adept_node_w(law, power_w[i], &watts);
+        if (!dpower_w) continue;
+        double *slopes = dpower_w + i * n;
+        for (size_t k = 0; k < n; k++)
+            slopes[k] *= law->by_boards;
+        slopes[e->static_w] += law->by_static;
+        slopes[e->host_idle_w] += law->by_idle;
+        slopes[e->host_active_w] += law->by_active;
+    }
+}
+
 /* What has no exact derivatives is left to adept_predict(). */
 static adept_status check_communication(const adept_run *run, adept_granularity granularity, adept_error *err)
 {
@@ -198,6 +260,7 @@ adept_status adept_evaluator_new(adept_evaluator **out, const adept_placement *r
     if (status == ADEPT_OK)
         status = granularity == ADEPT_GRANULARITY_OPERATOR ? fill_operator(e, rows, saturation, err)
                                                            : fill_model(e, rows, saturation, scalars, err);
+    if (status == ADEPT_OK) status = fill_nodes(e, rows, granularity, err);
     if (status == ADEPT_OK)
         *out = e;
     else
@@ -209,6 +272,7 @@ void adept_evaluator_free(adept_evaluator *e)
 {
     if (!e) return;
     free(e->blocks);
+    free(e->nodes);
     free(e->pieces.items);
     adept_operator_rows_free(e->operator_rows);
     free(e);
@@ -256,6 +320,7 @@ void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, doub
     adept_block_steps s;
     if (e->operator_rows) {
         adept_operator_rows_evaluate(e->operator_rows, theta, time_s, power_w, dtime_s, dpower_w);
+        take_nodes(e, theta, power_w, dpower_w);
         return;
     }
     set_theta(&t, e, theta);
@@ -268,6 +333,7 @@ void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, doub
             adept_block_slopes(dtime_s ? dtime_s + done * n : NULL, dpower_w ? dpower_w + done * n : NULL, n, &s, b,
                                &t);
     }
+    take_nodes(e, theta, power_w, dpower_w);
 }
 
 void adept_evaluate(const adept_evaluator *e, const double *theta, double *time_s, double *power_w)

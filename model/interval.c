@@ -83,6 +83,6 @@ double adept_intervals_fill(adept_estimate *p, const adept_intervals *in, const 
     double extra = (in->widen - 1.0) * outside;
     if (!isnan(in->time_log[0]) || !isnan(in->power_log[0])) p->interval_level = in->level;
     set_interval(p->interval_time_s, p->step_time_s, in->time_log, extra);
-    set_interval(p->interval_power_w, p->power_avg_w, in->power_log, extra);
+    set_interval(p->interval_power_w, p->boards_power_w, in->power_log, extra);
     return outside;
 }

@@ -42,7 +42,7 @@ static void at_limit(point *out, search *s, double limit_w)
     adept_step step;
     s->run.row[ADEPT_ROW_LIMIT_W] = limit_w;
     adept_plan_step(&step, &s->plan, &s->run);
-    double time_s = step.step_s, power_w = s->run.row[ADEPT_ROW_GPUS] * step.power_w;
+    double time_s = step.step_s, power_w = adept_plan_power_w(&s->run, s->run.row[ADEPT_ROW_GPUS] * step.power_w);
     *out = (point){{.limit_w = limit_w,
                     .clock_hz = step.clock_ratio * s->plan.hw->specs.clock_boost_hz,
                     .step_time_s = time_s,

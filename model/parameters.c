@@ -111,9 +111,10 @@ const adept_parameter_info *adept_granularity_parameter_info(adept_granularity g
 
 bool adept_is_power_parameter(const char *name)
 {
-    static const char *const names[] = {"p_static_w", "c_power",  "v_slope",    "mem_power_share", "u_mem", "u_comm",
-                                        "u_active",   "e_simt_j", "e_tensor_j", "e_mem_j",         "v_min", "mem_core_share",
-                                        "u_wait",     "clock_knee"};
+    static const char *const names[] = {"p_static_w", "c_power",    "v_slope",       "mem_power_share",
+                                        "u_mem",      "u_comm",     "u_active",      "e_simt_j",
+                                        "e_tensor_j", "e_mem_j",    "v_min",         "mem_core_share",
+                                        "u_wait",     "clock_knee", "p_host_idle_w", "p_host_active_w"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0) return true;
     return false;

@@ -1,6 +1,7 @@
 /** @file placement.c  Checks of profile, GPU and run, and their numbers; see placement.h. */
 #include "placement.h"
 #include "hosts.h"
+#include "node.h"
 #include "peaks.h"
 #include <math.h>
 #include <string.h>
@@ -140,8 +141,10 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
                                     bool sends, adept_error *err)
 {
     const adept_specs *specs = &hw->specs;
+    adept_run room;
     if (run->gpus < 0) return adept_error_set(err, ADEPT_E_USAGE, "the number of GPUs must be at least 1");
-    adept_status status = check_limit(run->power_limit_w, hw, err);
+    adept_status status = adept_node_resolve(&run, &room, err);
+    if (status == ADEPT_OK) status = check_limit(run->power_limit_w, hw, err);
     if (status == ADEPT_OK) status = check_clock(run->clock_hz, hw, err);
     if (status == ADEPT_OK) status = adept_network_of(net, run, err);
     if (status == ADEPT_OK && !(run->bucket_bytes >= 0.0))

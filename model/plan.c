@@ -86,20 +86,28 @@ static adept_status set_theta(adept_theta *out, const adept_hwprofile *hw, const
     return status == ADEPT_OK ? adept_check_static_w(out->p.p_static_w, hw, err) : status;
 }
 
-/* The fit's targeted scalars are constants here: they are multiplied into the work. */
-static adept_status place_phases(adept_plan *plan, const adept_placement *at, const double *theta, adept_error *err)
+/* The profile if its optimizer is the fused one. */
+static adept_profile fused_profile(const adept_profile *prof)
 {
-    adept_plan_phases *out = &plan->phases;
+    adept_profile fused = *prof;
+    fused.optimizer_impl = ADEPT_IMPL_FUSED;
+    return fused;
+}
+
+/* The fit's targeted scalars are constants here: they are multiplied into the work. */
+static adept_status find_phases(adept_plan_phases *out, adept_placed *placed, const adept_placement *at,
+                                const double *theta, adept_error *err)
+{
     const adept_hwprofile *hw = at->hw;
     const double passes = (double)at->profile->grad_accum;
     adept_row_block block;
     adept_block_steps steps;
     adept_status status = check_fit(hw, err);
-    if (status == ADEPT_OK) status = adept_place(&plan->placed, NULL, at, hw->scalars, hw->n_scalars, err);
+    if (status == ADEPT_OK) status = adept_place(placed, NULL, at, hw->scalars, hw->n_scalars, err);
     if (status == ADEPT_OK) status = set_theta(&out->theta, hw, &at->run, theta, err);
     if (status != ADEPT_OK) return status;
     block.n = block.n_pieces = 0;
-    adept_row_block_add(&block, &plan->placed.numbers);
+    adept_row_block_add(&block, &placed->numbers);
     adept_block_step(&steps, &block, &out->theta);
     adept_phases_of(&out->full, &steps, 0, &out->theta.p);
     out->gemm_s = steps.gemm_s[0] * passes;
@@ -111,10 +119,22 @@ static adept_status place_phases(adept_plan *plan, const adept_placement *at, co
     out->slope_alu = steps.slope_alu[0];
     out->slope_mem = steps.slope_mem[0];
     out->gradient_bytes = steps.gradient_bytes[0];
-    const adept_work *work = &plan->placed.work;
-    double least_bytes = work->autocast ? out->theta.p.grad_bytes_lowp : work->gradient_bytes;
-    describe(plan, at->profile, fmin(work->gradient_bytes, least_bytes));
     return ADEPT_OK;
+}
+
+static adept_status place_phases(adept_plan *plan, const adept_placement *at, const double *theta, adept_error *err)
+{
+    adept_placed placed;
+    adept_status status = find_phases(&plan->phases, &plan->placed, at, theta, err);
+    if (status != ADEPT_OK) return status;
+    const adept_work *work = &plan->placed.work;
+    double least_bytes = work->autocast ? plan->phases.theta.p.grad_bytes_lowp : work->gradient_bytes;
+    describe(plan, at->profile, fmin(work->gradient_bytes, least_bytes));
+    plan->has_fused = at->profile->could_be_fused;
+    if (!plan->has_fused) return ADEPT_OK;
+    const adept_profile fused = fused_profile(at->profile);
+    const adept_placement if_fused = {&fused, at->hw, at->run};
+    return find_phases(&plan->fused_phases, &placed, &if_fused, theta, err);
 }
 
 /* A row has one law of the all-reduce, a run the fastest of several. */
@@ -185,6 +205,37 @@ static adept_status time_kernels(adept_timed_kernel *timed, const adept_plan_ker
     return ADEPT_OK;
 }
 
+static adept_status add_to_list(adept_plan_kernels *k, const adept_timed_kernel *timed, const adept_kernel_set *set,
+                                adept_error *err)
+{
+    const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock, k->numbers.averages);
+    k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
+    if (!k->columns) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
+    adept_kernel_list_init(&k->list, &board, k->columns, set->n + 1);
+    for (size_t i = 0; i <= set->n; i++)
+        adept_kernel_list_add(&k->list, &timed[i], &set->executions[i]);
+    adept_kernel_list_close(&k->list);
+    return ADEPT_OK;
+}
+
+/* The same kernels but for the optimizer's, whose time comes in the place of the other's. */
+static adept_status list_if_fused(adept_plan *plan, adept_timed_kernel *timed, const adept_placement *at,
+                                  const adept_kernel_set *set, adept_error *err)
+{
+    adept_plan_kernels *k = &plan->fused_kernels;
+    adept_placed placed = plan->placed;
+    const adept_profile fused = fused_profile(at->profile);
+    const adept_placement if_fused = {&fused, at->hw, at->run};
+    memcpy(k->theta, plan->kernels.theta, sizeof k->theta);
+    k->menus = plan->kernels.menus;
+    adept_status status = adept_work_sum_optimizer(&placed.work, &fused, err);
+    if (status == ADEPT_OK) status = adept_place_known(&placed, &if_fused, err);
+    if (status != ADEPT_OK) return status;
+    k->numbers = adept_operator_numbers_of(&placed, at->hw);
+    adept_operator_optimizer_time(&timed[set->n], NULL, &k->numbers, k->theta);
+    return add_to_list(k, timed, set, err);
+}
+
 /* Of a plan whose work and parameters are known. */
 static adept_status list_kernels(adept_plan *plan, const adept_placement *at, const adept_kernel_set *set,
                                  adept_kernel_cache *cache, adept_error *err)
@@ -194,16 +245,11 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
     plan->left_out_s = 0.0;
     k->menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
     k->numbers = adept_operator_numbers_of(&plan->placed, at->hw);
-    k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
-    adept_status status = timed && k->columns ? time_kernels(timed, k, set, cache, at, err)
-                                              : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels",
-                                                                set->n);
+    adept_status status = timed ? time_kernels(timed, k, set, cache, at, err)
+                                : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
     if (status == ADEPT_OK && set->ordered) status = adept_buckets_new(&k->buckets, set, timed, err);
+    if (status == ADEPT_OK) status = add_to_list(k, timed, set, err);
     if (status == ADEPT_OK) {
-        const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock, k->numbers.averages);
-        adept_kernel_list_init(&k->list, &board, k->columns, set->n + 1);
-        for (size_t i = 0; i <= set->n; i++)
-            adept_kernel_list_add(&k->list, &timed[i], &set->executions[i]);
         for (size_t i = 0; i < set->n; i++) {
             const adept_operator_shape *shape = &set->shapes[i];
             double left_out = shape->matrix_flops / shape->repeats * (1.0 - timed[i].executed);
@@ -211,9 +257,10 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
                 plan->left_out_s += adept_executions_all(&set->executions[i]) * left_out /
                                     plan->placed.peaks.flops_per_s[shape->unit][shape->dtype];
         }
-        adept_kernel_list_close(&k->list);
         describe(plan, at->profile, plan->placed.work.gradient_bytes);
     }
+    plan->has_fused = at->profile->could_be_fused;
+    if (status == ADEPT_OK && plan->has_fused) status = list_if_fused(plan, timed, at, set, err);
     free(timed);
     return status;
 }
@@ -226,6 +273,8 @@ static adept_status place_kernels(adept_plan *plan, const adept_placement *at, c
     plan->placed.work = *work;
     memcpy(plan->kernels.theta, theta, sizeof plan->kernels.theta);
     adept_operator_take_framework(plan->kernels.theta, at->profile->framework);
+    plan->kernels.theta[ADEPT_OP_t_host_s] =
+        adept_host_launch_s(theta[ADEPT_OP_t_host_s], at->hw, at->profile->framework);
     adept_status status = adept_operator_check_saturation(at->run.saturation, err);
     if (status == ADEPT_OK) status = adept_place_known(&plan->placed, at, err);
     return status == ADEPT_OK ? list_kernels(plan, at, set, cache, err) : status;
@@ -291,13 +340,15 @@ adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const 
 void adept_plan_prepare(adept_plan *plan)
 {
     if (plan->by_operator) adept_kernel_list_tabulate(&plan->kernels.list);
+    if (plan->by_operator && plan->has_fused) adept_kernel_list_tabulate(&plan->fused_kernels.list);
 }
 
 void adept_plan_clear(adept_plan *plan)
 {
     adept_buckets_free(&plan->kernels.buckets);
     free(plan->kernels.columns);
-    plan->kernels.columns = NULL;
+    free(plan->fused_kernels.columns);
+    plan->kernels.columns = plan->fused_kernels.columns = NULL;
 }
 
 adept_status adept_plan_new(adept_plan **out, const adept_profile *prof, const adept_hwprofile *hw,
@@ -414,6 +465,25 @@ adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, 
 
 /* ---- predicting ---- */
 
+/* Whose power is asked for must be known. */
+static adept_status check_node(adept_checked_run *out, const adept_plan *plan, const adept_run *run, adept_error *err)
+{
+    const double *theta = plan->kernels.theta;
+    const adept_model_parameters *p = &plan->phases.theta.p;
+    out->of_node = run->power_scope == ADEPT_SCOPE_NODE;
+    out->watts = plan->by_operator ? (adept_node_watts){theta[ADEPT_OP_p_static_w], theta[ADEPT_OP_p_host_idle_w],
+                                                        theta[ADEPT_OP_p_host_active_w]}
+                                   : (adept_node_watts){p->p_static_w, p->p_host_idle_w, p->p_host_active_w};
+    adept_status status = adept_node_law_of(&out->node, run, err);
+    const char *missing = status == ADEPT_OK ? adept_node_missing(&out->node, &out->watts) : NULL;
+    if (!missing || !out->of_node) return status;
+    return adept_error_set(
+        err, ADEPT_E_USAGE,
+        "power_scope node: %s is not known, with %g of a node's %g GPUs in use: say it, or a node or host that does, "
+        "or fit measurements of nodes",
+        missing, out->node.used, out->node.gpus);
+}
+
 adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *asked,
                                   adept_error *err)
 {
@@ -422,22 +492,39 @@ adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan
     adept_status status = adept_place_run(out->row, &out->network, plan->hw, &run, plan->sends, err);
     if (status == ADEPT_OK)
         status = adept_buckets_bytes(&out->bucket_bytes, plan->places_known, plan->hw, &run, &out->network, err);
-    return status;
+    if (status != ADEPT_OK) return status;
+    return check_node(out, plan, &run, err);
+}
+
+double adept_plan_power_w(const adept_checked_run *run, double boards_w)
+{
+    return run->of_node ? adept_node_w(&run->node, boards_w, &run->watts) : boards_w;
+}
+
+static void step_of(adept_step *out, const adept_plan *plan, const adept_plan_kernels *k,
+                    const adept_plan_phases *phases, const adept_checked_run *run)
+{
+    if (plan->by_operator) {
+        const adept_buckets *buckets = run->bucket_bytes > 0.0 ? &plan->kernels.buckets : NULL;
+        adept_operator_numbers numbers = k->numbers;
+        adept_operator_set_run(&numbers, run->row, &run->network);
+        adept_operator_step(out, &k->list, &numbers, buckets, run->bucket_bytes, k->theta);
+    } else {
+        step_of_phases(out, phases, run);
+    }
+    if (isnan(run->row[ADEPT_ROW_TDP_W])) /* without P_TDP not even idle power is known for sure */
+        out->power_w = out->pass_w = out->optimizer_w = out->comm_w = out->idle_w = NAN;
 }
 
 void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run)
 {
-    if (plan->by_operator) {
-        const adept_plan_kernels *k = &plan->kernels;
-        adept_operator_numbers numbers = k->numbers;
-        adept_operator_set_run(&numbers, run->row, &run->network);
-        adept_operator_step(out, &k->list, &numbers, run->bucket_bytes > 0.0 ? &k->buckets : NULL, run->bucket_bytes,
-                            k->theta);
-    } else {
-        step_of_phases(out, &plan->phases, run);
-    }
-    if (isnan(run->row[ADEPT_ROW_TDP_W])) /* without P_TDP not even idle power is known for sure */
-        out->power_w = out->pass_w = out->optimizer_w = out->comm_w = out->idle_w = NAN;
+    step_of(out, plan, &plan->kernels, &plan->phases, run);
+}
+
+bool adept_plan_fused_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run)
+{
+    if (plan->has_fused) step_of(out, plan, &plan->fused_kernels, &plan->fused_phases, run);
+    return plan->has_fused;
 }
 
 /* The largest term. Pass and optimizer count for what they wait on; the constant time is the host's, like launches.
@@ -462,7 +549,8 @@ static adept_bound bound_of(const adept_step *s)
 adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, const adept_step *step,
                                const adept_checked_run *run, adept_error *err)
 {
-    const double gpus = run->row[ADEPT_ROW_GPUS], samples = plan->samples * gpus, power_w = gpus * step->power_w;
+    const double gpus = run->row[ADEPT_ROW_GPUS], samples = plan->samples * gpus, boards_w = gpus * step->power_w;
+    const double power_w = adept_plan_power_w(run, boards_w);
     const adept_memory *memory = &plan->memory[gpus > 1.0];
     if (!(step->step_s > 0.0) || !isfinite(step->step_s * step->step_s * (isnan(power_w) ? 1.0 : power_w)))
         return adept_error_set(err, ADEPT_E_INVALID,
@@ -493,6 +581,9 @@ adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, cons
         .interval_level = NAN,
         .interval_time_s = {NAN, NAN},
         .interval_power_w = {NAN, NAN},
+        .boards_power_w = boards_w,
+        .node_power_w =
+            adept_node_missing(&run->node, &run->watts) ? NAN : adept_node_w(&run->node, boards_w, &run->watts),
     };
     return ADEPT_OK;
 }
@@ -533,7 +624,7 @@ adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run
 static void bound_interval(adept_estimate *e, const adept_plan *plan, const adept_range_point *point)
 {
     double least_s = fmin(e->step_time_s, plan->launches * LEAST_LAUNCH_S);
-    double most_w = fmax(e->power_avg_w, point->gpus * point->power_limit_w);
+    double most_w = fmax(e->boards_power_w, point->gpus * point->power_limit_w);
     if (e->interval_time_s[0] < least_s) e->interval_time_s[0] = least_s;
     if (e->interval_power_w[1] > most_w) e->interval_power_w[1] = most_w;
 }
@@ -550,21 +641,33 @@ static void widen(double interval[2], double value, double other)
 /* A step whose launches are so small a part of it on any host waits for none: the two predictions more would be in vain. */
 #define WAITS_FOR_NO_HOST 0.5
 
-/* The ends of intervals move to where they are if the host is at the ends of its range. */
+/* The ends of intervals move to where they are if the host is at the ends of its range. Power is the boards'. */
 static void widen_by_host(adept_estimate *e, const adept_plan *plan, const adept_run *run)
 {
+    adept_run room;
+    if (adept_node_resolve(&run, &room, NULL) != ADEPT_OK) return; /* nor was the step predicted */
     const adept_host *host = plan->by_operator ? adept_host_of(run, plan->kernels.theta[ADEPT_OP_t_host_s]) : NULL;
     if (host && plan->launches * host->high_s < WAITS_FOR_NO_HOST * e->step_time_s) return;
     for (int end = 0; end < 2 && host; end++) {
         adept_run at = *run;
         adept_estimate other;
         adept_host_times(&at.host_launch_s, &at.host_step_s, run, NULL);
-        at.host = 0;
+        at.host = at.node = 0;
+        at.power_scope = ADEPT_SCOPE_GPU;
         at.host_launch_s = end ? host->high_s : host->low_s;
         if (adept_plan_predict(&other, plan, &at, NULL) != ADEPT_OK) continue; /* nor was the step itself */
         widen(e->interval_time_s, e->step_time_s, other.step_time_s);
-        widen(e->interval_power_w, e->power_avg_w, other.power_avg_w);
+        widen(e->interval_power_w, e->boards_power_w, other.boards_power_w);
     }
+}
+
+/* And to where they are with the fused optimizer, where nobody says which runs. */
+static void widen_by_optimizer(adept_estimate *e, const adept_plan *plan, const adept_checked_run *run)
+{
+    adept_step fused;
+    if (!adept_plan_fused_step(&fused, plan, run)) return;
+    widen(e->interval_time_s, e->step_time_s, fused.step_s);
+    widen(e->interval_power_w, e->boards_power_w, run->row[ADEPT_ROW_GPUS] * fused.power_w);
 }
 
 void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_run *run)
@@ -573,7 +676,14 @@ void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_
     const adept_run how = {.granularity = plan->granularity};
     bool fitted = adept_calibrated_for(plan->hw, &how) || adept_transferred_for(plan->hw, &how);
     const adept_intervals *intervals = fitted ? plan->hw->intervals : NULL;
+    adept_checked_run checked;
     if (adept_intervals_fill(e, intervals, &point, &plan->described) > 0.0) e->notes |= ADEPT_NOTE_OUTSIDE;
+    const bool wanted = plan->has_fused || (run && run->power_scope == ADEPT_SCOPE_NODE);
+    const bool known =
+        wanted && adept_plan_check_run(&checked, plan, run, NULL) == ADEPT_OK; /* as when it was predicted */
     if (run) widen_by_host(e, plan, run);
+    if (known) widen_by_optimizer(e, plan, &checked);
     bound_interval(e, plan, &point);
+    for (int end = 0; known && end < 2; end++) /* what a node draws beside its boards is taken as known */
+        e->interval_power_w[end] = adept_plan_power_w(&checked, e->interval_power_w[end]);
 }

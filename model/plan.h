@@ -2,6 +2,7 @@
 #ifndef ADEPT_PLAN_PRIVATE_H
 #define ADEPT_PLAN_PRIVATE_H
 #include "adept_plan.h"
+#include "node.h"
 #include "operator_step.h"
 #include "thesis.h"
 
@@ -37,6 +38,10 @@ struct adept_plan {
     adept_profile described; /* what an interval depends on: mode, precision and batch size only */
     adept_plan_phases phases;
     adept_plan_kernels kernels;
+    /* with the fused optimizer, where nobody says which runs; buckets are those of `kernels` */
+    bool has_fused;
+    adept_plan_phases fused_phases;
+    adept_plan_kernels fused_kernels;
 };
 
 /** A plan in place, for one run (adept_plan_prepare() makes it one for many).
@@ -54,12 +59,22 @@ typedef struct adept_checked_run {
     double row[ADEPT_ROW_COLUMNS];
     adept_network network;
     double bucket_bytes; /* 0: a share of the all-reduce is hidden */
+    adept_node_law node;
+    adept_node_watts watts; /* of the plan */
+    bool of_node;           /* the scope of power */
 } adept_checked_run;
 adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *run,
                                   adept_error *err);
 
 /** The one solution of a step, whatever it is for. The limit of the run may be set to one that the board does not have. */
 void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run);
+
+/** The step if the optimizer is the fused one, where nobody says which runs. @return false: somebody does, or there is
+ * none */
+bool adept_plan_fused_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run);
+
+/** Power of all GPUs' boards in the scope of a run. */
+double adept_plan_power_w(const adept_checked_run *run, double boards_w);
 
 /** A step as an estimate, without its interval. @return ADEPT_E_INVALID if they are none */
 adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, const adept_step *step,

@@ -109,6 +109,13 @@ static bool multiplies_int8(const adept_work *work)
     return flops > 0;
 }
 
+/* Words that act on the power of the node alone. */
+static bool says_node(const adept_run *run)
+{
+    return run->node > 0 || run->node_gpus > 0 || run->host_idle_w > 0.0 || run->host_active_w > 0.0 ||
+           run->fan_share > 0.0 || run->supply_efficiency > 0.0;
+}
+
 static void fill_warnings(adept_prediction *out, const adept_plan *plan, const adept_step *step,
                           const adept_checked_run *checked, const adept_profile *prof, const adept_run *run)
 {
@@ -131,6 +138,10 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
     if (!out->memory.fits)
         warn(out, "needs about %.3g GiB of device memory, %s has %.3g GiB", out->memory.peak_bytes / 1073741824.0,
              hw->name, out->memory.capacity_bytes / 1073741824.0);
+    const char *missing = says_node(run) ? adept_node_missing(&checked->node, &checked->watts) : NULL;
+    if (missing)
+        warn(out, "the power of the node is unknown: %s is not known, with %g of its %g GPUs in use", missing,
+             checked->node.used, checked->node.gpus);
     if (gpus > MAX_GPUS_PER_NODE && run->nodes < 2)
         warn(out, "%.0f GPUs are taken as one node with links alike: say how many nodes they are, and what joins these",
              gpus);
@@ -174,6 +185,12 @@ static adept_status predict(adept_prediction *out, adept_plan *plan, adept_step 
     double gpus = checked.row[ADEPT_ROW_GPUS];
     fill_step(&p, plan, step, gpus);
     fill_work(&p, plan, gpus, prof);
+    adept_step fused;
+    p.fused_step_time_s = p.fused_power_w = NAN;
+    if (adept_plan_fused_step(&fused, plan, &checked)) {
+        p.fused_step_time_s = fused.step_s;
+        p.fused_power_w = adept_plan_power_w(&checked, gpus * fused.power_w);
+    }
     fill_warnings(&p, plan, step, &checked, prof, run);
     fill_interval(&p, plan, run);
     *out = p;

@@ -1,6 +1,7 @@
 /** @file prediction_json.c  Prediction -> JSON text; see adept_prediction_json.h. Calls: adept_json_writer. */
 #include "adept_prediction_json.h"
 #include "hosts.h"
+#include "node.h"
 #include "adept_json_writer.h"
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +46,7 @@ static void put_words(adept_json_writer *w, const adept_field *(*field_at)(size_
             adept_json_put_number(w, f->name, is_zero ? NAN : adept_field_number(f, words));
         else if (f->kind == ADEPT_FIELD_SWITCH)
             adept_json_put_bool(w, f->name, !is_zero);
-        else if (is_zero && f->names == adept_host_name)
+        else if (is_zero && (f->names == adept_host_name || f->names == adept_node_name))
             adept_json_put_null(w, f->name);
         else if (f->kind != ADEPT_FIELD_COUNT)
             adept_json_put_known(w, f->name, adept_field_text(text, f, words));
@@ -55,7 +56,9 @@ static void put_words(adept_json_writer *w, const adept_field *(*field_at)(size_
 static void put_config(adept_json_writer *w, const adept_profile *prof, const adept_run *run)
 {
     const size_t of_gpus = ADEPT_RUN_FIELD_nodes + 1, of_shapes = ADEPT_FIELD_seq_length + 1;
-    adept_run shown = *run;
+    adept_run room, shown;
+    adept_node_resolve(&run, &room, NULL);
+    shown = *run;
     adept_host_times(&shown.host_launch_s, &shown.host_step_s, run, NULL);
     adept_json_begin_object(w, "config");
     put_words(w, adept_workload_field, 0, of_shapes, &prof->words);
@@ -74,13 +77,34 @@ static void put_interval(adept_json_writer *w, const adept_prediction *p)
     adept_json_end_object(w);
 }
 
-static void put_results(adept_json_writer *w, const adept_prediction *p, int64_t tokens_per_sample)
+/* null: no host's watts are known. */
+static void put_node(adept_json_writer *w, const adept_prediction *p)
+{
+    if (!adept_json_begin_known(w, "node", !isnan(p->node_power_w))) return;
+    adept_json_put_members(w, "boards_power_w %g power_avg_w %g energy_step_j %g", p->boards_power_w, p->node_power_w,
+                           p->node_power_w * p->step_time_s);
+    adept_json_end_object(w);
+}
+
+/* null: it is said which implementation of the optimizer runs (config has it in any case), or there is one alone. */
+static void put_other_optimizer(adept_json_writer *w, const adept_prediction *p)
+{
+    if (!adept_json_begin_known(w, "other_optimizer", !isnan(p->fused_step_time_s))) return;
+    adept_json_put_members(w, "optimizer_impl %s step_time_s %g power_avg_w %g",
+                           adept_optimizer_impl_name(ADEPT_IMPL_FUSED), p->fused_step_time_s, p->fused_power_w);
+    adept_json_end_object(w);
+}
+
+static void put_results(adept_json_writer *w, const adept_prediction *p, const adept_run *run,
+                        int64_t tokens_per_sample)
 {
     adept_json_put_members(w,
                            "step_time_s %g power_avg_w %g energy_step_j %g edp_js %g samples_per_s %g "
                            "energy_per_sample_j %g power_scope %s",
                            p->step_time_s, p->power_avg_w, p->energy_step_j, p->edp_js, p->samples_per_s,
-                           p->energy_per_sample_j, "gpu");
+                           p->energy_per_sample_j, adept_power_scope_name(run->power_scope));
+    put_node(w, p);
+    put_other_optimizer(w, p);
     /* null: no input is a sequence of integers */
     adept_json_put_number(w, "tokens_per_s", tokens_per_sample > 0 ? p->samples_per_s * (double)tokens_per_sample : NAN);
     put_interval(w, p);
@@ -242,7 +266,7 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
     put_model(&w, prof);
     put_gpu(&w, hw, run, prof->precision);
     put_config(&w, prof, run);
-    put_results(&w, p, prof->tokens_per_sample);
+    put_results(&w, p, run, prof->tokens_per_sample);
     put_communication(&w, p, run);
     put_work(&w, p);
     put_memory(&w, &p->memory);

@@ -71,7 +71,7 @@ static void add_clip_grad_norm(adept_optimizer_cost *cost, const adept_optimizer
     cost->kernels += ceil(run->tensors / tensors_of_a_kernel) + 6.0;
 }
 
-static adept_status sum_optimizer(adept_work *w, const adept_profile *prof, adept_error *err)
+adept_status adept_work_sum_optimizer(adept_work *w, const adept_profile *prof, adept_error *err)
 {
     const char *name = prof->optimizer ? prof->optimizer : "none";
     const adept_optimizer *optimizer = adept_optimizer_by_name(name);
@@ -104,7 +104,7 @@ adept_status adept_work_sum(adept_work *out, const adept_profile *prof, adept_er
     w.gradient_bytes = prof->trainable_params > 0 ? prof->trainable_bytes / params : PARAMETER_WORD_BYTES;
     w.autocast = adept_precision_is_autocast(prof->precision);
     if (prof->mode != ADEPT_MODE_INFER) w.gradient_elements = params;
-    if (prof->mode == ADEPT_MODE_TRAIN) status = sum_optimizer(&w, prof, err);
+    if (prof->mode == ADEPT_MODE_TRAIN) status = adept_work_sum_optimizer(&w, prof, err);
     if (status == ADEPT_OK) *out = w;
     return status;
 }

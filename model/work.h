@@ -43,6 +43,8 @@ typedef struct adept_work {
     double optimizer_gradients;     /* elements of the gradient that it reads if once (eq 4.4) */
 } adept_work;
 
+/** The optimizer's members alone, of a profile that trains. @return ADEPT_E_INVALID if it is not known */
+adept_status adept_work_sum_optimizer(adept_work *out, const adept_profile *prof, adept_error *err);
 /** @return ADEPT_E_INVALID if the profile is inconsistent (names what). */
 adept_status adept_work_sum(adept_work *out, const adept_profile *prof, adept_error *err);
 

@@ -82,12 +82,12 @@ static double site_kwh(const adept_totals *t, double time_s, double boards_kwh)
 
 /* Both ends of time and power at once. For log-normal errors this is as wide as the level asks for if they go together,
  * and wider else: the spread of a product is at most the sum of both. */
-static void fill_intervals(adept_totals *t, const adept_prediction *p)
+static void fill_intervals(adept_totals *t, const adept_prediction *p, double beside_w)
 {
     t->interval_level = p->interval_level;
     for (int i = 0; i < 2; i++) {
         t->interval_time_s[i] = t->steps * p->interval_time_s[i];
-        t->interval_energy_kwh[i] = t->interval_time_s[i] * p->interval_power_w[i] / JOULES_PER_KWH;
+        t->interval_energy_kwh[i] = t->interval_time_s[i] * (p->interval_power_w[i] - beside_w) / JOULES_PER_KWH;
         t->interval_co2e_g[i] = site_kwh(t, t->interval_time_s[i], t->interval_energy_kwh[i]) * t->carbon_g_per_kwh;
     }
 }
@@ -127,11 +127,15 @@ adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *
     adept_totals_take_rates(&t, job);
     t.time_s = t.steps * p->step_time_s;
     t.gpu_hours = t.time_s / SECONDS_PER_HOUR * count_or_one(run->gpus);
-    t.energy_kwh = t.steps * p->energy_step_j / JOULES_PER_KWH;
+    /* What nodes draw beside the boards in use is the hosts'. */
+    const bool of_node = run->power_scope == ADEPT_SCOPE_NODE;
+    const double beside_w = of_node ? p->node_power_w - p->boards_power_w : 0.0;
+    if (of_node) t.host_power_w = beside_w / t.nodes;
+    t.energy_kwh = t.steps * (of_node ? p->boards_power_w * p->step_time_s : p->energy_step_j) / JOULES_PER_KWH;
     t.host_energy_kwh = t.host_power_w * t.nodes * t.time_s / JOULES_PER_KWH;
     t.site_energy_kwh = site_kwh(&t, t.time_s, t.energy_kwh);
     t.co2e_g = t.site_energy_kwh * t.carbon_g_per_kwh;
     t.cost = cost_of(&t);
-    fill_intervals(&t, p);
+    fill_intervals(&t, p, beside_w);
     return t;
 }

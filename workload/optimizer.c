@@ -73,6 +73,15 @@ static const adept_optimizer optimizers[] = {
 
 static const char *const extra_names[] = {"clip", "unscale", "master", "ema", "zero_grad", NULL};
 
+/* PyTorch 2.3: Adam, AdamW and SGD; Adagrad's is of CPUs. */
+bool adept_optimizer_can_fuse(const adept_optimizer *optimizer)
+{
+    static const char *const names[] = {"adam", "adamw", "sgd", "momentum", "nesterov"};
+    for (size_t i = 0; optimizer && i < sizeof names / sizeof *names; i++)
+        if (strcmp(optimizer->name, names[i]) == 0) return true;
+    return false;
+}
+
 const adept_optimizer *adept_optimizer_by_name(const char *name)
 {
     size_t i = adept_name_index(name, adept_optimizer_name);

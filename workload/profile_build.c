@@ -301,6 +301,8 @@ static adept_status describe_config(adept_profile *p, const adept_interp *in)
     if (c->optimizer_impl == ADEPT_IMPL_AUTO)
         p->optimizer_impl = c->framework == ADEPT_TORCH1 ? ADEPT_IMPL_FORLOOP : ADEPT_IMPL_FOREACH;
     p->optimizer = adept_arena_strdup(p->arena, c->mode != ADEPT_MODE_TRAIN ? "none" : c->optimizer ? c->optimizer : "adamw");
+    p->could_be_fused = c->optimizer_impl == ADEPT_IMPL_AUTO && p->optimizer_impl == ADEPT_IMPL_FOREACH &&
+                        p->optimizer && adept_optimizer_can_fuse(adept_optimizer_by_name(p->optimizer));
     p->batch_size = in->batch_size;
     p->seq_length = in->seq_length;
     p->grad_accum = c->grad_accum > 0 ? c->grad_accum : 1;

@@ -57,6 +57,8 @@ static const char *const of_steps[] = {
     "e_mem_j",
     "mem_core_share",
     "v_slope",
+    "p_host_idle_w",
+    "p_host_active_w",
 };
 
 /* Boards that reach their limit by themselves show in times how much energy arithmetic takes. The rest of the power law

@@ -15,12 +15,6 @@
 
 typedef enum kind { TEXT, NAME, CHOICE, SWITCH, COUNT, POSITIVE, WEIGHT } kind;
 
-static const char *scope_at(size_t index)
-{
-    static const char *const scopes[] = {"gpu", "node", NULL};
-    return scopes[index];
-}
-
 static const char *answer_at(size_t index)
 {
     static const char *const answers[] = {"0", "1", NULL};
@@ -38,7 +32,6 @@ static const char *answer_at(size_t index)
     X(torch, torch, TEXT, "", NULL)                                                                                    \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
-    X(power_scope, power_scope, NAME, "gpu", scope_at)                                                                 \
     X(source, source, TEXT, "", NULL)                                                                                  \
     X(weight, weight, WEIGHT, "1", NULL)                                                                               \
     X(assume, assume, TEXT, "", NULL)
@@ -60,6 +53,7 @@ static const struct {
     COLUMN_LIST(X)
 #undef X
 #define KIND_WORD CHOICE
+#define KIND_NODE CHOICE
 #define KIND_NAME NAME
 #define KIND_SET CHOICE
 #define KIND_SWITCH SWITCH
@@ -290,7 +284,8 @@ static adept_status parse_word(adept_dataset_row *m, int column, const char *tex
     if (i != SIZE_MAX && known[column].kind == NAME) *(const char **)field = names(i);
     if (i != SIZE_MAX && known[column].kind == CHOICE) *(int *)field = (int)i;
     if (i != SIZE_MAX) return ADEPT_OK;
-    if (column == COLUMN_host) return ADEPT_OK; /* the name of a machine, of which no times are known */
+    if (column == COLUMN_host || column == COLUMN_node)
+        return ADEPT_OK; /* the name of a machine of which nothing is known */
     return adept_row_fail(m, known[column].name, err, "'%.60s' is not one of %s", text,
                           adept_names_list(list, sizeof list, names));
 }

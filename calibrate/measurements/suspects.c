@@ -76,7 +76,7 @@ static bool check_board(adept_dataset *d, adept_dataset_row *m)
     double limit_w = limited ? m->run.power_limit_w : specs->tdp_w;
     bool ok = true;
 
-    if (isnan(m->power_avg_w) || strcmp(m->power_scope, "gpu") != 0) return true;
+    if (isnan(m->power_avg_w) || m->run.power_scope != ADEPT_SCOPE_GPU) return true;
     if (m->power_avg_w > OVER_LIMIT * gpus * limit_w) /* false where the limit is not known */
         ok = suspect(d, m, "avg_power_w %g W is above the %s of %g W", m->power_avg_w,
                      limited ? "power limit" : "board's power", gpus * limit_w);
@@ -94,7 +94,9 @@ static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_erro
     adept_status status = adept_row_check_split(m, err);
 
     if (status != ADEPT_OK) return status;
-    status = adept_predict(&prediction, m->profile, m->hw, &m->run, &why);
+    adept_run run = m->run; /* of a node that nothing is known of, the boards must do */
+    if (run.power_scope == ADEPT_SCOPE_NODE && !adept_node_known(m->hw, &run)) run.power_scope = ADEPT_SCOPE_GPU;
+    status = adept_predict(&prediction, m->profile, m->hw, &run, &why);
     if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, &why);
     if (status == ADEPT_E_NOMEM) return adept_row_error(m, status, why.message, err);
     if (status != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);
@@ -186,21 +188,53 @@ static bool check_all_repeats(adept_dataset *d)
     return ok;
 }
 
-/* docs/MODEL.md: what is predicted is the power of the boards. The rest of a node is no GPU's property. */
-static bool drop_node_powers(adept_dataset *d)
+#define LINES_NAMED 8
+
+/* The lines of one file that have such a power are one warning. */
+static bool drop_in_file(adept_dataset *d, const char *file)
 {
-    size_t n = 0;
+    char lines[LINES_NAMED * 24] = "";
+    size_t n = 0, used = 0;
 
     for (size_t i = 0; i < d->n; i++) {
-        if (strcmp(d->rows[i].power_scope, "node") != 0 || isnan(d->rows[i].power_avg_w)) continue;
-        d->rows[i].power_avg_w = NAN;
-        n++;
+        adept_dataset_row *m = &d->rows[i];
+        if (strcmp(m->file, file) != 0 || m->run.power_scope != ADEPT_SCOPE_NODE || adept_node_known(m->hw, &m->run))
+            continue;
+        m->run.power_scope = ADEPT_SCOPE_GPU;
+        if (isnan(m->power_avg_w)) continue;
+        m->power_avg_w = NAN;
+        if (n++ < LINES_NAMED)
+            used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%ld", n > 1 ? ", " : "", m->line);
     }
     return n == 0 ||
-           adept_dataset_warn(d,
-                              "%zu power%s of whole nodes (power_scope node) %s not used: what is predicted is "
-                              "the power of the GPU boards",
-                              n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+           adept_dataset_warn(
+               d,
+               "%.300s:%s%s: %zu power%s of whole nodes %s not judged: what the host draws is not known; say it by "
+               "host_active_w, node or host, or fit it",
+               file, lines, n > LINES_NAMED ? ", ..." : "", n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+}
+
+bool adept_dataset_drop_unknown_nodes(adept_dataset *d)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < d->n_files && ok; i++)
+        ok = drop_in_file(d, d->files[i].path);
+    return ok;
+}
+
+bool adept_dataset_settle_unknown(adept_dataset *d)
+{
+    size_t n = 0;
+    bool ok = adept_dataset_drop_unknown_nodes(d);
+
+    for (size_t i = 0; i < d->n; i++)
+        n += d->rows[i].profile && d->rows[i].profile->could_be_fused;
+    return ok && (n == 0 || adept_dataset_warn(
+                                d,
+                                "%zu row%s optimizer_impl: predicted is the geometric mean of foreach and fused, in an "
+                                "interval that has both",
+                                n, n == 1 ? " does not say" : "s do not say"));
 }
 
 adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
@@ -210,8 +244,7 @@ adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
         adept_status status = check_row(d, &d->rows[i], err);
         if (status != ADEPT_OK) return status;
     }
-    return drop_node_powers(d) && check_all_repeats(d) ? ADEPT_OK
-                                                       : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    return check_all_repeats(d) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 }
 
 adept_status adept_dataset_refuse_absurd(const adept_dataset *d, adept_error *err)

@@ -169,10 +169,12 @@ static adept_status predict_row(adept_scored *s, const adept_dataset_row *m, ade
     adept_error cause = {0};
     adept_status status = adept_predict(&p, m->profile, m->hw, &m->run, &cause);
     if (status != ADEPT_OK) return adept_row_error(m, status, cause.message, err);
+    /* Which optimizer ran is not known: neither is taken, but what lies between, and the interval has both. */
+    const bool either = !isnan(p.fused_step_time_s);
     *s = (adept_scored){
         .measured = m,
-        .time_s = p.step_time_s,
-        .power_w = p.power_avg_w,
+        .time_s = either ? sqrt(p.step_time_s * p.fused_step_time_s) : p.step_time_s,
+        .power_w = either ? sqrt(p.power_avg_w * p.fused_power_w) : p.power_avg_w,
         .time_low_s = p.interval_time_s[0],
         .time_high_s = p.interval_time_s[1],
         .power_low_w = p.interval_power_w[0],

@@ -129,6 +129,7 @@ static adept_status set_range(adept_intervals *v, const adept_dataset_row *rows,
         adept_prediction p;
         adept_run run = rows[i].run;
         run.granularity = granularity;
+        run.power_scope = ADEPT_SCOPE_GPU; /* no watts are asked for */
         adept_status status = adept_predict(&p, rows[i].profile, rows[i].hw, &run, err);
         if (status != ADEPT_OK) return status;
 #define X(name, text) extend(&v->low.name, &v->high.name, p.range.name);

@@ -72,7 +72,9 @@ static candidate *find(candidate *list, size_t n, const candidate *c)
 static bool can_run(search *s, const candidate *c)
 {
     adept_prediction p;
-    adept_status status = adept_predict(&p, c->profile, c->like->hw, &c->run, NULL);
+    adept_run run = c->run;
+    run.power_scope = ADEPT_SCOPE_GPU;
+    adept_status status = adept_predict(&p, c->profile, c->like->hw, &run, NULL);
     s->no_memory = s->no_memory || status == ADEPT_E_NOMEM;
     return status == ADEPT_OK && p.memory.fits;
 }

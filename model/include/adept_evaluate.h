@@ -49,15 +49,17 @@ ADEPT_API double adept_evaluator_default(const adept_evaluator *e, size_t index)
 ADEPT_API const char *adept_evaluator_saturation(const adept_evaluator *e);
 
 /**
- * Time of one step in s and average power of all GPUs together in W, of every row.
+ * Time of one step in s and average power of all GPUs together in W, or of their nodes where a row's power_scope says
+ * so, of every row. A host that neither a row nor theta knows draws nothing.
  * @param theta    n_parameters finite values within the bounds; outside them the result is unspecified (not undefined)
  * @param time_s   n_rows outputs, or NULL
  * @param power_w  n_rows outputs, or NULL; NAN where the sheet has no tdp_w
  * No allocation, no locks, no globals: reentrant. Deterministic: the same bits in every thread, and on every machine
  * where the C library's exp(), atan() and tanh() give the same.
  * O(rows). On a shared core of an AMD EPYC, 32 rows of 16 workloads take 0.6 us; where all boards throttle, 5 us
- * (tests/bench/bench_evaluate.c). By granularity "operator" O(distinct kernels of all workloads): ResNet-50 takes 17 us, and
- * 3 us more per row under a limit; with derivatives 50 us and 13 us more per row (tests/bench/bench_operator.c).
+ * (tests/bench/bench_evaluate.c). By granularity "operator" O(distinct kernels of all workloads): ResNet-50 takes 17
+ * us, and 3 us more per row under a limit; with derivatives 50 us and 13 us more per row
+ * (tests/bench/bench_operator.c).
  */
 ADEPT_API void adept_evaluate(const adept_evaluator *e, const double *theta, double *time_s, double *power_w);
 

@@ -48,7 +48,9 @@ typedef struct adept_parameter_info {
     X(c_alu_lowp, 1e-3, 10, 1, 1, "time multiplier of other arithmetic in bf16/fp16")                       \
     X(grad_bytes_lowp, 2, 4, 2, 0, "bytes per gradient element in bf16/fp16 mode, eq 4.4; torch.autocast keeps 4") \
     X(v_slope, 0, 1, 0.8, 0, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")       \
-    X(mem_power_share, 0, 1, 0.2, 0, "share of the dynamic power that does not follow the core clock")
+    X(mem_power_share, 0, 1, 0.2, 0, "share of the dynamic power that does not follow the core clock")      \
+    X(p_host_idle_w, 0, 1e4, 0, 0, "what a node draws beside idle boards in W; 0: not known")               \
+    X(p_host_active_w, 0, 1e4, 0, 0, "what a node draws beside boards that all work in W; 0: not known")
 
 typedef struct adept_model_parameters {
 #define X(name, low, high, def, log, text) double name;
@@ -75,6 +77,7 @@ ADEPT_API const char *adept_model_name(size_t *length, const char *path);
 ADEPT_API const char *adept_allreduce_name(size_t allreduce);
 ADEPT_API const char *adept_link_name(size_t link);
 ADEPT_API const char *adept_overlap_name(size_t overlap);
+ADEPT_API const char *adept_power_scope_name(size_t scope); /* "gpu", "node"; NULL past the end */
 #define ADEPT_BUCKET_BYTES (25.0 * 1024 * 1024)      /* PyTorch's bucket_cap_mb */
 #define ADEPT_FIRST_BUCKET_BYTES (1024.0 * 1024)     /* and its first bucket */
 
@@ -87,6 +90,18 @@ typedef struct adept_run { /* how the workload runs on the hardware */
 
 /** The words of a run: members of adept_run. NULL past the end. */
 ADEPT_API const adept_field *adept_run_field(size_t index);
+
+/**
+ * The words of a node that a JSON file says, into a run that does not say them: {"schema_version":1, "name":NAME, WORD:{"value":X,
+ * "source":TEXT}, ...}, the words being node_gpus, host_idle_w, host_active_w, fan_share, supply_efficiency, host_launch_s and
+ * host_step_s.
+ * @return ADEPT_E_INVALID for anything else in it, and for a file that cannot be read
+ */
+ADEPT_API adept_status adept_node_read(adept_run *run, const char *path, adept_error *err);
+/** The same of a text. @param name  of the file, for messages */
+ADEPT_API adept_status adept_node_parse(adept_run *run, const char *name, const char *text, size_t size, adept_error *err);
+/** Is more than the boards known of the power of a run's nodes? */
+ADEPT_API bool adept_node_known(const adept_hwprofile *hw, const adept_run *run);
 
 /** One all-reduce of granularity "operator" by a ring in one node; NAN for less than one GPU. */
 ADEPT_API double adept_allreduce_s(const adept_hwprofile *hw, int64_t gpus, double bytes, double l_hop_s,
@@ -139,11 +154,12 @@ typedef struct adept_prediction {
 #define X(name, dimension, text) double name dimension;
             ADEPT_ESTIMATE_LIST(X)
 #undef X
-            double reserved[4];
+            double reserved[2];
         };
     };
     double comm_buckets;                    /* all-reduces of a step; 0: a fixed share is hidden */
     double host_samples_s;                  /* inside kernel_launch_s: waiting for the host to load samples */
+    double fused_step_time_s, fused_power_w; /* if the optimizer is the fused one; NAN where it is said which runs, or there is none */
     double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s; by operator: sum = pass_s */
     double pass_w, optimizer_w, comm_w, idle_w; /* power of each phase, all GPUs */
     double gemm_flops, conv_flops, alu_flops, total_flops, macs_forward /* one forward pass on one GPU */;

@@ -29,7 +29,9 @@
     X(mem_core_share, 0, 1, 0.35, 0, 0.2, "share of the time for memory that follows the core clock, of kernels that wait for each tile or row") \
     X(clock_knee, 0.01, 1, 0.55, 0, 0.1, "core clock, relative to the highest, below which caches pass on less than memory delivers") \
     X(v_slope, 0, 2, 1.1, 0, 0.3, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")             \
-    X(v_min, 0.4, 1, 0.74, 0, 0.08, "lowest relative core voltage")
+    X(v_min, 0.4, 1, 0.74, 0, 0.08, "lowest relative core voltage")                                                    \
+    X(p_host_idle_w, 0, 1e4, 0, 0, 1000, "what a node draws beside idle boards in W; 0: not known")                    \
+    X(p_host_active_w, 0, 1e4, 0, 0, 3000, "what a node draws beside boards that all work in W; 0: not known")
 
 typedef enum adept_operator_parameter {
     ADEPT_OP_BEFORE_FIRST = ADEPT_KP_COUNT - 1,

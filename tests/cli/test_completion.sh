@@ -20,8 +20,8 @@ completes() {
 completes 'predict profile' p
 completes 'gpus' gp
 completes '--help --version' --
-completes '--power-limit --precision --price --pue' predict --p
-completes '--power-limit' predict model.pt --gpu a100 --power
+completes '--power-limit --power-scope --precision --price --pue' predict --p
+completes '--power-limit --power-scope' predict model.pt --gpu a100 --power
 completes 'train' predict --mode t
 completes 'parameters' diff --sort p
 completes 'time energy memory flops' diff --fail-on ''

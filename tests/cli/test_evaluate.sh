@@ -13,10 +13,10 @@ number() {
 time=$(number step_time_s)
 power=$(number power_avg_w)
 awk -v t="$time" -v p="$power" 'BEGIN {
-    print "model,step_time_s,avg_power_w,batch_size,lab"
-    printf "mlp,%.17g,%.17g,256,x\n", t, p
-    printf "mlp,%.17g,,256,x\n", t / 1.25
-    printf "mlp,%.17g,,256,\"y, z\"\n", t / 0.8
+    print "model,step_time_s,avg_power_w,batch_size,optimizer_impl,lab"
+    printf "mlp,%.17g,%.17g,256,foreach,x\n", t, p
+    printf "mlp,%.17g,,256,foreach,x\n", t / 1.25
+    printf "mlp,%.17g,,256,foreach,\"y, z\"\n", t / 0.8
 }' >rows.csv
 expect_ok evaluate rows.csv --gpu a100 --models "$data"
 shows '^GPU +a100-sxm-40gb, calibrated: parameters of [0-9]+ GPUs, this one among them \([0-9]+ rows: fp32, '
@@ -39,8 +39,8 @@ expect_error 2 "unknown option '--seed'" evaluate rows.csv --gpu a100 --seed 1
 
 # A row is predicted with all that its columns say of the run, as predict is.
 if python=$(command -v python3); then
-    columns=gpus,nodes,internode_bytes_per_s,internode_latency_s,allreduce,clock_hz,host_launch_s,overlap,bucket_bytes,execution,batch_size
-    printf 'model,step_time_s,%s\nmlp,1,16,2,1e9,2e-5,tree,9e8,3e-5,bucketed,1e6,eager,256\n' "$columns" >run.csv
+    columns=gpus,nodes,internode_bytes_per_s,internode_latency_s,allreduce,clock_hz,host_launch_s,overlap,bucket_bytes,execution,batch_size,optimizer_impl
+    printf 'model,step_time_s,%s\nmlp,1,16,2,1e9,2e-5,tree,9e8,3e-5,bucketed,1e6,eager,256,foreach\n' "$columns" >run.csv
     expect_ok evaluate run.csv --gpu a100 --models "$data" --json
     mv out evaluated.json
     expect_ok predict "$data/mlp.profile.json" --gpu a100 --gpus 16 --nodes 2 --internode-bandwidth 1GB/s --internode-latency 20us \
@@ -95,8 +95,8 @@ if command -v gnuplot >/dev/null; then
     cp "$data/mlp.profile.json" 'a"; system("touch hacked"); x=".profile.json'
     {
         cat rows.csv
-        echo '`touch hacked`.profile.json,0.002,200,256,z'
-        echo '"a""; system(""touch hacked""); x="".profile.json",0.003,250,256,z'
+        echo '`touch hacked`.profile.json,0.002,200,256,foreach,z'
+        echo '"a""; system(""touch hacked""); x="".profile.json",0.003,250,256,foreach,z'
     } >names.csv
     expect_ok evaluate names.csv --gpu a100 --models "$data" --plot p.svg
     checks=$((checks + 1))

@@ -122,7 +122,10 @@ class Binding(unittest.TestCase):
         self.assertEqual(launches, [self.oracle.predict(host=host).kernel_launch_s for host in hosts])
         fast = adept.Oracle(self.workload.at(batch_size=1), adept.Gpu.open("h100"))  # which waits for every host
         launches = [fast.predict(host=host).kernel_launch_s for host in hosts]
-        self.assertEqual(len(set(launches)), len(hosts) - 1)  # without a name it is the profile's, which has torch2's
+        # without a name it is the profile's, which has torch2's; of the thesis's only the watts are known
+        self.assertEqual(len(set(launches)), len(hosts) - 2)
+        self.assertIn("dgx-h100", adept.node_names())
+        self.assertIn("thesis-a100", hosts)
         best = self.oracle.predict_best_limits()
         self.assertTrue(best.low_w <= best.energy_optimal.limit_w <= best.high_w)
         self.assertLessEqual(best.energy_optimal.energy_step_j, best.unset.energy_step_j)

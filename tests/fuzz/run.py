@@ -22,7 +22,7 @@ signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Inputs of these targets are short by nature, or longer than libFuzzer's 4096 bytes; short ones are fast.
-MAX_LEN = {"vary": 80, "gpu_name": 100, "slurm": 400, "batch_jobs": 800, "smbios": 512, "json": 512, "meter": 512,
+MAX_LEN = {"vary": 80, "gpu_name": 100, "slurm": 400, "batch_jobs": 800, "smbios": 512, "json": 512, "node": 512, "meter": 512,
            "pickle": 1024, "csv": 1024, "activity": 1024, "simulate": 1024, "checkpoint": 1500, "graph_stream": 1500,
            "walk": 1500, "hwprofile": 8000, "config": 1500, "result": 8000, "profile": 6000, "library": 6000}
 FINDING = re.compile(r"(crash|leak|timeout|oom|slow-unit)-")

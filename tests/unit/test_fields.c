@@ -40,7 +40,10 @@ static const char *value_of(const adept_field *f)
     case ADEPT_FIELD_COUNT:
         return "2";
     case ADEPT_FIELD_AMOUNT:
-        return f->unit == ADEPT_WATTS ? "200" : f->unit == ADEPT_HERTZ ? "1e9" : f->unit == ADEPT_SECONDS ? "0.001" : "1e9";
+        return f->unit == ADEPT_WATTS     ? "200"
+               : f->unit == ADEPT_SECONDS ? "0.001"
+               : f->unit == ADEPT_NO_UNIT ? "0.9"
+                                          : "1e9";
     default:
         return f->names(1);
     }
@@ -87,7 +90,8 @@ static void over_http(const adept_field *f, bool of_run)
 static void in_the_library(const adept_field *f, bool of_run)
 {
     char word[100], key[64], *text;
-    const char *const words[] = {word, NULL}, *const nodes[] = {"gpus=4", "internode_bytes_per_s=1e10", word, NULL};
+    const char *const words[] = {word, NULL}, *const nodes[] = {"gpus=4", "internode_bytes_per_s=1e10", word, NULL},
+                      *const scope[] = {"host_active_w=70", word, NULL};
     adept_error err = {0};
     adept_workload *w, *again;
     adept_gpu *gpu;
@@ -102,7 +106,11 @@ static void in_the_library(const adept_field *f, bool of_run)
     if (adept_workload_open(&w, MLP, &options, &err) != ADEPT_OK) fail_msg("libadept: %s", err.message);
     assert_int_equal(adept_gpu_open(&gpu, "a100-pcie-40gb", NULL), ADEPT_OK);
     assert_int_equal(adept_oracle_new(&o, w, gpu, NULL, NULL), ADEPT_OK);
-    const adept_request request = {.oracle = o, .words = !of_run ? NULL : strcmp(f->name, "nodes") == 0 || strstr(f->name, "internode") ? nodes : words};
+    const adept_request request = {.oracle = o,
+                                   .words = !of_run                                                         ? NULL
+                                            : strcmp(f->name, "nodes") == 0 || strstr(f->name, "internode") ? nodes
+                                            : strcmp(f->name, "power_scope") == 0                           ? scope
+                                                                                                            : words};
     adept_status status = adept_predict_json(&text, &request, &err);
     if (status != ADEPT_OK) fail_msg("libadept: %s: %s", word, err.message);
     if (!strstr(text, key) && f != adept_workload_field(ADEPT_FIELD_seq_length)) fail_msg("%s is not in %s", key, text);
@@ -148,13 +156,14 @@ static void put_row(adept_buffer *out, const adept_field *f)
                  : f->unit == ADEPT_HERTZ   ? "Hz"
                  : f->unit == ADEPT_SECONDS ? "s"
                  : f->unit == ADEPT_BYTES   ? "bytes"
+                 : f->unit == ADEPT_NO_UNIT ? "a number"
                                             : "bytes/s");
         break;
     case ADEPT_FIELD_SWITCH:
         snprintf(values, sizeof values, "true, false");
         break;
     default:
-        if (f->names(8)) /* a table of its own */
+        if (f->names(12)) /* a table of its own */
             snprintf(values, sizeof values, "`%s`, `%s`, ...", f->names(0), f->names(1));
         else
             adept_names_list(values, sizeof values, f->names);

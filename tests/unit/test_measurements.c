@@ -38,7 +38,7 @@ static void every_column(void **state)
     assert_string_equal(m->input, "i64:Bx512;f32:Bx3");
     assert_string_equal(m->gpu, "h100");
     assert_string_equal(m->optimizer, "sgd");
-    assert_string_equal(m->power_scope, "node");
+    assert_int_equal(m->run.power_scope, ADEPT_SCOPE_NODE);
     assert_string_equal(m->source, "lab");
     assert_int_equal(m->n_assumptions, 2);
     assert_string_equal(m->assumptions[1], "branch=true");
@@ -103,7 +103,8 @@ static void defaults(void **state)
     adept_dataset *d = parse("model,step_time_s\nresnet50,0.25\n");
     const adept_dataset_row *m = d->rows;
     assert_string_equal(m->optimizer, "adamw");
-    assert_string_equal(m->power_scope, "gpu");
+    assert_int_equal(m->run.power_scope, ADEPT_SCOPE_GPU);
+    assert_string_equal(adept_dataset_row_text(m, "power_scope"), "gpu");
     assert_true(m->batch_size == 0 && m->run.gpus == 1 && m->grad_accum == 1 && m->run.power_limit_w == 0 && m->weight == 1);
     assert_true(m->mode == ADEPT_MODE_TRAIN && m->precision == ADEPT_FP32 && m->attention == ADEPT_ATTENTION_AUTO);
     assert_true(m->memory_format == ADEPT_FORMAT_AUTO && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
@@ -116,7 +117,7 @@ static void defaults(void **state)
     assert_string_equal(adept_dataset_row_text(m, "gpus"), "1");
     assert_string_equal(adept_dataset_row_text(m, "power_limit_w"), "default");
     assert_string_equal(adept_dataset_row_text(m, "file"), "t.csv");
-    assert_null(adept_dataset_row_text(m, "node"));
+    assert_null(adept_dataset_row_text(m, "rack"));
     adept_dataset_free(d);
 }
 
@@ -528,10 +529,13 @@ static void suspicious_rows(void **state)
     is_suspect(&w, 6, "efficiency above 1: 0.139 s is less than the 0.14 s");
     assert_null(w.d->rows[7].suspect);
     assert_null(w.d->rows[8].suspect);
-    assert_true(isnan(w.d->rows[8].power_avg_w)); /* no board's power */
+    assert_true(w.d->rows[8].power_avg_w == 900 && w.d->n_warnings == 0); /* a fit can find its host */
+    assert_true(adept_dataset_settle_unknown(w.d));
+    assert_true(isnan(w.d->rows[8].power_avg_w) && w.d->rows[0].power_avg_w == 250);
     assert_int_equal(w.d->n_warnings, 1);
-    assert_string_equal(w.d->warnings[0], "2 powers of whole nodes (power_scope node) are not used: what is predicted "
-                                          "is the power of the GPU boards");
+    assert_string_equal(w.d->warnings[0],
+                        "runs/t.csv:4, 10: 2 powers of whole nodes are not judged: what the host draws is not known; "
+                        "say it by host_active_w, node or host, or fit it");
     assert_true(adept_dataset_exclude_suspect(w.d));
     assert_int_equal(w.d->n, 4);
     assert_int_equal(w.d->n_excluded, 5);

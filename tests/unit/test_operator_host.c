@@ -60,8 +60,13 @@ static void the_table_of_hosts(void **state)
     assert_string_equal(adept_host_at(0)->name, "profile");
     size_t n = 1;
     for (const adept_host *host; (host = adept_host_at(n)); n++) {
-        assert_true(5e-6 < host->low_s && host->low_s <= host->launch_s && host->launch_s <= host->high_s);
+        bool has_times = host->launch_s > 0, has_watts = host->active_w > 0;
+        assert_true(has_times || has_watts);
+        assert_true(!has_times ||
+                    (5e-6 < host->low_s && host->low_s <= host->launch_s && host->launch_s <= host->high_s));
         assert_true(host->high_s < 1e-4);
+        assert_true(has_watts ? host->idle_w > 0 && host->idle_w <= host->active_w && host->gpus >= 1
+                              : host->gpus == 0);
         for (size_t k = 0; k < n; k++)
             assert_string_not_equal(host->name, adept_host_name(k));
     }
@@ -121,11 +126,34 @@ static void hosts_of_the_table(void **state)
     near(predict(&f).step_time_s, 2001 * 28.3e-6 + 1e-3);
     f.run.host_step_s = 0;
     for (; adept_host_name(host); host++)
-        f.run.host = (int)host;
-    f.run.host++;
+        if (adept_host_at(host)->launch_s > 0) f.run.host = (int)host;
+    while (adept_host_name((size_t)f.run.host))
+        f.run.host++;
     refuse(&f, ADEPT_E_USAGE, "there is no host of number");
     f.run.host = -1;
     refuse(&f, ADEPT_E_USAGE, "there is no host of number -1");
+}
+
+/* A profile that has nobody's host in particular launches as its framework's hosts do; one that has a host of its own
+ * keeps it. */
+static void hosts_of_a_framework(void **state)
+{
+    (void)state;
+    fixture f;
+    fresh(&f, 2000, 1);
+    f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0, f.kernels[0].k = f.kernels[0].m = 64,
+    f.kernels[0].flops = 2.0 * 64 * 64 * 512;
+    const double torch1_s = 12.2e-6, torch2_s = 32.0e-6; /* data/hosts.csv */
+    for (int framework = ADEPT_TORCH2; framework <= ADEPT_TORCH1; framework++) {
+        f.prof.framework = (adept_framework)framework;
+        set(&f, "t_host_s", torch2_s);
+        near(predict(&f).step_time_s, 2001 * (framework == ADEPT_TORCH1 ? torch1_s : torch2_s) + 2e-3);
+        f.run.host_launch_s = torch2_s;
+        near(predict(&f).step_time_s, 2001 * torch2_s + 2e-3);
+        f.run.host_launch_s = 0;
+        set(&f, "t_host_s", 4e-5);
+        near(predict(&f).step_time_s, 2001 * 4e-5 + 2e-3);
+    }
 }
 
 /* Passes wait for the host (206 launches of 0.1 ms), the optimizer for memory. One after the other, though the GPU's 145
@@ -237,6 +265,7 @@ int main(void)
         cmocka_unit_test(the_host_depends_on_how_it_runs),
         cmocka_unit_test(the_table_of_hosts),
         cmocka_unit_test(hosts_of_the_table),
+        cmocka_unit_test(hosts_of_a_framework),
         cmocka_unit_test(the_host_can_be_slower_in_one_part),
         cmocka_unit_test(the_host_is_waited_for_in_every_pass),
         cmocka_unit_test(samples_cost_the_host_what_is_said),

@@ -461,6 +461,8 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     const char *plot = o->measurements.plot;
     adept_status status = adept_load_measurements(cli, &w->dataset, &w->hw, w->shared, &o->measurements, &w->progress);
 
+    if (status == ADEPT_OK && w->shared && !adept_dataset_drop_unknown_nodes(w->dataset))
+        status = adept_cli_no_memory(cli);
     if (status == ADEPT_OK) status = adept_dataset_refuse_mistaken(w->dataset, &cli->err);
     if (status == ADEPT_OK) hide_fixed_share(w->dataset, o->fit.granularity);
     if (status == ADEPT_OK) status = begin_fit(cli, w, o, o->fit.granularity);

@@ -32,6 +32,7 @@ static adept_status evaluate(adept_cli *cli, void *options)
     adept_progress_init(&progress);
     adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, &o->files) : ADEPT_OK;
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, NULL, o, &progress);
+    if (status == ADEPT_OK && !adept_dataset_settle_unknown(d)) status = adept_cli_no_memory(cli);
     if (status == ADEPT_OK) status = adept_dataset_find_in_sample(d, hw, &cli->err);
     if (status == ADEPT_OK && o->plot) status = adept_gnuplot_check("--plot", &cli->err);
     if (status == ADEPT_OK)

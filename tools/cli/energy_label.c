@@ -102,8 +102,11 @@ static void add_numbers(adept_table *table, const adept_predicted_step *l)
     char text[512];
 
     add_row(table, "step time", adept_units_time, p->step_time_s, p->interval_level, p->interval_time_s);
-    add_row(table, "power, all GPU boards", adept_units_watt, p->power_avg_w, p->interval_level, p->interval_power_w);
-    add_row(table, "energy per sample, GPU boards", adept_units_joule, p->energy_per_sample_j, NAN, NULL);
+    const bool of_node = l->run->power_scope == ADEPT_SCOPE_NODE;
+    add_row(table, of_node ? "power, nodes at the wall" : "power, all GPU boards", adept_units_watt, p->power_avg_w,
+            p->interval_level, p->interval_power_w);
+    add_row(table, of_node ? "energy per sample, nodes" : "energy per sample, GPU boards", adept_units_joule,
+            p->energy_per_sample_j, NAN, NULL);
     snprintf(text, sizeof text, "%s, %s", adept_units_count(t->steps, "step").s,
              adept_units_count(t->samples, "sample").s);
     if (!isnan(t->epochs))

@@ -94,7 +94,8 @@ static void say_cost(writer *w)
     if (isnan(p->power_avg_w))
         fputs(" Its power is unknown, since the GPU's sheet has no tdp_w.", w->out);
     else
-        fprintf(w->out, " It draws %s on average and needs %s, %s for each sample.",
+        fprintf(w->out, " %s %s on average and needs %s, %s for each sample.",
+                x->step->run->power_scope == ADEPT_SCOPE_NODE ? "With its node it draws" : "It draws",
                 adept_units_si(p->power_avg_w, "W").s, adept_units_si(p->energy_step_j, "J").s,
                 adept_units_si(p->energy_per_sample_j, "J").s);
     end(w);

@@ -1,6 +1,8 @@
 /** @file field_options.c  Units and values of the options that rows of words make. */
 #include "field_options.h"
+#include "adept_model.h"
 #include "adept_optimizer.h"
+#include <string.h>
 
 const adept_suffix adept_suffix_clocks[] = {{"", 1e6}, {"MHz", 1e6}, {"Hz", 1}, {"kHz", 1e3}, {"GHz", 1e9}, {NULL, 0}};
 const adept_suffix adept_suffix_bandwidths[] = {
@@ -12,4 +14,15 @@ adept_status adept_option_set(adept_cli *cli, const char *option, char *text, vo
 {
     if (adept_optimizer_extras_parse(field, text)) return ADEPT_OK;
     return adept_option_unknown(cli, option, text, adept_optimizer_extra_name);
+}
+
+adept_status adept_option_node(adept_cli *cli, const char *option, char *text, void *field)
+{
+    adept_run *run = (adept_run *)(void *)((char *)field - offsetof(adept_run, node));
+    const size_t length = strlen(text), index = adept_name_index(text, adept_node_name);
+    if (strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".json") == 0))
+        return adept_node_read(run, text, &cli->err);
+    if (index == SIZE_MAX) return adept_option_unknown(cli, option, text, adept_node_name);
+    run->node = (int)index;
+    return ADEPT_OK;
 }

@@ -1,5 +1,6 @@
 /** @file predicted_step.c  From the options of a step to its prediction. */
 #include "predicted_step.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -62,6 +63,8 @@ adept_status adept_predicted_step_make(adept_cli *cli, adept_predicted_step *s, 
     if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &s->source, o->model, &o->workload);
     s->profile = s->source.base;
     s->run = &o->where.run;
+    if (status == ADEPT_OK && job && !isnan(job->host_power_w) && s->run->power_scope == ADEPT_SCOPE_NODE)
+        status = adept_cli_usage(cli, "--host-power and --power-scope node both say what hosts draw");
     if (status == ADEPT_OK) status = adept_predicted_step_of_profile(cli, s, grouping);
     if (status != ADEPT_OK) return status;
     warn_of_set(&s->prediction, &o->set);

@@ -11,6 +11,8 @@ void adept_report_workload(FILE *out, const adept_profile *profile);
 
 /** 1 where none is given. */
 int64_t adept_run_gpus(const adept_run *run);
+/** Whose power a prediction has: "GPU board", "all GPU boards together", "the node at the wall", ... */
+const char *adept_scope_text(const adept_run *run);
 
 /** Of emissions: "12.3 kg CO2e". */
 adept_text adept_units_grams(double mass_g);

@@ -81,7 +81,10 @@ static void put_headline(adept_page *page, const adept_predicted_step *r)
     adept_page_tiles_begin(page);
     adept_page_tile(page, "Step time", adept_units_time(p->step_time_s).s,
                     range_note(p->interval_time_s, p->interval_level, adept_units_time).s);
-    adept_page_tile(page, adept_run_gpus(r->run) > 1 ? "Power of all GPU boards" : "Power of the GPU board",
+    adept_page_tile(page,
+                    r->run->power_scope == ADEPT_SCOPE_NODE ? "Power of the nodes at the wall"
+                    : adept_run_gpus(r->run) > 1            ? "Power of all GPU boards"
+                                                            : "Power of the GPU board",
                     adept_units_watt(p->power_avg_w).s,
                     range_note(p->interval_power_w, p->interval_level, adept_units_watt).s);
     adept_page_tile(page, "Energy per step", adept_units_joule(p->energy_step_j).s, "");

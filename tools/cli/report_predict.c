@@ -9,6 +9,7 @@
 
 #define MOST_EXPENSIVE 3
 #define BAR_WIDTH 30
+#define WORTH_A_LINE 0.03 /* of the step's time, between implementations of the optimizer that nobody chose from */
 
 static bool trains(const adept_profile *profile)
 {
@@ -50,6 +51,12 @@ static void print_interval(FILE *out, const adept_prediction *p)
     fprintf(out, " with %s probability\n", adept_units_percent(p->interval_level).s);
 }
 
+const char *adept_scope_text(const adept_run *run)
+{
+    if (run->power_scope == ADEPT_SCOPE_NODE) return run->nodes > 1 ? "all nodes at the wall" : "the node at the wall";
+    return run->gpus > 1 ? "all GPU boards together" : "GPU board";
+}
+
 static void print_headline(FILE *out, const adept_predicted_step *r)
 {
     const adept_prediction *p = &r->prediction;
@@ -60,11 +67,23 @@ static void print_headline(FILE *out, const adept_predicted_step *r)
             adept_units_digits(p->samples_per_s).s);
     if (tokens > 0) fprintf(out, ", %s tokens/s", adept_units_digits(p->samples_per_s * (double)tokens).s);
     fputc('\n', out);
-    fprintf(out, "Power      %-12s average of the step, %s\n", adept_units_si(p->power_avg_w, "W").s,
-            r->run->gpus > 1 ? "all GPU boards together" : "GPU board");
+    const bool of_node = r->run->power_scope == ADEPT_SCOPE_NODE;
+    fprintf(out, "Power      %-12s average of the step, %s", adept_units_si(p->power_avg_w, "W").s,
+            adept_scope_text(r->run));
+    if (!isnan(p->node_power_w))
+        fprintf(out, "; %s %s",
+                of_node             ? "the GPU boards"
+                : r->run->nodes > 1 ? "the nodes"
+                                    : "the node",
+                adept_units_si(of_node ? p->boards_power_w : p->node_power_w, "W").s);
+    fputc('\n', out);
     fprintf(out, "Energy     %-12s per step, %s per sample\n", adept_units_si(p->energy_step_j, "J").s,
             adept_units_si(p->energy_per_sample_j, "J").s);
     print_interval(out, p);
+    if (fabs(p->fused_step_time_s / p->step_time_s - 1.0) > WORTH_A_LINE)
+        fprintf(out, "Optimizer  %s, as PyTorch's default; fused: %s, %s time\n",
+                adept_optimizer_impl_name(r->profile->optimizer_impl), adept_units_time(p->fused_step_time_s).s,
+                adept_units_change(p->fused_step_time_s / p->step_time_s - 1.0).s);
     fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU)", adept_bound_name(p->bound),
             adept_units_percent(p->mfu).s);
     if (p->mfu_executed < 0.999 * p->mfu)

@@ -29,7 +29,8 @@ void adept_report_workload(FILE *out, const adept_profile *profile)
             adept_precision_name(profile->precision), profile->batch_size);
     if (profile->seq_length > 0) fprintf(out, ", sequence length %" PRId64, profile->seq_length);
     if (profile->grad_accum > 1) fprintf(out, " x %" PRId64 " accumulation passes", profile->grad_accum);
-    if (profile->mode == ADEPT_MODE_TRAIN) adept_print_format(out, ", %s", profile->optimizer);
+    if (profile->mode == ADEPT_MODE_TRAIN)
+        adept_print_format(out, ", %s (%s)", profile->optimizer, adept_optimizer_impl_name(profile->optimizer_impl));
     fprintf(out, ", attention %s\n", adept_attention_name(profile->attention));
     print_inputs(out, profile);
 }

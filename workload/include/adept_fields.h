@@ -21,6 +21,7 @@ typedef enum adept_field_kind {
     ADEPT_FIELD_COUNT,  /* int64_t of 1 or more; 0 */
     ADEPT_FIELD_AMOUNT  /* double above 0; 0 */
 } adept_field_kind;
+#define ADEPT_FIELD_NODE ADEPT_FIELD_WORD /* of which the option takes a file as well */
 
 /* What a number counts, for units behind it; "launches" and the like have none. */
 typedef enum adept_field_unit { ADEPT_NO_UNIT, ADEPT_WATTS, ADEPT_HERTZ, ADEPT_SECONDS, ADEPT_BYTES, ADEPT_BYTES_PER_S } adept_field_unit;
@@ -98,7 +99,24 @@ typedef enum adept_field_unit { ADEPT_NO_UNIT, ADEPT_WATTS, ADEPT_HERTZ, ADEPT_S
       "Size of a bucket: bytes, or with a unit (default 25MiB)")                                                       \
     X(host_sample_s, AMOUNT, double, NULL, "", ADEPT_SECONDS, "host-sample", "TIME",                                   \
       "What the host takes for each sample of the batch in the forward pass, to load and copy it: 50us. Default: the " \
-      "hardware profile's, which is 0 unless a fit of its host found one")
+      "hardware profile's, which is 0 unless a fit of its host found one")                                             \
+    X(power_scope, WORD, adept_power_scope, adept_power_scope_name, "gpu", ADEPT_NO_UNIT, "power-scope", "SCOPE",      \
+      "Whose watts and joules: gpu (the boards in use; default) or node (the whole nodes at the wall: idle boards, "   \
+      "hosts, fans and losses too; needs the watts of the host)")                                                      \
+    /* by number; 0: not one of the table */                                                                           \
+    X(node, NODE, int, adept_node_name, "none", ADEPT_NO_UNIT, "node", "NAME|FILE",                                    \
+      "The server that the GPUs are in: dgx-h100, dgx-b200, or a JSON file (a path with '/', or ending in .json). It " \
+      "says words of the node and its host that are not given")                                                        \
+    X(node_gpus, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "node-gpus", "N",                                            \
+      "GPUs that a node has, idle ones too. Default: those in use")                                                    \
+    X(host_idle_w, AMOUNT, double, NULL, "", ADEPT_WATTS, "host-idle", "W",                                            \
+      "What a node draws beside its boards while none of them works: processors, memory, adapters")                    \
+    X(host_active_w, AMOUNT, double, NULL, "", ADEPT_WATTS, "host-active", "W",                                        \
+      "What a node draws beside its boards while all of them work; between, by the share that works")                  \
+    X(fan_share, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "fan-share", "X",                                            \
+      "Watts of a node's fans for each watt of its boards, where host watts are without them: 0.1")                    \
+    X(supply_efficiency, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "supply-efficiency", "X",                            \
+      "Share of a node's power at the wall that its supplies pass on, up to 1: 0.94")
 
 /* Numbers of the rows, of either table from 0. */
 enum {

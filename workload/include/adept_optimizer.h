@@ -38,6 +38,8 @@ typedef struct adept_optimizer {
     double double_operations;    /* FP64 instructions of PyTorch's fused kernel, whose constants are doubles */
 } adept_optimizer;
 
+/** Has torch.optim a fused implementation of it on CUDA, beside its default? */
+bool adept_optimizer_can_fuse(const adept_optimizer *optimizer);
 /** NULL if unknown; "none" is known and all zero. Constant data, thread-safe. */
 const adept_optimizer *adept_optimizer_by_name(const char *name);
 const char *adept_optimizer_name(size_t index); /* for listings; NULL past the end */

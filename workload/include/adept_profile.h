@@ -150,6 +150,7 @@ typedef struct adept_profile {
             ADEPT_WORKLOAD_FIELDS(ADEPT_FIELD_MEMBER)
         };
     };
+    bool could_be_fused;       /* the optimizer: its implementation is PyTorch's default, as nobody says another */
     int64_t tokens_per_sample; /* L of the first integer input B x L; 0: there is none */
     size_t n_inputs;
     const adept_profile_input *inputs;

@@ -40,7 +40,6 @@ typedef struct adept_dataset_row {
     const char *model_name;  /* its last component without extension: "../models/vgg16.pt" -> "vgg16" */
     const char *input;       /* "" or SPECs separated by ';' or blanks */
     const char *gpu;         /* as written, "" if not given */
-    const char *power_scope; /* "gpu" (default) or "node" */
     const char *source;
     const char *assume;       /* as written: words separated by ';' or blanks, "" if not given */
     const char **assumptions; /* the words */
@@ -140,8 +139,7 @@ adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_option
 /**
  * Predict every row once, so that what the model refuses is found here (a precision without a unit, a power limit
  * outside the board's range), then set rows[].suspect of rows whose numbers contradict each other, the board or
- * physics. Powers of whole
- * nodes become NAN, with a warning: no board's power can be compared with them.
+ * physics.
  * @return ADEPT_E_INVALID naming file and line, ADEPT_E_NOMEM
  */
 adept_status adept_dataset_check(adept_dataset *d, adept_error *err);
@@ -150,6 +148,11 @@ const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_
 
 /** Move suspect rows behind the others; n and n_excluded change. @return false, and nothing changed: memory is out */
 bool adept_dataset_exclude_suspect(adept_dataset *d);
+/** Powers of whole nodes of whose hosts nothing is known become NAN, with a warning that has their lines. A fit of one
+ * GPU finds the host; several GPUs have several. @return false: memory is out */
+bool adept_dataset_drop_unknown_nodes(adept_dataset *d);
+/** That, before rows are predicted; rows that do not say which implementation of the optimizer ran are warned of. */
+bool adept_dataset_settle_unknown(adept_dataset *d);
 /** Refuse the first row that is absurd. @return ADEPT_E_INVALID naming file, line and column */
 adept_status adept_dataset_refuse_absurd(const adept_dataset *d, adept_error *err);
 /** Refuse a fit to rows that are mistaken one and all. @return ADEPT_E_FIT naming file, line, and what they look like */

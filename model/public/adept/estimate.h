@@ -23,9 +23,14 @@ typedef enum adept_overlap {
     ADEPT_OVERLAP_NONE
 } adept_overlap;
 
+/* Whose power is meant: the boards in use, or the nodes that they are in, at the wall. */
+typedef enum adept_power_scope { ADEPT_SCOPE_GPU, ADEPT_SCOPE_NODE } adept_power_scope;
+
 /** Measured hosts by name: what each takes to launch a kernel, and how surely. "profile" is the hardware profile's own, then
  *  "torch1", "torch2", ...; NULL past the end. */
 ADEPT_API const char *adept_host_name(size_t host);
+/** Servers whose watts are known, by name: "none", then "dgx-h100", ...; NULL past the end. */
+ADEPT_API const char *adept_node_name(size_t node);
 
 /* The largest part of a step. */
 typedef enum adept_bound { ADEPT_BOUND_COMPUTE, ADEPT_BOUND_MEMORY, ADEPT_BOUND_LAUNCH, ADEPT_BOUND_COMMUNICATION } adept_bound;
@@ -41,7 +46,8 @@ enum {
     ADEPT_NOTE_TRANSFERRED = 64   /* parameters were fitted to other GPUs, intervals are of errors on GPUs left out */
 };
 
-/* X(name, dimension, meaning): the numbers of an estimate. Power and energy are those of all GPUs together, memory is one GPU's. */
+/* X(name, dimension, meaning): the numbers of an estimate. Power and energy are those of all GPUs together, or of their nodes where
+ * the run's power_scope says so; memory is one GPU's. */
 #define ADEPT_ESTIMATE_LIST(X)                                                        \
     X(step_time_s, , "one step, wall clock")                                          \
     X(power_avg_w, , "mean over the step")                                            \
@@ -62,7 +68,9 @@ enum {
     X(capacity_bytes, , "memory that the GPU has")                                    \
     X(interval_level, , "probability of a measurement to lie in the intervals")       \
     X(interval_time_s, [2], "of step_time_s, low and high")                           \
-    X(interval_power_w, [2], "of power_avg_w")
+    X(interval_power_w, [2], "of power_avg_w")                                        \
+    X(boards_power_w, , "of the boards in use, whatever the scope")                   \
+    X(node_power_w, , "of their nodes at the wall; NAN: no host's watts are known")
 
 /** A predicted step. NAN: not known. */
 typedef struct adept_estimate {
@@ -73,10 +81,10 @@ typedef struct adept_estimate {
 #define X(name, dimension, text) double name dimension;
     ADEPT_ESTIMATE_LIST(X)
 #undef X
-    double reserved[4];
+    double reserved[2];
 } adept_estimate;
 
-/** A step under one power limit. Power and energy are those of all GPUs, the limit is one GPU's. */
+/** A step under one power limit. Power and energy are as an estimate's, the limit is one GPU's. */
 typedef struct adept_limit_estimate {
     double limit_w, clock_hz;
     double step_time_s, power_avg_w, energy_step_j, edp_js;

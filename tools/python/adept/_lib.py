@@ -22,18 +22,19 @@ from typing import Any, List, Optional, Sequence, Union
 
 __all__ = [
     "ABI_VERSION", "OK", "E_INTERNAL", "E_NOMEM", "E_IO", "E_USAGE", "E_INVALID", "E_UNSUPPORTED", "E_FIT", "E_UNKNOWN_GPU", "E_CHECK",
-    "E_INFEASIBLE", "ALLREDUCE_RING", "ALLREDUCE_TREE", "ALLREDUCE_AUTO", "LINK_BOARD", "LINK_BRIDGE", "OVERLAP_AUTO", "OVERLAP_FIXED", "OVERLAP_BUCKETED",
+    "E_INFEASIBLE", "ALLREDUCE_RING", "ALLREDUCE_TREE", "ALLREDUCE_AUTO", "LINK_BOARD", "LINK_BRIDGE", "SCOPE_GPU", "SCOPE_NODE", "OVERLAP_AUTO", "OVERLAP_FIXED", "OVERLAP_BUCKETED",
     "OVERLAP_NONE", "BOUND_COMPUTE", "BOUND_MEMORY", "BOUND_LAUNCH", "BOUND_COMMUNICATION", "NOTE_UNCALIBRATED", "NOTE_NO_POWER",
     "NOTE_NO_ROOM", "NOTE_OUTSIDE", "NOTE_LIMITED", "NOTE_ABOVE_LIMIT", "NOTE_TRANSFERRED", "LEAST_TIME", "LEAST_ENERGY", "LEAST_EDP",
     "CONSTRAINT_POWER", "CONSTRAINT_DEADLINE", "CONSTRAINT_ENERGY", "CONSTRAINT_MEMORY", "CONSTRAINT_PREDICTABLE", "Error", "Infeasible",
     "WorkloadInfo", "GpuInfo", "Request", "Estimate", "LimitEstimate", "BestLimits", "Verdict", "Choice", "Measured", "Workload", "Gpu", "Oracle",
-    "predict_many", "choose", "host_names", "workload_words", "run_words", "version_text"]
+    "predict_many", "choose", "host_names", "node_names", "workload_words", "run_words", "version_text"]
 
 ABI_VERSION = 2
 
 (OK, E_INTERNAL, E_NOMEM, E_IO, E_USAGE, E_INVALID, E_UNSUPPORTED, E_FIT, E_UNKNOWN_GPU, E_CHECK, E_INFEASIBLE) = range(11)
 ALLREDUCE_RING, ALLREDUCE_TREE, ALLREDUCE_AUTO = range(3)
 LINK_BOARD, LINK_BRIDGE = range(2)
+SCOPE_GPU, SCOPE_NODE = range(2)
 OVERLAP_AUTO, OVERLAP_FIXED, OVERLAP_BUCKETED, OVERLAP_NONE = range(4)
 BOUND_COMPUTE, BOUND_MEMORY, BOUND_LAUNCH, BOUND_COMMUNICATION = range(4)
 (NOTE_UNCALIBRATED, NOTE_NO_POWER, NOTE_NO_ROOM, NOTE_OUTSIDE, NOTE_LIMITED, NOTE_ABOVE_LIMIT,
@@ -145,11 +146,12 @@ class Request(_Struct):
 
 
 class Estimate(_Struct):
-    """A predicted step. Power and energy are those of all GPUs together. NAN: not known."""
+    """A predicted step. Power and energy are those of all GPUs together, or of their nodes where power_scope says so. NAN: not known."""
     _fields_ = [("status", c_int), ("notes", c_uint32), ("bound", c_int32), ("reserved_int", c_int32)] + _doubles(
         "step_time_s power_avg_w energy_step_j edp_js samples samples_per_s energy_per_sample_j pass_s optimizer_s comm_s "
         "kernel_launch_s fixed_s comm_hidden_s clock_ratio clock_hz peak_bytes capacity_bytes interval_level") + [
-            ("interval_time_s", c_double * 2), ("interval_power_w", c_double * 2)] + _RESERVED
+            ("interval_time_s", c_double * 2), ("interval_power_w", c_double * 2), ("boards_power_w", c_double),
+            ("node_power_w", c_double), ("reserved", c_double * 2)]
 
 
 class LimitEstimate(_Struct):
@@ -227,6 +229,7 @@ _FUNCTIONS = {  # name: (result, arguments)
     "gpu_free": (None, [c_void_p]),
     "gpu_name": (c_char_p, [c_size_t]),
     "host_name": (c_char_p, [c_size_t]),
+    "node_name": (c_char_p, [c_size_t]),
     "workload_word": (c_char_p, [c_size_t]),
     "run_word": (c_char_p, [c_size_t]),
     "gpu_describe": (None, [POINTER(GpuInfo), _GPU]),
@@ -308,6 +311,11 @@ def run_words() -> List[str]:
 def host_names() -> List[str]:
     """Measured hosts that `Oracle.request(host=...)` takes."""
     return _names(_lib.adept_host_name)
+
+
+def node_names() -> List[str]:
+    """Servers whose watts are known, for the word `node`."""
+    return _names(_lib.adept_node_name)
 
 
 def _words(given, names, what):
