@@ -55,7 +55,8 @@ static bool find_folder(char folder[ADEPT_MODULE_PATH_BYTES], const char *what)
 
     if (beside_own_file(folder, what)) return true;
     for (size_t i = 0; i < sizeof built / sizeof *built; i++)
-        if (built[i][0] && snprintf(folder, ADEPT_MODULE_PATH_BYTES, "%s/%s", built[i], what) < ADEPT_MODULE_PATH_BYTES &&
+        if (built[i][0] &&
+            snprintf(folder, ADEPT_MODULE_PATH_BYTES, "%s/%s", built[i], what) < ADEPT_MODULE_PATH_BYTES &&
             adept_file_is(folder, S_IFDIR))
             return true;
     return false;
