@@ -1,14 +1,14 @@
-/** @file buckets.c  The timeline of gradients, and what of their all-reduces the backward pass hides; see buckets.h. */
+/** @file buckets.c  Where gradients are complete in the backward pass, and their all-reduces beside it; see buckets.h. */
 #include "buckets.h"
 #include <stdlib.h>
 
-/* ---- the timeline ---- */
+/* ---- the backward pass ---- */
 
-static void advance(adept_backward_span *now, double executions, const adept_backward_span *by)
+static void advance(adept_backward_span *now, const adept_backward_span *by)
 {
-    now->kernels.clocked_s += executions * by->kernels.clocked_s;
-    now->kernels.memory_s += executions * by->kernels.memory_s;
-    now->launches += executions * by->launches;
+    now->kernels.clocked_s += by->kernels.clocked_s;
+    now->kernels.memory_s += by->kernels.memory_s;
+    now->launches += by->launches;
 }
 
 /* One execution's backward of every operator. */
@@ -23,25 +23,31 @@ static void sum_backward(adept_backward_span *backward, const adept_kernel_set *
     }
 }
 
-adept_status adept_buckets_new(adept_buckets *out, const adept_kernel_set *set, const adept_timed_kernel *timed,
-                               adept_error *err)
+double adept_gradients_left(const adept_profile *prof)
 {
-    const adept_backward_plan *order = &set->order;
+    double bytes = prof->trainable_bytes;
+    for (size_t i = 0; i < prof->program.n_gradients; i++)
+        bytes -= prof->program.gradients[i].bytes;
+    return bytes > 0.0 ? bytes : 0.0;
+}
+
+adept_status adept_buckets_new(adept_buckets *out, const adept_profile *prof, const adept_kernel_set *set,
+                               const adept_timed_kernel *timed, adept_error *err)
+{
+    const adept_program *program = &prof->program;
     adept_backward_span *backward = calloc(set->n_ops + 1, sizeof *backward);
-    *out = (adept_buckets){.rest_bytes = order->rest_bytes};
-    for (size_t i = 0; i < order->n; i++)
-        out->n += order->pieces[i].gradient_bytes > 0.0;
-    out->gradients = calloc(out->n + 1, sizeof *out->gradients);
+    *out = (adept_buckets){.rest_bytes = adept_gradients_left(prof)};
+    out->gradients = calloc(program->n_gradients + 1, sizeof *out->gradients);
     if (!out->gradients || !backward) {
         free(backward);
-        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu gradients", out->n);
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu gradients", program->n_gradients);
     }
     sum_backward(backward, set, timed);
-    for (size_t i = 0, at = 0; i < order->n; i++) {
-        const adept_backward_piece *p = &order->pieces[i];
-        advance(&out->backward, p->executions, &backward[p->op]);
-        if (p->gradient_bytes > 0.0)
-            out->gradients[at++] = (adept_ready_gradient){.before = out->backward, .bytes = p->gradient_bytes};
+    for (size_t i = program->n_operators, next = program->n_gradients; i-- > 0;) {
+        const int32_t op = program->operators[i].op;
+        if (op >= 0) advance(&out->backward, &backward[op]);
+        for (; next > 0 && program->gradients[next - 1].at == (int32_t)i; next--)
+            out->gradients[out->n++] = (adept_ready_gradient){out->backward, program->gradients[next - 1].bytes};
     }
     free(backward);
     return ADEPT_OK;

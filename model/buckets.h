@@ -17,11 +17,21 @@ typedef struct adept_buckets {
     double rest_bytes;               /* sent with the last bucket */
 } adept_buckets;
 
-/** @param set    ordered
- *  @param timed  its kernels
+/** Does the profile say where gradients are complete? */
+static inline bool adept_gradients_known(const adept_profile *prof)
+{
+    return prof->program.n_gradients > 0;
+}
+
+/** Bytes of gradients that no operator completes: they are sent last. */
+double adept_gradients_left(const adept_profile *prof);
+
+/** @param prof   whose program the backward pass is, from its end
+ *  @param set    its kernels with uses
+ *  @param timed  of the set
  *  @return ADEPT_E_NOMEM; adept_buckets_free() whatever it is */
-adept_status adept_buckets_new(adept_buckets *out, const adept_kernel_set *set, const adept_timed_kernel *timed,
-                               adept_error *err);
+adept_status adept_buckets_new(adept_buckets *out, const adept_profile *prof, const adept_kernel_set *set,
+                               const adept_timed_kernel *timed, adept_error *err);
 void adept_buckets_free(adept_buckets *buckets); /* zeroed is fine */
 
 /** Does the next bucket close at gradient `i`? Then its bytes are `filled`, and the caller begins the next at 0.
@@ -59,7 +69,7 @@ adept_done adept_buckets_send(adept_schedule *s, double *all_s, double *n, const
                               const adept_linear_laws *laws, double bucket_bytes, adept_done pass,
                               const adept_pace *at);
 
-/** Bytes of the buckets that gradients are sent in; 0: in none. @param places_known  adept_backward_plan_known() of the
+/** Bytes of the buckets that gradients are sent in; 0: in none. @param places_known  adept_gradients_known() of the
  *  profile
  *  @return ADEPT_E_USAGE if they are asked for but cannot be */
 adept_status adept_buckets_bytes(double *bucket_bytes, bool places_known, const adept_hwprofile *hw, const adept_run *run,

@@ -1,18 +1,11 @@
-/** @file communication.c  All-reduces by ring and tree, inside and between nodes, alone or in buckets; see
- * communication.h. */
+/** @file communication.c  All-reduces by ring and tree, inside and between nodes; see communication.h. */
 #include "communication.h"
 #include "nearest.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* One hop between nodes if nothing else is said: a few microseconds of an RDMA network and of NCCL's proxy. A round
  * guess. */
 #define INTERNODE_LATENCY_S 1e-5
-/* Executions of an operator beyond that many, less if there are many operators, are taken together in equal groups: the
- * timeline stays as fine as it need be, and no count in a file decides how much memory it takes. */
-#define MAX_PIECES_OF_ONE 4096
-#define MAX_PIECES 1000000
 
 /* ---- one all-reduce ---- */
 
@@ -147,119 +140,4 @@ double adept_network_allreduce_s(const adept_network *net, double bytes, double 
 {
     const adept_allreduce_law *law = adept_network_law(net, bytes, l_hop_s, bw_bytes_per_s);
     return law ? adept_allreduce_law_s(law, bytes, l_hop_s, bw_bytes_per_s) : 0.0;
-}
-
-/* ---- the order of the backward pass ---- */
-
-bool adept_backward_plan_known(const adept_profile *prof)
-{
-    bool any = false;
-    for (size_t i = 0; i < prof->n_ops; i++) {
-        if (prof->ops[i].places.n < 1) return false;
-        any = any || prof->ops[i].gradient_bytes > 0.0;
-    }
-    return any;
-}
-
-static size_t n_pieces(const adept_profile_places *places, size_t n_ops)
-{
-    size_t most = MAX_PIECES / n_ops;
-    if (most > MAX_PIECES_OF_ONE) most = MAX_PIECES_OF_ONE;
-    if (most < 1) most = 1;
-    return (uint64_t)places->n < most ? (size_t)places->n : most;
-}
-
-static double place_of(const adept_profile_places *places, size_t i, size_t n)
-{
-    double span = (double)(places->last - places->first);
-    return (double)places->first + (n > 1 ? span * (double)i / (double)(n - 1) : 0.0);
-}
-
-/* Later places first; of one place (its gradients are complete after its kernels) kernels first, then by operator, so
- * that the order is the same everywhere. */
-static int by_place(const void *a, const void *b)
-{
-    const adept_backward_piece *x = a, *y = b;
-    if (x->place != y->place) return x->place < y->place ? 1 : -1;
-    if ((x->gradient_bytes > 0.0) != (y->gradient_bytes > 0.0)) return x->gradient_bytes > 0.0 ? 1 : -1;
-    return (x->op > y->op) - (x->op < y->op);
-}
-
-/* Most pieces have places of their own, spread evenly: each goes into the compartment of its share of the range, of as
- * many as there are pieces, and compartments with several are sorted. */
-static size_t compartment_of(double place, double last, double per_place, size_t n)
-{
-    double at = (last - place) * per_place;
-    return at < (double)(n - 1) ? (size_t)at : n - 1;
-}
-
-static bool sort_by_place(adept_backward_piece *pieces, size_t n)
-{
-    adept_backward_piece *unsorted = malloc((n + 1) * sizeof *unsorted);
-    size_t *end = calloc(n + 1, sizeof *end);
-    bool done = unsorted && end;
-    if (done && n > 0) {
-        double first = pieces[0].place, last = first;
-        for (size_t i = 1; i < n; i++) {
-            first = fmin(first, pieces[i].place);
-            last = fmax(last, pieces[i].place);
-        }
-        double per_place = last > first ? (double)n / (last - first) : 0.0;
-        memcpy(unsorted, pieces, n * sizeof *pieces);
-        for (size_t i = 0; i < n; i++)
-            end[compartment_of(unsorted[i].place, last, per_place, n) + 1]++;
-        for (size_t i = 0; i < n; i++)
-            end[i + 1] += end[i];
-        for (size_t i = 0; i < n; i++) /* afterwards end[c] is where compartment c ends */
-            pieces[end[compartment_of(unsorted[i].place, last, per_place, n)]++] = unsorted[i];
-        for (size_t c = 0, start = 0; c < n; start = end[c++])
-            if (end[c] - start > 1) qsort(pieces + start, end[c] - start, sizeof *pieces, by_place);
-    }
-    free(unsorted);
-    free(end);
-    return done;
-}
-
-static bool has_backward(const adept_profile_op *op)
-{
-    for (size_t i = 0; i < op->n_kernels; i++)
-        if (op->kernels[i].pass == ADEPT_BACKWARD) return true;
-    return false;
-}
-
-adept_status adept_backward_plan_new(adept_backward_plan *out, const adept_profile *prof, adept_error *err)
-{
-    size_t most = 0;
-    double sent_bytes = 0.0;
-    *out = (adept_backward_plan){0};
-    if (!adept_backward_plan_known(prof))
-        return adept_error_set(err, ADEPT_E_INVALID,
-                               "profile: it does not say where its parameters are; make it anew with adept profile");
-    for (size_t i = 0; i < prof->n_ops; i++)
-        most += n_pieces(&prof->ops[i].places, prof->n_ops) + n_pieces(&prof->ops[i].gradient_places, prof->n_ops);
-    out->pieces = calloc(most, sizeof *out->pieces);
-    if (!out->pieces) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the order of the backward pass");
-    for (size_t i = 0; i < prof->n_ops; i++) {
-        const adept_profile_op *op = &prof->ops[i];
-        size_t n = has_backward(op) ? n_pieces(&op->places, prof->n_ops) : 0,
-               n_gradients = n_pieces(&op->gradient_places, prof->n_ops);
-        for (size_t k = 0; k < n; k++)
-            out->pieces[out->n++] = (adept_backward_piece){
-                .place = place_of(&op->places, k, n), .op = i, .executions = (double)op->count / (double)n};
-        for (size_t k = 0; k < n_gradients; k++)
-            out->pieces[out->n++] = (adept_backward_piece){.place = place_of(&op->gradient_places, k, n_gradients),
-                                                           .op = i,
-                                                           .gradient_bytes = op->gradient_bytes / (double)n_gradients};
-        sent_bytes += op->gradient_bytes;
-    }
-    if (!sort_by_place(out->pieces, out->n))
-        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the order of the backward pass");
-    out->rest_bytes = fmax(0.0, prof->trainable_bytes - sent_bytes);
-    return ADEPT_OK;
-}
-
-void adept_backward_plan_free(adept_backward_plan *plan)
-{
-    free(plan->pieces);
-    *plan = (adept_backward_plan){0};
 }

@@ -1,10 +1,7 @@
-/** @file communication.h  The all-reduce of data-parallel training: its time, and what of it the backward pass hides.
- * Private to model/. Calls: workload. */
+/** @file communication.h  The all-reduce of data-parallel training. Private to model/. Calls: workload. */
 #ifndef ADEPT_COMMUNICATION_H
 #define ADEPT_COMMUNICATION_H
 #include "adept_model.h"
-
-/* ---- one all-reduce ---- */
 
 /* An all-reduce of `bytes` takes hops * l_hop + volume * bytes / bw inside a node and between_s + between_s_per_byte *
  * bytes between nodes. */
@@ -46,27 +43,5 @@ const adept_allreduce_law *adept_network_law(const adept_network *net, double by
                                              double bw_bytes_per_s);
 /** Time in s; 0 if nothing is sent. */
 double adept_network_allreduce_s(const adept_network *net, double bytes, double l_hop_s, double bw_bytes_per_s);
-
-/* ---- buckets ---- */
-
-/* Executions of one operator in the backward pass, and the gradients that are complete after them. */
-typedef struct adept_backward_piece {
-    double place; /* in forward order */
-    size_t op;
-    double executions, gradient_bytes;
-} adept_backward_piece;
-
-/* The backward pass in the order it runs. */
-typedef struct adept_backward_plan {
-    size_t n;
-    adept_backward_piece *pieces;
-    double rest_bytes; /* gradients of parameters that no operator uses: sent last */
-} adept_backward_plan;
-
-/** Does the profile say where its parameters are? */
-bool adept_backward_plan_known(const adept_profile *prof);
-/** @return ADEPT_E_NOMEM; ADEPT_E_INVALID if places are missing */
-adept_status adept_backward_plan_new(adept_backward_plan *out, const adept_profile *prof, adept_error *err);
-void adept_backward_plan_free(adept_backward_plan *plan);
 
 #endif

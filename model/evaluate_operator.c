@@ -101,35 +101,40 @@ static int by_kernel(const void *a, const void *b)
 }
 
 /* What runs before which bucket depends on bytes alone. @param first  where the uses of each operator begin */
-static adept_status cut_buckets(pass_buckets *out, const adept_kernel_set *set, size_t *first, adept_error *err)
+static adept_status cut_buckets(pass_buckets *out, const adept_profile *prof, const adept_kernel_set *set, size_t *first,
+                                adept_error *err)
 {
-    const adept_backward_plan *order = &set->order;
-    size_t n_parts = 0;
+    const adept_program *program = &prof->program;
+    size_t n_parts = 0, next = program->n_gradients;
     double filled = 0.0, launches = 0.0;
     for (size_t i = 0, op = 0; i <= set->n_uses; i++)
         while (op <= (i < set->n_uses ? set->uses[i].op : set->n_ops))
             first[op++] = i;
-    for (size_t i = 0; i < order->n; i++)
-        if (order->pieces[i].executions > 0.0) n_parts += first[order->pieces[i].op + 1] - first[order->pieces[i].op];
+    for (size_t i = 0; i < program->n_operators; i++) {
+        int32_t op = program->operators[i].op;
+        if (op >= 0) n_parts += first[op + 1] - first[op];
+    }
     out->parts = malloc((n_parts + 1) * sizeof *out->parts);
     out->of = calloc(MOST_BUCKETS, sizeof *out->of);
     if (!out->parts || !out->of) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for buckets");
-    for (size_t i = 0; i < order->n; i++) {
-        const adept_backward_piece *piece = &order->pieces[i];
-        for (size_t u = first[piece->op]; u < first[piece->op + 1] && piece->executions > 0.0; u++) {
+    for (size_t i = program->n_operators; i-- > 0;) {
+        int32_t op = program->operators[i].op;
+        for (size_t u = op < 0 ? 0 : first[op]; op >= 0 && u < first[op + 1]; u++) {
             const adept_kernel_use *use = &set->uses[u];
-            out->parts[out->n_parts++] = (bucket_part){use->kernel, (uint32_t)out->n, piece->executions * use->repeats};
-            launches += piece->executions * use->launches;
+            out->parts[out->n_parts++] = (bucket_part){use->kernel, (uint32_t)out->n, use->repeats};
+            launches += use->launches;
         }
-        filled += piece->gradient_bytes;
-        if (!(piece->gradient_bytes > 0.0) || !adept_bucket_closes(filled, out->bucket_bytes, (double)out->n)) continue;
-        if (out->n + 1 == MOST_BUCKETS)
-            return adept_error_set(err, ADEPT_E_USAGE, "more than %d buckets a step: an evaluator takes fewer, larger ones",
-                                   MOST_BUCKETS - 1);
-        out->of[out->n++] = (adept_ready_gradient){{.launches = launches}, filled};
-        filled = 0.0;
+        for (; next > 0 && program->gradients[next - 1].at == (int32_t)i; next--) {
+            filled += program->gradients[next - 1].bytes;
+            if (!adept_bucket_closes(filled, out->bucket_bytes, (double)out->n)) continue;
+            if (out->n + 1 == MOST_BUCKETS)
+                return adept_error_set(err, ADEPT_E_USAGE, "more than %d buckets a step: an evaluator takes fewer, larger ones",
+                                       MOST_BUCKETS - 1);
+            out->of[out->n++] = (adept_ready_gradient){{.launches = launches}, filled};
+            filled = 0.0;
+        }
     }
-    out->of[out->n] = (adept_ready_gradient){{.launches = launches}, filled + order->rest_bytes};
+    out->of[out->n] = (adept_ready_gradient){{.launches = launches}, filled + adept_gradients_left(prof)};
     qsort(out->parts, out->n_parts, sizeof *out->parts, by_kernel);
     size_t n = 0;
     for (size_t i = 0; i < out->n_parts; i++) {
@@ -145,14 +150,14 @@ static adept_status cut_buckets(pass_buckets *out, const adept_kernel_set *set, 
 
 static adept_status compile_buckets(pass_buckets *out, const adept_placement *at, double bucket_bytes, adept_error *err)
 {
-    adept_kernel_set ordered;
-    adept_status status = adept_kernel_set_new(&ordered, at->profile, true, err); /* in the order of the pass's own */
-    size_t *first = calloc(ordered.n_ops + 1, sizeof *first);
+    adept_kernel_set set;
+    adept_status status = adept_kernel_set_new(&set, at->profile, true, err); /* as the pass's own, and with uses */
+    size_t *first = calloc(set.n_ops + 1, sizeof *first);
     if (!first && status == ADEPT_OK) status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for buckets");
     out->bucket_bytes = bucket_bytes;
-    if (status == ADEPT_OK) status = cut_buckets(out, &ordered, first, err);
+    if (status == ADEPT_OK) status = cut_buckets(out, at->profile, &set, first, err);
     free(first);
-    adept_kernel_set_free(&ordered);
+    adept_kernel_set_free(&set);
     return status;
 }
 
@@ -177,7 +182,7 @@ static adept_status add_row(adept_operator_rows *rows, size_t index, const adept
     run.granularity = ADEPT_GRANULARITY_OPERATOR;
     adept_status status = adept_place(&placed, NULL, at, NULL, 0, err);
     if (status == ADEPT_OK && run.overlap == ADEPT_OVERLAP_BUCKETED)
-        status = adept_buckets_bytes(&bucket_bytes, adept_backward_plan_known(at->profile), at->hw, &run,
+        status = adept_buckets_bytes(&bucket_bytes, adept_gradients_known(at->profile), at->hw, &run,
                                      &placed.network, err);
     if (status != ADEPT_OK) return status;
     r->numbers = adept_operator_numbers_of(&placed, at->hw);

@@ -47,7 +47,7 @@ static adept_status add_operator(adept_kernel_set *set, slots *s, const adept_pr
         double count = (double)op->count * shape.repeats;
         size_t at = find(set, s, &shape);
         set->executions[at].part[k->pass] += (double)prof->grad_accum * count;
-        if (!set->ordered || k->pass != ADEPT_BACKWARD || op->count <= 0) continue;
+        if (!set->has_uses || k->pass != ADEPT_BACKWARD || op->count <= 0) continue;
         set->uses[set->n_uses++] =
             (adept_kernel_use){(uint32_t)index, (uint32_t)at, count / (double)op->count, k->launches};
     }
@@ -73,18 +73,17 @@ static adept_status add_products(adept_kernel_set *set, slots *s, const adept_pr
     return ADEPT_OK;
 }
 
-adept_status adept_kernel_set_new(adept_kernel_set *out, const adept_profile *prof, bool ordered, adept_error *err)
+adept_status adept_kernel_set_new(adept_kernel_set *out, const adept_profile *prof, bool uses, adept_error *err)
 {
     slots s;
-    *out = (adept_kernel_set){.n_ops = prof->n_ops, .ordered = ordered};
+    *out = (adept_kernel_set){.n_ops = prof->n_ops, .has_uses = uses};
     adept_status status = reserve(out, &s, prof, err);
     for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK; i++)
         status = add_operator(out, &s, prof, i, err);
     if (status == ADEPT_OK) status = add_products(out, &s, prof, err);
     free(s.of);
-    if (status != ADEPT_OK) return status;
-    out->executions[out->n] = adept_optimizer_execution;
-    return ordered ? adept_backward_plan_new(&out->order, prof, err) : ADEPT_OK;
+    if (status == ADEPT_OK) out->executions[out->n] = adept_optimizer_execution;
+    return status;
 }
 
 void adept_kernel_set_free(adept_kernel_set *set)
@@ -92,6 +91,5 @@ void adept_kernel_set_free(adept_kernel_set *set)
     free(set->shapes);
     free(set->executions);
     free(set->uses);
-    adept_backward_plan_free(&set->order);
     *set = (adept_kernel_set){.n = 0};
 }

@@ -2,7 +2,6 @@
  * GPU, worked out once for plans on many. Private to model/. Calls: workload. */
 #ifndef ADEPT_KERNEL_SET_H
 #define ADEPT_KERNEL_SET_H
-#include "communication.h"
 #include "kernel_list.h"
 #include "operator_kernel.h"
 
@@ -18,13 +17,12 @@ typedef struct adept_kernel_set {
     adept_executions *executions; /* of a step; the optimizer's come behind those of the kernels */
     size_t n_ops, n_uses;
     adept_kernel_use *uses;
-    bool ordered;
-    adept_backward_plan order; /* of the backward pass, if it is wanted */
+    bool has_uses;
 } adept_kernel_set;
 
-/** @param ordered  is the order of the backward pass wanted? The profile must know it.
- *  @return as adept_operator_shape_of(), adept_backward_plan_new(); adept_kernel_set_free() whatever it is */
-adept_status adept_kernel_set_new(adept_kernel_set *out, const adept_profile *prof, bool ordered, adept_error *err);
+/** @param uses  of operators' backward, in the order of the profile's ops: are they wanted?
+ *  @return as adept_operator_shape_of(); adept_kernel_set_free() whatever it is */
+adept_status adept_kernel_set_new(adept_kernel_set *out, const adept_profile *prof, bool uses, adept_error *err);
 void adept_kernel_set_free(adept_kernel_set *set); /* zeroed is fine */
 
 #endif

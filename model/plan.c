@@ -245,10 +245,18 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
     plan->left_out_s = 0.0;
     k->menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
     k->numbers = adept_operator_numbers_of(&plan->placed, at->hw);
+<<<<<<< HEAD
     adept_status status = timed ? time_kernels(timed, k, set, cache, at, err)
                                 : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
     if (status == ADEPT_OK && set->ordered) status = adept_buckets_new(&k->buckets, set, timed, err);
     if (status == ADEPT_OK) status = add_to_list(k, timed, set, err);
+=======
+    k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
+    adept_status status = timed && k->columns ? time_kernels(timed, k, set, cache, at, err)
+                                              : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels",
+                                                                set->n);
+    if (status == ADEPT_OK && set->has_uses) status = adept_buckets_new(&k->buckets, at->profile, set, timed, err);
+>>>>>>> h-schedule
     if (status == ADEPT_OK) {
         for (size_t i = 0; i < set->n; i++) {
             const adept_operator_shape *shape = &set->shapes[i];
@@ -285,8 +293,8 @@ static adept_status find_kernels(adept_work *work, adept_kernel_set *set, const 
                                  adept_error *err)
 {
     adept_status status = adept_place_check_profile(work, prof, err);
-    bool ordered = several && status == ADEPT_OK && adept_backward_plan_known(prof) && adept_work_sends(work);
-    return status == ADEPT_OK ? adept_kernel_set_new(set, prof, ordered, err) : status;
+    bool uses = several && status == ADEPT_OK && adept_gradients_known(prof) && adept_work_sends(work);
+    return status == ADEPT_OK ? adept_kernel_set_new(set, prof, uses, err) : status;
 }
 
 static adept_status place_alone(adept_plan *plan, const adept_placement *at, bool several, const double *given,
@@ -326,7 +334,7 @@ static adept_plan empty_plan(const adept_placement *at)
                         .notes = notes_of(at->hw, &at->run, at->profile->precision),
                         .granularity = at->run.granularity,
                         .by_operator = adept_granularity_of(at->hw, &at->run) == ADEPT_GRANULARITY_OPERATOR,
-                        .places_known = adept_backward_plan_known(at->profile)};
+                        .places_known = adept_gradients_known(at->profile)};
 }
 
 adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const adept_hwprofile *hw,

@@ -87,6 +87,7 @@ OPTIONS = [line.split() for line in """\
 --steps 500 --country SE --label label.json
 --steps 500 --country WORLD --label label.cdx.json
 --steps 500 --country EU --label label.spdx.json --json
+--gpus 4 --timeline trace.json --json
 --set specs.mem_bytes_per_s=x2
 --set sms=x2 --set specs.l2_bytes=x0.5 --json
 --set core_clock=x1.1 --by kind

@@ -21,17 +21,23 @@ static void send(timeline *t, const naive_bucket_rule *rule)
     t->filled_bytes = 0.0;
 }
 
-naive_communication naive_communicate_buckets(const adept_backward_plan *plan, const double *op_backward_s,
+naive_communication naive_communicate_buckets(const adept_profile *prof, const double *op_backward_s,
                                               const naive_bucket_rule *rule)
 {
     timeline t = {0};
-    for (size_t i = 0; i < plan->n; i++) {
-        const adept_backward_piece *p = &plan->pieces[i];
-        t.now_s += p->executions * op_backward_s[p->op];
-        t.filled_bytes += p->gradient_bytes;
-        if (t.filled_bytes >= (t.sum.buckets > 0.0 ? rule->bytes : rule->first_bytes)) send(&t, rule);
+    const adept_program *program = &prof->program;
+    double rest_bytes = prof->trainable_bytes;
+    for (size_t i = program->n_operators; i-- > 0;) {
+        int32_t op = program->operators[i].op;
+        if (op >= 0) t.now_s += op_backward_s[op];
+        for (size_t k = 0; k < program->n_gradients; k++) {
+            if (program->gradients[k].at != (int32_t)i) continue;
+            rest_bytes -= program->gradients[k].bytes;
+            t.filled_bytes += program->gradients[k].bytes;
+            if (t.filled_bytes >= (t.sum.buckets > 0.0 ? rule->bytes : rule->first_bytes)) send(&t, rule);
+        }
     }
-    t.filled_bytes += plan->rest_bytes;
+    t.filled_bytes += fmax(0.0, rest_bytes);
     send(&t, rule);
     t.sum.exposed_s = fmin(t.sum.total_s, fmax(0.0, t.link_free_s - t.now_s)); /* rounding could make it more */
     return t.sum;
@@ -62,16 +68,14 @@ naive_communication naive_communication_of(const adept_profile *prof, const adep
     double theta[ADEPT_OPERATOR_PARAMETERS], *op_s = calloc(2 * prof->n_ops + 1, sizeof *op_s);
     double *op_host_s = op_s + prof->n_ops, device_s = 0.0, host_s = 0.0, bytes = run->bucket_bytes > 0.0 ? run->bucket_bytes : ADEPT_BUCKET_BYTES;
     adept_network net;
-    adept_backward_plan plan;
     if (!op_s || adept_operator_parameters_get(theta, hw, NULL) != ADEPT_OK) abort();
-    if (adept_network_of(&net, run, NULL) != ADEPT_OK || adept_backward_plan_new(&plan, prof, NULL) != ADEPT_OK)
-        abort();
+    if (adept_network_of(&net, run, NULL) != ADEPT_OK) abort();
     const naive_operator step = naive_operator_predict(&(adept_placement){prof, hw, *run}, theta);
     for (size_t i = 0; i < prof->n_ops; i++)
         op_s[i] = backward_s(&op_host_s[i], &prof->ops[i], prof, hw, theta, step.launch_s[1], clock_ratio);
-    for (size_t i = 0; i < plan.n; i++) {
-        device_s += plan.pieces[i].executions * op_s[plan.pieces[i].op];
-        host_s += plan.pieces[i].executions * op_host_s[plan.pieces[i].op];
+    for (size_t i = 0; i < prof->n_ops; i++) {
+        device_s += (double)prof->ops[i].count * op_s[i];
+        host_s += (double)prof->ops[i].count * op_host_s[i];
     }
     net.in_switch = naive_switch_adds(hw, run);
     adept_network_of_nccl(&net, &net, (double)run->gpus);
@@ -79,8 +83,7 @@ naive_communication naive_communication_of(const adept_profile *prof, const adep
     bool waits = step.host_bound && host_s > device_s;
     const naive_bucket_rule rule = {fmin(ADEPT_FIRST_BUCKET_BYTES, bytes), bytes, theta[ADEPT_OP_l_hop_s],
                                     theta[ADEPT_OP_bw_eff_bytes_per_s], &net};
-    naive_communication c = naive_communicate_buckets(&plan, waits ? op_host_s : op_s, &rule);
-    adept_backward_plan_free(&plan);
+    naive_communication c = naive_communicate_buckets(prof, waits ? op_host_s : op_s, &rule);
     free(op_s);
     return c;
 }

@@ -21,7 +21,7 @@ typedef struct naive_bucket_rule {
  * has ended; exposed is what remains after the pass.
  * @param op_backward_s  time of one execution's backward, one per operator of the profile
  */
-naive_communication naive_communicate_buckets(const adept_backward_plan *plan, const double *op_backward_s,
+naive_communication naive_communicate_buckets(const adept_profile *prof, const double *op_backward_s,
                                               const naive_bucket_rule *rule);
 
 /** The same of a prediction by granularity "operator" that sends in buckets: every operator's backward timed by itself.

@@ -1,4 +1,5 @@
 /* All-reduces by hand: ring, tree, nodes, and buckets beside a backward pass. */
+#include "even_program.h"
 #include "naive_buckets.h"
 #include "operator_toy.h"
 
@@ -168,17 +169,15 @@ static void four_layers(adept_profile *prof, adept_profile_op *ops, const adept_
 
 static const adept_kernel backward_kernel = {.pass = ADEPT_BACKWARD};
 
-static naive_communication communicate(const adept_profile *prof, double first, double size, double latency_s,
-                                       double bw)
+static naive_communication communicate(adept_profile *prof, double first, double size, double latency_s, double bw)
 {
-    static const double layer_s[] = {1, 1, 1, 1};
+    static const double layer_s[] = {1, 1, 1, 1}, nothing_s[4] = {0};
     adept_network net = two_gpus();
-    adept_backward_plan plan;
-    adept_error err = {0};
-    if (adept_backward_plan_new(&plan, prof, &err) != ADEPT_OK) fail_msg("%s", err.message);
     const naive_bucket_rule rule = {first, size, latency_s, bw, &net};
-    naive_communication c = naive_communicate_buckets(&plan, layer_s, &rule);
-    adept_backward_plan_free(&plan);
+    even_program_set(prof);
+    naive_communication c =
+        naive_communicate_buckets(prof, prof->ops->kernels->pass == ADEPT_BACKWARD ? layer_s : nothing_s, &rule);
+    even_program_free(prof);
     return c;
 }
 
@@ -264,87 +263,35 @@ static void merged_operators_are_spread(void **state)
     ops[0].gradient_places = (adept_profile_places){1, 0, 0};
     c = communicate(&prof, 30, 30, 0, 60);
     near(c.exposed_s, 1.5);
-    /* far more executions than places can be kept for */
-    ops[0].count = ops[0].places.n = ops[0].gradient_places.n = INT64_C(1) << 40;
-    ops[0].places.last = ops[0].gradient_places.last = INT64_C(1) << 40;
-    ops[1].places = (adept_profile_places){1, (INT64_C(1) << 40) + 1, (INT64_C(1) << 40) + 1};
-    c = communicate(&prof, 30, 30, 0, 60);
-    near(c.total_s, 1.5);
-    assert_true(c.exposed_s > 0 && c.exposed_s <= 0.51);
 }
 
-static bool comes_before(const adept_backward_piece *x, const adept_backward_piece *y)
-{
-    if (x->place != y->place) return x->place > y->place;
-    if ((x->gradient_bytes > 0) != (y->gradient_bytes > 0)) return y->gradient_bytes > 0;
-    return x->op <= y->op;
-}
-
-/* Three executions at 0, 2 and 4: that is where they are. Of random ones: later places first, at one place the kernels,
- * then by operator; and nothing is lost. */
-static void pieces_are_in_order(void **state)
+/* Three operators, of which the second is a view: backward the third, the view and the first. Gradients of 10 and 20 bytes are
+ * complete behind the third, of 30 behind the first; 40 bytes are of parameters that nothing uses. */
+static void gradients_are_complete_in_the_programs_order(void **state)
 {
     (void)state;
-    adept_profile_op ops[6];
-    adept_profile prof = {.ops = ops};
-    adept_backward_plan plan;
-    ops[0] = (adept_profile_op){.count = 3,
-                                .n_kernels = 1,
-                                .kernels = &backward_kernel,
-                                .places = {3, 0, 4},
-                                .gradient_bytes = 90,
-                                .gradient_places = {1, 0, 0}};
-    prof.n_ops = 1;
-    assert_int_equal(adept_backward_plan_new(&plan, &prof, NULL), ADEPT_OK);
-    assert_int_equal(plan.n, 4);
-    assert_true(plan.pieces[0].place == 4 && plan.pieces[1].place == 2 && plan.pieces[2].place == 0);
-    assert_true(plan.pieces[3].place == 0 && plan.pieces[3].gradient_bytes == 90);
-    adept_backward_plan_free(&plan);
-    srand(3);
-    prof.n_ops = 6;
-    for (int round = 0; round < 200; round++) {
-        double executions = 0, bytes = 0;
-        for (int i = 0; i < 6; i++) {
-            int64_t first = rand() % 4 + (round % 2 ? rand() % 3 * 40 : 0), n = 1 + rand() % 3,
-                    last = n > 1 ? first + n + rand() % 3 : first;
-            ops[i] = (adept_profile_op){.count = n,
-                                        .n_kernels = 1,
-                                        .kernels = &backward_kernel,
-                                        .places = {n, first, last},
-                                        .gradient_bytes = 10 * (1 + rand() % 3),
-                                        .gradient_places = {n, first, last}};
-            executions += (double)n;
-            bytes += ops[i].gradient_bytes;
-        }
-        prof.trainable_bytes = bytes;
-        assert_int_equal(adept_backward_plan_new(&plan, &prof, NULL), ADEPT_OK);
-        for (size_t i = 0; i < plan.n; i++) {
-            if (i > 0) assert_true(comes_before(&plan.pieces[i - 1], &plan.pieces[i]));
-            executions -= plan.pieces[i].executions;
-            bytes -= plan.pieces[i].gradient_bytes;
-        }
-        assert_true(fabs(executions) < 1e-9 && fabs(bytes) < 1e-9);
-        adept_backward_plan_free(&plan);
-    }
-    prof.n_ops = 1;
-    ops[0].gradient_bytes = 0;
-    assert_false(adept_backward_plan_known(&prof)); /* nothing is sent */
-}
-
-static void without_places_there_is_no_plan(void **state)
-{
-    (void)state;
-    adept_profile prof;
-    adept_profile_op ops[4];
-    adept_backward_plan plan;
-    adept_error err = {0};
-    four_layers(&prof, ops, &backward_kernel);
-    assert_true(adept_backward_plan_known(&prof));
-    ops[2].places.n = 0;
-    assert_false(adept_backward_plan_known(&prof));
-    assert_int_equal(adept_backward_plan_new(&plan, &prof, &err), ADEPT_E_INVALID);
-    prof.n_ops = 0;
-    assert_false(adept_backward_plan_known(&prof));
+#define STREAM .unit = ADEPT_UNIT_ALU, .family = ADEPT_FAMILY_STREAM, .dtype = ADEPT_F32, .bytes_read = 1e6
+    static const adept_kernel kernels[] = {{.pass = ADEPT_BACKWARD, .launches = 2, STREAM}, {.launches = 1, STREAM}};
+    adept_profile_op ops[2] = {{.path = "a", .count = 1, .n_kernels = 2, .kernels = kernels},
+                               {.path = "b", .count = 1, .n_kernels = 1, .kernels = kernels}};
+    adept_program_operator operators[] = {{.op = 0}, {.op = -1}, {.op = 1}};
+    adept_program_gradient gradients[] = {{0, 30}, {2, 20}, {2, 10}};
+    adept_profile prof = {.n_ops = 2, .ops = ops, .grad_accum = 1, .trainable_bytes = 100,
+                          .program = {.n_operators = 3, .operators = operators, .n_gradients = 3, .gradients = gradients}};
+    const adept_timed_kernel timed[2] = {{.time_s = 5, .clocked_s = 2}, {.time_s = 5, .clocked_s = 2}};
+    adept_kernel_set set;
+    adept_buckets b;
+    assert_true(adept_gradients_known(&prof) && adept_gradients_left(&prof) == 40);
+    assert_int_equal(adept_kernel_set_new(&set, &prof, true, NULL), ADEPT_OK);
+    assert_int_equal(adept_buckets_new(&b, &prof, &set, timed, NULL), ADEPT_OK);
+    assert_true(b.n == 3 && b.rest_bytes == 40);
+    assert_true(b.gradients[0].bytes == 10 && b.gradients[1].bytes == 20 && b.gradients[2].bytes == 30);
+    assert_true(b.gradients[1].before.launches == 2 && b.gradients[2].before.launches == 4);
+    assert_true(b.gradients[1].before.kernels.clocked_s == 0.5 * b.backward.kernels.clocked_s && b.backward.launches == 4);
+    adept_buckets_free(&b);
+    adept_kernel_set_free(&set);
+    prof.program.n_gradients = 0;
+    assert_false(adept_gradients_known(&prof));
 }
 
 /* ---- in a step ---- */
@@ -371,6 +318,7 @@ static void step_in_buckets(void **state)
     f.ops[0].places = f.ops[0].gradient_places = (adept_profile_places){100, 0, 99};
     f.ops[0].gradient_bytes = 4e9;
     f.ops[1].places = (adept_profile_places){3, 100, 102};
+    even_program_set(&f.prof);
     p = predict(&f);
     double product_s = PRODUCT_S + 1e-6, bucket_s = 2.3 * 11e-5 + 1.225 * 16.0 / 15.0 * 4e-4;
     assert_true(p.comm_buckets == 100);
@@ -404,6 +352,7 @@ static void step_in_buckets(void **state)
     f.run.gpus = 2;
     f.run.granularity = ADEPT_GRANULARITY_MODEL;
     refuse(&f, ADEPT_E_USAGE, "granularity \"model\" has none");
+    even_program_free(&f.prof);
 }
 
 /* A bridge of 500 GB/s instead of a link of 200: as 2.5 times the bus bandwidth, between two GPUs of each node, and
@@ -459,9 +408,11 @@ static void nothing_overlaps(void **state)
     f.ops[0].places = f.ops[0].gradient_places = (adept_profile_places){100, 0, 99};
     f.ops[0].gradient_bytes = 4e9;
     f.ops[1].places = (adept_profile_places){3, 100, 102};
+    even_program_set(&f.prof);
     near(predict(&f).comm_s, p.comm_s); /* places or not */
     f.prof.mode = ADEPT_MODE_INFER;
     assert_true(predict(&f).comm_s == 0);
+    even_program_free(&f.prof);
 }
 
 /* A fit that saw several GPUs has its own share. */
@@ -477,6 +428,7 @@ static void fits_of_several_gpus_keep_their_share(void **state)
     f.ops[0].places = f.ops[0].gradient_places = (adept_profile_places){100, 0, 99};
     f.ops[0].gradient_bytes = 4e9;
     f.ops[1].places = (adept_profile_places){3, 100, 102};
+    even_program_set(&f.prof);
     f.run.gpus = 2;
     f.gpu.hw.intervals = &intervals;
     assert_true(predict(&f).comm_buckets == 100);
@@ -486,6 +438,7 @@ static void fits_of_several_gpus_keep_their_share(void **state)
     assert_true(predict(&f).comm_buckets == 0);
     f.run.overlap = ADEPT_OVERLAP_BUCKETED;
     assert_true(predict(&f).comm_buckets == 100);
+    even_program_free(&f.prof);
 }
 
 /* By granularity "model" the evaluator knows the fixed share only. */
@@ -541,8 +494,7 @@ int main(void)
         cmocka_unit_test(two_buckets_by_hand),
         cmocka_unit_test(limits_of_buckets),
         cmocka_unit_test(merged_operators_are_spread),
-        cmocka_unit_test(pieces_are_in_order),
-        cmocka_unit_test(without_places_there_is_no_plan),
+        cmocka_unit_test(gradients_are_complete_in_the_programs_order),
         cmocka_unit_test(step_in_buckets),
         cmocka_unit_test(bridges_join_pairs),
         cmocka_unit_test(nothing_overlaps),

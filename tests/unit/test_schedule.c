@@ -3,6 +3,7 @@
 #include "adept_handlers.h"
 #include "adept_operator_model.h"
 #include "adept_timeline.h"
+#include "even_program.h"
 #include "operator_toy.h"
 #include "plan.h"
 #include "six_ways.h"
@@ -244,6 +245,25 @@ static adept_profile *walk(const adept_graph *graph, const adept_workload_config
     return profile;
 }
 
+/* What the program's order changes where executions of an operator were taken as evenly spaced; those steps are as before. */
+static void compare_orders(adept_profile *profile, const adept_hwprofile *hw, const char *what)
+{
+    const adept_run run = {.gpus = 8, .granularity = ADEPT_GRANULARITY_OPERATOR};
+    const adept_program own = profile->program;
+    adept_prediction in_order, evenly;
+    assert_int_equal(adept_predict(&in_order, profile, hw, &run, NULL), ADEPT_OK);
+    even_program_set(profile);
+    assert_int_equal(adept_predict(&evenly, profile, hw, &run, NULL), ADEPT_OK);
+    compare_steps(profile, hw, what);
+    even_program_free(profile);
+    profile->program = own;
+    print_message("%-36s %3.0f buckets: %.4g ms exposed, evenly %3.0f: %.4g ms; step %+.3f %%\n", what, in_order.comm_buckets,
+                  1e3 * in_order.comm_s, evenly.comm_buckets, 1e3 * evenly.comm_s,
+                  100 * (in_order.step_time_s / evenly.step_time_s - 1));
+    double all_s = in_order.comm_s + in_order.comm_hidden_s;
+    assert_true(fabs(in_order.step_time_s - evenly.step_time_s) <= all_s && fabs(all_s / (evenly.comm_s + evenly.comm_hidden_s) - 1) < 0.1);
+}
+
 static void check_steps(const char *path, const adept_graph *graph, const adept_workload_config *config)
 {
     static const adept_workload_config configs[] = {{.mode = ADEPT_MODE_TRAIN, .precision = ADEPT_AMP_FP16},
@@ -256,6 +276,7 @@ static void check_steps(const char *path, const adept_graph *graph, const adept_
         for (size_t g = 0; g < N_GPUS; g++)
             compare_steps(profile, gpus[g], strrchr(path, '/') + 1);
         if (i < 2) compare_evaluator(profile, gpus[i], path);
+        if (i == 0) compare_orders(profile, gpus[1], strrchr(path, '/') + 1);
         adept_profile_free(profile);
     }
 }
@@ -304,13 +325,14 @@ static void too_many_buckets_are_refused(void **state)
     f.ops[0].places = f.ops[0].gradient_places = (adept_profile_places){2000, 0, 1999};
     f.ops[0].gradient_bytes = 4e9;
     f.ops[1].places = (adept_profile_places){3, 2000, 2002};
+    even_program_set(&f.prof);
     adept_placement at = {&f.prof, &f.gpu.hw, {.gpus = 2, .overlap = ADEPT_OVERLAP_BUCKETED, .bucket_bytes = 1}};
     assert_int_equal(adept_evaluator_new(&e, &at, 1, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, &err), ADEPT_E_USAGE);
     assert_non_null(strstr(err.message, "row 0: more than 1023 buckets a step"));
     at.run.bucket_bytes = 1e7;
     assert_int_equal(adept_evaluator_new(&e, &at, 1, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, &err), ADEPT_OK);
     adept_evaluator_free(e);
-    f.ops[0].places.n = 0;
+    even_program_free(&f.prof);
     assert_int_equal(adept_evaluator_new(&e, &at, 1, ADEPT_GRANULARITY_OPERATOR, NULL, NULL, 0, &err), ADEPT_E_USAGE);
     assert_non_null(strstr(err.message, "does not say where its parameters are"));
 }

@@ -73,7 +73,7 @@ const char *adept_unit_name(adept_unit unit);                     /* gemm conv a
  *  through the forward pass. */
 typedef struct adept_profile_places {
     int64_t n;           /* how many */
-    int64_t first, last; /* of them; those between are taken as evenly spaced */
+    int64_t first, last; /* of them; the program says where the others are */
 } adept_profile_places;
 
 /** Operators that are identical (same shapes, arguments, gradients and place in the module tree up to list indices). */
