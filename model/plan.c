@@ -245,18 +245,10 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
     plan->left_out_s = 0.0;
     k->menus = at->hw->tiles ? at->hw->tiles : adept_tile_menu_default;
     k->numbers = adept_operator_numbers_of(&plan->placed, at->hw);
-<<<<<<< HEAD
     adept_status status = timed ? time_kernels(timed, k, set, cache, at, err)
                                 : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
-    if (status == ADEPT_OK && set->ordered) status = adept_buckets_new(&k->buckets, set, timed, err);
-    if (status == ADEPT_OK) status = add_to_list(k, timed, set, err);
-=======
-    k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
-    adept_status status = timed && k->columns ? time_kernels(timed, k, set, cache, at, err)
-                                              : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels",
-                                                                set->n);
     if (status == ADEPT_OK && set->has_uses) status = adept_buckets_new(&k->buckets, at->profile, set, timed, err);
->>>>>>> h-schedule
+    if (status == ADEPT_OK) status = add_to_list(k, timed, set, err);
     if (status == ADEPT_OK) {
         for (size_t i = 0; i < set->n; i++) {
             const adept_operator_shape *shape = &set->shapes[i];
