@@ -413,7 +413,8 @@ static void words_of_calibration(void **state)
     static const struct {
         const char *gpu, *text;
         adept_precision precision;
-    } cases[] = {{"h100-sxm-80gb", "not calibrated: parameters transferred from ", ADEPT_FP32},
+    } cases[] = {{"l40s", "not calibrated: parameters transferred from ", ADEPT_FP32},
+                 {"h100-sxm-80gb", "calibrated in other precisions only: parameters of ", ADEPT_FP32},
                  {"v100-pcie-32gb", "calibrated", ADEPT_FP32},
                  {"v100-pcie-32gb", "calibrated in other precisions only", ADEPT_PURE_FP16},
                  {"a100-sxm-40gb", "calibrated: parameters of ", ADEPT_FP32},
