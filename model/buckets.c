@@ -1,4 +1,5 @@
-/** @file buckets.c  Where gradients are complete in the backward pass, and their all-reduces beside it; see buckets.h. */
+/** @file buckets.c  Where gradients are complete in the backward pass, and their all-reduces beside it; see buckets.h.
+ */
 #include "buckets.h"
 #include <stdlib.h>
 
@@ -86,8 +87,9 @@ static double send(adept_schedule *s, const adept_linear_laws *laws, const adept
     }
     const adept_allreduce_law *law = laws->of[best].law;
     double between_s = law->between_s + law->between_s_per_byte * ready->bytes;
-    adept_task task = {ADEPT_LANE_LINK, ADEPT_TASK_SEND, ADEPT_PART_BACKWARD, .time_s = best_s - between_s, .bytes = ready->bytes,
-                       .law = law, .gradient = gradient, .ready = ready->before, .until = ADEPT_NO_TASK};
+    adept_task task = {ADEPT_LANE_LINK,       ADEPT_TASK_SEND, ADEPT_PART_BACKWARD,  .time_s = best_s - between_s,
+                       .bytes = ready->bytes, .law = law,      .gradient = gradient, .ready = ready->before,
+                       .until = ADEPT_NO_TASK};
     adept_schedule_add(s, task, adept_later(s->lanes[ADEPT_LANE_BETWEEN], complete));
     if (between_s > 0.0) {
         task.lane = ADEPT_LANE_BETWEEN;
@@ -98,8 +100,7 @@ static double send(adept_schedule *s, const adept_linear_laws *laws, const adept
 }
 
 adept_done adept_buckets_send(adept_schedule *s, double *all_s, double *n, const adept_buckets *buckets,
-                              const adept_linear_laws *laws, double bucket_bytes, adept_done pass,
-                              const adept_pace *at)
+                              const adept_linear_laws *laws, double bucket_bytes, adept_done pass, const adept_pace *at)
 {
     adept_task *const kept = s->tasks;
     adept_done complete = pass;
@@ -134,8 +135,8 @@ static bool fitted_share(const adept_hwprofile *hw, const adept_run *run)
     return adept_calibrated_for(hw, run) && hw->intervals && hw->intervals->high.gpus > 1.0;
 }
 
-adept_status adept_buckets_bytes(double *bucket_bytes, bool places_known, const adept_hwprofile *hw, const adept_run *run,
-                                 const adept_network *net, adept_error *err)
+adept_status adept_buckets_bytes(double *bucket_bytes, bool places_known, const adept_hwprofile *hw,
+                                 const adept_run *run, const adept_network *net, adept_error *err)
 {
     bool by_operator = adept_granularity_of(hw, run) == ADEPT_GRANULARITY_OPERATOR,
          asked = run->overlap == ADEPT_OVERLAP_BUCKETED;

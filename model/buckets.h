@@ -72,7 +72,7 @@ adept_done adept_buckets_send(adept_schedule *s, double *all_s, double *n, const
 /** Bytes of the buckets that gradients are sent in; 0: in none. @param places_known  adept_gradients_known() of the
  *  profile
  *  @return ADEPT_E_USAGE if they are asked for but cannot be */
-adept_status adept_buckets_bytes(double *bucket_bytes, bool places_known, const adept_hwprofile *hw, const adept_run *run,
-                                 const adept_network *net, adept_error *err);
+adept_status adept_buckets_bytes(double *bucket_bytes, bool places_known, const adept_hwprofile *hw,
+                                 const adept_run *run, const adept_network *net, adept_error *err);
 
 #endif

@@ -101,8 +101,8 @@ static int by_kernel(const void *a, const void *b)
 }
 
 /* What runs before which bucket depends on bytes alone. @param first  where the uses of each operator begin */
-static adept_status cut_buckets(pass_buckets *out, const adept_profile *prof, const adept_kernel_set *set, size_t *first,
-                                adept_error *err)
+static adept_status cut_buckets(pass_buckets *out, const adept_profile *prof, const adept_kernel_set *set,
+                                size_t *first, adept_error *err)
 {
     const adept_program *program = &prof->program;
     size_t n_parts = 0, next = program->n_gradients;
@@ -128,7 +128,8 @@ static adept_status cut_buckets(pass_buckets *out, const adept_profile *prof, co
             filled += program->gradients[next - 1].bytes;
             if (!adept_bucket_closes(filled, out->bucket_bytes, (double)out->n)) continue;
             if (out->n + 1 == MOST_BUCKETS)
-                return adept_error_set(err, ADEPT_E_USAGE, "more than %d buckets a step: an evaluator takes fewer, larger ones",
+                return adept_error_set(err, ADEPT_E_USAGE,
+                                       "more than %d buckets a step: an evaluator takes fewer, larger ones",
                                        MOST_BUCKETS - 1);
             out->of[out->n++] = (adept_ready_gradient){{.launches = launches}, filled};
             filled = 0.0;
@@ -168,7 +169,9 @@ static size_t pass_of(const adept_operator_rows *rows, const adept_placement *at
     for (; i < rows->n_passes; i++) {
         const pass *p = &rows->passes[i];
         double other = p->buckets.bucket_bytes;
-        if (p->profile == at->profile && p->hw == at->hw && (bucket_bytes == 0.0 || other == 0.0 || other == bucket_bytes)) break;
+        if (p->profile == at->profile && p->hw == at->hw &&
+            (bucket_bytes == 0.0 || other == 0.0 || other == bucket_bytes))
+            break;
     }
     return i;
 }
@@ -182,8 +185,8 @@ static adept_status add_row(adept_operator_rows *rows, size_t index, const adept
     run.granularity = ADEPT_GRANULARITY_OPERATOR;
     adept_status status = adept_place(&placed, NULL, at, NULL, 0, err);
     if (status == ADEPT_OK && run.overlap == ADEPT_OVERLAP_BUCKETED)
-        status = adept_buckets_bytes(&bucket_bytes, adept_gradients_known(at->profile), at->hw, &run,
-                                     &placed.network, err);
+        status =
+            adept_buckets_bytes(&bucket_bytes, adept_gradients_known(at->profile), at->hw, &run, &placed.network, err);
     if (status != ADEPT_OK) return status;
     r->numbers = adept_operator_numbers_of(&placed, at->hw);
     if (!(r->numbers.launches[ADEPT_PART_FORWARD] > 0.0))
@@ -330,7 +333,8 @@ static void put(const state *s, const moving_row *r, bool gradient, const output
     if (out->time_s) out->time_s[r->row] = r->step.step_s;
     if (out->power_w) out->power_w[r->row] = n->gpus * r->step.power_w;
     if (!gradient) return;
-    adept_operator_step_slopes(dtime, dpower, &r->step, &r->path, &s->list, &s->slopes, &r->ready, &r->balance, n, s->theta);
+    adept_operator_step_slopes(dtime, dpower, &r->step, &r->path, &s->list, &s->slopes, &r->ready, &r->balance, n,
+                               s->theta);
     own_slopes(dtime, s->at, s->shared, s->theta);
     own_slopes(dpower, s->at, s->shared, s->theta);
     for (size_t k = 0; k < ADEPT_OPERATOR_PARAMETERS; k++) {
@@ -385,7 +389,8 @@ static void evaluate_pass(state *s, size_t index, const outputs *out)
         before->memory_s += s->ready[i - 1].before.kernels.memory_s;
     }
     if (at->buckets.of)
-        s->buckets = (adept_buckets){at->buckets.n, s->ready, s->ready[at->buckets.n].before, s->ready[at->buckets.n].bytes};
+        s->buckets =
+            (adept_buckets){at->buckets.n, s->ready, s->ready[at->buckets.n].before, s->ready[at->buckets.n].bytes};
     for (size_t i = first; i < s->rows->n_rows; i++) {
         const operator_row *row = &s->rows->rows[i];
         moving_row *r = &rows[n];

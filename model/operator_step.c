@@ -234,11 +234,12 @@ typedef struct moment {
 } moment;
 
 /* A share of a part's work: the host launches it, and its kernels begin once the host has launched all parts before. So
- * after each part the GPU goes on at max(its own end, the host's). @return where kernels begin, and where launches do */
+ * after each part the GPU goes on at max(its own end, the host's). @return where kernels begin, and where launches do
+ */
 static adept_done add_part(adept_schedule *s, adept_part part, double share, const moment *m, const clockless *c,
                            adept_done launched, adept_done *launches)
 {
-    adept_task task = {ADEPT_LANE_COMPUTE, ADEPT_TASK_PART, part, share, share * (m->part_s[part] + c->gaps_s[part]),
+    adept_task task = {ADEPT_LANE_COMPUTE,    ADEPT_TASK_PART, part, share, share * (m->part_s[part] + c->gaps_s[part]),
                        .until = ADEPT_NO_TASK};
     const adept_done kernels = adept_schedule_add(s, task, launched);
     task.lane = ADEPT_LANE_HOST;
@@ -285,25 +286,29 @@ static adept_task send_buckets(adept_schedule *s, moment *m, const clockless *c,
     m->comm_s = hides_all ? 0.0 : left_s < all_s ? left_s : all_s; /* rounding could make it more */
     m->hidden_s = all_s - m->comm_s;
     bool kept = s->keeps_sends && !hides_all;
-    return (adept_task){.kind = ADEPT_TASK_HOLD, .time_s = m->comm_s, .until = kept ? sent.task : ADEPT_NO_TASK, .since = passed.task};
+    return (adept_task){
+        .kind = ADEPT_TASK_HOLD, .time_s = m->comm_s, .until = kept ? sent.task : ADEPT_NO_TASK, .since = passed.task};
 }
 
-/* One all-reduce of which a share is hidden: it holds host and GPU for the rest. Where it lies on the links is for those
- * who look: it ends when they go on, whether or not the backward pass is as long as what is hidden. */
+/* One all-reduce of which a share is hidden: it holds host and GPU for the rest. Where it lies on the links is for
+ * those who look: it ends when they go on, whether or not the backward pass is as long as what is hidden. */
 static adept_task send_together(adept_schedule *s, moment *m, const clockless *c)
 {
     m->comm_s = c->exposed_s + c->copies_s;
     m->hidden_s = c->all_reduce_s - c->exposed_s;
     m->buckets = 0.0;
     if (s->keeps_sends && c->law) {
-        double begins_s = s->lanes[ADEPT_LANE_COMPUTE].at_s - m->hidden_s, between_s = c->law->between_s + c->law->between_s_per_byte * c->bytes;
-        adept_task task = {ADEPT_LANE_LINK, ADEPT_TASK_SEND, ADEPT_PART_BACKWARD, .time_s = c->all_reduce_s - between_s,
-                           .bytes = c->bytes, .law = c->law, .until = ADEPT_NO_TASK};
+        double begins_s = s->lanes[ADEPT_LANE_COMPUTE].at_s - m->hidden_s,
+               between_s = c->law->between_s + c->law->between_s_per_byte * c->bytes;
+        adept_task task = {
+            ADEPT_LANE_LINK,   ADEPT_TASK_SEND, ADEPT_PART_BACKWARD,   .time_s = c->all_reduce_s - between_s,
+            .bytes = c->bytes, .law = c->law,   .until = ADEPT_NO_TASK};
         adept_schedule_add(s, task, (adept_done){begins_s > 0.0 ? begins_s : 0.0, ADEPT_NO_TASK, false});
         task.lane = ADEPT_LANE_BETWEEN;
         task.time_s = between_s;
         adept_schedule_add(s, task, s->lanes[ADEPT_LANE_LINK]);
-        task = (adept_task){ADEPT_LANE_LINK, ADEPT_TASK_COPY, ADEPT_PART_BACKWARD, .time_s = c->copies_s, .until = ADEPT_NO_TASK};
+        task = (adept_task){ADEPT_LANE_LINK, ADEPT_TASK_COPY, ADEPT_PART_BACKWARD, .time_s = c->copies_s,
+                            .until = ADEPT_NO_TASK};
         adept_schedule_add(s, task, s->lanes[ADEPT_LANE_BETWEEN]);
     }
     return (adept_task){.kind = ADEPT_TASK_HOLD, .share = 1.0, .time_s = m->comm_s, .until = ADEPT_NO_TASK};
@@ -324,8 +329,8 @@ static void run_at(adept_schedule *s, moment *m, double clock, const adept_kerne
     adept_done launches, kernels = add_passes(s, one, true, m, c, &launches);
     if (n->passes > 2.0) add_passes(s, (n->passes - 2.0) / n->passes, false, m, c, &launches);
     if (n->passes > 1.0) kernels = add_passes(s, one, true, m, c, &launches);
-    adept_task hold = c->buckets ? send_buckets(s, m, c, kernels, launches, theta[ADEPT_OP_t_launch_s])
-                                 : send_together(s, m, c);
+    adept_task hold =
+        c->buckets ? send_buckets(s, m, c, kernels, launches, theta[ADEPT_OP_t_launch_s]) : send_together(s, m, c);
     for (hold.lane = ADEPT_LANE_HOST; hold.lane <= ADEPT_LANE_COMPUTE && (c->buckets || c->law); hold.lane++)
         adept_schedule_add(s, hold, s->lanes[hold.lane]);
     add_part(s, ADEPT_PART_OPTIMIZER, 1.0, m, c, s->lanes[ADEPT_LANE_HOST], &launches);
@@ -451,9 +456,9 @@ void adept_operator_schedule(adept_schedule *out, adept_task *tasks, const adept
     run_at(out, &m, step->clock_ratio, list, n, &c, theta);
 }
 
-void adept_operator_path(adept_step_path *path, adept_task *tasks, const adept_step *step, const adept_kernel_list *list,
-                         const adept_operator_numbers *n, const adept_buckets *buckets, double bucket_bytes,
-                         const double *theta)
+void adept_operator_path(adept_step_path *path, adept_task *tasks, const adept_step *step,
+                         const adept_kernel_list *list, const adept_operator_numbers *n, const adept_buckets *buckets,
+                         double bucket_bytes, const double *theta)
 {
     adept_schedule s;
     adept_operator_schedule(&s, tasks, step, list, n, buckets, bucket_bytes, theta);

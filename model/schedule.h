@@ -1,9 +1,10 @@
-/** @file schedule.h  A step as tasks on lanes, run once in order: each starts when its lane is free and what it waits for is done.
- *  Private to model/. Calls: nothing.
+/** @file schedule.h  A step as tasks on lanes, run once in order: each starts when its lane is free and what it waits
+ * for is done. Private to model/. Calls: nothing.
  *
- *  Adding a task runs it. The schedule keeps tasks only where it has room for them: a time alone needs the lanes' ends and no more.
- *  From kept tasks one pass backward (adept_schedule_weigh()) says what the step's time owes to each: its slope by the time of a task.
- *  So the derivative of a step by any parameter is the sum over tasks of weight times the task's own derivative. */
+ *  Adding a task runs it. The schedule keeps tasks only where it has room for them: a time alone needs the lanes' ends
+ * and no more. From kept tasks one pass backward (adept_schedule_weigh()) says what the step's time owes to each: its
+ * slope by the time of a task. So the derivative of a step by any parameter is the sum over tasks of weight times the
+ * task's own derivative. */
 #ifndef ADEPT_SCHEDULE_H
 #define ADEPT_SCHEDULE_H
 #include "communication.h"
@@ -44,7 +45,8 @@ typedef struct adept_task {
     const adept_allreduce_law *law;
     size_t gradient;           /* the last in its bucket; as many as there are: at the end of the pass */
     adept_backward_span ready; /* what has run of the pass then */
-    int until, since; /* it lasts from the end of one to the end of the other; ADEPT_NO_TASK: as long as its work takes */
+    int until,
+        since; /* it lasts from the end of one to the end of the other; ADEPT_NO_TASK: as long as its work takes */
     /* filled in */
     double start_s, weight;
     int from;    /* what it waited for last */

@@ -46,7 +46,8 @@ static adept_status time_operators(drawing *d, adept_error *err)
             adept_operator_kernel placed;
             adept_timed_kernel t;
             adept_status status = adept_operator_shape_of(&shape, op, &op->kernels[k], err);
-            if (status == ADEPT_OK) status = adept_operator_place(&placed, &shape, d->prof->precision, d->plan->hw, err);
+            if (status == ADEPT_OK)
+                status = adept_operator_place(&placed, &shape, d->prof->precision, d->plan->hw, err);
             if (status != ADEPT_OK) return status;
             adept_operator_time_of(&t, NULL, &placed, known->theta, known->menus);
             if (t.time_s > 0.0)
@@ -97,19 +98,20 @@ static void draw_kernels(drawing *d, const adept_task *t, const adept_task *laun
         draw_operators(d, t->part, t->start_s, end_s);
         return;
     }
-    draw(d, (adept_timeline_event){
-                .row = optimizes ? ADEPT_TIMELINE_OPTIMIZER : ADEPT_TIMELINE_COMPUTE,
-                .name = optimizes && d->prof->optimizer ? d->prof->optimizer : part_name(t->part),
-                .part = part_name(t->part),
-                .passes = optimizes ? 0.0 : passes,
-                .start_s = t->start_s,
-                .time_s = t->share * adept_span_s(all, &d->plan->kernels.list.board, d->step->clock_ratio)});
+    draw(d, (adept_timeline_event){.row = optimizes ? ADEPT_TIMELINE_OPTIMIZER : ADEPT_TIMELINE_COMPUTE,
+                                   .name = optimizes && d->prof->optimizer ? d->prof->optimizer : part_name(t->part),
+                                   .part = part_name(t->part),
+                                   .passes = optimizes ? 0.0 : passes,
+                                   .start_s = t->start_s,
+                                   .time_s = t->share *
+                                             adept_span_s(all, &d->plan->kernels.list.board, d->step->clock_ratio)});
 }
 
 static void draw_task(drawing *d, const adept_task *t)
 {
     static const char *const launches[ADEPT_PARTS] = {"launch forward", "launch backward", "launch optimizer"};
-    adept_timeline_event event = {.row = ADEPT_TIMELINE_HOST, .name = "fixed", .part = "", .start_s = t->start_s, .time_s = t->time_s};
+    adept_timeline_event event = {
+        .row = ADEPT_TIMELINE_HOST, .name = "fixed", .part = "", .start_s = t->start_s, .time_s = t->time_s};
     switch (t->kind) {
     case ADEPT_TASK_PART:
         if (t->lane == ADEPT_LANE_COMPUTE) {
@@ -159,8 +161,8 @@ static adept_status draw_step(drawing *d, const adept_checked_run *run, adept_er
                               ? time_operators(d, err)
                               : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a timeline");
     if (status == ADEPT_OK) {
-        adept_operator_schedule(&s, tasks, d->step, &k->list, &numbers, n_buckets > 0 ? &k->buckets : NULL, run->bucket_bytes,
-                                k->theta);
+        adept_operator_schedule(&s, tasks, d->step, &k->list, &numbers, n_buckets > 0 ? &k->buckets : NULL,
+                                run->bucket_bytes, k->theta);
         for (size_t i = 0; i < s.n; i++)
             draw_task(d, &tasks[i]);
         qsort(d->out->events, d->out->n, sizeof *d->out->events, by_row);

@@ -1,4 +1,5 @@
-/** @file adept_timeline.h  A step as what happens when: one event a task of its schedule, for viewers of traces. Calls: model. */
+/** @file adept_timeline.h  A step as what happens when: one event a task of its schedule, for viewers of traces. Calls:
+ * model. */
 #ifndef ADEPT_TIMELINE_H
 #define ADEPT_TIMELINE_H
 #include "adept_model.h"
@@ -23,22 +24,25 @@ typedef struct adept_timeline_event {
 
 typedef struct adept_timeline {
     size_t n;
-    adept_timeline_event *events; /* of each row in order, without overlap */
+    adept_timeline_event *events;      /* of each row in order, without overlap */
     double row_s[ADEPT_TIMELINE_ROWS]; /* sums of times */
     double step_s;
 } adept_timeline;
 
 /**
- * One GPU's step. Operators stand in the order of the profile's program, forward and then backward; a profile without one has its
- * passes as a whole. Of accumulated passes the first and the last are shown one by one, those between as one event.
+ * One GPU's step. Operators stand in the order of the profile's program, forward and then backward; a profile without
+ * one has its passes as a whole. Of accumulated passes the first and the last are shown one by one, those between as
+ * one event.
  * @param out  adept_timeline_free() it after ADEPT_OK
- * @return as adept_predict(); ADEPT_E_USAGE by granularity "model", which knows the time of no operator. Thread-safe, deterministic.
+ * @return as adept_predict(); ADEPT_E_USAGE by granularity "model", which knows the time of no operator. Thread-safe,
+ * deterministic.
  */
 ADEPT_API adept_status adept_predict_timeline(adept_timeline *out, const adept_profile *prof, const adept_hwprofile *hw,
                                               const adept_run *run, adept_error *err);
 ADEPT_API void adept_timeline_free(adept_timeline *timeline);
 /** A trace in Chrome's format (chrome://tracing, Perfetto), times in us. malloc'ed; NULL when memory is out. */
-ADEPT_API char *adept_timeline_to_trace(const adept_timeline *timeline, const adept_profile *prof, const adept_hwprofile *hw);
+ADEPT_API char *adept_timeline_to_trace(const adept_timeline *timeline, const adept_profile *prof,
+                                        const adept_hwprofile *hw);
 /** "host", "compute", ...; NULL past the end. */
 ADEPT_API const char *adept_timeline_row_name(size_t row);
 

@@ -13,7 +13,8 @@ static double place_of(const adept_profile_places *places, int64_t i)
     return (double)places->first + (places->n > 1 ? span * (double)i / (double)(places->n - 1) : 0.0);
 }
 
-/* Forward; at one place gradients come first, and then the last operator, so that backward it is the other way round. */
+/* Forward; at one place gradients come first, and then the last operator, so that backward it is the other way round.
+ */
 static int by_place(const void *a, const void *b)
 {
     const piece *x = a, *y = b;
@@ -38,7 +39,8 @@ void even_program_set(adept_profile *profile)
         for (int64_t k = 0; k < op->places.n; k++)
             pieces[n++] = (piece){place_of(&op->places, k), 0.0, (int32_t)i};
         for (int64_t k = 0; k < op->gradient_places.n && op->gradient_bytes > 0.0; k++)
-            pieces[n++] = (piece){place_of(&op->gradient_places, k), op->gradient_bytes / (double)op->gradient_places.n, (int32_t)i};
+            pieces[n++] = (piece){place_of(&op->gradient_places, k), op->gradient_bytes / (double)op->gradient_places.n,
+                                  (int32_t)i};
     }
     qsort(pieces, n, sizeof *pieces, by_place);
     p.n_operators = n;

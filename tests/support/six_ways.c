@@ -49,7 +49,8 @@ static double span_s(const adept_backward_span *span, const adept_board *board, 
 static void send(adept_step *out, const adept_buckets *b, double bucket_bytes, const adept_operator_numbers *n,
                  const double *theta, const adept_board *board, double host_s)
 {
-    double l_hop_s = theta[ADEPT_OP_l_hop_s], bw = theta[ADEPT_OP_bw_eff_bytes_per_s], launch_s = theta[ADEPT_OP_t_launch_s];
+    double l_hop_s = theta[ADEPT_OP_l_hop_s], bw = theta[ADEPT_OP_bw_eff_bytes_per_s],
+           launch_s = theta[ADEPT_OP_t_launch_s];
     double by_gpu_s = span_s(&b->backward, board, out->clock_ratio, 0.0, launch_s);
     if (b->backward.launches * host_s <= by_gpu_s) host_s = 0.0;
     double end_s = span_s(&b->backward, board, out->clock_ratio, host_s, launch_s);
@@ -97,7 +98,8 @@ static void step_at(adept_step *out, double f, const adept_kernel_list *list, co
     out->samples_s = (1.0 - exposed[ADEPT_PART_FORWARD]) * samples_s(n, theta);
     if (buckets) {
         bool host_bound = !(exposed[ADEPT_PART_BACKWARD] > 0.0); /* the last backward pass, then all of them */
-        send(out, buckets, bucket_bytes, n, theta, board, host_bound ? host_launch_s(n, ADEPT_PART_BACKWARD, theta) : 0.0);
+        send(out, buckets, bucket_bytes, n, theta, board,
+             host_bound ? host_launch_s(n, ADEPT_PART_BACKWARD, theta) : 0.0);
     } else {
         double all_comm_s = adept_network_allreduce_s(&n->network, n->gradient_bytes, theta[ADEPT_OP_l_hop_s],
                                                       theta[ADEPT_OP_bw_eff_bytes_per_s]);

@@ -265,8 +265,8 @@ static void merged_operators_are_spread(void **state)
     near(c.exposed_s, 1.5);
 }
 
-/* Three operators, of which the second is a view: backward the third, the view and the first. Gradients of 10 and 20 bytes are
- * complete behind the third, of 30 behind the first; 40 bytes are of parameters that nothing uses. */
+/* Three operators, of which the second is a view: backward the third, the view and the first. Gradients of 10 and 20
+ * bytes are complete behind the third, of 30 behind the first; 40 bytes are of parameters that nothing uses. */
 static void gradients_are_complete_in_the_programs_order(void **state)
 {
     (void)state;
@@ -276,8 +276,12 @@ static void gradients_are_complete_in_the_programs_order(void **state)
                                {.path = "b", .count = 1, .n_kernels = 1, .kernels = kernels}};
     adept_program_operator operators[] = {{.op = 0}, {.op = -1}, {.op = 1}};
     adept_program_gradient gradients[] = {{0, 30}, {2, 20}, {2, 10}};
-    adept_profile prof = {.n_ops = 2, .ops = ops, .grad_accum = 1, .trainable_bytes = 100,
-                          .program = {.n_operators = 3, .operators = operators, .n_gradients = 3, .gradients = gradients}};
+    adept_profile prof = {
+        .n_ops = 2,
+        .ops = ops,
+        .grad_accum = 1,
+        .trainable_bytes = 100,
+        .program = {.n_operators = 3, .operators = operators, .n_gradients = 3, .gradients = gradients}};
     const adept_timed_kernel timed[2] = {{.time_s = 5, .clocked_s = 2}, {.time_s = 5, .clocked_s = 2}};
     adept_kernel_set set;
     adept_buckets b;
@@ -287,7 +291,8 @@ static void gradients_are_complete_in_the_programs_order(void **state)
     assert_true(b.n == 3 && b.rest_bytes == 40);
     assert_true(b.gradients[0].bytes == 10 && b.gradients[1].bytes == 20 && b.gradients[2].bytes == 30);
     assert_true(b.gradients[1].before.launches == 2 && b.gradients[2].before.launches == 4);
-    assert_true(b.gradients[1].before.kernels.clocked_s == 0.5 * b.backward.kernels.clocked_s && b.backward.launches == 4);
+    assert_true(b.gradients[1].before.kernels.clocked_s == 0.5 * b.backward.kernels.clocked_s &&
+                b.backward.launches == 4);
     adept_buckets_free(&b);
     adept_kernel_set_free(&set);
     prof.program.n_gradients = 0;
