@@ -418,7 +418,9 @@ static adept_status print_help(const parser *p, bool all)
     snprintf(name, sizeof name, "adept %s", p->command->name);
     setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* -o is the only short option with a value: no need for it */
     argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
-    if (n_more > 0) printf("\n%zu more option%s for experts: %s --help-all\n", n_more, n_more == 1 ? "" : "s", name);
+    const char *variant = p->command->words ? p->command->words[0] : NULL; /* "--drive" */
+    if (n_more > 0)
+        printf("\n%zu more option%s for experts: %s%s%s --help-all\n", n_more, n_more == 1 ? "" : "s", name, variant ? " " : "", variant ? variant : "");
     free(rows);
     return ADEPT_OK;
 }
