@@ -39,7 +39,7 @@ completes '' nonsense x
 
 # All options of all commands are found, none is made up.
 for command in predict report profile sweep diff explain gpus handlers; do
-    run "$command" --help
+    run "$command" --help-all
     grep -Eo '^ {2,6}(-[a-zA-Z], )?--[a-z-]+' "$work/out" | grep -o -e '--[a-z-]*' | sort >"$work/expected"
     bash --norc --noprofile -c '. "$ADEPT_SOURCE_DIR/tools/packaging/completion/adept.bash"; _adept_options "$ADEPT" "$1"' x "$command" |
         sort >"$work/got"

@@ -41,7 +41,7 @@ shows '^  and waits for memory for '
 expect_ok predict "$p" --gpu a100 --granularity model
 shows '^Method   model: '
 shows '^  and, meanwhile, moves data for '
-run predict --help
+run predict --help-all
 shows '--granularity=NAME'
 
 # the saturation function is the model's

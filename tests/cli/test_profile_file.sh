@@ -68,8 +68,8 @@ expect_error 3 'bit.json: .*damaged or edited' predict "$work/bit.json" --gpu a1
 # they were ranges of sizes once
 expect_error 2 '--batches is no longer needed' profile "$p" --batches 1:8 -o "$work/x"
 expect_error 2 '--seq-lengths is no longer needed' profile "$p" --seq-lengths 1,8
-run profile --help
-grep -q batches "$work/out" && fail '--help names --batches'
+run profile --help-all
+grep -q batches "$work/out" && fail '--help-all names --batches'
 
 # reports
 expect_ok predict "$p" --gpu a100

@@ -54,10 +54,10 @@ case $section in
     "$ADEPT" --help >"$work/help"
     check_command adept
     for command in $(sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' "$work/help" | grep -vx adept); do
-        "$ADEPT" "$command" --help >"$work/help" 2>/dev/null || continue # not in this build
+        "$ADEPT" "$command" --help-all >"$work/help" 2>/dev/null || continue # not in this build
         check_command "adept-$command"
     done
-    "$ADEPT" sweep --drive --help >"$work/help"
+    "$ADEPT" sweep --drive --help-all >"$work/help"
     check_command adept-sweep-drive
     set -- "$man"/*.1
     ;;

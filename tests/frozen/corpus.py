@@ -332,6 +332,7 @@ def other_commands(add):
     add("handlers/json", "handlers", "--json")
     for command in ("predict report profile calibrate evaluate sweep diff explain gpus handlers measure attribute compare simulate serve").split():
         add("help/%s" % command, command, "--help")
+        add("help-all/%s" % command, command, "--help-all")
         add("man/%s" % command, "{python}", "-c", SHOW, "{build}/tools/man/adept-%s.1" % command, needs=["build"])
         add("help/help %s" % command, "help", command)
     for words in ("--help", "help", "--version", "predict --version", "attribute record --help", "attribute fit --help",

@@ -75,7 +75,7 @@ static const adept_option_row rows[] = {
     {"without-meter", NULL, 2, "Record also where no meter answers: what processes do, and no energy", ADEPT_OPT_FLAG,
      .at = AT(without_meter)},
     {"meter-period", "TIME", 2, "Between two readings of a meter: \"250ms\" is the default", ADEPT_OPT_AMOUNT,
-     .at = AT(meter_period_s), .units = adept_suffix_times},
+     .at = AT(meter_period_s), .units = adept_suffix_times, .expert = true},
     {.group = 3, .help = "What is written:"},
     {"output", "FILE", 3,
      "Write to FILE, which must not exist, \"activity-%Y%m%dT%H%M%S.adept\" by default: strftime's letters stand for "

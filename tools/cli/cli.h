@@ -65,6 +65,7 @@ typedef struct adept_option_row {
     const adept_suffix *units;
     adept_name_at names;
     adept_option_parser parse;
+    bool expert;      /* few need it: only --help-all lists it */
     const char *also; /* another name, with '_' for '-', under which an amount is in units of SI; NULL: none */
 } adept_option_row;
 
@@ -146,8 +147,8 @@ struct adept_command {
 };
 
 /**
- * Parse a command's arguments and run it. --help and --version are added to its options and answered on stdout. Every
- * error of usage is one line in cli->err. Options and arguments may be mixed, whatever POSIXLY_CORRECT says.
+ * Parse a command's arguments and run it. --help, --help-all and --version are added to its options and answered on stdout.
+ * Every error of usage is one line in cli->err. Options and arguments may be mixed, whatever POSIXLY_CORRECT says.
  * @param argv  argv[0] is the command's name
  */
 adept_status adept_command_run(const adept_command *command, adept_cli *cli, int argc, char **argv);

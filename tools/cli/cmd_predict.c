@@ -38,7 +38,7 @@ static const adept_option_row rows[] = {
     {"timeline", "FILE.json", 3,
      "Write what happens when in the step of one GPU as a Chrome trace, which ui.perfetto.dev opens: launches of the host, "
      "operators in their order, the optimizer, and all-reduces",
-     ADEPT_OPT_TEXT, .at = AT(timeline)},
+     ADEPT_OPT_TEXT, .at = AT(timeline), .expert = true},
     {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };

@@ -25,7 +25,7 @@ static const adept_option_row option_rows[] = {
     {"by", "WHAT", 4, "Print the whole table: by layer, op or kind", ADEPT_OPT_CHOICE,
      .at = offsetof(adept_grouping, by), .given = offsetof(adept_grouping, given), .names = adept_group_by_name},
     {"depth", "N", 4, "With --by layer: sum up the layers below the first N parts of the module path", ADEPT_OPT_COUNT,
-     .at = offsetof(adept_grouping, depth), .low = 1},
+     .at = offsetof(adept_grouping, depth), .low = 1, .expert = true},
     {0},
 };
 

@@ -84,24 +84,24 @@ static const adept_option_row rows[] = {
 #undef X
     {"allow-unsupported", NULL, 2,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
-     ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported)},
+     ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported), .expert = true},
     {"assume", "OP=SHAPE", 2,
      "Count OP, which adept does not know, as such a copy with results of that shape, several joined by commas: "
      "mylib::topk=Bx8,i64:Bx8. Repeatable",
-     ADEPT_OPT_PARSED, .parse = parse_assume},
+     ADEPT_OPT_PARSED, .parse = parse_assume, .expert = true},
     {"assume-branch", "SIDE", 2, "Take that side, true or false, of an `if` that depends on data, with a warning",
-     ADEPT_OPT_PARSED, .parse = parse_branch},
+     ADEPT_OPT_PARSED, .parse = parse_branch, .expert = true},
     {"assume-trips", "N", 2, "How often a loop runs whose end depends on data, with a warning", ADEPT_OPT_PARSED,
-     .parse = parse_trips},
+     .parse = parse_trips, .expert = true},
     {"assume-fraction", "F", 2,
      "What data chooses (nonzero, a mask as index, experts of a mixture) of its elements, 0 to 1; all by default, with "
      "a "
      "warning",
-     ADEPT_OPT_PARSED, .parse = parse_fraction},
+     ADEPT_OPT_PARSED, .parse = parse_fraction, .expert = true},
     {"trust", NULL, 2, "Load a TorchScript file that runs code of its own when loaded (__setstate__)", ADEPT_OPT_FLAG,
-     .at = AT(trust)},
+     .at = AT(trust), .expert = true},
     {"memory-limit", "SIZE", 2, ADEPT_MEMORY_LIMIT_HELP, ADEPT_OPT_PARSED, .at = AT(config.memory_bytes),
-     .parse = adept_option_memory},
+     .parse = adept_option_memory, .expert = true},
     {0},
 };
 

@@ -317,11 +317,12 @@ typedef struct parser {
     size_t n, capacity;
     char **next;        /* words of the command line not yet taken, up to a NULL */
     size_t n_arguments; /* taken */
-    bool done;          /* --help or --version is answered: nothing is left to do */
+    bool done;          /* --help, --help-all or --version is answered: nothing is left to do */
 } parser;
 
 static const adept_option_row common[] = {
     {"help", NULL, -1, "Print this help", ADEPT_OPT_PARSED, .letter = 'h'},
+    {"help-all", NULL, -1, "Print this help, options for experts too", ADEPT_OPT_PARSED, .expert = true},
     {"version", NULL, -1, "Print the version", ADEPT_OPT_PARSED, .letter = 'V'},
     {0},
 };
@@ -387,20 +388,29 @@ static void end(parser *p)
 
 /* ---------------------------------------------------------------- --help ----------------------------------------- */
 
-static adept_status print_help(const parser *p)
+/* Rows of `common` have no record. */
+static bool is_common(const entry *e)
+{
+    return e->record == NULL;
+}
+
+static adept_status print_help(const parser *p, bool all)
 {
     struct argp_option *rows = calloc(p->n + 1, sizeof *rows); /* zeros end them */
     char name[64];
+    size_t n_more = 0;
 
     if (!rows) return adept_cli_no_memory(p->cli);
     for (size_t i = 0; i < p->n; i++) {
         const adept_option_row *o = p->entries[i].option;
+        const bool is_more = o->help && o->expert && !all;
+        n_more += is_more && !is_common(&p->entries[i]);
         rows[i] = (struct argp_option){.name = o->name,
                                        .key = o->letter ? o->letter
                                               : o->name ? 0x100 + (int)i
                                                         : 0,
                                        .arg = o->value,
-                                       .flags = o->help ? 0 : OPTION_HIDDEN,
+                                       .flags = o->help && !is_more ? 0 : OPTION_HIDDEN,
                                        .doc = o->help,
                                        .group = o->group};
     }
@@ -408,6 +418,9 @@ static adept_status print_help(const parser *p)
     snprintf(name, sizeof name, "adept %s", p->command->name);
     setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* -o is the only short option with a value: no need for it */
     argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
+    const char *variant = p->command->words ? p->command->words[0] : NULL; /* "--drive" */
+    if (n_more > 0)
+        printf("\n%zu more option%s for experts: %s%s%s --help-all\n", n_more, n_more == 1 ? "" : "s", name, variant ? " " : "", variant ? variant : "");
     free(rows);
     return ADEPT_OK;
 }
@@ -416,20 +429,19 @@ static adept_status print_help(const parser *p)
 
 static adept_status take(parser *p, const entry *e, char *value)
 {
-    if (e->option->letter == 'V' || e->option->letter == 'h') {
-        p->done = true;
-        if (e->option->letter == 'h') return print_help(p);
-        puts("adept " ADEPT_VERSION);
-        return ADEPT_OK;
-    }
-    return take_value(p->cli, e->option, e->record, value);
+    if (!is_common(e)) return take_value(p->cli, e->option, e->record, value);
+    p->done = true;
+    if (e->option->letter != 'V') return print_help(p, e->option->expert);
+    puts("adept " ADEPT_VERSION);
+    return ADEPT_OK;
 }
 
-static bool has_option(const parser *p, const char *name)
+/* NULL: the command has none of this name. */
+static const adept_option_row *option_called(const parser *p, const char *name)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (p->entries[i].option->name && strcmp(p->entries[i].option->name, name) == 0) return true;
-    return false;
+        if (p->entries[i].option->name && strcmp(p->entries[i].option->name, name) == 0) return p->entries[i].option;
+    return NULL;
 }
 
 /* What others call an option, and ours. */
@@ -471,7 +483,7 @@ static adept_status check_missing(const parser *p, const char *name)
 {
     size_t length;
 
-    for (size_t i = 0; i < sizeof missing / sizeof *missing && has_option(p, "gpus") && !has_option(p, name); i++) {
+    for (size_t i = 0; i < sizeof missing / sizeof *missing && option_called(p, "gpus") && !option_called(p, name); i++) {
         length = strlen(missing[i].name); /* --tensor-parallel-size, --zero-stage */
         if (strncmp(name, missing[i].name, length) == 0 && (name[length] == '\0' || name[length] == '-'))
             return adept_cli_usage(p->cli, "--%s: %s", name, missing[i].what);
@@ -494,9 +506,10 @@ static adept_status unknown_option(const parser *p, const char *word, const char
         if (length > 0 && strncmp(name, known, length) == 0 && name[length] == '-') best = known;
     }
     for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
-        if (strcmp(name, other_names[i][0]) == 0 && has_option(p, other_names[i][1])) best = other_names[i][1];
+        if (strcmp(name, other_names[i][0]) == 0 && option_called(p, other_names[i][1])) best = other_names[i][1];
     if (!best) return adept_cli_usage(p->cli, "unknown option '%s'; see adept %s --help", word, command);
-    return adept_cli_usage(p->cli, "unknown option '%s'; did you mean --%s? (adept %s --help)", word, best, command);
+    return adept_cli_usage(p->cli, "unknown option '%s'; did you mean --%s? (adept %s --help%s)", word, best, command,
+                           option_called(p, best)->expert ? "-all" : "");
 }
 
 static bool is_also(const adept_option_row *o, const char *name)
@@ -521,7 +534,7 @@ static const entry *find_long(const parser *p, const char *name, bool *ambiguous
         if (!known || strncmp(known, name, strlen(name)) != 0) continue;
         *ambiguous = match != NULL && strlen(known) > strlen(name);
         match = &p->entries[i];
-        if (strlen(known) == strlen(name)) break;
+        if (strlen(known) == strlen(name) || is_common(match)) break; /* --hel is --help, not --help-all as well */
     }
     return match;
 }

@@ -28,9 +28,10 @@ static const adept_option_row run_rows[] = {
     {"granularity", "NAME", 1,
      "operator: every kernel's time from its own dimensions; model: the thesis's equations on means over the whole "
      "model. Default: what the GPU was calibrated with, else operator",
-     ADEPT_OPT_CHOICE, .at = IN_RUN(run.granularity), .low = ADEPT_GRANULARITY_MODEL, .names = named_granularity},
+     ADEPT_OPT_CHOICE, .at = IN_RUN(run.granularity), .low = ADEPT_GRANULARITY_MODEL, .names = named_granularity,
+     .expert = true},
     {"saturation", "NAME", 1, "Saturation function of granularity model: sigmoid, arctan, softsign, algebraic or tanh",
-     ADEPT_OPT_NAME, .at = IN_RUN(run.saturation), .names = adept_saturation_name},
+     ADEPT_OPT_NAME, .at = IN_RUN(run.saturation), .names = adept_saturation_name, .expert = true},
     {0},
 };
 
@@ -126,7 +127,7 @@ static const adept_option_row set_rows[] = {
     {"set", "KEY=VALUE", 1,
      "Predict a hypothetical GPU: change a number of its hardware profile, as in --set specs.mem_bytes_per_s=2e12, or "
      "relative, =x1.2; the calibrated fit stays. --set sms=x2 has twice the SMs with their peaks, as core_clock a clock. Repeatable",
-     ADEPT_OPT_PARSED, .parse = parse_set},
+     ADEPT_OPT_PARSED, .parse = parse_set, .expert = true},
     {0},
 };
 
@@ -253,12 +254,12 @@ static const adept_option_row job_rows[] = {
     {.group = 3, .help = "The whole job:"},
     {"steps", "N", 3, "Print the totals of N steps", ADEPT_OPT_COUNT, .at = IN_JOB(steps), .low = 1},
     {"samples", "N", 3, "Print the totals of N samples, rounded up to whole steps", ADEPT_OPT_COUNT,
-     .at = IN_JOB(samples), .low = 1},
+     .at = IN_JOB(samples), .low = 1, .expert = true},
     {"epochs", "N", 3, "Print the totals of N epochs, each rounded up to whole steps", ADEPT_OPT_COUNT,
      .at = IN_JOB(epochs), .low = 1},
     {"dataset-size", "N", 3, "Samples of an epoch", ADEPT_OPT_COUNT, .at = IN_JOB(dataset_size), .low = 1},
     {"carbon-intensity", "G", 3, "Grams of CO2e per kWh: adds the emissions to the totals", ADEPT_OPT_NUMBER,
-     .at = IN_JOB(carbon_g_per_kwh)},
+     .at = IN_JOB(carbon_g_per_kwh), .expert = true},
     {"country", "CODE|NAME", 3,
      "Where the site is: DE, Germany, EU, WORLD, ...: the average intensity of its grid, unless --carbon-intensity "
      "gives one",
@@ -272,10 +273,10 @@ static const adept_option_row job_rows[] = {
     {"pue", "X", 3,
      "Power usage effectiveness of the site, at least 1, or `average` (1.56, of a survey): multiplies emissions and "
      "cost, not the energy of the GPUs",
-     ADEPT_OPT_PARSED, .parse = adept_option_pue},
+     ADEPT_OPT_PARSED, .parse = adept_option_pue, .expert = true},
     {"host-power", "W", 3,
      "Watts of one node beside its GPUs (processors, memory, fans): is added to what the site draws", ADEPT_OPT_NUMBER,
-     .at = IN_JOB(host_power_w)},
+     .at = IN_JOB(host_power_w), .expert = true},
     {0},
 };
 

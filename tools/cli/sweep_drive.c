@@ -67,7 +67,7 @@ static const adept_option_row rows[] = {
     {"restore", NULL, 1, "Put back what a killed run left, and do nothing else", ADEPT_OPT_FLAG, .at = AT(restore)},
     {"journal", "FILE", 1,
      "Where it is noted what to put back; default: restore-HOST.json in $XDG_STATE_HOME/adept or ~/.local/state/adept",
-     ADEPT_OPT_FILE, .at = AT(journal)},
+     ADEPT_OPT_FILE, .at = AT(journal), .expert = true},
     {.group = 3, .help = "What is printed:"},
     {"csv", NULL, 3, "Print every point as CSV", ADEPT_OPT_FLAG, .at = AT(csv)},
     {"json", NULL, 3, "Print every point with all that was measured, and the answers, as JSON", ADEPT_OPT_FLAG,

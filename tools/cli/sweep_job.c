@@ -65,7 +65,7 @@ static const adept_option_row rows[] = {
     {"minimize", "NAME", 4, NULL, ADEPT_OPT_CHOICE, .at = AT(job.aim), .given = AT(aim_given), .names = adept_aim_name},
     {"price", "P", 4, "Price of a kWh, in any currency", ADEPT_OPT_NUMBER, .at = AT(price_per_kwh)},
     {"pue", "X", 4, "Power usage effectiveness of the site, at least 1: multiplies the price of energy",
-     ADEPT_OPT_NUMBER, .at = AT(pue), .low = 1},
+     ADEPT_OPT_NUMBER, .at = AT(pue), .low = 1, .expert = true},
     {"gpu-hour-price", "P|NAME=P,...", 4, "Price of one GPU for an hour: of every GPU, or of each: a100=1.2,h100=3.5",
      ADEPT_OPT_PARSED, .parse = parse_prices},
     {0},

@@ -18,9 +18,9 @@ for command in $(sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' "$out/help" | grep -vx 
     ! ./adept "$command" --help >/dev/null 2>&1 || commands="$commands $command"
 done
 
-# page NAME SUMMARY PROGRAM, with further sections from stdin. Its examples keep their lines, exit codes are a section.
+# page NAME SUMMARY PROGRAM [HELP-OPTION], with further sections from stdin. Its examples keep their lines, exit codes are a section.
 page() {
-    help2man --no-info --include=/dev/stdin --version-string="$1 (adept) $version" --name="$2" --output="$out/$1.1" "$3"
+    help2man --no-info --help-option="${4:---help}" --include=/dev/stdin --version-string="$1 (adept) $version" --name="$2" --output="$out/$1.1" "$3"
     sed -i -e '/^\.SH EXAMPLES/,/^\.SH/s/^adept .*/&\n.br/' -e '/^\.PP$/N' -e 's/^\.PP\nExit codes: /.SH "EXIT STATUS"\n/' "$out/$1.1"
 }
 {
@@ -36,7 +36,7 @@ command_page() {
         echo '[EXIT STATUS]'
         sed -n '/^Exit codes: /,$ { s/^Exit codes: //; p }' "$out/help"
         printf '[SEE ALSO]\n.BR adept (1),\n.BR libadept (3)\n'
-    } | page "$1" "$2" "$3"
+    } | page "$1" "$2" "$3" --help-all
 }
 for command in $commands; do
     command_page "adept-$command" "$(sed -n "s/^  $command  *//p" "$out/help")" "./adept $command"

@@ -26,97 +26,102 @@ typedef enum adept_field_kind {
 /* What a number counts, for units behind it; "launches" and the like have none. */
 typedef enum adept_field_unit { ADEPT_NO_UNIT, ADEPT_WATTS, ADEPT_HERTZ, ADEPT_SECONDS, ADEPT_BYTES, ADEPT_BYTES_PER_S } adept_field_unit;
 
-/* X(name, KIND, type, names, text of what is not given, unit, short option, its value in the help, help). In the order in which
- * predict --json says them. */
+/* Where the help has the option: in --help, or only in --help-all. */
+enum { ADEPT_USUAL, ADEPT_EXPERT };
+
+/* X(name, KIND, type, names, text of what is not given, unit, short option, its value in the help, help, who uses it). In the order
+ * in which predict --json says them. */
 #define ADEPT_WORKLOAD_FIELDS(X)                                                                                       \
     X(mode, WORD, adept_mode, adept_mode_name, "train", ADEPT_NO_UNIT, "mode", "MODE",                                 \
-      "train (forward, backward, optimizer; the default), fwbw (without the optimizer) or infer")                      \
+      "train (forward, backward, optimizer; the default), fwbw (without the optimizer) or infer", ADEPT_USUAL)         \
     X(precision, WORD, adept_precision, adept_precision_name, "fp32", ADEPT_NO_UNIT, "precision", "P",                 \
       "fp32 (default), tf32, bf16 or fp16 (autocast over fp32 weights), pure-bf16 or pure-fp16 (the whole model in 16 " \
-      "bits)")                                                                                                         \
+      "bits)", ADEPT_USUAL)                                                                                            \
     X(batch_size, COUNT, int64_t, NULL, "as in the file", ADEPT_NO_UNIT, "batch", "N",                                 \
-      "Samples per GPU and pass; replaces the leading dimension of every input, or B")                                 \
+      "Samples per GPU and pass; replaces the leading dimension of every input, or B", ADEPT_USUAL)                    \
     X(seq_length, COUNT, int64_t, NULL, "as in the file", ADEPT_NO_UNIT, "seq-length", "N",                            \
-      "Sequence length: replaces S, or where no shape has one the L of the inputs i64:BxL")                            \
+      "Sequence length: replaces S, or where no shape has one the L of the inputs i64:BxL", ADEPT_USUAL)               \
     X(optimizer, NAME, const char *, adept_optimizer_name, "adamw", ADEPT_NO_UNIT, "optimizer", "NAME",                \
-      "none, sgd, momentum, adam, adamw (default), ...")                                                               \
+      "none, sgd, momentum, adam, adamw (default), ...", ADEPT_USUAL)                                                  \
     X(grad_accum, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "grad-accum", "N",                                         \
-      "Forward-backward passes per optimizer step (default 1)")                                                        \
+      "Forward-backward passes per optimizer step (default 1)", ADEPT_USUAL)                                           \
     X(attention, WORD, adept_attention, adept_attention_name, "auto", ADEPT_NO_UNIT, "attention", "HOW",               \
-      "auto (as the file says; default), eager or fused")                                                              \
+      "auto (as the file says; default), eager or fused", ADEPT_EXPERT)                                                \
     X(memory_format, WORD, adept_memory_format, adept_memory_format_name, "auto", ADEPT_NO_UNIT, "memory-format", "HOW", \
-      "Of images: auto (as the file says, else nchw; default), nchw or channels_last")                                 \
+      "Of images: auto (as the file says, else nchw; default), nchw or channels_last", ADEPT_EXPERT)                   \
     X(execution, WORD, adept_execution, adept_execution_name, "eager", ADEPT_NO_UNIT, "execution", "HOW",              \
-      "eager (default), graphs (CUDA graphs: no launches by the host) or compile (torch.compile)")                     \
+      "eager (default), graphs (CUDA graphs: no launches by the host) or compile (torch.compile)", ADEPT_USUAL)        \
     X(framework, WORD, adept_framework, adept_framework_name, "torch2", ADEPT_NO_UNIT, "framework", "NAME",            \
-      "Whose kernels run: torch2 (default) or torch1 (PyTorch 1, with libraries of CUDA 10 or 11)")                    \
+      "Whose kernels run: torch2 (default) or torch1 (PyTorch 1, with libraries of CUDA 10 or 11)", ADEPT_EXPERT)      \
     X(optimizer_impl, WORD, adept_optimizer_impl, adept_optimizer_impl_name, "auto", ADEPT_NO_UNIT, "optimizer-impl",  \
-      "HOW", "foreach (default, as PyTorch's), fused or forloop")                                                      \
+      "HOW", "foreach (default, as PyTorch's), fused or forloop", ADEPT_EXPERT)                                        \
     X(optimizer_extras, SET, unsigned, adept_optimizer_extra_name, "none", ADEPT_NO_UNIT, "optimizer-extras", "LIST",  \
-      "What the step does beside it: clip, unscale, master, ema, zero_grad")                                           \
+      "What the step does beside it: clip, unscale, master, ema, zero_grad", ADEPT_EXPERT)                             \
     X(grad_scaler, SWITCH, bool, adept_switch_name, "false", ADEPT_NO_UNIT, "grad-scaler", NULL,                       \
-      "Unscale gradients and look for infinities before the optimizer, as torch.amp.GradScaler does")                  \
+      "Unscale gradients and look for infinities before the optimizer, as torch.amp.GradScaler does", ADEPT_EXPERT)    \
     X(clip_grad_norm, SWITCH, bool, adept_switch_name, "false", ADEPT_NO_UNIT, "clip-grad-norm", NULL,                 \
-      "Clip gradients by their norm before the optimizer, as torch.nn.utils.clip_grad_norm_ does")
+      "Clip gradients by their norm before the optimizer, as torch.nn.utils.clip_grad_norm_ does", ADEPT_EXPERT)
 
 #define ADEPT_RUN_FIELDS(X)                                                                                            \
     /* of all nodes together */                                                                                        \
     X(gpus, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "gpus", "N",                                                     \
-      "Data-parallel GPUs, those of all nodes together (default 1)")                                                   \
+      "Data-parallel GPUs, those of all nodes together (default 1)", ADEPT_USUAL)                                      \
     X(nodes, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "nodes", "N",                                                   \
-      "Nodes that the GPUs are shared by equally (default 1); needs --internode-bandwidth")                            \
+      "Nodes that the GPUs are shared by equally (default 1); needs --internode-bandwidth", ADEPT_USUAL)               \
     X(power_limit_w, AMOUNT, double, NULL, "default", ADEPT_WATTS, "power-limit", "W",                                 \
-      "Board power limit of each GPU: watts, or with a unit: 250W")                                                    \
+      "Board power limit of each GPU: watts, or with a unit: 250W", ADEPT_USUAL)                                       \
     X(clock_hz, AMOUNT, double, NULL, "not locked", ADEPT_HERTZ, "clock", "MHZ",                                       \
       "Lock the core clock, in MHz as nvidia-smi prints it or with a unit: 1410, 1410MHz, 1.41GHz. A power limit, the " \
-      "board's own too, that leaves less counts")                                                                      \
+      "board's own too, that leaves less counts", ADEPT_USUAL)                                                         \
     /* by number; 0: not one of the table */                                                                           \
     X(host, WORD, int, adept_host_name, "profile", ADEPT_NO_UNIT, "host", "NAME",                                      \
       "A measured host, which says what a launch takes and how surely: torch2, torch1, dosgroup-l40, ... Default: the " \
-      "hardware profile's")                                                                                            \
+      "hardware profile's", ADEPT_EXPERT)                                                                              \
     /* of an eager kernel. Granularity "operator" only */                                                              \
     X(host_launch_s, AMOUNT, double, NULL, "", ADEPT_SECONDS, "host-launch", "TIME",                                   \
-      "What the host takes to launch a kernel eagerly: 30us. Default: the hardware profile's")                         \
+      "What the host takes to launch a kernel eagerly: 30us. Default: the hardware profile's", ADEPT_EXPERT)           \
     X(host_step_s, AMOUNT, double, NULL, "", ADEPT_SECONDS, "host-step", "TIME",                                       \
-      "What a step takes beside kernels and launches, such as loading data: 5ms. Default: the host's or the hardware profile's") \
+      "What a step takes beside kernels and launches, such as loading data: 5ms. Default: the host's or the hardware profile's", \
+      ADEPT_EXPERT)                                                                                                    \
     /* needed for several nodes: all adapters of one, in one direction */                                              \
     X(internode_bytes_per_s, AMOUNT, double, NULL, "", ADEPT_BYTES_PER_S, "internode-bandwidth", "RATE",               \
-      "Network of one node in one direction, all adapters together: 200Gbit/s, 25GB/s")                                \
+      "Network of one node in one direction, all adapters together: 200Gbit/s, 25GB/s", ADEPT_USUAL)                   \
     X(internode_latency_s, AMOUNT, double, NULL, "", ADEPT_SECONDS, "internode-latency", "TIME",                       \
-      "One hop between nodes: 10us (the default)")                                                                     \
+      "One hop between nodes: 10us (the default)", ADEPT_EXPERT)                                                       \
     /* between nodes if there are several: inside them it is a ring's */                                               \
     X(allreduce, WORD, adept_allreduce, adept_allreduce_name, "ring", ADEPT_NO_UNIT, "allreduce", "NAME",              \
-      "ring (default), tree (double binary), or auto: the faster for every size; between nodes if there are several")  \
+      "ring (default), tree (double binary), or auto: the faster for every size; between nodes if there are several",  \
+      ADEPT_EXPERT)                                                                                                    \
     X(link, WORD, adept_link, adept_link_name, "board", ADEPT_NO_UNIT, "link", "NAME",                                 \
       "What joins two GPUs of a node: board (the hardware profile's link; default) or bridge (an NVLink bridge between " \
-      "two boards)")                                                                                                   \
+      "two boards)", ADEPT_EXPERT)                                                                                     \
     X(overlap, WORD, adept_overlap, adept_overlap_name, "auto", ADEPT_NO_UNIT, "overlap", "NAME",                      \
       "bucketed: buckets of gradients are sent while the backward pass runs, as DistributedDataParallel does; fixed: " \
       "the share that the hardware profile says is hidden; none: one all-reduce after the backward pass; auto (default): bucketed where the profile of the model " \
-      "knows its parameters and the GPU was not fitted on several GPUs")                                               \
+      "knows its parameters and the GPU was not fitted on several GPUs", ADEPT_EXPERT)                                 \
     /* 0: ADEPT_BUCKET_BYTES */                                                                                        \
     X(bucket_bytes, AMOUNT, double, NULL, "", ADEPT_BYTES, "bucket-bytes", "SIZE",                                     \
-      "Size of a bucket: bytes, or with a unit (default 25MiB)")                                                       \
+      "Size of a bucket: bytes, or with a unit (default 25MiB)", ADEPT_EXPERT)                                         \
     X(host_sample_s, AMOUNT, double, NULL, "", ADEPT_SECONDS, "host-sample", "TIME",                                   \
       "What the host takes for each sample of the batch in the forward pass, to load and copy it: 50us. Default: the " \
-      "hardware profile's, which is 0 unless a fit of its host found one")                                             \
+      "hardware profile's, which is 0 unless a fit of its host found one", ADEPT_EXPERT)                               \
     X(power_scope, WORD, adept_power_scope, adept_power_scope_name, "gpu", ADEPT_NO_UNIT, "power-scope", "SCOPE",      \
       "Whose watts and joules: gpu (the boards in use; default) or node (the whole nodes at the wall: idle boards, "   \
-      "hosts, fans and losses too; needs the watts of the host)")                                                      \
+      "hosts, fans and losses too; needs the watts of the host)", ADEPT_USUAL)                                         \
     /* by number; 0: not one of the table */                                                                           \
     X(node, NODE, int, adept_node_name, "none", ADEPT_NO_UNIT, "node", "NAME|FILE",                                    \
       "The server that the GPUs are in: dgx-h100, dgx-b200, or a JSON file (a path with '/', or ending in .json). It " \
-      "says words of the node and its host that are not given")                                                        \
+      "says words of the node and its host that are not given", ADEPT_USUAL)                                           \
     X(node_gpus, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "node-gpus", "N",                                            \
-      "GPUs that a node has, idle ones too. Default: those in use")                                                    \
+      "GPUs that a node has, idle ones too. Default: those in use", ADEPT_EXPERT)                                      \
     X(host_idle_w, AMOUNT, double, NULL, "", ADEPT_WATTS, "host-idle", "W",                                            \
-      "What a node draws beside its boards while none of them works: processors, memory, adapters")                    \
+      "What a node draws beside its boards while none of them works: processors, memory, adapters", ADEPT_EXPERT)      \
     X(host_active_w, AMOUNT, double, NULL, "", ADEPT_WATTS, "host-active", "W",                                        \
-      "What a node draws beside its boards while all of them work; between, by the share that works")                  \
+      "What a node draws beside its boards while all of them work; between, by the share that works", ADEPT_EXPERT)    \
     X(fan_share, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "fan-share", "X",                                            \
-      "Watts of a node's fans for each watt of its boards, where host watts are without them: 0.1")                    \
+      "Watts of a node's fans for each watt of its boards, where host watts are without them: 0.1", ADEPT_EXPERT)      \
     X(supply_efficiency, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "supply-efficiency", "X",                            \
-      "Share of a node's power at the wall that its supplies pass on, up to 1: 0.94")
+      "Share of a node's power at the wall that its supplies pass on, up to 1: 0.94", ADEPT_EXPERT)
 
 /* Numbers of the rows, of either table from 0. */
 enum {
@@ -143,6 +148,7 @@ typedef struct adept_field {
     const char *fallback; /* "default" */
     adept_field_unit unit;
     const char *option, *value, *help; /* "power-limit", "W"; the option's help */
+    bool expert;
 } adept_field;
 
 /** A row of a table of `record`, which holds the members. */

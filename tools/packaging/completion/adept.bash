@@ -5,7 +5,7 @@ _adept_commands() {
 }
 
 _adept_options() {
-    "$1" "$2" --help 2>/dev/null | sed -n 's/^ \{2,6\}\(-[A-Za-z], \)\{0,1\}\(--[a-z-]*\).*/\2/p'
+    "$1" "$2" --help-all 2>/dev/null | sed -n 's/^ \{2,6\}\(-[A-Za-z], \)\{0,1\}\(--[a-z-]*\).*/\2/p'
 }
 
 # The words an option can take: those that its error message lists. Without a model the command does nothing else.
