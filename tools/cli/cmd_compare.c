@@ -178,7 +178,8 @@ static void say(adept_compare_side *side, void (*tell)(void *to, const char *tex
 /* Watts of boards and of whole nodes differ by what they count. */
 static void say_scopes(const adept_compare *c, void (*tell)(void *to, const char *text), void *to)
 {
-    const char *a = adept_result_text(c->sides[0].tree, "power_scope"), *b = adept_result_text(c->sides[1].tree, "power_scope");
+    const char *a = adept_result_text(c->sides[0].tree, "power_scope"),
+               *b = adept_result_text(c->sides[1].tree, "power_scope");
     char text[200];
     if (!*a || !*b || strcmp(a, b) == 0) return;
     snprintf(text, sizeof text, "power and energy have different scopes: A's power_scope is %.60s, B's is %.60s", a, b);
