@@ -87,15 +87,25 @@ static void draw_operators(drawing *d, adept_part part, double start_s, double e
     }
 }
 
-/* @param launched  the task of its launches */
-static void draw_kernels(drawing *d, const adept_task *t, const adept_task *launched)
+/* When a part is done and launched; passes between the first and the last may run on meanwhile. */
+static double end_of_part(const adept_schedule *s, size_t index)
 {
+    const adept_task *t = &s->tasks[index], *launched = t + 1; /* the host's stands behind it */
+    double end_s = fmax(t->start_s + t->time_s, launched->start_s + launched->time_s);
+    for (size_t i = index + 2; i < s->n; i++)
+        if (s->tasks[i].kind == ADEPT_TASK_PART && s->tasks[i].lane == ADEPT_LANE_COMPUTE)
+            return fmin(end_s, s->tasks[i].start_s);
+    return end_s;
+}
+
+static void draw_kernels(drawing *d, const adept_schedule *s, size_t index)
+{
+    const adept_task *t = &s->tasks[index];
     const adept_span *all = &d->plan->kernels.list.part[t->part];
     double passes = t->share * d->plan->kernels.numbers.passes;
-    double end_s = fmax(t->start_s + t->time_s, launched->start_s + launched->time_s);
     bool optimizes = t->part == ADEPT_PART_OPTIMIZER;
     if (!optimizes && d->prof->program.n_operators > 0 && fabs(passes - 1.0) < 0.5) {
-        draw_operators(d, t->part, t->start_s, end_s);
+        draw_operators(d, t->part, t->start_s, end_of_part(s, index));
         return;
     }
     draw(d, (adept_timeline_event){.row = optimizes ? ADEPT_TIMELINE_OPTIMIZER : ADEPT_TIMELINE_COMPUTE,
@@ -107,15 +117,16 @@ static void draw_kernels(drawing *d, const adept_task *t, const adept_task *laun
                                              adept_span_s(all, &d->plan->kernels.list.board, d->step->clock_ratio)});
 }
 
-static void draw_task(drawing *d, const adept_task *t)
+static void draw_task(drawing *d, const adept_schedule *s, size_t index)
 {
+    const adept_task *t = &s->tasks[index];
     static const char *const launches[ADEPT_PARTS] = {"launch forward", "launch backward", "launch optimizer"};
     adept_timeline_event event = {
         .row = ADEPT_TIMELINE_HOST, .name = "fixed", .part = "", .start_s = t->start_s, .time_s = t->time_s};
     switch (t->kind) {
     case ADEPT_TASK_PART:
         if (t->lane == ADEPT_LANE_COMPUTE) {
-            draw_kernels(d, t, t + 1); /* the host's stands behind it */
+            draw_kernels(d, s, index);
             return;
         }
         event.name = launches[t->part];
@@ -164,7 +175,7 @@ static adept_status draw_step(drawing *d, const adept_checked_run *run, adept_er
         adept_operator_schedule(&s, tasks, d->step, &k->list, &numbers, n_buckets > 0 ? &k->buckets : NULL,
                                 run->bucket_bytes, k->theta);
         for (size_t i = 0; i < s.n; i++)
-            draw_task(d, &tasks[i]);
+            draw_task(d, &s, i);
         qsort(d->out->events, d->out->n, sizeof *d->out->events, by_row);
         d->out->step_s = s.lanes[ADEPT_LANE_HOST].at_s;
     }

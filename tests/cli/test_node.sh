@@ -44,6 +44,19 @@ expect_ok predict "$p" --gpu a100 --host-active 68 --power-scope node --steps 10
 json 'hosts are beside the boards of a job' 'near(job["total"]["energy_kwh"] * 3.6e6, 1000 * gpu["energy_step_j"]) and
     near(job["total"]["site_energy_kwh"] * 3.6e6, 1000 * job["energy_step_j"]) and near(job["total"]["host_power_w"], 68)'
 
+expect_ok predict "$p" --gpu a100 --host-active 68 --fan-share 0.1 --supply-efficiency 0.94 --power-scope node --json && keep lossy
+json 'fans and the supply' 'near(lossy["power_avg_w"], (1.1 * gpu["power_avg_w"] + 68) / 0.94)'
+expect_error 2 "fan-share: '0.1W' is not a number" predict "$p" --gpu a100 --fan-share 0.1W
+expect_error 2 "supply-efficiency: '0' is not above 0" predict "$p" --gpu a100 --supply-efficiency 0
+
+expect_ok compare gpu.json node.json
+shows "power and energy have different scopes: A's power_scope is gpu, B's is node"
+expect_ok compare node.json lossy.json
+! grep -q 'different scopes' "$work/out" || fail 'equal scopes are called different'
+expect_ok predict "$p" --gpu a100 --host-active 68 --power-scope node --steps 9 --carbon-intensity 100 --label label.json
+grep -q '"power_scope":.*"node"' label.json || fail 'a label does not say whose watts it has'
+rm label.json
+
 # ---- a file
 cat >n.node.json <<'END'
 {"schema_version": 1, "name": "box", "node_gpus": {"value": 4, "source": "seen"}, "host_idle_w": {"value": 100, "source": "a meter"},

@@ -57,6 +57,7 @@ looks forward backward -- "$p" --gpu a100 --grad-accum 5 --power-limit 250
 looks linear -- "$p" --gpu a100 --mode infer
 looks linear -- "$p" --gpu a100 --host-launch 1ms
 looks transformer.h.11.mlp -- gpt2 --gpu h100 --gpus 4
+looks transformer.h.11.mlp -- gpt-2 --gpu h100 --precision bf16 --batch 8 --seq-length 512 --grad-accum 3
 
 expect_ok predict "$p" --gpu a100 --timeline "$t"
 shows '^Step time '

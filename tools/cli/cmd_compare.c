@@ -175,6 +175,17 @@ static void say(adept_compare_side *side, void (*tell)(void *to, const char *tex
     }
 }
 
+/* Watts of boards and of whole nodes differ by what they count. */
+static void say_scopes(const adept_compare *c, void (*tell)(void *to, const char *text), void *to)
+{
+    const char *a = adept_result_text(c->sides[0].tree, "power_scope"),
+               *b = adept_result_text(c->sides[1].tree, "power_scope");
+    char text[200];
+    if (!*a || !*b || strcmp(a, b) == 0) return;
+    snprintf(text, sizeof text, "power and energy have different scopes: A's power_scope is %.60s, B's is %.60s", a, b);
+    tell(to, text);
+}
+
 static void tell_text(void *headed, const char *text)
 {
     adept_report_warning(stdout, headed, text);
@@ -213,6 +224,7 @@ static adept_status print_text(adept_cli *cli, const compare_options *o, adept_c
     adept_status status = o->goal ? adept_goals_print(cli, goals) : print_rows(cli, o, c);
     for (int i = 0; i < 2; i++)
         say(&c->sides[i], tell_text, &headed);
+    say_scopes(c, tell_text, &headed);
     return status;
 }
 
@@ -247,6 +259,7 @@ static adept_status print_json(adept_cli *cli, const compare_options *o, adept_c
     adept_json_begin_array(&w, "warnings");
     for (int i = 0; i < 2; i++)
         say(&c->sides[i], tell_json, &w);
+    say_scopes(c, tell_json, &w);
     adept_json_end_array(&w);
     adept_json_end_object(&w);
     return adept_json_emit(cli, &w);

@@ -220,8 +220,9 @@ static char *json_of(const adept_predicted_step *l, const char *scope)
     put_card(&w, l);
     adept_json_put_string(&w, "statement", STATEMENT);
     put_config(&w, l);
-    adept_json_put_members(&w, "step_time_s %g power_avg_w %g energy_step_j %g energy_per_sample_j %g", p->step_time_s,
-                           p->power_avg_w, p->energy_step_j, p->energy_per_sample_j);
+    adept_json_put_members(&w, "step_time_s %g power_scope %s power_avg_w %g energy_step_j %g energy_per_sample_j %g",
+                           p->step_time_s, adept_power_scope_name(l->run->power_scope), p->power_avg_w,
+                           p->energy_step_j, p->energy_per_sample_j);
     adept_json_put_object(&w, "memory", "peak_bytes %g capacity_bytes %g fits %d", p->memory.peak_bytes,
                           p->memory.capacity_bytes, p->memory.fits);
     put_totals(&w, &l->totals);
