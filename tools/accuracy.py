@@ -2,7 +2,7 @@
 """Write docs/ACCURACY.md: errors of adept's fits on public measurements and on our own, held out first.
 
     python3 tools/accuracy.py --adept BUILD/tools/adept --data DIR [--models ZOO/train] [-o docs/ACCURACY.md]
-        [--plots docs/accuracy] [--shared REPORTS/shared.json]
+        [--plots docs/accuracy] [--shared REPORTS/shared.json] [--reports DIR]
 
 DIR and ZOO are those of tools/fit_public.sh; where the measurements come from is said in the document. What is not there
 is left out. Every number is read from `adept calibrate --json`; nothing is fitted here. Needs Python 3.9, and gnuplot for
@@ -10,6 +10,7 @@ the plots.
 """
 import argparse
 import csv
+import hashlib
 import json
 import os
 import pathlib
@@ -46,20 +47,40 @@ KERNELS = {"a100-sxm-40gb": "a100-pcie-40gb"}
 KERNEL_GPUS = ["v100-pcie-32gb", "a100-pcie-40gb", "p100-pcie-16gb", "t4", "p4"]  # of NeuSight
 KERNEL_FILES = [(gpu, gpu) for gpu in KERNEL_GPUS] + [
     ("bf16_gemm_a100-sxm-80gb", "a100-sxm-80gb"), ("bf16_gemm_h100-sxm-80gb", "h100-sxm-80gb"), ("bf16_gemm_l40s", "l40s"),
+    ("bf16_gemm_h200-sxm-141gb", "h200-sxm-141gb"), ("bf16_gemm_b200", "b200"),
     ("fp16_gemm_v100-pcie-16gb", "v100-pcie-32gb"), ("xla_bmm_h100-sxm-80gb_bf16", "h100-sxm-80gb"),
     ("xla_bmm_h100-sxm-80gb_tf32", "h100-sxm-80gb"), ("xla_bmm_mi300x_bf16", "mi300x"), ("xla_bmm_mi300x_xf32", "mi300x"),
-    ("fa2_causal_power_h100-sxm-80gb", "h100-sxm-80gb")]
+    ("fa2_causal_power_h100-sxm-80gb", "h100-sxm-80gb"), ("fa2_causal_power_b200", "b200")]
 # twice: all rows, and those that the libraries measured agree on
 ATTENTION_FILES = [("attention_causal_a100-sxm-80gb", "a100-sxm-80gb"), ("attention_causal_h100-sxm-80gb", "h100-sxm-80gb"),
                    ("attention_full_h100-sxm-80gb", "h100-sxm-80gb"), ("attention_causal_l40s", "l40s"),
-                   ("attention_full_l40s", "l40s")]
+                   ("attention_full_l40s", "l40s"), ("attention_causal_h200-sxm-141gb", "h200-sxm-141gb"),
+                   ("attention_full_h200-sxm-141gb", "h200-sxm-141gb"), ("attention_causal_b200", "b200"),
+                   ("attention_full_b200", "b200")]
 PEERS = [("neusight_s", "NeuSight"), ("habitat_s", "Habitat"), ("roofline_s", "roofline"), ("li_s", "Li et al.")]
 
 
-def run_json(arguments):
+def digest_of(arguments):
+    """Of what a fit depends on: the program, the rows, the options; not of where they lie, nor of what it writes."""
+    digest = hashlib.sha256()
+    for argument in arguments:
+        path = pathlib.Path(argument)
+        known = path.read_bytes() if path.is_file() and path.suffix in ("", ".csv") else path.name.encode()
+        digest.update(hashlib.sha256(known).digest())
+    return digest.hexdigest()
+
+
+def run_json(arguments, reports=None):
+    """@param reports  folder of the reports of a run that was interrupted: what is there is not fitted again"""
+    kept = reports / f"{digest_of(arguments)}.json" if reports else None
+    if kept and kept.exists():
+        return json.loads(kept.read_text(encoding="utf-8"))
     run = subprocess.run([str(a) for a in arguments], capture_output=True, text=True)
     if run.returncode != 0:
         sys.exit(f"{' '.join(str(a) for a in arguments)}: exit {run.returncode}: {run.stderr.strip()}")
+    if kept:
+        reports.mkdir(parents=True, exist_ok=True)
+        kept.write_text(run.stdout, encoding="utf-8")
     return json.loads(run.stdout)
 
 
@@ -89,27 +110,28 @@ def public_rows(args, folder):
     return folder
 
 
-def calibrate(adept, data, file, models, gpu, column, granularity, plot=None):
+def calibrate(args, file, models, gpu, column, granularity, plot=None):
     """The report of one fit."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        arguments = [adept, "calibrate", file, "--gpu", gpu, "--from-sheet", "--granularity",
+        arguments = [args.adept, "calibrate", file, "--gpu", gpu, "--from-sheet", "--granularity",
                      granularity, "--leave-out", column, "--suggest", "0", "--models", models, "--json",
                      "-o", folder / "fit.json"]
         if granularity == "operator" and gpu == CPU[1]:
             arguments += script_options("fit_cpu.sh", "law")
         elif granularity == "operator":
-            arguments += script_options("fit_public.sh", "law") + kernels_for_steps(data, file, gpu, folder)
+            arguments += script_options("fit_public.sh", "law") + kernels_for_steps(args.data, file, gpu, folder)
             if "zeus" in file.name: # all batches, also those whose steps wait for the data loader
                 arguments += ["--free", "t_sample_s"]
         if plot:
             arguments += ["--plot", plot]
-        return run_json(arguments)
+        return run_json(arguments, args.reports)
 
 
-def calibrate_kernels(adept, file, gpu):
+def calibrate_kernels(args, file, gpu):
     with tempfile.TemporaryDirectory() as folder:
-        return run_json([adept, "calibrate", "--gpu", gpu, "--from-sheet", "--granularity", "operator", "--kernels", file, "--json", "-o", pathlib.Path(folder) / "fit.json"])
+        return run_json([args.adept, "calibrate", "--gpu", gpu, "--from-sheet", "--granularity", "operator", "--kernels", file,
+                         "--json", "-o", pathlib.Path(folder) / "fit.json"], args.reports)
 
 
 def number(value, digits=1):
@@ -180,7 +202,7 @@ def kernels_of(args, folder):
             if file.exists():
                 print(f"kernels of {stem} ...", file=sys.stderr)
                 name = stem if which == "all" else f"{stem}, libraries agree"
-                out += kernel_rows(name, calibrate_kernels(args.adept, file, gpu))
+                out += kernel_rows(name, calibrate_kernels(args, file, gpu))
     return out
 
 
@@ -413,6 +435,7 @@ def main():
     parser.add_argument("-o", "--output", type=pathlib.Path, default=SOURCE / "docs" / "ACCURACY.md")
     parser.add_argument("--plots", type=pathlib.Path, default=SOURCE / "docs" / "accuracy", help="folder of the plots")
     parser.add_argument("--shared", type=pathlib.Path, help="report of the shared set that fit_public.sh wrote into REPORTS, to spare its fit")
+    parser.add_argument("--reports", type=pathlib.Path, help="folder for the fits' reports: the same run again takes them from there")
     args = parser.parse_args()
     own = SOURCE / "data" / "measurements" / CPU[0]
     steps, plots, results = [], [], {"operator": Results(), "model": Results()}
@@ -427,7 +450,7 @@ def main():
             for granularity in ("operator",) if gpu in BY_OPERATOR_ONLY else ("operator", "model"):
                 print(f"{file.name}, {granularity} ...", file=sys.stderr)
                 plot = args.plots / f"{file.stem}.svg" if granularity == "operator" else None
-                report = calibrate(args.adept, args.data, file, rows / "models", gpu, column, granularity, plot)
+                report = calibrate(args, file, rows / "models", gpu, column, granularity, plot)
                 steps.append(step_row(file.name, column, granularity, report))
                 results[granularity].add(file.name, column, report)
                 if plot:

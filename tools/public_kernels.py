@@ -11,6 +11,7 @@ libraries differ, the median over them is one library's time in one row, and ano
 """
 import argparse
 import csv
+import json
 import pathlib
 
 # files, and what their rows get; times of NeuSight's and of microsoft/apex_plus are CUDA events
@@ -19,8 +20,13 @@ SOURCES = [("attention_*.csv", {"timing": "graph", "repacked": "1", "operand_set
            ("*.csv", {})]
 
 
-# bf16, dense, of the sheets in hwprofiles/
-PEAK_FLOPS_PER_S = {"a100-sxm-80gb": 312e12, "h100-sxm-80gb": 989.4e12, "l40s": 362.05e12}
+SHEETS = pathlib.Path(__file__).resolve().parent.parent / "hwprofiles"
+
+
+def peak_of(path):
+    """Dense bf16 FLOP/s of the GPU that the file's name ends with."""
+    sheet = max((s for s in SHEETS.glob("*.json") if path.stem.endswith("_" + s.stem)), key=lambda s: len(s.stem))
+    return json.loads(sheet.read_text(encoding="utf-8"))["specs"]["tensor_bf16_flops_per_s"]["value"]
 
 
 def known_of(path):
@@ -30,7 +36,7 @@ def known_of(path):
 def is_possible(path, row):
     if "seq" not in row:
         return True
-    peak = next(peak for gpu, peak in PEAK_FLOPS_PER_S.items() if path.stem.endswith(gpu))
+    peak = peak_of(path)
     scores = int(row["batch"]) * int(row["heads"]) * int(row["seq"]) ** 2 / (1 + int(row["causal"]))
     return 4 * scores * int(row["head_dim"]) <= peak * float(row["latency_ms"]) * 1e-3
 
