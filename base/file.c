@@ -13,7 +13,8 @@
 
 static adept_status io_error(adept_error *err, adept_status status, const char *path, const char *what)
 {
-    return errno == ENOMEM ? adept_no_memory(err, path) : adept_error_set(err, status, "%s: %s: %s", path, what, strerror(errno));
+    if (errno == ENOMEM) return adept_no_memory(err, path);
+    return adept_error_set(err, status, "%s: %s: %s", path, what, strerror(errno));
 }
 
 static adept_status read_all(int fd, char *text, size_t size, const char *path, adept_error *err)

@@ -74,8 +74,7 @@ static adept_status ask(request *q, double limit_s, adept_error *err)
         return adept_error_set(err, ADEPT_E_IO, "%s: %s does not answer: its driver takes more than %g s", key, name, limit_s);
     *q = *own;
     free(own);
-    if (failed == ENOMEM) return adept_no_memory(err, key);
-    if (failed) return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for %s: %s", key, strerror(failed));
+    if (failed) return adept_deadline_error(failed, key, err);
     if (q->status != ADEPT_OK && err) *err = q->err;
     return q->status;
 }

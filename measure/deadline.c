@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 static atomic_bool missed;
 
@@ -30,6 +31,12 @@ int adept_deadline_thread(pthread_t *thread, void *(*run)(void *data), void *dat
     int failed = pthread_create(thread, NULL, run, data);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed;
+}
+
+adept_status adept_deadline_error(int failed, const char *of, adept_error *err)
+{
+    if (failed == ENOMEM) return adept_no_memory(err, of);
+    return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for %s: %s", of, strerror(failed));
 }
 
 bool adept_deadline_lock(pthread_mutex_t *lock, pthread_cond_t *changed)

@@ -1,6 +1,7 @@
-/** @file deadline.h  Calls that may never return: a driver's. Private to measure/. Thread-safe. Calls: clock. */
+/** @file deadline.h  Calls that may never return: a driver's. Private to measure/. Thread-safe. Calls: adept_error, clock. */
 #ifndef ADEPT_DEADLINE_H
 #define ADEPT_DEADLINE_H
+#include "adept_error.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
@@ -19,6 +20,11 @@ int adept_deadline_call(void (*call)(void *data), void *data, double limit_s);
 int adept_deadline_until(void (*call)(void *data), void *data, double limit_s, bool (*is_stopped)(void));
 /** A thread was left alone with what it does. */
 void adept_deadline_miss(void);
+
+/** No thread could be started. @param failed  what a call says beside 0, ETIMEDOUT and ECANCELED
+ *  @param of  what it is needed for: "sensors"
+ *  @return ADEPT_E_NOMEM, ADEPT_E_INTERNAL */
+adept_status adept_deadline_error(int failed, const char *of, adept_error *err);
 
 /** As pthread_create(); signals are for the other threads of the program. */
 int adept_deadline_thread(pthread_t *thread, void *(*run)(void *data), void *data);

@@ -207,8 +207,7 @@ static adept_status ask_driver(adept_gpu_processes *g, void (*call)(void *data),
 
     g->is_stuck = failed == ETIMEDOUT;
     if (g->is_stuck || (failed == 0 && g->is_ok)) return ADEPT_OK;
-    if (failed == 0 || failed == ENOMEM) return adept_no_memory(err, "processes on GPUs");
-    return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for processes on GPUs: %s", strerror(failed));
+    return adept_deadline_error(failed == 0 ? ENOMEM : failed, "processes on GPUs", err);
 }
 
 static void read_all(void *data)

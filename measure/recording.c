@@ -247,7 +247,7 @@ static adept_status start_sampler(adept_recording *r, adept_sampler *s, adept_er
     s->random = (adept_clock_ns() | 1) * 0x9e3779b97f4a7c15u;
     s->reading = SIZE_MAX;
     int failed = adept_deadline_thread(&s->thread, sample, s);
-    if (failed) return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(failed));
+    if (failed) return adept_deadline_error(failed, "sensors", err);
     r->n_samplers++;
     return ADEPT_OK;
 }
@@ -373,10 +373,8 @@ static adept_status read_first(adept_recording *r, adept_error *err)
         pthread_mutex_unlock(&r->lock);
         if (!s->is_alone) free(s);
     }
-    if (failed == ENOMEM) return adept_no_memory(err, "sensors");
-    return failed == 0 || failed == ETIMEDOUT || failed == ECANCELED
-               ? ADEPT_OK
-               : adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(failed));
+    if (failed == 0 || failed == ETIMEDOUT || failed == ECANCELED) return ADEPT_OK;
+    return adept_deadline_error(failed, "sensors", err);
 }
 
 adept_recording *adept_recording_empty(void)

@@ -351,9 +351,8 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
     int why = search->failed;
     if (why == 0) return ADEPT_OK;
     adept_sensors_close(search);
-    if (why == ENOMEM) return adept_no_memory(err, "sensors");
     if (why == EMFILE || why == ENFILE) return adept_error_set(err, ADEPT_E_IO, "sensors cannot be opened: %s", strerror(why));
-    return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start a thread for sensors: %s", strerror(why));
+    return adept_deadline_error(why, "sensors", err);
 }
 
 void adept_sensors_close(adept_sensor_search *search)

@@ -1,5 +1,6 @@
 /** @file parameters.c  Which granularity holds, and theta_H of the model granularity: list, defaults from the sheet, fitted
  *  values on top. */
+#include "adept_append.h"
 #include "adept_plan.h"
 #include "nearest.h"
 #include "operator_own.h"
@@ -53,9 +54,8 @@ static void append_names(char *text, size_t size, unsigned bits, adept_name_at n
 {
     const char *before = "";
     for (size_t i = 0; names(i); i++) {
-        size_t used = strlen(text);
         if (!(bits >> i & 1)) continue;
-        snprintf(text + used, size - used, "%s%s", before, names(i));
+        adept_append(text, size, "%s%s", before, names(i));
         before = ", ";
     }
 }
@@ -66,19 +66,21 @@ const char *adept_calibration_text(char text[ADEPT_CALIBRATION_BYTES], const ade
     const bool is_for = adept_calibrated_for(hw, run), is_in = adept_calibrated_in(hw, run, precision);
     const char *how = is_in ? "calibrated" : is_for ? "calibrated in other precisions only" : "not calibrated";
     const adept_among_donors *among = hw->among;
-    char seen[128] = "", error[48] = "";
     if (!adept_transferred_for(hw, run)) {
         snprintf(text, ADEPT_CALIBRATION_BYTES, "%s%s", how, is_for ? "" : ": an estimate from the specification sheet");
     } else if (!among) {
         snprintf(text, ADEPT_CALIBRATION_BYTES, "%s: parameters transferred from %zu other GPU%s%s", how, hw->n_donors,
                  hw->n_donors == 1 ? "" : "s", hw->other_vendor ? ", all of other vendors" : "");
     } else {
-        append_names(seen, sizeof seen, among->precisions, adept_precision_name);
-        if (*seen && among->modes) strcat(seen, "; ");
-        append_names(seen, sizeof seen, among->modes, adept_mode_name);
-        if (!isnan(among->time_percent)) snprintf(error, sizeof error, "; left out, %.2g %% off in time", among->time_percent);
-        snprintf(text, ADEPT_CALIBRATION_BYTES, "%s: parameters of %zu GPUs, this one among them (%g row%s%s%s%s)", how,
-                 hw->n_donors, among->rows, among->rows == 1 ? "" : "s", *seen ? ": " : "", seen, error);
+        snprintf(text, ADEPT_CALIBRATION_BYTES, "%s: parameters of %zu GPUs, this one among them (%g row%s%s", how,
+                 hw->n_donors, among->rows, among->rows == 1 ? "" : "s",
+                 among->precisions || among->modes ? ": " : "");
+        append_names(text, ADEPT_CALIBRATION_BYTES, among->precisions, adept_precision_name);
+        adept_append(text, ADEPT_CALIBRATION_BYTES, "%s", among->precisions && among->modes ? "; " : "");
+        append_names(text, ADEPT_CALIBRATION_BYTES, among->modes, adept_mode_name);
+        if (!isnan(among->time_percent))
+            adept_append(text, ADEPT_CALIBRATION_BYTES, "; left out, %.2g %% off in time", among->time_percent);
+        adept_append(text, ADEPT_CALIBRATION_BYTES, ")");
     }
     return text;
 }
