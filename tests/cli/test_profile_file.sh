@@ -15,7 +15,7 @@ same() {
 }
 
 # every option changes what it is about
-same "$p" -- "$p" --batch 256 --mode train --precision fp32 --optimizer adamw --grad-accum 1 --attention auto --memory-format nchw --execution eager --optimizer-impl foreach
+same "$p" -- "$p" --batch 256 --mode train --precision fp32 --optimizer adamw --grad-accum 1 --attention auto --memory-format nchw --execution eager --optimizer-impl auto
 same "$p" -- "$p" --input Bx1024
 same "$p" -- "$p" --input 256x1024
 same "$p" -- "$p" --batch 256 --input 8x1024 # --batch replaces the leading dimension
@@ -43,7 +43,7 @@ same "$work/shaped.json" --batch 9 -- "$p" --input 9x1024 --optimizer sgd
 same "$work/shaped.json" --input 5x1024 -- "$p" --input 5x1024 --optimizer sgd
 expect_ok profile "$p" --memory-format nhwc --optimizer-impl fused --optimizer-extras master,clip -o "$work/fused.json"
 same "$work/fused.json" -- "$p" --memory-format channels_last --optimizer-impl fused --optimizer-extras clip,master
-same "$work/fused.json" --optimizer-impl foreach --memory-format nchw --optimizer-extras ema -- "$p" --optimizer-extras ema
+same "$work/fused.json" --optimizer-impl foreach --memory-format nchw --optimizer-extras ema -- "$p" --optimizer-impl foreach --optimizer-extras ema
 same "$work/fused.json" --optimizer-impl auto --memory-format nchw --optimizer-extras none -- "$p"
 expect_ok profile "$p" --batch 40 -o "$work/forty.json"
 same "$work/forty.json" --input Bx1024 -- "$p" --batch 40
