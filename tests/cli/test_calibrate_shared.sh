@@ -119,7 +119,7 @@ shows 'all of other vendors: expect errors of tens of percent'
 checks=$((checks + 1))
 ! grep -q '^Interval' out || fail "an interval across vendors"
 expect_ok gpus
-shows '^h100-sxm-80gb .* transferred '
+shows '^gh200-96gb .* transferred '
 shows '^t4 .* yes'
 
 # ---- what is refused ----
