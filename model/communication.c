@@ -79,7 +79,7 @@ adept_status adept_network_of(adept_network *out, const adept_run *run, adept_er
 
 /* NCCL sends 4 bytes of data with 4 of flags (LL), 120 with 8 (LL128, NVLink's packets), or data alone, whose arrival
  * takes longer to tell (Simple). Latencies are relative to LL's. These, and what follows, are rounded from a fit to
- * nccl-tests on A100 and H100 SXM, L40S and V100 PCIe (docs/ACCURACY_NOTES.md). */
+ * nccl-tests on A100 and H100 SXM, L40S and V100 PCIe (docs/accuracy/NOTES.md). */
 static const struct {
     double latency, volume;
 } protocols[] = {{1.0, 2.0}, {2.3, 16.0 / 15.0}, {4.0, 1.0}};

@@ -15,7 +15,7 @@ adept_status adept_operator_check_saturation(const char *name, adept_error *err)
 
 /* Python launches the forward pass module by module, and autograd's threads of C++ the backward pass, in less than half
  * the time a launch. Steps between those that wait for the host and those that wait for the GPU say so, on three hosts
- * (docs/ACCURACY_NOTES.md). The mean of both passes stays t_host. */
+ * (docs/accuracy/NOTES.md). The mean of both passes stays t_host. */
 #define FORWARD_TO_BACKWARD 2.1
 
 static void set_host_shares(adept_operator_numbers *n, const adept_placed *placed)
