@@ -22,6 +22,7 @@ expect_ok predict llama-3-8b --gpu h100-sxm --precision bf16 --by layer
 shows 'model.layers.\{0-31\}.self_attn.q_proj'
 shows 'batch 1 of 2048 tokens by default'
 expect_ok predict gpt-2 --gpu a100 --mode infer --attention eager
+shows '^Model    gpt-2.json: ' # by its name, wherever it is installed
 expect_ok predict vit-b-16 --gpu a100 --batch 8
 expect_ok predict t5-base --gpu a100 --batch 8 --seq-length 128
 expect_ok sweep 'adept:llama?layers=4&hidden=1024' --gpu a100 --vary batch=1,2 --csv

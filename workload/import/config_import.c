@@ -5,6 +5,7 @@
 #include "nearest.h"
 #include "sha256.h"
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,9 +189,22 @@ static adept_status read_source(adept_graph **out, const adept_source *source, c
     return status == ADEPT_OK ? adept_source_name(out, graph, source, err) : status;
 }
 
+/* Is the file a bundled one? It is then called by its own name, wherever the program is installed. */
+static bool is_bundled(const char *path, const char *file)
+{
+    char name[NAME_MAX + 1], bundled[ADEPT_MODULE_PATH_BYTES];
+    const char *ending = strstr(file, ".json");
+    snprintf(name, sizeof name, "%.*s", ending ? (int)(ending - file) : 0, file);
+    return *name && adept_configs_bundled(bundled, name) && strcmp(bundled, path) == 0;
+}
+
 adept_status adept_config_read(adept_graph **out, const adept_source *source, adept_error *err)
 {
-    return read_source(out, source, source->name, NULL, NULL, err);
+    const char *slash = strrchr(source->name, '/');
+    adept_status status = read_source(out, source, source->name, NULL, NULL, err);
+    if (status != ADEPT_OK || !slash || !is_bundled(source->name, slash + 1)) return status;
+    (*out)->path = adept_arena_strdup((*out)->arena, slash + 1);
+    return (*out)->path ? ADEPT_OK : adept_no_memory(err, source->name);
 }
 
 /* ---- adept:BASE?key=value ---- */
