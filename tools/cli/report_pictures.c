@@ -55,6 +55,15 @@ static double pass_energy_j(const adept_predicted_step *r)
     return sum_j;
 }
 
+/* The watts of pass and optimizer are the mean of all kernels where each has its own: what the pass leaves of both is
+ * the optimizer's. */
+static double optimizer_energy_j(const adept_predicted_step *r, double pass_j)
+{
+    const adept_prediction *p = &r->prediction;
+
+    return p->pass_w * p->pass_s + p->optimizer_w * p->optimizer_s - pass_j;
+}
+
 static adept_bar time_bar(const adept_predicted_step *r)
 {
     const adept_prediction *p = &r->prediction;
@@ -94,14 +103,15 @@ static adept_bar energy_bar(const adept_predicted_step *r)
 {
     const adept_prediction *p = &r->prediction;
     double pass_j = pass_energy_j(r);
-    double rest_j = p->energy_step_j - pass_j - p->optimizer_w * p->optimizer_s - p->comm_w * p->comm_s;
+    double optimizer_j = optimizer_energy_j(r, pass_j);
+    double rest_j = p->energy_step_j - pass_j - optimizer_j - p->comm_w * p->comm_s;
     adept_bar bar = {.scale = p->energy_step_j, .print = adept_units_joule};
 
     snprintf(bar.title, sizeof bar.title, "energy\n%s", adept_units_si(p->energy_step_j, "J").s);
     adept_bar_add(&bar, r->profile->mode == ADEPT_MODE_INFER ? "forward" : "forward and backward", pass_j,
                   ADEPT_SHADE_GEMM);
     adept_bar_add(&bar, "communication", p->comm_w * p->comm_s, ADEPT_SHADE_COMMUNICATION);
-    adept_bar_add(&bar, "optimizer", p->optimizer_w * p->optimizer_s, ADEPT_SHADE_OPTIMIZER);
+    adept_bar_add(&bar, "optimizer", optimizer_j, ADEPT_SHADE_OPTIMIZER);
     adept_bar_add(&bar, "launches, fixed", rest_j, ADEPT_SHADE_FIXED);
     return bar;
 }
@@ -186,7 +196,7 @@ static size_t list_items(adept_treemap_item *items, const adept_predicted_step *
         items[n++] = (adept_treemap_item){g->name, adept_class_short(g->module_class),
                                           of_energy ? g->energy_j : g->time_s, shade_of(adept_group_bound(g)), false};
     }
-    double pass_j = of_energy ? pass_energy_j(r) : 0, optimizer_j = p->optimizer_w * p->optimizer_s,
+    double pass_j = of_energy ? pass_energy_j(r) : 0, optimizer_j = optimizer_energy_j(r, pass_j),
            comm_j = p->comm_w * p->comm_s;
     items[n++] =
         (adept_treemap_item){"optimizer", "", of_energy ? optimizer_j : p->optimizer_s, ADEPT_SHADE_OPTIMIZER, true};
