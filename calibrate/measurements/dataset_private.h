@@ -19,6 +19,8 @@ struct adept_dataset_private {
     adept_dataset_model *models; /* the arena's */
     adept_unsupported *unsupported;
     size_t n_unsupported;
+    size_t n_gpus;
+    adept_hwprofile **gpus; /* owned, of adept_dataset_select_own(); the arena's array */
 };
 
 /** Make room for one more element of an arena's array that only this function makes larger. @return false when memory is out */
@@ -26,6 +28,18 @@ bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t item_
 
 /** Move rows behind the others; d->n changes. @return false, and nothing changed: memory is out */
 bool adept_dataset_drop(adept_dataset *d, const bool *drop);
+
+/** Does a row that cannot be used leave the others alone? Then it is listed with the error's message, which begins with file and
+ *  line. @return false: no, the error stands; or memory is out, which is the error then */
+bool adept_dataset_list_unused(adept_dataset *d, const char *file, long line, bool layouts, adept_error *err);
+/** Of a row of the dataset. */
+bool adept_row_list_unused(adept_dataset *d, const adept_dataset_row *m, adept_error *err);
+
+/** Do a model's sizes stand in the row's columns? */
+bool adept_row_has_architecture(const adept_dataset_row *m);
+/** The model of these sizes, "adept:llama?layers=32&..."; what they do not say is marked in m->unsaid. @param spec  in the arena
+ *  @return ADEPT_E_INVALID naming the column */
+adept_status adept_row_architecture(const char **spec, adept_arena *arena, adept_dataset_row *m, adept_error *err);
 
 /** Keep a line for dataset->warnings. @return false when memory is out */
 bool adept_dataset_warn(adept_dataset *d, const char *format, ...) ADEPT_PRINTF(2, 3);

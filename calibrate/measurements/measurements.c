@@ -21,6 +21,8 @@ static const char *answer_at(size_t index)
     return answers[index];
 }
 
+static ADEPT_NAMES(status_at, "ok", "oom")
+
 /* X(name, field of the row, kind, text where the cell is empty, words of a name or a choice): columns that are neither words of the
  * workload nor of the run, which all have a column. A number whose text is none is not given: 0, or NAN where it would be measured. A
  * name stays a text in the row; a choice becomes its number, and a switch 0 or 1: how far gradients are clipped changes nothing. */
@@ -32,6 +34,9 @@ static const char *answer_at(size_t index)
     X(torch, torch, TEXT, "", NULL)                                                                                    \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
+    X(peak_memory_bytes, peak_memory_bytes, POSITIVE, "", NULL)                                                        \
+    X(status, status, CHOICE, "ok", status_at)                                                                         \
+    X(stack, stack, TEXT, "", NULL)                                                                                    \
     X(source, source, TEXT, "", NULL)                                                                                  \
     X(weight, weight, WEIGHT, "1", NULL)                                                                               \
     X(assume, assume, TEXT, "", NULL)
@@ -243,7 +248,8 @@ static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *
         if (l->known[i] >= 0) l->present[l->known[i]] = true;
     }
     if (!l->present[COLUMN_model]) return missing_column(csv, d, l, "model");
-    if (!l->present[COLUMN_step_time_s]) return missing_column(csv, d, l, "step_time_s");
+    if (!l->present[COLUMN_step_time_s] && !l->present[COLUMN_peak_memory_bytes])
+        return missing_column(csv, d, l, "step_time_s");
     return refuse_near_names(d, csv, l);
 }
 
@@ -409,13 +415,15 @@ adept_status adept_row_check_split(const adept_dataset_row *m, adept_error *err)
     return ADEPT_OK;
 }
 
-static adept_status check_row(adept_dataset_row *m, adept_error *err)
+/* @param listing  of layouts: memory, too, is a measurement */
+static adept_status check_row(adept_dataset_row *m, bool listing, adept_error *err)
 {
     adept_workload_config config;
     adept_input_spec inputs[ADEPT_ROW_MAX_INPUTS];
 
     if (*m->model == '\0') return adept_row_fail(m, "model", err, "is empty");
-    if (isnan(m->step_time_s) && isnan(m->power_avg_w))
+    if (isnan(m->step_time_s) && isnan(m->power_avg_w) &&
+        !(listing && (!isnan(m->peak_memory_bytes) || m->status == ADEPT_ROW_OOM)))
         return adept_row_fail(m, "step_time_s", err, "is empty, and so is avg_power_w: the row measures nothing");
     if (m->compile && m->execution == ADEPT_GRAPHS)
         return adept_row_fail(m, "compile", err, "is 1, but execution is graphs");
@@ -464,7 +472,8 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
                            .cells = cells,
                            .texts = adept_arena_array(d->arena, N_KNOWN, sizeof *m.texts),
                            .step_time_s = NAN,
-                           .power_avg_w = NAN};
+                           .power_avg_w = NAN,
+                           .peak_memory_bytes = NAN};
 
     if (!cells || !m.texts) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     for (size_t i = 0; i < d->columns.n; i++)
@@ -475,7 +484,7 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
     }
     adept_status status = read_cells(d, csv, l, &m, cells, err);
     if (status == ADEPT_OK) status = read_assumptions(d, &m, err);
-    if (status == ADEPT_OK) status = check_row(&m, err);
+    if (status == ADEPT_OK) status = check_row(&m, d->listing, err);
     if (status != ADEPT_OK) return status;
     size_t length;
     const char *name = adept_model_name(&length, m.model);
@@ -487,18 +496,33 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
     return ADEPT_OK;
 }
 
-static adept_status read_records(adept_dataset *d, adept_csv *csv, const char *path, adept_error *err)
+/* Columns of an architecture or of how it is shared out. */
+static bool is_of_layouts(const adept_dataset *d, const layout *l)
+{
+    static const char *const names[] = {"layers", "tp", "pp", "cp", "ep", "fsdp", "zero", "sharding", "activation_checkpoint"};
+
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (strcmp(d->columns.names[l->column[i]], names[k]) == 0) return true;
+    return false;
+}
+
+static adept_status read_records(adept_dataset *d, adept_csv *csv, adept_source_file *file, adept_error *err)
 {
     layout l = {.n = 0};
     bool more;
     adept_status status = adept_csv_next(csv, &more);
 
-    if (status == ADEPT_OK && !more) return adept_error_set(err, ADEPT_E_INVALID, "%s: the file is empty", path);
+    if (status == ADEPT_OK && !more) return adept_error_set(err, ADEPT_E_INVALID, "%s: the file is empty", file->path);
     if (status == ADEPT_OK) status = read_header(d, csv, &l, err);
+    file->layouts = is_of_layouts(d, &l);
     while (status == ADEPT_OK) {
         status = adept_csv_next(csv, &more);
         if (status != ADEPT_OK || !more) break;
-        status = read_row(d, csv, &l, path, err);
+        status = read_row(d, csv, &l, file->path, err);
+        file->n_rows++;
+        if (status == ADEPT_E_INVALID && adept_dataset_list_unused(d, file->path, csv->line, file->layouts, err))
+            status = ADEPT_OK;
     }
     return status;
 }
@@ -515,7 +539,6 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
 {
     adept_csv csv;
     const char *slash = strrchr(path, '/');
-    size_t before = d->n;
     adept_source_file file = {.path = adept_arena_strdup(d->arena, path)};
 
     file.name = adept_arena_strdup(d->arena, slash ? slash + 1 : path);
@@ -525,10 +548,9 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
     adept_status status = adept_bytes_sha256(file.sha256, text, size, err);
     if (status != ADEPT_OK) return status;
     status = adept_csv_open(&csv, path, text, size, ADEPT_CSV_MAX_LINE_BYTES, err);
-    if (status == ADEPT_OK) status = read_records(d, &csv, file.path, err);
+    if (status == ADEPT_OK) status = read_records(d, &csv, &file, err);
     adept_csv_close(&csv);
     if (status != ADEPT_OK) return status;
-    file.n_rows = d->n - before;
     if (file.n_rows == 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: a header, but no rows", path);
     bool ok = warn_of_copy(d, &file);
     d->files[d->n_files++] = file;

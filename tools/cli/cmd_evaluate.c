@@ -5,7 +5,6 @@
 #include "measurement_options.h"
 #include "plot.h"
 #include "report_fit.h"
-#include "step_options.h"
 #include <stdio.h>
 
 static const char *const default_by[] = {"model", "precision", "gpus"};
@@ -21,15 +20,24 @@ static adept_status print(adept_cli *cli, const adept_measurement_options *o, co
     return adept_json_print(cli, adept_evaluation_to_json(e, hw, d, warnings, n_warnings));
 }
 
+/* The GPU of all rows; NULL: they are of several. */
+static const adept_hwprofile *only_gpu(const adept_dataset *d)
+{
+    for (size_t i = 1; i < d->n; i++)
+        if (d->rows[i].hw != d->rows[0].hw) return NULL;
+    return d->n > 0 ? d->rows[0].hw : NULL;
+}
+
 static adept_status evaluate(adept_cli *cli, void *options)
 {
-    const adept_measurement_options *o = options;
+    adept_measurement_options *o = options;
     adept_progress progress;
     adept_dataset *d = NULL;
     adept_hwprofile *hw = NULL;
     adept_evaluation *e = NULL;
 
     adept_progress_init(&progress);
+    o->listing = true;
     adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, &o->files) : ADEPT_OK;
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, NULL, o, &progress);
     if (status == ADEPT_OK && !adept_dataset_settle_unknown(d)) status = adept_cli_no_memory(cli);
@@ -45,15 +53,10 @@ static adept_status evaluate(adept_cli *cli, void *options)
     return status;
 }
 
-static adept_status check(adept_cli *cli, void *options)
-{
-    return adept_run_options_need_gpu(cli, ((adept_measurement_options *)options)->gpu);
-}
-
 const adept_command adept_command_evaluate = {
     .name = "evaluate",
     .summary = "compare predictions with measurements",
-    .usage = "MEASUREMENTS.csv... --gpu NAME|FILE",
+    .usage = "MEASUREMENTS.csv... [--gpu NAME|FILE]",
     .doc = "Compare predictions with measurements: errors overall, by columns, and of single rows. Nothing is fitted."
            "\vExamples:\n"
            "  adept evaluate runs.csv --gpu a100\n"
@@ -61,7 +64,7 @@ const adept_command adept_command_evaluate = {
            "  adept evaluate runs.csv --gpu ./mine.json --plot errors.svg\n"
            "  adept evaluate runs.csv --gpu ./mine.json --by model+precision --json",
     .size = sizeof(adept_measurement_options),
-    .options = {.check = check, .parts = {{&adept_measurement_options_of, 0}}},
+    .options = {.parts = {{&adept_measurement_options_of, 0}}},
     .arguments = {"a MEASUREMENTS.csv", NULL, ADEPT_ANY_NUMBER, offsetof(adept_measurement_options, files)},
     .run = evaluate,
 };
