@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind { TEXT, NAME, CHOICE, SWITCH, COUNT, POSITIVE, WEIGHT } kind;
+typedef enum kind { TEXT, NAME, CHOICE, SIZED, SWITCH, COUNT, POSITIVE, WEIGHT } kind;
 
 static const char *answer_at(size_t index)
 {
@@ -61,6 +61,7 @@ static const struct {
 #define KIND_NODE CHOICE
 #define KIND_NAME NAME
 #define KIND_SET CHOICE
+#define KIND_SIZED SIZED
 #define KIND_SWITCH SWITCH
 #define KIND_COUNT COUNT
 #define KIND_AMOUNT POSITIVE
@@ -286,12 +287,18 @@ static adept_status parse_word(adept_dataset_row *m, int column, const char *tex
     const adept_name_at names = known[column].names;
     char list[256];
     if (column == COLUMN_optimizer_extras && adept_optimizer_extras_parse(field, text)) return ADEPT_OK; /* several */
-    size_t i = column == COLUMN_optimizer_extras ? SIZE_MAX : adept_name_index(text, names);
+    if (known[column].kind == SIZED) {
+        const adept_field f = {.kind = ADEPT_FIELD_SIZED, .names = names};
+        if (adept_field_set_text(&f, field, text)) return ADEPT_OK;
+    }
+    size_t i = known[column].kind == SIZED || column == COLUMN_optimizer_extras ? SIZE_MAX : adept_name_index(text, names);
     if (i != SIZE_MAX && known[column].kind == NAME) *(const char **)field = names(i);
     if (i != SIZE_MAX && known[column].kind == CHOICE) *(int *)field = (int)i;
     if (i != SIZE_MAX) return ADEPT_OK;
     if (column == COLUMN_host || column == COLUMN_node)
         return ADEPT_OK; /* the name of a machine of which nothing is known */
+    for (size_t k = 0; k < N_SPLITS; k++)
+        if (strcmp(splits[k].name, known[column].name) == 0) return ADEPT_OK; /* as another program calls it */
     return adept_row_fail(m, known[column].name, err, "'%.60s' is not one of %s", text,
                           adept_names_list(list, sizeof list, names));
 }
@@ -322,6 +329,7 @@ static adept_status parse_cell(const adept_dataset *d, adept_dataset_row *m, int
         return ADEPT_OK;
     case NAME:
     case CHOICE:
+    case SIZED:
         return parse_word(m, column, text, err);
     case SWITCH:
         *(bool *)field = !says_nothing(text, false);
