@@ -35,6 +35,18 @@ bool adept_dataset_list_unused(adept_dataset *d, const char *file, long line, bo
 /** Of a row of the dataset. */
 bool adept_row_list_unused(adept_dataset *d, const adept_dataset_row *m, adept_error *err);
 
+/** What a row of a dataset says in a cell that is not empty. */
+typedef struct adept_row_cells {
+    bool gpus, grad_accum, activation_checkpoint, trainer, execution;
+} adept_row_cells;
+
+/** A word of the program for one that rows say in a column: FULL_SHARD is full. @return text, where it is none of those */
+const char *adept_row_program_word(const char *column, const char *text);
+/** "zero1", "zero1_group8"; group 0: not said. @return false: it is none */
+bool adept_row_zero_word(const char *text, int *stage, int64_t *group);
+/** Fill in what a row of layouts does not say, and mark it in m->unsaid. */
+void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given);
+
 /** Do a model's sizes stand in the row's columns? */
 bool adept_row_has_architecture(const adept_dataset_row *m);
 /** The model of these sizes, "adept:llama?layers=32&..."; what they do not say is marked in m->unsaid. @param spec  in the arena
@@ -52,7 +64,8 @@ bool adept_dataset_own_profile(adept_dataset *d, adept_profile *profile);
 adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_dataset_row *m,
                               adept_error *err);
 
-/** Refuse what columns say of a split that is not predicted (tp 8, fsdp full). Of a row with its profile. */
-adept_status adept_row_check_split(const adept_dataset_row *m, adept_error *err);
+/** Refuse what columns say of a layout and does not add up, or cannot be predicted. Of a row with its profile; what only says again
+ *  how many GPUs there are is taken back from its run. */
+adept_status adept_row_check_layout(adept_dataset_row *m, adept_error *err);
 
 #endif

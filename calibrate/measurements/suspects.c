@@ -91,7 +91,7 @@ static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_erro
     adept_prediction prediction;
     adept_roofline peak;
     adept_error why = {0};
-    adept_status status = adept_row_check_split(m, err);
+    adept_status status = adept_row_check_layout(m, err);
 
     if (status != ADEPT_OK) return status;
     adept_run run = m->run; /* of a node that nothing is known of, the boards must do */

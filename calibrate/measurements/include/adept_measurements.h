@@ -38,7 +38,8 @@ enum { ADEPT_ROW_OK, ADEPT_ROW_OOM };
     X(MICRO_BATCH, "micro_batch: 1")                                                                                   \
     X(GLOBAL_BATCH, "global_batch: as many micro-batches as pipeline stages, or one")                                  \
     X(GPUS, "gpus: one node of 8, or as many as the layout needs")                                                     \
-    X(RECOMPUTATION, "activation_checkpoint: none")
+    X(RECOMPUTATION, "activation_checkpoint: none")                                                                    \
+    X(FUSED, "execution: compile, as a stack with fused kernels is nearest to")
 enum {
 #define X(NAME, ...) ADEPT_UNSAID_BIT_##NAME,
     ADEPT_UNSAID_LIST(X)

@@ -1,0 +1,147 @@
+/** @file layout_row.c  Rows of layouts: what other programs call adept's words, and what a row does not say. */
+#include "adept_number.h"
+#include "dataset_private.h"
+#include "nearest.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define USUAL_NODE_GPUS 8 /* DGX, HGX and their like */
+
+/* ---- words ---- */
+
+static const struct {
+    const char *column, *row, *program;
+} words[] = {
+    {"precision", "fp8-te", "fp8:tensor"},
+    {"precision", "fp8-tensorwise", "fp8:tensor"},
+    {"attention", "unfused", "eager"},
+    {"attention", "local", "eager"},
+    {"attention", "flash", "fused"},
+    {"attention", "te-default", "fused"},
+    {"attention", "fused:fa1", "fused"},
+    {"attention", "fused:fa2", "fused"},
+    {"attention", "fused:fa3", "fused"},
+    {"attention", "fused:triton", "fused"},
+    {"fsdp", "fsdp2", "full"},
+    {"fsdp", "FULL_SHARD", "full"},
+    {"fsdp", "SHARD_GRAD_OP", "grad"},
+    {"fsdp", "NO_SHARD", "none"},
+    {"fsdp", "HYBRID_SHARD", "hybrid:8"},
+    {"fsdp", "hybrid", "hybrid:8"},
+    {"activation_checkpoint", "selective-op", "selective"},
+    {"activation_checkpoint", "selective:norm;act", "selective"},
+    {"activation_checkpoint", "full:uniform:1", "full"},
+};
+
+const char *adept_row_program_word(const char *column, const char *text)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].column, column) == 0 && strcasecmp(words[i].row, text) == 0) return words[i].program;
+    return text;
+}
+
+bool adept_row_zero_word(const char *text, int *stage, int64_t *group)
+{
+    double number = 0;
+
+    if (strncasecmp(text, "zero", 4) != 0 || !strchr("0123", text[4]) || !text[4]) return false;
+    const char *rest = text + 5;
+    if (*rest && (strncmp(rest, "_group", 6) != 0 || !adept_number_parse(&number, rest + 6) || number != floor(number) ||
+                  number < 1 || number > ADEPT_SIZED_MOST))
+        return false;
+    *stage = text[4] - '0';
+    *group = (int64_t)number;
+    return true;
+}
+
+/* ---- stacks ---- */
+
+/* Whose training programs keep which states, and whose pointwise kernels are fused. What stands in the column `stack`, or else
+ * `source`; of the first that is part of it. Others are PyTorch's, kernel by kernel. */
+static const struct {
+    const char *part;
+    adept_trainer trainer;
+    bool fused;
+} stacks[] = {
+    {"megatron-deepspeed", ADEPT_TRAINER_DEEPSPEED, true}, {"megatron", ADEPT_TRAINER_MEGATRON, true},
+    {"deepspeed", ADEPT_TRAINER_DEEPSPEED, false},         {"neox", ADEPT_TRAINER_DEEPSPEED, true},
+    {"nemo", ADEPT_TRAINER_MEGATRON, true},                {"dgxc", ADEPT_TRAINER_MEGATRON, true},
+    {"papers", ADEPT_TRAINER_MEGATRON, true},              {"modelzoo", ADEPT_TRAINER_MEGATRON, true},
+    {"flagscale", ADEPT_TRAINER_MEGATRON, true},           {"paddle", ADEPT_TRAINER_MEGATRON, true},
+    {"internevo", ADEPT_TRAINER_MEGATRON, true},           {"paxml", ADEPT_TRAINER_MEGATRON, true},
+    {"maxtext", ADEPT_TRAINER_MEGATRON, true},             {"jax", ADEPT_TRAINER_MEGATRON, true},
+    {"colossal", ADEPT_TRAINER_MEGATRON, true},            {"vtrain", ADEPT_TRAINER_MEGATRON, true},
+    {"xtuner", ADEPT_TRAINER_DEEPSPEED, false},
+};
+
+static bool contains(const char *text, const char *part)
+{
+    const size_t n = strlen(part);
+
+    for (; *text; text++)
+        if (strncasecmp(text, part, n) == 0) return true;
+    return false;
+}
+
+static void settle_stack(adept_dataset_row *m, const adept_row_cells *given)
+{
+    const char *name = *m->stack ? m->stack : m->source;
+
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        if (!contains(name, stacks[i].part)) continue;
+        if (!given->trainer) m->run.trainer = (int)stacks[i].trainer;
+        if (stacks[i].fused && !m->compile && m->execution == ADEPT_EAGER && !given->execution) {
+            m->execution = ADEPT_COMPILE;
+            m->unsaid |= ADEPT_UNSAID_FUSED;
+        }
+        return;
+    }
+}
+
+/* ---- numbers ---- */
+
+static int64_t or_one(int64_t n)
+{
+    return n > 0 ? n : 1;
+}
+
+/* i64:Bx4096 says 4096 where no column does; then shapes are the architecture's. */
+static void settle_length(adept_dataset_row *m)
+{
+    const char *cross = strrchr(m->input, 'x');
+    double number;
+
+    if (m->seq_length == 0 && cross && adept_number_parse(&number, cross + 1) && number >= 1 && number <= 0x1p40)
+        m->seq_length = (int64_t)number;
+    if (m->seq_length > 0) m->input = "";
+}
+
+void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
+{
+    adept_run *run = &m->run;
+    const double replica = (double)or_one(run->tp) * (double)or_one(run->pp) * (double)or_one(run->cp);
+
+    if (adept_row_has_architecture(m)) settle_length(m);
+    if (!given->gpus && replica <= 0x1p31 && (double)or_one(run->dp) * replica <= 0x1p31) {
+        run->gpus = (int64_t)replica * or_one(run->dp);
+        if (run->dp == 0 && USUAL_NODE_GPUS % run->gpus == 0) run->gpus = USUAL_NODE_GPUS;
+        if (run->dp == 0) m->unsaid |= ADEPT_UNSAID_GPUS;
+    }
+    if (m->batch_size == 0 && adept_row_has_architecture(m)) {
+        m->batch_size = 1;
+        m->unsaid |= ADEPT_UNSAID_MICRO_BATCH;
+    }
+    const double replicas = (double)run->gpus / replica, pass = (double)or_one(m->batch_size) * replicas;
+    const double passes = run->global_batch > 0 ? (double)run->global_batch / pass : 0;
+    if (!given->grad_accum && passes >= 1 && passes == floor(passes)) m->grad_accum = (int64_t)passes;
+    if (!given->grad_accum && run->global_batch == 0) {
+        m->grad_accum = or_one(run->pp);
+        m->unsaid |= ADEPT_UNSAID_GLOBAL_BATCH;
+    }
+    if (or_one(run->tp) == 1) run->sp = false;                            /* as Megatron has it */
+    if (replicas * (double)or_one(run->cp) <= 1) run->fsdp = run->zero = 0; /* nobody to share with */
+    if (!given->activation_checkpoint && m->mode == ADEPT_MODE_TRAIN) m->unsaid |= ADEPT_UNSAID_RECOMPUTATION;
+    settle_stack(m, given);
+}
