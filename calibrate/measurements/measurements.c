@@ -281,7 +281,6 @@ static adept_status parse_word(adept_dataset_row *m, int column, const char *tex
     char list[256];
     int stage;
     int64_t group;
-    text = adept_row_program_word(known[column].name, text);
     if (column == COLUMN_fsdp && adept_row_zero_word(text, &stage, &group)) { /* DeepSpeed's word */
         m->run.zero = stage + 1;
         if (group > 0) m->run.fsdp = adept_sized(ADEPT_FSDP_HYBRID, (int)group);
@@ -319,6 +318,7 @@ static adept_status parse_cell(const adept_dataset *d, adept_dataset_row *m, int
     double number = NAN;
     adept_status status = ADEPT_OK;
 
+    text = adept_row_program_word(known[column].name, text);
     m->texts[column] = text;
     switch (known[column].kind) {
     case TEXT:

@@ -16,6 +16,12 @@ static double factor(adept_json_reader *r, const cJSON *of)
     return value;
 }
 
+/* Of one row nothing is known. */
+static double spread(adept_json_reader *r, const cJSON *of)
+{
+    return cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(of, "spread")) ? 0 : adept_json_number_or(r, of, "spread", 0);
+}
+
 adept_status adept_stack_factors_read(adept_stack_factors *out, adept_arena *arena, const char *path, adept_error *err)
 {
     cJSON *root = NULL;
@@ -34,11 +40,11 @@ adept_status adept_stack_factors_read(adept_stack_factors *out, adept_arena *are
         if (r.status != ADEPT_OK) break;
         f.names[f.n] = adept_json_keep(&r, arena, adept_json_string(&r, item, "stack"));
         f.factors[f.n] = factor(&r, item);
-        f.spreads[f.n++] = adept_json_number_or(&r, item, "spread", 0);
+        f.spreads[f.n++] = spread(&r, item);
     }
     const cJSON *others = adept_json_object(&r, layouts, "other_stacks");
     if (r.status == ADEPT_OK) f.factor = factor(&r, others);
-    if (r.status == ADEPT_OK) f.spread = adept_json_number_or(&r, others, "spread", 0);
+    if (r.status == ADEPT_OK) f.spread = spread(&r, others);
     cJSON_Delete(root);
     if (r.status == ADEPT_OK) *out = f;
     return r.status;
