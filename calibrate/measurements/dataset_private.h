@@ -37,7 +37,7 @@ bool adept_row_list_unused(adept_dataset *d, const adept_dataset_row *m, adept_e
 
 /** What a row of a dataset says in a cell that is not empty. */
 typedef struct adept_row_cells {
-    bool gpus, grad_accum, activation_checkpoint, trainer, execution;
+    bool gpus, grad_accum, activation_checkpoint, sharding, trainer, execution;
 } adept_row_cells;
 
 /** A word of the program for one that rows say in a column: FULL_SHARD is full. @return text, where it is none of those */
@@ -46,6 +46,12 @@ const char *adept_row_program_word(const char *column, const char *text);
 bool adept_row_zero_word(const char *text, int *stage, int64_t *group);
 /** Fill in what a row of layouts does not say, and mark it in m->unsaid. */
 void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given);
+/** Clocks by stage, "1410-1410-1410/...", of which the middle one counts: one for all where they hardly differ.
+ *  @return ADEPT_E_INVALID naming the column */
+adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err);
+/** Predict a row with its profile; recomputation and sharding that it does not say become the first of the usual ones that fit.
+ *  @return as adept_predict() */
+adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m, const adept_run *run, adept_error *err);
 
 /** Do a model's sizes stand in the row's columns? */
 bool adept_row_has_architecture(const adept_dataset_row *m);

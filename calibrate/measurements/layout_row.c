@@ -14,8 +14,9 @@
 static const struct {
     const char *column, *row, *program;
 } words[] = {
-    {"precision", "fp8-te", "fp8:tensor"},
-    {"precision", "fp8-tensorwise", "fp8:tensor"},
+    {"precision", "fp8-te", "fp8"},
+    {"precision", "fp8-tensorwise", "fp8"},
+    {"precision", "fp8:tensor", "fp8"},
     {"attention", "unfused", "eager"},
     {"attention", "local", "eager"},
     {"attention", "flash", "fused"},
@@ -143,5 +144,71 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
     if (or_one(run->tp) == 1) run->sp = false;                            /* as Megatron has it */
     if (replicas * (double)or_one(run->cp) <= 1) run->fsdp = run->zero = 0; /* nobody to share with */
     if (!given->activation_checkpoint && m->mode == ADEPT_MODE_TRAIN) m->unsaid |= ADEPT_UNSAID_RECOMPUTATION;
+    if (!given->sharding && replicas > 1 && m->mode == ADEPT_MODE_TRAIN) m->unsaid |= ADEPT_UNSAID_SHARDING;
+    if (run->gpus > 1) m->unsaid |= ADEPT_UNSAID_OVERLAP;
+    if (run->gpus > USUAL_NODE_GPUS && run->node == 0 && run->internode_bytes_per_s == 0) m->unsaid |= ADEPT_UNSAID_NETWORK;
+    const char *partition = adept_dataset_row_text(m, "partition");
+    if (partition && strchr(partition, '/') && or_one(run->pp) > 1) m->unsaid |= ADEPT_UNSAID_PARTITION;
     settle_stack(m, given);
+}
+
+/* ---- clocks ---- */
+
+#define HARDLY_DIFFER 1.05
+
+/* The middle one of "1050-1065-1140", or the only one. */
+static bool middle_clock(double *mhz, const char *text, size_t n)
+{
+    char word[64];
+
+    if (n == 0 || n >= sizeof word) return false;
+    memcpy(word, text, n);
+    word[n] = '\0';
+    char *begin = strchr(word, '-'), *end = begin ? strchr(begin + 1, '-') : NULL;
+    if (end) *end = '\0';
+    return adept_number_parse(mhz, begin ? begin + 1 : word) && *mhz > 0;
+}
+
+adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err)
+{
+    const char *plan = adept_dataset_row_text(m, "clock_plan");
+    double least = INFINITY, most = 0, sum = 0, mhz;
+    size_t stages = 0;
+
+    if (!plan || !*plan) return ADEPT_OK;
+    for (const char *at = plan; *at; stages++) {
+        size_t n = strcspn(at, "/");
+        if (!middle_clock(&mhz, at, n)) return adept_row_fail(m, "clock_plan", err, "'%.60s' is no list of clocks in MHz", plan);
+        least = fmin(least, mhz), most = fmax(most, mhz), sum += mhz;
+        at += n + (at[n] == '/');
+    }
+    if (most > HARDLY_DIFFER * least)
+        return adept_row_fail(m, "clock_plan", err, "clocks that differ by stage cannot be predicted yet: %.0f to %.0f MHz", least, most);
+    if (m->run.clock_hz == 0) m->run.clock_hz = 1e6 * sum / (double)stages;
+    return ADEPT_OK;
+}
+
+/* ---- what fits ---- */
+
+adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m, const adept_run *run, adept_error *err)
+{
+    static const int again[] = {ADEPT_RECOMPUTE_NONE, ADEPT_RECOMPUTE_SELECTIVE, ADEPT_RECOMPUTE_FULL};
+    static const int zero[] = {0, ADEPT_SHARDED_OPTIMIZER + 1, ADEPT_SHARDED_PARAMETERS + 1};
+    const size_t n_again = m->unsaid & ADEPT_UNSAID_RECOMPUTATION ? 3 : 1, n_zero = m->unsaid & ADEPT_UNSAID_SHARDING ? 3 : 1;
+    adept_status status = adept_predict(out, m->profile, m->hw, run, err);
+
+    if (status != ADEPT_OK || out->memory.fits || m->status == ADEPT_ROW_OOM) return status;
+    for (size_t i = 0; i < n_again; i++)
+        for (size_t k = 0; k < n_zero; k++) {
+            adept_run other = *run;
+            adept_prediction p;
+            if (n_again > 1) other.activation_checkpoint = again[i];
+            if (n_zero > 1) other.zero = zero[k];
+            if (i + k == 0 || adept_predict(&p, m->profile, m->hw, &other, NULL) != ADEPT_OK || !p.memory.fits) continue;
+            m->run.activation_checkpoint = other.activation_checkpoint;
+            m->run.zero = other.zero;
+            *out = p;
+            return ADEPT_OK;
+        }
+    return ADEPT_OK;
 }

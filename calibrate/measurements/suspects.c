@@ -96,7 +96,7 @@ static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_erro
     if (status != ADEPT_OK) return status;
     adept_run run = m->run; /* of a node that nothing is known of, the boards must do */
     if (run.power_scope == ADEPT_SCOPE_NODE && !adept_node_known(m->hw, &run)) run.power_scope = ADEPT_SCOPE_GPU;
-    status = adept_predict(&prediction, m->profile, m->hw, &run, &why);
+    status = adept_row_predict_usual(&prediction, m, &run, &why);
     if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, &why);
     if (status == ADEPT_E_NOMEM) return adept_row_error(m, status, why.message, err);
     if (status != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);

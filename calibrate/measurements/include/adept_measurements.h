@@ -38,7 +38,11 @@ enum { ADEPT_ROW_OK, ADEPT_ROW_OOM };
     X(MICRO_BATCH, "micro_batch: 1")                                                                                   \
     X(GLOBAL_BATCH, "global_batch: as many micro-batches as pipeline stages, or one")                                  \
     X(GPUS, "gpus: one node of 8, or as many as the layout needs")                                                     \
-    X(RECOMPUTATION, "activation_checkpoint: none")                                                                    \
+    X(RECOMPUTATION, "activation_checkpoint: none, or where that does not fit selective or full")                      \
+    X(SHARDING, "fsdp: none, or where that does not fit zero 1 or full")                                               \
+    X(NETWORK, "network: that of the board's usual server")                                                            \
+    X(OVERLAP, "what is sent beside computing: as the trainer of the stack usually does")                              \
+    X(PARTITION, "partition: stages as even as layers allow")                                                          \
     X(FUSED, "execution: compile, as a stack with fused kernels is nearest to")
 enum {
 #define X(NAME, ...) ADEPT_UNSAID_BIT_##NAME,
