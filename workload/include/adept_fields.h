@@ -154,7 +154,7 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
       ADEPT_EXPERT)                                                                                                    \
     X(trainer, WORD, int, adept_trainer_name, "torch", ADEPT_NO_UNIT, "trainer", "NAME",                               \
       "Whose training program it is, which says how many bytes the states of a parameter take and what is sent beside " \
-      "what: torch (default), megatron or deepspeed", ADEPT_EXPERT)
+      "what: torch (default), megatron, deepspeed or nemo", ADEPT_EXPERT)
 
 /* Numbers of the rows, of either table from 0. */
 enum {
@@ -229,7 +229,7 @@ ADEPT_API const char *adept_zero_name(size_t zero);           /* "auto", "0", "1
 ADEPT_API const char *adept_pipeline_name(size_t schedule);   /* "1f1b", "interleaved", "zb1p", "zbv" */
 ADEPT_API const char *adept_checkpoint_name(size_t checkpoint); /* "none", "full", "selective", "blocks:N" */
 ADEPT_API const char *adept_loss_name(size_t loss);           /* "whole", "chunked" */
-ADEPT_API const char *adept_trainer_name(size_t trainer);     /* "torch", "megatron", "deepspeed" */
+ADEPT_API const char *adept_trainer_name(size_t trainer);     /* "torch", "megatron", "deepspeed", "nemo" */
 
 #define ADEPT_FIELD_TEXT_BYTES 64
 /** What adept_field_set() reads; a NULL name is "". Returns text, or a word of constant data. */

@@ -17,7 +17,7 @@ typedef enum adept_fsdp { ADEPT_FSDP_NONE, ADEPT_FSDP_FULL, ADEPT_FSDP_GRAD, ADE
 typedef enum adept_pipeline { ADEPT_PIPELINE_1F1B, ADEPT_PIPELINE_INTERLEAVED, ADEPT_PIPELINE_ZB1P, ADEPT_PIPELINE_ZBV } adept_pipeline;
 typedef enum adept_recomputation { ADEPT_RECOMPUTE_NONE, ADEPT_RECOMPUTE_FULL, ADEPT_RECOMPUTE_SELECTIVE, ADEPT_RECOMPUTE_BLOCKS } adept_recomputation;
 typedef enum adept_logits { ADEPT_LOGITS_WHOLE, ADEPT_LOGITS_CHUNKED } adept_logits;
-typedef enum adept_trainer { ADEPT_TRAINER_TORCH, ADEPT_TRAINER_MEGATRON, ADEPT_TRAINER_DEEPSPEED } adept_trainer;
+typedef enum adept_trainer { ADEPT_TRAINER_TORCH, ADEPT_TRAINER_MEGATRON, ADEPT_TRAINER_DEEPSPEED, ADEPT_TRAINER_NEMO } adept_trainer;
 
 /* What a run says of a layout; members of adept_run. 0: nothing. */
 typedef struct adept_mesh_words {
