@@ -33,6 +33,14 @@
  * section 2 has 1.2 times the activations in the mean, and a job of 58.8 of 80 GB that ran out until segments could grow. */
 #define COMMUNICATOR_BYTES (400.0 * 1024 * 1024)
 #define CONTEXT_BYTES (600.0 * 1024 * 1024)
+/* Megatron-DeepSpeed's buckets, contiguous copies and workspaces: what fits BLOOM's rows beside the bytes of states and activations is
+ * 10.3 GB (trial, section 5), of which contexts and communicators are counted here already. */
+#define DEEPSPEED_BYTES 8.5e9
+/* cuDNN's attention on Hopper, which Transformer Engine takes, beside FlashAttention-2's, by which kernels are timed: FlashAttention-3
+ * (arXiv 2407.08608, figures 5 and 6) has both at 1.5 to 2 times FlashAttention-2 forward and 1.5 to 1.75 backward. */
+#define CUDNN_ATTENTION 1.6
+/* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
+#define LOSS_CHUNKS 8.0
 #define FRAGMENTATION_LOW 0.02
 #define FRAGMENTATION_HIGH 0.15
 /* Independent of the kernels' own error, of a step's time by a layout: mean error of the trial on sources left out, rounded up. */
@@ -443,6 +451,7 @@ static void find_memory(adept_stage_prediction *s, const layout *x, int32_t stag
         kept += kept_bytes(x, block, nth++, &again);
         most_again = fmax(most_again, again);
     }
+    if (m->chunked_loss) ends -= x->part.logits_bytes * (1.0 - 1.0 / LOSS_CHUNKS);
     const bool gather = gathers(x), grads = m->sharding >= ADEPT_SHARDED_GRADIENTS, opt = m->sharding >= ADEPT_SHARDED_OPTIMIZER;
     const double by_grads = grads ? shard : 1.0, by_opt = opt ? shard : 1.0;
     const bool torch_shards = gather; /* weights in 32 bits lie in shards, those that are gathered have 16 */
@@ -469,9 +478,9 @@ static void find_memory(adept_stage_prediction *s, const layout *x, int32_t stag
     out->activations_bytes = trains(x) ? in_flight * kept + most_again + (stage == (int32_t)p - 1 || p == 1.0 ? ends : in_flight * ends)
                                        : x->prof->activations_bytes / ((double)m->tp * (double)m->cp);
     const double communicators = (m->tp > 1) + (m->pp > 1) + (x->data.ranks > 1.0) + (m->cp > 1) + (m->ep > 1);
-    s->buffers_bytes = CONTEXT_BYTES + communicators * COMMUNICATOR_BYTES + (m->pp > 1 ? 2.0 * x->part.blocks[1].input_bytes : 0.0);
+    s->buffers_bytes = CONTEXT_BYTES + (m->trainer == ADEPT_TRAINER_DEEPSPEED ? DEEPSPEED_BYTES : 0.0) + communicators * COMMUNICATOR_BYTES + (m->pp > 1 ? 2.0 * x->part.blocks[1].input_bytes : 0.0);
     const double gradient_of_logits = stage == (int32_t)p - 1 || p == 1.0 ? x->prof->temporary_bytes / ((double)m->tp * (double)m->cp) : 0.0;
-    const double temporary = m->chunked_loss ? 0.0 : gradient_of_logits;
+    const double temporary = gradient_of_logits / (m->chunked_loss ? LOSS_CHUNKS : 1.0);
     const double tensors = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes + s->unsharded_bytes + temporary;
     out->other_bytes = s->unsharded_bytes + s->buffers_bytes + temporary + FRAGMENTATION_LOW * tensors;
     out->peak_bytes = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes + out->other_bytes;
@@ -499,11 +508,18 @@ static adept_status predict_stage(adept_stage_prediction *s, stage_work *w, layo
     alone.internode_bytes_per_s = alone.internode_latency_s = 0.0;
     alone.power_scope = ADEPT_SCOPE_GPU;
     alone.overlap = ADEPT_OVERLAP_AUTO;
+    double theta[ADEPT_MOST_PARAMETERS];
+    size_t n_theta;
     w->ops = malloc((2 * x->prof->n_ops + 1) * sizeof *w->ops);
     if (!w->ops) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for a stage");
     adept_status status = make_profile(&w->profile, w->ops, x, stage);
     if (status != ADEPT_OK) return status;
-    status = adept_plan_init(&w->plan, &w->profile, x->hw, &alone, false, NULL, x->err);
+    status = adept_parameters_of(theta, &n_theta, x->hw, &alone, x->err);
+    if (status != ADEPT_OK) return status;
+    const bool faster = x->mesh.trainer == ADEPT_TRAINER_NEMO && adept_granularity_of(x->hw, &alone) == ADEPT_GRANULARITY_OPERATOR &&
+                        (strcmp(x->hw->architecture, "Hopper") == 0 || strcmp(x->hw->architecture, "Blackwell") == 0);
+    if (faster) theta[ADEPT_KP_beta_attention] *= CUDNN_ATTENTION;
+    status = adept_plan_init(&w->plan, &w->profile, x->hw, &alone, false, faster ? theta : NULL, x->err);
     if (status == ADEPT_OK) status = adept_plan_check_run(&w->checked, &w->plan, &alone, x->err);
     if (status != ADEPT_OK) return status;
     if (!w->plan.by_operator)
@@ -701,6 +717,8 @@ static adept_status add_up(layout *x, stage_work *work)
     q->macs_forward = x->prof->totals.macs_forward;
     q->mfu = q->mfu_executed = at_peak_s / (step_s * (double)m->gpus);
     q->range = adept_plan_range_point(&w->plan, &run);
+    q->range.flops /= passes; /* more of the same passes are no other work */
+    q->range.bytes /= passes;
     const bool fitted = adept_calibrated_for(x->hw, &run) || adept_transferred_for(x->hw, &run);
     if (adept_intervals_fill(&q->estimate, fitted ? x->hw->intervals : NULL, &q->range, &w->plan.described) > 0.0) q->notes |= ADEPT_NOTE_OUTSIDE;
     if (!isnan(q->interval_level)) {
@@ -793,6 +811,7 @@ adept_status adept_predict_layout(adept_layout_prediction *out, const adept_prof
     if (!adept_mesh_is_said(&words)) return predict_plain(&x);
     status = find_nodes(&x);
     if (status != ADEPT_OK) return status;
+    out->run = x.run;
     if (x.mesh.plain) return predict_plain(&x);
     find_groups(&x);
     find_bytes(&x);

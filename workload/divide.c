@@ -77,6 +77,10 @@ bool adept_divide(adept_profile_op *out, const adept_profile_op *op, const adept
             divide_product(k, forward, d, &had_input);
             continue;
         }
+        if (d->one_softmax && k->family == ADEPT_FAMILY_STREAM && k->flops <= k->elements) { /* dropout has two FLOPs an element */
+            k->flops = k->bytes_read = k->bytes_written = k->elements = k->launches = 0.0;
+            continue;
+        }
         const bool of_table = d->table_rows > 1.0 && k->elements == 0.0; /* zeros of its gradient */
         const double divisor = of_table ? d->table_rows : by;
         k->flops /= divisor;

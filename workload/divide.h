@@ -13,6 +13,7 @@ typedef struct adept_division {
     double row;        /* of a loss: each row of logits */
     double table_rows; /* of an embedding */
     bool heads;        /* a product is of activations, whose batch is divided first */
+    bool one_softmax;  /* scores are scaled, masked and normalised by one kernel, as Megatron's */
     bool none;         /* it does not run at all */
 } adept_division;
 

@@ -39,7 +39,7 @@ typedef struct partitioner {
     adept_division *divisions; /* by operator */
     bool *known;           /* by entry of ops: is it divided? */
     int32_t table;         /* memory of the embeddings that are split by rows, -1: none */
-    int32_t loss_from;     /* dimension of the classes: what is as wide is logits; 0: unknown */
+    int64_t classes;       /* of the loss: what is as wide is logits; 0: there is none */
 } partitioner;
 
 /* ---- what the program says ---- */
@@ -561,27 +561,77 @@ static void sum_weights(partitioner *t, const double *element_bytes, const bool 
     }
 }
 
-static void sum_kept(partitioner *t)
+/* What autograd keeps, on a rank. Where kernels are fused (torch.compile, Transformer Engine, Apex), what elementwise operators made of
+ * something that is kept is computed again on the way, and does not lie in memory: `there` says of a memory that it is kept, or follows
+ * from what is. */
+static bool keeps(partitioner *t, double *bytes, const adept_program_operator *o, int32_t at, int32_t memory, bool fused, bool *there)
 {
     const adept_program *p = t->p;
-    double *kept = calloc(p->n_operators + 1, sizeof *kept), *kept_here = calloc(p->n_operators + 1, sizeof *kept);
-    if (!kept || !kept_here) {
-        free(kept), free(kept_here);
-        adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
-        t->out->n_blocks = 0;
-        return;
+    const adept_program_memory *m = &p->memories[memory];
+    const bool made = t->out->is_product[at] || t->out->is_core[at];
+    const bool by_product = m->kept_by >= 0 && (t->out->is_product[m->kept_by] || t->out->is_core[m->kept_by]);
+    double missing = 0.0;
+    *bytes = m->bytes;
+    for (int32_t k = 0; k < o->n_inputs; k++) {
+        const int32_t input = p->tensors[operand(t, o, k)].memory;
+        if (input >= 0 && !there[input]) missing = fmax(missing, p->memories[input].bytes);
+    }
+    if (m->kept_by < 0) {
+        there[memory] = !made && missing == 0.0;
+        return false;
+    }
+    there[memory] = true;
+    if (!fused || made || by_product) return true;
+    if (missing == 0.0) return false;
+    *bytes = fmin(m->bytes, missing);
+    for (int32_t k = 0; k < o->n_inputs; k++) {
+        const int32_t input = p->tensors[operand(t, o, k)].memory;
+        if (input >= 0) there[input] = true;
+    }
+    return true;
+}
+
+static bool sum_kept(partitioner *t)
+{
+    const adept_program *p = t->p;
+    const bool fused = t->mesh->trainer != ADEPT_TRAINER_TORCH || t->profile->execution == ADEPT_COMPILE;
+    double *kept = calloc(p->n_operators + 1, sizeof *kept);
+    bool *there = calloc(p->n_memories + 1, sizeof *there), *cast = calloc(p->n_tensors + 1, sizeof *cast);
+    if (!kept || !there || !cast) {
+        free(kept), free(there), free(cast);
+        return false;
     }
     for (size_t i = 0; i < p->n_memories; i++) {
         const adept_program_memory *m = &p->memories[i];
-        if (m->kept_by < 0 || m->resident) continue;
-        kept[m->kept_by] += m->bytes;
-        const double share = t->share[i] > 0.0 ? t->share[i] : 1.0 / (double)t->mesh->cp, bytes = m->bytes * share;
-        adept_rank_block *b = &t->out->blocks[t->out->block_of[m->kept_by]];
-        b->saved_bytes += bytes;
-        if (t->out->is_core[m->first]) b->core_bytes += t->p->operators[m->first].op >= 0 && kind_of(t, &p->operators[m->first])->shard == ADEPT_SHARD_HEADS ? 0.0 : bytes;
-        if (!t->out->is_core[m->first] && !t->out->is_product[m->first]) b->pointwise_bytes += bytes;
+        there[i] = m->resident || m->given;
+        if (m->kept_by >= 0 && !m->resident) kept[m->kept_by] += m->bytes;
     }
-    for (size_t i = 0; i < p->n_operators; i++) {
+    for (int32_t i = 0; i < (int32_t)p->n_operators; i++) {
+        const adept_program_operator *o = &p->operators[i];
+        const bool is_cast = strcmp(kind_of(t, o)->kind, "cast") == 0 && o->n_outputs > 0;
+        for (int32_t k = 0; k < o->n_outputs; k++) {
+            const int32_t tensor = operand(t, o, o->n_inputs + k), memory = p->tensors[tensor].memory;
+            double bytes;
+            if (memory < 0 || p->memories[memory].resident || p->memories[memory].first != i) continue;
+            if (!keeps(t, &bytes, o, i, memory, fused, there)) continue;
+            if (fused && is_cast) { /* of the same activations for several products: one */
+                const bool again = cast[t->gathered[tensor]];
+                cast[t->gathered[tensor]] = true;
+                if (again) continue;
+            }
+            bytes *= t->share[memory] > 0.0 ? t->share[memory] : 1.0 / (double)t->mesh->cp;
+            adept_rank_block *b = &t->out->blocks[t->out->block_of[p->memories[memory].kept_by]];
+            b->saved_bytes += bytes;
+            if (t->out->is_core[i] && kind_of(t, o)->shard != ADEPT_SHARD_HEADS) b->core_bytes += bytes;
+            if (!t->out->is_core[i] && !t->out->is_product[i]) b->pointwise_bytes += bytes;
+            if (t->classes > 0 && last_dim(shape_of(t, tensor)) == t->classes) t->out->logits_bytes += bytes;
+        }
+    }
+    for (size_t i = 0; i < p->n_memories; i++) { /* what was given, ids for example, lies whole on every rank */
+        const adept_program_memory *m = &p->memories[i];
+        if (m->kept_by >= 0 && m->given && !m->resident) t->out->blocks[t->out->block_of[m->kept_by]].saved_bytes += m->bytes / (double)t->mesh->cp;
+    }
+    for (size_t i = 0; i < p->n_operators; i++) { /* masks and statistics, which are no tensors of the program */
         const int32_t op = p->operators[i].op;
         if (op < 0) continue;
         const adept_division *d = &t->divisions[i];
@@ -590,7 +640,8 @@ static void sum_kept(partitioner *t)
         b->saved_bytes += more;
         if (t->out->is_core[i]) b->core_bytes += more;
     }
-    free(kept), free(kept_here);
+    free(kept), free(there), free(cast);
+    return true;
 }
 
 /* What a block gets of the one before: what that made, in its shape on a rank. */
@@ -630,6 +681,7 @@ static adept_status partition(partitioner *t)
             if (memory >= 0 && k < o->n_inputs && is_resident(t, tensor) && is_grouped(t, o) && shape_of(t, tensor)->ndim == 3)
                 experts[memory] = has_experts = true;
         }
+        if (strcmp(kind_of(t, o)->kind, "cross_entropy") == 0 && o->n_inputs > 0) t->classes = last_dim(shape_of(t, operand(t, o, 0)));
         const int32_t weight = is_embedding(t, o) ? weight_of(t, o) : -1;
         if (weight < 0 || p->tensors[weight].bytes <= largest) continue;
         largest = p->tensors[weight].bytes;
@@ -677,6 +729,7 @@ static adept_status partition(partitioner *t)
             if (t->mesh->sharding == ADEPT_SHARDED_PARAMETERS) d->parts *= (double)t->mesh->shard; /* cast before they are gathered */
             if (t->mesh->trainer != ADEPT_TRAINER_TORCH) d->none = true; /* the optimizer writes them */
         }
+        d->one_softmax = out->is_core[i] && t->mesh->trainer != ADEPT_TRAINER_TORCH;
         if (o->op < 0 || t->known[o->op]) continue;
         t->known[o->op] = true;
         if (!adept_divide(&out->ops[o->op], &t->profile->ops[o->op], d, out->arena))
@@ -684,9 +737,8 @@ static adept_status partition(partitioner *t)
     }
     if (status == ADEPT_OK) {
         sum_weights(t, element_bytes, experts);
-        sum_kept(t);
         sum_inputs(t);
-        if (out->n_blocks == 0) status = ADEPT_E_NOMEM;
+        if (!sum_kept(t)) status = adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
     }
     free(element_bytes);
     free(experts);

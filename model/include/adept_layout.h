@@ -29,6 +29,7 @@ typedef struct adept_stage_prediction {
 typedef struct adept_layout_prediction {
     adept_prediction prediction; /* of all GPUs; memory of the worst rank */
     adept_mesh mesh;
+    adept_run run;               /* with GPUs, nodes and network, without words of a layout */
     const char *node;            /* the server that was taken, NULL: none was needed, or it was said in numbers */
     double node_gpus, nodes;
     double adapter_bytes_per_s;  /* of the network, for each GPU */
@@ -48,5 +49,9 @@ typedef struct adept_layout_prediction {
  */
 ADEPT_API adept_status adept_predict_layout(adept_layout_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                             const adept_run *run, adept_error *err);
+
+/** "layout": {...} of CONTRACT, behind other members. */
+struct adept_json_writer;
+void adept_layout_put_json(struct adept_json_writer *w, const adept_layout_prediction *layout);
 
 #endif
