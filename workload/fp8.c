@@ -5,6 +5,7 @@
  * Weights are cast once a step and not counted. Measured: casts of 6 bytes fit NeMo's steps on H100. */
 #include "interp.h"
 
+#define TILE 16 /* what sizes of weights have to be multiples of */
 #define CAST_READ_BYTES 4.0
 #define CAST_WRITTEN_BYTES 2.0
 
@@ -20,7 +21,7 @@ static bool has_weight(const adept_call *call, const adept_cost *cost)
     bool weight = false, product = false;
 
     for (const adept_tensor *t; (t = adept_next_tensor(&at));)
-        weight = weight || (t->param >= 0 && t->ndim > 1);
+        weight = weight || (t->param >= 0 && t->ndim > 1 && t->dims[t->ndim - 1] % TILE == 0 && t->dims[t->ndim - 2] % TILE == 0);
     for (size_t i = 0; i < cost->n_kernels; i++)
         product = product || is_product(&cost->kernels[i]);
     return weight && product;

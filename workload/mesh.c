@@ -66,7 +66,7 @@ static adept_status choose_sharding(adept_mesh *l, const adept_mesh_words *w, ad
     const adept_fsdp fsdp = (adept_fsdp)adept_sized_name(w->fsdp);
     const int64_t ranks = l->dp * l->cp, group = adept_sized_number(w->fsdp);
     const adept_sharding by_zero = w->zero > 0 ? (adept_sharding)(w->zero - 1) : ADEPT_SHARDED_NOTHING;
-    if (fsdp != ADEPT_FSDP_NONE && w->zero > 0 && (by_fsdp[fsdp] != by_zero || fsdp == ADEPT_FSDP_HYBRID))
+    if (fsdp != ADEPT_FSDP_NONE && w->zero > 0 && by_fsdp[fsdp] != by_zero && fsdp != ADEPT_FSDP_HYBRID)
         return adept_error_set(err, ADEPT_E_USAGE, "fsdp %s and zero %s differ: say one of them", adept_fsdp_name(fsdp),
                                adept_zero_name((size_t)w->zero));
     l->sharding = w->zero > 0 ? by_zero : by_fsdp[fsdp];

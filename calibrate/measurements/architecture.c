@@ -159,7 +159,8 @@ static void fill(sizes *s, adept_dataset_row *m, const char *family, bool gated,
     }
     if (s->experts > 0 && s->expert_ffn == 0) s->expert_ffn = s->ffn;
     if (s->vocab == 0) {
-        s->vocab = padded(strcmp(family, "bert") == 0 ? BERT_VOCAB : GPT_VOCAB, ranks);
+        if (strcmp(family, "bert") == 0) s->vocab = padded(BERT_VOCAB, ranks);
+        if (strcmp(family, "gpt2") == 0) s->vocab = padded(GPT_VOCAB, ranks);
         m->unsaid |= ADEPT_UNSAID_VOCAB;
     } else if (s->vocab % ranks != 0) {
         s->vocab = padded(s->vocab, ranks);

@@ -136,11 +136,7 @@ bool adept_dataset_list_unused(adept_dataset *d, const char *file, long line, bo
 
 bool adept_row_list_unused(adept_dataset *d, const adept_dataset_row *m, adept_error *err)
 {
-    bool layouts = false;
-
-    for (size_t i = 0; i < d->n_files; i++)
-        layouts = layouts || (d->files[i].path == m->file && d->files[i].layouts);
-    return err->status != ADEPT_E_NOMEM && adept_dataset_list_unused(d, m->file, m->line, layouts, err);
+    return err->status != ADEPT_E_NOMEM && adept_dataset_list_unused(d, m->file, m->line, m->layouts, err);
 }
 
 /* Files in the order in which they were read. */

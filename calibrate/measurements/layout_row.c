@@ -65,16 +65,26 @@ static const struct {
     const char *part;
     adept_trainer trainer;
     bool fused;
+    bool today; /* Megatron Core's usual ways: sequence parallel beside tensor parallel, a sharded optimizer */
 } stacks[] = {
-    {"megatron-deepspeed", ADEPT_TRAINER_DEEPSPEED, true}, {"megatron", ADEPT_TRAINER_MEGATRON, true},
-    {"deepspeed", ADEPT_TRAINER_DEEPSPEED, false},         {"neox", ADEPT_TRAINER_DEEPSPEED, true},
-    {"nemo", ADEPT_TRAINER_MEGATRON, true},                {"dgxc", ADEPT_TRAINER_MEGATRON, true},
-    {"papers", ADEPT_TRAINER_MEGATRON, true},              {"modelzoo", ADEPT_TRAINER_MEGATRON, true},
-    {"flagscale", ADEPT_TRAINER_MEGATRON, true},           {"paddle", ADEPT_TRAINER_MEGATRON, true},
-    {"internevo", ADEPT_TRAINER_MEGATRON, true},           {"paxml", ADEPT_TRAINER_MEGATRON, true},
-    {"maxtext", ADEPT_TRAINER_MEGATRON, true},             {"jax", ADEPT_TRAINER_MEGATRON, true},
-    {"colossal", ADEPT_TRAINER_MEGATRON, true},            {"vtrain", ADEPT_TRAINER_MEGATRON, true},
-    {"xtuner", ADEPT_TRAINER_DEEPSPEED, false},
+    {"megatron-deepspeed", ADEPT_TRAINER_DEEPSPEED, true, false},
+    {"bridge", ADEPT_TRAINER_NEMO, true, true},
+    {"megatron", ADEPT_TRAINER_MEGATRON, true, false},
+    {"deepspeed", ADEPT_TRAINER_DEEPSPEED, false, false},
+    {"neox", ADEPT_TRAINER_DEEPSPEED, true, false},
+    {"nemo", ADEPT_TRAINER_NEMO, true, true},
+    {"dgxc", ADEPT_TRAINER_NEMO, true, true},
+    {"papers", ADEPT_TRAINER_MEGATRON, true, false},
+    {"modelzoo", ADEPT_TRAINER_MEGATRON, true, true},
+    {"flagscale", ADEPT_TRAINER_MEGATRON, true, false},
+    {"paddle", ADEPT_TRAINER_MEGATRON, true, false},
+    {"internevo", ADEPT_TRAINER_MEGATRON, true, false},
+    {"paxml", ADEPT_TRAINER_MEGATRON, true, false},
+    {"maxtext", ADEPT_TRAINER_MEGATRON, true, false},
+    {"jax", ADEPT_TRAINER_MEGATRON, true, false},
+    {"colossal", ADEPT_TRAINER_MEGATRON, true, false},
+    {"vtrain", ADEPT_TRAINER_MEGATRON, true, false},
+    {"xtuner", ADEPT_TRAINER_DEEPSPEED, false, false},
 };
 
 static bool contains(const char *text, const char *part)
@@ -86,13 +96,21 @@ static bool contains(const char *text, const char *part)
     return false;
 }
 
-static void settle_stack(adept_dataset_row *m, const adept_row_cells *given)
+static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, double replicas)
 {
     const char *name = *m->stack ? m->stack : m->source;
 
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
         if (!contains(name, stacks[i].part)) continue;
         if (!given->trainer) m->run.trainer = (int)stacks[i].trainer;
+        if (!given->sp && stacks[i].today && m->run.tp > 1) {
+            m->run.sp = true;
+            m->unsaid |= ADEPT_UNSAID_SP;
+        }
+        if (stacks[i].today && m->run.fsdp == 0 && m->run.zero == 0 && replicas > 1) {
+            m->run.zero = ADEPT_SHARDED_OPTIMIZER + 1;
+            m->unsaid |= ADEPT_UNSAID_OPTIMIZER;
+        }
         if (stacks[i].fused && !m->compile && m->execution == ADEPT_EAGER && !given->execution) {
             m->execution = ADEPT_COMPILE;
             m->unsaid |= ADEPT_UNSAID_FUSED;
@@ -149,7 +167,7 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
     if (run->gpus > USUAL_NODE_GPUS && run->node == 0 && run->internode_bytes_per_s == 0) m->unsaid |= ADEPT_UNSAID_NETWORK;
     const char *partition = adept_dataset_row_text(m, "partition");
     if (partition && strchr(partition, '/') && or_one(run->pp) > 1) m->unsaid |= ADEPT_UNSAID_PARTITION;
-    settle_stack(m, given);
+    settle_stack(m, given, replicas * (double)or_one(run->cp));
 }
 
 /* ---- clocks ---- */
@@ -190,22 +208,32 @@ adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err)
 
 /* ---- what fits ---- */
 
+/* A step that ran fits; one that is predicted to take so much more than the board has was not run so. */
+#define SURELY_TOO_MUCH 1.25
+
+static bool may_fit(const adept_prediction *p)
+{
+    return !(p->memory.peak_bytes > SURELY_TOO_MUCH * p->memory.capacity_bytes);
+}
+
 adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m, const adept_run *run, adept_error *err)
 {
     static const int again[] = {ADEPT_RECOMPUTE_NONE, ADEPT_RECOMPUTE_SELECTIVE, ADEPT_RECOMPUTE_FULL};
     static const int zero[] = {0, ADEPT_SHARDED_OPTIMIZER + 1, ADEPT_SHARDED_PARAMETERS + 1};
-    const size_t n_again = m->unsaid & ADEPT_UNSAID_RECOMPUTATION ? 3 : 1, n_zero = m->unsaid & ADEPT_UNSAID_SHARDING ? 3 : 1;
+    const bool unsharded = run->zero == 0 && run->fsdp == 0 && run->gpus > or_one(run->tp) * or_one(run->pp);
+    const size_t n_again = m->unsaid & ADEPT_UNSAID_RECOMPUTATION ? 3 : 1, n_zero = m->unsaid & ADEPT_UNSAID_SHARDING ? 3 : unsharded ? 2 : 1;
     adept_status status = adept_predict(out, m->profile, m->hw, run, err);
 
-    if (status != ADEPT_OK || out->memory.fits || m->status == ADEPT_ROW_OOM) return status;
+    if (status != ADEPT_OK || may_fit(out) || m->status == ADEPT_ROW_OOM || !m->layouts) return status;
     for (size_t i = 0; i < n_again; i++)
         for (size_t k = 0; k < n_zero; k++) {
             adept_run other = *run;
             adept_prediction p;
             if (n_again > 1) other.activation_checkpoint = again[i];
             if (n_zero > 1) other.zero = zero[k];
-            if (i + k == 0 || adept_predict(&p, m->profile, m->hw, &other, NULL) != ADEPT_OK || !p.memory.fits) continue;
+            if (i + k == 0 || adept_predict(&p, m->profile, m->hw, &other, NULL) != ADEPT_OK || !may_fit(&p)) continue;
             m->run.activation_checkpoint = other.activation_checkpoint;
+            if (other.zero != run->zero) m->unsaid |= ADEPT_UNSAID_OPTIMIZER;
             m->run.zero = other.zero;
             *out = p;
             return ADEPT_OK;

@@ -51,14 +51,14 @@ static void types(void **state)
     for (size_t i = 0; i < p->n_ops; i++)
         for (size_t k = 0; k < p->ops[i].n_kernels; k++) {
             const adept_kernel *kernel = &p->ops[i].kernels[k];
-            const bool head = strstr(p->ops[i].path, "lm_head") != NULL;
+            const bool head = strstr(p->ops[i].path, "lm_head") || strstr(p->ops[i].path, "rotary");
             if (kernel->family != ADEPT_FAMILY_GEMM) continue;
             n_low += kernel->dtype == ADEPT_F8E4M3;
             n_half += kernel->dtype == ADEPT_BF16;
             if (head != (kernel->dtype == ADEPT_BF16)) fail_msg("%s", p->ops[i].path);
         }
     assert_int_equal(n_low, 7 * 3);
-    assert_int_equal(n_half, 3);
+    assert_int_equal(n_half, 3 + 1); /* angles of positions, whose sizes are no multiples of 16 */
     adept_profile_free(p);
 }
 

@@ -157,7 +157,7 @@ static void words_of_rows(void **state)
         {"8,8,FULL_SHARD,flash,full:uniform:1,,,,,", ADEPT_FSDP_FULL, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL, 0, false, 1},
         {"8,8,SHARD_GRAD_OP,te-default,selective-op,,,,,torchtitan", ADEPT_FSDP_GRAD, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
         {"16,16,HYBRID_SHARD,unfused,selective:norm;act,,,,,", ADEPT_FSDP_HYBRID | 8 << 4, 0, ADEPT_ATTENTION_EAGER, ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
-        {"8,8,zero1,local,none,,,,,nemo", 0, 2, ADEPT_ATTENTION_EAGER, 0, ADEPT_TRAINER_MEGATRON, false, 1},
+        {"8,8,none,local,none,,,,,nemo", 0, 2, ADEPT_ATTENTION_EAGER, 0, ADEPT_TRAINER_NEMO, false, 1},
         {"8,8,zero3,fused:fa2,full,,,,,xtuner", 0, 4, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL, ADEPT_TRAINER_DEEPSPEED, false, 1},
         {"16,16,zero1_group8,auto,none,,,,,", ADEPT_FSDP_HYBRID | 8 << 4, 2, ADEPT_ATTENTION_AUTO, 0, 0, false, 1},
         {"8,2,none,auto,none,1,2,2,2,Megatron-DeepSpeed", 0, 0, 0, 0, ADEPT_TRAINER_DEEPSPEED, true, 2},
@@ -214,7 +214,7 @@ static void unsaid(void **state)
         assert_int_equal(d->rows[i].run.gpus, expected[i].gpus);
         assert_int_equal(d->rows[i].batch_size, expected[i].batch);
         assert_int_equal(d->rows[i].seq_length, expected[i].length);
-        assert_int_equal(d->rows[i].unsaid & ~(unsigned)(ADEPT_UNSAID_OVERLAP | ADEPT_UNSAID_SHARDING | ADEPT_UNSAID_NETWORK), expected[i].unsaid);
+        assert_int_equal(d->rows[i].unsaid & ~(unsigned)(ADEPT_UNSAID_OVERLAP | ADEPT_UNSAID_SHARDING | ADEPT_UNSAID_NETWORK | ADEPT_UNSAID_OPTIMIZER), expected[i].unsaid);
     }
     assert_int_equal(d->rows[3].status, ADEPT_ROW_OOM);
     assert_true(d->rows[4].peak_memory_bytes == 1e9 && isnan(d->rows[4].step_time_s));

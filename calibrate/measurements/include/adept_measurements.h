@@ -33,15 +33,17 @@ enum { ADEPT_ROW_OK, ADEPT_ROW_OOM };
 #define ADEPT_UNSAID_LIST(X)                                                                                           \
     X(HEADS, "heads: 128 wide, or as near as divides")                                                                 \
     X(FFN, "ffn: 4 times hidden, 8/3 of it with a gate")                                                               \
-    X(VOCAB, "vocab: 50257 (BERT: 30522), padded to 128 for each tensor-parallel rank")                                \
+    X(VOCAB, "vocab: the family's usual; of GPT-2 50257, of BERT 30522, padded to 128 for each tensor-parallel rank")  \
     X(PADDING, "vocab that tensor-parallel ranks cannot share: padded to 128 for each")                                \
     X(MICRO_BATCH, "micro_batch: 1")                                                                                   \
     X(GLOBAL_BATCH, "global_batch: as many micro-batches as pipeline stages, or one")                                  \
     X(GPUS, "gpus: one node of 8, or as many as the layout needs")                                                     \
-    X(RECOMPUTATION, "activation_checkpoint: none, or where that does not fit selective or full")                      \
-    X(SHARDING, "fsdp: none, or where that does not fit zero 1 or full")                                               \
+    X(RECOMPUTATION, "activation_checkpoint: none, or where that does not fit by far selective or full")               \
+    X(SHARDING, "fsdp: none, or where that does not fit by far zero 1 or full")                                        \
+    X(OPTIMIZER, "zero 1 where fsdp is none: usual in the stack, or all else does not fit by far")                     \
     X(NETWORK, "network: that of the board's usual server")                                                            \
     X(OVERLAP, "what is sent beside computing: as the trainer of the stack usually does")                              \
+    X(SP, "sp: beside tensor parallel, as Megatron Core and NeMo have it")                                             \
     X(PARTITION, "partition: stages as even as layers allow")                                                          \
     X(FUSED, "execution: compile, as a stack with fused kernels is nearest to")
 enum {
@@ -98,6 +100,7 @@ typedef struct adept_dataset_row {
     int status;         /* ADEPT_ROW_OK, or ADEPT_ROW_OOM: memory ran out */
     const char *stack;  /* the software, as written; "" if not given */
     unsigned unsaid;    /* ADEPT_UNSAID_...: what the row does not say, and is taken as usual */
+    bool layouts;       /* of a file of layouts */
     double weight;      /* column `weight`, at least 0; 1 by default */
 
     adept_run run; /* as the columns say: gpus is at least 1; granularity and saturation are nobody's */
