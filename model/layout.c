@@ -161,7 +161,8 @@ static void find_bytes(layout *x)
     x->state_bytes = words * (pure && !mixed ? 2.0 : 4.0) + own;
     x->master_bytes = mixed ? 4.0 : 0.0;
     x->gradient_word = mixed ? (x->mesh.trainer == ADEPT_TRAINER_MEGATRON ? 4.0 : 2.0) : pure ? 2.0 : 4.0;
-    if (x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED) x->master_bytes += 4.0; /* gradients in 32 bits of its shard, while it steps */
+    /* gradients in 32 bits of its shard, while it steps: 4+16/n in all, and 2+16/n where those in 16 bits are sharded, too */
+    if (mixed && x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED) x->master_bytes += x->mesh.sharding >= ADEPT_SHARDED_GRADIENTS ? 2.0 : 4.0;
     x->gradient_bytes = x->gradient_word;
     x->gathered_bytes = low ? 2.0 : 4.0;
     x->overlaps = x->run.overlap == ADEPT_OVERLAP_AUTO
@@ -780,6 +781,10 @@ static adept_status predict_shared(layout *x)
         work = calloc(n_stages, sizeof *work);
         if (!x->stage_of || !x->spans || !x->of_op || !work) status = adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for stages");
     }
+    if (status == ADEPT_OK && x->mesh.chunked_loss && !(x->part.logits_bytes > 0.0))
+        status = adept_error_set(x->err, ADEPT_E_USAGE, "loss chunked: this model has no loss of logits");
+    if (status == ADEPT_OK && x->mesh.recompute != ADEPT_RECOMPUTE_NONE && x->part.n_blocks < 3)
+        status = adept_error_set(x->err, ADEPT_E_USAGE, "activation_checkpoint: this model has no blocks (modules by number) to compute again");
     if (status == ADEPT_OK) status = find_stages(x);
     x->out->n_split = x->part.n_split;
     x->out->n_whole = x->mesh.tp > 1 ? x->part.n_whole : 0;

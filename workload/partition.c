@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_WIDTH 16 /* of a matrix: less is a vector, as a table of rotary positions is made of */
+#define LEAST_WIDTH 16 /* of activations that attention multiplies: rotary positions are a product of vectors */
 
 /* How a tensor lies: in so many parts, by the last dimension (features) or by another (heads). 1: whole. */
 typedef struct placed {
@@ -68,7 +68,7 @@ static const adept_program_memory *memory_of(const partitioner *t, int32_t tenso
 static bool is_resident(const partitioner *t, int32_t tensor)
 {
     const adept_program_memory *m = memory_of(t, tensor);
-    return m && m->resident;
+    return m && (m->resident || m->param >= 0); /* also a cast that autocast does not keep */
 }
 
 static int64_t last_dim(const adept_program_shape *s)
@@ -98,14 +98,14 @@ static bool is_called(const char *op, const char *what)
     return strstr(op, what) != NULL;
 }
 
-/* The input that is a matrix of weights, -1: none. */
+/* The input that is a matrix of weights, -1: none. A vector, as rotary positions are made of, is none. */
 static int32_t weight_of(const partitioner *t, const adept_program_operator *o)
 {
     if (kind_of(t, o)->shard != ADEPT_SHARD_COLUMNS) return -1;
     for (int32_t i = 0; i < o->n_inputs; i++) {
         const int32_t tensor = operand(t, o, i);
         const adept_program_shape *s = shape_of(t, tensor);
-        if (is_resident(t, tensor) && s->ndim >= 2 && s->dims[s->ndim - 1] >= LEAST_WIDTH && s->dims[s->ndim - 2] >= LEAST_WIDTH)
+        if (is_resident(t, tensor) && s->ndim >= 2 && s->dims[s->ndim - 1] > 1 && s->dims[s->ndim - 2] > 1)
             return tensor;
     }
     return -1;
@@ -214,7 +214,7 @@ static int32_t columns_of(partitioner *t, int32_t at)
     t->trial[y] = (placed){parts, true};
     for (int32_t i = at + 1; i <= until && i < (int32_t)p->n_operators; i++) {
         const adept_program_operator *next = &p->operators[i];
-        placed x = {1, false};
+        placed x = {0, false};
         int32_t first = -1;
         for (int32_t k = 0; k < next->n_inputs; k++) {
             const int32_t tensor = operand(t, next, k);
@@ -238,7 +238,6 @@ static int32_t columns_of(partitioner *t, int32_t at)
                 break;
             }
             if (z.parts < parts) parts = z.parts;
-            if (z.parts == 1) continue;
             t->tried[made] = trial;
             t->trial[made] = z;
             if (p->tensors[made].last > until) until = p->tensors[made].last;
@@ -528,28 +527,30 @@ static bool find_blocks(partitioner *t)
 
 /* ---- sums of blocks ---- */
 
-static bool trains(const partitioner *t, const adept_program_memory *m)
+/* Weights whose gradients are complete behind an operator, which it is the first to use: those among its operands. */
+static void find_trained(partitioner *t, bool *trains)
 {
     const adept_program *p = t->p;
-    size_t low = 0, high = p->n_gradients;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (p->gradients[middle].at < m->first)
-            low = middle + 1;
-        else
-            high = middle;
+    for (size_t g = 0; g < p->n_gradients; g++) {
+        int32_t at = p->gradients[g].at;
+        do { /* views of weights before it, which run no kernel, count as its own */
+            const adept_program_operator *o = &p->operators[at];
+            for (int32_t k = 0; k < o->n_inputs; k++) {
+                const int32_t memory = p->tensors[operand(t, o, k)].memory;
+                if (memory >= 0) trains[t->root[memory]] = true;
+            }
+        } while (at-- > 0 && p->operators[at].op < 0);
     }
-    return low < p->n_gradients && p->gradients[low].at == m->first;
 }
 
-static void sum_weights(partitioner *t, const double *element_bytes, const bool *experts)
+static void sum_weights(partitioner *t, const double *element_bytes, const bool *experts, const bool *trains)
 {
     for (size_t i = 0; i < t->p->n_memories; i++) {
         const adept_program_memory *m = &t->p->memories[i];
         if (!m->resident || m->param < 0 || t->root[i] != (int32_t)i) continue; /* copies that autocast keeps apart */
         adept_rank_block *b = &t->out->blocks[t->out->block_of[m->first]];
         const double parts = t->weight_parts[i], bytes = m->bytes / parts / (experts[i] ? (double)t->mesh->ep : 1.0);
-        const bool train = t->profile->mode == ADEPT_MODE_INFER ? m->bytes > 0.0 : trains(t, m);
+        const bool train = t->profile->mode == ADEPT_MODE_INFER ? m->bytes > 0.0 : trains[i];
         if (!train) {
             b->frozen_bytes += bytes;
             continue;
@@ -619,7 +620,10 @@ static bool sum_kept(partitioner *t)
                 cast[t->gathered[tensor]] = true;
                 if (again) continue;
             }
-            bytes *= t->share[memory] > 0.0 ? t->share[memory] : 1.0 / (double)t->mesh->cp;
+            if (p->memories[memory].param >= 0) /* a cast of weights that autocast does not keep */
+                bytes /= t->weight_parts[t->root[memory]] * t->divisions[i].experts;
+            else
+                bytes *= t->share[memory] > 0.0 ? t->share[memory] : 1.0 / (double)t->mesh->cp;
             adept_rank_block *b = &t->out->blocks[t->out->block_of[p->memories[memory].kept_by]];
             b->saved_bytes += bytes;
             if (t->out->is_core[i] && kind_of(t, o)->shard != ADEPT_SHARD_HEADS) b->core_bytes += bytes;
@@ -635,7 +639,11 @@ static bool sum_kept(partitioner *t)
         const int32_t op = p->operators[i].op;
         if (op < 0) continue;
         const adept_division *d = &t->divisions[i];
-        const double more = fmax(0.0, t->profile->ops[op].saved_bytes - kept[i]) / (d->tokens * d->parts * d->columns);
+        double more = t->profile->ops[op].saved_bytes - kept[i];
+        if (d->one_softmax && kind_of(t, &p->operators[i])->shard == ADEPT_SHARD_HEADS && more > p->tensors[operand(t, &p->operators[i], 0)].bytes)
+            for (int32_t k = 0; k < 2; k++) /* queries and keys are not scaled beforehand */
+                more -= p->tensors[operand(t, &p->operators[i], k)].bytes;
+        more = fmax(0.0, more) / (d->tokens * d->parts * d->columns);
         adept_rank_block *b = &t->out->blocks[t->out->block_of[i]];
         b->saved_bytes += more;
         if (t->out->is_core[i]) b->core_bytes += more;
@@ -669,8 +677,8 @@ static adept_status partition(partitioner *t)
     adept_partition *out = t->out;
     if (!find_blocks(t)) return adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory for blocks");
     double *element_bytes = calloc(p->n_memories + 1, sizeof *element_bytes);
-    bool *experts = calloc(p->n_memories + 1, sizeof *experts);
-    adept_status status = element_bytes && experts ? ADEPT_OK : adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
+    bool *experts = calloc(p->n_memories + 1, sizeof *experts), *trains = calloc(p->n_memories + 1, sizeof *trains);
+    adept_status status = element_bytes && experts && trains ? ADEPT_OK : adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
     double largest = 0.0;
     bool has_experts = false, has_ring = false, has_core = false;
     for (size_t i = 0; status == ADEPT_OK && i < p->n_operators; i++) { /* the table, and types */
@@ -701,6 +709,10 @@ static adept_status partition(partitioner *t)
         status = place_operator(t, i);
         if (status != ADEPT_OK) break;
         if (kind_of(t, o)->shard == ADEPT_SHARD_HEADS) {
+            bool fused = false;
+            for (size_t k = 0; o->op >= 0 && k < t->profile->ops[o->op].n_kernels; k++)
+                fused = fused || t->profile->ops[o->op].kernels[k].family == ADEPT_FAMILY_ATTENTION;
+            if (t->mesh->cp > 1 && !fused) status = refuse(t, o, "context parallel needs fused attention: --attention fused");
             has_ring = true;
             if (t->mesh->cp > 1) send_ring(t, i, o, (int32_t)t->divisions[i].parts);
         } else if (out->is_core[i] && o->op >= 0) {
@@ -720,6 +732,8 @@ static adept_status partition(partitioner *t)
         status = adept_error_set(t->err, ADEPT_E_USAGE, "ep %lld: this model has no grouped products of experts", (long long)t->mesh->ep);
     if (status == ADEPT_OK && t->mesh->cp > 1 && !has_ring && !has_core)
         status = adept_error_set(t->err, ADEPT_E_USAGE, "cp %lld: this model has no attention", (long long)t->mesh->cp);
+    for (size_t i = 0; i < p->n_memories && experts; i++)
+        if (experts[i]) experts[t->root[i]] = true;
     for (size_t i = 0; status == ADEPT_OK && i < p->n_operators; i++) { /* casts of weights, and kernels */
         const adept_program_operator *o = &p->operators[i];
         adept_division *d = &t->divisions[i];
@@ -736,12 +750,14 @@ static adept_status partition(partitioner *t)
             status = adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory for kernels");
     }
     if (status == ADEPT_OK) {
-        sum_weights(t, element_bytes, experts);
+        find_trained(t, trains);
+        sum_weights(t, element_bytes, experts, trains);
         sum_inputs(t);
         if (!sum_kept(t)) status = adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
     }
     free(element_bytes);
     free(experts);
+    free(trains);
     return status;
 }
 
