@@ -1,6 +1,8 @@
 /** @file oracle.c  One workload on one GPU, and predictions of its steps. Calls: model. */
 #include "adept_plan.h"
 #include "adept_prediction_json.h"
+#include "adept_json_writer.h"
+#include "adept_layout.h"
 #include "handles.h"
 #include "nearest.h"
 #include <math.h>
@@ -186,14 +188,31 @@ adept_status adept_predict_json(char **text, const adept_request *request, adept
 {
     ADEPT_LIBRARY_ENTER;
     if (!text) return adept_library_missing(__func__, "text", err);
-    adept_prediction p;
     adept_run run;
     adept_status status = set_run(&run, request, err);
     if (status != ADEPT_OK) return status;
     const adept_oracle *o = request->oracle;
-    status = adept_predict(&p, o->profile, o->hw, &run, err);
+    const adept_mesh_words words = adept_run_mesh(&run);
+    adept_layout_prediction *l = malloc(sizeof *l);
+    if (!l) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    adept_profile profile = *o->profile;
+    status = adept_predict_layout(l, o->profile, o->hw, &run, err);
+    char *json = NULL;
+    if (status == ADEPT_OK) {
+        run.gpus = l->run.gpus > 0 ? l->run.gpus : run.gpus;
+        run.nodes = l->run.nodes;
+        profile.grad_accum = l->mesh.micro_batches;
+        json = adept_prediction_to_json(&l->prediction, &profile, o->hw, &run, NULL, NULL, NULL, 0);
+    }
+    if (json && adept_mesh_is_said(&words)) {
+        adept_json_writer w;
+        adept_json_continue(&w, json);
+        adept_layout_put_json(&w, l);
+        adept_json_end_object(&w);
+        json = adept_json_finish(&w);
+    }
+    free(l);
     if (status != ADEPT_OK) return status;
-    char *json = adept_prediction_to_json(&p, o->profile, o->hw, &run, NULL, NULL, NULL, 0);
     if (!json) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     *text = json;
     return ADEPT_OK;

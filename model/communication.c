@@ -122,6 +122,49 @@ void adept_network_of_nccl(adept_network *out, const adept_network *net, double 
     out->laws[out->n++].volume = SWITCH_VOLUME * (1.0 + 1.0 / gpus);
 }
 
+/* Of what a rank's adapters could carry; nccl-tests over 200 and 400 Gbit/s InfiniBand reach .8 to .9. */
+#define ADAPTER_SHARE 0.85
+/* All-to-all's bus bandwidth, of an all-reduce's: 8 B200, .597 against .742 of the link (shared specification, section 2). */
+#define ALL_TO_ALL_SHARE 0.8
+
+/* In one node: as the all-reduce's laws, of which a gather or a scatter is a half. */
+static double in_node_s(adept_collective kind, const adept_group_of *g, double bytes, double l_hop_s, double bw)
+{
+    const double n = g->ranks, own = OWN_VOLUME * (kind == ADEPT_ALL_REDUCE ? 1.0 : 0.5);
+    double hops, volume, best_s = INFINITY;
+    ring(n, &hops, &volume);
+    if (kind != ADEPT_ALL_REDUCE) hops *= 0.5, volume *= 0.5;
+    if (kind == ADEPT_ALL_TO_ALL) hops = 1.0, volume /= ALL_TO_ALL_SHARE;
+    if (kind == ADEPT_SEND) hops = volume = 1.0;
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+        best_s = fmin(best_s, (hops + STARTING_HOPS) * protocols[i].latency * l_hop_s +
+                                  (volume + own) * OF_8_GPUS * protocols[i].volume * bytes / bw);
+    if (kind == ADEPT_ALL_REDUCE && g->in_switch && n >= SWITCH_MIN_GPUS)
+        best_s = fmin(best_s, (hops + STARTING_HOPS) * protocols[2].latency * l_hop_s + SWITCH_VOLUME * (1.0 + 1.0 / n) * bytes / bw);
+    return best_s;
+}
+
+double adept_collective_s(adept_collective kind, const adept_group_of *g, double bytes, double l_hop_s, double bw)
+{
+    const double n = g->ranks, nodes = ceil(n / g->in_node);
+    if (!(n > 1.0) || !(bytes > 0.0)) return 0.0;
+    if (nodes < 2.0) return in_node_s(kind, g, bytes, l_hop_s, bw);
+    /* Rings go through all ranks, in at one adapter of a node and out at another: as many rings as there are ranks in the node. */
+    const double adapter = ADAPTER_SHARE * g->adapter_bytes_per_s, bus = fmin(bw, g->in_node * adapter);
+    double hops, volume;
+    ring(n, &hops, &volume);
+    switch (kind) {
+    case ADEPT_SEND:
+        return g->latency_s + bytes / fmin(bw, adapter);
+    case ADEPT_ALL_TO_ALL:
+        return nodes * g->latency_s + bytes * ((nodes - 1.0) / nodes / adapter + (g->in_node - 1.0) / n / (ALL_TO_ALL_SHARE * bw));
+    case ADEPT_ALL_REDUCE:
+        return 2.0 * nodes * g->latency_s + (hops - 2.0 * nodes) * l_hop_s + volume * bytes / bus;
+    default:
+        return nodes * g->latency_s + 0.5 * ((hops - 2.0 * nodes) * l_hop_s + volume * bytes / bus);
+    }
+}
+
 const adept_allreduce_law *adept_network_law(const adept_network *net, double bytes, double l_hop_s,
                                              double bw_bytes_per_s)
 {

@@ -2,6 +2,7 @@
 #ifndef ADEPT_COMMUNICATION_H
 #define ADEPT_COMMUNICATION_H
 #include "adept_model.h"
+#include "adept_partition.h"
 
 /* An all-reduce of `bytes` takes hops * l_hop + volume * bytes / bw inside a node and between_s + between_s_per_byte *
  * bytes between nodes. */
@@ -37,6 +38,17 @@ void adept_network_take_link(adept_network *net, double link_ratio);
 /** The same network as NCCL uses it, which granularity "operator" counts on: docs/MODEL.md, section 8.
  *  @param out  may be net */
 void adept_network_of_nccl(adept_network *out, const adept_network *net, double gpus);
+
+/* Ranks that send to each other. */
+typedef struct adept_group_of {
+    double ranks, in_node;     /* all, and those of them in one node */
+    double adapter_bytes_per_s; /* what each has of its node's network */
+    double latency_s;           /* of one hop between nodes */
+    bool in_switch;             /* the switch between a node's GPUs can add */
+} adept_group_of;
+
+/** One call of a collective. @param bytes  of the whole tensor; of a send those that a rank sends, of an all-to-all those that it has */
+double adept_collective_s(adept_collective kind, const adept_group_of *group, double bytes, double l_hop_s, double bw_bytes_per_s);
 
 /** The law that holds for that many bytes; NULL if nothing is sent. */
 const adept_allreduce_law *adept_network_law(const adept_network *net, double bytes, double l_hop_s,

@@ -20,7 +20,8 @@ ADEPT_NAMES(adept_power_scope_name, "gpu", "node")
 static const int of_node[] = {ADEPT_RUN_FIELD_node_gpus,         ADEPT_RUN_FIELD_host_idle_w,
                               ADEPT_RUN_FIELD_host_active_w,     ADEPT_RUN_FIELD_fan_share,
                               ADEPT_RUN_FIELD_supply_efficiency, ADEPT_RUN_FIELD_host_launch_s,
-                              ADEPT_RUN_FIELD_host_step_s};
+                              ADEPT_RUN_FIELD_host_step_s,
+                              ADEPT_RUN_FIELD_internode_bytes_per_s};
 #define N_OF_NODE (sizeof of_node / sizeof *of_node)
 
 /* Whether the host's watts are those of the table of hosts. */

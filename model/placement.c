@@ -142,7 +142,17 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
 {
     const adept_specs *specs = &hw->specs;
     adept_run room;
+    adept_mesh_words layout = adept_run_mesh(run);
+    layout.global_batch = 0; /* whose passes it is, a plan does not know */
     if (run->gpus < 0) return adept_error_set(err, ADEPT_E_USAGE, "the number of GPUs must be at least 1");
+    if (adept_mesh_is_said(&layout)) {
+        adept_mesh mesh;
+        adept_status sums = adept_mesh_of(&mesh, &layout, NULL, err);
+        if (sums != ADEPT_OK) return sums;
+        if (!mesh.plain || mesh.gpus != (run->gpus > 0 ? run->gpus : 1)) /* else the GPUs say all of it */
+            return adept_error_set(err, ADEPT_E_USAGE, "a layout (tp, pp, fsdp, activation_checkpoint, ...) cannot be said here: "
+                                                       "adept predict takes it");
+    }
     adept_status status = adept_node_resolve(&run, &room, err);
     if (status == ADEPT_OK) status = check_limit(run->power_limit_w, hw, err);
     if (status == ADEPT_OK) status = check_clock(run->clock_hz, hw, err);

@@ -80,6 +80,14 @@ double adept_plan_power_w(const adept_checked_run *run, double boards_w);
 adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, const adept_step *step,
                                const adept_checked_run *run, adept_error *err);
 
+/** An estimate with everything else but the fused optimizer and the interval. */
+adept_status adept_prediction_fill(adept_prediction *out, const adept_plan *plan, const adept_step *step,
+                                   const adept_checked_run *checked, const adept_profile *prof, const adept_run *run,
+                                   adept_error *err);
+/** adept_predict() of a run that says a layout. */
+adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                     const adept_run *run, adept_error *err);
+
 /** The quantities of a run whose calibrated range a fit records. */
 adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run *run);
 

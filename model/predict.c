@@ -168,6 +168,20 @@ static void fill_interval(adept_prediction *out, const adept_plan *plan, const a
          isnan(out->interval_level) ? "" : "the interval is widened, ");
 }
 
+adept_status adept_prediction_fill(adept_prediction *out, const adept_plan *plan, const adept_step *step,
+                                   const adept_checked_run *checked, const adept_profile *prof, const adept_run *run, adept_error *err)
+{
+    adept_prediction p = {0};
+    adept_status status = adept_plan_report(&p.estimate, plan, step, checked, err);
+    if (status != ADEPT_OK) return status;
+    fill_step(&p, plan, step, checked->row[ADEPT_ROW_GPUS]);
+    fill_work(&p, plan, checked->row[ADEPT_ROW_GPUS], prof);
+    p.fused_step_time_s = p.fused_power_w = NAN;
+    fill_warnings(&p, plan, step, checked, prof, run);
+    *out = p;
+    return ADEPT_OK;
+}
+
 /* A plan of one run, worked out, and what it says. @param plan  adept_plan_clear() it whatever the result */
 static adept_status predict(adept_prediction *out, adept_plan *plan, adept_step *step, const adept_profile *prof,
                             const adept_hwprofile *hw, const adept_run *run, adept_error *err)
@@ -180,18 +194,13 @@ static adept_status predict(adept_prediction *out, adept_plan *plan, adept_step 
     if (status == ADEPT_OK) status = adept_plan_check_run(&checked, plan, run, err);
     if (status != ADEPT_OK) return status;
     adept_plan_step(step, plan, &checked);
-    status = adept_plan_report(&p.estimate, plan, step, &checked, err);
+    status = adept_prediction_fill(&p, plan, step, &checked, prof, run, err);
     if (status != ADEPT_OK) return status;
-    double gpus = checked.row[ADEPT_ROW_GPUS];
-    fill_step(&p, plan, step, gpus);
-    fill_work(&p, plan, gpus, prof);
     adept_step fused;
-    p.fused_step_time_s = p.fused_power_w = NAN;
     if (adept_plan_fused_step(&fused, plan, &checked)) {
         p.fused_step_time_s = fused.step_s;
-        p.fused_power_w = adept_plan_power_w(&checked, gpus * fused.power_w);
+        p.fused_power_w = adept_plan_power_w(&checked, checked.row[ADEPT_ROW_GPUS] * fused.power_w);
     }
-    fill_warnings(&p, plan, step, &checked, prof, run);
     fill_interval(&p, plan, run);
     *out = p;
     return ADEPT_OK;
@@ -202,6 +211,8 @@ adept_status adept_predict(adept_prediction *out, const adept_profile *prof, con
 {
     adept_plan plan;
     adept_step step;
+    const adept_mesh_words words = run ? adept_run_mesh(run) : (adept_mesh_words){0};
+    if (adept_mesh_is_said(&words)) return adept_predict_of_layout(out, prof, hw, run, err);
     adept_status status = predict(out, &plan, &step, prof, hw, run, err);
     adept_plan_clear(&plan);
     return status;

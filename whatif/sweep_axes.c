@@ -159,6 +159,13 @@ static adept_status add_word(adept_sweep_axis *axis, const char *word, adept_err
         ok = strlen(word) < sizeof text && adept_optimizer_extras_parse(&set, text);
         i = set;
     }
+    if (axis->field->kind == ADEPT_FIELD_SIZED) {
+        adept_field alone = *axis->field;
+        int sized = 0;
+        alone.at = 0;
+        ok = adept_field_set_text(&alone, &sized, word);
+        i = (size_t)sized;
+    }
     if (axis->field->kind == ADEPT_FIELD_SWITCH) i %= 2;
     if (!ok)
         return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not one of %s", axis->key, word,

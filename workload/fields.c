@@ -7,13 +7,20 @@
 #include <string.h>
 
 ADEPT_NAMES(adept_mode_name, "train", "fwbw", "infer")
-ADEPT_NAMES(adept_precision_name, "fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16")
+ADEPT_NAMES(adept_precision_name, "fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", "fp8")
 ADEPT_NAMES(adept_attention_name, "auto", "eager", "fused")
 ADEPT_NAMES(adept_memory_format_name, "auto", "nchw", "channels_last")
 ADEPT_NAMES(adept_execution_name, "eager", "graphs", "compile")
 ADEPT_NAMES(adept_framework_name, "torch2", "torch1")
 ADEPT_NAMES(adept_optimizer_impl_name, "auto", "foreach", "fused", "forloop")
 ADEPT_NAMES(adept_switch_name, "false", "true", "0", "1", "no", "yes", "off", "on")
+
+ADEPT_NAMES(adept_fsdp_name, "none", "full", "grad", "hybrid:N")
+ADEPT_NAMES(adept_zero_name, "auto", "0", "1", "2", "3")
+ADEPT_NAMES(adept_pipeline_name, "1f1b", "interleaved", "zb1p", "zbv")
+ADEPT_NAMES(adept_checkpoint_name, "none", "full", "selective", "blocks:N")
+ADEPT_NAMES(adept_loss_name, "whole", "chunked")
+ADEPT_NAMES(adept_trainer_name, "torch", "megatron", "deepspeed", "nemo")
 
 static const adept_field fields[ADEPT_N_WORKLOAD_FIELDS] = {
 #define X(...) ADEPT_FIELD_ROW(adept_workload_words, __VA_ARGS__)
@@ -26,6 +33,33 @@ const adept_field *adept_workload_field(size_t index)
     return index < ADEPT_N_WORKLOAD_FIELDS ? &fields[index] : NULL;
 }
 
+/* Where the number of a name stands: behind its colon; 0: it has none. */
+static size_t number_at(const char *name)
+{
+    const char *colon = strchr(name, ':');
+    return colon ? (size_t)(colon - name) + 1 : 0;
+}
+
+/* "hybrid:8" of "hybrid:N". */
+static bool set_sized(int *out, const adept_field *f, const char *text)
+{
+    double number;
+
+    for (size_t i = 0; f->names(i); i++) {
+        const size_t at = number_at(f->names(i));
+        if (at == 0 && adept_name_index(text, f->names) == i) {
+            *out = adept_sized((int)i, 0);
+            return true;
+        }
+        if (at == 0 || strncmp(text, f->names(i), at) != 0) continue;
+        if (!adept_number_parse(&number, text + at) || !(number >= 1 && number <= ADEPT_SIZED_MOST) || number != floor(number))
+            return false;
+        *out = adept_sized((int)i, (int)number);
+        return true;
+    }
+    return false;
+}
+
 /* Names that differ by their joints only are one. */
 static bool is_called(const char *name, const char *key, size_t length)
 {
@@ -35,8 +69,15 @@ static bool is_called(const char *name, const char *key, size_t length)
     return true;
 }
 
+/* What rows of others, and papers, call a word. */
+static const struct {
+    const char *alias, *name;
+} aliases[] = {{"micro_batch", "batch_size"}, {"sequence_parallel", "sp"}, {"vp", "virtual_stages"}};
+
 const adept_field *adept_field_find(const adept_field *(*field_at)(size_t), const char *key, size_t length)
 {
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (is_called(aliases[i].alias, key, length)) key = aliases[i].name, length = strlen(key);
     for (size_t i = 0; field_at(i); i++)
         if (is_called(field_at(i)->name, key, length) || is_called(field_at(i)->option, key, length)) return field_at(i);
     return NULL;
@@ -60,6 +101,7 @@ bool adept_field_set_text(const adept_field *f, void *record, const char *text)
         *(unsigned *)member = set;
         return true;
     }
+    if (f->kind == ADEPT_FIELD_SIZED) return set_sized(member, f, text);
     size_t i = adept_name_index(text, f->names);
     if (i == SIZE_MAX) return false;
     if (f->kind == ADEPT_FIELD_WORD) *(int *)member = (int)i;
@@ -116,6 +158,15 @@ const char *adept_field_text(char text[ADEPT_FIELD_TEXT_BYTES], const adept_fiel
         return adept_optimizer_extras_print(text, ADEPT_FIELD_TEXT_BYTES, *(const unsigned *)member);
     case ADEPT_FIELD_SWITCH:
         return f->names(*(const bool *)member);
+    case ADEPT_FIELD_SIZED: {
+        const int sized = *(const int *)member;
+        const char *name = f->names((size_t)adept_sized_name(sized));
+        const size_t at = name ? number_at(name) : 0;
+        if (at == 0) return name;
+        memcpy(text, name, at); /* short, and of constant data */
+        adept_number_print(text + at, adept_sized_number(sized));
+        return text;
+    }
     default:
         break;
     }

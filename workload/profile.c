@@ -9,7 +9,7 @@ static const char *const unit_names[] = {"gemm", "conv", "alu"};
 
 bool adept_precision_is_autocast(adept_precision precision)
 {
-    return precision == ADEPT_AMP_BF16 || precision == ADEPT_AMP_FP16;
+    return precision == ADEPT_AMP_BF16 || precision == ADEPT_AMP_FP16 || precision == ADEPT_FP8;
 }
 
 bool adept_precision_is_pure(adept_precision precision)
@@ -19,7 +19,7 @@ bool adept_precision_is_pure(adept_precision precision)
 
 adept_dtype adept_precision_low_dtype(adept_precision precision)
 {
-    if (precision == ADEPT_AMP_BF16 || precision == ADEPT_PURE_BF16) return ADEPT_BF16;
+    if (precision == ADEPT_AMP_BF16 || precision == ADEPT_PURE_BF16 || precision == ADEPT_FP8) return ADEPT_BF16;
     if (precision == ADEPT_AMP_FP16 || precision == ADEPT_PURE_FP16) return ADEPT_F16;
     return ADEPT_DTYPE_NONE;
 }

@@ -32,6 +32,8 @@ void adept_dataset_free(adept_dataset *d)
         adept_profile_free(p->profiles[i]);
     for (size_t i = 0; i < p->n_models; i++)
         adept_graph_free(p->models[i].graph);
+    for (size_t i = 0; i < p->n_gpus; i++)
+        adept_hwprofile_free(p->gpus[i]);
     free(p->profiles);
     adept_arena_free(d->arena);
 }
@@ -101,6 +103,64 @@ const adept_unsupported *adept_dataset_unsupported(const adept_dataset *d, size_
     return d->private_->unsupported;
 }
 
+/* ---------------------------------------------------------------- rows that cannot be used ----------------------- */
+
+const char *adept_unsaid_text(size_t bit)
+{
+    static const char *const texts[] = {
+#define X(NAME, text) text,
+        ADEPT_UNSAID_LIST(X)
+#undef X
+            NULL};
+
+    return bit < ADEPT_N_UNSAID ? texts[bit] : NULL;
+}
+
+bool adept_dataset_list_unused(adept_dataset *d, const char *file, long line, bool layouts, adept_error *err)
+{
+    char place[64];
+    const char *why = err->message;
+    const size_t n = strlen(file);
+
+    if (!d->listing || !layouts) return false;
+    snprintf(place, sizeof place, ":%ld: ", line);
+    if (strncmp(why, file, n) == 0 && strncmp(why + n, place, strlen(place)) == 0) why += n + strlen(place);
+    const char *copy = adept_arena_strdup(d->arena, why);
+    if (!copy || !adept_dataset_grow(d->arena, (void **)&d->unused, d->n_unused, sizeof *d->unused)) {
+        adept_no_memory(err, "the measurements");
+        return false;
+    }
+    d->unused[d->n_unused++] = (adept_unused_row){file, line, copy};
+    return true;
+}
+
+bool adept_row_list_unused(adept_dataset *d, const adept_dataset_row *m, adept_error *err)
+{
+    return err->status != ADEPT_E_NOMEM && adept_dataset_list_unused(d, m->file, m->line, m->layouts, err);
+}
+
+/* Files in the order in which they were read. */
+static int compare_unused(const void *a, const void *b, void *context)
+{
+    const adept_unused_row *x = a, *y = b;
+    const adept_dataset *d = context;
+    size_t i = 0, k = 0;
+
+    while (i < d->n_files && d->files[i].path != x->file)
+        i++;
+    while (k < d->n_files && d->files[k].path != y->file)
+        k++;
+    return i != k ? (i > k) - (i < k) : (x->line > y->line) - (x->line < y->line);
+}
+
+adept_status adept_dataset_sort_unused(adept_dataset *d, adept_error *err)
+{
+    if (d->n_unused > 0) qsort_r(d->unused, d->n_unused, sizeof *d->unused, compare_unused, d);
+    if (d->n > 0 || d->n_unused == 0) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_INVALID, "%s:%ld: %s%s", d->unused[0].file, d->unused[0].line, d->unused[0].why,
+                           d->n_unused > 1 ? "; no other row can be used either" : "");
+}
+
 /* ---------------------------------------------------------------- the GPU --------------------------------------- */
 
 /* "runs/mine.json" is called mine. */
@@ -164,6 +224,7 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
     size_t before = d->n;
     bool *drop = adept_arena_array(d->arena, before + 1, sizeof *drop);
 
+    if (before == 0 && d->n_unused > 0) return ADEPT_OK; /* which adept_dataset_sort_unused() will say */
     if (before == 0) return adept_error_set(err, ADEPT_E_INVALID, "there is no row to use");
     for (size_t i = 0; i < before && drop; i++)
         drop[i] = !is_this_gpu(hw, given, d->rows[i].gpu);
@@ -182,6 +243,50 @@ adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *h
     if (list && *list) ok = adept_dataset_warn(d, "rows of other GPUs than %s are left out: %s", hw->name, list);
     d->n_other_gpu += before - d->n;
     return ok && !adept_arena_failed(d->arena) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
+
+/* The GPU of that name, opened when it is first asked for. */
+static adept_status own_gpu(const adept_hwprofile **out, adept_dataset *d, const char *name, adept_error *err)
+{
+    struct adept_dataset_private *p = d->private_;
+    adept_hwprofile *hw = NULL;
+    adept_status status = ADEPT_OK;
+
+    for (size_t i = 0; i < p->n_gpus && !hw; i++)
+        if (is_this_gpu(p->gpus[i], NULL, name)) hw = p->gpus[i];
+    if (!hw) {
+        status = adept_hwprofile_open(&hw, name, err);
+        if (status != ADEPT_OK) return status;
+        if (!adept_dataset_grow(d->arena, (void **)&p->gpus, p->n_gpus, sizeof(adept_hwprofile *))) {
+            adept_hwprofile_free(hw);
+            return adept_no_memory(err, "the measurements");
+        }
+        p->gpus[p->n_gpus++] = hw;
+    }
+    *out = hw;
+    return ADEPT_OK;
+}
+
+adept_status adept_dataset_select_own(adept_dataset *d, adept_error *err)
+{
+    bool *drop = adept_arena_array(d->arena, d->n + 1, sizeof *drop);
+
+    if (!drop) return adept_no_memory(err, "the measurements");
+    for (size_t i = 0; i < d->n; i++) {
+        adept_dataset_row *m = &d->rows[i];
+        adept_error cause = {0};
+        adept_status status =
+            *m->gpu ? own_gpu(&m->hw, d, m->gpu, &cause)
+                    : adept_error_set(&cause, ADEPT_E_USAGE, "is empty, and --gpu is missing");
+        if (status == ADEPT_OK) {
+            adept_row_set_text(m, "gpu", m->hw->name); /* aliases are one GPU */
+            continue;
+        }
+        adept_error_set(err, status, "%s:%ld: column gpu: %s", m->file, m->line, cause.message);
+        drop[i] = adept_row_list_unused(d, m, err);
+        if (!drop[i]) return err->status;
+    }
+    return adept_dataset_drop(d, drop) ? ADEPT_OK : adept_no_memory(err, "the measurements");
 }
 
 adept_status adept_dataset_find_in_sample(adept_dataset *d, const adept_hwprofile *hw, adept_error *err)

@@ -13,13 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind { TEXT, NAME, CHOICE, SWITCH, COUNT, POSITIVE, WEIGHT } kind;
+typedef enum kind { TEXT, NAME, CHOICE, SIZED, SWITCH, COUNT, POSITIVE, WEIGHT } kind;
 
 static const char *answer_at(size_t index)
 {
     static const char *const answers[] = {"0", "1", NULL};
     return answers[index];
 }
+
+static ADEPT_NAMES(status_at, "ok", "oom")
 
 /* X(name, field of the row, kind, text where the cell is empty, words of a name or a choice): columns that are neither words of the
  * workload nor of the run, which all have a column. A number whose text is none is not given: 0, or NAN where it would be measured. A
@@ -32,6 +34,9 @@ static const char *answer_at(size_t index)
     X(torch, torch, TEXT, "", NULL)                                                                                    \
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
+    X(peak_memory_bytes, peak_memory_bytes, POSITIVE, "", NULL)                                                        \
+    X(status, status, CHOICE, "ok", status_at)                                                                         \
+    X(stack, stack, TEXT, "", NULL)                                                                                    \
     X(source, source, TEXT, "", NULL)                                                                                  \
     X(weight, weight, WEIGHT, "1", NULL)                                                                               \
     X(assume, assume, TEXT, "", NULL)
@@ -56,6 +61,7 @@ static const struct {
 #define KIND_NODE CHOICE
 #define KIND_NAME NAME
 #define KIND_SET CHOICE
+#define KIND_SIZED SIZED
 #define KIND_SWITCH SWITCH
 #define KIND_COUNT COUNT
 #define KIND_AMOUNT POSITIVE
@@ -73,6 +79,7 @@ typedef struct layout {
     int known[ADEPT_CSV_MAX_CELLS];     /* cell -> COLUMN_..., -1 */
     size_t column[ADEPT_CSV_MAX_CELLS]; /* cell -> index into dataset->columns */
     bool present[N_KNOWN];
+    bool layouts; /* columns of an architecture or of how it is shared out */
 } layout;
 
 /* ---------------------------------------------------------------- the header ------------------------------------ */
@@ -123,39 +130,33 @@ static adept_status missing_column(const adept_csv *csv, const adept_dataset *d,
     return adept_csv_fail(csv, "column %s is missing from the header", name);
 }
 
-/* Columns that say how a model is split, which cannot be predicted yet. What is said must be what is predicted. */
-typedef enum split { PARTS, SWITCHED, SHARDED, REPLICAS, BATCH, ALL_SAMPLES } split;
+/* Other names of columns. */
+static const char *const other_names[][2] = {
+    {"micro_batch", "batch_size"}, {"sequence_parallel", "sp"}, {"vp", "virtual_stages"}, {"sharding", "fsdp"}};
+#define N_OTHER_NAMES (sizeof other_names / sizeof *other_names)
 
-static const struct {
-    const char *name;
-    split means;
-} splits[] = {
-    {"tp", PARTS},
-    {"pp", PARTS},
-    {"vp", PARTS},
-    {"virtual_stages", PARTS},
-    {"cp", PARTS},
-    {"ep", PARTS},
-    {"sequence_parallel", SWITCHED},
-    {"sp", SWITCHED},
-    {"activation_checkpoint", SWITCHED},
-    {"activation_offload", SWITCHED},
-    {"activation_cpu_offload", SWITCHED},
-    {"cuda_graph", SWITCHED},
-    {"fsdp", SHARDED},
-    {"zero", SHARDED},
-    {"sharding", SHARDED},
-    {"dp", REPLICAS},
-    {"micro_batch", BATCH},
-    {"global_batch", ALL_SAMPLES},
-};
-#define N_SPLITS (sizeof splits / sizeof *splits)
+/* Columns of what cannot be predicted yet. What is said must be what is predicted. */
+static const char *const not_predicted[] = {"activation_offload", "activation_cpu_offload"};
+#define N_NOT_PREDICTED (sizeof not_predicted / sizeof *not_predicted)
 
 /* Columns with a meaning; NULL past the end. */
 static const char *column_at(size_t index)
 {
     if (index < N_KNOWN) return known[index].name;
-    return index < N_KNOWN + N_SPLITS ? splits[index - N_KNOWN].name : NULL;
+    index -= N_KNOWN;
+    if (index < N_OTHER_NAMES) return other_names[index][0];
+    index -= N_OTHER_NAMES;
+    return index < N_NOT_PREDICTED ? not_predicted[index] : NULL;
+}
+
+/* The known column of that name, or of that other name; -1: none. */
+static int column_of(const char *name)
+{
+    for (size_t i = 0; i < N_OTHER_NAMES; i++)
+        if (strcmp(other_names[i][0], name) == 0) name = other_names[i][1];
+    for (int k = 0; k < N_KNOWN; k++)
+        if (strcmp(known[k].name, name) == 0) return k;
+    return -1;
 }
 
 /* Length of a name without the unit at its end. */
@@ -237,13 +238,12 @@ static adept_status read_header(adept_dataset *d, const adept_csv *csv, layout *
         for (size_t j = 0; j < i; j++)
             if (l->column[j] == l->column[i])
                 return adept_csv_fail(csv, "column %s stands twice in the header", name);
-        l->known[i] = -1;
-        for (int k = 0; k < N_KNOWN; k++)
-            if (strcmp(known[k].name, name) == 0) l->known[i] = k;
+        l->known[i] = column_of(name);
         if (l->known[i] >= 0) l->present[l->known[i]] = true;
     }
     if (!l->present[COLUMN_model]) return missing_column(csv, d, l, "model");
-    if (!l->present[COLUMN_step_time_s]) return missing_column(csv, d, l, "step_time_s");
+    if (!l->present[COLUMN_step_time_s] && !l->present[COLUMN_peak_memory_bytes])
+        return missing_column(csv, d, l, "step_time_s");
     return refuse_near_names(d, csv, l);
 }
 
@@ -279,8 +279,17 @@ static adept_status parse_word(adept_dataset_row *m, int column, const char *tex
     void *field = (char *)m + known[column].offset;
     const adept_name_at names = known[column].names;
     char list[256];
+    int stage;
+    int64_t group;
+    if (column == COLUMN_fsdp && adept_row_zero_word(text, &stage, &group)) { /* DeepSpeed's word */
+        m->run.zero = stage + 1;
+        if (group > 0) m->run.fsdp = adept_sized(ADEPT_FSDP_HYBRID, (int)group);
+        return ADEPT_OK;
+    }
     if (column == COLUMN_optimizer_extras && adept_optimizer_extras_parse(field, text)) return ADEPT_OK; /* several */
-    size_t i = column == COLUMN_optimizer_extras ? SIZE_MAX : adept_name_index(text, names);
+    const adept_field sized = {.kind = ADEPT_FIELD_SIZED, .names = names};
+    if (known[column].kind == SIZED && adept_field_set_text(&sized, field, text)) return ADEPT_OK;
+    size_t i = known[column].kind == SIZED || column == COLUMN_optimizer_extras ? SIZE_MAX : adept_name_index(text, names);
     if (i != SIZE_MAX && known[column].kind == NAME) *(const char **)field = names(i);
     if (i != SIZE_MAX && known[column].kind == CHOICE) *(int *)field = (int)i;
     if (i != SIZE_MAX) return ADEPT_OK;
@@ -309,6 +318,7 @@ static adept_status parse_cell(const adept_dataset *d, adept_dataset_row *m, int
     double number = NAN;
     adept_status status = ADEPT_OK;
 
+    text = adept_row_program_word(known[column].name, text);
     m->texts[column] = text;
     switch (known[column].kind) {
     case TEXT:
@@ -316,6 +326,7 @@ static adept_status parse_cell(const adept_dataset *d, adept_dataset_row *m, int
         return ADEPT_OK;
     case NAME:
     case CHOICE:
+    case SIZED:
         return parse_word(m, column, text, err);
     case SWITCH:
         *(bool *)field = !says_nothing(text, false);
@@ -385,40 +396,40 @@ adept_status adept_row_config(adept_workload_config *config, adept_input_spec *i
 
 /* ---------------------------------------------------------------- rows ------------------------------------------ */
 
-adept_status adept_row_check_split(const adept_dataset_row *m, adept_error *err)
+adept_status adept_row_check_layout(adept_dataset_row *m, adept_error *err)
 {
-    for (size_t i = 0; i < N_SPLITS; i++) {
-        const char *name = splits[i].name, *text = adept_dataset_row_text(m, name);
-        const split means = splits[i].means;
-        const double gpus = (double)m->run.gpus, batch = (double)m->batch_size;
-        double expected = means == REPLICAS ? gpus : means == BATCH ? batch : batch * gpus * (double)m->grad_accum, number;
+    const adept_mesh_words words = adept_run_mesh(&m->run);
+    adept_mesh mesh;
+    adept_error why = {0};
 
-        if (!text || says_nothing(text, means == PARTS) || (means == SHARDED && m->run.gpus == 1))
-            continue;
-        if (means < REPLICAS)
-            return adept_row_fail(m, name, err,
-                                  "'%.60s' cannot be predicted yet: every GPU has the whole model, all its layers and "
-                                  "all that they save",
-                                  text);
-        if (!adept_number_parse(&number, text) || number != expected)
-            return adept_row_fail(m, name, err, "'%.60s' is not %.15g, the row's %s", text, expected,
-                                  means == REPLICAS ? "gpus"
-                                  : means == BATCH  ? "batch_size"
-                                                    : "batch_size times gpus times grad_accum");
+    for (size_t i = 0; i < N_NOT_PREDICTED; i++) {
+        const char *text = adept_dataset_row_text(m, not_predicted[i]);
+        if (text && !says_nothing(text, false))
+            return adept_row_fail(m, not_predicted[i], err, "'%.60s' cannot be predicted yet", text);
+    }
+    if (!adept_mesh_is_said(&words)) return ADEPT_OK;
+    if (adept_mesh_of(&mesh, &words, m->profile, &why) != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);
+    if (mesh.plain) { /* as a row that says but its GPUs */
+        m->run.dp = m->run.tp = m->run.pp = m->run.cp = m->run.ep = m->run.virtual_stages = m->run.global_batch = 0;
+        m->run.zero = m->run.fsdp = 0;
     }
     return ADEPT_OK;
 }
 
-static adept_status check_row(adept_dataset_row *m, adept_error *err)
+/* @param listing  of layouts: memory, too, is a measurement */
+static adept_status check_row(adept_dataset_row *m, bool listing, adept_error *err)
 {
     adept_workload_config config;
     adept_input_spec inputs[ADEPT_ROW_MAX_INPUTS];
 
     if (*m->model == '\0') return adept_row_fail(m, "model", err, "is empty");
-    if (isnan(m->step_time_s) && isnan(m->power_avg_w))
+    if (isnan(m->step_time_s) && isnan(m->power_avg_w) &&
+        !(listing && (!isnan(m->peak_memory_bytes) || m->status == ADEPT_ROW_OOM)))
         return adept_row_fail(m, "step_time_s", err, "is empty, and so is avg_power_w: the row measures nothing");
     if (m->compile && m->execution == ADEPT_GRAPHS)
         return adept_row_fail(m, "compile", err, "is 1, but execution is graphs");
+    const char *graphs = adept_dataset_row_text(m, "cuda_graph");
+    if (graphs && !says_nothing(graphs, false) && !m->compile && m->execution == ADEPT_EAGER) m->execution = ADEPT_GRAPHS;
     if (m->compile) m->execution = ADEPT_COMPILE;
     m->texts[COLUMN_execution] = adept_execution_name(m->execution);
     if (*m->torch) {
@@ -434,7 +445,7 @@ static adept_status check_row(adept_dataset_row *m, adept_error *err)
 
 /* The cells of a record: those of known columns as the row's numbers, the others as they are. */
 static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const layout *l, adept_dataset_row *m,
-                               const char **cells, adept_error *err)
+                               const char **cells, bool said[N_KNOWN], adept_error *err)
 {
     adept_status status = ADEPT_OK;
 
@@ -448,7 +459,13 @@ static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const lay
             l->known[i] >= 0 ? trimmed(d->arena, &csv->cells[i]) : adept_arena_strdup(d->arena, csv->cells[i].text);
         if (!text) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
         cells[l->column[i]] = text;
-        if (l->known[i] >= 0 && *text != '\0') status = parse_cell(d, m, l->known[i], text, err);
+        if (l->known[i] < 0 || *text == '\0' || status != ADEPT_OK) continue;
+        const int k = l->known[i];
+        const char *before = said[k] ? m->texts[k] : NULL;
+        status = parse_cell(d, m, k, text, err);
+        said[k] = true;
+        if (status == ADEPT_OK && before && strcmp(before, m->texts[k]) != 0)
+            status = adept_row_fail(m, d->columns.names[l->column[i]], err, "'%.60s' is not %.60s, the row's %s", text, before, known[k].name);
     }
     return status;
 }
@@ -464,7 +481,8 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
                            .cells = cells,
                            .texts = adept_arena_array(d->arena, N_KNOWN, sizeof *m.texts),
                            .step_time_s = NAN,
-                           .power_avg_w = NAN};
+                           .power_avg_w = NAN,
+                           .peak_memory_bytes = NAN};
 
     if (!cells || !m.texts) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     for (size_t i = 0; i < d->columns.n; i++)
@@ -473,9 +491,18 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
         const char *why = csv->n_cells > l->n ? "; a text with a comma must stand in quotes" : "";
         return adept_csv_fail(csv, "%zu cells, but the header has %zu%s", csv->n_cells, l->n, why);
     }
-    adept_status status = read_cells(d, csv, l, &m, cells, err);
+    bool said[N_KNOWN] = {false};
+    adept_status status = read_cells(d, csv, l, &m, cells, said, err);
     if (status == ADEPT_OK) status = read_assumptions(d, &m, err);
-    if (status == ADEPT_OK) status = check_row(&m, err);
+    m.layouts = l->layouts;
+    if (status == ADEPT_OK && l->layouts) {
+        const adept_row_cells given = {said[COLUMN_gpus], said[COLUMN_grad_accum], said[COLUMN_activation_checkpoint],
+                                       said[COLUMN_fsdp] || said[COLUMN_zero], said[COLUMN_sp],
+                                       said[COLUMN_trainer], said[COLUMN_execution] || said[COLUMN_compile]};
+        adept_row_settle(&m, &given);
+        status = adept_row_settle_clocks(&m, err);
+    }
+    if (status == ADEPT_OK) status = check_row(&m, d->listing, err);
     if (status != ADEPT_OK) return status;
     size_t length;
     const char *name = adept_model_name(&length, m.model);
@@ -487,18 +514,33 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
     return ADEPT_OK;
 }
 
-static adept_status read_records(adept_dataset *d, adept_csv *csv, const char *path, adept_error *err)
+/* Columns of an architecture or of how it is shared out. */
+static bool is_of_layouts(const adept_dataset *d, const layout *l)
+{
+    static const char *const names[] = {"layers", "tp", "pp", "cp", "ep", "fsdp", "zero", "sharding", "activation_checkpoint"};
+
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (strcmp(d->columns.names[l->column[i]], names[k]) == 0) return true;
+    return false;
+}
+
+static adept_status read_records(adept_dataset *d, adept_csv *csv, adept_source_file *file, adept_error *err)
 {
     layout l = {.n = 0};
     bool more;
     adept_status status = adept_csv_next(csv, &more);
 
-    if (status == ADEPT_OK && !more) return adept_error_set(err, ADEPT_E_INVALID, "%s: the file is empty", path);
+    if (status == ADEPT_OK && !more) return adept_error_set(err, ADEPT_E_INVALID, "%s: the file is empty", file->path);
     if (status == ADEPT_OK) status = read_header(d, csv, &l, err);
+    file->layouts = l.layouts = status == ADEPT_OK && is_of_layouts(d, &l);
     while (status == ADEPT_OK) {
         status = adept_csv_next(csv, &more);
         if (status != ADEPT_OK || !more) break;
-        status = read_row(d, csv, &l, path, err);
+        status = read_row(d, csv, &l, file->path, err);
+        file->n_rows++;
+        if (status == ADEPT_E_INVALID && adept_dataset_list_unused(d, file->path, csv->line, file->layouts, err))
+            status = ADEPT_OK;
     }
     return status;
 }
@@ -515,7 +557,6 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
 {
     adept_csv csv;
     const char *slash = strrchr(path, '/');
-    size_t before = d->n;
     adept_source_file file = {.path = adept_arena_strdup(d->arena, path)};
 
     file.name = adept_arena_strdup(d->arena, slash ? slash + 1 : path);
@@ -525,10 +566,9 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
     adept_status status = adept_bytes_sha256(file.sha256, text, size, err);
     if (status != ADEPT_OK) return status;
     status = adept_csv_open(&csv, path, text, size, ADEPT_CSV_MAX_LINE_BYTES, err);
-    if (status == ADEPT_OK) status = read_records(d, &csv, file.path, err);
+    if (status == ADEPT_OK) status = read_records(d, &csv, &file, err);
     adept_csv_close(&csv);
     if (status != ADEPT_OK) return status;
-    file.n_rows = d->n - before;
     if (file.n_rows == 0) return adept_error_set(err, ADEPT_E_INVALID, "%s: a header, but no rows", path);
     bool ok = warn_of_copy(d, &file);
     d->files[d->n_files++] = file;

@@ -166,6 +166,7 @@ typedef struct maker {
     size_t n;
     entry *entries;
     size_t *of_row; /* entry of each row */
+    bool *drop;     /* rows that cannot be used, and are listed */
 } maker;
 
 /* ---------------------------------------------------------------- model files ------------------------------------ */
@@ -180,8 +181,9 @@ static bool find_name(char path[ADEPT_MODULE_PATH_BYTES], const char *wanted, co
            (adept_models_folder(bundled) && adept_models_find(path, bundled, name));
 }
 
-/* A path relative to the CSV, or a name. @param out  in the arena */
-static adept_status find_model(const char **out, adept_arena *arena, const adept_dataset_row *m, const char *wanted,
+/* A path relative to the CSV, a name in the folder that was given, the sizes in the row's columns, or a bundled name.
+ * @param out  in the arena */
+static adept_status find_model(const char **out, adept_arena *arena, adept_dataset_row *m, const char *wanted,
                                adept_error *err)
 {
     char path[ADEPT_MODULE_PATH_BYTES];
@@ -191,6 +193,8 @@ static adept_status find_model(const char **out, adept_arena *arena, const adept
 
     *out = adept_arena_printf(arena, "%.*s%s", csv_folder, m->file, m->model);
     if (spec || adept_file_is(*out, S_IFREG)) return ADEPT_OK;
+    if (adept_row_has_architecture(m) && !(wanted && adept_models_find(path, wanted, m->model)))
+        return adept_row_architecture(out, arena, m, err);
     if (adept_file_is(*out, S_IFDIR) && adept_models_find(path, *out, "config.json"))
         *out = adept_arena_strdup(arena, path);
     else if (find_name(path, wanted, m->model)) *out = adept_arena_strdup(arena, path);
@@ -198,9 +202,10 @@ static adept_status find_model(const char **out, adept_arena *arena, const adept
     if (adept_file_is(*out, S_IFREG)) return ADEPT_OK;
     if (!wanted)
         return adept_row_fail(m, "model", err,
-                              "'%.200s' is neither a file relative to the CSV nor a bundled model; for another name, "
+                              "'%.200s' is neither a file relative to the CSV nor a bundled model%s; for another name, "
                               "give --models DIR",
-                              m->model);
+                              m->model,
+                              adept_dataset_row_text(m, "layers") ? ", and layers or hidden are empty" : "");
     return adept_row_fail(m, "model", err,
                           "'%.200s' is neither a file relative to the CSV nor a name in %.200s (NAME.pt, NAME.pt2 or "
                           "NAME.profile.json)",
@@ -254,9 +259,12 @@ static adept_status add_rows(maker *p, adept_error *err)
         status = adept_error_set(err, ADEPT_E_INVALID, "--models %s: not a folder", wanted);
     for (size_t i = 0; i < d->n && status == ADEPT_OK; i++) {
         status = find_model(&path, d->arena, &d->rows[i], wanted, err);
-        if (status != ADEPT_OK) return status;
-        d->rows[i].model_path = path;
-        status = add_row(p, i, path, err);
+        if (status == ADEPT_OK) status = add_row(p, i, path, err);
+        if (status == ADEPT_OK) d->rows[i].model_path = path;
+        if (status == ADEPT_E_INVALID && adept_row_list_unused(d, &d->rows[i], err)) {
+            p->drop[i] = true;
+            status = ADEPT_OK;
+        }
     }
     return status;
 }
@@ -401,15 +409,19 @@ static adept_status hand_over(maker *p, adept_error *err)
 
     for (size_t i = 0; i < p->d->n; i++) {
         const entry *e = &p->entries[p->of_row[i]];
-        if (!e->profile) return fail_row(p, &p->d->rows[i], e, err);
+        if (p->drop[i] || e->profile) continue;
+        adept_status status = fail_row(p, &p->d->rows[i], e, err);
+        p->drop[i] = adept_row_list_unused(p->d, &p->d->rows[i], err);
+        if (!p->drop[i]) return status;
     }
     for (size_t i = 0; i < p->n; i++) {
         adept_profile *profile = p->entries[i].profile;
         p->entries[i].profile = NULL;
+        if (!profile) continue; /* its rows are listed */
         if (!adept_dataset_own_profile(p->d, profile)) return adept_no_memory(err, "the measurements");
         for (size_t r = 0; r < p->d->n; r++) {
             adept_dataset_row *m = &p->d->rows[r];
-            if (p->of_row[r] != i) continue;
+            if (p->of_row[r] != i || p->drop[r]) continue;
             m->profile = profile;
             m->batch_size = profile->batch_size;
             snprintf(text, sizeof text, "%" PRId64, m->batch_size);
@@ -418,7 +430,7 @@ static adept_status hand_over(maker *p, adept_error *err)
             adept_row_set_text(m, "batch_size", copy);
         }
     }
-    return ADEPT_OK;
+    return adept_dataset_drop(p->d, p->drop) ? ADEPT_OK : adept_no_memory(err, "the measurements");
 }
 
 static void maker_free(maker *p)
@@ -429,6 +441,7 @@ static void maker_free(maker *p)
     }
     free(p->entries);
     free(p->of_row);
+    free(p->drop);
     cache_close(&p->cache);
     adept_arena_free(p->arena);
 }
@@ -441,7 +454,8 @@ adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_option
 
     p.entries = calloc(d->n + 1, sizeof *p.entries);
     p.of_row = calloc(d->n + 1, sizeof *p.of_row);
-    if (!p.arena || !p.entries || !p.of_row || !cache_open(&p.cache, p.options->cache))
+    p.drop = calloc(d->n + 1, sizeof *p.drop);
+    if (!p.arena || !p.entries || !p.of_row || !p.drop || !cache_open(&p.cache, p.options->cache))
         status = adept_no_memory(err, "the measurements");
     if (status == ADEPT_OK) status = add_rows(&p, err);
     if (status == ADEPT_OK) status = make_profiles(&p, err);

@@ -91,12 +91,12 @@ static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_erro
     adept_prediction prediction;
     adept_roofline peak;
     adept_error why = {0};
-    adept_status status = adept_row_check_split(m, err);
+    adept_status status = adept_row_check_layout(m, err);
 
     if (status != ADEPT_OK) return status;
     adept_run run = m->run; /* of a node that nothing is known of, the boards must do */
     if (run.power_scope == ADEPT_SCOPE_NODE && !adept_node_known(m->hw, &run)) run.power_scope = ADEPT_SCOPE_GPU;
-    status = adept_predict(&prediction, m->profile, m->hw, &run, &why);
+    status = adept_row_predict_usual(&prediction, m, &run, &why);
     if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, &why);
     if (status == ADEPT_E_NOMEM) return adept_row_error(m, status, why.message, err);
     if (status != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);
@@ -239,11 +239,19 @@ bool adept_dataset_settle_unknown(adept_dataset *d)
 
 adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
 {
+    bool *drop = adept_arena_array(d->arena, d->n + 1, sizeof *drop);
+
+    if (!drop) return adept_no_memory(err, "the measurements");
     for (size_t i = 0; i < d->n; i++) {
-        d->rows[i].suspect = d->rows[i].absurd = d->rows[i].mistaken = NULL;
-        adept_status status = check_row(d, &d->rows[i], err);
-        if (status != ADEPT_OK) return status;
+        adept_dataset_row *m = &d->rows[i];
+        m->suspect = m->absurd = m->mistaken = NULL;
+        adept_status status = check_row(d, m, err);
+        if (status == ADEPT_OK && m->absurd && d->listing) status = adept_row_fail(m, m->absurd, err, "%s", m->suspect);
+        if (status == ADEPT_OK) continue;
+        drop[i] = adept_row_list_unused(d, m, err);
+        if (!drop[i] && !(status == ADEPT_E_INVALID && m->absurd)) return status;
     }
+    if (!adept_dataset_drop(d, drop)) return adept_no_memory(err, "the measurements");
     return check_all_repeats(d) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 }
 

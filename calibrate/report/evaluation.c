@@ -18,13 +18,15 @@ typedef struct sample {
     double low, high; /* NAN: no interval */
 } sample;
 
-typedef enum quantity { TIME, POWER, ENERGY } quantity;
+typedef enum quantity { TIME, POWER, ENERGY, MEMORY } quantity;
 
 /* Energy is NAN as soon as one factor is. */
 static sample sample_of(const adept_scored *s, quantity of)
 {
     const adept_dataset_row *m = s->measured;
     if (of == TIME) return (sample){m->step_time_s, s->time_s, s->time_low_s, s->time_high_s};
+    if (of == MEMORY)
+        return (sample){m->peak_memory_bytes > 0 ? m->peak_memory_bytes : NAN, s->memory_bytes > 0 ? s->memory_bytes : NAN, NAN, NAN};
     if (of == POWER) return (sample){m->power_avg_w, s->power_w, s->power_low_w, s->power_high_w};
     return (sample){m->step_time_s * m->power_avg_w, s->time_s * s->power_w, NAN, NAN};
 }
@@ -69,6 +71,7 @@ adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, con
     size_t inside = stats_of(&m.time, TIME, rows, index, n, room);
     inside += stats_of(&m.power, POWER, rows, index, n, room);
     stats_of(&m.energy, ENERGY, rows, index, n, room);
+    stats_of(&m.memory, MEMORY, rows, index, n, room);
     free(room);
     m.mape_combined = SHARE_TIME * m.time.mape + SHARE_POWER * m.power.mape;
     size_t n_interval = m.time.n_interval + m.power.n_interval;
@@ -163,6 +166,36 @@ adept_scored adept_scored_without_interval(const adept_dataset_row *row, double 
                           .power_high_w = NAN};
 }
 
+/* Samples of a step, and its matrix products at the peak. */
+static adept_status work_of(adept_scored *s, const adept_dataset_row *m, adept_error *err)
+{
+    const adept_mesh_words words = adept_run_mesh(&m->run);
+    adept_mesh mesh;
+    adept_roofline peak;
+    adept_status status = adept_mesh_of(&mesh, &words, m->profile, err);
+
+    if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, err);
+    if (status != ADEPT_OK) return status;
+    const int64_t accum = m->profile->grad_accum > 0 ? m->profile->grad_accum : 1;
+    s->samples = (double)mesh.global_batch;
+    s->ideal_s = peak.matrix_s / (double)accum * (double)mesh.micro_batches / (double)(mesh.tp * mesh.pp * mesh.cp);
+    return ADEPT_OK;
+}
+
+/* Where a row does not say what is computed again, times of none and of all of it are in the interval. */
+static void widen(adept_scored *s, const adept_dataset_row *m)
+{
+    adept_run other = m->run;
+    adept_prediction p;
+
+    if (!(m->unsaid & ADEPT_UNSAID_RECOMPUTATION) || isnan(s->time_low_s)) return;
+    other.activation_checkpoint = m->run.activation_checkpoint == ADEPT_RECOMPUTE_NONE ? ADEPT_RECOMPUTE_FULL : ADEPT_RECOMPUTE_NONE;
+    if (adept_predict(&p, m->profile, m->hw, &other, NULL) != ADEPT_OK) return;
+    const double ratio = p.step_time_s / s->time_s;
+    s->time_low_s *= fmin(ratio, 1);
+    s->time_high_s *= fmax(ratio, 1);
+}
+
 static adept_status predict_row(adept_scored *s, const adept_dataset_row *m, adept_error *err)
 {
     adept_prediction p;
@@ -179,8 +212,12 @@ static adept_status predict_row(adept_scored *s, const adept_dataset_row *m, ade
         .time_high_s = p.interval_time_s[1],
         .power_low_w = p.interval_power_w[0],
         .power_high_w = p.interval_power_w[1],
+        .memory_bytes = p.memory.peak_bytes,
+        .capacity_bytes = p.memory.capacity_bytes,
     };
-    return ADEPT_OK;
+    widen(s, m);
+    status = work_of(s, m, &cause);
+    return status == ADEPT_OK ? ADEPT_OK : adept_row_error(m, status, cause.message, err);
 }
 
 adept_status adept_evaluation_new(adept_evaluation **out, adept_arena *arena, const adept_dataset_row *rows, size_t n,

@@ -119,6 +119,7 @@ void adept_put_metrics(adept_json_writer *w, const adept_metrics *m)
     put_stats(w, "time", &m->time);
     put_stats(w, "power", &m->power);
     put_stats(w, "energy", &m->energy);
+    if (m->memory.n > 0) put_stats(w, "memory", &m->memory);
     adept_json_put_number(w, "coverage", m->coverage);
 }
 

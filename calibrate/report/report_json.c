@@ -1,5 +1,6 @@
 /** @file report_json.c  `evaluate --json` and `calibrate --json`. Calls: adept_json_writer. */
 #include "adept_kernels.h"
+#include "adept_layouts.h"
 #include "fit_report.h"
 #include <math.h>
 #include <stdio.h>
@@ -62,6 +63,10 @@ static void put_row(adept_json_writer *w, const adept_scored *s)
                           percent(s->power_w, m->power_avg_w),
                           percent(s->time_s * s->power_w, m->step_time_s * m->power_avg_w));
     adept_json_put_string(w, "suspect", m->suspect);
+    if (m->peak_memory_bytes > 0 || m->status == ADEPT_ROW_OOM)
+        adept_json_put_object(w, "memory", "measured_bytes %g predicted_bytes %g error %g capacity_bytes %g status %s fits %d",
+                              m->peak_memory_bytes, s->memory_bytes, percent(s->memory_bytes, m->peak_memory_bytes),
+                              s->capacity_bytes, m->status == ADEPT_ROW_OOM ? "oom" : "ok", s->memory_bytes <= s->capacity_bytes);
     adept_json_end_object(w);
 }
 
@@ -84,22 +89,48 @@ static void put_evaluation(adept_json_writer *w, const adept_evaluation *e, bool
 
 /* ---- evaluate ---- */
 
+static void put_gpu(adept_json_writer *w, const adept_hwprofile *hw)
+{
+    if (!adept_json_begin_known(w, "gpu", hw != NULL)) return;
+    adept_json_put_members(w, "name %s calibrated %d", hw->name, adept_calibrated_for(hw, NULL));
+    adept_json_put_text(w, "fit", hw->fit_json ? hw->fit_json : "null");
+    adept_json_end_object(w);
+}
+
+/* What rows of layouts did not say, and rows that could not be used. */
+static void put_unused(adept_json_writer *w, const adept_dataset *d)
+{
+    adept_json_begin_array(w, "unsaid");
+    for (size_t bit = 0; adept_unsaid_text(bit); bit++) {
+        size_t n = 0;
+        for (size_t i = 0; i < d->n; i++)
+            n += d->rows[i].unsaid >> bit & 1;
+        if (n > 0) adept_json_put_object(w, NULL, "taken %s rows %jd", adept_unsaid_text(bit), (intmax_t)n);
+    }
+    adept_json_end_array(w);
+    adept_json_begin_array(w, "unused");
+    for (size_t i = 0; i < d->n_unused; i++)
+        adept_json_put_object(w, NULL, "file %s line %jd reason %s", d->unused[i].file, (intmax_t)d->unused[i].line, d->unused[i].why);
+    adept_json_end_array(w);
+}
+
 char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const adept_dataset *d,
-                               const char *const *warnings, size_t n_warnings)
+                               const adept_layout_report *layouts, const char *const *warnings, size_t n_warnings)
 {
     adept_json_writer w = {0};
     adept_json_begin_object(&w, NULL);
     adept_json_put_integer(&w, "schema_version", SCHEMA_VERSION);
-    adept_json_begin_object(&w, "gpu");
-    adept_json_put_members(&w, "name %s calibrated %d", hw->name, adept_calibrated_for(hw, NULL));
-    adept_json_put_text(&w, "fit", hw->fit_json ? hw->fit_json : "null");
-    adept_json_end_object(&w);
+    put_gpu(&w, hw);
     adept_json_begin_array(&w, "files");
     for (size_t i = 0; i < d->n_files; i++)
         adept_json_put_object(&w, NULL, "name %s sha256 %s rows %jd in_sample %d", d->files[i].name, d->files[i].sha256,
                               (intmax_t)d->files[i].n_rows, d->files[i].in_sample);
     adept_json_end_array(&w);
     put_evaluation(&w, e, true);
+    if (layouts) {
+        adept_layout_report_put(&w, layouts);
+        put_unused(&w, d);
+    }
     adept_json_put_strings(&w, "warnings", warnings, n_warnings);
     adept_json_end_object(&w);
     return adept_json_finish(&w);

@@ -3,6 +3,7 @@
 #ifndef ADEPT_MODEL_H
 #define ADEPT_MODEL_H
 #include "adept_hwprofile.h"
+#include "adept_mesh.h"
 #include "adept_profile.h"
 #include <adept/estimate.h>
 
@@ -90,6 +91,9 @@ typedef struct adept_run { /* how the workload runs on the hardware */
 
 /** The words of a run: members of adept_run. NULL past the end. */
 ADEPT_API const adept_field *adept_run_field(size_t index);
+
+/** What a run says of a layout. adept_predict() alone takes it: all else refuses a run where adept_mesh_is_said(). */
+ADEPT_API adept_mesh_words adept_run_mesh(const adept_run *run);
 
 /**
  * The words of a node that a JSON file says, into a run that does not say them: {"schema_version":1, "name":NAME, WORD:{"value":X,

@@ -3,6 +3,7 @@
 #include "adept_kernels.h"
 #include "adept_operator_model.h"
 #include "adept_collectives.h"
+#include "calibrate_layouts.h"
 #include "calibrate_options.h"
 #include "gnuplot.h"
 #include "table.h"
@@ -509,6 +510,7 @@ const adept_command adept_command_calibrate = {
         "  adept calibrate runs.csv --gpu a100 -o mine.json --leave-out gpus,k-fold:9\n"
         "  adept calibrate runs.csv --kernels kernels.csv --gpu a100 -o mine.json\n"
         "  adept calibrate --collectives nccl.csv --gpu h100 -o mine.json\n"
+        "  adept calibrate --layouts layouts.csv -o stacks.json\n"
         "  adept calibrate v100.csv t4.csv --gpu auto --kernels k/t4.csv -o shared.json\n"
         "  adept calibrate three.csv --gpu ./similar.json --prior 1 -o mine.json\n"
         "  adept calibrate runs.csv --gpu a100 -o mine.json --fix overlap=0.5 --json\n"
@@ -518,4 +520,5 @@ const adept_command adept_command_calibrate = {
     .options = {.parts = {{&adept_calibrate_options_of, 0}}},
     .arguments = {NULL, NULL, ADEPT_ANY_NUMBER, offsetof(adept_calibrate_options, measurements.files)},
     .run = calibrate,
+    .variant = &adept_calibrate_layouts,
 };

@@ -5,63 +5,114 @@
 #include "measurement_options.h"
 #include "plot.h"
 #include "report_fit.h"
-#include "step_options.h"
 #include <stdio.h>
 
 static const char *const default_by[] = {"model", "precision", "gpus"};
 
-static adept_status print(adept_cli *cli, const adept_measurement_options *o, const adept_evaluation *e,
-                          adept_dataset *d, const adept_hwprofile *hw)
+typedef struct evaluate_options {
+    adept_measurement_options measurements;
+    const char *stacks; /* NULL: no factors */
+} evaluate_options;
+
+static const adept_option_row rows[] = {
+    {"stacks", "FILE", 1, "Factors of software stacks, as calibrate --layouts -o FILE wrote them, for times of layouts", ADEPT_OPT_FILE,
+     .at = offsetof(evaluate_options, stacks)},
+    {0},
+};
+
+static const adept_options options_of = {.rows = rows};
+
+static adept_status print(adept_cli *cli, const adept_measurement_options *o, const adept_evaluation *e, adept_dataset *d,
+                          const adept_hwprofile *hw, const adept_layout_report *layouts)
 {
     size_t n_warnings;
     const char *const *warnings = adept_measurement_warnings(d, true, &n_warnings);
 
     if (!warnings) return adept_cli_no_memory(cli);
-    if (!o->json) return adept_report_evaluation(cli, stdout, e, d, hw, warnings, n_warnings);
-    return adept_json_print(cli, adept_evaluation_to_json(e, hw, d, warnings, n_warnings));
+    if (!o->json) return adept_report_evaluation(cli, stdout, e, d, hw, layouts, warnings, n_warnings);
+    return adept_json_print(cli, adept_evaluation_to_json(e, hw, d, layouts, warnings, n_warnings));
+}
+
+static bool has_layouts(const adept_dataset *d)
+{
+    for (size_t i = 0; i < d->n_files; i++)
+        if (d->files[i].layouts) return true;
+    return false;
+}
+
+/* The fits of which GPUs may be made of these files. */
+static adept_status find_in_sample(adept_cli *cli, adept_dataset *d)
+{
+    adept_status status = ADEPT_OK;
+
+    for (size_t i = 0; i < d->n && status == ADEPT_OK; i++)
+        if (i == 0 || d->rows[i].hw != d->rows[i - 1].hw) status = adept_dataset_find_in_sample(d, d->rows[i].hw, &cli->err);
+    return status;
+}
+
+static adept_status apply_factors(adept_cli *cli, adept_evaluation **e, const evaluate_options *o, adept_dataset *d, const char *const *by,
+                                  size_t n_by)
+{
+    adept_stack_factors factors;
+    adept_status status = adept_stack_factors_read(&factors, d->arena, o->stacks, &cli->err);
+
+    if (status != ADEPT_OK) return status;
+    adept_stack_factors_apply(&factors, (*e)->rows, (*e)->n);
+    return adept_evaluation_of(e, d->arena, (*e)->rows, (*e)->n, by, n_by, &cli->err);
+}
+
+/* The GPU of all rows; NULL: they are of several. */
+static const adept_hwprofile *only_gpu(const adept_dataset *d)
+{
+    for (size_t i = 1; i < d->n; i++)
+        if (d->rows[i].hw != d->rows[0].hw) return NULL;
+    return d->n > 0 ? d->rows[0].hw : NULL;
 }
 
 static adept_status evaluate(adept_cli *cli, void *options)
 {
-    const adept_measurement_options *o = options;
+    evaluate_options *all = options;
+    adept_measurement_options *o = &all->measurements;
+    const char *const *by = o->by.n ? o->by.words : default_by;
+    const size_t n_by = o->by.n ? o->by.n : sizeof default_by / sizeof *default_by;
+    adept_layout_report *layouts = NULL;
     adept_progress progress;
     adept_dataset *d = NULL;
     adept_hwprofile *hw = NULL;
     adept_evaluation *e = NULL;
 
     adept_progress_init(&progress);
+    o->listing = true;
     adept_status status = o->plot ? adept_measurement_output_check(cli, o->plot, &o->files) : ADEPT_OK;
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, NULL, o, &progress);
     if (status == ADEPT_OK && !adept_dataset_settle_unknown(d)) status = adept_cli_no_memory(cli);
-    if (status == ADEPT_OK) status = adept_dataset_find_in_sample(d, hw, &cli->err);
+    if (status == ADEPT_OK) status = find_in_sample(cli, d);
     if (status == ADEPT_OK && o->plot) status = adept_gnuplot_check("--plot", &cli->err);
     if (status == ADEPT_OK)
-        status = adept_evaluation_new(&e, d->arena, d->rows, d->n, o->by.n ? o->by.words : default_by,
-                                      o->by.n ? o->by.n : sizeof default_by / sizeof *default_by, &cli->err);
-    if (status == ADEPT_OK && o->plot) status = adept_plot_errors(o->plot, e, NULL, hw->name, &cli->err);
-    if (status == ADEPT_OK) status = print(cli, o, e, d, hw);
+        status = adept_evaluation_new(&e, d->arena, d->rows, d->n, by, n_by, &cli->err);
+    if (status == ADEPT_OK && all->stacks) status = apply_factors(cli, &e, all, d, by, n_by);
+    if (status == ADEPT_OK && has_layouts(d)) status = adept_layout_report_new(&layouts, d->arena, e, &cli->err);
+    const adept_hwprofile *one = status == ADEPT_OK ? only_gpu(d) : NULL;
+    if (status == ADEPT_OK && o->plot) status = adept_plot_errors(o->plot, e, NULL, one ? one->name : "several GPUs", &cli->err);
+    if (status == ADEPT_OK) status = print(cli, o, e, d, one, layouts);
     adept_dataset_free(d);
     adept_hwprofile_free(hw);
     return status;
 }
 
-static adept_status check(adept_cli *cli, void *options)
-{
-    return adept_run_options_need_gpu(cli, ((adept_measurement_options *)options)->gpu);
-}
-
 const adept_command adept_command_evaluate = {
     .name = "evaluate",
     .summary = "compare predictions with measurements",
-    .usage = "MEASUREMENTS.csv... --gpu NAME|FILE",
+    .usage = "MEASUREMENTS.csv... [--gpu NAME|FILE]",
     .doc = "Compare predictions with measurements: errors overall, by columns, and of single rows. Nothing is fitted."
            "\vExamples:\n"
            "  adept evaluate runs.csv --gpu a100\n"
+           "  adept evaluate layouts.csv --by stack --json\n"
            "  adept evaluate a.csv b.csv --gpu ./mine.json --by model,batch_size\n"
            "  adept evaluate runs.csv --gpu ./mine.json --plot errors.svg\n"
            "  adept evaluate runs.csv --gpu ./mine.json --by model+precision --json",
-    .size = sizeof(adept_measurement_options),
-    .options = {.check = check, .parts = {{&adept_measurement_options_of, 0}}},
-    .arguments = {"a MEASUREMENTS.csv", NULL, ADEPT_ANY_NUMBER, offsetof(adept_measurement_options, files)},
+    .size = sizeof(evaluate_options),
+    .options = {.parts = {{&adept_measurement_options_of, 0}, {&options_of, 0}}},
+    .arguments = {"a MEASUREMENTS.csv", NULL, ADEPT_ANY_NUMBER, offsetof(evaluate_options, measurements.files)},
     .run = evaluate,
 };

@@ -50,6 +50,8 @@ static adept_status explain(adept_cli *cli, void *options)
 
     if (!x) return adept_cli_no_memory(cli);
     adept_status status = adept_predicted_step_make(cli, &step, &o->step, NULL, &by_layer);
+    if (status == ADEPT_OK && step.layout) /* its layers are nobody's alone */
+        status = adept_cli_usage(cli, "a layout (--tp, --pp, --fsdp, ...) is what adept predict takes");
     if (status == ADEPT_OK) status = adept_explain(cli, x, &step);
     if (status == ADEPT_OK) status = print(cli, x, o);
     adept_explanation_free(x);

@@ -104,6 +104,7 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
                                         s->totals.steps > 0 ? &s->totals : NULL, &s->limits, layers, s->groups.n);
     free(layers);
     adept_json_continue(&out, json);
+    if (s->layout) adept_layout_put_json(&out, s->layout);
     if (o->timeline) put_timeline(&out, timeline);
     if (o->grouping.given && !by_layer)
         adept_groups_put_json(
@@ -116,6 +117,9 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
 static adept_status print(adept_cli *cli, adept_predicted_step *s, const predict_options *o)
 {
     adept_timeline timeline = {.n = 0};
+    const bool shared = s->layout && !s->layout->mesh.plain;
+    if (shared && (o->timeline || o->grouping.given))
+        return adept_cli_usage(cli, "--timeline and --by are of a GPU that has the whole model: not of a layout");
     adept_status status = o->label ? adept_label_write(cli, o->label, s) : ADEPT_OK;
 
     if (status == ADEPT_OK && o->timeline)
@@ -162,6 +166,8 @@ const adept_command adept_command_predict = {
         "  adept predict v.pt --gpu a100 --epochs 9 --dataset-size 1281167 --country FR\n"
         "  adept predict a.pt --gpu t4 --steps 100 --country SE --label label.md\n"
         "  adept predict gpt2 --gpu a100 --gpus 8 --timeline trace.json\n"
+        "  adept predict llama-3-8b --gpu h100 --gpus 8 --fsdp full --precision bf16\n"
+        "  adept predict llama-3-70b --gpu h100 --gpus 64 --tp 4 --pp 4 --global-batch 64\n"
         "  adept predict resnet50 --gpu ./mine.json --mode infer --json",
     .size = sizeof(predict_options),
     .options = {.rows = rows,

@@ -60,6 +60,8 @@ static adept_status compute(adept_cli *cli, work *w, const report_options *o)
 {
     static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
     adept_status status = adept_predicted_step_make(cli, &w->step, &o->step, &o->job, &by_layer);
+    if (status == ADEPT_OK && w->step.layout) /* its layers are nobody's alone */
+        status = adept_cli_usage(cli, "a layout (--tp, --pp, --fsdp, ...) is what adept predict takes");
 
     if (status != ADEPT_OK) return status;
     w->x = calloc(1, sizeof *w->x);

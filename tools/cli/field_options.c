@@ -16,6 +16,17 @@ adept_status adept_option_set(adept_cli *cli, const char *option, char *text, vo
     return adept_option_unknown(cli, option, text, adept_optimizer_extra_name);
 }
 
+/* Of a run: workloads have none. */
+adept_status adept_option_sized(adept_cli *cli, const char *option, char *text, void *field)
+{
+    const char *name = option + strspn(option, "-");
+    const adept_field *f = adept_field_find(adept_run_field, name, strlen(name));
+    adept_field here = *f;
+
+    here.at = 0;
+    return adept_field_set_text(&here, field, text) ? ADEPT_OK : adept_option_unknown(cli, option, text, f->names);
+}
+
 adept_status adept_option_node(adept_cli *cli, const char *option, char *text, void *field)
 {
     adept_run *run = (adept_run *)(void *)((char *)field - offsetof(adept_run, node));

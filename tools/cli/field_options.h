@@ -7,14 +7,16 @@
 /** What may stand behind a number of an option's short name. */
 extern const adept_suffix adept_suffix_clocks[], adept_suffix_bandwidths[], adept_suffix_seconds[];
 
-/** Parsers: of a word of kind SET, and of the node: a name, or a file, which fills words of the run around it that are not
+/** Parsers: of words of kinds SET and SIZED, and of the node: a name, or a file, which fills words of the run around it that are not
  *  given. @param field  its bits; the node's number in an adept_run */
 adept_status adept_option_set(adept_cli *cli, const char *option, char *text, void *field);
+adept_status adept_option_sized(adept_cli *cli, const char *option, char *text, void *field);
 adept_status adept_option_node(adept_cli *cli, const char *option, char *text, void *field);
 #define ADEPT_OPTION_PARSE_WORD NULL
 #define ADEPT_OPTION_PARSE_NODE adept_option_node
 #define ADEPT_OPTION_PARSE_NAME NULL
 #define ADEPT_OPTION_PARSE_SET adept_option_set
+#define ADEPT_OPTION_PARSE_SIZED adept_option_sized
 #define ADEPT_OPTION_PARSE_SWITCH NULL
 #define ADEPT_OPTION_PARSE_COUNT NULL
 #define ADEPT_OPTION_PARSE_AMOUNT NULL
@@ -29,6 +31,7 @@ adept_status adept_option_node(adept_cli *cli, const char *option, char *text, v
 #define ADEPT_OPTION_OF_NODE ADEPT_OPT_PARSED
 #define ADEPT_OPTION_OF_NAME ADEPT_OPT_NAME
 #define ADEPT_OPTION_OF_SET ADEPT_OPT_PARSED
+#define ADEPT_OPTION_OF_SIZED ADEPT_OPT_PARSED
 #define ADEPT_OPTION_OF_SWITCH ADEPT_OPT_FLAG
 #define ADEPT_OPTION_OF_COUNT ADEPT_OPT_COUNT
 #define ADEPT_OPTION_OF_AMOUNT ADEPT_OPT_AMOUNT

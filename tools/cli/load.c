@@ -82,6 +82,8 @@ static const adept_option_row rows[] = {
 #define X(name, ...) ADEPT_FIELD_OPTION(2, AT(config.name), AT(config.given[ADEPT_FIELD_##name]), name, __VA_ARGS__)
     ADEPT_WORKLOAD_FIELDS(X)
 #undef X
+    {"micro-batch", "N", 2, "The same as --batch: samples of one replica of the model and pass", ADEPT_OPT_COUNT,
+     .at = AT(config.batch_size), .low = 1, .expert = true},
     {"allow-unsupported", NULL, 2,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
      ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported), .expert = true},

@@ -16,7 +16,7 @@ static const adept_option_row rows[] = {
     {.group = 1, .help = "What was measured:"},
     {"gpu", "NAME|FILE", 1,
      "The GPU: a name that `adept gpus` lists, or a hardware profile (a path with '/', or ending in .json). Rows of "
-     "other GPUs are left out. evaluate needs it; calibrate takes what the rows name. calibrate --gpu auto: one fit for all GPUs that the column gpu names",
+     "other GPUs are left out. Without it evaluate takes the GPU that each row names. calibrate --gpu auto: one fit for all GPUs that the column gpu names",
      ADEPT_OPT_TEXT, .at = AT(gpu)},
     {"models", "DIR", 1,
      "Folder in which names of the column model are looked up: NAME.pt, NAME.pt2, NAME.profile.json (default: the "
@@ -108,7 +108,8 @@ static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwpro
         status = adept_dataset_read(d, o->files.words[i], &cli->err);
     if (status == ADEPT_OK)
         status = shared ? adept_dataset_select_each(d, shared, &cli->err)
-                        : adept_dataset_select_gpu(d, hw, o->gpu, &cli->err);
+                 : hw   ? adept_dataset_select_gpu(d, hw, o->gpu, &cli->err)
+                        : adept_dataset_select_own(d, &cli->err);
     if (status == ADEPT_OK) status = adept_dataset_profiles(d, &how, &cli->err);
     adept_progress_end(progress);
     if (status == ADEPT_E_UNSUPPORTED) {
@@ -117,6 +118,7 @@ static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwpro
         if (n > 0) cli->details = adept_list_unsupported(ops, n);
     }
     if (status == ADEPT_OK) status = adept_dataset_check(d, &cli->err);
+    if (status == ADEPT_OK) status = adept_dataset_sort_unused(d, &cli->err);
     if (status == ADEPT_OK && !o->exclude_suspect) status = adept_dataset_refuse_absurd(d, &cli->err);
     if (status != ADEPT_OK || !o->exclude_suspect) return status;
     if (!adept_dataset_exclude_suspect(d)) return adept_cli_no_memory(cli);
@@ -129,10 +131,11 @@ static adept_status read_all(adept_cli *cli, adept_dataset *d, const adept_hwpro
 adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hwprofile **hw, adept_shared *shared,
                                      const adept_measurement_options *o, adept_progress *progress)
 {
-    adept_status status = shared ? ADEPT_OK : adept_hwprofile_open(hw, o->gpu, &cli->err);
+    adept_status status = shared || !o->gpu ? ADEPT_OK : adept_hwprofile_open(hw, o->gpu, &cli->err);
 
     if (status != ADEPT_OK) return status;
     *d = adept_dataset_new();
+    if (*d) (*d)->listing = o->listing;
     status = *d ? read_all(cli, *d, *hw, shared, o, progress) : adept_cli_no_memory(cli);
     if (status == ADEPT_OK && shared) adept_shared_weigh(shared, *d);
     return status;

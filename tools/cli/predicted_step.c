@@ -16,11 +16,37 @@ const adept_options adept_step_options_of = {
               {&adept_set_options_of, offsetof(adept_step_options, set)}},
 };
 
+/* Does the run say how the step is shared out? Where every GPU has the whole model, its GPUs and nodes say all of it. */
+static adept_status take_layout(adept_cli *cli, adept_predicted_step *s)
+{
+    const adept_mesh_words words = adept_run_mesh(s->run);
+    if (!adept_mesh_is_said(&words)) return ADEPT_OK;
+    s->layout = malloc(sizeof *s->layout);
+    if (!s->layout) return adept_cli_no_memory(cli);
+    adept_status status = adept_predict_layout(s->layout, s->profile, s->hw, s->run, &cli->err);
+    if (status != ADEPT_OK) return status;
+    s->shared_profile = *s->profile;
+    s->shared_profile.grad_accum = s->layout->mesh.micro_batches;
+    s->profile = &s->shared_profile;
+    s->shared_run = s->layout->mesh.plain ? s->layout->run : *s->run;
+    s->shared_run.gpus = s->layout->run.gpus;
+    s->shared_run.nodes = s->layout->run.nodes;
+    s->shared_run.internode_bytes_per_s = s->layout->run.internode_bytes_per_s;
+    if (!s->layout->mesh.plain) s->shared_run.dp = s->layout->mesh.dp;
+    s->run = &s->shared_run;
+    return ADEPT_OK;
+}
+
 adept_status adept_predicted_step_of_profile(adept_cli *cli, adept_predicted_step *s, const adept_grouping *grouping)
 {
-    adept_status status = adept_predict(&s->prediction, s->profile, s->hw, s->run, &cli->err);
-
+    adept_status status = take_layout(cli, s);
     s->grouping = grouping;
+    if (status == ADEPT_OK && s->layout && !s->layout->mesh.plain) {
+        s->prediction = s->layout->prediction;
+        snprintf(s->limits.reason, sizeof s->limits.reason, "stages of a layout have no one best limit; --power-limit is of all");
+        return ADEPT_OK;
+    }
+    if (status == ADEPT_OK) status = adept_predict(&s->prediction, s->profile, s->hw, s->run, &cli->err);
     s->ops = calloc(s->profile->n_ops + 1, sizeof *s->ops);
     if (!s->ops) return adept_cli_no_memory(cli);
     if (!s->prediction.memory.fits) /* what cannot start has no best limit */
@@ -76,6 +102,7 @@ void adept_predicted_step_free(adept_predicted_step *s)
 {
     adept_groups_free(&s->groups);
     free(s->ops);
+    free(s->layout);
     adept_hwprofile_free(s->hw);
     adept_sweep_source_close(&s->source);
 }

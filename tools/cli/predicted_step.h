@@ -2,6 +2,7 @@
  *  groups. */
 #ifndef ADEPT_PREDICTED_STEP_H
 #define ADEPT_PREDICTED_STEP_H
+#include "adept_layout.h"
 #include "groups.h"
 #include "step_options.h"
 
@@ -25,7 +26,11 @@ typedef struct adept_predicted_step {
     adept_totals totals;      /* steps 0: no number of them was given */
     adept_op_prediction *ops; /* one for each operator of the profile */
     const adept_grouping *grouping;
-    adept_groups groups; /* of the operators */
+    adept_groups groups; /* of the operators; of a layout none */
+    /* of a run that says a layout: else NULL. Profile and run are then these, with the passes, GPUs and nodes that it says */
+    adept_layout_prediction *layout;
+    adept_profile shared_profile;
+    adept_run shared_run;
 } adept_predicted_step;
 
 /**

@@ -1,6 +1,7 @@
 /** @file report_fit.c  The report of `adept calibrate`: what the fit is worth on rows it never saw, first; and that of
  *  `adept evaluate`. */
 #include "report_fit.h"
+#include "report_layouts.h"
 #include "table.h"
 #include "units.h"
 #include <inttypes.h>
@@ -376,16 +377,35 @@ adept_status adept_report_fit(adept_cli *cli, FILE *out, const adept_fit_report 
 
 /* ---------------------------------------------------------------- evaluate --------------------------------------- */
 
-adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_evaluation *e, const adept_dataset *d,
-                                     const adept_hwprofile *hw, const char *const *warnings, size_t n_warnings)
+static void print_gpu(FILE *out, const adept_hwprofile *hw)
 {
-    adept_table all = {.columns = error_columns, .indent = 2};
     char calibration[ADEPT_CALIBRATION_BYTES];
-    bool headed = false, in_sample = false;
 
     adept_print_format(out, "GPU     %s", hw->name);
     fprintf(out, ", %s\n", adept_calibration_text(calibration, hw, NULL, ADEPT_PRECISION_COUNT));
+}
+
+static bool is_first_of_gpu(const adept_dataset *d, size_t row)
+{
+    for (size_t i = 0; i < row; i++)
+        if (d->rows[i].hw == d->rows[row].hw) return false;
+    return true;
+}
+
+adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_evaluation *e, const adept_dataset *d,
+                                     const adept_hwprofile *hw, const adept_layout_report *layouts,
+                                     const char *const *warnings, size_t n_warnings)
+{
+    adept_table all = {.columns = error_columns, .indent = 2};
+    bool headed = false, in_sample = false;
+
+    if (hw)
+        print_gpu(out, hw);
+    else
+        for (size_t i = 0; i < d->n; i++)
+            if (is_first_of_gpu(d, i)) print_gpu(out, d->rows[i].hw);
     fprintf(out, "Rows    %zu of %zu file%s", e->n, d->n_files, d->n_files == 1 ? "" : "s");
+    if (d->n_unused > 0) fprintf(out, "; %zu cannot be used, see below", d->n_unused);
     for (size_t i = 0; i < d->n_files; i++) {
         if (!d->files[i].in_sample) continue;
         fputs(in_sample ? ", " : "; in-sample, as the fit was made of them: ", out);
@@ -396,7 +416,9 @@ adept_status adept_report_evaluation(adept_cli *cli, FILE *out, const adept_eval
     add_errors(&all, "all rows", "", &e->overall);
     adept_status status = adept_table_end(cli, &all, out);
     if (status == ADEPT_OK) status = put_groups(cli, out, "Errors", e);
+    if (status == ADEPT_OK && layouts) status = adept_report_layouts(cli, out, layouts, &e->overall.memory);
     if (status == ADEPT_OK) status = put_worst(cli, out, "Rows predicted worst", e, N_WORST);
+    if (status == ADEPT_OK) adept_report_unused(out, d);
     adept_report_warnings(out, &headed, warnings, n_warnings);
     return status;
 }

@@ -152,6 +152,91 @@ static void print_times(FILE *out, const adept_predicted_step *r)
     if (r->run->gpus > 1) print_communication(out, p);
 }
 
+/* "8 replicas x tp 4 x pp 4, 32 micro-batches of 1; FSDP: parameters over 8 GPUs" */
+static void print_layout(FILE *out, const adept_layout_prediction *l)
+{
+    static const char *const sharded[] = {"", "optimizer state", "gradients and optimizer state", "parameters, gradients and optimizer state"};
+    const adept_mesh *m = &l->mesh;
+    const int sized = adept_sized((int)m->recompute, (int)m->recompute_blocks);
+    const adept_field recompute = {.kind = ADEPT_FIELD_SIZED, .names = adept_checkpoint_name};
+    char text[ADEPT_FIELD_TEXT_BYTES];
+
+    fprintf(out, "Layout   dp %" PRId64, m->dp);
+    if (m->tp > 1) fprintf(out, " x tp %" PRId64 "%s", m->tp, m->sp ? " with sequence parallel" : "");
+    if (m->pp > 1) fprintf(out, " x pp %" PRId64 " (%s", m->pp, adept_pipeline_name(m->schedule));
+    if (m->virtual_stages > 1) fprintf(out, ", %" PRId64 " virtual stages", m->virtual_stages);
+    if (m->pp > 1) fputc(')', out);
+    if (m->cp > 1) fprintf(out, " x cp %" PRId64, m->cp);
+    if (m->ep > 1) fprintf(out, ", experts over %" PRId64, m->ep);
+    fprintf(out, "; %" PRId64 " micro-batch%s of %" PRId64 ", global batch %" PRId64 "\n", m->micro_batches,
+            m->micro_batches > 1 ? "es" : "", m->micro_batch, m->global_batch);
+    if (m->shard > 1) fprintf(out, "         %s sharded over %" PRId64 " GPUs\n", sharded[m->sharding], m->shard);
+    if (m->recompute != ADEPT_RECOMPUTE_NONE)
+        fprintf(out, "         recomputed: %s\n", adept_field_text(text, &recompute, &sized));
+    if (m->trainer != ADEPT_TRAINER_TORCH || m->chunked_loss)
+        fprintf(out, "         trained by %s%s\n", adept_trainer_name(m->trainer), m->chunked_loss ? ", the loss in chunks" : "");
+    if (l->nodes > 1)
+        fprintf(out, "Network  %.0f nodes of %.0f GPUs%s%s, %s for each GPU between them\n", l->nodes, l->node_gpus,
+                l->node ? ", as " : "", l->node ? l->node : "", adept_units_si(l->adapter_bytes_per_s, "B/s").s);
+}
+
+static void print_layout_times(FILE *out, const adept_predicted_step *r)
+{
+    const adept_layout_prediction *l = r->layout;
+    const struct {
+        const char *name;
+        double time_s;
+    } parts[] = {{"forward and backward", l->compute_s},     {"computed again", l->again_s}, {"tensor parallel", l->tensor_s},
+                 {"context parallel", l->context_s},         {"expert parallel", l->expert_s}, {"replicas, shards", l->data_s},
+                 {"sends of the pipeline", l->send_s},       {"bubble", l->bubble_s},        {"optimizer", l->optimizer_s},
+                 {"launches and the rest", l->rest_s}};
+
+    fprintf(out, "\nWhere the time goes%s\n", l->n_stages > 1 ? " (the slowest stage)" : "");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].time_s > 0) print_phase(out, parts[i].name, parts[i].time_s, r->prediction.step_time_s);
+    if (l->data_hidden_s > 0) fprintf(out, "  %s more are sent beside computing.\n", adept_units_time(l->data_hidden_s).s);
+    if (l->wait_w > 0 && isfinite(l->wait_w))
+        fprintf(out, "  A GPU that waits draws about %s.\n", adept_units_si(l->wait_w, "W").s);
+    if (l->n_whole > 0)
+        fprintf(out, "  %zu of %zu products stay whole on every tensor parallel GPU.\n", l->n_whole, l->n_whole + l->n_split);
+    if (l->n_stages < 2) return;
+    fputs("\nStages        blocks  micro-batch      busy     power    memory\n", out);
+    for (size_t i = 0; i < l->n_stages; i++) {
+        const adept_stage_prediction *s = &l->stages[i];
+        const bool as_before = i > 0 && i + 1 < l->n_stages && s->blocks == s[-1].blocks && s->micro_s == s[-1].micro_s &&
+                               s[1].micro_s == s->micro_s && i != l->worst && i != l->slowest;
+        if (as_before) continue;
+        fprintf(out, "  %-12zu%6.0f  %11s %9s %9s %9s%s\n", i, s->blocks, adept_units_time(s->micro_s).s,
+                adept_units_percent(s->busy_s / r->prediction.step_time_s).s, adept_units_si(s->power_w, "W").s,
+                adept_units_bytes(s->memory.peak_bytes).s,
+                i == l->worst && i == l->slowest ? "  most memory, slowest"
+                : i == l->worst                  ? "  most memory"
+                : i == l->slowest                ? "  slowest"
+                                                 : "");
+    }
+}
+
+/* Of the worst rank; near: what is said of fragmentation decides. */
+static void print_layout_memory(FILE *out, const adept_layout_prediction *l)
+{
+    const adept_stage_prediction *s = &l->stages[l->worst];
+    const adept_memory *m = &s->memory;
+    const bool near = m->fits && m->peak_bytes + l->fragmentation_bytes > m->capacity_bytes;
+
+    fprintf(out, "\nMemory of a GPU%s: %s to %s of %s, %s\n", l->n_stages > 1 ? " of the worst stage" : "", adept_units_bytes(m->peak_bytes).s,
+            adept_units_bytes(m->peak_bytes + l->fragmentation_bytes).s, adept_units_bytes(m->capacity_bytes).s,
+            near      ? "fits if little is lost to fragmentation"
+            : m->fits ? "fits"
+                      : "DOES NOT FIT");
+    fprintf(out, "  weights %s, gradients %s, optimizer state %s,\n", adept_units_bytes(m->weights_bytes).s,
+            adept_units_bytes(m->gradients_bytes).s, adept_units_bytes(m->optimizer_bytes).s);
+    fprintf(out, "  activations %s of %.3g micro-batch%s in flight", adept_units_bytes(m->activations_bytes).s, s->in_flight,
+            s->in_flight > 1 ? "es" : "");
+    if (s->unsharded_bytes > 0) fprintf(out, ", unsharded blocks %s", adept_units_bytes(s->unsharded_bytes).s);
+    fprintf(out, ",\n  context and NCCL's buffers %s, other %s\n", adept_units_bytes(s->buffers_bytes).s,
+            adept_units_bytes(m->other_bytes - s->unsharded_bytes - s->buffers_bytes).s);
+}
+
 static void print_memory(FILE *out, const adept_predicted_step *r)
 {
     const adept_memory *m = &r->prediction.memory;
@@ -286,11 +371,21 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
 
     adept_report_workload(out, r->profile);
     print_gpu(out, r);
+    const bool shared = r->layout && !r->layout->mesh.plain;
+    if (r->layout) print_layout(out, r->layout);
     print_headline(out, r);
-    print_times(out, r);
-    print_memory(out, r);
+    (shared ? print_layout_times : print_times)(out, r);
+    if (shared)
+        print_layout_memory(out, r->layout);
+    else
+        print_memory(out, r);
     print_limits(out, &r->limits);
     if (r->totals.steps > 0) print_totals(out, &r->totals);
+    if (shared) {
+        for (size_t i = 0; (warning = adept_warning_at(r->profile, &r->prediction, i)); i++)
+            adept_report_warning(out, &headed, warning);
+        return ADEPT_OK;
+    }
     if (r->grouping->given)
         fprintf(out, "\nBy %s (%s)\n", adept_group_by_name(r->grouping->by), table_note(r));
     else

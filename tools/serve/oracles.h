@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #define ADEPT_SERVE_ASSUME_SIZE 512 /* of all assumptions of a run, zero included */
-#define ADEPT_SERVE_WORDS_SIZE 4096 /* of all words */
+#define ADEPT_SERVE_WORDS_SIZE 8192 /* of all words */
 
 /** Cut a text at every ';'. @return how many texts, and a NULL behind them */
 size_t adept_serve_cut(const char *texts[ADEPT_SERVE_WORDS_SIZE / 2 + 1], char *text);

@@ -20,6 +20,7 @@ typedef enum field_kind {
     FIELD_GOAL,        /* adept_goal */
     FIELD_TEXT,        /* char *: an object, printed */
     FIELD_SET,         /* a set of words: its bits */
+    FIELD_SIZED,       /* a word and its number */
     FIELD_LIST         /* const cJSON * */
 } field_kind;
 
@@ -108,11 +109,11 @@ static bool read_word(size_t *out, const field *f, const cJSON *value, adept_ser
                                                   adept_names_list(list, sizeof list, f->words));
 }
 
-/* Joined by commas. */
+/* A set, joined by commas, or a word with a number: both have 4 bytes. */
 static bool read_set(unsigned *out, const field *f, const cJSON *value, adept_serve_problem *p)
 {
     unsigned set;
-    const adept_field of_set = {.kind = ADEPT_FIELD_SET, .names = f->words};
+    const adept_field of_set = {.kind = f->kind == FIELD_SET ? ADEPT_FIELD_SET : ADEPT_FIELD_SIZED, .names = f->words};
     size_t index;
     if (!cJSON_IsString(value) || !adept_field_set_text(&of_set, &set, value->valuestring)) return read_word(&index, f, NULL, p);
     *out = set;
@@ -177,6 +178,7 @@ static bool read_value(void *record, const field *f, const cJSON *value, adept_s
         *(int32_t *)at = cJSON_IsTrue(value);
         return cJSON_IsBool(value) || wrong(f, "true or false", p);
     case FIELD_SET:
+    case FIELD_SIZED:
         return read_set(at, f, value, p);
     case FIELD_LIST:
         *(const cJSON **)at = value;
@@ -212,7 +214,8 @@ static bool read_field(bool *ok, adept_serve_run *run, const char *key, const cJ
 {
     static const field_kind kinds[] = {
         [ADEPT_FIELD_WORD] = FIELD_WORD,     [ADEPT_FIELD_NAME] = FIELD_CHOICE, [ADEPT_FIELD_SET] = FIELD_SET,
-        [ADEPT_FIELD_SWITCH] = FIELD_BOOL,   [ADEPT_FIELD_COUNT] = FIELD_COUNT, [ADEPT_FIELD_AMOUNT] = FIELD_POSITIVE};
+        [ADEPT_FIELD_SIZED] = FIELD_SIZED,   [ADEPT_FIELD_SWITCH] = FIELD_BOOL,
+        [ADEPT_FIELD_COUNT] = FIELD_COUNT, [ADEPT_FIELD_AMOUNT] = FIELD_POSITIVE};
     const adept_field *of_workload = find_word(adept_workload_field, key), *of_run = find_word(adept_run_field, key);
     const adept_field *of = of_workload ? of_workload : of_run;
     if (!of) return false;
@@ -333,7 +336,7 @@ void adept_serve_put_schemas(adept_buffer *out)
 {
     static const char *const types[] = {
         [ADEPT_FIELD_WORD] = "string",    [ADEPT_FIELD_NAME] = "string",   [ADEPT_FIELD_SET] = "string",
-        [ADEPT_FIELD_SWITCH] = "boolean", [ADEPT_FIELD_COUNT] = "integer", [ADEPT_FIELD_AMOUNT] = "number"};
+        [ADEPT_FIELD_SIZED] = "string",   [ADEPT_FIELD_SWITCH] = "boolean", [ADEPT_FIELD_COUNT] = "integer", [ADEPT_FIELD_AMOUNT] = "number"};
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS + ADEPT_N_RUN_FIELDS; i++) {
         const adept_field *f = i < ADEPT_N_WORKLOAD_FIELDS ? adept_workload_field(i) : adept_run_field(i - ADEPT_N_WORKLOAD_FIELDS);
         const char *const type[] = {types[f->kind], "null"};

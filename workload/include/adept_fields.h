@@ -18,6 +18,7 @@ typedef enum adept_field_kind {
     ADEPT_FIELD_NAME,   /* const char *: one of names(); NULL */
     ADEPT_FIELD_SET,    /* unsigned: bits, named by names() */
     ADEPT_FIELD_SWITCH, /* bool */
+    ADEPT_FIELD_SIZED,  /* int: a name and, of "hybrid:N", the number: adept_sized_name(), adept_sized_number() */
     ADEPT_FIELD_COUNT,  /* int64_t of 1 or more; 0 */
     ADEPT_FIELD_AMOUNT  /* double above 0; 0 */
 } adept_field_kind;
@@ -36,7 +37,7 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
       "train (forward, backward, optimizer; the default), fwbw (without the optimizer) or infer", ADEPT_USUAL)         \
     X(precision, WORD, adept_precision, adept_precision_name, "fp32", ADEPT_NO_UNIT, "precision", "P",                 \
       "fp32 (default), tf32, bf16 or fp16 (autocast over fp32 weights), pure-bf16 or pure-fp16 (the whole model in 16 " \
-      "bits)", ADEPT_USUAL)                                                                                            \
+      "bits), fp8 (bf16, of which products with weights run in FP8)", ADEPT_USUAL)                                                                                            \
     X(batch_size, COUNT, int64_t, NULL, "as in the file", ADEPT_NO_UNIT, "batch", "N",                                 \
       "Samples per GPU and pass; replaces the leading dimension of every input, or B", ADEPT_USUAL)                    \
     X(seq_length, COUNT, int64_t, NULL, "as in the file", ADEPT_NO_UNIT, "seq-length", "N",                            \
@@ -121,7 +122,39 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
     X(fan_share, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "fan-share", "X",                                            \
       "Watts of a node's fans for each watt of its boards, where host watts are without them: 0.1", ADEPT_EXPERT)      \
     X(supply_efficiency, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "supply-efficiency", "X",                            \
-      "Share of a node's power at the wall that its supplies pass on, up to 1: 0.94", ADEPT_EXPERT)
+      "Share of a node's power at the wall that its supplies pass on, up to 1: 0.94", ADEPT_EXPERT)                     \
+    /* The layout: how a step of training is shared out. See workload/include/adept_mesh.h */                        \
+    X(dp, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "dp", "N",                                                          \
+      "Replicas of the model, which train on data of their own. Default: GPUs / (tp x pp x cp)", ADEPT_USUAL)          \
+    X(fsdp, SIZED, int, adept_fsdp_name, "none", ADEPT_NO_UNIT, "fsdp", "HOW",                                         \
+      "Shard over the replicas: full (parameters, gradients and optimizer, as ZeRO 3), grad (gradients and optimizer), " \
+      "hybrid:N (full in groups of N) or none (default)", ADEPT_USUAL)                                                 \
+    X(zero, WORD, int, adept_zero_name, "auto", ADEPT_NO_UNIT, "zero", "STAGE",                                            \
+      "The same in DeepSpeed's words: 0, 1 (the optimizer alone), 2 (grad) or 3 (full)", ADEPT_USUAL)                  \
+    X(tp, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "tp", "N",                                                         \
+      "Tensor parallel: GPUs that share every block's heads and matrices (default 1)", ADEPT_USUAL)                    \
+    X(sp, SWITCH, bool, adept_switch_name, "false", ADEPT_NO_UNIT, "sp", NULL,                                         \
+      "Sequence parallel between the matrices of tensor parallel, as Megatron has it", ADEPT_USUAL)                    \
+    X(pp, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "pp", "N", "Stages of a pipeline (default 1)", ADEPT_USUAL)        \
+    X(virtual_stages, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "virtual-stages", "N",                                 \
+      "Parts of the model that each GPU of a pipeline has, interleaved (default 1)", ADEPT_EXPERT)                     \
+    X(schedule, WORD, int, adept_pipeline_name, "1f1b", ADEPT_NO_UNIT, "schedule", "NAME",                             \
+      "Of a pipeline: 1f1b (default), interleaved, zb1p (zero bubble) or zbv", ADEPT_EXPERT)                           \
+    X(cp, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "cp", "N",                                                         \
+      "Context parallel: GPUs that share each sequence (default 1)", ADEPT_USUAL)                                      \
+    X(ep, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "ep", "N",                                                         \
+      "Expert parallel: GPUs, of the replicas, that share the experts (default 1)", ADEPT_EXPERT)                      \
+    X(global_batch, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "global-batch", "N",                                      \
+      "Samples of a step on all GPUs: says grad-accum, which is global-batch / (batch x dp)", ADEPT_USUAL)             \
+    X(activation_checkpoint, SIZED, int, adept_checkpoint_name, "none", ADEPT_NO_UNIT, "activation-checkpoint", "HOW", \
+      "What the backward pass computes again instead of keeping it: none (default), full (every block), selective "    \
+      "(the core of attention) or blocks:N (N blocks of a stage)", ADEPT_USUAL)                                        \
+    X(loss, WORD, int, adept_loss_name, "whole", ADEPT_NO_UNIT, "loss", "HOW",                                         \
+      "The loss: whole (default: of all logits at once) or chunked (the logits never lie in memory together)",         \
+      ADEPT_EXPERT)                                                                                                    \
+    X(trainer, WORD, int, adept_trainer_name, "torch", ADEPT_NO_UNIT, "trainer", "NAME",                               \
+      "Whose training program it is, which says how many bytes the states of a parameter take and what is sent beside " \
+      "what: torch (default), megatron, deepspeed or nemo", ADEPT_EXPERT)
 
 /* Numbers of the rows, of either table from 0. */
 enum {
@@ -163,7 +196,7 @@ ADEPT_API const adept_field *adept_field_find(const adept_field *(*field_at)(siz
 
 /** Does a record say nothing of it? Where 0 is a word, only a flag beside the record can tell. */
 ADEPT_API bool adept_field_is_zero(const adept_field *f, const void *record);
-/** Set a word, name, set or switch. @return false: it is none */
+/** Set a word, name, set, switch or sized word. @return false: it is none */
 ADEPT_API bool adept_field_set_text(const adept_field *f, void *record, const char *text);
 /** Set a count or an amount. @return false: out of range */
 ADEPT_API bool adept_field_set_number(const adept_field *f, void *record, double value);
@@ -175,6 +208,29 @@ static inline bool adept_field_is_number(const adept_field *f)
 }
 /** Of a count or an amount. */
 ADEPT_API double adept_field_number(const adept_field *f, const void *record);
+/** Of a member of kind SIZED: which of the names, and the number behind it; 0 where it has none. */
+static inline int adept_sized_name(int sized)
+{
+    return sized & 15;
+}
+static inline int adept_sized_number(int sized)
+{
+    return sized >> 4;
+}
+static inline int adept_sized(int name, int number)
+{
+    return name | number << 4;
+}
+#define ADEPT_SIZED_MOST ((1 << 24) - 1)
+
+/* Words of a layout; the enumerations stand in adept_mesh.h. */
+ADEPT_API const char *adept_fsdp_name(size_t fsdp);           /* "none", "full", "grad", "hybrid:N" */
+ADEPT_API const char *adept_zero_name(size_t zero);           /* "auto", "0", "1", "2", "3" */
+ADEPT_API const char *adept_pipeline_name(size_t schedule);   /* "1f1b", "interleaved", "zb1p", "zbv" */
+ADEPT_API const char *adept_checkpoint_name(size_t checkpoint); /* "none", "full", "selective", "blocks:N" */
+ADEPT_API const char *adept_loss_name(size_t loss);           /* "whole", "chunked" */
+ADEPT_API const char *adept_trainer_name(size_t trainer);     /* "torch", "megatron", "deepspeed", "nemo" */
+
 #define ADEPT_FIELD_TEXT_BYTES 64
 /** What adept_field_set() reads; a NULL name is "". Returns text, or a word of constant data. */
 ADEPT_API const char *adept_field_text(char text[ADEPT_FIELD_TEXT_BYTES], const adept_field *f, const void *record);

@@ -26,6 +26,47 @@ typedef struct adept_columns {
     const char *const *names;
 } adept_columns;
 
+/** How a measured step ended: the column `status`. */
+enum { ADEPT_ROW_OK, ADEPT_ROW_OOM };
+
+/** What rows of layouts leave out, a bit each. X(NAME, what is taken instead) */
+#define ADEPT_UNSAID_LIST(X)                                                                                           \
+    X(HEADS, "heads: 128 wide, or as near as divides")                                                                 \
+    X(FFN, "ffn: 4 times hidden, 8/3 of it with a gate")                                                               \
+    X(VOCAB, "vocab: the family's usual; of GPT-2 50257, of BERT 30522, padded to 128 for each tensor-parallel rank")  \
+    X(PADDING, "vocab that tensor-parallel ranks cannot share: padded to 128 for each")                                \
+    X(MICRO_BATCH, "micro_batch: 1")                                                                                   \
+    X(GLOBAL_BATCH, "global_batch: as many micro-batches as pipeline stages, or one")                                  \
+    X(GPUS, "gpus: one node of 8, or as many as the layout needs")                                                     \
+    X(RECOMPUTATION, "activation_checkpoint: none, or where that does not fit by far selective or full")               \
+    X(SHARDING, "fsdp: none, or where that does not fit by far zero 1 or full")                                        \
+    X(OPTIMIZER, "zero 1 where fsdp is none: usual in the stack, or all else does not fit by far")                     \
+    X(NETWORK, "network: that of the board's usual server")                                                            \
+    X(OVERLAP, "what is sent beside computing: as the trainer of the stack usually does")                              \
+    X(SP, "sp: beside tensor parallel, as Megatron Core and NeMo have it")                                             \
+    X(PARTITION, "partition: stages as even as layers allow")                                                          \
+    X(FUSED, "execution: compile, as a stack with fused kernels is nearest to")
+enum {
+#define X(NAME, ...) ADEPT_UNSAID_BIT_##NAME,
+    ADEPT_UNSAID_LIST(X)
+#undef X
+        ADEPT_N_UNSAID
+};
+enum {
+#define X(NAME, ...) ADEPT_UNSAID_##NAME = 1 << ADEPT_UNSAID_BIT_##NAME,
+    ADEPT_UNSAID_LIST(X)
+#undef X
+};
+/** "micro_batch: 1"; NULL past the end. */
+const char *adept_unsaid_text(size_t bit);
+
+/** A row that cannot be used. */
+typedef struct adept_unused_row {
+    const char *file;
+    long line;
+    const char *why; /* "column tp: ..." */
+} adept_unused_row;
+
 /** One row of a CSV. Texts are never NULL; an empty cell of a known column reads as its default. */
 typedef struct adept_dataset_row {
     const char *file;             /* path as given */
@@ -55,6 +96,11 @@ typedef struct adept_dataset_row {
 
     double step_time_s; /* NAN: not measured */
     double power_avg_w; /* all GPUs together; NAN: not measured */
+    double peak_memory_bytes; /* of the fullest GPU; NAN: not measured */
+    int status;         /* ADEPT_ROW_OK, or ADEPT_ROW_OOM: memory ran out */
+    const char *stack;  /* the software, as written; "" if not given */
+    unsigned unsaid;    /* ADEPT_UNSAID_...: what the row does not say, and is taken as usual */
+    bool layouts;       /* of a file of layouts */
     double weight;      /* column `weight`, at least 0; 1 by default */
 
     adept_run run; /* as the columns say: gpus is at least 1; granularity and saturation are nobody's */
@@ -76,6 +122,7 @@ typedef struct adept_source_file {
     const char *name; /* its last component */
     char sha256[65];
     size_t n_rows;  /* that it holds, used or not */
+    bool layouts;   /* its header has columns of an architecture or a layout */
     bool in_sample; /* see adept_dataset_find_in_sample() */
 } adept_source_file;
 
@@ -90,6 +137,11 @@ typedef struct adept_dataset {
     size_t n_other_gpu; /* rows that adept_dataset_select_gpu() dropped */
     size_t n_warnings;
     const char **warnings; /* one line each */
+    /* Rows of layouts stand by themselves if `listing` is set before files are read: one that cannot be used is listed
+     * here, and dropped. Of other files, and without it, it is the error of the whole. */
+    bool listing;
+    size_t n_unused;
+    adept_unused_row *unused; /* in the order of files and lines, after adept_dataset_sort_unused() */
     struct adept_dataset_private *private_;
 } adept_dataset;
 
@@ -112,6 +164,13 @@ adept_status adept_dataset_parse(adept_dataset *d, const char *path, const char 
  * @return ADEPT_E_INVALID if no row is left; the message lists the GPUs there are
  */
 adept_status adept_dataset_select_gpu(adept_dataset *d, const adept_hwprofile *hw, const char *given, adept_error *err);
+
+/** Give every row the GPU that its column `gpu` names, with its own fit; the dataset owns these GPUs.
+ *  @return ADEPT_E_USAGE if a row names none, ADEPT_E_UNKNOWN_GPU, both with file and line */
+adept_status adept_dataset_select_own(adept_dataset *d, adept_error *err);
+
+/** Sort unused[]. @return ADEPT_E_INVALID if no row is left: the message has the first reason */
+adept_status adept_dataset_sort_unused(adept_dataset *d, adept_error *err);
 
 /** Set files[].in_sample of those that the GPU's fit was made of, by their hashes: what it predicts of them flatters.
  *  @return ADEPT_E_NOMEM */

@@ -31,6 +31,7 @@ typedef struct adept_error_stats {
 typedef struct adept_metrics {
     size_t n; /* rows, each once */
     adept_error_stats time, power, energy; /* energy: rows with both time and power */
+    adept_error_stats memory; /* peak_memory_bytes */
     double mape_combined; /* 0.6 time + 0.4 power (eq 4.16); NAN unless both were measured */
     double coverage;      /* over all intervals of time and power; NAN if there is none */
 } adept_metrics;
@@ -41,6 +42,9 @@ typedef struct adept_scored {
     double time_s, power_w;
     double time_low_s, time_high_s, power_low_w, power_high_w;
     size_t fold; /* held-out: index of the fold whose fit did not see the row; else 0 */
+    double memory_bytes, capacity_bytes; /* of the fullest GPU; 0: not predicted */
+    double samples; /* of a step, on all GPUs together */
+    double ideal_s; /* its matrix products, shared evenly, at the peak of the sheet; 0: not known */
 } adept_scored;
 
 typedef struct adept_metrics_group {
@@ -77,9 +81,6 @@ adept_status adept_evaluation_new(adept_evaluation **out, adept_arena *arena, co
 adept_status adept_evaluation_of(adept_evaluation **out, adept_arena *arena, const adept_scored *rows, size_t n,
                                  const char *const *by, size_t n_by, adept_error *err);
 
-/** `evaluate --json` (CONTRACT). hw: the GPU the rows were predicted for. d: theirs. malloc'ed; NULL when memory is out. */
-char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const adept_dataset *d,
-                               const char *const *warnings, size_t n_warnings);
 
 /* ------------------------------------------------------------------ held-out errors ---------------------------- */
 

@@ -15,13 +15,14 @@ class Mode(_Word):
 
 
 class Precision(_Word):
-    """BF16 and FP16 are autocast over fp32 weights, PURE_ is the whole model in 16 bits."""
+    """BF16 and FP16 are autocast over fp32 weights, PURE_ is the whole model in 16 bits, FP8 is BF16 with products of weights in 8 bits."""
     FP32 = "fp32"
     TF32 = "tf32"
     BF16 = "bf16"
     FP16 = "fp16"
     PURE_BF16 = "pure-bf16"
     PURE_FP16 = "pure-fp16"
+    FP8 = "fp8"
 
 
 class Optimizer(_Word):

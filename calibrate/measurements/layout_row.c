@@ -1,0 +1,242 @@
+/** @file layout_row.c  Rows of layouts: what other programs call adept's words, and what a row does not say. */
+#include "adept_number.h"
+#include "dataset_private.h"
+#include "nearest.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define USUAL_NODE_GPUS 8 /* DGX, HGX and their like */
+
+/* ---- words ---- */
+
+static const struct {
+    const char *column, *row, *program;
+} words[] = {
+    {"precision", "fp8-te", "fp8"},
+    {"precision", "fp8-tensorwise", "fp8"},
+    {"precision", "fp8:tensor", "fp8"},
+    {"attention", "unfused", "eager"},
+    {"attention", "local", "eager"},
+    {"attention", "flash", "fused"},
+    {"attention", "te-default", "fused"},
+    {"attention", "fused:fa1", "fused"},
+    {"attention", "fused:fa2", "fused"},
+    {"attention", "fused:fa3", "fused"},
+    {"attention", "fused:triton", "fused"},
+    {"fsdp", "fsdp2", "full"},
+    {"fsdp", "FULL_SHARD", "full"},
+    {"fsdp", "SHARD_GRAD_OP", "grad"},
+    {"fsdp", "NO_SHARD", "none"},
+    {"fsdp", "HYBRID_SHARD", "hybrid:8"},
+    {"fsdp", "hybrid", "hybrid:8"},
+    {"activation_checkpoint", "selective-op", "selective"},
+    {"activation_checkpoint", "selective:norm;act", "selective"},
+    {"activation_checkpoint", "full:uniform:1", "full"},
+};
+
+const char *adept_row_program_word(const char *column, const char *text)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].column, column) == 0 && strcasecmp(words[i].row, text) == 0) return words[i].program;
+    return text;
+}
+
+bool adept_row_zero_word(const char *text, int *stage, int64_t *group)
+{
+    double number = 0;
+
+    if (strncasecmp(text, "zero", 4) != 0 || !strchr("0123", text[4]) || !text[4]) return false;
+    const char *rest = text + 5;
+    if (*rest && (strncmp(rest, "_group", 6) != 0 || !adept_number_parse(&number, rest + 6) || number != floor(number) ||
+                  number < 1 || number > ADEPT_SIZED_MOST))
+        return false;
+    *stage = text[4] - '0';
+    *group = (int64_t)number;
+    return true;
+}
+
+/* ---- stacks ---- */
+
+/* Whose training programs keep which states, and whose pointwise kernels are fused. What stands in the column `stack`, or else
+ * `source`; of the first that is part of it. Others are PyTorch's, kernel by kernel. */
+static const struct {
+    const char *part;
+    adept_trainer trainer;
+    bool fused;
+    bool today; /* Megatron Core's usual ways: sequence parallel beside tensor parallel, a sharded optimizer */
+} stacks[] = {
+    {"megatron-deepspeed", ADEPT_TRAINER_DEEPSPEED, true, false},
+    {"bridge", ADEPT_TRAINER_NEMO, true, true},
+    {"megatron", ADEPT_TRAINER_MEGATRON, true, false},
+    {"deepspeed", ADEPT_TRAINER_DEEPSPEED, false, false},
+    {"neox", ADEPT_TRAINER_DEEPSPEED, true, false},
+    {"nemo", ADEPT_TRAINER_NEMO, true, true},
+    {"dgxc", ADEPT_TRAINER_NEMO, true, true},
+    {"papers", ADEPT_TRAINER_MEGATRON, true, false},
+    {"modelzoo", ADEPT_TRAINER_MEGATRON, true, true},
+    {"flagscale", ADEPT_TRAINER_MEGATRON, true, false},
+    {"paddle", ADEPT_TRAINER_MEGATRON, true, false},
+    {"internevo", ADEPT_TRAINER_MEGATRON, true, false},
+    {"paxml", ADEPT_TRAINER_MEGATRON, true, false},
+    {"maxtext", ADEPT_TRAINER_MEGATRON, true, false},
+    {"jax", ADEPT_TRAINER_MEGATRON, true, false},
+    {"colossal", ADEPT_TRAINER_MEGATRON, true, false},
+    {"vtrain", ADEPT_TRAINER_MEGATRON, true, false},
+    {"xtuner", ADEPT_TRAINER_DEEPSPEED, false, false},
+};
+
+static bool contains(const char *text, const char *part)
+{
+    const size_t n = strlen(part);
+
+    for (; *text; text++)
+        if (strncasecmp(text, part, n) == 0) return true;
+    return false;
+}
+
+static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, double replicas)
+{
+    const char *name = *m->stack ? m->stack : m->source;
+
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        if (!contains(name, stacks[i].part)) continue;
+        if (!given->trainer) m->run.trainer = (int)stacks[i].trainer;
+        if (!given->sp && stacks[i].today && m->run.tp > 1) {
+            m->run.sp = true;
+            m->unsaid |= ADEPT_UNSAID_SP;
+        }
+        if (stacks[i].today && m->run.fsdp == 0 && m->run.zero == 0 && replicas > 1) {
+            m->run.zero = ADEPT_SHARDED_OPTIMIZER + 1;
+            m->unsaid |= ADEPT_UNSAID_OPTIMIZER;
+        }
+        if (stacks[i].fused && !m->compile && m->execution == ADEPT_EAGER && !given->execution) {
+            m->execution = ADEPT_COMPILE;
+            m->unsaid |= ADEPT_UNSAID_FUSED;
+        }
+        return;
+    }
+}
+
+/* ---- numbers ---- */
+
+static int64_t or_one(int64_t n)
+{
+    return n > 0 ? n : 1;
+}
+
+/* i64:Bx4096 says 4096 where no column does; then shapes are the architecture's. */
+static void settle_length(adept_dataset_row *m)
+{
+    const char *cross = strrchr(m->input, 'x');
+    double number;
+
+    if (m->seq_length == 0 && cross && adept_number_parse(&number, cross + 1) && number >= 1 && number <= 0x1p40)
+        m->seq_length = (int64_t)number;
+    if (m->seq_length > 0) m->input = "";
+}
+
+void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
+{
+    adept_run *run = &m->run;
+    const double replica = (double)or_one(run->tp) * (double)or_one(run->pp) * (double)or_one(run->cp);
+
+    if (adept_row_has_architecture(m)) settle_length(m);
+    if (!given->gpus && replica <= 0x1p31 && (double)or_one(run->dp) * replica <= 0x1p31) {
+        run->gpus = (int64_t)replica * or_one(run->dp);
+        if (run->dp == 0 && USUAL_NODE_GPUS % run->gpus == 0) run->gpus = USUAL_NODE_GPUS;
+        if (run->dp == 0) m->unsaid |= ADEPT_UNSAID_GPUS;
+    }
+    if (m->batch_size == 0 && adept_row_has_architecture(m)) {
+        m->batch_size = 1;
+        m->unsaid |= ADEPT_UNSAID_MICRO_BATCH;
+    }
+    const double replicas = (double)run->gpus / replica, pass = (double)or_one(m->batch_size) * replicas;
+    const double passes = run->global_batch > 0 ? (double)run->global_batch / pass : 0;
+    if (!given->grad_accum && passes >= 1 && passes == floor(passes)) m->grad_accum = (int64_t)passes;
+    if (!given->grad_accum && run->global_batch == 0) {
+        m->grad_accum = or_one(run->pp);
+        m->unsaid |= ADEPT_UNSAID_GLOBAL_BATCH;
+    }
+    if (or_one(run->tp) == 1) run->sp = false;                            /* as Megatron has it */
+    if (replicas * (double)or_one(run->cp) <= 1) run->fsdp = run->zero = 0; /* nobody to share with */
+    if (!given->activation_checkpoint && m->mode == ADEPT_MODE_TRAIN) m->unsaid |= ADEPT_UNSAID_RECOMPUTATION;
+    if (!given->sharding && replicas > 1 && m->mode == ADEPT_MODE_TRAIN) m->unsaid |= ADEPT_UNSAID_SHARDING;
+    if (run->gpus > 1) m->unsaid |= ADEPT_UNSAID_OVERLAP;
+    if (run->gpus > USUAL_NODE_GPUS && run->node == 0 && run->internode_bytes_per_s == 0) m->unsaid |= ADEPT_UNSAID_NETWORK;
+    const char *partition = adept_dataset_row_text(m, "partition");
+    if (partition && strchr(partition, '/') && or_one(run->pp) > 1) m->unsaid |= ADEPT_UNSAID_PARTITION;
+    settle_stack(m, given, replicas * (double)or_one(run->cp));
+}
+
+/* ---- clocks ---- */
+
+#define HARDLY_DIFFER 1.05
+
+/* The middle one of "1050-1065-1140", or the only one. */
+static bool middle_clock(double *mhz, const char *text, size_t n)
+{
+    char word[64];
+
+    if (n == 0 || n >= sizeof word) return false;
+    memcpy(word, text, n);
+    word[n] = '\0';
+    char *begin = strchr(word, '-'), *end = begin ? strchr(begin + 1, '-') : NULL;
+    if (end) *end = '\0';
+    return adept_number_parse(mhz, begin ? begin + 1 : word) && *mhz > 0;
+}
+
+adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err)
+{
+    const char *plan = adept_dataset_row_text(m, "clock_plan");
+    double least = INFINITY, most = 0, sum = 0, mhz;
+    size_t stages = 0;
+
+    if (!plan || !*plan) return ADEPT_OK;
+    for (const char *at = plan; *at; stages++) {
+        size_t n = strcspn(at, "/");
+        if (!middle_clock(&mhz, at, n)) return adept_row_fail(m, "clock_plan", err, "'%.60s' is no list of clocks in MHz", plan);
+        least = fmin(least, mhz), most = fmax(most, mhz), sum += mhz;
+        at += n + (at[n] == '/');
+    }
+    if (most > HARDLY_DIFFER * least)
+        return adept_row_fail(m, "clock_plan", err, "clocks that differ by stage cannot be predicted yet: %.0f to %.0f MHz", least, most);
+    if (m->run.clock_hz == 0) m->run.clock_hz = 1e6 * sum / (double)stages;
+    return ADEPT_OK;
+}
+
+/* ---- what fits ---- */
+
+/* A step that ran fits; one that is predicted to take so much more than the board has was not run so. */
+#define SURELY_TOO_MUCH 1.25
+
+static bool may_fit(const adept_prediction *p)
+{
+    return !(p->memory.peak_bytes > SURELY_TOO_MUCH * p->memory.capacity_bytes);
+}
+
+adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m, const adept_run *run, adept_error *err)
+{
+    static const int again[] = {ADEPT_RECOMPUTE_NONE, ADEPT_RECOMPUTE_SELECTIVE, ADEPT_RECOMPUTE_FULL};
+    static const int zero[] = {0, ADEPT_SHARDED_OPTIMIZER + 1, ADEPT_SHARDED_PARAMETERS + 1};
+    const bool unsharded = run->zero == 0 && run->fsdp == 0 && run->gpus > or_one(run->tp) * or_one(run->pp);
+    const size_t n_again = m->unsaid & ADEPT_UNSAID_RECOMPUTATION ? 3 : 1, n_zero = m->unsaid & ADEPT_UNSAID_SHARDING ? 3 : unsharded ? 2 : 1;
+    adept_status status = adept_predict(out, m->profile, m->hw, run, err);
+
+    if (status != ADEPT_OK || may_fit(out) || m->status == ADEPT_ROW_OOM || !m->layouts) return status;
+    for (size_t i = 0; i < n_again; i++)
+        for (size_t k = 0; k < n_zero; k++) {
+            adept_run other = *run;
+            adept_prediction p;
+            if (n_again > 1) other.activation_checkpoint = again[i];
+            if (n_zero > 1) other.zero = zero[k];
+            if (i + k == 0 || adept_predict(&p, m->profile, m->hw, &other, NULL) != ADEPT_OK || !may_fit(&p)) continue;
+            m->run.activation_checkpoint = other.activation_checkpoint;
+            if (other.zero != run->zero) m->unsaid |= ADEPT_UNSAID_OPTIMIZER;
+            m->run.zero = other.zero;
+            *out = p;
+            return ADEPT_OK;
+        }
+    return ADEPT_OK;
+}

@@ -1,0 +1,57 @@
+/** @file adept_layout.h  Time, power, energy and memory of a step that is shared out over GPUs by a layout. Calls: model.
+ *
+ *  Every stage of a pipeline is a workload of its own: the rank's kernels (adept_partition.h), predicted as any other's, at the clock that
+ *  the power limit leaves it. Around it stand what is sent (communication.h), the schedule's bubble, recomputation, and what a GPU draws
+ *  while it waits. docs/PARALLEL.md has the laws. */
+#ifndef ADEPT_LAYOUT_H
+#define ADEPT_LAYOUT_H
+#include "adept_model.h"
+#include "adept_partition.h"
+
+#define ADEPT_MOST_STAGES 128
+
+/* One GPU of a stage; times of one micro-batch but where a step is named. */
+typedef struct adept_stage_prediction {
+    double blocks;      /* of the model */
+    double params;      /* that train, on one GPU */
+    double forward_s, backward_s, again_s; /* kernels and launches; what is computed again */
+    double tensor_s, context_s, expert_s;  /* what is sent meanwhile and waited for */
+    double data_s;      /* of FSDP: what its gathers and reductions make the micro-batch longer */
+    double micro_s;     /* all of it */
+    double optimizer_s; /* of a step */
+    double in_flight;   /* micro-batches whose activations are kept */
+    double busy_s, wait_s; /* of a step: kernels; the rest of it */
+    double power_w, clock_ratio;
+    adept_memory memory;
+    double states_bytes, unsharded_bytes, buffers_bytes; /* of memory: weights, gradients and optimizer; inside other */
+} adept_stage_prediction;
+
+typedef struct adept_layout_prediction {
+    adept_prediction prediction; /* of all GPUs; memory of the worst rank */
+    adept_mesh mesh;
+    adept_run run;               /* with GPUs, nodes and network, without words of a layout */
+    const char *node;            /* the server that was taken, NULL: none was needed, or it was said in numbers */
+    double node_gpus, nodes;
+    double adapter_bytes_per_s;  /* of the network, for each GPU */
+    size_t n_stages, worst, slowest; /* of memory; of time */
+    adept_stage_prediction stages[ADEPT_MOST_STAGES];
+    /* of a step, on the slowest stage: they sum to step_time_s */
+    double compute_s, again_s, tensor_s, context_s, expert_s, data_s, send_s, bubble_s, optimizer_s, rest_s;
+    double data_hidden_s;        /* sent beside computing */
+    double wait_w;               /* of one GPU that waits */
+    double fragmentation_bytes;  /* by which the peak may be higher */
+    size_t n_split, n_whole;     /* products of a pass: split by tensor parallel GPUs, whole on each */
+} adept_layout_prediction;
+
+/**
+ * @param run  says a layout or not: a plain one is predicted as adept_predict() does
+ * @return as adept_predict(); ADEPT_E_USAGE where words disagree or a model cannot be split as asked
+ */
+ADEPT_API adept_status adept_predict_layout(adept_layout_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                            const adept_run *run, adept_error *err);
+
+/** "layout": {...} of CONTRACT, behind other members. */
+struct adept_json_writer;
+void adept_layout_put_json(struct adept_json_writer *w, const adept_layout_prediction *layout);
+
+#endif

@@ -1,0 +1,835 @@
+/** @file layout.c  A step under a layout: stages as workloads of their own, what is sent around them, what waits; see adept_layout.h. */
+#include "adept_layout.h"
+#include "hosts.h"
+#include "plan.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- numbers with their sources ---- */
+
+/* "trial": the fit to measured layouts in the shared specification (llm-training.md, layout-trial.md), sections 2 and 5. */
+
+/* What is sent beside kernels takes their memory and SMs: by this share of the shorter of both they take longer (trial, law 10). */
+#define SLOWED_BY_SENDING 0.36
+/* Gradients of a last micro-batch hide behind so much of its backward pass, and one bucket does not (trial, law 10). */
+#define HIDES_BACKWARD 0.97
+#define LAST_BUCKET 0.06
+/* NeMo's user buffers overlap tensor parallel sends with products, but for this share (trial, law 8). */
+#define TENSOR_EXPOSED_NEMO 0.13
+/* Sends of an interleaved pipeline, of those of a plain one (trial, law 9: 60 % hidden). */
+#define SENDS_EXPOSED_INTERLEAVED 0.4
+/* Of a step, for each doubling of nodes: the slowest of many (trial, law 11). */
+#define JITTER_BY_DOUBLING 0.01
+/* One hop between nodes if nothing else is said, as communication.c's. */
+#define HOP_BETWEEN_NODES_S 1e-5
+/* A board that waits for another draws neither idle nor busy power: measured 43 to 55 % of the limit on an A100-PCIe and 28 to 39 % on an
+ * A40 (Perseus, recomputed per rank; the specification's section 2, Energy). Boards with stacks of HBM as the first, others as the second. */
+#define WAIT_SHARE_HBM 0.48
+#define WAIT_SHARE_GDDR 0.32
+#define HBM_BUS_BITS 2048.0
+/* NCCL's channels and buffers of a communicator, and the allocator's share that is lost between blocks. Rounded: the specification's
+ * section 2 has 1.2 times the activations in the mean, and a job of 58.8 of 80 GB that ran out until segments could grow. */
+#define COMMUNICATOR_BYTES (400.0 * 1024 * 1024)
+#define CONTEXT_BYTES (600.0 * 1024 * 1024)
+/* Megatron-DeepSpeed's buckets, contiguous copies and workspaces: what fits BLOOM's rows beside the bytes of states and activations is
+ * 10.3 GB (trial, section 5), of which contexts and communicators are counted here already. */
+#define DEEPSPEED_BYTES 8.5e9
+/* cuDNN's attention on Hopper, which Transformer Engine takes, beside FlashAttention-2's, by which kernels are timed: FlashAttention-3
+ * (arXiv 2407.08608, figures 5 and 6) has both at 1.5 to 2 times FlashAttention-2 forward and 1.5 to 1.75 backward. */
+#define CUDNN_ATTENTION 1.6
+/* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
+#define LOSS_CHUNKS 8.0
+#define FRAGMENTATION_LOW 0.02
+#define FRAGMENTATION_HIGH 0.15
+/* Independent of the kernels' own error, of a step's time by a layout: mean error of the trial on sources left out, rounded up. */
+#define LAYOUT_ERROR 0.12
+
+/* Where GPUs of that name stand in, if nobody says: the vendor's own server. */
+static const struct {
+    const char *board, *node;
+} usual[] = {{"a100-sxm", "dgx-a100"}, {"a800-sxm", "dgx-a100"}, {"h100-sxm", "dgx-h100"}, {"h800-sxm", "dgx-h100"},
+             {"h200-sxm", "dgx-h100"}, {"h20-sxm", "dgx-h100"}, {"b200", "dgx-b200"}, {"b300", "dgx-b200"}, {"gb200", "dgx-b200"}};
+#define USUAL_NODE_GPUS 8.0
+
+/* ---- what is known before any stage ---- */
+
+typedef struct spans {
+    adept_span pass[2], core[2], pointwise; /* by adept_pass; of them attention's core, and forward what is no product */
+} spans;
+
+typedef struct layout {
+    adept_layout_prediction *out;
+    const adept_profile *prof;
+    const adept_hwprofile *hw;
+    adept_run run;       /* with network and nodes, without words of a layout */
+    adept_mesh mesh;
+    adept_partition part;
+    adept_error *err;
+    int32_t *stage_of;   /* by block */
+    spans *spans;        /* by block, at full clock, of one micro-batch */
+    spans *of_op;        /* by entry of ops */
+    bool spans_known;
+    adept_group_of tensor, context, expert, data, shard, replicas, expert_data, pipeline;
+    double l_hop_s, bw_bytes_per_s;
+    bool overlaps;       /* gradients are sent beside the backward pass */
+    double gradient_bytes, gathered_bytes, weight_word, state_bytes, master_bytes, gradient_word; /* of a parameter */
+} layout;
+
+static bool trains(const layout *x)
+{
+    return x->prof->mode != ADEPT_MODE_INFER;
+}
+
+static const char *usual_node(const adept_hwprofile *hw)
+{
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (strncmp(hw->name, usual[i].board, strlen(usual[i].board)) == 0) return usual[i].node;
+    return NULL;
+}
+
+/* The server, how many there are, and the network between them. */
+static adept_status find_nodes(layout *x)
+{
+    adept_run *run = &x->run, room;
+    const double gpus = (double)x->mesh.gpus;
+    const char *node = usual_node(x->hw);
+    const adept_run *says = run;
+    if (run->node == 0 && node && gpus > 1.0 && run->internode_bytes_per_s == 0.0 && run->node_gpus == 0) {
+        says = adept_node_at(adept_name_index(node, adept_node_name));
+        x->out->node = node;
+    } else if (run->node > 0) {
+        x->out->node = adept_node_name((size_t)run->node);
+        adept_status status = adept_node_resolve(&says, &room, x->err);
+        if (status != ADEPT_OK) return status;
+    }
+    const double of_node = says->node_gpus > 0 ? (double)says->node_gpus : USUAL_NODE_GPUS;
+    double nodes = run->nodes > 0 ? (double)run->nodes : ceil(gpus / of_node);
+    if (fmod(gpus, nodes) != 0.0)
+        return adept_error_set(x->err, ADEPT_E_USAGE, "%.0f GPUs cannot be shared equally by %.0f nodes of %.0f: say --nodes", gpus,
+                               nodes, of_node);
+    x->out->nodes = nodes;
+    x->out->node_gpus = gpus / nodes;
+    const double bytes_per_s = run->internode_bytes_per_s > 0.0 ? run->internode_bytes_per_s : says->internode_bytes_per_s;
+    if (nodes > 1.0 && !(bytes_per_s > 0.0))
+        return adept_error_set(x->err, ADEPT_E_USAGE, "%.0f GPUs are %.0f nodes, and nothing is known of what joins them: "
+                               "--node or --internode-bandwidth", gpus, nodes);
+    if (nodes < 2.0 && x->run.node == 0) x->out->node = NULL;
+    x->out->adapter_bytes_per_s = nodes > 1.0 ? bytes_per_s / fmax(x->out->node_gpus, says->node_gpus > 0 ? (double)says->node_gpus : 1.0) : 0.0;
+    run->gpus = x->mesh.gpus;
+    run->nodes = (int64_t)nodes;
+    if (nodes > 1.0) run->internode_bytes_per_s = bytes_per_s;
+    return ADEPT_OK;
+}
+
+/* Ranks of a group stand `stride` GPUs apart. */
+static adept_group_of group_of(const layout *x, double ranks, double stride)
+{
+    const double here = floor(x->out->node_gpus / stride);
+    return (adept_group_of){.ranks = ranks,
+                            .in_node = fmax(1.0, fmin(ranks, here)),
+                            .adapter_bytes_per_s = x->out->adapter_bytes_per_s,
+                            .latency_s = x->run.internode_latency_s > 0.0 ? x->run.internode_latency_s : HOP_BETWEEN_NODES_S,
+                            .in_switch = strcmp(x->hw->vendor, "NVIDIA") == 0 && x->hw->specs.link_bytes_per_s >= 800e9};
+}
+
+static void find_groups(layout *x)
+{
+    const adept_mesh *m = &x->mesh;
+    const double tp = (double)m->tp, cp = (double)m->cp, dp = (double)m->dp, ep = (double)m->ep, shard = (double)m->shard;
+    x->tensor = group_of(x, tp, 1.0);
+    x->context = group_of(x, cp, tp);
+    x->expert = group_of(x, ep, tp);
+    x->data = group_of(x, dp * cp, tp);
+    x->shard = group_of(x, shard, tp);
+    x->replicas = group_of(x, dp * cp / shard, tp * shard);
+    x->expert_data = group_of(x, dp * cp / ep, tp * ep);
+    x->pipeline = group_of(x, (double)m->pp, tp * cp * dp);
+    /* neighbouring stages are in one node only where the whole pipeline is */
+    if (x->pipeline.in_node < x->pipeline.ranks) x->pipeline.in_node = 1.0;
+}
+
+/* Bytes of a parameter, by trainer and precision: weights, gradients, the optimizer's state, a copy in 32 bits; what is sent of it. */
+static void find_bytes(layout *x)
+{
+    const adept_optimizer *o = adept_optimizer_by_name(x->prof->optimizer);
+    const bool pure = adept_precision_is_pure(x->prof->precision), low = adept_precision_low_dtype(x->prof->precision) != ADEPT_DTYPE_NONE;
+    const bool mixed = x->mesh.trainer != ADEPT_TRAINER_TORCH && low; /* 16 bits, and a copy in 32 beside the optimizer's state */
+    const double words = o ? o->state_words_per_param : 0.0, own = o ? o->own_bytes_per_param : 0.0;
+    x->weight_word = pure || mixed ? 2.0 : 4.0;
+    x->state_bytes = words * (pure && !mixed ? 2.0 : 4.0) + own;
+    x->master_bytes = mixed ? 4.0 : 0.0;
+    x->gradient_word = mixed ? (x->mesh.trainer == ADEPT_TRAINER_MEGATRON ? 4.0 : 2.0) : pure ? 2.0 : 4.0;
+    /* gradients in 32 bits of its shard, while it steps: 4+16/n in all, and 2+16/n where those in 16 bits are sharded, too */
+    if (mixed && x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED) x->master_bytes += x->mesh.sharding >= ADEPT_SHARDED_GRADIENTS ? 2.0 : 4.0;
+    x->gradient_bytes = x->gradient_word;
+    x->gathered_bytes = low ? 2.0 : 4.0;
+    x->overlaps = x->run.overlap == ADEPT_OVERLAP_AUTO
+                      ? x->mesh.trainer == ADEPT_TRAINER_TORCH || x->mesh.trainer == ADEPT_TRAINER_NEMO
+                      : x->run.overlap != ADEPT_OVERLAP_NONE;
+}
+
+/* Which block is in which stage. A pipeline's parts have as many blocks each; embedding and head count as one each where that is what
+ * divides. */
+static adept_status find_stages(layout *x)
+{
+    const int64_t blocks = (int64_t)x->part.n_blocks - 2, p = x->mesh.pp;
+    const int64_t v = x->mesh.schedule == ADEPT_PIPELINE_ZBV ? 2 : x->mesh.virtual_stages, parts = p * v;
+    if (p > ADEPT_MOST_STAGES) return adept_error_set(x->err, ADEPT_E_USAGE, "pp %lld: at most %d stages", (long long)p, ADEPT_MOST_STAGES);
+    if (parts > 1 && blocks < parts)
+        return adept_error_set(x->err, ADEPT_E_USAGE, "pp %lld x virtual_stages %lld: the model has %lld blocks (modules by number) to share out",
+                               (long long)p, (long long)v, (long long)blocks);
+    const bool ends_count = blocks % parts != 0 && (blocks + 2) % parts == 0;
+    int64_t block = 1;
+    x->stage_of[0] = 0;
+    for (int64_t part = 0; part < parts; part++) {
+        int64_t n = ends_count ? (blocks + 2) / parts - (part == 0) - (part == parts - 1) : blocks / parts;
+        /* what is left over goes to parts in the middle: the ends have embedding and head */
+        if (!ends_count && blocks % parts > 0) {
+            const int64_t left = blocks % parts, from = (parts - left + 1) / 2;
+            n += part >= from && part < from + left;
+        }
+        for (; n > 0; n--)
+            x->stage_of[block++] = (int32_t)(part < p ? part : x->mesh.schedule == ADEPT_PIPELINE_ZBV ? 2 * p - 1 - part : part % p);
+    }
+    x->stage_of[block] = x->stage_of[block - 1];
+    if (p == 1) x->stage_of[block] = 0;
+    x->out->n_stages = (size_t)p;
+    return ADEPT_OK;
+}
+
+/* ---- kernels' times, by block ---- */
+
+static void add_span(adept_span *to, const adept_span *by, double times)
+{
+    to->clocked_s += times * by->clocked_s;
+    to->memory_s += times * by->memory_s;
+}
+
+static adept_status time_blocks(layout *x, const adept_plan *plan)
+{
+    const adept_program *p = &x->prof->program;
+    for (size_t i = 0; i < x->prof->n_ops; i++) {
+        const adept_profile_op *op = &x->part.ops[i];
+        for (size_t k = 0; k < op->n_kernels; k++) {
+            adept_operator_shape shape;
+            adept_operator_kernel placed;
+            adept_timed_kernel t;
+            adept_status status = adept_operator_shape_of(&shape, op, &op->kernels[k], x->err);
+            if (status == ADEPT_OK) status = adept_operator_place(&placed, &shape, x->prof->precision, x->hw, x->err);
+            if (status != ADEPT_OK) return status;
+            adept_operator_time_of(&t, NULL, &placed, plan->kernels.theta, plan->kernels.menus);
+            const adept_span span = {t.clocked_s, t.time_s - t.clocked_s};
+            add_span(&x->of_op[i].pass[op->kernels[k].pass], &span, shape.repeats);
+        }
+    }
+    for (size_t i = 0; i < p->n_operators; i++) {
+        const int32_t op = p->operators[i].op;
+        if (op < 0) continue;
+        spans *b = &x->spans[x->part.block_of[i]];
+        for (int pass = 0; pass < 2; pass++) {
+            add_span(&b->pass[pass], &x->of_op[op].pass[pass], 1.0);
+            if (x->part.is_core[i]) add_span(&b->core[pass], &x->of_op[op].pass[pass], 1.0);
+        }
+        if (!x->part.is_core[i] && !x->part.is_product[i]) add_span(&b->pointwise, &x->of_op[op].pass[ADEPT_FORWARD], 1.0);
+    }
+    x->spans_known = true;
+    return ADEPT_OK;
+}
+
+/* ---- recomputation ---- */
+
+/* The share of an operator's forward pass that backward computes again. @param nth  of the blocks of its stage, from 0; -1: it is in none */
+static double again_share(const layout *x, size_t operator_at, int64_t nth)
+{
+    const bool core = x->part.is_core[operator_at], product = x->part.is_product[operator_at];
+    if (nth < 0 || !trains(x)) return 0.0;
+    switch (x->mesh.recompute) {
+    case ADEPT_RECOMPUTE_FULL:
+        return 1.0;
+    case ADEPT_RECOMPUTE_BLOCKS:
+        return nth < x->mesh.recompute_blocks ? 1.0 : 0.0;
+    case ADEPT_RECOMPUTE_SELECTIVE: /* torch keeps every second product and attention (torchtitan's policy); Megatron all but attention's core */
+        if (x->mesh.trainer == ADEPT_TRAINER_TORCH) return core ? 0.0 : product ? 0.5 : 1.0;
+        return core ? 1.0 : 0.0;
+    default:
+        return 0.0;
+    }
+}
+
+/* What a micro-batch keeps of a block until its backward pass, and what is there again while that runs. */
+static double kept_bytes(const layout *x, const adept_rank_block *b, int64_t nth, double *again)
+{
+    *again = 0.0;
+    switch (x->mesh.recompute) {
+    case ADEPT_RECOMPUTE_BLOCKS:
+        if (nth >= x->mesh.recompute_blocks) return b->saved_bytes;
+        /* fall through */
+    case ADEPT_RECOMPUTE_FULL:
+        *again = b->saved_bytes;
+        return b->input_bytes;
+    case ADEPT_RECOMPUTE_SELECTIVE: {
+        const double products = b->saved_bytes - b->core_bytes - b->pointwise_bytes;
+        if (x->mesh.trainer != ADEPT_TRAINER_TORCH) {
+            *again = b->core_bytes;
+            return b->saved_bytes - b->core_bytes;
+        }
+        *again = b->pointwise_bytes + 0.5 * products;
+        return b->saved_bytes - *again + b->input_bytes;
+    }
+    default:
+        return b->saved_bytes;
+    }
+}
+
+/* ---- one stage ---- */
+
+/* The rank's profile: its operators, as often as they run, and those that run again as entries of their own in the forward pass. */
+static adept_status make_profile(adept_profile *out, adept_profile_op *ops, const layout *x, int32_t stage)
+{
+    const adept_program *p = &x->prof->program;
+    const size_t n = x->prof->n_ops;
+    double *again = calloc(n + 1, sizeof *again), params = 0.0, experts = 0.0, tensors = 0.0;
+    if (!again) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for a stage");
+    memcpy(ops, x->part.ops, n * sizeof *ops);
+    for (size_t i = 0; i < n; i++) {
+        ops[i].count = 0;
+        ops[n + i] = ops[i];
+    }
+    int64_t nth = -1;
+    int32_t last = 0;
+    for (size_t i = 0; i < p->n_operators; i++) {
+        const int32_t block = x->part.block_of[i], op = p->operators[i].op;
+        if (x->stage_of[block] != stage) continue;
+        if (block != last && block > 0) nth++, last = block;
+        if (op < 0) continue;
+        ops[op].count++;
+        const bool inside = block > 0 && block < (int32_t)x->part.n_blocks - 1;
+        again[op] += again_share(x, i, inside ? nth : -1);
+    }
+    size_t used = n;
+    for (size_t i = 0; i < n; i++) {
+        if (!(again[i] > 0.0)) continue;
+        adept_profile_op *copy = &ops[used++];
+        size_t forward = 0;
+        *copy = x->part.ops[i];
+        adept_kernel *kernels = adept_arena_array(x->part.arena, copy->n_kernels + 1, sizeof *kernels);
+        if (!kernels) {
+            free(again);
+            return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for a stage");
+        }
+        for (size_t k = 0; k < copy->n_kernels; k++)
+            if (copy->kernels[k].pass == ADEPT_FORWARD) kernels[forward++] = copy->kernels[k];
+        copy->kernels = kernels;
+        copy->n_kernels = forward;
+        copy->count = (int64_t)llround(again[i]);
+    }
+    free(again);
+    for (size_t b = 0; b < x->part.n_blocks; b++) {
+        if (x->stage_of[b] != stage) continue;
+        params += x->part.blocks[b].whole_params + x->part.blocks[b].split_params;
+        experts += x->part.blocks[b].expert_params;
+        tensors += x->part.blocks[b].tensors;
+    }
+    const adept_mesh *m = &x->mesh;
+    const double dense_ranks = (double)m->shard, expert_ranks = m->shard > 1 ? fmax(1.0, (double)m->shard / (double)m->ep) : 1.0;
+    *out = *x->prof;
+    out->ops = ops;
+    out->n_ops = used;
+    out->grad_accum = m->micro_batches;
+    out->trainable_params = (int64_t)ceil(params / dense_ranks + experts / expert_ranks);
+    out->trainable_tensors = (int64_t)tensors;
+    out->trainable_bytes = x->weight_word * (double)out->trainable_params;
+    out->n_matrices = 0;
+    if (m->trainer != ADEPT_TRAINER_TORCH && trains(x)) {
+        out->optimizer_impl = ADEPT_IMPL_FUSED; /* Apex's, over all tensors at once */
+        out->could_be_fused = false;
+        if (adept_precision_is_pure(out->precision)) out->optimizer_extras |= ADEPT_EXTRA_MASTER;
+    }
+    if (out->trainable_params == 0) out->optimizer = "none";
+    return ADEPT_OK;
+}
+
+static double calls_s(const layout *x, adept_collective kind, const adept_group_of *g, const adept_transfer *t)
+{
+    return t->n > 0.0 ? t->n * adept_collective_s(kind, g, t->bytes / t->n, x->l_hop_s, x->bw_bytes_per_s) : 0.0;
+}
+
+static double sent_s(const layout *x, const adept_rank_block *b, adept_pass pass, adept_axis axis)
+{
+    const adept_group_of *groups[ADEPT_AXES] = {&x->tensor, &x->context, &x->expert};
+    double s = 0.0;
+    for (int kind = 0; kind < ADEPT_COLLECTIVES; kind++)
+        s += calls_s(x, (adept_collective)kind, groups[axis], &b->sent[pass][axis][kind]);
+    return s;
+}
+
+static double collective_s(const layout *x, adept_collective kind, const adept_group_of *g, double bytes)
+{
+    return adept_collective_s(kind, g, bytes, x->l_hop_s, x->bw_bytes_per_s);
+}
+
+/* Two things at once. */
+static double beside_s(double compute_s, double sent_s)
+{
+    return fmax(compute_s + SLOWED_BY_SENDING * fmin(compute_s, sent_s), sent_s);
+}
+
+static bool gathers(const layout *x)
+{
+    return x->mesh.sharding == ADEPT_SHARDED_PARAMETERS ||
+           (x->mesh.sharding == ADEPT_SHARDED_GRADIENTS && x->mesh.trainer == ADEPT_TRAINER_TORCH);
+}
+
+/* FSDP: each block's weights are gathered beside the block before, its gradients reduced beside the one behind. @param forward_s, backward_s
+ * of each block, at the stage's clock. @return by how much a micro-batch is longer */
+static double fsdp_s(const layout *x, int32_t stage, const double *forward_s, const double *backward_s, double *hidden_s)
+{
+    const bool again = x->mesh.sharding == ADEPT_SHARDED_PARAMETERS;
+    double before_s = 0.0, total_s = 0.0, compute_s = 0.0, sent = 0.0;
+    bool first = true;
+    for (size_t b = 0; b < x->part.n_blocks; b++) { /* forward: block b's gather beside the block before it */
+        const adept_rank_block *block = &x->part.blocks[b];
+        const double params = block->whole_params + block->split_params;
+        if (x->stage_of[b] != stage) continue;
+        const double gather_s = collective_s(x, ADEPT_ALL_GATHER, &x->shard, params * x->gathered_bytes);
+        total_s += first ? gather_s : beside_s(before_s, gather_s);
+        before_s = forward_s[b];
+        compute_s += forward_s[b];
+        sent += gather_s;
+        first = false;
+    }
+    total_s += before_s;
+    before_s = 0.0;
+    double reduce_s = 0.0;
+    for (size_t b = x->part.n_blocks; b-- > 0;) { /* backward: beside a block the gather of the next and the reduction of the last one */
+        if (x->stage_of[b] != stage) continue;
+        const adept_rank_block *block = &x->part.blocks[b];
+        const double params = block->whole_params + block->split_params;
+        double gather_s = 0.0;
+        for (size_t next = b; again && next-- > 0;) {
+            if (x->stage_of[next] != stage) continue;
+            gather_s = collective_s(x, ADEPT_ALL_GATHER, &x->shard,
+                                    (x->part.blocks[next].whole_params + x->part.blocks[next].split_params) * x->gathered_bytes);
+            break;
+        }
+        total_s += beside_s(backward_s[b], gather_s + reduce_s);
+        compute_s += backward_s[b];
+        sent += gather_s + reduce_s;
+        reduce_s = collective_s(x, ADEPT_REDUCE_SCATTER, &x->shard, params * x->gradient_bytes);
+        if (x->replicas.ranks > 1.0)
+            reduce_s += collective_s(x, ADEPT_ALL_REDUCE, &x->replicas, params * x->gradient_bytes / x->shard.ranks);
+    }
+    total_s += reduce_s;
+    sent += reduce_s;
+    *hidden_s = fmax(0.0, sent - (total_s - compute_s));
+    return fmax(0.0, total_s - compute_s);
+}
+
+/* Memory of a GPU of a stage at its peak. */
+static void find_memory(adept_stage_prediction *s, const layout *x, int32_t stage)
+{
+    const adept_mesh *m = &x->mesh;
+    const size_t n_blocks = x->part.n_blocks;
+    const double shard = (double)m->shard, expert_shard = m->shard > 1 ? fmax(1.0, shard / (double)m->ep) : 1.0;
+    double dense = 0.0, experts = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0, second = 0.0, ends = 0.0;
+    int64_t nth = 0;
+    for (size_t b = 0; b < n_blocks; b++) {
+        const adept_rank_block *block = &x->part.blocks[b];
+        if (x->stage_of[b] != stage) continue;
+        const double params = block->whole_params + block->split_params;
+        dense += params;
+        experts += block->expert_params;
+        frozen += block->frozen_bytes;
+        if (params > largest) second = largest, largest = params;
+        else if (params > second) second = params;
+        if (b == 0 || b == n_blocks - 1) {
+            ends += block->saved_bytes;
+            continue;
+        }
+        double again;
+        kept += kept_bytes(x, block, nth++, &again);
+        most_again = fmax(most_again, again);
+    }
+    if (m->chunked_loss) ends -= x->part.logits_bytes * (1.0 - 1.0 / LOSS_CHUNKS);
+    const bool gather = gathers(x), grads = m->sharding >= ADEPT_SHARDED_GRADIENTS, opt = m->sharding >= ADEPT_SHARDED_OPTIMIZER;
+    const double by_grads = grads ? shard : 1.0, by_opt = opt ? shard : 1.0;
+    const bool torch_shards = gather; /* weights in 32 bits lie in shards, those that are gathered have 16 */
+    const double by_weights = torch_shards ? shard : 1.0, expert_by = opt ? expert_shard : 1.0;
+    adept_memory *out = &s->memory;
+    out->capacity_bytes = x->hw->specs.mem_bytes;
+    out->weights_bytes = x->weight_word * (dense / by_weights + experts / (torch_shards ? expert_shard : 1.0)) + frozen;
+    s->unsharded_bytes = 0.0;
+    if (gather && m->sharding == ADEPT_SHARDED_GRADIENTS) s->unsharded_bytes = x->gathered_bytes * dense;
+    if (gather && m->sharding == ADEPT_SHARDED_PARAMETERS)
+        s->unsharded_bytes = x->gathered_bytes * (largest + second) + x->gradient_word * largest;
+    if (trains(x)) {
+        out->gradients_bytes = x->gradient_word * (dense / by_grads + experts / (grads ? expert_shard : 1.0));
+        if (x->prof->mode == ADEPT_MODE_TRAIN)
+            out->optimizer_bytes = (x->state_bytes + x->master_bytes) * (dense / by_opt + experts / expert_by);
+    }
+    /* activations: of the passes in flight; of what runs before and behind the blocks, too */
+    const double v = m->schedule == ADEPT_PIPELINE_ZBV ? 2.0 : (double)m->virtual_stages, p = (double)m->pp, r = (double)stage,
+                 passes = (double)m->micro_batches;
+    double in_flight = fmin(p - r, passes);
+    if (m->schedule == ADEPT_PIPELINE_INTERLEAVED) in_flight = fmin((2.0 * (p - r - 1.0) + (v - 1.0) * p + 1.0) / v, passes);
+    if (m->schedule == ADEPT_PIPELINE_ZBV) in_flight = fmin(p, passes);
+    s->in_flight = in_flight;
+    out->activations_bytes = trains(x) ? in_flight * kept + most_again + (stage == (int32_t)p - 1 || p == 1.0 ? ends : in_flight * ends)
+                                       : x->prof->activations_bytes / ((double)m->tp * (double)m->cp);
+    const double communicators = (m->tp > 1) + (m->pp > 1) + (x->data.ranks > 1.0) + (m->cp > 1) + (m->ep > 1);
+    s->buffers_bytes = CONTEXT_BYTES + (m->trainer == ADEPT_TRAINER_DEEPSPEED ? DEEPSPEED_BYTES : 0.0) + communicators * COMMUNICATOR_BYTES + (m->pp > 1 ? 2.0 * x->part.blocks[1].input_bytes : 0.0);
+    const double gradient_of_logits = stage == (int32_t)p - 1 || p == 1.0 ? x->prof->temporary_bytes / ((double)m->tp * (double)m->cp) : 0.0;
+    const double temporary = gradient_of_logits / (m->chunked_loss ? LOSS_CHUNKS : 1.0);
+    const double tensors = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes + s->unsharded_bytes + temporary;
+    out->other_bytes = s->unsharded_bytes + s->buffers_bytes + temporary + FRAGMENTATION_LOW * tensors;
+    out->peak_bytes = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes + out->other_bytes;
+    out->fits = out->peak_bytes <= out->capacity_bytes;
+    s->states_bytes = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes;
+}
+
+/* ---- a stage predicted ---- */
+
+typedef struct stage_work {
+    adept_plan plan;
+    adept_profile profile;
+    adept_profile_op *ops;
+    adept_step step;
+    adept_checked_run checked;
+    double gradient_sends_s, gathers_s, hidden_s; /* of a step: exposed; hidden */
+} stage_work;
+
+static adept_status predict_stage(adept_stage_prediction *s, stage_work *w, layout *x, int32_t stage)
+{
+    adept_run alone = x->run;
+    const double m = (double)x->mesh.micro_batches;
+    alone.gpus = 1;
+    alone.nodes = 0;
+    alone.internode_bytes_per_s = alone.internode_latency_s = 0.0;
+    alone.power_scope = ADEPT_SCOPE_GPU;
+    alone.overlap = ADEPT_OVERLAP_AUTO;
+    double theta[ADEPT_MOST_PARAMETERS];
+    size_t n_theta;
+    w->ops = malloc((2 * x->prof->n_ops + 1) * sizeof *w->ops);
+    if (!w->ops) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for a stage");
+    adept_status status = make_profile(&w->profile, w->ops, x, stage);
+    if (status != ADEPT_OK) return status;
+    status = adept_parameters_of(theta, &n_theta, x->hw, &alone, x->err);
+    if (status != ADEPT_OK) return status;
+    const bool faster = x->mesh.trainer == ADEPT_TRAINER_NEMO && adept_granularity_of(x->hw, &alone) == ADEPT_GRANULARITY_OPERATOR &&
+                        (strcmp(x->hw->architecture, "Hopper") == 0 || strcmp(x->hw->architecture, "Blackwell") == 0);
+    if (faster) theta[ADEPT_KP_beta_attention] *= CUDNN_ATTENTION;
+    status = adept_plan_init(&w->plan, &w->profile, x->hw, &alone, false, faster ? theta : NULL, x->err);
+    if (status == ADEPT_OK) status = adept_plan_check_run(&w->checked, &w->plan, &alone, x->err);
+    if (status != ADEPT_OK) return status;
+    if (!w->plan.by_operator)
+        return adept_error_set(x->err, ADEPT_E_USAGE, "a layout needs the time of every kernel: granularity \"model\" has none");
+    adept_plan_step(&w->step, &w->plan, &w->checked);
+    x->l_hop_s = w->plan.kernels.theta[ADEPT_OP_l_hop_s];
+    x->bw_bytes_per_s = w->plan.kernels.theta[ADEPT_OP_bw_eff_bytes_per_s];
+    if (!x->spans_known) status = time_blocks(x, &w->plan);
+    if (status != ADEPT_OK) return status;
+
+    const adept_board *board = &w->plan.kernels.list.board;
+    const double clock = w->step.clock_ratio;
+    double *forward_s = calloc(2 * x->part.n_blocks + 1, sizeof *forward_s), *backward_s = forward_s + x->part.n_blocks;
+    if (!forward_s) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for a stage");
+    double dense = 0.0, experts = 0.0, first_forward_s = 0.0;
+    const double exposed = x->mesh.trainer == ADEPT_TRAINER_NEMO ? TENSOR_EXPOSED_NEMO : 1.0;
+    const adept_program *p = &x->prof->program;
+    int64_t nth = -1;
+    *s = (adept_stage_prediction){.clock_ratio = clock};
+    for (size_t b = 0; b < x->part.n_blocks; b++) {
+        const adept_rank_block *block = &x->part.blocks[b];
+        const bool inside = b > 0 && b < x->part.n_blocks - 1;
+        if (x->stage_of[b] != stage) continue;
+        if (inside) nth++, s->blocks += 1.0;
+        const spans *t = &x->spans[b];
+        forward_s[b] = adept_span_s(&t->pass[ADEPT_FORWARD], board, clock);
+        backward_s[b] = adept_span_s(&t->pass[ADEPT_BACKWARD], board, clock);
+        const double core_s = adept_span_s(&t->core[ADEPT_FORWARD], board, clock), pointwise_s = adept_span_s(&t->pointwise, board, clock);
+        double again_s = 0.0, again_sent = 0.0;
+        if (inside && trains(x)) {
+            const bool whole = x->mesh.recompute == ADEPT_RECOMPUTE_FULL ||
+                               (x->mesh.recompute == ADEPT_RECOMPUTE_BLOCKS && nth < x->mesh.recompute_blocks);
+            if (whole) again_s = forward_s[b], again_sent = 1.0;
+            if (x->mesh.recompute == ADEPT_RECOMPUTE_SELECTIVE)
+                again_s = x->mesh.trainer == ADEPT_TRAINER_TORCH ? pointwise_s + 0.5 * (forward_s[b] - core_s - pointwise_s) : core_s;
+        }
+        s->forward_s += forward_s[b];
+        s->backward_s += backward_s[b];
+        s->again_s += again_s;
+        const double tensor_s = sent_s(x, block, ADEPT_FORWARD, ADEPT_AXIS_TENSOR), back_s = sent_s(x, block, ADEPT_BACKWARD, ADEPT_AXIS_TENSOR);
+        const double beside = calls_s(x, ADEPT_ALL_GATHER, &x->tensor, &block->again);
+        s->tensor_s += exposed * ((1.0 + again_sent) * tensor_s + back_s) + SLOWED_BY_SENDING * fmin(beside, backward_s[b]);
+        for (int pass = 0; pass < 2; pass++) {
+            const double ring_s = sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_CONTEXT),
+                         attends_s = adept_span_s(&t->core[pass], board, clock), times = pass == ADEPT_FORWARD ? 1.0 + again_sent : 1.0;
+            s->context_s += times * (ring_s > 0.0 ? beside_s(attends_s, ring_s) - attends_s : 0.0);
+            s->expert_s += times * sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_EXPERT);
+        }
+        backward_s[b] += again_s;
+        dense += block->whole_params + block->split_params;
+        experts += block->expert_params;
+        first_forward_s += forward_s[b];
+    }
+    (void)p;
+    s->params = dense + experts;
+    if (gathers(x)) s->data_s = fsdp_s(x, stage, forward_s, backward_s, &w->hidden_s);
+    w->hidden_s *= m;
+    free(forward_s);
+    const double launches_s = w->step.launch_s / m;
+    s->micro_s = s->forward_s + s->backward_s + s->again_s + s->tensor_s + s->context_s + s->expert_s + s->data_s + launches_s;
+    s->optimizer_s = w->step.optimizer_s;
+
+    /* gradients and weights of a step */
+    if (trains(x) && !gathers(x) && x->data.ranks > 1.0) {
+        const bool reduces = x->mesh.sharding >= ADEPT_SHARDED_OPTIMIZER;
+        const double each_pass = x->mesh.sharding == ADEPT_SHARDED_GRADIENTS ? m : 1.0;
+        const adept_group_of *g = reduces ? &x->shard : &x->data;
+        double reduce_s = each_pass * collective_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, g, dense * x->gradient_bytes);
+        double gather_s = reduces ? collective_s(x, ADEPT_ALL_GATHER, g, dense * x->gathered_bytes) : 0.0;
+        if (experts > 0.0) {
+            reduce_s += each_pass * collective_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, &x->expert_data, experts * x->gradient_bytes);
+            if (reduces) gather_s += collective_s(x, ADEPT_ALL_GATHER, &x->expert_data, experts * x->gathered_bytes);
+        }
+        w->gradient_sends_s = reduce_s;
+        w->gathers_s = gather_s;
+        if (x->overlaps) {
+            const double behind_s = each_pass * (s->backward_s + s->again_s);
+            w->gradient_sends_s = fmax(reduce_s - HIDES_BACKWARD * behind_s, LAST_BUCKET * reduce_s) +
+                                  SLOWED_BY_SENDING * fmin(reduce_s, behind_s) * (1.0 - LAST_BUCKET);
+            if (x->mesh.trainer != ADEPT_TRAINER_DEEPSPEED)
+                w->gathers_s = fmax(gather_s - HIDES_BACKWARD * first_forward_s, LAST_BUCKET * gather_s) +
+                               SLOWED_BY_SENDING * fmin(gather_s, first_forward_s) * (1.0 - LAST_BUCKET);
+            w->hidden_s += reduce_s + gather_s - fmin(reduce_s + gather_s, w->gradient_sends_s + w->gathers_s);
+        }
+    } else if (trains(x) && gathers(x) && experts > 0.0 && x->expert_data.ranks > 1.0) {
+        w->gradient_sends_s = m * collective_s(x, ADEPT_REDUCE_SCATTER, &x->expert_data, experts * x->gradient_bytes);
+        w->gathers_s = m * 2.0 * collective_s(x, ADEPT_ALL_GATHER, &x->expert_data, experts * x->gathered_bytes);
+    }
+    find_memory(s, x, stage);
+    return ADEPT_OK;
+}
+
+/* ---- the whole ---- */
+
+static double wait_w(const layout *x, double idle_w)
+{
+    const adept_specs *specs = &x->hw->specs;
+    const bool hbm = specs->mem_bus_bits >= HBM_BUS_BITS;
+    return fmax(idle_w, (hbm ? WAIT_SHARE_HBM : WAIT_SHARE_GDDR) * specs->tdp_w);
+}
+
+static adept_status add_up(layout *x, stage_work *work)
+{
+    adept_layout_prediction *out = x->out;
+    const adept_mesh *m = &x->mesh;
+    const double passes = (double)m->micro_batches, p = (double)m->pp;
+    const double v = m->schedule == ADEPT_PIPELINE_ZBV ? 2.0 : (double)m->virtual_stages;
+    double sum_s = 0.0, most_s = 0.0, data_s = 0.0, optimizer_s = 0.0, peak = -1.0;
+    for (size_t i = 0; i < out->n_stages; i++) {
+        const adept_stage_prediction *s = &out->stages[i];
+        sum_s += s->micro_s;
+        if (s->micro_s > most_s) most_s = s->micro_s, out->slowest = i;
+        data_s = fmax(data_s, work[i].gradient_sends_s + work[i].gathers_s);
+        optimizer_s = fmax(optimizer_s, s->optimizer_s);
+        if (s->memory.peak_bytes > peak) peak = s->memory.peak_bytes, out->worst = i;
+    }
+    const adept_stage_prediction *slow = &out->stages[out->slowest];
+    stage_work *w = &work[out->slowest];
+    const double bubble = m->schedule == ADEPT_PIPELINE_ZB1P ? 1.0 / 3.0 : m->schedule == ADEPT_PIPELINE_ZBV ? 0.0 : 1.0 / v;
+    out->bubble_s = (sum_s - most_s) * bubble;
+    if (p > 1.0) {
+        double boundary = 0.0;
+        for (size_t b = 1; b < x->part.n_blocks; b++)
+            boundary = fmax(boundary, x->part.blocks[b].input_bytes);
+        if (!m->sp) boundary /= (double)m->tp; /* each sends a part, and the group gathers it */
+        const double one = collective_s(x, ADEPT_SEND, &x->pipeline, boundary) +
+                           (m->sp ? 0.0 : collective_s(x, ADEPT_ALL_GATHER, &x->tensor, boundary * (double)m->tp));
+        out->send_s = passes * (trains(x) ? 2.0 : 1.0) * v * one * (v > 1.0 ? SENDS_EXPOSED_INTERLEAVED : 1.0);
+    }
+    out->compute_s = passes * (slow->forward_s + slow->backward_s);
+    out->again_s = passes * slow->again_s;
+    out->tensor_s = passes * slow->tensor_s;
+    out->context_s = passes * slow->context_s;
+    out->expert_s = passes * slow->expert_s;
+    out->data_s = passes * slow->data_s + data_s;
+    out->data_hidden_s = w->hidden_s;
+    out->optimizer_s = optimizer_s;
+    const double before_s = passes * most_s + out->bubble_s + out->send_s + data_s + optimizer_s + w->step.fixed_s;
+    const double step_s = before_s * (1.0 + JITTER_BY_DOUBLING * log2(out->nodes));
+    out->rest_s = step_s - (out->compute_s + out->again_s + out->tensor_s + out->context_s + out->expert_s + out->data_s + out->send_s +
+                            out->bubble_s + out->optimizer_s);
+    out->fragmentation_bytes = (FRAGMENTATION_HIGH - FRAGMENTATION_LOW) *
+                               (out->stages[out->worst].memory.activations_bytes + out->stages[out->worst].unsharded_bytes);
+
+    /* watts: kernels as ever, and else what a board draws that waits for others */
+    double boards_w = 0.0;
+    const double each = (double)(m->tp * m->cp * m->dp);
+    for (size_t i = 0; i < out->n_stages; i++) {
+        adept_stage_prediction *s = &out->stages[i];
+        const adept_step *step = &work[i].step;
+        out->wait_w = wait_w(x, step->idle_w);
+        s->busy_s = fmin(step_s, step->step_s);
+        s->wait_s = step_s - s->busy_s;
+        s->power_w = (step->power_w * s->busy_s + fmin(out->wait_w, step->power_w) * s->wait_s) / step_s;
+        boards_w += each * s->power_w;
+    }
+    if (isnan(x->hw->specs.tdp_w)) boards_w = out->wait_w = NAN;
+
+    /* the prediction, as of any step */
+    adept_step all = w->step;
+    const adept_memory memory = out->stages[out->worst].memory;
+    adept_work model;
+    all.step_s = step_s;
+    all.pass_s = out->compute_s + out->again_s;
+    all.optimizer_s = optimizer_s;
+    all.comm_s = out->tensor_s + out->context_s + out->expert_s + out->data_s + out->send_s;
+    all.comm_hidden_s = out->data_hidden_s;
+    all.launch_s = w->step.launch_s;
+    all.fixed_s = step_s - all.pass_s - all.optimizer_s - all.comm_s - all.launch_s;
+    all.power_w = boards_w / (double)m->gpus;
+    w->plan.memory[0] = w->plan.memory[1] = memory;
+    adept_run run = x->run;
+    run.overlap = ADEPT_OVERLAP_AUTO;
+    adept_status status = adept_plan_check_run(&w->checked, &w->plan, &run, x->err);
+    if (status == ADEPT_OK) status = adept_prediction_fill(&out->prediction, &w->plan, &all, &w->checked, &w->profile, &run, x->err);
+    if (status == ADEPT_OK) status = adept_work_sum(&model, x->prof, x->err);
+    if (status != ADEPT_OK) return status;
+    adept_prediction *q = &out->prediction;
+    q->samples = (double)m->global_batch;
+    q->samples_per_s = q->samples / step_s;
+    q->energy_per_sample_j = q->energy_step_j / q->samples;
+    /* FLOPs are the model's: what is computed again, or by several GPUs, adds none */
+    const double times = passes * (double)m->dp;
+    double at_peak_s = 0.0, flops[ADEPT_UNIT_COUNT] = {0};
+    for (int unit = 0; unit < ADEPT_UNIT_COUNT; unit++)
+        for (int dtype = 0; dtype < ADEPT_DTYPE_COUNT; dtype++) {
+            const double peak_flops_per_s = w->plan.placed.peaks.flops_per_s[unit][dtype];
+            flops[unit] += model.flops[unit][dtype] * times;
+            if (unit != ADEPT_UNIT_ALU && peak_flops_per_s > 0.0) at_peak_s += model.flops[unit][dtype] * times / peak_flops_per_s;
+        }
+    q->gemm_flops = flops[ADEPT_UNIT_GEMM];
+    q->conv_flops = flops[ADEPT_UNIT_CONV];
+    q->alu_flops = flops[ADEPT_UNIT_ALU];
+    q->total_flops = q->gemm_flops + q->conv_flops + q->alu_flops;
+    q->macs_forward = x->prof->totals.macs_forward;
+    q->mfu = q->mfu_executed = at_peak_s / (step_s * (double)m->gpus);
+    q->range = adept_plan_range_point(&w->plan, &run);
+    q->range.flops /= passes; /* more of the same passes are no other work */
+    q->range.bytes /= passes;
+    const bool fitted = adept_calibrated_for(x->hw, &run) || adept_transferred_for(x->hw, &run);
+    if (adept_intervals_fill(&q->estimate, fitted ? x->hw->intervals : NULL, &q->range, &w->plan.described) > 0.0) q->notes |= ADEPT_NOTE_OUTSIDE;
+    if (!isnan(q->interval_level)) {
+        const double most_w = fmax(q->boards_power_w, (double)m->gpus * (run.power_limit_w > 0.0 ? run.power_limit_w : x->hw->specs.tdp_w));
+        for (int end = 0; end < 2; end++) {
+            const double width = fabs(log(q->interval_time_s[end] / step_s));
+            q->interval_time_s[end] = step_s * exp((end ? 1.0 : -1.0) * hypot(width, LAYOUT_ERROR));
+            if (q->interval_power_w[end] > most_w) q->interval_power_w[end] = most_w;
+            q->interval_power_w[end] = adept_plan_power_w(&w->checked, q->interval_power_w[end]);
+        }
+    }
+    return ADEPT_OK;
+}
+
+static void clear_words(adept_run *run)
+{
+    run->dp = run->tp = run->pp = run->virtual_stages = run->cp = run->ep = run->global_batch = 0;
+    run->fsdp = run->zero = run->schedule = run->activation_checkpoint = run->loss = run->trainer = 0;
+    run->sp = false;
+}
+
+/* Every GPU has the whole model: as if the GPUs alone had been said. */
+static adept_status predict_plain(layout *x)
+{
+    adept_profile prof = *x->prof;
+    adept_layout_prediction *out = x->out;
+    prof.grad_accum = x->mesh.micro_batches;
+    out->n_stages = 1;
+    adept_status status = adept_predict(&out->prediction, &prof, x->hw, &x->run, x->err);
+    if (status != ADEPT_OK) return status;
+    const adept_prediction *p = &out->prediction;
+    adept_stage_prediction *s = &out->stages[0];
+    out->compute_s = p->pass_s;
+    out->data_s = p->comm_s;
+    out->data_hidden_s = p->comm_hidden_s;
+    out->optimizer_s = p->optimizer_s;
+    out->rest_s = p->kernel_launch_s + p->fixed_s;
+    *s = (adept_stage_prediction){.params = (double)prof.trainable_params,
+                                  .micro_s = (p->pass_s + p->kernel_launch_s) / (double)prof.grad_accum,
+                                  .optimizer_s = p->optimizer_s,
+                                  .in_flight = 1.0,
+                                  .busy_s = p->step_time_s,
+                                  .power_w = p->boards_power_w / (double)x->mesh.gpus,
+                                  .clock_ratio = p->clock_ratio,
+                                  .memory = p->memory,
+                                  .states_bytes = p->memory.weights_bytes + p->memory.gradients_bytes + p->memory.optimizer_bytes};
+    return ADEPT_OK;
+}
+
+static adept_status predict_shared(layout *x)
+{
+    const size_t n_stages = (size_t)x->mesh.pp;
+    stage_work *work = NULL;
+    adept_status status = adept_partition_new(&x->part, x->prof, &x->mesh, x->err);
+    if (status == ADEPT_OK) {
+        x->stage_of = calloc(x->part.n_blocks + 1, sizeof *x->stage_of);
+        x->spans = calloc(x->part.n_blocks + 1, sizeof *x->spans);
+        x->of_op = calloc(x->prof->n_ops + 1, sizeof *x->of_op);
+        work = calloc(n_stages, sizeof *work);
+        if (!x->stage_of || !x->spans || !x->of_op || !work) status = adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for stages");
+    }
+    if (status == ADEPT_OK && x->mesh.chunked_loss && !(x->part.logits_bytes > 0.0))
+        status = adept_error_set(x->err, ADEPT_E_USAGE, "loss chunked: this model has no loss of logits");
+    if (status == ADEPT_OK && x->mesh.recompute != ADEPT_RECOMPUTE_NONE && x->part.n_blocks < 3)
+        status = adept_error_set(x->err, ADEPT_E_USAGE, "activation_checkpoint: this model has no blocks (modules by number) to compute again");
+    if (status == ADEPT_OK) status = find_stages(x);
+    x->out->n_split = x->part.n_split;
+    x->out->n_whole = x->mesh.tp > 1 ? x->part.n_whole : 0;
+    for (size_t i = 0; i < n_stages && status == ADEPT_OK; i++)
+        status = predict_stage(&x->out->stages[i], &work[i], x, (int32_t)i);
+    if (status == ADEPT_OK) status = add_up(x, work);
+    for (size_t i = 0; work && i < n_stages; i++) {
+        adept_plan_clear(&work[i].plan);
+        free(work[i].ops);
+    }
+    free(work);
+    free(x->stage_of);
+    free(x->spans);
+    free(x->of_op);
+    adept_partition_free(&x->part);
+    return status;
+}
+
+adept_status adept_predict_layout(adept_layout_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                  const adept_run *run, adept_error *err)
+{
+    const adept_mesh_words words = adept_run_mesh(run);
+    layout x = {.out = out, .prof = prof, .hw = hw, .run = *run, .err = err};
+    memset(out, 0, sizeof *out);
+    adept_status status = adept_mesh_of(&x.mesh, &words, prof, err);
+    if (status != ADEPT_OK) return status;
+    out->mesh = x.mesh;
+    clear_words(&x.run);
+    if (!adept_mesh_is_said(&words)) return predict_plain(&x);
+    status = find_nodes(&x);
+    if (status != ADEPT_OK) return status;
+    out->run = x.run;
+    if (x.mesh.plain) return predict_plain(&x);
+    find_groups(&x);
+    find_bytes(&x);
+    return predict_shared(&x);
+}
+
+adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw, const adept_run *run,
+                                     adept_error *err)
+{
+    adept_layout_prediction *all = malloc(sizeof *all);
+    if (!all) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a layout");
+    adept_status status = adept_predict_layout(all, prof, hw, run, err);
+    if (status == ADEPT_OK) *out = all->prediction;
+    free(all);
+    return status;
+}
