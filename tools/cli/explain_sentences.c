@@ -60,6 +60,7 @@ static void change(writer *w, double by, const char *more, const char *less, con
 static const char *what_runs(const adept_profile *profile)
 {
     if (profile->mode == ADEPT_MODE_TRAIN) return "training step";
+    if (profile->mode == ADEPT_MODE_GENERATE) return "batch of queries";
     return profile->mode == ADEPT_MODE_INFER ? "forward pass" : "forward and backward pass";
 }
 

@@ -26,7 +26,7 @@ static void put_paragraph(adept_page *page, const char *format, ...)
 
 static bool trains(const adept_predicted_step *r)
 {
-    return r->profile->mode != ADEPT_MODE_INFER;
+    return adept_mode_trains(r->profile->mode);
 }
 
 static const char *file_name(const char *path)

@@ -11,9 +11,14 @@
 #define BAR_WIDTH 30
 #define WORTH_A_LINE 0.03 /* of the step's time, between implementations of the optimizer that nobody chose from */
 
+static bool generates(const adept_profile *profile)
+{
+    return profile->mode == ADEPT_MODE_GENERATE;
+}
+
 static bool trains(const adept_profile *profile)
 {
-    return profile->mode != ADEPT_MODE_INFER;
+    return adept_mode_trains(profile->mode);
 }
 
 static bool by_operator(const adept_predicted_step *r)
@@ -92,6 +97,38 @@ static void print_headline(FILE *out, const adept_predicted_step *r)
     fputc('\n', out);
 }
 
+static const char *bound_text(adept_bound bound)
+{
+    static const char *const texts[] = {"arithmetic", "memory: weights and cache are read", "the host: it launches kernels one by one",
+                                        "communication"};
+    return texts[bound];
+}
+
+/* What a query waits and costs. */
+static void print_generation(FILE *out, const adept_predicted_step *r)
+{
+    const adept_prediction *p = &r->prediction;
+    const adept_profile *profile = r->profile;
+    const adept_generation *g = &p->generation;
+
+    fprintf(out, "\nA batch of %.0f quer%s, each of %" PRId64 " tokens, answered by %" PRId64 "\n", p->samples,
+            p->samples == 1 ? "y" : "ies", profile->prompt, profile->tokens);
+    fprintf(out, "  first token  %-10s bound by %s\n", adept_units_time(p->ttft_s).s, bound_text(g->prompt_bound));
+    fprintf(out, "  each token   %-10s bound by %s\n", adept_units_time(p->tpot_s).s, bound_text(g->answer_bound));
+    fprintf(out, "  %s tokens/s of all queries together, %s of each\n", adept_units_digits(g->tokens_per_s).s,
+            adept_units_digits(1 / p->tpot_s).s);
+    fprintf(out, "  %s per token, %s per query: %s of it for the prompt\n", adept_units_si(g->energy_per_token_j, "J").s,
+            adept_units_si(g->wh_per_query, "Wh").s, adept_units_percent(g->prompt_j / p->energy_step_j).s);
+    fprintf(out, "  cache        %-10s %s for each token of a query", adept_units_bytes(g->kv_bytes).s,
+            adept_units_bytes(g->kv_bytes_per_token).s);
+    if (g->largest_batch > 0 && isfinite(g->longest_context))
+        fprintf(out, "\n  fits         %.0f queries of this length on a GPU, or %.0f of %.0f tokens", g->largest_batch,
+                p->samples / (double)adept_run_gpus(r->run), g->longest_context);
+    else if (g->largest_batch > 0)
+        fprintf(out, "\n  fits         %.0f queries of this length on a GPU", g->largest_batch);
+    fputc('\n', out);
+}
+
 static void print_phase(FILE *out, const char *name, double time_s, double step_time_s)
 {
     double share = time_s / step_time_s;
@@ -143,7 +180,8 @@ static void print_times(FILE *out, const adept_predicted_step *r)
     double step_s = p->step_time_s;
 
     fputs("\nWhere the time goes\n", out);
-    print_phase(out, trains(r->profile) ? "forward and backward" : "forward", p->pass_s, step_s);
+    print_phase(out, trains(r->profile) ? "forward and backward" : generates(r->profile) ? "prompt and tokens" : "forward",
+                p->pass_s, step_s);
     if (r->profile->mode == ADEPT_MODE_TRAIN) print_phase(out, "optimizer", p->optimizer_s, step_s);
     if (r->run->gpus > 1) print_phase(out, "communication", p->comm_s, step_s);
     print_phase(out, "kernel launches", p->kernel_launch_s, step_s);
@@ -163,6 +201,7 @@ static void print_memory(FILE *out, const adept_predicted_step *r)
     if (trains(r->profile))
         fprintf(out, "gradients %s, optimizer state %s, ", adept_units_bytes(m->gradients_bytes).s,
                 adept_units_bytes(m->optimizer_bytes).s);
+    if (m->kv_bytes > 0) fprintf(out, "cache %s, ", adept_units_bytes(m->kv_bytes).s);
     fprintf(out, "activations %s, other %s\n", adept_units_bytes(m->activations_bytes).s,
             adept_units_bytes(m->other_bytes).s);
 }
@@ -287,6 +326,7 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
     adept_report_workload(out, r->profile);
     print_gpu(out, r);
     print_headline(out, r);
+    if (generates(r->profile)) print_generation(out, r);
     print_times(out, r);
     print_memory(out, r);
     print_limits(out, &r->limits);
