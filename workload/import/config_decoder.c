@@ -116,30 +116,32 @@ static int32_t rotate(const decoder *d, int32_t x, int32_t cos, int32_t sin)
     return OP(e, "cat.default", LIST_OF(e, turned, rest), INT(-1));
 }
 
-/* 0, 1, ... of the tokens that are read; of a generation behind those in the cache. */
-static int32_t count_positions(const decoder *d)
+/* Of a generation the tokens' numbers behind those in the cache, in a table that begins so many rows later. */
+static int32_t positions_behind(const decoder *d, int64_t later)
 {
     adept_emitter *e = d->e;
-    adept_emit_if(e, d->generates);
-    adept_emit_else(e, OP(e, "arange.start", d->past, d->total));
-    return adept_emit_end(e, OP(e, "arange.default", d->sizes[1]));
+    int32_t from = d->past, to = d->total;
+    if (later) from = OP(e, "add.Scalar", from, INT(later)), to = OP(e, "add.Scalar", to, INT(later));
+    return OP(e, "unsqueeze.default", OP(e, "arange.start", from, to), INT(0));
 }
 
 static int32_t learned_positions(const decoder *d)
 {
     adept_emitter *e = d->e;
     const adept_architecture *a = d->a;
-    if (a->family->positions == ADEPT_LEARNED)
-        return adept_emit_embedding(e, a->family->names->positions,
-                                    OP(e, "unsqueeze.default", count_positions(d), INT(0)),
-                                    a->positions, a->hidden, NULL);
-    int32_t mask = OP(e, "ones.default", LIST_OF(e, d->sizes[0], d->total), INT(4));
-    int32_t counted = OP(e, "mul.Tensor", OP(e, "cumsum.default", mask, INT(1)), mask);
-    int32_t shifted = OP(e, "add.Tensor", OP(e, "sub.Tensor", counted, INT(1)), INT(2));
+    const int64_t later = a->family->positions == ADEPT_LEARNED ? 0 : 2;
     adept_emit_if(e, d->generates);
-    int32_t last = OP(e, "slice.Tensor", shifted, INT(1), d->past, INT(INT64_MAX));
-    shifted = adept_emit_end_if(e, last, shifted);
-    return adept_emit_embedding(e, a->family->names->positions, shifted, a->positions + 2, a->hidden, NULL);
+    adept_emit_else(e, positions_behind(d, later));
+    int32_t numbers;
+    if (later == 0) {
+        numbers = OP(e, "unsqueeze.default", OP(e, "arange.default", d->sizes[1]), INT(0));
+    } else {
+        int32_t mask = OP(e, "ones.default", LIST_OF(e, d->sizes[0], d->sizes[1]), INT(4));
+        int32_t counted = OP(e, "mul.Tensor", OP(e, "cumsum.default", mask, INT(1)), mask);
+        numbers = OP(e, "add.Tensor", OP(e, "sub.Tensor", counted, INT(1)), INT(2));
+    }
+    numbers = adept_emit_end(e, numbers);
+    return adept_emit_embedding(e, a->family->names->positions, numbers, a->positions + later, a->hidden, NULL);
 }
 
 /* (heads, 1, S) of distances times slopes, and the upper triangle that causality hides. */
