@@ -260,6 +260,14 @@ typedef struct adept_totals {
     const char *currency;        /* NULL: whichever the prices were given in */
 } adept_totals;
 
+/** A training, and what is asked of the model over its life. Ends of intervals are added up: errors of one GPU go together. */
+typedef struct adept_lifetime {
+    adept_totals inferences;   /* samples: as many; of a batch each step */
+    double inference_j;        /* of the boards, for each */
+    double energy_kwh, site_energy_kwh, co2e_g, cost, interval_energy_kwh[2]; /* with the training's */
+    double break_even;         /* so many take as much energy as the training */
+} adept_lifetime;
+
 /* ------------------------------------------------------------------ roofline ------------------------------------ */
 
 /** Which number of the sheet is the dense peak of a unit on an element type; ADEPT_SPECS if none is. */

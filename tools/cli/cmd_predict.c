@@ -104,6 +104,7 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
                                         s->totals.steps > 0 ? &s->totals : NULL, &s->limits, layers, s->groups.n);
     free(layers);
     adept_json_continue(&out, json);
+    if (s->inference) adept_lifetime_put(&out, s);
     if (o->timeline) put_timeline(&out, timeline);
     if (o->grouping.given && !by_layer)
         adept_groups_put_json(

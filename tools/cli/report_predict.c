@@ -296,6 +296,58 @@ static void print_totals(FILE *out, const adept_totals *t)
     print_rates(out, t);
 }
 
+/* ---------------------------------------------------------------- a lifetime ------------------------------------- */
+
+adept_inference_text adept_lifetime_text(const adept_predicted_step *s)
+{
+    const adept_profile *p = s->inference;
+    adept_inference_text out;
+
+    if (generates(p))
+        snprintf(out.s, sizeof out.s, "queries of %" PRId64 " + %" PRId64 " tokens, %s, %" PRId64 " at a time", p->prompt, p->tokens,
+                 adept_precision_name(p->precision), p->batch_size);
+    else
+        snprintf(out.s, sizeof out.s, "samples in mode infer, %s, %" PRId64 " at a time", adept_precision_name(p->precision),
+                 p->batch_size);
+    return out;
+}
+
+void adept_lifetime_put(adept_json_writer *w, const adept_predicted_step *s)
+{
+    const adept_lifetime *l = &s->life;
+    const adept_totals *t = &l->inferences;
+    const adept_profile *p = s->inference;
+
+    adept_json_begin_object(w, "lifetime");
+    adept_json_put_members(w, "inferences %g break_even_inferences %g energy_kwh %g site_energy_kwh %g co2e_g %g cost %g", t->samples,
+                           l->break_even, l->energy_kwh, l->site_energy_kwh, l->co2e_g, l->cost);
+    adept_json_put_pair(w, "interval_energy_kwh", l->interval_energy_kwh[0], l->interval_energy_kwh[1]);
+    adept_json_begin_object(w, "inference");
+    adept_json_put_members(w, "mode %s precision %s batch_size %jd energy_j %g wh %g time_s %g gpu_hours %g energy_kwh %g "
+                           "site_energy_kwh %g co2e_g %g cost %g",
+                           adept_mode_name(p->mode), adept_precision_name(p->precision), (intmax_t)p->batch_size, l->inference_j,
+                           l->inference_j / 3600, t->time_s, t->gpu_hours, t->energy_kwh, t->site_energy_kwh, t->co2e_g, t->cost);
+    if (generates(p)) adept_json_put_members(w, "prompt %jd tokens %jd", (intmax_t)p->prompt, (intmax_t)p->tokens);
+    adept_json_end_object(w);
+    adept_json_end_object(w);
+}
+
+static void print_life(FILE *out, const adept_predicted_step *s)
+{
+    const adept_lifetime *l = &s->life;
+    const adept_totals *t = &l->inferences;
+
+    fprintf(out, "\nOver its life, with %.4g inferences: %s", t->samples, adept_units_kwh(l->energy_kwh).s);
+    print_range(out, adept_units_kwh, l->interval_energy_kwh);
+    if (isfinite(l->co2e_g)) fprintf(out, ", %s", adept_units_grams(l->co2e_g).s);
+    if (isfinite(l->cost))
+        fprintf(out, ", cost %s%s%s", adept_units_digits(l->cost).s, t->currency ? " " : "", t->currency ? t->currency : "");
+    fprintf(out, "\n  Inferences: %s, %s each, %s GPU hours\n", adept_units_kwh(t->energy_kwh).s,
+            adept_units_si(l->inference_j / 3600, "Wh").s, adept_units_digits(t->gpu_hours).s);
+    fprintf(out, "  They are %s\n", adept_lifetime_text(s).s);
+    fprintf(out, "  From %.3g of them on they take more energy than the training\n", l->break_even);
+}
+
 /* ---------------------------------------------------------------- the table -------------------------------------- */
 
 int64_t adept_run_gpus(const adept_run *run)
@@ -331,6 +383,7 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
     print_memory(out, r);
     print_limits(out, &r->limits);
     if (r->totals.steps > 0) print_totals(out, &r->totals);
+    if (r->inference) print_life(out, r);
     if (r->grouping->given)
         fprintf(out, "\nBy %s (%s)\n", adept_group_by_name(r->grouping->by), table_note(r));
     else
