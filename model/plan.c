@@ -749,7 +749,8 @@ adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run
 /* No host launches faster than that, and no board draws more than its limit or, at its lowest clock, what is predicted. */
 static void bound_interval(adept_estimate *e, const adept_plan *plan, const adept_range_point *point)
 {
-    double least_s = fmin(e->step_time_s, plan->launches * LEAST_LAUNCH_S);
+    const bool launches = plan->described.execution != ADEPT_GRAPHS; /* which the host replays */
+    double least_s = launches ? fmin(e->step_time_s, plan->launches * LEAST_LAUNCH_S) : 0.0;
     double most_w = fmax(e->boards_power_w, point->gpus * point->power_limit_w);
     if (e->interval_time_s[0] < least_s) e->interval_time_s[0] = least_s;
     if (e->interval_power_w[1] > most_w) e->interval_power_w[1] = most_w;
