@@ -20,7 +20,20 @@ typedef struct traffic {
     double mask;
 } traffic;
 
-static traffic measure(const adept_attention_sizes *a)
+/* Of what the matrix's type says, what lies in memory: a cache may hold fewer bytes than its kernel computes with. */
+static double stored_share(const adept_cost *cost, const adept_tensor *t)
+{
+    const double bytes = t ? adept_tensor_unique_bytes(t) : 0;
+    return bytes > 0 ? adept_cost_stored_bytes(cost, t) / bytes : 1;
+}
+
+/* Values that are a part of the keys are read with them: the latent of DeepSeek's cache. */
+static bool is_part(const adept_tensor *v, const adept_tensor *k)
+{
+    return v && k && v->storage >= 0 && v->storage == k->storage;
+}
+
+static traffic measure(const adept_cost *cost, const adept_attention_sizes *a)
 {
     double size = adept_dtype_bytes(a->dtype), matrices = a->batch * a->heads, given = a->batch * a->kv_heads;
     return (traffic){.matrices = matrices,
@@ -31,8 +44,10 @@ static traffic measure(const adept_attention_sizes *a)
                      .k = matrices * a->keys * a->width * size,
                      .v = matrices * a->keys * a->value_width * size,
                      .out = matrices * a->queries * a->value_width * size,
-                     .k_given = given * a->keys * a->width * size,
-                     .v_given = given * a->keys * a->value_width * size,
+                     .k_given = given * a->keys * a->width * size * stored_share(cost, a->k),
+                     .v_given = is_part(a->v, a->k)
+                                    ? 0
+                                    : given * a->keys * a->value_width * size * stored_share(cost, a->v),
                      .mask = a->mask ? adept_tensor_unique_bytes(a->mask) : 0};
 }
 
@@ -56,10 +71,12 @@ static void mask_gradient(adept_cost *cost, const adept_attention_sizes *a, cons
         alu(cost, ADEPT_BACKWARD, a, t->scores, t->scores, t->score_bytes, adept_tensor_bytes(a->mask));
 }
 
+/* One query of several heads that share their keys meets them as several queries of one head. */
 static void fused_kernel(adept_cost *cost, adept_pass pass, const adept_attention_sizes *a, const traffic *t,
                          double width, double flops_alu, double read, double written)
 {
     bool attends = t->scores * (a->width + a->value_width) > 0; /* to nothing: no product */
+    double together = a->queries == 1 && !a->causal && pass == ADEPT_FORWARD ? a->heads / a->kv_heads : 1;
     adept_cost_kernel(cost, &(adept_kernel){.pass = pass,
                                             .unit = ADEPT_UNIT_GEMM,
                                             .family = attends ? ADEPT_FAMILY_ATTENTION : ADEPT_FAMILY_STREAM,
@@ -69,10 +86,10 @@ static void fused_kernel(adept_cost *cost, adept_pass pass, const adept_attentio
                                             .bytes_read = read,
                                             .bytes_written = written,
                                             .launches = 1,
-                                            .m = a->queries,
+                                            .m = a->queries * together,
                                             .n = a->keys,
                                             .k = a->width,
-                                            .batch = t->matrices,
+                                            .batch = t->matrices / together,
                                             .causal = a->causal});
 }
 
@@ -93,7 +110,7 @@ static void fused_backward(adept_cost *cost, const adept_attention_sizes *a, con
 void adept_attention_fused(adept_cost *cost, const adept_attention_sizes *a, const adept_tensor *out,
                            const adept_tensor *statistics)
 {
-    traffic t = measure(a);
+    traffic t = measure(cost, a);
     double flops_per_score = SCALE + ADEPT_SOFTMAX_FLOPS + (a->mask ? MASK : 0) + (a->dropout ? DROPOUT : 0);
     double row_bytes = adept_cost_backward(cost) ? t.rows * STATISTIC_BYTES : 0;
     fused_kernel(cost, ADEPT_FORWARD, a, &t, a->width + a->value_width, flops_per_score * t.scores,
@@ -177,7 +194,7 @@ static void eager_backward(adept_cost *cost, const adept_attention_sizes *a, con
 
 void adept_attention_eager(adept_cost *cost, const adept_attention_sizes *a)
 {
-    traffic t = measure(a);
+    traffic t = measure(cost, a);
     bool want_q = adept_cost_wants_grad(cost, a->q), want_k = adept_cost_wants_grad(cost, a->k);
     bool want_v = adept_cost_wants_grad(cost, a->v);
     bool want_scores = want_q || want_k || adept_cost_wants_grad(cost, a->mask);

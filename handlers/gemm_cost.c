@@ -3,7 +3,7 @@
 
 adept_gemm_side adept_gemm_side_of(const adept_cost *cost, const adept_tensor *t)
 {
-    return (adept_gemm_side){t, adept_tensor_unique_bytes(t), (double)adept_tensor_numel(t),
+    return (adept_gemm_side){t, adept_cost_stored_bytes(cost, t), (double)adept_tensor_numel(t),
                              adept_dtype_bytes(t->dtype), adept_cost_wants_grad(cost, t)};
 }
 

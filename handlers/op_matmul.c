@@ -1,6 +1,7 @@
 /* Matrix products: linear, matmul and its named special cases from vectors to batches of matrices, and tensordot. */
 #include "elementwise_cost.h"
 #include "gemm_cost.h"
+#include <math.h>
 #include <string.h>
 
 typedef enum kind {
@@ -12,6 +13,7 @@ typedef enum kind {
     LINEAR, /* by a transposed matrix; what is added may be left out */
     DIMS,   /* contraction of the dimensions that arguments name */
     GROUPED, /* rows of a matrix, cut where data says, each group by a matrix of its own: experts of a mixture */
+    CHOSEN,  /* the same of tokens that chose so many experts each, at random: some matrices may have no rows */
     PACKED  /* by weights of 4 bits, eight in an i32 or two in a byte, whose number of rows the first dimension tells */
 } kind;
 
@@ -39,6 +41,7 @@ static const adept_op ops[] = {
      &(const form){RANKS, 3, 3, "batch1", "batch2", "self"}},
     {"aten::addbmm", ADEPT_CAST_LOWER, &(const form){SUMMED, 3, 3, "batch1", "batch2", "self"}},
     {"aten::_grouped_mm", ADEPT_CAST_LOWER, &(const form){GROUPED, 2, 3, "self", "mat2", NULL}},
+    {"adept::grouped_mm", ADEPT_CAST_LOWER, &(const form){CHOSEN, 2, 3, NULL, NULL, NULL}},
     {"aten::tensordot", ADEPT_CAST_PROMOTE, &(const form){DIMS, 0, 0, "self", "other", NULL}},
     {0},
 };
@@ -232,6 +235,17 @@ static void plan_dims(adept_call *c, product *p)
     p->n = keep(c, p, p->b, b_gone);
 }
 
+/* A token goes to k of E experts, any k alike: one of them meets none of n tokens with probability (1 - k / E)^n. */
+static double chosen_groups(adept_call *c, int64_t rows, int64_t groups)
+{
+    int64_t k = 0;
+    const adept_value *v = adept_arg_at(c, 3);
+    if (adept_call_refuse(c, !v || !adept_value_as_int(v, &k) || k < 1 || k > groups || rows % k != 0,
+                          "no number of experts that a token goes to"))
+        return 1;
+    return (double)groups * -expm1((double)(rows / k) * log1p(-(double)k / (double)groups));
+}
+
 /* How long the groups are is data: each is taken to have as many rows. Fewer rows than groups have one each. */
 static void plan_grouped(adept_call *c, product *p)
 {
@@ -243,6 +257,7 @@ static void plan_grouped(adept_call *c, product *p)
     p->ndim = 2;
     p->dims[0] = rows, p->dims[1] = p->b->dims[2];
     p->batch = (double)(rows < groups ? rows : groups);
+    if (p->form->kind == CHOSEN) p->batch = chosen_groups(c, rows, groups);
     p->m = p->batch > 0 ? (double)rows / p->batch : 0;
     p->n = (double)p->dims[1], p->k = (double)p->a->dims[1];
 }
@@ -309,7 +324,12 @@ static product plan(adept_call *c)
 {
     product p = {.form = adept_call_data(c)};
     const form *f = p.form;
-    p.a = adept_arg_tensor(c, f->a), p.b = adept_arg_tensor(c, f->b);
+    if (f->kind == CHOSEN) { /* adept's own: no schema names its arguments */
+        p.a = adept_elem_tensor_at(c, 0), p.b = adept_elem_tensor_at(c, 1);
+        if (adept_call_refuse(c, !p.a || !p.b, "two tensors expected")) return p;
+    } else {
+        p.a = adept_arg_tensor(c, f->a), p.b = adept_arg_tensor(c, f->b);
+    }
     if (f->added) p.added = (f->kind == LINEAR ? adept_arg_tensor_opt : adept_arg_tensor)(c, f->added);
     if (!adept_call_ok(c)) return p;
     if (f->kind == INNER && !is_scaling(&p)) adept_call_same_type(c, p.a, p.b);
@@ -331,7 +351,7 @@ static product plan(adept_call *c)
         p.m = (double)adept_tensor_numel(scaled), p.n = p.k = p.batch = 1;
     } else if (!ranks)
         misfit(c, &p);
-    else if (f->kind == GROUPED)
+    else if (f->kind == GROUPED || f->kind == CHOSEN)
         plan_grouped(c, &p);
     else if (f->kind == OUTER) {
         p.ndim = 2;
@@ -351,7 +371,9 @@ static void shape(adept_call *c)
     product p = plan(c);
     if (!adept_call_ok(c)) return;
     const char *added = p.form->added;
-    const adept_value *all[3] = {adept_arg(c, p.form->a), adept_arg(c, p.form->b), added ? adept_arg(c, added) : NULL};
+    const adept_value *all[3] = {NULL};
+    if (p.form->kind != CHOSEN) all[0] = adept_arg(c, p.form->a), all[1] = adept_arg(c, p.form->b);
+    if (added) all[2] = adept_arg(c, added);
     adept_dtype dtype = is_elementwise(&p) ? adept_promote(all, 3) : p.form == &int_mm ? ADEPT_I32 : p.a->dtype;
     if (adept_arg_given(c, "out_dtype")) dtype = adept_arg_dtype(c, "out_dtype");
     if (p.added && p.form->kind != LINEAR)
@@ -439,7 +461,7 @@ static void cost(adept_call *c, adept_cost *cost)
                     .out_bytes = adept_tensor_bytes(out),
                     .extra_bytes = p.added ? adept_tensor_unique_bytes(p.added) : 0,
                     .extra_flops = p.added ? (double)adept_tensor_numel(out) : 0};
-    if (p.form->kind == GROUPED) g.b.bytes *= p.batch / (double)p.b->dims[0];
+    if (p.form->kind == GROUPED || p.form->kind == CHOSEN) g.b.bytes *= p.batch / (double)p.b->dims[0];
     bool packs = !strncmp(adept_call_op(c), "aten::_weight", strlen("aten::_weight"));
     if (p.b->dtype == ADEPT_I8 && p.form->kind == LINEAR && !packs) {
         g.dtype = ADEPT_I8; /* quantized::linear_dynamic brings floats to it before, range and all */

@@ -414,6 +414,16 @@ double adept_kernel_causal_keys(double queries, double keys, double block)
     return (0.5 * n * (n + block) + (m - n) * n) / m;
 }
 
+/* Few queries of many keys, as where tokens are written one by one: kernels then have blocks of as few rows as matrix units take
+ * at once, and share the keys of a head among all SMs (FlashDecoding). */
+#define FEW_ROWS 16.0
+
+static bool shares_keys(const adept_kernel_case *c)
+{
+    if (c->causal > 0.0 || c->backward > 0.0) return false;
+    return c->m <= FEW_ROWS || (c->m <= ROWS && c->n > 2.0 * ROWS);
+}
+
 /* Blocks of a causal kernel differ in length: the longest takes all keys, and no GPU ends before it. */
 static adept_kernel_time attention(const adept_kernel_case *c, const double *theta, double weight,
                                    adept_kernel_gradient *gradient)
@@ -423,15 +433,17 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
     double by_instructions = theta[ADEPT_KP_clock_flops_attention] * c->clock_hz * c->sm_count;
     double peak = fmin(c->flops_per_s, by_instructions),
            slower = c->backward > 0.0 ? theta[ADEPT_KP_c_attention_back] : 1.0;
-    double blocks = ceil(c->m / ROWS) * c->batch, waves = ceil(blocks / c->sm_count);
+    double rows = shares_keys(c) && c->m <= FEW_ROWS ? FEW_ROWS : ROWS;
+    double blocks = ceil(c->m / rows) * c->batch, waves = ceil(blocks / c->sm_count);
     bool one_is_longest = last > waves * keys;
     double in_a_row = one_is_longest ? last : waves * keys, starts = one_is_longest ? 1.0 : waves;
+    if (shares_keys(c)) in_a_row = fmin(in_a_row, whole(blocks * keys / c->sm_count, KEYS)), starts = 1.0;
     double padded = whole(c->width, HEAD_STEP) / c->width;
     double wider = fmax(0.0, padded * c->width / USUAL_HEAD - 1.0);
     double plain_s =
-        slower * in_a_row * ROWS * 2.0 * c->k * padded / (peak / c->sm_count * theta[ADEPT_KP_beta_attention]);
+        slower * in_a_row * rows * 2.0 * c->k * padded / (peak / c->sm_count * theta[ADEPT_KP_beta_attention]);
     double products_s = plain_s * (1.0 + theta[ADEPT_KP_c_wide_heads] * wider);
-    double exp_s = in_a_row * ROWS / (ADEPT_EXP_PER_CLOCK * c->clock_hz), start_s = starts * theta[ADEPT_KP_wave_attention_s];
+    double exp_s = in_a_row * rows / (ADEPT_EXP_PER_CLOCK * c->clock_hz), start_s = starts * theta[ADEPT_KP_wave_attention_s];
     double compute_s = products_s + theta[ADEPT_KP_c_exp] * exp_s + start_s;
     cached kept = find_cached(c, theta[ADEPT_KP_cache_attention]);
     double rate = memory_rate(c, theta), again_s = c->element_bytes * blocks * keys * c->k / rate;

@@ -19,21 +19,22 @@
 static adept_memory memory_of(const adept_profile *prof, double optimizer_state_bytes, double capacity_bytes,
                               int gpus)
 {
-    bool trains = prof->mode != ADEPT_MODE_INFER;
+    bool trains = adept_mode_trains(prof->mode);
     adept_memory m = {
         .weights_bytes = prof->weights_bytes,
         .gradients_bytes = trains ? prof->trainable_bytes : 0.0,
         .optimizer_bytes = optimizer_state_bytes,
         .activations_bytes = prof->activations_bytes,
         .capacity_bytes = capacity_bytes,
+        .kv_bytes = adept_kept_bytes(prof->kept, prof->n_kept, (double)prof->prompt + (double)prof->tokens),
     };
     double tensors = m.weights_bytes + m.gradients_bytes + m.optimizer_bytes + m.activations_bytes +
-                     prof->autocast_copy_bytes + prof->temporary_bytes;
+                     prof->autocast_copy_bytes + prof->temporary_bytes + m.kv_bytes;
     /* DistributedDataParallel keeps its buckets beside the gradients unless gradient_as_bucket_view is set. */
     double buckets = gpus > 1 ? m.gradients_bytes : 0.0;
     m.other_bytes = prof->autocast_copy_bytes + prof->temporary_bytes + buckets + CONTEXT_BYTES +
                     FRAGMENTATION_SHARE * (tensors + buckets);
-    m.peak_bytes = m.weights_bytes + m.gradients_bytes + m.optimizer_bytes + m.activations_bytes + m.other_bytes;
+    m.peak_bytes = m.weights_bytes + m.gradients_bytes + m.optimizer_bytes + m.activations_bytes + m.kv_bytes + m.other_bytes;
     m.fits = m.peak_bytes <= capacity_bytes;
     return m;
 }
@@ -329,22 +330,52 @@ static adept_plan empty_plan(const adept_placement *at)
                         .places_known = adept_gradients_known(at->profile)};
 }
 
+/* @param theta  NULL: the GPU's */
+static adept_status add_legs(adept_plan *plan, const adept_profile *prof, const adept_hwprofile *hw, const adept_run *how,
+                               bool several, const double *theta, adept_error *err)
+{
+    adept_status status = ADEPT_OK;
+    plan->tokens = prof->mode == ADEPT_MODE_GENERATE ? (double)prof->tokens : 0.0;
+    plan->n_kept = prof->n_kept;
+    memcpy(plan->kept, prof->kept, sizeof plan->kept);
+    plan->passing_bytes = prof->activations_bytes + prof->temporary_bytes;
+    if (prof->n_legs == 0) return ADEPT_OK;
+    plan->legs = calloc(prof->n_legs, sizeof *plan->legs);
+    if (!plan->legs) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a plan");
+    for (; plan->n_legs < prof->n_legs && status == ADEPT_OK; plan->n_legs++) {
+        const adept_profile_leg *of = &prof->legs[plan->n_legs];
+        adept_plan_leg *leg = &plan->legs[plan->n_legs];
+        leg->times = (double)of->times;
+        status = adept_plan_init(&leg->plan, of->profile, hw, how, several, theta, err);
+    }
+    return status;
+}
+
 adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const adept_hwprofile *hw,
                              const adept_run *how, bool several, const double *theta, adept_error *err)
 {
     const adept_placement at = placement_of(prof, hw, how);
     *plan = empty_plan(&at);
-    return plan->by_operator ? place_alone(plan, &at, several, theta, err) : place_phases(plan, &at, theta, err);
+    adept_status status =
+        plan->by_operator ? place_alone(plan, &at, several, theta, err) : place_phases(plan, &at, theta, err);
+    return status == ADEPT_OK ? add_legs(plan, prof, hw, how, several, theta, err) : status;
 }
 
 void adept_plan_prepare(adept_plan *plan)
 {
+    for (size_t i = 0; i < plan->n_legs; i++)
+        adept_plan_prepare(&plan->legs[i].plan);
     if (plan->by_operator) adept_kernel_list_tabulate(&plan->kernels.list);
     if (plan->by_operator && plan->has_fused) adept_kernel_list_tabulate(&plan->fused_kernels.list);
 }
 
 void adept_plan_clear(adept_plan *plan)
 {
+    for (size_t i = 0; i < plan->n_legs; i++)
+        adept_plan_clear(&plan->legs[i].plan);
+    free(plan->legs);
+    plan->legs = NULL;
+    plan->n_legs = 0;
     adept_buckets_free(&plan->kernels.buckets);
     free(plan->kernels.columns);
     free(plan->fused_kernels.columns);
@@ -458,6 +489,7 @@ adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, 
     adept_status status = f->plan.by_operator ? find_theta(f, hw, err) : place_phases(&f->plan, &at, NULL, err);
     if (status == ADEPT_OK && f->plan.by_operator)
         status = place_kernels(&f->plan, &at, &f->work, &f->set, &f->cache, f->theta, err);
+    if (status == ADEPT_OK) status = add_legs(&f->plan, f->profile, hw, how, false, NULL, err);
     if (status == ADEPT_OK && many) adept_plan_prepare(&f->plan);
     *out = &f->plan;
     return status;
@@ -516,9 +548,52 @@ static void step_of(adept_step *out, const adept_plan *plan, const adept_plan_ke
         out->power_w = out->pass_w = out->optimizer_w = out->comm_w = out->idle_w = NAN;
 }
 
+/* What of a step counts on, and what stands for all of it: means over time, and what any leg meets. */
+static void add_step(adept_step *sum, const adept_step *s, double times)
+{
+    const double all_s = sum->step_s + times * s->step_s, before = all_s > 0.0 ? sum->step_s / all_s : 0.0,
+                 now = 1.0 - before;
+    const double pass_s = sum->pass_s + times * s->pass_s, of_pass = pass_s > 0.0 ? times * s->pass_s / pass_s : 0.0;
+    sum->power_w = before * sum->power_w + now * s->power_w;
+    sum->clock_ratio = (1.0 - of_pass) * sum->clock_ratio + of_pass * s->clock_ratio;
+    sum->pass_w = (1.0 - of_pass) * sum->pass_w + of_pass * s->pass_w;
+    sum->idle_w = s->idle_w;
+    sum->step_s = all_s;
+    sum->pass_s = pass_s;
+    sum->launch_s += times * s->launch_s;
+    sum->fixed_s += times * s->fixed_s;
+    sum->gemm_s += times * s->gemm_s;
+    sum->conv_s += times * s->conv_s;
+    sum->alu_s += times * s->alu_s;
+    sum->memory_s += times * s->memory_s;
+    sum->samples_s += times * s->samples_s;
+    sum->energy_j += times * s->energy_j;
+    for (int i = 0; i < ADEPT_PARTS; i++)
+        sum->hidden_s[i] += times * s->hidden_s[i];
+    sum->limited = sum->limited || s->limited;
+    sum->floored = sum->floored || s->floored;
+}
+
 void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run)
 {
-    step_of(out, plan, &plan->kernels, &plan->phases, run);
+    if (plan->n_legs == 0) {
+        step_of(out, plan, &plan->kernels, &plan->phases, run);
+        return;
+    }
+    adept_step sum = {0}, one;
+    for (size_t i = 0; i < plan->n_legs; i++) { /* what is constant comes once, at idle power */
+        adept_plan_step(&one, &plan->legs[i].plan, run);
+        const adept_step constant = {
+            .step_s = one.fixed_s, .fixed_s = one.fixed_s, .power_w = one.idle_w, .idle_w = one.idle_w};
+        one.power_w = (one.power_w * one.step_s - one.idle_w * one.fixed_s) / (one.step_s - one.fixed_s);
+        one.step_s -= one.fixed_s;
+        one.fixed_s = 0.0;
+        add_step(&sum, &one, plan->legs[i].times);
+        if (i > 0) continue;
+        add_step(&sum, &constant, 1.0);
+        sum.first_s = one.step_s + constant.step_s;
+    }
+    *out = sum;
 }
 
 bool adept_plan_fused_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run)
@@ -581,6 +656,8 @@ adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, cons
         .interval_level = NAN,
         .interval_time_s = {NAN, NAN},
         .interval_power_w = {NAN, NAN},
+        .ttft_s = plan->tokens > 0.0 ? step->first_s : NAN,
+        .tpot_s = plan->tokens > 0.0 ? (step->step_s - step->first_s) / plan->tokens : NAN,
         .boards_power_w = boards_w,
         .node_power_w =
             adept_node_missing(&run->node, &run->watts) ? NAN : adept_node_w(&run->node, boards_w, &run->watts),
@@ -588,10 +665,59 @@ adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, cons
     return ADEPT_OK;
 }
 
+/* ---- generations ---- */
+
+/* Prompt and answer of each query that fit beside what does not depend on their length. */
+static double longest_context(const adept_plan *plan, double room_bytes)
+{
+    double low = 0.0, high = 0x1p53;
+    for (int i = 0; i < 60 && high - low > 1.0; i++) { /* windows make it bend */
+        const double middle = floor(0.5 * (low + high));
+        if (adept_kept_bytes(plan->kept, plan->n_kept, middle) <= room_bytes)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high >= 0x1p53 ? INFINITY : low;
+}
+
+void adept_plan_generation(adept_generation *out, const adept_plan *plan, const adept_checked_run *run, const adept_estimate *e)
+{
+    const double gpus = run->row[ADEPT_ROW_GPUS];
+    const adept_memory *memory = &plan->memory[gpus > 1.0];
+    *out = (adept_generation){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ADEPT_BOUND_COMPUTE, ADEPT_BOUND_COMPUTE};
+    if (!(plan->tokens > 0.0)) return;
+    adept_step prompt, answer = {0}, one;
+    adept_plan_step(&prompt, &plan->legs[0].plan, run);
+    for (size_t i = 1; i < plan->n_legs; i++) {
+        adept_plan_step(&one, &plan->legs[i].plan, run);
+        add_step(&answer, &one, plan->legs[i].times);
+    }
+    out->prompt_bound = bound_of(&prompt);
+    out->answer_bound = bound_of(&answer);
+    out->tokens_per_s = e->samples * plan->tokens / e->step_time_s;
+    out->energy_per_token_j = e->energy_step_j / (e->samples * plan->tokens);
+    out->wh_per_query = e->energy_step_j / e->samples / 3600.0;
+    out->prompt_j = adept_plan_power_w(run, gpus * prompt.power_w) * e->ttft_s;
+    out->answer_j = e->energy_step_j - out->prompt_j;
+    out->waits_s =
+        (answer.launch_s + answer.hidden_s[ADEPT_PART_FORWARD]) / plan->tokens;
+    out->kv_bytes = memory->kv_bytes;
+    out->kv_bytes_per_token = 0.0;
+    for (size_t i = 0; i < plan->n_kept; i++)
+        out->kv_bytes_per_token += plan->kept[i].bytes_per_token / plan->samples;
+    /* What there is beside context and fragments, and what of it grows with the batch: activations in proportion. */
+    const double room = (memory->capacity_bytes - CONTEXT_BYTES) / (1.0 + FRAGMENTATION_SHARE);
+    const double grows = plan->passing_bytes + memory->kv_bytes;
+    const double stays = (memory->peak_bytes - CONTEXT_BYTES) / (1.0 + FRAGMENTATION_SHARE) - grows;
+    out->largest_batch = fmax(0.0, floor((room - stays) / grows * plan->samples));
+    out->longest_context = longest_context(plan, room - stays - plan->passing_bytes);
+}
+
 void adept_estimate_none(adept_estimate *out, adept_status status)
 {
     *out = (adept_estimate){.status = status};
-    for (double *number = &out->step_time_s; number < out->reserved; number++)
+    for (double *number = &out->step_time_s; number < (double *)(out + 1); number++)
         *number = NAN;
 }
 
@@ -623,7 +749,8 @@ adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run
 /* No host launches faster than that, and no board draws more than its limit or, at its lowest clock, what is predicted. */
 static void bound_interval(adept_estimate *e, const adept_plan *plan, const adept_range_point *point)
 {
-    double least_s = fmin(e->step_time_s, plan->launches * LEAST_LAUNCH_S);
+    const bool launches = plan->described.execution != ADEPT_GRAPHS; /* which the host replays */
+    double least_s = launches ? fmin(e->step_time_s, plan->launches * LEAST_LAUNCH_S) : 0.0;
     double most_w = fmax(e->boards_power_w, point->gpus * point->power_limit_w);
     if (e->interval_time_s[0] < least_s) e->interval_time_s[0] = least_s;
     if (e->interval_power_w[1] > most_w) e->interval_power_w[1] = most_w;

@@ -25,8 +25,17 @@ typedef struct adept_plan_kernels {
     adept_buckets buckets; /* of gradients, where their order is known */
 } adept_plan_kernels;
 
+/* A workload of several legs: each is a plan of its own, which runs so many times. */
+typedef struct adept_plan_leg adept_plan_leg;
+
 struct adept_plan {
     const adept_hwprofile *hw;
+    size_t n_legs;        /* 0: the plan itself is what runs */
+    adept_plan_leg *legs; /* owned */
+    double tokens;        /* of an answer; 0: no generation */
+    size_t n_kept;        /* what its cache takes of one GPU */
+    adept_kept_tokens kept[ADEPT_KEPT_WINDOWS];
+    double passing_bytes; /* memory that grows with the batch, beside the cache */
     adept_granularity granularity; /* as asked */
     uint32_t notes;                /* of every estimate */
     bool by_operator, sends /* there are gradients to sum */, places_known;
@@ -42,6 +51,11 @@ struct adept_plan {
     bool has_fused;
     adept_plan_phases fused_phases;
     adept_plan_kernels fused_kernels;
+};
+
+struct adept_plan_leg {
+    adept_plan plan;
+    double times;
 };
 
 /** A plan in place, for one run (adept_plan_prepare() makes it one for many).
@@ -87,6 +101,8 @@ adept_status adept_prediction_fill(adept_prediction *out, const adept_plan *plan
 /** adept_predict() of a run that says a layout. */
 adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                      const adept_run *run, adept_error *err);
+/** What an estimate says as a batch of queries; all NAN where it is none. */
+void adept_plan_generation(adept_generation *out, const adept_plan *plan, const adept_checked_run *run, const adept_estimate *e);
 
 /** The quantities of a run whose calibrated range a fit records. */
 adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run *run);

@@ -138,6 +138,12 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
     if (!out->memory.fits)
         warn(out, "needs about %.3g GiB of device memory, %s has %.3g GiB", out->memory.peak_bytes / 1073741824.0,
              hw->name, out->memory.capacity_bytes / 1073741824.0);
+    if (prof->mode == ADEPT_MODE_GENERATE)
+        warn(out, "no measured generation is at hand: the error of time and energy as a whole is not known, kernels are predicted "
+                  "within theirs");
+    if (prof->mode == ADEPT_MODE_GENERATE && out->generation.answer_bound == ADEPT_BOUND_LAUNCH)
+        warn(out, "the GPU waits for the host %.0f %% of a token's time, as in PyTorch without CUDA graphs: servers of language "
+                  "models replay graphs (execution graphs)", 100.0 * out->generation.waits_s / out->tpot_s);
     const char *missing = says_node(run) ? adept_node_missing(&checked->node, &checked->watts) : NULL;
     if (missing)
         warn(out, "the power of the node is unknown: %s is not known, with %g of its %g GPUs in use", missing,
@@ -177,6 +183,7 @@ adept_status adept_prediction_fill(adept_prediction *out, const adept_plan *plan
     fill_step(&p, plan, step, checked->row[ADEPT_ROW_GPUS]);
     fill_work(&p, plan, checked->row[ADEPT_ROW_GPUS], prof);
     p.fused_step_time_s = p.fused_power_w = NAN;
+    adept_plan_generation(&p.generation, plan, checked, &p.estimate);
     fill_warnings(&p, plan, step, checked, prof, run);
     *out = p;
     return ADEPT_OK;
@@ -313,6 +320,23 @@ static adept_status predict_kernels(adept_op_prediction *out, const adept_plan *
     return ADEPT_OK;
 }
 
+/* Each at its own clock, as often as it runs. */
+static adept_status predict_legs(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                 const adept_run *run, adept_error *err)
+{
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < prof->n_legs && status == ADEPT_OK; i++) {
+        const adept_profile_leg *leg = &prof->legs[i];
+        adept_op_prediction *ops = out + leg->first_op;
+        status = adept_predict_ops(ops, leg->profile, hw, run, err);
+        for (size_t k = 0; k < leg->profile->n_ops && status == ADEPT_OK; k++) {
+            ops[k].time_s *= (double)leg->times;
+            ops[k].energy_j *= (double)leg->times;
+        }
+    }
+    return status;
+}
+
 adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                const adept_run *run, adept_error *err)
 {
@@ -321,8 +345,11 @@ adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *pr
     adept_prediction whole;
     adept_status status = predict(&whole, &plan, &step, prof, hw, run, err);
     double gpus = run && run->gpus > 0 ? (double)run->gpus : 1.0;
-    if (status == ADEPT_OK && !plan.by_operator) predict_alone(out, &plan, &step, prof, &whole);
-    for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK && plan.by_operator; i++)
+    if (status == ADEPT_OK && prof->n_legs > 0)
+        status = predict_legs(out, prof, hw, run, err);
+    else if (status == ADEPT_OK && !plan.by_operator)
+        predict_alone(out, &plan, &step, prof, &whole);
+    for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK && plan.by_operator && prof->n_legs == 0; i++)
         status = predict_kernels(&out[i], &plan, &step, prof, &prof->ops[i], gpus, err);
     adept_plan_clear(&plan);
     return status;

@@ -55,7 +55,7 @@ static void put_words(adept_json_writer *w, const adept_field *(*field_at)(size_
 
 static void put_config(adept_json_writer *w, const adept_profile *prof, const adept_run *run)
 {
-    const size_t of_gpus = ADEPT_RUN_FIELD_nodes + 1, of_shapes = ADEPT_FIELD_seq_length + 1;
+    const size_t of_gpus = ADEPT_RUN_FIELD_nodes + 1, of_shapes = ADEPT_FIELD_seq_length + 1, of_generation = ADEPT_FIELD_prompt;
     adept_run room, shown;
     adept_node_resolve(&run, &room, NULL);
     shown = *run;
@@ -63,7 +63,10 @@ static void put_config(adept_json_writer *w, const adept_profile *prof, const ad
     adept_json_begin_object(w, "config");
     put_words(w, adept_workload_field, 0, of_shapes, &prof->words);
     put_words(w, adept_run_field, 0, of_gpus, &shown);
-    put_words(w, adept_workload_field, of_shapes, ADEPT_N_WORKLOAD_FIELDS, &prof->words);
+    put_words(w, adept_workload_field, of_shapes, of_generation, &prof->words);
+    if (prof->mode == ADEPT_MODE_GENERATE)
+        put_words(w, adept_workload_field, of_generation, ADEPT_FIELD_kv_cache + 1, &prof->words);
+    put_words(w, adept_workload_field, ADEPT_FIELD_denoise_steps, ADEPT_N_WORKLOAD_FIELDS, &prof->words);
     put_words(w, adept_run_field, of_gpus, ADEPT_N_RUN_FIELDS, &shown);
     adept_json_end_object(w);
 }
@@ -120,6 +123,24 @@ static void put_results(adept_json_writer *w, const adept_prediction *p, const a
     adept_json_put_string(w, "bound", adept_bound_name(p->bound));
 }
 
+/* null: another mode. */
+static void put_generation(adept_json_writer *w, const adept_prediction *p, const adept_profile *prof)
+{
+    const adept_generation *g = &p->generation;
+    if (!adept_json_begin_known(w, "generate", prof->mode == ADEPT_MODE_GENERATE)) return;
+    adept_json_put_members(w,
+                           "prompt %jd tokens %jd ttft_s %g tpot_s %g tokens_per_s %g energy_per_token_j %g wh_per_query %g "
+                           "prompt_energy_j %g answer_energy_j %g",
+                           (intmax_t)prof->prompt, (intmax_t)prof->tokens, p->ttft_s, p->tpot_s, g->tokens_per_s,
+                           g->energy_per_token_j, g->wh_per_query, g->prompt_j, g->answer_j);
+    adept_json_put_members(w,
+                           "kv_bytes %g kv_bytes_per_token %g largest_batch %g longest_context %g host_waits_s %g "
+                           "prompt_bound %s answer_bound %s",
+                           g->kv_bytes, g->kv_bytes_per_token, g->largest_batch, g->longest_context, g->waits_s,
+                           adept_bound_name(g->prompt_bound), adept_bound_name(g->answer_bound));
+    adept_json_end_object(w);
+}
+
 /* null: one GPU, or nothing to send. */
 static void put_communication(adept_json_writer *w, const adept_prediction *p, const adept_run *run)
 {
@@ -145,11 +166,13 @@ static void put_work(adept_json_writer *w, const adept_prediction *p)
 
 static void put_memory(adept_json_writer *w, const adept_memory *m)
 {
-    adept_json_put_object(w, "memory",
-                          "weights_bytes %g gradients_bytes %g optimizer_bytes %g activations_bytes %g other_bytes %g "
-                          "peak_bytes %g capacity_bytes %g fits %d",
-                          m->weights_bytes, m->gradients_bytes, m->optimizer_bytes, m->activations_bytes,
-                          m->other_bytes, m->peak_bytes, m->capacity_bytes, m->fits);
+    adept_json_begin_object(w, "memory");
+    adept_json_put_members(w, "weights_bytes %g gradients_bytes %g optimizer_bytes %g activations_bytes %g", m->weights_bytes,
+                           m->gradients_bytes, m->optimizer_bytes, m->activations_bytes);
+    if (m->kv_bytes > 0.0) adept_json_put_number(w, "kv_bytes", m->kv_bytes);
+    adept_json_put_members(w, "other_bytes %g peak_bytes %g capacity_bytes %g fits %d", m->other_bytes, m->peak_bytes,
+                           m->capacity_bytes, m->fits);
+    adept_json_end_object(w);
 }
 
 static void put_totals_interval(adept_json_writer *w, const adept_totals *t)
@@ -267,6 +290,7 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
     put_gpu(&w, hw, run, prof->precision);
     put_config(&w, prof, run);
     put_results(&w, p, run, prof->tokens_per_sample);
+    put_generation(&w, p, prof);
     put_communication(&w, p, run);
     put_work(&w, p);
     put_memory(&w, &p->memory);

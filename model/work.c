@@ -103,7 +103,7 @@ adept_status adept_work_sum(adept_work *out, const adept_profile *prof, adept_er
     double params = (double)prof->trainable_params;
     w.gradient_bytes = prof->trainable_params > 0 ? prof->trainable_bytes / params : PARAMETER_WORD_BYTES;
     w.autocast = adept_precision_is_autocast(prof->precision);
-    if (prof->mode != ADEPT_MODE_INFER) w.gradient_elements = params;
+    if (adept_mode_trains(prof->mode)) w.gradient_elements = params;
     if (prof->mode == ADEPT_MODE_TRAIN) status = adept_work_sum_optimizer(&w, prof, err);
     if (status == ADEPT_OK) *out = w;
     return status;

@@ -55,7 +55,9 @@ static adept_judgement judge(const adept_option *o, const adept_job *g)
     v.violated = exceeds(v.power_w, g->power_budget_w, ADEPT_WITHIN_POWER) |
                  exceeds(v.time_s, g->deadline_s, ADEPT_WITHIN_DEADLINE) |
                  exceeds(v.energy_j, g->energy_budget_j, ADEPT_WITHIN_ENERGY) |
-                 exceeds(v.cost, g->cost_budget, ADEPT_WITHIN_COST);
+                 exceeds(v.cost, g->cost_budget, ADEPT_WITHIN_COST) |
+                 exceeds(e->ttft_s, g->ttft_limit_s, ADEPT_WITHIN_TTFT) |
+                 exceeds(e->tpot_s, g->tpot_limit_s, ADEPT_WITHIN_TPOT);
     if (!adept_estimate_fits(e) && !g->ignore_memory) v.violated |= 1u << ADEPT_WITHIN_MEMORY;
     double needed = g->aim == ADEPT_AIM_COST ? v.cost : g->aim == ADEPT_AIM_TIME ? 0.0 : v.edp_js;
     if (!isfinite(v.time_s) || !isfinite(needed)) v.violated |= 1u << ADEPT_WITHIN_PREDICTABLE;
@@ -94,6 +96,8 @@ void adept_chooser_needs(double *allowed, double *needed, const adept_chooser *c
         [ADEPT_WITHIN_MEMORY] = {chosen->option.estimate.capacity_bytes, chosen->option.estimate.peak_bytes},
         [ADEPT_WITHIN_PREDICTABLE] = {NAN, NAN},
         [ADEPT_WITHIN_COST] = {c->job.cost_budget, v->cost},
+        [ADEPT_WITHIN_TTFT] = {c->job.ttft_limit_s, chosen->option.estimate.ttft_s},
+        [ADEPT_WITHIN_TPOT] = {c->job.tpot_limit_s, chosen->option.estimate.tpot_s},
     };
     *allowed = of[within].allowed;
     *needed = of[within].needed;
@@ -130,7 +134,8 @@ adept_status adept_chooser_init(adept_chooser *c, const adept_job *job, adept_er
         double value;
     } numbers[] = {{"samples", job->samples},       {"steps", job->steps},
                    {"power_budget_w", job->power_budget_w}, {"deadline_s", job->deadline_s},
-                   {"energy_budget_j", job->energy_budget_j}, {"cost_budget", job->cost_budget}};
+                   {"energy_budget_j", job->energy_budget_j}, {"cost_budget", job->cost_budget},
+                   {"ttft_limit_s", job->ttft_limit_s}, {"tpot_limit_s", job->tpot_limit_s}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!(numbers[i].value >= 0.0 && isfinite(numbers[i].value)))
             return adept_error_set(err, ADEPT_E_USAGE, "goal: %s is %g", numbers[i].name, numbers[i].value);

@@ -42,6 +42,8 @@ adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point)
         .interval_time_s = {r->interval_time_s[0], r->interval_time_s[1]},
         .interval_power_w = {r->interval_power_w[0], r->interval_power_w[1]},
         .notes = r->notes,
+        .ttft_s = r->ttft_s,
+        .tpot_s = r->tpot_s,
     };
 }
 

@@ -139,3 +139,24 @@ adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *
     fill_intervals(&t, p, beside_w);
     return t;
 }
+
+adept_lifetime adept_lifetime_of(const adept_job_spec *job, const adept_totals *training, const adept_prediction *p,
+                                 const adept_profile *prof, const adept_run *run)
+{
+    adept_job_spec asked = *job;
+    asked.steps = asked.epochs = asked.dataset_size = 0;
+    asked.samples = job->inferences;
+    const adept_totals t = adept_totals_of(&asked, p, prof, run);
+    adept_lifetime life = {
+        .inferences = t,
+        .inference_j = t.energy_kwh * JOULES_PER_KWH / t.samples,
+        .energy_kwh = training->energy_kwh + t.energy_kwh,
+        .site_energy_kwh = training->site_energy_kwh + t.site_energy_kwh,
+        .co2e_g = training->co2e_g + t.co2e_g,
+        .cost = training->cost + t.cost,
+        .break_even = training->energy_kwh / t.energy_kwh * t.samples,
+    };
+    for (int i = 0; i < 2; i++)
+        life.interval_energy_kwh[i] = training->interval_energy_kwh[i] + t.interval_energy_kwh[i];
+    return life;
+}

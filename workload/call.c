@@ -36,6 +36,36 @@ void adept_call_asks_channels_last(adept_call *c)
     c->run->asks_channels_last = true;
 }
 
+double adept_stored_bytes(adept_stored stored)
+{
+    static const double bytes[ADEPT_STORED_COUNT] = {0, 4, 2, 2, 1, 1, 0.5 + 2.5 / 128};
+    return bytes[stored];
+}
+
+double adept_cost_stored_bytes(const adept_cost *cost, const adept_tensor *t)
+{
+    const double bytes = adept_tensor_unique_bytes(t), size = adept_dtype_bytes(t->dtype);
+    const double stored = t->storage < 0 ? 0 : cost->call->run->storages[t->storage].element_bytes;
+    return stored > 0 && size > 0 ? bytes / size * stored : bytes;
+}
+
+void adept_call_keeps(adept_call *c, const adept_tensor *t, double elements_per_token, double window)
+{
+    adept_run_state *run = c->run;
+    if (!adept_call_ok(c) || t->storage < 0) return;
+    const double stored = adept_stored_bytes(run->stored_cache);
+    const double bytes = elements_per_token * (stored > 0 ? stored : adept_dtype_bytes(t->dtype));
+    run->storages[t->storage].resident = true;
+    run->storages[t->storage].element_bytes = stored;
+    for (size_t i = 0; i < ADEPT_KEPT_WINDOWS; i++) {
+        if (i < run->n_kept && run->kept[i].window != window) continue;
+        if (i == run->n_kept) run->kept[run->n_kept++].window = window;
+        run->kept[i].bytes_per_token += bytes;
+        return;
+    }
+    adept_call_fail(c, "more than %d windows", ADEPT_KEPT_WINDOWS);
+}
+
 adept_attention adept_call_attention(const adept_call *c)
 {
     return c->run->attention;

@@ -14,6 +14,7 @@ typedef struct adept_storage {
     int32_t last_change; /* the same, gradient or none: what was known of its values before is not any more */
     bool resident;       /* weights, buffers, constants, autocast copies: not an activation */
     bool order_unknown;  /* of its elements in memory: a library or a file chose it */
+    double element_bytes; /* as they lie in memory; 0: as their type */
 } adept_storage;
 
 /* A tensor and the record that produced it (-1: input, parameter, constant). Every tensor of a run is one of these. */
@@ -63,6 +64,12 @@ typedef struct adept_run_state {
     adept_attention attention;
     adept_memory_format memory_format;
     bool asks_channels_last; /* some operator lays images out so */
+    /* generation: a pass over new tokens, with so many in the cache before (workload/generate.c) */
+    bool generates;
+    int64_t past;
+    adept_stored stored_weights, stored_cache;
+    size_t n_kept;
+    adept_kept_tokens kept[ADEPT_KEPT_WINDOWS];
     adept_storage *storages;
     size_t n_storages, storages_capacity;
     char message[400];         /* of the call that failed */

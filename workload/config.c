@@ -22,6 +22,9 @@ void adept_workload_config_over(adept_workload_config *config, const adept_workl
         if (!adept_input_specs_have(given->inputs, given->n_inputs, ADEPT_DIM_BATCH)) config->batch_size = 0;
         if (!adept_input_specs_have(given->inputs, given->n_inputs, ADEPT_DIM_LENGTH)) config->seq_length = 0;
     }
+    /* what nobody runs in 32 bits has 16 unless somebody says so */
+    if (given->mode == ADEPT_MODE_GENERATE && config->mode != ADEPT_MODE_GENERATE && config->precision == ADEPT_FP32)
+        config->precision = ADEPT_PURE_BF16;
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
         const adept_field *f = adept_workload_field(i);
         if (adept_workload_config_gives(given, i))

@@ -6,13 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-ADEPT_NAMES(adept_mode_name, "train", "fwbw", "infer")
+ADEPT_NAMES(adept_mode_name, "train", "fwbw", "infer", "generate")
 ADEPT_NAMES(adept_precision_name, "fp32", "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", "fp8")
 ADEPT_NAMES(adept_attention_name, "auto", "eager", "fused")
 ADEPT_NAMES(adept_memory_format_name, "auto", "nchw", "channels_last")
 ADEPT_NAMES(adept_execution_name, "eager", "graphs", "compile")
 ADEPT_NAMES(adept_framework_name, "torch2", "torch1")
 ADEPT_NAMES(adept_optimizer_impl_name, "auto", "foreach", "fused", "forloop")
+ADEPT_NAMES(adept_weights_name, "auto", "fp32", "bf16", "fp16", "fp8", "int8", "int4")
+ADEPT_NAMES(adept_kv_cache_name, "auto", "fp32", "bf16", "fp16", "fp8", "int8")
 ADEPT_NAMES(adept_switch_name, "false", "true", "0", "1", "no", "yes", "off", "on")
 
 ADEPT_NAMES(adept_fsdp_name, "none", "full", "grad", "hybrid:N")

@@ -409,6 +409,20 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     return status;
 }
 
+/* Files of quantised weights leave embeddings, heads, norms and routers of experts as they are: what is quantised are matrices in a
+ * numbered list of blocks, "model.layers.0.mlp.up_proj.weight". */
+double adept_interp_weight_bytes(const adept_interp *in, const adept_param *p)
+{
+    static const char router[] = ".gate.weight";
+    const size_t length = strlen(p->name);
+    bool numbered = false;
+    if (!in->run.generates || p->is_buffer || p->ndim < 2 || !adept_dtype_has_fraction(p->dtype)) return 0;
+    for (const char *at = strchr(p->name, '.'); at && !numbered; at = strchr(at + 1, '.'))
+        numbered = at[1] >= '0' && at[1] <= '9';
+    if (length >= sizeof router && strcmp(p->name + length + 1 - sizeof router, router) == 0) return 0;
+    return numbered ? adept_stored_bytes(in->run.stored_weights) : 0;
+}
+
 adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
 {
     if (in->param_tensor[param]) return in->param_tensor[param];
@@ -421,6 +435,7 @@ adept_tensor *adept_interp_param(adept_interp *in, int32_t param)
     in->run.storages[t->storage].param = param;
     in->run.storages[t->storage].order_unknown = !p->row_major;
     in->run.storages[t->storage].resident = true;
+    in->run.storages[t->storage].element_bytes = adept_interp_weight_bytes(in, p);
     t->requires_grad = p->requires_grad && !p->is_buffer && in->run.mode != ADEPT_MODE_INFER;
     return in->param_tensor[param] = t;
 }

@@ -79,6 +79,8 @@ adept_status adept_interp_block(adept_interp *in, const adept_block *block);    
 adept_status adept_interp_record(adept_interp *in, const adept_call *call, const adept_node *node, int32_t module); /* interp.c */
 adept_status adept_interp_unsupported(adept_interp *in, const char *op, const char *reason, int32_t module); /* interp.c */
 adept_tensor *adept_interp_param(adept_interp *in, int32_t param);                                  /* interp.c */
+/** Bytes of an element of a parameter, where this run stores it otherwise than its type says; else 0. */
+double adept_interp_weight_bytes(const adept_interp *in, const adept_param *p);                     /* interp.c */
 /** "FILE: module 'PATH' (CLASS): " of a node, for messages. */
 void adept_interp_place(const adept_interp *in, int32_t module, char *text, size_t size);           /* interp.c */
 /** The shapes do not fit at that place: the caller's fault, or the file's. */

@@ -109,10 +109,11 @@ static void count_calls(maker *m)
     const adept_program *p = &m->profile->program;
 
     for (size_t i = 0, before = NONE; i < p->n_operators; i++) {
+        if (adept_profile_begins_leg(m->profile, i)) before = NONE;
         if (p->operators[i].op < 0) continue;
         const size_t at = m->out->of_module[p->operators[i].module];
         for (size_t r = at; r != NONE; r = m->rows[r].above)
-            if (before == NONE || !lies_in(m, before, r)) m->rows[r].layer.calls++;
+            if (before == NONE || !lies_in(m, before, r)) m->rows[r].layer.calls += adept_profile_times(m->profile, i);
         before = at;
     }
 }

@@ -41,7 +41,32 @@ const char *adept_unit_name(adept_unit unit)
 
 void adept_profile_free(adept_profile *profile)
 {
+    for (size_t i = 0; profile && i < profile->n_legs; i++)
+        adept_profile_free(profile->legs[i].profile);
     if (profile) adept_arena_free(profile->arena); /* the struct itself lies in its arena */
+}
+
+int64_t adept_profile_times(const adept_profile *profile, size_t program_operator)
+{
+    int64_t times = 1;
+    for (size_t i = 0; i < profile->n_legs && profile->legs[i].first_operator <= program_operator; i++)
+        times = profile->legs[i].times;
+    return times;
+}
+
+bool adept_profile_begins_leg(const adept_profile *profile, size_t program_operator)
+{
+    for (size_t i = 0; i < profile->n_legs; i++)
+        if (profile->legs[i].first_operator == program_operator) return true;
+    return false;
+}
+
+double adept_kept_bytes(const adept_kept_tokens *kept, size_t n, double tokens)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += kept[i].bytes_per_token * (kept[i].window > 0 && kept[i].window < tokens ? kept[i].window : tokens);
+    return sum;
 }
 
 /* ---------------------------------------------------------------- totals ---------------- */

@@ -1,6 +1,7 @@
 /* Graph -> profile: run the shapes, find what gradients reach, ask every handler for its cost, merge. */
 #include "interp.h"
 #include "merge.h"
+#include "legs.h"
 #include "program.h"
 #include <math.h>
 #include <stdio.h>
@@ -80,8 +81,11 @@ static double elements_of(const adept_param *p)
     return p->sparse ? (double)p->stored : adept_dims_elements(p->ndim, p->dims);
 }
 
-static double stored_bytes(const adept_param *p, adept_precision precision)
+static double stored_bytes(const adept_interp *in, const adept_param *p)
 {
+    const adept_precision precision = in->run.precision;
+    const double quantised = adept_interp_weight_bytes(in, p);
+    if (quantised > 0) return elements_of(p) * quantised;
     adept_tensor t = {.sparse = p->sparse, .stored = p->stored, .ndim = p->ndim};
     if (p->ndim > 0) t.dims[0] = p->dims[0];
     if (p->row_bytes > 0) return (double)p->dims[0] * (double)p->row_bytes;
@@ -97,7 +101,7 @@ static void find_first_use(builder *b, const adept_tensor *t, int32_t module)
     const adept_param *p = &b->in.graph->params[t->param];
     if (p->is_buffer) return;
     b->modules[module].params += (int64_t)elements_of(p);
-    if (p->requires_grad) b->gradient_bytes += stored_bytes(p, b->in.config->precision);
+    if (p->requires_grad) b->gradient_bytes += stored_bytes(&b->in, p);
 }
 
 static double take_gradients(builder *b)
@@ -236,14 +240,15 @@ static adept_status add_record(builder *b, const adept_record *r, const adept_co
 
 /* ---------------------------------------------------------------- the profile ---------------- */
 
-static adept_status describe_model(adept_profile *p, const adept_graph *g, adept_precision precision)
+static adept_status describe_model(adept_profile *p, const adept_interp *in)
 {
+    const adept_graph *g = in->graph;
     p->model_path = adept_arena_strdup(p->arena, g->path ? g->path : "");
     p->model_sha256 = adept_arena_strdup(p->arena, g->sha256);
     p->producer = adept_arena_strdup(p->arena, g->producer ? g->producer : "");
     for (size_t i = 0; i < g->n_params; i++) {
         const adept_param *q = &g->params[i];
-        double bytes = stored_bytes(q, precision);
+        double bytes = stored_bytes(in, q);
         p->weights_bytes += bytes;
         if (q->is_buffer) continue;
         p->params += (int64_t)elements_of(q);
@@ -467,13 +472,15 @@ static adept_status build(builder *b)
     if (status) return status;
     adept_profile *p = b->profile;
     if ((status = find_precision(p, in))) return status;
-    if (describe_model(p, in->graph, in->run.precision) || describe_config(p, in)) return no_room(b);
+    if (describe_model(p, in) || describe_config(p, in)) return no_room(b);
     const adept_optimizer *optimizer = adept_optimizer_by_name(p->optimizer);
     if (optimizer && optimizer->iterations > 0 && !adept_matrices_find(p, in)) return no_room(b);
     adept_profile_op *ops = adept_merger_finish(b->merger, p);
     if (!ops || !adept_program_finish(b->program, p)) return no_room(b);
     adept_program_derive(p, ops);
     p->temporary_bytes = b->temporary_bytes;
+    p->n_kept = in->run.n_kept;
+    memcpy(p->kept, in->run.kept, sizeof p->kept);
     p->autocast_copy_bytes = in->autocast_copy_bytes;
     if (p->mode == ADEPT_MODE_INFER) { /* the sweep over lifetimes counts results and operands alike */
         status = adept_alive_peak(in, &p->activations_bytes);
@@ -509,17 +516,16 @@ static adept_unsupported *pack_unsupported(const adept_interp *in)
     return list;
 }
 
-adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
-                                 const adept_workload_config *config, adept_unsupported **unsupported,
-                                 size_t *n_unsupported, adept_error *err)
+adept_status adept_profile_walk(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
+                                const adept_workload_config *config, bool generates, int64_t past,
+                                adept_unsupported **unsupported, size_t *n_unsupported, adept_error *err)
 {
-    static const adept_workload_config defaults = {0};
-    builder b = {.in = {.graph = graph, .handlers = handlers, .config = config ? config : &defaults, .err = err}};
+    builder b = {.in = {.graph = graph, .handlers = handlers, .config = config, .err = err}};
+    b.in.run.generates = generates;
+    b.in.run.past = past;
+    b.in.run.stored_weights = config->weights;
+    b.in.run.stored_cache = config->kv_cache;
     adept_status status = ADEPT_OK;
-    if (unsupported) {
-        *unsupported = NULL;
-        *n_unsupported = 0;
-    }
     adept_arena *arena = adept_arena_new();
     if (arena) b.profile = adept_arena_alloc(arena, sizeof *b.profile);
     if (b.profile) b.merger = adept_merger_new(arena);

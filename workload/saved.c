@@ -68,6 +68,12 @@ static void put_op(adept_json_writer *w, const adept_profile_op *op)
     adept_json_end_object(w);
 }
 
+/* Those that act in some modes only stand where they say something. */
+static bool is_of_some_modes(size_t field)
+{
+    return field >= ADEPT_FIELD_prompt;
+}
+
 /* A word of a workload; seq_length is left out where it was no choice. */
 static void put_word(adept_json_writer *w, const adept_field *f, const adept_workload_words *words)
 {
@@ -85,7 +91,8 @@ static void put_config(adept_json_writer *w, const adept_profile *p)
 {
     adept_json_begin_object(w, "config");
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++)
-        put_word(w, adept_workload_field(i), &p->words);
+        if (!is_of_some_modes(i) || p->mode == ADEPT_MODE_GENERATE || !adept_field_is_zero(adept_workload_field(i), &p->words))
+            put_word(w, adept_workload_field(i), &p->words);
     adept_json_end_object(w);
 }
 
@@ -102,7 +109,7 @@ static void put_totals(adept_json_writer *w, const adept_profile *p)
                            t->field[ADEPT_BACKWARD]);
     TOTALS_BY_PASS(X)
 #undef X
-    adept_json_put_number(w, "saved_for_backward_bytes", p->mode == ADEPT_MODE_INFER ? 0 : p->activations_bytes);
+    adept_json_put_number(w, "saved_for_backward_bytes", !adept_mode_trains(p->mode) ? 0 : p->activations_bytes);
     adept_json_end_object(w);
 }
 

@@ -263,6 +263,19 @@ static adept_status do_is_grad(adept_interp *in, const adept_node *node)
     return ADEPT_OK;
 }
 
+/* Is this a pass of a generation, and how many tokens are in its cache before? */
+static adept_status do_generates(adept_interp *in, const adept_node *node)
+{
+    set_output(in, node, 0, (adept_value){ADEPT_VALUE_BOOL, {.b = in->run.generates}});
+    return ADEPT_OK;
+}
+
+static adept_status do_past(adept_interp *in, const adept_node *node)
+{
+    set_output(in, node, 0, (adept_value){ADEPT_VALUE_INT, {.i = in->run.past}});
+    return ADEPT_OK;
+}
+
 /* adept::autocast(type, enabled) -> what held before, for adept::autocast_end(): `with torch.autocast()`. Where a
  * region turns it off, its program casts what it needs, which a trace in FP32 need not show: such a region is run as
  * what is around it. */
@@ -343,6 +356,8 @@ static const struct {
     {"adept::autocast_end", do_autocast_end},
     {"adept::checkpoint", do_checkpoint},
     {"adept::note", do_note},
+    {"adept::generates", do_generates},
+    {"adept::past", do_past},
 };
 
 #define N_STRUCTURAL (sizeof structural / sizeof *structural)

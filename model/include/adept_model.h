@@ -137,7 +137,21 @@ typedef struct adept_memory {
     double weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, other_bytes, peak_bytes;
     double capacity_bytes;
     bool fits;
+    double kv_bytes; /* of a generation: the cache behind its last token, inside peak_bytes */
 } adept_memory;
+
+/* A batch of queries, each a prompt and its answer: beside ttft_s and tpot_s. All NAN of other workloads. */
+typedef struct adept_generation {
+    double tokens_per_s;       /* of all answers, over the whole step */
+    double energy_per_token_j; /* the prompt's share in it */
+    double wh_per_query;
+    double prompt_j, answer_j; /* of all queries: the prompt's pass and the tokens' */
+    double kv_bytes, kv_bytes_per_token; /* of one GPU's batch; per token of one query: the mean */
+    double largest_batch;   /* that fits one GPU with these lengths; 0: none does */
+    double longest_context; /* prompt and answer of each query that fit, with this batch; INFINITY: windows bound the cache */
+    double waits_s;         /* of tpot_s, for the host and between kernels */
+    adept_bound prompt_bound, answer_bound;
+} adept_generation;
 
 /** Does the step fit the GPU's memory? */
 static inline bool adept_estimate_fits(const adept_estimate *e)
@@ -158,7 +172,6 @@ typedef struct adept_prediction {
 #define X(name, dimension, text) double name dimension;
             ADEPT_ESTIMATE_LIST(X)
 #undef X
-            double reserved[2];
         };
     };
     double comm_buckets;                    /* all-reduces of a step; 0: a fixed share is hidden */
@@ -171,6 +184,7 @@ typedef struct adept_prediction {
     double mfu; /* GEMM and conv FLOPs / (step_time_s * gpus * dense peak of the arithmetic) */
     double mfu_executed; /* the same of what is multiplied: less by Winograd's algorithm */
     adept_memory memory; /* of one GPU */
+    adept_generation generation;
     adept_range_point range; /* the quantities whose calibrated range a fit records */
     size_t n_warnings;
     char warnings[8][256];
@@ -249,6 +263,14 @@ typedef struct adept_totals {
     const char *place, *carbon_source, *price_source, *pue_source; /* static, or "given" */
     const char *currency;        /* NULL: whichever the prices were given in */
 } adept_totals;
+
+/** A training, and what is asked of the model over its life. Ends of intervals are added up: errors of one GPU go together. */
+typedef struct adept_lifetime {
+    adept_totals inferences;   /* samples: as many; of a batch each step */
+    double inference_j;        /* of the boards, for each */
+    double energy_kwh, site_energy_kwh, co2e_g, cost, interval_energy_kwh[2]; /* with the training's */
+    double break_even;         /* so many take as much energy as the training */
+} adept_lifetime;
 
 /* ------------------------------------------------------------------ roofline ------------------------------------ */
 

@@ -33,8 +33,8 @@ int main(void)
         AT(adept_estimate, comm_hidden_s);
     AT(adept_estimate, clock_ratio), AT(adept_estimate, clock_hz), AT(adept_estimate, peak_bytes), AT(adept_estimate, capacity_bytes);
     AT(adept_estimate, interval_level), AT(adept_estimate, interval_time_s);
-    AT(adept_estimate, interval_power_w), AT(adept_estimate, boards_power_w), AT(adept_estimate, node_power_w),
-        AT(adept_estimate, reserved);
+    AT(adept_estimate, interval_power_w), AT(adept_estimate, boards_power_w), AT(adept_estimate, node_power_w), AT(adept_estimate, ttft_s),
+        AT(adept_estimate, tpot_s);
     SIZE(adept_limit_estimate), AT(adept_limit_estimate, clock_hz), AT(adept_limit_estimate, edp_js);
     AT(adept_limit_estimate, slowdown), AT(adept_limit_estimate, edp_saving);
     SIZE(adept_best_limits), AT(adept_best_limits, unset), AT(adept_best_limits, edp_optimal);

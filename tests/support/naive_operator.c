@@ -198,14 +198,19 @@ static double attention_s(double *core_s, const adept_kernel *k, const adept_pla
     double rate = specs->mem_bytes_per_s * K(beta_mem), repeats = fmax(1, k->launches);
     double depth = k->flops / repeats / (2 * k->m * k->n * k->batch), padded = ceil(k->k / 32) * 32;
     double slower = 1 + K(c_wide_heads) * fmax(0, padded / 128 - 1);
-    double key_s = 128 * ((back ? K(c_attention_back) : 1) * 2 * depth * padded / k->k * slower /
+    /* few queries of many keys: 16 at a time if there are no more, the keys of all heads shared by the SMs */
+    bool shared = !back && !(k->causal > 0) && (k->m <= 16 || (k->m <= 128 && k->n > 256));
+    double rows = shared && k->m <= 16 ? 16 : 128;
+    double key_s = rows * ((back ? K(c_attention_back) : 1) * 2 * depth * padded / k->k * slower /
                               (peak / sms * K(beta_attention)) +
                           K(c_exp) / (16 * specs->clock_boost_hz));
     double all = ceil(k->n / 64) * 64, keys = k->causal > 0 ? keys_met(k, 128) : all;
-    double blocks = ceil(k->m / 128) * k->batch, waves = ceil(blocks / sms);
+    double blocks = ceil(k->m / rows) * k->batch, waves = ceil(blocks / sms);
     double longest = k->causal > 0 ? fmin(all, ceil(k->m / 128) * 128) : all;
     double compute_s =
         longest > waves * keys ? longest * key_s + K(wave_attention_s) : waves * (keys * key_s + K(wave_attention_s));
+    double share = ceil(blocks * keys / sms / 64) * 64, in_a_row = longest > waves * keys ? longest : waves * keys;
+    if (shared) compute_s = fmin(in_a_row, share) * key_s + K(wave_attention_s);
     double memory_s = ((k->bytes_read + k->bytes_written) / repeats +
                        K(reload_attention) * blocks * keys * depth * adept_dtype_bytes(k->dtype)) /
                       rate;

@@ -102,8 +102,16 @@ static void in_the_library(const adept_field *f, bool of_run)
     assert_true(given);
     snprintf(word, sizeof word, "%s=%s", f->name, value_of(f));
     snprintf(key, sizeof key, "\"%s\":", f->name);
-    const adept_model_options options = {.words = of_run || f == adept_workload_field(ADEPT_FIELD_seq_length) ? NULL : words};
-    if (adept_workload_open(&w, MLP, &options, &err) != ADEPT_OK) fail_msg("libadept: %s", err.message);
+    /* words of some modes need the mode, and a model that has it */
+    const char *const generation[] = {"mode=generate", "prompt=9", "tokens=3", word, NULL},
+                      *const denoising[] = {"mode=infer", word, NULL};
+    const size_t at = of_run ? 0 : (size_t)(f - adept_workload_field(0));
+    const bool generates = at >= ADEPT_FIELD_prompt && at <= ADEPT_FIELD_kv_cache;
+    const adept_model_options options = {.words = of_run || at == ADEPT_FIELD_seq_length ? NULL
+                                                  : generates                            ? generation
+                                                  : at == ADEPT_FIELD_denoise_steps      ? denoising
+                                                                                         : words};
+    if (adept_workload_open(&w, generates ? "adept:gpt2?layers=1" : MLP, &options, &err) != ADEPT_OK) fail_msg("libadept: %s", err.message);
     assert_int_equal(adept_gpu_open(&gpu, "a100-pcie-40gb", NULL), ADEPT_OK);
     assert_int_equal(adept_oracle_new(&o, w, gpu, NULL, NULL), ADEPT_OK);
     /* of layouts, those that a small model of two products has no room for are refused */

@@ -202,6 +202,25 @@ static adept_status open_gpu(adept_cli *cli, work *w)
     return status;
 }
 
+/* Lengths of a generation that vary need not be said beside it: a walk needs some. */
+static adept_workload_options with_lengths(const sweep_options *o)
+{
+    adept_workload_options base = o->workload;
+    for (size_t i = 0; i < o->vary.n && base.config.mode == ADEPT_MODE_GENERATE && !o->one_at_a_time; i++) {
+        const adept_field *f = o->vary.axes[i].field;
+        bool length = f == adept_workload_field(ADEPT_FIELD_prompt) || f == adept_workload_field(ADEPT_FIELD_tokens);
+        if (length && adept_field_is_zero(f, &base.config.words)) adept_sweep_set_workload(&base.config, &o->vary.axes[i], 0);
+    }
+    return base;
+}
+
+static adept_status check_tokens(adept_cli *cli, const work *w)
+{
+    const adept_job *job = &w->o->job.job;
+    if (w->sweep.generates || !(job->ttft_limit_s > 0 || job->tpot_limit_s > 0)) return ADEPT_OK;
+    return adept_cli_usage(cli, "--within-ttft and --within-tpot need --mode generate");
+}
+
 static adept_status set_up(adept_cli *cli, work *w)
 {
     const sweep_options *o = w->o;
@@ -221,7 +240,10 @@ static adept_status set_up(adept_cli *cli, work *w)
         status = adept_gnuplot_check(o->plot ? "--plot" : "--html", &cli->err);
     if (status == ADEPT_OK) status = open_gpu(cli, w);
     w->sweep.hw = w->hw;
-    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &o->workload);
+    const adept_workload_options base = with_lengths(o);
+    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &w->source, o->model, &base);
+    w->sweep.generates = status == ADEPT_OK && w->source.base->mode == ADEPT_MODE_GENERATE;
+    if (status == ADEPT_OK) status = check_tokens(cli, w);
     if (status == ADEPT_OK) status = adept_sweep_job_begin(&w->o->job, &cli->err);
     if (status == ADEPT_OK && (o->plot || o->html)) status = adept_sweep_cloud_new(&w->cloud, &cli->err);
     if (status == ADEPT_OK) status = adept_sweep_answers_new(&w->answers, o->ignore_memory, &cli->err);

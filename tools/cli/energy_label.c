@@ -120,6 +120,28 @@ static void add_numbers(adept_table *table, const adept_predicted_step *l)
         add_row(table, "emissions", adept_units_grams, t->co2e_g, t->interval_level, t->interval_co2e_g);
 }
 
+static void add_life(adept_table *table, const adept_predicted_step *l)
+{
+    const adept_lifetime *life = &l->life;
+    char text[256];
+
+    snprintf(text, sizeof text, "%.4g %s", life->inferences.samples, adept_lifetime_text(l).s);
+    add_text(table, "inferences", text);
+    add_row(table, "energy of each", adept_units_joule, life->inference_j, NAN, NULL);
+    add_row(table, "energy of inferences, GPU boards", adept_units_kwh, life->inferences.energy_kwh,
+            life->inferences.interval_level, life->inferences.interval_energy_kwh);
+    add_row(table, "lifetime energy, GPU boards", adept_units_kwh, life->energy_kwh, l->totals.interval_level,
+            life->interval_energy_kwh);
+    if (!isnan(life->co2e_g)) add_row(table, "lifetime emissions", adept_units_grams, life->co2e_g, NAN, NULL);
+    if (!isnan(life->cost)) {
+        const char *currency = l->totals.currency;
+        snprintf(text, sizeof text, "%s%s%s", adept_units_digits(life->cost).s, currency ? " " : "", currency ? currency : "");
+        add_text(table, "lifetime cost", text);
+    }
+    snprintf(text, sizeof text, "%.3g inferences take as much energy as the training", life->break_even);
+    add_text(table, "break-even", text);
+}
+
 static void add_origin(adept_table *table, const adept_predicted_step *l)
 {
     const adept_totals *t = &l->totals;
@@ -145,6 +167,7 @@ static char *markdown_of(const adept_predicted_step *l, const char *scope)
     fprintf(out, "## Energy and emissions (%s%s)\n\n", STATEMENT, l->prediction.memory.fits ? "" : "; the run does not fit");
     add_setup(&table, l);
     add_numbers(&table, l);
+    if (l->inference) add_life(&table, l);
     add_origin(&table, l);
     bool ok = adept_table_end(NULL, &table, out) == ADEPT_OK;
     fprintf(out, "\n%s\n", scope);
@@ -226,6 +249,7 @@ static char *json_of(const adept_predicted_step *l, const char *scope)
     adept_json_put_object(&w, "memory", "peak_bytes %g capacity_bytes %g fits %d", p->memory.peak_bytes,
                           p->memory.capacity_bytes, p->memory.fits);
     put_totals(&w, &l->totals);
+    if (l->inference) adept_lifetime_put(&w, l);
     adept_json_put_members(&w, "method %s calibrated %d calibration %s scope %s adept_version %s",
                            adept_granularity_name(adept_granularity_of(l->hw, l->run)),
                            adept_calibrated_in(l->hw, l->run, l->profile->precision), calibration_of(l), scope, ADEPT_VERSION);
@@ -256,6 +280,9 @@ static char *remarks_of(const adept_predicted_step *l, const char *scope)
                 adept_units_kwh(t->interval_energy_kwh[0]).s, adept_units_kwh(t->interval_energy_kwh[1]).s);
     if (isfinite(t->co2e_g))
         fprintf(out, "Emissions: %s at %s. ", adept_units_grams(t->co2e_g).s, adept_grid_text(t).s);
+    if (l->inference)
+        fprintf(out, "Over its life, with %.4g inferences (%s): %s; %.3g of them take as much as the training. ",
+                l->life.inferences.samples, adept_lifetime_text(l).s, adept_units_kwh(l->life.energy_kwh).s, l->life.break_even);
     fprintf(out, "%s", scope);
     return adept_buffer_close(&text, out);
 }

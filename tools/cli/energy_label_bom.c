@@ -74,7 +74,7 @@ static void put_consumption(adept_json_writer *w, const adept_predicted_step *l)
     const adept_totals *t = &l->totals;
 
     adept_json_begin_object(w, NULL);
-    adept_json_put_string(w, "activity", l->profile->mode == ADEPT_MODE_INFER ? "inference" : "training");
+    adept_json_put_string(w, "activity", adept_mode_trains(l->profile->mode) ? "training" : "inference");
     put_providers(w, t);
     put_kwh(w, "activityEnergyCost", t->site_energy_kwh);
     if (isfinite(t->co2e_g))
@@ -154,7 +154,7 @@ static void put_references(adept_json_writer *w, const char *key, const identity
 
 static void put_package(adept_json_writer *w, const identity *id, const adept_predicted_step *l, const char *remarks)
 {
-    bool infers = l->profile->mode == ADEPT_MODE_INFER;
+    bool infers = !adept_mode_trains(l->profile->mode);
 
     begin_element(w, id, "ai_AIPackage", "model");
     adept_json_put_members(w, "name %s comment %s software_primaryPurpose %s", adept_label_file_name(l), remarks, "model");

@@ -60,6 +60,7 @@ static void change(writer *w, double by, const char *more, const char *less, con
 static const char *what_runs(const adept_profile *profile)
 {
     if (profile->mode == ADEPT_MODE_TRAIN) return "training step";
+    if (profile->mode == ADEPT_MODE_GENERATE) return "batch of queries";
     return profile->mode == ADEPT_MODE_INFER ? "forward pass" : "forward and backward pass";
 }
 
@@ -98,6 +99,11 @@ static void say_cost(writer *w)
                 x->step->run->power_scope == ADEPT_SCOPE_NODE ? "With its node it draws" : "It draws",
                 adept_units_si(p->power_avg_w, "W").s, adept_units_si(p->energy_step_j, "J").s,
                 adept_units_si(p->energy_per_sample_j, "J").s);
+    if (x->step->profile->mode == ADEPT_MODE_GENERATE)
+        fprintf(w->out, " The first token comes after %s, bound by %s, and each of the %" PRId64 " that follow takes %s, bound by %s: "
+                "%s tokens/s and %s for each.", adept_units_time(p->ttft_s).s, adept_bound_name(p->generation.prompt_bound),
+                x->step->profile->tokens, adept_units_time(p->tpot_s).s, adept_bound_name(p->generation.answer_bound),
+                adept_units_digits(p->generation.tokens_per_s).s, adept_units_si(p->generation.energy_per_token_j, "J").s);
     end(w);
 }
 

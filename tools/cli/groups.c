@@ -98,7 +98,7 @@ static bool group_layers(adept_cli *cli, adept_groups *out, const adept_profile 
     for (size_t i = 0; ok && i < profile->program.n_operators; i++) {
         const adept_program_operator *e = &profile->program.operators[i];
         if (e->op < 0) continue;
-        add_op(&out->rows[layers.of_module[e->module]], &profile->ops[e->op], 1,
+        add_op(&out->rows[layers.of_module[e->module]], &profile->ops[e->op], adept_profile_times(profile, i),
                predictions ? &predictions[e->op] : NULL);
     }
     adept_layers_free(&layers);

@@ -81,12 +81,52 @@ static void warn_of_set(adept_prediction *p, const adept_vary_options *o)
                  o->axes[i].key, o->axes[i].relative ? "x" : "", o->axes[i].numbers[0]);
 }
 
+/* Words of a generation are those of the inferences, where a training has some. */
+static adept_workload_options without_queries(const adept_workload_options *o)
+{
+    adept_workload_options training = *o;
+    adept_workload_config *c = &training.config;
+    c->prompt = c->tokens = c->denoise_steps = 0;
+    c->weights = c->kv_cache = ADEPT_STORED_AUTO;
+    return training;
+}
+
+static adept_status predict_life(adept_cli *cli, adept_predicted_step *s, const adept_step_options *o, const adept_job_spec *job)
+{
+    const adept_workload_config *words = &o->workload.config;
+    const bool generates = words->prompt > 0 || words->tokens > 0;
+    adept_workload_config c = s->source.config;
+    adept_prediction p;
+
+    if (!adept_mode_trains(s->profile->mode))
+        return adept_cli_usage(cli, "--inferences stands beside a training: of mode %s itself --samples says how many",
+                               adept_mode_name(s->profile->mode));
+    adept_workload_config_over(&c, &(adept_workload_config){.mode = generates ? ADEPT_MODE_GENERATE : ADEPT_MODE_INFER,
+                                                            .given = {[ADEPT_FIELD_mode] = true},
+                                                            .batch_size = job->inference_batch,
+                                                            .prompt = words->prompt, .tokens = words->tokens,
+                                                            .denoise_steps = words->denoise_steps,
+                                                            .weights = words->weights, .kv_cache = words->kv_cache});
+    c.weights = words->weights, c.kv_cache = words->kv_cache;
+    c.grad_accum = 0;
+    c.optimizer = NULL;
+    c.optimizer_impl = ADEPT_IMPL_AUTO;
+    c.optimizer_extras = 0;
+    if (generates) c.seq_length = 0, c.n_inputs = 0;
+    adept_status status = adept_load_walk(cli, &s->inference, s->source.graph, &c);
+    if (status == ADEPT_OK) status = adept_predict(&p, s->inference, s->hw, s->run, &cli->err);
+    if (status == ADEPT_OK) s->life = adept_lifetime_of(job, &s->totals, &p, s->inference, s->run);
+    return status;
+}
+
 adept_status adept_predicted_step_make(adept_cli *cli, adept_predicted_step *s, const adept_step_options *o,
                                        const adept_job_spec *job, const adept_grouping *grouping)
 {
     adept_status status = open_gpu(cli, &s->hw, o->where.gpu, &o->set);
 
-    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &s->source, o->model, &o->workload);
+    const bool has_life = job && job->inferences > 0;
+    const adept_workload_options training = has_life ? without_queries(&o->workload) : o->workload;
+    if (status == ADEPT_OK) status = adept_sweep_source_open(cli, &s->source, o->model, &training);
     s->profile = s->source.base;
     s->run = &o->where.run;
     if (status == ADEPT_OK && job && !isnan(job->host_power_w) && s->run->power_scope == ADEPT_SCOPE_NODE)
@@ -95,12 +135,13 @@ adept_status adept_predicted_step_make(adept_cli *cli, adept_predicted_step *s, 
     if (status != ADEPT_OK) return status;
     warn_of_set(&s->prediction, &o->set);
     if (job && adept_job_spec_given(job)) s->totals = adept_totals_of(job, &s->prediction, s->profile, s->run);
-    return ADEPT_OK;
+    return has_life ? predict_life(cli, s, o, job) : ADEPT_OK;
 }
 
 void adept_predicted_step_free(adept_predicted_step *s)
 {
     adept_groups_free(&s->groups);
+    adept_profile_free(s->inference);
     free(s->ops);
     free(s->layout);
     adept_hwprofile_free(s->hw);

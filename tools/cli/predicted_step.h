@@ -24,6 +24,8 @@ typedef struct adept_predicted_step {
     adept_prediction prediction;
     adept_power_limits limits;
     adept_totals totals;      /* steps 0: no number of them was given */
+    adept_lifetime life;      /* inferences.steps 0: none were asked for */
+    adept_profile *inference; /* what runs for them; owned */
     adept_op_prediction *ops; /* one for each operator of the profile */
     const adept_grouping *grouping;
     adept_groups groups; /* of the operators; of a layout none */

@@ -23,6 +23,14 @@ typedef struct adept_rate_text {
 adept_rate_text adept_grid_text(const adept_totals *t);
 adept_rate_text adept_price_text(const adept_totals *t);
 
+/** Of a step with inferences: "lifetime": {...}, into an object that is open. */
+void adept_lifetime_put(adept_json_writer *w, const adept_predicted_step *s);
+/** "queries of 512 + 256 tokens, 8 at a time": what runs for them. */
+typedef struct adept_inference_text {
+    char s[160];
+} adept_inference_text;
+adept_inference_text adept_lifetime_text(const adept_predicted_step *s);
+
 /** The warnings of a profile, then those of its prediction; NULL past the end. */
 const char *adept_warning_at(const adept_profile *profile, const adept_prediction *prediction, size_t index);
 

@@ -26,7 +26,7 @@ static void put_paragraph(adept_page *page, const char *format, ...)
 
 static bool trains(const adept_predicted_step *r)
 {
-    return r->profile->mode != ADEPT_MODE_INFER;
+    return adept_mode_trains(r->profile->mode);
 }
 
 static const char *file_name(const char *path)
@@ -354,6 +354,22 @@ static void put_totals(adept_page *page, const adept_totals *t)
     put_rates(page, t);
 }
 
+static void put_life(adept_page *page, const adept_predicted_step *s)
+{
+    const adept_lifetime *l = &s->life;
+
+    adept_page_section(page, "lifetime", "Training and inferences");
+    adept_page_tiles_begin(page);
+    adept_page_tile(page, "Inferences", adept_units_digits(l->inferences.samples).s, adept_lifetime_text(s).s);
+    adept_page_tile(page, "Energy of inferences", adept_units_kwh(l->inferences.energy_kwh).s, "");
+    adept_page_tile(page, "Energy of all", adept_units_kwh(l->energy_kwh).s,
+                    range_note(l->interval_energy_kwh, l->inferences.interval_level, adept_units_kwh).s);
+    if (isfinite(l->co2e_g)) adept_page_tile(page, "Emissions of all (CO2e)", print_grams(l->co2e_g).s, "");
+    if (isfinite(l->cost)) adept_page_tile(page, "Cost of all", adept_units_digits(l->cost).s, "");
+    adept_page_tile(page, "As much as the training take", adept_units_digits(l->break_even).s, "inferences");
+    adept_page_tiles_end(page);
+}
+
 /* ---------------------------------------------------------------- what would help -------------------------------- */
 
 /* Sentences about some topics, as a list. */
@@ -402,6 +418,7 @@ char *adept_report_html(const adept_explanation *x, const adept_pictures *pictur
     put_headline(&page, step);
     put_warnings(&page, step);
     if (step->totals.steps > 0) put_totals(&page, &step->totals);
+    if (step->inference) put_life(&page, step);
     put_explanation(&page, x);
     put_step(&page, step, pictures);
     put_layers(&page, step);

@@ -76,7 +76,7 @@ static adept_bar time_bar(const adept_predicted_step *r)
         adept_bar_add(&bar, "other arithmetic", p->alu_s, ADEPT_SHADE_ALU);
         adept_bar_add(&bar, "waiting for memory", p->memory_s, ADEPT_SHADE_MEMORY);
     } else { /* by these equations arithmetic and traffic overlap: their times are no parts of the pass */
-        adept_bar_add(&bar, r->profile->mode == ADEPT_MODE_INFER ? "forward" : "forward and backward", p->pass_s,
+        adept_bar_add(&bar, adept_mode_trains(r->profile->mode) ? "forward and backward" : "forward", p->pass_s,
                       ADEPT_SHADE_GEMM);
     }
     adept_bar_add(&bar, "kernel launches", p->kernel_launch_s, ADEPT_SHADE_LAUNCH);
@@ -108,7 +108,7 @@ static adept_bar energy_bar(const adept_predicted_step *r)
     adept_bar bar = {.scale = p->energy_step_j, .print = adept_units_joule};
 
     snprintf(bar.title, sizeof bar.title, "energy\n%s", adept_units_si(p->energy_step_j, "J").s);
-    adept_bar_add(&bar, r->profile->mode == ADEPT_MODE_INFER ? "forward" : "forward and backward", pass_j,
+    adept_bar_add(&bar, adept_mode_trains(r->profile->mode) ? "forward and backward" : "forward", pass_j,
                   ADEPT_SHADE_GEMM);
     adept_bar_add(&bar, "communication", p->comm_w * p->comm_s, ADEPT_SHADE_COMMUNICATION);
     adept_bar_add(&bar, "optimizer", optimizer_j, ADEPT_SHADE_OPTIMIZER);

@@ -11,9 +11,14 @@
 #define BAR_WIDTH 30
 #define WORTH_A_LINE 0.03 /* of the step's time, between implementations of the optimizer that nobody chose from */
 
+static bool generates(const adept_profile *profile)
+{
+    return profile->mode == ADEPT_MODE_GENERATE;
+}
+
 static bool trains(const adept_profile *profile)
 {
-    return profile->mode != ADEPT_MODE_INFER;
+    return adept_mode_trains(profile->mode);
 }
 
 static bool by_operator(const adept_predicted_step *r)
@@ -92,6 +97,38 @@ static void print_headline(FILE *out, const adept_predicted_step *r)
     fputc('\n', out);
 }
 
+static const char *bound_text(adept_bound bound)
+{
+    static const char *const texts[] = {"arithmetic", "memory: weights and cache are read", "the host: it launches kernels one by one",
+                                        "communication"};
+    return texts[bound];
+}
+
+/* What a query waits and costs. */
+static void print_generation(FILE *out, const adept_predicted_step *r)
+{
+    const adept_prediction *p = &r->prediction;
+    const adept_profile *profile = r->profile;
+    const adept_generation *g = &p->generation;
+
+    fprintf(out, "\nA batch of %.0f quer%s, each of %" PRId64 " tokens, answered by %" PRId64 "\n", p->samples,
+            p->samples == 1 ? "y" : "ies", profile->prompt, profile->tokens);
+    fprintf(out, "  first token  %-10s bound by %s\n", adept_units_time(p->ttft_s).s, bound_text(g->prompt_bound));
+    fprintf(out, "  each token   %-10s bound by %s\n", adept_units_time(p->tpot_s).s, bound_text(g->answer_bound));
+    fprintf(out, "  %s tokens/s of all queries together, %s of each\n", adept_units_digits(g->tokens_per_s).s,
+            adept_units_digits(1 / p->tpot_s).s);
+    fprintf(out, "  %s per token, %s per query: %s of it for the prompt\n", adept_units_si(g->energy_per_token_j, "J").s,
+            adept_units_si(g->wh_per_query, "Wh").s, adept_units_percent(g->prompt_j / p->energy_step_j).s);
+    fprintf(out, "  cache        %-10s %s for each token of a query", adept_units_bytes(g->kv_bytes).s,
+            adept_units_bytes(g->kv_bytes_per_token).s);
+    if (g->largest_batch > 0 && isfinite(g->longest_context))
+        fprintf(out, "\n  fits         %.0f queries of this length on a GPU, or %.0f of %.0f tokens", g->largest_batch,
+                p->samples / (double)adept_run_gpus(r->run), g->longest_context);
+    else if (g->largest_batch > 0)
+        fprintf(out, "\n  fits         %.0f queries of this length on a GPU", g->largest_batch);
+    fputc('\n', out);
+}
+
 static void print_phase(FILE *out, const char *name, double time_s, double step_time_s)
 {
     double share = time_s / step_time_s;
@@ -143,7 +180,8 @@ static void print_times(FILE *out, const adept_predicted_step *r)
     double step_s = p->step_time_s;
 
     fputs("\nWhere the time goes\n", out);
-    print_phase(out, trains(r->profile) ? "forward and backward" : "forward", p->pass_s, step_s);
+    print_phase(out, trains(r->profile) ? "forward and backward" : generates(r->profile) ? "prompt and tokens" : "forward",
+                p->pass_s, step_s);
     if (r->profile->mode == ADEPT_MODE_TRAIN) print_phase(out, "optimizer", p->optimizer_s, step_s);
     if (r->run->gpus > 1) print_phase(out, "communication", p->comm_s, step_s);
     print_phase(out, "kernel launches", p->kernel_launch_s, step_s);
@@ -248,6 +286,7 @@ static void print_memory(FILE *out, const adept_predicted_step *r)
     if (trains(r->profile))
         fprintf(out, "gradients %s, optimizer state %s, ", adept_units_bytes(m->gradients_bytes).s,
                 adept_units_bytes(m->optimizer_bytes).s);
+    if (m->kv_bytes > 0) fprintf(out, "cache %s, ", adept_units_bytes(m->kv_bytes).s);
     fprintf(out, "activations %s, other %s\n", adept_units_bytes(m->activations_bytes).s,
             adept_units_bytes(m->other_bytes).s);
 }
@@ -342,6 +381,58 @@ static void print_totals(FILE *out, const adept_totals *t)
     print_rates(out, t);
 }
 
+/* ---------------------------------------------------------------- a lifetime ------------------------------------- */
+
+adept_inference_text adept_lifetime_text(const adept_predicted_step *s)
+{
+    const adept_profile *p = s->inference;
+    adept_inference_text out;
+
+    if (generates(p))
+        snprintf(out.s, sizeof out.s, "queries of %" PRId64 " + %" PRId64 " tokens, %s, %" PRId64 " at a time", p->prompt, p->tokens,
+                 adept_precision_name(p->precision), p->batch_size);
+    else
+        snprintf(out.s, sizeof out.s, "samples in mode infer, %s, %" PRId64 " at a time", adept_precision_name(p->precision),
+                 p->batch_size);
+    return out;
+}
+
+void adept_lifetime_put(adept_json_writer *w, const adept_predicted_step *s)
+{
+    const adept_lifetime *l = &s->life;
+    const adept_totals *t = &l->inferences;
+    const adept_profile *p = s->inference;
+
+    adept_json_begin_object(w, "lifetime");
+    adept_json_put_members(w, "inferences %g break_even_inferences %g energy_kwh %g site_energy_kwh %g co2e_g %g cost %g", t->samples,
+                           l->break_even, l->energy_kwh, l->site_energy_kwh, l->co2e_g, l->cost);
+    adept_json_put_pair(w, "interval_energy_kwh", l->interval_energy_kwh[0], l->interval_energy_kwh[1]);
+    adept_json_begin_object(w, "inference");
+    adept_json_put_members(w, "mode %s precision %s batch_size %jd energy_j %g wh %g time_s %g gpu_hours %g energy_kwh %g "
+                           "site_energy_kwh %g co2e_g %g cost %g",
+                           adept_mode_name(p->mode), adept_precision_name(p->precision), (intmax_t)p->batch_size, l->inference_j,
+                           l->inference_j / 3600, t->time_s, t->gpu_hours, t->energy_kwh, t->site_energy_kwh, t->co2e_g, t->cost);
+    if (generates(p)) adept_json_put_members(w, "prompt %jd tokens %jd", (intmax_t)p->prompt, (intmax_t)p->tokens);
+    adept_json_end_object(w);
+    adept_json_end_object(w);
+}
+
+static void print_life(FILE *out, const adept_predicted_step *s)
+{
+    const adept_lifetime *l = &s->life;
+    const adept_totals *t = &l->inferences;
+
+    fprintf(out, "\nOver its life, with %.4g inferences: %s", t->samples, adept_units_kwh(l->energy_kwh).s);
+    print_range(out, adept_units_kwh, l->interval_energy_kwh);
+    if (isfinite(l->co2e_g)) fprintf(out, ", %s", adept_units_grams(l->co2e_g).s);
+    if (isfinite(l->cost))
+        fprintf(out, ", cost %s%s%s", adept_units_digits(l->cost).s, t->currency ? " " : "", t->currency ? t->currency : "");
+    fprintf(out, "\n  Inferences: %s, %s each, %s GPU hours\n", adept_units_kwh(t->energy_kwh).s,
+            adept_units_si(l->inference_j / 3600, "Wh").s, adept_units_digits(t->gpu_hours).s);
+    fprintf(out, "  They are %s\n", adept_lifetime_text(s).s);
+    fprintf(out, "  From %.3g of them on they take more energy than the training\n", l->break_even);
+}
+
 /* ---------------------------------------------------------------- the table -------------------------------------- */
 
 int64_t adept_run_gpus(const adept_run *run)
@@ -374,6 +465,7 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
     const bool shared = r->layout && !r->layout->mesh.plain;
     if (r->layout) print_layout(out, r->layout);
     print_headline(out, r);
+    if (generates(r->profile)) print_generation(out, r);
     (shared ? print_layout_times : print_times)(out, r);
     if (shared)
         print_layout_memory(out, r->layout);
@@ -381,6 +473,7 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
         print_memory(out, r);
     print_limits(out, &r->limits);
     if (r->totals.steps > 0) print_totals(out, &r->totals);
+    if (r->inference) print_life(out, r);
     if (shared) {
         for (size_t i = 0; (warning = adept_warning_at(r->profile, &r->prediction, i)); i++)
             adept_report_warning(out, &headed, warning);

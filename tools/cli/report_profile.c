@@ -44,7 +44,8 @@ static void add_total(adept_table *table, const char *name, double forward, doub
 
 static adept_status print_totals(adept_cli *cli, FILE *out, const adept_profile *profile)
 {
-    adept_table table = {.columns = "one pass on one GPU|>forward|>backward|>both"};
+    adept_table table = {.columns = profile->n_legs > 0 ? "all passes on one GPU|>forward|>backward|>both"
+                                                        : "one pass on one GPU|>forward|>backward|>both"};
     const adept_profile_totals *t = &profile->totals;
 
     add_total(&table, "matrix products", t->gemm_flops[0], t->gemm_flops[1], "FLOP");

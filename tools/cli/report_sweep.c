@@ -40,6 +40,7 @@ void adept_sweep_table_begin(adept_sweep_table *t, const adept_sweep *sweep, con
     int n = sprintf(t->columns, "%.20s", label);
     for (size_t i = 0; i < shown_axes(sweep); i++)
         n += sprintf(t->columns + n, "|%s%s", adept_sweep_has_words(&sweep->axes[i]) ? "" : ">", sweep->axes[i].key);
+    if (sweep->generates) n += sprintf(t->columns + n, "|>first token|>each token");
     strcpy(t->columns + n, "|>step time|>power|>energy/step|>samples/s|>energy/sample|interval of time|");
     t->table = (adept_table){.columns = t->columns};
 }
@@ -50,7 +51,8 @@ void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const
     const adept_text numbers[] = {adept_units_time(f->step_time_s), adept_units_watt(f->power_avg_w),
                                   adept_units_joule(f->energy_step_j), adept_units_digits(f->samples / f->step_time_s),
                                   adept_units_joule(f->energy_step_j / f->samples)};
-    const char *cells[SHOWN_AXES + 8] = {label};
+    const adept_text tokens[] = {adept_units_time(f->ttft_s), adept_units_time(f->tpot_s)};
+    const char *cells[SHOWN_AXES + 10] = {label};
     char interval[160] = "", values[SHOWN_AXES][64];
     size_t at[ADEPT_SWEEP_MAX_AXES], n = 1;
     adept_sweep_at(at, sweep, f->index);
@@ -58,6 +60,8 @@ void adept_sweep_table_add(adept_sweep_table *t, const adept_sweep *sweep, const
         adept_sweep_print_value(values[i], sizeof values[i], &sweep->axes[i], at[i]);
         cells[n++] = values[i];
     }
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens && sweep->generates; i++)
+        cells[n++] = reason ? "" : tokens[i].s;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         cells[n++] = reason ? "" : numbers[i].s;
     if (!reason && isfinite(f->interval_time_s[0]))

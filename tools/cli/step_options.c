@@ -232,6 +232,7 @@ static adept_status check_job(adept_cli *cli, void *record)
     if (j->epochs > 0 && j->dataset_size == 0)
         return adept_cli_usage(cli, "--epochs needs --dataset-size, the samples of an epoch");
     if (j->dataset_size > 0 && j->epochs == 0) return adept_cli_usage(cli, "--dataset-size needs --epochs");
+    if (j->inference_batch > 0 && j->inferences == 0) return adept_cli_usage(cli, "--inference-batch needs --inferences");
     if (adept_job_spec_given(j)) return j->price_is_average ? find_average_price(cli, j) : ADEPT_OK;
     const char *option = !isnan(j->carbon_g_per_kwh) ? "--carbon-intensity"
                          : j->country                ? "--country"
@@ -239,6 +240,7 @@ static adept_status check_job(adept_cli *cli, void *record)
                          : !isnan(j->gpu_hour_price) ? "--gpu-hour-price"
                          : !isnan(j->pue)            ? "--pue"
                          : !isnan(j->host_power_w)   ? "--host-power"
+                         : j->inferences > 0         ? "--inferences"
                                                      : NULL;
     return option ? adept_cli_usage(cli, "%s needs --steps, --samples or --epochs", option) : ADEPT_OK;
 }
@@ -258,6 +260,12 @@ static const adept_option_row job_rows[] = {
     {"epochs", "N", 3, "Print the totals of N epochs, each rounded up to whole steps", ADEPT_OPT_COUNT,
      .at = IN_JOB(epochs), .low = 1},
     {"dataset-size", "N", 3, "Samples of an epoch", ADEPT_OPT_COUNT, .at = IN_JOB(dataset_size), .low = 1},
+    {"inferences", "N", 3,
+     "Inferences of the model over its life, beside the job that trains it: samples in mode infer, or with --prompt and "
+     "--tokens queries. Adds them to the totals, and says from how many on they take more than the training",
+     ADEPT_OPT_COUNT, .at = IN_JOB(inferences), .low = 1},
+    {"inference-batch", "N", 3, "How many of them run at a time on a GPU. Default: the batch of the training",
+     ADEPT_OPT_COUNT, .at = IN_JOB(inference_batch), .low = 1, .expert = true},
     {"carbon-intensity", "G", 3, "Grams of CO2e per kWh: adds the emissions to the totals", ADEPT_OPT_NUMBER,
      .at = IN_JOB(carbon_g_per_kwh), .expert = true},
     {"country", "CODE|NAME", 3,

@@ -60,6 +60,10 @@ static const adept_option_row rows[] = {
      .at = AT(job.power_budget_w), .given = AT(given), .units = adept_suffix_watts},
     {"within-cost", "X", 4, "Its cost at most, in the currency of the prices", ADEPT_OPT_ABOVE_0,
      .at = AT(job.cost_budget), .given = AT(given)},
+    {"within-ttft", "TIME", 4, "Time to the first token at most, in mode generate: 500ms", ADEPT_OPT_AMOUNT,
+     .at = AT(job.ttft_limit_s), .given = AT(given), .units = adept_suffix_times},
+    {"within-tpot", "TIME", 4, "Mean time of each further token at most: 30ms", ADEPT_OPT_AMOUNT,
+     .at = AT(job.tpot_limit_s), .given = AT(given), .units = adept_suffix_times},
     {"minimise", "NAME", 4, "What of the job is to be least: time, energy, edp or cost (default: as --objective says)",
      ADEPT_OPT_CHOICE, .at = AT(job.aim), .given = AT(aim_given), .names = adept_aim_name},
     {"minimize", "NAME", 4, NULL, ADEPT_OPT_CHOICE, .at = AT(job.aim), .given = AT(aim_given), .names = adept_aim_name},
@@ -132,6 +136,8 @@ static adept_text amount(adept_within within, double value)
     adept_text text;
     switch (within) {
     case ADEPT_WITHIN_DEADLINE:
+    case ADEPT_WITHIN_TTFT:
+    case ADEPT_WITHIN_TPOT:
         return adept_units_time(value);
     case ADEPT_WITHIN_ENERGY:
         return adept_units_kwh(value / J_PER_KWH);

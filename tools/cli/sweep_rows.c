@@ -25,6 +25,12 @@ static void put_row(adept_sweep_rows *rows, const adept_sweep_point *point)
     adept_column_value(w, "edp_js", r->edp_js);
     adept_column_value(w, "samples_per_s", r->samples_per_s);
     adept_column_value(w, "energy_per_sample_j", r->energy_per_sample_j);
+    if (rows->sweep->generates) {
+        const double tokens = ok && point->profile ? (double)point->profile->tokens : NAN;
+        adept_column_value(w, "ttft_s", r->ttft_s);
+        adept_column_value(w, "tpot_s", r->tpot_s);
+        adept_column_value(w, "energy_per_token_j", r->energy_per_sample_j / tokens);
+    }
     adept_column_value(w, "clock_hz", r->clock_hz);
     adept_column_value(w, "peak_bytes", (double)r->peak_bytes);
     adept_column_flag(w, "fits", ok, adept_estimate_fits(r));

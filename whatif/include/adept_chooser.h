@@ -29,7 +29,9 @@ ADEPT_API const char *adept_aim_text(size_t aim);
     X(ENERGY, "energy budget", "J")                                                                                    \
     X(MEMORY, "device memory", "bytes")                                                                                \
     X(PREDICTABLE, "what can be predicted", "")                                                                        \
-    X(COST, "cost budget", "")
+    X(COST, "cost budget", "")                                                                                         \
+    X(TTFT, "time to the first token", "s")                                                                            \
+    X(TPOT, "time of a token", "s")
 typedef enum adept_within {
 #define X(id, text, unit) ADEPT_WITHIN_##id,
     ADEPT_WITHIN_LIST(X)
@@ -45,6 +47,7 @@ typedef struct adept_job {
     bool ignore_memory;
     double samples, steps; /* of one of them; neither: one step */
     double power_budget_w, deadline_s, energy_budget_j, cost_budget;
+    double ttft_limit_s, tpot_limit_s; /* of a generation, not of the job */
 } adept_job;
 
 /* One option. */

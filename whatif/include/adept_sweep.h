@@ -105,6 +105,7 @@ typedef struct adept_sweep {
     adept_shard shard;         /* only these of all points: contiguous parts, whose sizes differ by 1 at most */
     const adept_hwprofile *hw; /* where no axis is of GPUs, or with one_at_a_time */
     adept_run run;
+    bool generates; /* without its axes it is of mode generate: rows and tables have what its tokens take */
     adept_sweep_profile_of profile_of;
     void *context;
 } adept_sweep;

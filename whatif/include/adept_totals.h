@@ -35,6 +35,8 @@ const adept_electricity_price *adept_electricity_price_at(size_t index);
 typedef struct adept_job_spec {
     int64_t steps, samples, epochs;
     int64_t dataset_size;    /* samples of an epoch */
+    int64_t inferences;      /* of the model over its life, beside its training; 0: not asked */
+    int64_t inference_batch; /* 0: the training's */
     double carbon_g_per_kwh; /* counts more than the country's */
     const adept_grid_intensity *country;
     double price_per_kwh, gpu_hour_price; /* in one currency: USD with an average price */
@@ -55,5 +57,11 @@ void adept_totals_take_rates(adept_totals *t, const adept_job_spec *job);
  */
 adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *p, const adept_profile *prof,
                              const adept_run *run);
+
+/** The life of a model.
+ *  @param training    its totals
+ *  @param p, prof     a step of its inferences, of which `job` says how many */
+adept_lifetime adept_lifetime_of(const adept_job_spec *job, const adept_totals *training, const adept_prediction *p,
+                                 const adept_profile *prof, const adept_run *run);
 
 #endif

@@ -7,6 +7,8 @@ typedef struct decoder {
     adept_emitter *e;
     const adept_architecture *a;
     int32_t sizes[2];          /* of the batch and of the sequence */
+    int32_t generates, past;   /* is this a pass of a generation, and how many tokens are in the cache before? */
+    int32_t total;             /* with them */
     int32_t cos, sin;          /* rotary positions */
     int32_t bias, hidden_mask; /* ALiBi, and what of the scores causality hides */
 } decoder;
@@ -114,18 +116,32 @@ static int32_t rotate(const decoder *d, int32_t x, int32_t cos, int32_t sin)
     return OP(e, "cat.default", LIST_OF(e, turned, rest), INT(-1));
 }
 
+/* Of a generation the tokens' numbers behind those in the cache, in a table that begins so many rows later. */
+static int32_t positions_behind(const decoder *d, int64_t later)
+{
+    adept_emitter *e = d->e;
+    int32_t from = d->past, to = d->total;
+    if (later) from = OP(e, "add.Scalar", from, INT(later)), to = OP(e, "add.Scalar", to, INT(later));
+    return OP(e, "unsqueeze.default", OP(e, "arange.start", from, to), INT(0));
+}
+
 static int32_t learned_positions(const decoder *d)
 {
     adept_emitter *e = d->e;
     const adept_architecture *a = d->a;
-    if (a->family->positions == ADEPT_LEARNED)
-        return adept_emit_embedding(e, a->family->names->positions,
-                                    OP(e, "unsqueeze.default", OP(e, "arange.default", d->sizes[1]), INT(0)),
-                                    a->positions, a->hidden, NULL);
-    int32_t mask = OP(e, "ones.default", LIST_OF(e, d->sizes[0], d->sizes[1]), INT(4));
-    int32_t counted = OP(e, "mul.Tensor", OP(e, "cumsum.default", mask, INT(1)), mask);
-    int32_t shifted = OP(e, "add.Tensor", OP(e, "sub.Tensor", counted, INT(1)), INT(2));
-    return adept_emit_embedding(e, a->family->names->positions, shifted, a->positions + 2, a->hidden, NULL);
+    const int64_t later = a->family->positions == ADEPT_LEARNED ? 0 : 2;
+    adept_emit_if(e, d->generates);
+    adept_emit_else(e, positions_behind(d, later));
+    int32_t numbers;
+    if (later == 0) {
+        numbers = OP(e, "unsqueeze.default", OP(e, "arange.default", d->sizes[1]), INT(0));
+    } else {
+        int32_t mask = OP(e, "ones.default", LIST_OF(e, d->sizes[0], d->sizes[1]), INT(4));
+        int32_t counted = OP(e, "mul.Tensor", OP(e, "cumsum.default", mask, INT(1)), mask);
+        numbers = OP(e, "add.Tensor", OP(e, "sub.Tensor", counted, INT(1)), INT(2));
+    }
+    numbers = adept_emit_end(e, numbers);
+    return adept_emit_embedding(e, a->family->names->positions, numbers, a->positions + later, a->hidden, NULL);
 }
 
 /* (heads, 1, S) of distances times slopes, and the upper triangle that causality hides. */
@@ -133,11 +149,10 @@ static void alibi(decoder *d)
 {
     adept_emitter *e = d->e;
     const int64_t slopes[] = {d->a->heads, 1, 1};
-    int32_t negative =
-        OP(e, "sub.Tensor", OP(e, "arange.default", d->sizes[1]), OP(e, "sub.Scalar", d->sizes[1], INT(1)));
+    int32_t negative = OP(e, "sub.Tensor", OP(e, "arange.default", d->total), OP(e, "sub.Scalar", d->total, INT(1)));
     int32_t distances = OP(e, "view.default", negative, LIST_OF(e, INT(1), INT(1), INT(-1)));
     d->bias = OP(e, "mul.Tensor", distances, adept_emit_buffer(e, "slopes", 3, slopes));
-    int32_t square = OP(e, "ones.default", LIST_OF(e, d->sizes[1], d->sizes[1]), INT(11));
+    int32_t square = OP(e, "ones.default", LIST_OF(e, d->sizes[1], d->total), INT(11));
     d->hidden_mask =
         OP(e, "unsqueeze.default", OP(e, "unsqueeze.default", OP(e, "triu.default", square, INT(1)), INT(0)), INT(0));
 }
@@ -180,12 +195,70 @@ static int32_t deinterleave(const decoder *d, int32_t x, int64_t heads)
               LIST_OF(e, d->sizes[0], INT(heads), d->sizes[1], INT(width)));
 }
 
+/* Keys or values behind those of the cache, if this is a pass of a generation. */
+static int32_t cached(const decoder *d, int32_t x, int64_t window)
+{
+    adept_emitter *e = d->e;
+    adept_emit_if(e, d->generates);
+    return adept_emit_end_if(e, OP(e, "adept::kv_cache", x, d->past, INT(window)), x);
+}
+
+/* What hides later tokens: of a generation, the only new one is the last. */
+static int32_t is_causal(const decoder *d)
+{
+    adept_emitter *e = d->e;
+    int32_t always = BOOL(true);
+    adept_emit_if(e, d->generates);
+    return adept_emit_end_if(e, OP(e, "eq.Scalar", d->past, INT(0)), always);
+}
+
+/* (B, heads, S, in) times a matrix for each head, (heads, in, out). */
+static int32_t times_heads(const decoder *d, int32_t x, int32_t matrices, int64_t in, int64_t out)
+{
+    adept_emitter *e = d->e;
+    const int64_t heads = d->a->heads;
+    int32_t rows = OP(e, "reshape.default", OP(e, "transpose.int", x, INT(0), INT(1)), LIST_OF(e, INT(heads), INT(-1), INT(in)));
+    int32_t y = OP(e, "view.default", OP(e, "bmm.default", rows, matrices),
+                   LIST_OF(e, INT(heads), d->sizes[0], d->sizes[1], INT(out)));
+    return OP(e, "transpose.int", y, INT(0), INT(1));
+}
+
+/* What DeepSeek's cache holds of a token: what its keys and values of all heads are made of. */
+static int32_t keep_latent(const decoder *d, int32_t normed, int32_t rotated)
+{
+    adept_emitter *e = d->e;
+    int32_t both = LIST_OF(e, OP(e, "unsqueeze.default", normed, INT(1)), rotated);
+    return OP(e, "adept::kv_cache", OP(e, "cat.default", both, INT(-1)), d->past, INT(0));
+}
+
+/* A token that is written meets the cache as it is: its queries are brought into the low rank instead, and back what they gather
+ * there, both by the matrix that would have made keys and values. All heads read the same. */
+static int32_t attend_latent(const decoder *d, const int32_t q[2], int32_t normed, int32_t key, int32_t cos, int32_t sin,
+                             int32_t weight)
+{
+    adept_emitter *e = d->e;
+    const adept_architecture *a = d->a;
+    int32_t of_heads[2], widths = LIST_OF(e, INT(a->plain_dim), INT(a->value_dim));
+    int32_t rotated = OP(e, "view.default", key, LIST_OF(e, d->sizes[0], INT(1), d->sizes[1], INT(a->rope_dim)));
+    rotated = rotate(d, deinterleave(d, rotated, 1), cos, sin);
+    int32_t all = keep_latent(d, normed, rotated);
+    weight = OP(e, "view.default", weight, LIST_OF(e, INT(a->heads), INT(a->plain_dim + a->value_dim), INT(a->kv_rank)));
+    adept_emit_unpack(e, OP(e, "split_with_sizes.default", weight, widths, INT(1)), 2, of_heads);
+    int32_t plain = times_heads(d, q[0], of_heads[0], a->plain_dim, a->kv_rank);
+    int32_t turned = rotate(d, deinterleave(d, q[1], a->heads), cos, sin);
+    int32_t queries = OP(e, "cat.default", LIST_OF(e, plain, turned), INT(-1));
+    int32_t values = slice(e, all, INT(0), INT(a->kv_rank));
+    int32_t y = adept_emit_attention(e, queries, all, values, 0, BOOL(false), true);
+    return times_heads(d, y, OP(e, "transpose.int", of_heads[1], INT(1), INT(2)), a->kv_rank, a->value_dim);
+}
+
 /* DeepSeek's: keys and values come from a low rank, one rotated part of the key serves all heads. */
-static void project_latent(const decoder *d, int32_t x, int32_t cos, int32_t sin, int32_t out[3])
+static int32_t latent_attention(const decoder *d, int32_t x, int32_t cos, int32_t sin)
 {
     adept_emitter *e = d->e;
     const adept_architecture *a = d->a;
     const int64_t width = a->plain_dim + a->rope_dim, bias = has(d, ADEPT_HAS_QKV_BIAS);
+    static const char linear_class[] = "torch.nn.modules.linear.Linear";
     int32_t q, parts[2], keys[2], compressed;
     if (a->q_rank > 0) {
         q = norm(d, "q_a_layernorm", adept_emit_linear(e, "q_a_proj", x, a->hidden, a->q_rank, bias), a->q_rank);
@@ -200,18 +273,31 @@ static void project_latent(const decoder *d, int32_t x, int32_t cos, int32_t sin
     adept_emit_unpack(
         e, OP(e, "split_with_sizes.default", compressed, LIST_OF(e, INT(a->kv_rank), INT(a->rope_dim)), INT(-1)), 2,
         keys);
-    int32_t wide = adept_emit_linear(e, "kv_b_proj", norm(d, "kv_a_layernorm", keys[0], a->kv_rank), a->kv_rank,
-                                     a->heads * (a->plain_dim + a->value_dim), false);
+    int32_t normed = norm(d, "kv_a_layernorm", keys[0], a->kv_rank);
+    adept_emit_place before = adept_emit_enter(e, linear_class, "kv_b_proj");
+    int32_t weight = adept_emit_weight(
+        e, "weight", 2, (int64_t[]){a->heads * (a->plain_dim + a->value_dim), a->kv_rank});
+    adept_emit_leave(e, before);
+    adept_emit_if(e, OP(e, "gt.Scalar", d->past, INT(0)));
+    int32_t y = attend_latent(d, parts, normed, keys[1], cos, sin, weight);
+    adept_emit_else(e, y);
+    adept_emit_enter(e, linear_class, "kv_b_proj");
+    int32_t wide = OP(e, "linear.default", normed, weight);
+    adept_emit_leave(e, before);
     int32_t rotated = OP(e, "view.default", keys[1], LIST_OF(e, d->sizes[0], INT(1), d->sizes[1], INT(a->rope_dim)));
     wide = adept_emit_split_heads(e, wide, d->sizes, a->heads, a->plain_dim + a->value_dim);
     adept_emit_unpack(
         e, OP(e, "split_with_sizes.default", wide, LIST_OF(e, INT(a->plain_dim), INT(a->value_dim)), INT(-1)), 2, keys);
     int32_t q_rotated = rotate(d, deinterleave(d, parts[1], a->heads), cos, sin);
     rotated = rotate(d, deinterleave(d, rotated, 1), cos, sin);
+    adept_emit_if(e, d->generates);
+    int32_t kept = keep_latent(d, normed, rotated);
+    adept_emit_end_if(e, kept, rotated);
     rotated = OP(e, "expand.default", rotated, LIST_OF(e, INT(-1), INT(a->heads), INT(-1), INT(-1)));
-    out[0] = OP(e, "cat.default", LIST_OF(e, parts[0], q_rotated), INT(-1));
-    out[1] = OP(e, "cat.default", LIST_OF(e, keys[0], rotated), INT(-1));
-    out[2] = keys[1];
+    int32_t q_all = OP(e, "cat.default", LIST_OF(e, parts[0], q_rotated), INT(-1));
+    int32_t k_all = OP(e, "cat.default", LIST_OF(e, keys[0], rotated), INT(-1));
+    return adept_emit_end(e, adept_emit_attention(e, q_all, k_all, keys[1], a->attention_dropout, BOOL(true),
+                                                  a->kv_heads != a->heads));
 }
 
 /* Written out: the bias of the positions is added to the scores. */
@@ -225,26 +311,28 @@ static int32_t weigh_with_bias(const decoder *d, const int32_t qkv[3])
     return adept_emit_weigh(e, scores, qkv[2], d->a->attention_dropout);
 }
 
-static int32_t attention(const decoder *d, int32_t x)
+static int32_t attention(const decoder *d, int32_t x, int64_t layer)
 {
     adept_emitter *e = d->e;
     const adept_architecture *a = d->a;
-    int32_t qkv[3], cos = 0, sin = 0;
+    const int64_t window = adept_architecture_window(a, layer);
+    int32_t qkv[3], cos = 0, sin = 0, y;
     adept_emit_place before = adept_emit_enter(e, "Attention", "%s", a->family->names->attention);
     if (a->family->positions <= ADEPT_ROTARY_PART) {
         cos = OP(e, "unsqueeze.default", d->cos, INT(1));
         sin = OP(e, "unsqueeze.default", d->sin, INT(1));
     }
     if (has(d, ADEPT_HAS_LATENT)) {
-        project_latent(d, x, cos, sin, qkv);
+        y = latent_attention(d, x, cos, sin);
     } else {
         project(d, x, qkv);
         if (cos) qkv[0] = rotate(d, qkv[0], cos, sin), qkv[1] = rotate(d, qkv[1], cos, sin);
+        qkv[1] = cached(d, qkv[1], window), qkv[2] = cached(d, qkv[2], window);
+        y = a->family->positions == ADEPT_ALIBI
+                ? weigh_with_bias(d, qkv)
+                : adept_emit_attention(e, qkv[0], qkv[1], qkv[2], a->attention_dropout, is_causal(d),
+                                       a->kv_heads != a->heads);
     }
-    int32_t y =
-        a->family->positions == ADEPT_ALIBI
-            ? weigh_with_bias(d, qkv)
-            : adept_emit_attention(e, qkv[0], qkv[1], qkv[2], a->attention_dropout, true, a->kv_heads != a->heads);
     const int64_t width = has(d, ADEPT_HAS_LATENT) ? a->value_dim : a->head_dim;
     y = linear(d, a->family->names->out, adept_emit_merge_heads(e, y, d->sizes), a->heads * width, a->hidden,
                ADEPT_HAS_OUT_BIAS);
@@ -297,10 +385,10 @@ static int32_t block(const decoder *d, int32_t x, int64_t layer)
     const adept_architecture *a = d->a;
     const adept_family_names *names = a->family->names;
     if (a->post_norm) {
-        x = norm(d, names->norm1, add(d, x, attention(d, x)), a->hidden);
+        x = norm(d, names->norm1, add(d, x, attention(d, x, layer)), a->hidden);
         return norm(d, names->norm2, add(d, x, feed_forward(d, x, layer)), a->hidden);
     }
-    int32_t read = norm(d, names->norm1, x, a->hidden), y = attention(d, read);
+    int32_t read = norm(d, names->norm1, x, a->hidden), y = attention(d, read, layer);
     if (a->parallel) {
         int32_t other = has(d, ADEPT_HAS_ONE_NORM) ? read : norm(d, names->norm2, x, a->hidden);
         return add(d, add(d, feed_forward(d, other, layer), y), x);
@@ -369,6 +457,10 @@ int32_t adept_build_decoder(adept_emitter *e, const adept_architecture *a, const
     d.sizes[0] = OP(e, "size.int", ids, INT(0));
     d.sizes[1] = OP(e, "size.int", ids, INT(1));
     note_window(&d);
+    d.generates = adept_emit(e, "adept::generates", 0, NULL);
+    d.past = adept_emit(e, "adept::past", 0, NULL);
+    adept_emit_if(e, d.generates);
+    d.total = adept_emit_end_if(e, OP(e, "add.Scalar", d.sizes[1], d.past), d.sizes[1]);
     adept_emit_place top = {e->length, e->module};
     if (!a->headless || strchr(a->family->names->root, '.')) adept_emit_enter(e, "Model", "%s", a->family->names->root);
     int32_t x = embed(&d, ids, &table);
@@ -383,6 +475,8 @@ int32_t adept_build_decoder(adept_emitter *e, const adept_architecture *a, const
         x = adept_emit_linear(e, "project_out", x, a->hidden, a->embedding_width, false);
     adept_emit_leave(e, top);
     if (a->headless) return x;
+    adept_emit_if(e, d.generates); /* of the prompt's tokens the last one alone says which comes next */
+    x = adept_emit_end_if(e, OP(e, "slice.Tensor", x, INT(1), INT(-1), INT(INT64_MAX)), x);
     int32_t logits = head(&d, x, table);
     return a->without_loss ? logits : adept_emit_loss(e, logits, ids, a->vocab, true);
 }

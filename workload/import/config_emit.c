@@ -215,17 +215,25 @@ void adept_emit_if(adept_emitter *e, int32_t condition)
     int32_t result = 0;
     adept_emit_several(e, "prim::If", 1, &condition, 1, &result);
     if (e->status == ADEPT_OK) failed(e, adept_graph_builder_block_begin(e->b, 0, NULL, e->err));
-    e->depth++;
-    e->if_result = result;
+    e->if_results[e->depth++] = result;
+}
+
+void adept_emit_else(adept_emitter *e, int32_t then)
+{
+    if (e->status == ADEPT_OK) failed(e, adept_graph_builder_block_end(e->b, 1, &then, e->err));
+    if (e->status == ADEPT_OK) failed(e, adept_graph_builder_block_begin(e->b, 0, NULL, e->err));
+}
+
+int32_t adept_emit_end(adept_emitter *e, int32_t otherwise)
+{
+    if (e->status == ADEPT_OK) failed(e, adept_graph_builder_block_end(e->b, 1, &otherwise, e->err));
+    return e->if_results[--e->depth];
 }
 
 int32_t adept_emit_end_if(adept_emitter *e, int32_t then, int32_t otherwise)
 {
-    e->depth--;
-    if (e->status == ADEPT_OK) failed(e, adept_graph_builder_block_end(e->b, 1, &then, e->err));
-    if (e->status == ADEPT_OK) failed(e, adept_graph_builder_block_begin(e->b, 0, NULL, e->err));
-    if (e->status == ADEPT_OK) failed(e, adept_graph_builder_block_end(e->b, 1, &otherwise, e->err));
-    return e->if_result;
+    adept_emit_else(e, then);
+    return adept_emit_end(e, otherwise);
 }
 
 void adept_emit_note(adept_emitter *e, const char *format, ...)
@@ -425,10 +433,10 @@ int32_t adept_emit_merge_heads(adept_emitter *e, int32_t x, const int32_t sizes[
     return OP(e, "reshape.default", rows, LIST_OF(e, sizes[0], sizes[1], INT(-1)));
 }
 
-int32_t adept_emit_attention(adept_emitter *e, int32_t q, int32_t k, int32_t v, double dropout, bool causal,
+int32_t adept_emit_attention(adept_emitter *e, int32_t q, int32_t k, int32_t v, double dropout, int32_t causal,
                              bool grouped)
 {
-    return OP(e, "scaled_dot_product_attention.default", q, k, v, ADEPT_OMITTED, FLOAT(dropout), BOOL(causal),
+    return OP(e, "scaled_dot_product_attention.default", q, k, v, ADEPT_OMITTED, FLOAT(dropout), causal,
               ADEPT_OMITTED, grouped ? BOOL(true) : ADEPT_OMITTED);
 }
 

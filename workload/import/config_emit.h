@@ -7,6 +7,7 @@
 
 #define ADEPT_EMIT_PATH_BYTES 256
 #define ADEPT_EMIT_CONSTANTS 256
+#define ADEPT_EMIT_BLOCKS 4 /* inside one another */
 #define ADEPT_OMITTED (-1) /* an argument that is left out */
 
 typedef struct adept_emitter {
@@ -17,7 +18,7 @@ typedef struct adept_emitter {
     char path[ADEPT_EMIT_PATH_BYTES];
     size_t length; /* of the path */
     int32_t module;
-    int32_t if_result;
+    int32_t if_results[ADEPT_EMIT_BLOCKS];
     int depth; /* blocks that are open: constants in them are not known outside */
     size_t n_constants;
     struct {
@@ -64,8 +65,11 @@ void adept_emit_several(adept_emitter *e, const char *operator, int n, const int
 /** The list of these values; the values of a list that an operator gave. */
 int32_t adept_emit_list(adept_emitter *e, int n, const int32_t *values);
 void adept_emit_unpack(adept_emitter *e, int32_t list, int n, int32_t *values);
-/** A condition, and where the block is over: `otherwise` is what it gives if the condition does not hold. */
+/** A condition, what it gives if it holds, and what if it does not, where operators behind adept_emit_else() run. */
 void adept_emit_if(adept_emitter *e, int32_t condition);
+void adept_emit_else(adept_emitter *e, int32_t then);
+int32_t adept_emit_end(adept_emitter *e, int32_t otherwise);
+/** The same where no operators run if it does not hold. */
 int32_t adept_emit_end_if(adept_emitter *e, int32_t then, int32_t otherwise);
 /** A text that the profile warns of. */
 void adept_emit_note(adept_emitter *e, const char *format, ...) ADEPT_PRINTF(2, 3);
@@ -98,8 +102,8 @@ int32_t adept_emit_gated(adept_emitter *e, const char *activation, const char *c
 /** (B, S, heads * width) -> (B, heads, S, width) and back; `sizes` are the values of B and S. */
 int32_t adept_emit_split_heads(adept_emitter *e, int32_t x, const int32_t sizes[2], int64_t heads, int64_t width);
 int32_t adept_emit_merge_heads(adept_emitter *e, int32_t x, const int32_t sizes[2]);
-int32_t adept_emit_attention(adept_emitter *e, int32_t q, int32_t k, int32_t v, double dropout, bool causal,
-                             bool grouped);
+int32_t adept_emit_attention(adept_emitter *e, int32_t q, int32_t k, int32_t v, double dropout,
+                             int32_t causal, bool grouped);
 /** Softmax of the scores in FP32, dropout, and the product with the values: an attention written out. */
 int32_t adept_emit_weigh(adept_emitter *e, int32_t scores, int32_t v, double dropout);
 /** x in FP32, and x in the type of another tensor. */

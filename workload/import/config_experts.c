@@ -56,12 +56,16 @@ static int32_t rows_of(adept_emitter *e, int32_t x, int32_t index)
     return OP(e, "index.Tensor", x, LIST_OF(e, index));
 }
 
-/* x (rows in the order of their experts, in) by a matrix (out, in) of each. */
-static int32_t grouped(adept_emitter *e, const char *name, int32_t x, int64_t experts, int64_t in, int64_t out,
-                       int32_t ends)
+/* x (rows in the order of their experts, in) by a matrix (out, in) of each. Of few tokens, as where they are written one by one, it
+ * counts how many experts they choose. */
+static int32_t grouped(adept_emitter *e, const adept_architecture *a, const char *name, int32_t x, int64_t in,
+                       int64_t out, int32_t ends)
 {
-    int32_t weight = adept_emit_weight(e, name, 3, (int64_t[]){experts, out, in});
-    return OP(e, "_grouped_mm.default", x, OP(e, "transpose.int", weight, INT(-2), INT(-1)), ends);
+    int32_t weight = adept_emit_weight(e, name, 3, (int64_t[]){a->experts, out, in});
+    int32_t turned = OP(e, "transpose.int", weight, INT(-2), INT(-1));
+    adept_emit_if(e, adept_emit(e, "adept::generates", 0, NULL));
+    adept_emit_else(e, OP(e, "adept::grouped_mm", x, turned, ends, INT(a->chosen)));
+    return adept_emit_end(e, OP(e, "_grouped_mm.default", x, turned, ends));
 }
 
 static int32_t run_experts(adept_emitter *e, const adept_architecture *a, int32_t x, const int32_t chosen[2])
@@ -78,10 +82,10 @@ static int32_t run_experts(adept_emitter *e, const adept_architecture *a, int32_
     int32_t counts = OP(e, "histc.default", adept_emit_to_float(e, rows_of(e, experts, order)), INT(a->experts), INT(0),
                         INT(a->experts - 1));
     int32_t ends = OP(e, "cumsum.default", counts, INT(0), INT(3));
-    int32_t both = grouped(e, "gate_up_proj", rows, a->experts, a->hidden, 2 * a->expert_ffn, ends);
+    int32_t both = grouped(e, a, "gate_up_proj", rows, a->hidden, 2 * a->expert_ffn, ends);
     adept_emit_unpack(e, OP(e, "chunk.default", both, INT(2), INT(-1)), 2, parts);
     int32_t y = OP(e, "mul.Tensor", adept_emit_activation(e, "act_fn", a->activation, parts[0]), parts[1]);
-    y = grouped(e, "down_proj", y, a->experts, a->expert_ffn, a->hidden, ends);
+    y = grouped(e, a, "down_proj", y, a->expert_ffn, a->hidden, ends);
     y = OP(e, "mul.Tensor", y, OP(e, "unsqueeze.default", rows_of(e, weights, order), INT(-1)));
     y = OP(e, "view.default", rows_of(e, y, back), LIST_OF(e, INT(-1), INT(a->chosen), INT(a->hidden)));
     y = adept_emit_to_type_of(e, OP(e, "sum.dim_IntList", y, LIST_OF(e, INT(1))), x);

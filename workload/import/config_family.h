@@ -83,7 +83,9 @@ typedef struct adept_architecture {
     const adept_family *family;
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, positions;
     int64_t rotary_dim; /* of head_dim */
-    int64_t window;
+    int64_t window, window_every; /* of all layers but each `window_every`-th; 0: of all */
+    int64_t window_from;          /* of layers from here on */
+    const cJSON *layer_types;     /* texts that say it of each layer, the JSON's; NULL: none */
     unsigned has; /* the family's, as the configuration has it */
     bool parallel, post_norm, final_norm;
     const char *activation;
@@ -105,6 +107,8 @@ typedef struct adept_architecture {
 
 /** Read one of a family; texts are the JSON's. Failures are the keys'. */
 void adept_architecture_read(adept_architecture *a, const adept_family *family, adept_keys *k);
+/** How many tokens the attention of layer i looks back; 0: all. */
+int64_t adept_architecture_window(const adept_architecture *a, int64_t layer);
 /** Is layer i one of experts? */
 bool adept_architecture_has_experts(const adept_architecture *a, int64_t layer);
 #endif

@@ -313,6 +313,28 @@ static void read_opt(adept_architecture *a, adept_keys *k)
     set(a, ADEPT_HAS_QKV_BIAS | ADEPT_HAS_OUT_BIAS | ADEPT_HAS_MLP_BIAS, adept_keys_flag(k, "enable_bias", true));
 }
 
+/* Which layers have it: those that layer_types says, else as the family has it. */
+static void read_window_layers(adept_architecture *a, adept_keys *k)
+{
+    const char *name = a->family->name;
+    const int64_t usual = strcmp(name, "gemma2") == 0 ? 2 : strncmp(name, "gemma3", 6) == 0 ? 6 : 0;
+    const cJSON *types = adept_keys_any(k, "layer_types");
+    a->window_every = adept_keys_count(k, "sliding_window_pattern _sliding_window_pattern", 1, MOST_LAYERS, usual);
+    if (strncmp(name, "qwen", 4) == 0)
+        a->window_from = adept_keys_count(k, "max_window_layers", 0, MOST_LAYERS, 0);
+    if (cJSON_IsArray(types) && cJSON_GetArraySize(types) == a->layers) a->layer_types = types;
+}
+
+int64_t adept_architecture_window(const adept_architecture *a, int64_t layer)
+{
+    if (a->layer_types) {
+        const cJSON *type = cJSON_GetArrayItem(a->layer_types, (int)layer);
+        return cJSON_IsString(type) && strcmp(type->valuestring, "sliding_attention") == 0 ? a->window : 0;
+    }
+    if (layer < a->window_from || (a->window_every > 0 && (layer + 1) % a->window_every == 0)) return 0;
+    return a->window;
+}
+
 /* ---- the whole ---- */
 
 void adept_architecture_read(adept_architecture *a, const adept_family *f, adept_keys *k)
@@ -337,7 +359,7 @@ void adept_architecture_read(adept_architecture *a, const adept_family *f, adept
         int64_t window = adept_keys_count(k, "sliding_window", 1, MOST_POSITIONS, 0);
         bool used = strncmp(f->name, "qwen", 4) != 0 || adept_keys_flag(k, "use_sliding_window", false);
         a->window = used ? window : 0;
-        adept_keys_any(k, "layer_types sliding_window_pattern _sliding_window_pattern");
+        read_window_layers(a, k);
     }
     a->logit_cap = adept_keys_number(k, "final_logit_softcapping", 0, 1e9, 0);
     read_latent(a, k);

@@ -34,7 +34,8 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
  * in which predict --json says them. */
 #define ADEPT_WORKLOAD_FIELDS(X)                                                                                       \
     X(mode, WORD, adept_mode, adept_mode_name, "train", ADEPT_NO_UNIT, "mode", "MODE",                                 \
-      "train (forward, backward, optimizer; the default), fwbw (without the optimizer) or infer", ADEPT_USUAL)         \
+      "train (forward, backward, optimizer; the default), fwbw (without the optimizer), infer, or generate (--prompt " \
+      "tokens read, --tokens tokens written one by one)", ADEPT_USUAL)                                                 \
     X(precision, WORD, adept_precision, adept_precision_name, "fp32", ADEPT_NO_UNIT, "precision", "P",                 \
       "fp32 (default), tf32, bf16 or fp16 (autocast over fp32 weights), pure-bf16 or pure-fp16 (the whole model in 16 " \
       "bits), fp8 (bf16, of which products with weights run in FP8)", ADEPT_USUAL)                                                                                            \
@@ -61,7 +62,18 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
     X(grad_scaler, SWITCH, bool, adept_switch_name, "false", ADEPT_NO_UNIT, "grad-scaler", NULL,                       \
       "Unscale gradients and look for infinities before the optimizer, as torch.amp.GradScaler does", ADEPT_EXPERT)    \
     X(clip_grad_norm, SWITCH, bool, adept_switch_name, "false", ADEPT_NO_UNIT, "clip-grad-norm", NULL,                 \
-      "Clip gradients by their norm before the optimizer, as torch.nn.utils.clip_grad_norm_ does", ADEPT_EXPERT)
+      "Clip gradients by their norm before the optimizer, as torch.nn.utils.clip_grad_norm_ does", ADEPT_EXPERT)       \
+    X(prompt, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "prompt", "N",                                                  \
+      "Tokens of a query's prompt, in mode generate", ADEPT_USUAL)                                                     \
+    X(tokens, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "tokens", "N",                                                  \
+      "Tokens of its answer, a pass each, in mode generate", ADEPT_USUAL)                                              \
+    X(weights, WORD, adept_stored, adept_weights_name, "auto", ADEPT_NO_UNIT, "weights", "TYPE",                       \
+      "How the weights of a model's blocks lie in memory, in mode generate: auto (as the precision; default), fp32, "  \
+      "bf16, fp16, fp8, int8 or int4; kernels widen what they read", ADEPT_USUAL)                                      \
+    X(kv_cache, WORD, adept_stored, adept_kv_cache_name, "auto", ADEPT_NO_UNIT, "kv-cache", "TYPE",                    \
+      "The same of the key-value cache: auto, fp32, bf16, fp16, fp8 or int8", ADEPT_USUAL)                             \
+    X(denoise_steps, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "denoise-steps", "N",                                    \
+      "Passes that make a sample, in mode infer: a diffusion model's", ADEPT_USUAL)
 
 #define ADEPT_RUN_FIELDS(X)                                                                                            \
     /* of all nodes together */                                                                                        \

@@ -9,7 +9,28 @@
 #define ADEPT_HANDLER_H
 #include "adept_kernel.h"
 
-typedef enum adept_mode { ADEPT_MODE_TRAIN, ADEPT_MODE_FWBW, ADEPT_MODE_INFER } adept_mode;
+/* GENERATE: a prompt in one pass, then a pass for each token, of its legs (adept_profile_leg), which are INFER. */
+typedef enum adept_mode { ADEPT_MODE_TRAIN, ADEPT_MODE_FWBW, ADEPT_MODE_INFER, ADEPT_MODE_GENERATE } adept_mode;
+/** Are there gradients? */
+static inline bool adept_mode_trains(adept_mode mode)
+{
+    return mode == ADEPT_MODE_TRAIN || mode == ADEPT_MODE_FWBW;
+}
+
+/* How numbers lie in memory, where kernels widen what they read: weights of a model's blocks, and its key-value cache. AUTO is
+ * as the precision computes. */
+typedef enum adept_stored {
+    ADEPT_STORED_AUTO,
+    ADEPT_STORED_FP32,
+    ADEPT_STORED_BF16,
+    ADEPT_STORED_FP16,
+    ADEPT_STORED_FP8,
+    ADEPT_STORED_INT8,
+    ADEPT_STORED_INT4, /* groups of 128 share a scale of 16 bits and a zero point of 4: GPTQ, AWQ */
+    ADEPT_STORED_COUNT
+} adept_stored;
+/** Bytes of an element, with its share of scales; 0: AUTO. */
+ADEPT_API double adept_stored_bytes(adept_stored stored);
 /* AMP: torch.autocast over FP32 weights. PURE: the whole model was cast, model.bfloat16() or model.half(): weights,
  * activations, gradients and optimizer state have 16 bits, and nothing is cast on the way. */
 typedef enum adept_precision {
@@ -174,6 +195,9 @@ int64_t adept_call_chosen_side(const adept_call *c, int64_t all, int ndim);
 bool adept_call_any_chosen(const adept_call *c);
 /** The profile warns, once for each module: what the handler takes where the graph does not tell. A literal. */
 void adept_call_assumes(adept_call *c, const char *text);
+/** A tensor of a key-value cache, which stays in memory between passes: so many elements for each token (all samples), of at most
+ *  `window` tokens (0: of all). Its memory is no activation. */
+void adept_call_keeps(adept_call *c, const adept_tensor *t, double elements_per_token, double window);
 /** The first floating tensor that the model takes, NULL: none. */
 const adept_tensor *adept_call_model_input(const adept_call *c);
 /** If the model's input has so many dimensions and such a leading one, it is one sample: that is no batch. */
@@ -306,6 +330,8 @@ void adept_cost_save(adept_cost *cost, const adept_tensor *t);
 void adept_cost_save_bytes(adept_cost *cost, double bytes);
 /** This attention is causal: FLOPs are counted in full though its kernel skips the masked half. The profile warns of it. */
 void adept_cost_note_causal(adept_cost *cost);
+/** Bytes of a tensor's distinct elements as they lie in memory: fewer than those of its type where kernels widen them. */
+double adept_cost_stored_bytes(const adept_cost *cost, const adept_tensor *t);
 
 /* ------------------------------------------------------------------ the handler --------------------------------- */
 

@@ -58,6 +58,8 @@ ADEPT_API const char *adept_memory_format_name(size_t memory_format);
 ADEPT_API const char *adept_execution_name(size_t execution);
 ADEPT_API const char *adept_framework_name(size_t framework);
 ADEPT_API const char *adept_optimizer_impl_name(size_t optimizer_impl);
+ADEPT_API const char *adept_weights_name(size_t stored);
+ADEPT_API const char *adept_kv_cache_name(size_t stored);
 ADEPT_API const char *adept_switch_name(size_t is_on); /* "false", "true", then others of the kind in turns */
 
 ADEPT_API bool adept_precision_is_autocast(adept_precision precision);
@@ -75,6 +77,22 @@ typedef struct adept_profile_places {
     int64_t n;           /* how many */
     int64_t first, last; /* of them; the program says where the others are */
 } adept_profile_places;
+
+/** What a key-value cache takes for each token of the whole batch, of at most `window` tokens; 0: of all. */
+#define ADEPT_KEPT_WINDOWS 4
+typedef struct adept_kept_tokens {
+    double window, bytes_per_token;
+} adept_kept_tokens;
+
+/** A part of a workload that runs so many times, and waits for what ran before: of a generation its prompt, then some tokens that
+ *  one pass stands for. Mode is infer. */
+typedef struct adept_profile_leg {
+    struct adept_profile *profile; /* owned */
+    int64_t times;
+    int64_t past;          /* tokens in the cache before it */
+    size_t first_op;       /* of the whole's ops */
+    size_t first_operator; /* of its program */
+} adept_profile_leg;
 
 /** Operators that are identical (same shapes, arguments, gradients and place in the module tree up to list indices). */
 typedef struct adept_profile_op {
@@ -167,7 +185,20 @@ typedef struct adept_profile {
     double autocast_copy_bytes; /* low-precision copies of weights that autocast keeps for the pass */
     size_t n_warnings;
     const char *const *warnings;
+    /* What runs several times, one after the other: ops are those of all legs with their times, and so is what follows of them.
+     * 0: the step is one pass, or its accumulation passes. */
+    size_t n_legs;
+    adept_profile_leg *legs;
+    size_t n_kept; /* generation */
+    adept_kept_tokens kept[ADEPT_KEPT_WINDOWS];
 } adept_profile;
+
+/** How often an operator of the program runs in a step's pass: as often as its leg. Does a leg begin with it? */
+ADEPT_API int64_t adept_profile_times(const adept_profile *profile, size_t program_operator);
+bool adept_profile_begins_leg(const adept_profile *profile, size_t program_operator);
+
+/** Of a cache behind so many tokens, prompt and answer. */
+ADEPT_API double adept_kept_bytes(const adept_kept_tokens *kept, size_t n, double tokens);
 
 ADEPT_API void adept_profile_free(adept_profile *profile); /* NULL allowed */
 

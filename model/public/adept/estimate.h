@@ -70,7 +70,9 @@ enum {
     X(interval_time_s, [2], "of step_time_s, low and high")                           \
     X(interval_power_w, [2], "of power_avg_w")                                        \
     X(boards_power_w, , "of the boards in use, whatever the scope")                   \
-    X(node_power_w, , "of their nodes at the wall; NAN: no host's watts are known")
+    X(node_power_w, , "of their nodes at the wall; NAN: no host's watts are known")  \
+    X(ttft_s, , "mode generate: time to the first token, which the prompt's pass gives; else NAN") \
+    X(tpot_s, , "mode generate: mean time of a token of the answer; step_time_s = ttft_s + tokens * tpot_s")
 
 /** A predicted step. NAN: not known. */
 typedef struct adept_estimate {
@@ -81,7 +83,6 @@ typedef struct adept_estimate {
 #define X(name, dimension, text) double name dimension;
     ADEPT_ESTIMATE_LIST(X)
 #undef X
-    double reserved[2];
 } adept_estimate;
 
 /** A step under one power limit. Power and energy are as an estimate's, the limit is one GPU's. */

@@ -151,7 +151,7 @@ class Estimate(_Struct):
         "step_time_s power_avg_w energy_step_j edp_js samples samples_per_s energy_per_sample_j pass_s optimizer_s comm_s "
         "kernel_launch_s fixed_s comm_hidden_s clock_ratio clock_hz peak_bytes capacity_bytes interval_level") + [
             ("interval_time_s", c_double * 2), ("interval_power_w", c_double * 2), ("boards_power_w", c_double),
-            ("node_power_w", c_double), ("reserved", c_double * 2)]
+            ("node_power_w", c_double), ("ttft_s", c_double), ("tpot_s", c_double)]
 
 
 class LimitEstimate(_Struct):

@@ -1,0 +1,266 @@
+/** @file legs.c  Workloads of several legs, each a walk of its own: a prompt and its answer, passes of a diffusion model. Calls:
+ *  profile_build. */
+#include "legs.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one profile of several ---- */
+
+/* Arrays of a program are those of all legs one behind the other, numbers in them as far behind as what was there before. */
+static void append_program(adept_program *to, const adept_program *from, size_t first_op)
+{
+    const int32_t op = (int32_t)first_op, operator= (int32_t)to->n_operators, tensor = (int32_t)to->n_tensors,
+                  memory = (int32_t)to->n_memories, shape = (int32_t)to->n_shapes, kind = (int32_t)to->n_kinds;
+    for (size_t i = 0; i < from->n_shapes; i++)
+        to->shapes[to->n_shapes++] = from->shapes[i];
+    for (size_t i = 0; i < from->n_kinds; i++)
+        to->kinds[to->n_kinds++] = from->kinds[i];
+    for (size_t i = 0; i < from->n_memories; i++) {
+        adept_program_memory *m = &to->memories[to->n_memories++];
+        *m = from->memories[i];
+        m->first += operator, m->last += operator;
+        if (m->kept_by >= 0) m->kept_by += operator;
+    }
+    for (size_t i = 0; i < from->n_tensors; i++) {
+        adept_program_tensor *t = &to->tensors[to->n_tensors++];
+        *t = from->tensors[i];
+        t->shape += shape, t->first += operator, t->last += operator;
+        if (t->memory >= 0) t->memory += memory;
+    }
+    for (size_t i = 0; i < from->n_operators; i++) {
+        adept_program_operator *o = &to->operators[to->n_operators++];
+        *o = from->operators[i];
+        if (o->op >= 0) o->op += op;
+        o->kind += kind, o->operands += to->n_operands;
+    }
+    for (size_t i = 0; i < from->n_operands; i++)
+        to->operands[to->n_operands + i] = from->operands[i] + tensor;
+    to->n_operands += from->n_operands;
+    for (size_t i = 0; i < from->n_repeats; i++) {
+        adept_program_repeat *r = &to->repeats[to->n_repeats++];
+        *r = from->repeats[i];
+        r->first += operator;
+    }
+}
+
+/* X(array): of a program. */
+#define ADEPT_PROGRAM_ARRAYS(X)                                                                                        \
+    X(shapes) X(kinds) X(memories) X(tensors) X(operators) X(operands) X(repeats)
+
+/* @return false when memory is out */
+static bool join_programs(adept_profile *p)
+{
+    adept_program sum = {0}, made = {0};
+    for (size_t i = 0; i < p->n_legs; i++) {
+#define X(array) sum.n_##array += p->legs[i].profile->program.n_##array;
+        ADEPT_PROGRAM_ARRAYS(X)
+#undef X
+    }
+#define X(array) made.array = adept_arena_array(p->arena, sum.n_##array + 1, sizeof *made.array);
+    ADEPT_PROGRAM_ARRAYS(X)
+#undef X
+    if (adept_arena_failed(p->arena) || sum.n_operands > INT32_MAX) return false;
+    for (size_t i = 0; i < p->n_legs; i++) {
+        p->legs[i].first_operator = made.n_operators;
+        append_program(&made, &p->legs[i].profile->program, p->legs[i].first_op);
+    }
+    p->program = made;
+    return true;
+}
+
+static bool join_ops(adept_profile *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_legs; i++)
+        n += p->legs[i].profile->n_ops;
+    adept_profile_op *ops = adept_arena_array(p->arena, n + 1, sizeof *ops);
+    if (!ops) return false;
+    p->n_ops = 0;
+    for (size_t i = 0; i < p->n_legs; i++) {
+        adept_profile_leg *leg = &p->legs[i];
+        leg->first_op = p->n_ops;
+        for (size_t k = 0; k < leg->profile->n_ops; k++) {
+            ops[p->n_ops] = leg->profile->ops[k];
+            ops[p->n_ops].count *= leg->times;
+            ops[p->n_ops++].places = (adept_profile_places){0}; /* of one pass, not of all */
+        }
+    }
+    p->ops = ops;
+    return true;
+}
+
+/* Each once, in order. */
+static bool join_warnings(adept_profile *p, const char *own)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < p->n_legs; i++)
+        n += p->legs[i].profile->n_warnings;
+    const char **all = adept_arena_array(p->arena, n, sizeof *all);
+    if (!all) return false;
+    p->n_warnings = 0;
+    if (own) all[p->n_warnings++] = own;
+    for (size_t i = 0; i < p->n_legs; i++) {
+        const adept_profile *of = p->legs[i].profile;
+        for (size_t k = 0; k < of->n_warnings; k++) {
+            size_t at = 0;
+            while (at < p->n_warnings && strcmp(all[at], of->warnings[k]) != 0)
+                at++;
+            if (at == p->n_warnings) all[p->n_warnings++] = of->warnings[k];
+        }
+    }
+    p->warnings = all;
+    return true;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Texts stay the legs'. @param legs  taken over whatever the result */
+static adept_status join(adept_profile **out, const adept_profile_leg *legs, size_t n,
+                         const adept_workload_config *config, const char *warning, adept_error *err)
+{
+    adept_arena *arena = adept_arena_new();
+    adept_profile *p = arena ? adept_arena_alloc(arena, sizeof *p) : NULL;
+    adept_profile_leg *own = p ? adept_arena_array(arena, n, sizeof *own) : NULL;
+    bool ok = own != NULL;
+    if (ok) {
+        const adept_profile *last = legs[n - 1].profile;
+        memcpy(own, legs, n * sizeof *own);
+        *p = *legs[0].profile;
+        p->arena = arena;
+        p->legs = own;
+        p->n_legs = n;
+        p->mode = config->mode;
+        p->prompt = config->prompt, p->tokens = config->tokens;
+        p->denoise_steps = config->denoise_steps;
+        p->seq_length = config->seq_length;
+        p->n_kept = last->n_kept;
+        memcpy(p->kept, last->kept, sizeof p->kept);
+        for (size_t i = 1; i < n; i++) {
+            const adept_profile *of = legs[i].profile;
+            p->activations_bytes = larger(p->activations_bytes, of->activations_bytes);
+            p->temporary_bytes = larger(p->temporary_bytes, of->temporary_bytes);
+            p->autocast_copy_bytes = larger(p->autocast_copy_bytes, of->autocast_copy_bytes);
+        }
+        ok = join_ops(p) && join_programs(p) && join_warnings(p, warning);
+    }
+    if (ok) {
+        adept_profile_summarise(p);
+        *out = p;
+        return ADEPT_OK;
+    }
+    for (size_t i = 0; i < n; i++)
+        adept_profile_free(legs[i].profile);
+    adept_arena_free(arena);
+    return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+}
+
+/* ---- a prompt and its answer ---- */
+
+static bool has_cache(const adept_block *block)
+{
+    for (size_t i = 0; i < block->n_nodes; i++) {
+        const adept_node *node = &block->nodes[i];
+        if (strcmp(node->op, "adept::kv_cache") == 0) return true;
+        for (int32_t k = 0; k < node->n_blocks; k++)
+            if (has_cache(node->blocks[k])) return true;
+    }
+    return false;
+}
+
+static adept_status check_generation(const adept_graph *graph, const adept_workload_config *c, adept_error *err)
+{
+    if (!has_cache(graph->body))
+        return adept_error_set(err, ADEPT_E_UNSUPPORTED,
+                               "%s: mode generate needs a model with a key-value cache, which this file does not show: give the "
+                               "model's config.json, adept:FAMILY or the name of a bundled configuration",
+                               graph->path);
+    if (c->prompt < 1 || c->tokens < 1)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: mode generate needs the lengths of prompt and answer: --prompt 512 --tokens 256",
+                               graph->path);
+    if (c->n_inputs > 0 || c->seq_length > 0)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: mode generate takes no input and no seq_length: prompt says how many tokens are read",
+                               graph->path);
+    if (c->grad_accum > 1)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: mode generate accumulates no gradients: grad_accum does not act", graph->path);
+    if (c->prompt + c->tokens > INT32_MAX)
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: %lld tokens of prompt and answer are more than 2^31", graph->path,
+                               (long long)(c->prompt + c->tokens));
+    return ADEPT_OK;
+}
+
+adept_status adept_generation_build(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
+                                    const adept_workload_config *given, int64_t groups, adept_unsupported **unsupported,
+                                    size_t *n_unsupported, adept_error *err)
+{
+    adept_status status = check_generation(graph, given, err);
+    if (status != ADEPT_OK) return status;
+    if (groups > given->tokens) groups = given->tokens;
+    adept_workload_config c = *given;
+    adept_profile_leg *legs = calloc((size_t)groups + 1, sizeof *legs);
+    size_t n = 0;
+    if (!legs) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    c.mode = ADEPT_MODE_INFER;
+    if (c.batch_size < 1) c.batch_size = 1;
+    /* Weights are stored as the model computes, unless they are said to have 32 bits. */
+    if (c.precision == ADEPT_AMP_BF16 && c.weights != ADEPT_STORED_FP32) c.precision = ADEPT_PURE_BF16;
+    if (c.precision == ADEPT_AMP_FP16 && c.weights != ADEPT_STORED_FP32) c.precision = ADEPT_PURE_FP16;
+    for (int64_t done = 0; status == ADEPT_OK && n < (size_t)groups + 1; n++) {
+        const int64_t left = given->tokens - done, to_come = groups - (int64_t)n; /* groups, but for the last token's */
+        adept_profile_leg *leg = &legs[n];
+        leg->times = n == 0 || to_come == 0 ? 1 : (left - 1 + to_come - 1) / to_come;
+        if (n > 0) leg->past = given->prompt + done + (leg->times - 1) / 2, done += leg->times;
+        c.seq_length = n == 0 ? given->prompt : 1;
+        status = adept_profile_walk(&leg->profile, graph, handlers, &c, true, leg->past, unsupported, n_unsupported, err);
+    }
+    c = *given;
+    if (status == ADEPT_OK)
+        status = join(out, legs, n, &c, given->batch_size < 1 ? "batch 1 by default: --batch says another" : NULL, err);
+    else
+        for (size_t i = 0; i + 1 < n; i++)
+            adept_profile_free(legs[i].profile);
+    if (status == ADEPT_OK) (*out)->tokens_per_sample = given->tokens;
+    free(legs);
+    return status;
+}
+
+/* ---- the door ---- */
+
+static adept_status check_words(const adept_workload_config *c, adept_error *err)
+{
+    static const size_t of_generate[] = {ADEPT_FIELD_prompt, ADEPT_FIELD_tokens, ADEPT_FIELD_weights, ADEPT_FIELD_kv_cache};
+    for (size_t i = 0; i < sizeof of_generate / sizeof *of_generate && c->mode != ADEPT_MODE_GENERATE; i++)
+        if (!adept_field_is_zero(adept_workload_field(of_generate[i]), &c->words))
+            return adept_error_set(err, ADEPT_E_USAGE, "%s acts in mode generate only", adept_workload_field(of_generate[i])->name);
+    if (c->denoise_steps > 0 && c->mode != ADEPT_MODE_INFER)
+        return adept_error_set(err, ADEPT_E_USAGE, "denoise_steps acts in mode infer only");
+    return ADEPT_OK;
+}
+
+adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
+                                 const adept_workload_config *config, adept_unsupported **unsupported,
+                                 size_t *n_unsupported, adept_error *err)
+{
+    static const adept_workload_config defaults = {0};
+    adept_profile_leg one = {.times = 1};
+    if (!config) config = &defaults;
+    if (unsupported) {
+        *unsupported = NULL;
+        *n_unsupported = 0;
+    }
+    adept_status status = check_words(config, err);
+    if (status != ADEPT_OK) return status;
+    if (config->mode == ADEPT_MODE_GENERATE)
+        return adept_generation_build(out, graph, handlers, config, ADEPT_TOKEN_GROUPS, unsupported, n_unsupported, err);
+    status = adept_profile_walk(&one.profile, graph, handlers, config, false, 0, unsupported, n_unsupported, err);
+    if (status == ADEPT_OK && config->denoise_steps > 1) {
+        adept_workload_config c = *config;
+        one.times = config->denoise_steps;
+        c.seq_length = one.profile->seq_length;
+        return join(out, &one, 1, &c, NULL, err);
+    }
+    if (status == ADEPT_OK) *out = one.profile;
+    return status;
+}
