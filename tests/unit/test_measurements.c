@@ -493,8 +493,9 @@ static void splits(void **state)
         assert_true(strncmp(err.message, message, strlen(message)) == 0);
         adept_dataset_free(w.d);
     }
-    check(&w, "model,step_time_s,gpus,batch_size,tp,pp,vp,ep,dp,fsdp,micro_batch,global_batch,activation_checkpoint,sp\n"
-              "a,3,4,8,1,1,,1,4,none,8,32,none,0\na,3,1,8,,,,,,FULL_SHARD,,8,False,\n");
+    /* as the toy: 2 passes of 16 samples */
+    check(&w, "model,step_time_s,gpus,grad_accum,batch_size,tp,pp,vp,ep,dp,fsdp,micro_batch,global_batch,activation_checkpoint,sp\n"
+              "a,3,4,2,16,1,1,,1,4,none,16,128,none,0\na,3,1,2,16,,,,,,FULL_SHARD,,32,False,\n");
     assert_null(w.d->rows[0].suspect);
     adept_dataset_free(w.d);
 }
