@@ -94,6 +94,11 @@ static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_erro
     adept_status status = adept_row_check_layout(m, err);
 
     if (status != ADEPT_OK) return status;
+    const adept_mesh_words words = adept_run_mesh(&m->run);
+    if (!d->listing && adept_mesh_is_said(&words))
+        return adept_row_error(m, ADEPT_E_INVALID,
+                               "a layout (tp, pp, fsdp, activation_checkpoint, ...) is evaluated, but no parameter of a GPU is fitted to it: "
+                               "adept evaluate and calibrate --layouts take it", err);
     adept_run run = m->run; /* of a node that nothing is known of, the boards must do */
     if (run.power_scope == ADEPT_SCOPE_NODE && !adept_node_known(m->hw, &run)) run.power_scope = ADEPT_SCOPE_GPU;
     status = adept_row_predict_usual(&prediction, m, &run, &why);

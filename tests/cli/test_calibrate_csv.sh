@@ -29,8 +29,8 @@ refused 'name,step_time_s\nmlp,1\n' 't\.csv:1: column model is missing from the 
 refused 'model,gpu\nmlp,a100\n' 't\.csv:1: column step_time_s is missing from the header'
 refused 'model,batch,step_time_s\nmlp,8,1\n' 't\.csv:1: column batch is not known; did you mean batch_size\?'
 refused 'model,power_limit,step_time_s\nmlp,200,1\n' 't\.csv:1: column power_limit is not known; did you mean power_limit_w\?'
-refused 'model,tp,step_time_s\nmlp,8,1\n' "t\.csv:2: column tp: '8' cannot be predicted yet"
-refused 'model,dp,gpus,step_time_s\nmlp,2,4,1\n' "t\.csv:2: column dp: '2' is not 4, the row's gpus"
+refused 'model,tp,step_time_s\nmlp,8,1\n' "t\.csv:2: a layout .* is evaluated, but no parameter of a GPU is fitted to it"
+refused 'model,dp,gpus,step_time_s\nmlp,2,4,1\n' "t\.csv:2: dp 2 x tp 1 x pp 1 x cp 1 is not 4 GPUs: that would be dp 4"
 refused 'model,step_time_s,model\nmlp,1,mlp\n' 't\.csv:1: column model stands twice'
 refused 'model,step_time_s,\nmlp,1,\n' 't\.csv:1: column 3 has no name'
 refused 'model,step_time_s\nmlp\n' 't\.csv:2: 1 cells, but the header has 2'
@@ -62,7 +62,7 @@ cell gpus 1.5 "'1.5' is not a whole number"
 cell gpus -2 '-2 is not in 1'
 cell grad_accum x "'x' is not a whole number"
 refused 'model,batch_size,step_time_s\nmlp,1e300,1\n' 't\.csv:2: column batch_size: 1e300 is not in 1'
-refused 'model,precision,step_time_s\nmlp,fp8,1\n' "t\.csv:2: column precision: 'fp8' is not one of fp32, tf32, bf16, fp16"
+refused 'model,precision,step_time_s\nmlp,fp4,1\n' "t\.csv:2: column precision: 'fp4' is not one of fp32, tf32, bf16, fp16"
 refused 'model,mode,step_time_s\nmlp,test,1\n' "t\.csv:2: column mode: 'test' is not one of train, fwbw, infer"
 refused 'model,optimizer,step_time_s\nmlp,sdg,1\n' "t\.csv:2: column optimizer: 'sdg' is not one of none, sgd"
 refused 'model,attention,step_time_s\nmlp,slow,1\n' "t\.csv:2: column attention: 'slow' is not one of auto, eager, fused"

@@ -146,7 +146,7 @@ expect_ok predict "$p" --gpu a100 --mode train --optimizer sgd --grad-accum 2
 checks=$((checks + 1))
 ! grep -q 'not counted\|accumulates no' "$work/out" || fail 'a warning of what is done'
 expect_error 2 "--mode: 'trian' is not one of train, fwbw, infer" predict "$p" --gpu a100 --mode trian
-expect_error 2 "--precision: 'fp8' is not one of fp32, tf32, bf16, fp16" predict "$p" --gpu a100 --precision fp8
+expect_error 2 "--precision: 'fp4' is not one of fp32, tf32, bf16, fp16" predict "$p" --gpu a100 --precision fp4
 expect_error 2 "--attention: '' is not one of auto, eager, fused" predict "$p" --gpu a100 --attention=
 expect_error 2 "--memory-format: 'nhcw' is not one of auto, nchw, channels_last" predict "$p" --gpu a100 --memory-format nhcw
 expect_ok predict "$p" --gpu a100 --memory-format nhwc

@@ -92,7 +92,7 @@ static void intervals_come_from_other_folds(void **state)
     adept_scored rows[10];
     for (size_t i = 0; i < 10; i++) {
         measured[i] = (adept_dataset_row){.step_time_s = 2 * exp(i < 5 ? 0.1 : -0.3), .power_avg_w = NAN};
-        rows[i] = (adept_scored){&measured[i], 2, 100, 0, 0, 0, 0, i / 5};
+        rows[i] = (adept_scored){&measured[i], 2, 100, 0, 0, 0, 0, .fold = i / 5};
     }
     assert_int_equal(adept_conformal_cross(rows, 10, false, NULL), ADEPT_OK);
     assert_float_equal(rows[0].time_low_s, 2 * exp(-0.3), 1e-12);

@@ -12,7 +12,7 @@ static adept_scored scored[MAX_ROWS];
 static void set_row(size_t i, double time_s, double predicted_s, double power_w, double predicted_w)
 {
     measured[i] = (adept_dataset_row){.step_time_s = time_s, .power_avg_w = power_w, .weight = 1};
-    scored[i] = (adept_scored){&measured[i], predicted_s, predicted_w, NAN, NAN, NAN, NAN, 0};
+    scored[i] = (adept_scored){&measured[i], predicted_s, predicted_w, NAN, NAN, NAN, NAN, .fold = 0};
 }
 
 static adept_metrics metrics(size_t n)
@@ -71,7 +71,7 @@ static void check_table_4_3(const char *column, const printed *table, size_t n_t
         while (strcmp(row->value, adept_dataset_row_text(&d->rows[i], column)) != 0)
             row++;
         double factor = 1 + row->percent / 100;
-        scored[i] = (adept_scored){&d->rows[i], factor, 100 * factor, NAN, NAN, NAN, NAN, 0};
+        scored[i] = (adept_scored){&d->rows[i], factor, 100 * factor, NAN, NAN, NAN, NAN, .fold = 0};
     }
     adept_evaluation *e;
     assert_int_equal(adept_evaluation_of(&e, d->arena, scored, d->n, &column, 1, NULL), ADEPT_OK);
@@ -181,7 +181,7 @@ static void groups_by_several_columns(void **state)
                                    "a,1,y,1\n");
     static const double percent[] = {10, 20, 30, 50};
     for (size_t i = 0; i < 4; i++)
-        scored[i] = (adept_scored){&d->rows[i], 1 + percent[i] / 100, NAN, NAN, NAN, NAN, NAN, 0};
+        scored[i] = (adept_scored){&d->rows[i], 1 + percent[i] / 100, NAN, NAN, NAN, NAN, NAN, .fold = 0};
     const char *by[] = {"model", "model+gpus", "note"}; /* any column of the file */
     adept_evaluation *e;
     assert_int_equal(adept_evaluation_of(&e, d->arena, scored, 4, by, 3, NULL), ADEPT_OK);

@@ -1,6 +1,7 @@
 /* The whole report on rows made up from known parameters: real fits, held out by model and in folds; the JSON of
  * CONTRACT; a fitted profile that reads back and predicts the same. */
 #include "adept_fit_report.h"
+#include "adept_layouts.h"
 #include "fit_toy.h"
 #include <cjson/cJSON.h>
 #include <unistd.h>
@@ -336,7 +337,7 @@ static void evaluate_json_is_the_contract(void **state)
     for (size_t i = 0; i < s->d->n; i++) /* of the 80 GB board uncalibrated: no interval */
         assert_ptr_equal(s->d->rows[i].hw, s->base);
     assert_int_equal(adept_evaluation_new(&e, s->d->arena, s->d->rows, s->d->n, by, 1, NULL), ADEPT_OK);
-    char *text = adept_evaluation_to_json(e, s->base, s->d, warnings, 1);
+    char *text = adept_evaluation_to_json(e, s->base, s->d, NULL, warnings, 1);
     cJSON *root = cJSON_Parse(text);
     assert_non_null(root);
     assert_int_equal(at(root, "schema_version")->valueint, 1);
@@ -362,9 +363,9 @@ static void an_interval_of_the_time_alone_is_printed(void **state)
     adept_scored scored[2];
     adept_evaluation *e;
     for (size_t i = 0; i < 2; i++)
-        scored[i] = (adept_scored){&s->d->rows[i], 1, 100, i == 0 ? 0.75 : NAN, i == 0 ? 1.5 : NAN, NAN, NAN, 0};
+        scored[i] = (adept_scored){&s->d->rows[i], 1, 100, i == 0 ? 0.75 : NAN, i == 0 ? 1.5 : NAN, NAN, NAN, .fold = 0};
     assert_int_equal(adept_evaluation_of(&e, s->d->arena, scored, 2, NULL, 0, NULL), ADEPT_OK);
-    char *text = adept_evaluation_to_json(e, s->base, s->d, NULL, 0);
+    char *text = adept_evaluation_to_json(e, s->base, s->d, NULL, NULL, 0);
     cJSON *root = cJSON_Parse(text);
     const cJSON *first = cJSON_GetArrayItem(at(root, "rows"), 0), *time = at(first, "interval.step_time_s");
     assert_float_equal(cJSON_GetArrayItem(time, 0)->valuedouble, 0.75, 0);

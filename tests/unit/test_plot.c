@@ -24,7 +24,7 @@ static adept_evaluation *evaluation(const char *first_model)
                                           .step_time_s = times_s[i],
                                           .power_avg_w = i == 0 ? 200 : NAN,
                                           .weight = 1};
-        scored[i] = (adept_scored){&measured[i], predicted_s[i], 250, NAN, NAN, NAN, NAN, 0};
+        scored[i] = (adept_scored){&measured[i], predicted_s[i], 250, NAN, NAN, NAN, NAN, .fold = 0};
     }
     arena = adept_arena_new();
     assert_int_equal(adept_evaluation_of(&e, arena, scored, 3, NULL, 0, NULL), ADEPT_OK);
