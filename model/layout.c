@@ -615,11 +615,11 @@ static adept_status predict_stage(adept_stage_prediction *s, stage_work *w, layo
 
 /* ---- the whole ---- */
 
-static double wait_w(const layout *x, double idle_w)
+static double wait_w(const layout *x)
 {
     const adept_specs *specs = &x->hw->specs;
     const bool hbm = specs->mem_bus_bits >= HBM_BUS_BITS;
-    return fmax(idle_w, (hbm ? WAIT_SHARE_HBM : WAIT_SHARE_GDDR) * specs->tdp_w);
+    return fmax(isnan(specs->idle_w) ? 0.0 : specs->idle_w, (hbm ? WAIT_SHARE_HBM : WAIT_SHARE_GDDR) * specs->tdp_w);
 }
 
 static adept_status add_up(layout *x, stage_work *work)
@@ -671,7 +671,7 @@ static adept_status add_up(layout *x, stage_work *work)
     for (size_t i = 0; i < out->n_stages; i++) {
         adept_stage_prediction *s = &out->stages[i];
         const adept_step *step = &work[i].step;
-        out->wait_w = wait_w(x, step->idle_w);
+        out->wait_w = wait_w(x);
         s->busy_s = fmin(step_s, step->step_s);
         s->wait_s = step_s - s->busy_s;
         s->power_w = (step->power_w * s->busy_s + fmin(out->wait_w, step->power_w) * s->wait_s) / step_s;

@@ -188,12 +188,19 @@ static void predict_point(walk *w, const adept_plan *plan)
         return;
     }
     p->status = w->run.power_limit_w < 0.0 ? set_best_limit(w) : ADEPT_OK;
-    if (p->status == ADEPT_OK) p->status = adept_plan_predict(&p->result, plan, &w->run, &w->why);
+    const adept_mesh_words words = adept_run_mesh(&w->run);
+    const bool shared = adept_mesh_is_said(&words); /* a layout's stages are no plan of one workload */
+    if (p->status == ADEPT_OK && !shared) p->status = adept_plan_predict(&p->result, plan, &w->run, &w->why);
+    if (p->status == ADEPT_OK && shared) {
+        adept_prediction of_layout;
+        p->status = adept_predict(&of_layout, p->profile, &w->hw, &w->run, &w->why);
+        if (p->status == ADEPT_OK) p->result = of_layout.estimate;
+    }
     if (p->status != ADEPT_OK) {
         emit_failed(w, p->status, w->why.message);
         return;
     }
-    adept_plan_interval(&p->result, plan, &w->run);
+    if (!shared) adept_plan_interval(&p->result, plan, &w->run);
     p->reason = "";
     emit(w);
 }

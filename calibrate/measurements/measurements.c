@@ -299,7 +299,7 @@ static adept_status parse_word(adept_dataset_row *m, int column, const char *tex
                           adept_names_list(list, sizeof list, names));
 }
 
-static ADEPT_NAMES(word_for_nothing, "none", "no", "false", "off", "no_shard")
+static ADEPT_NAMES(word_for_nothing, "none", "no", "false", "off", "no_shard", "auto")
 
 /* Does a cell say that nothing of the kind is done? @param parts  it counts parts, and all in one part is nothing */
 static bool says_nothing(const char *text, bool parts)

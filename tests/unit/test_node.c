@@ -151,7 +151,7 @@ static void files(void **state)
         {"{\"schema_version\":2,\"name\":\"n\"}", "schema_version is not 1"},
         {"{\"schema_version\":1}", "\"name\" is missing"},
         {HEAD ",\"host_busy_w\":{\"value\":1,\"source\":\"s\"}}", "host_busy_w"},
-        {HEAD ",\"internode_bytes_per_s\":{\"value\":1,\"source\":\"s\"}}", "internode_bytes_per_s"},
+        {HEAD ",\"internode_latency_s\":{\"value\":1,\"source\":\"s\"}}", "internode_latency_s"},
         {HEAD ",\"host_active_w\":70}", "host_active_w"},
         {HEAD ",\"host_active_w\":{\"value\":70}}", "\"source\" is missing"},
         {HEAD ",\"host_active_w\":{\"value\":70,\"source\":\"\"}}", "host_active_w has no source"},

@@ -39,7 +39,9 @@ const adept_options adept_run_options_of = {.rows = run_rows};
 
 adept_status adept_run_options_check(adept_cli *cli, const adept_run_options *o)
 {
-    if (o->run.nodes < 2 && (o->run.internode_bytes_per_s > 0 || o->run.internode_latency_s > 0))
+    const adept_mesh_words words = adept_run_mesh(&o->run);
+
+    if (o->run.nodes < 2 && !adept_mesh_is_said(&words) && (o->run.internode_bytes_per_s > 0 || o->run.internode_latency_s > 0))
         return adept_cli_usage(cli, "--internode-bandwidth and --internode-latency need --nodes");
     return ADEPT_OK;
 }
