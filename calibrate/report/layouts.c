@@ -250,7 +250,7 @@ static void add_stacks(adept_layout_report *r, const timed_row *rows, const doub
 
 /* ---- choices ---- */
 
-static const char *const kind_names[ADEPT_CHOICE_KINDS] = {"model", "work", "stack"};
+static const char *const kind_names[ADEPT_CHOICE_KINDS] = {"model", "work", "source"};
 
 static const char *text_of(const timed_row *r, const char *column)
 {
@@ -263,7 +263,7 @@ static bool is_choice(const timed_row *a, const timed_row *b, int kind)
 {
     const adept_dataset_row *x = a->scored->measured, *y = b->scored->measured;
 
-    if (a->stack_id != b->stack_id || x->hw != y->hw) return false;
+    if (a->source_id != b->source_id || x->hw != y->hw) return false;
     if (kind == 2) return true;
     if (x->run.gpus != y->run.gpus || x->seq_length != y->seq_length || a->scored->samples != b->scored->samples) return false;
     return kind == 1 || (strcmp(x->model_name, y->model_name) == 0 && strcmp(text_of(a, "layers"), text_of(b, "layers")) == 0);
@@ -273,8 +273,8 @@ static const char *label_of(adept_arena *arena, const timed_row *r, int kind)
 {
     const adept_dataset_row *m = r->scored->measured;
 
-    if (kind == 2) return adept_arena_printf(arena, "%.80s, %s", r->stack, m->hw->name);
-    return adept_arena_printf(arena, "%.60s, %" PRId64 " x %s, %.15g x %" PRId64, kind == 1 ? r->stack : m->model_name, m->run.gpus,
+    if (kind == 2) return adept_arena_printf(arena, "%.80s, %s", r->source, m->hw->name);
+    return adept_arena_printf(arena, "%.60s, %" PRId64 " x %s, %.15g x %" PRId64, kind == 1 ? r->source : m->model_name, m->run.gpus,
                               m->hw->name, r->scored->samples, m->seq_length);
 }
 

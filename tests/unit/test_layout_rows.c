@@ -286,13 +286,15 @@ static void report(void **state)
     assert_float_equal(r->stacks[0].errors.floor.mape, (75 + 0 + 37.5) / 3, 1e-9);
     assert_int_equal(r->n_sources, 2);
     assert_int_equal(r->by_source[0].as_is.n, 4);
-    /* one model, GPUs and work, but two stacks: a has pairs 2-6, 2-4, 6-4 of which 2-4 is predicted equal */
-    assert_int_equal(r->choices[0].n, 2);
-    assert_int_equal(r->choices[0].choices[0].over_5.n_pairs, 3);
-    assert_float_equal(r->choices[0].choices[0].over_5.tau, 2 / 3.0, 1e-12);
-    assert_int_equal(r->choices[0].over_5.n_pairs, 4); /* and b's one, predicted equal */
-    assert_float_equal(r->choices[0].over_5.tau, 2 / 4.0, 1e-12);
-    assert_float_equal(r->choices[0].regret_1, 0, 1e-12);
+    /* one model, GPUs and work; of source x 2, 6, 1, 1.1, predicted 1, 2, 1, 1: all six pairs are further apart than 5 %;
+     * in order are 2-6, 6-1, 6-1.1; the others are predicted equal */
+    assert_int_equal(r->choices[0].n, 1); /* of source y there is but one row */
+    assert_int_equal(r->choices[0].choices[0].over_5.n_pairs, 6);
+    assert_float_equal(r->choices[0].choices[0].over_5.tau, 3 / 6.0, 1e-12);
+    assert_float_equal(r->choices[0].over_5.tau, 3 / 6.0, 1e-12);
+    /* the first of those predicted best is measured 2, and among three is 1 */
+    assert_float_equal(r->choices[0].regret_1, 100, 1e-9);
+    assert_float_equal(r->choices[0].regret_3, 0, 1e-12);
     /* memory: 4 rows say; tight are 95, 92 and the one that ran out */
     assert_int_equal(r->room.n, 4);
     assert_int_equal(r->room.n_right, 3);

@@ -54,8 +54,8 @@ static void add_choice(adept_table *table, const char *label, size_t n, const ad
 static adept_status print_choices(adept_cli *cli, FILE *out, const adept_choices *c)
 {
     static const char *const titles[][2] = {{"model", "Layouts of one model, for the same work on as many GPUs"},
-                                            {"work", "Models and layouts of a stack, for the same work on as many GPUs"},
-                                            {"stack", "All steps of a stack on one board, in GPU seconds a token"}};
+                                            {"work", "Models and layouts of a source, for the same work on as many GPUs"},
+                                            {"source", "All steps of a source on one board, in GPU seconds a token"}};
     adept_table table = {.columns = "|>rows|>pairs > 5 %|>tau|>pairs > 10 %|>tau|>regret %|>of three %", .indent = 2};
     size_t rows = 0;
 
@@ -71,6 +71,16 @@ static adept_status print_choices(adept_cli *cli, FILE *out, const adept_choices
     adept_status status = adept_table_end(cli, &table, out);
     if (c->n > SHOWN_CHOICES) fprintf(out, "  and %zu others, which --json has\n", c->n - SHOWN_CHOICES);
     return status;
+}
+
+/* Are they of the same rows? */
+static bool is_same(const adept_choices *a, const adept_choices *b)
+{
+    bool same = a->n == b->n;
+
+    for (size_t i = 0; i < a->n && same; i++)
+        same = a->choices[i].n == b->choices[i].n;
+    return same;
 }
 
 /* ---- memory ---- */
@@ -92,7 +102,7 @@ adept_status adept_report_layouts(adept_cli *cli, FILE *out, const adept_layout_
     adept_status status = r->overall.as_is.n > 0 ? print_stacks(cli, out, r) : ADEPT_OK;
 
     for (int i = 0; i < ADEPT_CHOICE_KINDS && status == ADEPT_OK; i++)
-        status = print_choices(cli, out, &r->choices[i]);
+        if (i == 0 || !is_same(&r->choices[i], &r->choices[i - 1])) status = print_choices(cli, out, &r->choices[i]);
     if (status == ADEPT_OK) print_memory(out, &r->room, memory);
     return status;
 }

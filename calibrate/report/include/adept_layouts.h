@@ -33,7 +33,7 @@ typedef struct adept_choice {
 
 /** Choices of one kind, of two rows or more. */
 typedef struct adept_choices {
-    const char *by; /* "model": of one model on as many GPUs for the same work; "work": of whichever model; "stack": in GPU seconds a token */
+    const char *by; /* "model": of one model on as many GPUs for the same work; "work": of whichever model; "source": in GPU seconds a token. All of one source and board */
     size_t n;
     adept_choice *choices;
     adept_order over_5, over_10; /* of all their pairs */
