@@ -224,9 +224,9 @@ static void predict_all(double (*ways)[N_WAYS], const timed_row *rows, size_t n,
 
 static void add_stack(adept_layout_report *r, const timed_row *rows, const double (*ways)[N_WAYS], size_t n, size_t first, double *room)
 {
-    adept_stack *s = &r->stacks[r->n_stacks++];
+    adept_layout_stack *s = &r->stacks[r->n_stacks++];
 
-    *s = (adept_stack){.name = rows[first].stack};
+    *s = (adept_layout_stack){.name = rows[first].stack};
     s->errors = errors_of(rows, ways, n, s->name, NULL, room);
     for (size_t i = 0; i < n; i++)
         if (strcmp(rows[i].stack, s->name) == 0) room[s->n++] = log(rows[i].measured_s / rows[i].predicted_s);
@@ -306,8 +306,8 @@ static adept_status add_choices(adept_choices *c, adept_arena *arena, const time
             same[count++] = rows[k].same;
         }
         if (count < 2) continue;
-        adept_choice *of = &c->choices[c->n++];
-        *of = (adept_choice){.label = label_of(arena, &rows[i], kind),
+        adept_layout_choice *of = &c->choices[c->n++];
+        *of = (adept_layout_choice){.label = label_of(arena, &rows[i], kind),
                              .n = count,
                              .over_5 = adept_kendall(measured, predicted, same, count, 0.05),
                              .over_10 = adept_kendall(measured, predicted, same, count, 0.1),
@@ -325,9 +325,9 @@ static adept_status add_choices(adept_choices *c, adept_arena *arena, const time
 
 /* ---- memory ---- */
 
-static adept_room room_of(const adept_evaluation *e)
+static adept_layout_room room_of(const adept_evaluation *e)
 {
-    adept_room r = {.n = 0};
+    adept_layout_room r = {.n = 0};
 
     for (size_t i = 0; i < e->n; i++) {
         const adept_scored *s = &e->rows[i];

@@ -2,6 +2,7 @@
 #include "adept_file.h"
 #include "adept_prediction_json.h"
 #include "adept_timeline.h"
+#include "mix.h"
 #include "report.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ typedef struct predict_options {
     const char *label, *timeline; /* files to write; NULL: none */
     bool json;
     adept_job_spec job;
+    adept_mix_options mix;
     adept_grouping grouping;
 } predict_options;
 
@@ -91,8 +93,8 @@ static void put_timeline(adept_json_writer *w, const adept_timeline *t)
                           t->row_s[ADEPT_TIMELINE_BETWEEN]);
 }
 
-static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, const adept_timeline *timeline,
-                               const predict_options *o)
+static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, const adept_mix_answer *mix,
+                               const adept_timeline *timeline, const predict_options *o)
 {
     bool by_layer = o->grouping.given && o->grouping.by == ADEPT_BY_LAYER;
     adept_layer_prediction *layers = by_layer ? layers_of(s) : NULL;
@@ -105,6 +107,7 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
     free(layers);
     adept_json_continue(&out, json);
     if (s->layout) adept_layout_put_json(&out, s->layout);
+    if (mix->n_rows > 0) adept_mix_put(&out, mix);
     if (s->inference) adept_lifetime_put(&out, s);
     if (o->timeline) put_timeline(&out, timeline);
     if (o->grouping.given && !by_layer)
@@ -115,7 +118,7 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
     return adept_json_emit(cli, &out);
 }
 
-static adept_status print(adept_cli *cli, adept_predicted_step *s, const predict_options *o)
+static adept_status print(adept_cli *cli, adept_predicted_step *s, const adept_mix_answer *mix, const predict_options *o)
 {
     adept_timeline timeline = {.n = 0};
     const bool shared = s->layout && !s->layout->mesh.plain;
@@ -126,20 +129,26 @@ static adept_status print(adept_cli *cli, adept_predicted_step *s, const predict
     if (status == ADEPT_OK && o->timeline)
         status = adept_predict_timeline(&timeline, s->profile, s->hw, s->run, &cli->err);
     if (status == ADEPT_OK && o->timeline) status = write_timeline(cli, o->timeline, &timeline, s);
-    if (status == ADEPT_OK && o->json) status = print_json(cli, s, &timeline, o);
+    if (status == ADEPT_OK && o->json) status = print_json(cli, s, mix, &timeline, o);
     adept_timeline_free(&timeline);
     if (status != ADEPT_OK || o->json) return status;
     adept_groups_sort(&s->groups);
-    return adept_report_prediction(cli, stdout, s);
+    status = adept_report_prediction(cli, stdout, s);
+    if (mix->n_rows > 0) adept_mix_print(stdout, mix);
+    return status;
 }
 
 static adept_status predict(adept_cli *cli, void *options)
 {
-    const predict_options *o = options;
+    predict_options *o = options;
     adept_predicted_step step = {0};
-    adept_status status = adept_predicted_step_make(cli, &step, &o->step, &o->job, &o->grouping);
+    adept_mix_answer mix = {0};
+    adept_status status = o->mix.path ? adept_mix_begin(cli, &mix, &o->step, &o->mix) : ADEPT_OK;
 
-    if (status == ADEPT_OK) status = print(cli, &step, o);
+    if (status == ADEPT_OK) status = adept_predicted_step_make(cli, &step, &o->step, &o->job, &o->grouping);
+    if (status == ADEPT_OK && o->mix.path) status = adept_mix_answer_make(cli, &mix, &step, &o->mix);
+    if (status == ADEPT_OK) status = print(cli, &step, &mix, o);
+    adept_mix_answer_free(&mix);
     adept_predicted_step_free(&step);
     return status;
 }
@@ -166,15 +175,17 @@ const adept_command adept_command_predict = {
         "  adept predict vit.pt --gpu a100 --steps 500 --carbon-intensity 56\n"
         "  adept predict v.pt --gpu a100 --epochs 9 --dataset-size 1281167 --country FR\n"
         "  adept predict a.pt --gpu t4 --steps 100 --country SE --label label.md\n"
+        "  adept predict llama-3-8b --gpu h100 --mode generate --prompt 512 --tokens 256\n"
         "  adept predict gpt2 --gpu a100 --gpus 8 --timeline trace.json\n"
         "  adept predict llama-3-8b --gpu h100 --gpus 8 --fsdp full --precision bf16\n"
-        "  adept predict llama-3-70b --gpu h100 --gpus 64 --tp 4 --pp 4 --global-batch 64\n"
+        "  adept predict llama-3-70b --gpu h200 --gpus 16 --tp 8 --pp 2\n"
         "  adept predict resnet50 --gpu ./mine.json --mode infer --json",
     .size = sizeof(predict_options),
     .options = {.rows = rows,
                 .check = check,
                 .parts = {{&adept_step_options_of, AT(step)},
                           {&adept_total_options_of, AT(job)},
+                          {&adept_mix_options_of, AT(mix)},
                           {&adept_grouping_options_of, AT(grouping)}}},
     .arguments = {"a MODEL or PROFILE", "one MODEL or PROFILE", 1, AT(step.model)},
     .run = predict,

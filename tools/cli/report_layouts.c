@@ -63,7 +63,7 @@ static adept_status print_choices(adept_cli *cli, FILE *out, const adept_choices
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         if (c->by[0] == titles[i][0][0]) fprintf(out, "\n%s: in the right order (tau), and what the chosen one costs above the best\n", titles[i][1]);
     for (size_t i = 0; i < c->n; i++) {
-        const adept_choice *of = &c->choices[i];
+        const adept_layout_choice *of = &c->choices[i];
         rows += of->n;
         if (i < SHOWN_CHOICES) add_choice(&table, of->label, of->n, &of->over_5, &of->over_10, of->regret_1, of->regret_3);
     }
@@ -85,7 +85,7 @@ static bool is_same(const adept_choices *a, const adept_choices *b)
 
 /* ---- memory ---- */
 
-static void print_memory(FILE *out, const adept_room *room, const adept_error_stats *memory)
+static void print_memory(FILE *out, const adept_layout_room *room, const adept_error_stats *memory)
 {
     if (memory->n == 0 && room->n == 0) return;
     fputs("\nMemory of the fullest GPU\n", out);

@@ -449,6 +449,7 @@ const char *adept_warning_at(const adept_profile *profile, const adept_predictio
 
 static const char *table_note(const adept_predicted_step *r)
 {
+    if (generates(r->profile)) return "of all passes, prompt and tokens";
     return r->run->gpus > 1 ? "a step's forward and backward passes; work of one GPU, energy of all"
                             : "a step's forward and backward passes";
 }

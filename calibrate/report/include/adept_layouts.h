@@ -24,18 +24,18 @@ adept_order adept_kendall(const double *measured, const double *predicted, const
 double adept_regret(const double *measured, const double *predicted, size_t n, size_t first);
 
 /** Rows among which a choice could be made. */
-typedef struct adept_choice {
+typedef struct adept_layout_choice {
     const char *label; /* "llama_7b, 8 x a100-sxm-80gb, 2048 x 2048" */
     size_t n;
     adept_order over_5, over_10; /* pairs further apart than so many percent */
     double regret_1, regret_3;
-} adept_choice;
+} adept_layout_choice;
 
 /** Choices of one kind, of two rows or more. */
 typedef struct adept_choices {
     const char *by; /* "model": of one model on as many GPUs for the same work; "work": of whichever model; "source": in GPU seconds a token. All of one source and board */
     size_t n;
-    adept_choice *choices;
+    adept_layout_choice *choices;
     adept_order over_5, over_10; /* of all their pairs */
     double regret_1, regret_3;   /* means */
 } adept_choices;
@@ -53,32 +53,32 @@ typedef struct adept_layout_errors {
     adept_error_stats floor, floor_source_left;
 } adept_layout_errors;
 
-typedef struct adept_stack {
+typedef struct adept_layout_stack {
     const char *name;
     size_t n;
     double factor; /* median of measured over predicted time; NAN: no time was measured */
     double spread; /* of its logarithm: half of the width that 80 % of the rows lie in */
     adept_layout_errors errors;
-} adept_stack;
+} adept_layout_stack;
 
 /* ------------------------------------------------------------------ memory -------------------------------------- */
 
 /** Rows that ran out of memory or came near it. */
-typedef struct adept_room {
+typedef struct adept_layout_room {
     size_t n, n_right;             /* rows that say either, and where it was told */
     size_t n_tight, n_tight_right; /* of them those that ran out, or came within 10 % of the board's */
-} adept_room;
+} adept_layout_room;
 
 typedef struct adept_layout_report {
     size_t n_stacks;
-    adept_stack *stacks;
+    adept_layout_stack *stacks;
     size_t n_sources;
     const char **sources; /* with errors of each */
     adept_layout_errors *by_source;
     adept_layout_errors overall;
     double factor, spread; /* of stacks that are not known: the median of those, and its spread */
     adept_choices choices[ADEPT_CHOICE_KINDS];
-    adept_room room;
+    adept_layout_room room;
 } adept_layout_report;
 
 /** @param out  in the arena */

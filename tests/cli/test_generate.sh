@@ -1,0 +1,143 @@
+# Mode generate: prompts and answers, what bounds them, mixes of queries, inferences beside a training, passes of a diffusion model.
+. "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
+small='adept:llama?layers=2'
+generate="--mode generate --prompt 512 --tokens 64 --gpu h100"
+
+# field NAME: of the last run's JSON, the first of that name
+field() {
+    grep -o "\"$1\":[[:space:]]*[^,}]*" "$work/out" | head -1 | sed 's/.*:[[:space:]]*//'
+}
+
+expect_ok predict llama-3-8b $generate --batch 8
+shows '^A batch of 8 queries, each of 512 tokens, answered by 64$'
+shows '^  each token .* bound by the host: it launches kernels one by one$'
+shows '^  cache .* 128 KiB for each token of a query$'
+shows 'the GPU waits for the host [0-9]+ % of a token.s time, .*execution graphs'
+shows 'no measured generation is at hand: the error of time and energy as a whole is not known'
+shows 'calibrated with .*mode generate.*: the interval is widened'
+expect_ok predict llama-3-8b $generate --batch 8 --execution graphs
+shows '^  first token .* bound by arithmetic$'
+shows '^  each token .* bound by memory: weights and cache are read$'
+expect_ok predict llama-3-8b $generate --batch 8 --execution graphs --json
+if command -v python3 >/dev/null 2>&1; then
+    checks=$((checks + 1))
+    python3 - "$work/out" >"$work/err" 2>&1 <<'END' || fail 'the JSON of a generation'
+import json, sys
+p = json.load(open(sys.argv[1]))
+g, near = p["generate"], lambda a, b: abs(a - b) <= 1e-9 * abs(b)
+assert p["config"]["mode"] == "generate" and p["config"]["precision"] == "pure-bf16" and p["config"]["prompt"] == 512
+assert near(p["step_time_s"], g["ttft_s"] + 64 * g["tpot_s"]) and near(p["energy_step_j"], p["power_avg_w"] * p["step_time_s"])
+assert near(g["tokens_per_s"], 8 * 64 / p["step_time_s"]) and near(p["tokens_per_s"], g["tokens_per_s"])
+assert near(g["energy_per_token_j"], p["energy_step_j"] / 512) and near(g["wh_per_query"], p["energy_step_j"] / 8 / 3600)
+assert g["kv_bytes_per_token"] == 131072 and g["kv_bytes"] == p["memory"]["kv_bytes"] == 131072 * 8 * 576
+assert g["prompt_bound"] == "compute" and g["answer_bound"] == "memory" and g["largest_batch"] > 100 and g["longest_context"] > 1e4
+END
+fi
+expect_ok predict gpt-2 --gpu a100 --json
+[ "$(field generate)" = null ] || fail 'a training has a generation'
+
+# weights and cache in fewer bits are faster; a board of less memory says what fits
+slower=1
+for words in '--weights bf16' '--weights fp8' '--weights int4' '--weights int4 --kv-cache fp8'; do
+    expect_ok predict llama-3-8b $generate --batch 32 --execution graphs --json $words
+    faster=$(field tpot_s)
+    checks=$((checks + 1))
+    awk "BEGIN { exit !($faster < $slower) }" || fail "$words: $faster s a token, not less than $slower"
+    slower=$faster
+done
+expect_ok predict llama-3-70b $generate
+shows 'DOES NOT FIT'
+
+# a saved profile, layers, sweeps and reasons are as of any workload
+expect_ok profile "$small" --mode generate --prompt 512 --tokens 64 -o "$work/saved.json"
+expect_ok predict "$small" $generate --json
+field step_time_s >"$work/own"
+expect_ok predict "$work/saved.json" --gpu h100 --json
+[ -s "$work/own" ] && [ "$(field step_time_s)" = "$(cat "$work/own")" ] || fail 'a saved profile predicts another time'
+expect_ok predict "$small" $generate --by layer
+shows '^  model.layers.\{0,1\}.mlp.down_proj +Linear +130 ' # 65 passes of 2 layers
+expect_ok sweep "$small" --mode generate --gpu h100 --vary prompt=128,512 --vary tokens=32 --vary weights=bf16,fp8 --csv
+shows '^prompt,tokens,weights,step_time_s,.*,ttft_s,tpot_s,energy_per_token_j,'
+expect_ok sweep "$small" $generate --execution graphs --vary batch=1,64,1024 --samples 1000 --minimise energy --within-tpot 1ms
+shows '^Best     batch=64: '
+shows '^Binding  time of a token of 1.00 ms; with .* it would be batch=1024: '
+run sweep "$small" $generate --vary batch=1 --within-ttft 1us
+checks=$((checks + 1))
+[ "$rc" -eq 7 ] && grep -q 'no point keeps within the time to the first token of 1.00 us' "$work/err" || fail 'a bound that nothing keeps'
+expect_ok explain "$small" $generate
+shows '^One batch of queries of '
+shows 'The first token comes after'
+
+# queries as they arrive
+printf 'prompt,tokens,share\n128,32,0.75\n512,64,0.25\n' >"$work/mix.csv"
+mix="--mode generate --gpu h100 --execution graphs --batch 16 --mix $work/mix.csv --requests 2000"
+expect_ok predict "$small" $mix --rate 20/s
+shows '^As they arrive: 20 queries/s, up to 16 at a time \(2000 simulated\)$'
+shows '^answered after '
+expect_ok predict "$small" $mix --rate 20/s --json
+cp "$work/out" "$work/first"
+for key in rate_per_s most_at_a_time steady p99 busy mean_batch wh_per_query; do
+    shows "\"$key\":"
+done
+expect_ok predict "$small" $mix --rate 1200/min --json
+cmp -s "$work/out" "$work/first" || fail 'the same seed gives other numbers'
+expect_ok predict "$small" $mix --rate 100000/s --json
+[ "$(field steady)" = false ] || fail 'a queue that grows without end is said to be steady'
+shows 'mix: more queries arrive than are answered'
+expect_ok predict "$small" $mix --gpus 2 --rate 20/s
+shows '10 at each GPU'
+expect_error 2 'rate needs --mix' predict "$small" $generate --rate 4/s
+expect_error 2 'mix needs --rate' predict "$small" --mode generate --gpu h100 --mix "$work/mix.csv"
+expect_error 2 'mix needs --batch' predict "$small" --mode generate --gpu h100 --mix "$work/mix.csv" --rate 1/s
+expect_error 2 'mix needs --mode generate' predict "$small" --gpu h100 --batch 4 --mix "$work/mix.csv" --rate 1/s
+expect_error 2 'prompt and --tokens do not act' predict "$small" $generate --batch 4 --mix "$work/mix.csv" --rate 1/s
+printf 'prompt,tokens,share\n128,32,0.75\n512,0,0.25\n' >"$work/zero.csv"
+expect_error 3 'zero.csv:3: ' predict "$small" --mode generate --gpu h100 --batch 4 --mix "$work/zero.csv" --rate 1/s
+printf 'prompt,tokens\n128,32\n' >"$work/short.csv"
+expect_error 3 'short.csv.*share' predict "$small" --mode generate --gpu h100 --batch 4 --mix "$work/short.csv" --rate 1/s
+printf 'prompt,tokens,share\n' >"$work/none.csv"
+expect_error 3 'none.csv: no rows' predict "$small" --mode generate --gpu h100 --batch 4 --mix "$work/none.csv" --rate 1/s
+printf 'prompt,tokens,share\n9000000,32,1\n' >"$work/long.csv"
+expect_error 2 'does not fit' predict "$small" --mode generate --gpu h100 --batch 4 --mix "$work/long.csv" --rate 1/s
+
+# inferences beside a training
+expect_ok predict "$small" --gpu h100 --precision bf16 --batch 4 --steps 1000 --inferences 1000000 --prompt 512 --tokens 64 --country DE --price 0.2
+shows '^Over its life, with 1e\+06 inferences: .*Wh .*CO2e, cost '
+shows '^  They are queries of 512 \+ 64 tokens, pure-bf16, 4 at a time$'
+expect_ok predict gpt-2 --gpu a100 --batch 8 --steps 1000 --inferences 1000000 --inference-batch 64 --country DE --price 0.2 --label "$work/label.json" --json
+if command -v python3 >/dev/null 2>&1; then
+    "$ADEPT" predict gpt-2 --gpu a100 --batch 64 --mode infer --samples 1000000 --country DE --price 0.2 --json >"$work/infer"
+    checks=$((checks + 1))
+    python3 - "$work/out" "$work/infer" "$work/label.json" >"$work/err" 2>&1 <<'END' || fail 'the JSON of a lifetime, or its label'
+import json, sys
+both, infer, label = (json.load(open(f)) for f in sys.argv[1:])
+life, near = both["lifetime"], lambda a, b: abs(a - b) <= 1e-9 * abs(b)
+for key in ("energy_kwh", "site_energy_kwh", "co2e_g", "cost"):
+    assert near(life["inference"][key], infer["total"][key]), key
+    assert near(life[key], infer["total"][key] + both["total"][key]), key
+assert near(life["break_even_inferences"] * life["inference"]["energy_j"], both["total"]["energy_kwh"] * 3.6e6)
+assert life["inference"]["batch_size"] == 64 and life["interval_energy_kwh"][0] < life["energy_kwh"] < life["interval_energy_kwh"][1]
+assert label["lifetime"] == life and "/" not in label["model"]["path"]
+END
+fi
+expect_error 2 'inferences needs --steps' predict gpt-2 --gpu a100 --inferences 5
+expect_error 2 'inference-batch needs --inferences' predict gpt-2 --gpu a100 --steps 5 --inference-batch 5
+expect_error 2 'inferences stands beside a training' predict gpt-2 --gpu a100 --mode infer --steps 4 --inferences 5
+
+# passes of a diffusion model
+expect_ok predict vit-b-16 --gpu a100 --mode infer --batch 8 --denoise-steps 50 --json
+[ "$(field denoise_steps)" = 50 ] || fail 'the JSON has no denoise_steps'
+expect_error 2 'denoise_steps acts in mode infer only' predict vit-b-16 --gpu a100 --denoise-steps 50
+expect_error 2 'a timeline shows one pass' predict vit-b-16 --gpu a100 --mode infer --denoise-steps 50 --timeline "$work/t.json"
+
+# what cannot act, and what has no cache
+expect_error 4 'resnet50.pt: mode generate needs a model with a key-value cache, .*config.json' predict resnet50 $generate
+expect_error 4 'needs a model with a key-value cache' predict bert-base $generate
+expect_error 2 'needs the lengths of prompt and answer: --prompt 512 --tokens 256' predict "$small" --mode generate --gpu h100
+expect_error 2 'prompt says how many tokens are read' predict "$small" $generate --seq-length 9
+for option in '--prompt 4' '--tokens 4' '--weights fp8' '--kv-cache fp8'; do
+    expect_error 2 'acts in mode generate only' predict "$small" --gpu h100 $option
+done
+expect_error 2 "'int4' is not one of" predict "$small" $generate --kv-cache int4
+expect_error 2 'beyond the table' predict gpt-2 --gpu a100 --mode generate --prompt 1000 --tokens 25
+finish

@@ -1,0 +1,134 @@
+/* Queries as they arrive: against queue theory where it has a closed form, against sums by hand where queries do not meet, and what
+ * holds of any queue. */
+#include "adept_mix.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void near(double a, double b, double within, const char *what)
+{
+    if (!(fabs(a - b) <= within * fabs(b))) fail_msg("%s: %.10g, not %.10g", what, a, b);
+}
+
+/* A prompt takes 0.1 s, a token 0.01 s, whatever is long and however many: 8 tokens make 0.18 s. */
+static double prompts[] = {100}, prompt_s[] = {0.1}, prompt_j[] = {50}, batches[] = {1}, lengths[] = {100}, token_s[] = {0.01},
+              token_j[] = {3};
+static const adept_pass_table fixed = {.n_prompts = 1, .n_batches = 1, .n_lengths = 1, .prompts = prompts, .prompt_s = prompt_s,
+                                       .prompt_j = prompt_j, .batches = batches, .lengths = lengths, .token_s = token_s,
+                                       .token_j = token_j, .idle_w = 40, .room_tokens = INFINITY};
+static const adept_mix_row eight = {100, 8, 1};
+#define SERVICE_S 0.18
+
+static adept_mix_result simulate(const adept_mix_row *rows, size_t n, const adept_pass_table *table, double rate, int64_t most,
+                                 int64_t queries, uint64_t seed)
+{
+    adept_mix_result out;
+    adept_error err = {0};
+    const adept_traffic t = {.rate_per_s = rate, .most = most, .queries = queries, .seed = seed};
+    if (adept_mix_simulate(&out, rows, n, table, &t, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    return out;
+}
+
+/* P(wait <= t) of M/D/1 (Erlang 1909): (1 - rho) sum over k <= t / S of (lambda (kS - t))^k / k! exp(lambda (t - kS)). */
+static double waits_less(double t, double rate)
+{
+    double sum = 0;
+    for (int k = 0; k * SERVICE_S <= t; k++) {
+        double x = rate * (k * SERVICE_S - t), term = exp(-x);
+        for (int i = 1; i <= k; i++)
+            term *= x / i;
+        sum += term;
+    }
+    return (1 - rate * SERVICE_S) * sum;
+}
+
+static void batches_of_one_are_m_d_1(void **state)
+{
+    (void)state;
+    static const double loads[] = {0.2, 0.35, 0.5, 0.65};
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        double rate = loads[i] / SERVICE_S, mean_s = SERVICE_S + loads[i] * SERVICE_S / (2 * (1 - loads[i]));
+        double low = 0, high = 100 * SERVICE_S;
+        while (high - low > 1e-9) {
+            double middle = (low + high) / 2;
+            *(waits_less(middle, rate) < 0.99 ? &low : &high) = middle;
+        }
+        const adept_mix_result r = simulate(&eight, 1, &fixed, rate, 1, 500000, i + 1);
+        assert_true(r.steady);
+        near(r.latency_s.mean, mean_s, 0.01, "mean");
+        near(r.latency_s.p99, SERVICE_S + low, 0.03, "99 %");
+        near(r.busy, loads[i], 0.01, "at work");
+        /* 10,000 scatter more than that in the tail: means of 25 such runs */
+        double mean = 0, p99 = 0;
+        for (uint64_t seed = 1; seed <= 25; seed++) {
+            const adept_mix_result few = simulate(&eight, 1, &fixed, rate, 1, 10000, seed);
+            mean += few.latency_s.mean / 25, p99 += few.latency_s.p99 / 25;
+        }
+        near(mean, mean_s, 0.01, "mean of 10,000");
+        near(p99, SERVICE_S + low, 0.03, "99 % of 10,000");
+        near(r.tpot_s.p99, 0.01, 1e-9, "a token");
+        assert_true(r.mean_batch == 1);
+    }
+}
+
+/* So rare that none meets another: times are those of one query, energy is what passes take and what is drawn between them. */
+static void alone(void **state)
+{
+    (void)state;
+    static double two_prompts[] = {100, 200}, two_s[] = {0.1, 0.3}, two_j[] = {50, 150}, two_batches[] = {1, 2},
+                  two_lengths[] = {100, 300}, four_s[] = {0.01, 0.03, 0.02, 0.04}, four_j[] = {3, 5, 4, 6};
+    const adept_pass_table table = {.n_prompts = 2, .n_batches = 2, .n_lengths = 2, .prompts = two_prompts, .prompt_s = two_s,
+                                    .prompt_j = two_j, .batches = two_batches, .lengths = two_lengths, .token_s = four_s,
+                                    .token_j = four_j, .idle_w = 40, .room_tokens = 1000};
+    const adept_mix_row row = {150, 11, 3}; /* caches of 150 to 160: 155 on average */
+    const adept_mix_result r = simulate(&row, 1, &table, 1e-6, 2, 100, 7);
+    double token = 0.01 + 0.02 * 55 / 200, query_j = 100 + 11 * (3 + 2.0 * 55 / 200);
+    near(r.ttft_s.mean, 0.2, 1e-6, "first token");
+    near(r.ttft_s.p99, 0.2, 1e-6, "first token");
+    near(r.tpot_s.mean, token, 1e-6, "a token");
+    near(r.latency_s.p50, 0.2 + 11 * token, 1e-6, "latency");
+    near(r.power_avg_w, 40, 1e-4, "power");
+    near((r.energy_per_query_j - 40 * (1 / r.queries_per_s - 0.2 - 11 * token)), query_j, 1e-3, "energy");
+    near(r.energy_per_token_j * 11, r.energy_per_query_j, 1e-12, "of a token");
+}
+
+/* Little's law, and what comes in goes out; more at a time answer more; caches without room wait. */
+static void any_queue(void **state)
+{
+    (void)state;
+    const adept_mix_row rows[] = {{100, 8, 3}, {100, 40, 1}};
+    const adept_mix_result r = simulate(rows, 2, &fixed, 4, 16, 20000, 3), again = simulate(rows, 2, &fixed, 4, 16, 20000, 3),
+                           other = simulate(rows, 2, &fixed, 4, 16, 20000, 4);
+    assert_memory_equal(&r, &again, sizeof r);
+    assert_true(r.latency_s.mean != other.latency_s.mean);
+    near(other.latency_s.mean, r.latency_s.mean, 0.03, "another seed");
+    near(r.queries_per_s, 4, 0.01, "what goes out");
+    near(r.tokens_per_s, 4 * 16, 0.01, "their tokens"); /* 8 of three quarters, 40 of one */
+    assert_true(r.steady && r.ttft_s.p50 >= 0.1 && r.ttft_s.p99 <= r.latency_s.p99 && r.tpot_s.mean > 0.01);
+    assert_true(!simulate(rows, 2, &fixed, 20, 16, 2000, 3).steady); /* prompts alone take 0.1 s each */
+    assert_true(isnan(simulate(rows, 2, &fixed, 20, 16, 2000, 3).latency_s.mean));
+    adept_pass_table narrow = fixed;
+    narrow.room_tokens = 141; /* one at a time */
+    assert_true(simulate(rows, 2, &narrow, 2, 16, 2000, 3).mean_batch == 1);
+    narrow.room_tokens = 139;
+    adept_mix_result out;
+    adept_error err = {0};
+    const adept_traffic t = {.rate_per_s = 1, .most = 4, .queries = 100, .seed = 1};
+    assert_int_equal(adept_mix_simulate(&out, rows, 2, &narrow, &t, &err), ADEPT_E_USAGE);
+    assert_non_null(strstr(err.message, "a query of 140 tokens does not fit"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_of_one_are_m_d_1),
+        cmocka_unit_test(alone),
+        cmocka_unit_test(any_queue),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
