@@ -97,7 +97,16 @@ def kernels_csv():
     return "op,B,M,N,K,latency_ms\n" + "".join(rows)
 
 
+def layouts_csv(source):
+    """Measured steps of a small Llama on eight boards, made up"""
+    rows = [("0.61", "tp 8"), ("0.55", "tp 4"), ("0.52", "tp 2")]
+    return ("model,gpu,gpus,precision,step_time_s,peak_memory_bytes,source,stack,layers,hidden,heads,kv_heads,ffn,vocab,seq_length,micro_batch,"
+            "global_batch,tp\n") + "".join("llama_1b,a100-sxm-80gb,8,bf16,%s,3e10,%s,torch,16,2048,32,8,8192,128256,2048,1,32,%s\n" %
+                                          (time_s, source, tp.split()[1]) for time_s, tp in rows)
+
+
 TEXTS = {
+    "layouts.csv": layouts_csv("ours"), "others.csv": layouts_csv("theirs"),
     "runs.csv": steps_csv(""), "other-runs.csv": steps_csv(""), "v100.csv": steps_csv("v100-pcie-32gb"), "t4.csv": steps_csv("t4"),
     "k.csv": kernels_csv(), "v100-pcie-32gb.csv": kernels_csv(), "k/t4.csv": kernels_csv(),
     "nccl.csv": "op,gpus,size_bytes,time_us\nall_reduce,8,1048576,60\nall_reduce,8,16777216,140\nall_reduce,8,268435456,1088\n",

@@ -69,11 +69,11 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
       "Tokens of its answer, a pass each, in mode generate", ADEPT_USUAL)                                              \
     X(weights, WORD, adept_stored, adept_weights_name, "auto", ADEPT_NO_UNIT, "weights", "TYPE",                       \
       "How the weights of a model's blocks lie in memory, in mode generate: auto (as the precision; default), fp32, "  \
-      "bf16, fp16, fp8, int8 or int4; kernels widen what they read", ADEPT_USUAL)                                      \
+      "bf16, fp16, fp8, int8 or int4; kernels widen what they read", ADEPT_EXPERT)                                      \
     X(kv_cache, WORD, adept_stored, adept_kv_cache_name, "auto", ADEPT_NO_UNIT, "kv-cache", "TYPE",                    \
-      "The same of the key-value cache: auto, fp32, bf16, fp16, fp8 or int8", ADEPT_USUAL)                             \
+      "The same of the key-value cache: auto, fp32, bf16, fp16, fp8 or int8", ADEPT_EXPERT)                             \
     X(denoise_steps, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "denoise-steps", "N",                                    \
-      "Passes that make a sample, in mode infer: a diffusion model's", ADEPT_USUAL)
+      "Passes that make a sample, in mode infer: a diffusion model's", ADEPT_EXPERT)
 
 #define ADEPT_RUN_FIELDS(X)                                                                                            \
     /* of all nodes together */                                                                                        \
@@ -137,23 +137,23 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
       "Share of a node's power at the wall that its supplies pass on, up to 1: 0.94", ADEPT_EXPERT)                     \
     /* The layout: how a step of training is shared out. See workload/include/adept_mesh.h */                        \
     X(dp, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "dp", "N",                                                          \
-      "Replicas of the model, which train on data of their own. Default: GPUs / (tp x pp x cp)", ADEPT_USUAL)          \
+      "Replicas of the model, which train on data of their own. Default: GPUs / (tp x pp x cp)", ADEPT_EXPERT)          \
     X(fsdp, SIZED, int, adept_fsdp_name, "none", ADEPT_NO_UNIT, "fsdp", "HOW",                                         \
       "Shard over the replicas: full (parameters, gradients and optimizer, as ZeRO 3), grad (gradients and optimizer), " \
       "hybrid:N (full in groups of N) or none (default)", ADEPT_USUAL)                                                 \
     X(zero, WORD, int, adept_zero_name, "auto", ADEPT_NO_UNIT, "zero", "STAGE",                                            \
-      "The same in DeepSpeed's words: 0, 1 (the optimizer alone), 2 (grad) or 3 (full)", ADEPT_USUAL)                  \
+      "The same in DeepSpeed's words: 0, 1 (the optimizer alone), 2 (grad) or 3 (full)", ADEPT_EXPERT)                  \
     X(tp, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "tp", "N",                                                         \
       "Tensor parallel: GPUs that share every block's heads and matrices (default 1)", ADEPT_USUAL)                    \
     X(sp, SWITCH, bool, adept_switch_name, "false", ADEPT_NO_UNIT, "sp", NULL,                                         \
-      "Sequence parallel between the matrices of tensor parallel, as Megatron has it", ADEPT_USUAL)                    \
+      "Sequence parallel between the matrices of tensor parallel, as Megatron has it", ADEPT_EXPERT)                    \
     X(pp, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "pp", "N", "Stages of a pipeline (default 1)", ADEPT_USUAL)        \
     X(virtual_stages, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "virtual-stages", "N",                                 \
       "Parts of the model that each GPU of a pipeline has, interleaved (default 1)", ADEPT_EXPERT)                     \
     X(schedule, WORD, int, adept_pipeline_name, "1f1b", ADEPT_NO_UNIT, "schedule", "NAME",                             \
       "Of a pipeline: 1f1b (default), interleaved, zb1p (zero bubble) or zbv", ADEPT_EXPERT)                           \
     X(cp, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "cp", "N",                                                         \
-      "Context parallel: GPUs that share each sequence (default 1)", ADEPT_USUAL)                                      \
+      "Context parallel: GPUs that share each sequence (default 1)", ADEPT_EXPERT)                                      \
     X(ep, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "ep", "N",                                                         \
       "Expert parallel: GPUs, of the replicas, that share the experts (default 1)", ADEPT_EXPERT)                      \
     X(global_batch, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "global-batch", "N",                                      \
