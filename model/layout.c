@@ -1,7 +1,6 @@
 /** @file layout.c  A step under a layout: stages as workloads of their own, what is sent around them, what waits; see adept_layout.h. */
-#include "adept_layout.h"
+#include "layout_own.h"
 #include "hosts.h"
-#include "plan.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,29 +54,7 @@ static const struct {
 
 /* ---- what is known before any stage ---- */
 
-typedef struct spans {
-    adept_span pass[2], core[2], pointwise; /* by adept_pass; of them attention's core, and forward what is no product */
-} spans;
-
-typedef struct layout {
-    adept_layout_prediction *out;
-    const adept_profile *prof;
-    const adept_hwprofile *hw;
-    adept_run run;       /* with network and nodes, without words of a layout */
-    adept_mesh mesh;
-    adept_partition part;
-    adept_error *err;
-    int32_t *stage_of;   /* by block */
-    spans *spans;        /* by block, at full clock, of one micro-batch */
-    spans *of_op;        /* by entry of ops */
-    bool spans_known;
-    adept_group_of tensor, context, expert, data, shard, replicas, expert_data, pipeline;
-    double l_hop_s, bw_bytes_per_s;
-    bool overlaps;       /* gradients are sent beside the backward pass */
-    double gradient_bytes, gathered_bytes, weight_word, state_bytes, master_bytes, gradient_word; /* of a parameter */
-} layout;
-
-static bool trains(const layout *x)
+static bool trains(const adept_layout_state *x)
 {
     return x->prof->mode != ADEPT_MODE_INFER;
 }
@@ -90,7 +67,7 @@ static const char *usual_node(const adept_hwprofile *hw)
 }
 
 /* The server, how many there are, and the network between them. */
-static adept_status find_nodes(layout *x)
+static adept_status find_nodes(adept_layout_state *x)
 {
     adept_run *run = &x->run, room;
     const double gpus = (double)x->mesh.gpus;
@@ -124,7 +101,7 @@ static adept_status find_nodes(layout *x)
 }
 
 /* Ranks of a group stand `stride` GPUs apart. */
-static adept_group_of group_of(const layout *x, double ranks, double stride)
+static adept_group_of group_of(const adept_layout_state *x, double ranks, double stride)
 {
     const double here = floor(x->out->node_gpus / stride);
     return (adept_group_of){.ranks = ranks,
@@ -134,7 +111,7 @@ static adept_group_of group_of(const layout *x, double ranks, double stride)
                             .in_switch = strcmp(x->hw->vendor, "NVIDIA") == 0 && x->hw->specs.link_bytes_per_s >= 800e9};
 }
 
-static void find_groups(layout *x)
+static void find_groups(adept_layout_state *x)
 {
     const adept_mesh *m = &x->mesh;
     const double tp = (double)m->tp, cp = (double)m->cp, dp = (double)m->dp, ep = (double)m->ep, shard = (double)m->shard;
@@ -151,7 +128,7 @@ static void find_groups(layout *x)
 }
 
 /* Bytes of a parameter, by trainer and precision: weights, gradients, the optimizer's state, a copy in 32 bits; what is sent of it. */
-static void find_bytes(layout *x)
+static void find_bytes(adept_layout_state *x)
 {
     const adept_optimizer *o = adept_optimizer_by_name(x->prof->optimizer);
     const bool pure = adept_precision_is_pure(x->prof->precision), low = adept_precision_low_dtype(x->prof->precision) != ADEPT_DTYPE_NONE;
@@ -172,7 +149,7 @@ static void find_bytes(layout *x)
 
 /* Which block is in which stage. A pipeline's parts have as many blocks each; embedding and head count as one each where that is what
  * divides. */
-static adept_status find_stages(layout *x)
+static adept_status find_stages(adept_layout_state *x)
 {
     const int64_t blocks = (int64_t)x->part.n_blocks - 2, p = x->mesh.pp;
     const int64_t v = x->mesh.schedule == ADEPT_PIPELINE_ZBV ? 2 : x->mesh.virtual_stages, parts = p * v;
@@ -207,7 +184,7 @@ static void add_span(adept_span *to, const adept_span *by, double times)
     to->memory_s += times * by->memory_s;
 }
 
-static adept_status time_blocks(layout *x, const adept_plan *plan)
+static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
 {
     const adept_program *p = &x->prof->program;
     for (size_t i = 0; i < x->prof->n_ops; i++) {
@@ -227,7 +204,7 @@ static adept_status time_blocks(layout *x, const adept_plan *plan)
     for (size_t i = 0; i < p->n_operators; i++) {
         const int32_t op = p->operators[i].op;
         if (op < 0) continue;
-        spans *b = &x->spans[x->part.block_of[i]];
+        adept_block_spans *b = &x->spans[x->part.block_of[i]];
         for (int pass = 0; pass < 2; pass++) {
             add_span(&b->pass[pass], &x->of_op[op].pass[pass], 1.0);
             if (x->part.is_core[i]) add_span(&b->core[pass], &x->of_op[op].pass[pass], 1.0);
@@ -241,7 +218,7 @@ static adept_status time_blocks(layout *x, const adept_plan *plan)
 /* ---- recomputation ---- */
 
 /* The share of an operator's forward pass that backward computes again. @param nth  of the blocks of its stage, from 0; -1: it is in none */
-static double again_share(const layout *x, size_t operator_at, int64_t nth)
+static double again_share(const adept_layout_state *x, size_t operator_at, int64_t nth)
 {
     const bool core = x->part.is_core[operator_at], product = x->part.is_product[operator_at];
     if (nth < 0 || !trains(x)) return 0.0;
@@ -259,7 +236,7 @@ static double again_share(const layout *x, size_t operator_at, int64_t nth)
 }
 
 /* What a micro-batch keeps of a block until its backward pass, and what is there again while that runs. */
-static double kept_bytes(const layout *x, const adept_rank_block *b, int64_t nth, double *again)
+static double kept_bytes(const adept_layout_state *x, const adept_rank_block *b, int64_t nth, double *again)
 {
     *again = 0.0;
     switch (x->mesh.recompute) {
@@ -286,7 +263,7 @@ static double kept_bytes(const layout *x, const adept_rank_block *b, int64_t nth
 /* ---- one stage ---- */
 
 /* The rank's profile: its operators, as often as they run, and those that run again as entries of their own in the forward pass. */
-static adept_status make_profile(adept_profile *out, adept_profile_op *ops, const layout *x, int32_t stage)
+static adept_status make_profile(adept_profile *out, adept_profile_op *ops, const adept_layout_state *x, int32_t stage)
 {
     const adept_program *p = &x->prof->program;
     const size_t n = x->prof->n_ops;
@@ -351,12 +328,12 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
     return ADEPT_OK;
 }
 
-static double calls_s(const layout *x, adept_collective kind, const adept_group_of *g, const adept_transfer *t)
+static double calls_s(const adept_layout_state *x, adept_collective kind, const adept_group_of *g, const adept_transfer *t)
 {
     return t->n > 0.0 ? t->n * adept_collective_s(kind, g, t->bytes / t->n, x->l_hop_s, x->bw_bytes_per_s) : 0.0;
 }
 
-static double sent_s(const layout *x, const adept_rank_block *b, adept_pass pass, adept_axis axis)
+static double sent_s(const adept_layout_state *x, const adept_rank_block *b, adept_pass pass, adept_axis axis)
 {
     const adept_group_of *groups[ADEPT_AXES] = {&x->tensor, &x->context, &x->expert};
     double s = 0.0;
@@ -365,7 +342,7 @@ static double sent_s(const layout *x, const adept_rank_block *b, adept_pass pass
     return s;
 }
 
-static double collective_s(const layout *x, adept_collective kind, const adept_group_of *g, double bytes)
+static double collective_s(const adept_layout_state *x, adept_collective kind, const adept_group_of *g, double bytes)
 {
     return adept_collective_s(kind, g, bytes, x->l_hop_s, x->bw_bytes_per_s);
 }
@@ -376,7 +353,7 @@ static double beside_s(double compute_s, double sent_s)
     return fmax(compute_s + SLOWED_BY_SENDING * fmin(compute_s, sent_s), sent_s);
 }
 
-static bool gathers(const layout *x)
+static bool gathers(const adept_layout_state *x)
 {
     return x->mesh.sharding == ADEPT_SHARDED_PARAMETERS ||
            (x->mesh.sharding == ADEPT_SHARDED_GRADIENTS && x->mesh.trainer == ADEPT_TRAINER_TORCH);
@@ -384,7 +361,7 @@ static bool gathers(const layout *x)
 
 /* FSDP: each block's weights are gathered beside the block before, its gradients reduced beside the one behind. @param forward_s, backward_s
  * of each block, at the stage's clock. @return by how much a micro-batch is longer */
-static double fsdp_s(const layout *x, int32_t stage, const double *forward_s, const double *backward_s, double *hidden_s)
+static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *forward_s, const double *backward_s, double *hidden_s)
 {
     const bool again = x->mesh.sharding == ADEPT_SHARDED_PARAMETERS;
     double before_s = 0.0, total_s = 0.0, compute_s = 0.0, sent = 0.0;
@@ -428,7 +405,7 @@ static double fsdp_s(const layout *x, int32_t stage, const double *forward_s, co
 }
 
 /* Memory of a GPU of a stage at its peak. */
-static void find_memory(adept_stage_prediction *s, const layout *x, int32_t stage)
+static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, int32_t stage)
 {
     const adept_mesh *m = &x->mesh;
     const size_t n_blocks = x->part.n_blocks;
@@ -491,19 +468,10 @@ static void find_memory(adept_stage_prediction *s, const layout *x, int32_t stag
 
 /* ---- a stage predicted ---- */
 
-typedef struct stage_work {
-    adept_plan plan;
-    adept_profile profile;
-    adept_profile_op *ops;
-    adept_step step;
-    adept_checked_run checked;
-    double gradient_sends_s, gathers_s, hidden_s; /* of a step: exposed; hidden */
-} stage_work;
-
-static adept_status predict_stage(adept_stage_prediction *s, stage_work *w, layout *x, int32_t stage)
+/* A stage's kernels as a plan, and its step without all that is sent. */
+static adept_status work_out(adept_stage_work *w, adept_layout_state *x, int32_t stage)
 {
     adept_run alone = x->run;
-    const double m = (double)x->mesh.micro_batches;
     alone.gpus = 1;
     alone.nodes = 0;
     alone.internode_bytes_per_s = alone.internode_latency_s = 0.0;
@@ -528,16 +496,32 @@ static adept_status predict_stage(adept_stage_prediction *s, stage_work *w, layo
     adept_plan_step(&w->step, &w->plan, &w->checked);
     x->l_hop_s = w->plan.kernels.theta[ADEPT_OP_l_hop_s];
     x->bw_bytes_per_s = w->plan.kernels.theta[ADEPT_OP_bw_eff_bytes_per_s];
-    if (!x->spans_known) status = time_blocks(x, &w->plan);
-    if (status != ADEPT_OK) return status;
+    return x->spans_known ? ADEPT_OK : time_blocks(x, &w->plan);
+}
 
-    const adept_board *board = &w->plan.kernels.list.board;
-    const double clock = w->step.clock_ratio;
+/* The same of what a search knows of the rank: its clock, and shares of its launches and of the optimizer. */
+static void take_numbers(adept_stage_work *w, const adept_stage_prediction *s, const adept_layout_state *x)
+{
+    const adept_rank_numbers *q = x->quick;
+    const double m = (double)x->mesh.micro_batches, shard = (double)x->mesh.shard;
+    w->step = (adept_step){.clock_ratio = q->clock_ratio, .power_w = q->power_w, .idle_w = q->idle_w, .fixed_s = q->fixed_s};
+    w->step.launch_s = m * q->launch_s * (s->blocks / q->blocks);
+    w->step.optimizer_s = q->optimizer_s * s->params / shard;
+    w->step.step_s = m * (s->forward_s + s->backward_s + s->again_s) + w->step.launch_s + w->step.optimizer_s + q->fixed_s;
+}
+
+static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w, adept_layout_state *x, int32_t stage)
+{
+    const double m = (double)x->mesh.micro_batches;
+    adept_status status = x->quick ? ADEPT_OK : work_out(w, x, stage);
+    if (status != ADEPT_OK) return status;
+    const adept_board *board = x->quick ? &x->quick->board : &w->plan.kernels.list.board;
+    const double clock = x->quick ? x->quick->clock_ratio : w->step.clock_ratio;
+    w->gradient_sends_s = w->gathers_s = w->hidden_s = 0.0;
     double *forward_s = calloc(2 * x->part.n_blocks + 1, sizeof *forward_s), *backward_s = forward_s + x->part.n_blocks;
     if (!forward_s) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for a stage");
     double dense = 0.0, experts = 0.0, first_forward_s = 0.0;
     const double exposed = x->mesh.trainer == ADEPT_TRAINER_NEMO ? TENSOR_EXPOSED_NEMO : 1.0;
-    const adept_program *p = &x->prof->program;
     int64_t nth = -1;
     *s = (adept_stage_prediction){.clock_ratio = clock};
     for (size_t b = 0; b < x->part.n_blocks; b++) {
@@ -545,7 +529,7 @@ static adept_status predict_stage(adept_stage_prediction *s, stage_work *w, layo
         const bool inside = b > 0 && b < x->part.n_blocks - 1;
         if (x->stage_of[b] != stage) continue;
         if (inside) nth++, s->blocks += 1.0;
-        const spans *t = &x->spans[b];
+        const adept_block_spans *t = &x->spans[b];
         forward_s[b] = adept_span_s(&t->pass[ADEPT_FORWARD], board, clock);
         backward_s[b] = adept_span_s(&t->pass[ADEPT_BACKWARD], board, clock);
         const double core_s = adept_span_s(&t->core[ADEPT_FORWARD], board, clock), pointwise_s = adept_span_s(&t->pointwise, board, clock);
@@ -574,8 +558,8 @@ static adept_status predict_stage(adept_stage_prediction *s, stage_work *w, layo
         experts += block->expert_params;
         first_forward_s += forward_s[b];
     }
-    (void)p;
     s->params = dense + experts;
+    if (x->quick) take_numbers(w, s, x);
     if (gathers(x)) s->data_s = fsdp_s(x, stage, forward_s, backward_s, &w->hidden_s);
     w->hidden_s *= m;
     free(forward_s);
@@ -615,14 +599,14 @@ static adept_status predict_stage(adept_stage_prediction *s, stage_work *w, layo
 
 /* ---- the whole ---- */
 
-static double wait_w(const layout *x)
+static double wait_w(const adept_layout_state *x)
 {
     const adept_specs *specs = &x->hw->specs;
     const bool hbm = specs->mem_bus_bits >= HBM_BUS_BITS;
     return fmax(isnan(specs->idle_w) ? 0.0 : specs->idle_w, (hbm ? WAIT_SHARE_HBM : WAIT_SHARE_GDDR) * specs->tdp_w);
 }
 
-static adept_status add_up(layout *x, stage_work *work)
+static double add_times(adept_layout_state *x, adept_stage_work *work)
 {
     adept_layout_prediction *out = x->out;
     const adept_mesh *m = &x->mesh;
@@ -638,7 +622,7 @@ static adept_status add_up(layout *x, stage_work *work)
         if (s->memory.peak_bytes > peak) peak = s->memory.peak_bytes, out->worst = i;
     }
     const adept_stage_prediction *slow = &out->stages[out->slowest];
-    stage_work *w = &work[out->slowest];
+    adept_stage_work *w = &work[out->slowest];
     const double bubble = m->schedule == ADEPT_PIPELINE_ZB1P ? 1.0 / 3.0 : m->schedule == ADEPT_PIPELINE_ZBV ? 0.0 : 1.0 / v;
     out->bubble_s = (sum_s - most_s) * bubble;
     if (p > 1.0) {
@@ -679,7 +663,17 @@ static adept_status add_up(layout *x, stage_work *work)
     }
     if (isnan(x->hw->specs.tdp_w)) boards_w = out->wait_w = NAN;
 
-    /* the prediction, as of any step */
+    out->boards_power_w = boards_w;
+    return step_s;
+}
+
+/* The prediction, as of any step. */
+static adept_status fill(adept_layout_state *x, adept_stage_work *work, double step_s)
+{
+    adept_layout_prediction *out = x->out;
+    const adept_mesh *m = &x->mesh;
+    const double passes = (double)m->micro_batches, optimizer_s = out->optimizer_s, boards_w = out->boards_power_w;
+    adept_stage_work *w = &work[out->slowest];
     adept_step all = w->step;
     const adept_memory memory = out->stages[out->worst].memory;
     adept_work model;
@@ -742,7 +736,7 @@ static void clear_words(adept_run *run)
 }
 
 /* Every GPU has the whole model: as if the GPUs alone had been said. */
-static adept_status predict_plain(layout *x)
+static adept_status predict_plain(adept_layout_state *x)
 {
     adept_profile prof = *x->prof;
     adept_layout_prediction *out = x->out;
@@ -769,58 +763,110 @@ static adept_status predict_plain(layout *x)
     return ADEPT_OK;
 }
 
-static adept_status predict_shared(layout *x)
+adept_status adept_layout_split(adept_layout_state *x)
 {
-    const size_t n_stages = (size_t)x->mesh.pp;
-    stage_work *work = NULL;
     adept_status status = adept_partition_new(&x->part, x->prof, &x->mesh, x->err);
-    if (status == ADEPT_OK) {
-        x->stage_of = calloc(x->part.n_blocks + 1, sizeof *x->stage_of);
-        x->spans = calloc(x->part.n_blocks + 1, sizeof *x->spans);
-        x->of_op = calloc(x->prof->n_ops + 1, sizeof *x->of_op);
-        work = calloc(n_stages, sizeof *work);
-        if (!x->stage_of || !x->spans || !x->of_op || !work) status = adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for stages");
-    }
-    if (status == ADEPT_OK && x->mesh.chunked_loss && !(x->part.logits_bytes > 0.0))
-        status = adept_error_set(x->err, ADEPT_E_USAGE, "loss chunked: this model has no loss of logits");
-    if (status == ADEPT_OK && x->mesh.recompute != ADEPT_RECOMPUTE_NONE && x->part.n_blocks < 3)
-        status = adept_error_set(x->err, ADEPT_E_USAGE, "activation_checkpoint: this model has no blocks (modules by number) to compute again");
-    if (status == ADEPT_OK) status = find_stages(x);
-    x->out->n_split = x->part.n_split;
-    x->out->n_whole = x->mesh.tp > 1 ? x->part.n_whole : 0;
-    for (size_t i = 0; i < n_stages && status == ADEPT_OK; i++)
-        status = predict_stage(&x->out->stages[i], &work[i], x, (int32_t)i);
-    if (status == ADEPT_OK) status = add_up(x, work);
-    for (size_t i = 0; work && i < n_stages; i++) {
+    if (status != ADEPT_OK) return status;
+    x->stage_of = calloc(x->part.n_blocks + 1, sizeof *x->stage_of);
+    x->spans = calloc(x->part.n_blocks + 1, sizeof *x->spans);
+    x->of_op = calloc(x->prof->n_ops + 1, sizeof *x->of_op);
+    if (!x->stage_of || !x->spans || !x->of_op) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for stages");
+    if (x->mesh.chunked_loss && !(x->part.logits_bytes > 0.0))
+        return adept_error_set(x->err, ADEPT_E_USAGE, "loss chunked: this model has no loss of logits");
+    if (x->mesh.recompute != ADEPT_RECOMPUTE_NONE && x->part.n_blocks < 3)
+        return adept_error_set(x->err, ADEPT_E_USAGE, "activation_checkpoint: this model has no blocks (modules by number) to compute again");
+    return ADEPT_OK;
+}
+
+void adept_layout_end(adept_layout_state *x)
+{
+    free(x->stage_of);
+    free(x->spans);
+    free(x->of_op);
+    x->stage_of = NULL, x->spans = x->of_op = NULL;
+    adept_partition_free(&x->part);
+}
+
+static void clear_work(adept_stage_work *work, size_t n)
+{
+    for (size_t i = 0; work && i < n; i++) {
         adept_plan_clear(&work[i].plan);
         free(work[i].ops);
     }
     free(work);
-    free(x->stage_of);
-    free(x->spans);
-    free(x->of_op);
-    adept_partition_free(&x->part);
+}
+
+adept_status adept_layout_times(double *step_s, adept_layout_state *x, adept_stage_work *work)
+{
+    adept_status status = find_stages(x);
+    x->out->n_split = x->part.n_split;
+    x->out->n_whole = x->mesh.tp > 1 ? x->part.n_whole : 0;
+    for (size_t i = 0; i < x->out->n_stages && status == ADEPT_OK; i++)
+        status = predict_stage(&x->out->stages[i], &work[i], x, (int32_t)i);
+    if (status == ADEPT_OK) *step_s = add_times(x, work);
     return status;
+}
+
+adept_status adept_layout_rank_numbers(adept_rank_numbers *out, adept_layout_state *x)
+{
+    adept_stage_work *work = calloc(1, sizeof *work);
+    double params = 0.0;
+    if (!work) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for stages");
+    for (size_t b = 0; b < x->part.n_blocks; b++)
+        params += x->part.blocks[b].whole_params + x->part.blocks[b].split_params + x->part.blocks[b].expert_params;
+    adept_status status = work_out(work, x, 0);
+    if (status == ADEPT_OK)
+        *out = (adept_rank_numbers){.board = work->plan.kernels.list.board,
+                                    .clock_ratio = work->step.clock_ratio,
+                                    .launch_s = work->step.launch_s / (double)x->mesh.micro_batches,
+                                    .fixed_s = work->step.fixed_s,
+                                    .optimizer_s = params > 0.0 ? work->step.optimizer_s * (double)x->mesh.shard / params : 0.0,
+                                    .power_w = work->step.power_w,
+                                    .idle_w = work->step.idle_w,
+                                    .blocks = fmax(1.0, (double)x->part.n_blocks - 2.0),
+                                    .l_hop_s = x->l_hop_s,
+                                    .bw_bytes_per_s = x->bw_bytes_per_s};
+    clear_work(work, 1);
+    return status;
+}
+
+static adept_status predict_shared(adept_layout_state *x)
+{
+    const size_t n_stages = (size_t)x->mesh.pp;
+    adept_stage_work *work = calloc(n_stages, sizeof *work);
+    double step_s;
+    adept_status status = work ? adept_layout_split(x) : adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for stages");
+    if (status == ADEPT_OK) status = adept_layout_times(&step_s, x, work);
+    if (status == ADEPT_OK) status = fill(x, work, step_s);
+    clear_work(work, n_stages);
+    adept_layout_end(x);
+    return status;
+}
+
+adept_status adept_layout_begin(adept_layout_state *x, const adept_run *run)
+{
+    const adept_mesh_words words = adept_run_mesh(run);
+    x->run = *run;
+    adept_status status = adept_mesh_of(&x->mesh, &words, x->prof, x->err);
+    if (status != ADEPT_OK) return status;
+    x->out->mesh = x->mesh;
+    clear_words(&x->run);
+    status = adept_mesh_is_said(&words) ? find_nodes(x) : ADEPT_OK;
+    if (status != ADEPT_OK) return status;
+    x->out->run = x->run;
+    find_groups(x);
+    find_bytes(x);
+    return ADEPT_OK;
 }
 
 adept_status adept_predict_layout(adept_layout_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                   const adept_run *run, adept_error *err)
 {
-    const adept_mesh_words words = adept_run_mesh(run);
-    layout x = {.out = out, .prof = prof, .hw = hw, .run = *run, .err = err};
+    adept_layout_state x = {.out = out, .prof = prof, .hw = hw, .err = err};
     memset(out, 0, sizeof *out);
-    adept_status status = adept_mesh_of(&x.mesh, &words, prof, err);
+    adept_status status = adept_layout_begin(&x, run);
     if (status != ADEPT_OK) return status;
-    out->mesh = x.mesh;
-    clear_words(&x.run);
-    if (!adept_mesh_is_said(&words)) return predict_plain(&x);
-    status = find_nodes(&x);
-    if (status != ADEPT_OK) return status;
-    out->run = x.run;
-    if (x.mesh.plain) return predict_plain(&x);
-    find_groups(&x);
-    find_bytes(&x);
-    return predict_shared(&x);
+    return x.mesh.plain ? predict_plain(&x) : predict_shared(&x);
 }
 
 adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw, const adept_run *run,

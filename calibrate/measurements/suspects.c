@@ -86,10 +86,25 @@ static bool check_board(adept_dataset *d, adept_dataset_row *m)
     return ok;
 }
 
+adept_status adept_row_work(double *samples, double *ideal_s, const adept_dataset_row *m, adept_error *err)
+{
+    const adept_mesh_words words = adept_run_mesh(&m->run);
+    adept_mesh mesh;
+    adept_roofline peak;
+    adept_status status = adept_mesh_of(&mesh, &words, m->profile, err);
+
+    if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, err);
+    if (status != ADEPT_OK) return status;
+    const double passes = (double)(m->profile->grad_accum > 0 ? m->profile->grad_accum : 1); /* that the profile's step has */
+    *samples = (double)mesh.global_batch;
+    *ideal_s = peak.matrix_s / passes * (double)mesh.micro_batches / (double)(mesh.tp * mesh.pp * mesh.cp);
+    return ADEPT_OK;
+}
+
 static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_error *err)
 {
     adept_prediction prediction;
-    adept_roofline peak;
+    double samples, ideal_s = 0;
     adept_error why = {0};
     adept_status status = adept_row_check_layout(m, err);
 
@@ -102,18 +117,18 @@ static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_erro
     adept_run run = m->run; /* of a node that nothing is known of, the boards must do */
     if (run.power_scope == ADEPT_SCOPE_NODE && !adept_node_known(m->hw, &run)) run.power_scope = ADEPT_SCOPE_GPU;
     status = adept_row_predict_usual(&prediction, m, &run, &why);
-    if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, &why);
+    if (status == ADEPT_OK) status = adept_row_work(&samples, &ideal_s, m, &why);
     if (status == ADEPT_E_NOMEM) return adept_row_error(m, status, why.message, err);
     if (status != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);
     bool ok = true;
     /* other arithmetic is left out, because what an activation function costs is a convention */
-    if (m->step_time_s < peak.matrix_s) {
+    if (m->step_time_s < ideal_s) {
         m->mistaken = "steps faster than the sheet's peak";
         ok =
             suspect(d, m,
                     "efficiency above 1: %g s is less than the %.3g s its matrix products and convolutions take at the "
                     "peak of %s in %s",
-                    m->step_time_s, peak.matrix_s, m->hw->name, adept_precision_name(m->precision));
+                    m->step_time_s, ideal_s, m->hw->name, adept_precision_name(m->precision));
     }
     ok = ok && check_unit(d, m, "step_time_s", m->step_time_s, prediction.step_time_s, time_units) &&
          check_unit(d, m, "avg_power_w", m->power_avg_w, prediction.power_avg_w, power_units) && check_board(d, m);

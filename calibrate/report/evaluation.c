@@ -166,22 +166,6 @@ adept_scored adept_scored_without_interval(const adept_dataset_row *row, double 
                           .power_high_w = NAN};
 }
 
-/* Samples of a step, and its matrix products at the peak. */
-static adept_status work_of(adept_scored *s, const adept_dataset_row *m, adept_error *err)
-{
-    const adept_mesh_words words = adept_run_mesh(&m->run);
-    adept_mesh mesh;
-    adept_roofline peak;
-    adept_status status = adept_mesh_of(&mesh, &words, m->profile, err);
-
-    if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, err);
-    if (status != ADEPT_OK) return status;
-    const int64_t accum = m->profile->grad_accum > 0 ? m->profile->grad_accum : 1;
-    s->samples = (double)mesh.global_batch;
-    s->ideal_s = peak.matrix_s / (double)accum * (double)mesh.micro_batches / (double)(mesh.tp * mesh.pp * mesh.cp);
-    return ADEPT_OK;
-}
-
 /* Where a row does not say what is computed again, times of none and of all of it are in the interval. */
 static void widen(adept_scored *s, const adept_dataset_row *m)
 {
@@ -216,7 +200,7 @@ static adept_status predict_row(adept_scored *s, const adept_dataset_row *m, ade
         .capacity_bytes = p.memory.capacity_bytes,
     };
     widen(s, m);
-    status = work_of(s, m, &cause);
+    status = adept_row_work(&s->samples, &s->ideal_s, m, &cause);
     return status == ADEPT_OK ? ADEPT_OK : adept_row_error(m, status, cause.message, err);
 }
 

@@ -39,6 +39,7 @@ typedef struct adept_layout_prediction {
     double compute_s, again_s, tensor_s, context_s, expert_s, data_s, send_s, bubble_s, optimizer_s, rest_s;
     double data_hidden_s;        /* sent beside computing */
     double wait_w;               /* of one GPU that waits */
+    double boards_power_w;       /* of all */
     double fragmentation_bytes;  /* by which the peak may be higher */
     size_t n_split, n_whole;     /* products of a pass: split by tensor parallel GPUs, whole on each */
 } adept_layout_prediction;
@@ -49,6 +50,41 @@ typedef struct adept_layout_prediction {
  */
 ADEPT_API adept_status adept_predict_layout(adept_layout_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                             const adept_run *run, adept_error *err);
+
+/* ---- many layouts ---- */
+
+typedef enum adept_layout_goal { ADEPT_LAYOUT_TIME, ADEPT_LAYOUT_ENERGY } adept_layout_goal;
+
+/* One that was found: which of the profiles, and the run with the words of its layout. */
+typedef struct adept_found_layout {
+    size_t profile;
+    adept_run run;
+    double step_time_s, energy_step_j, peak_bytes;
+} adept_found_layout;
+
+#define ADEPT_MOST_FOUND 64
+
+typedef struct adept_layout_search {
+    /* asked */
+    const adept_profile *const *profiles; /* the model, by micro-batch */
+    size_t n_profiles;
+    const adept_hwprofile *hw;
+    adept_run run;                 /* GPUs, global batch, trainer, network, limit: what all layouts share */
+    adept_layout_goal goal;
+    double within;                 /* of the shortest time, at most so much longer: 0.1; INFINITY: any */
+    bool recomputes;               /* may it compute again? */
+    /* found */
+    size_t n_best, n_front;        /* that fit, by the goal; none of them better in time and joules */
+    adept_found_layout best[ADEPT_MOST_FOUND], front[ADEPT_MOST_FOUND];
+    double searched, illegal, too_large;
+} adept_layout_search;
+
+/**
+ * All legal layouts of a model on so many GPUs, each by closed forms of blocks that are worked out once for each way to split them: a few
+ * microseconds a layout. Their clock is that of the whole model on one stage. Predict the best ones again to know them exactly.
+ * @return ADEPT_E_USAGE where nothing can be asked so; that none fits is no error
+ */
+ADEPT_API adept_status adept_layouts_search(adept_layout_search *search, adept_error *err);
 
 /** "layout": {...} of CONTRACT, behind other members. */
 struct adept_json_writer;

@@ -29,7 +29,8 @@ refused 'name,step_time_s\nmlp,1\n' 't\.csv:1: column model is missing from the 
 refused 'model,gpu\nmlp,a100\n' 't\.csv:1: column step_time_s is missing from the header'
 refused 'model,batch,step_time_s\nmlp,8,1\n' 't\.csv:1: column batch is not known; did you mean batch_size\?'
 refused 'model,power_limit,step_time_s\nmlp,200,1\n' 't\.csv:1: column power_limit is not known; did you mean power_limit_w\?'
-refused 'model,tp,step_time_s\nmlp,8,1\n' "t\.csv:2: a layout .* is evaluated, but no parameter of a GPU is fitted to it"
+printf 'model,tp,step_time_s\nmlp,8,1\n' >t.csv
+expect_error 3 't\.csv:2: a layout .* is evaluated, but no parameter of a GPU is fitted to it' calibrate t.csv --gpu a100 --models "$data"
 refused 'model,dp,gpus,step_time_s\nmlp,2,4,1\n' "t\.csv:2: dp 2 x tp 1 x pp 1 x cp 1 is not 4 GPUs: that would be dp 4"
 refused 'model,step_time_s,model\nmlp,1,mlp\n' 't\.csv:1: column model stands twice'
 refused 'model,step_time_s,\nmlp,1,\n' 't\.csv:1: column 3 has no name'

@@ -60,6 +60,7 @@ for part in record fit report --slurm; do
     has_all attribute "$part"
 done
 has_all sweep --drive
+"$ADEPT" calibrate --layouts --help >/dev/null 2>&1 && has_all calibrate --layouts
 
 # Options for experts are options as others are, of words and of commands.
 has_all predict

@@ -59,6 +59,7 @@ case $section in
     done
     "$ADEPT" sweep --drive --help-all >"$work/help"
     check_command adept-sweep-drive
+    if "$ADEPT" calibrate --layouts --help-all >"$work/help" 2>/dev/null; then check_command adept-calibrate-layouts; fi
     set -- "$man"/*.1
     ;;
 3)

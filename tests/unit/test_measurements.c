@@ -499,7 +499,7 @@ static void splits(void **state)
     assert_non_null(strstr(err.message, "no parameter of a GPU is fitted to it"));
     adept_dataset_free(w.d);
     check(&w, "model,step_time_s,gpus,batch_size,tp,pp,vp,ep,dp,fsdp,micro_batch,global_batch,activation_checkpoint,sp\n"
-              "a,3,4,16,1,1,,1,4,none,16,64,none,0\na,3,1,16,,,,,,FULL_SHARD,,16,none,\n");
+              "a,3,4,16,1,1,,1,4,none,16,128,none,0\na,3,1,16,,,,,,FULL_SHARD,,32,none,\n");
     assert_null(w.d->rows[0].suspect);
     adept_dataset_free(w.d);
 }

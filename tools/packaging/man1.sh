@@ -41,5 +41,7 @@ command_page() {
 for command in $commands; do
     command_page "adept-$command" "$(sed -n "s/^  $command  *//p" "$out/help")" "./adept $command"
 done
+[ ! "$(./adept calibrate --layouts --help 2>/dev/null)" ] ||
+    command_page adept-calibrate-layouts 'fit factors of software stacks to measured layouts' './adept calibrate --layouts'
 command_page adept-sweep-drive 'measure a command while power limits, clocks and governors are set' './adept sweep --drive'
 rm "$out/help"

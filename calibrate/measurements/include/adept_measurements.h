@@ -212,6 +212,9 @@ bool adept_dataset_exclude_suspect(adept_dataset *d);
 bool adept_dataset_drop_unknown_nodes(adept_dataset *d);
 /** That, before rows are predicted; rows that do not say which implementation of the optimizer ran are warned of. */
 bool adept_dataset_settle_unknown(adept_dataset *d);
+/** Samples of a row's step on all GPUs together, and how long its matrix products, shared evenly, take at the peak of the sheet.
+ *  Of a row with its profile and GPU. @return as adept_mesh_of() and adept_roofline_step() */
+adept_status adept_row_work(double *samples, double *ideal_s, const adept_dataset_row *m, adept_error *err);
 /** Refuse the first row that is absurd. @return ADEPT_E_INVALID naming file, line and column */
 adept_status adept_dataset_refuse_absurd(const adept_dataset *d, adept_error *err);
 /** Refuse a fit to rows that are mistaken one and all. @return ADEPT_E_FIT naming file, line, and what they look like */
