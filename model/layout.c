@@ -652,6 +652,7 @@ static double add_times(adept_layout_state *x, adept_stage_work *work)
     adept_stage_work *w = &work[out->slowest];
     const double bubble = m->schedule == ADEPT_PIPELINE_ZB1P ? 1.0 / 3.0 : m->schedule == ADEPT_PIPELINE_ZBV ? 0.0 : 1.0 / v;
     out->bubble_s = (sum_s - most_s) * bubble;
+    out->send_s = 0.0;
     if (p > 1.0) {
         double boundary = 0.0;
         for (size_t b = 1; b < x->part.n_blocks; b++)

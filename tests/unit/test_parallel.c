@@ -302,7 +302,7 @@ static void the_search_finds_the_best(void **state)
             }
     for (size_t i = 0; i < s->n_best; i++) {
         const adept_layout_prediction l = predict(w, s->best[i].run);
-        near(s->best[i].step_time_s, l.prediction.step_time_s, 0.1); /* one clock for all stages */
+        near(s->best[i].step_time_s, l.prediction.step_time_s, 0.15); /* one clock for all stages */
         assert_true(l.prediction.memory.fits);
         near(s->best[i].peak_bytes, l.prediction.memory.peak_bytes, l.mesh.plain ? 0.2 : 1e-9);
         assert_true(i == 0 || s->best[i].step_time_s >= s->best[i - 1].step_time_s);
