@@ -17,7 +17,7 @@ completes() {
     [ "$(cat "$work/out")" = "$expected" ] || fail "'$*' completes to '$(cat "$work/out")', expected '$expected'"
 }
 
-completes 'predict profile' p
+completes 'predict profile plan' p
 completes 'gpus' gp
 completes '--help --version' --
 completes '--power-limit --power-scope --pp --precision --prompt --price --pue' predict --p
