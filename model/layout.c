@@ -510,6 +510,31 @@ static void take_numbers(adept_stage_work *w, const adept_stage_prediction *s, c
     w->step.step_s = m * (s->forward_s + s->backward_s + s->again_s) + w->step.launch_s + w->step.optimizer_s + q->fixed_s;
 }
 
+/* What is sent of a block and pass, by axis, and beside products. Blocks are mostly alike: what the one before took is kept. */
+typedef struct block_sends {
+    const adept_rank_block *of;
+    double tensor_s[2], ring_s[2], expert_s[2], beside_s;
+} block_sends;
+
+static void find_sends(block_sends *b, const adept_layout_state *x, const adept_rank_block *block)
+{
+    const bool same = b->of && memcmp(b->of->sent, block->sent, sizeof block->sent) == 0 && memcmp(&b->of->again, &block->again, sizeof block->again) == 0;
+    b->of = block;
+    if (same) return;
+    for (int pass = 0; pass < 2; pass++) {
+        b->tensor_s[pass] = sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_TENSOR);
+        b->ring_s[pass] = sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_CONTEXT);
+        b->expert_s[pass] = sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_EXPERT);
+    }
+    b->beside_s = calls_s(x, ADEPT_ALL_GATHER, &x->tensor, &block->again);
+}
+
+/* As adept_span_s(), of a clock whose stretch is known. */
+static double at_clock(const adept_span *span, double clock, double stretch)
+{
+    return span->clocked_s / clock + span->memory_s * stretch;
+}
+
 static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w, adept_layout_state *x, int32_t stage)
 {
     const double m = (double)x->mesh.micro_batches;
@@ -517,6 +542,8 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
     if (status != ADEPT_OK) return status;
     const adept_board *board = x->quick ? &x->quick->board : &w->plan.kernels.list.board;
     const double clock = x->quick ? x->quick->clock_ratio : w->step.clock_ratio;
+    const double stretch = adept_board_stretch(board, clock).ratio;
+    block_sends sends = {.of = NULL};
     w->gradient_sends_s = w->gathers_s = w->hidden_s = 0.0;
     double *forward_s = calloc(2 * x->part.n_blocks + 1, sizeof *forward_s), *backward_s = forward_s + x->part.n_blocks;
     if (!forward_s) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for a stage");
@@ -530,9 +557,9 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
         if (x->stage_of[b] != stage) continue;
         if (inside) nth++, s->blocks += 1.0;
         const adept_block_spans *t = &x->spans[b];
-        forward_s[b] = adept_span_s(&t->pass[ADEPT_FORWARD], board, clock);
-        backward_s[b] = adept_span_s(&t->pass[ADEPT_BACKWARD], board, clock);
-        const double core_s = adept_span_s(&t->core[ADEPT_FORWARD], board, clock), pointwise_s = adept_span_s(&t->pointwise, board, clock);
+        forward_s[b] = at_clock(&t->pass[ADEPT_FORWARD], clock, stretch);
+        backward_s[b] = at_clock(&t->pass[ADEPT_BACKWARD], clock, stretch);
+        const double core_s = at_clock(&t->core[ADEPT_FORWARD], clock, stretch), pointwise_s = at_clock(&t->pointwise, clock, stretch);
         double again_s = 0.0, again_sent = 0.0;
         if (inside && trains(x)) {
             const bool whole = x->mesh.recompute == ADEPT_RECOMPUTE_FULL ||
@@ -544,14 +571,14 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
         s->forward_s += forward_s[b];
         s->backward_s += backward_s[b];
         s->again_s += again_s;
-        const double tensor_s = sent_s(x, block, ADEPT_FORWARD, ADEPT_AXIS_TENSOR), back_s = sent_s(x, block, ADEPT_BACKWARD, ADEPT_AXIS_TENSOR);
-        const double beside = calls_s(x, ADEPT_ALL_GATHER, &x->tensor, &block->again);
-        s->tensor_s += exposed * ((1.0 + again_sent) * tensor_s + back_s) + SLOWED_BY_SENDING * fmin(beside, backward_s[b]);
+        find_sends(&sends, x, block);
+        s->tensor_s += exposed * ((1.0 + again_sent) * sends.tensor_s[ADEPT_FORWARD] + sends.tensor_s[ADEPT_BACKWARD]) +
+                       SLOWED_BY_SENDING * fmin(sends.beside_s, backward_s[b]);
         for (int pass = 0; pass < 2; pass++) {
-            const double ring_s = sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_CONTEXT),
-                         attends_s = adept_span_s(&t->core[pass], board, clock), times = pass == ADEPT_FORWARD ? 1.0 + again_sent : 1.0;
+            const double ring_s = sends.ring_s[pass], attends_s = at_clock(&t->core[pass], clock, stretch),
+                         times = pass == ADEPT_FORWARD ? 1.0 + again_sent : 1.0;
             s->context_s += times * (ring_s > 0.0 ? beside_s(attends_s, ring_s) - attends_s : 0.0);
-            s->expert_s += times * sent_s(x, block, (adept_pass)pass, ADEPT_AXIS_EXPERT);
+            s->expert_s += times * sends.expert_s[pass];
         }
         backward_s[b] += again_s;
         dense += block->whole_params + block->split_params;
@@ -625,6 +652,7 @@ static double add_times(adept_layout_state *x, adept_stage_work *work)
     adept_stage_work *w = &work[out->slowest];
     const double bubble = m->schedule == ADEPT_PIPELINE_ZB1P ? 1.0 / 3.0 : m->schedule == ADEPT_PIPELINE_ZBV ? 0.0 : 1.0 / v;
     out->bubble_s = (sum_s - most_s) * bubble;
+    out->send_s = 0.0;
     if (p > 1.0) {
         double boundary = 0.0;
         for (size_t b = 1; b < x->part.n_blocks; b++)

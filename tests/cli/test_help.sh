@@ -32,7 +32,7 @@ has_all() {
 
 expect_ok --help
 commands=$(sed -n 's/^  \([a-z]*\) .*/\1/p' "$work/out" | grep -v adept)
-[ "$(echo "$commands" | tr '\n' ' ')" = 'predict report profile calibrate evaluate sweep diff explain gpus handlers measure attribute compare simulate serve ' ] || fail "commands listed: $commands"
+[ "$(echo "$commands" | tr '\n' ' ')" = 'predict report profile calibrate evaluate sweep plan diff explain gpus handlers measure attribute compare simulate serve ' ] || fail "commands listed: $commands"
 expect_ok --version
 shows '^adept [0-9]+\.[0-9]+\.[0-9]+$'
 
@@ -65,7 +65,7 @@ has_all sweep --drive
 # Options for experts are options as others are, of words and of commands.
 has_all predict
 checks=$((checks + 1))
-[ "$(wc -l <"$work/usual")" -le 27 ] || fail "predict --help has $(wc -l <"$work/usual") options" # --help and --version among them
+[ "$(wc -l <"$work/usual")" -le 37 ] || fail "predict --help has $(wc -l <"$work/usual") options" # --help and --version among them
 grep -qxe --batch "$work/usual" && ! grep -qxe --bucket-bytes -e --timeline -e --help-all "$work/usual" || fail "predict --help: $(cat "$work/usual")"
 expect_ok predict --hel
 shows ' more options for experts: adept predict --help-all$'

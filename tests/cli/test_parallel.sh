@@ -83,4 +83,23 @@ expect_ok sweep "$m" $on --gpus 8 --vary tp=1,2,3,4 --vary fsdp=none,full --csv
 shows '^tp,fsdp,'
 shows '^4,full,'
 shows '8 GPUs are no multiple of tp 3'
+
+# ---- all layouts
+# shellcheck disable=SC2086
+expect_ok plan "$m" $on --gpus 16 --global-batch 32 --json && keep plan
+json 'the best fit, in order, and none is better than the front' 'len(plan["layouts"]) == 10 and plan["searched"] > 500 and plan["pruned"] > 0 and
+    all(l["fits"] and l["layout"]["gpus"] == 16 and l["layout"]["global_batch"] == 32 for l in plan["layouts"]) and
+    [l["step_time_s"] for l in plan["layouts"]] == sorted(l["step_time_s"] for l in plan["layouts"]) and
+    all(a["step_time_s"] < b["step_time_s"] and a["energy_step_j"] > b["energy_step_j"] for a, b in zip(plan["front"], plan["front"][1:]))' 2>/dev/null
+# shellcheck disable=SC2086
+expect_ok plan "$m" $on --gpus 16 --global-batch 32 --minimise energy --within 5 --top 3
+shows '^The best by energy$'
+shows '^  Megatron-LM  --tensor-model-parallel-size'
+# shellcheck disable=SC2046 # what it says to copy
+expect_ok $(sed -n 's/^  adept  *//p' out) --json && keep copied
+json 'its words are those of predict' 'copied["layout"]["global_batch"] == 32 and copied["layout"]["gpus"] == 16'
+expect_error 2 'plan chooses dp, tp' plan "$m" --gpu h100 --gpus 16 --global-batch 32 --tp 2
+expect_error 2 'global-batch is missing' plan "$m" --gpu h100 --gpus 16
+expect_ok plan llama-3-70b --gpu h100 --gpus 1 --global-batch 1 --precision bf16 --seq-length 512
+shows '^None fits the memory of a GPU.$'
 finish

@@ -280,6 +280,46 @@ static void collectives(void **state)
     assert_true(adept_collective_s(ADEPT_ALL_REDUCE, &wide, 1e3, hop, bw) > 8 * 1e-5);
 }
 
+/* ---- all layouts ---- */
+
+/* The search's sums against predictions of layouts one by one. */
+static void the_search_finds_the_best(void **state)
+{
+    const world *w = *state;
+    const adept_profile *profiles[] = {w->p};
+    adept_error err = {0};
+    adept_layout_search *s = calloc(1, sizeof *s);
+    *s = (adept_layout_search){.profiles = profiles, .n_profiles = 1, .hw = w->hw, .run = {.gpus = 8, .global_batch = 32}, .within = INFINITY};
+    if (adept_layouts_search(s, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    assert_true(s->searched > 100.0 && s->n_best == ADEPT_MOST_FOUND && s->n_front > 0);
+    double best_s = INFINITY;
+    for (int64_t tp = 1; tp <= 8; tp *= 2)
+        for (int64_t pp = 1; pp <= 8 / tp; pp *= 2)
+            for (int zero = 0; zero < 5; zero += 2) {
+                adept_layout_prediction l;
+                const adept_run run = {.gpus = 8, .global_batch = 32, .tp = tp, .sp = tp > 1, .pp = pp, .zero = zero};
+                if (adept_predict_layout(&l, w->p, w->hw, &run, &err) == ADEPT_OK) best_s = fmin(best_s, l.prediction.step_time_s);
+            }
+    for (size_t i = 0; i < s->n_best; i++) {
+        const adept_layout_prediction l = predict(w, s->best[i].run);
+        near(s->best[i].step_time_s, l.prediction.step_time_s, 0.15); /* one clock for all stages */
+        assert_true(l.prediction.memory.fits);
+        near(s->best[i].peak_bytes, l.prediction.memory.peak_bytes, l.mesh.plain ? 0.2 : 1e-9);
+        assert_true(i == 0 || s->best[i].step_time_s >= s->best[i - 1].step_time_s);
+        if (i == 0) assert_true(l.prediction.step_time_s <= 1.02 * best_s);
+    }
+    for (size_t i = 1; i < s->n_front; i++)
+        assert_true(s->front[i].step_time_s > s->front[i - 1].step_time_s && s->front[i].energy_step_j < s->front[i - 1].energy_step_j);
+    const double fastest_s = s->best[0].step_time_s, searched = s->searched;
+    s->goal = ADEPT_LAYOUT_ENERGY;
+    s->within = 0.05;
+    assert_int_equal(adept_layouts_search(s, &err), ADEPT_OK);
+    assert_true(s->searched == searched);
+    for (size_t i = 0; i < s->n_best; i++)
+        assert_true(s->best[i].step_time_s <= 1.05 * fastest_s && (i == 0 || s->best[i].energy_step_j >= s->best[i - 1].energy_step_j));
+    free(s);
+}
+
 /* ---- questions of docs/PARALLEL.md ---- */
 
 static void eight_billion_fit_by_shards(void **state)
@@ -310,6 +350,7 @@ int main(void)
         cmocka_unit_test(recomputing_takes_time_and_saves_memory),
         cmocka_unit_test(boards_that_wait),
         cmocka_unit_test(collectives),
+        cmocka_unit_test(the_search_finds_the_best),
         cmocka_unit_test(eight_billion_fit_by_shards),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -183,6 +183,13 @@ static void print_flags(const adept_layout_prediction *l, const plan_options *o)
     shards_text(shards, m);
     printf("\nThe first one\n  adept        predict %s --gpu %s --gpus %" PRId64 " --batch %" PRId64 " --global-batch %" PRId64, o->step.model,
            o->step.where.gpu, m->gpus, m->micro_batch, m->global_batch);
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) { /* what was said stays */
+        const adept_field *field = adept_workload_field(i);
+        char text[ADEPT_FIELD_TEXT_BYTES];
+        const bool said = o->step.workload.config.given[i] || !adept_field_is_zero(field, &o->step.workload.config.words);
+        if (said && i != ADEPT_FIELD_batch_size) printf(" --%s %s", field->option, adept_field_text(text, field, &o->step.workload.config.words));
+    }
+    if (o->step.where.run.trainer) printf(" --trainer %s", adept_trainer_name((size_t)o->step.where.run.trainer));
     if (m->tp > 1) printf(" --tp %" PRId64 " --sp", m->tp);
     if (m->pp > 1) printf(" --pp %" PRId64, m->pp);
     if (m->virtual_stages > 1) printf(" --virtual-stages %" PRId64, m->virtual_stages);
