@@ -127,17 +127,25 @@ static void find_groups(adept_layout_state *x)
     if (x->pipeline.in_node < x->pipeline.ranks) x->pipeline.in_node = 1.0;
 }
 
+static bool gathers(const adept_layout_state *x)
+{
+    return x->mesh.sharding == ADEPT_SHARDED_PARAMETERS ||
+           (x->mesh.sharding == ADEPT_SHARDED_GRADIENTS && x->mesh.trainer == ADEPT_TRAINER_TORCH);
+}
+
 /* Bytes of a parameter, by trainer and precision: weights, gradients, the optimizer's state, a copy in 32 bits; what is sent of it. */
 static void find_bytes(adept_layout_state *x)
 {
     const adept_optimizer *o = adept_optimizer_by_name(x->prof->optimizer);
     const bool pure = adept_precision_is_pure(x->prof->precision), low = adept_precision_low_dtype(x->prof->precision) != ADEPT_DTYPE_NONE;
     const bool mixed = x->mesh.trainer != ADEPT_TRAINER_TORCH && low; /* 16 bits, and a copy in 32 beside the optimizer's state */
+    /* FSDP's mixed precision: shards of 32 bits, gathered in 16, so that all between modules has 16 */
+    const bool shards = pure && !mixed && gathers(x) && (x->prof->optimizer_extras & ADEPT_EXTRA_MASTER);
     const double words = o ? o->state_words_per_param : 0.0, own = o ? o->own_bytes_per_param : 0.0;
-    x->weight_word = pure || mixed ? 2.0 : 4.0;
-    x->state_bytes = words * (pure && !mixed ? 2.0 : 4.0) + own;
+    x->weight_word = (pure && !shards) || mixed ? 2.0 : 4.0;
+    x->state_bytes = words * (pure && !mixed && !shards ? 2.0 : 4.0) + own;
     x->master_bytes = mixed ? 4.0 : 0.0;
-    x->gradient_word = mixed ? (x->mesh.trainer == ADEPT_TRAINER_MEGATRON ? 4.0 : 2.0) : pure ? 2.0 : 4.0;
+    x->gradient_word = mixed ? (x->mesh.trainer == ADEPT_TRAINER_MEGATRON ? 4.0 : 2.0) : pure && !shards ? 2.0 : 4.0;
     /* gradients in 32 bits of its shard, while it steps: 4+16/n in all, and 2+16/n where those in 16 bits are sharded, too */
     if (mixed && x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED) x->master_bytes += x->mesh.sharding >= ADEPT_SHARDED_GRADIENTS ? 2.0 : 4.0;
     x->gradient_bytes = x->gradient_word;
@@ -351,12 +359,6 @@ static double collective_s(const adept_layout_state *x, adept_collective kind, c
 static double beside_s(double compute_s, double sent_s)
 {
     return fmax(compute_s + SLOWED_BY_SENDING * fmin(compute_s, sent_s), sent_s);
-}
-
-static bool gathers(const adept_layout_state *x)
-{
-    return x->mesh.sharding == ADEPT_SHARDED_PARAMETERS ||
-           (x->mesh.sharding == ADEPT_SHARDED_GRADIENTS && x->mesh.trainer == ADEPT_TRAINER_TORCH);
 }
 
 /* FSDP: each block's weights are gathered beside the block before, its gradients reduced beside the one behind. @param forward_s, backward_s
