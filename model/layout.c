@@ -38,6 +38,13 @@
 /* cuDNN's attention on Hopper, which Transformer Engine takes, beside FlashAttention-2's, by which kernels are timed: FlashAttention-3
  * (arXiv 2407.08608, figures 5 and 6) has both at 1.5 to 2 times FlashAttention-2 forward and 1.5 to 1.75 backward. */
 #define CUDNN_ATTENTION 1.6
+/* Parameters of a bucket: Megatron's 40 million, of which Megatron Core makes a million for each rank where that is more
+ * (distributed_data_parallel.py); DeepSpeed's reduce_bucket_size and allgather_bucket_size; DistributedDataParallel's 25 MiB. That rings
+ * take the longer the more ranks they have was measured by InternEvo: 2.7 ms for each rank and step of 7B parameters (trial, law 10). */
+#define MEGATRON_BUCKET 40e6
+#define MEGATRON_BUCKET_BY_RANK 1e6
+#define DEEPSPEED_BUCKET 5e8
+#define TORCH_BUCKET_BYTES ADEPT_BUCKET_BYTES
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
 #define FRAGMENTATION_LOW 0.02
@@ -355,6 +362,17 @@ static double collective_s(const adept_layout_state *x, adept_collective kind, c
     return adept_collective_s(kind, g, bytes, x->l_hop_s, x->bw_bytes_per_s);
 }
 
+/* Gradients or weights of so many parameters, bucket after bucket: each goes around the whole ring. */
+static double in_buckets_s(const adept_layout_state *x, adept_collective kind, const adept_group_of *g, double params, double bytes_each)
+{
+    const double bucket = x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED ? DEEPSPEED_BUCKET
+                          : x->mesh.trainer == ADEPT_TRAINER_NEMO    ? fmax(MEGATRON_BUCKET, MEGATRON_BUCKET_BY_RANK * g->ranks)
+                          : x->mesh.trainer == ADEPT_TRAINER_TORCH   ? TORCH_BUCKET_BYTES / bytes_each
+                                                                     : MEGATRON_BUCKET;
+    const double calls = fmax(1.0, params / bucket);
+    return calls * collective_s(x, kind, g, params * bytes_each / calls);
+}
+
 /* Two things at once. */
 static double beside_s(double compute_s, double sent_s)
 {
@@ -601,8 +619,10 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
         const bool reduces = x->mesh.sharding >= ADEPT_SHARDED_OPTIMIZER;
         const double each_pass = x->mesh.sharding == ADEPT_SHARDED_GRADIENTS ? m : 1.0;
         const adept_group_of *g = reduces ? &x->shard : &x->data;
-        double reduce_s = each_pass * collective_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, g, dense * x->gradient_bytes);
-        double gather_s = reduces ? collective_s(x, ADEPT_ALL_GATHER, g, dense * x->gathered_bytes) : 0.0;
+        double reduce_s = each_pass * in_buckets_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, g, dense, x->gradient_bytes);
+        double gather_s = reduces ? in_buckets_s(x, ADEPT_ALL_GATHER, g, dense, x->gathered_bytes) : 0.0;
+        if (reduces && x->replicas.ranks > 1.0) /* groups of shards among each other: each rank its part */
+            reduce_s += each_pass * in_buckets_s(x, ADEPT_ALL_REDUCE, &x->replicas, dense / x->shard.ranks, x->gradient_bytes);
         if (experts > 0.0) {
             reduce_s += each_pass * collective_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, &x->expert_data, experts * x->gradient_bytes);
             if (reduces) gather_s += collective_s(x, ADEPT_ALL_GATHER, &x->expert_data, experts * x->gathered_bytes);
