@@ -38,6 +38,13 @@
 /* cuDNN's attention on Hopper, which Transformer Engine takes, beside FlashAttention-2's, by which kernels are timed: FlashAttention-3
  * (arXiv 2407.08608, figures 5 and 6) has both at 1.5 to 2 times FlashAttention-2 forward and 1.5 to 1.75 backward. */
 #define CUDNN_ATTENTION 1.6
+/* Parameters of a bucket: Megatron's 40 million, of which Megatron Core makes a million for each rank where that is more
+ * (distributed_data_parallel.py); DeepSpeed's reduce_bucket_size and allgather_bucket_size; DistributedDataParallel's 25 MiB. That rings
+ * take the longer the more ranks they have was measured by InternEvo: 2.7 ms for each rank and step of 7B parameters (trial, law 10). */
+#define MEGATRON_BUCKET 40e6
+#define MEGATRON_BUCKET_BY_RANK 1e6
+#define DEEPSPEED_BUCKET 5e8
+#define TORCH_BUCKET_BYTES ADEPT_BUCKET_BYTES
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
 #define FRAGMENTATION_LOW 0.02
@@ -127,17 +134,25 @@ static void find_groups(adept_layout_state *x)
     if (x->pipeline.in_node < x->pipeline.ranks) x->pipeline.in_node = 1.0;
 }
 
+static bool gathers(const adept_layout_state *x)
+{
+    return x->mesh.sharding == ADEPT_SHARDED_PARAMETERS ||
+           (x->mesh.sharding == ADEPT_SHARDED_GRADIENTS && x->mesh.trainer == ADEPT_TRAINER_TORCH);
+}
+
 /* Bytes of a parameter, by trainer and precision: weights, gradients, the optimizer's state, a copy in 32 bits; what is sent of it. */
 static void find_bytes(adept_layout_state *x)
 {
     const adept_optimizer *o = adept_optimizer_by_name(x->prof->optimizer);
     const bool pure = adept_precision_is_pure(x->prof->precision), low = adept_precision_low_dtype(x->prof->precision) != ADEPT_DTYPE_NONE;
     const bool mixed = x->mesh.trainer != ADEPT_TRAINER_TORCH && low; /* 16 bits, and a copy in 32 beside the optimizer's state */
+    /* FSDP's mixed precision: shards of 32 bits, gathered in 16, so that all between modules has 16 */
+    const bool shards = pure && !mixed && gathers(x) && (x->prof->optimizer_extras & ADEPT_EXTRA_MASTER);
     const double words = o ? o->state_words_per_param : 0.0, own = o ? o->own_bytes_per_param : 0.0;
-    x->weight_word = pure || mixed ? 2.0 : 4.0;
-    x->state_bytes = words * (pure && !mixed ? 2.0 : 4.0) + own;
+    x->weight_word = (pure && !shards) || mixed ? 2.0 : 4.0;
+    x->state_bytes = words * (pure && !mixed && !shards ? 2.0 : 4.0) + own;
     x->master_bytes = mixed ? 4.0 : 0.0;
-    x->gradient_word = mixed ? (x->mesh.trainer == ADEPT_TRAINER_MEGATRON ? 4.0 : 2.0) : pure ? 2.0 : 4.0;
+    x->gradient_word = mixed ? (x->mesh.trainer == ADEPT_TRAINER_MEGATRON ? 4.0 : 2.0) : pure && !shards ? 2.0 : 4.0;
     /* gradients in 32 bits of its shard, while it steps: 4+16/n in all, and 2+16/n where those in 16 bits are sharded, too */
     if (mixed && x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED) x->master_bytes += x->mesh.sharding >= ADEPT_SHARDED_GRADIENTS ? 2.0 : 4.0;
     x->gradient_bytes = x->gradient_word;
@@ -347,16 +362,21 @@ static double collective_s(const adept_layout_state *x, adept_collective kind, c
     return adept_collective_s(kind, g, bytes, x->l_hop_s, x->bw_bytes_per_s);
 }
 
+/* Gradients or weights of so many parameters, bucket after bucket: each goes around the whole ring. */
+static double in_buckets_s(const adept_layout_state *x, adept_collective kind, const adept_group_of *g, double params, double bytes_each)
+{
+    const double bucket = x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED ? DEEPSPEED_BUCKET
+                          : x->mesh.trainer == ADEPT_TRAINER_NEMO    ? fmax(MEGATRON_BUCKET, MEGATRON_BUCKET_BY_RANK * g->ranks)
+                          : x->mesh.trainer == ADEPT_TRAINER_TORCH   ? TORCH_BUCKET_BYTES / bytes_each
+                                                                     : MEGATRON_BUCKET;
+    const double calls = fmax(1.0, params / bucket);
+    return calls * collective_s(x, kind, g, params * bytes_each / calls);
+}
+
 /* Two things at once. */
 static double beside_s(double compute_s, double sent_s)
 {
     return fmax(compute_s + SLOWED_BY_SENDING * fmin(compute_s, sent_s), sent_s);
-}
-
-static bool gathers(const adept_layout_state *x)
-{
-    return x->mesh.sharding == ADEPT_SHARDED_PARAMETERS ||
-           (x->mesh.sharding == ADEPT_SHARDED_GRADIENTS && x->mesh.trainer == ADEPT_TRAINER_TORCH);
 }
 
 /* FSDP: each block's weights are gathered beside the block before, its gradients reduced beside the one behind. @param forward_s, backward_s
@@ -599,8 +619,10 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
         const bool reduces = x->mesh.sharding >= ADEPT_SHARDED_OPTIMIZER;
         const double each_pass = x->mesh.sharding == ADEPT_SHARDED_GRADIENTS ? m : 1.0;
         const adept_group_of *g = reduces ? &x->shard : &x->data;
-        double reduce_s = each_pass * collective_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, g, dense * x->gradient_bytes);
-        double gather_s = reduces ? collective_s(x, ADEPT_ALL_GATHER, g, dense * x->gathered_bytes) : 0.0;
+        double reduce_s = each_pass * in_buckets_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, g, dense, x->gradient_bytes);
+        double gather_s = reduces ? in_buckets_s(x, ADEPT_ALL_GATHER, g, dense, x->gathered_bytes) : 0.0;
+        if (reduces && x->replicas.ranks > 1.0) /* groups of shards among each other: each rank its part */
+            reduce_s += each_pass * in_buckets_s(x, ADEPT_ALL_REDUCE, &x->replicas, dense / x->shard.ranks, x->gradient_bytes);
         if (experts > 0.0) {
             reduce_s += each_pass * collective_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, &x->expert_data, experts * x->gradient_bytes);
             if (reduces) gather_s += collective_s(x, ADEPT_ALL_GATHER, &x->expert_data, experts * x->gathered_bytes);

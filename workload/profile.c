@@ -14,12 +14,17 @@ bool adept_precision_is_autocast(adept_precision precision)
 
 bool adept_precision_is_pure(adept_precision precision)
 {
-    return precision == ADEPT_PURE_BF16 || precision == ADEPT_PURE_FP16;
+    return precision == ADEPT_PURE_BF16 || precision == ADEPT_PURE_FP16 || precision == ADEPT_PURE_FP8;
+}
+
+bool adept_precision_is_fp8(adept_precision precision)
+{
+    return precision == ADEPT_FP8 || precision == ADEPT_PURE_FP8;
 }
 
 adept_dtype adept_precision_low_dtype(adept_precision precision)
 {
-    if (precision == ADEPT_AMP_BF16 || precision == ADEPT_PURE_BF16 || precision == ADEPT_FP8) return ADEPT_BF16;
+    if (precision == ADEPT_AMP_BF16 || precision == ADEPT_PURE_BF16 || adept_precision_is_fp8(precision)) return ADEPT_BF16;
     if (precision == ADEPT_AMP_FP16 || precision == ADEPT_PURE_FP16) return ADEPT_F16;
     return ADEPT_DTYPE_NONE;
 }

@@ -119,6 +119,20 @@ static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, dou
     }
 }
 
+/* Weights of 16 bits with a copy in 32 beside the optimizer's state: of all trainers but PyTorch's, and of FSDP, which gathers
+ * them so. What flows between modules has 16 bits then, and nothing is cast on the way. */
+static void settle_weights(adept_dataset_row *m)
+{
+    static const adept_precision pure[ADEPT_PRECISION_COUNT] = {
+        [ADEPT_AMP_BF16] = ADEPT_PURE_BF16, [ADEPT_AMP_FP16] = ADEPT_PURE_FP16, [ADEPT_FP8] = ADEPT_PURE_FP8};
+    const bool gathered = m->run.fsdp != ADEPT_FSDP_NONE || m->run.zero > ADEPT_SHARDED_GRADIENTS;
+
+    if (pure[m->precision] == 0 || m->mode != ADEPT_MODE_TRAIN || (m->run.trainer == ADEPT_TRAINER_TORCH && !gathered)) return;
+    m->precision = pure[m->precision];
+    m->optimizer_extras |= ADEPT_EXTRA_MASTER;
+    m->unsaid |= ADEPT_UNSAID_WEIGHTS;
+}
+
 /* ---- numbers ---- */
 
 static int64_t or_one(int64_t n)
@@ -168,6 +182,7 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
     const char *partition = adept_dataset_row_text(m, "partition");
     if (partition && strchr(partition, '/') && or_one(run->pp) > 1) m->unsaid |= ADEPT_UNSAID_PARTITION;
     settle_stack(m, given, replicas * (double)or_one(run->cp));
+    settle_weights(m);
 }
 
 /* ---- clocks ---- */

@@ -41,6 +41,7 @@ typedef enum adept_precision {
     ADEPT_PURE_BF16,
     ADEPT_PURE_FP16,
     ADEPT_FP8, /* AMP_BF16, of which products with weights run in FP8 (workload/fp8.c) */
+    ADEPT_PURE_FP8, /* the same of PURE_BF16 */
     ADEPT_PRECISION_COUNT
 } adept_precision;
 /* Where the channels of images lie: planes of their own (NCHW, as PyTorch makes them), or side by side in a pixel. AUTO

@@ -21,7 +21,7 @@ typedef struct adept_gpu adept_gpu;
  *  called default here. */
 typedef struct adept_model_options {
     const char *mode;          /* "train" (default), "fwbw", "infer" */
-    const char *precision;     /* "fp32" (default), "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", "fp8" */
+    const char *precision;     /* "fp32" (default), "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", "fp8", "pure-fp8" */
     const char *optimizer;     /* "adamw" (default), "sgd", "none", ... */
     const char *attention;     /* "auto" (default), "eager", "fused" */
     int64_t batch_size;        /* per GPU and pass */

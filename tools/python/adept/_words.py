@@ -23,6 +23,7 @@ class Precision(_Word):
     PURE_BF16 = "pure-bf16"
     PURE_FP16 = "pure-fp16"
     FP8 = "fp8"
+    PURE_FP8 = "pure-fp8"
 
 
 class Optimizer(_Word):
