@@ -119,10 +119,10 @@ const char *adept_unsaid_text(size_t bit)
 bool adept_dataset_list_unused(adept_dataset *d, const char *file, long line, bool layouts, adept_error *err)
 {
     char place[64];
-    const char *why = err->message;
     const size_t n = strlen(file);
 
-    if (!d->listing || !layouts) return false;
+    if (!d->listing || !layouts || !err) return false;
+    const char *why = err->message;
     snprintf(place, sizeof place, ":%ld: ", line);
     if (strncmp(why, file, n) == 0 && strncmp(why + n, place, strlen(place)) == 0) why += n + strlen(place);
     const char *copy = adept_arena_strdup(d->arena, why);
