@@ -211,9 +211,7 @@ for option in tensor-parallel-size:tp pipeline-parallel:pp zero-stage:zero seque
     expect_error 2 "unknown option '--${option%:*}'; did you mean --${option#*:}\?" predict "$m" --gpu a100 "--${option%:*}" 8
 done
 expect_error 2 '^adept: --deepspeed: say --zero 1, 2 or 3' predict "$m" --gpu a100 --deepspeed x
-for command in explain report; do # which look inside one workload
-    expect_error 2 'is what adept predict takes' "$command" "$m" --gpu a100 --gpus 2 --zero 1
-done
+expect_error 2 'is what adept predict takes' explain "$m" --gpu a100 --gpus 2 --zero 1 # it looks inside one workload
 expect_error 2 'this model has no blocks' predict "$m" --gpu a100 --activation-checkpoint full
 for command in predict explain; do
     expect_error 2 'several side by side: adept sweep MODEL --vary gpu=a100,h100$' "$command" "$m" --gpu a100,h100
