@@ -17,10 +17,10 @@ completes() {
     [ "$(cat "$work/out")" = "$expected" ] || fail "'$*' completes to '$(cat "$work/out")', expected '$expected'"
 }
 
-completes 'predict profile' p
+completes 'predict profile plan' p
 completes 'gpus' gp
 completes '--help --version' --
-completes '--power-limit --power-scope --precision --price --pue' predict --p
+completes '--power-limit --power-scope --pp --precision --price --pue' predict --p
 completes '--power-limit --power-scope' predict model.pt --gpu a100 --power
 completes 'train' predict --mode t
 completes 'parameters' diff --sort p

@@ -167,7 +167,7 @@ const adept_command adept_command_predict = {
         "  adept predict a.pt --gpu t4 --steps 100 --country SE --label label.md\n"
         "  adept predict gpt2 --gpu a100 --gpus 8 --timeline trace.json\n"
         "  adept predict llama-3-8b --gpu h100 --gpus 8 --fsdp full --precision bf16\n"
-        "  adept predict llama-3-70b --gpu h100 --gpus 64 --tp 4 --pp 4 --global-batch 64\n"
+        "  adept predict llama-3-70b --gpu h100 --gpus 64 --tp 8 --sp --pp 4 --batch 1\n"
         "  adept predict resnet50 --gpu ./mine.json --mode infer --json",
     .size = sizeof(predict_options),
     .options = {.rows = rows,
