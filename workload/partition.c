@@ -412,7 +412,8 @@ static adept_status place_operator(partitioner *t, int32_t at)
         if (status != ADEPT_OK) return status;
     }
     const bool splits = d->columns > 1 || d->inner > 1 || first >= 0;
-    if (t->mesh->sp && !splits && d->table_rows == 1) d->tokens *= (double)t->mesh->tp; /* between the products */
+    const bool by_position = kind->shard != ADEPT_SHARD_BATCH && kind->shard != ADEPT_SHARD_UNKNOWN && kind->shard != ADEPT_SHARD_HEADS;
+    if (t->mesh->sp && !splits && by_position && d->table_rows == 1) d->tokens *= (double)t->mesh->tp; /* between the products */
     for (int32_t k = 0; k < o->n_outputs; k++) {
         const int32_t made = operand(t, o, o->n_inputs + k);
         placed z = y;

@@ -3,8 +3,8 @@
  *  Every stage of a pipeline is a workload of its own: the rank's kernels (adept_partition.h), predicted as any other's, at the clock that
  *  the power limit leaves it. Around it stand what is sent (communication.h), the schedule's bubble, recomputation, and what a GPU draws
  *  while it waits. docs/PARALLEL.md has the laws. */
-#ifndef ADEPT_MODEL_LAYOUT_H
-#define ADEPT_MODEL_LAYOUT_H
+#ifndef ADEPT_LAYOUT_PREDICTION_H
+#define ADEPT_LAYOUT_PREDICTION_H
 #include "adept_model.h"
 #include "adept_partition.h"
 

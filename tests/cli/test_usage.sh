@@ -207,14 +207,12 @@ cmp -s "$work/plain" "$work/out" || fail 'an option is another under its long na
 expect_error 2 "--clock-hz: '1.2GHz' is not a number" predict "$p" --gpu a100 --clock-hz 1.2GHz
 expect_error 2 "unknown option '--dtype'; did you mean --precision\?" predict "$m" --gpu a100 --dtype bf16
 expect_error 2 "unknown option '--presicion'; did you mean --precision\?" explain "$m" --gpu a100 --presicion bf16
-expect_error 2 "unknown option '--dp'; did you mean --gpus\?" predict "$m" --gpu a100 --dp 2
-for option in fsdp tp pp cp ep sp zero tensor-parallel-size zero-stage virtual-stages; do
-    for command in predict explain report sweep; do
-        expect_error 2 "^adept: --$option: adept cannot split a model over GPUs yet" "$command" "$m" --gpu a100 "--$option" 8
-        expect_error 2 "^adept: --$option: adept cannot split a model over GPUs yet" "$command" "$m" --gpu a100 "--$option=8"
-    done
+for option in tensor-parallel-size:tp pipeline-parallel:pp zero-stage:zero sequence-parallel:sp; do
+    expect_error 2 "unknown option '--${option%:*}'; did you mean --${option#*:}\?" predict "$m" --gpu a100 "--${option%:*}" 8
 done
-expect_error 2 '^adept: --activation-checkpoint: adept cannot recompute' predict "$m" --gpu a100 --activation-checkpoint full
+expect_error 2 '^adept: --deepspeed: say --zero 1, 2 or 3' predict "$m" --gpu a100 --deepspeed x
+expect_error 2 'is what adept predict takes' explain "$m" --gpu a100 --gpus 2 --zero 1 # it looks inside one workload
+expect_error 2 'this model has no blocks' predict "$m" --gpu a100 --activation-checkpoint full
 for command in predict explain; do
     expect_error 2 'several side by side: adept sweep MODEL --vary gpu=a100,h100$' "$command" "$m" --gpu a100,h100
 done

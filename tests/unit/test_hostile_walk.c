@@ -16,7 +16,7 @@
 
 #define TRIPS 100000
 #define MOST_MEMORY_KIB (1400L << 10)
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ADEPT_SANITIZED
 #define MOST_S 300.0
 #define MEMORY_IS_OURS 0
 #else

@@ -22,7 +22,7 @@
 #define ROUNDS 20
 #define VARIANTS 4
 #define CHILDREN 200
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* whose own locks may be held at a fork */
+#ifdef ADEPT_SANITIZED /* whose own locks may be held at a fork */
 #define MAY_FORK 0
 #else
 #define MAY_FORK 1

@@ -327,9 +327,9 @@ const adept_command adept_command_plan = {
     .doc = "Search all legal layouts of a training step: tensor, pipeline, context and expert parallel GPUs, replicas and their shards, schedules, "
            "micro-batches and recomputation. Those that do not fit a GPU's memory are left out; the best are predicted as adept predict does."
            "\vExamples:\n"
-           "  adept plan gpt-2 --gpu h100 --gpus 8 --global-batch 64 --minimise energy\n"
-           "  adept plan llama-3-70b --gpu h100 --gpus 64 --global-batch 512\n"
-           "  adept plan gpt2.pt --gpu a100 --gpus 8 --global-batch 64 --within 5 --json",
+           "  adept plan llama-3-8b --gpu h100 --gpus 8 --global-batch 64\n"
+           "  adept plan llama-3-70b --gpu h100 --gpus 64 --global-batch 64 --within 5\n"
+           "  adept plan gpt2.pt --gpu a100 --gpus 8 --global-batch 8 --minimise energy",
     .size = sizeof(plan_options),
     .options = {.rows = rows, .init = init, .check = check, .parts = {{&adept_step_options_of, AT(step)}}},
     .arguments = {"a MODEL or PROFILE", "one MODEL or PROFILE", 1, AT(step.model)},

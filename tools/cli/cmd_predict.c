@@ -178,7 +178,7 @@ const adept_command adept_command_predict = {
         "  adept predict gpt-2 --gpu h100 --mode generate --prompt 512 --tokens 256\n"
         "  adept predict gpt2 --gpu a100 --gpus 8 --timeline trace.json\n"
         "  adept predict llama-3-8b --gpu h100 --gpus 8 --fsdp full --precision bf16\n"
-        "  adept predict llama-3-70b --gpu h200 --gpus 16 --tp 8 --pp 2\n"
+        "  adept predict llama-3-70b --gpu h100 --gpus 64 --tp 8 --sp --pp 4 --batch 1\n"
         "  adept predict resnet50 --gpu ./mine.json --mode infer --json",
     .size = sizeof(predict_options),
     .options = {.rows = rows,

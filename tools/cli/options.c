@@ -448,9 +448,12 @@ static const adept_option_row *option_called(const parser *p, const char *name)
 /* What others call an option, and ours. */
 static const char *const other_names[][2] = {
     {"dtype", "precision"},          {"amp", "precision"},         {"num-gpus", "gpus"},
-    {"n-gpus", "gpus"},              {"world-size", "gpus"},       {"dp", "gpus"},
+    {"n-gpus", "gpus"},              {"world-size", "gpus"},       {"tensor-parallel-size", "tp"},
+    {"tensor-parallel", "tp"},       {"pipeline-parallel", "pp"},   {"context-parallel", "cp"},
+    {"expert-parallel", "ep"},       {"sequence-parallel", "sp"},   {"zero-stage", "zero"},
+    {"tensor-model-parallel-size", "tp"}, {"pipeline-model-parallel-size", "pp"}, {"gradient-checkpointing", "activation-checkpoint"},
     {"num-nodes", "nodes"},          {"power-cap", "power-limit"}, {"gradient-accumulation-steps", "grad-accum"},
-    {"sequence-length", "seq-length"}, {"seq-len", "seq-length"},  {"micro-batch", "batch"},
+    {"sequence-length", "seq-length"}, {"seq-len", "seq-length"},  {"micro-batch-size", "batch"},
     {"bs", "batch"},                 {"gpu-launch", "host-launch"}, {"device", "gpu"},
 };
 
@@ -458,26 +461,8 @@ static const char *const other_names[][2] = {
 static const struct {
     const char *name, *what;
 } missing[] = {
-#define SPLIT "adept cannot split a model over GPUs yet: each of --gpus has all of it"
-    {"fsdp", SPLIT},
-    {"zero", SPLIT},
-    {"tp", SPLIT},
-    {"tensor-parallel", SPLIT},
-    {"pp", SPLIT},
-    {"pipeline-parallel", SPLIT},
-    {"virtual-stages", SPLIT},
-    {"schedule", SPLIT},
-    {"cp", SPLIT},
-    {"context-parallel", SPLIT},
-    {"ep", SPLIT},
-    {"expert-parallel", SPLIT},
-    {"sp", SPLIT},
-    {"sequence-parallel", SPLIT},
-    {"deepspeed", SPLIT},
-    {"activation-checkpoint", "adept cannot recompute activations yet: all are saved"},
+    {"deepspeed", "say --zero 1, 2 or 3 and --trainer deepspeed"},
     {"activation-offload", "adept cannot move activations to the host yet: all are saved"},
-    {"global-batch", "give --batch, of one GPU and pass, --gpus and --grad-accum"},
-#undef SPLIT
 };
 
 static adept_status check_missing(const parser *p, const char *name)

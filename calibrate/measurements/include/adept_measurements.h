@@ -45,6 +45,7 @@ enum { ADEPT_ROW_OK, ADEPT_ROW_OOM };
     X(OVERLAP, "what is sent beside computing: as the trainer of the stack usually does")                              \
     X(SP, "sp: beside tensor parallel, as Megatron Core and NeMo have it")                                             \
     X(WEIGHTS, "weights of 16 bits, with a copy in 32: as the stack's trainer, or FSDP, has them")                     \
+    X(TIME, "step_time_s: of grade memory_only, and not judged")                                                       \
     X(PARTITION, "partition: stages as even as layers allow")                                                          \
     X(FUSED, "execution: compile, as a stack with fused kernels is nearest to")
 enum {
