@@ -45,17 +45,19 @@ case ${1-} in
     sh "$top/tools/install_deps.sh" base torch calibrate serve meters plots tests slurm slurm-accounting ci
     ci=$top/build-ci
     took "packages"
-    # Each stage for what no other finds. Without GSL, libtorch, servers and meters, then without pictures: that adept builds,
-    # and that what is left out says so. By clang with sanitizers: its warnings, memory and undefined behaviour. By gcc,
-    # optimised as users have it: its warnings, and all that the sanitizers' tests leave out or the machine makes different.
+    # Each stage for what no other finds. By clang: its warnings of the product. Without GSL, libtorch, servers and meters, then
+    # without pictures: that adept builds, and that what is left out says so. With sanitizers, which by clang do not load
+    # libtorch: memory and undefined behaviour. By gcc, optimised as users have it: what the sanitizers' tests leave out or the
+    # machine makes different.
+    build "$ci/clang" -DADEPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DADEPT_TESTS=OFF -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
     small="-DADEPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_CALIBRATE=OFF -DADEPT_WITH_SERVE=OFF"
     # shellcheck disable=SC2086  # words
     build "$ci/small" $small -DADEPT_WITH_METERS=OFF
     run_tests "$ci/small" --label-exclude 'once|sanitized|again'
     # shellcheck disable=SC2086
-    build "$ci/small" $small -DADEPT_WITH_PICTURES=OFF -DADEPT_TESTS=OFF
+    build "$ci/small" $small -DADEPT_WITH_METERS=OFF -DADEPT_WITH_PICTURES=OFF -DADEPT_TESTS=OFF
     "$ci/small/tools/adept" report x --gpu a100 2>&1 | grep -q 'built without' || exit 1
-    build "$ci/sanitize" -DADEPT_SANITIZE=address,undefined -DADEPT_WERROR=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+    build "$ci/sanitize" -DADEPT_SANITIZE=address,undefined -DADEPT_WERROR=ON
     run_tests "$ci/sanitize" --label-exclude again
     build "$ci/gcc" -DADEPT_WERROR=ON
     within="sh $top/tests/support/with_sensors.sh $ci/gcc/tests/fake_nvml/libnvidia-ml.so.1"

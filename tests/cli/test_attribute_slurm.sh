@@ -158,7 +158,13 @@ mkdir profiles
 cp "$data/mlp.profile.json" profiles/
 expect_ok attribute --slurm n1.adept n2.adept --sacct jobs.txt --models profiles --calibrate-rows rows.csv
 is "$(wc -l <rows.csv)" 2 "one row: of the job that adept placed"
-is "$(sed -n 2p rows.csv | cut -d, -f1-22)" "mlp,a100-sxm-40gb,train,fp32,256,,,,auto,auto,eager,torch2,auto,,false,false,1,,0.02,300,gpu,n1" "the row"
+# values ROWS COLUMN...: of its first row, by the header's names
+values() {
+    awk -F, -v names="$*" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+        NR == 2 { n = split(names, name, " "); for (i = 2; i <= n; i++) printf "%s%s", $at[name[i]], i < n ? "," : "\n" }' "$1"
+}
+is "$(values rows.csv model gpu mode precision batch_size optimizer_impl execution framework grad_scaler gpus step_time_s avg_power_w power_scope source)" \
+    "mlp,a100-sxm-40gb,train,fp32,256,auto,eager,torch2,false,1,0.02,300,gpu,n1" "the row"
 sed 's/profile=mlp/x/' jobs.txt >old.txt
 expect_ok attribute --slurm n1.adept --sacct old.txt --models profiles --calibrate-rows none.csv
 shows 'job 5: no row: its profile is not known: ask sacct for Comment as well'
@@ -169,7 +175,7 @@ is "$(sort -u rows.csv | wc -l)" 2 "the same row by the comment"
 sed '/^4_1/s/1020/1030/' jobs.txt >long.txt
 expect_ok attribute --slurm n1.adept --sacct long.txt --models profiles --calibrate-rows part.csv
 shows 'job 5: its row has no power: no GPU of it was recorded from begin to end'
-is "$(sed -n 2p part.csv | cut -d, -f19-21)" "0.02,," "a row without power"
+is "$(values part.csv step_time_s avg_power_w power_scope)" "0.02,," "a row without power"
 if "$ADEPT" evaluate --help 2>/dev/null | grep -q MEASUREMENTS; then
     expect_ok evaluate rows.csv part.csv --gpu a100-sxm-40gb --models profiles --json
     "$python" -c 'import json

@@ -214,7 +214,7 @@ void adept_groups_sort(adept_groups *groups)
 {
     for (size_t i = 0; i < groups->n; i++)
         groups->rows[i].place = i;
-    qsort(groups->rows, groups->n, sizeof *groups->rows, most_first);
+    if (groups->n > 0) qsort(groups->rows, groups->n, sizeof *groups->rows, most_first);
 }
 
 /* ---------------------------------------------------------------- rows for people, and as JSON ------------------- */
