@@ -648,6 +648,7 @@ static bool sum_kept(partitioner *t)
         adept_rank_block *b = &t->out->blocks[t->out->block_of[i]];
         b->saved_bytes += more;
         if (t->out->is_core[i]) b->core_bytes += more;
+        if (strcmp(kind_of(t, &p->operators[i])->kind, "cross_entropy") == 0) t->out->logits_bytes += more; /* their logarithms */
     }
     free(kept), free(there), free(cast);
     return true;

@@ -331,6 +331,11 @@ static void eight_billion_fit_by_shards(void **state)
     adept_prediction alone;
     assert_int_equal(adept_predict(&alone, w.p, w.hw, &(adept_run){.gpus = 8}, NULL), ADEPT_OK);
     assert_false(alone.memory.fits);
+    /* logits of 128256 words, in FP32: what autograd keeps of them, and their gradient */
+    adept_run chunked = run;
+    chunked.loss = ADEPT_LOGITS_CHUNKED;
+    const double logits = 8192.0 * 128256 * 4;
+    assert_true(predict(&w, run).prediction.memory.peak_bytes - predict(&w, chunked).prediction.memory.peak_bytes > 2.0 * 7 / 8 * logits);
     /* more GPUs to shard over leave less on each */
     run.gpus = 64;
     assert_true(predict(&w, run).prediction.memory.peak_bytes < predict(&w, (adept_run){.gpus = 8, .fsdp = ADEPT_FSDP_FULL}).prediction.memory.peak_bytes);
