@@ -64,7 +64,7 @@ has_all sweep --drive
 # Options for experts are options as others are, of words and of commands.
 has_all predict
 checks=$((checks + 1))
-[ "$(wc -l <"$work/usual")" -le 27 ] || fail "predict --help has $(wc -l <"$work/usual") options" # --help and --version among them
+[ "$(wc -l <"$work/usual")" -le 29 ] || fail "predict --help has $(wc -l <"$work/usual") options" # --help and --version among them
 grep -qxe --batch "$work/usual" && ! grep -qxe --bucket-bytes -e --timeline -e --help-all "$work/usual" || fail "predict --help: $(cat "$work/usual")"
 expect_ok predict --hel
 shows ' more options for experts: adept predict --help-all$'

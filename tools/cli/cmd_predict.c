@@ -171,7 +171,7 @@ const adept_command adept_command_predict = {
         "  adept predict vit.pt --gpu a100 --steps 500 --carbon-intensity 56\n"
         "  adept predict v.pt --gpu a100 --epochs 9 --dataset-size 1281167 --country FR\n"
         "  adept predict a.pt --gpu t4 --steps 100 --country SE --label label.md\n"
-        "  adept predict llama-3-8b --gpu h100 --mode generate --prompt 512 --tokens 256\n"
+        "  adept predict llama-3-8b --gpu h100 --mode generate --prompt 9 --tokens 99\n"
         "  adept predict gpt2 --gpu a100 --gpus 8 --timeline trace.json\n"
         "  adept predict resnet50 --gpu ./mine.json --mode infer --json",
     .size = sizeof(predict_options),

@@ -21,14 +21,14 @@
 static const adept_suffix rates[] = {{"", 1}, {"/s", 1}, {"/min", 1.0 / 60}, {"/h", 1.0 / 3600}, {NULL, 0}};
 
 static const adept_option_row rows[] = {
-    {.group = 4, .help = "Queries as they arrive, in mode generate:"},
-    {"mix", "FILE.csv", 4,
-     "Lengths of queries, with columns prompt, tokens and share: simulate them one by one, as many as --batch at a time on a GPU",
-     ADEPT_OPT_TEXT, .at = AT(path)},
-    {"rate", "N/s", 4, "How many arrive, at all GPUs together: 3/s, 40/min", ADEPT_OPT_AMOUNT, .at = AT(rate_per_s), .units = rates},
-    {"requests", "N", 4, "How many are simulated (default 500000)", ADEPT_OPT_COUNT, .at = AT(queries), .low = 100, .high = 1e7,
+    {"mix", "FILE.csv", 3,
+     "In mode generate, lengths of queries, with columns prompt, tokens and share: simulate them as they arrive, as many as "
+     "--batch at a time on a GPU", ADEPT_OPT_TEXT, .at = AT(path), .expert = true},
+    {"rate", "N/s", 3, "How many of them arrive, at all GPUs together: 3/s, 40/min", ADEPT_OPT_AMOUNT, .at = AT(rate_per_s),
+     .units = rates, .expert = true},
+    {"requests", "N", 3, "How many are simulated (default 500000)", ADEPT_OPT_COUNT, .at = AT(queries), .low = 100, .high = 1e7,
      .expert = true},
-    {"seed", "N", 4, "Of their arrivals and lengths (default 1)", ADEPT_OPT_COUNT, .at = AT(seed), .low = 1, .expert = true},
+    {"seed", "N", 3, "Of their arrivals and lengths (default 1)", ADEPT_OPT_COUNT, .at = AT(seed), .low = 1, .expert = true},
     {0},
 };
 

@@ -68,11 +68,11 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
       "Tokens of its answer, a pass each, in mode generate", ADEPT_USUAL)                                              \
     X(weights, WORD, adept_stored, adept_weights_name, "auto", ADEPT_NO_UNIT, "weights", "TYPE",                       \
       "How the weights of a model's blocks lie in memory, in mode generate: auto (as the precision; default), fp32, "  \
-      "bf16, fp16, fp8, int8 or int4; kernels widen what they read", ADEPT_USUAL)                                      \
+      "bf16, fp16, fp8, int8 or int4; kernels widen what they read", ADEPT_EXPERT)                                      \
     X(kv_cache, WORD, adept_stored, adept_kv_cache_name, "auto", ADEPT_NO_UNIT, "kv-cache", "TYPE",                    \
-      "The same of the key-value cache: auto, fp32, bf16, fp16, fp8 or int8", ADEPT_USUAL)                             \
+      "The same of the key-value cache: auto, fp32, bf16, fp16, fp8 or int8", ADEPT_EXPERT)                             \
     X(denoise_steps, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "denoise-steps", "N",                                    \
-      "Passes that make a sample, in mode infer: a diffusion model's", ADEPT_USUAL)
+      "Passes that make a sample, in mode infer: a diffusion model's", ADEPT_EXPERT)
 
 #define ADEPT_RUN_FIELDS(X)                                                                                            \
     /* of all nodes together */                                                                                        \
