@@ -20,13 +20,13 @@ completes() {
 completes 'predict profile' p
 completes 'gpus' gp
 completes '--help --version' --
-completes '--power-limit --power-scope --precision --price --pue' predict --p
+completes '--power-limit --power-scope --precision --prompt --price --pue' predict --p
 completes '--power-limit --power-scope' predict model.pt --gpu a100 --power
 completes 'train' predict --mode t
 completes 'parameters' diff --sort p
 completes 'time energy memory flops' diff --fail-on ''
-completes 'train fwbw infer' predict --mode ''
-completes 'train fwbw infer' predict --mode =
+completes 'train fwbw infer generate' predict --mode ''
+completes 'train fwbw infer generate' predict --mode =
 completes 'infer' predict model.pt --mode = i
 completes 'fp32 fp16' predict --precision fp
 completes 'operator' predict --granularity o
