@@ -10,7 +10,7 @@
  * before. */
 static void append_program(adept_program *to, const adept_program *from, size_t first_op)
 {
-    const int32_t op = (int32_t)first_op, operator=(int32_t) to->n_operators, tensor = (int32_t)to->n_tensors,
+    const int32_t op = (int32_t)first_op, first = (int32_t)to->n_operators, tensor = (int32_t)to->n_tensors,
                   memory = (int32_t)to->n_memories, shape = (int32_t)to->n_shapes, kind = (int32_t)to->n_kinds;
     for (size_t i = 0; i < from->n_shapes; i++)
         to->shapes[to->n_shapes++] = from->shapes[i];
@@ -19,13 +19,13 @@ static void append_program(adept_program *to, const adept_program *from, size_t 
     for (size_t i = 0; i < from->n_memories; i++) {
         adept_program_memory *m = &to->memories[to->n_memories++];
         *m = from->memories[i];
-        m->first += operator, m->last += operator;
-        if (m->kept_by >= 0) m->kept_by += operator;
+        m->first += first, m->last += first;
+        if (m->kept_by >= 0) m->kept_by += first;
     }
     for (size_t i = 0; i < from->n_tensors; i++) {
         adept_program_tensor *t = &to->tensors[to->n_tensors++];
         *t = from->tensors[i];
-        t->shape += shape, t->first += operator, t->last += operator;
+        t->shape += shape, t->first += first, t->last += first;
         if (t->memory >= 0) t->memory += memory;
     }
     for (size_t i = 0; i < from->n_operators; i++) {
@@ -40,7 +40,7 @@ static void append_program(adept_program *to, const adept_program *from, size_t 
     for (size_t i = 0; i < from->n_repeats; i++) {
         adept_program_repeat *r = &to->repeats[to->n_repeats++];
         *r = from->repeats[i];
-        r->first += operator;
+        r->first += first;
     }
 }
 
