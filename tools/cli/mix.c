@@ -133,7 +133,7 @@ static void print_row(adept_table *table, const char *name, const adept_percenti
     adept_table_row(table, ADEPT_CELLS(name, cells[0].s, cells[1].s, cells[2].s, cells[3].s));
 }
 
-void adept_mix_print(FILE *out, const adept_mix_answer *a)
+adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *a)
 {
     const adept_mix_result *r = &a->result;
     adept_table table = {.columns = "of a query|>mean|>half below|>90 % below|>99 % below"};
@@ -144,7 +144,7 @@ void adept_mix_print(FILE *out, const adept_mix_answer *a)
     if (r->steady) print_row(&table, "first token after", &r->ttft_s);
     print_row(&table, "each token", &r->tpot_s);
     if (r->steady) print_row(&table, "answered after", &r->latency_s);
-    adept_table_end(NULL, &table, out);
+    adept_status status = adept_table_end(cli, &table, out);
     if (!r->steady)
         fprintf(out, "  MORE ARRIVE than are answered: queues grow without end. Answered are %.4g queries/s\n",
                 a->gpus * r->queries_per_s);
@@ -152,6 +152,7 @@ void adept_mix_print(FILE *out, const adept_mix_answer *a)
             adept_units_digits(a->gpus * r->tokens_per_s).s, r->mean_batch, adept_units_percent(r->busy).s);
     fprintf(out, "  %s on average, %s per query, %s per token\n", adept_units_si(a->gpus * r->power_avg_w, "W").s,
             adept_units_si(r->energy_per_query_j / 3600, "Wh").s, adept_units_si(r->energy_per_token_j, "J").s);
+    return status;
 }
 
 static void put_percentiles(adept_json_writer *w, const char *key, const adept_percentiles *p)

@@ -30,7 +30,7 @@ adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_o
 adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_predicted_step *s,
                                    const adept_mix_options *o);
 void adept_mix_answer_free(adept_mix_answer *answer);
-void adept_mix_print(FILE *out, const adept_mix_answer *answer);
+adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *answer);
 /** "mix": {...} */
 void adept_mix_put(adept_json_writer *w, const adept_mix_answer *answer);
 
