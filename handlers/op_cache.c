@@ -1,6 +1,7 @@
-/* The key-value cache of a model that generates: adept::kv_cache(x, past, window) puts the keys or values of new tokens, x of
- * (B, heads, S, width), behind those of `past` tokens, and gives what attention reads: all of them, or of a window its last ones.
- * In place, as static and paged caches do: what was there is not copied. The prompt's own pass reads all of its tokens. */
+/* The key-value cache of a model that generates: adept::kv_cache(x, past, window) puts the keys or values of new
+ * tokens, x of (B, heads, S, width), behind those of `past` tokens, and gives what attention reads: all of them, or of
+ * a window its last ones. In place, as static and paged caches do: what was there is not copied. The prompt's own pass
+ * reads all of its tokens. */
 #include "elementwise_cost.h"
 
 static const adept_op ops[] = {

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Points of a table: passes cost in proportion between them, but for prompts, whose attention grows with their square. */
+/* Points of a table: passes cost in proportion between them, but for prompts, whose attention grows with their square.
+ */
 #define PROMPTS 24
 #define LENGTHS 4
 #define WARM_UP 10 /* a share of the queries goes before those that are counted */
@@ -43,7 +44,8 @@ static double of_length(const adept_pass_table *t, const double *values, size_t 
 static double of_tokens(const adept_pass_table *t, const double *values, double batch, double length)
 {
     size_t b, l;
-    const double by_batch = place(&b, t->batches, t->n_batches, batch), by_length = place(&l, t->lengths, t->n_lengths, length);
+    const double by_batch = place(&b, t->batches, t->n_batches, batch),
+                 by_length = place(&l, t->lengths, t->n_lengths, length);
     const double low = of_length(t, values + b * t->n_lengths, l, by_length);
     return t->n_batches < 2 ? low : between(by_batch, low, of_length(t, values + (b + 1) * t->n_lengths, l, by_length));
 }
@@ -70,8 +72,8 @@ static bool allocate(adept_pass_table *t)
 }
 
 /* A prompt of that length for so many queries, and one token more. Of one GPU. */
-static adept_status predict(adept_prediction *out, double batch, double prompt, adept_sweep_profile_of profile_of, void *context,
-                            const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+static adept_status predict(adept_prediction *out, double batch, double prompt, adept_sweep_profile_of profile_of,
+                            void *context, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
     const adept_profile *profile;
     const adept_workload_config given = {.batch_size = (int64_t)batch, .prompt = (int64_t)prompt, .tokens = 1};
@@ -101,7 +103,8 @@ adept_mix_row adept_mix_mean(const adept_mix_row *rows, size_t n_rows)
         mean.tokens += rows[i].share * rows[i].tokens;
         mean.share += rows[i].share;
     }
-    return (adept_mix_row){fmax(1, nearbyint(mean.prompt / mean.share)), fmax(1, nearbyint(mean.tokens / mean.share)), 1};
+    return (adept_mix_row){fmax(1, nearbyint(mean.prompt / mean.share)), fmax(1, nearbyint(mean.tokens / mean.share)),
+                           1};
 }
 
 adept_status adept_pass_table_make(adept_pass_table *out, const adept_mix_row *rows, size_t n_rows, int64_t most,
@@ -142,9 +145,10 @@ adept_status adept_pass_table_make(adept_pass_table *out, const adept_mix_row *r
         }
     }
     if (status == ADEPT_OK && !(out->room_tokens >= longest + 1))
-        return adept_error_set(err, ADEPT_E_USAGE,
-                               "a query of %.0f tokens does not fit the memory of %s beside the weights: there is room for %.0f",
-                               longest + 1, hw->name, fmax(0, out->room_tokens));
+        return adept_error_set(
+            err, ADEPT_E_USAGE,
+            "a query of %.0f tokens does not fit the memory of %s beside the weights: there is room for %.0f",
+            longest + 1, hw->name, fmax(0, out->room_tokens));
     return status;
 }
 
@@ -173,8 +177,8 @@ typedef struct server {
     double passes, answers_in_passes;
 } server;
 
-/* Poisson arrivals, and lengths by their shares: every share of each distribution once, in an order of chance, so that a mean of
- * some thousand queries is the distribution's own. */
+/* Poisson arrivals, and lengths by their shares: every share of each distribution once, in an order of chance, so that
+ * a mean of some thousand queries is the distribution's own. */
 static void draw(query *queries, size_t n, const adept_mix_row *rows, size_t n_rows, const adept_traffic *t)
 {
     double shares = 0, now_s = 0, below = 0;
@@ -185,7 +189,8 @@ static void draw(query *queries, size_t n, const adept_mix_row *rows, size_t n_r
         const double of_rows = shares * ((double)i + 0.5) / (double)n;
         while (row + 1 < n_rows && of_rows > below + rows[row].share)
             below += rows[row++].share;
-        queries[i] = (query){.arrival_s = -log1p(-at) / t->rate_per_s, .prompt = rows[row].prompt, .tokens = rows[row].tokens};
+        queries[i] =
+            (query){.arrival_s = -log1p(-at) / t->rate_per_s, .prompt = rows[row].prompt, .tokens = rows[row].tokens};
     }
     for (size_t i = n; i-- > 1;) {
         const size_t gap = (size_t)(adept_random(t->seed, ADEPT_RANDOM_SIZES, i) * (double)(i + 1)),
@@ -208,7 +213,8 @@ static double needs_tokens(const query *q)
 
 static bool has_room(const server *s)
 {
-    return (double)s->n_answers < s->most && s->held_tokens + needs_tokens(&s->queries[s->next]) <= s->table->room_tokens;
+    return (double)s->n_answers < s->most &&
+           s->held_tokens + needs_tokens(&s->queries[s->next]) <= s->table->room_tokens;
 }
 
 static void work(server *s, double time_s, double energy_j)
@@ -283,7 +289,8 @@ static adept_percentiles percentiles(double *values, size_t n)
                                adept_quantile(values, n, 0.99)};
 }
 
-/* Queries of the last tenth wait much longer than those of the first half, and no pass is idle: they come faster than they go. */
+/* Queries of the last tenth wait much longer than those of the first half, and no pass is idle: they come faster than
+ * they go. */
 static bool keeps_up(const server *s)
 {
     double early_s = 0, late_s = 0;
@@ -295,8 +302,8 @@ static bool keeps_up(const server *s)
     return s->busy_s < 0.99 * s->now_s || late_s < 1.5 * early_s;
 }
 
-adept_status adept_mix_simulate(adept_mix_result *out, const adept_mix_row *rows, size_t n_rows, const adept_pass_table *table,
-                                const adept_traffic *t, adept_error *err)
+adept_status adept_mix_simulate(adept_mix_result *out, const adept_mix_row *rows, size_t n_rows,
+                                const adept_pass_table *table, const adept_traffic *t, adept_error *err)
 {
     const size_t before = (size_t)t->queries / WARM_UP, n = before + (size_t)t->queries;
     server s = {.table = table, .most = (double)t->most, .n = n};

@@ -1,15 +1,16 @@
-/** @file legs.c  Workloads of several legs, each a walk of its own: a prompt and its answer, passes of a diffusion model. Calls:
- *  profile_build. */
+/** @file legs.c  Workloads of several legs, each a walk of its own: a prompt and its answer, passes of a diffusion
+ * model. Calls: profile_build. */
 #include "legs.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- one profile of several ---- */
 
-/* Arrays of a program are those of all legs one behind the other, numbers in them as far behind as what was there before. */
+/* Arrays of a program are those of all legs one behind the other, numbers in them as far behind as what was there
+ * before. */
 static void append_program(adept_program *to, const adept_program *from, size_t first_op)
 {
-    const int32_t op = (int32_t)first_op, operator= (int32_t)to->n_operators, tensor = (int32_t)to->n_tensors,
+    const int32_t op = (int32_t)first_op, first = (int32_t)to->n_operators, tensor = (int32_t)to->n_tensors,
                   memory = (int32_t)to->n_memories, shape = (int32_t)to->n_shapes, kind = (int32_t)to->n_kinds;
     for (size_t i = 0; i < from->n_shapes; i++)
         to->shapes[to->n_shapes++] = from->shapes[i];
@@ -18,13 +19,13 @@ static void append_program(adept_program *to, const adept_program *from, size_t 
     for (size_t i = 0; i < from->n_memories; i++) {
         adept_program_memory *m = &to->memories[to->n_memories++];
         *m = from->memories[i];
-        m->first += operator, m->last += operator;
-        if (m->kept_by >= 0) m->kept_by += operator;
+        m->first += first, m->last += first;
+        if (m->kept_by >= 0) m->kept_by += first;
     }
     for (size_t i = 0; i < from->n_tensors; i++) {
         adept_program_tensor *t = &to->tensors[to->n_tensors++];
         *t = from->tensors[i];
-        t->shape += shape, t->first += operator, t->last += operator;
+        t->shape += shape, t->first += first, t->last += first;
         if (t->memory >= 0) t->memory += memory;
     }
     for (size_t i = 0; i < from->n_operators; i++) {
@@ -39,13 +40,12 @@ static void append_program(adept_program *to, const adept_program *from, size_t 
     for (size_t i = 0; i < from->n_repeats; i++) {
         adept_program_repeat *r = &to->repeats[to->n_repeats++];
         *r = from->repeats[i];
-        r->first += operator;
+        r->first += first;
     }
 }
 
 /* X(array): of a program. */
-#define ADEPT_PROGRAM_ARRAYS(X)                                                                                        \
-    X(shapes) X(kinds) X(memories) X(tensors) X(operators) X(operands) X(repeats)
+#define ADEPT_PROGRAM_ARRAYS(X) X(shapes) X(kinds) X(memories) X(tensors) X(operators) X(operands) X(repeats)
 
 /* @return false when memory is out */
 static bool join_programs(adept_profile *p)
@@ -173,21 +173,25 @@ static bool has_cache(const adept_block *block)
 static adept_status check_generation(const adept_graph *graph, const adept_workload_config *c, adept_error *err)
 {
     if (!has_cache(graph->body))
-        return adept_error_set(err, ADEPT_E_UNSUPPORTED,
-                               "%s: mode generate needs a model with a key-value cache, which this file does not show: give the "
-                               "model's config.json, adept:FAMILY or the name of a bundled configuration",
-                               graph->path);
+        return adept_error_set(
+            err, ADEPT_E_UNSUPPORTED,
+            "%s: mode generate needs a model with a key-value cache, which this file does not show: give the "
+            "model's config.json, adept:FAMILY or the name of a bundled configuration",
+            graph->path);
     if (c->prompt < 1 || c->tokens < 1)
-        return adept_error_set(err, ADEPT_E_USAGE, "%s: mode generate needs the lengths of prompt and answer: --prompt 512 --tokens 256",
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "%s: mode generate needs the lengths of prompt and answer: --prompt 512 --tokens 256",
                                graph->path);
     if (c->n_inputs > 0 || c->seq_length > 0)
-        return adept_error_set(err, ADEPT_E_USAGE, "%s: mode generate takes no input and no seq_length: prompt says how many tokens are read",
-                               graph->path);
+        return adept_error_set(
+            err, ADEPT_E_USAGE,
+            "%s: mode generate takes no input and no seq_length: prompt says how many tokens are read", graph->path);
     if (c->grad_accum > 1)
-        return adept_error_set(err, ADEPT_E_USAGE, "%s: mode generate accumulates no gradients: grad_accum does not act", graph->path);
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "%s: mode generate accumulates no gradients: grad_accum does not act", graph->path);
     if (c->prompt + c->tokens > INT32_MAX)
-        return adept_error_set(err, ADEPT_E_USAGE, "%s: %lld tokens of prompt and answer are more than 2^31", graph->path,
-                               (long long)(c->prompt + c->tokens));
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: %lld tokens of prompt and answer are more than 2^31",
+                               graph->path, (long long)(c->prompt + c->tokens));
     return ADEPT_OK;
 }
 
@@ -213,7 +217,8 @@ adept_status adept_generation_build(adept_profile **out, const adept_graph *grap
         leg->times = n == 0 || to_come == 0 ? 1 : (left - 1 + to_come - 1) / to_come;
         if (n > 0) leg->past = given->prompt + done + (leg->times - 1) / 2, done += leg->times;
         c.seq_length = n == 0 ? given->prompt : 1;
-        status = adept_profile_walk(&leg->profile, graph, handlers, &c, true, leg->past, unsupported, n_unsupported, err);
+        status =
+            adept_profile_walk(&leg->profile, graph, handlers, &c, true, leg->past, unsupported, n_unsupported, err);
     }
     c = *given;
     if (status == ADEPT_OK)
@@ -230,10 +235,12 @@ adept_status adept_generation_build(adept_profile **out, const adept_graph *grap
 
 static adept_status check_words(const adept_workload_config *c, adept_error *err)
 {
-    static const size_t of_generate[] = {ADEPT_FIELD_prompt, ADEPT_FIELD_tokens, ADEPT_FIELD_weights, ADEPT_FIELD_kv_cache};
+    static const size_t of_generate[] = {ADEPT_FIELD_prompt, ADEPT_FIELD_tokens, ADEPT_FIELD_weights,
+                                         ADEPT_FIELD_kv_cache};
     for (size_t i = 0; i < sizeof of_generate / sizeof *of_generate && c->mode != ADEPT_MODE_GENERATE; i++)
         if (!adept_field_is_zero(adept_workload_field(of_generate[i]), &c->words))
-            return adept_error_set(err, ADEPT_E_USAGE, "%s acts in mode generate only", adept_workload_field(of_generate[i])->name);
+            return adept_error_set(err, ADEPT_E_USAGE, "%s acts in mode generate only",
+                                   adept_workload_field(of_generate[i])->name);
     if (c->denoise_steps > 0 && c->mode != ADEPT_MODE_INFER)
         return adept_error_set(err, ADEPT_E_USAGE, "denoise_steps acts in mode infer only");
     return ADEPT_OK;
@@ -253,7 +260,8 @@ adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, 
     adept_status status = check_words(config, err);
     if (status != ADEPT_OK) return status;
     if (config->mode == ADEPT_MODE_GENERATE)
-        return adept_generation_build(out, graph, handlers, config, ADEPT_TOKEN_GROUPS, unsupported, n_unsupported, err);
+        return adept_generation_build(out, graph, handlers, config, ADEPT_TOKEN_GROUPS, unsupported, n_unsupported,
+                                      err);
     status = adept_profile_walk(&one.profile, graph, handlers, config, false, 0, unsupported, n_unsupported, err);
     if (status == ADEPT_OK && config->denoise_steps > 1) {
         adept_workload_config c = *config;

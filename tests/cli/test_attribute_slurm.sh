@@ -163,8 +163,8 @@ values() {
     awk -F, -v names="$*" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
         NR == 2 { n = split(names, name, " "); for (i = 2; i <= n; i++) printf "%s%s", $at[name[i]], i < n ? "," : "\n" }' "$1"
 }
-is "$(values rows.csv model gpu mode precision batch_size optimizer_impl execution framework grad_scaler gpus step_time_s avg_power_w power_scope source)" \
-    "mlp,a100-sxm-40gb,train,fp32,256,auto,eager,torch2,false,1,0.02,300,gpu,n1" "the row"
+is "$(values rows.csv model gpu mode precision batch_size optimizer_impl execution framework grad_scaler gpus step_time_s avg_power_w power_scope)" \
+    "mlp,a100-sxm-40gb,train,fp32,256,auto,eager,torch2,false,1,0.02,300,gpu" "the row"
 sed 's/profile=mlp/x/' jobs.txt >old.txt
 expect_ok attribute --slurm n1.adept --sacct old.txt --models profiles --calibrate-rows none.csv
 shows 'job 5: no row: its profile is not known: ask sacct for Comment as well'

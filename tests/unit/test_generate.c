@@ -1,5 +1,5 @@
-/* Mode generate: FLOPs, bytes and cache of a prompt and of tokens against closed forms of the models' sizes alone; groups of tokens
- * against every token by itself; what the numbers of a batch of queries mean; what is refused. */
+/* Mode generate: FLOPs, bytes and cache of a prompt and of tokens against closed forms of the models' sizes alone;
+ * groups of tokens against every token by itself; what the numbers of a batch of queries mean; what is refused. */
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_model.h"
@@ -63,11 +63,13 @@ static double bytes_read(const adept_profile *leg, const char *kind, const char 
     return sum;
 }
 
-/* ---- Llama-3-8B: 32 layers of width 4096, 32 heads of 128, 8 of keys and values, 14336, a vocabulary of 128256 ---- */
+/* ---- Llama-3-8B: 32 layers of width 4096, 32 heads of 128, 8 of keys and values, 14336, a vocabulary of 128256 ----
+ */
 
 #define LAYERS 32.0
 #define WIDTH 4096.0
-#define BLOCK (WIDTH * WIDTH + 2 * WIDTH * 1024 + WIDTH * WIDTH + 3 * WIDTH * 14336) /* weights of a block's products */
+#define BLOCK (WIDTH * WIDTH + 2 * WIDTH * 1024 + WIDTH * WIDTH + 3 * WIDTH * 14336) /* weights of a block's products  \
+                                                                                      */
 #define HEAD (WIDTH * 128256)
 #define NORMS ((2 * LAYERS + 1) * WIDTH)
 
@@ -82,7 +84,8 @@ static void llama_flops(void **state)
     for (size_t i = 1; i < p->n_legs; i++) {
         const adept_profile *leg = p->legs[i].profile;
         double keys = (double)p->legs[i].past + 1;
-        assert_true(leg->totals.macs_forward == B * LAYERS * BLOCK + LAYERS * 2 * B * 32 * keys * 128 + B * HEAD + angles);
+        assert_true(leg->totals.macs_forward ==
+                    B * LAYERS * BLOCK + LAYERS * 2 * B * 32 * keys * 128 + B * HEAD + angles);
         all += (double)p->legs[i].times * leg->totals.macs_forward;
         tokens += (double)p->legs[i].times;
     }
@@ -112,7 +115,8 @@ static void llama_bytes(void **state)
         const adept_profile *token = p->legs[p->n_legs - 1].profile;
         double inputs = B * 2 * (LAYERS * (4 * WIDTH + 2 * WIDTH + 14336) + WIDTH), keys = PROMPT + TOKENS;
         assert_true(p->weights_bytes == cases[i].weight_bytes * LAYERS * BLOCK + 2 * (2 * HEAD + NORMS) + 2 * 64);
-        near(bytes_read(token, "linear", NULL), cases[i].weight_bytes * LAYERS * BLOCK + 2 * HEAD + inputs, 1e-14, "weights read");
+        near(bytes_read(token, "linear", NULL), cases[i].weight_bytes * LAYERS * BLOCK + 2 * HEAD + inputs, 1e-14,
+             "weights read");
         double queries_read = LAYERS * B * WIDTH * 2, cache = LAYERS * B * 2 * 8 * 128 * cases[i].cache_bytes * keys;
         assert_true(bytes_read(token, "attention", NULL) == queries_read + cache);
         assert_true(adept_kept_bytes(p->kept, p->n_kept, keys) == cache);
@@ -136,7 +140,9 @@ static void experts_that_are_read(void **state)
         near(bytes_read(token, "matmul", "adept::grouped_mm"), 2 * n * matrices + rows, 1e-12, "experts read");
         near(token->totals.macs_forward,
              batches[i] * (32 * (4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096 + 4096.0 * 8 + 2 * 3 * 4096.0 * 14336) +
-                           32 * 2 * 32 * 128 * ((double)p->legs[1].past + 1) + 4096.0 * 32000) + 64, 1e-14, "a token's products");
+                           32 * 2 * 32 * 128 * ((double)p->legs[1].past + 1) + 4096.0 * 32000) +
+                 64,
+             1e-14, "a token's products");
         adept_profile_free(p);
     }
 }
@@ -212,7 +218,8 @@ static void groups_are_as_good_as_every_token(void **state)
                  {"adept:mistral?layers=2", "h200", 64, 3900, 400, ADEPT_GRAPHS} /* across the window */};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         adept_workload_config c = queries;
-        c.batch_size = cases[i].batch, c.prompt = cases[i].prompt, c.tokens = cases[i].tokens, c.execution = cases[i].execution;
+        c.batch_size = cases[i].batch, c.prompt = cases[i].prompt, c.tokens = cases[i].tokens,
+        c.execution = cases[i].execution;
         adept_hwprofile *hw = open_gpu(cases[i].gpu);
         adept_profile *few = walk(cases[i].model, &c), *all = walk_groups(cases[i].model, &c, c.tokens);
         assert_int_equal(all->n_legs, c.tokens + 1);
@@ -249,7 +256,8 @@ static void sums_of_a_batch(void **state)
         near(two.generation.wh_per_query, one.generation.wh_per_query, 1e-12, "replicas' energy");
         /* weights alone take this long of a token */
         assert_true(one.tpot_s > (p->weights_bytes - 2 * HEAD) / hw->specs.mem_bytes_per_s);
-        assert_int_equal(one.generation.answer_bound, execution == ADEPT_GRAPHS ? ADEPT_BOUND_MEMORY : ADEPT_BOUND_LAUNCH);
+        assert_int_equal(one.generation.answer_bound,
+                         execution == ADEPT_GRAPHS ? ADEPT_BOUND_MEMORY : ADEPT_BOUND_LAUNCH);
         adept_op_prediction *ops = calloc(p->n_ops, sizeof *ops);
         double sum_s = 0;
         assert_int_equal(adept_predict_ops(ops, p, hw, NULL, NULL), ADEPT_OK);
@@ -321,14 +329,23 @@ static void refused(void **state)
     } cases[] = {
         {"llama-3-8b", {.mode = ADEPT_MODE_GENERATE, .tokens = 4}, ADEPT_E_USAGE, "--prompt 512 --tokens 256"},
         {"llama-3-8b", {.mode = ADEPT_MODE_GENERATE, .prompt = 4}, ADEPT_E_USAGE, "--prompt 512 --tokens 256"},
-        {"llama-3-8b", {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = 4, .seq_length = 9}, ADEPT_E_USAGE, "prompt says"},
-        {"llama-3-8b", {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = 4, .grad_accum = 2}, ADEPT_E_USAGE, "grad_accum"},
+        {"llama-3-8b",
+         {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = 4, .seq_length = 9},
+         ADEPT_E_USAGE,
+         "prompt says"},
+        {"llama-3-8b",
+         {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = 4, .grad_accum = 2},
+         ADEPT_E_USAGE,
+         "grad_accum"},
         {"llama-3-8b", {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = INT64_C(1) << 52}, ADEPT_E_USAGE, "2^31"},
         {"llama-3-8b", {.mode = ADEPT_MODE_INFER, .prompt = 4}, ADEPT_E_USAGE, "prompt acts in mode generate only"},
         {"llama-3-8b", {.mode = ADEPT_MODE_TRAIN, .tokens = 4}, ADEPT_E_USAGE, "tokens acts in mode generate only"},
         {"llama-3-8b", {.mode = ADEPT_MODE_INFER, .weights = ADEPT_STORED_FP8}, ADEPT_E_USAGE, "weights acts"},
         {"llama-3-8b", {.mode = ADEPT_MODE_INFER, .kv_cache = ADEPT_STORED_FP8}, ADEPT_E_USAGE, "kv_cache acts"},
-        {"vit-b-16", {.mode = ADEPT_MODE_TRAIN, .denoise_steps = 4}, ADEPT_E_USAGE, "denoise_steps acts in mode infer only"},
+        {"vit-b-16",
+         {.mode = ADEPT_MODE_TRAIN, .denoise_steps = 4},
+         ADEPT_E_USAGE,
+         "denoise_steps acts in mode infer only"},
         {"bert-base", {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = 4}, ADEPT_E_UNSUPPORTED, "key-value cache"},
         {"gpt-2", {.mode = ADEPT_MODE_GENERATE, .prompt = 1000, .tokens = 24}, ADEPT_OK, ""},
         {"gpt-2", {.mode = ADEPT_MODE_GENERATE, .prompt = 1000, .tokens = 25}, ADEPT_E_USAGE, "beyond the table"},

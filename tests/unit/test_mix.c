@@ -1,5 +1,5 @@
-/* Queries as they arrive: against queue theory where it has a closed form, against sums by hand where queries do not meet, and what
- * holds of any queue. */
+/* Queries as they arrive: against queue theory where it has a closed form, against sums by hand where queries do not
+ * meet, and what holds of any queue. */
 #include "adept_mix.h"
 #include <math.h>
 #include <setjmp.h>
@@ -16,16 +16,25 @@ static void near(double a, double b, double within, const char *what)
 }
 
 /* A prompt takes 0.1 s, a token 0.01 s, whatever is long and however many: 8 tokens make 0.18 s. */
-static double prompts[] = {100}, prompt_s[] = {0.1}, prompt_j[] = {50}, batches[] = {1}, lengths[] = {100}, token_s[] = {0.01},
-              token_j[] = {3};
-static const adept_pass_table fixed = {.n_prompts = 1, .n_batches = 1, .n_lengths = 1, .prompts = prompts, .prompt_s = prompt_s,
-                                       .prompt_j = prompt_j, .batches = batches, .lengths = lengths, .token_s = token_s,
-                                       .token_j = token_j, .idle_w = 40, .room_tokens = INFINITY};
+static double prompts[] = {100}, prompt_s[] = {0.1}, prompt_j[] = {50}, batches[] = {1}, lengths[] = {100},
+              token_s[] = {0.01}, token_j[] = {3};
+static const adept_pass_table fixed = {.n_prompts = 1,
+                                       .n_batches = 1,
+                                       .n_lengths = 1,
+                                       .prompts = prompts,
+                                       .prompt_s = prompt_s,
+                                       .prompt_j = prompt_j,
+                                       .batches = batches,
+                                       .lengths = lengths,
+                                       .token_s = token_s,
+                                       .token_j = token_j,
+                                       .idle_w = 40,
+                                       .room_tokens = INFINITY};
 static const adept_mix_row eight = {100, 8, 1};
 #define SERVICE_S 0.18
 
-static adept_mix_result simulate(const adept_mix_row *rows, size_t n, const adept_pass_table *table, double rate, int64_t most,
-                                 int64_t queries, uint64_t seed)
+static adept_mix_result simulate(const adept_mix_row *rows, size_t n, const adept_pass_table *table, double rate,
+                                 int64_t most, int64_t queries, uint64_t seed)
 {
     adept_mix_result out;
     adept_error err = {0};
@@ -34,7 +43,8 @@ static adept_mix_result simulate(const adept_mix_row *rows, size_t n, const adep
     return out;
 }
 
-/* P(wait <= t) of M/D/1 (Erlang 1909): (1 - rho) sum over k <= t / S of (lambda (kS - t))^k / k! exp(lambda (t - kS)). */
+/* P(wait <= t) of M/D/1 (Erlang 1909): (1 - rho) sum over k <= t / S of (lambda (kS - t))^k / k! exp(lambda (t - kS)).
+ */
 static double waits_less(double t, double rate)
 {
     double sum = 0;
@@ -76,15 +86,25 @@ static void batches_of_one_are_m_d_1(void **state)
     }
 }
 
-/* So rare that none meets another: times are those of one query, energy is what passes take and what is drawn between them. */
+/* So rare that none meets another: times are those of one query, energy is what passes take and what is drawn between
+ * them. */
 static void alone(void **state)
 {
     (void)state;
     static double two_prompts[] = {100, 200}, two_s[] = {0.1, 0.3}, two_j[] = {50, 150}, two_batches[] = {1, 2},
                   two_lengths[] = {100, 300}, four_s[] = {0.01, 0.03, 0.02, 0.04}, four_j[] = {3, 5, 4, 6};
-    const adept_pass_table table = {.n_prompts = 2, .n_batches = 2, .n_lengths = 2, .prompts = two_prompts, .prompt_s = two_s,
-                                    .prompt_j = two_j, .batches = two_batches, .lengths = two_lengths, .token_s = four_s,
-                                    .token_j = four_j, .idle_w = 40, .room_tokens = 1000};
+    const adept_pass_table table = {.n_prompts = 2,
+                                    .n_batches = 2,
+                                    .n_lengths = 2,
+                                    .prompts = two_prompts,
+                                    .prompt_s = two_s,
+                                    .prompt_j = two_j,
+                                    .batches = two_batches,
+                                    .lengths = two_lengths,
+                                    .token_s = four_s,
+                                    .token_j = four_j,
+                                    .idle_w = 40,
+                                    .room_tokens = 1000};
     const adept_mix_row row = {150, 11, 3}; /* caches of 150 to 160: 155 on average */
     const adept_mix_result r = simulate(&row, 1, &table, 1e-6, 2, 100, 7);
     double token = 0.01 + 0.02 * 55 / 200, query_j = 100 + 11 * (3 + 2.0 * 55 / 200);
@@ -102,7 +122,8 @@ static void any_queue(void **state)
 {
     (void)state;
     const adept_mix_row rows[] = {{100, 8, 3}, {100, 40, 1}};
-    const adept_mix_result r = simulate(rows, 2, &fixed, 4, 16, 20000, 3), again = simulate(rows, 2, &fixed, 4, 16, 20000, 3),
+    const adept_mix_result r = simulate(rows, 2, &fixed, 4, 16, 20000, 3),
+                           again = simulate(rows, 2, &fixed, 4, 16, 20000, 3),
                            other = simulate(rows, 2, &fixed, 4, 16, 20000, 4);
     assert_memory_equal(&r, &again, sizeof r);
     assert_true(r.latency_s.mean != other.latency_s.mean);

@@ -134,8 +134,7 @@ static adept_status print(adept_cli *cli, adept_predicted_step *s, const adept_m
     if (status != ADEPT_OK || o->json) return status;
     adept_groups_sort(&s->groups);
     status = adept_report_prediction(cli, stdout, s);
-    if (mix->n_rows > 0) adept_mix_print(stdout, mix);
-    return status;
+    return status == ADEPT_OK && mix->n_rows > 0 ? adept_mix_print(cli, stdout, mix) : status;
 }
 
 static adept_status predict(adept_cli *cli, void *options)

@@ -12,7 +12,8 @@
 #define MOST_ROWS 100000
 #define MOST_AT_A_TIME 65536
 #define MOST_TOKENS 1e9
-#define QUERIES 500000 /* that are simulated where nobody says: the 99th percentile of fewer has errors of several percent */
+#define QUERIES                                                                                                        \
+    500000 /* that are simulated where nobody says: the 99th percentile of fewer has errors of several percent */
 
 /* ---- options ---- */
 
@@ -21,14 +22,17 @@
 static const adept_suffix rates[] = {{"", 1}, {"/s", 1}, {"/min", 1.0 / 60}, {"/h", 1.0 / 3600}, {NULL, 0}};
 
 static const adept_option_row rows[] = {
-    {.group = 5, .help = "Queries as they arrive, in mode generate:"},
-    {"mix", "FILE.csv", 5,
-     "Lengths of queries, with columns prompt, tokens and share: simulate them one by one, as many as --batch at a time on a GPU",
-     ADEPT_OPT_TEXT, .at = AT(path)},
-    {"rate", "N/s", 5, "How many of them arrive, at all GPUs together: 3/s, 40/min", ADEPT_OPT_AMOUNT, .at = AT(rate_per_s), .units = rates},
-    {"requests", "N", 5, "How many are simulated (default 500000)", ADEPT_OPT_COUNT, .at = AT(queries), .low = 100, .high = 1e7,
+    {"mix", "FILE.csv", 3,
+     "In mode generate, lengths of queries, with columns prompt, tokens and share: simulate them as they arrive, as "
+     "many as "
+     "--batch at a time on a GPU",
+     ADEPT_OPT_TEXT, .at = AT(path), .expert = true},
+    {"rate", "N/s", 3, "How many of them arrive, at all GPUs together: 3/s, 40/min", ADEPT_OPT_AMOUNT,
+     .at = AT(rate_per_s), .units = rates, .expert = true},
+    {"requests", "N", 3, "How many are simulated (default 500000)", ADEPT_OPT_COUNT, .at = AT(queries), .low = 100,
+     .high = 1e7, .expert = true},
+    {"seed", "N", 3, "Of their arrivals and lengths (default 1)", ADEPT_OPT_COUNT, .at = AT(seed), .low = 1,
      .expert = true},
-    {"seed", "N", 5, "Of their arrivals and lengths (default 1)", ADEPT_OPT_COUNT, .at = AT(seed), .low = 1, .expert = true},
     {0},
 };
 
@@ -64,23 +68,25 @@ static adept_status read_rows(adept_cli *cli, adept_mix_answer *out, const char 
         out->rows[out->n_rows++] = (adept_mix_row){adept_csv_table_number(&t, PROMPT, 1, MOST_TOKENS, true),
                                                    adept_csv_table_number(&t, TOKENS, 1, MOST_TOKENS, true),
                                                    adept_csv_table_number(&t, SHARE, 1e-12, 1e12, false)};
-        if (t.status == ADEPT_OK && out->n_rows > MOST_ROWS) status = adept_csv_fail(&t.csv, "more than %d rows", MOST_ROWS);
+        if (t.status == ADEPT_OK && out->n_rows > MOST_ROWS)
+            status = adept_csv_fail(&t.csv, "more than %d rows", MOST_ROWS);
     }
     if (status == ADEPT_OK) status = t.status;
     adept_csv_table_close(&t);
-    if (status == ADEPT_OK && out->n_rows == 0)
-        return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no rows", path);
+    if (status == ADEPT_OK && out->n_rows == 0) return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no rows", path);
     return status;
 }
 
-adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_options *step, const adept_mix_options *o)
+adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_options *step,
+                             const adept_mix_options *o)
 {
     adept_workload_config *c = &step->workload.config;
     if (c->mode != ADEPT_MODE_GENERATE) return adept_cli_usage(cli, "--mix needs --mode generate");
     if (c->prompt > 0 || c->tokens > 0)
         return adept_cli_usage(cli, "--mix says the lengths of prompts and answers: --prompt and --tokens do not act");
     if (c->batch_size < 1 || c->batch_size > MOST_AT_A_TIME)
-        return adept_cli_usage(cli, "--mix needs --batch, the most queries at a time on a GPU, up to %d", MOST_AT_A_TIME);
+        return adept_cli_usage(cli, "--mix needs --batch, the most queries at a time on a GPU, up to %d",
+                               MOST_AT_A_TIME);
     adept_status status = read_rows(cli, out, o->path);
     if (status != ADEPT_OK) return status;
     const adept_mix_row mean = adept_mix_mean(out->rows, out->n_rows);
@@ -89,7 +95,8 @@ adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_o
     return ADEPT_OK;
 }
 
-adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_predicted_step *s, const adept_mix_options *o)
+adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_predicted_step *s,
+                                   const adept_mix_options *o)
 {
     adept_pass_table table;
     out->gpus = s->run->gpus > 0 ? (double)s->run->gpus : 1.0;
@@ -97,15 +104,16 @@ adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_
                                    .most = s->profile->batch_size,
                                    .queries = o->queries > 0 ? o->queries : QUERIES,
                                    .seed = o->seed > 0 ? (uint64_t)o->seed : 1};
-    adept_status status = adept_pass_table_make(&table, out->rows, out->n_rows, out->traffic.most, adept_sweep_source_profile,
-                                                &s->source, s->hw, s->run, &cli->err);
+    adept_status status = adept_pass_table_make(&table, out->rows, out->n_rows, out->traffic.most,
+                                                adept_sweep_source_profile, &s->source, s->hw, s->run, &cli->err);
     if (status == ADEPT_OK)
         status = adept_mix_simulate(&out->result, out->rows, out->n_rows, &table, &out->traffic, &cli->err);
     adept_pass_table_free(&table);
     const size_t most = sizeof s->prediction.warnings / sizeof s->prediction.warnings[0];
     if (status == ADEPT_OK && !out->result.steady && s->prediction.n_warnings < most)
         snprintf(s->prediction.warnings[s->prediction.n_warnings++], sizeof s->prediction.warnings[0],
-                 "mix: more queries arrive than are answered, so that what they wait has no mean: %.4g/s at each GPU, of which %.4g are",
+                 "mix: more queries arrive than are answered, so that what they wait has no mean: %.4g/s at each GPU, "
+                 "of which %.4g are",
                  out->traffic.rate_per_s, out->result.queries_per_s);
     return status;
 }
@@ -120,11 +128,12 @@ void adept_mix_answer_free(adept_mix_answer *answer)
 
 static void print_row(adept_table *table, const char *name, const adept_percentiles *p)
 {
-    const adept_text cells[] = {adept_units_time(p->mean), adept_units_time(p->p50), adept_units_time(p->p90), adept_units_time(p->p99)};
+    const adept_text cells[] = {adept_units_time(p->mean), adept_units_time(p->p50), adept_units_time(p->p90),
+                                adept_units_time(p->p99)};
     adept_table_row(table, ADEPT_CELLS(name, cells[0].s, cells[1].s, cells[2].s, cells[3].s));
 }
 
-void adept_mix_print(FILE *out, const adept_mix_answer *a)
+adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *a)
 {
     const adept_mix_result *r = &a->result;
     adept_table table = {.columns = "of a query|>mean|>half below|>90 % below|>99 % below"};
@@ -135,13 +144,15 @@ void adept_mix_print(FILE *out, const adept_mix_answer *a)
     if (r->steady) print_row(&table, "first token after", &r->ttft_s);
     print_row(&table, "each token", &r->tpot_s);
     if (r->steady) print_row(&table, "answered after", &r->latency_s);
-    adept_table_end(NULL, &table, out);
+    adept_status status = adept_table_end(cli, &table, out);
     if (!r->steady)
-        fprintf(out, "  MORE ARRIVE than are answered: queues grow without end. Answered are %.4g queries/s\n", a->gpus * r->queries_per_s);
-    fprintf(out, "  %s tokens/s, %.3g answers at a time, %s of the time at work\n", adept_units_digits(a->gpus * r->tokens_per_s).s,
-            r->mean_batch, adept_units_percent(r->busy).s);
+        fprintf(out, "  MORE ARRIVE than are answered: queues grow without end. Answered are %.4g queries/s\n",
+                a->gpus * r->queries_per_s);
+    fprintf(out, "  %s tokens/s, %.3g answers at a time, %s of the time at work\n",
+            adept_units_digits(a->gpus * r->tokens_per_s).s, r->mean_batch, adept_units_percent(r->busy).s);
     fprintf(out, "  %s on average, %s per query, %s per token\n", adept_units_si(a->gpus * r->power_avg_w, "W").s,
             adept_units_si(r->energy_per_query_j / 3600, "Wh").s, adept_units_si(r->energy_per_token_j, "J").s);
+    return status;
 }
 
 static void put_percentiles(adept_json_writer *w, const char *key, const adept_percentiles *p)
@@ -153,15 +164,17 @@ void adept_mix_put(adept_json_writer *w, const adept_mix_answer *a)
 {
     const adept_mix_result *r = &a->result;
     adept_json_begin_object(w, "mix");
-    adept_json_put_members(w, "rate_per_s %g most_at_a_time %jd requests %jd seed %jd steady %d", a->gpus * a->traffic.rate_per_s,
-                           (intmax_t)a->traffic.most, (intmax_t)a->traffic.queries, (intmax_t)a->traffic.seed, r->steady);
+    adept_json_put_members(w, "rate_per_s %g most_at_a_time %jd requests %jd seed %jd steady %d",
+                           a->gpus * a->traffic.rate_per_s, (intmax_t)a->traffic.most, (intmax_t)a->traffic.queries,
+                           (intmax_t)a->traffic.seed, r->steady);
     put_percentiles(w, "ttft_s", &r->ttft_s);
     put_percentiles(w, "tpot_s", &r->tpot_s);
     put_percentiles(w, "latency_s", &r->latency_s);
-    adept_json_put_members(w,
-                           "queries_per_s %g tokens_per_s %g busy %g mean_batch %g power_avg_w %g energy_per_query_j %g "
-                           "wh_per_query %g energy_per_token_j %g",
-                           a->gpus * r->queries_per_s, a->gpus * r->tokens_per_s, r->busy, r->mean_batch, a->gpus * r->power_avg_w,
-                           r->energy_per_query_j, r->energy_per_query_j / 3600, r->energy_per_token_j);
+    adept_json_put_members(
+        w,
+        "queries_per_s %g tokens_per_s %g busy %g mean_batch %g power_avg_w %g energy_per_query_j %g "
+        "wh_per_query %g energy_per_token_j %g",
+        a->gpus * r->queries_per_s, a->gpus * r->tokens_per_s, r->busy, r->mean_batch, a->gpus * r->power_avg_w,
+        r->energy_per_query_j, r->energy_per_query_j / 3600, r->energy_per_token_j);
     adept_json_end_object(w);
 }

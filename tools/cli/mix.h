@@ -1,4 +1,5 @@
-/** @file mix.h  Queries as they arrive: options, the file of their lengths, the answer. Calls: whatif, predicted_step. */
+/** @file mix.h  Queries as they arrive: options, the file of their lengths, the answer. Calls: whatif, predicted_step.
+ */
 #ifndef ADEPT_CLI_MIX_H
 #define ADEPT_CLI_MIX_H
 #include "adept_mix.h"
@@ -6,7 +7,7 @@
 #include <stdio.h>
 
 typedef struct adept_mix_options {
-    const char *path; /* NULL: no mix */
+    const char *path;  /* NULL: no mix */
     double rate_per_s; /* of all GPUs */
     int64_t queries, seed;
 } adept_mix_options;
@@ -23,11 +24,13 @@ typedef struct adept_mix_answer {
 
 /** Read the file, and put what its queries are on average into the workload. @return ADEPT_E_INVALID with file and line
  *  @param out  zeroed; adept_mix_answer_free() it whatever the result */
-adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_options *step, const adept_mix_options *o);
+adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_options *step,
+                             const adept_mix_options *o);
 /** Simulate it. @param s  of that workload */
-adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_predicted_step *s, const adept_mix_options *o);
+adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_predicted_step *s,
+                                   const adept_mix_options *o);
 void adept_mix_answer_free(adept_mix_answer *answer);
-void adept_mix_print(FILE *out, const adept_mix_answer *answer);
+adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *answer);
 /** "mix": {...} */
 void adept_mix_put(adept_json_writer *w, const adept_mix_answer *answer);
 

@@ -12,6 +12,7 @@ class Mode(_Word):
     TRAIN = "train"  #: forward, backward and optimizer
     FWBW = "fwbw"    #: without the optimizer
     INFER = "infer"  #: forward only
+    GENERATE = "generate"  #: a prompt is read, its answer written token by token (prompt=, tokens=)
 
 
 class Precision(_Word):
