@@ -160,7 +160,7 @@ static void words_of_rows(void **state)
         {"8,8,none,local,none,,,,,nemo", 0, 2, ADEPT_ATTENTION_EAGER, 0, ADEPT_TRAINER_NEMO, false, 1},
         {"8,8,zero3,fused:fa2,full,,,,,xtuner", 0, 4, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL, ADEPT_TRAINER_DEEPSPEED, false, 1},
         {"16,16,zero1_group8,auto,none,,,,,", ADEPT_FSDP_HYBRID | 8 << 4, 2, ADEPT_ATTENTION_AUTO, 0, 0, false, 1},
-        {"8,2,none,auto,none,1,2,2,2,Megatron-DeepSpeed", 0, 0, 0, 0, ADEPT_TRAINER_DEEPSPEED, true, 2},
+        {"8,2,none,auto,none,1,2,2,2,Megatron-DeepSpeed", 0, 2, 0, 0, ADEPT_TRAINER_DEEPSPEED, true, 2},
         {"8,1,zero1,auto,none,1,,1,8,", 0, 0, 0, 0, 0, false, 1}, /* nobody to share with; sp does nothing without tp */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
