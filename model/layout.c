@@ -39,12 +39,11 @@
  * (arXiv 2407.08608, figures 5 and 6) has both at 1.5 to 2 times FlashAttention-2 forward and 1.5 to 1.75 backward. */
 #define CUDNN_ATTENTION 1.6
 /* Parameters of a bucket: Megatron's 40 million, of which Megatron Core makes a million for each rank where that is more
- * (distributed_data_parallel.py); DeepSpeed's reduce_bucket_size and allgather_bucket_size; DistributedDataParallel's 25 MiB. That rings
+ * (distributed_data_parallel.py); DeepSpeed's reduce_bucket_size and allgather_bucket_size. That rings
  * take the longer the more ranks they have was measured by InternEvo: 2.7 ms for each rank and step of 7B parameters (trial, law 10). */
 #define MEGATRON_BUCKET 40e6
 #define MEGATRON_BUCKET_BY_RANK 1e6
 #define DEEPSPEED_BUCKET 5e8
-#define TORCH_BUCKET_BYTES ADEPT_BUCKET_BYTES
 /* Products of attention written out, of a head's width that is no multiple of 8: 8 to 12 times slower (trial, law 4, BLOOM's heads of 108
  * and 150). */
 #define MISALIGNED 10.0
@@ -378,7 +377,7 @@ static double in_buckets_s(const adept_layout_state *x, adept_collective kind, c
 {
     const double bucket = x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED ? DEEPSPEED_BUCKET
                           : x->mesh.trainer == ADEPT_TRAINER_NEMO    ? fmax(MEGATRON_BUCKET, MEGATRON_BUCKET_BY_RANK * g->ranks)
-                          : x->mesh.trainer == ADEPT_TRAINER_TORCH   ? TORCH_BUCKET_BYTES / bytes_each
+                          : x->mesh.trainer == ADEPT_TRAINER_TORCH   ? fmax(1.0, params) /* one after the other, of which all but the last are hidden */
                                                                      : MEGATRON_BUCKET;
     const double calls = fmax(1.0, params / bucket);
     return calls * collective_s(x, kind, g, params * bytes_each / calls);

@@ -30,9 +30,9 @@ static void divide_product(adept_kernel *k, const adept_kernel *forward, const a
         k->m = part_of(m, d->inner), k->n = part_of(n, d->columns), k->k = part_of(inner, d->tokens * d->parts);
     }
     k->batch = part_of(batch, d->experts);
-    if (d->experts > 1.0) { /* as many tokens in all, of the experts here */
+    if (d->experts > 1.0) { /* fewer experts, each with the tokens of as many more GPUs: as many in all */
         double *tokens = is_forward || of_input ? &k->m : &k->k;
-        *tokens = *tokens * batch / k->batch / d->experts;
+        *tokens = *tokens * batch / k->batch;
     }
     const double work = k->m * k->n * k->k * k->batch / (m * n * inner * batch),
                  bytes = matrices(k->m, k->n, k->k) * k->batch / (matrices(m, n, inner) * batch);
@@ -56,7 +56,7 @@ static void divide_heads(adept_kernel *k, double by)
 
 bool adept_divide(adept_profile_op *out, const adept_profile_op *op, const adept_division *d, adept_arena *arena)
 {
-    const double by = d->tokens * d->parts * d->columns * d->experts;
+    const double by = d->tokens * d->parts * d->columns; /* experts share weights, not work */
     adept_kernel *kernels = adept_arena_array(arena, op->n_kernels + 1, sizeof *kernels);
     const adept_kernel *forward = NULL;
     bool had_input = false;

@@ -1,8 +1,9 @@
-/* Products in 8 bits: what Transformer Engine's fp8_autocast, torchao's float8 training and their like do of a model that
- * otherwise runs in bf16. Products with weights take both operands in FP8, and the gradient in backward; what they make stays
- * in 16 bits, and so do attention and the last product, the head. An operand is read for its largest value, read again and
- * written in FP8 both by rows and by columns: 2 + 2 + 1 + 1 bytes an element, of inputs forward and of gradients backward.
- * Weights are cast once a step and not counted. Measured: casts of 6 bytes fit NeMo's steps on H100. */
+/* Products in 8 bits: what Transformer Engine's fp8_autocast, torchao's float8 training and their like do of a model
+ * that otherwise runs in bf16. Products with weights take both operands in FP8, and the gradient in backward; what they
+ * make stays in 16 bits, and so do attention and the last product, the head. An operand is read for its largest value,
+ * read again and written in FP8 both by rows and by columns: 2 + 2 + 1 + 1 bytes an element, of inputs forward and of
+ * gradients backward. Weights are cast once a step and not counted. Measured: casts of 6 bytes fit NeMo's steps on
+ * H100. */
 #include "interp.h"
 
 #define TILE 16 /* what sizes of weights have to be multiples of */
@@ -21,7 +22,8 @@ static bool has_weight(const adept_call *call, const adept_cost *cost)
     bool weight = false, product = false;
 
     for (const adept_tensor *t; (t = adept_next_tensor(&at));)
-        weight = weight || (t->param >= 0 && t->ndim > 1 && t->dims[t->ndim - 1] % TILE == 0 && t->dims[t->ndim - 2] % TILE == 0);
+        weight = weight ||
+                 (t->param >= 0 && t->ndim > 1 && t->dims[t->ndim - 1] % TILE == 0 && t->dims[t->ndim - 2] % TILE == 0);
     for (size_t i = 0; i < cost->n_kernels; i++)
         product = product || is_product(&cost->kernels[i]);
     return weight && product;
@@ -29,7 +31,9 @@ static bool has_weight(const adept_call *call, const adept_cost *cost)
 
 static void cast(adept_cost *cost, adept_pass pass, double elements)
 {
-    if (elements > 0) adept_cost_stream(cost, pass, ADEPT_BF16, elements, elements, CAST_READ_BYTES * elements, CAST_WRITTEN_BYTES * elements, 2);
+    if (elements > 0)
+        adept_cost_stream(cost, pass, ADEPT_BF16, elements, elements, CAST_READ_BYTES * elements,
+                          CAST_WRITTEN_BYTES * elements, 2);
 }
 
 static void lower(adept_call *call, adept_cost *cost)
@@ -60,7 +64,8 @@ adept_status adept_fp8_products(adept_interp *in, adept_cost *costs)
     for (size_t i = 0; i < in->n_records; i++)
         if (!in->records[i].skipped && has_weight(&in->records[i].call, &costs[i])) last = i;
     for (size_t i = 0; i < last && last < in->n_records; i++)
-        if (!in->records[i].skipped && has_weight(&in->records[i].call, &costs[i])) lower(&in->records[i].call, &costs[i]);
+        if (!in->records[i].skipped && has_weight(&in->records[i].call, &costs[i]))
+            lower(&in->records[i].call, &costs[i]);
     for (size_t i = 0; i < in->n_records; i++)
         if (in->records[i].call.failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
     return ADEPT_OK;

@@ -11,26 +11,35 @@
 #define USUAL_HEAD_WIDTH 128 /* GPT-3 (Brown et al. 2020, table 2.1) from 13B on, Llama */
 #define GPT_VOCAB 50257
 #define BERT_VOCAB 30522
-#define PADDED_TO 128 /* rows of the vocabulary, times tensor-parallel ranks: Megatron's --make-vocab-size-divisible-by */
+#define PADDED_TO                                                                                                      \
+    128 /* rows of the vocabulary, times tensor-parallel ranks: Megatron's --make-vocab-size-divisible-by */
 
 /* ---- which family ---- */
 
-/* What the column `family`, or a model's name, begins with, and which family of adept builds it. What is not here goes by
- * its traits. Of the first one that fits: longer names stand before shorter ones. */
+/* What the column `family`, or a model's name, begins with, and which family of adept builds it. What is not here goes
+ * by its traits. Of the first one that fits: longer names stand before shorter ones. */
 static const struct {
     const char *begins, *dense, *experts;
 } families[] = {
-    {"bert", "bert", NULL},          {"deepseek_v2", "deepseek_v2", "deepseek_v2"},
+    {"bert", "bert", NULL},
+    {"deepseek_v2", "deepseek_v2", "deepseek_v2"},
     {"deepseek", "deepseek_v3", "deepseek_v3"},
-    {"gemma2", "gemma2", NULL},      {"gemma_2", "gemma2", NULL},
-    {"gemma", "gemma", NULL},        {"gpt_neox", "gpt_neox", NULL},
+    {"gemma2", "gemma2", NULL},
+    {"gemma_2", "gemma2", NULL},
+    {"gemma", "gemma", NULL},
+    {"gpt_neox", "gpt_neox", NULL},
     {"mistral", "mistral", "mixtral"},
     {"mixtral", "mixtral", "mixtral"},
-    {"mpt", "mpt", NULL},            {"nemotron", "nemotron", NULL},
-    {"opt", "opt", NULL},            {"phi3", "phi3", NULL},
-    {"phi", "phi", NULL},            {"pythia", "gpt_neox", NULL},
-    {"qwen3", "qwen3", "qwen3_moe"}, {"qwen1", "qwen2", "qwen2_moe"},
-    {"qwen", "qwen2", "qwen3_moe"},  {"t5", "t5", NULL},
+    {"mpt", "mpt", NULL},
+    {"nemotron", "nemotron", NULL},
+    {"opt", "opt", NULL},
+    {"phi3", "phi3", NULL},
+    {"phi", "phi", NULL},
+    {"pythia", "gpt_neox", NULL},
+    {"qwen3", "qwen3", "qwen3_moe"},
+    {"qwen1", "qwen2", "qwen2_moe"},
+    {"qwen", "qwen2", "qwen3_moe"},
+    {"t5", "t5", NULL},
 };
 
 /* Has `family` the gate, and the experts, that the row says? */
@@ -116,7 +125,8 @@ static adept_status read_sizes(sizes *s, const adept_dataset_row *m, adept_error
 {
     adept_status status = ADEPT_OK;
 
-#define X(size, names) if (status == ADEPT_OK) status = read_size(&s->size, m, names, err);
+#define X(size, names)                                                                                                 \
+    if (status == ADEPT_OK) status = read_size(&s->size, m, names, err);
     SIZE_LIST(X)
 #undef X
     return status;
@@ -168,8 +178,8 @@ static void fill(sizes *s, adept_dataset_row *m, const char *family, bool gated,
     }
 }
 
-/* Is the number of parameters nearer to that of one table for embedding and head, or of two? Norms and biases, which are
- * not counted, are less than a table. */
+/* Is the number of parameters nearer to that of one table for embedding and head, or of two? Norms and biases, which
+ * are not counted, are less than a table. */
 static bool is_tied(const sizes *s, bool gated)
 {
     const double h = (double)s->hidden, kv = (double)(s->kv_heads > 0 ? s->kv_heads : s->heads);
@@ -205,7 +215,8 @@ static const char *choose(const adept_dataset_row *m, const sizes *s, const char
         return old ? "qwen2_moe" : family;
     }
     /* by its traits; without a word of a gate, gated as families of today are, but GPT */
-    const bool gate = *gated ? *gated == '1' : strncmp(name, "gpt", 3) != 0 && strstr(m->model_name, "gpt") != m->model_name;
+    const bool gate =
+        *gated ? *gated == '1' : strncmp(name, "gpt", 3) != 0 && strstr(m->model_name, "gpt") != m->model_name;
     if (experts) return !gate ? NULL : s->shared_experts > 0 ? "qwen2_moe" : "mixtral";
     return gate ? "llama" : grouped ? "nemotron" : "gpt2";
 }
@@ -233,7 +244,8 @@ adept_status adept_row_architecture(const char **spec, adept_arena *arena, adept
     add(text, sizeof text, "hidden", s.hidden);
     add(text, sizeof text, "heads", s.heads);
     add(text, sizeof text, "kv_heads", s.kv_heads > 0 ? s.kv_heads : strcmp(family, "gpt2") != 0 ? s.heads : 0);
-    if (strncmp(family, "deepseek", 8) != 0) add(text, sizeof text, "head_dim", s.head_dim > 0 ? s.head_dim : s.hidden % s.heads ? 0 : s.hidden / s.heads);
+    if (strncmp(family, "deepseek", 8) != 0)
+        add(text, sizeof text, "head_dim", s.head_dim > 0 ? s.head_dim : s.hidden % s.heads ? 0 : s.hidden / s.heads);
     add(text, sizeof text, "ffn", s.ffn);
     add(text, sizeof text, "vocab", s.vocab);
     add(text, sizeof text, "experts", s.experts);
@@ -244,7 +256,8 @@ adept_status adept_row_architecture(const char **spec, adept_arena *arena, adept
     if (strcmp(family, "gpt2") == 0 || strcmp(family, "bert") == 0 || strcmp(family, "opt") == 0)
         add(text, sizeof text, "positions", m->seq_length);
     if (s.params > 0 && strcmp(family, "bert") != 0 && strcmp(family, "t5") != 0)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "&tied=%s", is_tied(&s, is_gated_family(family)) ? "true" : "false");
+        snprintf(text + strlen(text), sizeof text - strlen(text), "&tied=%s",
+                 is_tied(&s, is_gated_family(family)) ? "true" : "false");
     *spec = adept_arena_strdup(arena, text);
     return *spec ? ADEPT_OK : adept_no_memory(err, "the measurements");
 }

@@ -49,8 +49,8 @@ bool adept_row_zero_word(const char *text, int *stage, int64_t *group)
 
     if (strncasecmp(text, "zero", 4) != 0 || !strchr("0123", text[4]) || !text[4]) return false;
     const char *rest = text + 5;
-    if (*rest && (strncmp(rest, "_group", 6) != 0 || !adept_number_parse(&number, rest + 6) || number != floor(number) ||
-                  number < 1 || number > ADEPT_SIZED_MOST))
+    if (*rest && (strncmp(rest, "_group", 6) != 0 || !adept_number_parse(&number, rest + 6) ||
+                  number != floor(number) || number < 1 || number > ADEPT_SIZED_MOST))
         return false;
     *stage = text[4] - '0';
     *group = (int64_t)number;
@@ -59,8 +59,8 @@ bool adept_row_zero_word(const char *text, int *stage, int64_t *group)
 
 /* ---- stacks ---- */
 
-/* Whose training programs keep which states, and whose pointwise kernels are fused. What stands in the column `stack`, or else
- * `source`; of the first that is part of it. Others are PyTorch's, kernel by kernel. */
+/* Whose training programs keep which states, and whose pointwise kernels are fused. What stands in the column `stack`,
+ * or else `source`; of the first that is part of it. Others are PyTorch's, kernel by kernel. */
 static const struct {
     const char *part;
     adept_trainer trainer;
@@ -119,15 +119,16 @@ static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, dou
     }
 }
 
-/* Weights of 16 bits with a copy in 32 beside the optimizer's state: of all trainers but PyTorch's, and of FSDP, which gathers
- * them so. What flows between modules has 16 bits then, and nothing is cast on the way. */
+/* Weights of 16 bits with a copy in 32 beside the optimizer's state: of all trainers but PyTorch's, and of FSDP, which
+ * gathers them so. What flows between modules has 16 bits then, and nothing is cast on the way. */
 static void settle_weights(adept_dataset_row *m)
 {
     static const adept_precision pure[ADEPT_PRECISION_COUNT] = {
         [ADEPT_AMP_BF16] = ADEPT_PURE_BF16, [ADEPT_AMP_FP16] = ADEPT_PURE_FP16, [ADEPT_FP8] = ADEPT_PURE_FP8};
     const bool gathered = m->run.fsdp != ADEPT_FSDP_NONE || m->run.zero > ADEPT_SHARDED_GRADIENTS;
 
-    if (pure[m->precision] == 0 || m->mode != ADEPT_MODE_TRAIN || (m->run.trainer == ADEPT_TRAINER_TORCH && !gathered)) return;
+    if (pure[m->precision] == 0 || m->mode != ADEPT_MODE_TRAIN || (m->run.trainer == ADEPT_TRAINER_TORCH && !gathered))
+        return;
     m->precision = pure[m->precision];
     m->optimizer_extras |= ADEPT_EXTRA_MASTER;
     m->unsaid |= ADEPT_UNSAID_WEIGHTS;
@@ -167,7 +168,8 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
         m->unsaid |= ADEPT_UNSAID_MICRO_BATCH;
     }
     const char *grade = adept_dataset_row_text(m, "grade");
-    if (grade && strcmp(grade, "memory_only") == 0 && !isnan(m->step_time_s)) { /* a step of tests: it waits for launches */
+    if (grade && strcmp(grade, "memory_only") == 0 &&
+        !isnan(m->step_time_s)) { /* a step of tests: it waits for launches */
         m->step_time_s = NAN;
         m->unsaid |= ADEPT_UNSAID_TIME;
     }
@@ -178,12 +180,13 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
         m->grad_accum = or_one(run->pp);
         m->unsaid |= ADEPT_UNSAID_GLOBAL_BATCH;
     }
-    if (or_one(run->tp) == 1) run->sp = false;                            /* as Megatron has it */
+    if (or_one(run->tp) == 1) run->sp = false;                              /* as Megatron has it */
     if (replicas * (double)or_one(run->cp) <= 1) run->fsdp = run->zero = 0; /* nobody to share with */
     if (!given->activation_checkpoint && m->mode == ADEPT_MODE_TRAIN) m->unsaid |= ADEPT_UNSAID_RECOMPUTATION;
     if (!given->sharding && replicas > 1 && m->mode == ADEPT_MODE_TRAIN) m->unsaid |= ADEPT_UNSAID_SHARDING;
     if (run->gpus > 1) m->unsaid |= ADEPT_UNSAID_OVERLAP;
-    if (run->gpus > USUAL_NODE_GPUS && run->node == 0 && run->internode_bytes_per_s == 0) m->unsaid |= ADEPT_UNSAID_NETWORK;
+    if (run->gpus > USUAL_NODE_GPUS && run->node == 0 && run->internode_bytes_per_s == 0)
+        m->unsaid |= ADEPT_UNSAID_NETWORK;
     const char *partition = adept_dataset_row_text(m, "partition");
     if (partition && strchr(partition, '/') && or_one(run->pp) > 1) m->unsaid |= ADEPT_UNSAID_PARTITION;
     settle_stack(m, given, replicas * (double)or_one(run->cp));
@@ -216,12 +219,14 @@ adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err)
     if (!plan || !*plan) return ADEPT_OK;
     for (const char *at = plan; *at; stages++) {
         size_t n = strcspn(at, "/");
-        if (!middle_clock(&mhz, at, n)) return adept_row_fail(m, "clock_plan", err, "'%.60s' is no list of clocks in MHz", plan);
+        if (!middle_clock(&mhz, at, n))
+            return adept_row_fail(m, "clock_plan", err, "'%.60s' is no list of clocks in MHz", plan);
         least = fmin(least, mhz), most = fmax(most, mhz), sum += mhz;
         at += n + (at[n] == '/');
     }
     if (most > HARDLY_DIFFER * least)
-        return adept_row_fail(m, "clock_plan", err, "clocks that differ by stage cannot be predicted yet: %.0f to %.0f MHz", least, most);
+        return adept_row_fail(m, "clock_plan", err,
+                              "clocks that differ by stage cannot be predicted yet: %.0f to %.0f MHz", least, most);
     if (m->run.clock_hz == 0) m->run.clock_hz = 1e6 * sum / (double)stages;
     return ADEPT_OK;
 }
@@ -236,12 +241,16 @@ static bool may_fit(const adept_prediction *p)
     return !(p->memory.peak_bytes > SURELY_TOO_MUCH * p->memory.capacity_bytes);
 }
 
-adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m, const adept_run *run, adept_error *err)
+adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m, const adept_run *run,
+                                     adept_error *err)
 {
     static const int again[] = {ADEPT_RECOMPUTE_NONE, ADEPT_RECOMPUTE_SELECTIVE, ADEPT_RECOMPUTE_FULL};
     static const int zero[] = {0, ADEPT_SHARDED_OPTIMIZER + 1, ADEPT_SHARDED_PARAMETERS + 1};
     const bool unsharded = run->zero == 0 && run->fsdp == 0 && run->gpus > or_one(run->tp) * or_one(run->pp);
-    const size_t n_again = m->unsaid & ADEPT_UNSAID_RECOMPUTATION ? 3 : 1, n_zero = m->unsaid & ADEPT_UNSAID_SHARDING ? 3 : unsharded ? 2 : 1;
+    const size_t n_again = m->unsaid & ADEPT_UNSAID_RECOMPUTATION ? 3 : 1, n_zero = m->unsaid & ADEPT_UNSAID_SHARDING
+                                                                                        ? 3
+                                                                                    : unsharded ? 2
+                                                                                                : 1;
     adept_status status = adept_predict(out, m->profile, m->hw, run, err);
 
     if (status != ADEPT_OK || may_fit(out) || m->status == ADEPT_ROW_OOM || !m->layouts) return status;

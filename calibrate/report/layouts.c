@@ -119,8 +119,10 @@ static double median(double *values, size_t n)
     return adept_quantile(values, n, 0.5);
 }
 
-/* Median of measured over `of` of the rows that are kin to row i, without itself or, without its source. NAN: there is none */
-static double factor_for(const timed_row *rows, size_t n, size_t i, kin of, bool without_source, bool ideal, double *room)
+/* Median of measured over `of` of the rows that are kin to row i, without itself or, without its source. NAN: there is
+ * none */
+static double factor_for(const timed_row *rows, size_t n, size_t i, kin of, bool without_source, bool ideal,
+                         double *room)
 {
     size_t count = 0;
 
@@ -158,8 +160,8 @@ static double first_known(double a, double b, double c)
 /* Five predictions of a row. */
 enum { AS_IS, FACTOR, SOURCE_LEFT, FLOOR, FLOOR_SOURCE_LEFT, N_WAYS };
 
-static adept_error_stats stats(const timed_row *rows, const double (*ways)[N_WAYS], size_t n, int way, const char *stack,
-                               const char *source, double *room)
+static adept_error_stats stats(const timed_row *rows, const double (*ways)[N_WAYS], size_t n, int way,
+                               const char *stack, const char *source, double *room)
 {
     adept_error_stats s = {.mape = NAN, .median = NAN, .p90 = NAN, .max = NAN, .bias = NAN, .coverage = NAN};
     double sum = 0, sum_signed = 0;
@@ -167,7 +169,9 @@ static adept_error_stats stats(const timed_row *rows, const double (*ways)[N_WAY
 
     for (size_t i = 0; i < n; i++) {
         const double error = 100 * (ways[i][way] / rows[i].measured_s - 1);
-        if (isnan(error) || (stack && strcmp(rows[i].stack, stack) != 0) || (source && strcmp(rows[i].source, source) != 0)) continue;
+        if (isnan(error) || (stack && strcmp(rows[i].stack, stack) != 0) ||
+            (source && strcmp(rows[i].source, source) != 0))
+            continue;
         room[s.n++] = fabs(error);
         sum += fabs(error);
         sum_signed += error;
@@ -222,7 +226,8 @@ static void predict_all(double (*ways)[N_WAYS], const timed_row *rows, size_t n,
 
 /* ---- stacks ---- */
 
-static void add_stack(adept_layout_report *r, const timed_row *rows, const double (*ways)[N_WAYS], size_t n, size_t first, double *room)
+static void add_stack(adept_layout_report *r, const timed_row *rows, const double (*ways)[N_WAYS], size_t n,
+                      size_t first, double *room)
 {
     adept_layout_stack *s = &r->stacks[r->n_stacks++];
 
@@ -234,7 +239,8 @@ static void add_stack(adept_layout_report *r, const timed_row *rows, const doubl
     s->spread = (adept_quantile(room, s->n, 0.9) - adept_quantile(room, s->n, 0.1)) / 2;
 }
 
-static void add_stacks(adept_layout_report *r, const timed_row *rows, const double (*ways)[N_WAYS], size_t n, double *room)
+static void add_stacks(adept_layout_report *r, const timed_row *rows, const double (*ways)[N_WAYS], size_t n,
+                       double *room)
 {
     for (size_t i = 0; i < n; i++) {
         if (rows[i].stack_id == i) add_stack(r, rows, ways, n, i, room);
@@ -245,7 +251,8 @@ static void add_stacks(adept_layout_report *r, const timed_row *rows, const doub
     for (size_t i = 0; i < r->n_stacks; i++)
         room[i] = log(r->stacks[i].factor);
     r->factor = r->n_stacks > 0 ? exp(median(room, r->n_stacks)) : NAN;
-    r->spread = r->n_stacks > 1 ? (adept_quantile(room, r->n_stacks, 0.9) - adept_quantile(room, r->n_stacks, 0.1)) / 2 : NAN;
+    r->spread =
+        r->n_stacks > 1 ? (adept_quantile(room, r->n_stacks, 0.9) - adept_quantile(room, r->n_stacks, 0.1)) / 2 : NAN;
 }
 
 /* ---- choices ---- */
@@ -265,8 +272,10 @@ static bool is_choice(const timed_row *a, const timed_row *b, int kind)
 
     if (a->source_id != b->source_id || x->hw != y->hw) return false;
     if (kind == 2) return true;
-    if (x->run.gpus != y->run.gpus || x->seq_length != y->seq_length || a->scored->samples != b->scored->samples) return false;
-    return kind == 1 || (strcmp(x->model_name, y->model_name) == 0 && strcmp(text_of(a, "layers"), text_of(b, "layers")) == 0);
+    if (x->run.gpus != y->run.gpus || x->seq_length != y->seq_length || a->scored->samples != b->scored->samples)
+        return false;
+    return kind == 1 ||
+           (strcmp(x->model_name, y->model_name) == 0 && strcmp(text_of(a, "layers"), text_of(b, "layers")) == 0);
 }
 
 static const char *label_of(adept_arena *arena, const timed_row *r, int kind)
@@ -274,8 +283,8 @@ static const char *label_of(adept_arena *arena, const timed_row *r, int kind)
     const adept_dataset_row *m = r->scored->measured;
 
     if (kind == 2) return adept_arena_printf(arena, "%.80s, %s", r->source, m->hw->name);
-    return adept_arena_printf(arena, "%.60s, %" PRId64 " x %s, %.15g x %" PRId64, kind == 1 ? r->source : m->model_name, m->run.gpus,
-                              m->hw->name, r->scored->samples, m->seq_length);
+    return adept_arena_printf(arena, "%.60s, %" PRId64 " x %s, %.15g x %" PRId64, kind == 1 ? r->source : m->model_name,
+                              m->run.gpus, m->hw->name, r->scored->samples, m->seq_length);
 }
 
 /* Sums of pairs, to be divided. */
@@ -287,13 +296,18 @@ static void add_order(adept_order *sum, const adept_order *o)
     sum->tau /= (double)sum->n_pairs;
 }
 
-static adept_status add_choices(adept_choices *c, adept_arena *arena, const timed_row *rows, size_t n, int kind, adept_error *err)
+static adept_status add_choices(adept_choices *c, adept_arena *arena, const timed_row *rows, size_t n, int kind,
+                                adept_error *err)
 {
-    double *measured = adept_arena_array(arena, n + 1, sizeof *measured), *predicted = adept_arena_array(arena, n + 1, sizeof *predicted);
+    double *measured = adept_arena_array(arena, n + 1, sizeof *measured),
+           *predicted = adept_arena_array(arena, n + 1, sizeof *predicted);
     size_t *same = adept_arena_array(arena, n + 1, sizeof *same);
     bool *done = adept_arena_array(arena, n + 1, sizeof *done);
 
-    *c = (adept_choices){.by = kind_names[kind], .choices = adept_arena_array(arena, n + 1, sizeof *c->choices), .over_5 = {0, NAN}, .over_10 = {0, NAN}};
+    *c = (adept_choices){.by = kind_names[kind],
+                         .choices = adept_arena_array(arena, n + 1, sizeof *c->choices),
+                         .over_5 = {0, NAN},
+                         .over_10 = {0, NAN}};
     if (!measured || !predicted || !same || !done || !c->choices) return adept_no_memory(err, "the order of layouts");
     for (size_t i = 0; i < n; i++) {
         size_t count = 0;
@@ -346,12 +360,14 @@ static adept_layout_room room_of(const adept_evaluation *e)
 
 /* ---- the whole ---- */
 
-adept_status adept_layout_report_new(adept_layout_report **out, adept_arena *arena, const adept_evaluation *e, adept_error *err)
+adept_status adept_layout_report_new(adept_layout_report **out, adept_arena *arena, const adept_evaluation *e,
+                                     adept_error *err)
 {
     adept_layout_report *r = adept_arena_alloc(arena, sizeof *r);
     timed_row *rows = adept_arena_array(arena, e->n + 1, sizeof *rows);
     double(*ways)[N_WAYS] = adept_arena_array(arena, e->n + 1, sizeof *ways);
-    double *room = adept_arena_array(arena, e->n + 1, sizeof *room), *more = adept_arena_array(arena, 2 * e->n + 1, sizeof *more);
+    double *room = adept_arena_array(arena, e->n + 1, sizeof *room),
+           *more = adept_arena_array(arena, 2 * e->n + 1, sizeof *more);
 
     if (!r || !rows || !ways || !room || !more) return adept_no_memory(err, "errors of layouts");
     const size_t n = collect(rows, e);
@@ -374,8 +390,8 @@ adept_status adept_layout_report_new(adept_layout_report **out, adept_arena *are
 
 static void put_stats(adept_json_writer *w, const char *key, const adept_error_stats *s)
 {
-    adept_json_put_object(w, key, "n %jd mape_time %g median_time %g p90_time %g max_time %g bias_time %g", (intmax_t)s->n, s->mape,
-                          s->median, s->p90, s->max, s->bias);
+    adept_json_put_object(w, key, "n %jd mape_time %g median_time %g p90_time %g max_time %g bias_time %g",
+                          (intmax_t)s->n, s->mape, s->median, s->p90, s->max, s->bias);
 }
 
 static void put_errors(adept_json_writer *w, const adept_layout_errors *e)
@@ -387,10 +403,12 @@ static void put_errors(adept_json_writer *w, const adept_layout_errors *e)
     put_stats(w, "constant_flops_source_left_out", &e->floor_source_left);
 }
 
-static void put_order(adept_json_writer *w, const adept_order *over_5, const adept_order *over_10, double regret_1, double regret_3)
+static void put_order(adept_json_writer *w, const adept_order *over_5, const adept_order *over_10, double regret_1,
+                      double regret_3)
 {
-    adept_json_put_members(w, "pairs_over_5 %jd tau_over_5 %g pairs_over_10 %jd tau_over_10 %g regret_first %g regret_first_three %g",
-                           (intmax_t)over_5->n_pairs, over_5->tau, (intmax_t)over_10->n_pairs, over_10->tau, regret_1, regret_3);
+    adept_json_put_members(
+        w, "pairs_over_5 %jd tau_over_5 %g pairs_over_10 %jd tau_over_10 %g regret_first %g regret_first_three %g",
+        (intmax_t)over_5->n_pairs, over_5->tau, (intmax_t)over_10->n_pairs, over_10->tau, regret_1, regret_3);
 }
 
 static void put_choices(adept_json_writer *w, const adept_choices *c)
@@ -418,8 +436,8 @@ void adept_layout_report_put(adept_json_writer *w, const adept_layout_report *r)
     adept_json_begin_array(w, "stacks");
     for (size_t i = 0; i < r->n_stacks; i++) {
         adept_json_begin_object(w, NULL);
-        adept_json_put_members(w, "stack %s n %jd factor %g spread %g", r->stacks[i].name, (intmax_t)r->stacks[i].n, r->stacks[i].factor,
-                               r->stacks[i].spread);
+        adept_json_put_members(w, "stack %s n %jd factor %g spread %g", r->stacks[i].name, (intmax_t)r->stacks[i].n,
+                               r->stacks[i].factor, r->stacks[i].spread);
         put_errors(w, &r->stacks[i].errors);
         adept_json_end_object(w);
     }
@@ -437,7 +455,8 @@ void adept_layout_report_put(adept_json_writer *w, const adept_layout_report *r)
     for (int i = 0; i < ADEPT_CHOICE_KINDS; i++)
         put_choices(w, &r->choices[i]);
     adept_json_end_array(w);
-    adept_json_put_object(w, "memory", "rows %jd told_right %jd tight_rows %jd tight_told_right %jd", (intmax_t)r->room.n,
-                          (intmax_t)r->room.n_right, (intmax_t)r->room.n_tight, (intmax_t)r->room.n_tight_right);
+    adept_json_put_object(w, "memory", "rows %jd told_right %jd tight_rows %jd tight_told_right %jd",
+                          (intmax_t)r->room.n, (intmax_t)r->room.n_right, (intmax_t)r->room.n_tight,
+                          (intmax_t)r->room.n_tight_right);
     adept_json_end_object(w);
 }

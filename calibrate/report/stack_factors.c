@@ -30,7 +30,8 @@ adept_status adept_stack_factors_read(adept_stack_factors *out, adept_arena *are
 
     if (status != ADEPT_OK) return status;
     adept_json_reader r = {.name = path, .err = err};
-    const cJSON *layouts = adept_json_object(&r, root, "layouts"), *stacks = adept_json_array(&r, layouts, "stacks"), *item;
+    const cJSON *layouts = adept_json_object(&r, root, "layouts"), *stacks = adept_json_array(&r, layouts, "stacks"),
+                *item;
     const size_t n = adept_json_size(stacks);
     f.names = adept_json_room(&r, arena, n + 1, sizeof *f.names);
     f.factors = adept_json_room(&r, arena, n + 1, sizeof *f.factors);

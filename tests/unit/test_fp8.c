@@ -12,19 +12,21 @@
 
 static adept_profile *walk(adept_precision precision, adept_mode mode)
 {
-    const adept_workload_config config = {.precision = precision, .mode = mode, .batch_size = 1, .seq_length = 8, .optimizer = "none"};
+    const adept_workload_config config = {
+        .precision = precision, .mode = mode, .batch_size = 1, .seq_length = 8, .optimizer = "none"};
     adept_graph *g = NULL;
     adept_profile *p = NULL;
     adept_error err = {0};
-    if (adept_import_model(&g, "adept:llama?layers=1&hidden=64&heads=4&kv_heads=4&head_dim=16&ffn=128&vocab=512", NULL, &err) != ADEPT_OK ||
+    if (adept_import_model(&g, "adept:llama?layers=1&hidden=64&heads=4&kv_heads=4&head_dim=16&ffn=128&vocab=512", NULL,
+                           &err) != ADEPT_OK ||
         adept_profile_build(&p, g, adept_handlers(), &config, NULL, NULL, &err) != ADEPT_OK)
         fail_msg("%s", err.message);
     adept_graph_free(g);
     return p;
 }
 
-/* 8 tokens. Inputs of q, k, v, o, gate and up are 8 x 64, of down 8 x 128: 4096 elements. Results of the first four and of
- * down are 8 x 64, of gate and up 8 x 128: 4608. Weights: 4 x 64 x 64 + 3 x 64 x 128 = 40960. */
+/* 8 tokens. Inputs of q, k, v, o, gate and up are 8 x 64, of down 8 x 128: 4096 elements. Results of the first four and
+ * of down are 8 x 64, of gate and up 8 x 128: 4608. Weights: 4 x 64 x 64 + 3 x 64 x 128 = 40960. */
 static void bytes_by_hand(void **state)
 {
     (void)state;
@@ -82,6 +84,7 @@ static void boards(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_by_hand), cmocka_unit_test(types), cmocka_unit_test(boards)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_by_hand), cmocka_unit_test(types),
+                                       cmocka_unit_test(boards)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Rows of layouts: models whose sizes stand in columns, words of other programs, what rows do not say, rows that are listed;
- * and the order of layouts. Every expected number is worked out in a comment. */
+/* Rows of layouts: models whose sizes stand in columns, words of other programs, what rows do not say, rows that are
+ * listed; and the order of layouts. Every expected number is worked out in a comment. */
 #include "adept_layouts.h"
 #include "adept_measurements.h"
 #include <math.h>
@@ -22,7 +22,8 @@ static adept_dataset *parse(const char *text)
 
 /* ---- order ---- */
 
-/* Measured 1, 2, 3, 4: pairs are (1,2) (1,3) (1,4) (2,3) (2,4) (3,4). Predicted 1, 3, 2, 4 has one of six the wrong way. */
+/* Measured 1, 2, 3, 4: pairs are (1,2) (1,3) (1,4) (2,3) (2,4) (3,4). Predicted 1, 3, 2, 4 has one of six the wrong
+ * way. */
 static void order_of_four(void **state)
 {
     (void)state;
@@ -57,7 +58,9 @@ static void regret_of_four(void **state)
 
 /* ---- architectures ---- */
 
-#define HEADER "model,step_time_s,seq_length,micro_batch,global_batch,gpus,gpu,tp,layers,hidden,heads,kv_heads,ffn,vocab,family,gated,head_dim,params,experts,top_k,expert_ffn,shared_experts\n"
+#define HEADER                                                                                                         \
+    "model,step_time_s,seq_length,micro_batch,global_batch,gpus,gpu,tp,layers,hidden,heads,kv_heads,ffn,vocab,family," \
+    "gated,head_dim,params,experts,top_k,expert_ffn,shared_experts\n"
 
 static void architectures(void **state)
 {
@@ -67,22 +70,40 @@ static void architectures(void **state)
         unsigned unsaid;
     } cases[] = {
         /* named, with everything said; 2 tables of 32000 x 64 and the block are 4,200,000 and some */
-        {"2,64,4,2,128,32000,llama,1,16,4200000,,,,", "adept:llama?layers=2&hidden=64&heads=4&kv_heads=2&head_dim=16&ffn=128&vocab=32000&tied=false", 0},
-        {"2,64,4,2,128,32000,llama,1,16,2150000,,,,", "adept:llama?layers=2&hidden=64&heads=4&kv_heads=2&head_dim=16&ffn=128&vocab=32000&tied=true", 0},
-        /* a name that nobody knows goes by the gate; without one it is GPT's kind, or Nemotron's with grouped queries */
-        {"2,64,4,4,128,32000,aquila,1,,,,,,", "adept:llama?layers=2&hidden=64&heads=4&kv_heads=4&head_dim=16&ffn=128&vocab=32000", 0},
-        {"2,64,4,,256,32000,bloom,0,,,,,,", "adept:gpt2?layers=2&hidden=64&heads=4&head_dim=16&ffn=256&vocab=32000&positions=32", 0},
-        {"2,64,4,2,256,32000,wise,0,,,,,,", "adept:nemotron?layers=2&hidden=64&heads=4&kv_heads=2&head_dim=16&ffn=256&vocab=32000", 0},
-        {"2,64,4,,256,32000,bert,0,,,,,,", "adept:bert?layers=2&hidden=64&heads=4&kv_heads=4&head_dim=16&ffn=256&vocab=32000&positions=32", 0},
+        {"2,64,4,2,128,32000,llama,1,16,4200000,,,,",
+         "adept:llama?layers=2&hidden=64&heads=4&kv_heads=2&head_dim=16&ffn=128&vocab=32000&tied=false", 0},
+        {"2,64,4,2,128,32000,llama,1,16,2150000,,,,",
+         "adept:llama?layers=2&hidden=64&heads=4&kv_heads=2&head_dim=16&ffn=128&vocab=32000&tied=true", 0},
+        /* a name that nobody knows goes by the gate; without one it is GPT's kind, or Nemotron's with grouped queries
+         */
+        {"2,64,4,4,128,32000,aquila,1,,,,,,",
+         "adept:llama?layers=2&hidden=64&heads=4&kv_heads=4&head_dim=16&ffn=128&vocab=32000", 0},
+        {"2,64,4,,256,32000,bloom,0,,,,,,",
+         "adept:gpt2?layers=2&hidden=64&heads=4&head_dim=16&ffn=256&vocab=32000&positions=32", 0},
+        {"2,64,4,2,256,32000,wise,0,,,,,,",
+         "adept:nemotron?layers=2&hidden=64&heads=4&kv_heads=2&head_dim=16&ffn=256&vocab=32000", 0},
+        {"2,64,4,,256,32000,bert,0,,,,,,",
+         "adept:bert?layers=2&hidden=64&heads=4&kv_heads=4&head_dim=16&ffn=256&vocab=32000&positions=32", 0},
         /* experts, with and without shared ones */
-        {"2,64,4,2,128,32000,grok,1,,,8,2,96,", "adept:mixtral?layers=2&hidden=64&heads=4&kv_heads=2&head_dim=16&ffn=128&vocab=32000&experts=8&topk=2&expert_ffn=96", 0},
-        {"2,64,4,2,128,32000,qwen,1,32,,8,2,96,", "adept:qwen3_moe?layers=2&hidden=64&heads=4&kv_heads=2&head_dim=32&ffn=128&vocab=32000&experts=8&topk=2&expert_ffn=96", 0},
-        {"2,64,4,4,128,32000,qwen,1,,,8,2,96,4", "adept:qwen2_moe?layers=2&hidden=64&heads=4&kv_heads=4&head_dim=16&ffn=128&vocab=32000&experts=8&topk=2&expert_ffn=96&shared_ffn=384", 0},
+        {"2,64,4,2,128,32000,grok,1,,,8,2,96,",
+         "adept:mixtral?layers=2&hidden=64&heads=4&kv_heads=2&head_dim=16&ffn=128&vocab=32000&experts=8&topk=2&expert_"
+         "ffn=96",
+         0},
+        {"2,64,4,2,128,32000,qwen,1,32,,8,2,96,",
+         "adept:qwen3_moe?layers=2&hidden=64&heads=4&kv_heads=2&head_dim=32&ffn=128&vocab=32000&experts=8&topk=2&"
+         "expert_ffn=96",
+         0},
+        {"2,64,4,4,128,32000,qwen,1,,,8,2,96,4",
+         "adept:qwen2_moe?layers=2&hidden=64&heads=4&kv_heads=4&head_dim=16&ffn=128&vocab=32000&experts=8&topk=2&"
+         "expert_ffn=96&shared_ffn=384",
+         0},
         /* not said: two heads of 128; 4 x 256; the vocabulary of GPT-2 in multiples of 128 x 2: 50432 */
-        {"2,256,,,,,gpt,0,,,,,,", "adept:gpt2?layers=2&hidden=256&heads=2&head_dim=128&ffn=1024&vocab=50432&positions=32",
+        {"2,256,,,,,gpt,0,,,,,,",
+         "adept:gpt2?layers=2&hidden=256&heads=2&head_dim=128&ffn=1024&vocab=50432&positions=32",
          ADEPT_UNSAID_HEADS | ADEPT_UNSAID_FFN | ADEPT_UNSAID_VOCAB},
         /* 50257 cannot be halved */
-        {"2,64,4,,256,50257,gpt,0,,,,,,", "adept:gpt2?layers=2&hidden=64&heads=4&head_dim=16&ffn=256&vocab=50432&positions=32", ADEPT_UNSAID_PADDING},
+        {"2,64,4,,256,50257,gpt,0,,,,,,",
+         "adept:gpt2?layers=2&hidden=64&heads=4&head_dim=16&ffn=256&vocab=50432&positions=32", ADEPT_UNSAID_PADDING},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[900];
@@ -93,7 +114,9 @@ static void architectures(void **state)
         if (adept_dataset_profiles(d, NULL, &err) != ADEPT_OK) fail_msg("%s: %s", cases[i].cells, err.message);
         if (d->n != 1) fail_msg("%s: %s", cases[i].cells, d->unused[0].why);
         assert_string_equal(d->rows[0].model_path, cases[i].spec);
-        assert_int_equal(d->rows[0].unsaid & (ADEPT_UNSAID_HEADS | ADEPT_UNSAID_FFN | ADEPT_UNSAID_VOCAB | ADEPT_UNSAID_PADDING), cases[i].unsaid);
+        assert_int_equal(d->rows[0].unsaid &
+                             (ADEPT_UNSAID_HEADS | ADEPT_UNSAID_FFN | ADEPT_UNSAID_VOCAB | ADEPT_UNSAID_PADDING),
+                         cases[i].unsaid);
         assert_true(d->rows[0].profile->params > 0);
         adept_dataset_free(d);
     }
@@ -103,18 +126,17 @@ static void architectures(void **state)
 static void architectures_listed(void **state)
 {
     (void)state;
-    static const char text[] = HEADER
-        "m,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,16,,,,,\n"
-        "m,1,32,1,2,2,a100,2,-2,64,4,2,128,32000,llama,1,16,,,,,\n"
-        "m,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,16,,8,,,\n"
-        "m,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,0,16,,8,2,64,\n"
-        "m,1,32,1,2,2,a100,2,,64,4,2,128,32000,llama,1,16,,,,,\n"
-        "m,1,32,1,2,2,a100,2,2,64,3,2,128,32000,llama,1,,,,,,\n"
-        "moe,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,,,,,,\n"
-        "m,1,32,1,2,2,a1000,2,2,64,4,2,128,32000,llama,1,16,,,,,\n"
-        "m,-1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,16,,,,,\n"
-        "m,,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,16,,,,,\n"
-        "m,1,32,1,2\n";
+    static const char text[] = HEADER "m,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,16,,,,,\n"
+                                      "m,1,32,1,2,2,a100,2,-2,64,4,2,128,32000,llama,1,16,,,,,\n"
+                                      "m,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,16,,8,,,\n"
+                                      "m,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,0,16,,8,2,64,\n"
+                                      "m,1,32,1,2,2,a100,2,,64,4,2,128,32000,llama,1,16,,,,,\n"
+                                      "m,1,32,1,2,2,a100,2,2,64,3,2,128,32000,llama,1,,,,,,\n"
+                                      "moe,1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,,,,,,\n"
+                                      "m,1,32,1,2,2,a1000,2,2,64,4,2,128,32000,llama,1,16,,,,,\n"
+                                      "m,-1,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,16,,,,,\n"
+                                      "m,,32,1,2,2,a100,2,2,64,4,2,128,32000,llama,1,16,,,,,\n"
+                                      "m,1,32,1,2\n";
     static const char *const why[] = {
         "column layers: '-2' is not a whole number from 0 to 2^53",
         "column top_k: is empty, though there are experts",
@@ -147,20 +169,25 @@ static void architectures_listed(void **state)
 static void words_of_rows(void **state)
 {
     (void)state;
-    static const char header[] = "model,step_time_s,layers,gpus,dp,fsdp,attention,activation_checkpoint,sequence_parallel,vp,tp,pp,stack\n";
+    static const char header[] =
+        "model,step_time_s,layers,gpus,dp,fsdp,attention,activation_checkpoint,sequence_parallel,vp,tp,pp,stack\n";
     static const struct {
         const char *cells;
         int fsdp, zero, attention, checkpoint, trainer;
         bool sp;
         int64_t virtual_stages;
     } cases[] = {
-        {"8,8,FULL_SHARD,flash,full:uniform:1,,,,,", ADEPT_FSDP_FULL, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL, 0, false, 1},
-        {"8,8,SHARD_GRAD_OP,te-default,selective-op,,,,,torchtitan", ADEPT_FSDP_GRAD, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
-        {"16,16,HYBRID_SHARD,unfused,selective:norm;act,,,,,", ADEPT_FSDP_HYBRID | 8 << 4, 0, ADEPT_ATTENTION_EAGER, ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
+        {"8,8,FULL_SHARD,flash,full:uniform:1,,,,,", ADEPT_FSDP_FULL, 0, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL, 0,
+         false, 1},
+        {"8,8,SHARD_GRAD_OP,te-default,selective-op,,,,,torchtitan", ADEPT_FSDP_GRAD, 0, ADEPT_ATTENTION_FUSED,
+         ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
+        {"16,16,HYBRID_SHARD,unfused,selective:norm;act,,,,,", ADEPT_FSDP_HYBRID | 8 << 4, 0, ADEPT_ATTENTION_EAGER,
+         ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
         {"8,8,none,local,none,,,,,nemo", 0, 2, ADEPT_ATTENTION_EAGER, 0, ADEPT_TRAINER_NEMO, false, 1},
-        {"8,8,zero3,fused:fa2,full,,,,,xtuner", 0, 4, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL, ADEPT_TRAINER_DEEPSPEED, false, 1},
+        {"8,8,zero3,fused:fa2,full,,,,,xtuner", 0, 4, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL,
+         ADEPT_TRAINER_DEEPSPEED, false, 1},
         {"16,16,zero1_group8,auto,none,,,,,", ADEPT_FSDP_HYBRID | 8 << 4, 2, ADEPT_ATTENTION_AUTO, 0, 0, false, 1},
-        {"8,2,none,auto,none,1,2,2,2,Megatron-DeepSpeed", 0, 0, 0, 0, ADEPT_TRAINER_DEEPSPEED, true, 2},
+        {"8,2,none,auto,none,1,2,2,2,Megatron-DeepSpeed", 0, 2, 0, 0, ADEPT_TRAINER_DEEPSPEED, true, 2},
         {"8,1,zero1,auto,none,1,,1,8,", 0, 0, 0, 0, 0, false, 1}, /* nobody to share with; sp does nothing without tp */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -178,7 +205,8 @@ static void words_of_rows(void **state)
         assert_int_equal(m->run.virtual_stages, cases[i].virtual_stages);
         adept_dataset_free(d);
     }
-    static const char *const refused[] = {"8,8,zero4,,,,,,,", "8,8,zero1_group,,,,,,,", "8,8,sharded,,,,,,,", "8,8,,flashy,,,,,,", "8,8,,,list,,,,,"};
+    static const char *const refused[] = {"8,8,zero4,,,,,,,", "8,8,zero1_group,,,,,,,", "8,8,sharded,,,,,,,",
+                                          "8,8,,flashy,,,,,,", "8,8,,,list,,,,,"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         char text[400];
         snprintf(text, sizeof text, "%sm,1,2,%s\n", header, refused[i]);
@@ -194,11 +222,12 @@ static void words_of_rows(void **state)
 static void unsaid(void **state)
 {
     (void)state;
-    adept_dataset *d = parse("model,step_time_s,layers,hidden,gpus,dp,tp,pp,micro_batch,global_batch,activation_checkpoint,input,status,peak_memory_bytes\n"
+    adept_dataset *d = parse("model,step_time_s,layers,hidden,gpus,dp,tp,pp,micro_batch,global_batch,activation_"
+                             "checkpoint,input,status,peak_memory_bytes\n"
                              "m,1,2,64,16,2,4,2,2,32,none,i64:Bx512,,\n" /* 32 / (2 x 2) = 8 passes */
-                             "m,1,2,64,,2,2,2,,,,i64:Bx512,ok,\n"         /* 8 GPUs; micro-batch 1; as many passes as stages */
-                             "m,1,2,64,,,1,2,1,8,full,,,\n"              /* a node: dp 4, 2 passes */
-                             "m,,2,64,8,,1,1,1,8,full,,oom,\n"           /* memory ran out: that is measured */
+                             "m,1,2,64,,2,2,2,,,,i64:Bx512,ok,\n" /* 8 GPUs; micro-batch 1; as many passes as stages */
+                             "m,1,2,64,,,1,2,1,8,full,,,\n"       /* a node: dp 4, 2 passes */
+                             "m,,2,64,8,,1,1,1,8,full,,oom,\n"    /* memory ran out: that is measured */
                              "m,,2,64,8,,1,1,1,8,full,,,1e9\n");
     static const struct {
         int64_t accum, gpus, batch, length;
@@ -214,7 +243,10 @@ static void unsaid(void **state)
         assert_int_equal(d->rows[i].run.gpus, expected[i].gpus);
         assert_int_equal(d->rows[i].batch_size, expected[i].batch);
         assert_int_equal(d->rows[i].seq_length, expected[i].length);
-        assert_int_equal(d->rows[i].unsaid & ~(unsigned)(ADEPT_UNSAID_OVERLAP | ADEPT_UNSAID_SHARDING | ADEPT_UNSAID_NETWORK | ADEPT_UNSAID_OPTIMIZER | ADEPT_UNSAID_WEIGHTS), expected[i].unsaid);
+        assert_int_equal(d->rows[i].unsaid &
+                             ~(unsigned)(ADEPT_UNSAID_OVERLAP | ADEPT_UNSAID_SHARDING | ADEPT_UNSAID_NETWORK |
+                                         ADEPT_UNSAID_OPTIMIZER | ADEPT_UNSAID_WEIGHTS),
+                         expected[i].unsaid);
     }
     assert_int_equal(d->rows[3].status, ADEPT_ROW_OOM);
     assert_true(d->rows[4].peak_memory_bytes == 1e9 && isnan(d->rows[4].step_time_s));
@@ -248,8 +280,7 @@ static void report(void **state)
         {"a", "x", 2.0, 1.0, 1.0, 50, 55, ADEPT_ROW_OK},  /* 2 */
         {"a", "x", 6.0, 2.0, 2.0, 95, 97, ADEPT_ROW_OK},  /* 3 */
         {"a", "y", 4.0, 1.0, 1.0, 92, 101, ADEPT_ROW_OK}, /* 4; near, and told wrong */
-        {"b", "x", 1.0, 1.0, 4.0, NAN, 120, ADEPT_ROW_OOM},
-        {"b", "x", 1.1, 1.0, 5.0, NAN, 0, ADEPT_ROW_OK},
+        {"b", "x", 1.0, 1.0, 4.0, NAN, 120, ADEPT_ROW_OOM}, {"b", "x", 1.1, 1.0, 5.0, NAN, 0, ADEPT_ROW_OK},
     };
     adept_arena *arena = adept_arena_new();
     adept_dataset_row measured[5];
@@ -259,19 +290,35 @@ static void report(void **state)
     adept_layout_report *r = NULL;
     adept_evaluation *e = NULL;
     for (size_t i = 0; i < 5; i++) {
-        measured[i] = (adept_dataset_row){.stack = rows[i].stack, .source = rows[i].source, .step_time_s = rows[i].measured_s, .power_avg_w = NAN,
-                                          .peak_memory_bytes = rows[i].peak, .status = rows[i].status, .hw = &hw, .model_name = "m",
-                                          .columns = &columns, .seq_length = 10, .file = "l.csv",
+        measured[i] = (adept_dataset_row){.stack = rows[i].stack,
+                                          .source = rows[i].source,
+                                          .step_time_s = rows[i].measured_s,
+                                          .power_avg_w = NAN,
+                                          .peak_memory_bytes = rows[i].peak,
+                                          .status = rows[i].status,
+                                          .hw = &hw,
+                                          .model_name = "m",
+                                          .columns = &columns,
+                                          .seq_length = 10,
+                                          .file = "l.csv",
                                           .profile = (const adept_profile *)&measured[i] /* one of its own */};
         measured[i].run.gpus = 4;
-        scored[i] = (adept_scored){.measured = &measured[i], .time_s = rows[i].predicted_s, .power_w = NAN, .time_low_s = NAN, .time_high_s = NAN,
-                                   .power_low_w = NAN, .power_high_w = NAN, .memory_bytes = rows[i].memory, .capacity_bytes = 100, .samples = 8,
+        scored[i] = (adept_scored){.measured = &measured[i],
+                                   .time_s = rows[i].predicted_s,
+                                   .power_w = NAN,
+                                   .time_low_s = NAN,
+                                   .time_high_s = NAN,
+                                   .power_low_w = NAN,
+                                   .power_high_w = NAN,
+                                   .memory_bytes = rows[i].memory,
+                                   .capacity_bytes = 100,
+                                   .samples = 8,
                                    .ideal_s = rows[i].ideal_s};
     }
     assert_int_equal(adept_evaluation_of(&e, arena, scored, 5, NULL, 0, NULL), ADEPT_OK);
     assert_int_equal(adept_layout_report_new(&r, arena, e, NULL), ADEPT_OK);
     assert_int_equal(r->n_stacks, 2);
-    assert_float_equal(r->stacks[0].factor, 3, 1e-12);        /* of 2, 3 and 4 */
+    assert_float_equal(r->stacks[0].factor, 3, 1e-12);         /* of 2, 3 and 4 */
     assert_float_equal(r->stacks[1].factor, sqrt(1.1), 1e-12); /* of 1 and 1.1, in logarithms */
     /* as it is: 50, 66.7 and 75 % too low */
     assert_float_equal(r->stacks[0].errors.as_is.mape, (50 + 200 / 3.0 + 75) / 3, 1e-9);
@@ -286,8 +333,8 @@ static void report(void **state)
     assert_float_equal(r->stacks[0].errors.floor.mape, (75 + 0 + 37.5) / 3, 1e-9);
     assert_int_equal(r->n_sources, 2);
     assert_int_equal(r->by_source[0].as_is.n, 4);
-    /* one model, GPUs and work; of source x 2, 6, 1, 1.1, predicted 1, 2, 1, 1: all six pairs are further apart than 5 %;
-     * in order are 2-6, 6-1, 6-1.1; the others are predicted equal */
+    /* one model, GPUs and work; of source x 2, 6, 1, 1.1, predicted 1, 2, 1, 1: all six pairs are further apart than 5
+     * %; in order are 2-6, 6-1, 6-1.1; the others are predicted equal */
     assert_int_equal(r->choices[0].n, 1); /* of source y there is but one row */
     assert_int_equal(r->choices[0].choices[0].over_5.n_pairs, 6);
     assert_float_equal(r->choices[0].choices[0].over_5.tau, 3 / 6.0, 1e-12);

@@ -1,4 +1,5 @@
-/** @file calibrate_layouts.c  `adept calibrate --layouts`: rows of layouts to a factor of time for each software stack. */
+/** @file calibrate_layouts.c  `adept calibrate --layouts`: rows of layouts to a factor of time for each software stack.
+ */
 #include "calibrate_layouts.h"
 #include "adept_file.h"
 #include "measurement_options.h"
@@ -17,9 +18,11 @@ typedef struct layouts_options {
 #define AT(member) offsetof(layouts_options, member)
 
 static const adept_option_row rows[] = {
-    {"layouts", NULL, 1, "Fit one factor of time to the rows of each software stack, which the column `stack` names, or else `source`",
+    {"layouts", NULL, 1,
+     "Fit one factor of time to the rows of each software stack, which the column `stack` names, or else `source`",
      ADEPT_OPT_FLAG, .at = AT(layouts)},
-    {"output", "OUT.json", 6, "Write the factors, which evaluate --stacks reads", ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"output", "OUT.json", 6, "Write the factors, which evaluate --stacks reads", ADEPT_OPT_FILE, .at = AT(output),
+     .letter = 'o'},
     {0},
 };
 
@@ -34,7 +37,8 @@ static char *to_json(const adept_layout_report *r, const adept_dataset *d)
     adept_json_put_integer(&w, "schema_version", 1);
     adept_json_begin_array(&w, "files");
     for (size_t i = 0; i < d->n_files; i++)
-        adept_json_put_object(&w, NULL, "name %s sha256 %s rows %jd", d->files[i].name, d->files[i].sha256, (intmax_t)d->files[i].n_rows);
+        adept_json_put_object(&w, NULL, "name %s sha256 %s rows %jd", d->files[i].name, d->files[i].sha256,
+                              (intmax_t)d->files[i].n_rows);
     adept_json_end_array(&w);
     adept_layout_report_put(&w, r);
     adept_json_put_strings(&w, "warnings", d->warnings, d->n_warnings);
@@ -42,8 +46,8 @@ static char *to_json(const adept_layout_report *r, const adept_dataset *d)
     return adept_json_finish(&w);
 }
 
-static adept_status print(adept_cli *cli, const layouts_options *o, const adept_layout_report *r, const adept_evaluation *e,
-                          const adept_dataset *d)
+static adept_status print(adept_cli *cli, const layouts_options *o, const adept_layout_report *r,
+                          const adept_evaluation *e, const adept_dataset *d)
 {
     char *text = to_json(r, d);
     adept_status status = text ? ADEPT_OK : adept_cli_no_memory(cli);
@@ -76,10 +80,12 @@ static adept_status run(adept_cli *cli, void *options)
     adept_status status = o->output ? adept_measurement_output_check(cli, o->output, &o->measurements.files) : ADEPT_OK;
     if (status == ADEPT_OK) status = adept_load_measurements(cli, &d, &hw, NULL, &o->measurements, &progress);
     if (status == ADEPT_OK)
-        status = adept_evaluation_new(&e, d->arena, d->rows, d->n, o->measurements.by.words, o->measurements.by.n, &cli->err);
+        status = adept_evaluation_new(&e, d->arena, d->rows, d->n, o->measurements.by.words, o->measurements.by.n,
+                                      &cli->err);
     if (status == ADEPT_OK) status = adept_layout_report_new(&r, d->arena, e, &cli->err);
     if (status == ADEPT_OK && r->overall.as_is.n == 0)
-        status = adept_error_set(&cli->err, ADEPT_E_FIT, "%s: no row that can be used has a step_time_s", o->measurements.files.words[0]);
+        status = adept_error_set(&cli->err, ADEPT_E_FIT, "%s: no row that can be used has a step_time_s",
+                                 o->measurements.files.words[0]);
     if (status == ADEPT_OK) status = print(cli, o, r, e, d);
     adept_dataset_free(d);
     adept_hwprofile_free(hw);
@@ -92,7 +98,8 @@ const adept_command adept_calibrate_layouts = {
     .name = "calibrate",
     .summary = "fit factors of software stacks to rows of layouts",
     .usage = "--layouts ROWS.csv... [-o OUT.json]",
-    .doc = "Fit one factor of time to the rows of each software stack, and say what it is worth on rows that were left out: "
+    .doc = "Fit one factor of time to the rows of each software stack, and say what it is worth on rows that were left "
+           "out: "
            "the row itself, or all of its source."
            "\vExamples:\n"
            "  adept calibrate --layouts layouts.csv -o stacks.json\n"

@@ -19,9 +19,10 @@ static adept_text with_sign(double value)
 
 static void add_errors(adept_table *table, const char *name, double factor, const adept_layout_errors *e)
 {
-    adept_table_row(table, ADEPT_CELLS(name, adept_cell("%zu", e->as_is.n).s, number(factor).s, number(e->as_is.mape).s, with_sign(e->as_is.bias).s,
-                                       number(e->factor.mape).s, number(e->factor.median).s, number(e->floor.mape).s,
-                                       number(e->source_left.mape).s, number(e->floor_source_left.mape).s));
+    adept_table_row(table, ADEPT_CELLS(name, adept_cell("%zu", e->as_is.n).s, number(factor).s, number(e->as_is.mape).s,
+                                       with_sign(e->as_is.bias).s, number(e->factor.mape).s, number(e->factor.median).s,
+                                       number(e->floor.mape).s, number(e->source_left.mape).s,
+                                       number(e->floor_source_left.mape).s));
 }
 
 static adept_status print_stacks(adept_cli *cli, FILE *out, const adept_layout_report *r)
@@ -30,11 +31,13 @@ static adept_status print_stacks(adept_cli *cli, FILE *out, const adept_layout_r
     adept_table stacks = {.columns = columns, .indent = 2}, sources = {.columns = columns, .indent = 2};
 
     for (size_t i = 0; i < r->n_stacks; i++)
-        add_errors(&stacks, *r->stacks[i].name ? r->stacks[i].name : "(no stack)", r->stacks[i].factor, &r->stacks[i].errors);
+        add_errors(&stacks, *r->stacks[i].name ? r->stacks[i].name : "(no stack)", r->stacks[i].factor,
+                   &r->stacks[i].errors);
     add_errors(&stacks, "all rows", r->factor, &r->overall);
     for (size_t i = 0; i < r->n_sources; i++)
         add_errors(&sources, *r->sources[i] ? r->sources[i] : "(no source)", NAN, &r->by_source[i]);
-    fputs("\nTimes by software stack: as predicted; times the stack's median factor, of its other rows; with all rows of the\n"
+    fputs("\nTimes by software stack: as predicted; times the stack's median factor, of its other rows; with all rows "
+          "of the\n"
           "row's source left out. Floor: one share of the peak FLOP/s in place of a prediction, of the same rows.\n",
           out);
     adept_status status = adept_table_end(cli, &stacks, out);
@@ -44,18 +47,20 @@ static adept_status print_stacks(adept_cli *cli, FILE *out, const adept_layout_r
 
 /* ---- choices ---- */
 
-static void add_choice(adept_table *table, const char *label, size_t n, const adept_order *over_5, const adept_order *over_10, double regret_1,
-                       double regret_3)
+static void add_choice(adept_table *table, const char *label, size_t n, const adept_order *over_5,
+                       const adept_order *over_10, double regret_1, double regret_3)
 {
-    adept_table_row(table, ADEPT_CELLS(label, adept_cell("%zu", n).s, adept_cell("%zu", over_5->n_pairs).s, number(over_5->tau).s,
-                                       adept_cell("%zu", over_10->n_pairs).s, number(over_10->tau).s, number(regret_1).s, number(regret_3).s));
+    adept_table_row(table, ADEPT_CELLS(label, adept_cell("%zu", n).s, adept_cell("%zu", over_5->n_pairs).s,
+                                       number(over_5->tau).s, adept_cell("%zu", over_10->n_pairs).s,
+                                       number(over_10->tau).s, number(regret_1).s, number(regret_3).s));
 }
 
 static adept_status print_choices(adept_cli *cli, FILE *out, const adept_choices *c)
 {
-    static const char *const titles[][2] = {{"model", "Layouts of one model, for the same work on as many GPUs"},
-                                            {"work", "Models and layouts of a source, for the same work on as many GPUs"},
-                                            {"source", "All steps of a source on one board, in GPU seconds a token"}};
+    static const char *const titles[][2] = {
+        {"model", "Layouts of one model, for the same work on as many GPUs"},
+        {"work", "Models and layouts of a source, for the same work on as many GPUs"},
+        {"source", "All steps of a source on one board, in GPU seconds a token"}};
     adept_table table = {.columns = "|>rows|>pairs > 5 %|>tau|>pairs > 10 %|>tau|>regret %|>of three %", .indent = 2};
     size_t rows = 0;
 
@@ -65,7 +70,8 @@ static adept_status print_choices(adept_cli *cli, FILE *out, const adept_choices
     for (size_t i = 0; i < c->n; i++) {
         const adept_layout_choice *of = &c->choices[i];
         rows += of->n;
-        if (i < SHOWN_CHOICES) add_choice(&table, of->label, of->n, &of->over_5, &of->over_10, of->regret_1, of->regret_3);
+        if (i < SHOWN_CHOICES)
+            add_choice(&table, of->label, of->n, &of->over_5, &of->over_10, of->regret_1, of->regret_3);
     }
     if (c->n > 1) add_choice(&table, "all", rows, &c->over_5, &c->over_10, c->regret_1, c->regret_3);
     adept_status status = adept_table_end(cli, &table, out);
@@ -90,14 +96,17 @@ static void print_memory(FILE *out, const adept_layout_room *room, const adept_e
     if (memory->n == 0 && room->n == 0) return;
     fputs("\nMemory of the fullest GPU\n", out);
     if (memory->n > 0)
-        fprintf(out, "  %zu rows: error %s %%, median %s, p90 %s, bias %s\n", memory->n, number(memory->mape).s, number(memory->median).s,
-                number(memory->p90).s, with_sign(memory->bias).s);
+        fprintf(out, "  %zu rows: error %s %%, median %s, p90 %s, bias %s\n", memory->n, number(memory->mape).s,
+                number(memory->median).s, number(memory->p90).s, with_sign(memory->bias).s);
     if (room->n > 0)
-        fprintf(out, "  fits or not: told right of %zu of %zu rows; of those that ran out, or came within 10 %% of the board's, of %zu of %zu\n",
+        fprintf(out,
+                "  fits or not: told right of %zu of %zu rows; of those that ran out, or came within 10 %% of the "
+                "board's, of %zu of %zu\n",
                 room->n_right, room->n, room->n_tight_right, room->n_tight);
 }
 
-adept_status adept_report_layouts(adept_cli *cli, FILE *out, const adept_layout_report *r, const adept_error_stats *memory)
+adept_status adept_report_layouts(adept_cli *cli, FILE *out, const adept_layout_report *r,
+                                  const adept_error_stats *memory)
 {
     adept_status status = r->overall.as_is.n > 0 ? print_stacks(cli, out, r) : ADEPT_OK;
 

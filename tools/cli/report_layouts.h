@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 /** @param memory  errors of peak_memory_bytes */
-adept_status adept_report_layouts(adept_cli *cli, FILE *out, const adept_layout_report *r, const adept_error_stats *memory);
+adept_status adept_report_layouts(adept_cli *cli, FILE *out, const adept_layout_report *r,
+                                  const adept_error_stats *memory);
 
 /** What rows did not say, and rows that could not be used, each with its reason. */
 void adept_report_unused(FILE *out, const adept_dataset *d);

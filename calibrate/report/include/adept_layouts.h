@@ -1,5 +1,5 @@
-/** @file adept_layouts.h  What predictions of layouts are worth: one factor for each software stack, the order of layouts among
- *  which one would be chosen, and memory. Calls: measurements, model.
+/** @file adept_layouts.h  What predictions of layouts are worth: one factor for each software stack, the order of
+ * layouts among which one would be chosen, and memory. Calls: measurements, model.
  *
  *  A stack is the text in the column `stack`, else in `source`. All errors are in percent of the measured value.
  */
@@ -20,7 +20,8 @@ typedef struct adept_order {
  *  @param same   NULL; or things that are one and the same where equal, whose pairs do not count */
 adept_order adept_kendall(const double *measured, const double *predicted, const size_t *same, size_t n, double apart);
 
-/** By how much the best measured of the `first` best predicted is above the best measured of all, in percent; NAN of none. */
+/** By how much the best measured of the `first` best predicted is above the best measured of all, in percent; NAN of
+ * none. */
 double adept_regret(const double *measured, const double *predicted, size_t n, size_t first);
 
 /** Rows among which a choice could be made. */
@@ -33,7 +34,8 @@ typedef struct adept_layout_choice {
 
 /** Choices of one kind, of two rows or more. */
 typedef struct adept_choices {
-    const char *by; /* "model": of one model on as many GPUs for the same work; "work": of whichever model; "source": in GPU seconds a token. All of one source and board */
+    const char *by; /* "model": of one model on as many GPUs for the same work; "work": of whichever model; "source": in
+                       GPU seconds a token. All of one source and board */
     size_t n;
     adept_layout_choice *choices;
     adept_order over_5, over_10; /* of all their pairs */
@@ -45,11 +47,12 @@ typedef struct adept_choices {
 
 /** Errors of predicted times of the same rows. */
 typedef struct adept_layout_errors {
-    adept_error_stats as_is;       /* without a factor; its bias */
-    adept_error_stats factor;      /* times the median factor of the stack's other rows */
-    adept_error_stats source_left; /* times the factor of the stack's rows of other sources, else the median of other stacks' */
-    /* one share of the peak in place of a prediction: what a stack reaches on that GPU in that precision, else all stacks there, else
-     * all; of other rows, and of other sources */
+    adept_error_stats as_is;  /* without a factor; its bias */
+    adept_error_stats factor; /* times the median factor of the stack's other rows */
+    adept_error_stats
+        source_left; /* times the factor of the stack's rows of other sources, else the median of other stacks' */
+    /* one share of the peak in place of a prediction: what a stack reaches on that GPU in that precision, else all
+     * stacks there, else all; of other rows, and of other sources */
     adept_error_stats floor, floor_source_left;
 } adept_layout_errors;
 
@@ -82,13 +85,14 @@ typedef struct adept_layout_report {
 } adept_layout_report;
 
 /** @param out  in the arena */
-adept_status adept_layout_report_new(adept_layout_report **out, adept_arena *arena, const adept_evaluation *e, adept_error *err);
+adept_status adept_layout_report_new(adept_layout_report **out, adept_arena *arena, const adept_evaluation *e,
+                                     adept_error *err);
 
 /** "layouts": {...} of `evaluate --json`, and the whole of `calibrate --layouts`. */
 void adept_layout_report_put(adept_json_writer *w, const adept_layout_report *r);
 
-/** `evaluate --json` (CONTRACT). hw: the GPU the rows were predicted for; NULL: several. d: theirs. layouts: NULL: no file is of
- *  layouts. malloc'ed; NULL when memory is out. */
+/** `evaluate --json` (CONTRACT). hw: the GPU the rows were predicted for; NULL: several. d: theirs. layouts: NULL: no
+ * file is of layouts. malloc'ed; NULL when memory is out. */
 char *adept_evaluation_to_json(const adept_evaluation *e, const adept_hwprofile *hw, const adept_dataset *d,
                                const adept_layout_report *layouts, const char *const *warnings, size_t n_warnings);
 
