@@ -50,7 +50,7 @@ case ${1-} in
     # libtorch: memory and undefined behaviour. By gcc, optimised as users have it: what the sanitizers' tests leave out or the
     # machine makes different.
     build "$ci/clang" -DADEPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DADEPT_TESTS=OFF -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
-    small="-DADEPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_CALIBRATE=OFF -DADEPT_WITH_SERVE=OFF"
+    small="-DADEPT_WERROR=ON -DADEPT_WITH_TORCH=OFF -DADEPT_WITH_CALIBRATE=OFF -DADEPT_WITH_SERVE=OFF"
     # shellcheck disable=SC2086  # words
     build "$ci/small" $small -DADEPT_WITH_METERS=OFF
     run_tests "$ci/small" --label-exclude 'once|sanitized|again'
