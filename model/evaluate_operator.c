@@ -116,7 +116,7 @@ static adept_status cut_buckets(pass_buckets *out, const adept_profile *prof, co
     }
     out->parts = malloc((n_parts + 1) * sizeof *out->parts);
     out->of = calloc(MOST_BUCKETS, sizeof *out->of);
-    if (!out->parts || !out->of) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for buckets");
+    if (!out->parts || !out->of) return adept_no_memory(err, "buckets");
     for (size_t i = program->n_operators; i-- > 0;) {
         int32_t op = program->operators[i].op;
         for (size_t u = op < 0 ? 0 : first[op]; op >= 0 && u < first[op + 1]; u++) {
@@ -154,7 +154,7 @@ static adept_status compile_buckets(pass_buckets *out, const adept_placement *at
     adept_kernel_set set;
     adept_status status = adept_kernel_set_new(&set, at->profile, true, err); /* as the pass's own, and with uses */
     size_t *first = calloc(set.n_ops + 1, sizeof *first);
-    if (!first && status == ADEPT_OK) status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for buckets");
+    if (!first && status == ADEPT_OK) status = adept_no_memory(err, "buckets");
     out->bucket_bytes = bucket_bytes;
     if (status == ADEPT_OK) status = cut_buckets(out, at->profile, &set, first, err);
     free(first);

@@ -188,12 +188,17 @@ static adept_status find_stages(adept_layout_state *x)
             x->stage_of[block++] = (int32_t)(part < p ? part : x->mesh.schedule == ADEPT_PIPELINE_ZBV ? 2 * p - 1 - part : part % p);
     }
     x->stage_of[block] = x->stage_of[block - 1];
-    if (p == 1) x->stage_of[block] = 0;
     x->out->n_stages = (size_t)p;
     return ADEPT_OK;
 }
 
 /* ---- kernels' times, by block ---- */
+
+/* Parameters that are no experts'. */
+static double dense_params(const adept_rank_block *b)
+{
+    return b->whole_params + b->split_params;
+}
 
 static void add_span(adept_span *to, const adept_span *by, double times)
 {
@@ -293,7 +298,7 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
     const adept_program *p = &x->prof->program;
     const size_t n = x->prof->n_ops;
     double *again = calloc(n + 1, sizeof *again), params = 0.0, experts = 0.0, tensors = 0.0;
-    if (!again) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for a stage");
+    if (!again) return adept_no_memory(x->err, "a stage");
     memcpy(ops, x->part.ops, n * sizeof *ops);
     for (size_t i = 0; i < n; i++) {
         ops[i].count = 0;
@@ -319,7 +324,7 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
         adept_kernel *kernels = adept_arena_array(x->part.arena, copy->n_kernels + 1, sizeof *kernels);
         if (!kernels) {
             free(again);
-            return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for a stage");
+            return adept_no_memory(x->err, "a stage");
         }
         for (size_t k = 0; k < copy->n_kernels; k++)
             if (copy->kernels[k].pass == ADEPT_FORWARD) kernels[forward++] = copy->kernels[k];
@@ -330,7 +335,7 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
     free(again);
     for (size_t b = 0; b < x->part.n_blocks; b++) {
         if (x->stage_of[b] != stage) continue;
-        params += x->part.blocks[b].whole_params + x->part.blocks[b].split_params;
+        params += dense_params(&x->part.blocks[b]);
         experts += x->part.blocks[b].expert_params;
         tensors += x->part.blocks[b].tensors;
     }
@@ -398,7 +403,7 @@ static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *f
     bool first = true;
     for (size_t b = 0; b < x->part.n_blocks; b++) { /* forward: block b's gather beside the block before it */
         const adept_rank_block *block = &x->part.blocks[b];
-        const double params = block->whole_params + block->split_params;
+        const double params = dense_params(block);
         if (x->stage_of[b] != stage) continue;
         const double gather_s = collective_s(x, ADEPT_ALL_GATHER, &x->shard, params * x->gathered_bytes);
         total_s += first ? gather_s : beside_s(before_s, gather_s);
@@ -413,12 +418,12 @@ static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *f
     for (size_t b = x->part.n_blocks; b-- > 0;) { /* backward: beside a block the gather of the next and the reduction of the last one */
         if (x->stage_of[b] != stage) continue;
         const adept_rank_block *block = &x->part.blocks[b];
-        const double params = block->whole_params + block->split_params;
+        const double params = dense_params(block);
         double gather_s = 0.0;
         for (size_t next = b; again && next-- > 0;) {
             if (x->stage_of[next] != stage) continue;
             gather_s = collective_s(x, ADEPT_ALL_GATHER, &x->shard,
-                                    (x->part.blocks[next].whole_params + x->part.blocks[next].split_params) * x->gathered_bytes);
+                                    dense_params(&x->part.blocks[next]) * x->gathered_bytes);
             break;
         }
         total_s += beside_s(backward_s[b], gather_s + reduce_s);
@@ -445,7 +450,7 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     for (size_t b = 0; b < n_blocks; b++) {
         const adept_rank_block *block = &x->part.blocks[b];
         if (x->stage_of[b] != stage) continue;
-        const double params = block->whole_params + block->split_params;
+        const double params = dense_params(block);
         dense += params;
         experts += block->expert_params;
         frozen += block->frozen_bytes;
@@ -510,7 +515,7 @@ static adept_status work_out(adept_stage_work *w, adept_layout_state *x, int32_t
     double theta[ADEPT_MOST_PARAMETERS];
     size_t n_theta;
     w->ops = malloc((2 * x->prof->n_ops + 1) * sizeof *w->ops);
-    if (!w->ops) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for a stage");
+    if (!w->ops) return adept_no_memory(x->err, "a stage");
     adept_status status = make_profile(&w->profile, w->ops, x, stage);
     if (status != ADEPT_OK) return status;
     status = adept_parameters_of(theta, &n_theta, x->hw, &alone, x->err);
@@ -576,7 +581,7 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
     block_sends sends = {.of = NULL};
     w->gradient_sends_s = w->gathers_s = w->hidden_s = 0.0;
     double *forward_s = calloc(2 * x->part.n_blocks + 1, sizeof *forward_s), *backward_s = forward_s + x->part.n_blocks;
-    if (!forward_s) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for a stage");
+    if (!forward_s) return adept_no_memory(x->err, "a stage");
     double dense = 0.0, experts = 0.0, first_forward_s = 0.0;
     const double exposed = x->mesh.trainer == ADEPT_TRAINER_NEMO ? TENSOR_EXPOSED_NEMO : 1.0;
     int64_t nth = -1;
@@ -611,7 +616,7 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
             s->expert_s += times * sends.expert_s[pass];
         }
         backward_s[b] += again_s;
-        dense += block->whole_params + block->split_params;
+        dense += dense_params(block);
         experts += block->expert_params;
         first_forward_s += forward_s[b];
     }
@@ -742,7 +747,6 @@ static adept_status fill(adept_layout_state *x, adept_stage_work *work, double s
     all.optimizer_s = optimizer_s;
     all.comm_s = out->tensor_s + out->context_s + out->expert_s + out->data_s + out->send_s;
     all.comm_hidden_s = out->data_hidden_s;
-    all.launch_s = w->step.launch_s;
     all.fixed_s = step_s - all.pass_s - all.optimizer_s - all.comm_s - all.launch_s;
     all.power_w = boards_w / (double)m->gpus;
     w->plan.memory[0] = w->plan.memory[1] = memory;
@@ -830,7 +834,7 @@ adept_status adept_layout_split(adept_layout_state *x)
     x->stage_of = calloc(x->part.n_blocks + 1, sizeof *x->stage_of);
     x->spans = calloc(x->part.n_blocks + 1, sizeof *x->spans);
     x->of_op = calloc(x->prof->n_ops + 1, sizeof *x->of_op);
-    if (!x->stage_of || !x->spans || !x->of_op) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for stages");
+    if (!x->stage_of || !x->spans || !x->of_op) return adept_no_memory(x->err, "stages");
     if (x->mesh.chunked_loss && !(x->part.logits_bytes > 0.0))
         return adept_error_set(x->err, ADEPT_E_USAGE, "loss chunked: this model has no loss of logits");
     if (x->mesh.recompute != ADEPT_RECOMPUTE_NONE && x->part.n_blocks < 3)
@@ -871,9 +875,9 @@ adept_status adept_layout_rank_numbers(adept_rank_numbers *out, adept_layout_sta
 {
     adept_stage_work *work = calloc(1, sizeof *work);
     double params = 0.0;
-    if (!work) return adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for stages");
+    if (!work) return adept_no_memory(x->err, "stages");
     for (size_t b = 0; b < x->part.n_blocks; b++)
-        params += x->part.blocks[b].whole_params + x->part.blocks[b].split_params + x->part.blocks[b].expert_params;
+        params += dense_params(&x->part.blocks[b]) + x->part.blocks[b].expert_params;
     adept_status status = work_out(work, x, 0);
     if (status == ADEPT_OK)
         *out = (adept_rank_numbers){.board = work->plan.kernels.list.board,
@@ -895,7 +899,7 @@ static adept_status predict_shared(adept_layout_state *x)
     const size_t n_stages = (size_t)x->mesh.pp;
     adept_stage_work *work = calloc(n_stages, sizeof *work);
     double step_s;
-    adept_status status = work ? adept_layout_split(x) : adept_error_set(x->err, ADEPT_E_NOMEM, "out of memory for stages");
+    adept_status status = work ? adept_layout_split(x) : adept_no_memory(x->err, "stages");
     if (status == ADEPT_OK) status = adept_layout_times(&step_s, x, work);
     if (status == ADEPT_OK) status = fill(x, work, step_s);
     clear_work(work, n_stages);
@@ -933,7 +937,7 @@ adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile 
                                      adept_error *err)
 {
     adept_layout_prediction *all = malloc(sizeof *all);
-    if (!all) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a layout");
+    if (!all) return adept_no_memory(err, "a layout");
     adept_status status = adept_predict_layout(all, prof, hw, run, err);
     if (status == ADEPT_OK) *out = all->prediction;
     free(all);

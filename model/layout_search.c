@@ -148,7 +148,7 @@ adept_status adept_layouts_search(adept_layout_search *s, adept_error *err)
     }
     s->n_best = s->n_front = 0;
     s->searched = s->illegal = s->too_large = 0.0;
-    adept_status status = t && t->out && t->work ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a search");
+    adept_status status = t && t->out && t->work ? ADEPT_OK : adept_no_memory(err, "a search");
     if (status == ADEPT_OK) {
         t->fastest_s = INFINITY;
         t->counts = true;

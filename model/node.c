@@ -1,13 +1,11 @@
 /** @file node.c  Power of whole nodes, servers by name, and those of a file; see node.h. Calls: adept_json. */
 #include "node.h"
-#include "adept_file.h"
 #include "adept_json.h"
 #include "adept_plan.h"
 #include "adept_operator_model.h"
 #include "hosts.h"
 #include "nearest.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_FILE_BYTES ((size_t)1 << 20)
@@ -170,10 +168,9 @@ adept_status adept_node_parse(adept_run *run, const char *name, const char *text
 
 adept_status adept_node_read(adept_run *run, const char *path, adept_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    adept_status status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, err);
-    if (status == ADEPT_OK) status = adept_node_parse(run, path, text, size, err);
-    free(text);
+    cJSON *root = NULL;
+    adept_status status = adept_json_parse_file(&root, path, MAX_FILE_BYTES, err);
+    if (status == ADEPT_OK) status = read_node(run, path, root, err);
+    cJSON_Delete(root);
     return status;
 }

@@ -341,7 +341,7 @@ static adept_status add_legs(adept_plan *plan, const adept_profile *prof, const 
     plan->passing_bytes = prof->activations_bytes + prof->temporary_bytes;
     if (prof->n_legs == 0) return ADEPT_OK;
     plan->legs = calloc(prof->n_legs, sizeof *plan->legs);
-    if (!plan->legs) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a plan");
+    if (!plan->legs) return adept_no_memory(err, "a plan");
     for (; plan->n_legs < prof->n_legs && status == ADEPT_OK; plan->n_legs++) {
         const adept_profile_leg *of = &prof->legs[plan->n_legs];
         adept_plan_leg *leg = &plan->legs[plan->n_legs];
@@ -387,7 +387,7 @@ adept_status adept_plan_new(adept_plan **out, const adept_profile *prof, const a
 {
     adept_estimate at_default;
     adept_plan *plan = malloc(sizeof *plan);
-    if (!plan) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a plan");
+    if (!plan) return adept_no_memory(err, "a plan");
     adept_status status = adept_plan_init(plan, prof, hw, how, true, NULL, err);
     if (status == ADEPT_OK) adept_plan_prepare(plan);
     if (status == ADEPT_OK) status = adept_plan_predict(&at_default, plan, NULL, err);
@@ -424,7 +424,7 @@ struct adept_plan_family {
 adept_status adept_plan_family_new(adept_plan_family **out, const adept_profile *prof, bool several, adept_error *err)
 {
     adept_plan_family *f = calloc(1, sizeof *f);
-    if (!f) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for plans");
+    if (!f) return adept_no_memory(err, "plans");
     f->profile = prof;
     adept_status status = find_kernels(&f->work, &f->set, prof, several, err);
     if (status == ADEPT_OK) status = adept_kernel_cache_new(&f->cache, &f->set, err);

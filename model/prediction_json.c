@@ -71,7 +71,7 @@ static void put_config(adept_json_writer *w, const adept_profile *prof, const ad
     adept_json_end_object(w);
 }
 
-static void put_interval(adept_json_writer *w, const adept_prediction *p)
+void adept_interval_put_json(adept_json_writer *w, const adept_prediction *p)
 {
     if (!adept_json_begin_known(w, "interval", !isnan(p->interval_level))) return;
     adept_json_put_number(w, "level", p->interval_level);
@@ -110,7 +110,7 @@ static void put_results(adept_json_writer *w, const adept_prediction *p, const a
     put_other_optimizer(w, p);
     /* null: no input is a sequence of integers */
     adept_json_put_number(w, "tokens_per_s", tokens_per_sample > 0 ? p->samples_per_s * (double)tokens_per_sample : NAN);
-    put_interval(w, p);
+    adept_interval_put_json(w, p);
     /* what is hidden is no part of the sum, and waiting for samples is part of the launches */
     adept_json_put_object(w, "time",
                           "pass_s %g optimizer_s %g comm_s %g comm_hidden_s %g kernel_launch_s %g host_samples_s %g fixed_s %g",

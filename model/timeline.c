@@ -170,7 +170,7 @@ static adept_status draw_step(drawing *d, const adept_checked_run *run, adept_er
     d->out->events = malloc(d->room * sizeof *d->out->events);
     adept_status status = tasks && d->executions && d->out->events
                               ? time_operators(d, err)
-                              : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a timeline");
+                              : adept_no_memory(err, "a timeline");
     if (status == ADEPT_OK) {
         adept_operator_schedule(&s, tasks, d->step, &k->list, &numbers, n_buckets > 0 ? &k->buckets : NULL,
                                 run->bucket_bytes, k->theta);

@@ -186,6 +186,6 @@ adept_status adept_work_columns(double columns[ADEPT_WORK_COLUMNS], adept_pieces
     }
     adept_cover whole = adept_scalar_cover(scalars, n_scalars, prof, NULL);
     add(&s, ADEPT_WORK_OPT, whole.term[ADEPT_TERM_OPT], 1.0);
-    return s.failed ? adept_error_set(err, ADEPT_E_NOMEM, "out of memory for the shares of targeted scalars")
+    return s.failed ? adept_no_memory(err, "the shares of targeted scalars")
                     : ADEPT_OK;
 }

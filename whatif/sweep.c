@@ -323,7 +323,7 @@ static adept_status open_gpus(walk *w, adept_error *err)
         const adept_sweep_axis *axis = &s->axes[i];
         if (axis->kind != ADEPT_VARY_GPU) continue;
         w->opened = calloc(axis->n, sizeof *w->opened);
-        if (!w->opened) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for GPUs");
+        if (!w->opened) return adept_no_memory(err, "GPUs");
         for (size_t j = 0; j < axis->n && status == ADEPT_OK; j++)
             status = adept_hwprofile_open(&w->opened[j], axis->words[j], err);
         w->gpus = axis;

@@ -677,7 +677,7 @@ static adept_status partition(partitioner *t)
 {
     const adept_program *p = t->p;
     adept_partition *out = t->out;
-    if (!find_blocks(t)) return adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory for blocks");
+    if (!find_blocks(t)) return adept_no_memory(t->err, "blocks");
     double *element_bytes = calloc(p->n_memories + 1, sizeof *element_bytes);
     bool *experts = calloc(p->n_memories + 1, sizeof *experts), *trains = calloc(p->n_memories + 1, sizeof *trains);
     adept_status status = element_bytes && experts && trains ? ADEPT_OK : adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
@@ -749,7 +749,7 @@ static adept_status partition(partitioner *t)
         if (o->op < 0 || t->known[o->op]) continue;
         t->known[o->op] = true;
         if (!adept_divide(&out->ops[o->op], &t->profile->ops[o->op], d, out->arena))
-            status = adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory for kernels");
+            status = adept_no_memory(t->err, "kernels");
     }
     if (status == ADEPT_OK) {
         find_trained(t, trains);
@@ -787,7 +787,7 @@ adept_status adept_partition_new(adept_partition *out, const adept_profile *prof
         t.divisions = adept_arena_array(out->arena, p->n_operators + 1, sizeof *t.divisions);
         t.known = adept_arena_array(out->arena, profile->n_ops + 1, sizeof *t.known);
     }
-    if (!out->arena || adept_arena_failed(out->arena)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a partition");
+    if (!out->arena || adept_arena_failed(out->arena)) return adept_no_memory(err, "a partition");
     memset(out->is_core, 0, (p->n_operators + 1) * sizeof *out->is_core);
     memset(out->is_product, 0, (p->n_operators + 1) * sizeof *out->is_product);
     memset(t.placed, 0, (p->n_tensors + 1) * sizeof *t.placed);

@@ -1,5 +1,6 @@
 /** @file architecture.c  Models whose sizes stand in columns: a row's layers, width, heads and experts as
  * adept:FAMILY?key=value, which the importer of configurations reads. */
+#include "adept_append.h"
 #include "adept_number.h"
 #include "dataset_private.h"
 #include "nearest.h"
@@ -42,7 +43,7 @@ static const struct {
     {"t5", "t5", NULL},
 };
 
-/* Has `family` the gate, and the experts, that the row says? */
+/* Has its MLP a gate? */
 static bool is_gated_family(const char *family)
 {
     static const char *const without[] = {"bert", "gpt2", "gpt_neox", "mpt", "nemotron", "opt", "phi", "t5"};
@@ -194,9 +195,7 @@ static bool is_tied(const sizes *s, bool gated)
 
 static void add(char *text, size_t size, const char *key, int64_t value)
 {
-    size_t used = strlen(text);
-
-    if (value > 0) snprintf(text + used, size - used, "%c%s=%" PRId64, strchr(text, '?') ? '&' : '?', key, value);
+    if (value > 0) adept_append(text, size, "%c%s=%" PRId64, strchr(text, '?') ? '&' : '?', key, value);
 }
 
 /* The family that the row names or is like. @return NULL: adept builds none like it */
@@ -256,8 +255,7 @@ adept_status adept_row_architecture(const char **spec, adept_arena *arena, adept
     if (strcmp(family, "gpt2") == 0 || strcmp(family, "bert") == 0 || strcmp(family, "opt") == 0)
         add(text, sizeof text, "positions", m->seq_length);
     if (s.params > 0 && strcmp(family, "bert") != 0 && strcmp(family, "t5") != 0)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "&tied=%s",
-                 is_tied(&s, is_gated_family(family)) ? "true" : "false");
+        adept_append(text, sizeof text, "&tied=%s", is_tied(&s, is_gated_family(family)) ? "true" : "false");
     *spec = adept_arena_strdup(arena, text);
     return *spec ? ADEPT_OK : adept_no_memory(err, "the measurements");
 }

@@ -2,7 +2,6 @@
 #include "adept_number.h"
 #include "dataset_private.h"
 #include "nearest.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,21 +86,12 @@ static const struct {
     {"xtuner", ADEPT_TRAINER_DEEPSPEED, false, false, false},
 };
 
-static bool contains(const char *text, const char *part)
-{
-    const size_t n = strlen(part);
-
-    for (; *text; text++)
-        if (strncasecmp(text, part, n) == 0) return true;
-    return false;
-}
-
 static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, double replicas)
 {
-    const char *name = *m->stack ? m->stack : m->source;
+    const char *name = adept_dataset_row_stack(m);
 
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
-        if (!contains(name, stacks[i].part)) continue;
+        if (!strcasestr(name, stacks[i].part)) continue;
         if (!given->trainer) m->run.trainer = (int)stacks[i].trainer;
         if (!given->sp && stacks[i].sp && m->run.tp > 1) {
             m->run.sp = true;

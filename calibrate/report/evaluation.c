@@ -31,35 +31,43 @@ static sample sample_of(const adept_scored *s, quantity of)
     return (sample){m->step_time_s * m->power_avg_w, s->time_s * s->power_w, NAN, NAN};
 }
 
+void adept_error_sum_add(adept_error_sum *sum, double measured, double predicted, double low, double high)
+{
+    const double error = 100.0 * (predicted - measured) / measured;
+    sum->absolute[sum->stats.n++] = fabs(error);
+    sum->sum += fabs(error);
+    sum->sum_signed += error;
+    if (isnan(low) || isnan(high)) return;
+    sum->stats.n_interval++;
+    sum->inside += measured >= low && measured <= high;
+}
+
+adept_error_stats adept_error_sum_end(adept_error_sum *sum)
+{
+    adept_error_stats s = {.n = sum->stats.n, .n_interval = sum->stats.n_interval, .mape = NAN, .median = NAN, .p90 = NAN, .max = NAN,
+                           .bias = NAN, .coverage = NAN};
+    if (s.n == 0) return s;
+    gsl_sort(sum->absolute, 1, s.n);
+    s.mape = sum->sum / (double)s.n;
+    s.bias = sum->sum_signed / (double)s.n;
+    s.median = adept_quantile(sum->absolute, s.n, 0.5);
+    s.p90 = adept_quantile(sum->absolute, s.n, 0.9);
+    s.max = sum->absolute[s.n - 1];
+    if (s.n_interval > 0) s.coverage = 100.0 * (double)sum->inside / (double)s.n_interval;
+    return s;
+}
+
 /* `absolute` is room for n numbers. Returns how many measured values lie inside their interval. */
 static size_t stats_of(adept_error_stats *out, quantity of, const adept_scored *rows,
                        const size_t *index, size_t n, double *absolute)
 {
-    adept_error_stats s = {.mape = NAN, .median = NAN, .p90 = NAN, .max = NAN, .bias = NAN, .coverage = NAN};
-    double sum = 0.0, sum_signed = 0.0;
-    size_t inside = 0;
+    adept_error_sum sum = {.absolute = absolute};
     for (size_t i = 0; i < n; i++) {
         sample x = sample_of(&rows[index ? index[i] : i], of);
-        if (isnan(x.measured) || isnan(x.predicted)) continue;
-        double error = 100.0 * (x.predicted - x.measured) / x.measured;
-        absolute[s.n++] = fabs(error);
-        sum += fabs(error);
-        sum_signed += error;
-        if (isnan(x.low) || isnan(x.high)) continue;
-        s.n_interval++;
-        inside += x.measured >= x.low && x.measured <= x.high;
+        if (!isnan(x.measured) && !isnan(x.predicted)) adept_error_sum_add(&sum, x.measured, x.predicted, x.low, x.high);
     }
-    if (s.n > 0) {
-        gsl_sort(absolute, 1, s.n);
-        s.mape = sum / (double)s.n;
-        s.bias = sum_signed / (double)s.n;
-        s.median = adept_quantile(absolute, s.n, 0.5);
-        s.p90 = adept_quantile(absolute, s.n, 0.9);
-        s.max = absolute[s.n - 1];
-    }
-    if (s.n_interval > 0) s.coverage = 100.0 * (double)inside / (double)s.n_interval;
-    *out = s;
-    return inside;
+    *out = adept_error_sum_end(&sum);
+    return sum.inside;
 }
 
 adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, const size_t *index, size_t n,

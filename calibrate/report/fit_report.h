@@ -69,6 +69,19 @@ adept_status adept_identify(adept_identifiability *out, adept_arena *arena, cons
 adept_status adept_suggest(adept_suggestion **out, size_t *n, adept_arena *arena, adept_dataset *d,
                            const adept_scored *scored, const adept_fit *fit, size_t n_wanted, adept_error *err);
 
+/* Errors of measured values, one by one. */
+typedef struct adept_error_sum {
+    adept_error_stats stats; /* n and n_interval, until adept_error_sum_end() */
+    double *absolute;        /* room for all */
+    double sum, sum_signed;
+    size_t inside;
+} adept_error_sum;
+
+/** One value more. @param low, high  its interval; NAN: none */
+void adept_error_sum_add(adept_error_sum *sum, double measured, double predicted, double low, double high);
+/** What they come to; NAN where there are none. The room is sorted. */
+adept_error_stats adept_error_sum_end(adept_error_sum *sum);
+
 /** The keys of CONTRACT's `overall`, into an object. */
 void adept_put_metrics(adept_json_writer *w, const adept_metrics *m);
 

@@ -55,11 +55,6 @@ typedef struct timed_row {
     size_t same;            /* number of the first row of the same configuration */
 } timed_row;
 
-static const char *stack_of(const adept_dataset_row *m)
-{
-    return *m->stack ? m->stack : m->source;
-}
-
 /* Tokens of a step, or samples of what has none; and GPUs. */
 static double tokens_per_gpu(const adept_scored *s)
 {
@@ -82,7 +77,7 @@ static size_t collect(timed_row *out, const adept_evaluation *e)
         const adept_scored *s = &e->rows[i];
         if (!(s->measured->step_time_s > 0) || !(s->time_s > 0)) continue;
         out[n] = (timed_row){.scored = s,
-                             .stack = stack_of(s->measured),
+                             .stack = adept_dataset_row_stack(s->measured),
                              .source = s->measured->source,
                              .measured_s = s->measured->step_time_s,
                              .predicted_s = s->time_s,
@@ -163,32 +158,16 @@ enum { AS_IS, FACTOR, SOURCE_LEFT, FLOOR, FLOOR_SOURCE_LEFT, N_WAYS };
 static adept_error_stats stats(const timed_row *rows, const double (*ways)[N_WAYS], size_t n, int way,
                                const char *stack, const char *source, double *room)
 {
-    adept_error_stats s = {.mape = NAN, .median = NAN, .p90 = NAN, .max = NAN, .bias = NAN, .coverage = NAN};
-    double sum = 0, sum_signed = 0;
-    size_t inside = 0;
+    adept_error_sum sum = {.absolute = room};
 
     for (size_t i = 0; i < n; i++) {
-        const double error = 100 * (ways[i][way] / rows[i].measured_s - 1);
-        if (isnan(error) || (stack && strcmp(rows[i].stack, stack) != 0) ||
+        const adept_scored *of = rows[i].scored;
+        if (isnan(ways[i][way]) || (stack && strcmp(rows[i].stack, stack) != 0) ||
             (source && strcmp(rows[i].source, source) != 0))
             continue;
-        room[s.n++] = fabs(error);
-        sum += fabs(error);
-        sum_signed += error;
-        const adept_scored *of = rows[i].scored;
-        if (way != AS_IS || isnan(of->time_low_s) || isnan(of->time_high_s)) continue;
-        s.n_interval++;
-        inside += rows[i].measured_s >= of->time_low_s && rows[i].measured_s <= of->time_high_s;
+        adept_error_sum_add(&sum, rows[i].measured_s, ways[i][way], way == AS_IS ? of->time_low_s : NAN, of->time_high_s);
     }
-    if (s.n == 0) return s;
-    qsort(room, s.n, sizeof *room, adept_by_size);
-    s.mape = sum / (double)s.n;
-    s.bias = sum_signed / (double)s.n;
-    s.median = adept_quantile(room, s.n, 0.5);
-    s.p90 = adept_quantile(room, s.n, 0.9);
-    s.max = room[s.n - 1];
-    if (s.n_interval > 0) s.coverage = 100 * (double)inside / (double)s.n_interval;
-    return s;
+    return adept_error_sum_end(&sum);
 }
 
 static adept_layout_errors errors_of(const timed_row *rows, const double (*ways)[N_WAYS], size_t n, const char *stack,

@@ -55,7 +55,7 @@ void adept_stack_factors_apply(const adept_stack_factors *f, adept_scored *rows,
 {
     for (size_t i = 0; i < n; i++) {
         const adept_dataset_row *m = rows[i].measured;
-        const char *stack = *m->stack ? m->stack : m->source;
+        const char *stack = adept_dataset_row_stack(m);
         size_t k = 0;
         while (k < f->n && strcmp(f->names[k], stack) != 0)
             k++;

@@ -1,7 +1,11 @@
 /** @file adept_prediction_json.h  A prediction as JSON text (CONTRACT "predict --json"). Calls: model, cJSON. */
 #ifndef ADEPT_PREDICTION_JSON_H
 #define ADEPT_PREDICTION_JSON_H
+#include "adept_json_writer.h"
 #include "adept_model.h"
+
+/** Its key "interval", into an object; null where there is none. */
+void adept_interval_put_json(adept_json_writer *w, const adept_prediction *p);
 
 /**
  * Every number reads back as the very same double. What cannot be known is null and named in "warnings".

@@ -1,6 +1,7 @@
 /** @file cmd_plan.c  `adept plan`: all legal layouts of a training step on so many GPUs, and the best of them. */
 #include "adept_handlers.h"
 #include "adept_layout.h"
+#include "adept_prediction_json.h"
 #include "columns.h"
 #include "load.h"
 #include "predicted_step.h"
@@ -40,8 +41,9 @@ static adept_status check(adept_cli *cli, void *record)
     const adept_run *run = &o->step.where.run;
     if (run->gpus < 1) return adept_cli_usage(cli, "--gpus is missing: how many GPUs there are");
     if (run->global_batch < 1) return adept_cli_usage(cli, "--global-batch is missing: how many samples a step has");
-    if (run->dp || run->tp || run->pp || run->cp || run->ep || run->virtual_stages || run->fsdp || run->zero || run->schedule ||
-        run->activation_checkpoint || run->sp)
+    adept_mesh_words chosen = adept_run_mesh(run);
+    chosen.global_batch = chosen.loss = chosen.trainer = 0; /* what is given */
+    if (adept_mesh_is_said(&chosen))
         return adept_cli_usage(cli, "plan chooses dp, tp, pp, cp, ep, shards, schedule and recomputation: adept predict takes them");
     return ADEPT_OK;
 }
@@ -142,9 +144,7 @@ static const char *waits_for(const adept_layout_prediction *l)
 
 static adept_text count_text(double n)
 {
-    adept_text out;
-    snprintf(out.s, sizeof out.s, "%.0f", n);
-    return out;
+    return adept_cell("%.0f", n);
 }
 
 static void put_columns(adept_row_writer *w, const adept_layout_prediction *l)
@@ -255,12 +255,7 @@ static adept_status print_json(adept_cli *cli, const found *f, const adept_layou
                                p->energy_step_j, p->samples_per_s, p->mfu);
         adept_json_put_object(&w, "memory", "peak_bytes %g capacity_bytes %g", p->memory.peak_bytes, p->memory.capacity_bytes);
         adept_json_put_bool(&w, "fits", p->memory.fits);
-        if (adept_json_begin_known(&w, "interval", !isnan(p->interval_level))) {
-            adept_json_put_number(&w, "level", p->interval_level);
-            adept_json_put_pair(&w, "step_time_s", p->interval_time_s[0], p->interval_time_s[1]);
-            adept_json_put_pair(&w, "power_avg_w", p->interval_power_w[0], p->interval_power_w[1]);
-            adept_json_end_object(&w);
-        }
+        adept_interval_put_json(&w, p);
         adept_json_put_known(&w, "waits_for", *waits_for(&f->best[i]) ? waits_for(&f->best[i]) : NULL);
         adept_json_end_object(&w);
     }

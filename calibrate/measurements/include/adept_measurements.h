@@ -229,6 +229,11 @@ adept_status adept_dataset_refuse_mistaken(const adept_dataset *d, adept_error *
  * @return NULL if no file of the dataset has such a column and it is not one of the known ones; else borrowed
  */
 const char *adept_dataset_row_text(const adept_dataset_row *m, const char *column);
+/** Which software a row is of: the column `stack`, else `source`. */
+static inline const char *adept_dataset_row_stack(const adept_dataset_row *m)
+{
+    return *m->stack ? m->stack : m->source;
+}
 /** Record "file:line: column NAME: ..." @return ADEPT_E_INVALID */
 adept_status adept_row_fail(const adept_dataset_row *m, const char *column, adept_error *err, const char *format, ...)
     ADEPT_PRINTF(4, 5);
