@@ -74,7 +74,7 @@ static const struct {
     {"nemo", ADEPT_TRAINER_NEMO, true, true, true},
     {"dgxc", ADEPT_TRAINER_NEMO, true, true, true},
     {"papers", ADEPT_TRAINER_MEGATRON, true, false, false},
-    {"modelzoo", ADEPT_TRAINER_MEGATRON, true, true, true},
+    {"modelzoo", ADEPT_TRAINER_NEMO, true, true, true},
     {"flagscale", ADEPT_TRAINER_MEGATRON, true, false, false},
     {"paddle", ADEPT_TRAINER_MEGATRON, true, false, false},
     {"internevo", ADEPT_TRAINER_MEGATRON, true, false, false},
@@ -148,6 +148,7 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
     const double replica = (double)or_one(run->tp) * (double)or_one(run->pp) * (double)or_one(run->cp);
 
     if (adept_row_has_architecture(m)) settle_length(m);
+    if (!given->nodes) run->nodes = 0; /* as many as servers of the usual kind hold so many GPUs */
     if (!given->gpus && replica <= 0x1p31 && (double)or_one(run->dp) * replica <= 0x1p31) {
         run->gpus = (int64_t)replica * or_one(run->dp);
         if (run->dp == 0 && USUAL_NODE_GPUS % run->gpus == 0) run->gpus = USUAL_NODE_GPUS;
