@@ -15,6 +15,8 @@
 #include "adept_operator_model.h"
 #include "step.h"
 #include "work.h"
+#include <math.h>
+#include <stdatomic.h>
 
 /* One execution of one kernel at full clock. */
 typedef struct adept_timed_kernel {
@@ -45,35 +47,61 @@ typedef struct adept_board {
 } adept_board;
 adept_board adept_board_of(const double *theta, double tdp_w, double min_clock, bool averages);
 /** A power relative to the limit, to the power q, and the root of it. */
-double adept_board_load(const adept_board *b, double relative_power);
-double adept_board_unload(const adept_board *b, double load);
+static inline double adept_power_8(double x)
+{
+    double x2 = x * x, x4 = x2 * x2;
+    return x4 * x4;
+}
+static inline double adept_board_load(const adept_board *b, double relative_power)
+{
+    return b->averages ? relative_power * relative_power : adept_power_8(relative_power);
+}
+static inline double adept_board_unload(const adept_board *b, double load)
+{
+    return b->averages ? sqrt(load) : sqrt(sqrt(sqrt(load)));
+}
 static inline double adept_board_exponent(const adept_board *b)
 {
     return b->averages ? 2.0 : 8.0;
 }
 /** Core voltage at a clock, relative to that at full clock. @param lowest  NULL, or: is it at its floor? */
-double adept_board_voltage(const adept_board *b, double clock, bool *lowest);
+static inline double adept_board_voltage(const adept_board *b, double clock, bool *lowest)
+{
+    double v = 1.0 - b->v_slope * (1.0 - clock);
+    if (lowest) *lowest = v <= b->v_min;
+    return v <= b->v_min ? b->v_min : v;
+}
 /* Time of what waits for memory alone, at a clock, relative to full clock, and its slopes. */
 typedef struct adept_stretch {
     double ratio, by_clock, by_knee;
 } adept_stretch;
 /** Memory keeps its pace until the caches, which follow the core clock, pass on less than it delivers: at the knee. */
 adept_stretch adept_board_stretch(const adept_board *b, double clock);
+static inline double adept_board_stretch_ratio(const adept_board *b, double clock)
+{
+    const double at_full = adept_power_8(b->clock_knee), here = at_full / adept_power_8(clock);
+    return sqrt(sqrt(sqrt((1.0 + here) / (1.0 + at_full))));
+}
 
 typedef struct adept_span {
     double clocked_s, memory_s; /* follows the core clock, and waits for memory alone */
 } adept_span;
 static inline double adept_span_s(const adept_span *span, const adept_board *b, double clock)
 {
-    return span->clocked_s / clock + span->memory_s * adept_board_stretch(b, clock).ratio;
+    return span->clocked_s / clock + span->memory_s * adept_board_stretch_ratio(b, clock);
 }
 
-/* The mean of the kernels' power to the q by time, its root, and its slope. */
-typedef struct adept_clock_node {
-    double clock, power_w, by_clock;
-} adept_clock_node;
-/* Cells above and below the clock at which the voltage reaches its floor, where the curve has a kink. */
+/* Cells above and below the clock at which the voltage reaches its floor, where the curve of power has a kink. */
 #define ADEPT_CLOCK_CELLS 8
+/* In a cell the curve is a polynomial through that many of its points: exact to 1e-12 (tests/unit/test_kernel_list.c). */
+#define ADEPT_CELL_POINTS 12
+typedef struct adept_clock_cell {
+    _Atomic double begins_w;              /* where it begins; NAN: not worked out yet */
+    atomic_int state;                     /* of what follows: 0, or it is being put here, or it is here */
+    double difference[ADEPT_CELL_POINTS]; /* Newton's, divided */
+} adept_clock_cell;
+/* And one for where the last ends. */
+typedef adept_clock_cell adept_clock_cells[2 * ADEPT_CLOCK_CELLS + 1];
 
 typedef struct adept_kernel_list {
     adept_board board;
@@ -82,29 +110,27 @@ typedef struct adept_kernel_list {
     double core_j, memory_j; /* energy that follows the voltage, and that does not; power while active apart */
     double *columns;         /* borrowed */
     size_t n, stride;
-    size_t n_nodes;
-    adept_clock_node nodes[2 * ADEPT_CLOCK_CELLS + 1]; /* from the lowest clock to 1; power_w NAN: not worked out yet */
+    size_t n_cells;
+    double clock[2 * ADEPT_CLOCK_CELLS + 1]; /* where cells begin, from the lowest clock to 1 */
+    adept_clock_cell *cells;                 /* borrowed; filled as they are asked for, whichever thread asks */
 } adept_kernel_list;
 
 /* Numbers that a list of at most that many kernels borrows. */
 #define ADEPT_LIST_NUMBERS(capacity) (5 * (((capacity) + 1) / 2 * 2))
 
-/** An empty list. @param columns  ADEPT_LIST_NUMBERS(capacity) doubles that outlive it */
-void adept_kernel_list_init(adept_kernel_list *list, const adept_board *board, double *columns, size_t capacity);
+/** An empty list. @param columns  ADEPT_LIST_NUMBERS(capacity) doubles, which outlive it as cells do */
+void adept_kernel_list_init(adept_kernel_list *list, const adept_board *board, double *columns, size_t capacity,
+                            adept_clock_cells cells);
 /** Kernels without time run nothing. Those beyond the capacity count as one with the last. */
 void adept_kernel_list_add(adept_kernel_list *list, const adept_timed_kernel *k, const adept_executions *executions);
 /** After the last kernel, before any clock is asked for. */
 void adept_kernel_list_close(adept_kernel_list *list);
-/** Work out the whole curve: pays from a few limits on, changes no bit. */
-void adept_kernel_list_tabulate(adept_kernel_list *list);
-
-typedef struct adept_clock {
-    double ratio;
-    bool limited; /* it is what the limit leaves, neither the highest (or locked) nor the lowest */
-    bool floored; /* even the lowest is too high for the limit */
-} adept_clock;
-/** The highest clock that a limit allows. A NAN limit or power is never over. */
-adept_clock adept_kernel_list_clock(const adept_kernel_list *list, double limit_w, double max_clock);
+/** The mean of the kernels' power to the q by time, and its root: at a clock, kernel by kernel. */
+double adept_kernel_list_power_w(const adept_kernel_list *list, double clock);
+/** The same where a cell begins. */
+double adept_kernel_list_begins_w(const adept_kernel_list *list, size_t cell);
+/** The same inside a cell, by its curve. */
+double adept_kernel_list_inside_w(const adept_kernel_list *list, size_t cell, double clock);
 
 /* One execution at a clock. */
 typedef struct adept_clocked_kernel {

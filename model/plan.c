@@ -212,7 +212,7 @@ static adept_status add_to_list(adept_plan_kernels *k, const adept_timed_kernel 
     const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock, k->numbers.averages);
     k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
     if (!k->columns) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
-    adept_kernel_list_init(&k->list, &board, k->columns, set->n + 1);
+    adept_kernel_list_init(&k->list, &board, k->columns, set->n + 1, k->cells);
     for (size_t i = 0; i <= set->n; i++)
         adept_kernel_list_add(&k->list, &timed[i], &set->executions[i]);
     adept_kernel_list_close(&k->list);
@@ -361,14 +361,6 @@ adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const 
     return status == ADEPT_OK ? add_legs(plan, prof, hw, how, several, theta, err) : status;
 }
 
-void adept_plan_prepare(adept_plan *plan)
-{
-    for (size_t i = 0; i < plan->n_legs; i++)
-        adept_plan_prepare(&plan->legs[i].plan);
-    if (plan->by_operator) adept_kernel_list_tabulate(&plan->kernels.list);
-    if (plan->by_operator && plan->has_fused) adept_kernel_list_tabulate(&plan->fused_kernels.list);
-}
-
 void adept_plan_clear(adept_plan *plan)
 {
     for (size_t i = 0; i < plan->n_legs; i++)
@@ -389,7 +381,6 @@ adept_status adept_plan_new(adept_plan **out, const adept_profile *prof, const a
     adept_plan *plan = malloc(sizeof *plan);
     if (!plan) return adept_no_memory(err, "a plan");
     adept_status status = adept_plan_init(plan, prof, hw, how, true, NULL, err);
-    if (status == ADEPT_OK) adept_plan_prepare(plan);
     if (status == ADEPT_OK) status = adept_plan_predict(&at_default, plan, NULL, err);
     if (status == ADEPT_OK)
         *out = plan;
@@ -481,7 +472,7 @@ static adept_status find_theta(adept_plan_family *f, const adept_hwprofile *hw, 
 }
 
 adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, const adept_hwprofile *hw,
-                                  const adept_run *how, bool many, adept_error *err)
+                                  const adept_run *how, adept_error *err)
 {
     const adept_placement at = placement_of(f->profile, hw, how);
     adept_plan_clear(&f->plan);
@@ -490,7 +481,6 @@ adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, 
     if (status == ADEPT_OK && f->plan.by_operator)
         status = place_kernels(&f->plan, &at, &f->work, &f->set, &f->cache, f->theta, err);
     if (status == ADEPT_OK) status = add_legs(&f->plan, f->profile, hw, how, false, NULL, err);
-    if (status == ADEPT_OK && many) adept_plan_prepare(&f->plan);
     *out = &f->plan;
     return status;
 }

@@ -22,6 +22,7 @@ typedef struct adept_plan_kernels {
     adept_operator_numbers numbers;
     adept_kernel_list list;
     double *columns;       /* the list's; owned */
+    adept_clock_cells cells;
     adept_buckets buckets; /* of gradients, where their order is known */
 } adept_plan_kernels;
 
@@ -58,14 +59,13 @@ struct adept_plan_leg {
     double times;
 };
 
-/** A plan in place, for one run (adept_plan_prepare() makes it one for many).
+/** A plan in place: it must not be moved.
  *  @param how    `granularity` and `saturation`
  *  @param several  will a run have several GPUs? Else the order of the backward pass is not looked at
  *  @param theta  parameters other than the GPU's: those of its granularity for this run, in order; NULL: the GPU's
  *  @return as adept_plan_new(); adept_plan_clear() whatever it is */
 adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const adept_hwprofile *hw,
                              const adept_run *how, bool several, const double *theta, adept_error *err);
-void adept_plan_prepare(adept_plan *plan);
 void adept_plan_clear(adept_plan *plan);
 
 /* A run, checked against the sheet. */
