@@ -7,7 +7,6 @@
 #define LANES 2
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 
-enum { EMPTY, COMING, HERE }; /* a cell's curve */
 enum { CLOCKED_S, MEMORY_S, CORE_J, MEMORY_J, EXECUTIONS, COLUMNS };
 _Static_assert(ADEPT_LIST_NUMBERS(LANES) == COLUMNS * LANES, "the room that users of a list make");
 
@@ -153,7 +152,9 @@ static void add_cells(adept_kernel_list *list, double low, double high)
     for (int i = 0; i < ADEPT_CLOCK_CELLS && low < high; i++) {
         adept_clock_cell *cell = &list->cells[list->n_cells];
         atomic_init(&cell->begins_w, NAN);
-        atomic_init(&cell->state, EMPTY);
+        atomic_init(&cell->limit_w, NAN);
+        atomic_init(&cell->power_state, ADEPT_CURVE_MISSING);
+        atomic_init(&cell->plain_state, ADEPT_CURVE_MISSING);
         list->clock[list->n_cells++] = low + (high - low) * i / ADEPT_CLOCK_CELLS;
     }
 }
@@ -170,9 +171,9 @@ void adept_kernel_list_close(adept_kernel_list *list)
     add_cells(list, kink, 1.0);
     list->clock[list->n_cells] = 1.0;
     atomic_init(&list->cells[list->n_cells].begins_w, NAN);
+    atomic_init(&list->cells[list->n_cells].limit_w, NAN);
 }
 
-/* Whoever comes first leaves it for the others, who would find the same bits. */
 double adept_kernel_list_begins_w(const adept_kernel_list *list, size_t cell)
 {
     _Atomic double *at = &list->cells[cell].begins_w;
@@ -183,31 +184,22 @@ double adept_kernel_list_begins_w(const adept_kernel_list *list, size_t cell)
     return power_w;
 }
 
-static void find_curve(double *d, const adept_kernel_list *list, double middle, double half)
+double adept_kernel_list_point(const adept_kernel_list *list, size_t cell, int point)
 {
-    for (int k = 0; k < ADEPT_CELL_POINTS; k++)
-        d[k] = adept_kernel_list_power_w(list, middle + half * points[k]);
-    for (int order = 1; order < ADEPT_CELL_POINTS; order++)
-        for (int k = ADEPT_CELL_POINTS - 1; k >= order; k--)
-            d[k] = (d[k] - d[k - 1]) / (points[k] - points[k - order]);
+    const double half = 0.5 * (list->clock[cell + 1] - list->clock[cell]);
+    return list->clock[cell] + half + half * points[point];
 }
 
-double adept_kernel_list_inside_w(const adept_kernel_list *list, size_t index, double clock)
+double adept_kernel_list_inside_w(const adept_kernel_list *list, size_t cell, double clock)
 {
-    adept_clock_cell *cell = &list->cells[index];
-    const double half = 0.5 * (list->clock[index + 1] - list->clock[index]), middle = list->clock[index] + half;
-    double room[ADEPT_CELL_POINTS];
-    const double *d = cell->difference;
-    if (atomic_load_explicit(&cell->state, memory_order_acquire) != HERE) {
-        int state = EMPTY;
-        bool first = atomic_compare_exchange_strong(&cell->state, &state, COMING);
-        find_curve(first ? cell->difference : room, list, middle, half);
-        if (first) atomic_store_explicit(&cell->state, HERE, memory_order_release);
-        if (!first) d = room;
+    adept_clock_cell *kept = &list->cells[cell];
+    adept_clock_curve room, *curve = adept_clock_curve_begin(&kept->power, &kept->power_state, &room);
+    if (!curve) return adept_clock_curve_at(&kept->power, clock);
+    for (int i = 0; i < ADEPT_CELL_POINTS; i++) {
+        const double at = adept_kernel_list_point(list, cell, i);
+        adept_clock_curve_add(curve, at, adept_kernel_list_power_w(list, at));
     }
-    const double x = (clock - middle) / half;
-    double power_w = d[ADEPT_CELL_POINTS - 1];
-    for (int i = ADEPT_CELL_POINTS - 2; i >= 0; i--)
-        power_w = d[i] + (x - points[i]) * power_w;
+    const double power_w = adept_clock_curve_at(curve, clock);
+    adept_clock_curve_end(curve, &room, &kept->power_state);
     return power_w;
 }

@@ -95,11 +95,49 @@ static inline double adept_span_s(const adept_span *span, const adept_board *b, 
 #define ADEPT_CLOCK_CELLS 8
 /* In a cell the curve is a polynomial through that many of its points: exact to 1e-12 (tests/unit/test_kernel_list.c). */
 #define ADEPT_CELL_POINTS 12
+/* A polynomial through points: Newton's, by divided differences. */
+typedef struct adept_clock_curve {
+    size_t n;
+    double x[ADEPT_CELL_POINTS], difference[ADEPT_CELL_POINTS];
+} adept_clock_curve;
+static inline void adept_clock_curve_add(adept_clock_curve *of, double x, double y)
+{
+    for (size_t i = 0; i < of->n; i++)
+        y = (y - of->difference[i]) / (x - of->x[i]);
+    of->x[of->n] = x;
+    of->difference[of->n++] = y;
+}
+static inline double adept_clock_curve_at(const adept_clock_curve *of, double x)
+{
+    double y = of->difference[of->n - 1];
+    for (size_t i = of->n - 1; i-- > 0;)
+        y = of->difference[i] + (x - of->x[i]) * y;
+    return y;
+}
+
+/* What is kept of a cell, as far as it has been asked for. Whoever comes first leaves it for the others, who would find
+ * the same bits. */
 typedef struct adept_clock_cell {
-    _Atomic double begins_w;              /* where it begins; NAN: not worked out yet */
-    atomic_int state;                     /* of what follows: 0, or it is being put here, or it is here */
-    double difference[ADEPT_CELL_POINTS]; /* Newton's, divided */
+    _Atomic double begins_w, limit_w; /* where it begins; the limit of a plain run there; NAN: not worked out yet */
+    atomic_int power_state, plain_state;
+    adept_clock_curve power; /* of kernels, by the clock */
+    adept_clock_curve plain; /* the clock of a plain run, by its limit */
 } adept_clock_cell;
+enum { ADEPT_CURVE_MISSING, ADEPT_CURVE_COMING, ADEPT_CURVE_HERE };
+/** A curve to be worked out: the one to keep where nobody else is at it, or `room`. @return NULL: it is here */
+static inline adept_clock_curve *adept_clock_curve_begin(adept_clock_curve *kept, atomic_int *state,
+                                                         adept_clock_curve *room)
+{
+    int missing = ADEPT_CURVE_MISSING;
+    if (atomic_load_explicit(state, memory_order_acquire) == ADEPT_CURVE_HERE) return NULL;
+    adept_clock_curve *to = atomic_compare_exchange_strong(state, &missing, ADEPT_CURVE_COMING) ? kept : room;
+    to->n = 0;
+    return to;
+}
+static inline void adept_clock_curve_end(const adept_clock_curve *curve, const adept_clock_curve *room, atomic_int *state)
+{
+    if (curve != room) atomic_store_explicit(state, ADEPT_CURVE_HERE, memory_order_release);
+}
 /* And one for where the last ends. */
 typedef adept_clock_cell adept_clock_cells[2 * ADEPT_CLOCK_CELLS + 1];
 
@@ -129,7 +167,9 @@ void adept_kernel_list_close(adept_kernel_list *list);
 double adept_kernel_list_power_w(const adept_kernel_list *list, double clock);
 /** The same where a cell begins. */
 double adept_kernel_list_begins_w(const adept_kernel_list *list, size_t cell);
-/** The same inside a cell, by its curve. */
+/** The clock of one of the points that a cell's curves go through. */
+double adept_kernel_list_point(const adept_kernel_list *list, size_t cell, int point);
+/** The power inside a cell, by its curve. */
 double adept_kernel_list_inside_w(const adept_kernel_list *list, size_t cell, double clock);
 
 /* One execution at a clock. */

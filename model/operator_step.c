@@ -376,7 +376,7 @@ static void find_path(adept_step_path *path, adept_schedule *s)
 }
 
 static void put_step(adept_step *out, const moment *m, const adept_kernel_list *list, const adept_operator_numbers *n,
-                     const clockless *c, const double *theta)
+                     const clockless *c)
 {
     const adept_board *board = &list->board;
     const double core = 1.0 / m->clock, one = 1.0 / n->passes;
@@ -391,7 +391,7 @@ static void put_step(adept_step *out, const moment *m, const adept_kernel_list *
     *out = (adept_step){.clock_ratio = m->clock};
     out->pass_s = m->part_s[ADEPT_PART_FORWARD] + m->part_s[ADEPT_PART_BACKWARD];
     out->optimizer_s = m->part_s[ADEPT_PART_OPTIMIZER];
-    out->optimizer_computes = n->optimizer_double_s > optimizer_memory_s(NULL, n, theta);
+    out->optimizer_computes = list->part[ADEPT_PART_OPTIMIZER].clocked_s > 0.0;
     out->gemm_s = list->unit_core_s[ADEPT_UNIT_GEMM] * core;
     out->conv_s = list->unit_core_s[ADEPT_UNIT_CONV] * core;
     out->alu_s = list->unit_core_s[ADEPT_UNIT_ALU] * core;
@@ -416,7 +416,8 @@ static void put_step(adept_step *out, const moment *m, const adept_kernel_list *
     out->comm_w = out->idle_w = board->static_w + m->wait_w;
 }
 
-/* A step at a clock, and the limit under which it runs at that: kernels and waits are at it together. */
+/* A step at a clock, and the limit under which it runs at that: kernels and waits are at it together. NAN: not asked
+ * for, by kernels_w. */
 typedef struct held {
     double clock, limit_w;
 } held;
@@ -428,36 +429,45 @@ static held hold_at(moment *m, double clock, double kernels_w, const adept_kerne
     adept_schedule s;
     adept_schedule_begin(&s, NULL, false);
     run_at(&s, m, clock, list, n, c, theta);
+    if (isnan(kernels_w)) return (held){clock, NAN};
     const double load = m->kernels_s * adept_board_load(b, kernels_w) +
                         (m->step_s - m->kernels_s) * adept_board_load(b, b->static_w + m->wait_w);
     return (held){clock, adept_board_unload(b, load / m->step_s)};
 }
 
-/* A limit closer than this is met: rounding leaves a hundredth of it. */
-#define MET 1e-13
-#define MOST_POINTS 6
-#define MOST_CLOCKS 80
-
-/* Clocks as a polynomial of limits: Newton's, through the points met so far. */
-typedef struct inverse {
-    size_t n;
-    double limit_w[MOST_POINTS], difference[MOST_POINTS];
-} inverse;
-
-static void add_point(inverse *of, const held *point)
+/* The same where a cell begins, kept for other plain runs. */
+static held hold_at_end(moment *m, size_t cell, const adept_kernel_list *list, const adept_operator_numbers *n,
+                        const clockless *c, const double *theta)
 {
-    double d = point->clock;
-    for (size_t i = 0; i < of->n; i++)
-        d = (d - of->difference[i]) / (point->limit_w - of->limit_w[i]);
-    of->limit_w[of->n] = point->limit_w;
-    of->difference[of->n++] = d;
+    _Atomic double *kept = &list->cells[cell].limit_w;
+    held end = {list->clock[cell], n->plain ? atomic_load_explicit(kept, memory_order_relaxed) : NAN};
+    m->clock = NAN;
+    if (!isnan(end.limit_w)) return end;
+    end = hold_at(m, end.clock, adept_kernel_list_begins_w(list, cell), list, n, c, theta);
+    if (n->plain) atomic_store_explicit(kept, end.limit_w, memory_order_relaxed);
+    return end;
 }
 
-static double clock_of(const inverse *of, double limit_w)
+/* A limit closer than this is met: rounding leaves a hundredth of it. */
+#define MET 1e-13
+#define MOST_POINTS 6 /* after which a search begins anew */
+#define MOST_CLOCKS 80
+
+/* The clock of a plain run by its limit, where nothing in the cell makes a kink: as exact as the cell's power. */
+static double plain_clock(size_t cell, const adept_kernel_list *list, const adept_operator_numbers *n,
+                          const clockless *c, const double *theta)
 {
-    double clock = of->difference[of->n - 1];
-    for (size_t i = of->n - 1; i-- > 0;)
-        clock = of->difference[i] + (limit_w - of->limit_w[i]) * clock;
+    adept_clock_cell *kept = &list->cells[cell];
+    adept_clock_curve room, *curve = adept_clock_curve_begin(&kept->plain, &kept->plain_state, &room);
+    if (!curve) return adept_clock_curve_at(&kept->plain, n->limit_w);
+    for (int i = 0; i < ADEPT_CELL_POINTS; i++) {
+        moment m;
+        const double clock = adept_kernel_list_point(list, cell, i);
+        const held at = hold_at(&m, clock, adept_kernel_list_inside_w(list, cell, clock), list, n, c, theta);
+        adept_clock_curve_add(curve, at.limit_w, clock);
+    }
+    const double clock = adept_clock_curve_at(curve, n->limit_w);
+    adept_clock_curve_end(curve, &room, &kept->plain_state);
     return clock;
 }
 
@@ -466,41 +476,41 @@ static bool hold(moment *m, const adept_kernel_list *list, const adept_operator_
                  const double *theta)
 {
     const double limit_w = n->limit_w, most = n->max_clock;
-    size_t last = list->n_cells;
+    size_t last = list->n_cells, cell;
     while (last > 1 && list->clock[last - 1] >= most)
         last--;
     /* Waits draw less than kernels: a step is only held where its kernels are, and at no lower clock than these alone. */
     if (isnan(limit_w) || !(adept_kernel_list_begins_w(list, last) > limit_w)) {
-        hold_at(m, most, 0.0, list, n, c, theta);
+        hold_at(m, most, NAN, list, n, c, theta);
         return true;
     }
-    size_t cell = last;
-    while (cell > 0 && adept_kernel_list_begins_w(list, cell) > limit_w)
+    for (cell = last; cell > 0 && adept_kernel_list_begins_w(list, cell) > limit_w;)
         cell--;
-    held low = hold_at(m, list->clock[cell], adept_kernel_list_begins_w(list, cell), list, n, c, theta), high = low;
-    while (low.limit_w > limit_w && cell > 0) {
-        cell--;
-        low = hold_at(m, list->clock[cell], adept_kernel_list_begins_w(list, cell), list, n, c, theta);
-    }
-    if (low.limit_w > limit_w) return false;
-    for (; cell < last; cell++) {
-        bool whole = list->clock[cell + 1] <= most;
-        double kernels_w =
-            whole ? adept_kernel_list_begins_w(list, cell + 1) : adept_kernel_list_inside_w(list, cell, most);
-        high = hold_at(m, whole ? list->clock[cell + 1] : most, kernels_w, list, n, c, theta);
+    held low = hold_at_end(m, cell, list, n, c, theta), high = low;
+    while (low.limit_w > limit_w && cell > 0)
+        low = hold_at_end(m, --cell, list, n, c, theta);
+    bool floored = low.limit_w > limit_w;
+    for (; !floored && cell < last; cell++) {
+        high = list->clock[cell + 1] <= most
+                   ? hold_at_end(m, cell + 1, list, n, c, theta)
+                   : hold_at(m, most, adept_kernel_list_inside_w(list, cell, most), list, n, c, theta);
         if (high.limit_w > limit_w) break;
         low = high;
     }
-    if (cell == last) return true;
+    if (floored || cell == last) {
+        if (isnan(m->clock)) hold_at(m, low.clock, NAN, list, n, c, theta);
+        return !floored;
+    }
     /* Where the step begins to wait for something else, the curve has a kink, and halves help. */
-    inverse of = {.n = 0};
+    adept_clock_curve of;
+    of.n = 0;
     for (int i = 0; i < MOST_CLOCKS; i++) {
         if (of.n == 0 || of.n == MOST_POINTS) {
             of.n = 0;
-            add_point(&of, &low);
-            add_point(&of, &high);
+            adept_clock_curve_add(&of, low.limit_w, low.clock);
+            adept_clock_curve_add(&of, high.limit_w, high.clock);
         }
-        double next = clock_of(&of, limit_w);
+        double next = i == 0 && n->plain ? plain_clock(cell, list, n, c, theta) : adept_clock_curve_at(&of, limit_w);
         if (!(next > low.clock && next < high.clock) || i % MOST_POINTS == MOST_POINTS - 1) {
             next = 0.5 * (low.clock + high.clock);
             of.n = 0;
@@ -508,7 +518,7 @@ static bool hold(moment *m, const adept_kernel_list *list, const adept_operator_
         const held at = hold_at(m, next, adept_kernel_list_inside_w(list, cell, next), list, n, c, theta);
         if (fabs(at.limit_w - limit_w) <= MET * limit_w || !(next > low.clock && next < high.clock)) break;
         *(at.limit_w > limit_w ? &high : &low) = at;
-        if (of.n > 0) add_point(&of, &at);
+        if (of.n > 0) adept_clock_curve_add(&of, at.limit_w, at.clock);
     }
     return true;
 }
@@ -520,7 +530,7 @@ void adept_operator_step(adept_step *out, const adept_kernel_list *list, const a
     moment m;
     find_clockless(&c, n, buckets, bucket_bytes, theta);
     const bool keeps = hold(&m, list, n, &c, theta);
-    put_step(out, &m, list, n, &c, theta);
+    put_step(out, &m, list, n, &c);
     out->floored = !keeps;
     out->limited = !keeps || m.clock < n->max_clock;
 }

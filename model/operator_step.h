@@ -38,6 +38,7 @@ typedef struct adept_operator_numbers {
     bool rests, averages; /* adept_board_rests(), adept_board_averages() */
     /* the run */
     double gpus, limit_w, max_clock, host_launch_s /* 0: t_host */, host_step_s /* 0: t_fixed */, host_sample_s /* 0: t_sample */;
+    bool plain; /* it says a limit and a clock at most: what is known of such a run of these kernels may be kept */
     adept_network network;
 } adept_operator_numbers;
 
