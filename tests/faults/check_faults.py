@@ -5,7 +5,7 @@ Usage: check_faults.py --adept PROGRAM [--shim SHIM.so] --make-recording PROGRAM
   --shim      what fail_allocation.c was built to; with --calls, fail_call.c
   --gpu NAME  of all predictions, "a100"; without, a small fit, whose file is read by few allocations
   --every K   only every Kth allocation or call
-  --brief     only every Kth of what is long (BRIEFLY)
+  --brief     only every Kth of what is long (BRIEFLY); with either, of those below the same callers the 1st, 2nd, 4th, 8th ...
   --calls     system calls instead: short reads and writes, a full disk, what may not be written, too many files, interruptions,
               sockets, processes and threads that do not start; with --torch, libtorch's process too
   --ends      nothing fails, but it ends early: signals at any time, standard output full, closed, or without a reader
@@ -211,7 +211,8 @@ class Case:
             before = set(os.listdir(folder))
             read_end, write_end = os.pipe()
             environment = {"LD_PRELOAD": self.options.shim, shim: "walk", shim + "_EVERY": str(self.every),
-                           shim + "_REPORT": f"/proc/self/fd/{write_end}", **({"ADEPT_WALK_ALONE": "1"} if self.name in NO_WALK else {})}
+                           shim + "_REPORT": f"/proc/self/fd/{write_end}", **({"ADEPT_WALK_ALONE": "1"} if self.name in NO_WALK else {}),
+                           **({} if self.options.brief or self.options.every > 1 else {"ADEPT_WALK_ALL": "1"})}
             process = self.start(folder, environment, stdout=out, stderr=err, pass_fds=[write_end])
             os.close(write_end)
             with os.fdopen(read_end, "rb") as records:
@@ -578,6 +579,11 @@ def check(case, pool):
     return (fail_calls if case.options.calls else fail_allocations)(case, pool)
 
 
+def timed(case, pool):
+    started = time.monotonic()
+    return (*check(case, pool), time.monotonic() - started)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--adept", required=True)
@@ -601,8 +607,8 @@ def main():
             concurrent.futures.ThreadPoolExecutor(options.jobs) as walks, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         inputs(options)
         cases = [case for case in cases_of(options) if not options.only or case.name in options.only.split(",")]
-        for case, walk in [(case, walks.submit(check, case, pool)) for case in cases]:
-            faults, alone, complaints = walk.result()
+        for case, walk in [(case, walks.submit(timed, case, pool)) for case in cases]:
+            faults, alone, complaints, seconds = walk.result()
             bad = 0
             for n, kind, what, stack in complaints:
                 place = functions(options.adept, *stack)
@@ -613,7 +619,7 @@ def main():
                     bad += 1
                     found.setdefault((case.name, what[:300], place), (n, kind))
             total += faults
-            print(f"{case.name}: {faults} faults, {alone} by runs of their own, {bad} bad", flush=True)
+            print(f"{case.name}: {faults} faults, {alone} by runs of their own, {bad} bad, {seconds:.0f} s", flush=True)
     if options.calls and not options.serve and not options.only:
         never = [f"{call} {error}" for i, (call, error, _) in enumerate(kinds_of_calls()) if i not in options.tried]
         print("never reached: " + ", ".join(never))

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
+#include "adept_profile.h"
 
 /** Call `check` with the path of every bundled TorchScript or torch.export file, in the order of the folder; fails the
  *  test if the folder cannot be read. @return how many there are */
@@ -26,6 +27,23 @@ static inline size_t bundled_models_each(void (*check)(const char *path, void *c
     }
     closedir(folder);
     return n;
+}
+
+/** The profile saved beside a bundled model. test_saved_models finds the model itself in it, and needs libtorch for that. */
+static inline void bundled_profile(char path[1024], const char *model)
+{
+    snprintf(path, 1024, "%.*s.profile.json", (int)(strrchr(model, '.') - model), model);
+}
+
+static inline adept_graph *bundled_graph(const char *model)
+{
+    char path[1024];
+    adept_graph *graph = NULL;
+    adept_workload_config config;
+    adept_error err = {0};
+    bundled_profile(path, model);
+    if (adept_saved_read(&graph, &config, path, 0, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    return graph;
 }
 
 #endif

@@ -2,7 +2,6 @@
  * adept_predict, the evaluator and the naive writing of the equations agree; what a step is made of adds up; exact
  * derivatives are those of central differences. */
 #include "adept_evaluate.h"
-#include "adept_import.h"
 #include "adept_operator_model.h"
 #include "bundled_models.h"
 #include "call_facts.h"
@@ -244,10 +243,9 @@ static void check_model(const char *path, void *context)
     static const adept_precision precisions[N_PRECISIONS] = {ADEPT_FP32, ADEPT_TF32, ADEPT_AMP_FP16};
     static const char *const optimizers[N_PRECISIONS] = {"sgd", "adamw", "bertadam"};
     unsigned extras = ADEPT_EXTRA_CLIP | ADEPT_EXTRA_EMA | (number_of(name) % 2 ? ADEPT_EXTRA_MASTER : 0);
-    adept_graph *graph = NULL;
+    adept_graph *graph = bundled_graph(path);
     adept_error err = {0};
     call_facts_forget();
-    if (adept_import_model(&graph, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
     for (int p = 0; p < N_PRECISIONS; p++) {
         adept_profile *profiles[N_MODES] = {0};
         adept_placement rows[N_ROWS];
@@ -308,7 +306,6 @@ static void all_bundled_models(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_bundled_models)};
-    if (!getenv("ADEPT_TORCH_MODULE")) return 77; /* built without libtorch: no .pt can be read */
     for (size_t i = 0; i < N_GPUS; i++) {
         if (adept_hwprofile_open(&gpus[i], gpu_names[i], NULL) != ADEPT_OK) return 1;
         if (gpus[i]->transferred) adept_hwprofile_forget_fit(gpus[i]); /* theta is each GPU's own here */
