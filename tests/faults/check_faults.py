@@ -603,8 +603,9 @@ def main():
         setattr(options, name, getattr(options, name) and os.path.abspath(getattr(options, name)))
     options.tried = set() # of --calls: rows of fail_call.c that were reached
     total, found, known = 0, collections.OrderedDict(), collections.Counter()
+    walkers = options.jobs * (4 if options.serve else 1) # servers without memory wait for their timeouts
     with tempfile.TemporaryDirectory(prefix="adept-faults-in-") as options.inputs, \
-            concurrent.futures.ThreadPoolExecutor(options.jobs) as walks, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            concurrent.futures.ThreadPoolExecutor(walkers) as walks, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         inputs(options)
         cases = [case for case in cases_of(options) if not options.only or case.name in options.only.split(",")]
         for case, walk in [(case, walks.submit(timed, case, pool)) for case in cases]:
