@@ -46,15 +46,15 @@ typedef struct adept_board {
     double clock_knee, v_slope, v_min, e_simt_j, e_tensor_j, e_mem_j, min_clock;
 } adept_board;
 adept_board adept_board_of(const double *theta, double tdp_w, double min_clock, bool averages);
-/** A power relative to the limit, to the power q, and the root of it. */
 static inline double adept_power_8(double x)
 {
     double x2 = x * x, x4 = x2 * x2;
     return x4 * x4;
 }
-static inline double adept_board_load(const adept_board *b, double relative_power)
+/** A power to the power q, and the root of it. */
+static inline double adept_board_load(const adept_board *b, double power_w)
 {
-    return b->averages ? relative_power * relative_power : adept_power_8(relative_power);
+    return b->averages ? power_w * power_w : adept_power_8(power_w);
 }
 static inline double adept_board_unload(const adept_board *b, double load)
 {
@@ -93,7 +93,7 @@ static inline double adept_span_s(const adept_span *span, const adept_board *b, 
 
 /* Cells above and below the clock at which the voltage reaches its floor, where the curve of power has a kink. */
 #define ADEPT_CLOCK_CELLS 8
-/* In a cell the curve is a polynomial through that many of its points: exact to 1e-12 (tests/unit/test_kernel_list.c). */
+/* In a cell the curve is a polynomial through that many of its points: exact to 1e-12 (tests/unit/test_schedule.c). */
 #define ADEPT_CELL_POINTS 12
 /* A polynomial through points: Newton's, by divided differences. */
 typedef struct adept_clock_curve {

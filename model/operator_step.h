@@ -66,6 +66,8 @@ void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *
                                    const adept_operator_numbers *n, const double *theta);
 
 /** Time and power of a step: the highest clock that its limit leaves, and the tasks at that clock (schedule.h).
+ *  Of a plain run the limits at ends of the list's cells are kept in it, and clocks by limit: more such runs of the same
+ *  kernels and numbers cost a fifth of a microsecond.
  *  @param list     closed
  *  @param buckets  NULL: the share `overlap` of the all-reduce is hidden; else of bucket_bytes each */
 void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,
