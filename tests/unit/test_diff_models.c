@@ -119,7 +119,7 @@ static void all_bundled_models(void **state)
     (void)state;
     models m = {.n = 0};
 
-    bundled_models_each(load, &m);
+    bundled_models_each(true, load, &m);
     for (size_t i = 0; i < m.n; i++) {
         check_self(m.profiles[i]);
         for (size_t k = 0; k < m.n; k++)

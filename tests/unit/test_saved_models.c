@@ -203,7 +203,7 @@ static void all_bundled_models(void **state)
     for (size_t i = 0; i < 3; i++)
         if (adept_hwprofile_open(&gpus[i], names[i], &err) != ADEPT_OK) fail_msg("%s", err.message);
     if (getenv("ADEPT_TORCH_MODULE")) { /* else no .pt can be read */
-        assert_int_equal(bundled_models_each(check_model, &n_models), 28);
+        assert_int_equal(bundled_models_each(true, check_model, &n_models), 28);
         assert_true(SOME > 1 ? n_language > 0 : n_language == N_LANGUAGE);
     }
     static const char *const exported[] = {"resnet50.pt2", "vit_b_16.pt2"};
