@@ -54,6 +54,22 @@ adept_status adept_buckets_new(adept_buckets *out, const adept_profile *prof, co
     return ADEPT_OK;
 }
 
+adept_status adept_buckets_cut(adept_buckets *out, const adept_buckets *buckets, double bucket_bytes, adept_error *err)
+{
+    double filled = 0.0;
+    *out = (adept_buckets){.backward = buckets->backward};
+    out->gradients = malloc((buckets->n + 1) * sizeof *out->gradients);
+    if (!out->gradients) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu gradients", buckets->n);
+    for (size_t i = 0; i < buckets->n; i++) {
+        filled += buckets->gradients[i].bytes;
+        if (!adept_bucket_closes(filled, bucket_bytes, (double)out->n)) continue;
+        out->gradients[out->n++] = (adept_ready_gradient){buckets->gradients[i].before, filled};
+        filled = 0.0;
+    }
+    out->rest_bytes = filled + buckets->rest_bytes;
+    return ADEPT_OK;
+}
+
 void adept_buckets_free(adept_buckets *buckets)
 {
     free(buckets->gradients);

@@ -23,10 +23,10 @@ static inline double adept_allreduce_law_s(const adept_allreduce_law *law, doubl
 /* Of the algorithms allowed the fastest is taken. n 0: nothing is sent. */
 typedef struct adept_network {
     size_t n;
-    adept_allreduce_law laws[ADEPT_NETWORK_LAWS];
     bool in_switch; /* the switch between the GPUs can add, too */
     double link_ratio; /* of the sheet's bandwidth and that of the link in use, which volumes are multiplied by */
     bool flat;      /* one all-reduce of all gradients, copied together, after the backward pass */
+    adept_allreduce_law laws[ADEPT_NETWORK_LAWS];
 } adept_network;
 
 /** @return ADEPT_E_USAGE if the GPUs do not fill the nodes, or nothing is said of the network between them */

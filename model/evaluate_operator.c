@@ -262,6 +262,7 @@ typedef struct state {
     adept_kernel_list list;
     adept_list_slopes slopes;
     double columns[ADEPT_LIST_NUMBERS(MOST_KERNELS)];
+    adept_clock_cells cells;
     adept_buckets buckets; /* each one gradient, complete where the bucket is */
     adept_ready_gradient ready[MOST_BUCKETS];
 } state;
@@ -378,7 +379,7 @@ static void evaluate_pass(state *s, size_t index, const outputs *out)
         first++;
     const adept_operator_numbers *of_pass = &s->rows->rows[first].numbers;
     const adept_board board = adept_board_of(s->theta, of_pass->tdp_w, of_pass->min_clock, of_pass->averages);
-    adept_kernel_list_init(&s->list, &board, s->columns, MOST_KERNELS);
+    adept_kernel_list_init(&s->list, &board, s->columns, MOST_KERNELS, s->cells);
     if (at->buckets.of) memcpy(s->ready, at->buckets.of, (at->buckets.n + 1) * sizeof *s->ready);
     if (gradient) memset(&s->slopes, 0, sizeof s->slopes);
     add_kernels(s, of_pass, gradient, NULL, 0);

@@ -31,34 +31,11 @@ adept_board adept_board_of(const double *theta, double tdp_w, double min_clock, 
     };
 }
 
-double adept_board_voltage(const adept_board *b, double clock, bool *lowest)
-{
-    double v = 1.0 - b->v_slope * (1.0 - clock);
-    if (lowest) *lowest = v <= b->v_min;
-    return v <= b->v_min ? b->v_min : v;
-}
-
-static double power_8(double x)
-{
-    double x2 = x * x, x4 = x2 * x2;
-    return x4 * x4;
-}
-
-double adept_board_load(const adept_board *b, double relative_power)
-{
-    return b->averages ? relative_power * relative_power : power_8(relative_power);
-}
-
-double adept_board_unload(const adept_board *b, double load)
-{
-    return b->averages ? sqrt(load) : sqrt(sqrt(sqrt(load)));
-}
-
 /* The 8 is BabelStream's on an RTX PRO 6000, at seven clocks about its knee. */
 adept_stretch adept_board_stretch(const adept_board *b, double clock)
 {
-    double at_full = power_8(b->clock_knee), here = at_full / power_8(clock);
-    double ratio = sqrt(sqrt(sqrt((1.0 + here) / (1.0 + at_full))));
+    const double at_full = adept_power_8(b->clock_knee), here = at_full / adept_power_8(clock);
+    const double ratio = adept_board_stretch_ratio(b, clock);
     return (adept_stretch){
         .ratio = ratio,
         .by_clock = -ratio * here / (1.0 + here) / clock,
@@ -84,10 +61,11 @@ adept_clocked_kernel adept_timed_kernel_at(const adept_timed_kernel *k, const ad
 
 /* ---- the list ---- */
 
-void adept_kernel_list_init(adept_kernel_list *list, const adept_board *board, double *columns, size_t capacity)
+void adept_kernel_list_init(adept_kernel_list *list, const adept_board *board, double *columns, size_t capacity,
+                            adept_clock_cells cells)
 {
     *list = (adept_kernel_list){
-        .board = *board, .columns = columns, .stride = ADEPT_LIST_NUMBERS(capacity) / COLUMNS};
+        .board = *board, .columns = columns, .stride = ADEPT_LIST_NUMBERS(capacity) / COLUMNS, .cells = cells};
 }
 
 static double *column(const adept_kernel_list *list, int which)
@@ -145,39 +123,40 @@ static double sum(const lanes *x)
     return all;
 }
 
-static adept_clock_node evaluate(const adept_kernel_list *list, double clock)
+double adept_kernel_list_power_w(const adept_kernel_list *list, double clock)
 {
     const adept_board *b = &list->board;
-    bool lowest;
-    const double v = adept_board_voltage(b, clock, &lowest), v_by_f = lowest ? 0.0 : b->v_slope;
-    const double inverse = 1.0 / clock;
-    const adept_stretch stretch = adept_board_stretch(b, clock);
-    const double q = adept_board_exponent(b), v2 = v * v, v2_by_f = 2.0 * v * v_by_f, active = b->active_w,
-                 by_inverse = -inverse * inverse;
-    lanes time = {0}, time_by_f = {0}, loaded = {0}, loaded_by_f = {0};
+    const double v = adept_board_voltage(b, clock, NULL), inverse = 1.0 / clock, v2 = v * v;
+    const double stretch = adept_board_stretch_ratio(b, clock), active = b->active_w;
+    lanes time = {0}, loaded = {0};
     for (size_t i = 0; i < list->n; i += LANES) {
-        lanes clocked_s = load(column(list, CLOCKED_S) + i), memory_s = load(column(list, MEMORY_S) + i);
+        lanes t = load(column(list, CLOCKED_S) + i) * inverse + load(column(list, MEMORY_S) + i) * stretch;
         lanes executions = load(column(list, EXECUTIONS) + i);
-        lanes t = clocked_s * inverse + memory_s * stretch.ratio;
-        lanes t_by_f = clocked_s * by_inverse + memory_s * stretch.by_clock;
         lanes core_j = load(column(list, CORE_J) + i) + active * clock * t;
-        lanes energy_by_f = v2_by_f * core_j + v2 * active * (t + clock * t_by_f);
-        lanes draw_w = (v2 * core_j + load(column(list, MEMORY_J) + i)) / t;
-        lanes p = b->static_w + draw_w, p2 = p * p, weight = executions * (b->averages ? p : p2 * p2 * p2 * p);
+        lanes p = b->static_w + (v2 * core_j + load(column(list, MEMORY_J) + i)) / t, p2 = p * p;
         time += executions * t;
-        time_by_f += executions * t_by_f;
-        loaded += weight * p * t;
-        loaded_by_f += weight * (t_by_f * p + q * (energy_by_f - draw_w * t_by_f));
+        loaded += executions * (b->averages ? p : p2 * p2 * p2 * p) * p * t;
     }
-    double all = sum(&loaded), time_s = sum(&time), power_w = adept_board_unload(b, all / time_s);
-    return (adept_clock_node){clock, power_w, power_w / q * (sum(&loaded_by_f) / all - sum(&time_by_f) / time_s)};
+    return adept_board_unload(b, sum(&loaded) / sum(&time));
 }
 
-static void add_nodes(adept_kernel_list *list, double low, double high)
+/* Chebyshev's, in an order that keeps divided differences small: each as far as can be from those before. */
+static const double points[ADEPT_CELL_POINTS] = {
+    0.9914448613738104, -0.9914448613738104, -0.1305261922200516,
+    0.6087614290087207, -0.6087614290087207, 0.38268343236508984,
+    -0.793353340291235, 0.9238795325112867, -0.3826834323650895,
+    -0.9238795325112867, 0.7933533402912352, 0.1305261922200517};
+
+static void add_cells(adept_kernel_list *list, double low, double high)
 {
-    for (int i = 0; i < ADEPT_CLOCK_CELLS && low < high; i++)
-        list->nodes[list->n_nodes++] =
-            (adept_clock_node){.clock = low + (high - low) * i / ADEPT_CLOCK_CELLS, .power_w = NAN};
+    for (int i = 0; i < ADEPT_CLOCK_CELLS && low < high; i++) {
+        adept_clock_cell *cell = &list->cells[list->n_cells];
+        atomic_init(&cell->begins_w, NAN);
+        atomic_init(&cell->limit_w, NAN);
+        atomic_init(&cell->power_state, ADEPT_CURVE_MISSING);
+        atomic_init(&cell->plain_state, ADEPT_CURVE_MISSING);
+        list->clock[list->n_cells++] = low + (high - low) * i / ADEPT_CLOCK_CELLS;
+    }
 }
 
 void adept_kernel_list_close(adept_kernel_list *list)
@@ -188,75 +167,39 @@ void adept_kernel_list_close(adept_kernel_list *list)
             column(list, c)[i] = c == MEMORY_S ? 1.0 : 0.0;
     double kink = b->v_slope > 0.0 ? 1.0 - (1.0 - b->v_min) / b->v_slope : b->min_clock;
     kink = fmin(1.0, fmax(b->min_clock, kink));
-    add_nodes(list, b->min_clock, kink);
-    add_nodes(list, kink, 1.0);
-    list->nodes[list->n_nodes++] = evaluate(list, 1.0); /* every limit needs it */
+    add_cells(list, b->min_clock, kink);
+    add_cells(list, kink, 1.0);
+    list->clock[list->n_cells] = 1.0;
+    atomic_init(&list->cells[list->n_cells].begins_w, NAN);
+    atomic_init(&list->cells[list->n_cells].limit_w, NAN);
 }
 
-/* One limit needs a few of the nodes only, and then those that are not worked out yet are on the way. */
-static adept_clock_node node_at(const adept_kernel_list *list, size_t i)
+double adept_kernel_list_begins_w(const adept_kernel_list *list, size_t cell)
 {
-    const adept_clock_node *node = &list->nodes[i];
-    return isnan(node->power_w) ? evaluate(list, node->clock) : *node;
+    _Atomic double *at = &list->cells[cell].begins_w;
+    double power_w = atomic_load_explicit(at, memory_order_relaxed);
+    if (!isnan(power_w)) return power_w;
+    power_w = adept_kernel_list_power_w(list, list->clock[cell]);
+    atomic_store_explicit(at, power_w, memory_order_relaxed);
+    return power_w;
 }
 
-void adept_kernel_list_tabulate(adept_kernel_list *list)
+double adept_kernel_list_point(const adept_kernel_list *list, size_t cell, int point)
 {
-    for (size_t i = 0; i < list->n_nodes; i++)
-        list->nodes[i] = node_at(list, i);
+    const double half = 0.5 * (list->clock[cell + 1] - list->clock[cell]);
+    return list->clock[cell] + half + half * points[point];
 }
 
-/* ---- the clock ---- */
-
-/* Where the cubic through both nodes, with their slopes, reaches a power: exact to about 1e-7 of the clock. */
-static double interpolate(const adept_clock_node *a, const adept_clock_node *b, double power_w)
+double adept_kernel_list_inside_w(const adept_kernel_list *list, size_t cell, double clock)
 {
-    double width = b->clock - a->clock, rise = b->power_w - a->power_w, x = (power_w - a->power_w) / rise;
-    double p = a->by_clock * width, q = b->by_clock * width;
-    for (int i = 0; i < 4; i++) {
-        double c2 = 3.0 * rise - 2.0 * p - q, c3 = p + q - 2.0 * rise;
-        double value = a->power_w + x * (p + x * (c2 + x * c3)), slope = p + x * (2.0 * c2 + x * 3.0 * c3);
-        x = fmin(1.0, fmax(0.0, x - (value - power_w) / slope));
+    adept_clock_cell *kept = &list->cells[cell];
+    adept_clock_curve room, *curve = adept_clock_curve_begin(&kept->power, &kept->power_state, &room);
+    if (!curve) return adept_clock_curve_at(&kept->power, clock);
+    for (int i = 0; i < ADEPT_CELL_POINTS; i++) {
+        const double at = adept_kernel_list_point(list, cell, i);
+        adept_clock_curve_add(curve, at, adept_kernel_list_power_w(list, at));
     }
-    return x >= 0.0 && x <= 1.0 ? a->clock + x * width : 0.5 * (a->clock + b->clock);
-}
-
-/* A step this short leaves an error of about its square. */
-#define SHORT_STEP 1e-6
-#define MOST_STEPS 64
-
-/* Newton's method inside a cell, halving wherever it would leave what is known to hold the solution. */
-static double refine(const adept_kernel_list *list, double limit_w, double clock, double low, double high)
-{
-    for (int i = 0; i < MOST_STEPS; i++) {
-        adept_clock_node at = evaluate(list, clock);
-        if (at.power_w > limit_w)
-            high = clock;
-        else
-            low = clock;
-        double next = clock - (at.power_w - limit_w) / at.by_clock;
-        if (!(next >= low && next <= high)) next = 0.5 * (low + high);
-        double step = fabs(next - clock);
-        clock = next;
-        if (step < SHORT_STEP) break;
-    }
-    return clock;
-}
-
-adept_clock adept_kernel_list_clock(const adept_kernel_list *list, double limit_w, double max_clock)
-{
-    size_t last = list->n_nodes - 1, cell = last;
-    adept_clock_node low = list->nodes[last], above = low;
-    double high_w = max_clock < 1.0 ? evaluate(list, max_clock).power_w : low.power_w;
-    double min_clock = list->nodes[0].clock;
-    if (!(high_w > limit_w)) return (adept_clock){.ratio = max_clock};
-    if (!(min_clock < max_clock)) return (adept_clock){.ratio = max_clock, .floored = true};
-    while (cell > 0 && (low.clock >= max_clock || low.power_w > limit_w)) {
-        above = low;
-        low = node_at(list, --cell);
-    }
-    if (low.power_w > limit_w) return (adept_clock){.ratio = min_clock, .floored = true};
-    double high = fmin(max_clock, above.clock);
-    double clock = fmin(high, interpolate(&low, &above, limit_w));
-    return (adept_clock){.ratio = refine(list, limit_w, clock, low.clock, high), .limited = true};
+    const double power_w = adept_clock_curve_at(curve, clock);
+    adept_clock_curve_end(curve, &room, &kept->power_state);
+    return power_w;
 }

@@ -15,6 +15,8 @@
 #include "adept_operator_model.h"
 #include "step.h"
 #include "work.h"
+#include <math.h>
+#include <stdatomic.h>
 
 /* One execution of one kernel at full clock. */
 typedef struct adept_timed_kernel {
@@ -44,36 +46,100 @@ typedef struct adept_board {
     double clock_knee, v_slope, v_min, e_simt_j, e_tensor_j, e_mem_j, min_clock;
 } adept_board;
 adept_board adept_board_of(const double *theta, double tdp_w, double min_clock, bool averages);
-/** A power relative to the limit, to the power q, and the root of it. */
-double adept_board_load(const adept_board *b, double relative_power);
-double adept_board_unload(const adept_board *b, double load);
+static inline double adept_power_8(double x)
+{
+    double x2 = x * x, x4 = x2 * x2;
+    return x4 * x4;
+}
+/** A power to the power q, and the root of it. */
+static inline double adept_board_load(const adept_board *b, double power_w)
+{
+    return b->averages ? power_w * power_w : adept_power_8(power_w);
+}
+static inline double adept_board_unload(const adept_board *b, double load)
+{
+    return b->averages ? sqrt(load) : sqrt(sqrt(sqrt(load)));
+}
 static inline double adept_board_exponent(const adept_board *b)
 {
     return b->averages ? 2.0 : 8.0;
 }
 /** Core voltage at a clock, relative to that at full clock. @param lowest  NULL, or: is it at its floor? */
-double adept_board_voltage(const adept_board *b, double clock, bool *lowest);
+static inline double adept_board_voltage(const adept_board *b, double clock, bool *lowest)
+{
+    double v = 1.0 - b->v_slope * (1.0 - clock);
+    if (lowest) *lowest = v <= b->v_min;
+    return v <= b->v_min ? b->v_min : v;
+}
 /* Time of what waits for memory alone, at a clock, relative to full clock, and its slopes. */
 typedef struct adept_stretch {
     double ratio, by_clock, by_knee;
 } adept_stretch;
 /** Memory keeps its pace until the caches, which follow the core clock, pass on less than it delivers: at the knee. */
 adept_stretch adept_board_stretch(const adept_board *b, double clock);
+static inline double adept_board_stretch_ratio(const adept_board *b, double clock)
+{
+    const double at_full = adept_power_8(b->clock_knee), here = at_full / adept_power_8(clock);
+    return sqrt(sqrt(sqrt((1.0 + here) / (1.0 + at_full))));
+}
 
 typedef struct adept_span {
     double clocked_s, memory_s; /* follows the core clock, and waits for memory alone */
 } adept_span;
 static inline double adept_span_s(const adept_span *span, const adept_board *b, double clock)
 {
-    return span->clocked_s / clock + span->memory_s * adept_board_stretch(b, clock).ratio;
+    return span->clocked_s / clock + span->memory_s * adept_board_stretch_ratio(b, clock);
 }
 
-/* The mean of the kernels' power to the q by time, its root, and its slope. */
-typedef struct adept_clock_node {
-    double clock, power_w, by_clock;
-} adept_clock_node;
-/* Cells above and below the clock at which the voltage reaches its floor, where the curve has a kink. */
+/* Cells above and below the clock at which the voltage reaches its floor, where the curve of power has a kink. */
 #define ADEPT_CLOCK_CELLS 8
+/* In a cell the curve is a polynomial through that many of its points: exact to 1e-12 (tests/unit/test_schedule.c). */
+#define ADEPT_CELL_POINTS 12
+/* A polynomial through points: Newton's, by divided differences. */
+typedef struct adept_clock_curve {
+    size_t n;
+    double x[ADEPT_CELL_POINTS], difference[ADEPT_CELL_POINTS];
+} adept_clock_curve;
+static inline void adept_clock_curve_add(adept_clock_curve *of, double x, double y)
+{
+    for (size_t i = 0; i < of->n; i++)
+        y = (y - of->difference[i]) / (x - of->x[i]);
+    of->x[of->n] = x;
+    of->difference[of->n++] = y;
+}
+static inline double adept_clock_curve_at(const adept_clock_curve *of, double x)
+{
+    double y = of->difference[of->n - 1];
+    for (size_t i = of->n - 1; i-- > 0;)
+        y = of->difference[i] + (x - of->x[i]) * y;
+    return y;
+}
+
+/* What is kept of a cell, as far as it has been asked for. Whoever comes first leaves it for the others, who would find
+ * the same bits. */
+typedef struct adept_clock_cell {
+    _Atomic double begins_w, limit_w; /* where it begins; the limit of a plain run there; NAN: not worked out yet */
+    atomic_int power_state, plain_state;
+    adept_clock_curve power; /* of kernels, by the clock */
+    adept_clock_curve plain; /* the clock of a plain run, by its limit */
+} adept_clock_cell;
+enum { ADEPT_CURVE_MISSING, ADEPT_CURVE_COMING, ADEPT_CURVE_HERE };
+/** A curve to be worked out: the one to keep where nobody else is at it, or `room`. @return NULL: it is here */
+static inline adept_clock_curve *adept_clock_curve_begin(adept_clock_curve *kept, atomic_int *state,
+                                                         adept_clock_curve *room)
+{
+    int missing = ADEPT_CURVE_MISSING;
+    if (atomic_load_explicit(state, memory_order_acquire) == ADEPT_CURVE_HERE) return NULL;
+    adept_clock_curve *to = atomic_compare_exchange_strong(state, &missing, ADEPT_CURVE_COMING) ? kept : room;
+    to->n = 0;
+    return to;
+}
+static inline void adept_clock_curve_end(const adept_clock_curve *curve, const adept_clock_curve *room, atomic_int *state)
+{
+    if (curve != room) atomic_store_explicit(state, ADEPT_CURVE_HERE, memory_order_release);
+}
+/* And one for where the last ends. */
+typedef adept_clock_cell adept_clock_cells[2 * ADEPT_CLOCK_CELLS + 1];
 
 typedef struct adept_kernel_list {
     adept_board board;
@@ -82,29 +148,29 @@ typedef struct adept_kernel_list {
     double core_j, memory_j; /* energy that follows the voltage, and that does not; power while active apart */
     double *columns;         /* borrowed */
     size_t n, stride;
-    size_t n_nodes;
-    adept_clock_node nodes[2 * ADEPT_CLOCK_CELLS + 1]; /* from the lowest clock to 1; power_w NAN: not worked out yet */
+    size_t n_cells;
+    double clock[2 * ADEPT_CLOCK_CELLS + 1]; /* where cells begin, from the lowest clock to 1 */
+    adept_clock_cell *cells;                 /* borrowed; filled as they are asked for, whichever thread asks */
 } adept_kernel_list;
 
 /* Numbers that a list of at most that many kernels borrows. */
 #define ADEPT_LIST_NUMBERS(capacity) (5 * (((capacity) + 1) / 2 * 2))
 
-/** An empty list. @param columns  ADEPT_LIST_NUMBERS(capacity) doubles that outlive it */
-void adept_kernel_list_init(adept_kernel_list *list, const adept_board *board, double *columns, size_t capacity);
+/** An empty list. @param columns  ADEPT_LIST_NUMBERS(capacity) doubles, which outlive it as cells do */
+void adept_kernel_list_init(adept_kernel_list *list, const adept_board *board, double *columns, size_t capacity,
+                            adept_clock_cells cells);
 /** Kernels without time run nothing. Those beyond the capacity count as one with the last. */
 void adept_kernel_list_add(adept_kernel_list *list, const adept_timed_kernel *k, const adept_executions *executions);
 /** After the last kernel, before any clock is asked for. */
 void adept_kernel_list_close(adept_kernel_list *list);
-/** Work out the whole curve: pays from a few limits on, changes no bit. */
-void adept_kernel_list_tabulate(adept_kernel_list *list);
-
-typedef struct adept_clock {
-    double ratio;
-    bool limited; /* it is what the limit leaves, neither the highest (or locked) nor the lowest */
-    bool floored; /* even the lowest is too high for the limit */
-} adept_clock;
-/** The highest clock that a limit allows. A NAN limit or power is never over. */
-adept_clock adept_kernel_list_clock(const adept_kernel_list *list, double limit_w, double max_clock);
+/** The mean of the kernels' power to the q by time, and its root: at a clock, kernel by kernel. */
+double adept_kernel_list_power_w(const adept_kernel_list *list, double clock);
+/** The same where a cell begins. */
+double adept_kernel_list_begins_w(const adept_kernel_list *list, size_t cell);
+/** The clock of one of the points that a cell's curves go through. */
+double adept_kernel_list_point(const adept_kernel_list *list, size_t cell, int point);
+/** The power inside a cell, by its curve. */
+double adept_kernel_list_inside_w(const adept_kernel_list *list, size_t cell, double clock);
 
 /* One execution at a clock. */
 typedef struct adept_clocked_kernel {

@@ -231,12 +231,13 @@ typedef struct moment {
     double part_s[ADEPT_PARTS]; /* kernels, of all passes */
     double kernels_s, step_s, busy_s /* without communication and the rest */, comm_s, hidden_s, buckets;
     double wait_w; /* above idle, between kernels */
+    unsigned launches; /* that the step waits for, one behind the other */
 } moment;
 
 /* A share of a part's work: the host launches it, and its kernels begin once the host has launched all parts before. So
  * after each part the GPU goes on at max(its own end, the host's). @return where kernels begin, and where launches do
  */
-static adept_done add_part(adept_schedule *s, adept_part part, double share, const moment *m, const clockless *c,
+static inline __attribute__((always_inline)) adept_done add_part(adept_schedule *s, adept_part part, double share, const moment *m, const clockless *c,
                            adept_done launched, adept_done *launches)
 {
     adept_task task = {ADEPT_LANE_COMPUTE,    ADEPT_TASK_PART, part, share, share * (m->part_s[part] + c->gaps_s[part]),
@@ -250,7 +251,7 @@ static adept_done add_part(adept_schedule *s, adept_part part, double share, con
 
 /* Of those between the first and the last only the last can be waited for longest, for time is linear in them: they are
  * taken as one. */
-static adept_done add_passes(adept_schedule *s, double share, bool is_one, const moment *m, const clockless *c,
+static inline __attribute__((always_inline)) adept_done add_passes(adept_schedule *s, double share, bool is_one, const moment *m, const clockless *c,
                              adept_done *launches)
 {
     const adept_done launched = s->lanes[ADEPT_LANE_HOST];
@@ -271,16 +272,18 @@ static bool host_completes(const adept_schedule *s, const moment *m, const clock
 }
 
 /* Buckets beside the last backward pass: host and GPU alike stand for what is left of them behind it. */
-static adept_task send_buckets(adept_schedule *s, moment *m, const clockless *c, adept_done kernels,
+static inline __attribute__((always_inline)) adept_task send_buckets(adept_schedule *s, moment *m, const clockless *c, adept_done kernels,
                                adept_done launches, double launch_s)
 {
     const adept_pace by_host = {.launch_s = c->backward_launch_s}, by_gpu = {1.0 / m->clock, m->stretch, launch_s};
     bool by = host_completes(s, m, c, &by_host, &by_gpu);
     const adept_done pass = by ? launches : kernels;
-    const adept_done passed = s->lanes[by ? ADEPT_LANE_HOST : ADEPT_LANE_COMPUTE];
+    const adept_done passed = by ? s->lanes[ADEPT_LANE_HOST] : s->lanes[ADEPT_LANE_COMPUTE];
     double all_s;
-    const adept_done sent = adept_buckets_send(s, &all_s, &m->buckets, c->buckets, &c->laws, c->bucket_bytes, pass,
+    adept_schedule own = *s; /* whose address others need not know */
+    const adept_done sent = adept_buckets_send(&own, &all_s, &m->buckets, c->buckets, &c->laws, c->bucket_bytes, pass,
                                                by ? &by_host : &by_gpu);
+    *s = own;
     double left_s = sent.at_s - passed.at_s;
     bool hides_all = !(left_s > 0.0);
     m->comm_s = hides_all ? 0.0 : left_s < all_s ? left_s : all_s; /* rounding could make it more */
@@ -292,7 +295,7 @@ static adept_task send_buckets(adept_schedule *s, moment *m, const clockless *c,
 
 /* One all-reduce of which a share is hidden: it holds host and GPU for the rest. Where it lies on the links is for
  * those who look: it ends when they go on, whether or not the backward pass is as long as what is hidden. */
-static adept_task send_together(adept_schedule *s, moment *m, const clockless *c)
+static inline __attribute__((always_inline)) adept_task send_together(adept_schedule *s, moment *m, const clockless *c)
 {
     m->comm_s = c->exposed_s + c->copies_s;
     m->hidden_s = c->all_reduce_s - c->exposed_s;
@@ -303,7 +306,7 @@ static adept_task send_together(adept_schedule *s, moment *m, const clockless *c
         adept_task task = {
             ADEPT_LANE_LINK,   ADEPT_TASK_SEND, ADEPT_PART_BACKWARD,   .time_s = c->all_reduce_s - between_s,
             .bytes = c->bytes, .law = c->law,   .until = ADEPT_NO_TASK};
-        adept_schedule_add(s, task, (adept_done){begins_s > 0.0 ? begins_s : 0.0, ADEPT_NO_TASK, false});
+        adept_schedule_add(s, task, (adept_done){.at_s = begins_s > 0.0 ? begins_s : 0.0, .task = ADEPT_NO_TASK});
         task.lane = ADEPT_LANE_BETWEEN;
         task.time_s = between_s;
         adept_schedule_add(s, task, s->lanes[ADEPT_LANE_LINK]);
@@ -314,38 +317,37 @@ static adept_task send_together(adept_schedule *s, moment *m, const clockless *c
     return (adept_task){.kind = ADEPT_TASK_HOLD, .share = 1.0, .time_s = m->comm_s, .until = ADEPT_NO_TASK};
 }
 
-/* The step at a clock, as tasks. */
-static void run_at(adept_schedule *s, moment *m, double clock, const adept_kernel_list *list,
+/* The step at a clock, as tasks. In line: where none are kept, nothing of them is left. */
+static inline __attribute__((always_inline)) void run_at(adept_schedule *s, moment *m, double clock, const adept_kernel_list *list,
                    const adept_operator_numbers *n, const clockless *c, const double *theta)
 {
     const adept_board *board = &list->board;
-    const double v = adept_board_voltage(board, clock, NULL), one = 1.0 / n->passes;
+    const double v = adept_board_voltage(board, clock, NULL), one = 1.0 / n->passes, core = 1.0 / clock;
     m->clock = clock;
     m->volts2 = v * v;
-    m->stretch = adept_board_stretch(board, clock).ratio;
+    m->stretch = adept_board_stretch_ratio(board, clock);
     m->kernels_s = 0.0;
     for (int p = 0; p < ADEPT_PARTS; p++)
-        m->kernels_s += m->part_s[p] = list->part[p].clocked_s / clock + list->part[p].memory_s * m->stretch;
+        m->kernels_s += m->part_s[p] = list->part[p].clocked_s * core + list->part[p].memory_s * m->stretch;
     adept_done launches, kernels = add_passes(s, one, true, m, c, &launches);
     if (n->passes > 2.0) add_passes(s, (n->passes - 2.0) / n->passes, false, m, c, &launches);
     if (n->passes > 1.0) kernels = add_passes(s, one, true, m, c, &launches);
-    adept_task hold =
+    const adept_task holds =
         c->buckets ? send_buckets(s, m, c, kernels, launches, theta[ADEPT_OP_t_launch_s]) : send_together(s, m, c);
-    for (hold.lane = ADEPT_LANE_HOST; hold.lane <= ADEPT_LANE_COMPUTE && (c->buckets || c->law); hold.lane++)
-        adept_schedule_add(s, hold, s->lanes[hold.lane]);
+    if (c->buckets || c->law) {
+        adept_task task = holds;
+        task.lane = ADEPT_LANE_HOST;
+        adept_schedule_add(s, task, s->lanes[ADEPT_LANE_HOST]);
+        task.lane = ADEPT_LANE_COMPUTE;
+        adept_schedule_add(s, task, s->lanes[ADEPT_LANE_COMPUTE]);
+    }
     add_part(s, ADEPT_PART_OPTIMIZER, 1.0, m, c, s->lanes[ADEPT_LANE_HOST], &launches);
     m->busy_s = adept_later(s->lanes[ADEPT_LANE_COMPUTE], s->lanes[ADEPT_LANE_HOST]).at_s - m->comm_s;
     adept_schedule_add(s, (adept_task){ADEPT_LANE_HOST, ADEPT_TASK_REST, .time_s = c->rest_s, .until = ADEPT_NO_TASK},
                        s->lanes[ADEPT_LANE_COMPUTE]);
     m->step_s = s->lanes[ADEPT_LANE_HOST].at_s;
+    m->launches = s->lanes[ADEPT_LANE_HOST].launches;
     m->wait_w = m->volts2 * awake_share(n, m->kernels_s / m->step_s) * board->wait_share * board->active_w * clock;
-}
-
-/* What the kernels may draw so that they and the waits of this step are at the limit together. */
-static double kernels_limit_w(const moment *m, const adept_board *board, double limit_w)
-{
-    double waits = adept_board_load(board, (board->static_w + m->wait_w) / limit_w) * (m->step_s - m->kernels_s);
-    return limit_w * adept_board_unload(board, fmax(0.0, (m->step_s - waits) / m->kernels_s));
 }
 
 /* What the step's time owes to its parts, and to what is sent. */
@@ -373,15 +375,23 @@ static void find_path(adept_step_path *path, adept_schedule *s)
     }
 }
 
-static void put_step(adept_step *out, const moment *m, const adept_step_path *path, const adept_kernel_list *list,
-                     const adept_operator_numbers *n, const clockless *c, const double *theta)
+static void put_step(adept_step *out, const moment *m, const adept_kernel_list *list, const adept_operator_numbers *n,
+                     const clockless *c)
 {
     const adept_board *board = &list->board;
-    const double core = 1.0 / m->clock;
+    const double core = 1.0 / m->clock, one = 1.0 / n->passes;
+    const double shares[] = {one, n->passes > 2.0 ? 1.0 - 2.0 * one : one, one};
+    double host[ADEPT_PARTS] = {0.0}; /* of each part's launches, the share that the step waits for */
+    unsigned bit = 1;
+    for (int i = 0; i < 3 && i < n->passes; i++, bit <<= 2) {
+        host[ADEPT_PART_FORWARD] += m->launches & bit ? shares[i] : 0.0;
+        host[ADEPT_PART_BACKWARD] += m->launches & bit << 1 ? shares[i] : 0.0;
+    }
+    host[ADEPT_PART_OPTIMIZER] = m->launches & bit ? 1.0 : 0.0;
     *out = (adept_step){.clock_ratio = m->clock};
     out->pass_s = m->part_s[ADEPT_PART_FORWARD] + m->part_s[ADEPT_PART_BACKWARD];
     out->optimizer_s = m->part_s[ADEPT_PART_OPTIMIZER];
-    out->optimizer_computes = n->optimizer_double_s > optimizer_memory_s(NULL, n, theta);
+    out->optimizer_computes = list->part[ADEPT_PART_OPTIMIZER].clocked_s > 0.0;
     out->gemm_s = list->unit_core_s[ADEPT_UNIT_GEMM] * core;
     out->conv_s = list->unit_core_s[ADEPT_UNIT_CONV] * core;
     out->alu_s = list->unit_core_s[ADEPT_UNIT_ALU] * core;
@@ -389,11 +399,11 @@ static void put_step(adept_step *out, const moment *m, const adept_step_path *pa
     double gaps_s = 0.0;
     for (int p = 0; p < ADEPT_PARTS; p++) {
         gaps_s += c->gaps_s[p];
-        out->hidden_s[p] = path->host[p] * m->part_s[p];
+        out->hidden_s[p] = host[p] * m->part_s[p];
     }
     double waits_s = m->busy_s - m->kernels_s - gaps_s;
     out->launch_s = gaps_s + (waits_s < 0.0 ? 0.0 : waits_s); /* gaps, and waiting for the host */
-    out->samples_s = path->host[ADEPT_PART_FORWARD] * c->samples_s;
+    out->samples_s = host[ADEPT_PART_FORWARD] * c->samples_s;
     out->comm_s = m->comm_s;
     out->comm_hidden_s = m->hidden_s;
     out->buckets = m->buckets;
@@ -406,43 +416,123 @@ static void put_step(adept_step *out, const moment *m, const adept_step_path *pa
     out->comm_w = out->idle_w = board->static_w + m->wait_w;
 }
 
-/* Clocks closer than this are one: what a solution for a fixed limit is exact to. */
-#define ONE_CLOCK 1e-11
+/* A step at a clock, and the limit under which it runs at that: kernels and waits are at it together. NAN: not asked
+ * for, by kernels_w. */
+typedef struct held {
+    double clock, limit_w;
+} held;
+
+static held hold_at(moment *m, double clock, double kernels_w, const adept_kernel_list *list,
+                    const adept_operator_numbers *n, const clockless *c, const double *theta)
+{
+    const adept_board *b = &list->board;
+    adept_schedule s;
+    adept_schedule_begin(&s, NULL, false);
+    run_at(&s, m, clock, list, n, c, theta);
+    if (isnan(kernels_w)) return (held){clock, NAN};
+    const double load = m->kernels_s * adept_board_load(b, kernels_w) +
+                        (m->step_s - m->kernels_s) * adept_board_load(b, b->static_w + m->wait_w);
+    return (held){clock, adept_board_unload(b, load / m->step_s)};
+}
+
+/* The same where a cell begins, kept for other plain runs. */
+static held hold_at_end(moment *m, size_t cell, const adept_kernel_list *list, const adept_operator_numbers *n,
+                        const clockless *c, const double *theta)
+{
+    _Atomic double *kept = &list->cells[cell].limit_w;
+    held end = {list->clock[cell], n->plain ? atomic_load_explicit(kept, memory_order_relaxed) : NAN};
+    m->clock = NAN;
+    if (!isnan(end.limit_w)) return end;
+    end = hold_at(m, end.clock, adept_kernel_list_begins_w(list, cell), list, n, c, theta);
+    if (n->plain) atomic_store_explicit(kept, end.limit_w, memory_order_relaxed);
+    return end;
+}
+
+/* A limit closer than this is met: rounding leaves a hundredth of it. */
+#define MET 1e-13
+#define MOST_POINTS 6 /* after which a search begins anew */
 #define MOST_CLOCKS 80
+
+/* The clock of a plain run by its limit, where nothing in the cell makes a kink: as exact as the cell's power. */
+static double plain_clock(size_t cell, const adept_kernel_list *list, const adept_operator_numbers *n,
+                          const clockless *c, const double *theta)
+{
+    adept_clock_cell *kept = &list->cells[cell];
+    adept_clock_curve room, *curve = adept_clock_curve_begin(&kept->plain, &kept->plain_state, &room);
+    if (!curve) return adept_clock_curve_at(&kept->plain, n->limit_w);
+    for (int i = 0; i < ADEPT_CELL_POINTS; i++) {
+        moment m;
+        const double clock = adept_kernel_list_point(list, cell, i);
+        const held at = hold_at(&m, clock, adept_kernel_list_inside_w(list, cell, clock), list, n, c, theta);
+        adept_clock_curve_add(curve, at.limit_w, clock);
+    }
+    const double clock = adept_clock_curve_at(curve, n->limit_w);
+    adept_clock_curve_end(curve, &room, &kept->plain_state);
+    return clock;
+}
+
+/* The step at the highest clock that the limit leaves. @return false: even the lowest is too high */
+static bool hold(moment *m, const adept_kernel_list *list, const adept_operator_numbers *n, const clockless *c,
+                 const double *theta)
+{
+    const double limit_w = n->limit_w, most = n->max_clock;
+    size_t last = list->n_cells, cell;
+    while (last > 1 && list->clock[last - 1] >= most)
+        last--;
+    /* Waits draw less than kernels: a step is only held where its kernels are, and at no lower clock than these alone. */
+    if (isnan(limit_w) || !(adept_kernel_list_begins_w(list, last) > limit_w)) {
+        hold_at(m, most, NAN, list, n, c, theta);
+        return true;
+    }
+    for (cell = last; cell > 0 && adept_kernel_list_begins_w(list, cell) > limit_w;)
+        cell--;
+    held low = hold_at_end(m, cell, list, n, c, theta), high = low;
+    while (low.limit_w > limit_w && cell > 0)
+        low = hold_at_end(m, --cell, list, n, c, theta);
+    bool floored = low.limit_w > limit_w;
+    for (; !floored && cell < last; cell++) {
+        high = list->clock[cell + 1] <= most
+                   ? hold_at_end(m, cell + 1, list, n, c, theta)
+                   : hold_at(m, most, adept_kernel_list_inside_w(list, cell, most), list, n, c, theta);
+        if (high.limit_w > limit_w) break;
+        low = high;
+    }
+    if (floored || cell == last) {
+        if (isnan(m->clock)) hold_at(m, low.clock, NAN, list, n, c, theta);
+        return !floored;
+    }
+    /* Where the step begins to wait for something else, the curve has a kink, and halves help. */
+    adept_clock_curve of;
+    of.n = 0;
+    for (int i = 0; i < MOST_CLOCKS; i++) {
+        if (of.n == 0 || of.n == MOST_POINTS) {
+            of.n = 0;
+            adept_clock_curve_add(&of, low.limit_w, low.clock);
+            adept_clock_curve_add(&of, high.limit_w, high.clock);
+        }
+        double next = i == 0 && n->plain ? plain_clock(cell, list, n, c, theta) : adept_clock_curve_at(&of, limit_w);
+        if (!(next > low.clock && next < high.clock) || i % MOST_POINTS == MOST_POINTS - 1) {
+            next = 0.5 * (low.clock + high.clock);
+            of.n = 0;
+        }
+        const held at = hold_at(m, next, adept_kernel_list_inside_w(list, cell, next), list, n, c, theta);
+        if (fabs(at.limit_w - limit_w) <= MET * limit_w || !(next > low.clock && next < high.clock)) break;
+        *(at.limit_w > limit_w ? &high : &low) = at;
+        if (of.n > 0) adept_clock_curve_add(&of, at.limit_w, at.clock);
+    }
+    return true;
+}
 
 void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,
                          const adept_buckets *buckets, double bucket_bytes, const double *theta)
 {
-    adept_clock clock = adept_kernel_list_clock(list, n->limit_w, n->max_clock);
-    double f = clock.ratio, before = NAN, gap_before = NAN, low = list->board.min_clock, high = n->max_clock;
-    /* Waits draw less than kernels, so a step can only be limited where its kernels are. What the waits at one clock
-     * leave is another clock, until it is the same: by secants, and by halves where one leaves what is known to hold
-     * it. The highest may be too high again, where waits draw with the clock. */
-    const int most_clocks = clock.limited || clock.floored ? MOST_CLOCKS : 0;
-    adept_task tasks[ADEPT_STEP_TASKS];
-    adept_schedule s;
-    adept_step_path path;
     clockless c;
     moment m;
     find_clockless(&c, n, buckets, bucket_bytes, theta);
-    for (int i = 0; i < most_clocks; i++) {
-        adept_schedule_begin(&s, NULL, false);
-        run_at(&s, &m, f, list, n, &c, theta);
-        clock = adept_kernel_list_clock(list, kernels_limit_w(&m, &list->board, n->limit_w), n->max_clock);
-        double gap = clock.ratio - f;
-        if (!(fabs(gap) > ONE_CLOCK)) break;
-        double next = isnan(before) ? clock.ratio : f - gap * (f - before) / (gap - gap_before);
-        *(gap > 0.0 ? &low : &high) = f;
-        if (i % 2 == 1 && i > 2) next = 0.5 * (low + high); /* where the map is steep, secants creep */
-        if (!(next >= low && next <= high)) next = 0.5 * (low + high);
-        before = f, gap_before = gap, f = next;
-    }
-    adept_schedule_begin(&s, tasks, false);
-    run_at(&s, &m, f, list, n, &c, theta);
-    find_path(&path, &s);
-    put_step(out, &m, &path, list, n, &c, theta);
-    out->floored = clock.floored && !(f > list->board.min_clock && f < n->max_clock);
-    out->limited = out->floored || f < n->max_clock;
+    const bool keeps = hold(&m, list, n, &c, theta);
+    put_step(out, &m, list, n, &c);
+    out->floored = !keeps;
+    out->limited = !keeps || m.clock < n->max_clock;
 }
 
 void adept_operator_schedule(adept_schedule *out, adept_task *tasks, const adept_step *step,

@@ -38,6 +38,7 @@ typedef struct adept_operator_numbers {
     bool rests, averages; /* adept_board_rests(), adept_board_averages() */
     /* the run */
     double gpus, limit_w, max_clock, host_launch_s /* 0: t_host */, host_step_s /* 0: t_fixed */, host_sample_s /* 0: t_sample */;
+    bool plain; /* it says a limit and a clock at most: what is known of such a run of these kernels may be kept */
     adept_network network;
 } adept_operator_numbers;
 
@@ -65,6 +66,8 @@ void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *
                                    const adept_operator_numbers *n, const double *theta);
 
 /** Time and power of a step: the highest clock that its limit leaves, and the tasks at that clock (schedule.h).
+ *  Of a plain run the limits at ends of the list's cells are kept in it, and clocks by limit: more such runs of the same
+ *  kernels and numbers cost a fifth of a microsecond.
  *  @param list     closed
  *  @param buckets  NULL: the share `overlap` of the all-reduce is hidden; else of bucket_bytes each */
 void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,

@@ -172,10 +172,7 @@ adept_status adept_predict_power_limits(adept_power_limits *out, const adept_pro
     at_default.power_limit_w = 0.0;
     adept_status status = adept_plan_init(&s.plan, prof, hw, &at_default, at_default.gpus > 1, NULL, err);
     if (status == ADEPT_OK) status = adept_plan_check_run(&s.run, &s.plan, &at_default, err);
-    if (status == ADEPT_OK) {
-        adept_plan_prepare(&s.plan);
-        status = find(&limits, &s, err);
-    }
+    if (status == ADEPT_OK) status = find(&limits, &s, err);
     adept_plan_clear(&s.plan);
     if (status == ADEPT_OK) *out = limits;
     return status;

@@ -74,6 +74,15 @@ static adept_status check_clock(double clock_hz, const adept_hwprofile *hw, adep
                            clock_hz * 1e-6, hw->name, low_hz * 1e-6, high_hz * 1e-6);
 }
 
+adept_status adept_place_limits(double *row, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+{
+    adept_status status = check_limit(run->power_limit_w, hw, err);
+    if (status == ADEPT_OK) status = check_clock(run->clock_hz, hw, err);
+    row[ADEPT_ROW_LIMIT_W] = run->power_limit_w != 0.0 ? run->power_limit_w : hw->specs.tdp_w;
+    row[ADEPT_ROW_MAX_CLOCK] = run->clock_hz != 0.0 ? run->clock_hz / hw->specs.clock_boost_hz : 1.0;
+    return status;
+}
+
 static adept_status set_host(double *row, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
     if (!(run->host_launch_s >= 0.0) || isinf(run->host_launch_s))
@@ -154,8 +163,7 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
                                                        "adept predict takes it");
     }
     adept_status status = adept_node_resolve(&run, &room, err);
-    if (status == ADEPT_OK) status = check_limit(run->power_limit_w, hw, err);
-    if (status == ADEPT_OK) status = check_clock(run->clock_hz, hw, err);
+    if (status == ADEPT_OK) status = adept_place_limits(row, hw, run, err);
     if (status == ADEPT_OK) status = adept_network_of(net, run, err);
     if (status == ADEPT_OK && !(run->bucket_bytes >= 0.0))
         status = adept_error_set(err, ADEPT_E_USAGE, "the size of a bucket must not be negative");
@@ -168,9 +176,7 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
     net->in_switch = adds_in_switch(hw, run);
     set_law(row, net);
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;
-    row[ADEPT_ROW_LIMIT_W] = run->power_limit_w != 0.0 ? run->power_limit_w : specs->tdp_w;
     row[ADEPT_ROW_MIN_CLOCK] = min_clock_ratio(specs);
-    row[ADEPT_ROW_MAX_CLOCK] = run->clock_hz != 0.0 ? run->clock_hz / specs->clock_boost_hz : 1.0;
     return ADEPT_OK;
 }
 

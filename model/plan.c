@@ -3,6 +3,7 @@
 #include "hosts.h"
 #include "kernel_cache.h"
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,7 +213,7 @@ static adept_status add_to_list(adept_plan_kernels *k, const adept_timed_kernel 
     const adept_board board = adept_board_of(k->theta, k->numbers.tdp_w, k->numbers.min_clock, k->numbers.averages);
     k->columns = malloc(ADEPT_LIST_NUMBERS(set->n + 1) * sizeof *k->columns);
     if (!k->columns) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
-    adept_kernel_list_init(&k->list, &board, k->columns, set->n + 1);
+    adept_kernel_list_init(&k->list, &board, k->columns, set->n + 1, k->cells);
     for (size_t i = 0; i <= set->n; i++)
         adept_kernel_list_add(&k->list, &timed[i], &set->executions[i]);
     adept_kernel_list_close(&k->list);
@@ -249,6 +250,8 @@ static adept_status list_kernels(adept_plan *plan, const adept_placement *at, co
     adept_status status = timed ? time_kernels(timed, k, set, cache, at, err)
                                 : adept_error_set(err, ADEPT_E_NOMEM, "out of memory for %zu kernels", set->n);
     if (status == ADEPT_OK && set->has_uses) status = adept_buckets_new(&k->buckets, at->profile, set, timed, err);
+    if (status == ADEPT_OK && set->has_uses)
+        status = adept_buckets_cut(&k->usual, &k->buckets, ADEPT_BUCKET_BYTES, err);
     if (status == ADEPT_OK) status = add_to_list(k, timed, set, err);
     if (status == ADEPT_OK) {
         for (size_t i = 0; i < set->n; i++) {
@@ -302,6 +305,64 @@ static adept_status place_alone(adept_plan *plan, const adept_placement *at, boo
     adept_kernel_set_free(&set);
     return status;
 }
+
+/* ---- runs ---- */
+
+/* Whose power is asked for must be known. */
+static adept_status check_node(adept_checked_run *out, const adept_plan *plan, const adept_run *run, adept_error *err)
+{
+    const double *theta = plan->kernels.theta;
+    const adept_model_parameters *p = &plan->phases.theta.p;
+    out->of_node = run->power_scope == ADEPT_SCOPE_NODE;
+    out->watts = plan->by_operator ? (adept_node_watts){theta[ADEPT_OP_p_static_w], theta[ADEPT_OP_p_host_idle_w],
+                                                        theta[ADEPT_OP_p_host_active_w]}
+                                   : (adept_node_watts){p->p_static_w, p->p_host_idle_w, p->p_host_active_w};
+    adept_status status = adept_node_law_of(&out->node, run, err);
+    const char *missing = status == ADEPT_OK ? adept_node_missing(&out->node, &out->watts) : NULL;
+    if (!missing || !out->of_node) return status;
+    return adept_error_set(
+        err, ADEPT_E_USAGE,
+        "power_scope node: %s is not known, with %g of a node's %g GPUs in use: say it, or a node or host that does, "
+        "or fit measurements of nodes",
+        missing, out->node.used, out->node.gpus);
+}
+
+static adept_status check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *run, adept_error *err)
+{
+    adept_status status = adept_place_run(out->row, &out->network, plan->hw, run, plan->sends, err);
+    if (status == ADEPT_OK)
+        status = adept_buckets_bytes(&out->bucket_bytes, plan->places_known, plan->hw, run, &out->network, err);
+    out->plain = false;
+    return status == ADEPT_OK ? check_node(out, plan, run, err) : status;
+}
+
+/* Most runs say little: what is checked of them is checked once. */
+static void find_plain(adept_plan *plan)
+{
+    const adept_run nothing = {.gpus = 1, .granularity = plan->granularity};
+    plan->plain.plain = check_run(&plan->plain, plan, &nothing, NULL) == ADEPT_OK;
+}
+
+#define AFTER_CLOCK offsetof(adept_run, host)
+#define END_OF_WORDS offsetof(adept_run, saturation)
+_Static_assert(AFTER_CLOCK == 2 * sizeof(int64_t) + 2 * sizeof(double), "GPUs, nodes, limit and clock stand before it");
+
+adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *asked,
+                                  adept_error *err)
+{
+    static const adept_run nothing = {0};
+    const adept_run *run = asked ? asked : &nothing;
+    const bool plain = plan->plain.plain && run->gpus >= 0 && run->gpus <= 1 && run->nodes == 0 &&
+                       memcmp(&run->host, &nothing.host, END_OF_WORDS - AFTER_CLOCK) == 0;
+    if (!plain) {
+        adept_run own = *run;
+        own.granularity = plan->granularity;
+        return check_run(out, plan, &own, err);
+    }
+    memcpy(out, &plan->plain, offsetof(adept_checked_run, network.laws)); /* of which there are none */
+    return adept_place_limits(out->row, plan->hw, run, err);
+}
+
 
 /* ---- plans ---- */
 
@@ -358,15 +419,8 @@ adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const 
     *plan = empty_plan(&at);
     adept_status status =
         plan->by_operator ? place_alone(plan, &at, several, theta, err) : place_phases(plan, &at, theta, err);
+    if (status == ADEPT_OK) find_plain(plan);
     return status == ADEPT_OK ? add_legs(plan, prof, hw, how, several, theta, err) : status;
-}
-
-void adept_plan_prepare(adept_plan *plan)
-{
-    for (size_t i = 0; i < plan->n_legs; i++)
-        adept_plan_prepare(&plan->legs[i].plan);
-    if (plan->by_operator) adept_kernel_list_tabulate(&plan->kernels.list);
-    if (plan->by_operator && plan->has_fused) adept_kernel_list_tabulate(&plan->fused_kernels.list);
 }
 
 void adept_plan_clear(adept_plan *plan)
@@ -377,6 +431,7 @@ void adept_plan_clear(adept_plan *plan)
     plan->legs = NULL;
     plan->n_legs = 0;
     adept_buckets_free(&plan->kernels.buckets);
+    adept_buckets_free(&plan->kernels.usual);
     free(plan->kernels.columns);
     free(plan->fused_kernels.columns);
     plan->kernels.columns = plan->fused_kernels.columns = NULL;
@@ -389,7 +444,6 @@ adept_status adept_plan_new(adept_plan **out, const adept_profile *prof, const a
     adept_plan *plan = malloc(sizeof *plan);
     if (!plan) return adept_no_memory(err, "a plan");
     adept_status status = adept_plan_init(plan, prof, hw, how, true, NULL, err);
-    if (status == ADEPT_OK) adept_plan_prepare(plan);
     if (status == ADEPT_OK) status = adept_plan_predict(&at_default, plan, NULL, err);
     if (status == ADEPT_OK)
         *out = plan;
@@ -481,7 +535,7 @@ static adept_status find_theta(adept_plan_family *f, const adept_hwprofile *hw, 
 }
 
 adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, const adept_hwprofile *hw,
-                                  const adept_run *how, bool many, adept_error *err)
+                                  const adept_run *how, adept_error *err)
 {
     const adept_placement at = placement_of(f->profile, hw, how);
     adept_plan_clear(&f->plan);
@@ -489,44 +543,13 @@ adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *f, 
     adept_status status = f->plan.by_operator ? find_theta(f, hw, err) : place_phases(&f->plan, &at, NULL, err);
     if (status == ADEPT_OK && f->plan.by_operator)
         status = place_kernels(&f->plan, &at, &f->work, &f->set, &f->cache, f->theta, err);
+    if (status == ADEPT_OK) find_plain(&f->plan);
     if (status == ADEPT_OK) status = add_legs(&f->plan, f->profile, hw, how, false, NULL, err);
-    if (status == ADEPT_OK && many) adept_plan_prepare(&f->plan);
     *out = &f->plan;
     return status;
 }
 
 /* ---- predicting ---- */
-
-/* Whose power is asked for must be known. */
-static adept_status check_node(adept_checked_run *out, const adept_plan *plan, const adept_run *run, adept_error *err)
-{
-    const double *theta = plan->kernels.theta;
-    const adept_model_parameters *p = &plan->phases.theta.p;
-    out->of_node = run->power_scope == ADEPT_SCOPE_NODE;
-    out->watts = plan->by_operator ? (adept_node_watts){theta[ADEPT_OP_p_static_w], theta[ADEPT_OP_p_host_idle_w],
-                                                        theta[ADEPT_OP_p_host_active_w]}
-                                   : (adept_node_watts){p->p_static_w, p->p_host_idle_w, p->p_host_active_w};
-    adept_status status = adept_node_law_of(&out->node, run, err);
-    const char *missing = status == ADEPT_OK ? adept_node_missing(&out->node, &out->watts) : NULL;
-    if (!missing || !out->of_node) return status;
-    return adept_error_set(
-        err, ADEPT_E_USAGE,
-        "power_scope node: %s is not known, with %g of a node's %g GPUs in use: say it, or a node or host that does, "
-        "or fit measurements of nodes",
-        missing, out->node.used, out->node.gpus);
-}
-
-adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *asked,
-                                  adept_error *err)
-{
-    adept_run run = asked ? *asked : (adept_run){0};
-    run.granularity = plan->granularity;
-    adept_status status = adept_place_run(out->row, &out->network, plan->hw, &run, plan->sends, err);
-    if (status == ADEPT_OK)
-        status = adept_buckets_bytes(&out->bucket_bytes, plan->places_known, plan->hw, &run, &out->network, err);
-    if (status != ADEPT_OK) return status;
-    return check_node(out, plan, &run, err);
-}
 
 double adept_plan_power_w(const adept_checked_run *run, double boards_w)
 {
@@ -537,9 +560,13 @@ static void step_of(adept_step *out, const adept_plan *plan, const adept_plan_ke
                     const adept_plan_phases *phases, const adept_checked_run *run)
 {
     if (plan->by_operator) {
-        const adept_buckets *buckets = run->bucket_bytes > 0.0 ? &plan->kernels.buckets : NULL;
-        adept_operator_numbers numbers = k->numbers;
+        const adept_plan_kernels *known = &plan->kernels;
+        const adept_buckets *all = run->bucket_bytes == ADEPT_BUCKET_BYTES ? &known->usual : &known->buckets;
+        const adept_buckets *buckets = run->bucket_bytes > 0.0 ? all : NULL;
+        adept_operator_numbers numbers;
+        memcpy(&numbers, &k->numbers, offsetof(adept_operator_numbers, network)); /* which is the run's */
         adept_operator_set_run(&numbers, run->row, &run->network);
+        numbers.plain = run->plain;
         adept_operator_step(out, &k->list, &numbers, buckets, run->bucket_bytes, k->theta);
     } else {
         step_of_phases(out, phases, run);

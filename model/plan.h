@@ -22,11 +22,24 @@ typedef struct adept_plan_kernels {
     adept_operator_numbers numbers;
     adept_kernel_list list;
     double *columns;       /* the list's; owned */
+    adept_clock_cells cells;
     adept_buckets buckets; /* of gradients, where their order is known */
+    adept_buckets usual;   /* the same, cut into buckets of ADEPT_BUCKET_BYTES */
 } adept_plan_kernels;
 
 /* A workload of several legs: each is a plan of its own, which runs so many times. */
 typedef struct adept_plan_leg adept_plan_leg;
+
+/* A run, checked against the sheet. */
+typedef struct adept_checked_run {
+    double row[ADEPT_ROW_COLUMNS];
+    double bucket_bytes; /* 0: a share of the all-reduce is hidden */
+    adept_node_law node;
+    adept_node_watts watts; /* of the plan */
+    bool of_node;           /* the scope of power */
+    bool plain;             /* one GPU, of which nothing is said but a limit and a clock */
+    adept_network network;
+} adept_checked_run;
 
 struct adept_plan {
     const adept_hwprofile *hw;
@@ -39,6 +52,7 @@ struct adept_plan {
     adept_granularity granularity; /* as asked */
     uint32_t notes;                /* of every estimate */
     bool by_operator, sends /* there are gradients to sum */, places_known;
+    adept_checked_run plain; /* the run that says nothing; `plain` false: it cannot be */
     double left_out_s; /* of a step at the peak: multiplications that Winograd's algorithm leaves out */
     adept_placed placed;
     double samples;         /* of one GPU and step */
@@ -58,25 +72,16 @@ struct adept_plan_leg {
     double times;
 };
 
-/** A plan in place, for one run (adept_plan_prepare() makes it one for many).
+/** A plan in place: it must not be moved.
  *  @param how    `granularity` and `saturation`
  *  @param several  will a run have several GPUs? Else the order of the backward pass is not looked at
  *  @param theta  parameters other than the GPU's: those of its granularity for this run, in order; NULL: the GPU's
  *  @return as adept_plan_new(); adept_plan_clear() whatever it is */
 adept_status adept_plan_init(adept_plan *plan, const adept_profile *prof, const adept_hwprofile *hw,
                              const adept_run *how, bool several, const double *theta, adept_error *err);
-void adept_plan_prepare(adept_plan *plan);
 void adept_plan_clear(adept_plan *plan);
 
-/* A run, checked against the sheet. */
-typedef struct adept_checked_run {
-    double row[ADEPT_ROW_COLUMNS];
-    adept_network network;
-    double bucket_bytes; /* 0: a share of the all-reduce is hidden */
-    adept_node_law node;
-    adept_node_watts watts; /* of the plan */
-    bool of_node;           /* the scope of power */
-} adept_checked_run;
+/** A run, checked against the sheet. */
 adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *run,
                                   adept_error *err);
 

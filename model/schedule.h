@@ -58,6 +58,7 @@ typedef struct adept_done {
     double at_s;
     int task;
     bool within;
+    unsigned launches; /* of parts, that it waited for one behind the other: by bits, in the order in which they were added */
 } adept_done;
 
 typedef struct adept_schedule {
@@ -65,13 +66,17 @@ typedef struct adept_schedule {
     adept_task *tasks;             /* borrowed; NULL: they are not kept */
     size_t n;
     bool keeps_sends; /* also those on the links */
+    int n_launches;
 } adept_schedule;
 
 static inline void adept_schedule_begin(adept_schedule *s, adept_task *tasks, bool keeps_sends)
 {
-    *s = (adept_schedule){.tasks = tasks, .keeps_sends = keeps_sends};
     for (int i = 0; i < ADEPT_LANES; i++)
-        s->lanes[i].task = ADEPT_NO_TASK;
+        s->lanes[i] = (adept_done){.task = ADEPT_NO_TASK};
+    s->tasks = tasks;
+    s->n = 0;
+    s->keeps_sends = keeps_sends;
+    s->n_launches = 0;
 }
 
 /* A time that is not a number stays, whichever it is of. */
@@ -92,8 +97,10 @@ static inline adept_done adept_schedule_add(adept_schedule *s, adept_task task, 
         index = (int)s->n++;
         s->tasks[index] = task;
     }
-    s->lanes[task.lane] = (adept_done){from.at_s + task.time_s, index, false};
-    return (adept_done){from.at_s, index, true};
+    bool launches = task.kind == ADEPT_TASK_PART && task.lane == ADEPT_LANE_HOST;
+    s->lanes[task.lane] = (adept_done){from.at_s + task.time_s, index, false,
+                                       launches ? from.launches | 1u << s->n_launches++ : from.launches};
+    return (adept_done){from.at_s, index, true, from.launches};
 }
 
 /** What the end of the last task owes to the time of each. */

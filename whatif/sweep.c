@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_RUNS 8 /* from there on it pays to tabulate a plan */
-
 /* Axes that vary, outermost first. */
 typedef struct grid {
     const adept_sweep *sweep;
@@ -118,15 +116,6 @@ static bool next(grid *g, int level)
     return false;
 }
 
-/* Points that share the axes outside a level. */
-static uint64_t points_inside(const grid *g, int level)
-{
-    uint64_t n = 1;
-    for (size_t i = g->first[level]; i < g->n; i++)
-        n *= axis_at(g, i)->n;
-    return n;
-}
-
 /* ---- points ---- */
 
 static void emit(walk *w)
@@ -225,8 +214,7 @@ static void fail_inside(walk *w, int level, adept_status status)
 static void walk_runs(walk *w)
 {
     const adept_plan *plan = NULL;
-    bool many = points_inside(&w->grid, ADEPT_SWEEP_RUN) > FEW_RUNS;
-    adept_status status = adept_plan_family_at(&plan, w->family, &w->hw, &w->grid.sweep->run, many, &w->why);
+    adept_status status = adept_plan_family_at(&plan, w->family, &w->hw, &w->grid.sweep->run, &w->why);
     if (status != ADEPT_OK) {
         fail_inside(w, ADEPT_SWEEP_RUN, status);
         return;

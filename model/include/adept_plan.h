@@ -62,11 +62,10 @@ ADEPT_API void adept_plan_family_free(adept_plan_family *family); /* NULL allowe
  * The plan of a GPU, with the bits of adept_plan_new().
  * @param out   borrowed: until the next call
  * @param hw    borrowed: until the next call; may be the same address with other numbers
- * @param many  more than a few runs will be predicted: worth to prepare for limits
  * @return as adept_plan_new()
  */
 ADEPT_API adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *family, const adept_hwprofile *hw,
-                                            const adept_run *how, bool many, adept_error *err);
+                                            const adept_run *how, adept_error *err);
 
 /** Where the measurement of a predicted run would lie: fills the interval of an estimate, as adept_prediction has it; NAN without a fit
  *  that says so. @param estimate  of this plan and run. No allocation, thread-safe. */

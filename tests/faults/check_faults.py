@@ -580,6 +580,11 @@ def check(case, pool):
     return (fail_calls if case.options.calls else fail_allocations)(case, pool)
 
 
+def timed(case, pool):
+    started = time.monotonic()
+    return (*check(case, pool), time.monotonic() - started)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--adept", required=True)
@@ -600,12 +605,13 @@ def main():
         setattr(options, name, getattr(options, name) and os.path.abspath(getattr(options, name)))
     options.tried = set() # of --calls: rows of fail_call.c that were reached
     total, found, known = 0, collections.OrderedDict(), collections.Counter()
+    walkers = options.jobs * (4 if options.serve else 1) # servers without memory wait for their timeouts
     with tempfile.TemporaryDirectory(prefix="adept-faults-in-") as options.inputs, \
-            concurrent.futures.ThreadPoolExecutor(options.jobs) as walks, concurrent.futures.ThreadPoolExecutor(3 * options.jobs) as pool: # many of the runs sleep
+            concurrent.futures.ThreadPoolExecutor(walkers) as walks, concurrent.futures.ThreadPoolExecutor(3 * options.jobs) as pool: # many of the runs sleep
         inputs(options)
         cases = [case for case in cases_of(options) if not options.only or case.name in options.only.split(",")]
-        for case, walk in [(case, walks.submit(check, case, pool)) for case in cases]:
-            faults, alone, complaints = walk.result()
+        for case, walk in [(case, walks.submit(timed, case, pool)) for case in cases]:
+            faults, alone, complaints, seconds = walk.result()
             bad = 0
             for n, kind, what, stack in complaints:
                 place = functions(options.adept, *stack)
@@ -616,7 +622,7 @@ def main():
                     bad += 1
                     found.setdefault((case.name, what[:300], place), (n, kind))
             total += faults
-            print(f"{case.name}: {faults} faults, {alone} by runs of their own, {bad} bad", flush=True)
+            print(f"{case.name}: {faults} faults, {alone} by runs of their own, {bad} bad, {seconds:.0f} s", flush=True)
     if options.calls and not options.serve and not options.only:
         never = [f"{call} {error}" for i, (call, error, _) in enumerate(kinds_of_calls()) if i not in options.tried]
         print("never reached: " + ", ".join(never))

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 ORDER = struct.Struct("<qqq") # at, kind, seen
-GOES_ON_S = 0.2 # so long a fault that goes on, and was reached, is let go on without an answer
+GOES_ON_S = 0.05 # so long a fault that goes on, and was reached, is let go on without an answer
 PATIENCE_S = 600 # for what takes milliseconds where the processors are free
 # Name, method, path, body. "%": one of two GPUs in turn, and the server keeps one oracle, so that each has to be made.
 REQUESTS = [

@@ -117,33 +117,31 @@ static void step_at(adept_step *out, double f, const adept_kernel_list *list, co
     out->comm_w = out->idle_w = board->static_w + wait_w;
 }
 
-static double kernels_limit_w(const adept_step *s, const adept_board *board, double limit_w)
+/* The limit that kernels and waits together are at. */
+static double limit_w_of(const adept_step *s, const adept_kernel_list *list)
 {
+    const adept_board *b = &list->board;
     double kernels_s = s->pass_s + s->optimizer_s;
-    double waits = adept_board_load(board, s->idle_w / limit_w) * (s->step_s - kernels_s);
-    return limit_w * adept_board_unload(board, fmax(0.0, (s->step_s - waits) / kernels_s));
+    double load = kernels_s * adept_board_load(b, adept_kernel_list_power_w(list, s->clock_ratio)) +
+                  (s->step_s - kernels_s) * adept_board_load(b, s->idle_w);
+    return adept_board_unload(b, load / s->step_s);
 }
 
-/* The clock that kernels and waits together leave, by the very steps of the solution in model/: it ends within 1e-11 of
- * itself, and steps are compared more closely. */
+/* The clock that kernels and waits together leave, by halves and kernel by kernel. */
 void six_ways_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,
                    const adept_buckets *buckets, double bucket_bytes, const double *theta)
 {
-    adept_clock clock = adept_kernel_list_clock(list, n->limit_w, n->max_clock);
-    double f = clock.ratio, before = NAN, gap_before = NAN, low = list->board.min_clock, high = n->max_clock;
-    const int most_clocks = clock.limited || clock.floored ? 80 : 0;
-    step_at(out, f, list, n, buckets, bucket_bytes, theta);
-    for (int i = 0; i < most_clocks; i++) {
-        clock = adept_kernel_list_clock(list, kernels_limit_w(out, &list->board, n->limit_w), n->max_clock);
-        double gap = clock.ratio - f;
-        if (!(fabs(gap) > 1e-11)) break;
-        double next = isnan(before) ? clock.ratio : f - gap * (f - before) / (gap - gap_before);
-        *(gap > 0.0 ? &low : &high) = f;
-        if (i % 2 == 1 && i > 2) next = 0.5 * (low + high);
-        if (!(next >= low && next <= high)) next = 0.5 * (low + high);
-        before = f, gap_before = gap, f = next;
-        step_at(out, f, list, n, buckets, bucket_bytes, theta);
+    double low = list->board.min_clock, high = n->max_clock;
+    step_at(out, high, list, n, buckets, bucket_bytes, theta);
+    if (!(adept_kernel_list_power_w(list, high) > n->limit_w) || !(limit_w_of(out, list) > n->limit_w)) return;
+    step_at(out, low, list, n, buckets, bucket_bytes, theta);
+    const bool floored = limit_w_of(out, list) > n->limit_w;
+    while (!floored && high - low > 1e-16) {
+        const double clock = 0.5 * (low + high);
+        if (!(clock > low && clock < high)) break;
+        step_at(out, clock, list, n, buckets, bucket_bytes, theta);
+        *(limit_w_of(out, list) > n->limit_w ? &high : &low) = clock;
     }
-    out->floored = clock.floored && !(f > list->board.min_clock && f < n->max_clock);
-    out->limited = out->floored || f < n->max_clock;
+    out->limited = true;
+    out->floored = floored;
 }

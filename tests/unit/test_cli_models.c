@@ -59,15 +59,11 @@ static outcome parse_outcome(const cli_result *r)
     return o;
 }
 
-static void need_torch(void)
+/* @param ending  of the bundled model's file; only of "pt" libtorch is asked */
+static void save_profile(const model *m, const char *precision, const char *ending)
 {
-    if (!getenv("ADEPT_TORCH_MODULE")) skip();
-}
-
-static void save_profile(const model *m, const char *precision)
-{
-    cli_result r = cli_run("profile %s/data/models/%s.pt --precision %s %s -o %s/%s.%s.json", ADEPT_SOURCE_DIR,
-                           m->name, precision, m->options, cli_folder(), m->name, precision);
+    cli_result r = cli_run("profile %s/data/models/%s.%s --precision %s %s -o %s/%s.%s.json", ADEPT_SOURCE_DIR,
+                           m->name, ending, precision, m->options, cli_folder(), m->name, precision);
     if (r.exit_code != 0) fail_msg("%s: exit code %d: %s", m->name, r.exit_code, r.err);
     cli_result_free(&r);
 }
@@ -94,13 +90,12 @@ static void times_order_sensibly(void **state)
 {
     static const char *const gpus[] = {"a100", "h100"};
     (void)state;
-    need_torch();
     printf("%-16s %-4s %4s | %10s %8s %10s %6s fits | %10s %8s %10s %6s fits\n", "model", "prec", "GPUs", "a100 ms",
            "W", "J", "MFU", "h100 ms", "W", "J", "MFU");
     for (int i = 0; i < N_MODELS; i++) {
         double slower_s[2][2] = {{1e300, 1e300}, {1e300, 1e300}}; /* the precision before, by GPU and number */
         for (int p = 0; p < N_PRECISIONS; p++) {
-            save_profile(&models[i], precisions[p]);
+            save_profile(&models[i], precisions[p], "profile.json");
             for (int many = 0; many < 2; many++) {
                 outcome o[2];
                 printf("%-16s %-4s %4d", models[i].name, precisions[p], many ? 4 : 1);
@@ -123,10 +118,10 @@ static void times_order_sensibly(void **state)
 static void a_saved_profile_needs_no_libtorch(void **state)
 {
     (void)state;
-    need_torch();
+    if (!getenv("ADEPT_TORCH_MODULE")) skip();
     char *module = strdup(getenv("ADEPT_TORCH_MODULE"));
     for (int i = 0; i < N_MODELS; i++) {
-        save_profile(&models[i], "bf16");
+        save_profile(&models[i], "bf16", "pt");
         cli_result direct =
             cli_run("predict %s/data/models/%s.pt --precision bf16 %s --gpu a100 --gpus 4 --by layer --json",
                     ADEPT_SOURCE_DIR, models[i].name, models[i].options);
@@ -146,11 +141,10 @@ static void a_saved_profile_needs_no_libtorch(void **state)
 static void twice_the_batch_is_no_less_work(void **state)
 {
     (void)state;
-    need_torch();
     for (int i = 0; i < N_MODELS; i++) {
         outcome o[2];
         for (int twice = 0; twice < 2; twice++) {
-            cli_result r = cli_run("predict %s/data/models/%s.pt --gpu a100 --json --batch %d", ADEPT_SOURCE_DIR,
+            cli_result r = cli_run("predict %s/data/models/%s.profile.json --gpu a100 --json --batch %d", ADEPT_SOURCE_DIR,
                                    models[i].name, models[i].batch << twice);
             o[twice] = parse_outcome(&r);
             cli_result_free(&r);

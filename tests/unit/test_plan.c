@@ -24,12 +24,12 @@ static void a_family_forgets_what_failed(void **state)
     fresh(&f, 500, 1);
     set(&f, "p_static_w", 50);
     assert_int_equal(adept_plan_family_new(&family, &f.prof, false, &err), ADEPT_OK);
-    assert_int_equal(adept_plan_family_at(&plan, family, &f.gpu.hw, NULL, false, &err), ADEPT_OK);
+    assert_int_equal(adept_plan_family_at(&plan, family, &f.gpu.hw, NULL, &err), ADEPT_OK);
     assert_int_equal(adept_plan_predict(&first, plan, NULL, &err), ADEPT_OK);
     set(&f, "p_static_w", 2 * f.gpu.hw.specs.tdp_w);
-    assert_int_equal(adept_plan_family_at(&plan, family, &f.gpu.hw, NULL, false, &err), ADEPT_E_INVALID);
+    assert_int_equal(adept_plan_family_at(&plan, family, &f.gpu.hw, NULL, &err), ADEPT_E_INVALID);
     set(&f, "p_static_w", 50);
-    assert_int_equal(adept_plan_family_at(&plan, family, &f.gpu.hw, NULL, false, &err), ADEPT_OK);
+    assert_int_equal(adept_plan_family_at(&plan, family, &f.gpu.hw, NULL, &err), ADEPT_OK);
     assert_int_equal(adept_plan_predict(&again, plan, NULL, &err), ADEPT_OK);
     assert_memory_equal(&again, &first, sizeof first);
     adept_plan_family_free(family);

@@ -43,7 +43,12 @@ static const struct {
 };
 #define N_LANGUAGE (sizeof language / sizeof *language)
 
-static size_t n_models, n_language, n_compared, n_refused;
+#ifdef ADEPT_SANITIZED /* which makes each ten times as long, and another build has all of them */
+#define SOME 4
+#else
+#define SOME 1
+#endif
+static size_t n_seen, n_models, n_language, n_compared, n_refused;
 static adept_hwprofile *gpus[3];
 
 /* The profile as JSON, and predictions of it; NULL and the message where it cannot be walked. malloc'ed */
@@ -175,6 +180,7 @@ static void check_model(const char *path, void *context)
     adept_graph *graph = NULL;
     adept_error err = {0};
     const char *name = strrchr(path, '/') + 1;
+    if (SOME > 1 && context && n_seen++ % SOME != 0) return;
     if (adept_import_model(&graph, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
     if (context) check_bundled(name, graph);
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)
@@ -197,8 +203,8 @@ static void all_bundled_models(void **state)
     for (size_t i = 0; i < 3; i++)
         if (adept_hwprofile_open(&gpus[i], names[i], &err) != ADEPT_OK) fail_msg("%s", err.message);
     if (getenv("ADEPT_TORCH_MODULE")) { /* else no .pt can be read */
-        assert_int_equal(bundled_models_each(check_model, &n_models), 28);
-        assert_int_equal(n_language, N_LANGUAGE);
+        assert_int_equal(bundled_models_each(true, check_model, &n_models), 28);
+        assert_true(SOME > 1 ? n_language > 0 : n_language == N_LANGUAGE);
     }
     static const char *const exported[] = {"resnet50.pt2", "vit_b_16.pt2"};
     for (size_t i = 0; i < 2; i++) {

@@ -25,7 +25,7 @@ static void tasks_by_hand(void **state)
     adept_task tasks[16];
     adept_schedule s;
     adept_schedule_begin(&s, tasks, true);
-    const adept_done start = {0.0, ADEPT_NO_TASK, false};
+    const adept_done start = {.task = ADEPT_NO_TASK};
     adept_schedule_add(&s, of(ADEPT_LANE_COMPUTE, 1.0), start);                                        /* 0 */
     adept_schedule_add(&s, of(ADEPT_LANE_HOST, 3.0), start);                                           /* 1 */
     adept_done begins = adept_schedule_add(&s, of(ADEPT_LANE_COMPUTE, 5.0), s.lanes[ADEPT_LANE_HOST]); /* 2 */
