@@ -51,7 +51,7 @@ static adept_status choose_features(adept_rows *rows, const adept_attribution_so
         else if (wanted && options->has_features)
             return adept_error_set(err, ADEPT_E_INVALID, "%s: %s was not counted", sources[0].path,
                                    adept_activity_name(kind));
-        else if (wanted)
+        else if (wanted && kind < ADEPT_ACTIVITY_INSTRUCTIONS) /* few machines count those */
             adept_note(notes, "%s was not counted", adept_activity_name(kind));
     }
     return ADEPT_OK;
