@@ -54,6 +54,13 @@ adept_energy adept_measured_energy(const adept_recording *r, adept_component com
     return energy_of(r, component, NULL, begin_s, end_s);
 }
 
+double adept_measured_node_over_parts(const adept_recording *r, double begin_s, double end_s)
+{
+    double parts_j = adept_measured_energy(r, ADEPT_COMPONENTS, begin_s, end_s).energy_j;
+
+    return parts_j > 0 ? adept_measured_energy(r, ADEPT_COMPONENT_NODE, begin_s, end_s).energy_j / parts_j : NAN;
+}
+
 double adept_measured_above_idle_j(const adept_recording *r, const adept_idle_fit *idle, adept_component component, double begin_s,
                                    double end_s)
 {
@@ -175,6 +182,7 @@ static void put_sums(adept_json_writer *w, const adept_recording *r, const adept
     adept_json_begin_object(w, "total");
     put_energy(w, &total);
     put_above_idle(w, r, run, ADEPT_COMPONENTS);
+    adept_json_put_number(w, "node_over_parts", adept_measured_node_over_parts(r, run->begin_s, run->end_s));
     adept_json_begin_array(w, "covers");
     for (size_t i = 0; i < adept_recording_tracks(r); i++)
         if (adept_track_is_summed(r, i)) adept_json_put_string(w, NULL, adept_recording_track(r, i)->sensor->name);

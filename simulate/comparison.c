@@ -6,7 +6,7 @@
 static adept_status copy_texts(char **out, const char *const *texts, size_t n, adept_error *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (!(out[i] = strdup(texts[i]))) return adept_no_memory(err, "names of policies");
+        if (!(out[i] = strdup(texts[i]))) return adept_no_memory(err, "names of policies and GPUs");
     return ADEPT_OK;
 }
 
@@ -31,12 +31,25 @@ void adept_comparison_free(adept_comparison *c)
         free(c->policies[i]);
     for (size_t i = 0; i < c->n_warnings; i++)
         free(c->warnings[i]);
+    for (size_t i = 0; i < c->n_gpus; i++)
+        free(c->gpus[i]);
+    free(c->gpus);
+    free(c->by_gpu);
     free(c->policies);
     free(c->warnings);
     free(c->seeds);
     free(c->outcomes);
     free(c->uncut);
     *c = (adept_comparison){.setup = NULL};
+}
+
+adept_status adept_comparison_gpus(adept_comparison *c, const char *const *gpus, size_t n, adept_error *err)
+{
+    c->gpus = calloc(n + 1, sizeof *c->gpus);
+    c->by_gpu = calloc(c->n_policies * c->n_seeds * n + 1, sizeof *c->by_gpu);
+    if (!c->gpus || !c->by_gpu) return adept_no_memory(err, "outcomes");
+    c->n_gpus = n;
+    return copy_texts(c->gpus, gpus, n, err);
 }
 
 bool adept_comparison_has(const adept_comparison *c, size_t policy, size_t seed)
@@ -79,6 +92,15 @@ void adept_comparison_values(double *values, const adept_comparison *c, size_t p
     for (size_t s = 0; s < c->n_seeds; s++)
         values[s] = adept_comparison_has(c, policy, s)
                         ? adept_sim_metric_get(metric, &c->outcomes[policy * c->n_seeds + s])
+                        : NAN;
+}
+
+void adept_comparison_gpu_values(double *values, const adept_comparison *c, size_t policy, size_t gpu,
+                                 const adept_sim_metric *metric)
+{
+    for (size_t s = 0; s < c->n_seeds; s++)
+        values[s] = adept_comparison_has(c, policy, s)
+                        ? adept_sim_metric_get(metric, &c->by_gpu[(policy * c->n_seeds + s) * c->n_gpus + gpu])
                         : NAN;
 }
 

@@ -166,6 +166,8 @@ void adept_engine_start(adept_engine *e, size_t job, size_t option)
     record->state = ADEPT_JOB_RUNNING;
     record->start_s = e->now_s;
     record->option = c->of_template[option];
+    e->uses[o->type].n_starts++;
+    e->uses[o->type].gpus_started += o->gpus;
     e->run_of[job] = e->n_runs;
     e->runs[e->n_runs] = r;
     e->shown[e->n_runs++] = (adept_running){.job = job, .user = e->stream->jobs[job].user, .option = option,
@@ -208,6 +210,8 @@ static void close_run(adept_engine *e, size_t run)
     record->gpu_s += o->gpus * ran_s;
     e->user_gpu_s[e->stream->jobs[r.job].user] += o->gpus * ran_s;
     e->done_jobs_energy_j += r.power_w * ran_s;
+    e->uses[o->type].jobs_energy_j += r.power_w * ran_s;
+    e->uses[o->type].gpu_s += o->gpus * ran_s;
     e->jobs_power_w -= r.power_w;
     e->believed_jobs_power_w -= r.believed_power_w;
     e->run_of[r.job] = NONE;
@@ -380,6 +384,7 @@ static void mark_windows(adept_engine *e, double before_s)
         if (begin_s >= before_s) break;
         e->now_s = begin_s;
         e->marks[e->n_marks] = adept_engine_totals(e);
+        adept_engine_uses(&e->mark_uses[e->n_marks * e->cluster->n_types], e);
     }
 }
 
@@ -474,7 +479,9 @@ static adept_status begin(adept_engine *e, adept_error *err)
     e->user_gpu_s = calloc(e->stream->n_users + 1, sizeof *e->user_gpu_s);
     e->shown_user_gpu_s = calloc(e->stream->n_users + 1, sizeof *e->shown_user_gpu_s);
     e->marks = calloc(e->in->n_windows + 1, sizeof *e->marks);
-    if (!e->marks || !e->class_of || !e->records || !e->run_of || !e->user_gpu_s || !e->shown_user_gpu_s || !adept_nodes_begin(e))
+    e->uses = calloc(e->cluster->n_types + 1, sizeof *e->uses);
+    e->mark_uses = calloc((e->in->n_windows + 1) * e->cluster->n_types + 1, sizeof *e->mark_uses);
+    if (!e->marks || !e->uses || !e->mark_uses || !e->class_of || !e->records || !e->run_of || !e->user_gpu_s || !e->shown_user_gpu_s || !adept_nodes_begin(e))
         return adept_no_memory(err, "a simulation");
     adept_status status = classify(e, err);
     note_power(e);
@@ -490,7 +497,7 @@ static void end(adept_engine *e)
     for (size_t i = 0; i < e->n_runs; i++)
         free(e->runs[i].shares);
     void *const owned[] = {e->nodes, e->lists, e->whole_gpus, e->classes, e->class_of, e->records, e->queue, e->returned, e->runs,
-                           e->shown, e->run_of, e->user_gpu_s, e->shown_user_gpu_s, e->events, e->series, e->spans, e->marks, e->starves};
+                           e->shown, e->run_of, e->user_gpu_s, e->shown_user_gpu_s, e->events, e->series, e->spans, e->marks, e->uses, e->mark_uses, e->starves};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }
@@ -505,9 +512,10 @@ adept_status adept_simulate(adept_run_result *out, const adept_simulation *simul
         status = adept_error_set(err, ADEPT_E_USAGE, "policy %s: %s", simulation->policy->name, e.broken);
     if (status == ADEPT_OK && e.failed) status = adept_no_memory(err, "a simulation");
     if (status == ADEPT_OK) {
-        *out = (adept_run_result){.windows = simulation->n_windows > 0 ? calloc(simulation->n_windows, sizeof *out->windows) : NULL};
-        status = out->windows || simulation->n_windows == 0 ? adept_engine_outcome(&out->outcome, out->windows, &e, err)
-                                                            : adept_no_memory(err, "a simulation");
+        size_t n = simulation->n_windows;
+        *out = (adept_run_result){.windows = n > 0 ? calloc(n, sizeof *out->windows) : NULL,
+                                  .types = calloc((n + 1) * e.cluster->n_types + 1, sizeof *out->types)};
+        status = out->types && (out->windows || n == 0) ? adept_engine_outcome(out, &e, err) : adept_no_memory(err, "a simulation");
         if (status != ADEPT_OK) adept_run_result_free(out);
     }
     if (status == ADEPT_OK) {
@@ -533,6 +541,7 @@ void adept_run_result_free(adept_run_result *result)
     free(result->records);
     free(result->starves);
     free(result->windows);
+    free(result->types);
     free(result->series);
     free(result->spans);
     *result = (adept_run_result){.records = NULL};

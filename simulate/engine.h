@@ -75,6 +75,14 @@ typedef struct adept_engine_counters {
     uint64_t n_decisions;
 } adept_engine_counters;
 
+/** What has happened on nodes of one type until a time. */
+typedef struct adept_type_use {
+    double nodes_energy_j, jobs_energy_j, gpu_s;
+    size_t n_starts;
+    int64_t gpus_started;
+    double nodes_power_w, since_s; /* what all but jobs draw, since a time until which it is in the energy */
+} adept_type_use;
+
 typedef struct adept_engine {
     const adept_simulation *in;
     const adept_cluster *cluster;
@@ -119,11 +127,13 @@ typedef struct adept_engine {
     adept_job_span *spans;
     size_t n_spans, span_capacity;
 
+    adept_type_use *uses; /* of each type, of runs that are over */
     double decide_at_s, wake_at_s;
     bool has_acted; /* the policy, in this decision */
     uint64_t n_decisions, n_preemptions, n_failures, n_turns;
     adept_engine_counters *marks; /* where windows begin: the first one with nothing */
     size_t n_marks;
+    adept_type_use *mark_uses; /* of each of them and type */
 } adept_engine;
 
 /* engine_nodes.c */
@@ -165,7 +175,9 @@ bool adept_engine_may_start(const adept_engine *e);
 /* outcome.c */
 /** What has happened until now. */
 adept_engine_counters adept_engine_totals(const adept_engine *e);
-/** @param windows  one for each of the simulation's; NULL where it has none */
-adept_status adept_engine_outcome(adept_outcome *out, adept_outcome *windows, adept_engine *e, adept_error *err);
+/** The same of each type. @param out  room for the cluster's types */
+void adept_engine_uses(adept_type_use *out, const adept_engine *e);
+/** @param out  with room for windows and types */
+adept_status adept_engine_outcome(adept_run_result *out, adept_engine *e, adept_error *err);
 
 #endif

@@ -59,6 +59,11 @@ static void settle(adept_engine *e, size_t node)
 {
     double power_w = power_of(e, node);
 
+    adept_type_use *of_type = &e->uses[node_of(e, node)->type];
+
+    of_type->nodes_energy_j += (e->now_s - of_type->since_s) * of_type->nodes_power_w;
+    of_type->since_s = e->now_s;
+    of_type->nodes_power_w += power_w - e->nodes[node].power_w;
     e->nodes_power_w += power_w - e->nodes[node].power_w;
     e->nodes[node].power_w = power_w;
 }

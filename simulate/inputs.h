@@ -43,8 +43,9 @@ typedef struct adept_kind {
     /* of predicted ones */
     adept_workload *source;     /* NULL: step times were measured */
     adept_workload **workloads; /* one for each batch */
-    double *batches, *gpus, *limits_w;
-    size_t n_batches, n_gpus, n_limits;
+    double *batches, *gpus, *limits_w; /* batches of a GPU */
+    double *global_batches;            /* of all GPUs of a job together, which share one of them; NULL: any may run */
+    size_t n_batches, n_gpus, n_limits, n_global_batches;
     bool auto_limits;
     /* samples_for_s; NAN: not given */
     double for_s;
@@ -52,6 +53,8 @@ typedef struct adept_kind {
     int for_gpus;
 } adept_kind;
 
+/** May so many GPUs have so much each? */
+bool adept_kind_takes(const adept_kind *kind, double gpus, double batch);
 /** Add the placements of so many GPUs to a template. */
 adept_status adept_placements_add(adept_jobs *jobs, size_t t, const double *gpus, size_t n_gpus, adept_notes *notes,
                                   adept_error *err);
@@ -59,7 +62,7 @@ adept_status adept_placements_add(adept_jobs *jobs, size_t t, const double *gpus
 adept_status adept_placements_samples(adept_jobs *jobs, size_t t, adept_error *err);
 /** One more placement. False: memory is out */
 bool adept_template_put(adept_template *t, size_t *capacity, const adept_job_option *option);
-/** Move placements of the rigid configuration to the front. */
+/** Move placements of the rigid configuration to the front. @param rigid_batch  0: any */
 void adept_template_order(adept_template *t, int rigid_gpus, int64_t rigid_batch);
 /** Can the cluster ever hold so many GPUs of a type? On how many nodes? 0: no */
 int64_t adept_cluster_nodes_for(const adept_cluster *cluster, size_t type, double gpus);

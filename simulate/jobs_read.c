@@ -116,6 +116,32 @@ static void read_applications(jobs_reader *j, adept_kind *kind, const cJSON *row
     }
 }
 
+/* "batches" are of each GPU. Of "global_batches" each GPU has a whole part. */
+static void read_batches(jobs_reader *j, adept_kind *kind, const cJSON *row)
+{
+    adept_json_reader *r = &j->file.reader;
+
+    kind->gpus = adept_input_numbers(r, row, "gpus", 1, ADEPT_MOST_GPUS, true, &kind->n_gpus);
+    kind->batches = adept_input_numbers(r, row, "batches", 1, 1e9, true, &kind->n_batches);
+    kind->global_batches = adept_input_numbers(r, row, "global_batches", 1, 1e9, true, &kind->n_global_batches);
+    if (kind->n_gpus < 1 || kind->n_batches + kind->n_global_batches < 1 || kind->n_batches > MOST_SIZES ||
+        kind->n_gpus > MOST_SIZES || kind->n_global_batches > MOST_SIZES)
+        adept_json_fail(r, "\"gpus\", and \"batches\" or \"global_batches\", need 1 to %d entries each", MOST_SIZES);
+    if (kind->batches && kind->global_batches) adept_json_fail(r, "both \"batches\" and \"global_batches\"");
+    if (r->status != ADEPT_OK || kind->batches) return;
+    kind->batches = calloc(kind->n_gpus * kind->n_global_batches, sizeof *kind->batches);
+    if (!kind->batches) adept_json_no_memory(r);
+    for (size_t i = 0; kind->batches && i < kind->n_gpus * kind->n_global_batches; i++) {
+        double batch = kind->global_batches[i / kind->n_gpus] / kind->gpus[i % kind->n_gpus];
+        size_t k = 0;
+        while (k < kind->n_batches && kind->batches[k] != batch)
+            k++;
+        if (batch == floor(batch) && k == kind->n_batches) kind->batches[kind->n_batches++] = batch;
+    }
+    if (r->status == ADEPT_OK && kind->n_batches == 0)
+        adept_json_fail(r, "no number of \"gpus\" divides any of \"global_batches\"");
+}
+
 static void read_template(jobs_reader *j, size_t t, const cJSON *row)
 {
     adept_json_reader *r = &j->file.reader;
@@ -128,12 +154,9 @@ static void read_template(jobs_reader *j, size_t t, const cJSON *row)
     if (r->status == ADEPT_OK) r->where = *name;
     adept_input_known(
         r, row,
-        "name model mode precision optimizer seq_length input gpus batches limits_w limits weight samples "
+        "name model mode precision optimizer seq_length input gpus batches global_batches limits_w limits weight samples "
         "samples_for_s typical_gpus applications");
-    kind->batches = adept_input_numbers(r, row, "batches", 1, 1e9, true, &kind->n_batches);
-    kind->gpus = adept_input_numbers(r, row, "gpus", 1, ADEPT_MOST_GPUS, true, &kind->n_gpus);
-    if (kind->n_batches < 1 || kind->n_gpus < 1 || kind->n_batches > MOST_SIZES || kind->n_gpus > MOST_SIZES)
-        adept_json_fail(r, "\"batches\" and \"gpus\" need 1 to %d entries each", MOST_SIZES);
+    read_batches(j, kind, row);
     kind->workloads = calloc(kind->n_batches + 1, sizeof(adept_workload *));
     if (!kind->workloads) adept_json_no_memory(r);
     kind->weight = adept_input_number(r, row, "weight", 1, 0, 1e9);
@@ -190,6 +213,16 @@ static void read_users(jobs_reader *j)
         jobs->user_shares[u] /= sum;
 }
 
+adept_status adept_jobs_set_rate(adept_jobs *jobs, double rate_per_s, adept_error *err)
+{
+    if (isnan(jobs->horizon_s)) return adept_error_set(err, ADEPT_E_USAGE, "the jobs file has no \"arrivals\"");
+    if (rate_per_s * jobs->horizon_s > ADEPT_MOST_JOBS / 2.0)
+        return adept_error_set(err, ADEPT_E_USAGE, "\"arrivals\" make %g jobs, more than %g", rate_per_s * jobs->horizon_s,
+                               ADEPT_MOST_JOBS / 2.0);
+    jobs->rate_per_s = rate_per_s;
+    return ADEPT_OK;
+}
+
 static void read_arrivals(jobs_reader *j)
 {
     adept_json_reader *r = &j->file.reader;
@@ -201,11 +234,11 @@ static void read_arrivals(jobs_reader *j)
     jobs->rate_per_s = jobs->horizon_s = NAN;
     if (arrivals) {
         adept_input_known(r, arrivals, "rate_per_s horizon_s");
-        jobs->rate_per_s = adept_input_number(r, arrivals, "rate_per_s", NAN, 1e-9, 1e6);
+        double rate_per_s = adept_input_number(r, arrivals, "rate_per_s", NAN, 1e-9, 1e6);
         jobs->horizon_s = adept_input_number(r, arrivals, "horizon_s", NAN, 1e-3, 1e12);
-        if (r->status == ADEPT_OK && jobs->rate_per_s * jobs->horizon_s > ADEPT_MOST_JOBS / 2.0)
-            adept_json_fail(r, "\"arrivals\" make %g jobs, more than %g", jobs->rate_per_s * jobs->horizon_s,
-                            ADEPT_MOST_JOBS / 2.0);
+        adept_error reason = {0};
+        if (r->status == ADEPT_OK && adept_jobs_set_rate(jobs, rate_per_s, &reason) != ADEPT_OK)
+            adept_json_fail(r, "%s", reason.message);
     }
     if (urgent) {
         adept_input_known(r, urgent, "share deadline_factor");
@@ -281,6 +314,7 @@ static void free_kind(adept_kind *kind)
     free(kind->workloads);
     free(kind->applications);
     free(kind->batches);
+    free(kind->global_batches);
     free(kind->gpus);
     free(kind->limits_w);
 }

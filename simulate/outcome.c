@@ -14,6 +14,7 @@ static double quantile(const double *sorted, size_t n, double share)
 /* What is summed up: the run, or a window of it. Its jobs are those submitted in it. */
 typedef struct part {
     adept_engine_counters from, to;
+    const adept_type_use *uses_from, *uses_to; /* of each type; from NULL: nothing yet */
 } part;
 
 static adept_status add_times(adept_outcome *out, const adept_engine *e, const part *p, adept_error *err)
@@ -163,6 +164,33 @@ adept_engine_counters adept_engine_totals(const adept_engine *e)
     return t;
 }
 
+void adept_engine_uses(adept_type_use *out, const adept_engine *e)
+{
+    for (size_t t = 0; t < e->cluster->n_types; t++) {
+        out[t] = e->uses[t];
+        out[t].nodes_energy_j += (e->now_s - out[t].since_s) * out[t].nodes_power_w;
+    }
+    for (size_t i = 0; i < e->n_runs; i++) {
+        const adept_run_now *r = &e->runs[i];
+        adept_type_use *use = &out[e->classes[e->class_of[r->job]].options[r->option].type];
+        add_use(&use->jobs_energy_j, &use->gpu_s, e, r);
+    }
+}
+
+static void add_types(adept_type_outcome *out, const adept_engine *e, const part *p)
+{
+    for (size_t t = 0; t < e->cluster->n_types; t++) {
+        const adept_type_use none = {.n_starts = 0}, *from = p->uses_from ? &p->uses_from[t] : &none, *to = &p->uses_to[t];
+        double there_s = 0;
+        for (size_t i = 0; i < e->cluster->n_nodes; i++)
+            if (e->cluster->nodes[i].type == t) there_s += e->cluster->nodes[i].gpus * (p->to.time_s - p->from.time_s);
+        out[t] = (adept_type_outcome){.jobs_energy_j = to->jobs_energy_j - from->jobs_energy_j, .n_starts = to->n_starts - from->n_starts};
+        out[t].energy_j = to->nodes_energy_j - from->nodes_energy_j + out[t].jobs_energy_j;
+        out[t].utilisation = there_s > 0 ? (to->gpu_s - from->gpu_s) / there_s : NAN;
+        out[t].gpus_per_job = out[t].n_starts > 0 ? (double)(to->gpus_started - from->gpus_started) / (double)out[t].n_starts : NAN;
+    }
+}
+
 static void add_sums(adept_outcome *out, const adept_engine *e, const part *p)
 {
     const adept_engine_counters *from = &p->from, *to = &p->to;
@@ -187,8 +215,9 @@ static void add_sums(adept_outcome *out, const adept_engine *e, const part *p)
     out->utilisation = out->end_s > 0 && e->total_gpus > 0 ? gpu_s / (e->total_gpus * out->end_s) : NAN;
 }
 
-static adept_status sum_up(adept_outcome *out, const adept_engine *e, const part *p, adept_error *err)
+static adept_status sum_up(adept_outcome *out, adept_type_outcome *types, const adept_engine *e, const part *p, adept_error *err)
 {
+    add_types(types, e, p);
     add_sums(out, e, p);
     add_deadlines(out, e, p);
     adept_status status = add_times(out, e, p, err);
@@ -215,17 +244,27 @@ static adept_status find_starved(adept_engine *e, adept_error *err)
     return ADEPT_OK;
 }
 
-adept_status adept_engine_outcome(adept_outcome *out, adept_outcome *windows, adept_engine *e, adept_error *err)
+adept_status adept_engine_outcome(adept_run_result *out, adept_engine *e, adept_error *err)
 {
+    size_t n_types = e->cluster->n_types;
+    adept_type_use *uses = calloc(n_types + 1, sizeof *uses);
+
+    if (!uses) return adept_no_memory(err, "a simulation");
+    adept_engine_uses(uses, e);
     add_running(e);
     const adept_engine_counters end = totals_but_running(e);
-    const part whole = {.to = end};
+    const part whole = {.to = end, .uses_to = uses};
     adept_status status = find_starved(e, err);
-    if (status == ADEPT_OK) status = sum_up(out, e, &whole, err);
+    if (status == ADEPT_OK) status = sum_up(&out->outcome, out->types, e, &whole, err);
 
     for (size_t i = 0; i < e->in->n_windows && status == ADEPT_OK; i++) {
-        const part window = {.from = i < e->n_marks ? e->marks[i] : end, .to = i + 1 < e->n_marks ? e->marks[i + 1] : end};
-        status = sum_up(&windows[i], e, &window, err);
+        bool began = i < e->n_marks, goes_on = i + 1 < e->n_marks;
+        const part window = {.from = began ? e->marks[i] : end,
+                             .to = goes_on ? e->marks[i + 1] : end,
+                             .uses_from = began ? &e->mark_uses[i * n_types] : uses,
+                             .uses_to = goes_on ? &e->mark_uses[(i + 1) * n_types] : uses};
+        status = sum_up(&out->windows[i], &out->types[(i + 1) * n_types], e, &window, err);
     }
+    free(uses);
     return status;
 }

@@ -23,7 +23,7 @@ void adept_template_order(adept_template *t, int rigid_gpus, int64_t rigid_batch
     size_t front = 0;
     for (size_t i = 0; rigid_gpus > 0 && i < t->n_options; i++) {
         const adept_job_option o = t->options[i];
-        if (o.gpus != rigid_gpus || o.batch != rigid_batch || o.limit_w != 0) continue;
+        if (o.gpus != rigid_gpus || (rigid_batch > 0 && o.batch != rigid_batch) || o.limit_w != 0) continue;
         memmove(&t->options[front + 1], &t->options[front], (i - front) * sizeof o);
         t->options[front++] = o;
     }
@@ -53,6 +53,15 @@ int64_t adept_cluster_nodes_for(const adept_cluster *cluster, size_t type, doubl
             used++;
         }
     return sum >= gpus ? used : 0;
+}
+
+bool adept_kind_takes(const adept_kind *kind, double gpus, double batch)
+{
+    bool takes = !kind->global_batches;
+
+    for (size_t i = 0; i < kind->n_global_batches; i++)
+        takes = takes || kind->global_batches[i] == gpus * batch;
+    return takes;
 }
 
 double adept_option_time_s(const adept_job_option *o, double samples)
@@ -172,7 +181,8 @@ static adept_status place_batch(placing *p, size_t b, const double *gpus, size_t
         return ADEPT_OK;
     }
     for (size_t k = 0; k < n_gpus && status == ADEPT_OK; k++)
-        status = ask(p, oracle, (int64_t)p->kind->batches[b], gpus[k]);
+        if (adept_kind_takes(p->kind, gpus[k], p->kind->batches[b]))
+            status = ask(p, oracle, (int64_t)p->kind->batches[b], gpus[k]);
     adept_oracle_free(oracle);
     return status;
 }
@@ -205,17 +215,18 @@ adept_status adept_placements_add(adept_jobs *jobs, size_t t, const double *gpus
             adept_notes_add(notes, "%s: %zu placements on %s cannot run: %.120s", template->name, p.n_failed,
                             s->cluster.types[type].name, p.reason.message);
     }
-    adept_template_order(template, jobs->rigid_gpus, jobs->rigid_batch);
+    adept_template_order(template, jobs->rigid_gpus, jobs->kinds[t].global_batches ? 0 : jobs->rigid_batch);
     return status;
 }
 
 adept_status adept_placements_samples(adept_jobs *jobs, size_t t, adept_error *err)
 {
     adept_kind *kind = &jobs->kinds[t];
-    adept_error reason = {.message = "batches do not fit its memory"};
+    adept_error reason = {.message = "batches do not fit its memory or its GPUs"};
     double best = 0;
 
     for (size_t b = 0; b < kind->n_batches; b++) {
+        if (!adept_kind_takes(kind, kind->for_gpus, kind->batches[b])) continue;
         adept_oracle *oracle = NULL;
         adept_estimate e = {0};
         adept_status status = adept_oracle_new(&oracle, kind->workloads[b], kind->for_gpu, NULL, &reason);

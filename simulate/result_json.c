@@ -8,12 +8,11 @@ static const char *const setup_members[] = {"cluster", "jobs", "options"};
 
 /* ---------------------------------------------------------------- writing ---------------------------------------- */
 
-static void put_metric(adept_json_writer *w, const adept_comparison *c, size_t policy, const adept_sim_metric *metric,
-                       double *values)
+static void put_metric(adept_json_writer *w, const adept_comparison *c, const adept_sim_metric *metric,
+                       const double *values)
 {
     bool whole = adept_comparison_is_whole(c);
 
-    adept_comparison_values(values, c, policy, metric);
     adept_statistics s = adept_statistics_of(values, c->n_seeds);
     adept_json_begin_object(w, metric->name);
     adept_json_put_members(w, "unit %s mean %g sd %g", metric->unit, whole ? s.mean : NAN, whole ? s.sd : NAN);
@@ -43,9 +42,22 @@ static adept_status put_policies(adept_json_writer *w, const adept_comparison *c
         adept_json_begin_object(w, NULL);
         adept_json_put_string(w, "name", c->policies[p]);
         adept_json_begin_object(w, "outcome");
-        for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++)
-            put_metric(w, c, p, m, values);
+        for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++) {
+            adept_comparison_values(values, c, p, m);
+            put_metric(w, c, m, values);
+        }
         adept_json_end_object(w);
+        adept_json_begin_array(w, "by_gpu");
+        for (size_t t = 0; t < c->n_gpus; t++) {
+            adept_json_begin_object(w, NULL);
+            adept_json_put_string(w, "gpu", c->gpus[t]);
+            for (const adept_sim_metric *m = adept_sim_type_metrics; m->name; m++) {
+                adept_comparison_gpu_values(values, c, p, t, m);
+                put_metric(w, c, m, values);
+            }
+            adept_json_end_object(w);
+        }
+        adept_json_end_array(w);
         if (c->uncut) put_uncut(w, &c->uncut[p]);
         adept_json_end_object(w);
     }
@@ -169,8 +181,9 @@ static double number_or_null(adept_json_reader *r, const cJSON *item, const adep
     return NAN;
 }
 
-static void read_metric(adept_json_reader *r, adept_comparison *c, size_t policy, const adept_sim_metric *metric,
-                        const cJSON *outcome)
+/* @param outcomes  of the policy's first seed; those of others are so many bytes apart */
+static void read_metric(adept_json_reader *r, const adept_comparison *c, size_t policy, const adept_sim_metric *metric,
+                        const cJSON *outcome, void *outcomes, size_t apart)
 {
     const cJSON *per_seed = adept_json_array(r, adept_json_object(r, outcome, metric->name), "per_seed"), *item = NULL;
     size_t seed = 0;
@@ -183,8 +196,35 @@ static void read_metric(adept_json_reader *r, adept_comparison *c, size_t policy
         bool has = adept_comparison_has(c, policy, seed);
         double value = has ? number_or_null(r, item, metric) : NAN;
         if (r->status != ADEPT_OK) return;
-        if (has) adept_sim_metric_set(metric, &c->outcomes[policy * c->n_seeds + seed], value);
+        if (has) adept_sim_metric_set(metric, (char *)outcomes + seed * apart, value);
         seed++;
+    }
+}
+
+/* The first policy says which types there are. */
+static void read_gpus(adept_json_reader *r, adept_comparison *c, size_t policy, const cJSON *by_gpu)
+{
+    size_t n = adept_json_size(by_gpu), t = 0;
+    const cJSON *item = NULL;
+
+    if (n > ADEPT_JSON_MAX_VALUES / 16 / (c->n_policies * c->n_seeds)) adept_json_fail(r, "has more GPUs than a file can hold");
+    if (r->status == ADEPT_OK && policy == 0) {
+        const char **names = calloc(n + 1, sizeof *names);
+        if (!names) adept_json_no_memory(r);
+        if (names) cJSON_ArrayForEach(item, by_gpu) names[t++] = adept_json_string(r, item, "gpu");
+        if (r->status == ADEPT_OK) r->status = adept_comparison_gpus(c, names, n, r->err);
+        free(names);
+    }
+    if (n != c->n_gpus) adept_json_fail(r, "policies have not the same GPUs");
+    t = 0;
+    cJSON_ArrayForEach(item, by_gpu)
+    {
+        const char *name = adept_json_string(r, item, "gpu");
+        if (r->status == ADEPT_OK && strcmp(name, c->gpus[t]) != 0) adept_json_fail(r, "policies have not the same GPUs");
+        for (const adept_sim_metric *m = adept_sim_type_metrics; r->status == ADEPT_OK && m->name; m++)
+            read_metric(r, c, policy, m, item, &c->by_gpu[policy * c->n_seeds * c->n_gpus + t],
+                        c->n_gpus * sizeof *c->by_gpu);
+        t++;
     }
 }
 
@@ -236,7 +276,9 @@ adept_status adept_comparison_read(adept_comparison *out, const cJSON *tree, con
     {
         const cJSON *outcome = adept_json_object(&r, item, "outcome");
         for (const adept_sim_metric *m = adept_sim_metrics; r.status == ADEPT_OK && m->name; m++)
-            read_metric(&r, out, policy, m, outcome);
+            read_metric(&r, out, policy, m, outcome, &out->outcomes[policy * out->n_seeds], sizeof *out->outcomes);
+        if (cJSON_GetObjectItemCaseSensitive(item, "by_gpu")) /* older files have none */
+            read_gpus(&r, out, policy, adept_json_array(&r, item, "by_gpu"));
         policy++;
     }
     cJSON_ArrayForEach(item, adept_json_array(&r, tree, "warnings"))
@@ -262,6 +304,10 @@ static const char *what_differs(const adept_comparison *a, const adept_compariso
     for (size_t i = 0; same_policies && i < a->n_policies; i++)
         same_policies = strcmp(a->policies[i], b->policies[i]) == 0;
     if (!same_policies) return "policies";
+    bool same_gpus = a->n_gpus == b->n_gpus;
+    for (size_t i = 0; same_gpus && i < a->n_gpus; i++)
+        same_gpus = strcmp(a->gpus[i], b->gpus[i]) == 0;
+    if (!same_gpus) return "GPUs";
     if (a->n_seeds != b->n_seeds || memcmp(a->seeds, b->seeds, a->n_seeds * sizeof *a->seeds) != 0) return "seeds";
     return a->shard.of != b->shard.of ? "number of shards" : NULL;
 }
@@ -273,8 +319,12 @@ static adept_status add_part(adept_comparison *whole, const adept_comparison *pa
 
     for (size_t p = 0; p < part->n_policies; p++)
         for (size_t s = 0; s < part->n_seeds; s++)
-            if (adept_comparison_has(part, p, s))
-                whole->outcomes[p * part->n_seeds + s] = part->outcomes[p * part->n_seeds + s];
+            if (adept_comparison_has(part, p, s)) {
+                size_t run = p * part->n_seeds + s;
+                whole->outcomes[run] = part->outcomes[run];
+                memcpy(&whole->by_gpu[run * part->n_gpus], &part->by_gpu[run * part->n_gpus],
+                       part->n_gpus * sizeof *part->by_gpu);
+            }
     for (size_t i = 0; status == ADEPT_OK && i < part->n_warnings; i++)
         status = adept_comparison_warn(whole, part->warnings[i], err);
     return status;

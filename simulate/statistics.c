@@ -7,6 +7,7 @@
 /* ---------------------------------------------------------------- metrics ---------------------------------------- */
 
 #define METRIC(kind, name, unit, better) {#name, unit, offsetof(adept_outcome, name), ADEPT_SIM_METRIC_##kind, better}
+#define OF_TYPE(kind, name, unit) {#name, unit, offsetof(adept_type_outcome, name), ADEPT_SIM_METRIC_##kind, 0}
 
 const adept_sim_metric adept_sim_metrics[] = {
     METRIC(COUNT, n_jobs, "", 0),
@@ -43,6 +44,11 @@ const adept_sim_metric adept_sim_metrics[] = {
     {.name = NULL},
 };
 
+const adept_sim_metric adept_sim_type_metrics[] = {
+    OF_TYPE(NUMBER, utilisation, ""), OF_TYPE(NUMBER, energy_j, "J"),      OF_TYPE(NUMBER, jobs_energy_j, "J"),
+    OF_TYPE(COUNT, n_starts, ""),     OF_TYPE(NUMBER, gpus_per_job, ""), {.name = NULL},
+};
+
 const adept_sim_metric *adept_sim_metric_by_name(const char *name)
 {
     for (const adept_sim_metric *m = adept_sim_metrics; m->name; m++)
@@ -50,7 +56,7 @@ const adept_sim_metric *adept_sim_metric_by_name(const char *name)
     return NULL;
 }
 
-double adept_sim_metric_get(const adept_sim_metric *metric, const adept_outcome *outcome)
+double adept_sim_metric_get(const adept_sim_metric *metric, const void *outcome)
 {
     const void *at = (const char *)outcome + metric->at;
     double value = metric->kind == ADEPT_SIM_METRIC_NUMBER  ? *(const double *)at
@@ -60,7 +66,7 @@ double adept_sim_metric_get(const adept_sim_metric *metric, const adept_outcome 
     return isfinite(value) ? value : NAN;
 }
 
-void adept_sim_metric_set(const adept_sim_metric *metric, adept_outcome *outcome, double value)
+void adept_sim_metric_set(const adept_sim_metric *metric, void *outcome, double value)
 {
     void *at = (char *)outcome + metric->at;
 

@@ -22,7 +22,6 @@ DOCUMENTS = {
                         ["hwprofiles/v100-pcie-32gb.json", "hwprofiles/a40.json", "data/models/*", "tools/power_limits.py"]),
     "SCHEDULING.md": ("python3 tools/scheduling.py --adept PROGRAM --traces TRACES -o docs/SCHEDULING.md",
                       FITS + ["data/clusters/**/*", "tools/scheduling.py"]),
-    "WALKTHROUGH.md": ("python3 tools/walkthrough.py --adept PROGRAM", FITS + ["data/models/*", "tools/walkthrough.py"]),
     "MODELS.md": ("python3 tools/zoo/check_models.py --adept PROGRAM --table docs/MODELS.md",
                   ["tools/zoo/check_models.py", "tools/zoo/model_kinds.py"]),
     "OPERATORS.md": ("python3 tools/zoo/check_operators.py --adept PROGRAM --table docs/OPERATORS.md",

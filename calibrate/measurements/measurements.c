@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind { TEXT, NAME, CHOICE, SIZED, SWITCH, COUNT, POSITIVE, WEIGHT } kind;
+typedef enum kind { TEXT, NAME, CHOICE, SIZED, SWITCH, COUNT, POSITIVE, SHARE, WEIGHT } kind;
 
 static const char *answer_at(size_t index)
 {
@@ -35,6 +35,7 @@ static ADEPT_NAMES(status_at, "ok", "oom")
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
     X(peak_memory_bytes, peak_memory_bytes, POSITIVE, "", NULL)                                                        \
+    X(gpu_utilization, gpu_utilization, SHARE, "", NULL)                                                           \
     X(status, status, CHOICE, "ok", status_at)                                                                         \
     X(stack, stack, TEXT, "", NULL)                                                                                    \
     X(source, source, TEXT, "", NULL)                                                                                  \
@@ -337,9 +338,12 @@ static adept_status parse_cell(const adept_dataset *d, adept_dataset_row *m, int
         number = (double)*(int64_t *)field;
         break;
     case POSITIVE:
+    case SHARE:
     case WEIGHT:
         status = parse_number(m, column, text, 0, known[column].kind == WEIGHT, field, err);
         number = *(double *)field;
+        if (status == ADEPT_OK && known[column].kind == SHARE && number > 1)
+            status = adept_row_fail(m, known[column].name, err, "%.60s is above 1: divide percent by 100", text);
     }
     if (status != ADEPT_OK) return status;
     m->texts[column] = adept_arena_printf(d->arena, "%.15g", number);
@@ -482,7 +486,8 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
                            .texts = adept_arena_array(d->arena, N_KNOWN, sizeof *m.texts),
                            .step_time_s = NAN,
                            .power_avg_w = NAN,
-                           .peak_memory_bytes = NAN};
+                           .peak_memory_bytes = NAN,
+                           .gpu_utilization = NAN};
 
     if (!cells || !m.texts) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     for (size_t i = 0; i < d->columns.n; i++)

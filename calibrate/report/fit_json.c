@@ -186,6 +186,20 @@ static void put_floors(adept_json_writer *w, const adept_fit_report *r)
     for (size_t i = 0; i < r->n_held_out; i++)
         put_floor(w, r->held_out[i].scheme, f->held_out[i].evaluation);
     adept_json_end_object(w);
+    adept_json_begin_array(w, "by_utilisation"); /* power of a GPU over its limit */
+    for (size_t form = 0; form < ADEPT_UTILISATIONS; form++) {
+        if (!f->utilisation_in_sample[form]) continue;
+        adept_json_begin_object(w, NULL);
+        adept_json_put_members(w, "model %s shape %s a %g b %g", adept_utilisation_words[form],
+                               adept_utilisation_shapes[form], f->values.a[form], f->values.b[form]);
+        put_floor(w, "in_sample", f->utilisation_in_sample[form]);
+        adept_json_begin_object(w, "held_out");
+        for (size_t i = 0; i < r->n_held_out; i++)
+            put_floor(w, r->held_out[i].scheme, f->utilisation_held_out[form][i].evaluation);
+        adept_json_end_object(w);
+        adept_json_end_object(w);
+    }
+    adept_json_end_array(w);
     adept_json_end_object(w);
 }
 

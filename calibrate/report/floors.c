@@ -1,5 +1,5 @@
-/** @file floors.c  The two naive predictors that a fit must beat: one efficiency for all times, one share of the
- * board's power limit for all powers. Calls: model (roofline). */
+/** @file floors.c  The naive predictors that a fit must beat: one efficiency for all times, one share of the board's power limit
+ * for all powers; and power by utilisation, where that was measured. Calls: model (roofline). */
 #include "fit_report.h"
 #include <math.h>
 #include <stdlib.h>
@@ -43,6 +43,45 @@ static void add_term(term *terms, size_t *n, double base, double measured, doubl
     if (slope > 0.0 && isfinite(slope)) terms[(*n)++] = (term){measured / base, slope};
 }
 
+/* ---- power by utilisation ---- */
+
+#define X(name, word, ...) word,
+const char *const adept_utilisation_words[ADEPT_UTILISATIONS] = {ADEPT_UTILISATION_LIST(X)};
+#undef X
+#define X(name, word, shape, ...) shape,
+const char *const adept_utilisation_shapes[ADEPT_UTILISATIONS] = {ADEPT_UTILISATION_LIST(X)};
+#undef X
+
+static double shape_at(size_t form, double u)
+{
+#define X(name, word, shape, value) value,
+    const double values[ADEPT_UTILISATIONS] = {ADEPT_UTILISATION_LIST(X)};
+#undef X
+    return values[form];
+}
+
+/* P / TDP = a + b g(u): least squares of (predicted - measured) / measured. */
+static void fit_utilisation(adept_floor_values *out, size_t form, const adept_dataset_row *rows, size_t n, const bool *use)
+{
+    double s1 = 0, sg = 0, sgg = 0, s = 0, gs = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double share = rows[i].power_avg_w / power_at_tdp(&rows[i]), g = shape_at(form, rows[i].gpu_utilization);
+        if ((use && !use[i]) || !isfinite(share) || !isfinite(g)) continue;
+        double weight = rows[i].weight / (share * share);
+        s1 += weight, sg += weight * g, sgg += weight * g * g, s += weight * share, gs += weight * g * share;
+    }
+    double determinant = s1 * sgg - sg * sg;
+    bool is_known = determinant > 1e-9 * s1 * sgg;
+    out->b[form] = is_known ? (s1 * gs - sg * s) / determinant : NAN;
+    out->a[form] = is_known ? (s - out->b[form] * sg) / s1 : NAN;
+}
+
+static double power_by_utilisation(const adept_floor_values *values, size_t form, const adept_dataset_row *row)
+{
+    return power_at_tdp(row) * (values->a[form] + values->b[form] * shape_at(form, row->gpu_utilization));
+}
+
 adept_status adept_floors_fit(adept_floor_values *out, const adept_dataset_row *rows, size_t n, const bool *use,
                               adept_error *err)
 {
@@ -62,6 +101,8 @@ adept_status adept_floors_fit(adept_floor_values *out, const adept_dataset_row *
         out->efficiency = 1.0 / weighted_median(times, n_times);
         out->tdp_share = weighted_median(powers, n_powers);
     }
+    for (size_t form = 0; form < ADEPT_UTILISATIONS; form++)
+        fit_utilisation(out, form, rows, n, use);
     free(times);
     free(powers);
     return status;
@@ -85,6 +126,7 @@ typedef struct naive_refits {
     size_t n;
     const adept_held_out *of_fit; /* what the fit itself could predict */
     size_t n_schemes;
+    size_t form; /* of power by utilisation; ADEPT_UTILISATIONS: the constants */
 } naive_refits;
 
 static bool fit_has_failed(const naive_refits *c, const char *fold_id)
@@ -105,7 +147,10 @@ static adept_status refit(void *context, const char *fold_id, const bool *train,
     *stopped = fit_has_failed(c, fold_id);
     adept_status status = *stopped ? ADEPT_OK : adept_floors_fit(&values, c->rows, c->n, train, err);
     for (size_t i = 0; i < c->n && status == ADEPT_OK && !*stopped; i++)
-        if (!train[i]) status = adept_floors_predict(&time_s[i], &power_w[i], &values, &c->rows[i], err);
+        if (!train[i] && c->form < ADEPT_UTILISATIONS)
+            power_w[i] = power_by_utilisation(&values, c->form, &c->rows[i]);
+        else if (!train[i])
+            status = adept_floors_predict(&time_s[i], &power_w[i], &values, &c->rows[i], err);
     return status;
 }
 
@@ -129,7 +174,17 @@ adept_status adept_floors_new(adept_floors *out, adept_arena *arena, const adept
     same_folds.stop = NULL;
     same_folds.progress = NULL;
     same_folds.without_intervals = true;
-    naive_refits context = {rows, n, of_fit, options->n_schemes};
-    if (status != ADEPT_OK) return status;
-    return adept_held_out_run(&out->held_out, arena, rows, n, refit, &context, &same_folds, err);
+    naive_refits context = {rows, n, of_fit, options->n_schemes, ADEPT_UTILISATIONS};
+    if (status == ADEPT_OK)
+        status = adept_held_out_run(&out->held_out, arena, rows, n, refit, &context, &same_folds, err);
+    for (size_t form = 0; form < ADEPT_UTILISATIONS && status == ADEPT_OK; form++) {
+        if (isnan(out->values.b[form])) continue;
+        for (size_t i = 0; i < n; i++)
+            scored[i] = adept_scored_without_interval(&rows[i], NAN, power_by_utilisation(&out->values, form, &rows[i]));
+        context.form = form;
+        status = adept_evaluation_of(&out->utilisation_in_sample[form], arena, scored, n, options->by, options->n_by, err);
+        if (status == ADEPT_OK)
+            status = adept_held_out_run(&out->utilisation_held_out[form], arena, rows, n, refit, &context, &same_folds, err);
+    }
+    return status;
 }

@@ -172,7 +172,8 @@ static void get_meters(log_reader *r, cursor *c)
 
 static void get_head(log_reader *r, cursor *c)
 {
-    if (get_varint(c) != ADEPT_LOG_VERSION) refuse(c, "another version of adept wrote it");
+    uint64_t version = get_varint(c);
+    if (version < 1 || version > ADEPT_LOG_VERSION) refuse(c, "another version of adept wrote it");
     r->shown.host = get_text(c);
     r->shown.period_s = get_double(c);
     r->shown.n_cpus = (int)get_below(c, 1 << 20, "too many processors");
@@ -227,7 +228,7 @@ static void get_activities(log_reader *r, cursor *c, adept_activity_interval *in
     keep(c, activities);
     for (size_t i = 0; i < n && !c->wrong; i++) {
         activities[i].process = (uint32_t)get_below(c, r->shown.n_processes, "an activity is of no process");
-        unsigned known = (unsigned)get_fixed(c, 1), follow = (unsigned)get_fixed(c, 1);
+        unsigned known = (unsigned)get_varint(c), follow = (unsigned)get_varint(c);
         for (unsigned k = 0; k < ADEPT_ACTIVITIES; k++)
             activities[i].values[k] = !(known >> k & 1) ? NAN : follow >> k & 1 ? get_amount(c) : 0;
     }

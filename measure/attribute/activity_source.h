@@ -22,6 +22,13 @@ typedef struct adept_activity_source {
     void (*close)(void *state);
 } adept_activity_source;
 
+/** An event of the processor, as perf_event_open() takes it. */
+typedef struct adept_counts_event {
+    uint32_t type;
+    uint64_t config;
+} adept_counts_event;
+extern adept_counts_event adept_counts_events[];
+
 extern const adept_activity_source adept_activity_source_bpf, adept_activity_source_proc,
     adept_activity_source_taskstats;
 

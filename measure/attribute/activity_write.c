@@ -85,8 +85,8 @@ void adept_log_put_activity(adept_log_interval *interval, const adept_activity *
     }
     interval->activities.n++;
     put_varint(b, a->process);
-    put_byte(b, known);
-    put_byte(b, follow);
+    put_varint(b, known); /* a byte, as long as only the first seven are known */
+    put_varint(b, follow);
     for (unsigned k = 0; k < ADEPT_ACTIVITIES; k++)
         if (follow & 1u << k) put_float(b, a->values[k]);
 }
@@ -223,7 +223,7 @@ static adept_status append_head(adept_log_file *f, const adept_activity_log *hea
 
     for (unsigned k = 0; k < ADEPT_ACTIVITIES; k++)
         has |= head->has[k] ? 1u << k : 0;
-    put_varint(&b, ADEPT_LOG_VERSION);
+    put_varint(&b, has < 1u << ADEPT_LOG_KINDS_OF_1 ? 1 : ADEPT_LOG_VERSION);
     put_text(&b, head->host, 0);
     put_double(&b, head->period_s);
     put_varint(&b, (unsigned)head->n_cpus);

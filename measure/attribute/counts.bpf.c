@@ -37,12 +37,21 @@ struct task_struct {
     struct task_io_accounting ioac;
 } KERNEL_TYPE;
 
-/* What a thread had when it got the processor. */
-struct run {
-    __u64 who_since; /* counts.h */
-    __u64 thread;
-    __u64 cpu_ns, read_bytes, write_bytes;
-};
+struct sock_common {
+    unsigned short skc_family;
+} KERNEL_TYPE;
+struct sock {
+    struct sock_common __sk_common;
+} KERNEL_TYPE;
+
+const volatile struct counts_setup setup = {0};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+    __uint(max_entries, 1); /* the loader says how many */
+    __type(key, __u32);
+    __type(value, __u32);
+} events SEC(".maps");
 
 struct {
     __uint(type,
@@ -56,7 +65,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 1);
     __type(key, __u32);
-    __type(value, struct run);
+    __type(value, struct counts_run);
 } runs SEC(".maps");
 
 struct {
@@ -92,8 +101,17 @@ static struct counts *counts_of(struct task_struct *task)
     return known;
 }
 
+/* 0: the processor does not count it. */
+static __u64 event(__u32 k)
+{
+    struct bpf_perf_event_value value = {0};
+
+    if (bpf_perf_event_read_value(&events, k * setup.n_processors + bpf_get_smp_processor_id(), &value, sizeof value)) return 0;
+    return value.counter;
+}
+
 /* What the thread took since it got the processor: the scheduler has brought its time up to date just before. */
-static void charge(struct counts *c, struct task_struct *task, const struct run *run)
+static void charge(struct counts *c, struct task_struct *task, const struct counts_run *run)
 {
     __u64 cpu_ns = task->se.sum_exec_runtime;
 
@@ -103,6 +121,8 @@ static void charge(struct counts *c, struct task_struct *task, const struct run 
         return;
     }
     __sync_fetch_and_add(&c->cpu_ns, cpu_ns - run->cpu_ns);
+    for (__u32 k = 0; k < COUNTS_EVENTS && setup.n_events; k++)
+        __sync_fetch_and_add(&c->events[k], event(k) - run->events[k]);
     if (!bpf_core_field_exists(task->ioac.read_bytes)) return; /* CONFIG_TASK_IO_ACCOUNTING */
     __u64 read_bytes = task->ioac.read_bytes - run->read_bytes, write_bytes = task->ioac.write_bytes - run->write_bytes;
     if (read_bytes) __sync_fetch_and_add(&c->read_bytes, read_bytes);
@@ -110,7 +130,7 @@ static void charge(struct counts *c, struct task_struct *task, const struct run 
 }
 
 /* A thread gives its processor back. */
-static void leave(struct task_struct *task, const struct run *run)
+static void leave(struct task_struct *task, const struct counts_run *run)
 {
     __u32 pid = (__u32)task->tgid;
     struct counts *c = counts_of(task);
@@ -131,7 +151,7 @@ int on_switch(__u64 *ctx)
 {
     struct task_struct *before = (struct task_struct *)ctx[1], *after = (struct task_struct *)ctx[2];
     __u32 zero = 0;
-    struct run *run = bpf_map_lookup_elem(&runs, &zero);
+    struct counts_run *run = bpf_map_lookup_elem(&runs, &zero);
 
     if (!run) return 0;
     if (before->tgid != 0 && run->who_since != 0) leave(before, run); /* 0: the idle task; not yet known what it had */
@@ -141,6 +161,8 @@ int on_switch(__u64 *ctx)
         run->read_bytes = after->ioac.read_bytes;
         run->write_bytes = after->ioac.write_bytes;
     }
+    for (__u32 k = 0; k < COUNTS_EVENTS && setup.n_events; k++)
+        run->events[k] = event(k);
     run->who_since = bpf_ktime_get_ns() >> COUNTS_TIME_SHIFT << COUNTS_PID_BITS | (__u32)after->tgid;
     return 0;
 }
@@ -152,6 +174,30 @@ int on_syscall(__u64 *ctx)
 
     (void)ctx;
     if (c) __sync_fetch_and_add(&c->syscalls, 1);
+    return 0;
+}
+
+/* What went over a socket of the Internet, by who sends or receives it; a peek is no receipt. */
+static void on_socket(struct sock *sk, int bytes, int flags)
+{
+    unsigned short family = sk->__sk_common.skc_family;
+
+    if (bytes <= 0 || flags & 2 /* MSG_PEEK */ || (family != 2 && family != 10)) return; /* AF_INET, AF_INET6 */
+    struct counts *c = counts_of(bpf_get_current_task_btf());
+    if (c) __sync_fetch_and_add(&c->network_bytes, (__u64)bytes);
+}
+
+SEC("tp_btf/sock_send_length") /* (struct sock *, int, int); Linux 6.3 */
+int on_send(__u64 *ctx)
+{
+    on_socket((struct sock *)ctx[0], (int)ctx[1], 0);
+    return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int on_receive(__u64 *ctx)
+{
+    on_socket((struct sock *)ctx[0], (int)ctx[1], (int)ctx[2]);
     return 0;
 }
 

@@ -152,6 +152,43 @@ static adept_status diagnose(adept_attribution_model *m, const adept_fit_data *d
     return status;
 }
 
+static const char *monitored_name(size_t at)
+{
+    static const char *const names[] = {
+#define X(name, word) word,
+        ADEPT_MONITORED_LIST(X)
+#undef X
+    };
+    return at < ADEPT_ACTIVITIES ? adept_activity_name(at) : names[at - ADEPT_ACTIVITIES];
+}
+
+/* Ranks need no scale: also of what is no feature, as memory, or what another recorder would have to count. */
+static adept_status correlate(adept_attribution_model *m, const adept_rows *rows, const adept_attribution_source *sources,
+                              adept_error *err)
+{
+    double *values = malloc((2 * rows->n + 1) * sizeof *values), *energies_j = values + rows->n;
+    adept_status status = values ? ADEPT_OK : adept_no_memory(err, "correlations");
+
+    for (size_t k = 0; k < ADEPT_ACTIVITIES + ADEPT_MONITORED && status == ADEPT_OK; k++) {
+        adept_attribution_correlation *c = &m->correlations[m->n_correlations];
+        bool counted = true, any = false;
+        *c = (adept_attribution_correlation){.name = monitored_name(k)};
+        for (size_t i = 0; k < ADEPT_ACTIVITIES && i < rows->n_sources; i++)
+            counted = counted && sources[i].log->has[k];
+        for (size_t i = 0; i < rows->n && counted; i++) {
+            double value = rows->monitored[i * (ADEPT_ACTIVITIES + ADEPT_MONITORED) + k];
+            if (!isfinite(value) || !isfinite(rows->energy_j[i])) continue;
+            any = any || value != 0;
+            values[c->n] = value;
+            energies_j[c->n++] = rows->energy_j[i];
+        }
+        if (any) status = adept_spearman(&c->spearman, values, energies_j, c->n, err);
+        m->n_correlations += any;
+    }
+    free(values);
+    return status;
+}
+
 /* ---------------------------------------------------------------- what comes out --------------------------------- */
 
 /* Joules per unit of what is scaled, and watts. */
@@ -255,6 +292,7 @@ static adept_status fit(adept_attribution_model *m, const adept_attribution_sour
             (adept_attribution_feature){.kind = rows.kinds[j], .mean = rows.mean[j], .scale = rows.scale[j]};
     if (status == ADEPT_OK) note_meters(&rows, &notes);
     if (status == ADEPT_OK) status = find_lag(m, &rows, o, &notes, err);
+    if (status == ADEPT_OK) status = correlate(m, &rows, sources, err);
     if (status == ADEPT_OK) status = fit_rows(m, &rows, o, &notes, err);
     adept_rows_free(&rows);
     const char **texts = adept_arena_array(m->arena, notes.n + 1, sizeof *texts);

@@ -36,6 +36,7 @@ typedef struct adept_tracked {
     long n_threads;
     double closed[ADEPT_ACTIVITIES];        /* source_bpf.c: counted in records that are closed */
     double counted_s, running_s;            /* source_bpf.c: processor time in all records; and since then */
+    double counted_events[3], running_events[3]; /* the same of instructions, cycles, cache misses */
     uint64_t seen;                          /* the last look at /proc that found it */
     int files[ADEPT_PROCESS_FILES];         /* below /proc, open for the next look; -1: not */
     uint32_t number;                        /* in the file */

@@ -113,7 +113,10 @@ static adept_status find_sources(adept_recorder *r, const adept_recorder_options
                                r->lines[r->head.n_sources - 1]);
     if (r->n_serving == 1 && r->serving[0].source == &adept_activity_source_proc)
         say(r, "what ended between two looks at /proc: not counted");
-    say(r, "network bytes: not counted: the kernel keeps none by process");
+    if (!r->head.has[ADEPT_ACTIVITY_NETWORK_BYTES])
+        say(r, "network bytes: not counted: the kernel tells them by process from Linux 6.3 on, to bpf");
+    if (!r->head.has[ADEPT_ACTIVITY_INSTRUCTIONS])
+        say(r, "instructions, cycles, cache misses: not counted: bpf takes them where the processor tells them");
     return ADEPT_OK;
 }
 

@@ -51,7 +51,7 @@ static adept_status choose_features(adept_rows *rows, const adept_attribution_so
         else if (wanted && options->has_features)
             return adept_error_set(err, ADEPT_E_INVALID, "%s: %s was not counted", sources[0].path,
                                    adept_activity_name(kind));
-        else if (wanted)
+        else if (wanted && kind < ADEPT_ACTIVITY_INSTRUCTIONS) /* few machines count those */
             adept_note(notes, "%s was not counted", adept_activity_name(kind));
     }
     return ADEPT_OK;
@@ -82,6 +82,14 @@ static void sum_interval(adept_rows *rows, size_t row, const adept_activity_inte
     rows->records[row] += (double)v->n_activities;
     for (size_t j = 0; j < rows->n_features; j++)
         rows->sums[row * rows->n_features + j] += sum_feature(v, rows->kinds[j]);
+    double *all = &rows->monitored[row * (ADEPT_ACTIVITIES + ADEPT_MONITORED)];
+    for (size_t kind = 0; kind < ADEPT_ACTIVITIES; kind++)
+        all[kind] += sum_feature(v, (adept_activity_kind)kind);
+    all[ADEPT_ACTIVITIES + ADEPT_MONITORED_MACHINE_CPU_S] += v->machine_cpu_s;
+    all[ADEPT_ACTIVITIES + ADEPT_MONITORED_PROCESSES] += (double)v->n_activities;
+    for (size_t i = 0; i < v->n_gpu_uses; i++)
+        if (isfinite(v->gpu_uses[i].utilization))
+            all[ADEPT_ACTIVITIES + ADEPT_MONITORED_GPU_USE] += v->gpu_uses[i].utilization * (v->end_s - v->begin_s);
 }
 
 static void drop_feature(adept_rows *rows, size_t feature)
@@ -150,12 +158,13 @@ static bool allocate(adept_rows *rows, size_t n)
 
     rows->sums = calloc(room * (rows->n_features + 1), sizeof *rows->sums);
     rows->records = calloc(room, sizeof *rows->records);
+    rows->monitored = calloc(room * (ADEPT_ACTIVITIES + ADEPT_MONITORED), sizeof *rows->monitored);
     rows->begin_s = calloc(room, sizeof *rows->begin_s);
     rows->duration_s = calloc(room, sizeof *rows->duration_s);
     rows->energy_j = calloc(room, sizeof *rows->energy_j);
     rows->meters = calloc(rows->n_sources, sizeof *rows->meters);
     rows->starts = calloc(rows->n_sources + 1, sizeof *rows->starts);
-    return rows->sums && rows->records && rows->begin_s && rows->duration_s && rows->energy_j && rows->meters &&
+    return rows->sums && rows->monitored && rows->records && rows->begin_s && rows->duration_s && rows->energy_j && rows->meters &&
            rows->starts;
 }
 
@@ -213,6 +222,7 @@ void adept_rows_free(adept_rows *rows)
         adept_metering_close(&rows->meters[i]);
     free(rows->sums);
     free(rows->records);
+    free(rows->monitored);
     free(rows->begin_s);
     free(rows->duration_s);
     free(rows->energy_j);

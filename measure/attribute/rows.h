@@ -45,6 +45,7 @@ typedef struct adept_rows {
     adept_activity_kind kinds[ADEPT_ACTIVITIES];
     double mean[ADEPT_ACTIVITIES], scale[ADEPT_ACTIVITIES];
     double *sums;    /* n x n_features; NAN: not known */
+    double *monitored; /* n x (ADEPT_ACTIVITIES + ADEPT_MONITORED): all that was recorded; NAN: not known */
     double *records; /* processes of each */
     double *begin_s, *duration_s;
     double *energy_j;       /* by adept_rows_measure(); NAN: not known */

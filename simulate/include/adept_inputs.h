@@ -70,6 +70,8 @@ typedef struct adept_jobs {
 adept_status adept_jobs_read(adept_jobs **out, const char *path, const adept_scenario *scenario,
                              const adept_model_loader *loader, adept_notes *notes, adept_error *err);
 void adept_jobs_free(adept_jobs *jobs);
+/** Arrivals at another rate. @return ADEPT_E_USAGE: the file has none, or there would be too many */
+adept_status adept_jobs_set_rate(adept_jobs *jobs, double rate_per_s, adept_error *err);
 
 /**
  * Poisson arrivals. Arrivals, templates, users and urgency are drawn from streams of their own (adept_random.h).

@@ -28,6 +28,9 @@ typedef struct adept_comparison {
     size_t n_seeds;
     adept_shard shard;       /* of all runs */
     adept_outcome *outcomes; /* of policy p and seed s at [p * n_seeds + s], where adept_comparison_has() it */
+    char **gpus;             /* types of them, by adept_comparison_gpus() */
+    size_t n_gpus;
+    adept_type_outcome *by_gpu; /* of type t at [(p * n_seeds + s) * n_gpus + t] */
     adept_outcome *uncut;    /* of policy p over all windows as one run; NULL where there are none, or a file was read */
     char **warnings;         /* by adept_comparison_warn() */
     size_t n_warnings, warning_capacity;
@@ -43,6 +46,8 @@ typedef struct adept_comparison {
 adept_status adept_comparison_begin(adept_comparison *out, cJSON *setup, const char *const *policies, size_t n_policies,
                                     const uint64_t *seeds, size_t n_seeds, adept_error *err);
 void adept_comparison_free(adept_comparison *comparison);
+/** Room for what nodes of each type of GPU come to; none before. @return ADEPT_E_NOMEM */
+adept_status adept_comparison_gpus(adept_comparison *c, const char *const *gpus, size_t n, adept_error *err);
 
 /** Is the run of the shard? Neighbours are of different ones, so that a slow policy is shared out. */
 bool adept_comparison_has(const adept_comparison *c, size_t policy, size_t seed);
@@ -56,6 +61,9 @@ adept_status adept_comparison_warn(adept_comparison *c, const char *text, adept_
 
 /** A metric of a policy over all seeds. @param values  room for n_seeds; NAN: not known, or not of this shard */
 void adept_comparison_values(double *values, const adept_comparison *c, size_t policy, const adept_sim_metric *metric);
+/** The same of a type of GPU. @param metric  of adept_sim_type_metrics */
+void adept_comparison_gpu_values(double *values, const adept_comparison *c, size_t policy, size_t gpu,
+                                 const adept_sim_metric *metric);
 /** @return ADEPT_E_NOMEM */
 adept_status adept_comparison_statistics(adept_statistics *out, const adept_comparison *c, size_t policy,
                                          const adept_sim_metric *metric, adept_error *err);

@@ -5,7 +5,7 @@
 #define ADEPT_SIM_STATISTICS_H
 #include "adept_simulate.h"
 
-/** A number of an outcome. */
+/** A number of an outcome, or of one of its types of GPU. */
 typedef struct adept_sim_metric {
     const char *name; /* as it stands in JSON: "energy_j" */
     const char *unit; /* "J"; "": a count or a share */
@@ -18,13 +18,13 @@ typedef struct adept_sim_metric {
     int better; /* 1: more is better, -1: less is; 0: neither, as of the number of jobs */
 } adept_sim_metric;
 
-/** All of them, in the order of adept_outcome; the last has no name. */
-extern const adept_sim_metric adept_sim_metrics[];
+/** All of them, in the order of adept_outcome, and of adept_type_outcome; the last has no name. */
+extern const adept_sim_metric adept_sim_metrics[], adept_sim_type_metrics[];
 /** NULL: there is none. */
 const adept_sim_metric *adept_sim_metric_by_name(const char *name);
-/** NAN: there is no such number. */
-double adept_sim_metric_get(const adept_sim_metric *metric, const adept_outcome *outcome);
-void adept_sim_metric_set(const adept_sim_metric *metric, adept_outcome *outcome, double value);
+/** NAN: there is no such number. @param outcome  an adept_outcome, or an adept_type_outcome, as the metric is of */
+double adept_sim_metric_get(const adept_sim_metric *metric, const void *outcome);
+void adept_sim_metric_set(const adept_sim_metric *metric, void *outcome, double value);
 
 /** How b differs from a, seed by seed: a and b met the same jobs. */
 typedef struct adept_paired {

@@ -151,8 +151,18 @@ typedef struct adept_outcome {
     uint64_t n_decisions;      /* how often the policy was asked */
 } adept_outcome;
 
+/** What nodes of one type of GPU came to. Energies of all types sum to the outcome's. */
+typedef struct adept_type_outcome {
+    double utilisation;   /* GPU-seconds used over GPU-seconds there were */
+    double energy_j;      /* jobs, idle GPUs and hosts */
+    double jobs_energy_j; /* of that, jobs */
+    size_t n_starts;      /* of jobs; a preempted one starts again */
+    double gpus_per_job;  /* mean over these; NAN: none */
+} adept_type_outcome;
+
 typedef struct adept_run_result {
     adept_outcome outcome;
+    adept_type_outcome *types; /* one for each type of the cluster; of the run, then of each window */
     adept_job_record *records; /* one for each job of the stream */
     bool *starves;             /* of each template: it has jobs, and none of them ever started */
     /* Of each window: completion, waits, deadlines and fairness of the jobs submitted in it, all else by what happened in its time. The

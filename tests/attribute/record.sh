@@ -27,7 +27,7 @@ pause() {
 expect_ok attribute record --list
 shows '^What counts:$'
 shows '^  /proc: processes that live|^  bpf: all processes'
-shows '^  network bytes: not counted'
+shows '^  bpf: all processes|^  network bytes: not counted'
 
 # A command: its exit status is adept's, and what it did is in the file. Meters: GUDE's JSON, as spec'd by its pointer.
 cat >gude.json <<'JSON'

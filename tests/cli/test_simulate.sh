@@ -62,6 +62,8 @@ for policy in result["policies"]:
         points = [(float(p["time_s"]), float(p["power_w"])) for p in curve if p["policy"] == policy["name"] and int(p["seed"]) == seed]
         area = sum(w * (t1 - t0) for (t0, w), (t1, _) in zip(points, points[1:] + [(o["end_s"][i], 0)]))
         assert abs(area - o["energy_j"][i]) < 1e-9 * area, (area, o["energy_j"][i])
+        for name in ("energy_j", "jobs_energy_j"):  # types of GPU share out all of it
+            assert abs(sum(gpu[name]["per_seed"][i] for gpu in policy["by_gpu"]) - o[name][i]) < 1e-9 * o["energy_j"][i]
         if policy["name"] in ("charon", "thrift"):
             assert o["over_cap_s"][i] == 0, policy["name"]
 # common random numbers: all policies meet the same jobs
@@ -84,6 +86,39 @@ expect_error 3 'part3' simulate --merge --json "$work/part3.json" "$work/part3.j
 simulate --policy pollux,zeus,aurachronos,easy,thrift --seeds 2 --json --jobs-csv "$work/a.csv"
 simulate --policy pollux,zeus,aurachronos,easy,thrift --seeds 2 --json --jobs-csv "$work/b.csv" --never-skip
 cmp -s "$work/a.csv" "$work/b.csv" || fail "a skipped tick mattered"
+
+# ---- a grid of loads, caps and clusters: each point is the run that it names
+sed 's/"count": 2/"count": 1/' "$work/cluster.json" >"$work/smaller.json"
+run simulate "$work/jobs.json" --policy zeus,charon --seeds 2 --vary "cluster=$work/cluster.json,$work/smaller.json" --vary cap=1.5kW,2000 --vary rate=0.01,0.02 --json
+cp "$work/out" "$work/grid.json"
+simulate --policy zeus,charon --seeds 2 --cap 2kW --json
+checks=$((checks + 1))
+"$python" - "$work/grid.json" "$work/out" <<'CHECK' || fail "the grid"
+import json, sys
+points, alone = json.load(open(sys.argv[1]))["points"], json.load(open(sys.argv[2]))
+assert [(p["cluster"]["path"][-12:], p["options"]["rate_per_s"], p["cap_w"]) for p in points] == [
+    (name, rate, cap) for name in ("cluster.json", "smaller.json") for rate in (0.01, 0.02) for cap in (1500, 2000)]
+del points[3]["options"]["rate_per_s"]
+assert points[3] == alone
+assert len({str(p["policies"]) for p in points}) >= 4  # a cap that all keep changes nothing
+CHECK
+run simulate "$work/jobs.json" --policy zeus,charon --seeds 2 --vary "cluster=$work/cluster.json,$work/smaller.json" --csv
+checks=$((checks + 1))
+"$python" - "$work/out" <<'CHECK' || fail "the rows of a grid"
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+assert [row["policy"] for row in rows] == ["zeus", "charon"] * 2 and all(float(row["energy_j"]) > 0 for row in rows), rows
+CHECK
+simulate --policy zeus --vary rate=0.01,0.02
+shows '^0.0200 +zeus '
+expect_error 2 "is not cap=W" simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --vary tick=1
+expect_error 2 "a value is missing" simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --vary rate=0.1,
+expect_error 2 "'rate' twice" simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --vary rate=1 --vary rate=2
+expect_error 2 'JOBS alone' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --vary cluster=a.json
+expect_error 2 'exclude each other' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --vary cap=1kW --cap 1kW
+expect_error 2 'make 7.2e.09 jobs' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --vary rate=1e6
+expect_error 2 '--csv is of --vary' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --csv
+expect_error 2 'no --baseline' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --vary rate=1 --recommend
 
 # ---- an independent simulator
 rc=0

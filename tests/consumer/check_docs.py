@@ -45,7 +45,7 @@ NOT_RUN = [
     (r"^docker|^srun|^sbatch|^scontrol|SLURM_ARRAY_TASK_ID|part\$k", "never", "needs containers or a Slurm; tests/slurm tries the plugin"),
     (r"--resume", "never", "needs a fit that was interrupted; cli.test_calibrate tries it"),
     (r"^sed .*/etc|systemctl", "never", "changes the system"),
-    (r"adept measure -- python3 train\.py", "never", "an illustration, says the text: needs sensors"),
+    (r"adept measure (--json -o \w+\.json )?-- python3 train\.py|after\.json", "never", "an illustration, says the text: needs sensors"),
     (r"^pip install", "never", "needs the network; python.wheel builds and tries the wheel"),
     (r"python3 -c 'import torch; print", "never", "needs PyTorch of pip"),
     (r"echo .*ADEPT_MARKS|^read now", "never", "a part of a script"),
@@ -69,7 +69,7 @@ NOT_RUN_PYTHON = [
 # Without --all, only the last command of what installs and builds before.
 INSTEAD = {"sh tools/demo.sh": "$(sed -n 's/^exec //p' tools/demo.sh)"}
 # Exit codes that a document shows otherwise than by a message of adept.
-EXIT_CODES = [(r"--fail-above|--within ", (0, 7)), (r"--within-time", (0, 7))]
+EXIT_CODES = [(r"--fail-above|--goal|--within ", (0, 7)), (r"--within-time", (0, 7))]
 
 # Examples' files: a pattern, and the model that is copied, or that `adept profile` makes it of. {0} is the first group.
 EXAMPLES = [

@@ -169,7 +169,7 @@ void attribution_truth_make(attribution_truth *t)
                                   .meters = &t->meter,
                                   .n_meters = 1};
     for (size_t k = 0; k < ADEPT_ACTIVITIES; k++)
-        t->log.has[k] = k != ADEPT_ACTIVITY_NETWORK_BYTES && k != ADEPT_ACTIVITY_MEMORY_BYTES;
+        t->log.has[k] = k < ADEPT_ACTIVITY_NETWORK_BYTES;
 }
 
 void attribution_truth_free(attribution_truth *t)

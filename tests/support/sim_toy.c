@@ -19,6 +19,11 @@ void sim_toy_begin(adept_comparison *out)
                 adept_sim_metric_set(m, &out->outcomes[p * SIM_TOY_SEEDS + s], value);
             }
         }
+    if (adept_comparison_gpus(out, (const char *[]){"a100", "h100"}, 2, NULL) != ADEPT_OK) return;
+    for (size_t i = 0; i < 2 * SIM_TOY_POLICIES * SIM_TOY_SEEDS; i++) {
+        double x = (double)i + 1;
+        out->by_gpu[i] = (adept_type_outcome){x / 100, 3 * x, 2 * x, i, i == 0 ? NAN : 8 / x};
+    }
     out->outcomes[0].mean_completion_s = NAN;
     out->outcomes[1].makespan_s = INFINITY;
 }

@@ -27,7 +27,7 @@ static const adept_activity_log head = {
     .n_sources = 2,
     .period_s = 1,
     .n_cpus = 4,
-    .has = {[ADEPT_ACTIVITY_CPU_TIME_S] = true, [ADEPT_ACTIVITY_MEMORY_BYTES] = true},
+    .has = {[ADEPT_ACTIVITY_CPU_TIME_S] = true, [ADEPT_ACTIVITY_MEMORY_BYTES] = true, [ADEPT_ACTIVITY_CACHE_MISSES] = true},
     .meters = meters,
     .n_meters = 2};
 /* A name that a process may give itself. */
@@ -45,7 +45,7 @@ static void write_log(void)
 {
     adept_log_file file;
     adept_log_interval interval = {.begin_s = 1000, .end_s = 1001, .machine_cpu_s = 2.5};
-    const adept_activity a = {0, {0.25f, 3, NAN, 4096, 0, NAN, 1e9f}}, b = {1, {0, 0, 0, 0, 0, 0, 0}};
+    const adept_activity a = {0, {0.25f, 3, NAN, 4096, 0, NAN, 1e9f, NAN, 0, 7e6f}}, b = {1, {0}};
     const adept_gpu_use use = {1, 1, 0.5f, NAN, 3, 2};
     const adept_sample samples[] = {{999.9, 0, NAN}, {1000.4, 50, 100}, {1002.4, 250, 110}};
 
@@ -89,7 +89,7 @@ static void written_and_read(void **state)
     assert_string_equal(log->sources[2], "something was lost");
     assert_true(log->period_s == 1 && log->n_cpus == 4 && !log->is_cut);
     assert_true(log->has[ADEPT_ACTIVITY_CPU_TIME_S] && !log->has[ADEPT_ACTIVITY_SYSCALLS] &&
-                log->has[ADEPT_ACTIVITY_MEMORY_BYTES]);
+                log->has[ADEPT_ACTIVITY_MEMORY_BYTES] && log->has[ADEPT_ACTIVITY_CACHE_MISSES]);
     assert_int_equal(log->n_processes, 2);
     assert_string_equal(log->processes[0].command, "python3");
     assert_int_equal(log->processes[0].start_ticks, 123456789012);
@@ -102,7 +102,7 @@ static void written_and_read(void **state)
     const adept_activity_interval *first = &log->intervals[0];
     assert_true(first->begin_s == 1000 && first->end_s == 1001 && first->machine_cpu_s == 2.5);
     assert_int_equal(first->n_activities, 2);
-    const float expected[] = {0.25f, 3, NAN, 4096, 0, NAN, 1e9f};
+    const float expected[ADEPT_ACTIVITIES] = {0.25f, 3, NAN, 4096, 0, NAN, 1e9f, NAN, 0, 7e6f};
     for (size_t k = 0; k < ADEPT_ACTIVITIES; k++) {
         assert_float_is(first->activities[0].values[k], expected[k]);
         assert_float_is(first->activities[1].values[k], 0);

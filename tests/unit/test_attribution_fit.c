@@ -203,6 +203,14 @@ static void same_bits(void **state)
 
 /* ---------------------------------------------------------------- ways to fit ------------------------------------ */
 
+/* NAN: it is not among them. */
+static double correlation_of(const adept_attribution_model *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_correlations; i++)
+        if (strcmp(m->correlations[i].name, name) == 0) return m->correlations[i].spearman;
+    return NAN;
+}
+
 static void options(void **state)
 {
     (void)state;
@@ -233,6 +241,11 @@ static void options(void **state)
     adept_attribution_model *cpu = fit_with(&t, &o);
     assert_int_equal(cpu->n_features, 1);
     assert_true(cpu->lag_s == -1 && cpu->test.r2 < refit->test.r2);
+    /* ranks are of all that was recorded, whatever is learnt from */
+    assert_int_equal(cpu->n_correlations, refit->n_correlations);
+    assert_true(correlation_of(refit, "cpu_time_s") > 0.8 && correlation_of(refit, "machine_cpu_s") > 0.8);
+    assert_true(fabs(correlation_of(refit, "cpu_time_s") - refit->features[0].spearman) < 0.02);
+    assert_true(correlation_of(cpu, "syscalls") > 0 && isnan(correlation_of(cpu, "network_bytes")));
     adept_attribution_report_free(r);
     adept_attribution_model_free(refit);
     adept_attribution_model_free(kept);

@@ -195,6 +195,11 @@ static void test_three_jobs(void **state)
     NEAR(o->peak_power_w, 600 + 140);
     NEAR(o->throughput_per_h, 3 / (21 / 3600.0));
     NEAR(o->jain, 1);
+    NEAR(r.types[0].energy_j, o->energy_j);
+    NEAR(r.types[0].jobs_energy_j, o->jobs_energy_j);
+    NEAR(r.types[0].utilisation, 35 / 42.0);
+    assert_int_equal(r.types[0].n_starts, 3);
+    NEAR(r.types[0].gpus_per_job, 1);
     adept_run_result_free(&r);
 
     /* of two users, whose jobs take (10 + 13) / 2 and 20 s: Jain's index is 31.5^2 / (2 (11.5^2 + 20^2)) */
@@ -477,6 +482,20 @@ static void test_invariants_of_random_clusters(void **state)
             area_j += r.series[i].power_w * ((i + 1 < r.n_series ? r.series[i + 1].time_s : o->end_s) - r.series[i].time_s);
         NEAR(area_j, o->energy_j);
         check_spans(s, &r);
+        /* types of GPU share out all of it */
+        double types_j = 0, types_jobs_j = 0, used = 0, gpus = 0;
+        for (size_t t = 0; t < s->cluster.n_types; t++) {
+            double mine = 0;
+            for (size_t i = 0; i < s->cluster.n_nodes; i++)
+                if (s->cluster.nodes[i].type == t) mine += s->cluster.nodes[i].gpus;
+            types_j += r.types[t].energy_j;
+            types_jobs_j += r.types[t].jobs_energy_j;
+            if (mine > 0) used += mine * r.types[t].utilisation;
+            gpus += mine;
+        }
+        NEAR(types_j, o->energy_j);
+        NEAR(types_jobs_j, o->jobs_energy_j);
+        NEAR(used / gpus, o->utilisation);
         adept_run_result_free(&r);
         scenario_free(s);
     }

@@ -335,6 +335,33 @@ static void floors_by_hand(void **state)
     adept_dataset_free(d);
 }
 
+/* Power made of each law of utilisation is found again by it, and by no other; of several GPUs, and where some rows have none. */
+static void utilisation_by_hand(void **state)
+{
+    (void)state;
+    static toy_world world;
+    toy_world_init(&world);
+    adept_dataset *d = toy_dataset("model,gpus,step_time_s,avg_power_w,gpu_utilization\n"
+                                   "m0,1,1,150,0.2\nm1,1,1,150,0.5\nm2,2,1,150,0.7\nm0,4,1,150,1\nm1,2,1,150,\n");
+    toy_world_join(&world, d);
+    for (size_t form = 0; form < ADEPT_UTILISATIONS; form++) {
+        for (size_t i = 0; i < 4; i++) {
+            double u = d->rows[i].gpu_utilization;
+            const double shapes[ADEPT_UTILISATIONS] = {u, 2 * u - pow(u, 1.4), u * u, u * u * u, sqrt(u)};
+            d->rows[i].power_avg_w = (double)d->rows[i].run.gpus * 300 * (0.1 + 0.6 * shapes[form]);
+        }
+        adept_floor_values v;
+        assert_int_equal(adept_floors_fit(&v, d->rows, d->n, NULL, NULL), ADEPT_OK);
+        for (size_t other = 0; other < ADEPT_UTILISATIONS; other++)
+            assert_true((fabs(v.a[other] - 0.1) < 1e-9 && fabs(v.b[other] - 0.6) < 1e-9) == (other == form));
+    }
+    adept_floor_values v;
+    const bool alike[] = {false, true, false, false, true}; /* one utilisation makes no line */
+    assert_int_equal(adept_floors_fit(&v, d->rows, d->n, alike, NULL), ADEPT_OK);
+    assert_true(isnan(v.b[ADEPT_UTILISATION_LINEAR]));
+    adept_dataset_free(d);
+}
+
 /* No other efficiency has a smaller mean absolute percentage error. */
 static void floor_is_the_least_error(void **state)
 {
@@ -382,6 +409,7 @@ int main(void)
         cmocka_unit_test(stopping_starts_no_further_fold),
         cmocka_unit_test(wrong_schemes),
         cmocka_unit_test(floors_by_hand),
+        cmocka_unit_test(utilisation_by_hand),
         cmocka_unit_test(floor_is_the_least_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,6 +113,31 @@ static const char *warning_with(const adept_fit_report *r, const char *part)
     return NULL;
 }
 
+/* Where rows have a utilisation there is a floor by it, on the same folds; else there is none. */
+static void utilisation_is_one_more_floor(void **state)
+{
+    (void)state;
+    char csv[1024] = "model,gpus,gpu_utilization,step_time_s,avg_power_w\n", row[64];
+    for (int i = 0; i < 12; i++) {
+        snprintf(row, sizeof row, "m%d,%d,%g,1,1\n", i % 6, i < 6 ? 1 : 4, 0.5 + 0.04 * i);
+        strcat(csv, row);
+    }
+    scene *s = scene_new(csv, 0), *without = scene_new(twelve_rows, 0);
+    adept_fit_report *r = report(s, 2), *none = report(without, 2);
+    for (size_t form = 0; form < ADEPT_UTILISATIONS; form++) {
+        assert_null(none->floors.utilisation_in_sample[form]);
+        assert_int_equal(r->floors.utilisation_in_sample[form]->overall.power.n, 12);
+        assert_int_equal(r->floors.utilisation_in_sample[form]->overall.time.n, 0);
+        assert_int_equal(r->floors.utilisation_held_out[form][0].evaluation->overall.power.n, 12);
+        assert_true(r->floors.utilisation_held_out[form][0].evaluation->overall.power.mape >
+                    r->held_out[0].evaluation->overall.power.mape);
+    }
+    adept_fit_report_free(r);
+    adept_fit_report_free(none);
+    scene_free(s);
+    scene_free(without);
+}
+
 static void known_truth_is_found_again_on_unseen_rows(void **state)
 {
     (void)state;
@@ -532,6 +557,7 @@ int main(void)
         cmocka_unit_test(rows_of_no_weight_widen_no_range),
         cmocka_unit_test(nothing_leaks_from_the_rows_held_out),
         cmocka_unit_test(floors_do_not_see_the_rows_held_out),
+        cmocka_unit_test(utilisation_is_one_more_floor),
         cmocka_unit_test(calibrate_json_is_the_contract),
         cmocka_unit_test(evaluate_json_is_the_contract),
         cmocka_unit_test(an_interval_of_the_time_alone_is_printed),

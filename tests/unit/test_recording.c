@@ -476,6 +476,11 @@ static void test_sums_take_the_outermost(void **state)
         double node_w = adept_measured_energy(r, ADEPT_COMPONENT_NODE, begin_s, end_s).avg_power_w;
         if (isnan(cases[i].node_w) != isnan(node_w) || fabs(node_w - cases[i].node_w) > 1e-6 * node_w) fail_msg("case %zu: %g W", i, node_w);
         assert_share(adept_measured_energy(r, ADEPT_COMPONENTS, begin_s, end_s).avg_power_w, cases[i].total_w, 1e-6);
+        double over = adept_measured_node_over_parts(r, begin_s, end_s);
+        if (isnan(cases[i].node_w))
+            assert_true(isnan(over));
+        else
+            assert_share(over, cases[i].node_w / cases[i].total_w, 1e-6);
         for (size_t k = 0; k < adept_recording_tracks(r); k++) {
             const adept_sensor *s = adept_recording_track(r, k)->sensor;
             if (strcmp(s->name, cases[i].inside[0]) == 0) assert_string_equal(s->inside, cases[i].inside[1]);

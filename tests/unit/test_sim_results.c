@@ -65,6 +65,12 @@ static void test_document(void **state)
     row = cJSON_GetObjectItem(cJSON_GetObjectItem(at(tree, "policies", 0), "outcome"), "mean_completion_s");
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(row, "mean")) &&
                 cJSON_IsNull(cJSON_GetObjectItem(row, "per_seed")->child));
+    /* each type of GPU has its own */
+    const cJSON *h100 = at(at(tree, "policies", 1), "by_gpu", 1);
+    assert_string_equal(cJSON_GetObjectItem(h100, "gpu")->valuestring, "h100");
+    assert_true(number(cJSON_GetObjectItem(h100, "energy_j"), "mean") == 3 * (10 + 12 + 14 + 16) / 4.);
+    const cJSON *never = cJSON_GetObjectItem(at(at(tree, "policies", 0), "by_gpu", 0), "gpus_per_job");
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(never, "per_seed")->child));
     /* seeds differ by little, policies by 100 each: every seed says the same */
     const cJSON *pair = NULL;
     cJSON_ArrayForEach(pair,

@@ -6,6 +6,7 @@
 #include "table.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct fit_options {
     adept_words recordings, features, only;
@@ -147,6 +148,15 @@ static adept_status print_weights(adept_cli *cli, const adept_attribution_model 
                                             known ? between(weight(f, f->low_j), weight(f, f->high_j)).s : "-",
                                             isinf(f->inflation) ? "unbounded" : adept_units_digits(f->inflation).s,
                                             adept_cell("%.2f", f->spearman).s));
+    }
+    for (size_t i = 0; i < m->n_correlations; i++) { /* and what was not learnt from */
+        const adept_attribution_correlation *c = &m->correlations[i];
+        bool is_feature = false;
+        for (size_t j = 0; j < m->n_features; j++)
+            is_feature = is_feature || strcmp(adept_activity_name(m->features[j].kind), c->name) == 0;
+        if (!is_feature)
+            adept_table_row(&table, ADEPT_CELLS(c->name, "-", "", "",
+                                                isnan(c->spearman) ? "-" : adept_cell("%.2f", c->spearman).s));
     }
     adept_table_row(&table,
                     ADEPT_CELLS("static", adept_units_watt(m->static_w).s,

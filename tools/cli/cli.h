@@ -101,6 +101,10 @@ adept_status adept_option_unknown(adept_cli *cli, const char *option, const char
 /** Finite decimal number of at least `low`; no hexadecimal, no infinity, no NaN, no blanks, nothing behind it. */
 adept_status adept_option_number(adept_cli *cli, const char *option, const char *text, double low, double *out);
 
+/** Such a number above 0 with one of the units, "4.5kW". */
+adept_status adept_option_amount(adept_cli *cli, const char *option, const char *text, const adept_suffix *units,
+                                 double *out);
+
 /** An adept_option_parser of a percentage of at least 0. @param field  a double: the share, 0.1 of "10" */
 adept_status adept_option_percent(adept_cli *cli, const char *option, char *text, void *field);
 

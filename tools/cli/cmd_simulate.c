@@ -31,7 +31,15 @@ static adept_status check(adept_cli *cli, void *record)
     adept_simulate_options *o = record;
 
     if (o->merge) return o->words.n > 0 ? ADEPT_OK : adept_cli_usage(cli, "--merge needs FILES");
-    if (o->words.n != 2) return adept_cli_usage(cli, "simulate needs CLUSTER.json and JOBS; see adept simulate --help");
+    const adept_simulate_varied *v = &o->vary;
+    bool varies = v->n_clusters + v->n_rates + v->n_caps > 0;
+    if (o->csv && (o->json || !varies)) return adept_cli_usage(cli, "--csv is of --vary, without --json");
+    if (varies && (o->baseline || o->html || o->jobs_csv || o->power_csv || o->recommend || o->shard.of > 1))
+        return adept_cli_usage(cli, "--vary prints rows: no --baseline, --recommend, --html, --jobs-csv, --power-csv, --shard");
+    if (v->n_caps > 0 && isfinite(o->policy.cap_w)) return adept_cli_usage(cli, "--cap and --vary cap exclude each other");
+    if (v->n_rates > 0 && o->templates) return adept_cli_usage(cli, "--vary rate is of arrivals, and a trace has its own");
+    if (v->n_clusters > 0 && o->words.n != 1) return adept_cli_usage(cli, "simulate needs JOBS alone where --vary names clusters");
+    if (v->n_clusters == 0 && o->words.n != 2) return adept_cli_usage(cli, "simulate needs CLUSTER.json and JOBS; see adept simulate --help");
     if (o->policies.n == 0) return adept_cli_usage(cli, "simulate needs --policy NAME[,NAME...]");
     for (size_t i = 0; i < o->policies.n; i++) {
         const adept_policy *policy = adept_policy_by_name(o->policies.words[i]);
@@ -82,6 +90,31 @@ static adept_status parse_loss(adept_cli *cli, const char *option, char *text, v
     return status;
 }
 
+/* "cap=4kW,5kW", "rate=0.003,0.005", "cluster=a.json,b.json" */
+static adept_status parse_vary(adept_cli *cli, const char *option, char *text, void *field)
+{
+    adept_simulate_varied *v = field;
+    char *next = strchr(text, '=');
+    bool is_cap = next && strncmp(text, "cap=", 4) == 0, is_rate = next && strncmp(text, "rate=", 5) == 0;
+
+    if (!is_cap && !is_rate && !(next && strncmp(text, "cluster=", 8) == 0))
+        return adept_cli_usage(cli, "%s: '%s' is not cap=W,..., rate=JOBS_PER_S,... or cluster=FILE,...", option, text);
+    size_t *n = is_cap ? &v->n_caps : is_rate ? &v->n_rates : &v->n_clusters;
+    if (*n > 0) return adept_cli_usage(cli, "%s: '%.*s' twice", option, (int)(next - text), text);
+    next++;
+    for (char *word; (word = strsep(&next, ","));) {
+        if (*n == ADEPT_MOST_VARIED) return adept_cli_usage(cli, "%s: more than %d values", option, ADEPT_MOST_VARIED);
+        if (!*word) return adept_cli_usage(cli, "%s: a value is missing", option);
+        adept_status status = is_cap    ? adept_option_amount(cli, option, word, adept_suffix_watts, &v->caps_w[*n])
+                              : is_rate ? adept_option_number(cli, option, word, 1e-9, &v->rates_per_s[*n])
+                                        : ADEPT_OK;
+        if (status != ADEPT_OK) return status;
+        if (!is_cap && !is_rate) v->clusters[*n] = word;
+        ++*n;
+    }
+    return ADEPT_OK;
+}
+
 static const char *part_name(size_t index)
 {
     static const char *const names[] = {"time", "edp", "energy", "own"};
@@ -116,6 +149,8 @@ static const adept_option_row rows[] = {
     {"drop-impossible", NULL, 1, "Leave out jobs of a trace that no placement can run", ADEPT_OPT_FLAG, .at = AT(drops_impossible),
      .expert = true},
     {"rigid", NULL, 1, "Jobs run on the jobs file's \"rigid\" number of GPUs and batch only", ADEPT_OPT_FLAG, .at = AT(policy.is_rigid)},
+    {"vary", "KEY=V1,V2,...", 1, "A row for each value and policy: KEY is cap, rate (jobs/s) or cluster (files, in place of CLUSTER.json); several keys make a grid", ADEPT_OPT_PARSED,
+     .at = AT(vary), .parse = parse_vary},
     {"horizon", "TIME", 1, "End after so long, \"10h\" (default: the jobs file's; of a trace when all have ended)", ADEPT_OPT_AMOUNT,
      .at = AT(horizon_s), .units = adept_suffix_times},
     {"seeds", "N", 1, "Repeat with N seeds: mean, deviation, paired differences (default 1)", ADEPT_OPT_COUNT, .at = AT(seeds), .low = 1, .high = 100000},
@@ -156,6 +191,7 @@ static const adept_option_row rows[] = {
     {.group = 4, .help = "Output:"},
     {"output", "FILE", 4, "Write the report to FILE instead of standard output", ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
     {"json", NULL, 4, "Print JSON, for `adept compare` and --merge", ADEPT_OPT_FLAG, .at = AT(json)},
+    {"csv", NULL, 4, "Print the rows of --vary as CSV, with all metrics", ADEPT_OPT_FLAG, .at = AT(csv)},
     {"baseline", "FILE", 4, "Also keep the JSON in FILE, which must not be there yet: to compare with later", ADEPT_OPT_FILE, .at = AT(baseline)},
     {"recommend", NULL, 4, "Also say which policy suits which goal, by these results", ADEPT_OPT_FLAG, .at = AT(recommend)},
     {"jobs-csv", "FILE", 4, "Write a row for each job, policy and seed", ADEPT_OPT_FILE, .at = AT(jobs_csv)},
@@ -210,8 +246,10 @@ static adept_status print_json(adept_cli *cli, FILE *out, const adept_comparison
     return status;
 }
 
+/* @param c  NULL: what --vary makes */
 static adept_status print(adept_cli *cli, FILE *out, const adept_comparison *c, const adept_simulate_options *o)
 {
+    if (!c) return adept_simulate_vary(cli, out, o);
     return o->json ? print_json(cli, out, c) : adept_report_simulation(cli, out, c, o->recommend);
 }
 
@@ -261,10 +299,12 @@ static adept_status merge(adept_cli *cli, const adept_simulate_options *o)
 static adept_status simulate(adept_cli *cli, void *options)
 {
     const adept_simulate_options *o = options;
-    adept_simulate_job job = {.options = o};
+    adept_simulate_job job;
 
     if (o->merge) return merge(cli, o);
-    adept_status status = adept_simulate_make(cli, &job);
+    if (o->vary.n_clusters + o->vary.n_rates + o->vary.n_caps > 0) return write_report(cli, NULL, o);
+    adept_status status = adept_simulate_read(cli, &job, o, NULL);
+    if (status == ADEPT_OK) status = adept_simulate_make(cli, &job);
     if (status == ADEPT_OK && o->jobs_csv) status = write_csv(cli, &job, o->jobs_csv, false);
     if (status == ADEPT_OK && o->power_csv) status = write_csv(cli, &job, o->power_csv, true);
     if (status == ADEPT_OK && o->html) status = adept_simulation_write_page(cli, o->html, "Simulated policies", &job.comparison);
@@ -282,6 +322,7 @@ const adept_command adept_command_simulate = {
            "JOBS is a jobs file with arrivals, or a trace with --templates."
            "\vExamples:\n"
            "  adept simulate cluster.json jobs.json --policy pollux,zeus --seeds 10\n"
+           "  adept simulate cluster.json jobs.json --policy zeus --vary rate=0.003,0.005\n"
            "  adept simulate --merge part1.json part2.json --json -o all.json\n"
            "\n"
            "Policies: fcfs, easy (backfill), pollux (sjf), themis (fairshare), chronos (slack), zeus (edp), hades, charon, aurachronos, "

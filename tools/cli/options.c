@@ -129,8 +129,8 @@ static adept_status wrong_unit(adept_cli *cli, const char *option, const char *t
     return adept_cli_usage(cli, "%s: '%s' is not a number with a unit: %s", option, text, list);
 }
 
-static adept_status take_amount(adept_cli *cli, const char *option, const char *text, const adept_suffix *units,
-                                double *out)
+adept_status adept_option_amount(adept_cli *cli, const char *option, const char *text, const adept_suffix *units,
+                                 double *out)
 {
     char number[64];
     size_t digits = adept_number_length(text);
@@ -160,7 +160,7 @@ adept_status adept_option_percent(adept_cli *cli, const char *option, char *text
 adept_status adept_option_memory(adept_cli *cli, const char *option, char *text, void *field)
 {
     double bytes;
-    adept_status status = take_amount(cli, option, text, adept_suffix_sizes, &bytes);
+    adept_status status = adept_option_amount(cli, option, text, adept_suffix_sizes, &bytes);
     if (status != ADEPT_OK) return status;
     if (bytes < 512e6 || bytes > 1e15)
         return adept_cli_usage(cli, "%s: '%s' is not from 512MB to 1000000GB", option, text);
@@ -295,7 +295,7 @@ static adept_status take_value(adept_cli *cli, const adept_option_row *o, void *
     case ADEPT_OPT_ABOVE_0:
         return take_above_0(cli, option, text, field);
     case ADEPT_OPT_AMOUNT:
-        return o->units ? take_amount(cli, option, text, o->units, field) : take_above_0(cli, option, text, field);
+        return o->units ? adept_option_amount(cli, option, text, o->units, field) : take_above_0(cli, option, text, field);
     case ADEPT_OPT_PARSED:
         return o->parse(cli, option, text, field);
     default:

@@ -197,6 +197,19 @@ static adept_status print_errors(adept_cli *cli, FILE *out, const adept_fit_repo
         if (floor_of) add_errors(&table, "floor, held out", text, &floor_of->overall);
     }
     if (r->floors.in_sample) add_errors(&table, "floor, in-sample", "", &r->floors.in_sample->overall);
+    for (size_t form = 0; form < ADEPT_UTILISATIONS; form++) { /* of rows held out, if that could be */
+        const adept_evaluation *of = r->floors.utilisation_in_sample[form];
+        const char *scheme = "rows it was fitted to";
+        for (size_t i = r->n_held_out; of && i-- > 0;) {
+            const adept_evaluation *held_out = r->floors.utilisation_held_out[form][i].evaluation;
+            if (held_out) of = held_out, scheme = r->held_out[i].scheme;
+        }
+        if (of && of != r->floors.utilisation_in_sample[form]) {
+            scheme_text(text, sizeof text, scheme);
+            scheme = text;
+        }
+        if (of) add_errors(&table, adept_cell("floor, %s", adept_utilisation_shapes[form]).s, scheme, &of->overall);
+    }
     fputs("\nErrors, in percent of what was measured. Expect those of rows that were held out, not those in-sample.\n",
           out);
     adept_status status = adept_table_end(cli, &table, out);

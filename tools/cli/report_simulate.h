@@ -2,15 +2,19 @@
 #ifndef ADEPT_REPORT_SIMULATE_H
 #define ADEPT_REPORT_SIMULATE_H
 #include "adept_sim_results.h"
-#include "table.h"
+#include "columns.h"
 
 typedef enum adept_sim_table {
     ADEPT_SIM_TABLE_JOBS,    /* what became of jobs, and joules */
     ADEPT_SIM_TABLE_CLUSTER, /* how the cluster was used */
+    ADEPT_SIM_TABLE_GPUS,    /* the same of each type of GPU */
     ADEPT_SIM_TABLE_PAIRS,   /* differences from the first policy, seed by seed */
     ADEPT_SIM_TABLE_AIMS     /* which policy is recommended for what */
 } adept_sim_table;
 
+/** Columns of a row: a policy, and the means of its metrics, of which people see those of ADEPT_SIM_TABLE_JOBS and the
+ *  peak power. @param c  whole. @return ADEPT_E_NOMEM */
+adept_status adept_sim_put_columns(adept_row_writer *rows, const adept_comparison *c, size_t policy, adept_error *err);
 /** Fill it, a row for each policy or aim. @param c  whole. @param out  adept_table_end(), also after an error. @return
  * ADEPT_E_NOMEM */
 adept_status adept_sim_table_of(adept_table *out, const adept_comparison *c, adept_sim_table which, adept_error *err);

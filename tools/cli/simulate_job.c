@@ -2,6 +2,7 @@
 #include "simulate_job.h"
 #include "adept_file.h"
 #include "progress.h"
+#include "report_simulate.h"
 #include "sha256.h"
 #include "simulate_models.h"
 #include <errno.h>
@@ -17,12 +18,14 @@
 static adept_status make_streams(adept_cli *cli, adept_simulate_job *job)
 {
     const adept_simulate_options *o = job->options;
-    const char *jobs = o->words.words[1];
+    const char *jobs = job->jobs_path;
     const adept_trace_options trace = {.format = o->trace_format, .seed = (uint64_t)o->seed, .is_malleable = o->is_malleable,
                                        .drops_impossible = o->drops_impossible};
 
+    if (job->streams) return ADEPT_OK;
     job->streams = calloc((size_t)o->seeds, sizeof *job->streams);
     if (!job->streams) return adept_cli_no_memory(cli);
+    if (!isnan(job->rate_per_s) && adept_jobs_set_rate(job->jobs, job->rate_per_s, &cli->err) != ADEPT_OK) return cli->err.status;
     for (int64_t s = 0; s < (o->templates ? 1 : o->seeds); s++) {
         adept_job_stream *stream = &job->streams[s];
         adept_status status = o->templates ? adept_jobs_trace(stream, job->jobs, jobs, &trace, &job->notes, &cli->err)
@@ -42,23 +45,26 @@ static void take_idle_power(adept_cluster *c)
     c->sleep_w = 0;
 }
 
-static adept_status read_inputs(adept_cli *cli, adept_simulate_job *job)
+adept_status adept_simulate_read(adept_cli *cli, adept_simulate_job *job, const adept_simulate_options *o,
+                                 const char *cluster)
 {
-    const adept_simulate_options *o = job->options;
+    *job = (adept_simulate_job){.options = o,
+                                .cluster = cluster ? cluster : o->words.words[0],
+                                .jobs_path = o->words.words[o->words.n - 1],
+                                .cap_w = o->policy.cap_w,
+                                .rate_per_s = NAN};
     adept_cli loading = {.details = NULL};
     const adept_model_loader loader = {adept_simulate_load_model, &loading};
-    adept_status status = adept_cluster_read(&job->scenario, o->words.words[0], &job->notes, &cli->err);
+    adept_status status = adept_cluster_read(&job->scenario, job->cluster, &job->notes, &cli->err);
 
     if (status == ADEPT_OK)
-        status = adept_jobs_read(&job->jobs, o->templates ? o->templates : o->words.words[1], &job->scenario, &loader, &job->notes, &cli->err);
+        status = adept_jobs_read(&job->jobs, o->templates ? o->templates : job->jobs_path, &job->scenario, &loader, &job->notes, &cli->err);
     free(loading.details);
     if (status != ADEPT_OK) return status;
     if (o->no_idle) take_idle_power(&job->scenario.cluster);
     if (o->policy.is_rigid && job->jobs->rigid_gpus == 0)
         return adept_cli_usage(cli, "--rigid: the jobs file has no \"rigid\" number of GPUs and batch");
-    status = make_streams(cli, job);
-    if (status == ADEPT_OK && job->notes.failed) status = adept_cli_no_memory(cli);
-    return status;
+    return ADEPT_OK;
 }
 
 /* ---------------------------------------------------------------- runs -------------------------------------------- */
@@ -92,10 +98,12 @@ static adept_status run_one(pool *p, size_t number, adept_error *err)
     s.stream = &p->job->streams[p->job->n_streams > 1 ? seed : 0];
     adept_status status = adept_simulate(&result, &s, err);
     if (status != ADEPT_OK) return status;
-    p->job->comparison.outcomes[number] = result.outcome;
-    for (size_t w = 0; w < s.n_windows; w++)
-        p->job->comparison.outcomes[number + w] = result.windows[w];
-    if (s.n_windows > 0) p->job->comparison.uncut[policy] = result.outcome;
+    size_t n_gpus = c->n_gpus, parts = s.n_windows > 0 ? s.n_windows : 1;
+    for (size_t w = 0; w < parts; w++)
+        c->outcomes[number + w] = s.n_windows > 0 ? result.windows[w] : result.outcome;
+    if (n_gpus > 0)
+        memcpy(&c->by_gpu[number * n_gpus], &result.types[s.n_windows > 0 ? n_gpus : 0], parts * n_gpus * sizeof *c->by_gpu);
+    if (s.n_windows > 0) c->uncut[policy] = result.outcome;
     pthread_mutex_lock(&p->lock);
     for (size_t t = 0; t < s.stream->n_templates && status == ADEPT_OK; t++) {
         char text[256]; /* no number of them: shards say the same */
@@ -168,8 +176,9 @@ static bool add_file(cJSON *object, const char *key, const char *path)
 }
 
 /* What was simulated, so that shards of different things are never put together. NULL: memory is out. */
-static cJSON *setup_of(const adept_simulate_options *o)
+static cJSON *setup_of(const adept_simulate_job *job)
 {
+    const adept_simulate_options *o = job->options;
     const adept_policy_options *q = &o->policy;
     cJSON *setup = cJSON_CreateObject(), *options = setup ? cJSON_AddObjectToObject(setup, "options") : NULL;
 
@@ -177,13 +186,13 @@ static cJSON *setup_of(const adept_simulate_options *o)
         cJSON_Delete(setup);
         return NULL;
     }
-    bool ok = add_file(setup, "cluster", o->words.words[0]) && add_file(setup, "jobs", o->words.words[1]) &&
+    bool ok = add_file(setup, "cluster", job->cluster) && add_file(setup, "jobs", job->jobs_path) &&
               (!o->templates || add_file(options, "templates", o->templates));
     const struct {
         const char *name;
         double value;
         bool is_set;
-    } numbers[] = {{"horizon_s", o->horizon_s, o->horizon_s > 0}, {"tick_s", o->tick_s, true}, {"noise", o->noise, true},
+    } numbers[] = {{"horizon_s", o->horizon_s, o->horizon_s > 0}, {"rate_per_s", job->rate_per_s, !isnan(job->rate_per_s)}, {"tick_s", o->tick_s, true}, {"noise", o->noise, true},
                    {"reality_noise", o->reality_noise, true}, {"interference", o->interference, true}, {"loss", o->loss, true},
                    {"windows", (double)o->windows, o->windows > 0}, {"checkpoint_s", o->checkpoint_s, o->loss == ADEPT_LOSS_CHECKPOINT}, {"age_weight", q->age_weight, !isnan(q->age_weight)},
                    {"risk", q->risk, !isnan(q->risk)}, {"slowdown", q->slowdown, !isnan(q->slowdown)},
@@ -214,10 +223,16 @@ static adept_status begin_comparison(adept_cli *cli, adept_simulate_job *job)
     if (!seeds) return adept_cli_no_memory(cli);
     for (int64_t s = 0; s < o->seeds; s++)
         seeds[s] = (uint64_t)(o->seed + s);
-    adept_status status = adept_comparison_begin(&job->comparison, setup_of(o), o->policies.words, o->policies.n, seeds, (size_t)o->seeds, &cli->err);
+    adept_status status = adept_comparison_begin(&job->comparison, setup_of(job), o->policies.words, o->policies.n, seeds, (size_t)o->seeds, &cli->err);
     free(seeds);
+    const char **gpus = calloc(job->scenario.cluster.n_types + 1, sizeof *gpus);
+    for (size_t i = 0; gpus && i < job->scenario.cluster.n_types; i++)
+        gpus[i] = job->scenario.cluster.types[i].name;
+    if (status == ADEPT_OK)
+        status = gpus ? adept_comparison_gpus(&job->comparison, gpus, job->scenario.cluster.n_types, &cli->err) : adept_cli_no_memory(cli);
+    free(gpus);
     job->comparison.shard = o->shard;
-    job->comparison.cap_w = fmin(o->policy.cap_w, job->scenario.power_cap_w);
+    job->comparison.cap_w = fmin(job->cap_w, job->scenario.power_cap_w);
     for (size_t i = 0; status == ADEPT_OK && i < job->notes.n; i++)
         status = adept_comparison_warn(&job->comparison, job->notes.texts[i], &cli->err);
     return status;
@@ -250,11 +265,33 @@ static void show_first_seed(adept_simulate_job *job)
     c->drawn = job->drawn;
 }
 
+static void forget_runs(adept_simulate_job *job)
+{
+    for (size_t i = 0; job->results && i < job->comparison.n_policies * job->comparison.n_seeds; i++)
+        adept_run_result_free(&job->results[i]);
+    free(job->results);
+    free(job->drawn);
+    job->results = NULL;
+    job->drawn = NULL;
+    adept_comparison_free(&job->comparison);
+}
+
+static void forget_streams(adept_simulate_job *job)
+{
+    for (size_t i = 0; i < job->n_streams; i++)
+        adept_job_stream_free(&job->streams[i]);
+    free(job->streams);
+    job->streams = NULL;
+    job->n_streams = 0;
+}
+
 adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job)
 {
     const adept_simulate_options *o = job->options;
-    adept_status status = read_inputs(cli, job);
+    forget_runs(job);
+    adept_status status = make_streams(cli, job);
 
+    if (status == ADEPT_OK && job->notes.failed) status = adept_cli_no_memory(cli);
     if (status == ADEPT_OK) status = begin_comparison(cli, job);
     if (status != ADEPT_OK) return status;
     size_t n_runs = o->policies.n * (size_t)o->seeds;
@@ -286,15 +323,75 @@ adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job)
 
 void adept_simulate_job_free(adept_simulate_job *job)
 {
-    for (size_t i = 0; job->results && i < job->comparison.n_policies * job->comparison.n_seeds; i++)
-        adept_run_result_free(&job->results[i]);
-    free(job->results);
-    free(job->drawn);
-    adept_comparison_free(&job->comparison);
-    for (size_t i = 0; i < job->n_streams; i++)
-        adept_job_stream_free(&job->streams[i]);
-    free(job->streams);
+    forget_runs(job);
+    forget_streams(job);
     adept_jobs_free(job->jobs);
     adept_notes_free(&job->notes);
     adept_scenario_free(&job->scenario);
+}
+
+/* ---------------------------------------------------------------- --vary ------------------------------------------ */
+
+/* The point of the grid that the job stands at goes in front of each of its policies. */
+static adept_status put_point(adept_cli *cli, adept_row_writer *rows, const adept_simulate_job *job)
+{
+    const adept_simulate_varied *v = &job->options->vary;
+    adept_status status = ADEPT_OK;
+
+    for (size_t p = 0; p < job->comparison.n_policies && status == ADEPT_OK; p++) {
+        adept_row_begin(rows);
+        if (v->n_clusters > 0) adept_column_text(rows, "cluster", "cluster", job->cluster);
+        if (v->n_rates > 0) adept_column_number(rows, "rate_per_s", ">jobs/s", adept_units_digits, job->rate_per_s);
+        if (v->n_caps > 0) adept_column_number(rows, "cap_w", ">cap", adept_units_watt, job->comparison.cap_w);
+        status = adept_sim_put_columns(rows, &job->comparison, p, &cli->err);
+        adept_row_end(rows);
+    }
+    return status;
+}
+
+/* All rates and caps on one cluster. */
+static adept_status vary_jobs(adept_cli *cli, adept_simulate_job *job, adept_row_writer *rows, adept_json_writer *w)
+{
+    const adept_simulate_varied *v = &job->options->vary;
+    adept_status status = ADEPT_OK;
+
+    for (size_t r = 0; r < v->n_rates + (v->n_rates == 0) && status == ADEPT_OK; r++) {
+        forget_streams(job);
+        if (v->n_rates > 0) job->rate_per_s = v->rates_per_s[r];
+        for (size_t c = 0; c < v->n_caps + (v->n_caps == 0) && status == ADEPT_OK; c++) {
+            if (v->n_caps > 0) job->cap_w = v->caps_w[c];
+            status = adept_simulate_make(cli, job);
+            if (status == ADEPT_OK) status = rows ? put_point(cli, rows, job) : adept_comparison_write(w, &job->comparison, &cli->err);
+        }
+    }
+    return status;
+}
+
+adept_status adept_simulate_vary(adept_cli *cli, FILE *out, const adept_simulate_options *o)
+{
+    adept_row_writer rows = {.is_csv = o->csv};
+    adept_json_writer w = {.pretty = true};
+    adept_status status = ADEPT_OK;
+
+    if (o->json) {
+        adept_json_begin_object(&w, NULL);
+        adept_json_put_members(&w, "schema_version %jd kind %s", (intmax_t)1, "simulated-sweep");
+        adept_json_begin_array(&w, "points");
+    }
+    for (size_t i = 0; i < o->vary.n_clusters + (o->vary.n_clusters == 0) && status == ADEPT_OK; i++) {
+        adept_simulate_job job;
+        status = adept_simulate_read(cli, &job, o, o->vary.clusters[i]);
+        if (status == ADEPT_OK) status = vary_jobs(cli, &job, o->json ? NULL : &rows, &w);
+        adept_simulate_job_free(&job);
+    }
+    if (o->json) {
+        adept_json_end_array(&w);
+        adept_json_end_object(&w);
+    }
+    char *text = adept_json_finish(&w);
+    adept_status ended = adept_rows_end(cli, &rows, status == ADEPT_OK && !o->json ? out : NULL);
+    if (status == ADEPT_OK && o->json && !text) ended = adept_cli_no_memory(cli);
+    if (status == ADEPT_OK && o->json && text) fprintf(out, "%s\n", text);
+    free(text);
+    return status == ADEPT_OK ? ended : status;
 }

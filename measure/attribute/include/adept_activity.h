@@ -14,7 +14,10 @@
     X(READ_BYTES, "block_read_bytes") /* that reached a block device */                   \
     X(WRITE_BYTES, "block_write_bytes")                                                   \
     X(NETWORK_BYTES, "network_bytes")                                                     \
-    X(MEMORY_BYTES, "memory_bytes") /* resident at the end of the interval, not a delta */
+    X(MEMORY_BYTES, "memory_bytes") /* resident at the end of the interval, not a delta */ \
+    X(INSTRUCTIONS, "instructions")                                                       \
+    X(CYCLES, "cycles")                                                                   \
+    X(CACHE_MISSES, "cache_misses") /* of the last level */
 
 typedef enum adept_activity_kind {
 #define X(name, word) ADEPT_ACTIVITY_##name,

@@ -50,6 +50,23 @@ typedef struct adept_attribution_feature {
     double inflation; /* of the variance of its weight by the other features; INFINITY: they say the same */
 } adept_attribution_feature;
 
+/** X(name, word) of what is recorded of an interval beside the sums of processes. Words are published. */
+#define ADEPT_MONITORED_LIST(X)                                                                                        \
+    X(MACHINE_CPU_S, "machine_cpu_s") X(PROCESSES, "processes") X(GPU_USE, "gpu_utilization")
+enum {
+#define X(name, word) ADEPT_MONITORED_##name,
+    ADEPT_MONITORED_LIST(X)
+#undef X
+        ADEPT_MONITORED
+};
+
+/** How the energy of intervals goes with something that was recorded, whether or not it was learnt from. */
+typedef struct adept_attribution_correlation {
+    const char *name;
+    double spearman; /* NAN: it never varies */
+    size_t n;        /* intervals in which both are known */
+} adept_attribution_correlation;
+
 /** What was learnt. All texts are in its arena. */
 typedef struct adept_attribution_model {
     adept_arena *arena;
@@ -66,6 +83,8 @@ typedef struct adept_attribution_model {
     double interval_s, lag_s, lag_r2;
     adept_attribution_feature features[ADEPT_ACTIVITIES];
     size_t n_features;
+    adept_attribution_correlation correlations[ADEPT_ACTIVITIES + ADEPT_MONITORED]; /* of all that was recorded */
+    size_t n_correlations;
     double static_w, static_low_w, static_high_w;
     double lambda1, lambda2, kkt;
     double condition; /* number of the features' correlations, its root; INFINITY */
