@@ -156,12 +156,30 @@ assert b['gain']['ed2p']['percent'] > b['gain']['edp']['percent'] > b['gain']['e
 assert b['run']['time_sd_s'] > 0 and b['run']['energy_sd_j'] > 0 and b['gain']['time']['noise_percent'] > 0, b
 assert abs(b['run']['ed2p_js2'] - b['run']['edp_js'] * b['run']['time_s']) < 1e-9, b
 assert b['measured']['repeats']['count'] == 3, b"
+# another program at the same settings, and both in one table
+drive --vary cpu_clock_max=3GHz,2.1GHz --repeat 2 --baseline cpu_clock_max=3GHz --json -o "$work/even.json" -- sleep 0.2
+ends 0 'of another program'
+expect_ok sweep --synthesis "$work/gains.json" "$work/even.json"
+shows '^program +setting +EDP gain +time change$|^program +setting +EDP gain +time change '
+shows '^mean +the best of each'
+expect_ok sweep --synthesis --json "$work/gains.json" "$work/even.json"
+check 'a synthesis' "
+d = json.loads(text)
+assert d['schema_version'] == 1 and d['kind'] == 'synthesis' and len(d['programs']) == 3 and len(d['settings']) == 2, d
+load, even, mean = d['programs']
+assert load['setting'] == 'cpu_clock_max_hz=2100000000' and load['remark'] in (None, ''), load
+assert abs(mean['edp_gain_percent'] - (load['edp_gain_percent'] + even['edp_gain_percent']) / 2) < 1e-9, d
+assert d['settings'][1]['remark'] == 'best for all' and d['settings'][0]['edp_gain_percent'] == 0, d['settings']"
+expect_error 2 'reads FILES' sweep --synthesis --vary cpu_clock_max=3GHz "$work/gains.json"
+expect_error 2 'needs FILES' sweep --synthesis
 drive --vary cpu_clock_min=1GHz,2GHz --vary governor=performance --one-at-a-time --baseline governor=performance --csv -- true
 ends 0 'of a baseline of its own key'
 check 'one run says nothing of noise' "
 rows = list(csv.DictReader(io.StringIO(text)))
 assert [r['runs'] for r in rows] == ['1', '1', '1'] and rows[2]['edp_gain_percent'] == '0', rows
 assert all(r['edp_noise_percent'] == r['time_sd_s'] == '' and r['time_change_percent'] for r in rows), rows"
+
+expect_error 3 'has no baseline' sweep --synthesis "$work/points.json"
 
 # ---- rows for calibrate, one as soon as its point is measured
 drive --vary power_limit_w=250,150 --vary clock=1.2GHz --one-at-a-time --steps-from-marks "$work/rows.csv" --skip-steps 1 --row model=mlp,batch_size=8 \

@@ -26,6 +26,13 @@ static adept_status check(adept_cli *cli, void *record)
     adept_drive_options *o = record;
     adept_status status = ADEPT_OK;
 
+    if (o->synthesis) {
+        if (o->drive || o->restore || o->vary.n > 0 || o->baseline.n > 0 || o->output || o->plot || o->measure.repeat > 1)
+            return adept_cli_usage(cli, "--synthesis reads FILES, and takes --csv or --json only");
+        if (o->measure.words.n == 0) return adept_cli_usage(cli, "--synthesis needs FILES of adept sweep --drive --json");
+        if (o->csv && o->json) return adept_cli_usage(cli, "--csv and --json exclude each other");
+        return ADEPT_OK;
+    }
     if (!o->drive && !o->restore) return adept_cli_usage(cli, "--drive and other options stand before the COMMAND");
     if (o->restore && (o->drive || o->vary.n > 0 || o->measure.words.n > 0))
         return adept_cli_usage(cli, "--restore takes neither --drive, --vary nor a COMMAND");
@@ -75,6 +82,10 @@ static const adept_option_row rows[] = {
      "that is more than runs differ by. Repeatable: a value of each key that varies",
      ADEPT_OPT_PARSED, .at = AT(baseline), .parse = adept_vary_add},
     {"restore", NULL, 1, "Put back what a killed run left, and do nothing else", ADEPT_OPT_FLAG, .at = AT(restore)},
+    {"synthesis", NULL, 1,
+     "Measure nothing: read FILES that --drive --json wrote with a --baseline, and print the best setting of each program, their mean, and "
+     "the settings that all of them ran at",
+     ADEPT_OPT_FLAG, .at = AT(synthesis)},
     {"journal", "FILE", 1,
      "Where it is noted what to put back; default: restore-HOST.json in $XDG_STATE_HOME/adept or ~/.local/state/adept",
      ADEPT_OPT_FILE, .at = AT(journal), .expert = true},
@@ -159,6 +170,7 @@ static adept_status measure(adept_cli *cli, adept_drive *d)
 static adept_status drive(adept_cli *cli, void *options)
 {
     adept_drive d = {.options = options};
+    if (d.options->synthesis) return adept_drive_synthesis(cli, d.options);
     adept_status status = adept_drive_leftovers(cli, &d);
 
     if (status == ADEPT_OK && d.options->drive) status = measure(cli, &d);
@@ -171,7 +183,7 @@ static adept_status drive(adept_cli *cli, void *options)
     return status;
 }
 
-static const char *const words[] = {"--drive", "--restore", NULL};
+static const char *const words[] = {"--drive", "--restore", "--synthesis", NULL};
 
 const adept_command adept_sweep_drive = {
     .name = "sweep",
