@@ -102,6 +102,32 @@ rc=0
 wait "$pid" || rc=$?
 [ "$rc" -eq 143 ] || fail "exit code $rc after TERM"
 
+# a fleet's profiles in one file, which --gpu takes by name, and the server whole; the server loads it anew when it changes
+rm -f "$rows/d.csv"
+run calibrate --watch "$rows" --gpu a100 -o "$work/mine.json" --fleet "$work/fleet.json" --once --max-generations 0 --restarts 0 --leave-out none
+[ "$rc" -eq 0 ] || fail 'a fleet'
+expect_ok gpus h100 --json
+cp "$work/out" "$work/h100.json"
+"$python" - "$work" <<'END'
+import json, sys
+work = sys.argv[1]
+fleet = json.load(open(work + "/fleet.json"))
+assert fleet["kind"] == "fleet" and [p["name"] for p in fleet["profiles"]] == ["a100-sxm-40gb"], fleet
+assert fleet["profiles"][0] == json.load(open(work + "/mine.json"))
+fleet["profiles"].insert(0, json.load(open(work + "/h100.json")))
+json.dump(fleet, open(work + "/fleet.json", "w"))
+END
+checks=$((checks + 1))
+expect_ok predict "$data/mlp.profile.json" --gpu "$work/mine.json" --json
+sed -n 's/.*"step_time_s":[[:space:]]*\([0-9.e-]*\).*/\1/p' "$work/out" | head -n 1 >"$work/alone"
+expect_ok predict "$data/mlp.profile.json" --gpu "$work/fleet.json#a100-sxm-40gb" --json
+sed -n 's/.*"step_time_s":[[:space:]]*\([0-9.e-]*\).*/\1/p' "$work/out" | head -n 1 | cmp -s - "$work/alone" || fail 'a profile of a fleet'
+expect_error 6 "no profile 't4' in this fleet" predict "$data/mlp.profile.json" --gpu "$work/fleet.json#t4"
+expect_error 3 'not a fleet' predict "$data/mlp.profile.json" --gpu "$work/mine.json#a100"
+run calibrate --watch "$rows" --gpu a100 -o "$work/mine.json" --fleet "$work/mine.json" --once --max-generations 0 --restarts 0 --leave-out none
+[ "$rc" -eq 3 ] && grep -q 'not a fleet' "$work/err" || fail "a fleet's file that is none"
+
+expect_error 2 'needs --watch' calibrate "$rows/c.csv" --fleet "$work/x.json" --gpu a100
 expect_error 2 'needs -o OUT.json' calibrate --watch "$rows" --gpu a100
 expect_error 2 'needs the --gpu' calibrate --watch "$rows" -o "$work/x.json"
 expect_error 2 'neither files' calibrate "$rows/c.csv" --watch "$rows" --gpu a100 -o "$work/x.json"

@@ -124,6 +124,8 @@ static const adept_option_row rows[] = {
      "Fit all *.csv of DIR, again whenever rows arrive; a fifth of the rows, which no fit sees, judge: a fit that predicts them no worse "
      "takes the place of -o's, which stays as OUT.json.1. Tells what drifts: driver, clock, host, board",
      ADEPT_OPT_FILE, .at = AT(watch)},
+    {"fleet", "FILE.json", 2, "With --watch: put the profile that is kept into FILE too, in place of one of its name: a fleet's profiles in one "
+     "file, which serve --gpu FILE.json and --gpu FILE.json#NAME read", ADEPT_OPT_FILE, .at = AT(fleet)},
     {"every", "TIME", 2, "How often DIR is looked at (60s)", ADEPT_OPT_AMOUNT, .at = AT(every_s), .units = adept_suffix_times},
     {"once", NULL, 2, "Look at DIR once, and end", ADEPT_OPT_FLAG, .at = AT(once)},
     {.group = 3, .help = "What is fitted:"},
@@ -329,6 +331,7 @@ static adept_status check(adept_cli *cli, void *record)
     adept_status status = ADEPT_OK;
     const bool asked = o->measurements.gpu != NULL;
 
+    if (o->fleet && !o->watch) return adept_cli_usage(cli, "--fleet needs --watch DIR");
     if (!o->watch && (o->once || o->every_s != 60)) return adept_cli_usage(cli, "--once and --every need --watch DIR");
     if (o->watch && (o->measurements.files.n > 0 || o->kernels.n > 0 || o->collectives.n > 0 || o->resume || o->measurements.plot))
         return adept_cli_usage(cli, "--watch takes the rows of its folder: neither files, --kernels, --collectives, --resume nor --plot");

@@ -2,7 +2,9 @@
  *  where rows that neither saw are predicted no worse. What drifts is named. */
 #include "calibrate_watch.h"
 #include "adept_clock.h"
+#include "adept_file.h"
 #include "adept_grow.h"
+#include "adept_json.h"
 #include "adept_json_writer.h"
 #include "table.h"
 #include "units.h"
@@ -16,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MOST_BYTES ((size_t)64 << 20)
 #define JUDGES 5u         /* one row of so many judges */
 #define LEAST_JUDGES 3    /* fewer say nothing */
 #define LEAST_ROWS 3      /* of a group that may have drifted, and of the others */
@@ -209,6 +212,39 @@ static adept_status list_files(adept_cli *cli, adept_words *files, uint64_t *sig
     return adept_cli_no_memory(cli);
 }
 
+/* The profile in place of one of its name, or behind the others; the file is whole at any time. */
+static adept_status put_into_fleet(adept_cli *cli, const char *path, const char *profile_path)
+{
+    cJSON *tree = NULL, *profile = NULL;
+    adept_json_writer w = {.pretty = true};
+    const cJSON *other;
+    adept_status status = adept_json_parse_file(&profile, profile_path, MOST_BYTES, &cli->err);
+
+    if (status == ADEPT_OK && access(path, F_OK) == 0) status = adept_json_parse_file(&tree, path, MOST_BYTES, &cli->err);
+    const cJSON *others = cJSON_GetObjectItemCaseSensitive(tree, "profiles");
+    if (status == ADEPT_OK && tree && !cJSON_IsArray(others))
+        status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: not a fleet: it has no \"profiles\"", path);
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(profile, "name"));
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_members(&w, "schema_version %jd kind %s", (intmax_t)1, "fleet");
+    adept_json_begin_array(&w, "profiles");
+    cJSON_ArrayForEach(other, others)
+    {
+        const char *its = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(other, "name"));
+        if (!its || !name || strcmp(its, name) != 0) adept_json_put_tree(&w, NULL, other);
+    }
+    adept_json_put_tree(&w, NULL, profile);
+    adept_json_end_array(&w);
+    adept_json_end_object(&w);
+    char *text = adept_json_finish(&w);
+    if (status == ADEPT_OK && !text) status = adept_cli_no_memory(cli);
+    if (status == ADEPT_OK) status = adept_file_write(path, text, strlen(text), &cli->err);
+    free(text);
+    cJSON_Delete(tree);
+    cJSON_Delete(profile);
+    return status;
+}
+
 /* The old profile stays as OUT.json.1, and there is never none. */
 static adept_status put_in_place(adept_cli *cli, const watch *w)
 {
@@ -281,6 +317,7 @@ static adept_status refit(adept_cli *cli, watch *w)
     if (status == ADEPT_OK && has_old) status = judge(cli, &old, w->o, w->output);
     bool keeps = status == ADEPT_OK && (!has_old || (now.judges >= LEAST_JUDGES && now.error <= old.error));
     if (keeps) status = put_in_place(cli, w);
+    if (keeps && status == ADEPT_OK && w->o->fleet) status = put_into_fleet(cli, w->o->fleet, w->output);
     unlink(w->candidate);
     return status == ADEPT_OK ? say(cli, w, has_old ? &old : NULL, &now, keeps) : status;
 }
