@@ -45,11 +45,11 @@ for threads in 1 3; do
 done
 
 # ---- hardware profiles that change are loaded anew, all is on HUP; what cannot be loaded changes nothing
-sed 's|"fit": null|"fit": {"granularity": "model", "parameters": {"c_mem": 1.5}}|; s|"name": "a100-sxm-40gb"|"name": "mine"|; s|"aliases": \[[^]]*\]|"aliases": []|' \
+sed 's|"fit": null|"fit": {"granularity": "model", "parameters": {"c_mem": 1.5}, "scalars": [{"name": "s", "target": {"model": "*"}, "term": "gemm", "value": 1.5}]}|; s|"name": "a100-sxm-40gb"|"name": "mine"|; s|"aliases": \[[^]]*\]|"aliases": []|' \
     "$ADEPT_SOURCE_DIR/hwprofiles/a100-sxm-40gb.json" >"$work/one.json"
 # fleet FACTOR: a fleet's file in place of what is there
 fleet() {
-    { printf '{"schema_version": 1, "kind": "fleet", "profiles": ['; sed "s|\"c_mem\": 1.5|\"c_mem\": $1|" "$work/one.json"; printf ']}'; } >"$work/fleet.tmp"
+    { printf '{"schema_version": 1, "kind": "fleet", "profiles": ['; sed "s|\"value\": 1.5}]|\"value\": $1}]|" "$work/one.json"; printf ']}'; } >"$work/fleet.tmp"
     mv "$work/fleet.tmp" "$work/fleet.json"
 }
 # asked: the step time that the server says
