@@ -1,5 +1,5 @@
-/** @file control_cpu.c  What processors are set to by files of /sys: the governor of every CPU, the power limit of
- * every package. */
+/** @file control_cpu.c  What processors are set to by files of /sys: the governor and the bounds of the clock of every CPU,
+ * the power limit of every package. */
 #include "control.h"
 #include "sysfs.h"
 #include <errno.h>
@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const adept_control_kind adept_control_governor, adept_control_cpu_power_limit;
+extern const adept_control_kind adept_control_governor, adept_control_cpu_power_limit, adept_control_cpu_clock_max,
+    adept_control_cpu_clock_min;
 
 /* What find() is doing. */
 typedef struct finding {
     adept_controls *list;
     const adept_control_kind *kind;
+    const char *file;
     adept_error *err;
     adept_status status;
     bool any; /* also of those that are not wanted */
@@ -26,8 +28,9 @@ static void close_folder(adept_control *control)
 }
 
 /* @param folder  below the root; the device's id */
-static void add_file(adept_sensor_search *search, finding *f, const char *folder, const char *file, const char *name)
+static void add_file(adept_sensor_search *search, finding *f, const char *folder, const char *name)
 {
+    const char *file = f->file;
     char was[64];
 
     if (f->status != ADEPT_OK) return;
@@ -51,12 +54,12 @@ static void add_file(adept_sensor_search *search, finding *f, const char *folder
     snprintf(control->was, sizeof control->was, "%s", was);
 }
 
-static adept_status find_files(adept_controls *list, const adept_control_kind *kind, const char *folder,
+static adept_status find_files(adept_controls *list, const adept_control_kind *kind, const char *file, const char *folder,
                                const char *prefix, void (*each)(adept_sensor_search *, const char *, void *),
                                const char *missing, adept_error *err)
 {
     adept_sensor_search search = {.settings = {.sysroot = list->sysroot}};
-    finding f = {.list = list, .kind = kind, .err = err};
+    finding f = {.list = list, .kind = kind, .file = file, .err = err};
 
     adept_sysfs_each(&search, folder, prefix, each, &f);
     if (f.status == ADEPT_OK && search.failed)
@@ -91,12 +94,12 @@ static void take_cpu(adept_sensor_search *search, const char *entry, void *conte
 
     if (!*number || number[strspn(number, "0123456789")]) return; /* cpufreq, cpuidle */
     snprintf(folder, sizeof folder, "%s/cpufreq", entry);
-    add_file(search, context, folder, GOVERNOR, name);
+    add_file(search, context, folder, name);
 }
 
 static adept_status find_governors(adept_controls *list, const adept_control_kind *kind, adept_error *err)
 {
-    return find_files(list, kind, CPUS, "cpu", take_cpu,
+    return find_files(list, kind, GOVERNOR, CPUS, "cpu", take_cpu,
                       "the kernel sets no clocks here: no " CPUS "/cpu*/cpufreq/" GOVERNOR, err);
 }
 
@@ -140,6 +143,48 @@ const adept_control_kind adept_control_governor = {
     .close = close_folder,
 };
 
+/* ---------------------------------------------------------------- bounds of clocks ------------------------------- */
+
+/* The same folders: between scaling_min_freq and scaling_max_freq, in kHz, the governor has its choice. */
+#define HIGHEST "scaling_max_freq"
+#define LOWEST "scaling_min_freq"
+
+static const char *bound_of(const adept_control_kind *kind)
+{
+    return kind == &adept_control_cpu_clock_max ? HIGHEST : LOWEST;
+}
+
+static adept_status find_bounds(adept_controls *list, const adept_control_kind *kind, adept_error *err)
+{
+    return find_files(list, kind, bound_of(kind), CPUS, "cpu", take_cpu,
+                      "the kernel sets no clocks here: no " CPUS "/cpu*/cpufreq/scaling_max_freq", err);
+}
+
+static adept_status express_bound(char *raw, size_t size, const adept_control *control, const adept_setting *value, adept_error *err)
+{
+    adept_sensor_search nowhere = {.n_sensors = 0};
+    double least_hz = 1e3 * adept_sysfs_number(&nowhere, control->state, "cpuinfo_min_freq");
+    double most_hz = 1e3 * adept_sysfs_number(&nowhere, control->state, "cpuinfo_max_freq");
+
+    if (nowhere.failed || isnan(least_hz) || isnan(most_hz))
+        return adept_error_set(err, ADEPT_E_IO, "%s: %s: its range is not known: %s/cpuinfo_*_freq", control->kind->key, control->name,
+                               (const char *)control->state);
+    snprintf(raw, size, "%.0f", 1e-3 * value->number);
+    return adept_control_in_range(control, value->number, least_hz, most_hz, "Hz", err);
+}
+
+static adept_status set_bound(const adept_control *control, const char *raw, adept_error *err)
+{
+    return set_file(control, bound_of(control->kind),
+                    control->kind == &adept_control_cpu_clock_max ? CPUS "/cpu*/cpufreq/" HIGHEST : CPUS "/cpu*/cpufreq/" LOWEST, raw, err);
+}
+
+#define BOUND(name, word)                                                                                              \
+    const adept_control_kind name = {.key = word, .device = "cpu", .find = find_bounds, .express = express_bound,      \
+                                     .set = set_bound, .close = close_folder, .unit = 1e3}
+BOUND(adept_control_cpu_clock_max, "cpu_clock_max_hz");
+BOUND(adept_control_cpu_clock_min, "cpu_clock_min_hz");
+
 /* ---------------------------------------------------------------- power limits of packages ----------------------- */
 
 /* Documentation/power/powercap/powercap.rst. Constraint 0 of a package is the one over the longer time, "long_term",
@@ -156,12 +201,12 @@ static void take_zone(adept_sensor_search *search, const char *entry, void *cont
         strncmp(package, "package", strlen("package")) != 0)
         return;
     snprintf(name, sizeof name, "cpu%s", package + strlen("package")); /* as the sensor of the package is called */
-    add_file(search, context, entry, LIMIT, name);
+    add_file(search, context, entry, name);
 }
 
 static adept_status find_packages(adept_controls *list, const adept_control_kind *kind, adept_error *err)
 {
-    return find_files(list, kind, ZONES, "intel-rapl:", take_zone,
+    return find_files(list, kind, LIMIT, ZONES, "intel-rapl:", take_zone,
                       "no package has a limit: no " ZONES "/intel-rapl:*/" LIMIT, err);
 }
 

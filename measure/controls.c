@@ -11,11 +11,12 @@
 #include <string.h>
 
 extern const adept_control_kind adept_control_power_limit, adept_control_clock, adept_control_memory_clock,
-    adept_control_governor, adept_control_cpu_power_limit;
+    adept_control_governor, adept_control_cpu_power_limit, adept_control_cpu_clock_max, adept_control_cpu_clock_min;
 #define MOST_RAW 64
 static const adept_control_kind *const kinds[] = {&adept_control_power_limit, &adept_control_clock,
                                                   &adept_control_memory_clock, &adept_control_governor,
-                                                  &adept_control_cpu_power_limit};
+                                                  &adept_control_cpu_power_limit, &adept_control_cpu_clock_max,
+                                                  &adept_control_cpu_clock_min};
 
 const adept_control_kind *adept_control_kind_of(const char *key)
 {

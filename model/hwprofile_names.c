@@ -2,6 +2,8 @@
  *  Calls: adept_file. */
 #include "adept_hwprofile.h"
 #include "adept_file.h"
+#include "adept_json.h"
+#include "adept_json_writer.h"
 #include "hwprofile_read.h"
 #include "nearest.h"
 #include <stdio.h>
@@ -10,6 +12,7 @@
 
 #define NAME_SIZE 64 /* of the longest name or alias, zero included (hwprofile.c allows 63) */
 #define MAX_FILE_BYTES ((size_t)1 << 20)
+#define MAX_FLEET_BYTES ((size_t)64 << 20)
 #define MAX_NEAREST 5
 
 /* ---- built-in files ---- */
@@ -230,15 +233,98 @@ static adept_status find_builtin(const adept_embedded **found, const char *name,
 
 /* ---- opening ---- */
 
+/* "fleet.json#h100": a profile of a fleet's file. */
+#define OF_FLEET ".json#"
+
 static bool is_path(const char *text)
 {
     size_t n = strlen(text);
     if (n >= 5 && strcmp(text + n - 5, ".json") == 0) return true;
+    if (strstr(text, OF_FLEET)) return true;
     return strchr(text, '/') && !strchr(text, '['); /* "Advanced Micro Devices, Inc. [AMD/ATI] ..." */
+}
+
+/* The fleet's profiles. @param tree  cJSON_Delete() */
+static adept_status read_fleet(cJSON **tree, const cJSON **profiles, const char *path, adept_error *err)
+{
+    adept_status status = adept_json_parse_file(tree, path, MAX_FLEET_BYTES, err);
+    if (status != ADEPT_OK) return status;
+    *profiles = cJSON_GetObjectItemCaseSensitive(*tree, "profiles");
+    if (cJSON_IsArray(*profiles)) return ADEPT_OK;
+    cJSON_Delete(*tree);
+    *tree = NULL;
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: not a fleet: it has no \"profiles\"", path);
+}
+
+static const char *name_of(const cJSON *profile)
+{
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(profile, "name"));
+    return name ? name : "";
+}
+
+static adept_status open_of_fleet(adept_hwprofile **out, const char *path, const char *wanted, adept_error *err)
+{
+    cJSON *tree = NULL;
+    const cJSON *profiles, *profile;
+    adept_status status = read_fleet(&tree, &profiles, path, err);
+    if (status != ADEPT_OK) return status;
+    char *text = NULL, typed[NAME_SIZE], name[NAME_SIZE];
+    bool found = false, typed_ok = normalise(typed, wanted);
+    cJSON_ArrayForEach(profile, profiles)
+    {
+        if (found || !typed_ok || !normalise(name, name_of(profile)) || !same_letters(name, typed)) continue;
+        found = true;
+        adept_json_writer w = {0};
+        adept_json_put_tree(&w, NULL, profile);
+        text = adept_json_finish(&w); /* to the last bit, which cJSON's own printing is not */
+    }
+    if (!found)
+        status = adept_error_set(err, ADEPT_E_UNKNOWN_GPU, "%s: no profile '%.80s' in this fleet", path, wanted);
+    else if (!text)
+        status = adept_no_memory(err, path);
+    else
+        status = adept_hwprofile_from_json(out, path, text, strlen(text), err);
+    free(text);
+    cJSON_Delete(tree);
+    return status;
+}
+
+bool adept_hwprofile_is_fleet(const char *path)
+{
+    cJSON *tree = NULL;
+    const cJSON *profiles;
+    bool is = read_fleet(&tree, &profiles, path, NULL) == ADEPT_OK;
+    cJSON_Delete(tree);
+    return is;
+}
+
+adept_status adept_hwprofile_each_of_fleet(const char *path, adept_status (*each)(const char *name, void *context, adept_error *err),
+                                           void *context, adept_error *err)
+{
+    cJSON *tree = NULL;
+    const cJSON *profiles, *profile;
+    adept_status status = read_fleet(&tree, &profiles, path, err);
+    if (status != ADEPT_OK) return status;
+    cJSON_ArrayForEach(profile, profiles)
+    {
+        char *name = NULL;
+        if (status != ADEPT_OK) break;
+        status = asprintf(&name, "%s#%s", path, name_of(profile)) < 0 ? adept_no_memory(err, path) : each(name, context, err);
+        free(name);
+    }
+    cJSON_Delete(tree);
+    return status;
 }
 
 static adept_status open_file(adept_hwprofile **out, const char *path, adept_error *err)
 {
+    const char *of = strstr(path, OF_FLEET);
+    if (of) {
+        char *file = strndup(path, (size_t)(of - path) + strlen(".json"));
+        adept_status status = file ? open_of_fleet(out, file, of + strlen(OF_FLEET), err) : adept_no_memory(err, path);
+        free(file);
+        return status;
+    }
     char *text = NULL;
     size_t size = 0;
     adept_status status = adept_file_read(&text, &size, path, MAX_FILE_BYTES, err);

@@ -53,7 +53,8 @@ const char *adept_sweep_key_name(size_t index)
 static const char *canonical(const char *key)
 {
     static const char *const others[][2] = {
-        {SPECS "hbm_bytes_per_s", SPECS "mem_bytes_per_s"}, {"memory_clock", "memory_clock_hz"}};
+        {SPECS "hbm_bytes_per_s", SPECS "mem_bytes_per_s"}, {"memory_clock", "memory_clock_hz"},
+        {"cpu_clock_max", "cpu_clock_max_hz"}, {"cpu_clock_min", "cpu_clock_min_hz"}};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(key, others[i][0]) == 0) return others[i][1];
@@ -184,7 +185,8 @@ static double scale_of(const adept_sweep_axis *axis, const char *unit)
         bool of_clock;
         double scale;
     } units[] = {{"Hz", true, 1}, {"kHz", true, 1e3}, {"MHz", true, 1e6}, {"GHz", true, 1e9}, {"W", false, 1}, {"kW", false, 1e3}};
-    bool is_clock = of == ADEPT_HERTZ || kind == ADEPT_VARY_CORE_CLOCK || kind == ADEPT_VARY_MEMORY_CLOCK;
+    bool is_clock = of == ADEPT_HERTZ || kind == ADEPT_VARY_CORE_CLOCK || kind == ADEPT_VARY_MEMORY_CLOCK ||
+                    kind == ADEPT_VARY_CPU_CLOCK_MAX || kind == ADEPT_VARY_CPU_CLOCK_MIN;
     bool is_power = of == ADEPT_WATTS || kind == ADEPT_VARY_CPU_POWER_LIMIT;
 
     for (size_t i = 0; (is_clock || is_power) && i < sizeof units / sizeof *units; i++)

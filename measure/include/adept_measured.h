@@ -2,6 +2,7 @@
  *  Thread-safe. Calls: recording, json_writer. */
 #ifndef ADEPT_MEASURED_H
 #define ADEPT_MEASURED_H
+#include "adept_counters.h"
 #include "adept_idle_fit.h"
 #include "adept_recording.h"
 #include "adept_statistics.h"
@@ -43,6 +44,7 @@ typedef struct adept_measured_run {
     int rank;                   /* of MPI; -1: none */
     bool with_samples;
     const adept_idle_fit *idle; /* of this host: energies above it are reported as well; NULL: not asked for */
+    const adept_counts *counts; /* of its processors; NULL: not asked for */
     const char *repeated;       /* the region that is one repeat; NULL: none were made */
 } adept_measured_run;
 

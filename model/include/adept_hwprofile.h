@@ -179,11 +179,16 @@ ADEPT_API void adept_hwprofile_free(adept_hwprofile *hw); /* NULL allowed */
 /**
  * A GPU by name or alias, or by file if the text ends in ".json", or contains '/' and no '['. Case, signs and words such
  * as "NVIDIA" do not matter: "NVIDIA GeForce RTX 3090 Ti" and lspci's "NVIDIA Corporation GA102 [GeForce RTX 3090 Ti]" are
- * rtx3090ti.
+ * rtx3090ti. "fleet.json#h100" is that profile of a fleet's file, {"schema_version", "kind": "fleet", "profiles": [...]}.
  * @return ADEPT_E_UNKNOWN_GPU with the nearest names in the message; ADEPT_E_INVALID for a bad file.
  * Never falls back to another GPU. Thread-safe.
  */
 ADEPT_API adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err);
+/** Is it such a file? */
+ADEPT_API bool adept_hwprofile_is_fleet(const char *path);
+/** Call `each` with "fleet.json#NAME" of every profile, until it fails. @return its status; ADEPT_E_INVALID: it is no fleet */
+ADEPT_API adept_status adept_hwprofile_each_of_fleet(const char *path, adept_status (*each)(const char *name, void *context, adept_error *err),
+                                                     void *context, adept_error *err);
 /** Do two texts name the same GPU, as adept_hwprofile_open() compares them? Aliases apart. */
 ADEPT_API bool adept_hwprofile_same_name(const char *a, const char *b);
 ADEPT_API adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size, adept_error *err);

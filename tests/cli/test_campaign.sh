@@ -32,6 +32,7 @@ campaign 2 'unknown option --fast' --fast
 campaign 2 'one OUTDIR' a b
 campaign 2 '--minutes: 0 is not' --minutes 0
 campaign 2 '--device: tpu is neither' --device tpu
+campaign 2 '--gpus: 1,2 is not a list' --device cpu --gpu v100 --gpus 1,2 c
 campaign 2 '--gpu is missing' --device cpu
 campaign 2 '--gpu is missing' --fit-only c
 campaign 6 'unknown GPU' --fit-only --gpu v1000 c

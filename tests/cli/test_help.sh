@@ -32,7 +32,7 @@ has_all() {
 
 expect_ok --help
 commands=$(sed -n 's/^  \([a-z]*\) .*/\1/p' "$work/out" | grep -v adept)
-[ "$(echo "$commands" | tr '\n' ' ')" = 'predict report profile calibrate evaluate sweep plan diff explain gpus handlers measure attribute compare simulate serve ' ] || fail "commands listed: $commands"
+[ "$(echo "$commands" | tr '\n' ' ')" = 'predict report profile calibrate evaluate sweep plan diff explain gpus handlers measure bench attribute compare simulate serve ' ] || fail "commands listed: $commands"
 expect_ok --version
 shows '^adept [0-9]+\.[0-9]+\.[0-9]+$'
 

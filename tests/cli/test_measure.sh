@@ -471,4 +471,13 @@ for words in "" "--repeat 2" "--read x -- true" "--period 1us -- true" "--period
     measure $words
     ends 2 "of 'measure $words'"
 done
+# ---- counters of processors: reported, or refused with a reason before anything runs
+run measure --counters --json -- touch "$work/counted"
+checks=$((checks + 1))
+if [ "$rc" -eq 0 ]; then
+    shows '"instructions":'
+else
+    grep -q '^adept: --counters: ' "$work/err" && [ ! -e "$work/counted" ] || fail "measure --counters ended with $rc"
+fi
+expect_error 2 '--counters needs a COMMAND' measure --counters --duration 1s
 finish

@@ -48,6 +48,24 @@ checks=$((checks + 1))
 [ "$(grep -c ',channels_last,eager,' "$csv")" -eq 1 ] || fail "no row in channels_last"
 measure 1 squeezenet1_1 --input Bx3x32x32 --execution graphs --out "$csv" --resume
 grep -q 'a cpu has no CUDA graphs' "$work/err" || fail "graphs on a CPU"
+# two processes by gloo: a row of 2 GPUs, which is another row; the same step on one is there already
+measure 0 squeezenet1_1 --input Bx3x32x32 --gpus 1,2 --out "$csv" --resume
+holds 5
+checks=$((checks + 1))
+grep -q '^models/squeezenet1_1.pt,Bx3x32x32,2,,2,fp32,train,' "$csv" || fail "no row of two processes"
+measure 2 squeezenet1_1 --input Bx3x32x32 --layout fsdp --out "$work/fsdp.csv"
+grep -q 'fsdp is of several GPUs' "$work/err" || fail "fsdp of one GPU"
+measure 2 squeezenet1_1 --input Bx3x32x32 --gpus 2 --layout tp --out "$work/tp.csv"
+measure 1 squeezenet1_1 --input Bx3x32x32 --gpus 2 --layout fsdp --out "$work/fsdp.csv"
+grep -Eq 'rank [01] of 2: .*FullyShardedDataParallel' "$work/err" || fail "fsdp on a CPU"
+# all-reduces of two processes, as calibrate --collectives takes them
+checks=$((checks + 1))
+"$python" "$ADEPT_SOURCE_DIR/tools/measure/measure_collectives.py" --device cpu --gpus 2 --sizes 65536,262144,1048576 --repeats 3 --out "$work/gloo.csv" \
+    >"$work/out" 2>"$work/err" || fail "measure_collectives.py"
+[ "$(wc -l <"$work/gloo.csv")" -eq 4 ] && grep -q '^all_reduce,2,1048576,' "$work/gloo.csv" || fail "the all-reduces of two processes"
+if "$ADEPT" calibrate --help >/dev/null 2>&1; then
+    expect_ok calibrate --collectives "$work/gloo.csv" --gpu a100
+fi
 # nothing of that name; and a file of other columns
 measure 1 no_such_model --out "$csv" --resume
 echo 'a,b' >"$work/other.csv"

@@ -44,6 +44,49 @@ for threads in 1 3; do
     [ ! -e "$work/s" ] || fail "the socket's file stays"
 done
 
+# ---- hardware profiles that change are loaded anew, all is on HUP; what cannot be loaded changes nothing
+sed 's|"fit": null|"fit": {"granularity": "model", "parameters": {"c_mem": 1.5}, "scalars": [{"name": "s", "target": {"model": "*"}, "term": "gemm", "value": 1.5}]}|; s|"name": "a100-sxm-40gb"|"name": "mine"|; s|"aliases": \[[^]]*\]|"aliases": []|' \
+    "$ADEPT_SOURCE_DIR/hwprofiles/a100-sxm-40gb.json" >"$work/one.json"
+# fleet FACTOR: a fleet's file in place of what is there
+fleet() {
+    { printf '{"schema_version": 1, "kind": "fleet", "profiles": ['; sed "s|\"value\": 1.5}]|\"value\": $1}]|" "$work/one.json"; printf ']}'; } >"$work/fleet.tmp"
+    mv "$work/fleet.tmp" "$work/fleet.json"
+}
+# asked: the step time that the server says
+asked() {
+    python3 -B - "$port" <<'EOF'
+import json, sys, urllib.request
+body = b'{"workload":"mlp","gpu":"mine","batch_size":100000,"compact":true}'
+r = urllib.request.Request("http://127.0.0.1:%s/v1/predict" % sys.argv[1], body, {"Content-Type": "application/json"})
+print(json.load(urllib.request.urlopen(r, timeout=300))["step_time_s"])
+EOF
+}
+# said N TEXT: waits until the server has said it N times
+said() {
+    tries=0
+    until [ "$(grep -c "$2" "$work/err")" -ge "$1" ] || [ $tries -ge 3000 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    checks=$((checks + 1))
+    [ $tries -lt 3000 ] || fail "the server never said '$2' $1 times"
+}
+fleet 1.5
+start --listen 127.0.0.1:0 --gpu "$work/fleet.json" "$p"
+first=$(asked)
+fleet 3
+said 1 ': loaded anew'
+second=$(asked)
+checks=$((checks + 1))
+[ -n "$first" ] && [ "$first" != "$second" ] || fail "still $first after the profile changed"
+kill -HUP "$pid"
+said 2 ': loaded anew'
+[ "$(asked)" = "$second" ] || fail 'another answer after HUP'
+echo '{' >"$work/fleet.json"
+said 1 'not loaded anew: .*fleet.json'
+[ "$(asked)" = "$second" ] || fail 'another answer after a file that is wrong'
+stop TERM
+
 # ---- a stale socket is replaced, anything else is not; a request in flight is finished ----
 start --socket "$work/s" "$p"
 kill -KILL "$pid"

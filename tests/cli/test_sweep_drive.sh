@@ -12,6 +12,9 @@ for cpu in 0 1; do
     mkdir -p "$cpus/cpu$cpu/cpufreq"
     echo schedutil >"$cpus/cpu$cpu/cpufreq/scaling_governor"
     echo 'performance powersave schedutil' >"$cpus/cpu$cpu/cpufreq/scaling_available_governors"
+    for clock in scaling_max=3000000 scaling_min=800000 cpuinfo_max=3400000 cpuinfo_min=800000; do
+        echo "${clock#*=}" >"$cpus/cpu$cpu/cpufreq/${clock%=*}_freq"
+    done
 done
 export ADEPT_NVML_LIBRARY="$ADEPT_FAKE_NVML" FAKE_NVML='power=constant:200' FAKE_NVML_SETTINGS="$boards" XDG_STATE_HOME="$work/state"
 limit=$boards/limit-0
@@ -128,6 +131,56 @@ assert b['measured']['kind'] == 'measured' and len(b['measured']['regions']) >= 
 assert d['answers']['least_edp']['index'] == 1 and d['answers']['least_edp']['power_limit_w'] == 150
 assert [p['index'] for p in d['answers']['pareto']['points']] == [1]"
 
+# ---- several runs at each point, against a baseline: deviations, gains, and whether these are more than noise
+cat >"$work/load" <<'END'
+case $(cat "$1") in
+2100000) sleep 0.3 ;;
+*) sleep 0.6 ;;
+esac
+END
+bound=$cpus/cpu1/cpufreq/scaling_max_freq
+drive --vary cpu_clock_max=3GHz,2.1GHz --repeat 3 --baseline cpu_clock_max=3000MHz --json -o "$work/gains.json" -- sh "$work/load" "$bound"
+ends 0 'of repeats'
+is "$bound" 3000000 'after repeats'
+shows '^cpu_clock_max_hz +time .*EDP gain +time change'
+shows '^ +2.10 GHz .*\(sd .*\+[0-9.]+ % \* +-[0-9.]+ % \*'
+cp "$work/gains.json" "$work/out"
+check 'gains' "
+d = json.loads(text)
+a, b = d['points']
+assert d['baseline'] == 0 and d['repeat'] == 3 and a['run']['runs'] == b['run']['runs'] == 3, d
+assert a['gain']['edp']['percent'] == a['gain']['time']['percent'] == 0 and a['gain']['edp']['is_beyond_noise'] is False, a
+ratio = b['run']['time_s'] / a['run']['time_s']
+assert 0.3 < ratio < 0.9 and abs(b['gain']['time']['percent'] - 100 * (ratio - 1)) < 1e-9 and b['gain']['edp']['percent'] > 10, b
+assert b['gain']['ed2p']['percent'] > b['gain']['edp']['percent'] > b['gain']['energy']['percent'] > 0, b
+assert b['run']['time_sd_s'] > 0 and b['run']['energy_sd_j'] > 0 and b['gain']['time']['noise_percent'] > 0, b
+assert abs(b['run']['ed2p_js2'] - b['run']['edp_js'] * b['run']['time_s']) < 1e-9, b
+assert b['measured']['repeats']['count'] == 3, b"
+# another program at the same settings, and both in one table
+drive --vary cpu_clock_max=3GHz,2.1GHz --repeat 2 --baseline cpu_clock_max=3GHz --json -o "$work/even.json" -- sleep 0.2
+ends 0 'of another program'
+expect_ok sweep --synthesis "$work/gains.json" "$work/even.json"
+shows '^program +setting +EDP gain +time change$|^program +setting +EDP gain +time change '
+shows '^mean +the best of each'
+expect_ok sweep --synthesis --json "$work/gains.json" "$work/even.json"
+check 'a synthesis' "
+d = json.loads(text)
+assert d['schema_version'] == 1 and d['kind'] == 'synthesis' and len(d['programs']) == 3 and len(d['settings']) == 2, d
+load, even, mean = d['programs']
+assert load['setting'] == 'cpu_clock_max_hz=2100000000' and load['remark'] in (None, ''), load
+assert abs(mean['edp_gain_percent'] - (load['edp_gain_percent'] + even['edp_gain_percent']) / 2) < 1e-9, d
+assert d['settings'][1]['remark'] == 'best for all' and d['settings'][0]['edp_gain_percent'] == 0, d['settings']"
+expect_error 2 'reads FILES' sweep --synthesis --vary cpu_clock_max=3GHz "$work/gains.json"
+expect_error 2 'needs FILES' sweep --synthesis
+drive --vary cpu_clock_min=1GHz,2GHz --vary governor=performance --one-at-a-time --baseline governor=performance --csv -- true
+ends 0 'of a baseline of its own key'
+check 'one run says nothing of noise' "
+rows = list(csv.DictReader(io.StringIO(text)))
+assert [r['runs'] for r in rows] == ['1', '1', '1'] and rows[2]['edp_gain_percent'] == '0', rows
+assert all(r['edp_noise_percent'] == r['time_sd_s'] == '' and r['time_change_percent'] for r in rows), rows"
+
+expect_error 3 'has no baseline' sweep --synthesis "$work/points.json"
+
 # ---- rows for calibrate, one as soon as its point is measured
 drive --vary power_limit_w=250,150 --vary clock=1.2GHz --one-at-a-time --steps-from-marks "$work/rows.csv" --skip-steps 1 --row model=mlp,batch_size=8 \
     -- "$python" "$work/steps"
@@ -185,6 +238,10 @@ refused() {
 refused 2 'power_limit_w: 310 W is outside the range of gpu-0, 100 W to 300 W' --vary power_limit_w=150,310 -- touch "$work/ran"
 refused 2 "governor: 'fast' is none of those of cpu0" --vary power_limit_w=150 --vary governor=fast -- touch "$work/ran"
 refused 2 'clock_hz: 1.40 kHz is outside the range of gpu-0, 210 MHz to 1.41 GHz' --vary clock=1400 -- touch "$work/ran"
+refused 2 'cpu_clock_max_hz: 3.50 GHz is outside the range of cpu0' --vary cpu_clock_max=3.5GHz -- touch "$work/ran"
+refused 2 'is no point of --vary' --vary power_limit_w=150,200 --baseline power_limit_w=250 -- touch "$work/ran"
+refused 2 'is no point of --vary' --vary power_limit_w=150 --vary governor=performance --baseline governor=performance -- touch "$work/ran"
+refused 2 'takes one value' --vary power_limit_w=150,200 --baseline power_limit_w=150,200 -- touch "$work/ran"
 refused 2 '--drive sets .*, not batch' --vary batch=4 -- touch "$work/ran"
 refused 2 'takes power_limit_w itself' --vary power_limit_w=x0.5 -- touch "$work/ran"
 refused 2 'edp-optimal is of predictions' --vary power_limit_w=edp-optimal -- touch "$work/ran"

@@ -331,7 +331,7 @@ class FakeClock:
         return adept.Measured(count=len(self.regions), time_s=time_s, energy_j=time_s * self.watts, avg_power_w=self.watts)
 
     def json(self):
-        return {"sensors": self.boards * [{}]}
+        return {"sensors": self.boards * [{"device": "NVIDIA A100 00000000:07:00.0, driver 550.54"}]}
 
 
 class Callbacks(unittest.TestCase):
@@ -369,6 +369,13 @@ class Callbacks(unittest.TestCase):
         compared = callback.comparison()["step_time_s"]
         self.assertTrue(math.isclose(compared["error_percent"], 100 * (self.prediction.step_time_s / 0.25 - 1)))
         self.assertFalse(compared["inside"])
+        self.assertEqual((first["driver"], first["board"]), ("", "")) # of two
+        self.clock.boards = 1
+        with self.callback(warmup=0) as callback:
+            self.clock.now_s += 1
+            callback.step()
+        self.assertEqual(self.rows()[-1]["driver"], "550.54")
+        self.assertTrue(self.rows()[-1]["board"].endswith(" 00000000:07:00.0"))
         # The row is one that adept reads, under the same configuration.
         try:
             row = said("evaluate", self.runs, "--gpu", GPU)["rows"][0]

@@ -26,6 +26,11 @@ static void put_cpu(int number)
     fake_sys_put(sys, path, "schedutil");
     snprintf(path, sizeof path, CPU "cpu%d/cpufreq/scaling_available_governors", number);
     fake_sys_put(sys, path, "performance powersave schedutil");
+    const char *const clocks[][2] = {{"scaling_max_freq", "3000000"}, {"scaling_min_freq", "800000"}, {"cpuinfo_max_freq", "3400000"}, {"cpuinfo_min_freq", "800000"}};
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, CPU "cpu%d/cpufreq/%s", number, clocks[i][0]);
+        fake_sys_put(sys, path, clocks[i][1]);
+    }
 }
 
 /* Two CPUs, two packages of which the second states what it can be set to, a part of a package, a platform; two boards.
@@ -142,6 +147,32 @@ static void governors_are_set_and_put_back(void **state)
     assert_int_equal(adept_controls_set(&list, kind, NULL, NULL), ADEPT_OK);
     file_is(CPU "cpu0/cpufreq/scaling_governor", "schedutil");
     file_is(CPU "cpu1/cpufreq/scaling_governor", "schedutil");
+    adept_controls_close(&list);
+}
+
+static void clocks_have_bounds(void **state)
+{
+    adept_controls list = controls();
+    const adept_control_kind *high = find(&list, "cpu_clock_max_hz"), *low = find(&list, "cpu_clock_min_hz");
+
+    (void)state;
+    assert_int_equal(list.n, 4);
+    assert_string_equal(list.items[0].was, "3000000");
+    assert_string_equal(list.items[2].was, "800000");
+    refuses(&list, high, (adept_setting){.number = 3.5e9},
+            "cpu_clock_max_hz: 3.50 GHz is outside the range of cpu0, 800 MHz to 3.40 GHz");
+    refuses(&list, low, (adept_setting){.number = 0.7e9},
+            "cpu_clock_min_hz: 700 MHz is outside the range of cpu0, 800 MHz to 3.40 GHz");
+    sets(&list, high, (adept_setting){.number = 2.1e9});
+    sets(&list, low, (adept_setting){.number = 1.2e9});
+    file_is(CPU "cpu1/cpufreq/scaling_max_freq", "2100000");
+    file_is(CPU "cpu1/cpufreq/scaling_min_freq", "1200000");
+    file_is(CPU "cpu1/cpufreq/scaling_governor", "schedutil");
+    assert_int_equal(adept_controls_set(&list, high, NULL, NULL), ADEPT_OK);
+    file_is(CPU "cpu0/cpufreq/scaling_max_freq", "3000000");
+    assert_int_equal(adept_control_admit(&list.items[0], "3400001", NULL), ADEPT_E_USAGE);
+    fake_sys_remove(sys, CPU "cpu0/cpufreq/cpuinfo_max_freq");
+    assert_int_equal(adept_controls_check(&list, low, &(adept_setting){.number = 1e9}, NULL), ADEPT_E_IO);
     adept_controls_close(&list);
 }
 
@@ -609,6 +640,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
     const struct CMUnitTest tests[] = {
         TEST(governors_are_set_and_put_back),
+        TEST(clocks_have_bounds),
         TEST(packages_have_limits),
         TEST(boards_have_limits),
         TEST(clocks_are_locked_and_unlocked),

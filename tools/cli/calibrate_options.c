@@ -1,5 +1,6 @@
 /** @file calibrate_options.c  What is fitted, how long, and what is reported about it. */
 #include "calibrate_options.h"
+#include "adept_file.h"
 #include "adept_kernel_law.h"
 #include "step_options.h"
 #include <math.h>
@@ -19,6 +20,7 @@ static void init(void *record)
     o->n_suggestions = 5;
     o->generations = o->restarts = -1;
     o->prior_rows = -1;
+    o->every_s = 60;
 }
 
 /* ---------------------------------------------------------------- lists ------------------------------------------ */
@@ -118,6 +120,14 @@ static const char *bounds_name(size_t index)
 static const adept_option_row rows[] = {
     {"output", "FILE.json", 2, "Write the hardware profile, the GPU's sheet with the fit; -: to standard output, and no report", ADEPT_OPT_FILE,
      .at = AT(output), .letter = 'o'},
+    {"watch", "DIR", 2,
+     "Fit all *.csv of DIR, again whenever rows arrive; a fifth of the rows, which no fit sees, judge: a fit that predicts them no worse "
+     "takes the place of -o's, which stays as OUT.json.1. Tells what drifts: driver, clock, host, board",
+     ADEPT_OPT_FILE, .at = AT(watch)},
+    {"fleet", "FILE.json", 2, "With --watch: put the profile that is kept into FILE too, in place of one of its name: a fleet's profiles in one "
+     "file, which serve --gpu FILE.json and --gpu FILE.json#NAME read", ADEPT_OPT_FILE, .at = AT(fleet)},
+    {"every", "TIME", 2, "How often DIR is looked at (60s)", ADEPT_OPT_AMOUNT, .at = AT(every_s), .units = adept_suffix_times},
+    {"once", NULL, 2, "Look at DIR once, and end", ADEPT_OPT_FLAG, .at = AT(once)},
     {.group = 3, .help = "What is fitted:"},
     {"granularity", "NAME", 3,
      "operator: every kernel by itself, few parameters fitted around the values of --gpu and --kernels; model: the "
@@ -320,13 +330,21 @@ static adept_status check(adept_cli *cli, void *record)
     adept_status status = ADEPT_OK;
     const bool asked = o->measurements.gpu != NULL;
 
+    if (o->fleet && !o->watch) return adept_cli_usage(cli, "--fleet needs --watch DIR");
+    if (!o->watch && (o->once || o->every_s != 60)) return adept_cli_usage(cli, "--once and --every need --watch DIR");
+    if (o->watch && (o->measurements.files.n > 0 || o->kernels.n > 0 || o->collectives.n > 0 || o->resume || o->measurements.plot))
+        return adept_cli_usage(cli, "--watch takes the rows of its folder: neither files, --kernels, --collectives, --resume nor --plot");
+    if (o->watch && (!o->output || adept_file_is_stream(o->output)))
+        return adept_cli_usage(cli, "--watch needs -o OUT.json, the profile that it keeps");
+    if (o->watch && (!asked || strcmp(o->measurements.gpu, "auto") == 0))
+        return adept_cli_usage(cli, "--watch needs the --gpu whose rows it fits");
     if (!asked && o->measurements.files.n > 0) status = find_gpu(cli, o);
     if (status != ADEPT_OK) return status;
     o->shared = o->measurements.gpu && strcmp(o->measurements.gpu, "auto") == 0;
-    if (o->measurements.files.n == 0 && o->kernels.n == 0 && o->collectives.n == 0)
+    if (o->measurements.files.n == 0 && o->kernels.n == 0 && o->collectives.n == 0 && !o->watch)
         return adept_cli_usage(cli, "calibrate needs a MEASUREMENTS.csv; see adept calibrate --help");
     status = adept_run_options_need_gpu(cli, o->measurements.gpu);
-    if (status == ADEPT_OK && o->measurements.files.n == 0) status = check_kernels_alone(cli, o);
+    if (status == ADEPT_OK && o->measurements.files.n == 0 && !o->watch) status = check_kernels_alone(cli, o);
     if (status == ADEPT_OK && o->collectives.n > 0 && o->shared)
         return adept_cli_usage(cli, "--collectives needs one --gpu: links are each GPU's own");
     if (status == ADEPT_OK) status = apply_granularity(cli, o);

@@ -24,6 +24,10 @@ typedef struct adept_calibrate_options {
     int generations, restarts;
     bool no_polish;
     bool from_sheet; /* forget the fit that the GPU already has */
+    const char *watch; /* a folder of rows; NULL: none */
+    const char *fleet; /* a file of several profiles; NULL: none */
+    double every_s;
+    bool once;
     bool shared;     /* --gpu auto: one fit for the GPUs that the rows name */
 } adept_calibrate_options;
 

@@ -5,6 +5,7 @@
 #include "adept_collectives.h"
 #include "calibrate_layouts.h"
 #include "calibrate_options.h"
+#include "calibrate_watch.h"
 #include "gnuplot.h"
 #include "table.h"
 #include "plot.h"
@@ -465,6 +466,7 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     if (status == ADEPT_OK && w->shared && !adept_dataset_drop_unknown_nodes(w->dataset))
         status = adept_cli_no_memory(cli);
     if (status == ADEPT_OK) status = adept_dataset_refuse_mistaken(w->dataset, &cli->err);
+    if (status == ADEPT_OK && o->watch) adept_watch_leave_out(w->dataset);
     if (status == ADEPT_OK) hide_fixed_share(w->dataset, o->fit.granularity);
     if (status == ADEPT_OK) status = begin_fit(cli, w, o, o->fit.granularity);
     if (status == ADEPT_OK) status = set_tiles(cli, w->hw, o);
@@ -473,12 +475,11 @@ static adept_status calibrate_steps(adept_cli *cli, work *w, adept_calibrate_opt
     if (status == ADEPT_OK) status = fit(cli, w, o);
     if (status == ADEPT_OK && plot)
         status = adept_plot_errors(plot, w->report->in_sample, held_out_of(w->report), w->hw->name, &cli->err);
-    return status == ADEPT_OK && !adept_cli_prints(o->output) ? print(cli, w, o) : status;
+    return status == ADEPT_OK && !adept_cli_prints(o->output) && !o->watch ? print(cli, w, o) : status;
 }
 
-static adept_status calibrate(adept_cli *cli, void *options)
+static adept_status calibrate_once(adept_cli *cli, adept_calibrate_options *o)
 {
-    adept_calibrate_options *o = options;
     work w = {.dataset = NULL};
     adept_status status = check_outputs(cli, o);
 
@@ -495,6 +496,13 @@ static adept_status calibrate(adept_cli *cli, void *options)
     adept_progress_end(&w.progress);
     work_free(&w);
     return status;
+}
+
+static adept_status calibrate(adept_cli *cli, void *options)
+{
+    adept_calibrate_options *o = options;
+
+    return o->watch ? adept_calibrate_watch(cli, o, calibrate_once) : calibrate_once(cli, o);
 }
 
 const adept_command adept_command_calibrate = {

@@ -80,7 +80,8 @@ static const adept_option_row rows[] = {
     {"profiles", "DIR", 2, "Serve all NAME.profile.json and NAME.pt2 of a folder, by NAME; may be repeated. Default: the bundled "
      "models, unless there is a PROFILE",
      ADEPT_OPT_WORD, .at = AT(folders)},
-    {"gpu", "FILE", 2, "Serve a hardware profile too, in place of a GPU of the same name; may be repeated",
+    {"gpu", "FILE", 2, "Serve a hardware profile too, or all of a fleet's file, in place of GPUs of the same names; may be repeated. Loaded anew when it "
+     "changes; all is, on SIGHUP",
      ADEPT_OPT_WORD, .at = AT(gpus)},
     {.group = 3, .help = "Limits:"},
     {"threads", "N", 3, "Threads, of address and of socket (default 1)", ADEPT_OPT_COUNT, .at = AT(threads),
@@ -102,19 +103,21 @@ static const adept_option_row rows[] = {
 
 /* ---------------------------------------------------------------- running it ------------------------------------- */
 
-static adept_status load(adept_cli *cli, adept_server **out, const serve_options *o)
+static adept_status load(adept_serve_catalogue **out, const serve_options *o, adept_error *err)
 {
     adept_serve_catalogue *c = NULL;
-    adept_status status = adept_serve_catalogue_new(&c, o->gpus.words, o->gpus.n, &cli->err);
+    adept_status status = adept_serve_catalogue_new(&c, o->gpus.words, o->gpus.n, err);
     for (size_t i = 0; status == ADEPT_OK && i < o->folders.n; i++)
-        status = adept_serve_catalogue_add_folder(c, o->folders.words[i], &cli->err);
+        status = adept_serve_catalogue_add_folder(c, o->folders.words[i], err);
     char bundled[ADEPT_MODULE_PATH_BYTES];
     if (status == ADEPT_OK && o->folders.n + o->files.n == 0 && adept_models_folder(bundled))
-        status = adept_serve_catalogue_add_folder(c, bundled, &cli->err);
+        status = adept_serve_catalogue_add_folder(c, bundled, err);
     for (size_t i = 0; status == ADEPT_OK && i < o->files.n; i++)
-        status = adept_serve_catalogue_add(c, o->files.words[i], &cli->err);
-    if (status == ADEPT_OK) return adept_server_new(out, c, (size_t)o->cache, &cli->err);
-    adept_serve_catalogue_free(c);
+        status = adept_serve_catalogue_add(c, o->files.words[i], err);
+    if (status == ADEPT_OK)
+        *out = c;
+    else
+        adept_serve_catalogue_free(c);
     return status;
 }
 
@@ -167,14 +170,50 @@ static adept_status open_sockets(adept_cli *cli, adept_http_options *http, adept
     return ADEPT_OK;
 }
 
+/* Changes when a file of --gpu does. */
+static uint64_t state_of(const serve_options *o)
+{
+    uint64_t state = 1;
+    struct stat st;
+    for (size_t i = 0; i < o->gpus.n; i++) {
+        char *path = strdup(o->gpus.words[i]), *name = path ? strstr(path, ".json#") : NULL;
+        if (name) name[strlen(".json")] = '\0';
+        bool is_there = path && stat(path, &st) == 0;
+        const uint64_t facts[] = {is_there ? (uint64_t)st.st_ino : 0, is_there ? (uint64_t)st.st_size : 0,
+                                  is_there ? (uint64_t)st.st_mtim.tv_sec : 0, is_there ? (uint64_t)st.st_mtim.tv_nsec : 0};
+        for (size_t f = 0; f < sizeof facts / sizeof *facts; f++)
+            state = (state ^ facts[f]) * UINT64_C(1099511628211);
+        free(path);
+    }
+    return state;
+}
+
+/* What cannot be loaded changes nothing: the server goes on by what it has. */
+static void reload(adept_server *server, const serve_options *o)
+{
+    adept_serve_catalogue *c = NULL;
+    adept_error err = {0};
+    adept_status status = load(&c, o, &err);
+    if (status == ADEPT_OK) status = adept_server_renew(server, c, &err);
+    if (status == ADEPT_OK)
+        fprintf(stderr, "adept serve: loaded anew\n");
+    else
+        adept_print_format(stderr, "adept serve: not loaded anew: %s\n", err.message);
+}
+
 /* Signals are taken here and nowhere else; all threads inherit that they are blocked. */
-static int serve_until_signal(adept_http *h, const sigset_t *signals)
+static int serve_until_signal(adept_http *h, adept_server *server, const serve_options *o, const sigset_t *signals)
 {
     const struct timespec second = {.tv_sec = 1};
-    int signal;
-    while ((signal = sigtimedwait(signals, NULL, &second)) < 0)
+    uint64_t loaded = state_of(o);
+    for (;;) {
+        int signal = sigtimedwait(signals, NULL, &second);
+        if (signal == SIGTERM || signal == SIGINT) return signal;
         adept_http_tend(h);
-    return signal;
+        uint64_t now = state_of(o);
+        if (signal == SIGHUP || now != loaded) reload(server, o);
+        loaded = now;
+    }
 }
 
 static adept_status serve(adept_cli *cli, void *options)
@@ -193,16 +232,19 @@ static adept_status serve(adept_cli *cli, void *options)
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
     adept_status status = o->token_file ? adept_serve_token_read(&token, o->token_file, &cli->err) : ADEPT_OK;
     http.door.token = token;
-    if (status == ADEPT_OK) status = load(cli, &server, o);
+    adept_serve_catalogue *catalogue = NULL;
+    if (status == ADEPT_OK) status = load(&catalogue, o, &cli->err);
+    if (status == ADEPT_OK) status = adept_server_new(&server, catalogue, (size_t)o->cache, &cli->err);
     if (status == ADEPT_OK) adept_server_limit_time(server, http.timeout_s * UINT64_C(1000000000));
     if (status == ADEPT_OK) status = set_connections(cli, &http.max_connections, o);
     pthread_sigmask(SIG_BLOCK, &signals, &before);
     if (status == ADEPT_OK) status = open_sockets(cli, &http, &file, o);
     if (status == ADEPT_OK) status = adept_http_start(&h, server, &http, &cli->err);
     if (status == ADEPT_OK) {
-        if (serve_until_signal(h, &signals) == SIGINT) cli->exit_code = 128 + SIGINT;
+        if (serve_until_signal(h, server, o, &signals) == SIGINT) cli->exit_code = 128 + SIGINT;
         adept_http_stop(h);
     }
     adept_serve_socket_remove(&file);

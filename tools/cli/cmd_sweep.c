@@ -121,6 +121,7 @@ static const adept_option_row rows[] = {
     {"drive", NULL, 6, "Set each value on this machine and measure a COMMAND: adept sweep --drive --help", ADEPT_OPT_PARSED,
      .parse = of_variant},
     {"restore", NULL, 6, "Put back what a killed --drive left", ADEPT_OPT_PARSED, .parse = of_variant},
+    {"synthesis", NULL, 6, "What several programs gained by --drive, in one table", ADEPT_OPT_PARSED, .parse = of_variant},
     {0},
 };
 

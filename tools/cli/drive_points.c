@@ -86,15 +86,44 @@ adept_status adept_drive_leftovers(adept_cli *cli, adept_drive *d)
 static adept_status take_component(adept_driven *p, const adept_measure_job *job, adept_component c, double *of_run,
                                    double *of_step, adept_error *err)
 {
-    adept_region_statistics steps;
+    adept_region_statistics steps, runs;
     adept_status status =
         adept_measured_region(&steps, job->recording, ADEPT_STEP_REGION, (size_t)job->options->skip, c, err);
 
+    if (status == ADEPT_OK) status = adept_measured_region(&runs, job->recording, ADEPT_REPEAT_REGION, 0, c, err);
     if (status != ADEPT_OK) return status;
     *of_run = adept_measured_energy(job->recording, c, job->run.begin_s, job->run.end_s).energy_j;
+    if (job->options->repeat > 1) *of_run = runs.energy_j.mean;
     *of_step = steps.energy_j.mean;
     p->steps = steps.time_s.n;
     p->step.time_s = steps.time_s.mean;
+    return ADEPT_OK;
+}
+
+/* What each visit of a region took, or without a name the whole run. */
+static adept_status take_each(adept_taken *taken, const adept_measure_job *job, const char *region, size_t skip,
+                              adept_component compared, adept_error *err)
+{
+    size_t n, used = 0;
+    const adept_region whole = {.name = "", .begin_s = job->run.begin_s, .end_s = job->run.end_s};
+    const adept_region *regions = adept_recording_regions(job->recording, &n);
+    double *numbers = calloc(3 * (n + 1), sizeof *numbers);
+
+    if (!numbers) return adept_no_memory(err, "the runs of a point");
+    if (!region) regions = &whole, n = 1;
+    double *times_s = numbers, *energies_j = numbers + n + 1, *scratch = numbers + 2 * (n + 1);
+    for (size_t i = 0; i < n; i++) {
+        if (regions[i].is_cut || (region && strcmp(regions[i].name, region) != 0)) continue;
+        if (skip > 0) {
+            skip--;
+            continue;
+        }
+        times_s[used] = regions[i].end_s - regions[i].begin_s;
+        energies_j[used++] =
+            adept_measured_energy(job->recording, compared, regions[i].begin_s, regions[i].end_s).energy_j;
+    }
+    *taken = adept_taken_of(times_s, energies_j, used, scratch);
+    free(numbers);
     return ADEPT_OK;
 }
 
@@ -104,8 +133,12 @@ static adept_status take_run(adept_driven *p, const adept_measure_job *job, adep
     adept_component compared = adept_measured_sensors(r, ADEPT_COMPONENTS) > 0 ? ADEPT_COMPONENTS : ADEPT_COMPONENT_NODE;
 
     p->exit_status = job->run.exit_status;
-    p->run.time_s = job->run.end_s - job->run.begin_s;
-    adept_status status = take_component(p, job, compared, &p->run.energy_j, &p->step.energy_j, err);
+    bool repeats = job->options->repeat > 1;
+    adept_status status = take_each(&p->run.taken, job, repeats ? ADEPT_REPEAT_REGION : NULL, 0, compared, err);
+    if (status == ADEPT_OK)
+        status = take_each(&p->step.taken, job, ADEPT_STEP_REGION, (size_t)job->options->skip, compared, err);
+    p->run.time_s = p->run.taken.time_s.mean;
+    if (status == ADEPT_OK) status = take_component(p, job, compared, &p->run.energy_j, &p->step.energy_j, err);
     for (int c = 0; c < ADEPT_COMPONENTS && status == ADEPT_OK; c++)
         status = take_component(p, job, (adept_component)c, &p->run.energies_j[c], &p->step.energies_j[c], err);
     return status == ADEPT_OK ? adept_measured_json(&p->measured, r, &job->run, false, err) : status;

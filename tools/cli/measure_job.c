@@ -255,6 +255,9 @@ static adept_status run_command(adept_cli *cli, adept_measure_job *job, live *l)
         job->run.end_s = child->end_s;
     }
     job->run.exit_status = cli->exit_code = child->exit_status;
+    if (!o->counters) return ADEPT_OK;
+    job->counts = adept_counters_read(&job->counters, job->run.end_s - job->run.begin_s);
+    job->run.counts = &job->counts;
     return ADEPT_OK;
 }
 
@@ -412,6 +415,7 @@ adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job)
         status = adept_idle_fit_load(&job->idle, o->idle, job->run.host ? job->run.host : "", &cli->err);
         job->run.idle = &job->idle;
     }
+    if (status == ADEPT_OK && o->counters) status = adept_counters_open(&job->counters, o->sysroot, &cli->err);
     if (status == ADEPT_OK && o->attach && !adept_attached_open(&job->attached, o->attach))
         status = adept_cli_usage(cli, "--attach: no process %d runs", o->attach);
     if (status == ADEPT_OK && o->attach) adept_visible_of(&job->visible, o->attach);
@@ -482,6 +486,7 @@ adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job)
 void adept_measure_job_free(adept_measure_job *job)
 {
     adept_recording_free(job->recording);
+    adept_counters_close(&job->counters);
     adept_attached_close(&job->attached);
     adept_visible_free(&job->visible);
     cJSON_Delete(job->about);

@@ -17,7 +17,7 @@ typedef struct adept_measure_cli_options {
     adept_words devices, row;
     int64_t repeat, skip;
     int attach;
-    bool list, merge, json, raw;
+    bool list, merge, json, raw, counters;
     enum { ADEPT_CSV_OF_ADEPT, ADEPT_CSV_OF_EA2P } ea2p; /* --format */
     enum { ADEPT_DRAM_OF_SYSTEM, ADEPT_DRAM_OF_PROCESS } dram_usage;
     enum { ADEPT_TIERS_OF_THESIS, ADEPT_TIERS_OF_EA2P } dram_tiers;
@@ -48,6 +48,8 @@ typedef struct adept_measure_job {
     char host[256];
     adept_date started;
     adept_idle_fit idle;
+    adept_counters counters;
+    adept_counts counts;
     cJSON *about;         /* of a journal that was read: owns its texts */
     const char **command; /* likewise */
     adept_attached attached;

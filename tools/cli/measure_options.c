@@ -52,6 +52,7 @@ static adept_status check_source(adept_cli *cli, const adept_measure_cli_options
     if (o->merge && o->words.n == 0) return adept_cli_usage(cli, "--merge needs FILES");
     if (o->repeat > 1 && (o->words.n == 0 || o->merge)) return adept_cli_usage(cli, "--repeat needs a COMMAND");
     if (o->journal && (o->words.n == 0 || o->merge) && !waits) return adept_cli_usage(cli, "--samples is for what is measured now");
+    if (o->counters && (o->words.n == 0 || o->merge)) return adept_cli_usage(cli, "--counters needs a COMMAND");
     if (o->idle_fit && o->attach > 0) return adept_cli_usage(cli, "--idle-fit measures an idle machine: --attach does not fit");
     return ADEPT_OK;
 }
@@ -73,6 +74,7 @@ static ADEPT_NAMES(usage_name, "system", "process")
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is measured:"},
     {"repeat", "N", 1, "Run COMMAND N times: mean, deviation and 95 % interval", ADEPT_OPT_COUNT, .at = AT(repeat), .low = 1},
+    {"counters", NULL, 1, "Also count instructions, cycles and cache misses of COMMAND: what bounds it", ADEPT_OPT_FLAG, .at = AT(counters)},
     {"attach", "PID", 1, "Measure until this process ends", ADEPT_OPT_INT, .at = AT(attach), .low = 1},
     {"duration", "TIME", 1, "Measure for so long, \"10s\"; with --attach at most", ADEPT_OPT_AMOUNT, .at = AT(duration_s), .units = adept_suffix_times},
     {"read", "FILE", 1, "Report what --samples kept, also of a run that was killed", ADEPT_OPT_FILE, .at = AT(read)},

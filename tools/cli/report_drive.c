@@ -87,7 +87,7 @@ static adept_text reason_of(const adept_driven *p)
 /* As people write it, with a unit where the number is large. */
 static void print_value(char *text, size_t size, const adept_sweep_axis *axis, size_t at)
 {
-    bool is_clock = strstr(axis->key, "clock_hz") != NULL;
+    bool is_clock = strstr(axis->key, "clock") != NULL;
 
     if (is_clock && at != ADEPT_SWEEP_UNVARIED)
         snprintf(text, size, "%s", adept_units_si(axis->numbers[at], "Hz").s);
@@ -98,6 +98,36 @@ static void print_value(char *text, size_t size, const adept_sweep_axis *axis, s
 static adept_text joule_seconds(double edp_js)
 {
     return adept_units_si(edp_js, "Js");
+}
+
+static adept_text joule_seconds_squared(double ed2p_js2)
+{
+    return adept_units_si(ed2p_js2, "Js2");
+}
+
+/* What a point gains against the baseline; NAN: there is none, or one of both failed. */
+static adept_gain gain_of(const answers *a, uint64_t index)
+{
+    const adept_drive *d = a->drive;
+    const adept_change unknown = {NAN, NAN};
+
+    if (d->baseline >= d->done || !is_good(&d->points[d->baseline]) || !is_good(&d->points[index]))
+        return (adept_gain){unknown, unknown, unknown, unknown};
+    return adept_gain_of(&compared(a, &d->points[d->baseline])->taken, &compared(a, &d->points[index])->taken);
+}
+
+/* "+16.7 %", with a star where it is beyond noise. */
+static adept_text change_text(const adept_change *change)
+{
+    if (isnan(change->share)) return adept_cell("%s", "");
+    return adept_cell("%+.1f %%%s", 100 * change->share, adept_change_is_beyond_noise(change) ? " *" : "");
+}
+
+/* "41.0 s (sd 1.2 %)" */
+static adept_text spread_text(const adept_statistics *s, double value, adept_text (*print)(double))
+{
+    if (s->n < 2 || isnan(s->sd)) return print(value);
+    return adept_cell("%s (sd %.1f %%)", print(value).s, 100 * s->sd / s->mean);
 }
 
 /* Does some point know it? */
@@ -113,7 +143,7 @@ static void put_for_people(adept_row_writer *w, const answers *a, uint64_t index
     const adept_sweep *sweep = &a->drive->sweep;
     const adept_driven *p = &a->drive->points[index];
     const adept_spent *spent = compared(a, p);
-    size_t at[ADEPT_SWEEP_MAX_AXES], room = ADEPT_MOST_COLUMNS - 5 - sweep->n_axes; /* for components */
+    size_t at[ADEPT_SWEEP_MAX_AXES], room = ADEPT_MOST_COLUMNS - 8 - sweep->n_axes; /* for components */
     char title[96];
 
     adept_sweep_at(at, sweep, index);
@@ -124,7 +154,9 @@ static void put_for_people(adept_row_writer *w, const answers *a, uint64_t index
         snprintf(title, sizeof title, "%s%s", sweep->axes[i].words ? "" : ">", sweep->axes[i].key);
         adept_column_text(w, NULL, title, text.s);
     }
-    adept_column_number(w, NULL, a->by_step ? ">step time" : ">time", adept_units_time, spent->time_s);
+    const adept_gain gain = gain_of(a, index);
+    adept_column_text(w, NULL, a->by_step ? ">step time" : ">time",
+                      spread_text(&spent->taken.time_s, spent->time_s, adept_units_time).s);
     adept_column_number(w, NULL, ">power", adept_units_watt, spent->energy_j / spent->time_s);
     for (size_t c = 0; c < ADEPT_COMPONENTS && room > 0; c++) {
         if (!is_known(a, c)) continue;
@@ -132,8 +164,11 @@ static void put_for_people(adept_row_writer *w, const answers *a, uint64_t index
         adept_column_number(w, NULL, title, adept_units_joule, spent->energies_j[c]);
         room--;
     }
-    adept_column_number(w, NULL, ">energy", adept_units_joule, spent->energy_j);
+    adept_column_text(w, NULL, ">energy", spread_text(&spent->taken.energy_j, spent->energy_j, adept_units_joule).s);
     adept_column_number(w, NULL, ">energy x time", joule_seconds, spent->energy_j * spent->time_s);
+    adept_column_number(w, NULL, ">x time^2", joule_seconds_squared, spent->energy_j * spent->time_s * spent->time_s);
+    adept_column_text(w, NULL, ">EDP gain", change_text(&gain.edp).s);
+    adept_column_text(w, NULL, ">time change", change_text(&gain.time).s);
     adept_column_text(w, NULL, "", is_good(p) ? remark_of(a, index).s : reason_of(p).s);
     adept_row_end(w);
 }
@@ -150,6 +185,12 @@ static adept_status print_text(adept_cli *cli, FILE *out, const answers *a)
     fprintf(out, "%zu of %zu points measured, compared by %s\n\n", (size_t)d->done, (size_t)d->size,
             a->by_step ? "the mean of the steps that the command marked" : "whole runs of the command");
     adept_status status = adept_rows_end(cli, &rows, out);
+    if (d->baseline < d->done)
+        fprintf(out, "\nEDP gain: + is less energy times time than at the baseline; time: + is longer.%s\n",
+                d->options->measure.repeat > 1 || a->by_step ? " *: more than runs of one setting differ by (95 %)"
+                                                             : " --repeat tells what is noise");
+    if (d->baseline < d->done && !is_good(&d->points[d->baseline]))
+        fputs("The command failed at the baseline: gains are not known.\n", out);
     if (d->job.recording) adept_report_missing(out, d->job.recording);
     return status;
 }
@@ -175,8 +216,17 @@ static void put_row(adept_row_writer *w, const answers *a, uint64_t index)
     }
     adept_column_value(w, "time_s", p->run.time_s);
     adept_column_value(w, "energy_j", p->run.energy_j);
+    const adept_gain gain = gain_of(a, index);
     adept_column_value(w, "edp_js", spent->energy_j * spent->time_s);
+    adept_column_value(w, "ed2p_js2", spent->energy_j * spent->time_s * spent->time_s);
     adept_column_value(w, "avg_power_w", spent->energy_j / spent->time_s);
+    adept_column_value(w, "runs", (double)spent->taken.time_s.n);
+    adept_column_value(w, "time_sd_s", spent->taken.time_s.sd);
+    adept_column_value(w, "energy_sd_j", spent->taken.energy_j.sd);
+    adept_column_value(w, "edp_gain_percent", 100 * gain.edp.share);
+    adept_column_value(w, "edp_noise_percent", 100 * gain.edp.noise);
+    adept_column_value(w, "time_change_percent", 100 * gain.time.share);
+    adept_column_value(w, "time_noise_percent", 100 * gain.time.noise);
     adept_column_value(w, "steps", (double)p->steps);
     adept_column_value(w, "step_time_s", p->step.time_s);
     adept_column_value(w, "step_energy_j", p->step.energy_j);
@@ -208,12 +258,38 @@ static char *csv_of(adept_cli *cli, const answers *a)
 static void put_spent(adept_json_writer *w, const char *key, const adept_spent *spent)
 {
     adept_json_begin_object(w, key);
-    adept_json_put_members(w, "time_s %g energy_j %g edp_js %g avg_power_w %g", spent->time_s, spent->energy_j,
-                           spent->energy_j * spent->time_s, spent->energy_j / spent->time_s);
+    adept_json_put_members(w, "time_s %g energy_j %g edp_js %g ed2p_js2 %g avg_power_w %g runs %jd time_sd_s %g energy_sd_j %g",
+                           spent->time_s, spent->energy_j, spent->energy_j * spent->time_s,
+                           spent->energy_j * spent->time_s * spent->time_s, spent->energy_j / spent->time_s,
+                           (intmax_t)spent->taken.time_s.n, spent->taken.time_s.sd, spent->taken.energy_j.sd);
     adept_json_begin_object(w, "by_component");
     for (size_t c = 0; c < ADEPT_COMPONENTS; c++)
         if (!isnan(spent->energies_j[c])) adept_json_put_number(w, adept_component_name(c), spent->energies_j[c]);
     adept_json_end_object(w);
+    adept_json_end_object(w);
+}
+
+/* "edp": {"percent": 16.7, "noise_percent": 1.2, "is_beyond_noise": true} */
+static void put_change(adept_json_writer *w, const char *key, const adept_change *change)
+{
+    adept_json_begin_object(w, key);
+    adept_json_put_members(w, "percent %g noise_percent %g", 100 * change->share, 100 * change->noise);
+    if (isnan(change->share) || isnan(change->noise))
+        adept_json_put_null(w, "is_beyond_noise");
+    else
+        adept_json_put_bool(w, "is_beyond_noise", adept_change_is_beyond_noise(change));
+    adept_json_end_object(w);
+}
+
+static void put_gain(adept_json_writer *w, const answers *a, uint64_t index)
+{
+    const adept_gain gain = gain_of(a, index);
+
+    if (!adept_json_begin_known(w, "gain", a->drive->baseline != UINT64_MAX)) return;
+    put_change(w, "time", &gain.time);
+    put_change(w, "energy", &gain.energy);
+    put_change(w, "edp", &gain.edp);
+    put_change(w, "ed2p", &gain.ed2p);
     adept_json_end_object(w);
 }
 
@@ -228,6 +304,7 @@ static void put_point(adept_json_writer *w, const answers *a, uint64_t index)
         put_spent(w, "step", &p->step);
     else
         adept_json_put_null(w, "step");
+    put_gain(w, a, index);
     adept_json_put_members(w, "steps %jd exit_status %jd", (intmax_t)p->steps, (intmax_t)p->exit_status);
     adept_json_put_known(w, "remark", is_good(p) ? remark_of(a, index).s : "");
     adept_json_put_known(w, "reason", reason_of(p).s);
@@ -248,6 +325,11 @@ static char *json_of(const answers *a)
     for (size_t i = 0; i < d->sweep.n_axes; i++)
         adept_json_put_object(&w, NULL, "key %s values %jd", d->sweep.axes[i].key, (intmax_t)d->sweep.axes[i].n);
     adept_json_end_array(&w);
+    if (d->baseline == UINT64_MAX)
+        adept_json_put_null(&w, "baseline");
+    else
+        adept_json_put_unsigned(&w, "baseline", d->baseline);
+    adept_json_put_members(&w, "repeat %jd", (intmax_t)d->options->measure.repeat);
     adept_json_put_members(&w, "one_at_a_time %d interrupted %d compared %s", d->sweep.one_at_a_time, d->interrupted,
                            a->by_step ? "steps" : "runs");
     adept_json_begin_array(&w, "points");

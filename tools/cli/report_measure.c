@@ -127,6 +127,16 @@ static void report_above_idle(FILE *out, const adept_measure_job *job)
     if (*comma == ',') fputc('\n', out);
 }
 
+static void report_counts(FILE *out, const adept_counts *c)
+{
+    fprintf(out, "\nCounted   %s in %s%s", adept_units_si(c->values[ADEPT_COUNTER_INSTRUCTIONS], "instructions").s,
+            adept_units_si(c->values[ADEPT_COUNTER_CYCLES], "cycles").s, c->is_user_only ? ", without the kernel's" : "");
+    fprintf(out, ": %s a cycle; %s cache misses in 1000 instructions", adept_units_digits(c->ipc).s, adept_units_digits(c->misses_per_1000).s);
+    fprintf(out, "; memory moves %s, by %s", adept_units_si(c->memory_bytes_per_s, "B/s").s,
+            c->is_of_controllers ? "its controllers" : "64 B a miss");
+    fprintf(out, "\n          bound by %s\n", c->bound ? strcmp(c->bound, "both") == 0 ? "compute and memory" : c->bound : "what is not counted here");
+}
+
 adept_status adept_report_measured(adept_cli *cli, FILE *out, const adept_measure_job *job)
 {
     const adept_recording *r = job->recording;
@@ -141,6 +151,7 @@ adept_status adept_report_measured(adept_cli *cli, FILE *out, const adept_measur
     adept_status status = report_energies(cli, out, job);
     report_node(out, job);
     report_above_idle(out, job);
+    if (run->counts) report_counts(out, run->counts);
     if (status == ADEPT_OK) status = report_regions(cli, out, r);
     for (size_t i = 0; i < adept_recording_tracks(r); i++) {
         char text[256];

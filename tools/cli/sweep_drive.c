@@ -3,10 +3,11 @@
 #include "gnuplot.h"
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define AT(member) offsetof(adept_drive_options, member)
-#define KEYS "power_limit_w, clock, memory_clock, governor or cpu_power_limit_w"
+#define KEYS "power_limit_w, clock, memory_clock, governor, cpu_clock_max, cpu_clock_min or cpu_power_limit_w"
 
 static adept_status check_axis(adept_cli *cli, const adept_sweep_axis *axis)
 {
@@ -25,6 +26,13 @@ static adept_status check(adept_cli *cli, void *record)
     adept_drive_options *o = record;
     adept_status status = ADEPT_OK;
 
+    if (o->synthesis) {
+        if (o->drive || o->restore || o->vary.n > 0 || o->baseline.n > 0 || o->output || o->plot || o->measure.repeat > 1)
+            return adept_cli_usage(cli, "--synthesis reads FILES, and takes --csv or --json only");
+        if (o->measure.words.n == 0) return adept_cli_usage(cli, "--synthesis needs FILES of adept sweep --drive --json");
+        if (o->csv && o->json) return adept_cli_usage(cli, "--csv and --json exclude each other");
+        return ADEPT_OK;
+    }
     if (!o->drive && !o->restore) return adept_cli_usage(cli, "--drive and other options stand before the COMMAND");
     if (o->restore && (o->drive || o->vary.n > 0 || o->measure.words.n > 0))
         return adept_cli_usage(cli, "--restore takes neither --drive, --vary nor a COMMAND");
@@ -39,6 +47,8 @@ static adept_status check(adept_cli *cli, void *record)
     if (o->csv && o->json) return adept_cli_usage(cli, "--csv and --json exclude each other");
     for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++)
         status = check_axis(cli, &o->vary.axes[i]);
+    for (size_t i = 0; i < o->baseline.n && status == ADEPT_OK; i++)
+        if (o->baseline.axes[i].n != 1) status = adept_cli_usage(cli, "--baseline: %s takes one value", o->baseline.axes[i].key);
     return status == ADEPT_OK && o->plot ? adept_gnuplot_check("--plot", &cli->err) : status;
 }
 
@@ -50,6 +60,7 @@ static void init(void *record)
 static void release(void *record)
 {
     adept_vary_release(&((adept_drive_options *)record)->vary);
+    adept_vary_release(&((adept_drive_options *)record)->baseline);
 }
 
 static const adept_option_row rows[] = {
@@ -58,13 +69,23 @@ static const adept_option_row rows[] = {
      "Set each value on all devices, or on those of --devices, measure COMMAND, and put back what was set before",
      ADEPT_OPT_FLAG, .at = AT(drive)},
     {"vary", "KEY=VALUES", 1,
-     "Values V1,V2,... or FROM:TO:STEP of power_limit_w, clock, memory_clock (of GPUs), governor or cpu_power_limit_w "
-     "(of each package). "
+     "Values V1,V2,... or FROM:TO:STEP of power_limit_w, clock, memory_clock (of GPUs), governor, cpu_clock_max, "
+     "cpu_clock_min (bounds of each CPU) or cpu_power_limit_w (of each package). "
      "Clocks may have a unit: 1.2GHz. Repeatable: all combinations",
      ADEPT_OPT_PARSED, .at = AT(vary), .parse = adept_vary_add},
     {"one-at-a-time", NULL, 1, "Vary each key alone, everything else as it is", ADEPT_OPT_FLAG,
      .at = AT(one_at_a_time)},
+    {"repeat", "N", 1, "Run COMMAND so often at each point, and say how far the runs lie apart (1)", ADEPT_OPT_COUNT,
+     .at = AT(measure.repeat), .low = 1, .high = 100000},
+    {"baseline", "KEY=VALUE", 1,
+     "The point that the others are held against: what they gain in energy times time, what they lose in time, and whether "
+     "that is more than runs differ by. Repeatable: a value of each key that varies",
+     ADEPT_OPT_PARSED, .at = AT(baseline), .parse = adept_vary_add},
     {"restore", NULL, 1, "Put back what a killed run left, and do nothing else", ADEPT_OPT_FLAG, .at = AT(restore)},
+    {"synthesis", NULL, 1,
+     "Measure nothing: read FILES that --drive --json wrote with a --baseline, and print the best setting of each program, their mean, and "
+     "the settings that all of them ran at",
+     ADEPT_OPT_FLAG, .at = AT(synthesis)},
     {"journal", "FILE", 1,
      "Where it is noted what to put back; default: restore-HOST.json in $XDG_STATE_HOME/adept or ~/.local/state/adept",
      ADEPT_OPT_FILE, .at = AT(journal), .expert = true},
@@ -94,6 +115,40 @@ static void take_output_back(int kept)
     close(kept);
 }
 
+/* Is it the point of --baseline? A key that it does not name does not vary there. */
+static bool is_baseline(const adept_drive *d, uint64_t index)
+{
+    size_t at[ADEPT_SWEEP_MAX_AXES], named = 0;
+    const adept_vary_options *b = &d->options->baseline;
+    bool same = true;
+
+    adept_sweep_at(at, &d->sweep, index);
+    for (size_t i = 0; i < d->sweep.n_axes && same; i++) {
+        const adept_sweep_axis *axis = &d->sweep.axes[i], *given = NULL;
+        for (size_t j = 0; j < b->n && !given; j++)
+            if (strcmp(b->axes[j].key, axis->key) == 0) given = &b->axes[j];
+        named += given != NULL;
+        if (!given || at[i] == ADEPT_SWEEP_UNVARIED)
+            same = !given && at[i] == ADEPT_SWEEP_UNVARIED;
+        else if (axis->words)
+            same = strcmp(axis->words[at[i]], given->words[0]) == 0;
+        else
+            same = axis->numbers[at[i]] == given->numbers[0];
+    }
+    return same && named == b->n;
+}
+
+static adept_status find_baseline(adept_cli *cli, adept_drive *d)
+{
+    d->baseline = UINT64_MAX;
+    if (d->options->baseline.n == 0) return ADEPT_OK;
+    for (uint64_t i = 0; i < d->size && d->baseline == UINT64_MAX; i++)
+        if (is_baseline(d, i)) d->baseline = i;
+    if (d->baseline != UINT64_MAX) return ADEPT_OK;
+    return adept_cli_usage(cli, "--baseline is no point of --vary: it needs one of its values of each key%s",
+                           d->options->one_at_a_time ? "; with --one-at-a-time, of one key" : "");
+}
+
 static adept_status measure(adept_cli *cli, adept_drive *d)
 {
     adept_cli other = {.details = NULL};
@@ -101,6 +156,7 @@ static adept_status measure(adept_cli *cli, adept_drive *d)
 
     d->sweep = (adept_sweep){.n_axes = o->vary.n, .axes = o->vary.axes, .one_at_a_time = o->one_at_a_time};
     adept_status status = adept_sweep_size(&d->size, &d->sweep, &cli->err);
+    if (status == ADEPT_OK) status = find_baseline(cli, d);
     if (status != ADEPT_OK) return status;
     int kept = divert_output();
     status = adept_drive_points(cli, d);
@@ -114,6 +170,7 @@ static adept_status measure(adept_cli *cli, adept_drive *d)
 static adept_status drive(adept_cli *cli, void *options)
 {
     adept_drive d = {.options = options};
+    if (d.options->synthesis) return adept_drive_synthesis(cli, d.options);
     adept_status status = adept_drive_leftovers(cli, &d);
 
     if (status == ADEPT_OK && d.options->drive) status = measure(cli, &d);
@@ -126,7 +183,7 @@ static adept_status drive(adept_cli *cli, void *options)
     return status;
 }
 
-static const char *const words[] = {"--drive", "--restore", NULL};
+static const char *const words[] = {"--drive", "--restore", "--synthesis", NULL};
 
 const adept_command adept_sweep_drive = {
     .name = "sweep",
@@ -137,6 +194,8 @@ const adept_command adept_sweep_drive = {
            "\vExamples:\n"
            "  adept sweep --drive --vary power_limit_w=150:300:50 -- ./train\n"
            "  adept sweep --drive --vary clock=1.2GHz,1.4GHz --csv -o a.csv -- ./train\n"
+           "  adept sweep --drive --vary power_limit_w=150,250 --repeat 5 "
+           "--baseline power_limit_w=250 -- ./train\n"
            "  adept sweep --restore\n"
            "\n"
            "Setting needs root. What was set before is put back at the end, when the command fails, and at once on INT "

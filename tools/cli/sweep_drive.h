@@ -3,6 +3,7 @@
 #ifndef ADEPT_SWEEP_DRIVE_H
 #define ADEPT_SWEEP_DRIVE_H
 #include "adept_control.h"
+#include "adept_gain.h"
 #include "measure_job.h"
 #include "report_sweep.h"
 #include "step_options.h"
@@ -12,8 +13,8 @@ extern const adept_command adept_sweep_drive;
 
 typedef struct adept_drive_options {
     adept_measure_cli_options measure; /* the command, and how sensors are read */
-    adept_vary_options vary;
-    bool drive, restore, one_at_a_time, csv, json;
+    adept_vary_options vary, baseline; /* baseline: a value of each key */
+    bool drive, restore, synthesis, one_at_a_time, csv, json;
     const char *output, *plot;
     const char *journal; /* what is to be put back; NULL: where adept_restore_open() has it */
 } adept_drive_options;
@@ -23,6 +24,7 @@ typedef struct adept_spent {
     double time_s;
     double energy_j; /* that points are compared by: of cpu, dram and gpu, without these of the node */
     double energies_j[ADEPT_COMPONENTS];
+    adept_taken taken; /* by each of the runs, or steps */
 } adept_spent;
 
 /** A point that was measured. */
@@ -38,6 +40,7 @@ typedef struct adept_drive {
     const adept_drive_options *options;
     adept_sweep sweep;
     uint64_t size;
+    uint64_t baseline; /* what the others are held against; UINT64_MAX: none */
     adept_driven *points; /* in the order of the grid; `done` of them were measured */
     uint64_t done;
     adept_controls controls;
@@ -53,6 +56,9 @@ adept_status adept_drive_leftovers(adept_cli *cli, adept_drive *drive);
 /** Measure every point. Whatever happens, all is put back at the end. @return the first failure; what was measured
  * until then is there */
 adept_status adept_drive_points(adept_cli *cli, adept_drive *drive);
+
+/** What the programs of several files gained. */
+adept_status adept_drive_synthesis(adept_cli *cli, const adept_drive_options *options);
 
 /** Table, CSV or JSON, and the picture. */
 adept_status adept_drive_report(adept_cli *cli, const adept_drive *drive);

@@ -6,6 +6,7 @@
 #     --gpu NAME           the hardware profile (default: what nvidia-smi calls the GPU)
 #     --minutes N          stop measuring in time for the fit to end after N minutes (default 55)
 #     --quick              few rows: a trial of the whole way, no calibration to keep
+#     --gpus N,...         also steps of so many GPUs of this node (data parallel), and their all-reduces
 #     --device cpu|cuda    cpu needs --gpu (default cuda)
 #     --fit-only           fit what OUTDIR holds; needs no GPU and no PyTorch, but --gpu
 #
@@ -22,7 +23,7 @@ top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 here=$top/tools/measure
 adept=${ADEPT:-$top/build/tools/adept}
 python=${PYTHON:-python3}
-gpu='' device=cuda minutes=55 quick='' fit_only='' out=''
+gpu='' gpus='' device=cuda minutes=55 quick='' fit_only='' out=''
 
 die() {
     echo "campaign.sh: $*" >&2
@@ -31,9 +32,9 @@ die() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-        --gpu | --minutes | --device)
+        --gpu | --gpus | --minutes | --device)
             [ $# -gt 1 ] || die "$1 needs a value"
-            case $1 in --gpu) gpu=$2 ;; --minutes) minutes=$2 ;; --device) device=$2 ;; esac
+            case $1 in --gpu) gpu=$2 ;; --gpus) gpus=$2 ;; --minutes) minutes=$2 ;; --device) device=$2 ;; esac
             shift
             ;;
         --quick) quick=--quick ;;
@@ -49,6 +50,7 @@ while [ $# -gt 0 ]; do
 done
 out=${out:-campaign}
 case $minutes in '' | *[!0-9]* | 0*) die "--minutes: $minutes is not a whole number of at least 1" ;; esac
+case $gpus in *[!0-9,]* | ,* | *, | 1 | 1,*) die "--gpus: $gpus is not a list of numbers of at least 2" ;; esac
 case $device in cpu | cuda) ;; *) die "--device: $device is neither cpu nor cuda" ;; esac
 if [ -z "$gpu" ] && { [ "$device" = cpu ] || [ -n "$fit_only" ]; }; then
     die "--gpu is missing: it names the hardware profile"
@@ -140,6 +142,25 @@ find_limits() {
     limits="$middle_w $low_w"
 }
 
+# ---- several GPUs of the node ----
+measure_several() {
+    [ -n "$gpus" ] || return 0
+    if [ "$device" = cpu ]; then
+        step squeezenet1_1 --input Bx3x32x32 --batch 2 --gpus "$gpus"
+    else
+        step resnet50 --input Bx3x224x224 --batch 32,128 --precision "$precisions" --gpus "$gpus"
+        step bert_base_seqcls --batch 8,32 --precision "$precisions" --gpus "$gpus"
+        step gpt2_small --batch 2,8 --precision "$fast" --gpus "$gpus"
+    fi
+    [ ! -f "$out/collectives.csv" ] || return 0
+    sizes=''
+    [ -z "$quick" ] || sizes='--sizes 65536,262144,1048576 --repeats 3'
+    say "all-reduces of $gpus GPUs"
+    # shellcheck disable=SC2086 # options
+    "$python" "$here/measure_collectives.py" --device "$device" --gpus "$gpus" $sizes --out "$out/collectives.csv" >>"$log" 2>&1 ||
+        skip "all-reduces, see campaign.log"
+}
+
 # ---- what is measured ----
 measure_quick_cpu() {
     length='--steps 2 --seconds 0 --warmup-steps 1 --warmup-seconds 0 --window 0 --repeats 1 --threads 1'
@@ -208,6 +229,7 @@ if [ -z "$fit_only" ]; then
         cpu) measure_cpu ;;
         *) measure_gpu ;;
     esac
+    measure_several
 fi
 
 # ---- the fit ----
@@ -215,6 +237,7 @@ fi
 profile=$out/$label.json
 set -- "$out/steps.csv"
 [ ! -f "$out/kernels.csv" ] || set -- "$@" --kernels "$out/kernels.csv"
+[ ! -f "$out/collectives.csv" ] || set -- "$@" --collectives "$out/collectives.csv"
 [ -z "$quick" ] || set -- "$@" --leave-out none --suggest 0
 left=$((started + minutes * 60 - $(date +%s)))
 [ "$left" -ge "$reserve" ] || left=$reserve
@@ -260,6 +283,7 @@ rows() {
 }
 echo "steps       $(rows "$out/steps.csv")"
 echo "kernels     $(rows "$out/kernels.csv")"
+[ -z "$gpus" ] || echo "all-reduces $(rows "$out/collectives.csv")"
 echo "profile     $profile (adept predict MODEL --gpu $profile)"
 echo "fit         $out/fit.txt, held-out errors first"
 echo "provenance  $out/campaign.json and $out/steps.json: driver, PyTorch, clocks, limits, date, what was skipped"

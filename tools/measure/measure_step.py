@@ -31,6 +31,7 @@ PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 ALONE = 0.97    # share of a CPU core's time; what is missing went to other programs
 MODES = ("train", "fwbw", "infer")
 EXECUTIONS = ("eager", "compile", "graphs")
+LAYOUTS = ("ddp", "fsdp")
 MEMORY_FORMATS = ("nchw", "channels_last")
 STEP = ("zero_grad(set_to_none=True), forward, backward from fixed gradients of the outputs (no loss), optimizer step; "
         "fwbw: without the optimizer; infer: forward under no_grad in eval mode")
@@ -46,6 +47,8 @@ class Config:
     grad_accum: int
     memory_format: str
     execution: str
+    gpus: int = 1
+    layout: str = "ddp"
 
 
 def comma_list(kind, allowed=None):
@@ -75,6 +78,10 @@ def parse_arguments(arguments):
                         help="of images: " + ", ".join(MEMORY_FORMATS))
     parser.add_argument("--execution", type=comma_list(str, EXECUTIONS), default=["eager"], metavar="E,...",
                         help="eager, compile (torch.compile), graphs (the whole step as one CUDA graph)")
+    parser.add_argument("--gpus", type=comma_list(int), default=[1], metavar="N,...",
+                        help="GPUs of this node, a process for each (NCCL; on a CPU gloo): batch is of each of them")
+    parser.add_argument("--layout", type=comma_list(str, LAYOUTS), default=["ddp"], metavar="L,...",
+                        help="of several GPUs: ddp (DistributedDataParallel), fsdp (FullyShardedDataParallel, all sharded)")
     parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda if there is one")
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads of PyTorch (default: its own choice)")
     parser.add_argument("--gpu", default="", metavar="NAME", help="column gpu: the hardware profile these rows belong to")
@@ -97,6 +104,10 @@ def parse_arguments(arguments):
         parser.error("--out: {} does not end in .csv".format(args.out))
     if args.repeats < 1 or args.grad_accum < 1 or args.steps < 1 or args.warmup_steps < 1:
         parser.error("--repeats, --grad-accum, --steps and --warmup-steps are 1 or more")
+    if "graphs" in args.execution and max(args.gpus) > 1:
+        parser.error("--execution graphs is of one GPU")
+    if "fsdp" in args.layout and max(args.gpus) == 1:
+        parser.error("--layout fsdp is of several GPUs: --gpus N")
     return args
 
 
@@ -194,11 +205,13 @@ def blank_row(args, config, workload, trace, meter, torch):
     import table
     row = dict.fromkeys(table.COLUMNS, "")
     row.update(model=model_column(trace, workload, args), input=" ".join(workload.inputs), batch_size=config.batch,
-               gpu=args.gpu, gpus=1, precision=config.precision, mode=config.mode, grad_accum=config.grad_accum,
+               gpu=args.gpu, gpus=config.gpus, precision=config.precision, mode=config.mode, grad_accum=config.grad_accum,
                optimizer=config.optimizer if config.mode == "train" else "none", source=args.source,
                memory_format=config.memory_format, execution=config.execution,
                power_limit_w="" if meter.limit_w is None else meter.limit_w, torch=torch.__version__, threads=torch.get_num_threads(),
                device=torch.cuda.get_device_name(0) if args.device == "cuda" else cpu_name())
+    if "fsdp" in args.layout:
+        row.update(fsdp="full" if config.layout == "fsdp" else "none", tp=1)
     return row
 
 
@@ -216,6 +229,42 @@ def fill(row, timing, repeats, meter):
         row["power_scope"] = "gpu"
 
 
+def wrapper(config, device):
+    """What makes a layout of a model."""
+    import torch
+    if config.layout == "ddp":
+        ids = [torch.device(device).index] if device != "cpu" else None
+        return lambda model: torch.nn.parallel.DistributedDataParallel(model, device_ids=ids)
+    try:
+        from torch.distributed.fsdp import FullyShardedDataParallel
+    except Exception as error:
+        raise RuntimeError("this PyTorch has no FullyShardedDataParallel that can be used: {}".format(error))
+    if device == "cpu":
+        raise RuntimeError("FullyShardedDataParallel needs GPUs")
+    return lambda model: FullyShardedDataParallel(model, device_id=torch.device(device))
+
+
+def measure_rank(ranks, name, config, plan, args):
+    """One process of a step of several: (timing, repeats, facts of the first rank's meter, peak memory of the fullest GPU)."""
+    import torch
+    import power, timing, workloads
+    torch.manual_seed(0)
+    meter = power.NoMeter()
+    if args.device == "cpu":
+        torch.set_num_threads(args.threads or 1)
+    else:
+        torch.set_default_tensor_type(torch.cuda.FloatTensor) if hasattr(torch, "set_default_tensor_type") else torch.set_default_device(ranks.device)
+        torch.zeros(1, device=ranks.device)
+    torch.distributed.barrier()     # all contexts are there: idle power has them
+    if args.device == "cuda" and ranks.rank == 0:
+        meter = power.Meter(gpus=ranks.size)
+    step = workloads.Step(workloads.find(name, args.input), config, ranks.device, wrap=wrapper(config, ranks.device))
+    best, repeats = timing.measure_steadily(step, step.synchronize, meter, plan, lambda t: t.spread <= args.max_spread, args.repeats, ranks.agree)
+    peak = torch.tensor([float(torch.cuda.max_memory_allocated()) if args.device == "cuda" else 0.0], dtype=torch.float64, device=ranks.device)
+    torch.distributed.all_reduce(peak, torch.distributed.ReduceOp.MAX)
+    return best, repeats, {name: getattr(meter, name) for name in ("method", "idle_w", "limit_w")}, int(peak.item())
+
+
 class Session:
     """One run of the program: its device, meter and table."""
 
@@ -226,7 +275,8 @@ class Session:
         memory_kept = args.device == "cpu" and not args.system_malloc and keep_memory()
         if args.threads:
             torch.set_num_threads(args.threads)
-        self.table = table.Table(args.out, args.resume)
+        self.table = table.Table(args.out, args.resume, table.COLUMNS + (table.LAYOUT if "fsdp" in args.layout else ()),
+                                 table.KEY + (table.LAYOUT if "fsdp" in args.layout else ()))
         self.meter = power.NoMeter()
         if args.device == "cuda":
             use_gpu(torch)
@@ -241,9 +291,12 @@ class Session:
         formats = self.args.memory_format
         if not any(spec.count("x") == 3 and ":" not in spec for spec in workload.inputs):
             formats = ["nchw"]      # no images: there is one format
-        for execution, memory_format, mode, precision, batch in itertools.product(
-                self.args.execution, formats, self.args.mode, self.args.precision, self.args.batch or [workload.batch]):
-            yield Config(batch, precision, mode, self.args.optimizer, self.args.grad_accum, memory_format, execution)
+        for gpus, layout, execution, memory_format, mode, precision, batch in itertools.product(
+                self.args.gpus, self.args.layout, self.args.execution, formats, self.args.mode, self.args.precision,
+                self.args.batch or [workload.batch]):
+            if gpus > 1 or layout == self.args.layout[0]:      # one GPU has no layout
+                yield Config(batch, precision, mode, self.args.optimizer, self.args.grad_accum, memory_format, execution, gpus,
+                             layout if gpus > 1 else "ddp")
 
     def fail(self, what, error):
         text = str(error).strip() or type(error).__name__
@@ -251,7 +304,7 @@ class Session:
         self.failed += 1
 
     def measure_model(self, name):
-        import workloads
+        import ranks, workloads
         workload = workloads.find(name, self.args.input)
         folder = self.args.traces or os.path.join(os.path.dirname(os.path.abspath(self.args.out)), "models")
         trace = workloads.trace_of(workload, self.args.bundled, folder)
@@ -264,9 +317,10 @@ class Session:
         for config, row in rows:
             label = "{} {} batch {} {} {} {} {}".format(workload.name, row["input"], config.batch, config.precision,
                                                         config.mode, config.memory_format, config.execution)
+            label += " {} x {}".format(config.gpus, config.layout) if config.gpus > 1 else ""
             try:
-                self.measure_row(workload, config, row, label)
-            except (RuntimeError, MemoryError, workloads.WorkloadError) as error:   # out of memory is one of these
+                (self.measure_row if config.gpus == 1 else self.measure_ranks)(workload, config, row, label)
+            except (RuntimeError, MemoryError, workloads.WorkloadError, ranks.RankError) as error:   # out of memory is one of these
                 self.fail(label, error)
             gc.collect()
             if self.args.device == "cuda":
@@ -276,6 +330,18 @@ class Session:
         """One thread on a core of its own gets all of the time."""
         alone = self.args.device != "cpu" or self.torch.get_num_threads() > 1 or timing.cpu_share >= ALONE
         return alone and timing.spread <= self.args.max_spread
+
+    def measure_ranks(self, workload, config, row, label):
+        """A process for each GPU; the first one measures time, and the power of all boards."""
+        import ranks
+        best, repeats, facts, peak = ranks.run(config.gpus, self.args.device, measure_rank, workload.file or workload.name, config, self.plan, self.args)
+        meter = argparse.Namespace(**facts)
+        fill(row, best, repeats, meter)
+        row["power_limit_w"] = "" if meter.limit_w is None else meter.limit_w
+        if self.args.device == "cuda":
+            row["peak_memory_bytes"] = peak
+        self.table.append(row)
+        print("{}: {:.6g} s, spread {:.1f} %".format(label, best.median_s, 100 * best.spread), file=sys.stderr, flush=True)
 
     def measure_row(self, workload, config, row, label):
         import timing, workloads
@@ -315,6 +381,8 @@ def main(arguments=None):
     args.device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
     if args.device == "cuda" and not torch.cuda.is_available():
         sys.exit("measure_step.py: PyTorch sees no CUDA device")
+    if args.device == "cuda" and torch.cuda.device_count() < max(args.gpus):
+        sys.exit("measure_step.py: --gpus {}: PyTorch sees {} CUDA devices".format(max(args.gpus), torch.cuda.device_count()))
     os.makedirs(os.path.dirname(os.path.abspath(args.out)), exist_ok=True)
     try:
         session = Session(args)

@@ -26,21 +26,23 @@ def import_adept():
 
 
 class Meter:
-    """Mean power of the GPU that CUDA counts first between start() and stop(); None: not known. What it draws idle is measured at once."""
+    """Mean power of the first `gpus` that CUDA counts, together, between start() and stop(); None: not known. What they draw idle is
+    measured at once."""
     method, limit_w, driver, why_no_power = "none", None, None, None
 
-    def __init__(self, address=None, idle_s=2.0):
+    def __init__(self, address=None, idle_s=2.0, gpus=1):
         adept = import_adept()
-        self.measure, self.address = adept.measure, address or adept.cuda_address()
+        self.measure = adept.measure
+        self.addresses = [address] if address else [adept.cuda_address(i) for i in range(gpus)]
         self.start()
         time.sleep(idle_s)
         self.idle_w = self.stop()
         facts = self.measurement.json()
-        if facts["sensors"]:
+        if len(facts["sensors"]) == len(self.addresses):
             self.describe(facts["sensors"][0])
         else:
             self.why_no_power = "; ".join("{name}: {why}".format(**note) for note in facts["missing"]
-                                          if note["name"] in ("nvml", self.address) or note["name"].startswith("gpu-"))
+                                          if note["name"] in ["nvml"] + self.addresses or note["name"].startswith("gpu-"))
 
     def describe(self, board):
         self.method, self.why_no_power = METHODS[board["by_counter"]], board["lost"]
@@ -50,12 +52,13 @@ class Meter:
             self.limit_w = round(limit["least"], 3)     # a mean of equal numbers need not be the number
 
     def start(self):
-        self.measurement = self.measure(devices=[self.address])
+        self.measurement = self.measure(devices=self.addresses)
 
     def stop(self):
         self.measurement.stop()
         power_w = self.measurement.read("gpu").avg_power_w
-        return None if math.isnan(power_w) else power_w
+        some = len(self.measurement.json()["sensors"]) < len(self.addresses)   # of some boards it is not that of all
+        return None if some or math.isnan(power_w) else power_w
 
 
 class NoMeter:

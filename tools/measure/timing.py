@@ -47,21 +47,21 @@ class Timing:
         return (self.quantile(0.9) - self.quantile(0.1)) / self.median_s
 
 
-def measure(step, synchronize, meter, plan):
-    """Run `step` as the plan says. The meter covers exactly the timed windows."""
+def measure(step, synchronize, meter, plan, agree=lambda value: value):
+    """Run `step` as the plan says. The meter covers exactly the timed windows. `agree`: what all ranks of a step make of a number."""
     warmup_steps, fastest_s, start = 0, math.inf, time.perf_counter()
-    while warmup_steps < plan.warmup_steps or time.perf_counter() - start < plan.warmup_s:
+    while agree(warmup_steps < plan.warmup_steps or time.perf_counter() - start < plan.warmup_s):
         begin = time.perf_counter()
         step()
         synchronize()
         fastest_s = min(fastest_s, time.perf_counter() - begin)     # the first steps are slow
         warmup_steps += 1
-    per_window = max(1, math.ceil(plan.window_s / fastest_s))
+    per_window = agree(max(1, math.ceil(plan.window_s / fastest_s)))
     windows, steps = [], 0
     synchronize()
     meter.start()
     start, cpu_start = time.perf_counter(), time.process_time()
-    while steps < plan.steps or time.perf_counter() - start < plan.seconds:
+    while agree(steps < plan.steps or time.perf_counter() - start < plan.seconds):
         begin = time.perf_counter()
         for _ in range(per_window):
             step()
@@ -73,12 +73,12 @@ def measure(step, synchronize, meter, plan):
     return Timing(windows, steps, warmup_steps, cpu_share, power_w)
 
 
-def measure_steadily(step, synchronize, meter, plan, is_steady, repeats):
+def measure_steadily(step, synchronize, meter, plan, is_steady, repeats, agree=lambda value: value):
     """Measure again while `is_steady` says no; returns the best timing and how often it was measured. The best is the
     steady one, else the one of the least spread."""
     best, count = None, 0
-    while count < repeats and (best is None or not is_steady(best)):
-        timing = measure(step, synchronize, meter, plan)
+    while agree(count < repeats and (best is None or not is_steady(best))):
+        timing = measure(step, synchronize, meter, plan, agree)
         count += 1
         if best is None or is_steady(timing) or timing.spread < best.spread:
             best = timing

@@ -176,8 +176,8 @@ def make_optimizer(config, parameters, implementation=None):
 class Step:
     """One configuration, ready to run: call it."""
 
-    def __init__(self, workload, config, device, prepare=None, implementation=None):
-        """`prepare` changes the model before it is used; `implementation` is the optimizer's."""
+    def __init__(self, workload, config, device, prepare=None, implementation=None, wrap=None):
+        """`prepare` changes the model before it is used, `wrap` makes another of it; `implementation` is the optimizer's."""
         if config.mode == "train" and config.optimizer not in OPTIMIZERS:
             raise WorkloadError("optimizer {} is not one of {}".format(config.optimizer, ", ".join(OPTIMIZERS)))
         self.config, self.device = config, torch.device(device)
@@ -187,6 +187,8 @@ class Step:
             prepare(self.model)
         self.model = lay_out(self.model, config)
         self.inputs = tuple(lay_out(value, config) for value in make_inputs(workload, self.model, config.batch, self.device))
+        if wrap:
+            self.model = wrap(self.model)
         self.optimizer = None
         if config.mode == "infer":
             self.model.eval()
@@ -243,9 +245,11 @@ class Step:
                 self.forward()
             return
         self.model.zero_grad(set_to_none=True)
-        for _ in range(self.config.grad_accum):
-            results = [out for out in self.forward() if out.requires_grad]
-            torch.autograd.backward(results, self.seeds)
+        for i in range(self.config.grad_accum):
+            alone = i + 1 < self.config.grad_accum and hasattr(self.model, "no_sync")     # ranks add up after the last pass
+            with self.model.no_sync() if alone else contextlib.nullcontext():
+                results = [out for out in self.forward() if out.requires_grad]
+                torch.autograd.backward(results, self.seeds)
         if self.optimizer:
             self.optimizer.step()
 

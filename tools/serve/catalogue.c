@@ -77,10 +77,23 @@ static adept_status load_gpu(adept_serve_catalogue *c, const char *name_or_path,
 }
 
 /* A name of the catalogue would be no addition; a file is one, also without a '/' in its path. */
+typedef struct fleet {
+    adept_serve_catalogue *c;
+    adept_json_writer *list;
+} fleet;
+
+static adept_status load_of_fleet(const char *name, void *context, adept_error *err)
+{
+    const fleet *f = context;
+    return load_gpu(f->c, name, true, f->list, err);
+}
+
 static adept_status load_gpu_file(adept_serve_catalogue *c, const char *path, adept_json_writer *list, adept_error *err)
 {
     size_t length = strlen(path);
-    if (strchr(path, '/') || (length >= 5 && strcmp(path + length - 5, ".json") == 0))
+    fleet of = {c, list};
+    if (adept_hwprofile_is_fleet(path)) return adept_hwprofile_each_of_fleet(path, load_of_fleet, &of, err);
+    if (strchr(path, '/') || strstr(path, ".json#") || (length >= 5 && strcmp(path + length - 5, ".json") == 0))
         return load_gpu(c, path, true, list, err);
     return adept_error_set(err, ADEPT_E_USAGE,
                            "--gpu %s: not a file (a path with '/', or ending in .json); those of the catalogue are "

@@ -1,4 +1,4 @@
-/** @file catalogue.h  The workloads and GPUs that clients may name. Loaded at start, then never changed: any thread may
+/** @file catalogue.h  The workloads and GPUs that clients may name. Once loaded it never changes: any thread may
  * read it. Calls: library, model. */
 #ifndef ADEPT_SERVE_CATALOGUE_H
 #define ADEPT_SERVE_CATALOGUE_H

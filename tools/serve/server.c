@@ -5,6 +5,7 @@
 #include "embedded_openapi.h"
 #include "oracles.h"
 #include "request.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,9 +14,17 @@
 
 static const char json[] = "application/json";
 
-struct adept_server {
+/* What may be asked for, and what was compiled of it. Requests that have begun hold it: a renewed server answers new ones by another. */
+typedef struct known {
     adept_serve_catalogue *catalogue;
     adept_serve_oracles *oracles;
+    size_t holders; /* requests, and the server; its lock is held for it */
+} known;
+
+struct adept_server {
+    pthread_mutex_t lock;
+    known *known;
+    size_t capacity;
     adept_serve_metrics metrics;
     uint64_t max_time_ns; /* of one body's list */
 };
@@ -23,6 +32,7 @@ struct adept_server {
 /* One request, and what comes of it. */
 typedef struct task {
     adept_server *server;
+    const known *known;
     const adept_serve_request *request;
     adept_json_writer *out;
     adept_serve_problem problem; /* once an answer is false */
@@ -54,8 +64,8 @@ static bool unknown(task *t, adept_serve_problem_kind kind, const char *what, co
 
 static const adept_serve_gpu *find_gpu(task *t, const char *name)
 {
-    const adept_serve_gpu *gpu = adept_serve_gpu_find(t->server->catalogue, name);
-    if (!gpu) unknown(t, ADEPT_SERVE_UNKNOWN_GPU, "gpu", name, adept_serve_gpu_near(t->server->catalogue, name));
+    const adept_serve_gpu *gpu = adept_serve_gpu_find(t->known->catalogue, name);
+    if (!gpu) unknown(t, ADEPT_SERVE_UNKNOWN_GPU, "gpu", name, adept_serve_gpu_near(t->known->catalogue, name));
     return gpu;
 }
 
@@ -99,7 +109,7 @@ static bool answer_body(task *t, unsigned allowed, answerer *answer)
 
 static bool find_key(adept_serve_key *key, char words[ADEPT_SERVE_WORDS_SIZE], task *t, const adept_serve_run *run)
 {
-    const adept_serve_catalogue *catalogue = t->server->catalogue;
+    const adept_serve_catalogue *catalogue = t->known->catalogue;
     const adept_workload *workload = t->profile;
     if (*run->workload) {
         const adept_serve_workload *w = adept_serve_workload_find(catalogue, run->workload);
@@ -128,7 +138,7 @@ static bool ask(adept_estimate *estimate, char **text, task *t, const adept_serv
     char words[ADEPT_SERVE_WORDS_SIZE];
     const char *of_run[ADEPT_SERVE_WORDS_SIZE / 2 + 1];
     if (!find_key(&key, words, t, run)) return false;
-    adept_serve_oracles *oracles = key.workload == t->profile ? t->oracles : t->server->oracles;
+    adept_serve_oracles *oracles = key.workload == t->profile ? t->oracles : t->known->oracles;
     adept_status status = adept_serve_oracles_hold(&held, oracles, &key, &err);
     if (status == ADEPT_OK) {
         adept_serve_run_words(words, run);
@@ -298,7 +308,7 @@ static bool answer_choose(task *t)
 static bool answer_health(task *t)
 {
     adept_json_put_object(t->out, NULL, "schema_version %jd status %s version %s workloads %jd", (intmax_t)1, "ok",
-                          adept_version_text(), (intmax_t)adept_serve_workload_count(t->server->catalogue));
+                          adept_version_text(), (intmax_t)adept_serve_workload_count(t->known->catalogue));
     return true;
 }
 
@@ -306,8 +316,8 @@ static bool answer_workloads(task *t)
 {
     begin_answer(t);
     adept_json_begin_array(t->out, "workloads");
-    for (size_t i = 0; i < adept_serve_workload_count(t->server->catalogue); i++)
-        adept_serve_put_workload(t->out, adept_serve_workload_at(t->server->catalogue, i));
+    for (size_t i = 0; i < adept_serve_workload_count(t->known->catalogue); i++)
+        adept_serve_put_workload(t->out, adept_serve_workload_at(t->known->catalogue, i));
     adept_json_end_array(t->out);
     adept_json_end_object(t->out);
     return true;
@@ -315,7 +325,7 @@ static bool answer_workloads(task *t)
 
 static bool answer_gpus(task *t)
 {
-    adept_json_put_text(t->out, NULL, adept_serve_gpus_json(t->server->catalogue));
+    adept_json_put_text(t->out, NULL, adept_serve_gpus_json(t->known->catalogue));
     return true;
 }
 
@@ -366,7 +376,7 @@ static bool answer_metrics(task *t)
     adept_server *s = t->server;
     adept_buffer *out = &t->out->out;
     const char *names[N_ROUTES + 1];
-    adept_serve_oracles_count count = adept_serve_oracles_statistics(s->oracles);
+    adept_serve_oracles_count count = adept_serve_oracles_statistics(t->known->oracles);
     for (size_t i = 0; i < N_ROUTES; i++)
         names[i] = routes[i].name;
     names[N_ROUTES] = "none";
@@ -452,11 +462,32 @@ static void reply_problem(adept_serve_reply *out, adept_json_writer *w, const ad
     adept_json_end_object(w);
 }
 
+static known *hold(adept_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    known *k = s->known;
+    k->holders++;
+    pthread_mutex_unlock(&s->lock);
+    return k;
+}
+
+static void release(adept_server *s, known *k)
+{
+    pthread_mutex_lock(&s->lock);
+    bool last = --k->holders == 0;
+    pthread_mutex_unlock(&s->lock);
+    if (!last) return;
+    adept_serve_oracles_free(k->oracles);
+    adept_serve_catalogue_free(k->catalogue);
+    free(k);
+}
+
 void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_serve_request *request)
 {
     uint64_t begin_ns = adept_clock_ns();
     adept_json_writer w = {0};
-    task t = {.server = s, .request = request, .out = &w};
+    known *held = hold(s);
+    task t = {.server = s, .known = held, .request = request, .out = &w};
     *out = (adept_serve_reply){.http_status = 200};
     out->route = find_route(request, &out->allow, &t.problem);
     bool ok = out->route < N_ROUTES;
@@ -469,6 +500,7 @@ void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_se
         else
             ok = r->answer(&t);
     }
+    release(s, held);
     if (!ok) reply_problem(out, &w, &t.problem);
     reply_text(out, &w.out);
     adept_serve_metrics_count(&s->metrics, out->route, out->http_status, adept_clock_ns() - begin_ns);
@@ -487,27 +519,54 @@ void adept_server_refuse(adept_server *s, adept_serve_reply *out, adept_serve_pr
 
 /* ---- life ---- */
 
+/* It has the catalogue; NULL: memory is out, and it has not. */
+static known *known_new(adept_serve_catalogue *catalogue, size_t capacity)
+{
+    known *k = calloc(1, sizeof *k);
+    if (k) *k = (known){catalogue, adept_serve_oracles_new(capacity), 1};
+    if (k && k->oracles) return k;
+    free(k);
+    return NULL;
+}
+
 adept_status adept_server_new(adept_server **out, adept_serve_catalogue *catalogue, size_t capacity, adept_error *err)
 {
     adept_server *s = calloc(1, sizeof *s);
-    adept_serve_oracles *oracles = s ? adept_serve_oracles_new(capacity) : NULL;
-    if (!oracles) {
+    known *k = s ? known_new(catalogue, capacity) : NULL;
+    if (!k || pthread_mutex_init(&s->lock, NULL) != 0) {
+        if (k) adept_serve_oracles_free(k->oracles);
         adept_serve_catalogue_free(catalogue);
+        free(k);
         free(s);
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     }
-    s->catalogue = catalogue;
-    s->oracles = oracles;
+    s->known = k;
+    s->capacity = capacity;
     s->max_time_ns = DEFAULT_TIME_NS;
     *out = s;
+    return ADEPT_OK;
+}
+
+adept_status adept_server_renew(adept_server *s, adept_serve_catalogue *catalogue, adept_error *err)
+{
+    known *k = known_new(catalogue, s->capacity);
+    if (!k) {
+        adept_serve_catalogue_free(catalogue);
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    }
+    pthread_mutex_lock(&s->lock);
+    known *before = s->known;
+    s->known = k;
+    pthread_mutex_unlock(&s->lock);
+    release(s, before);
     return ADEPT_OK;
 }
 
 void adept_server_free(adept_server *s)
 {
     if (!s) return;
-    adept_serve_oracles_free(s->oracles);
-    adept_serve_catalogue_free(s->catalogue);
+    release(s, s->known);
+    pthread_mutex_destroy(&s->lock);
     free(s);
 }
 

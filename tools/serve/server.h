@@ -16,6 +16,9 @@ typedef struct adept_server adept_server;
  */
 adept_status adept_server_new(adept_server **out, adept_serve_catalogue *catalogue, size_t capacity, adept_error *err);
 void adept_server_free(adept_server *s); /* NULL allowed */
+/** Answer by another catalogue from now on; requests that have begun end by the one before.
+ *  @param catalogue  taken, also when it fails */
+adept_status adept_server_renew(adept_server *s, adept_serve_catalogue *catalogue, adept_error *err);
 
 /** A body's list is worked on for so long, then its other runs are refused; the first is always predicted. 10 s unless
  * said. To be called before the first answer. */

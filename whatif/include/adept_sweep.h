@@ -16,7 +16,9 @@
     X(CORE_CLOCK, "core_clock", HARDWARE)                                                                              \
     X(PEAKS, "peaks", HARDWARE)                                                                                        \
     X(GOVERNOR, "governor", MACHINE)                                                                                   \
-    X(CPU_POWER_LIMIT, "cpu_power_limit_w", MACHINE)
+    X(CPU_POWER_LIMIT, "cpu_power_limit_w", MACHINE)                                                                   \
+    X(CPU_CLOCK_MAX, "cpu_clock_max_hz", MACHINE)                                                                      \
+    X(CPU_CLOCK_MIN, "cpu_clock_min_hz", MACHINE)
 typedef enum adept_sweep_level {
     ADEPT_SWEEP_WORKLOAD,
     ADEPT_SWEEP_GPU,

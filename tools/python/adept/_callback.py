@@ -5,6 +5,7 @@ import csv
 import hashlib
 import math
 import os
+import socket
 import statistics
 import sys
 import time
@@ -15,7 +16,8 @@ from ._predict import Path, Prediction, _si
 
 _CONFIGURATION = ("batch_size gpus precision mode optimizer optimizer_impl optimizer_extras grad_scaler clip_grad_norm grad_accum attention memory_format "
                   "execution overlap host_launch_s host_step_s host_sample_s power_limit_w").split()
-_COLUMNS = ["model", "input", "gpu"] + _CONFIGURATION + ["step_time_s", "avg_power_w", "power_scope", "source", "torch"]
+_COLUMNS = ["model", "input", "gpu"] + _CONFIGURATION + ["step_time_s", "avg_power_w", "power_scope", "source", "torch",
+                                               "driver", "board"]
 
 # A board's counter of energy moves some ten times a second, and between steps a board draws less than in them.
 _LEAST_WINDOW_S = 2.0
@@ -205,9 +207,17 @@ class Callback:
             raise ValueError("%s has no column %s: append to another file" % (os.fspath(path), ", ".join(lacking)))
         return columns
 
+    def _board(self) -> Dict[str, str]:
+        """What `adept calibrate --watch` tells drift by: the driver, and which board it was; nothing of several boards or none."""
+        sensors = self._boards.json()["sensors"] if self._boards else []
+        if len(sensors) != 1:
+            return {}
+        device, _, driver = sensors[0]["device"].partition(", driver ")
+        return {"driver": driver, "board": "%s %s" % (socket.gethostname(), device.split()[-1])}
+
     def _append(self, path: Path) -> None:
         power_w, torch = self.power_avg_w, sys.modules.get("torch")
-        row = dict(self._configuration, step_time_s=self.step_time_s, source=self.source, torch=getattr(torch, "__version__", ""))
+        row = dict(self._configuration, step_time_s=self.step_time_s, source=self.source, torch=getattr(torch, "__version__", ""), **self._board())
         if power_w is not None:
             row.update(avg_power_w=power_w, power_scope="gpu")
         with open(path, "a", newline="", encoding="utf-8") as file:
