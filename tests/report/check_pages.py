@@ -228,6 +228,61 @@ def check_simulation(page, folder):
           "the name of a node became markup")
 
 
+READY = "new Promise(done => { const look = () => document.querySelector('#headline .tile') ? done(true) : setTimeout(look, 20); look(); })"
+# Presses an arrow key as a person does: the slider's own event, then the tile of step time once it has changed.
+MOVED = """new Promise(done => {
+    const field = document.getElementById('batch_size-0'), tile = () => document.querySelector('#headline .tile dd').firstChild.textContent, before = tile();
+    const begin = performance.now();
+    field.value = 3;
+    field.dispatchEvent(new Event('input'));
+    const look = () => tile() !== before || performance.now() - begin > 20000 ? done([tile(), performance.now() - begin]) : setTimeout(look, 2);
+    look();
+})"""
+
+
+def check_live(page, folder):
+    """The page of a server: its own requests only, the figures of `adept predict`, a link that restores the state."""
+    with subprocess.Popen([os.environ["ADEPT"], "serve", "--listen", "127.0.0.1:0", "tinyllama_1.1b", "resnet50"], stderr=subprocess.PIPE, text=True) as server:
+        try:
+            line = server.stderr.readline()
+            if "built without" in line:
+                return
+            origin = line.split("listening on ")[1].strip()
+            for width in WIDTHS:
+                for media in (LIGHT, DARK):
+                    page.open(origin + "/", width, 900, media=media)
+                    page.evaluate(READY)
+                    name = f"the server's page, {width} pixels, {media[0][1]}"
+                    check(all(r.startswith((origin + "/", "data:")) for r in page.requests()), f"{name}: asked for {page.requests()}")
+                    check(page.complaints() == [], f"{name}: {page.complaints()}")
+                    check(page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name}: wider than the window")
+            bare = page.evaluate("[...document.querySelectorAll('input, select')].filter(e => !e.labels.length && !e.getAttribute('aria-label')).length")
+            check(bare == 0, f"the server's page: {bare} controls without a name")
+            page.open("about:blank")
+            page.open(origin + "/#workload=tinyllama_1.1b&gpu=h100-sxm-80gb&precision=bf16", 1120, 900)
+            page.evaluate(READY)
+            shown, moved_ms = page.evaluate(MOVED)
+            said = subprocess.run([os.environ["ADEPT"], "predict", "tinyllama_1.1b", "--gpu", "h100-sxm-80gb", "--precision", "bf16", "--batch", "8"],
+                                  check=True, stdout=subprocess.PIPE, text=True).stdout
+            check(f"Step time  {shown} " in said, f"the slider shows {shown}, the program says {said[:600]}")
+            print(f"a moved slider's figures: {moved_ms:.0f} ms")
+            link = page.evaluate("location.hash")
+            check("batch_size=8" in link and "precision=bf16" in link, f"the link is {link}")
+            page.open("about:blank")
+            page.open(origin + "/" + link, 1120, 900)
+            page.evaluate(READY)
+            check(page.evaluate("document.querySelector('#headline .tile dd').firstChild.textContent") == shown, "the link does not restore the state")
+            check("adept predict tinyllama_1.1b --gpu h100-sxm-80gb --precision bf16 --batch 8" in page.evaluate("document.querySelector('#copy pre').textContent"),
+                  "the command to copy")
+            page.evaluate("[...document.querySelectorAll('button')].find(b => b.textContent.startsWith('Set a second')).click()")
+            page.evaluate("new Promise(done => { const look = () => document.querySelectorAll('#headline dl').length === 2 ? done(true) : setTimeout(look, 20); look(); })")
+            page.evaluate("[...document.querySelectorAll('#sweep button')].find(b => b.textContent === 'Draw').click()")
+            page.evaluate("new Promise(done => { const look = () => document.querySelector('#sweep .heat') ? done(true) : setTimeout(look, 20); look(); })")
+            check(page.complaints() == [], f"the server's page: {page.complaints()}")
+        finally:
+            server.terminate()
+
+
 def main():
     program = browser.find()
     if not program:
@@ -247,6 +302,7 @@ def main():
             check_sweeps(page, folder)
             check_simulation(page, folder)
             check_results(page, folder)
+            check_live(page, folder)
         check(not list(folder.glob("**/hacked")), "gnuplot ran what a layer is called")
     finally:
         shutil.rmtree(folder, ignore_errors=True)

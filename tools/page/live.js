@@ -15,7 +15,7 @@ let token = '';
 
 // @return the answer; throws what the server says is wrong
 async function ask(method, path, body, signal) {
-  const headers = body ? {'Content-Type': 'application/json'} : {};
+  const headers = body ? {'Content-Type': body instanceof Blob ? 'application/octet-stream' : 'application/json'} : {};
   if (token) headers.Authorization = 'Bearer ' + token;
   const reply = await fetch(path, {method, headers, body: body && (body instanceof Blob ? body : JSON.stringify(body)), signal, cache: 'no-store'});
   const answer = await reply.json();
@@ -130,7 +130,7 @@ export async function live(main) {
   const known = {workloads: [], gpus: []}, sides = [side(''), side('b.')].filter((x, i) => i === 0 || Object.keys(x).length);
   const asks = h('div', {class: 'sides'}), figures = h('div', {class: 'sides'}), rest = h('div'), code = h('div');
   const failed = e => status.replaceChildren(h('span', {class: 'error'}, e.message));
-  let timer = 0, running = null;
+  let timer = 0, later = 0, first = true, running = null;
 
   const load = async () => {
     const [w, g] = await Promise.all([ask('GET', 'v1/workloads'), ask('GET', 'v1/gpus')]);
@@ -148,7 +148,9 @@ export async function live(main) {
     figures.replaceChildren(...answers.map((x, i) => h('div', null, answers.length > 1 ? h('h3', null, `${i ? 'B' : 'A'}: ${titleOf(x)}`) : null, headline(x))));
     const better = other ? ['step_time_s', 'power_avg_w', 'energy_step_j', 'samples_per_s', 'energy_per_sample_j'] : [];
     if (other) figures.append(table('B against A', [['', k => nameOf(k)], ['A', k => valueText(k, r[k]), 1], ['B', k => valueText(k, other[k]), 1], ['change', k => percent(other[k] / r[k] - 1), 1]], better));
-    rest.replaceChildren(...[warningsOf(r), ...pictures(r)].flat().filter(Boolean));
+    clearTimeout(later); // numbers first: pictures wait for the next frame, and for the last answer of many
+    later = setTimeout(() => rest.replaceChildren(...[warningsOf(r), ...pictures(r)].flat().filter(Boolean)), first ? 0 : 30);
+    first = false;
     code.replaceChildren(...sides.map((x, i) => h('div', null, sides.length > 1 ? h('h3', null, i ? 'B' : 'A') : null, [['Command', commandOf(x)], ['Python', pythonOf(x)], ['C', cOf(x)]].map(([name, text]) =>
       h('details', {open: name === 'Command'}, h('summary', null, name), h('pre', {tabindex: 0}, text), h('button', {type: 'button', onclick: () => navigator.clipboard && navigator.clipboard.writeText(text)}, 'Copy'))))));
   };
@@ -185,7 +187,7 @@ export async function live(main) {
     if (!file) return;
     status.textContent = `Reading ${file.name}`;
     try {
-      const {name} = await ask('POST', 'v1/workloads', new Blob([file], {type: 'application/json'}));
+      const {name} = await ask('POST', 'v1/workloads', file);
       await load();
       sides[0] = {workload: name, gpu: sides[0].gpu};
       drawControls();

@@ -64,6 +64,10 @@ struct adept_http {
     unsigned n_workers;
 };
 
+/* The page runs its own script, asks this server, and stands in no frame. */
+static const char page_policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+                                  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 static const char too_large[] = "the body is larger than --max-body allows";
 
 /* One request and its answer. */
@@ -276,6 +280,8 @@ static bool add_headers(struct MHD_Response *response, const adept_serve_reply *
     const char *const headers[][2] = {
         {MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type},
         {"X-Content-Type-Options", "nosniff"},
+        {"Content-Security-Policy", strncmp(reply->content_type, "text/html", 9) == 0 ? page_policy : NULL},
+        {"Referrer-Policy", "no-referrer"},
         {MHD_HTTP_HEADER_ALLOW, reply->allow},
         {MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->http_status == MHD_HTTP_UNAUTHORIZED ? "Bearer" : NULL},
         {MHD_HTTP_HEADER_RETRY_AFTER, reply->http_status == MHD_HTTP_SERVICE_UNAVAILABLE ? "1" : NULL},
@@ -382,6 +388,7 @@ static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, c
     atomic_fetch_add(&h->in_flight, 1);
     work(h, p);
     take_headers(&headers, connection, version);
+    headers.is_open = adept_server_is_open(method, url);
     const char *why = adept_serve_turn_away(&kind, &h->options.door, &headers), *length = headers.content_length;
     if (!p || p->framing.heads < atomic_load(&p->requests)) {
         kind = p ? ADEPT_SERVE_INTERNAL : ADEPT_SERVE_OVERLOADED;

@@ -4,6 +4,7 @@
 #include "answer.h"
 #include "embedded_openapi.h"
 #include "oracles.h"
+#include "page.h"
 #include "request.h"
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +135,9 @@ static bool ask(adept_estimate *estimate, char **text, task *t, const adept_serv
         adept_serve_run_words(words, run);
         adept_serve_cut(of_run, words);
         const adept_request request = {.oracle = adept_serve_oracle_of(held), .words = of_run};
-        status = text ? adept_predict_json(text, &request, &err) : adept_predict_one(estimate, &request, &err);
+        status = !text              ? adept_predict_one(estimate, &request, &err)
+                 : t->body.details ? adept_predict_details(text, &request, &err)
+                                   : adept_predict_json(text, &request, &err);
         adept_serve_oracles_release(oracles, held);
         atomic_fetch_add_explicit(&t->server->metrics.predictions, 1, memory_order_relaxed);
     }
@@ -200,7 +203,7 @@ static bool predict(task *t)
 
 static bool answer_predict(task *t)
 {
-    return answer_body(t, ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT, predict);
+    return answer_body(t, ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT | ADEPT_SERVE_DETAILS, predict);
 }
 
 /* ---- choosing ---- */
@@ -338,6 +341,31 @@ static bool answer_openapi(task *t)
     return true;
 }
 
+/* The page and what it is made of: nothing of it is secret, so that whoever has a token can type it in. */
+static bool answer_page(task *t)
+{
+    adept_buffer_add(&t->out->out, adept_page_html, adept_page_html_size);
+    return true;
+}
+
+static bool answer_style(task *t)
+{
+    adept_buffer_add(&t->out->out, adept_page_style, adept_page_style_size);
+    return true;
+}
+
+static bool answer_script(task *t)
+{
+    adept_buffer_add(&t->out->out, adept_page_script, adept_page_script_size);
+    return true;
+}
+
+bool adept_server_is_open(const char *method, const char *path)
+{
+    return (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) &&
+           (strcmp(path, "/") == 0 || strcmp(path, "/page.css") == 0 || strcmp(path, "/page.js") == 0);
+}
+
 static answerer answer_metrics; /* it lists the routes */
 
 /* ---- routes ---- */
@@ -357,6 +385,9 @@ static const route routes[] = {
     {"GET", "/v1/health", "GET /v1/health", json, answer_health},
     {"GET", "/metrics", "GET /metrics", "text/plain; version=0.0.4; charset=utf-8", answer_metrics},
     {"GET", "/openapi.json", "GET /openapi.json", json, answer_openapi},
+    {"GET", "/", "GET /", "text/html; charset=utf-8", answer_page},
+    {"GET", "/page.css", "GET /page.css", "text/css; charset=utf-8", answer_style},
+    {"GET", "/page.js", "GET /page.js", "text/javascript; charset=utf-8", answer_script},
 };
 #define N_ROUTES (sizeof routes / sizeof *routes)
 _Static_assert(N_ROUTES + 1 <= ADEPT_SERVE_MAX_ROUTES, "the last one counts requests without a route");
@@ -394,7 +425,7 @@ const char *adept_server_route(size_t index)
 static bool path_matches(const route *r, const char *path)
 {
     size_t length = strlen(r->path);
-    if (r->path[length - 1] != '/') return strcmp(path, r->path) == 0;
+    if (r->path[length - 1] != '/' || length == 1) return strcmp(path, r->path) == 0;
     return strncmp(path, r->path, length) == 0 && path[length] && !strchr(path + length, '/');
 }
 

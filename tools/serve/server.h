@@ -5,6 +5,7 @@
 #include "catalogue.h"
 #include "metrics.h"
 #include "problem.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,9 @@ typedef struct adept_serve_reply {
 void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_serve_request *request);
 /** The answer to a request that the transport refuses, counted like the others. */
 void adept_server_refuse(adept_server *s, adept_serve_reply *out, adept_serve_problem_kind kind, const char *message);
+
+/** Is it answered without a token? */
+bool adept_server_is_open(const char *method, const char *path);
 
 adept_serve_metrics *adept_server_metrics(adept_server *s);
 
