@@ -242,6 +242,30 @@ check(detailed == expect(200, "POST", "/v1/predict", run, schema="Prediction"), 
 check(abs(sum(o["time_s"] for o in details["operators"]) - detailed["time"]["pass_s"]) < 1e-4 * detailed["time"]["pass_s"], "operators are the pass")
 check(len(details["limits"]) == 49 and details["limits"][-1]["interval"]["level"] == 0.8 and details["roofs"][0]["flops_per_s"] > 1e12, "limits and roofs")
 
+# ---- models that clients send: a name of their content, the numbers of the program, limits ----
+
+def send(body, kind="application/octet-stream", **headers):
+    response, text = ask("POST", "/v1/workloads", body, headers={"Content-Type": kind, **headers})
+    return response.status, json.loads(text)
+
+
+config = json.dumps({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2,
+                     "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 1000, "max_position_embeddings": 512}).encode()
+status, sent = send(config)
+check(status == 200 and sent["name"].startswith("upload-") and send(config)[1]["name"] == sent["name"], f"a config.json: {sent}")
+with open(profile, "rb") as file:
+    status, same = send(file.read())
+own = {"gpu": "a100", "compact": True}
+check(expect(200, "POST", "/v1/predict", {**own, "workload": same["name"]}, schema="Estimate") ==
+      expect(200, "POST", "/v1/predict", {**own, "workload": "mlp"}, schema="Estimate"), "a profile that was sent")
+check(len(expect(200, "GET", "/v1/workloads")["workloads"]) == 1, "what one client sent is not told to others")
+check(send(b"PK\x03\x04 no model")[0] == 422 and send(b"{}")[0] == 422 and send(b"")[0] == 400, "what is no model")
+check(send(config, "application/json")[0] == 415 and send(config, Origin="http://elsewhere.example")[0] == 403, "pages of others")
+check(ask("DELETE", "/v1/workloads")[0].getheader("Allow") == "GET, HEAD, POST", "what is allowed")
+kept = [send(config.replace(b"256", str(256 * i).encode()))[0] for i in range(2, 12)]
+check(kept == [200] * 6 + [503] * 4, f"eight models of a client: {kept}")
+expect(404, "POST", "/v1/predict", {**own, "workload": "upload-0123456789abcdef"}, code="unknown_workload")
+
 # ---- every key that is described is known, and answers say so of no other ----
 
 for schema, url, rest in [("PredictRequest", "/v1/predict", run), ("ChooseRequest", "/v1/choose", {**run, "options": [{}]})]:

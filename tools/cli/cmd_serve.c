@@ -197,6 +197,7 @@ static adept_status serve(adept_cli *cli, void *options)
     http.door.token = token;
     if (status == ADEPT_OK) status = load(cli, &server, o);
     if (status == ADEPT_OK) adept_server_limit_time(server, http.timeout_s * UINT64_C(1000000000));
+    if (status == ADEPT_OK) adept_server_confine_uploads(server, adept_import_confine);
     if (status == ADEPT_OK) status = set_connections(cli, &http.max_connections, o);
     pthread_sigmask(SIG_BLOCK, &signals, &before);
     if (status == ADEPT_OK) status = open_sockets(cli, &http, &file, o);

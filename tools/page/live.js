@@ -137,6 +137,7 @@ export async function live(main) {
     known.workloads = w.workloads;
     known.gpus = (g.gpus || []).map(x => ({...x, ...(x.specs || {})})).sort((a, b) => a.name.localeCompare(b.name));
     const a = sides[0];
+    if (String(a.workload).startsWith('upload-')) known.workloads.push({name: a.workload});
     if (!known.workloads.some(x => x.name === a.workload)) a.workload = (known.workloads.find(x => x.name === 'resnet50') || known.workloads[0] || {}).name;
     if (!known.gpus.some(x => x.name === a.gpu)) a.gpu = (known.gpus.find(x => x.name === 'a100-sxm-40gb') || known.gpus[0] || {}).name;
   };
@@ -187,8 +188,8 @@ export async function live(main) {
     if (!file) return;
     status.textContent = `Reading ${file.name}`;
     try {
-      const {name} = await ask('POST', 'v1/workloads', file);
-      await load();
+      const {name, workloads} = await ask('POST', 'v1/workloads', file);
+      if (!known.workloads.some(x => x.name === name)) known.workloads.push(...workloads);
       sides[0] = {workload: name, gpu: sides[0].gpu};
       drawControls();
       await predict();

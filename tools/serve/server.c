@@ -17,6 +17,7 @@ static const char json[] = "application/json";
 struct adept_server {
     adept_serve_catalogue *catalogue;
     adept_serve_oracles *oracles;
+    adept_serve_uploads *uploads;
     adept_serve_metrics metrics;
     uint64_t max_time_ns; /* of one body's list */
 };
@@ -104,6 +105,7 @@ static bool find_key(adept_serve_key *key, char words[ADEPT_SERVE_WORDS_SIZE], t
     const adept_workload *workload = t->profile;
     if (*run->workload) {
         const adept_serve_workload *w = adept_serve_workload_find(catalogue, run->workload);
+        if (!w) w = adept_serve_uploads_find(t->server->uploads, run->workload);
         if (!w)
             return unknown(t, ADEPT_SERVE_UNKNOWN_WORKLOAD, "workload", run->workload,
                            adept_serve_workload_near(catalogue, run->workload));
@@ -316,6 +318,20 @@ static bool answer_workloads(task *t)
     return true;
 }
 
+static bool answer_upload(task *t)
+{
+    const adept_serve_request *r = t->request;
+    const adept_serve_workload *added = adept_serve_uploads_add(t->server->uploads, &r->client, r->body, r->body_size, &t->problem);
+    if (!added) return false;
+    begin_answer(t);
+    adept_json_put_string(t->out, "name", added->name);
+    adept_json_begin_array(t->out, "workloads");
+    adept_serve_put_workload(t->out, added);
+    adept_json_end_array(t->out);
+    adept_json_end_object(t->out);
+    return true;
+}
+
 static bool answer_gpus(task *t)
 {
     adept_json_put_text(t->out, NULL, adept_serve_gpus_json(t->server->catalogue));
@@ -380,6 +396,7 @@ static const route routes[] = {
     {"POST", "/v1/predict", "POST /v1/predict", json, answer_predict},
     {"POST", "/v1/choose", "POST /v1/choose", json, answer_choose},
     {"GET", "/v1/workloads", "GET /v1/workloads", json, answer_workloads},
+    {"POST", "/v1/workloads", "POST /v1/workloads", json, answer_upload},
     {"GET", "/v1/gpus", "GET /v1/gpus", json, answer_gpus},
     {"GET", "/v1/gpus/", "GET /v1/gpus/{name}", json, answer_gpu},
     {"GET", "/v1/health", "GET /v1/health", json, answer_health},
@@ -429,21 +446,38 @@ static bool path_matches(const route *r, const char *path)
     return strncmp(path, r->path, length) == 0 && path[length] && !strchr(path + length, '/');
 }
 
-/* "application/json", with or without parameters. */
-static bool is_json(const char *content_type)
+/* What a route's body comes as. */
+static const char *type_of_body(const route *r)
 {
-    size_t length = sizeof json - 1;
-    return content_type && strncasecmp(content_type, json, length) == 0 && strchr("; \t", content_type[length]) != NULL;
+    return r->answer == answer_upload ? "application/octet-stream" : json;
+}
+
+/* "application/json", with or without parameters. */
+static bool is_type(const char *content_type, const char *wanted)
+{
+    size_t length = strlen(wanted);
+    return content_type && strncasecmp(content_type, wanted, length) == 0 && strchr("; \t", content_type[length]) != NULL;
+}
+
+size_t adept_server_most_bytes(const char *method, const char *path, size_t most_bytes)
+{
+    const bool uploads = strcmp(method, "POST") == 0 && strcmp(path, "/v1/workloads") == 0;
+    return uploads && most_bytes < ADEPT_SERVE_UPLOAD_BYTES ? ADEPT_SERVE_UPLOAD_BYTES : most_bytes;
 }
 
 /* A route's index, N_ROUTES with the problem if there is none. HEAD is a GET whose body is not sent. */
 static size_t find_route(const adept_serve_request *r, const char **allow, adept_serve_problem *p)
 {
     const char *method = strcmp(r->method, "HEAD") == 0 ? "GET" : r->method;
+    bool gets = false, posts = false;
     for (size_t i = 0; i < N_ROUTES; i++) {
         if (!path_matches(&routes[i], r->path)) continue;
         if (strcmp(routes[i].method, method) == 0) return i;
-        *allow = strcmp(routes[i].method, "GET") == 0 ? "GET, HEAD" : routes[i].method;
+        gets = gets || strcmp(routes[i].method, "GET") == 0;
+        posts = posts || strcmp(routes[i].method, "POST") == 0;
+    }
+    if (gets || posts) {
+        *allow = gets && posts ? "GET, HEAD, POST" : gets ? "GET, HEAD" : "POST";
         adept_serve_refuse(p, ADEPT_SERVE_WRONG_METHOD, "%s is for %s", r->path, *allow);
         return N_ROUTES;
     }
@@ -494,9 +528,8 @@ void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_se
     if (ok) {
         const route *r = &routes[out->route];
         out->content_type = r->content_type;
-        if (strcmp(r->method, "POST") == 0 && !is_json(request->content_type))
-            ok = adept_serve_refuse(&t.problem, ADEPT_SERVE_WRONG_TYPE,
-                                    "the body's Content-Type must be application/json");
+        if (strcmp(r->method, "POST") == 0 && !is_type(request->content_type, type_of_body(r)))
+            ok = adept_serve_refuse(&t.problem, ADEPT_SERVE_WRONG_TYPE, "the body's Content-Type must be %s", type_of_body(r));
         else
             ok = r->answer(&t);
     }
@@ -522,13 +555,16 @@ adept_status adept_server_new(adept_server **out, adept_serve_catalogue *catalog
 {
     adept_server *s = calloc(1, sizeof *s);
     adept_serve_oracles *oracles = s ? adept_serve_oracles_new(capacity) : NULL;
-    if (!oracles) {
+    adept_serve_uploads *uploads = oracles ? adept_serve_uploads_new() : NULL;
+    if (!uploads) {
         adept_serve_catalogue_free(catalogue);
+        adept_serve_oracles_free(oracles);
         free(s);
         return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     }
     s->catalogue = catalogue;
     s->oracles = oracles;
+    s->uploads = uploads;
     s->max_time_ns = DEFAULT_TIME_NS;
     *out = s;
     return ADEPT_OK;
@@ -538,8 +574,14 @@ void adept_server_free(adept_server *s)
 {
     if (!s) return;
     adept_serve_oracles_free(s->oracles);
+    adept_serve_uploads_free(s->uploads);
     adept_serve_catalogue_free(s->catalogue);
     free(s);
+}
+
+void adept_server_confine_uploads(adept_server *s, adept_serve_confine confine)
+{
+    adept_serve_uploads_confine(s->uploads, confine);
 }
 
 void adept_server_limit_time(adept_server *s, uint64_t time_ns)
