@@ -38,7 +38,7 @@ build() {
 case ${1-} in
 '')
     sh "$top/tools/install_deps.sh" base torch calibrate serve meters plots tests
-    sh "$top/tools/build.sh" "$top/build" -DADEPT_TESTS=ON
+    sh "$top/tools/build.sh" "$top/build" -DADEPT_TESTS=ON -DADEPT_WITH_TORCH=ON
     run_tests "$top/build"
     ;;
 --ci)
