@@ -1,4 +1,5 @@
 /** @file oracle.c  One workload on one GPU, and predictions of its steps. Calls: model. */
+#include "adept_details.h"
 #include "adept_plan.h"
 #include "adept_prediction_json.h"
 #include "adept_json_writer.h"
@@ -184,10 +185,20 @@ adept_status adept_predict_best_limits(adept_best_limits *out, const adept_reque
     return ADEPT_OK;
 }
 
-adept_status adept_predict_json(char **text, const adept_request *request, adept_error *err)
+/* "details" into an open object; null of a layout that shares the model out. */
+static adept_status put_details(adept_json_writer *w, const adept_oracle *o, const adept_run *run, bool shared, adept_error *err)
 {
-    ADEPT_LIBRARY_ENTER;
-    if (!text) return adept_library_missing(__func__, "text", err);
+    adept_op_prediction *ops = shared ? NULL : calloc(o->profile->n_ops + 1, sizeof *ops);
+    adept_status status = shared || ops ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    if (status == ADEPT_OK && !shared) status = adept_predict_ops(ops, o->profile, o->hw, run, err);
+    if (status == ADEPT_OK && !shared) status = adept_details_put_json(w, o->profile, o->hw, run, ops, err);
+    if (status == ADEPT_OK && shared) adept_json_put_null(w, "details");
+    free(ops);
+    return status;
+}
+
+static adept_status predict_json(char **text, const adept_request *request, bool details, adept_error *err)
+{
     adept_run run;
     adept_status status = set_run(&run, request, err);
     if (status != ADEPT_OK) return status;
@@ -204,16 +215,34 @@ adept_status adept_predict_json(char **text, const adept_request *request, adept
         profile.grad_accum = l->mesh.micro_batches;
         json = adept_prediction_to_json(&l->prediction, &profile, o->hw, &run, NULL, NULL, NULL, 0);
     }
-    if (json && adept_mesh_is_said(&words)) {
+    const bool said = adept_mesh_is_said(&words);
+    if (json && (said || details)) {
         adept_json_writer w;
         adept_json_continue(&w, json);
-        adept_layout_put_json(&w, l);
+        if (said) adept_layout_put_json(&w, l);
+        if (details) status = put_details(&w, o, &run, said && !l->mesh.plain, err);
         adept_json_end_object(&w);
         json = adept_json_finish(&w);
     }
     free(l);
-    if (status != ADEPT_OK) return status;
-    if (!json) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    *text = json;
-    return ADEPT_OK;
+    if (status == ADEPT_OK && !json) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    if (status == ADEPT_OK)
+        *text = json;
+    else
+        free(json);
+    return status;
+}
+
+adept_status adept_predict_json(char **text, const adept_request *request, adept_error *err)
+{
+    ADEPT_LIBRARY_ENTER;
+    if (!text) return adept_library_missing(__func__, "text", err);
+    return predict_json(text, request, false, err);
+}
+
+adept_status adept_predict_details(char **text, const adept_request *request, adept_error *err)
+{
+    ADEPT_LIBRARY_ENTER;
+    if (!text) return adept_library_missing(__func__, "text", err);
+    return predict_json(text, request, true, err);
 }

@@ -32,6 +32,7 @@ static void draw(drawing *d, adept_timeline_event event)
 {
     if (!(event.time_s > 0.0) || d->out->n == d->room) return;
     if (event.bytes == 0.0) event.bytes = NAN;
+    if (!event.op) event.op_index = -1;
     d->out->row_s[event.row] += event.time_s;
     d->out->events[d->out->n++] = event;
 }
@@ -79,6 +80,7 @@ static void draw_operators(drawing *d, adept_part part, double start_s, double e
                                        .name = program->kinds[o->kind].kind,
                                        .module = d->prof->modules[o->module].path,
                                        .op = program->kinds[o->kind].op,
+                                       .op_index = o->op,
                                        .part = part_name(part),
                                        .passes = 1.0,
                                        .start_s = start_s,

@@ -22,7 +22,7 @@ BPF counts[.]bpf[.]o
 SERVE tools/serve/http[.]c
 METERS adept_measure_network[.]dir
 CALIBRATE calibrate/fit/calibrate[.]c
-PICTURES tools/pictures/treemap[.]c
+PICTURES tools/pictures/gnuplot[.]c
 STATIC library/libadept[.]a
 SLURM job_submit_adept[.]c
 EOF

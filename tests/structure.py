@@ -36,11 +36,12 @@ FOLDERS = {
     "calibrate/report": (["adept_calibrate.h"],
                          ["objective.h", "adept_import.h", "adept_handlers.h", "step.h", "interp.h", "adept_sweep.h", "cli.h",
                           "adept/predict.h"]),
+    "tools/page": (["adept_json.h"], ["adept_model.h", "adept_profile.h", "cli.h", "adept/predict.h"]),
     "tools/pictures": (["adept_model.h", "adept_recording.h"], ["cli.h", "step.h", "server.h", "adept/predict.h"]),
     "measure/attribute": (["adept_sensor.h"], ["adept_graph.h", "adept_model.h", "cli.h", "adept/predict.h"]),
     "measure/bench": (["adept_error.h"], ["adept_sensor.h", "adept_graph.h", "adept_model.h", "cli.h", "adept/predict.h"]),
     "measure/network": (["adept_sensor.h"], ["adept_graph.h", "adept_model.h", "cli.h", "adept/predict.h"]),
-    "tools/serve": (["adept/predict.h"], ["cli.h", "handles.h", "step.h", "adept_import.h", "adept_sweep.h", "treemap.h"]),
+    "tools/serve": (["adept/predict.h"], ["cli.h", "handles.h", "step.h", "adept_import.h", "adept_sweep.h", "chart.h"]),
     "tools/slurm": (["adept/predict.h", "adept_number.h", "adept_policy.h"], ["adept_simulate.h", "packer.h", "adept_model.h", "adept_profile.h", "cli.h", "handles.h"]),
     "tools/cli": (["adept_model.h"], ["step.h", "interp.h", "objective.h", "archive.h", "handles.h"]),
 }

@@ -58,5 +58,8 @@ done
 
 echo "Installing:$missing" >&2
 as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q >&2
+# shellcheck disable=SC2086  # a list of words; says how much that is, before it comes
+LC_ALL=C apt-get install -q -y --no-install-recommends --print-uris $missing 2>/dev/null |
+    awk -v q="'" 'substr($0, 1, 1) == q { bytes += $3; n++ } END { printf "To fetch: %d packages, %.0f MB\n", n, bytes / 1e6 }' >&2
 # shellcheck disable=SC2086  # a list of words
 as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >&2

@@ -38,7 +38,7 @@ build() {
 case ${1-} in
 '')
     sh "$top/tools/install_deps.sh" base torch calibrate serve meters plots tests
-    sh "$top/tools/build.sh" "$top/build" -DADEPT_TESTS=ON
+    sh "$top/tools/build.sh" "$top/build" -DADEPT_TESTS=ON -DADEPT_WITH_TORCH=ON
     run_tests "$top/build"
     ;;
 --ci)
@@ -56,7 +56,7 @@ case ${1-} in
     run_tests "$ci/small" --label-exclude 'once|sanitized|again'
     # shellcheck disable=SC2086
     build "$ci/small" $small -DADEPT_WITH_METERS=OFF -DADEPT_WITH_PICTURES=OFF -DADEPT_TESTS=OFF
-    "$ci/small/tools/adept" report x --gpu a100 2>&1 | grep -q 'built without' || exit 1
+    "$ci/small/tools/adept" sweep x --gpu a100 --vary gpus=1,2 --plot x.svg 2>&1 | grep -q 'built without' || exit 1
     build "$ci/sanitize" -DADEPT_SANITIZE=address,undefined -DADEPT_WERROR=ON
     run_tests "$ci/sanitize" --label-exclude again
     build "$ci/gcc" -DADEPT_WERROR=ON

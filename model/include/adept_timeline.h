@@ -16,6 +16,7 @@ typedef enum adept_timeline_row {
 typedef struct adept_timeline_event {
     adept_timeline_row row;
     const char *name, *module, *op; /* static, or the profile's; module and op NULL where it is no operator */
+    int32_t op_index;               /* of the profile's ops, -1: it is none */
     const char *part;               /* "forward", "backward", "optimizer"; "" of what is of none */
     double passes;                  /* that it is of; 0: of no pass */
     double bytes;                   /* that are sent; NAN: nothing is */

@@ -203,7 +203,8 @@ for body, status, code in [
     ('{"gpus":1e999}', 400, "bad_request"), ('{"gpus":1.5}', 400, "bad_request"), ('{"gpus":"2"}', 400, "bad_request"),
     ('{"gpu":"a\\u0000"}', 400, "bad_json"), ({"workload": "mlp"}, 400, "bad_request"), ({"gpu": "a100"}, 400, "bad_request"),
     ({**run, "gpux": 1}, 400, "bad_request"), ({**run, "goal": {}}, 400, "bad_request"), ({**run, "power_limit_w": -1}, 400, "bad_request"),
-    ({**run, "compact": True, "requests": []}, 400, "bad_request"), ({**run, "profile": {}}, 400, "bad_request"),
+    ({**run, "compact": True, "requests": []}, 400, "bad_request"), ({**run, "details": True, "compact": True}, 400, "bad_request"),
+    ({**run, "details": True, "requests": []}, 400, "bad_request"), ({**run, "profile": {}}, 400, "bad_request"),
     ({**run, "requests": {}}, 400, "bad_request"), ({**run, "allreduce": "star"}, 400, "bad_request"),
     ({**run, "host": "torch9"}, 400, "bad_request"), ({**run, "host": "torch2", "host_launch_s": 1e-5}, 422, "cannot_predict"),
     ({**run, "workload": "../../etc/passwd"}, 404, "unknown_workload"), ({**run, "gpu": "/etc/passwd"}, 404, "unknown_gpu"),
@@ -219,12 +220,51 @@ expect(400, "POST", "/v1/choose", {"options": [], "goal": {"samples": 1, "steps"
 expect(415, "POST", "/v1/predict", "{}", code="unsupported_media_type", headers={})
 expect(415, "POST", "/v1/predict", "{}", code="unsupported_media_type", headers={"Content-Type": "text/plain"})
 for method, url, status in [("GET", "/v1/predict", 405), ("POST", "/v1/gpus", 405), ("DELETE", "/v1/gpus/a100", 405), ("PUT", "/metrics", 405),
-                            ("GET", "/", 404), ("GET", "/v1/gpus/", 404), ("GET", "/v1/gpus/../gpus", 404), ("GET", "/v1", 404),
+                            ("POST", "/", 405), ("GET", "/v1/gpus/", 404), ("GET", "/v1/gpus/../gpus", 404), ("GET", "/v1", 404),
                             ("OPTIONS", "*", 404), ("POST", "/v1/predict/", 404)]:
     expect(status, method, url, code="method_not_allowed" if status == 405 else "not_found", schema="Error")
 check(ask("GET", "/v1/predict")[0].getheader("Allow") == "POST", "405 says what is allowed")
 response, text = ask("HEAD", "/v1/health")
 check(response.status == 200 and text == b"" and int(response.getheader("Content-Length")) > 40, "HEAD")
+
+# ---- the page: its own script and style, a policy that allows no other, figures that are the API's ----
+
+for url, kind, sign in (("/", "text/html", b'<script type="module" src="page.js">'), ("/page.css", "text/css", b"--ink"), ("/page.js", "text/javascript", b"live(main)")):
+    response, text = ask("GET", url)
+    check(response.status == 200 and response.getheader("Content-Type").startswith(kind) and sign in text, f"{url}: {response.status}")
+    check(response.getheader("X-Content-Type-Options") == "nosniff", f"{url}: may be sniffed")
+policy = ask("GET", "/")[0].getheader("Content-Security-Policy") or ""
+check("default-src 'none'" in policy and "script-src 'self'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy, f"policy {policy}")
+check(ask("GET", "/page.js")[1].count(b"innerHTML") == 0 and b" style=" not in ask("GET", "/")[1], "markup is made of text")
+detailed = expect(200, "POST", "/v1/predict", {**run, "details": True}, schema="Prediction")
+details = detailed.pop("details")
+check(detailed == expect(200, "POST", "/v1/predict", run, schema="Prediction"), "details stand beside the prediction")
+check(abs(sum(o["time_s"] for o in details["operators"]) - detailed["time"]["pass_s"]) < 1e-4 * detailed["time"]["pass_s"], "operators are the pass")
+check(len(details["limits"]) == 49 and details["limits"][-1]["interval"]["level"] == 0.8 and details["roofs"][0]["flops_per_s"] > 1e12, "limits and roofs")
+
+# ---- models that clients send: a name of their content, the numbers of the program, limits ----
+
+def send(body, kind="application/octet-stream", **headers):
+    response, text = ask("POST", "/v1/workloads", body, headers={"Content-Type": kind, **headers})
+    return response.status, json.loads(text)
+
+
+config = json.dumps({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2,
+                     "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 1000, "max_position_embeddings": 512}).encode()
+status, sent = send(config)
+check(status == 200 and sent["name"].startswith("upload-") and send(config)[1]["name"] == sent["name"], f"a config.json: {sent}")
+with open(profile, "rb") as file:
+    status, same = send(file.read())
+own = {"gpu": "a100", "compact": True}
+check(expect(200, "POST", "/v1/predict", {**own, "workload": same["name"]}, schema="Estimate") ==
+      expect(200, "POST", "/v1/predict", {**own, "workload": "mlp"}, schema="Estimate"), "a profile that was sent")
+check(len(expect(200, "GET", "/v1/workloads")["workloads"]) == 1, "what one client sent is not told to others")
+check(send(b"PK\x03\x04 no model")[0] == 422 and send(b"{}")[0] == 422 and send(b"")[0] == 400, "what is no model")
+check(send(config, "application/json")[0] == 415 and send(config, Origin="http://elsewhere.example")[0] == 403, "pages of others")
+check(ask("DELETE", "/v1/workloads")[0].getheader("Allow") == "GET, HEAD, POST", "what is allowed")
+kept = [send(config.replace(b"256", str(256 * i).encode()))[0] for i in range(2, 12)]
+check(kept == [200] * 6 + [503] * 4, f"eight models of a client: {kept}")
+expect(404, "POST", "/v1/predict", {**own, "workload": "upload-0123456789abcdef"}, code="unknown_workload")
 
 # ---- every key that is described is known, and answers say so of no other ----
 

@@ -26,9 +26,6 @@ option meters --meter attribute record --source proc --duration 100ms -o "$work/
 option bpf bpf attribute record --source bpf --duration 100ms -o "$work/a.adept"
 option pictures --plot measure --plot "$work/p.svg" -- touch "$work/ran"
 option pictures --plot sweep "$data/mlp.profile.json" --gpu a100 --vary batch=1,2 --plot "$work/p.svg"
-option pictures --html sweep "$data/mlp.profile.json" --gpu a100 --vary batch=1,2 --html "$work/p.html"
-option pictures --html simulate none.json none.json --policy fcfs --html "$work/p.html"
-option pictures report report "$data/mlp.profile.json" --gpu a100 -o "$work/r.html"
 option calibrate calibrate calibrate "$work/none.csv" --gpu a100
 option calibrate evaluate evaluate "$work/none.csv" --gpu a100
 option serve serve serve "$work/none.profile.json"

@@ -189,6 +189,10 @@ def status(authorization, url="/v1/health"):
     return r.status
 token = sys.argv[2]
 assert status("Bearer " + token) == status("bearer " + token) == 200
+for url, expected in (("/", 200), ("/page.js", 200), ("/page.css", 200), ("/openapi.json", 401), ("//", 401), ("/page.js/", 401)):
+    connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=300)
+    connection.request("GET", url)
+    assert connection.getresponse().status == expected, url
 for wrong in (None, "", "Bearer", "Bearer ", token, "Basic " + token, "Bearer " + token[:-1], "Bearer " + token + "0", "Bearer " + token * 2,
               "Bearer " + token[:-1] + "G", "Bearer  " + token):
     assert status(wrong) == 401 and status(wrong, "/metrics") == 401 and status(wrong, "/nowhere") == 401, wrong

@@ -8,9 +8,9 @@ expect_error 2 '--html: the file name is empty' sweep "$mlp" --gpu a100 --vary g
 expect_error 2 'name the same file' sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot x.svg --html x.svg
 expect_error 2 "--plot: 'x.jpg' ends in neither .svg, .pdf nor .png" sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot x.jpg
 checks=$((checks + 1))
-PATH=/nonexistent "$ADEPT" sweep "$mlp" --gpu a100 --vary gpus=1,2 --html x.html >out 2>err
+PATH=/nonexistent "$ADEPT" sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot x.svg >out 2>err
 rc=$?
-[ "$rc" -eq 1 ] && grep -q '^adept: --html needs gnuplot' err && [ ! -e x.html ] && [ ! -s out ] || fail "no gnuplot: exit code $rc"
+[ "$rc" -eq 1 ] && grep -q '^adept: --plot needs gnuplot' err && [ ! -e x.svg ] && [ ! -s out ] || fail "no gnuplot: exit code $rc"
 command -v gnuplot >/dev/null 2>&1 || { echo "no gnuplot"; exit 77; }
 expect_error 1 'no/such/x.svg' sweep "$mlp" --gpu a100 --vary gpus=1,2 --csv -o points.csv --plot no/such/x.svg
 
@@ -35,7 +35,7 @@ draws() {
 draws one --gpu a100 --vary power_limit_w=100:400:10
 least=$(sed -n 's/^least time (objective)  *[0-9]*  *\([^ ]* [^ ]*\)  .*/\1/p' one.txt)
 checks=$((checks + 1))
-[ -n "$least" ] && grep -q "least time (objective)</th>.*<td class=\"n\">$least</td>" one.html || fail "least time '$least' is not on the page"
+[ -n "$least" ] && grep -q "<td class=\"n\">$least</td>" one.html || fail "least time '$least' is not on the page"
 for text in 'Step time (ms)' 'Energy per step' 'least energy x time' 'power_limit_w'; do
     checks=$((checks + 1))
     grep -qF "$text" one.svg || fail "the picture lacks '$text'"
@@ -47,8 +47,8 @@ draws map --gpu a100 --vary power_limit_w=100:400:10 --vary clock_hz=8e8:1.4e9:5
 draws words --vary gpu=a100,h100,l4
 draws alone --gpu a100 --one-at-a-time --vary specs.mem_bytes_per_s=x0.5:x2:x0.25 --vary gpus=1,2,4
 draws many --gpu a100 --vary power_limit_w=100:400:3 --vary gpus=1:16:1 --vary specs.l2_bytes=x0.5:x2:x0.05
-grep -q 'one point in [0-9]* is drawn' many.html || fail "nothing says that points are left out"
-grep -q 'Hypothetical GPUs' many.html || fail "nothing says that the GPU is hypothetical"
+grep -q '"of":50096' many.html || fail "nothing says that points are left out"
+grep -q '"hypothetical":true' many.html || fail "nothing says that the GPU is hypothetical"
 draws single --gpu a100 --vary gpus=2
 draws none --gpu a100 --vary power_limit_w=1,2
 grep -q 'No point can run' none.svg || fail "nothing says that no point can run"
@@ -58,14 +58,14 @@ if grep -q 'Energy' time.svg; then fail "energy is drawn where power is not know
 
 draws sure --vary gpu=a100,h100
 grep -q 'first place by step_time_s is not sure: gpu=h100 is first' sure.html || fail "the page does not say that first place is not sure"
-grep -q 'interval of time' sure.html || fail "the page has no intervals"
+grep -q '"interval":{"level":0.8' sure.html || fail "the page has no intervals"
 
 # the file's ending is what it is
 for kind in pdf PDF png; do
     expect_ok sweep "$mlp" --gpu a100 --vary gpus=1,2 --plot "x.$kind" --html with.html
     checks=$((checks + 1))
     head -c 8 "x.$kind" | grep -aq '^%PDF\|PNG' || fail "x.$kind is something else"
-    grep -q '<img[^>]*svg' with.html || fail "the page has no picture"
+    grep -q '"points":\[{' with.html || fail "the page has no points"
 done
 
 # rows on standard output stay rows

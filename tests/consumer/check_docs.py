@@ -53,7 +53,7 @@ NOT_RUN = [
     (r"adept attribute|sacct", "never", "needs records of a node; tests/cli/test_attribute_*.sh try it"),
     (r"\.pt2|steps\.csv", "torch2", "needs PyTorch 2.1, for the .pt2"),
     (r"torch\.jit\.trace|\blinear\.pt\b", "torch", "needs PyTorch, also for linear.pt"),
-    (r"--plot\b|--plots\b|--html\b|adept report", "gnuplot", "needs gnuplot"),
+    (r"--plot\b", "gnuplot", "needs gnuplot"),
     (r"^curl", "curl", "needs curl"),
     (r"adept serve|localhost:8787", "port", "the port 8787 is in use"),
 ]

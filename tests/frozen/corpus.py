@@ -304,9 +304,8 @@ def predictions(add):
         if model in ("resnet50", "gpt2", "dit_xl_2", "neumf"):
             add("explain/%s/markdown" % model, "explain", model, "--gpu", "t4", "--power-limit", "60", "--all", "--markdown")
             add("report/%s" % model, "report", model, "--gpu", SIX[i % 6], "-o", "report.html", slow=True)
-            add("report/%s/plots" % model, "report", model, "--gpu", "h100", "--precision", "bf16", "--gpus", "4", "--steps", "1000",
-                "--country", "FR",
-                "--plots", "pictures", "--json", slow=True)
+            add("report/%s/job" % model, "report", model, "--gpu", "h100", "--precision", "bf16", "--gpus", "4", "--steps", "1000",
+                "--country", "FR", "-o", "report.html", "--json", slow=True)
         if model in ("resnet50", "neumf", "gpt2"):
             add("torch/%s" % model, "profile", "in/%s.pt" % model, "--json", needs=["torch"], slow=True)
 

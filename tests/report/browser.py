@@ -94,8 +94,8 @@ class Browser:
             if "method" in reply:
                 self.events.append(reply)
 
-    def open(self, url, width=1200, height=900, scale=1, media=()):
-        """Open a page and wait until it is loaded and has been quiet for a moment."""
+    def open(self, url, width=1200, height=900, scale=1, media=(), runs=True):
+        """Open a page and wait until it is loaded and, unless its scripts cannot run, has been quiet for a moment."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale,
                   mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": n, "value": v} for n, v in media])
@@ -103,7 +103,8 @@ class Browser:
         self.call("Page.navigate", url=url)
         while not any(e["method"] == "Page.loadEventFired" for e in self.events):
             self.events.append(self._read())
-        self.evaluate("new Promise(done => setTimeout(done, 300))")
+        if runs:
+            self.evaluate("new Promise(done => setTimeout(done, 120))")
 
     def evaluate(self, expression):
         """Value of an expression of the page, which a content security policy does not keep from being asked."""

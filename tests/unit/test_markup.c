@@ -63,7 +63,6 @@ static void long_texts_are_cut(void **state)
     part = markup("abcdef", 2, 99);
     assert_string_equal(part, "ab");
     free(part);
-    assert_int_equal(adept_markup_length("a\xC3\xA9\xFF", 4), 3);
 }
 
 static void texts_are_no_commands(void **state)
@@ -107,28 +106,37 @@ static void gnuplot_that_fails(void **state)
     setenv("PATH", path, 1);
 }
 
+/* Whatever a result says, its page has one script of ours and text. */
 static void pages_escape_everything(void **state)
 {
     (void)state;
-    static const char columns[] = "<i>|>n";
-    const char *const cells[] = {"<b>\"x\"</b>", "&"};
-    adept_page page;
-    assert_true(adept_page_begin(&page, "<script>1</script>", "'lead'"));
-    adept_page_table_begin(&page, "c<", columns);
-    adept_page_table_row(&page, cells);
-    adept_page_table_end(&page);
-    adept_page_tile(&page, "a<", "b<", "c<");
-    adept_page_figure_image(&page, "<svg/>", 6, "an \"alt\"<", "cap<");
-    char *out = adept_page_end(&page, "f<");
-    assert_non_null(out);
-    assert_null(strstr(out, "<script"));
-    assert_null(strstr(out, "<i>"));
-    assert_null(strstr(out, "<b>"));
-    assert_non_null(strstr(out, "<title>&lt;script&gt;1&lt;/script&gt;</title>"));
-    assert_non_null(strstr(out, "<th scope=\"row\">&lt;b&gt;&quot;x&quot;&lt;/b&gt;</th><td class=\"n\">&amp;</td>"));
-    assert_non_null(strstr(out, "<img alt=\"an &quot;alt&quot;&lt;\" src=\"data:image/svg+xml;base64,PHN2Zy8+\"/>"));
-    assert_non_null(strstr(out, "Content-Security-Policy\" content=\"default-src 'none';"));
-    free(out);
+    static const char json[] = "{\"schema_version\":1,\"model\":{\"path\":\"</script><b>\\\"x\"},\"rows\":[{\"a<i>\":\"<script>\",\"step_time_s\":0.0123}],"
+                               "\"warnings\":[\"<img src=x>&\"],\"power_avg_w\":320.4,\"interval_s\":[0.5,1500],\"fits\":true}";
+    cJSON *tree = cJSON_Parse(json);
+    char *html = NULL;
+    size_t size = 0, scripts = 0;
+    assert_int_equal(adept_page_make(&html, &size, "<script>1</script>", tree, "x.json", NULL), ADEPT_OK);
+    assert_int_equal(size, strlen(html));
+    for (const char *at = html; (at = strstr(at, "<script")); at++)
+        scripts++;
+    assert_int_equal(scripts, 2); /* the JSON, and the page's own */
+    assert_null(strstr(html, "<b>"));
+    assert_null(strstr(html, "<img"));
+    assert_null(strstr(html, "<i>"));
+    assert_non_null(strstr(html, "<title>&lt;script&gt;1&lt;/script&gt;</title>"));
+    assert_non_null(strstr(html, "\\u003c/script\\u003e\\u003cb\\u003e"));
+    assert_non_null(strstr(html, "Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-"));
+    assert_non_null(strstr(html, "<dt>Power avg</dt><dd>320 W</dd>")); /* names carry units, and people see both */
+    assert_non_null(strstr(html, "<dt>Interval</dt><dd>500 ms to 25 min 00 s</dd>"));
+    assert_non_null(strstr(html, "<td class=\"n\">12.3 ms</td>"));
+    free(html);
+    cJSON *list = cJSON_AddArrayToObject(tree, "points");
+    for (int i = 0; i < 120000; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString("twenty characters..."));
+    adept_error err;
+    assert_int_equal(adept_page_make(&html, &size, "t", tree, "x.json", &err), ADEPT_E_INVALID);
+    assert_non_null(strstr(err.message, "x.json: its page would have"));
+    cJSON_Delete(tree);
 }
 
 int main(void)

@@ -300,11 +300,39 @@ static adept_server *open_server(size_t capacity)
 static int answer(adept_server *s, const char *method, const char *path, const char *body, char **text)
 {
     adept_serve_reply reply;
-    const adept_serve_request r = {method, path, "application/json; charset=utf-8", body, body ? strlen(body) : 0};
+    const adept_serve_request r = {.method = method, .path = path, .content_type = "application/json; charset=utf-8", .body = body, .body_size = body ? strlen(body) : 0};
     adept_server_answer(s, &reply, &r);
     if (text) *text = strndup(reply.data, reply.size);
     free(reply.owned);
     return reply.http_status;
+}
+
+static bool cannot_confine(double cpu_s, uint64_t memory_bytes)
+{
+    (void)cpu_s, (void)memory_bytes;
+    return false;
+}
+
+/* Models are taken of clients that are trusted, where their reader can be confined. */
+static void test_uploads_are_refused(void **state)
+{
+    (void)state;
+    adept_serve_uploads *u = adept_serve_uploads_new();
+    adept_serve_problem p;
+    const adept_serve_client stranger = {{192, 0, 2, 1}, false}, known = {{127, 0, 0, 1}, true};
+    assert_null(adept_serve_uploads_add(u, &known, "{}", 2, &p));
+    assert_int_equal(p.kind, ADEPT_SERVE_FORBIDDEN); /* nobody said by what they are confined */
+    adept_serve_uploads_confine(u, cannot_confine);
+    assert_null(adept_serve_uploads_add(u, &stranger, "{}", 2, &p));
+    assert_int_equal(p.kind, ADEPT_SERVE_FORBIDDEN);
+    assert_null(adept_serve_uploads_add(u, &known, "", 0, &p));
+    assert_int_equal(p.kind, ADEPT_SERVE_BAD_REQUEST);
+    assert_null(adept_serve_uploads_add(u, &known, "{}", ADEPT_SERVE_UPLOAD_BYTES + 1, &p));
+    assert_int_equal(p.kind, ADEPT_SERVE_TOO_LARGE);
+    assert_null(adept_serve_uploads_add(u, &known, "{}", 2, &p));
+    assert_int_equal(p.kind, ADEPT_SERVE_BAD_PROFILE); /* the child ended before it read a byte */
+    assert_null(adept_serve_uploads_find(u, "upload-"));
+    adept_serve_uploads_free(u);
 }
 
 static void test_description(void **state)
@@ -533,7 +561,7 @@ int main(void)
         cmocka_unit_test(test_body),        cmocka_unit_test(test_body_refused),
         cmocka_unit_test(test_body_is_strict_json),
         cmocka_unit_test(test_body_profile), cmocka_unit_test(test_oracles), cmocka_unit_test(test_shared_walks),
-        cmocka_unit_test(test_description), cmocka_unit_test(test_threads),      cmocka_unit_test(test_time),
+        cmocka_unit_test(test_uploads_are_refused), cmocka_unit_test(test_description), cmocka_unit_test(test_threads),      cmocka_unit_test(test_time),
         cmocka_unit_test(test_profile_capacity), cmocka_unit_test(test_memory_ends), cmocka_unit_test(test_assume),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_assumptions_are_a_key),

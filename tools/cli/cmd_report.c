@@ -1,160 +1,196 @@
-/** @file cmd_report.c  `adept report`: a prediction as one HTML file with pictures. */
+/** @file cmd_report.c  `adept report`: a prediction, or what another command printed, as one HTML file with pictures. */
+#include "adept_details.h"
 #include "adept_file.h"
-#include "gnuplot.h"
+#include "adept_json.h"
+#include "adept_prediction_json.h"
+#include "explain.h"
+#include "page.h"
+#include "report.h"
 #include "table.h"
-#include "report_pictures.h"
 #include "units.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#define LAYERS 200 /* in the tables; pictures have all operators */
+#define MOST_RESULT_BYTES ((size_t)16 << 20)
 
 typedef struct report_options {
     adept_step_options step;
-    const char *output, *plots;
+    const char *output;
     bool json;
     adept_job_spec job;
 } report_options;
 
+typedef struct result_options {
+    const char *result, *output;
+    bool json;
+} result_options;
+
 #define AT(member) offsetof(report_options, member)
+
+static adept_status check_output(adept_cli *cli, const char *output, const char *input)
+{
+    if (!output) return adept_cli_usage(cli, "report needs -o FILE.html");
+    return input && strcmp(output, input) == 0 ? adept_cli_usage(cli, "-o: '%s' is what is read", output) : ADEPT_OK;
+}
 
 static adept_status check(adept_cli *cli, void *record)
 {
-    const report_options *o = record;
-
-    if (o->plots && !*o->plots) return adept_cli_usage(cli, "--plots: the folder's name is empty");
-    if (!o->output && !o->plots) return adept_cli_usage(cli, "report needs -o FILE.html or --plots DIR");
-    if (o->output && strcmp(o->output, o->step.model) == 0)
-        return adept_cli_usage(cli, "-o: '%s' is the model itself", o->output);
-    return ADEPT_OK;
+    return check_output(cli, ((report_options *)record)->output, ((report_options *)record)->step.model);
 }
+
+/* Written in full it never gets here. */
+static adept_status of_variant(adept_cli *cli, const char *option, char *text, void *field)
+{
+    (void)text, (void)field;
+    return adept_cli_usage(cli, "write %s in full", option);
+}
+
+#define OUTPUT_HELP "The page: one file that needs no other and no network"
 
 static const adept_option_row rows[] = {
     {.group = 4, .help = "What is written:"},
-    {"output", "FILE.html", 4, "The report: one file that needs no other and no network", ADEPT_OPT_FILE,
-     .at = AT(output), .letter = 'o'},
-    {"plots", "DIR", 4, "Its pictures as SVG files, in a folder that is made if need be", ADEPT_OPT_TEXT,
-     .at = AT(plots)},
+    {"output", "FILE.html", 4, OUTPUT_HELP, ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"result", NULL, 4, "In place of a MODEL: what another command printed as JSON (adept report --result --help)", ADEPT_OPT_PARSED,
+     .parse = of_variant},
     {"json", NULL, 4, "Print what was written as JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };
 
-/* ---------------------------------------------------------------- running it ------------------------------------- */
-
-typedef struct work {
-    adept_predicted_step step;
-    adept_explanation *x; /* of it */
-    adept_pictures pictures;
-} work;
-
-static void work_free(work *w)
+/* What `explain --json` says, with totals and what pictures are drawn of. */
+static adept_status put_prediction(adept_cli *cli, char **json, char title[256], const adept_explanation *x)
 {
-    adept_pictures_free(&w->pictures);
-    if (w->x) adept_explanation_free(w->x);
-    free(w->x);
-    adept_predicted_step_free(&w->step);
+    const adept_predicted_step *s = x->step;
+    const char *path = s->profile->model_path, *slash = strrchr(path, '/');
+    adept_json_writer w;
+
+    snprintf(title, 256, "%.150s on %.64s", slash && slash[1] ? slash + 1 : path, s->hw->name);
+    adept_json_continue(&w, adept_prediction_to_json(&s->prediction, s->profile, s->hw, s->run, s->totals.steps > 0 ? &s->totals : NULL,
+                                                     &s->limits, NULL, 0));
+    if (s->inference) adept_lifetime_put(&w, s);
+    adept_explanation_put(&w, x, LAYERS);
+    adept_status status = adept_details_put_json(&w, s->profile, s->hw, s->run, s->ops, &cli->err);
+    adept_json_end_object(&w);
+    *json = adept_json_finish(&w);
+    return status;
 }
 
-static adept_status compute(adept_cli *cli, work *w, const report_options *o)
+static adept_status predict(adept_cli *cli, char **json, char title[256], const report_options *o)
 {
     static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
-    adept_status status = adept_predicted_step_make(cli, &w->step, &o->step, &o->job, &by_layer);
-    if (status == ADEPT_OK && w->step.layout) /* its layers are nobody's alone */
+    adept_predicted_step step = {0};
+    adept_explanation *x = calloc(1, sizeof *x);
+
+    if (!x) return adept_cli_no_memory(cli);
+    adept_status status = adept_predicted_step_make(cli, &step, &o->step, &o->job, &by_layer);
+    if (status == ADEPT_OK && step.layout) /* its layers are nobody's alone */
         status = adept_cli_usage(cli, "a layout (--tp, --pp, --fsdp, ...) is what adept predict takes");
-
-    if (status != ADEPT_OK) return status;
-    w->x = calloc(1, sizeof *w->x);
-    return w->x ? adept_explain(cli, w->x, &w->step) : adept_cli_no_memory(cli);
-}
-
-static adept_status write_plots(adept_cli *cli, const adept_pictures *p, const char *folder)
-{
-    adept_status status = ADEPT_OK;
-
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) return adept_system_error(&cli->err, ADEPT_E_IO, folder);
-    for (int i = 0; i < ADEPT_PICTURE_COUNT && status == ADEPT_OK; i++) {
-        char *path;
-        if (!p->svg[i]) continue;
-        if (asprintf(&path, "%s/%s", folder, adept_picture_file((adept_picture_id)i)) < 0)
-            return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory");
-        status = adept_file_write(path, p->svg[i], p->size[i], &cli->err);
-        free(path);
-    }
+    if (status == ADEPT_OK) status = adept_explain(cli, x, &step);
+    if (status == ADEPT_OK) status = put_prediction(cli, json, title, x);
+    adept_explanation_free(x);
+    adept_predicted_step_free(&step);
+    free(x);
     return status;
 }
 
-static adept_status write_report(adept_cli *cli, const work *w, const char *path, size_t *size)
-{
-    char *html = adept_report_html(w->x, &w->pictures, size);
-
-    if (!html) return adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory while writing the report");
-    adept_status status = adept_file_write(path, html, *size, &cli->err);
-    free(html);
-    return status;
-}
-
-static adept_status print_json(adept_cli *cli, const report_options *o, const adept_pictures *p, size_t size)
+static adept_status print_written(adept_cli *cli, const char *output, bool as_json, size_t size)
 {
     adept_json_writer w = {.pretty = true};
 
-    adept_json_begin_object(&w, NULL);
-    adept_json_put_members(&w, "schema_version %jd report %s report_bytes %jd", (intmax_t)1, o->output, (intmax_t)size);
-    adept_json_begin_array(&w, "plots");
-    for (int i = 0; o->plots && i < ADEPT_PICTURE_COUNT; i++)
-        if (p->svg[i]) adept_json_put_string(&w, NULL, adept_picture_file((adept_picture_id)i));
-    adept_json_end_array(&w);
-    adept_json_end_object(&w);
+    if (adept_cli_prints(output)) return ADEPT_OK;
+    if (!as_json) {
+        adept_print_format(stdout, "%s: %s\n", output, adept_units_bytes((double)size).s);
+        return ADEPT_OK;
+    }
+    adept_json_put_object(&w, NULL, "schema_version %jd report %s report_bytes %jd", (intmax_t)1, output, (intmax_t)size);
     return adept_json_emit(cli, &w);
-}
-
-static adept_status print_written(adept_cli *cli, const report_options *o, const adept_pictures *p, size_t size)
-{
-    if (o->json) return print_json(cli, o, p, size);
-    if (o->output) printf("%s: %s\n", o->output, adept_units_bytes((double)size).s);
-    for (int i = 0; o->plots && i < ADEPT_PICTURE_COUNT; i++)
-        if (p->svg[i]) printf("%s/%s\n", o->plots, adept_picture_file((adept_picture_id)i));
-    return ADEPT_OK;
-}
-
-static adept_status write_all(adept_cli *cli, work *w, const report_options *o)
-{
-    size_t size = 0;
-    adept_status status = adept_pictures_draw(cli, &w->pictures, w->x);
-
-    if (status == ADEPT_OK && o->output) status = write_report(cli, w, o->output, &size);
-    if (status == ADEPT_OK && o->plots) status = write_plots(cli, &w->pictures, o->plots);
-    return status == ADEPT_OK && !adept_cli_prints(o->output) ? print_written(cli, o, &w->pictures, size) : status;
 }
 
 static adept_status report(adept_cli *cli, void *options)
 {
     const report_options *o = options;
-    work w = {.x = NULL};
-    adept_status status = adept_gnuplot_check("report", &cli->err);
+    char *json = NULL, title[256];
+    size_t size = 0;
+    adept_status status = predict(cli, &json, title, o);
 
-    if (status == ADEPT_OK) status = compute(cli, &w, o);
-    if (status == ADEPT_OK) status = write_all(cli, &w, o);
-    work_free(&w);
-    return status;
+    if (status != ADEPT_OK)
+        free(json);
+    else
+        status = adept_page_write(o->output, &size, title, json, &cli->err);
+    return status == ADEPT_OK ? print_written(cli, o->output, o->json, size) : status;
 }
+
+/* ---- what another command printed ---- */
+
+static adept_status check_result(adept_cli *cli, void *record)
+{
+    const result_options *o = record;
+
+    if (!o->result) return adept_cli_usage(cli, "--result is missing: the file that a command printed with --json");
+    return check_output(cli, o->output, o->result);
+}
+
+static const adept_option_row result_rows[] = {
+    {"result", "FILE.json", 1,
+     "What sweep, plan, diff, evaluate, calibrate, measure, simulate, attribute, compare, predict or explain printed with --json",
+     ADEPT_OPT_FILE, .at = offsetof(result_options, result)},
+    {"output", "FILE.html", 1, OUTPUT_HELP, ADEPT_OPT_FILE, .at = offsetof(result_options, output), .letter = 'o'},
+    {"json", NULL, 1, "Print what was written as JSON", ADEPT_OPT_FLAG, .at = offsetof(result_options, json)},
+    {0},
+};
+
+static adept_status report_result(adept_cli *cli, void *options)
+{
+    const result_options *o = options;
+    cJSON *tree = NULL;
+    char *html = NULL;
+    const char *slash = strrchr(o->result, '/');
+    size_t size = 0;
+    adept_status status = adept_json_parse_file(&tree, o->result, MOST_RESULT_BYTES, &cli->err);
+
+    if (status == ADEPT_OK && !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(tree, "schema_version")))
+        status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no result of adept: it has no schema_version", o->result);
+    if (status == ADEPT_OK) status = adept_page_make(&html, &size, slash ? slash + 1 : o->result, tree, o->result, &cli->err);
+    cJSON_Delete(tree);
+    if (status == ADEPT_OK) status = adept_file_write(o->output, html, size, &cli->err);
+    free(html);
+    return status == ADEPT_OK ? print_written(cli, o->output, o->json, size) : status;
+}
+
+static const char *const words[] = {"--result", NULL};
+
+static const adept_command of_result = {
+    .name = "report",
+    .usage = "--result FILE.json -o FILE.html",
+    .doc = "Write as a page what another command printed as JSON."
+           "\vExamples:\n"
+           "  adept sweep resnet50 --gpu a100 --vary batch=16,32,64 --json -o s.json\n"
+           "  adept report --result s.json -o s.html",
+    .size = sizeof(result_options),
+    .options = {.rows = result_rows, .check = check_result},
+    .run = report_result,
+    .words = words,
+};
 
 const adept_command adept_command_report = {
     .name = "report",
-    .summary = "write a prediction as an HTML report with pictures",
+    .summary = "write a result as one HTML page with pictures",
     .usage = "MODEL|PROFILE --gpu NAME|FILE",
     .doc =
-        "Write a prediction as a report for people: headline, what limits the step and what would help, where time and "
-        "energy go layer by layer, roofline, power limits, memory, and where the numbers come from. Needs gnuplot."
+        "Write a prediction as a page for people: headline, what limits the step and what would help, where time and energy go module by "
+        "module, the step over time, memory, power limits, roofline, and where the numbers come from. Or write what another command "
+        "printed. The page needs no network and no other file."
         "\vExamples:\n"
         "  adept report resnet50 --gpu a100 -o resnet50.html\n"
         "  adept report llama.profile.json --gpu h100 --gpus 8 -o llama.html\n"
         "  adept report vit.pt --gpu a100 --samples 1281167 --country FR -o vit.html\n"
-        "  adept report gpt2.pt --gpu a100 --precision bf16 --plots pictures",
+        "  adept report --result plan.json -o plan.html",
     .size = sizeof(report_options),
     .options = {.rows = rows,
                 .check = check,
                 .parts = {{&adept_step_options_of, AT(step)}, {&adept_total_options_of, AT(job)}}},
     .arguments = {"a MODEL or PROFILE", "one MODEL or PROFILE", 1, AT(step.model)},
     .run = report,
+    .variant = &of_result,
 };

@@ -239,6 +239,7 @@ static adept_status serve(adept_cli *cli, void *options)
     if (status == ADEPT_OK) status = load(&catalogue, o, &cli->err);
     if (status == ADEPT_OK) status = adept_server_new(&server, catalogue, (size_t)o->cache, &cli->err);
     if (status == ADEPT_OK) adept_server_limit_time(server, http.timeout_s * UINT64_C(1000000000));
+    if (status == ADEPT_OK) adept_server_confine_uploads(server, adept_import_confine);
     if (status == ADEPT_OK) status = set_connections(cli, &http.max_connections, o);
     pthread_sigmask(SIG_BLOCK, &signals, &before);
     if (status == ADEPT_OK) status = open_sockets(cli, &http, &file, o);

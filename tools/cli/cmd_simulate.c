@@ -1,6 +1,5 @@
 /** @file cmd_simulate.c  `adept simulate`: schedulers compared on time and energy, on a cluster and jobs that a file describes. */
 #include "adept_file.h"
-#include "gnuplot.h"
 #include "adept_result.h"
 #include "report_simulate.h"
 #include "simulate_job.h"
@@ -55,7 +54,6 @@ static adept_status check(adept_cli *cli, void *record)
     if (o->windows > 0 && !o->templates) return adept_cli_usage(cli, "--windows is for traces, which need --templates");
     if (o->windows > 0 && (o->seeds > 1 || o->shard.of > 1)) return adept_cli_usage(cli, "--windows are of one run: no --seeds, no --shard");
     if (o->windows > 0) o->seeds = o->windows;
-    if (o->html && adept_gnuplot_check("--html", &cli->err) != ADEPT_OK) return cli->err.status;
     if (o->noise >= 1 || o->reality_noise >= 1) return adept_cli_usage(cli, "noise must be below 100 %%");
     if (o->shard.of > 1 && (o->baseline || o->html))
         return adept_cli_usage(cli, "--baseline and --html need all runs: merge the shards first");

@@ -2,19 +2,23 @@
 #include "adept_file.h"
 #include "cli.h"
 #include "gnuplot.h"
+#include "page.h"
 #include "progress.h"
 #include "report.h"
 #include "report_sweep.h"
 #include "step_options.h"
+#include "sweep_picture.h"
 #include "sweep_drive.h"
 #include "sweep_job.h"
 #include "sweep_rows.h"
 #include "load.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SHOWN_POINTS 40 /* grids up to this size are printed in the report */
+#define PAGE_POINTS 1500
 #define PROGRESS_EVERY 1024
 #define OUTPUT_BUFFER (1 << 16)
 
@@ -111,8 +115,7 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
     {"plot", "FILE", 5, "Draw curves or maps over what varies, and the front of time and energy (needs gnuplot): .svg, .pdf or .png",
      ADEPT_OPT_PARSED, .at = AT(plot), .parse = adept_option_picture},
-    {"html", "FILE", 5, "Write answers, picture and front as one HTML file (needs gnuplot)", ADEPT_OPT_FILE,
-     .at = AT(html)},
+    {"html", "FILE", 5, "Write answers, pictures and front as one HTML file", ADEPT_OPT_FILE, .at = AT(html)},
     {"shard", "K/N", 5,
      "Compute and write only the K-th of N parts of the points, as CSV. Only part 1 has the title line: `cat` of all "
      "parts in their order is the CSV of one run",
@@ -145,7 +148,13 @@ typedef struct work {
     adept_sweep_rows rows;
     bool shows; /* the points themselves, of a small grid */
     adept_sweep_table shown;
-    adept_sweep_cloud cloud; /* of --plot and --html */
+    adept_sweep_cloud cloud; /* of --plot */
+    struct {                 /* of --html: its JSON, with one point in `stride` */
+        adept_sweep_rows rows;
+        adept_buffer text;
+        FILE *out;
+        uint64_t stride;
+    } page;
     adept_status status;     /* of what became of the points */
     adept_progress progress;
 } work;
@@ -157,6 +166,8 @@ static void work_free(work *w)
     adept_sweep_rows_free(&w->rows);
     adept_table_end(NULL, &w->shown.table, NULL);
     adept_sweep_cloud_free(&w->cloud);
+    if (w->page.out) free(adept_buffer_close(&w->page.text, w->page.out));
+    adept_sweep_rows_free(&w->page.rows);
     adept_sweep_answers_free(&w->answers);
     adept_sweep_source_close(&w->source);
     adept_hwprofile_free(w->hw);
@@ -169,6 +180,8 @@ static bool take_point(const adept_sweep_point *point, void *context)
     if (w->cloud.dots) adept_sweep_cloud_add(&w->cloud, point);
     adept_sweep_job_add(&w->o->job, point);
     if (w->out) w->status = adept_sweep_rows_add(&w->rows, point);
+    if (w->page.out && w->status == ADEPT_OK && adept_sweep_is_sampled(point->index, w->page.stride))
+        w->status = adept_sweep_rows_add(&w->page.rows, point);
     if (w->shows) {
         const adept_sweep_found f = adept_sweep_found_of(point);
         const char *reason = point->status != ADEPT_OK             ? point->reason
@@ -237,8 +250,7 @@ static adept_status set_up(adept_cli *cli, work *w)
         .context = &w->source,
     };
     adept_status status = adept_sweep_size(&w->size, &w->sweep, &cli->err);
-    if (status == ADEPT_OK && (o->plot || o->html))
-        status = adept_gnuplot_check(o->plot ? "--plot" : "--html", &cli->err);
+    if (status == ADEPT_OK && o->plot) status = adept_gnuplot_check("--plot", &cli->err);
     if (status == ADEPT_OK) status = open_gpu(cli, w);
     w->sweep.hw = w->hw;
     const adept_workload_options base = with_lengths(o);
@@ -246,7 +258,7 @@ static adept_status set_up(adept_cli *cli, work *w)
     w->sweep.generates = status == ADEPT_OK && w->source.base->mode == ADEPT_MODE_GENERATE;
     if (status == ADEPT_OK) status = check_tokens(cli, w);
     if (status == ADEPT_OK) status = adept_sweep_job_begin(&w->o->job, &cli->err);
-    if (status == ADEPT_OK && (o->plot || o->html)) status = adept_sweep_cloud_new(&w->cloud, &cli->err);
+    if (status == ADEPT_OK && o->plot) status = adept_sweep_cloud_new(&w->cloud, &cli->err);
     if (status == ADEPT_OK) status = adept_sweep_answers_new(&w->answers, o->ignore_memory, &cli->err);
     return status;
 }
@@ -299,6 +311,14 @@ static adept_status begin_output(adept_cli *cli, work *w)
     if (w->out) setvbuf(w->out, NULL, _IOFBF, OUTPUT_BUFFER);
     if (w->out) adept_sweep_rows_begin(&w->rows, w->out, o->json, &w->sweep);
     if (w->out && o->json) put_head(&w->rows.w, w);
+    if (o->html) {
+        for (w->page.stride = 1; w->size / w->page.stride > PAGE_POINTS;)
+            w->page.stride *= 2;
+        w->page.out = adept_buffer_stream(&w->page.text);
+        if (!w->page.out) return adept_cli_no_memory(cli);
+        adept_sweep_rows_begin(&w->page.rows, w->page.out, true, &w->sweep);
+        put_head(&w->page.rows.w, w);
+    }
     if (!reports(w) || w->size > SHOWN_POINTS || status != ADEPT_OK) return status;
     w->shows = true;
     adept_sweep_table_begin(&w->shown, &w->sweep, "");
@@ -330,23 +350,22 @@ static adept_status print_report(adept_cli *cli, work *w)
     return status;
 }
 
-static adept_status draw(adept_cli *cli, const work *w)
+/* "resnet50.pt on a100: what varies" */
+static void name_sweep(char title[256], const work *w)
 {
     const char *path = w->source.base->model_path, *slash = strrchr(path, '/');
-    char title[256];
-    const adept_sweep_view view = {
-        .plot = w->o->plot,
-        .html = w->o->html,
-        .objective = w->o->objective,
-        .profile = w->source.base,
-        .hw = w->hw,
-        .hypothetical = hypothetical(&w->sweep),
-        .picture = {.sweep = &w->sweep, .answers = &w->answers, .cloud = &w->cloud, .title = title},
-    };
 
-    snprintf(title, sizeof title, "%.120s%s%.64s: what varies", slash && slash[1] ? slash + 1 : path,
-             w->hw ? " on " : "", w->hw ? w->hw->name : "");
-    return adept_sweep_write_views(cli, &view);
+    snprintf(title, 256, "%.120s%s%.64s: what varies", slash && slash[1] ? slash + 1 : path, w->hw ? " on " : "",
+             w->hw ? w->hw->name : "");
+}
+
+static adept_status draw(adept_cli *cli, const work *w)
+{
+    char title[256];
+    const adept_sweep_picture picture = {.sweep = &w->sweep, .answers = &w->answers, .cloud = &w->cloud, .title = title};
+
+    name_sweep(title, w);
+    return adept_sweep_plot(w->o->plot, &picture, &cli->err);
 }
 
 static void put_tail(adept_json_writer *out, const work *w)
@@ -355,10 +374,26 @@ static void put_tail(adept_json_writer *out, const work *w)
     adept_json_end_array(out);
     adept_json_put_bool(out, "interrupted", adept_interrupt_requested);
     adept_json_put_bool(out, "hypothetical", hypothetical(&w->sweep));
+    if (out == &w->page.rows.w) adept_json_put_unsigned(out, "of", w->size);
     adept_sweep_put_answers(out, &w->sweep, &w->answers, w->o->objective);
     adept_sweep_put_job(out, &w->o->job, &w->sweep);
     adept_json_end_object(out);
     adept_buffer_text(&out->out, "\n");
+}
+
+static adept_status write_page(adept_cli *cli, work *w)
+{
+    char title[256];
+    adept_json_writer *out = &w->page.rows.w;
+
+    name_sweep(title, w);
+    put_tail(out, w);
+    adept_status status = adept_sweep_rows_flush(&w->page.rows);
+    char *json = adept_buffer_close(&w->page.text, w->page.out);
+    w->page.out = NULL;
+    if (status == ADEPT_OK) return adept_page_write(w->o->html, NULL, title, json, &cli->err);
+    free(json);
+    return adept_cli_no_memory(cli);
 }
 
 static adept_status end_output(adept_cli *cli, work *w)
@@ -373,7 +408,8 @@ static adept_status end_output(adept_cli *cli, work *w)
                                w->answers.points, w->size, o->output ? "; " : "", o->output ? o->output : "",
                                o->output ? " is not written" : "");
     adept_status status = adept_file_end(&w->file, true, &cli->err);
-    if (status == ADEPT_OK && w->cloud.dots) status = draw(cli, w);
+    if (status == ADEPT_OK && o->plot) status = draw(cli, w);
+    if (status == ADEPT_OK && o->html) status = write_page(cli, w);
     if (status == ADEPT_OK && reports(w)) status = print_report(cli, w);
     return status == ADEPT_OK ? adept_sweep_job_verdict(&o->job, &w->sweep, &cli->err) : status;
 }

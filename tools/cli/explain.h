@@ -66,6 +66,8 @@ typedef enum adept_explain_form { ADEPT_EXPLAIN_TEXT, ADEPT_EXPLAIN_MARKDOWN } a
 /** @param all  with the table of every elasticity */
 adept_status adept_report_explanation(adept_cli *cli, FILE *out, const adept_explanation *x, adept_explain_form form,
                                       bool all);
+/** "explain" into an open object. */
+void adept_explanation_put(adept_json_writer *w, const adept_explanation *x, size_t most_layers);
 /** A whole document: what `predict --json` says, and "explain". */
 void adept_explanation_put_json(adept_json_writer *w, const adept_explanation *x);
 

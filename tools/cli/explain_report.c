@@ -154,10 +154,10 @@ static void put_elasticities(adept_json_writer *w, const adept_elasticities *e)
     adept_json_end_array(w);
 }
 
-static void put_rows(adept_json_writer *w, const char *key, const adept_groups *g, double step_s)
+static void put_rows(adept_json_writer *w, const char *key, const adept_groups *g, size_t most, double step_s)
 {
     adept_json_begin_array(w, key);
-    for (size_t i = 0; i < g->n; i++)
+    for (size_t i = 0; i < g->n && i < most; i++)
         adept_json_put_object(w, NULL, "name %s time_s %g share %g energy_j %g", g->rows[i].name, g->rows[i].time_s,
                               g->rows[i].time_s / step_s, g->rows[i].energy_j);
     adept_json_end_array(w);
@@ -187,20 +187,25 @@ static void put_sentences(adept_json_writer *w, const adept_explanation *x)
     adept_json_end_array(w);
 }
 
-void adept_explanation_put_json(adept_json_writer *w, const adept_explanation *x)
+void adept_explanation_put(adept_json_writer *w, const adept_explanation *x, size_t most_layers)
 {
-    adept_json_continue(w, adept_prediction_to_json(&x->step->prediction, x->step->profile, x->step->hw, x->step->run,
-                                                    NULL, &x->step->limits, NULL, 0));
     adept_json_begin_object(w, "explain");
     adept_json_put_string(w, "waits_most_for", adept_wait_name(x->waits_for));
     put_elasticities(w, &x->elasticities);
-    put_rows(w, "layers", &x->step->groups, x->step->prediction.step_time_s);
-    put_rows(w, "kinds", &x->kinds, x->step->prediction.step_time_s);
+    put_rows(w, "layers", &x->step->groups, most_layers, x->step->prediction.step_time_s);
+    put_rows(w, "kinds", &x->kinds, SIZE_MAX, x->step->prediction.step_time_s);
     adept_json_begin_array(w, "changes");
     for (size_t i = 0; i < x->n_changes; i++)
         put_change(w, &x->changes[i]);
     adept_json_end_array(w);
     put_sentences(w, x);
     adept_json_end_object(w);
+}
+
+void adept_explanation_put_json(adept_json_writer *w, const adept_explanation *x)
+{
+    adept_json_continue(w, adept_prediction_to_json(&x->step->prediction, x->step->profile, x->step->hw, x->step->run,
+                                                    NULL, &x->step->limits, NULL, 0));
+    adept_explanation_put(w, x, SIZE_MAX);
     adept_json_end_object(w);
 }

@@ -1,8 +1,7 @@
 /** @file no_pictures.c  In place of what draws, in a build without pictures: asked for one, it says so. */
 #include "gnuplot.h"
 #include "power_plot.h"
-#include "report_simulate.h"
-#include "report_sweep.h"
+#include "sweep_picture.h"
 #include "stack_plot.h"
 #ifdef ADEPT_WITH_CALIBRATE
 #include "plot.h"
@@ -14,9 +13,10 @@ adept_status adept_gnuplot_check(const char *what, adept_error *err)
                            "%s: this adept was built without pictures (-DADEPT_WITH_PICTURES=ON)", what);
 }
 
-adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *view)
+adept_status adept_sweep_plot(const char *path, const adept_sweep_picture *picture, adept_error *err)
 {
-    return adept_gnuplot_check(view->plot ? "--plot" : "--html", &cli->err);
+    (void)picture;
+    return adept_gnuplot_check(path, err);
 }
 
 adept_status adept_power_plot(const char *path, const adept_recording *r, double begin_s, double end_s, const char *title, adept_error *err)
@@ -29,12 +29,6 @@ adept_status adept_stack_plot(const char *path, const adept_stack *stack, adept_
 {
     (void)stack;
     return adept_gnuplot_check(path, err);
-}
-
-adept_status adept_simulation_write_page(adept_cli *cli, const char *path, const char *title, const adept_comparison *c)
-{
-    (void)path, (void)title, (void)c;
-    return adept_gnuplot_check("--html", &cli->err);
 }
 
 #ifdef ADEPT_WITH_CALIBRATE

@@ -1,7 +1,7 @@
 /** @file report_drive.c  What `adept sweep --drive` measured: which points are best, as for what is predicted. */
 #include "adept_file.h"
 #include "columns.h"
-#include "gnuplot.h"
+#include "sweep_picture.h"
 #include "sweep_drive.h"
 #include <math.h>
 #include <stdlib.h>
@@ -348,13 +348,11 @@ static adept_status draw(adept_cli *cli, const answers *a)
 {
     char title[128];
     const adept_drive *d = a->drive;
-    const adept_sweep_view view = {
-        .plot = d->options->plot,
-        .picture = {
-            .sweep = &d->sweep, .answers = &a->found, .cloud = &a->cloud, .title = title, .of_runs = !a->by_step}};
+    const adept_sweep_picture picture = {
+        .sweep = &d->sweep, .answers = &a->found, .cloud = &a->cloud, .title = title, .of_runs = !a->by_step};
 
     snprintf(title, sizeof title, "%.100s: measured", d->options->measure.words.words[0]);
-    return adept_sweep_write_views(cli, &view);
+    return adept_sweep_plot(d->options->plot, &picture, &cli->err);
 }
 
 static adept_status write_points(adept_cli *cli, const answers *a)

@@ -24,8 +24,8 @@ adept_text adept_sim_table_caption(const adept_comparison *c, adept_sim_table wh
 /** All tables, warnings, and what is recommended if that is asked for. @param c  whole. @return ADEPT_E_NOMEM */
 adept_status adept_report_simulation(adept_cli *cli, FILE *out, const adept_comparison *c, bool recommends);
 
-/** Write the page with tables and pictures of c->drawn. gnuplot has been asked for before (adept_gnuplot_check).
- *  @param c  whole. @return ADEPT_E_NOMEM, ADEPT_E_IO, ADEPT_E_INTERNAL */
+/** Write the page with tables and pictures of c->drawn.
+ *  @param c  whole. @return ADEPT_E_NOMEM, ADEPT_E_IO */
 adept_status adept_simulation_write_page(adept_cli *cli, const char *path, const char *title,
                                          const adept_comparison *c);
 

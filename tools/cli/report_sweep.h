@@ -1,9 +1,8 @@
-/** @file report_sweep.h  The answers of a sweep as text, as JSON, and as a picture and a page. Calls: whatif,
- *  pictures. */
+/** @file report_sweep.h  The answers of a sweep as text and as JSON. Calls: whatif. */
 #ifndef ADEPT_REPORT_SWEEP_H
 #define ADEPT_REPORT_SWEEP_H
 #include "adept_json_writer.h"
-#include "sweep_picture.h"
+#include "adept_sweep_answers.h"
 #include "table.h"
 #include <stdio.h>
 
@@ -46,18 +45,5 @@ void adept_sweep_put_values(adept_json_writer *w, const adept_sweep *sweep, uint
 /** "answers", into an open object. */
 void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, const adept_sweep_answers *answers,
                              adept_aim objective);
-
-/** Its picture and page. */
-typedef struct adept_sweep_view {
-    const char *plot, *html; /* files; NULL: none */
-    adept_aim objective;
-    const adept_profile *profile; /* of the sweep's base */
-    const adept_hwprofile *hw;    /* NULL: GPUs are varied */
-    bool hypothetical;            /* numbers of the hardware are changed */
-    adept_sweep_picture picture;
-} adept_sweep_view;
-
-/** Draw it, and write what --plot and --html ask for. gnuplot has been asked for before. */
-adept_status adept_sweep_write_views(adept_cli *cli, const adept_sweep_view *view);
 
 #endif

@@ -1,8 +1,16 @@
 /** @file sweep_rows.c  A row is built in a buffer and leaves it whole: an interrupted sweep has no half rows. */
 #include "sweep_rows.h"
 #include <math.h>
+#include <string.h>
 
 #define NOT_CALIBRATED (ADEPT_NOTE_UNCALIBRATED | ADEPT_NOTE_TRANSFERRED)
+
+const char *adept_sweep_clock_key(const adept_sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->n_axes; i++)
+        if (strcmp(sweep->axes[i].key, "clock_hz") == 0) return "reached_clock_hz";
+    return "clock_hz";
+}
 
 /* No point: of CSV, what its title is made of. */
 static void put_row(adept_sweep_rows *rows, const adept_sweep_point *point)
@@ -31,7 +39,7 @@ static void put_row(adept_sweep_rows *rows, const adept_sweep_point *point)
         adept_column_value(w, "tpot_s", r->tpot_s);
         adept_column_value(w, "energy_per_token_j", r->energy_per_sample_j / tokens);
     }
-    adept_column_value(w, "clock_hz", r->clock_hz);
+    adept_column_value(w, adept_sweep_clock_key(rows->sweep), r->clock_hz);
     adept_column_value(w, "peak_bytes", (double)r->peak_bytes);
     adept_column_flag(w, "fits", ok, adept_estimate_fits(r));
     adept_column_text(w, "bound", NULL, ok ? adept_bound_name(r->bound) : NULL);

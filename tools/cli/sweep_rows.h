@@ -12,6 +12,9 @@ typedef struct adept_sweep_rows {
     const adept_sweep *sweep;
 } adept_sweep_rows;
 
+/** Of the clock that a step runs at: another name than the axis has, where a sweep varies the clock that is locked. */
+const char *adept_sweep_clock_key(const adept_sweep *sweep);
+
 /** Rows of JSON are elements of an array that the caller opens, and closes, in rows->w.
  *  @param rows  must stay where it is; adept_sweep_rows_free(), also of zeros. @param out borrowed */
 void adept_sweep_rows_begin(adept_sweep_rows *rows, FILE *out, bool json, const adept_sweep *sweep);

@@ -27,7 +27,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${component} RENAME copyright COMPONENT ${component})
 endforeach()
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/adept COMPONENT adept)
-install(FILES tools/packaging/adept-attribute.service DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/adept/examples COMPONENT adept)
+install(FILES tools/packaging/adept-attribute.service tools/packaging/adept-serve.service DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/adept/examples COMPONENT adept)
 install(FILES docs/PYTHON.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/python3-adept COMPONENT python3-adept)
 install(FILES docs/LIBRARY.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libadept-dev COMPONENT libadept-dev)
 

@@ -1,12 +1,15 @@
 /** @file chart.h  Charts with axes as programs for gnuplot: one look, and where in the picture a value lies, so that
- * labels can be placed. Calls: gnuplot, palette. */
+ * labels can be placed. Calls: gnuplot, markup. */
 #ifndef ADEPT_CHART_H
 #define ADEPT_CHART_H
-#include "palette.h"
 #include "units.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#define ADEPT_INK "#1a1a1a"   /* text */
+#define ADEPT_QUIET "#595959" /* text of less weight: 7:1 on white */
+#define ADEPT_GRID "#dddddd"
 
 /* Where labels go beside their points without covering each other. Pixels, y downwards. */
 

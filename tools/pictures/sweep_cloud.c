@@ -16,13 +16,13 @@ void adept_sweep_cloud_free(adept_sweep_cloud *cloud)
 }
 
 /* The finalizer of SplitMix64: neighbours share no bits. */
-static bool is_kept(const adept_sweep_cloud *cloud, uint64_t index)
+bool adept_sweep_is_sampled(uint64_t index, uint64_t stride)
 {
     uint64_t h = index + 0x9E3779B97F4A7C15u;
 
     h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9u;
     h = (h ^ (h >> 27)) * 0x94D049BB133111EBu;
-    return ((h ^ (h >> 31)) & (cloud->stride - 1)) == 0;
+    return ((h ^ (h >> 31)) & (stride - 1)) == 0;
 }
 
 /* Double the stride: what is kept then is what would have been kept with it from the start. */
@@ -32,15 +32,15 @@ static void thin(adept_sweep_cloud *cloud)
 
     cloud->stride *= 2;
     for (size_t i = 0; i < cloud->n; i++)
-        if (is_kept(cloud, cloud->dots[i].found.index)) cloud->dots[n++] = cloud->dots[i];
+        if (adept_sweep_is_sampled(cloud->dots[i].found.index, cloud->stride)) cloud->dots[n++] = cloud->dots[i];
     cloud->n = n;
 }
 
 void adept_sweep_cloud_add(adept_sweep_cloud *cloud, const adept_sweep_point *point)
 {
-    if (point->status != ADEPT_OK || !is_kept(cloud, point->index)) return;
+    if (point->status != ADEPT_OK || !adept_sweep_is_sampled(point->index, cloud->stride)) return;
     while (cloud->n == ADEPT_SWEEP_DOTS)
         thin(cloud);
-    if (!is_kept(cloud, point->index)) return;
+    if (!adept_sweep_is_sampled(point->index, cloud->stride)) return;
     cloud->dots[cloud->n++] = (adept_sweep_dot){adept_sweep_found_of(point), adept_estimate_fits(&point->result)};
 }

@@ -1,10 +1,12 @@
 /** @file sweep_picture.c  A frame, rows of panels of curves or maps over what varies, and the front below them. */
 #include "sweep_picture.h"
 #include "adept_append.h"
+#include "adept_file.h"
 #include "adept_grow.h"
 #include "chart.h"
 #include "gnuplot.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH 1000.0
@@ -580,12 +582,16 @@ static void put_script(FILE *out, const adept_sweep_picture *p)
     fputs("unset multiplot\n", out);
 }
 
-char *adept_sweep_script(const adept_sweep_picture *picture)
+adept_status adept_sweep_plot(const char *path, const adept_sweep_picture *picture, adept_error *err)
 {
     adept_buffer text = {.data = NULL};
     FILE *out = adept_buffer_stream(&text);
+    char *drawn = NULL;
+    size_t size = 0;
 
-    if (!out) return NULL;
-    put_script(out, picture);
-    return adept_buffer_close(&text, out);
+    if (out) put_script(out, picture);
+    adept_status status = adept_gnuplot_picture(&drawn, &size, adept_buffer_close(&text, out), path, err);
+    if (status == ADEPT_OK) status = adept_file_write(path, drawn, size, err);
+    free(drawn);
+    return status;
 }

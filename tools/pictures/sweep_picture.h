@@ -22,6 +22,8 @@ typedef struct adept_sweep_cloud {
     adept_sweep_dot *dots;
 } adept_sweep_cloud;
 
+/** Is a point of the grid one of those that are kept? @param stride  a power of two */
+bool adept_sweep_is_sampled(uint64_t index, uint64_t stride);
 /** @return ADEPT_E_NOMEM */
 adept_status adept_sweep_cloud_new(adept_sweep_cloud *out, adept_error *err);
 void adept_sweep_cloud_free(adept_sweep_cloud *cloud); /* zeroed is fine */
@@ -35,8 +37,8 @@ typedef struct adept_sweep_picture {
     bool of_runs; /* whole runs were measured, no steps */
 } adept_sweep_picture;
 
-/** The program for gnuplot, malloc'ed; NULL when memory is out. A sweep without a point that runs gives a picture that
- *  says so. */
-char *adept_sweep_script(const adept_sweep_picture *picture);
+/** Write it to a file. A sweep without a point that runs gives a picture that says so. gnuplot has been asked for before.
+ *  @return ADEPT_E_NOMEM, ADEPT_E_IO, ADEPT_E_INTERNAL */
+adept_status adept_sweep_plot(const char *path, const adept_sweep_picture *picture, adept_error *err);
 
 #endif

@@ -103,7 +103,7 @@ const char *adept_serve_turn_away(adept_serve_problem_kind *kind, const adept_se
         return "Host is no address, not localhost and no --host-name";
     if (h->origin && is_foreign(h->origin, h->host)) return "web pages of others may not ask";
     *kind = ADEPT_SERVE_UNAUTHORIZED;
-    if (door->token && !has_token(h->authorization, door->token))
+    if (door->token && !h->is_open && !has_token(h->authorization, door->token))
         return "this needs the header Authorization: Bearer TOKEN";
     return NULL;
 }

@@ -16,6 +16,7 @@ typedef struct adept_serve_headers {
     bool is_repeated; /* one of them came twice */
     bool is_local;    /* over the Unix socket, where no web page is */
     bool needs_host;  /* as HTTP/1.1 does */
+    bool is_open;     /* what is asked for needs no token */
 } adept_serve_headers;
 
 /** @return NULL: it may; else why not, and what kind of problem that is */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -64,7 +65,11 @@ struct adept_http {
     unsigned n_workers;
 };
 
-static const char too_large[] = "the body is larger than --max-body allows";
+/* The page runs its own script, asks this server, and stands in no frame. */
+static const char page_policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+                                  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+static const char too_large[] = "the body is larger than --max-body allows (of a model: 64 MiB)";
 
 /* One request and its answer. */
 typedef struct exchange {
@@ -72,6 +77,7 @@ typedef struct exchange {
     uint64_t held_bytes;
     uint64_t begin_ns;
     adept_serve_problem_kind refused;
+    size_t most_bytes;       /* of the body */
     const char *why_refused; /* NULL: it is not; else its body is read and thrown away */
     /* of a request that takes long: */
     struct MHD_Connection *connection;
@@ -276,6 +282,8 @@ static bool add_headers(struct MHD_Response *response, const adept_serve_reply *
     const char *const headers[][2] = {
         {MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type},
         {"X-Content-Type-Options", "nosniff"},
+        {"Content-Security-Policy", strncmp(reply->content_type, "text/html", 9) == 0 ? page_policy : NULL},
+        {"Referrer-Policy", "no-referrer"},
         {MHD_HTTP_HEADER_ALLOW, reply->allow},
         {MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->http_status == MHD_HTTP_UNAUTHORIZED ? "Bearer" : NULL},
         {MHD_HTTP_HEADER_RETRY_AFTER, reply->http_status == MHD_HTTP_SERVICE_UNAVAILABLE ? "1" : NULL},
@@ -326,7 +334,7 @@ static void mark_refused(exchange *x, adept_serve_problem_kind kind, const char 
 static void take_body(adept_http *h, exchange *x, const char *data, size_t size)
 {
     if (x->why_refused) return;
-    if (size > h->options.max_body_bytes - x->body.size) {
+    if (size > x->most_bytes - x->body.size) {
         mark_refused(x, ADEPT_SERVE_TOO_LARGE, too_large);
         return;
     }
@@ -368,6 +376,24 @@ static void take_headers(adept_serve_headers *headers, struct MHD_Connection *co
     MHD_get_connection_values(connection, MHD_HEADER_KIND, take_header, headers);
 }
 
+/* Whose models are counted together, and whether they are read at all. Who comes here has the token, where there is one. */
+static adept_serve_client client_of(const adept_http *h, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    adept_serve_client out = {.is_trusted = h->options.door.token || !info || info->client_addr->sa_family == AF_UNIX};
+    if (info && info->client_addr->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)info->client_addr;
+        memcpy(out.address, &in->sin_addr, sizeof in->sin_addr);
+        out.is_trusted = out.is_trusted || out.address[0] == 127;
+    } else if (info && info->client_addr->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *in = (const void *)info->client_addr;
+        memcpy(out.address, &in->sin6_addr, sizeof in->sin6_addr);
+        out.is_trusted = out.is_trusted || IN6_IS_ADDR_LOOPBACK(&in->sin6_addr) ||
+                         (IN6_IS_ADDR_V4MAPPED(&in->sin6_addr) && out.address[12] == 127);
+    }
+    return out;
+}
+
 /* Its headers are here. Who may not ask, and what announces too large a body, is refused before the body comes. */
 static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, const char *url, const char *method,
                              const char *version, void **context)
@@ -382,12 +408,14 @@ static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, c
     atomic_fetch_add(&h->in_flight, 1);
     work(h, p);
     take_headers(&headers, connection, version);
+    headers.is_open = adept_server_is_open(method, url);
     const char *why = adept_serve_turn_away(&kind, &h->options.door, &headers), *length = headers.content_length;
     if (!p || p->framing.heads < atomic_load(&p->requests)) {
         kind = p ? ADEPT_SERVE_INTERNAL : ADEPT_SERVE_OVERLOADED;
         why = p ? "the bytes of the request were not seen" : "out of memory";
     }
-    if (!why && length && strtoull(length, NULL, 10) > h->options.max_body_bytes) {
+    x->most_bytes = adept_server_most_bytes(method, url, h->options.max_body_bytes);
+    if (!why && length && strtoull(length, NULL, 10) > x->most_bytes) {
         kind = ADEPT_SERVE_TOO_LARGE;
         why = too_large;
     }
@@ -464,6 +492,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
             .content_type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE),
             .body = x->body.data,
             .body_size = x->body.size,
+            .client = client_of(h, connection),
         };
         if (!may_take_long(x)) {
             adept_server_answer(h->server, &x->reply, &x->request);

@@ -51,6 +51,7 @@ static const field body_fields[] = {
     {"goal", FIELD_GOAL, IN_BODY(goal), NULL, ADEPT_SERVE_GOAL},
     {"profile", FIELD_TEXT, IN_BODY(profile), NULL, ADEPT_SERVE_PROFILE},
     {"compact", FIELD_BOOL, IN_BODY(compact), NULL, ADEPT_SERVE_COMPACT},
+    {"details", FIELD_BOOL, IN_BODY(details), NULL, ADEPT_SERVE_DETAILS},
     {NULL, FIELD_NAME, 0, NULL, 0},
 };
 
@@ -289,6 +290,8 @@ bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size,
     if (out->list && out->compact)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST,
                                   "\"compact\" is for one request: a list is answered so anyway");
+    if (out->details && (out->list || out->compact))
+        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"details\" are of one request, and not of a compact one");
     if (!out->list && (allowed & ADEPT_SERVE_OPTIONS))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"options\" is missing");
     out->n = adept_json_size(out->list);

@@ -35,7 +35,8 @@ enum {
     ADEPT_SERVE_OPTIONS = 2,  /* "options": array of runs, required */
     ADEPT_SERVE_GOAL = 4,
     ADEPT_SERVE_PROFILE = 8, /* "profile": object */
-    ADEPT_SERVE_COMPACT = 16 /* "compact": true or false */
+    ADEPT_SERVE_COMPACT = 16, /* "compact": true or false */
+    ADEPT_SERVE_DETAILS = 32  /* "details": true or false */
 };
 
 typedef struct adept_serve_body {
@@ -45,7 +46,7 @@ typedef struct adept_serve_body {
     size_t n;          /* how many */
     char *profile;     /* the text of an object that stands for a workload of no name; NULL: none */
     adept_goal goal;
-    bool compact;
+    bool compact, details;
 } adept_serve_body;
 
 /** @param allowed  ADEPT_SERVE_... bits. To be freed whatever the result. @return false, with the problem */

@@ -4,6 +4,7 @@
 #include "answer.h"
 #include "embedded_openapi.h"
 #include "oracles.h"
+#include "page.h"
 #include "request.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct adept_server {
     pthread_mutex_t lock;
     known *known;
     size_t capacity;
+    adept_serve_uploads *uploads;
     adept_serve_metrics metrics;
     uint64_t max_time_ns; /* of one body's list */
 };
@@ -113,6 +115,7 @@ static bool find_key(adept_serve_key *key, char words[ADEPT_SERVE_WORDS_SIZE], t
     const adept_workload *workload = t->profile;
     if (*run->workload) {
         const adept_serve_workload *w = adept_serve_workload_find(catalogue, run->workload);
+        if (!w) w = adept_serve_uploads_find(t->server->uploads, run->workload);
         if (!w)
             return unknown(t, ADEPT_SERVE_UNKNOWN_WORKLOAD, "workload", run->workload,
                            adept_serve_workload_near(catalogue, run->workload));
@@ -144,7 +147,9 @@ static bool ask(adept_estimate *estimate, char **text, task *t, const adept_serv
         adept_serve_run_words(words, run);
         adept_serve_cut(of_run, words);
         const adept_request request = {.oracle = adept_serve_oracle_of(held), .words = of_run};
-        status = text ? adept_predict_json(text, &request, &err) : adept_predict_one(estimate, &request, &err);
+        status = !text              ? adept_predict_one(estimate, &request, &err)
+                 : t->body.details ? adept_predict_details(text, &request, &err)
+                                   : adept_predict_json(text, &request, &err);
         adept_serve_oracles_release(oracles, held);
         atomic_fetch_add_explicit(&t->server->metrics.predictions, 1, memory_order_relaxed);
     }
@@ -210,7 +215,7 @@ static bool predict(task *t)
 
 static bool answer_predict(task *t)
 {
-    return answer_body(t, ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT, predict);
+    return answer_body(t, ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT | ADEPT_SERVE_DETAILS, predict);
 }
 
 /* ---- choosing ---- */
@@ -323,6 +328,20 @@ static bool answer_workloads(task *t)
     return true;
 }
 
+static bool answer_upload(task *t)
+{
+    const adept_serve_request *r = t->request;
+    const adept_serve_workload *added = adept_serve_uploads_add(t->server->uploads, &r->client, r->body, r->body_size, &t->problem);
+    if (!added) return false;
+    begin_answer(t);
+    adept_json_put_string(t->out, "name", added->name);
+    adept_json_begin_array(t->out, "workloads");
+    adept_serve_put_workload(t->out, added);
+    adept_json_end_array(t->out);
+    adept_json_end_object(t->out);
+    return true;
+}
+
 static bool answer_gpus(task *t)
 {
     adept_json_put_text(t->out, NULL, adept_serve_gpus_json(t->known->catalogue));
@@ -348,6 +367,31 @@ static bool answer_openapi(task *t)
     return true;
 }
 
+/* The page and what it is made of: nothing of it is secret, so that whoever has a token can type it in. */
+static bool answer_page(task *t)
+{
+    adept_buffer_add(&t->out->out, adept_page_html, adept_page_html_size);
+    return true;
+}
+
+static bool answer_style(task *t)
+{
+    adept_buffer_add(&t->out->out, adept_page_style, adept_page_style_size);
+    return true;
+}
+
+static bool answer_script(task *t)
+{
+    adept_buffer_add(&t->out->out, adept_page_script, adept_page_script_size);
+    return true;
+}
+
+bool adept_server_is_open(const char *method, const char *path)
+{
+    return (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) &&
+           (strcmp(path, "/") == 0 || strcmp(path, "/page.css") == 0 || strcmp(path, "/page.js") == 0);
+}
+
 static answerer answer_metrics; /* it lists the routes */
 
 /* ---- routes ---- */
@@ -362,11 +406,15 @@ static const route routes[] = {
     {"POST", "/v1/predict", "POST /v1/predict", json, answer_predict},
     {"POST", "/v1/choose", "POST /v1/choose", json, answer_choose},
     {"GET", "/v1/workloads", "GET /v1/workloads", json, answer_workloads},
+    {"POST", "/v1/workloads", "POST /v1/workloads", json, answer_upload},
     {"GET", "/v1/gpus", "GET /v1/gpus", json, answer_gpus},
     {"GET", "/v1/gpus/", "GET /v1/gpus/{name}", json, answer_gpu},
     {"GET", "/v1/health", "GET /v1/health", json, answer_health},
     {"GET", "/metrics", "GET /metrics", "text/plain; version=0.0.4; charset=utf-8", answer_metrics},
     {"GET", "/openapi.json", "GET /openapi.json", json, answer_openapi},
+    {"GET", "/", "GET /", "text/html; charset=utf-8", answer_page},
+    {"GET", "/page.css", "GET /page.css", "text/css; charset=utf-8", answer_style},
+    {"GET", "/page.js", "GET /page.js", "text/javascript; charset=utf-8", answer_script},
 };
 #define N_ROUTES (sizeof routes / sizeof *routes)
 _Static_assert(N_ROUTES + 1 <= ADEPT_SERVE_MAX_ROUTES, "the last one counts requests without a route");
@@ -404,25 +452,42 @@ const char *adept_server_route(size_t index)
 static bool path_matches(const route *r, const char *path)
 {
     size_t length = strlen(r->path);
-    if (r->path[length - 1] != '/') return strcmp(path, r->path) == 0;
+    if (r->path[length - 1] != '/' || length == 1) return strcmp(path, r->path) == 0;
     return strncmp(path, r->path, length) == 0 && path[length] && !strchr(path + length, '/');
 }
 
-/* "application/json", with or without parameters. */
-static bool is_json(const char *content_type)
+/* What a route's body comes as. */
+static const char *type_of_body(const route *r)
 {
-    size_t length = sizeof json - 1;
-    return content_type && strncasecmp(content_type, json, length) == 0 && strchr("; \t", content_type[length]) != NULL;
+    return r->answer == answer_upload ? "application/octet-stream" : json;
+}
+
+/* "application/json", with or without parameters. */
+static bool is_type(const char *content_type, const char *wanted)
+{
+    size_t length = strlen(wanted);
+    return content_type && strncasecmp(content_type, wanted, length) == 0 && strchr("; \t", content_type[length]) != NULL;
+}
+
+size_t adept_server_most_bytes(const char *method, const char *path, size_t most_bytes)
+{
+    const bool uploads = strcmp(method, "POST") == 0 && strcmp(path, "/v1/workloads") == 0;
+    return uploads && most_bytes < ADEPT_SERVE_UPLOAD_BYTES ? ADEPT_SERVE_UPLOAD_BYTES : most_bytes;
 }
 
 /* A route's index, N_ROUTES with the problem if there is none. HEAD is a GET whose body is not sent. */
 static size_t find_route(const adept_serve_request *r, const char **allow, adept_serve_problem *p)
 {
     const char *method = strcmp(r->method, "HEAD") == 0 ? "GET" : r->method;
+    bool gets = false, posts = false;
     for (size_t i = 0; i < N_ROUTES; i++) {
         if (!path_matches(&routes[i], r->path)) continue;
         if (strcmp(routes[i].method, method) == 0) return i;
-        *allow = strcmp(routes[i].method, "GET") == 0 ? "GET, HEAD" : routes[i].method;
+        gets = gets || strcmp(routes[i].method, "GET") == 0;
+        posts = posts || strcmp(routes[i].method, "POST") == 0;
+    }
+    if (gets || posts) {
+        *allow = gets && posts ? "GET, HEAD, POST" : gets ? "GET, HEAD" : "POST";
         adept_serve_refuse(p, ADEPT_SERVE_WRONG_METHOD, "%s is for %s", r->path, *allow);
         return N_ROUTES;
     }
@@ -494,9 +559,8 @@ void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_se
     if (ok) {
         const route *r = &routes[out->route];
         out->content_type = r->content_type;
-        if (strcmp(r->method, "POST") == 0 && !is_json(request->content_type))
-            ok = adept_serve_refuse(&t.problem, ADEPT_SERVE_WRONG_TYPE,
-                                    "the body's Content-Type must be application/json");
+        if (strcmp(r->method, "POST") == 0 && !is_type(request->content_type, type_of_body(r)))
+            ok = adept_serve_refuse(&t.problem, ADEPT_SERVE_WRONG_TYPE, "the body's Content-Type must be %s", type_of_body(r));
         else
             ok = r->answer(&t);
     }
@@ -532,9 +596,11 @@ static known *known_new(adept_serve_catalogue *catalogue, size_t capacity)
 adept_status adept_server_new(adept_server **out, adept_serve_catalogue *catalogue, size_t capacity, adept_error *err)
 {
     adept_server *s = calloc(1, sizeof *s);
-    known *k = s ? known_new(catalogue, capacity) : NULL;
+    adept_serve_uploads *uploads = s ? adept_serve_uploads_new() : NULL;
+    known *k = uploads ? known_new(catalogue, capacity) : NULL;
     if (!k || pthread_mutex_init(&s->lock, NULL) != 0) {
         if (k) adept_serve_oracles_free(k->oracles);
+        adept_serve_uploads_free(uploads);
         adept_serve_catalogue_free(catalogue);
         free(k);
         free(s);
@@ -542,6 +608,7 @@ adept_status adept_server_new(adept_server **out, adept_serve_catalogue *catalog
     }
     s->known = k;
     s->capacity = capacity;
+    s->uploads = uploads;
     s->max_time_ns = DEFAULT_TIME_NS;
     *out = s;
     return ADEPT_OK;
@@ -566,8 +633,14 @@ void adept_server_free(adept_server *s)
 {
     if (!s) return;
     release(s, s->known);
+    adept_serve_uploads_free(s->uploads);
     pthread_mutex_destroy(&s->lock);
     free(s);
+}
+
+void adept_server_confine_uploads(adept_server *s, adept_serve_confine confine)
+{
+    adept_serve_uploads_confine(s->uploads, confine);
 }
 
 void adept_server_limit_time(adept_server *s, uint64_t time_ns)

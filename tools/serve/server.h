@@ -5,6 +5,8 @@
 #include "catalogue.h"
 #include "metrics.h"
 #include "problem.h"
+#include "uploads.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +31,7 @@ typedef struct adept_serve_request {
     const char *content_type; /* NULL: none was sent */
     const char *body;
     size_t body_size;
+    adept_serve_client client;
 } adept_serve_request;
 
 typedef struct adept_serve_reply {
@@ -45,6 +48,14 @@ typedef struct adept_serve_reply {
 void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_serve_request *request);
 /** The answer to a request that the transport refuses, counted like the others. */
 void adept_server_refuse(adept_server *s, adept_serve_reply *out, adept_serve_problem_kind kind, const char *message);
+
+/** Take models of clients, which a child reads after it has called this. */
+void adept_server_confine_uploads(adept_server *s, adept_serve_confine confine);
+/** How many bytes a body may have at most, where others may have so many. */
+size_t adept_server_most_bytes(const char *method, const char *path, size_t most_bytes);
+
+/** Is it answered without a token? */
+bool adept_server_is_open(const char *method, const char *path);
 
 adept_serve_metrics *adept_server_metrics(adept_server *s);
 

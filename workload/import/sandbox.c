@@ -1,5 +1,6 @@
 /** @file sandbox.c  Limits, privileges and system calls of the loader's process. */
 #include "sandbox.h"
+#include "adept_import.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -192,3 +193,8 @@ bool adept_sandbox_filter(void)
 }
 
 #endif
+
+bool adept_import_confine(double cpu_s, uint64_t memory_bytes)
+{
+    return adept_sandbox_begin(cpu_s) && adept_sandbox_confine(memory_bytes) && adept_sandbox_filter();
+}

@@ -239,6 +239,7 @@ _FUNCTIONS = {  # name: (result, arguments)
     "predict_many": (c_int, [POINTER(Estimate), POINTER(Request), c_size_t, POINTER(_Error)]),
     "predict_best_limits": (c_int, [POINTER(BestLimits), POINTER(Request), POINTER(_Error)]),
     "predict_json": (c_int, [POINTER(c_void_p), POINTER(Request), POINTER(_Error)]),
+    "predict_details": (c_int, [POINTER(c_void_p), POINTER(Request), POINTER(_Error)]),
     "measure_start": (c_int, [POINTER(c_void_p), POINTER(_MeasureOptions), POINTER(_Error)]),
     "measure_enter": (c_size_t, [_MEASUREMENT, c_char_p]),
     "measure_leave": (None, [_MEASUREMENT, c_size_t]),

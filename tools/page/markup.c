@@ -43,7 +43,7 @@ static void put_char(FILE *out, const char *p, size_t n, uint32_t c)
         fwrite(p, 1, n, out);
 }
 
-size_t adept_markup_length(const char *text, size_t length)
+static size_t count(const char *text, size_t length)
 {
     size_t chars = 0, end = strnlen(text, length);
     uint32_t c;
@@ -78,25 +78,10 @@ double adept_markup_width(const char *text, size_t length)
     return width;
 }
 
-size_t adept_markup_fitting(const char *text, size_t length, double width)
-{
-    size_t end = strnlen(text, length), chars = 0;
-    double used = 1; /* the ellipsis */
-    uint32_t c;
-
-    if (adept_markup_width(text, length) <= width) return adept_markup_length(text, length);
-    for (size_t at = 0; at < end; chars++) {
-        at += decode(&c, text + at, text + end);
-        used += char_width(c);
-        if (used > width) break;
-    }
-    return chars > 0 ? chars + 1 : 0;
-}
-
 void adept_markup_put(FILE *out, const char *text, size_t length, size_t max_chars)
 {
     size_t end = strnlen(text, length);
-    bool cut = adept_markup_length(text, end) > max_chars;
+    bool cut = count(text, end) > max_chars;
     size_t left = cut && max_chars > 0 ? max_chars - 1 : max_chars;
 
     for (size_t at = 0; at < end && left > 0; left--) {

@@ -16,13 +16,7 @@ void adept_markup_put(FILE *out, const char *text, size_t length, size_t max_cha
 /** The same of a whole string, up to 200 characters. */
 void adept_markup_text(FILE *out, const char *text);
 
-/** Characters that adept_markup_put() would write of these bytes, without a limit. */
-size_t adept_markup_length(const char *text, size_t length);
-
 /** Width of a text in font sizes, in DejaVu Sans, the widest of the common fonts; what is not ASCII counts as 1. */
 double adept_markup_width(const char *text, size_t length);
-
-/** How many characters of a text, the ellipsis of a cut among them, fit into a width in font sizes. */
-size_t adept_markup_fitting(const char *text, size_t length, double width);
 
 #endif
