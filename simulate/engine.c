@@ -481,7 +481,8 @@ static adept_status begin(adept_engine *e, adept_error *err)
     e->marks = calloc(e->in->n_windows + 1, sizeof *e->marks);
     e->uses = calloc(e->cluster->n_types + 1, sizeof *e->uses);
     e->mark_uses = calloc((e->in->n_windows + 1) * e->cluster->n_types + 1, sizeof *e->mark_uses);
-    if (!e->marks || !e->uses || !e->mark_uses || !e->class_of || !e->records || !e->run_of || !e->user_gpu_s || !e->shown_user_gpu_s || !adept_nodes_begin(e))
+    if (!e->marks || !e->uses || !e->mark_uses || !e->class_of || !e->records || !e->run_of || !e->user_gpu_s ||
+        !e->shown_user_gpu_s || !adept_nodes_begin(e))
         return adept_no_memory(err, "a simulation");
     adept_status status = classify(e, err);
     note_power(e);
@@ -496,8 +497,10 @@ static void end(adept_engine *e)
     }
     for (size_t i = 0; i < e->n_runs; i++)
         free(e->runs[i].shares);
-    void *const owned[] = {e->nodes, e->lists, e->whole_gpus, e->classes, e->class_of, e->records, e->queue, e->returned, e->runs,
-                           e->shown, e->run_of, e->user_gpu_s, e->shown_user_gpu_s, e->events, e->series, e->spans, e->marks, e->uses, e->mark_uses, e->starves};
+    void *const owned[] = {
+        e->nodes,    e->lists, e->whole_gpus, e->classes, e->class_of,   e->records,          e->queue,
+        e->returned, e->runs,  e->shown,      e->run_of,  e->user_gpu_s, e->shown_user_gpu_s, e->events,
+        e->series,   e->spans, e->marks,      e->uses,    e->mark_uses,  e->starves};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }
@@ -515,7 +518,8 @@ adept_status adept_simulate(adept_run_result *out, const adept_simulation *simul
         size_t n = simulation->n_windows;
         *out = (adept_run_result){.windows = n > 0 ? calloc(n, sizeof *out->windows) : NULL,
                                   .types = calloc((n + 1) * e.cluster->n_types + 1, sizeof *out->types)};
-        status = out->types && (out->windows || n == 0) ? adept_engine_outcome(out, &e, err) : adept_no_memory(err, "a simulation");
+        status = out->types && (out->windows || n == 0) ? adept_engine_outcome(out, &e, err)
+                                                        : adept_no_memory(err, "a simulation");
         if (status != ADEPT_OK) adept_run_result_free(out);
     }
     if (status == ADEPT_OK) {

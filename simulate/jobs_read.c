@@ -152,10 +152,9 @@ static void read_template(jobs_reader *j, size_t t, const cJSON *row)
     for (size_t other = 0; other < t; other++)
         if (strcmp(j->jobs->templates[other].name, *name) == 0) adept_json_fail(r, "the second template \"%s\"", *name);
     if (r->status == ADEPT_OK) r->where = *name;
-    adept_input_known(
-        r, row,
-        "name model mode precision optimizer seq_length input gpus batches global_batches limits_w limits weight samples "
-        "samples_for_s typical_gpus applications");
+    adept_input_known(r, row,
+                      "name model mode precision optimizer seq_length input gpus batches global_batches limits_w "
+                      "limits weight samples samples_for_s typical_gpus applications");
     read_batches(j, kind, row);
     kind->workloads = calloc(kind->n_batches + 1, sizeof(adept_workload *));
     if (!kind->workloads) adept_json_no_memory(r);
@@ -217,8 +216,8 @@ adept_status adept_jobs_set_rate(adept_jobs *jobs, double rate_per_s, adept_erro
 {
     if (isnan(jobs->horizon_s)) return adept_error_set(err, ADEPT_E_USAGE, "the jobs file has no \"arrivals\"");
     if (rate_per_s * jobs->horizon_s > ADEPT_MOST_JOBS / 2.0)
-        return adept_error_set(err, ADEPT_E_USAGE, "\"arrivals\" make %g jobs, more than %g", rate_per_s * jobs->horizon_s,
-                               ADEPT_MOST_JOBS / 2.0);
+        return adept_error_set(err, ADEPT_E_USAGE, "\"arrivals\" make %g jobs, more than %g",
+                               rate_per_s * jobs->horizon_s, ADEPT_MOST_JOBS / 2.0);
     jobs->rate_per_s = rate_per_s;
     return ADEPT_OK;
 }

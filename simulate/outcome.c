@@ -180,14 +180,17 @@ void adept_engine_uses(adept_type_use *out, const adept_engine *e)
 static void add_types(adept_type_outcome *out, const adept_engine *e, const part *p)
 {
     for (size_t t = 0; t < e->cluster->n_types; t++) {
-        const adept_type_use none = {.n_starts = 0}, *from = p->uses_from ? &p->uses_from[t] : &none, *to = &p->uses_to[t];
+        const adept_type_use none = {.n_starts = 0}, *from = p->uses_from ? &p->uses_from[t] : &none,
+                             *to = &p->uses_to[t];
         double there_s = 0;
         for (size_t i = 0; i < e->cluster->n_nodes; i++)
             if (e->cluster->nodes[i].type == t) there_s += e->cluster->nodes[i].gpus * (p->to.time_s - p->from.time_s);
-        out[t] = (adept_type_outcome){.jobs_energy_j = to->jobs_energy_j - from->jobs_energy_j, .n_starts = to->n_starts - from->n_starts};
+        out[t] = (adept_type_outcome){.jobs_energy_j = to->jobs_energy_j - from->jobs_energy_j,
+                                      .n_starts = to->n_starts - from->n_starts};
         out[t].energy_j = to->nodes_energy_j - from->nodes_energy_j + out[t].jobs_energy_j;
         out[t].utilisation = there_s > 0 ? (to->gpu_s - from->gpu_s) / there_s : NAN;
-        out[t].gpus_per_job = out[t].n_starts > 0 ? (double)(to->gpus_started - from->gpus_started) / (double)out[t].n_starts : NAN;
+        out[t].gpus_per_job =
+            out[t].n_starts > 0 ? (double)(to->gpus_started - from->gpus_started) / (double)out[t].n_starts : NAN;
     }
 }
 
@@ -215,7 +218,8 @@ static void add_sums(adept_outcome *out, const adept_engine *e, const part *p)
     out->utilisation = out->end_s > 0 && e->total_gpus > 0 ? gpu_s / (e->total_gpus * out->end_s) : NAN;
 }
 
-static adept_status sum_up(adept_outcome *out, adept_type_outcome *types, const adept_engine *e, const part *p, adept_error *err)
+static adept_status sum_up(adept_outcome *out, adept_type_outcome *types, const adept_engine *e, const part *p,
+                           adept_error *err)
 {
     add_types(types, e, p);
     add_sums(out, e, p);

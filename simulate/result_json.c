@@ -207,7 +207,8 @@ static void read_gpus(adept_json_reader *r, adept_comparison *c, size_t policy, 
     size_t n = adept_json_size(by_gpu), t = 0;
     const cJSON *item = NULL;
 
-    if (n > ADEPT_JSON_MAX_VALUES / 16 / (c->n_policies * c->n_seeds)) adept_json_fail(r, "has more GPUs than a file can hold");
+    if (n > ADEPT_JSON_MAX_VALUES / 16 / (c->n_policies * c->n_seeds))
+        adept_json_fail(r, "has more GPUs than a file can hold");
     if (r->status == ADEPT_OK && policy == 0) {
         const char **names = calloc(n + 1, sizeof *names);
         if (!names) adept_json_no_memory(r);
@@ -220,7 +221,8 @@ static void read_gpus(adept_json_reader *r, adept_comparison *c, size_t policy, 
     cJSON_ArrayForEach(item, by_gpu)
     {
         const char *name = adept_json_string(r, item, "gpu");
-        if (r->status == ADEPT_OK && strcmp(name, c->gpus[t]) != 0) adept_json_fail(r, "policies have not the same GPUs");
+        if (r->status == ADEPT_OK && strcmp(name, c->gpus[t]) != 0)
+            adept_json_fail(r, "policies have not the same GPUs");
         for (const adept_sim_metric *m = adept_sim_type_metrics; r->status == ADEPT_OK && m->name; m++)
             read_metric(r, c, policy, m, item, &c->by_gpu[policy * c->n_seeds * c->n_gpus + t],
                         c->n_gpus * sizeof *c->by_gpu);

@@ -7,7 +7,10 @@
 /* ---------------------------------------------------------------- metrics ---------------------------------------- */
 
 #define METRIC(kind, name, unit, better) {#name, unit, offsetof(adept_outcome, name), ADEPT_SIM_METRIC_##kind, better}
-#define OF_TYPE(kind, name, unit) {#name, unit, offsetof(adept_type_outcome, name), ADEPT_SIM_METRIC_##kind, 0}
+#define OF_TYPE(kind, name, unit)                                                                                      \
+    {                                                                                                                  \
+#name, unit, offsetof(adept_type_outcome, name), ADEPT_SIM_METRIC_##kind, 0                                    \
+    }
 
 const adept_sim_metric adept_sim_metrics[] = {
     METRIC(COUNT, n_jobs, "", 0),
@@ -45,7 +48,7 @@ const adept_sim_metric adept_sim_metrics[] = {
 };
 
 const adept_sim_metric adept_sim_type_metrics[] = {
-    OF_TYPE(NUMBER, utilisation, ""), OF_TYPE(NUMBER, energy_j, "J"),      OF_TYPE(NUMBER, jobs_energy_j, "J"),
+    OF_TYPE(NUMBER, utilisation, ""), OF_TYPE(NUMBER, energy_j, "J"),    OF_TYPE(NUMBER, jobs_energy_j, "J"),
     OF_TYPE(COUNT, n_starts, ""),     OF_TYPE(NUMBER, gpus_per_job, ""), {.name = NULL},
 };
 

@@ -35,7 +35,7 @@ static ADEPT_NAMES(status_at, "ok", "oom")
     X(step_time_s, step_time_s, POSITIVE, "", NULL)                                                                    \
     X(avg_power_w, power_avg_w, POSITIVE, "", NULL)                                                                    \
     X(peak_memory_bytes, peak_memory_bytes, POSITIVE, "", NULL)                                                        \
-    X(gpu_utilization, gpu_utilization, SHARE, "", NULL)                                                           \
+    X(gpu_utilization, gpu_utilization, SHARE, "", NULL)                                                               \
     X(status, status, CHOICE, "ok", status_at)                                                                         \
     X(stack, stack, TEXT, "", NULL)                                                                                    \
     X(source, source, TEXT, "", NULL)                                                                                  \

@@ -1,5 +1,5 @@
-/** @file floors.c  The naive predictors that a fit must beat: one efficiency for all times, one share of the board's power limit
- * for all powers; and power by utilisation, where that was measured. Calls: model (roofline). */
+/** @file floors.c  The naive predictors that a fit must beat: one efficiency for all times, one share of the board's
+ * power limit for all powers; and power by utilisation, where that was measured. Calls: model (roofline). */
 #include "fit_report.h"
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +61,8 @@ static double shape_at(size_t form, double u)
 }
 
 /* P / TDP = a + b g(u): least squares of (predicted - measured) / measured. */
-static void fit_utilisation(adept_floor_values *out, size_t form, const adept_dataset_row *rows, size_t n, const bool *use)
+static void fit_utilisation(adept_floor_values *out, size_t form, const adept_dataset_row *rows, size_t n,
+                            const bool *use)
 {
     double s1 = 0, sg = 0, sgg = 0, s = 0, gs = 0;
 
@@ -180,11 +181,14 @@ adept_status adept_floors_new(adept_floors *out, adept_arena *arena, const adept
     for (size_t form = 0; form < ADEPT_UTILISATIONS && status == ADEPT_OK; form++) {
         if (isnan(out->values.b[form])) continue;
         for (size_t i = 0; i < n; i++)
-            scored[i] = adept_scored_without_interval(&rows[i], NAN, power_by_utilisation(&out->values, form, &rows[i]));
+            scored[i] =
+                adept_scored_without_interval(&rows[i], NAN, power_by_utilisation(&out->values, form, &rows[i]));
         context.form = form;
-        status = adept_evaluation_of(&out->utilisation_in_sample[form], arena, scored, n, options->by, options->n_by, err);
+        status =
+            adept_evaluation_of(&out->utilisation_in_sample[form], arena, scored, n, options->by, options->n_by, err);
         if (status == ADEPT_OK)
-            status = adept_held_out_run(&out->utilisation_held_out[form], arena, rows, n, refit, &context, &same_folds, err);
+            status =
+                adept_held_out_run(&out->utilisation_held_out[form], arena, rows, n, refit, &context, &same_folds, err);
     }
     return status;
 }

@@ -31,7 +31,7 @@
 
 #define ADEPT_LOG_MAGIC "ADEPTACT"
 #define ADEPT_LOG_VERSION 2
-#define ADEPT_LOG_KINDS_OF_1 7 /* of activities: a file without others is of version 1 */
+#define ADEPT_LOG_KINDS_OF_1 7                  /* of activities: a file without others is of version 1 */
 #define ADEPT_LOG_PREFIX 12                     /* bytes in front of a payload */
 #define ADEPT_LOG_MOST_BYTES ((size_t)64 << 20) /* of a payload; a process of an interval takes about 60 */
 #define ADEPT_LOG_MOST_TEXT 4096                /* bytes of a text: PATH_MAX, which cgroups keep to as well */

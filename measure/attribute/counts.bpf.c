@@ -106,7 +106,8 @@ static __u64 event(__u32 k)
 {
     struct bpf_perf_event_value value = {0};
 
-    if (bpf_perf_event_read_value(&events, k * setup.n_processors + bpf_get_smp_processor_id(), &value, sizeof value)) return 0;
+    if (bpf_perf_event_read_value(&events, k * setup.n_processors + bpf_get_smp_processor_id(), &value, sizeof value))
+        return 0;
     return value.counter;
 }
 

@@ -163,8 +163,8 @@ static const char *monitored_name(size_t at)
 }
 
 /* Ranks need no scale: also of what is no feature, as memory, or what another recorder would have to count. */
-static adept_status correlate(adept_attribution_model *m, const adept_rows *rows, const adept_attribution_source *sources,
-                              adept_error *err)
+static adept_status correlate(adept_attribution_model *m, const adept_rows *rows,
+                              const adept_attribution_source *sources, adept_error *err)
 {
     double *values = malloc((2 * rows->n + 1) * sizeof *values), *energies_j = values + rows->n;
     adept_status status = values ? ADEPT_OK : adept_no_memory(err, "correlations");

@@ -197,9 +197,10 @@ static void read_features(adept_json_reader *r, const cJSON *root, adept_attribu
 
 static void read_correlations(adept_json_reader *r, const cJSON *root, adept_attribution_model *m)
 {
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "correlations") ? adept_json_array(r, root, "correlations")
-                                                                              : NULL, /* older models have none */
-                *item;
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "correlations")
+                            ? adept_json_array(r, root, "correlations")
+                            : NULL, /* older models have none */
+        *item;
 
     if (adept_json_size(list) > ADEPT_ACTIVITIES + ADEPT_MONITORED)
         adept_json_fail(r, "\"correlations\" has more than %d", ADEPT_ACTIVITIES + ADEPT_MONITORED);

@@ -164,8 +164,8 @@ static bool allocate(adept_rows *rows, size_t n)
     rows->energy_j = calloc(room, sizeof *rows->energy_j);
     rows->meters = calloc(rows->n_sources, sizeof *rows->meters);
     rows->starts = calloc(rows->n_sources + 1, sizeof *rows->starts);
-    return rows->sums && rows->monitored && rows->records && rows->begin_s && rows->duration_s && rows->energy_j && rows->meters &&
-           rows->starts;
+    return rows->sums && rows->monitored && rows->records && rows->begin_s && rows->duration_s && rows->energy_j &&
+           rows->meters && rows->starts;
 }
 
 /* Does an interval follow the last row at once, which is still too short? */

@@ -30,7 +30,7 @@ typedef struct bpf_source {
     struct counts *batch;
     uint32_t *keys;
     struct counts_run *run_values; /* one for each processor that there can be */
-    int *events;                   /* descriptors of perf events, as in the program's map; -1: none. NULL: none at all */
+    int *events; /* descriptors of perf events, as in the program's map; -1: none. NULL: none at all */
     bool has_network;
     adept_processes *table; /* while drain() runs */
 } bpf_source;
@@ -68,7 +68,9 @@ static bool is_event(size_t kind)
 /* Memory is looked up elsewhere. */
 static bool counts_kind(const bpf_source *s, size_t kind)
 {
-    return kind == ADEPT_ACTIVITY_NETWORK_BYTES ? s->has_network : is_event(kind) ? s->events != NULL : kind != ADEPT_ACTIVITY_MEMORY_BYTES;
+    return kind == ADEPT_ACTIVITY_NETWORK_BYTES ? s->has_network
+           : is_event(kind)                     ? s->events != NULL
+                                                : kind != ADEPT_ACTIVITY_MEMORY_BYTES;
 }
 
 static void take(const bpf_source *s, adept_tracked *t, const struct counts *c)
@@ -158,7 +160,8 @@ static double events_since(const bpf_source *s, int processor, int k)
     int event = s->events ? s->events[k * s->n_processors + processor] : -1;
     uint64_t value = 0, since = s->run_values[processor].events[k];
 
-    return event >= 0 && read(event, &value, sizeof value) == sizeof value && value > since ? (double)(value - since) : 0;
+    return event >= 0 && read(event, &value, sizeof value) == sizeof value && value > since ? (double)(value - since)
+                                                                                            : 0;
 }
 
 /* What threads took that did not give their processors back since they got them: it is in no count yet. */
@@ -255,7 +258,8 @@ static void open_events(bpf_source *s)
     for (size_t i = 0; s->events && i < n; i++) {
         const adept_counts_event *e = &adept_counts_events[i / (size_t)s->n_processors];
         struct perf_event_attr attributes = {.type = e->type, .size = sizeof attributes, .config = e->config};
-        s->events[i] = (int)syscall(SYS_perf_event_open, &attributes, -1, (int)(i % (size_t)s->n_processors), -1, PERF_FLAG_FD_CLOEXEC);
+        s->events[i] = (int)syscall(SYS_perf_event_open, &attributes, -1, (int)(i % (size_t)s->n_processors), -1,
+                                    PERF_FLAG_FD_CLOEXEC);
         n_open += s->events[i] >= 0;
         if (s->events[i] < 0 && errno != ENODEV) break; /* ENODEV: that processor is off */
         if (i + 1 == n && n_open > 0 && n_open % COUNTS_EVENTS == 0) return;

@@ -14,7 +14,7 @@ size_t adept_measured_sensors(const adept_recording *recording, adept_component 
  *  @param component  ADEPT_COMPONENTS: the total, which is cpu, dram and gpu as far as there are sensors of them */
 adept_energy adept_measured_energy(const adept_recording *recording, adept_component component, double begin_s, double end_s);
 
-/** What meters of the node read over the total of its parts, out-of-band over in-band; NAN: one of them is not known. */
+/** What meters of the node read over the total of its parts, out-of-band over in-band; NAN: not known. */
 double adept_measured_node_over_parts(const adept_recording *recording, double begin_s, double end_s);
 
 /** The visits of a region: how long, and joules of a component. */

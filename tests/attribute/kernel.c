@@ -1,5 +1,6 @@
-/* What the program in the kernel counts beside processor time: bytes over sockets, and events of the processor, for which the
- * kernel's own clock stands in, since a virtual machine has none. Ends with 77 where the program cannot be had. */
+/* What the program in the kernel counts beside processor time: bytes over sockets, and events of the processor, for
+ * which the kernel's own clock stands in, since a virtual machine has none. Ends with 77 where the program cannot be
+ * had. */
 #include "adept_recorder.h"
 #include "activity_source.h"
 #include <arpa/inet.h>
@@ -62,7 +63,8 @@ int main(void)
         adept_counts_events[k] = (adept_counts_event){PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK};
 #endif
     if (rmdir(mkdtemp(path))) return 1;
-    const adept_recorder_options options = {.source = ADEPT_SOURCE_BPF, .period_s = 1, .host = "here", .meters = {.period_s = 1}};
+    const adept_recorder_options options = {
+        .source = ADEPT_SOURCE_BPF, .period_s = 1, .host = "here", .meters = {.period_s = 1}};
     if (adept_recorder_start(&recorder, &options, &err) != ADEPT_OK) {
         printf("not to be had: %s\n", err.message);
         return 77;
@@ -85,8 +87,8 @@ int main(void)
             for (int e = 0; e < 3 && log->has[ADEPT_ACTIVITY_INSTRUCTIONS]; e++)
                 events[e] += 1e-9 * a->values[ADEPT_ACTIVITY_INSTRUCTIONS + e];
         }
-    printf("cpu %.3f s of %.3f; events %.3f %.3f %.3f; network %.0f bytes of %d\n", recorded_s, spent_s, events[0], events[1],
-           events[2], network, 2 * SENT_BYTES);
+    printf("cpu %.3f s of %.3f; events %.3f %.3f %.3f; network %.0f bytes of %d\n", recorded_s, spent_s, events[0],
+           events[1], events[2], network, 2 * SENT_BYTES);
     int bad = fabs(recorded_s / spent_s - 1) > 0.1;
     bad += log->has[ADEPT_ACTIVITY_NETWORK_BYTES] && network != 2 * SENT_BYTES;
     for (int e = 0; e < 3 && log->has[ADEPT_ACTIVITY_INSTRUCTIONS]; e++)

@@ -120,6 +120,23 @@ expect_error 2 'make 7.2e.09 jobs' simulate "$work/cluster.json" "$work/jobs.jso
 expect_error 2 '--csv is of --vary' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --csv
 expect_error 2 'no --baseline' simulate "$work/cluster.json" "$work/jobs.json" --policy zeus --vary rate=1 --recommend
 
+# ---- the thesis's jobs: their best number of GPUs differs, by kind and by what is minimised; of scenario E a user has half
+clusters=$ADEPT_SOURCE_DIR/data/clusters
+run simulate "$clusters/thesis.json" "$clusters/thesis_jobs.json" --policy pollux,zeus --noise 10% --json --jobs-csv "$work/thesis.csv"
+run simulate "$clusters/thesis.json" "$clusters/thesis_e_jobs.json" --policy zeus --json --jobs-csv "$work/users.csv"
+checks=$((checks + 1))
+"$python" - "$work/thesis.csv" "$work/users.csv" <<'CHECK' || fail "the thesis's jobs"
+import collections, csv, sys
+def gpus(policy, template):
+    rows = [int(r["gpus"]) for r in csv.DictReader(open(sys.argv[1])) if r["policy"] == policy and r["template"] == template and r["gpus"]]
+    return sum(rows) / len(rows)
+for template in ("vit", "albert", "resnet"):
+    assert 7 > gpus("pollux", template) > gpus("zeus", template), template
+assert gpus("zeus", "resnet") < 1.5 < 2.5 < gpus("zeus", "albert") < 4 < gpus("zeus", "vit")
+users = collections.Counter(r["user"] for r in csv.DictReader(open(sys.argv[2])))
+assert users["user0"] > 0.4 * sum(users.values()) > 3 * users["user1"] * 0.4, users
+CHECK
+
 # ---- an independent simulator
 rc=0
 simpy=$python

@@ -80,6 +80,7 @@ COMMANDS = [
     ("attribute-slurm", "attribute --slurm node.adept --sacct jobs.txt --csv", []),
     ("simulate-trace", "simulate cluster.json trace.csv.gz --templates jobs.json --policy fcfs --json -o out.json", ["out.json"]),
     ("simulate", "simulate cluster.json jobs.json --policy fcfs,thrift --json -o out.json", ["out.json"]),
+    ("simulate-vary", "simulate jobs.json --policy fcfs --vary cluster=cluster.json --vary cap=2kW,3kW --csv -o out.csv", ["out.csv"]),
     ("help", "help predict", []),
     ("serve", "serve @/mlp.profile.json --socket s --listen 127.0.0.1:0", []), # it begins, and finds that SIGTERM has come
 ]
@@ -101,7 +102,7 @@ CALLS_ONLY = [
 OPTIONAL = ("serve", "serve-threads", "attribute-record-bpf", "attribute-record-taskstats")
 
 # With --brief, only every Kth allocation of what is long, or much as another. With --calls, of what reads all of /proc.
-BRIEFLY = {"calibrate": 10, "profile-config": 5, "evaluate-operator": 10, "simulate": 5, "simulate-trace": 2, "sweep-shard": 10, "diff": 2,
+BRIEFLY = {"calibrate": 10, "profile-config": 5, "evaluate-operator": 10, "simulate": 5, "simulate-trace": 2, "simulate-vary": 25, "sweep-shard": 10, "diff": 2,
            "explain": 2, "attribute-report": 5, "compare": 2, "serve": 5, "serve-profile": 13, "measure-samples": 4}
 LONG = {"attribute-record": 97, "attribute-record-bpf": 97, "attribute-record-taskstats": 97, "attribute-record-command": 97,
         "calibrate": 3, "calibrate-threads": 97, "simulate-threads": 97, "torch": 29, "sweep-drive": 1 << 40}

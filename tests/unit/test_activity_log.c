@@ -21,15 +21,16 @@ static char path[64], other[64];
 static const char *const sources[] = {"/proc: some", "network bytes: not counted"};
 static const adept_meter_log meters[] = {{.name = "node", .source = "http://meter/", .component = ADEPT_COMPONENT_NODE},
                                          {.name = "gpu-0", .source = "nvml", .component = ADEPT_COMPONENT_GPU, .inside = "node"}};
-static const adept_activity_log head = {
-    .host = "box",
-    .sources = sources,
-    .n_sources = 2,
-    .period_s = 1,
-    .n_cpus = 4,
-    .has = {[ADEPT_ACTIVITY_CPU_TIME_S] = true, [ADEPT_ACTIVITY_MEMORY_BYTES] = true, [ADEPT_ACTIVITY_CACHE_MISSES] = true},
-    .meters = meters,
-    .n_meters = 2};
+static const adept_activity_log head = {.host = "box",
+                                        .sources = sources,
+                                        .n_sources = 2,
+                                        .period_s = 1,
+                                        .n_cpus = 4,
+                                        .has = {[ADEPT_ACTIVITY_CPU_TIME_S] = true,
+                                                [ADEPT_ACTIVITY_MEMORY_BYTES] = true,
+                                                [ADEPT_ACTIVITY_CACHE_MISSES] = true},
+                                        .meters = meters,
+                                        .n_meters = 2};
 /* A name that a process may give itself. */
 static const adept_process shell = {.pid = 77,
                                     .uid = 1000,

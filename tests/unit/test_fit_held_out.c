@@ -335,7 +335,8 @@ static void floors_by_hand(void **state)
     adept_dataset_free(d);
 }
 
-/* Power made of each law of utilisation is found again by it, and by no other; of several GPUs, and where some rows have none. */
+/* Power made of each law of utilisation is found again by it, and by no other; of several GPUs, and where some rows
+ * have none. */
 static void utilisation_by_hand(void **state)
 {
     (void)state;

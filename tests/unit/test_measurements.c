@@ -343,7 +343,8 @@ static const refusal refusals[] = {
     {HEAD "a,1,,,,,,,,,0,,,\n", "t.csv:2: column power_limit_w: 0 is not above 0"},
     {HEAD "a,1,,,,,,,,,,rack,,\n", "t.csv:2: column power_scope: 'rack' is not one of gpu, node"},
     {HEAD "a,1,,,,,,,,,,,-1,\n", "t.csv:2: column weight: -1 is not at least 0"},
-    {"model,step_time_s,gpu_utilization\na,1,50\n", "t.csv:2: column gpu_utilization: 50 is above 1: divide percent by 100"},
+    {"model,step_time_s,gpu_utilization\na,1,50\n",
+     "t.csv:2: column gpu_utilization: 50 is above 1: divide percent by 100"},
     {HEAD "a,1,,,,,,,,,,,,3y\n", "t.csv:2: column input: input '3y'"},
     {HEAD "a,1,,,,,,,,,,,,\na,2,,,,,,,,,,,,f33:2\n", "t.csv:3: column input: input 'f33:2'"},
 };

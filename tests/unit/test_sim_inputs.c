@@ -201,7 +201,8 @@ static void global_batches(void **state)
     adept_scenario s;
     begin_cluster(&s, TWO_NODES, &notes);
     adept_jobs *jobs = begin_jobs(&s,
-                                  "{\"schema_version\": 1, \"rigid\": {\"gpus\": 4, \"batch\": 5}, \"arrivals\": {\"rate_per_s\": 0.01, \"horizon_s\": 10000}, \"templates\": [{\"name\": \"mlp\", "
+                                  "{\"schema_version\": 1, \"rigid\": {\"gpus\": 4, \"batch\": 5}, \"arrivals\": "
+                                  "{\"rate_per_s\": 0.01, \"horizon_s\": 10000}, \"templates\": [{\"name\": \"mlp\", "
                                   "\"model\": \"" MLP "\", \"gpus\": [1, 2, 4], \"global_batches\": [64, 66], "
                                   "\"samples_for_s\": {\"seconds\": 100, \"gpu\": \"a100-sxm-40gb\", \"gpus\": 4}}]}",
                                   &notes);
@@ -468,7 +469,8 @@ static void bundled_files(void **state)
         adept_notes notes = {0};
         adept_jobs *jobs = NULL;
         adept_scenario s;
-        snprintf(cluster, sizeof cluster, ADEPT_SOURCE_DIR "/data/clusters/%.*s.json", (int)strcspn(names[i], "_"), names[i]);
+        snprintf(cluster, sizeof cluster, ADEPT_SOURCE_DIR "/data/clusters/%.*s.json", (int)strcspn(names[i], "_"),
+                 names[i]);
         snprintf(file, sizeof file, ADEPT_SOURCE_DIR "/data/clusters/%s_jobs.json", names[i]);
         if (adept_cluster_read(&s, cluster, &notes, &err) != ADEPT_OK) fail_msg("%s", err.message);
         if (adept_jobs_read(&jobs, file, &s, &loader, &notes, &err) != ADEPT_OK) fail_msg("%s", err.message);

@@ -34,11 +34,16 @@ static adept_status check(adept_cli *cli, void *record)
     bool varies = v->n_clusters + v->n_rates + v->n_caps > 0;
     if (o->csv && (o->json || !varies)) return adept_cli_usage(cli, "--csv is of --vary, without --json");
     if (varies && (o->baseline || o->html || o->jobs_csv || o->power_csv || o->recommend || o->shard.of > 1))
-        return adept_cli_usage(cli, "--vary prints rows: no --baseline, --recommend, --html, --jobs-csv, --power-csv, --shard");
-    if (v->n_caps > 0 && isfinite(o->policy.cap_w)) return adept_cli_usage(cli, "--cap and --vary cap exclude each other");
-    if (v->n_rates > 0 && o->templates) return adept_cli_usage(cli, "--vary rate is of arrivals, and a trace has its own");
-    if (v->n_clusters > 0 && o->words.n != 1) return adept_cli_usage(cli, "simulate needs JOBS alone where --vary names clusters");
-    if (v->n_clusters == 0 && o->words.n != 2) return adept_cli_usage(cli, "simulate needs CLUSTER.json and JOBS; see adept simulate --help");
+        return adept_cli_usage(
+            cli, "--vary prints rows: no --baseline, --recommend, --html, --jobs-csv, --power-csv, --shard");
+    if (v->n_caps > 0 && isfinite(o->policy.cap_w))
+        return adept_cli_usage(cli, "--cap and --vary cap exclude each other");
+    if (v->n_rates > 0 && o->templates)
+        return adept_cli_usage(cli, "--vary rate is of arrivals, and a trace has its own");
+    if (v->n_clusters > 0 && o->words.n != 1)
+        return adept_cli_usage(cli, "simulate needs JOBS alone where --vary names clusters");
+    if (v->n_clusters == 0 && o->words.n != 2)
+        return adept_cli_usage(cli, "simulate needs CLUSTER.json and JOBS; see adept simulate --help");
     if (o->policies.n == 0) return adept_cli_usage(cli, "simulate needs --policy NAME[,NAME...]");
     for (size_t i = 0; i < o->policies.n; i++) {
         const adept_policy *policy = adept_policy_by_name(o->policies.words[i]);
@@ -139,67 +144,83 @@ static const char *fairness_name(size_t index)
 
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What is simulated:"},
-    {"policy", "NAME,...", 1, "Which policies: `adept simulate --help` lists them below", ADEPT_OPT_LIST, .at = AT(policies)},
-    {"templates", "JOBS.json", 1, "JOBS is a trace, and this file says what its jobs are", ADEPT_OPT_FILE, .at = AT(templates)},
-    {"trace-format", "NAME", 1, "Of a trace whose header does not tell: native, adaptdl, philly, gavel, openb, helios, sacct", ADEPT_OPT_TEXT,
+    {"policy", "NAME,...", 1, "Which policies: `adept simulate --help` lists them below", ADEPT_OPT_LIST,
+     .at = AT(policies)},
+    {"templates", "JOBS.json", 1, "JOBS is a trace, and this file says what its jobs are", ADEPT_OPT_FILE,
+     .at = AT(templates)},
+    {"trace-format", "NAME", 1,
+     "Of a trace whose header does not tell: native, adaptdl, philly, gavel, openb, helios, sacct", ADEPT_OPT_TEXT,
      .at = AT(trace_format)},
     {"malleable", NULL, 1, "Jobs of a trace may run on any number of GPUs", ADEPT_OPT_FLAG, .at = AT(is_malleable)},
-    {"drop-impossible", NULL, 1, "Leave out jobs of a trace that no placement can run", ADEPT_OPT_FLAG, .at = AT(drops_impossible),
-     .expert = true},
-    {"rigid", NULL, 1, "Jobs run on the jobs file's \"rigid\" number of GPUs and batch only", ADEPT_OPT_FLAG, .at = AT(policy.is_rigid)},
-    {"vary", "KEY=V1,V2,...", 1, "A row for each value and policy: KEY is cap, rate (jobs/s) or cluster (files, in place of CLUSTER.json); several keys make a grid", ADEPT_OPT_PARSED,
-     .at = AT(vary), .parse = parse_vary},
-    {"horizon", "TIME", 1, "End after so long, \"10h\" (default: the jobs file's; of a trace when all have ended)", ADEPT_OPT_AMOUNT,
-     .at = AT(horizon_s), .units = adept_suffix_times},
-    {"seeds", "N", 1, "Repeat with N seeds: mean, deviation, paired differences (default 1)", ADEPT_OPT_COUNT, .at = AT(seeds), .low = 1, .high = 100000},
-    {"windows", "K", 1, "Cut what happens under a trace into K windows of equal length, for intervals in place of seeds", ADEPT_OPT_COUNT, .at = AT(windows), .low = 2, .high = 100000,
-     .expert = true},
+    {"drop-impossible", NULL, 1, "Leave out jobs of a trace that no placement can run", ADEPT_OPT_FLAG,
+     .at = AT(drops_impossible), .expert = true},
+    {"rigid", NULL, 1, "Jobs run on the jobs file's \"rigid\" number of GPUs and batch only", ADEPT_OPT_FLAG,
+     .at = AT(policy.is_rigid)},
+    {"vary", "KEY=V1,V2,...", 1,
+     "A row for each value and policy: KEY is cap, rate (jobs/s) or cluster (files, in place of CLUSTER.json); several "
+     "keys make a grid",
+     ADEPT_OPT_PARSED, .at = AT(vary), .parse = parse_vary},
+    {"horizon", "TIME", 1, "End after so long, \"10h\" (default: the jobs file's; of a trace when all have ended)",
+     ADEPT_OPT_AMOUNT, .at = AT(horizon_s), .units = adept_suffix_times},
+    {"seeds", "N", 1, "Repeat with N seeds: mean, deviation, paired differences (default 1)", ADEPT_OPT_COUNT,
+     .at = AT(seeds), .low = 1, .high = 100000},
+    {"windows", "K", 1,
+     "Cut what happens under a trace into K windows of equal length, for intervals in place of seeds", ADEPT_OPT_COUNT,
+     .at = AT(windows), .low = 2, .high = 100000, .expert = true},
     {"seed", "N", 1, "The first seed (default 0)", ADEPT_OPT_COUNT, .at = AT(seed)},
     {.group = 2, .help = "How the world is:"},
-    {"tick", "S", 2, "The scheduler wakes every S seconds (default 1; 0: at every event)", ADEPT_OPT_NUMBER, .at = AT(tick_s),
-     .expert = true},
-    {"noise", "SHARE", 2, "The oracle is wrong by up to this, 10%", ADEPT_OPT_PARSED, .at = AT(noise), .parse = parse_share,
-     .expert = true},
-    {"reality-noise", "SHARE", 2, "So is what happens, independently", ADEPT_OPT_PARSED, .at = AT(reality_noise), .parse = parse_share,
-     .expert = true},
-    {"interference", "SHARE", 2, "Jobs on one node slow each other down by this", ADEPT_OPT_PARSED, .at = AT(interference), .parse = parse_share},
-    {"preempt-loss", "WHAT", 2, "What a preempted job does again: all (default), iteration, checkpoint:SECONDS", ADEPT_OPT_PARSED,
-     .parse = parse_loss, .expert = true},
+    {"tick", "S", 2, "The scheduler wakes every S seconds (default 1; 0: at every event)", ADEPT_OPT_NUMBER,
+     .at = AT(tick_s), .expert = true},
+    {"noise", "SHARE", 2, "The oracle is wrong by up to this, 10%", ADEPT_OPT_PARSED, .at = AT(noise),
+     .parse = parse_share, .expert = true},
+    {"reality-noise", "SHARE", 2, "So is what happens, independently", ADEPT_OPT_PARSED, .at = AT(reality_noise),
+     .parse = parse_share, .expert = true},
+    {"interference", "SHARE", 2, "Jobs on one node slow each other down by this", ADEPT_OPT_PARSED,
+     .at = AT(interference), .parse = parse_share},
+    {"preempt-loss", "WHAT", 2, "What a preempted job does again: all (default), iteration, checkpoint:SECONDS",
+     ADEPT_OPT_PARSED, .parse = parse_loss, .expert = true},
     {"no-idle", NULL, 2, "What does nothing draws nothing", ADEPT_OPT_FLAG, .at = AT(no_idle), .expert = true},
     {.group = 3, .help = "Parameters of policies:"},
-    {"cap", "W", 3, "Power that the cluster may draw, \"4.5kW\" (default: the cluster file's)", ADEPT_OPT_AMOUNT, .at = AT(policy.cap_w), .units = adept_suffix_watts},
-    {"cap-margin", "SHARE", 3, "Keep this share of the cap free", ADEPT_OPT_PARSED, .at = AT(policy.cap_margin), .parse = parse_share,
-     .expert = true},
+    {"cap", "W", 3, "Power that the cluster may draw, \"4.5kW\" (default: the cluster file's)", ADEPT_OPT_AMOUNT,
+     .at = AT(policy.cap_w), .units = adept_suffix_watts},
+    {"cap-margin", "SHARE", 3, "Keep this share of the cap free", ADEPT_OPT_PARSED, .at = AT(policy.cap_margin),
+     .parse = parse_share, .expert = true},
     {"age-weight", "W", 3, "How much waiting counts (W_age; 0: nothing)", ADEPT_OPT_NUMBER, .at = AT(policy.age_weight),
      .expert = true},
-    {"fairness", "NAME", 3, "fair (default), or as the thesis prints it, by which heavy users go first", ADEPT_OPT_CHOICE, .at = AT(fairness),
-     .names = fairness_name, .expert = true},
-    {"risk", "RHO", 3, "When AuraChronos takes an urgent job for endangered (default 0.5)", ADEPT_OPT_NUMBER, .at = AT(policy.risk),
-     .expert = true},
-    {"most-preemptions", "N", 3, "Of one job (default 3)", ADEPT_OPT_INT, .at = AT(policy.most_preemptions), .low = 1, .high = 1e6,
-     .expert = true},
-    {"slowdown", "SHARE", 3, "How much longer than by least EDP thrift lets a job take for the sake of energy (default 25%)", ADEPT_OPT_PARSED, .at = AT(policy.slowdown), .parse = parse_share,
-     .expert = true},
-    {"placement", "RULE", 3, "Ablation: policies place by time, edp, energy, or their own rule", ADEPT_OPT_NAME, .at = AT(policy.placement), .names = part_name,
-     .expert = true},
-    {"ordering", "RULE", 3, "Ablation: policies order by fcfs, sjf, edp, energy, or their own rule", ADEPT_OPT_NAME, .at = AT(policy.ordering), .names = order_name,
-     .expert = true},
-    {"limits", "yes|no|own", 3, "Ablation: policies see placements with power limits, or do not", ADEPT_OPT_NAME, .at = AT(policy.limits), .names = limits_name,
-     .expert = true},
+    {"fairness", "NAME", 3, "fair (default), or as the thesis prints it, by which heavy users go first",
+     ADEPT_OPT_CHOICE, .at = AT(fairness), .names = fairness_name, .expert = true},
+    {"risk", "RHO", 3, "When AuraChronos takes an urgent job for endangered (default 0.5)", ADEPT_OPT_NUMBER,
+     .at = AT(policy.risk), .expert = true},
+    {"most-preemptions", "N", 3, "Of one job (default 3)", ADEPT_OPT_INT, .at = AT(policy.most_preemptions), .low = 1,
+     .high = 1e6, .expert = true},
+    {"slowdown", "SHARE", 3,
+     "How much longer than by least EDP thrift lets a job take for the sake of energy (default 25%)", ADEPT_OPT_PARSED,
+     .at = AT(policy.slowdown), .parse = parse_share, .expert = true},
+    {"placement", "RULE", 3, "Ablation: policies place by time, edp, energy, or their own rule", ADEPT_OPT_NAME,
+     .at = AT(policy.placement), .names = part_name, .expert = true},
+    {"ordering", "RULE", 3, "Ablation: policies order by fcfs, sjf, edp, energy, or their own rule", ADEPT_OPT_NAME,
+     .at = AT(policy.ordering), .names = order_name, .expert = true},
+    {"limits", "yes|no|own", 3, "Ablation: policies see placements with power limits, or do not", ADEPT_OPT_NAME,
+     .at = AT(policy.limits), .names = limits_name, .expert = true},
     {.group = 4, .help = "Output:"},
-    {"output", "FILE", 4, "Write the report to FILE instead of standard output", ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
+    {"output", "FILE", 4, "Write the report to FILE instead of standard output", ADEPT_OPT_FILE, .at = AT(output),
+     .letter = 'o'},
     {"json", NULL, 4, "Print JSON, for `adept compare` and --merge", ADEPT_OPT_FLAG, .at = AT(json)},
     {"csv", NULL, 4, "Print the rows of --vary as CSV, with all metrics", ADEPT_OPT_FLAG, .at = AT(csv)},
-    {"baseline", "FILE", 4, "Also keep the JSON in FILE, which must not be there yet: to compare with later", ADEPT_OPT_FILE, .at = AT(baseline)},
-    {"recommend", NULL, 4, "Also say which policy suits which goal, by these results", ADEPT_OPT_FLAG, .at = AT(recommend)},
+    {"baseline", "FILE", 4, "Also keep the JSON in FILE, which must not be there yet: to compare with later",
+     ADEPT_OPT_FILE, .at = AT(baseline)},
+    {"recommend", NULL, 4, "Also say which policy suits which goal, by these results", ADEPT_OPT_FLAG,
+     .at = AT(recommend)},
     {"jobs-csv", "FILE", 4, "Write a row for each job, policy and seed", ADEPT_OPT_FILE, .at = AT(jobs_csv)},
     {"power-csv", "FILE", 4, "Write the power curve of each policy and seed", ADEPT_OPT_FILE, .at = AT(power_csv)},
-    {"html", "FILE", 4, "Write a page: Gantt chart, power against the cap, trade-offs, tables", ADEPT_OPT_FILE, .at = AT(html)},
-    {"shard", "K/N", 4, "Run only the K-th of N parts of all seeds and policies", ADEPT_OPT_PARSED, .at = AT(shard), .parse = adept_option_shard,
-     .expert = true},
+    {"html", "FILE", 4, "Write a page: Gantt chart, power against the cap, trade-offs, tables", ADEPT_OPT_FILE,
+     .at = AT(html)},
+    {"shard", "K/N", 4, "Run only the K-th of N parts of all seeds and policies", ADEPT_OPT_PARSED, .at = AT(shard),
+     .parse = adept_option_shard, .expert = true},
     {"merge", NULL, 4, "The arguments are FILES of shards: put them together", ADEPT_OPT_FLAG, .at = AT(merge),
      .expert = true},
-    {"threads", "N", 4, "Default: as many as there are cores. They change no result", ADEPT_OPT_COUNT, .at = AT(threads), .low = 1, .high = 256},
+    {"threads", "N", 4, "Default: as many as there are cores. They change no result", ADEPT_OPT_COUNT,
+     .at = AT(threads), .low = 1, .high = 256},
     {"never-skip", NULL, 4, NULL, ADEPT_OPT_FLAG, .at = AT(never_skips)},
     {0},
 };
@@ -316,15 +337,18 @@ const adept_command adept_command_simulate = {
     .name = "simulate",
     .summary = "schedulers compared on time and energy",
     .usage = "CLUSTER.json JOBS --policy NAME[,NAME...]",
-    .doc = "Simulate a cluster under scheduling policies: throughput, energy, completion times, missed deadlines, fairness, power. "
-           "JOBS is a jobs file with arrivals, or a trace with --templates."
-           "\vExamples:\n"
-           "  adept simulate cluster.json jobs.json --policy pollux,zeus --seeds 10\n"
-           "  adept simulate cluster.json jobs.json --policy zeus --vary rate=0.003,0.005\n"
-           "  adept simulate --merge part1.json part2.json --json -o all.json\n"
-           "\n"
-           "Policies: fcfs, easy (backfill), pollux (sjf), themis (fairshare), chronos (slack), zeus (edp), hades, charon, aurachronos, "
-           "min-energy, and thrift, which chooses power limits. docs/SIMULATE.md describes files, policies and numbers.",
+    .doc =
+        "Simulate a cluster under scheduling policies: throughput, energy, completion times, missed deadlines, "
+        "fairness, power. "
+        "JOBS is a jobs file with arrivals, or a trace with --templates."
+        "\vExamples:\n"
+        "  adept simulate cluster.json jobs.json --policy pollux,zeus --seeds 10\n"
+        "  adept simulate cluster.json jobs.json --policy zeus --vary rate=0.003,0.005\n"
+        "  adept simulate --merge part1.json part2.json --json -o all.json\n"
+        "\n"
+        "Policies: fcfs, easy (backfill), pollux (sjf), themis (fairshare), chronos (slack), zeus (edp), hades, "
+        "charon, aurachronos, "
+        "min-energy, and thrift, which chooses power limits. docs/SIMULATE.md describes files, policies and numbers.",
     .size = sizeof(adept_simulate_options),
     .options = {.rows = rows, .init = init, .check = check},
     .arguments = {.takes = "CLUSTER.json and JOBS", .most = ADEPT_ANY_NUMBER, .at = AT(words)},

@@ -295,7 +295,8 @@ static adept_status take_value(adept_cli *cli, const adept_option_row *o, void *
     case ADEPT_OPT_ABOVE_0:
         return take_above_0(cli, option, text, field);
     case ADEPT_OPT_AMOUNT:
-        return o->units ? adept_option_amount(cli, option, text, o->units, field) : take_above_0(cli, option, text, field);
+        return o->units ? adept_option_amount(cli, option, text, o->units, field)
+                        : take_above_0(cli, option, text, field);
     case ADEPT_OPT_PARSED:
         return o->parse(cli, option, text, field);
     default:

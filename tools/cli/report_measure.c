@@ -105,11 +105,13 @@ static adept_status report_regions(adept_cli *cli, FILE *out, const adept_record
 
 static void report_node(FILE *out, const adept_measure_job *job)
 {
-    double begin_s = job->run.begin_s, end_s = job->run.end_s, over = adept_measured_node_over_parts(job->recording, begin_s, end_s);
+    double begin_s = job->run.begin_s, end_s = job->run.end_s,
+           over = adept_measured_node_over_parts(job->recording, begin_s, end_s);
     adept_energy node = adept_measured_energy(job->recording, ADEPT_COMPONENT_NODE, begin_s, end_s);
 
     if (isnan(over)) return;
-    fprintf(out, "\nNode over parts  %.3f: %s (%s) of the node %s\n", over, adept_units_joule(fabs(node.energy_j * (1 - 1 / over))).s,
+    fprintf(out, "\nNode over parts  %.3f: %s (%s) of the node %s\n", over,
+            adept_units_joule(fabs(node.energy_j * (1 - 1 / over))).s,
             adept_units_watt(fabs(node.avg_power_w * (1 - 1 / over))).s,
             over < 1 ? "are missing: its meter reads less than its parts" : "are in no part that was measured");
 }

@@ -100,10 +100,14 @@ adept_status adept_sim_put_columns(adept_row_writer *rows, const adept_compariso
     static const struct {
         const char *metric, *title;
         adept_text (*print)(double value);
-    } seen[] = {{"throughput_per_h", ">jobs/h", adept_units_digits}, {"energy_j", ">energy", kwh},
-                {"energy_per_job_j", ">energy/job", kwh},            {"mean_completion_s", ">completion", adept_units_time},
-                {"censored_completion_s", ">censored", adept_units_time}, {"jain", ">Jain", adept_units_digits},
-                {"miss_rate", ">missed", adept_units_percent},       {"peak_power_w", ">peak power", adept_units_watt}};
+    } seen[] = {{"throughput_per_h", ">jobs/h", adept_units_digits},
+                {"energy_j", ">energy", kwh},
+                {"energy_per_job_j", ">energy/job", kwh},
+                {"mean_completion_s", ">completion", adept_units_time},
+                {"censored_completion_s", ">censored", adept_units_time},
+                {"jain", ">Jain", adept_units_digits},
+                {"miss_rate", ">missed", adept_units_percent},
+                {"peak_power_w", ">peak power", adept_units_watt}};
     adept_status status = ADEPT_OK;
 
     adept_column_text(rows, "policy", "policy", c->policies[policy]);

@@ -25,7 +25,8 @@ static adept_status make_streams(adept_cli *cli, adept_simulate_job *job)
     if (job->streams) return ADEPT_OK;
     job->streams = calloc((size_t)o->seeds, sizeof *job->streams);
     if (!job->streams) return adept_cli_no_memory(cli);
-    if (!isnan(job->rate_per_s) && adept_jobs_set_rate(job->jobs, job->rate_per_s, &cli->err) != ADEPT_OK) return cli->err.status;
+    if (!isnan(job->rate_per_s) && adept_jobs_set_rate(job->jobs, job->rate_per_s, &cli->err) != ADEPT_OK)
+        return cli->err.status;
     for (int64_t s = 0; s < (o->templates ? 1 : o->seeds); s++) {
         adept_job_stream *stream = &job->streams[s];
         adept_status status = o->templates ? adept_jobs_trace(stream, job->jobs, jobs, &trace, &job->notes, &cli->err)
@@ -58,7 +59,8 @@ adept_status adept_simulate_read(adept_cli *cli, adept_simulate_job *job, const 
     adept_status status = adept_cluster_read(&job->scenario, job->cluster, &job->notes, &cli->err);
 
     if (status == ADEPT_OK)
-        status = adept_jobs_read(&job->jobs, o->templates ? o->templates : job->jobs_path, &job->scenario, &loader, &job->notes, &cli->err);
+        status = adept_jobs_read(&job->jobs, o->templates ? o->templates : job->jobs_path, &job->scenario, &loader,
+                                 &job->notes, &cli->err);
     free(loading.details);
     if (status != ADEPT_OK) return status;
     if (o->no_idle) take_idle_power(&job->scenario.cluster);
@@ -102,7 +104,8 @@ static adept_status run_one(pool *p, size_t number, adept_error *err)
     for (size_t w = 0; w < parts; w++)
         c->outcomes[number + w] = s.n_windows > 0 ? result.windows[w] : result.outcome;
     if (n_gpus > 0)
-        memcpy(&c->by_gpu[number * n_gpus], &result.types[s.n_windows > 0 ? n_gpus : 0], parts * n_gpus * sizeof *c->by_gpu);
+        memcpy(&c->by_gpu[number * n_gpus], &result.types[s.n_windows > 0 ? n_gpus : 0],
+               parts * n_gpus * sizeof *c->by_gpu);
     if (s.n_windows > 0) c->uncut[policy] = result.outcome;
     pthread_mutex_lock(&p->lock);
     for (size_t t = 0; t < s.stream->n_templates && status == ADEPT_OK; t++) {
@@ -192,11 +195,20 @@ static cJSON *setup_of(const adept_simulate_job *job)
         const char *name;
         double value;
         bool is_set;
-    } numbers[] = {{"horizon_s", o->horizon_s, o->horizon_s > 0}, {"rate_per_s", job->rate_per_s, !isnan(job->rate_per_s)}, {"tick_s", o->tick_s, true}, {"noise", o->noise, true},
-                   {"reality_noise", o->reality_noise, true}, {"interference", o->interference, true}, {"loss", o->loss, true},
-                   {"windows", (double)o->windows, o->windows > 0}, {"checkpoint_s", o->checkpoint_s, o->loss == ADEPT_LOSS_CHECKPOINT}, {"age_weight", q->age_weight, !isnan(q->age_weight)},
-                   {"risk", q->risk, !isnan(q->risk)}, {"slowdown", q->slowdown, !isnan(q->slowdown)},
-                   {"cap_margin", q->cap_margin, q->cap_margin > 0}, {"most_preemptions", q->most_preemptions, q->most_preemptions > 0}};
+    } numbers[] = {{"horizon_s", o->horizon_s, o->horizon_s > 0},
+                   {"rate_per_s", job->rate_per_s, !isnan(job->rate_per_s)},
+                   {"tick_s", o->tick_s, true},
+                   {"noise", o->noise, true},
+                   {"reality_noise", o->reality_noise, true},
+                   {"interference", o->interference, true},
+                   {"loss", o->loss, true},
+                   {"windows", (double)o->windows, o->windows > 0},
+                   {"checkpoint_s", o->checkpoint_s, o->loss == ADEPT_LOSS_CHECKPOINT},
+                   {"age_weight", q->age_weight, !isnan(q->age_weight)},
+                   {"risk", q->risk, !isnan(q->risk)},
+                   {"slowdown", q->slowdown, !isnan(q->slowdown)},
+                   {"cap_margin", q->cap_margin, q->cap_margin > 0},
+                   {"most_preemptions", q->most_preemptions, q->most_preemptions > 0}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         ok = ok && (!numbers[i].is_set || cJSON_AddNumberToObject(options, numbers[i].name, numbers[i].value));
     const struct {
@@ -223,13 +235,15 @@ static adept_status begin_comparison(adept_cli *cli, adept_simulate_job *job)
     if (!seeds) return adept_cli_no_memory(cli);
     for (int64_t s = 0; s < o->seeds; s++)
         seeds[s] = (uint64_t)(o->seed + s);
-    adept_status status = adept_comparison_begin(&job->comparison, setup_of(job), o->policies.words, o->policies.n, seeds, (size_t)o->seeds, &cli->err);
+    adept_status status = adept_comparison_begin(&job->comparison, setup_of(job), o->policies.words, o->policies.n,
+                                                 seeds, (size_t)o->seeds, &cli->err);
     free(seeds);
     const char **gpus = calloc(job->scenario.cluster.n_types + 1, sizeof *gpus);
     for (size_t i = 0; gpus && i < job->scenario.cluster.n_types; i++)
         gpus[i] = job->scenario.cluster.types[i].name;
     if (status == ADEPT_OK)
-        status = gpus ? adept_comparison_gpus(&job->comparison, gpus, job->scenario.cluster.n_types, &cli->err) : adept_cli_no_memory(cli);
+        status = gpus ? adept_comparison_gpus(&job->comparison, gpus, job->scenario.cluster.n_types, &cli->err)
+                      : adept_cli_no_memory(cli);
     free(gpus);
     job->comparison.shard = o->shard;
     job->comparison.cap_w = fmin(job->cap_w, job->scenario.power_cap_w);
@@ -361,7 +375,8 @@ static adept_status vary_jobs(adept_cli *cli, adept_simulate_job *job, adept_row
         for (size_t c = 0; c < v->n_caps + (v->n_caps == 0) && status == ADEPT_OK; c++) {
             if (v->n_caps > 0) job->cap_w = v->caps_w[c];
             status = adept_simulate_make(cli, job);
-            if (status == ADEPT_OK) status = rows ? put_point(cli, rows, job) : adept_comparison_write(w, &job->comparison, &cli->err);
+            if (status == ADEPT_OK)
+                status = rows ? put_point(cli, rows, job) : adept_comparison_write(w, &job->comparison, &cli->err);
         }
     }
     return status;

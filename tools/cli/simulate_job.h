@@ -51,7 +51,8 @@ typedef struct adept_simulate_job {
 /** Read cluster and jobs. @param cluster  of several; NULL: the command line's */
 adept_status adept_simulate_read(adept_cli *cli, adept_simulate_job *job, const adept_simulate_options *options,
                                  const char *cluster);
-/** Run every policy on every seed of the shard; at another rate or cap once more, in place of what came of it before. */
+/** Run every policy on every seed of the shard; at another rate or cap once more, in place of what came of it before.
+ */
 adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job);
 void adept_simulate_job_free(adept_simulate_job *job);
 

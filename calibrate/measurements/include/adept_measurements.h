@@ -99,7 +99,7 @@ typedef struct adept_dataset_row {
     double step_time_s; /* NAN: not measured */
     double power_avg_w; /* all GPUs together; NAN: not measured */
     double peak_memory_bytes; /* of the fullest GPU; NAN: not measured */
-    double gpu_utilization; /* of the time in which a kernel ran, above 0 to 1, mean of the GPUs; NAN: not measured */
+    double gpu_utilization;   /* of the time in which a kernel ran, above 0 to 1, mean of the GPUs; NAN: not measured */
     int status;         /* ADEPT_ROW_OK, or ADEPT_ROW_OOM: memory ran out */
     const char *stack;  /* the software, as written; "" if not given */
     unsigned unsaid;    /* ADEPT_UNSAID_...: what the row does not say, and is taken as usual */

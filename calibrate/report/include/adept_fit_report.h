@@ -144,13 +144,13 @@ void adept_held_out_clear(adept_held_out *h, size_t n);
 /* ------------------------------------------------------------------ naive floors ------------------------------- */
 
 /** What a fit must beat to be worth anything: one number for all times, one for all powers. */
-/** X(name, word, shape, its value at u): power by the measured utilisation u of GPUs, P = a + b g(u). Thesis 2.4.2; FAN is Fan,
- *  Weber, Barroso (ISCA 2007). */
+/** X(name, word, shape, its value at u): power by the measured utilisation u of GPUs, P = a + b g(u). Thesis 2.4.2; FAN
+ * is Fan, Weber, Barroso (ISCA 2007). */
 #define ADEPT_UTILISATION_LIST(X)                                                                                      \
     X(LINEAR, "linear", "a + b u", u)                                                                                  \
     X(FAN, "fan", "a + b (2u - u^1.4)", 2 * u - pow(u, 1.4))                                                           \
-    X(SQUARE, "square", "a + b u^2", u * u)                                                                            \
-    X(CUBE, "cube", "a + b u^3", u * u * u)                                                                            \
+    X(SQUARE, "square", "a + b u^2", pow(u, 2))                                                                        \
+    X(CUBE, "cube", "a + b u^3", pow(u, 3))                                                                            \
     X(ROOT, "root", "a + b u^0.5", sqrt(u))
 enum {
 #define X(name, ...) ADEPT_UTILISATION_##name,
@@ -159,16 +159,18 @@ enum {
         ADEPT_UTILISATIONS
 };
 /** "linear", and "a + b u". */
-extern const char *const adept_utilisation_words[ADEPT_UTILISATIONS], *const adept_utilisation_shapes[ADEPT_UTILISATIONS];
+extern const char *const adept_utilisation_words[ADEPT_UTILISATIONS],
+    *const adept_utilisation_shapes[ADEPT_UTILISATIONS];
 
 typedef struct adept_floor_values {
     double efficiency; /* step time = time of all FLOPs at the peaks of the sheet / efficiency; NAN without times */
     double tdp_share;  /* power = tdp_share * tdp_w * GPUs: constant for one kind of GPU; NAN without powers */
-    double a[ADEPT_UTILISATIONS], b[ADEPT_UTILISATIONS]; /* of the limit likewise; NAN without utilisations that differ */
+    double a[ADEPT_UTILISATIONS],
+        b[ADEPT_UTILISATIONS]; /* of the limit likewise; NAN without utilisations that differ */
 } adept_floor_values;
 
-/** The values with the least mean absolute percentage error on the rows with use[i] (NULL: all): weighted medians; of a and b
- *  the least squares of relative errors. */
+/** The values with the least mean absolute percentage error on the rows with use[i] (NULL: all): weighted medians; of a
+ * and b the least squares of relative errors. */
 adept_status adept_floors_fit(adept_floor_values *out, const adept_dataset_row *rows, size_t n, const bool *use,
                               adept_error *err);
 /** Predictions of one row. */

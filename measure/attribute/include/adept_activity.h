@@ -7,16 +7,16 @@
 #include <stdint.h>
 
 /* X(name, word) of what is counted of a process. All but the memory are what was added within the interval. Words are published. */
-#define ADEPT_ACTIVITY_LIST(X)                                                            \
-    X(CPU_TIME_S, "cpu_time_s")                                                           \
-    X(SWITCHES, "context_switches")                                                       \
-    X(SYSCALLS, "syscalls")                                                               \
-    X(READ_BYTES, "block_read_bytes") /* that reached a block device */                   \
-    X(WRITE_BYTES, "block_write_bytes")                                                   \
-    X(NETWORK_BYTES, "network_bytes")                                                     \
-    X(MEMORY_BYTES, "memory_bytes") /* resident at the end of the interval, not a delta */ \
-    X(INSTRUCTIONS, "instructions")                                                       \
-    X(CYCLES, "cycles")                                                                   \
+#define ADEPT_ACTIVITY_LIST(X)                                                                                         \
+    X(CPU_TIME_S, "cpu_time_s")                                                                                        \
+    X(SWITCHES, "context_switches")                                                                                    \
+    X(SYSCALLS, "syscalls")                                                                                            \
+    X(READ_BYTES, "block_read_bytes") /* that reached a block device */                                                \
+    X(WRITE_BYTES, "block_write_bytes")                                                                                \
+    X(NETWORK_BYTES, "network_bytes")                                                                                  \
+    X(MEMORY_BYTES, "memory_bytes") /* resident at the end of the interval, not a delta */                             \
+    X(INSTRUCTIONS, "instructions")                                                                                    \
+    X(CYCLES, "cycles")                                                                                                \
     X(CACHE_MISSES, "cache_misses") /* of the last level */
 
 typedef enum adept_activity_kind {
