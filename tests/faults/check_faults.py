@@ -5,7 +5,7 @@ Usage: check_faults.py --adept PROGRAM [--shim SHIM.so] --make-recording PROGRAM
   --shim      what fail_allocation.c was built to; with --calls, fail_call.c
   --gpu NAME  of all predictions, "a100"; without, a small fit, whose file is read by few allocations
   --every K   only every Kth allocation or call
-  --brief     only every Kth of what is long (BRIEFLY); with either, of those below the same callers the 1st, 2nd, 4th, 8th ...
+  --brief     only every Kth of what is long (BRIEFLY)
   --calls     system calls instead: short reads and writes, a full disk, what may not be written, too many files, interruptions,
               sockets, processes and threads that do not start; with --torch, libtorch's process too
   --ends      nothing fails, but it ends early: signals at any time, standard output full, closed, or without a reader
@@ -211,8 +211,7 @@ class Case:
             before = set(os.listdir(folder))
             read_end, write_end = os.pipe()
             environment = {"LD_PRELOAD": self.options.shim, shim: "walk", shim + "_EVERY": str(self.every),
-                           shim + "_REPORT": f"/proc/self/fd/{write_end}", **({"ADEPT_WALK_ALONE": "1"} if self.name in NO_WALK else {}),
-                           **({} if self.options.brief or self.options.every > 1 else {"ADEPT_WALK_ALL": "1"})}
+                           shim + "_REPORT": f"/proc/self/fd/{write_end}", **({"ADEPT_WALK_ALONE": "1"} if self.name in NO_WALK else {})}
             process = self.start(folder, environment, stdout=out, stderr=err, pass_fds=[write_end])
             os.close(write_end)
             with os.fdopen(read_end, "rb") as records:

@@ -30,7 +30,7 @@ typedef struct file {
 
 static file files[MOST_FILES];
 static int n_files, records = -1, scratch[3]; /* stdout, stderr, stack */
-static bool has_begun, is_forking, is_child, never_forks, tries_once;
+static bool has_begun, is_forking, is_child, never_forks;
 static char *changes; /* MOST_BYTES * 2 */
 static size_t n_changes;
 
@@ -287,25 +287,6 @@ static void tell(int64_t number, int kind, int status)
     put_scratch(scratch[2], r.size_stack);
 }
 
-/* Faults of one kind below the same callers end alike: of those the 1st, 2nd, 4th, 8th ... is tried. */
-static bool was_tried(int kind)
-{
-    enum { PLACES = 1 << 16, CALLERS = 12 /* three of them the shim's */ };
-    static struct { uint64_t hash, n; } places[PLACES]; /* of stacks and kinds; full: all are tried */
-    void *stack[CALLERS];
-    uint64_t hash = 0xcbf29ce484222325u + (uint64_t)kind;
-    for (int i = backtrace(stack, CALLERS); i-- > 0;)
-        hash = (hash ^ (uint64_t)(uintptr_t)stack[i]) * 0x100000001b3u;
-    for (size_t i = 0; i < PLACES && tries_once; i++) {
-        size_t at = (hash + i) % PLACES;
-        if (places[at].n > 0 && places[at].hash != hash) continue;
-        places[at].hash = hash;
-        uint64_t n = ++places[at].n;
-        return (n & (n - 1)) != 0;
-    }
-    return false;
-}
-
 static void note_stack(void)
 {
     void *stack[24];
@@ -322,7 +303,6 @@ void walk_begin(const char *path)
     for (int i = 0; i < 3; i++)
         scratch[i] = away(memfd_create("out", MFD_CLOEXEC));
     never_forks = getenv("ADEPT_WALK_ALONE") != NULL;
-    tries_once = getenv("ADEPT_WALK_ALL") == NULL;
     changes = pages(2 * MOST_BYTES);
     snapshot();
     has_begun = true;
@@ -339,10 +319,6 @@ bool walk_case(int64_t number, int kind)
 {
     int saved = errno, status = -1;
     sigset_t pending;
-    if (was_tried(kind)) {
-        errno = saved;
-        return false;
-    }
     if (!can_fork()) {
         tell(number, kind, -1);
         errno = saved;

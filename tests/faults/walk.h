@@ -3,8 +3,7 @@
  *
  *  It forks only where nothing is shared that the child could move: one thread, no other children, and only regular files
  *  or folders open beside the standard ones. Elsewhere, and with ADEPT_WALK_ALONE in the environment, it tells that the fault
- *  was not tried. Of faults below the same callers it tries the 1st, 2nd, 4th, 8th ..., with ADEPT_WALK_ALL all. Nothing
- *  here allocates. */
+ *  was not tried. Nothing here allocates. */
 #ifndef ADEPT_WALK_H
 #define ADEPT_WALK_H
 #include <stdbool.h>
