@@ -127,6 +127,12 @@ void adept_network_of_nccl(adept_network *out, const adept_network *net, double 
 /* All-to-all's bus bandwidth, of an all-reduce's: 8 B200, .597 against .742 of the link (shared specification, section 2). */
 #define ALL_TO_ALL_SHARE 0.8
 
+/* What is sent to `places`, of `copies` sent one by one to places drawn at random: each place gets one of what comes to it. */
+static double sent_once(double places, double copies)
+{
+    return copies > 1.0 && places > 1.0 ? places * (1.0 - pow(1.0 - 1.0 / places, copies)) / copies : 1.0;
+}
+
 /* In one node: as the all-reduce's laws, of which a gather or a scatter is a half. */
 static double in_node_s(adept_collective kind, const adept_group_of *g, double bytes, double l_hop_s, double bw)
 {
@@ -134,7 +140,7 @@ static double in_node_s(adept_collective kind, const adept_group_of *g, double b
     double hops, volume, best_s = INFINITY;
     ring(n, &hops, &volume);
     if (kind != ADEPT_ALL_REDUCE) hops *= 0.5, volume *= 0.5;
-    if (kind == ADEPT_ALL_TO_ALL) hops = 1.0, volume /= ALL_TO_ALL_SHARE;
+    if (kind == ADEPT_ALL_TO_ALL) hops = 1.0, volume *= sent_once(n, g->copies) / ALL_TO_ALL_SHARE;
     if (kind == ADEPT_SEND) hops = volume = 1.0;
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
         best_s = fmin(best_s, (hops + STARTING_HOPS) * protocols[i].latency * l_hop_s +
@@ -157,7 +163,8 @@ double adept_collective_s(adept_collective kind, const adept_group_of *g, double
     case ADEPT_SEND:
         return g->latency_s + bytes / fmin(bw, adapter);
     case ADEPT_ALL_TO_ALL:
-        return nodes * g->latency_s + bytes * ((nodes - 1.0) / nodes / adapter + (g->in_node - 1.0) / n / (ALL_TO_ALL_SHARE * bw));
+        return nodes * g->latency_s + bytes * (sent_once(nodes, g->copies) * (nodes - 1.0) / nodes / adapter +
+                                               sent_once(n, g->copies) * (g->in_node - 1.0) / n / (ALL_TO_ALL_SHARE * bw));
     case ADEPT_ALL_REDUCE:
         return 2.0 * nodes * g->latency_s + (hops - 2.0 * nodes) * l_hop_s + volume * bytes / bus;
     default:

@@ -45,6 +45,7 @@ typedef struct adept_group_of {
     double adapter_bytes_per_s; /* what each has of its node's network */
     double latency_s;           /* of one hop between nodes */
     bool in_switch;             /* the switch between a node's GPUs can add */
+    double copies; /* of an all-to-all: experts of a token that goes but once to each node and GPU of theirs; 0: once to each expert */
 } adept_group_of;
 
 /** One call of a collective. @param bytes  of the whole tensor; of a send those that a rank sends, of an all-to-all those that it has */

@@ -19,10 +19,12 @@
 #define TENSOR_EXPOSED_NEMO 0.13
 /* Sends of an interleaved pipeline, of those of a plain one (trial, law 9: 60 % hidden). */
 #define SENDS_EXPOSED_INTERLEAVED 0.4
-/* Of a step, for each doubling of nodes: the slowest of many (trial, law 11). */
-#define JITTER_BY_DOUBLING 0.01
-/* One hop between nodes if nothing else is said, as communication.c's. */
-#define HOP_BETWEEN_NODES_S 1e-5
+/* Of a step, for each doubling of nodes: the slowest of many. InternEvo's steps whose shards stay in a node grow by 0.2 % a doubling
+ * up to 1,024 GPUs. */
+#define JITTER_BY_DOUBLING 0.0025
+/* One hop of a ring between nodes of a training run, if nothing else is said. 50 to 60 us predict eleven files of measured layouts best
+ * (5.8 % on average; 10 us, communication.c's of a benchmark, 6.0 %); InternEvo's rings over all ranks want most. */
+#define HOP_BETWEEN_NODES_S 5e-5
 /* A board that waits for another draws neither idle nor busy power: measured 43 to 55 % of the limit on an A100-PCIe and 28 to 39 % on an
  * A40 (Perseus, recomputed per rank; the specification's section 2, Energy). Boards with stacks of HBM as the first, others as the second. */
 #define WAIT_SHARE_HBM 0.48
@@ -57,7 +59,7 @@
 /* Where GPUs of that name stand in, if nobody says: the vendor's own server. */
 static const struct {
     const char *board, *node;
-} usual[] = {{"a100-sxm", "dgx-a100"}, {"a800-sxm", "dgx-a100"}, {"h100-sxm", "dgx-h100"}, {"h800-sxm", "dgx-h100"},
+} usual[] = {{"v100-sxm", "dgx-1"}, {"a100-sxm", "dgx-a100"}, {"a800-sxm", "dgx-a100"}, {"h100-sxm", "dgx-h100"}, {"h800-sxm", "dgx-h100"},
              {"h200-sxm", "dgx-h100"}, {"h20-sxm", "dgx-h100"}, {"b200", "dgx-b200"}, {"b300", "dgx-b200"}, {"gb200", "dgx-b200"}};
 #define USUAL_NODE_GPUS 8.0
 
@@ -200,6 +202,10 @@ static bool is_misaligned(const adept_kernel *k)
 static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
 {
     const adept_program *p = &x->prof->program;
+    bool *is_core = calloc(x->prof->n_ops + 1, sizeof *is_core);
+    if (!is_core) return adept_no_memory(x->err, "the blocks of a layout");
+    for (size_t i = 0; i < p->n_operators; i++)
+        if (p->operators[i].op >= 0 && x->part.is_core[i]) is_core[p->operators[i].op] = true;
     for (size_t i = 0; i < x->prof->n_ops; i++) {
         const adept_profile_op *op = &x->part.ops[i];
         for (size_t k = 0; k < op->n_kernels; k++) {
@@ -208,13 +214,17 @@ static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
             adept_timed_kernel t;
             adept_status status = adept_operator_shape_of(&shape, op, &op->kernels[k], x->err);
             if (status == ADEPT_OK) status = adept_operator_place(&placed, &shape, x->prof->precision, x->hw, x->err);
-            if (status != ADEPT_OK) return status;
+            if (status != ADEPT_OK) {
+                free(is_core);
+                return status;
+            }
             adept_operator_time_of(&t, NULL, &placed, plan->kernels.theta, plan->kernels.menus);
-            const double slow = is_misaligned(&op->kernels[k]) ? MISALIGNED : 1.0;
+            const double slow = is_core[i] && is_misaligned(&op->kernels[k]) ? MISALIGNED : 1.0;
             const adept_span span = {slow * t.clocked_s, slow * (t.time_s - t.clocked_s)};
             add_span(&x->of_op[i].pass[op->kernels[k].pass], &span, shape.repeats);
         }
     }
+    free(is_core);
     for (size_t i = 0; i < p->n_operators; i++) {
         const int32_t op = p->operators[i].op;
         if (op < 0) continue;
@@ -349,8 +359,12 @@ static double calls_s(const adept_layout_state *x, adept_collective kind, const 
 
 static double sent_s(const adept_layout_state *x, const adept_rank_block *b, adept_pass pass, adept_axis axis)
 {
-    const adept_group_of *groups[ADEPT_AXES] = {&x->tensor, &x->context, &x->expert};
+    const adept_transfer *tokens = &b->sent[pass][ADEPT_AXIS_EXPERT][ADEPT_ALL_TO_ALL];
+    adept_group_of expert = x->expert;
+    const adept_group_of *groups[ADEPT_AXES] = {&x->tensor, &x->context, &expert};
     double s = 0.0;
+    /* NeMo's dispatcher (DeepEP, HybridEP) sends a token once to each node and GPU of its experts; Megatron's own once to each expert */
+    if (x->mesh.trainer == ADEPT_TRAINER_NEMO && tokens->n > 0.0 && b->input_bytes > 0.0) expert.copies = tokens->bytes / tokens->n / b->input_bytes;
     for (int kind = 0; kind < ADEPT_COLLECTIVES; kind++)
         s += calls_s(x, (adept_collective)kind, groups[axis], &b->sent[pass][axis][kind]);
     return s;

@@ -74,7 +74,7 @@ static const struct {
     {"nemo", ADEPT_TRAINER_NEMO, true, true, true},
     {"dgxc", ADEPT_TRAINER_NEMO, true, true, true},
     {"papers", ADEPT_TRAINER_MEGATRON, true, false, false},
-    {"modelzoo", ADEPT_TRAINER_MEGATRON, true, true, true},
+    {"modelzoo", ADEPT_TRAINER_NEMO, true, true, true},
     {"flagscale", ADEPT_TRAINER_MEGATRON, true, false, false},
     {"paddle", ADEPT_TRAINER_MEGATRON, true, false, false},
     {"internevo", ADEPT_TRAINER_MEGATRON, true, false, false},
@@ -131,20 +131,24 @@ static int64_t or_one(int64_t n)
     return n > 0 ? n : 1;
 }
 
+/* i64:Bx4096 says 4096 where no column does; then shapes are the architecture's. */
+static void settle_length(adept_dataset_row *m)
+{
+    const char *cross = strrchr(m->input, 'x');
+    double number;
+
+    if (m->seq_length == 0 && cross && adept_number_parse(&number, cross + 1) && number >= 1 && number <= 0x1p40)
+        m->seq_length = (int64_t)number;
+    if (m->seq_length > 0) m->input = "";
+}
+
 void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
 {
     adept_run *run = &m->run;
     const double replica = (double)or_one(run->tp) * (double)or_one(run->pp) * (double)or_one(run->cp);
 
-    if (adept_row_has_architecture(m)) {
-        /* i64:Bx4096 says 4096 where no column does; then shapes are the architecture's. */
-        const char *cross = strrchr(m->input, 'x');
-        double number;
-
-        if (m->seq_length == 0 && cross && adept_number_parse(&number, cross + 1) && number >= 1 && number <= 0x1p40)
-            m->seq_length = (int64_t)number;
-        if (m->seq_length > 0) m->input = "";
-    }
+    if (adept_row_has_architecture(m)) settle_length(m);
+    if (!given->nodes) run->nodes = 0; /* as many as servers of the usual kind hold so many GPUs */
     if (!given->gpus && replica <= 0x1p31 && (double)or_one(run->dp) * replica <= 0x1p31) {
         run->gpus = (int64_t)replica * or_one(run->dp);
         if (run->dp == 0 && USUAL_NODE_GPUS % run->gpus == 0) run->gpus = USUAL_NODE_GPUS;

@@ -496,7 +496,7 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
     if (status == ADEPT_OK) status = read_assumptions(d, &m, err);
     m.layouts = l->layouts;
     if (status == ADEPT_OK && l->layouts) {
-        const adept_row_cells given = {said[COLUMN_gpus], said[COLUMN_grad_accum], said[COLUMN_activation_checkpoint],
+        const adept_row_cells given = {said[COLUMN_gpus], said[COLUMN_nodes], said[COLUMN_grad_accum], said[COLUMN_activation_checkpoint],
                                        said[COLUMN_fsdp] || said[COLUMN_zero], said[COLUMN_sp],
                                        said[COLUMN_trainer], said[COLUMN_execution] || said[COLUMN_compile]};
         adept_row_settle(&m, &given);

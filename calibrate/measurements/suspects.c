@@ -238,13 +238,20 @@ bool adept_dataset_drop_unknown_nodes(adept_dataset *d)
     return ok;
 }
 
+bool adept_row_fit_counts_foreach(const adept_dataset_row *m)
+{
+    return m->hw && !m->hw->transferred && adept_calibrated_for(m->hw, &m->run);
+}
+
 bool adept_dataset_settle_unknown(adept_dataset *d)
 {
     size_t n = 0;
     bool ok = adept_dataset_drop_unknown_nodes(d);
 
-    for (size_t i = 0; i < d->n; i++)
-        n += d->rows[i].profile && d->rows[i].profile->could_be_fused;
+    for (size_t i = 0; i < d->n; i++) {
+        const adept_dataset_row *m = &d->rows[i];
+        n += m->profile && m->profile->could_be_fused && !adept_row_fit_counts_foreach(m);
+    }
     return ok && (n == 0 || adept_dataset_warn(
                                 d,
                                 "%zu row%s optimizer_impl: predicted is the geometric mean of foreach and fused, in an "

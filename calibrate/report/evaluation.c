@@ -195,7 +195,7 @@ static adept_status predict_row(adept_scored *s, const adept_dataset_row *m, ade
     adept_status status = adept_predict(&p, m->profile, m->hw, &m->run, &cause);
     if (status != ADEPT_OK) return adept_row_error(m, status, cause.message, err);
     /* Which optimizer ran is not known: neither is taken, but what lies between, and the interval has both. */
-    const bool either = !isnan(p.fused_step_time_s);
+    const bool either = !isnan(p.fused_step_time_s) && !adept_row_fit_counts_foreach(m);
     *s = (adept_scored){
         .measured = m,
         .time_s = either ? sqrt(p.step_time_s * p.fused_step_time_s) : p.step_time_s,

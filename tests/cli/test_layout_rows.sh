@@ -38,6 +38,17 @@ shows '"tau_over_5"'
 expect_ok evaluate rows.csv --gpu a100-sxm-80gb
 expect_error 3 'no row is of h100-sxm-80gb' evaluate rows.csv --gpu h100
 
+# Nobody says how many nodes hold 16 GPUs: as many as usual servers do, with the usual network between them, as predict takes it.
+expect_ok predict "$spec" --gpu a100-sxm-80gb --gpus 16 --batch 4 --global-batch 64 --seq-length 512 --precision pure-bf16 --optimizer-impl foreach \
+    --optimizer-extras master --fsdp full --json
+nodes_s=$(sed -n 's/.*"step_time_s":[[:space:]]*\([0-9.e+-]*\).*/\1/p' out | head -1)
+{
+    echo $header
+    row a100-sxm-80gb 1 1 here one | sed 's/^toy,a100-sxm-80gb,1,/toy,a100-sxm-80gb,16,/; s/,512,4,4,1,1,1,none,none$/,512,4,64,1,1,16,full,none/'
+} >nodes.csv
+expect_ok evaluate nodes.csv --json
+shows "\"step_time_s\": *${nodes_s%????}"
+
 # a factor for each stack, written and applied
 expect_ok calibrate --layouts rows.csv -o stacks.json
 shows '^Written: stacks\.json; '

@@ -1,10 +1,11 @@
 """Every command with each of its allocations failing, and with system calls failing: nothing lost, nothing wrong said.
 
-Usage: check_faults.py --adept PROGRAM [--shim SHIM.so] --make-recording PROGRAM [--gpu NAME] [--every K] [--brief]
+Usage: check_faults.py --adept PROGRAM [--shim SHIM.so] --make-recording PROGRAM [--gpu NAME] [--every K] [--stacks] [--brief]
                        [--only NAME,...] [--jobs N] [--calls] [--ends | --serve | --torch MODEL.pt]
   --shim      what fail_allocation.c was built to; with --calls, fail_call.c
   --gpu NAME  of all predictions, "a100"; without, a small fit, whose file is read by few allocations
   --every K   only every Kth allocation or call
+  --stacks    of the places that one stack of functions reaches, only the 1st, 4th, 16th, 64th, ...
   --brief     only every Kth of what is long (BRIEFLY)
   --calls     system calls instead: short reads and writes, a full disk, what may not be written, too many files, interruptions,
               sockets, processes and threads that do not start; with --torch, libtorch's process too
@@ -211,7 +212,8 @@ class Case:
             before = set(os.listdir(folder))
             read_end, write_end = os.pipe()
             environment = {"LD_PRELOAD": self.options.shim, shim: "walk", shim + "_EVERY": str(self.every),
-                           shim + "_REPORT": f"/proc/self/fd/{write_end}", **({"ADEPT_WALK_ALONE": "1"} if self.name in NO_WALK else {})}
+                           shim + "_REPORT": f"/proc/self/fd/{write_end}", **({"ADEPT_WALK_ALONE": "1"} if self.name in NO_WALK else {}),
+                           **({"ADEPT_WALK_STACKS": "1"} if self.options.stacks else {})}
             process = self.start(folder, environment, stdout=out, stderr=err, pass_fds=[write_end])
             os.close(write_end)
             with os.fdopen(read_end, "rb") as records:
@@ -590,6 +592,7 @@ def main():
     parser.add_argument("--make-recording", required=True)
     parser.add_argument("--gpu", default="fitted.json")
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--stacks", action="store_true")
     parser.add_argument("--brief", action="store_true")
     parser.add_argument("--calls", action="store_true")
     parser.add_argument("--ends", action="store_true")
@@ -604,7 +607,8 @@ def main():
     total, found, known = 0, collections.OrderedDict(), collections.Counter()
     walkers = options.jobs * (4 if options.serve else 1) # servers without memory wait for their timeouts
     with tempfile.TemporaryDirectory(prefix="adept-faults-in-") as options.inputs, \
-            concurrent.futures.ThreadPoolExecutor(walkers) as walks, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            concurrent.futures.ThreadPoolExecutor(walkers) as walks, \
+            concurrent.futures.ThreadPoolExecutor(3 * options.jobs) as pool: # many of the runs sleep
         inputs(options)
         cases = [case for case in cases_of(options) if not options.only or case.name in options.only.split(",")]
         for case, walk in [(case, walks.submit(timed, case, pool)) for case in cases]:

@@ -79,6 +79,10 @@ static bool walk_on(long n)
 {
     if (n % every) return false;
     is_armed = false;
+    if (!walk_is_due()) {
+        is_armed = true;
+        return false;
+    }
     for (int all = 0; all < 2; all++)
         if (walk_case(n, all)) {
             walks = false;

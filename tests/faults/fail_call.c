@@ -143,7 +143,14 @@ static const fault *fault_here(long nr)
     if (now && now->call == nr) return now;
     if (!walks && !fails_at) return NULL;
     long n = __atomic_add_fetch(&number, 1, __ATOMIC_RELAXED);
-    for (size_t i = 0; i < COUNT(faults) && (fails_at > 0 || !is_frequent(nr) || n % every == 0); i++) {
+    if (walks && is_frequent(nr)) {
+        if (n % every) return NULL;
+        inside = true;
+        const bool is_due = walk_is_due();
+        inside = false;
+        if (!is_due) return NULL;
+    }
+    for (size_t i = 0; i < COUNT(faults); i++) {
         if (faults[i].call != nr) continue;
         inside = true;
         bool here = walks ? walk_case(n, (int)i) : n == fails_at && (long)i == kind;

@@ -19,6 +19,8 @@
 #define MOST_FDS 64
 #define OURS 200 /* descriptors from here on are this file's */
 #define PATIENCE_S 600
+#define MOST_STACKS (1 << 20)
+#define NEAR_FRAMES 10 /* that tell one place from another: the fault itself, what asked for it, and who could lose its word */
 
 typedef struct file {
     char name[256];
@@ -30,8 +32,12 @@ typedef struct file {
 
 static file files[MOST_FILES];
 static int n_files, records = -1, scratch[3]; /* stdout, stderr, stack */
-static bool has_begun, is_forking, is_child, never_forks;
+static bool has_begun, is_forking, is_child, never_forks, by_stack;
 static char *changes; /* MOST_BYTES * 2 */
+static struct stack_count {
+    uint64_t hash; /* 0: free */
+    uint32_t times;
+} *stacks;
 static size_t n_changes;
 
 static void die(const char *what)
@@ -303,6 +309,8 @@ void walk_begin(const char *path)
     for (int i = 0; i < 3; i++)
         scratch[i] = away(memfd_create("out", MFD_CLOEXEC));
     never_forks = getenv("ADEPT_WALK_ALONE") != NULL;
+    by_stack = getenv("ADEPT_WALK_STACKS") != NULL;
+    if (by_stack) stacks = pages(MOST_STACKS * sizeof *stacks);
     changes = pages(2 * MOST_BYTES);
     snapshot();
     has_begun = true;
@@ -313,6 +321,21 @@ static void raise_again(const sigset_t *pending)
 {
     for (int number = 1; number < NSIG; number++)
         if (sigismember(pending, number) == 1) kill(getpid(), number);
+}
+
+bool walk_is_due(void)
+{
+    void *stack[NEAR_FRAMES];
+    uint64_t hash = 0xcbf29ce484222325u;
+    if (!by_stack) return true;
+    for (int i = 0, n = backtrace(stack, NEAR_FRAMES); i < n; i++)
+        hash = (hash ^ (uintptr_t)stack[i]) * 0x100000001b3u;
+    size_t at = (hash ^ hash >> 32) % MOST_STACKS, looked = 0;
+    while (stacks[at].hash != 0 && stacks[at].hash != hash && looked++ < MOST_STACKS)
+        at = (at + 1) % MOST_STACKS;
+    stacks[at].hash = hash;
+    const uint32_t times = ++stacks[at].times;
+    return (times & (times - 1)) == 0 && (times & 0x55555555u) != 0;
 }
 
 bool walk_case(int64_t number, int kind)

@@ -36,6 +36,10 @@ bool walk_obey(struct order *order, bool goes_on);
 /** @param path  gets the records. stdout and stderr must be regular files, and the folder the program's own */
 void walk_begin(const char *path);
 
+/** Was this place, told by the functions on the stack, reached 1, 4, 16, 64, ... times by now? What a loop does a thousand times
+ *  fails in the same way nearly always; ADEPT_WALK_STACKS in the environment, else every place is. */
+bool walk_is_due(void);
+
 /** @return true in the child, which is to have the fault */
 bool walk_case(int64_t number, int kind);
 

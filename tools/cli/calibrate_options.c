@@ -211,16 +211,15 @@ static bool asks_for_model(const adept_calibrate_options *o)
     return o->fit.stage || o->fit.saturation || o->fit.compare_saturations || o->fit.n_scalars > 0 || o->without.n > 0;
 }
 
-/* A GPU that is fitted already keeps its equations. One that cannot be opened is reported later. */
+/* A GPU that is fitted already keeps its equations. */
 static adept_status granularity_of_gpu(adept_granularity *out, const char *gpu, adept_error *err)
 {
     adept_hwprofile *hw = NULL;
-    adept_error ignored = {0};
-    adept_status status = adept_hwprofile_open(&hw, gpu, &ignored);
+    adept_status status = adept_hwprofile_open(&hw, gpu, err);
 
     if (status == ADEPT_OK && hw->calibrated) *out = hw->granularity;
     adept_hwprofile_free(hw);
-    return status == ADEPT_E_NOMEM ? adept_error_set(err, status, "%s", ignored.message) : ADEPT_OK;
+    return status;
 }
 
 /* What is to be fitted: kernels, or whole steps. A profile is looked into only where no option tells. */

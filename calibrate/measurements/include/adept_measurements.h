@@ -214,6 +214,9 @@ bool adept_dataset_exclude_suspect(adept_dataset *d);
 bool adept_dataset_drop_unknown_nodes(adept_dataset *d);
 /** That, before rows are predicted; rows that do not say which implementation of the optimizer ran are warned of. */
 bool adept_dataset_settle_unknown(adept_dataset *d);
+/** Is the row's GPU predicted by a fit of its own? That took rows that do not say their optimizer's implementation for foreach,
+ *  so its parameters are right with foreach alone. */
+bool adept_row_fit_counts_foreach(const adept_dataset_row *m);
 /** Samples of a row's step on all GPUs together, and how long its matrix products, shared evenly, take at the peak of the sheet.
  *  Of a row with its profile and GPU. @return as adept_mesh_of() and adept_roofline_step() */
 adept_status adept_row_work(double *samples, double *ideal_s, const adept_dataset_row *m, adept_error *err);
