@@ -150,23 +150,6 @@ static void add_mask(adept_cost *cost, const adept_attention_sizes *a, const tra
     alu(cost, ADEPT_FORWARD, a, t->scores, MASK * t->scores, t->score_bytes + bytes, t->score_bytes);
 }
 
-static void eager_forward(adept_cost *cost, const adept_attention_sizes *a, const traffic *t)
-{
-    double size = adept_dtype_bytes(a->dtype);
-    alu(cost, ADEPT_FORWARD, a, t->q / size, SCALE * t->q / size, t->q, t->q);
-    if (a->kv_heads < a->heads) { /* repeat_interleave */
-        alu(cost, ADEPT_FORWARD, a, t->k / size, 0, t->k_given, t->k);
-        alu(cost, ADEPT_FORWARD, a, t->v / size, 0, t->v_given, t->v);
-    }
-    alu(cost, ADEPT_FORWARD, a, t->k / size, SCALE * t->k / size, t->k, t->k);
-    product(cost, ADEPT_FORWARD, a, a->queries, a->keys, a->width, t->q + t->k, t->score_bytes);
-    add_mask(cost, a, t);
-    adept_softmax_kernel(cost, ADEPT_FORWARD, a->dtype, t->scores, a->keys, t->score_bytes, t->score_bytes);
-    if (a->dropout)
-        alu(cost, ADEPT_FORWARD, a, t->scores, DROPOUT * t->scores, t->score_bytes, t->score_bytes + t->scores);
-    product(cost, ADEPT_FORWARD, a, a->queries, a->value_width, a->keys, t->score_bytes + t->v, t->out);
-}
-
 static void eager_backward(adept_cost *cost, const adept_attention_sizes *a, const traffic *t, bool want_q, bool want_k,
                            bool want_v)
 {
@@ -198,7 +181,19 @@ void adept_attention_eager(adept_cost *cost, const adept_attention_sizes *a)
     bool want_q = adept_cost_wants_grad(cost, a->q), want_k = adept_cost_wants_grad(cost, a->k);
     bool want_v = adept_cost_wants_grad(cost, a->v);
     bool want_scores = want_q || want_k || adept_cost_wants_grad(cost, a->mask);
-    eager_forward(cost, a, &t);
+    double size = adept_dtype_bytes(a->dtype);
+    alu(cost, ADEPT_FORWARD, a, t.q / size, SCALE * t.q / size, t.q, t.q);
+    if (a->kv_heads < a->heads) { /* repeat_interleave */
+        alu(cost, ADEPT_FORWARD, a, t.k / size, 0, t.k_given, t.k);
+        alu(cost, ADEPT_FORWARD, a, t.v / size, 0, t.v_given, t.v);
+    }
+    alu(cost, ADEPT_FORWARD, a, t.k / size, SCALE * t.k / size, t.k, t.k);
+    product(cost, ADEPT_FORWARD, a, a->queries, a->keys, a->width, t.q + t.k, t.score_bytes);
+    add_mask(cost, a, &t);
+    adept_softmax_kernel(cost, ADEPT_FORWARD, a->dtype, t.scores, a->keys, t.score_bytes, t.score_bytes);
+    if (a->dropout)
+        alu(cost, ADEPT_FORWARD, a, t.scores, DROPOUT * t.scores, t.score_bytes, t.score_bytes + t.scores);
+    product(cost, ADEPT_FORWARD, a, a->queries, a->value_width, a->keys, t.score_bytes + t.v, t.out);
     eager_backward(cost, a, &t, want_q, want_k, want_v);
     /* products keep what they multiplied: the scaled copies of Q and K, the softmax or what dropout made of it, and V
      */

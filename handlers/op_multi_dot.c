@@ -42,23 +42,6 @@ static matrices read_matrices(adept_call *c)
     return m;
 }
 
-/* The textbook dynamic programme over all ways to put parentheses. */
-static void plan(matrices *m)
-{
-    double flops[MAX_MATRICES][MAX_MATRICES] = {{0}};
-    for (int length = 2; length <= m->n; length++)
-        for (int i = 0; i + length <= m->n; i++) {
-            int j = i + length - 1;
-            flops[i][j] = -1;
-            for (int s = i; s < j; s++) {
-                double all = flops[i][s] + flops[s + 1][j] + m->size[i] * m->size[s + 1] * m->size[j + 1];
-                if (flops[i][j] >= 0 && all >= flops[i][j]) continue;
-                flops[i][j] = all;
-                m->split[i][j] = s;
-            }
-        }
-}
-
 static void shape(adept_call *c)
 {
     matrices m = read_matrices(c);
@@ -91,7 +74,19 @@ static adept_gemm_side multiply(adept_cost *cost, const matrices *m, int i, int 
 static void cost(adept_call *c, adept_cost *cost)
 {
     matrices m = read_matrices(c);
-    plan(&m);
+    /* The textbook dynamic programme over all ways to put parentheses. */
+    double flops[MAX_MATRICES][MAX_MATRICES] = {{0}};
+    for (int length = 2; length <= m.n; length++)
+        for (int i = 0; i + length <= m.n; i++) {
+            int j = i + length - 1;
+            flops[i][j] = -1;
+            for (int s = i; s < j; s++) {
+                double all = flops[i][s] + flops[s + 1][j] + m.size[i] * m.size[s + 1] * m.size[j + 1];
+                if (flops[i][j] >= 0 && all >= flops[i][j]) continue;
+                flops[i][j] = all;
+                m.split[i][j] = s;
+            }
+        }
     multiply(cost, &m, 0, m.n - 1);
 }
 

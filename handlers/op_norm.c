@@ -249,20 +249,6 @@ static bool uses_batch_statistics(const adept_call *c)
     return adept_call_training(c) || !adept_arg_given(c, "running_mean");
 }
 
-static void statistics_outputs(adept_call *c, const form *f, const adept_tensor *x)
-{
-    int64_t channels = x->dims[1], none = 0;
-    const int64_t *size = uses_batch_statistics(c) ? &channels : &none;
-    out_statistic(c, x, 1, size);
-    out_statistic(c, x, 1, size);
-    if (f->reserve) adept_out_tensor(c, ADEPT_U8, 1, &none);
-    if (f->running) {
-        out_statistic(c, x, 1, &channels);
-        out_statistic(c, x, 1, &channels);
-    }
-    if (f->index) adept_out_int(c, 0);
-}
-
 /* Of an input without elements batch_norm looks at nothing but the first weight and the first bias, of whatever
  * channels; instance_norm repeats them for its images before. */
 static void check_vectors(adept_call *c, const form *f, const adept_tensor *x)
@@ -293,7 +279,18 @@ static void batch_shape(adept_call *c)
         (f->instance || (!f->statistics && adept_tensor_numel(x) > 0)))
         adept_call_fail(c, "without statistics of the batch, running ones are needed");
     adept_out_tensor(c, x->dtype, x->ndim, x->dims);
-    if (f->statistics) statistics_outputs(c, f, x);
+    if (f->statistics) {
+        int64_t channels = x->dims[1], none = 0;
+        const int64_t *size = uses_batch_statistics(c) ? &channels : &none;
+        out_statistic(c, x, 1, size);
+        out_statistic(c, x, 1, size);
+        if (f->reserve) adept_out_tensor(c, ADEPT_U8, 1, &none);
+        if (f->running) {
+            out_statistic(c, x, 1, &channels);
+            out_statistic(c, x, 1, &channels);
+        }
+        if (f->index) adept_out_int(c, 0);
+    }
 }
 
 static double running_bytes(adept_call *c, const char *name)

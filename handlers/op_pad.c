@@ -101,17 +101,6 @@ static void shape(adept_call *c)
     if (adept_call_ok(c) && mode == CONSTANT && !p.grows) adept_elem_set_strides(out, &self, 1); /* a copy */
 }
 
-/* Elements that are in both: what a copy between them moves. */
-static adept_tensor inner(const adept_tensor *self, const adept_tensor *out, const padding *p)
-{
-    adept_tensor t = *out;
-    for (int d = 0; d < t.ndim; d++) {
-        int64_t cut = (p->before[d] < 0 ? p->before[d] : 0) + (p->behind[d] < 0 ? p->behind[d] : 0);
-        t.dims[d] = self->dims[d] + cut > 0 ? self->dims[d] + cut : 0;
-    }
-    return t;
-}
-
 /* Nothing to fill: one copy. Else the whole is filled first. */
 static void fill_and_copy(adept_cost *cost, adept_pass pass, const adept_tensor *whole, const adept_tensor *part,
                           bool fill)
@@ -126,7 +115,13 @@ static void cost(adept_call *c, adept_cost *cost)
     padding p = padding_of(c, self);
     pad_mode mode = mode_of(c);
     if (mode == CONSTANT) {
-        adept_tensor part = inner(self, out, &p);
+        /* Elements that are in both: what a copy between them moves. */
+        adept_tensor t = *out;
+        for (int d = 0; d < t.ndim; d++) {
+            int64_t cut = (p.before[d] < 0 ? p.before[d] : 0) + (p.behind[d] < 0 ? p.behind[d] : 0);
+            t.dims[d] = self->dims[d] + cut > 0 ? self->dims[d] + cut : 0;
+        }
+        adept_tensor part = t;
         fill_and_copy(cost, ADEPT_FORWARD, out, &part, p.grows);
         fill_and_copy(cost, ADEPT_BACKWARD, self, &part, p.shrinks);
         return;

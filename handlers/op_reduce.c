@@ -256,17 +256,6 @@ static bool gives_indices(const adept_call *c)
 
 /* ---------------------------------------------------------------- shape ---------------- */
 
-/* Along none of these dimensions there may be nothing. */
-static void check_chosen(adept_call *c, const adept_tensor *self)
-{
-    int64_t list[ADEPT_MAX_DIMS];
-    int n = adept_arg_ints(c, "dim", list, ADEPT_MAX_DIMS);
-    bool none = n <= 0;
-    for (int i = 0; i < n && !none; i++)
-        none = self->dims[adept_call_dim(c, list[i], self->ndim)] == 0;
-    if (adept_call_ok(c) && none) adept_call_fail(c, "no element to choose from");
-}
-
 static void extremum_shape(adept_call *c)
 {
     const extremum *row = adept_call_data(c);
@@ -282,7 +271,15 @@ static void extremum_shape(adept_call *c)
     int ndim = reduce_dims(c, self, dims);
     if (gives_indices(c)) reduce_dim(c, self, 0);
     if (adept_tensor_numel(self) == 0 && !adept_arg_given(c, "dim")) adept_call_fail(c, "no element to choose from");
-    if (adept_tensor_numel(self) == 0 && row->kind == AMAX && adept_call_ok(c)) check_chosen(c, self);
+    if (adept_tensor_numel(self) == 0 && row->kind == AMAX && adept_call_ok(c)) {
+        /* Along none of these dimensions there may be nothing. */
+        int64_t list[ADEPT_MAX_DIMS];
+        int n = adept_arg_ints(c, "dim", list, ADEPT_MAX_DIMS);
+        bool none = n <= 0;
+        for (int i = 0; i < n && !none; i++)
+            none = self->dims[adept_call_dim(c, list[i], self->ndim)] == 0;
+        if (adept_call_ok(c) && none) adept_call_fail(c, "no element to choose from");
+    }
     if (!adept_call_ok(c)) return;
     adept_out_tensor(c, row->kind == ARG ? ADEPT_I64 : self->dtype, ndim, dims);
     if (gives_indices(c)) adept_out_tensor(c, ADEPT_I64, ndim, dims);

@@ -222,23 +222,6 @@ typedef struct sizes {
     double x_bytes, w_bytes, y_bytes, dx_bytes, dw_bytes;
 } sizes;
 
-static sizes measure(const conv *v, const adept_tensor *out)
-{
-    double part = adept_dtype_is_complex(out->dtype) ? 0.5 : 1;
-    return (sizes){.convolutions = part < 1 ? 3 : 1,
-                   .images = v->lead == 2 ? (double)v->input->dims[0] : 1,
-                   .in_pixels = adept_dims_elements(v->spatial, v->input->dims + v->lead),
-                   .out_pixels = adept_dims_elements(v->spatial, v->out),
-                   .taps = adept_dims_elements(v->spatial, v->weight->dims + 2 + v->skip),
-                   .in_group = (double)v->channels_in / (double)v->groups,
-                   .out_group = (double)v->channels_out / (double)v->groups,
-                   .x_bytes = part * adept_tensor_unique_bytes(v->input),
-                   .w_bytes = part * adept_tensor_unique_bytes(v->weight),
-                   .y_bytes = part * adept_tensor_bytes(out),
-                   .dx_bytes = part * adept_tensor_bytes(v->input),
-                   .dw_bytes = part * adept_tensor_bytes(v->weight)};
-}
-
 /* Few channels a group: libraries have kernels of their own. A convolution of nothing fills its result with zeros. */
 static adept_kernel_family family_of(const conv *v, const sizes *s, double flops)
 {
@@ -280,31 +263,25 @@ static void backward(adept_cost *cost, const conv *v, const sizes *s, const adep
     }
 }
 
-/* Before and behind three convolutions of parts: the sums of x's and of w's, (a - b) + i (c - a - b), where a product
- * with i is 6 operations; backward the gradients of parts put together, as TorchDispatchMode shows. */
-static void complex_parts(adept_cost *cost, const conv *v, const adept_tensor *out)
-{
-    const adept_tensor *of[2] = {v->input, v->weight};
-    adept_dtype real = adept_dtype_real(out->dtype);
-    double n = (double)adept_tensor_numel(out), bytes = adept_tensor_bytes(out);
-    adept_cost_stream(cost, ADEPT_FORWARD, real, 5 * n, 11 * n, 5 * bytes, 3.5 * bytes, 5);
-    adept_cost_stream(cost, ADEPT_BACKWARD, real, 6 * n, 11 * n, 4.5 * bytes, 3.5 * bytes, 6);
-    for (int i = 0; i < 2; i++) {
-        double m = (double)adept_tensor_numel(of[i]), size = adept_tensor_bytes(of[i]);
-        adept_cost_stream(cost, ADEPT_FORWARD, real, m, m, size, size / 2, 1);
-        adept_cost_save_bytes(cost, size / 2);
-        if (adept_cost_wants_grad(cost, of[i]))
-            adept_cost_stream(cost, ADEPT_BACKWARD, real, 7 * m, 4 * m, 5 * size, 5 * size, 7);
-    }
-}
-
 /* Each of a layer's three products is 2 * positions * taps * Cin * Cout / groups FLOPs, whatever its implicit m n k:
  * the zeros that strides and padding put into the implicit matrices are not multiplied. */
 static void cost(adept_call *c, adept_cost *cost)
 {
     conv v = read_conv(c);
     const adept_tensor *out = adept_result_tensor(c, 0);
-    sizes s = measure(&v, out);
+    double part = adept_dtype_is_complex(out->dtype) ? 0.5 : 1;
+    sizes s = (sizes){.convolutions = part < 1 ? 3 : 1,
+                   .images = v.lead == 2 ? (double)v.input->dims[0] : 1,
+                   .in_pixels = adept_dims_elements(v.spatial, v.input->dims + v.lead),
+                   .out_pixels = adept_dims_elements(v.spatial, v.out),
+                   .taps = adept_dims_elements(v.spatial, v.weight->dims + 2 + v.skip),
+                   .in_group = (double)v.channels_in / (double)v.groups,
+                   .out_group = (double)v.channels_out / (double)v.groups,
+                   .x_bytes = part * adept_tensor_unique_bytes(v.input),
+                   .w_bytes = part * adept_tensor_unique_bytes(v.weight),
+                   .y_bytes = part * adept_tensor_bytes(out),
+                   .dx_bytes = part * adept_tensor_bytes(v.input),
+                   .dw_bytes = part * adept_tensor_bytes(v.weight)};
     double positions = s.images * (v.transposed ? s.in_pixels : s.out_pixels);
     double flops = s.convolutions * 2 * positions * s.taps * s.in_group * (double)v.channels_out;
     double sums = adept_dtype_is_complex(out->dtype) ? 2 : 1;
@@ -332,7 +309,22 @@ static void cost(adept_call *c, adept_cost *cost)
     set_window(&forward, &v, v.out);
     adept_cost_kernel(cost, &forward);
     backward(cost, &v, &s, &layer);
-    if (adept_dtype_is_complex(out->dtype)) complex_parts(cost, &v, out);
+    if (adept_dtype_is_complex(out->dtype)) {
+        /* Before and behind three convolutions of parts: the sums of x's and of w's, (a - b) + i (c - a - b), where a product
+         * with i is 6 operations; backward the gradients of parts put together, as TorchDispatchMode shows. */
+        const adept_tensor *of[2] = {v.input, v.weight};
+        adept_dtype real = adept_dtype_real(out->dtype);
+        double n = (double)adept_tensor_numel(out), bytes = adept_tensor_bytes(out);
+        adept_cost_stream(cost, ADEPT_FORWARD, real, 5 * n, 11 * n, 5 * bytes, 3.5 * bytes, 5);
+        adept_cost_stream(cost, ADEPT_BACKWARD, real, 6 * n, 11 * n, 4.5 * bytes, 3.5 * bytes, 6);
+        for (int i = 0; i < 2; i++) {
+            double m = (double)adept_tensor_numel(of[i]), size = adept_tensor_bytes(of[i]);
+            adept_cost_stream(cost, ADEPT_FORWARD, real, m, m, size, size / 2, 1);
+            adept_cost_save_bytes(cost, size / 2);
+            if (adept_cost_wants_grad(cost, of[i]))
+                adept_cost_stream(cost, ADEPT_BACKWARD, real, 7 * m, 4 * m, 5 * size, 5 * size, 7);
+        }
+    }
     adept_bias_gradient(cost, v.bias, out, adept_cost_wants_grad(cost, v.weight));
     /* convolution_backward takes both whatever is wanted, so autograd keeps both */
     adept_cost_save(cost, v.input);

@@ -305,13 +305,6 @@ const char *adept_evaluator_saturation(const adept_evaluator *e)
 
 /* ---- evaluation ---- */
 
-static void set_theta(adept_theta *out, const adept_evaluator *e, const double *theta)
-{
-    memcpy(&out->p, theta, sizeof out->p);
-    memcpy(out->scalar, theta + N_MODEL_PARAMETERS, e->n_scalars * sizeof *theta);
-    out->saturation = e->saturation;
-}
-
 void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, double *time_s, double *power_w,
                              double *dtime_s, double *dpower_w)
 {
@@ -323,7 +316,9 @@ void adept_evaluate_gradient(const adept_evaluator *e, const double *theta, doub
         take_nodes(e, theta, power_w, dpower_w);
         return;
     }
-    set_theta(&t, e, theta);
+    memcpy(&t.p, theta, sizeof t.p);
+    memcpy(t.scalar, theta + N_MODEL_PARAMETERS, e->n_scalars * sizeof *theta);
+    t.saturation = e->saturation;
     for (size_t i = 0, done = 0; i < e->n_blocks; done += e->blocks[i++].n) {
         const adept_row_block *b = &e->blocks[i];
         adept_block_step(&s, b, &t);

@@ -199,16 +199,6 @@ static void read_tiles(adept_json_reader *r, adept_hwprofile *hw, const cJSON *f
 
 /* ---- where the fit came from ---- */
 
-static void read_donors(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
-{
-    hw->donors = adept_json_texts(r, hw->arena, fit, "gpus", 1, MAX_DONORS, &hw->n_donors);
-    hw->donor_vendors = adept_json_texts(r, hw->arena, fit, "vendors", 1, MAX_DONORS, &hw->n_donor_vendors);
-    hw->other_vendor = true;
-    for (size_t i = 0; i < hw->n_donor_vendors && r->status == ADEPT_OK; i++)
-        if (strcmp(hw->donor_vendors[i], hw->vendor) == 0) hw->other_vendor = false;
-    if (hw->other_vendor) hw->intervals = NULL; /* errors on GPUs of one vendor say nothing of another's */
-}
-
 /* What the set saw of this GPU stands with the errors of GPUs left out. A set without them says nothing of it. */
 static void read_among(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
 {
@@ -235,16 +225,6 @@ bool adept_hwprofile_is_transferred(adept_json_reader *r, const cJSON *fit)
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(fit, "transferred");
     if (item && !cJSON_IsBool(item)) adept_json_fail(r, "fit.transferred is neither true nor false");
     return cJSON_IsTrue(item);
-}
-
-static void read_transfer(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
-{
-    if (r->status == ADEPT_OK && hw->granularity != ADEPT_GRANULARITY_OPERATOR)
-        adept_json_fail(r, "fit.transferred: only parameters of granularity \"operator\" can be");
-    if (r->status == ADEPT_OK) read_donors(r, hw, fit);
-    read_among(r, hw, fit);
-    hw->calibrated = false;
-    hw->transferred = true;
 }
 
 /* ---- the object ---- */
@@ -281,7 +261,21 @@ void adept_hwprofile_read_fit(adept_json_reader *r, adept_hwprofile *hw, const c
     read_intervals(r, hw, fit);
     read_tiles(r, hw, fit);
     hw->calibrated = true;
-    if (adept_hwprofile_is_transferred(r, fit)) read_transfer(r, hw, fit);
+    if (adept_hwprofile_is_transferred(r, fit)) {
+        if (r->status == ADEPT_OK && hw->granularity != ADEPT_GRANULARITY_OPERATOR)
+            adept_json_fail(r, "fit.transferred: only parameters of granularity \"operator\" can be");
+        if (r->status == ADEPT_OK) {
+            hw->donors = adept_json_texts(r, hw->arena, fit, "gpus", 1, MAX_DONORS, &hw->n_donors);
+            hw->donor_vendors = adept_json_texts(r, hw->arena, fit, "vendors", 1, MAX_DONORS, &hw->n_donor_vendors);
+            hw->other_vendor = true;
+            for (size_t i = 0; i < hw->n_donor_vendors && r->status == ADEPT_OK; i++)
+                if (strcmp(hw->donor_vendors[i], hw->vendor) == 0) hw->other_vendor = false;
+            if (hw->other_vendor) hw->intervals = NULL; /* errors on GPUs of one vendor say nothing of another's */
+        }
+        read_among(r, hw, fit);
+        hw->calibrated = false;
+        hw->transferred = true;
+    }
     if (r->status != ADEPT_OK) return;
     char *text = cJSON_PrintUnformatted(fit); /* not by adept_json_put_tree(): published texts have these digits */
     if (text)

@@ -122,22 +122,6 @@ static adept_group_of group_of(const adept_layout_state *x, double ranks, double
                             .in_switch = strcmp(x->hw->vendor, "NVIDIA") == 0 && x->hw->specs.link_bytes_per_s >= 800e9};
 }
 
-static void find_groups(adept_layout_state *x)
-{
-    const adept_mesh *m = &x->mesh;
-    const double tp = (double)m->tp, cp = (double)m->cp, dp = (double)m->dp, ep = (double)m->ep, shard = (double)m->shard;
-    x->tensor = group_of(x, tp, 1.0);
-    x->context = group_of(x, cp, tp);
-    x->expert = group_of(x, ep, tp);
-    x->data = group_of(x, dp * cp, tp);
-    x->shard = group_of(x, shard, tp);
-    x->replicas = group_of(x, dp * cp / shard, tp * shard);
-    x->expert_data = group_of(x, dp * cp / ep, tp * ep);
-    x->pipeline = group_of(x, (double)m->pp, tp * cp * dp);
-    /* neighbouring stages are in one node only where the whole pipeline is */
-    if (x->pipeline.in_node < x->pipeline.ranks) x->pipeline.in_node = 1.0;
-}
-
 static bool gathers(const adept_layout_state *x)
 {
     return x->mesh.sharding == ADEPT_SHARDED_PARAMETERS ||
@@ -932,7 +916,18 @@ adept_status adept_layout_begin(adept_layout_state *x, const adept_run *run)
     status = adept_mesh_is_said(&words) ? find_nodes(x) : ADEPT_OK;
     if (status != ADEPT_OK) return status;
     x->out->run = x->run;
-    find_groups(x);
+    const adept_mesh *m = &x->mesh;
+    const double tp = (double)m->tp, cp = (double)m->cp, dp = (double)m->dp, ep = (double)m->ep, shard = (double)m->shard;
+    x->tensor = group_of(x, tp, 1.0);
+    x->context = group_of(x, cp, tp);
+    x->expert = group_of(x, ep, tp);
+    x->data = group_of(x, dp * cp, tp);
+    x->shard = group_of(x, shard, tp);
+    x->replicas = group_of(x, dp * cp / shard, tp * shard);
+    x->expert_data = group_of(x, dp * cp / ep, tp * ep);
+    x->pipeline = group_of(x, (double)m->pp, tp * cp * dp);
+    /* neighbouring stages are in one node only where the whole pipeline is */
+    if (x->pipeline.in_node < x->pipeline.ranks) x->pipeline.in_node = 1.0;
     find_bytes(x);
     return ADEPT_OK;
 }

@@ -72,29 +72,9 @@ adept_status adept_operator_peaks(double *product_flops_per_s, double *alu_flops
     return product_peak(product_flops_per_s, tensor, hw, precision, ADEPT_UNIT_GEMM, dtype, *alu_flops_per_s, err);
 }
 
-/* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products, four
- * times that of complex ones, the sum of both (five) widths for attention in one kernel, and of the input gradient of a
- * strided convolution, most of whose taps meet no output, the mean. Library kernels read operand rows along k in the forward pass of a linear layer
- * only. */
-static void set_product(adept_kernel_case *c, const adept_kernel *k)
-{
-    c->m = k->m, c->n = k->n, c->batch = k->batch;
-    c->k = without_rounding(k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch));
-    if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = k->k * c->element_bytes;
-    if (c->family == ADEPT_FAMILY_CONV) find_winograd(c, k);
-    if (c->family == ADEPT_FAMILY_ATTENTION) c->width = k->k, c->causal = k->causal;
-    if (k->planes > 0.0) c->transposed_bytes = 2.0 * c->bytes, c->pointwise = k->taps == 1.0;
-}
-
 static bool is_product(const adept_kernel *k)
 {
     return k->family < ADEPT_PRODUCT_FAMILIES;
-}
-
-/* Of the FLOPs that are counted: causal attention computes those of about half its scores. */
-static double computed_share(const adept_kernel *k)
-{
-    return k->causal > 0.0 ? adept_kernel_causal_keys(k->m, k->n, 1.0) / k->n : 1.0;
 }
 
 static bool has_dimensions(const adept_kernel *k)
@@ -123,7 +103,8 @@ adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_prof
     out->repeats = is_product(k) ? launches_of(k) : 1.0;
     out->unit = k->unit;
     out->dtype = k->dtype;
-    double computed = computed_share(k);
+    /* Of the FLOPs that are counted: causal attention computes those of about half its scores. */
+    double computed = k->causal > 0.0 ? adept_kernel_causal_keys(k->m, k->n, 1.0) / k->n : 1.0;
     out->alu_flops = computed * (k->flops_alu + (k->unit == ADEPT_UNIT_ALU ? k->flops : 0.0));
     if (k->unit != ADEPT_UNIT_ALU) out->matrix_flops = computed * k->flops;
     c->family = k->family;
@@ -134,7 +115,18 @@ adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_prof
     if (k->family == ADEPT_FAMILY_DEPTHWISE || k->family == ADEPT_FAMILY_BATCH_NORM)
         c->planes = k->planes, c->backward = k->pass == ADEPT_BACKWARD;
     if (k->family == ADEPT_FAMILY_ATTENTION) c->backward = k->pass == ADEPT_BACKWARD;
-    if (is_product(k)) set_product(c, k);
+    if (is_product(k)) {
+        /* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products, four
+         * times that of complex ones, the sum of both (five) widths for attention in one kernel, and of the input gradient of a
+         * strided convolution, most of whose taps meet no output, the mean. Library kernels read operand rows along k in the forward pass of a linear layer
+         * only. */
+        c->m = k->m, c->n = k->n, c->batch = k->batch;
+        c->k = without_rounding(k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch));
+        if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = k->k * c->element_bytes;
+        if (c->family == ADEPT_FAMILY_CONV) find_winograd(c, k);
+        if (c->family == ADEPT_FAMILY_ATTENTION) c->width = k->k, c->causal = k->causal;
+        if (k->planes > 0.0) c->transposed_bytes = 2.0 * c->bytes, c->pointwise = k->taps == 1.0;
+    }
     if (!is_possible(c, (double)op->count * out->repeats))
         return adept_error_set(err, ADEPT_E_INVALID, "profile: a kernel of %s has a count out of range", op->path);
     return ADEPT_OK;

@@ -18,17 +18,6 @@ adept_status adept_operator_check_saturation(const char *name, adept_error *err)
  * (docs/accuracy/NOTES.md). The mean of both passes stays t_host. */
 #define FORWARD_TO_BACKWARD 2.1
 
-static void set_host_shares(adept_operator_numbers *n, const adept_placed *placed)
-{
-    double forward = n->launches[ADEPT_PART_FORWARD], backward = n->launches[ADEPT_PART_BACKWARD];
-    double slower = placed->eager && backward > 0.0 ? FORWARD_TO_BACKWARD : 1.0;
-    double mean = backward > 0.0 ? (slower * forward + backward) / (forward + backward) : 1.0;
-    double share = placed->host_share / mean;
-    n->host_share[ADEPT_PART_FORWARD] = slower * share;
-    n->host_share[ADEPT_PART_BACKWARD] = share;
-    n->host_share[ADEPT_PART_OPTIMIZER] = placed->host_share;
-}
-
 /* A fused multiply and add is two FLOPs. */
 static double double_s(double operations, const adept_specs *specs)
 {
@@ -60,7 +49,13 @@ adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, con
         .averages = adept_board_averages(hw),
         .min_clock = placed->numbers.row[ADEPT_ROW_MIN_CLOCK],
     };
-    set_host_shares(&n, placed);
+    double forward = n.launches[ADEPT_PART_FORWARD], backward = n.launches[ADEPT_PART_BACKWARD];
+    double slower = placed->eager && backward > 0.0 ? FORWARD_TO_BACKWARD : 1.0;
+    double mean = backward > 0.0 ? (slower * forward + backward) / (forward + backward) : 1.0;
+    double share = placed->host_share / mean;
+    n.host_share[ADEPT_PART_FORWARD] = slower * share;
+    n.host_share[ADEPT_PART_BACKWARD] = share;
+    n.host_share[ADEPT_PART_OPTIMIZER] = placed->host_share;
     adept_operator_set_run(&n, placed->numbers.row, &placed->network);
     return n;
 }

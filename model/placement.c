@@ -104,15 +104,6 @@ static adept_status set_host(double *row, const adept_hwprofile *hw, const adept
 #define NVLINK_4_BYTES_PER_S 900e9
 #define BRIDGE_GPUS 2
 
-static void set_law(double *row, const adept_network *net)
-{
-    adept_allreduce_law law = net->n > 0 ? net->laws[0] : (adept_allreduce_law){0};
-    row[ADEPT_ROW_HOPS] = law.hops;
-    row[ADEPT_ROW_VOLUME] = law.volume;
-    row[ADEPT_ROW_BETWEEN_S] = law.between_s;
-    row[ADEPT_ROW_BETWEEN_S_PER_BYTE] = law.between_s_per_byte;
-}
-
 /* NVIDIA's bridges join pairs. In larger groups some neighbours have none, and the slowest link counts. */
 static adept_status take_bridge(adept_network *net, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
@@ -174,7 +165,11 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
     status = take_bridge(net, hw, run, err);
     if (status != ADEPT_OK) return status;
     net->in_switch = adds_in_switch(hw, run);
-    set_law(row, net);
+    adept_allreduce_law law = net->n > 0 ? net->laws[0] : (adept_allreduce_law){0};
+    row[ADEPT_ROW_HOPS] = law.hops;
+    row[ADEPT_ROW_VOLUME] = law.volume;
+    row[ADEPT_ROW_BETWEEN_S] = law.between_s;
+    row[ADEPT_ROW_BETWEEN_S_PER_BYTE] = law.between_s_per_byte;
     row[ADEPT_ROW_TDP_W] = specs->tdp_w;
     row[ADEPT_ROW_MIN_CLOCK] = min_clock_ratio(specs);
     return ADEPT_OK;

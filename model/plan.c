@@ -773,16 +773,6 @@ adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run
 /* The least that a launch in PyTorch's eager mode takes of any host. */
 #define LEAST_LAUNCH_S 5e-6
 
-/* No host launches faster than that, and no board draws more than its limit or, at its lowest clock, what is predicted. */
-static void bound_interval(adept_estimate *e, const adept_plan *plan, const adept_range_point *point)
-{
-    const bool launches = plan->described.execution != ADEPT_GRAPHS; /* which the host replays */
-    double least_s = launches ? fmin(e->step_time_s, plan->launches * LEAST_LAUNCH_S) : 0.0;
-    double most_w = fmax(e->boards_power_w, point->gpus * point->power_limit_w);
-    if (e->interval_time_s[0] < least_s) e->interval_time_s[0] = least_s;
-    if (e->interval_power_w[1] > most_w) e->interval_power_w[1] = most_w;
-}
-
 /* Errors of the model and of the host are independent: their logarithms add as squares. */
 static void widen(double interval[2], double value, double other)
 {
@@ -837,7 +827,12 @@ void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_
         wanted && adept_plan_check_run(&checked, plan, run, NULL) == ADEPT_OK; /* as when it was predicted */
     if (run) widen_by_host(e, plan, run);
     if (known) widen_by_optimizer(e, plan, &checked);
-    bound_interval(e, plan, &point);
+    /* No host launches faster than that, and no board draws more than its limit or, at its lowest clock, what is predicted. */
+    const bool launches = plan->described.execution != ADEPT_GRAPHS; /* which the host replays */
+    double least_s = launches ? fmin(e->step_time_s, plan->launches * LEAST_LAUNCH_S) : 0.0;
+    double most_w = fmax(e->boards_power_w, point.gpus * point.power_limit_w);
+    if (e->interval_time_s[0] < least_s) e->interval_time_s[0] = least_s;
+    if (e->interval_power_w[1] > most_w) e->interval_power_w[1] = most_w;
     for (int end = 0; known && end < 2; end++) /* what a node draws beside its boards is taken as known */
         e->interval_power_w[end] = adept_plan_power_w(&checked, e->interval_power_w[end]);
 }

@@ -9,29 +9,6 @@
 
 #define SCHEMA_VERSION 1
 
-static void put_model(adept_json_writer *w, const adept_profile *prof)
-{
-    adept_json_begin_object(w, "model");
-    adept_json_put_known(w, "path", prof->model_path);
-    adept_json_put_known(w, "sha256", prof->model_sha256);
-    adept_json_put_members(w, "params %jd trainable_params %jd", (intmax_t)prof->params,
-                           (intmax_t)prof->trainable_params);
-    adept_json_end_object(w);
-}
-
-static void put_gpu(adept_json_writer *w, const adept_hwprofile *hw, const adept_run *run, adept_precision precision)
-{
-    adept_json_begin_object(w, "gpu");
-    adept_json_put_known(w, "name", hw->name);
-    adept_json_put_bool(w, "calibrated", adept_calibrated_in(hw, run, precision));
-    if (hw->fit_json && hw->transferred == adept_transferred_for(hw, run))
-        adept_json_put_text(w, "fit", hw->fit_json);
-    else
-        adept_json_put_null(w, "fit");
-    adept_json_end_object(w);
-    adept_json_put_known(w, "granularity", adept_granularity_name(adept_granularity_of(hw, run)));
-}
-
 /* Words [from, to) of a table. What is not given is null where only the board, the host or the hardware profile knows it, and
  * the default where there is one. */
 static void put_words(adept_json_writer *w, const adept_field *(*field_at)(size_t), size_t from, size_t to, const void *words)
@@ -155,15 +132,6 @@ static void put_communication(adept_json_writer *w, const adept_prediction *p, c
     adept_json_end_object(w);
 }
 
-static void put_work(adept_json_writer *w, const adept_prediction *p)
-{
-    adept_json_put_object(w, "flops", "gemm %g conv %g alu %g total %g", p->gemm_flops, p->conv_flops, p->alu_flops,
-                          p->total_flops);
-    adept_json_put_number(w, "macs_forward", p->macs_forward);
-    adept_json_put_object(w, "bytes", "read %g written %g", p->bytes_read, p->bytes_written);
-    adept_json_put_members(w, "kernels %g mfu %g mfu_executed %g", p->kernels, p->mfu, p->mfu_executed);
-}
-
 static void put_memory(adept_json_writer *w, const adept_memory *m)
 {
     adept_json_begin_object(w, "memory");
@@ -185,9 +153,16 @@ static void put_totals_interval(adept_json_writer *w, const adept_totals *t)
     adept_json_end_object(w);
 }
 
-/* What the totals were multiplied by, and where that comes from. */
-static void put_rates(adept_json_writer *w, const adept_totals *t)
+static void put_totals(adept_json_writer *w, const adept_totals *t)
 {
+    if (!adept_json_begin_known(w, "total", t != NULL)) return;
+    adept_json_put_members(w, "steps %g time_s %g energy_kwh %g co2e_g %g cost %g samples %g epochs %g hours %g",
+                           t->steps, t->time_s, t->energy_kwh, t->co2e_g, t->cost, t->samples, t->epochs,
+                           t->time_s / 3600.0);
+    adept_json_put_members(w, "gpu_hours %g host_energy_kwh %g site_energy_kwh %g", t->gpu_hours, t->host_energy_kwh,
+                           t->site_energy_kwh);
+    put_totals_interval(w, t);
+    /* What the totals were multiplied by, and where that comes from. */
     adept_json_put_members(w, "carbon_g_per_kwh %g price_per_kwh %g gpu_hour_price %g pue %g host_power_w %g",
                            t->carbon_g_per_kwh, t->price_per_kwh, t->gpu_hour_price, t->pue, t->host_power_w);
     adept_json_begin_object(w, "sources");
@@ -199,18 +174,6 @@ static void put_rates(adept_json_writer *w, const adept_totals *t)
     adept_json_put_known(w, "currency", t->currency);
     adept_json_put_known(w, "pue", t->pue_source);
     adept_json_end_object(w);
-}
-
-static void put_totals(adept_json_writer *w, const adept_totals *t)
-{
-    if (!adept_json_begin_known(w, "total", t != NULL)) return;
-    adept_json_put_members(w, "steps %g time_s %g energy_kwh %g co2e_g %g cost %g samples %g epochs %g hours %g",
-                           t->steps, t->time_s, t->energy_kwh, t->co2e_g, t->cost, t->samples, t->epochs,
-                           t->time_s / 3600.0);
-    adept_json_put_members(w, "gpu_hours %g host_energy_kwh %g site_energy_kwh %g", t->gpu_hours, t->host_energy_kwh,
-                           t->site_energy_kwh);
-    put_totals_interval(w, t);
-    put_rates(w, t);
     adept_json_end_object(w);
 }
 
@@ -231,21 +194,6 @@ static void put_limits(adept_json_writer *w, const adept_power_limits *l)
     put_limit(w, "energy_optimal", &l->energy_optimal);
     put_limit(w, "edp_optimal", &l->edp_optimal);
     adept_json_end_object(w);
-}
-
-static void put_layers(adept_json_writer *w, const adept_layer_prediction *layers, size_t n)
-{
-    adept_json_begin_array(w, "layers");
-    for (size_t i = 0; i < n; i++) {
-        const adept_layer_prediction *l = &layers[i];
-        /* the root module's path is the empty text, not unknown */
-        adept_json_put_object(
-            w, NULL,
-            "path %s module_class %s calls %jd parameters %jd count %jd time_s %g energy_j %g flops %g bytes_read %g bytes_written %g bound %s",
-            l->path, l->module_class, (intmax_t)l->calls, (intmax_t)l->params, (intmax_t)l->count, l->time_s, l->energy_j, l->flops, l->bytes_read,
-            l->bytes_written, adept_bound_name(l->bound));
-    }
-    adept_json_end_array(w);
 }
 
 /* Every null above has its reason. */
@@ -286,17 +234,46 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
     if (!run) run = &default_run;
     adept_json_begin_object(&w, NULL);
     adept_json_put_integer(&w, "schema_version", SCHEMA_VERSION);
-    put_model(&w, prof);
-    put_gpu(&w, hw, run, prof->precision);
+    adept_json_begin_object(&w, "model");
+    adept_json_put_known(&w, "path", prof->model_path);
+    adept_json_put_known(&w, "sha256", prof->model_sha256);
+    adept_json_put_members(&w, "params %jd trainable_params %jd", (intmax_t)prof->params,
+                           (intmax_t)prof->trainable_params);
+    adept_json_end_object(&w);
+    adept_json_begin_object(&w, "gpu");
+    adept_json_put_known(&w, "name", hw->name);
+    adept_json_put_bool(&w, "calibrated", adept_calibrated_in(hw, run, prof->precision));
+    if (hw->fit_json && hw->transferred == adept_transferred_for(hw, run))
+        adept_json_put_text(&w, "fit", hw->fit_json);
+    else
+        adept_json_put_null(&w, "fit");
+    adept_json_end_object(&w);
+    adept_json_put_known(&w, "granularity", adept_granularity_name(adept_granularity_of(hw, run)));
     put_config(&w, prof, run);
     put_results(&w, p, run, prof->tokens_per_sample);
     put_generation(&w, p, prof);
     put_communication(&w, p, run);
-    put_work(&w, p);
+    adept_json_put_object(&w, "flops", "gemm %g conv %g alu %g total %g", p->gemm_flops, p->conv_flops, p->alu_flops,
+                          p->total_flops);
+    adept_json_put_number(&w, "macs_forward", p->macs_forward);
+    adept_json_put_object(&w, "bytes", "read %g written %g", p->bytes_read, p->bytes_written);
+    adept_json_put_members(&w, "kernels %g mfu %g mfu_executed %g", p->kernels, p->mfu, p->mfu_executed);
     put_memory(&w, &p->memory);
     put_totals(&w, totals);
     if (limits) put_limits(&w, limits);
-    if (layers) put_layers(&w, layers, n_layers);
+    if (layers) {
+        adept_json_begin_array(&w, "layers");
+        for (size_t i = 0; i < n_layers; i++) {
+            const adept_layer_prediction *l = &layers[i];
+            /* the root module's path is the empty text, not unknown */
+            adept_json_put_object(
+                &w, NULL,
+                "path %s module_class %s calls %jd parameters %jd count %jd time_s %g energy_j %g flops %g bytes_read %g bytes_written %g bound %s",
+                l->path, l->module_class, (intmax_t)l->calls, (intmax_t)l->params, (intmax_t)l->count, l->time_s, l->energy_j, l->flops, l->bytes_read,
+                l->bytes_written, adept_bound_name(l->bound));
+        }
+        adept_json_end_array(&w);
+    }
     put_warnings(&w, p, prof, totals, limits);
     adept_json_end_object(&w);
     return adept_json_finish(&w);

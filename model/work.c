@@ -6,11 +6,6 @@
 
 #define PARAMETER_WORD_BYTES 4.0
 
-static bool is_16bit(adept_dtype dtype)
-{
-    return dtype == ADEPT_BF16 || dtype == ADEPT_F16 || dtype == ADEPT_C32;
-}
-
 adept_work_column adept_work_column_of(adept_unit unit, adept_dtype dtype)
 {
     static const adept_work_column columns[ADEPT_UNIT_COUNT][2] = {
@@ -18,7 +13,7 @@ adept_work_column adept_work_column_of(adept_unit unit, adept_dtype dtype)
         [ADEPT_UNIT_CONV] = {ADEPT_WORK_CONV, ADEPT_WORK_CONV_LOWP},
         [ADEPT_UNIT_ALU] = {ADEPT_WORK_ALU, ADEPT_WORK_ALU_LOWP},
     };
-    return columns[unit][is_16bit(dtype)];
+    return columns[unit][(dtype == ADEPT_BF16 || dtype == ADEPT_F16 || dtype == ADEPT_C32)];
 }
 
 /* ---- totals ---- */
@@ -61,16 +56,6 @@ static void add_grad_scaler(adept_optimizer_cost *cost, const adept_optimizer_ru
     if (run->impl != ADEPT_IMPL_FUSED) cost->waits += 1.0;
 }
 
-/* torch.nn.utils.clip_grad_norm_ beside its uses of the gradients, which are an extra: each element squared, added and multiplied;
- * a second kernel for each group of tensors ends its norms, and kernels of few numbers stack these, take their norm, add epsilon, divide
- * (reciprocal, product) and clamp. Nobody waits: errors are not asked for. */
-static void add_clip_grad_norm(adept_optimizer_cost *cost, const adept_optimizer_run *run)
-{
-    const double tensors_of_a_kernel = run->impl == ADEPT_IMPL_FORLOOP ? 1.0 : 64.0;
-    cost->flops += 3.0 * run->params;
-    cost->kernels += ceil(run->tensors / tensors_of_a_kernel) + 6.0;
-}
-
 adept_status adept_work_sum_optimizer(adept_work *w, const adept_profile *prof, adept_error *err)
 {
     const char *name = prof->optimizer ? prof->optimizer : "none";
@@ -90,7 +75,14 @@ adept_status adept_work_sum_optimizer(adept_work *w, const adept_profile *prof, 
     if (prof->clip_grad_norm) run.extras |= ADEPT_EXTRA_CLIP;
     w->optimizer = adept_optimizer_step(&run);
     if (prof->grad_scaler && w->optimizer.kernels > 0.0) add_grad_scaler(&w->optimizer, &run, (double)prof->grad_accum);
-    if (prof->clip_grad_norm && w->optimizer.kernels > 0.0) add_clip_grad_norm(&w->optimizer, &run);
+    if (prof->clip_grad_norm && w->optimizer.kernels > 0.0) {
+        /* torch.nn.utils.clip_grad_norm_ beside its uses of the gradients, which are an extra: each element squared, added and multiplied;
+         * a second kernel for each group of tensors ends its norms, and kernels of few numbers stack these, take their norm, add epsilon, divide
+         * (reciprocal, product) and clamp. Nobody waits: errors are not asked for. */
+        const double tensors_of_a_kernel = run.impl == ADEPT_IMPL_FORLOOP ? 1.0 : 64.0;
+        w->optimizer.flops += 3.0 * run.params;
+        w->optimizer.kernels += ceil(run.tensors / tensors_of_a_kernel) + 6.0;
+    }
     w->optimizer_gradients = optimizer->read_words_per_param > 0.0 ? run.params : 0.0;
     return ADEPT_OK;
 }

@@ -3,7 +3,7 @@
 usage: structure.py COMPILE_COMMANDS SOURCE_DIRECTORY      (the compile_commands.json of a build tree)
 A forbidden include planted into a source of each target must not compile, an allowed one must. The commands are the build's own, so a
 target that sees more than ARCHITECTURE.md allows fails here. Circles inside folders, by includes and by calls (of the build's objects),
-are exactly those that ARCHITECTURE.md lists.
+are exactly those that ARCHITECTURE.md lists. No line of C is wider than .clang-format allows.
 """
 import glob
 import json
@@ -118,6 +118,23 @@ def listed_circles(text, heading):
     return {(row[0], frozenset(row[1:])) for row in names}
 
 
+WIDEST = 120 # columns, as .clang-format says
+# What is still to be formatted.
+WIDE = ()
+
+
+def wide_lines(top):
+    """Lines of C and C++ that are wider."""
+    for part in sorted(os.listdir(top)):
+        for folder, folders, files in os.walk(os.path.join(top, part)) if not part.startswith((".", "build")) else ():
+            folders[:] = sorted(name for name in folders if name != "build")
+            for path in (os.path.join(folder, name) for name in sorted(files) if name.endswith((".c", ".h", ".cpp", ".hpp"))):
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    for number, line in enumerate(file, 1):
+                        if len(line.rstrip("\n")) > WIDEST and not os.path.relpath(path, top).startswith(WIDE):
+                            yield "%s:%d: %d columns" % (os.path.relpath(path, top), number, len(line) - 1)
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         commands = json.load(file)
@@ -148,6 +165,7 @@ def main():
                for folder, units in found["calls"] - listed]
     failed += ["no circle by calls any more: %s: %s" % (folder, ", ".join(sorted(units)))
                for folder, units in listed - found["calls"]]
+    failed += wide_lines(top)
     for line in failed:
         print("structure: " + line)
     print("%d includes planted, %d circles, %d wrong" % (checks, sum(map(len, found.values())), len(failed)))

@@ -67,22 +67,6 @@ static void fill_parts(adept_diff *d, bool old, const adept_diff_side *side, con
         rest->v[i] = total->v[i] - (isnan(in_modules->v[i]) ? 0 : in_modules->v[i]);
 }
 
-static void fill_all_parts(adept_diff *d, const adept_diff_side *old, const adept_diff_side *now)
-{
-    adept_diff_amounts old_sum = {{0}}, now_sum = {{0}};
-
-    for (size_t i = 0; i < d->n_rows; i++) {
-        for (int k = 0; k < ADEPT_DIFF_AMOUNTS; k++) {
-            old_sum.v[k] += d->rows[i].old.v[k];
-            now_sum.v[k] += d->rows[i].now.v[k];
-        }
-    }
-    for (int i = 0; i < ADEPT_DIFF_PARTS; i++)
-        d->parts[i].name = part_names[i];
-    fill_parts(d, true, old, &old_sum);
-    fill_parts(d, false, now, &now_sum);
-}
-
 /* ---------------------------------------------------------------- warnings --------------------------------------- */
 
 static void warn_words(adept_diff *d, const char *what, const char *old, const char *now)
@@ -198,7 +182,18 @@ adept_status adept_diff_new(adept_diff **out, const adept_diff_side *old, const 
     if (status == ADEPT_OK) {
         d->old_total = total_of(&d->old, old);
         d->now_total = total_of(&d->now, now);
-        fill_all_parts(d, old, now);
+        adept_diff_amounts old_sum = {{0}}, now_sum = {{0}};
+
+        for (size_t i = 0; i < d->n_rows; i++) {
+            for (int k = 0; k < ADEPT_DIFF_AMOUNTS; k++) {
+                old_sum.v[k] += d->rows[i].old.v[k];
+                now_sum.v[k] += d->rows[i].now.v[k];
+            }
+        }
+        for (int i = 0; i < ADEPT_DIFF_PARTS; i++)
+            d->parts[i].name = part_names[i];
+        fill_parts(d, true, old, &old_sum);
+        fill_parts(d, false, now, &now_sum);
         adept_diff_sort(d, ADEPT_DIFF_time_s);
         *out = d;
     } else {

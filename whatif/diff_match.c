@@ -130,14 +130,6 @@ static void match_round(matcher *m, int n_suffix)
     }
 }
 
-static void keep_lone(matcher *m)
-{
-    for (size_t i = 0; i < m->old.n; i++)
-        if (!m->old.items[i].taken) m->pairs[m->n++] = (adept_diff_pair){m->old.items[i].index, ADEPT_DIFF_NONE, false};
-    for (size_t i = 0; i < m->now.n; i++)
-        if (!m->now.items[i].taken) m->pairs[m->n++] = (adept_diff_pair){ADEPT_DIFF_NONE, m->now.items[i].index, false};
-}
-
 bool adept_diff_match(adept_arena *arena, adept_diff_pair **out, size_t *n, const adept_diff_modules *old,
                       const adept_diff_modules *now)
 {
@@ -150,7 +142,10 @@ bool adept_diff_match(adept_arena *arena, adept_diff_pair **out, size_t *n, cons
     match_paths(&m);
     for (int n_suffix = MAX_SUFFIX; n_suffix >= 0; n_suffix--)
         match_round(&m, n_suffix);
-    keep_lone(&m);
+    for (size_t i = 0; i < m.old.n; i++)
+        if (!m.old.items[i].taken) m.pairs[m.n++] = (adept_diff_pair){m.old.items[i].index, ADEPT_DIFF_NONE, false};
+    for (size_t i = 0; i < m.now.n; i++)
+        if (!m.now.items[i].taken) m.pairs[m.n++] = (adept_diff_pair){ADEPT_DIFF_NONE, m.now.items[i].index, false};
     *out = m.pairs;
     *n = m.n;
     return true;

@@ -168,20 +168,6 @@ static void add_amounts(adept_diff_amounts *sum, const adept_diff_module *m)
         sum->v[i] += m->amounts.v[i];
 }
 
-static void fill_row(adept_diff_row *row, const member *members, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const member *m = &members[i];
-        row->modules += any_of(m)->apart;
-        row->count += m->now ? m->now->count : 0;
-        row->old_count += m->old ? m->old->count : 0;
-        add_amounts(&row->now, m->now);
-        add_amounts(&row->old, m->old);
-    }
-    row->module_class = class_of(members[0].now);
-    row->old_class = class_of(members[0].old);
-}
-
 static bool add_rows(maker *k, const member *members, size_t n);
 
 /* Combinations of indices that no product of lists gives: once more for each index at the first place that has several.
@@ -214,7 +200,16 @@ static bool add_rows(maker *k, const member *members, size_t n)
     if (!row.path) row.path = row.old_path;
     if (!row.old_path) row.old_path = row.path;
     if (!row.path) return false;
-    fill_row(&row, members, n);
+    for (size_t i = 0; i < n; i++) {
+        const member *m = &members[i];
+        row.modules += any_of(m)->apart;
+        row.count += m->now ? m->now->count : 0;
+        row.old_count += m->old ? m->old->count : 0;
+        add_amounts(&row.now, m->now);
+        add_amounts(&row.old, m->old);
+    }
+    row.module_class = class_of(members[0].now);
+    row.old_class = class_of(members[0].old);
     k->rows[k->n++] = row;
     return true;
 }

@@ -161,14 +161,6 @@ static lever lever_of(size_t index, adept_lever_kind kind, const char *key, cons
     return (lever){index, {.kind = kind, .key = key, .meaning = meaning, .value = value, .whole = whole}};
 }
 
-static void add_designs(state *s)
-{
-    for (size_t i = 0; i < N_DESIGNS; i++) {
-        const lever l = lever_of(i, ADEPT_LEVER_DESIGN, designs[i].key, designs[i].meaning, NAN, designs[i].whole);
-        add(s, &l);
-    }
-}
-
 /* ---- what the step waits for ---- */
 
 /* Parameters that are times, or divide or multiply the work into time; `sign` is that of a percent more. With all times
@@ -284,7 +276,10 @@ adept_status adept_elasticities_of(adept_elasticities *out, const adept_profile 
     adept_status status = adept_parameters_of(s.theta, &s.n_parameters, hw, s.run, err);
     if (status == ADEPT_OK) status = adept_predict_with(&result->time_s, &result->power_w, prof, hw, s.run, NULL, err);
     if (status == ADEPT_OK) {
-        add_designs(&s);
+        for (size_t i = 0; i < N_DESIGNS; i++) {
+            const lever l = lever_of(i, ADEPT_LEVER_DESIGN, designs[i].key, designs[i].meaning, NAN, designs[i].whole);
+            add(&s, &l);
+        }
         add_numbers(&s);
         add_parameters(&s);
         find_power_share(&s);

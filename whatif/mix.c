@@ -224,16 +224,6 @@ static void work(server *s, double time_s, double energy_j)
     s->energy_j += energy_j;
 }
 
-static void read_prompt(server *s)
-{
-    query *q = &s->queries[s->next];
-    work(s, of_prompt(s->table, s->table->prompt_s, q->prompt), of_prompt(s->table, s->table->prompt_j, q->prompt));
-    q->first_s = s->now_s;
-    s->held_tokens += needs_tokens(q);
-    s->length_sum += q->prompt;
-    s->answers[s->n_answers++] = (answer){s->next++, q->tokens, q->prompt};
-}
-
 /* Passes until an answer ends, or a query arrives for which there is room: lengths grow evenly meanwhile. */
 static void write_tokens(server *s)
 {
@@ -271,7 +261,12 @@ static void serve(server *s)
     while (s->next < s->n || s->n_answers > 0) {
         const bool waits = s->next < s->n && s->queries[s->next].arrival_s <= s->now_s;
         if (waits && has_room(s)) {
-            read_prompt(s);
+            query *q = &s->queries[s->next];
+            work(s, of_prompt(s->table, s->table->prompt_s, q->prompt), of_prompt(s->table, s->table->prompt_j, q->prompt));
+            q->first_s = s->now_s;
+            s->held_tokens += needs_tokens(q);
+            s->length_sum += q->prompt;
+            s->answers[s->n_answers++] = (answer){s->next++, q->tokens, q->prompt};
         } else if (s->n_answers > 0) {
             write_tokens(s);
         } else {

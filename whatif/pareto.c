@@ -28,18 +28,6 @@ static int compare(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Both lists are in order. From the end, so that the result can lie where the front lies. */
-static void merge(adept_pareto *p)
-{
-    size_t i = p->n, j = p->n_waiting, to = i + j;
-    while (j > 0) {
-        bool of_front = i > 0 && compare(&p->front[i - 1], &p->waiting[j - 1]) > 0;
-        p->front[--to] = of_front ? p->front[--i] : p->waiting[--j];
-    }
-    p->n += p->n_waiting;
-    p->n_waiting = 0;
-}
-
 static void drop_beaten(adept_pareto *p)
 {
     size_t kept = 0;
@@ -62,7 +50,14 @@ void adept_pareto_finish(adept_pareto *p)
 {
     if (p->n_waiting == 0) return;
     qsort(p->waiting, p->n_waiting, sizeof *p->waiting, compare);
-    merge(p);
+    /* Both lists are in order. From the end, so that the result can lie where the front lies. */
+    size_t i = p->n, j = p->n_waiting, to = i + j;
+    while (j > 0) {
+        bool of_front = i > 0 && compare(&p->front[i - 1], &p->waiting[j - 1]) > 0;
+        p->front[--to] = of_front ? p->front[--i] : p->waiting[--j];
+    }
+    p->n += p->n_waiting;
+    p->n_waiting = 0;
     drop_beaten(p);
     if (p->n > ADEPT_PARETO_MOST) thin(p);
 }

@@ -124,15 +124,10 @@ static void emit(walk *w)
     if (++w->point.index == w->end) w->stopped = true;
 }
 
-/* What would end the sweep, and not be a point's own trouble. */
-static bool is_fatal(adept_status status)
-{
-    return status == ADEPT_E_NOMEM || status == ADEPT_E_INTERNAL;
-}
-
 static void emit_failed(walk *w, adept_status status, const char *reason)
 {
-    if (is_fatal(status)) {
+    /* What would end the sweep, and not be a point's own trouble. */
+    if (status == ADEPT_E_NOMEM || status == ADEPT_E_INTERNAL) {
         w->fatal = adept_error_set(w->err, status, "%s", reason);
         w->stopped = true;
         return;
@@ -321,13 +316,6 @@ static adept_status open_gpus(walk *w, adept_error *err)
     return status;
 }
 
-static void close_gpus(walk *w, const adept_sweep_axis *axis)
-{
-    for (size_t j = 0; axis && w->opened && j < axis->n; j++)
-        adept_hwprofile_free(w->opened[j]);
-    free(w->opened);
-}
-
 adept_status adept_sweep_run(const adept_sweep *s, adept_sweep_sink sink, void *sink_context, adept_error *err)
 {
     uint64_t n, behind = 0;
@@ -346,6 +334,8 @@ adept_status adept_sweep_run(const adept_sweep *s, adept_sweep_sink sink, void *
         if (w.point.index < behind) walk_grid(&w, i, i + 1);
     }
     if (status == ADEPT_OK && !s->one_at_a_time && !w.stopped) walk_grid(&w, 0, s->n_axes);
-    close_gpus(&w, opened);
+    for (size_t j = 0; opened && w.opened && j < opened->n; j++)
+        adept_hwprofile_free(w.opened[j]);
+    free(w.opened);
     return status == ADEPT_OK ? w.fatal : status;
 }

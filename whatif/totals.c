@@ -53,20 +53,6 @@ static double count_or_one(int64_t n)
     return n > 0 ? (double)n : 1;
 }
 
-static void count_steps(adept_totals *t, const adept_job_spec *job, const adept_profile *prof, const adept_run *run)
-{
-    double per_step = (double)prof->batch_size * (double)prof->grad_accum * count_or_one(run->gpus);
-
-    if (job->epochs > 0)
-        t->steps = (double)job->epochs * ceil((double)job->dataset_size / per_step);
-    else
-        t->steps = job->steps > 0 ? (double)job->steps : ceil((double)job->samples / per_step);
-    t->samples = t->steps * per_step;
-    if (job->epochs > 0) t->samples = (double)job->epochs * (double)job->dataset_size;
-    if (job->samples > 0) t->samples = (double)job->samples;
-    t->epochs = job->epochs > 0 ? (double)job->epochs : NAN;
-}
-
 /* NAN or what is known: a part that was not given adds nothing. */
 static double or_zero(double value)
 {
@@ -78,18 +64,6 @@ static double site_kwh(const adept_totals *t, double time_s, double boards_kwh)
     double host_kwh = or_zero(t->host_power_w) * t->nodes * time_s / JOULES_PER_KWH;
 
     return (boards_kwh + host_kwh) * (isnan(t->pue) ? 1 : t->pue);
-}
-
-/* Both ends of time and power at once. For log-normal errors this is as wide as the level asks for if they go together,
- * and wider else: the spread of a product is at most the sum of both. */
-static void fill_intervals(adept_totals *t, const adept_prediction *p, double beside_w)
-{
-    t->interval_level = p->interval_level;
-    for (int i = 0; i < 2; i++) {
-        t->interval_time_s[i] = t->steps * p->interval_time_s[i];
-        t->interval_energy_kwh[i] = t->interval_time_s[i] * (p->interval_power_w[i] - beside_w) / JOULES_PER_KWH;
-        t->interval_co2e_g[i] = site_kwh(t, t->interval_time_s[i], t->interval_energy_kwh[i]) * t->carbon_g_per_kwh;
-    }
 }
 
 void adept_totals_take_rates(adept_totals *t, const adept_job_spec *job)
@@ -123,7 +97,16 @@ adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *
 {
     adept_totals t = {.nodes = count_or_one(run->nodes)};
 
-    count_steps(&t, job, prof, run);
+    double per_step = (double)prof->batch_size * (double)prof->grad_accum * count_or_one(run->gpus);
+
+    if (job->epochs > 0)
+        t.steps = (double)job->epochs * ceil((double)job->dataset_size / per_step);
+    else
+        t.steps = job->steps > 0 ? (double)job->steps : ceil((double)job->samples / per_step);
+    t.samples = t.steps * per_step;
+    if (job->epochs > 0) t.samples = (double)job->epochs * (double)job->dataset_size;
+    if (job->samples > 0) t.samples = (double)job->samples;
+    t.epochs = job->epochs > 0 ? (double)job->epochs : NAN;
     adept_totals_take_rates(&t, job);
     t.time_s = t.steps * p->step_time_s;
     t.gpu_hours = t.time_s / SECONDS_PER_HOUR * count_or_one(run->gpus);
@@ -136,7 +119,14 @@ adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *
     t.site_energy_kwh = site_kwh(&t, t.time_s, t.energy_kwh);
     t.co2e_g = t.site_energy_kwh * t.carbon_g_per_kwh;
     t.cost = cost_of(&t);
-    fill_intervals(&t, p, beside_w);
+    /* Both ends of time and power at once. For log-normal errors this is as wide as the level asks for if they go together,
+     * and wider else: the spread of a product is at most the sum of both. */
+    t.interval_level = p->interval_level;
+    for (int i = 0; i < 2; i++) {
+        t.interval_time_s[i] = t.steps * p->interval_time_s[i];
+        t.interval_energy_kwh[i] = t.interval_time_s[i] * (p->interval_power_w[i] - beside_w) / JOULES_PER_KWH;
+        t.interval_co2e_g[i] = site_kwh(&t, t.interval_time_s[i], t.interval_energy_kwh[i]) * t.carbon_g_per_kwh;
+    }
     return t;
 }
 

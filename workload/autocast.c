@@ -94,15 +94,6 @@ static adept_status cast_all(adept_interp *in, adept_value *args, int n_args, ad
     return ADEPT_OK;
 }
 
-static adept_dtype widest(const adept_value *args, int n_args)
-{
-    adept_tensor_cursor at = {args, args + n_args, 0};
-    adept_dtype wide = ADEPT_DTYPE_NONE;
-    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
-        if (is_eligible(t) && adept_dtype_bytes(t->dtype) > adept_dtype_bytes(wide)) wide = t->dtype;
-    return wide;
-}
-
 /* What still has 32 bits in a pure run was computed from integers. A model cast as a whole would have cast it where the
  * trace, made in FP32, had nothing to do. Tensors without dimensions do not widen others. */
 adept_status adept_interp_unify(adept_interp *in, adept_value *args, int n_args, int32_t module)
@@ -121,7 +112,11 @@ adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_ar
         return ADEPT_OK;
     adept_dtype to = cast == ADEPT_CAST_LOWER ? in->run.cast : ADEPT_F32;
     if (cast == ADEPT_CAST_PROMOTE) {
-        to = widest(args, n_args);
+        adept_tensor_cursor at = {args, args + n_args, 0};
+        adept_dtype wide = ADEPT_DTYPE_NONE;
+        for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+            if (is_eligible(t) && adept_dtype_bytes(t->dtype) > adept_dtype_bytes(wide)) wide = t->dtype;
+        to = wide;
         if (to == ADEPT_DTYPE_NONE) return ADEPT_OK;
     }
     return cast_all(in, args, n_args, to, 0, module);

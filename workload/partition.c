@@ -59,15 +59,10 @@ static const adept_program_shape *shape_of(const partitioner *t, int32_t tensor)
     return &t->p->shapes[t->p->tensors[tensor].shape];
 }
 
-static const adept_program_memory *memory_of(const partitioner *t, int32_t tensor)
-{
-    const int32_t memory = t->p->tensors[tensor].memory;
-    return memory < 0 ? NULL : &t->p->memories[memory];
-}
-
 static bool is_resident(const partitioner *t, int32_t tensor)
 {
-    const adept_program_memory *m = memory_of(t, tensor);
+    const int32_t memory = t->p->tensors[tensor].memory;
+    const adept_program_memory *m = memory < 0 ? NULL : &t->p->memories[memory];
     return m && (m->resident || m->param >= 0); /* also a cast that autocast does not keep */
 }
 

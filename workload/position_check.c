@@ -130,15 +130,6 @@ static bool was_written(const search *s)
     return false;
 }
 
-static void note_written(const adept_interp *in, bool *written)
-{
-    for (size_t i = 0; i < in->n_records; i++) {
-        const adept_call *c = &in->records[i].call;
-        const adept_tensor *t = c->inplace ? tensor_at(c, 0) : NULL;
-        if (t && t->storage >= 0) written[t->storage] = true;
-    }
-}
-
 static adept_status check(const adept_interp *in, const bool *written, adept_error *err)
 {
     for (size_t i = 0; i < in->n_records; i++) {
@@ -161,7 +152,11 @@ adept_status adept_position_check(const adept_interp *in, adept_error *err)
 {
     bool *written = calloc(in->run.n_storages + 1, sizeof *written);
     if (!written) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", in->graph->path);
-    note_written(in, written);
+    for (size_t i = 0; i < in->n_records; i++) {
+        const adept_call *c = &in->records[i].call;
+        const adept_tensor *t = c->inplace ? tensor_at(c, 0) : NULL;
+        if (t && t->storage >= 0) written[t->storage] = true;
+    }
     adept_status status = check(in, written, err);
     free(written);
     return status;

@@ -20,6 +20,8 @@ typedef enum adept_random_stream {
     ADEPT_RANDOM_BOOTSTRAP
 } adept_random_stream;
 
+/** splitmix64, the finaliser of java.util.SplittableRandom (public domain): every bit of the input moves every output
+ * bit. */
 static inline uint64_t adept_random_mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;

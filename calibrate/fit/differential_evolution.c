@@ -1,6 +1,7 @@
 /** @file differential_evolution.c  Differential evolution with scipy's conventions; see differential_evolution.h. */
 #define HAVE_INLINE /* of gsl_rng_uniform */
 #include "differential_evolution.h"
+#include "adept_random.h"
 #include <gsl/gsl_rng.h>
 #include <math.h>
 #include <string.h>
@@ -21,19 +22,10 @@ typedef struct evolution {
 
 #define LINE_DOUBLES 8 /* of a cache line: threads do not share one */
 
-/* splitmix64, the finaliser of java.util.SplittableRandom (public domain): every bit of the input moves every output
- * bit. */
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 static void reseed(gsl_rng *rng, uint64_t seed, int generation, size_t individual)
 {
-    uint64_t key = mix(mix(mix(seed) ^ (uint64_t)generation) ^ (uint64_t)individual);
+    uint64_t key = adept_random_mix(adept_random_mix(seed) ^ (uint64_t)generation);
+    key = adept_random_mix(key ^ (uint64_t)individual);
     gsl_rng_set(rng, (unsigned long)(key >> 32)); /* 32 bits: as many as the generator takes */
 }
 
@@ -81,9 +73,9 @@ static void evaluate_first(void *context, int worker, size_t begin, size_t end)
         e->now.losses[i] = evaluate(e, e->now.population + i * e->now.n, worker);
 }
 
-/* Each gene's range in as many equal parts as there are individuals, one individual in each. */
-static void latin_hypercube(evolution *e)
+static void first_population(evolution *e)
 {
+    /* Each gene's range in as many equal parts as there are individuals, one individual in each. */
     size_t n_population = e->now.n_population, n = e->now.n;
     double *population = e->now.population;
     gsl_rng *rng = main_generator(e);
@@ -98,11 +90,6 @@ static void latin_hypercube(evolution *e)
             population[k * n + j] = swap;
         }
     }
-}
-
-static void first_population(evolution *e)
-{
-    latin_hypercube(e);
     if (e->problem->start) memcpy(e->now.population, e->problem->start, e->now.n * sizeof *e->now.population);
     adept_pool_run(e->pool, evaluate_first, e, e->now.n_population, CHUNK);
     e->now.evaluations = (double)e->now.n_population;
@@ -196,13 +183,6 @@ static bool allocate(evolution *e, adept_arena *arena)
     return ok;
 }
 
-static void release(evolution *e, adept_arena *arena)
-{
-    for (int i = 0; e->generators && i <= adept_pool_threads(e->pool) && e->generators[i]; i++)
-        gsl_rng_free(e->generators[i]);
-    adept_arena_free(arena);
-}
-
 adept_status adept_de_run(const adept_de_problem *problem, const adept_de_settings *settings, adept_pool *pool,
                           adept_error *err)
 {
@@ -220,6 +200,8 @@ adept_status adept_de_run(const adept_de_problem *problem, const adept_de_settin
     } else {
         status = adept_error_set(err, ADEPT_E_NOMEM, "out of memory for a population of %zu", settings->n_population);
     }
-    release(&e, arena);
+    for (int i = 0; e.generators && i <= adept_pool_threads(e.pool) && e.generators[i]; i++)
+        gsl_rng_free(e.generators[i]);
+    adept_arena_free(arena);
     return status;
 }

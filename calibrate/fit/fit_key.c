@@ -18,27 +18,6 @@ static void add_numbers(adept_sha256 *sha, const double *numbers, size_t n)
     }
 }
 
-/* Points well inside the bounds, unlike each other in every parameter; which ones does not matter. */
-static void probe_theta(double *theta, const adept_objective *o, int probe)
-{
-    for (size_t i = 0; i < o->n_parameters; i++) {
-        const adept_parameter_info *info = adept_evaluator_parameter(o->evaluator, i);
-        double share = (double)((i * 7 + (size_t)probe * 5) % 13 + 1) / 14.0;
-        double value = info->low + share * (info->high - info->low);
-        theta[i] = info->log_scale ? fmin(info->high, info->low * exp(share * log(info->high / info->low))) : value;
-    }
-}
-
-static void add_predictions(adept_sha256 *sha, const adept_objective *o, double *scratch)
-{
-    double *theta = scratch, *time_s = theta + o->n_parameters, *power_w = time_s + o->n_rows;
-    for (int probe = 0; probe < N_PROBES; probe++) {
-        probe_theta(theta, o, probe);
-        adept_evaluate(o->evaluator, theta, time_s, power_w);
-        add_numbers(sha, time_s, 2 * o->n_rows);
-    }
-}
-
 static void add_objective(adept_sha256 *sha, const adept_objective *o, double *scratch)
 {
     double sizes[] = {(double)o->n_rows, (double)o->n_times, (double)o->n_powers, (double)o->n_genes,
@@ -47,7 +26,18 @@ static void add_objective(adept_sha256 *sha, const adept_objective *o, double *s
     add_text(sha, adept_evaluator_saturation(o->evaluator));
     add_numbers(sha, sizes, sizeof sizes / sizeof sizes[0]);
     adept_sha256_update(sha, o->targets, (o->n_times + o->n_powers) * sizeof *o->targets); /* no padding */
-    add_predictions(sha, o, scratch);
+    double *theta = scratch, *time_s = theta + o->n_parameters, *power_w = time_s + o->n_rows;
+    for (int probe = 0; probe < N_PROBES; probe++) {
+        /* Points well inside the bounds, unlike each other in every parameter; which ones does not matter. */
+        for (size_t i = 0; i < o->n_parameters; i++) {
+            const adept_parameter_info *info = adept_evaluator_parameter(o->evaluator, i);
+            double share = (double)((i * 7 + (size_t)probe * 5) % 13 + 1) / 14.0;
+            double value = info->low + share * (info->high - info->low);
+            theta[i] = info->log_scale ? fmin(info->high, info->low * exp(share * log(info->high / info->low))) : value;
+        }
+        adept_evaluate(o->evaluator, theta, time_s, power_w);
+        add_numbers(sha, time_s, 2 * o->n_rows);
+    }
     for (size_t j = 0; j < o->n_genes; j++) {
         const adept_gene *gene = &o->genes[j];
         double numbers[] = {(double)gene->parameter, gene->low, gene->high, gene->prior, gene->spreads};

@@ -38,22 +38,6 @@ static bool stopped(const run *r)
 
 /* ---- differential evolution ---- */
 
-static adept_de_settings settings_of(const run *r)
-{
-    const adept_fit_options *f = r->options;
-    size_t n = (size_t)f->population_per_parameter * r->o->n_genes;
-    return (adept_de_settings){.strategy = f->strategy,
-                               .bounds = f->bounds,
-                               .n_population = n < ADEPT_DE_MIN_POPULATION ? ADEPT_DE_MIN_POPULATION : n,
-                               .max_generations = f->max_generations,
-                               .mutation_low = MUTATION_LOW,
-                               .mutation_high = MUTATION_HIGH,
-                               .crossover = CROSSOVER,
-                               .tol = f->tol,
-                               .good_enough = GOOD_ENOUGH,
-                               .seed = f->seed};
-}
-
 static void say_progress(run *r, const adept_de_view *now)
 {
     double time_s = adept_clock_s();
@@ -87,7 +71,18 @@ static bool watch(void *context, const adept_de_view *now)
 
 static adept_status evolve(run *r, adept_error *err)
 {
-    adept_de_settings settings = settings_of(r);
+    const adept_fit_options *f = r->options;
+    size_t n = (size_t)f->population_per_parameter * r->o->n_genes;
+    adept_de_settings settings = (adept_de_settings){.strategy = f->strategy,
+                               .bounds = f->bounds,
+                               .n_population = n < ADEPT_DE_MIN_POPULATION ? ADEPT_DE_MIN_POPULATION : n,
+                               .max_generations = f->max_generations,
+                               .mutation_low = MUTATION_LOW,
+                               .mutation_high = MUTATION_HIGH,
+                               .crossover = CROSSOVER,
+                               .tol = f->tol,
+                               .good_enough = GOOD_ENOUGH,
+                               .seed = f->seed};
     adept_de_problem problem = {.n = r->o->n_genes,
                                 .loss = adept_objective_loss,
                                 .context = r->o,

@@ -83,17 +83,6 @@ static size_t index_of(const adept_shared *s, const char *name)
     return i;
 }
 
-/* The record that goes with the fit: who taught it. */
-static void add_donor(adept_shared *s, const adept_hwprofile *hw)
-{
-    adept_hwprofile *base = s->base;
-    size_t k = 0;
-    while (k < base->n_donor_vendors && strcmp(s->vendors[k], hw->vendor) != 0)
-        k++;
-    if (k == base->n_donor_vendors) s->vendors[base->n_donor_vendors++] = hw->vendor;
-    s->names[base->n_donors++] = hw->name;
-}
-
 /* The GPU of that name, opened when it is first asked for. */
 static adept_status find(void *context, const char *name, const adept_hwprofile **hw, size_t *index, adept_error *err)
 {
@@ -117,7 +106,13 @@ static adept_status find(void *context, const char *name, const adept_hwprofile 
     adept_hwprofile_forget_fit(opened);
     opened->transferred = true;
     opened->granularity = ADEPT_GRANULARITY_OPERATOR;
-    add_donor(s, opened);
+    /* The record that goes with the fit: who taught it. */
+    adept_hwprofile *base = s->base;
+    size_t k = 0;
+    while (k < base->n_donor_vendors && strcmp(s->vendors[k], opened->vendor) != 0)
+        k++;
+    if (k == base->n_donor_vendors) s->vendors[base->n_donor_vendors++] = opened->vendor;
+    s->names[base->n_donors++] = opened->name;
     *hw = s->gpus[s->n++] = opened;
     return ADEPT_OK;
 }

@@ -142,15 +142,6 @@ bool adept_row_has_architecture(const adept_dataset_row *m)
 
 /* ---- what is not said ---- */
 
-/* Heads as wide as usual, as many as tensor-parallel ranks can share. */
-static void usual_heads(sizes *s, int64_t ranks)
-{
-    s->heads = s->hidden / USUAL_HEAD_WIDTH;
-    if (s->heads < ranks) s->heads = ranks;
-    while (s->heads > 1 && (s->hidden % s->heads != 0 || s->heads % ranks != 0))
-        s->heads--;
-}
-
 static int64_t padded(int64_t vocab, int64_t ranks)
 {
     const int64_t to = PADDED_TO * ranks;
@@ -160,7 +151,11 @@ static int64_t padded(int64_t vocab, int64_t ranks)
 static void fill(sizes *s, adept_dataset_row *m, const char *family, bool gated, int64_t ranks)
 {
     if (s->heads == 0) {
-        usual_heads(s, ranks);
+        /* Heads as wide as usual, as many as tensor-parallel ranks can share. */
+        s->heads = s->hidden / USUAL_HEAD_WIDTH;
+        if (s->heads < ranks) s->heads = ranks;
+        while (s->heads > 1 && (s->hidden % s->heads != 0 || s->heads % ranks != 0))
+            s->heads--;
         m->unsaid |= ADEPT_UNSAID_HEADS;
     }
     if (s->ffn == 0 && s->expert_ffn > 0) s->ffn = s->expert_ffn;

@@ -72,14 +72,6 @@ static const char *cell(const reader *r, int column)
     return r->table.cells[column];
 }
 
-static void check_header(reader *r)
-{
-    const bool *present = r->table.present;
-    if (ok(r) && present[COLUMN_dtype] && present[COLUMN_precision]) FAIL(r, "column \"dtype\" occurs twice");
-    if (!present[COLUMN_heads]) adept_csv_table_need(&r->table, COLUMN_op);
-    adept_csv_table_need(&r->table, COLUMN_latency_ms);
-}
-
 /* A number; `whole`: an integer, at least `low`. */
 static double number(reader *r, int column, double low, bool whole)
 {
@@ -327,7 +319,10 @@ adept_status adept_kernel_rows_read(adept_kernel_rows *rows, const char *path, c
     adept_kernel_row row;
     size_t capacity = rows->n, before = rows->n;
     adept_csv_table_open(t, path, MAX_FILE_BYTES, column_names, N_COLUMNS, err);
-    check_header(&r);
+    const bool *present = r.table.present;
+    if (ok(&r) && present[COLUMN_dtype] && present[COLUMN_precision]) FAIL(&r, "column \"dtype\" occurs twice");
+    if (!present[COLUMN_heads]) adept_csv_table_need(&r.table, COLUMN_op);
+    adept_csv_table_need(&r.table, COLUMN_latency_ms);
     while (adept_csv_table_next(t)) {
         read_record(&r, &row);
         row.earlier = ok(&r) ? count_earlier(&r, row.op) : 0.0;

@@ -29,18 +29,6 @@ typedef struct graph_cache {
     char maker[65]; /* hash of the program that reads models: another build may read them differently */
 } graph_cache;
 
-/* The version alone would let a rebuilt program take what its older self read: the program's own bytes count, and those of
- * the module that reads TorchScript. */
-static void name_maker(graph_cache *cache)
-{
-    char hashes[2][65] = {"", ""}, module[ADEPT_MODULE_PATH_BYTES], text[160];
-
-    (void)adept_file_sha256(hashes[0], "/proc/self/exe", NULL);
-    if (adept_torch_module_find(module, NULL, "", NULL) == ADEPT_OK) (void)adept_file_sha256(hashes[1], module, NULL);
-    snprintf(text, sizeof text, "%s %s", hashes[0], hashes[1]);
-    (void)adept_bytes_sha256(cache->maker, text, strlen(text), NULL);
-}
-
 /* @param folder  NULL: $XDG_CACHE_HOME/adept, else $HOME/.cache/adept; none if neither variable is set. It is made when the
  * first graph is kept. @return false when memory is out */
 static bool cache_open(graph_cache *cache, const char *folder)
@@ -59,14 +47,17 @@ static bool cache_open(graph_cache *cache, const char *folder)
         cache->folder = NULL;
         return false;
     }
-    if (cache->folder) name_maker(cache);
-    return true;
-}
+    if (cache->folder) {
+        /* The version alone would let a rebuilt program take what its older self read: the program's own bytes count, and those of
+         * the module that reads TorchScript. */
+        char hashes[2][65] = {"", ""}, module[ADEPT_MODULE_PATH_BYTES], text[160];
 
-static void cache_close(graph_cache *cache)
-{
-    free(cache->folder);
-    cache->folder = NULL;
+        (void)adept_file_sha256(hashes[0], "/proc/self/exe", NULL);
+        if (adept_torch_module_find(module, NULL, "", NULL) == ADEPT_OK) (void)adept_file_sha256(hashes[1], module, NULL);
+        snprintf(text, sizeof text, "%s %s", hashes[0], hashes[1]);
+        (void)adept_bytes_sha256(cache->maker, text, strlen(text), NULL);
+    }
+    return true;
 }
 
 /* Of what this program makes of a file, by the file's SHA-256. */
@@ -332,22 +323,6 @@ static void import(maker *p, adept_dataset_model *m)
     keep(p, key, m->graph);
 }
 
-static void read_models(maker *p)
-{
-    struct adept_dataset_private *of = p->d->private_;
-    size_t n = 0, n_done = 0;
-
-    for (size_t i = 0; i < of->n_models; i++)
-        recall(p, &of->models[i]);
-    for (size_t i = 0; i < of->n_models; i++)
-        n += is_missing(&of->models[i]);
-    for (size_t i = 0; i < of->n_models; i++) {
-        if (!is_missing(&of->models[i])) continue;
-        import(p, &of->models[i]);
-        if (p->options->progress) p->options->progress(p->options->context, ++n_done, n);
-    }
-}
-
 /* ---------------------------------------------------------------- walks ------------------------------------------ */
 
 static void walk(void *context, int worker, size_t begin, size_t end)
@@ -369,7 +344,18 @@ static void walk(void *context, int worker, size_t begin, size_t end)
 
 static adept_status make_profiles(maker *p, adept_error *err)
 {
-    read_models(p);
+    struct adept_dataset_private *of = p->d->private_;
+    size_t n = 0, n_done = 0;
+
+    for (size_t i = 0; i < of->n_models; i++)
+        recall(p, &of->models[i]);
+    for (size_t i = 0; i < of->n_models; i++)
+        n += is_missing(&of->models[i]);
+    for (size_t i = 0; i < of->n_models; i++) {
+        if (!is_missing(&of->models[i])) continue;
+        import(p, &of->models[i]);
+        if (p->options->progress) p->options->progress(p->options->context, ++n_done, n);
+    }
     adept_pool *pool = adept_pool_new(0); /* only now: an import forks */
     if (!pool) return adept_no_memory(err, "the measurements");
     adept_pool_run(pool, walk, p, p->n, 1);
@@ -433,19 +419,6 @@ static adept_status hand_over(maker *p, adept_error *err)
     return adept_dataset_drop(p->d, p->drop) ? ADEPT_OK : adept_no_memory(err, "the measurements");
 }
 
-static void maker_free(maker *p)
-{
-    for (size_t i = 0; i < p->n; i++) {
-        adept_profile_free(p->entries[i].profile);
-        free(p->entries[i].unsupported);
-    }
-    free(p->entries);
-    free(p->of_row);
-    free(p->drop);
-    cache_close(&p->cache);
-    adept_arena_free(p->arena);
-}
-
 adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_options *options, adept_error *err)
 {
     static const adept_dataset_options defaults = {0};
@@ -460,7 +433,16 @@ adept_status adept_dataset_profiles(adept_dataset *d, const adept_dataset_option
     if (status == ADEPT_OK) status = add_rows(&p, err);
     if (status == ADEPT_OK) status = make_profiles(&p, err);
     if (status == ADEPT_OK) status = hand_over(&p, err);
-    maker_free(&p);
+    for (size_t i = 0; i < p.n; i++) {
+        adept_profile_free(p.entries[i].profile);
+        free(p.entries[i].unsupported);
+    }
+    free(p.entries);
+    free(p.of_row);
+    free(p.drop);
+    free(p.cache.folder);
+    p.cache.folder = NULL;
+    adept_arena_free(p.arena);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /** @file suspects.c  Rows that look wrong: units, the board's limits, repetitions that disagree, physics. They are
  * named, and dropped only on request: a row may be odd and right (a board that cannot follow its power limit). */
 #include "dataset_private.h"
+#include "adept_statistics.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -137,12 +138,6 @@ static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_erro
 
 /* ---------------------------------------------------------------- repetitions ------------------------------------ */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* A measured quantity of rows: a field of theirs, and its column. */
 typedef struct quantity {
     const char *column;
@@ -171,7 +166,7 @@ static bool check_repeats(adept_dataset *d, adept_dataset_row *const *rows, size
     for (size_t i = 0; i < n; i++)
         if (!isnan(value(rows[i], q))) scratch[measured++] = value(rows[i], q);
     if (measured < 2) return true;
-    qsort(scratch, measured, sizeof *scratch, compare_numbers);
+    qsort(scratch, measured, sizeof *scratch, adept_by_size);
     if (scratch[measured - 1] <= REPEAT_SPREAD * scratch[0]) return true;
     double median = (scratch[(measured - 1) / 2] + scratch[measured / 2]) / 2;
     for (size_t i = 0; i < n; i++) {

@@ -232,21 +232,6 @@ static adept_status warn_of_fit(adept_fit_report *r, adept_error *err)
     return ADEPT_OK;
 }
 
-static void warn_of_intervals(adept_fit_report *r)
-{
-    const adept_conformal *c = &r->conformal;
-    bool in_sample = strcmp(c->residuals, "in-sample") == 0;
-    if (r->base->transferred && in_sample)
-        warn(r, "no intervals: they are those of GPUs left out, and none was");
-    else if (r->n_held_out > 0 && in_sample)
-        warn(r, "intervals are of in-sample residuals, since no row could be held out: they are too narrow");
-    if (isnan(c->intervals.time_log[0]) && r->in_sample->overall.time.n > 0)
-        warn(r, "no interval of the time: %zu residuals are too few for a level of %g", c->n_time, c->intervals.level);
-    if (isnan(c->intervals.power_log[0]) && r->in_sample->overall.power.n > 0)
-        warn(r, "no interval of the power: %zu residuals are too few for a level of %g", c->n_power,
-             c->intervals.level);
-}
-
 /* ---- all of it ---- */
 
 static adept_status fill(adept_fit_report *r, adept_dataset *d, const adept_fit_options *fit_options,
@@ -272,7 +257,17 @@ static adept_status fill(adept_fit_report *r, adept_dataset *d, const adept_fit_
     warn_of_rows(r);
     status = warn_of_fit(r, err);
     if (status != ADEPT_OK) return status;
-    warn_of_intervals(r);
+    const adept_conformal *c = &r->conformal;
+    bool in_sample = strcmp(c->residuals, "in-sample") == 0;
+    if (r->base->transferred && in_sample)
+        warn(r, "no intervals: they are those of GPUs left out, and none was");
+    else if (r->n_held_out > 0 && in_sample)
+        warn(r, "intervals are of in-sample residuals, since no row could be held out: they are too narrow");
+    if (isnan(c->intervals.time_log[0]) && r->in_sample->overall.time.n > 0)
+        warn(r, "no interval of the time: %zu residuals are too few for a level of %g", c->n_time, c->intervals.level);
+    if (isnan(c->intervals.power_log[0]) && r->in_sample->overall.power.n > 0)
+        warn(r, "no interval of the power: %zu residuals are too few for a level of %g", c->n_power,
+             c->intervals.level);
     warn_of_held_out(r);
     return adept_arena_failed(r->arena) ? adept_no_memory(err, "the report of the fit") : ADEPT_OK;
 }

@@ -151,23 +151,6 @@ static void put_held_out(adept_json_writer *w, const char *key, const adept_held
     adept_json_end_object(w);
 }
 
-/* `held_out` is the first scheme that could be done, row by row; `held_out_schemes` has all of them. */
-static void put_all_held_out(adept_json_writer *w, const adept_fit_report *r)
-{
-    size_t first = 0;
-    while (first < r->n_held_out && r->held_out[first].impossible)
-        first++;
-    if (first == r->n_held_out) first = 0;
-    if (r->n_held_out > 0)
-        put_held_out(w, "held_out", &r->held_out[first], true);
-    else
-        adept_json_put_null(w, "held_out");
-    adept_json_begin_array(w, "held_out_schemes");
-    for (size_t i = 0; i < r->n_held_out; i++)
-        put_held_out(w, NULL, &r->held_out[i], false);
-    adept_json_end_array(w);
-}
-
 static void put_parameters(adept_json_writer *w, const adept_identifiability *id)
 {
     adept_json_begin_array(w, "parameters");
@@ -248,7 +231,19 @@ char *adept_fit_report_to_json(const adept_fit_report *r)
 {
     adept_json_writer w = {0};
     begin_fit(&w, r->base);
-    put_all_held_out(&w, r);
+    /* `held_out` is the first scheme that could be done, row by row; `held_out_schemes` has all of them. */
+    size_t first = 0;
+    while (first < r->n_held_out && r->held_out[first].impossible)
+        first++;
+    if (first == r->n_held_out) first = 0;
+    if (r->n_held_out > 0)
+        put_held_out(&w, "held_out", &r->held_out[first], true);
+    else
+        adept_json_put_null(&w, "held_out");
+    adept_json_begin_array(&w, "held_out_schemes");
+    for (size_t i = 0; i < r->n_held_out; i++)
+        put_held_out(&w, NULL, &r->held_out[i], false);
+    adept_json_end_array(&w);
     adept_json_begin_object(&w, "in_sample");
     put_evaluation(&w, r->in_sample, true);
     adept_json_end_object(&w);

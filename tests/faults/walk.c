@@ -310,7 +310,7 @@ void walk_begin(const char *path)
         scratch[i] = away(memfd_create("out", MFD_CLOEXEC));
     never_forks = getenv("ADEPT_WALK_ALONE") != NULL;
     by_stack = getenv("ADEPT_WALK_STACKS") != NULL;
-    if (by_stack) stacks = (void *)pages(MOST_STACKS * sizeof *stacks);
+    if (by_stack) stacks = (struct stack_count *)pages(MOST_STACKS * sizeof *stacks);
     changes = pages(2 * MOST_BYTES);
     snapshot();
     has_begun = true;

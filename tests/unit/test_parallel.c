@@ -263,7 +263,7 @@ static void collectives(void **state)
 {
     (void)state;
     const double bw = 300e9, hop = 1e-8, nic = 50e9, bytes = 1e9;
-    const adept_group_of node = {8, 8, nic, 1e-5, false, 0}, wide = {8, 1, nic, 1e-5, false, 0}, both = {64, 8, nic, 1e-5, false, 0}, none = {1, 1, nic, 1e-5, false, 0};
+    const adept_group_of node = {8, 8, nic, 1e-5, false, 0.0}, wide = {8, 1, nic, 1e-5, false, 0.0}, both = {64, 8, nic, 1e-5, false, 0.0}, none = {1, 1, nic, 1e-5, false, 0.0};
     /* in a node gathers and scatters are halves of the all-reduce, whose bus bandwidth is that of 8 GPUs */
     near(adept_collective_s(ADEPT_ALL_REDUCE, &node, bytes, hop, bw), 2.0 * 7 / 8 * bytes / bw, 0.02);
     near(adept_collective_s(ADEPT_ALL_GATHER, &node, bytes, hop, bw), 7.0 / 8 * bytes / bw, 0.02);

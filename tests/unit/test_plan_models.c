@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_RUNS 25
+#define N_RUNS 10
 
 static const char *const gpu_names[] = {"v100-pcie-32gb", "a100-sxm-40gb",        "t4", "h100-sxm-80gb", "p4",
                                         "mi250",          "cpu-xeon-avx512-1core"};

@@ -120,16 +120,6 @@ static void add_predicted(adept_compare *c, int side)
         number("predicted", adept_result_number(tree, "energy_step_j"));
 }
 
-static void describe_predicted(adept_compare_side *side)
-{
-    const cJSON *config = member(side->tree, "config");
-
-    snprintf(side->what, sizeof side->what, "%s on %.0f x %s, %s, %s, batch %.0f",
-             adept_result_text(member(side->tree, "model"), "path"), adept_result_number(config, "gpus"),
-             adept_result_text(member(side->tree, "gpu"), "name"), adept_result_text(config, "mode"),
-             adept_result_text(config, "precision"), adept_result_number(config, "batch_size"));
-}
-
 /* ---------------------------------------------------------------- a measurement ---------------------------------- */
 
 /* Where the energy of a component comes from; NULL: of all that the total sums up. */
@@ -242,19 +232,6 @@ static adept_status add_measured_step(adept_compare *c, int side, const char *na
     snprintf(s->what + used, sizeof s->what - used, ", region %s, %.0f time%s", name, count, count == 1 ? "" : "s");
     add_region(c, side, region, "", names, adept_result_text(c->sides[1 - side].tree, "power_scope"));
     return ADEPT_OK;
-}
-
-static void describe_measured(adept_compare_side *side)
-{
-    const cJSON *word = NULL;
-
-    snprintf(side->what, sizeof side->what, "%s", adept_result_text(side->tree, "host"));
-    cJSON_ArrayForEach(word, member(side->tree, "command"))
-    {
-        size_t used = strlen(side->what);
-        const char *text = cJSON_GetStringValue(word);
-        snprintf(side->what + used, sizeof side->what - used, "%s%s", used ? " " : "", text ? text : "");
-    }
 }
 
 /* ---------------------------------------------------------------- a simulation ----------------------------------- */
@@ -397,13 +374,26 @@ static adept_status open_side(adept_compare_side *side, const char *path, const 
     if (status != ADEPT_OK) return status;
     if (adept_result_is_measured(side->tree)) {
         side->kind = ADEPT_COMPARE_MEASURED;
-        describe_measured(side);
+        const cJSON *word = NULL;
+
+        snprintf(side->what, sizeof side->what, "%s", adept_result_text(side->tree, "host"));
+        cJSON_ArrayForEach(word, member(side->tree, "command"))
+        {
+            size_t used = strlen(side->what);
+            const char *text = cJSON_GetStringValue(word);
+            snprintf(side->what + used, sizeof side->what - used, "%s%s", used ? " " : "", text ? text : "");
+        }
     } else if (strcmp(adept_result_text(side->tree, "kind"), "simulated") == 0) {
         side->kind = ADEPT_COMPARE_SIMULATED;
         status = adept_comparison_read(&side->simulated, side->tree, path, err);
         if (status == ADEPT_OK) status = find_policy(side, policy, err);
     } else if (member(side->tree, "step_time_s")) {
-        describe_predicted(side);
+        const cJSON *config = member(side->tree, "config");
+
+        snprintf(side->what, sizeof side->what, "%s on %.0f x %s, %s, %s, batch %.0f",
+                 adept_result_text(member(side->tree, "model"), "path"), adept_result_number(config, "gpus"),
+                 adept_result_text(member(side->tree, "gpu"), "name"), adept_result_text(config, "mode"),
+                 adept_result_text(config, "precision"), adept_result_number(config, "batch_size"));
     } else {
         status = adept_error_set(
             err, ADEPT_E_INVALID,

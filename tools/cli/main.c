@@ -101,33 +101,25 @@ static bool nobody_reads(const adept_cli *cli)
     return unread && cli->err.status == ADEPT_E_IO && (ferror(stdout) || strstr(cli->err.message, strerror(EPIPE)));
 }
 
-/* A descriptor the caller left closed would be given to the first file opened, which would then receive our output.
- * The stand-ins cannot be used either way round: writing to standard output still fails. */
-static void occupy_standard_descriptors(void)
-{
-    for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) _exit(1);
-}
-
-static void print_error(const adept_cli *cli)
-{
-    fputs("adept: ", stderr);
-    adept_print_clean(stderr, cli->err.message[0] ? cli->err.message : adept_status_text(cli->err.status));
-    fputc('\n', stderr);
-    if (cli->details) fputs(cli->details, stderr);
-}
-
 int main(int argc, char **argv)
 {
     adept_cli cli = {.details = NULL};
 
-    occupy_standard_descriptors();
+    /* A descriptor the caller left closed would be given to the first file opened, which would then receive our output.
+     * The stand-ins cannot be used either way round: writing to standard output still fails. */
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) _exit(1);
     signal(SIGCHLD, SIG_DFL); /* ignored, as some daemons hand it on, nobody would know how a child ended */
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other, but nothing to say */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file at the limit of its size */
     adept_status status = dispatch(&cli, argc, argv);
     if (status == ADEPT_OK) status = close_output(&cli);
-    if (status != ADEPT_OK && !nobody_reads(&cli)) print_error(&cli);
+    if (status != ADEPT_OK && !nobody_reads(&cli)) {
+        fputs("adept: ", stderr);
+        adept_print_clean(stderr, cli.err.message[0] ? cli.err.message : adept_status_text(cli.err.status));
+        fputc('\n', stderr);
+        if (cli.details) fputs(cli.details, stderr);
+    }
     free(cli.details);
     int code = cli.exit_code                                       ? cli.exit_code
                : status != ADEPT_OK && adept_interrupt_requested ? 128 + adept_interrupt_requested

@@ -108,28 +108,23 @@ static int column_width(const adept_table *t, const layout *l, size_t column)
     return width == 0 ? 0 : width > title ? width : title;
 }
 
-static void print_aligned(const adept_table *t, FILE *out, const layout *l, const char *const *cells)
-{
-    int pending = t->indent; /* blanks are printed before text only: no line ends in one */
-
-    for (size_t c = 0; c < l->n; c++) {
-        if (l->widths[c] == 0) continue;
-        int padding = l->widths[c] - text_width(cells[c]);
-        if (l->columns[c].right) pending += padding;
-        if (*cells[c]) {
-            fprintf(out, "%*s", pending, "");
-            adept_print_clean(out, cells[c]);
-            pending = 0;
-        }
-        pending += (l->columns[c].right ? 0 : padding) + 2;
-    }
-    fputc('\n', out);
-}
-
 static void print_line(const adept_table *t, FILE *out, const layout *l, const char *const *cells)
 {
     if (!t->markdown) {
-        print_aligned(t, out, l, cells);
+        int pending = t->indent; /* blanks are printed before text only: no line ends in one */
+
+        for (size_t c = 0; c < l->n; c++) {
+            if (l->widths[c] == 0) continue;
+            int padding = l->widths[c] - text_width(cells[c]);
+            if (l->columns[c].right) pending += padding;
+            if (*cells[c]) {
+                fprintf(out, "%*s", pending, "");
+                adept_print_clean(out, cells[c]);
+                pending = 0;
+            }
+            pending += (l->columns[c].right ? 0 : padding) + 2;
+        }
+        fputc('\n', out);
         return;
     }
     fputc('|', out);

@@ -349,22 +349,6 @@ static adept_value io_value(stream *s, adept_value v, int depth)
 
 /* ---- modules, parameters, inputs ---- */
 
-static void io_modules(stream *s)
-{
-    size_t n = io_count(s, s->out ? s->graph->n_modules : 0);
-    for (size_t i = 0; i < n && s->status == ADEPT_OK; i++) {
-        adept_module m = s->out ? s->graph->modules[i] : (adept_module){0};
-        m.path = io_string(s, m.path);
-        m.class_name = io_string(s, m.class_name);
-        if (s->out || s->status != ADEPT_OK) continue;
-        int32_t index = adept_graph_builder_module(s->b, m.path, m.class_name);
-        if (index < 0)
-            fail_memory(s);
-        else if ((size_t)index != i)
-            fail(s, "module listed twice, or the first one is not the root");
-    }
-}
-
 static unsigned flags_of(const adept_param *p)
 {
     static const unsigned sparse[] = {[ADEPT_COO] = PARAM_COO, [ADEPT_CSR] = PARAM_CSR};
@@ -544,7 +528,18 @@ static size_t io_graph(stream *s, adept_graph *header)
 {
     const adept_block *body = s->out ? s->graph->body : NULL;
     io_header(s, header);
-    io_modules(s);
+    size_t n = io_count(s, s->out ? s->graph->n_modules : 0);
+    for (size_t i = 0; i < n && s->status == ADEPT_OK; i++) {
+        adept_module m = s->out ? s->graph->modules[i] : (adept_module){0};
+        m.path = io_string(s, m.path);
+        m.class_name = io_string(s, m.class_name);
+        if (s->out || s->status != ADEPT_OK) continue;
+        int32_t index = adept_graph_builder_module(s->b, m.path, m.class_name);
+        if (index < 0)
+            fail_memory(s);
+        else if ((size_t)index != i)
+            fail(s, "module listed twice, or the first one is not the root");
+    }
     io_params(s);
     io_values(s);
     io_inputs(s);

@@ -85,13 +85,6 @@ static void rotary_table(decoder *d)
     adept_emit_leave(e, before);
 }
 
-/* cos and sin in the type of the hidden states. */
-static void rotary_cast(decoder *d, int32_t x)
-{
-    d->cos = adept_emit_to_type_of(d->e, d->cos, x);
-    d->sin = adept_emit_to_type_of(d->e, d->sin, x);
-}
-
 static int32_t slice(adept_emitter *e, int32_t x, int32_t from, int32_t to)
 {
     return OP(e, "slice.Tensor", x, INT(-1), from, to);
@@ -415,7 +408,9 @@ static int32_t embed(decoder *d, int32_t ids, adept_emit_table *table)
     if (a->family->names->positions) x = add(d, x, learned_positions(d));
     if (a->family->positions <= ADEPT_ROTARY_PART) {
         rotary_table(d);
-        rotary_cast(d, x);
+        /* cos and sin in the type of the hidden states. */
+        d->cos = adept_emit_to_type_of(d->e, d->cos, x);
+        d->sin = adept_emit_to_type_of(d->e, d->sin, x);
     }
     if (a->family->positions == ADEPT_ALIBI) alibi(d);
     return adept_emit_dropout(e, "drop", x, a->embedding_dropout);

@@ -190,14 +190,6 @@ static void read_latent(adept_architecture *a, adept_keys *k)
 
 /* ---- mixtures of experts ---- */
 
-static void read_dense_list(adept_architecture *a, adept_keys *k)
-{
-    const cJSON *list = adept_keys_any(k, "mlp_only_layers");
-    if (list && (!cJSON_IsArray(list) || list->child))
-        adept_keys_fail(k, "\"mlp_only_layers\" is no empty list: layers chosen one by one are not built");
-    a->every = adept_keys_count(k, "decoder_sparse_step moe_layer_freq", 1, MOST_LAYERS, 1);
-}
-
 static void read_experts(adept_architecture *a, adept_keys *k)
 {
     const adept_family *f = a->family;
@@ -216,7 +208,10 @@ static void read_experts(adept_architecture *a, adept_keys *k)
     if (f->routing == ADEPT_ROUTED_GROUPS)
         a->shared_ffn = a->expert_ffn * adept_keys_count(k, "n_shared_experts shared_experts", 0, 256, 0);
     a->first_dense = adept_keys_count(k, "first_k_dense_replace", 0, MOST_LAYERS, 0);
-    read_dense_list(a, k);
+    const cJSON *list = adept_keys_any(k, "mlp_only_layers");
+    if (list && (!cJSON_IsArray(list) || list->child))
+        adept_keys_fail(k, "\"mlp_only_layers\" is no empty list: layers chosen one by one are not built");
+    a->every = adept_keys_count(k, "decoder_sparse_step moe_layer_freq", 1, MOST_LAYERS, 1);
     a->sigmoid = strcmp(f->name, "deepseek_v3") == 0;
     a->corrected = a->sigmoid;
     a->renormalised = adept_keys_flag(k, "norm_topk_prob", mixtral || a->sigmoid);
@@ -250,23 +245,6 @@ bool adept_architecture_has_experts(const adept_architecture *a, int64_t layer)
 }
 
 /* ---- heads on top ---- */
-
-/* "BertForMaskedLM" of a BERT is ForMaskedLM. */
-static void read_head(adept_architecture *a, adept_keys *k)
-{
-    const cJSON *list = adept_keys_any(k, "architectures"), *first = cJSON_IsArray(list) ? list->child : NULL;
-    const char *name = cJSON_IsString(first) ? first->valuestring : "", *cut = strstr(name, "For");
-    if (list && !cJSON_IsString(first) && !(cJSON_IsArray(list) && !first))
-        adept_keys_fail(k, "\"architectures\" is no list of names of classes");
-    size_t n = strlen(name);
-    a->headless = n >= 5 && strcmp(name + n - 5, "Model") == 0 && !strstr(name, "LMHead");
-    a->head = a->headless || !*name ? "" : cut ? cut : name;
-    a->head = adept_keys_text(k, "head", a->head);
-    const cJSON *ids = adept_keys_any(k, "id2label");
-    size_t classes = cJSON_IsObject(ids) ? adept_json_size(ids) : 0;
-    a->labels = adept_keys_count(k, "num_labels labels", 1, MOST_WIDTH, classes > 0 ? (int64_t)classes : 2);
-    if (strcmp(a->head, "none") == 0) a->headless = true, a->head = "";
-}
 
 static void read_forms(adept_architecture *a, adept_keys *k)
 {
@@ -370,7 +348,19 @@ void adept_architecture_read(adept_architecture *a, const adept_family *f, adept
     read_mpt(a, k);
     read_opt(a, k);
     read_forms(a, k);
-    read_head(a, k);
+    /* "BertForMaskedLM" of a BERT is ForMaskedLM. */
+    const cJSON *list = adept_keys_any(k, "architectures"), *first = cJSON_IsArray(list) ? list->child : NULL;
+    const char *name = cJSON_IsString(first) ? first->valuestring : "", *cut = strstr(name, "For");
+    if (list && !cJSON_IsString(first) && !(cJSON_IsArray(list) && !first))
+        adept_keys_fail(k, "\"architectures\" is no list of names of classes");
+    size_t n = strlen(name);
+    a->headless = n >= 5 && strcmp(name + n - 5, "Model") == 0 && !strstr(name, "LMHead");
+    a->head = a->headless || !*name ? "" : cut ? cut : name;
+    a->head = adept_keys_text(k, "head", a->head);
+    const cJSON *ids = adept_keys_any(k, "id2label");
+    size_t classes = cJSON_IsObject(ids) ? adept_json_size(ids) : 0;
+    a->labels = adept_keys_count(k, "num_labels labels", 1, MOST_WIDTH, classes > 0 ? (int64_t)classes : 2);
+    if (strcmp(a->head, "none") == 0) a->headless = true, a->head = "";
     const char *loss = k->words ? adept_keys_text(k, "loss", "cross_entropy") : "cross_entropy";
     a->without_loss = strcmp(loss, "none") == 0;
     if (!a->without_loss && strcmp(loss, "cross_entropy") != 0) adept_keys_fail(k, "loss is none or cross_entropy");

@@ -68,14 +68,6 @@ bool adept_export_float(const cJSON *value, double *out)
     return true;
 }
 
-/* The hint of an expression: {"as_int": 4}, in early files a bare number. */
-static bool read_hint(const cJSON *expression, int64_t *out)
-{
-    const cJSON *hint = cJSON_GetObjectItemCaseSensitive(expression, "hint");
-    if (cJSON_IsObject(hint)) hint = cJSON_GetObjectItemCaseSensitive(hint, "as_int");
-    return hint && adept_export_int(hint, out);
-}
-
 adept_export_size adept_export_read_size(adept_export_reader *r, const cJSON *value)
 {
     adept_export_size size = {0};
@@ -86,7 +78,10 @@ adept_export_size adept_export_read_size(adept_export_reader *r, const cJSON *va
         if (!size.known) adept_json_fail(&r->json, "a size is not an integer");
     } else if (strcmp(what->string, "as_expr") == 0) {
         size.symbol = adept_json_string(&r->json, what, "expr_str");
-        size.known = read_hint(what, &size.value);
+        /* The hint of an expression: {"as_int": 4}, in early files a bare number. */
+        const cJSON *hint = cJSON_GetObjectItemCaseSensitive(what, "hint");
+        if (cJSON_IsObject(hint)) hint = cJSON_GetObjectItemCaseSensitive(hint, "as_int");
+        size.known = hint && adept_export_int(hint, &size.value);
     } else {
         adept_json_fail(&r->json, "size of unknown kind '%s'", what->string);
     }

@@ -277,14 +277,6 @@ void adept_export_note_checkpoint(adept_export_reader *r)
     r->checkpointed = true;
 }
 
-static void look_for_checkpoint(adept_export_reader *r, const cJSON *node)
-{
-    const cJSON *metadata = cJSON_GetObjectItemCaseSensitive(node, "metadata");
-    const cJSON *stack = cJSON_GetObjectItemCaseSensitive(metadata, "stack_trace");
-    if (!r->checkpointed && cJSON_IsString(stack) && strstr(stack->valuestring, "torch/utils/checkpoint.py"))
-        adept_export_note_checkpoint(r);
-}
-
 /* ---- all ---- */
 
 static bool is_ignored(const char *target)
@@ -308,7 +300,10 @@ static void read_node(adept_export_reader *r, const cJSON *node, size_t index)
     const cJSON *outputs = adept_json_array(&r->json, node, "outputs");
     if (r->json.status != ADEPT_OK) return;
     find_module(r, node);
-    look_for_checkpoint(r, node);
+    const cJSON *metadata = cJSON_GetObjectItemCaseSensitive(node, "metadata");
+    const cJSON *stack = cJSON_GetObjectItemCaseSensitive(metadata, "stack_trace");
+    if (!r->checkpointed && cJSON_IsString(stack) && strstr(stack->valuestring, "torch/utils/checkpoint.py"))
+        adept_export_note_checkpoint(r);
     if (adept_export_region(r, inputs, outputs)) return;
     if (strcmp(target, "torch.sym_sum") == 0)
         sum_node(r, inputs, outputs);

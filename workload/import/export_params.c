@@ -180,23 +180,6 @@ static void add_param(adept_export_reader *r, tensor_spec *spec, adept_name_map 
     }
 }
 
-static void add_all(adept_export_reader *r, spec_list *list)
-{
-    adept_name_map by_name = {0}, by_place = {0};
-    for (size_t i = 0; i < list->n && r->json.status == ADEPT_OK; i++) {
-        tensor_spec *spec = &list->items[i];
-        add_param(r, spec, &by_name, &by_place);
-        if (r->json.status != ADEPT_OK || !spec->used) continue;
-        int32_t value = adept_graph_builder_param_ref(r->b, 0, spec->index, r->json.err);
-        if (value < 0)
-            adept_export_check(r, r->json.err->status);
-        else
-            adept_export_bind(r, spec->argument, value);
-    }
-    adept_name_map_free(&by_name);
-    adept_name_map_free(&by_place);
-}
-
 static void collect(adept_export_reader *r, spec_list *list, const cJSON *inputs)
 {
     list->items = adept_export_room(r, adept_json_size(inputs), sizeof *list->items);
@@ -213,6 +196,20 @@ void adept_export_params(adept_export_reader *r)
     if (!inputs) return;
     collect(r, &list, inputs);
     if (r->json.status == ADEPT_OK) mark_all_used(r, &list);
-    if (r->json.status == ADEPT_OK) add_all(r, &list);
+    if (r->json.status == ADEPT_OK) {
+        adept_name_map by_name = {0}, by_place = {0};
+        for (size_t i = 0; i < list.n && r->json.status == ADEPT_OK; i++) {
+            tensor_spec *spec = &list.items[i];
+            add_param(r, spec, &by_name, &by_place);
+            if (r->json.status != ADEPT_OK || !spec->used) continue;
+            int32_t value = adept_graph_builder_param_ref(r->b, 0, spec->index, r->json.err);
+            if (value < 0)
+                adept_export_check(r, r->json.err->status);
+            else
+                adept_export_bind(r, spec->argument, value);
+        }
+        adept_name_map_free(&by_name);
+        adept_name_map_free(&by_place);
+    }
     adept_name_map_free(&list.by_argument);
 }

@@ -69,18 +69,6 @@ void *adept_export_room(adept_export_reader *r, size_t n, size_t element_bytes)
 
 /* ---- inputs ---- */
 
-static void read_metas(adept_export_reader *r)
-{
-    const cJSON *values = adept_json_object(&r->json, r->graph, "tensor_values");
-    for (const cJSON *v = values ? values->child : NULL; v && r->json.status == ADEPT_OK; v = v->next) {
-        const cJSON *meta = cJSON_GetObjectItemCaseSensitive(v, "meta"); /* schema 1 wraps it */
-        adept_export_map(r, &r->metas, v->string, (uintptr_t)(meta ? meta : v));
-    }
-    const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(r->graph, "sym_int_values");
-    for (const cJSON *v = cJSON_IsObject(symbols) ? symbols->child : NULL; v && r->json.status == ADEPT_OK; v = v->next)
-        adept_export_map(r, &r->symbols, v->string, (uintptr_t)v);
-}
-
 static bool is_channels_last(adept_export_reader *r, const adept_graph_input *input, const cJSON *strides)
 {
     int64_t known[ADEPT_MAX_DIMS];
@@ -216,10 +204,13 @@ static const char *producer_of(adept_export_reader *r, const cJSON *root)
     return adept_arena_printf(adept_graph_builder_graph(r->b)->arena, "torch %s", version->valuestring);
 }
 
-/* {"major": 8, "minor": 2}, in the first files a number. A change of the major number means what is read here changed.
- */
-static void check_version(adept_export_reader *r, const cJSON *root)
+static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
 {
+    adept_name_map names = {0};
+    int32_t *returns = NULL;
+    r->names = &names;
+    /* {"major": 8, "minor": 2}, in the first files a number. A change of the major number means what is read here changed.
+     */
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "schema_version");
     if (cJSON_IsObject(version)) version = cJSON_GetObjectItemCaseSensitive(version, "major");
     int64_t major;
@@ -228,19 +219,20 @@ static void check_version(adept_export_reader *r, const cJSON *root)
     } else if (major > 8) {
         adept_json_fail(&r->json, "schema version %lld is newer than 8, the last that is known", (long long)major);
     }
-}
-
-static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
-{
-    adept_name_map names = {0};
-    int32_t *returns = NULL;
-    r->names = &names;
-    check_version(r, root);
     const cJSON *module = adept_json_object(&r->json, root, "graph_module");
     r->graph = adept_json_object(&r->json, module, "graph");
     r->signature = adept_json_object(&r->json, module, "signature");
     if (r->json.status == ADEPT_OK) adept_export_upgrade(r);
-    if (r->json.status == ADEPT_OK) read_metas(r);
+    if (r->json.status == ADEPT_OK) {
+        const cJSON *values = adept_json_object(&r->json, r->graph, "tensor_values");
+        for (const cJSON *v = values ? values->child : NULL; v && r->json.status == ADEPT_OK; v = v->next) {
+            const cJSON *meta = cJSON_GetObjectItemCaseSensitive(v, "meta"); /* schema 1 wraps it */
+            adept_export_map(r, &r->metas, v->string, (uintptr_t)(meta ? meta : v));
+        }
+        const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(r->graph, "sym_int_values");
+        for (const cJSON *v = cJSON_IsObject(symbols) ? symbols->child : NULL; v && r->json.status == ADEPT_OK; v = v->next)
+            adept_export_map(r, &r->symbols, v->string, (uintptr_t)v);
+    }
     if (r->json.status == ADEPT_OK) adept_export_params(r);
     if (r->json.status == ADEPT_OK) read_inputs(r);
     if (r->json.status == ADEPT_OK) adept_export_nodes(r, r->graph);

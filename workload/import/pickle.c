@@ -395,12 +395,6 @@ static void measure(machine *m, adept_pickle_items *items, uint32_t level)
     items->depth = deepest + 1;
 }
 
-static void check_nesting(machine *m)
-{
-    for (adept_pickle_items *items = m->containers; items && !m->fault; items = items->next)
-        if (items->depth == UNSEEN) measure(m, items, 1);
-}
-
 /* ---- the whole ---- */
 
 static adept_status result(machine *m, adept_pickle_value *out, const char *name, adept_error *err)
@@ -429,7 +423,10 @@ adept_status adept_pickle_parse(adept_pickle_value *out, adept_arena *arena, con
             op->run(&m, op->arg);
     }
     if (!m.fault && (m.n_stack != 1 || m.n_marks != 0)) fail(&m, "does not end with one value");
-    if (!m.fault) check_nesting(&m);
+    if (!m.fault) {
+        for (adept_pickle_items *items = m.containers; items && !m.fault; items = items->next)
+            if (items->depth == UNSEEN) measure(&m, items, 1);
+    }
     adept_status status = result(&m, out, name, err);
     free(m.stack);
     free(m.memo);

@@ -215,14 +215,6 @@ static bool has_suffix(const char *text, const char *suffix)
     return n >= m && strcasecmp(text + n - m, suffix) == 0;
 }
 
-static void note_entry(check *c, const char *name)
-{
-    if (strcasecmp(name, "constants.pkl") == 0) c->constants = true;
-    if (strcasecmp(name, "data.pkl") == 0) c->data = true;
-    if (strcasecmp(name, "version") == 0 || strcasecmp(name, ".data/version") == 0) c->version = true;
-    if (strcasecmp(name, "model.json") == 0) c->legacy = true;
-}
-
 /* Read, checked, and put where libtorch reads it. */
 static adept_status take_entry(const check *c, size_t index, size_t max_bytes,
                                adept_status (*look)(const check *c, const char *entry, const char *data, size_t n))
@@ -269,7 +261,10 @@ static adept_status check_entry(check *c, size_t index)
 {
     const char *name = zip_get_name(c->zip, index, ZIP_FL_ENC_RAW) + c->root_bytes;
     size_t memory = c->source->memory_bytes;
-    note_entry(c, name);
+    if (strcasecmp(name, "constants.pkl") == 0) c->constants = true;
+    if (strcasecmp(name, "data.pkl") == 0) c->data = true;
+    if (strcasecmp(name, "version") == 0 || strcasecmp(name, ".data/version") == 0) c->version = true;
+    if (strcasecmp(name, "model.json") == 0) c->legacy = true;
     if (strncasecmp(name, "code/", 5) == 0 && has_suffix(name, ".py"))
         return take_entry(c, index, memory / CODE_SHARE, check_code);
     if (strncmp(name, "code/", 5) == 0 && has_suffix(name, ".debug_pkl")) return take_lines(c, index);

@@ -156,18 +156,13 @@ static void *run_job(void *argument)
     return NULL;
 }
 
-static void reset_signals(void)
+static void run_child(job *j, pid_t parent)
 {
     for (int signal_number = 1; signal_number < NSIG; signal_number++)
         signal(signal_number, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static void run_child(job *j, pid_t parent)
-{
-    reset_signals();
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent || !detach(j->pipe)) _exit(1);
@@ -321,14 +316,6 @@ static adept_status supervise(adept_graph **out, const job *j, pid_t child, int 
     return status;
 }
 
-static void set_limits(job *j, const adept_import_options *options)
-{
-    double share = (double)j->memory_bytes / (double)ADEPT_MEMORY_BYTES;
-    if (share < 1) share = 1;
-    j->cpu_s = options->timeout_s > 0 ? options->timeout_s : share * DEFAULT_CPU_S;
-    j->timeout_s = options->timeout_s > 0 ? options->timeout_s : share * ADEPT_DEFAULT_TIMEOUT_S;
-}
-
 adept_status adept_torchscript_load(adept_graph **out, const adept_source *source, const adept_torch_pack *pack,
                                     const adept_import_options *options, adept_error *err)
 {
@@ -337,7 +324,10 @@ adept_status adept_torchscript_load(adept_graph **out, const adept_source *sourc
     adept_status status = adept_torch_module_find(module, options->torch_module, path, err);
     if (status != ADEPT_OK) return status;
     job j = {.path = path, .module = module, .pack = pack, .trust = options->trust, .memory_bytes = source->memory_bytes};
-    set_limits(&j, options);
+    double share = (double)j.memory_bytes / (double)ADEPT_MEMORY_BYTES;
+    if (share < 1) share = 1;
+    j.cpu_s = options->timeout_s > 0 ? options->timeout_s : share * DEFAULT_CPU_S;
+    j.timeout_s = options->timeout_s > 0 ? options->timeout_s : share * ADEPT_DEFAULT_TIMEOUT_S;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return adept_error_set(err, ADEPT_E_INTERNAL, "%s: no pipe to the loader: %s", path, strerror(errno));
