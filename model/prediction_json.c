@@ -159,8 +159,8 @@ static void put_totals(adept_json_writer *w, const adept_totals *t)
     adept_json_put_members(w, "steps %g time_s %g energy_kwh %g co2e_g %g cost %g samples %g epochs %g hours %g",
                            t->steps, t->time_s, t->energy_kwh, t->co2e_g, t->cost, t->samples, t->epochs,
                            t->time_s / 3600.0);
-    adept_json_put_members(w, "gpu_hours %g host_energy_kwh %g site_energy_kwh %g", t->gpu_hours, t->host_energy_kwh,
-                           t->site_energy_kwh);
+    adept_json_put_members(w, "gpu_hours %g host_energy_kwh %g site_energy_kwh %g embodied_co2e_g %g", t->gpu_hours,
+                           t->host_energy_kwh, t->site_energy_kwh, t->embodied_co2e_g);
     put_totals_interval(w, t);
     /* What the totals were multiplied by, and where that comes from. */
     adept_json_put_members(w, "carbon_g_per_kwh %g price_per_kwh %g gpu_hour_price %g pue %g host_power_w %g",
@@ -257,7 +257,8 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
                           p->total_flops);
     adept_json_put_number(&w, "macs_forward", p->macs_forward);
     adept_json_put_object(&w, "bytes", "read %g written %g", p->bytes_read, p->bytes_written);
-    adept_json_put_members(&w, "kernels %g mfu %g mfu_executed %g", p->kernels, p->mfu, p->mfu_executed);
+    adept_json_put_members(&w, "kernels %g mfu %g mfu_executed %g flops_per_j %g", p->kernels, p->mfu, p->mfu_executed,
+                           p->total_flops / p->energy_step_j);
     put_memory(&w, &p->memory);
     put_totals(&w, totals);
     if (limits) put_limits(&w, limits);

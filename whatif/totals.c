@@ -6,6 +6,7 @@
 
 #define JOULES_PER_KWH 3.6e6
 #define SECONDS_PER_HOUR 3600.0
+#define HOURS_PER_YEAR 8766.0
 
 /* ---------------------------------------------------------------- grid intensities -------------------------------- */
 
@@ -118,6 +119,7 @@ adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *
     t.host_energy_kwh = t.host_power_w * t.nodes * t.time_s / JOULES_PER_KWH;
     t.site_energy_kwh = site_kwh(&t, t.time_s, t.energy_kwh);
     t.co2e_g = t.site_energy_kwh * t.carbon_g_per_kwh;
+    t.embodied_co2e_g = 1000 * job->embodied_kg * t.gpu_hours / (HOURS_PER_YEAR * job->lifetime_years);
     t.cost = cost_of(&t);
     /* Both ends of time and power at once. For log-normal errors this is as wide as the level asks for if they go together,
      * and wider else: the spread of a product is at most the sum of both. */

@@ -34,6 +34,7 @@ typedef struct adept_assumed {
     char op[ADEPT_OP_NAME_BYTES];
     int n;
     adept_input_spec specs[ADEPT_MAX_ASSUMED];
+    const char *costs; /* "flops:2*a0*a1.1@kernels:3", in the configuration's text; NULL: it costs what a copy does */
     bool used;
 } adept_assumed;
 

@@ -254,6 +254,7 @@ typedef struct adept_totals {
     double host_energy_kwh; /* of the hosts, if their power was given */
     double site_energy_kwh; /* boards and hosts, times the PUE if one was given */
     double co2e_g;          /* site energy * carbon intensity */
+    double embodied_co2e_g; /* of making the boards, the job's share of their lives; in no other number. NAN: not asked */
     double cost;            /* site energy * price + GPU hours * their price, in the prices' currency */
     /* where the totals would lie with probability interval_level */
     double interval_level, interval_time_s[2], interval_energy_kwh[2] /* of the boards */, interval_co2e_g[2];

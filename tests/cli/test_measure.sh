@@ -480,4 +480,18 @@ else
     grep -q '^adept: --counters: ' "$work/err" && [ ! -e "$work/counted" ] || fail "measure --counters ended with $rc"
 fi
 expect_error 2 '--counters needs a COMMAND' measure --counters --duration 1s
+# ---- the error by sampling period, of samples that are kept
+FAKE_NVML='power=square:100,300,0.08 counter=0' ADEPT_NVML_LIBRARY="$ADEPT_FAKE_NVML" run measure --devices gpu --period 10ms --samples "$work/p.samples" -o /dev/null -- sleep 1
+expect_ok measure --read "$work/p.samples" --by-period
+shows '^sensor +period +energy +error +by nominal period'
+expect_ok measure --read "$work/p.samples" --by-period --json
+"${PYTHON:-python3}" - "$work/out" <<'EOF' || fail 'the error by period'
+import json, sys
+rows = json.load(open(sys.argv[1]))["periods"]
+assert len(rows) >= 4 and rows[0]["error_percent"] == 0 and all(r["sensor"] == "gpu-0" for r in rows), rows
+assert all(1.9 < b["period_s"] / a["period_s"] < 2.1 for a, b in zip(rows, rows[1:])), rows
+assert any(abs(r["error_percent"]) > 0.5 for r in rows[2:]) and abs(rows[1]["nominal_error_percent"]) < 60, rows
+EOF
+expect_error 2 'is of --read FILE' measure --by-period -- true
+
 finish

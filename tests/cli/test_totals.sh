@@ -14,6 +14,19 @@ expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 --country FI --price av
 for line in carbon_intensity_year.*2024 'carbon_intensity".*as quoted by the ADEPT thesis' price_year.*2025 'price".*as quoted by the ADEPT thesis' currency.*USD; do
     shows "\"$line"
 done
+# what was emitted when the boards were made stands apart: 150 kg over 4 years of 8766 h, of so many GPU hours
+expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000000 --gpus 2 --embodied 150 --board-lifetime 4 --json
+"${PYTHON:-python3}" - "$work/out" <<'EOF' || fail 'embodied emissions'
+import json, sys
+p = json.load(open(sys.argv[1]))
+t = p["total"]
+assert abs(t["embodied_co2e_g"] / (150e3 * t["gpu_hours"] / (4 * 8766)) - 1) < 1e-12 and t["co2e_g"] is None, t
+assert abs(p["flops_per_j"] / (p["flops"]["total"] / p["energy_step_j"]) - 1) < 1e-12, p["flops_per_j"]
+EOF
+expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000000 --embodied 150 --board-lifetime 4
+shows 'Embodied: [0-9.]+ k?g CO2e of making the boards'
+expect_error 2 'need each other' predict "$p" --gpu v100-pcie-32gb --steps 10 --embodied 150
+expect_error 2 'embodied needs --steps' predict "$p" --gpu v100-pcie-32gb --embodied 150 --board-lifetime 4
 expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 --country AE
 shows 'Grid: 561.1 g CO2e/kWh, United Arab Emirates, average of 2022 \(Our World in Data of Ember and the Energy Institute as stored by carbontracker\)$'
 expect_ok predict "$p" --gpu v100-pcie-32gb --steps 1000 --country EU

@@ -35,6 +35,37 @@ expect_error 2 'assume .mylib::flash.: want OP=SHAPE' predict "$f" "$@" --assume
 expect_error 2 'want .*0 <= F <= 1' predict "$f" "$@" --assume-fraction 2
 expect_error 2 'branch=maybe' predict "$f" "$@" --assume-branch maybe
 
+# what they compute and move, by a file: of f32:2x4 arguments and results 8 elements, 32 bytes
+cat >"$work/operators.json" <<'EOF'
+{"schema_version": 1, "operators": [
+  {"name": "mylib::flash", "results": ["Bx4"], "flops": "2 * a0 * (a0.1 + 1)", "bytes_read": "a0.bytes", "bytes_written": 1000,
+   "kernels": 3, "saved_bytes": "r0.bytes", "backward": {"flops": "10*r0", "kernels": 2}},
+  {"name": "mylib::rotary", "flops": "r0.0", "backward": null}
+]}
+EOF
+expect_ok profile "$f" --input Bx4 --batch 2 --operator "$work/operators.json" -o "$work/f.json"
+expect_ok predict "$work/f.json" --gpu a100
+shows 'operator mylib::flash costs what is assumed of it: flops:2\*a0\*\(a0.1\+1\)@read:a0.bytes'
+expect_ok profile "$f" --input Bx4 --batch 2 --operator "$work/operators.json" --json
+"${PYTHON:-python3}" - "$work/out" <<'EOF' || fail 'costs of a file'
+import json, sys
+ops = [op for op in json.load(open(sys.argv[1]))["ops"] if "mylib" in op["op"]]
+flash, rotary = ([op for op in ops if op["op"] == name][0] for name in ("mylib::flash", "mylib::rotary"))
+assert flash["flops_forward"] == 2 * 8 * 5 and flash["bytes_forward"] == 1032, flash
+assert [(k["launches"], k["bytes_read"], k["bytes_written"]) for k in flash["kernels"]] == [(3, 32, 1000)], flash
+assert rotary["flops_forward"] == 2 and len(rotary["kernels"]) == 1 and rotary["kernels"][0]["launches"] == 1, rotary
+EOF
+expect_ok predict "$f" "$@" --assume mylib::flash=Bx4@flops:2*a0 --assume mylib::rotary=@kernels:0
+expect_error 2 'want KEY:EXPRESSION' predict "$f" "$@" --assume mylib::flash=Bx4@flops:2*
+expect_error 2 'want KEY:EXPRESSION' predict "$f" "$@" --assume mylib::flash=Bx4@flop:2
+expect_error 2 'want KEY:EXPRESSION' predict "$f" "$@" --assume 'mylib::flash=Bx4@flops:(2'
+expect_error 2 'costs name a tensor or a dimension that it has not' predict "$f" "$@" --assume mylib::flash=Bx4@flops:a7 --assume mylib::rotary=Bx4
+expect_error 2 'costs name a tensor' predict "$f" "$@" --assume mylib::flash=Bx4@flops:1-a0 --assume mylib::rotary=Bx4
+echo '{"operators": [{"name": "mylib::flash", "flop": 3}]}' >"$work/wrong.json"
+expect_error 3 'wrong.json: .*flop.* in operators' predict "$f" "$@" --operator "$work/wrong.json"
+echo '{"operators": 3}' >"$work/wrong.json"
+expect_error 3 'wrong.json: ' predict "$f" "$@" --operator "$work/wrong.json"
+
 # several results, scripted and traced: said, and not needed where nothing calls the operator
 for file in least_scripted least_traced; do
     f=$ADEPT_SOURCE_DIR/tests/golden/models/$file.pt

@@ -216,4 +216,21 @@ expect_error 2 'this model has no blocks' predict "$m" --gpu a100 --activation-c
 for command in predict explain; do
     expect_error 2 'several side by side: adept sweep MODEL --vary gpu=a100,h100$' "$command" "$m" --gpu a100,h100
 done
+# ---- a file of options
+printf '# of a step\ngpu = a100\n--batch=64\n\nmode infer\r\n' >"$work/options"
+expect_ok predict "$data/mlp.profile.json" --gpu a100 --batch 64 --mode infer
+cp "$work/out" "$work/plain"
+expect_ok predict --options "$work/options" "$data/mlp.profile.json"
+checks=$((checks + 1))
+cmp -s "$work/out" "$work/plain" || fail 'a file of options says something else than the options'
+expect_ok predict --options "$work/options" "$data/mlp.profile.json" --batch 32 # comes later
+shows 'batch 32'
+printf 'gpu = a100\nbx 3\n' >"$work/options"
+expect_error 2 "unknown option '--bx" predict --options "$work/options" "$data/mlp.profile.json"
+printf 'gpu = a100\n$batch 3\n' >"$work/options"
+expect_error 3 'options:2: no option' predict --options "$work/options" "$data/mlp.profile.json"
+expect_error 3 'none: cannot open' predict --options "$work/none" "$data/mlp.profile.json"
+expect_error 2 '--options needs a FILE' predict --options
+expect_error 2 "unknown option '--options'" predict "$data/mlp.profile.json" --options "$work/options"
+
 finish

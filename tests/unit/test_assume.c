@@ -73,11 +73,14 @@ static void texts_are_checked(void **state)
     (void)state;
     static const char *const good[] = {
         "mylib::f=8x128", "mylib::f=BxS,i64:B", "mylib::f=f32:", "branch=true", "branch=false",
-        "fraction=0",     "fraction=0.125",     "fraction=1",    "trips=0",     "trips=12"};
+        "fraction=0",     "fraction=0.125",     "fraction=1",    "trips=0",     "trips=12",
+        "mylib::f=8@flops:2*(a0.1+1)/r3.bytes-4", "mylib::f=@kernels:0"};
     static const char *const bad[] = {
         "",           "mylib::f",  "mylib::f=",    "mylib::f=8x",   "mylib::f=8,,8", "f=8",
         "branch=yes", "branch=",   "fraction=1.5", "fraction=-1",   "fraction=many", "fraction=nan",
-        "trips=-1",   "trips=1.5", "trips=",       "trips=2000000", "mylib::op=n=3"};
+        "trips=-1",   "trips=1.5", "trips=",       "trips=2000000", "mylib::op=n=3",
+        "mylib::f=8@", "mylib::f=8@flops", "mylib::f=8@flops:", "mylib::f=8@flops:2*", "mylib::f=8@flops:(2", "mylib::f=8@flops:2)",
+        "mylib::f=8@flops:a", "mylib::f=8@flops:a0.x", "mylib::f=8@flops:-2", "mylib::f=8@flops:1@flops:2", "mylib::f=8@watts:1"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         accepts(good[i], true);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -127,6 +130,33 @@ static void results_are_as_said(void **state)
                false, (assumptions){{"aten::bincount=i64:64"}});
     warns(p, "results assumed: i64:64");
     adept_profile_free(p);
+}
+
+/* Forward and back, of a gradient that flows through it: h and y are f32:6x4, 24 elements, 96 bytes. */
+static void costs_are_as_said(void **state)
+{
+    static const char text[] = "input x f32:2x4\nparam w f32:4x4 grad\nh = aten::mm(self=x, mat2=w)\ny = mylib::f(self=h)\nreturn y\n";
+    (void)state;
+    adept_profile *p = builds(text, false, (assumptions){{"mylib::f=Bx4@flops:2*a0*a0.1+r0.0@kernels:3@saved:r0.bytes@back_flops:10*r0@back_read:7"}});
+    const adept_profile_op *op = find(p, "mylib::f");
+    assert_int_equal(op->n_kernels, 2);
+    const adept_kernel *forward = &op->kernels[0], *back = &op->kernels[1];
+    assert_true(forward->pass == ADEPT_FORWARD && forward->flops == 2 * 24 * 4 + 6 && forward->launches == 3);
+    assert_true(forward->bytes_read == 96 && forward->bytes_written == 96);
+    assert_true(back->pass == ADEPT_BACKWARD && back->flops == 240 && back->launches == 1 && back->bytes_read == 7 && back->bytes_written == 96);
+    assert_true(op->saved_bytes == 96);
+    warns(p, "operator mylib::f costs what is assumed of it");
+    adept_profile_free(p);
+    p = builds(text, false, (assumptions){{"mylib::f=@flops:24"}}); /* a result like its argument; back as forward */
+    op = find(p, "mylib::f");
+    assert_true(op->n_kernels == 2 && op->kernels[0].flops == 24 && op->kernels[1].flops == 24);
+    adept_profile_free(p);
+    p = builds(text, false, (assumptions){{"mylib::f=@back_kernels:0"}});
+    assert_int_equal(find(p, "mylib::f")->n_kernels, 1);
+    adept_profile_free(p);
+    fails(text, false, (assumptions){{"mylib::f=Bx4@flops:a1"}}, ADEPT_E_USAGE, "costs name a tensor or a dimension that it has not");
+    fails(text, false, (assumptions){{"mylib::f=Bx4@flops:a0.2"}}, ADEPT_E_USAGE, "costs name a tensor");
+    fails(text, false, (assumptions){{"mylib::f=Bx4@flops:1/(a0-24)"}}, ADEPT_E_USAGE, "or are no numbers");
 }
 
 static void wrong_assumptions_are_refused(void **state)
@@ -346,6 +376,7 @@ int main(void)
         cmocka_unit_test(texts_are_checked),
         cmocka_unit_test(several_results_are_guessed_and_said),
         cmocka_unit_test(results_are_as_said),
+        cmocka_unit_test(costs_are_as_said),
         cmocka_unit_test(wrong_assumptions_are_refused),
         cmocka_unit_test(a_branch_takes_the_side_that_is_said),
         cmocka_unit_test(a_mask_chooses_a_fraction),

@@ -29,7 +29,7 @@ static void put_cpu(int number)
     const char *const clocks[][2] = {{"scaling_max_freq", "3000000"}, {"scaling_min_freq", "800000"}, {"cpuinfo_max_freq", "3400000"}, {"cpuinfo_min_freq", "800000"}};
     for (size_t i = 0; i < 4; i++) {
         snprintf(path, sizeof path, CPU "cpu%d/cpufreq/%s", number, clocks[i][0]);
-        fake_sys_put(sys, path, clocks[i][1]);
+        fake_sys_put(sys, path, "%s", clocks[i][1]);
     }
 }
 

@@ -88,7 +88,8 @@ static adept_status measure(adept_cli *cli, void *options)
         status = adept_measure_idle(cli, &job);
     else
         status = adept_measure_make(cli, &job);
-    if (!o->list && !o->idle_fit && job.recording && !isnan(job.run.begin_s)) status = write_all(cli, &job, status);
+    if (status == ADEPT_OK && o->by_period) status = adept_measure_periods(cli, &job);
+    if (!o->list && !o->idle_fit && !o->by_period && job.recording && !isnan(job.run.begin_s)) status = write_all(cli, &job, status);
     adept_measure_job_free(&job);
     return status;
 }

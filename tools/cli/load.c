@@ -4,6 +4,7 @@
 #include "adept_grow.h"
 #include "adept_handlers.h"
 #include "adept_import.h"
+#include "adept_json.h"
 #include "adept_optimizer.h"
 #include "field_options.h"
 #include "table.h"
@@ -71,6 +72,95 @@ static adept_status parse_fraction(adept_cli *cli, const char *option, char *tex
     return add_assumption(cli, option, o->fraction, o);
 }
 
+/* A number or a text of a file, as an assumption has it: KEY:EXPRESSION without blanks. */
+static void put_cost(adept_json_reader *r, adept_buffer *text, const cJSON *object, const char *member, const char *key)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, member);
+    char number[32];
+
+    if (!value) return;
+    snprintf(number, sizeof number, "%.17g", cJSON_IsNumber(value) ? value->valuedouble : 0);
+    if (!cJSON_IsNumber(value) && !cJSON_IsString(value)) adept_json_fail(r, "%s is neither a number nor an expression", member);
+    adept_buffer_text(text, "@");
+    adept_buffer_text(text, key);
+    adept_buffer_text(text, ":");
+    for (const char *at = cJSON_IsString(value) ? value->valuestring : number; *at; at++)
+        if (*at != ' ') adept_buffer_add(text, at, 1);
+}
+
+/* "mylib::op=Bx128@flops:2*a0*a1.1@back_kernels:0" of an element of "operators" */
+static char *operator_text(adept_json_reader *r, const cJSON *op)
+{
+    static const char *const known[] = {"name", "results", "flops", "bytes_read", "bytes_written", "kernels", "saved_bytes", "backward"},
+                             *const known_back[] = {"flops", "bytes_read", "bytes_written", "kernels"};
+    const cJSON *result, *results = cJSON_GetObjectItemCaseSensitive(op, "results"),
+                         *back = cJSON_GetObjectItemCaseSensitive(op, "backward");
+    adept_buffer text = {.data = NULL};
+
+    adept_json_check_keys(r, op, " in operators", known, sizeof known / sizeof *known);
+    adept_buffer_text(&text, adept_json_string(r, op, "name"));
+    adept_buffer_text(&text, "=");
+    cJSON_ArrayForEach(result, results)
+    {
+        if (!cJSON_IsString(result)) adept_json_fail(r, "results are shapes, as \"Bx128\"");
+        if (result->prev && result != results->child) adept_buffer_text(&text, ",");
+        adept_buffer_text(&text, cJSON_IsString(result) ? result->valuestring : "");
+    }
+    put_cost(r, &text, op, "flops", "flops");
+    put_cost(r, &text, op, "bytes_read", "read");
+    put_cost(r, &text, op, "bytes_written", "written");
+    put_cost(r, &text, op, "kernels", "kernels");
+    put_cost(r, &text, op, "saved_bytes", "saved");
+    if (cJSON_IsObject(back)) {
+        adept_json_check_keys(r, back, " in backward", known_back, sizeof known_back / sizeof *known_back);
+        put_cost(r, &text, back, "flops", "back_flops");
+        put_cost(r, &text, back, "bytes_read", "back_read");
+        put_cost(r, &text, back, "bytes_written", "back_written");
+        put_cost(r, &text, back, "kernels", "back_kernels");
+    } else if (back) {
+        adept_buffer_text(&text, "@back_kernels:0");
+    }
+    if (text.failed) adept_json_no_memory(r);
+    return adept_buffer_take(&text);
+}
+
+/* A file of operators that adept does not know: what they compute and move, by their shapes. */
+static adept_status parse_operators(adept_cli *cli, const char *option, char *path, void *record)
+{
+    adept_workload_options *o = record;
+    cJSON *tree = NULL;
+    const cJSON *op;
+    adept_status status = adept_json_parse_file(&tree, path, (size_t)1 << 20, &cli->err);
+
+    if (status != ADEPT_OK) return status;
+    adept_json_reader r = {.name = path, .err = &cli->err};
+    cJSON_ArrayForEach(op, adept_json_array(&r, tree, "operators"))
+    {
+        char *text = operator_text(&r, op);
+        char **grown = text ? adept_grow(o->operators, &o->operators_capacity, o->n_operators + 1, sizeof *grown) : NULL;
+        if (r.status == ADEPT_OK && !grown) adept_json_no_memory(&r);
+        if (!grown) {
+            free(text);
+            break;
+        }
+        o->operators = grown;
+        o->operators[o->n_operators++] = text;
+        if (r.status == ADEPT_OK) r.status = add_assumption(cli, option, text, o);
+        if (r.status != ADEPT_OK) break;
+    }
+    cJSON_Delete(tree);
+    return r.status;
+}
+
+static void release_operators(void *record)
+{
+    adept_workload_options *o = record;
+
+    for (size_t i = 0; i < o->n_operators; i++)
+        free(o->operators[i]);
+    free(o->operators);
+}
+
 static const adept_option_row rows[] = {
     {.group = 2, .help = "What runs:"},
     {"input", "SPEC", 2,
@@ -91,6 +181,9 @@ static const adept_option_row rows[] = {
      "Count OP, which adept does not know, as such a copy with results of that shape, several joined by commas: "
      "mylib::topk=Bx8,i64:Bx8. Repeatable",
      ADEPT_OPT_PARSED, .parse = parse_assume, .expert = true},
+    {"operator", "FILE.json", 2,
+     "What operators that adept does not know compute and move, by the shapes of their arguments and results (docs/OPERATORS.md). Repeatable",
+     ADEPT_OPT_PARSED, .parse = parse_operators, .expert = true},
     {"assume-branch", "SIDE", 2, "Take that side, true or false, of an `if` that depends on data, with a warning",
      ADEPT_OPT_PARSED, .parse = parse_branch, .expert = true},
     {"assume-trips", "N", 2, "How often a loop runs whose end depends on data, with a warning", ADEPT_OPT_PARSED,
@@ -107,7 +200,7 @@ static const adept_option_row rows[] = {
     {0},
 };
 
-const adept_options adept_workload_options_of = {.rows = rows};
+const adept_options adept_workload_options_of = {.rows = rows, .release = release_operators};
 
 /* ---------------------------------------------------------------- one profile ------------------------------------ */
 

@@ -14,6 +14,8 @@ typedef struct adept_workload_options {
     adept_workload_config config; /* inputs points into `inputs`: do not copy the struct */
     adept_input_spec inputs[ADEPT_MAX_INPUT_OPTIONS];
     const char *assume[ADEPT_MAX_ASSUME_OPTIONS]; /* where config.assume points */
+    char **operators;                             /* owned: those of them that --operator made */
+    size_t n_operators, operators_capacity;
     char branch[16], fraction[40], trips[40];     /* two of them */
     bool trust;
 } adept_workload_options;

@@ -1,5 +1,6 @@
 /** @file main.c  `adept COMMAND ...`: picks the command, prints its error, turns its status into the exit code. */
 #include "cli.h"
+#include "adept_file.h"
 #include "adept_sensor.h"
 #include "progress.h"
 #include "table.h"
@@ -25,6 +26,7 @@ static void print_help(void)
         printf("  %-10s %s\n", adept_commands[i]->name, adept_commands[i]->summary);
     puts("\n"
          "  --help     Print this help; adept help COMMAND describes a command\n"
+         "  --options FILE   behind COMMAND: its options from a file, one a line, as 'gpu = a100'\n"
          "  --version  Print the version\n"
          "\n"
          "Examples:\n"
@@ -55,9 +57,56 @@ static bool is_one_of(const char *word, const char *a, const char *b)
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
+/* The words of a file of options, which stand in the place of "--options FILE" behind the command: an option a line, as "gpu = a100", "gpu a100"
+ * or "--gpu=a100"; one without a value, "json". What follows on the command line comes later, and so holds where one may be given once. */
+static char **file_words;
+
+static adept_status read_options(adept_cli *cli, int *argc, char ***argv)
+{
+    char *text, **old = *argv;
+    size_t size, n = 0, lines = 1;
+    adept_status status = adept_file_read(&text, &size, old[3], (size_t)1 << 20, &cli->err);
+
+    if (status != ADEPT_OK) return status;
+    for (size_t i = 0; i < size; i++)
+        lines += text[i] == '\n';
+    char **words = calloc(lines + (size_t)*argc + 1, sizeof *words);
+    file_words = words; /* they live as long as the program, and so do the texts of the options */
+    if (words) words[n++] = old[0], words[n++] = old[1];
+    char *rest = text;
+    for (int line = 1; words && status == ADEPT_OK && rest; line++) {
+        char *at = strsep(&rest, "\n"), *end = at + strlen(at);
+        at += strspn(at, " \t-");
+        while (end > at && strchr(" \t\r", end[-1]))
+            *--end = '\0';
+        if (*at == '\0' || *at == '#') continue;
+        size_t length = strcspn(at, " \t=");
+        char *value = at + length + strspn(at + length, " \t");
+        if (*value == '=') value += 1 + strspn(value + 1, " \t");
+        if (length == 0 || strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-") < length)
+            status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s:%d: no option, as 'gpu = a100' is one", old[3], line);
+        else if (asprintf(&words[n], *value ? "--%.*s=%s" : "--%.*s", (int)length, at, value) < 0)
+            status = adept_cli_no_memory(cli);
+        else
+            n++;
+    }
+    free(text);
+    if (!words) return adept_cli_no_memory(cli);
+    for (int i = 4; i < *argc; i++)
+        words[n++] = old[i];
+    *argc = (int)n;
+    *argv = words;
+    return status;
+}
+
 static adept_status dispatch(adept_cli *cli, int argc, char **argv)
 {
     static char help_option[] = "--help";
+    if (argc > 2 && strcmp(argv[2], "--options") == 0) {
+        if (argc == 3) return adept_cli_usage(cli, "--options needs a FILE");
+        adept_status status = read_options(cli, &argc, &argv);
+        if (status != ADEPT_OK) return status;
+    }
     if (argc < 2) {
         print_help();
         return adept_error_set(&cli->err, ADEPT_E_USAGE, "no command given");

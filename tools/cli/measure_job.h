@@ -17,7 +17,7 @@ typedef struct adept_measure_cli_options {
     adept_words devices, row;
     int64_t repeat, skip;
     int attach;
-    bool list, merge, json, raw, counters;
+    bool list, merge, json, raw, counters, by_period;
     enum { ADEPT_CSV_OF_ADEPT, ADEPT_CSV_OF_EA2P } ea2p; /* --format */
     enum { ADEPT_DRAM_OF_SYSTEM, ADEPT_DRAM_OF_PROCESS } dram_usage;
     enum { ADEPT_TIERS_OF_THESIS, ADEPT_TIERS_OF_EA2P } dram_tiers;
@@ -74,6 +74,9 @@ adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job);
 /** Run the command, attach, wait, or read. @return the first failure; what was measured until then is in the job */
 adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job);
 void adept_measure_job_free(adept_measure_job *job);
+
+/** By how much energies are off where samples are left out. */
+adept_status adept_measure_periods(adept_cli *cli, const adept_measure_job *job);
 
 /** What is missing. */
 void adept_report_missing(FILE *out, const adept_recording *recording);

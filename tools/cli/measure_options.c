@@ -52,6 +52,8 @@ static adept_status check_source(adept_cli *cli, const adept_measure_cli_options
     if (o->merge && o->words.n == 0) return adept_cli_usage(cli, "--merge needs FILES");
     if (o->repeat > 1 && (o->words.n == 0 || o->merge)) return adept_cli_usage(cli, "--repeat needs a COMMAND");
     if (o->journal && (o->words.n == 0 || o->merge) && !waits) return adept_cli_usage(cli, "--samples is for what is measured now");
+    if (o->by_period && (!o->read || o->csv || o->output || o->plot || o->steps))
+        return adept_cli_usage(cli, "--by-period is of --read FILE, and takes --json only");
     if (o->counters && (o->words.n == 0 || o->merge)) return adept_cli_usage(cli, "--counters needs a COMMAND");
     if (o->idle_fit && o->attach > 0) return adept_cli_usage(cli, "--idle-fit measures an idle machine: --attach does not fit");
     return ADEPT_OK;
@@ -78,6 +80,8 @@ static const adept_option_row rows[] = {
     {"attach", "PID", 1, "Measure until this process ends", ADEPT_OPT_INT, .at = AT(attach), .low = 1},
     {"duration", "TIME", 1, "Measure for so long, \"10s\"; with --attach at most", ADEPT_OPT_AMOUNT, .at = AT(duration_s), .units = adept_suffix_times},
     {"read", "FILE", 1, "Report what --samples kept, also of a run that was killed", ADEPT_OPT_FILE, .at = AT(read)},
+    {"by-period", NULL, 1, "With --read: how far energies would be off, had the sensors been read 2, 4, 8, ... times less often", ADEPT_OPT_FLAG,
+     .at = AT(by_period), .expert = true},
     {"merge", NULL, 1, "The arguments are FILES of --json: one table of all nodes", ADEPT_OPT_FLAG, .at = AT(merge)},
     {"idle-fit", "FILE", 1, "Measure the idle machine for 1, 2, 4, 8 and 16 s (or as long as --duration), and write what it draws to FILE",
      ADEPT_OPT_FILE, .at = AT(idle_fit)},

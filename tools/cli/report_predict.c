@@ -91,6 +91,7 @@ static void print_headline(FILE *out, const adept_predicted_step *r)
                 adept_units_change(p->fused_step_time_s / p->step_time_s - 1.0).s);
     fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU)", adept_bound_name(p->bound),
             adept_units_percent(p->mfu).s);
+    if (isfinite(p->total_flops / p->energy_step_j)) fprintf(out, ", %s", adept_units_si(p->total_flops / p->energy_step_j, "FLOP/J").s);
     if (p->mfu_executed < 0.999 * p->mfu)
         fprintf(out, ", %s multiplied (Winograd)", adept_units_percent(p->mfu_executed).s);
     if (p->clock_ratio < 1) fprintf(out, ", clock at %s", adept_units_percent(p->clock_ratio).s);
@@ -363,6 +364,9 @@ static void print_rates(FILE *out, const adept_totals *t)
     if (!isnan(t->carbon_g_per_kwh)) fprintf(out, "  Grid: %s\n", adept_grid_text(t).s);
     if (t->price_year > 0) fprintf(out, "  Price: %s\n", adept_price_text(t).s);
     if (pue) fprintf(out, "  PUE: %.3g (%s)\n", t->pue, t->pue_source);
+    if (isfinite(t->embodied_co2e_g))
+        fprintf(out, "  Embodied: %s of making the boards, the job's share of their lives; not in the emissions\n",
+                adept_units_grams(t->embodied_co2e_g).s);
 }
 
 static void print_totals(FILE *out, const adept_totals *t)

@@ -235,6 +235,8 @@ static adept_status check_job(adept_cli *cli, void *record)
         return adept_cli_usage(cli, "--epochs needs --dataset-size, the samples of an epoch");
     if (j->dataset_size > 0 && j->epochs == 0) return adept_cli_usage(cli, "--dataset-size needs --epochs");
     if (j->inference_batch > 0 && j->inferences == 0) return adept_cli_usage(cli, "--inference-batch needs --inferences");
+    if (isnan(j->embodied_kg) != isnan(j->lifetime_years))
+        return adept_cli_usage(cli, "--embodied KG and --board-lifetime YEARS need each other");
     if (adept_job_spec_given(j)) return j->price_is_average ? find_average_price(cli, j) : ADEPT_OK;
     const char *option = !isnan(j->carbon_g_per_kwh) ? "--carbon-intensity"
                          : j->country                ? "--country"
@@ -242,6 +244,7 @@ static adept_status check_job(adept_cli *cli, void *record)
                          : !isnan(j->gpu_hour_price) ? "--gpu-hour-price"
                          : !isnan(j->pue)            ? "--pue"
                          : !isnan(j->host_power_w)   ? "--host-power"
+                         : !isnan(j->embodied_kg)    ? "--embodied"
                          : j->inferences > 0         ? "--inferences"
                                                      : NULL;
     return option ? adept_cli_usage(cli, "%s needs --steps, --samples or --epochs", option) : ADEPT_OK;
@@ -252,6 +255,7 @@ static void init_job(void *record)
     adept_job_spec *job = record;
 
     job->carbon_g_per_kwh = job->price_per_kwh = job->gpu_hour_price = job->pue = job->host_power_w = NAN;
+    job->embodied_kg = job->lifetime_years = NAN;
 }
 
 static const adept_option_row job_rows[] = {
@@ -287,6 +291,11 @@ static const adept_option_row job_rows[] = {
     {"host-power", "W", 3,
      "Watts of one node beside its GPUs (processors, memory, fans): is added to what the site draws", ADEPT_OPT_NUMBER,
      .at = IN_JOB(host_power_w), .expert = true},
+    {"embodied", "KG", 3,
+     "CO2e of making one board, in kg: the job's share of the boards' lives stands beside its emissions, in no sum with them",
+     ADEPT_OPT_NUMBER, .at = IN_JOB(embodied_kg), .expert = true},
+    {"board-lifetime", "YEARS", 3, "How long a board is used, for --embodied", ADEPT_OPT_ABOVE_0, .at = IN_JOB(lifetime_years),
+     .expert = true},
     {0},
 };
 

@@ -45,6 +45,7 @@ typedef struct adept_job_spec {
     double pue;                           /* at least 1: site energy / energy of the machines */
     bool pue_is_average;                  /* it is ADEPT_PUE_AVERAGE */
     double host_power_w;                  /* of one node, beside its GPUs */
+    double embodied_kg, lifetime_years;   /* CO2e of making a board, and how long it is used; both or neither */
 } adept_job_spec;
 
 /** What the totals are multiplied by, and where that comes from: into these members alone. */
