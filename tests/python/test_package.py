@@ -181,6 +181,19 @@ class Files(unittest.TestCase):
 
 
 @unittest.skipIf(torch is None, "no PyTorch")
+class Examples(unittest.TestCase):
+    def test_notebook(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/examples/choose.ipynb"), encoding="utf-8") as file:
+            cells = json.load(file)["cells"]
+        names = {}
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                exec("".join(cell["source"]), names)
+        self.assertTrue(names["r"].fits)
+        self.assertEqual(names["s"].best["power_limit_w"], 200)
+        self.assertIn("<svg", names["s"]._repr_html_())
+
+
 class Modules(unittest.TestCase):
     def predict(self, model, inputs, **keywords):
         try:

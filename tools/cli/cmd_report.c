@@ -58,10 +58,10 @@ static const adept_option_row rows[] = {
     {0},
 };
 
-/* What `explain --json` says, with totals and what pictures are drawn of. */
-static adept_status put_prediction(adept_cli *cli, char **json, char title[256], const adept_explanation *x)
+/* What `explain --json` says, with totals and what pictures are drawn of. Of a layout that shares the model out there are no operators that
+ * anybody has alone, and no explanation. @param x  NULL: such a one */
+static adept_status put_prediction(adept_cli *cli, char **json, char title[256], const adept_predicted_step *s, const adept_explanation *x)
 {
-    const adept_predicted_step *s = x->step;
     const char *path = s->profile->model_path, *slash = strrchr(path, '/');
     adept_json_writer w;
 
@@ -69,8 +69,9 @@ static adept_status put_prediction(adept_cli *cli, char **json, char title[256],
     adept_json_continue(&w, adept_prediction_to_json(&s->prediction, s->profile, s->hw, s->run, s->totals.steps > 0 ? &s->totals : NULL,
                                                      &s->limits, NULL, 0));
     if (s->inference) adept_lifetime_put(&w, s);
-    adept_explanation_put(&w, x, LAYERS);
-    adept_status status = adept_details_put_json(&w, s->profile, s->hw, s->run, s->ops, &cli->err);
+    if (s->layout) adept_layout_put_json(&w, s->layout);
+    if (x) adept_explanation_put(&w, x, LAYERS);
+    adept_status status = x ? adept_details_put_json(&w, s->profile, s->hw, s->run, s->ops, &cli->err) : ADEPT_OK;
     adept_json_end_object(&w);
     *json = adept_json_finish(&w);
     return status;
@@ -84,10 +85,9 @@ static adept_status predict(adept_cli *cli, char **json, char title[256], const 
 
     if (!x) return adept_cli_no_memory(cli);
     adept_status status = adept_predicted_step_make(cli, &step, &o->step, &o->job, &by_layer);
-    if (status == ADEPT_OK && step.layout) /* its layers are nobody's alone */
-        status = adept_cli_usage(cli, "a layout (--tp, --pp, --fsdp, ...) is what adept predict takes");
-    if (status == ADEPT_OK) status = adept_explain(cli, x, &step);
-    if (status == ADEPT_OK) status = put_prediction(cli, json, title, x);
+    const bool shared = status == ADEPT_OK && step.layout && !step.layout->mesh.plain;
+    if (status == ADEPT_OK && !shared) status = adept_explain(cli, x, &step);
+    if (status == ADEPT_OK) status = put_prediction(cli, json, title, &step, shared ? NULL : x);
     adept_explanation_free(x);
     adept_predicted_step_free(&step);
     free(x);
@@ -183,7 +183,7 @@ const adept_command adept_command_report = {
         "printed. The page needs no network and no other file."
         "\vExamples:\n"
         "  adept report resnet50 --gpu a100 -o resnet50.html\n"
-        "  adept report llama.profile.json --gpu h100 --gpus 8 -o llama.html\n"
+        "  adept report llama-3-8b --gpu h100 --gpus 8 --fsdp full -o llama.html\n"
         "  adept report vit.pt --gpu a100 --samples 1281167 --country FR -o vit.html\n"
         "  adept report --result plan.json -o plan.html",
     .size = sizeof(report_options),
