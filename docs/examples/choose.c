@@ -23,13 +23,16 @@ int main(int argc, char **argv)
             requests[b * COUNTS + n] = (adept_request){.oracle = oracles[b], .gpus = 1 << n};
     }
     if (!failed) {
-        const adept_goal goal = {.objective = ADEPT_LEAST_ENERGY, .samples = argc > 2 ? atof(argv[2]) : 1e6, .deadline_s = 86400, .power_budget_w = 2000};
+        const adept_goal goal = {.objective = ADEPT_LEAST_ENERGY,
+                                 .samples = argc > 2 ? atof(argv[2]) : 1e6,
+                                 .deadline_s = 86400,
+                                 .power_budget_w = 2000};
         adept_choice choice;
         adept_predict_many(estimates, requests, BOARDS * COUNTS, NULL); /* one that cannot run is no choice */
         failed = adept_choose(&choice, NULL, estimates, BOARDS * COUNTS, &goal, &err) != ADEPT_OK;
         if (!failed)
-            printf("%d x %s: %.0f s, %.0f W, %.2f kWh\n", 1 << choice.best % COUNTS, boards[choice.best / COUNTS], choice.verdict.time_s,
-                   choice.verdict.power_w, choice.verdict.energy_j / 3.6e6);
+            printf("%d x %s: %.0f s, %.0f W, %.2f kWh\n", 1 << choice.best % COUNTS, boards[choice.best / COUNTS],
+                   choice.verdict.time_s, choice.verdict.power_w, choice.verdict.energy_j / 3.6e6);
     }
     if (failed) fprintf(stderr, "choose: %s\n", err.message);
     for (int b = 0; b < BOARDS; b++) {

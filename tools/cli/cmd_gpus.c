@@ -24,14 +24,16 @@ static adept_status check(adept_cli *cli, void *record)
 {
     const gpus_options *o = record;
 
-    if (o->template && (o->name || o->shared || o->json)) return adept_cli_usage(cli, "--template stands alone: it is of no GPU");
+    if (o->template && (o->name || o->shared || o->json))
+        return adept_cli_usage(cli, "--template stands alone: it is of no GPU");
     return o->shared && !o->name ? adept_cli_usage(cli, "--shared is for one GPU: give its NAME") : ADEPT_OK;
 }
 
 static const adept_option_row rows[] = {
     {"json", NULL, 1, "Print JSON; for one GPU its hardware profile, which --gpu FILE reads", ADEPT_OPT_FLAG,
      .at = AT(json)},
-    {"template", NULL, 1, "Print a hardware profile to fill in: every number of a sheet, in its unit, with what it means", ADEPT_OPT_FLAG,
+    {"template", NULL, 1,
+     "Print a hardware profile to fill in: every number of a sheet, in its unit, with what it means", ADEPT_OPT_FLAG,
      .at = AT(template)},
     {"shared", "FILE", 1,
      "Give NAME the parameters that `adept calibrate --gpu auto` fitted to other GPUs; with --json, a profile for "

@@ -51,11 +51,13 @@ static const adept_option_row rows[] = {
      ".spdx.json: as CycloneDX 1.6 and SPDX 3.0.1, for a bill of materials",
      ADEPT_OPT_TEXT, .at = AT(label)},
     {"timeline", "FILE.json", 3,
-     "Write what happens when in the step of one GPU as a Chrome trace, which ui.perfetto.dev opens: launches of the host, "
+     "Write what happens when in the step of one GPU as a Chrome trace, which ui.perfetto.dev opens: launches of the "
+     "host, "
      "operators in their order, the optimizer, and all-reduces",
      ADEPT_OPT_TEXT, .at = AT(timeline), .expert = true},
     {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
-    {"check-fit", NULL, 4, "Exit with 7 if the step does not fit the memory of the GPU", ADEPT_OPT_FLAG, .at = AT(check_fit)},
+    {"check-fit", NULL, 4, "Exit with 7 if the step does not fit the memory of the GPU", ADEPT_OPT_FLAG,
+     .at = AT(check_fit)},
     {"batch", "N", 2, NULL, ADEPT_OPT_PARSED, .at = AT(step.workload.config.batch_size), .parse = parse_batch},
     {0},
 };
@@ -162,7 +164,8 @@ static adept_status find_batch(adept_cli *cli, predict_options *o)
     adept_status status = adept_predicted_step_make(cli, &step, &o->step, NULL, &o->grouping);
     if (status == ADEPT_OK) status = adept_largest_batch(batch, &step, &cli->err);
     if (status == ADEPT_OK && *batch == 0)
-        status = adept_error_set(&cli->err, ADEPT_E_CHECK, "--batch max: not even a batch of 1 fits the memory of %s", step.hw->name);
+        status = adept_error_set(&cli->err, ADEPT_E_CHECK, "--batch max: not even a batch of 1 fits the memory of %s",
+                                 step.hw->name);
     adept_predicted_step_free(&step);
     return status;
 }
@@ -179,7 +182,8 @@ static adept_status predict(adept_cli *cli, void *options)
     if (status == ADEPT_OK && o->mix.path) status = adept_mix_answer_make(cli, &mix, &step, &o->mix);
     if (status == ADEPT_OK) status = print(cli, &step, &mix, o);
     if (status == ADEPT_OK && o->check_fit && !step.prediction.memory.fits && fflush(stdout) == 0)
-        status = adept_error_set(&cli->err, ADEPT_E_CHECK, "the step does not fit: %s of %s", adept_units_bytes(step.prediction.memory.peak_bytes).s,
+        status = adept_error_set(&cli->err, ADEPT_E_CHECK, "the step does not fit: %s of %s",
+                                 adept_units_bytes(step.prediction.memory.peak_bytes).s,
                                  adept_units_bytes(step.prediction.memory.capacity_bytes).s);
     adept_mix_answer_free(&mix);
     adept_predicted_step_free(&step);

@@ -136,8 +136,8 @@ static void say_memory(writer *w)
     const int64_t most = w->x->largest_batch;
     if ((m->fits && most < 1) || !begin(w, "memory")) return;
     if (!m->fits)
-        fprintf(w->out, "It does not fit: it needs %s of memory, and the GPU has %s%s", adept_units_bytes(m->peak_bytes).s,
-                adept_units_bytes(m->capacity_bytes).s, most >= 0 ? "; " : ".");
+        fprintf(w->out, "It does not fit: it needs %s of memory, and the GPU has %s%s",
+                adept_units_bytes(m->peak_bytes).s, adept_units_bytes(m->capacity_bytes).s, most >= 0 ? "; " : ".");
     if (most > 0)
         fprintf(w->out, "%s largest batch that fits is %" PRId64 ".", m->fits ? "The" : "the", most);
     else if (most == 0)
@@ -335,7 +335,8 @@ static double time_left(const writer *w, const adept_explain_change *c)
 {
     const adept_prediction *now = &w->x->step->prediction;
     if (!c->possible || !c->p.memory.fits || strcmp(c->key, "one_gpu") == 0) return INFINITY;
-    return c->scale == ADEPT_EXPLAIN_STEP ? c->p.step_time_s / now->step_time_s : now->samples_per_s / c->p.samples_per_s;
+    return c->scale == ADEPT_EXPLAIN_STEP ? c->p.step_time_s / now->step_time_s
+                                          : now->samples_per_s / c->p.samples_per_s;
 }
 
 adept_status adept_explain_sentences(adept_cli *cli, adept_explanation *x)

@@ -16,7 +16,8 @@ static adept_status check(adept_cli *cli, void *record)
 {
     const adept_grouping *g = record;
 
-    if (g->depth > 0 && (!g->given || (g->by != ADEPT_BY_LAYER && g->by != ADEPT_BY_LAYER_OP))) return adept_cli_usage(cli, "--depth needs --by layer");
+    if (g->depth > 0 && (!g->given || (g->by != ADEPT_BY_LAYER && g->by != ADEPT_BY_LAYER_OP)))
+        return adept_cli_usage(cli, "--depth needs --by layer");
     return ADEPT_OK;
 }
 
@@ -118,8 +119,8 @@ static adept_group *row_of(adept_groups *out, adept_name_map *known_rows, const 
 }
 
 /* The operators of each layer: of a model without modules its rows are what runs. */
-static bool group_both(adept_cli *cli, adept_groups *out, const adept_profile *profile, const adept_op_prediction *predictions,
-                       int64_t depth)
+static bool group_both(adept_cli *cli, adept_groups *out, const adept_profile *profile,
+                       const adept_op_prediction *predictions, int64_t depth)
 {
     adept_layers layers;
     adept_name_map known = {0};

@@ -150,15 +150,17 @@ static adept_status memory_at(adept_memory *out, adept_predicted_step *s, int64_
     return status;
 }
 
-/* Memory grows with the batch nearly along a line: the next guess lies on the line through the nearest that fits and the nearest that
- * does not. */
+/* Memory grows with the batch nearly along a line: the next guess lies on the line through the nearest that fits and
+ * the nearest that does not. */
 adept_status adept_largest_batch(int64_t *batch, adept_predicted_step *s, adept_error *err)
 {
     const int64_t most = 1 << 20;
     int64_t low = 0, high = 0, next = s->profile->batch_size > 0 ? s->profile->batch_size : 1;
     double low_bytes = 0, high_bytes = 0;
 
-    if (s->layout) return adept_error_set(err, ADEPT_E_USAGE, "the largest batch is of GPUs that have the whole model, not of a layout");
+    if (s->layout)
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "the largest batch is of GPUs that have the whole model, not of a layout");
     for (int i = 0; i < 64 && (high == 0 || high - low > 1); i++) {
         adept_memory m;
         adept_status status = memory_at(&m, s, next, err);
@@ -169,7 +171,9 @@ adept_status adept_largest_batch(int64_t *batch, adept_predicted_step *s, adept_
             high = next, high_bytes = m.peak_bytes;
         if (low >= most) break;
         const double share = high > 0 && low > 0 ? (m.capacity_bytes - low_bytes) / (high_bytes - low_bytes) : 0.5;
-        next = high == 0 ? 2 * low : low + (int64_t)(share * (double)(high - low)) + (i % 4 == 3); /* from both sides, by and by */
+        next = high == 0
+                   ? 2 * low
+                   : low + (int64_t)(share * (double)(high - low)) + (i % 4 == 3); /* from both sides, by and by */
         next = next <= low ? low + 1 : high > 0 && next >= high ? high - 1 : next;
     }
     *batch = low;
