@@ -186,7 +186,8 @@ adept_status adept_predict_best_limits(adept_best_limits *out, const adept_reque
 }
 
 /* "details" into an open object; null of a layout that shares the model out. */
-static adept_status put_details(adept_json_writer *w, const adept_oracle *o, const adept_run *run, bool shared, adept_error *err)
+static adept_status put_details(adept_json_writer *w, const adept_oracle *o, const adept_run *run, bool shared,
+                                adept_error *err)
 {
     adept_op_prediction *ops = shared ? NULL : calloc(o->profile->n_ops + 1, sizeof *ops);
     adept_status status = shared || ops ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");

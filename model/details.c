@@ -74,7 +74,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /* @param place  of each operator among those that are listed, -1: it is none of them */
-static void put_operators(adept_json_writer *w, const adept_profile *prof, const adept_op_prediction *ops, row *rows, int32_t *place)
+static void put_operators(adept_json_writer *w, const adept_profile *prof, const adept_op_prediction *ops, row *rows,
+                          int32_t *place)
 {
     row rest = {.op = prof->n_ops};
     for (size_t i = 0; i < prof->n_ops; i++) {
@@ -142,7 +143,8 @@ static void put_roofs(adept_json_writer *w, const adept_profile *prof, const ade
         for (size_t k = 0; k < prof->ops[i].n_kernels; k++) {
             const adept_kernel *kernel = &prof->ops[i].kernels[k];
             if (kernel->flops > 0) used[adept_peak_spec(specs, prof->precision, kernel->unit, kernel->dtype)] = true;
-            if (kernel->flops_alu > 0) used[adept_peak_spec(specs, prof->precision, ADEPT_UNIT_ALU, kernel->dtype)] = true;
+            if (kernel->flops_alu > 0)
+                used[adept_peak_spec(specs, prof->precision, ADEPT_UNIT_ALU, kernel->dtype)] = true;
         }
     adept_json_begin_array(w, "roofs");
     for (int i = ADEPT_SPECS; i-- > 0;) { /* of equal peaks that of the matrix units, which stand behind the others */
@@ -179,8 +181,8 @@ static double shortest_of(const adept_timeline *t)
     return shortest_s;
 }
 
-static adept_status put_timeline(adept_json_writer *w, const adept_profile *prof, const adept_hwprofile *hw, const adept_run *run,
-                                 const int32_t *place, adept_error *err)
+static adept_status put_timeline(adept_json_writer *w, const adept_profile *prof, const adept_hwprofile *hw,
+                                 const adept_run *run, const int32_t *place, adept_error *err)
 {
     adept_timeline t;
     adept_error why = {0};
@@ -241,8 +243,8 @@ static void put_limit(adept_json_writer *w, double limit_w, const adept_estimate
 }
 
 /* Evenly over the range that adept_predict_power_limits() compares; a run that does not fit memory has none. */
-static adept_status put_limits(adept_json_writer *w, const adept_profile *prof, const adept_hwprofile *hw, const adept_run *run,
-                               adept_error *err)
+static adept_status put_limits(adept_json_writer *w, const adept_profile *prof, const adept_hwprofile *hw,
+                               const adept_run *run, adept_error *err)
 {
     adept_plan *plan = NULL;
     adept_power_limits limits;
@@ -263,8 +265,8 @@ static adept_status put_limits(adept_json_writer *w, const adept_profile *prof, 
     return ADEPT_OK;
 }
 
-adept_status adept_details_put_json(adept_json_writer *w, const adept_profile *prof, const adept_hwprofile *hw, const adept_run *run,
-                                    const adept_op_prediction *ops, adept_error *err)
+adept_status adept_details_put_json(adept_json_writer *w, const adept_profile *prof, const adept_hwprofile *hw,
+                                    const adept_run *run, const adept_op_prediction *ops, adept_error *err)
 {
     row *rows = calloc(prof->n_ops + 1, sizeof *rows);
     int32_t *place = calloc(prof->n_ops + 1, sizeof *place);

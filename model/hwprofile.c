@@ -135,7 +135,8 @@ static void read_specs(adept_json_reader *r, adept_hwprofile *hw, const cJSON *o
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, infos[i].name);
         *spec_at(&hw->specs, i) = NAN;
         sources[i] = "";
-        if (item)
+        if (item && !cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(
+                        item, "value"))) /* null: not known, as in `adept gpus --template` */
             read_spec(r, hw, &sources[i], spec_at(&hw->specs, i), item);
         else if (infos[i].required)
             adept_json_fail(r, "specs.%s is missing", infos[i].name);

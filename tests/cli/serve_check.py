@@ -2,6 +2,7 @@
 usage: serve_check.py ADEPT PROFILE BASE_URL_PORT SOCKET"""
 import http.client
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -265,6 +266,19 @@ check(ask("DELETE", "/v1/workloads")[0].getheader("Allow") == "GET, HEAD, POST",
 kept = [send(config.replace(b"256", str(256 * i).encode()))[0] for i in range(2, 12)]
 check(kept == [200] * 6 + [503] * 4, f"eight models of a client: {kept}")
 expect(404, "POST", "/v1/predict", {**own, "workload": "upload-0123456789abcdef"}, code="unknown_workload")
+
+# ---- the Kubernetes extender of docs/examples ranks boards by what a pod would take on them ----
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["ADEPT_SOURCE_DIR"], "docs/examples"))
+import extender  # noqa: E402
+
+pod = {"metadata": {"annotations": {"adept.dev/workload": "mlp", "adept.dev/objective": "time"}}}
+nodes = [{"metadata": {"name": name, "labels": labels}} for name, labels in
+         (("a", {"adept.dev/gpu": "h100"}), ("b", {"nvidia.com/gpu.product": "NVIDIA-T4"}), ("c", {}), ("d", {"adept.dev/gpu": "no-such"}))]
+ranked = {row["Host"]: row["Score"] for row in extender.scores(f"http://127.0.0.1:{port}", pod, nodes)}
+check(ranked["a"] == 10 and 0 < ranked["b"] < 10 and ranked["c"] == ranked["d"] == 0, f"the extender's scores {ranked}")
+check(all(row["Score"] == 0 for row in extender.scores(f"http://127.0.0.1:{port}", {}, nodes)), "a pod that says nothing")
 
 # ---- every key that is described is known, and answers say so of no other ----
 

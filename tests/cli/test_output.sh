@@ -136,4 +136,36 @@ cmp -s "$work/first" "$work/dir/a.json" || fail 'a profile read and written agai
 [ "$(ls "$work/dir")" = a.json ] || fail "-o leaves files behind: $(ls "$work/dir")"
 expect_error 1 'missing/a.json' profile "$p" -o "$work/missing/a.json"
 expect_error 1 "$work/dir" profile "$p" -o "$work/dir"
+# what fits: the largest batch, and the exit code of a step that does not
+mlp=$data/mlp.profile.json
+expect_ok predict "$mlp" --gpu a100 --batch max --json
+most=$(sed -n 's/.*"batch_size":[[:space:]]*\([0-9]*\),.*/\1/p' "$work/out")
+shows '"fits":[[:space:]]*true'
+expect_ok predict "$mlp" --gpu a100 --batch "$most" --check-fit
+run predict "$mlp" --gpu a100 --batch $((most + 1)) --check-fit --json
+checks=$((checks + 1))
+[ "$rc" -eq 7 ] && grep -q '"fits":[[:space:]]*false' "$work/out" && grep -q 'adept: the step does not fit: 40' "$work/err" || fail "a batch of $((most + 1)): exit code $rc"
+expect_error 7 'not even a batch of 1 fits' predict llama-3-8b --gpu t4 --batch max
+expect_error 2 "'maxx'" predict "$mlp" --gpu a100 --batch maxx
+expect_error 2 'GPUs that have the whole model' predict llama-3-8b --gpu h100 --gpus 8 --tp 8 --batch max
+# rows by module and operator: their times are the pass, and a module's rows are its row
+expect_ok predict "$mlp" --gpu a100 --by layer,op --json
+shows '"by":[[:space:]]*"layer,op"'
+shows '"op":[[:space:]]*"aten::linear"'
+expect_ok predict "$mlp" --gpu a100 --by layer,op --depth 1
+expect_ok profile "$mlp" --by layer,op
+shows 'aten::linear +Linear'
+# a GPU of one's own: the template says what must be known, and null is what is not
+expect_ok gpus --template
+cp "$work/out" "$work/mine.json"
+expect_error 3 'vector_fp32_flops_per_s is missing' predict "$mlp" --gpu "$work/mine.json"
+while ! "$ADEPT" predict "$mlp" --gpu "$work/mine.json" >"$work/out" 2>"$work/err"; do
+    key=$(sed -n 's/.*: specs\.\([a-z0-9_]*\) is missing$/\1/p' "$work/err")
+    case $key in '') break ;; *flops*) value=3e13 ;; *bytes_per_s) value=6e11 ;; mem_bytes) value=2e10 ;; *bytes) value=6e6 ;; *hz) value=1.7e9 ;; *) value=72 ;; esac
+    awk -v key="\"$key\"" -v value="$value" 'index($0, key) { here = 1 } here && /null/ { sub("null", value); here = 0 } { print }' "$work/mine.json" >"$work/next.json"
+    mv "$work/next.json" "$work/mine.json"
+done
+checks=$((checks + 1))
+grep -q '^Step time' "$work/out" || fail "the filled template predicts nothing"
+expect_error 2 'template stands alone' gpus --template a100
 finish

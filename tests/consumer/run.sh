@@ -32,6 +32,9 @@ pkg-config*)
     # shellcheck disable=SC2086  # lists of words
     $CC -std=c11 -Wall -Wextra -Wpedantic -Werror "$source/consumer.c" -o "$work/consumer_c" $flags -Wl,-rpath,"$libdir"
     # shellcheck disable=SC2086
+    $CC -std=c11 -Wall -Wextra -Wpedantic -Werror "$source/../../docs/examples/choose.c" -o "$work/choose" $flags -Wl,-rpath,"$libdir"
+    "$work/choose" "$profile" 1e6 | grep -q '^[1-8] x [a-z0-9]*: ' || fail "docs/examples/choose.c says nothing"
+    # shellcheck disable=SC2086
     $CXX -std=c++17 -Wall -Wextra -Wpedantic -Werror "$source/consumer.cpp" -o "$work/consumer_cxx" $flags -Wl,-rpath,"$libdir"
     ;;
 *) fail "unknown way" ;;

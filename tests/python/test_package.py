@@ -50,8 +50,12 @@ class Files(unittest.TestCase):
         self.assertEqual(r.json, expected)
         self.assertEqual((r.step_time_s, r.power_avg_w, r.energy_j), tuple(expected[n] for n in ("step_time_s", "power_avg_w", "energy_step_j")))
         self.assertEqual((r.interval, r.warnings, r["mfu"]), (expected["interval"], expected["warnings"], expected["mfu"]))
-        self.assertEqual({row["path"] for row in r.layers}, {"body.fc1", "body.act", "head"})
-        self.assertTrue(math.isclose(sum(row["time_s"] for row in r.layers), r["time"]["pass_s"], rel_tol=1e-9))
+        self.assertEqual({row["path"] for row in r["layers"]}, {"body.fc1", "body.act", "head"})
+        self.assertTrue(math.isclose(sum(row["time_s"] for row in r["layers"]), r["time"]["pass_s"], rel_tol=1e-9))
+        self.assertEqual((r.memory, r.fits, r.bound, r.throughput), (r["memory"], True, r["bound"], r["samples_per_s"]))
+        self.assertEqual(len(r.layers), len(r["layers"]))
+        self.assertIn("<svg", r._repr_html_())
+        self.assertIn("forward, backward", r._repr_html_())
 
     def test_sigchld_ignored(self):
         before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # then subprocess.run() says 0, whatever happened
@@ -177,6 +181,19 @@ class Files(unittest.TestCase):
 
 
 @unittest.skipIf(torch is None, "no PyTorch")
+class Examples(unittest.TestCase):
+    def test_notebook(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/examples/choose.ipynb"), encoding="utf-8") as file:
+            cells = json.load(file)["cells"]
+        names = {}
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                exec("".join(cell["source"]), names)
+        self.assertTrue(names["r"].fits)
+        self.assertEqual(names["s"].best["power_limit_w"], 200)
+        self.assertIn("<svg", names["s"]._repr_html_())
+
+
 class Modules(unittest.TestCase):
     def predict(self, model, inputs, **keywords):
         try:
@@ -195,7 +212,7 @@ class Modules(unittest.TestCase):
                 self.assertEqual(r["config"]["batch_size"], used)
                 self.assertEqual(r["macs_forward"], used * (64 * 128 + 128 * 10))
                 self.assertEqual(r["model"]["params"], 64 * 128 + 128 + 128 * 10 + 10)
-        self.assertEqual([row["path"] for row in r.layers if row["flops"] > 1000], ["0", "3"])
+        self.assertEqual([row["path"] for row in r["layers"] if row["flops"] > 1000], ["0", "3"])
         self.assertIn("model Sequential;", repr(r))
 
     def test_convolutions_and_outputs(self):
@@ -215,7 +232,7 @@ class Modules(unittest.TestCase):
             r = self.predict(Tokens(), torch.zeros(3, 3, 32, 32), batch=7, mode=mode)
             self.assertEqual(r["macs_forward"], 7 * (64 * 16 * 3 * 16 + 65 * 16 * 10))
             self.assertEqual(r["flops"]["conv"], 2 * 7 * 64 * 16 * 3 * 16 * (1 if mode == "infer" else 2)) # the input has no gradient
-        self.assertEqual({row["path"] for row in r.layers}, {"", "patch", "norm", "head"})
+        self.assertEqual({row["path"] for row in r["layers"]}, {"", "patch", "norm", "head"})
 
     def test_the_module_stays(self):
         model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Dropout(0.5)).eval()

@@ -299,6 +299,9 @@ def main():
             check_page(page, hostile, sections, (360, 1120))
             check("taken" not in page.evaluate("document.title").replace("'taken'", ""), "a name ran as a script")
             check(page.evaluate("document.querySelectorAll('section script, section img').length") == 0, "a name became markup")
+            shared = folder / "shared.html"
+            write(shared, "report", "llama-3-70b", "--gpu", "h100", "--gpus", "64", "--tp", "8", "--sp", "--pp", "4", "--batch", "1", "-o", shared)
+            check_page(page, shared, ["headline", "layout", "step", "memory"], (360, 1120))
             check_sweeps(page, folder)
             check_simulation(page, folder)
             check_results(page, folder)

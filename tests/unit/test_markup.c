@@ -110,8 +110,10 @@ static void gnuplot_that_fails(void **state)
 static void pages_escape_everything(void **state)
 {
     (void)state;
-    static const char json[] = "{\"schema_version\":1,\"model\":{\"path\":\"</script><b>\\\"x\"},\"rows\":[{\"a<i>\":\"<script>\",\"step_time_s\":0.0123}],"
-                               "\"warnings\":[\"<img src=x>&\"],\"power_avg_w\":320.4,\"interval_s\":[0.5,1500],\"fits\":true}";
+    static const char json[] =
+        "{\"schema_version\":1,\"model\":{\"path\":\"</"
+        "script><b>\\\"x\"},\"rows\":[{\"a<i>\":\"<script>\",\"step_time_s\":0.0123}],"
+        "\"warnings\":[\"<img src=x>&\"],\"power_avg_w\":320.4,\"interval_s\":[0.5,1500],\"fits\":true}";
     cJSON *tree = cJSON_Parse(json);
     char *html = NULL;
     size_t size = 0, scripts = 0;

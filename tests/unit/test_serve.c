@@ -300,7 +300,11 @@ static adept_server *open_server(size_t capacity)
 static int answer(adept_server *s, const char *method, const char *path, const char *body, char **text)
 {
     adept_serve_reply reply;
-    const adept_serve_request r = {.method = method, .path = path, .content_type = "application/json; charset=utf-8", .body = body, .body_size = body ? strlen(body) : 0};
+    const adept_serve_request r = {.method = method,
+                                   .path = path,
+                                   .content_type = "application/json; charset=utf-8",
+                                   .body = body,
+                                   .body_size = body ? strlen(body) : 0};
     adept_server_answer(s, &reply, &r);
     if (text) *text = strndup(reply.data, reply.size);
     free(reply.owned);
@@ -557,14 +561,14 @@ static void test_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_framing),
-        cmocka_unit_test(test_body),        cmocka_unit_test(test_body_refused),
-        cmocka_unit_test(test_body_is_strict_json),
-        cmocka_unit_test(test_body_profile), cmocka_unit_test(test_oracles), cmocka_unit_test(test_shared_walks),
-        cmocka_unit_test(test_uploads_are_refused), cmocka_unit_test(test_description), cmocka_unit_test(test_threads),      cmocka_unit_test(test_time),
-        cmocka_unit_test(test_profile_capacity), cmocka_unit_test(test_memory_ends), cmocka_unit_test(test_assume),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_assumptions_are_a_key),
+        cmocka_unit_test(test_framing),      cmocka_unit_test(test_body),
+        cmocka_unit_test(test_body_refused), cmocka_unit_test(test_body_is_strict_json),
+        cmocka_unit_test(test_body_profile), cmocka_unit_test(test_oracles),
+        cmocka_unit_test(test_shared_walks), cmocka_unit_test(test_uploads_are_refused),
+        cmocka_unit_test(test_description),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_time),         cmocka_unit_test(test_profile_capacity),
+        cmocka_unit_test(test_memory_ends),  cmocka_unit_test(test_assume),
+        cmocka_unit_test(test_words),        cmocka_unit_test(test_assumptions_are_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,10 +125,11 @@ static void test_page(void **state)
     c.drawn = drawn;
     char *text = page_of(&c, "12 GPUs & 2 policies");
     says(text, "<title>12 GPUs &amp; 2 policies</title>");
-    says(text, "\"drawn\":[{\"policy\":\"sjf\",\"end_s\":100,\"nodes\":[{\"name\":\"node \\u003ca\\u003e\",\"gpus\":8}");
-    says(text, "[0,8,0,10,0,false]");   /* job 10 was stopped */
-    says(text, "[1,4,1,95,0,true]");    /* job 11 ended */
-    says(text, "[1,4,96,100,1,true]");  /* job 12 still runs in the end */
+    says(text,
+         "\"drawn\":[{\"policy\":\"sjf\",\"end_s\":100,\"nodes\":[{\"name\":\"node \\u003ca\\u003e\",\"gpus\":8}");
+    says(text, "[0,8,0,10,0,false]");  /* job 10 was stopped */
+    says(text, "[1,4,1,95,0,true]");   /* job 11 ended */
+    says(text, "[1,4,96,100,1,true]"); /* job 12 still runs in the end */
     says(text, "\"left_out\":0");
     assert_int_equal(count(text, "<script"), 2); /* the JSON, and the page's own */
     says(text, "&lt;script&gt;alert(1)&lt;/script&gt;");
@@ -155,7 +156,12 @@ static void test_page_of_much(void **state)
     for (size_t i = 0; i < CHANGES; i++)
         series[i] = (adept_power_point){(double)i, i % 2 ? 900 : 100};
     const adept_cluster cluster = {.types = &type, .n_types = 1, .nodes = nodes, .n_nodes = NODES};
-    const adept_run_result result = {.outcome = {.end_s = CHANGES}, .records = &record, .spans = spans, .n_spans = RUNS, .series = series, .n_series = CHANGES};
+    const adept_run_result result = {.outcome = {.end_s = CHANGES},
+                                     .records = &record,
+                                     .spans = spans,
+                                     .n_spans = RUNS,
+                                     .series = series,
+                                     .n_series = CHANGES};
     const adept_drawn_run drawn[] = {{&sim_toy_stream, &result}, {&sim_toy_stream, NULL}};
     begin_two(&c, "sjf", "edp");
     c.cluster = &cluster;
@@ -196,7 +202,9 @@ static int tidy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text), cmocka_unit_test(test_page), cmocka_unit_test(test_page_of_much),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_page_of_much),
         cmocka_unit_test(test_page_of_little),
     };
     return cmocka_run_group_tests(tests, NULL, tidy);

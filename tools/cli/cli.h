@@ -95,6 +95,9 @@ typedef struct adept_arguments {
 /** For parsers and checks: keep the message. @return ADEPT_E_USAGE */
 adept_status adept_cli_usage(adept_cli *cli, const char *format, ...) ADEPT_PRINTF(2, 3);
 
+/** Put the value of an option into its record. @param text  NULL: it takes none; may be cut */
+adept_status adept_option_take(adept_cli *cli, const adept_option_row *row, void *record, char *text);
+
 /** "--mode: 'x' is not one of train, fwbw, infer" */
 adept_status adept_option_unknown(adept_cli *cli, const char *option, const char *word, adept_name_at names);
 

@@ -15,7 +15,7 @@
 typedef struct gpus_options {
     const char *name;
     const char *shared; /* a file of `calibrate --gpu auto`; NULL: the GPU as it is */
-    bool json;
+    bool json, template;
 } gpus_options;
 
 #define AT(member) offsetof(gpus_options, member)
@@ -24,12 +24,17 @@ static adept_status check(adept_cli *cli, void *record)
 {
     const gpus_options *o = record;
 
+    if (o->template && (o->name || o->shared || o->json))
+        return adept_cli_usage(cli, "--template stands alone: it is of no GPU");
     return o->shared && !o->name ? adept_cli_usage(cli, "--shared is for one GPU: give its NAME") : ADEPT_OK;
 }
 
 static const adept_option_row rows[] = {
     {"json", NULL, 1, "Print JSON; for one GPU its hardware profile, which --gpu FILE reads", ADEPT_OPT_FLAG,
      .at = AT(json)},
+    {"template", NULL, 1,
+     "Print a hardware profile to fill in: every number of a sheet, in its unit, with what it means", ADEPT_OPT_FLAG,
+     .at = AT(template)},
     {"shared", "FILE", 1,
      "Give NAME the parameters that `adept calibrate --gpu auto` fitted to other GPUs; with --json, a profile for "
      "--gpu",
@@ -196,6 +201,30 @@ static adept_status show_json(adept_cli *cli, const adept_hwprofile *hw, bool wi
     return status;
 }
 
+/* A file that is refused until the numbers that must be known are filled in: null is what a sheet does not say. */
+static adept_status show_template(adept_cli *cli)
+{
+    adept_json_writer w = {.pretty = true};
+
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_members(&w, "schema_version %jd name %s", (intmax_t)1, "my-gpu");
+    adept_json_begin_array(&w, "aliases");
+    adept_json_end_array(&w);
+    adept_json_put_members(&w, "vendor %s architecture %s", "NVIDIA", "its architecture");
+    adept_json_begin_object(&w, "specs");
+#define X(field, required, text)                                                                                       \
+    adept_json_begin_object(&w, #field);                                                                               \
+    adept_json_put_null(&w, "value");                                                                                  \
+    adept_json_put_string(&w, "source", required ? text ". Needed: put a number and where it stands" : text);          \
+    adept_json_end_object(&w);
+    ADEPT_SPEC_LIST(X)
+#undef X
+    adept_json_end_object(&w);
+    adept_json_put_null(&w, "fit");
+    adept_json_end_object(&w);
+    return adept_json_emit(cli, &w);
+}
+
 static adept_status transfer(adept_cli *cli, adept_hwprofile *hw, const char *path)
 {
     char *text = NULL;
@@ -212,6 +241,7 @@ static adept_status gpus(adept_cli *cli, void *options)
     const gpus_options *o = options;
     adept_hwprofile *hw = NULL;
 
+    if (o->template) return show_template(cli);
     if (!o->name) return list(cli, o->json);
     adept_status status = adept_hwprofile_open(&hw, o->name, &cli->err);
     if (status == ADEPT_OK && o->shared) status = transfer(cli, hw, o->shared);
@@ -229,6 +259,7 @@ const adept_command adept_command_gpus = {
            "  adept gpus\n"
            "  adept gpus a100\n"
            "  adept gpus a100 --json > mine.json\n"
+           "  adept gpus --template > new.json\n"
            "  adept gpus h200 --shared ours.json --json > h200.json\n"
            "\n"
            "A hardware profile can be edited and given to predict: --gpu ./mine.json",

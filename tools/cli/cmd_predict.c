@@ -4,6 +4,7 @@
 #include "adept_timeline.h"
 #include "mix.h"
 #include "report.h"
+#include "units.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 typedef struct predict_options {
     adept_step_options step;
     const char *label, *timeline; /* files to write; NULL: none */
-    bool json;
+    bool json, check_fit;
     adept_job_spec job;
     adept_mix_options mix;
     adept_grouping grouping;
@@ -32,16 +33,32 @@ static adept_status check(adept_cli *cli, void *record)
     return ADEPT_OK;
 }
 
+#define LARGEST_BATCH INT64_MAX
+
+/* Of --batch, whose help stands with the other words of a workload: a number, or "max". */
+static adept_status parse_batch(adept_cli *cli, const char *option, char *text, void *field)
+{
+    static const adept_option_row number = {"batch", "N", 2, NULL, ADEPT_OPT_COUNT, .low = 1};
+    (void)option;
+    if (strcmp(text, "max") != 0) return adept_option_take(cli, &number, field, text);
+    *(int64_t *)field = LARGEST_BATCH;
+    return ADEPT_OK;
+}
+
 static const adept_option_row rows[] = {
     {"label", "FILE.md|FILE.json", 3,
      "Write an energy label of the job for a model card, as Markdown or as JSON by the file's name; .cdx.json and "
      ".spdx.json: as CycloneDX 1.6 and SPDX 3.0.1, for a bill of materials",
      ADEPT_OPT_TEXT, .at = AT(label)},
     {"timeline", "FILE.json", 3,
-     "Write what happens when in the step of one GPU as a Chrome trace, which ui.perfetto.dev opens: launches of the host, "
+     "Write what happens when in the step of one GPU as a Chrome trace, which ui.perfetto.dev opens: launches of the "
+     "host, "
      "operators in their order, the optimizer, and all-reduces",
      ADEPT_OPT_TEXT, .at = AT(timeline), .expert = true},
     {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
+    {"check-fit", NULL, 4, "Exit with 7 if the step does not fit the memory of the GPU", ADEPT_OPT_FLAG,
+     .at = AT(check_fit)},
+    {"batch", "N", 2, NULL, ADEPT_OPT_PARSED, .at = AT(step.workload.config.batch_size), .parse = parse_batch},
     {0},
 };
 
@@ -137,16 +154,37 @@ static adept_status print(adept_cli *cli, adept_predicted_step *s, const adept_m
     return status == ADEPT_OK && mix->n_rows > 0 ? adept_mix_print(cli, stdout, mix) : status;
 }
 
+/* --batch max: predicted as it stands in the file first, then with the largest batch that fits. */
+static adept_status find_batch(adept_cli *cli, predict_options *o)
+{
+    adept_predicted_step step = {0};
+    int64_t *batch = &o->step.workload.config.batch_size;
+
+    *batch = 0;
+    adept_status status = adept_predicted_step_make(cli, &step, &o->step, NULL, &o->grouping);
+    if (status == ADEPT_OK) status = adept_largest_batch(batch, &step, &cli->err);
+    if (status == ADEPT_OK && *batch == 0)
+        status = adept_error_set(&cli->err, ADEPT_E_CHECK, "--batch max: not even a batch of 1 fits the memory of %s",
+                                 step.hw->name);
+    adept_predicted_step_free(&step);
+    return status;
+}
+
 static adept_status predict(adept_cli *cli, void *options)
 {
     predict_options *o = options;
     adept_predicted_step step = {0};
     adept_mix_answer mix = {0};
-    adept_status status = o->mix.path ? adept_mix_begin(cli, &mix, &o->step, &o->mix) : ADEPT_OK;
+    adept_status status = o->step.workload.config.batch_size == LARGEST_BATCH ? find_batch(cli, o) : ADEPT_OK;
 
+    if (status == ADEPT_OK && o->mix.path) status = adept_mix_begin(cli, &mix, &o->step, &o->mix);
     if (status == ADEPT_OK) status = adept_predicted_step_make(cli, &step, &o->step, &o->job, &o->grouping);
     if (status == ADEPT_OK && o->mix.path) status = adept_mix_answer_make(cli, &mix, &step, &o->mix);
     if (status == ADEPT_OK) status = print(cli, &step, &mix, o);
+    if (status == ADEPT_OK && o->check_fit && !step.prediction.memory.fits && fflush(stdout) == 0)
+        status = adept_error_set(&cli->err, ADEPT_E_CHECK, "the step does not fit: %s of %s",
+                                 adept_units_bytes(step.prediction.memory.peak_bytes).s,
+                                 adept_units_bytes(step.prediction.memory.capacity_bytes).s);
     adept_mix_answer_free(&mix);
     adept_predicted_step_free(&step);
     return status;
@@ -166,6 +204,7 @@ const adept_command adept_command_predict = {
         "  adept predict 'adept:llama?layers=80&hidden=8192' --gpu h100\n"
         "  adept predict my.pt --gpu h100 --precision bf16 --batch 512 --by layer\n"
         "  adept predict gpt2.pt --input i64:Bx1024 --batch 8 --gpu a100 --gpus 4\n"
+        "  adept predict gpt2 --gpu a100 --batch max\n"
         "  adept predict a.pt --gpu t4 --gpus 8 --nodes 2 --internode-bandwidth 5GB/s\n"
         "  adept predict resnet50.profile.json --gpu a100 --power-limit 250\n"
         "  adept predict resnet50.profile.json --gpu a100 --clock 1200\n"

@@ -1,4 +1,5 @@
-/** @file cmd_report.c  `adept report`: a prediction, or what another command printed, as one HTML file with pictures. */
+/** @file cmd_report.c  `adept report`: a prediction, or what another command printed, as one HTML file with pictures.
+ */
 #include "adept_details.h"
 #include "adept_file.h"
 #include "adept_json.h"
@@ -52,25 +53,27 @@ static adept_status of_variant(adept_cli *cli, const char *option, char *text, v
 static const adept_option_row rows[] = {
     {.group = 4, .help = "What is written:"},
     {"output", "FILE.html", 4, OUTPUT_HELP, ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
-    {"result", NULL, 4, "In place of a MODEL: what another command printed as JSON (adept report --result --help)", ADEPT_OPT_PARSED,
-     .parse = of_variant},
+    {"result", NULL, 4, "In place of a MODEL: what another command printed as JSON (adept report --result --help)",
+     ADEPT_OPT_PARSED, .parse = of_variant},
     {"json", NULL, 4, "Print what was written as JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };
 
-/* What `explain --json` says, with totals and what pictures are drawn of. */
-static adept_status put_prediction(adept_cli *cli, char **json, char title[256], const adept_explanation *x)
+/* What `explain --json` says, with totals and what pictures are drawn of. Of a layout that shares the model out there
+ * are no operators that anybody has alone, and no explanation. @param x  NULL: such a one */
+static adept_status put_prediction(adept_cli *cli, char **json, char title[256], const adept_predicted_step *s,
+                                   const adept_explanation *x)
 {
-    const adept_predicted_step *s = x->step;
     const char *path = s->profile->model_path, *slash = strrchr(path, '/');
     adept_json_writer w;
 
     snprintf(title, 256, "%.150s on %.64s", slash && slash[1] ? slash + 1 : path, s->hw->name);
-    adept_json_continue(&w, adept_prediction_to_json(&s->prediction, s->profile, s->hw, s->run, s->totals.steps > 0 ? &s->totals : NULL,
-                                                     &s->limits, NULL, 0));
+    adept_json_continue(&w, adept_prediction_to_json(&s->prediction, s->profile, s->hw, s->run,
+                                                     s->totals.steps > 0 ? &s->totals : NULL, &s->limits, NULL, 0));
     if (s->inference) adept_lifetime_put(&w, s);
-    adept_explanation_put(&w, x, LAYERS);
-    adept_status status = adept_details_put_json(&w, s->profile, s->hw, s->run, s->ops, &cli->err);
+    if (s->layout) adept_layout_put_json(&w, s->layout);
+    if (x) adept_explanation_put(&w, x, LAYERS);
+    adept_status status = x ? adept_details_put_json(&w, s->profile, s->hw, s->run, s->ops, &cli->err) : ADEPT_OK;
     adept_json_end_object(&w);
     *json = adept_json_finish(&w);
     return status;
@@ -84,10 +87,9 @@ static adept_status predict(adept_cli *cli, char **json, char title[256], const 
 
     if (!x) return adept_cli_no_memory(cli);
     adept_status status = adept_predicted_step_make(cli, &step, &o->step, &o->job, &by_layer);
-    if (status == ADEPT_OK && step.layout) /* its layers are nobody's alone */
-        status = adept_cli_usage(cli, "a layout (--tp, --pp, --fsdp, ...) is what adept predict takes");
-    if (status == ADEPT_OK) status = adept_explain(cli, x, &step);
-    if (status == ADEPT_OK) status = put_prediction(cli, json, title, x);
+    const bool shared = status == ADEPT_OK && step.layout && !step.layout->mesh.plain;
+    if (status == ADEPT_OK && !shared) status = adept_explain(cli, x, &step);
+    if (status == ADEPT_OK) status = put_prediction(cli, json, title, &step, shared ? NULL : x);
     adept_explanation_free(x);
     adept_predicted_step_free(&step);
     free(x);
@@ -103,7 +105,8 @@ static adept_status print_written(adept_cli *cli, const char *output, bool as_js
         adept_print_format(stdout, "%s: %s\n", output, adept_units_bytes((double)size).s);
         return ADEPT_OK;
     }
-    adept_json_put_object(&w, NULL, "schema_version %jd report %s report_bytes %jd", (intmax_t)1, output, (intmax_t)size);
+    adept_json_put_object(&w, NULL, "schema_version %jd report %s report_bytes %jd", (intmax_t)1, output,
+                          (intmax_t)size);
     return adept_json_emit(cli, &w);
 }
 
@@ -133,7 +136,8 @@ static adept_status check_result(adept_cli *cli, void *record)
 
 static const adept_option_row result_rows[] = {
     {"result", "FILE.json", 1,
-     "What sweep, plan, diff, evaluate, calibrate, measure, simulate, attribute, compare, predict or explain printed with --json",
+     "What sweep, plan, diff, evaluate, calibrate, measure, simulate, attribute, compare, predict or explain printed "
+     "with --json",
      ADEPT_OPT_FILE, .at = offsetof(result_options, result)},
     {"output", "FILE.html", 1, OUTPUT_HELP, ADEPT_OPT_FILE, .at = offsetof(result_options, output), .letter = 'o'},
     {"json", NULL, 1, "Print what was written as JSON", ADEPT_OPT_FLAG, .at = offsetof(result_options, json)},
@@ -150,8 +154,10 @@ static adept_status report_result(adept_cli *cli, void *options)
     adept_status status = adept_json_parse_file(&tree, o->result, MOST_RESULT_BYTES, &cli->err);
 
     if (status == ADEPT_OK && !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(tree, "schema_version")))
-        status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no result of adept: it has no schema_version", o->result);
-    if (status == ADEPT_OK) status = adept_page_make(&html, &size, slash ? slash + 1 : o->result, tree, o->result, &cli->err);
+        status =
+            adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no result of adept: it has no schema_version", o->result);
+    if (status == ADEPT_OK)
+        status = adept_page_make(&html, &size, slash ? slash + 1 : o->result, tree, o->result, &cli->err);
     cJSON_Delete(tree);
     if (status == ADEPT_OK) status = adept_file_write(o->output, html, size, &cli->err);
     free(html);
@@ -177,15 +183,16 @@ const adept_command adept_command_report = {
     .name = "report",
     .summary = "write a result as one HTML page with pictures",
     .usage = "MODEL|PROFILE --gpu NAME|FILE",
-    .doc =
-        "Write a prediction as a page for people: headline, what limits the step and what would help, where time and energy go module by "
-        "module, the step over time, memory, power limits, roofline, and where the numbers come from. Or write what another command "
-        "printed. The page needs no network and no other file."
-        "\vExamples:\n"
-        "  adept report resnet50 --gpu a100 -o resnet50.html\n"
-        "  adept report llama.profile.json --gpu h100 --gpus 8 -o llama.html\n"
-        "  adept report vit.pt --gpu a100 --samples 1281167 --country FR -o vit.html\n"
-        "  adept report --result plan.json -o plan.html",
+    .doc = "Write a prediction as a page for people: headline, what limits the step and what would help, where time "
+           "and energy go module by "
+           "module, the step over time, memory, power limits, roofline, and where the numbers come from. Or write what "
+           "another command "
+           "printed. The page needs no network and no other file."
+           "\vExamples:\n"
+           "  adept report resnet50 --gpu a100 -o resnet50.html\n"
+           "  adept report llama-3-8b --gpu h100 --gpus 8 --fsdp full -o llama.html\n"
+           "  adept report vit.pt --gpu a100 --samples 1281167 --country FR -o vit.html\n"
+           "  adept report --result plan.json -o plan.html",
     .size = sizeof(report_options),
     .options = {.rows = rows,
                 .check = check,

@@ -113,7 +113,8 @@ static const adept_option_row rows[] = {
     {"json", NULL, 5, "Print every point and the answers as JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {"output", "FILE", 5, "Write the points to FILE, as CSV unless --json is given, and the answers as text",
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
-    {"plot", "FILE", 5, "Draw curves or maps over what varies, and the front of time and energy (needs gnuplot): .svg, .pdf or .png",
+    {"plot", "FILE", 5,
+     "Draw curves or maps over what varies, and the front of time and energy (needs gnuplot): .svg, .pdf or .png",
      ADEPT_OPT_PARSED, .at = AT(plot), .parse = adept_option_picture},
     {"html", "FILE", 5, "Write answers, pictures and front as one HTML file", ADEPT_OPT_FILE, .at = AT(html)},
     {"shard", "K/N", 5,
@@ -121,8 +122,8 @@ static const adept_option_row rows[] = {
      "parts in their order is the CSV of one run",
      ADEPT_OPT_PARSED, .at = AT(shard), .parse = adept_option_shard, .expert = true},
     {.group = 6, .help = "What is measured instead:"},
-    {"drive", NULL, 6, "Set each value on this machine and measure a COMMAND: adept sweep --drive --help", ADEPT_OPT_PARSED,
-     .parse = of_variant},
+    {"drive", NULL, 6, "Set each value on this machine and measure a COMMAND: adept sweep --drive --help",
+     ADEPT_OPT_PARSED, .parse = of_variant},
     {"restore", NULL, 6, "Put back what a killed --drive left", ADEPT_OPT_PARSED, .parse = of_variant},
     {"synthesis", NULL, 6, "What several programs gained by --drive, in one table", ADEPT_OPT_PARSED, .parse = of_variant},
     {0},
@@ -362,7 +363,8 @@ static void name_sweep(char title[256], const work *w)
 static adept_status draw(adept_cli *cli, const work *w)
 {
     char title[256];
-    const adept_sweep_picture picture = {.sweep = &w->sweep, .answers = &w->answers, .cloud = &w->cloud, .title = title};
+    const adept_sweep_picture picture = {
+        .sweep = &w->sweep, .answers = &w->answers, .cloud = &w->cloud, .title = title};
 
     name_sweep(title, w);
     return adept_sweep_plot(w->o->plot, &picture, &cli->err);

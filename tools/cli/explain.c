@@ -135,6 +135,32 @@ static adept_status try_attention(changer *c)
     return with_workload(c, begin(c, "attention", ADEPT_EXPLAIN_STEP, "fused attention"), &w);
 }
 
+/* How the same steps could run: compiled, with another layout of images, with the optimizer in fewer kernels. */
+static adept_status try_ways(changer *c)
+{
+    const adept_profile *now = c->x->step->profile;
+    adept_workload_config w = {.batch_size = 0}; /* else as it is */
+    adept_status status = ADEPT_OK;
+    if (now->execution == ADEPT_EAGER) {
+        w.execution = ADEPT_COMPILE;
+        w.given[ADEPT_FIELD_execution] = true;
+        status = with_workload(c, begin(c, "execution", ADEPT_EXPLAIN_STEP, "torch.compile (--execution compile)"), &w);
+    }
+    bool convolves = false;
+    for (size_t i = 0; i < now->n_ops && !convolves; i++)
+        for (size_t k = 0; k < now->ops[i].n_kernels && !convolves; k++)
+            convolves = now->ops[i].kernels[k].unit == ADEPT_UNIT_CONV && now->ops[i].kernels[k].flops > 0;
+    if (status == ADEPT_OK && convolves && now->memory_format != ADEPT_CHANNELS_LAST) {
+        w = (adept_workload_config){.memory_format = ADEPT_CHANNELS_LAST};
+        status = with_workload(c, begin(c, "memory_format", ADEPT_EXPLAIN_STEP, "images in channels_last"), &w);
+    }
+    if (status == ADEPT_OK && !isnan(c->x->step->prediction.fused_step_time_s)) {
+        w = (adept_workload_config){.optimizer_impl = ADEPT_IMPL_FUSED};
+        status = with_workload(c, begin(c, "optimizer_impl", ADEPT_EXPLAIN_STEP, "the fused optimizer"), &w);
+    }
+    return status;
+}
+
 /* The largest half, quarter, ... of a batch that does not fit that does. */
 static adept_status try_smaller_batches(changer *c)
 {
@@ -242,6 +268,7 @@ static adept_status find_changes(adept_cli *cli, adept_explanation *x)
     changer c = {cli, x};
     adept_status status = try_precisions(&c);
     if (status == ADEPT_OK) status = try_attention(&c);
+    if (status == ADEPT_OK) status = try_ways(&c);
     if (status == ADEPT_OK) status = try_batches(&c);
     if (status == ADEPT_OK) status = try_no_launches(&c);
     if (status == ADEPT_OK) status = try_limits(&c);
@@ -261,6 +288,13 @@ adept_status adept_explain(adept_cli *cli, adept_explanation *x, adept_predicted
     for (int i = 0; i < ADEPT_WAITS && status == ADEPT_OK; i++)
         if (x->elasticities.wait[i] > x->elasticities.wait[x->waits_for]) x->waits_for = (adept_wait)i;
     if (status == ADEPT_OK) status = find_changes(cli, x);
+    if (status == ADEPT_OK) {
+        adept_error err = {0};
+        status = adept_largest_batch(&x->largest_batch, step, &err);
+        if (status == ADEPT_E_NOMEM) return adept_cli_no_memory(cli);
+        if (status != ADEPT_OK) x->largest_batch = -1;
+        status = ADEPT_OK;
+    }
     return status == ADEPT_OK ? adept_explain_sentences(cli, x) : status;
 }
 

@@ -23,7 +23,7 @@ typedef struct adept_explain_change {
     bool unmeasured;  /* another precision, which no measurement behind the parameters had */
     adept_prediction p;
 } adept_explain_change;
-#define ADEPT_EXPLAIN_CHANGES 12
+#define ADEPT_EXPLAIN_CHANGES 16
 
 /* A sentence and what it is about. */
 typedef struct adept_sentence {
@@ -37,6 +37,7 @@ typedef struct adept_explanation {
     adept_elasticities elasticities;
     adept_wait waits_for; /* the largest of the waits */
     adept_groups kinds;   /* most time first */
+    int64_t largest_batch; /* that fits; 0: none does; -1: not known, for the file's batch is fixed */
     size_t n_changes;
     adept_explain_change changes[ADEPT_EXPLAIN_CHANGES];
     size_t n_sentences;

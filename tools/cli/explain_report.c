@@ -194,6 +194,7 @@ void adept_explanation_put(adept_json_writer *w, const adept_explanation *x, siz
     put_elasticities(w, &x->elasticities);
     put_rows(w, "layers", &x->step->groups, most_layers, x->step->prediction.step_time_s);
     put_rows(w, "kinds", &x->kinds, SIZE_MAX, x->step->prediction.step_time_s);
+    adept_json_put_number(w, "largest_batch", x->largest_batch >= 0 ? (double)x->largest_batch : NAN);
     adept_json_begin_array(w, "changes");
     for (size_t i = 0; i < x->n_changes; i++)
         put_change(w, &x->changes[i]);

@@ -133,9 +133,15 @@ static void say_certainty(writer *w)
 static void say_memory(writer *w)
 {
     const adept_memory *m = &w->x->step->prediction.memory;
-    if (m->fits || !begin(w, "memory")) return;
-    fprintf(w->out, "It does not fit: it needs %s of memory, and the GPU has %s.", adept_units_bytes(m->peak_bytes).s,
-            adept_units_bytes(m->capacity_bytes).s);
+    const int64_t most = w->x->largest_batch;
+    if ((m->fits && most < 1) || !begin(w, "memory")) return;
+    if (!m->fits)
+        fprintf(w->out, "It does not fit: it needs %s of memory, and the GPU has %s%s",
+                adept_units_bytes(m->peak_bytes).s, adept_units_bytes(m->capacity_bytes).s, most >= 0 ? "; " : ".");
+    if (most > 0)
+        fprintf(w->out, "%s largest batch that fits is %" PRId64 ".", m->fits ? "The" : "the", most);
+    else if (most == 0)
+        fputs("not even a batch of 1 fits.", w->out);
     end(w);
 }
 
@@ -324,6 +330,15 @@ static void say_change(writer *w, const adept_explain_change *c)
     end(w);
 }
 
+/* Of the time of a step, or of a sample: what cannot be, does not fit or is no change stands last. */
+static double time_left(const writer *w, const adept_explain_change *c)
+{
+    const adept_prediction *now = &w->x->step->prediction;
+    if (!c->possible || !c->p.memory.fits || strcmp(c->key, "one_gpu") == 0) return INFINITY;
+    return c->scale == ADEPT_EXPLAIN_STEP ? c->p.step_time_s / now->step_time_s
+                                          : now->samples_per_s / c->p.samples_per_s;
+}
+
 adept_status adept_explain_sentences(adept_cli *cli, adept_explanation *x)
 {
     writer w = {.x = x};
@@ -334,7 +349,13 @@ adept_status adept_explain_sentences(adept_cli *cli, adept_explanation *x)
     say_clock(&w);
     say_layers(&w);
     say_levers(&w);
+    const adept_explain_change *order[ADEPT_EXPLAIN_CHANGES]; /* what saves most time first */
+    for (size_t i = 0, j; i < x->n_changes; i++) {
+        for (j = i; j > 0 && time_left(&w, order[j - 1]) > time_left(&w, &x->changes[i]); j--)
+            order[j] = order[j - 1];
+        order[j] = &x->changes[i];
+    }
     for (size_t i = 0; i < x->n_changes; i++)
-        say_change(&w, &x->changes[i]);
+        say_change(&w, order[i]);
     return w.failed ? adept_error_set(&cli->err, ADEPT_E_NOMEM, "out of memory") : ADEPT_OK;
 }

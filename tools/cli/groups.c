@@ -8,7 +8,7 @@
 
 const char *adept_group_by_name(size_t by)
 {
-    static const char *const names[] = {"layer", "op", "kind"};
+    static const char *const names[] = {"layer", "op", "kind", "layer,op"};
     return by < sizeof names / sizeof *names ? names[by] : NULL;
 }
 
@@ -16,13 +16,14 @@ static adept_status check(adept_cli *cli, void *record)
 {
     const adept_grouping *g = record;
 
-    if (g->depth > 0 && (!g->given || g->by != ADEPT_BY_LAYER)) return adept_cli_usage(cli, "--depth needs --by layer");
+    if (g->depth > 0 && (!g->given || (g->by != ADEPT_BY_LAYER && g->by != ADEPT_BY_LAYER_OP)))
+        return adept_cli_usage(cli, "--depth needs --by layer");
     return ADEPT_OK;
 }
 
 static const adept_option_row option_rows[] = {
     {.group = 4, .help = "What is printed:"},
-    {"by", "WHAT", 4, "Print the whole table: by layer, op or kind", ADEPT_OPT_CHOICE,
+    {"by", "WHAT", 4, "Print the whole table: by layer, op, kind, or by both: layer,op", ADEPT_OPT_CHOICE,
      .at = offsetof(adept_grouping, by), .given = offsetof(adept_grouping, given), .names = adept_group_by_name},
     {"depth", "N", 4, "With --by layer: sum up the layers below the first N parts of the module path", ADEPT_OPT_COUNT,
      .at = offsetof(adept_grouping, depth), .low = 1, .expert = true},
@@ -111,9 +112,39 @@ static adept_group *row_of(adept_groups *out, adept_name_map *known_rows, const 
     const uintptr_t *known = adept_name_map_get(known_rows, name);
 
     if (known) return &out->rows[*known];
-    if (!adept_name_map_put(known_rows, name, out->n)) return NULL;
-    out->rows[out->n] = (adept_group){.name = strdup(name), .module_class = ""};
-    return out->rows[out->n].name ? &out->rows[out->n++] : NULL;
+    adept_group *row = &out->rows[out->n];
+    *row = (adept_group){.name = strdup(name), .module_class = ""};
+    if (!row->name) return NULL;
+    return adept_name_map_put(known_rows, row->name, out->n++) ? row : NULL;
+}
+
+/* The operators of each layer: of a model without modules its rows are what runs. */
+static bool group_both(adept_cli *cli, adept_groups *out, const adept_profile *profile,
+                       const adept_op_prediction *predictions, int64_t depth)
+{
+    adept_layers layers;
+    adept_name_map known = {0};
+    bool ok = adept_layers_make(&layers, profile, depth, &cli->err) == ADEPT_OK;
+
+    if (ok) ok = (out->rows = calloc(profile->program.n_operators + 1, sizeof *out->rows)) != NULL;
+    for (size_t i = 0; ok && i < profile->program.n_operators; i++) {
+        const adept_program_operator *e = &profile->program.operators[i];
+        if (e->op < 0) continue;
+        const adept_layer *layer = &layers.rows[layers.of_module[e->module]];
+        const adept_profile_op *op = &profile->ops[e->op];
+        char *key = NULL;
+        ok = asprintf(&key, "%s\n%s", layer->path, op->op) >= 0;
+        adept_group *row = ok ? row_of(out, &known, key) : NULL;
+        if (row) row->op = op->op, row->module_class = layer->module_class;
+        free(key);
+        ok = row != NULL;
+        if (ok) add_op(row, op, adept_profile_times(profile, i), predictions ? &predictions[e->op] : NULL);
+    }
+    for (size_t i = 0; i < out->n; i++) /* the operator stands in a column of its own */
+        *strrchr(out->rows[i].name, '\n') = '\0';
+    adept_name_map_free(&known);
+    adept_layers_free(&layers);
+    return ok;
 }
 
 static bool group_ops(adept_groups *out, const adept_profile *profile, const adept_op_prediction *predictions,
@@ -136,8 +167,9 @@ adept_status adept_groups_make(adept_cli *cli, adept_groups *out, const adept_pr
                                const adept_op_prediction *predictions, const adept_grouping *grouping)
 {
     *out = (adept_groups){.n = 0};
-    bool ok = grouping->by == ADEPT_BY_LAYER ? group_layers(cli, out, profile, predictions, grouping->depth)
-                                             : group_ops(out, profile, predictions, grouping->by);
+    bool ok = grouping->by == ADEPT_BY_LAYER      ? group_layers(cli, out, profile, predictions, grouping->depth)
+              : grouping->by == ADEPT_BY_LAYER_OP ? group_both(cli, out, profile, predictions, grouping->depth)
+                                                  : group_ops(out, profile, predictions, grouping->by);
     return ok ? ADEPT_OK : adept_cli_no_memory(cli);
 }
 
@@ -231,7 +263,7 @@ static adept_text shortened(double n)
 
 static void put_row(adept_row_writer *w, const adept_group *g, const adept_group_view *v)
 {
-    static const char *const titles[] = {"path", "op", "kind"};
+    static const char *const titles[] = {"path", "op", "kind", "path"};
     const adept_profile_totals *t = &g->totals;
     const bool by_layer = v->by == ADEPT_BY_LAYER, predicted = v->times == ADEPT_ROWS_PREDICTED;
     const double forward = adept_pass_flops(t, ADEPT_FORWARD), flops = adept_group_flops(g),
@@ -241,6 +273,7 @@ static void put_row(adept_row_writer *w, const adept_group *g, const adept_group
     adept_row_begin(w);
     adept_column_text(w, "name", NULL, g->name);
     adept_column_text(w, NULL, titles[v->by], *g->name ? g->name : "(model)");
+    if (v->by == ADEPT_BY_LAYER_OP) adept_column_text(w, "op", "op", g->op);
     if (by_layer) adept_column_text(w, "module_class", NULL, g->module_class);
     adept_column_text(w, NULL, "class", adept_class_short(g->module_class));
     if (by_layer) adept_column_number(w, "calls", ">calls", whole, (double)g->calls);

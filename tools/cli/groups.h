@@ -15,6 +15,7 @@ typedef struct adept_grouping {
 
 typedef struct adept_group {
     char *name;                  /* module path, operator or kind; "" is the model itself */
+    const char *op;              /* by layer and operator: its name, the profile's; else NULL */
     const char *module_class;    /* "Conv2d"; "" if several or not by layer; borrowed from the profile */
     int64_t calls, params;       /* by layer; see adept_layer */
     int64_t count;               /* operator executions per pass */

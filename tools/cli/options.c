@@ -274,8 +274,7 @@ static adept_status take_text(adept_cli *cli, const char *option, char *text, co
     return adept_cli_usage(cli, "%s: the file name is empty", option);
 }
 
-/* Put the value of one option into its record; `text` is NULL for an option without value. */
-static adept_status take_value(adept_cli *cli, const adept_option_row *o, void *record, char *text)
+adept_status adept_option_take(adept_cli *cli, const adept_option_row *o, void *record, char *text)
 {
     char option[64];
     void *field = (char *)record + o->at;
@@ -431,7 +430,7 @@ __attribute__((noinline)) static adept_status print_help(const parser *p, bool a
 
 static adept_status take(parser *p, const entry *e, char *value)
 {
-    if (!is_common(e)) return take_value(p->cli, e->option, e->record, value);
+    if (!is_common(e)) return adept_option_take(p->cli, e->option, e->record, value);
     p->done = true;
     if (e->option->letter != 'V') return print_help(p, e->option->expert);
     puts("adept " ADEPT_VERSION);

@@ -138,6 +138,48 @@ adept_status adept_predicted_step_make(adept_cli *cli, adept_predicted_step *s, 
     return has_life ? predict_life(cli, s, o, job) : ADEPT_OK;
 }
 
+/* Memory of a step at a batch. */
+static adept_status memory_at(adept_memory *out, adept_predicted_step *s, int64_t batch, adept_error *err)
+{
+    const adept_profile *profile;
+    const adept_workload_config w = {.batch_size = batch};
+    adept_prediction p;
+    adept_status status = adept_sweep_source_profile(&profile, &w, &s->source, err);
+    if (status == ADEPT_OK) status = adept_predict(&p, profile, s->hw, s->run, err);
+    if (status == ADEPT_OK) *out = p.memory;
+    return status;
+}
+
+/* Memory grows with the batch nearly along a line: the next guess lies on the line through the nearest that fits and
+ * the nearest that does not. */
+adept_status adept_largest_batch(int64_t *batch, adept_predicted_step *s, adept_error *err)
+{
+    const int64_t most = 1 << 20;
+    int64_t low = 0, high = 0, next = s->profile->batch_size > 0 ? s->profile->batch_size : 1;
+    double low_bytes = 0, high_bytes = 0;
+
+    if (s->layout)
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "the largest batch is of GPUs that have the whole model, not of a layout");
+    for (int i = 0; i < 64 && (high == 0 || high - low > 1); i++) {
+        adept_memory m;
+        adept_status status = memory_at(&m, s, next, err);
+        if (status != ADEPT_OK) return status;
+        if (m.fits)
+            low = next, low_bytes = m.peak_bytes;
+        else
+            high = next, high_bytes = m.peak_bytes;
+        if (low >= most) break;
+        const double share = high > 0 && low > 0 ? (m.capacity_bytes - low_bytes) / (high_bytes - low_bytes) : 0.5;
+        next = high == 0
+                   ? 2 * low
+                   : low + (int64_t)(share * (double)(high - low)) + (i % 4 == 3); /* from both sides, by and by */
+        next = next <= low ? low + 1 : high > 0 && next >= high ? high - 1 : next;
+    }
+    *batch = low;
+    return ADEPT_OK;
+}
+
 void adept_predicted_step_free(adept_predicted_step *s)
 {
     adept_groups_free(&s->groups);

@@ -46,6 +46,10 @@ adept_status adept_predicted_step_make(adept_cli *cli, adept_predicted_step *ste
 /** The same from where profile, GPU and run are known, without warnings of --set. */
 adept_status adept_predicted_step_of_profile(adept_cli *cli, adept_predicted_step *step,
                                              const adept_grouping *grouping);
+/** The largest batch whose step fits the memory of a GPU, of which there are as many as in the step.
+ *  @param batch  0: not even 1 fits
+ *  @return ADEPT_E_USAGE where a file's batch is fixed, and of a layout */
+adept_status adept_largest_batch(int64_t *batch, adept_predicted_step *step, adept_error *err);
 void adept_predicted_step_free(adept_predicted_step *step);
 
 #endif

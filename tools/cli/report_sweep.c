@@ -217,8 +217,7 @@ static void put_found(adept_json_writer *w, const char *key, const adept_sweep *
 {
     if (!adept_json_begin_known(w, key, is_found)) return;
     adept_sweep_put_values(w, sweep, f->index);
-    adept_json_put_members(w,
-                           "step_time_s %g power_avg_w %g energy_step_j %g edp_js %g samples %g", f->step_time_s,
+    adept_json_put_members(w, "step_time_s %g power_avg_w %g energy_step_j %g edp_js %g samples %g", f->step_time_s,
                            f->power_avg_w, f->energy_step_j, f->energy_step_j * f->step_time_s, f->samples);
     adept_json_put_number(w, adept_sweep_clock_key(sweep), f->clock_hz);
     adept_json_put_number(w, "peak_bytes", f->peak_bytes);

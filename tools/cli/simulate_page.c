@@ -84,10 +84,12 @@ static bool put_drawn(adept_json_writer *w, const adept_comparison *c)
         if (!drawn->result || drawn->result->n_series == 0) continue;
         n++;
         adept_json_begin_object(w, NULL);
-        adept_json_put_members(w, "policy %s end_s %g", c->policies[p], drawn->result->outcome.end_s > 0 ? drawn->result->outcome.end_s : 1);
+        adept_json_put_members(w, "policy %s end_s %g", c->policies[p],
+                               drawn->result->outcome.end_s > 0 ? drawn->result->outcome.end_s : 1);
         adept_json_begin_array(w, "nodes");
         for (size_t i = 0; i < n_nodes; i++)
-            adept_json_put_object(w, NULL, "name %s gpus %jd", c->cluster->nodes[i].name, (intmax_t)c->cluster->nodes[i].gpus);
+            adept_json_put_object(w, NULL, "name %s gpus %jd", c->cluster->nodes[i].name,
+                                  (intmax_t)c->cluster->nodes[i].gpus);
         adept_json_end_array(w);
         adept_json_begin_array(w, "kinds");
         for (size_t i = 0; i < drawn->stream->n_templates; i++)

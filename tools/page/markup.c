@@ -53,31 +53,6 @@ static size_t count(const char *text, size_t length)
     return chars;
 }
 
-/* Rounded up from the font's own metrics, kind by kind. */
-static double char_width(uint32_t c)
-{
-    if (c >= 0x7F) return 1;
-    if (c >= '0' && c <= '9') return 0.64;
-    if (strchr("mwMW@%", (int)c)) return 0.99;
-    if (strchr("ijl.,:;'|!", (int)c)) return 0.34;
-    if (strchr("frt()[]/ -", (int)c)) return 0.42;
-    if ((c >= 'a' && c <= 'z') || strchr("{}_\"*?$", (int)c)) return 0.64;
-    return 0.84;
-}
-
-double adept_markup_width(const char *text, size_t length)
-{
-    size_t end = strnlen(text, length);
-    double width = 0;
-    uint32_t c;
-
-    for (size_t at = 0; at < end;) {
-        at += decode(&c, text + at, text + end);
-        width += char_width(c);
-    }
-    return width;
-}
-
 void adept_markup_put(FILE *out, const char *text, size_t length, size_t max_chars)
 {
     size_t end = strnlen(text, length);

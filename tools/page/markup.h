@@ -16,7 +16,4 @@ void adept_markup_put(FILE *out, const char *text, size_t length, size_t max_cha
 /** The same of a whole string, up to 200 characters. */
 void adept_markup_text(FILE *out, const char *text);
 
-/** Width of a text in font sizes, in DejaVu Sans, the widest of the common fonts; what is not ASCII counts as 1. */
-double adept_markup_width(const char *text, size_t length);
-
 #endif

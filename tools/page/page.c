@@ -1,5 +1,5 @@
-/** @file page.c  One file: style, the result as tables, the same as JSON, and the script that shows it. The script stands under its own
- *  hash, so that nothing else can run. */
+/** @file page.c  One file: style, the result as tables, the same as JSON, and the script that shows it. The script
+ * stands under its own hash, so that nothing else can run. */
 #include "page.h"
 #include "adept_file.h"
 #include "adept_grow.h"
@@ -43,13 +43,16 @@ static void put_json(FILE *out, const char *json)
 
 static void put_page(FILE *out, const char *title, const cJSON *json, const char *text, const char *hash)
 {
-    fprintf(out,
-            "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-%s'; style-src "
-            "'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\"/>\n"
-            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-            "<meta name=\"referrer\" content=\"no-referrer\"/>\n<link rel=\"icon\" href=\"data:,\"/>\n<style>\n%s</style>\n<title>",
-            hash, adept_page_style);
+    fprintf(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n<meta "
+        "charset=\"utf-8\"/>\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-%s'; style-src "
+        "'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\"/>\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+        "<meta name=\"referrer\" content=\"no-referrer\"/>\n<link rel=\"icon\" "
+        "href=\"data:,\"/>\n<style>\n%s</style>\n<title>",
+        hash, adept_page_style);
     adept_markup_text(out, title);
     fputs("</title>\n</head>\n<body>\n<main id=\"page\">\n<h1>", out);
     adept_markup_text(out, title);
@@ -62,7 +65,8 @@ static void put_page(FILE *out, const char *title, const cJSON *json, const char
     fprintf(out, "</script>\n<script type=\"module\">%s</script>\n</body>\n</html>\n", adept_page_script);
 }
 
-adept_status adept_page_make(char **html, size_t *size, const char *title, const cJSON *json, const char *what, adept_error *err)
+adept_status adept_page_make(char **html, size_t *size, const char *title, const cJSON *json, const char *what,
+                             adept_error *err)
 {
     char hash[64];
     adept_buffer buffer = {.data = NULL};
@@ -80,7 +84,8 @@ adept_status adept_page_make(char **html, size_t *size, const char *title, const
     if (*size <= MOST_BYTES) return ADEPT_OK;
     free(*html);
     *html = NULL;
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: its page would have %.1f MB, more than the 2 MB that open everywhere", what,
+    return adept_error_set(err, ADEPT_E_INVALID,
+                           "%s: its page would have %.1f MB, more than the 2 MB that open everywhere", what,
                            (double)*size / 1e6);
 }
 
@@ -89,7 +94,8 @@ adept_status adept_page_write(const char *path, size_t *size, const char *title,
     cJSON *tree = NULL;
     char *html = NULL;
     size_t bytes = 0;
-    adept_status status = json ? adept_json_parse(&tree, path, json, strlen(json), err) : adept_no_memory(err, "the page");
+    adept_status status =
+        json ? adept_json_parse(&tree, path, json, strlen(json), err) : adept_no_memory(err, "the page");
     free(json);
     if (status == ADEPT_OK) status = adept_page_make(&html, &bytes, title, tree, path, err);
     cJSON_Delete(tree);

@@ -228,8 +228,25 @@ export function generated(r) {
 export const warningsOf = r => (r.warnings || []).length ? h('section', {id: 'warnings', class: 'warnings', 'aria-labelledby': 'warnings-title'}, h('h2', {id: 'warnings-title'}, 'Warnings'),
   h('ul', null, r.warnings.map(w => h('li', null, w)))) : null;
 
+export const LAYOUT = {compute_s: 'gemm', recompute_s: 'conv', tensor_s: 'communication', context_s: 'alu', expert_s: 'power', data_s: 'launch', pipeline_s: 'backward', bubble_s: 'free',
+  optimizer_s: 'optimizer', rest_s: 'fixed'};
+
+// How the step is shared out: its times, and the stages of its pipeline.
+function layout(r) {
+  const l = r.layout, t = l && l.time;
+  if (!t) return null;
+  const used = Object.keys(LAYOUT).filter(k => t[k] > 0), g = l.stages || [];
+  return section('layout', 'How the step is shared out', h('p', null, ['dp', 'tp', 'pp', 'cp', 'ep'].filter(k => l[k] > 1).map(k => `${nameOf(k)} ${l[k]}`).join(', ') || 'Every GPU has the whole model',
+    `; ${l.micro_batches} micro-batch${l.micro_batches > 1 ? 'es' : ''} of ${l.micro_batch}, global batch ${l.global_batch}`, l.node ? `, ${l.nodes} x ${l.node}` : ''),
+  figure(parts({label: 'Times of the layout', print: seconds, parts: used.map(k => ({name: nameOf(k), value: t[k], kind: LAYOUT[k]}))}), 'What the slowest stage does, and what it waits for.'),
+  legend(used.map(k => [LAYOUT[k], `${nameOf(k)} ${percent(t[k] / r.step_time_s)}`])),
+  g.length > 1 ? [figure(bars({label: 'Memory of a GPU by stage', print: bytes, rows: g.map((x, i) => ({name: `stage ${i + 1}`, value: x.peak_bytes, kind: 'memory'}))}), 'Memory of a GPU in each stage.'),
+    table('Pipeline stages', [['stage', x => String(g.indexOf(x) + 1)], ['blocks', x => plain(x.blocks), 1], ['parameters', x => plain(x.params), 1], ['forward', x => seconds(x.forward_s), 1], ['backward', x => seconds(x.backward_s), 1],
+      ['busy', x => seconds(x.busy_s), 1], ['waits', x => seconds(x.wait_s), 1], ['power of a GPU', x => watts(x.power_w), 1], ['memory', x => bytes(x.peak_bytes), 1]], g)] : null);
+}
+
 export function pictures(r) {
-  return [totals(r), generated(r), explanation(r.explain), whereItGoes(r), r.details && timeline(r), memory(r), powerLimits(r), r.details && roofline(r), operators(r)];
+  return [layout(r), totals(r), generated(r), explanation(r.explain), whereItGoes(r), r.details && timeline(r), memory(r), powerLimits(r), r.details && roofline(r), operators(r)];
 }
 
 export function stepView(r) {

@@ -14,26 +14,46 @@
 
 /* ---- names and values ---- */
 
-static adept_text watt_hours(double energy_kwh) { return adept_units_kwh(energy_kwh); }
-static adept_text hertz(double value) { return adept_units_si(value, "Hz"); }
-static adept_text flops(double value) { return adept_units_si(value, "FLOP/s"); }
-static adept_text rate(double value) { return adept_units_si(value, "B/s"); }
-static adept_text grams(double value) { return adept_units_si(value, "g"); }
-static adept_text percent(double value) { return adept_units_percent(value / 100); }
+static adept_text watt_hours(double energy_kwh)
+{
+    return adept_units_kwh(energy_kwh);
+}
+static adept_text hertz(double value)
+{
+    return adept_units_si(value, "Hz");
+}
+static adept_text flops(double value)
+{
+    return adept_units_si(value, "FLOP/s");
+}
+static adept_text rate(double value)
+{
+    return adept_units_si(value, "B/s");
+}
+static adept_text grams(double value)
+{
+    return adept_units_si(value, "g");
+}
+static adept_text percent(double value)
+{
+    return adept_units_percent(value / 100);
+}
 
 /* The longest ending counts. What has none has no unit. */
 static const struct {
     const char *ending;
     adept_text (*print)(double);
-} units[] = {{"_flops_per_s", flops}, {"_bytes_per_s", rate}, {"_per_s", adept_units_digits}, {"_bytes", adept_units_bytes},
-             {"_kwh", watt_hours},    {"_hz", hertz},         {"_percent", percent},          {"_js", adept_units_digits},
-             {"_s", adept_units_time}, {"_j", adept_units_joule}, {"_w", adept_units_watt},   {"_g", grams}};
+} units[] = {{"_flops_per_s", flops},       {"_bytes_per_s", rate},      {"_per_s", adept_units_digits},
+             {"_bytes", adept_units_bytes}, {"_kwh", watt_hours},        {"_hz", hertz},
+             {"_percent", percent},         {"_js", adept_units_digits}, {"_s", adept_units_time},
+             {"_j", adept_units_joule},     {"_w", adept_units_watt},    {"_g", grams}};
 #define UNITS (sizeof units / sizeof *units)
 
 static size_t unit_of(const char *key)
 {
     size_t length = strlen(key), i = 0;
-    while (i < UNITS && (length <= strlen(units[i].ending) || strcmp(key + length - strlen(units[i].ending), units[i].ending) != 0))
+    while (i < UNITS &&
+           (length <= strlen(units[i].ending) || strcmp(key + length - strlen(units[i].ending), units[i].ending) != 0))
         i++;
     return i;
 }
@@ -55,10 +75,12 @@ static void put_number(FILE *out, const char *key, double value)
 {
     const size_t unit = unit_of(key);
     const bool is_share = strstr(key, "share") || strcmp(key, "mfu") == 0 || strcmp(key, "level") == 0;
-    fputs((unit < UNITS                                                ? units[unit].print(value)
-           : is_share                                                  ? adept_units_percent(value)
-           : fabs(value) < 1e15 && fabs(value - round(value)) == 0     ? adept_cell("%.0f", value)
-                                                                       : adept_units_digits(value)).s, out);
+    fputs((unit < UNITS                                            ? units[unit].print(value)
+           : is_share                                              ? adept_units_percent(value)
+           : fabs(value) < 1e15 && fabs(value - round(value)) == 0 ? adept_cell("%.0f", value)
+                                                                   : adept_units_digits(value))
+              .s,
+          out);
 }
 
 static bool is_short(const cJSON *v)
@@ -100,7 +122,8 @@ static void add_column(column *columns, size_t *n, const char *outer, const cJSO
 {
     if (!is_short(v) || cJSON_IsNull(v) || *n == MOST_COLUMNS) return;
     for (size_t i = 0; i < *n; i++)
-        if (strcmp(columns[i].key, v->string) == 0 && (columns[i].outer == outer || (outer && columns[i].outer && strcmp(columns[i].outer, outer) == 0)))
+        if (strcmp(columns[i].key, v->string) == 0 &&
+            (columns[i].outer == outer || (outer && columns[i].outer && strcmp(columns[i].outer, outer) == 0)))
             return;
     columns[(*n)++] = (column){outer, v->string};
 }
@@ -146,7 +169,8 @@ static void put_object(FILE *out, const cJSON *object, int depth);
 
 static void put_part(FILE *out, const cJSON *v, int depth)
 {
-    const bool folded = depth > 1 || adept_json_size(v) > LONG_LIST || strcmp(v->string, "fit") == 0 || strcmp(v->string, "config") == 0;
+    const bool folded = depth > 1 || adept_json_size(v) > LONG_LIST || strcmp(v->string, "fit") == 0 ||
+                        strcmp(v->string, "config") == 0;
     if (cJSON_IsArray(v) && !cJSON_IsObject(v->child)) return; /* numbers of pictures */
     fputs(depth == 0 ? "<section>\n<h2>" : folded ? "<details><summary>" : "<h3>", out);
     put_name(out, v->string);

@@ -1,5 +1,5 @@
-/** @file tables.h  A result as HTML tables, for readers without a script. Names carry their units, so that no number stands without.
- *  Calls: markup, units. */
+/** @file tables.h  A result as HTML tables, for readers without a script. Names carry their units, so that no number
+ * stands without. Calls: markup, units. */
 #ifndef ADEPT_PAGE_TABLES_H
 #define ADEPT_PAGE_TABLES_H
 #include <cjson/cJSON.h>

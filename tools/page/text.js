@@ -39,7 +39,7 @@ export function seconds(value) {
 
 export const percent = share => !Number.isFinite(share) ? 'unknown' : share > 0 && share < 5e-4 ? '<0.1 %' : digits(share * 100) + ' %';
 export const change = share => Number.isFinite(share) ? (share > 0 ? '+' : '') + (Math.abs(share) < 5e-4 ? '0' : digits(share * 100)) + ' %' : 'unknown';
-export const plain = value => !Number.isFinite(value) ? 'unknown' : Number.isInteger(value) && Math.abs(value) < 1e6 ? String(value) : si(value, '');
+export const plain = value => !Number.isFinite(value) ? 'unknown' : Number.isInteger(value) && Math.abs(value) < 1e6 ? String(value) : Math.abs(value) < 1e3 && Math.abs(value) > 1e-4 ? digits(value) : si(value, '');
 export const watts = value => si(value, 'W');
 export const joules = value => si(value, 'J');
 export const wattHours = value => si(value / 3600, 'Wh');

@@ -45,7 +45,7 @@ function merged(n) {
 }
 
 // Squarified (Bruls, Huizing and van Wijk 2000).
-function layout(children, x, y, w, h, place) {
+function squarify(children, x, y, w, h, place) {
   const total = children.reduce((a, c) => a + c.value, 0);
   let rest = [...children].sort((a, b) => b.value - a.value), left = total;
   while (rest.length && w > 0.5 && h > 0.5) {
@@ -92,9 +92,9 @@ function draw(root, total, print, width, enter) {
       svg.append(s('text', {x: x + 4, y: y + 12, class: nests ? '' : 't-' + kind, 'pointer-events': 'none'}, name.length > room ? name.slice(0, Math.max(room - 1, 1)) + '~' : name));
       if (!nests && hh > 32 && room >= 6) svg.append(s('text', {x: x + 4, y: y + 26, class: 't-' + kind, 'pointer-events': 'none'}, percent(n.value / total)));
     }
-    if (nests) layout(kids, x + 2, y + 16, w - 5, hh - 19, (c, a, b, cw, ch) => put(c, a, b, cw, ch, depth + 1, owner));
+    if (nests) squarify(kids, x + 2, y + 16, w - 5, hh - 19, (c, a, b, cw, ch) => put(c, a, b, cw, ch, depth + 1, owner));
   };
-  layout([...root.children.values()], 0, 0, width, height, (c, x, y, w, hh) => put(c, x, y, w, hh, 0, null));
+  squarify([...root.children.values()], 0, 0, width, height, (c, x, y, w, hh) => put(c, x, y, w, hh, 0, null));
   return svg;
 }
 

@@ -2,7 +2,7 @@
 import {h, s, section, drawing, figure, table, tells, legend, choice} from './dom.js';
 import {bytes, change, fileName, digits, joules, nameOf, percent, plain, printer, range, seconds, si, valueText, watts, wattHours} from './text.js';
 import {bars, curves, ends, heatMap, mark, parts, scatter, shapes} from './chart.js';
-import {stepView, tile, warningsOf, energyEnds} from './step.js';
+import {LAYOUT, stepView, tile, warningsOf, energyEnds} from './step.js';
 
 const tiles = (...all) => h('dl', {class: 'tiles'}, all);
 const interval = (r, key) => r.interval && r.interval[key] ? ` (${range(printer(key), r.interval[key])})` : '';
@@ -73,7 +73,7 @@ const layoutName = l => ['dp', 'tp', 'pp', 'cp', 'ep'].filter(k => l[k] > 1).map
 
 function planView(r) {
   const a = r.asked, rows = r.layouts, time = rows.map(l => ({...l.layout.time}));
-  const kinds = {compute_s: 'gemm', recompute_s: 'conv', tensor_s: 'communication', context_s: 'alu', expert_s: 'power', data_s: 'launch', pipeline_s: 'backward', bubble_s: 'free', optimizer_s: 'optimizer', rest_s: 'fixed'};
+  const kinds = LAYOUT;
   const used = Object.keys(kinds).filter(k => time.some(t => t[k] > 0));
   return {title: `Layouts of ${fileName(a.model)} on ${a.gpus} x ${a.gpu}`, lead: `Global batch ${a.global_batch}, least ${a.minimise}: ${r.searched} layouts looked at, ${r.too_large} do not fit.`,
     body: [warningsOf(r), rows.length ? section('best', 'The best', tiles(tile('Layout', layoutName(rows[0].layout)), tile('Step time', rows[0].step_time_s, rows[0].interval && rows[0].interval.step_time_s, seconds), tile('Power', rows[0].power_avg_w, rows[0].interval && rows[0].interval.power_avg_w, watts),

@@ -94,8 +94,8 @@ static void put_scatter(FILE *out, const quantity *q, bool held_out)
     if (held_out)
         fprintf(out, ", $%s_held_out using 1:2 with points pt 6 ps 0.9 lw 1.3 lc rgb '%s' title 'held out'", q->name,
                 HELD_OUT_COLOR);
-    fprintf(out, ", $%s_rows using 1:2 with points pt 7 ps 0.45 lc rgb '%s' title '%s'\n", q->name,
-            "#0072B2", held_out ? "in-sample" : "rows");
+    fprintf(out, ", $%s_rows using 1:2 with points pt 7 ps 0.45 lc rgb '%s' title '%s'\n", q->name, "#0072B2",
+            held_out ? "in-sample" : "rows");
     fputs("unset logscale\n", out);
 }
 
@@ -112,8 +112,7 @@ static void put_bars(FILE *out, bool held_out, const bool *has)
         for (int set = 1; set >= 0; set--) {
             if (!has[k] || (set == 1 && !held_out)) continue;
             fprintf(out, "%s $models using %d:xtic(1) fs %s border lc rgb '" ADEPT_INK "' lc rgb '%s' title '%s%s'",
-                    any ? "," : "", 2 + 2 * k + set, fills[set],
-                    k == 0 ? "#0072B2" : "#F2B134", quantities[k].name,
+                    any ? "," : "", 2 + 2 * k + set, fills[set], k == 0 ? "#0072B2" : "#F2B134", quantities[k].name,
                     !held_out  ? ""
                     : set == 1 ? ", held out"
                                : ", in-sample");

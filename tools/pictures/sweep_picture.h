@@ -37,7 +37,8 @@ typedef struct adept_sweep_picture {
     bool of_runs; /* whole runs were measured, no steps */
 } adept_sweep_picture;
 
-/** Write it to a file. A sweep without a point that runs gives a picture that says so. gnuplot has been asked for before.
+/** Write it to a file. A sweep without a point that runs gives a picture that says so. gnuplot has been asked for
+ * before.
  *  @return ADEPT_E_NOMEM, ADEPT_E_IO, ADEPT_E_INTERNAL */
 adept_status adept_sweep_plot(const char *path, const adept_sweep_picture *picture, adept_error *err);
 

@@ -66,8 +66,9 @@ struct adept_http {
 };
 
 /* The page runs its own script, asks this server, and stands in no frame. */
-static const char page_policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
-                                  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+static const char page_policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 static const char too_large[] = "the body is larger than --max-body allows (of a model: 64 MiB)";
 
@@ -376,7 +377,8 @@ static void take_headers(adept_serve_headers *headers, struct MHD_Connection *co
     MHD_get_connection_values(connection, MHD_HEADER_KIND, take_header, headers);
 }
 
-/* Whose models are counted together, and whether they are read at all. Who comes here has the token, where there is one. */
+/* Whose models are counted together, and whether they are read at all. Who comes here has the token, where there is
+ * one. */
 static adept_serve_client client_of(const adept_http *h, struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);

@@ -291,7 +291,8 @@ bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size,
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST,
                                   "\"compact\" is for one request: a list is answered so anyway");
     if (out->details && (out->list || out->compact))
-        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"details\" are of one request, and not of a compact one");
+        return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST,
+                                  "\"details\" are of one request, and not of a compact one");
     if (!out->list && (allowed & ADEPT_SERVE_OPTIONS))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"options\" is missing");
     out->n = adept_json_size(out->list);

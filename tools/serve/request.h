@@ -34,7 +34,7 @@ enum {
     ADEPT_SERVE_REQUESTS = 1, /* "requests": array of runs */
     ADEPT_SERVE_OPTIONS = 2,  /* "options": array of runs, required */
     ADEPT_SERVE_GOAL = 4,
-    ADEPT_SERVE_PROFILE = 8, /* "profile": object */
+    ADEPT_SERVE_PROFILE = 8,  /* "profile": object */
     ADEPT_SERVE_COMPACT = 16, /* "compact": true or false */
     ADEPT_SERVE_DETAILS = 32  /* "details": true or false */
 };

@@ -147,7 +147,7 @@ static bool ask(adept_estimate *estimate, char **text, task *t, const adept_serv
         adept_serve_run_words(words, run);
         adept_serve_cut(of_run, words);
         const adept_request request = {.oracle = adept_serve_oracle_of(held), .words = of_run};
-        status = !text              ? adept_predict_one(estimate, &request, &err)
+        status = !text             ? adept_predict_one(estimate, &request, &err)
                  : t->body.details ? adept_predict_details(text, &request, &err)
                                    : adept_predict_json(text, &request, &err);
         adept_serve_oracles_release(oracles, held);
@@ -215,7 +215,8 @@ static bool predict(task *t)
 
 static bool answer_predict(task *t)
 {
-    return answer_body(t, ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT | ADEPT_SERVE_DETAILS, predict);
+    return answer_body(t, ADEPT_SERVE_REQUESTS | ADEPT_SERVE_PROFILE | ADEPT_SERVE_COMPACT | ADEPT_SERVE_DETAILS,
+                       predict);
 }
 
 /* ---- choosing ---- */
@@ -331,7 +332,8 @@ static bool answer_workloads(task *t)
 static bool answer_upload(task *t)
 {
     const adept_serve_request *r = t->request;
-    const adept_serve_workload *added = adept_serve_uploads_add(t->server->uploads, &r->client, r->body, r->body_size, &t->problem);
+    const adept_serve_workload *added =
+        adept_serve_uploads_add(t->server->uploads, &r->client, r->body, r->body_size, &t->problem);
     if (!added) return false;
     begin_answer(t);
     adept_json_put_string(t->out, "name", added->name);
@@ -466,7 +468,8 @@ static const char *type_of_body(const route *r)
 static bool is_type(const char *content_type, const char *wanted)
 {
     size_t length = strlen(wanted);
-    return content_type && strncasecmp(content_type, wanted, length) == 0 && strchr("; \t", content_type[length]) != NULL;
+    return content_type && strncasecmp(content_type, wanted, length) == 0 &&
+           strchr("; \t", content_type[length]) != NULL;
 }
 
 size_t adept_server_most_bytes(const char *method, const char *path, size_t most_bytes)
@@ -560,7 +563,8 @@ void adept_server_answer(adept_server *s, adept_serve_reply *out, const adept_se
         const route *r = &routes[out->route];
         out->content_type = r->content_type;
         if (strcmp(r->method, "POST") == 0 && !is_type(request->content_type, type_of_body(r)))
-            ok = adept_serve_refuse(&t.problem, ADEPT_SERVE_WRONG_TYPE, "the body's Content-Type must be %s", type_of_body(r));
+            ok = adept_serve_refuse(&t.problem, ADEPT_SERVE_WRONG_TYPE, "the body's Content-Type must be %s",
+                                    type_of_body(r));
         else
             ok = r->answer(&t);
     }

@@ -1,5 +1,5 @@
-/** @file uploads.c  A child reads what was sent and writes it as a saved profile, which is read as those of bodies are: whatever a
- *  stranger's bytes do to the reader, they do it where there is no file, no network and no other client. */
+/** @file uploads.c  A child reads what was sent and writes it as a saved profile, which is read as those of bodies are:
+ * whatever a stranger's bytes do to the reader, they do it where there is no file, no network and no other client. */
 #include "uploads.h"
 #include "adept_file.h"
 #include "sha256.h"
@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #define PREFIX "upload-"
-#define DIGITS 16      /* of the SHA-256 */
-#define WAIT_S 60      /* for the child, by the clock */
-#define FAILED_BY '!'  /* the child's first byte: a message follows, and no profile */
+#define DIGITS 16     /* of the SHA-256 */
+#define WAIT_S 60     /* for the child, by the clock */
+#define FAILED_BY '!' /* the child's first byte: a message follows, and no profile */
 
 struct adept_serve_uploads {
     pthread_mutex_t lock, reading;
@@ -80,7 +80,8 @@ static void run_child(adept_serve_confine confine, int out, const void *data, si
     adept_error err = {0};
     char *text = NULL;
     /* No socket of another client, and none that listens. */
-    if (dup2(out, 0) != 0 || syscall(SYS_close_range, 1, ~0U, 0) != 0 || !confine(ADEPT_SERVE_UPLOAD_CPU_S, ADEPT_SERVE_UPLOAD_MEMORY))
+    if (dup2(out, 0) != 0 || syscall(SYS_close_range, 1, ~0U, 0) != 0 ||
+        !confine(ADEPT_SERVE_UPLOAD_CPU_S, ADEPT_SERVE_UPLOAD_MEMORY))
         _exit(2);
     adept_status status = adept_workload_read(&workload, "the model", data, size, &options, &err);
     if (status == ADEPT_OK) status = adept_workload_to_json(&text, workload, &err);
@@ -133,7 +134,9 @@ static char *read_apart(adept_serve_confine confine, const void *data, size_t si
     else if (*text == FAILED_BY)
         adept_serve_refuse(p, ADEPT_SERVE_BAD_PROFILE, "%.900s", text + 1);
     else if (*text != '{')
-        adept_serve_refuse(p, ADEPT_SERVE_BAD_PROFILE, "the model takes more memory or time than this server gives, or the system cannot confine its reader");
+        adept_serve_refuse(
+            p, ADEPT_SERVE_BAD_PROFILE,
+            "the model takes more memory or time than this server gives, or the system cannot confine its reader");
     else
         return text;
     free(text);
@@ -152,11 +155,13 @@ static bool may_add(adept_serve_uploads *u, const adept_serve_client *client, ad
         n += memcmp(u->clients[i], client->address, sizeof client->address) == 0;
     pthread_mutex_unlock(&u->lock);
     if (all < ADEPT_SERVE_UPLOADS && n < ADEPT_SERVE_UPLOADS_OF_CLIENT) return true;
-    return adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED, "%d models of a client are kept, and %d of all: a body's \"profile\" needs no room",
+    return adept_serve_refuse(p, ADEPT_SERVE_OVERLOADED,
+                              "%d models of a client are kept, and %d of all: a body's \"profile\" needs no room",
                               ADEPT_SERVE_UPLOADS_OF_CLIENT, ADEPT_SERVE_UPLOADS);
 }
 
-static const adept_serve_workload *keep(adept_serve_uploads *u, const adept_serve_client *client, const char *name, adept_workload *handle)
+static const adept_serve_workload *keep(adept_serve_uploads *u, const adept_serve_client *client, const char *name,
+                                        adept_workload *handle)
 {
     char *copy = strdup(name);
     if (!copy) return NULL;
@@ -169,8 +174,8 @@ static const adept_serve_workload *keep(adept_serve_uploads *u, const adept_serv
     return added;
 }
 
-static const adept_serve_workload *add(adept_serve_uploads *u, const adept_serve_client *client, const char *name, const void *data,
-                                       size_t size, adept_serve_problem *p)
+static const adept_serve_workload *add(adept_serve_uploads *u, const adept_serve_client *client, const char *name,
+                                       const void *data, size_t size, adept_serve_problem *p)
 {
     adept_workload *handle = NULL;
     adept_error err = {0};
@@ -181,21 +186,24 @@ static const adept_serve_workload *add(adept_serve_uploads *u, const adept_serve
     const adept_serve_workload *added = status == ADEPT_OK ? keep(u, client, name, handle) : NULL;
     if (added) return added;
     adept_workload_free(handle);
-    adept_serve_refuse(p, status == ADEPT_OK || status == ADEPT_E_NOMEM ? ADEPT_SERVE_OVERLOADED : ADEPT_SERVE_BAD_PROFILE, "%s",
-                       status == ADEPT_OK ? "out of memory" : err.message);
+    adept_serve_refuse(p,
+                       status == ADEPT_OK || status == ADEPT_E_NOMEM ? ADEPT_SERVE_OVERLOADED : ADEPT_SERVE_BAD_PROFILE,
+                       "%s", status == ADEPT_OK ? "out of memory" : err.message);
     return NULL;
 }
 
-const adept_serve_workload *adept_serve_uploads_add(adept_serve_uploads *u, const adept_serve_client *client, const void *data,
-                                                    size_t size, adept_serve_problem *p)
+const adept_serve_workload *adept_serve_uploads_add(adept_serve_uploads *u, const adept_serve_client *client,
+                                                    const void *data, size_t size, adept_serve_problem *p)
 {
     char hex[ADEPT_SHA256_SIZE], name[sizeof PREFIX + DIGITS];
     if (!client->is_trusted)
-        adept_serve_refuse(p, ADEPT_SERVE_FORBIDDEN, "models are taken of clients on this machine, and of those with the token (--token-file)");
+        adept_serve_refuse(p, ADEPT_SERVE_FORBIDDEN,
+                           "models are taken of clients on this machine, and of those with the token (--token-file)");
     else if (!u->confine)
         adept_serve_refuse(p, ADEPT_SERVE_FORBIDDEN, "this server takes no models");
     else if (size == 0 || size > ADEPT_SERVE_UPLOAD_BYTES)
-        adept_serve_refuse(p, size ? ADEPT_SERVE_TOO_LARGE : ADEPT_SERVE_BAD_REQUEST, "a model has 1 byte to %zu MiB", ADEPT_SERVE_UPLOAD_BYTES >> 20);
+        adept_serve_refuse(p, size ? ADEPT_SERVE_TOO_LARGE : ADEPT_SERVE_BAD_REQUEST, "a model has 1 byte to %zu MiB",
+                           ADEPT_SERVE_UPLOAD_BYTES >> 20);
     else if (adept_bytes_sha256(hex, data, size, NULL) != ADEPT_OK)
         adept_serve_refuse(p, ADEPT_SERVE_INTERNAL, "no SHA-256");
     else if (pthread_mutex_trylock(&u->reading) != 0)

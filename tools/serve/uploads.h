@@ -1,5 +1,5 @@
-/** @file uploads.h  Models that clients send: read in a process that can do nothing else, kept under a name that only their content
- *  gives. Thread-safe. Calls: library, problem. */
+/** @file uploads.h  Models that clients send: read in a process that can do nothing else, kept under a name that only
+ * their content gives. Thread-safe. Calls: library, problem. */
 #ifndef ADEPT_SERVE_UPLOADS_H
 #define ADEPT_SERVE_UPLOADS_H
 #include "catalogue.h"
@@ -8,7 +8,7 @@
 
 #define ADEPT_SERVE_UPLOAD_BYTES ((size_t)64 << 20) /* of one */
 #define ADEPT_SERVE_UPLOADS_OF_CLIENT 8
-#define ADEPT_SERVE_UPLOADS 64 /* of all clients */
+#define ADEPT_SERVE_UPLOADS 64                        /* of all clients */
 #define ADEPT_SERVE_UPLOAD_MEMORY ((uint64_t)2 << 30) /* that reading one may take */
 #define ADEPT_SERVE_UPLOAD_CPU_S 20
 
@@ -30,8 +30,8 @@ void adept_serve_uploads_confine(adept_serve_uploads *u, adept_serve_confine con
 
 /** A config.json, a .pt2 or a saved profile. What was sent before is found again. One is read at a time.
  *  @return NULL, with the problem; else valid until adept_serve_uploads_free() */
-const adept_serve_workload *adept_serve_uploads_add(adept_serve_uploads *u, const adept_serve_client *client, const void *data,
-                                                    size_t size, adept_serve_problem *p);
+const adept_serve_workload *adept_serve_uploads_add(adept_serve_uploads *u, const adept_serve_client *client,
+                                                    const void *data, size_t size, adept_serve_problem *p);
 /** NULL if there is none of that name. */
 const adept_serve_workload *adept_serve_uploads_find(adept_serve_uploads *u, const char *name);
 

@@ -67,7 +67,8 @@ adept_status adept_torch_module_find(char path[ADEPT_MODULE_PATH_BYTES], const c
     return adept_error_set(
         err, ADEPT_E_UNSUPPORTED,
         "%s: reading TorchScript needs the module adept_torch.so, which is not installed: in a clone "
-        "sh tools/install_deps.sh torch && sh tools/build.sh build -DADEPT_WITH_TORCH=ON makes it, as does the package adept-torch, or name "
+        "sh tools/install_deps.sh torch && sh tools/build.sh build -DADEPT_WITH_TORCH=ON makes it, as does the package "
+        "adept-torch, or name "
         "it in ADEPT_TORCH_MODULE; a torch.export "
         ".pt2 and a saved profile need no such module",
         model);

@@ -252,6 +252,6 @@ ADEPT_API adept_status adept_saved_read(adept_graph **graph, adept_workload_conf
                                         uint64_t memory_bytes, adept_error *err);
 
 /** How reports sum operators: by module path, by operator name or by kind. */
-typedef enum adept_group_by { ADEPT_BY_LAYER, ADEPT_BY_OP, ADEPT_BY_KIND } adept_group_by;
+typedef enum adept_group_by { ADEPT_BY_LAYER, ADEPT_BY_OP, ADEPT_BY_KIND, ADEPT_BY_LAYER_OP } adept_group_by;
 
 #endif

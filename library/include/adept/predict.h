@@ -79,8 +79,8 @@ ADEPT_API adept_status adept_predict_best_limits(adept_best_limits *out, const a
  */
 ADEPT_API adept_status adept_predict_json(char **text, const adept_request *request, adept_error *err);
 /**
- * The same, and "details" for pictures: operators with their time, energy, work and memory, the peaks above them, what happens when, and
- * the step over the board's power limits. null of a layout that shares the model out.
+ * The same, and "details" for pictures: operators with their time, energy, work and memory, the peaks above them, what
+ * happens when, and the step over the board's power limits. null of a layout that shares the model out.
  * @param text  zero-terminated; adept_text_free()
  * Thread-safe. Allocates; takes some milliseconds.
  */

@@ -12,7 +12,7 @@ _adept_options() {
 _adept_words() {
     case $3 in
     --gpu) "$1" gpus 2>/dev/null | sed -n '2,$s/ .*//p' ;;
-    *) "$1" "$2" "$3=?" 2>&1 >/dev/null </dev/null | sed -n 's/.* is not one of //p' | tr -d ',' | tr ' ' '\n' ;;
+    *) "$1" "$2" "$3=?" 2>&1 >/dev/null </dev/null | sed -n 's/.* is not one of //p' | sed 's/, /\n/g' ;;
     esac
 }
 

@@ -3,7 +3,7 @@
     import adept
     r = adept.predict(model, torch.zeros(8, 3, 224, 224), gpu="h100", precision="bf16", batch=64)
     r.step_time_s, r.power_avg_w, r.energy_j, r.interval, r.warnings
-    pandas.DataFrame(r.layers)
+    r.memory, r.fits, r.bound, r.throughput, r.layers
 
 `predict`, `sweep` and `calibrate` run the program adept; `export` writes the file of a model that it reads. `Workload`, `Gpu`, `Oracle`,
 `predict_many` and `choose` are libadept in this process, for many predictions a second. docs/PYTHON.md describes all of it.

@@ -11,6 +11,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional
 
+from ._lib import UsageError
 from ._measure import Measurement, cuda_address, measure
 from ._predict import Path, Prediction, _si
 
@@ -100,7 +101,7 @@ class Callback:
     def end(self) -> None:
         """The step ends."""
         if self._begin_s is None:
-            raise ValueError("end() of a step without begin()")
+            raise UsageError("end() of a step without begin()")
         end_s = _now_s()
         self._leave()
         if self._seen >= self.warmup:
@@ -179,7 +180,7 @@ class Callback:
         config, options = self.prediction["config"], self.prediction._options
         for name, default in (("nodes", 1), ("clock_hz", None)):
             if config[name] != default:
-                raise ValueError("measurements have no column for %s, which the prediction has as %s" % (name, config[name]))
+                raise UsageError("measurements have no column for %s, which the prediction has as %s" % (name, config[name]))
         row = {name: config.get(name, options.get(name)) for name in _CONFIGURATION}
         shapes = options.get("input") or ""
         row.update(model=self.model or self._model_of(path), input=shapes if isinstance(shapes, str) else ";".join(shapes),
@@ -204,7 +205,7 @@ class Callback:
             columns = next(csv.reader(file))
         lacking = [name for name in list(self._configuration) + ["step_time_s"] if self._configuration.get(name) not in ("", "auto") and name not in columns]
         if lacking:
-            raise ValueError("%s has no column %s: append to another file" % (os.fspath(path), ", ".join(lacking)))
+            raise UsageError("%s has no column %s: append to another file" % (os.fspath(path), ", ".join(lacking)))
         return columns
 
     def _board(self) -> Dict[str, str]:

@@ -9,6 +9,8 @@ import sys
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
+from ._lib import UsageError
+
 # PyTorch is imported when a module comes, not before: predictions of files need none.
 Inputs = Any  # a tensor, a tuple or list of arguments, or a dictionary of keywords
 
@@ -43,7 +45,7 @@ def batch_of(example_inputs: Inputs) -> int:
     """The leading dimension of the first tensor; what else has the same is a batch too."""
     shaped = [t for t in _tensors(example_inputs) if t.dim() > 0]
     if not shaped:
-        raise ValueError("example_inputs has no tensor with a dimension: give a tensor, a tuple of arguments, or a dictionary of keywords")
+        raise UsageError("example_inputs has no tensor with a dimension: give a tensor, a tuple of arguments, or a dictionary of keywords")
     return int(shaped[0].shape[0])
 
 
@@ -106,7 +108,7 @@ def _adept_json(example_inputs: Inputs) -> Optional[str]:
 def _export_pt2(model: Any, example_inputs: Inputs, path: str, train: bool, dynamic_shapes: Any) -> None:
     import torch
     if not hasattr(torch, "export"):
-        raise ValueError("PyTorch %s has no torch.export: write a .pt" % torch.__version__)
+        raise UsageError("PyTorch %s has no torch.export: write a .pt" % torch.__version__)
     module = _without_data(model, train, meta=True)
     args, keywords = _split(_inputs_without_data(example_inputs, meta=True))
     if dynamic_shapes is None:
@@ -129,7 +131,7 @@ def _trace_pt(model: Any, example_inputs: Inputs, path: str, train: bool) -> Non
     if keywords:  # jit.trace of 1.13 takes none
         bound = inspect.signature(module.forward).bind(**keywords)
         if bound.kwargs:
-            raise ValueError("the keywords %s of example_inputs follow a parameter that is not given; give those before them too, as a "
+            raise UsageError("the keywords %s of example_inputs follow a parameter that is not given; give those before them too, as a "
                              "tuple" % ", ".join(bound.kwargs))
         args = bound.args
         example_inputs = tuple(inspect.signature(module.forward).bind(**example_inputs).args)
@@ -158,9 +160,9 @@ def export(model: Any, example_inputs: Inputs, path: Union[str, "os.PathLike[str
     import torch
     path, train = os.fspath(path), str(mode) != "infer"
     if not path.endswith((".pt2", ".pt")):
-        raise ValueError("'%s' ends in neither .pt2 nor .pt" % path)
+        raise UsageError("'%s' ends in neither .pt2 nor .pt" % path)
     if path.endswith(".pt") and dynamic_shapes is not None:
-        raise ValueError("dynamic_shapes is torch.export's: write a .pt2")
+        raise UsageError("dynamic_shapes is torch.export's: write a .pt2")
     with torch.random.fork_rng(devices=[]):  # dropout draws numbers, of shapes too
         if path.endswith(".pt2"):
             _export_pt2(model, example_inputs, path, train, dynamic_shapes)

@@ -51,13 +51,20 @@ class Error(Exception):
         self.status = status
 
 
+class UsageError(Error, ValueError, TypeError, OverflowError):
+    """What this package refuses before the library is asked: an Error like all others, and what Python calls such."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(E_USAGE, message)
+
+
 # ---- the structures of the headers, member by member; tests compare sizes and offsets with the C compiler's ----
 
 class _Struct(ctypes.Structure):
     def __setattr__(self, name, value):
         kind = self._integers().get(name)
         if kind is not None and isinstance(value, int) and kind(value).value != value:  # ctypes would cut it
-            raise OverflowError("%s=%d: not a number of %d bits" % (name, value, 8 * ctypes.sizeof(kind)))
+            raise UsageError("%s=%d: not a number of %d bits" % (name, value, 8 * ctypes.sizeof(kind)))
         super().__setattr__(name, value)
 
     @classmethod
@@ -69,7 +76,7 @@ class _Struct(ctypes.Structure):
     def __init__(self, *values, **members):
         unknown = {name for name in members if not hasattr(type(self), name)}
         if unknown:  # ctypes would take it for a new attribute
-            raise TypeError("%s has no member %s" % (type(self).__name__.lstrip("_"), ", ".join(sorted(unknown))))
+            raise UsageError("%s has no member %s" % (type(self).__name__.lstrip("_"), ", ".join(sorted(unknown))))
         super().__init__(*values, **members)
 
     def __repr__(self):
@@ -105,7 +112,7 @@ class _Kind:
 
     def from_param(self, value):
         if not any(base.__name__ == self.name for base in type(value).__mro__ if issubclass(base, _Handle)):
-            raise TypeError("a %s is expected, not %s" % (self.name, type(value).__name__))
+            raise UsageError("a %s is expected, not %s" % (self.name, type(value).__name__))
         return value._owner
 
 
@@ -272,7 +279,7 @@ def _encode(text):
         return None
     data = os.fsencode(text)
     if b"\0" in data:  # C would end there
-        raise ValueError("a text with a zero byte: %r" % (text,))
+        raise UsageError("a text with a zero byte: %r" % (text,))
     return data
 
 
@@ -281,7 +288,7 @@ def _call(name, *arguments):
     try:
         status = getattr(_lib, "adept_" + name)(*arguments, byref(error))
     except ctypes.ArgumentError as wrong:
-        raise TypeError("adept_%s(): %s" % (name, wrong)) from None
+        raise UsageError("adept_%s(): %s" % (name, wrong)) from None
     if status != OK:
         raise Error(status, error.message.decode("utf-8", "replace"))
 
@@ -323,10 +330,10 @@ def _words(given, names, what):
     """Keywords as the library's words, "KEY=VALUE" each. None is not given, and neither is a number 0."""
     unknown = sorted(set(given) - set(names))
     if unknown:
-        raise TypeError("%s has no keyword %s" % (what, ", ".join(unknown)))
+        raise UsageError("%s has no keyword %s" % (what, ", ".join(unknown)))
     cut = [name for name, value in given.items() if isinstance(value, int) and not -2**63 <= value < 2**63]
     if cut:
-        raise OverflowError("%s: not a number of 64 bits" % ", ".join(cut))
+        raise UsageError("%s: not a number of 64 bits" % ", ".join(cut))
     texts = [name + "=" + (str(value).lower() if isinstance(value, bool) else "%.17g" % value if isinstance(value, float) else str(value))
              for name, value in given.items() if value is not None and (isinstance(value, (bool, str)) or value != 0)]
     return (c_char_p * (len(texts) + 1))(*map(_encode, texts))
@@ -350,11 +357,11 @@ class _Handle:
     @property
     def _owner(self):
         if self._held is None:
-            raise ValueError("used after close()")
+            raise UsageError("used after close()")
         return self._held
 
     def __reduce_ex__(self, protocol):
-        raise TypeError("a %s is a handle of the library in this process: it cannot be copied or pickled" % type(self).__name__)
+        raise UsageError("a %s is a handle of the library in this process: it cannot be copied or pickled" % type(self).__name__)
 
 
 class Workload(_Handle):

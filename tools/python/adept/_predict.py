@@ -30,11 +30,11 @@ class _Model:
         self.temporary = _export.is_module(model)
         if not self.temporary:
             if example_inputs is not None or dynamic_shapes is not None:
-                raise TypeError("example_inputs and dynamic_shapes are of a module; the shapes of a file are given by input=\"Bx3x224x224\"")
+                raise _lib.UsageError("example_inputs and dynamic_shapes are of a module; the shapes of a file are given by input=\"Bx3x224x224\"")
             self.path = os.fspath(model)
             return
         if example_inputs is None:
-            raise TypeError("a module needs example_inputs: a tensor, a tuple of arguments, or a dictionary of keywords")
+            raise _lib.UsageError("a module needs example_inputs: a tensor, a tuple of arguments, or a dictionary of keywords")
         folder = tempfile.mkdtemp(prefix="adept-")
         weakref.finalize(self, shutil.rmtree, folder, True)
         self.path = os.path.join(folder, type(model).__name__ + _export.default_suffix())
@@ -43,6 +43,31 @@ class _Model:
             options["batch"] = _export.batch_of(example_inputs)
         if sys.modules["torch"].__version__.startswith("1."):
             options.setdefault("framework", "torch1") # whose kernels run the module here
+
+
+def _table(rows: List[Dict[str, Any]]) -> Any:
+    """Rows as pandas has them, where it is installed."""
+    try:
+        import pandas
+    except ImportError:
+        return rows
+    return pandas.DataFrame(rows)
+
+
+def _bar(share: float) -> str:
+    return ("<svg width='120' height='10' role='img' aria-label='%.0f %%'><rect width='%.1f' height='10' fill='#0072B2'/></svg>" %
+            (100 * share, 120 * share))
+
+
+def _picture(parts: List[Tuple[str, float, str]], whole_s: float) -> str:
+    """A bar of the step: what it is spent on."""
+    at, drawn = 0.0, []
+    for name, time_s, color in parts:
+        width = 480 * time_s / whole_s
+        drawn.append("<rect x='%.1f' width='%.1f' height='18' fill='%s'><title>%s: %s</title></rect>" % (at, width, color, name, _si(time_s, "s")))
+        at += width
+    said = ", ".join("%s %.0f %%" % (name, 100 * time_s / whole_s) for name, time_s, _ in parts)
+    return "<svg width='480' height='18' role='img' aria-label='%s'>%s</svg><p>%s</p>" % (said, "".join(drawn), said)
 
 
 class Prediction:
@@ -78,11 +103,31 @@ class Prediction:
         return value
 
     @property
-    def layers(self) -> List[Dict[str, Any]]:
-        """A dictionary for each module, in the model's order: path, module_class, count, time_s, energy_j, flops, ... Times sum to
-        r["time"]["pass_s"]. pandas.DataFrame(r.layers) is a table of them."""
-        rows: List[Dict[str, Any]] = self.json["layers"]
-        return rows
+    def layers(self) -> Any:
+        """A row for each module, in the model's order: path, module_class, count, time_s, energy_j, flops, ... Times sum to
+        r["time"]["pass_s"]. A pandas.DataFrame where pandas is there, else a list of dictionaries, which is r["layers"] in any case."""
+        return _table(self.json["layers"])
+
+    @property
+    def memory(self) -> Dict[str, Any]:
+        """Of one GPU, in bytes: weights_bytes, gradients_bytes, ..., peak_bytes, capacity_bytes."""
+        parts: Dict[str, Any] = self.json["memory"]
+        return parts
+
+    @property
+    def fits(self) -> bool:
+        """Whether memory.peak_bytes fits the GPU."""
+        return bool(self.json["memory"]["fits"])
+
+    @property
+    def bound(self) -> str:
+        """What takes most of the step: "compute", "memory", "launch" or "communication"."""
+        return str(self.json["bound"])
+
+    @property
+    def throughput(self) -> float:
+        """Samples a second, of all GPUs."""
+        return float(self.json["samples_per_s"])
 
     @property
     def warnings(self) -> List[str]:
@@ -115,7 +160,11 @@ class Prediction:
         rows = "".join("<tr><th style='text-align:left'>%s</th><td style='text-align:left'>%s</td></tr>" %
                        (html.escape(name), html.escape(text)) for name, text in self._rows())
         notes = "".join("<li>%s</li>" % html.escape(text) for text in self.warnings)
-        return "<table><caption>predicted, not measured</caption>%s</table>%s" % (rows, "<ul>%s</ul>" % notes if notes else "")
+        time = self.json["time"]
+        parts = [("forward, backward", time["pass_s"], "#0072B2"), ("launches", time["kernel_launch_s"], "#CC79A7"),
+                 ("communication", time["comm_s"], "#D55E00"), ("optimizer", time["optimizer_s"], "#009E73"), ("fixed", time["fixed_s"], "#999999")]
+        return "<table><caption>predicted, not measured</caption>%s</table>%s%s" % (
+            rows, _picture([part for part in parts if part[1] > 0], self.step_time_s), "<ul>%s</ul>" % notes if notes else "")
 
 
 _WORKLOAD_OPTIONS = frozenset("batch input allow_unsupported assume assume_branch assume_trips assume_fraction trust memory_limit".split() +
@@ -145,9 +194,14 @@ class Sweep:
 
     @property
     def points(self) -> List[Dict[str, Any]]:
-        """A dictionary for each: what varies, step_time_s, power_avg_w, ...; pandas.DataFrame(s.points) is a table of them."""
+        """A dictionary for each: what varies, step_time_s, power_avg_w, ..."""
         rows: List[Dict[str, Any]] = self.json["points"]
         return rows
+
+    @property
+    def table(self) -> Any:
+        """The same as a pandas.DataFrame where pandas is there."""
+        return _table(self.points)
 
     @property
     def answers(self) -> Dict[str, Any]:
@@ -169,6 +223,16 @@ class Sweep:
 
     def __repr__(self) -> str:
         return "<Sweep: %d points, best %r>" % (len(self.points), self.best)
+
+    def _repr_html_(self) -> str:
+        keys = [axis["key"] for axis in self.json["vary"]]
+        rows = [p for p in self.points if p["step_time_s"] is not None]
+        most = max([p["step_time_s"] for p in rows], default=1)
+        cells = [(", ".join("%s=%s" % (key, p.get(key)) for key in keys), _bar(p["step_time_s"] / most), _si(p["step_time_s"], "s"),
+                  _si(p["energy_step_j"], "J"), "" if p["fits"] else "does not fit") for p in rows[:200]]
+        return ("<table><caption>predicted, not measured</caption>%s</table>" %
+                "".join("<tr><th style='text-align:left'>%s</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>" %
+                        (html.escape(name), bar, html.escape(time), html.escape(energy), note) for name, bar, time, energy, note in cells))
 
 
 def sweep(model: Any, example_inputs: Any = None, *, vary: Mapping[str, Iterable[Any]], gpu: Optional[Path] = None, dynamic_shapes: Any = None,

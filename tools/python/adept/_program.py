@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,14 @@ _WITH_UNIT = {
     "within_power_w": ("within-power", "W"),
     "within_energy_j": ("within-energy", "J"),
 }
+
+
+# What the program calls an option is a keyword here: --grad-accum is grad_accum.
+_OPTION = r"(?<![\w-])--([a-z][a-z0-9-]*)"
+
+
+def _keyword(option: "re.Match[str]") -> str:
+    return option.group(1).replace("-", "_")
 
 
 _NOT_FOUND = "the program adept is not found: install it (Debian package adept), or set ADEPT_PROGRAM to it"
@@ -97,7 +106,8 @@ def run(command: str, operands: Sequence[Any], keywords: Mapping[str, Any], json
     said = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode != 0:
         prefix = "adept: "
-        raise _lib.Error(_STATUS_OF_EXIT.get(done.returncode, _lib.E_INTERNAL), said[len(prefix):] if said.startswith(prefix) else said)
+        said = said[len(prefix):] if said.startswith(prefix) else said
+        raise _lib.Error(_STATUS_OF_EXIT.get(done.returncode, _lib.E_INTERNAL), re.sub(_OPTION, _keyword, said))
     result: Dict[str, Any] = json.loads(done.stdout.decode("utf-8")) if json_output else {}
     return result
 

@@ -23,8 +23,8 @@ typedef struct adept_import_options {
  */
 ADEPT_API adept_status adept_import_model(adept_graph **out, const char *path, const adept_import_options *options, adept_error *err);
 
-/** Take from this process, for good, all that reading a model from memory and writing to open files does not need: so much processor time
- *  and so much more memory, no files, no network. For a child. @return false: this system cannot */
+/** Take from this process, for good, all that reading a model from memory and writing to open files does not need: so
+ * much processor time and so much more memory, no files, no network. For a child. @return false: this system cannot */
 bool adept_import_confine(double cpu_s, uint64_t memory_bytes);
 
 #define ADEPT_MODULE_PATH_BYTES 4096
