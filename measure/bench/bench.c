@@ -123,7 +123,8 @@ adept_status adept_bench_open(adept_bench **out, adept_bench_kernel kernel, doub
     b->threads = threads < MOST_THREADS ? threads : MOST_THREADS;
     plan(&b->d, kernel, size);
     adept_status status = make_data(&b->d, err);
-    if (status == ADEPT_OK && gpu) status = adept_bench_copy_new(&b->copy, gpu, kernel, &b->d, err);
+    if (status == ADEPT_OK && gpu) status = adept_bench_copy_new(&b->copy, gpu, adept_bench_name(kernel),
+                                                                  adept_bench_gpu_threads(kernel, &b->d), &b->d, err);
     if (status != ADEPT_OK) {
         adept_bench_close(b);
         return status;

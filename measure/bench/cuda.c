@@ -128,14 +128,14 @@ static adept_status put(const adept_bench_gpu *g, uint64_t *address, const void 
     return check(g, "cuMemcpyHtoD", g->put(*address, from, bytes), err);
 }
 
-adept_status adept_bench_copy_new(adept_bench_copy **out, adept_bench_gpu *g, adept_bench_kernel kernel, const adept_bench_data *d,
-                                  adept_error *err)
+adept_status adept_bench_copy_new(adept_bench_copy **out, adept_bench_gpu *g, const char *name, uint32_t threads,
+                                  const adept_bench_data *d, adept_error *err)
 {
     adept_bench_copy *copy = calloc(1, sizeof *copy);
 
     if (!copy) return adept_no_memory(err, "a bench");
-    *copy = (adept_bench_copy){.gpu = g, .bytes_c = d->n_c * sizeof *d->c, .n = d->n, .name = adept_bench_name(kernel),
-                               .threads = adept_bench_gpu_threads(kernel, d)};
+    *copy = (adept_bench_copy){.gpu = g, .bytes_c = d->n_c * sizeof *d->c, .n = d->n, .name = name,
+                               .threads = threads};
     adept_status status = check(g, copy->name, g->function(&copy->function, g->module, copy->name), err);
     if (status == ADEPT_OK) status = put(g, &copy->a, d->a, d->n_a * sizeof *d->a, err);
     if (status == ADEPT_OK) status = put(g, &copy->b, d->b, d->n_b * sizeof *d->b, err);

@@ -30,8 +30,9 @@ uint32_t adept_bench_gpu_threads(adept_bench_kernel kernel, const adept_bench_da
 
 /** Data on the GPU. */
 typedef struct adept_bench_copy adept_bench_copy;
-adept_status adept_bench_copy_new(adept_bench_copy **out, adept_bench_gpu *gpu, adept_bench_kernel kernel, const adept_bench_data *d,
-                                  adept_error *err);
+/** @param name, threads  of the kernel, and how many have work */
+adept_status adept_bench_copy_new(adept_bench_copy **out, adept_bench_gpu *gpu, const char *name, uint32_t threads,
+                                  const adept_bench_data *d, adept_error *err);
 adept_status adept_bench_copy_run(adept_bench_copy *copy, int64_t passes, adept_error *err);
 /** Fetch the result. */
 adept_status adept_bench_copy_result(adept_bench_copy *copy, float *c, adept_error *err);

@@ -26,7 +26,7 @@ static void print_help(void)
         printf("  %-10s %s\n", adept_commands[i]->name, adept_commands[i]->summary);
     puts("\n"
          "  --help     Print this help; adept help COMMAND describes a command\n"
-         "  --options FILE   behind COMMAND: its options from a file, one a line, as 'gpu = a100'\n"
+         "  --options  Behind COMMAND, with a FILE: options of its lines, as 'gpu = a100'\n"
          "  --version  Print the version\n"
          "\n"
          "Examples:\n"
