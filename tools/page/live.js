@@ -1,8 +1,8 @@
 // The page of `adept serve`: controls, and figures that follow by the public API.
-import {h, section, choice, table, tip} from './dom.js';
-import {fileName, joules, nameOf, percent, plain, printer, seconds, si, valueText, watts} from './text.js';
+import {h, section, choice, table} from './dom.js';
+import {change, nameOf, printer, seconds, si, valueText, watts} from './text.js';
 import {heatMap} from './chart.js';
-import {energyEnds, generated, headline, leadOf, pictures, tile, titleOf, warningsOf} from './step.js';
+import {headline, leadOf, pictures, titleOf, warningsOf} from './step.js';
 
 const LATER_MS = 15; // what is typed within is one question
 const NUMBERS = ['batch_size', 'seq_length', 'gpus', 'power_limit_w', 'clock_hz', 'tp', 'pp', 'cp', 'micro_batch', 'global_batch', 'prompt', 'tokens', 'nodes'];
@@ -148,7 +148,7 @@ export async function live(main) {
     status.textContent = leadOf(r);
     figures.replaceChildren(...answers.map((x, i) => h('div', null, answers.length > 1 ? h('h3', null, `${i ? 'B' : 'A'}: ${titleOf(x)}`) : null, headline(x))));
     const better = other ? ['step_time_s', 'power_avg_w', 'energy_step_j', 'samples_per_s', 'energy_per_sample_j'] : [];
-    if (other) figures.append(table('B against A', [['', k => nameOf(k)], ['A', k => valueText(k, r[k]), 1], ['B', k => valueText(k, other[k]), 1], ['change', k => percent(other[k] / r[k] - 1), 1]], better));
+    if (other) figures.append(table('B against A', [['', k => nameOf(k)], ['A', k => valueText(k, r[k]), 1], ['B', k => valueText(k, other[k]), 1], ['change', k => change(other[k] / r[k] - 1), 1]], better));
     clearTimeout(later); // numbers first: pictures wait for the next frame, and for the last answer of many
     later = setTimeout(() => rest.replaceChildren(...[warningsOf(r), ...pictures(r)].flat().filter(Boolean)), first ? 0 : 30);
     first = false;

@@ -1,6 +1,6 @@
 // One predicted step: the views of `adept predict`, `explain` and of the server's answers.
-import {h, s, section, drawing, figure, table, tells, tip, legend, choice} from './dom.js';
-import {bytes, change, fileName, joules, nameOf, percent, plain, range, seconds, si, valueText, watts} from './text.js';
+import {h, s, section, drawing, figure, table, tip, legend} from './dom.js';
+import {bytes, change, fileName, joules, nameOf, percent, plain, range, seconds, si, watts} from './text.js';
 import {bars, curves, parts, scatter} from './chart.js';
 import {treemap} from './treemap.js';
 

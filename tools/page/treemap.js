@@ -1,6 +1,6 @@
 // Area is time or energy. Rectangles nest as modules do; one is entered by a click or Enter, and left by the trail above.
 import {h, s, drawing, tells, legend, choice} from './dom.js';
-import {percent, seconds, joules} from './text.js';
+import {percent} from './text.js';
 
 const node = (name, full) => ({name, full, value: 0, kinds: {}, children: new Map()});
 
@@ -125,4 +125,3 @@ export function treemap(rows, what) {
   }), trail, host, legend(kinds.filter(([k]) => k in root.kinds || [...root.children.values()].some(n => n.kinds[k]))),
   h('figcaption', null, 'Rectangles nest as modules do: a click or Enter opens one. Indices in braces are equal modules, drawn as one. The colour says what most of its time is bound by.'));
 }
-export const treemapPrints = {seconds, joules};

@@ -1,7 +1,7 @@
 // Views of what the other commands print: sweep, plan, diff, evaluate, calibrate, measure, simulate, attribute, compare.
 import {h, s, section, drawing, figure, table, tells, legend, choice} from './dom.js';
-import {bytes, change, fileName, digits, joules, nameOf, percent, plain, printer, range, seconds, si, valueText, watts, wattHours} from './text.js';
-import {bars, curves, ends, heatMap, mark, parts, scatter, shapes} from './chart.js';
+import {bytes, change, fileName, joules, nameOf, percent, plain, printer, range, seconds, valueText, watts, wattHours} from './text.js';
+import {bars, curves, heatMap, parts, scatter, shapes} from './chart.js';
 import {LAYOUT, stepView, tile, warningsOf, energyEnds} from './step.js';
 
 const tiles = (...all) => h('dl', {class: 'tiles'}, all);
