@@ -56,7 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *body = malloc(size - begin ? size - begin : 1); /* exactly as large: sanitizers see every overrun */
     REQUIRE(body);
     if (size > begin) memcpy(body, data + begin, size - begin);
-    const adept_serve_request request = {.method = method, .path = path, .content_type = "application/json", .body = body, .body_size = size - begin};
+    const adept_serve_request request = {
+        .method = method, .path = path, .content_type = "application/json", .body = body, .body_size = size - begin};
     adept_serve_reply reply;
     adept_server_answer(server, &reply, &request);
     if (strncmp(reply.content_type, "text/plain", 10) == 0) {
