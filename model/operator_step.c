@@ -321,13 +321,13 @@ static inline __attribute__((always_inline)) void run_at(adept_schedule *s, mome
                                                          const clockless *c, const double *theta)
 {
     const adept_board *board = &list->board;
-    const double v = adept_board_voltage(board, clock, NULL), one = 1.0 / n->passes, core = 1.0 / clock;
+    const double v = adept_board_voltage(board, clock, NULL), one = 1.0 / n->passes;
     m->clock = clock;
     m->volts2 = v * v;
     m->stretch = adept_board_stretch_ratio(board, clock);
     m->kernels_s = 0.0;
     for (int p = 0; p < ADEPT_PARTS; p++)
-        m->kernels_s += m->part_s[p] = list->part[p].clocked_s * core + list->part[p].memory_s * m->stretch;
+        m->kernels_s += m->part_s[p] = list->part[p].clocked_s / clock + list->part[p].memory_s * m->stretch;
     adept_done launches, kernels = add_passes(s, one, true, m, c, &launches);
     if (n->passes > 2.0) add_passes(s, (n->passes - 2.0) / n->passes, false, m, c, &launches);
     if (n->passes > 1.0) kernels = add_passes(s, one, true, m, c, &launches);
