@@ -25,7 +25,8 @@ bool adept_base64_decode(unsigned char *bytes, size_t *n, const char *text, size
         padding++;
     if (memchr(text, '=', length - padding)) return false; /* to libcrypto it is an A */
     int written = EVP_DecodeBlock(bytes, (const unsigned char *)text, (int)length);
-    if (written != (int)(length / 4 * 3)) return false; /* blanks at the ends were skipped, or there is no such letter */
+    /* blanks at the ends were skipped, or there is no such letter */
+    if (written != (int)(length / 4 * 3)) return false;
     *n = (size_t)written - padding;
     EVP_EncodeBlock(end, bytes + written - 3, (int)(3 - padding));
     return memcmp(end, text + length - 4, 4) == 0; /* bits of no byte are 0 */

@@ -1,5 +1,5 @@
-/** @file csv_read.c  RFC 4180, strictly: what a spreadsheet would guess about is an error with its place. Line ends are LF
- * or CRLF; quoted cells may hold commas, doubled quotes and line ends. */
+/** @file csv_read.c  RFC 4180, strictly: what a spreadsheet would guess about is an error with its place. Line ends are
+ * LF or CRLF; quoted cells may hold commas, doubled quotes and line ends. */
 #include "adept_csv.h"
 #include "adept_file.h"
 #include "adept_grow.h"
@@ -111,7 +111,8 @@ static adept_status take_plain(const adept_csv *csv, const char **p, const char 
 {
     for (; *p < end && **p != csv->separator; ++*p) {
         if (**p == '"' && csv->separator == ',')
-            return adept_csv_fail(csv, "column %zu: a quote inside a cell; enclose the cell in quotes and double the quote",
+            return adept_csv_fail(csv,
+                                  "column %zu: a quote inside a cell; enclose the cell in quotes and double the quote",
                                   csv->n_cells + 1);
         if (**p == '\r')
             return adept_csv_fail(csv, "column %zu: a carriage return without line feed",
@@ -153,7 +154,8 @@ adept_status adept_csv_next(adept_csv *csv, bool *more)
         if (size > 0 && begin[size - 1] == '\n') size--;
         if (size > 0 && begin[size - 1] == '\r') size--;
         if (size == 0) continue;
-        /* A text is never longer than its bytes in the file; each separator becomes a zero, and the last cell needs one. */
+        /* A text is never longer than its bytes in the file; each separator becomes a zero, and the last cell needs
+         * one. */
         if (!reserve(csv, size + 1)) return adept_error_set(csv->err, ADEPT_E_NOMEM, "%s: out of memory", csv->name);
         *more = true;
         return split(csv, begin, begin + size);
@@ -236,7 +238,8 @@ double adept_csv_table_number(adept_csv_table *t, int column, double low, double
         (!whole || value == floor(value)))
         return value;
     if (is_number && value > high)
-        t->status = adept_csv_fail(&t->csv, "column %s: \"%.60s\" is more than %g", t->names[column], t->cells[column], high);
+        t->status =
+            adept_csv_fail(&t->csv, "column %s: \"%.60s\" is more than %g", t->names[column], t->cells[column], high);
     else
         t->status = adept_csv_fail(&t->csv, "column %s: \"%.60s\" is not %s of at least %g", t->names[column],
                                t->cells[column], whole ? "a whole number" : "a number", low);

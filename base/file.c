@@ -75,7 +75,8 @@ ssize_t adept_file_line(char **line, size_t *capacity, FILE *file)
     return n > 0 ? (ssize_t)n : -1;
 }
 
-adept_status adept_file_read_open(char **text, size_t *size, int fd, const char *path, size_t max_bytes, adept_error *err)
+adept_status adept_file_read_open(char **text, size_t *size, int fd, const char *path, size_t max_bytes,
+                                  adept_error *err)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) return io_error(err, ADEPT_E_INVALID, path, "cannot read");

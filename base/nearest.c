@@ -26,7 +26,8 @@ size_t adept_edit_distance(const char *a, const char *b)
         for (size_t j = 1; j <= m; j++) {
             size_t replace = before[j - 1] + (adept_lower(a[i - 1]) != adept_lower(b[j - 1]));
             now[j] = min2(replace, min2(before[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && adept_lower(a[i - 1]) == adept_lower(b[j - 2]) && adept_lower(a[i - 2]) == adept_lower(b[j - 1]))
+            if (i > 1 && j > 1 && adept_lower(a[i - 1]) == adept_lower(b[j - 2]) &&
+                adept_lower(a[i - 2]) == adept_lower(b[j - 1]))
                 now[j] = min2(now[j], before2[j - 2] + 1);
         }
     }
@@ -52,9 +53,11 @@ static bool same_word(const char *a, const char *b)
 
 /* What others call it, and what we do. */
 static const char *const synonyms[][2] = {
-    {"float32", "fp32"},   {"single", "fp32"}, {"tensorfloat32", "tf32"}, {"bfloat16", "bf16"}, {"float16", "fp16"},
-    {"half", "fp16"},      {"amp", "fp16"},    {"training", "train"},     {"inference", "infer"}, {"eval", "infer"},
-    {"flash", "fused"},    {"sdpa", "fused"},  {"nhwc", "channels_last"}, {"nvlink-bridge", "bridge"}, {"contiguous", "nchw"},
+    {"float32", "fp32"},       {"single", "fp32"},          {"tensorfloat32", "tf32"},
+    {"bfloat16", "bf16"},      {"float16", "fp16"},         {"half", "fp16"},
+    {"amp", "fp16"},           {"training", "train"},       {"inference", "infer"},
+    {"eval", "infer"},         {"flash", "fused"},          {"sdpa", "fused"},
+    {"nhwc", "channels_last"}, {"nvlink-bridge", "bridge"}, {"contiguous", "nchw"},
 };
 
 size_t adept_name_index(const char *text, adept_name_at name_at)

@@ -34,7 +34,8 @@ size_t adept_utf8_shown(size_t *hidden, const char *at, const char *end)
     uint32_t c = 0;
     size_t n = adept_utf8_decode(&c, at, end);
     bool is_control = c < 0x20 || (c >= 0x7f && c <= 0x9f);
-    bool turns = c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    bool turns =
+        c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
     *hidden = n > 0 ? n : 1;
     return is_control || turns ? 0 : n;
 }

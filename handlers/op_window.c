@@ -310,8 +310,8 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_cost_kernel(cost, &forward);
     backward(cost, &v, &s, &layer);
     if (adept_dtype_is_complex(out->dtype)) {
-        /* Before and behind three convolutions of parts: the sums of x's and of w's, (a - b) + i (c - a - b), where a product
-         * with i is 6 operations; backward the gradients of parts put together, as TorchDispatchMode shows. */
+        /* Before and behind three convolutions of parts: the sums of x's and of w's, (a - b) + i (c - a - b), where a
+         * product with i is 6 operations; backward the gradients of parts put together, as TorchDispatchMode shows. */
         const adept_tensor *of[2] = {v.input, v.weight};
         adept_dtype real = adept_dtype_real(out->dtype);
         double n = (double)adept_tensor_numel(out), bytes = adept_tensor_bytes(out);

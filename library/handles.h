@@ -22,15 +22,15 @@ static inline void adept_library_leave(const fenv_t *callers)
     fesetenv(callers);
 }
 
-/** The first line of public functions that calculate: what is unknown is NAN in here, and comparing it raises FE_INVALID.
- *  Until they return, nothing traps; then the caller's environment is as it was, with its flags. */
+/** The first line of public functions that calculate: what is unknown is NAN in here, and comparing it raises
+ * FE_INVALID. Until they return, nothing traps; then the caller's environment is as it was, with its flags. */
 #define ADEPT_LIBRARY_ENTER                                                                                            \
     fenv_t callers __attribute__((cleanup(adept_library_leave)));                                                      \
     feholdexcept(&callers)
 
 /** Put "KEY=VALUE" into a record by the rows of its words. @param field  which it was */
-adept_status adept_library_set_word(const adept_field **field, void *record, const adept_field *(*field_at)(size_t), const char *word,
-                                    adept_error *err);
+adept_status adept_library_set_word(const adept_field **field, void *record, const adept_field *(*field_at)(size_t),
+                                    const char *word, adept_error *err);
 
 /** An argument that must not be NULL is. */
 adept_status adept_library_missing(const char *function, const char *argument, adept_error *err);

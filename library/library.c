@@ -9,8 +9,8 @@ adept_status adept_library_missing(const char *function, const char *argument, a
     return adept_error_set(err, ADEPT_E_USAGE, "%s: %s is NULL", function, argument);
 }
 
-adept_status adept_library_set_word(const adept_field **field, void *record, const adept_field *(*field_at)(size_t), const char *word,
-                                    adept_error *err)
+adept_status adept_library_set_word(const adept_field **field, void *record, const adept_field *(*field_at)(size_t),
+                                    const char *word, adept_error *err)
 {
     const char *equals = strchr(word, '='), *near = NULL;
     size_t distance = SIZE_MAX;
@@ -21,8 +21,8 @@ adept_status adept_library_set_word(const adept_field **field, void *record, con
     snprintf(key, sizeof key, "%.*s", (int)(equals - word > 39 ? 39 : equals - word), word);
     for (size_t i = 0; field_at(i); i++)
         if (adept_is_nearer(&distance, key, field_at(i)->name)) near = field_at(i)->name;
-    return adept_error_set(err, ADEPT_E_USAGE, "unknown word '%s'%s%s%s", key, near ? "; did you mean '" : "", near ? near : "",
-                           near ? "'?" : "");
+    return adept_error_set(err, ADEPT_E_USAGE, "unknown word '%s'%s%s%s", key, near ? "; did you mean '" : "",
+                           near ? near : "", near ? "'?" : "");
 }
 
 int adept_abi_version(void)

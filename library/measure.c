@@ -26,7 +26,8 @@ adept_status adept_measure_start(adept_measurement **out, const adept_measure_op
 
     if (!out) return adept_library_missing(__func__, "out", err);
     for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
-        if (o->reserved[i]) return adept_error_set(err, ADEPT_E_USAGE, "options: reserved members must be NULL in this version");
+        if (o->reserved[i])
+            return adept_error_set(err, ADEPT_E_USAGE, "options: reserved members must be NULL in this version");
     if (o->n_devices > 0 && !o->devices) return adept_error_set(err, ADEPT_E_USAGE, "options: devices is NULL");
     if (o->period_s != 0 && !(o->period_s >= ADEPT_SHORTEST_PERIOD_S && o->period_s < INFINITY))
         return adept_error_set(err, ADEPT_E_USAGE, "period_s: at least %g is needed", ADEPT_SHORTEST_PERIOD_S);
@@ -95,12 +96,20 @@ static adept_measured of_whole(const adept_recording *r, adept_component compone
     double begin_s = adept_recording_begin_s(r), end_s = adept_recording_end_s(r);
     adept_energy e = adept_measured_energy(r, component, begin_s, end_s);
 
-    return (adept_measured){.count = 1, .time_s = end_s - begin_s, .energy_j = e.energy_j, .low_j = e.low_j, .high_j = e.high_j,
-                            .avg_power_w = e.avg_power_w, .time_mean_s = end_s - begin_s, .time_sd_s = NAN,
-                            .energy_mean_j = e.energy_j, .energy_sd_j = NAN};
+    return (adept_measured){.count = 1,
+                            .time_s = end_s - begin_s,
+                            .energy_j = e.energy_j,
+                            .low_j = e.low_j,
+                            .high_j = e.high_j,
+                            .avg_power_w = e.avg_power_w,
+                            .time_mean_s = end_s - begin_s,
+                            .time_sd_s = NAN,
+                            .energy_mean_j = e.energy_j,
+                            .energy_sd_j = NAN};
 }
 
-adept_status adept_measure_read(adept_measured *out, const adept_measurement *m, const char *component, const char *region, adept_error *err)
+adept_status adept_measure_read(adept_measured *out, const adept_measurement *m, const char *component,
+                                const char *region, adept_error *err)
 {
     ADEPT_LIBRARY_ENTER;
     adept_region_statistics s;
@@ -109,7 +118,8 @@ adept_status adept_measure_read(adept_measured *out, const adept_measurement *m,
     if (!out) return adept_library_missing(__func__, "out", err);
     adept_status status = check(__func__, m, err);
     if (status != ADEPT_OK) return status;
-    if (component && c == ADEPT_COMPONENTS) return adept_error_set(err, ADEPT_E_USAGE, "component: '%s' is not known", component);
+    if (component && c == ADEPT_COMPONENTS)
+        return adept_error_set(err, ADEPT_E_USAGE, "component: '%s' is not known", component);
     if (!region) {
         *out = of_whole(m->recording, c);
         return ADEPT_OK;
@@ -117,9 +127,16 @@ adept_status adept_measure_read(adept_measured *out, const adept_measurement *m,
     status = adept_measured_region(&s, m->recording, region, 0, c, err);
     if (status != ADEPT_OK) return status;
     if (s.time_s.n == 0) return adept_error_set(err, ADEPT_E_USAGE, "region: '%s' was never entered", region);
-    *out = (adept_measured){.count = s.time_s.n, .time_s = s.time_s.total, .energy_j = s.energy_j.total, .low_j = NAN, .high_j = NAN,
-                            .avg_power_w = s.energy_j.total / s.time_s.total, .time_mean_s = s.time_s.mean, .time_sd_s = s.time_s.sd,
-                            .energy_mean_j = s.energy_j.mean, .energy_sd_j = s.energy_j.sd};
+    *out = (adept_measured){.count = s.time_s.n,
+                            .time_s = s.time_s.total,
+                            .energy_j = s.energy_j.total,
+                            .low_j = NAN,
+                            .high_j = NAN,
+                            .avg_power_w = s.energy_j.total / s.time_s.total,
+                            .time_mean_s = s.time_s.mean,
+                            .time_sd_s = s.time_s.sd,
+                            .energy_mean_j = s.energy_j.mean,
+                            .energy_sd_j = s.energy_j.sd};
     return ADEPT_OK;
 }
 
@@ -130,8 +147,12 @@ adept_status adept_measure_json(char **text, const adept_measurement *m, adept_e
     if (!text) return adept_library_missing(__func__, "text", err);
     adept_status status = check(__func__, m, err);
     if (status != ADEPT_OK) return status;
-    const adept_measured_run run = {.host = m->host, .started = m->started.s, .exit_status = -1, .rank = -1,
-                                    .begin_s = adept_recording_begin_s(m->recording), .end_s = adept_recording_end_s(m->recording)};
+    const adept_measured_run run = {.host = m->host,
+                                    .started = m->started.s,
+                                    .exit_status = -1,
+                                    .rank = -1,
+                                    .begin_s = adept_recording_begin_s(m->recording),
+                                    .end_s = adept_recording_end_s(m->recording)};
     return adept_measured_json(text, m->recording, &run, true, err);
 }
 

@@ -32,7 +32,8 @@ double adept_gradients_left(const adept_profile *prof);
  *  @return ADEPT_E_NOMEM; adept_buckets_free() whatever it is */
 adept_status adept_buckets_new(adept_buckets *out, const adept_profile *prof, const adept_kernel_set *set,
                                const adept_timed_kernel *timed, adept_error *err);
-/** Those of that many bytes, each as one gradient which is complete where the bucket is: sent as it is, with the same bits.
+/** Those of that many bytes, each as one gradient which is complete where the bucket is: sent as it is, with the same
+ * bits.
  *  @return ADEPT_E_NOMEM; adept_buckets_free() whatever it is */
 adept_status adept_buckets_cut(adept_buckets *out, const adept_buckets *buckets, double bucket_bytes, adept_error *err);
 void adept_buckets_free(adept_buckets *buckets); /* zeroed is fine */

@@ -1,6 +1,5 @@
-/** @file hwprofile_fit.c  Reading the "fit" object of a hardware profile: parameters, targeted scalars, intervals; and giving that of
- *  some GPUs to one that was never measured.
- *  Calls: adept_json, adept_arena. */
+/** @file hwprofile_fit.c  Reading the "fit" object of a hardware profile: parameters, targeted scalars, intervals; and
+ * giving that of some GPUs to one that was never measured. Calls: adept_json, adept_arena. */
 #include "adept_model.h"
 #include "hwprofile_read.h"
 #include "nearest.h"
@@ -108,7 +107,8 @@ static void read_pair(adept_json_reader *r, double *low, double *high, const cJS
 }
 
 /* A bit for each of the names. */
-static unsigned read_names(adept_json_reader *r, const cJSON *range, const char *where, const char *key, adept_name_at names)
+static unsigned read_names(adept_json_reader *r, const cJSON *range, const char *where, const char *key,
+                           adept_name_at names)
 {
     const cJSON *array = r->status == ADEPT_OK ? cJSON_GetObjectItemCaseSensitive(range, key) : NULL;
     unsigned bits = 0;

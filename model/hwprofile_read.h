@@ -1,5 +1,5 @@
-/** @file hwprofile_read.h  What reading a fit gives to reading the whole file, and the files of hwprofiles/ as the build
- *  embedded them. Private to model/. Calls: adept_json, adept_arena. */
+/** @file hwprofile_read.h  What reading a fit gives to reading the whole file, and the files of hwprofiles/ as the
+ * build embedded them. Private to model/. Calls: adept_json, adept_arena. */
 #ifndef ADEPT_HWPROFILE_READ_H
 #define ADEPT_HWPROFILE_READ_H
 #include "adept_hwprofile.h"

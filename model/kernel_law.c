@@ -354,9 +354,9 @@ static int scale_of(const adept_kernel_case *c)
     return c->planes > 0.0 ? ADEPT_KP_c_depthwise_half_back_planes : ADEPT_KP_c_depthwise_half_back;
 }
 
-/* Batch normalisations on 16 bits over planes of channels: PyTorch's own kernels, whose threads load an element at a time.
- * By 31 % more bandwidth (Lambda's A100 SXM 80 GB and PCIe 40 GB) a ResNet-50 in fp16 is 12 % faster, in TF32 21 %.
- * Seconds for each cycle that an element takes, on all SMs at once. */
+/* Batch normalisations on 16 bits over planes of channels: PyTorch's own kernels, whose threads load an element at a
+ * time. By 31 % more bandwidth (Lambda's A100 SXM 80 GB and PCIe 40 GB) a ResNet-50 in fp16 is 12 % faster, in TF32 21
+ * %. Seconds for each cycle that an element takes, on all SMs at once. */
 static double planes_s(const adept_kernel_case *c)
 {
     if (c->family != ADEPT_FAMILY_BATCH_NORM || !(c->planes > 0.0) || c->element_bytes > 2.0) return 0.0;
@@ -414,8 +414,8 @@ double adept_kernel_causal_keys(double queries, double keys, double block)
     return (0.5 * n * (n + block) + (m - n) * n) / m;
 }
 
-/* Few queries of many keys, as where tokens are written one by one: kernels then have blocks of as few rows as matrix units take
- * at once, and share the keys of a head among all SMs (FlashDecoding). */
+/* Few queries of many keys, as where tokens are written one by one: kernels then have blocks of as few rows as matrix
+ * units take at once, and share the keys of a head among all SMs (FlashDecoding). */
 #define FEW_ROWS 16.0
 
 static bool shares_keys(const adept_kernel_case *c)
@@ -443,7 +443,8 @@ static adept_kernel_time attention(const adept_kernel_case *c, const double *the
     double plain_s =
         slower * in_a_row * rows * 2.0 * c->k * padded / (peak / c->sm_count * theta[ADEPT_KP_beta_attention]);
     double products_s = plain_s * (1.0 + theta[ADEPT_KP_c_wide_heads] * wider);
-    double exp_s = in_a_row * rows / (ADEPT_EXP_PER_CLOCK * c->clock_hz), start_s = starts * theta[ADEPT_KP_wave_attention_s];
+    double exp_s = in_a_row * rows / (ADEPT_EXP_PER_CLOCK * c->clock_hz),
+           start_s = starts * theta[ADEPT_KP_wave_attention_s];
     double compute_s = products_s + theta[ADEPT_KP_c_exp] * exp_s + start_s;
     cached kept = find_cached(c, theta[ADEPT_KP_cache_attention]);
     double rate = memory_rate(c, theta), again_s = c->element_bytes * blocks * keys * c->k / rate;

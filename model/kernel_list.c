@@ -1,4 +1,5 @@
-/** @file kernel_list.c  Sums over kernels, and the clock under a limit by a curve that does not depend on the limit; see kernel_list.h. */
+/** @file kernel_list.c  Sums over kernels, and the clock under a limit by a curve that does not depend on the limit;
+ * see kernel_list.h. */
 #include "kernel_list.h"
 #include <math.h>
 #include <string.h>

@@ -1,15 +1,16 @@
-/** @file kernel_list.h  The kernels of one step on one GPU at full clock: what they sum to, and the clock that a power limit leaves
- *  them. Private to model/. Calls: nothing.
+/** @file kernel_list.h  The kernels of one step on one GPU at full clock: what they sum to, and the clock that a power
+ * limit leaves them. Private to model/. Calls: nothing.
  *
  *  Of a kernel's time at full clock, clocked follows the core clock, and mem waits for memory alone. At clock f,
  *  relative to the highest,
  *      t(f) = clocked / f + mem * r(f),     r(f) = ((1 + (clock_knee / f)^8) / (1 + clock_knee^8))^(1/8)
  *      e(f) = v(f)^2 * (e_simt * F_simt + e_tensor * F_tensor + W_active * f * t(f)) + e_mem * V
  *      v(f) = max(v_min, 1 - v_slope * (1 - f)),            W_active = u_active * (P_TDP - P_static)
- *  f is one clock for the whole step: the highest at which the kernels keep within the limit L (the board's own if none is set) in
- *  the sense  sum t * ((P_static + e / t) / L)^q <= sum t, with q = 8, or 2 on boards that average.
- *  Boards are held by their hungriest kernels, not by the mean: in Zeus's traces ResNet-50 draws 92 to 98 % of the limit and ShuffleNetV2, at the same limits, 69 to 87 %. A step's waits count too, and let
- *  its kernels draw more: operator_step.c. */
+ *  f is one clock for the whole step: the highest at which the kernels keep within the limit L (the board's own if none
+ * is set) in the sense  sum t * ((P_static + e / t) / L)^q <= sum t, with q = 8, or 2 on boards that average. Boards
+ * are held by their hungriest kernels, not by the mean: in Zeus's traces ResNet-50 draws 92 to 98 % of the limit and
+ * ShuffleNetV2, at the same limits, 69 to 87 %. A step's waits count too, and let its kernels draw more:
+ * operator_step.c. */
 #ifndef ADEPT_KERNEL_LIST_H
 #define ADEPT_KERNEL_LIST_H
 #include "adept_operator_model.h"
@@ -134,7 +135,8 @@ static inline adept_clock_curve *adept_clock_curve_begin(adept_clock_curve *kept
     to->n = 0;
     return to;
 }
-static inline void adept_clock_curve_end(const adept_clock_curve *curve, const adept_clock_curve *room, atomic_int *state)
+static inline void adept_clock_curve_end(const adept_clock_curve *curve, const adept_clock_curve *room,
+                                         atomic_int *state)
 {
     if (curve != room) atomic_store_explicit(state, ADEPT_CURVE_HERE, memory_order_release);
 }

@@ -1,10 +1,12 @@
-/** @file layout_own.h  What predicting a layout is worked out in, for one and for a search over many. Private to model/. Calls: model. */
+/** @file layout_own.h  What predicting a layout is worked out in, for one and for a search over many. Private to
+ * model/. Calls: model. */
 #ifndef ADEPT_LAYOUT_OWN_H
 #define ADEPT_LAYOUT_OWN_H
 #include "adept_layout.h"
 #include "plan.h"
 
-/* What a plan says of a rank's kernels, whatever stage they are in: a search takes it for all stages, so that one of them is arithmetic. */
+/* What a plan says of a rank's kernels, whatever stage they are in: a search takes it for all stages, so that one of
+ * them is arithmetic. */
 typedef struct adept_rank_numbers {
     adept_board board;
     double clock_ratio, launch_s, fixed_s, optimizer_s /* of a parameter */, power_w, idle_w;
@@ -13,7 +15,8 @@ typedef struct adept_rank_numbers {
 } adept_rank_numbers;
 
 typedef struct adept_block_spans {
-    adept_span pass[2], core[2], pointwise; /* by adept_pass; of them attention's core, and forward what is no product */
+    /* by adept_pass; of them attention's core, and forward what is no product */
+    adept_span pass[2], core[2], pointwise;
 } adept_block_spans;
 
 typedef struct adept_layout_state {

@@ -9,7 +9,8 @@ static void keep_best(adept_layout_search *s, const adept_found_layout *f)
 {
     const bool by_time = s->goal == ADEPT_LAYOUT_TIME;
     size_t at = s->n_best;
-    while (at > 0 && (by_time ? f->step_time_s < s->best[at - 1].step_time_s : f->energy_step_j < s->best[at - 1].energy_step_j))
+    while (at > 0 &&
+           (by_time ? f->step_time_s < s->best[at - 1].step_time_s : f->energy_step_j < s->best[at - 1].energy_step_j))
         at--;
     if (at == ADEPT_MOST_FOUND) return;
     if (s->n_best < ADEPT_MOST_FOUND) s->n_best++;
@@ -23,7 +24,8 @@ static void keep_front(adept_layout_search *s, const adept_found_layout *f)
     for (size_t i = 0; i < s->n_front; i++)
         if (s->front[i].step_time_s <= f->step_time_s && s->front[i].energy_step_j <= f->energy_step_j) return;
     for (size_t i = 0; i < s->n_front; i++) /* what it is better than goes */
-        if (s->front[i].step_time_s < f->step_time_s || s->front[i].energy_step_j < f->energy_step_j) s->front[n++] = s->front[i];
+        if (s->front[i].step_time_s < f->step_time_s || s->front[i].energy_step_j < f->energy_step_j)
+            s->front[n++] = s->front[i];
     if (n == ADEPT_MOST_FOUND) n--;
     size_t at = n;
     while (at > 0 && f->step_time_s < s->front[at - 1].step_time_s)
@@ -72,12 +74,17 @@ static void try_all(searcher *t, adept_run run, int64_t pp, int64_t replicas)
     static const int recomputations[] = {ADEPT_RECOMPUTE_NONE, ADEPT_RECOMPUTE_SELECTIVE, ADEPT_RECOMPUTE_FULL};
     static const struct {
         int fsdp, zero;
-    } shards[] = {{0, 0}, {0, 1 + ADEPT_SHARDED_OPTIMIZER}, {0, 1 + ADEPT_SHARDED_GRADIENTS}, {ADEPT_FSDP_FULL, 0}, {ADEPT_FSDP_HYBRID | 8 << 4, 0}};
+    } shards[] = {{0, 0},
+                  {0, 1 + ADEPT_SHARDED_OPTIMIZER},
+                  {0, 1 + ADEPT_SHARDED_GRADIENTS},
+                  {ADEPT_FSDP_FULL, 0},
+                  {ADEPT_FSDP_HYBRID | 8 << 4, 0}};
     run.pp = pp;
     for (int64_t v = 1; v <= (pp > 1 ? 8 : 1); v *= 2) {
         run.virtual_stages = v > 1 ? v : 0;
         for (int schedule = ADEPT_PIPELINE_1F1B; schedule <= ADEPT_PIPELINE_ZBV; schedule++) {
-            if (schedule == ADEPT_PIPELINE_INTERLEAVED || (schedule != ADEPT_PIPELINE_1F1B && (pp == 1 || v > 1))) continue;
+            if (schedule == ADEPT_PIPELINE_INTERLEAVED || (schedule != ADEPT_PIPELINE_1F1B && (pp == 1 || v > 1)))
+                continue;
             run.schedule = schedule;
             for (size_t shard = 0; shard < sizeof shards / sizeof *shards; shard++) {
                 const bool groups = adept_sized_number(shards[shard].fsdp) > 0;

@@ -7,8 +7,8 @@
 
 /* Matrix units are worth telling apart from ALUs by their energy and by how much of the peak is reached. */
 #define TENSOR_PEAK_RATIO 1.5
-/* What the energy of a FLOP on matrix units is quoted for. They are fed as many bytes per second for every type, so that
- * twice the width halves the rate and doubles the energy of a FLOP. */
+/* What the energy of a FLOP on matrix units is quoted for. They are fed as many bytes per second for every type, so
+ * that twice the width halves the rate and doubles the energy of a FLOP. */
 #define TENSOR_OPERAND_BYTES 2.0
 /* Depths that the FLOPs leave are whole numbers, which a division may just miss. */
 #define WHOLE_TOLERANCE 1e-6
@@ -39,16 +39,16 @@ static double launches_of(const adept_kernel *k)
     return fmax(1.0, k->launches);
 }
 
-/* An SM issues four instructions a clock, of 32 lanes each. Where it has 128 FP32 lanes (GA10x, Ada, Hopper, Blackwell),
- * loads and addresses of a product take the place of multiplications; with 64 (V100, T4, A100) they run beside them. cuBLAS
- * multiplies 4092 x 4092 in FP32 at 23.2 TFLOP/s on an RTX A6000, 0.60 of its peak (S. Boehm, How to Optimize a CUDA Matmul
- * Kernel, 2022, from memory); boards with 64 reach 0.80 by the shared set. Some of that may be the clock. Pascal, without
- * matrix units, issues two instructions of a warp at once. */
+/* An SM issues four instructions a clock, of 32 lanes each. Where it has 128 FP32 lanes (GA10x, Ada, Hopper,
+ * Blackwell), loads and addresses of a product take the place of multiplications; with 64 (V100, T4, A100) they run
+ * beside them. cuBLAS multiplies 4092 x 4092 in FP32 at 23.2 TFLOP/s on an RTX A6000, 0.60 of its peak (S. Boehm, How
+ * to Optimize a CUDA Matmul Kernel, 2022, from memory); boards with 64 reach 0.80 by the shared set. Some of that may
+ * be the clock. Pascal, without matrix units, issues two instructions of a warp at once. */
 #define WIDE_LANES 96
 #define ISSUED 0.8
 
-/* The peak of a product, and whether its law is that of matrix units. TF32 runs on them at the ALUs' rate too (GeForce);
- * ALUs that multiply FP16 in pairs (P100) are fed as hard as they. */
+/* The peak of a product, and whether its law is that of matrix units. TF32 runs on them at the ALUs' rate too
+ * (GeForce); ALUs that multiply FP16 in pairs (P100) are fed as hard as they. */
 static adept_status product_peak(double *out, bool *tensor, const adept_hwprofile *hw, adept_precision precision,
                                  adept_unit unit, adept_dtype dtype, double alu_flops_per_s, adept_error *err)
 {
@@ -116,10 +116,10 @@ adept_status adept_operator_shape_of(adept_operator_shape *out, const adept_prof
         c->planes = k->planes, c->backward = k->pass == ADEPT_BACKWARD;
     if (k->family == ADEPT_FAMILY_ATTENTION) c->backward = k->pass == ADEPT_BACKWARD;
     if (is_product(k)) {
-        /* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain products, four
-         * times that of complex ones, the sum of both (five) widths for attention in one kernel, and of the input gradient of a
-         * strided convolution, most of whose taps meet no output, the mean. Library kernels read operand rows along k in the forward pass of a linear layer
-         * only. */
+        /* The depth is what the FLOPs leave for each element of the result: that of m x n x k itself for plain
+         * products, four times that of complex ones, the sum of both (five) widths for attention in one kernel, and of
+         * the input gradient of a strided convolution, most of whose taps meet no output, the mean. Library kernels
+         * read operand rows along k in the forward pass of a linear layer only. */
         c->m = k->m, c->n = k->n, c->batch = k->batch;
         c->k = without_rounding(k->flops / launches_of(k) / (2.0 * k->m * k->n * k->batch));
         if (c->family == ADEPT_FAMILY_GEMM && k->pass == ADEPT_FORWARD) c->pitch_bytes = k->k * c->element_bytes;
@@ -164,7 +164,8 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
         bool tensor = false, on_units = false;
         status = product_peak(&c->flops_per_s, &tensor, hw, precision_of(c, precision), shape->unit, shape->dtype,
                               c->alu_flops_per_s, err);
-        out->or_alus = tensor && precision == ADEPT_TF32 && shape->dtype == ADEPT_F32 && c->family < ADEPT_TILED_FAMILIES;
+        out->or_alus =
+            tensor && precision == ADEPT_TF32 && shape->dtype == ADEPT_F32 && c->family < ADEPT_TILED_FAMILIES;
         if (out->or_alus && status == ADEPT_OK) {
             out->on_alus = *c;
             out->on_alus.transposed_bytes = out->on_alus.pointwise = 0.0;
@@ -174,7 +175,8 @@ adept_status adept_operator_place(adept_operator_kernel *out, const adept_operat
             out->or_alus = !on_units; /* some have matrix units for FP32 too */
         }
         if (tensor) {
-            tensor_flops = shape->matrix_flops * adept_dtype_bytes(adept_dtype_real(shape->dtype)) / TENSOR_OPERAND_BYTES;
+            tensor_flops =
+                shape->matrix_flops * adept_dtype_bytes(adept_dtype_real(shape->dtype)) / TENSOR_OPERAND_BYTES;
             if (c->family < ADEPT_TILED_FAMILIES) c->family = ADEPT_FAMILY_TENSOR;
         } else {
             simt_flops += shape->matrix_flops;

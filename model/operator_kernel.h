@@ -4,7 +4,8 @@
 #include "adept_kernel_law.h"
 #include "adept_model.h"
 
-/* One kernel, however often and in whichever pass it runs, without the GPU. Equal ones have equal bytes, padding included. */
+/* One kernel, however often and in whichever pass it runs, without the GPU. Equal ones have equal bytes, padding
+ * included. */
 typedef struct adept_operator_shape {
     adept_kernel_case work;         /* what the GPU says is 0 */
     double alu_flops, matrix_flops; /* of all launches that are counted together */

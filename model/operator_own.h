@@ -15,7 +15,8 @@ typedef struct adept_operator_owner {
     double fed;       /* share of their peak that matrix units reach */
     double boost;     /* clock under load, over the sheet's boost clock */
     double wait;      /* power while the GPU waits, over u_wait */
-    double v_slope;   /* the voltage's slope, and its floor: 1 unless measured, or it clocks higher on the reference's process */
+    /* the voltage's slope, and its floor: 1 unless measured, or it clocks higher on the reference's process */
+    double v_slope;
     double v_min;
 } adept_operator_owner;
 

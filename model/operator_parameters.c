@@ -40,9 +40,9 @@ double adept_operator_parameter_prior(size_t index)
 #define REFERENCE_NM 12.0
 #define REFERENCE_HZ 1.38e9
 #define REFERENCE_ACTIVE_J (220.0 / (80 * REFERENCE_HZ)) /* (P_TDP - P_static) per cycle of an SM */
-/* What a waiting GPU draws of the active power, by steps that wait for the host (Zeus's and dos-group's): an A100 0.6, at
- * 16 to 78 % of their time busy, and an L40 as much. A V100, an A40 and a Quadro RTX 5000 rest: the share of the time that
- * they are busy, from 0.06 to 0.6. */
+/* What a waiting GPU draws of the active power, by steps that wait for the host (Zeus's and dos-group's): an A100 0.6,
+ * at 16 to 78 % of their time busy, and an L40 as much. A V100, an A40 and a Quadro RTX 5000 rest: the share of the
+ * time that they are busy, from 0.06 to 0.6. */
 #define RESTING_NM 8.0
 #define WATCHFUL 0.6
 

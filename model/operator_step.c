@@ -1,4 +1,5 @@
-/** @file operator_step.c  Kernels' times, the step they make, and its derivatives; see operator_step.h for the equations. */
+/** @file operator_step.c  Kernels' times, the step they make, and its derivatives; see operator_step.h for the
+ * equations. */
 #include "operator_step.h"
 #include "operator_own.h"
 #include <math.h>
@@ -21,8 +22,9 @@ adept_status adept_operator_check_saturation(const char *name, adept_error *err)
 /* A fused multiply and add is two FLOPs. */
 static double double_s(double operations, const adept_specs *specs)
 {
-    return operations > 0.0 && specs->vector_fp64_flops_per_s > 0.0 ? operations / (0.5 * specs->vector_fp64_flops_per_s)
-                                                                    : 0.0;
+    return operations > 0.0 && specs->vector_fp64_flops_per_s > 0.0
+               ? operations / (0.5 * specs->vector_fp64_flops_per_s)
+               : 0.0;
 }
 
 adept_operator_numbers adept_operator_numbers_of(const adept_placed *placed, const adept_hwprofile *hw)
@@ -232,8 +234,9 @@ typedef struct moment {
 /* A share of a part's work: the host launches it, and its kernels begin once the host has launched all parts before. So
  * after each part the GPU goes on at max(its own end, the host's). @return where kernels begin, and where launches do
  */
-static inline __attribute__((always_inline)) adept_done add_part(adept_schedule *s, adept_part part, double share, const moment *m, const clockless *c,
-                           adept_done launched, adept_done *launches)
+static inline __attribute__((always_inline)) adept_done add_part(adept_schedule *s, adept_part part, double share,
+                                                                 const moment *m, const clockless *c,
+                                                                 adept_done launched, adept_done *launches)
 {
     adept_task task = {ADEPT_LANE_COMPUTE,    ADEPT_TASK_PART, part, share, share * (m->part_s[part] + c->gaps_s[part]),
                        .until = ADEPT_NO_TASK};
@@ -246,8 +249,8 @@ static inline __attribute__((always_inline)) adept_done add_part(adept_schedule 
 
 /* Of those between the first and the last only the last can be waited for longest, for time is linear in them: they are
  * taken as one. */
-static inline __attribute__((always_inline)) adept_done add_passes(adept_schedule *s, double share, bool is_one, const moment *m, const clockless *c,
-                             adept_done *launches)
+static inline __attribute__((always_inline)) adept_done
+add_passes(adept_schedule *s, double share, bool is_one, const moment *m, const clockless *c, adept_done *launches)
 {
     const adept_done launched = s->lanes[ADEPT_LANE_HOST];
     add_part(s, ADEPT_PART_FORWARD, share, m, c, launched, launches);
@@ -267,8 +270,8 @@ static bool host_completes(const adept_schedule *s, const moment *m, const clock
 }
 
 /* Buckets beside the last backward pass: host and GPU alike stand for what is left of them behind it. */
-static inline __attribute__((always_inline)) adept_task send_buckets(adept_schedule *s, moment *m, const clockless *c, adept_done kernels,
-                               adept_done launches, double launch_s)
+static inline __attribute__((always_inline)) adept_task
+send_buckets(adept_schedule *s, moment *m, const clockless *c, adept_done kernels, adept_done launches, double launch_s)
 {
     const adept_pace by_host = {.launch_s = c->backward_launch_s}, by_gpu = {1.0 / m->clock, m->stretch, launch_s};
     bool by = host_completes(s, m, c, &by_host, &by_gpu);
@@ -313,17 +316,18 @@ static inline __attribute__((always_inline)) adept_task send_together(adept_sche
 }
 
 /* The step at a clock, as tasks. In line: where none are kept, nothing of them is left. */
-static inline __attribute__((always_inline)) void run_at(adept_schedule *s, moment *m, double clock, const adept_kernel_list *list,
-                   const adept_operator_numbers *n, const clockless *c, const double *theta)
+static inline __attribute__((always_inline)) void run_at(adept_schedule *s, moment *m, double clock,
+                                                         const adept_kernel_list *list, const adept_operator_numbers *n,
+                                                         const clockless *c, const double *theta)
 {
     const adept_board *board = &list->board;
-    const double v = adept_board_voltage(board, clock, NULL), one = 1.0 / n->passes, core = 1.0 / clock;
+    const double v = adept_board_voltage(board, clock, NULL), one = 1.0 / n->passes;
     m->clock = clock;
     m->volts2 = v * v;
     m->stretch = adept_board_stretch_ratio(board, clock);
     m->kernels_s = 0.0;
     for (int p = 0; p < ADEPT_PARTS; p++)
-        m->kernels_s += m->part_s[p] = list->part[p].clocked_s * core + list->part[p].memory_s * m->stretch;
+        m->kernels_s += m->part_s[p] = list->part[p].clocked_s / clock + list->part[p].memory_s * m->stretch;
     adept_done launches, kernels = add_passes(s, one, true, m, c, &launches);
     if (n->passes > 2.0) add_passes(s, (n->passes - 2.0) / n->passes, false, m, c, &launches);
     if (n->passes > 1.0) kernels = add_passes(s, one, true, m, c, &launches);
@@ -474,7 +478,8 @@ static bool hold(moment *m, const adept_kernel_list *list, const adept_operator_
     size_t last = list->n_cells, cell;
     while (last > 1 && list->clock[last - 1] >= most)
         last--;
-    /* Waits draw less than kernels: a step is only held where its kernels are, and at no lower clock than these alone. */
+    /* Waits draw less than kernels: a step is only held where its kernels are, and at no lower clock than these alone.
+     */
     if (isnan(limit_w) || !(adept_kernel_list_begins_w(list, last) > limit_w)) {
         hold_at(m, most, NAN, list, n, c, theta);
         return true;
@@ -725,8 +730,9 @@ static double wait_balance_by_clock(const wait_terms *w, const adept_board *boar
     return (time_by - kernels->time) * w->over + w->wait_s * w->by_w * board->wait_share * draw_by;
 }
 
-static double wait_balance_slope(size_t i, const wait_terms *w, const adept_board *board, const adept_operator_numbers *n,
-                                 double clock, double kernels_by, double time_by, const double *theta)
+static double wait_balance_slope(size_t i, const wait_terms *w, const adept_board *board,
+                                 const adept_operator_numbers *n, double clock, double kernels_by, double time_by,
+                                 const double *theta)
 {
     double share = w->awake * board->wait_share;
     const energy_terms e = {.time_s = share, .core_j = share * board->active_w * clock};
@@ -780,7 +786,8 @@ void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], doubl
         double kernels_by = kernels + f_by * all_by_f.time, wait = time - kernels_by;
         double awake_by = n->rests ? (kernels_by - busy * time) / step->step_s : 0.0;
         double energy = energy_slope(i, &e, board, f, n->tdp_w, theta) + active * kernels + f_by * all_by_f.energy +
-                        active * (wait_share * wait + board->wait_share * awake_by * wait_s + (i == ADEPT_OP_u_wait ? awake * wait_s : 0.0));
+                        active * (wait_share * wait + board->wait_share * awake_by * wait_s +
+                                  (i == ADEPT_OP_u_wait ? awake * wait_s : 0.0));
         dtime_s[i] = time;
         dpower_w[i] = (energy - mean_w * time) / step->step_s + (i == ADEPT_OP_p_static_w ? 1.0 : 0.0);
     }

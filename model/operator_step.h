@@ -1,20 +1,16 @@
-/** @file operator_step.h  One step by granularity "operator": every kernel by the kernel law, under the power limit; the host's
- *  launches, communication and the energy law. Private to model/. Calls: workload, handlers.
+/** @file operator_step.h  One step by granularity "operator": every kernel by the kernel law, under the power limit;
+ * the host's launches, communication and the energy law. Private to model/. Calls: workload, handlers.
  *
- *  kernel_list.h has the kernels' times t_i and energies e_i at a clock f. It is the highest at which kernels and waits keep within
- *  the limit L in the sense  sum t_i * (p_i / L)^q + wait * (P_wait / L)^q <= T,  wait = T - sum t_i.  Forward, backward and optimizer each take the host
- *  H and the GPU D:
- *      H = launches * t_host * share,   D = sum t_i + launches * t_launch,   in the optimizer both + tensors * t_tensor + waits * t_wait,
- *                                                                    in the forward pass H + samples * t_sample
- *  A CUDA graph has no t_sample but what a run says.
- *  The host launches ahead of the GPU, never the other way round: after each part
- *      host += H,   end = max(end + D, host)
- *  so a forward pass that waits for the host and an optimizer that waits for memory add up, whichever is longer in sum.
- *      T = end + T_comm * (1 - overlap) + t_fixed
- *  It is said in tasks on lanes (schedule.h), from which also its derivatives come: weights of tasks times their own.
- *      P = P_static + sum e_i / T
- *  The optimizer is a kernel that streams, times c_opt. PyTorch's own fused kernel is without c_opt, and takes as long as its FP64
- *  instructions if that is longer. */
+ *  kernel_list.h has the kernels' times t_i and energies e_i at a clock f. It is the highest at which kernels and waits
+ * keep within the limit L in the sense  sum t_i * (p_i / L)^q + wait * (P_wait / L)^q <= T,  wait = T - sum t_i.
+ * Forward, backward and optimizer each take the host H and the GPU D: H = launches * t_host * share,   D = sum t_i +
+ * launches * t_launch,   in the optimizer both + tensors * t_tensor + waits * t_wait, in the forward pass H + samples *
+ * t_sample A CUDA graph has no t_sample but what a run says. The host launches ahead of the GPU, never the other way
+ * round: after each part host += H,   end = max(end + D, host) so a forward pass that waits for the host and an
+ * optimizer that waits for memory add up, whichever is longer in sum. T = end + T_comm * (1 - overlap) + t_fixed It is
+ * said in tasks on lanes (schedule.h), from which also its derivatives come: weights of tasks times their own. P =
+ * P_static + sum e_i / T The optimizer is a kernel that streams, times c_opt. PyTorch's own fused kernel is without
+ * c_opt, and takes as long as its FP64 instructions if that is longer. */
 #ifndef ADEPT_OPERATOR_STEP_H
 #define ADEPT_OPERATOR_STEP_H
 #include "adept_evaluate.h"
@@ -37,7 +33,8 @@ typedef struct adept_operator_numbers {
     double gradient_bytes, tdp_w, min_clock;
     bool rests, averages; /* adept_board_rests(), adept_board_averages() */
     /* the run */
-    double gpus, limit_w, max_clock, host_launch_s /* 0: t_host */, host_step_s /* 0: t_fixed */, host_sample_s /* 0: t_sample */;
+    double gpus, limit_w, max_clock, host_launch_s /* 0: t_host */, host_step_s /* 0: t_fixed */,
+        host_sample_s /* 0: t_sample */;
     bool plain; /* it says a limit and a clock at most: what is known of such a run of these kernels may be kept */
     adept_network network;
 } adept_operator_numbers;
@@ -66,8 +63,8 @@ void adept_operator_optimizer_time(adept_timed_kernel *out, adept_timed_slopes *
                                    const adept_operator_numbers *n, const double *theta);
 
 /** Time and power of a step: the highest clock that its limit leaves, and the tasks at that clock (schedule.h).
- *  Of a plain run the limits at ends of the list's cells are kept in it, and clocks by limit: more such runs of the same
- *  kernels and numbers cost a fifth of a microsecond.
+ *  Of a plain run the limits at ends of the list's cells are kept in it, and clocks by limit: more such runs of the
+ * same kernels and numbers cost a fifth of a microsecond.
  *  @param list     closed
  *  @param buckets  NULL: the share `overlap` of the all-reduce is hidden; else of bucket_bytes each */
 void adept_operator_step(adept_step *out, const adept_kernel_list *list, const adept_operator_numbers *n,
@@ -91,8 +88,8 @@ typedef struct adept_list_slopes {
 void adept_list_slopes_add(adept_list_slopes *sum, const adept_timed_kernel *k, const adept_timed_slopes *slopes,
                            const adept_executions *executions);
 
-/* Of the kernels' sum t * ((p / L)^8 - 1), which together with the same of the waits is 0 while the limit L holds, by every
- * parameter and by the clock. */
+/* Of the kernels' sum t * ((p / L)^8 - 1), which together with the same of the waits is 0 while the limit L holds, by
+ * every parameter and by the clock. */
 typedef struct adept_balance_slopes {
     double by_theta[ADEPT_OPERATOR_PARAMETERS], by_clock;
 } adept_balance_slopes;
@@ -112,16 +109,17 @@ typedef struct adept_step_path {
     adept_backward_span before;
 } adept_step_path;
 /** @param tasks  as of adept_operator_schedule() */
-void adept_operator_path(adept_step_path *path, adept_task *tasks, const adept_step *step, const adept_kernel_list *list,
-                         const adept_operator_numbers *n, const adept_buckets *buckets, double bucket_bytes,
-                         const double *theta);
+void adept_operator_path(adept_step_path *path, adept_task *tasks, const adept_step *step,
+                         const adept_kernel_list *list, const adept_operator_numbers *n, const adept_buckets *buckets,
+                         double bucket_bytes, const double *theta);
 
 /* Of the times of kernels that run before a bucket, by every parameter. */
 typedef struct adept_ready_slopes {
     double time_s[ADEPT_OPERATOR_PARAMETERS], clocked_s[ADEPT_OPERATOR_PARAMETERS];
 } adept_ready_slopes;
 
-/** d step_s / d theta and d power_w / d theta, exact, the clock's own dependence included: the sum along the critical path.
+/** d step_s / d theta and d power_w / d theta, exact, the clock's own dependence included: the sum along the critical
+ * path.
  *  @param ready    of path->before; read only where path->ready is not 0
  *  @param balance  read only where the step is limited, and not floored */
 void adept_operator_step_slopes(double dtime_s[ADEPT_OPERATOR_PARAMETERS], double dpower_w[ADEPT_OPERATOR_PARAMETERS],

@@ -1,5 +1,5 @@
-/** @file parameters.c  Which granularity holds, and theta_H of the model granularity: list, defaults from the sheet, fitted
- *  values on top. */
+/** @file parameters.c  Which granularity holds, and theta_H of the model granularity: list, defaults from the sheet,
+ * fitted values on top. */
 #include "adept_append.h"
 #include "adept_plan.h"
 #include "nearest.h"
@@ -67,7 +67,8 @@ const char *adept_calibration_text(char text[ADEPT_CALIBRATION_BYTES], const ade
     const char *how = is_in ? "calibrated" : is_for ? "calibrated in other precisions only" : "not calibrated";
     const adept_among_donors *among = hw->among;
     if (!adept_transferred_for(hw, run)) {
-        snprintf(text, ADEPT_CALIBRATION_BYTES, "%s%s", how, is_for ? "" : ": an estimate from the specification sheet");
+        snprintf(text, ADEPT_CALIBRATION_BYTES, "%s%s", how,
+                 is_for ? "" : ": an estimate from the specification sheet");
     } else if (!among) {
         snprintf(text, ADEPT_CALIBRATION_BYTES, "%s: parameters transferred from %zu other GPU%s%s", how, hw->n_donors,
                  hw->n_donors == 1 ? "" : "s", hw->other_vendor ? ", all of other vendors" : "");

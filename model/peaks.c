@@ -21,8 +21,8 @@ static adept_spec alu_peak(adept_dtype dtype)
                                                      : ADEPT_SPEC_vector_fp32_flops_per_s;
 }
 
-/* Where the sheet says nothing of integers: units for floats of 8 bits multiply them as fast, others at least as fast as
- * floats of 16 bits. */
+/* Where the sheet says nothing of integers: units for floats of 8 bits multiply them as fast, others at least as fast
+ * as floats of 16 bits. */
 static adept_spec instead_of_int8(const adept_specs *s)
 {
     return first_known(s, ADEPT_SPEC_tensor_fp8_flops_per_s,
@@ -77,7 +77,8 @@ adept_status adept_peak_check_precision(const adept_hwprofile *hw, adept_precisi
     adept_dtype dtype = adept_precision_low_dtype(precision);
     if (dtype == ADEPT_DTYPE_NONE) return ADEPT_OK;
     const adept_specs *s = &hw->specs;
-    if (number(s, matrix_peak(s, precision, adept_precision_is_fp8(precision) ? ADEPT_F8E4M3 : dtype)) > 0.0) return ADEPT_OK;
+    if (number(s, matrix_peak(s, precision, adept_precision_is_fp8(precision) ? ADEPT_F8E4M3 : dtype)) > 0.0)
+        return ADEPT_OK;
     if (adept_precision_is_fp8(precision) && number(s, matrix_peak(s, precision, dtype)) > 0.0)
         return adept_error_set(err, ADEPT_E_USAGE, "%s has no units for fp8: use --precision bf16", hw->name);
     bool has_fp16 = number(s, matrix_peak(s, precision, ADEPT_F16)) > 0.0;

@@ -123,8 +123,8 @@ bool adept_bridge_too_short(const adept_run *run)
 
 static bool adds_in_switch(const adept_hwprofile *hw, const adept_run *run)
 {
-    return run->nodes <= 1 && run->allreduce != ADEPT_ALLREDUCE_TREE && hw->vendor && strcmp(hw->vendor, "NVIDIA") == 0 &&
-           hw->specs.link_bytes_per_s >= NVLINK_4_BYTES_PER_S;
+    return run->nodes <= 1 && run->allreduce != ADEPT_ALLREDUCE_TREE && hw->vendor &&
+           strcmp(hw->vendor, "NVIDIA") == 0 && hw->specs.link_bytes_per_s >= NVLINK_4_BYTES_PER_S;
 }
 
 double adept_allreduce_s(const adept_hwprofile *hw, int64_t gpus, double bytes, double l_hop_s, double bytes_per_s)
@@ -150,8 +150,9 @@ adept_status adept_place_run(double *row, adept_network *net, const adept_hwprof
         adept_status sums = adept_mesh_of(&mesh, &layout, NULL, err);
         if (sums != ADEPT_OK) return sums;
         if (!mesh.plain || mesh.gpus != (run->gpus > 0 ? run->gpus : 1)) /* else the GPUs say all of it */
-            return adept_error_set(err, ADEPT_E_USAGE, "a layout (tp, pp, fsdp, activation_checkpoint, ...) cannot be said here: "
-                                                       "adept predict takes it");
+            return adept_error_set(err, ADEPT_E_USAGE,
+                                   "a layout (tp, pp, fsdp, activation_checkpoint, ...) cannot be said here: "
+                                   "adept predict takes it");
     }
     adept_status status = adept_node_resolve(&run, &room, err);
     if (status == ADEPT_OK) status = adept_place_limits(row, hw, run, err);
@@ -185,9 +186,9 @@ static bool has_work(const adept_work *work, adept_unit unit)
     return any;
 }
 
-/* Eq 4.6, second half: FLOP-weighted mean dimensions divided by the tile M 16, N 8, K 8 (bf16, fp16) or K 4 (fp32, tf32): the matrix
- * instruction is 16x8x8 on 16-bit operands and 16x8x4 on TF32; FP32 is given TF32's tile. Dimensions of work that there is none of
- * must not disturb: 1 saturates to something positive. */
+/* Eq 4.6, second half: FLOP-weighted mean dimensions divided by the tile M 16, N 8, K 8 (bf16, fp16) or K 4 (fp32,
+ * tf32): the matrix instruction is 16x8x8 on 16-bit operands and 16x8x4 on TF32; FP32 is given TF32's tile. Dimensions
+ * of work that there is none of must not disturb: 1 saturates to something positive. */
 static adept_status compile_dimensions(double *dim, const adept_profile *prof, const adept_work *work, adept_error *err)
 {
     const adept_profile_features *f = &prof->features;

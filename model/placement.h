@@ -1,5 +1,5 @@
-/** @file placement.h  One placement checked and reduced to the numbers that time and power are computed from. Private to
- *  model/. */
+/** @file placement.h  One placement checked and reduced to the numbers that time and power are computed from. Private
+ * to model/. */
 #ifndef ADEPT_PLACEMENT_H
 #define ADEPT_PLACEMENT_H
 #include "adept_evaluate.h"
@@ -87,8 +87,8 @@ adept_status adept_place(adept_placed *out, adept_pieces *pieces, const adept_pl
 
 /** Check a profile and sum its work. */
 adept_status adept_place_check_profile(adept_work *work, const adept_profile *prof, adept_error *err);
-/** The same for granularity "operator" of a profile that adept_place_check_profile() has checked, with its work in out->work: without mean dimensions and
- *  columns of work, which it does not need. */
+/** The same for granularity "operator" of a profile that adept_place_check_profile() has checked, with its work in
+ * out->work: without mean dimensions and columns of work, which it does not need. */
 adept_status adept_place_known(adept_placed *out, const adept_placement *at, adept_error *err);
 
 #endif

@@ -15,8 +15,8 @@
 /* The caching allocator rounds and splits blocks. Likewise an allowance. */
 #define FRAGMENTATION_SHARE 0.04
 
-/* Device memory that one GPU needs: an estimate for PyTorch with DistributedDataParallel when gpus > 1; the allowances are in
- * docs/MODEL.md. */
+/* Device memory that one GPU needs: an estimate for PyTorch with DistributedDataParallel when gpus > 1; the allowances
+ * are in docs/MODEL.md. */
 static adept_memory memory_of(const adept_profile *prof, double optimizer_state_bytes, double capacity_bytes,
                               int gpus)
 {
@@ -35,7 +35,8 @@ static adept_memory memory_of(const adept_profile *prof, double optimizer_state_
     double buckets = gpus > 1 ? m.gradients_bytes : 0.0;
     m.other_bytes = prof->autocast_copy_bytes + prof->temporary_bytes + buckets + CONTEXT_BYTES +
                     FRAGMENTATION_SHARE * (tensors + buckets);
-    m.peak_bytes = m.weights_bytes + m.gradients_bytes + m.optimizer_bytes + m.activations_bytes + m.kv_bytes + m.other_bytes;
+    m.peak_bytes =
+        m.weights_bytes + m.gradients_bytes + m.optimizer_bytes + m.activations_bytes + m.kv_bytes + m.other_bytes;
     m.fits = m.peak_bytes <= capacity_bytes;
     return m;
 }
@@ -392,8 +393,8 @@ static adept_plan empty_plan(const adept_placement *at)
 }
 
 /* @param theta  NULL: the GPU's */
-static adept_status add_legs(adept_plan *plan, const adept_profile *prof, const adept_hwprofile *hw, const adept_run *how,
-                               bool several, const double *theta, adept_error *err)
+static adept_status add_legs(adept_plan *plan, const adept_profile *prof, const adept_hwprofile *hw,
+                             const adept_run *how, bool several, const double *theta, adept_error *err)
 {
     adept_status status = ADEPT_OK;
     plan->tokens = prof->mode == ADEPT_MODE_GENERATE ? (double)prof->tokens : 0.0;
@@ -498,8 +499,8 @@ void adept_plan_family_free(adept_plan_family *f)
     free(f);
 }
 
-/* What parameters of granularity "operator" do not depend on: bandwidth, caches, matrix units but for the peak that says
- * how they accumulate. */
+/* What parameters of granularity "operator" do not depend on: bandwidth, caches, matrix units but for the peak that
+ * says how they accumulate. */
 static adept_specs without_kernels(const adept_specs *specs)
 {
     adept_specs out = *specs;
@@ -708,11 +709,13 @@ static double longest_context(const adept_plan *plan, double room_bytes)
     return high >= 0x1p53 ? INFINITY : low;
 }
 
-void adept_plan_generation(adept_generation *out, const adept_plan *plan, const adept_checked_run *run, const adept_estimate *e)
+void adept_plan_generation(adept_generation *out, const adept_plan *plan, const adept_checked_run *run,
+                           const adept_estimate *e)
 {
     const double gpus = run->row[ADEPT_ROW_GPUS];
     const adept_memory *memory = &plan->memory[gpus > 1.0];
-    *out = (adept_generation){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ADEPT_BOUND_COMPUTE, ADEPT_BOUND_COMPUTE};
+    *out =
+        (adept_generation){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ADEPT_BOUND_COMPUTE, ADEPT_BOUND_COMPUTE};
     if (!(plan->tokens > 0.0)) return;
     adept_step prompt, answer = {0}, one;
     adept_plan_step(&prompt, &plan->legs[0].plan, run);
@@ -782,7 +785,8 @@ static void widen(double interval[2], double value, double other)
     interval[end] = value * exp((end ? 1.0 : -1.0) * hypot(width, log(other / value)));
 }
 
-/* A step whose launches are so small a part of it on any host waits for none: the two predictions more would be in vain. */
+/* A step whose launches are so small a part of it on any host waits for none: the two predictions more would be in
+ * vain. */
 #define WAITS_FOR_NO_HOST 0.5
 
 /* The ends of intervals move to where they are if the host is at the ends of its range. Power is the boards'. */
@@ -827,7 +831,8 @@ void adept_plan_interval(adept_estimate *e, const adept_plan *plan, const adept_
         wanted && adept_plan_check_run(&checked, plan, run, NULL) == ADEPT_OK; /* as when it was predicted */
     if (run) widen_by_host(e, plan, run);
     if (known) widen_by_optimizer(e, plan, &checked);
-    /* No host launches faster than that, and no board draws more than its limit or, at its lowest clock, what is predicted. */
+    /* No host launches faster than that, and no board draws more than its limit or, at its lowest clock, what is
+     * predicted. */
     const bool launches = plan->described.execution != ADEPT_GRAPHS; /* which the host replays */
     double least_s = launches ? fmin(e->step_time_s, plan->launches * LEAST_LAUNCH_S) : 0.0;
     double most_w = fmax(e->boards_power_w, point.gpus * point.power_limit_w);

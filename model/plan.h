@@ -1,4 +1,5 @@
-/** @file plan.h  What a plan holds, for those who look inside: predictions, power limits. Private to model/. Calls: workload, handlers. */
+/** @file plan.h  What a plan holds, for those who look inside: predictions, power limits. Private to model/. Calls:
+ * workload, handlers. */
 #ifndef ADEPT_PLAN_PRIVATE_H
 #define ADEPT_PLAN_PRIVATE_H
 #include "adept_plan.h"
@@ -11,7 +12,8 @@ typedef struct adept_plan_phases {
     adept_theta theta;
     adept_phases full; /* at full clock, without communication */
     double gemm_s, conv_s, alu_s, memory_s; /* of all passes */
-    double slope_gemm, slope_conv, slope_alu, slope_mem; /* seconds per second at the peak; memory: per second at full bandwidth */
+    /* seconds per second at the peak; memory: per second at full bandwidth */
+    double slope_gemm, slope_conv, slope_alu, slope_mem;
     double gradient_bytes;
 } adept_plan_phases;
 
@@ -85,7 +87,8 @@ void adept_plan_clear(adept_plan *plan);
 adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan, const adept_run *run,
                                   adept_error *err);
 
-/** The one solution of a step, whatever it is for. The limit of the run may be set to one that the board does not have. */
+/** The one solution of a step, whatever it is for. The limit of the run may be set to one that the board does not have.
+ */
 void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run);
 
 /** The step if the optimizer is the fused one, where nobody says which runs. @return false: somebody does, or there is
@@ -107,7 +110,8 @@ adept_status adept_prediction_fill(adept_prediction *out, const adept_plan *plan
 adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                      const adept_run *run, adept_error *err);
 /** What an estimate says as a batch of queries; all NAN where it is none. */
-void adept_plan_generation(adept_generation *out, const adept_plan *plan, const adept_checked_run *run, const adept_estimate *e);
+void adept_plan_generation(adept_generation *out, const adept_plan *plan, const adept_checked_run *run,
+                           const adept_estimate *e);
 
 /** The quantities of a run whose calibrated range a fit records. */
 adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run *run);

@@ -84,8 +84,8 @@ static void warn_uncalibrated(adept_prediction *out, const adept_hwprofile *hw, 
         warn(out, "%.40s is not calibrated: parameters are transferred from %s%s", hw->name, names,
              hw->other_vendor ? ", all of other vendors: expect errors of tens of percent" : "");
     else if (adept_calibrated_for(hw, run))
-        warn(out, "%s is calibrated, but not in %s: what nobody measured there is transferred, or of the sheet", hw->name,
-             adept_precision_name(precision));
+        warn(out, "%s is calibrated, but not in %s: what nobody measured there is transferred, or of the sheet",
+             hw->name, adept_precision_name(precision));
     else if (is_sheet)
         warn(out,
              "%s is not calibrated: parameters are defaults from the specification sheet, expect errors of tens "
@@ -127,8 +127,8 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
         warn(out, "%s has no TF32 units: tf32 has no effect there and runs as fp32", hw->name);
     const char *instead = adept_peak_instead_of_int8(&hw->specs);
     if (instead && multiplies_int8(&plan->placed.work))
-        warn(out, "8-bit integers are multiplied at the %s peak of %s: its sheet has no tensor_int8_flops_per_s", instead,
-             hw->name);
+        warn(out, "8-bit integers are multiplied at the %s peak of %s: its sheet has no tensor_int8_flops_per_s",
+             instead, hw->name);
     double limit_w = checked->row[ADEPT_ROW_LIMIT_W];
     if (step->floored)
         warn(out, "%s cannot keep within %g W: at its lowest clock it still draws more", hw->name, limit_w);
@@ -139,11 +139,15 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
         warn(out, "needs about %.3g GiB of device memory, %s has %.3g GiB", out->memory.peak_bytes / 1073741824.0,
              hw->name, out->memory.capacity_bytes / 1073741824.0);
     if (prof->mode == ADEPT_MODE_GENERATE)
-        warn(out, "no measured generation is at hand: the error of time and energy as a whole is not known, kernels are predicted "
+        warn(out, "no measured generation is at hand: the error of time and energy as a whole is not known, kernels "
+                  "are predicted "
                   "within theirs");
     if (prof->mode == ADEPT_MODE_GENERATE && out->generation.answer_bound == ADEPT_BOUND_LAUNCH)
-        warn(out, "the GPU waits for the host %.0f %% of a token's time, as in PyTorch without CUDA graphs: servers of language "
-                  "models replay graphs (execution graphs)", 100.0 * out->generation.waits_s / out->tpot_s);
+        warn(out,
+             "the GPU waits for the host %.0f %% of a token's time, as in PyTorch without CUDA graphs: servers of "
+             "language "
+             "models replay graphs (execution graphs)",
+             100.0 * out->generation.waits_s / out->tpot_s);
     const char *missing = says_node(run) ? adept_node_missing(&checked->node, &checked->watts) : NULL;
     if (missing)
         warn(out, "the power of the node is unknown: %s is not known, with %g of its %g GPUs in use", missing,
@@ -154,8 +158,10 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
     if (adept_bridge_too_short(run) && plan->sends)
         warn(out, "a bridge joins two boards: of %.0f GPUs some send over the slower link", gpus);
     if (step->samples_s > LEAST_SAMPLES * step->step_s && run->host_sample_s == 0.0)
-        warn(out, "the host takes %.3g s of the step to load samples, as the program did that was measured (t_sample_s): "
-             "say what yours takes (host_sample_s)", step->samples_s);
+        warn(out,
+             "the host takes %.3g s of the step to load samples, as the program did that was measured (t_sample_s): "
+             "say what yours takes (host_sample_s)",
+             step->samples_s);
     if (out->mfu > 1.0 && plan->left_out_s > 0.0)
         warn(out, "an MFU above 1: Winograd's algorithm multiplies less than is counted, at %.0f %% of the peak of %s",
              100.0 * out->mfu_executed, hw->name);
@@ -175,7 +181,8 @@ static void fill_interval(adept_prediction *out, const adept_plan *plan, const a
 }
 
 adept_status adept_prediction_fill(adept_prediction *out, const adept_plan *plan, const adept_step *step,
-                                   const adept_checked_run *checked, const adept_profile *prof, const adept_run *run, adept_error *err)
+                                   const adept_checked_run *checked, const adept_profile *prof, const adept_run *run,
+                                   adept_error *err)
 {
     adept_prediction p = {0};
     adept_status status = adept_plan_report(&p.estimate, plan, step, checked, err);
@@ -291,7 +298,8 @@ static void predict_alone(adept_op_prediction *out, const adept_plan *plan, cons
     }
 }
 
-/* One operator's own kernels, forward and backward, of all accumulation passes, at the step's clock; idle power by time. */
+/* One operator's own kernels, forward and backward, of all accumulation passes, at the step's clock; idle power by
+ * time. */
 static adept_status predict_kernels(adept_op_prediction *out, const adept_plan *plan, const adept_step *step,
                                     const adept_profile *prof, const adept_profile_op *op, double gpus,
                                     adept_error *err)

@@ -58,7 +58,8 @@ typedef struct adept_done {
     double at_s;
     int task;
     bool within;
-    unsigned launches; /* of parts, that it waited for one behind the other: by bits, in the order in which they were added */
+    /* of parts, that it waited for one behind the other: by bits, in the order in which they were added */
+    unsigned launches;
 } adept_done;
 
 typedef struct adept_schedule {

@@ -1,5 +1,5 @@
-/** @file step.h  One run of one workload on one GPU, whichever granularity worked it out: what estimates and predictions are made
- *  of. Private to model/. Calls: nothing. */
+/** @file step.h  One run of one workload on one GPU, whichever granularity worked it out: what estimates and
+ * predictions are made of. Private to model/. Calls: nothing. */
 #ifndef ADEPT_STEP_H
 #define ADEPT_STEP_H
 #include "adept_model.h"
@@ -22,7 +22,8 @@ typedef struct adept_step {
     double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s: what follows the core clock, by unit, and the rest */
     double hidden_s[ADEPT_PARTS]; /* of a part's kernels, the time in the shadow of the host */
     bool optimizer_computes;      /* its arithmetic takes longer than its traffic */
-    double samples_s;            /* inside launch_s: waiting for the host to load samples; granularity "operator" only */
+    /* inside launch_s: waiting for the host to load samples; granularity "operator" only */
+    double samples_s;
     double energy_j;              /* above idle; granularity "operator" only */
     double power_w;               /* mean over step_s; NAN without tdp_w */
     double pass_w, optimizer_w, comm_w, idle_w;

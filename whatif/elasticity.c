@@ -156,7 +156,8 @@ static adept_relative_change add(state *s, const lever *l)
     return row.exact;
 }
 
-static lever lever_of(size_t index, adept_lever_kind kind, const char *key, const char *meaning, double value, bool whole)
+static lever lever_of(size_t index, adept_lever_kind kind, const char *key, const char *meaning, double value,
+                      bool whole)
 {
     return (lever){index, {.kind = kind, .key = key, .meaning = meaning, .value = value, .whole = whole}};
 }

@@ -262,7 +262,8 @@ static void serve(server *s)
         const bool waits = s->next < s->n && s->queries[s->next].arrival_s <= s->now_s;
         if (waits && has_room(s)) {
             query *q = &s->queries[s->next];
-            work(s, of_prompt(s->table, s->table->prompt_s, q->prompt), of_prompt(s->table, s->table->prompt_j, q->prompt));
+            work(s, of_prompt(s->table, s->table->prompt_s, q->prompt),
+                 of_prompt(s->table, s->table->prompt_j, q->prompt));
             q->first_s = s->now_s;
             s->held_tokens += needs_tokens(q);
             s->length_sum += q->prompt;

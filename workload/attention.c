@@ -2,9 +2,9 @@
  *
  *     scores = matmul(q, k^T)  ->  scale, mask, bias, casts  ->  softmax  ->  dropout, casts  ->  out = matmul(p, v)
  *
- * is one flash-attention call: the score matrix is never written to memory nor kept for the backward, which recomputes it
- * (Dao et al., "FlashAttention", 2022). The second product's record becomes a call of scaled_dot_product_attention on q, k
- * and v, the records between are skipped. Views stay: they cost nothing. */
+ * is one flash-attention call: the score matrix is never written to memory nor kept for the backward, which recomputes
+ * it (Dao et al., "FlashAttention", 2022). The second product's record becomes a call of scaled_dot_product_attention
+ * on q, k and v, the records between are skipped. Views stay: they cost nothing. */
 #include "interp.h"
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +101,8 @@ static int32_t find_output(fusion *f, int32_t softmax, double *dropout_p)
     return -1;
 }
 
-/* A copy of the metadata with the last two dimensions swapped (k^T of the product as k) or not, and a leading dimension of
- * 1 if there are only three: the fused kernels want (batch, heads, length, width). */
+/* A copy of the metadata with the last two dimensions swapped (k^T of the product as k) or not, and a leading dimension
+ * of 1 if there are only three: the fused kernels want (batch, heads, length, width). */
 static adept_tensor *as_operand(adept_interp *in, const adept_tensor *t, bool swap)
 {
     adept_tensor_node *node = adept_arena_alloc(in->run.arena, sizeof *node);
@@ -152,8 +152,15 @@ static adept_status replace(fusion *f, int32_t scores, int32_t softmax, int32_t 
     args[3] = (adept_value){ADEPT_VALUE_FLOAT, {.f = dropout_p}};
     for (int i = 0; i < f->n_masks; i++)
         args[4 + i] = f->masks[i];
-    adept_call call = {.run = &in->run, .handler = handler, .row = row, .op = row->names, .any_grad = out->call.any_grad,
-                       .n_args = 4 + f->n_masks, .args = args, .arg_names = names, .record = output};
+    adept_call call = {.run = &in->run,
+                       .handler = handler,
+                       .row = row,
+                       .op = row->names,
+                       .any_grad = out->call.any_grad,
+                       .n_args = 4 + f->n_masks,
+                       .args = args,
+                       .arg_names = names,
+                       .record = output};
     handler->shape(&call);
     const adept_tensor *result = adept_result_tensor(&call, 0), *wanted = adept_result_tensor(&out->call, 0);
     if (call.failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);

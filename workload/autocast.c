@@ -1,6 +1,6 @@
 /* torch.autocast: which operators see their floating inputs in another type, and what the casts cost.
- * Source: PyTorch "Automatic Mixed Precision package", CUDA Op-Specific Behavior; aten/src/ATen/autocast_mode.cpp caches
- * the low-precision copy of leaf parameters for the duration of the forward pass. */
+ * Source: PyTorch "Automatic Mixed Precision package", CUDA Op-Specific Behavior; aten/src/ATen/autocast_mode.cpp
+ * caches the low-precision copy of leaf parameters for the duration of the forward pass. */
 #include "interp.h"
 #include <string.h>
 
@@ -15,7 +15,8 @@ static void cast_cost(adept_call *c, adept_cost *cost)
     double n = (double)adept_tensor_numel(to);
     adept_cost_alu(cost, ADEPT_FORWARD, to->dtype, n, 0, adept_tensor_unique_bytes(from), adept_tensor_bytes(to));
     if (adept_cost_wants_grad(cost, from))
-        adept_cost_alu(cost, ADEPT_BACKWARD, from->dtype, n, 0, adept_tensor_bytes(to), n * adept_dtype_bytes(from->dtype));
+        adept_cost_alu(cost, ADEPT_BACKWARD, from->dtype, n, 0, adept_tensor_bytes(to),
+                       n * adept_dtype_bytes(from->dtype));
 }
 
 static const adept_op cast_rows[] = {{"autocast::to", ADEPT_ROLE_SCORES, NULL}, {0}};
@@ -108,7 +109,8 @@ adept_status adept_interp_unify(adept_interp *in, adept_value *args, int n_args,
 adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, const adept_op *op, int32_t module)
 {
     adept_cast cast = adept_op_cast(op);
-    if (op->traits & ADEPT_CAST_WIDENS && n_args > 0 && args[0].kind == ADEPT_VALUE_TENSOR && args[0].u.t->dtype == ADEPT_F16)
+    if (op->traits & ADEPT_CAST_WIDENS && n_args > 0 && args[0].kind == ADEPT_VALUE_TENSOR &&
+        args[0].u.t->dtype == ADEPT_F16)
         return ADEPT_OK;
     adept_dtype to = cast == ADEPT_CAST_LOWER ? in->run.cast : ADEPT_F32;
     if (cast == ADEPT_CAST_PROMOTE) {

@@ -1,6 +1,7 @@
 /* Was the batch fixed when the model was traced? `x.view(2, -1)` with the 2 from int(x.shape[0]) runs at any batch and
- * quietly computes something else. The shapes are evaluated a second time at twice the batch; an operator whose argument
- * grew along its leading dimension while its result, by a constant of the trace, did not, is where the batch got lost. */
+ * quietly computes something else. The shapes are evaluated a second time at twice the batch; an operator whose
+ * argument grew along its leading dimension while its result, by a constant of the trace, did not, is where the batch
+ * got lost. */
 #include "interp.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,10 +87,11 @@ static adept_status compare(checker *c, adept_error *err)
     if (!lost || (!(size >= 2 && absorbed) && outputs_grew(c))) return ADEPT_OK;
     char place[400];
     adept_interp_place(c->once, lost->module, place, sizeof place);
-    return adept_error_set(err, ADEPT_E_USAGE,
-                           "%s: %s: the leading size %lld was fixed when the model was traced, so batch %lld cannot be predicted; "
-                           "trace with x.size(0) or x.shape[0] kept as a tensor size, or use the batch of the trace",
-                           place, lost->node->op, (long long)size, (long long)c->once->batch_size);
+    return adept_error_set(
+        err, ADEPT_E_USAGE,
+        "%s: %s: the leading size %lld was fixed when the model was traced, so batch %lld cannot be predicted; "
+        "trace with x.size(0) or x.shape[0] kept as a tensor size, or use the batch of the trace",
+        place, lost->node->op, (long long)size, (long long)c->once->batch_size);
 }
 
 /* Outputs that the batch does not reach, the first of them for the message. A scalar is a loss, and what has the batch
@@ -107,7 +109,9 @@ static void find_stuck(stuck *out, const adept_value *a, const adept_value *b, i
         for (size_t i = 0; i < a->u.list->n && a->u.list->n == b->u.list->n; i++) /* else it has an entry a sample */
             find_stuck(out, &a->u.list->items[i], &b->u.list->items[i], depth + 1);
     if (a->kind != ADEPT_VALUE_TENSOR || adept_tensor_producer(a->u.t) < 0 || a->u.t->param >= 0) return;
-    if (adept_tensor_numel(a->u.t) < 2 || a->u.t->dims[0] == out->batch_size || !adept_tensor_same_shape(a->u.t, b->u.t)) return;
+    if (adept_tensor_numel(a->u.t) < 2 || a->u.t->dims[0] == out->batch_size ||
+        !adept_tensor_same_shape(a->u.t, b->u.t))
+        return;
     if (out->n++ == 0) out->first = a->u.t;
 }
 

@@ -242,8 +242,11 @@ static void bad_scalar(adept_call *c, const char *name, const adept_value *v, co
 {
     c->on_data = adept_value_is_unknown(v);
     if (v->kind == ADEPT_VALUE_UNKNOWN || v->kind == ADEPT_VALUE_TENSOR)
-        adept_call_fail(c, "argument '%s' depends on tensor data and is not known before running; if on whole numbers that "
-                        "the model is given, --input SHAPE=NUMBER says what they are (--input i64:2=50)", name);
+        adept_call_fail(
+            c,
+            "argument '%s' depends on tensor data and is not known before running; if on whole numbers that "
+            "the model is given, --input SHAPE=NUMBER says what they are (--input i64:2=50)",
+            name);
     else
         adept_call_fail(c, "argument '%s' is %s, not %s", name, adept_value_kind_name(v->kind), wanted);
 }
@@ -460,7 +463,8 @@ double adept_call_memory_bytes(const adept_call *c, const adept_tensor *t)
     return t->storage >= 0 ? c->run->storages[t->storage].bytes : INFINITY;
 }
 
-adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides)
+adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims,
+                             const int64_t *strides)
 {
     if (!adept_call_ok(c)) return scratch(c);
     if (ndim > ADEPT_MAX_DIMS) {
@@ -509,7 +513,8 @@ adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like)
     return adept_out_tensor(c, like->dtype, like->ndim, like->dims);
 }
 
-adept_tensor *adept_out_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides)
+adept_tensor *adept_out_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims,
+                             const int64_t *strides)
 {
     return push_tensor(c, adept_new_view(c, base, ndim, dims, strides));
 }
@@ -535,11 +540,13 @@ static bool same_dims(const adept_tensor *t, int ndim, const int64_t *dims)
 adept_dtype adept_call_fits_type(adept_call *c, adept_dtype dtype, const adept_tensor *target)
 {
     if (adept_dtype_category(dtype) > adept_dtype_category(target->dtype)) /* torch.can_cast */
-        adept_call_fail(c, "a result of type %s does not go into %s", adept_dtype_name(dtype), adept_call_shape(c, target));
+        adept_call_fail(c, "a result of type %s does not go into %s", adept_dtype_name(dtype),
+                        adept_call_shape(c, target));
     return target->dtype;
 }
 
-adept_tensor *adept_out_filled(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims)
+adept_tensor *adept_out_filled(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim,
+                               const int64_t *dims)
 {
     if (!c->inplace) return adept_out_tensor(c, dtype, ndim, dims);
     if (!same_dims(self, ndim, dims))
@@ -548,11 +555,13 @@ adept_tensor *adept_out_filled(adept_call *c, const adept_tensor *self, adept_dt
     return adept_out_alias(c, self);
 }
 
-adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims)
+adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim,
+                               const int64_t *dims)
 {
     for (int d = 0; c->inplace && d < self->ndim; d++)
         if (self->strides[d] == 0 && self->dims[d] > 1)
-            adept_call_fail(c, "in place: elements of the target %s share memory: it was expanded", adept_call_shape(c, self));
+            adept_call_fail(c, "in place: elements of the target %s share memory: it was expanded",
+                            adept_call_shape(c, self));
     return adept_out_filled(c, self, dtype, ndim, dims);
 }
 

@@ -50,7 +50,8 @@ bool adept_workload_config_copy(adept_workload_config *out, const adept_workload
     return out->optimizer || !config->optimizer;
 }
 
-/* Saved profiles have a hash of it: what stands here stays. Words that came later say their names, where they say something. */
+/* Saved profiles have a hash of it: what stands here stays. Words that came later say their names, where they say
+ * something. */
 char *adept_workload_config_text(const adept_workload_config *c)
 {
     adept_buffer text = {.data = NULL};

@@ -57,7 +57,8 @@ static void check_types(adept_call *c, const adept_tensor *t, const char *name, 
 {
     size_t length = strcspn(what + 1, " ");
     const adept_tensor *other = first_tensor(length ? find(c, what + 1, length) : find(c, name, (size_t)n));
-    if (other && (*what == '=' || (adept_dtype_has_fraction(t->dtype) && t->dtype != ADEPT_F32))) adept_call_same_type(c, other, t);
+    if (other && (*what == '=' || (adept_dtype_has_fraction(t->dtype) && t->dtype != ADEPT_F32)))
+        adept_call_same_type(c, other, t);
 }
 
 static void check_tensor(adept_call *c, const adept_tensor *t, const char *name, int n, const char *what)
@@ -68,15 +69,17 @@ static void check_tensor(adept_call *c, const adept_tensor *t, const char *name,
     }
     const char *type = type_name(*what);
     if (type && !type_fits(*what, t->dtype))
-        adept_call_fail(c, "argument '%.*s', %s, has not the type that PyTorch takes, %s", n, name, adept_call_shape(c, t),
-                        type);
+        adept_call_fail(c, "argument '%.*s', %s, has not the type that PyTorch takes, %s", n, name,
+                        adept_call_shape(c, t), type);
     if (type) what++;
     if (*what < '0' || *what > '9') return;
     char *end;
-    long least = strtol(what, &end, 10), most = *end != '-' ? least : end[1] > '0' ? strtol(end + 1, NULL, 10) : ADEPT_MAX_DIMS;
+    long least = strtol(what, &end, 10), most = *end != '-'    ? least
+                                                : end[1] > '0' ? strtol(end + 1, NULL, 10)
+                                                               : ADEPT_MAX_DIMS;
     if (t->ndim < least || t->ndim > most)
-        adept_call_fail(c, "argument '%.*s', %s, has %d dimensions, which PyTorch does not take", n, name, adept_call_shape(c, t),
-                        t->ndim);
+        adept_call_fail(c, "argument '%.*s', %s, has %d dimensions, which PyTorch does not take", n, name,
+                        adept_call_shape(c, t), t->ndim);
 }
 
 void adept_call_demand(adept_call *c, const char *text)

@@ -13,8 +13,8 @@ static double part_of(double size, double by)
     return by > 1.0 ? fmax(1.0, ceil(size / by)) : size;
 }
 
-/* A product that has m tokens in its forward pass. The gradient of its input has m x K by N, that of its weights K x N over m tokens: told
- * apart by their sizes, and where those are equal by their order. */
+/* A product that has m tokens in its forward pass. The gradient of its input has m x K by N, that of its weights K x N
+ * over m tokens: told apart by their sizes, and where those are equal by their order. */
 static void divide_product(adept_kernel *k, const adept_kernel *forward, const adept_division *d, bool *had_input)
 {
     const double m = k->m, n = k->n, inner = k->k, batch = k->batch;
@@ -77,7 +77,8 @@ bool adept_divide(adept_profile_op *out, const adept_profile_op *op, const adept
             divide_product(k, forward, d, &had_input);
             continue;
         }
-        if (d->one_softmax && k->family == ADEPT_FAMILY_STREAM && k->flops <= k->elements) { /* dropout has two FLOPs an element */
+        /* dropout has two FLOPs an element */
+        if (d->one_softmax && k->family == ADEPT_FAMILY_STREAM && k->flops <= k->elements) {
             k->flops = k->bytes_read = k->bytes_written = k->elements = k->launches = 0.0;
             continue;
         }

@@ -1,4 +1,5 @@
-/** @file divide.h  An operator's kernels where a rank does a part of them. Private to workload/. Calls: adept_partition. */
+/** @file divide.h  An operator's kernels where a rank does a part of them. Private to workload/. Calls:
+ * adept_partition. */
 #ifndef ADEPT_DIVIDE_H
 #define ADEPT_DIVIDE_H
 #include "adept_partition.h"
@@ -18,6 +19,7 @@ typedef struct adept_division {
 } adept_division;
 
 /** @return false when memory is out */
-bool adept_divide(adept_profile_op *out, const adept_profile_op *op, const adept_division *division, adept_arena *arena);
+bool adept_divide(adept_profile_op *out, const adept_profile_op *op, const adept_division *division,
+                  adept_arena *arena);
 
 #endif

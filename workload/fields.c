@@ -54,7 +54,8 @@ static bool set_sized(int *out, const adept_field *f, const char *text)
             return true;
         }
         if (at == 0 || strncmp(text, f->names(i), at) != 0) continue;
-        if (!adept_number_parse(&number, text + at) || !(number >= 1 && number <= ADEPT_SIZED_MOST) || number != floor(number))
+        if (!adept_number_parse(&number, text + at) || !(number >= 1 && number <= ADEPT_SIZED_MOST) ||
+            number != floor(number))
             return false;
         *out = adept_sized((int)i, (int)number);
         return true;
@@ -81,7 +82,8 @@ const adept_field *adept_field_find(const adept_field *(*field_at)(size_t), cons
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         if (is_called(aliases[i].alias, key, length)) key = aliases[i].name, length = strlen(key);
     for (size_t i = 0; field_at(i); i++)
-        if (is_called(field_at(i)->name, key, length) || is_called(field_at(i)->option, key, length)) return field_at(i);
+        if (is_called(field_at(i)->name, key, length) || is_called(field_at(i)->option, key, length))
+            return field_at(i);
     return NULL;
 }
 

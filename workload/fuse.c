@@ -1,10 +1,10 @@
-/* torch.compile: TorchInductor makes one kernel of element-wise operators, reductions and copies that follow one another
- * (Ansel et al., "PyTorch 2", ASPLOS 2024, section 4). What one such operator makes for others of its kind stays in
- * registers: it is not read again, not written unless somebody else reads it, and costs no launch of its own. The backward
- * pass does the same with gradients, and computes again what it needs of the forward pass. Products, convolutions and fused
- * attention stay library calls, which read and write all their operands. Two more are written in any case: what somebody
- * reads windows of, and what is made of many tensors. A kernel ends where a library call waits for it: relu's output, read
- * by a convolution and added to what the next one makes, is read a second time. */
+/* torch.compile: TorchInductor makes one kernel of element-wise operators, reductions and copies that follow one
+ * another (Ansel et al., "PyTorch 2", ASPLOS 2024, section 4). What one such operator makes for others of its kind
+ * stays in registers: it is not read again, not written unless somebody else reads it, and costs no launch of its own.
+ * The backward pass does the same with gradients, and computes again what it needs of the forward pass. Products,
+ * convolutions and fused attention stay library calls, which read and write all their operands. Two more are written in
+ * any case: what somebody reads windows of, and what is made of many tensors. A kernel ends where a library call waits
+ * for it: relu's output, read by a convolution and added to what the next one makes, is read a second time. */
 #include "interp.h"
 #include "adept_grow.h"
 #include <math.h>

@@ -77,7 +77,8 @@ adept_status adept_interp_warn(adept_interp *in, const char *format, ...)
     for (size_t i = 0; i < in->n_warnings; i++)
         if (!strcmp(in->warnings[i], text)) return ADEPT_OK;
     if (in->n_warnings == MAX_KINDS_UNKNOWN)
-        return adept_error_set(in->err, ADEPT_E_INVALID, "%s: more than %d warnings", in->graph->path, MAX_KINDS_UNKNOWN);
+        return adept_error_set(in->err, ADEPT_E_INVALID, "%s: more than %d warnings", in->graph->path,
+                               MAX_KINDS_UNKNOWN);
     char **grown = adept_grow(in->warnings, &in->warnings_capacity, in->n_warnings + 1, sizeof *grown);
     if (!grown) return adept_interp_nomem(in);
     in->warnings = grown;
@@ -174,7 +175,8 @@ static adept_status list_unsupported(adept_interp *in)
         const adept_unsupported *u = &in->unsupported[i];
         total += u->count;
         if (used < sizeof names - 1)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s x%lld", i ? ", " : "", u->op, (long long)u->count);
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s x%lld", i ? ", " : "", u->op,
+                                     (long long)u->count);
     }
     const char *reason = in->n_unsupported == 1 ? in->unsupported[0].reason : NULL;
     return adept_error_set(in->err, ADEPT_E_UNSUPPORTED, "%s: %lld operator%s not supported: %s%s%s%s", in->graph->path,
@@ -264,9 +266,10 @@ static adept_status call_failed(adept_interp *in, const adept_call *call, const 
         adept_status status = adept_interp_unsupported(in, node->op, in->run.message, node->module);
         return status ? status : ADEPT_E_UNSUPPORTED;
     }
-    return adept_interp_misfit(
-        in, in->err, node->module, node->op, "%s%s", in->run.message,
-        in->user_shapes && !call->on_data ? " (do the input shapes and --batch fit the model, or was a size fixed at tracing?)" : "");
+    return adept_interp_misfit(in, in->err, node->module, node->op, "%s%s", in->run.message,
+                               in->user_shapes && !call->on_data
+                                   ? " (do the input shapes and --batch fit the model, or was a size fixed at tracing?)"
+                                   : "");
 }
 
 static bool makes_tensor(const adept_call *call)
@@ -332,11 +335,13 @@ static adept_status find_results(adept_interp *in, adept_call *call, const adept
 static adept_status rename_target(adept_interp *in, const adept_node *node, const adept_call *call)
 {
     if (!call->inplace || call->n_results < 1 || node->n_inputs < 1 || node->inputs[0] < 0) return ADEPT_OK;
-    const adept_tensor *before = adept_value_tensor(&in->env[node->inputs[0]]), *after = adept_value_tensor(&call->results[0]);
+    const adept_tensor *before = adept_value_tensor(&in->env[node->inputs[0]]),
+                       *after = adept_value_tensor(&call->results[0]);
     if (!before || !after) return ADEPT_OK;
     in->env[node->inputs[0]] = call->results[0];
     size_t stride_bytes = (size_t)after->ndim * sizeof *after->strides;
-    if (adept_tensor_same_shape(before, after) && !memcmp(before->strides, after->strides, stride_bytes)) return ADEPT_OK;
+    if (adept_tensor_same_shape(before, after) && !memcmp(before->strides, after->strides, stride_bytes))
+        return ADEPT_OK;
     for (size_t i = 0; i < in->graph->n_values; i++)
         if (adept_value_tensor(&in->env[i]) == before) in->env[i] = call->results[0];
     return adept_interp_count(in, in->graph->n_values / 16);
@@ -356,7 +361,8 @@ static void note_order(adept_interp *in, const adept_call *call, size_t first)
 static adept_status warn_of_call(adept_interp *in, const adept_call *call, const adept_node *node)
 {
     const char *path = in->graph->modules[node->module].path;
-    return adept_interp_warn(in, "%.100s: %.300s: in %.200s", call->op, call->assumes, path[0] ? path : "the model itself");
+    return adept_interp_warn(in, "%.100s: %.300s: in %.200s", call->op, call->assumes,
+                             path[0] ? path : "the model itself");
 }
 
 static adept_status run_operator(adept_interp *in, const adept_node *node)
@@ -409,8 +415,8 @@ static adept_status run_operator(adept_interp *in, const adept_node *node)
     return status;
 }
 
-/* Files of quantised weights leave embeddings, heads, norms and routers of experts as they are: what is quantised are matrices in a
- * numbered list of blocks, "model.layers.0.mlp.up_proj.weight". */
+/* Files of quantised weights leave embeddings, heads, norms and routers of experts as they are: what is quantised are
+ * matrices in a numbered list of blocks, "model.layers.0.mlp.up_proj.weight". */
 double adept_interp_weight_bytes(const adept_interp *in, const adept_param *p)
 {
     static const char router[] = ".gate.weight";

@@ -73,11 +73,14 @@ void adept_interp_free(adept_interp *in);
 adept_status adept_interp_bind_inputs(adept_interp *in);                                            /* inputs.c */
 bool adept_interp_is_structural(const char *op);                                                    /* structure.c */
 adept_status adept_interp_structural(adept_interp *in, const adept_node *node);                     /* structure.c */
-adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, const adept_op *op, int32_t module); /* autocast.c */
+/* autocast.c */
+adept_status adept_interp_autocast(adept_interp *in, adept_value *args, int n_args, const adept_op *op, int32_t module);
 adept_status adept_interp_unify(adept_interp *in, adept_value *args, int n_args, int32_t module); /* autocast.c */
 adept_status adept_interp_block(adept_interp *in, const adept_block *block);                        /* interp.c */
-adept_status adept_interp_record(adept_interp *in, const adept_call *call, const adept_node *node, int32_t module); /* interp.c */
-adept_status adept_interp_unsupported(adept_interp *in, const char *op, const char *reason, int32_t module); /* interp.c */
+/* interp.c */
+adept_status adept_interp_record(adept_interp *in, const adept_call *call, const adept_node *node, int32_t module);
+/* interp.c */
+adept_status adept_interp_unsupported(adept_interp *in, const char *op, const char *reason, int32_t module);
 adept_tensor *adept_interp_param(adept_interp *in, int32_t param);                                  /* interp.c */
 /** Bytes of an element of a parameter, where this run stores it otherwise than its type says; else 0. */
 double adept_interp_weight_bytes(const adept_interp *in, const adept_param *p);                     /* interp.c */
@@ -129,12 +132,14 @@ bool adept_literal_int(const adept_node *const *definitions, int32_t value, int6
 /** Refuse a loop that tracing unrolled over a dimension that has another size now (ADEPT_E_USAGE). Run after
  *  adept_interp_run, as the checks below. */
 adept_status adept_unrolled_check(const adept_interp *in, adept_error *err); /* unrolled_check.c */
-/** Refuse a batch that the trace cannot follow (ADEPT_E_USAGE naming the module); warn of outputs that do not grow with it. */
+/** Refuse a batch that the trace cannot follow (ADEPT_E_USAGE naming the module); warn of outputs that do not grow with
+ * it. */
 adept_status adept_batch_check(adept_interp *in, adept_error *err); /* batch_check.c */
 /** The same for the sequence length. */
 adept_status adept_length_check(const adept_interp *in, adept_error *err); /* length_check.c */
-/** Fill the profile's matrices: trained parameters of two dimensions, in order of their shapes, except tables whose rows are looked
- *  up, and what has a table's shape, as heads have that make scores of tokens. @return false when memory is out */
+/** Fill the profile's matrices: trained parameters of two dimensions, in order of their shapes, except tables whose
+ * rows are looked up, and what has a table's shape, as heads have that make scores of tokens. @return false when memory
+ * is out */
 bool adept_matrices_find(adept_profile *p, const adept_interp *in); /* matrices.c */
 /** Refuse positions beyond a table of them. */
 adept_status adept_position_check(const adept_interp *in, adept_error *err); /* position_check.c */

@@ -3,9 +3,9 @@
 
 bool adept_mesh_is_said(const adept_mesh_words *w)
 {
-    return w->dp > 0 || w->tp > 0 || w->pp > 0 || w->cp > 0 || w->ep > 0 || w->virtual_stages > 0 || w->global_batch > 0 ||
-           w->fsdp != 0 || w->zero != 0 || w->schedule != 0 || w->activation_checkpoint != 0 || w->loss != 0 ||
-           w->trainer != 0 || w->sp;
+    return w->dp > 0 || w->tp > 0 || w->pp > 0 || w->cp > 0 || w->ep > 0 || w->virtual_stages > 0 ||
+           w->global_batch > 0 || w->fsdp != 0 || w->zero != 0 || w->schedule != 0 || w->activation_checkpoint != 0 ||
+           w->loss != 0 || w->trainer != 0 || w->sp;
 }
 
 static int64_t or_one(int64_t said)
@@ -36,14 +36,15 @@ static adept_status count_gpus(adept_mesh *l, const adept_mesh_words *w, adept_e
                                (long long)w->dp, (long long)l->tp, (long long)l->pp, (long long)l->cp, (long long)gpus,
                                (long long)l->dp);
     if (l->dp * l->cp % l->ep != 0)
-        return adept_error_set(err, ADEPT_E_USAGE, "ep %lld lies inside dp x cp, and does not divide %lld", (long long)l->ep,
-                               (long long)(l->dp * l->cp));
+        return adept_error_set(err, ADEPT_E_USAGE, "ep %lld lies inside dp x cp, and does not divide %lld",
+                               (long long)l->ep, (long long)(l->dp * l->cp));
     if (w->sp && l->tp == 1) return refuse(err, "sp needs tp: it shares what tensor parallel GPUs do between matrices");
     return ADEPT_OK;
 }
 
 /* global_batch = micro_batch x micro_batches x dp. */
-static adept_status count_batches(adept_mesh *l, const adept_mesh_words *w, const adept_profile *profile, adept_error *err)
+static adept_status count_batches(adept_mesh *l, const adept_mesh_words *w, const adept_profile *profile,
+                                  adept_error *err)
 {
     const int64_t accum = profile ? or_one(profile->grad_accum) : 1;
     l->micro_batch = profile ? or_one(profile->batch_size) : 1;
@@ -55,7 +56,8 @@ static adept_status count_batches(adept_mesh *l, const adept_mesh_words *w, cons
     l->global_batch = pass * l->micro_batches;
     if (accum > 1 && accum != l->micro_batches)
         return adept_error_set(err, ADEPT_E_USAGE, "grad_accum %lld is not global_batch %lld / (batch %lld x dp %lld)",
-                               (long long)accum, (long long)w->global_batch, (long long)l->micro_batch, (long long)l->dp);
+                               (long long)accum, (long long)w->global_batch, (long long)l->micro_batch,
+                               (long long)l->dp);
     return ADEPT_OK;
 }
 
@@ -93,7 +95,8 @@ static adept_status choose_schedule(adept_mesh *l, const adept_mesh_words *w, ad
                                adept_pipeline_name(l->schedule));
     if (l->schedule == ADEPT_PIPELINE_1F1B && l->virtual_stages > 1) l->schedule = ADEPT_PIPELINE_INTERLEAVED;
     if (l->schedule == ADEPT_PIPELINE_INTERLEAVED && l->micro_batches % l->pp != 0)
-        return adept_error_set(err, ADEPT_E_USAGE, "an interleaved pipeline needs passes (%lld) in multiples of pp %lld",
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "an interleaved pipeline needs passes (%lld) in multiples of pp %lld",
                                (long long)l->micro_batches, (long long)l->pp);
     return ADEPT_OK;
 }
@@ -112,12 +115,13 @@ adept_status adept_mesh_of(adept_mesh *out, const adept_mesh_words *words, const
     l.recompute_blocks = adept_sized_number(words->activation_checkpoint);
     l.chunked_loss = words->loss == ADEPT_LOGITS_CHUNKED;
     l.trainer = (adept_trainer)words->trainer;
-    l.plain = l.gpus == l.dp && l.ep == 1 && l.sharding == ADEPT_SHARDED_NOTHING && l.recompute == ADEPT_RECOMPUTE_NONE &&
-              !l.chunked_loss && l.trainer == ADEPT_TRAINER_TORCH;
+    l.plain = l.gpus == l.dp && l.ep == 1 && l.sharding == ADEPT_SHARDED_NOTHING &&
+              l.recompute == ADEPT_RECOMPUTE_NONE && !l.chunked_loss && l.trainer == ADEPT_TRAINER_TORCH;
     if (profile && profile->mode == ADEPT_MODE_INFER &&
         (l.sharding != ADEPT_SHARDED_NOTHING || l.recompute != ADEPT_RECOMPUTE_NONE || l.chunked_loss || l.pp > 1 ||
          words->global_batch > 0))
-        return refuse(err, "fsdp, zero, pp, global_batch, activation_checkpoint and loss are of training, and the mode is infer");
+        return refuse(
+            err, "fsdp, zero, pp, global_batch, activation_checkpoint and loss are of training, and the mode is infer");
     *out = l;
     return ADEPT_OK;
 }

@@ -5,8 +5,8 @@
  * reads and writes; AdamW's 12 launches are the specification's.
  *
  * PyTorch's fused Adam has its constants as doubles (fused_adam_utils.cuh). So FP32 numbers are converted, multiplied
- * in FP64 and converted back: 9 conversions and 7 operations for AdamW, without weight decay 7 and 6. A conversion takes
- * as long as an operation on GPUs with few FP64 units (CUDA C++ Programming Guide, "Arithmetic Instructions"). */
+ * in FP64 and converted back: 9 conversions and 7 operations for AdamW, without weight decay 7 and 6. A conversion
+ * takes as long as an operation on GPUs with few FP64 units (CUDA C++ Programming Guide, "Arithmetic Instructions"). */
 #include "adept_optimizer.h"
 #include "nearest.h"
 #include <math.h>

@@ -1,5 +1,5 @@
-/** @file partition.c  Which tensors lie split over a rank's tensor parallel group, what is sent for it, and a rank's blocks; see
- * adept_partition.h. */
+/** @file partition.c  Which tensors lie split over a rank's tensor parallel group, what is sent for it, and a rank's
+ * blocks; see adept_partition.h. */
 #include "divide.h"
 #include <math.h>
 #include <stdlib.h>
@@ -131,8 +131,8 @@ static const char *path_of(const partitioner *t, const adept_program_operator *o
 
 /* ---- one operator with split inputs ---- */
 
-/* A view of heads (B, S, heads * d) -> (B, S, heads, d) leaves as many parts as heads divide into; heads that are put together again
- * are features. */
+/* A view of heads (B, S, heads * d) -> (B, S, heads, d) leaves as many parts as heads divide into; heads that are put
+ * together again are features. */
 static placed viewed(placed x, const adept_program_shape *from, const adept_program_shape *to)
 {
     const int64_t width = last_dim(from), now = last_dim(to);
@@ -156,7 +156,8 @@ static placed viewed(placed x, const adept_program_shape *from, const adept_prog
 }
 
 /* What an operator makes of inputs that lie so. `x` is the input in most parts, `first` the first split one. */
-static outcome apply(const partitioner *t, const adept_program_operator *o, placed x, int32_t first, int32_t output, placed *y)
+static outcome apply(const partitioner *t, const adept_program_operator *o, placed x, int32_t first, int32_t output,
+                     placed *y)
 {
     const adept_program_kind *kind = kind_of(t, o);
     const int32_t result = output >= 0 ? operand(t, o, o->n_inputs + output) : -1;
@@ -169,7 +170,8 @@ static outcome apply(const partitioner *t, const adept_program_operator *o, plac
         if (out) *y = viewed(x, in, out);
         return PASSES;
     case ADEPT_SHARD_ROWS: /* along the last dimension, as far as is known */
-        return x.last && strcmp(kind->kind, "concat") != 0 && strcmp(kind->kind, "pad") != 0 && strcmp(kind->kind, "activation") != 0
+        return x.last && strcmp(kind->kind, "concat") != 0 && strcmp(kind->kind, "pad") != 0 &&
+                       strcmp(kind->kind, "activation") != 0
                    ? CANNOT
                    : PASSES;
     case ADEPT_SHARD_REDUCED:
@@ -195,7 +197,8 @@ static outcome apply(const partitioner *t, const adept_program_operator *o, plac
 
 /* ---- may a product be split by columns? ---- */
 
-/* From its result on, all that reads it must go on with a part. @return parts of its columns, 1: it stays whole, 0: sizes do not divide */
+/* From its result on, all that reads it must go on with a part. @return parts of its columns, 1: it stays whole, 0:
+ * sizes do not divide */
 static int32_t columns_of(partitioner *t, int32_t at)
 {
     const adept_program *p = t->p;
@@ -224,7 +227,8 @@ static int32_t columns_of(partitioner *t, int32_t at)
             placed z;
             outcome what = apply(t, next, x, first, k, &z);
             /* keys and values of few heads are whole, or in few parts, beside queries in all */
-            if (what == UNEVEN && kind_of(t, next)->shard == ADEPT_SHARD_HEADS && t->tried[operand(t, next, 0)] != trial)
+            if (what == UNEVEN && kind_of(t, next)->shard == ADEPT_SHARD_HEADS &&
+                t->tried[operand(t, next, 0)] != trial)
                 what = PASSES;
             if (what == UNEVEN) return 0;
             if (what == CANNOT) return 1;
@@ -253,8 +257,8 @@ static void send(partitioner *t, int32_t at, adept_pass pass, adept_axis axis, a
     sum->bytes += bytes;
 }
 
-/* A product by columns takes all features of all tokens: with sequence parallel they come from the group, and their gradients are
- * parts of sums. */
+/* A product by columns takes all features of all tokens: with sequence parallel they come from the group, and their
+ * gradients are parts of sums. */
 static void send_for_columns(partitioner *t, int32_t at, int32_t x)
 {
     const double bytes = t->p->tensors[x].bytes / (double)t->mesh->cp;
@@ -295,8 +299,8 @@ static void send_ring(partitioner *t, int32_t at, const adept_program_operator *
 
 static adept_status refuse(partitioner *t, const adept_program_operator *o, const char *what)
 {
-    return adept_error_set(t->err, ADEPT_E_USAGE, "%s of %s: %s", kind_of(t, o)->op, *path_of(t, o) ? path_of(t, o) : "the model itself",
-                           what);
+    return adept_error_set(t->err, ADEPT_E_USAGE, "%s of %s: %s", kind_of(t, o)->op,
+                           *path_of(t, o) ? path_of(t, o) : "the model itself", what);
 }
 
 static adept_status refuse_uneven(partitioner *t, const adept_program_operator *o)
@@ -346,7 +350,8 @@ static adept_status place_product(partitioner *t, int32_t at, const adept_progra
     *y = (placed){1, false};
     if (grouped) d->experts = (double)t->mesh->ep;
     if (vocabulary) {
-        if (t->mesh->tp == 1 || t->p->tensors[weight].memory < 0 || t->root[t->p->tensors[weight].memory] != t->table) return ADEPT_OK;
+        if (t->mesh->tp == 1 || t->p->tensors[weight].memory < 0 || t->root[t->p->tensors[weight].memory] != t->table)
+            return ADEPT_OK;
         set_weight(t, weight, (int32_t)t->mesh->tp);
         d->table_rows = (double)t->mesh->tp;
         send_for_sums(t, at, operand(t, o, o->n_inputs));
@@ -357,7 +362,8 @@ static adept_status place_product(partitioner *t, int32_t at, const adept_progra
         placed z;
         const outcome what = apply(t, o, x, first, 0, &z);
         if (what == UNEVEN) return refuse_uneven(t, o);
-        if (what == CANNOT) return refuse(t, o, "its inputs are split over tensor parallel GPUs, and it cannot work on parts");
+        if (what == CANNOT)
+            return refuse(t, o, "its inputs are split over tensor parallel GPUs, and it cannot work on parts");
         if (what == PASSES) { /* each head's */
             d->parts = x.parts;
             *y = z;
@@ -407,8 +413,10 @@ static adept_status place_operator(partitioner *t, int32_t at)
         if (status != ADEPT_OK) return status;
     }
     const bool splits = d->columns > 1 || d->inner > 1 || first >= 0;
-    const bool by_position = kind->shard != ADEPT_SHARD_BATCH && kind->shard != ADEPT_SHARD_UNKNOWN && kind->shard != ADEPT_SHARD_HEADS;
-    if (t->mesh->sp && !splits && by_position && d->table_rows == 1) d->tokens *= (double)t->mesh->tp; /* between the products */
+    const bool by_position =
+        kind->shard != ADEPT_SHARD_BATCH && kind->shard != ADEPT_SHARD_UNKNOWN && kind->shard != ADEPT_SHARD_HEADS;
+    /* between the products */
+    if (t->mesh->sp && !splits && by_position && d->table_rows == 1) d->tokens *= (double)t->mesh->tp;
     for (int32_t k = 0; k < o->n_outputs; k++) {
         const int32_t made = operand(t, o, o->n_inputs + k);
         placed z = y;
@@ -422,7 +430,8 @@ static adept_status place_operator(partitioner *t, int32_t at)
                 z = (placed){1, false};
                 for (int sums = 0; sums < 3; sums++)
                     send(t, at, ADEPT_FORWARD, ADEPT_AXIS_TENSOR, ADEPT_ALL_REDUCE,
-                         4.0 * elements(shape_of(t, first)) / (double)last_dim(shape_of(t, first)) / (double)t->mesh->cp);
+                         4.0 * elements(shape_of(t, first)) / (double)last_dim(shape_of(t, first)) /
+                             (double)t->mesh->cp);
             }
         }
         t->placed[made] = z;
@@ -486,7 +495,8 @@ static bool find_blocks(partitioner *t)
     for (size_t i = 0; i < p->n_operators; i++) {
         const char *path = path_of(t, &p->operators[i]);
         const size_t own = block_length(path);
-        if (own > 0 && (own != length || strncmp(path, last, own) != 0)) { /* a block may be entered again: by its number */
+        /* a block may be entered again: by its number */
+        if (own > 0 && (own != length || strncmp(path, last, own) != 0)) {
             size_t k = 1;
             while (k <= n && (strncmp(out->blocks[k].path, path, own) != 0 || out->blocks[k].path[own] != '\0'))
                 k++;
@@ -558,10 +568,11 @@ static void sum_weights(partitioner *t, const double *element_bytes, const bool 
     }
 }
 
-/* What autograd keeps, on a rank. Where kernels are fused (torch.compile, Transformer Engine, Apex), what elementwise operators made of
- * something that is kept is computed again on the way, and does not lie in memory: `there` says of a memory that it is kept, or follows
- * from what is. */
-static bool keeps(partitioner *t, double *bytes, const adept_program_operator *o, int32_t at, int32_t memory, bool fused, bool *there)
+/* What autograd keeps, on a rank. Where kernels are fused (torch.compile, Transformer Engine, Apex), what elementwise
+ * operators made of something that is kept is computed again on the way, and does not lie in memory: `there` says of a
+ * memory that it is kept, or follows from what is. */
+static bool keeps(partitioner *t, double *bytes, const adept_program_operator *o, int32_t at, int32_t memory,
+                  bool fused, bool *there)
 {
     const adept_program *p = t->p;
     const adept_program_memory *m = &p->memories[memory];
@@ -629,21 +640,24 @@ static bool sum_kept(partitioner *t)
     }
     for (size_t i = 0; i < p->n_memories; i++) { /* what was given, ids for example, lies whole on every rank */
         const adept_program_memory *m = &p->memories[i];
-        if (m->kept_by >= 0 && m->given && !m->resident) t->out->blocks[t->out->block_of[m->kept_by]].saved_bytes += m->bytes / (double)t->mesh->cp;
+        if (m->kept_by >= 0 && m->given && !m->resident)
+            t->out->blocks[t->out->block_of[m->kept_by]].saved_bytes += m->bytes / (double)t->mesh->cp;
     }
     for (size_t i = 0; i < p->n_operators; i++) { /* masks and statistics, which are no tensors of the program */
         const int32_t op = p->operators[i].op;
         if (op < 0) continue;
         const adept_division *d = &t->divisions[i];
         double more = t->profile->ops[op].saved_bytes - kept[i];
-        if (d->one_softmax && kind_of(t, &p->operators[i])->shard == ADEPT_SHARD_HEADS && more > p->tensors[operand(t, &p->operators[i], 0)].bytes)
+        if (d->one_softmax && kind_of(t, &p->operators[i])->shard == ADEPT_SHARD_HEADS &&
+            more > p->tensors[operand(t, &p->operators[i], 0)].bytes)
             for (int32_t k = 0; k < 2; k++) /* queries and keys are not scaled beforehand */
                 more -= p->tensors[operand(t, &p->operators[i], k)].bytes;
         more = fmax(0.0, more) / (d->tokens * d->parts * d->columns);
         adept_rank_block *b = &t->out->blocks[t->out->block_of[i]];
         b->saved_bytes += more;
         if (t->out->is_core[i]) b->core_bytes += more;
-        if (strcmp(kind_of(t, &p->operators[i])->kind, "cross_entropy") == 0) t->out->logits_bytes += more; /* their logarithms */
+        /* their logarithms */
+        if (strcmp(kind_of(t, &p->operators[i])->kind, "cross_entropy") == 0) t->out->logits_bytes += more;
     }
     free(kept), free(there), free(cast);
     return true;
@@ -675,18 +689,22 @@ static adept_status partition(partitioner *t)
     if (!find_blocks(t)) return adept_no_memory(t->err, "blocks");
     double *element_bytes = calloc(p->n_memories + 1, sizeof *element_bytes);
     bool *experts = calloc(p->n_memories + 1, sizeof *experts), *trains = calloc(p->n_memories + 1, sizeof *trains);
-    adept_status status = element_bytes && experts && trains ? ADEPT_OK : adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
+    adept_status status =
+        element_bytes && experts && trains ? ADEPT_OK : adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
     double largest = 0.0;
     bool has_experts = false, has_ring = false, has_core = false;
     for (size_t i = 0; status == ADEPT_OK && i < p->n_operators; i++) { /* the table, and types */
         const adept_program_operator *o = &p->operators[i];
         for (int32_t k = 0; k < o->n_inputs + o->n_outputs; k++) {
             const int32_t tensor = operand(t, o, k), memory = p->tensors[tensor].memory;
-            if (memory >= 0 && element_bytes[memory] == 0.0) element_bytes[memory] = adept_dtype_bytes(shape_of(t, tensor)->dtype);
-            if (memory >= 0 && k < o->n_inputs && is_resident(t, tensor) && is_grouped(t, o) && shape_of(t, tensor)->ndim == 3)
+            if (memory >= 0 && element_bytes[memory] == 0.0)
+                element_bytes[memory] = adept_dtype_bytes(shape_of(t, tensor)->dtype);
+            if (memory >= 0 && k < o->n_inputs && is_resident(t, tensor) && is_grouped(t, o) &&
+                shape_of(t, tensor)->ndim == 3)
                 experts[memory] = has_experts = true;
         }
-        if (strcmp(kind_of(t, o)->kind, "cross_entropy") == 0 && o->n_inputs > 0) t->classes = last_dim(shape_of(t, operand(t, o, 0)));
+        if (strcmp(kind_of(t, o)->kind, "cross_entropy") == 0 && o->n_inputs > 0)
+            t->classes = last_dim(shape_of(t, operand(t, o, 0)));
         const int32_t weight = is_embedding(t, o) ? weight_of(t, o) : -1;
         if (weight < 0 || p->tensors[weight].bytes <= largest) continue;
         largest = p->tensors[weight].bytes;
@@ -695,7 +713,8 @@ static adept_status partition(partitioner *t)
     if (status == ADEPT_OK && t->table >= 0) { /* positions alone are no vocabulary */
         for (size_t i = 0; i < p->n_operators; i++) { /* a cast of the table is the table */
             const adept_program_operator *o = &p->operators[i];
-            if (strcmp(kind_of(t, o)->kind, "cast") == 0 && o->n_outputs > 0 && p->tensors[operand(t, o, o->n_inputs)].memory == t->table)
+            if (strcmp(kind_of(t, o)->kind, "cast") == 0 && o->n_outputs > 0 &&
+                p->tensors[operand(t, o, o->n_inputs)].memory == t->table)
                 t->table = p->tensors[operand(t, o, 0)].memory;
         }
     }
@@ -709,14 +728,16 @@ static adept_status partition(partitioner *t)
             bool fused = false;
             for (size_t k = 0; o->op >= 0 && k < t->profile->ops[o->op].n_kernels; k++)
                 fused = fused || t->profile->ops[o->op].kernels[k].family == ADEPT_FAMILY_ATTENTION;
-            if (t->mesh->cp > 1 && !fused) status = refuse(t, o, "context parallel needs fused attention: --attention fused");
+            if (t->mesh->cp > 1 && !fused)
+                status = refuse(t, o, "context parallel needs fused attention: --attention fused");
             has_ring = true;
             if (t->mesh->cp > 1) send_ring(t, i, o, (int32_t)t->divisions[i].parts);
         } else if (out->is_core[i] && o->op >= 0) {
             has_core = true;
             if (t->mesh->cp > 1) status = refuse(t, o, "context parallel needs fused attention: --attention fused");
         }
-        if (is_grouped(t, o) && t->mesh->ep > 1) { /* tokens go to their experts before the first product and back behind the last */
+        /* tokens go to their experts before the first product and back behind the last */
+        if (is_grouped(t, o) && t->mesh->ep > 1) {
             const double split = (double)t->mesh->cp * (t->mesh->sp ? (double)t->mesh->tp : 1.0);
             const int32_t tensor = grouped++ % 2 == 0 ? activation_of(t, o) : operand(t, o, o->n_inputs);
             for (int pass = 0; pass < 2; pass++)
@@ -724,9 +745,11 @@ static adept_status partition(partitioner *t)
         }
     }
     if (status == ADEPT_OK && t->mesh->tp > 1 && out->n_split == 0)
-        status = adept_error_set(t->err, ADEPT_E_USAGE, "tp %lld: no product of this model can be split over GPUs", (long long)t->mesh->tp);
+        status = adept_error_set(t->err, ADEPT_E_USAGE, "tp %lld: no product of this model can be split over GPUs",
+                                 (long long)t->mesh->tp);
     if (status == ADEPT_OK && t->mesh->ep > 1 && !has_experts)
-        status = adept_error_set(t->err, ADEPT_E_USAGE, "ep %lld: this model has no grouped products of experts", (long long)t->mesh->ep);
+        status = adept_error_set(t->err, ADEPT_E_USAGE, "ep %lld: this model has no grouped products of experts",
+                                 (long long)t->mesh->ep);
     if (status == ADEPT_OK && t->mesh->cp > 1 && !has_ring && !has_core)
         status = adept_error_set(t->err, ADEPT_E_USAGE, "cp %lld: this model has no attention", (long long)t->mesh->cp);
     for (size_t i = 0; i < p->n_memories && experts; i++)
@@ -737,7 +760,8 @@ static adept_status partition(partitioner *t)
         if (o->n_outputs > 0 && is_resident(t, operand(t, o, o->n_inputs))) {
             const int32_t root = t->root[p->tensors[operand(t, o, o->n_inputs)].memory];
             d->parts = t->weight_parts[root] * (experts[root] ? (double)t->mesh->ep : 1.0);
-            if (t->mesh->sharding == ADEPT_SHARDED_PARAMETERS) d->parts *= (double)t->mesh->shard; /* cast before they are gathered */
+            /* cast before they are gathered */
+            if (t->mesh->sharding == ADEPT_SHARDED_PARAMETERS) d->parts *= (double)t->mesh->shard;
             if (t->mesh->trainer != ADEPT_TRAINER_TORCH) d->none = true; /* the optimizer writes them */
         }
         d->one_softmax = out->is_core[i] && t->mesh->trainer != ADEPT_TRAINER_TORCH;
@@ -758,13 +782,15 @@ static adept_status partition(partitioner *t)
     return status;
 }
 
-adept_status adept_partition_new(adept_partition *out, const adept_profile *profile, const adept_mesh *mesh, adept_error *err)
+adept_status adept_partition_new(adept_partition *out, const adept_profile *profile, const adept_mesh *mesh,
+                                 adept_error *err)
 {
     const adept_program *p = &profile->program;
     *out = (adept_partition){.arena = adept_arena_new(), .profile = profile};
     partitioner t = {.out = out, .p = p, .profile = profile, .mesh = mesh, .err = err, .table = -1};
     if (p->n_operators == 0)
-        return adept_error_set(err, ADEPT_E_USAGE, "a layout needs the program of a model: make the profile anew with adept profile");
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "a layout needs the program of a model: make the profile anew with adept profile");
     if (out->arena) {
         out->ops = adept_arena_array(out->arena, profile->n_ops + 1, sizeof *out->ops);
         out->block_of = adept_arena_array(out->arena, p->n_operators + 1, sizeof *out->block_of);

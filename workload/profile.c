@@ -24,7 +24,8 @@ bool adept_precision_is_fp8(adept_precision precision)
 
 adept_dtype adept_precision_low_dtype(adept_precision precision)
 {
-    if (precision == ADEPT_AMP_BF16 || precision == ADEPT_PURE_BF16 || adept_precision_is_fp8(precision)) return ADEPT_BF16;
+    if (precision == ADEPT_AMP_BF16 || precision == ADEPT_PURE_BF16 || adept_precision_is_fp8(precision))
+        return ADEPT_BF16;
     if (precision == ADEPT_AMP_FP16 || precision == ADEPT_PURE_FP16) return ADEPT_F16;
     return ADEPT_DTYPE_NONE;
 }
@@ -78,7 +79,9 @@ double adept_kept_bytes(const adept_kept_tokens *kept, size_t n, double tokens)
 
 static void add_kernel(adept_profile_totals *t, const adept_kernel *k, double count)
 {
-    double *unit = k->unit == ADEPT_UNIT_GEMM ? t->gemm_flops : k->unit == ADEPT_UNIT_CONV ? t->conv_flops : t->alu_flops;
+    double *unit = k->unit == ADEPT_UNIT_GEMM   ? t->gemm_flops
+                   : k->unit == ADEPT_UNIT_CONV ? t->conv_flops
+                                                : t->alu_flops;
     unit[k->pass] += count * k->flops;
     t->alu_flops[k->pass] += count * k->flops_alu;
     t->bytes_read[k->pass] += count * k->bytes_read;
@@ -110,7 +113,8 @@ static void features(adept_profile *p)
     for (size_t i = 0; i < p->n_ops; i++)
         for (size_t j = 0; j < p->ops[i].n_kernels; j++) {
             const adept_kernel *k = &p->ops[i].kernels[j];
-            double count = (double)p->ops[i].count, f = count * k->flops, v = count * (k->bytes_read + k->bytes_written);
+            double count = (double)p->ops[i].count, f = count * k->flops,
+                   v = count * (k->bytes_read + k->bytes_written);
             elements += count * k->elements;
             set.weight += v;
             set.sum[0] += v * (k->working_set_bytes > 0 ? k->working_set_bytes : k->bytes_read + k->bytes_written);

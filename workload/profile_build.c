@@ -128,8 +128,8 @@ static double temporary(const adept_interp *in, const adept_record *r, double sa
     return r->reached && backward > forward ? backward : forward;
 }
 
-/* What autograd adds up where several operators use one tensor: two reads and a write for each gradient beyond the first.
- * Residual connections and the q, k, v projections of one input are the usual places. */
+/* What autograd adds up where several operators use one tensor: two reads and a write for each gradient beyond the
+ * first. Residual connections and the q, k, v projections of one input are the usual places. */
 static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t module)
 {
     double sums = adept_gradient_sums(t);
@@ -167,7 +167,8 @@ static adept_status sum_result_gradients(builder *b, const adept_record *r)
         if (v->kind == ADEPT_VALUE_TENSOR) status = sum_gradients(b, v->u.t, r->module);
         if (!adept_value_is_list(v)) continue;
         for (size_t k = 0; k < v->u.list->n && !status; k++)
-            if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR && adept_tensor_producer(v->u.list->items[k].u.t) == r->call.record)
+            if (v->u.list->items[k].kind == ADEPT_VALUE_TENSOR &&
+                adept_tensor_producer(v->u.list->items[k].u.t) == r->call.record)
                 status = sum_gradients(b, v->u.list->items[k].u.t, r->module);
     }
     return status;
@@ -186,7 +187,8 @@ static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
 {
     adept_interp *in = &b->in;
     const char *module = in->graph->modules[r->module].path;
-    *cost = (adept_cost){.call = &r->call, .backward = r->reached && r->call.any_grad && in->run.mode != ADEPT_MODE_INFER};
+    *cost =
+        (adept_cost){.call = &r->call, .backward = r->reached && r->call.any_grad && in->run.mode != ADEPT_MODE_INFER};
     r->call.handler->cost(&r->call, cost);
     if (r->call.failure == ADEPT_CALL_NOMEM) return adept_interp_nomem(in);
     if (r->call.failure != ADEPT_CALL_FINE)
@@ -194,10 +196,10 @@ static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
                                r->call.op, module, in->run.message);
     for (size_t i = 0; i < cost->n_kernels; i++)
         if (!adept_kernel_is_sane(&cost->kernels[i]))
-            return adept_error_set(
-                in->err, ADEPT_E_INTERNAL,
-                "%s: module '%s': handler '%s' gives a kernel with a negative or undefined count, or of the wrong family, for %s",
-                in->graph->path, module, r->call.handler->kind, r->call.op);
+            return adept_error_set(in->err, ADEPT_E_INTERNAL,
+                                   "%s: module '%s': handler '%s' gives a kernel with a negative or undefined count, "
+                                   "or of the wrong family, for %s",
+                                   in->graph->path, module, r->call.handler->kind, r->call.op);
     return ADEPT_OK;
 }
 
@@ -260,7 +262,8 @@ static adept_status describe_model(adept_profile *p, const adept_interp *in)
     return p->model_path && p->model_sha256 && p->producer ? ADEPT_OK : ADEPT_E_NOMEM;
 }
 
-/* A model whose weights have 16 bits runs in them, and so does its optimizer, unless autocast or the whole model is cast. */
+/* A model whose weights have 16 bits runs in them, and so does its optimizer, unless autocast or the whole model is
+ * cast. */
 static adept_status find_precision(adept_profile *p, adept_interp *in)
 {
     static const adept_precision pure[] = {ADEPT_PURE_BF16, ADEPT_PURE_FP16};
@@ -306,7 +309,9 @@ static adept_status describe_config(adept_profile *p, const adept_interp *in)
     p->memory_format = in->run.memory_format;
     if (c->optimizer_impl == ADEPT_IMPL_AUTO)
         p->optimizer_impl = c->framework == ADEPT_TORCH1 ? ADEPT_IMPL_FORLOOP : ADEPT_IMPL_FOREACH;
-    p->optimizer = adept_arena_strdup(p->arena, c->mode != ADEPT_MODE_TRAIN ? "none" : c->optimizer ? c->optimizer : "adamw");
+    p->optimizer = adept_arena_strdup(p->arena, c->mode != ADEPT_MODE_TRAIN ? "none"
+                                                : c->optimizer              ? c->optimizer
+                                                                            : "adamw");
     p->could_be_fused = c->optimizer_impl == ADEPT_IMPL_AUTO && p->optimizer_impl == ADEPT_IMPL_FOREACH &&
                         p->optimizer && adept_optimizer_can_fuse(adept_optimizer_by_name(p->optimizer));
     p->batch_size = in->batch_size;
@@ -335,11 +340,14 @@ static adept_status warn_of_defaults(adept_interp *in)
         of_file |= in->given[i].of_file && !in->given[i].replaced;
     if (!of_file || strcmp(in->graph->format, "config")) return ADEPT_OK;
     if (in->seq_length > 0 && c->seq_length <= 0 && c->batch_size <= 0)
-        return adept_interp_warn(in, "batch %lld of %lld tokens by default: --batch, --seq-length or --input say others",
+        return adept_interp_warn(in,
+                                 "batch %lld of %lld tokens by default: --batch, --seq-length or --input say others",
                                  (long long)in->batch_size, (long long)in->seq_length);
-    if (c->batch_size <= 0) return adept_interp_warn(in, "batch %lld by default: --batch says another", (long long)in->batch_size);
+    if (c->batch_size <= 0)
+        return adept_interp_warn(in, "batch %lld by default: --batch says another", (long long)in->batch_size);
     if (in->seq_length > 0 && c->seq_length <= 0)
-        return adept_interp_warn(in, "%lld tokens by default: --seq-length says another number", (long long)in->seq_length);
+        return adept_interp_warn(in, "%lld tokens by default: --seq-length says another number",
+                                 (long long)in->seq_length);
     return ADEPT_OK;
 }
 
@@ -372,7 +380,8 @@ static adept_status warn_of_run(builder *b)
     if (!status && p->execution == ADEPT_COMPILE && in->config->memory_format == ADEPT_NCHW)
         status = adept_interp_warn(in, "images lie in channels_last, not in nchw: torch.compile lays them out so");
     if (!status && p->mode != ADEPT_MODE_INFER && p->trainable_params == 0)
-        status = adept_interp_warn(in, "no parameter requires a gradient: the backward pass and the optimizer are empty");
+        status =
+            adept_interp_warn(in, "no parameter requires a gradient: the backward pass and the optimizer are empty");
     return status;
 }
 
@@ -465,7 +474,8 @@ static adept_status build(builder *b)
         if (!status) status = sum_result_gradients(b, &in->records[i]);
     }
     for (size_t i = 0; i < in->graph->n_params; i++) /* what nothing uses is the model's */
-        if (!b->used[i] && !in->graph->params[i].is_buffer) b->modules[0].params += (int64_t)elements_of(&in->graph->params[i]);
+        if (!b->used[i] && !in->graph->params[i].is_buffer)
+            b->modules[0].params += (int64_t)elements_of(&in->graph->params[i]);
     if (!status) status = sum_weight_gradients(b);
     for (int32_t i = 0; i < in->graph->body->n_returns && !status; i++)
         status = note_return(b, &in->env[in->graph->body->returns[i]], 0);

@@ -50,7 +50,8 @@ void adept_call_same_type(adept_call *c, const adept_tensor *a, const adept_tens
 {
     if (!b || a->dtype == b->dtype) return;
     bool product = adept_op_cast(c->row) == ADEPT_CAST_LOWER;
-    adept_call_fail(c, "%s and %s have different types, which PyTorch refuses%s%s", adept_call_shape(c, a), adept_call_shape(c, b),
+    adept_call_fail(c, "%s and %s have different types, which PyTorch refuses%s%s", adept_call_shape(c, a),
+                    adept_call_shape(c, b),
                     product ? "; give the inputs the type of the weights (--input DTYPE:SHAPE)" : "",
                     product ? autocast_for(a->dtype, b->dtype) : "");
 }

@@ -42,7 +42,8 @@ adept_list *adept_run_list_new(adept_run_state *run, size_t n, const adept_value
     return list;
 }
 
-adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer)
+adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims,
+                                   int32_t producer)
 {
     if (!adept_shape_valid(dtype, ndim, dims, 0)) return NULL;
     adept_tensor_node *node = adept_run_node_new(run, producer);

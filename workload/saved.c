@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define SAVED_KIND "adept-profile"
-/* 1 and 2 held kernels and polynomials, and no graph. What an older adept cannot read as it was meant needs the next one,
- * another hash of the same options too: it says then who wrote the file, and not that the file is damaged. */
+/* 1 and 2 held kernels and polynomials, and no graph. What an older adept cannot read as it was meant needs the next
+ * one, another hash of the same options too: it says then who wrote the file, and not that the file is damaged. */
 #define SAVED_VERSION 3
 
 /* ---------------------------------------------------------------- what was worked out ---------------- */
@@ -91,7 +91,8 @@ static void put_config(adept_json_writer *w, const adept_profile *p)
 {
     adept_json_begin_object(w, "config");
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++)
-        if (!is_of_some_modes(i) || p->mode == ADEPT_MODE_GENERATE || !adept_field_is_zero(adept_workload_field(i), &p->words))
+        if (!is_of_some_modes(i) || p->mode == ADEPT_MODE_GENERATE ||
+            !adept_field_is_zero(adept_workload_field(i), &p->words))
             put_word(w, adept_workload_field(i), &p->words);
     adept_json_end_object(w);
 }
@@ -113,7 +114,8 @@ static void put_totals(adept_json_writer *w, const adept_profile *p)
     adept_json_end_object(w);
 }
 
-/* A table as one text, "COLUMN ...;CELL ...;CELL ...": readers of the file skip it, and a value a cell would cost them. */
+/* A table as one text, "COLUMN ...;CELL ...;CELL ...": readers of the file skip it, and a value a cell would cost them.
+ */
 static void begin_row(adept_buffer *b)
 {
     adept_buffer_text(b, ";");
@@ -485,7 +487,8 @@ static void check_kind(reader *in, const cJSON *root)
     else if (version < SAVED_VERSION)
         adept_json_fail(&in->r, "a profile of an earlier version of adept, which had no graph in it: %s anew", anew);
     else if (version > SAVED_VERSION)
-        adept_json_fail(&in->r, "a profile of a later version of adept (schema_version %lld): update adept; or here, %s",
+        adept_json_fail(&in->r,
+                        "a profile of a later version of adept (schema_version %lld): update adept; or here, %s",
                         (long long)version, anew);
     else if (!cJSON_GetObjectItemCaseSensitive(root, "graph"))
         adept_json_fail(&in->r, "a profile without its graph, as --json prints it: %s with it", anew);

@@ -1,5 +1,5 @@
-/** @file saved.h  The graph in a saved profile: its bytes as text, and the hash that tells a whole file. Private to workload/ and
- *  its tests. Calls: graph. */
+/** @file saved.h  The graph in a saved profile: its bytes as text, and the hash that tells a whole file. Private to
+ * workload/ and its tests. Calls: graph. */
 #ifndef ADEPT_SAVED_H
 #define ADEPT_SAVED_H
 #include "adept_profile.h"

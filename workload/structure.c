@@ -88,9 +88,11 @@ static adept_status no_list(adept_interp *in, const adept_node *node)
     const adept_node **definitions = adept_definitions_new(in->graph);
     if (!definitions) return adept_interp_nomem(in);
     const adept_node *maker = node->n_inputs > 0 && node->inputs[0] >= 0 ? definitions[node->inputs[0]] : NULL;
-    adept_status status = !maker ? MISFIT("its argument is not a list or tuple")
-                                 : MISFIT("the result of %.100s is not a list or tuple of %d; if adept does not know that "
-                                          "operator, --assume %.100s=SHAPE,... says its results", maker->op, node->n_outputs, maker->op);
+    adept_status status = !maker
+                              ? MISFIT("its argument is not a list or tuple")
+                              : MISFIT("the result of %.100s is not a list or tuple of %d; if adept does not know that "
+                                       "operator, --assume %.100s=SHAPE,... says its results",
+                                       maker->op, node->n_outputs, maker->op);
     free(definitions);
     return status;
 }
@@ -183,9 +185,10 @@ static adept_status do_if(adept_interp *in, const adept_node *node)
         return depends_on_data(in, node, "the condition", "; --assume-branch true|false takes a side");
     else {
         taken = node->blocks[in->run.assumed.branch ? 0 : 1];
-        status = adept_interp_warn(in, "a condition that depends on data is assumed %s, as --assume-branch says: in '%s'%s%s",
-                                   in->run.assumed.branch ? "true" : "false", in->graph->modules[node->module].path,
-                                   node->overload[0] ? ", " : "", node->overload);
+        status = adept_interp_warn(
+            in, "a condition that depends on data is assumed %s, as --assume-branch says: in '%s'%s%s",
+            in->run.assumed.branch ? "true" : "false", in->graph->modules[node->module].path,
+            node->overload[0] ? ", " : "", node->overload);
     }
     if (!status) status = adept_interp_block(in, taken);
     if (status) return status;

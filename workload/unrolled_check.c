@@ -269,7 +269,8 @@ static bool is_loop(search *s, const run *found)
 {
     const piece *p = found->first;
     if (found->n < 2 || covers(found, p->size) || takes_rest(s, p, found->end)) return false;
-    return was_chosen(s, found, goes_one_way(s, found) ? ADEPT_MAX_DIMS : 0); /* of the batch, the pieces need not be alike */
+    /* of the batch, the pieces need not be alike */
+    return was_chosen(s, found, goes_one_way(s, found) ? ADEPT_MAX_DIMS : 0);
 }
 
 static adept_status refuse(const search *s, const run *found, adept_error *err)

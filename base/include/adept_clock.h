@@ -1,4 +1,5 @@
-/** @file adept_clock.h  The monotonic clock: what passes, whatever the wall says; other clocks; and the date. Thread-safe. Calls: nothing. */
+/** @file adept_clock.h  The monotonic clock: what passes, whatever the wall says; other clocks; and the date.
+ * Thread-safe. Calls: nothing. */
 #ifndef ADEPT_CLOCK_H
 #define ADEPT_CLOCK_H
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/** @file adept_csv.h  Records of a CSV text, RFC 4180, and of files with known columns. Thread-safe on different readers.
- *  Calls: adept_error, adept_file. */
+/** @file adept_csv.h  Records of a CSV text, RFC 4180, and of files with known columns. Thread-safe on different
+ * readers. Calls: adept_error, adept_file. */
 #ifndef ADEPT_CSV_H
 #define ADEPT_CSV_H
 #include "adept_error.h"
@@ -19,7 +19,8 @@ typedef struct adept_csv {
     adept_error *err; /* where they go */
     const char *at, *end;
     size_t max_line_bytes;
-    char separator; /* of cells: ','. With any other one, quotes are characters like others and cells end with their line */
+    /* of cells: ','. With any other one, quotes are characters like others and cells end with their line */
+    char separator;
     long next_line;
     char *buffer; /* texts of the current record, one behind the other; it never outgrows the record's bytes */
     size_t buffer_bytes;

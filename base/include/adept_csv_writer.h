@@ -1,12 +1,12 @@
-/** @file adept_csv_writer.h  Fields of CSV, RFC 4180, put into a text. Thread-safe on different texts. Calls: adept_grow,
- *  adept_number. */
+/** @file adept_csv_writer.h  Fields of CSV, RFC 4180, put into a text. Thread-safe on different texts. Calls:
+ * adept_grow, adept_number. */
 #ifndef ADEPT_CSV_WRITER_H
 #define ADEPT_CSV_WRITER_H
 #include "adept_error.h"
 #include "adept_grow.h"
 
-/** Quoted where it has to be; harmless, whoever wrote it: what adept_utf8_shown() does not show becomes '?', and a text that
- * a spreadsheet would run (it begins with = + - or @ and is no number) gets ' in front. */
+/** Quoted where it has to be; harmless, whoever wrote it: what adept_utf8_shown() does not show becomes '?', and a text
+ * that a spreadsheet would run (it begins with = + - or @ and is no number) gets ' in front. */
 void adept_csv_put_text(adept_buffer *row, const char *text);
 /** With the fewest digits that read back as the same double; nothing where it is not finite. */
 void adept_csv_put_number(adept_buffer *row, double value);

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* Whatever reads a file by its name opens it here: a pipe or a device in a file's place is an error, and nobody waits. */
+/* Whatever reads a file by its name opens it here: a pipe or a device in a file's place is an error, and nobody waits.
+ */
 
 /** A regular file, open for reading. @param flags  more of open()'s: O_NOFOLLOW
  *  @return -1, and errno: EISDIR, or EINVAL of what else is no regular file */
@@ -17,10 +18,12 @@ int adept_file_descriptor(const char *path, int flags);
 adept_status adept_file_open(int *fd, const char *path, int flags, adept_error *err);
 /** The same, as a stream. @return also ADEPT_E_NOMEM */
 adept_status adept_file_stream(FILE **file, const char *path, adept_error *err);
-/** As getline(), but no line has more than 16 MiB. @return -1: the end, or (unless feof()) a failure, and errno: EFBIG */
+/** As getline(), but no line has more than 16 MiB. @return -1: the end, or (unless feof()) a failure, and errno: EFBIG
+ */
 ssize_t adept_file_line(char **line, size_t *capacity, FILE *file);
 /** Read all of an open file. @return as adept_file_read() */
-adept_status adept_file_read_open(char **text, size_t *size, int fd, const char *path, size_t max_bytes, adept_error *err);
+adept_status adept_file_read_open(char **text, size_t *size, int fd, const char *path, size_t max_bytes,
+                                  adept_error *err);
 /** Add the rest of an open file that need not say how long it is: a pipe, a file of /proc or /sys.
  *  @return false: out->failed, or out->size is above max_bytes, or else errno says why */
 bool adept_file_read_rest(adept_buffer *out, int fd, size_t max_bytes);
@@ -30,8 +33,8 @@ adept_status adept_file_read(char **text, size_t *size, const char *path, size_t
 bool adept_file_is(const char *path, mode_t type);
 /** Is it written to as it stands: "-" (standard output), a pipe, a device such as /dev/null? */
 bool adept_file_is_stream(const char *path);
-/** Write a new file in the same folder, fsync, and let it replace the old one: that survives any failure. Or to a stream.
- *  Where a file system has no files without a name, the next writer removes what a killed one left. */
+/** Write a new file in the same folder, fsync, and let it replace the old one: that survives any failure. Or to a
+ * stream. Where a file system has no files without a name, the next writer removes what a killed one left. */
 adept_status adept_file_write(const char *path, const char *text, size_t size, adept_error *err);
 
 /** The same for what is written bit by bit: `stream` is the temporary file, or the stream. */

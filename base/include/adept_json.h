@@ -19,8 +19,8 @@
 #define ADEPT_JSON_VALUES_OF(memory_bytes) ((size_t)((memory_bytes) / 512))
 
 /**
- * Strict JSON as RFC 8259 has it: valid UTF-8, no name twice in an object, no NUL in a string, nothing behind the value.
- * A number that is too large for a double is infinite.
+ * Strict JSON as RFC 8259 has it: valid UTF-8, no name twice in an object, no NUL in a string, nothing behind the
+ * value. A number that is too large for a double is infinite.
  * @param out   the caller's, cJSON_Delete(); set only on ADEPT_OK
  * @param name  of the file, for the message, which also has line and column
  * @param text  need not end in zero

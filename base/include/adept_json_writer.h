@@ -1,5 +1,5 @@
-/** @file adept_json_writer.h  Writing JSON, in order, without checking every call: memory that is out is remembered until
- *  adept_json_finish(). Thread-safe on different writers. Calls: cJSON (its trees). */
+/** @file adept_json_writer.h  Writing JSON, in order, without checking every call: memory that is out is remembered
+ * until adept_json_finish(). Thread-safe on different writers. Calls: cJSON (its trees). */
 #ifndef ADEPT_JSON_WRITER_H
 #define ADEPT_JSON_WRITER_H
 #include "adept_error.h"

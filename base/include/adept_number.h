@@ -15,8 +15,8 @@
  */
 size_t adept_number_print(char text[ADEPT_NUMBER_SIZE], double value);
 
-/** How much of a text is one decimal number: a sign, digits with at most one point, an exponent. 0: it starts with none.
- *  What strtod() reads besides (" 1", "0x1", "nan") is none. */
+/** How much of a text is one decimal number: a sign, digits with at most one point, an exponent. 0: it starts with
+ * none. What strtod() reads besides (" 1", "0x1", "nan") is none. */
 size_t adept_number_length(const char *text);
 /** The number that such a text starts with; infinite if it is too large for a double. */
 double adept_number_value(const char *text);

@@ -1,5 +1,6 @@
-/** @file adept_random.h  Random numbers by keys: a draw depends on seed, stream and index alone, never on what was drawn before, so
- *  that policies, threads and machines see the same. SplitMix64 (Steele, Lea and Flood 2014). Thread-safe. Calls: nothing. */
+/** @file adept_random.h  Random numbers by keys: a draw depends on seed, stream and index alone, never on what was
+ * drawn before, so that policies, threads and machines see the same. SplitMix64 (Steele, Lea and Flood 2014).
+ * Thread-safe. Calls: nothing. */
 #ifndef ADEPT_RANDOM_H
 #define ADEPT_RANDOM_H
 #include <math.h>
@@ -33,7 +34,8 @@ static inline uint64_t adept_random_mix(uint64_t x)
 /** Evenly in [0, 1). */
 static inline double adept_random(uint64_t seed, adept_random_stream stream, uint64_t index)
 {
-    uint64_t key = adept_random_mix(adept_random_mix(seed) ^ adept_random_mix((uint64_t)stream + 0x1000)) ^ adept_random_mix(index + 0x2000);
+    uint64_t key = adept_random_mix(adept_random_mix(seed) ^ adept_random_mix((uint64_t)stream + 0x1000)) ^
+                   adept_random_mix(index + 0x2000);
     return (double)(adept_random_mix(key) >> 11) * 0x1p-53;
 }
 

@@ -21,14 +21,15 @@ typedef const char *(*adept_name_at)(size_t index);
         return index < sizeof names / sizeof *names ? names[index] : NULL;                                             \
     }
 
-/** Number of a listed name, whatever its case, or of what others call it ("half" is fp16); SIZE_MAX if it is none (`text`
- *  may be NULL). */
+/** Number of a listed name, whatever its case, or of what others call it ("half" is fp16); SIZE_MAX if it is none
+ * (`text` may be NULL). */
 size_t adept_name_index(const char *text, adept_name_at name_at);
 
 /** The listed name that differs least from `text` (edits, case ignored); NULL if none is close. */
 const char *adept_nearest(const char *text, adept_name_at name_at);
 
-/** One step of that over any other list: is this name close, and closer than the best so far (SIZE_MAX before the first)? */
+/** One step of that over any other list: is this name close, and closer than the best so far (SIZE_MAX before the
+ * first)? */
 bool adept_is_nearer(size_t *best_distance, const char *text, const char *name);
 
 /** All listed names, separated by commas, cut at the end of the buffer. Returns text. */

@@ -82,7 +82,8 @@ static adept_status pick_rows(problem *p, const request *q, adept_error *err)
         const adept_dataset_row *row = &q->rows[i];
         if ((use && !use[i]) || !tells_something(row)) continue;
         if (!row->profile || !row->hw)
-            return adept_error_set(err, ADEPT_E_INTERNAL, "%s:%ld: the row has no workload profile", row->file, row->line);
+            return adept_error_set(err, ADEPT_E_INTERNAL, "%s:%ld: the row has no workload profile", row->file,
+                                   row->line);
         list[p->n_rows++] = *row;
         p->limited = p->limited || row->run.power_limit_w > 0.0;
     }

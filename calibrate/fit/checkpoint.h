@@ -1,5 +1,5 @@
-/** @file checkpoint.h  Records of finished sub-fits in a checkpoint; the public part is in adept_calibrate.h. Private to
- *  fit/. Calls: base (JSON, files, SHA-256). */
+/** @file checkpoint.h  Records of finished sub-fits in a checkpoint; the public part is in adept_calibrate.h. Private
+ * to fit/. Calls: base (JSON, files, SHA-256). */
 #ifndef ADEPT_CHECKPOINT_H
 #define ADEPT_CHECKPOINT_H
 #include "adept_calibrate.h"

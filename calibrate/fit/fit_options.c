@@ -2,7 +2,8 @@
 #include "fit_parts.h"
 #include <math.h>
 
-/* Generations: the least of 5, 10, 20, ... from which on no public set loses 0.1 % of its loss (docs/CALIBRATION.md). */
+/* Generations: the least of 5, 10, 20, ... from which on no public set loses 0.1 % of its loss (docs/CALIBRATION.md).
+ */
 
 adept_fit_options adept_fit_options_default(void)
 {

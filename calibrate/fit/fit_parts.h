@@ -72,8 +72,8 @@ adept_status adept_run_solve(adept_fit_run *out, const adept_objective *o, const
 /* ---- its name in a checkpoint ---- */
 
 /**
- * A digest of everything that determines what a sub-fit finds. Rows enter by what the evaluator predicts for them at some
- * points, so that this need not know how it predicts.
+ * A digest of everything that determines what a sub-fit finds. Rows enter by what the evaluator predicts for them at
+ * some points, so that this need not know how it predicts.
  * @param start    on the unit cube
  * @param scratch  as adept_objective_n_scratch() says
  */

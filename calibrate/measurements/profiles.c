@@ -21,16 +21,16 @@
 static const char magic[] = "adept-cache 2 ";
 #define HEAD_BYTES (sizeof magic - 1 + 64 + 1)
 
-/* Graphs kept on disk between runs under a hash of the file they were made from. One file per graph: a line with the hash
- * of the rest, then its bytes. A file that does not match its hash (a crash, a full disk, a hand) is as good as none and
- * will be written anew. */
+/* Graphs kept on disk between runs under a hash of the file they were made from. One file per graph: a line with the
+ * hash of the rest, then its bytes. A file that does not match its hash (a crash, a full disk, a hand) is as good as
+ * none and will be written anew. */
 typedef struct graph_cache {
     char *folder;   /* malloc'ed; NULL: nothing is kept */
     char maker[65]; /* hash of the program that reads models: another build may read them differently */
 } graph_cache;
 
-/* @param folder  NULL: $XDG_CACHE_HOME/adept, else $HOME/.cache/adept; none if neither variable is set. It is made when the
- * first graph is kept. @return false when memory is out */
+/* @param folder  NULL: $XDG_CACHE_HOME/adept, else $HOME/.cache/adept; none if neither variable is set. It is made when
+ * the first graph is kept. @return false when memory is out */
 static bool cache_open(graph_cache *cache, const char *folder)
 {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -48,12 +48,13 @@ static bool cache_open(graph_cache *cache, const char *folder)
         return false;
     }
     if (cache->folder) {
-        /* The version alone would let a rebuilt program take what its older self read: the program's own bytes count, and those of
-         * the module that reads TorchScript. */
+        /* The version alone would let a rebuilt program take what its older self read: the program's own bytes count,
+         * and those of the module that reads TorchScript. */
         char hashes[2][65] = {"", ""}, module[ADEPT_MODULE_PATH_BYTES], text[160];
 
         (void)adept_file_sha256(hashes[0], "/proc/self/exe", NULL);
-        if (adept_torch_module_find(module, NULL, "", NULL) == ADEPT_OK) (void)adept_file_sha256(hashes[1], module, NULL);
+        if (adept_torch_module_find(module, NULL, "", NULL) == ADEPT_OK)
+            (void)adept_file_sha256(hashes[1], module, NULL);
         snprintf(text, sizeof text, "%s %s", hashes[0], hashes[1]);
         (void)adept_bytes_sha256(cache->maker, text, strlen(text), NULL);
     }
@@ -66,7 +67,8 @@ static void cache_key(char key[65], const graph_cache *cache, const char *file_s
     char text[256];
 
     snprintf(text, sizeof text, "%s\n%s\n%s", ADEPT_VERSION, cache->maker, file_sha256);
-    (void)adept_bytes_sha256(key, text, strlen(text), NULL); /* out of memory: an empty key, never found and never kept */
+    /* out of memory: an empty key, never found and never kept */
+    (void)adept_bytes_sha256(key, text, strlen(text), NULL);
 }
 
 static char *path_of(const graph_cache *cache, const char *key)
@@ -115,7 +117,8 @@ static bool make_folders(const char *path)
 }
 
 /* The old bytes, if any, survive a failure. */
-static adept_status cache_put(const graph_cache *cache, const char *key, const char *bytes, size_t size, adept_error *err)
+static adept_status cache_put(const graph_cache *cache, const char *key, const char *bytes, size_t size,
+                              adept_error *err)
 {
     if (!cache->folder) return ADEPT_OK;
     char hash[65], *path = path_of(cache, key);
@@ -318,7 +321,8 @@ static void import(maker *p, adept_dataset_model *m)
     char key[ADEPT_SHA256_SIZE];
     adept_status status = adept_import_model(&m->graph, m->path, &how, &m->err);
 
-    if (status != ADEPT_OK || p->options->no_cache || p->cache_failed || strcmp(m->graph->format, "config") == 0) return;
+    if (status != ADEPT_OK || p->options->no_cache || p->cache_failed || strcmp(m->graph->format, "config") == 0)
+        return;
     cache_key(key, &p->cache, m->graph->sha256);
     keep(p, key, m->graph);
 }
@@ -462,7 +466,8 @@ adept_status adept_dataset_profile_like(adept_dataset *d, const adept_dataset_ro
     adept_status status = adept_row_config(&given, specs, like, err);
     if (status != ADEPT_OK) return status;
     if (change->batch_size > 0) given.batch_size = change->batch_size;
-    if (change->precision && !adept_field_set_text(adept_workload_field(ADEPT_FIELD_precision), &given.words, change->precision))
+    if (change->precision &&
+        !adept_field_set_text(adept_workload_field(ADEPT_FIELD_precision), &given.words, change->precision))
         return adept_error_set(err, ADEPT_E_USAGE, "'%s' is no precision", change->precision);
     config = d->private_->models[index].recorded;
     adept_workload_config_over(&config, &given);

@@ -1,5 +1,5 @@
-/** @file worker_pool.c  A few threads that share loops over an index; see worker_pool.h. Whoever is awake takes the next
- * chunk, so that nobody waits for a thread that the system has not woken. */
+/** @file worker_pool.c  A few threads that share loops over an index; see worker_pool.h. Whoever is awake takes the
+ * next chunk, so that nobody waits for a thread that the system has not woken. */
 #include "worker_pool.h"
 #include <pthread.h>
 #include <sched.h>

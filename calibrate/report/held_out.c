@@ -107,10 +107,11 @@ static adept_status split_rows(split *s, adept_arena *arena, const adept_dataset
         h->folds[f].n_train = n - h->folds[f].n_test;
     if (h->n_folds < 2)
         h->impossible =
-            n == 0  ? "there are no rows"
-            : k > 0 ? adept_arena_printf(arena, "all %zu rows are of one configuration: nothing would be left to fit", n)
-                    : adept_arena_printf(arena, "all %zu rows have %s \"%s\": nothing would be left to fit", n, h->scheme,
-                                         h->folds[0].label);
+            n == 0 ? "there are no rows"
+            : k > 0
+                ? adept_arena_printf(arena, "all %zu rows are of one configuration: nothing would be left to fit", n)
+                : adept_arena_printf(arena, "all %zu rows have %s \"%s\": nothing would be left to fit", n, h->scheme,
+                                     h->folds[0].label);
     return adept_arena_failed(arena) ? adept_no_memory(err, "held-out errors") : ADEPT_OK;
 }
 
@@ -183,7 +184,8 @@ static adept_status run_work(work *w, adept_error *err)
         const task *t = &w->tasks[i];
         adept_held_out *h = t->s->result;
         if (t->status == ADEPT_OK && !t->stopped) continue;
-        if (t->status == ADEPT_E_NOMEM || t->status == ADEPT_E_IO) { /* of memory or of the checkpoint, not of the fold */
+        /* of memory or of the checkpoint, not of the fold */
+        if (t->status == ADEPT_E_NOMEM || t->status == ADEPT_E_IO) {
             if (err) *err = t->cause;
             return t->status;
         }

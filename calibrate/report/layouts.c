@@ -165,7 +165,8 @@ static adept_error_stats stats(const timed_row *rows, const double (*ways)[N_WAY
         if (isnan(ways[i][way]) || (stack && strcmp(rows[i].stack, stack) != 0) ||
             (source && strcmp(rows[i].source, source) != 0))
             continue;
-        adept_error_sum_add(&sum, rows[i].measured_s, ways[i][way], way == AS_IS ? of->time_low_s : NAN, of->time_high_s);
+        adept_error_sum_add(&sum, rows[i].measured_s, ways[i][way], way == AS_IS ? of->time_low_s : NAN,
+                            of->time_high_s);
     }
     return adept_error_sum_end(&sum);
 }

@@ -64,9 +64,10 @@ static void put_row(adept_json_writer *w, const adept_scored *s)
                           percent(s->time_s * s->power_w, m->step_time_s * m->power_avg_w));
     adept_json_put_string(w, "suspect", m->suspect);
     if (m->peak_memory_bytes > 0 || m->status == ADEPT_ROW_OOM)
-        adept_json_put_object(w, "memory", "measured_bytes %g predicted_bytes %g error %g capacity_bytes %g status %s fits %d",
-                              m->peak_memory_bytes, s->memory_bytes, percent(s->memory_bytes, m->peak_memory_bytes),
-                              s->capacity_bytes, m->status == ADEPT_ROW_OOM ? "oom" : "ok", s->memory_bytes <= s->capacity_bytes);
+        adept_json_put_object(
+            w, "memory", "measured_bytes %g predicted_bytes %g error %g capacity_bytes %g status %s fits %d",
+            m->peak_memory_bytes, s->memory_bytes, percent(s->memory_bytes, m->peak_memory_bytes), s->capacity_bytes,
+            m->status == ADEPT_ROW_OOM ? "oom" : "ok", s->memory_bytes <= s->capacity_bytes);
     adept_json_end_object(w);
 }
 
@@ -110,7 +111,8 @@ static void put_unused(adept_json_writer *w, const adept_dataset *d)
     adept_json_end_array(w);
     adept_json_begin_array(w, "unused");
     for (size_t i = 0; i < d->n_unused; i++)
-        adept_json_put_object(w, NULL, "file %s line %jd reason %s", d->unused[i].file, (intmax_t)d->unused[i].line, d->unused[i].why);
+        adept_json_put_object(w, NULL, "file %s line %jd reason %s", d->unused[i].file, (intmax_t)d->unused[i].line,
+                              d->unused[i].why);
     adept_json_end_array(w);
 }
 

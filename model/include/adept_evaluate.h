@@ -7,9 +7,9 @@
 #define ADEPT_EVALUATE_H
 #include "adept_model.h"
 
-/** One row: what runs, where, and how. `run.saturation` is not used: an evaluator has one function for all rows. Of communication
- *  the share `overlap` is hidden unless it is said otherwise (ADEPT_OVERLAP_AUTO means that here). Granularity "model" refuses all else, and
- *  ADEPT_ALLREDUCE_AUTO; "operator" takes buckets, up to 1023 a step. */
+/** One row: what runs, where, and how. `run.saturation` is not used: an evaluator has one function for all rows. Of
+ * communication the share `overlap` is hidden unless it is said otherwise (ADEPT_OVERLAP_AUTO means that here).
+ * Granularity "model" refuses all else, and ADEPT_ALLREDUCE_AUTO; "operator" takes buckets, up to 1023 a step. */
 typedef struct adept_placement {
     const adept_profile *profile;
     const adept_hwprofile *hw; /* its sheet; its fit gives defaults only, and its fitted scalars are not applied */

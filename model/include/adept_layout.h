@@ -1,8 +1,9 @@
-/** @file adept_layout.h  Time, power, energy and memory of a step that is shared out over GPUs by a layout. Calls: model.
+/** @file adept_layout.h  Time, power, energy and memory of a step that is shared out over GPUs by a layout. Calls:
+ * model.
  *
- *  Every stage of a pipeline is a workload of its own: the rank's kernels (adept_partition.h), predicted as any other's, at the clock that
- *  the power limit leaves it. Around it stand what is sent (communication.h), the schedule's bubble, recomputation, and what a GPU draws
- *  while it waits. docs/PARALLEL.md has the laws. */
+ *  Every stage of a pipeline is a workload of its own: the rank's kernels (adept_partition.h), predicted as any
+ * other's, at the clock that the power limit leaves it. Around it stand what is sent (communication.h), the schedule's
+ * bubble, recomputation, and what a GPU draws while it waits. docs/PARALLEL.md has the laws. */
 #ifndef ADEPT_LAYOUT_PREDICTION_H
 #define ADEPT_LAYOUT_PREDICTION_H
 #include "adept_model.h"
@@ -48,8 +49,8 @@ typedef struct adept_layout_prediction {
  * @param run  says a layout or not: a plain one is predicted as adept_predict() does
  * @return as adept_predict(); ADEPT_E_USAGE where words disagree or a model cannot be split as asked
  */
-ADEPT_API adept_status adept_predict_layout(adept_layout_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
-                                            const adept_run *run, adept_error *err);
+ADEPT_API adept_status adept_predict_layout(adept_layout_prediction *out, const adept_profile *prof,
+                                            const adept_hwprofile *hw, const adept_run *run, adept_error *err);
 
 /* ---- many layouts ---- */
 
@@ -80,8 +81,9 @@ typedef struct adept_layout_search {
 } adept_layout_search;
 
 /**
- * All legal layouts of a model on so many GPUs, each by closed forms of blocks that are worked out once for each way to split them: a few
- * microseconds a layout. Their clock is that of the whole model on one stage. Predict the best ones again to know them exactly.
+ * All legal layouts of a model on so many GPUs, each by closed forms of blocks that are worked out once for each way to
+ * split them: a few microseconds a layout. Their clock is that of the whole model on one stage. Predict the best ones
+ * again to know them exactly.
  * @return ADEPT_E_USAGE where nothing can be asked so; that none fits is no error
  */
 ADEPT_API adept_status adept_layouts_search(adept_layout_search *search, adept_error *err);

@@ -1,6 +1,7 @@
-/** @file adept_plan.h  One workload on one GPU, compiled once and then predicted for many runs: what a scheduler asks thousands of
- *  times a second. Time of kernels at full clock depends on neither GPUs nor limits nor clocks, so all sums over kernels are taken
- *  when a plan is made, and a prediction is left with the run: its clock, the host, communication. Calls: model. */
+/** @file adept_plan.h  One workload on one GPU, compiled once and then predicted for many runs: what a scheduler asks
+ * thousands of times a second. Time of kernels at full clock depends on neither GPUs nor limits nor clocks, so all sums
+ * over kernels are taken when a plan is made, and a prediction is left with the run: its clock, the host,
+ * communication. Calls: model. */
 #ifndef ADEPT_PLAN_H
 #define ADEPT_PLAN_H
 #include "adept_model.h"
@@ -22,7 +23,8 @@ ADEPT_API void adept_plan_free(adept_plan *plan); /* NULL allowed */
 /**
  * Predict one step: the numbers of adept_predict(), to the last bit, but for intervals (adept_plan_interval()).
  * @param out written only on ADEPT_OK
- * @param run as of adept_predict(), but for `granularity` and `saturation`, which are the plan's; NULL: one GPU, nothing set
+ * @param run as of adept_predict(), but for `granularity` and `saturation`, which are the plan's; NULL: one GPU,
+ * nothing set
  * @return as adept_predict()
  * No allocation, no locks. Thread-safe on a shared plan, deterministic.
  */
@@ -47,8 +49,8 @@ ADEPT_API adept_status adept_predict_with(double *time_s, double *power_w, const
 /** All numbers of an estimate that could not be made. */
 ADEPT_API void adept_estimate_none(adept_estimate *out, adept_status status);
 
-/** One workload on many GPUs, one after the other: what does not depend on the GPU is kept from one plan to the next. For walks
- *  over hardware numbers. Belongs to one thread. */
+/** One workload on many GPUs, one after the other: what does not depend on the GPU is kept from one plan to the next.
+ * For walks over hardware numbers. Belongs to one thread. */
 typedef struct adept_plan_family adept_plan_family;
 /**
  * @param prof     borrowed: must outlive the family
@@ -64,11 +66,11 @@ ADEPT_API void adept_plan_family_free(adept_plan_family *family); /* NULL allowe
  * @param hw    borrowed: until the next call; may be the same address with other numbers
  * @return as adept_plan_new()
  */
-ADEPT_API adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *family, const adept_hwprofile *hw,
-                                            const adept_run *how, adept_error *err);
+ADEPT_API adept_status adept_plan_family_at(const adept_plan **out, adept_plan_family *family,
+                                            const adept_hwprofile *hw, const adept_run *how, adept_error *err);
 
-/** Where the measurement of a predicted run would lie: fills the interval of an estimate, as adept_prediction has it; NAN without a fit
- *  that says so. @param estimate  of this plan and run. No allocation, thread-safe. */
+/** Where the measurement of a predicted run would lie: fills the interval of an estimate, as adept_prediction has it;
+ * NAN without a fit that says so. @param estimate  of this plan and run. No allocation, thread-safe. */
 ADEPT_API void adept_plan_interval(adept_estimate *estimate, const adept_plan *plan, const adept_run *run);
 
 #endif

@@ -67,8 +67,8 @@ static int record(const char *adept, const char *source, const char *self, const
     pid_t pid = fork();
 
     if (pid == 0) {
-        execl(adept, adept, "attribute", "record", "--without-meter", "--source", source, "-o", log, "--", self, children, used,
-              (char *)NULL);
+        execl(adept, adept, "attribute", "record", "--without-meter", "--source", source, "-o", log, "--", self,
+              children, used, (char *)NULL);
         _exit(127);
     }
     if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status)) return 1;

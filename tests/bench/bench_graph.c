@@ -1,5 +1,5 @@
-/* How the profile of a graph scales: generated chains of 1,000 to 100,000 operators, every tenth a matrix product, each in
- * a module of its own. Prints time and memory per operator and their ratio to the smallest graph's: 1 is linear. */
+/* How the profile of a graph scales: generated chains of 1,000 to 100,000 operators, every tenth a matrix product, each
+ * in a module of its own. Prints time and memory per operator and their ratio to the smallest graph's: 1 is linear. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +35,15 @@ static int32_t emit(adept_graph_builder *b, const char *op, int32_t module, int 
 {
     adept_error err = {0};
     int32_t out = adept_graph_builder_value(b);
-    adept_node_desc desc = {.op = op, .overload = "", .module = module, .n_inputs = n, .inputs = inputs, .input_names = names,
-                            .n_outputs = 1, .outputs = &out, .param = -1};
+    adept_node_desc desc = {.op = op,
+                            .overload = "",
+                            .module = module,
+                            .n_inputs = n,
+                            .inputs = inputs,
+                            .input_names = names,
+                            .n_outputs = 1,
+                            .outputs = &out,
+                            .param = -1};
     if (adept_graph_builder_node(b, &desc, &err)) die("node", &err);
     return out;
 }
@@ -44,14 +51,20 @@ static int32_t emit(adept_graph_builder *b, const char *op, int32_t module, int 
 /* linear, then nine of relu and add, over and over; `distinct` widths in turn, so that merging has something to do */
 static adept_graph *chain(size_t n_nodes)
 {
-    static const char *const linear_names[] = {"input", "weight", "bias"}, *const add_names[] = {"self", "other", "alpha"};
+    static const char *const linear_names[] = {"input", "weight", "bias"}, *const add_names[] = {"self", "other",
+                                                                                                 "alpha"};
     adept_graph_builder *b = adept_graph_builder_new();
     adept_error err = {0};
-    adept_graph_input input = {.name = "x", .value = adept_graph_builder_value(b), .has_shape = true, .dtype = ADEPT_F32,
-                               .ndim = 2, .dims = {8, 64}};
+    adept_graph_input input = {.name = "x",
+                               .value = adept_graph_builder_value(b),
+                               .has_shape = true,
+                               .dtype = ADEPT_F32,
+                               .ndim = 2,
+                               .dims = {8, 64}};
     adept_graph_builder_input(b, &input);
     adept_value none = {.kind = ADEPT_VALUE_NONE}, one = {ADEPT_VALUE_INT, {.i = 1}};
-    int32_t none_id = adept_graph_builder_constant(b, 0, &none, &err), one_id = adept_graph_builder_constant(b, 0, &one, &err);
+    int32_t none_id = adept_graph_builder_constant(b, 0, &none, &err),
+            one_id = adept_graph_builder_constant(b, 0, &one, &err);
     int32_t x = input.value;
     for (size_t i = 0; i < n_nodes; i++) {
         char path[64];
@@ -60,7 +73,8 @@ static adept_graph *chain(size_t n_nodes)
         if (i % 10 == 0) {
             char name[80];
             snprintf(name, sizeof name, "%s.weight", path);
-            adept_param p = {.name = name, .dtype = ADEPT_F32, .ndim = 2, .dims = {64, 64}, .requires_grad = true, .n_names = 1};
+            adept_param p = {
+                .name = name, .dtype = ADEPT_F32, .ndim = 2, .dims = {64, 64}, .requires_grad = true, .n_names = 1};
             int32_t w = adept_graph_builder_param_ref(b, module, adept_graph_builder_param(b, &p), &err);
             x = emit(b, "aten::linear", module, 3, (int32_t[]){x, w, none_id}, linear_names);
         } else if (i % 2) {
@@ -120,7 +134,8 @@ int main(void)
 {
     static const size_t sizes[] = {1000, 3000, 10000, 30000, 100000};
     result empty = in_child(1), first = {0};
-    printf("%10s %10s %12s %12s %14s %14s\n", "operators", "merged", "profile s", "us/operator", "peak MB", "time, mem ratio");
+    printf("%10s %10s %12s %12s %14s %14s\n", "operators", "merged", "profile s", "us/operator", "peak MB",
+           "time, mem ratio");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         result r = in_child(sizes[i]);
         double n = (double)sizes[i], bytes = r.memory_bytes - empty.memory_bytes;

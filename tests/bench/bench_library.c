@@ -1,5 +1,6 @@
-/* What the public API costs: how long a program that embeds it takes to start, load and predict once, and how many predictions a
- * second it makes after that. usage: bench_library CLIENT PROFILE...    (CLIENT: the program tests/embed/client.c) */
+/* What the public API costs: how long a program that embeds it takes to start, load and predict once, and how many
+ * predictions a second it makes after that. usage: bench_library CLIENT PROFILE...    (CLIENT: the program
+ * tests/embed/client.c) */
 #include <adept/adept.h>
 #include <math.h>
 #include <spawn.h>
@@ -107,9 +108,11 @@ int main(int argc, char **argv)
 {
     int failed = 0;
     if (argc < 3) return 2;
-    printf("A program that embeds libadept, best of %d runs: starts and ends in %.2f ms; starts, loads %s, predicts on two GPUs "
+    printf("A program that embeds libadept, best of %d runs: starts and ends in %.2f ms; starts, loads %s, predicts on "
+           "two GPUs "
            "and ends in %.2f ms; /bin/true %.2f ms\n",
-           STARTS, 1e3 * start_s(argv[1], NULL), argv[2], 1e3 * start_s(argv[1], argv[2]), 1e3 * start_s("/bin/true", NULL));
+           STARTS, 1e3 * start_s(argv[1], NULL), argv[2], 1e3 * start_s(argv[1], argv[2]),
+           1e3 * start_s("/bin/true", NULL));
     for (int i = 2; i < argc; i++)
         for (int k = 0; k < 4; k++)
             failed |= time_predictions(argv[i], k / 2 ? "operator" : "model", k % 2);

@@ -69,8 +69,8 @@ static double limit_of(const adept_hwprofile *hw, size_t i, size_t n)
 /* ---- one prediction ---- */
 
 /* Runs differ from one call to the next, as a scheduler's do. */
-static double plan_ns(const adept_profile *profile, const adept_hwprofile *hw, adept_granularity equations, bool limited,
-                      bool many)
+static double plan_ns(const adept_profile *profile, const adept_hwprofile *hw, adept_granularity equations,
+                      bool limited, bool many)
 {
     adept_plan *plan = NULL;
     adept_error err = {0};
@@ -366,7 +366,8 @@ static void open_workload(const char *path)
     adept_profile *own = NULL;
     size_t w = n_workloads++;
     check(adept_saved_read(&workloads[w].graph, &workloads[w].config, path, 0, &err), &err);
-    check(adept_profile_build(&own, workloads[w].graph, adept_handlers(), &workloads[w].config, NULL, NULL, &err), &err);
+    check(adept_profile_build(&own, workloads[w].graph, adept_handlers(), &workloads[w].config, NULL, NULL, &err),
+          &err);
     workloads[w].batch = own->batch_size;
     adept_profile_free(own);
 }

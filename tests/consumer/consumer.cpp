@@ -1,4 +1,5 @@
-// The same library from C++: handles in unique_ptr, a prediction, and an error that says what is wrong. usage: consumer PROFILE
+// The same library from C++: handles in unique_ptr, a prediction, and an error that says what is wrong. usage: consumer
+// PROFILE
 #include <adept/adept.h>
 #include <fstream>
 #include <iostream>

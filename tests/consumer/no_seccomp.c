@@ -1,5 +1,6 @@
 /* Linked into the programs of another processor that run under qemu-user: it has no seccomp, and takes ten times the
- * processor's time. Says that the filter of the loader's process was installed, and does not limit its time. For check_aarch64.sh. */
+ * processor's time. Says that the filter of the loader's process was installed, and does not limit its time. For
+ * check_aarch64.sh. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -70,7 +70,11 @@ static void walk(adept_graph *graph, const char *part, adept_workload_config *co
     adept_status status = adept_profile_build(&profile, graph, adept_handlers(), config, NULL, NULL, &err);
     for (char *p = err.message; *p; p++)
         if (*p == '\n') *p = ' ';
-    printf("part %s %s %s\n", part, status == ADEPT_E_UNSUPPORTED ? "unsupported" : status ? "refused" : "ok", err.message);
+    printf("part %s %s %s\n", part,
+           status == ADEPT_E_UNSUPPORTED ? "unsupported"
+           : status                      ? "refused"
+                                         : "ok",
+           err.message);
     if (status != ADEPT_OK) return;
     for (size_t i = 0; i < profile->program.n_operators; i++) {
         if (profile->program.operators[i].op < 0) continue;
@@ -95,7 +99,8 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++) {
         if (!strcmp(argv[i], "--batch") && i + 1 < argc) {
             config.batch_size = atoll(argv[++i]);
-        } else if (config.n_inputs == MAX_INPUTS || adept_input_spec_parse(&specs[config.n_inputs++], argv[i], &err) != ADEPT_OK) {
+        } else if (config.n_inputs == MAX_INPUTS ||
+                   adept_input_spec_parse(&specs[config.n_inputs++], argv[i], &err) != ADEPT_OK) {
             fprintf(stderr, "%s: %s\n", argv[i], err.message);
             return 1;
         }

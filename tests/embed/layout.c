@@ -22,19 +22,21 @@ int main(void)
         AT(adept_gpu_info, idle_w);
     SIZE(adept_request), AT(adept_request, gpus), AT(adept_request, nodes), AT(adept_request, power_limit_w);
     AT(adept_request, clock_hz), AT(adept_request, internode_bytes_per_s), AT(adept_request, internode_latency_s);
-    AT(adept_request, bucket_bytes), AT(adept_request, allreduce), AT(adept_request, overlap), AT(adept_request, host_launch_s), AT(adept_request, link),
-        AT(adept_request, host), AT(adept_request, host_step_s), AT(adept_request, host_sample_s), AT(adept_request, words),
+    AT(adept_request, bucket_bytes), AT(adept_request, allreduce), AT(adept_request, overlap),
+        AT(adept_request, host_launch_s), AT(adept_request, link), AT(adept_request, host),
+        AT(adept_request, host_step_s), AT(adept_request, host_sample_s), AT(adept_request, words),
         AT(adept_request, reserved);
     SIZE(adept_estimate), AT(adept_estimate, notes), AT(adept_estimate, bound), AT(adept_estimate, step_time_s);
     AT(adept_estimate, power_avg_w), AT(adept_estimate, energy_step_j), AT(adept_estimate, edp_js);
-    AT(adept_estimate, samples), AT(adept_estimate, samples_per_s), AT(adept_estimate, energy_per_sample_j), AT(adept_estimate, pass_s),
-        AT(adept_estimate, optimizer_s);
+    AT(adept_estimate, samples), AT(adept_estimate, samples_per_s), AT(adept_estimate, energy_per_sample_j),
+        AT(adept_estimate, pass_s), AT(adept_estimate, optimizer_s);
     AT(adept_estimate, comm_s), AT(adept_estimate, kernel_launch_s), AT(adept_estimate, fixed_s),
         AT(adept_estimate, comm_hidden_s);
-    AT(adept_estimate, clock_ratio), AT(adept_estimate, clock_hz), AT(adept_estimate, peak_bytes), AT(adept_estimate, capacity_bytes);
+    AT(adept_estimate, clock_ratio), AT(adept_estimate, clock_hz), AT(adept_estimate, peak_bytes),
+        AT(adept_estimate, capacity_bytes);
     AT(adept_estimate, interval_level), AT(adept_estimate, interval_time_s);
-    AT(adept_estimate, interval_power_w), AT(adept_estimate, boards_power_w), AT(adept_estimate, node_power_w), AT(adept_estimate, ttft_s),
-        AT(adept_estimate, tpot_s);
+    AT(adept_estimate, interval_power_w), AT(adept_estimate, boards_power_w), AT(adept_estimate, node_power_w),
+        AT(adept_estimate, ttft_s), AT(adept_estimate, tpot_s);
     SIZE(adept_limit_estimate), AT(adept_limit_estimate, clock_hz), AT(adept_limit_estimate, edp_js);
     AT(adept_limit_estimate, slowdown), AT(adept_limit_estimate, edp_saving);
     SIZE(adept_best_limits), AT(adept_best_limits, unset), AT(adept_best_limits, edp_optimal);

@@ -1,5 +1,5 @@
-/** @file fuzz_json.c  JSON of strangers: whatever comes, a tree that can be written and read again, or one line that says
- * what is wrong, with its place. */
+/** @file fuzz_json.c  JSON of strangers: whatever comes, a tree that can be written and read again, or one line that
+ * says what is wrong, with its place. */
 #include "adept_json.h"
 #include "adept_json_writer.h"
 #include "fuzz_require.h"

@@ -1,5 +1,5 @@
-/** @file fuzz_meter.c  Replies of meters and service processors. The first line is a JSON pointer, the rest the document; all
- * of it is a reply of DCMI as well. */
+/** @file fuzz_meter.c  Replies of meters and service processors. The first line is a JSON pointer, the rest the
+ * document; all of it is a reply of DCMI as well. */
 #include "adept_json.h"
 #include "dcmi.h"
 #include "fuzz_require.h"
@@ -28,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cJSON *document = NULL;
 
     check_dcmi(data, size);
-    if (!end || adept_json_parse(&document, "fuzz", (const char *)end + 1, size - length - 1, NULL) != ADEPT_OK) return 0;
+    if (!end || adept_json_parse(&document, "fuzz", (const char *)end + 1, size - length - 1, NULL) != ADEPT_OK)
+        return 0;
     char *pointer = calloc(1, length + 1), why[64] = "";
     REQUIRE(pointer != NULL);
     memcpy(pointer, data, length);

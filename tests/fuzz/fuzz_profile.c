@@ -47,7 +47,8 @@ static void check_round_trip(const file *f, const adept_profile *profile)
 {
     file again = {.graph = NULL};
     char *text = NULL, *once = adept_workload_config_text(&f->config);
-    if (adept_saved_write(&text, profile, f->graph, &f->config, NULL) == ADEPT_OK) { /* but for values that nothing defines */
+    /* but for values that nothing defines */
+    if (adept_saved_write(&text, profile, f->graph, &f->config, NULL) == ADEPT_OK) {
         REQUIRE(adept_saved_parse(&again.graph, &again.config, "again.json", text, strlen(text), 0, NULL) == ADEPT_OK);
         char *twice = adept_workload_config_text(&again.config);
         REQUIRE(once && twice && strcmp(once, twice) == 0);

@@ -86,10 +86,11 @@ static const adept_scenario *open_scenario(char jobs[64])
     REQUIRE(adept_cluster_read(&s, cluster, NULL, NULL) == ADEPT_OK);
     close(fd);
     file_of(table, table_text, strlen(table_text));
-    snprintf(text, sizeof text,
-             "{\"schema_version\": 1, \"step_times\": {\"file\": \"%s\", \"power_share\": 0.7, \"scaling\": \"linear\"},"
-             "\"urgent\": {\"share\": 0.3, \"deadline_factor\": 2}}",
-             table);
+    snprintf(
+        text, sizeof text,
+        "{\"schema_version\": 1, \"step_times\": {\"file\": \"%s\", \"power_share\": 0.7, \"scaling\": \"linear\"},"
+        "\"urgent\": {\"share\": 0.3, \"deadline_factor\": 2}}",
+        table);
     file_of(jobs, text, strlen(text));
     return &s;
 }

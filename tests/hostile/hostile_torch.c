@@ -47,7 +47,8 @@ __attribute__((constructor)) static void look(void)
 
 static void expect_refused(const char *what, long result)
 {
-    if (result == -1 && (errno == ENOSYS || errno == EPERM || errno == EACCES || errno == ENOTTY || errno == EAGAIN)) return;
+    if (result == -1 && (errno == ENOSYS || errno == EPERM || errno == EACCES || errno == ENOTTY || errno == EAGAIN))
+        return;
     note(what);
 }
 

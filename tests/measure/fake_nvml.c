@@ -5,11 +5,10 @@
  *   power=constant:W | square:LOW,HIGH,PERIOD_S (LOW comes first) | ramp:FROM,TO,SECONDS (and then TO) (constant:200)
  *   update=S           energy and power are new every S seconds (0: always)
  *   shown=W            nvmlDeviceGetPowerUsage says this instead, so that a test sees which of the two was used
- *   mean=S             nvmlDeviceGetPowerUsage says the mean of the last S seconds; instant=1: field 186 is there, and says what it is now
- *   counts=FACTOR (1)  the counter counts so much of what is drawn; from S on, faults=S: nvmlDeviceGetPowerUsage has all bits set
- *   architecture=N     of nvmlDeviceGetArchitecture (0: the function answers NOT_SUPPORTED)
- *   counter=0          no energy counter: NOT_SUPPORTED
- *   meter=0            no power reading either
+ *   mean=S             nvmlDeviceGetPowerUsage says the mean of the last S seconds; instant=1: field 186 is there, and
+ * says what it is now counts=FACTOR (1)  the counter counts so much of what is drawn; from S on, faults=S:
+ * nvmlDeviceGetPowerUsage has all bits set architecture=N     of nvmlDeviceGetArchitecture (0: the function answers
+ * NOT_SUPPORTED) counter=0          no energy counter: NOT_SUPPORTED meter=0            no power reading either
  *   gauges=0           neither limit nor clocks, use, temperature
  *   silent_energy=N, silent_power=N    every Nth call of it answers NO_DATA, UNKNOWN
  *   reset=S            the counter starts again at 0 then
@@ -17,11 +16,11 @@
  *   hangs=S            from then on no call about a board returns; init_hangs=1: nvmlInit_v2 does not
  *   limit=W (250), sm_clock=MHZ (1410), memory_clock=MHZ (1215)
  *   init=STATUS        what nvmlInit_v2 answers
- *   process=BOARD,PID,BYTES,PERCENT[,INSTANCE]    a process on it (repeatable); BYTES -1: not known; PERCENT -1: no sample
- *   alike=1            all boards have the same name
- *   used_as=PID        the use of every process is told by this number instead, as of another PID namespace
- *   mig=BOARD,INSTANCE,SLICES    the board has such a MIG instance (repeatable)
- *   processes=3        the newest version of the list of processes that there is; uses=0: no use of each (NOT_SUPPORTED)
+ *   process=BOARD,PID,BYTES,PERCENT[,INSTANCE]    a process on it (repeatable); BYTES -1: not known; PERCENT -1: no
+ * sample alike=1            all boards have the same name used_as=PID        the use of every process is told by this
+ * number instead, as of another PID namespace mig=BOARD,INSTANCE,SLICES    the board has such a MIG instance
+ * (repeatable) processes=3        the newest version of the list of processes that there is; uses=0: no use of each
+ * (NOT_SUPPORTED)
  *
  * Times are since that initialisation, or what fake_nvml_at() says. The counter is the exact integral of the curve. */
 #include "fake_nvml.h"
@@ -39,9 +38,11 @@
 /* X(key, its value where FAKE_NVML does not name it) */
 #define KEY_LIST(X)                                                                                                    \
     X(boards, 1)                                                                                                       \
-    X(update, 0) X(shown, NAN) X(mean, 0) X(instant, 0) X(counts, 1) X(faults, INFINITY) X(architecture, 0) X(counter, 1) X(meter, 1) X(gauges, 1) X(silent_energy, 0) X(silent_power, 0)           \
-        X(reset, INFINITY) X(lost, INFINITY) X(hangs, INFINITY) X(init_hangs, 0) X(limit, 250) X(sm_clock, 1410) X(memory_clock, 1215) X(init, 0)             \
-            X(processes, 3) X(uses, 1) X(used_as, 0) X(alike, 0)
+    X(update, 0)                                                                                                       \
+    X(shown, NAN) X(mean, 0) X(instant, 0) X(counts, 1) X(faults, INFINITY) X(architecture, 0) X(counter, 1)           \
+        X(meter, 1) X(gauges, 1) X(silent_energy, 0) X(silent_power, 0) X(reset, INFINITY) X(lost, INFINITY)           \
+            X(hangs, INFINITY) X(init_hangs, 0) X(limit, 250) X(sm_clock, 1410) X(memory_clock, 1215) X(init, 0)       \
+                X(processes, 3) X(uses, 1) X(used_as, 0) X(alike, 0)
 
 static struct {
 #define X(key, otherwise) double key;
@@ -148,7 +149,8 @@ static void read_play(void)
         if (sscanf(word, "process=%d,%u,%lf,%lf,%u", &play.on[play.n_on].board, &play.on[play.n_on].pid,
                    &play.on[play.n_on].bytes, &play.on[play.n_on].percent, &play.on[play.n_on].instance) >= 4)
             known = 1, play.n_on++;
-        if (sscanf(word, "mig=%d,%u,%u", &play.mig[play.n_mig].board, &play.mig[play.n_mig].instance, &play.mig[play.n_mig].slices) == 3)
+        if (sscanf(word, "mig=%d,%u,%u", &play.mig[play.n_mig].board, &play.mig[play.n_mig].instance,
+                   &play.mig[play.n_mig].slices) == 3)
             known = 1, play.n_mig++;
 #define X(key, otherwise) known += sscanf(word, #key "=%lf", &play.key) == 1;
         KEY_LIST(X)
@@ -327,7 +329,9 @@ int nvmlDeviceGetPowerUsage(void *device, unsigned *mw)
     if (fake_nvml_status(device) != SUCCESS) return fake_nvml_status(device);
     if (play.meter == 0) return NOT_SUPPORTED;
     if (play.silent_power > 0 && ++power_calls % (unsigned long)play.silent_power == 0) return UNKNOWN;
-    double t = updated(), mean_w = play.mean > 0 ? (fake_nvml_energy_j(t) - fake_nvml_energy_j(t - play.mean)) / play.mean : power_w(t);
+    double t = updated(), mean_w = play.mean > 0
+                                       ? (fake_nvml_energy_j(t) - fake_nvml_energy_j(t - play.mean)) / play.mean
+                                       : power_w(t);
     *mw = (unsigned)(1e3 * share(device) * (isnan(play.shown) ? mean_w : play.shown) + 0.5);
     if (now() >= play.faults) *mw = ~0U;
     return SUCCESS;
@@ -358,7 +362,9 @@ int nvmlDeviceGetArchitecture(void *device, unsigned *architecture);
 int nvmlDeviceGetArchitecture(void *device, unsigned *architecture)
 {
     *architecture = (unsigned)play.architecture;
-    return fake_nvml_status(device) != SUCCESS ? fake_nvml_status(device) : play.architecture > 0 ? SUCCESS : NOT_SUPPORTED;
+    return fake_nvml_status(device) != SUCCESS ? fake_nvml_status(device)
+           : play.architecture > 0             ? SUCCESS
+                                               : NOT_SUPPORTED;
 }
 
 static int gauge(const void *device, unsigned *value, double number)
@@ -418,7 +424,9 @@ static int list_processes(const void *device, int version, unsigned *n, process_
     for (unsigned i = 0; i < play.n_on; i++) {
         unsigned long long bytes = play.on[i].bytes < 0 ? ~0ULL : (unsigned long long)play.on[i].bytes;
         if (boards + play.on[i].board != (const char *)device || found++ >= room) continue;
-        if (list) list[found - 1] = (process_v2){play.on[i].pid, bytes, play.on[i].instance, play.on[i].instance == ~0U ? ~0U : 0};
+        if (list)
+            list[found - 1] =
+                (process_v2){play.on[i].pid, bytes, play.on[i].instance, play.on[i].instance == ~0U ? ~0U : 0};
         if (old) old[found - 1] = (process_v1){play.on[i].pid, bytes};
     }
     *n = found;
@@ -454,7 +462,9 @@ int nvmlDeviceGetProcessUtilization(void *device, process_use *list, unsigned *n
     for (unsigned i = 0; i < 2 * play.n_on && now_us > since_us; i++) {
         double percent = play.on[i / 2].percent;
         if (boards + play.on[i / 2].board != (const char *)device || percent < 0 || found++ >= room) continue;
-        list[found - 1] = (process_use){.pid = play.used_as > 0 ? (unsigned)play.used_as : play.on[i / 2].pid, .time_us = now_us, .sm = (unsigned)(i % 2 ? percent + 2 : percent - 2)};
+        list[found - 1] = (process_use){.pid = play.used_as > 0 ? (unsigned)play.used_as : play.on[i / 2].pid,
+                                        .time_us = now_us,
+                                        .sm = (unsigned)(i % 2 ? percent + 2 : percent - 2)};
     }
     *n = found;
     return found > room ? INSUFFICIENT_SIZE : found == 0 ? NOT_FOUND : SUCCESS;

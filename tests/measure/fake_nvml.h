@@ -1,5 +1,5 @@
-/** @file fake_nvml.h  What the two files of the library that stands in for NVML share. Numbers are written down once more
- * here, of NVIDIA's nvml.h: measure/nvml.h is held against them. */
+/** @file fake_nvml.h  What the two files of the library that stands in for NVML share. Numbers are written down once
+ * more here, of NVIDIA's nvml.h: measure/nvml.h is held against them. */
 #ifndef FAKE_NVML_H
 #define FAKE_NVML_H
 

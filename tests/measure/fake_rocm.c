@@ -11,7 +11,8 @@ enum { SUCCESS = 0, INVALID_ARGS = 1, NOT_SUPPORTED = 2, BUSY = 16 };
 #define RESOLUTION_UJ 15.3f /* what the library says for 2^-16 J */
 
 static struct {
-    double boards, power, rise, counter, meter, old, second, silent, limit, busy, begin, partitions, functions, counter_of;
+    double boards, power, rise, counter, meter, old, second, silent, limit, busy, begin, partitions, functions,
+        counter_of;
 } play;
 static int n_users, n_starts;
 static unsigned long n_calls;
@@ -135,7 +136,8 @@ static int get_power(uint32_t device, uint64_t *power_uw)
     int status = status_of(device, play.meter);
 
     uint32_t board = device / (uint32_t)play.partitions;
-    if (status == SUCCESS) *power_uw = device == play.second ? 0 : (uint64_t)(1e6 * (board + 1) * (play.power + play.rise * time_s()));
+    if (status == SUCCESS)
+        *power_uw = device == play.second ? 0 : (uint64_t)(1e6 * (board + 1) * (play.power + play.rise * time_s()));
     return status;
 }
 

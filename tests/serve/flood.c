@@ -54,7 +54,8 @@ static const char *const requests[] = {
     "POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: "
     "chunked\r\n\r\n4\r\n{\"a\"\r\n0\r\n\r\n",
     "GET /v1/gpus/a100 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-    "POST /v1/choose HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 99999999999999999999\r\n\r\n{}",
+    "POST /v1/choose HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: "
+    "99999999999999999999\r\n\r\n{}",
     "GET /%00%ff%2e%2e/metrics?a=b&c HTTP/1.0\r\nCookie: a=b\r\nRange: bytes=0-1\r\n\r\n",
 };
 

@@ -40,7 +40,8 @@ static inline size_t bundled_models_each(bool sizes, void (*check)(const char *p
     return n;
 }
 
-/** The profile saved beside a bundled model. test_saved_models finds the model itself in it, and needs libtorch for that. */
+/** The profile saved beside a bundled model. test_saved_models finds the model itself in it, and needs libtorch for
+ * that. */
 static inline void bundled_profile(char path[1024], const char *model)
 {
     snprintf(path, 1024, "%.*s.profile.json", (int)(strrchr(model, '.') - model), model);

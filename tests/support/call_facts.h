@@ -1,5 +1,5 @@
-/** @file call_facts.h  What the arguments of an operator's call say of its kernels: read while a profile is built, beside
- * the handlers and by other means, so that their words can be checked. */
+/** @file call_facts.h  What the arguments of an operator's call say of its kernels: read while a profile is built,
+ * beside the handlers and by other means, so that their words can be checked. */
 #ifndef CALL_FACTS_H
 #define CALL_FACTS_H
 #include "adept_handler.h"
@@ -17,7 +17,8 @@ typedef struct call_facts {
 
 /** The handlers, with a note taken of every call whose cost they are asked for. */
 const adept_handler_table *call_facts_handlers(void);
-/** Of an operator of a profile; nothing if that was not built with them. Aborts if two calls were like it that differ. */
+/** Of an operator of a profile; nothing if that was not built with them. Aborts if two calls were like it that differ.
+ */
 call_facts call_facts_of(const adept_profile *profile, const adept_profile_op *op);
 /** Another model: calls that look the same may differ from now on. */
 void call_facts_forget(void);

@@ -1,7 +1,8 @@
 /** @file call_text.h  An operator call written as text, for the handlers' worked cases and for tests.
  *
  *  "aten::linear(input=f32:32x768*, weight=f32:3072x768*, bias=none) @infer @eager"
- *  Values: tensors as SPECs (* = requires grad, "f32:" has no dimensions, "=v" gives a 0-dim integer its value: "i64:=5",
+ *  Values: tensors as SPECs (* = requires grad, "f32:" has no dimensions, "=v" gives a 0-dim integer its value:
+ * "i64:=5",
  *  "^" after the sizes turns the last two in memory: "f32:3x4^" has strides 1 and 3),
  *  3, 0.5, -1, true, false, none, "text", lists [..]. Flags: @infer, @eager, @fused. */
 #ifndef ADEPT_CALL_TEXT_H

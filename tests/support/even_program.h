@@ -1,5 +1,5 @@
-/** @file even_program.h  Programs of profiles that say only where each operator's executions begin and end: those between are evenly
- *  spaced. For profiles made by hand, and to compare a walked one's own order with. */
+/** @file even_program.h  Programs of profiles that say only where each operator's executions begin and end: those
+ * between are evenly spaced. For profiles made by hand, and to compare a walked one's own order with. */
 #ifndef EVEN_PROGRAM_H
 #define EVEN_PROGRAM_H
 #include "adept_profile.h"

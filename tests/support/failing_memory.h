@@ -1,5 +1,7 @@
-/** @file failing_memory.h  Memory that is counted, or ends where a test says. For one file of a program that is linked with
- *  --wrap=malloc,--wrap=calloc,--wrap=realloc (tests/CMakeLists.txt): what that program's own objects ask for, and cJSON. */
+/** @file failing_memory.h  Memory that is counted, or ends where a test says. For one file of a program that is linked
+ * with
+ *  --wrap=malloc,--wrap=calloc,--wrap=realloc (tests/CMakeLists.txt): what that program's own objects ask for, and
+ * cJSON. */
 #ifndef FAILING_MEMORY_H
 #define FAILING_MEMORY_H
 #include <cjson/cJSON.h>

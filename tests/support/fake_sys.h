@@ -1,5 +1,5 @@
-/** @file fake_sys.h  A folder that stands in for a machine's /sys and /proc: files written, driven, removed. Failures of
- * the file system end the test program. */
+/** @file fake_sys.h  A folder that stands in for a machine's /sys and /proc: files written, driven, removed. Failures
+ * of the file system end the test program. */
 #ifndef FAKE_SYS_H
 #define FAKE_SYS_H
 #include <stdbool.h>

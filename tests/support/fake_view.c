@@ -54,7 +54,8 @@ static double fits_at(const adept_view *view, const adept_job_option *option)
     return at_s;
 }
 
-static bool fits_beside(const adept_view *view, const adept_job_option *option, double at_s, const adept_job_option *started)
+static bool fits_beside(const adept_view *view, const adept_job_option *option, double at_s,
+                        const adept_job_option *started)
 {
     int taken = started->type == option->type ? started->gpus : 0;
     return gpus_at(of(view), option->type, at_s) - taken >= option->gpus;

@@ -1,5 +1,5 @@
-/** @file fake_view.h  A tiny cluster as a policy sees it: one node of each type, and closed forms. A job of work w takes w / (speed k^a)
- *  seconds on k GPUs, which draw k p watts. */
+/** @file fake_view.h  A tiny cluster as a policy sees it: one node of each type, and closed forms. A job of work w
+ * takes w / (speed k^a) seconds on k GPUs, which draw k p watts. */
 #ifndef ADEPT_FAKE_VIEW_H
 #define ADEPT_FAKE_VIEW_H
 #include "adept_policy.h"
@@ -20,7 +20,8 @@ typedef struct fake_view {
     adept_job_option options[128];
     size_t n_options;
     double wake_s; /* what the policy asked for last; INFINITY: nothing */
-    char log[256]; /* what it did: "2:0x4 " starts job 2 on 4 GPUs of type 0, "2:0x4@300 " at most 300 W each, "-3 " preempts job 3 */
+    /* what it did: "2:0x4 " starts job 2 on 4 GPUs of type 0, "2:0x4@300 " at most 300 W each, "-3 " preempts job 3 */
+    char log[256];
 } fake_view;
 
 /** A cluster of nothing. */

@@ -58,8 +58,8 @@ static int32_t constant(state *s, adept_value v)
     return value;
 }
 
-static int32_t node(state *s, const char *op, int n_inputs, const int32_t *inputs, const char *const *names, int n_outputs,
-                    int32_t *outputs)
+static int32_t node(state *s, const char *op, int n_inputs, const int32_t *inputs, const char *const *names,
+                    int n_outputs, int32_t *outputs)
 {
     for (int i = 0; i < n_outputs; i++)
         outputs[i] = adept_graph_builder_value(s->b);
@@ -147,8 +147,11 @@ static void do_param(state *s, const char *rest)
 {
     char name[64] = "", shape[128] = "";
     sscanf(rest, "%63s %127s", name, shape);
-    adept_param p = {.name = name, .requires_grad = strstr(rest, " grad") != NULL, .is_buffer = strstr(rest, " buffer") != NULL,
-                     .channels_last = strstr(rest, " channels_last") != NULL, .row_major = strstr(rest, " row_major") != NULL};
+    adept_param p = {.name = name,
+                     .requires_grad = strstr(rest, " grad") != NULL,
+                     .is_buffer = strstr(rest, " buffer") != NULL,
+                     .channels_last = strstr(rest, " channels_last") != NULL,
+                     .row_major = strstr(rest, " row_major") != NULL};
     parse_shape(s, shape, &p.dtype, &p.ndim, p.dims);
     char *stored = strchr(shape, '#'), *end = NULL;
     if (stored) {

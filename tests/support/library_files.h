@@ -1,5 +1,5 @@
-/** @file library_files.h  Profiles among the tests' data, and workloads opened by the library from them. Header only: it
- * needs the library, which the other support does not. */
+/** @file library_files.h  Profiles among the tests' data, and workloads opened by the library from them. Header only:
+ * it needs the library, which the other support does not. */
 #ifndef LIBRARY_FILES_H
 #define LIBRARY_FILES_H
 #include "adept_file.h"

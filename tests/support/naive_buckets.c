@@ -66,7 +66,8 @@ naive_communication naive_communication_of(const adept_profile *prof, const adep
                                            double clock_ratio)
 {
     double theta[ADEPT_OPERATOR_PARAMETERS], *op_s = calloc(2 * prof->n_ops + 1, sizeof *op_s);
-    double *op_host_s = op_s + prof->n_ops, device_s = 0.0, host_s = 0.0, bytes = run->bucket_bytes > 0.0 ? run->bucket_bytes : ADEPT_BUCKET_BYTES;
+    double *op_host_s = op_s + prof->n_ops, device_s = 0.0, host_s = 0.0,
+           bytes = run->bucket_bytes > 0.0 ? run->bucket_bytes : ADEPT_BUCKET_BYTES;
     adept_network net;
     if (!op_s || adept_operator_parameters_get(theta, hw, NULL) != ADEPT_OK) abort();
     if (adept_network_of(&net, run, NULL) != ADEPT_OK) abort();

@@ -412,7 +412,8 @@ static naive_operator at_clock(double *excess, const step *s, const adept_placem
         if (t > 0) *excess += r->times * t * (pow((P(p_static_w) + energy_at(s, r, f) / t) / s->limit_w, q) - 1);
     }
     double sample_s = prof->execution == ADEPT_GRAPHS ? 0 : P(t_sample_s);
-    host_s[0] += (double)(prof->batch_size * prof->grad_accum) * (at->run.host_sample_s > 0 ? at->run.host_sample_s : sample_s);
+    host_s[0] +=
+        (double)(prof->batch_size * prof->grad_accum) * (at->run.host_sample_s > 0 ? at->run.host_sample_s : sample_s);
     for (int pass = 0; pass < prof->grad_accum; pass++) {
         for (int part = 0; part < 2; part++) {
             run_part(&out, device_s[part] / (double)prof->grad_accum, host_s[part] / (double)prof->grad_accum);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* Kernels as "what is read>what is written", one letter a tensor: p parameter, g gradient, m and v (s, u) state, the
- * rest temporaries; x is of 16 bits, no word. `fused`: all in as few kernels as there can be. `kernels`: where PyTorch runs more, on single
- * numbers of each tensor. */
+ * rest temporaries; x is of 16 bits, no word. `fused`: all in as few kernels as there can be. `kernels`: where PyTorch
+ * runs more, on single numbers of each tensor. */
 static const struct recipe {
     const char *name, *kept, *kernels, *fused;
     double extra_kernels, flops;
@@ -28,8 +28,8 @@ static const struct recipe {
     {"bertadam", "mv", "g> g>g m>m mg>m v>v vg>v v>d d>d md>u p>t ut>u u>u pu>p", "pmvg>pmv", 3, 24},
 };
 
-/* Lines of PyTorch's fused_adam_utils.cuh for each parameter: FP32 numbers made doubles, FP64 instructions (a product and
- * a sum are one), and the result made FP32. Constants apart. */
+/* Lines of PyTorch's fused_adam_utils.cuh for each parameter: FP32 numbers made doubles, FP64 instructions (a product
+ * and a sum are one), and the result made FP32. Constants apart. */
 static double adam_doubles(bool decays)
 {
     double decay = 1 + 1 + 1;        /* p - (lr wd) p */

@@ -156,8 +156,8 @@ double naive_allreduce_s(const adept_run *run, double bytes, double l_hop_s, dou
 
 bool naive_switch_adds(const adept_hwprofile *hw, const adept_run *run)
 {
-    return run->nodes < 2 && run->allreduce != ADEPT_ALLREDUCE_TREE && hw->vendor && strcmp(hw->vendor, "NVIDIA") == 0 &&
-           hw->specs.link_bytes_per_s >= 900e9;
+    return run->nodes < 2 && run->allreduce != ADEPT_ALLREDUCE_TREE && hw->vendor &&
+           strcmp(hw->vendor, "NVIDIA") == 0 && hw->specs.link_bytes_per_s >= 900e9;
 }
 
 double naive_nccl_s(const adept_run *run, const adept_hwprofile *hw, double bytes, double l_hop_s, double bytes_per_s)

@@ -1,5 +1,5 @@
-/** @file six_ways.h  A step of granularity "operator" without tasks: the longest of six ways through it, and buckets on a
- *  timeline of their own. It is what the schedule is compared with. */
+/** @file six_ways.h  A step of granularity "operator" without tasks: the longest of six ways through it, and buckets on
+ * a timeline of their own. It is what the schedule is compared with. */
 #ifndef SIX_WAYS_H
 #define SIX_WAYS_H
 #include "operator_step.h"

@@ -1,5 +1,5 @@
-/** @file synthetic_fit.h  Fits to measurements made up from known parameters, and what tests ask of them. Header only, as
- * synthetic_rows.h is. */
+/** @file synthetic_fit.h  Fits to measurements made up from known parameters, and what tests ask of them. Header only,
+ * as synthetic_rows.h is. */
 #ifndef SYNTHETIC_FIT_H
 #define SYNTHETIC_FIT_H
 #include "synthetic_rows.h"

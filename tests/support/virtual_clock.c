@@ -156,7 +156,8 @@ static int wait_on(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t u
 
 int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until)
 {
-    return the_clock.is_virtual ? wait_on(condition, mutex, ns_of(until)) : __real_pthread_cond_timedwait(condition, mutex, until);
+    return the_clock.is_virtual ? wait_on(condition, mutex, ns_of(until))
+                                : __real_pthread_cond_timedwait(condition, mutex, until);
 }
 
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)

@@ -1,5 +1,5 @@
-/** @file virtual_clock.h  A monotonic clock that passes only while every thread waits: what is measured over time is the
- * same on a busy machine, and takes no time. For the test programs that tests/CMakeLists.txt links with --wrap. */
+/** @file virtual_clock.h  A monotonic clock that passes only while every thread waits: what is measured over time is
+ * the same on a busy machine, and takes no time. For the test programs that tests/CMakeLists.txt links with --wrap. */
 #ifndef VIRTUAL_CLOCK_H
 #define VIRTUAL_CLOCK_H
 

@@ -156,8 +156,8 @@ static inline bool warns(const adept_prediction *p, const char *part)
     return false;
 }
 
-/* What a limit is held against: kernels and waits of a step, the hungriest most, as if kernels drew their mean. No less than the
- * step's mean power, and no more than the board counts. */
+/* What a limit is held against: kernels and waits of a step, the hungriest most, as if kernels drew their mean. No less
+ * than the step's mean power, and no more than the board counts. */
 static inline double mean_8_w(const adept_prediction *p)
 {
     double kernels_s = p->pass_s + p->optimizer_s;

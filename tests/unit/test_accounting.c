@@ -296,12 +296,14 @@ static void between(const adept_accounting *a, int64_t job, double low_j, double
         fail_msg("job %d has %g to %g J instead of %g to %g", (int)job, s->gpu_low_j, s->gpu_high_j, low_j, high_j);
 }
 
-/* Under MIG nothing tells what each uses: the size of slices gives it out, by the driver, by accounting, or not at all. */
+/* Under MIG nothing tells what each uses: the size of slices gives it out, by the driver, by accounting, or not at all.
+ */
 static void slices_of_a_gpu(void **state)
 {
     (void)state;
-    adept_batch_jobs *jobs = jobs_of("JobID|AllocTRES\n1|gres/gpu:a100_3g.20gb=1,gres/gpu=1\n2|gres/gpu:a100_1g.5gb=1,gres/gpu=1\n"
-                                     "4|gres/gpu:1g.5gb=7\n");
+    adept_batch_jobs *jobs =
+        jobs_of("JobID|AllocTRES\n1|gres/gpu:a100_3g.20gb=1,gres/gpu=1\n2|gres/gpu:a100_1g.5gb=1,gres/gpu=1\n"
+                "4|gres/gpu:1g.5gb=7\n");
     toy *t = toy_new(5, 1, 2);
     uint32_t g0 = meter(t, "gpu-0", ADEPT_COMPONENT_GPU, 200);
     uint32_t a = process(t, 1), a2 = process(t, 1), b = process(t, 2), c = process(t, 3), d = process(t, 4);

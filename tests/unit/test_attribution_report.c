@@ -30,7 +30,8 @@ static const adept_activity_interval intervals[] = {
     {100, 101, 1, first, 2, NULL, 0}, {101, 102, 1, second, 2, NULL, 0}, {102, 104, 0.5, NULL, 0, NULL, 0}};
 static const adept_sample samples[] = {
     {99, 0, NAN}, {100, 0, NAN}, {101, 33, NAN}, {102, 33 + 31, NAN}}; /* the last interval is not covered */
-static const adept_meter_log meter = {.name = "node", .source = "made", .component = ADEPT_COMPONENT_NODE, .samples = samples, .n_samples = 4};
+static const adept_meter_log meter = {
+    .name = "node", .source = "made", .component = ADEPT_COMPONENT_NODE, .samples = samples, .n_samples = 4};
 static const adept_activity_log by_hand = {
     .host = "n1",
     .period_s = 1,

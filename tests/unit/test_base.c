@@ -72,8 +72,9 @@ static void utf8_both_ways(void **state)
         if (adept_utf8_decode(&again, bytes, bytes + n) != n || again != c) fail_msg("U+%04X", (unsigned)c);
         if (adept_utf8_decode(NULL, bytes, bytes + n - 1) != 0) fail_msg("U+%04X, cut off", (unsigned)c);
     }
-    static const char *const none[] = {"\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
-                                       "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xc3\x28", "\xe2\x28\xa1"};
+    static const char *const none[] = {"\x80",         "\xc0\xaf",         "\xc1\xbf",         "\xe0\x9f\xbf",
+                                       "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
+                                       "\xff",         "\xc3\x28",         "\xe2\x28\xa1"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         assert_int_equal(adept_utf8_decode(NULL, none[i], none[i] + strlen(none[i])), 0);
 }

@@ -186,10 +186,14 @@ static void what_jobcomp_says(void **state)
     assert_string_equal(j->user, "ada");
     assert_string_equal(j->account, "lab");
     assert_int_equal(adept_batch_jobs_find(jobs, 4)->state, ADEPT_BATCH_FAILED); /* whatever its name says */
-    static const char named[] = "JobId=12 UserId=eve(1001) GroupId=eve(1001) Name=x UserId=ada(1000) JobId=3 JobState=FAILED WorkDir=/\n";
+    static const char named[] =
+        "JobId=12 UserId=eve(1001) GroupId=eve(1001) Name=x UserId=ada(1000) JobId=3 JobState=FAILED WorkDir=/\n";
     assert_int_equal(add_jobcomp(jobs, named, NULL), ADEPT_OK);
     assert_string_equal(adept_batch_jobs_find(jobs, 12)->user, "eve"); /* whatever its name says */
-    static const char *const wrong[] = {"JobId=12 UserId=ada(1000) Name=x JobState=FAILED WorkDir=/\n", "hello\n", "JobId=x JobState=FAILED\n", "JobId=1 JobState=GONE\n",
+    static const char *const wrong[] = {"JobId=12 UserId=ada(1000) Name=x JobState=FAILED WorkDir=/\n",
+                                        "hello\n",
+                                        "JobId=x JobState=FAILED\n",
+                                        "JobId=1 JobState=GONE\n",
                                         "JobId=1 JobState=FAILED StartTime=now\n",
                                         "JobId=1 JobState=FAILED EndTime=2026-11-23\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -301,7 +301,8 @@ static void gpus_are_listed_and_shown(void **state)
     {
         assert_true(cJSON_IsArray(at(gpu, "aliases")));
         assert_true(cJSON_IsBool(at(gpu, "calibrated")));
-        assert_true(cJSON_IsTrue(at(gpu, "calibrated")) || cJSON_IsTrue(at(gpu, "transferred"))); /* both: one of a set */
+        /* both: one of a set */
+        assert_true(cJSON_IsTrue(at(gpu, "calibrated")) || cJSON_IsTrue(at(gpu, "transferred")));
         bool cpu = strncmp(string(gpu, "name"), "cpu-", 4) == 0; /* a core: slower memory, no power limit */
         assert_true(number(gpu, "specs.mem_bytes_per_s") > (cpu ? 1e9 : 1e11));
         if (cpu)

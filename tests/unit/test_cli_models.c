@@ -21,8 +21,8 @@ typedef struct model {
 } model;
 
 static const model models[N_MODELS] = {
-    {"albert_base_v2", "", 128}, {"distilbert_base", "", 128}, {"resnet50", "--input Bx3x32x32", 256},
-    {"vgg16", "--input Bx3x32x32", 256},          {"vit_b_16", "", 256},        {"tinyllama_1.1b", "--grad-accum 8", 16},
+    {"albert_base_v2", "", 128},         {"distilbert_base", "", 128}, {"resnet50", "--input Bx3x32x32", 256},
+    {"vgg16", "--input Bx3x32x32", 256}, {"vit_b_16", "", 256},        {"tinyllama_1.1b", "--grad-accum 8", 16},
 };
 static const char *const precisions[N_PRECISIONS] = {"fp32", "tf32", "bf16"};
 
@@ -144,8 +144,8 @@ static void twice_the_batch_is_no_less_work(void **state)
     for (int i = 0; i < N_MODELS; i++) {
         outcome o[2];
         for (int twice = 0; twice < 2; twice++) {
-            cli_result r = cli_run("predict %s/data/models/%s.profile.json --gpu a100 --json --batch %d", ADEPT_SOURCE_DIR,
-                                   models[i].name, models[i].batch << twice);
+            cli_result r = cli_run("predict %s/data/models/%s.profile.json --gpu a100 --json --batch %d",
+                                   ADEPT_SOURCE_DIR, models[i].name, models[i].batch << twice);
             o[twice] = parse_outcome(&r);
             cli_result_free(&r);
         }

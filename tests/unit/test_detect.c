@@ -101,7 +101,8 @@ static void test_texts(void **state)
     (void)state;
     static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 102530333\n",
                       page[] = "<!doctype html>\n<html lang=\"en\">";
-    is_refused(write_file("pointer.pt", pointer, sizeof pointer - 1), ": a pointer of Git LFS, not the file itself: git lfs pull");
+    is_refused(write_file("pointer.pt", pointer, sizeof pointer - 1),
+               ": a pointer of Git LFS, not the file itself: git lfs pull");
     is_refused(write_file("page.pt", page, sizeof page - 1), ": a web page, not the file itself");
     is_refused(write_file("short.pt", pointer, 9), "neither a zip archive");
 }

@@ -81,7 +81,9 @@ static size_t add_runs(adept_placement *rows, const adept_profile *profile, cons
     static const double limits_w[] = {0, 150, 280};
     for (size_t i = 0; i < N_RUNS; i++)
         rows[i] = (adept_placement){
-            profile, hw, {.gpus = gpus[i % 4], .power_limit_w = limits_w[i / 4], .granularity = ADEPT_GRANULARITY_MODEL}};
+            profile,
+            hw,
+            {.gpus = gpus[i % 4], .power_limit_w = limits_w[i / 4], .granularity = ADEPT_GRANULARITY_MODEL}};
     return N_RUNS;
 }
 

@@ -33,7 +33,8 @@ static void check_limits(const adept_explanation *x, const char *what)
         [ADEPT_WAIT_power] = "by the power limit"};
     const adept_elasticities *e = &x->elasticities;
     double peaks = exact_of(e, ADEPT_LEVER_DESIGN, "peaks"), memory = exact_of(e, ADEPT_LEVER_SPEC, "mem_bytes_per_s");
-    static const char *const in_flight[] = {"sm_bytes_per_s", "sm_half_bytes_per_s"}; /* what waits for memory besides */
+    /* what waits for memory besides */
+    static const char *const in_flight[] = {"sm_bytes_per_s", "sm_half_bytes_per_s"};
     for (size_t i = 0; i < 2; i++)
         memory += exact_of(e, ADEPT_LEVER_PARAMETER, in_flight[i]);
     for (size_t i = 0; i < x->n_sentences; i++) {
@@ -91,7 +92,8 @@ static void check_point(adept_sweep_source *source, adept_hwprofile *hw, const a
     adept_explanation *x = calloc(1, sizeof *x);
     snprintf(what, sizeof what, "%s on %s, %lld GPUs", path, hw->name, (long long)run->gpus);
     assert_non_null(x);
-    if (adept_predicted_step_of_profile(&cli, &step, &by_layer) != ADEPT_OK || adept_explain(&cli, x, &step) != ADEPT_OK)
+    if (adept_predicted_step_of_profile(&cli, &step, &by_layer) != ADEPT_OK ||
+        adept_explain(&cli, x, &step) != ADEPT_OK)
         fail_msg("%s: %s", what, cli.err.message);
     assert_true(x->n_sentences >= 5 && x->n_sentences < ADEPT_EXPLAIN_SENTENCES &&
                 x->n_changes < ADEPT_EXPLAIN_CHANGES);

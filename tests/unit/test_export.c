@@ -139,7 +139,8 @@ static const edit edits[] = {
     {"regions", "\"inputs\": [{\"as_tensor\": {\"name\": \"z\"}}]", "\"inputs\": []", "takes 0 values, 1 are given"},
     {"regions", "\"outputs\": [{\"as_tensor\": {\"name\": \"y\"}}],\n", "\"outputs\": [],\n", "returns 0 values"},
     {"regions", "\"as_scalar_type\": 13}}, {\"name\": \"\", \"arg\": {\"as_bool\": true",
-     "\"as_scalar_type\": 99}}, {\"name\": \"\", \"arg\": {\"as_bool\": true", "element type that is not known, number 99"},
+     "\"as_scalar_type\": 99}}, {\"name\": \"\", \"arg\": {\"as_bool\": true",
+     "element type that is not known, number 99"},
     {"flow", "\"outputs\": [{\"as_tensor\": {\"name\": \"t\"}}], \"nodes\"", "\"outputs\": [], \"nodes\"",
      "returns 0 values, 1 are expected"},
     {"flow",
@@ -182,7 +183,10 @@ static void test_later_arguments(void **state)
     static const struct {
         const char *value;
         bool runs;
-    } cases[] = {{"\"as_none\": true", true}, {"\"as_bool\": false", true}, {"\"as_bool\": true", false}, {"\"as_int\": 0", false}};
+    } cases[] = {{"\"as_none\": true", true},
+                 {"\"as_bool\": false", true},
+                 {"\"as_bool\": true", false},
+                 {"\"as_int\": 0", false}};
     size_t size;
     char *json = golden("basic", ".json", &size);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -190,7 +194,8 @@ static void test_later_arguments(void **state)
         snprintf(to, sizeof to, "{\"name\": \"later\", \"arg\": {%s}}", cases[i].value);
         char *changed = replace_once(json, "{\"name\": \"bias\", \"arg\": {\"as_none\": true}}", to);
         adept_graph *g = NULL;
-        assert_int_equal(adept_export_parse(&g, "t.pt2", changed, strlen(changed), NULL, 0, NULL) == ADEPT_OK, cases[i].runs);
+        assert_int_equal(adept_export_parse(&g, "t.pt2", changed, strlen(changed), NULL, 0, NULL) == ADEPT_OK,
+                         cases[i].runs);
         adept_graph_free(g);
         free(changed);
     }
@@ -503,7 +508,8 @@ static void test_pickle_damage(void **state)
         entries[1] = make_state(path, copy, n);
         adept_graph *g = NULL;
         adept_error err = {0};
-        adept_status status = adept_export_import(&g, write_zip(path, "damaged.pt2", entries, 2, false), NULL, 0, 0, &err);
+        adept_status status =
+            adept_export_import(&g, write_zip(path, "damaged.pt2", entries, 2, false), NULL, 0, 0, &err);
         assert_true(status == ADEPT_OK || status == ADEPT_E_INVALID);
         if (n < size) assert_int_equal(status, ADEPT_E_INVALID);
         adept_graph_free(g);

@@ -52,7 +52,8 @@ static const char *value_of(const adept_field *f)
 static bool has_option(const adept_options *options, const adept_field *f)
 {
     for (const adept_option_row *row = options->rows; row->name || row->help; row++)
-        if (row->name && strcmp(row->name, f->option) == 0) return row->also && strcmp(row->also, f->name) == 0 && strcmp(row->help, f->help) == 0;
+        if (row->name && strcmp(row->name, f->option) == 0)
+            return row->also && strcmp(row->also, f->name) == 0 && strcmp(row->help, f->help) == 0;
     return false;
 }
 
@@ -111,13 +112,16 @@ static void in_the_library(const adept_field *f, bool of_run)
                                                   : generates                            ? generation
                                                   : at == ADEPT_FIELD_denoise_steps      ? denoising
                                                                                          : words};
-    if (adept_workload_open(&w, generates ? "adept:gpt2?layers=1" : MLP, &options, &err) != ADEPT_OK) fail_msg("libadept: %s", err.message);
+    if (adept_workload_open(&w, generates ? "adept:gpt2?layers=1" : MLP, &options, &err) != ADEPT_OK)
+        fail_msg("libadept: %s", err.message);
     assert_int_equal(adept_gpu_open(&gpu, "a100-pcie-40gb", NULL), ADEPT_OK);
     assert_int_equal(adept_oracle_new(&o, w, gpu, NULL, NULL), ADEPT_OK);
     /* of layouts, those that a small model of two products has no room for are refused */
-    static const char *const impossible[] = {"virtual_stages", "schedule", "cp", "ep", "loss", "pp", "activation_checkpoint", "global_batch"};
+    static const char *const impossible[] = {"virtual_stages",        "schedule",    "cp", "ep", "loss", "pp",
+                                             "activation_checkpoint", "global_batch"};
     const char *const shared[] = {"gpus=2", strcmp(f->name, "sp") == 0 ? "tp=2" : "overlap=auto", word, NULL};
-    bool can = true, of_layout = f >= adept_run_field(ADEPT_RUN_FIELD_dp) && f <= adept_run_field(ADEPT_RUN_FIELD_trainer) && of_run;
+    bool can = true, of_layout = f >= adept_run_field(ADEPT_RUN_FIELD_dp) &&
+                                 f <= adept_run_field(ADEPT_RUN_FIELD_trainer) && of_run;
     for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++)
         can = can && strcmp(f->name, impossible[i]) != 0;
     const adept_request request = {.oracle = o,
@@ -133,7 +137,8 @@ static void in_the_library(const adept_field *f, bool of_run)
         status = ADEPT_OK;
     }
     if (status != ADEPT_OK) fail_msg("libadept: %s: %s", word, err.message);
-    if (can && !strstr(text, key) && f != adept_workload_field(ADEPT_FIELD_seq_length)) fail_msg("%s is not in %s", key, text);
+    if (can && !strstr(text, key) && f != adept_workload_field(ADEPT_FIELD_seq_length))
+        fail_msg("%s is not in %s", key, text);
     adept_text_free(text);
     assert_int_equal(adept_workload_to_json(&text, w, NULL), ADEPT_OK);
     if (options.words && !strstr(strstr(text, "\"options\""), key)) fail_msg("a saved profile has no %s", key);
@@ -154,7 +159,8 @@ static void every_door_knows_every_word(void **state)
     (void)state;
     for (size_t i = 0; i < N_FIELDS; i++) {
         const adept_field *f = field_at(i);
-        if (!has_option(is_of_run(i) ? &adept_run_options_of : &adept_workload_options_of, f)) fail_msg("there is no --%s", f->option);
+        if (!has_option(is_of_run(i) ? &adept_run_options_of : &adept_workload_options_of, f))
+            fail_msg("there is no --%s", f->option);
         columns_and_keys(f);
         over_http(f, is_of_run(i));
         in_the_library(f, is_of_run(i));
@@ -188,7 +194,8 @@ static void put_row(adept_buffer *out, const adept_field *f)
         else
             adept_names_list(values, sizeof values, f->names);
     }
-    snprintf(text, sizeof text, "| `%s` | `--%s` | %s | %s |\n", f->name, f->option, values, *f->fallback ? f->fallback : "");
+    snprintf(text, sizeof text, "| `%s` | `--%s` | %s | %s |\n", f->name, f->option, values,
+             *f->fallback ? f->fallback : "");
     adept_buffer_text(out, text);
 }
 
@@ -205,7 +212,8 @@ static void the_document_is_the_table(void **state)
     adept_buffer_add(&out, text, (size_t)(from - text) + sizeof begin - 1);
     for (size_t i = 0; i < N_FIELDS; i++) {
         if (i == 0 || i == ADEPT_N_WORKLOAD_FIELDS) {
-            adept_buffer_text(&out, i ? "\n| of a run | short option | values | not given |\n" : "\n| of a workload | short option | values | not given |\n");
+            adept_buffer_text(&out, i ? "\n| of a run | short option | values | not given |\n"
+                                      : "\n| of a workload | short option | values | not given |\n");
             adept_buffer_text(&out, "|---|---|---|---|\n");
         }
         put_row(&out, field_at(i));
@@ -224,7 +232,8 @@ static void the_document_is_the_table(void **state)
 static void what_makes_no_sense_is_refused(void **state)
 {
     (void)state;
-    static const char *const others[] = {"granularity", "saturation", "input", "assume", "allow_unsupported", "memory_limit", "trust"};
+    static const char *const others[] = {"granularity",       "saturation",   "input", "assume",
+                                         "allow_unsupported", "memory_limit", "trust"};
     char *text;
     size_t size;
     assert_int_equal(adept_file_read(&text, &size, WORDS, 1 << 20, NULL), ADEPT_OK);

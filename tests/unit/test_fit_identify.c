@@ -260,8 +260,8 @@ static void only_the_quotient_is_determined(void **state)
     scene_free(s);
 }
 
-/* Of one step only the sum of its launches and its constant time is known. The one counts by its logarithm and the other by its
- * value, so that no product of powers says which sum. */
+/* Of one step only the sum of its launches and its constant time is known. The one counts by its logarithm and the
+ * other by its value, so that no product of powers says which sum. */
 static void groups_that_do_not_scale_are_listed(void **state)
 {
     (void)state;

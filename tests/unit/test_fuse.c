@@ -1,4 +1,5 @@
-/* --execution compile: what TorchInductor fuses is neither read again nor written, and costs no launch. Counted by hand. */
+/* --execution compile: what TorchInductor fuses is neither read again nor written, and costs no launch. Counted by
+ * hand. */
 #include "operator_graph.h"
 
 static adept_profile *compiled(const char *text, adept_mode mode, adept_execution execution)
@@ -7,7 +8,8 @@ static adept_profile *compiled(const char *text, adept_mode mode, adept_executio
     return build_with(text, &config);
 }
 
-static void expect(const adept_profile *p, const char *op, adept_pass pass, double read, double written, double launches)
+static void expect(const adept_profile *p, const char *op, adept_pass pass, double read, double written,
+                   double launches)
 {
     double sum[3] = {0};
     for (size_t i = 0; i < p->n_ops; i++) {
@@ -19,8 +21,8 @@ static void expect(const adept_profile *p, const char *op, adept_pass pass, doub
         }
     }
     if (sum[0] != read || sum[1] != written || sum[2] != launches)
-        fail_msg("%s, %s: reads %g, writes %g in %g launches; not %g, %g in %g", op, adept_pass_name(pass), sum[0], sum[1],
-                 sum[2], read, written, launches);
+        fail_msg("%s, %s: reads %g, writes %g in %g launches; not %g, %g in %g", op, adept_pass_name(pass), sum[0],
+                 sum[1], sum[2], read, written, launches);
 }
 
 /* Tensors of 2 x 8 floats are 64 bytes. relu reads what a library wrote, tanh what a library will read. */
@@ -56,7 +58,8 @@ static void eager_and_graphs_run_every_kernel(void **state)
     }
 }
 
-/* What somebody else reads, or the caller gets, is written all the same; who finds it in a register does not read it. */
+/* What somebody else reads, or the caller gets, is written all the same; who finds it in a register does not read it.
+ */
 static void others_need_it_written(void **state)
 {
     (void)state;
@@ -74,12 +77,13 @@ static void others_need_it_written(void **state)
 static void windows_read_memory(void **state)
 {
     (void)state;
-    adept_profile *p = compiled("input x f32:2x4x8x8\n"
-                                "r = aten::relu(self=x) @ a A\n"
-                                "m = aten::avg_pool2d(self=r, kernel_size=[2, 2], stride=[2, 2], padding=[0, 0]) @ b B\n"
-                                "t = aten::tanh(self=m) @ c C\n"
-                                "return t\n",
-                                ADEPT_MODE_INFER, ADEPT_COMPILE);
+    adept_profile *p =
+        compiled("input x f32:2x4x8x8\n"
+                 "r = aten::relu(self=x) @ a A\n"
+                 "m = aten::avg_pool2d(self=r, kernel_size=[2, 2], stride=[2, 2], padding=[0, 0]) @ b B\n"
+                 "t = aten::tanh(self=m) @ c C\n"
+                 "return t\n",
+                 ADEPT_MODE_INFER, ADEPT_COMPILE);
     expect(p, "aten::relu", ADEPT_FORWARD, 2048, 2048, 1);
     expect(p, "aten::avg_pool2d", ADEPT_FORWARD, 2048, 0, 1);
     expect(p, "aten::tanh", ADEPT_FORWARD, 0, 512, 0);
@@ -103,8 +107,8 @@ static void memory_is_followed(void **state)
     adept_profile_free(p);
 }
 
-/* Both calls of relu wait for the linear layer between them, which reads what the first one makes. So that is written, and read
- * again by add, which finds only the second one's in registers. */
+/* Both calls of relu wait for the linear layer between them, which reads what the first one makes. So that is written,
+ * and read again by add, which finds only the second one's in registers. */
 static void a_residual_is_read_again(void **state)
 {
     (void)state;
@@ -123,7 +127,8 @@ static void a_residual_is_read_again(void **state)
     adept_profile_free(p);
 }
 
-/* The sum waits for two layers in a row, tanh beside them for one. But nothing waits for tanh but the sum: one kernel. */
+/* The sum waits for two layers in a row, tanh beside them for one. But nothing waits for tanh but the sum: one kernel.
+ */
 static void a_branch_joins_late(void **state)
 {
     (void)state;
@@ -165,8 +170,8 @@ static void nine_tensors_are_put_together(void **state)
     }
 }
 
-/* Training: the gradient of t comes from a library, that of r does not. tanh's backward reads the first one and computes r
- * again; relu's reads h, finds the gradient of r in registers, and writes that of h for the library. */
+/* Training: the gradient of t comes from a library, that of r does not. tanh's backward reads the first one and
+ * computes r again; relu's reads h, finds the gradient of r in registers, and writes that of h for the library. */
 static void gradients_fuse_too(void **state)
 {
     (void)state;

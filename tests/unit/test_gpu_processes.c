@@ -87,8 +87,9 @@ static void what_is_not_answered(void **state)
 static void instances(void **state)
 {
     (void)state;
-    adept_gpu_processes *g =
-        opened("boards=2 uses=0 mig=1,1,3 mig=1,9,1 process=0,6,1,0 process=1,7,1,0,9 process=1,8,1,0,1 process=1,9,1,0,3", NULL);
+    adept_gpu_processes *g = opened(
+        "boards=2 uses=0 mig=1,1,3 mig=1,9,1 process=0,6,1,0 process=1,7,1,0,9 process=1,8,1,0,1 process=1,9,1,0,3",
+        NULL);
     const adept_gpu_process *list = reading(g, 1, 4);
     static const struct {
         uint32_t instance;

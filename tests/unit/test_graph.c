@@ -70,8 +70,13 @@ static adept_graph *build(void)
     assert_int_equal(root, 0);
     int32_t fc = must(adept_graph_builder_module(b, "fc", "torch.nn.modules.linear.Linear"));
     assert_int_equal(adept_graph_builder_module(b, "fc", "torch.nn.modules.linear.Linear"), fc);
-    adept_param weight = {
-        .name = "fc.weight", .dtype = ADEPT_F32, .ndim = 2, .dims = {8, 4}, .requires_grad = true, .n_names = 1, .channels_last = true};
+    adept_param weight = {.name = "fc.weight",
+                          .dtype = ADEPT_F32,
+                          .ndim = 2,
+                          .dims = {8, 4},
+                          .requires_grad = true,
+                          .n_names = 1,
+                          .channels_last = true};
     int32_t w = must(adept_graph_builder_param(b, &weight));
     adept_graph_builder_param_alias(b, w);
     adept_param buffer = {.name = "mask", .dtype = ADEPT_BOOL, .is_buffer = true, .row_major = true};
@@ -87,8 +92,13 @@ static adept_graph *build(void)
                          .n_names = 1};
     must(adept_graph_builder_param(b, &edges));
     int32_t x = must(adept_graph_builder_value(b));
-    adept_graph_input input = {
-        .name = "x", .value = x, .has_shape = true, .dtype = ADEPT_F32, .ndim = 2, .dims = {-1, 4}, .channels_last = true};
+    adept_graph_input input = {.name = "x",
+                               .value = x,
+                               .has_shape = true,
+                               .dtype = ADEPT_F32,
+                               .ndim = 2,
+                               .dims = {-1, 4},
+                               .channels_last = true};
     assert_int_equal(adept_graph_builder_input(b, &input), 0);
     int32_t flag = must(adept_graph_builder_value(b));
     adept_graph_input constant_input = {

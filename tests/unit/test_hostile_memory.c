@@ -158,7 +158,8 @@ static void test_limit(void **state)
 {
     (void)state;
     need_module();
-    write_program("    # a comment that libtorch skips, so that a file of six megabytes takes it no memory\n", (size_t)6 << 20);
+    write_program("    # a comment that libtorch skips, so that a file of six megabytes takes it no memory\n",
+                  (size_t)6 << 20);
     ends_well("is too large");
     memory_limit = "2GiB";
     assert_int_equal(run_program(), 2); /* it was read, and does not say its shapes */
@@ -336,9 +337,10 @@ static void test_graph(void **state)
 static void test_export(void **state)
 {
     (void)state;
-    static const char head[] = "{\"schema_version\":{\"major\":8,\"minor\":2},\"graph_module\":{\"signature\":{\"input_specs\":[],"
-                               "\"output_specs\":[]},\"module_call_graph\":[],\"graph\":{\"inputs\":[],\"outputs\":[],"
-                               "\"tensor_values\":{},\"sym_int_values\":{},\"nodes\":[";
+    static const char head[] =
+        "{\"schema_version\":{\"major\":8,\"minor\":2},\"graph_module\":{\"signature\":{\"input_specs\":[],"
+        "\"output_specs\":[]},\"module_call_graph\":[],\"graph\":{\"inputs\":[],\"outputs\":[],"
+        "\"tensor_values\":{},\"sym_int_values\":{},\"nodes\":[";
     static const char *const units[] = {
         "{\"target\":\"torch.ops.a.b.c\",\"inputs\":[],\"outputs\":[],\"metadata\":{}},",
         "{\"target\":\"torch.ops.a.b.c\",\"inputs\":[{\"name\":\"a\",\"arg\":{\"as_int\":1}},{\"name\":\"b\",\"arg\":"

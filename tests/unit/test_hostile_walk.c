@@ -241,7 +241,8 @@ static void more_results_than_there_are(void **state)
     adept_graph *graph = finish(&p, outputs[1]);
     graph->path = "tiny";
     adept_profile *profile = NULL;
-    assert_int_equal(adept_profile_build(&profile, graph, adept_handlers(), &infers, NULL, NULL, &p.err), ADEPT_E_UNSUPPORTED);
+    assert_int_equal(adept_profile_build(&profile, graph, adept_handlers(), &infers, NULL, NULL, &p.err),
+                     ADEPT_E_UNSUPPORTED);
     if (!strstr(p.err.message, "aten::zeros x1 (2 results, of which 1 are known)")) fail_msg("%s", p.err.message);
     adept_graph_free(graph);
 }

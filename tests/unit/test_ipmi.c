@@ -150,18 +150,21 @@ static void replies_are_read_by_the_byte(void **state)
     assert_true(power.now_w == -1);
 }
 
-/* Its own range, doubled for it may be of another time, has to hold what it tells; 0 and all ones are for who integrates it. */
+/* Its own range, doubled for it may be of another time, has to hold what it tells; 0 and all ones are for who
+ * integrates it. */
 static void a_range_is_held_against_the_reading(void **state)
 {
     static const struct {
         double now_w, least_w, most_w;
         bool is_credible;
-    } cases[] = {{300, 10, 400, true},  {60, 129, 386, false}, {65, 129, 386, true}, {800, 129, 386, false}, {770, 129, 386, true},
-                 {300, 0, 0, true},     {300, 65535, 65535, true}, {0, 129, 386, true}, {65535, 129, 386, true}};
+    } cases[] = {{300, 10, 400, true},      {60, 129, 386, false}, {65, 129, 386, true},
+                 {800, 129, 386, false},    {770, 129, 386, true}, {300, 0, 0, true},
+                 {300, 65535, 65535, true}, {0, 129, 386, true},   {65535, 129, 386, true}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (adept_dcmi_is_credible(&(adept_dcmi_power){cases[i].now_w, cases[i].least_w, cases[i].most_w}) != cases[i].is_credible)
+        if (adept_dcmi_is_credible(&(adept_dcmi_power){cases[i].now_w, cases[i].least_w, cases[i].most_w}) !=
+            cases[i].is_credible)
             fail_msg("case %zu", i);
 }
 

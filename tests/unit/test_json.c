@@ -323,7 +323,8 @@ static void test_repeated_names(void **state)
 {
     (void)state;
     adept_error err = {0};
-    static const char different[] = "{\"a\":{\"b\":1},\"b\":{\"a\":1}}", same_one[] = "{\"x\":\n {\"ab\":1,\"c\":2,\"a\\u0062\":3}}";
+    static const char different[] = "{\"a\":{\"b\":1},\"b\":{\"a\":1}}",
+                      same_one[] = "{\"x\":\n {\"ab\":1,\"c\":2,\"a\\u0062\":3}}";
     assert_int_equal(check(different, strlen(different), &err), ADEPT_OK);
     assert_int_equal(check(same_one, strlen(same_one), &err), ADEPT_E_INVALID);
     assert_string_equal(err.message, "t:2:2: not valid JSON: in this object the key \"ab\" is given twice");

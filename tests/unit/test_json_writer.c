@@ -177,8 +177,8 @@ static void by_format(void **state)
 {
     adept_json_writer w = {0};
     adept_json_begin_object(&w, NULL);
-    adept_json_put_members(&w, "a_s %g none %g word %s no_word %s n %jd yes %d no %d", 0.1, NAN, "x\"", (const char *)*state,
-                           (intmax_t)INT64_MIN, true, false);
+    adept_json_put_members(&w, "a_s %g none %g word %s no_word %s n %jd yes %d no %d", 0.1, NAN, "x\"",
+                           (const char *)*state, (intmax_t)INT64_MIN, true, false);
     adept_json_put_object(&w, "o", "b %jd", (intmax_t)7);
     adept_json_end_object(&w);
     char *text = adept_json_finish(&w);
@@ -190,8 +190,9 @@ static void by_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_format), cmocka_unit_test(compact),   cmocka_unit_test(pretty),     cmocka_unit_test(escapes),
-        cmocka_unit_test(continued), cmocka_unit_test(row_by_row), cmocka_unit_test(memory_out),
+        cmocka_unit_test(by_format),  cmocka_unit_test(compact),   cmocka_unit_test(pretty),
+        cmocka_unit_test(escapes),    cmocka_unit_test(continued), cmocka_unit_test(row_by_row),
+        cmocka_unit_test(memory_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,7 +208,8 @@ static void test_layout_of_streams(void **state)
         if (c.family != ADEPT_FAMILY_BATCH_NORM) continue;
         c.row_elements = 1e5; /* on 2 SMs; no row is too wide */
         double rows = 9e6 / (2 * c.element_bytes * 1e5);
-        expect(time_s(&c, theta, adept_tile_menu_default), 12.5e-6 * cases[i].factor + cases[i].besides_s + rows / 2 * 20e-9);
+        expect(time_s(&c, theta, adept_tile_menu_default),
+               12.5e-6 * cases[i].factor + cases[i].besides_s + rows / 2 * 20e-9);
     }
 }
 

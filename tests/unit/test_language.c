@@ -1,4 +1,5 @@
-/* Language models: published parameter counts, FLOPs against the closed form of a decoder, tied weights, other lengths. */
+/* Language models: published parameter counts, FLOPs against the closed form of a decoder, tied weights, other lengths.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,12 +47,13 @@ static adept_profile *profile_of(const char *name, const char *input, int64_t ba
         config.inputs = &spec;
         config.n_inputs = 1;
     }
-    if (adept_profile_build(&p, graph_of(name), adept_handlers(), &config, NULL, NULL, &err)) fail_msg("%s", err.message);
+    if (adept_profile_build(&p, graph_of(name), adept_handlers(), &config, NULL, NULL, &err))
+        fail_msg("%s", err.message);
     return p;
 }
 
-/* Counts of the Hugging Face checkpoints (model cards, config.json with num_parameters), except where the architecture has no
- * checkpoint: there the sum of its layers. */
+/* Counts of the Hugging Face checkpoints (model cards, config.json with num_parameters), except where the architecture
+ * has no checkpoint: there the sum of its layers. */
 static void parameter_counts(void **state)
 {
     (void)state;
@@ -77,7 +79,8 @@ static void parameter_counts(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         adept_profile *p = profile_of(rows[i].name, NULL, 1, ADEPT_ATTENTION_AUTO);
         if (p->params != rows[i].params)
-            fail_msg("%s: %lld parameters, published are %lld", rows[i].name, (long long)p->params, (long long)rows[i].params);
+            fail_msg("%s: %lld parameters, published are %lld", rows[i].name, (long long)p->params,
+                     (long long)rows[i].params);
         adept_profile_free(p);
     }
 }
@@ -90,9 +93,9 @@ typedef struct decoder {
 /* Forward MACs of a decoder for T = batch * length tokens:
  *   per layer and token, projections: q and o width*heads*head_width each, k and v width*kv_heads*head_width each,
  *     feed-forward ffn_matrices * width * ffn (3 for gated, 2 for plain);
- *   per layer and sequence, attention: scores and weighted sum, heads * length^2 * head_width each (masked half included);
- *   per token, the head: width * vocabulary.
- * Backward: twice that, because every product has both gradients (the first one's input is the embedding, which learns). */
+ *   per layer and sequence, attention: scores and weighted sum, heads * length^2 * head_width each (masked half
+ * included); per token, the head: width * vocabulary. Backward: twice that, because every product has both gradients
+ * (the first one's input is the embedding, which learns). */
 static double closed_form_macs(const decoder *d, double batch, double length)
 {
     double projections = 2 * d->width * d->heads * d->head_width + 2 * d->width * d->kv_heads * d->head_width;
@@ -115,8 +118,8 @@ static void decoder_flops_have_a_closed_form(void **state)
             adept_profile *p = profile_of(rows[i].name, input, 3, ADEPT_ATTENTION_EAGER);
             double want = closed_form_macs(&rows[i], 3, length), got = p->totals.macs_forward;
             double backward = (p->totals.gemm_flops[ADEPT_BACKWARD] + p->totals.conv_flops[ADEPT_BACKWARD]) / 2;
-            print_message("%s, length %d: forward %.6f, backward %.6f of the closed form\n", rows[i].name, length, got / want,
-                          backward / (2 * want));
+            print_message("%s, length %d: forward %.6f, backward %.6f of the closed form\n", rows[i].name, length,
+                          got / want, backward / (2 * want));
             assert_true(fabs(got - want) <= 0.01 * want);
             assert_true(fabs(backward - 2 * want) <= 0.01 * 2 * want);
             adept_profile_free(p);
@@ -142,7 +145,8 @@ static void shared_layers_run_often(void **state)
     adept_profile *p = profile_of("albert_base_v2", NULL, 2, ADEPT_ATTENTION_AUTO);
     bool found = false;
     for (size_t i = 0; i < p->n_ops; i++)
-        if (strstr(p->ops[i].path, ".ffn") && !strcmp(p->ops[i].op, "aten::linear")) found = found || p->ops[i].count >= 11;
+        if (strstr(p->ops[i].path, ".ffn") && !strcmp(p->ops[i].op, "aten::linear"))
+            found = found || p->ops[i].count >= 11;
     assert_true(found);
     adept_profile_free(p);
 }

@@ -301,7 +301,8 @@ static void memory_and_borders_have_ends(void **state)
         {"aten::pad(self=f32:2x3x8, pad=[-4,9], mode=\"circular\")", ""},
         {"aten::pad(self=f32:1x2x3x8, pad=[1,1,1,1], mode=\"circular\")", "f32:1x2x5x10"},
         {"aten::pad(self=f32:1x2x3x8, pad=[8,8,1,4], mode=\"circular\")", ""},
-        {"aten::pad(self=f32:2x3x4, pad=[1,1,0,2], mode=\"circular\")", "f32:2x5x6"}, /* without a batch, as PyTorch 2 */
+        {"aten::pad(self=f32:2x3x4, pad=[1,1,0,2], mode=\"circular\")",
+         "f32:2x5x6"}, /* without a batch, as PyTorch 2 */
         {"aten::pad(self=f32:1x3x6x0, pad=[0,0,2,1,-1,1], mode=\"circular\")", "f32:1x3x9x0"},
         {"aten::pad(self=f32:0x3x4, pad=[1,1,1,1], mode=\"circular\")", "f32:0x5x6"},
         {"aten::pad(self=f32:3x6x0, pad=[1,1], mode=\"circular\")", ""},
@@ -315,7 +316,8 @@ static void memory_and_borders_have_ends(void **state)
         char shape[200] = "";
         const char *error = call_text_run(&t, adept_handlers(), calls[i][0]);
         if (!error) call_text_print(&t, shape, sizeof shape);
-        if (strcmp(shape, calls[i][1]) != 0) fail_msg("%s: %s, not %s", calls[i][0], error ? error : shape, calls[i][1]);
+        if (strcmp(shape, calls[i][1]) != 0)
+            fail_msg("%s: %s, not %s", calls[i][0], error ? error : shape, calls[i][1]);
         call_text_free(&t);
     }
 }

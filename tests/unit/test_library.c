@@ -45,7 +45,8 @@ static void assert_is(const adept_estimate *e, const adept_prediction *p)
     assert_near("EDP", e->edp_js, p->edp_js);
     assert_near("samples/s", e->samples_per_s, p->samples_per_s);
     assert_near("samples", e->samples, p->samples_per_s * p->step_time_s);
-    assert_near("sum of parts", e->pass_s + e->optimizer_s + e->comm_s + e->kernel_launch_s + e->fixed_s, p->step_time_s);
+    assert_near("sum of parts", e->pass_s + e->optimizer_s + e->comm_s + e->kernel_launch_s + e->fixed_s,
+                p->step_time_s);
     assert_near("hidden", e->comm_hidden_s, p->comm_hidden_s);
     assert_near("clock", e->clock_hz, p->clock_hz);
     assert_near("memory", e->peak_bytes, p->memory.peak_bytes);
@@ -65,7 +66,11 @@ static const adept_request runs[] = {
     {.gpus = 8, .overlap = ADEPT_OVERLAP_FIXED, .allreduce = ADEPT_ALLREDUCE_TREE},
     {.power_limit_w = 150},
     {.clock_hz = 1.0e9},
-    {.gpus = 16, .nodes = 2, .internode_bytes_per_s = 25e9, .internode_latency_s = 5e-6, .allreduce = ADEPT_ALLREDUCE_AUTO},
+    {.gpus = 16,
+     .nodes = 2,
+     .internode_bytes_per_s = 25e9,
+     .internode_latency_s = 5e-6,
+     .allreduce = ADEPT_ALLREDUCE_AUTO},
     {.gpus = 2, .link = ADEPT_LINK_BRIDGE},
     {.gpus = 4, .overlap = ADEPT_OVERLAP_BUCKETED, .bucket_bytes = 4e6, .power_limit_w = 200},
     {.gpus = 2, .host = "Torch2"},

@@ -1,5 +1,5 @@
-/* Every allocation of every call of the library fails once, alone: the whole right result, or ADEPT_E_NOMEM with a message and
- * nothing made. What was allocated until then is freed: sanitizers tell. */
+/* Every allocation of every call of the library fails once, alone: the whole right result, or ADEPT_E_NOMEM with a
+ * message and nothing made. What was allocated until then is freed: sanitizers tell. */
 #include <adept/adept.h>
 #include <adept/measure.h>
 #include "failing_memory.h"
@@ -80,7 +80,8 @@ static adept_status read_profile(void **made)
 static adept_status with_options(void **made)
 {
     static const char *const inputs[] = {"f32:16x1024"};
-    const adept_model_options options = {.mode = "train", .optimizer = "adam", .batch_size = 16, .inputs = inputs, .n_inputs = 1};
+    const adept_model_options options = {
+        .mode = "train", .optimizer = "adam", .batch_size = 16, .inputs = inputs, .n_inputs = 1};
     return adept_workload_with((adept_workload **)made, mlp, &options, &err);
 }
 
@@ -229,7 +230,8 @@ static char *choice_text(const void *made)
 
 static adept_status measure(void **made)
 {
-    adept_status status = adept_measure_start((adept_measurement **)made, &(adept_measure_options){.sysroot = "/nowhere"}, &err);
+    adept_status status =
+        adept_measure_start((adept_measurement **)made, &(adept_measure_options){.sysroot = "/nowhere"}, &err);
     if (status != ADEPT_OK) return status;
     adept_measure_leave(*made, adept_measure_enter(*made, "step"));
     adept_measure_stop(*made);
@@ -327,11 +329,14 @@ static size_t walk(const api_call *call)
         bool failed = memory_has_failed();
         if (status == ADEPT_OK) {
             char *text = call->text_of(made);
-            if (strcmp(text, right) != 0) fail_msg("%s, allocation %zu: ADEPT_OK with\n%s\ninstead of\n%s", call->name, n, text, right);
+            if (strcmp(text, right) != 0)
+                fail_msg("%s, allocation %zu: ADEPT_OK with\n%s\ninstead of\n%s", call->name, n, text, right);
             free(text);
             call->drop(made);
-        } else if (status != ADEPT_E_NOMEM || !failed || made || err.status != status || !strstr(err.message, "memory")) {
-            fail_msg("%s, allocation %zu: status %d, \"%s\"%s", call->name, n, status, err.message, made ? ", and made something" : "");
+        } else if (status != ADEPT_E_NOMEM || !failed || made || err.status != status ||
+                   !strstr(err.message, "memory")) {
+            fail_msg("%s, allocation %zu: status %d, \"%s\"%s", call->name, n, status, err.message,
+                     made ? ", and made something" : "");
         }
         if (!failed) {
             free(right);
@@ -366,7 +371,8 @@ static int set_up(void **state)
     profile_text = read_all(MLP, &profile_size);
     gpu_text = read_all(ADEPT_SOURCE_DIR "/hwprofiles/a100-sxm-40gb.json", &gpu_size);
     mlp = open_workload(MLP, NULL);
-    if (adept_gpu_open(&a100, "a100", &err) != ADEPT_OK || adept_oracle_new(&oracle, mlp, a100, NULL, &err) != ADEPT_OK) return 1;
+    if (adept_gpu_open(&a100, "a100", &err) != ADEPT_OK || adept_oracle_new(&oracle, mlp, a100, NULL, &err) != ADEPT_OK)
+        return 1;
     return measure((void **)&measurement) == ADEPT_OK ? 0 : 1;
 }
 

@@ -124,7 +124,8 @@ static void threads_agree(void **state)
     common.workload = workload;
     common.gpu = gpu;
     for (int i = 0; i < REQUESTS; i++)
-        common.requests[i] = (adept_request){.oracle = oracles[i % 2], .gpus = 1 + i % 9, .power_limit_w = 150 + i % 200};
+        common.requests[i] =
+            (adept_request){.oracle = oracles[i % 2], .gpus = 1 + i % 9, .power_limit_w = 150 + i % 200};
     assert_int_equal(adept_predict_many(common.expected, common.requests, REQUESTS, NULL), ADEPT_OK);
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (worker){.common = &common};
@@ -170,7 +171,8 @@ static void children_read_too(void **state)
             adept_workload *workload = NULL;
             adept_gpu *gpu = NULL;
             alarm(60);
-            _exit(adept_workload_open(&workload, MLP, NULL, NULL) != ADEPT_OK || adept_gpu_open(&gpu, "a100", NULL) != ADEPT_OK);
+            _exit(adept_workload_open(&workload, MLP, NULL, NULL) != ADEPT_OK ||
+                  adept_gpu_open(&gpu, "a100", NULL) != ADEPT_OK);
         }
         int status = 0;
         n_bad += child < 0 || waitpid(child, &status, 0) != child || status != 0;

@@ -77,7 +77,8 @@ static void bad_bytes_are_messages(void **state)
 static void bad_options_are_messages(void **state)
 {
     (void)state;
-    static const char *const other[] = {"Bx1000", NULL}, *const unknown[] = {"grad_acum=2", NULL}, *const no_count[] = {"grad_accum=0", NULL},
+    static const char *const other[] = {"Bx1000", NULL}, *const unknown[] = {"grad_acum=2", NULL},
+                             *const no_count[] = {"grad_accum=0", NULL},
                              *const no_word[] = {"mode=train", "precision=fp31", NULL};
     const adept_model_options wrong[] = {{.mode = "walk"},
                                          {.precision = "fp31"},
@@ -126,7 +127,8 @@ static void bundled_model(void **state)
     assert_true(info.macs_forward == 3 * 4089184256.0); /* of images of 224 x 224 */
     adept_workload_free(w);
     assert_int_equal(adept_workload_open(&w, "resnet5O", NULL, &err), ADEPT_E_INVALID);
-    assert_string_equal(err.message, "resnet5O: no such file, and no bundled model of that name; did you mean resnet50?");
+    assert_string_equal(err.message,
+                        "resnet5O: no such file, and no bundled model of that name; did you mean resnet50?");
 }
 
 /* torch.export's archives come with the optional reference data. */
@@ -134,12 +136,14 @@ static void bundled_model(void **state)
 static void configured_model(void **state)
 {
     (void)state;
-    static const char text[] = "{\"model_type\":\"llama\",\"num_hidden_layers\":32,\"hidden_size\":4096,\"num_attention_heads\":32,"
-                               "\"num_key_value_heads\":8,\"intermediate_size\":14336,\"vocab_size\":128256}";
+    static const char text[] =
+        "{\"model_type\":\"llama\",\"num_hidden_layers\":32,\"hidden_size\":4096,\"num_attention_heads\":32,"
+        "\"num_key_value_heads\":8,\"intermediate_size\":14336,\"vocab_size\":128256}";
     adept_error err = {0};
     adept_model_options options = {.batch_size = 2, .seq_length = 64};
     adept_workload *of[3] = {open_workload("llama-3-8b", &options), open_workload("adept:llama", &options), NULL};
-    if (adept_workload_read(&of[2], "memory", text, sizeof text - 1, &options, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_workload_read(&of[2], "memory", text, sizeof text - 1, &options, &err) != ADEPT_OK)
+        fail_msg("%s", err.message);
     for (int i = 0; i < 3; i++) {
         adept_workload_info info, first;
         adept_workload_describe(&info, of[i]);
@@ -188,13 +192,19 @@ static char *json_of(const adept_workload *w)
     return text;
 }
 
-/* What a workload is made into, directly, through another one, from a file and from the model, is the same to the byte. */
+/* What a workload is made into, directly, through another one, from a file and from the model, is the same to the byte.
+ */
 static void check_ways(const char *path, const adept_model_options *options)
 {
-    static const adept_model_options between = {
-        .mode = "infer", .precision = "bf16", .optimizer = "sgd", .attention = "fused", .batch_size = 3, .grad_accum = 7};
+    static const adept_model_options between = {.mode = "infer",
+                                                .precision = "bf16",
+                                                .optimizer = "sgd",
+                                                .attention = "fused",
+                                                .batch_size = 3,
+                                                .grad_accum = 7};
     adept_error err = {0};
-    adept_workload *loaded = open_workload(path, NULL), *want = open_workload(path, options), *w[3] = {NULL}, *other = NULL, *saved = NULL;
+    adept_workload *loaded = open_workload(path, NULL), *want = open_workload(path, options), *w[3] = {NULL},
+                   *other = NULL, *saved = NULL;
     if (adept_workload_with(&w[0], loaded, options, &err) != ADEPT_OK) fail_msg("%s", err.message);
     if (adept_workload_with(&other, loaded, &between, &err) != ADEPT_OK) fail_msg("%s", err.message);
     char *text = json_of(loaded), *expected = json_of(want);

@@ -377,17 +377,20 @@ static void redfish_finds_the_power_of_each_chassis(void **state)
     adept_sensors_close(&search);
 }
 
-/* A machine around a baseboard that states nothing around a GPU; beside it a chassis of its own, and two in a circle. */
+/* A machine around a baseboard that states nothing around a GPU; beside it a chassis of its own, and two in a circle.
+ */
 static void redfish_says_which_chassis_is_inside(void **state)
 {
     (void)state;
     static const page pages[] = {
         {.path = "/redfish/v1/Chassis",
-         .body = "{\"Members\":[{\"@odata.id\":\"/g\"},{\"@odata.id\":\"/b\"},{\"@odata.id\":\"/m\"},{\"@odata.id\":\"/o\"},"
+         .body = "{\"Members\":[{\"@odata.id\":\"/g\"},{\"@odata.id\":\"/b\"},{\"@odata.id\":\"/m\"},{\"@odata.id\":\"/"
+                 "o\"},"
                  "{\"@odata.id\":\"/x\"},{\"@odata.id\":\"/y\"}]}"},
         {.path = "/g", .body = "{\"Power\":{\"@odata.id\":\"/p\"},\"Links\":{\"ContainedBy\":{\"@odata.id\":\"/b\"}}}"},
         {.path = "/b", .body = "{\"Links\":{\"ContainedBy\":{\"@odata.id\":\"/m\"}}}"},
-        {.path = "/m", .body = "{\"Power\":{\"@odata.id\":\"/p\"},\"Links\":{\"ContainedBy\":{\"@odata.id\":\"/rack\"}}}"},
+        {.path = "/m",
+         .body = "{\"Power\":{\"@odata.id\":\"/p\"},\"Links\":{\"ContainedBy\":{\"@odata.id\":\"/rack\"}}}"},
         {.path = "/o", .body = "{\"Power\":{\"@odata.id\":\"/p\"},\"Links\":3}"},
         {.path = "/x", .body = "{\"Power\":{\"@odata.id\":\"/p\"},\"Links\":{\"ContainedBy\":{\"@odata.id\":\"/y\"}}}"},
         {.path = "/y", .body = "{\"Links\":{\"ContainedBy\":{\"@odata.id\":\"/x\"}}}"},

@@ -17,7 +17,8 @@ static void the_host_can_be_slower(void **state)
     near(predict(&f).step_time_s, 206e-4 + 2e-3);
 }
 
-/* A graph is launched once; what torch.compile writes launches in 0.4 of the time. A host that is named replaces the profile's. */
+/* A graph is launched once; what torch.compile writes launches in 0.4 of the time. A host that is named replaces the
+ * profile's. */
 static void the_host_depends_on_how_it_runs(void **state)
 {
     (void)state;
@@ -78,7 +79,8 @@ static void the_table_of_hosts(void **state)
 static void hosts_of_the_table(void **state)
 {
     (void)state;
-    static const adept_intervals fitted = {.level = 0.8, .time_log = {-0.1, 0.2}, .power_log = {-0.05, 0.05}, .widen = 1};
+    static const adept_intervals fitted = {
+        .level = 0.8, .time_log = {-0.1, 0.2}, .power_log = {-0.05, 0.05}, .widen = 1};
     const double low_s = 27.0e-6, launch_s = 32.0e-6, high_s = 37.4e-6; /* data/hosts.csv */
     fixture f;
     fresh(&f, 2000, 1);
@@ -94,13 +96,15 @@ static void hosts_of_the_table(void **state)
     assert_true(p.step_time_s == ahead.step_time_s);
     for (int end = 0; end < 2; end++)
         near(p.interval_time_s[end], ahead.interval_time_s[end]);
-    f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0, f.kernels[0].k = 64, f.kernels[0].flops = 2.0 * 64 * 64 * 512;
+    f.kernels[1].bytes_read = f.kernels[1].bytes_written = 0, f.kernels[0].k = 64,
+    f.kernels[0].flops = 2.0 * 64 * 64 * 512;
     p = predict(&f);
     near(p.step_time_s, 2001 * launch_s + 2e-3);
     double low = log((2001 * low_s + 2e-3) / p.step_time_s), high = log((2001 * high_s + 2e-3) / p.step_time_s);
     near(p.interval_time_s[0], p.step_time_s * exp(-hypot(0.1, low)));
     near(p.interval_time_s[1], p.step_time_s * exp(hypot(0.2, high)));
-    assert_true(p.interval_power_w[0] < p.power_avg_w * exp(-0.05) && p.interval_power_w[1] > p.power_avg_w * exp(0.05));
+    assert_true(p.interval_power_w[0] < p.power_avg_w * exp(-0.05) &&
+                p.interval_power_w[1] > p.power_avg_w * exp(0.05));
     const adept_prediction named = p;
     f.run.host = 0;
     set(&f, "t_host_s", launch_s); /* a profile that has the table's time knows it no better */
@@ -156,8 +160,8 @@ static void hosts_of_a_framework(void **state)
     }
 }
 
-/* Passes wait for the host (206 launches of 0.1 ms), the optimizer for memory. One after the other, though the GPU's 145
- * ms in sum are longer than the host's. */
+/* Passes wait for the host (206 launches of 0.1 ms), the optimizer for memory. One after the other, though the GPU's
+ * 145 ms in sum are longer than the host's. */
 static void the_host_can_be_slower_in_one_part(void **state)
 {
     (void)state;
@@ -199,8 +203,8 @@ static bool warned(const adept_prediction *p, const char *of)
     return false;
 }
 
-/* What a program loads for each sample is said by a fit of its host, or by the run. Else it is nothing, however many there are, and a
- * CUDA graph has only what the run says. */
+/* What a program loads for each sample is said by a fit of its host, or by the run. Else it is nothing, however many
+ * there are, and a CUDA graph has only what the run says. */
 static void samples_cost_the_host_what_is_said(void **state)
 {
     (void)state;

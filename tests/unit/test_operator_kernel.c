@@ -202,10 +202,12 @@ static void winograd_where_it_applies(void **state)
     adept_profile *p = build_conv(1, 1, 1);
     placed_kernel k = conv_kernel(p, ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_CONV, 288, 16, 72, 1);
-    assert_true(k.k.work.images == 2 && k.k.work.side == 12 && k.k.work.channels_in == 8 && k.k.work.channels_out == 16);
+    assert_true(k.k.work.images == 2 && k.k.work.side == 12 && k.k.work.channels_in == 8 &&
+                k.k.work.channels_out == 16);
     k = conv_kernel(p, ADEPT_BACKWARD, 0);
     is_product(&k, ADEPT_FAMILY_CONV, 288, 8, 144, 1);
-    assert_true(k.k.work.images == 2 && k.k.work.side == 12 && k.k.work.channels_in == 16 && k.k.work.channels_out == 8);
+    assert_true(k.k.work.images == 2 && k.k.work.side == 12 && k.k.work.channels_in == 16 &&
+                k.k.work.channels_out == 8);
     k = conv_kernel(p, ADEPT_BACKWARD, 1);
     is_product(&k, ADEPT_FAMILY_CONV, 72, 16, 288, 1);
     assert_true(k.k.work.images == 0);
@@ -241,9 +243,11 @@ static void without_padding(void **state)
     adept_profile *p = build_conv(1, 0, 1);
     placed_kernel k = conv_kernel(p, ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_CONV, 200, 16, 72, 1);
-    assert_true(k.k.work.images == 2 && k.k.work.side == 10 && k.k.work.channels_in == 8 && k.k.work.channels_out == 16);
+    assert_true(k.k.work.images == 2 && k.k.work.side == 10 && k.k.work.channels_in == 8 &&
+                k.k.work.channels_out == 16);
     k = conv_kernel(p, ADEPT_BACKWARD, 0);
-    assert_true(k.k.work.images == 2 && k.k.work.side == 12 && k.k.work.channels_in == 16 && k.k.work.channels_out == 8);
+    assert_true(k.k.work.images == 2 && k.k.work.side == 12 && k.k.work.channels_in == 16 &&
+                k.k.work.channels_out == 8);
     adept_profile_free(p);
 }
 
@@ -287,7 +291,8 @@ static void transposed(void **state)
               ADEPT_FP32);
     placed_kernel k = conv_kernel(p, ADEPT_FORWARD, 0);
     is_product(&k, ADEPT_FAMILY_CONV, 288, 16, 72, 1);
-    assert_true(k.k.work.images == 2 && k.k.work.side == 12 && k.k.work.channels_in == 8 && k.k.work.channels_out == 16);
+    assert_true(k.k.work.images == 2 && k.k.work.side == 12 && k.k.work.channels_in == 8 &&
+                k.k.work.channels_out == 16);
     k = conv_kernel(p, ADEPT_BACKWARD, 0); /* of the weights: x needs no gradient */
     assert_true(k.k.work.images == 0);
     adept_profile_free(p);

@@ -105,7 +105,8 @@ static void layouts_that_the_file_tells(void **state)
                                        : cases[i].last            ? ADEPT_CHANNELS_LAST
                                                                   : ADEPT_NCHW;
             if (p->memory_format != want) fail_msg("case %zu, asked %d: %d", i, asked, p->memory_format);
-            assert_true((kernel(p, "aten::conv2d", ADEPT_FORWARD, 0).k.work.transposed_bytes > 0) == (want == ADEPT_NCHW));
+            assert_true((kernel(p, "aten::conv2d", ADEPT_FORWARD, 0).k.work.transposed_bytes > 0) ==
+                        (want == ADEPT_NCHW));
             adept_profile_free(p);
         }
     }

@@ -27,7 +27,8 @@ static const char *const gpu_names[] = {"v100-pcie-32gb", "a100-sxm-40gb", "t4",
 #define N_GPUS (sizeof gpu_names / sizeof *gpu_names)
 
 static adept_hwprofile *gpus[N_GPUS];
-static size_t n_models, n_rows, n_limited, n_floored, n_host_bound, n_in_turn, n_slopes, n_over_peak, n_in_fp64, most_kernels;
+static size_t n_models, n_rows, n_limited, n_floored, n_host_bound, n_in_turn, n_slopes, n_over_peak, n_in_fp64,
+    most_kernels;
 
 static size_t slopes_by[N_THETA]; /* compared, by parameter */
 
@@ -253,16 +254,17 @@ static void check_model(const char *path, void *context)
         bool few_doubles = hw->specs.vector_fp64_flops_per_s < hw->specs.vector_fp32_flops_per_s / 16;
         size_t n = 0;
         for (int m = 0; m < N_MODES; m++) {
-            const adept_workload_config config = {.mode = modes[m],
-                                                  .precision = precisions[p],
-                                                  .memory_format = m == 1 ? ADEPT_CHANNELS_LAST : ADEPT_NCHW,
-                                                  .attention = p == 2 ? ADEPT_ATTENTION_FUSED : ADEPT_ATTENTION_AUTO,
-                                                  .execution = (adept_execution)((m + p + 1) % 3),
-                                                  .framework = (m + p + (int)(number_of(name) / 4 % 2)) % 2 ? ADEPT_TORCH1 : ADEPT_TORCH2,
-                                                  .grad_accum = 1 + p % 2,
-                                                  .optimizer = optimizers[p],
-                                                  .optimizer_impl = (adept_optimizer_impl)(number_of(name) / 2 % 4),
-                                                  .optimizer_extras = p ? extras : 0};
+            const adept_workload_config config = {
+                .mode = modes[m],
+                .precision = precisions[p],
+                .memory_format = m == 1 ? ADEPT_CHANNELS_LAST : ADEPT_NCHW,
+                .attention = p == 2 ? ADEPT_ATTENTION_FUSED : ADEPT_ATTENTION_AUTO,
+                .execution = (adept_execution)((m + p + 1) % 3),
+                .framework = (m + p + (int)(number_of(name) / 4 % 2)) % 2 ? ADEPT_TORCH1 : ADEPT_TORCH2,
+                .grad_accum = 1 + p % 2,
+                .optimizer = optimizers[p],
+                .optimizer_impl = (adept_optimizer_impl)(number_of(name) / 2 % 4),
+                .optimizer_extras = p ? extras : 0};
             if (adept_profile_build(&profiles[m], graph, call_facts_handlers(), &config, NULL, NULL, &err) != ADEPT_OK)
                 fail_msg("%s: %s", path, err.message);
             profiles[m]->model_path = path;

@@ -427,7 +427,8 @@ static void words_of_calibration(void **state)
         adept_calibration_text(text, hw, NULL, cases[i].precision);
         if (strncmp(text, cases[i].text, strlen(cases[i].text)) != 0) fail_msg("%s: %s", cases[i].gpu, text);
         assert_int_equal(strstr(text, "this one among them") != NULL, hw->among != NULL);
-        if (hw->among) assert_true(hw->among->rows > 0 && hw->among->precisions && hw->among->modes && strstr(text, "; train"));
+        if (hw->among)
+            assert_true(hw->among->rows > 0 && hw->among->precisions && hw->among->modes && strstr(text, "; train"));
         adept_hwprofile_forget_fit(hw);
         assert_null(hw->among);
         assert_string_equal(adept_calibration_text(text, hw, NULL, ADEPT_FP32),

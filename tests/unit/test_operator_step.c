@@ -22,8 +22,9 @@ static void kernels_add_up(void **state)
     assert_int_equal(p.n_warnings, 0);
 }
 
-/* PyTorch 1 takes 1.2 times as long on matrix units: 0.6 / 1.2 of their peak. A share of 0.6 / 1.2 moves time as 0.6 does, 1.2 times less;
- * the factor moves it by -0.6 / 1.2^2 of that. Without matrix units, and by PyTorch 2, nothing changes. */
+/* PyTorch 1 takes 1.2 times as long on matrix units: 0.6 / 1.2 of their peak. A share of 0.6 / 1.2 moves time as 0.6
+ * does, 1.2 times less; the factor moves it by -0.6 / 1.2^2 of that. Without matrix units, and by PyTorch 2, nothing
+ * changes. */
 static void pytorch_1_is_slower_on_matrix_units(void **state)
 {
     (void)state;
@@ -31,7 +32,8 @@ static void pytorch_1_is_slower_on_matrix_units(void **state)
     double slopes[N_THETA] = {[ADEPT_KP_beta_tensor] = 2.0, [ADEPT_KP_beta_gemm] = 3.0};
     adept_operator_take_framework(theta, ADEPT_TORCH2);
     adept_operator_framework_slopes(slopes, theta, ADEPT_TORCH2);
-    assert_true(theta[ADEPT_KP_beta_tensor] == 0.6 && slopes[ADEPT_KP_beta_tensor] == 2.0 && slopes[ADEPT_OP_c_torch1] == 0.0);
+    assert_true(theta[ADEPT_KP_beta_tensor] == 0.6 && slopes[ADEPT_KP_beta_tensor] == 2.0 &&
+                slopes[ADEPT_OP_c_torch1] == 0.0);
     adept_operator_take_framework(theta, ADEPT_TORCH1);
     adept_operator_framework_slopes(slopes, theta, ADEPT_TORCH1);
     assert_true(theta[ADEPT_KP_beta_gemm] == 0.8 && slopes[ADEPT_KP_beta_gemm] == 3.0);
@@ -46,8 +48,8 @@ static void pytorch_1_is_slower_on_matrix_units(void **state)
     near(predict(&f).step_time_s, step_s); /* the toy multiplies on ALUs */
 }
 
-/* Ring of 4 by NCCL's Simple: 4 times 6 + 9 hops of 10 us and 0.7 * (6/4 + 0.75) * 4e9 bytes at 100 GB/s: 0.0636 s, half
- * of it hidden. */
+/* Ring of 4 by NCCL's Simple: 4 times 6 + 9 hops of 10 us and 0.7 * (6/4 + 0.75) * 4e9 bytes at 100 GB/s: 0.0636 s,
+ * half of it hidden. */
 static void all_reduce(void **state)
 {
     (void)state;
@@ -87,9 +89,9 @@ static void optimizer(void **state)
     near(predict(&f).step_time_s, without_s);
 }
 
-/* Bytes for each parameter and kernels: fused 7 words, each once, as fast as memory; in 16 bits words and gradients of 2 bytes; beside it
- * gradients read for their norm, then read and written; in autocast of fp16 always the last two. A loop over 64 tensors
- * takes 64 times the kernels. */
+/* Bytes for each parameter and kernels: fused 7 words, each once, as fast as memory; in 16 bits words and gradients of
+ * 2 bytes; beside it gradients read for their norm, then read and written; in autocast of fp16 always the last two. A
+ * loop over 64 tensors takes 64 times the kernels. */
 static void how_the_optimizer_runs(void **state)
 {
     (void)state;
@@ -126,8 +128,9 @@ static void how_the_optimizer_runs(void **state)
     }
 }
 
-/* 1e9 parameters with 16 instructions of FP64 each, at 0.2 TFLOP/s: 160 ms, which follow the clock, where apex's memory takes 28 * 1.25 /
- * 0.8 = 43.75. Apex's, by PyTorch 1, waits for memory. So does a GPU with half as many units for FP64 as for FP32: 35. */
+/* 1e9 parameters with 16 instructions of FP64 each, at 0.2 TFLOP/s: 160 ms, which follow the clock, where apex's memory
+ * takes 28 * 1.25 / 0.8 = 43.75. Apex's, by PyTorch 1, waits for memory. So does a GPU with half as many units for FP64
+ * as for FP32: 35. */
 static void fused_adam_can_wait_for_fp64(void **state)
 {
     (void)state;
@@ -382,8 +385,8 @@ static void the_hungriest_kernels_count_most(void **state)
     near(p.pass_w, 200);
 }
 
-/* The same kernels on a board that averages: the root of the mean square of 300 and 100 W at half the clock, 224 W, holds
- * them. It takes 4 nm and stacked memory. Lower limits take no less time, and none is exceeded on average. */
+/* The same kernels on a board that averages: the root of the mean square of 300 and 100 W at half the clock, 224 W,
+ * holds them. It takes 4 nm and stacked memory. Lower limits take no less time, and none is exceeded on average. */
 static void newer_boards_average(void **state)
 {
     (void)state;

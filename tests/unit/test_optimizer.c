@@ -61,8 +61,9 @@ static void what_adamw_moves(void **state)
     }
 }
 
-/* AdamW: p -= lr wd p (to FP64, one instruction, back: 3); m (5); v (5); sqrt(v) + eps (3). Adam without the first. Neither
- * apex, nor kernels of one operation each, nor other optimizers; Muon's is that of AdamW on what is no matrix. */
+/* AdamW: p -= lr wd p (to FP64, one instruction, back: 3); m (5); v (5); sqrt(v) + eps (3). Adam without the first.
+ * Neither apex, nor kernels of one operation each, nor other optimizers; Muon's is that of AdamW on what is no matrix.
+ */
 static void fused_adam_computes_in_fp64(void **state)
 {
     (void)state;
@@ -206,8 +207,8 @@ static void adafactor_keeps_rows_and_columns(void **state)
     assert_exactly(step("adafactor", 40000, 4, ADEPT_IMPL_AUTO, 0, 2).state_bytes, 4 * 200 * 2);
 }
 
-/* A matrix of 4096 x 1024 and a bias of 1024. X is 1024 x 4096; each of 5 iterations multiplies X X^T (2 * 1024^2 * 4096
- * FLOPs), G G (2 * 1024^3) and U X, and copies what is added, 1024^2 and 1024 * 4096 elements of 2 bytes, read and
+/* A matrix of 4096 x 1024 and a bias of 1024. X is 1024 x 4096; each of 5 iterations multiplies X X^T (2 * 1024^2 *
+ * 4096 FLOPs), G G (2 * 1024^3) and U X, and copies what is added, 1024^2 and 1024 * 4096 elements of 2 bytes, read and
  * written. 8 + 5 * 5 kernels. 9 words and 5 times 2 bytes an element move besides, the momentum is kept; the bias is
  * AdamW's. */
 static void muon_by_hand(void **state)
@@ -228,7 +229,8 @@ static void muon_by_hand(void **state)
             assert_exactly(cost.kernels, 33 + 12);
             assert_exactly(cost.flops, 12 * elements + 18 * side);
             assert_exactly(cost.state_bytes, word * (elements + 2 * side));
-            assert_exactly(cost.moved_bytes, (9 * word + 10) * elements + 5 * 4 * (side * side + elements) + 18 * word * side);
+            assert_exactly(cost.moved_bytes,
+                           (9 * word + 10) * elements + 5 * 4 * (side * side + elements) + 18 * word * side);
             assert_exactly(cost.moved_gradients, 2 * (elements + side));
             assert_exactly(cost.bytes_read, word * (2 * elements + 3 * side));
             assert_exactly(cost.bytes_written, cost.bytes_read);
@@ -236,7 +238,8 @@ static void muon_by_hand(void **state)
     }
 }
 
-/* m x k by k x n of 3 x 7: 3 x 7 x 3, 3 x 3 x 3 and 3 x 3 x 7, in words of 2 bytes; the last two read what they add to. */
+/* m x k by k x n of 3 x 7: 3 x 7 x 3, 3 x 3 x 3 and 3 x 3 x 7, in words of 2 bytes; the last two read what they add to.
+ */
 static void products_of_muon(void **state)
 {
     (void)state;
@@ -248,7 +251,8 @@ static void products_of_muon(void **state)
     for (size_t i = 0; i < ADEPT_MUON_PRODUCTS; i++) {
         assert_true(k[i].m == want[i][0] && k[i].n == want[i][1] && k[i].k == want[i][2] && k[i].batch == 1);
         assert_true(k[i].bytes_read == want[i][3] && k[i].bytes_written == want[i][4] && k[i].launches == 1);
-        assert_true(k[i].flops == 2 * k[i].m * k[i].n * k[i].k && k[i].dtype == ADEPT_BF16 && adept_kernel_is_sane(&k[i]));
+        assert_true(k[i].flops == 2 * k[i].m * k[i].n * k[i].k && k[i].dtype == ADEPT_BF16 &&
+                    adept_kernel_is_sane(&k[i]));
     }
 }
 
@@ -262,19 +266,22 @@ static adept_profile *under_muon(const char *text)
 static void which_matrices_muon_takes(void **state)
 {
     (void)state;
-    static const char text[] = "input x i64:2x5\nparam e f32:100x16 grad\nparam a f32:16x16 grad\nparam b f32:24x16 grad\n"
-                               "param c f32:16x24 grad\nparam d f32:16x16 grad\nparam f f32:16x16\nparam s f32:16 grad\n"
-                               "param h f32:100x16 grad\n"
-                               "y = aten::embedding(weight=e, indices=x)\ny = aten::linear(input=y, weight=a, bias=s)\n"
-                               "y = aten::linear(input=y, weight=d, bias=none)\ny = aten::linear(input=y, weight=f, bias=none)\n"
-                               "y = aten::linear(input=y, weight=b, bias=none)\ny = aten::linear(input=y, weight=c, bias=none)\n"
-                               "y = aten::linear(input=y, weight=h, bias=none)\nreturn y\n";
-    const adept_workload_config adamw = {.mode = ADEPT_MODE_TRAIN}, infer = {.optimizer = "muon", .mode = ADEPT_MODE_INFER};
+    static const char text[] =
+        "input x i64:2x5\nparam e f32:100x16 grad\nparam a f32:16x16 grad\nparam b f32:24x16 grad\n"
+        "param c f32:16x24 grad\nparam d f32:16x16 grad\nparam f f32:16x16\nparam s f32:16 grad\n"
+        "param h f32:100x16 grad\n"
+        "y = aten::embedding(weight=e, indices=x)\ny = aten::linear(input=y, weight=a, bias=s)\n"
+        "y = aten::linear(input=y, weight=d, bias=none)\ny = aten::linear(input=y, weight=f, bias=none)\n"
+        "y = aten::linear(input=y, weight=b, bias=none)\ny = aten::linear(input=y, weight=c, bias=none)\n"
+        "y = aten::linear(input=y, weight=h, bias=none)\nreturn y\n";
+    const adept_workload_config adamw = {.mode = ADEPT_MODE_TRAIN},
+                                infer = {.optimizer = "muon", .mode = ADEPT_MODE_INFER};
     adept_profile *p = under_muon(text);
     static const adept_matrices want[] = {{16, 16, 2}, {16, 24, 1}, {24, 16, 1}};
     assert_int_equal(p->n_matrices, 3);
     for (size_t i = 0; i < 3; i++)
-        assert_true(p->matrices[i].rows == want[i].rows && p->matrices[i].columns == want[i].columns && p->matrices[i].n == want[i].n);
+        assert_true(p->matrices[i].rows == want[i].rows && p->matrices[i].columns == want[i].columns &&
+                    p->matrices[i].n == want[i].n);
     adept_profile_free(p);
     p = build_with(text, &adamw);
     assert_int_equal(p->n_matrices, 0);
@@ -376,10 +383,11 @@ static void tables_read_again(void **state)
 static void tables_of_bags(void **state)
 {
     (void)state;
-    static const char text[] = "input x i64:6\ninput o i64:2\nparam e f32:100x16 grad\nparam a f32:24x16 grad\n"
-                               "y, i, n, m = aten::embedding_bag(weight=e, indices=x, offsets=o, scale_grad_by_freq=false, mode=0, "
-                               "sparse=false, per_sample_weights=none, include_last_offset=false, padding_idx=none)\n"
-                               "y = aten::linear(input=y, weight=a, bias=none)\nreturn y\n";
+    static const char text[] =
+        "input x i64:6\ninput o i64:2\nparam e f32:100x16 grad\nparam a f32:24x16 grad\n"
+        "y, i, n, m = aten::embedding_bag(weight=e, indices=x, offsets=o, scale_grad_by_freq=false, mode=0, "
+        "sparse=false, per_sample_weights=none, include_last_offset=false, padding_idx=none)\n"
+        "y = aten::linear(input=y, weight=a, bias=none)\nreturn y\n";
     adept_profile *p = under_muon(text);
     assert_int_equal(p->n_matrices, 1);
     assert_true(p->matrices[0].rows == 24 && p->matrices[0].columns == 16);

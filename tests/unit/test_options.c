@@ -38,8 +38,12 @@ static int make_rows(void **state)
 
 static adept_status run(adept_cli *cli, char *word)
 {
-    static const adept_command command = {
-        .name = "many", .usage = "", .doc = "Has many options", .size = sizeof(record), .options = {.rows = rows}, .run = count_given};
+    static const adept_command command = {.name = "many",
+                                          .usage = "",
+                                          .doc = "Has many options",
+                                          .size = sizeof(record),
+                                          .options = {.rows = rows},
+                                          .run = count_given};
     char name[] = "many", first[] = "--option-000";
     char *argv[] = {name, first, word, NULL};
     return adept_command_run(&command, cli, 3, argv);

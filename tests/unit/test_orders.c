@@ -1,5 +1,5 @@
-/* Orders that hold between predictions whatever the numbers are: every bundled model on every GPU, trained and inferred, in three
- * precisions and batches. What they may miss has a reason and a bound here. */
+/* Orders that hold between predictions whatever the numbers are: every bundled model on every GPU, trained and
+ * inferred, in three precisions and batches. What they may miss has a reason and a bound here. */
 #include "adept_handlers.h"
 #include "adept_plan.h"
 #include "bundled_models.h"
@@ -23,14 +23,23 @@ typedef struct point {
 } point;
 
 /* Orders, and how far each may be missed, elsewhere and where the power limit holds back the clock:
- * - The kernels that draw most set the clock of all. A product that is faster in TF32 can draw more, and a larger batch hold the
- *   clock lower, also for what is not larger. On a P100 in FP16 a larger batch has a tile that takes less time, while the host is
- *   waited for.
- * - Twice the SMs, at twice the watts, share the same cache: products read more of their operands again, those of VGG-16 most.
- *   With twice the cache as well nothing is slower.
- * - Casts of autocast are launches, and traffic of all weights whatever the batch, which the NCF and a VGG-16 on small images have
- *   most of. 16 bits are compared at the largest batch, where the step does not wait for the host. */
-typedef enum order { EXECUTED, TIME_BY_BATCH, ENERGY_BY_BATCH, TF32_BY_FP32, FP16_BY_FP32, TWICE_THE_SMS, TWICE_THE_CHIP, N_ORDERS } order;
+ * - The kernels that draw most set the clock of all. A product that is faster in TF32 can draw more, and a larger batch
+ * hold the clock lower, also for what is not larger. On a P100 in FP16 a larger batch has a tile that takes less time,
+ * while the host is waited for.
+ * - Twice the SMs, at twice the watts, share the same cache: products read more of their operands again, those of
+ * VGG-16 most. With twice the cache as well nothing is slower.
+ * - Casts of autocast are launches, and traffic of all weights whatever the batch, which the NCF and a VGG-16 on small
+ * images have most of. 16 bits are compared at the largest batch, where the step does not wait for the host. */
+typedef enum order {
+    EXECUTED,
+    TIME_BY_BATCH,
+    ENERGY_BY_BATCH,
+    TF32_BY_FP32,
+    FP16_BY_FP32,
+    TWICE_THE_SMS,
+    TWICE_THE_CHIP,
+    N_ORDERS
+} order;
 static const struct {
     const char *says;
     double most, most_limited;
@@ -67,16 +76,17 @@ static point predict_on_twice(const adept_profile *profile, const adept_hwprofil
     return predict(profile, &wide);
 }
 
-static void check(order o, double ratio, bool limited, const char *model, const adept_hwprofile *hw, int precision, int mode,
-                  int64_t batch)
+static void check(order o, double ratio, bool limited, const char *model, const adept_hwprofile *hw, int precision,
+                  int mode, int64_t batch)
 {
     if (!(ratio > 1 + ROUNDING)) return;
     n_missed[o]++;
     worst[o] = fmax(worst[o], ratio);
     if (ratio <= (limited ? orders[o].most_limited : orders[o].most) + ROUNDING) return;
     if (n_wrong++ < 100)
-        print_error("%s, %s, %s, %s, batch %lld: %s: %.4f\n", model, hw->name, adept_precision_name(precisions[precision]),
-                    mode ? "infer" : "train", (long long)batch, orders[o].says, ratio);
+        print_error("%s, %s, %s, %s, batch %lld: %s: %.4f\n", model, hw->name,
+                    adept_precision_name(precisions[precision]), mode ? "infer" : "train", (long long)batch,
+                    orders[o].says, ratio);
 }
 
 static void check_model(const char *path, void *context)
@@ -99,18 +109,22 @@ static void check_model(const char *path, void *context)
                 for (size_t g = 0; g < n_gpus; g++) {
                     const point x = points[g][p][b] = predict(profile, gpus[g]);
                     check(EXECUTED, x.executed, x.limited, name, gpus[g], p, mode, batches[b]);
-                    for (int o = TWICE_THE_SMS; o <= TWICE_THE_CHIP && (g + (size_t)(p + b)) % 3 == 0; o++) { /* a third tells as much */
+                    /* a third tells as much */
+                    for (int o = TWICE_THE_SMS; o <= TWICE_THE_CHIP && (g + (size_t)(p + b)) % 3 == 0; o++) {
                         const point twice = predict_on_twice(profile, gpus[g], o == TWICE_THE_CHIP);
                         check((order)o, twice.time_s / x.time_s, x.limited, name, gpus[g], p, mode, batches[b]);
                     }
                     if (b > 0) {
                         const point *less = &points[g][p][b - 1];
                         check(TIME_BY_BATCH, less->time_s / x.time_s, x.limited, name, gpus[g], p, mode, batches[b]);
-                        check(ENERGY_BY_BATCH, less->energy_j / x.energy_j, x.limited, name, gpus[g], p, mode, batches[b]);
+                        check(ENERGY_BY_BATCH, less->energy_j / x.energy_j, x.limited, name, gpus[g], p, mode,
+                              batches[b]);
                     }
                     double fp32_s = points[g][FP32][b].time_s;
-                    if (p == TF32) check(TF32_BY_FP32, x.time_s / fp32_s, x.limited, name, gpus[g], p, mode, batches[b]);
-                    if (p == FP16 && b == N_BATCHES - 1 && !x.waits) check(FP16_BY_FP32, x.time_s / fp32_s, x.limited, name, gpus[g], p, mode, batches[b]);
+                    if (p == TF32)
+                        check(TF32_BY_FP32, x.time_s / fp32_s, x.limited, name, gpus[g], p, mode, batches[b]);
+                    if (p == FP16 && b == N_BATCHES - 1 && !x.waits)
+                        check(FP16_BY_FP32, x.time_s / fp32_s, x.limited, name, gpus[g], p, mode, batches[b]);
                 }
                 adept_profile_free(profile);
             }

@@ -1,5 +1,5 @@
-/* A step under a layout: what is plain equals the ordinary prediction, and bubbles, passes in flight, states of parameters, collectives,
- * recomputation and what waits by the closed forms of docs/PARALLEL.md. */
+/* A step under a layout: what is plain equals the ordinary prediction, and bubbles, passes in flight, states of
+ * parameters, collectives, recomputation and what waits by the closed forms of docs/PARALLEL.md. */
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_layout.h"
@@ -28,7 +28,8 @@ static adept_profile *walk(const char *model, const adept_workload_config *confi
     adept_error err = {0};
     adept_graph *g = NULL;
     adept_profile *p = NULL;
-    if (adept_models_path(path, model, &err) != ADEPT_OK || adept_import_model(&g, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_models_path(path, model, &err) != ADEPT_OK || adept_import_model(&g, path, NULL, &err) != ADEPT_OK)
+        fail_msg("%s", err.message);
     if (adept_profile_build(&p, g, adept_handlers(), config, NULL, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
     adept_graph_free(g);
     return p;
@@ -38,7 +39,8 @@ static int setup(void **state)
 {
     static world w;
     adept_error err = {0};
-    w.p = walk(GPT, &(adept_workload_config){.precision = ADEPT_PURE_BF16, .batch_size = 2, .seq_length = 512, .execution = ADEPT_COMPILE});
+    w.p = walk(GPT, &(adept_workload_config){
+                        .precision = ADEPT_PURE_BF16, .batch_size = 2, .seq_length = 512, .execution = ADEPT_COMPILE});
     if (adept_hwprofile_open(&w.hw, "h100", &err) != ADEPT_OK) fail_msg("%s", err.message);
     *state = &w;
     return 0;
@@ -72,10 +74,11 @@ static void one_is_the_ordinary_prediction(void **state)
     const world *w = *state;
     adept_error err = {0};
     adept_prediction ordinary, said;
-    static const adept_run runs[][2] = {{{.gpus = 1}, {.tp = 1, .pp = 1, .cp = 1, .ep = 1}},
-                                        {{.gpus = 8}, {.gpus = 8, .dp = 8, .tp = 1}},
-                                        {{.gpus = 4}, {.dp = 4, .global_batch = 8}},
-                                        {{.gpus = 16, .nodes = 2, .internode_bytes_per_s = 400e9}, {.dp = 16}}}; /* the board's usual server */
+    static const adept_run runs[][2] = {
+        {{.gpus = 1}, {.tp = 1, .pp = 1, .cp = 1, .ep = 1}},
+        {{.gpus = 8}, {.gpus = 8, .dp = 8, .tp = 1}},
+        {{.gpus = 4}, {.dp = 4, .global_batch = 8}},
+        {{.gpus = 16, .nodes = 2, .internode_bytes_per_s = 400e9}, {.dp = 16}}}; /* the board's usual server */
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         assert_int_equal(adept_predict(&ordinary, w->p, w->hw, &runs[i][0], &err), ADEPT_OK);
         if (adept_predict(&said, w->p, w->hw, &runs[i][1], &err) != ADEPT_OK) fail_msg("%s", err.message);
@@ -99,7 +102,8 @@ static void plans_refuse_layouts(void **state)
     adept_estimate e;
     assert_int_equal(adept_plan_new(&plan, w->p, w->hw, NULL, &err), ADEPT_OK);
     assert_int_equal(adept_plan_predict(&e, plan, &(adept_run){.gpus = 4, .dp = 4}, &err), ADEPT_OK);
-    static const adept_run refused[] = {{.tp = 2}, {.gpus = 4, .pp = 2}, {.gpus = 4, .zero = 2}, {.dp = 4}, {.activation_checkpoint = 1}};
+    static const adept_run refused[] = {
+        {.tp = 2}, {.gpus = 4, .pp = 2}, {.gpus = 4, .zero = 2}, {.dp = 4}, {.activation_checkpoint = 1}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         assert_int_equal(adept_plan_predict(&e, plan, &refused[i], &err), ADEPT_E_USAGE);
         assert_non_null(strstr(err.message, "adept predict takes it"));
@@ -117,14 +121,17 @@ static double others_s(const adept_layout_prediction *l)
     return sum - l->stages[l->slowest].micro_s;
 }
 
-/* Of the ideal time (p-1)/m, interleaved (p-1)/(m v), ZB1P (p-1)/(3 m), where stages are alike; else the other stages' micro-batches. */
+/* Of the ideal time (p-1)/m, interleaved (p-1)/(m v), ZB1P (p-1)/(3 m), where stages are alike; else the other stages'
+ * micro-batches. */
 static void bubbles(void **state)
 {
     const world *w = *state;
     const adept_layout_prediction plain = predict(w, (adept_run){.pp = 4, .global_batch = 16}),
                                   v2 = predict(w, (adept_run){.pp = 4, .virtual_stages = 2, .global_batch = 16}),
-                                  zb = predict(w, (adept_run){.pp = 4, .schedule = ADEPT_PIPELINE_ZB1P, .global_batch = 16}),
-                                  v = predict(w, (adept_run){.pp = 4, .schedule = ADEPT_PIPELINE_ZBV, .global_batch = 16});
+                                  zb = predict(
+                                      w, (adept_run){.pp = 4, .schedule = ADEPT_PIPELINE_ZB1P, .global_batch = 16}),
+                                  v = predict(w,
+                                              (adept_run){.pp = 4, .schedule = ADEPT_PIPELINE_ZBV, .global_batch = 16});
     assert_true(plain.mesh.micro_batches == 8);
     near(plain.bubble_s, others_s(&plain), 1e-12);
     near(v2.bubble_s, others_s(&v2) / 2.0, 1e-12);
@@ -140,7 +147,8 @@ static void bubbles(void **state)
 static void passes_in_flight(void **state)
 {
     const world *w = *state;
-    const adept_layout_prediction plain = predict(w, (adept_run){.pp = 4, .global_batch = 16}), few = predict(w, (adept_run){.pp = 4, .global_batch = 4}),
+    const adept_layout_prediction plain = predict(w, (adept_run){.pp = 4, .global_batch = 16}),
+                                  few = predict(w, (adept_run){.pp = 4, .global_batch = 4}),
                                   v2 = predict(w, (adept_run){.pp = 4, .virtual_stages = 2, .global_batch = 16});
     for (size_t r = 0; r < 4; r++) {
         assert_true(plain.stages[r].in_flight == 4.0 - (double)r);
@@ -150,12 +158,15 @@ static void passes_in_flight(void **state)
     assert_int_equal(plain.worst, 0);
 }
 
-/* Blocks that no number of stages divides: embedding and head count as a block each where that helps, else the middle has more. */
+/* Blocks that no number of stages divides: embedding and head count as a block each where that helps, else the middle
+ * has more. */
 static void stages_share_blocks(void **state)
 {
     const world *w = *state;
-    const adept_layout_prediction three = predict(w, (adept_run){.pp = 3, .global_batch = 6}), six = predict(w, (adept_run){.pp = 6, .global_batch = 12});
-    assert_true(six.stages[0].blocks == 2.0 && six.stages[5].blocks == 2.0 && six.stages[1].blocks == 3.0); /* 16 + 2 = 6 x 3 */
+    const adept_layout_prediction three = predict(w, (adept_run){.pp = 3, .global_batch = 6}),
+                                  six = predict(w, (adept_run){.pp = 6, .global_batch = 12});
+    /* 16 + 2 = 6 x 3 */
+    assert_true(six.stages[0].blocks == 2.0 && six.stages[5].blocks == 2.0 && six.stages[1].blocks == 3.0);
     assert_true(three.stages[0].blocks == 5.0 && three.stages[1].blocks == 6.0 && three.stages[2].blocks == 5.0);
     for (int i = 0; i < 2; i++) {
         double params = 0.0;
@@ -171,7 +182,8 @@ static void stages_share_blocks(void **state)
 
 /* ---- states ---- */
 
-/* Bytes of a parameter: PyTorch 2+2+4 in pure bf16 and 16 under autocast, over n by FSDP; Megatron 18, or 6+12/n; DeepSpeed 4+16/n, 2+16/n. */
+/* Bytes of a parameter: PyTorch 2+2+4 in pure bf16 and 16 under autocast, over n by FSDP; Megatron 18, or 6+12/n;
+ * DeepSpeed 4+16/n, 2+16/n. */
 static void states_of_parameters(void **state)
 {
     world w = *(world *)*state;
@@ -188,12 +200,14 @@ static void states_of_parameters(void **state)
                  {{.gpus = 8, .zero = 2}, 4, 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const adept_layout_prediction l = predict(&w, cases[i].run);
-        near(l.stages[0].states_bytes / l.stages[0].params, cases[i].whole + cases[i].shared / n, 1e-3); /* masks are no parameters */
+        /* masks are no parameters */
+        near(l.stages[0].states_bytes / l.stages[0].params, cases[i].whole + cases[i].shared / n, 1e-3);
     }
     w.p = walk(GPT, &(adept_workload_config){.precision = ADEPT_AMP_BF16, .batch_size = 2, .seq_length = 512});
     const adept_layout_prediction full = predict(&w, (adept_run){.gpus = 8, .fsdp = ADEPT_FSDP_FULL});
     near(full.stages[0].states_bytes / full.stages[0].params, 16.0 / n, 1e-3);
-    const adept_layout_prediction recomputed = predict(&w, (adept_run){.gpus = 1, .activation_checkpoint = ADEPT_RECOMPUTE_FULL});
+    const adept_layout_prediction recomputed =
+        predict(&w, (adept_run){.gpus = 1, .activation_checkpoint = ADEPT_RECOMPUTE_FULL});
     near(recomputed.stages[0].states_bytes / recomputed.stages[0].params, 16.0, 1e-3);
     adept_profile_free(w.p);
 }
@@ -203,14 +217,16 @@ static void states_of_parameters(void **state)
 static void parts_sum_to_the_step(void **state)
 {
     const world *w = *state;
-    static const adept_run runs[] = {{.gpus = 8, .tp = 2, .sp = true, .pp = 2, .global_batch = 16},
-                                     {.gpus = 8, .fsdp = ADEPT_FSDP_FULL, .activation_checkpoint = ADEPT_RECOMPUTE_FULL},
-                                     {.gpus = 64, .tp = 4, .zero = 2, .global_batch = 64, .trainer = ADEPT_TRAINER_NEMO},
-                                     {.gpus = 8, .cp = 4, .activation_checkpoint = ADEPT_RECOMPUTE_SELECTIVE}};
+    static const adept_run runs[] = {
+        {.gpus = 8, .tp = 2, .sp = true, .pp = 2, .global_batch = 16},
+        {.gpus = 8, .fsdp = ADEPT_FSDP_FULL, .activation_checkpoint = ADEPT_RECOMPUTE_FULL},
+        {.gpus = 64, .tp = 4, .zero = 2, .global_batch = 64, .trainer = ADEPT_TRAINER_NEMO},
+        {.gpus = 8, .cp = 4, .activation_checkpoint = ADEPT_RECOMPUTE_SELECTIVE}};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         const adept_layout_prediction l = predict(w, runs[i]);
         const adept_prediction *p = &l.prediction;
-        near(l.compute_s + l.again_s + l.tensor_s + l.context_s + l.expert_s + l.data_s + l.send_s + l.bubble_s + l.optimizer_s + l.rest_s,
+        near(l.compute_s + l.again_s + l.tensor_s + l.context_s + l.expert_s + l.data_s + l.send_s + l.bubble_s +
+                 l.optimizer_s + l.rest_s,
              p->step_time_s, 1e-12);
         assert_true(l.rest_s >= 0.0);
         assert_true(p->energy_step_j == p->power_avg_w * p->step_time_s);
@@ -231,7 +247,8 @@ static void recomputing_takes_time_and_saves_memory(void **state)
     some.activation_checkpoint = adept_sized(ADEPT_RECOMPUTE_BLOCKS, 4);
     const adept_layout_prediction a = predict(w, plain), b = predict(w, again), c = predict(w, some);
     near(c.again_s / b.again_s, 4.0 / 16.0, 0.02); /* the first block's copies differ a little */
-    assert_true(b.again_s > 0.2 * b.compute_s && b.again_s < 0.4 * b.compute_s); /* one of forward, backward of twice that */
+    /* one of forward, backward of twice that */
+    assert_true(b.again_s > 0.2 * b.compute_s && b.again_s < 0.4 * b.compute_s);
     assert_true(b.stages[0].memory.activations_bytes < c.stages[0].memory.activations_bytes &&
                 c.stages[0].memory.activations_bytes < a.stages[0].memory.activations_bytes);
     assert_true(b.prediction.mfu < a.prediction.mfu); /* FLOPs are the model's */
@@ -263,7 +280,8 @@ static void collectives(void **state)
 {
     (void)state;
     const double bw = 300e9, hop = 1e-8, nic = 50e9, bytes = 1e9;
-    const adept_group_of node = {8, 8, nic, 1e-5, false, 0.0}, wide = {8, 1, nic, 1e-5, false, 0.0}, both = {64, 8, nic, 1e-5, false, 0.0}, none = {1, 1, nic, 1e-5, false, 0.0};
+    const adept_group_of node = {8, 8, nic, 1e-5, false, 0.0}, wide = {8, 1, nic, 1e-5, false, 0.0},
+                         both = {64, 8, nic, 1e-5, false, 0.0}, none = {1, 1, nic, 1e-5, false, 0.0};
     /* in a node gathers and scatters are halves of the all-reduce, whose bus bandwidth is that of 8 GPUs */
     near(adept_collective_s(ADEPT_ALL_REDUCE, &node, bytes, hop, bw), 2.0 * 7 / 8 * bytes / bw, 0.02);
     near(adept_collective_s(ADEPT_ALL_GATHER, &node, bytes, hop, bw), 7.0 / 8 * bytes / bw, 0.02);
@@ -289,7 +307,8 @@ static void the_search_finds_the_best(void **state)
     const adept_profile *profiles[] = {w->p};
     adept_error err = {0};
     adept_layout_search *s = calloc(1, sizeof *s);
-    *s = (adept_layout_search){.profiles = profiles, .n_profiles = 1, .hw = w->hw, .run = {.gpus = 8, .global_batch = 32}, .within = INFINITY};
+    *s = (adept_layout_search){
+        .profiles = profiles, .n_profiles = 1, .hw = w->hw, .run = {.gpus = 8, .global_batch = 32}, .within = INFINITY};
     if (adept_layouts_search(s, &err) != ADEPT_OK) fail_msg("%s", err.message);
     assert_true(s->searched > 100.0 && s->n_best == ADEPT_MOST_FOUND && s->n_front > 0);
     double best_s = INFINITY;
@@ -298,7 +317,8 @@ static void the_search_finds_the_best(void **state)
             for (int zero = 0; zero < 5; zero += 2) {
                 adept_layout_prediction l;
                 const adept_run run = {.gpus = 8, .global_batch = 32, .tp = tp, .sp = tp > 1, .pp = pp, .zero = zero};
-                if (adept_predict_layout(&l, w->p, w->hw, &run, &err) == ADEPT_OK) best_s = fmin(best_s, l.prediction.step_time_s);
+                if (adept_predict_layout(&l, w->p, w->hw, &run, &err) == ADEPT_OK)
+                    best_s = fmin(best_s, l.prediction.step_time_s);
             }
     for (size_t i = 0; i < s->n_best; i++) {
         const adept_layout_prediction l = predict(w, s->best[i].run);
@@ -309,14 +329,16 @@ static void the_search_finds_the_best(void **state)
         if (i == 0) assert_true(l.prediction.step_time_s <= 1.02 * best_s);
     }
     for (size_t i = 1; i < s->n_front; i++)
-        assert_true(s->front[i].step_time_s > s->front[i - 1].step_time_s && s->front[i].energy_step_j < s->front[i - 1].energy_step_j);
+        assert_true(s->front[i].step_time_s > s->front[i - 1].step_time_s &&
+                    s->front[i].energy_step_j < s->front[i - 1].energy_step_j);
     const double fastest_s = s->best[0].step_time_s, searched = s->searched;
     s->goal = ADEPT_LAYOUT_ENERGY;
     s->within = 0.05;
     assert_int_equal(adept_layouts_search(s, &err), ADEPT_OK);
     assert_true(s->searched == searched);
     for (size_t i = 0; i < s->n_best; i++)
-        assert_true(s->best[i].step_time_s <= 1.05 * fastest_s && (i == 0 || s->best[i].energy_step_j >= s->best[i - 1].energy_step_j));
+        assert_true(s->best[i].step_time_s <= 1.05 * fastest_s &&
+                    (i == 0 || s->best[i].energy_step_j >= s->best[i - 1].energy_step_j));
     free(s);
 }
 
@@ -325,7 +347,9 @@ static void the_search_finds_the_best(void **state)
 static void eight_billion_fit_by_shards(void **state)
 {
     world w = *(world *)*state;
-    w.p = walk("llama-3-8b", &(adept_workload_config){.precision = ADEPT_AMP_BF16, .batch_size = 1, .seq_length = 8192, .execution = ADEPT_COMPILE});
+    w.p = walk("llama-3-8b",
+               &(adept_workload_config){
+                   .precision = ADEPT_AMP_BF16, .batch_size = 1, .seq_length = 8192, .execution = ADEPT_COMPILE});
     adept_run run = {.gpus = 8, .fsdp = ADEPT_FSDP_FULL, .activation_checkpoint = ADEPT_RECOMPUTE_SELECTIVE};
     assert_true(predict(&w, run).prediction.memory.fits);
     adept_prediction alone;
@@ -335,10 +359,12 @@ static void eight_billion_fit_by_shards(void **state)
     adept_run chunked = run;
     chunked.loss = ADEPT_LOGITS_CHUNKED;
     const double logits = 8192.0 * 128256 * 4;
-    assert_true(predict(&w, run).prediction.memory.peak_bytes - predict(&w, chunked).prediction.memory.peak_bytes > 2.0 * 7 / 8 * logits);
+    assert_true(predict(&w, run).prediction.memory.peak_bytes - predict(&w, chunked).prediction.memory.peak_bytes >
+                2.0 * 7 / 8 * logits);
     /* more GPUs to shard over leave less on each */
     run.gpus = 64;
-    assert_true(predict(&w, run).prediction.memory.peak_bytes < predict(&w, (adept_run){.gpus = 8, .fsdp = ADEPT_FSDP_FULL}).prediction.memory.peak_bytes);
+    assert_true(predict(&w, run).prediction.memory.peak_bytes <
+                predict(&w, (adept_run){.gpus = 8, .fsdp = ADEPT_FSDP_FULL}).prediction.memory.peak_bytes);
     adept_profile_free(w.p);
 }
 

@@ -15,7 +15,9 @@ static void front_of_many(void **state)
         adept_pareto p;
         assert_int_equal(adept_pareto_new(&p, NULL), ADEPT_OK);
         for (uint64_t i = 0; i < 20000; i++) {
-            double x = order == 0 ? (double)i : order == 1 ? 20000.0 - (double)i : 20000 * fmod(0.6180339887498949 * (double)i, 1.0);
+            double x = order == 0   ? (double)i
+                       : order == 1 ? 20000.0 - (double)i
+                                    : 20000 * fmod(0.6180339887498949 * (double)i, 1.0);
             const adept_pareto_point point = {.time = 1 + x, .energy = 1e9 / (1 + x), .id = i};
             const adept_pareto_point beaten = {.time = 1 + x, .energy = 2e9 / (1 + x), .id = i};
             adept_pareto_add(&p, &point);

@@ -1,6 +1,6 @@
-/* A rank's part of a model: parameters of all ranks add up to the model's, bytes of every collective, kernels' own dimensions and kept
- * bytes by closed forms (b sequences of s tokens, h hidden, a heads of which k of keys, d wide, f feed-forward, w bytes an element), and
- * what cannot be split. */
+/* A rank's part of a model: parameters of all ranks add up to the model's, bytes of every collective, kernels' own
+ * dimensions and kept bytes by closed forms (b sequences of s tokens, h hidden, a heads of which k of keys, d wide, f
+ * feed-forward, w bytes an element), and what cannot be split. */
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_partition.h"
@@ -31,9 +31,11 @@ static adept_profile *walk_with(const char *model, const adept_workload_config *
     adept_profile *p = NULL;
     adept_workload_config config = *given;
     config.batch_size = (int64_t)B;
-    if (adept_models_path(path, model, &err) != ADEPT_OK || adept_import_model(&g, path, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_models_path(path, model, &err) != ADEPT_OK || adept_import_model(&g, path, NULL, &err) != ADEPT_OK)
+        fail_msg("%s", err.message);
     if (config.seq_length == 0 && g->hint_seq_length > 0) config.seq_length = (int64_t)S;
-    if (adept_profile_build(&p, g, adept_handlers(), &config, NULL, NULL, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_profile_build(&p, g, adept_handlers(), &config, NULL, NULL, &err) != ADEPT_OK)
+        fail_msg("%s", err.message);
     adept_graph_free(g);
     return p;
 }
@@ -55,10 +57,12 @@ static adept_partition split(const adept_profile *p, const adept_mesh_words *wor
 
 static void near(double value, double expected)
 {
-    if (!(value >= expected * (1.0 - 1e-9) && value <= expected * (1.0 + 1e-9))) fail_msg("%.12g is not %.12g", value, expected);
+    if (!(value >= expected * (1.0 - 1e-9) && value <= expected * (1.0 + 1e-9)))
+        fail_msg("%.12g is not %.12g", value, expected);
 }
 
-static void is_sent(const adept_rank_block *b, adept_pass pass, adept_axis axis, adept_collective kind, double n, double bytes)
+static void is_sent(const adept_rank_block *b, adept_pass pass, adept_axis axis, adept_collective kind, double n,
+                    double bytes)
 {
     const adept_transfer *t = &b->sent[pass][axis][kind];
     if (t->n != n) fail_msg("%s, pass %d: %g calls, not %g", b->path, pass, t->n, n);
@@ -72,10 +76,12 @@ static void parameters_add_up(void **state)
         const char *model;
         double params; /* published; 0: the profile's */
         int64_t tp[3];
-    } cases[] = {{LLAMA, 8030261248.0, {2, 4, 8}},   {"gpt-2-xl", 1557611200.0, {5, 1, 25}}, {"bert-large", 0, {2, 4, 16}},
-                 {"qwen3-8b", 0, {2, 4, 8}},         {"gpt-neox-20b", 0, {2, 4, 8}},         {"gemma-7b", 0, {2, 4, 8}},
-                 {"phi-3-mini", 0, {2, 4, 8}},       {"opt-1.3b", 0, {2, 4, 8}},             {"mpt-7b", 0, {2, 4, 8}},
-                 {"vit-l-16", 0, {2, 4, 8}},         {"t5-base", 0, {2, 3, 4}},              {"mixtral-8x7b", 0, {2, 4, 8}},
+    } cases[] = {{LLAMA, 8030261248.0, {2, 4, 8}},   {"gpt-2-xl", 1557611200.0, {5, 1, 25}},
+                 {"bert-large", 0, {2, 4, 16}},      {"qwen3-8b", 0, {2, 4, 8}},
+                 {"gpt-neox-20b", 0, {2, 4, 8}},     {"gemma-7b", 0, {2, 4, 8}},
+                 {"phi-3-mini", 0, {2, 4, 8}},       {"opt-1.3b", 0, {2, 4, 8}},
+                 {"mpt-7b", 0, {2, 4, 8}},           {"vit-l-16", 0, {2, 4, 8}},
+                 {"t5-base", 0, {2, 3, 4}},          {"mixtral-8x7b", 0, {2, 4, 8}},
                  {"deepseek-v2-lite", 0, {2, 4, 8}}, {"nemotron-4-15b", 0, {2, 4, 8}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         adept_profile *p = walk(cases[i].model, ADEPT_AMP_BF16);
@@ -86,7 +92,8 @@ static void parameters_add_up(void **state)
             double n = 0.0;
             for (size_t b = 0; b < x.n_blocks; b++)
                 n += x.blocks[b].whole_params + tp * (x.blocks[b].split_params + x.blocks[b].expert_params);
-            if (n != (double)p->trainable_params) fail_msg("%s, tp %g: %.0f of %.0f parameters", cases[i].model, tp, n, (double)p->trainable_params);
+            if (n != (double)p->trainable_params)
+                fail_msg("%s, tp %g: %.0f of %.0f parameters", cases[i].model, tp, n, (double)p->trainable_params);
             assert_true(tp == 1.0 || x.n_split > x.n_whole);
             adept_partition_free(&x);
         }
@@ -94,8 +101,9 @@ static void parameters_add_up(void **state)
     }
 }
 
-/* Two all-reduces a block and direction; with sequence parallel gathers and scatters in their place, and in backward the inputs of products
- * once more. Embedding and head have one each, and the loss of a row its maximum, sum and label's logit. */
+/* Two all-reduces a block and direction; with sequence parallel gathers and scatters in their place, and in backward
+ * the inputs of products once more. Embedding and head have one each, and the loss of a row its maximum, sum and
+ * label's logit. */
 static void tensor_parallel_sends(void **state)
 {
     (void)state;
@@ -178,7 +186,8 @@ static const adept_kernel *kernel_of(const adept_partition *x, const char *path,
 
 static void has(const adept_kernel *k, double m, double n, double depth)
 {
-    if (k->m != m || k->n != n || k->k != depth) fail_msg("%g x %g x %g is not %g x %g x %g", k->m, k->n, k->k, m, n, depth);
+    if (k->m != m || k->n != n || k->k != depth)
+        fail_msg("%g x %g x %g is not %g x %g x %g", k->m, k->n, k->k, m, n, depth);
     near(k->flops, 2 * m * n * depth);
 }
 
@@ -226,11 +235,15 @@ static void kept_bytes_are_those_of_the_closed_forms(void **state)
         int64_t tp;
         bool sp;
         double bytes, core;
-    } cases[] = {{0, false, 34 + scores, scores}, {4, false, 10 + (24 + scores) / 4, scores / 4}, {4, true, (34 + scores) / 4, scores / 4}};
-    adept_profile *p = walk_with("adept:gpt2?layers=3&hidden=1024&heads=16&ffn=4096&vocab=50304",
-                                 &(adept_workload_config){.precision = ADEPT_PURE_FP16, .seq_length = SEQ, .attention = ADEPT_ATTENTION_EAGER});
+    } cases[] = {{0, false, 34 + scores, scores},
+                 {4, false, 10 + (24 + scores) / 4, scores / 4},
+                 {4, true, (34 + scores) / 4, scores / 4}};
+    adept_profile *p = walk_with(
+        "adept:gpt2?layers=3&hidden=1024&heads=16&ffn=4096&vocab=50304",
+        &(adept_workload_config){.precision = ADEPT_PURE_FP16, .seq_length = SEQ, .attention = ADEPT_ATTENTION_EAGER});
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        adept_partition x = split(p, &(adept_mesh_words){.tp = cases[i].tp, .sp = cases[i].sp, .trainer = ADEPT_TRAINER_MEGATRON});
+        adept_partition x =
+            split(p, &(adept_mesh_words){.tp = cases[i].tp, .sp = cases[i].sp, .trainer = ADEPT_TRAINER_MEGATRON});
         const double kept = x.blocks[2].saved_bytes / sbh;
         if (kept < cases[i].bytes || kept > statistics * cases[i].bytes) fail_msg("%g, not %g", kept, cases[i].bytes);
         near(x.blocks[2].core_bytes / sbh, cases[i].core);
@@ -238,11 +251,13 @@ static void kept_bytes_are_those_of_the_closed_forms(void **state)
         adept_partition_free(&x);
     }
     adept_profile_free(p);
-    /* 8h for two norms and what they make, 2 (2a + 2k) d for queries, keys, values and results, 6f for the gated feed-forward */
+    /* 8h for two norms and what they make, 2 (2a + 2k) d for queries, keys, values and results, 6f for the gated
+     * feed-forward */
     p = walk_with("adept:llama?layers=3&hidden=1024&heads=16&kv_heads=4&ffn=3072&vocab=50304",
                   &(adept_workload_config){.precision = ADEPT_PURE_BF16, .seq_length = SEQ});
     adept_partition x = split(p, &(adept_mesh_words){.trainer = ADEPT_TRAINER_NEMO});
-    const double form = SEQ * B * (8.0 * HIDDEN + 2.0 * (2 * HEADS + 2 * 4) * 64 + 6.0 * FFN), kept = x.blocks[2].saved_bytes;
+    const double form = SEQ * B * (8.0 * HIDDEN + 2.0 * (2 * HEADS + 2 * 4) * 64 + 6.0 * FFN),
+                 kept = x.blocks[2].saved_bytes;
     if (kept < form || kept > 1.005 * form) fail_msg("%g, not %g", kept, form);
     adept_partition_free(&x);
     /* eager PyTorch keeps more: FP32 copies in norms, and the activation's result */
@@ -261,10 +276,16 @@ static void what_cannot_be_split_names_itself(void **state)
         adept_attention attention;
         const char *message;
     } cases[] = {
-        {"gpt-2-xl", {.tp = 2}, ADEPT_ATTENTION_AUTO, "aten::addmm of transformer.h.0.attn.c_attn: what it makes, or its heads, cannot be shared by tp 2"},
+        {"gpt-2-xl",
+         {.tp = 2},
+         ADEPT_ATTENTION_AUTO,
+         "aten::addmm of transformer.h.0.attn.c_attn: what it makes, or its heads, cannot be shared by tp 2"},
         {"llama-3-8b", {.gpus = 4, .ep = 4}, ADEPT_ATTENTION_AUTO, "ep 4: this model has no grouped products"},
         {"llama-3-8b", {.cp = 2}, ADEPT_ATTENTION_EAGER, "context parallel needs fused attention"},
-        {"adept:llama?layers=2&hidden=96&heads=6&kv_heads=6&ffn=99&vocab=1000", {.tp = 2}, ADEPT_ATTENTION_AUTO, "aten::linear of model.layers.0.mlp.gate_proj"},
+        {"adept:llama?layers=2&hidden=96&heads=6&kv_heads=6&ffn=99&vocab=1000",
+         {.tp = 2},
+         ADEPT_ATTENTION_AUTO,
+         "aten::linear of model.layers.0.mlp.gate_proj"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         adept_profile *p = walk_with(cases[i].model, &(adept_workload_config){.attention = cases[i].attention});
@@ -287,10 +308,15 @@ static void words_add_up(void **state)
     adept_mesh m;
     adept_error err = {0};
     const adept_profile p = {.batch_size = 2, .grad_accum = 1};
-    assert_int_equal(adept_mesh_of(&m, &(adept_mesh_words){.gpus = 64, .tp = 4, .pp = 2, .cp = 2, .global_batch = 64, .zero = 2}, &p, &err), ADEPT_OK);
+    assert_int_equal(
+        adept_mesh_of(&m, &(adept_mesh_words){.gpus = 64, .tp = 4, .pp = 2, .cp = 2, .global_batch = 64, .zero = 2}, &p,
+                      &err),
+        ADEPT_OK);
     assert_true(m.dp == 4 && m.micro_batch == 2 && m.micro_batches == 8 && m.global_batch == 64 && m.shard == 8);
     assert_int_equal(m.sharding, ADEPT_SHARDED_OPTIMIZER);
-    assert_int_equal(adept_mesh_of(&m, &(adept_mesh_words){.dp = 4, .tp = 2, .fsdp = adept_sized(ADEPT_FSDP_HYBRID, 2)}, NULL, &err), ADEPT_OK);
+    assert_int_equal(
+        adept_mesh_of(&m, &(adept_mesh_words){.dp = 4, .tp = 2, .fsdp = adept_sized(ADEPT_FSDP_HYBRID, 2)}, NULL, &err),
+        ADEPT_OK);
     assert_true(m.gpus == 8 && m.shard == 2 && m.sharding == ADEPT_SHARDED_PARAMETERS && !m.plain);
     assert_int_equal(adept_mesh_of(&m, &(adept_mesh_words){.dp = 4}, NULL, &err), ADEPT_OK);
     assert_true(m.plain && m.gpus == 4);
@@ -315,8 +341,10 @@ static void words_add_up(void **state)
         assert_int_equal(adept_mesh_of(&m, &refused[i].words, &p, &err), ADEPT_E_USAGE);
         if (!strstr(err.message, refused[i].message)) fail_msg("%s", err.message);
     }
-    const adept_profile twice = {.batch_size = 2, .grad_accum = 2}, infers = {.batch_size = 2, .mode = ADEPT_MODE_INFER};
-    assert_int_equal(adept_mesh_of(&m, &(adept_mesh_words){.gpus = 8, .global_batch = 16}, &twice, &err), ADEPT_E_USAGE);
+    const adept_profile twice = {.batch_size = 2, .grad_accum = 2},
+                        infers = {.batch_size = 2, .mode = ADEPT_MODE_INFER};
+    assert_int_equal(adept_mesh_of(&m, &(adept_mesh_words){.gpus = 8, .global_batch = 16}, &twice, &err),
+                     ADEPT_E_USAGE);
     assert_int_equal(adept_mesh_of(&m, &(adept_mesh_words){.gpus = 8, .global_batch = 32}, &twice, &err), ADEPT_OK);
     assert_int_equal(adept_mesh_of(&m, &(adept_mesh_words){.gpus = 8, .zero = 2}, &infers, &err), ADEPT_E_USAGE);
     assert_int_equal(adept_mesh_of(&m, &(adept_mesh_words){.tp = 8}, &infers, &err), ADEPT_OK);

@@ -1,4 +1,5 @@
-/* Peaks by precision and unit, and the parameters of granularity "model": defaults, bounds, their list in the documents. */
+/* Peaks by precision and unit, and the parameters of granularity "model": defaults, bounds, their list in the
+ * documents. */
 #include "adept_file.h"
 #include "adept_model.h"
 #include "peaks.h"

@@ -1,4 +1,5 @@
-/** @file test_policy_streams.c  All policies on whole streams of jobs: nobody is asked in vain, and thrift saves what it claims. */
+/** @file test_policy_streams.c  All policies on whole streams of jobs: nobody is asked in vain, and thrift saves what
+ * it claims. */
 #include "adept_random.h"
 #include "adept_simulate.h"
 #include <math.h>
@@ -112,8 +113,9 @@ static void test_every_policy_on_a_stream(void **state)
     }
 }
 
-/* Three nodes of four GPUs. At first they run 4, 3 and 2 for 100, 1000 and 50 s; then 4 are wanted, which the third node has at 50 s.
- * One GPU for 500 s delays nobody on the second node, but would on the third; one for 40 s does not there either. */
+/* Three nodes of four GPUs. At first they run 4, 3 and 2 for 100, 1000 and 50 s; then 4 are wanted, which the third
+ * node has at 50 s. One GPU for 500 s delays nobody on the second node, but would on the third; one for 40 s does not
+ * there either. */
 static void test_backfilling_keeps_what_is_promised(void **state)
 {
     static adept_gpu_type type = {.tdp_w = INFINITY};
@@ -125,7 +127,8 @@ static void test_backfilling_keeps_what_is_promised(void **state)
     static const struct {
         double submit_s, time_s, start_s;
         int gpus;
-    } rows[] = {{0, 100, 0, 4}, {0, 1000, 0, 3}, {0, 50, 0, 2}, {1, 10, 50, 4}, {2, 500, 2, 1}, {3, 500, 60, 1}, {4, 40, 4, 1}};
+    } rows[] = {{0, 100, 0, 4}, {0, 1000, 0, 3}, {0, 50, 0, 2}, {1, 10, 50, 4},
+                {2, 500, 2, 1}, {3, 500, 60, 1}, {4, 40, 4, 1}};
     enum { N = sizeof rows / sizeof *rows };
     static adept_stream_job jobs[N];
     static char user[1][64];

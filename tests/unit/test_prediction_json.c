@@ -247,7 +247,8 @@ static void host(void **state)
     cJSON_Delete(root);
     f.run.host_sample_s = 1e-3, f.p.host_samples_s = 0.25;
     root = to_json(&f, NULL, NULL, 0);
-    assert_true(at(root, "config.host_sample_s")->valuedouble == 1e-3 && at(root, "time.host_samples_s")->valuedouble == 0.25);
+    assert_true(at(root, "config.host_sample_s")->valuedouble == 1e-3 &&
+                at(root, "time.host_samples_s")->valuedouble == 0.25);
     cJSON_Delete(root);
 }
 

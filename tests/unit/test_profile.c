@@ -46,7 +46,8 @@ static void counts_a_small_network(void **state)
     assert_true(flops(find_op(p, "fc1", "aten::linear"), ADEPT_FORWARD) == 2 * 2 * 4 * 8);
     assert_true(flops(find_op(p, "fc1", "aten::linear"), ADEPT_BACKWARD) == 2 * 2 * 4 * 8);
     assert_true(flops(find_op(p, "fc2", "aten::linear"), ADEPT_BACKWARD) == 2 * (2 * 2 * 8 * 3));
-    /* saved: x (2*4*4 bytes) by fc1; relu_ writes into fc1's output: that memory once (2*8*4); weights are no activations */
+    /* saved: x (2*4*4 bytes) by fc1; relu_ writes into fc1's output: that memory once (2*8*4); weights are no
+     * activations */
     assert_true(p->activations_bytes == 2 * 4 * 4 + 2 * 8 * 4);
     adept_profile_free(p);
 }
@@ -126,7 +127,8 @@ static void identical_layers_merge(void **state)
         sprintf(text + strlen(text), "param w%d f32:4x4 grad\n", i);
     strcat(text, "h0 = aten::linear(input=x, weight=w0, bias=none) @ layers.0.fc Linear\n");
     for (int i = 1; i < 12; i++)
-        sprintf(text + strlen(text), "h%d = aten::linear(input=h%d, weight=w%d, bias=none) @ layers.%d.fc Linear\n", i, i - 1, i, i);
+        sprintf(text + strlen(text), "h%d = aten::linear(input=h%d, weight=w%d, bias=none) @ layers.%d.fc Linear\n", i,
+                i - 1, i, i);
     strcat(text, "return h11\n");
     adept_workload_config config = {0};
     adept_profile *p = build_with(text, &config);
@@ -142,7 +144,8 @@ static void identical_layers_merge(void **state)
     adept_profile_free(p);
 }
 
-/* A gradient is complete after the backward of the first use, also by way of a view; frozen ones and buffers have none. */
+/* A gradient is complete after the backward of the first use, also by way of a view; frozen ones and buffers have none.
+ */
 static void gradients_are_complete_at_the_first_use(void **state)
 {
     (void)state;
@@ -329,7 +332,8 @@ static void sixteen_bit_weights_are_said(void **state)
     adept_input_spec input = {.dtype = ADEPT_F32, .ndim = 2, .dims = {6, 4}};
     config.inputs = &input, config.n_inputs = 1;
     assert_int_equal(build_fails(text, &config, &err), ADEPT_E_USAGE);
-    assert_non_null(strstr(err.message, "module 'fc' (Linear): aten::linear: f32:6x4 and bf16:8x4 have different types"));
+    assert_non_null(
+        strstr(err.message, "module 'fc' (Linear): aten::linear: f32:6x4 and bf16:8x4 have different types"));
     config.precision = ADEPT_AMP_BF16;
     p = build_with(text, &config);
     assert_int_equal(p->precision, ADEPT_AMP_BF16);
@@ -370,8 +374,10 @@ static void tuples_are_sliced(void **state)
     assert_string_equal(find_op(p, "b", "aten::tanh")->inputs, "f32:2x4");
     adept_profile_free(p);
     adept_error err;
-    assert_int_equal(build_fails("input x f32:2x4\nt = prim::TupleConstruct(x)\ns = prim::TupleSlice(t, 1, 3)\nreturn x\n",
-                                 &config, &err), ADEPT_E_INVALID);
+    assert_int_equal(
+        build_fails("input x f32:2x4\nt = prim::TupleConstruct(x)\ns = prim::TupleSlice(t, 1, 3)\nreturn x\n", &config,
+                    &err),
+        ADEPT_E_INVALID);
 }
 
 static void twice_the_batch_is_twice_the_work(void **state)

@@ -36,8 +36,8 @@ static void put(fake_sys *sys, const fake_process *f)
     snprintf(path, sizeof path, "/proc/%d/stat", f->pid);
     fake_sys_put(sys, path,
                  "%d (%s) %s %u 2 3 4 -1 %u 5 6 7 8 %u 2 0 0 20 -5 %u 0 %u 4096000 %u 18446744073709551615 1 1", f->pid,
-                 f->name, f->state ? f->state : "S", f->parent ? f->parent : 1, f->flags, f->cpu_ticks - 2, f->threads ? f->threads : 1, f->start,
-                 f->pages);
+                 f->name, f->state ? f->state : "S", f->parent ? f->parent : 1, f->flags, f->cpu_ticks - 2,
+                 f->threads ? f->threads : 1, f->start, f->pages);
     snprintf(path, sizeof path, "/proc/%d/io", f->pid);
     fake_sys_put(sys, path, "rchar: 1\nwchar: 2\nread_bytes: %llu\nwrite_bytes: %llu\ncancelled_write_bytes: 0",
                  f->read_bytes, f->write_bytes);
@@ -93,7 +93,9 @@ static const char *play; /* of the library that stands in for NVML; NULL: withou
 static bool starts(bench *b, const char *path)
 {
     const adept_recorder_options options = {
-        .period_s = 1, .meters = {.settings = {.sysroot = fake_sys_root(b->sys)}, .kinds = play ? gpu_kinds : no_kinds}, .host = "box"};
+        .period_s = 1,
+        .meters = {.settings = {.sysroot = fake_sys_root(b->sys)}, .kinds = play ? gpu_kinds : no_kinds},
+        .host = "box"};
 
     if (play) setenv("FAKE_NVML", play, 1);
     setenv("ADEPT_NVML_LIBRARY", play ? getenv("ADEPT_FAKE_NVML") : "/nonexistent/libnvidia-ml.so.1", 1);
@@ -343,16 +345,21 @@ static void what_proc_says(void **state)
         int64_t job;
     } cgroups[] = {
         {"0::/user.slice", "/user.slice", -1},
-        {"1:name=systemd:/system.slice/slurmd.service\n4:memory:/slurm/uid_1000/job_44/step_batch/task_0\n2:cpuacct,cpu:/user.slice\n0::/",
+        {"1:name=systemd:/system.slice/slurmd.service\n4:memory:/slurm/uid_1000/job_44/step_batch/"
+         "task_0\n2:cpuacct,cpu:/user.slice\n0::/",
          "/user.slice", 44},
         {"3:cpuset:/slurm_node-7/uid_1000/job_45/step_extern", "", 45},
         {"0::/system.slice/slurmstepd.scope/job_46/step_0/user/task_special/docker/0123/job_9",
          "/system.slice/slurmstepd.scope/job_46/step_0/user/task_special/docker/0123/job_9", 46},
         {"0::/system.slice/slurmstepd.scope/system", "/system.slice/slurmstepd.scope/system", -1}, /* its own daemon */
-        {"0::/system.slice/docker-ab.scope/system.slice/slurmstepd.scope/job_5", "/system.slice/docker-ab.scope/system.slice/slurmstepd.scope/job_5", -1},
-        {"0::/user.slice/user-1000.slice/system.slice/slurmstepd.scope/job_5", "/user.slice/user-1000.slice/system.slice/slurmstepd.scope/job_5", -1},
-        {"0::/slurm.slice/slurmstepd.scope/job_6/step_0", "/slurm.slice/slurmstepd.scope/job_6/step_0", 6}, /* CgroupSlice */
-        {"0::/hpc.slice/hpc-slurm.slice/n1_slurmstepd.scope/job_6", "/hpc.slice/hpc-slurm.slice/n1_slurmstepd.scope/job_6", 6},
+        {"0::/system.slice/docker-ab.scope/system.slice/slurmstepd.scope/job_5",
+         "/system.slice/docker-ab.scope/system.slice/slurmstepd.scope/job_5", -1},
+        {"0::/user.slice/user-1000.slice/system.slice/slurmstepd.scope/job_5",
+         "/user.slice/user-1000.slice/system.slice/slurmstepd.scope/job_5", -1},
+        {"0::/slurm.slice/slurmstepd.scope/job_6/step_0", "/slurm.slice/slurmstepd.scope/job_6/step_0",
+         6}, /* CgroupSlice */
+        {"0::/hpc.slice/hpc-slurm.slice/n1_slurmstepd.scope/job_6",
+         "/hpc.slice/hpc-slurm.slice/n1_slurmstepd.scope/job_6", 6},
         {"0::/user.slice/slurmstepd.scope/job_6", "/user.slice/slurmstepd.scope/job_6", -1},
         {"0::/.slice/slurmstepd.scope/job_6", "/.slice/slurmstepd.scope/job_6", -1},
         {"0::/system.slice", "/system.slice", -1},
@@ -393,7 +400,8 @@ static void what_proc_says(void **state)
                 isnan(adept_proc_field("read_bytes:", "read_bytes")));
 }
 
-/* Where Slurm makes no cgroups: what its daemon of a step starts is of the step's job, whatever the environment says. */
+/* Where Slurm makes no cgroups: what its daemon of a step starts is of the step's job, whatever the environment says.
+ */
 static void a_job_by_the_daemon_of_its_step(void **state)
 {
     (void)state;
@@ -491,10 +499,13 @@ static void gpus_of_another_namespace(void **state)
     } cases[] = {
         {"process=0,100,1,30 process=0,200,1,60", 0.3, 0.6, 0, ""},
         {"process=0,645400,1,60", -1, -1, 645400, "gpu-0 is used by process 645400, which is not visible here"},
-        {"process=0,100,1,60 used_as=645400", 0.6, -1, 0, "NVML lists process 100 and measures the use of process 645400"},
-        {"process=0,100,1,60 process=0,200,1,60 used_as=645400", NAN, NAN, 0, "by other numbers than it measures their use by (645400, ...)"},
-        {"process=0,12,1,60", -1, 0.6, 0, ""},          /* what 200 is called in its container */
-        {"processes=0 process=0,645400,1,60", -1, -1, 645400, "gpu-0 is used by process 645400"}, /* no list, use only */
+        {"process=0,100,1,60 used_as=645400", 0.6, -1, 0,
+         "NVML lists process 100 and measures the use of process 645400"},
+        {"process=0,100,1,60 process=0,200,1,60 used_as=645400", NAN, NAN, 0,
+         "by other numbers than it measures their use by (645400, ...)"},
+        {"process=0,12,1,60", -1, 0.6, 0, ""}, /* what 200 is called in its container */
+        /* no list, use only */
+        {"processes=0 process=0,645400,1,60", -1, -1, 645400, "gpu-0 is used by process 645400"},
         {"processes=0 process=0,100,1,60", 0.6, -1, 0, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -522,7 +533,8 @@ static void gpus_of_another_namespace(void **state)
             hidden += log->processes[p].start_ticks == ADEPT_NOT_VISIBLE_TICKS;
         if (hidden != (cases[i].hidden > 0) || (hidden && !gpu_use(log, 2, cases[i].hidden)))
             fail_msg("%s: %zu hidden processes", play, hidden);
-        if (!says(log, cases[i].said) || (!*cases[i].said && says(log, "namespace"))) fail_msg("%s: says not '%s'", play, cases[i].said);
+        if (!says(log, cases[i].said) || (!*cases[i].said && says(log, "namespace")))
+            fail_msg("%s: says not '%s'", play, cases[i].said);
         adept_activity_log_free(log);
     }
     play = NULL;
@@ -542,8 +554,8 @@ static pid_t worked(double time_s)
     return child;
 }
 
-/* One child's record has been read and another's waits while /proc says that both were waited for: what the second took is
- * not the first one's as well. Needs taskstats, which is root's. */
+/* One child's record has been read and another's waits while /proc says that both were waited for: what the second took
+ * is not the first one's as well. Needs taskstats, which is root's. */
 static void a_record_that_waits(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* The bundled models' counts against independent ones.
  *
  * Parameters and forward GMACs: torchvision 0.21's weight metadata (`num_params`, `_ops`), published with each model.
- * FLOPs and saved bytes: measured with PyTorch 2.6 on CPU, batch 2, 3x224x224: torch.utils.flop_counter.FlopCounterMode and
- * saved_tensors_hooks with each storage counted once. Language models: sizes published with their checkpoints. */
+ * FLOPs and saved bytes: measured with PyTorch 2.6 on CPU, batch 2, 3x224x224: torch.utils.flop_counter.FlopCounterMode
+ * and saved_tensors_hooks with each storage counted once. Language models: sizes published with their checkpoints. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,8 @@ typedef struct pytorch_row {
     double saved_bytes; /* 0: not comparable */
 } pytorch_row;
 
-/* Eager attention: PyTorch 2.6 on CPU materialises the scores, as the reference did. Fused attention recomputes them. */
+/* Eager attention: PyTorch 2.6 on CPU materialises the scores, as the reference did. Fused attention recomputes them.
+ */
 static void check_pytorch(const pytorch_row *row)
 {
     adept_workload_config config = {.attention = ADEPT_ATTENTION_EAGER};

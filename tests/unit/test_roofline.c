@@ -1,4 +1,5 @@
-/* The roofline of an operator, by hand: the A100's sheet says 312e12 FLOP/s in BF16, 19.5e12 in FP32, 1555e9 bytes/s. */
+/* The roofline of an operator, by hand: the A100's sheet says 312e12 FLOP/s in BF16, 19.5e12 in FP32, 1555e9 bytes/s.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,12 @@ static void sums_kernels_at_the_peaks(void **state)
     /* 1 s of BF16 products while 0.5 s of bytes move, then 2 s of bytes beside 1 s of FP32 arithmetic; run 3 times */
     const adept_kernel kernels[] = {
         {.unit = ADEPT_UNIT_GEMM, .dtype = ADEPT_BF16, .flops = 312e12, .bytes_read = 777.5e9, .launches = 1},
-        {.unit = ADEPT_UNIT_ALU, .dtype = ADEPT_F32, .flops = 19.5e12, .bytes_read = 1555e9, .bytes_written = 1555e9, .launches = 1},
+        {.unit = ADEPT_UNIT_ALU,
+         .dtype = ADEPT_F32,
+         .flops = 19.5e12,
+         .bytes_read = 1555e9,
+         .bytes_written = 1555e9,
+         .launches = 1},
     };
     const adept_profile_op op = {.count = 3, .n_kernels = 2, .kernels = kernels};
     adept_hwprofile *hw = NULL;

@@ -1,5 +1,5 @@
-/* What libtorch's process may do once a stranger's file has taken it over. tests/hostile/hostile_torch.c is in its place,
- * for any archive that passes the checks. */
+/* What libtorch's process may do once a stranger's file has taken it over. tests/hostile/hostile_torch.c is in its
+ * place, for any archive that passes the checks. */
 #include "adept_clock.h"
 #include "adept_import.h"
 #include "sandbox.h"
@@ -39,7 +39,8 @@ static adept_status load(const char *path, const char *deed, uint64_t memory_byt
     adept_graph *g = NULL;
     const char *module = getenv("ADEPT_HOSTILE_TORCH");
     if (!module) skip();
-    adept_import_options options = {.trust = trust, .torch_module = module, .memory_bytes = memory_bytes, .timeout_s = timeout_s};
+    adept_import_options options = {
+        .trust = trust, .torch_module = module, .memory_bytes = memory_bytes, .timeout_s = timeout_s};
     setenv("ADEPT_TEST_DEED", deed, 1);
     adept_status status = test_torchscript_load(&g, path, &options, &err);
     assert_null(g);

@@ -22,8 +22,8 @@ static void put_package(fake_sys *sys)
 static void gives_way(fake_sys *sys)
 {
     put_package(sys);
-    adept_sensor_search search =
-        search_kinds(sys, (const adept_sensor_kind *const[]){&adept_sensor_kind_hwmon, &adept_sensor_kind_powercap, NULL});
+    adept_sensor_search search = search_kinds(
+        sys, (const adept_sensor_kind *const[]){&adept_sensor_kind_hwmon, &adept_sensor_kind_powercap, NULL});
     assert_int_equal(search.n_sensors + search.n_notes, 1);
     assert_ptr_equal(sensor_called(&search, "cpu-0")->kind, &adept_sensor_kind_powercap);
     adept_sensors_close(&search);
@@ -176,7 +176,8 @@ static void put_rail(fake_sys *sys, int number, const char *label, double power_
     fake_sys_put(sys, path, "%.0f", 1e6 * power_w);
 }
 
-/* NVIDIA's Grace: a module around Grace around its rails, for each socket; a meter of the machine is around the modules. */
+/* NVIDIA's Grace: a module around Grace around its rails, for each socket; a meter of the machine is around the
+ * modules. */
 static void test_meters_within_meters(void **state)
 {
     static const char *const inside[][2] = {{"power-meter-0", "power-meter-1"}, {"power-meter-1", "power-meter-2"},
@@ -187,7 +188,8 @@ static void test_meters_within_meters(void **state)
     fake_sys *sys = *state;
 
     for (int socket = 0; socket < 2; socket++) {
-        const char *const labels[] = {"CPU Power Socket ", "Grace Power Socket ", "Module Power Socket ", "SysIO Power Socket "};
+        const char *const labels[] = {"CPU Power Socket ", "Grace Power Socket ", "Module Power Socket ",
+                                      "SysIO Power Socket "};
         for (int i = 0; i < 4; i++) {
             char label[64];
             snprintf(label, sizeof label, "%s%d", labels[i], socket);
@@ -206,7 +208,8 @@ static void test_meters_within_meters(void **state)
     search = search_fake(sys, &adept_sensor_kind_hwmon);
     for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
         if (strcmp(sensor_called(&search, inside[i][0])->inside, inside[i][1]) != 0)
-            fail_msg("%s is inside '%s' instead of '%s'", inside[i][0], sensor_called(&search, inside[i][0])->inside, inside[i][1]);
+            fail_msg("%s is inside '%s' instead of '%s'", inside[i][0], sensor_called(&search, inside[i][0])->inside,
+                     inside[i][1]);
     adept_sensors_close(&search);
 }
 

@@ -175,18 +175,20 @@ static void recorded_energy_is_the_integral(void **state)
     }
 }
 
-/* A board without a counter: half a second of 700 W somewhere in a run. A mean of one second says so in its range; an older board's
- * power is no mean; field 186 is none either, and is taken where it is there. */
+/* A board without a counter: half a second of 700 W somewhere in a run. A mean of one second says so in its range; an
+ * older board's power is no mean; field 186 is none either, and is taken where it is there. */
 static void a_mean_of_a_second_says_so(void **state)
 {
     static const struct {
         const char *play;
         double mean_s;
         const char *source;
-    } cases[] = {{"power=square:60,700,1 counter=0 mean=1 update=0.1 limit=700", 1, "nvmlDeviceGetPowerUsage (the mean of 1 s)"},
-                 {"power=square:60,700,1 counter=0 mean=1 limit=700 architecture=9", 1, "nvmlDeviceGetPowerUsage (the mean of 1 s)"},
-                 {"power=square:60,700,1 counter=0 limit=700 architecture=6", 0, "nvmlDeviceGetPowerUsage"},
-                 {"power=square:60,700,1 counter=0 mean=1 limit=700 instant=1", 0, "NVML_FI_DEV_POWER_INSTANT"}};
+    } cases[] = {
+        {"power=square:60,700,1 counter=0 mean=1 update=0.1 limit=700", 1, "nvmlDeviceGetPowerUsage (the mean of 1 s)"},
+        {"power=square:60,700,1 counter=0 mean=1 limit=700 architecture=9", 1,
+         "nvmlDeviceGetPowerUsage (the mean of 1 s)"},
+        {"power=square:60,700,1 counter=0 limit=700 architecture=6", 0, "nvmlDeviceGetPowerUsage"},
+        {"power=square:60,700,1 counter=0 mean=1 limit=700 instant=1", 0, "NVML_FI_DEV_POWER_INSTANT"}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -205,8 +207,8 @@ static void a_mean_of_a_second_says_so(void **state)
         }
 }
 
-/* A counter and a power that contradict each other by more than what averaging explains: neither is known to be right, in a run of
- * any length. A counter beyond what the board can draw is none, and so is a power. */
+/* A counter and a power that contradict each other by more than what averaging explains: neither is known to be right,
+ * in a run of any length. A counter beyond what the board can draw is none, and so is a power. */
 static void contradictions_are_not_measured(void **state)
 {
     static const struct {
@@ -214,14 +216,16 @@ static void contradictions_are_not_measured(void **state)
         double time_s;
         const char *lost; /* NULL: it is measured */
     } cases[] = {
-        {"power=constant:200 counts=1.3", 2, "its counter says"}, /* in 0.6 s what a counter shows late explains as much */
+        /* in 0.6 s what a counter shows late explains as much */
+        {"power=constant:200 counts=1.3", 2, "its counter says"},
         {"power=constant:200 counts=1.6", 0.6, "its counter says"},
         {"power=constant:200 counts=0.5", 0.6, "its counter says"},
         {"power=constant:200 counts=1.3 mean=1", 3, "its counter says"},
         {"power=constant:200 counts=100 limit=400", 0.6, "more than such a device can draw (1.20 kW)"},
         {"power=constant:200 counts=0", 0.6, "stood still"},
         {"power=constant:200 shown=0 counter=0", 0.6, "it tells 0 W, which no running device draws"},
-        {"power=constant:200 shown=3700000 counter=0 limit=400", 0.6, "it tells 3.70 MW, more than such a device can draw (1.20 kW)"},
+        {"power=constant:200 shown=3700000 counter=0 limit=400", 0.6,
+         "it tells 3.70 MW, more than such a device can draw (1.20 kW)"},
         {"power=constant:5000 counter=0 gauges=0", 0.6, "it tells 5.00 kW, more than such a device can draw (900 W)"},
         {"power=constant:200 faults=0.3 counter=0", 0.6, "it said nothing in the last"},
         {"power=constant:200 faults=0.3", 0.6, NULL},

@@ -219,7 +219,8 @@ long __wrap_syscall(long number, const void *event, int pid, int cpu, int group,
     return pipe(ends[n_opened]) == 0 ? ends[n_opened++][0] : -1;
 }
 
-static adept_status search_pipes_to(adept_sensor_search *search, fake_sys *sys, int fails_at, int error, adept_error *err)
+static adept_status search_pipes_to(adept_sensor_search *search, fake_sys *sys, int fails_at, int error,
+                                    adept_error *err)
 {
     const adept_sensor_kind *const kinds[] = {&adept_sensor_kind_perf, NULL};
 
@@ -278,7 +279,8 @@ static void test_open_lacks(void **state)
         for (int n = 1; n <= 4; n++) {
             adept_error err = {0};
             adept_sensor_search search;
-            assert_int_equal(search_pipes_to(&search, *state, n, errors[i], &err), errors[i] == ENOMEM ? ADEPT_E_NOMEM : ADEPT_E_IO);
+            assert_int_equal(search_pipes_to(&search, *state, n, errors[i], &err),
+                             errors[i] == ENOMEM ? ADEPT_E_NOMEM : ADEPT_E_IO);
             if (errors[i] != ENOMEM) assert_non_null(strstr(err.message, strerror(errors[i])));
             close_pipes(&search);
         }

@@ -66,7 +66,8 @@ static void test_found_by_name(void **state)
         char ending[64];
         snprintf(ending, sizeof ending, "/%s/energy_uj", zones[i].folder);
         assert_int_equal(sensor->component, zones[i].component);
-        assert_string_equal(sensor->inside, zones[i].inside); /* of two platforms around package 1, nobody knows which */
+        /* of two platforms around package 1, nobody knows which */
+        assert_string_equal(sensor->inside, zones[i].inside);
         assert_non_null(strstr(sensor->source, ending));
         assert_float_equal(sensor->range_j, 262143.328850, 1e-6);
         assert_float_equal(sensor->resolution_j, 1.0 / 16384, 1e-9);
@@ -214,7 +215,8 @@ static void test_hidden(void **state)
     adept_sensors_close(&search);
 }
 
-/* Two zones of one name are two sensors with names of their own, of one package: recordings find out whether they are one. */
+/* Two zones of one name are two sensors with names of their own, of one package: recordings find out whether they are
+ * one. */
 static void test_zones_of_one_name(void **state)
 {
     fake_sys *sys = *state;

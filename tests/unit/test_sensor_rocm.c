@@ -235,8 +235,8 @@ static void test_hwmon_gives_way(void **state)
     put_hwmon(*state, "0000:f3:00.0", "hwmon2");
     setenv("FAKE_ROCM", "boards=1", 1);
     int starts_before = fake->starts();
-    adept_sensor_search search =
-        search_kinds(*state, (const adept_sensor_kind *const[]){&adept_sensor_kind_hwmon, &adept_sensor_kind_rocm, NULL});
+    adept_sensor_search search = search_kinds(
+        *state, (const adept_sensor_kind *const[]){&adept_sensor_kind_hwmon, &adept_sensor_kind_rocm, NULL});
 
     assert_int_equal(fake->starts() - starts_before, 1);
     assert_int_equal(search.n_sensors, 2);

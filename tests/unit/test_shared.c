@@ -269,7 +269,8 @@ static void test_runs_of_rows(void **state)
                               : adept_dataset_select_gpu(d, hw, "v100-pcie-32gb", NULL),
                          ADEPT_OK);
         const adept_run *run = &d->rows[0].run;
-        assert_true(run->gpus == 2 && run->power_limit_w == 200 && run->host_launch_s == 3e-5 && run->host_step_s == 4e-3 && run->host_sample_s == 1e-6);
+        assert_true(run->gpus == 2 && run->power_limit_w == 200 && run->host_launch_s == 3e-5 &&
+                    run->host_step_s == 4e-3 && run->host_sample_s == 1e-6);
         assert_int_equal(run->link, ADEPT_LINK_BRIDGE);
         assert_int_equal(run->overlap, ADEPT_OVERLAP_NONE);
         adept_dataset_free(d);

@@ -50,7 +50,8 @@ static const adept_job_option *find(const adept_template *t, size_t type, int gp
 /* How long a job takes where its GPU-seconds were spent. */
 static double time_there_s(const setup *b, const adept_stream_job *job, size_t type, int gpus)
 {
-    const adept_job_option *o = find(&b->jobs->templates[job->template_index], type, gpus, job->batch > 0 ? job->batch : 1);
+    const adept_job_option *o =
+        find(&b->jobs->templates[job->template_index], type, gpus, job->batch > 0 ? job->batch : 1);
     return job->samples / (o->gpus * (double)o->batch) * o->step_time_s;
 }
 
@@ -222,7 +223,8 @@ static void sacct_in_seconds(void **state)
     assert_false(noted(&b.notes, "no column Submit"));
     end(&b);
     begin(&b, TWO_NODES, ONE_KIND);
-    read_text(&b, "JobID|User|Start|ElapsedRaw|AllocTRES\n1|a|1000|60|gres/gpu=1\n2|a|1090|60|gres/gpu=1\n", (adept_trace_options){0});
+    read_text(&b, "JobID|User|Start|ElapsedRaw|AllocTRES\n1|a|1000|60|gres/gpu=1\n2|a|1090|60|gres/gpu=1\n",
+              (adept_trace_options){0});
     assert_true(b.stream.n_jobs == 2 && b.stream.jobs[1].submit_s == 90);
     assert_true(noted(&b.notes, "no column Submit: jobs are taken to come when they started"));
     end(&b);
@@ -236,16 +238,25 @@ static void slices_and_shards(void **state)
         const char *tres;
         int gpus;
     } cases[] = {
-        {"gres/gpu:a100_1g.5gb=1,gres/gpu=1", 1}, {"gres/gpu:1g.5gb=7", 1},          {"gres/gpu:1g.5gb=7,gres/gpu=7", 1},
-        {"gres/gpu:1g.5gb=8", 2},                 {"gres/gpu:a30_1g.6gb=4", 1},      {"gres/gpu:nvidia_a100_3g.39gb=2", 1},
-        {"gres/gpu:3g.40gb=2,gres/gpu:1g.10gb=1", 1}, {"gres/gpu:a100=2,gres/gpu:a100_1g.5gb=3,gres/gpu=5", 3},
-        {"gres/shard=4", 1},                      {"gres/gpu=2,gres/shard=0", 2},    {"gres/gpu:a100=2,gres/gpu=2", 2},
-        {"gres/gpus=3,gres/gpu=1", 1},            {"gres/gpu:1g.5gb+me=1", 1},
+        {"gres/gpu:a100_1g.5gb=1,gres/gpu=1", 1},
+        {"gres/gpu:1g.5gb=7", 1},
+        {"gres/gpu:1g.5gb=7,gres/gpu=7", 1},
+        {"gres/gpu:1g.5gb=8", 2},
+        {"gres/gpu:a30_1g.6gb=4", 1},
+        {"gres/gpu:nvidia_a100_3g.39gb=2", 1},
+        {"gres/gpu:3g.40gb=2,gres/gpu:1g.10gb=1", 1},
+        {"gres/gpu:a100=2,gres/gpu:a100_1g.5gb=3,gres/gpu=5", 3},
+        {"gres/shard=4", 1},
+        {"gres/gpu=2,gres/shard=0", 2},
+        {"gres/gpu:a100=2,gres/gpu=2", 2},
+        {"gres/gpus=3,gres/gpu=1", 1},
+        {"gres/gpu:1g.5gb+me=1", 1},
     };
     setup b;
     char text[2048] = "JobID|User|Submit|Elapsed|AllocTRES\n";
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%zu|a|2024-05-01T10:00:%02zu|00:10:00|%s\n", i + 1, i, cases[i].tres);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%zu|a|2024-05-01T10:00:%02zu|00:10:00|%s\n", i + 1,
+                 i, cases[i].tres);
     begin(&b, TWO_NODES, ONE_KIND);
     read_text(&b, text, (adept_trace_options){0});
     assert_int_equal(b.stream.n_jobs, sizeof cases / sizeof *cases);
@@ -262,18 +273,21 @@ static void helios(void **state)
     (void)state;
     setup b;
     begin(&b, TWO_NODES, ONE_KIND);
-    read_text(&b,
-              "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time\n"
-              "578,u2,0,0,16,Other,CANCELLED,2023-03-01 00:00:13+08:00,1970-01-01 08:00:00+08:00,2023-03-01 00:00:36+08:00,0.0,23.0,0.0\n"
-              "579,u8,1,8,32,Evaluation,COMPLETED,2023-03-01 00:01:13+08:00,x,x,1140.5,2.0,9120.0\n"
-              "dlc1,,1,4,32,Evaluation,FAILED,2023-02-28T16:02:13,x,x,100,2.0,9120.0\n"
-              "580,u8,1,8,32,Evaluation,CANCELLED,2023-03-01 00:01:14+08:00,x,x,,2.0,0\n",
-              (adept_trace_options){0});
+    read_text(
+        &b,
+        "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time\n"
+        "578,u2,0,0,16,Other,CANCELLED,2023-03-01 00:00:13+08:00,1970-01-01 08:00:00+08:00,2023-03-01 "
+        "00:00:36+08:00,0.0,23.0,0.0\n"
+        "579,u8,1,8,32,Evaluation,COMPLETED,2023-03-01 00:01:13+08:00,x,x,1140.5,2.0,9120.0\n"
+        "dlc1,,1,4,32,Evaluation,FAILED,2023-02-28T16:02:13,x,x,100,2.0,9120.0\n"
+        "580,u8,1,8,32,Evaluation,CANCELLED,2023-03-01 00:01:14+08:00,x,x,,2.0,0\n",
+        (adept_trace_options){0});
     const adept_stream_job *j = b.stream.jobs;
     assert_true(b.stream.n_jobs == 2 && j[0].id == 579 && j[0].gpus == 8 && j[1].gpus == 4 && j[1].submit_s == 60);
     assert_true(fabs(time_there_s(&b, &j[0], 1, 8) / 1140.5 - 1) < 1e-4);
     assert_string_equal(b.stream.users[j[1].user], "(unknown)");
-    assert_true(noted(&b.notes, "1 rows left out: they asked for no GPU") && noted(&b.notes, "1 rows left out: they never ran"));
+    assert_true(noted(&b.notes, "1 rows left out: they asked for no GPU") &&
+                noted(&b.notes, "1 rows left out: they never ran"));
     end(&b);
 }
 
@@ -285,20 +299,24 @@ static void philly_of_json(void **state)
     begin(&b, TWO_NODES, ONE_KIND);
     read_text(&b,
               " [{\"status\":\"Pass\",\"vc\":\"a]\\\"\",\"jobid\":\"j1\",\"attempts\":["
-              "{\"start_time\":\"2017-10-07 01:11:36\",\"end_time\":\"2017-10-07 01:11:46\",\"detail\":[{\"ip\":\"m1\",\"gpus\":[\"gpu0\"]}]},"
-              "{\"start_time\":\"2017-10-07 01:20:00\",\"end_time\":\"2017-10-07 01:21:40\",\"detail\":[{\"ip\":\"m1\",\"gpus\":[\"gpu0\"]},"
+              "{\"start_time\":\"2017-10-07 01:11:36\",\"end_time\":\"2017-10-07 "
+              "01:11:46\",\"detail\":[{\"ip\":\"m1\",\"gpus\":[\"gpu0\"]}]},"
+              "{\"start_time\":\"2017-10-07 01:20:00\",\"end_time\":\"2017-10-07 "
+              "01:21:40\",\"detail\":[{\"ip\":\"m1\",\"gpus\":[\"gpu0\"]},"
               "{\"ip\":\"m2\",\"gpus\":[\"gpu1\"]}]}],\"submitted_time\":\"2017-10-07 01:10:30\",\"user\":\"ann\"},\n"
               " {\"attempts\": [], \"submitted_time\": \"2017-10-07 01:10:31\", \"user\": null},"
               " {\"attempts\": [{\"start_time\": null, \"end_time\": \"None\", \"detail\": [{\"gpus\": [\"gpu0\"]}]}],"
               "  \"submitted_time\": \"2017-10-07 01:10:32\", \"user\": \"bob\"},"
-              " {\"attempts\": [{\"start_time\": \"2017-10-07 01:20:00\", \"end_time\": \"2017-10-07 01:20:50\", \"detail\": [{\"gpus\": [\"gpu0\"]}]}],"
+              " {\"attempts\": [{\"start_time\": \"2017-10-07 01:20:00\", \"end_time\": \"2017-10-07 01:20:50\", "
+              "\"detail\": [{\"gpus\": [\"gpu0\"]}]}],"
               "  \"submitted_time\": \"2017-10-07 01:10:00\", \"user\": \"bob\"}]\n",
               (adept_trace_options){0});
     const adept_stream_job *j = b.stream.jobs;
     assert_true(b.stream.n_jobs == 2 && j[0].gpus == 1 && j[1].gpus == 2 && j[1].submit_s == 30);
     assert_true(fabs(time_there_s(&b, &j[1], 1, 2) / 105 - 1) < 1e-3); /* 10 + 2 x 100 GPU-seconds on two */
     assert_string_equal(b.stream.users[j[1].user], "ann");
-    assert_true(noted(&b.notes, "1 rows left out: they asked for no GPU") && noted(&b.notes, "1 rows left out: they never ran"));
+    assert_true(noted(&b.notes, "1 rows left out: they asked for no GPU") &&
+                noted(&b.notes, "1 rows left out: they never ran"));
     end(&b);
 }
 
@@ -397,7 +415,8 @@ static void wrong_traces(void **state)
         {" {\"a\": []}", "make of another one a CSV submit_s,user,gpus,gpu_seconds"},
         {"[1, 2]", "trace: entry 1 of the list is no job of Philly"},
         {"[{\"attempts\": [], \"submitted_time\": \"yesterday\"}]", "trace: entry 1 of the list is no job of Philly"},
-        {"[{\"attempts\": [], \"submitted_time\": \"2017-10-07 01:10:30\"}", "the list ends behind job 1 without its ]"},
+        {"[{\"attempts\": [], \"submitted_time\": \"2017-10-07 01:10:30\"}",
+         "the list ends behind job 1 without its ]"},
         {"[{\"attempts\": [], \"submitted_time\": \"2017-10-07 01:10:30\"}] x", "not such a list"},
         {"[{\"attempts\": [}", "trace:1:"},
         {PHILLY "2017-10-01 00:00:00,1 h,1,1,x\n", "column duration: \"1 h\" is not a number"},
@@ -492,7 +511,8 @@ static void a_small_file_of_many_jobs(void **state)
     static const struct {
         const char *row, *refused;
         size_t n;
-    } bombs[] = {{"0,1,1\n", "more than 4000000 jobs", 4000001}, {"0,1,                              1\n", "512 MiB", 17000000}};
+    } bombs[] = {{"0,1,1\n", "more than 4000000 jobs", 4000001},
+                 {"0,1,                              1\n", "512 MiB", 17000000}};
     setup b;
     begin(&b, TWO_NODES, ONE_KIND);
     for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {

@@ -1,4 +1,5 @@
-/** @file test_slurm_thrift.c  The Slurm plugin's objective thrift: worked out by hand, and as the simulator decides for the same job. */
+/** @file test_slurm_thrift.c  The Slurm plugin's objective thrift: worked out by hand, and as the simulator decides for
+ * the same job. */
 #include "adept_score.h"
 #include "adept_simulate.h"
 #include "adept_slurm.h"
@@ -58,8 +59,8 @@ static void test_words(void **state)
 
 /* ---------------------------------------------------------------- by hand ---------------------------------------- */
 
-/* One GPU of 50 W idle power: 100 s at 300 W; under limits 110 s at 200 W, or 124 s at 150 W. By P T^2 the first is the best without
- * limits. */
+/* One GPU of 50 W idle power: 100 s at 300 W; under limits 110 s at 200 W, or 124 s at 150 W. By P T^2 the first is the
+ * best without limits. */
 static size_t take(double waiting, double running)
 {
     adept_slurm_config c = {.n_places = 1, .waiting = waiting, .running = running};

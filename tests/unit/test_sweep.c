@@ -91,12 +91,13 @@ static bool compare_point(const adept_sweep_point *point, void *context)
         fail_msg(#name " %.17g, predicted %.17g", r->name, p.name);
     X(step_time_s)
     X(power_avg_w)
-    X(energy_step_j) X(edp_js) X(samples_per_s) X(energy_per_sample_j) X(pass_s) X(optimizer_s) X(comm_s)
-        X(kernel_launch_s) X(fixed_s) X(comm_hidden_s) X(clock_ratio) X(clock_hz) X(interval_level) X(interval_time_s[0])
-        X(interval_time_s[1]) X(interval_power_w[0]) X(interval_power_w[1])
+    X(energy_step_j)
+    X(edp_js) X(samples_per_s) X(energy_per_sample_j) X(pass_s) X(optimizer_s) X(comm_s) X(kernel_launch_s) X(fixed_s)
+        X(comm_hidden_s) X(clock_ratio) X(clock_hz) X(interval_level) X(interval_time_s[0]) X(interval_time_s[1])
+            X(interval_power_w[0]) X(interval_power_w[1])
 #undef X
-            assert_true(r->peak_bytes == p.memory.peak_bytes && adept_estimate_fits(r) == p.memory.fits &&
-                        r->bound == p.bound && r->notes == p.notes);
+                assert_true(r->peak_bytes == p.memory.peak_bytes && adept_estimate_fits(r) == p.memory.fits &&
+                            r->bound == p.bound && r->notes == p.notes);
     n_limited += (r->notes & ADEPT_NOTE_LIMITED) != 0;
     k->p = p;
     k->samples = point->result.samples;

@@ -1,5 +1,5 @@
-/* What the libtorch module makes of real TorchScript files: those of golden/models (tools/zoo/make_test_models.py, where
- * each model is a dozen lines of Python) and, if they are there, the torchvision models of ADEPT_SHARED_DIR. */
+/* What the libtorch module makes of real TorchScript files: those of golden/models (tools/zoo/make_test_models.py,
+ * where each model is a dozen lines of Python) and, if they are there, the torchvision models of ADEPT_SHARED_DIR. */
 #include "adept_import.h"
 #include "torchscript_file.h"
 #include <setjmp.h>

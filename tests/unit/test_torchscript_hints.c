@@ -77,7 +77,8 @@ static void test_json(void **state)
     assert_int_equal(g->n_hint_specs, 0);
     adept_graph_free(g);
     g = graph_of(2, names);
-    assert_int_equal(hints(g, "{\"inputs\":[\"i64:BxS\",\"bool:BxS\"],\"batch\":8,\"seq_length\":512}", NULL, 0, &err), ADEPT_OK);
+    assert_int_equal(hints(g, "{\"inputs\":[\"i64:BxS\",\"bool:BxS\"],\"batch\":8,\"seq_length\":512}", NULL, 0, &err),
+                     ADEPT_OK);
     assert_int_equal(g->hint_seq_length, 512);
     assert_string_equal(g->hint_specs[1], "bool:BxS");
     adept_graph_free(g);

@@ -324,8 +324,8 @@ static void test_swapped(void **state)
     }
 }
 
-/* In libtorch's process this stands before libcpuinfo's: nobody says what the processor is, as where /proc and /sys are not
- * mounted. Files of the other tests do not need it. */
+/* In libtorch's process this stands before libcpuinfo's: nobody says what the processor is, as where /proc and /sys are
+ * not mounted. Files of the other tests do not need it. */
 __attribute__((visibility("default"))) bool cpuinfo_initialize(void);
 static bool *was_asked;
 

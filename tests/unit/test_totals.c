@@ -184,7 +184,8 @@ static void the_table(void **state)
     assert_null(adept_grid_intensity_find(""));
     assert_null(adept_grid_intensity_find("Atlantis"));
     assert_null(adept_grid_intensity_find("UK|Great"));
-    static const char *const same[][2] = {{"USA", "US"}, {"uk", "GB"}, {"GBR", "GB"}, {"great britain", "GB"}, {"DEU", "DE"}};
+    static const char *const same[][2] = {
+        {"USA", "US"}, {"uk", "GB"}, {"GBR", "GB"}, {"great britain", "GB"}, {"DEU", "DE"}};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         assert_ptr_equal(adept_grid_intensity_find(same[i][0]), adept_grid_intensity_find(same[i][1]));
     assert_ptr_equal(adept_grid_intensity_find("world"), adept_grid_intensity_at(0));

@@ -1,4 +1,5 @@
-/* Which GPUs a process may use, by its environment: what CUDA, ROCm, Slurm and containers take for a list, and what it leaves. */
+/* Which GPUs a process may use, by its environment: what CUDA, ROCm, Slurm and containers take for a list, and what it
+ * leaves. */
 #include "adept_visible.h"
 #include <setjmp.h>
 #include <signal.h>
@@ -27,7 +28,8 @@ static machine machine_of(size_t nvidia, size_t amd, bool is_alike)
     for (size_t i = 0; i < nvidia; i++) {
         adept_sensor *s = &m.sensors[i];
         *s = (adept_sensor){.component = ADEPT_COMPONENT_GPU};
-        snprintf(s->device, sizeof s->device, "NVIDIA %s 00000000:%02zX:00.0, driver 550", is_alike || i < 2 ? "A100" : "T4", i + 1);
+        snprintf(s->device, sizeof s->device, "NVIDIA %s 00000000:%02zX:00.0, driver 550",
+                 is_alike || i < 2 ? "A100" : "T4", i + 1);
         adept_sensor_number(s, "nvml", (unsigned)i, (unsigned)nvidia);
         snprintf(s->ids, sizeof s->ids, "GPU-8932f937-000%zu MIG-aa-%zu MIG-bb-%zu", i, i, i);
     }
@@ -51,8 +53,10 @@ static void look(machine *m, const char *kept)
     m->n = n;
 }
 
-/* @param kept  of --devices; "": all.  @param environment  "NAME=VALUE;...".  @param used  the sensors whose GPUs are visible */
-static void check(machine m, const char *kept, const char *environment, size_t visible, const char *used, const char *doubt)
+/* @param kept  of --devices; "": all.  @param environment  "NAME=VALUE;...".  @param used  the sensors whose GPUs are
+ * visible */
+static void check(machine m, const char *kept, const char *environment, size_t visible, const char *used,
+                  const char *doubt)
 {
     adept_visible_words words = {.in_container = false};
     adept_visible_gpus out;
@@ -77,8 +81,8 @@ static void check(machine m, const char *kept, const char *environment, size_t v
         if (is_used[i]) snprintf(text + strlen(text), sizeof text - strlen(text), "%d", (int)(m.list[i] - m.sensors));
     bool is_doubtful = doubt ? out.doubt && strstr(out.doubt, doubt) : out.doubt != NULL;
     if (out.n != visible || out.n_measured != strlen(used) || strcmp(text, used) != 0 || is_doubtful != (doubt != NULL))
-        fail_msg("%s: %zu visible, %zu measured: '%s' instead of '%s'; doubt: %s", environment, out.n, out.n_measured, text, used,
-                 out.doubt ? out.doubt : "none");
+        fail_msg("%s: %zu visible, %zu measured: '%s' instead of '%s'; doubt: %s", environment, out.n, out.n_measured,
+                 text, used, out.doubt ? out.doubt : "none");
     if (visible + 1 < m.n && !*out.by && !*kept) fail_msg("%s: by nothing", environment);
     adept_visible_free(&words);
 }
@@ -123,7 +127,8 @@ static void schedulers_and_containers(void **state)
     check(four, "", "SLURM_JOB_GPUS=0,2", 2, "02", NULL);
     check(four, "", "SLURM_JOB_GPUS=1-3", 3, "123", NULL);
     check(four, "", "SLURM_JOB_GPUS=0,2;SLURM_STEP_GPUS=2", 1, "2", NULL);
-    check(four, "", "SLURM_JOB_GPUS=0,2;CUDA_VISIBLE_DEVICES=2", 1, "2", NULL); /* without ConstrainDevices numbers are the machine's */
+    /* without ConstrainDevices numbers are the machine's */
+    check(four, "", "SLURM_JOB_GPUS=0,2;CUDA_VISIBLE_DEVICES=2", 1, "2", NULL);
     check(four, "", "SLURM_JOB_GPUS=2,3;CUDA_VISIBLE_DEVICES=0,1", 2, "23", NULL); /* with it, the job's */
     check(two, "", "SLURM_JOB_GPUS=5,6;CUDA_VISIBLE_DEVICES=0,1", 2, "01", NULL);
     check(two, "", "SLURM_JOB_GPUS=5,6", 2, "01", NULL); /* it sees these two alone */
@@ -165,7 +170,8 @@ static void of_another_process(void **state)
     pid_t child = fork();
     if (child == 0) {
         dup2(ready[1], STDOUT_FILENO);
-        execl("/usr/bin/env", "env", "-i", "A=1", "CUDA_VISIBLE_DEVICES=2", "HIP_VISIBLE_DEVICES=", "sh", "-c", "echo; kill -STOP $$", (char *)NULL);
+        execl("/usr/bin/env", "env", "-i", "A=1", "CUDA_VISIBLE_DEVICES=2", "HIP_VISIBLE_DEVICES=", "sh", "-c",
+              "echo; kill -STOP $$", (char *)NULL);
         _exit(1);
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);

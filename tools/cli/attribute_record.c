@@ -211,7 +211,8 @@ static bool has_meter(const adept_recording *meters)
         const adept_track *track = adept_recording_track(meters, i);
         adept_component c = track->sensor->component;
         if (track->sensor->is_doubtful && track->n_samples == 0) continue; /* perhaps it never says anything */
-        any = any || c == ADEPT_COMPONENT_NODE || c == ADEPT_COMPONENT_CPU || c == ADEPT_COMPONENT_DRAM || c == ADEPT_COMPONENT_GPU;
+        any = any || c == ADEPT_COMPONENT_NODE || c == ADEPT_COMPONENT_CPU || c == ADEPT_COMPONENT_DRAM ||
+              c == ADEPT_COMPONENT_GPU;
     }
     return any;
 }

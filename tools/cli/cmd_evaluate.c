@@ -15,15 +15,15 @@ typedef struct evaluate_options {
 } evaluate_options;
 
 static const adept_option_row rows[] = {
-    {"stacks", "FILE", 1, "Factors of software stacks, as calibrate --layouts -o FILE wrote them, for times of layouts", ADEPT_OPT_FILE,
-     .at = offsetof(evaluate_options, stacks)},
+    {"stacks", "FILE", 1, "Factors of software stacks, as calibrate --layouts -o FILE wrote them, for times of layouts",
+     ADEPT_OPT_FILE, .at = offsetof(evaluate_options, stacks)},
     {0},
 };
 
 static const adept_options options_of = {.rows = rows};
 
-static adept_status print(adept_cli *cli, const adept_measurement_options *o, const adept_evaluation *e, adept_dataset *d,
-                          const adept_hwprofile *hw, const adept_layout_report *layouts)
+static adept_status print(adept_cli *cli, const adept_measurement_options *o, const adept_evaluation *e,
+                          adept_dataset *d, const adept_hwprofile *hw, const adept_layout_report *layouts)
 {
     size_t n_warnings;
     const char *const *warnings = adept_measurement_warnings(d, true, &n_warnings);
@@ -46,12 +46,13 @@ static adept_status find_in_sample(adept_cli *cli, adept_dataset *d)
     adept_status status = ADEPT_OK;
 
     for (size_t i = 0; i < d->n && status == ADEPT_OK; i++)
-        if (i == 0 || d->rows[i].hw != d->rows[i - 1].hw) status = adept_dataset_find_in_sample(d, d->rows[i].hw, &cli->err);
+        if (i == 0 || d->rows[i].hw != d->rows[i - 1].hw)
+            status = adept_dataset_find_in_sample(d, d->rows[i].hw, &cli->err);
     return status;
 }
 
-static adept_status apply_factors(adept_cli *cli, adept_evaluation **e, const evaluate_options *o, adept_dataset *d, const char *const *by,
-                                  size_t n_by)
+static adept_status apply_factors(adept_cli *cli, adept_evaluation **e, const evaluate_options *o, adept_dataset *d,
+                                  const char *const *by, size_t n_by)
 {
     adept_stack_factors factors;
     adept_status status = adept_stack_factors_read(&factors, d->arena, o->stacks, &cli->err);
@@ -93,7 +94,8 @@ static adept_status evaluate(adept_cli *cli, void *options)
     if (status == ADEPT_OK && all->stacks) status = apply_factors(cli, &e, all, d, by, n_by);
     if (status == ADEPT_OK && has_layouts(d)) status = adept_layout_report_new(&layouts, d->arena, e, &cli->err);
     const adept_hwprofile *one = status == ADEPT_OK ? only_gpu(d) : NULL;
-    if (status == ADEPT_OK && o->plot) status = adept_plot_errors(o->plot, e, NULL, one ? one->name : "several GPUs", &cli->err);
+    if (status == ADEPT_OK && o->plot)
+        status = adept_plot_errors(o->plot, e, NULL, one ? one->name : "several GPUs", &cli->err);
     if (status == ADEPT_OK) status = print(cli, o, e, d, one, layouts);
     adept_dataset_free(d);
     adept_hwprofile_free(hw);

@@ -135,7 +135,8 @@ static void add_life(adept_table *table, const adept_predicted_step *l)
     if (!isnan(life->co2e_g)) add_row(table, "lifetime emissions", adept_units_grams, life->co2e_g, NAN, NULL);
     if (!isnan(life->cost)) {
         const char *currency = l->totals.currency;
-        snprintf(text, sizeof text, "%s%s%s", adept_units_digits(life->cost).s, currency ? " " : "", currency ? currency : "");
+        snprintf(text, sizeof text, "%s%s%s", adept_units_digits(life->cost).s, currency ? " " : "",
+                 currency ? currency : "");
         add_text(table, "lifetime cost", text);
     }
     snprintf(text, sizeof text, "%.3g inferences take as much energy as the training", life->break_even);
@@ -164,7 +165,8 @@ static char *markdown_of(const adept_predicted_step *l, const char *scope)
     FILE *out = adept_buffer_stream(&text);
 
     if (!out) return NULL;
-    fprintf(out, "## Energy and emissions (%s%s)\n\n", STATEMENT, l->prediction.memory.fits ? "" : "; the run does not fit");
+    fprintf(out, "## Energy and emissions (%s%s)\n\n", STATEMENT,
+            l->prediction.memory.fits ? "" : "; the run does not fit");
     add_setup(&table, l);
     add_numbers(&table, l);
     if (l->inference) add_life(&table, l);
@@ -252,7 +254,8 @@ static char *json_of(const adept_predicted_step *l, const char *scope)
     if (l->inference) adept_lifetime_put(&w, l);
     adept_json_put_members(&w, "method %s calibrated %d calibration %s scope %s adept_version %s",
                            adept_granularity_name(adept_granularity_of(l->hw, l->run)),
-                           adept_calibrated_in(l->hw, l->run, l->profile->precision), calibration_of(l), scope, ADEPT_VERSION);
+                           adept_calibrated_in(l->hw, l->run, l->profile->precision), calibration_of(l), scope,
+                           ADEPT_VERSION);
     adept_json_end_object(&w);
     adept_buffer_text(&w.out, "\n");
     return adept_json_finish(&w);
@@ -272,9 +275,9 @@ static char *remarks_of(const adept_predicted_step *l, const char *scope)
     char room[256];
     fprintf(out, "Energy " STATEMENT ", by adept " ADEPT_VERSION " (%s). ", calibration_of(l));
     if (!l->prediction.memory.fits) fprintf(out, "%s. ", no_room(room, sizeof room, l));
-    fprintf(out, "%s of %s, %s, batch %" PRId64 " per GPU, on %" PRId64 " x %s: %s. ", adept_units_count(t->steps, "step").s,
-            adept_mode_name(p->mode), adept_precision_name(p->precision), p->batch_size, adept_run_gpus(l->run),
-            l->hw->name, adept_units_time(t->time_s).s);
+    fprintf(out, "%s of %s, %s, batch %" PRId64 " per GPU, on %" PRId64 " x %s: %s. ",
+            adept_units_count(t->steps, "step").s, adept_mode_name(p->mode), adept_precision_name(p->precision),
+            p->batch_size, adept_run_gpus(l->run), l->hw->name, adept_units_time(t->time_s).s);
     if (isfinite(t->interval_level) && isfinite(t->interval_energy_kwh[0]))
         fprintf(out, "%s interval of the GPU boards' energy: %s to %s. ", adept_units_percent(t->interval_level).s,
                 adept_units_kwh(t->interval_energy_kwh[0]).s, adept_units_kwh(t->interval_energy_kwh[1]).s);
@@ -282,7 +285,8 @@ static char *remarks_of(const adept_predicted_step *l, const char *scope)
         fprintf(out, "Emissions: %s at %s. ", adept_units_grams(t->co2e_g).s, adept_grid_text(t).s);
     if (l->inference)
         fprintf(out, "Over its life, with %.4g inferences (%s): %s; %.3g of them take as much as the training. ",
-                l->life.inferences.samples, adept_lifetime_text(l).s, adept_units_kwh(l->life.energy_kwh).s, l->life.break_even);
+                l->life.inferences.samples, adept_lifetime_text(l).s, adept_units_kwh(l->life.energy_kwh).s,
+                l->life.break_even);
     fprintf(out, "%s", scope);
     return adept_buffer_close(&text, out);
 }

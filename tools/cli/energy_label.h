@@ -1,4 +1,5 @@
-/** @file energy_label.h  What the energy label and its forms for bills of materials share. Private to energy_label*.c. */
+/** @file energy_label.h  What the energy label and its forms for bills of materials share. Private to energy_label*.c.
+ */
 #ifndef ADEPT_ENERGY_LABEL_H
 #define ADEPT_ENERGY_LABEL_H
 #include "report.h"

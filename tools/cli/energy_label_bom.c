@@ -85,7 +85,8 @@ static void put_consumption(adept_json_writer *w, const adept_predicted_step *l)
 static void put_component(adept_json_writer *w, const adept_predicted_step *l, const char *remarks)
 {
     adept_json_begin_object(w, NULL);
-    adept_json_put_members(w, "type %s name %s description %s", "machine-learning-model", adept_label_file_name(l), remarks);
+    adept_json_put_members(w, "type %s name %s description %s", "machine-learning-model", adept_label_file_name(l),
+                           remarks);
     if (has_sha256(l)) {
         adept_json_begin_array(w, "hashes");
         adept_json_put_object(w, NULL, "alg %s content %s", "SHA-256", l->profile->model_sha256);
@@ -157,7 +158,8 @@ static void put_package(adept_json_writer *w, const identity *id, const adept_pr
     bool infers = !adept_mode_trains(l->profile->mode);
 
     begin_element(w, id, "ai_AIPackage", "model");
-    adept_json_put_members(w, "name %s comment %s software_primaryPurpose %s", adept_label_file_name(l), remarks, "model");
+    adept_json_put_members(w, "name %s comment %s software_primaryPurpose %s", adept_label_file_name(l), remarks,
+                           "model");
     if (has_sha256(l)) {
         adept_json_begin_array(w, "verifiedUsing");
         adept_json_put_object(w, NULL, "type %s algorithm %s hashValue %s", "Hash", "sha256", l->profile->model_sha256);

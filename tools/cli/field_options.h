@@ -7,8 +7,8 @@
 /** What may stand behind a number of an option's short name. */
 extern const adept_suffix adept_suffix_clocks[], adept_suffix_bandwidths[], adept_suffix_seconds[];
 
-/** Parsers: of words of kinds SET and SIZED, and of the node: a name, or a file, which fills words of the run around it that are not
- *  given. @param field  its bits; the node's number in an adept_run */
+/** Parsers: of words of kinds SET and SIZED, and of the node: a name, or a file, which fills words of the run around it
+ * that are not given. @param field  its bits; the node's number in an adept_run */
 adept_status adept_option_set(adept_cli *cli, const char *option, char *text, void *field);
 adept_status adept_option_sized(adept_cli *cli, const char *option, char *text, void *field);
 adept_status adept_option_node(adept_cli *cli, const char *option, char *text, void *field);
@@ -38,10 +38,20 @@ adept_status adept_option_node(adept_cli *cli, const char *option, char *text, v
 
 /** The option of a word, for X. @param group  of the help
  *  @param member_at  offset of the member  @param given_at  of a bool that says that it is given; 0: none */
-#define ADEPT_FIELD_OPTION(of_group, member_at, given_at, word, KIND, type, words, fallback, UNIT, called, argument, text, who) \
-    {called, ADEPT_FIELD_##KIND == ADEPT_FIELD_SWITCH ? NULL : (argument), of_group, text, ADEPT_OPTION_OF_##KIND,     \
-     .at = (member_at), .given = (given_at), .low = ADEPT_FIELD_##KIND == ADEPT_FIELD_COUNT,                           \
-     .units = ADEPT_OPTION_UNITS_##UNIT, .names = (words), .parse = ADEPT_OPTION_PARSE_##KIND, .also = #word,          \
+#define ADEPT_FIELD_OPTION(of_group, member_at, given_at, word, KIND, type, words, fallback, UNIT, called, argument,   \
+                           text, who)                                                                                  \
+    {called,                                                                                                           \
+     ADEPT_FIELD_##KIND == ADEPT_FIELD_SWITCH ? NULL : (argument),                                                     \
+     of_group,                                                                                                         \
+     text,                                                                                                             \
+     ADEPT_OPTION_OF_##KIND,                                                                                           \
+     .at = (member_at),                                                                                                \
+     .given = (given_at),                                                                                              \
+     .low = ADEPT_FIELD_##KIND == ADEPT_FIELD_COUNT,                                                                   \
+     .units = ADEPT_OPTION_UNITS_##UNIT,                                                                               \
+     .names = (words),                                                                                                 \
+     .parse = ADEPT_OPTION_PARSE_##KIND,                                                                               \
+     .also = #word,                                                                                                    \
      .expert = (who) == ADEPT_EXPERT},
 
 #endif

@@ -28,7 +28,8 @@ static const char *value_of(const adept_words *words, const char *key)
     size_t length = strlen(key);
 
     for (size_t i = 0; words && i < words->n; i++)
-        if (strncmp(words->words[i], key, length) == 0 && words->words[i][length] == '=') return words->words[i] + length + 1;
+        if (strncmp(words->words[i], key, length) == 0 && words->words[i][length] == '=')
+            return words->words[i] + length + 1;
     return NULL;
 }
 
@@ -67,13 +68,14 @@ static void describe(char *text, size_t size, const row_gpus *g, const adept_rec
     adept_append(text, size, "%s of %zu measured, by %s", *text ? "" : "none", boards, g->visible.by);
 }
 
-/* The power of the GPUs that the command may use, where there are any, else the node's; no column of the CSV is for anything else.
- * What else says how many GPUs there are is not to contradict it. */
+/* The power of the GPUs that the command may use, where there are any, else the node's; no column of the CSV is for
+ * anything else. What else says how many GPUs there are is not to contradict it. */
 adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job *job, const adept_words *more)
 {
     const adept_measure_cli_options *o = job->options;
     const adept_recording *r = job->recording;
-    const char *path = o->steps, *given = value_of(&o->row, "gpus") ? value_of(&o->row, "gpus") : value_of(more, "gpus");
+    const char *path = o->steps,
+               *given = value_of(&o->row, "gpus") ? value_of(&o->row, "gpus") : value_of(more, "gpus");
     adept_region_statistics s = {.time_s = {.n = 0}};
     adept_row_writer w = {.is_csv = true};
     row_gpus g;
@@ -83,13 +85,14 @@ adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job 
     bool is_gpu = status == ADEPT_OK && g.visible.n > 0;
 
     if (status == ADEPT_OK)
-        status = adept_measured_region_of(&s, r, ADEPT_STEP_REGION, (size_t)o->skip, is_gpu ? ADEPT_COMPONENT_GPU : ADEPT_COMPONENT_NODE, g.is_used, &cli->err);
+        status = adept_measured_region_of(&s, r, ADEPT_STEP_REGION, (size_t)o->skip,
+                                          is_gpu ? ADEPT_COMPONENT_GPU : ADEPT_COMPONENT_NODE, g.is_used, &cli->err);
     if (status == ADEPT_OK && *g.visible.by) describe(choice, sizeof choice, &g, r);
     free(g.is_used);
     if (status != ADEPT_OK) return status;
     if (s.time_s.n == 0)
-        return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no region \"%s\" was marked%s, so there is no row", path, ADEPT_STEP_REGION,
-                               o->skip > 0 ? " behind those that are skipped" : "");
+        return adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no region \"%s\" was marked%s, so there is no row",
+                               path, ADEPT_STEP_REGION, o->skip > 0 ? " behind those that are skipped" : "");
     const char *doubt = g.visible.doubt;
     if (given && is_gpu && adept_number_parse(&gpus, given) && gpus != (double)g.visible.n)
         doubt = "the row says another number of GPUs than are measured; --devices says which they are";
@@ -102,7 +105,8 @@ adept_status adept_measure_append_steps(adept_cli *cli, const adept_measure_job 
     adept_column_value(&w, "avg_power_w", power_w);
     adept_column_text(&w, "power_scope", NULL, isnan(power_w) ? "" : is_gpu ? "gpu" : "node");
     adept_column_text(&w, "host", NULL, job->run.host ? job->run.host : "");
-    snprintf(source, sizeof source, "adept measure " ADEPT_VERSION ", mean of %zu steps%s%s", s.time_s.n, *choice ? "; " : "", choice);
+    snprintf(source, sizeof source, "adept measure " ADEPT_VERSION ", mean of %zu steps%s%s", s.time_s.n,
+             *choice ? "; " : "", choice);
     if (!value_of(&o->row, "source")) adept_column_text(&w, "source", NULL, source);
     if (*choice) {
         fprintf(stderr, "adept: %s: the row is of ", path);
@@ -142,8 +146,8 @@ static adept_status put_run(adept_cli *cli, const adept_measure_job *job, double
     if (status == ADEPT_OK) status = adept_json_parse(&result, "measurement", text, strlen(text), &cli->err);
     free(text);
     if (status == ADEPT_OK && o->ea2p) {
-        const adept_ea2p_labels labels = {label(&o->row, "project"), label(&o->row, "package"), label(&o->row, "algorithm"),
-                                          label(&o->row, "parameters")};
+        const adept_ea2p_labels labels = {label(&o->row, "project"), label(&o->row, "package"),
+                                          label(&o->row, "algorithm"), label(&o->row, "parameters")};
         status = adept_result_append_ea2p(o->csv, result, &labels, &cli->err);
     } else if (status == ADEPT_OK) {
         status = adept_result_append_csv(o->csv, result, number, &cli->err);

@@ -16,7 +16,8 @@ static const adept_option_row rows[] = {
     {.group = 1, .help = "What was measured:"},
     {"gpu", "NAME|FILE", 1,
      "The GPU: a name that `adept gpus` lists, or a hardware profile (a path with '/', or ending in .json). Rows of "
-     "other GPUs are left out. Without it evaluate takes the GPU that each row names. calibrate --gpu auto: one fit for all GPUs that the column gpu names",
+     "other GPUs are left out. Without it evaluate takes the GPU that each row names. calibrate --gpu auto: one fit "
+     "for all GPUs that the column gpu names",
      ADEPT_OPT_TEXT, .at = AT(gpu)},
     {"models", "DIR", 1,
      "Folder in which names of the column model are looked up: NAME.pt, NAME.pt2, NAME.profile.json (default: the "
@@ -31,15 +32,15 @@ static const adept_option_row rows[] = {
      .at = AT(no_cache), .expert = true},
     {"trust", NULL, 1, "Load TorchScript files that run code of their own when loaded (__setstate__)", ADEPT_OPT_FLAG,
      .at = AT(trust), .expert = true},
-    {"memory-limit", "SIZE", 1, ADEPT_MEMORY_LIMIT_HELP, ADEPT_OPT_PARSED, .at = AT(memory_bytes), .parse = adept_option_memory,
-     .expert = true},
+    {"memory-limit", "SIZE", 1, ADEPT_MEMORY_LIMIT_HELP, ADEPT_OPT_PARSED, .at = AT(memory_bytes),
+     .parse = adept_option_memory, .expert = true},
     {.group = 6, .help = "What is printed:"},
     {"by", "COLUMN,...", 6,
      "Errors by these columns of the measurements, known to adept or not; A+B: by both together (default model, "
      "precision, gpus)",
      ADEPT_OPT_LIST, .at = AT(by)},
-    {"plot", "FILE", 6, "Plot predicted against measured, and the errors by model (needs gnuplot): .svg, .pdf or .png", ADEPT_OPT_PARSED,
-     .at = AT(plot), .parse = adept_option_picture},
+    {"plot", "FILE", 6, "Plot predicted against measured, and the errors by model (needs gnuplot): .svg, .pdf or .png",
+     ADEPT_OPT_PARSED, .at = AT(plot), .parse = adept_option_picture},
     {"json", NULL, 6, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {0},
 };

@@ -27,8 +27,8 @@ adept_status adept_measurement_output_check(adept_cli *cli, const char *path, co
 
 /**
  * Open the GPU, read the files, join them with profiles, look for suspect rows.
- * @param hw, d   the caller frees them, the dataset first, also after an error. Without --gpu hw stays NULL: every row has the
- *                GPU that it names
+ * @param hw, d   the caller frees them, the dataset first, also after an error. Without --gpu hw stays NULL: every row
+ * has the GPU that it names
  * @param shared  NULL; or what gets the GPU of each row, in place of `hw`, and outlives the dataset
  */
 adept_status adept_load_measurements(adept_cli *cli, adept_dataset **d, adept_hwprofile **hw, adept_shared *shared,

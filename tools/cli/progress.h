@@ -18,11 +18,12 @@ void adept_progress_say(adept_progress *p, const char *format, ...) ADEPT_PRINTF
 /** Wipe the line, before anything else is printed. */
 void adept_progress_end(adept_progress *p);
 
-/** The signal that asked for the end, SIGINT or SIGTERM, after adept_interrupt_catch(); a run that it cut short exits with
- *  128 + its number, as if it had killed the program. */
+/** The signal that asked for the end, SIGINT or SIGTERM, after adept_interrupt_catch(); a run that it cut short exits
+ * with 128 + its number, as if it had killed the program. */
 extern volatile sig_atomic_t adept_interrupt_requested;
 
-/** The first signal is a request; the second ends the program. One that was ignored stays so, in commands that are run too. */
+/** The first signal is a request; the second ends the program. One that was ignored stays so, in commands that are run
+ * too. */
 void adept_interrupt_catch(void);
 
 #endif

@@ -34,7 +34,8 @@ adept_inference_text adept_lifetime_text(const adept_predicted_step *s);
 /** The warnings of a profile, then those of its prediction; NULL past the end. */
 const char *adept_warning_at(const adept_profile *profile, const adept_prediction *prediction, size_t index);
 
-/** An energy label, what a job takes, is written in the format that the end of the file's name says. @return there is one */
+/** An energy label, what a job takes, is written in the format that the end of the file's name says. @return there is
+ * one */
 bool adept_label_has_format(const char *path);
 /** Write through a temporary file: a label that is there is whole. @param step  with totals */
 adept_status adept_label_write(adept_cli *cli, const char *path, const adept_predicted_step *step);

@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* libadept reads saved profiles and .pt2; what else `adept predict` reads becomes a saved profile first. */
-adept_status adept_simulate_load_model(void *self, adept_workload **out, const char *model, const adept_model_options *options, adept_error *err)
+adept_status adept_simulate_load_model(void *self, adept_workload **out, const char *model,
+                                       const adept_model_options *options, adept_error *err)
 {
     adept_cli *cli = self;
     adept_workload_options *plain = calloc(1, sizeof *plain);

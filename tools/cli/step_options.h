@@ -39,7 +39,8 @@ adept_status adept_vary_check(adept_cli *cli, const adept_hwprofile *hw, const a
 /** Group 3 of a command's help; the record is an adept_job_spec. */
 extern const adept_options adept_total_options_of;
 
-/** Parsers of options: of a grid (@param field  const adept_grid_intensity *); of a PUE (@param record  an adept_job_spec). */
+/** Parsers of options: of a grid (@param field  const adept_grid_intensity *); of a PUE (@param record  an
+ * adept_job_spec). */
 adept_status adept_option_country(adept_cli *cli, const char *option, char *text, void *field);
 adept_status adept_option_pue(adept_cli *cli, const char *option, char *text, void *record);
 

@@ -47,7 +47,8 @@ void adept_slurm_note(char out[ADEPT_SLURM_TEXT_MAX], const adept_slurm_decision
     append_number(&t, "time_s", d->verdict.time_s);
     append_number(&t, "power_w", d->verdict.power_w);
     append_number(&t, "energy_j", d->verdict.energy_j);
-    append(&t, " objective=%s parameters=%s profile=%s", adept_slurm_objective_name(d->objective), parameters_of(&d->estimate), profile);
+    append(&t, " objective=%s parameters=%s profile=%s", adept_slurm_objective_name(d->objective),
+           parameters_of(&d->estimate), profile);
 }
 
 void adept_slurm_time_text(char out[32], double time_s)

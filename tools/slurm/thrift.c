@@ -1,4 +1,5 @@
-/** @file thrift.c  One job before the policy that `adept simulate` runs: its placements as an adept_view. Calls: policies.
+/** @file thrift.c  One job before the policy that `adept simulate` runs: its placements as an adept_view. Calls:
+ * policies.
  */
 #include "adept_score.h"
 #include "adept_slurm.h"

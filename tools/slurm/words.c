@@ -11,8 +11,10 @@ const adept_slurm_unit adept_slurm_seconds[] = {{"s", 1}, {"min", 60}, {"h", 360
 const adept_slurm_unit adept_slurm_watts[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
 const adept_slurm_unit adept_slurm_joules[] = {{"J", 1},       {"kJ", 1e3},    {"MJ", 1e6}, {"Wh", 3600},
                                                {"kWh", 3.6e6}, {"MWh", 3.6e9}, {NULL, 0}};
-static const char *const objectives[] = {
-    [ADEPT_LEAST_TIME] = "time", [ADEPT_LEAST_ENERGY] = "energy", [ADEPT_LEAST_EDP] = "edp", [ADEPT_SLURM_THRIFT] = "thrift"};
+static const char *const objectives[] = {[ADEPT_LEAST_TIME] = "time",
+                                         [ADEPT_LEAST_ENERGY] = "energy",
+                                         [ADEPT_LEAST_EDP] = "edp",
+                                         [ADEPT_SLURM_THRIFT] = "thrift"};
 
 char *adept_slurm_read(size_t *size, int fd, size_t most)
 {

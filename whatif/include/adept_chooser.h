@@ -23,7 +23,7 @@ ADEPT_API const char *adept_aim_name(size_t aim); /* NULL past the end */
 ADEPT_API const char *adept_aim_text(size_t aim);
 
 /* X(id, what it is called in messages, unit): why an option is not taken. Bit 1 << id. */
-#define ADEPT_WITHIN_LIST(X)                                                                                            \
+#define ADEPT_WITHIN_LIST(X)                                                                                           \
     X(POWER, "power budget", "W")                                                                                      \
     X(DEADLINE, "deadline", "s")                                                                                       \
     X(ENERGY, "energy budget", "J")                                                                                    \

@@ -1,5 +1,6 @@
-/** @file adept_elasticity.h  What limits a step: percent of time, power, energy and energy-delay product for each percent of a number
- *  of the hardware, the run or the fit, and beside it what ten percent more would do. Calls: model. */
+/** @file adept_elasticity.h  What limits a step: percent of time, power, energy and energy-delay product for each
+ * percent of a number of the hardware, the run or the fit, and beside it what ten percent more would do. Calls: model.
+ */
 #ifndef ADEPT_ELASTICITY_H
 #define ADEPT_ELASTICITY_H
 #include "adept_operator_model.h"
@@ -38,14 +39,14 @@ typedef struct adept_elasticity {
     double value;        /* NAN of several numbers */
     bool whole;          /* comes in whole numbers: time moves in steps that a derivative does not see */
     adept_relative_change exact; /* percent for one percent, of a change too small to reach a kink */
-    adept_relative_change more;  /* change by ADEPT_ELASTICITY_STEP more, of a real prediction; NAN where that is impossible: a power
-                                    limit above the board's, a clock above the highest, 1.1 SMs */
+    adept_relative_change more;  /* change by ADEPT_ELASTICITY_STEP more, of a real prediction; NAN where that is
+                                    impossible: a power  limit above the board's, a clock above the highest, 1.1 SMs */
 } adept_elasticity;
 #define ADEPT_ELASTICITY_STEP 0.1
 
-/* What a step waits for: the shares of its time, exactly, as derivatives have it: how many percent of the time one percent of each
- * is worth. They sum to 1 (docs/EXPLAIN.md says why). Under a power limit one may be negative: what takes less time draws more power,
- * and the clock falls for all. */
+/* What a step waits for: the shares of its time, exactly, as derivatives have it: how many percent of the time one
+ * percent of each is worth. They sum to 1 (docs/EXPLAIN.md says why). Under a power limit one may be negative: what
+ * takes less time draws more power, and the clock falls for all. */
 #define ADEPT_WAIT_LIST(X)                                                                             \
     X(arithmetic, "arithmetic at the peaks")                                                           \
     X(waves, "starting and ending waves of tiles, and rows of normalisations")                         \
@@ -69,7 +70,8 @@ typedef struct adept_elasticities {
     double time_s, power_w; /* of the step, as adept_predict() has them */
     double wait[ADEPT_WAITS];
     size_t n;
-    adept_elasticity rows[ADEPT_MAX_ELASTICITIES]; /* largest effect on time first, then on energy; those that change something */
+    /* largest effect on time first, then on energy; those that change something */
+    adept_elasticity rows[ADEPT_MAX_ELASTICITIES];
 } adept_elasticities;
 
 /**

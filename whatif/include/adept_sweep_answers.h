@@ -16,8 +16,8 @@ ADEPT_API adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point)
 typedef struct adept_sweep_answers {
     uint64_t points, failed,
         too_large;      /* of all points those that cannot run, and those whose memory does not suffice */
-    uint64_t uncalibrated, outside; /* likewise those whose parameters nobody fitted to their GPU and precision, and those
-                                       outside what a fit covers */
+    uint64_t uncalibrated, outside; /* likewise those whose parameters nobody fitted to their GPU and precision, and
+                                       those outside what a fit covers */
     bool ignore_memory; /* points that do not fit count as if they did */
     bool per_sample;    /* steps of different points have different numbers of samples: time and energy are compared per
                            sample */

@@ -58,7 +58,8 @@ adept_status adept_graph_builder_failure(const adept_graph_builder *b, adept_sta
                                          adept_error *err)
 {
     if (status != ADEPT_E_NOMEM || !(b->is_full || adept_arena_is_full(b->graph->arena))) return status;
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: takes more than its share of %llu MiB of memory; --memory-limit allows more", name,
+    return adept_error_set(err, ADEPT_E_INVALID,
+                           "%s: takes more than its share of %llu MiB of memory; --memory-limit allows more", name,
                            (unsigned long long)(b->memory_bytes >> 20));
 }
 

@@ -590,9 +590,10 @@ adept_status adept_graph_read_within(adept_graph **out, const void *data, size_t
         s.status = adept_graph_builder_finish(s.b, (int32_t)n_returns, s.numbers, out, s.err);
         s.b = NULL;
     } else if (s.b && s.arena) {
-        s.status = adept_arena_is_full(s.arena)
-                       ? adept_error_set(err, ADEPT_E_INVALID, "graph stream: more texts and constants than any model has")
-                       : adept_graph_builder_failure(s.b, s.status, "graph stream", err);
+        s.status =
+            adept_arena_is_full(s.arena)
+                ? adept_error_set(err, ADEPT_E_INVALID, "graph stream: more texts and constants than any model has")
+                : adept_graph_builder_failure(s.b, s.status, "graph stream", err);
     }
     return end(&s);
 }

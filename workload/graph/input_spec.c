@@ -1,4 +1,5 @@
-/** @file input_spec.c  The text form of inputs, "[DTYPE:]D1xD2x...[=NUMBER]" and "NAME=VALUE". Calls: adept_append, adept_number. */
+/** @file input_spec.c  The text form of inputs, "[DTYPE:]D1xD2x...[=NUMBER]" and "NAME=VALUE". Calls: adept_append,
+ * adept_number. */
 #include "adept_input_spec.h"
 #include "adept_append.h"
 #include "adept_number.h"
@@ -6,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SPEC_HELP                                                                                                              \
-    "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length, =NUMBER behind " \
+#define SPEC_HELP                                                                                                      \
+    "want [DTYPE:]D1xD2x..., DTYPE one of f32 f16 bf16 i64 i32 bool, B for the batch, S for the sequence length, "     \
+    "=NUMBER behind "                                                                                                  \
     "whole numbers that are all that, or NAME=VALUE"
 
 static adept_status bad_spec(const char *text, const char *why, adept_error *err)
@@ -51,8 +53,10 @@ adept_status adept_input_shape_parse(adept_input_spec *out, const char *shape, c
     if (*p == '=') { /* what is whole may be a size */
         const int64_t most = INT64_C(1) << 53;
         spec.has_value = true;
-        if (adept_dtype_has_fraction(spec.dtype)) return bad_spec(text, "=NUMBER goes with whole numbers (i64:2=50)", err);
-        if (!adept_integer_parse(&spec.value, p + 1, NULL, -most, most)) return bad_spec(text, "no whole number behind '='", err);
+        if (adept_dtype_has_fraction(spec.dtype))
+            return bad_spec(text, "=NUMBER goes with whole numbers (i64:2=50)", err);
+        if (!adept_integer_parse(&spec.value, p + 1, NULL, -most, most))
+            return bad_spec(text, "no whole number behind '='", err);
     }
     int marks = 0;
     for (int d = 0; d < spec.ndim; d++)

@@ -210,7 +210,8 @@ static int32_t times_heads(const decoder *d, int32_t x, int32_t matrices, int64_
 {
     adept_emitter *e = d->e;
     const int64_t heads = d->a->heads;
-    int32_t rows = OP(e, "reshape.default", OP(e, "transpose.int", x, INT(0), INT(1)), LIST_OF(e, INT(heads), INT(-1), INT(in)));
+    int32_t rows =
+        OP(e, "reshape.default", OP(e, "transpose.int", x, INT(0), INT(1)), LIST_OF(e, INT(heads), INT(-1), INT(in)));
     int32_t y = OP(e, "view.default", OP(e, "bmm.default", rows, matrices),
                    LIST_OF(e, INT(heads), d->sizes[0], d->sizes[1], INT(out)));
     return OP(e, "transpose.int", y, INT(0), INT(1));
@@ -224,10 +225,10 @@ static int32_t keep_latent(const decoder *d, int32_t normed, int32_t rotated)
     return OP(e, "adept::kv_cache", OP(e, "cat.default", both, INT(-1)), d->past, INT(0));
 }
 
-/* A token that is written meets the cache as it is: its queries are brought into the low rank instead, and back what they gather
- * there, both by the matrix that would have made keys and values. All heads read the same. */
-static int32_t attend_latent(const decoder *d, const int32_t q[2], int32_t normed, int32_t key, int32_t cos, int32_t sin,
-                             int32_t weight)
+/* A token that is written meets the cache as it is: its queries are brought into the low rank instead, and back what
+ * they gather there, both by the matrix that would have made keys and values. All heads read the same. */
+static int32_t attend_latent(const decoder *d, const int32_t q[2], int32_t normed, int32_t key, int32_t cos,
+                             int32_t sin, int32_t weight)
 {
     adept_emitter *e = d->e;
     const adept_architecture *a = d->a;
@@ -235,7 +236,8 @@ static int32_t attend_latent(const decoder *d, const int32_t q[2], int32_t norme
     int32_t rotated = OP(e, "view.default", key, LIST_OF(e, d->sizes[0], INT(1), d->sizes[1], INT(a->rope_dim)));
     rotated = rotate(d, deinterleave(d, rotated, 1), cos, sin);
     int32_t all = keep_latent(d, normed, rotated);
-    weight = OP(e, "view.default", weight, LIST_OF(e, INT(a->heads), INT(a->plain_dim + a->value_dim), INT(a->kv_rank)));
+    weight =
+        OP(e, "view.default", weight, LIST_OF(e, INT(a->heads), INT(a->plain_dim + a->value_dim), INT(a->kv_rank)));
     adept_emit_unpack(e, OP(e, "split_with_sizes.default", weight, widths, INT(1)), 2, of_heads);
     int32_t plain = times_heads(d, q[0], of_heads[0], a->plain_dim, a->kv_rank);
     int32_t turned = rotate(d, deinterleave(d, q[1], a->heads), cos, sin);

@@ -29,10 +29,10 @@ static int32_t attend(const encoder *n, int32_t x, bool bias)
         qkv[i] = adept_emit_linear(n->e, names[i], x, n->a->hidden, n->a->heads * n->a->head_dim, bias);
         qkv[i] = adept_emit_split_heads(n->e, qkv[i], n->sizes, n->a->heads, n->a->head_dim);
     }
-    return adept_emit_merge_heads(
-        n->e,
-        adept_emit_attention(n->e, qkv[0], qkv[1], qkv[2], n->a->attention_dropout, adept_emit_bool(n->e, false), false),
-        n->sizes);
+    return adept_emit_merge_heads(n->e,
+                                  adept_emit_attention(n->e, qkv[0], qkv[1], qkv[2], n->a->attention_dropout,
+                                                       adept_emit_bool(n->e, false), false),
+                                  n->sizes);
 }
 
 static int32_t dense_activated(const encoder *n, const char *module, const char *name, int32_t x, int64_t in,

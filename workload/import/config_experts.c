@@ -56,8 +56,8 @@ static int32_t rows_of(adept_emitter *e, int32_t x, int32_t index)
     return OP(e, "index.Tensor", x, LIST_OF(e, index));
 }
 
-/* x (rows in the order of their experts, in) by a matrix (out, in) of each. Of few tokens, as where they are written one by one, it
- * counts how many experts they choose. */
+/* x (rows in the order of their experts, in) by a matrix (out, in) of each. Of few tokens, as where they are written
+ * one by one, it counts how many experts they choose. */
 static int32_t grouped(adept_emitter *e, const adept_architecture *a, const char *name, int32_t x, int64_t in,
                        int64_t out, int32_t ends)
 {

@@ -209,7 +209,8 @@ static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
     adept_name_map names = {0};
     int32_t *returns = NULL;
     r->names = &names;
-    /* {"major": 8, "minor": 2}, in the first files a number. A change of the major number means what is read here changed.
+    /* {"major": 8, "minor": 2}, in the first files a number. A change of the major number means what is read here
+     * changed.
      */
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "schema_version");
     if (cJSON_IsObject(version)) version = cJSON_GetObjectItemCaseSensitive(version, "major");
@@ -230,7 +231,8 @@ static void build(adept_export_reader *r, cJSON *root, adept_graph **out)
             adept_export_map(r, &r->metas, v->string, (uintptr_t)(meta ? meta : v));
         }
         const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(r->graph, "sym_int_values");
-        for (const cJSON *v = cJSON_IsObject(symbols) ? symbols->child : NULL; v && r->json.status == ADEPT_OK; v = v->next)
+        for (const cJSON *v = cJSON_IsObject(symbols) ? symbols->child : NULL; v && r->json.status == ADEPT_OK;
+             v = v->next)
             adept_export_map(r, &r->symbols, v->string, (uintptr_t)v);
     }
     if (r->json.status == ADEPT_OK) adept_export_params(r);

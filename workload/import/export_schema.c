@@ -85,6 +85,7 @@ void adept_export_check_arguments(adept_export_reader *r, const cJSON *inputs)
     }
     for (const char *at = arguments; *at && r->json.status == ADEPT_OK; at = next_name(at)) {
         bool needed = at[name_length(at)] != '=';
-        if (needed && !is_given(inputs, at)) adept_json_fail(&r->json, "argument '%.*s' is missing", (int)name_length(at), at);
+        if (needed && !is_given(inputs, at))
+            adept_json_fail(&r->json, "argument '%.*s' is missing", (int)name_length(at), at);
     }
 }

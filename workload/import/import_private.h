@@ -18,7 +18,8 @@ bool adept_is_spec(const char *name);
 adept_status adept_spec_read(adept_graph **out, const char *spec, uint64_t memory_bytes, adept_error *err);
 /** The config.json of a bundled name. @return false: there is none */
 bool adept_configs_bundled(char path[ADEPT_MODULE_PATH_BYTES], const char *name);
-/** Numbers of a JSON text that JSON does not have, in place: Infinity becomes one that overflows to it, NaN a string. */
+/** Numbers of a JSON text that JSON does not have, in place: Infinity becomes one that overflows to it, NaN a string.
+ */
 void adept_python_numbers(char *json, size_t size);
 
 /**
@@ -27,9 +28,9 @@ void adept_python_numbers(char *json, size_t size);
  *              it whatever the result. NULL: only check
  */
 adept_status adept_torchscript_check(adept_torch_pack *pack, const adept_source *source, bool trust, adept_error *err);
-/** Let libtorch load what passed it, in a forked child that may use only so much time and memory, may open no file and no
- *  socket and start no program. @return ADEPT_E_INVALID also for a crash or hang; ADEPT_E_UNSUPPORTED without the libtorch
- *  module, and without seccomp unless options->trust */
+/** Let libtorch load what passed it, in a forked child that may use only so much time and memory, may open no file and
+ * no socket and start no program. @return ADEPT_E_INVALID also for a crash or hang; ADEPT_E_UNSUPPORTED without the
+ * libtorch module, and without seccomp unless options->trust */
 adept_status adept_torchscript_load(adept_graph **out, const adept_source *source, const adept_torch_pack *pack,
                                     const adept_import_options *options, adept_error *err);
 /** Read adept.json and traced_inputs.pkl of a TorchScript archive into the graph's input hints. */

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define CODE_SHARE 256  /* one file of code may have that part of the memory: libtorch's tree of it takes 60 times as much */
+#define CODE_SHARE                                                                                                     \
+    256 /* one file of code may have that part of the memory: libtorch's tree of it takes 60 times as much */
 #define PICKLE_SHARE 64
 #define PACK_SHARE 8 /* all that libtorch reads, which are no weights */
 #define MAX_NOTE_BYTES ((size_t)64) /* version, byteorder */
@@ -243,7 +244,8 @@ static adept_status take_tensor(const check *c, size_t index)
 
 static adept_status check_byte_order(const check *c, const char *entry, const char *data, size_t n)
 {
-    return n == 6 && memcmp(data, "little", 6) == 0 ? ADEPT_OK : invalid(c, entry, "its numbers begin with the high byte");
+    return n == 6 && memcmp(data, "little", 6) == 0 ? ADEPT_OK
+                                                    : invalid(c, entry, "its numbers begin with the high byte");
 }
 
 /* Which line of the source made what, for messages: where it is not as PyTorch writes it, they go without. */

@@ -22,7 +22,8 @@
 #ifdef ADEPT_SANITIZED
 #define DEFAULT_CPU_S 60.0
 #else
-#define DEFAULT_CPU_S 10.0 /* for each ADEPT_MEMORY_BYTES; what PyTorch writes takes 1 s, on a slow or a busy machine 4 */
+#define DEFAULT_CPU_S                                                                                                  \
+    10.0 /* for each ADEPT_MEMORY_BYTES; what PyTorch writes takes 1 s, on a slow or a busy machine 4 */
 #endif
 #ifndef ADEPT_DEFAULT_TIMEOUT_S /* check_aarch64.sh gives more to a processor that is emulated */
 #define ADEPT_DEFAULT_TIMEOUT_S 60.0
@@ -91,7 +92,8 @@ static bool detach(int keep)
     for (int fd = 0; fd <= 2; fd++) {
         if (fd != keep && dup2(null, fd) < 0) return false;
     }
-    return close_between(3, keep > 3 ? (unsigned)keep - 1 : 2) && close_between((unsigned)(keep > 2 ? keep : 2) + 1, ~0u);
+    return close_between(3, keep > 3 ? (unsigned)keep - 1 : 2) &&
+           close_between((unsigned)(keep > 2 ? keep : 2) + 1, ~0u);
 }
 
 static void answer(job *j, adept_status status, const adept_buffer *bytes)
@@ -138,10 +140,11 @@ static adept_status prepare(job *j)
 static adept_status load(job *j)
 {
     if (!adept_sandbox_filter() && !j->trust) {
-        return adept_error_set(&j->err, ADEPT_E_UNSUPPORTED,
-                               "%s: libtorch reads it only where seccomp confines what it does, which this system lacks; "
-                               "--trust reads it without, for files that you know",
-                               j->path);
+        return adept_error_set(
+            &j->err, ADEPT_E_UNSUPPORTED,
+            "%s: libtorch reads it only where seccomp confines what it does, which this system lacks; "
+            "--trust reads it without, for files that you know",
+            j->path);
     }
     return j->call(ADEPT_TORCH_ABI, &j->graph, &j->pack->file, &j->err);
 }
@@ -231,8 +234,8 @@ static outcome collect(adept_buffer *b, const job *j, pid_t child, int fd)
     }
 }
 
-/* The child dies here in any case; what it died of by itself is in the result, unless nobody can know: the caller's process
- * ignores SIGCHLD, or waits for all children. A reply that is whole counts then as well. */
+/* The child dies here in any case; what it died of by itself is in the result, unless nobody can know: the caller's
+ * process ignores SIGCHLD, or waits for all children. A reply that is whole counts then as well. */
 static int reap(pid_t child, bool kill_it)
 {
     int how = 0;
@@ -323,7 +326,8 @@ adept_status adept_torchscript_load(adept_graph **out, const adept_source *sourc
     const char *path = source->name;
     adept_status status = adept_torch_module_find(module, options->torch_module, path, err);
     if (status != ADEPT_OK) return status;
-    job j = {.path = path, .module = module, .pack = pack, .trust = options->trust, .memory_bytes = source->memory_bytes};
+    job j = {
+        .path = path, .module = module, .pack = pack, .trust = options->trust, .memory_bytes = source->memory_bytes};
     double share = (double)j.memory_bytes / (double)ADEPT_MEMORY_BYTES;
     if (share < 1) share = 1;
     j.cpu_s = options->timeout_s > 0 ? options->timeout_s : share * DEFAULT_CPU_S;

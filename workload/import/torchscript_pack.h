@@ -1,6 +1,6 @@
-/** @file torchscript_pack.h  A zip archive in memory of what was checked in another, whose weights are a gap that nobody
- *  fills. libtorch reads no other bytes: not those of a file that changed since, and none that two readers of zip take for
- *  different things. Calls: adept_grow. */
+/** @file torchscript_pack.h  A zip archive in memory of what was checked in another, whose weights are a gap that
+ * nobody fills. libtorch reads no other bytes: not those of a file that changed since, and none that two readers of zip
+ * take for different things. Calls: adept_grow. */
 #ifndef ADEPT_TORCHSCRIPT_PACK_H
 #define ADEPT_TORCHSCRIPT_PACK_H
 #include "adept_grow.h"

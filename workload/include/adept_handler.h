@@ -1,9 +1,10 @@
 /** @file adept_handler.h  What a layer handler is, and what it may ask and say. Calls: adept_kernel.
  *
- *  A handler is a `const adept_handler adept_handler_NAME` in a file handlers/op_*.c, alone or beside its family. It knows the shape
- *  of its operators' outputs and their cost, forward and backward. Both functions are pure: no I/O, no globals, no
- *  allocation but through the call's functions. Errors are sticky: the first adept_call_fail() wins, later getters
- *  return harmless defaults, so a handler checks adept_call_ok() only before it would divide or index by what it got.
+ *  A handler is a `const adept_handler adept_handler_NAME` in a file handlers/op_*.c, alone or beside its family. It
+ * knows the shape of its operators' outputs and their cost, forward and backward. Both functions are pure: no I/O, no
+ * globals, no allocation but through the call's functions. Errors are sticky: the first adept_call_fail() wins, later
+ * getters return harmless defaults, so a handler checks adept_call_ok() only before it would divide or index by what it
+ * got.
  */
 #ifndef ADEPT_HANDLER_H
 #define ADEPT_HANDLER_H
@@ -17,8 +18,8 @@ static inline bool adept_mode_trains(adept_mode mode)
     return mode == ADEPT_MODE_TRAIN || mode == ADEPT_MODE_FWBW;
 }
 
-/* How numbers lie in memory, where kernels widen what they read: weights of a model's blocks, and its key-value cache. AUTO is
- * as the precision computes. */
+/* How numbers lie in memory, where kernels widen what they read: weights of a model's blocks, and its key-value cache.
+ * AUTO is as the precision computes. */
 typedef enum adept_stored {
     ADEPT_STORED_AUTO,
     ADEPT_STORED_FP32,
@@ -69,8 +70,10 @@ typedef enum adept_cast {
 /* Which arguments it reads. */
 typedef enum adept_reads {
     ADEPT_READS_ALL,
-    ADEPT_READS_FIRST = 0x4, /* of those after the first it looks at the type or the shape only: no gradient flows there */
-    ADEPT_READS_WINDOWS = 0x8 /* each element of the result reads several of the first argument: windows that may overlap */
+    ADEPT_READS_FIRST =
+        0x4, /* of those after the first it looks at the type or the shape only: no gradient flows there */
+    ADEPT_READS_WINDOWS =
+        0x8 /* each element of the result reads several of the first argument: windows that may overlap */
 } adept_reads;
 
 /* What it may be in an eager attention, softmax(q k^T) v, which a fused kernel can stand for (attention.c). */
@@ -107,25 +110,27 @@ typedef enum adept_part_of {
     ADEPT_PART_MASK = 0x6000
 } adept_part_of;
 
-/* How it may be split over GPUs, as PyTorch's DTensor does it: each GPU then has a part of one dimension of a tensor. */
+/* How it may be split over GPUs, as PyTorch's DTensor does it: each GPU then has a part of one dimension of a tensor.
+ */
 typedef enum adept_shard_word {
     ADEPT_SHARD_UNKNOWN,               /* nobody has said: every GPU does all of it */
     ADEPT_SHARD_ELEMENTWISE = 0x10000, /* by any dimension, as its arguments are; what broadcasts is whole */
     ADEPT_SHARD_ROWS = 0x20000,        /* by any dimension but those that a row runs along: softmax, layer norm, sort */
-    ADEPT_SHARD_COLUMNS = 0x30000,     /* a product with weights, a table or a matrix: by rows, by columns of the result,
-                                        * or by what is summed over, which leaves parts to be added up */
-    ADEPT_SHARD_HEADS = 0x40000,       /* attention: by samples and by heads */
-    ADEPT_SHARD_BATCH = 0x50000,       /* by samples, the first dimension; statistics of a batch are each GPU's own */
-    ADEPT_SHARD_REDUCED = 0x60000,     /* by any dimension; where it sums over one, results are parts to be added up */
-    ADEPT_SHARD_VIEW = 0x70000,        /* as its argument is, by a dimension that stays, or becomes the outermost part
-                                        * of one or the outermost of several */
-    ADEPT_SHARD_REPLICATE = 0x80000,   /* not: it is small, or the same everywhere */
+    ADEPT_SHARD_COLUMNS = 0x30000,   /* a product with weights, a table or a matrix: by rows, by columns of the result,
+                                      * or by what is summed over, which leaves parts to be added up */
+    ADEPT_SHARD_HEADS = 0x40000,     /* attention: by samples and by heads */
+    ADEPT_SHARD_BATCH = 0x50000,     /* by samples, the first dimension; statistics of a batch are each GPU's own */
+    ADEPT_SHARD_REDUCED = 0x60000,   /* by any dimension; where it sums over one, results are parts to be added up */
+    ADEPT_SHARD_VIEW = 0x70000,      /* as its argument is, by a dimension that stays, or becomes the outermost part
+                                      * of one or the outermost of several */
+    ADEPT_SHARD_REPLICATE = 0x80000, /* not: it is small, or the same everywhere */
     ADEPT_SHARD_MASK = 0xf0000
 } adept_shard_word;
 
 /* One operator of a handler. `data` is the handler's own business: a FLOP count, a flag, a table row. */
 typedef struct adept_op {
-    const char *names; /* "aten::abs aten::absolute": all it has; in-place forms, "aten::abs_", are found through them */
+    /* "aten::abs aten::absolute": all it has; in-place forms, "aten::abs_", are found through them */
+    const char *names;
     adept_traits traits;
     const void *data;
 } adept_op;
@@ -179,25 +184,28 @@ bool adept_call_autocast(const adept_call *c); /* torch.autocast is on */
 double adept_call_memory_bytes(const adept_call *c, const adept_tensor *t); /* of all that its views see */
 bool adept_call_order_known(const adept_call *c, const adept_tensor *t); /* are its strides those that PyTorch has? */
 bool adept_call_ok(const adept_call *c);
-void adept_call_fail(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3); /* the shapes do not fit: exit 3 or 2 */
-/** Fails the call if something is wrong, and says whether it is: `if (adept_call_refuse(c, n < 1, "...", n)) return;` */
+/* the shapes do not fit: exit 3 or 2 */
+void adept_call_fail(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3);
+/** Fails the call if something is wrong, and says whether it is: `if (adept_call_refuse(c, n < 1, "...", n)) return;`
+ */
 bool adept_call_refuse(adept_call *c, bool wrong, const char *format, ...) ADEPT_PRINTF(3, 4);
 /** The operator is known but not this use of it: reported like an operator without a handler (exit 4). */
 void adept_call_unsupported(adept_call *c, const char *format, ...) ADEPT_PRINTF(2, 3);
 
-/** How many of so many elements data chooses, as the run assumes: all, unless --assume-fraction says. The profile warns of each
- *  call whose shape() asks. */
+/** How many of so many elements data chooses, as the run assumes: all, unless --assume-fraction says. The profile warns
+ * of each call whose shape() asks. */
 int64_t adept_call_chosen(adept_call *c, int64_t all);
 /** The same of where a mask is true, or a number is not 0: as many as there are, where its elements are known. */
 int64_t adept_call_true(adept_call *c, const adept_tensor *mask);
-/** One side of what data cuts out of an image of so many dimensions: the share is of its elements. Not counted as above. */
+/** One side of what data cuts out of an image of so many dimensions: the share is of its elements. Not counted as
+ * above. */
 int64_t adept_call_chosen_side(const adept_call *c, int64_t all, int ndim);
 /** Has any call before asked? Sizes that equal each other in a real run may then differ. */
 bool adept_call_any_chosen(const adept_call *c);
 /** The profile warns, once for each module: what the handler takes where the graph does not tell. A literal. */
 void adept_call_assumes(adept_call *c, const char *text);
-/** A tensor of a key-value cache, which stays in memory between passes: so many elements for each token (all samples), of at most
- *  `window` tokens (0: of all). Its memory is no activation. */
+/** A tensor of a key-value cache, which stays in memory between passes: so many elements for each token (all samples),
+ * of at most `window` tokens (0: of all). Its memory is no activation. */
 void adept_call_keeps(adept_call *c, const adept_tensor *t, double elements_per_token, double window);
 /** The first floating tensor that the model takes, NULL: none. */
 const adept_tensor *adept_call_model_input(const adept_call *c);
@@ -224,7 +232,8 @@ int adept_arg_ints(adept_call *c, const char *name, int64_t *out, int max);
 void adept_arg_ints_n(adept_call *c, const char *name, int64_t *out, int n, int64_t fallback);
 /** Tensor list; returns how many. items[i] may be NULL for None entries. Fails the call if it is not a list. */
 size_t adept_arg_tensors(adept_call *c, const char *name, const adept_tensor *const **items);
-/** Argument that names an element type, as the run has it (adept_call_dtype()); fails the call if the type is unknown. */
+/** Argument that names an element type, as the run has it (adept_call_dtype()); fails the call if the type is unknown.
+ */
 adept_dtype adept_arg_dtype(adept_call *c, const char *name);
 /** The element type that a type written in the model stands for: a model traced in FP32 has FP32 where it means "my own
  *  type" (x.to(self.dtype)), and the trace cannot tell, so in a pure 16-bit run every FP32 becomes that type. */
@@ -243,18 +252,23 @@ int adept_call_dim(adept_call *c, int64_t dim, int ndim);
 /* Outputs, in schema order. An in-place operator's first output must be adept_out_alias of its first argument.
  * Floating outputs require grad if any tensor argument does; the handler of a non-differentiable operator (detach,
  * zeros_like, argmax, ...) clears requires_grad of what these functions return. */
-adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
+/* contiguous, new memory */
+adept_tensor *adept_out_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims);
 /** A sparse one in new memory, of so many values. */
 adept_tensor *adept_out_sparse(adept_call *c, adept_sparse sparse, adept_dtype dtype, int ndim, const int64_t *dims,
                                int64_t stored);
-adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like);                           /* same dims and dtype */
+/* same dims and dtype */
+adept_tensor *adept_out_like(adept_call *c, const adept_tensor *like);
 /** A view: shares memory (and parameter identity) with base. */
-adept_tensor *adept_out_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
+adept_tensor *adept_out_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims,
+                             const int64_t *strides);
 adept_tensor *adept_out_alias(adept_call *c, const adept_tensor *base); /* the very same tensor */
 /** In-place calls give an alias of `self`, others a new tensor of dtype and dims. */
-adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims);
+adept_tensor *adept_out_result(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim,
+                               const int64_t *dims);
 /** The same, of operators that PyTorch lets write into an expanded tensor. */
-adept_tensor *adept_out_filled(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim, const int64_t *dims);
+adept_tensor *adept_out_filled(adept_call *c, const adept_tensor *self, adept_dtype dtype, int ndim,
+                               const int64_t *dims);
 void adept_out_int(adept_call *c, int64_t v);
 void adept_out_float(adept_call *c, double v);
 void adept_out_complex(adept_call *c, double real, double imaginary);
@@ -266,8 +280,10 @@ void adept_out_value(adept_call *c, const adept_value *v);
 /** A list or tuple; what adept_new_view() and adept_new_tensor() make goes into it. */
 adept_list *adept_out_list(adept_call *c, adept_value_kind list_or_tuple, size_t n);
 adept_list *adept_new_list(adept_call *c, size_t n); /* to be part of another one */
-adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims); /* contiguous, new memory */
-adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims, const int64_t *strides);
+/* contiguous, new memory */
+adept_tensor *adept_new_tensor(adept_call *c, adept_dtype dtype, int ndim, const int64_t *dims);
+adept_tensor *adept_new_view(adept_call *c, const adept_tensor *base, int ndim, const int64_t *dims,
+                             const int64_t *strides);
 #define ADEPT_MAX_KNOWN_VALUES 64 /* elements of a tensor */
 /** Give a small tensor its known elements (copied; n == numel <= ADEPT_MAX_KNOWN_VALUES, else ignored). */
 void adept_tensor_set_values(adept_call *c, adept_tensor *t, int n, const double *values);
@@ -329,9 +345,11 @@ void adept_cost_alu(adept_cost *cost, adept_pass pass, adept_dtype dtype, double
 void adept_cost_save(adept_cost *cost, const adept_tensor *t);
 /** Autograd keeps something that is not one of the call's tensors: a dropout mask, softmax statistics. */
 void adept_cost_save_bytes(adept_cost *cost, double bytes);
-/** This attention is causal: FLOPs are counted in full though its kernel skips the masked half. The profile warns of it. */
+/** This attention is causal: FLOPs are counted in full though its kernel skips the masked half. The profile warns of
+ * it. */
 void adept_cost_note_causal(adept_cost *cost);
-/** Bytes of a tensor's distinct elements as they lie in memory: fewer than those of its type where kernels widen them. */
+/** Bytes of a tensor's distinct elements as they lie in memory: fewer than those of its type where kernels widen them.
+ */
 double adept_cost_stored_bytes(const adept_cost *cost, const adept_tensor *t);
 
 /* ------------------------------------------------------------------ the handler --------------------------------- */
@@ -351,10 +369,10 @@ static inline adept_shard_word adept_op_shard(const adept_handler *handler, cons
     return own ? (adept_shard_word)own : handler->shard;
 }
 
-/* What operators ask of tensors before sizes are looked at: "ARGUMENT:WHAT ...", for instance "self:f2- index:l src:=self".
- * WHAT is a type: f (floating or complex), n (any but bool), w (whole or bool), i (i32 or i64), l (i64), b (bool or u8),
- * then how many dimensions: 2, 1-2 or 2-; or "=OTHER", the type of another argument, "=" of the others in the same list, "~OTHER"
- * where it is a floating one beside f32. */
+/* What operators ask of tensors before sizes are looked at: "ARGUMENT:WHAT ...", for instance "self:f2- index:l
+ * src:=self". WHAT is a type: f (floating or complex), n (any but bool), w (whole or bool), i (i32 or i64), l (i64), b
+ * (bool or u8), then how many dimensions: 2, 1-2 or 2-; or "=OTHER", the type of another argument, "=" of the others in
+ * the same list, "~OTHER" where it is a floating one beside f32. */
 typedef struct adept_demand {
     const char *names; /* of a row each, whose other names are meant as well */
     const char *text;

@@ -57,13 +57,16 @@ typedef struct adept_kernel {
      * kernels. */
     double m, n, k, batch;
     double causal;            /* 1: of attention that skips keys after their query; FLOPs count them all the same */
-    /* Convolution only: channels of the layer (total, not per group), output pixels of one image, kernel taps, groups. */
+    /* Convolution only: channels of the layer (total, not per group), output pixels of one image, kernel taps, groups.
+     */
     double channels_in, channels_out, pixels, taps, groups;
-    /* Convolution that slides a window over images of two dimensions (one: of height 1): an image that it makes, and the
-     * window; of several strides or dilations the largest. 0 for the gradient of weights, which slides none. */
+    /* Convolution that slides a window over images of two dimensions (one: of height 1): an image that it makes, and
+     * the window; of several strides or dilations the largest. 0 for the gradient of weights, which slides none. */
     double image_height, image_width, window_height, window_width, window_stride, window_dilation;
-    double planes;            /* 1: of a convolution or a normalisation over planes of channels (NCHW), not over pixels; else 0 */
-    double working_set_bytes; /* input + weight + output of the operator, for the L2 term; 0: bytes_read + bytes_written */
+    /* 1: of a convolution or a normalisation over planes of channels (NCHW), not over pixels; else 0 */
+    double planes;
+    /* input + weight + output of the operator, for the L2 term; 0: bytes_read + bytes_written */
+    double working_set_bytes;
 } adept_kernel;
 
 /** Can a kernel be like this: counts finite and not negative, FLOPs on the unit that its family runs on? */
@@ -71,9 +74,9 @@ bool adept_kernel_is_sane(const adept_kernel *kernel);
 
 /* X(field): all its numbers. Equal kernels agree in each, and JSON names them so. */
 #define ADEPT_KERNEL_NUMBERS(X)                                                                                        \
-    X(flops) X(flops_alu) X(bytes_read) X(bytes_written) X(launches) X(elements) X(row_elements)                       \
-    X(m) X(n) X(k) X(batch) X(causal) X(channels_in) X(channels_out) X(pixels) X(taps) X(groups)                                 \
-    X(image_height) X(image_width) X(window_height) X(window_width) X(window_stride) X(window_dilation)                \
-    X(planes) X(working_set_bytes)
+    X(flops)                                                                                                           \
+    X(flops_alu) X(bytes_read) X(bytes_written) X(launches) X(elements) X(row_elements) X(m) X(n) X(k) X(batch)        \
+        X(causal) X(channels_in) X(channels_out) X(pixels) X(taps) X(groups) X(image_height) X(image_width)            \
+            X(window_height) X(window_width) X(window_stride) X(window_dilation) X(planes) X(working_set_bytes)
 
 #endif

@@ -1,8 +1,10 @@
-/** @file adept_mesh.h  How a step of training is shared out over GPUs: the words of a run, resolved and checked. Calls: adept_profile.
+/** @file adept_mesh.h  How a step of training is shared out over GPUs: the words of a run, resolved and checked. Calls:
+ * adept_profile.
  *
- *  GPUs = dp x tp x pp x cp; ep lies inside dp. A replica of the model is tp x pp x cp GPUs. Each replica does `micro_batches` passes
- *  of `micro_batch` samples a step: global_batch = micro_batch x micro_batches x dp. Ranks stand in a node as Megatron places
- *  them: tensor parallel GPUs side by side, then context parallel ones, then replicas, then stages.
+ *  GPUs = dp x tp x pp x cp; ep lies inside dp. A replica of the model is tp x pp x cp GPUs. Each replica does
+ * `micro_batches` passes of `micro_batch` samples a step: global_batch = micro_batch x micro_batches x dp. Ranks stand
+ * in a node as Megatron places them: tensor parallel GPUs side by side, then context parallel ones, then replicas, then
+ * stages.
  *
  *  States are sharded over `shard` GPUs: dp x cp of them, or groups of N (hybrid:N). */
 #ifndef ADEPT_MESH_H
@@ -10,14 +12,35 @@
 #include "adept_profile.h"
 
 /* What is sharded: each takes what stands before it as well. In the order of the words of --zero. */
-typedef enum adept_sharding { ADEPT_SHARDED_NOTHING, ADEPT_SHARDED_OPTIMIZER, ADEPT_SHARDED_GRADIENTS, ADEPT_SHARDED_PARAMETERS } adept_sharding;
+typedef enum adept_sharding {
+    ADEPT_SHARDED_NOTHING,
+    ADEPT_SHARDED_OPTIMIZER,
+    ADEPT_SHARDED_GRADIENTS,
+    ADEPT_SHARDED_PARAMETERS
+} adept_sharding;
 
-/* In the order of adept_fsdp_name(), adept_pipeline_name(), adept_checkpoint_name(), adept_loss_name() and adept_trainer_name(). */
+/* In the order of adept_fsdp_name(), adept_pipeline_name(), adept_checkpoint_name(), adept_loss_name() and
+ * adept_trainer_name(). */
 typedef enum adept_fsdp { ADEPT_FSDP_NONE, ADEPT_FSDP_FULL, ADEPT_FSDP_GRAD, ADEPT_FSDP_HYBRID } adept_fsdp;
-typedef enum adept_pipeline { ADEPT_PIPELINE_1F1B, ADEPT_PIPELINE_INTERLEAVED, ADEPT_PIPELINE_ZB1P, ADEPT_PIPELINE_ZBV } adept_pipeline;
-typedef enum adept_recomputation { ADEPT_RECOMPUTE_NONE, ADEPT_RECOMPUTE_FULL, ADEPT_RECOMPUTE_SELECTIVE, ADEPT_RECOMPUTE_BLOCKS } adept_recomputation;
+typedef enum adept_pipeline {
+    ADEPT_PIPELINE_1F1B,
+    ADEPT_PIPELINE_INTERLEAVED,
+    ADEPT_PIPELINE_ZB1P,
+    ADEPT_PIPELINE_ZBV
+} adept_pipeline;
+typedef enum adept_recomputation {
+    ADEPT_RECOMPUTE_NONE,
+    ADEPT_RECOMPUTE_FULL,
+    ADEPT_RECOMPUTE_SELECTIVE,
+    ADEPT_RECOMPUTE_BLOCKS
+} adept_recomputation;
 typedef enum adept_logits { ADEPT_LOGITS_WHOLE, ADEPT_LOGITS_CHUNKED } adept_logits;
-typedef enum adept_trainer { ADEPT_TRAINER_TORCH, ADEPT_TRAINER_MEGATRON, ADEPT_TRAINER_DEEPSPEED, ADEPT_TRAINER_NEMO } adept_trainer;
+typedef enum adept_trainer {
+    ADEPT_TRAINER_TORCH,
+    ADEPT_TRAINER_MEGATRON,
+    ADEPT_TRAINER_DEEPSPEED,
+    ADEPT_TRAINER_NEMO
+} adept_trainer;
 
 /* What a run says of a layout; members of adept_run. 0: nothing. */
 typedef struct adept_mesh_words {

@@ -1,4 +1,5 @@
-/** @file adept_optimizer.h  What an optimizer step computes and moves: one table row per optimizer. Calls: adept_kernel. */
+/** @file adept_optimizer.h  What an optimizer step computes and moves: one table row per optimizer. Calls:
+ * adept_kernel. */
 #ifndef ADEPT_OPTIMIZER_H
 #define ADEPT_OPTIMIZER_H
 #include "adept_kernel.h"
@@ -20,8 +21,8 @@ enum {
     ADEPT_EXTRA_ZERO_GRAD = 16 /* gradients set to zero, not to none */
 };
 
-/* Words are those of parameters and state, 4 bytes (thesis eq 4.4: theta, m, v) or 2 where the model itself is of 16 bits.
- * Gradients have their own size. */
+/* Words are those of parameters and state, 4 bytes (thesis eq 4.4: theta, m, v) or 2 where the model itself is of 16
+ * bits. Gradients have their own size. */
 typedef struct adept_optimizer {
     const char *name;             /* "adamw" */
     double state_words_per_param; /* words kept between steps: 2 for Adam (m, v) */
@@ -34,7 +35,8 @@ typedef struct adept_optimizer {
     double waits;                /* how often the host looks at a result for each tensor before it goes on */
     double own_bytes_per_param;  /* state besides that is no word: of 8 bits, with the scales of its blocks */
     double factors;              /* words kept for a row or column of each tensor: 2 for Adafactor */
-    double iterations;           /* of Newton and Schulz: only matrices are its own, one at a time; all else is AdamW's */
+    /* of Newton and Schulz: only matrices are its own, one at a time; all else is AdamW's */
+    double iterations;
     double double_operations;    /* FP64 instructions of PyTorch's fused kernel, whose constants are doubles */
 } adept_optimizer;
 
@@ -75,7 +77,8 @@ typedef struct adept_optimizer_run {
 typedef struct adept_optimizer_cost {
     double flops, product_flops; /* on the ALUs, and of products in bf16 */
     double bytes_read, bytes_written; /* each word once, without the gradient, which is read once (eq 4.4) */
-    double moved_bytes;               /* what the kernels but products really move, without uses of the gradient in its own type */
+    /* what the kernels but products really move, without uses of the gradient in its own type */
+    double moved_bytes;
     double moved_gradients;           /* elements of the gradient read or written by them */
     double double_operations;         /* FP64 instructions, at the rate of half the FP64 FLOP/s */
     double kernels, state_bytes;

@@ -1,15 +1,17 @@
-/** @file adept_partition.h  One rank's part of a profile: its operators with kernels of their own dimensions, what it sends, what it keeps.
- *  Calls: adept_profile, adept_mesh.
+/** @file adept_partition.h  One rank's part of a profile: its operators with kernels of their own dimensions, what it
+ * sends, what it keeps. Calls: adept_profile, adept_mesh.
  *
- *  Tensor parallel GPUs share products by their weights. A product is split by columns where all that reads its result can go on with a
- *  part of the last dimension, up to the next product, which is then split by rows; parts of a sum are added up behind it. Which these
- *  are is found along the program, by shard words and shapes alone, so that a traced model and one of a config.json take one road. A
- *  table of embeddings is split by its rows, and the loss by the vocabulary. What nothing can be done with stays whole on every GPU.
+ *  Tensor parallel GPUs share products by their weights. A product is split by columns where all that reads its result
+ * can go on with a part of the last dimension, up to the next product, which is then split by rows; parts of a sum are
+ * added up behind it. Which these are is found along the program, by shard words and shapes alone, so that a traced
+ * model and one of a config.json take one road. A table of embeddings is split by its rows, and the loss by the
+ * vocabulary. What nothing can be done with stays whole on every GPU.
  *
  *  Context parallel GPUs share the tokens of all operators, expert parallel ones the experts of grouped products.
  *
- *  Blocks are the modules whose paths have the first index ("model.layers.3"), in the order in which they run; block 0 is what
- *  runs before them, the last one what runs behind. Stages of a pipeline, FSDP's units and recomputation go by blocks. */
+ *  Blocks are the modules whose paths have the first index ("model.layers.3"), in the order in which they run; block 0
+ * is what runs before them, the last one what runs behind. Stages of a pipeline, FSDP's units and recomputation go by
+ * blocks. */
 #ifndef ADEPT_PARTITION_H
 #define ADEPT_PARTITION_H
 #include "adept_mesh.h"
@@ -36,7 +38,8 @@ typedef struct adept_transfer {
 
 typedef struct adept_rank_block {
     const char *path;             /* "model.layers.3"; "": before and behind */
-    double whole_params, split_params, expert_params; /* elements that train: the same on every tensor parallel GPU; a GPU's part */
+    /* elements that train: the same on every tensor parallel GPU; a GPU's part */
+    double whole_params, split_params, expert_params;
     double frozen_bytes;          /* of weights that do not train, on a GPU */
     double weight_bytes;          /* of those that do, on a GPU, as stored */
     double tensors;               /* parameters that train */
@@ -45,7 +48,8 @@ typedef struct adept_rank_block {
     double pointwise_bytes;       /* of them what neither products nor attention made */
     double input_bytes;           /* that come from the block before */
     adept_transfer sent[2][ADEPT_AXES][ADEPT_COLLECTIVES]; /* by adept_pass */
-    adept_transfer again;         /* with sequence parallel: gathers of backward for gradients of weights, beside products */
+    /* with sequence parallel: gathers of backward for gradients of weights, beside products */
+    adept_transfer again;
 } adept_rank_block;
 
 typedef struct adept_partition {
@@ -62,7 +66,8 @@ typedef struct adept_partition {
     const char *whole;     /* the first of those not, NULL: none */
 } adept_partition;
 
-/** @return ADEPT_E_USAGE naming operator and module of what cannot be split as asked; ADEPT_E_NOMEM. adept_partition_free() whatever it is. */
+/** @return ADEPT_E_USAGE naming operator and module of what cannot be split as asked; ADEPT_E_NOMEM.
+ * adept_partition_free() whatever it is. */
 ADEPT_API adept_status adept_partition_new(adept_partition *out, const adept_profile *profile, const adept_mesh *mesh,
                                            adept_error *err);
 ADEPT_API void adept_partition_free(adept_partition *partition);

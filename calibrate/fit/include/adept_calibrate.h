@@ -163,8 +163,8 @@ bool adept_fit_stage(size_t index, const char **name, const char **adds);
  * that a resumed command repeats its calls and gets the same bits. One that was not finished is repeated: it takes
  * seconds.
  *
- * @param path    written when the first sub-fit begins, replaced atomically when one ends (every second at most) and when
- *                options->stop is set
+ * @param path    written when the first sub-fit begins, replaced atomically when one ends (every second at most) and
+ * when options->stop is set
  * @param resume  true: read it; false: start with an empty one, which is written now
  * @return ADEPT_E_INVALID if it is not a checkpoint or is damaged; ADEPT_E_IO if it cannot be written. A checkpoint of
  *         other measurements, another GPU or other options is refused by adept_calibrate() with ADEPT_E_USAGE.

@@ -45,9 +45,9 @@ typedef struct adept_kernel_fit_options {
 } adept_kernel_fit_options;
 
 /**
- * Fit tiles and parameters, family by family: streams first (they give beta_mem), then products, then convolutions. Rows of several
- * GPUs get one law and one set of tiles, since all of it is relative to their peaks; overheads are each GPU's own. Each GPU
- * counts the same, however many rows it has.
+ * Fit tiles and parameters, family by family: streams first (they give beta_mem), then products, then convolutions.
+ * Rows of several GPUs get one law and one set of tiles, since all of it is relative to their peaks; overheads are each
+ * GPU's own. Each GPU counts the same, however many rows it has.
  * @return ADEPT_E_FIT if no family has enough rows (50) or the fit was stopped
  */
 adept_status adept_kernel_fit_run(adept_kernel_fit *out, const adept_kernel_rows *rows,

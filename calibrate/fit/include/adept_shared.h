@@ -1,5 +1,6 @@
-/** @file adept_shared.h  One set of parameters for several GPUs: the parameters of granularity "operator" are relative to each
- *  sheet's peaks, so that what some GPUs show is a default for one that was never measured. Calls: measurements, calibrate, model.
+/** @file adept_shared.h  One set of parameters for several GPUs: the parameters of granularity "operator" are relative
+ * to each sheet's peaks, so that what some GPUs show is a default for one that was never measured. Calls: measurements,
+ * calibrate, model.
  *
  *      adept_shared *s = adept_shared_new();
  *      adept_dataset_read(d, ...);
@@ -22,16 +23,18 @@ typedef struct adept_shared adept_shared;
 adept_shared *adept_shared_new(void);  /* NULL when memory is out */
 void adept_shared_free(adept_shared *s); /* NULL allowed */
 
-/** The pseudo GPU "shared": no sheet, `transferred`, its parameters those of the kernels fitted, if any. Start, prior and base
- *  of adept_calibrate(). */
+/** The pseudo GPU "shared": no sheet, `transferred`, its parameters those of the kernels fitted, if any. Start, prior
+ * and base of adept_calibrate(). */
 adept_hwprofile *adept_shared_base(const adept_shared *s);
 
 /**
- * Give every row the GPU that its column `gpu` names; what `adept gpus` knows, or a file. Own fits of these GPUs are forgotten.
+ * Give every row the GPU that its column `gpu` names; what `adept gpus` knows, or a file. Own fits of these GPUs are
+ * forgotten.
  * @return ADEPT_E_INVALID if a row names none, ADEPT_E_UNKNOWN_GPU for a name nobody knows, both with file and line
  */
 adept_status adept_dataset_select_each(adept_dataset *d, adept_shared *s, adept_error *err);
-/** Weights such that each GPU counts the same, whatever the number of its rows: a row's own weight, relative to those of its GPU. */
+/** Weights such that each GPU counts the same, whatever the number of its rows: a row's own weight, relative to those
+ * of its GPU. */
 void adept_shared_weigh(const adept_shared *s, adept_dataset *d);
 
 /**
@@ -44,8 +47,8 @@ adept_status adept_shared_fit_kernels(adept_shared *s, adept_kernel_fit *out, co
                                       adept_error *err);
 
 /**
- * The same for a fold that leaves rows out: a GPU of which it has no row loses its kernels too. Base and GPUs are copies.
- * Thread-safe.
+ * The same for a fold that leaves rows out: a GPU of which it has no row loses its kernels too. Base and GPUs are
+ * copies. Thread-safe.
  * @param rows  of GPUs of `s`
  * @param out   freed by adept_shared_free(), before `s`
  */

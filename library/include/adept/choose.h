@@ -24,11 +24,13 @@ enum {
     ADEPT_CONSTRAINT_NONE = 0
 };
 
-/** The job and what it may take. Zero is the default everywhere: one step, least time, nothing but the memory is constrained. */
+/** The job and what it may take. Zero is the default everywhere: one step, least time, nothing but the memory is
+ * constrained. */
 typedef struct adept_goal {
     int32_t objective;      /* ADEPT_LEAST_... */
     int32_t ignore_memory;  /* not 0: an option that does not fit the GPU's memory may be chosen */
-    double samples;         /* the job's size, in samples: options of different batch do it in different numbers of steps */
+    /* the job's size, in samples: options of different batch do it in different numbers of steps */
+    double samples;
     double steps;           /* or in steps, whatever the option's batch; 0 and 0: one step */
     double power_budget_w;  /* mean power of all GPUs of the option together; 0: no budget */
     double deadline_s;      /* of the job; 0: none */
@@ -58,11 +60,12 @@ typedef struct adept_choice {
 } adept_choice;
 
 /**
- * The option of least time, energy or energy-delay product among those that meet the constraints (thesis, algorithm 6). Equals are
- * ordered by time, then energy, then power, then index: the result depends on nothing else. An option whose power is not known does
- * not meet a budget of power or energy, nor is it compared by energy.
+ * The option of least time, energy or energy-delay product among those that meet the constraints (thesis, algorithm 6).
+ * Equals are ordered by time, then energy, then power, then index: the result depends on nothing else. An option whose
+ * power is not known does not meet a budget of power or energy, nor is it compared by energy.
  *
- * Where none is feasible, the binding constraint is the one that, relaxed alone by the smallest factor, admits an option.
+ * Where none is feasible, the binding constraint is the one that, relaxed alone by the smallest factor, admits an
+ * option.
  *
  * @param out        written on ADEPT_OK and ADEPT_E_INFEASIBLE
  * @param estimates  n of them, as adept_predict_many() wrote them; those that failed are no options
@@ -70,8 +73,8 @@ typedef struct adept_choice {
  * @return ADEPT_E_INFEASIBLE with a message that names the binding constraint; ADEPT_E_USAGE for a wrong goal
  * Thread-safe, deterministic. Allocates nothing.
  */
-ADEPT_API adept_status adept_choose(adept_choice *out, adept_verdict *verdicts, const adept_estimate *estimates, size_t n,
-                                    const adept_goal *goal, adept_error *err);
+ADEPT_API adept_status adept_choose(adept_choice *out, adept_verdict *verdicts, const adept_estimate *estimates,
+                                    size_t n, const adept_goal *goal, adept_error *err);
 
 #ifdef __cplusplus
 }

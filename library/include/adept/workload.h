@@ -1,7 +1,8 @@
-/** @file adept/workload.h  What runs (a workload) and where (a GPU), loaded from files or memory. Part of <adept/adept.h>.
+/** @file adept/workload.h  What runs (a workload) and where (a GPU), loaded from files or memory. Part of
+ * <adept/adept.h>.
  *
- *  Loading allocates and parses; do it once. A handle is immutable: any number of threads may use one at the same time, and each is
- *  freed once, when nothing uses it any more. All files and bytes are treated as hostile. */
+ *  Loading allocates and parses; do it once. A handle is immutable: any number of threads may use one at the same time,
+ * and each is freed once, when nothing uses it any more. All files and bytes are treated as hostile. */
 #ifndef ADEPT_PUBLIC_WORKLOAD_H
 #define ADEPT_PUBLIC_WORKLOAD_H
 #include <adept/error.h>
@@ -17,11 +18,12 @@ typedef struct adept_workload adept_workload;
 /** A GPU: its specification sheet, and fitted parameters if there are any. */
 typedef struct adept_gpu adept_gpu;
 
-/** What runs. Zero or NULL is not given: then what a saved profile was saved with counts, of a model the shapes in its file and what is
- *  called default here. */
+/** What runs. Zero or NULL is not given: then what a saved profile was saved with counts, of a model the shapes in its
+ * file and what is called default here. */
 typedef struct adept_model_options {
     const char *mode;          /* "train" (default), "fwbw", "infer" */
-    const char *precision;     /* "fp32" (default), "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", "fp8", "pure-fp8" */
+    /* "fp32" (default), "tf32", "bf16", "fp16", "pure-bf16", "pure-fp16", "fp8", "pure-fp8" */
+    const char *precision;
     const char *optimizer;     /* "adamw" (default), "sgd", "none", ... */
     const char *attention;     /* "auto" (default), "eager", "fused" */
     int64_t batch_size;        /* per GPU and pass */
@@ -33,23 +35,27 @@ typedef struct adept_model_options {
     const char *memory_format; /* of images: "auto" (default), "nchw", "channels_last" */
     const char *optimizer_impl;   /* "auto" (default, foreach), "foreach", "fused", "forloop" */
     const char *optimizer_extras; /* "none" (default), or of clip, unscale, master, ema, zero_grad: "clip,ema" */
-    const char *const *assume;    /* what the model's file does not tell, NULL at the end: "mylib::op=Bx128", "branch=true", "fraction=0.25" */
+    /* what the model's file does not tell, NULL at the end: "mylib::op=Bx128", "branch=true", "fraction=0.25" */
+    const char *const *assume;
     const char *execution;        /* "eager" (default), "graphs", "compile" */
-    uint64_t memory_bytes;        /* that reading and counting the model may take, about; 0: 1 GiB. What takes more is ADEPT_E_INVALID */
-    const char *framework;        /* whose kernels run: "torch2" (default), "torch1" (PyTorch 1 with libraries of CUDA 10 or 11) */
-    const char *const *words;     /* any of adept_workload_word(), "KEY=VALUE" each, NULL at the end: "grad_accum=2". Over the members
-                                     above. NULL: none */
+    /* that reading and counting the model may take, about; 0: 1 GiB. What takes more is ADEPT_E_INVALID */
+    uint64_t memory_bytes;
+    /* whose kernels run: "torch2" (default), "torch1" (PyTorch 1 with libraries of CUDA 10 or 11) */
+    const char *framework;
+    const char *const *words; /* any of adept_workload_word(), "KEY=VALUE" each, NULL at the end: "grad_accum=2". Over
+                                 the members above. NULL: none */
 } adept_model_options;
 
 /**
- * Load a profile that `adept profile -o` wrote, a model that torch.export saved (.pt2), or a config.json of Hugging Face (or a folder
- * with one); the content decides, not the name. Where there is no such file, "adept:FAMILY?key=value" or a bundled model by its name
+ * Load a profile that `adept profile -o` wrote, a model that torch.export saved (.pt2), or a config.json of Hugging
+ * Face (or a folder with one); the content decides, not the name. Where there is no such file, "adept:FAMILY?key=value"
+ * or a bundled model by its name
  * ("resnet50", "llama-3-8b"): its file beside the library, or where it was built to be installed.
  * @param out      set on ADEPT_OK; adept_workload_free()
  * @param options  NULL: none given
- * @return ADEPT_E_INVALID for a bad file; ADEPT_E_USAGE for an option that does not fit it; ADEPT_E_UNSUPPORTED for an operator
- *         without a handler, and for TorchScript (.pt): no libtorch is loaded here, `adept profile MODEL.pt -o FILE` writes a profile
- * Thread-safe, without waiting, also in a child that a program with threads forked.
+ * @return ADEPT_E_INVALID for a bad file; ADEPT_E_USAGE for an option that does not fit it; ADEPT_E_UNSUPPORTED for an
+ * operator without a handler, and for TorchScript (.pt): no libtorch is loaded here, `adept profile MODEL.pt -o FILE`
+ * writes a profile Thread-safe, without waiting, also in a child that a program with threads forked.
  */
 ADEPT_API adept_status adept_workload_open(adept_workload **out, const char *path, const adept_model_options *options,
                                            adept_error *err);
@@ -57,12 +63,13 @@ ADEPT_API adept_status adept_workload_open(adept_workload **out, const char *pat
 ADEPT_API adept_status adept_workload_read(adept_workload **out, const char *name, const void *data, size_t size,
                                            const adept_model_options *options, adept_error *err);
 /**
- * The same model under other options: its graph is walked again, without a file. Every count is what loading the file with them gives.
+ * The same model under other options: its graph is walked again, without a file. Every count is what loading the file
+ * with them gives.
  * @param out       set on ADEPT_OK; adept_workload_free(), before the workload that was loaded, whose graph it uses
  * @param workload  loaded, or itself made by this function
  * @param options   what is not given is as `workload` has it
- * @return ADEPT_E_USAGE where the model cannot run so: a batch or length that its trace fixed, more positions than it has
- * Thread-safe, also on one workload, without waiting. Takes a few milliseconds.
+ * @return ADEPT_E_USAGE where the model cannot run so: a batch or length that its trace fixed, more positions than it
+ * has Thread-safe, also on one workload, without waiting. Takes a few milliseconds.
  */
 ADEPT_API adept_status adept_workload_with(adept_workload **out, const adept_workload *workload,
                                            const adept_model_options *options, adept_error *err);
@@ -101,14 +108,16 @@ typedef struct adept_workload_info {
 ADEPT_API void adept_workload_describe(adept_workload_info *out, const adept_workload *workload);
 
 /**
- * A GPU by name or alias ("a100", "h100-sxm-80gb"; upper or lower case), or by file if the text has a '/' or ends in ".json".
+ * A GPU by name or alias ("a100", "h100-sxm-80gb"; upper or lower case), or by file if the text has a '/' or ends in
+ * ".json".
  * @param out  set on ADEPT_OK; adept_gpu_free()
  * @return ADEPT_E_UNKNOWN_GPU with the nearest names; ADEPT_E_INVALID for a bad file. Never another GPU.
  * Thread-safe, as adept_workload_open().
  */
 ADEPT_API adept_status adept_gpu_open(adept_gpu **out, const char *name_or_path, adept_error *err);
 /** The same from the text of a hardware profile in memory. */
-ADEPT_API adept_status adept_gpu_read(adept_gpu **out, const char *name, const void *data, size_t size, adept_error *err);
+ADEPT_API adept_status adept_gpu_read(adept_gpu **out, const char *name, const void *data, size_t size,
+                                      adept_error *err);
 /** NULL allowed. Nothing else may be using it. */
 ADEPT_API void adept_gpu_free(adept_gpu *gpu);
 /** Names of the GPUs built in, in alphabetical order; NULL past the end. Constant. Thread-safe. */

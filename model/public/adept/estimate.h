@@ -13,9 +13,10 @@ extern "C" {
 typedef enum adept_allreduce { ADEPT_ALLREDUCE_RING, ADEPT_ALLREDUCE_TREE, ADEPT_ALLREDUCE_AUTO } adept_allreduce;
 /* What joins the GPUs of a node: the sheet's link, or bridges between pairs of boards, where pairs are all there is. */
 typedef enum adept_link { ADEPT_LINK_BOARD, ADEPT_LINK_BRIDGE } adept_link;
-/* How much of that the backward pass hides. AUTO: buckets where the granularity is "operator" and the profile knows where its
- * parameters are, unless the GPU's fit comes from several GPUs: then, and in all other cases, the parameter `overlap`. NONE: one
- * all-reduce of all gradients, copied together, after the backward pass (apex's delay_allreduce). */
+/* How much of that the backward pass hides. AUTO: buckets where the granularity is "operator" and the profile knows
+ * where its parameters are, unless the GPU's fit comes from several GPUs: then, and in all other cases, the parameter
+ * `overlap`. NONE: one all-reduce of all gradients, copied together, after the backward pass (apex's delay_allreduce).
+ */
 typedef enum adept_overlap {
     ADEPT_OVERLAP_AUTO,
     ADEPT_OVERLAP_FIXED,
@@ -26,18 +27,24 @@ typedef enum adept_overlap {
 /* Whose power is meant: the boards in use, or the nodes that they are in, at the wall. */
 typedef enum adept_power_scope { ADEPT_SCOPE_GPU, ADEPT_SCOPE_NODE } adept_power_scope;
 
-/** Measured hosts by name: what each takes to launch a kernel, and how surely. "profile" is the hardware profile's own, then
- *  "torch1", "torch2", ...; NULL past the end. */
+/** Measured hosts by name: what each takes to launch a kernel, and how surely. "profile" is the hardware profile's own,
+ * then "torch1", "torch2", ...; NULL past the end. */
 ADEPT_API const char *adept_host_name(size_t host);
 /** Servers whose watts are known, by name: "none", then "dgx-h100", ...; NULL past the end. */
 ADEPT_API const char *adept_node_name(size_t node);
 
 /* The largest part of a step. */
-typedef enum adept_bound { ADEPT_BOUND_COMPUTE, ADEPT_BOUND_MEMORY, ADEPT_BOUND_LAUNCH, ADEPT_BOUND_COMMUNICATION } adept_bound;
+typedef enum adept_bound {
+    ADEPT_BOUND_COMPUTE,
+    ADEPT_BOUND_MEMORY,
+    ADEPT_BOUND_LAUNCH,
+    ADEPT_BOUND_COMMUNICATION
+} adept_bound;
 
 /* Bits of adept_estimate.notes. */
 enum {
-    ADEPT_NOTE_UNCALIBRATED = 1,  /* nobody measured this GPU, or not in this precision, nor were parameters transferred to it */
+    /* nobody measured this GPU, or not in this precision, nor were parameters transferred to it */
+    ADEPT_NOTE_UNCALIBRATED = 1,
     ADEPT_NOTE_NO_POWER = 2,      /* power and energy are not known: the GPU's sheet has no tdp_w */
     ADEPT_NOTE_NO_ROOM = 4,       /* needs more memory than the GPU has */
     ADEPT_NOTE_OUTSIDE = 8,       /* outside what the GPU was calibrated with: intervals are wider */
@@ -46,8 +53,8 @@ enum {
     ADEPT_NOTE_TRANSFERRED = 64   /* parameters were fitted to other GPUs, intervals are of errors on GPUs left out */
 };
 
-/* X(name, dimension, meaning): the numbers of an estimate. Power and energy are those of all GPUs together, or of their nodes where
- * the run's power_scope says so; memory is one GPU's. */
+/* X(name, dimension, meaning): the numbers of an estimate. Power and energy are those of all GPUs together, or of their
+ * nodes where the run's power_scope says so; memory is one GPU's. */
 #define ADEPT_ESTIMATE_LIST(X)                                                        \
     X(step_time_s, , "one step, wall clock")                                          \
     X(power_avg_w, , "mean over the step")                                            \
@@ -89,7 +96,8 @@ typedef struct adept_estimate {
 typedef struct adept_limit_estimate {
     double limit_w, clock_hz;
     double step_time_s, power_avg_w, energy_step_j, edp_js;
-    /* relative to the board's default limit: 0.05 is 5 % more time, less energy, a smaller product of energy and time */
+    /* relative to the board's default limit: 0.05 is 5 % more time, less energy, a smaller product of energy and time
+     */
     double slowdown, energy_saving, edp_saving;
 } adept_limit_estimate;
 /** Where a limit gains nothing, it is the board's default. All NAN if no limit can be compared. */

@@ -117,7 +117,8 @@ int32_t adept_graph_builder_param(adept_graph_builder *b, const adept_param *par
 /** Another name of parameter `index` (tied). */
 void adept_graph_builder_param_alias(adept_graph_builder *b, int32_t index);
 int32_t adept_graph_builder_value(adept_graph_builder *b); /* a fresh value number */
-/** @return its number; -1: an impossible shape or constant, or a value that is none or defined already; -2: memory is out */
+/** @return its number; -1: an impossible shape or constant, or a value that is none or defined already; -2: memory is
+ * out */
 int32_t adept_graph_builder_input(adept_graph_builder *b, const adept_graph_input *input);
 
 typedef struct adept_node_desc {
@@ -143,7 +144,8 @@ adept_status adept_graph_builder_block_end(adept_graph_builder *b, int32_t n_ret
 adept_status adept_graph_builder_finish(adept_graph_builder *b, int32_t n_returns, const int32_t *returns,
                                         adept_graph **out, adept_error *err);
 /** Value of a new prim::Constant / adept::param node in the innermost block; -1 and err on failure. */
-int32_t adept_graph_builder_constant(adept_graph_builder *b, int32_t module, const adept_value *value, adept_error *err);
+int32_t adept_graph_builder_constant(adept_graph_builder *b, int32_t module, const adept_value *value,
+                                     adept_error *err);
 int32_t adept_graph_builder_param_ref(adept_graph_builder *b, int32_t module, int32_t param, adept_error *err);
 
 /* ---- the graph as bytes: what the loader's child process hands to its parent, and what a saved profile holds ---- */

@@ -1,4 +1,5 @@
-/** @file adept_input_spec.h  Inputs as text: shapes, "[DTYPE:]D1xD2x...[=NUMBER]", and what a named one is, "n=3". Calls: adept_value. */
+/** @file adept_input_spec.h  Inputs as text: shapes, "[DTYPE:]D1xD2x...[=NUMBER]", and what a named one is, "n=3".
+ * Calls: adept_value. */
 #ifndef ADEPT_INPUT_SPEC_H
 #define ADEPT_INPUT_SPEC_H
 #include "adept_error.h"
@@ -10,8 +11,8 @@
 
 #define ADEPT_INPUT_TEXT_BYTES 256
 
-/** Shape of one input, "[DTYPE:]D1xD2x...", with what all its elements are where they are whole numbers, "=50"; or "NAME=VALUE", which
- *  means what the type of that input, or of that part of one, says. */
+/** Shape of one input, "[DTYPE:]D1xD2x...", with what all its elements are where they are whole numbers, "=50"; or
+ * "NAME=VALUE", which means what the type of that input, or of that part of one, says. */
 typedef struct adept_input_spec {
     adept_dtype dtype;
     int ndim;

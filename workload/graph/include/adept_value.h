@@ -96,16 +96,18 @@ bool adept_tensor_is_contiguous(const adept_tensor *t);
 bool adept_tensor_same_shape(const adept_tensor *a, const adept_tensor *b);
 /** Is this a possible tensor: known dtype, ndim in range, sizes >= min_dim, elements and bytes within int64? */
 bool adept_shape_valid(adept_dtype dtype, int ndim, const int64_t *dims, int64_t min_dim);
-/** Stride of the next slower dimension. As in PyTorch, size 0 counts as 1, so that strides stay positive; INT64_MAX where
- * it overflows, which it does in tensors without elements only. */
+/** Stride of the next slower dimension. As in PyTorch, size 0 counts as 1, so that strides stay positive; INT64_MAX
+ * where it overflows, which it does in tensors without elements only. */
 int64_t adept_stride_after(int64_t stride, int64_t size);
 /** Row-major strides for dims. */
 void adept_strides_contiguous(int ndim, const int64_t *dims, int64_t *strides);
-/** Are these images (4 or 5 dimensions) of several channels and several pixels, which memory can hold in one order or the other? */
+/** Are these images (4 or 5 dimensions) of several channels and several pixels, which memory can hold in one order or
+ * the other? */
 bool adept_dims_have_order(int ndim, const int64_t *dims);
 /** Such, with the channels of a pixel side by side (torch.channels_last)? */
 bool adept_strides_channels_last(int ndim, const int64_t *dims, const int64_t *strides);
-/** "f32:2x3x4" into text; returns text. A 0-dim tensor prints as "f32:", a sparse one with its values, "f32:2x3#4", and "f32:2x3#4r" by rows. */
+/** "f32:2x3x4" into text; returns text. A 0-dim tensor prints as "f32:", a sparse one with its values, "f32:2x3#4", and
+ * "f32:2x3#4r" by rows. */
 char *adept_tensor_print(const adept_tensor *t, char *text, size_t size);
 
 typedef enum adept_value_kind {

@@ -30,8 +30,8 @@ void pack_a_weight()
 
 /* Libtorch may still open files and start threads; and it shall pack 8-bit weights by the engine that makes no machine
  * code for it, or by none: memory that is executed is refused later, and oneDNN writes a file of what it makes, as on
- * aarch64. The engine begins by reading what the processor is, in /proc and /sys: libtorch 1.13 does so for its threads,
- * 2.6 when there is something to pack. */
+ * aarch64. The engine begins by reading what the processor is, in /proc and /sys: libtorch 1.13 does so for its
+ * threads, 2.6 when there is something to pack. */
 void prepare()
 {
     at::QEngine own = at::kNoQEngine;
@@ -52,7 +52,8 @@ std::string line_at(const std::string &text, size_t begin)
     return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
-/* CONDITION INTERNAL ASSERT FAILED at "FILE":LINE, please report a bug to PyTorch. REASON: here the file is at fault. */
+/* CONDITION INTERNAL ASSERT FAILED at "FILE":LINE, please report a bug to PyTorch. REASON: here the file is at fault.
+ */
 std::string without_plea(const std::string &line)
 {
     static const std::string plea = ", please report a bug to PyTorch", failed = " INTERNAL ASSERT FAILED";
@@ -103,8 +104,10 @@ torch::jit::Module load(const adept_torch_file &file)
                     "PyTorch does not write and cannot load itself; save what torch.jit.freeze gives");
             if (std::strstr(e.what(), "failed to initialize QNNPACK") || std::strstr(e.what(), "Didn't find engine") ||
                 std::strstr(e.what(), "Unknown qengine"))
-                fail_unsupported("has weights of 8 bits, and libtorch has no engine here that packs them (QNNPACK reads "
-                                 "/proc/cpuinfo and /sys/devices/system/cpu): " + summary(e.what()));
+                fail_unsupported(
+                    "has weights of 8 bits, and libtorch has no engine here that packs them (QNNPACK reads "
+                    "/proc/cpuinfo and /sys/devices/system/cpu): " +
+                    summary(e.what()));
             for (const char *engine : {"classes.xnnpack.", "classes.vulkan.", "classes.metal.", "XNNPACK"})
                 if (std::strstr(e.what(), engine))
                     fail_unsupported(

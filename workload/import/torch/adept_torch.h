@@ -1,4 +1,5 @@
-/** @file adept_torch.h  The libtorch shim's whole interface: one C function, found by dlsym. No torch type crosses it. */
+/** @file adept_torch.h  The libtorch shim's whole interface: one C function, found by dlsym. No torch type crosses it.
+ */
 #ifndef ADEPT_TORCH_H
 #define ADEPT_TORCH_H
 
@@ -23,15 +24,16 @@ typedef struct adept_torch_file {
 } adept_torch_file;
 
 /**
- * Once, before the process is confined: what libtorch opens files and starts threads for. Behind dlopen() and not in it: a
- * thread that ends there may want the dynamic linker's lock first, as on aarch64, and who joins it has that. Never throws.
+ * Once, before the process is confined: what libtorch opens files and starts threads for. Behind dlopen() and not in
+ * it: a thread that ends there may want the dynamic linker's lock first, as on aarch64, and who joins it has that.
+ * Never throws.
  */
 ADEPT_API void adept_torch_prepare(void);
 typedef void (*adept_torch_prepare_fn)(void);
 
 /**
- * Load it and lower it to a graph: module calls inlined, attributes resolved, parameters by tensor identity. Runs in the
- * loader's child process; never throws; opens no file and starts no thread.
+ * Load it and lower it to a graph: module calls inlined, attributes resolved, parameters by tensor identity. Runs in
+ * the loader's child process; never throws; opens no file and starts no thread.
  * @param abi ADEPT_TORCH_ABI of the caller; another number is refused with ADEPT_E_INTERNAL
  * @param out caller frees with adept_graph_free (of its own copy of the workload library)
  */

@@ -576,7 +576,8 @@ void lowering::lower_plain(frame &f, const jit::Node &node, ir_block &out)
     for (size_t i = 0; i < node.inputs().size(); i++) {
         const instance *object = bound(f, node.inputs()[i]).object;
         if (object && object->object && is_packed(*object->type)) {
-            const char *name = schema && i < schema->arguments().size() ? schema->arguments()[i].name().c_str() : nullptr;
+            const char *name =
+                schema && i < schema->arguments().size() ? schema->arguments()[i].name().c_str() : nullptr;
             add_packed(f, *object, name, made, out);
             continue;
         }

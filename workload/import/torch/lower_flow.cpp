@@ -54,8 +54,8 @@ bool lowering::answer(frame &f, const jit::Node &node, bool answer, ir_block &ou
     return true;
 }
 
-/* `x is None` of an instance, which is never None, and of what is None in the file or by its type never is. Programs ask
- * it of attributes before they make an instance and keep it there. @return false if the answer is not known */
+/* `x is None` of an instance, which is never None, and of what is None in the file or by its type never is. Programs
+ * ask it of attributes before they make an instance and keep it there. @return false if the answer is not known */
 bool lowering::answer_is_none(frame &f, const jit::Node &node, ir_block &out)
 {
     const binding &a = bound(f, node.inputs().at(0)), &b = bound(f, node.inputs().at(1));

@@ -72,7 +72,8 @@ void add_table(packed_parts &parts, const std::vector<c10::IValue> &state)
     parts.emplace_back("weight", detached(state.at(1).toListRef().at(0)));
 }
 
-/* Kind, biases, ..., and the packed matrices of input and state, which may hold the biases. In the order of aten::lstm. */
+/* Kind, biases, ..., and the packed matrices of input and state, which may hold the biases. In the order of aten::lstm.
+ */
 void add_cell(packed_parts &parts, const std::vector<c10::IValue> &state)
 {
     std::vector<c10::IValue> biases = state.at(1).toListRef().vec();
