@@ -45,7 +45,8 @@ adept_status adept_child_start(adept_child *child, const char *const *argv, adep
     int report[2], why = 0;
 
     *child = (adept_child){.pid = -1};
-    if (pipe2(report, O_CLOEXEC)) return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start %s: %s", argv[0], strerror(errno));
+    if (pipe2(report, O_CLOEXEC))
+        return adept_error_set(err, ADEPT_E_INTERNAL, "cannot start %s: %s", argv[0], strerror(errno));
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the command leaves behind becomes ours to wait for */
     sigprocmask(SIG_BLOCK, &set, &child->mask);
     child->begin_s = adept_clock_s();
@@ -109,7 +110,8 @@ void adept_child_wait(adept_child *child, double tick_s, void (*tick)(void *data
             else if (info.si_code != SI_KERNEL)
                 kill(child->pid, signal);
         }
-        if (!tick || (now_s - ticked_s < tick_s && !ends(signal))) continue; /* children that end fast are no reason to tick less */
+        /* children that end fast are no reason to tick less */
+        if (!tick || (now_s - ticked_s < tick_s && !ends(signal))) continue;
         tick(data);
         ticked_s = now_s;
     }
@@ -119,7 +121,8 @@ void adept_child_wait(adept_child *child, double tick_s, void (*tick)(void *data
 
 /* ---------------------------------------------------------------- a process of others ----------------------------- */
 
-/* Fields 3, 20 and 22 of /proc/PID/stat, behind a name that may hold anything. @return when it started; 0: it does not run */
+/* Fields 3, 20 and 22 of /proc/PID/stat, behind a name that may hold anything. @return when it started; 0: it does not
+ * run */
 static unsigned long long started(pid_t pid)
 {
     char path[64], text[1024], state = 'X';
@@ -128,8 +131,9 @@ static unsigned long long started(pid_t pid)
 
     snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
     const char *name_end = adept_sensor_text(text, sizeof text, path) ? strrchr(text, ')') : NULL;
-    if (!name_end || sscanf(name_end + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %llu", &state,
-                            &threads, &start) != 3)
+    if (!name_end ||
+        sscanf(name_end + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %llu", &state,
+               &threads, &start) != 3)
         return 0;
     return state == 'X' || (state == 'Z' && threads < 2) ? 0 : start; /* a first thread may end before others do */
 }
@@ -156,8 +160,8 @@ void adept_attached_close(adept_attached *process)
     *process = (adept_attached){.pid = 0};
 }
 
-void adept_child_watch(adept_child *child, const adept_attached *process, double duration_s, double tick_s, void (*tick)(void *data),
-                       void *data)
+void adept_child_watch(adept_child *child, const adept_attached *process, double duration_s, double tick_s,
+                       void (*tick)(void *data), void *data)
 {
     const double look_s = 0.02; /* how often it is asked whether the process still runs */
     sigset_t set = watched();

@@ -9,7 +9,8 @@ bool adept_controls_want(const adept_controls *list, const adept_control_kind *k
 /** One more, all zero but kind and name; NULL when memory is out. */
 adept_control *adept_controls_add(adept_controls *list, const adept_control_kind *kind, const char *name_format, ...)
     ADEPT_PRINTF(3, 4);
-/** Set a device. No driver is waited for longer than some seconds. @return as the kind's set(); ADEPT_E_IO also where it does not answer */
+/** Set a device. No driver is waited for longer than some seconds. @return as the kind's set(); ADEPT_E_IO also where
+ * it does not answer */
 adept_status adept_control_set(const adept_control *control, const char *raw, adept_error *err);
 /** Is a number from `low` to `high`? The message says what they are, in `unit`. @return ADEPT_E_USAGE */
 adept_status adept_control_in_range(const adept_control *control, double number, double low, double high,

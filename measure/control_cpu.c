@@ -1,5 +1,5 @@
-/** @file control_cpu.c  What processors are set to by files of /sys: the governor and the bounds of the clock of every CPU,
- * the power limit of every package. */
+/** @file control_cpu.c  What processors are set to by files of /sys: the governor and the bounds of the clock of every
+ * CPU, the power limit of every package. */
 #include "control.h"
 #include "sysfs.h"
 #include <errno.h>
@@ -54,9 +54,10 @@ static void add_file(adept_sensor_search *search, finding *f, const char *folder
     snprintf(control->was, sizeof control->was, "%s", was);
 }
 
-static adept_status find_files(adept_controls *list, const adept_control_kind *kind, const char *file, const char *folder,
-                               const char *prefix, void (*each)(adept_sensor_search *, const char *, void *),
-                               const char *missing, adept_error *err)
+static adept_status find_files(adept_controls *list, const adept_control_kind *kind, const char *file,
+                               const char *folder, const char *prefix,
+                               void (*each)(adept_sensor_search *, const char *, void *), const char *missing,
+                               adept_error *err)
 {
     adept_sensor_search search = {.settings = {.sysroot = list->sysroot}};
     finding f = {.list = list, .kind = kind, .file = file, .err = err};
@@ -160,15 +161,16 @@ static adept_status find_bounds(adept_controls *list, const adept_control_kind *
                       "the kernel sets no clocks here: no " CPUS "/cpu*/cpufreq/scaling_max_freq", err);
 }
 
-static adept_status express_bound(char *raw, size_t size, const adept_control *control, const adept_setting *value, adept_error *err)
+static adept_status express_bound(char *raw, size_t size, const adept_control *control, const adept_setting *value,
+                                  adept_error *err)
 {
     adept_sensor_search nowhere = {.n_sensors = 0};
     double least_hz = 1e3 * adept_sysfs_number(&nowhere, control->state, "cpuinfo_min_freq");
     double most_hz = 1e3 * adept_sysfs_number(&nowhere, control->state, "cpuinfo_max_freq");
 
     if (nowhere.failed || isnan(least_hz) || isnan(most_hz))
-        return adept_error_set(err, ADEPT_E_IO, "%s: %s: its range is not known: %s/cpuinfo_*_freq", control->kind->key, control->name,
-                               (const char *)control->state);
+        return adept_error_set(err, ADEPT_E_IO, "%s: %s: its range is not known: %s/cpuinfo_*_freq", control->kind->key,
+                               control->name, (const char *)control->state);
     snprintf(raw, size, "%.0f", 1e-3 * value->number);
     return adept_control_in_range(control, value->number, least_hz, most_hz, "Hz", err);
 }
@@ -176,7 +178,9 @@ static adept_status express_bound(char *raw, size_t size, const adept_control *c
 static adept_status set_bound(const adept_control *control, const char *raw, adept_error *err)
 {
     return set_file(control, bound_of(control->kind),
-                    control->kind == &adept_control_cpu_clock_max ? CPUS "/cpu*/cpufreq/" HIGHEST : CPUS "/cpu*/cpufreq/" LOWEST, raw, err);
+                    control->kind == &adept_control_cpu_clock_max ? CPUS "/cpu*/cpufreq/" HIGHEST
+                                                                  : CPUS "/cpu*/cpufreq/" LOWEST,
+                    raw, err);
 }
 
 #define BOUND(name, word)                                                                                              \
@@ -219,7 +223,8 @@ static adept_status express_limit(char *raw, size_t size, const adept_control *c
     double least_w = 1e-6 * adept_sysfs_number(&nowhere, control->state, "constraint_0_min_power_uw");
 
     if (nowhere.failed)
-        return adept_error_set(err, ADEPT_E_IO, "%s: %s: its range: %s", control->kind->key, control->name, strerror(nowhere.failed));
+        return adept_error_set(err, ADEPT_E_IO, "%s: %s: its range: %s", control->kind->key, control->name,
+                               strerror(nowhere.failed));
     snprintf(raw, size, "%.0f", 1e6 * value->number);
     return adept_control_in_range(control, value->number, least_w > 0 ? least_w : 0, most_w > 0 ? most_w : INFINITY,
                                   "W", err);

@@ -93,7 +93,8 @@ static adept_status find_boards(adept_controls *list, const adept_control_kind *
         board b = {.library = library, .index = i};
         char id[sizeof((adept_control *)NULL)->id] = "";
         int answer = library->handle(i, &b.device);
-        if (answer == NVML_SUCCESS && library->uuid && library->uuid(b.device, id, sizeof id) != NVML_SUCCESS) id[0] = '\0';
+        if (answer == NVML_SUCCESS && library->uuid && library->uuid(b.device, id, sizeof id) != NVML_SUCCESS)
+            id[0] = '\0';
         if (!adept_controls_want(list, kind, name, id)) continue;
         if (answer == NVML_SUCCESS)
             status = add_board(list, kind, &b, ask, err);

@@ -72,7 +72,8 @@ static adept_status ask(request *q, double limit_s, adept_error *err)
     if (q->value.word) own->value.word = own->word;
     int failed = adept_deadline_call(answer, own, limit_s);
     if (failed == ETIMEDOUT)
-        return adept_error_set(err, ADEPT_E_IO, "%s: %s does not answer: its driver takes more than %g s", key, name, limit_s);
+        return adept_error_set(err, ADEPT_E_IO, "%s: %s does not answer: its driver takes more than %g s", key, name,
+                               limit_s);
     *q = *own;
     free(own);
     if (failed) return adept_deadline_error(failed, key, err);
@@ -80,7 +81,8 @@ static adept_status ask(request *q, double limit_s, adept_error *err)
     return q->status;
 }
 
-static adept_status express(char raw[MOST_RAW], const adept_control *control, const adept_setting *value, adept_error *err)
+static adept_status express(char raw[MOST_RAW], const adept_control *control, const adept_setting *value,
+                            adept_error *err)
 {
     request q = {.what = EXPRESS, .kind = control->kind, .control = *control, .value = *value};
 
@@ -103,7 +105,9 @@ adept_status adept_control_set(const adept_control *control, const char *raw, ad
 adept_status adept_controls_find(adept_controls *list, const adept_control_kind *kind, adept_error *err)
 {
     size_t before = list->n;
-    request q = {.what = FIND, .kind = kind, .list = {.sysroot = list->sysroot, .devices = list->devices, .n_devices = list->n_devices}};
+    request q = {.what = FIND,
+                 .kind = kind,
+                 .list = {.sysroot = list->sysroot, .devices = list->devices, .n_devices = list->n_devices}};
     adept_status status = ask(&q, ADEPT_FIND_S, err);
     for (size_t i = 0; i < q.list.n; i++) {
         adept_control *items = adept_grow(list->items, &list->capacity, list->n + 1, sizeof *items);
@@ -152,8 +156,8 @@ adept_status adept_control_admit(const adept_control *control, const char *was, 
 
     if (!*was && control->kind->may_be_unset) return ADEPT_OK;
     if (control->kind->unit > 0 && !adept_integer_parse(&number, was, NULL, 1, INT64_MAX))
-        return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is nothing that %s can be set to", control->kind->key, was,
-                               control->name);
+        return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is nothing that %s can be set to", control->kind->key,
+                               was, control->name);
     value.number = control->kind->unit * (double)number;
     return express(raw, control, &value, err);
 }

@@ -1,5 +1,5 @@
-/** @file counters.c  Hardware counters of a command (perf_event_open(2)), and the traffic of memory controllers where the kernel has their
- * PMUs and one may read them. */
+/** @file counters.c  Hardware counters of a command (perf_event_open(2)), and the traffic of memory controllers where
+ * the kernel has their PMUs and one may read them. */
 #include "adept_counters.h"
 #include "adept_number.h"
 #include "nearest.h"
@@ -45,11 +45,14 @@ static void open_controller(adept_sensor_search *search, const char *entry, void
     snprintf(folder, sizeof folder, "%s/events", entry);
     for (int i = 0; i < 2; i++) {
         const char *name = i == 0 ? "cas_count_read" : "cas_count_write";
-        if (!adept_sysfs_text(text, sizeof text, search, folder, name) || sscanf(text, "event=%x,umask=%x", &event, &mask) != 2) continue;
+        if (!adept_sysfs_text(text, sizeof text, search, folder, name) ||
+            sscanf(text, "event=%x,umask=%x", &event, &mask) != 2)
+            continue;
         snprintf(file, sizeof file, "%s.scale", name);
         double scale = adept_sysfs_number(search, folder, file);
         snprintf(file, sizeof file, "%s.unit", name);
-        if (!(scale > 0) || !adept_sysfs_text(unit, sizeof unit, search, folder, file) || strcmp(unit, "MiB") != 0) continue;
+        if (!(scale > 0) || !adept_sysfs_text(unit, sizeof unit, search, folder, file) || strcmp(unit, "MiB") != 0)
+            continue;
         attributes.config = event | mask << 8;
         for (const char *at = cpus; adept_integer_parse(&cpu, at, &at, 0, 1 << 20); at += *at == ',') {
             int opened = c->n_memory < 64 ? open_event(&attributes, -1, (int)cpu) : -1;
@@ -67,11 +70,15 @@ static adept_status refuse(adept_sensor_search *search, int why, adept_error *er
     bool is_denied = why == EACCES || why == EPERM;
 
     if (is_denied)
-        return adept_error_set(err, ADEPT_E_IO, "--counters: the kernel lets this user count nothing (perf_event_paranoid is %g): run as "
-                               "root, or: sysctl kernel.perf_event_paranoid=2",
-                               adept_sysfs_number(search, "/proc/sys/kernel", "perf_event_paranoid"));
-    return adept_error_set(err, ADEPT_E_IO, "--counters: no hardware counters of cycles and instructions here, as in most virtual machines: %s",
-                           strerror(why));
+        return adept_error_set(
+            err, ADEPT_E_IO,
+            "--counters: the kernel lets this user count nothing (perf_event_paranoid is %g): run as "
+            "root, or: sysctl kernel.perf_event_paranoid=2",
+            adept_sysfs_number(search, "/proc/sys/kernel", "perf_event_paranoid"));
+    return adept_error_set(
+        err, ADEPT_E_IO,
+        "--counters: no hardware counters of cycles and instructions here, as in most virtual machines: %s",
+        strerror(why));
 }
 
 adept_status adept_counters_open(adept_counters *c, const char *sysroot, adept_error *err)
@@ -82,7 +89,8 @@ adept_status adept_counters_open(adept_counters *c, const char *sysroot, adept_e
 #undef X
     };
     adept_sensor_search search = {.settings = {.sysroot = sysroot}};
-    struct perf_event_attr attributes = {.size = sizeof attributes, .type = PERF_TYPE_HARDWARE, .disabled = 1, .inherit = 1, .enable_on_exec = 1};
+    struct perf_event_attr attributes = {
+        .size = sizeof attributes, .type = PERF_TYPE_HARDWARE, .disabled = 1, .inherit = 1, .enable_on_exec = 1};
     int why = 0;
 
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
@@ -114,21 +122,26 @@ adept_counts adept_counters_read(const adept_counters *c, double time_s)
     for (int i = 0; i < ADEPT_COUNTERS; i++) {
         uint64_t count[3]; /* with the times that it was wanted, and that it was counted */
         r.values[i] = NAN;
-        if (c->files[i] < 0 || read(c->files[i], count, sizeof count) != (ssize_t)sizeof count || count[2] == 0) continue;
+        if (c->files[i] < 0 || read(c->files[i], count, sizeof count) != (ssize_t)sizeof count || count[2] == 0)
+            continue;
         double share = (double)count[2] / (double)count[1];
         r.values[i] = (double)count[0] / share;
         r.counted = fmin(r.counted, share);
     }
     for (int i = 0; i < c->n_memory; i++) {
         uint64_t count;
-        memory_bytes += read(c->memory[i], &count, sizeof count) == (ssize_t)sizeof count ? c->memory_scale_bytes[i] * (double)count : NAN;
+        memory_bytes += read(c->memory[i], &count, sizeof count) == (ssize_t)sizeof count
+                            ? c->memory_scale_bytes[i] * (double)count
+                            : NAN;
     }
     if (c->n_memory == 0) memory_bytes = LINE_BYTES * r.values[ADEPT_COUNTER_MISSES];
     r.ipc = r.values[ADEPT_COUNTER_INSTRUCTIONS] / r.values[ADEPT_COUNTER_CYCLES];
     r.misses_per_1000 = 1000 * r.values[ADEPT_COUNTER_MISSES] / r.values[ADEPT_COUNTER_INSTRUCTIONS];
     r.memory_bytes_per_s = memory_bytes / time_s;
     if (!isnan(r.ipc) && !isnan(r.misses_per_1000))
-        r.bound = r.misses_per_1000 >= MEMORY_MISSES && r.ipc < 1 ? "memory" : r.misses_per_1000 < FEW_MISSES || r.ipc >= 2 ? "compute" : "both";
+        r.bound = r.misses_per_1000 >= MEMORY_MISSES && r.ipc < 1 ? "memory"
+                  : r.misses_per_1000 < FEW_MISSES || r.ipc >= 2  ? "compute"
+                                                                  : "both";
     return r;
 }
 

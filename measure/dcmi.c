@@ -31,7 +31,8 @@ static const char *completion(unsigned char code)
 bool adept_dcmi_is_credible(const adept_dcmi_power *power)
 {
     const double all_ones = 0xffff;
-    bool has_least = power->least_w > 0 && power->least_w < all_ones, has_most = power->most_w > 0 && power->most_w < all_ones;
+    bool has_least =
+        power->least_w > 0 && power->least_w<all_ones, has_most = power->most_w> 0 && power->most_w < all_ones;
 
     if (power->now_w == 0 || power->now_w == all_ones) return true; /* whoever integrates it knows these */
     return (!has_least || power->now_w >= power->least_w / 2) && (!has_most || power->now_w <= 2 * power->most_w);

@@ -24,7 +24,8 @@ typedef struct adept_dcmi_power {
  * @return NULL, or why there is no reading; constant
  */
 const char *adept_dcmi_reply(adept_dcmi_power *power, const unsigned char *data, size_t size);
-/** Does its own range hold the power now? The range may be of some time ago, so it is doubled. Nothing is said of 0 and of all ones. */
+/** Does its own range hold the power now? The range may be of some time ago, so it is doubled. Nothing is said of 0 and
+ * of all ones. */
 bool adept_dcmi_is_credible(const adept_dcmi_power *power);
 
 #endif

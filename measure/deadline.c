@@ -1,5 +1,5 @@
-/** @file deadline.c  A call in a thread that is left alone when it does not return. What the two share is freed by who comes
- * last. */
+/** @file deadline.c  A call in a thread that is left alone when it does not return. What the two share is freed by who
+ * comes last. */
 #include "deadline.h"
 #include "adept_clock.h"
 #include "adept_sensor.h"
@@ -44,7 +44,8 @@ bool adept_deadline_lock(pthread_mutex_t *lock, pthread_cond_t *changed)
     pthread_condattr_t monotonic;
 
     if (pthread_condattr_init(&monotonic)) return false;
-    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(changed, &monotonic) == 0;
+    bool made =
+        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(changed, &monotonic) == 0;
     pthread_condattr_destroy(&monotonic);
     if (made && pthread_mutex_init(lock, NULL)) {
         pthread_cond_destroy(changed);

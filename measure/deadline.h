@@ -1,4 +1,5 @@
-/** @file deadline.h  Calls that may never return: a driver's. Private to measure/. Thread-safe. Calls: adept_error, clock. */
+/** @file deadline.h  Calls that may never return: a driver's. Private to measure/. Thread-safe. Calls: adept_error,
+ * clock. */
 #ifndef ADEPT_DEADLINE_H
 #define ADEPT_DEADLINE_H
 #include "adept_error.h"
@@ -16,7 +17,8 @@
  * @return 0: it returned; ETIMEDOUT: not within that time; else no thread can be started
  */
 int adept_deadline_call(void (*call)(void *data), void *data, double limit_s);
-/** The same until a signal came. @param is_stopped  true: it did; NULL: none ends it. @return ECANCELED: it came, and all is as after ETIMEDOUT */
+/** The same until a signal came. @param is_stopped  true: it did; NULL: none ends it. @return ECANCELED: it came, and
+ * all is as after ETIMEDOUT */
 int adept_deadline_until(void (*call)(void *data), void *data, double limit_s, bool (*is_stopped)(void));
 /** A thread was left alone with what it does. */
 void adept_deadline_miss(void);

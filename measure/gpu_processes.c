@@ -247,7 +247,8 @@ static bool find_boards(adept_gpu_processes *g)
     int status = g->library->count(&n);
 
     if (status != NVML_SUCCESS || n == 0)
-        snprintf(g->why, sizeof g->why, "NVML counts no board: %s (status %d)", adept_nvml_text(g->library, status), status);
+        snprintf(g->why, sizeof g->why, "NVML counts no board: %s (status %d)", adept_nvml_text(g->library, status),
+                 status);
     if (status != NVML_SUCCESS || n == 0) return true;
     g->boards = calloc(n, sizeof *g->boards);
     for (unsigned i = 0; g->boards && i < n; i++) {

@@ -6,8 +6,8 @@
 
 /* ---------------------------------------------------------------- writing ----------------------------------------- */
 
-/* One line at once, so that a reader of a growing file sees whole ones but for the last. What cannot be written is kept by
- * the stream, which its owner asks at the end. */
+/* One line at once, so that a reader of a growing file sees whole ones but for the last. What cannot be written is kept
+ * by the stream, which its owner asks at the end. */
 static void put_line(FILE *journal, adept_json_writer *w)
 {
     char *line = adept_json_finish(w);
@@ -22,17 +22,22 @@ void adept_journal_begin(const adept_recording *r)
     adept_json_writer w = {0};
 
     adept_json_begin_object(&w, NULL);
-    adept_json_put_members(&w, "schema_version %jd kind %s period_s %g begin_s %g", (intmax_t)1, "samples", r->period_s, r->begin_s);
+    adept_json_put_members(&w, "schema_version %jd kind %s period_s %g begin_s %g", (intmax_t)1, "samples", r->period_s,
+                           r->begin_s);
     adept_json_begin_array(&w, "sensors");
     for (size_t i = 0; i < r->search.n_sensors; i++) {
         const adept_sensor *s = r->search.sensors[i];
         adept_json_begin_object(&w, NULL);
         adept_sensor_put(&w, s);
-        adept_json_put_members(&w, "by_counter %d refresh_s %g mean_s %g resolution_j %g range_j %g most_power_w %g counter_j %g package %s",
-                               r->tracks[i].shown.by_counter, s->refresh_s, s->mean_s, s->resolution_j, s->range_j, s->most_power_w,
-                               r->tracks[i].shown.counter_j, *s->package ? s->package : NULL);
+        adept_json_put_members(
+            &w,
+            "by_counter %d refresh_s %g mean_s %g resolution_j %g range_j %g most_power_w %g counter_j %g package %s",
+            r->tracks[i].shown.by_counter, s->refresh_s, s->mean_s, s->resolution_j, s->range_j, s->most_power_w,
+            r->tracks[i].shown.counter_j, *s->package ? s->package : NULL);
         adept_json_put_members(&w, "says_power %d is_doubtful %d", r->tracks[i].last_says_power, s->is_doubtful);
-        if (s->of > 0) adept_json_put_object(&w, "counted", "driver %s index %jd of %jd ids %s", s->driver, (intmax_t)s->index, (intmax_t)s->of, s->ids);
+        if (s->of > 0)
+            adept_json_put_object(&w, "counted", "driver %s index %jd of %jd ids %s", s->driver, (intmax_t)s->index,
+                                  (intmax_t)s->of, s->ids);
         adept_json_end_object(&w);
     }
     adept_json_end_array(&w);

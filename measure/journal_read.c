@@ -34,7 +34,8 @@ static void read_sensor(adept_json_reader *in, adept_recording *r, const cJSON *
     const cJSON *counted = cJSON_GetObjectItemCaseSensitive(row, "counted");
     double index = adept_result_number(counted, "index"), of = adept_result_number(counted, "of");
     if (index >= 0 && of > index && of <= UINT32_MAX)
-        adept_sensor_number(s, strcmp(adept_result_text(counted, "driver"), "nvml") == 0 ? "nvml" : "rocm", (unsigned)index, (unsigned)of);
+        adept_sensor_number(s, strcmp(adept_result_text(counted, "driver"), "nvml") == 0 ? "nvml" : "rocm",
+                            (unsigned)index, (unsigned)of);
     snprintf(s->ids, sizeof s->ids, "%s", adept_result_text(counted, "ids"));
 }
 
@@ -77,7 +78,8 @@ static void read_sample(adept_json_reader *in, adept_recording *r, const cJSON *
     double sensor = number_at(line, 0);
     adept_sample sample = {number_at(line, 1), number_at(line, 2), number_at(line, 3)};
 
-    if (!(sensor >= 0 && sensor < (double)r->search.n_sensors) || !isfinite(sample.time_s) || !isfinite(sample.energy_j)) {
+    if (!(sensor >= 0 && sensor < (double)r->search.n_sensors) || !isfinite(sample.time_s) ||
+        !isfinite(sample.energy_j)) {
         adept_json_fail(in, "no sample of a sensor");
         return;
     }
@@ -114,7 +116,9 @@ static void read_lines(adept_json_reader *in, adept_recording *r, FILE *file, co
     size_t capacity = 0;
     ssize_t length;
 
-    for (size_t n = 1; in->status == ADEPT_OK && (length = adept_file_line(&text, &capacity, file)) > 0 && text[length - 1] == '\n'; n++) {
+    for (size_t n = 1;
+         in->status == ADEPT_OK && (length = adept_file_line(&text, &capacity, file)) > 0 && text[length - 1] == '\n';
+         n++) {
         cJSON *line = NULL;
         free(name);
         if (asprintf(&name, "%s:%zu", path, n) < 0) {
@@ -124,12 +128,14 @@ static void read_lines(adept_json_reader *in, adept_recording *r, FILE *file, co
         }
         in->name = name;
         in->status = adept_json_parse(&line, name, text, (size_t)length, in->err);
-        if (in->status == ADEPT_E_INVALID) adept_error_set(in->err, ADEPT_E_INVALID, "%s: not valid JSON", name); /* it has but one line */
+        /* it has but one line */
+        if (in->status == ADEPT_E_INVALID) adept_error_set(in->err, ADEPT_E_INVALID, "%s: not valid JSON", name);
         if (in->status == ADEPT_OK) read_line(in, r, line);
         cJSON_Delete(line);
     }
     in->name = path;
-    if (in->status == ADEPT_OK && !feof(file)) in->status = adept_system_error(in->err, ADEPT_E_INVALID, path); /* or no memory for a line */
+    /* or no memory for a line */
+    if (in->status == ADEPT_OK && !feof(file)) in->status = adept_system_error(in->err, ADEPT_E_INVALID, path);
     if (in->status == ADEPT_OK && !r->tracks) adept_json_fail(in, "it holds no recording");
     free(name);
     free(text);

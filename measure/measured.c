@@ -30,7 +30,8 @@ static void add(double *sum, double more)
 }
 
 /* @param marked  only those; NULL: all */
-static adept_energy energy_of(const adept_recording *r, adept_component component, const bool *marked, double begin_s, double end_s)
+static adept_energy energy_of(const adept_recording *r, adept_component component, const bool *marked, double begin_s,
+                              double end_s)
 {
     adept_energy sum = {.energy_j = NAN, .low_j = NAN, .high_j = NAN, .avg_power_w = NAN, .peak_power_w = NAN,
                         .check_j = NAN, .at_least_j = NAN};
@@ -61,8 +62,8 @@ double adept_measured_node_over_parts(const adept_recording *r, double begin_s, 
     return parts_j > 0 ? adept_measured_energy(r, ADEPT_COMPONENT_NODE, begin_s, end_s).energy_j / parts_j : NAN;
 }
 
-double adept_measured_above_idle_j(const adept_recording *r, const adept_idle_fit *idle, adept_component component, double begin_s,
-                                   double end_s)
+double adept_measured_above_idle_j(const adept_recording *r, const adept_idle_fit *idle, adept_component component,
+                                   double begin_s, double end_s)
 {
     double above_j = adept_measured_energy(r, component, begin_s, end_s).energy_j;
 
@@ -85,14 +86,14 @@ bool adept_region_is_first(const adept_recording *r, size_t i)
     return true;
 }
 
-adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *r, const char *region, size_t skip,
-                                   adept_component component, adept_error *err)
+adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *r, const char *region,
+                                   size_t skip, adept_component component, adept_error *err)
 {
     return adept_measured_region_of(out, r, region, skip, component, NULL, err);
 }
 
-adept_status adept_measured_region_of(adept_region_statistics *out, const adept_recording *r, const char *region, size_t skip,
-                                      adept_component component, const bool *marked, adept_error *err)
+adept_status adept_measured_region_of(adept_region_statistics *out, const adept_recording *r, const char *region,
+                                      size_t skip, adept_component component, const bool *marked, adept_error *err)
 {
     size_t n, visits = 0;
     const adept_region *regions = adept_recording_regions(r, &n);
@@ -126,7 +127,8 @@ static void put_gauges(adept_json_writer *w, const adept_track *track)
     adept_json_begin_object(w, "gauges");
     for (size_t i = 0; i < ADEPT_MOST_GAUGES && track->sensor->gauges[i].name; i++)
         if (adept_json_begin_known(w, track->sensor->gauges[i].name, !isnan(track->gauges[i].mean))) {
-            adept_json_put_members(w, "mean %g least %g most %g", track->gauges[i].mean, track->gauges[i].least, track->gauges[i].most);
+            adept_json_put_members(w, "mean %g least %g most %g", track->gauges[i].mean, track->gauges[i].least,
+                                   track->gauges[i].most);
             adept_json_end_object(w);
         }
     adept_json_end_object(w);
@@ -161,18 +163,21 @@ static void put_track(adept_json_writer *w, const adept_recording *r, size_t i, 
     adept_json_begin_object(w, NULL);
     adept_sensor_put(w, track->sensor);
     put_energy(w, &e);
-    adept_json_put_members(w, "peak_power_w %g check_j %g at_least_j %g lost %s mirrors %s summed %d by_counter %d", e.peak_power_w, e.check_j,
-                           e.at_least_j, track->lost, track->mirrors, adept_track_is_summed(r, i), track->by_counter);
+    adept_json_put_members(w, "peak_power_w %g check_j %g at_least_j %g lost %s mirrors %s summed %d by_counter %d",
+                           e.peak_power_w, e.check_j, e.at_least_j, track->lost, track->mirrors,
+                           adept_track_is_summed(r, i), track->by_counter);
     adept_json_put_members(w, "readings %jd silent %jd", (intmax_t)track->n_readings, (intmax_t)track->n_silent);
     put_gauges(w, track);
     if (run->with_samples) put_samples(w, track);
     adept_json_end_object(w);
 }
 
-static void put_above_idle(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run, adept_component component)
+static void put_above_idle(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run,
+                           adept_component component)
 {
     if (run->idle)
-        adept_json_put_number(w, "above_idle_j", adept_measured_above_idle_j(r, run->idle, component, run->begin_s, run->end_s));
+        adept_json_put_number(w, "above_idle_j",
+                              adept_measured_above_idle_j(r, run->idle, component, run->begin_s, run->end_s));
 }
 
 static void put_sums(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run)
@@ -208,7 +213,8 @@ static void put_statistics(adept_json_writer *w, const char *key, const adept_st
     adept_json_end_object(w);
 }
 
-static adept_status put_region(adept_json_writer *w, const char *key, const adept_recording *r, const char *name, adept_error *err)
+static adept_status put_region(adept_json_writer *w, const char *key, const adept_recording *r, const char *name,
+                               adept_error *err)
 {
     adept_region_statistics total, gpu;
     adept_status status = adept_measured_region(&total, r, name, 0, ADEPT_COMPONENTS, err);
@@ -228,7 +234,8 @@ static adept_status put_region(adept_json_writer *w, const char *key, const adep
     return ADEPT_OK;
 }
 
-static adept_status put_regions(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run, adept_error *err)
+static adept_status put_regions(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run,
+                                adept_error *err)
 {
     size_t n;
     const adept_region *regions = adept_recording_regions(r, &n);
@@ -261,19 +268,23 @@ static void put_counts(adept_json_writer *w, const adept_counts *c)
     adept_json_begin_object(w, "counters");
     for (size_t i = 0; i < ADEPT_COUNTERS; i++)
         adept_json_put_number(w, adept_counter_name(i), c->values[i]);
-    adept_json_put_members(w, "ipc %g misses_per_1000_instructions %g memory_bytes_per_s %g memory_source %s user_only %d counted_share %g",
-                           c->ipc, c->misses_per_1000, c->memory_bytes_per_s,
-                           c->is_of_controllers ? "memory controllers" : "64 bytes for each cache miss", c->is_user_only, c->counted);
+    adept_json_put_members(
+        w,
+        "ipc %g misses_per_1000_instructions %g memory_bytes_per_s %g memory_source %s user_only %d counted_share %g",
+        c->ipc, c->misses_per_1000, c->memory_bytes_per_s,
+        c->is_of_controllers ? "memory controllers" : "64 bytes for each cache miss", c->is_user_only, c->counted);
     adept_json_put_string(w, "bound", c->bound);
     adept_json_end_object(w);
 }
 
-static adept_status put_all(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run, adept_error *err)
+static adept_status put_all(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run,
+                            adept_error *err)
 {
     size_t n = 0;
 
     adept_json_begin_object(w, NULL);
-    adept_json_put_members(w, "schema_version %jd kind %s host %s started %s", (intmax_t)1, "measured", run->host, run->started);
+    adept_json_put_members(w, "schema_version %jd kind %s host %s started %s", (intmax_t)1, "measured", run->host,
+                           run->started);
     if (run->command) {
         while (run->command[n])
             n++;
@@ -283,8 +294,8 @@ static adept_status put_all(adept_json_writer *w, const adept_recording *r, cons
     }
     adept_json_put_number(w, "exit_status", run->exit_status < 0 ? NAN : run->exit_status);
     adept_json_put_number(w, "rank", run->rank < 0 ? NAN : run->rank);
-    adept_json_put_members(w, "begin_s %g time_s %g period_s %g sampler_cpu_s %g", run->begin_s, run->end_s - run->begin_s,
-                           adept_recording_period_s(r), adept_recording_cpu_s(r));
+    adept_json_put_members(w, "begin_s %g time_s %g period_s %g sampler_cpu_s %g", run->begin_s,
+                           run->end_s - run->begin_s, adept_recording_period_s(r), adept_recording_cpu_s(r));
     adept_json_begin_array(w, "sensors");
     for (size_t i = 0; i < adept_recording_tracks(r); i++)
         put_track(w, r, i, run);
@@ -299,7 +310,8 @@ static adept_status put_all(adept_json_writer *w, const adept_recording *r, cons
     return status;
 }
 
-adept_status adept_measured_json(char **text, const adept_recording *r, const adept_measured_run *run, bool pretty, adept_error *err)
+adept_status adept_measured_json(char **text, const adept_recording *r, const adept_measured_run *run, bool pretty,
+                                 adept_error *err)
 {
     adept_json_writer w = {.pretty = pretty};
     adept_status status = put_all(&w, r, run, err);

@@ -10,7 +10,8 @@ typedef struct adept_sampler {
     pthread_t thread;
     size_t *sensors; /* their numbers */
     size_t n_sensors;
-    bool is_scattered; /* reads at a random time of every period: what swings in step with the period is then measured right */
+    /* reads at a random time of every period: what swings in step with the period is then measured right */
+    bool is_scattered;
     uint64_t random;
     double cpu_s; /* that it took, once it has ended */
     size_t reading; /* the sensor that it reads now, since `since_s`; SIZE_MAX: none */

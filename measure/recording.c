@@ -39,7 +39,8 @@ static bool read_sensor(adept_recording *r, adept_sampler *s, size_t i)
     is_over = s && s->is_alone;
     if (s) s->reading = SIZE_MAX;
     bool sampled = !is_over && status == ADEPT_OK && adept_track_add(track, &reading);
-    if (!is_over && status != ADEPT_OK) adept_track_lose(track, "gone after %.3g s: %s", before_s - r->begin_s, err.message);
+    if (!is_over && status != ADEPT_OK)
+        adept_track_lose(track, "gone after %.3g s: %s", before_s - r->begin_s, err.message);
     if (r->journal && sampled) adept_journal_sample(r->journal, i, &track->samples[track->shown.n_samples - 1]);
     if (r->journal && !is_over && track->shown.lost) adept_journal_lost(r->journal, i, track->shown.lost);
     bool is_done = is_over || sampled || track->shown.lost;
@@ -70,7 +71,8 @@ static double counter_ahead_j(const adept_track_state *b, const adept_track_stat
 {
     double ahead_j = b->shown.counter_j - a->shown.counter_j, range_j = a->shown.sensor->range_j;
 
-    return range_j > 0 ? remainder(ahead_j, range_j) : ahead_j; /* one may have started again between the first two readings */
+    /* one may have started again between the first two readings */
+    return range_j > 0 ? remainder(ahead_j, range_j) : ahead_j;
 }
 
 /* Is every reading of `b` one that the counter of `a` showed about then, from a reading before to a reading behind? */
@@ -119,7 +121,8 @@ static bool shows_the_same(adept_recording *r, size_t i, size_t k)
     read_sensor(r, NULL, k);
     if (a->shown.n_samples < 2 || b->shown.n_samples < 1) return false;
     double shown_j = b->samples[b->shown.n_samples - 1].energy_j + counter_ahead_j(b, a);
-    return shown_j >= a->samples[a->shown.n_samples - 2].energy_j && shown_j <= a->samples[a->shown.n_samples - 1].energy_j;
+    return shown_j >= a->samples[a->shown.n_samples - 2].energy_j &&
+           shown_j <= a->samples[a->shown.n_samples - 1].energy_j;
 }
 
 /* Threads that were left alone may still look at what it was. */
@@ -142,8 +145,8 @@ static void drop_track(adept_recording *r, size_t i)
     }
 }
 
-/* The same at the begin, for those who take samples as they come: such a sensor becomes a note. Only where there are several
- * of one package is it waited for what moves within a millisecond. */
+/* The same at the begin, for those who take samples as they come: such a sensor becomes a note. Only where there are
+ * several of one package is it waited for what moves within a millisecond. */
 static void drop_mirrors(adept_recording *r)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
@@ -160,8 +163,8 @@ static void drop_mirrors(adept_recording *r)
         }
         if (!has_moved(&r->tracks[k]) || !shows_the_same(r, i, k)) continue;
         adept_sensor *sensor = r->search.sensors[i];
-        adept_sensor_missing(&r->search, sensor->name, "", "%s shows the counter of %s once more, which counts once", sensor->source,
-                             r->search.sensors[k]->name);
+        adept_sensor_missing(&r->search, sensor->name, "", "%s shows the counter of %s once more, which counts once",
+                             sensor->source, r->search.sensors[k]->name);
         drop_track(r, i--);
     }
 }
@@ -217,7 +220,8 @@ static void *sample(void *record)
 
     begin_sampling(s);
     for (double slot = 1;; slot++) {
-        slot = fmax(slot, floor((adept_clock_s() - r->begin_s) / r->period_s)); /* periods that were missed are not made up for */
+        /* periods that were missed are not made up for */
+        slot = fmax(slot, floor((adept_clock_s() - r->begin_s) / r->period_s));
         double share = s->is_scattered ? draw(&s->random) : 0.5;
         if (!wait_until(s, r->begin_s + (slot + share - 0.5) * r->period_s)) break;
         for (size_t i = 0; i < s->n_sensors; i++)
@@ -338,13 +342,14 @@ void adept_recording_watch(adept_recording *r)
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < r->n_samplers; i++) {
         adept_sampler *s = &r->samplers[i];
-        if (!s->is_alone && s->reading != SIZE_MAX && adept_clock_s() - s->since_s > 3 * patience_s(r, s->reading)) leave_alone(r, s);
+        if (!s->is_alone && s->reading != SIZE_MAX && adept_clock_s() - s->since_s > 3 * patience_s(r, s->reading))
+            leave_alone(r, s);
     }
     pthread_mutex_unlock(&r->lock);
 }
 
-/* What is quick is read a first time before it is known which of it counts. In a thread, for it may be a file that hangs; then
- * another one goes on behind it. */
+/* What is quick is read a first time before it is known which of it counts. In a thread, for it may be a file that
+ * hangs; then another one goes on behind it. */
 static void read_quick(void *data)
 {
     adept_sampler *s = data;
@@ -394,8 +399,8 @@ adept_status adept_recording_start(adept_recording **out, const adept_recording_
     r->period_s = options->period_s > 0 ? options->period_s : ADEPT_PERIOD_S;
     r->begin_s = r->end_s = adept_clock_s();
     r->search.settings = options->settings;
-    adept_status status = adept_sensors_find(&r->search, options->kinds ? options->kinds : adept_sensor_kinds(), options->devices,
-                                             options->n_devices, err);
+    adept_status status = adept_sensors_find(&r->search, options->kinds ? options->kinds : adept_sensor_kinds(),
+                                             options->devices, options->n_devices, err);
     if (status == ADEPT_OK && !(r->tracks = calloc(r->search.n_sensors + 1, sizeof *r->tracks)))
         status = adept_no_memory(err, "a recording");
     for (size_t i = 0; status == ADEPT_OK && i < r->search.n_sensors; i++)
@@ -419,8 +424,8 @@ adept_status adept_recording_start(adept_recording **out, const adept_recording_
     return status;
 }
 
-/* A counter that never moved counts nothing, as those of virtual machines, whatever the time: its energy is not known. It can
- * have had no time to move where it is documented how often it does; then there is a bound. */
+/* A counter that never moved counts nothing, as those of virtual machines, whatever the time: its energy is not known.
+ * It can have had no time to move where it is documented how often it does; then there is a bound. */
 static void lose_the_dead(adept_track_state *track)
 {
     const adept_sample *samples = track->samples;
@@ -446,20 +451,22 @@ static void lose_the_silent(adept_recording *r, adept_track_state *track)
     double before_s = n > 0 && !r->is_emptied ? track->samples[0].time_s - r->begin_s : 0;
     const char *colon = *track->doubt ? ": " : "";
 
-    if (missing_s > most_s) adept_track_lose(track, "it said nothing in the last %.3g s%s%s", missing_s, colon, track->doubt);
-    if (before_s > most_s) adept_track_lose(track, "it said nothing in the first %.3g s%s%s", before_s, colon, track->doubt);
+    if (missing_s > most_s)
+        adept_track_lose(track, "it said nothing in the last %.3g s%s%s", missing_s, colon, track->doubt);
+    if (before_s > most_s)
+        adept_track_lose(track, "it said nothing in the first %.3g s%s%s", before_s, colon, track->doubt);
 }
 
-/* A sensor of which it was not sure that it has a number, and which never said one, is a note. Behind all that has the numbers
- * of sensors. */
+/* A sensor of which it was not sure that it has a number, and which never said one, is a note. Behind all that has the
+ * numbers of sensors. */
 static void drop_the_doubtful(adept_recording *r)
 {
     for (size_t i = r->search.n_sensors; i-- > 0;) {
         adept_sensor *sensor = r->search.sensors[i];
         adept_track_state *track = &r->tracks[i];
         if (!sensor->is_doubtful || !track->was_silent || track->shown.n_doubted > 0) continue;
-        adept_sensor_missing(&r->search, sensor->name, "", "%s: asked %zu times: %s", sensor->source, track->shown.n_readings,
-                             *track->doubt ? track->doubt : "it never said anything");
+        adept_sensor_missing(&r->search, sensor->name, "", "%s: asked %zu times: %s", sensor->source,
+                             track->shown.n_readings, *track->doubt ? track->doubt : "it never said anything");
         drop_track(r, i);
     }
 }

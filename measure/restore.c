@@ -58,8 +58,9 @@ adept_status adept_restore_open(adept_restore *r, const char *path, adept_error 
     if (r->lock < 0)
         status = adept_system_error(err, ADEPT_E_IO, lock);
     else if (flock(r->lock, LOCK_EX | LOCK_NB))
-        status = errno == EWOULDBLOCK ? adept_error_set(err, ADEPT_E_IO, "%s: another adept sweep --drive is running", lock)
-                                      : adept_system_error(err, ADEPT_E_IO, lock);
+        status = errno == EWOULDBLOCK
+                     ? adept_error_set(err, ADEPT_E_IO, "%s: another adept sweep --drive is running", lock)
+                     : adept_system_error(err, ADEPT_E_IO, lock);
     free(lock);
     return status;
 }
@@ -136,8 +137,8 @@ static bool has_kind(const adept_controls *list, const adept_control_kind *kind)
     return has;
 }
 
-/* A row of the file: which device, and whether it may be set so. @param there  what is on this machine of the kinds that
- * rows named so far. @return ADEPT_E_IO: the device is not there, or does not say what it can be set to */
+/* A row of the file: which device, and whether it may be set so. @param there  what is on this machine of the kinds
+ * that rows named so far. @return ADEPT_E_IO: the device is not there, or does not say what it can be set to */
 static adept_status check_row(adept_json_reader *in, adept_controls *there, const cJSON *row)
 {
     const char *key = adept_json_string(in, row, "key"), *id = adept_json_string(in, row, "id");
@@ -207,11 +208,11 @@ static adept_status read_own(char **text, size_t *size, const char *path, int fd
 
     if (fstat(fd, &st)) return adept_system_error(err, ADEPT_E_INVALID, path);
     if (st.st_uid != 0 && st.st_uid != geteuid())
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: it belongs to user %ld, who may have written anything to it", path,
-                               (long)st.st_uid);
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: it belongs to user %ld, who may have written anything to it",
+                               path, (long)st.st_uid);
     if (st.st_mode & (S_IWGRP | S_IWOTH))
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: others may write to it; if it is as adept left it: chmod go-w",
-                               path);
+        return adept_error_set(err, ADEPT_E_INVALID,
+                               "%s: others may write to it; if it is as adept left it: chmod go-w", path);
     return adept_file_read_open(text, size, fd, path, (size_t)1 << 20, err);
 }
 
@@ -224,7 +225,8 @@ adept_status adept_restore_leftovers(const adept_restore *r, const char *sysroot
 
     *n = 0;
     if (fd < 0 && errno == ENOENT) return ADEPT_OK;
-    adept_status status = fd >= 0 ? read_own(&text, &size, r->path, fd, err) : adept_file_open(&fd, r->path, O_NOFOLLOW, err);
+    adept_status status =
+        fd >= 0 ? read_own(&text, &size, r->path, fd, err) : adept_file_open(&fd, r->path, O_NOFOLLOW, err);
     if (fd >= 0) close(fd);
     if (status == ADEPT_OK) status = adept_json_parse(&document, r->path, text, size, err);
     free(text);

@@ -11,8 +11,8 @@
 
 enum { VOLTAGE, CURRENT };
 
-/* power_now in microwatts; current_now in microamperes and voltage_now in microvolts, which become gauges, where both are there. A
- * battery may have them all, and tell power_now 0 throughout. @return false: it has neither */
+/* power_now in microwatts; current_now in microamperes and voltage_now in microvolts, which become gauges, where both
+ * are there. A battery may have them all, and tell power_now 0 throughout. @return false: it has neither */
 static bool watch(adept_sensor_search *search, adept_sysfs *files, bool *has_product, const char *folder)
 {
     bool has_power = adept_sysfs_watch(search, files, folder, "power_now", 1e-6, INTO(power_w));

@@ -1,7 +1,7 @@
 /** @file sensor_hwmon.c  Power and energy by hwmon (Documentation/hwmon/sysfs-interface.rst; microwatts, microjoules)
- * of the chips whose meaning is known: amdgpu, i915, xe, amd_energy, power_meter. Others with power readings (ina226, nct6683,
- * corsairpsu, PMBus) sit on rails that only the board's designer knows: adding them up would count things twice, so
- * they get a note. */
+ * of the chips whose meaning is known: amdgpu, i915, xe, amd_energy, power_meter. Others with power readings (ina226,
+ * nct6683, corsairpsu, PMBus) sit on rails that only the board's designer knows: adding them up would count things
+ * twice, so they get a note. */
 #include "sysfs.h"
 #include "adept_number.h"
 #include <errno.h>
@@ -55,7 +55,8 @@ static void find_address(char *address, size_t size, adept_sensor_search *search
     snprintf(address, size, "%.31s", last ? last + 1 : target);
 }
 
-/* A board has one chip, and where the driver shows its partitions as devices, perhaps several. That rocm reads it needs no word. */
+/* A board has one chip, and where the driver shows its partitions as devices, perhaps several. That rocm reads it needs
+ * no word. */
 static bool is_read_already(adept_sensor_search *search, const char *address, const char *folder)
 {
     char place[32];
@@ -63,8 +64,8 @@ static bool is_read_already(adept_sensor_search *search, const char *address, co
     snprintf(place, sizeof place, "%.*s", (int)strcspn(address, "."), address);
     const adept_sensor *other = adept_sensor_at(search, strchr(place, ':') ? place : "");
     if (other && other->kind == &adept_sensor_kind_hwmon)
-        adept_sensor_missing(search, strrchr(folder, '/') + 1, "", "%s: of the board at %s, which counts once, as %s", folder, address,
-                             other->name);
+        adept_sensor_missing(search, strrchr(folder, '/') + 1, "", "%s: of the board at %s, which counts once, as %s",
+                             folder, address, other->name);
     return other != NULL;
 }
 
@@ -99,8 +100,8 @@ static void add_amdgpu(adept_sensor_search *search, const char *folder, adept_co
     memcpy(sensor->gauges, found, sizeof found);
     snprintf(sensor->device, sizeof sensor->device, "%s", device);
     sensor->most_power_w = ADEPT_PEAK * adept_sysfs_limit_w(search, folder);
-    /* "Valid power data is available only from primary die" (aldebaran_ppt.c): the second one of an MI250 says 0, and so does a
-     * board that sleeps, which may wake up. */
+    /* "Valid power data is available only from primary die" (aldebaran_ppt.c): the second one of an MI250 says 0, and
+     * so does a board that sleeps, which may wake up. */
     sensor->is_doubtful = true;
     sensor->is_slow = true; /* each reading asks the GPU's firmware, and may wake the GPU up */
 }
@@ -113,7 +114,8 @@ static void find_amdgpu(adept_sensor_search *search, const char *folder)
     char address[32], name[64], device[64];
 
     if (!isnan(adept_sysfs_number(search, folder, "in1_input"))) {
-        snprintf(name, sizeof name, "apu-%zu", adept_sensors_found(search, &adept_sensor_kind_hwmon, ADEPT_COMPONENT_CPU));
+        snprintf(name, sizeof name, "apu-%zu",
+                 adept_sensors_found(search, &adept_sensor_kind_hwmon, ADEPT_COMPONENT_CPU));
         if (!is_cpu_read(search)) add_amdgpu(search, folder, ADEPT_COMPONENT_CPU, name, "AMD APU, cores and graphics");
         return;
     }
@@ -123,8 +125,9 @@ static void find_amdgpu(adept_sensor_search *search, const char *folder)
     if (!is_read_already(search, address, folder)) add_amdgpu(search, folder, ADEPT_COMPONENT_GPU, name, device);
 }
 
-/* Documentation/ABI/testing/sysfs-driver-intel-i915-hwmon and -xe-hwmon: energy1_input is of the board, of some boards of xe only
- * energy2_input, of the package, is there; neither tells power. They have chips for boards only, not for what is in a processor. */
+/* Documentation/ABI/testing/sysfs-driver-intel-i915-hwmon and -xe-hwmon: energy1_input is of the board, of some boards
+ * of xe only energy2_input, of the package, is there; neither tells power. They have chips for boards only, not for
+ * what is in a processor. */
 static void find_intel_board(adept_sensor_search *search, const char *folder)
 {
     char address[32], name[64];
@@ -150,9 +153,9 @@ static void find_intel_board(adept_sensor_search *search, const char *folder)
     sensor->is_slow = true; /* it may wake the board up */
 }
 
-/* What a meter is of, in the words of NVIDIA's Grace ("Module Power Socket 0", in the file power1_oem_info): a module has the
- * processor and the GPU on it, the processor its cores, its other parts and, as NVIDIA has it, its memory. Without such a word it is
- * of the machine. */
+/* What a meter is of, in the words of NVIDIA's Grace ("Module Power Socket 0", in the file power1_oem_info): a module
+ * has the processor and the GPU on it, the processor its cores, its other parts and, as NVIDIA has it, its memory.
+ * Without such a word it is of the machine. */
 #define BIT(name) (1u << ADEPT_COMPONENT_##name)
 static const struct {
     const char *word;
@@ -175,7 +178,9 @@ static void take_label(adept_sensor *sensor, const char *label)
         if (strncasecmp(label, rails[i].word, strlen(rails[i].word)) == 0) {
             sensor->width = rails[i].width;
             sensor->contains = rails[i].contains;
-            if (socket) snprintf(sensor->package, sizeof sensor->package, "-%.*s", (int)strspn(socket + 7, "0123456789"), socket + 7);
+            if (socket)
+                snprintf(sensor->package, sizeof sensor->package, "-%.*s", (int)strspn(socket + 7, "0123456789"),
+                         socket + 7);
             return;
         }
 }
@@ -188,7 +193,8 @@ static void find_power_meter(adept_sensor_search *search, const char *folder)
     adept_sysfs files = {0};
 
     if (adept_sysfs_number(search, folder, "power1_is_battery") == 1) return; /* sensor_battery.c */
-    snprintf(name, sizeof name, "power-meter-%zu", adept_sensors_found(search, &adept_sensor_kind_hwmon, ADEPT_COMPONENT_NODE));
+    snprintf(name, sizeof name, "power-meter-%zu",
+             adept_sensors_found(search, &adept_sensor_kind_hwmon, ADEPT_COMPONENT_NODE));
     if (!watch_power(search, &files, folder, name)) return;
     adept_sensor *sensor = adept_sysfs_add(search, &adept_sensor_kind_hwmon, &files, ADEPT_COMPONENT_NODE, name);
     if (!sensor) return;
@@ -252,7 +258,8 @@ static void find_chip(adept_sensor_search *search, const char *folder, void *con
     (void)context;
     if (!adept_sysfs_text(name, sizeof name, search, folder, "name")) {
         int why = errno;
-        snprintf(device, sizeof device, "%.500s/device", folder); /* where drivers of an older kind have their files: ACPI's meter */
+        /* where drivers of an older kind have their files: ACPI's meter */
+        snprintf(device, sizeof device, "%.500s/device", folder);
         if (why == ENOENT && adept_sysfs_text(name, sizeof name, search, device, "name")) folder = device;
         errno = why;
         if (folder != device && why != ENOENT) adept_sysfs_missing(search, strrchr(folder, '/') + 1, folder, "name");

@@ -136,8 +136,10 @@ static void find_at(adept_sensor_search *search, const char *path, const char *p
         return;
     }
     if (power.now_w > 0) /* a number all the same */
-        adept_sensor_missing(search, "ipmi", "if its numbers follow the load all the same (OpenBMC's do): --meter redfish+https://ITS-ADDRESS",
-                             "%s: %s, and tells %.0f W all the same, which may be of any time", path, why, power.now_w);
+        adept_sensor_missing(
+            search, "ipmi",
+            "if its numbers follow the load all the same (OpenBMC's do): --meter redfish+https://ITS-ADDRESS",
+            "%s: %s, and tells %.0f W all the same, which may be of any time", path, why, power.now_w);
     else
         adept_sensor_missing(search, "ipmi", "", "%s: %s", path, why);
     close(device.file);

@@ -113,8 +113,8 @@ static adept_status read_board(adept_sensor *sensor, adept_reading *reading, ade
     reading->power_w = answer(b, status, milli(mw));
     read_gauges(b, reading->gauges);
     if (!b->gone) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_IO, "%s: %s (NVML status %d)", sensor->name, adept_nvml_text(b->library, b->gone),
-                           b->gone);
+    return adept_error_set(err, ADEPT_E_IO, "%s: %s (NVML status %d)", sensor->name,
+                           adept_nvml_text(b->library, b->gone), b->gone);
 }
 
 static void close_board(adept_sensor *sensor)
@@ -184,10 +184,14 @@ static void add_board(adept_sensor_search *search, const board *found, unsigned 
     sensor->state = b;
     snprintf(sensor->device, sizeof sensor->device, "%.63s %.16s, driver %.31s", name, pci.bus_id, driver);
     /* nvml.h: on Ampere (except GA100) and newer, the power is the mean of one second. Of GA100 others say so too. */
-    if (l->architecture && l->architecture(b->device, &architecture) != NVML_SUCCESS) architecture = NVML_ARCHITECTURE_AMPERE;
+    if (l->architecture && l->architecture(b->device, &architecture) != NVML_SUCCESS)
+        architecture = NVML_ARCHITECTURE_AMPERE;
     if (has_power && !b->at_once && architecture >= NVML_ARCHITECTURE_AMPERE) sensor->mean_s = 1;
-    snprintf(sensor->source, sizeof sensor->source, "%s%s%s%s", has_counter ? "nvmlDeviceGetTotalEnergyConsumption" : "",
-             has_counter && has_power ? ", " : "", !has_power ? "" : b->at_once ? "NVML_FI_DEV_POWER_INSTANT" : "nvmlDeviceGetPowerUsage",
+    snprintf(sensor->source, sizeof sensor->source, "%s%s%s%s",
+             has_counter ? "nvmlDeviceGetTotalEnergyConsumption" : "", has_counter && has_power ? ", " : "",
+             !has_power   ? ""
+             : b->at_once ? "NVML_FI_DEV_POWER_INSTANT"
+                          : "nvmlDeviceGetPowerUsage",
              sensor->mean_s > 0 && !has_counter ? " (the mean of 1 s)" : "");
     name_board(sensor, b, index, of);
     sensor->component = ADEPT_COMPONENT_GPU;
@@ -212,8 +216,8 @@ static void find_board(adept_sensor_search *search, adept_nvml *library, unsigne
     snprintf(name, sizeof name, "gpu-%u", index);
     int status = library->handle(index, &b.device);
     if (status != NVML_SUCCESS) {
-        adept_sensor_missing(search, name, adept_nvml_help(status), "%s (NVML status %d)", adept_nvml_text(library, status),
-                             status);
+        adept_sensor_missing(search, name, adept_nvml_help(status), "%s (NVML status %d)",
+                             adept_nvml_text(library, status), status);
         return;
     }
     int energy_status = get_energy(&b, &mj);
@@ -225,8 +229,9 @@ static void find_board(adept_sensor_search *search, adept_nvml *library, unsigne
     if (may_answer(energy_status) || may_answer(power_status))
         add_board(search, &b, index, of, may_answer(energy_status), may_answer(power_status));
     else
-        adept_sensor_missing(search, name, adept_nvml_help(power_status), "neither energy nor power: %s (NVML status %d)",
-                             adept_nvml_text(library, power_status), power_status);
+        adept_sensor_missing(search, name, adept_nvml_help(power_status),
+                             "neither energy nor power: %s (NVML status %d)", adept_nvml_text(library, power_status),
+                             power_status);
 }
 
 static void find(adept_sensor_search *search)

@@ -78,7 +78,8 @@ static bool is_counted(adept_sensor_search *search, adept_component component, l
     double number = adept_sysfs_number(search, folder, "physical_package_id");
     snprintf(package, 16, "-%.0f", number);
     for (size_t i = 0; number >= 0 && i < search->n_sensors; i++)
-        if (search->sensors[i]->component == component && strcmp(search->sensors[i]->package, package) == 0) return true;
+        if (search->sensors[i]->component == component && strcmp(search->sensors[i]->package, package) == 0)
+            return true;
     return false;
 }
 
@@ -88,16 +89,17 @@ static bool find_counters(adept_sensor_search *search, size_t event, const struc
                           double step_j, long first, long last, long *n)
 {
     const char *source = events[event].event;
-    /* Is there one counter for all dies of a package, where Linux opens one for each? So it is of AMD and Hygon: "perf/x86/rapl:
-     * Fix the energy-pkg event for AMD CPUs" of Linux. What powercap reads tells by its numbers; these begin at 0 when opened. */
+    /* Is there one counter for all dies of a package, where Linux opens one for each? So it is of AMD and Hygon:
+     * "perf/x86/rapl: Fix the energy-pkg event for AMD CPUs" of Linux. What powercap reads tells by its numbers; these
+     * begin at 0 when opened. */
     bool by_package = adept_sysfs_is_amd(search);
 
     for (long cpu = first; cpu <= last; cpu++, ++*n) {
         char name[64], cpus[64], package[16] = "";
         if (by_package && is_counted(search, events[event].component, cpu, package)) {
             snprintf(name, sizeof name, "%s-%ld", adept_component_name(events[event].component), *n);
-            adept_sensor_missing(search, name, "", "power/%s/ on CPU %ld shows the counter of package %s once more", source, cpu,
-                                 package + 1);
+            adept_sensor_missing(search, name, "", "power/%s/ on CPU %ld shows the counter of package %s once more",
+                                 source, cpu, package + 1);
             continue;
         }
         counter found = {open_event(attributes, cpu), step_j};
@@ -122,7 +124,8 @@ static bool find_event(adept_sensor_search *search, size_t event, const struct p
     bool is_allowed = true;
     long n = 0;
 
-    for (int64_t first, last; is_allowed && adept_integer_parse(&first, cpus, &cpus, 0, MOST_CPUS); cpus += *cpus == ',') {
+    for (int64_t first, last; is_allowed && adept_integer_parse(&first, cpus, &cpus, 0, MOST_CPUS);
+         cpus += *cpus == ',') {
         last = first;
         if (*cpus == '-' && !adept_integer_parse(&last, cpus + 1, &cpus, first, MOST_CPUS)) break;
         is_allowed = find_counters(search, event, attributes, step_j, (long)first, (long)last, &n);
@@ -175,8 +178,10 @@ static void find(adept_sensor_search *search)
     char cpus[1024], type[32];
     double step_j;
 
-    if (adept_sysfs_text(type, sizeof type, search, PMU "_core", "type")) /* "perf/x86/rapl: Add core energy counter support for AMD" */
-        adept_sensor_missing(search, "power_core", "", PMU "_core: the energy of each core by itself, which is in its package's: left out");
+    if (adept_sysfs_text(type, sizeof type, search, PMU "_core",
+                         "type")) /* "perf/x86/rapl: Add core energy counter support for AMD" */
+        adept_sensor_missing(search, "power_core", "",
+                             PMU "_core: the energy of each core by itself, which is in its package's: left out");
     bool is_allowed = find_pmu(search, cpus, sizeof cpus, &attributes);
 
     for (size_t i = 0; is_allowed && i < sizeof events / sizeof events[0]; i++) {

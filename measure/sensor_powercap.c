@@ -78,7 +78,9 @@ static void find_zone(adept_sensor_search *search, const char *folder, void *con
     name_zone(name, sizeof name, search, zones[i].name, number, folder);
     if (zones[i].component == ADEPT_COMPONENT_CORES && adept_sysfs_is_amd(search)) {
         /* MSR C001_029A is each core's own: the zone shows that of whichever CPU reads it. */
-        adept_sensor_missing(search, name, "", "%s: AMD's counter is that of one core, not of all cores of the package: left out", folder);
+        adept_sensor_missing(search, name, "",
+                             "%s: AMD's counter is that of one core, not of all cores of the package: left out",
+                             folder);
         return;
     }
     /* Since Linux 5.10 only root may read it: CVE-2020-8694, powers tell keys. */

@@ -192,8 +192,8 @@ static void add_board(adept_sensor_search *search, const board *found, const dev
              found->has_counter ? "rsmi_dev_energy_count_get" : "rsmi_dev_power_get", found->device);
 }
 
-/* Of the devices at one place (domain, bus and device: partitions of a board have numbers or functions of their own), the one that
- * says most: a counter, or else power, or else the first. */
+/* Of the devices at one place (domain, bus and device: partitions of a board have numbers or functions of their own),
+ * the one that says most: a counter, or else power, or else the first. */
 static uint32_t speaker_of(const device_facts *facts, uint32_t n, uint32_t device)
 {
     size_t place = strcspn(facts[device].address, ".");
@@ -208,7 +208,8 @@ static uint32_t speaker_of(const device_facts *facts, uint32_t n, uint32_t devic
     return speaker;
 }
 
-static void find_board(adept_sensor_search *search, library *lib, const device_facts *facts, uint32_t n, uint32_t device)
+static void find_board(adept_sensor_search *search, library *lib, const device_facts *facts, uint32_t n,
+                       uint32_t device)
 {
     const device_facts *f = &facts[device];
     const board found = {.lib = lib, .device = device, .has_counter = f->energy_j > 0};
@@ -220,8 +221,11 @@ static void find_board(adept_sensor_search *search, library *lib, const device_f
     adept_sysfs_each(search, folder, "hwmon", find_apu, &is_apu);
     snprintf(name, sizeof name, "rocm device %" PRIu32, device);
     if (speaker != device)
-        adept_sensor_missing(search, name, "", "%s: of the same board as rocm device %" PRIu32 ", which counts once", f->address, speaker);
-    else if (f->energy_j == 0 && !(f->power_w > 0)) /* aldebaran_ppt.c of Linux: only the first die of an MI250 has the board's energy and power */
+        adept_sensor_missing(search, name, "", "%s: of the same board as rocm device %" PRIu32 ", which counts once",
+                             f->address, speaker);
+    else if (f->energy_j == 0 &&
+             !(f->power_w >
+               0)) /* aldebaran_ppt.c of Linux: only the first die of an MI250 has the board's energy and power */
         adept_sensor_missing(search, name, "", "%s has counted 0 J: a second die, counted with the first", f->address);
     else if (isnan(f->energy_j) && isnan(f->power_w))
         adept_sensor_missing(search, name, "", "%s states neither energy nor power", f->address);
@@ -237,8 +241,8 @@ static void ask_device(device_facts *facts, library *lib, uint32_t device)
 
     *facts = (device_facts){.energy_j = read_energy_j(&b, &count, &step_j), .power_w = read_power_w(&b)};
     if (lib->rsmi_dev_pci_id_get(device, &id) == 0) /* bits 28 to 31 are a partition's */
-        snprintf(facts->address, sizeof facts->address, "%04x:%02x:%02x.%x", (unsigned)(id >> 32), (unsigned)(id >> 8 & 0xff),
-                 (unsigned)(id >> 3 & 0x1f), (unsigned)(id & 7));
+        snprintf(facts->address, sizeof facts->address, "%04x:%02x:%02x.%x", (unsigned)(id >> 32),
+                 (unsigned)(id >> 8 & 0xff), (unsigned)(id >> 3 & 0x1f), (unsigned)(id & 7));
 }
 
 static void find(adept_sensor_search *search)

@@ -200,7 +200,8 @@ static void select_devices(adept_sensor_search *search, const char *const *devic
         for (size_t i = 0; i < search->n_sensors; i++)
             found = found || is_called(search->sensors[i], devices[w]);
         if (!found)
-            adept_sensor_missing(search, devices[w], "`adept measure --list` shows what there is", "no sensor is called so");
+            adept_sensor_missing(search, devices[w], "`adept measure --list` shows what there is",
+                                 "no sensor is called so");
     }
     for (size_t i = 0; i < search->n_sensors; i++) {
         bool wanted = n_devices == 0;
@@ -238,7 +239,8 @@ static bool is_of_package(const adept_sensor *whole, const adept_sensor *part)
 {
     const char *number = strchr(whole->name, '-'), *other = strchr(part->name, '-');
 
-    if (whole->component == ADEPT_COMPONENT_CPU && whole->kind == part->kind && number && other) return strcmp(number, other) == 0;
+    if (whole->component == ADEPT_COMPONENT_CPU && whole->kind == part->kind && number && other)
+        return strcmp(number, other) == 0;
     return !*whole->package || !*part->package || strcmp(whole->package, part->package) == 0;
 }
 
@@ -255,7 +257,8 @@ static bool is_only_around(const adept_sensor_search *search, const adept_sensor
 
     for (size_t i = 0; is_only && i < search->n_sensors; i++) {
         const adept_sensor *other = search->sensors[i];
-        is_only = other == whole || !is_around(other, part) || other->component != whole->component || other->width != whole->width;
+        is_only = other == whole || !is_around(other, part) || other->component != whole->component ||
+                  other->width != whole->width;
     }
     return is_only;
 }
@@ -316,12 +319,15 @@ static void find_kind(adept_sensor_search *search, const adept_sensor_kind *kind
         s->search.notes = copy_of(search->notes, search->n_notes, sizeof *search->notes);
         s->search.sensor_capacity = search->n_sensors + 1;
         s->search.note_capacity = search->n_notes + 1;
-        failed = s->search.sensors && s->search.notes ? adept_deadline_until(scout, s, fmax(ADEPT_FIND_S, REQUESTS * kind->patience_s), search->settings.is_stopped)
-                                                            : ENOMEM;
+        failed = s->search.sensors && s->search.notes
+                     ? adept_deadline_until(scout, s, fmax(ADEPT_FIND_S, REQUESTS * kind->patience_s),
+                                            search->settings.is_stopped)
+                     : ENOMEM;
     }
     search->is_stuck = search->is_stuck || failed == ETIMEDOUT || failed == ECANCELED;
     if (failed == ETIMEDOUT)
-        adept_sensor_missing(search, kind->name, "", "does not answer: looking for its devices takes more than %g s", ADEPT_FIND_S);
+        adept_sensor_missing(search, kind->name, "", "does not answer: looking for its devices takes more than %g s",
+                             ADEPT_FIND_S);
     if (failed == ECANCELED) adept_sensor_missing(search, kind->name, "", "a signal ended looking for its devices");
     if (failed == ETIMEDOUT || failed == ECANCELED) return;
     if (failed) search->failed = failed;
@@ -351,7 +357,8 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
     int why = search->failed;
     if (why == 0) return ADEPT_OK;
     adept_sensors_close(search);
-    if (why == EMFILE || why == ENFILE) return adept_error_set(err, ADEPT_E_IO, "sensors cannot be opened: %s", strerror(why));
+    if (why == EMFILE || why == ENFILE)
+        return adept_error_set(err, ADEPT_E_IO, "sensors cannot be opened: %s", strerror(why));
     return adept_deadline_error(why, "sensors", err);
 }
 

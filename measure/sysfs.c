@@ -23,7 +23,8 @@ size_t adept_sensors_found(const adept_sensor_search *search, const adept_sensor
 const adept_sensor *adept_sensor_at(const adept_sensor_search *search, const char *place)
 {
     for (size_t i = 0; i < search->n_sensors && *place; i++)
-        if (search->sensors[i]->component == ADEPT_COMPONENT_GPU && strcasestr(search->sensors[i]->device, place)) return search->sensors[i];
+        if (search->sensors[i]->component == ADEPT_COMPONENT_GPU && strcasestr(search->sensors[i]->device, place))
+            return search->sensors[i];
     return NULL;
 }
 
@@ -42,7 +43,8 @@ bool adept_sysfs_is_amd(adept_sensor_search *search)
 
 double adept_sysfs_limit_w(adept_sensor_search *search, const char *folder)
 {
-    static const char *const files[] = {"power1_cap", "power1_cap_max", "power1_max", "power1_rated_max", "power1_crit"};
+    static const char *const files[] = {"power1_cap", "power1_cap_max", "power1_max", "power1_rated_max",
+                                        "power1_crit"};
     double most_w = 0;
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)

@@ -6,12 +6,13 @@
 /* Nothing is counted twice: of a CPU, perf gives way to powercap, and hwmon to both; of an AMD GPU, hwmon to rocm. */
 extern const adept_sensor_kind adept_sensor_kind_powercap, adept_sensor_kind_perf, adept_sensor_kind_rocm,
     adept_sensor_kind_hwmon, adept_sensor_kind_battery;
-/** The sensor of a board at a place on the PCI bus, "0000:05:00": domain, bus and device. A board counts once, through whatever
- *  functions and partitions it is seen. NULL: none was found there, or the place is not known ("") */
+/** The sensor of a board at a place on the PCI bus, "0000:05:00": domain, bus and device. A board counts once, through
+ * whatever functions and partitions it is seen. NULL: none was found there, or the place is not known ("") */
 const adept_sensor *adept_sensor_at(const adept_sensor_search *search, const char *place);
 /** Are the processors AMD's, or Hygon's? */
 bool adept_sysfs_is_amd(adept_sensor_search *search);
-/** What a chip of hwmon states as its limit (microwatts): the greatest of its files of limits, in watts; 0: it states none. */
+/** What a chip of hwmon states as its limit (microwatts): the greatest of its files of limits, in watts; 0: it states
+ * none. */
 double adept_sysfs_limit_w(adept_sensor_search *search, const char *folder);
 /** Sensors of that kind and component that the search has found. */
 size_t adept_sensors_found(const adept_sensor_search *search, const adept_sensor_kind *kind, adept_component component);

@@ -1,5 +1,6 @@
-/** @file track.c  Readings of one sensor become energy: differences of a counter, or the trapezoid rule over the times at
- *  which the power was really read. Nothing is integrated over a nominal period (the error of EA2P, docs/MEASURE.md). */
+/** @file track.c  Readings of one sensor become energy: differences of a counter, or the trapezoid rule over the times
+ * at which the power was really read. Nothing is integrated over a nominal period (the error of EA2P, docs/MEASURE.md).
+ */
 #include "track.h"
 #include "adept_grow.h"
 #include "units.h"
@@ -109,8 +110,8 @@ static void add_gauges(adept_track_state *track, const adept_reading *reading, d
     }
 }
 
-/* A power that can be one. What runs draws something: 0 is how devices that sleep, second dies and firmware without a number say
- * nothing. What is beyond all that such a device draws is no number either. */
+/* A power that can be one. What runs draws something: 0 is how devices that sleep, second dies and firmware without a
+ * number say nothing. What is beyond all that such a device draws is no number either. */
 static double credible_w(adept_track_state *track, const adept_reading *reading)
 {
     double power_w = reading->power_w, most_w = adept_sensor_most_w(track->shown.sensor);
@@ -119,10 +120,11 @@ static double credible_w(adept_track_state *track, const adept_reading *reading)
         const char *why = isnan(power_w) ? reading->why : ADEPT_NO_NUMBER;
         if (why) snprintf(track->doubt, sizeof track->doubt, "%s", why);
     } else if (!(power_w > 0)) {
-        snprintf(track->doubt, sizeof track->doubt, "it tells %s, which no running device draws", adept_units_watt(power_w).s);
+        snprintf(track->doubt, sizeof track->doubt, "it tells %s, which no running device draws",
+                 adept_units_watt(power_w).s);
     } else if (power_w > most_w) {
-        snprintf(track->doubt, sizeof track->doubt, "it tells %s, more than such a device can draw (%s)", adept_units_watt(power_w).s,
-                 adept_units_watt(most_w).s);
+        snprintf(track->doubt, sizeof track->doubt, "it tells %s, more than such a device can draw (%s)",
+                 adept_units_watt(power_w).s, adept_units_watt(most_w).s);
         track->shown.doubt = track->doubt;
         track->shown.n_doubted++;
     } else {
@@ -138,22 +140,27 @@ static double counted(adept_track_state *track, const adept_reading *reading, do
     double flowed_j = reading->energy_j - track->last_counter_j;
 
     if (sensor->range_j > 0 && sensor->most_power_w > 0 && passed_s * sensor->most_power_w >= sensor->range_j) {
-        adept_track_lose(track, "not read for %.3g s, in which the counter of %.6g J may have started again more than once",
+        adept_track_lose(track,
+                         "not read for %.3g s, in which the counter of %.6g J may have started again more than once",
                          passed_s, sensor->range_j);
         return NAN;
     }
     double around_j = flowed_j + sensor->range_j;
-    if (flowed_j < 0 && sensor->range_j > 0 && around_j >= 0 && (sensor->most_power_w <= 0 || around_j <= passed_s * sensor->most_power_w)) return around_j;
+    if (flowed_j < 0 && sensor->range_j > 0 && around_j >= 0 &&
+        (sensor->most_power_w <= 0 || around_j <= passed_s * sensor->most_power_w))
+        return around_j;
     /* It may show now what flowed since it changed last, or since its last update before the first sample. */
-    double late_s = fmax(sensor->refresh_s, track->shown.refresh_s), shown_s = reading->time_s - track->changed_s + late_s;
+    double late_s = fmax(sensor->refresh_s, track->shown.refresh_s),
+           shown_s = reading->time_s - track->changed_s + late_s;
     bool has_changed = track->samples[track->shown.n_samples - 1].energy_j > 0;
     if ((has_changed || late_s > 0) && flowed_j > shown_s * adept_sensor_most_w(sensor) + sensor->resolution_j) {
-        adept_track_lose(track, "its counter rose by %s within %.3g s, more than such a device can draw (%s)", adept_units_joule(flowed_j).s,
-                         shown_s, adept_units_watt(adept_sensor_most_w(sensor)).s);
+        adept_track_lose(track, "its counter rose by %s within %.3g s, more than such a device can draw (%s)",
+                         adept_units_joule(flowed_j).s, shown_s, adept_units_watt(adept_sensor_most_w(sensor)).s);
         return NAN;
     }
     if (flowed_j >= 0) return flowed_j;
-    /* The counter was set back, as a driver does that is loaded again: no device draws what starting again would mean. */
+    /* The counter was set back, as a driver does that is loaded again: no device draws what starting again would mean.
+     */
     if (!isnan(reading->power_w) && !isnan(track->last_power_w))
         return passed_s * (reading->power_w + track->last_power_w) / 2;
     adept_track_lose(track, "the counter went back by %.6g J", -flowed_j);
@@ -216,9 +223,12 @@ void adept_track_compare(adept_track_state *track)
     const adept_check *c = &track->check;
 
     if (track->shown.lost || !track->shown.by_counter || !(c->time_s > 0)) return;
-    /* A mean of some time, and a counter that shows what flowed some time ago, may differ by what changed within that. */
-    double late_s = fmax(track->shown.sensor->refresh_s, track->shown.refresh_s), mean_s = fmax(track->shown.sensor->mean_s, late_s);
-    double excused_j = c->spread_j + mean_s * fmax(c->high_w - c->low_w, counter_swing_w(track, mean_s)) + late_s * c->high_w;
+    /* A mean of some time, and a counter that shows what flowed some time ago, may differ by what changed within that.
+     */
+    double late_s = fmax(track->shown.sensor->refresh_s, track->shown.refresh_s),
+           mean_s = fmax(track->shown.sensor->mean_s, late_s);
+    double excused_j =
+        c->spread_j + mean_s * fmax(c->high_w - c->low_w, counter_swing_w(track, mean_s)) + late_s * c->high_w;
     if (fabs(c->power_j - c->counter_j) - excused_j <= disagreement * fmax(c->power_j, c->counter_j)) return;
     adept_track_lose(track, "in %.3g s its counter says %s, its power %s: which is right is not known", c->time_s,
                      adept_units_joule(c->counter_j).s, adept_units_joule(c->power_j).s);

@@ -3,7 +3,8 @@
 #define ADEPT_TRACK_H
 #include "adept_recording.h"
 
-/* Beyond so many samples every second one is given up: sums stay exact, only the ends of regions are known less well. */
+/* Beyond so many samples every second one is given up: sums stay exact, only the ends of regions are known less well.
+ */
 #define ADEPT_MOST_SAMPLES ((size_t)1 << 20)
 
 /** From so long on, a recording that is emptied as it grows compares its counters with its powers too. */
@@ -40,8 +41,8 @@ void adept_track_begin(adept_track_state *track, const adept_sensor *sensor);
  * @return true if it made a sample, the last of the track
  */
 bool adept_track_add(adept_track_state *track, const adept_reading *reading);
-/** A sample that was kept elsewhere. @param says_power  its power was read, not worked out of the counter. @return false when memory
- *  is out */
+/** A sample that was kept elsewhere. @param says_power  its power was read, not worked out of the counter. @return
+ * false when memory is out */
 bool adept_track_put(adept_track_state *track, adept_sample sample, bool says_power);
 /** Lose it where its counter and its power contradict each other: neither is known to be right. */
 void adept_track_compare(adept_track_state *track);

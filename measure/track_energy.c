@@ -47,8 +47,8 @@ static double last_power_w(const adept_track *track, double late_s)
     return 2 * (last->energy_j - a->energy_j) / (last->time_s - a->time_s);
 }
 
-/* What a counter had certainly counted at a time (`least`), or what it can have counted at most. It shows at each sample
- * what had flowed some time before, at most `late_s`. */
+/* What a counter had certainly counted at a time (`least`), or what it can have counted at most. It shows at each
+ * sample what had flowed some time before, at most `late_s`. */
 static double counted(const adept_track *track, double time_s, double late_s, bool least)
 {
     const adept_sample *first = track->samples, *last = first + track->n_samples - 1;
@@ -79,8 +79,9 @@ static double power_around_w(const adept_track *track, double time_s)
     return fmax(a->power_w, a[1].power_w);
 }
 
-/* Power readings: between two of them, the power lies between the two. Where each is the mean of some time, the first may be of
- * what flowed before, and the last does not show yet what flowed at the end: as much as that time's whole energy each. */
+/* Power readings: between two of them, the power lies between the two. Where each is the mean of some time, the first
+ * may be of what flowed before, and the last does not show yet what flowed at the end: as much as that time's whole
+ * energy each. */
 static void bound_power(adept_energy *e, const adept_track *track, double begin_s, double end_s)
 {
     e->low_j = e->high_j = e->energy_j;
@@ -116,7 +117,8 @@ adept_energy adept_track_energy(const adept_track *track, double begin_s, double
     const adept_sample *first = track->samples, *last = first + track->n_samples - 1;
     double energy_j = energy_until(track, end_s) - energy_until(track, begin_s);
     if (track->lost) {
-        e.at_least_j = energy_until(track, fmin(end_s, last->time_s)) - energy_until(track, fmax(fmin(begin_s, last->time_s), first->time_s));
+        e.at_least_j = energy_until(track, fmin(end_s, last->time_s)) -
+                       energy_until(track, fmax(fmin(begin_s, last->time_s), first->time_s));
         if (end_s > last->time_s || begin_s < first->time_s) return e;
     }
     e.at_least_j = NAN;
@@ -135,13 +137,16 @@ adept_energy adept_track_energy(const adept_track *track, double begin_s, double
 bool adept_track_warning(char *text, size_t size, const adept_track *track)
 {
     if (track->mirrors)
-        snprintf(text, size, "%s: it shows the counter of %s once more, which counts once", track->sensor->name, track->mirrors);
+        snprintf(text, size, "%s: it shows the counter of %s once more, which counts once", track->sensor->name,
+                 track->mirrors);
     else if (track->lost)
         snprintf(text, size, "%s: %s", track->sensor->name, track->lost);
     else if (track->n_doubted > 0)
-        snprintf(text, size, "%s: %zu of %zu readings are not taken: %s", track->sensor->name, track->n_doubted, track->n_readings, track->doubt);
+        snprintf(text, size, "%s: %zu of %zu readings are not taken: %s", track->sensor->name, track->n_doubted,
+                 track->n_readings, track->doubt);
     else if (track->n_silent * 10 > track->n_readings)
-        snprintf(text, size, "%s: %zu of %zu readings had no answer", track->sensor->name, track->n_silent, track->n_readings);
+        snprintf(text, size, "%s: %zu of %zu readings had no answer", track->sensor->name, track->n_silent,
+                 track->n_readings);
     else
         return false;
     return true;

@@ -124,10 +124,12 @@ void adept_network_of_nccl(adept_network *out, const adept_network *net, double 
 
 /* Of what a rank's adapters could carry; nccl-tests over 200 and 400 Gbit/s InfiniBand reach .8 to .9. */
 #define ADAPTER_SHARE 0.85
-/* All-to-all's bus bandwidth, of an all-reduce's: 8 B200, .597 against .742 of the link (shared specification, section 2). */
+/* All-to-all's bus bandwidth, of an all-reduce's: 8 B200, .597 against .742 of the link (shared specification, section
+ * 2). */
 #define ALL_TO_ALL_SHARE 0.8
 
-/* What is sent to `places`, of `copies` sent one by one to places drawn at random: each place gets one of what comes to it. */
+/* What is sent to `places`, of `copies` sent one by one to places drawn at random: each place gets one of what comes to
+ * it. */
 static double sent_once(double places, double copies)
 {
     return copies > 1.0 && places > 1.0 ? places * (1.0 - pow(1.0 - 1.0 / places, copies)) / copies : 1.0;
@@ -146,7 +148,8 @@ static double in_node_s(adept_collective kind, const adept_group_of *g, double b
         best_s = fmin(best_s, (hops + STARTING_HOPS) * protocols[i].latency * l_hop_s +
                                   (volume + own) * OF_8_GPUS * protocols[i].volume * bytes / bw);
     if (kind == ADEPT_ALL_REDUCE && g->in_switch && n >= SWITCH_MIN_GPUS)
-        best_s = fmin(best_s, (hops + STARTING_HOPS) * protocols[2].latency * l_hop_s + SWITCH_VOLUME * (1.0 + 1.0 / n) * bytes / bw);
+        best_s = fmin(best_s, (hops + STARTING_HOPS) * protocols[2].latency * l_hop_s +
+                                  SWITCH_VOLUME * (1.0 + 1.0 / n) * bytes / bw);
     return best_s;
 }
 
@@ -155,7 +158,8 @@ double adept_collective_s(adept_collective kind, const adept_group_of *g, double
     const double n = g->ranks, nodes = ceil(n / g->in_node);
     if (!(n > 1.0) || !(bytes > 0.0)) return 0.0;
     if (nodes < 2.0) return in_node_s(kind, g, bytes, l_hop_s, bw);
-    /* Rings go through all ranks, in at one adapter of a node and out at another: as many rings as there are ranks in the node. */
+    /* Rings go through all ranks, in at one adapter of a node and out at another: as many rings as there are ranks in
+     * the node. */
     const double adapter = ADAPTER_SHARE * g->adapter_bytes_per_s, bus = fmin(bw, g->in_node * adapter);
     double hops, volume;
     ring(n, &hops, &volume);
@@ -163,8 +167,9 @@ double adept_collective_s(adept_collective kind, const adept_group_of *g, double
     case ADEPT_SEND:
         return g->latency_s + bytes / fmin(bw, adapter);
     case ADEPT_ALL_TO_ALL:
-        return nodes * g->latency_s + bytes * (sent_once(nodes, g->copies) * (nodes - 1.0) / nodes / adapter +
-                                               sent_once(n, g->copies) * (g->in_node - 1.0) / n / (ALL_TO_ALL_SHARE * bw));
+        return nodes * g->latency_s +
+               bytes * (sent_once(nodes, g->copies) * (nodes - 1.0) / nodes / adapter +
+                        sent_once(n, g->copies) * (g->in_node - 1.0) / n / (ALL_TO_ALL_SHARE * bw));
     case ADEPT_ALL_REDUCE:
         return 2.0 * nodes * g->latency_s + (hops - 2.0 * nodes) * l_hop_s + volume * bytes / bus;
     default:

@@ -45,11 +45,14 @@ typedef struct adept_group_of {
     double adapter_bytes_per_s; /* what each has of its node's network */
     double latency_s;           /* of one hop between nodes */
     bool in_switch;             /* the switch between a node's GPUs can add */
-    double copies; /* of an all-to-all: experts of a token that goes but once to each node and GPU of theirs; 0: once to each expert */
+    /* of an all-to-all: experts of a token that goes but once to each node and GPU of theirs; 0: once to each expert */
+    double copies;
 } adept_group_of;
 
-/** One call of a collective. @param bytes  of the whole tensor; of a send those that a rank sends, of an all-to-all those that it has */
-double adept_collective_s(adept_collective kind, const adept_group_of *group, double bytes, double l_hop_s, double bw_bytes_per_s);
+/** One call of a collective. @param bytes  of the whole tensor; of a send those that a rank sends, of an all-to-all
+ * those that it has */
+double adept_collective_s(adept_collective kind, const adept_group_of *group, double bytes, double l_hop_s,
+                          double bw_bytes_per_s);
 
 /** The law that holds for that many bytes; NULL if nothing is sent. */
 const adept_allreduce_law *adept_network_law(const adept_network *net, double bytes, double l_hop_s,

@@ -18,8 +18,8 @@ static const struct {
 #undef X
 };
 
-/* What no GPU exceeds: a number outside was written in another unit (TFLOP/s, GB, MHz). Of the numbers of ADEPT_SPEC_LIST up to
- * `last`, from the one before on. */
+/* What no GPU exceeds: a number outside was written in another unit (TFLOP/s, GB, MHz). Of the numbers of
+ * ADEPT_SPEC_LIST up to `last`, from the one before on. */
 static const struct {
     adept_spec last;
     const char *unit;
@@ -119,7 +119,8 @@ static void read_spec(adept_json_reader *r, adept_hwprofile *hw, const char **so
     if (text && !cJSON_IsString(text)) adept_json_fail(r, "specs.%s.source is not a string", item->string);
     if (r->status != ADEPT_OK) return;
     adept_error wrong = {0};
-    if (check_range(spec_index(item->string), number->valuedouble, &wrong) != ADEPT_OK) adept_json_fail(r, "%s", wrong.message);
+    if (check_range(spec_index(item->string), number->valuedouble, &wrong) != ADEPT_OK)
+        adept_json_fail(r, "%s", wrong.message);
     *value = number->valuedouble;
     if (text) *source = adept_json_keep(r, hw->arena, text->valuestring);
 }

@@ -298,7 +298,8 @@ bool adept_hwprofile_is_fleet(const char *path)
     return is;
 }
 
-adept_status adept_hwprofile_each_of_fleet(const char *path, adept_status (*each)(const char *name, void *context, adept_error *err),
+adept_status adept_hwprofile_each_of_fleet(const char *path,
+                                           adept_status (*each)(const char *name, void *context, adept_error *err),
                                            void *context, adept_error *err)
 {
     cJSON *tree = NULL;
@@ -309,7 +310,8 @@ adept_status adept_hwprofile_each_of_fleet(const char *path, adept_status (*each
     {
         char *name = NULL;
         if (status != ADEPT_OK) break;
-        status = asprintf(&name, "%s#%s", path, name_of(profile)) < 0 ? adept_no_memory(err, path) : each(name, context, err);
+        status = asprintf(&name, "%s#%s", path, name_of(profile)) < 0 ? adept_no_memory(err, path)
+                                                                      : each(name, context, err);
         free(name);
     }
     cJSON_Delete(tree);

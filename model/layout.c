@@ -1,4 +1,5 @@
-/** @file layout.c  A step under a layout: stages as workloads of their own, what is sent around them, what waits; see adept_layout.h. */
+/** @file layout.c  A step under a layout: stages as workloads of their own, what is sent around them, what waits; see
+ * adept_layout.h. */
 #include "layout_own.h"
 #include "hosts.h"
 #include <math.h>
@@ -8,9 +9,11 @@
 
 /* ---- numbers with their sources ---- */
 
-/* "trial": the fit to measured layouts in the shared specification (llm-training.md, layout-trial.md), sections 2 and 5. */
+/* "trial": the fit to measured layouts in the shared specification (llm-training.md, layout-trial.md), sections 2
+ * and 5. */
 
-/* What is sent beside kernels takes their memory and SMs: by this share of the shorter of both they take longer (trial, law 10). */
+/* What is sent beside kernels takes their memory and SMs: by this share of the shorter of both they take longer (trial,
+ * law 10). */
 #define SLOWED_BY_SENDING 0.36
 /* Gradients of a last micro-batch hide behind so much of its backward pass, and one bucket does not (trial, law 10). */
 #define HIDES_BACKWARD 0.97
@@ -19,48 +22,55 @@
 #define TENSOR_EXPOSED_NEMO 0.13
 /* Sends of an interleaved pipeline, of those of a plain one (trial, law 9: 60 % hidden). */
 #define SENDS_EXPOSED_INTERLEAVED 0.4
-/* Of a step, for each doubling of nodes: the slowest of many. InternEvo's steps whose shards stay in a node grow by 0.2 % a doubling
- * up to 1,024 GPUs. */
+/* Of a step, for each doubling of nodes: the slowest of many. InternEvo's steps whose shards stay in a node grow by 0.2
+ * % a doubling up to 1,024 GPUs. */
 #define JITTER_BY_DOUBLING 0.0025
-/* One hop of a ring between nodes of a training run, if nothing else is said. 50 to 60 us predict eleven files of measured layouts best
- * (5.8 % on average; 10 us, communication.c's of a benchmark, 6.0 %); InternEvo's rings over all ranks want most. */
+/* One hop of a ring between nodes of a training run, if nothing else is said. 50 to 60 us predict eleven files of
+ * measured layouts best (5.8 % on average; 10 us, communication.c's of a benchmark, 6.0 %); InternEvo's rings over all
+ * ranks want most. */
 #define HOP_BETWEEN_NODES_S 5e-5
-/* A board that waits for another draws neither idle nor busy power: measured 43 to 55 % of the limit on an A100-PCIe and 28 to 39 % on an
- * A40 (Perseus, recomputed per rank; the specification's section 2, Energy). Boards with stacks of HBM as the first, others as the second. */
+/* A board that waits for another draws neither idle nor busy power: measured 43 to 55 % of the limit on an A100-PCIe
+ * and 28 to 39 % on an A40 (Perseus, recomputed per rank; the specification's section 2, Energy). Boards with stacks of
+ * HBM as the first, others as the second. */
 #define WAIT_SHARE_HBM 0.48
 #define WAIT_SHARE_GDDR 0.32
 #define HBM_BUS_BITS 2048.0
-/* NCCL's channels and buffers of a communicator, and the allocator's share that is lost between blocks. Rounded: the specification's
- * section 2 has 1.2 times the activations in the mean, and a job of 58.8 of 80 GB that ran out until segments could grow. */
+/* NCCL's channels and buffers of a communicator, and the allocator's share that is lost between blocks. Rounded: the
+ * specification's section 2 has 1.2 times the activations in the mean, and a job of 58.8 of 80 GB that ran out until
+ * segments could grow. */
 #define COMMUNICATOR_BYTES (400.0 * 1024 * 1024)
 #define CONTEXT_BYTES (600.0 * 1024 * 1024)
-/* Megatron-DeepSpeed's buckets, contiguous copies and workspaces: what fits BLOOM's rows beside the bytes of states and activations is
- * 10.3 GB (trial, section 5), of which contexts and communicators are counted here already. */
+/* Megatron-DeepSpeed's buckets, contiguous copies and workspaces: what fits BLOOM's rows beside the bytes of states and
+ * activations is 10.3 GB (trial, section 5), of which contexts and communicators are counted here already. */
 #define DEEPSPEED_BYTES 8.5e9
-/* cuDNN's attention on Hopper, which Transformer Engine takes, beside FlashAttention-2's, by which kernels are timed: FlashAttention-3
- * (arXiv 2407.08608, figures 5 and 6) has both at 1.5 to 2 times FlashAttention-2 forward and 1.5 to 1.75 backward. */
+/* cuDNN's attention on Hopper, which Transformer Engine takes, beside FlashAttention-2's, by which kernels are timed:
+ * FlashAttention-3 (arXiv 2407.08608, figures 5 and 6) has both at 1.5 to 2 times FlashAttention-2 forward and 1.5
+ * to 1.75 backward. */
 #define CUDNN_ATTENTION 1.6
-/* Parameters of a bucket: Megatron's 40 million, of which Megatron Core makes a million for each rank where that is more
- * (distributed_data_parallel.py); DeepSpeed's reduce_bucket_size and allgather_bucket_size. That rings
- * take the longer the more ranks they have was measured by InternEvo: 2.7 ms for each rank and step of 7B parameters (trial, law 10). */
+/* Parameters of a bucket: Megatron's 40 million, of which Megatron Core makes a million for each rank where that is
+ * more (distributed_data_parallel.py); DeepSpeed's reduce_bucket_size and allgather_bucket_size. That rings take the
+ * longer the more ranks they have was measured by InternEvo: 2.7 ms for each rank and step of 7B parameters (trial, law
+ * 10). */
 #define MEGATRON_BUCKET 40e6
 #define MEGATRON_BUCKET_BY_RANK 1e6
 #define DEEPSPEED_BUCKET 5e8
-/* Products of attention written out, of a head's width that is no multiple of 8: 8 to 12 times slower (trial, law 4, BLOOM's heads of 108
- * and 150). */
+/* Products of attention written out, of a head's width that is no multiple of 8: 8 to 12 times slower (trial, law 4,
+ * BLOOM's heads of 108 and 150). */
 #define MISALIGNED 10.0
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
 #define FRAGMENTATION_LOW 0.02
 #define FRAGMENTATION_HIGH 0.15
-/* Independent of the kernels' own error, of a step's time by a layout: mean error of the trial on sources left out, rounded up. */
+/* Independent of the kernels' own error, of a step's time by a layout: mean error of the trial on sources left out,
+ * rounded up. */
 #define LAYOUT_ERROR 0.12
 
 /* Where GPUs of that name stand in, if nobody says: the vendor's own server. */
 static const struct {
     const char *board, *node;
-} usual[] = {{"v100-sxm", "dgx-1"}, {"a100-sxm", "dgx-a100"}, {"a800-sxm", "dgx-a100"}, {"h100-sxm", "dgx-h100"}, {"h800-sxm", "dgx-h100"},
-             {"h200-sxm", "dgx-h100"}, {"h20-sxm", "dgx-h100"}, {"b200", "dgx-b200"}, {"b300", "dgx-b200"}, {"gb200", "dgx-b200"}};
+} usual[] = {{"v100-sxm", "dgx-1"},    {"a100-sxm", "dgx-a100"}, {"a800-sxm", "dgx-a100"}, {"h100-sxm", "dgx-h100"},
+             {"h800-sxm", "dgx-h100"}, {"h200-sxm", "dgx-h100"}, {"h20-sxm", "dgx-h100"},  {"b200", "dgx-b200"},
+             {"b300", "dgx-b200"},     {"gb200", "dgx-b200"}};
 #define USUAL_NODE_GPUS 8.0
 
 /* ---- what is known before any stage ---- */
@@ -95,16 +105,21 @@ static adept_status find_nodes(adept_layout_state *x)
     const double of_node = says->node_gpus > 0 ? (double)says->node_gpus : USUAL_NODE_GPUS;
     double nodes = run->nodes > 0 ? (double)run->nodes : ceil(gpus / of_node);
     if (fmod(gpus, nodes) != 0.0)
-        return adept_error_set(x->err, ADEPT_E_USAGE, "%.0f GPUs cannot be shared equally by %.0f nodes of %.0f: say --nodes", gpus,
-                               nodes, of_node);
+        return adept_error_set(x->err, ADEPT_E_USAGE,
+                               "%.0f GPUs cannot be shared equally by %.0f nodes of %.0f: say --nodes", gpus, nodes,
+                               of_node);
     x->out->nodes = nodes;
     x->out->node_gpus = gpus / nodes;
-    const double bytes_per_s = run->internode_bytes_per_s > 0.0 ? run->internode_bytes_per_s : says->internode_bytes_per_s;
+    const double bytes_per_s =
+        run->internode_bytes_per_s > 0.0 ? run->internode_bytes_per_s : says->internode_bytes_per_s;
     if (nodes > 1.0 && !(bytes_per_s > 0.0))
-        return adept_error_set(x->err, ADEPT_E_USAGE, "%.0f GPUs are %.0f nodes, and nothing is known of what joins them: "
-                               "--node or --internode-bandwidth", gpus, nodes);
+        return adept_error_set(x->err, ADEPT_E_USAGE,
+                               "%.0f GPUs are %.0f nodes, and nothing is known of what joins them: "
+                               "--node or --internode-bandwidth",
+                               gpus, nodes);
     if (nodes < 2.0 && x->run.node == 0) x->out->node = NULL;
-    x->out->adapter_bytes_per_s = nodes > 1.0 ? bytes_per_s / fmax(x->out->node_gpus, says->node_gpus > 0 ? (double)says->node_gpus : 1.0) : 0.0;
+    x->out->adapter_bytes_per_s =
+        nodes > 1.0 ? bytes_per_s / fmax(x->out->node_gpus, says->node_gpus > 0 ? (double)says->node_gpus : 1.0) : 0.0;
     run->gpus = x->mesh.gpus;
     run->nodes = (int64_t)nodes;
     if (nodes > 1.0) run->internode_bytes_per_s = bytes_per_s;
@@ -115,11 +130,12 @@ static adept_status find_nodes(adept_layout_state *x)
 static adept_group_of group_of(const adept_layout_state *x, double ranks, double stride)
 {
     const double here = floor(x->out->node_gpus / stride);
-    return (adept_group_of){.ranks = ranks,
-                            .in_node = fmax(1.0, fmin(ranks, here)),
-                            .adapter_bytes_per_s = x->out->adapter_bytes_per_s,
-                            .latency_s = x->run.internode_latency_s > 0.0 ? x->run.internode_latency_s : HOP_BETWEEN_NODES_S,
-                            .in_switch = strcmp(x->hw->vendor, "NVIDIA") == 0 && x->hw->specs.link_bytes_per_s >= 800e9};
+    return (adept_group_of){
+        .ranks = ranks,
+        .in_node = fmax(1.0, fmin(ranks, here)),
+        .adapter_bytes_per_s = x->out->adapter_bytes_per_s,
+        .latency_s = x->run.internode_latency_s > 0.0 ? x->run.internode_latency_s : HOP_BETWEEN_NODES_S,
+        .in_switch = strcmp(x->hw->vendor, "NVIDIA") == 0 && x->hw->specs.link_bytes_per_s >= 800e9};
 }
 
 static bool gathers(const adept_layout_state *x)
@@ -128,12 +144,15 @@ static bool gathers(const adept_layout_state *x)
            (x->mesh.sharding == ADEPT_SHARDED_GRADIENTS && x->mesh.trainer == ADEPT_TRAINER_TORCH);
 }
 
-/* Bytes of a parameter, by trainer and precision: weights, gradients, the optimizer's state, a copy in 32 bits; what is sent of it. */
+/* Bytes of a parameter, by trainer and precision: weights, gradients, the optimizer's state, a copy in 32 bits; what is
+ * sent of it. */
 static void find_bytes(adept_layout_state *x)
 {
     const adept_optimizer *o = adept_optimizer_by_name(x->prof->optimizer);
-    const bool pure = adept_precision_is_pure(x->prof->precision), low = adept_precision_low_dtype(x->prof->precision) != ADEPT_DTYPE_NONE;
-    const bool mixed = x->mesh.trainer != ADEPT_TRAINER_TORCH && low; /* 16 bits, and a copy in 32 beside the optimizer's state */
+    const bool pure = adept_precision_is_pure(x->prof->precision),
+               low = adept_precision_low_dtype(x->prof->precision) != ADEPT_DTYPE_NONE;
+    /* 16 bits, and a copy in 32 beside the optimizer's state */
+    const bool mixed = x->mesh.trainer != ADEPT_TRAINER_TORCH && low;
     /* FSDP's mixed precision: shards of 32 bits, gathered in 16, so that all between modules has 16 */
     const bool shards = pure && !mixed && gathers(x) && (x->prof->optimizer_extras & ADEPT_EXTRA_MASTER);
     const double words = o ? o->state_words_per_param : 0.0, own = o ? o->own_bytes_per_param : 0.0;
@@ -141,8 +160,10 @@ static void find_bytes(adept_layout_state *x)
     x->state_bytes = words * (pure && !mixed && !shards ? 2.0 : 4.0) + own;
     x->master_bytes = mixed ? 4.0 : 0.0;
     x->gradient_word = mixed ? (x->mesh.trainer == ADEPT_TRAINER_MEGATRON ? 4.0 : 2.0) : pure && !shards ? 2.0 : 4.0;
-    /* gradients in 32 bits of its shard, while it steps: 4+16/n in all, and 2+16/n where those in 16 bits are sharded, too */
-    if (mixed && x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED) x->master_bytes += x->mesh.sharding >= ADEPT_SHARDED_GRADIENTS ? 2.0 : 4.0;
+    /* gradients in 32 bits of its shard, while it steps: 4+16/n in all, and 2+16/n where those in 16 bits are sharded,
+     * too */
+    if (mixed && x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED)
+        x->master_bytes += x->mesh.sharding >= ADEPT_SHARDED_GRADIENTS ? 2.0 : 4.0;
     x->gradient_bytes = x->gradient_word;
     x->gathered_bytes = low ? 2.0 : 4.0;
     x->overlaps = x->run.overlap == ADEPT_OVERLAP_AUTO
@@ -150,16 +171,19 @@ static void find_bytes(adept_layout_state *x)
                       : x->run.overlap != ADEPT_OVERLAP_NONE;
 }
 
-/* Which block is in which stage. A pipeline's parts have as many blocks each; embedding and head count as one each where that is what
- * divides. */
+/* Which block is in which stage. A pipeline's parts have as many blocks each; embedding and head count as one each
+ * where that is what divides. */
 static adept_status find_stages(adept_layout_state *x)
 {
     const int64_t blocks = (int64_t)x->part.n_blocks - 2, p = x->mesh.pp;
     const int64_t v = x->mesh.schedule == ADEPT_PIPELINE_ZBV ? 2 : x->mesh.virtual_stages, parts = p * v;
-    if (p > ADEPT_MOST_STAGES) return adept_error_set(x->err, ADEPT_E_USAGE, "pp %lld: at most %d stages", (long long)p, ADEPT_MOST_STAGES);
+    if (p > ADEPT_MOST_STAGES)
+        return adept_error_set(x->err, ADEPT_E_USAGE, "pp %lld: at most %d stages", (long long)p, ADEPT_MOST_STAGES);
     if (parts > 1 && blocks < parts)
-        return adept_error_set(x->err, ADEPT_E_USAGE, "pp %lld x virtual_stages %lld: the model has %lld blocks (modules by number) to share out",
-                               (long long)p, (long long)v, (long long)blocks);
+        return adept_error_set(
+            x->err, ADEPT_E_USAGE,
+            "pp %lld x virtual_stages %lld: the model has %lld blocks (modules by number) to share out", (long long)p,
+            (long long)v, (long long)blocks);
     const bool ends_count = blocks % parts != 0 && (blocks + 2) % parts == 0;
     int64_t block = 1;
     x->stage_of[0] = 0;
@@ -171,7 +195,9 @@ static adept_status find_stages(adept_layout_state *x)
             n += part >= from && part < from + left;
         }
         for (; n > 0; n--)
-            x->stage_of[block++] = (int32_t)(part < p ? part : x->mesh.schedule == ADEPT_PIPELINE_ZBV ? 2 * p - 1 - part : part % p);
+            x->stage_of[block++] = (int32_t)(part < p                                 ? part
+                                             : x->mesh.schedule == ADEPT_PIPELINE_ZBV ? 2 * p - 1 - part
+                                                                                      : part % p);
     }
     x->stage_of[block] = x->stage_of[block - 1];
     x->out->n_stages = (size_t)p;
@@ -192,11 +218,12 @@ static void add_span(adept_span *to, const adept_span *by, double times)
     to->memory_s += times * by->memory_s;
 }
 
-/* Heads of attention written out lie side by side: of a width of 16-bit numbers that is no multiple of 8, every second begins where
- * matrix units cannot load. */
+/* Heads of attention written out lie side by side: of a width of 16-bit numbers that is no multiple of 8, every second
+ * begins where matrix units cannot load. */
 static bool is_misaligned(const adept_kernel *k)
 {
-    return k->family == ADEPT_FAMILY_BMM && adept_dtype_bytes(k->dtype) == 2.0 && (fmod(k->n, 8.0) != 0.0 || fmod(k->k, 8.0) != 0.0);
+    return k->family == ADEPT_FAMILY_BMM && adept_dtype_bytes(k->dtype) == 2.0 &&
+           (fmod(k->n, 8.0) != 0.0 || fmod(k->k, 8.0) != 0.0);
 }
 
 static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
@@ -233,7 +260,8 @@ static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
             add_span(&b->pass[pass], &x->of_op[op].pass[pass], 1.0);
             if (x->part.is_core[i]) add_span(&b->core[pass], &x->of_op[op].pass[pass], 1.0);
         }
-        if (!x->part.is_core[i] && !x->part.is_product[i]) add_span(&b->pointwise, &x->of_op[op].pass[ADEPT_FORWARD], 1.0);
+        if (!x->part.is_core[i] && !x->part.is_product[i])
+            add_span(&b->pointwise, &x->of_op[op].pass[ADEPT_FORWARD], 1.0);
     }
     x->spans_known = true;
     return ADEPT_OK;
@@ -241,7 +269,8 @@ static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
 
 /* ---- recomputation ---- */
 
-/* The share of an operator's forward pass that backward computes again. @param nth  of the blocks of its stage, from 0; -1: it is in none */
+/* The share of an operator's forward pass that backward computes again. @param nth  of the blocks of its stage, from 0;
+ * -1: it is in none */
 static double again_share(const adept_layout_state *x, size_t operator_at, int64_t nth)
 {
     const bool core = x->part.is_core[operator_at], product = x->part.is_product[operator_at];
@@ -251,7 +280,8 @@ static double again_share(const adept_layout_state *x, size_t operator_at, int64
         return 1.0;
     case ADEPT_RECOMPUTE_BLOCKS:
         return nth < x->mesh.recompute_blocks ? 1.0 : 0.0;
-    case ADEPT_RECOMPUTE_SELECTIVE: /* torch keeps every second product and attention (torchtitan's policy); Megatron all but attention's core */
+    case ADEPT_RECOMPUTE_SELECTIVE: /* torch keeps every second product and attention (torchtitan's policy); Megatron
+                                       all but attention's core */
         if (x->mesh.trainer == ADEPT_TRAINER_TORCH) return core ? 0.0 : product ? 0.5 : 1.0;
         return core ? 1.0 : 0.0;
     default:
@@ -286,7 +316,8 @@ static double kept_bytes(const adept_layout_state *x, const adept_rank_block *b,
 
 /* ---- one stage ---- */
 
-/* The rank's profile: its operators, as often as they run, and those that run again as entries of their own in the forward pass. */
+/* The rank's profile: its operators, as often as they run, and those that run again as entries of their own in the
+ * forward pass. */
 static adept_status make_profile(adept_profile *out, adept_profile_op *ops, const adept_layout_state *x, int32_t stage)
 {
     const adept_program *p = &x->prof->program;
@@ -334,7 +365,8 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
         tensors += x->part.blocks[b].tensors;
     }
     const adept_mesh *m = &x->mesh;
-    const double dense_ranks = (double)m->shard, expert_ranks = m->shard > 1 ? fmax(1.0, (double)m->shard / (double)m->ep) : 1.0;
+    const double dense_ranks = (double)m->shard,
+                 expert_ranks = m->shard > 1 ? fmax(1.0, (double)m->shard / (double)m->ep) : 1.0;
     *out = *x->prof;
     out->ops = ops;
     out->n_ops = used;
@@ -352,7 +384,8 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
     return ADEPT_OK;
 }
 
-static double calls_s(const adept_layout_state *x, adept_collective kind, const adept_group_of *g, const adept_transfer *t)
+static double calls_s(const adept_layout_state *x, adept_collective kind, const adept_group_of *g,
+                      const adept_transfer *t)
 {
     return t->n > 0.0 ? t->n * adept_collective_s(kind, g, t->bytes / t->n, x->l_hop_s, x->bw_bytes_per_s) : 0.0;
 }
@@ -363,8 +396,10 @@ static double sent_s(const adept_layout_state *x, const adept_rank_block *b, ade
     adept_group_of expert = x->expert;
     const adept_group_of *groups[ADEPT_AXES] = {&x->tensor, &x->context, &expert};
     double s = 0.0;
-    /* NeMo's dispatcher (DeepEP, HybridEP) sends a token once to each node and GPU of its experts; Megatron's own once to each expert */
-    if (x->mesh.trainer == ADEPT_TRAINER_NEMO && tokens->n > 0.0 && b->input_bytes > 0.0) expert.copies = tokens->bytes / tokens->n / b->input_bytes;
+    /* NeMo's dispatcher (DeepEP, HybridEP) sends a token once to each node and GPU of its experts; Megatron's own once
+     * to each expert */
+    if (x->mesh.trainer == ADEPT_TRAINER_NEMO && tokens->n > 0.0 && b->input_bytes > 0.0)
+        expert.copies = tokens->bytes / tokens->n / b->input_bytes;
     for (int kind = 0; kind < ADEPT_COLLECTIVES; kind++)
         s += calls_s(x, (adept_collective)kind, groups[axis], &b->sent[pass][axis][kind]);
     return s;
@@ -376,12 +411,15 @@ static double collective_s(const adept_layout_state *x, adept_collective kind, c
 }
 
 /* Gradients or weights of so many parameters, bucket after bucket: each goes around the whole ring. */
-static double in_buckets_s(const adept_layout_state *x, adept_collective kind, const adept_group_of *g, double params, double bytes_each)
+static double in_buckets_s(const adept_layout_state *x, adept_collective kind, const adept_group_of *g, double params,
+                           double bytes_each)
 {
     const double bucket = x->mesh.trainer == ADEPT_TRAINER_DEEPSPEED ? DEEPSPEED_BUCKET
-                          : x->mesh.trainer == ADEPT_TRAINER_NEMO    ? fmax(MEGATRON_BUCKET, MEGATRON_BUCKET_BY_RANK * g->ranks)
-                          : x->mesh.trainer == ADEPT_TRAINER_TORCH   ? fmax(1.0, params) /* one after the other, of which all but the last are hidden */
-                                                                     : MEGATRON_BUCKET;
+                          : x->mesh.trainer == ADEPT_TRAINER_NEMO
+                              ? fmax(MEGATRON_BUCKET, MEGATRON_BUCKET_BY_RANK * g->ranks)
+                          : x->mesh.trainer == ADEPT_TRAINER_TORCH
+                              ? fmax(1.0, params) /* one after the other, of which all but the last are hidden */
+                              : MEGATRON_BUCKET;
     const double calls = fmax(1.0, params / bucket);
     return calls * collective_s(x, kind, g, params * bytes_each / calls);
 }
@@ -392,9 +430,10 @@ static double beside_s(double compute_s, double sent_s)
     return fmax(compute_s + SLOWED_BY_SENDING * fmin(compute_s, sent_s), sent_s);
 }
 
-/* FSDP: each block's weights are gathered beside the block before, its gradients reduced beside the one behind. @param forward_s, backward_s
- * of each block, at the stage's clock. @return by how much a micro-batch is longer */
-static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *forward_s, const double *backward_s, double *hidden_s)
+/* FSDP: each block's weights are gathered beside the block before, its gradients reduced beside the one behind. @param
+ * forward_s, backward_s of each block, at the stage's clock. @return by how much a micro-batch is longer */
+static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *forward_s, const double *backward_s,
+                     double *hidden_s)
 {
     const bool again = x->mesh.sharding == ADEPT_SHARDED_PARAMETERS;
     double before_s = 0.0, total_s = 0.0, compute_s = 0.0, sent = 0.0;
@@ -413,7 +452,8 @@ static double fsdp_s(const adept_layout_state *x, int32_t stage, const double *f
     total_s += before_s;
     before_s = 0.0;
     double reduce_s = 0.0;
-    for (size_t b = x->part.n_blocks; b-- > 0;) { /* backward: beside a block the gather of the next and the reduction of the last one */
+    /* backward: beside a block the gather of the next and the reduction of the last one */
+    for (size_t b = x->part.n_blocks; b-- > 0;) {
         if (x->stage_of[b] != stage) continue;
         const adept_rank_block *block = &x->part.blocks[b];
         const double params = dense_params(block);
@@ -443,7 +483,8 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     const adept_mesh *m = &x->mesh;
     const size_t n_blocks = x->part.n_blocks;
     const double shard = (double)m->shard, expert_shard = m->shard > 1 ? fmax(1.0, shard / (double)m->ep) : 1.0;
-    double dense = 0.0, experts = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0, second = 0.0, ends = 0.0;
+    double dense = 0.0, experts = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0, second = 0.0,
+           ends = 0.0;
     int64_t nth = 0;
     for (size_t b = 0; b < n_blocks; b++) {
         const adept_rank_block *block = &x->part.blocks[b];
@@ -463,7 +504,8 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
         most_again = fmax(most_again, again);
     }
     if (m->chunked_loss) ends -= x->part.logits_bytes * (1.0 - 1.0 / LOSS_CHUNKS);
-    const bool gather = gathers(x), grads = m->sharding >= ADEPT_SHARDED_GRADIENTS, opt = m->sharding >= ADEPT_SHARDED_OPTIMIZER;
+    const bool gather = gathers(x), grads = m->sharding >= ADEPT_SHARDED_GRADIENTS,
+               opt = m->sharding >= ADEPT_SHARDED_OPTIMIZER;
     const double by_grads = grads ? shard : 1.0, by_opt = opt ? shard : 1.0;
     const bool torch_shards = gather; /* weights in 32 bits lie in shards, those that are gathered have 16 */
     const double by_weights = torch_shards ? shard : 1.0, expert_by = opt ? expert_shard : 1.0;
@@ -480,21 +522,27 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
             out->optimizer_bytes = (x->state_bytes + x->master_bytes) * (dense / by_opt + experts / expert_by);
     }
     /* activations: of the passes in flight; of what runs before and behind the blocks, too */
-    const double v = m->schedule == ADEPT_PIPELINE_ZBV ? 2.0 : (double)m->virtual_stages, p = (double)m->pp, r = (double)stage,
-                 passes = (double)m->micro_batches;
+    const double v = m->schedule == ADEPT_PIPELINE_ZBV ? 2.0 : (double)m->virtual_stages, p = (double)m->pp,
+                 r = (double)stage, passes = (double)m->micro_batches;
     double in_flight = fmin(p - r, passes);
-    if (m->schedule == ADEPT_PIPELINE_INTERLEAVED) in_flight = fmin((2.0 * (p - r - 1.0) + (v - 1.0) * p + 1.0) / v, passes);
+    if (m->schedule == ADEPT_PIPELINE_INTERLEAVED)
+        in_flight = fmin((2.0 * (p - r - 1.0) + (v - 1.0) * p + 1.0) / v, passes);
     if (m->schedule == ADEPT_PIPELINE_ZBV) in_flight = fmin(p, passes);
     s->in_flight = in_flight;
-    out->activations_bytes = trains(x) ? in_flight * kept + most_again + (stage == (int32_t)p - 1 || p == 1.0 ? ends : in_flight * ends)
-                                       : x->prof->activations_bytes / ((double)m->tp * (double)m->cp);
+    out->activations_bytes =
+        trains(x) ? in_flight * kept + most_again + (stage == (int32_t)p - 1 || p == 1.0 ? ends : in_flight * ends)
+                  : x->prof->activations_bytes / ((double)m->tp * (double)m->cp);
     const double communicators = (m->tp > 1) + (m->pp > 1) + (x->data.ranks > 1.0) + (m->cp > 1) + (m->ep > 1);
-    s->buffers_bytes = CONTEXT_BYTES + (m->trainer == ADEPT_TRAINER_DEEPSPEED ? DEEPSPEED_BYTES : 0.0) + communicators * COMMUNICATOR_BYTES + (m->pp > 1 ? 2.0 * x->part.blocks[1].input_bytes : 0.0);
-    const double gradient_of_logits = stage == (int32_t)p - 1 || p == 1.0 ? x->prof->temporary_bytes / ((double)m->tp * (double)m->cp) : 0.0;
+    s->buffers_bytes = CONTEXT_BYTES + (m->trainer == ADEPT_TRAINER_DEEPSPEED ? DEEPSPEED_BYTES : 0.0) +
+                       communicators * COMMUNICATOR_BYTES + (m->pp > 1 ? 2.0 * x->part.blocks[1].input_bytes : 0.0);
+    const double gradient_of_logits =
+        stage == (int32_t)p - 1 || p == 1.0 ? x->prof->temporary_bytes / ((double)m->tp * (double)m->cp) : 0.0;
     const double temporary = gradient_of_logits / (m->chunked_loss ? LOSS_CHUNKS : 1.0);
-    const double tensors = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes + s->unsharded_bytes + temporary;
+    const double tensors = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes +
+                           s->unsharded_bytes + temporary;
     out->other_bytes = s->unsharded_bytes + s->buffers_bytes + temporary + FRAGMENTATION_LOW * tensors;
-    out->peak_bytes = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes + out->other_bytes;
+    out->peak_bytes =
+        out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes + out->other_bytes;
     out->fits = out->peak_bytes <= out->capacity_bytes;
     s->states_bytes = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes;
 }
@@ -518,14 +566,16 @@ static adept_status work_out(adept_stage_work *w, adept_layout_state *x, int32_t
     if (status != ADEPT_OK) return status;
     status = adept_parameters_of(theta, &n_theta, x->hw, &alone, x->err);
     if (status != ADEPT_OK) return status;
-    const bool faster = x->mesh.trainer == ADEPT_TRAINER_NEMO && adept_granularity_of(x->hw, &alone) == ADEPT_GRANULARITY_OPERATOR &&
+    const bool faster = x->mesh.trainer == ADEPT_TRAINER_NEMO &&
+                        adept_granularity_of(x->hw, &alone) == ADEPT_GRANULARITY_OPERATOR &&
                         (strcmp(x->hw->architecture, "Hopper") == 0 || strcmp(x->hw->architecture, "Blackwell") == 0);
     if (faster) theta[ADEPT_KP_beta_attention] *= CUDNN_ATTENTION;
     status = adept_plan_init(&w->plan, &w->profile, x->hw, &alone, false, faster ? theta : NULL, x->err);
     if (status == ADEPT_OK) status = adept_plan_check_run(&w->checked, &w->plan, &alone, x->err);
     if (status != ADEPT_OK) return status;
     if (!w->plan.by_operator)
-        return adept_error_set(x->err, ADEPT_E_USAGE, "a layout needs the time of every kernel: granularity \"model\" has none");
+        return adept_error_set(x->err, ADEPT_E_USAGE,
+                               "a layout needs the time of every kernel: granularity \"model\" has none");
     adept_plan_step(&w->step, &w->plan, &w->checked);
     x->l_hop_s = w->plan.kernels.theta[ADEPT_OP_l_hop_s];
     x->bw_bytes_per_s = w->plan.kernels.theta[ADEPT_OP_bw_eff_bytes_per_s];
@@ -537,13 +587,16 @@ static void take_numbers(adept_stage_work *w, const adept_stage_prediction *s, c
 {
     const adept_rank_numbers *q = x->quick;
     const double m = (double)x->mesh.micro_batches, shard = (double)x->mesh.shard;
-    w->step = (adept_step){.clock_ratio = q->clock_ratio, .power_w = q->power_w, .idle_w = q->idle_w, .fixed_s = q->fixed_s};
+    w->step =
+        (adept_step){.clock_ratio = q->clock_ratio, .power_w = q->power_w, .idle_w = q->idle_w, .fixed_s = q->fixed_s};
     w->step.launch_s = m * q->launch_s * (s->blocks / q->blocks);
     w->step.optimizer_s = q->optimizer_s * s->params / shard;
-    w->step.step_s = m * (s->forward_s + s->backward_s + s->again_s) + w->step.launch_s + w->step.optimizer_s + q->fixed_s;
+    w->step.step_s =
+        m * (s->forward_s + s->backward_s + s->again_s) + w->step.launch_s + w->step.optimizer_s + q->fixed_s;
 }
 
-/* What is sent of a block and pass, by axis, and beside products. Blocks are mostly alike: what the one before took is kept. */
+/* What is sent of a block and pass, by axis, and beside products. Blocks are mostly alike: what the one before took is
+ * kept. */
 typedef struct block_sends {
     const adept_rank_block *of;
     double tensor_s[2], ring_s[2], expert_s[2], beside_s;
@@ -551,7 +604,8 @@ typedef struct block_sends {
 
 static void find_sends(block_sends *b, const adept_layout_state *x, const adept_rank_block *block)
 {
-    const bool same = b->of && memcmp(b->of->sent, block->sent, sizeof block->sent) == 0 && memcmp(&b->of->again, &block->again, sizeof block->again) == 0;
+    const bool same = b->of && memcmp(b->of->sent, block->sent, sizeof block->sent) == 0 &&
+                      memcmp(&b->of->again, &block->again, sizeof block->again) == 0;
     b->of = block;
     if (same) return;
     for (int pass = 0; pass < 2; pass++) {
@@ -592,14 +646,17 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
         const adept_block_spans *t = &x->spans[b];
         forward_s[b] = at_clock(&t->pass[ADEPT_FORWARD], clock, stretch);
         backward_s[b] = at_clock(&t->pass[ADEPT_BACKWARD], clock, stretch);
-        const double core_s = at_clock(&t->core[ADEPT_FORWARD], clock, stretch), pointwise_s = at_clock(&t->pointwise, clock, stretch);
+        const double core_s = at_clock(&t->core[ADEPT_FORWARD], clock, stretch),
+                     pointwise_s = at_clock(&t->pointwise, clock, stretch);
         double again_s = 0.0, again_sent = 0.0;
         if (inside && trains(x)) {
             const bool whole = x->mesh.recompute == ADEPT_RECOMPUTE_FULL ||
                                (x->mesh.recompute == ADEPT_RECOMPUTE_BLOCKS && nth < x->mesh.recompute_blocks);
             if (whole) again_s = forward_s[b], again_sent = 1.0;
             if (x->mesh.recompute == ADEPT_RECOMPUTE_SELECTIVE)
-                again_s = x->mesh.trainer == ADEPT_TRAINER_TORCH ? pointwise_s + 0.5 * (forward_s[b] - core_s - pointwise_s) : core_s;
+                again_s = x->mesh.trainer == ADEPT_TRAINER_TORCH
+                              ? pointwise_s + 0.5 * (forward_s[b] - core_s - pointwise_s)
+                              : core_s;
         }
         s->forward_s += forward_s[b];
         s->backward_s += backward_s[b];
@@ -624,7 +681,8 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
     w->hidden_s *= m;
     free(forward_s);
     const double launches_s = w->step.launch_s / m;
-    s->micro_s = s->forward_s + s->backward_s + s->again_s + s->tensor_s + s->context_s + s->expert_s + s->data_s + launches_s;
+    s->micro_s =
+        s->forward_s + s->backward_s + s->again_s + s->tensor_s + s->context_s + s->expert_s + s->data_s + launches_s;
     s->optimizer_s = w->step.optimizer_s;
 
     /* gradients and weights of a step */
@@ -632,12 +690,15 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
         const bool reduces = x->mesh.sharding >= ADEPT_SHARDED_OPTIMIZER;
         const double each_pass = x->mesh.sharding == ADEPT_SHARDED_GRADIENTS ? m : 1.0;
         const adept_group_of *g = reduces ? &x->shard : &x->data;
-        double reduce_s = each_pass * in_buckets_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, g, dense, x->gradient_bytes);
+        double reduce_s =
+            each_pass * in_buckets_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, g, dense, x->gradient_bytes);
         double gather_s = reduces ? in_buckets_s(x, ADEPT_ALL_GATHER, g, dense, x->gathered_bytes) : 0.0;
         if (reduces && x->replicas.ranks > 1.0) /* groups of shards among each other: each rank its part */
-            reduce_s += each_pass * in_buckets_s(x, ADEPT_ALL_REDUCE, &x->replicas, dense / x->shard.ranks, x->gradient_bytes);
+            reduce_s +=
+                each_pass * in_buckets_s(x, ADEPT_ALL_REDUCE, &x->replicas, dense / x->shard.ranks, x->gradient_bytes);
         if (experts > 0.0) {
-            reduce_s += each_pass * collective_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, &x->expert_data, experts * x->gradient_bytes);
+            reduce_s += each_pass * collective_s(x, reduces ? ADEPT_REDUCE_SCATTER : ADEPT_ALL_REDUCE, &x->expert_data,
+                                                 experts * x->gradient_bytes);
             if (reduces) gather_s += collective_s(x, ADEPT_ALL_GATHER, &x->expert_data, experts * x->gathered_bytes);
         }
         w->gradient_sends_s = reduce_s;
@@ -685,7 +746,9 @@ static double add_times(adept_layout_state *x, adept_stage_work *work)
     }
     const adept_stage_prediction *slow = &out->stages[out->slowest];
     adept_stage_work *w = &work[out->slowest];
-    const double bubble = m->schedule == ADEPT_PIPELINE_ZB1P ? 1.0 / 3.0 : m->schedule == ADEPT_PIPELINE_ZBV ? 0.0 : 1.0 / v;
+    const double bubble = m->schedule == ADEPT_PIPELINE_ZB1P  ? 1.0 / 3.0
+                          : m->schedule == ADEPT_PIPELINE_ZBV ? 0.0
+                                                              : 1.0 / v;
     out->bubble_s = (sum_s - most_s) * bubble;
     out->send_s = 0.0;
     if (p > 1.0) {
@@ -707,10 +770,11 @@ static double add_times(adept_layout_state *x, adept_stage_work *work)
     out->optimizer_s = optimizer_s;
     const double before_s = passes * most_s + out->bubble_s + out->send_s + data_s + optimizer_s + w->step.fixed_s;
     const double step_s = before_s * (1.0 + JITTER_BY_DOUBLING * log2(out->nodes));
-    out->rest_s = step_s - (out->compute_s + out->again_s + out->tensor_s + out->context_s + out->expert_s + out->data_s + out->send_s +
-                            out->bubble_s + out->optimizer_s);
-    out->fragmentation_bytes = (FRAGMENTATION_HIGH - FRAGMENTATION_LOW) *
-                               (out->stages[out->worst].memory.activations_bytes + out->stages[out->worst].unsharded_bytes);
+    out->rest_s = step_s - (out->compute_s + out->again_s + out->tensor_s + out->context_s + out->expert_s +
+                            out->data_s + out->send_s + out->bubble_s + out->optimizer_s);
+    out->fragmentation_bytes =
+        (FRAGMENTATION_HIGH - FRAGMENTATION_LOW) *
+        (out->stages[out->worst].memory.activations_bytes + out->stages[out->worst].unsharded_bytes);
 
     /* watts: kernels as ever, and else what a board draws that waits for others */
     double boards_w = 0.0;
@@ -751,7 +815,8 @@ static adept_status fill(adept_layout_state *x, adept_stage_work *work, double s
     adept_run run = x->run;
     run.overlap = ADEPT_OVERLAP_AUTO;
     adept_status status = adept_plan_check_run(&w->checked, &w->plan, &run, x->err);
-    if (status == ADEPT_OK) status = adept_prediction_fill(&out->prediction, &w->plan, &all, &w->checked, &w->profile, &run, x->err);
+    if (status == ADEPT_OK)
+        status = adept_prediction_fill(&out->prediction, &w->plan, &all, &w->checked, &w->profile, &run, x->err);
     if (status == ADEPT_OK) status = adept_work_sum(&model, x->prof, x->err);
     if (status != ADEPT_OK) return status;
     adept_prediction *q = &out->prediction;
@@ -765,7 +830,8 @@ static adept_status fill(adept_layout_state *x, adept_stage_work *work, double s
         for (int dtype = 0; dtype < ADEPT_DTYPE_COUNT; dtype++) {
             const double peak_flops_per_s = w->plan.placed.peaks.flops_per_s[unit][dtype];
             flops[unit] += model.flops[unit][dtype] * times;
-            if (unit != ADEPT_UNIT_ALU && peak_flops_per_s > 0.0) at_peak_s += model.flops[unit][dtype] * times / peak_flops_per_s;
+            if (unit != ADEPT_UNIT_ALU && peak_flops_per_s > 0.0)
+                at_peak_s += model.flops[unit][dtype] * times / peak_flops_per_s;
         }
     q->gemm_flops = flops[ADEPT_UNIT_GEMM];
     q->conv_flops = flops[ADEPT_UNIT_CONV];
@@ -777,9 +843,11 @@ static adept_status fill(adept_layout_state *x, adept_stage_work *work, double s
     q->range.flops /= passes; /* more of the same passes are no other work */
     q->range.bytes /= passes;
     const bool fitted = adept_calibrated_for(x->hw, &run) || adept_transferred_for(x->hw, &run);
-    if (adept_intervals_fill(&q->estimate, fitted ? x->hw->intervals : NULL, &q->range, &w->plan.described) > 0.0) q->notes |= ADEPT_NOTE_OUTSIDE;
+    if (adept_intervals_fill(&q->estimate, fitted ? x->hw->intervals : NULL, &q->range, &w->plan.described) > 0.0)
+        q->notes |= ADEPT_NOTE_OUTSIDE;
     if (!isnan(q->interval_level)) {
-        const double most_w = fmax(q->boards_power_w, (double)m->gpus * (run.power_limit_w > 0.0 ? run.power_limit_w : x->hw->specs.tdp_w));
+        const double most_w = fmax(
+            q->boards_power_w, (double)m->gpus * (run.power_limit_w > 0.0 ? run.power_limit_w : x->hw->specs.tdp_w));
         for (int end = 0; end < 2; end++) {
             const double width = fabs(log(q->interval_time_s[end] / step_s));
             q->interval_time_s[end] = step_s * exp((end ? 1.0 : -1.0) * hypot(width, LAYOUT_ERROR));
@@ -821,7 +889,8 @@ static adept_status predict_plain(adept_layout_state *x)
                                   .power_w = p->boards_power_w / (double)x->mesh.gpus,
                                   .clock_ratio = p->clock_ratio,
                                   .memory = p->memory,
-                                  .states_bytes = p->memory.weights_bytes + p->memory.gradients_bytes + p->memory.optimizer_bytes};
+                                  .states_bytes =
+                                      p->memory.weights_bytes + p->memory.gradients_bytes + p->memory.optimizer_bytes};
     return ADEPT_OK;
 }
 
@@ -836,7 +905,8 @@ adept_status adept_layout_split(adept_layout_state *x)
     if (x->mesh.chunked_loss && !(x->part.logits_bytes > 0.0))
         return adept_error_set(x->err, ADEPT_E_USAGE, "loss chunked: this model has no loss of logits");
     if (x->mesh.recompute != ADEPT_RECOMPUTE_NONE && x->part.n_blocks < 3)
-        return adept_error_set(x->err, ADEPT_E_USAGE, "activation_checkpoint: this model has no blocks (modules by number) to compute again");
+        return adept_error_set(x->err, ADEPT_E_USAGE,
+                               "activation_checkpoint: this model has no blocks (modules by number) to compute again");
     return ADEPT_OK;
 }
 
@@ -882,7 +952,8 @@ adept_status adept_layout_rank_numbers(adept_rank_numbers *out, adept_layout_sta
                                     .clock_ratio = work->step.clock_ratio,
                                     .launch_s = work->step.launch_s / (double)x->mesh.micro_batches,
                                     .fixed_s = work->step.fixed_s,
-                                    .optimizer_s = params > 0.0 ? work->step.optimizer_s * (double)x->mesh.shard / params : 0.0,
+                                    .optimizer_s =
+                                        params > 0.0 ? work->step.optimizer_s * (double)x->mesh.shard / params : 0.0,
                                     .power_w = work->step.power_w,
                                     .idle_w = work->step.idle_w,
                                     .blocks = fmax(1.0, (double)x->part.n_blocks - 2.0),
@@ -917,7 +988,8 @@ adept_status adept_layout_begin(adept_layout_state *x, const adept_run *run)
     if (status != ADEPT_OK) return status;
     x->out->run = x->run;
     const adept_mesh *m = &x->mesh;
-    const double tp = (double)m->tp, cp = (double)m->cp, dp = (double)m->dp, ep = (double)m->ep, shard = (double)m->shard;
+    const double tp = (double)m->tp, cp = (double)m->cp, dp = (double)m->dp, ep = (double)m->ep,
+                 shard = (double)m->shard;
     x->tensor = group_of(x, tp, 1.0);
     x->context = group_of(x, cp, tp);
     x->expert = group_of(x, ep, tp);
@@ -942,8 +1014,8 @@ adept_status adept_predict_layout(adept_layout_prediction *out, const adept_prof
     return x.mesh.plain ? predict_plain(&x) : predict_shared(&x);
 }
 
-adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw, const adept_run *run,
-                                     adept_error *err)
+adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                     const adept_run *run, adept_error *err)
 {
     adept_layout_prediction *all = malloc(sizeof *all);
     if (!all) return adept_no_memory(err, "a layout");

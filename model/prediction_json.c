@@ -9,9 +9,10 @@
 
 #define SCHEMA_VERSION 1
 
-/* Words [from, to) of a table. What is not given is null where only the board, the host or the hardware profile knows it, and
- * the default where there is one. */
-static void put_words(adept_json_writer *w, const adept_field *(*field_at)(size_t), size_t from, size_t to, const void *words)
+/* Words [from, to) of a table. What is not given is null where only the board, the host or the hardware profile knows
+ * it, and the default where there is one. */
+static void put_words(adept_json_writer *w, const adept_field *(*field_at)(size_t), size_t from, size_t to,
+                      const void *words)
 {
     char text[ADEPT_FIELD_TEXT_BYTES];
     for (size_t i = from; i < to; i++) {
@@ -32,7 +33,8 @@ static void put_words(adept_json_writer *w, const adept_field *(*field_at)(size_
 
 static void put_config(adept_json_writer *w, const adept_profile *prof, const adept_run *run)
 {
-    const size_t of_gpus = ADEPT_RUN_FIELD_nodes + 1, of_shapes = ADEPT_FIELD_seq_length + 1, of_generation = ADEPT_FIELD_prompt;
+    const size_t of_gpus = ADEPT_RUN_FIELD_nodes + 1, of_shapes = ADEPT_FIELD_seq_length + 1,
+                 of_generation = ADEPT_FIELD_prompt;
     adept_run room, shown;
     adept_node_resolve(&run, &room, NULL);
     shown = *run;
@@ -86,13 +88,14 @@ static void put_results(adept_json_writer *w, const adept_prediction *p, const a
     put_node(w, p);
     put_other_optimizer(w, p);
     /* null: no input is a sequence of integers */
-    adept_json_put_number(w, "tokens_per_s", tokens_per_sample > 0 ? p->samples_per_s * (double)tokens_per_sample : NAN);
+    adept_json_put_number(w, "tokens_per_s",
+                          tokens_per_sample > 0 ? p->samples_per_s * (double)tokens_per_sample : NAN);
     adept_interval_put_json(w, p);
     /* what is hidden is no part of the sum, and waiting for samples is part of the launches */
-    adept_json_put_object(w, "time",
-                          "pass_s %g optimizer_s %g comm_s %g comm_hidden_s %g kernel_launch_s %g host_samples_s %g fixed_s %g",
-                          p->pass_s, p->optimizer_s, p->comm_s, p->comm_hidden_s, p->kernel_launch_s, p->host_samples_s,
-                          p->fixed_s);
+    adept_json_put_object(
+        w, "time",
+        "pass_s %g optimizer_s %g comm_s %g comm_hidden_s %g kernel_launch_s %g host_samples_s %g fixed_s %g",
+        p->pass_s, p->optimizer_s, p->comm_s, p->comm_hidden_s, p->kernel_launch_s, p->host_samples_s, p->fixed_s);
     adept_json_put_object(w, "pass", "gemm_s %g conv_s %g alu_s %g memory_s %g clock_ratio %g clock_hz %g", p->gemm_s,
                           p->conv_s, p->alu_s, p->memory_s, p->clock_ratio, p->clock_hz);
     adept_json_put_object(w, "power", "pass_w %g optimizer_w %g comm_w %g idle_w %g", p->pass_w, p->optimizer_w,
@@ -105,11 +108,12 @@ static void put_generation(adept_json_writer *w, const adept_prediction *p, cons
 {
     const adept_generation *g = &p->generation;
     if (!adept_json_begin_known(w, "generate", prof->mode == ADEPT_MODE_GENERATE)) return;
-    adept_json_put_members(w,
-                           "prompt %jd tokens %jd ttft_s %g tpot_s %g tokens_per_s %g energy_per_token_j %g wh_per_query %g "
-                           "prompt_energy_j %g answer_energy_j %g",
-                           (intmax_t)prof->prompt, (intmax_t)prof->tokens, p->ttft_s, p->tpot_s, g->tokens_per_s,
-                           g->energy_per_token_j, g->wh_per_query, g->prompt_j, g->answer_j);
+    adept_json_put_members(
+        w,
+        "prompt %jd tokens %jd ttft_s %g tpot_s %g tokens_per_s %g energy_per_token_j %g wh_per_query %g "
+        "prompt_energy_j %g answer_energy_j %g",
+        (intmax_t)prof->prompt, (intmax_t)prof->tokens, p->ttft_s, p->tpot_s, g->tokens_per_s, g->energy_per_token_j,
+        g->wh_per_query, g->prompt_j, g->answer_j);
     adept_json_put_members(w,
                            "kv_bytes %g kv_bytes_per_token %g largest_batch %g longest_context %g host_waits_s %g "
                            "prompt_bound %s answer_bound %s",
@@ -135,8 +139,8 @@ static void put_communication(adept_json_writer *w, const adept_prediction *p, c
 static void put_memory(adept_json_writer *w, const adept_memory *m)
 {
     adept_json_begin_object(w, "memory");
-    adept_json_put_members(w, "weights_bytes %g gradients_bytes %g optimizer_bytes %g activations_bytes %g", m->weights_bytes,
-                           m->gradients_bytes, m->optimizer_bytes, m->activations_bytes);
+    adept_json_put_members(w, "weights_bytes %g gradients_bytes %g optimizer_bytes %g activations_bytes %g",
+                           m->weights_bytes, m->gradients_bytes, m->optimizer_bytes, m->activations_bytes);
     if (m->kv_bytes > 0.0) adept_json_put_number(w, "kv_bytes", m->kv_bytes);
     adept_json_put_members(w, "other_bytes %g peak_bytes %g capacity_bytes %g fits %d", m->other_bytes, m->peak_bytes,
                            m->capacity_bytes, m->fits);
@@ -267,11 +271,12 @@ char *adept_prediction_to_json(const adept_prediction *p, const adept_profile *p
         for (size_t i = 0; i < n_layers; i++) {
             const adept_layer_prediction *l = &layers[i];
             /* the root module's path is the empty text, not unknown */
-            adept_json_put_object(
-                &w, NULL,
-                "path %s module_class %s calls %jd parameters %jd count %jd time_s %g energy_j %g flops %g bytes_read %g bytes_written %g bound %s",
-                l->path, l->module_class, (intmax_t)l->calls, (intmax_t)l->params, (intmax_t)l->count, l->time_s, l->energy_j, l->flops, l->bytes_read,
-                l->bytes_written, adept_bound_name(l->bound));
+            adept_json_put_object(&w, NULL,
+                                  "path %s module_class %s calls %jd parameters %jd count %jd time_s %g energy_j %g "
+                                  "flops %g bytes_read %g bytes_written %g bound %s",
+                                  l->path, l->module_class, (intmax_t)l->calls, (intmax_t)l->params, (intmax_t)l->count,
+                                  l->time_s, l->energy_j, l->flops, l->bytes_read, l->bytes_written,
+                                  adept_bound_name(l->bound));
         }
         adept_json_end_array(&w);
     }

@@ -201,7 +201,9 @@ adept_status adept_predict_timeline(adept_timeline *out, const adept_profile *pr
         return adept_error_set(err, ADEPT_E_USAGE,
                                "a timeline needs the time of every operator: granularity \"model\" has none");
     if (prof->n_legs > 0)
-        return adept_error_set(err, ADEPT_E_USAGE, "a timeline shows one pass: of a generation, or of several denoise_steps, there is none");
+        return adept_error_set(
+            err, ADEPT_E_USAGE,
+            "a timeline shows one pass: of a generation, or of several denoise_steps, there is none");
     adept_status status = adept_plan_init(&plan, prof, hw, run, run->gpus > 1, NULL, err);
     if (status == ADEPT_OK) status = adept_plan_check_run(&checked, &plan, run, err);
     if (status == ADEPT_OK) {

@@ -1,5 +1,5 @@
-/** @file engine.c  Events in order: jobs arrive, run, end, are stopped; nodes fail, come back, sleep. Between two events every power
- *  is constant, so energies are exact. */
+/** @file engine.c  Events in order: jobs arrive, run, end, are stopped; nodes fail, come back, sleep. Between two
+ * events every power is constant, so energies are exact. */
 #include "engine.h"
 #include "adept_grow.h"
 #include "adept_random.h"
@@ -56,7 +56,8 @@ static void add_point(adept_engine *e, double power_w)
     }
     e->series = series;
     if (e->n_series > 0 && series[e->n_series - 1].time_s == e->now_s) e->n_series--;
-    if (e->n_series == 0 || series[e->n_series - 1].power_w != power_w) series[e->n_series++] = (adept_power_point){e->now_s, power_w};
+    if (e->n_series == 0 || series[e->n_series - 1].power_w != power_w)
+        series[e->n_series++] = (adept_power_point){e->now_s, power_w};
 }
 
 /* Energy until now. Only where a power has changed: the same sums whether or not somebody looked between. */
@@ -74,7 +75,8 @@ static void add_energy(adept_engine *e)
 
 static void note_power(adept_engine *e)
 {
-    if (e->n_series > 0 && e->jobs_power_w == e->since_jobs_power_w && e->nodes_power_w == e->since_nodes_power_w) return;
+    if (e->n_series > 0 && e->jobs_power_w == e->since_jobs_power_w && e->nodes_power_w == e->since_nodes_power_w)
+        return;
     add_energy(e);
     add_point(e, e->jobs_power_w + e->nodes_power_w);
 }
@@ -90,7 +92,8 @@ static double factor(const adept_engine *e, double noise, adept_random_stream st
 
 static double steps_left(const adept_engine *e, size_t job, const adept_job_option *option)
 {
-    return ceil((e->stream->jobs[job].samples - e->records[job].samples_done) / ((double)option->gpus * (double)option->batch));
+    return ceil((e->stream->jobs[job].samples - e->records[job].samples_done) /
+                ((double)option->gpus * (double)option->batch));
 }
 
 adept_forecast adept_engine_forecast(const adept_engine *e, size_t job, size_t option)
@@ -101,7 +104,8 @@ adept_forecast adept_engine_forecast(const adept_engine *e, size_t job, size_t o
     double most_w = o->gpus * e->cluster->types[o->type].tdp_w;
     double power_w = o->power_w * factor(e, e->in->noise, ADEPT_RANDOM_NOISE_POWER, job, number);
 
-    return (adept_forecast){steps_left(e, job, o) * o->step_time_s * factor(e, e->in->noise, ADEPT_RANDOM_NOISE_TIME, job, number),
+    return (adept_forecast){steps_left(e, job, o) * o->step_time_s *
+                                factor(e, e->in->noise, ADEPT_RANDOM_NOISE_TIME, job, number),
                             e->in->noise > 0 ? fmin(power_w, fmax(most_w, o->power_w)) : power_w};
 }
 
@@ -170,9 +174,13 @@ void adept_engine_start(adept_engine *e, size_t job, size_t option)
     e->uses[o->type].gpus_started += o->gpus;
     e->run_of[job] = e->n_runs;
     e->runs[e->n_runs] = r;
-    e->shown[e->n_runs++] = (adept_running){.job = job, .user = e->stream->jobs[job].user, .option = option,
-                                            .is_urgent = e->stream->jobs[job].is_urgent, .preemptions = record->preemptions,
-                                            .start_s = e->now_s, .expected_end_s = r.ready_s + said.time_s};
+    e->shown[e->n_runs++] = (adept_running){.job = job,
+                                            .user = e->stream->jobs[job].user,
+                                            .option = option,
+                                            .is_urgent = e->stream->jobs[job].is_urgent,
+                                            .preemptions = record->preemptions,
+                                            .start_s = e->now_s,
+                                            .expected_end_s = r.ready_s + said.time_s};
     update_rate(e, e->n_runs - 1);
     update_neighbours(e, r.shares, r.n_shares);
 }
@@ -304,7 +312,9 @@ static void fail_node(adept_engine *e, size_t node)
             }
     adept_nodes_fail(e, node);
     adept_engine_event(e, e->now_s + e->cluster->repair_s, ADEPT_EVENT_REPAIR, node, 0);
-    adept_engine_event(e, e->now_s + e->cluster->repair_s + adept_random_exponential(e->in->seed, ADEPT_RANDOM_FAILURES, draw, e->cluster->mtbf_s),
+    adept_engine_event(e,
+                       e->now_s + e->cluster->repair_s +
+                           adept_random_exponential(e->in->seed, ADEPT_RANDOM_FAILURES, draw, e->cluster->mtbf_s),
                        ADEPT_EVENT_FAIL, node, 0);
 }
 
@@ -348,7 +358,8 @@ static void decide(adept_engine *e)
     adept_engine_decide(e);
     double next_s = e->in->tick_s > 0 ? tick_from(e, nextafter(asked_s, INFINITY)) : asked_s;
     e->decide_at_s = INFINITY;
-    if (e->has_acted && e->n_queued + e->n_returned > 0) e->decide_at_s = next_s; /* what did not fit may do so otherwise */
+    /* what did not fit may do so otherwise */
+    if (e->has_acted && e->n_queued + e->n_returned > 0) e->decide_at_s = next_s;
     if (!e->in->policy->is_time_blind && e->in->tick_s > 0 && adept_engine_may_start(e)) e->decide_at_s = next_s;
     if (e->wake_at_s < INFINITY) e->decide_at_s = fmin(e->decide_at_s, fmax(next_s, tick_from(e, e->wake_at_s)));
     if (e->in->never_skips && e->in->tick_s > 0) e->decide_at_s = next_s;
@@ -365,10 +376,16 @@ static void observe(const adept_engine *e)
     for (size_t i = 0; idle && i < e->cluster->n_nodes; i++)
         idle[i] = e->nodes[i].idle;
     double passed_s = e->now_s - e->since_s;
-    const adept_observed now = {.now_s = e->now_s, .idle_gpus = idle, .power_w = e->jobs_power_w + e->nodes_power_w,
+    const adept_observed now = {.now_s = e->now_s,
+                                .idle_gpus = idle,
+                                .power_w = e->jobs_power_w + e->nodes_power_w,
                                 .energy_j = e->energy_j + passed_s * (e->since_jobs_power_w + e->since_nodes_power_w),
-                                .jobs_energy_j = jobs_energy_j, .idle_energy_j = e->nodes_energy_j + passed_s * e->since_nodes_power_w, .n_queued = e->n_queued + e->n_returned,
-                                .n_running = e->n_runs, .n_finished = e->n_finished, .records = e->records};
+                                .jobs_energy_j = jobs_energy_j,
+                                .idle_energy_j = e->nodes_energy_j + passed_s * e->since_nodes_power_w,
+                                .n_queued = e->n_queued + e->n_returned,
+                                .n_running = e->n_runs,
+                                .n_finished = e->n_finished,
+                                .records = e->records};
     e->in->observe(e->in->context, &now);
     free(idle);
 }
@@ -453,13 +470,13 @@ static adept_status classify(adept_engine *e, adept_error *err)
     for (size_t i = 0; i < e->stream->n_jobs; i++) {
         const adept_stream_job *job = &e->stream->jobs[i];
         size_t c = 0;
-        while (c < e->n_classes && (e->classes[c].template_index != job->template_index || e->classes[c].gpus != job->gpus ||
-                                    e->classes[c].batch != job->batch))
+        while (c < e->n_classes && (e->classes[c].template_index != job->template_index ||
+                                    e->classes[c].gpus != job->gpus || e->classes[c].batch != job->batch))
             c++;
         if (c == e->n_classes && !add_class(e, job)) return adept_no_memory(err, "a simulation");
         if (e->classes[c].n_options == 0)
-            return adept_error_set(err, ADEPT_E_USAGE, "job %lld: no node can ever run '%s' on %d GPUs", (long long)job->id,
-                                   e->stream->templates[job->template_index].name, job->gpus);
+            return adept_error_set(err, ADEPT_E_USAGE, "job %lld: no node can ever run '%s' on %d GPUs",
+                                   (long long)job->id, e->stream->templates[job->template_index].name, job->gpus);
         e->class_of[i] = c;
         e->records[i] = (adept_job_record){.first_start_s = NAN, .start_s = NAN, .finish_s = NAN, .option = NONE};
         e->run_of[i] = NONE;

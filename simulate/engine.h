@@ -57,7 +57,12 @@ typedef struct adept_run_now {
 
 /* ---- events ---- */
 
-typedef enum adept_event_kind { ADEPT_EVENT_FINISH, ADEPT_EVENT_REPAIR, ADEPT_EVENT_FAIL, ADEPT_EVENT_SLEEP } adept_event_kind;
+typedef enum adept_event_kind {
+    ADEPT_EVENT_FINISH,
+    ADEPT_EVENT_REPAIR,
+    ADEPT_EVENT_FAIL,
+    ADEPT_EVENT_SLEEP
+} adept_event_kind;
 
 typedef struct adept_event {
     double time_s;
@@ -119,7 +124,8 @@ typedef struct adept_engine {
     uint64_t n_made;
 
     double jobs_power_w, nodes_power_w, believed_jobs_power_w;
-    double since_s, since_jobs_power_w, since_nodes_power_w; /* what has been drawn since then, and is not in the energies yet */
+    /* what has been drawn since then, and is not in the energies yet */
+    double since_s, since_jobs_power_w, since_nodes_power_w;
     double energy_j, nodes_energy_j, done_jobs_energy_j; /* the last one of runs that are over */
     double over_cap_s;
     adept_power_point *series;
@@ -151,7 +157,8 @@ void adept_nodes_repair(adept_engine *e, size_t node);
 /** When would a placement fit, if runs ended as expected? These three set e->failed when memory is out. */
 double adept_nodes_fit_at(adept_engine *e, const adept_job_option *option);
 /** Would it fit at at_s if `started` took GPUs now and kept them? */
-bool adept_nodes_fit_beside(adept_engine *e, const adept_job_option *option, double at_s, const adept_job_option *started);
+bool adept_nodes_fit_beside(adept_engine *e, const adept_job_option *option, double at_s,
+                            const adept_job_option *started);
 /** Would it, if some of them ended now? */
 bool adept_nodes_fit_without(adept_engine *e, const size_t *runs, size_t n, const adept_job_option *option);
 /** What more its nodes and GPUs would draw, beside the job's own power. */

@@ -1,5 +1,5 @@
-/** @file engine_nodes.c  GPUs of nodes: who fits, who gets which, what idle ones draw. Nodes stand in lists by type and idle GPUs, so
- *  that the tightest that fits is found at once, also among thousands. */
+/** @file engine_nodes.c  GPUs of nodes: who fits, who gets which, what idle ones draw. Nodes stand in lists by type and
+ * idle GPUs, so that the tightest that fits is found at once, also among thousands. */
 #include "engine.h"
 #include "adept_random.h"
 #include <stdlib.h>
@@ -116,8 +116,8 @@ bool adept_nodes_ever_fit(const adept_engine *e, const adept_job_option *option)
 
 /* ---------------------------------------------------------------- which GPUs -------------------------------------- */
 
-/* Which GPUs a placement that fits would get: on the tightest node that has room, or else on whole idle nodes, the largest first.
- * NULL: memory is out */
+/* Which GPUs a placement that fits would get: on the tightest node that has room, or else on whole idle nodes, the
+ * largest first. NULL: memory is out */
 static adept_allocation *pick(const adept_engine *e, const adept_job_option *option, size_t *n)
 {
     size_t node = NONE;
@@ -129,7 +129,8 @@ static adept_allocation *pick(const adept_engine *e, const adept_job_option *opt
     *n = 0;
     if (shares && node != NONE) shares[(*n)++] = (adept_allocation){node, option->gpus};
     for (int idle = e->most_gpus; shares && node == NONE && idle > 0; idle--)
-        for (size_t whole = list_of(e, option->type, idle)->first; whole != NONE && left > 0; whole = e->nodes[whole].next) {
+        for (size_t whole = list_of(e, option->type, idle)->first; whole != NONE && left > 0;
+             whole = e->nodes[whole].next) {
             if (node_of(e, whole)->gpus != idle) continue;
             shares[(*n)++] = (adept_allocation){whole, left < idle ? left : idle};
             left -= shares[*n - 1].gpus;
@@ -199,7 +200,8 @@ typedef struct ending {
 static int by_time(const void *a, const void *b)
 {
     const ending *x = a, *y = b;
-    return x->time_s != y->time_s ? (x->time_s > y->time_s) - (x->time_s < y->time_s) : (x->run > y->run) - (x->run < y->run);
+    return x->time_s != y->time_s ? (x->time_s > y->time_s) - (x->time_s < y->time_s)
+                                  : (x->run > y->run) - (x->run < y->run);
 }
 
 /* Runs as they should end. NULL: memory is out */
@@ -230,7 +232,8 @@ double adept_nodes_fit_at(adept_engine *e, const adept_job_option *option)
     return w.fits ? at_s : INFINITY;
 }
 
-bool adept_nodes_fit_beside(adept_engine *e, const adept_job_option *option, double at_s, const adept_job_option *started)
+bool adept_nodes_fit_beside(adept_engine *e, const adept_job_option *option, double at_s,
+                            const adept_job_option *started)
 {
     size_t n = 0;
     adept_allocation *taken = pick(e, started, &n);
@@ -331,7 +334,8 @@ bool adept_nodes_begin(adept_engine *e)
         wait_for_sleep(e, i);
         settle(e, i);
         if (c->mtbf_s < INFINITY)
-            adept_engine_event(e, adept_random_exponential(e->in->seed, ADEPT_RANDOM_FAILURES, i << 32, c->mtbf_s), ADEPT_EVENT_FAIL, i, 0);
+            adept_engine_event(e, adept_random_exponential(e->in->seed, ADEPT_RANDOM_FAILURES, i << 32, c->mtbf_s),
+                               ADEPT_EVENT_FAIL, i, 0);
     }
     return true;
 }

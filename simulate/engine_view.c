@@ -39,7 +39,8 @@ static double fits_at(const adept_view *view, const adept_job_option *option)
     return adept_nodes_fit_at(engine_of(view), option);
 }
 
-static bool fits_beside(const adept_view *view, const adept_job_option *option, double at_s, const adept_job_option *started)
+static bool fits_beside(const adept_view *view, const adept_job_option *option, double at_s,
+                        const adept_job_option *started)
 {
     return adept_nodes_fit_beside(engine_of(view), option, at_s, started);
 }
@@ -114,8 +115,14 @@ static adept_candidate candidate(const adept_engine *e, size_t job)
     const adept_stream_job *j = &e->stream->jobs[job];
     const adept_job_class *c = &e->classes[e->class_of[job]];
 
-    return (adept_candidate){.job = job, .user = j->user, .submit_s = j->submit_s, .is_urgent = j->is_urgent, .deadline_s = j->deadline_s,
-                             .preemptions = e->records[job].preemptions, .options = c->options, .n_options = c->n_options};
+    return (adept_candidate){.job = job,
+                             .user = j->user,
+                             .submit_s = j->submit_s,
+                             .is_urgent = j->is_urgent,
+                             .deadline_s = j->deadline_s,
+                             .preemptions = e->records[job].preemptions,
+                             .options = c->options,
+                             .n_options = c->n_options};
 }
 
 static int by_number(const void *a, const void *b)
@@ -173,10 +180,23 @@ bool adept_engine_may_start(const adept_engine *e)
 
 void adept_engine_decide(adept_engine *e)
 {
-    adept_view view = {.now_s = e->now_s, .n_types = e->cluster->n_types, .user_gpu_s = e->shown_user_gpu_s, .n_users = e->stream->n_users,
-                       .self = e, .forecast = forecast, .most_idle = most_idle, .fits = fits, .ever_fits = ever_fits, .fits_at = fits_at,
+    adept_view view = {.now_s = e->now_s,
+                       .n_types = e->cluster->n_types,
+                       .user_gpu_s = e->shown_user_gpu_s,
+                       .n_users = e->stream->n_users,
+                       .self = e,
+                       .forecast = forecast,
+                       .most_idle = most_idle,
+                       .fits = fits,
+                       .ever_fits = ever_fits,
+                       .fits_at = fits_at,
                        .fits_beside = fits_beside,
-                       .added_power_w = added_power_w, .start = start, .preempt = preempt, .lost_gpu_s = lost_gpu_s, .frees_for = frees_for, .wake_at = wake_at};
+                       .added_power_w = added_power_w,
+                       .start = start,
+                       .preempt = preempt,
+                       .lost_gpu_s = lost_gpu_s,
+                       .frees_for = frees_for,
+                       .wake_at = wake_at};
 
     if (e->n_returned > 0) take_returned(e);
     e->n_decisions++;
@@ -185,8 +205,9 @@ void adept_engine_decide(adept_engine *e)
     if (e->n_queued == 0 || e->failed) return;
     memcpy(e->shown_user_gpu_s, e->user_gpu_s, e->stream->n_users * sizeof *e->user_gpu_s);
     for (size_t i = 0; i < e->n_runs; i++)
-        e->shown_user_gpu_s[e->shown[i].user] += (e->now_s - e->shown[i].start_s) *
-                                                 e->classes[e->class_of[e->shown[i].job]].options[e->shown[i].option].gpus;
+        e->shown_user_gpu_s[e->shown[i].user] +=
+            (e->now_s - e->shown[i].start_s) *
+            e->classes[e->class_of[e->shown[i].job]].options[e->shown[i].option].gpus;
     refresh(&view);
     if (!adept_policy_decide(e->in->policy, &view, &e->in->policy_options)) e->failed = true;
     drop_started(e);

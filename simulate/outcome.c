@@ -49,7 +49,8 @@ static adept_status add_times(adept_outcome *out, const adept_engine *e, const p
     out->p95_completion_s = quantile(times_s, n, 0.95);
     out->p99_completion_s = quantile(times_s, n, 0.99);
     if (starves) /* those of the others would praise what leaves the long ones out */
-        out->mean_completion_s = out->mean_wait_s = out->p50_completion_s = out->p95_completion_s = out->p99_completion_s = NAN;
+        out->mean_completion_s = out->mean_wait_s = out->p50_completion_s = out->p95_completion_s =
+            out->p99_completion_s = NAN;
     free(times_s);
     return ADEPT_OK;
 }
@@ -58,7 +59,8 @@ static adept_status add_times(adept_outcome *out, const adept_engine *e, const p
 static adept_status add_fairness(adept_outcome *out, const adept_engine *e, const part *p, adept_error *err)
 {
     size_t n_users = e->stream->n_users, n = 0;
-    double *sums_s = calloc(2 * n_users + 1, sizeof *sums_s), *counts = sums_s ? sums_s + n_users : NULL, sum_s = 0, squares_s2 = 0;
+    double *sums_s = calloc(2 * n_users + 1, sizeof *sums_s), *counts = sums_s ? sums_s + n_users : NULL, sum_s = 0,
+           squares_s2 = 0;
 
     if (!sums_s) return adept_no_memory(err, "a simulation");
     for (size_t i = p->from.n_arrived; i < p->to.n_arrived; i++) {
@@ -244,7 +246,8 @@ static adept_status find_starved(adept_engine *e, adept_error *err)
     if (!e->starves) return adept_no_memory(err, "a simulation");
     for (int started = 0; started < 2; started++)
         for (size_t i = 0; i < e->n_arrived; i++)
-            if (started == !isnan(e->records[i].first_start_s)) e->starves[e->stream->jobs[i].template_index] = !started;
+            if (started == !isnan(e->records[i].first_start_s))
+                e->starves[e->stream->jobs[i].template_index] = !started;
     return ADEPT_OK;
 }
 

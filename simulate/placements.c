@@ -46,7 +46,8 @@ int64_t adept_cluster_nodes_for(const adept_cluster *cluster, size_t type, doubl
     int64_t used = 0;
     double sum = 0;
 
-    for (int size = largest_below(cluster, type, INT_MAX); size > 0 && sum < gpus; size = largest_below(cluster, type, size))
+    for (int size = largest_below(cluster, type, INT_MAX); size > 0 && sum < gpus;
+         size = largest_below(cluster, type, size))
         for (size_t i = 0; i < cluster->n_nodes && sum < gpus; i++) {
             if (cluster->nodes[i].type != type || cluster->nodes[i].gpus != size) continue;
             sum += size;

@@ -184,7 +184,8 @@ static double scale_of(const adept_sweep_axis *axis, const char *unit)
         const char *name;
         bool of_clock;
         double scale;
-    } units[] = {{"Hz", true, 1}, {"kHz", true, 1e3}, {"MHz", true, 1e6}, {"GHz", true, 1e9}, {"W", false, 1}, {"kW", false, 1e3}};
+    } units[] = {{"Hz", true, 1},    {"kHz", true, 1e3}, {"MHz", true, 1e6},
+                 {"GHz", true, 1e9}, {"W", false, 1},    {"kW", false, 1e3}};
     bool is_clock = of == ADEPT_HERTZ || kind == ADEPT_VARY_CORE_CLOCK || kind == ADEPT_VARY_MEMORY_CLOCK ||
                     kind == ADEPT_VARY_CPU_CLOCK_MAX || kind == ADEPT_VARY_CPU_CLOCK_MIN;
     bool is_power = of == ADEPT_WATTS || kind == ADEPT_VARY_CPU_POWER_LIMIT;
@@ -490,7 +491,8 @@ double adept_sweep_number_at(const adept_sweep_axis *axis, size_t value, const a
         return number ? *number : NAN;
     }
     if (axis->level == ADEPT_SWEEP_RUN) {
-        bool locked = !adept_sweep_varies_run(axis, ADEPT_RUN_FIELD_clock_hz) || point->run->clock_hz > 0.0; /* else it is any */
+        /* else it is any */
+        bool locked = !adept_sweep_varies_run(axis, ADEPT_RUN_FIELD_clock_hz) || point->run->clock_hz > 0.0;
         return locked ? run_number(point->run, axis->field, point->hw ? &point->hw->specs : NULL) : NAN;
     }
     double number = profile && axis->field ? adept_field_number(axis->field, &profile->words) : 0;

@@ -31,7 +31,8 @@ static bool is_among(const char *names, const char *name)
 const adept_grid_intensity *adept_grid_intensity_find(const char *name)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcasecmp(rows[i].code, name) == 0 || strcasecmp(rows[i].name, name) == 0 || is_among(rows[i].others, name))
+        if (strcasecmp(rows[i].code, name) == 0 || strcasecmp(rows[i].name, name) == 0 ||
+            is_among(rows[i].others, name))
             return &rows[i];
     return NULL;
 }
@@ -121,8 +122,8 @@ adept_totals adept_totals_of(const adept_job_spec *job, const adept_prediction *
     t.co2e_g = t.site_energy_kwh * t.carbon_g_per_kwh;
     t.embodied_co2e_g = 1000 * job->embodied_kg * t.gpu_hours / (HOURS_PER_YEAR * job->lifetime_years);
     t.cost = cost_of(&t);
-    /* Both ends of time and power at once. For log-normal errors this is as wide as the level asks for if they go together,
-     * and wider else: the spread of a product is at most the sum of both. */
+    /* Both ends of time and power at once. For log-normal errors this is as wide as the level asks for if they go
+     * together, and wider else: the spread of a product is at most the sum of both. */
     t.interval_level = p->interval_level;
     for (int i = 0; i < 2; i++) {
         t.interval_time_s[i] = t.steps * p->interval_time_s[i];

@@ -10,8 +10,8 @@
 
 /* ---------------------------------------------------------------- texts ---------------- */
 
-/* ---- costs: KEY:EXPRESSION behind an '@' each, of numbers, + - * / ( ), and aI, rI: elements of the I-th tensor among the arguments or
- * results; aI.bytes, and aI.D, its D-th dimension ---- */
+/* ---- costs: KEY:EXPRESSION behind an '@' each, of numbers, + - * / ( ), and aI, rI: elements of the I-th tensor among
+ * the arguments or results; aI.bytes, and aI.D, its D-th dimension ---- */
 
 #define COST_LIST(X)                                                                                                   \
     X(flops) X(read) X(written) X(kernels) X(saved) X(back_flops) X(back_read) X(back_written) X(back_kernels)
@@ -121,7 +121,8 @@ static bool read_costs(said_costs *out, const char *text, const adept_call *call
         expression e = {.call = call, .at = at + length + 1};
         out->values[key] = sum(&e);
         out->given[key] = true;
-        if (e.failed || (call && !(out->values[key] >= 0 && out->values[key] < INFINITY)) || (*e.at && *e.at != '@')) return false;
+        if (e.failed || (call && !(out->values[key] >= 0 && out->values[key] < INFINITY)) || (*e.at && *e.at != '@'))
+            return false;
         at = e.at;
         if (!*at) return true;
     }
@@ -133,7 +134,8 @@ static adept_status parse_results(adept_assumed *out, const char *specs, adept_e
     said_costs ignored;
     out->costs = strchr(specs, '@');
     if (out->costs && !read_costs(&ignored, ++out->costs, NULL))
-        return adept_error_set(err, ADEPT_E_USAGE, "assume '%.100s': its costs: want KEY:EXPRESSION as in flops:2*a0*r0.1, not '%.200s'",
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "assume '%.100s': its costs: want KEY:EXPRESSION as in flops:2*a0*r0.1, not '%.200s'",
                                out->op, out->costs);
     if (out->costs && out->costs == specs + 1) return ADEPT_OK; /* results like the first argument */
     for (const char *at = specs;; at++) {
@@ -266,7 +268,8 @@ adept_status adept_assume_results(adept_interp *in, adept_call *c, const adept_n
         results_as_first_argument(c, node->n_outputs);
     if (adept_call_ok(c) && said && said->costs)
         (void)adept_call_refuse(c, !read_costs(&costs, said->costs, c),
-                                "its costs name a tensor or a dimension that it has not, or are no numbers: %s", said->costs);
+                                "its costs name a tensor or a dimension that it has not, or are no numbers: %s",
+                                said->costs);
     if (!adept_call_ok(c)) return ADEPT_OK; /* the caller's business */
     if (said && said->costs) {
         c->op = node->op; /* by which its costs are found */
@@ -287,8 +290,8 @@ static void no_shape(adept_call *c)
 }
 
 /* One kernel, or several that move so much together. What is not said: tensors are read and written once. */
-static void put_said(adept_cost *cost, adept_pass pass, adept_dtype dtype, const double *of, const bool *given, double elements,
-                     double read_bytes, double written_bytes)
+static void put_said(adept_cost *cost, adept_pass pass, adept_dtype dtype, const double *of, const bool *given,
+                     double elements, double read_bytes, double written_bytes)
 {
     double kernels = given[COST_kernels] ? of[COST_kernels] : 1;
     if (kernels > 0)
@@ -313,13 +316,17 @@ static void said_cost(adept_call *c, adept_cost *cost, const char *text)
     }
     if (!first) return;
     put_said(cost, ADEPT_FORWARD, first->dtype, said.values, said.given, elements, read_bytes, written_bytes);
-    bool says_back = said.given[COST_back_flops] || said.given[COST_back_read] || said.given[COST_back_written] || said.given[COST_back_kernels];
+    bool says_back = said.given[COST_back_flops] || said.given[COST_back_read] || said.given[COST_back_written] ||
+                     said.given[COST_back_kernels];
     if (!says_back) { /* as far back */
         put_said(cost, ADEPT_BACKWARD, first->dtype, said.values, said.given, elements, read_bytes, written_bytes);
     } else {
-        const double of[COSTS] = {[COST_flops] = said.values[COST_back_flops], [COST_read] = said.values[COST_back_read],
-                                  [COST_written] = said.values[COST_back_written], [COST_kernels] = said.values[COST_back_kernels]};
-        const bool given[COSTS] = {[COST_read] = said.given[COST_back_read], [COST_written] = said.given[COST_back_written],
+        const double of[COSTS] = {[COST_flops] = said.values[COST_back_flops],
+                                  [COST_read] = said.values[COST_back_read],
+                                  [COST_written] = said.values[COST_back_written],
+                                  [COST_kernels] = said.values[COST_back_kernels]};
+        const bool given[COSTS] = {[COST_read] = said.given[COST_back_read],
+                                   [COST_written] = said.given[COST_back_written],
                                    [COST_kernels] = said.given[COST_back_kernels]};
         put_said(cost, ADEPT_BACKWARD, first->dtype, of, given, elements, written_bytes, read_bytes);
     }

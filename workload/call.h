@@ -1,4 +1,5 @@
-/** @file call.h  Behind adept_call and adept_cost: what the interpreter shares with its handlers. Private to workload/. */
+/** @file call.h  Behind adept_call and adept_cost: what the interpreter shares with its handlers. Private to workload/.
+ */
 #ifndef ADEPT_CALL_H
 #define ADEPT_CALL_H
 #include "adept_arena.h"
@@ -25,7 +26,12 @@ typedef struct adept_tensor_node {
     int32_t program;   /* its number in the program, + 1; 0: none yet */
 } adept_tensor_node;
 
-typedef enum adept_call_failure { ADEPT_CALL_FINE, ADEPT_CALL_MISFIT, ADEPT_CALL_UNSUPPORTED, ADEPT_CALL_NOMEM } adept_call_failure;
+typedef enum adept_call_failure {
+    ADEPT_CALL_FINE,
+    ADEPT_CALL_MISFIT,
+    ADEPT_CALL_UNSUPPORTED,
+    ADEPT_CALL_NOMEM
+} adept_call_failure;
 
 #define ADEPT_MAX_ASSUMED 8 /* results of one operator */
 
@@ -118,11 +124,12 @@ adept_tensor_node *adept_run_node_new(adept_run_state *run, int32_t producer);
 /** Storage number, -1 when memory is out. */
 int32_t adept_run_storage_new(adept_run_state *run, double bytes, int32_t param, bool resident);
 /** A tensor in new memory; NULL when memory is out or the size overflows. */
-adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims, int32_t producer);
+adept_tensor *adept_run_tensor_new(adept_run_state *run, adept_dtype dtype, int ndim, const int64_t *dims,
+                                   int32_t producer);
 /** A new tensor holds so many values and nothing else. */
 void adept_run_make_sparse(adept_run_state *run, adept_tensor *t, adept_sparse sparse, int64_t stored);
-/** Its n known elements, as memory of its type holds them; all of them alike, or none more than `each`. False when memory
- *  is out. */
+/** Its n known elements, as memory of its type holds them; all of them alike, or none more than `each`. False when
+ * memory is out. */
 bool adept_run_set_values(adept_run_state *run, adept_tensor *t, int n, const double *values);
 bool adept_run_set_spread(adept_run_state *run, adept_tensor *t, adept_spread spread, double each);
 /** A list of n values, zeroed or copied from `items`; NULL when memory is out. */

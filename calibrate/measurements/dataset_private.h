@@ -23,14 +23,15 @@ struct adept_dataset_private {
     adept_hwprofile **gpus; /* owned, of adept_dataset_select_own(); the arena's array */
 };
 
-/** Make room for one more element of an arena's array that only this function makes larger. @return false when memory is out */
+/** Make room for one more element of an arena's array that only this function makes larger. @return false when memory
+ * is out */
 bool adept_dataset_grow(adept_arena *arena, void **items, size_t n, size_t item_bytes);
 
 /** Move rows behind the others; d->n changes. @return false, and nothing changed: memory is out */
 bool adept_dataset_drop(adept_dataset *d, const bool *drop);
 
-/** Does a row that cannot be used leave the others alone? Then it is listed with the error's message, which begins with file and
- *  line. @return false: no, the error stands; or memory is out, which is the error then */
+/** Does a row that cannot be used leave the others alone? Then it is listed with the error's message, which begins with
+ * file and line. @return false: no, the error stands; or memory is out, which is the error then */
 bool adept_dataset_list_unused(adept_dataset *d, const char *file, long line, bool layouts, adept_error *err);
 /** Of a row of the dataset. */
 bool adept_row_list_unused(adept_dataset *d, const adept_dataset_row *m, adept_error *err);
@@ -40,7 +41,8 @@ typedef struct adept_row_cells {
     bool gpus, nodes, grad_accum, activation_checkpoint, sharding, sp, trainer, execution;
 } adept_row_cells;
 
-/** A word of the program for one that rows say in a column: FULL_SHARD is full. @return text, where it is none of those */
+/** A word of the program for one that rows say in a column: FULL_SHARD is full. @return text, where it is none of those
+ */
 const char *adept_row_program_word(const char *column, const char *text);
 /** "zero1", "zero1_group8"; group 0: not said. @return false: it is none */
 bool adept_row_zero_word(const char *text, int *stage, int64_t *group);
@@ -49,13 +51,16 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given);
 /** Clocks by stage, "1410-1410-1410/...", of which the middle one counts: one for all where they hardly differ.
  *  @return ADEPT_E_INVALID naming the column */
 adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err);
-/** Predict a row with its profile; recomputation and sharding that it does not say become the first of the usual ones that fit.
+/** Predict a row with its profile; recomputation and sharding that it does not say become the first of the usual ones
+ * that fit.
  *  @return as adept_predict() */
-adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m, const adept_run *run, adept_error *err);
+adept_status adept_row_predict_usual(adept_prediction *out, adept_dataset_row *m, const adept_run *run,
+                                     adept_error *err);
 
 /** Do a model's sizes stand in the row's columns? */
 bool adept_row_has_architecture(const adept_dataset_row *m);
-/** The model of these sizes, "adept:llama?layers=32&..."; what they do not say is marked in m->unsaid. @param spec  in the arena
+/** The model of these sizes, "adept:llama?layers=32&..."; what they do not say is marked in m->unsaid. @param spec  in
+ * the arena
  *  @return ADEPT_E_INVALID naming the column */
 adept_status adept_row_architecture(const char **spec, adept_arena *arena, adept_dataset_row *m, adept_error *err);
 
@@ -70,8 +75,8 @@ bool adept_dataset_own_profile(adept_dataset *d, adept_profile *profile);
 adept_status adept_row_config(adept_workload_config *config, adept_input_spec *inputs, const adept_dataset_row *m,
                               adept_error *err);
 
-/** Refuse what columns say of a layout and does not add up, or cannot be predicted. Of a row with its profile; what only says again
- *  how many GPUs there are is taken back from its run. */
+/** Refuse what columns say of a layout and does not add up, or cannot be predicted. Of a row with its profile; what
+ * only says again how many GPUs there are is taken back from its run. */
 adept_status adept_row_check_layout(adept_dataset_row *m, adept_error *err);
 
 #endif

@@ -23,9 +23,10 @@ static const char *answer_at(size_t index)
 
 static ADEPT_NAMES(status_at, "ok", "oom")
 
-/* X(name, field of the row, kind, text where the cell is empty, words of a name or a choice): columns that are neither words of the
- * workload nor of the run, which all have a column. A number whose text is none is not given: 0, or NAN where it would be measured. A
- * name stays a text in the row; a choice becomes its number, and a switch 0 or 1: how far gradients are clipped changes nothing. */
+/* X(name, field of the row, kind, text where the cell is empty, words of a name or a choice): columns that are neither
+ * words of the workload nor of the run, which all have a column. A number whose text is none is not given: 0, or NAN
+ * where it would be measured. A name stays a text in the row; a choice becomes its number, and a switch 0 or 1: how far
+ * gradients are clipped changes nothing. */
 #define COLUMN_LIST(X)                                                                                                 \
     X(model, model, TEXT, "", NULL)                                                                                    \
     X(input, input, TEXT, "", NULL)                                                                                    \
@@ -66,11 +67,13 @@ static const struct {
 #define KIND_SWITCH SWITCH
 #define KIND_COUNT COUNT
 #define KIND_AMOUNT POSITIVE
-#define X(name, kind, type, names, fallback, ...) {#name, fallback, KIND_##kind, offsetof(adept_dataset_row, name), names},
-    ADEPT_WORKLOAD_FIELDS(X)
+#define X(name, kind, type, names, fallback, ...)                                                                      \
+    {#name, fallback, KIND_##kind, offsetof(adept_dataset_row, name), names},
+        ADEPT_WORKLOAD_FIELDS(X)
 #undef X
-#define X(name, kind, type, names, fallback, ...) {#name, fallback, KIND_##kind, offsetof(adept_dataset_row, run.name), names},
-    ADEPT_RUN_FIELDS(X)
+#define X(name, kind, type, names, fallback, ...)                                                                      \
+    {#name, fallback, KIND_##kind, offsetof(adept_dataset_row, run.name), names},
+            ADEPT_RUN_FIELDS(X)
 #undef X
 };
 
@@ -120,8 +123,8 @@ static const char *const units_of_time[] = {"step_time_ms", "step_time_us", "ste
 static adept_status missing_column(const adept_csv *csv, const adept_dataset *d, const layout *l, const char *name)
 {
     if (l->n == 1)
-        return adept_csv_fail(csv, "column %s is missing; the header is a single cell: are the columns separated by commas?",
-                              name);
+        return adept_csv_fail(
+            csv, "column %s is missing; the header is a single cell: are the columns separated by commas?", name);
     if (strcmp(name, "step_time_s") == 0)
         for (size_t i = 0; i < l->n; i++)
             for (size_t k = 0; units_of_time[k]; k++)
@@ -163,8 +166,9 @@ static int column_of(const char *name)
 /* Length of a name without the unit at its end. */
 static size_t without_unit(const char *name)
 {
-    static const char *const units[] = {"_bytes_per_s", "_bytes", "_size", "_seconds", "_sec", "_s",  "_ms",  "_us", "_ns",
-                                        "_watts",       "_watt",  "_w",    "_kw",      "_hz",  "_khz", "_mhz", "_ghz"};
+    static const char *const units[] = {"_bytes_per_s", "_bytes", "_size", "_seconds", "_sec",  "_s",
+                                        "_ms",          "_us",    "_ns",   "_watts",   "_watt", "_w",
+                                        "_kw",          "_hz",    "_khz",  "_mhz",     "_ghz"};
     size_t length = strlen(name);
 
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
@@ -174,8 +178,8 @@ static size_t without_unit(const char *name)
     return length;
 }
 
-/* One or two letters too many, too few, swapped or, in long words, wrong: a short word with another letter is another word
- * (cpus, notes, cost). */
+/* One or two letters too many, too few, swapped or, in long words, wrong: a short word with another letter is another
+ * word (cpus, notes, cost). */
 static bool is_misspelt(const char *name, const char *right)
 {
     size_t distance = adept_edit_distance(name, right), length = strlen(right), differ = 0;
@@ -186,8 +190,8 @@ static bool is_misspelt(const char *name, const char *right)
     return length >= 7 || differ != 1;
 }
 
-/* The column that a name which is none must have meant: power_limit, Batch-Size, clock_mhz, the name of an option. NULL: its
- * own. */
+/* The column that a name which is none must have meant: power_limit, Batch-Size, clock_mhz, the name of an option.
+ * NULL: its own. */
 static const char *meant(const char *name)
 {
     static const char *const others[][2] = {
@@ -290,7 +294,8 @@ static adept_status parse_word(adept_dataset_row *m, int column, const char *tex
     if (column == COLUMN_optimizer_extras && adept_optimizer_extras_parse(field, text)) return ADEPT_OK; /* several */
     const adept_field sized = {.kind = ADEPT_FIELD_SIZED, .names = names};
     if (known[column].kind == SIZED && adept_field_set_text(&sized, field, text)) return ADEPT_OK;
-    size_t i = known[column].kind == SIZED || column == COLUMN_optimizer_extras ? SIZE_MAX : adept_name_index(text, names);
+    size_t i =
+        known[column].kind == SIZED || column == COLUMN_optimizer_extras ? SIZE_MAX : adept_name_index(text, names);
     if (i != SIZE_MAX && known[column].kind == NAME) *(const char **)field = names(i);
     if (i != SIZE_MAX && known[column].kind == CHOICE) *(int *)field = (int)i;
     if (i != SIZE_MAX) return ADEPT_OK;
@@ -412,7 +417,8 @@ adept_status adept_row_check_layout(adept_dataset_row *m, adept_error *err)
             return adept_row_fail(m, not_predicted[i], err, "'%.60s' cannot be predicted yet", text);
     }
     if (!adept_mesh_is_said(&words)) return ADEPT_OK;
-    if (adept_mesh_of(&mesh, &words, m->profile, &why) != ADEPT_OK) return adept_row_error(m, ADEPT_E_INVALID, why.message, err);
+    if (adept_mesh_of(&mesh, &words, m->profile, &why) != ADEPT_OK)
+        return adept_row_error(m, ADEPT_E_INVALID, why.message, err);
     if (mesh.plain) { /* as a row that says but its GPUs */
         m->run.dp = m->run.tp = m->run.pp = m->run.cp = m->run.ep = m->run.virtual_stages = m->run.global_batch = 0;
         m->run.zero = m->run.fsdp = 0;
@@ -433,7 +439,8 @@ static adept_status check_row(adept_dataset_row *m, bool listing, adept_error *e
     if (m->compile && m->execution == ADEPT_GRAPHS)
         return adept_row_fail(m, "compile", err, "is 1, but execution is graphs");
     const char *graphs = adept_dataset_row_text(m, "cuda_graph");
-    if (graphs && !says_nothing(graphs, false) && !m->compile && m->execution == ADEPT_EAGER) m->execution = ADEPT_GRAPHS;
+    if (graphs && !says_nothing(graphs, false) && !m->compile && m->execution == ADEPT_EAGER)
+        m->execution = ADEPT_GRAPHS;
     if (m->compile) m->execution = ADEPT_COMPILE;
     m->texts[COLUMN_execution] = adept_execution_name(m->execution);
     if (*m->torch) {
@@ -469,7 +476,8 @@ static adept_status read_cells(adept_dataset *d, const adept_csv *csv, const lay
         status = parse_cell(d, m, k, text, err);
         said[k] = true;
         if (status == ADEPT_OK && before && strcmp(before, m->texts[k]) != 0)
-            status = adept_row_fail(m, d->columns.names[l->column[i]], err, "'%.60s' is not %.60s, the row's %s", text, before, known[k].name);
+            status = adept_row_fail(m, d->columns.names[l->column[i]], err, "'%.60s' is not %.60s, the row's %s", text,
+                                    before, known[k].name);
     }
     return status;
 }
@@ -501,9 +509,14 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
     if (status == ADEPT_OK) status = read_assumptions(d, &m, err);
     m.layouts = l->layouts;
     if (status == ADEPT_OK && l->layouts) {
-        const adept_row_cells given = {said[COLUMN_gpus], said[COLUMN_nodes], said[COLUMN_grad_accum], said[COLUMN_activation_checkpoint],
-                                       said[COLUMN_fsdp] || said[COLUMN_zero], said[COLUMN_sp],
-                                       said[COLUMN_trainer], said[COLUMN_execution] || said[COLUMN_compile]};
+        const adept_row_cells given = {said[COLUMN_gpus],
+                                       said[COLUMN_nodes],
+                                       said[COLUMN_grad_accum],
+                                       said[COLUMN_activation_checkpoint],
+                                       said[COLUMN_fsdp] || said[COLUMN_zero],
+                                       said[COLUMN_sp],
+                                       said[COLUMN_trainer],
+                                       said[COLUMN_execution] || said[COLUMN_compile]};
         adept_row_settle(&m, &given);
         status = adept_row_settle_clocks(&m, err);
     }
@@ -522,7 +535,8 @@ static adept_status read_row(adept_dataset *d, const adept_csv *csv, const layou
 /* Columns of an architecture or of how it is shared out. */
 static bool is_of_layouts(const adept_dataset *d, const layout *l)
 {
-    static const char *const names[] = {"layers", "tp", "pp", "cp", "ep", "fsdp", "zero", "sharding", "activation_checkpoint"};
+    static const char *const names[] = {
+        "layers", "tp", "pp", "cp", "ep", "fsdp", "zero", "sharding", "activation_checkpoint"};
 
     for (size_t i = 0; i < l->n; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)

@@ -96,7 +96,8 @@ adept_status adept_row_work(double *samples, double *ideal_s, const adept_datase
 
     if (status == ADEPT_OK) status = adept_roofline_step(&peak, m->profile, m->hw, err);
     if (status != ADEPT_OK) return status;
-    const double passes = (double)(m->profile->grad_accum > 0 ? m->profile->grad_accum : 1); /* that the profile's step has */
+    /* that the profile's step has */
+    const double passes = (double)(m->profile->grad_accum > 0 ? m->profile->grad_accum : 1);
     *samples = (double)mesh.global_batch;
     *ideal_s = peak.matrix_s / passes * (double)mesh.micro_batches / (double)(mesh.tp * mesh.pp * mesh.cp);
     return ADEPT_OK;
@@ -113,8 +114,10 @@ static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_erro
     const adept_mesh_words words = adept_run_mesh(&m->run);
     if (!d->listing && adept_mesh_is_said(&words))
         return adept_row_error(m, ADEPT_E_INVALID,
-                               "a layout (tp, pp, fsdp, activation_checkpoint, ...) is evaluated, but no parameter of a GPU is fitted to it: "
-                               "adept evaluate and calibrate --layouts take it", err);
+                               "a layout (tp, pp, fsdp, activation_checkpoint, ...) is evaluated, but no parameter of "
+                               "a GPU is fitted to it: "
+                               "adept evaluate and calibrate --layouts take it",
+                               err);
     adept_run run = m->run; /* of a node that nothing is known of, the boards must do */
     if (run.power_scope == ADEPT_SCOPE_NODE && !adept_node_known(m->hw, &run)) run.power_scope = ADEPT_SCOPE_GPU;
     status = adept_row_predict_usual(&prediction, m, &run, &why);
@@ -198,7 +201,8 @@ static bool check_all_repeats(adept_dataset *d)
         alike[i] = rows[groups.rows[i]];
     for (size_t g = 0; g < groups.n && ok; g++) {
         size_t begin = groups.begin[g], size = groups.begin[g + 1] - begin;
-        ok = check_repeats(d, alike + begin, size, scratch, &time) && check_repeats(d, alike + begin, size, scratch, &power);
+        ok = check_repeats(d, alike + begin, size, scratch, &time) &&
+             check_repeats(d, alike + begin, size, scratch, &power);
     }
     return ok;
 }

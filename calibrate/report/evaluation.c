@@ -1,5 +1,5 @@
-/** @file evaluation.c  Errors of predictions against measurements (eq 4.16-4.18), and scored rows in groups. Calls: measurements, model,
- *  GSL (sorting). */
+/** @file evaluation.c  Errors of predictions against measurements (eq 4.16-4.18), and scored rows in groups. Calls:
+ * measurements, model, GSL (sorting). */
 #include "adept_statistics.h"
 #include "fit_report.h"
 #include <gsl/gsl_sort.h>
@@ -26,7 +26,8 @@ static sample sample_of(const adept_scored *s, quantity of)
     const adept_dataset_row *m = s->measured;
     if (of == TIME) return (sample){m->step_time_s, s->time_s, s->time_low_s, s->time_high_s};
     if (of == MEMORY)
-        return (sample){m->peak_memory_bytes > 0 ? m->peak_memory_bytes : NAN, s->memory_bytes > 0 ? s->memory_bytes : NAN, NAN, NAN};
+        return (sample){m->peak_memory_bytes > 0 ? m->peak_memory_bytes : NAN,
+                        s->memory_bytes > 0 ? s->memory_bytes : NAN, NAN, NAN};
     if (of == POWER) return (sample){m->power_avg_w, s->power_w, s->power_low_w, s->power_high_w};
     return (sample){m->step_time_s * m->power_avg_w, s->time_s * s->power_w, NAN, NAN};
 }
@@ -44,8 +45,14 @@ void adept_error_sum_add(adept_error_sum *sum, double measured, double predicted
 
 adept_error_stats adept_error_sum_end(adept_error_sum *sum)
 {
-    adept_error_stats s = {.n = sum->stats.n, .n_interval = sum->stats.n_interval, .mape = NAN, .median = NAN, .p90 = NAN, .max = NAN,
-                           .bias = NAN, .coverage = NAN};
+    adept_error_stats s = {.n = sum->stats.n,
+                           .n_interval = sum->stats.n_interval,
+                           .mape = NAN,
+                           .median = NAN,
+                           .p90 = NAN,
+                           .max = NAN,
+                           .bias = NAN,
+                           .coverage = NAN};
     if (s.n == 0) return s;
     gsl_sort(sum->absolute, 1, s.n);
     s.mape = sum->sum / (double)s.n;
@@ -64,7 +71,8 @@ static size_t stats_of(adept_error_stats *out, quantity of, const adept_scored *
     adept_error_sum sum = {.absolute = absolute};
     for (size_t i = 0; i < n; i++) {
         sample x = sample_of(&rows[index ? index[i] : i], of);
-        if (!isnan(x.measured) && !isnan(x.predicted)) adept_error_sum_add(&sum, x.measured, x.predicted, x.low, x.high);
+        if (!isnan(x.measured) && !isnan(x.predicted))
+            adept_error_sum_add(&sum, x.measured, x.predicted, x.low, x.high);
     }
     *out = adept_error_sum_end(&sum);
     return sum.inside;
@@ -181,7 +189,8 @@ static void widen(adept_scored *s, const adept_dataset_row *m)
     adept_prediction p;
 
     if (!(m->unsaid & ADEPT_UNSAID_RECOMPUTATION) || isnan(s->time_low_s)) return;
-    other.activation_checkpoint = m->run.activation_checkpoint == ADEPT_RECOMPUTE_NONE ? ADEPT_RECOMPUTE_FULL : ADEPT_RECOMPUTE_NONE;
+    other.activation_checkpoint =
+        m->run.activation_checkpoint == ADEPT_RECOMPUTE_NONE ? ADEPT_RECOMPUTE_FULL : ADEPT_RECOMPUTE_NONE;
     if (adept_predict(&p, m->profile, m->hw, &other, NULL) != ADEPT_OK) return;
     const double ratio = p.step_time_s / s->time_s;
     s->time_low_s *= fmin(ratio, 1);

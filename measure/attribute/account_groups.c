@@ -144,8 +144,8 @@ static bool add_job_share(adept_account_groups *g, counted *c, adept_name_map *n
            (!by_state || count_job(c, by_state, by_state, s->job));
 }
 
-/* What several of a group may each have of one GPU they do not have together: no group has more than all GPUs' energy, which
- * is known. */
+/* What several of a group may each have of one GPU they do not have together: no group has more than all GPUs' energy,
+ * which is known. */
 static void bound_ranges(adept_account_groups *g)
 {
     double all_j = g->all.energy_j[ADEPT_ENERGY_GPU];

@@ -12,7 +12,8 @@ typedef struct seat {
     size_t first, last;    /* intervals in which it was seen */
     double begin_s, end_s; /* of the job, by accounting; infinite: not known */
     double gpus;           /* given to the job on each of its nodes; 0: none, or not known */
-    double slice;          /* of a GPU that each of the job's MIG slices is, by accounting; 0: it has none, or it is not known */
+    /* of a GPU that each of the job's MIG slices is, by accounting; 0: it has none, or it is not known */
+    double slice;
     double cpu_s, memory_bytes;
     bool holds; /* the GPU in question, */
     double instances, slices; /* of its MIG instances; slices 0: not known */

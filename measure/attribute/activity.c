@@ -35,5 +35,6 @@ double adept_meter_energy_j(const adept_meter_log *meter, double begin_s, double
 
     if (n < 2 || !(begin_s <= end_s) || begin_s < meter->samples[0].time_s || end_s > meter->samples[n - 1].time_s)
         return NAN;
-    return adept_samples_energy_until(meter->samples, n, end_s) - adept_samples_energy_until(meter->samples, n, begin_s);
+    return adept_samples_energy_until(meter->samples, n, end_s) -
+           adept_samples_energy_until(meter->samples, n, begin_s);
 }

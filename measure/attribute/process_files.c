@@ -156,7 +156,8 @@ static const char *numbered(int64_t *number, const char *at, const char *name)
     const char *end;
 
     if (strncmp(at, name, length) != 0) return NULL;
-    return adept_integer_parse(number, at + length, &end, 0, INT64_MAX - 2) && (*end == '\0' || *end == '/') ? end : NULL;
+    return adept_integer_parse(number, at + length, &end, 0, INT64_MAX - 2) && (*end == '\0' || *end == '/') ? end
+                                                                                                             : NULL;
 }
 
 /* What stands behind slices of systemd from the root on, "/system.slice/"; Slurm's CgroupSlice names another. Those of

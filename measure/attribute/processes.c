@@ -128,7 +128,8 @@ static int64_t job_of_daemon(const adept_processes *p, const adept_tracked *t)
     int64_t job;
 
     if (strcmp(t->command, "slurmstepd") != 0 || (t->uid != 0 && t->uid != geteuid())) return -1;
-    if (!adept_proc_text(text, sizeof text, p, t->pid, "cmdline") || strncmp(text, title, sizeof title - 1) != 0) return -1;
+    if (!adept_proc_text(text, sizeof text, p, t->pid, "cmdline") || strncmp(text, title, sizeof title - 1) != 0)
+        return -1;
     return adept_integer_parse(&job, text + sizeof title - 1, &end, 1, INT64_MAX - 2) && *end == '.' ? job : -1;
 }
 

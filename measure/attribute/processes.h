@@ -19,7 +19,8 @@ typedef struct adept_proc_stat {
 /** A process that lives, or that ended within the interval. */
 typedef struct adept_tracked {
     int32_t pid, parent;
-    int32_t inner_pid; /* in the innermost of its PID namespaces; 0: `proc` shows no other than its own, or it is not known */
+    /* in the innermost of its PID namespaces; 0: `proc` shows no other than its own, or it is not known */
+    int32_t inner_pid;
     uint32_t uid;
     uint64_t start_ticks;
     char command[16];
@@ -102,8 +103,8 @@ void adept_processes_begin_interval(adept_processes *p);
 void adept_processes_flush(adept_processes *p, adept_log_interval *interval);
 /** The number of a living process in the file, which gets it if it has none. @return false: there is no such process */
 bool adept_processes_number(adept_processes *p, adept_log_interval *interval, int32_t pid, uint32_t *number);
-/** The process that a driver means by a pid: of this /proc, or in the innermost namespace of one process of it alone. NULL:
- * it is not visible here (source_proc.c). */
+/** The process that a driver means by a pid: of this /proc, or in the innermost namespace of one process of it alone.
+ * NULL: it is not visible here (source_proc.c). */
 adept_tracked *adept_processes_meant(adept_processes *p, int32_t pid);
 /** The number in the file of a process that is not visible here. @return false: memory is out */
 bool adept_processes_number_stranger(adept_processes *p, adept_log_interval *interval, int32_t pid, uint32_t *number);
@@ -116,8 +117,8 @@ void adept_processes_renumber(adept_processes *p);
 bool adept_proc_stat_parse(adept_proc_stat *out, const char *text);
 /** The number behind "NAME: "; NAN: there is none. */
 double adept_proc_field(const char *text, const char *name);
-/** The last of several numbers behind "NSpid:", a process's pid in each namespace from that of /proc inwards; 0: there is
- * one alone. */
+/** The last of several numbers behind "NSpid:", a process's pid in each namespace from that of /proc inwards; 0: there
+ * is one alone. */
 int32_t adept_proc_inner_pid(const char *status);
 /** The path in /proc/PID/cgroup that processor time is counted for: of cpuacct (v1), else of the only hierarchy (v2).
  * `text` is cut to pieces. @param job  Slurm's number of the job that any of them belongs to; -1: none */

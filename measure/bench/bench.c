@@ -48,7 +48,8 @@ const char *adept_bench_vectors(void)
 
 /* ---------------------------------------------------------------- data ------------------------------------------- */
 
-/* What a kernel's arrays hold, and how many of them. Of `size` 1 they are 100 to 200 MB, more than caches have, but for gemm's. */
+/* What a kernel's arrays hold, and how many of them. Of `size` 1 they are 100 to 200 MB, more than caches have, but for
+ * gemm's. */
 static void plan(adept_bench_data *d, adept_bench_kernel kernel, double size)
 {
     const double side = sqrt(size);
@@ -113,8 +114,8 @@ static adept_status make_data(adept_bench_data *d, adept_error *err)
     return ADEPT_OK;
 }
 
-adept_status adept_bench_open(adept_bench **out, adept_bench_kernel kernel, double size, int threads, adept_bench_gpu *gpu,
-                              adept_error *err)
+adept_status adept_bench_open(adept_bench **out, adept_bench_kernel kernel, double size, int threads,
+                              adept_bench_gpu *gpu, adept_error *err)
 {
     adept_bench *b = calloc(1, sizeof *b);
 
@@ -199,8 +200,8 @@ static adept_status run_threads(const adept_bench *b, adept_bench_pass *pass, in
         pthread_join(parts[i].thread, NULL);
     free(parts);
     if (!failed) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_INTERNAL, "%s: thread %zu of %zu cannot be started: %s", adept_bench_name(b->kernel),
-                           started + 1, n, strerror(failed));
+    return adept_error_set(err, ADEPT_E_INTERNAL, "%s: thread %zu of %zu cannot be started: %s",
+                           adept_bench_name(b->kernel), started + 1, n, strerror(failed));
 }
 
 adept_status adept_bench_run(adept_bench *b, adept_bench_way way, int64_t passes, adept_error *err)

@@ -1,5 +1,5 @@
-/** @file cuda.c  NVIDIA's driver, libcuda.so.1, opened at run time. Functions and numbers are those of NVIDIA's cuda.h, which is not needed
- *  to build. The driver compiles the kernels of ptx.c for the board that is there. */
+/** @file cuda.c  NVIDIA's driver, libcuda.so.1, opened at run time. Functions and numbers are those of NVIDIA's cuda.h,
+ * which is not needed to build. The driver compiles the kernels of ptx.c for the board that is there. */
 #include "passes.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -156,7 +156,8 @@ adept_status adept_bench_copy_run(adept_bench_copy *copy, int64_t passes, adept_
     adept_status status = ADEPT_OK;
 
     for (int64_t i = 0; i < passes && status == ADEPT_OK; i++)
-        status = check(g, copy->name, g->launch(copy->function, blocks, 1, 1, BLOCK, 1, 1, 0, NULL, arguments, NULL), err);
+        status =
+            check(g, copy->name, g->launch(copy->function, blocks, 1, 1, BLOCK, 1, 1, 0, NULL, arguments, NULL), err);
     return status == ADEPT_OK ? check(g, copy->name, g->wait(), err) : status;
 }
 

@@ -1,5 +1,5 @@
-/** @file passes.c  The kernels in C. The build compiles this file several times, without vectors and with each width of them, and
- *  calls the table PASSES. */
+/** @file passes.c  The kernels in C. The build compiles this file several times, without vectors and with each width of
+ * them, and calls the table PASSES. */
 #include "passes.h"
 #include <math.h>
 #include <string.h>

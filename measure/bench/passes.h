@@ -1,5 +1,5 @@
-/** @file passes.h  What the files of the benches share: a kernel's data, and a pass over some of its rows. Private to measure/bench/.
- *  Calls: adept_bench. */
+/** @file passes.h  What the files of the benches share: a kernel's data, and a pass over some of its rows. Private to
+ * measure/bench/. Calls: adept_bench. */
 #ifndef ADEPT_PASSES_H
 #define ADEPT_PASSES_H
 #include "adept_bench.h"
@@ -23,7 +23,8 @@ typedef void adept_bench_pass(const adept_bench_data *d, uint32_t begin, uint32_
 extern adept_bench_pass *const adept_passes_scalar[ADEPT_BENCHES], *const adept_passes_baseline[ADEPT_BENCHES],
     *const adept_passes_avx2[ADEPT_BENCHES];
 
-/** The text of all kernels for NVIDIA's driver; each has its name and takes a, b, c, columns, n, and how many threads have work. */
+/** The text of all kernels for NVIDIA's driver; each has its name and takes a, b, c, columns, n, and how many threads
+ * have work. */
 extern const char adept_bench_ptx[];
 /** How many threads have work. */
 uint32_t adept_bench_gpu_threads(adept_bench_kernel kernel, const adept_bench_data *d);

@@ -1,7 +1,9 @@
-/** @file ptx.c  The kernels as NVIDIA's driver compiles them: text in PTX, "Parallel Thread Execution ISA", version 6.0, which drivers since
- *  CUDA 9 read for every board since Maxwell. No matrix units, no shared memory: what passes.c does, a thread for each result or row.
+/** @file ptx.c  The kernels as NVIDIA's driver compiles them: text in PTX, "Parallel Thread Execution ISA",
+ * version 6.0, which drivers since CUDA 9 read for every board since Maxwell. No matrix units, no shared memory: what
+ * passes.c does, a thread for each result or row.
  *
- *  d0 to d3 are the addresses of a, b, c and columns, r0 is n, r1 how many threads have work, r5 the thread's number. */
+ *  d0 to d3 are the addresses of a, b, c and columns, r0 is n, r1 how many threads have work, r5 the thread's number.
+ */
 #include "passes.h"
 
 #define BEGIN(name)                                                                                                    \
@@ -28,8 +30,8 @@
     "mad.lo.u32 %r5, %r2, %r3, %r4;\n"                                                                                 \
     "setp.ge.u32 %p0, %r5, %r1;\n"                                                                                     \
     "@%p0 bra end_" name ";\n"
-#define END(name)                                                                                                           \
-    "end_" name ":\n"                                                                                                       \
+#define END(name)                                                                                                      \
+    "end_" name ":\n"                                                                                                  \
     "ret;\n"                                                                                                           \
     "}\n"
 /* A row of a thread's 4 x 4 results, one step: sums of f(4r) behind a's number in f(16 + r). */

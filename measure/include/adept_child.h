@@ -1,5 +1,5 @@
-/** @file adept_child.h  Running a command until it and all that it started have ended, with signals passed on. For programs:
- *  it changes the signal mask and adopts orphans. Not thread-safe. Calls: adept_error, clock. */
+/** @file adept_child.h  Running a command until it and all that it started have ended, with signals passed on. For
+ * programs: it changes the signal mask and adopts orphans. Not thread-safe. Calls: adept_error, clock. */
 #ifndef ADEPT_CHILD_H
 #define ADEPT_CHILD_H
 #include "adept_error.h"
@@ -24,8 +24,8 @@ typedef struct adept_child {
  */
 adept_status adept_child_start(adept_child *child, const char *const *argv, adept_error *err);
 /**
- * Wait until the command and all that it started have ended. INT, TERM, HUP, QUIT, USR1 and USR2 go to the command; what
- * the terminal sends has reached it already. Once the command has ended, INT or TERM ends the waiting.
+ * Wait until the command and all that it started have ended. INT, TERM, HUP, QUIT, USR1 and USR2 go to the command;
+ * what the terminal sends has reached it already. Once the command has ended, INT or TERM ends the waiting.
  * @param tick  called every so often, and when a signal came to end the program; NULL: never
  */
 void adept_child_wait(adept_child *child, double tick_s, void (*tick)(void *data), void *data);
@@ -36,7 +36,8 @@ typedef struct adept_attached {
     unsigned long long start; /* then: when it started, as /proc has it */
 } adept_attached;
 
-/** @return false: none of that number runs; one that has ended and was not waited for yet does not. Else adept_attached_close() it */
+/** @return false: none of that number runs; one that has ended and was not waited for yet does not. Else
+ * adept_attached_close() it */
 bool adept_attached_open(adept_attached *process, pid_t pid);
 bool adept_attached_runs(const adept_attached *process);
 void adept_attached_close(adept_attached *process);
@@ -44,7 +45,7 @@ void adept_attached_close(adept_attached *process);
 /** Wait until some process ends, a time has passed, or INT, TERM or HUP comes.
  *  @param process     NULL: none
  *  @param duration_s  INFINITY: for ever */
-void adept_child_watch(adept_child *child, const adept_attached *process, double duration_s, double tick_s, void (*tick)(void *data),
-                       void *data);
+void adept_child_watch(adept_child *child, const adept_attached *process, double duration_s, double tick_s,
+                       void (*tick)(void *data), void *data);
 
 #endif

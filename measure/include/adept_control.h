@@ -63,7 +63,8 @@ void adept_controls_close(adept_controls *list);
 /** May all devices of a kind be set to a value? @return ADEPT_E_USAGE */
 adept_status adept_controls_check(const adept_controls *list, const adept_control_kind *kind,
                                   const adept_setting *value, adept_error *err);
-/** May a device be set to what a file says that it was set to, which anybody may have written? It is held to what --vary is.
+/** May a device be set to what a file says that it was set to, which anybody may have written? It is held to what
+ * --vary is.
  *  @return ADEPT_E_USAGE, ADEPT_E_IO */
 adept_status adept_control_admit(const adept_control *control, const char *was, adept_error *err);
 /** Set them. @param value  NULL: to what they were set to before */
@@ -87,8 +88,8 @@ adept_status adept_restore_open(adept_restore *restore, const char *path, adept_
 /**
  * Put back what the file lists, which a killed program left, and remove it.
  * @param n  how many settings it lists; 0: there is no such file
- * @return ADEPT_E_INVALID: it is something else, somebody else's, of another --sysroot, or lists what --vary would refuse:
- * nothing was put back; ADEPT_E_IO: not all could be put back, and it stays
+ * @return ADEPT_E_INVALID: it is something else, somebody else's, of another --sysroot, or lists what --vary would
+ * refuse: nothing was put back; ADEPT_E_IO: not all could be put back, and it stays
  */
 adept_status adept_restore_leftovers(const adept_restore *restore, const char *sysroot, size_t *n, adept_error *err);
 /** List these, and let it reach the disk. To be called before anything is set. @return ADEPT_E_IO, ADEPT_E_NOMEM */

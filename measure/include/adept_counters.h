@@ -1,4 +1,5 @@
-/** @file adept_counters.h  What processors count of a command by perf_event_open(2): what bounds it. Calls: adept_error. */
+/** @file adept_counters.h  What processors count of a command by perf_event_open(2): what bounds it. Calls:
+ * adept_error. */
 #ifndef ADEPT_COUNTERS_H
 #define ADEPT_COUNTERS_H
 #include "adept_error.h"

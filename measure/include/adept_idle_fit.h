@@ -1,5 +1,5 @@
-/** @file adept_idle_fit.h  What a machine draws while it does nothing: E_idle(t) = alpha + beta t, fitted to idle runs of
- *  several lengths (eq. 3.2), so that E_app = E - E_idle. Calls: sensors, adept_json. */
+/** @file adept_idle_fit.h  What a machine draws while it does nothing: E_idle(t) = alpha + beta t, fitted to idle runs
+ * of several lengths (eq. 3.2), so that E_app = E - E_idle. Calls: sensors, adept_json. */
 #ifndef ADEPT_IDLE_FIT_H
 #define ADEPT_IDLE_FIT_H
 #include "adept_sensor.h"

@@ -9,10 +9,11 @@
 
 /** How many sensors of a component there are. @param component  ADEPT_COMPONENTS: of the total */
 size_t adept_measured_sensors(const adept_recording *recording, adept_component component);
-/** Energy of all sensors of a component between two times, but for those inside of another one of them; not known where one is lost,
- *  or where there is none.
+/** Energy of all sensors of a component between two times, but for those inside of another one of them; not known where
+ * one is lost, or where there is none.
  *  @param component  ADEPT_COMPONENTS: the total, which is cpu, dram and gpu as far as there are sensors of them */
-adept_energy adept_measured_energy(const adept_recording *recording, adept_component component, double begin_s, double end_s);
+adept_energy adept_measured_energy(const adept_recording *recording, adept_component component, double begin_s,
+                                   double end_s);
 
 /** What meters of the node read over the total of its parts, out-of-band over in-band; NAN: not known. */
 double adept_measured_node_over_parts(const adept_recording *recording, double begin_s, double end_s);
@@ -23,14 +24,16 @@ typedef struct adept_region_statistics {
 } adept_region_statistics;
 /** Of whole visits; where there are none, of what was cut by the end.
  *  @param skip  visits at the begin that do not count, which warm up. @return ADEPT_E_NOMEM */
-adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *recording, const char *region, size_t skip,
-                                   adept_component component, adept_error *err);
+adept_status adept_measured_region(adept_region_statistics *out, const adept_recording *recording, const char *region,
+                                   size_t skip, adept_component component, adept_error *err);
 /** The same of the sensors of a component that are marked, an element for each of the recording. */
-adept_status adept_measured_region_of(adept_region_statistics *out, const adept_recording *recording, const char *region, size_t skip,
-                                      adept_component component, const bool *marked, adept_error *err);
-/** What a component used beyond what it uses idle, by a fit (eq. 3.2); NAN: not known. @param component  ADEPT_COMPONENTS: the total */
-double adept_measured_above_idle_j(const adept_recording *recording, const adept_idle_fit *idle, adept_component component, double begin_s,
-                                   double end_s);
+adept_status adept_measured_region_of(adept_region_statistics *out, const adept_recording *recording,
+                                      const char *region, size_t skip, adept_component component, const bool *marked,
+                                      adept_error *err);
+/** What a component used beyond what it uses idle, by a fit (eq. 3.2); NAN: not known. @param component
+ * ADEPT_COMPONENTS: the total */
+double adept_measured_above_idle_j(const adept_recording *recording, const adept_idle_fit *idle,
+                                   adept_component component, double begin_s, double end_s);
 
 /** Is it the first region of its name? */
 bool adept_region_is_first(const adept_recording *recording, size_t i);
@@ -49,7 +52,7 @@ typedef struct adept_measured_run {
 } adept_measured_run;
 
 /** The JSON that docs/MEASURE.md describes. @param text  malloc'ed; set only on ADEPT_OK. @return ADEPT_E_NOMEM */
-adept_status adept_measured_json(char **text, const adept_recording *recording, const adept_measured_run *run, bool pretty,
-                                 adept_error *err);
+adept_status adept_measured_json(char **text, const adept_recording *recording, const adept_measured_run *run,
+                                 bool pretty, adept_error *err);
 
 #endif

@@ -34,9 +34,9 @@ typedef struct adept_merge {
 } adept_merge;
 
 /**
- * Read the files that `adept measure --json` wrote on each node, or for each rank of a node. Sensors see the whole node, so of
- * files of a host whose times overlap each sensor counts once: as the longest file has it that knows its energy. Files one
- * after another are added up.
+ * Read the files that `adept measure --json` wrote on each node, or for each rank of a node. Sensors see the whole
+ * node, so of files of a host whose times overlap each sensor counts once: as the longest file has it that knows its
+ * energy. Files one after another are added up.
  * @param out  adept_merge_free(); set only on ADEPT_OK
  * @return ADEPT_E_INVALID: a file is no measurement; ADEPT_E_NOMEM
  */

@@ -13,13 +13,15 @@ typedef struct adept_sample {
     double power_w;  /* as read; without a power reading the mean since the sample before; NAN for the first then */
 } adept_sample;
 
-/** Energy until a time, flowing evenly between two samples of two or more; outside of them as between the first two and the last two. */
+/** Energy until a time, flowing evenly between two samples of two or more; outside of them as between the first two and
+ * the last two. */
 double adept_samples_energy_until(const adept_sample *samples, size_t n, double time_s);
 
 /** What a sensor measured between two times. NAN where it is not known. */
 typedef struct adept_energy {
     double energy_j;
-    double low_j, high_j;   /* the energy lies between them as far as reading in steps goes; the device's own accuracy is not in it */
+    /* the energy lies between them as far as reading in steps goes; the device's own accuracy is not in it */
+    double low_j, high_j;
     double avg_power_w;
     double peak_power_w;    /* of the samples */
     double check_j;         /* the track's, where the times cover all its samples */
@@ -39,9 +41,11 @@ typedef struct adept_track {
     size_t n_readings, n_silent; /* how often it was asked, and how often it did not say */
     double refresh_s;            /* the longest time for which a counter was seen to stay the same */
     bool by_counter;             /* its energy comes of a counter, else of the trapezoid rule */
-    double check_j;              /* trapezoid of the power over all samples, where a counter was read beside it; else NAN */
+    /* trapezoid of the power over all samples, where a counter was read beside it; else NAN */
+    double check_j;
     double counter_j;            /* what its counter showed at the first sample; NAN: it has none */
-    double at_most_j;            /* its counter never moved, within less time than one of its updates takes: what that holds; NAN */
+    /* its counter never moved, within less time than one of its updates takes: what that holds; NAN */
+    double at_most_j;
     const char *mirrors;         /* the sensor whose counter it shows once more: it is in no sum; NULL: none */
     size_t n_doubted;            /* readings that told a power that no such device draws; they are not taken */
     const char *doubt;           /* what the last one of them told; NULL: there was none */
@@ -72,17 +76,18 @@ typedef struct adept_recording_options {
 #define ADEPT_SHORTEST_PERIOD_S 1e-4
 
 /**
- * Find the sensors, read each once, and go on reading them in threads: one for all that are quick, one for each slow one.
- * A machine without a sensor is no error: the recording then has times and notes.
+ * Find the sensors, read each once, and go on reading them in threads: one for all that are quick, one for each slow
+ * one. A machine without a sensor is no error: the recording then has times and notes.
  * @param out  stop and free it; set only on ADEPT_OK
  * A device that does not answer is lost, or a note: no call of a driver is waited for longer than some seconds.
  * @return ADEPT_E_NOMEM; ADEPT_E_IO: sensors cannot be opened; ADEPT_E_INTERNAL: no thread could be started
  */
 adept_status adept_recording_start(adept_recording **out, const adept_recording_options *options, adept_error *err);
-/** While it runs, from time to time: a sensor whose device does not answer is lost, and what shares its thread goes on. Thread-safe. */
+/** While it runs, from time to time: a sensor whose device does not answer is lost, and what shares its thread goes on.
+ * Thread-safe. */
 void adept_recording_watch(adept_recording *recording);
-/** Read each sensor a last time, end the threads and join them, but for those that a device keeps: their sensors are lost, and
- *  their memory is never freed. Some seconds at most. Nothing happens the second time. */
+/** Read each sensor a last time, end the threads and join them, but for those that a device keeps: their sensors are
+ * lost, and their memory is never freed. Some seconds at most. Nothing happens the second time. */
 void adept_recording_stop(adept_recording *recording);
 void adept_recording_free(adept_recording *recording);
 
@@ -116,23 +121,27 @@ bool adept_recording_has_lost_regions(const adept_recording *recording);
  */
 adept_energy adept_track_energy(const adept_track *track, double begin_s, double end_s);
 
-/** What makes its number doubtful: a counter that is another's, silence, a counter and a power that disagree. @return false if nothing does */
+/** What makes its number doubtful: a counter that is another's, silence, a counter and a power that disagree. @return
+ * false if nothing does */
 bool adept_track_warning(char *text, size_t size, const adept_track *track);
 
 /** The energy of a sensor so far, while the recording runs. Thread-safe. NAN: not known */
 double adept_recording_energy_now(adept_recording *recording, size_t sensor);
 
 /**
- * Samples of a sensor that were not taken yet, while the recording runs. What was taken is forgotten but for the last one, which energies
- * go on from: a recording that is emptied so may run for weeks, and its samples are no more the recording's.
+ * Samples of a sensor that were not taken yet, while the recording runs. What was taken is forgotten but for the last
+ * one, which energies go on from: a recording that is emptied so may run for weeks, and its samples are no more the
+ * recording's.
  * @param most  of them at once
  * @param lost  why the sensor says nothing any more; NULL: it does. Stays while the recording does
  * @return how many
  * Thread-safe.
  */
-size_t adept_recording_take(adept_recording *recording, size_t sensor, adept_sample *samples, size_t most, const char **lost);
+size_t adept_recording_take(adept_recording *recording, size_t sensor, adept_sample *samples, size_t most,
+                            const char **lost);
 
-/** What a journal holds, as a stopped recording; a last line that was not finished is left out, as a killed run leaves it.
+/** What a journal holds, as a stopped recording; a last line that was not finished is left out, as a killed run leaves
+ * it.
  *  @return ADEPT_E_INVALID naming file and line, ADEPT_E_NOMEM */
 adept_status adept_recording_read(adept_recording **out, const char *path, adept_error *err);
 /** End the regions that were added to it and not left: they are cut at its end, as adept_recording_stop() has them. */
@@ -140,7 +149,8 @@ void adept_recording_cut(adept_recording *recording);
 
 /** Is its number a part of that of another track, which is of one of these components (bits)? */
 bool adept_track_is_inside(const adept_recording *recording, size_t i, unsigned components);
-/** Is the track part of the total: cpu, dram and gpu, and of these what is no part of another and no other's counter? */
+/** Is the track part of the total: cpu, dram and gpu, and of these what is no part of another and no other's counter?
+ */
 bool adept_track_is_summed(const adept_recording *recording, size_t i);
 
 #endif

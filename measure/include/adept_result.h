@@ -1,4 +1,5 @@
-/** @file adept_result.h  What `adept measure --json` wrote, read again, and rows of it appended to CSV files. Calls: adept_json. */
+/** @file adept_result.h  What `adept measure --json` wrote, read again, and rows of it appended to CSV files. Calls:
+ * adept_json. */
 #ifndef ADEPT_RESULT_H
 #define ADEPT_RESULT_H
 #include "adept_json.h"
@@ -19,8 +20,8 @@ const char *adept_result_text(const cJSON *object, const char *key);
 double adept_result_time_s(const char *text);
 
 /**
- * Append a row for each sensor of a measurement; one without any has one row. Rows arrive whole or not at all, also of many
- * processes at once.
+ * Append a row for each sensor of a measurement; one without any has one row. Rows arrive whole or not at all, also of
+ * many processes at once.
  * @param path  made with a title line if it is new
  * @param run   which of several repeats, from 1
  * @return ADEPT_E_INVALID: it has other columns; ADEPT_E_IO; ADEPT_E_NOMEM

@@ -84,9 +84,10 @@ static adept_status read_file(adept_fetch *fetch, const char *path, adept_error 
     adept_status status = adept_file_open(&fd, path, 0, err);
     if (status != ADEPT_OK) return status;
     if (!adept_file_read_rest(reply, fd, MOST_BYTES))
-        status = reply->failed              ? adept_no_memory(err, path)
-                 : reply->size > MOST_BYTES ? adept_error_set(err, ADEPT_E_IO, "%s: it is longer than %zu bytes", path, MOST_BYTES)
-                                            : adept_system_error(err, ADEPT_E_IO, path);
+        status = reply->failed ? adept_no_memory(err, path)
+                 : reply->size > MOST_BYTES
+                     ? adept_error_set(err, ADEPT_E_IO, "%s: it is longer than %zu bytes", path, MOST_BYTES)
+                     : adept_system_error(err, ADEPT_E_IO, path);
     close(fd);
     return status;
 }

@@ -10,38 +10,38 @@
 #include <stdint.h>
 
 /* X(field and JSON key, required, meaning). SI units, dense peaks; NAN where unknown or the GPU has no such unit. */
-#define ADEPT_SPEC_LIST(X)                                                                              \
-    X(vector_fp32_flops_per_s, 1, "peak of the FP32 ALUs, multiply-add = 2")                            \
-    X(vector_fp16_flops_per_s, 0, "peak of packed FP16 arithmetic outside matrix units")                \
-    X(vector_bf16_flops_per_s, 0, "peak of packed BF16 arithmetic outside matrix units")                \
-    X(vector_fp64_flops_per_s, 0, "peak of the FP64 ALUs")                                              \
-    X(tensor_fp32_flops_per_s, 0, "matrix units on FP32 operands without rounding (AMD CDNA)")          \
-    X(tensor_tf32_flops_per_s, 0, "matrix units, TF32, dense")                                          \
-    X(tensor_bf16_flops_per_s, 0, "matrix units, BF16, dense")                                          \
-    X(tensor_fp16_flops_per_s, 0, "matrix units, FP16 with FP32 accumulate, dense")                     \
-    X(tensor_fp8_flops_per_s, 0, "matrix units, FP8, dense")                                            \
-    X(tensor_int8_flops_per_s, 0, "matrix units, 8-bit integers, dense, an operation as a FLOP")        \
-    X(tensor_fp64_flops_per_s, 0, "matrix units, FP64")                                                 \
-    X(mem_bytes, 1, "device memory")                                                                    \
-    X(mem_bytes_per_s, 1, "device memory bandwidth")                                                    \
-    X(mem_bus_bits, 0, "width of the memory bus; 1024 a stack of HBM; energy per byte follows it")      \
-    X(l2_bytes, 1, "last-level on-chip cache shared by all SMs")                                        \
-    X(sm_count, 1, "streaming multiprocessors or compute units")                                        \
-    X(process_nm, 0, "name of the manufacturing process in nm; energy per operation follows it")         \
-    X(clock_base_hz, 0, "base core clock")                                                              \
-    X(clock_boost_hz, 1, "boost core clock the peaks refer to")                                         \
-    X(clock_load_hz, 0, "core clock kept under load where it is above the boost clock (GeForce)")       \
-    X(clock_min_hz, 0, "lowest core clock under load")                                                  \
-    X(tdp_w, 0, "board power limit by default; without it power is unknown")                                                         \
-    X(power_limit_min_w, 0, "lowest settable board power limit")                                        \
-    X(power_limit_max_w, 0, "highest settable board power limit")                                       \
-    X(idle_w, 0, "board power when idle")                                                               \
-    X(link_bytes_per_s, 1, "GPU to GPU inside a node, both directions together (NVLink, xGMI, or PCIe)") \
-    X(pcie_bytes_per_s, 0, "host link, both directions together")                                       \
-    X(bridge_bytes_per_s, 0, "GPU to GPU over a bridge between two boards, both directions together")    \
-    X(allreduce_link_share, 0, "bus bandwidth of all-reduces over 8 GPUs, measured: of one direction of the link") \
-    X(allreduce_hop_s, 0, "latency of one hop of an all-reduce, measured")                              \
-    X(tensor_flop_j, 0, "energy of one FLOP on 16 bits on the matrix units at the boost clock, measured") \
+#define ADEPT_SPEC_LIST(X)                                                                                             \
+    X(vector_fp32_flops_per_s, 1, "peak of the FP32 ALUs, multiply-add = 2")                                           \
+    X(vector_fp16_flops_per_s, 0, "peak of packed FP16 arithmetic outside matrix units")                               \
+    X(vector_bf16_flops_per_s, 0, "peak of packed BF16 arithmetic outside matrix units")                               \
+    X(vector_fp64_flops_per_s, 0, "peak of the FP64 ALUs")                                                             \
+    X(tensor_fp32_flops_per_s, 0, "matrix units on FP32 operands without rounding (AMD CDNA)")                         \
+    X(tensor_tf32_flops_per_s, 0, "matrix units, TF32, dense")                                                         \
+    X(tensor_bf16_flops_per_s, 0, "matrix units, BF16, dense")                                                         \
+    X(tensor_fp16_flops_per_s, 0, "matrix units, FP16 with FP32 accumulate, dense")                                    \
+    X(tensor_fp8_flops_per_s, 0, "matrix units, FP8, dense")                                                           \
+    X(tensor_int8_flops_per_s, 0, "matrix units, 8-bit integers, dense, an operation as a FLOP")                       \
+    X(tensor_fp64_flops_per_s, 0, "matrix units, FP64")                                                                \
+    X(mem_bytes, 1, "device memory")                                                                                   \
+    X(mem_bytes_per_s, 1, "device memory bandwidth")                                                                   \
+    X(mem_bus_bits, 0, "width of the memory bus; 1024 a stack of HBM; energy per byte follows it")                     \
+    X(l2_bytes, 1, "last-level on-chip cache shared by all SMs")                                                       \
+    X(sm_count, 1, "streaming multiprocessors or compute units")                                                       \
+    X(process_nm, 0, "name of the manufacturing process in nm; energy per operation follows it")                       \
+    X(clock_base_hz, 0, "base core clock")                                                                             \
+    X(clock_boost_hz, 1, "boost core clock the peaks refer to")                                                        \
+    X(clock_load_hz, 0, "core clock kept under load where it is above the boost clock (GeForce)")                      \
+    X(clock_min_hz, 0, "lowest core clock under load")                                                                 \
+    X(tdp_w, 0, "board power limit by default; without it power is unknown")                                           \
+    X(power_limit_min_w, 0, "lowest settable board power limit")                                                       \
+    X(power_limit_max_w, 0, "highest settable board power limit")                                                      \
+    X(idle_w, 0, "board power when idle")                                                                              \
+    X(link_bytes_per_s, 1, "GPU to GPU inside a node, both directions together (NVLink, xGMI, or PCIe)")               \
+    X(pcie_bytes_per_s, 0, "host link, both directions together")                                                      \
+    X(bridge_bytes_per_s, 0, "GPU to GPU over a bridge between two boards, both directions together")                  \
+    X(allreduce_link_share, 0, "bus bandwidth of all-reduces over 8 GPUs, measured: of one direction of the link")     \
+    X(allreduce_hop_s, 0, "latency of one hop of an all-reduce, measured")                                             \
+    X(tensor_flop_j, 0, "energy of one FLOP on 16 bits on the matrix units at the boost clock, measured")              \
     X(mem_byte_j, 0, "energy of one byte between SMs and device memory, measured")
 
 typedef struct adept_specs {
@@ -76,7 +76,8 @@ typedef struct adept_parameter {
     double value;
 } adept_parameter;
 
-/* What a targeted scalar is bound to, and the term whose time it multiplies (docs/MODEL.md, section 5). X(name in JSON) */
+/* What a targeted scalar is bound to, and the term whose time it multiplies (docs/MODEL.md, section 5). X(name in JSON)
+ */
 #define ADEPT_SCALAR_TARGET_LIST(X) X(MODEL, "model") X(CLASS, "class") X(PRECISION, "precision") X(KIND, "kind")
 #define ADEPT_TERM_LIST(X) X(GEMM, "gemm") X(CONV, "conv") X(ALU, "alu") X(MEM, "mem") X(OPT, "opt")
 typedef enum adept_scalar_target {
@@ -94,13 +95,13 @@ ADEPT_API const char *adept_term_name(size_t term);            /* "gemm"; likewi
 ADEPT_API bool adept_scalar_target_from_name(adept_scalar_target *out, const char *name);
 ADEPT_API bool adept_term_from_name(adept_term *out, const char *name);
 
-/** A time multiplier of the share of one term that the target covers (thesis's S_op,s as a time scalar, resolution 5). Where several
- *  cover the same work, they multiply. */
+/** A time multiplier of the share of one term that the target covers (thesis's S_op,s as a time scalar, resolution 5).
+ * Where several cover the same work, they multiply. */
 typedef struct adept_scalar {
     const char *name;           /* "albert_gemm": 1 to 63 letters, digits and '_' */
     adept_scalar_target target;
-    const char *pattern;        /* '*' any text, '?' any character. model: file name without folder and extension; class: of the
-                                   module ("*.Linear"); precision: "bf16"; kind: of the operator ("softmax") */
+    const char *pattern; /* '*' any text, '?' any character. model: file name without folder and extension; class: of
+                            the module ("*.Linear"); precision: "bf16"; kind: of the operator ("softmax") */
     adept_term term;            /* opt goes with model and precision only: an optimizer belongs to no module */
     double value;
 } adept_scalar;
@@ -108,7 +109,8 @@ typedef struct adept_scalar {
 /* Bounds of the value, as of a parameter; fitted in its logarithm. */
 #define ADEPT_SCALAR_LOW 0.05
 #define ADEPT_SCALAR_HIGH 20.0
-/** @return ADEPT_E_USAGE naming the scalar and what is wrong with it: name, pattern, combination, or a value outside the bounds. */
+/** @return ADEPT_E_USAGE naming the scalar and what is wrong with it: name, pattern, combination, or a value outside
+ * the bounds. */
 ADEPT_API adept_status adept_scalar_check(const adept_scalar *scalar, adept_error *err);
 
 /* Quantities whose calibrated range a fit records. X(field and JSON key, what of a step it is) */
@@ -140,7 +142,8 @@ typedef struct adept_intervals {
 /** What a shared set saw of a GPU that it was fitted to. */
 typedef struct adept_among_donors {
     double rows;
-    double time_percent;       /* mean error of its times when it was left out of the set; NAN: no time of it was known */
+    /* mean error of its times when it was left out of the set; NAN: no time of it was known */
+    double time_percent;
     unsigned precisions, modes; /* bits of what was measured on it, as in adept_intervals */
 } adept_among_donors;
 
@@ -159,7 +162,8 @@ typedef struct adept_hwprofile {
     const char *saturation;   /* "sigmoid", ... ; NULL: default */
     size_t n_parameters;
     const adept_parameter *parameters;
-    bool transferred;         /* not calibrated, but parameters, tiles and intervals are those of a set fitted to other GPUs */
+    /* not calibrated, but parameters, tiles and intervals are those of a set fitted to other GPUs */
+    bool transferred;
     bool other_vendor;        /* transferred, and none of those GPUs is of this vendor */
     size_t n_donors;
     const char *const *donors; /* the GPUs that the set was fitted to */
@@ -170,35 +174,43 @@ typedef struct adept_hwprofile {
     size_t n_scalars;
     const adept_scalar *scalars;      /* fit.scalars */
     const adept_intervals *intervals; /* fit.intervals; NULL if none */
-    const adept_tile_menu *tiles;     /* fit.tiles: ADEPT_TILED_FAMILIES menus of granularity "operator"; NULL: the default ones */
+    /* fit.tiles: ADEPT_TILED_FAMILIES menus of granularity "operator"; NULL: the default ones */
+    const adept_tile_menu *tiles;
     const char *const *sources; /* one per row of ADEPT_SPEC_LIST, "" if the file gives none; NULL: none at all */
 } adept_hwprofile;
 
 ADEPT_API void adept_hwprofile_free(adept_hwprofile *hw); /* NULL allowed */
 
 /**
- * A GPU by name or alias, or by file if the text ends in ".json", or contains '/' and no '['. Case, signs and words such
- * as "NVIDIA" do not matter: "NVIDIA GeForce RTX 3090 Ti" and lspci's "NVIDIA Corporation GA102 [GeForce RTX 3090 Ti]" are
- * rtx3090ti. "fleet.json#h100" is that profile of a fleet's file, {"schema_version", "kind": "fleet", "profiles": [...]}.
+ * A GPU by name or alias, or by file if the text ends in ".json", or contains '/' and no '['. Case, signs and words
+ * such as "NVIDIA" do not matter: "NVIDIA GeForce RTX 3090 Ti" and lspci's "NVIDIA Corporation GA102 [GeForce RTX 3090
+ * Ti]" are rtx3090ti. "fleet.json#h100" is that profile of a fleet's file, {"schema_version", "kind": "fleet",
+ * "profiles": [...]}.
  * @return ADEPT_E_UNKNOWN_GPU with the nearest names in the message; ADEPT_E_INVALID for a bad file.
  * Never falls back to another GPU. Thread-safe.
  */
 ADEPT_API adept_status adept_hwprofile_open(adept_hwprofile **out, const char *name_or_path, adept_error *err);
 /** Is it such a file? */
 ADEPT_API bool adept_hwprofile_is_fleet(const char *path);
-/** Call `each` with "fleet.json#NAME" of every profile, until it fails. @return its status; ADEPT_E_INVALID: it is no fleet */
-ADEPT_API adept_status adept_hwprofile_each_of_fleet(const char *path, adept_status (*each)(const char *name, void *context, adept_error *err),
+/** Call `each` with "fleet.json#NAME" of every profile, until it fails. @return its status; ADEPT_E_INVALID: it is no
+ * fleet */
+ADEPT_API adept_status adept_hwprofile_each_of_fleet(const char *path,
+                                                     adept_status (*each)(const char *name, void *context,
+                                                                          adept_error *err),
                                                      void *context, adept_error *err);
 /** Do two texts name the same GPU, as adept_hwprofile_open() compares them? Aliases apart. */
 ADEPT_API bool adept_hwprofile_same_name(const char *a, const char *b);
-ADEPT_API adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size, adept_error *err);
+ADEPT_API adept_status adept_hwprofile_from_json(adept_hwprofile **out, const char *name, const char *text, size_t size,
+                                                 adept_error *err);
 /**
- * Give a GPU without a fit the parameters of a shared set (`adept calibrate --gpu auto -o FILE`): it is then "transferred". What
- * the GPU had is forgotten. adept_hwprofile_open() does this with the built-in set for every GPU that has no fit of its own.
+ * Give a GPU without a fit the parameters of a shared set (`adept calibrate --gpu auto -o FILE`): it is then
+ * "transferred". What the GPU had is forgotten. adept_hwprofile_open() does this with the built-in set for every GPU
+ * that has no fit of its own.
  * @param name  of the text, for messages
  * @return ADEPT_E_INVALID if the text is no such set
  */
-ADEPT_API adept_status adept_hwprofile_transfer(adept_hwprofile *hw, const char *name, const char *text, size_t size, adept_error *err);
+ADEPT_API adept_status adept_hwprofile_transfer(adept_hwprofile *hw, const char *name, const char *text, size_t size,
+                                                adept_error *err);
 /** Forget fit and transfer: parameters are then the defaults of the sheet. */
 ADEPT_API void adept_hwprofile_forget_fit(adept_hwprofile *hw);
 /** The built-in shared set's JSON; NULL if the library was built without one. */

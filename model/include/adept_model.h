@@ -1,5 +1,6 @@
 /** @file adept_model.h  Workload profile + hardware profile -> time, power, energy, memory of one step.
- *  Equations of the ADEPT thesis (numbers 4.6-4.15) with the resolutions listed in docs/MODEL.md, or kernel by kernel (its section 8). Calls: workload, handlers (optimizers). */
+ *  Equations of the ADEPT thesis (numbers 4.6-4.15) with the resolutions listed in docs/MODEL.md, or kernel by kernel
+ * (its section 8). Calls: workload, handlers (optimizers). */
 #ifndef ADEPT_MODEL_H
 #define ADEPT_MODEL_H
 #include "adept_hwprofile.h"
@@ -19,38 +20,39 @@ typedef struct adept_parameter_info {
 } adept_parameter_info;
 
 /* X(field, low, high, default, log scale, meaning): granularity "model". NAN default: derived from the sheet. */
-#define ADEPT_MODEL_PARAMETER_LIST(X)                                                                       \
-    X(beta_gemm, 0.001, 1, 0.7, 1, "share of the peak that matrix products reach, eq 4.10")                 \
-    X(beta_conv, 0.001, 1, 0.6, 1, "share of the peak that convolutions reach, eq 4.10")                    \
-    X(beta_alu, 0.001, 1, 0.5, 1, "share of the peak that other arithmetic reaches, eq 4.10")               \
-    X(r_m, 0.1, 5000, 16, 1, "reference of the GEMM row tiles (M/16), eq 4.11")                             \
-    X(r_n, 0.1, 5000, 16, 1, "reference of the GEMM column tiles (N/8), eq 4.11")                           \
-    X(r_k, 0.1, 5000, 16, 1, "reference of the GEMM depth tiles (K/8 or K/4), eq 4.11")                     \
-    X(r_c, 0.001, 1e4, 64, 1, "reference of the convolution channel blocks (Cin/8*Cout/8)")                 \
-    X(r_s, 1, 1e5, 196, 1, "reference of the convolution's output pixels")                                  \
-    X(c_gemm, 1e-4, 50, 1, 1, "time scale of matrix products, eq 4.9")                                      \
-    X(c_conv, 1e-4, 50, 1, 1, "time scale of convolutions, eq 4.9")                                         \
-    X(c_alu, 1e-4, 50, 1, 1, "time scale of other arithmetic, eq 4.9")                                      \
-    X(c_mem, 0.01, 20, 2, 1, "time scale of memory traffic, eq 4.13")                                       \
-    X(c_opt, 0.1, 10, 1.2, 1, "time scale of the optimizer")                                                \
-    X(lambda_miss, 0.01, 1, 0.5, 0, "lowest share of traffic that misses L2, eq 4.13")                      \
-    X(k_wset, 0.01, 10, 1, 1, "multiplies the working set, eq 4.13")                                        \
-    X(l_hop_s, 1e-7, 1e-3, 5e-6, 1, "latency of one ring hop in s, eq 4.8")                                 \
-    X(bw_eff_bytes_per_s, 1e9, 1e12, NAN, 1, "all-reduce bus bandwidth in bytes/s, eq 4.8; sheet: 0.73 of one direction of the link") \
-    X(overlap, 0, 1, 0, 0, "share of the all-reduce hidden behind the backward pass; thesis: 0")            \
-    X(t_kern_s, 1e-7, 1e-4, 2e-6, 1, "serial cost of one kernel launch in s")                               \
-    X(t_fixed_s, 0, 0.1, 0, 0, "constant time of a step in s")                                              \
-    X(p_static_w, 5, 800, NAN, 1, "power of one GPU's share of the scope when idle in W, eq 4.14; sheet: idle_w") \
-    X(c_power, 0.1, 2, 1, 1, "scale of the dynamic power, eq 4.14")                                         \
-    X(u_mem, 0, 1, 0.5, 0, "utilisation while the optimizer runs")                                          \
-    X(u_comm, 0, 1, 0.3, 0, "utilisation while communicating")                                              \
-    X(c_gemm_lowp, 1e-3, 10, 1, 1, "time multiplier of matrix products in bf16/fp16")                       \
-    X(c_conv_lowp, 1e-3, 10, 1, 1, "time multiplier of convolutions in bf16/fp16")                          \
-    X(c_alu_lowp, 1e-3, 10, 1, 1, "time multiplier of other arithmetic in bf16/fp16")                       \
-    X(grad_bytes_lowp, 2, 4, 2, 0, "bytes per gradient element in bf16/fp16 mode, eq 4.4; torch.autocast keeps 4") \
-    X(v_slope, 0, 1, 0.8, 0, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")       \
-    X(mem_power_share, 0, 1, 0.2, 0, "share of the dynamic power that does not follow the core clock")      \
-    X(p_host_idle_w, 0, 1e4, 0, 0, "what a node draws beside idle boards in W; 0: not known")               \
+#define ADEPT_MODEL_PARAMETER_LIST(X)                                                                                  \
+    X(beta_gemm, 0.001, 1, 0.7, 1, "share of the peak that matrix products reach, eq 4.10")                            \
+    X(beta_conv, 0.001, 1, 0.6, 1, "share of the peak that convolutions reach, eq 4.10")                               \
+    X(beta_alu, 0.001, 1, 0.5, 1, "share of the peak that other arithmetic reaches, eq 4.10")                          \
+    X(r_m, 0.1, 5000, 16, 1, "reference of the GEMM row tiles (M/16), eq 4.11")                                        \
+    X(r_n, 0.1, 5000, 16, 1, "reference of the GEMM column tiles (N/8), eq 4.11")                                      \
+    X(r_k, 0.1, 5000, 16, 1, "reference of the GEMM depth tiles (K/8 or K/4), eq 4.11")                                \
+    X(r_c, 0.001, 1e4, 64, 1, "reference of the convolution channel blocks (Cin/8*Cout/8)")                            \
+    X(r_s, 1, 1e5, 196, 1, "reference of the convolution's output pixels")                                             \
+    X(c_gemm, 1e-4, 50, 1, 1, "time scale of matrix products, eq 4.9")                                                 \
+    X(c_conv, 1e-4, 50, 1, 1, "time scale of convolutions, eq 4.9")                                                    \
+    X(c_alu, 1e-4, 50, 1, 1, "time scale of other arithmetic, eq 4.9")                                                 \
+    X(c_mem, 0.01, 20, 2, 1, "time scale of memory traffic, eq 4.13")                                                  \
+    X(c_opt, 0.1, 10, 1.2, 1, "time scale of the optimizer")                                                           \
+    X(lambda_miss, 0.01, 1, 0.5, 0, "lowest share of traffic that misses L2, eq 4.13")                                 \
+    X(k_wset, 0.01, 10, 1, 1, "multiplies the working set, eq 4.13")                                                   \
+    X(l_hop_s, 1e-7, 1e-3, 5e-6, 1, "latency of one ring hop in s, eq 4.8")                                            \
+    X(bw_eff_bytes_per_s, 1e9, 1e12, NAN, 1,                                                                           \
+      "all-reduce bus bandwidth in bytes/s, eq 4.8; sheet: 0.73 of one direction of the link")                         \
+    X(overlap, 0, 1, 0, 0, "share of the all-reduce hidden behind the backward pass; thesis: 0")                       \
+    X(t_kern_s, 1e-7, 1e-4, 2e-6, 1, "serial cost of one kernel launch in s")                                          \
+    X(t_fixed_s, 0, 0.1, 0, 0, "constant time of a step in s")                                                         \
+    X(p_static_w, 5, 800, NAN, 1, "power of one GPU's share of the scope when idle in W, eq 4.14; sheet: idle_w")      \
+    X(c_power, 0.1, 2, 1, 1, "scale of the dynamic power, eq 4.14")                                                    \
+    X(u_mem, 0, 1, 0.5, 0, "utilisation while the optimizer runs")                                                     \
+    X(u_comm, 0, 1, 0.3, 0, "utilisation while communicating")                                                         \
+    X(c_gemm_lowp, 1e-3, 10, 1, 1, "time multiplier of matrix products in bf16/fp16")                                  \
+    X(c_conv_lowp, 1e-3, 10, 1, 1, "time multiplier of convolutions in bf16/fp16")                                     \
+    X(c_alu_lowp, 1e-3, 10, 1, 1, "time multiplier of other arithmetic in bf16/fp16")                                  \
+    X(grad_bytes_lowp, 2, 4, 2, 0, "bytes per gradient element in bf16/fp16 mode, eq 4.4; torch.autocast keeps 4")     \
+    X(v_slope, 0, 1, 0.8, 0, "relative core voltage falls by v_slope * (1 - f/f_max) with the clock")                  \
+    X(mem_power_share, 0, 1, 0.2, 0, "share of the dynamic power that does not follow the core clock")                 \
+    X(p_host_idle_w, 0, 1e4, 0, 0, "what a node draws beside idle boards in W; 0: not known")                          \
     X(p_host_active_w, 0, 1e4, 0, 0, "what a node draws beside boards that all work in W; 0: not known")
 
 typedef struct adept_model_parameters {
@@ -61,7 +63,8 @@ typedef struct adept_model_parameters {
 
 ADEPT_API const adept_parameter_info *adept_model_parameter_info(size_t index); /* NULL past the end */
 /** Defaults for this GPU, then the fitted values on top. @return ADEPT_E_INVALID for an unknown or non-finite one. */
-ADEPT_API adept_status adept_model_parameters_get(adept_model_parameters *out, const adept_hwprofile *hw, adept_error *err);
+ADEPT_API adept_status adept_model_parameters_get(adept_model_parameters *out, const adept_hwprofile *hw,
+                                                  adept_error *err);
 
 /* ------------------------------------------------------------------ the equations ------------------------------- */
 
@@ -70,7 +73,8 @@ ADEPT_API const char *adept_saturation_name(size_t index);
 
 /* ------------------------------------------------------------------ prediction ---------------------------------- */
 
-/** What a model is called by the path of its file: without folder and the extensions that such files have; other dots belong to names
+/** What a model is called by the path of its file: without folder and the extensions that such files have; other dots
+ * belong to names
  *  ("qwen2.5"). Borrowed, of *length characters. @param path  NULL: "" */
 ADEPT_API const char *adept_model_name(size_t *length, const char *path);
 
@@ -86,7 +90,8 @@ typedef struct adept_run { /* how the workload runs on the hardware */
     ADEPT_RUN_FIELDS(ADEPT_FIELD_MEMBER)
     /* by which equations it is predicted, which are no words of the run */
     const char *saturation;        /* NULL: the fit's, else "sigmoid" */
-    adept_granularity granularity; /* the fitted parameters of one mean nothing to the other, which then uses the sheet's defaults */
+    /* the fitted parameters of one mean nothing to the other, which then uses the sheet's defaults */
+    adept_granularity granularity;
 } adept_run;
 
 /** The words of a run: members of adept_run. NULL past the end. */
@@ -96,14 +101,15 @@ ADEPT_API const adept_field *adept_run_field(size_t index);
 ADEPT_API adept_mesh_words adept_run_mesh(const adept_run *run);
 
 /**
- * The words of a node that a JSON file says, into a run that does not say them: {"schema_version":1, "name":NAME, WORD:{"value":X,
- * "source":TEXT}, ...}, the words being node_gpus, host_idle_w, host_active_w, fan_share, supply_efficiency, host_launch_s and
- * host_step_s.
+ * The words of a node that a JSON file says, into a run that does not say them: {"schema_version":1, "name":NAME,
+ * WORD:{"value":X, "source":TEXT}, ...}, the words being node_gpus, host_idle_w, host_active_w, fan_share,
+ * supply_efficiency, host_launch_s and host_step_s.
  * @return ADEPT_E_INVALID for anything else in it, and for a file that cannot be read
  */
 ADEPT_API adept_status adept_node_read(adept_run *run, const char *path, adept_error *err);
 /** The same of a text. @param name  of the file, for messages */
-ADEPT_API adept_status adept_node_parse(adept_run *run, const char *name, const char *text, size_t size, adept_error *err);
+ADEPT_API adept_status adept_node_parse(adept_run *run, const char *name, const char *text, size_t size,
+                                        adept_error *err);
 /** Is more than the boards known of the power of a run's nodes? */
 ADEPT_API bool adept_node_known(const adept_hwprofile *hw, const adept_run *run);
 
@@ -112,21 +118,22 @@ ADEPT_API double adept_allreduce_s(const adept_hwprofile *hw, int64_t gpus, doub
                                    double bytes_per_s);
 /** By which a GPU and run are predicted. */
 ADEPT_API adept_granularity adept_granularity_of(const adept_hwprofile *hw, const adept_run *run);
-/** Is the GPU calibrated for them? Else parameters are defaults, and its intervals do not apply. A GPU that a shared set was
- *  fitted to is, where the set predicts it left out as well as fits of GPUs predict steps that they did not see: within
- *  ADEPT_AS_GOOD_AS_A_FIT percent. */
+/** Is the GPU calibrated for them? Else parameters are defaults, and its intervals do not apply. A GPU that a shared
+ * set was fitted to is, where the set predicts it left out as well as fits of GPUs predict steps that they did not see:
+ * within ADEPT_AS_GOOD_AS_A_FIT percent. */
 #define ADEPT_AS_GOOD_AS_A_FIT 10.0
 ADEPT_API bool adept_calibrated_for(const adept_hwprofile *hw, const adept_run *run);
-/** The same in this precision. A fit covers the units that its measurements ran on: matrix units take all types of 16 bits
- *  alike, FP32 and TF32 are units of their own. One that records no precisions covers all.
+/** The same in this precision. A fit covers the units that its measurements ran on: matrix units take all types of 16
+ * bits alike, FP32 and TF32 are units of their own. One that records no precisions covers all.
  *  @param precision  ADEPT_PRECISION_COUNT: in any */
 ADEPT_API bool adept_calibrated_in(const adept_hwprofile *hw, const adept_run *run, adept_precision precision);
-/** What is known of that, in words: "calibrated", "not calibrated: parameters transferred from 17 other GPUs". Returns text. */
+/** What is known of that, in words: "calibrated", "not calibrated: parameters transferred from 17 other GPUs". Returns
+ * text. */
 #define ADEPT_CALIBRATION_BYTES 320
-ADEPT_API const char *adept_calibration_text(char text[ADEPT_CALIBRATION_BYTES], const adept_hwprofile *hw, const adept_run *run,
-                                             adept_precision precision);
-/** Are its parameters those of a shared set, fitted to other GPUs or to this one among others? Its intervals are then of errors
- *  on GPUs left out. */
+ADEPT_API const char *adept_calibration_text(char text[ADEPT_CALIBRATION_BYTES], const adept_hwprofile *hw,
+                                             const adept_run *run, adept_precision precision);
+/** Are its parameters those of a shared set, fitted to other GPUs or to this one among others? Its intervals are then
+ * of errors on GPUs left out. */
 ADEPT_API bool adept_transferred_for(const adept_hwprofile *hw, const adept_run *run);
 /** "fit", "model", "operator"; NULL past the end. */
 ADEPT_API const char *adept_granularity_name(size_t granularity);
@@ -148,7 +155,8 @@ typedef struct adept_generation {
     double prompt_j, answer_j; /* of all queries: the prompt's pass and the tokens' */
     double kv_bytes, kv_bytes_per_token; /* of one GPU's batch; per token of one query: the mean */
     double largest_batch;   /* that fits one GPU with these lengths; 0: none does */
-    double longest_context; /* prompt and answer of each query that fit, with this batch; INFINITY: windows bound the cache */
+    /* prompt and answer of each query that fit, with this batch; INFINITY: windows bound the cache */
+    double longest_context;
     double waits_s;         /* of tpot_s, for the host and between kernels */
     adept_bound prompt_bound, answer_bound;
 } adept_generation;
@@ -159,8 +167,8 @@ static inline bool adept_estimate_fits(const adept_estimate *e)
     return !(e->notes & ADEPT_NOTE_NO_ROOM);
 }
 
-/* An estimate, and everything else there is to say of it. Times of the pass are of all accumulation passes; work is that of the whole
- * step on all GPUs but where one GPU is named. */
+/* An estimate, and everything else there is to say of it. Times of the pass are of all accumulation passes; work is
+ * that of the whole step on all GPUs but where one GPU is named. */
 typedef struct adept_prediction {
     union {
         adept_estimate estimate;
@@ -176,7 +184,8 @@ typedef struct adept_prediction {
     };
     double comm_buckets;                    /* all-reduces of a step; 0: a fixed share is hidden */
     double host_samples_s;                  /* inside kernel_launch_s: waiting for the host to load samples */
-    double fused_step_time_s, fused_power_w; /* if the optimizer is the fused one; NAN where it is said which runs, or there is none */
+    /* if the optimizer is the fused one; NAN where it is said which runs, or there is none */
+    double fused_step_time_s, fused_power_w;
     double gemm_s, conv_s, alu_s, memory_s; /* inside pass_s; by operator: sum = pass_s */
     double pass_w, optimizer_w, comm_w, idle_w; /* power of each phase, all GPUs */
     double gemm_flops, conv_flops, alu_flops, total_flops, macs_forward /* one forward pass on one GPU */;
@@ -209,25 +218,26 @@ typedef struct adept_power_limits {
     adept_limit_estimate unset, energy_optimal, edp_optimal;
 } adept_power_limits;
 /**
- * The power limits of least energy and of least energy times time, over every limit from power_limit_min_w (or what the lowest
- * clock draws) to power_limit_max_w (or tdp_w). Where a limit gains nothing, it is the board's default.
+ * The power limits of least energy and of least energy times time, over every limit from power_limit_min_w (or what the
+ * lowest clock draws) to power_limit_max_w (or tdp_w). Where a limit gains nothing, it is the board's default.
  * @param run  its power limit is not used, a locked clock is
- * @return as adept_predict(). Thread-safe, deterministic. Takes about 150 times what a prediction does without its kernels.
+ * @return as adept_predict(). Thread-safe, deterministic. Takes about 150 times what a prediction does without its
+ * kernels.
  */
 ADEPT_API adept_status adept_predict_power_limits(adept_power_limits *out, const adept_profile *prof,
                                                   const adept_hwprofile *hw, const adept_run *run, adept_error *err);
 
-/** How far a run lies outside the calibrated range: sum over the quantities of log2(value / nearest end of the range), and 1 for
- *  each of the profile's precision, mode and execution that was not measured. 0: inside. Intervals grow by
- *  (widen - 1) * max(|low|, |high|) of the log ratio at either end for each unit: continuous at the edge of the range, `widen`
- *  times as wide at twice the range.
+/** How far a run lies outside the calibrated range: sum over the quantities of log2(value / nearest end of the range),
+ * and 1 for each of the profile's precision, mode and execution that was not measured. 0: inside. Intervals grow by
+ *  (widen - 1) * max(|low|, |high|) of the log ratio at either end for each unit: continuous at the edge of the range,
+ * `widen` times as wide at twice the range.
  *  @param prof  nothing else of it is read */
 ADEPT_API double adept_intervals_outside(const adept_intervals *intervals, const adept_range_point *point,
                                          const adept_profile *prof);
 
-/** Time of one merged operator (all its executions, forward and backward, all accumulation passes) and its energy. Times
- *  sum to pass_s. By granularity "operator" both are those of its own kernels; by "model" times are scaled to that sum, and
- *  energy is at the pass's power. */
+/** Time of one merged operator (all its executions, forward and backward, all accumulation passes) and its energy.
+ * Times sum to pass_s. By granularity "operator" both are those of its own kernels; by "model" times are scaled to that
+ * sum, and energy is at the pass's power. */
 typedef struct adept_op_prediction {
     double time_s, energy_j;
     adept_bound bound;
@@ -246,7 +256,8 @@ typedef struct adept_layer_prediction {
     adept_bound bound;               /* of most of its time */
 } adept_layer_prediction;
 
-/** A whole job of many steps (adept_totals.h makes it). NAN, texts NULL, where what it needs was not given or is not known. */
+/** A whole job of many steps (adept_totals.h makes it). NAN, texts NULL, where what it needs was not given or is not
+ * known. */
 typedef struct adept_totals {
     double steps, samples, epochs;
     double time_s, gpu_hours;
@@ -254,7 +265,8 @@ typedef struct adept_totals {
     double host_energy_kwh; /* of the hosts, if their power was given */
     double site_energy_kwh; /* boards and hosts, times the PUE if one was given */
     double co2e_g;          /* site energy * carbon intensity */
-    double embodied_co2e_g; /* of making the boards, the job's share of their lives; in no other number. NAN: not asked */
+    /* of making the boards, the job's share of their lives; in no other number. NAN: not asked */
+    double embodied_co2e_g;
     double cost;            /* site energy * price + GPU hours * their price, in the prices' currency */
     /* where the totals would lie with probability interval_level */
     double interval_level, interval_time_s[2], interval_energy_kwh[2] /* of the boards */, interval_co2e_g[2];
@@ -265,7 +277,8 @@ typedef struct adept_totals {
     const char *currency;        /* NULL: whichever the prices were given in */
 } adept_totals;
 
-/** A training, and what is asked of the model over its life. Ends of intervals are added up: errors of one GPU go together. */
+/** A training, and what is asked of the model over its life. Ends of intervals are added up: errors of one GPU go
+ * together. */
 typedef struct adept_lifetime {
     adept_totals inferences;   /* samples: as many; of a batch each step */
     double inference_j;        /* of the boards, for each */

@@ -31,7 +31,8 @@ typedef struct adept_comparison {
     char **gpus;             /* types of them, by adept_comparison_gpus() */
     size_t n_gpus;
     adept_type_outcome *by_gpu; /* of type t at [(p * n_seeds + s) * n_gpus + t] */
-    adept_outcome *uncut;    /* of policy p over all windows as one run; NULL where there are none, or a file was read */
+    /* of policy p over all windows as one run; NULL where there are none, or a file was read */
+    adept_outcome *uncut;
     char **warnings;         /* by adept_comparison_warn() */
     size_t n_warnings, warning_capacity;
     const adept_cluster *cluster; /* for pictures; these two are NULL where a file was read */

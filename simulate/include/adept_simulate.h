@@ -1,6 +1,6 @@
-/** @file adept_simulate.h  A cluster, a stream of jobs, and what a policy makes of them: discrete events, exact energy. SI units;
- *  times are seconds since the simulation began. Structures are plain: tests and other programs fill them by hand.
- *  Calls: adept_policy, adept_random. */
+/** @file adept_simulate.h  A cluster, a stream of jobs, and what a policy makes of them: discrete events, exact energy.
+ * SI units; times are seconds since the simulation began. Structures are plain: tests and other programs fill them by
+ * hand. Calls: adept_policy, adept_random. */
 #ifndef ADEPT_SIMULATE_H
 #define ADEPT_SIMULATE_H
 #include "adept_error.h"
@@ -31,8 +31,10 @@ typedef struct adept_cluster {
     size_t n_types;
     adept_cluster_node *nodes; /* grouped by type is not needed */
     size_t n_nodes;
-    double sleep_after_s, sleep_w, wake_s; /* an idle node sleeps after so long, draws sleep_w, and takes wake_s to come back. INFINITY: never */
-    double mtbf_s, repair_s;               /* mean time between failures of a node, exponential; INFINITY: none fails. How long it is away */
+    /* an idle node sleeps after so long, draws sleep_w, and takes wake_s to come back. INFINITY: never */
+    double sleep_after_s, sleep_w, wake_s;
+    /* mean time between failures of a node, exponential; INFINITY: none fails. How long it is away */
+    double mtbf_s, repair_s;
 } adept_cluster;
 
 /* ---------------------------------------------------------------- jobs -------------------------------------------- */
@@ -103,13 +105,16 @@ typedef struct adept_simulation {
     uint64_t seed;
     double horizon_s;      /* INFINITY: until the last job has ended */
     double tick_s;         /* the scheduler wakes at multiples of it; 0: at every event */
-    double noise;          /* of the oracle: it says U(1 - noise, 1 + noise) of the truth, drawn once for a job and a placement */
+    /* of the oracle: it says U(1 - noise, 1 + noise) of the truth, drawn once for a job and a placement */
+    double noise;
     double reality_noise;  /* of the truth, likewise and independent */
     double interference;   /* a job's steps take 1 + this longer while its node has other jobs */
     adept_loss loss;       /* what a preempted or failed job has to do again */
     double checkpoint_s;   /* ADEPT_LOSS_CHECKPOINT: it saved every so often */
-    bool never_skips;      /* the policy is asked at every tick, whether or not anything can have changed: for the test of skipping */
-    size_t n_windows;      /* cut what happened into so many parts of equal length, from the first submission to the last; 0: none */
+    /* the policy is asked at every tick, whether or not anything can have changed: for the test of skipping */
+    bool never_skips;
+    /* cut what happened into so many parts of equal length, from the first submission to the last; 0: none */
+    size_t n_windows;
     bool keeps_series;     /* the power curve, and what ran where */
     /** Called after every event, for tests of invariants; NULL: not at all. */
     void (*observe)(void *context, const adept_observed *now);
@@ -135,7 +140,8 @@ typedef struct adept_outcome {
     double samples_done;
     double energy_j, jobs_energy_j, idle_energy_j, lost_energy_j;
     double energy_per_job_j;   /* energy_j over jobs finished */
-    double mean_completion_s;  /* of finished jobs: finish - submit; NAN, as p50 to p99 and the wait, where a kind of them starves */
+    /* of finished jobs: finish - submit; NAN, as p50 to p99 and the wait, where a kind of them starves */
+    double mean_completion_s;
     double censored_completion_s; /* of all, where an unfinished one counts as end - submit */
     double p50_completion_s, p95_completion_s, p99_completion_s;
     double mean_wait_s;        /* until the first start, of those that started */
@@ -165,8 +171,9 @@ typedef struct adept_run_result {
     adept_type_outcome *types; /* one for each type of the cluster; of the run, then of each window */
     adept_job_record *records; /* one for each job of the stream */
     bool *starves;             /* of each template: it has jobs, and none of them ever started */
-    /* Of each window: completion, waits, deadlines and fairness of the jobs submitted in it, all else by what happened in its time. The
-     * last one lasts until the end, so that energies and finished jobs sum to the run's. end_s is how long it lasts. */
+    /* Of each window: completion, waits, deadlines and fairness of the jobs submitted in it, all else by what happened
+     * in its time. The last one lasts until the end, so that energies and finished jobs sum to the run's. end_s is how
+     * long it lasts. */
     adept_outcome *windows;
     adept_power_point *series; /* where it was asked for */
     size_t n_series;

@@ -22,9 +22,11 @@ bool adept_rule_by_name(adept_rule *out, const char *name);
 typedef struct adept_packing {
     adept_rule placement;
     adept_rule ordering; /* by ADEPT_BY_TIME a second of age counts 0.1 s; others are divided by 1 + 0.001 a second */
-    double slowdown;     /* a job ends no later than in its unlimited placement of least EDP, times 1 + this; INFINITY: whenever */
+    /* a job ends no later than in its unlimited placement of least EDP, times 1 + this; INFINITY: whenever */
+    double slowdown;
     bool is_fair;        /* the use of the cluster by users counts, not the ages of jobs */
-    bool urgent_first;   /* urgent jobs by slack before all others, placed so that they keep their deadlines if that can be */
+    /* urgent jobs by slack before all others, placed so that they keep their deadlines if that can be */
+    bool urgent_first;
     bool keeps_cap;      /* nothing starts that would exceed the cap */
     bool sees_cap;       /* nor is it chosen */
     bool looks_ahead;    /* a job may wait for a placement that will fit later, if it ends in time and is better */
@@ -55,7 +57,8 @@ bool adept_may_run_as(const adept_policy_options *options, const adept_candidate
 typedef struct adept_reservation {
     const adept_job_option *option;
     double start_s;
-    /* Does a job on so many GPUs of that type leave room for it, however long it takes? Asked once, until one is started. */
+    /* Does a job on so many GPUs of that type leave room for it, however long it takes? Asked once, until one is
+     * started. */
     struct {
         int gpus; /* 0: not asked */
         bool leaves_room;

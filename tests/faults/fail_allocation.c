@@ -5,12 +5,13 @@
  *  ADEPT_FAIL_ALLOCATION_CHILD=1    only those of processes that the program forks, which are left alone otherwise
  *  ADEPT_FAIL_ALLOCATION_REPORT=F   gets the stack of the failed allocation
  *
- *  ADEPT_FAIL_ALLOCATION=walk       every one of the process: at each it forks, and the children go on, with that one alone
- *                                   failing and with all from there; `walk_case()` tells what became of them
- *  ADEPT_FAIL_ALLOCATION_EVERY=K    only every Kth
- *  ADEPT_FAIL_ALLOCATION_REPORT=F   gets a record of each child (`struct record`), then out, err, and the files it changed
+ *  ADEPT_FAIL_ALLOCATION=walk       every one of the process: at each it forks, and the children go on, with that one
+ * alone failing and with all from there; `walk_case()` tells what became of them ADEPT_FAIL_ALLOCATION_EVERY=K    only
+ * every Kth ADEPT_FAIL_ALLOCATION_REPORT=F   gets a record of each child (`struct record`), then out, err, and the
+ * files it changed
  *
- *  ADEPT_FAIL_ALLOCATION=order      those that the file ADEPT_FAIL_ORDER asks for (`struct order`); kind 1: all that follow too
+ *  ADEPT_FAIL_ALLOCATION=order      those that the file ADEPT_FAIL_ORDER asks for (`struct order`); kind 1: all that
+ * follow too
  *
  *  glibc only: __libc_malloc and its kin are glibc's own. */
 #include "walk.h"

@@ -1,19 +1,20 @@
-/** @file fail_call.c  Preloaded into a program: makes its system calls fail, or do less than they were asked. For check_faults.py.
+/** @file fail_call.c  Preloaded into a program: makes its system calls fail, or do less than they were asked. For
+ * check_faults.py.
  *
- *  ADEPT_FAIL_CALL=walk    at each call of `faults` the program forks (walk.h), once for each row that fits; the row's number is
- *                          the kind. ADEPT_FAIL_CALL_REPORT gets the records
- *  ADEPT_FAIL_CALL_EVERY=K only at every Kth call of the frequent ones
- *  ADEPT_FAIL_CALL=N       the Nth of them gets the fault of row ADEPT_FAIL_CALL_KIND
+ *  ADEPT_FAIL_CALL=walk    at each call of `faults` the program forks (walk.h), once for each row that fits; the row's
+ * number is the kind. ADEPT_FAIL_CALL_REPORT gets the records ADEPT_FAIL_CALL_EVERY=K only at every Kth call of the
+ * frequent ones ADEPT_FAIL_CALL=N       the Nth of them gets the fault of row ADEPT_FAIL_CALL_KIND
  *  ADEPT_FAIL_CALL=short   every read and write moves half of what was asked for
  *
  *  ADEPT_FAIL_CALL=order   what the file ADEPT_FAIL_ORDER asks for (`struct order`), whose kind is a row: its Nth call
  *  ADEPT_FAIL_CALL_CHILD=1 only in processes that the program forks, which are left alone otherwise
  *
- *  clone, clone3 and vfork stand for fork(), pthread_create() and posix_spawnp(), which fail before they call the system:
- *  what they start could not come back from a trap. clock_gettime() fails for clocks of processes, which the vDSO asks for.
+ *  clone, clone3 and vfork stand for fork(), pthread_create() and posix_spawnp(), which fail before they call the
+ * system: what they start could not come back from a trap. clock_gettime() fails for clocks of processes, which the
+ * vDSO asks for.
  *
- *  A seccomp filter traps the calls that libc's code makes, stdio's too; those of this file pass. What the program executes
- *  has its libc elsewhere, and is left alone. x86-64 Linux only. */
+ *  A seccomp filter traps the calls that libc's code makes, stdio's too; those of this file pass. What the program
+ * executes has its libc elsewhere, and is left alone. x86-64 Linux only. */
 #include "walk.h"
 #include <dlfcn.h>
 #include <elf.h>
@@ -50,29 +51,81 @@ typedef struct fault {
 
 /* check_faults.py reads them here. */
 static const fault faults[] = {
-    {SYS_read, SHORT, false},     {SYS_read, SHORT, true},      {SYS_read, EINTR, false},    {SYS_read, EIO, true},
-    {SYS_pread64, SHORT, false},  {SYS_pread64, EIO, true},     {SYS_write, SHORT, false},   {SYS_write, SHORT, true},
-    {SYS_write, EINTR, false},    {SYS_write, ENOSPC, true},    {SYS_write, EDQUOT, false},  {SYS_openat, EMFILE, true},
-    {SYS_openat, EACCES, false},  {SYS_openat, EROFS, false},   {SYS_openat, EINTR, false},  {SYS_fsync, EIO, true},
-    {SYS_rename, EACCES, true},   {SYS_rename, EROFS, false},   {SYS_linkat, EPERM, true},   {SYS_newfstatat, EIO, false},
-    {SYS_mmap, ENOMEM, true},     {SYS_ftruncate, EFBIG, true}, {SYS_getdents64, EIO, false}, {SYS_lseek, ESPIPE, false},
+    {SYS_read, SHORT, false},
+    {SYS_read, SHORT, true},
+    {SYS_read, EINTR, false},
+    {SYS_read, EIO, true},
+    {SYS_pread64, SHORT, false},
+    {SYS_pread64, EIO, true},
+    {SYS_write, SHORT, false},
+    {SYS_write, SHORT, true},
+    {SYS_write, EINTR, false},
+    {SYS_write, ENOSPC, true},
+    {SYS_write, EDQUOT, false},
+    {SYS_openat, EMFILE, true},
+    {SYS_openat, EACCES, false},
+    {SYS_openat, EROFS, false},
+    {SYS_openat, EINTR, false},
+    {SYS_fsync, EIO, true},
+    {SYS_rename, EACCES, true},
+    {SYS_rename, EROFS, false},
+    {SYS_linkat, EPERM, true},
+    {SYS_newfstatat, EIO, false},
+    {SYS_mmap, ENOMEM, true},
+    {SYS_ftruncate, EFBIG, true},
+    {SYS_getdents64, EIO, false},
+    {SYS_lseek, ESPIPE, false},
     /* processes and threads */
-    {SYS_clone, EAGAIN, true},    {SYS_clone, ENOMEM, true},    {SYS_clone3, EAGAIN, false},  {SYS_clone3, EAGAIN, true},
-    {SYS_vfork, EAGAIN, true},    {SYS_vfork, ENOMEM, true},    {SYS_pipe2, EMFILE, true},    {SYS_memfd_create, ENOMEM, true},
-    {SYS_memfd_create, EMFILE, true}, {SYS_wait4, EINTR, false},
+    {SYS_clone, EAGAIN, true},
+    {SYS_clone, ENOMEM, true},
+    {SYS_clone3, EAGAIN, false},
+    {SYS_clone3, EAGAIN, true},
+    {SYS_vfork, EAGAIN, true},
+    {SYS_vfork, ENOMEM, true},
+    {SYS_pipe2, EMFILE, true},
+    {SYS_memfd_create, ENOMEM, true},
+    {SYS_memfd_create, EMFILE, true},
+    {SYS_wait4, EINTR, false},
     /* servers */
-    {SYS_socket, EMFILE, true},   {SYS_socket, EACCES, false},  {SYS_socket, ENOBUFS, false}, {SYS_bind, EADDRINUSE, true},
-    {SYS_bind, EACCES, false},    {SYS_listen, EADDRINUSE, true}, {SYS_setsockopt, ENOBUFS, false}, {SYS_getsockname, ENOBUFS, false},
-    {SYS_accept4, EMFILE, true},  {SYS_accept4, ENFILE, false}, {SYS_accept4, ENOMEM, true},  {SYS_accept4, ECONNABORTED, false},
-    {SYS_accept4, EINTR, false},  {SYS_recvfrom, EINTR, false},
-    {SYS_recvfrom, ECONNRESET, true}, {SYS_recvfrom, ENOMEM, false}, {SYS_sendto, SHORT, true}, {SYS_sendto, EINTR, false},
-    {SYS_sendto, EPIPE, true},    {SYS_sendto, ENOBUFS, false}, {SYS_sendmsg, EINTR, false},  {SYS_sendmsg, EPIPE, true},
-    {SYS_sendmsg, ENOBUFS, false}, {SYS_epoll_create1, EMFILE, true}, {SYS_epoll_ctl, ENOSPC, true}, {SYS_epoll_ctl, ENOMEM, false},
-    {SYS_epoll_wait, EINTR, false}, {SYS_eventfd2, EMFILE, true}, {SYS_poll, ENOMEM, false},
+    {SYS_socket, EMFILE, true},
+    {SYS_socket, EACCES, false},
+    {SYS_socket, ENOBUFS, false},
+    {SYS_bind, EADDRINUSE, true},
+    {SYS_bind, EACCES, false},
+    {SYS_listen, EADDRINUSE, true},
+    {SYS_setsockopt, ENOBUFS, false},
+    {SYS_getsockname, ENOBUFS, false},
+    {SYS_accept4, EMFILE, true},
+    {SYS_accept4, ENFILE, false},
+    {SYS_accept4, ENOMEM, true},
+    {SYS_accept4, ECONNABORTED, false},
+    {SYS_accept4, EINTR, false},
+    {SYS_recvfrom, EINTR, false},
+    {SYS_recvfrom, ECONNRESET, true},
+    {SYS_recvfrom, ENOMEM, false},
+    {SYS_sendto, SHORT, true},
+    {SYS_sendto, EINTR, false},
+    {SYS_sendto, EPIPE, true},
+    {SYS_sendto, ENOBUFS, false},
+    {SYS_sendmsg, EINTR, false},
+    {SYS_sendmsg, EPIPE, true},
+    {SYS_sendmsg, ENOBUFS, false},
+    {SYS_epoll_create1, EMFILE, true},
+    {SYS_epoll_ctl, ENOSPC, true},
+    {SYS_epoll_ctl, ENOMEM, false},
+    {SYS_epoll_wait, EINTR, false},
+    {SYS_eventfd2, EMFILE, true},
+    {SYS_poll, ENOMEM, false},
     /* sensors and sources */
-    {SYS_perf_event_open, EACCES, true}, {SYS_perf_event_open, EPERM, false}, {SYS_perf_event_open, EMFILE, true},
-    {SYS_perf_event_open, ENODEV, false}, {SYS_perf_event_open, ENOMEM, false}, {SYS_bpf, EPERM, true}, {SYS_bpf, ENOMEM, false},
-    {SYS_clock_gettime, EINVAL, true}, {SYS_ioctl, EIO, false},
+    {SYS_perf_event_open, EACCES, true},
+    {SYS_perf_event_open, EPERM, false},
+    {SYS_perf_event_open, EMFILE, true},
+    {SYS_perf_event_open, ENODEV, false},
+    {SYS_perf_event_open, ENOMEM, false},
+    {SYS_bpf, EPERM, true},
+    {SYS_bpf, ENOMEM, false},
+    {SYS_clock_gettime, EINVAL, true},
+    {SYS_ioctl, EIO, false},
 };
 
 static unsigned long libc_begin, libc_end;
@@ -95,7 +148,8 @@ static long call(long nr, const greg_t *r)
     return result;
 }
 
-/* Events of software are those of check_faults.py, in place of RAPL's, and not every user may count them: this file does. */
+/* Events of software are those of check_faults.py, in place of RAPL's, and not every user may count them: this file
+ * does. */
 static long open_counter(void)
 {
     inside = true;
@@ -213,7 +267,8 @@ static int find_libc(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* Trap where the upper halves of libc's addresses are equal, as they nearly always are, and the lower half lies between. */
+/* Trap where the upper halves of libc's addresses are equal, as they nearly always are, and the lower half lies
+ * between. */
 static void trap(void)
 {
     struct sock_filter code[COUNT(faults) + 10];
@@ -224,11 +279,14 @@ static void trap(void)
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(libc_begin >> 32), 1, 0);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip);
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)libc_begin, 0, (unsigned char)(n_calls + 2));
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)libc_end, (unsigned char)(n_calls + 1), 0);
+    code[n++] =
+        (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)libc_begin, 0, (unsigned char)(n_calls + 2));
+    code[n++] =
+        (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)libc_end, (unsigned char)(n_calls + 1), 0);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     for (size_t i = 0; i < n_calls; i++)
-        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, is_function(faults[i].call) ? ~0u : (unsigned)faults[i].call,
+        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+                                                 is_function(faults[i].call) ? ~0u : (unsigned)faults[i].call,
                                                  (unsigned char)(n_calls - i), 0);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
@@ -291,14 +349,16 @@ pid_t fork(void)
     return -1;
 }
 
-int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*run)(void *), void *restrict data)
+int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*run)(void *),
+                   void *restrict data)
 {
     int error = error_of(SYS_clone3);
     return error ? error : NEXT(pthread_create)(thread, attributes, run, data);
 }
 
 int posix_spawnp(pid_t *restrict pid, const char *restrict file, const posix_spawn_file_actions_t *restrict actions,
-                 const posix_spawnattr_t *restrict attributes, char *const arguments[restrict], char *const environment[restrict])
+                 const posix_spawnattr_t *restrict attributes, char *const arguments[restrict],
+                 char *const environment[restrict])
 {
     int error = error_of(SYS_vfork);
     return error ? error : NEXT(posix_spawnp)(pid, file, actions, attributes, arguments, environment);
@@ -313,8 +373,8 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 }
 
 /* A child that posix_spawn() makes opens files with all signals blocked: the trap would kill it. It gets on without. */
-int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *restrict actions, int fd, const char *restrict path, int flags,
-                                     mode_t mode)
+int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *restrict actions, int fd, const char *restrict path,
+                                     int flags, mode_t mode)
 {
     (void)actions, (void)fd, (void)path, (void)flags, (void)mode;
     return 0;

@@ -20,7 +20,8 @@
 #define OURS 200 /* descriptors from here on are this file's */
 #define PATIENCE_S 600
 #define MOST_STACKS (1 << 20)
-#define NEAR_FRAMES 10 /* that tell one place from another: the fault itself, what asked for it, and who could lose its word */
+#define NEAR_FRAMES                                                                                                    \
+    10 /* that tell one place from another: the fault itself, what asked for it, and who could lose its word */
 
 typedef struct file {
     char name[256];
@@ -165,8 +166,8 @@ static void compare(const char *name, const struct stat *st)
 static void put_back(file *f)
 {
     int fd = open(f->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, f->data, (size_t)f->st.st_size) != f->st.st_size || fchmod(fd, f->st.st_mode & 07777) != 0 ||
-        fstat(fd, &f->st) != 0)
+    if (fd < 0 || write(fd, f->data, (size_t)f->st.st_size) != f->st.st_size ||
+        fchmod(fd, f->st.st_mode & 07777) != 0 || fstat(fd, &f->st) != 0)
         die(f->name);
     close(fd);
 }
@@ -278,7 +279,8 @@ static void tell(int64_t number, int kind, int status)
     struct record r = {.number = number, .kind = kind, .status = status};
     if (status != -1) {
         struct stat out, err, stack;
-        if (fstat(scratch[0], &out) != 0 || fstat(scratch[1], &err) != 0 || fstat(scratch[2], &stack) != 0) die("output");
+        if (fstat(scratch[0], &out) != 0 || fstat(scratch[1], &err) != 0 || fstat(scratch[2], &stack) != 0)
+            die("output");
         undo();
         r.size_stack = (uint32_t)stack.st_size;
         r.size_out = (uint32_t)out.st_size;
@@ -352,7 +354,8 @@ bool walk_case(int64_t number, int kind)
     note_stack();
     sigpending(&pending);
     is_forking = true;
-    pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); /* fork() waits for malloc(), in which mmap() is called */
+    /* fork() waits for malloc(), in which mmap() is called */
+    pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     is_forking = false;
     if (pid < 0) die("fork");
     if (pid == 0) {

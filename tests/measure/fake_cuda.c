@@ -1,7 +1,8 @@
-/* A library that stands in for NVIDIA's driver, libcuda.so.1, with one board. It reads the PTX that it is given and works it out, thread
- * after thread, so that what a kernel computes is seen without a board. An instruction that it does not know, an operand of another type
- * than the instruction takes, a register that is not declared: INVALID_PTX. A number outside of what was allocated: ILLEGAL_ADDRESS.
- * FAKE_CUDA: "none": no board; "wrong": kernels add up wrongly; else what it is called. */
+/* A library that stands in for NVIDIA's driver, libcuda.so.1, with one board. It reads the PTX that it is given and
+ * works it out, thread after thread, so that what a kernel computes is seen without a board. An instruction that it
+ * does not know, an operand of another type than the instruction takes, a register that is not declared: INVALID_PTX. A
+ * number outside of what was allocated: ILLEGAL_ADDRESS. FAKE_CUDA: "none": no board; "wrong": kernels add up wrongly;
+ * else what it is called. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,10 +10,17 @@
 #include <string.h>
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_PTX = 218, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700 };
-enum { MOST_LINES = 200, MOST_KERNELS = 16, MOST_BLOCKS = 32, MOST_REGISTERS = 64, MOST_OPERANDS = 5, MOST_PARAMETERS = 8 };
+enum {
+    MOST_LINES = 200,
+    MOST_KERNELS = 16,
+    MOST_BLOCKS = 32,
+    MOST_REGISTERS = 64,
+    MOST_OPERANDS = 5,
+    MOST_PARAMETERS = 8
+};
 
-/* X(name, operation, operands). Of operands p, r, f, d are registers; s, g, e are r, f, d or a number; a is an address, m a parameter,
- * v a number of the thread, l a label. The first is written, but for st, bra and ret. */
+/* X(name, operation, operands). Of operands p, r, f, d are registers; s, g, e are r, f, d or a number; a is an address,
+ * m a parameter, v a number of the thread, l a label. The first is written, but for st, bra and ret. */
 #define OPERATIONS(X)                                                                                                  \
     X(LD_PARAM_64, "ld.param.u64", "dm") X(LD_PARAM_32, "ld.param.u32", "rm") X(CVTA, "cvta.to.global.u64", "dd")      \
     X(MOV_SPECIAL, "mov.u32", "rv") X(MOV_32, "mov.u32", "rs") X(MOV_F, "mov.f32", "fg") X(MAD, "mad.lo.u32", "rrss")  \
@@ -113,7 +121,9 @@ static int read_operand(operand *o, line *l, const kernel *k, char kind, const c
         return 0;
     case 'm':
         for (o->number = 0; o->number < k->n_parameters; o->number++)
-            if (sscanf(text, "[%31[a-z]]%n", name, &end) == 1 && end && !text[end] && strcmp(name, k->parameters[o->number]) == 0) return 1;
+            if (sscanf(text, "[%31[a-z]]%n", name, &end) == 1 && end && !text[end] &&
+                strcmp(name, k->parameters[o->number]) == 0)
+                return 1;
         return 0;
     case 'a':
         if (sscanf(text, "[%31[^]+]%n", name, &end) != 1 || !read_register(o, k, 'd', name)) return 0;
@@ -316,12 +326,14 @@ static int run_thread(const kernel *k, const unsigned special[3], void **argumen
     return INVALID_PTX; /* no ret at its end */
 }
 
-int cuLaunchKernel(const kernel *k, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-                   unsigned shared_bytes, void *stream, void **arguments, void **extra)
+int cuLaunchKernel(const kernel *k, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **arguments,
+                   void **extra)
 {
     int status = SUCCESS;
 
-    if (grid_y * grid_z * block_y * block_z != 1 || shared_bytes || stream || extra || block_x > 1024) return INVALID_VALUE;
+    if (grid_y * grid_z * block_y * block_z != 1 || shared_bytes || stream || extra || block_x > 1024)
+        return INVALID_VALUE;
     for (unsigned block = 0; block < grid_x; block++)
         for (unsigned thread = 0; thread < block_x && status == SUCCESS; thread++)
             status = run_thread(k, (unsigned[]){block, block_x, thread}, arguments);
@@ -440,6 +452,8 @@ int cuMemcpyDtoH_v2(void *to, uint64_t address, size_t bytes)
 
 int cuGetErrorString(int status, const char **text)
 {
-    *text = status == INVALID_PTX ? "a PTX JIT compilation failed" : status == ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : NULL;
+    *text = status == INVALID_PTX       ? "a PTX JIT compilation failed"
+            : status == ILLEGAL_ADDRESS ? "an illegal memory access was encountered"
+                                        : NULL;
     return *text ? SUCCESS : INVALID_VALUE;
 }

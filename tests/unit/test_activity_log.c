@@ -19,8 +19,9 @@ static char folder[] = "/tmp/test-activity-XXXXXX";
 static char path[64], other[64];
 
 static const char *const sources[] = {"/proc: some", "network bytes: not counted"};
-static const adept_meter_log meters[] = {{.name = "node", .source = "http://meter/", .component = ADEPT_COMPONENT_NODE},
-                                         {.name = "gpu-0", .source = "nvml", .component = ADEPT_COMPONENT_GPU, .inside = "node"}};
+static const adept_meter_log meters[] = {
+    {.name = "node", .source = "http://meter/", .component = ADEPT_COMPONENT_NODE},
+    {.name = "gpu-0", .source = "nvml", .component = ADEPT_COMPONENT_GPU, .inside = "node"}};
 static const adept_activity_log head = {.host = "box",
                                         .sources = sources,
                                         .n_sources = 2,

@@ -75,12 +75,34 @@ static void texts_are_checked(void **state)
         "mylib::f=8x128", "mylib::f=BxS,i64:B", "mylib::f=f32:", "branch=true", "branch=false",
         "fraction=0",     "fraction=0.125",     "fraction=1",    "trips=0",     "trips=12",
         "mylib::f=8@flops:2*(a0.1+1)/r3.bytes-4", "mylib::f=@kernels:0"};
-    static const char *const bad[] = {
-        "",           "mylib::f",  "mylib::f=",    "mylib::f=8x",   "mylib::f=8,,8", "f=8",
-        "branch=yes", "branch=",   "fraction=1.5", "fraction=-1",   "fraction=many", "fraction=nan",
-        "trips=-1",   "trips=1.5", "trips=",       "trips=2000000", "mylib::op=n=3",
-        "mylib::f=8@", "mylib::f=8@flops", "mylib::f=8@flops:", "mylib::f=8@flops:2*", "mylib::f=8@flops:(2", "mylib::f=8@flops:2)",
-        "mylib::f=8@flops:a", "mylib::f=8@flops:a0.x", "mylib::f=8@flops:-2", "mylib::f=8@flops:1@flops:2", "mylib::f=8@watts:1"};
+    static const char *const bad[] = {"",
+                                      "mylib::f",
+                                      "mylib::f=",
+                                      "mylib::f=8x",
+                                      "mylib::f=8,,8",
+                                      "f=8",
+                                      "branch=yes",
+                                      "branch=",
+                                      "fraction=1.5",
+                                      "fraction=-1",
+                                      "fraction=many",
+                                      "fraction=nan",
+                                      "trips=-1",
+                                      "trips=1.5",
+                                      "trips=",
+                                      "trips=2000000",
+                                      "mylib::op=n=3",
+                                      "mylib::f=8@",
+                                      "mylib::f=8@flops",
+                                      "mylib::f=8@flops:",
+                                      "mylib::f=8@flops:2*",
+                                      "mylib::f=8@flops:(2",
+                                      "mylib::f=8@flops:2)",
+                                      "mylib::f=8@flops:a",
+                                      "mylib::f=8@flops:a0.x",
+                                      "mylib::f=8@flops:-2",
+                                      "mylib::f=8@flops:1@flops:2",
+                                      "mylib::f=8@watts:1"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         accepts(good[i], true);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -135,15 +157,19 @@ static void results_are_as_said(void **state)
 /* Forward and back, of a gradient that flows through it: h and y are f32:6x4, 24 elements, 96 bytes. */
 static void costs_are_as_said(void **state)
 {
-    static const char text[] = "input x f32:2x4\nparam w f32:4x4 grad\nh = aten::mm(self=x, mat2=w)\ny = mylib::f(self=h)\nreturn y\n";
+    static const char text[] =
+        "input x f32:2x4\nparam w f32:4x4 grad\nh = aten::mm(self=x, mat2=w)\ny = mylib::f(self=h)\nreturn y\n";
     (void)state;
-    adept_profile *p = builds(text, false, (assumptions){{"mylib::f=Bx4@flops:2*a0*a0.1+r0.0@kernels:3@saved:r0.bytes@back_flops:10*r0@back_read:7"}});
+    adept_profile *p = builds(
+        text, false,
+        (assumptions){{"mylib::f=Bx4@flops:2*a0*a0.1+r0.0@kernels:3@saved:r0.bytes@back_flops:10*r0@back_read:7"}});
     const adept_profile_op *op = find(p, "mylib::f");
     assert_int_equal(op->n_kernels, 2);
     const adept_kernel *forward = &op->kernels[0], *back = &op->kernels[1];
     assert_true(forward->pass == ADEPT_FORWARD && forward->flops == 2 * 24 * 4 + 6 && forward->launches == 3);
     assert_true(forward->bytes_read == 96 && forward->bytes_written == 96);
-    assert_true(back->pass == ADEPT_BACKWARD && back->flops == 240 && back->launches == 1 && back->bytes_read == 7 && back->bytes_written == 96);
+    assert_true(back->pass == ADEPT_BACKWARD && back->flops == 240 && back->launches == 1 && back->bytes_read == 7 &&
+                back->bytes_written == 96);
     assert_true(op->saved_bytes == 96);
     warns(p, "operator mylib::f costs what is assumed of it");
     adept_profile_free(p);
@@ -154,7 +180,8 @@ static void costs_are_as_said(void **state)
     p = builds(text, false, (assumptions){{"mylib::f=@back_kernels:0"}});
     assert_int_equal(find(p, "mylib::f")->n_kernels, 1);
     adept_profile_free(p);
-    fails(text, false, (assumptions){{"mylib::f=Bx4@flops:a1"}}, ADEPT_E_USAGE, "costs name a tensor or a dimension that it has not");
+    fails(text, false, (assumptions){{"mylib::f=Bx4@flops:a1"}}, ADEPT_E_USAGE,
+          "costs name a tensor or a dimension that it has not");
     fails(text, false, (assumptions){{"mylib::f=Bx4@flops:a0.2"}}, ADEPT_E_USAGE, "costs name a tensor");
     fails(text, false, (assumptions){{"mylib::f=Bx4@flops:1/(a0-24)"}}, ADEPT_E_USAGE, "or are no numbers");
 }
@@ -163,8 +190,9 @@ static void wrong_assumptions_are_refused(void **state)
 {
     (void)state;
     /* of an operator that is not known the guess is one tensor: whose results they are is said, and how to say them */
-    fails("input x f32:2x4\nl = higher_order::region(self=x)\na, b = prim::ListUnpack(l)\nreturn a\n", true, (assumptions){{NULL}},
-          ADEPT_E_USAGE, "prim::ListUnpack: the result of higher_order::region is not a list or tuple of 2; if adept does not know "
+    fails("input x f32:2x4\nl = higher_order::region(self=x)\na, b = prim::ListUnpack(l)\nreturn a\n", true,
+          (assumptions){{NULL}}, ADEPT_E_USAGE,
+          "prim::ListUnpack: the result of higher_order::region is not a list or tuple of 2; if adept does not know "
           "that operator, --assume higher_order::region=SHAPE");
     fails(two_results, false, (assumptions){{NULL}}, ADEPT_E_UNSUPPORTED, "mylib::split x1");
     fails(two_results, true, (assumptions){{"mylib::spilt=2x4"}}, ADEPT_E_USAGE, "assume mylib::spilt");

@@ -415,7 +415,11 @@ static void component_meters(void **state)
         adept_sample *samples = calloc(t.meter.n_samples, sizeof *samples);
         for (size_t i = 0; i < t.meter.n_samples; i++)
             samples[i] = (adept_sample){t.samples[i].time_s, shares_of[k] * t.samples[i].energy_j, NAN};
-        meters[k] = (adept_meter_log){.name = names[k], .source = "made", .component = components[k], .samples = samples, .n_samples = t.meter.n_samples};
+        meters[k] = (adept_meter_log){.name = names[k],
+                                      .source = "made",
+                                      .component = components[k],
+                                      .samples = samples,
+                                      .n_samples = t.meter.n_samples};
     }
     t.log.meters = meters;
     t.log.n_meters = 4;
@@ -451,7 +455,8 @@ static void gpu_by_use(void **state)
     (void)state;
     attribution_truth t = {
         .n_processes = 10, .n_intervals = 1200, .noise = 0.01, .lag_s = 1, .seed = 12, .counts = true};
-    static const adept_gpu_use shared[] = {{0, 1, 0.6F, 1e9F, 0, 0}, {1, 1, 0.2F, 5e9F, 0, 0}}, held[] = {{2, 1, NAN, 1e9F, 0, 0}};
+    static const adept_gpu_use shared[] = {{0, 1, 0.6F, 1e9F, 0, 0}, {1, 1, 0.2F, 5e9F, 0, 0}},
+                               held[] = {{2, 1, NAN, 1e9F, 0, 0}};
 
     attribution_truth_make(&t);
     adept_attribution_model *without = fit(&t, 0);
@@ -464,7 +469,12 @@ static void gpu_by_use(void **state)
         t.intervals[i].gpu_uses = i < 600 ? shared : held;
         t.intervals[i].n_gpu_uses = i < 600 ? 2 : 1;
     }
-    adept_meter_log meters[] = {t.meter, {.name = "gpu-0", .source = "made", .component = ADEPT_COMPONENT_GPU, .samples = gpu, .n_samples = t.meter.n_samples}};
+    adept_meter_log meters[] = {t.meter,
+                                {.name = "gpu-0",
+                                 .source = "made",
+                                 .component = ADEPT_COMPONENT_GPU,
+                                 .samples = gpu,
+                                 .n_samples = t.meter.n_samples}};
     t.log.meters = meters;
     t.log.n_meters = 2;
     adept_attribution_model *m = fit(&t, 0);

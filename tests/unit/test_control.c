@@ -26,7 +26,10 @@ static void put_cpu(int number)
     fake_sys_put(sys, path, "schedutil");
     snprintf(path, sizeof path, CPU "cpu%d/cpufreq/scaling_available_governors", number);
     fake_sys_put(sys, path, "performance powersave schedutil");
-    const char *const clocks[][2] = {{"scaling_max_freq", "3000000"}, {"scaling_min_freq", "800000"}, {"cpuinfo_max_freq", "3400000"}, {"cpuinfo_min_freq", "800000"}};
+    const char *const clocks[][2] = {{"scaling_max_freq", "3000000"},
+                                     {"scaling_min_freq", "800000"},
+                                     {"cpuinfo_max_freq", "3400000"},
+                                     {"cpuinfo_min_freq", "800000"}};
     for (size_t i = 0; i < 4; i++) {
         snprintf(path, sizeof path, CPU "cpu%d/cpufreq/%s", number, clocks[i][0]);
         fake_sys_put(sys, path, "%s", clocks[i][1]);
@@ -481,13 +484,16 @@ static void hostile_files_are_refused(void **state)
         {"{\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[]}", "schema_version", ADEPT_E_INVALID},
         {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\"}", "settings", ADEPT_E_INVALID},
         {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[7]}", "key", ADEPT_E_INVALID},
-        {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"/etc/passwd\",\"device\":\"x\",\"id\":\"x\",\"was\":\"x\"}]}",
+        {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"/etc/"
+         "passwd\",\"device\":\"x\",\"id\":\"x\",\"was\":\"x\"}]}",
          "'/etc/passwd' is nothing that can be set", ADEPT_E_INVALID},
-        {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\",\"id\":\"/"
+        {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":"
+         "\"cpu0\",\"id\":\"/"
          "board\",\"was\":\"x\"}]}",
          "governor: cpu0 (/board) is not there", ADEPT_E_IO},
-        {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\",\"id\":\"x\"}]}", "was",
-         ADEPT_E_INVALID},
+        {"{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":"
+         "\"cpu0\",\"id\":\"x\"}]}",
+         "was", ADEPT_E_INVALID},
     };
     adept_restore restore = opened();
     size_t n;
@@ -535,10 +541,13 @@ static void values_that_vary_refuses_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         adept_error err = {0};
-        fake_sys_put(sys, "/restore.json",
-                     "{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu1\","
-                     "\"id\":\"" CPU "cpu1/cpufreq\",\"was\":\"performance\"},{\"key\":\"%s\",\"device\":\"d\",\"id\":\"%s\",\"was\":\"%s\"}]}",
-                     fake_sys_root(sys), rows[i].key, rows[i].id, rows[i].was);
+        fake_sys_put(
+            sys, "/restore.json",
+            "{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\","
+            "\"device\":\"cpu1\","
+            "\"id\":\"" CPU
+            "cpu1/cpufreq\",\"was\":\"performance\"},{\"key\":\"%s\",\"device\":\"d\",\"id\":\"%s\",\"was\":\"%s\"}]}",
+            fake_sys_root(sys), rows[i].key, rows[i].id, rows[i].was);
         assert_int_equal(adept_restore_leftovers(&restore, fake_sys_root(sys), &n, &err), ADEPT_E_INVALID);
         if (!strstr(err.message, rows[i].message) || !strstr(err.message, "restore.json"))
             fail_msg("'%s' does not say '%s'", err.message, rows[i].message);
@@ -561,8 +570,10 @@ static void long_texts_are_refused(void **state)
     memset(was, 'A', sizeof was - 1);
     was[sizeof was - 1] = '\0';
     fake_sys_put(sys, "/restore.json",
-                 "{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\",\"device\":\"cpu0\","
-                 "\"id\":\"" CPU "cpu0/cpufreq\",\"was\":\"%s\"}]}", fake_sys_root(sys), was);
+                 "{\"schema_version\":1,\"kind\":\"restore\",\"sysroot\":\"%s\",\"settings\":[{\"key\":\"governor\","
+                 "\"device\":\"cpu0\","
+                 "\"id\":\"" CPU "cpu0/cpufreq\",\"was\":\"%s\"}]}",
+                 fake_sys_root(sys), was);
     assert_int_equal(adept_restore_leftovers(&restore, fake_sys_root(sys), &n, &err), ADEPT_E_INVALID);
     file_is(CPU "cpu0/cpufreq/scaling_governor", "schedutil");
     adept_restore_close(&restore);

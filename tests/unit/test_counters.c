@@ -1,5 +1,5 @@
-/* Counters of a command. Machines without hardware counters have the kernel's software ones: this test's perf_event_open() opens those
- * instead, so that what is counted is a clock, and whose work it is can be seen. */
+/* Counters of a command. Machines without hardware counters have the kernel's software ones: this test's
+ * perf_event_open() opens those instead, so that what is counted is a clock, and whose work it is can be seen. */
 #include "adept_counters.h"
 #include "fake_sys.h"
 #include <errno.h>
@@ -82,7 +82,8 @@ static void children_are_counted(void **state)
     run("sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'; :");
     adept_counts two = adept_counters_read(&c, 2);
     adept_counters_close(&c);
-    assert_true(one.values[ADEPT_COUNTER_CYCLES] > 1e6 && two.values[ADEPT_COUNTER_CYCLES] > 1.2 * one.values[ADEPT_COUNTER_CYCLES]);
+    assert_true(one.values[ADEPT_COUNTER_CYCLES] > 1e6 &&
+                two.values[ADEPT_COUNTER_CYCLES] > 1.2 * one.values[ADEPT_COUNTER_CYCLES]);
     assert_float_equal(one.ipc, 1, 0.01); /* both are the same clock */
     assert_true(one.values[ADEPT_COUNTER_MISSES] > 10);
     assert_float_equal(one.memory_bytes_per_s, 64 * one.values[ADEPT_COUNTER_MISSES], 1e-6);
@@ -102,12 +103,15 @@ static void what_may_not_be_counted_is_said(void **state)
     fake_sys_put(sys, "/proc/sys/kernel/perf_event_paranoid", "4");
     refuses = EACCES;
     assert_int_equal(adept_counters_open(&c, fake_sys_root(sys), &err), ADEPT_E_IO);
-    assert_string_equal(err.message, "--counters: the kernel lets this user count nothing (perf_event_paranoid is 4): run as root, or: "
-                                     "sysctl kernel.perf_event_paranoid=2");
+    assert_string_equal(
+        err.message, "--counters: the kernel lets this user count nothing (perf_event_paranoid is 4): run as root, or: "
+                     "sysctl kernel.perf_event_paranoid=2");
     refuses = ENOENT;
     assert_int_equal(adept_counters_open(&c, fake_sys_root(sys), &err), ADEPT_E_IO);
-    assert_string_equal(err.message, "--counters: no hardware counters of cycles and instructions here, as in most virtual machines: No such "
-                                     "file or directory");
+    assert_string_equal(
+        err.message,
+        "--counters: no hardware counters of cycles and instructions here, as in most virtual machines: No such "
+        "file or directory");
     refuses = 0;
     is_paranoid = true;
     if (adept_counters_open(&c, fake_sys_root(sys), &err) == ADEPT_OK) {
@@ -121,7 +125,8 @@ static void what_may_not_be_counted_is_said(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(children_are_counted), cmocka_unit_test(what_may_not_be_counted_is_said)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(children_are_counted),
+                                       cmocka_unit_test(what_may_not_be_counted_is_said)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

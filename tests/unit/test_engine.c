@@ -1,5 +1,5 @@
-/** @file test_engine.c  The simulator against queueing theory, hand-solved cases and invariants at every event. Policies are the
- *  test's own: first come first served, and one that starts and stops whatever chance says. */
+/** @file test_engine.c  The simulator against queueing theory, hand-solved cases and invariants at every event.
+ * Policies are the test's own: first come first served, and one that starts and stops whatever chance says. */
 #include "adept_random.h"
 #include "adept_simulate.h"
 #include <math.h>
@@ -53,7 +53,8 @@ static bool whatever(adept_view *view, const adept_policy_options *options)
     return true;
 }
 
-static const adept_policy random_policy = {.name = "test-random", .what = "", .uses_limits = true, .is_time_blind = true, .decide = whatever};
+static const adept_policy random_policy = {
+    .name = "test-random", .what = "", .uses_limits = true, .is_time_blind = true, .decide = whatever};
 
 /* ---------------------------------------------------------------- scenarios --------------------------------------- */
 
@@ -76,7 +77,11 @@ static scenario *scenario_new(size_t n_nodes, int gpus, size_t n_jobs)
 
     assert_non_null(s);
     s->types[0] = (adept_gpu_type){"a", 50, 400};
-    s->cluster = (adept_cluster){.types = s->types, .n_types = 1, .nodes = s->nodes, .n_nodes = n_nodes, .sleep_after_s = INFINITY,
+    s->cluster = (adept_cluster){.types = s->types,
+                                 .n_types = 1,
+                                 .nodes = s->nodes,
+                                 .n_nodes = n_nodes,
+                                 .sleep_after_s = INFINITY,
                                  .mtbf_s = INFINITY};
     for (size_t i = 0; i < n_nodes; i++)
         s->nodes[i].gpus = gpus;
@@ -87,8 +92,12 @@ static scenario *scenario_new(size_t n_nodes, int gpus, size_t n_jobs)
     assert_non_null(s->stream.jobs);
     for (size_t i = 0; i < n_jobs; i++)
         s->stream.jobs[i] = (adept_stream_job){.id = (int64_t)i, .samples = 1, .deadline_s = INFINITY};
-    s->simulation = (adept_simulation){.cluster = &s->cluster, .stream = &s->stream, .policy = &fcfs,
-                                       .policy_options = {.cap_w = INFINITY}, .horizon_s = INFINITY, .keeps_series = true};
+    s->simulation = (adept_simulation){.cluster = &s->cluster,
+                                       .stream = &s->stream,
+                                       .policy = &fcfs,
+                                       .policy_options = {.cap_w = INFINITY},
+                                       .horizon_s = INFINITY,
+                                       .keeps_series = true};
     return s;
 }
 
@@ -120,7 +129,8 @@ static double erlang_wait_s(int c, double arrivals_per_s, double service_s)
     return waits * service_s / (c - load);
 }
 
-/* Jobs of one GPU, Poisson arrivals; services of a mean, exponential or all the same. Mean wait of ten seeds within three sigma. */
+/* Jobs of one GPU, Poisson arrivals; services of a mean, exponential or all the same. Mean wait of ten seeds within
+ * three sigma. */
 static void check_waits(int servers, double load, bool exponential, double expected_s)
 {
     enum { JOBS = 20000, SEEDS = 10, WARM = 2000 };
@@ -133,7 +143,8 @@ static void check_waits(int servers, double load, bool exponential, double expec
         for (size_t i = 0; i < JOBS; i++) {
             time_s += adept_random_exponential(seed, ADEPT_RANDOM_ARRIVALS, i, service_s / (load * servers));
             s->stream.jobs[i].submit_s = time_s;
-            s->stream.jobs[i].samples = (exponential ? adept_random_exponential(seed, ADEPT_RANDOM_SIZES, i, service_s) : service_s) * 1e3;
+            s->stream.jobs[i].samples =
+                (exponential ? adept_random_exponential(seed, ADEPT_RANDOM_SIZES, i, service_s) : service_s) * 1e3;
         }
         adept_run_result r = simulate(s);
         waits_s[seed] = 0;
@@ -146,7 +157,8 @@ static void check_waits(int servers, double load, bool exponential, double expec
     for (int i = 0; i < SEEDS; i++)
         squares += (waits_s[i] - mean_s) * (waits_s[i] - mean_s) / (SEEDS - 1);
     double sigma_s = sqrt(squares / SEEDS);
-    if (!(fabs(mean_s - expected_s) < 3 * sigma_s)) fail_msg("mean wait %g s, theory %g s, sigma %g s", mean_s, expected_s, sigma_s);
+    if (!(fabs(mean_s - expected_s) < 3 * sigma_s))
+        fail_msg("mean wait %g s, theory %g s, sigma %g s", mean_s, expected_s, sigma_s);
     if (!(sigma_s < 0.1 * expected_s)) fail_msg("sigma %g s says nothing", sigma_s);
 }
 
@@ -167,7 +179,8 @@ static void test_waits_of_m_d_1(void **state)
 
 /* ---------------------------------------------------------------- by hand ----------------------------------------- */
 
-/* Two GPUs of one node; jobs of 10, 20 and 5 s, at 0, 1 and 2 s. The third waits for the first: 10 to 15 s; the end is 21 s. */
+/* Two GPUs of one node; jobs of 10, 20 and 5 s, at 0, 1 and 2 s. The third waits for the first: 10 to 15 s; the end is
+ * 21 s. */
 static void test_three_jobs(void **state)
 {
     scenario *s = scenario_new(1, 2, 3);
@@ -239,7 +252,8 @@ static bool stop_at_4(adept_view *view, const adept_policy_options *options)
 
 static const adept_policy stops = {.name = "test-stops", .what = "", .is_time_blind = true, .decide = stop_at_4};
 
-/* A job of 10 steps of 1 s on 2 GPUs, preempted after 4.0 s: from the begin it takes 10 more, kept steps 6, of a checkpoint each 3 s 7. */
+/* A job of 10 steps of 1 s on 2 GPUs, preempted after 4.0 s: from the begin it takes 10 more, kept steps 6, of a
+ * checkpoint each 3 s 7. */
 static void test_what_a_preempted_job_loses(void **state)
 {
     static const struct {
@@ -281,13 +295,14 @@ static void test_sleep(void **state)
     adept_run_result r = simulate(s);
     NEAR(r.records[0].finish_s, 10);
     NEAR(r.records[1].finish_s, 43);
-    NEAR(r.outcome.idle_energy_j, 50 * 5 + 10 * 15); /* 10..15 awake, 15..30 asleep; while it wakes the job's power stands for it */
+    /* 10..15 awake, 15..30 asleep; while it wakes the job's power stands for it */
+    NEAR(r.outcome.idle_energy_j, 50 * 5 + 10 * 15);
     adept_run_result_free(&r);
     scenario_free(s);
 }
 
-/* Two jobs of 10 s on one node, the second from 4 s on, each 25 % slower beside the other: of the first 4 s are done at 4, the other 6
- * take 7.5: it ends at 11.5. The second has then done 6 and ends at 15.5. */
+/* Two jobs of 10 s on one node, the second from 4 s on, each 25 % slower beside the other: of the first 4 s are done at
+ * 4, the other 6 take 7.5: it ends at 11.5. The second has then done 6 and ends at 15.5. */
 static void test_interference(void **state)
 {
     scenario *s = scenario_new(1, 2, 2);
@@ -372,7 +387,8 @@ static void watch(void *context, const adept_observed *now)
     for (size_t i = 0; i < stream->n_jobs; i++) {
         const adept_job_record *r = &now->records[i];
         counts[r->state]++;
-        if (r->state == ADEPT_JOB_RUNNING) wanted += stream->templates[stream->jobs[i].template_index].options[r->option].gpus;
+        if (r->state == ADEPT_JOB_RUNNING)
+            wanted += stream->templates[stream->jobs[i].template_index].options[r->option].gpus;
         assert_true(r->samples_done >= 0 && r->samples_done <= stream->jobs[i].samples);
         if (r->state == ADEPT_JOB_DONE) assert_true(r->samples_done == stream->jobs[i].samples);
         if (r->state != ADEPT_JOB_COMING) assert_true(stream->jobs[i].submit_s <= now->now_s);
@@ -400,8 +416,10 @@ static scenario *random_scenario(uint64_t seed)
     for (size_t t = 0; t < 3; t++)
         s->types[t] = (adept_gpu_type){"type", (double)draw(80), 300 + 50 * (double)draw(5)};
     for (size_t i = 0; i < n_nodes; i++)
-        s->nodes[i] = (adept_cluster_node){.type = i % s->cluster.n_types, .gpus = (int)(1 + draw(8)), .host_idle_w = (double)draw(200),
-                                   .host_busy_w = (double)draw(100)};
+        s->nodes[i] = (adept_cluster_node){.type = i % s->cluster.n_types,
+                                           .gpus = (int)(1 + draw(8)),
+                                           .host_idle_w = (double)draw(200),
+                                           .host_busy_w = (double)draw(100)};
     s->nodes[0].gpus = 8; /* everything fits there at least */
     if (draw(3) == 0) {
         s->cluster.sleep_after_s = (double)draw(50);
@@ -416,17 +434,25 @@ static scenario *random_scenario(uint64_t seed)
     for (size_t t = 0; t < 3; t++) {
         s->templates[t] = (adept_template){"t", s->options[t], 8};
         for (size_t o = 0; o < 8; o++)
-            s->options[t][o] = (adept_job_option){.type = o == 0 ? 0 : draw(s->cluster.n_types), .gpus = (int)(1 << draw(o == 0 ? 1 : 4)),
-                                              .batch = (int64_t)(1 + draw(64)), .limit_w = draw(2) ? 0 : 200,
-                                              .step_time_s = 0.01 * (double)(1 + draw(200)), .power_w = 100 + (double)draw(1000)};
+            s->options[t][o] = (adept_job_option){.type = o == 0 ? 0 : draw(s->cluster.n_types),
+                                                  .gpus = (int)(1 << draw(o == 0 ? 1 : 4)),
+                                                  .batch = (int64_t)(1 + draw(64)),
+                                                  .limit_w = draw(2) ? 0 : 200,
+                                                  .step_time_s = 0.01 * (double)(1 + draw(200)),
+                                                  .power_w = 100 + (double)draw(1000)};
         s->options[t][0].limit_w = 0;
     }
     s->stream.n_users = 4;
     double time_s = 0;
     for (size_t i = 0; i < n_jobs; i++) {
         time_s += (double)draw(60);
-        s->stream.jobs[i] = (adept_stream_job){.id = (int64_t)i, .submit_s = time_s, .template_index = draw(3), .user = draw(4),
-                                        .samples = (double)(1 + draw(3000)), .is_urgent = draw(5) == 0, .deadline_s = time_s + 100};
+        s->stream.jobs[i] = (adept_stream_job){.id = (int64_t)i,
+                                               .submit_s = time_s,
+                                               .template_index = draw(3),
+                                               .user = draw(4),
+                                               .samples = (double)(1 + draw(3000)),
+                                               .is_urgent = draw(5) == 0,
+                                               .deadline_s = time_s + 100};
     }
     s->simulation.policy = draw(2) ? &random_policy : &fcfs;
     s->simulation.seed = seed;
@@ -449,9 +475,11 @@ static void check_spans(const scenario *s, const adept_run_result *r)
             const adept_job_span *span = &r->spans[i];
             if (span->job != job) continue;
             const adept_job_option *option = &s->templates[s->stream.jobs[job].template_index].options[span->option];
-            assert_true(span->gpus >= 1 && span->gpus <= s->nodes[span->node].gpus && s->nodes[span->node].type == option->type);
+            assert_true(span->gpus >= 1 && span->gpus <= s->nodes[span->node].gpus &&
+                        s->nodes[span->node].type == option->type);
             gpu_s += span->gpus * ((isnan(span->end_s) ? r->outcome.end_s : span->end_s) - span->start_s);
-            if (isnan(span->end_s)) assert_true(r->records[job].state == ADEPT_JOB_RUNNING && span->start_s == r->records[job].start_s);
+            if (isnan(span->end_s))
+                assert_true(r->records[job].state == ADEPT_JOB_RUNNING && span->start_s == r->records[job].start_s);
         }
         NEAR(gpu_s, r->records[job].gpu_s);
     }
@@ -474,12 +502,14 @@ static void test_invariants_of_random_clusters(void **state)
         double stays_s = 0;
         for (size_t i = 0; i < s->stream.n_jobs; i++)
             if (r.records[i].state != ADEPT_JOB_COMING)
-                stays_s += (r.records[i].state == ADEPT_JOB_DONE ? r.records[i].finish_s : o->end_s) - s->stream.jobs[i].submit_s;
+                stays_s += (r.records[i].state == ADEPT_JOB_DONE ? r.records[i].finish_s : o->end_s) -
+                           s->stream.jobs[i].submit_s;
         NEAR(w.number_integral + w.last_number * (o->end_s - w.last_s), stays_s);
         /* the curve's area is the energy */
         double area_j = 0;
         for (size_t i = 0; i < r.n_series; i++)
-            area_j += r.series[i].power_w * ((i + 1 < r.n_series ? r.series[i + 1].time_s : o->end_s) - r.series[i].time_s);
+            area_j +=
+                r.series[i].power_w * ((i + 1 < r.n_series ? r.series[i + 1].time_s : o->end_s) - r.series[i].time_s);
         NEAR(area_j, o->energy_j);
         check_spans(s, &r);
         /* types of GPU share out all of it */

@@ -388,7 +388,8 @@ static void an_interval_of_the_time_alone_is_printed(void **state)
     adept_scored scored[2];
     adept_evaluation *e;
     for (size_t i = 0; i < 2; i++)
-        scored[i] = (adept_scored){&s->d->rows[i], 1, 100, i == 0 ? 0.75 : NAN, i == 0 ? 1.5 : NAN, NAN, NAN, .fold = 0};
+        scored[i] =
+            (adept_scored){&s->d->rows[i], 1, 100, i == 0 ? 0.75 : NAN, i == 0 ? 1.5 : NAN, NAN, NAN, .fold = 0};
     assert_int_equal(adept_evaluation_of(&e, s->d->arena, scored, 2, NULL, 0, NULL), ADEPT_OK);
     char *text = adept_evaluation_to_json(e, s->base, s->d, NULL, NULL, 0);
     cJSON *root = cJSON_Parse(text);

@@ -1,5 +1,5 @@
-/* Gains against a baseline, by the published tables of the thesis, chapters 3.4 and 3.5: what is printed there follows from the powers and
- * times that are printed there, but for the caps of NVIDIA's GPU. */
+/* Gains against a baseline, by the published tables of the thesis, chapters 3.4 and 3.5: what is printed there follows
+ * from the powers and times that are printed there, but for the caps of NVIDIA's GPU. */
 #include "adept_gain.h"
 #include <math.h>
 #include <setjmp.h>
@@ -19,7 +19,8 @@ static adept_taken of_one(double time_s, double energy_j)
 /* Of powers, and by how much the time changes, in percent: gains in percent. */
 static adept_gain of_powers(double before_w, double after_w, double slower)
 {
-    const adept_taken baseline = of_one(10, 10 * before_w), now = of_one(10 * (1 + slower / 100), 10 * (1 + slower / 100) * after_w);
+    const adept_taken baseline = of_one(10, 10 * before_w),
+                      now = of_one(10 * (1 + slower / 100), 10 * (1 + slower / 100) * after_w);
 
     return adept_gain_of(&baseline, &now);
 }
@@ -29,7 +30,8 @@ static void near(double value, double expected, double within)
     if (!(fabs(value - expected) <= within)) fail_msg("%g instead of %g", value, expected);
 }
 
-/* Tables 3.25 to 3.27: watts of the device and of the rest, before and after; table 3.19 to 3.24: EDP and time, as printed; what follows. */
+/* Tables 3.25 to 3.27: watts of the device and of the rest, before and after; table 3.19 to 3.24: EDP and time, as
+ * printed; what follows. */
 typedef struct row {
     double before_w[2], after_w[2], time, printed, edp;
 } row;
@@ -103,15 +105,18 @@ static void accelerations_are_as_printed(void **state)
     static const struct {
         double before_s, before_j, after_s, after_j, faster, less;
     } rows[] = {
-        {14.26, 1108.50, 15.22, 1157.10, 0.94, 0.96}, {14.26, 1108.50, 11.32, 897.72, 1.26, 1.23}, {7.17, 547.18, 3.19, 251.31, 2.25, 2.18},
-        {124.83, 9160.88, 29.02, 2151.76, 4.30, 4.26}, {3.44, 289.16, 1.70, 161.99, 2.03, 1.79},   {5.43, 544.94, 2.30, 237.01, 2.36, 2.30},
-        {116.56, 11943.84, 29.14, 2920.22, 4.00, 4.09}, {6.45, 663.17, 2.49, 253.93, 2.59, 2.61},  {124.83, 9160.88, 7.14, 1136.23, 17.49, 8.06},
-        {116.56, 11943.84, 5.56, 1330.47, 20.97, 8.98}, {14.26, 1108.50, 1.63, 229.85, 8.72, 4.82}, {9.91, 991.37, 0.71, 159.36, 14.03, 6.22},
+        {14.26, 1108.50, 15.22, 1157.10, 0.94, 0.96},   {14.26, 1108.50, 11.32, 897.72, 1.26, 1.23},
+        {7.17, 547.18, 3.19, 251.31, 2.25, 2.18},       {124.83, 9160.88, 29.02, 2151.76, 4.30, 4.26},
+        {3.44, 289.16, 1.70, 161.99, 2.03, 1.79},       {5.43, 544.94, 2.30, 237.01, 2.36, 2.30},
+        {116.56, 11943.84, 29.14, 2920.22, 4.00, 4.09}, {6.45, 663.17, 2.49, 253.93, 2.59, 2.61},
+        {124.83, 9160.88, 7.14, 1136.23, 17.49, 8.06},  {116.56, 11943.84, 5.56, 1330.47, 20.97, 8.98},
+        {14.26, 1108.50, 1.63, 229.85, 8.72, 4.82},     {9.91, 991.37, 0.71, 159.36, 14.03, 6.22},
     };
 
     (void)state;
     for (size_t i = 0; i < N(rows); i++) {
-        const adept_taken before = of_one(rows[i].before_s, rows[i].before_j), after = of_one(rows[i].after_s, rows[i].after_j);
+        const adept_taken before = of_one(rows[i].before_s, rows[i].before_j),
+                          after = of_one(rows[i].after_s, rows[i].after_j);
         const adept_gain g = adept_gain_of(&before, &after);
         near(1 / (1 + g.time.share), rows[i].faster, 0.08); /* seconds are printed with two digits */
         near(1 / (1 - g.energy.share), rows[i].less, 0.006);
@@ -123,8 +128,9 @@ static void accelerations_are_as_printed(void **state)
 /* Table 3.17, JAX on an A100: seconds, joules and watts of the GPU. */
 static void energy_is_power_times_time(void **state)
 {
-    static const double rows[][3] = {{22.707, 1019.163, 44.883}, {2.868, 1124.698, 392.185}, {16.405, 4199.758, 256.004},
-                                     {20.468, 1139.352, 55.665}, {4.507, 496.708, 110.197},  {5.761, 1409.745, 244.721}};
+    static const double rows[][3] = {{22.707, 1019.163, 44.883},  {2.868, 1124.698, 392.185},
+                                     {16.405, 4199.758, 256.004}, {20.468, 1139.352, 55.665},
+                                     {4.507, 496.708, 110.197},   {5.761, 1409.745, 244.721}};
 
     (void)state;
     for (size_t i = 0; i < N(rows); i++) {
@@ -137,7 +143,8 @@ static void energy_is_power_times_time(void **state)
 /* The V100's power limits of Zeus's published profile (specs/methodology.md, section 5): 175 W has the least EDP. */
 static void limits_of_a_v100(void **state)
 {
-    const adept_taken at_250 = of_one(26.6745, 6065.03), at_175 = of_one(29.4542, 5059.21), at_150 = of_one(32.4129, 4830.30);
+    const adept_taken at_250 = of_one(26.6745, 6065.03), at_175 = of_one(29.4542, 5059.21),
+                      at_150 = of_one(32.4129, 4830.30);
     const adept_gain a = adept_gain_of(&at_250, &at_175), b = adept_gain_of(&at_250, &at_150);
 
     (void)state;
@@ -153,7 +160,8 @@ static void noise_is_what_runs_differ_by(void **state)
     const double times_s[] = {10, 10.1, 9.9, 10.05, 9.95}, energies_j[] = {100, 101, 99, 100.5, 99.5};
     const double same_s[] = {10.02, 10.08, 9.94, 10.0, 9.97}, less_j[] = {80, 81, 79, 80.5, 79.5};
     double scratch[5];
-    const adept_taken before = adept_taken_of(times_s, energies_j, 5, scratch), after = adept_taken_of(same_s, less_j, 5, scratch);
+    const adept_taken before = adept_taken_of(times_s, energies_j, 5, scratch),
+                      after = adept_taken_of(same_s, less_j, 5, scratch);
     const adept_gain g = adept_gain_of(&before, &after), none = adept_gain_of(&before, &before);
 
     (void)state;

@@ -29,8 +29,10 @@ static void every_column(void **state)
     (void)state;
     adept_dataset *d =
         parse("assume,source,weight,power_scope,avg_power_w,step_time_s,power_limit_w,attention,grad_accum,optimizer,"
-              "optimizer_impl,optimizer_extras,link,overlap,execution,host_launch_s,host_step_s,host_sample_s,memory_format,mode,precision,gpus,gpu,batch_size,input,model\n"
-              "mylib::f=Bx3;branch=true,lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",bridge,none,graphs,3e-5,4e-3,1e-6,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
+              "optimizer_impl,optimizer_extras,link,overlap,execution,host_launch_s,host_step_s,host_sample_s,memory_"
+              "format,mode,precision,gpus,gpu,batch_size,input,model\n"
+              "mylib::f=Bx3;branch=true,lab,2.5,node,1500.5,1e-1,250,fused,4,sgd,forloop,\"clip,ema\",bridge,none,"
+              "graphs,3e-5,4e-3,1e-6,nhwc,train,bf16,8,h100,64,i64:Bx512;f32:Bx3,../x/bert.pt2\n");
     const adept_dataset_row *m = d->rows;
     assert_int_equal(d->n, 1);
     assert_string_equal(m->model, "../x/bert.pt2");
@@ -49,7 +51,8 @@ static void every_column(void **state)
     assert_int_equal(m->precision, ADEPT_AMP_BF16);
     assert_int_equal(m->attention, ADEPT_ATTENTION_FUSED);
     assert_int_equal(m->memory_format, ADEPT_CHANNELS_LAST);
-    assert_true(m->execution == ADEPT_GRAPHS && m->run.host_launch_s == 3e-5 && m->run.host_step_s == 4e-3 && m->run.host_sample_s == 1e-6);
+    assert_true(m->execution == ADEPT_GRAPHS && m->run.host_launch_s == 3e-5 && m->run.host_step_s == 4e-3 &&
+                m->run.host_sample_s == 1e-6);
     assert_int_equal(m->optimizer_impl, ADEPT_IMPL_FORLOOP);
     assert_int_equal(m->run.overlap, ADEPT_OVERLAP_NONE);
     assert_int_equal(m->run.link, ADEPT_LINK_BRIDGE);
@@ -71,7 +74,8 @@ static void versions_of_torch(void **state)
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(d->rows[i].framework, expected[i]);
     adept_dataset_free(d);
-    d = parse("model,step_time_s,torch,framework\na,1,1.13.0,\na,1,,torch1\na,1,1.13.0,torch1\na,1,,\n"); /* by its name, too */
+    /* by its name, too */
+    d = parse("model,step_time_s,torch,framework\na,1,1.13.0,\na,1,,torch1\na,1,1.13.0,torch1\na,1,,\n");
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(d->rows[i].framework, i < 3 ? ADEPT_TORCH1 : ADEPT_TORCH2);
     assert_string_equal(adept_dataset_row_text(&d->rows[0], "framework"), "torch1");
@@ -105,12 +109,16 @@ static void defaults(void **state)
     assert_string_equal(m->optimizer, "adamw");
     assert_int_equal(m->run.power_scope, ADEPT_SCOPE_GPU);
     assert_string_equal(adept_dataset_row_text(m, "power_scope"), "gpu");
-    assert_true(m->batch_size == 0 && m->run.gpus == 1 && m->grad_accum == 1 && m->run.power_limit_w == 0 && m->weight == 1);
+    assert_true(m->batch_size == 0 && m->run.gpus == 1 && m->grad_accum == 1 && m->run.power_limit_w == 0 &&
+                m->weight == 1);
     assert_true(m->mode == ADEPT_MODE_TRAIN && m->precision == ADEPT_FP32 && m->attention == ADEPT_ATTENTION_AUTO);
-    assert_true(m->memory_format == ADEPT_FORMAT_AUTO && m->optimizer_impl == ADEPT_IMPL_AUTO && m->optimizer_extras == 0);
+    assert_true(m->memory_format == ADEPT_FORMAT_AUTO && m->optimizer_impl == ADEPT_IMPL_AUTO &&
+                m->optimizer_extras == 0);
     assert_string_equal(adept_dataset_row_text(m, "memory_format"), "auto");
     assert_string_equal(adept_dataset_row_text(m, "optimizer_impl"), "auto");
-    assert_true(m->run.overlap == ADEPT_OVERLAP_AUTO && m->run.link == ADEPT_LINK_BOARD && m->execution == ADEPT_EAGER && m->run.host_launch_s == 0 && m->run.host_step_s == 0 && m->run.host_sample_s == 0);
+    assert_true(m->run.overlap == ADEPT_OVERLAP_AUTO && m->run.link == ADEPT_LINK_BOARD &&
+                m->execution == ADEPT_EAGER && m->run.host_launch_s == 0 && m->run.host_step_s == 0 &&
+                m->run.host_sample_s == 0);
     assert_string_equal(adept_dataset_row_text(m, "optimizer_extras"), "none");
     assert_true(m->step_time_s == 0.25 && isnan(m->power_avg_w));
     assert_string_equal(adept_dataset_row_text(m, "precision"), "fp32");
@@ -125,10 +133,11 @@ static void defaults(void **state)
 static void where_it_runs(void **state)
 {
     (void)state;
-    adept_dataset *d = parse("model,step_time_s,gpus,nodes,internode_bytes_per_s,internode_latency_s,allreduce,bucket_bytes,"
-                             "clock_hz,host,seq_length,clip_grad_norm,grad_scaler,optimizer_extras\n"
-                             "a,1,16,2,2.5e10,2e-5,tree,1e6,1.2e9,torch1,512,1.0,true,ema\n"
-                             "a,1,,,,,,,,,,0,False,\n");
+    adept_dataset *d =
+        parse("model,step_time_s,gpus,nodes,internode_bytes_per_s,internode_latency_s,allreduce,bucket_bytes,"
+              "clock_hz,host,seq_length,clip_grad_norm,grad_scaler,optimizer_extras\n"
+              "a,1,16,2,2.5e10,2e-5,tree,1e6,1.2e9,torch1,512,1.0,true,ema\n"
+              "a,1,,,,,,,,,,0,False,\n");
     const adept_run *run = &d->rows[0].run;
     assert_true(run->gpus == 16 && run->nodes == 2 && run->internode_bytes_per_s == 2.5e10);
     assert_true(run->internode_latency_s == 2e-5 && run->allreduce == ADEPT_ALLREDUCE_TREE && run->bucket_bytes == 1e6);
@@ -144,8 +153,8 @@ static void where_it_runs(void **state)
     adept_dataset_free(d);
 }
 
-/* A name that is nearly a column's is refused with the right one; other unknown names are kept, also where one letter would
- * make them a column's. */
+/* A name that is nearly a column's is refused with the right one; other unknown names are kept, also where one letter
+ * would make them a column's. */
 static void near_names(void **state)
 {
     (void)state;
@@ -168,8 +177,9 @@ static void near_names(void **state)
         assert_string_equal(err.message, message);
         adept_dataset_free(d);
     }
-    adept_dataset *d = parse("model,step_time_s,notes,cpus,cost,date,seed,cuda,driver,d_model,power_w,power_min_w,steps,runs,"
-                             "time_min_s,idle_power_w,height,tokens,data,tp,fsdp\na,1,,,,,,,,,,,,,,,,,,8,full\n");
+    adept_dataset *d =
+        parse("model,step_time_s,notes,cpus,cost,date,seed,cuda,driver,d_model,power_w,power_min_w,steps,runs,"
+              "time_min_s,idle_power_w,height,tokens,data,tp,fsdp\na,1,,,,,,,,,,,,,,,,,,8,full\n");
     assert_string_equal(adept_dataset_row_text(d->rows, "tp"), "8"); /* read, though not predicted */
     adept_dataset_free(d);
     d = parse("model,step_time_s,batch_size,batch\na,1,8,9\n"); /* the column is there: this is another */
@@ -500,8 +510,9 @@ static void splits(void **state)
     assert_int_equal(adept_dataset_check(w.d, &err), ADEPT_E_INVALID);
     assert_non_null(strstr(err.message, "no parameter of a GPU is fitted to it"));
     adept_dataset_free(w.d);
-    check(&w, "model,step_time_s,gpus,batch_size,tp,pp,vp,ep,dp,fsdp,micro_batch,global_batch,activation_checkpoint,sp\n"
-              "a,3,4,16,1,1,,1,4,none,16,128,none,0\na,3,1,16,,,,,,FULL_SHARD,,32,none,\n");
+    check(&w,
+          "model,step_time_s,gpus,batch_size,tp,pp,vp,ep,dp,fsdp,micro_batch,global_batch,activation_checkpoint,sp\n"
+          "a,3,4,16,1,1,,1,4,none,16,128,none,0\na,3,1,16,,,,,,FULL_SHARD,,32,none,\n");
     assert_null(w.d->rows[0].suspect);
     adept_dataset_free(w.d);
 }

@@ -45,7 +45,8 @@ static void large_grids_are_sampled_evenly(void **state)
     assert_in_range(cloud.n, ADEPT_SWEEP_DOTS / 3, ADEPT_SWEEP_DOTS);
     assert_int_equal(cloud.stride, 16); /* 50,000 of them can run */
     for (size_t i = 0; i < cloud.n; i++) {
-        assert_true(cloud.dots[i].found.index % 2 == 1 && cloud.dots[i].found.step_time_s == (double)cloud.dots[i].found.index);
+        assert_true(cloud.dots[i].found.index % 2 == 1 &&
+                    cloud.dots[i].found.step_time_s == (double)cloud.dots[i].found.index);
         assert_true(i == 0 || cloud.dots[i].found.index > cloud.dots[i - 1].found.index);
         of_value[cloud.dots[i].found.index % 8]++;
         of_eighth[cloud.dots[i].found.index * 8 / N]++;

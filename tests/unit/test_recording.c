@@ -1,5 +1,5 @@
-/** @file test_recording.c  Recordings of devices whose energy is known by hand: counters and meters of power that follow waves
- *  and ramps, start again, are set back, fall silent, or die. Time is virtual (virtual_clock.h). */
+/** @file test_recording.c  Recordings of devices whose energy is known by hand: counters and meters of power that
+ * follow waves and ramps, start again, are set back, fall silent, or die. Time is virtual (virtual_clock.h). */
 #include "adept_clock.h"
 #include "adept_file.h"
 #include "adept_measured.h"
@@ -127,7 +127,8 @@ static double whole_truth_j(const adept_recording *r)
 
 static void assert_share(double value, double truth, double share)
 {
-    if (!(fabs(value - truth) <= share * fabs(truth))) fail_msg("%g instead of %g: off by more than %g %%", value, truth, 100 * share);
+    if (!(fabs(value - truth) <= share * fabs(truth)))
+        fail_msg("%g instead of %g: off by more than %g %%", value, truth, 100 * share);
 }
 
 /* ---------------------------------------------------------------- what is right ----------------------------------- */
@@ -137,7 +138,8 @@ static void test_counter_of_a_square_wave(void **state)
 {
     (void)state;
     for (double share = 0.25; share <= 8; share *= 2) {
-        adept_recording *r = record((device){.mean_w = 100, .swing_w = 90, .wave_s = share * 0.02, .counts = true}, 0.02, 0.3);
+        adept_recording *r =
+            record((device){.mean_w = 100, .swing_w = 90, .wave_s = share * 0.02, .counts = true}, 0.02, 0.3);
         adept_energy e = whole(r);
         assert_true(e.by_counter);
         /* The ends lie inside a sampling period, of which at most 10 % is on the wrong side of the wave's mean. */
@@ -152,7 +154,8 @@ static void test_power_of_a_square_wave(void **state)
 {
     (void)state;
     for (double share = 0.25; share <= 8; share *= 2) {
-        adept_recording *r = record((device){.mean_w = 100, .swing_w = 90, .wave_s = share * 0.002, .shows_power = true}, 0.002, 0.4);
+        adept_recording *r =
+            record((device){.mean_w = 100, .swing_w = 90, .wave_s = share * 0.002, .shows_power = true}, 0.002, 0.4);
         adept_energy e = whole(r);
         double n = (double)adept_recording_track(r, 0)->n_samples;
         assert_false(e.by_counter);
@@ -166,7 +169,8 @@ static void test_ramp(void **state)
 {
     (void)state;
     for (int counts = 0; counts <= 1; counts++) {
-        adept_recording *r = record((device){.mean_w = 50, .rise_w_per_s = 400, .counts = counts, .shows_power = !counts}, 0.01, 0.4);
+        adept_recording *r =
+            record((device){.mean_w = 50, .rise_w_per_s = 400, .counts = counts, .shows_power = !counts}, 0.01, 0.4);
         adept_energy e = whole(r);
         assert_share(e.energy_j, whole_truth_j(r), 0.005);
         assert_true(e.low_j <= whole_truth_j(r) && whole_truth_j(r) <= e.high_j);
@@ -177,7 +181,8 @@ static void test_ramp(void **state)
 static void test_counter_that_starts_again(void **state)
 {
     (void)state;
-    adept_recording *r = record((device){.mean_w = 200, .counts = true, .range_j = 85}, 0.005, 1.3); /* three times; it may be late by 212 ms */
+    /* three times; it may be late by 212 ms */
+    adept_recording *r = record((device){.mean_w = 200, .counts = true, .range_j = 85}, 0.005, 1.3);
     assert_share(whole(r).energy_j, whole_truth_j(r), 0.005);
     adept_recording_free(r);
 }
@@ -197,12 +202,14 @@ static void test_counter_that_is_set_back(void **state)
 {
     (void)state;
     /* 400 W at most: that a counter of 1 MJ started again within 10 ms is no explanation. */
-    adept_recording *set_back = record((device){.mean_w = 200, .counts = true, .range_j = 1e6, .back_at_s = 0.2}, 0.01, 0.3);
+    adept_recording *set_back =
+        record((device){.mean_w = 200, .counts = true, .range_j = 1e6, .back_at_s = 0.2}, 0.01, 0.3);
     assert_true(isnan(whole(set_back).energy_j));
     assert_non_null(strstr(adept_recording_track(set_back, 0)->lost, "went back"));
     adept_recording_free(set_back);
 
-    adept_recording *r = record((device){.mean_w = 200, .counts = true, .shows_power = true, .back_at_s = 0.2}, 0.01, 0.4);
+    adept_recording *r =
+        record((device){.mean_w = 200, .counts = true, .shows_power = true, .back_at_s = 0.2}, 0.01, 0.4);
     assert_share(whole(r).energy_j, whole_truth_j(r), 0.005); /* the power readings bridge it */
     adept_recording_free(r);
 
@@ -217,7 +224,8 @@ static void test_counter_that_is_set_back(void **state)
 static void test_bounds_of_a_slow_counter(void **state)
 {
     (void)state;
-    adept_recording *r = record((device){.mean_w = 100, .swing_w = 100, .wave_s = 0.2, .counts = true, .refresh_s = 0.1}, 0.01, 1.0);
+    adept_recording *r =
+        record((device){.mean_w = 100, .swing_w = 100, .wave_s = 0.2, .counts = true, .refresh_s = 0.1}, 0.01, 1.0);
     double begin_s = adept_recording_begin_s(r);
     for (double from_s = 0.15; from_s < 0.7; from_s += 0.04) {
         adept_energy e = adept_track_energy(adept_recording_track(r, 0), begin_s + from_s, begin_s + from_s + 0.13);
@@ -259,7 +267,8 @@ static void test_sensor_that_dies(void **state)
 {
     (void)state;
     for (int slow = 0; slow <= 1; slow++) {
-        adept_recording *r = record((device){.mean_w = 100, .counts = true, .dies_at_s = 0.2, .is_slow = slow}, 0.01, 0.4);
+        adept_recording *r =
+            record((device){.mean_w = 100, .counts = true, .dies_at_s = 0.2, .is_slow = slow}, 0.01, 0.4);
         adept_energy e = whole(r);
         assert_true(isnan(e.energy_j) && isnan(e.avg_power_w));
         assert_share(e.at_least_j, 20, 0.2);
@@ -267,7 +276,8 @@ static void test_sensor_that_dies(void **state)
         assert_true(isnan(adept_recording_energy_now(r, 0)));
         /* what was over before is known */
         double begin_s = adept_recording_begin_s(r);
-        assert_share(adept_track_energy(adept_recording_track(r, 0), begin_s + 0.01, begin_s + 0.11).energy_j, 10, 0.005);
+        assert_share(adept_track_energy(adept_recording_track(r, 0), begin_s + 0.01, begin_s + 0.11).energy_j, 10,
+                     0.005);
         adept_recording_free(r);
     }
 }
@@ -277,7 +287,8 @@ static void test_silence(void **state)
     char text[256];
 
     (void)state;
-    adept_recording *r = record((device){.mean_w = 100, .counts = true, .silent_from_s = 0.1, .silent_to_s = 0.2}, 0.01, 0.4);
+    adept_recording *r =
+        record((device){.mean_w = 100, .counts = true, .silent_from_s = 0.1, .silent_to_s = 0.2}, 0.01, 0.4);
     assert_share(whole(r).energy_j, whole_truth_j(r), 0.005); /* the counter went on */
     assert_true(adept_track_warning(text, sizeof text, adept_recording_track(r, 0)));
     assert_non_null(strstr(text, "had no answer"));
@@ -299,12 +310,14 @@ static void test_clock_that_steps_back(void **state)
 {
     (void)state;
     for (int counts = 0; counts <= 1; counts++) {
-        adept_recording *r = record((device){.mean_w = 100, .counts = counts, .shows_power = !counts, .clock_steps_at_s = 0.1}, 0.01, 0.3);
+        adept_recording *r = record(
+            (device){.mean_w = 100, .counts = counts, .shows_power = !counts, .clock_steps_at_s = 0.1}, 0.01, 0.3);
         const adept_track *track = adept_recording_track(r, 0);
         assert_share(whole(r).energy_j, whole_truth_j(r), 0.005);
         assert_true(track->n_silent >= 2);
         for (size_t i = 1; i < track->n_samples; i++)
-            assert_true(track->samples[i].time_s > track->samples[i - 1].time_s && track->samples[i].energy_j >= track->samples[i - 1].energy_j);
+            assert_true(track->samples[i].time_s > track->samples[i - 1].time_s &&
+                        track->samples[i].energy_j >= track->samples[i - 1].energy_j);
         adept_recording_free(r);
     }
 }
@@ -338,8 +351,8 @@ static void test_samples_of_a_dead_counter(void **state)
     adept_recording_free(r);
 }
 
-/* However short the run: what never moved is not known. Where the device is known to show a new number that seldom, it is known
- * what it holds at most, by the power beside it. */
+/* However short the run: what never moved is not known. Where the device is known to show a new number that seldom, it
+ * is known what it holds at most, by the power beside it. */
 static void test_counter_that_stands_still_for_a_moment(void **state)
 {
     (void)state;
@@ -347,18 +360,20 @@ static void test_counter_that_stands_still_for_a_moment(void **state)
     adept_energy e = whole(r);
     assert_true(isnan(e.energy_j) && isnan(e.low_j) && isnan(e.high_j) && isnan(e.at_least_j));
     assert_non_null(strstr(adept_recording_track(r, 0)->lost, "stood still"));
-    assert_true(isnan(adept_measured_energy(r, ADEPT_COMPONENTS, adept_recording_begin_s(r), adept_recording_end_s(r)).energy_j));
+    assert_true(isnan(
+        adept_measured_energy(r, ADEPT_COMPONENTS, adept_recording_begin_s(r), adept_recording_end_s(r)).energy_j));
     adept_recording_free(r);
 
-    r = record((device){.counts = true, .is_still = true, .refresh_s = 600, .shows_power = true, .mean_w = 50}, 0.05, 0.02);
+    r = record((device){.counts = true, .is_still = true, .refresh_s = 600, .shows_power = true, .mean_w = 50}, 0.05,
+               0.02);
     e = whole(r);
     assert_true(isnan(e.energy_j) && e.low_j == 0);
     assert_float_equal(e.high_j, 600 * 50, 1e-9);
     adept_recording_free(r);
 }
 
-/* No device that runs draws nothing: 0 W is silence, at the begin, at the end, or all along. A sensor of which it was not sure that it
- * has a number is a note then; one that wakes up is measured from there on only. */
+/* No device that runs draws nothing: 0 W is silence, at the begin, at the end, or all along. A sensor of which it was
+ * not sure that it has a number is a note then; one that wakes up is measured from there on only. */
 static void test_zero_is_no_power(void **state)
 {
     static const struct {
@@ -373,8 +388,12 @@ static void test_zero_is_no_power(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        adept_recording *r = record((device){.mean_w = 100, .shows_power = true, .zero_from_s = cases[i].from_s, .zero_to_s = cases[i].to_s,
-                                             .is_doubtful = cases[i].is_doubtful}, 0.01, 0.5);
+        adept_recording *r = record((device){.mean_w = 100,
+                                             .shows_power = true,
+                                             .zero_from_s = cases[i].from_s,
+                                             .zero_to_s = cases[i].to_s,
+                                             .is_doubtful = cases[i].is_doubtful},
+                                    0.01, 0.5);
         size_t n;
         const adept_sensor_note *notes = adept_recording_notes(r, &n);
         if (cases[i].lost && !*cases[i].lost) {
@@ -386,18 +405,21 @@ static void test_zero_is_no_power(void **state)
             continue;
         }
         const char *lost = adept_recording_track(r, 0)->lost;
-        if (!cases[i].lost != !lost || (lost && !strstr(lost, cases[i].lost))) fail_msg("case %zu: %s", i, lost ? lost : "measured");
+        if (!cases[i].lost != !lost || (lost && !strstr(lost, cases[i].lost)))
+            fail_msg("case %zu: %s", i, lost ? lost : "measured");
         assert_true(isnan(whole(r).energy_j) == (lost != NULL));
         if (lost && cases[i].from_s == 0 && cases[i].to_s < 1) assert_share(whole(r).at_least_j, 25, 0.05);
         adept_recording_free(r);
     }
 }
 
-/* A counter that stops halfway, or counts too much, beside a power: the two contradict each other, and neither is taken. */
+/* A counter that stops halfway, or counts too much, beside a power: the two contradict each other, and neither is
+ * taken. */
 static void test_counter_against_power(void **state)
 {
     (void)state;
-    adept_recording *r = record((device){.mean_w = 200, .counts = true, .shows_power = true, .zero_to_s = 0, .refresh_s = 0.4}, 0.01, 0.3);
+    adept_recording *r = record(
+        (device){.mean_w = 200, .counts = true, .shows_power = true, .zero_to_s = 0, .refresh_s = 0.4}, 0.01, 0.3);
     assert_true(isnan(whole(r).energy_j)); /* it stands still */
     adept_recording_free(r);
 
@@ -414,9 +436,12 @@ static struct {
     adept_component component;
     unsigned width;
     double power_w;
-} const nested[] = {{"cpu-0", "-0", ADEPT_COMPONENT_CPU, 0, 100},           {"module-0", "-0", ADEPT_COMPONENT_NODE, 1, 250},
-                    {"module-1", "-1", ADEPT_COMPONENT_NODE, 1, 250},       {"cores-0", "-0", ADEPT_COMPONENT_CORES, 0, 60},
-                    {"ipmi-0", "", ADEPT_COMPONENT_NODE, ADEPT_WIDTH_IPMI, 600}, {"plug", "", ADEPT_COMPONENT_NODE, ADEPT_WIDTH_METER, 900},
+} const nested[] = {{"cpu-0", "-0", ADEPT_COMPONENT_CPU, 0, 100},
+                    {"module-0", "-0", ADEPT_COMPONENT_NODE, 1, 250},
+                    {"module-1", "-1", ADEPT_COMPONENT_NODE, 1, 250},
+                    {"cores-0", "-0", ADEPT_COMPONENT_CORES, 0, 60},
+                    {"ipmi-0", "", ADEPT_COMPONENT_NODE, ADEPT_WIDTH_IPMI, 600},
+                    {"plug", "", ADEPT_COMPONENT_NODE, ADEPT_WIDTH_METER, 900},
                     {"gpu-0", "", ADEPT_COMPONENT_GPU, 0, 70}};
 static const char *silent_one;
 
@@ -466,7 +491,8 @@ static void test_sums_take_the_outermost(void **state)
         size_t n = 0;
         while (cases[i].devices[n])
             n++;
-        const adept_recording_options options = {.period_s = 0.02, .kinds = kinds, .devices = cases[i].devices, .n_devices = n};
+        const adept_recording_options options = {
+            .period_s = 0.02, .kinds = kinds, .devices = cases[i].devices, .n_devices = n};
         adept_recording *r = NULL;
         silent_one = cases[i].silent;
         assert_int_equal(adept_recording_start(&r, &options, NULL), ADEPT_OK);
@@ -474,7 +500,8 @@ static void test_sums_take_the_outermost(void **state)
         adept_recording_stop(r);
         double begin_s = adept_recording_begin_s(r), end_s = adept_recording_end_s(r);
         double node_w = adept_measured_energy(r, ADEPT_COMPONENT_NODE, begin_s, end_s).avg_power_w;
-        if (isnan(cases[i].node_w) != isnan(node_w) || fabs(node_w - cases[i].node_w) > 1e-6 * node_w) fail_msg("case %zu: %g W", i, node_w);
+        if (isnan(cases[i].node_w) != isnan(node_w) || fabs(node_w - cases[i].node_w) > 1e-6 * node_w)
+            fail_msg("case %zu: %g W", i, node_w);
         assert_share(adept_measured_energy(r, ADEPT_COMPONENTS, begin_s, end_s).avg_power_w, cases[i].total_w, 1e-6);
         double over = adept_measured_node_over_parts(r, begin_s, end_s);
         if (isnan(cases[i].node_w))
@@ -525,8 +552,8 @@ const adept_sensor_kind zone_kind = {.name = "zones", .what = "zones", .find = f
 static const adept_sensor_kind *const zone_kinds[] = {&zone_kind, NULL};
 
 /* @return how many count */
-static size_t zones_that_count(const char *const *packages, const double *watts, const double *starts_j, double *energy_j,
-                               double *truth_j)
+static size_t zones_that_count(const char *const *packages, const double *watts, const double *starts_j,
+                               double *energy_j, double *truth_j)
 {
     const adept_recording_options options = {.period_s = 0.02, .kinds = zone_kinds};
     adept_recording *r = NULL;
@@ -646,7 +673,8 @@ static void test_devices_that_do_not_answer(void **state)
         assert_non_null(strstr(adept_recording_track(r, 0)->lost, "does not answer"));
         assert_true(isnan(adept_track_energy(adept_recording_track(r, 0), begin_s, end_s).energy_j));
         for (size_t k = 1; k < 3; k++)
-            assert_share(adept_track_energy(adept_recording_track(r, k), begin_s, end_s).energy_j, 100 * (end_s - begin_s), 0.05);
+            assert_share(adept_track_energy(adept_recording_track(r, k), begin_s, end_s).energy_j,
+                         100 * (end_s - begin_s), 0.05);
         adept_recording_free(r);
     }
     assert_true(adept_sensors_are_stuck());
@@ -815,7 +843,8 @@ static void test_journal_reads_back(void **state)
 
 static void test_journals_that_are_none(void **state)
 {
-    static const char *const head = "{\"sensors\":[{\"name\":\"a\",\"component\":\"cpu\",\"origin\":\"measured\",\"by_counter\":true,\"refresh_s\":0,"
+    static const char *const head = "{\"sensors\":[{\"name\":\"a\",\"component\":\"cpu\",\"origin\":\"measured\",\"by_"
+                                    "counter\":true,\"refresh_s\":0,"
                                     "\"resolution_j\":0}],\"period_s\":1,\"begin_s\":0}\n";
     static const struct {
         const char *text, *message;
@@ -823,7 +852,8 @@ static void test_journals_that_are_none(void **state)
         {"", "it holds no recording"},
         {"{}\n", "it holds no recording"},
         {"nonsense\n", ":1: not valid JSON"},
-        {"{\"sensors\":[{\"name\":\"a\",\"component\":\"soul\",\"origin\":\"measured\",\"refresh_s\":0,\"resolution_j\":0}],\"period_s\":1,\"begin_s\":0}\n",
+        {"{\"sensors\":[{\"name\":\"a\",\"component\":\"soul\",\"origin\":\"measured\",\"refresh_s\":0,\"resolution_"
+         "j\":0}],\"period_s\":1,\"begin_s\":0}\n",
          "'soul' is no component"},
         {"[1,2,3,4]\n", "no sample"},
         {"[0,1e999,3,4]\n", "no sample"},
@@ -840,7 +870,8 @@ static void test_journals_that_are_none(void **state)
         fputs(cases[i].text, file);
         fclose(file);
         assert_int_equal(adept_recording_read(&r, path, &err), ADEPT_E_INVALID);
-        if (!strstr(err.message, cases[i].message) || !strstr(err.message, path)) fail_msg("case %zu: %s", i, err.message);
+        if (!strstr(err.message, cases[i].message) || !strstr(err.message, path))
+            fail_msg("case %zu: %s", i, err.message);
         unlink(path);
     }
 }
@@ -848,21 +879,33 @@ static void test_journals_that_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counter_of_a_square_wave), cmocka_unit_test(test_power_of_a_square_wave),
-        cmocka_unit_test(test_ramp), cmocka_unit_test(test_counter_that_starts_again),
-        cmocka_unit_test(test_start_that_may_have_been_missed), cmocka_unit_test(test_counter_that_is_set_back),
-        cmocka_unit_test(test_bounds_of_a_slow_counter), cmocka_unit_test(test_bounds_at_the_end_of_a_slow_counter),
+        cmocka_unit_test(test_counter_of_a_square_wave),
+        cmocka_unit_test(test_power_of_a_square_wave),
+        cmocka_unit_test(test_ramp),
+        cmocka_unit_test(test_counter_that_starts_again),
+        cmocka_unit_test(test_start_that_may_have_been_missed),
+        cmocka_unit_test(test_counter_that_is_set_back),
+        cmocka_unit_test(test_bounds_of_a_slow_counter),
+        cmocka_unit_test(test_bounds_at_the_end_of_a_slow_counter),
         cmocka_unit_test(test_two_ways_to_measure_are_compared),
-        cmocka_unit_test(test_sensor_that_dies), cmocka_unit_test(test_silence), cmocka_unit_test(test_clock_that_steps_back), cmocka_unit_test(test_counter_that_stands_still),
+        cmocka_unit_test(test_sensor_that_dies),
+        cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_clock_that_steps_back),
+        cmocka_unit_test(test_counter_that_stands_still),
         cmocka_unit_test(test_samples_of_a_dead_counter),
         cmocka_unit_test(test_counter_that_stands_still_for_a_moment),
-        cmocka_unit_test(test_zero_is_no_power), cmocka_unit_test(test_counter_against_power),
+        cmocka_unit_test(test_zero_is_no_power),
+        cmocka_unit_test(test_counter_against_power),
         cmocka_unit_test(test_sums_take_the_outermost),
         cmocka_unit_test(test_zones_that_show_one_counter_count_once),
         cmocka_unit_test(test_devices_that_do_not_answer),
-        cmocka_unit_test(test_search_that_does_not_end), cmocka_unit_test(test_search_that_a_signal_ends),
-        cmocka_unit_test(test_no_sensor), cmocka_unit_test(test_regions_nest_and_are_sums), cmocka_unit_test(test_statistics),
-        cmocka_unit_test(test_journal_reads_back), cmocka_unit_test(test_journals_that_are_none),
+        cmocka_unit_test(test_search_that_does_not_end),
+        cmocka_unit_test(test_search_that_a_signal_ends),
+        cmocka_unit_test(test_no_sensor),
+        cmocka_unit_test(test_regions_nest_and_are_sums),
+        cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_journal_reads_back),
+        cmocka_unit_test(test_journals_that_are_none),
     };
     virtual_clock_begin(NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,8 @@ static void test_framing(void **state)
 {
     (void)state;
 #define GET "GET /a HTTP/1.1\r\nHost: b\r\n\r\n"
-#define CHUNKS "POST /a HTTP/1.1\r\nTransfer-Encoding: \tChunked  \r\n\r\nA;x=\"y\"\r\n0123456789\r\n1\r\n!\r\n0\r\nT: r\r\n\r\n"
+#define CHUNKS                                                                                                         \
+    "POST /a HTTP/1.1\r\nTransfer-Encoding: \tChunked  \r\n\r\nA;x=\"y\"\r\n0123456789\r\n1\r\n!\r\n0\r\nT: r\r\n\r\n"
     static const struct {
         const char *text;
         size_t good, whole, heads;
@@ -52,13 +53,15 @@ static void test_framing(void **state)
             adept_serve_framing f = {0};
             size_t size = strlen(cases[i].text), at = 0, whole = 0, ends = 0;
             while (at < size) {
-                size_t n = piece < size - at ? piece : size - at, good = adept_serve_framing_take(&f, &ends, cases[i].text + at, n);
+                size_t n = piece < size - at ? piece : size - at,
+                       good = adept_serve_framing_take(&f, &ends, cases[i].text + at, n);
                 if (ends > 0) whole = at + ends;
                 at += good;
                 if (good < n) break;
             }
             if (at != cases[i].good || whole != cases[i].whole || f.heads != cases[i].heads)
-                fail_msg("case %zu in pieces of %zu: %zu good, %zu whole, %zu heads", i, piece, at, whole, (size_t)f.heads);
+                fail_msg("case %zu in pieces of %zu: %zu good, %zu whole, %zu heads", i, piece, at, whole,
+                         (size_t)f.heads);
         }
     }
 }
@@ -73,13 +76,17 @@ static bool read_body(adept_serve_body *out, const char *text, unsigned allowed,
 static void test_body(void **state)
 {
     (void)state;
-    static const char text[] = "{\"workload\":\"w\",\"gpu\":null,\"mode\":\"train\",\"precision\":\"BF16\",\"optimizer\":\"sgd\",\"optimizer_extras\":\"clip,ema\",\"grad_accum\":null,\"gpus\":4,\"nodes\":2e0,\"batch_size\":8,\"power_"
-                               "limit_w\":250.5,\"clock_hz\":1e9,"
-                               "\"internode_bytes_per_s\":5e9,\"internode_latency_s\":1e-6,\"bucket_bytes\":1,\"host_launch_s\":3e-5,\"host_step_s\":4e-3,\"host_sample_s\":1e-6,\"host\":\"torch2\","
-                               "\"allreduce\":\"auto\",\"link\":\"bridge\",\"overlap\":\"bucketed\","
-                               "\"granularity\":\"model\",\"assume\":[\"fraction=0.5\",\"branch=true\"],\"options\":[{\"gpu\":\"b\",\"gpus\":8},{}],"
-                               "\"goal\":{\"objective\":\"edp\",\"steps\":10,\"power_budget_w\":1,\"deadline_s\":2,"
-                               "\"energy_budget_j\":3,\"ignore_memory\":true}}";
+    static const char text[] =
+        "{\"workload\":\"w\",\"gpu\":null,\"mode\":\"train\",\"precision\":\"BF16\",\"optimizer\":\"sgd\",\"optimizer_"
+        "extras\":\"clip,ema\",\"grad_accum\":null,\"gpus\":4,\"nodes\":2e0,\"batch_size\":8,\"power_"
+        "limit_w\":250.5,\"clock_hz\":1e9,"
+        "\"internode_bytes_per_s\":5e9,\"internode_latency_s\":1e-6,\"bucket_bytes\":1,\"host_launch_s\":3e-5,\"host_"
+        "step_s\":4e-3,\"host_sample_s\":1e-6,\"host\":\"torch2\","
+        "\"allreduce\":\"auto\",\"link\":\"bridge\",\"overlap\":\"bucketed\","
+        "\"granularity\":\"model\",\"assume\":[\"fraction=0.5\",\"branch=true\"],\"options\":[{\"gpu\":\"b\",\"gpus\":"
+        "8},{}],"
+        "\"goal\":{\"objective\":\"edp\",\"steps\":10,\"power_budget_w\":1,\"deadline_s\":2,"
+        "\"energy_budget_j\":3,\"ignore_memory\":true}}";
     adept_serve_body b;
     adept_serve_problem p;
     assert_true(read_body(&b, text, ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL, &p));
@@ -95,7 +102,8 @@ static void test_body(void **state)
                 r->clock_hz == 1e9);
     assert_true(r->internode_bytes_per_s == 5e9 && r->internode_latency_s == 1e-6 && r->bucket_bytes == 1 &&
                 r->host_launch_s == 3e-5 && r->host_step_s == 4e-3 && r->host_sample_s == 1e-6);
-    assert_true(r->allreduce == ADEPT_ALLREDUCE_AUTO && r->overlap == ADEPT_OVERLAP_BUCKETED && r->link == ADEPT_LINK_BRIDGE);
+    assert_true(r->allreduce == ADEPT_ALLREDUCE_AUTO && r->overlap == ADEPT_OVERLAP_BUCKETED &&
+                r->link == ADEPT_LINK_BRIDGE);
     assert_true(b.goal.objective == ADEPT_LEAST_EDP && b.goal.steps == 10 && b.goal.power_budget_w == 1 &&
                 b.goal.deadline_s == 2);
     assert_true(b.goal.energy_budget_j == 3 && b.goal.ignore_memory == 1 && b.n == 2);
@@ -104,9 +112,11 @@ static void test_body(void **state)
     adept_serve_workload_words(words, &b.run, &own);
     assert_string_equal(words, "mode=train;precision=bf16;optimizer=sgd;optimizer_extras=clip,ema");
     adept_serve_run_words(words, &b.run);
-    assert_string_equal(words, "gpus=4;nodes=2;power_limit_w=250.5;clock_hz=1000000000;host=torch2;host_launch_s=3e-05;host_step_s=0.004;"
-                               "internode_bytes_per_s=5000000000;internode_latency_s=1e-06;allreduce=auto;link=bridge;overlap=bucketed;"
-                               "bucket_bytes=1;host_sample_s=1e-06");
+    assert_string_equal(
+        words,
+        "gpus=4;nodes=2;power_limit_w=250.5;clock_hz=1000000000;host=torch2;host_launch_s=3e-05;host_step_s=0.004;"
+        "internode_bytes_per_s=5000000000;internode_latency_s=1e-06;allreduce=auto;link=bridge;overlap=bucketed;"
+        "bucket_bytes=1;host_sample_s=1e-06");
     adept_serve_run run = b.run;
     assert_true(adept_serve_run_read(&run, b.list->child, &p));
     assert_string_equal(run.gpu, "b");
@@ -200,7 +210,8 @@ static void test_body_is_strict_json(void **state)
 /* A profile is handed on as text, whose numbers are to the last bit those of the body. */
 static void test_body_profile(void **state)
 {
-    static const char text[] = "{ \"profile\" : {\"a\": [0.1, 1e300, -0.0, 6.02214076e23, 0.30000000000000004],\"b\":\"\\u00e9\\n\"}}";
+    static const char text[] =
+        "{ \"profile\" : {\"a\": [0.1, 1e300, -0.0, 6.02214076e23, 0.30000000000000004],\"b\":\"\\u00e9\\n\"}}";
     adept_serve_body b;
     adept_serve_problem p;
     (void)state;
@@ -229,19 +240,24 @@ static void test_oracles(void **state)
     assert_true(count.misses == 3 && count.hits == 0 && count.kept == 2 && count.evicted == 1);
     adept_estimate e; /* the first is given up, but held: it still answers */
     assert_int_equal(adept_predict_one(&e, &(adept_request){.oracle = adept_serve_oracle_of(held[0])}, NULL), ADEPT_OK);
-    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], NULL, NULL, NULL}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], NULL, NULL, NULL}, NULL),
+                     ADEPT_OK);
     assert_ptr_equal(again, held[1]);
     /* now the third was used least lately */
-    assert_int_equal(adept_serve_oracles_hold(&held[3], c, &(adept_serve_key){w, gpus[1], NULL, "model", NULL}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&held[3], c, &(adept_serve_key){w, gpus[1], NULL, "model", NULL}, NULL),
+                     ADEPT_OK);
     assert_ptr_not_equal(held[3], held[1]);
     adept_serve_oracles_release(c, again);
-    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], NULL, NULL, NULL}, NULL), ADEPT_OK);
+    assert_int_equal(adept_serve_oracles_hold(&again, c, &(adept_serve_key){w, gpus[1], NULL, NULL, NULL}, NULL),
+                     ADEPT_OK);
     assert_ptr_equal(again, held[1]);
     count = adept_serve_oracles_statistics(c);
     assert_true(count.misses == 4 && count.hits == 2 && count.kept == 2 && count.evicted == 2);
     adept_error err = {0};
     adept_serve_oracle *none = NULL;
-    assert_int_equal(adept_serve_oracles_hold(&none, c, &(adept_serve_key){w, gpus[0], "seq_length=7", NULL, NULL}, &err), ADEPT_E_USAGE);
+    assert_int_equal(
+        adept_serve_oracles_hold(&none, c, &(adept_serve_key){w, gpus[0], "seq_length=7", NULL, NULL}, &err),
+        ADEPT_E_USAGE);
     assert_true(!none && err.message[0]);
     adept_serve_oracles_release(c, again);
     for (size_t i = 0; i < 4; i++)
@@ -265,8 +281,9 @@ static void test_shared_walks(void **state)
     for (size_t capacity = 1; capacity <= 16; capacity *= 4) {
         adept_serve_oracles *c = adept_serve_oracles_new(capacity);
         for (size_t i = 0; i < 3; i++)
-            assert_int_equal(adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], "batch_size=7", NULL, NULL}, NULL),
-                             ADEPT_OK);
+            assert_int_equal(
+                adept_serve_oracles_hold(&held[i], c, &(adept_serve_key){w, gpus[i], "batch_size=7", NULL, NULL}, NULL),
+                ADEPT_OK);
         adept_serve_oracles_count count = adept_serve_oracles_statistics(c);
         assert_true(count.misses == 3 && count.hits == 0);
         assert_int_equal(count.kept, capacity == 1 ? 1 : 4); /* three oracles and what they have in common */
@@ -466,8 +483,9 @@ static void test_assume(void **state)
 static void test_words(void **state)
 {
     (void)state;
-    static const char *const members[] = {"\"mode\":\"infer\"", "\"precision\":\"bf16\"", "\"optimizer\":\"sgd\"", "\"grad_accum\":2",
-                                          "\"execution\":\"compile\"", "\"optimizer_extras\":\"clip\"", "\"batch_size\":9", "\"mode\":null"};
+    static const char *const members[] = {
+        "\"mode\":\"infer\"",        "\"precision\":\"bf16\"",        "\"optimizer\":\"sgd\"", "\"grad_accum\":2",
+        "\"execution\":\"compile\"", "\"optimizer_extras\":\"clip\"", "\"batch_size\":9",      "\"mode\":null"};
     static const char *const words[][2] = {{"mode=infer"}, {"precision=bf16"}, {"optimizer=sgd"}, {"grad_accum=2"},
                                            {"execution=compile"}, {"optimizer_extras=clip"}, {"batch_size=9"}, {NULL}};
     adept_server *s = open_server(32);
@@ -482,7 +500,8 @@ static void test_words(void **state)
         assert_int_equal(adept_workload_with(&same, w, &(adept_model_options){.words = words[i]}, NULL), ADEPT_OK);
         assert_int_equal(adept_oracle_new(&o, same, gpu, NULL, NULL), ADEPT_OK);
         assert_int_equal(adept_predict_json(&expected, &(adept_request){.oracle = o, .words = of_run}, NULL), ADEPT_OK);
-        snprintf(body, sizeof body, "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"gpus\":4,\"overlap\":\"fixed\",%s}", members[i]);
+        snprintf(body, sizeof body, "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"gpus\":4,\"overlap\":\"fixed\",%s}",
+                 members[i]);
         for (int again = 0; again < 2; again++) {
             assert_int_equal(answer(s, "POST", "/v1/predict", body, &got), 200);
             assert_string_equal(got, expected);
@@ -492,7 +511,8 @@ static void test_words(void **state)
         adept_oracle_free(o);
         adept_workload_free(same);
     }
-    static const char *const wrong[] = {"\"mode\":\"walk\"", "\"grad_accum\":0", "\"optimizer_extras\":\"clip,\"", "\"batch\":9"};
+    static const char *const wrong[] = {"\"mode\":\"walk\"", "\"grad_accum\":0", "\"optimizer_extras\":\"clip,\"",
+                                        "\"batch\":9"};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char body[300];
         snprintf(body, sizeof body, "{\"workload\":\"mlp\",\"gpu\":\"a100\",%s}", wrong[i]);
@@ -507,7 +527,8 @@ static void test_words(void **state)
 static void test_assumptions_are_a_key(void **state)
 {
     (void)state;
-    static const char ask_for[] = "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"compact\":true,\"assume\":[\"fraction=%s\"]}";
+    static const char ask_for[] =
+        "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"compact\":true,\"assume\":[\"fraction=%s\"]}";
     char body[200], *text;
     adept_server *s = open_server(16);
     for (int i = 0; i < 4; i++) {

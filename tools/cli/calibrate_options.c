@@ -118,15 +118,20 @@ static const char *bounds_name(size_t index)
 }
 
 static const adept_option_row rows[] = {
-    {"output", "FILE.json", 2, "Write the hardware profile, the GPU's sheet with the fit; -: to standard output, and no report", ADEPT_OPT_FILE,
+    {"output", "FILE.json", 2,
+     "Write the hardware profile, the GPU's sheet with the fit; -: to standard output, and no report", ADEPT_OPT_FILE,
      .at = AT(output), .letter = 'o'},
     {"watch", "DIR", 2,
-     "Fit all *.csv of DIR, again whenever rows arrive; a fifth of the rows, which no fit sees, judge: a fit that predicts them no worse "
+     "Fit all *.csv of DIR, again whenever rows arrive; a fifth of the rows, which no fit sees, judge: a fit that "
+     "predicts them no worse "
      "takes the place of -o's, which stays as OUT.json.1. Tells what drifts: driver, clock, host, board",
      ADEPT_OPT_FILE, .at = AT(watch)},
-    {"fleet", "FILE.json", 2, "With --watch: put the profile that is kept into FILE too, in place of one of its name: a fleet's profiles in one "
-     "file, which serve --gpu FILE.json and --gpu FILE.json#NAME read", ADEPT_OPT_FILE, .at = AT(fleet)},
-    {"every", "TIME", 2, "How often DIR is looked at (60s)", ADEPT_OPT_AMOUNT, .at = AT(every_s), .units = adept_suffix_times},
+    {"fleet", "FILE.json", 2,
+     "With --watch: put the profile that is kept into FILE too, in place of one of its name: a fleet's profiles in one "
+     "file, which serve --gpu FILE.json and --gpu FILE.json#NAME read",
+     ADEPT_OPT_FILE, .at = AT(fleet)},
+    {"every", "TIME", 2, "How often DIR is looked at (60s)", ADEPT_OPT_AMOUNT, .at = AT(every_s),
+     .units = adept_suffix_times},
     {"once", NULL, 2, "Look at DIR once, and end", ADEPT_OPT_FLAG, .at = AT(once)},
     {.group = 3, .help = "What is fitted:"},
     {"granularity", "NAME", 3,
@@ -153,8 +158,8 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_NAME, .at = AT(fit.saturation), .names = adept_saturation_name, .expert = true},
     {"compare-saturations", NULL, 3, "Also fit with each of the other saturation functions", ADEPT_OPT_FLAG,
      .at = AT(fit.compare_saturations), .expert = true},
-    {"fix", "P[=V]", 3, "Hold parameter P at value V, or at its start (repeatable)", ADEPT_OPT_PARSED, .parse = parse_fix,
-     .expert = true},
+    {"fix", "P[=V]", 3, "Hold parameter P at value V, or at its start (repeatable)", ADEPT_OPT_PARSED,
+     .parse = parse_fix, .expert = true},
     {"free", "P,...", 3, "Fit parameters that are otherwise kept at their default", ADEPT_OPT_LIST, .at = AT(freed),
      .expert = true},
     {"without", "SCALAR,...", 3, "Hold scalars at 1, to see what they contribute", ADEPT_OPT_LIST, .at = AT(without),
@@ -192,11 +197,12 @@ static const adept_option_row rows[] = {
     {"threads", "N", 5, "Threads (default: one per core)", ADEPT_OPT_INT, .at = AT(fit.threads), .low = 1,
      .high = MOST},
     {"max-generations", "N", 5,
-     "Generations of differential evolution at most, before L-BFGS (default 200; operator: 40)",
-     ADEPT_OPT_INT, .at = AT(generations), .high = MOST, .expert = true},
+     "Generations of differential evolution at most, before L-BFGS (default 200; operator: 40)", ADEPT_OPT_INT,
+     .at = AT(generations), .high = MOST, .expert = true},
     {"restarts", "N", 5,
-     "In place of generations: descents from the base and from N other points (with --max-generations 0 alone: 0; operator: 12)", ADEPT_OPT_INT,
-     .at = AT(restarts), .high = MOST, .expert = true},
+     "In place of generations: descents from the base and from N other points (with --max-generations 0 alone: 0; "
+     "operator: 12)",
+     ADEPT_OPT_INT, .at = AT(restarts), .high = MOST, .expert = true},
     {"population", "N", 5, "Population per parameter (default 15)", ADEPT_OPT_INT,
      .at = AT(fit.population_per_parameter), .low = 1, .high = MOST, .expert = true},
     {"tol", "X", 5, "Converged when the population's losses spread less than X times their mean (default 0.01)",
@@ -332,8 +338,10 @@ static adept_status check(adept_cli *cli, void *record)
 
     if (o->fleet && !o->watch) return adept_cli_usage(cli, "--fleet needs --watch DIR");
     if (!o->watch && (o->once || o->every_s != 60)) return adept_cli_usage(cli, "--once and --every need --watch DIR");
-    if (o->watch && (o->measurements.files.n > 0 || o->kernels.n > 0 || o->collectives.n > 0 || o->resume || o->measurements.plot))
-        return adept_cli_usage(cli, "--watch takes the rows of its folder: neither files, --kernels, --collectives, --resume nor --plot");
+    if (o->watch &&
+        (o->measurements.files.n > 0 || o->kernels.n > 0 || o->collectives.n > 0 || o->resume || o->measurements.plot))
+        return adept_cli_usage(
+            cli, "--watch takes the rows of its folder: neither files, --kernels, --collectives, --resume nor --plot");
     if (o->watch && (!o->output || adept_file_is_stream(o->output)))
         return adept_cli_usage(cli, "--watch needs -o OUT.json, the profile that it keeps");
     if (o->watch && (!asked || strcmp(o->measurements.gpu, "auto") == 0))

@@ -1,5 +1,5 @@
-/** @file calibrate_watch.c  `adept calibrate --watch DIR`: rows arrive, the GPU is fitted anew, and the new fit takes the old one's place
- *  where rows that neither saw are predicted no worse. What drifts is named. */
+/** @file calibrate_watch.c  `adept calibrate --watch DIR`: rows arrive, the GPU is fitted anew, and the new fit takes
+ * the old one's place where rows that neither saw are predicted no worse. What drifts is named. */
 #include "calibrate_watch.h"
 #include "adept_clock.h"
 #include "adept_file.h"
@@ -220,7 +220,8 @@ static adept_status put_into_fleet(adept_cli *cli, const char *path, const char 
     const cJSON *other;
     adept_status status = adept_json_parse_file(&profile, profile_path, MOST_BYTES, &cli->err);
 
-    if (status == ADEPT_OK && access(path, F_OK) == 0) status = adept_json_parse_file(&tree, path, MOST_BYTES, &cli->err);
+    if (status == ADEPT_OK && access(path, F_OK) == 0)
+        status = adept_json_parse_file(&tree, path, MOST_BYTES, &cli->err);
     const cJSON *others = cJSON_GetObjectItemCaseSensitive(tree, "profiles");
     if (status == ADEPT_OK && tree && !cJSON_IsArray(others))
         status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: not a fleet: it has no \"profiles\"", path);
@@ -257,7 +258,8 @@ static void put_percent(char *text, size_t size, const char *what, double share)
 {
     size_t used = strlen(text);
 
-    if (!isnan(share)) snprintf(text + used, size - used, "%s%s %s", used ? ", " : "", what, adept_units_change(share).s);
+    if (!isnan(share))
+        snprintf(text + used, size - used, "%s%s %s", used ? ", " : "", what, adept_units_change(share).s);
 }
 
 static void say_text(const verdict *old, const verdict *now, bool kept)
@@ -275,7 +277,8 @@ static void say_text(const verdict *old, const verdict *now, bool kept)
         char text[96] = "";
         put_percent(text, sizeof text, "time", d->time);
         put_percent(text, sizeof text, "power", d->power);
-        adept_print_format(stdout, "  drift: the %zu rows of %s %s: %s against the others: %s?\n", d->n, d->column, d->value, text, d->says);
+        adept_print_format(stdout, "  drift: the %zu rows of %s %s: %s against the others: %s?\n", d->n, d->column,
+                           d->value, text, d->says);
     }
 }
 
@@ -287,15 +290,16 @@ static adept_status say(adept_cli *cli, const watch *w, const verdict *old, cons
         say_text(old, now, kept);
     } else {
         adept_json_begin_object(&json, NULL);
-        adept_json_put_members(&json, "schema_version %jd kind %s time %s rows %jd left_out %jd kept %d", (intmax_t)1, "watch",
-                               adept_clock_date().s, (intmax_t)now->n, (intmax_t)now->judges, kept);
+        adept_json_put_members(&json, "schema_version %jd kind %s time %s rows %jd left_out %jd kept %d", (intmax_t)1,
+                               "watch", adept_clock_date().s, (intmax_t)now->n, (intmax_t)now->judges, kept);
         adept_json_put_number(&json, "error_percent", now->error);
         adept_json_put_number(&json, "error_before_percent", old ? old->error : NAN);
         adept_json_begin_array(&json, "drift");
         for (size_t i = 0; i < now->n_drifts; i++)
-            adept_json_put_object(&json, NULL, "column %s value %s rows %jd time_percent %g power_percent %g suspect %s", now->drifts[i].column,
-                                  now->drifts[i].value, (intmax_t)now->drifts[i].n, 100 * now->drifts[i].time, 100 * now->drifts[i].power,
-                                  now->drifts[i].says);
+            adept_json_put_object(&json, NULL,
+                                  "column %s value %s rows %jd time_percent %g power_percent %g suspect %s",
+                                  now->drifts[i].column, now->drifts[i].value, (intmax_t)now->drifts[i].n,
+                                  100 * now->drifts[i].time, 100 * now->drifts[i].power, now->drifts[i].says);
         adept_json_end_array(&json);
         adept_json_end_object(&json);
         adept_status status = adept_json_emit(cli, &json);
@@ -344,7 +348,8 @@ static adept_status look(adept_cli *cli, watch *w)
     return status;
 }
 
-adept_status adept_calibrate_watch(adept_cli *cli, adept_calibrate_options *o, adept_status (*fit)(adept_cli *cli, adept_calibrate_options *o))
+adept_status adept_calibrate_watch(adept_cli *cli, adept_calibrate_options *o,
+                                   adept_status (*fit)(adept_cli *cli, adept_calibrate_options *o))
 {
     watch w = {.o = o, .fit = fit, .output = o->output};
     adept_status status = ADEPT_OK;
@@ -356,7 +361,8 @@ adept_status adept_calibrate_watch(adept_cli *cli, adept_calibrate_options *o, a
     while (status == ADEPT_OK) {
         status = look(cli, &w);
         if (o->once || adept_interrupt_requested) break;
-        if (status != ADEPT_OK && status != ADEPT_E_NOMEM) { /* a row that is being written, a file that is gone: the next look may do */
+        /* a row that is being written, a file that is gone: the next look may do */
+        if (status != ADEPT_OK && status != ADEPT_E_NOMEM) {
             adept_print_format(stderr, "adept: %s\n", cli->err.message);
             cli->err = (adept_error){0};
             status = ADEPT_OK;

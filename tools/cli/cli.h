@@ -116,12 +116,14 @@ adept_status adept_option_names(adept_cli *cli, const char *option, char *text, 
 
 /** Of --memory-limit, wherever it is an option. */
 #define ADEPT_MEMORY_LIMIT_HELP                                                                                        \
-    "What reading a model may take of memory, about; above 1GiB, the default, with more processor time in proportion. " \
+    "What reading a model may take of memory, about; above 1GiB, the default, with more processor time in "            \
+    "proportion. "                                                                                                     \
     "Files that take more are refused"
 /** An adept_option_parser of an amount of memory, as in 8GiB. @param field  a uint64_t, bytes */
 adept_status adept_option_memory(adept_cli *cli, const char *option, char *text, void *field);
 
-/** An adept_option_parser of a picture's file: its ending, .svg, .pdf or .png, is what it is written as. @param field  a const char * */
+/** An adept_option_parser of a picture's file: its ending, .svg, .pdf or .png, is what it is written as. @param field
+ * a const char * */
 adept_status adept_option_picture(adept_cli *cli, const char *option, char *text, void *field);
 
 /** An adept_option_parser of "K/N", as in 1/8. @param field  an adept_shard */
@@ -140,7 +142,8 @@ struct adept_command {
     size_t size;         /* of the record of its options; on the heap, for input specs make it large */
     adept_options options;
     adept_arguments arguments;
-    bool takes_program; /* arguments are a program and its own options: from the first on, no word is an option of adept's */
+    /* arguments are a program and its own options: from the first on, no word is an option of adept's */
+    bool takes_program;
     /** Writes to stdout only what belongs to the result, and only on success. */
     adept_status (*run)(adept_cli *cli, void *options);
     /** What the name stands for where one of `words` is given, with options of its own; NULL: nothing else */
@@ -154,8 +157,9 @@ struct adept_command {
 };
 
 /**
- * Parse a command's arguments and run it. --help, --help-all and --version are added to its options and answered on stdout.
- * Every error of usage is one line in cli->err. Options and arguments may be mixed, whatever POSIXLY_CORRECT says.
+ * Parse a command's arguments and run it. --help, --help-all and --version are added to its options and answered on
+ * stdout. Every error of usage is one line in cli->err. Options and arguments may be mixed, whatever POSIXLY_CORRECT
+ * says.
  * @param argv  argv[0] is the command's name
  */
 adept_status adept_command_run(const adept_command *command, adept_cli *cli, int argc, char **argv);

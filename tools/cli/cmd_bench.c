@@ -1,4 +1,5 @@
-/** @file cmd_bench.c  `adept bench`: what six kernels take of this machine, in time and energy, in each way that it can run them. */
+/** @file cmd_bench.c  `adept bench`: what six kernels take of this machine, in time and energy, in each way that it can
+ * run them. */
 #include "adept_bench.h"
 #include "columns.h"
 #include "measure_job.h"
@@ -65,13 +66,15 @@ static adept_status check(adept_cli *cli, void *record)
 static const adept_option_row rows[] = {
     {.group = 1, .help = "What runs:"},
     {"ways", "LIST", 1,
-     "How: scalar (one core, no vectors), simd (one core), threads (all cores, with vectors), gpu (by NVIDIA's driver). "
+     "How: scalar (one core, no vectors), simd (one core), threads (all cores, with vectors), gpu (by NVIDIA's "
+     "driver). "
      "Default: those that this machine has",
      ADEPT_OPT_PARSED, .at = 0, .parse = parse_ways},
-    {"threads", "N", 1, "Of way threads; default: a thread for each processor", ADEPT_OPT_INT, .at = AT(threads), .low = 1,
-     .high = 4096},
+    {"threads", "N", 1, "Of way threads; default: a thread for each processor", ADEPT_OPT_INT, .at = AT(threads),
+     .low = 1, .high = 4096},
     {"seconds", "S", 1, "How long a run takes, at least (1)", ADEPT_OPT_ABOVE_0, .at = AT(seconds)},
-    {"repeat", "N", 1, "Runs of each kernel in each way (5)", ADEPT_OPT_COUNT, .at = AT(repeat), .low = 1, .high = 10000},
+    {"repeat", "N", 1, "Runs of each kernel in each way (5)", ADEPT_OPT_COUNT, .at = AT(repeat), .low = 1,
+     .high = 10000},
     {"size", "X", 1, "Of the data: 1 is more than caches hold", ADEPT_OPT_ABOVE_0, .at = AT(size), .expert = true},
     {.group = 3, .help = "What is printed:"},
     {"csv", NULL, 3, "Print CSV", ADEPT_OPT_FLAG, .at = AT(csv)},
@@ -113,8 +116,10 @@ static adept_status interrupted(adept_cli *cli)
     return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "interrupted");
 }
 
-/* A first pass warms up, and its result is held against that of the kernel's first way; the second says how many are a run. */
-static adept_status run_way(adept_cli *cli, work *w, adept_bench *bench, adept_bench_kernel kernel, adept_bench_way way, double *first)
+/* A first pass warms up, and its result is held against that of the kernel's first way; the second says how many are a
+ * run. */
+static adept_status run_way(adept_cli *cli, work *w, adept_bench *bench, adept_bench_kernel kernel, adept_bench_way way,
+                            double *first)
 {
     result *r = &w->results[kernel][way];
     char name[MOST_NAME];
@@ -125,7 +130,8 @@ static adept_status run_way(adept_cli *cli, work *w, adept_bench *bench, adept_b
     if (status != ADEPT_OK) return status;
     if (isnan(*first)) *first = sum;
     if (!(fabs(sum - *first) <= ROUNDING * fabs(*first)))
-        return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "%s: its results add up to %g, those of its first way to %g",
+        return adept_error_set(&cli->err, ADEPT_E_INTERNAL,
+                               "%s: its results add up to %g, those of its first way to %g",
                                region_name(name, kernel, way), sum, *first);
     double begin_s = adept_clock_s(), pass_s;
     status = adept_bench_run(bench, way, 1, &cli->err);
@@ -133,10 +139,12 @@ static adept_status run_way(adept_cli *cli, work *w, adept_bench *bench, adept_b
     r->work = adept_bench_work_of(bench);
     r->passes = pass_s > 0 && w->o->seconds / pass_s < 1e9 ? (int64_t)ceil(w->o->seconds / pass_s) : 1;
     for (int64_t i = 0; i < w->o->repeat && status == ADEPT_OK; i++) {
-        adept_progress_say(&w->progress, "%s, run %jd of %jd", region_name(name, kernel, way), (intmax_t)i + 1, (intmax_t)w->o->repeat);
+        adept_progress_say(&w->progress, "%s, run %jd of %jd", region_name(name, kernel, way), (intmax_t)i + 1,
+                           (intmax_t)w->o->repeat);
         begin_s = adept_clock_s();
         status = adept_bench_run(bench, way, r->passes, &cli->err);
-        if (adept_recording_add_region(w->job.recording, region_name(name, kernel, way), begin_s, adept_clock_s()) == SIZE_MAX)
+        if (adept_recording_add_region(w->job.recording, region_name(name, kernel, way), begin_s, adept_clock_s()) ==
+            SIZE_MAX)
             return adept_cli_no_memory(cli);
         adept_recording_watch(w->job.recording);
         if (adept_interrupt_requested) return interrupted(cli);
@@ -182,7 +190,8 @@ static double above_idle_j(const work *w, const char *name)
     if (!w->o->measure.idle) return NAN;
     for (size_t i = 0; i < n; i++)
         if (strcmp(regions[i].name, name) == 0) {
-            total_j += adept_measured_above_idle_j(w->job.recording, &w->job.idle, ADEPT_COMPONENTS, regions[i].begin_s, regions[i].end_s);
+            total_j += adept_measured_above_idle_j(w->job.recording, &w->job.idle, ADEPT_COMPONENTS, regions[i].begin_s,
+                                                   regions[i].end_s);
             visits++;
         }
     return total_j / (double)visits;
@@ -199,7 +208,8 @@ static adept_status take_results(adept_cli *cli, work *w)
             adept_region_statistics s;
             char name[MOST_NAME];
             for (size_t c = 0; c <= ADEPT_COMPONENTS && r->is_run && status == ADEPT_OK; c++) {
-                status = adept_measured_region(&s, recording, region_name(name, k, way), 0, (adept_component)c, &cli->err);
+                status =
+                    adept_measured_region(&s, recording, region_name(name, k, way), 0, (adept_component)c, &cli->err);
                 if (c < ADEPT_COMPONENTS) r->energies_j[c] = s.energy_j.mean / (double)r->passes;
             }
             if (!r->is_run || status != ADEPT_OK) continue;
@@ -212,11 +222,12 @@ static adept_status take_results(adept_cli *cli, work *w)
     return status;
 }
 
-/* By the machine's own numbers in this way: gemm's FLOP/s over triad's bytes/s is how many operations there have to be for each byte. NULL:
- * these were not run. */
+/* By the machine's own numbers in this way: gemm's FLOP/s over triad's bytes/s is how many operations there have to be
+ * for each byte. NULL: these were not run. */
 static const char *bound_of(const work *w, size_t kernel, size_t way)
 {
-    const result *gemm = &w->results[ADEPT_BENCH_GEMM][way], *triad = &w->results[ADEPT_BENCH_TRIAD][way], *r = &w->results[kernel][way];
+    const result *gemm = &w->results[ADEPT_BENCH_GEMM][way], *triad = &w->results[ADEPT_BENCH_TRIAD][way],
+                 *r = &w->results[kernel][way];
 
     if (!gemm->is_run || !triad->is_run) return NULL;
     double balance = gemm->work.flops / gemm->time_s.mean / (triad->work.bytes / triad->time_s.mean);
@@ -301,9 +312,10 @@ static adept_status print_json(adept_cli *cli, const work *w)
     adept_row_writer out = {.json = &json};
 
     adept_json_begin_object(&json, NULL);
-    adept_json_put_members(&json, "schema_version %jd kind %s host %s started %s vectors %s threads %jd seconds %g repeat %jd size %g",
-                           (intmax_t)1, "bench", w->host, w->job.started.s, adept_bench_vectors(), (intmax_t)w->o->threads,
-                           w->o->seconds, (intmax_t)w->o->repeat, w->o->size);
+    adept_json_put_members(
+        &json, "schema_version %jd kind %s host %s started %s vectors %s threads %jd seconds %g repeat %jd size %g",
+        (intmax_t)1, "bench", w->host, w->job.started.s, adept_bench_vectors(), (intmax_t)w->o->threads, w->o->seconds,
+        (intmax_t)w->o->repeat, w->o->size);
     adept_json_put_string(&json, "gpu", w->gpu ? adept_bench_gpu_name(w->gpu) : NULL);
     adept_json_begin_array(&json, "results");
     adept_status status = put_results(cli, &out, NULL, w);
@@ -311,7 +323,8 @@ static adept_status print_json(adept_cli *cli, const work *w)
     adept_json_begin_array(&json, "missing");
     for (size_t i = 0; i < n; i++)
         adept_json_put_object(&json, NULL, "name %s why %s help %s", notes[i].name, notes[i].why, notes[i].help);
-    if (*w->no_gpu.message) adept_json_put_object(&json, NULL, "name %s why %s help %s", "bench gpu", w->no_gpu.message, "");
+    if (*w->no_gpu.message)
+        adept_json_put_object(&json, NULL, "name %s why %s help %s", "bench gpu", w->no_gpu.message, "");
     adept_json_end_array(&json);
     adept_json_end_object(&json);
     adept_status printed = adept_json_emit(cli, &json);
@@ -322,8 +335,9 @@ static adept_status print_text(adept_cli *cli, const work *w)
 {
     adept_row_writer out = {0};
 
-    printf("One pass of each kernel, mean of %jd run%s of %g s or more; vectors: %s; %d thread%s", (intmax_t)w->o->repeat,
-           w->o->repeat == 1 ? "" : "s", w->o->seconds, adept_bench_vectors(), w->o->threads, w->o->threads == 1 ? "" : "s");
+    printf("One pass of each kernel, mean of %jd run%s of %g s or more; vectors: %s; %d thread%s",
+           (intmax_t)w->o->repeat, w->o->repeat == 1 ? "" : "s", w->o->seconds, adept_bench_vectors(), w->o->threads,
+           w->o->threads == 1 ? "" : "s");
     if (w->gpu) adept_print_format(stdout, "; GPU: %s", adept_bench_gpu_name(w->gpu));
     fputs("\n\n", stdout);
     adept_status status = put_results(cli, &out, stdout, w);
@@ -350,8 +364,10 @@ static adept_status measure(adept_cli *cli, work *w)
     w->job = (adept_measure_job){.options = &o->measure, .started = adept_clock_date()};
     if (gethostname(w->host, sizeof w->host - 1)) w->host[0] = '\0';
     if (o->measure.idle) status = adept_idle_fit_load(&w->job.idle, o->measure.idle, w->host, &cli->err);
-    if (status == ADEPT_OK && o->ways[ADEPT_BENCH_GPU]) status = adept_bench_gpu_open(&w->gpu, o->ways_given ? &cli->err : &w->no_gpu);
-    if (status != ADEPT_OK && status != ADEPT_E_NOMEM && !o->ways_given && *w->no_gpu.message) status = ADEPT_OK; /* a note */
+    if (status == ADEPT_OK && o->ways[ADEPT_BENCH_GPU])
+        status = adept_bench_gpu_open(&w->gpu, o->ways_given ? &cli->err : &w->no_gpu);
+    /* a note */
+    if (status != ADEPT_OK && status != ADEPT_E_NOMEM && !o->ways_given && *w->no_gpu.message) status = ADEPT_OK;
     if (status == ADEPT_E_NOMEM) return adept_cli_no_memory(cli);
     if (status == ADEPT_OK) status = adept_measure_start(cli, &w->job, NULL);
     if (status != ADEPT_OK) return status;
@@ -381,13 +397,15 @@ const adept_command adept_command_bench = {
     .name = "bench",
     .summary = "time and energy of six kernels on this machine",
     .usage = "[KERNEL...]",
-    .doc = "Run gemm, spmv, triad, stencil, monte_carlo and distance, or those that are named, and measure what they take: on one core "
+    .doc = "Run gemm, spmv, triad, stencil, monte_carlo and distance, or those that are named, and measure what they "
+           "take: on one core "
            "without vectors, with vectors, on all cores, and on the GPU."
            "\vExamples:\n"
            "  adept bench triad --repeat 1\n"
            "  adept bench gemm spmv --ways scalar,simd --seconds 0.1 --repeat 2 --csv\n"
            "\n"
-           "Energies are the machine's, by the sensors of adept measure: what else runs on it is in them. The GPU's kernels are compiled by "
+           "Energies are the machine's, by the sensors of adept measure: what else runs on it is in them. The GPU's "
+           "kernels are compiled by "
            "NVIDIA's driver, without a toolkit; it is CUDA's first.",
     .size = sizeof(bench_options),
     .options = {.rows = rows, .init = init, .check = check, .parts = {{&adept_reading_options_of, AT(measure)}}},

@@ -370,7 +370,8 @@ static adept_status fit(adept_cli *cli, work *w, adept_calibrate_options *o)
     if (status == ADEPT_OK) status = adept_fit_report_to_hwprofile(&w->hwprofile_text, w->report, date, &cli->err);
     if (status == ADEPT_OK) status = write_hwprofile(cli, w, o);
     if (status != ADEPT_OK) return status;
-    if (!adept_interrupt_requested && w->checkpoint_path) unlink(w->checkpoint_path); /* the result is there: nothing is left to resume */
+    /* the result is there: nothing is left to resume */
+    if (!adept_interrupt_requested && w->checkpoint_path) unlink(w->checkpoint_path);
     return adept_interrupt_requested ? interrupted(cli, w, o) : ADEPT_OK;
 }
 
@@ -447,8 +448,8 @@ static adept_status calibrate_parts(adept_cli *cli, work *w, const adept_calibra
                                          : adept_collective_fit_to_json(w->hw, &w->collectives));
 }
 
-/* What is fitted is the share of an all-reduce that is hidden, so errors are of that; but of steps known to hide nothing,
- * and of those said to send in buckets, where the granularity knows these. */
+/* What is fitted is the share of an all-reduce that is hidden, so errors are of that; but of steps known to hide
+ * nothing, and of those said to send in buckets, where the granularity knows these. */
 static void hide_fixed_share(adept_dataset *dataset, adept_granularity granularity)
 {
     for (size_t i = 0; i < dataset->n; i++) {

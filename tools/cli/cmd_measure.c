@@ -20,7 +20,9 @@ static adept_status print(adept_cli *cli, FILE *out, const adept_measure_job *jo
 
 static adept_status draw(adept_cli *cli, const adept_measure_job *job)
 {
-    adept_text title = adept_cell("Power of %s", job->run.command ? job->run.command[0] : job->run.host ? job->run.host : "a run");
+    adept_text title = adept_cell("Power of %s", job->run.command ? job->run.command[0]
+                                                 : job->run.host  ? job->run.host
+                                                                  : "a run");
 
     return adept_power_plot(job->options->plot, job->recording, job->run.begin_s, job->run.end_s, title.s, &cli->err);
 }
@@ -64,8 +66,8 @@ static adept_status merge(adept_cli *cli, const adept_measure_cli_options *o)
 static adept_status write_all(adept_cli *cli, const adept_measure_job *job, adept_status status)
 {
     adept_status (*const writers[])(adept_cli *, const adept_measure_job *) = {
-        write_report, job->options->csv ? adept_measure_put_csv : NULL, job->options->steps ? adept_measure_put_steps : NULL,
-        job->options->plot ? draw : NULL};
+        write_report, job->options->csv ? adept_measure_put_csv : NULL,
+        job->options->steps ? adept_measure_put_steps : NULL, job->options->plot ? draw : NULL};
 
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
         adept_cli other = {.details = NULL};
@@ -89,7 +91,8 @@ static adept_status measure(adept_cli *cli, void *options)
     else
         status = adept_measure_make(cli, &job);
     if (status == ADEPT_OK && o->by_period) status = adept_measure_periods(cli, &job);
-    if (!o->list && !o->idle_fit && !o->by_period && job.recording && !isnan(job.run.begin_s)) status = write_all(cli, &job, status);
+    if (!o->list && !o->idle_fit && !o->by_period && job.recording && !isnan(job.run.begin_s))
+        status = write_all(cli, &job, status);
     adept_measure_job_free(&job);
     return status;
 }

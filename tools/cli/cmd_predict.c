@@ -135,7 +135,8 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
     return adept_json_emit(cli, &out);
 }
 
-static adept_status print(adept_cli *cli, adept_predicted_step *s, const adept_mix_answer *mix, const predict_options *o)
+static adept_status print(adept_cli *cli, adept_predicted_step *s, const adept_mix_answer *mix,
+                          const predict_options *o)
 {
     adept_timeline timeline = {.n = 0};
     const bool shared = s->layout && !s->layout->mesh.plain;

@@ -66,8 +66,8 @@ static const adept_option_row rows[] = {
      "HTTP on this address; port 0 picks a free one (default " DEFAULT_ADDRESS ", or none with --socket)",
      ADEPT_OPT_TEXT, .at = AT(listen)},
     {"allow-remote", NULL, 1,
-     "Accept an address that other machines can reach. Without --token-file whoever reaches it may ask",
-     ADEPT_OPT_FLAG, .at = AT(allow_remote)},
+     "Accept an address that other machines can reach. Without --token-file whoever reaches it may ask", ADEPT_OPT_FLAG,
+     .at = AT(allow_remote)},
     {"host-name", "NAME", 1,
      "Answer to this name too; a request may call the server by an address or localhost. May be repeated",
      ADEPT_OPT_WORD, .at = AT(host_names), .expert = true},
@@ -77,15 +77,18 @@ static const adept_option_row rows[] = {
     {"socket-mode", "MODE", 1, "Permissions of the socket (default 0600)", ADEPT_OPT_PARSED, .at = AT(socket_mode),
      .parse = parse_mode, .expert = true},
     {.group = 2, .help = "What it knows:"},
-    {"profiles", "DIR", 2, "Serve all NAME.profile.json and NAME.pt2 of a folder, by NAME; may be repeated. Default: the bundled "
+    {"profiles", "DIR", 2,
+     "Serve all NAME.profile.json and NAME.pt2 of a folder, by NAME; may be repeated. Default: the bundled "
      "models, unless there is a PROFILE",
      ADEPT_OPT_WORD, .at = AT(folders)},
-    {"gpu", "FILE", 2, "Serve a hardware profile too, or all of a fleet's file, in place of GPUs of the same names; may be repeated. Loaded anew when it "
+    {"gpu", "FILE", 2,
+     "Serve a hardware profile too, or all of a fleet's file, in place of GPUs of the same names; may be repeated. "
+     "Loaded anew when it "
      "changes; all is, on SIGHUP",
      ADEPT_OPT_WORD, .at = AT(gpus)},
     {.group = 3, .help = "Limits:"},
-    {"threads", "N", 3, "Threads, of address and of socket (default 1)", ADEPT_OPT_COUNT, .at = AT(threads),
-     .low = 1, .high = 256},
+    {"threads", "N", 3, "Threads, of address and of socket (default 1)", ADEPT_OPT_COUNT, .at = AT(threads), .low = 1,
+     .high = 256},
     {"max-body", "SIZE", 3, "Largest request body, 512KiB, 16MiB, ... (default 8MiB)", ADEPT_OPT_AMOUNT,
      .at = AT(max_body_bytes), .units = adept_suffix_sizes, .expert = true},
     {"max-connections", "N", 3,
@@ -180,7 +183,8 @@ static uint64_t state_of(const serve_options *o)
         if (name) name[strlen(".json")] = '\0';
         bool is_there = path && stat(path, &st) == 0;
         const uint64_t facts[] = {is_there ? (uint64_t)st.st_ino : 0, is_there ? (uint64_t)st.st_size : 0,
-                                  is_there ? (uint64_t)st.st_mtim.tv_sec : 0, is_there ? (uint64_t)st.st_mtim.tv_nsec : 0};
+                                  is_there ? (uint64_t)st.st_mtim.tv_sec : 0,
+                                  is_there ? (uint64_t)st.st_mtim.tv_nsec : 0};
         for (size_t f = 0; f < sizeof facts / sizeof *facts; f++)
             state = (state ^ facts[f]) * UINT64_C(1099511628211);
         free(path);

@@ -1,4 +1,5 @@
-/** @file cmd_simulate.c  `adept simulate`: schedulers compared on time and energy, on a cluster and jobs that a file describes. */
+/** @file cmd_simulate.c  `adept simulate`: schedulers compared on time and energy, on a cluster and jobs that a file
+ * describes. */
 #include "adept_file.h"
 #include "adept_result.h"
 #include "report_simulate.h"
@@ -50,19 +51,24 @@ static adept_status check(adept_cli *cli, void *record)
         if (!policy) return adept_option_unknown(cli, "--policy", o->policies.words[i], policy_name);
         o->policies.words[i] = policy->name;
         adept_error why = {0};
-        if (adept_policy_options_check(policy, &o->policy, &why) != ADEPT_OK) return adept_cli_usage(cli, "%s", why.message);
+        if (adept_policy_options_check(policy, &o->policy, &why) != ADEPT_OK)
+            return adept_cli_usage(cli, "%s", why.message);
         for (size_t k = 0; k < i; k++)
-            if (strcmp(o->policies.words[k], policy->name) == 0) return adept_cli_usage(cli, "--policy: '%s' twice", policy->name);
+            if (strcmp(o->policies.words[k], policy->name) == 0)
+                return adept_cli_usage(cli, "--policy: '%s' twice", policy->name);
     }
     if (!o->templates && (o->trace_format || o->is_malleable || o->drops_impossible))
-        return adept_cli_usage(cli, "--trace-format, --malleable and --drop-impossible are for traces, which need --templates");
+        return adept_cli_usage(
+            cli, "--trace-format, --malleable and --drop-impossible are for traces, which need --templates");
     if (o->windows > 0 && !o->templates) return adept_cli_usage(cli, "--windows is for traces, which need --templates");
-    if (o->windows > 0 && (o->seeds > 1 || o->shard.of > 1)) return adept_cli_usage(cli, "--windows are of one run: no --seeds, no --shard");
+    if (o->windows > 0 && (o->seeds > 1 || o->shard.of > 1))
+        return adept_cli_usage(cli, "--windows are of one run: no --seeds, no --shard");
     if (o->windows > 0) o->seeds = o->windows;
     if (o->noise >= 1 || o->reality_noise >= 1) return adept_cli_usage(cli, "noise must be below 100 %%");
     if (o->shard.of > 1 && (o->baseline || o->html))
         return adept_cli_usage(cli, "--baseline and --html need all runs: merge the shards first");
-    if (o->shard.of > 1 && !o->json) return adept_cli_usage(cli, "--shard writes its part as --json, which --merge puts together");
+    if (o->shard.of > 1 && !o->json)
+        return adept_cli_usage(cli, "--shard writes its part as --json, which --merge puts together");
     return ADEPT_OK;
 }
 
@@ -89,7 +95,8 @@ static adept_status parse_loss(adept_cli *cli, const char *option, char *text, v
     if (!seconds && o->loss == ADEPT_LOSS_ALL && strcmp(text, "all") != 0)
         return adept_cli_usage(cli, "%s: '%s' is not one of all, iteration, checkpoint:SECONDS", option, text);
     adept_status status = seconds ? adept_option_number(cli, option, seconds, 0, &o->checkpoint_s) : ADEPT_OK;
-    if (status == ADEPT_OK && seconds && !(o->checkpoint_s > 0)) return adept_cli_usage(cli, "%s: SECONDS must be above 0", option);
+    if (status == ADEPT_OK && seconds && !(o->checkpoint_s > 0))
+        return adept_cli_usage(cli, "%s: SECONDS must be above 0", option);
     return status;
 }
 
@@ -326,7 +333,8 @@ static adept_status simulate(adept_cli *cli, void *options)
     if (status == ADEPT_OK) status = adept_simulate_make(cli, &job);
     if (status == ADEPT_OK && o->jobs_csv) status = write_csv(cli, &job, o->jobs_csv, false);
     if (status == ADEPT_OK && o->power_csv) status = write_csv(cli, &job, o->power_csv, true);
-    if (status == ADEPT_OK && o->html) status = adept_simulation_write_page(cli, o->html, "Simulated policies", &job.comparison);
+    if (status == ADEPT_OK && o->html)
+        status = adept_simulation_write_page(cli, o->html, "Simulated policies", &job.comparison);
     if (status == ADEPT_OK && o->baseline) status = write_baseline(cli, &job.comparison, o->baseline);
     if (status == ADEPT_OK) status = write_report(cli, &job.comparison, o);
     adept_simulate_job_free(&job);

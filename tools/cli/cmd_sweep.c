@@ -68,7 +68,8 @@ static adept_status check(adept_cli *cli, void *record)
     if (o->vary.n == 0) return adept_cli_usage(cli, "--vary is missing: which numbers are swept?");
     for (size_t i = 0; i < o->vary.n; i++)
         if (o->vary.axes[i].level == ADEPT_SWEEP_MACHINE)
-            return adept_cli_usage(cli, "--vary: %s cannot be predicted; --drive measures it (adept sweep --drive --help)",
+            return adept_cli_usage(cli,
+                                   "--vary: %s cannot be predicted; --drive measures it (adept sweep --drive --help)",
                                    o->vary.axes[i].key);
     if (!o->where.gpu && (!varies(o, ADEPT_VARY_GPU) || o->one_at_a_time))
         return adept_run_options_need_gpu(cli, o->where.gpu);
@@ -125,7 +126,8 @@ static const adept_option_row rows[] = {
     {"drive", NULL, 6, "Set each value on this machine and measure a COMMAND: adept sweep --drive --help",
      ADEPT_OPT_PARSED, .parse = of_variant},
     {"restore", NULL, 6, "Put back what a killed --drive left", ADEPT_OPT_PARSED, .parse = of_variant},
-    {"synthesis", NULL, 6, "What several programs gained by --drive, in one table", ADEPT_OPT_PARSED, .parse = of_variant},
+    {"synthesis", NULL, 6, "What several programs gained by --drive, in one table", ADEPT_OPT_PARSED,
+     .parse = of_variant},
     {0},
 };
 
@@ -224,7 +226,8 @@ static adept_workload_options with_lengths(const sweep_options *o)
     for (size_t i = 0; i < o->vary.n && base.config.mode == ADEPT_MODE_GENERATE && !o->one_at_a_time; i++) {
         const adept_field *f = o->vary.axes[i].field;
         bool length = f == adept_workload_field(ADEPT_FIELD_prompt) || f == adept_workload_field(ADEPT_FIELD_tokens);
-        if (length && adept_field_is_zero(f, &base.config.words)) adept_sweep_set_workload(&base.config, &o->vary.axes[i], 0);
+        if (length && adept_field_is_zero(f, &base.config.words))
+            adept_sweep_set_workload(&base.config, &o->vary.axes[i], 0);
     }
     return base;
 }

@@ -130,7 +130,8 @@ static adept_status take_each(adept_taken *taken, const adept_measure_job *job, 
 static adept_status take_run(adept_driven *p, const adept_measure_job *job, adept_error *err)
 {
     const adept_recording *r = job->recording;
-    adept_component compared = adept_measured_sensors(r, ADEPT_COMPONENTS) > 0 ? ADEPT_COMPONENTS : ADEPT_COMPONENT_NODE;
+    adept_component compared =
+        adept_measured_sensors(r, ADEPT_COMPONENTS) > 0 ? ADEPT_COMPONENTS : ADEPT_COMPONENT_NODE;
 
     p->exit_status = job->run.exit_status;
     bool repeats = job->options->repeat > 1;

@@ -1,5 +1,6 @@
-/** @file drive_synthesis.c  `adept sweep --synthesis`: what several programs gained, each in a file of `adept sweep --drive --json` with a
- *  baseline: the best setting of each and their mean, as figure 6.6 of the thesis has it, and settings that all of them ran at. */
+/** @file drive_synthesis.c  `adept sweep --synthesis`: what several programs gained, each in a file of `adept sweep
+ * --drive --json` with a baseline: the best setting of each and their mean, as figure 6.6 of the thesis has it, and
+ * settings that all of them ran at. */
 #include "adept_append.h"
 #include "adept_json.h"
 #include "columns.h"
@@ -32,7 +33,8 @@ typedef struct synthesis {
 static void read_point(adept_json_reader *r, gained *g, const cJSON *point, const cJSON *vary)
 {
     const cJSON *axis, *gain = adept_json_object_or_null(r, point, "gain", "gain");
-    const cJSON *edp = gain ? adept_json_object(r, gain, "edp") : NULL, *time = gain ? adept_json_object(r, gain, "time") : NULL;
+    const cJSON *edp = gain ? adept_json_object(r, gain, "edp") : NULL,
+                *time = gain ? adept_json_object(r, gain, "time") : NULL;
 
     cJSON_ArrayForEach(axis, vary)
     {
@@ -70,7 +72,8 @@ static adept_status read_program(program *p, const char *path, adept_error *err)
     {
         if (r.status != ADEPT_OK) break;
         read_point(&r, &p->points[p->n], point, vary);
-        if (!isnan(p->points[p->n].edp) && (p->best == SIZE_MAX || p->points[p->n].edp > p->points[p->best].edp)) p->best = p->n;
+        if (!isnan(p->points[p->n].edp) && (p->best == SIZE_MAX || p->points[p->n].edp > p->points[p->best].edp))
+            p->best = p->n;
         p->n++;
     }
     cJSON_Delete(tree);
@@ -140,7 +143,8 @@ static void put_common(adept_row_writer *w, const synthesis *s)
     for (size_t i = 0; i < first->n; i++)
         if (mean_at(&mean, s, first->points[i].setting)) best = fmax(best, mean.edp);
     for (size_t i = 0; i < first->n; i++)
-        if (mean_at(&mean, s, first->points[i].setting)) put_row(w, "all", &mean, mean.edp >= best ? "best for all" : "");
+        if (mean_at(&mean, s, first->points[i].setting))
+            put_row(w, "all", &mean, mean.edp >= best ? "best for all" : "");
 }
 
 static adept_status print(adept_cli *cli, const adept_drive_options *o, const synthesis *s)

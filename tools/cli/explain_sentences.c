@@ -100,10 +100,14 @@ static void say_cost(writer *w)
                 adept_units_si(p->power_avg_w, "W").s, adept_units_si(p->energy_step_j, "J").s,
                 adept_units_si(p->energy_per_sample_j, "J").s);
     if (x->step->profile->mode == ADEPT_MODE_GENERATE)
-        fprintf(w->out, " The first token comes after %s, bound by %s, and each of the %" PRId64 " that follow takes %s, bound by %s: "
-                "%s tokens/s and %s for each.", adept_units_time(p->ttft_s).s, adept_bound_name(p->generation.prompt_bound),
-                x->step->profile->tokens, adept_units_time(p->tpot_s).s, adept_bound_name(p->generation.answer_bound),
-                adept_units_digits(p->generation.tokens_per_s).s, adept_units_si(p->generation.energy_per_token_j, "J").s);
+        fprintf(w->out,
+                " The first token comes after %s, bound by %s, and each of the %" PRId64
+                " that follow takes %s, bound by %s: "
+                "%s tokens/s and %s for each.",
+                adept_units_time(p->ttft_s).s, adept_bound_name(p->generation.prompt_bound), x->step->profile->tokens,
+                adept_units_time(p->tpot_s).s, adept_bound_name(p->generation.answer_bound),
+                adept_units_digits(p->generation.tokens_per_s).s,
+                adept_units_si(p->generation.energy_per_token_j, "J").s);
     end(w);
 }
 

@@ -80,7 +80,8 @@ static void put_cost(adept_json_reader *r, adept_buffer *text, const cJSON *obje
 
     if (!value) return;
     snprintf(number, sizeof number, "%.17g", cJSON_IsNumber(value) ? value->valuedouble : 0);
-    if (!cJSON_IsNumber(value) && !cJSON_IsString(value)) adept_json_fail(r, "%s is neither a number nor an expression", member);
+    if (!cJSON_IsNumber(value) && !cJSON_IsString(value))
+        adept_json_fail(r, "%s is neither a number nor an expression", member);
     adept_buffer_text(text, "@");
     adept_buffer_text(text, key);
     adept_buffer_text(text, ":");
@@ -91,7 +92,8 @@ static void put_cost(adept_json_reader *r, adept_buffer *text, const cJSON *obje
 /* "mylib::op=Bx128@flops:2*a0*a1.1@back_kernels:0" of an element of "operators" */
 static char *operator_text(adept_json_reader *r, const cJSON *op)
 {
-    static const char *const known[] = {"name", "results", "flops", "bytes_read", "bytes_written", "kernels", "saved_bytes", "backward"},
+    static const char *const known[] = {"name",          "results", "flops",       "bytes_read",
+                                        "bytes_written", "kernels", "saved_bytes", "backward"},
                              *const known_back[] = {"flops", "bytes_read", "bytes_written", "kernels"};
     const cJSON *result, *results = cJSON_GetObjectItemCaseSensitive(op, "results"),
                          *back = cJSON_GetObjectItemCaseSensitive(op, "backward");
@@ -137,7 +139,8 @@ static adept_status parse_operators(adept_cli *cli, const char *option, char *pa
     cJSON_ArrayForEach(op, adept_json_array(&r, tree, "operators"))
     {
         char *text = operator_text(&r, op);
-        char **grown = text ? adept_grow(o->operators, &o->operators_capacity, o->n_operators + 1, sizeof *grown) : NULL;
+        char **grown =
+            text ? adept_grow(o->operators, &o->operators_capacity, o->n_operators + 1, sizeof *grown) : NULL;
         if (r.status == ADEPT_OK && !grown) adept_json_no_memory(&r);
         if (!grown) {
             free(text);
@@ -172,8 +175,8 @@ static const adept_option_row rows[] = {
 #define X(name, ...) ADEPT_FIELD_OPTION(2, AT(config.name), AT(config.given[ADEPT_FIELD_##name]), name, __VA_ARGS__)
     ADEPT_WORKLOAD_FIELDS(X)
 #undef X
-    {"micro-batch", "N", 2, "The same as --batch: samples of one replica of the model and pass", ADEPT_OPT_COUNT,
-     .at = AT(config.batch_size), .low = 1, .expert = true},
+        {"micro-batch", "N", 2, "The same as --batch: samples of one replica of the model and pass", ADEPT_OPT_COUNT,
+         .at = AT(config.batch_size), .low = 1, .expert = true},
     {"allow-unsupported", NULL, 2,
      "Count an operator adept does not know as an elementwise copy, with a warning, instead of refusing the model",
      ADEPT_OPT_FLAG, .at = AT(config.allow_unsupported), .expert = true},
@@ -182,7 +185,8 @@ static const adept_option_row rows[] = {
      "mylib::topk=Bx8,i64:Bx8. Repeatable",
      ADEPT_OPT_PARSED, .parse = parse_assume, .expert = true},
     {"operator", "FILE.json", 2,
-     "What operators that adept does not know compute and move, by the shapes of their arguments and results (docs/OPERATORS.md). Repeatable",
+     "What operators that adept does not know compute and move, by the shapes of their arguments and results "
+     "(docs/OPERATORS.md). Repeatable",
      ADEPT_OPT_PARSED, .parse = parse_operators, .expert = true},
     {"assume-branch", "SIDE", 2, "Take that side, true or false, of an `if` that depends on data, with a warning",
      ADEPT_OPT_PARSED, .parse = parse_branch, .expert = true},
@@ -283,7 +287,8 @@ static bool same_operators(const adept_workload_config *a, const adept_workload_
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
         const size_t at = adept_workload_field(i)->at, size = adept_workload_field(i)->size;
         if (i != ADEPT_FIELD_grad_accum &&
-            (a->given[i] != b->given[i] || memcmp((const char *)&a->words + at, (const char *)&b->words + at, size) != 0))
+            (a->given[i] != b->given[i] ||
+             memcmp((const char *)&a->words + at, (const char *)&b->words + at, size) != 0))
             return false;
     }
     return true;

@@ -57,8 +57,9 @@ static bool is_one_of(const char *word, const char *a, const char *b)
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-/* The words of a file of options, which stand in the place of "--options FILE" behind the command: an option a line, as "gpu = a100", "gpu a100"
- * or "--gpu=a100"; one without a value, "json". What follows on the command line comes later, and so holds where one may be given once. */
+/* The words of a file of options, which stand in the place of "--options FILE" behind the command: an option a line, as
+ * "gpu = a100", "gpu a100" or "--gpu=a100"; one without a value, "json". What follows on the command line comes later,
+ * and so holds where one may be given once. */
 static char **file_words;
 
 static adept_status read_options(adept_cli *cli, int *argc, char ***argv)
@@ -84,7 +85,8 @@ static adept_status read_options(adept_cli *cli, int *argc, char ***argv)
         char *value = at + length + strspn(at + length, " \t");
         if (*value == '=') value += 1 + strspn(value + 1, " \t");
         if (length == 0 || strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-") < length)
-            status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s:%d: no option, as 'gpu = a100' is one", old[3], line);
+            status =
+                adept_error_set(&cli->err, ADEPT_E_INVALID, "%s:%d: no option, as 'gpu = a100' is one", old[3], line);
         else if (asprintf(&words[n], *value ? "--%.*s=%s" : "--%.*s", (int)length, at, value) < 0)
             status = adept_cli_no_memory(cli);
         else
@@ -175,5 +177,6 @@ int main(int argc, char **argv)
                                                                  : adept_status_exit_code(status);
     if (!adept_sensors_are_stuck()) return code;
     fflush(NULL);
-    _exit(code); /* exit() would run what a driver's library does at its end, beside the call that it never came back from */
+    /* exit() would run what a driver's library does at its end, beside the call that it never came back from */
+    _exit(code);
 }

@@ -1,4 +1,5 @@
-/** @file measure_job.c  What `adept measure` does: sensors read while a command runs, marks that it left, or a journal. */
+/** @file measure_job.c  What `adept measure` does: sensors read while a command runs, marks that it left, or a journal.
+ */
 #include "measure_job.h"
 #include "adept_clock.h"
 #include "adept_file.h"
@@ -38,10 +39,11 @@ static void say(void *record)
     double now_s = adept_clock_s();
 
     for (size_t i = 0; i < adept_recording_tracks(l->recording); i++) {
-        double energy_j = adept_recording_energy_now(l->recording, i), watts = (energy_j - l->energies_j[i]) / (now_s - l->last_s);
+        double energy_j = adept_recording_energy_now(l->recording, i),
+               watts = (energy_j - l->energies_j[i]) / (now_s - l->last_s);
         if (!isnan(watts) && used < sizeof line - 1) {
-            int n = snprintf(line + used, sizeof line - used, "  %s %s", adept_recording_track(l->recording, i)->sensor->name,
-                             adept_units_watt(watts).s);
+            int n = snprintf(line + used, sizeof line - used, "  %s %s",
+                             adept_recording_track(l->recording, i)->sensor->name, adept_units_watt(watts).s);
             used += n > 0 ? (size_t)n : 0;
         }
         l->energies_j[i] = energy_j;
@@ -68,8 +70,8 @@ static void live_end(live *l)
 
 /* ---------------------------------------------------------------- marks ------------------------------------------- */
 
-/* A command marks its regions by lines "SECONDS [PID] begin|end NAME" behind the file that ADEPT_MARKS names; the seconds
- * are of CLOCK_MONOTONIC. A file, not a pipe: nobody is stopped or killed by a reader that has gone. */
+/* A command marks its regions by lines "SECONDS [PID] begin|end NAME" behind the file that ADEPT_MARKS names; the
+ * seconds are of CLOCK_MONOTONIC. A file, not a pipe: nobody is stopped or killed by a reader that has gone. */
 static adept_status make_marks(adept_cli *cli, const adept_measure_cli_options *o, char *path, size_t size)
 {
     const char *folder = getenv("TMPDIR");
@@ -156,10 +158,12 @@ static adept_status take_marks(adept_cli *cli, adept_recording *r, const char *p
         if (m.no_memory)
             status = adept_cli_no_memory(cli);
         else
-            status = adept_error_set(&cli->err, ADEPT_E_INVALID,
-                                     "%s:%zu: no mark \"SECONDS [PID] begin|end NAME\", or an end without a begin", path, n);
+            status =
+                adept_error_set(&cli->err, ADEPT_E_INVALID,
+                                "%s:%zu: no mark \"SECONDS [PID] begin|end NAME\", or an end without a begin", path, n);
     }
-    if (status == ADEPT_OK && !feof(file)) status = adept_system_error(&cli->err, ADEPT_E_IO, path); /* or no memory for a line */
+    /* or no memory for a line */
+    if (status == ADEPT_OK && !feof(file)) status = adept_system_error(&cli->err, ADEPT_E_IO, path);
     free(m.open);
     free(line);
     fclose(file);
@@ -193,8 +197,12 @@ static bool is_interrupted(void)
 /* What sensors are to know; its texts are the options'. */
 static adept_sensor_settings settings_of(const adept_measure_cli_options *o)
 {
-    adept_sensor_settings settings = {.sysroot = o->sysroot, .meters = o->meters, .n_meters = o->n_meters, .dram = o->dram,
-                                      .pid = o->attach ? o->attach : getpid(), .is_stopped = is_interrupted};
+    adept_sensor_settings settings = {.sysroot = o->sysroot,
+                                      .meters = o->meters,
+                                      .n_meters = o->n_meters,
+                                      .dram = o->dram,
+                                      .pid = o->attach ? o->attach : getpid(),
+                                      .is_stopped = is_interrupted};
 
     settings.dram.ea2p_tiers = o->dram_tiers == ADEPT_TIERS_OF_EA2P;
     settings.dram.process_usage = o->dram_usage == ADEPT_DRAM_OF_PROCESS;
@@ -228,7 +236,8 @@ static void tick(void *record)
     live *l = record;
 
     adept_recording_watch(l->recording);
-    if (l->job->options->steps && !l->child.has_ended) adept_visible_of(&l->job->visible, l->child.pid); /* `env VAR=... python` sets what adept has not */
+    /* `env VAR=... python` sets what adept has not */
+    if (l->job->options->steps && !l->child.has_ended) adept_visible_of(&l->job->visible, l->child.pid);
     if (l->child.signal && !l->job->signal) {
         l->job->signal = l->child.signal;
         if (l->job->on_signal) l->job->on_signal(l->job->data);
@@ -247,7 +256,9 @@ static adept_status run_command(adept_cli *cli, adept_measure_job *job, live *l)
         adept_status status = adept_child_start(child, o->words.words, &cli->err);
         cli->exit_code = child->exit_status;
         if (status != ADEPT_OK) return status;
-        size_t region = o->repeat > 1 ? adept_recording_add_region(job->recording, ADEPT_REPEAT_REGION, child->begin_s, NAN) : SIZE_MAX;
+        size_t region = o->repeat > 1
+                            ? adept_recording_add_region(job->recording, ADEPT_REPEAT_REGION, child->begin_s, NAN)
+                            : SIZE_MAX;
         if (adept_interrupt_requested) raise(SIGTERM); /* it came before; now it waits, and goes to the command */
         adept_child_wait(child, tick_s, tick, l);
         adept_recording_leave_at(job->recording, region, child->end_s);
@@ -266,7 +277,8 @@ static void watch(adept_cli *cli, adept_measure_job *job, live *l)
     const adept_measure_cli_options *o = job->options;
     adept_child child;
 
-    adept_child_watch(&child, o->attach ? &job->attached : NULL, o->duration_s > 0 ? o->duration_s : INFINITY, 0.5, l->progress.shown ? say : NULL, l);
+    adept_child_watch(&child, o->attach ? &job->attached : NULL, o->duration_s > 0 ? o->duration_s : INFINITY, 0.5,
+                      l->progress.shown ? say : NULL, l);
     job->run.begin_s = child.begin_s;
     job->run.end_s = child.end_s;
     if (child.signal) cli->exit_code = 128 + child.signal;
@@ -348,7 +360,8 @@ static void note_begin(adept_measure_job *job)
     job->run.started = job->started.s;
     for (size_t i = 0; job->run.rank < 0 && i < sizeof ranks / sizeof *ranks; i++) {
         int64_t rank;
-        if (getenv(ranks[i]) && adept_integer_parse(&rank, getenv(ranks[i]), NULL, 0, INT_MAX)) job->run.rank = (int)rank;
+        if (getenv(ranks[i]) && adept_integer_parse(&rank, getenv(ranks[i]), NULL, 0, INT_MAX))
+            job->run.rank = (int)rank;
     }
 }
 
@@ -365,7 +378,8 @@ static adept_status read_about(adept_cli *cli, adept_measure_job *job, const cha
     ssize_t length = adept_file_line(&text, &capacity, file);
     status = length < 0 && !feof(file) ? adept_system_error(&cli->err, ADEPT_E_INVALID, path) : ADEPT_OK;
     fclose(file);
-    if (status == ADEPT_OK) status = adept_json_parse(&job->about, path, text ? text : "", length > 0 ? (size_t)length : 0, &cli->err);
+    if (status == ADEPT_OK)
+        status = adept_json_parse(&job->about, path, text ? text : "", length > 0 ? (size_t)length : 0, &cli->err);
     free(text);
     if (status != ADEPT_OK) return status;
     const cJSON *command = cJSON_GetObjectItemCaseSensitive(job->about, "command");
@@ -373,7 +387,8 @@ static adept_status read_about(adept_cli *cli, adept_measure_job *job, const cha
     job->run.started = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(job->about, "started"));
     const cJSON *visible = cJSON_GetObjectItemCaseSensitive(job->about, "visible");
     for (size_t v = 0; v < ADEPT_VISIBLE_VARIABLES; v++)
-        if (!adept_visible_set(&job->visible, v, cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(visible, adept_visible_name(v)))))
+        if (!adept_visible_set(&job->visible, v,
+                               cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(visible, adept_visible_name(v)))))
             return adept_cli_no_memory(cli);
     if (adept_json_size(command) == 0) return ADEPT_OK;
     job->run.command = job->command = calloc(adept_json_size(command) + 1, sizeof *job->command);
@@ -389,7 +404,8 @@ static adept_status read_journal(adept_cli *cli, adept_measure_job *job)
     adept_status status = adept_recording_read(&job->recording, path, &cli->err);
 
     if (status != ADEPT_OK) return status;
-    snprintf(marks, sizeof marks, "%s.marks", path); /* of a run that was killed: what it marked is not in the journal */
+    /* of a run that was killed: what it marked is not in the journal */
+    snprintf(marks, sizeof marks, "%s.marks", path);
     if (access(marks, F_OK) == 0) status = take_marks(cli, job->recording, marks);
     adept_recording_cut(job->recording);
     job->run.begin_s = adept_recording_begin_s(job->recording);
@@ -401,7 +417,8 @@ adept_status adept_measure_make(adept_cli *cli, adept_measure_job *job)
 {
     const adept_measure_cli_options *o = job->options;
 
-    job->run = (adept_measured_run){.exit_status = -1, .rank = -1, .with_samples = o->raw, .begin_s = NAN, .end_s = NAN};
+    job->run =
+        (adept_measured_run){.exit_status = -1, .rank = -1, .with_samples = o->raw, .begin_s = NAN, .end_s = NAN};
     if (o->repeat > 1) job->run.repeated = ADEPT_REPEAT_REGION;
     if (o->words.n > 0) job->run.command = o->words.words;
     adept_status status = ADEPT_OK;
@@ -451,13 +468,17 @@ static adept_status fit_idle(adept_cli *cli, const adept_measure_job *job, adept
     for (int c = 0; c < ADEPT_COMPONENTS; c++) {
         for (size_t i = 0; i < n && i < MOST_RUNS; i++) {
             times_s[i] = regions[i].end_s - regions[i].begin_s;
-            energies_j[i] = adept_measured_energy(job->recording, (adept_component)c, regions[i].begin_s, regions[i].end_s).energy_j;
+            energies_j[i] =
+                adept_measured_energy(job->recording, (adept_component)c, regions[i].begin_s, regions[i].end_s)
+                    .energy_j;
         }
-        fitted += adept_idle_line_fit(&fit->lines[c], times_s, energies_j, n < MOST_RUNS ? n : MOST_RUNS, NULL) == ADEPT_OK;
+        fitted +=
+            adept_idle_line_fit(&fit->lines[c], times_s, energies_j, n < MOST_RUNS ? n : MOST_RUNS, NULL) == ADEPT_OK;
     }
     if (fitted > 0) return ADEPT_OK;
     return adept_error_set(&cli->err, ADEPT_E_FIT, "%s: %s", job->options->idle_fit,
-                           n < 2 ? "two runs are needed, so --duration 3s or more" : "no sensor knows what the idle machine draws");
+                           n < 2 ? "two runs are needed, so --duration 3s or more"
+                                 : "no sensor knows what the idle machine draws");
 }
 
 adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job)
@@ -478,8 +499,8 @@ adept_status adept_measure_idle(adept_cli *cli, adept_measure_job *job)
     if (status == ADEPT_OK) status = adept_idle_fit_save(&fit, o->idle_fit, &cli->err);
     for (int c = 0; status == ADEPT_OK && c < ADEPT_COMPONENTS; c++)
         if (fit.lines[c].n > 0)
-            printf("%-8s E_idle(t) = %.4g J + %.4g W t   RMSE %.3g J, R2 %.6f\n", adept_component_name((size_t)c), fit.lines[c].alpha_j,
-                   fit.lines[c].beta_w, fit.lines[c].rmse_j, fit.lines[c].r2);
+            printf("%-8s E_idle(t) = %.4g J + %.4g W t   RMSE %.3g J, R2 %.6f\n", adept_component_name((size_t)c),
+                   fit.lines[c].alpha_j, fit.lines[c].beta_w, fit.lines[c].rmse_j, fit.lines[c].r2);
     return status;
 }
 

@@ -64,7 +64,8 @@ typedef struct adept_measure_job {
 
 #define ADEPT_MOST_KINDS 32
 
-/** What a recording by these options reads. @param kinds  filled with those of the machine and of the network; ends with NULL */
+/** What a recording by these options reads. @param kinds  filled with those of the machine and of the network; ends
+ * with NULL */
 adept_recording_options adept_measure_sensors(const adept_measure_cli_options *o,
                                               const adept_sensor_kind *kinds[ADEPT_MOST_KINDS]);
 /** Start the job's recording, of the machine's sensors and the network's. @param journal  NULL: none */

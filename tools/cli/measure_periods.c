@@ -1,12 +1,13 @@
-/** @file measure_periods.c  `adept measure --read FILE --by-period`: how far energies would be off, had the sensors been read less often. It
- *  stands for figure 3.3 of the thesis, on one's own run. */
+/** @file measure_periods.c  `adept measure --read FILE --by-period`: how far energies would be off, had the sensors
+ * been read less often. It stands for figure 3.3 of the thesis, on one's own run. */
 #include "columns.h"
 #include "measure_job.h"
 #include <math.h>
 
 #define MOST_TIMES 4096u
 
-/* By every k-th sample, and the last: what a counter counted between them, else the trapezoids of the power. NAN: too few. */
+/* By every k-th sample, and the last: what a counter counted between them, else the trapezoids of the power. NAN: too
+ * few. */
 static double energy_of(const adept_track *t, size_t every)
 {
     size_t last = t->n_samples - 1;
@@ -38,14 +39,16 @@ static adept_text error_text(double share)
 static void put_period(adept_row_writer *w, const adept_track *t, size_t every)
 {
     const double length_s = t->samples[t->n_samples - 1].time_s - t->samples[0].time_s;
-    const double period_s = length_s / (double)(t->n_samples - 1) * (double)every, all_j = energy_of(t, 1), some_j = energy_of(t, every);
+    const double period_s = length_s / (double)(t->n_samples - 1) * (double)every, all_j = energy_of(t, 1),
+                 some_j = energy_of(t, every);
 
     adept_row_begin(w);
     adept_column_text(w, "sensor", "sensor", t->sensor->name);
     adept_column_number(w, "period_s", ">period", adept_units_time, period_s);
     adept_column_number(w, "energy_j", ">energy", adept_units_joule, some_j);
     adept_column_number(w, "error_percent", ">error", error_text, 100 * (some_j / all_j - 1));
-    adept_column_number(w, "nominal_error_percent", ">by nominal period", error_text, 100 * (nominal_of(t, every, period_s) / all_j - 1));
+    adept_column_number(w, "nominal_error_percent", ">by nominal period", error_text,
+                        100 * (nominal_of(t, every, period_s) / all_j - 1));
     adept_row_end(w);
 }
 
@@ -71,7 +74,8 @@ adept_status adept_measure_periods(adept_cli *cli, const adept_measure_job *job)
         adept_json_end_object(&json);
     }
     if (status == ADEPT_OK && shown == 0)
-        status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no sensor has two samples whose energy is known", job->options->read);
+        status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s: no sensor has two samples whose energy is known",
+                                 job->options->read);
     adept_status printed = rows.json && status == ADEPT_OK ? adept_json_emit(cli, &json) : ADEPT_OK;
     if (status != ADEPT_OK) adept_buffer_free(&json.out);
     return status == ADEPT_OK ? printed : status;

@@ -19,7 +19,8 @@ adept_status adept_sweep_plot(const char *path, const adept_sweep_picture *pictu
     return adept_gnuplot_check(path, err);
 }
 
-adept_status adept_power_plot(const char *path, const adept_recording *r, double begin_s, double end_s, const char *title, adept_error *err)
+adept_status adept_power_plot(const char *path, const adept_recording *r, double begin_s, double end_s,
+                              const char *title, adept_error *err)
 {
     (void)r, (void)begin_s, (void)end_s, (void)title;
     return adept_gnuplot_check(path, err);

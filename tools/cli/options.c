@@ -421,7 +421,8 @@ __attribute__((noinline)) static adept_status print_help(const parser *p, bool a
     argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
     const char *variant = p->command->words ? p->command->words[0] : NULL; /* "--drive" */
     if (n_more > 0)
-        printf("\n%zu more option%s for experts: %s%s%s --help-all\n", n_more, n_more == 1 ? "" : "s", name, variant ? " " : "", variant ? variant : "");
+        printf("\n%zu more option%s for experts: %s%s%s --help-all\n", n_more, n_more == 1 ? "" : "s", name,
+               variant ? " " : "", variant ? variant : "");
     free(rows);
     return ADEPT_OK;
 }
@@ -447,14 +448,30 @@ static const adept_option_row *option_called(const parser *p, const char *name)
 
 /* What others call an option, and ours. */
 static const char *const other_names[][2] = {
-    {"dtype", "precision"},          {"amp", "precision"},         {"num-gpus", "gpus"},
-    {"n-gpus", "gpus"},              {"world-size", "gpus"},       {"tensor-parallel-size", "tp"},
-    {"tensor-parallel", "tp"},       {"pipeline-parallel", "pp"},   {"context-parallel", "cp"},
-    {"expert-parallel", "ep"},       {"sequence-parallel", "sp"},   {"zero-stage", "zero"},
-    {"tensor-model-parallel-size", "tp"}, {"pipeline-model-parallel-size", "pp"}, {"gradient-checkpointing", "activation-checkpoint"},
-    {"num-nodes", "nodes"},          {"power-cap", "power-limit"}, {"gradient-accumulation-steps", "grad-accum"},
-    {"sequence-length", "seq-length"}, {"seq-len", "seq-length"},  {"micro-batch-size", "batch"},
-    {"bs", "batch"},                 {"gpu-launch", "host-launch"}, {"device", "gpu"},
+    {"dtype", "precision"},
+    {"amp", "precision"},
+    {"num-gpus", "gpus"},
+    {"n-gpus", "gpus"},
+    {"world-size", "gpus"},
+    {"tensor-parallel-size", "tp"},
+    {"tensor-parallel", "tp"},
+    {"pipeline-parallel", "pp"},
+    {"context-parallel", "cp"},
+    {"expert-parallel", "ep"},
+    {"sequence-parallel", "sp"},
+    {"zero-stage", "zero"},
+    {"tensor-model-parallel-size", "tp"},
+    {"pipeline-model-parallel-size", "pp"},
+    {"gradient-checkpointing", "activation-checkpoint"},
+    {"num-nodes", "nodes"},
+    {"power-cap", "power-limit"},
+    {"gradient-accumulation-steps", "grad-accum"},
+    {"sequence-length", "seq-length"},
+    {"seq-len", "seq-length"},
+    {"micro-batch-size", "batch"},
+    {"bs", "batch"},
+    {"gpu-launch", "host-launch"},
+    {"device", "gpu"},
 };
 
 /* What cannot be predicted yet. Of options that commands have which predict: those with --gpus. */
@@ -469,7 +486,8 @@ static adept_status check_missing(const parser *p, const char *name)
 {
     size_t length;
 
-    for (size_t i = 0; i < sizeof missing / sizeof *missing && option_called(p, "gpus") && !option_called(p, name); i++) {
+    for (size_t i = 0; i < sizeof missing / sizeof *missing && option_called(p, "gpus") && !option_called(p, name);
+         i++) {
         length = strlen(missing[i].name); /* --tensor-parallel-size, --zero-stage */
         if (strncmp(name, missing[i].name, length) == 0 && (name[length] == '\0' || name[length] == '-'))
             return adept_cli_usage(p->cli, "--%s: %s", name, missing[i].what);
@@ -535,7 +553,8 @@ static adept_status take_long(parser *p, char *word)
     if (check_missing(p, name) != ADEPT_OK) return ADEPT_E_USAGE; /* before --ep is taken for --epochs */
     const entry *e = find_long(p, name, &ambiguous);
     if (!e) return unknown_option(p, word, name);
-    const adept_option_row *o = e->option, si = {name, o->value, .kind = ADEPT_OPT_ABOVE_0, .at = o->at, .given = o->given};
+    const adept_option_row *o = e->option,
+                           si = {name, o->value, .kind = ADEPT_OPT_ABOVE_0, .at = o->at, .given = o->given};
     const entry of_si = {&si, e->record};
     if (ambiguous) return adept_cli_usage(p->cli, "option '%s' is ambiguous; write it in full", word);
     if (!o->value && value) return adept_cli_usage(p->cli, "option '--%s' takes no value", o->name);

@@ -16,7 +16,8 @@ const adept_options adept_step_options_of = {
               {&adept_set_options_of, offsetof(adept_step_options, set)}},
 };
 
-/* Does the run say how the step is shared out? Where every GPU has the whole model, its GPUs and nodes say all of it. */
+/* Does the run say how the step is shared out? Where every GPU has the whole model, its GPUs and nodes say all of it.
+ */
 static adept_status take_layout(adept_cli *cli, adept_predicted_step *s)
 {
     const adept_mesh_words words = adept_run_mesh(s->run);
@@ -43,7 +44,8 @@ adept_status adept_predicted_step_of_profile(adept_cli *cli, adept_predicted_ste
     s->grouping = grouping;
     if (status == ADEPT_OK && s->layout && !s->layout->mesh.plain) {
         s->prediction = s->layout->prediction;
-        snprintf(s->limits.reason, sizeof s->limits.reason, "stages of a layout have no one best limit; --power-limit is of all");
+        snprintf(s->limits.reason, sizeof s->limits.reason,
+                 "stages of a layout have no one best limit; --power-limit is of all");
         return ADEPT_OK;
     }
     if (status == ADEPT_OK) status = adept_predict(&s->prediction, s->profile, s->hw, s->run, &cli->err);
@@ -91,7 +93,8 @@ static adept_workload_options without_queries(const adept_workload_options *o)
     return training;
 }
 
-static adept_status predict_life(adept_cli *cli, adept_predicted_step *s, const adept_step_options *o, const adept_job_spec *job)
+static adept_status predict_life(adept_cli *cli, adept_predicted_step *s, const adept_step_options *o,
+                                 const adept_job_spec *job)
 {
     const adept_workload_config *words = &o->workload.config;
     const bool generates = words->prompt > 0 || words->tokens > 0;

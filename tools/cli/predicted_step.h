@@ -1,5 +1,5 @@
-/** @file predicted_step.h  A predicted step, and what it is of: what predict, explain and report begin with. Calls: step_options,
- *  groups. */
+/** @file predicted_step.h  A predicted step, and what it is of: what predict, explain and report begin with. Calls:
+ * step_options, groups. */
 #ifndef ADEPT_PREDICTED_STEP_H
 #define ADEPT_PREDICTED_STEP_H
 #include "adept_layout.h"
@@ -29,7 +29,8 @@ typedef struct adept_predicted_step {
     adept_op_prediction *ops; /* one for each operator of the profile */
     const adept_grouping *grouping;
     adept_groups groups; /* of the operators; of a layout none */
-    /* of a run that says a layout: else NULL. Profile and run are then these, with the passes, GPUs and nodes that it says */
+    /* of a run that says a layout: else NULL. Profile and run are then these, with the passes, GPUs and nodes that it
+     * says */
     adept_layout_prediction *layout;
     adept_profile shared_profile;
     adept_run shared_run;

@@ -212,7 +212,9 @@ static void print_side(FILE *out, const adept_diff_report *r, const char *name, 
     }
     fprintf(out, ", on %" PRId64 " x ", adept_run_gpus(side->run));
     print_name(out, r->markdown, side->hw->name);
-    fputs(adept_calibrated_in(side->hw, side->run, side->profile->precision) ? " (calibrated)\n" : " (not calibrated)\n", out);
+    fputs(adept_calibrated_in(side->hw, side->run, side->profile->precision) ? " (calibrated)\n"
+                                                                             : " (not calibrated)\n",
+          out);
 }
 
 static void print_check(FILE *out, const adept_diff_report *r)
@@ -332,13 +334,13 @@ static void put_side(adept_json_writer *w, const char *key, const adept_diff_sid
     adept_json_begin_object(w, key);
     adept_json_put_string(w, "path", prof->model_path);
     adept_json_put_known(w, "sha256", prof->model_sha256);
-    adept_json_put_members(w,
-                           "params %jd gpu %s calibrated %d mode %s precision %s batch_size %jd gpus %jd optimizer %s "
-                           "grad_accum %jd power_avg_w %g energy_per_sample_j %g kernels %g",
-                           prof->params, side->hw->name, adept_calibrated_in(side->hw, side->run, side->profile->precision),
-                           adept_mode_name(prof->mode), adept_precision_name(prof->precision), prof->batch_size,
-                           adept_run_gpus(side->run), prof->optimizer, prof->grad_accum, p->power_avg_w,
-                           p->energy_per_sample_j, p->kernels);
+    adept_json_put_members(
+        w,
+        "params %jd gpu %s calibrated %d mode %s precision %s batch_size %jd gpus %jd optimizer %s "
+        "grad_accum %jd power_avg_w %g energy_per_sample_j %g kernels %g",
+        prof->params, side->hw->name, adept_calibrated_in(side->hw, side->run, side->profile->precision),
+        adept_mode_name(prof->mode), adept_precision_name(prof->precision), prof->batch_size, adept_run_gpus(side->run),
+        prof->optimizer, prof->grad_accum, p->power_avg_w, p->energy_per_sample_j, p->kernels);
     adept_json_end_object(w);
 }
 

@@ -258,10 +258,11 @@ static char *csv_of(adept_cli *cli, const answers *a)
 static void put_spent(adept_json_writer *w, const char *key, const adept_spent *spent)
 {
     adept_json_begin_object(w, key);
-    adept_json_put_members(w, "time_s %g energy_j %g edp_js %g ed2p_js2 %g avg_power_w %g runs %jd time_sd_s %g energy_sd_j %g",
-                           spent->time_s, spent->energy_j, spent->energy_j * spent->time_s,
-                           spent->energy_j * spent->time_s * spent->time_s, spent->energy_j / spent->time_s,
-                           (intmax_t)spent->taken.time_s.n, spent->taken.time_s.sd, spent->taken.energy_j.sd);
+    adept_json_put_members(
+        w, "time_s %g energy_j %g edp_js %g ed2p_js2 %g avg_power_w %g runs %jd time_sd_s %g energy_sd_j %g",
+        spent->time_s, spent->energy_j, spent->energy_j * spent->time_s,
+        spent->energy_j * spent->time_s * spent->time_s, spent->energy_j / spent->time_s,
+        (intmax_t)spent->taken.time_s.n, spent->taken.time_s.sd, spent->taken.energy_j.sd);
     adept_json_begin_object(w, "by_component");
     for (size_t c = 0; c < ADEPT_COMPONENTS; c++)
         if (!isnan(spent->energies_j[c])) adept_json_put_number(w, adept_component_name(c), spent->energies_j[c]);

@@ -126,7 +126,8 @@ static void add_scored(adept_table *table, const adept_scored *s)
     snprintf(what, sizeof what, "%.120s, batch %" PRId64 ", %s, %s", m->model_name, m->batch_size,
              adept_precision_name(m->precision), adept_mode_name(m->mode));
     if (m->run.gpus > 1) snprintf(what + strlen(what), sizeof what - strlen(what), ", %" PRId64 " GPUs", m->run.gpus);
-    if (m->run.power_limit_w > 0) snprintf(what + strlen(what), sizeof what - strlen(what), ", %g W", m->run.power_limit_w);
+    if (m->run.power_limit_w > 0)
+        snprintf(what + strlen(what), sizeof what - strlen(what), ", %g W", m->run.power_limit_w);
     adept_table_row(table, ADEPT_CELLS(place, what, known(adept_units_time(m->step_time_s), m->step_time_s).s,
                                        known(adept_units_time(s->time_s), m->step_time_s).s,
                                        signed_percent(error_of(s->time_s, m->step_time_s)).s,

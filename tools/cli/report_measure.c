@@ -19,7 +19,8 @@ void adept_report_missing(FILE *out, const adept_recording *r)
 /* "RAPL zone core, inside cpu-0" */
 static const char *device_text(char *text, size_t size, const adept_sensor *s)
 {
-    snprintf(text, size, "%s%s%s%s", s->device, *s->device && *s->inside ? ", " : "", *s->inside ? "inside " : "", s->inside);
+    snprintf(text, size, "%s%s%s%s", s->device, *s->device && *s->inside ? ", " : "", *s->inside ? "inside " : "",
+             s->inside);
     return text;
 }
 
@@ -32,8 +33,9 @@ adept_status adept_report_sensors(adept_cli *cli, FILE *out, const adept_recordi
     for (size_t i = 0; i < adept_recording_tracks(r); i++) {
         const adept_sensor *s = adept_recording_track(r, i)->sensor;
         char device[MOST_DEVICE_TEXT];
-        adept_table_row(&table, ADEPT_CELLS(s->name, adept_component_name(s->component), device_text(device, sizeof device, s),
-                                            s->is_estimated ? "estimated" : "measured", s->source));
+        adept_table_row(&table,
+                        ADEPT_CELLS(s->name, adept_component_name(s->component), device_text(device, sizeof device, s),
+                                    s->is_estimated ? "estimated" : "measured", s->source));
     }
     if (adept_recording_tracks(r) == 0) fputs("No sensor answers on this machine.\n", out);
     adept_status status = adept_table_end(cli, &table, adept_recording_tracks(r) > 0 ? out : NULL);
@@ -47,10 +49,12 @@ static adept_text range_text(const adept_energy *e)
     return adept_cell("%s to %s", adept_units_digits(e->low_j).s, adept_units_joule(e->high_j).s);
 }
 
-static void add_energy(adept_table *table, const char *name, const char *device, const char *origin, const adept_energy *e)
+static void add_energy(adept_table *table, const char *name, const char *device, const char *origin,
+                       const adept_energy *e)
 {
-    adept_table_row(table, ADEPT_CELLS(name, adept_units_joule(e->energy_j).s, range_text(e).s, adept_units_watt(e->avg_power_w).s,
-                                       isnan(e->peak_power_w) ? "" : adept_units_watt(e->peak_power_w).s, origin, device));
+    adept_table_row(
+        table, ADEPT_CELLS(name, adept_units_joule(e->energy_j).s, range_text(e).s, adept_units_watt(e->avg_power_w).s,
+                           isnan(e->peak_power_w) ? "" : adept_units_watt(e->peak_power_w).s, origin, device));
 }
 
 static adept_status report_energies(adept_cli *cli, FILE *out, const adept_measure_job *job)
@@ -63,7 +67,8 @@ static adept_status report_energies(adept_cli *cli, FILE *out, const adept_measu
         const adept_track *track = adept_recording_track(r, i);
         adept_energy e = adept_track_energy(track, job->run.begin_s, job->run.end_s);
         char device[MOST_DEVICE_TEXT];
-        add_energy(&table, track->sensor->name, device_text(device, sizeof device, track->sensor), track->sensor->is_estimated ? "estimated" : "measured", &e);
+        add_energy(&table, track->sensor->name, device_text(device, sizeof device, track->sensor),
+                   track->sensor->is_estimated ? "estimated" : "measured", &e);
     }
     if (adept_measured_sensors(r, ADEPT_COMPONENTS) > 1) add_energy(&table, "total", "cpu, dram and gpu", "", &total);
     if (adept_recording_tracks(r) == 0) fputs("  No sensor answered: only the time is known.\n", out);
@@ -78,7 +83,8 @@ static adept_text spread(const adept_statistics *s, adept_text (*print)(double))
 
 static adept_text interval(const adept_statistics *s, adept_text (*print)(double))
 {
-    return s->n < 2 || isnan(s->mean) ? adept_cell("%s", "") : adept_cell("%s to %s", print(s->low).s, print(s->high).s);
+    return s->n < 2 || isnan(s->mean) ? adept_cell("%s", "")
+                                      : adept_cell("%s to %s", print(s->low).s, print(s->high).s);
 }
 
 static adept_status report_regions(adept_cli *cli, FILE *out, const adept_recording *r)
@@ -94,10 +100,12 @@ static adept_status report_regions(adept_cli *cli, FILE *out, const adept_record
         if (!adept_region_is_first(r, i)) continue;
         status = adept_measured_region(&s, r, regions[i].name, 0, ADEPT_COMPONENTS, &cli->err);
         if (status == ADEPT_OK)
-            adept_table_row(&table, ADEPT_CELLS(regions[i].name, adept_cell("%zu", s.time_s.n).s, spread(&s.time_s, adept_units_time).s,
-                                                interval(&s.time_s, adept_units_time).s, spread(&s.energy_j, adept_units_joule).s,
-                                                interval(&s.energy_j, adept_units_joule).s,
-                                                adept_units_watt(s.energy_j.total / s.time_s.total).s));
+            adept_table_row(&table,
+                            ADEPT_CELLS(regions[i].name, adept_cell("%zu", s.time_s.n).s,
+                                        spread(&s.time_s, adept_units_time).s, interval(&s.time_s, adept_units_time).s,
+                                        spread(&s.energy_j, adept_units_joule).s,
+                                        interval(&s.energy_j, adept_units_joule).s,
+                                        adept_units_watt(s.energy_j.total / s.time_s.total).s));
     }
     adept_status printed = adept_table_end(cli, &table, status == ADEPT_OK && n > 0 ? out : NULL);
     return status == ADEPT_OK ? printed : status;
@@ -121,9 +129,11 @@ static void report_above_idle(FILE *out, const adept_measure_job *job)
     const char *comma = "\nAbove idle  ";
 
     for (size_t c = 0; job->run.idle && c <= ADEPT_COMPONENTS; c++) {
-        double above_j = adept_measured_above_idle_j(job->recording, job->run.idle, (adept_component)c, job->run.begin_s, job->run.end_s);
+        double above_j = adept_measured_above_idle_j(job->recording, job->run.idle, (adept_component)c,
+                                                     job->run.begin_s, job->run.end_s);
         if (isnan(above_j)) continue;
-        fprintf(out, "%s%s %s", comma, c < ADEPT_COMPONENTS ? adept_component_name(c) : "total", adept_units_joule(above_j).s);
+        fprintf(out, "%s%s %s", comma, c < ADEPT_COMPONENTS ? adept_component_name(c) : "total",
+                adept_units_joule(above_j).s);
         comma = ", ";
     }
     if (*comma == ',') fputc('\n', out);
@@ -132,11 +142,14 @@ static void report_above_idle(FILE *out, const adept_measure_job *job)
 static void report_counts(FILE *out, const adept_counts *c)
 {
     fprintf(out, "\nCounted   %s in %s%s", adept_units_si(c->values[ADEPT_COUNTER_INSTRUCTIONS], "instructions").s,
-            adept_units_si(c->values[ADEPT_COUNTER_CYCLES], "cycles").s, c->is_user_only ? ", without the kernel's" : "");
-    fprintf(out, ": %s a cycle; %s cache misses in 1000 instructions", adept_units_digits(c->ipc).s, adept_units_digits(c->misses_per_1000).s);
+            adept_units_si(c->values[ADEPT_COUNTER_CYCLES], "cycles").s,
+            c->is_user_only ? ", without the kernel's" : "");
+    fprintf(out, ": %s a cycle; %s cache misses in 1000 instructions", adept_units_digits(c->ipc).s,
+            adept_units_digits(c->misses_per_1000).s);
     fprintf(out, "; memory moves %s, by %s", adept_units_si(c->memory_bytes_per_s, "B/s").s,
             c->is_of_controllers ? "its controllers" : "64 B a miss");
-    fprintf(out, "\n          bound by %s\n", c->bound ? strcmp(c->bound, "both") == 0 ? "compute and memory" : c->bound : "what is not counted here");
+    fprintf(out, "\n          bound by %s\n",
+            c->bound ? strcmp(c->bound, "both") == 0 ? "compute and memory" : c->bound : "what is not counted here");
 }
 
 adept_status adept_report_measured(adept_cli *cli, FILE *out, const adept_measure_job *job)
@@ -157,7 +170,8 @@ adept_status adept_report_measured(adept_cli *cli, FILE *out, const adept_measur
     if (status == ADEPT_OK) status = report_regions(cli, out, r);
     for (size_t i = 0; i < adept_recording_tracks(r); i++) {
         char text[256];
-        if (adept_track_warning(text, sizeof text, adept_recording_track(r, i))) adept_report_warning(out, &headed, text);
+        if (adept_track_warning(text, sizeof text, adept_recording_track(r, i)))
+            adept_report_warning(out, &headed, text);
     }
     adept_report_missing(out, r);
     return status;

@@ -91,7 +91,8 @@ static void print_headline(FILE *out, const adept_predicted_step *r)
                 adept_units_change(p->fused_step_time_s / p->step_time_s - 1.0).s);
     fprintf(out, "Bound by   %-12s %s of the peak FLOP/s used (MFU)", adept_bound_name(p->bound),
             adept_units_percent(p->mfu).s);
-    if (isfinite(p->total_flops / p->energy_step_j)) fprintf(out, ", %s", adept_units_si(p->total_flops / p->energy_step_j, "FLOP/J").s);
+    if (isfinite(p->total_flops / p->energy_step_j))
+        fprintf(out, ", %s", adept_units_si(p->total_flops / p->energy_step_j, "FLOP/J").s);
     if (p->mfu_executed < 0.999 * p->mfu)
         fprintf(out, ", %s multiplied (Winograd)", adept_units_percent(p->mfu_executed).s);
     if (p->clock_ratio < 1) fprintf(out, ", clock at %s", adept_units_percent(p->clock_ratio).s);
@@ -100,8 +101,8 @@ static void print_headline(FILE *out, const adept_predicted_step *r)
 
 static const char *bound_text(adept_bound bound)
 {
-    static const char *const texts[] = {"arithmetic", "memory: weights and cache are read", "the host: it launches kernels one by one",
-                                        "communication"};
+    static const char *const texts[] = {"arithmetic", "memory: weights and cache are read",
+                                        "the host: it launches kernels one by one", "communication"};
     return texts[bound];
 }
 
@@ -118,8 +119,9 @@ static void print_generation(FILE *out, const adept_predicted_step *r)
     fprintf(out, "  each token   %-10s bound by %s\n", adept_units_time(p->tpot_s).s, bound_text(g->answer_bound));
     fprintf(out, "  %s tokens/s of all queries together, %s of each\n", adept_units_digits(g->tokens_per_s).s,
             adept_units_digits(1 / p->tpot_s).s);
-    fprintf(out, "  %s per token, %s per query: %s of it for the prompt\n", adept_units_si(g->energy_per_token_j, "J").s,
-            adept_units_si(g->wh_per_query, "Wh").s, adept_units_percent(g->prompt_j / p->energy_step_j).s);
+    fprintf(out, "  %s per token, %s per query: %s of it for the prompt\n",
+            adept_units_si(g->energy_per_token_j, "J").s, adept_units_si(g->wh_per_query, "Wh").s,
+            adept_units_percent(g->prompt_j / p->energy_step_j).s);
     fprintf(out, "  cache        %-10s %s for each token of a query", adept_units_bytes(g->kv_bytes).s,
             adept_units_bytes(g->kv_bytes_per_token).s);
     if (g->largest_batch > 0 && isfinite(g->longest_context))
@@ -181,7 +183,10 @@ static void print_times(FILE *out, const adept_predicted_step *r)
     double step_s = p->step_time_s;
 
     fputs("\nWhere the time goes\n", out);
-    print_phase(out, trains(r->profile) ? "forward and backward" : generates(r->profile) ? "prompt and tokens" : "forward",
+    print_phase(out,
+                trains(r->profile)      ? "forward and backward"
+                : generates(r->profile) ? "prompt and tokens"
+                                        : "forward",
                 p->pass_s, step_s);
     if (r->profile->mode == ADEPT_MODE_TRAIN) print_phase(out, "optimizer", p->optimizer_s, step_s);
     if (r->run->gpus > 1) print_phase(out, "communication", p->comm_s, step_s);
@@ -194,7 +199,8 @@ static void print_times(FILE *out, const adept_predicted_step *r)
 /* "8 replicas x tp 4 x pp 4, 32 micro-batches of 1; FSDP: parameters over 8 GPUs" */
 static void print_layout(FILE *out, const adept_layout_prediction *l)
 {
-    static const char *const sharded[] = {"", "optimizer state", "gradients and optimizer state", "parameters, gradients and optimizer state"};
+    static const char *const sharded[] = {"", "optimizer state", "gradients and optimizer state",
+                                          "parameters, gradients and optimizer state"};
     const adept_mesh *m = &l->mesh;
     const int sized = adept_sized((int)m->recompute, (int)m->recompute_blocks);
     const adept_field recompute = {.kind = ADEPT_FIELD_SIZED, .names = adept_checkpoint_name};
@@ -213,7 +219,8 @@ static void print_layout(FILE *out, const adept_layout_prediction *l)
     if (m->recompute != ADEPT_RECOMPUTE_NONE)
         fprintf(out, "         recomputed: %s\n", adept_field_text(text, &recompute, &sized));
     if (m->trainer != ADEPT_TRAINER_TORCH || m->chunked_loss)
-        fprintf(out, "         trained by %s%s\n", adept_trainer_name(m->trainer), m->chunked_loss ? ", the loss in chunks" : "");
+        fprintf(out, "         trained by %s%s\n", adept_trainer_name(m->trainer),
+                m->chunked_loss ? ", the loss in chunks" : "");
     if (l->nodes > 1)
         fprintf(out, "Network  %.0f nodes of %.0f GPUs%s%s, %s for each GPU between them\n", l->nodes, l->node_gpus,
                 l->node ? ", as " : "", l->node ? l->node : "", adept_units_si(l->adapter_bytes_per_s, "B/s").s);
@@ -225,25 +232,29 @@ static void print_layout_times(FILE *out, const adept_predicted_step *r)
     const struct {
         const char *name;
         double time_s;
-    } parts[] = {{"forward and backward", l->compute_s},     {"computed again", l->again_s}, {"tensor parallel", l->tensor_s},
-                 {"context parallel", l->context_s},         {"expert parallel", l->expert_s}, {"replicas, shards", l->data_s},
-                 {"sends of the pipeline", l->send_s},       {"bubble", l->bubble_s},        {"optimizer", l->optimizer_s},
-                 {"launches and the rest", l->rest_s}};
+    } parts[] = {{"forward and backward", l->compute_s}, {"computed again", l->again_s},
+                 {"tensor parallel", l->tensor_s},       {"context parallel", l->context_s},
+                 {"expert parallel", l->expert_s},       {"replicas, shards", l->data_s},
+                 {"sends of the pipeline", l->send_s},   {"bubble", l->bubble_s},
+                 {"optimizer", l->optimizer_s},          {"launches and the rest", l->rest_s}};
 
     fprintf(out, "\nWhere the time goes%s\n", l->n_stages > 1 ? " (the slowest stage)" : "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].time_s > 0) print_phase(out, parts[i].name, parts[i].time_s, r->prediction.step_time_s);
-    if (l->data_hidden_s > 0) fprintf(out, "  %s more are sent beside computing.\n", adept_units_time(l->data_hidden_s).s);
+    if (l->data_hidden_s > 0)
+        fprintf(out, "  %s more are sent beside computing.\n", adept_units_time(l->data_hidden_s).s);
     if (l->wait_w > 0 && isfinite(l->wait_w))
         fprintf(out, "  A GPU that waits draws about %s.\n", adept_units_si(l->wait_w, "W").s);
     if (l->n_whole > 0)
-        fprintf(out, "  %zu of %zu products stay whole on every tensor parallel GPU.\n", l->n_whole, l->n_whole + l->n_split);
+        fprintf(out, "  %zu of %zu products stay whole on every tensor parallel GPU.\n", l->n_whole,
+                l->n_whole + l->n_split);
     if (l->n_stages < 2) return;
     fputs("\nStages        blocks  micro-batch      busy     power    memory\n", out);
     for (size_t i = 0; i < l->n_stages; i++) {
         const adept_stage_prediction *s = &l->stages[i];
-        const bool as_before = i > 0 && i + 1 < l->n_stages && s->blocks == s[-1].blocks && s->micro_s == s[-1].micro_s &&
-                               s[1].micro_s == s->micro_s && i != l->worst && i != l->slowest;
+        const bool as_before = i > 0 && i + 1 < l->n_stages && s->blocks == s[-1].blocks &&
+                               s->micro_s == s[-1].micro_s && s[1].micro_s == s->micro_s && i != l->worst &&
+                               i != l->slowest;
         if (as_before) continue;
         fprintf(out, "  %-12zu%6.0f  %11s %9s %9s %9s%s\n", i, s->blocks, adept_units_time(s->micro_s).s,
                 adept_units_percent(s->busy_s / r->prediction.step_time_s).s, adept_units_si(s->power_w, "W").s,
@@ -262,15 +273,16 @@ static void print_layout_memory(FILE *out, const adept_layout_prediction *l)
     const adept_memory *m = &s->memory;
     const bool near = m->fits && m->peak_bytes + l->fragmentation_bytes > m->capacity_bytes;
 
-    fprintf(out, "\nMemory of a GPU%s: %s to %s of %s, %s\n", l->n_stages > 1 ? " of the worst stage" : "", adept_units_bytes(m->peak_bytes).s,
-            adept_units_bytes(m->peak_bytes + l->fragmentation_bytes).s, adept_units_bytes(m->capacity_bytes).s,
+    fprintf(out, "\nMemory of a GPU%s: %s to %s of %s, %s\n", l->n_stages > 1 ? " of the worst stage" : "",
+            adept_units_bytes(m->peak_bytes).s, adept_units_bytes(m->peak_bytes + l->fragmentation_bytes).s,
+            adept_units_bytes(m->capacity_bytes).s,
             near      ? "fits if little is lost to fragmentation"
             : m->fits ? "fits"
                       : "DOES NOT FIT");
     fprintf(out, "  weights %s, gradients %s, optimizer state %s,\n", adept_units_bytes(m->weights_bytes).s,
             adept_units_bytes(m->gradients_bytes).s, adept_units_bytes(m->optimizer_bytes).s);
-    fprintf(out, "  activations %s of %.3g micro-batch%s in flight", adept_units_bytes(m->activations_bytes).s, s->in_flight,
-            s->in_flight > 1 ? "es" : "");
+    fprintf(out, "  activations %s of %.3g micro-batch%s in flight", adept_units_bytes(m->activations_bytes).s,
+            s->in_flight, s->in_flight > 1 ? "es" : "");
     if (s->unsharded_bytes > 0) fprintf(out, ", unsharded blocks %s", adept_units_bytes(s->unsharded_bytes).s);
     fprintf(out, ",\n  context and NCCL's buffers %s, other %s\n", adept_units_bytes(s->buffers_bytes).s,
             adept_units_bytes(m->other_bytes - s->unsharded_bytes - s->buffers_bytes).s);
@@ -393,11 +405,11 @@ adept_inference_text adept_lifetime_text(const adept_predicted_step *s)
     adept_inference_text out;
 
     if (generates(p))
-        snprintf(out.s, sizeof out.s, "queries of %" PRId64 " + %" PRId64 " tokens, %s, %" PRId64 " at a time", p->prompt, p->tokens,
-                 adept_precision_name(p->precision), p->batch_size);
+        snprintf(out.s, sizeof out.s, "queries of %" PRId64 " + %" PRId64 " tokens, %s, %" PRId64 " at a time",
+                 p->prompt, p->tokens, adept_precision_name(p->precision), p->batch_size);
     else
-        snprintf(out.s, sizeof out.s, "samples in mode infer, %s, %" PRId64 " at a time", adept_precision_name(p->precision),
-                 p->batch_size);
+        snprintf(out.s, sizeof out.s, "samples in mode infer, %s, %" PRId64 " at a time",
+                 adept_precision_name(p->precision), p->batch_size);
     return out;
 }
 
@@ -408,14 +420,17 @@ void adept_lifetime_put(adept_json_writer *w, const adept_predicted_step *s)
     const adept_profile *p = s->inference;
 
     adept_json_begin_object(w, "lifetime");
-    adept_json_put_members(w, "inferences %g break_even_inferences %g energy_kwh %g site_energy_kwh %g co2e_g %g cost %g", t->samples,
-                           l->break_even, l->energy_kwh, l->site_energy_kwh, l->co2e_g, l->cost);
+    adept_json_put_members(w,
+                           "inferences %g break_even_inferences %g energy_kwh %g site_energy_kwh %g co2e_g %g cost %g",
+                           t->samples, l->break_even, l->energy_kwh, l->site_energy_kwh, l->co2e_g, l->cost);
     adept_json_put_pair(w, "interval_energy_kwh", l->interval_energy_kwh[0], l->interval_energy_kwh[1]);
     adept_json_begin_object(w, "inference");
-    adept_json_put_members(w, "mode %s precision %s batch_size %jd energy_j %g wh %g time_s %g gpu_hours %g energy_kwh %g "
+    adept_json_put_members(w,
+                           "mode %s precision %s batch_size %jd energy_j %g wh %g time_s %g gpu_hours %g energy_kwh %g "
                            "site_energy_kwh %g co2e_g %g cost %g",
-                           adept_mode_name(p->mode), adept_precision_name(p->precision), (intmax_t)p->batch_size, l->inference_j,
-                           l->inference_j / 3600, t->time_s, t->gpu_hours, t->energy_kwh, t->site_energy_kwh, t->co2e_g, t->cost);
+                           adept_mode_name(p->mode), adept_precision_name(p->precision), (intmax_t)p->batch_size,
+                           l->inference_j, l->inference_j / 3600, t->time_s, t->gpu_hours, t->energy_kwh,
+                           t->site_energy_kwh, t->co2e_g, t->cost);
     if (generates(p)) adept_json_put_members(w, "prompt %jd tokens %jd", (intmax_t)p->prompt, (intmax_t)p->tokens);
     adept_json_end_object(w);
     adept_json_end_object(w);
@@ -430,7 +445,8 @@ static void print_life(FILE *out, const adept_predicted_step *s)
     print_range(out, adept_units_kwh, l->interval_energy_kwh);
     if (isfinite(l->co2e_g)) fprintf(out, ", %s", adept_units_grams(l->co2e_g).s);
     if (isfinite(l->cost))
-        fprintf(out, ", cost %s%s%s", adept_units_digits(l->cost).s, t->currency ? " " : "", t->currency ? t->currency : "");
+        fprintf(out, ", cost %s%s%s", adept_units_digits(l->cost).s, t->currency ? " " : "",
+                t->currency ? t->currency : "");
     fprintf(out, "\n  Inferences: %s, %s each, %s GPU hours\n", adept_units_kwh(t->energy_kwh).s,
             adept_units_si(l->inference_j / 3600, "Wh").s, adept_units_digits(t->gpu_hours).s);
     fprintf(out, "  They are %s\n", adept_lifetime_text(s).s);

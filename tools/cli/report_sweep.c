@@ -126,15 +126,21 @@ size_t adept_sweep_warnings(adept_sweep_warning lines[ADEPT_SWEEP_WARNINGS], con
     if (a->contested[objective])
         snprintf(lines[n++].text, size,
                  "first place by %s is not sure: %s is first, but the %.0f %% interval of %s reaches into its own%s",
-                 adept_sweep_objective_name(objective), adept_sweep_describe_point(first, sizeof first, sweep, best->index),
-                 100 * best->interval_level, adept_sweep_describe_point(other, sizeof other, sweep, rival->index),
-                 on_one_gpu(sweep, best->index, rival->index) ? "; points on one GPU err alike, so their order is surer than that"
-                                                              : "");
+                 adept_sweep_objective_name(objective),
+                 adept_sweep_describe_point(first, sizeof first, sweep, best->index), 100 * best->interval_level,
+                 adept_sweep_describe_point(other, sizeof other, sweep, rival->index),
+                 on_one_gpu(sweep, best->index, rival->index)
+                     ? "; points on one GPU err alike, so their order is surer than that"
+                     : "");
     if (a->uncalibrated > 0)
-        snprintf(lines[n++].text, size, "%" PRIu64 " of %" PRIu64 " points are not calibrated: nobody measured their GPU, or not in their precision",
+        snprintf(lines[n++].text, size,
+                 "%" PRIu64 " of %" PRIu64
+                 " points are not calibrated: nobody measured their GPU, or not in their precision",
                  a->uncalibrated, a->points);
     if (a->outside > 0)
-        snprintf(lines[n++].text, size, "%" PRIu64 " of %" PRIu64 " points lie outside what was calibrated: their intervals are widened, errors may be larger",
+        snprintf(lines[n++].text, size,
+                 "%" PRIu64 " of %" PRIu64
+                 " points lie outside what was calibrated: their intervals are widened, errors may be larger",
                  a->outside, a->points);
     return n;
 }

@@ -19,7 +19,9 @@ static adept_status make_streams(adept_cli *cli, adept_simulate_job *job)
 {
     const adept_simulate_options *o = job->options;
     const char *jobs = job->jobs_path;
-    const adept_trace_options trace = {.format = o->trace_format, .seed = (uint64_t)o->seed, .is_malleable = o->is_malleable,
+    const adept_trace_options trace = {.format = o->trace_format,
+                                       .seed = (uint64_t)o->seed,
+                                       .is_malleable = o->is_malleable,
                                        .drops_impossible = o->drops_impossible};
 
     if (job->streams) return ADEPT_OK;
@@ -110,7 +112,8 @@ static adept_status run_one(pool *p, size_t number, adept_error *err)
     pthread_mutex_lock(&p->lock);
     for (size_t t = 0; t < s.stream->n_templates && status == ADEPT_OK; t++) {
         char text[256]; /* no number of them: shards say the same */
-        snprintf(text, sizeof text, "%s: no job of %s ever starts: completion times and waits of such a run are not known",
+        snprintf(text, sizeof text,
+                 "%s: no job of %s ever starts: completion times and waits of such a run are not known",
                  c->policies[policy], s.stream->templates[t].name);
         if (result.starves[t]) status = adept_comparison_warn(&p->job->comparison, text, err);
     }
@@ -156,7 +159,8 @@ static adept_status run_all(adept_cli *cli, pool *p)
     if (pthread_mutex_init(&p->lock, NULL)) return adept_cli_no_memory(cli);
     adept_progress_init(&p->progress);
     adept_interrupt_catch();
-    while (started + 1 < wanted && started < sizeof threads / sizeof *threads && pthread_create(&threads[started], NULL, work, p) == 0)
+    while (started + 1 < wanted && started < sizeof threads / sizeof *threads &&
+           pthread_create(&threads[started], NULL, work, p) == 0)
         started++;
     work(p); /* this thread works as well: with none besides it takes longer, that is all */
     for (size_t i = 0; i < started; i++)
@@ -164,7 +168,8 @@ static adept_status run_all(adept_cli *cli, pool *p)
     adept_progress_end(&p->progress);
     pthread_mutex_destroy(&p->lock);
     if (p->failed != SIZE_MAX) return adept_error_set(&cli->err, p->err.status, "%s", p->err.message);
-    if (adept_interrupt_requested) return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "interrupted; nothing was written");
+    if (adept_interrupt_requested)
+        return adept_error_set(&cli->err, ADEPT_E_INTERNAL, "interrupted; nothing was written");
     return ADEPT_OK;
 }
 
@@ -174,7 +179,8 @@ static bool add_file(cJSON *object, const char *key, const char *path)
     char hash[ADEPT_SHA256_SIZE];
     cJSON *file = cJSON_AddObjectToObject(object, key);
 
-    if (adept_file_sha256(hash, path, NULL) != ADEPT_OK && adept_file_is(path, S_IFREG)) return false; /* "" of a pipe that has been read */
+    /* "" of a pipe that has been read */
+    if (adept_file_sha256(hash, path, NULL) != ADEPT_OK && adept_file_is(path, S_IFREG)) return false;
     return cJSON_AddStringToObject(file, "path", path) && cJSON_AddStringToObject(file, "sha256", hash);
 }
 
@@ -214,7 +220,10 @@ static cJSON *setup_of(const adept_simulate_job *job)
     const struct {
         const char *name;
         bool value;
-    } flags[] = {{"rigid", q->is_rigid}, {"malleable", o->is_malleable}, {"no_idle", o->no_idle}, {"printed_fairness", o->fairness == ADEPT_FAIRNESS_PRINTED}};
+    } flags[] = {{"rigid", q->is_rigid},
+                 {"malleable", o->is_malleable},
+                 {"no_idle", o->no_idle},
+                 {"printed_fairness", o->fairness == ADEPT_FAIRNESS_PRINTED}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         ok = ok && (!flags[i].value || cJSON_AddTrueToObject(options, flags[i].name));
     const struct {
@@ -263,7 +272,9 @@ static adept_status warn_of_cap(adept_simulate_job *job, double horizon_s, adept
         size_t left = 0;
         for (size_t s = 0; s < c->n_seeds; s++)
             if (adept_comparison_has(c, p, s)) left += c->outcomes[p * c->n_seeds + s].n_unfinished;
-        snprintf(text, sizeof text, "%s: some jobs never start: even alone, what it would run them as exceeds the cap of %g W", c->policies[p], c->cap_w);
+        snprintf(text, sizeof text,
+                 "%s: some jobs never start: even alone, what it would run them as exceeds the cap of %g W",
+                 c->policies[p], c->cap_w);
         if (left > 0) status = adept_comparison_warn(c, text, err);
     }
     return status;
@@ -274,7 +285,8 @@ static void show_first_seed(adept_simulate_job *job)
     adept_comparison *c = &job->comparison;
 
     for (size_t p = 0; job->results && job->drawn && p < c->n_policies; p++)
-        job->drawn[p] = (adept_drawn_run){&job->streams[0], adept_comparison_has(c, p, 0) ? &job->results[p * c->n_seeds] : NULL};
+        job->drawn[p] =
+            (adept_drawn_run){&job->streams[0], adept_comparison_has(c, p, 0) ? &job->results[p * c->n_seeds] : NULL};
     c->cluster = &job->scenario.cluster;
     c->drawn = job->drawn;
 }
@@ -315,17 +327,30 @@ adept_status adept_simulate_make(adept_cli *cli, adept_simulate_job *job)
         job->drawn = calloc(o->policies.n, sizeof *job->drawn);
     }
     if (o->windows > 0) job->comparison.uncut = calloc(o->policies.n, sizeof *job->comparison.uncut);
-    if (!policies || (keeps_results(o) && (!job->results || !job->drawn)) || (o->windows > 0 && !job->comparison.uncut)) {
+    if (!policies || (keeps_results(o) && (!job->results || !job->drawn)) ||
+        (o->windows > 0 && !job->comparison.uncut)) {
         free(policies);
         return adept_cli_no_memory(cli);
     }
     for (size_t i = 0; i < o->policies.n; i++)
         policies[i] = adept_policy_by_name(o->policies.words[i]);
-    double horizon_s = o->horizon_s > 0 ? o->horizon_s : !o->templates && job->jobs->horizon_s > 0 ? job->jobs->horizon_s : INFINITY;
-    pool p = {.job = job, .policies = policies,
-              .base = {.cluster = &job->scenario.cluster, .horizon_s = horizon_s, .tick_s = o->tick_s, .noise = o->noise,
-                       .reality_noise = o->reality_noise, .interference = o->interference, .loss = o->loss, .checkpoint_s = o->checkpoint_s,
-                       .never_skips = o->never_skips, .n_windows = (size_t)o->windows, .keeps_series = o->power_csv || o->html, .policy_options = o->policy}};
+    double horizon_s = o->horizon_s > 0                            ? o->horizon_s
+                       : !o->templates && job->jobs->horizon_s > 0 ? job->jobs->horizon_s
+                                                                   : INFINITY;
+    pool p = {.job = job,
+              .policies = policies,
+              .base = {.cluster = &job->scenario.cluster,
+                       .horizon_s = horizon_s,
+                       .tick_s = o->tick_s,
+                       .noise = o->noise,
+                       .reality_noise = o->reality_noise,
+                       .interference = o->interference,
+                       .loss = o->loss,
+                       .checkpoint_s = o->checkpoint_s,
+                       .never_skips = o->never_skips,
+                       .n_windows = (size_t)o->windows,
+                       .keeps_series = o->power_csv || o->html,
+                       .policy_options = o->policy}};
     p.base.policy_options.cap_w = job->comparison.cap_w;
     p.base.policy_options.printed_fairness = o->fairness == ADEPT_FAIRNESS_PRINTED;
     status = run_all(cli, &p);

@@ -41,7 +41,8 @@ adept_status adept_run_options_check(adept_cli *cli, const adept_run_options *o)
 {
     const adept_mesh_words words = adept_run_mesh(&o->run);
 
-    if (o->run.nodes < 2 && !adept_mesh_is_said(&words) && (o->run.internode_bytes_per_s > 0 || o->run.internode_latency_s > 0))
+    if (o->run.nodes < 2 && !adept_mesh_is_said(&words) &&
+        (o->run.internode_bytes_per_s > 0 || o->run.internode_latency_s > 0))
         return adept_cli_usage(cli, "--internode-bandwidth and --internode-latency need --nodes");
     return ADEPT_OK;
 }
@@ -120,15 +121,18 @@ static adept_status parse_set(adept_cli *cli, const char *option, char *text, vo
     if (status != ADEPT_OK) return status;
     const adept_sweep_axis *axis = &o->axes[o->n - 1];
     if (axis->level != ADEPT_SWEEP_HARDWARE)
-        return adept_cli_usage(cli, "%s: %s is no number of the hardware, those are sms, core_clock, peaks, specs.NAME and fit.parameters.NAME",
-                               option, axis->key);
+        return adept_cli_usage(
+            cli,
+            "%s: %s is no number of the hardware, those are sms, core_clock, peaks, specs.NAME and fit.parameters.NAME",
+            option, axis->key);
     return axis->n == 1 ? ADEPT_OK : adept_cli_usage(cli, "%s: %s takes one value", option, axis->key);
 }
 
 static const adept_option_row set_rows[] = {
     {"set", "KEY=VALUE", 1,
      "Predict a hypothetical GPU: change a number of its hardware profile, as in --set specs.mem_bytes_per_s=2e12, or "
-     "relative, =x1.2; the calibrated fit stays. --set sms=x2 has twice the SMs with their peaks, as core_clock a clock. Repeatable",
+     "relative, =x1.2; the calibrated fit stays. --set sms=x2 has twice the SMs with their peaks, as core_clock a "
+     "clock. Repeatable",
      ADEPT_OPT_PARSED, .parse = parse_set, .expert = true},
     {0},
 };
@@ -234,7 +238,8 @@ static adept_status check_job(adept_cli *cli, void *record)
     if (j->epochs > 0 && j->dataset_size == 0)
         return adept_cli_usage(cli, "--epochs needs --dataset-size, the samples of an epoch");
     if (j->dataset_size > 0 && j->epochs == 0) return adept_cli_usage(cli, "--dataset-size needs --epochs");
-    if (j->inference_batch > 0 && j->inferences == 0) return adept_cli_usage(cli, "--inference-batch needs --inferences");
+    if (j->inference_batch > 0 && j->inferences == 0)
+        return adept_cli_usage(cli, "--inference-batch needs --inferences");
     if (isnan(j->embodied_kg) != isnan(j->lifetime_years))
         return adept_cli_usage(cli, "--embodied KG and --board-lifetime YEARS need each other");
     if (adept_job_spec_given(j)) return j->price_is_average ? find_average_price(cli, j) : ADEPT_OK;
@@ -267,7 +272,8 @@ static const adept_option_row job_rows[] = {
      .at = IN_JOB(epochs), .low = 1},
     {"dataset-size", "N", 3, "Samples of an epoch", ADEPT_OPT_COUNT, .at = IN_JOB(dataset_size), .low = 1},
     {"inferences", "N", 3,
-     "Inferences of the model over its life, beside the job that trains it: samples in mode infer, or with --prompt and "
+     "Inferences of the model over its life, beside the job that trains it: samples in mode infer, or with --prompt "
+     "and "
      "--tokens queries. Adds them to the totals, and says from how many on they take more than the training",
      ADEPT_OPT_COUNT, .at = IN_JOB(inferences), .low = 1, .expert = true},
     {"inference-batch", "N", 3, "How many of them run at a time on a GPU. Default: the batch of the training",
@@ -292,10 +298,11 @@ static const adept_option_row job_rows[] = {
      "Watts of one node beside its GPUs (processors, memory, fans): is added to what the site draws", ADEPT_OPT_NUMBER,
      .at = IN_JOB(host_power_w), .expert = true},
     {"embodied", "KG", 3,
-     "CO2e of making one board, in kg: the job's share of the boards' lives stands beside its emissions, in no sum with them",
+     "CO2e of making one board, in kg: the job's share of the boards' lives stands beside its emissions, in no sum "
+     "with them",
      ADEPT_OPT_NUMBER, .at = IN_JOB(embodied_kg), .expert = true},
-    {"board-lifetime", "YEARS", 3, "How long a board is used, for --embodied", ADEPT_OPT_ABOVE_0, .at = IN_JOB(lifetime_years),
-     .expert = true},
+    {"board-lifetime", "YEARS", 3, "How long a board is used, for --embodied", ADEPT_OPT_ABOVE_0,
+     .at = IN_JOB(lifetime_years), .expert = true},
     {0},
 };
 

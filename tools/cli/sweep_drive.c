@@ -27,9 +27,11 @@ static adept_status check(adept_cli *cli, void *record)
     adept_status status = ADEPT_OK;
 
     if (o->synthesis) {
-        if (o->drive || o->restore || o->vary.n > 0 || o->baseline.n > 0 || o->output || o->plot || o->measure.repeat > 1)
+        if (o->drive || o->restore || o->vary.n > 0 || o->baseline.n > 0 || o->output || o->plot ||
+            o->measure.repeat > 1)
             return adept_cli_usage(cli, "--synthesis reads FILES, and takes --csv or --json only");
-        if (o->measure.words.n == 0) return adept_cli_usage(cli, "--synthesis needs FILES of adept sweep --drive --json");
+        if (o->measure.words.n == 0)
+            return adept_cli_usage(cli, "--synthesis needs FILES of adept sweep --drive --json");
         if (o->csv && o->json) return adept_cli_usage(cli, "--csv and --json exclude each other");
         return ADEPT_OK;
     }
@@ -48,7 +50,8 @@ static adept_status check(adept_cli *cli, void *record)
     for (size_t i = 0; i < o->vary.n && status == ADEPT_OK; i++)
         status = check_axis(cli, &o->vary.axes[i]);
     for (size_t i = 0; i < o->baseline.n && status == ADEPT_OK; i++)
-        if (o->baseline.axes[i].n != 1) status = adept_cli_usage(cli, "--baseline: %s takes one value", o->baseline.axes[i].key);
+        if (o->baseline.axes[i].n != 1)
+            status = adept_cli_usage(cli, "--baseline: %s takes one value", o->baseline.axes[i].key);
     return status == ADEPT_OK && o->plot ? adept_gnuplot_check("--plot", &cli->err) : status;
 }
 
@@ -78,12 +81,14 @@ static const adept_option_row rows[] = {
     {"repeat", "N", 1, "Run COMMAND so often at each point, and say how far the runs lie apart (1)", ADEPT_OPT_COUNT,
      .at = AT(measure.repeat), .low = 1, .high = 100000},
     {"baseline", "KEY=VALUE", 1,
-     "The point that the others are held against: what they gain in energy times time, what they lose in time, and whether "
+     "The point that the others are held against: what they gain in energy times time, what they lose in time, and "
+     "whether "
      "that is more than runs differ by. Repeatable: a value of each key that varies",
      ADEPT_OPT_PARSED, .at = AT(baseline), .parse = adept_vary_add},
     {"restore", NULL, 1, "Put back what a killed run left, and do nothing else", ADEPT_OPT_FLAG, .at = AT(restore)},
     {"synthesis", NULL, 1,
-     "Measure nothing: read FILES that --drive --json wrote with a --baseline, and print the best setting of each program, their mean, and "
+     "Measure nothing: read FILES that --drive --json wrote with a --baseline, and print the best setting of each "
+     "program, their mean, and "
      "the settings that all of them ran at",
      ADEPT_OPT_FLAG, .at = AT(synthesis)},
     {"journal", "FILE", 1,
@@ -95,7 +100,8 @@ static const adept_option_row rows[] = {
      .at = AT(json)},
     {"output", "FILE", 3, "Write the points to FILE, as CSV unless --json is given, and the answers as text",
      ADEPT_OPT_FILE, .at = AT(output), .letter = 'o'},
-    {"plot", "FILE", 3, "Draw curves over what varies, and the front of time and energy (needs gnuplot): .svg, .pdf or .png",
+    {"plot", "FILE", 3,
+     "Draw curves over what varies, and the front of time and energy (needs gnuplot): .svg, .pdf or .png",
      ADEPT_OPT_PARSED, .at = AT(plot), .parse = adept_option_picture},
     {0},
 };

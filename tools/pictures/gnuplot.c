@@ -96,7 +96,8 @@ static const char *terminal_of(const char *name)
     const char *end = strrchr(name, '.');
 
     if (end && strcasecmp(end, ".pdf") == 0)
-        return "\"set terminal pdfcairo size %.4fin,%.4fin noenhanced font 'sans-serif,%.2f' fontscale 1 background rgb "
+        return "\"set terminal pdfcairo size %.4fin,%.4fin noenhanced font 'sans-serif,%.2f' fontscale 1 background "
+               "rgb "
                "'white'\", w / 96.0, h / 96.0, 0.75 * f";
     if (end && strcasecmp(end, ".png") == 0)
         return "\"set terminal pngcairo size %.0f,%.0f noenhanced font 'sans-serif,%.2f' fontscale 1 background rgb "
@@ -111,7 +112,9 @@ char *adept_gnuplot_draw(const char *script, const char *name, size_t *size)
 
     errno = 0;
     int in = memfd_create("program", MFD_CLOEXEC), out = memfd_create("picture", MFD_CLOEXEC);
-    if (in >= 0 && out >= 0 && dprintf(in, "adept_terminal(w, h, f) = sprintf(%s)\n%s", terminal_of(name), script) >= 0 && lseek(in, 0, SEEK_SET) == 0 && run_gnuplot(in, out))
+    if (in >= 0 && out >= 0 &&
+        dprintf(in, "adept_terminal(w, h, f) = sprintf(%s)\n%s", terminal_of(name), script) >= 0 &&
+        lseek(in, 0, SEEK_SET) == 0 && run_gnuplot(in, out))
         picture = read_picture(out, size);
     int why = errno;
     if (in >= 0) close(in);

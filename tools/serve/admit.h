@@ -1,5 +1,5 @@
-/** @file admit.h  Whether a request may ask at all: which name it calls the server by, which page sent it, its token, and
- *  whether all would agree where it ends. Calls: problem. */
+/** @file admit.h  Whether a request may ask at all: which name it calls the server by, which page sent it, its token,
+ * and whether all would agree where it ends. Calls: problem. */
 #ifndef ADEPT_SERVE_ADMIT_H
 #define ADEPT_SERVE_ADMIT_H
 #include "problem.h"

@@ -21,8 +21,8 @@ typedef struct adept_serve_framing {
 
 /**
  * @param whole  set to how many of the bytes end whole requests
- * @return how many bytes may stand where they stand; less than `size`: the next may not, and nothing can be said of what
- * follows it
+ * @return how many bytes may stand where they stand; less than `size`: the next may not, and nothing can be said of
+ * what follows it
  */
 size_t adept_serve_framing_take(adept_serve_framing *f, size_t *whole, const char *data, size_t size);
 

@@ -93,7 +93,8 @@ typedef struct exchange {
 static void extend(adept_http *h, peer *p)
 {
     if (p)
-        atomic_store_explicit(&p->deadline_ns, adept_clock_ns() + (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u,
+        atomic_store_explicit(&p->deadline_ns,
+                              adept_clock_ns() + (uint64_t)PATIENCE * h->options.timeout_s * 1000000000u,
                               memory_order_relaxed);
 }
 
@@ -235,7 +236,8 @@ static void refuse_bytes(adept_http *h, int fd)
     adept_serve_reply reply;
     char head[256], rest[4096];
     uint64_t begin_ns = adept_clock_ns();
-    adept_server_refuse(h->server, &reply, ADEPT_SERVE_BAD_REQUEST, "the request is not by the letter of RFC 9112 (HTTP)");
+    adept_server_refuse(h->server, &reply, ADEPT_SERVE_BAD_REQUEST,
+                        "the request is not by the letter of RFC 9112 (HTTP)");
     int n = snprintf(head, sizeof head, format, reply.http_status, reply.content_type, reply.size);
     struct iovec parts[] = {{head, (size_t)n}, {(void *)(uintptr_t)reply.data, reply.size}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
@@ -524,7 +526,8 @@ static struct MHD_Daemon *start_daemon(adept_http *h, int fd)
     const adept_http_options *o = &h->options;
     struct MHD_OptionItem threads[] = {{MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)o->threads, NULL},
                                        {MHD_OPTION_END, 0, NULL}};
-    /* With epoll, MHD_quiesce_daemon() and a thread of the daemon's may both take the listening socket out: it aborts. */
+    /* With epoll, MHD_quiesce_daemon() and a thread of the daemon's may both take the listening socket out: it aborts.
+     */
     return MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, h,
                             MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
                             MHD_OPTION_CONNECTION_LIMIT, o->max_connections, MHD_OPTION_CONNECTION_TIMEOUT,

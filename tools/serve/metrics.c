@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const int statuses[ADEPT_SERVE_STATUSES - 1] = {200, 400, 401, 403, 404, 405, 408, 411, 413, 415, 422, 500, 503, 304};
+static const int statuses[ADEPT_SERVE_STATUSES - 1] = {200, 400, 401, 403, 404, 405, 408,
+                                                       411, 413, 415, 422, 500, 503, 304};
 static const double bounds_s[ADEPT_SERVE_TIME_BOUNDS] = {1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1, 1.0};
 
 static void add(atomic_uint_fast64_t *counter, uint64_t value)

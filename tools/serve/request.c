@@ -116,7 +116,8 @@ static bool read_set(unsigned *out, const field *f, const cJSON *value, adept_se
     unsigned set;
     const adept_field of_set = {.kind = f->kind == FIELD_SET ? ADEPT_FIELD_SET : ADEPT_FIELD_SIZED, .names = f->words};
     size_t index;
-    if (!cJSON_IsString(value) || !adept_field_set_text(&of_set, &set, value->valuestring)) return read_word(&index, f, NULL, p);
+    if (!cJSON_IsString(value) || !adept_field_set_text(&of_set, &set, value->valuestring))
+        return read_word(&index, f, NULL, p);
     *out = set;
     return true;
 }
@@ -309,7 +310,8 @@ void adept_serve_body_free(adept_serve_body *b)
 
 /* ---- words as libadept takes them ---- */
 
-_Static_assert((ADEPT_N_WORKLOAD_FIELDS + ADEPT_N_RUN_FIELDS) * (ADEPT_FIELD_TEXT_BYTES + 32) < ADEPT_SERVE_WORDS_SIZE, "all words fit");
+_Static_assert((ADEPT_N_WORKLOAD_FIELDS + ADEPT_N_RUN_FIELDS) * (ADEPT_FIELD_TEXT_BYTES + 32) < ADEPT_SERVE_WORDS_SIZE,
+               "all words fit");
 
 static void add_word(char text[ADEPT_SERVE_WORDS_SIZE], const adept_field *f, const void *record)
 {
@@ -319,7 +321,8 @@ static void add_word(char text[ADEPT_SERVE_WORDS_SIZE], const adept_field *f, co
                  *word ? word : f->fallback); /* of a set: none */
 }
 
-void adept_serve_workload_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run, const adept_workload_info *own)
+void adept_serve_workload_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run,
+                                const adept_workload_info *own)
 {
     *text = '\0';
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
@@ -339,10 +342,12 @@ void adept_serve_run_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_
 void adept_serve_put_schemas(adept_buffer *out)
 {
     static const char *const types[] = {
-        [ADEPT_FIELD_WORD] = "string",    [ADEPT_FIELD_NAME] = "string",   [ADEPT_FIELD_SET] = "string",
-        [ADEPT_FIELD_SIZED] = "string",   [ADEPT_FIELD_SWITCH] = "boolean", [ADEPT_FIELD_COUNT] = "integer", [ADEPT_FIELD_AMOUNT] = "number"};
+        [ADEPT_FIELD_WORD] = "string",  [ADEPT_FIELD_NAME] = "string",    [ADEPT_FIELD_SET] = "string",
+        [ADEPT_FIELD_SIZED] = "string", [ADEPT_FIELD_SWITCH] = "boolean", [ADEPT_FIELD_COUNT] = "integer",
+        [ADEPT_FIELD_AMOUNT] = "number"};
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS + ADEPT_N_RUN_FIELDS; i++) {
-        const adept_field *f = i < ADEPT_N_WORKLOAD_FIELDS ? adept_workload_field(i) : adept_run_field(i - ADEPT_N_WORKLOAD_FIELDS);
+        const adept_field *f =
+            i < ADEPT_N_WORKLOAD_FIELDS ? adept_workload_field(i) : adept_run_field(i - ADEPT_N_WORKLOAD_FIELDS);
         const char *const type[] = {types[f->kind], "null"};
         adept_json_writer w = {0};
         adept_json_begin_object(&w, NULL);

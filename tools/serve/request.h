@@ -21,9 +21,10 @@ typedef struct adept_serve_run {
     adept_run run; /* zero: not given */
 } adept_serve_run;
 
-/** Its words as libadept takes them, "KEY=VALUE" each, joined by ';'; "": none. @param own  a workload whose batch size and sequence
- *  length need not be said again */
-void adept_serve_workload_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run, const adept_workload_info *own);
+/** Its words as libadept takes them, "KEY=VALUE" each, joined by ';'; "": none. @param own  a workload whose batch size
+ * and sequence length need not be said again */
+void adept_serve_workload_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run,
+                                const adept_workload_info *own);
 void adept_serve_run_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run);
 
 /** The schemas of all words as members of an object of JSON Schema, without its braces. */

@@ -15,7 +15,8 @@
 
 static const char json[] = "application/json";
 
-/* What may be asked for, and what was compiled of it. Requests that have begun hold it: a renewed server answers new ones by another. */
+/* What may be asked for, and what was compiled of it. Requests that have begun hold it: a renewed server answers new
+ * ones by another. */
 typedef struct known {
     adept_serve_catalogue *catalogue;
     adept_serve_oracles *oracles;
@@ -128,7 +129,8 @@ static bool find_key(adept_serve_key *key, char words[ADEPT_SERVE_WORDS_SIZE], t
     adept_workload_info info;
     adept_workload_describe(&info, workload);
     adept_serve_workload_words(words, run, &info);
-    *key = (adept_serve_key){workload, gpu->handle, *words ? words : NULL, run->granularity, *run->assume ? run->assume : NULL};
+    *key = (adept_serve_key){workload, gpu->handle, *words ? words : NULL, run->granularity,
+                             *run->assume ? run->assume : NULL};
     return true;
 }
 

@@ -1,5 +1,6 @@
-/** @file adept_gain.h  What a setting gains against a baseline, as chapter 3.5 of the thesis counts it: less energy times time is a gain,
- *  more time a loss. Whether that is more than runs of one setting differ by. Calls: statistics. */
+/** @file adept_gain.h  What a setting gains against a baseline, as chapter 3.5 of the thesis counts it: less energy
+ * times time is a gain, more time a loss. Whether that is more than runs of one setting differ by. Calls: statistics.
+ */
 #ifndef ADEPT_GAIN_H
 #define ADEPT_GAIN_H
 #include "adept_statistics.h"
@@ -16,7 +17,8 @@ adept_taken adept_taken_of(const double *time_s, const double *energy_j, size_t 
 /** A share: 0.1 is 10 %. NAN: not known. */
 typedef struct adept_change {
     double share;
-    double noise; /* 95 % of such shares differ by less than this where nothing changes; NAN: fewer than two runs of either */
+    /* 95 % of such shares differ by less than this where nothing changes; NAN: fewer than two runs of either */
+    double noise;
 } adept_change;
 
 typedef struct adept_gain {

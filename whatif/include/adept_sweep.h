@@ -7,8 +7,8 @@
 
 /* ------------------------------------------------------------------ what varies --------------------------------- */
 
-/* X(id, key, level): keys beside the words of workloads and runs (adept_fields.h), which all are keys. In the order of levels: what
- * is outer is varied more slowly, so that a profile, a GPU and a plan serve all points inside. */
+/* X(id, key, level): keys beside the words of workloads and runs (adept_fields.h), which all are keys. In the order of
+ * levels: what is outer is varied more slowly, so that a profile, a GPU and a plan serve all points inside. */
 #define ADEPT_SWEEP_KEY_LIST(X)                                                                                        \
     X(GPU, "gpu", GPU)                                                                                                 \
     X(MEMORY_CLOCK, "memory_clock_hz", MACHINE)                                                                        \
@@ -47,13 +47,15 @@ typedef struct adept_sweep_axis {
     adept_sweep_level level;
     const adept_field *field; /* of a workload or a run; NULL: of neither */
     size_t spec;   /* which of adept_specs */
-    bool relative; /* numbers multiply what is there: the sheet's number, the option given; of a limit the board's own */
+    /* numbers multiply what is there: the sheet's number, the option given; of a limit the board's own */
+    bool relative;
     size_t n, capacity;
     double *numbers; /* n; of words (precision, ...) which of them, of sets their bits; NULL for GPUs and governors */
     char **words;    /* n GPUs, names or files, or n governors; NULL else */
 } adept_sweep_axis;
 
-/* Values of power_limit_w that are worked out for each point: the limits of least energy and of least energy times time. */
+/* Values of power_limit_w that are worked out for each point: the limits of least energy and of least energy times
+ * time. */
 #define ADEPT_SWEEP_LIMIT_ENERGY (-1.0) /* "energy-optimal" */
 #define ADEPT_SWEEP_LIMIT_EDP (-2.0)    /* "edp-optimal" */
 /** Is it the run's number of that row, ADEPT_RUN_FIELD_...? */
@@ -68,9 +70,9 @@ ADEPT_API const char *adept_sweep_best_limit_name(const adept_sweep_axis *axis, 
 ADEPT_API const char *adept_sweep_key_name(size_t index);
 
 /**
- * Read "KEY=V1,V2,..." or "KEY=FROM:TO:STEP"; a list may mix both. "clock" and "memory_clock" are those in Hz; numbers of clocks and
- * powers may have a unit: 1.2GHz, 1kW. Numbers that are not of the workload may be relative,
- * all of an axis or none: "x0.5,x1,x2", "x0.8:x1.4:x0.1". Both ends of a range are exact: value i is FROM + i * STEP, in decimal,
+ * Read "KEY=V1,V2,..." or "KEY=FROM:TO:STEP"; a list may mix both. "clock" and "memory_clock" are those in Hz; numbers
+ * of clocks and powers may have a unit: 1.2GHz, 1kW. Numbers that are not of the workload may be relative, all of an
+ * axis or none: "x0.5,x1,x2", "x0.8:x1.4:x0.1". Both ends of a range are exact: value i is FROM + i * STEP, in decimal,
  * as people write it, and TO is hit if it is a whole number of steps away.
  * @param out  adept_sweep_axis_free() it after ADEPT_OK
  * @return ADEPT_E_USAGE with what is wrong; ADEPT_E_NOMEM
@@ -78,8 +80,8 @@ ADEPT_API const char *adept_sweep_key_name(size_t index);
 ADEPT_API adept_status adept_sweep_axis_parse(adept_sweep_axis *out, const char *text, adept_error *err);
 ADEPT_API void adept_sweep_axis_free(adept_sweep_axis *axis); /* zeroed is fine */
 
-/** Set a hardware number of a GPU: specs, or parameters of its fit, which must be the caller's to write. "sms" and "core_clock" take
- *  all peaks with them, and "peaks" is all of them, by the FP32 ALUs'.
+/** Set a hardware number of a GPU: specs, or parameters of its fit, which must be the caller's to write. "sms" and
+ * "core_clock" take all peaks with them, and "peaks" is all of them, by the FP32 ALUs'.
  *  @param axis  of level ADEPT_SWEEP_HARDWARE
  *  @return ADEPT_E_USAGE if the GPU does not have it, or the result is impossible */
 ADEPT_API adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_sweep_axis *axis, size_t value,
@@ -87,14 +89,14 @@ ADEPT_API adept_status adept_sweep_set_number(adept_hwprofile *hw, const adept_s
 
 /* ------------------------------------------------------------------ the grid ------------------------------------ */
 
-/** Put a value of an axis into what is given over the sweep's own workload (adept_workload_config_over()), or into a run on a
- *  GPU: relative ones multiply what is there, or stands for it.
+/** Put a value of an axis into what is given over the sweep's own workload (adept_workload_config_over()), or into a
+ * run on a GPU: relative ones multiply what is there, or stands for it.
  *  @return false: relative to something that is not known, or no whole number */
 bool adept_sweep_set_workload(adept_workload_config *out, const adept_sweep_axis *axis, size_t value);
 bool adept_sweep_set_run(adept_run *run, const adept_sweep_axis *axis, size_t value, const adept_specs *specs);
 
-/** The profile of the sweep's workload with what is given over it. @param out borrowed: until the next call. @return what a point without a profile says of
- * itself; ADEPT_E_NOMEM and ADEPT_E_INTERNAL end the sweep */
+/** The profile of the sweep's workload with what is given over it. @param out borrowed: until the next call. @return
+ * what a point without a profile says of itself; ADEPT_E_NOMEM and ADEPT_E_INTERNAL end the sweep */
 typedef adept_status (*adept_sweep_profile_of)(const adept_profile **out, const adept_workload_config *given,
                                                void *context, adept_error *err);
 

@@ -5,7 +5,8 @@
 
 /* Uptime Institute, Global Data Center Survey 2024: average annual PUE of the respondents' largest site. */
 #define ADEPT_PUE_AVERAGE 1.56
-#define ADEPT_PUE_AVERAGE_SOURCE "unsourced: entered from memory of the Uptime Institute's Global Data Center Survey 2024"
+#define ADEPT_PUE_AVERAGE_SOURCE                                                                                       \
+    "unsourced: entered from memory of the Uptime Institute's Global Data Center Survey 2024"
 
 /** Average grid intensity of a country in a year; a row of data/grid_intensity.csv. */
 typedef struct adept_grid_intensity {

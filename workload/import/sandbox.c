@@ -111,8 +111,8 @@ bool adept_sandbox_confine(uint64_t memory_bytes)
 
 #ifdef THIS_ARCH
 
-/* Of a 64-bit argument, the half that the kernel looks at in flags and small numbers (both processors are little-endian),
- * and the other one. */
+/* Of a 64-bit argument, the half that the kernel looks at in flags and small numbers (both processors are
+ * little-endian), and the other one. */
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define LOAD_HIGH(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field) + 4)
 #define FAIL(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
@@ -132,7 +132,8 @@ bool adept_sandbox_confine(uint64_t memory_bytes)
  * locks, random numbers, what the processor is, the end. New threads are none of it: their numbers of today and of
  * tomorrow (rseq, set_robust_list) are only for those that run already. */
 #define HARMLESS(X)                                                                                                    \
-    X(read) X(write) X(writev) X(close) X(fstat) X(lseek) X(munmap) X(mremap) X(brk) X(clock_gettime) X(clock_getres)      \
+    X(read)                                                                                                            \
+    X(write) X(writev) X(close) X(fstat) X(lseek) X(munmap) X(mremap) X(brk) X(clock_gettime) X(clock_getres)          \
         X(gettimeofday) X(getrusage) X(rt_sigaction) X(rt_sigprocmask) X(rt_sigreturn) X(sigaltstack)                  \
             X(restart_syscall) X(set_robust_list) X(rseq) X(sched_yield) X(sched_getaffinity) X(getcpu) X(getrandom)   \
                 X(uname) X(sysinfo) X(getpid) X(gettid) X(getuid) X(geteuid) X(exit) X(exit_group) OLD_CALLS(X)

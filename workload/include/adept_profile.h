@@ -1,7 +1,6 @@
 /** @file adept_profile.h  Graph + inputs + configuration -> workload profile: what one step computes and moves.
- *  A profile depends on no hardware. It is a plain struct, written as JSON (CONTRACT "profile --json"). A saved profile has the
- *  graph beside it and is walked again when it is read.
- *  Calls: adept_graph, adept_handler, cJSON. */
+ *  A profile depends on no hardware. It is a plain struct, written as JSON (CONTRACT "profile --json"). A saved profile
+ * has the graph beside it and is walked again when it is read. Calls: adept_graph, adept_handler, cJSON. */
 #ifndef ADEPT_PROFILE_H
 #define ADEPT_PROFILE_H
 #include "adept_fields.h"
@@ -16,8 +15,8 @@ typedef struct adept_workload_words {
     ADEPT_WORKLOAD_FIELDS(ADEPT_FIELD_MEMBER)
 } adept_workload_words;
 
-/** What runs. Zero-initialised is a valid default: train, fp32, auto attention, shapes from the file; as optimizer NULL is adamw,
- *  which means nothing unless mode is train. */
+/** What runs. Zero-initialised is a valid default: train, fp32, auto attention, shapes from the file; as optimizer NULL
+ * is adamw, which means nothing unless mode is train. */
 typedef struct adept_workload_config {
     union {
         adept_workload_words words;
@@ -34,13 +33,15 @@ typedef struct adept_workload_config {
     uint64_t memory_bytes;   /* that reading a file and walking its graph may take, about; 0: ADEPT_MEMORY_BYTES */
 } adept_workload_config;
 
-/** Put what is given over a configuration that a file records. Zero and NULL are not given, but for words with a flag. Shapes that are
- *  given bring their own batch and length, unless they leave them open (B, S). Texts stay where they are. */
+/** Put what is given over a configuration that a file records. Zero and NULL are not given, but for words with a flag.
+ * Shapes that are given bring their own batch and length, unless they leave them open (B, S). Texts stay where they
+ * are. */
 ADEPT_API void adept_workload_config_over(adept_workload_config *config, const adept_workload_config *given);
 /** Is the word of that row given? */
 ADEPT_API bool adept_workload_config_gives(const adept_workload_config *given, size_t field);
 /** A copy whose texts and shapes are the arena's. @return false when memory is out */
-ADEPT_API bool adept_workload_config_copy(adept_workload_config *out, const adept_workload_config *config, adept_arena *arena);
+ADEPT_API bool adept_workload_config_copy(adept_workload_config *out, const adept_workload_config *config,
+                                          adept_arena *arena);
 /** Equal texts walk a graph to equal profiles. malloc'ed; NULL when memory is out. */
 ADEPT_API char *adept_workload_config_text(const adept_workload_config *config);
 
@@ -86,8 +87,8 @@ typedef struct adept_kept_tokens {
     double window, bytes_per_token;
 } adept_kept_tokens;
 
-/** A part of a workload that runs so many times, and waits for what ran before: of a generation its prompt, then some tokens that
- *  one pass stands for. Mode is infer. */
+/** A part of a workload that runs so many times, and waits for what ran before: of a generation its prompt, then some
+ * tokens that one pass stands for. Mode is infer. */
 typedef struct adept_profile_leg {
     struct adept_profile *profile; /* owned */
     int64_t times;
@@ -110,8 +111,8 @@ typedef struct adept_profile_op {
     double saved_bytes;       /* of one execution: memory autograd keeps that nothing before it kept already */
     bool tied;                /* one of its parameters has several names in the model (shared weights) */
     adept_profile_places places; /* of its executions; n 0: not known (a profile made by hand) */
-    /* Gradients that are complete once its backward has run: of trainable parameters that nothing before it uses. Of all
-     * executions together, in the parameters' own type; the places of the executions that have some. */
+    /* Gradients that are complete once its backward has run: of trainable parameters that nothing before it uses. Of
+     * all executions together, in the parameters' own type; the places of the executions that have some. */
     double gradient_bytes;
     adept_profile_places gradient_places;
 } adept_profile_op;
@@ -119,7 +120,8 @@ typedef struct adept_profile_op {
 /** A module of the graph, as it is called there. */
 typedef struct adept_profile_module {
     const char *path, *module_class;
-    int64_t params; /* those that its operators are the first to use; what nothing uses is counted at the model itself, number 0 */
+    /* those that its operators are the first to use; what nothing uses is counted at the model itself, number 0 */
+    int64_t params;
 } adept_profile_module;
 
 typedef struct adept_profile_totals {
@@ -166,7 +168,9 @@ typedef struct adept_profile {
     /* configuration */
     union {
         adept_workload_words words;
-        struct { /* its members: optimizer is "none" unless mode is train; seq_length 0: it was no choice, only part of the shapes */
+        /* its members: optimizer is "none" unless mode is train; seq_length 0: it was no choice, only part of the
+         * shapes */
+        struct {
             ADEPT_WORKLOAD_FIELDS(ADEPT_FIELD_MEMBER)
         };
     };
@@ -187,8 +191,8 @@ typedef struct adept_profile {
     double autocast_copy_bytes; /* low-precision copies of weights that autocast keeps for the pass */
     size_t n_warnings;
     const char *const *warnings;
-    /* What runs several times, one after the other: ops are those of all legs with their times, and so is what follows of them.
-     * 0: the step is one pass, or its accumulation passes. */
+    /* What runs several times, one after the other: ops are those of all legs with their times, and so is what follows
+     * of them. 0: the step is one pass, or its accumulation passes. */
     size_t n_legs;
     adept_profile_leg *legs;
     size_t n_kept; /* generation */
@@ -213,9 +217,9 @@ ADEPT_API void adept_profile_free(adept_profile *profile); /* NULL allowed */
  *         ADEPT_E_INVALID if the graph is inconsistent; ADEPT_E_UNSUPPORTED
  * Thread-safe on distinct graphs; the same graph may be shared by threads (it is only read). Deterministic.
  */
-ADEPT_API adept_status adept_profile_build(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
-                                 const adept_workload_config *config, adept_unsupported **unsupported,
-                                 size_t *n_unsupported, adept_error *err);
+ADEPT_API adept_status adept_profile_build(adept_profile **out, const adept_graph *graph,
+                                           const adept_handler_table *handlers, const adept_workload_config *config,
+                                           adept_unsupported **unsupported, size_t *n_unsupported, adept_error *err);
 
 /**
  * What is in memory while each operator of the program runs in the forward pass, without what is resident: tensors
@@ -238,8 +242,8 @@ ADEPT_API char *adept_profile_to_json(const adept_profile *profile);
 ADEPT_API adept_status adept_saved_write(char **text, const adept_profile *profile, const adept_graph *graph,
                                          const adept_workload_config *config, adept_error *err);
 /**
- * Graph and configuration of a saved profile, which may come from strangers. What else stands in the file was worked out from them
- * and is not read.
+ * Graph and configuration of a saved profile, which may come from strangers. What else stands in the file was worked
+ * out from them and is not read.
  * @param graph   set on ADEPT_OK; caller frees with adept_graph_free()
  * @param config  set on ADEPT_OK; its texts are the graph's
  * @param name    for messages

@@ -116,7 +116,8 @@ typedef struct adept_dataset_row {
 
     const char *suspect; /* why the row looks wrong, NULL if it does not */
     const char *absurd;  /* column of a number that nothing can be fitted to; then it is suspect, too */
-    const char *mistaken; /* what its numbers look like that physics excludes, "milliseconds"; then it is suspect, too */
+    /* what its numbers look like that physics excludes, "milliseconds"; then it is suspect, too */
+    const char *mistaken;
 } adept_dataset_row;
 
 /** A file the rows came from, for the provenance of a fit. */
@@ -215,15 +216,16 @@ bool adept_dataset_exclude_suspect(adept_dataset *d);
 bool adept_dataset_drop_unknown_nodes(adept_dataset *d);
 /** That, before rows are predicted; rows that do not say which implementation of the optimizer ran are warned of. */
 bool adept_dataset_settle_unknown(adept_dataset *d);
-/** Is the row's GPU predicted by a fit of its own? That took rows that do not say their optimizer's implementation for foreach,
- *  so its parameters are right with foreach alone. */
+/** Is the row's GPU predicted by a fit of its own? That took rows that do not say their optimizer's implementation for
+ * foreach, so its parameters are right with foreach alone. */
 bool adept_row_fit_counts_foreach(const adept_dataset_row *m);
-/** Samples of a row's step on all GPUs together, and how long its matrix products, shared evenly, take at the peak of the sheet.
- *  Of a row with its profile and GPU. @return as adept_mesh_of() and adept_roofline_step() */
+/** Samples of a row's step on all GPUs together, and how long its matrix products, shared evenly, take at the peak of
+ * the sheet. Of a row with its profile and GPU. @return as adept_mesh_of() and adept_roofline_step() */
 adept_status adept_row_work(double *samples, double *ideal_s, const adept_dataset_row *m, adept_error *err);
 /** Refuse the first row that is absurd. @return ADEPT_E_INVALID naming file, line and column */
 adept_status adept_dataset_refuse_absurd(const adept_dataset *d, adept_error *err);
-/** Refuse a fit to rows that are mistaken one and all. @return ADEPT_E_FIT naming file, line, and what they look like */
+/** Refuse a fit to rows that are mistaken one and all. @return ADEPT_E_FIT naming file, line, and what they look like
+ */
 adept_status adept_dataset_refuse_mistaken(const adept_dataset *d, adept_error *err);
 
 /**
@@ -257,8 +259,8 @@ typedef struct adept_row_groups {
 } adept_row_groups;
 
 /**
- * Put rows together that have the same text in each of the columns; without columns, those of one configuration: the same
- * profile, GPU and run.
+ * Put rows together that have the same text in each of the columns; without columns, those of one configuration: the
+ * same profile, GPU and run.
  * @param out  in the arena
  * @return ADEPT_E_USAGE naming a column that a row does not have
  */

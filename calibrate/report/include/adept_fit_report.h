@@ -1,5 +1,5 @@
-/** @file adept_fit_report.h  How far a fit can be trusted: errors in-sample and on rows it never saw, naive floors beside
- *  them, intervals, which parameters the rows determine, and what to measure next. Writes `evaluate --json`,
+/** @file adept_fit_report.h  How far a fit can be trusted: errors in-sample and on rows it never saw, naive floors
+ * beside them, intervals, which parameters the rows determine, and what to measure next. Writes `evaluate --json`,
  *  `calibrate --json` and the fitted hardware profile. Calls: measurements, calibrate, model, GSL (linear algebra).
  *
  *      adept_evaluation_new(&e, rows, n, by, n_by, &err);               evaluate: no fit
@@ -68,8 +68,8 @@ adept_status adept_metrics_get(adept_metrics *out, const adept_scored *rows, con
                                adept_error *err);
 
 /**
- * Predict every row with its own GPU (rows[i].hw as it stands, calibrated or not) and compare. The intervals are those of
- * the hardware profile, if it has any.
+ * Predict every row with its own GPU (rows[i].hw as it stands, calibrated or not) and compare. The intervals are those
+ * of the hardware profile, if it has any.
  * @param out  in the arena; the rows' measurements are borrowed
  * @param by  columns to group by, each by itself; "a+b" groups by the combinations of both. May be empty.
  * @return ADEPT_E_USAGE for a column that no row has; what adept_predict returns, with the row's file and line
@@ -85,10 +85,9 @@ adept_status adept_evaluation_of(adept_evaluation **out, adept_arena *arena, con
 /* ------------------------------------------------------------------ held-out errors ---------------------------- */
 
 /**
- * What held-out errors need from a fit. train[i] says whether rows[i] may be used; time_s[i] and power_w[i] are wanted for
- * the others and are NAN on entry.
- * Called from several threads at once, for different folds; must depend on its arguments only, never on the order of
- * calls, nor on anything learned from rows that train[] leaves out.
+ * What held-out errors need from a fit. train[i] says whether rows[i] may be used; time_s[i] and power_w[i] are wanted
+ * for the others and are NAN on entry. Called from several threads at once, for different folds; must depend on its
+ * arguments only, never on the order of calls, nor on anything learned from rows that train[] leaves out.
  * @param fold_id  unique and stable name of this refit, for checkpoints: "model=resnet50", "k-fold:5=3"
  * @param fit  NULL on entry: what was fitted, kept for adept_fold.fit
  * @return ADEPT_OK even if stopped: *stopped is then set and the predictions are ignored
@@ -203,11 +202,12 @@ typedef struct adept_residual {
     double mass; /* filled in: its probability */
 } adept_residual;
 /**
- * Bounds for a row of a group never seen. Rows of one group are alike, so groups are what is exchangeable: each of G groups has the
- * probability 1/(G + 1), shared by its rows, and 1/(G + 1) is at infinity ("pooling CDFs": Dunn, Wasserman, Ramdas, JASA 118, 2023).
- * Where every row is its own group that is split-conformal prediction: of n residuals in order the bounds are those numbered
- * (n + 1)(1 - level)/2 and (n + 1)(1 + level)/2, rounded outwards. With too few groups for that (under 9 for a level of 0.8) both sides
- * get the same bound, from the residuals' sizes; with too few for that as well (under 4), NAN. Bounds include 0, the prediction itself.
+ * Bounds for a row of a group never seen. Rows of one group are alike, so groups are what is exchangeable: each of G
+ * groups has the probability 1/(G + 1), shared by its rows, and 1/(G + 1) is at infinity ("pooling CDFs": Dunn,
+ * Wasserman, Ramdas, JASA 118, 2023). Where every row is its own group that is split-conformal prediction: of n
+ * residuals in order the bounds are those numbered (n + 1)(1 - level)/2 and (n + 1)(1 + level)/2, rounded outwards.
+ * With too few groups for that (under 9 for a level of 0.8) both sides get the same bound, from the residuals' sizes;
+ * with too few for that as well (under 4), NAN. Bounds include 0, the prediction itself.
  * @param residuals  are sorted
  */
 void adept_conformal_bounds(double bounds[2], adept_residual *residuals, size_t n, double level);
@@ -220,9 +220,9 @@ typedef struct adept_parameter_report {
     bool log_scale;
     bool free;              /* was fitted */
     const char *kept;       /* why not, if not free ("fixed by --fix", "these rows do not depend on it") */
-    double std_error;       /* of ln(value) for a parameter of logarithmic scale, else of the value; NAN if not free. The larger
-                               of two: from the Fisher information at the fit, and from how it moves when folds are left out
-                               (delete-a-group jackknife), which also sees other optima */
+    double std_error; /* of ln(value) for a parameter of logarithmic scale, else of the value; NAN if not free. The
+                         larger of two: from the Fisher information at the fit, and from how it moves when folds are
+                         left out (delete-a-group jackknife), which also sees other optima */
     double refit_low, refit_high; /* of the value in the refits of the folds; NAN with fewer than 3 */
     bool at_low, at_high;   /* within 0.001 of the range of the bound */
     bool determined;
@@ -260,8 +260,8 @@ typedef struct adept_suggestion {
     adept_precision precision;
     double power_limit_w;          /* 0: the board's default */
     bool power_only;               /* this configuration is in the rows, without power */
-    double gain;                   /* nats by which it shrinks the uncertainty (half the log determinant of the covariance),
-                                      not counted what makes a parameter surer than 5 % */
+    double gain; /* nats by which it shrinks the uncertainty (half the log determinant of the covariance),
+                    not counted what makes a parameter surer than 5 % */
     const char *text;              /* "resnet50, batch 64, bf16, 4 GPUs" */
     const char *reason;            /* "bw_eff_bytes_per_s known to a factor of 1.2 instead of 7.39" */
 } adept_suggestion;
@@ -271,8 +271,8 @@ typedef struct adept_suggestion {
 typedef struct adept_fit_report_options {
     adept_held_out_options held_out; /* n_schemes 0: none. seed, by, progress, stop also serve the rest */
     size_t n_suggestions;            /* 0: none; usually 5 */
-    const adept_shared *shared;      /* the rows are of several GPUs that share what is fitted; NULL: of one. A fold that leaves out
-                                        all steps of a GPU leaves out its kernels too */
+    const adept_shared *shared; /* the rows are of several GPUs that share what is fitted; NULL: of one. A fold that
+                                   leaves out all steps of a GPU leaves out its kernels too */
 } adept_fit_report_options;
 
 typedef struct adept_fit_report {

@@ -8,15 +8,16 @@
 extern "C" {
 #endif
 
-/** One workload on one GPU, compiled: what a prediction needs is worked out once, and a prediction allocates nothing. Immutable. */
+/** One workload on one GPU, compiled: what a prediction needs is worked out once, and a prediction allocates nothing.
+ * Immutable. */
 typedef struct adept_oracle adept_oracle;
 
 /**
  * @param out          set on ADEPT_OK; adept_oracle_free()
  * @param workload     borrowed, like `gpu`: both must outlive the oracle
  * @param granularity  "operator", "model", or NULL: that of the GPU's fit, else "operator"
- * @return ADEPT_E_USAGE if the GPU has no unit for the precision, or for an unknown granularity; ADEPT_E_INVALID for numbers out of
- *         range; ADEPT_E_NOMEM. Thread-safe.
+ * @return ADEPT_E_USAGE if the GPU has no unit for the precision, or for an unknown granularity; ADEPT_E_INVALID for
+ * numbers out of range; ADEPT_E_NOMEM. Thread-safe.
  */
 ADEPT_API adept_status adept_oracle_new(adept_oracle **out, const adept_workload *workload, const adept_gpu *gpu,
                                         const char *granularity, adept_error *err);
@@ -38,10 +39,13 @@ typedef struct adept_request {
     double host_launch_s;         /* of an eager kernel; 0: the hardware profile's */
     adept_link link;
     int32_t reserved_int;         /* 0 */
-    const char *host;             /* borrowed: a measured host, adept_host_name(), in place of host_launch_s; NULL: none */
-    double host_step_s;           /* of a step beside kernels and launches (loading data, logging); 0: the host's, or the profile's */
+    /* borrowed: a measured host, adept_host_name(), in place of host_launch_s; NULL: none */
+    const char *host;
+    /* of a step beside kernels and launches (loading data, logging); 0: the host's, or the profile's */
+    double host_step_s;
     double host_sample_s;         /* of a sample in the forward pass (loading and copying it); 0: the profile's */
-    const char *const *words;     /* any of adept_run_word(), "KEY=VALUE" each, NULL at the end: "gpus=8". Over the members above. NULL: none */
+    /* any of adept_run_word(), "KEY=VALUE" each, NULL at the end: "gpus=8". Over the members above. NULL: none */
+    const char *const *words;
     double reserved[3];           /* 0 */
 } adept_request;
 
@@ -51,8 +55,8 @@ ADEPT_API const char *adept_run_word(size_t index);
 /**
  * Predict one step.
  * @param out  always written, status included
- * @return its status: ADEPT_E_USAGE for a request that cannot be run (limit out of range, no network between nodes, ...)
- * Thread-safe on shared oracles, deterministic. Allocates nothing, takes no lock.
+ * @return its status: ADEPT_E_USAGE for a request that cannot be run (limit out of range, no network between nodes,
+ * ...) Thread-safe on shared oracles, deterministic. Allocates nothing, takes no lock.
  */
 ADEPT_API adept_status adept_predict_one(adept_estimate *out, const adept_request *request, adept_error *err);
 
@@ -62,7 +66,8 @@ ADEPT_API adept_status adept_predict_one(adept_estimate *out, const adept_reques
  * @return ADEPT_OK if all are; else the status of the first that is not, and its message with its index
  * Thread-safe on shared oracles and requests, deterministic. Allocates nothing, takes no lock.
  */
-ADEPT_API adept_status adept_predict_many(adept_estimate *out, const adept_request *requests, size_t n, adept_error *err);
+ADEPT_API adept_status adept_predict_many(adept_estimate *out, const adept_request *requests, size_t n,
+                                          adept_error *err);
 
 /**
  * The power limits of least energy and of least energy times time, over all that the board can be set to.
@@ -70,7 +75,8 @@ ADEPT_API adept_status adept_predict_many(adept_estimate *out, const adept_reque
  * @return as adept_predict_one(); ADEPT_E_UNSUPPORTED, with the reason, where no limit can be compared
  * Thread-safe. May allocate; takes about as long as a thousand predictions.
  */
-ADEPT_API adept_status adept_predict_best_limits(adept_best_limits *out, const adept_request *request, adept_error *err);
+ADEPT_API adept_status adept_predict_best_limits(adept_best_limits *out, const adept_request *request,
+                                                 adept_error *err);
 
 /**
  * One prediction with everything `adept predict --json` prints: work, memory by kind, intervals, warnings as text.

@@ -35,7 +35,8 @@ typedef struct adept_account_groups {
     adept_arena *arena;
     adept_account_group *list; /* most energy first */
     size_t n, capacity;
-    adept_account_group system, idle, hidden, jobs, all; /* jobs: all of them together; all: these and the three before */
+    /* jobs: all of them together; all: these and the three before */
+    adept_account_group system, idle, hidden, jobs, all;
     adept_account_group lost,
         open; /* jobs that ended otherwise than completed; that have not ended, or of unknown state */
 } adept_account_groups;

@@ -73,7 +73,8 @@ typedef struct adept_share {
     int64_t job;  /* of ADEPT_HOLDER_JOB */
     uint32_t uid; /* of the job's first process */
     double energy_j[ADEPT_ENERGY_PARTS];
-    double gpu_low_j, gpu_high_j; /* between which its energy of GPUs is, where it is not known how much each used one */
+    /* between which its energy of GPUs is, where it is not known how much each used one */
+    double gpu_low_j, gpu_high_j;
     double cpu_time_s, gpu_time_s; /* gpu_time_s: GPUs that it held, times seconds */
     adept_use_histogram multiprocessors, memory;
 } adept_share;
@@ -91,8 +92,8 @@ typedef struct adept_node_account {
     bool idle_is_unknown;  /* its idle fit lacks a line that is needed: nothing of processors was taken off first */
     double energy_j[ADEPT_ENERGY_PARTS];  /* what was given out */
     double unknown_s[ADEPT_ENERGY_PARTS]; /* for so long a meter did not say it, and nothing was given */
-    double sliced_s, alike_s; /* GPUs times seconds that several held whose use is not known: given out by the slices of a
-                                 GPU that each held, and to all alike */
+    double sliced_s, alike_s; /* GPUs times seconds that several held whose use is not known: given out by the slices of
+                                 a GPU that each held, and to all alike */
     double external_j,
         beside_j; /* by the node's own meter where it said it, and of the parts meanwhile; NAN: it has none */
 } adept_node_account;

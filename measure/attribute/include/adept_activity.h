@@ -1,12 +1,13 @@
-/** @file adept_activity.h  What the processes of a machine did, interval by interval, beside what its meters read: a recording of
- *  `adept attribute record`, in memory. Plain data: a fit, a report and an accounting of jobs read it, tests make it by hand.
- *  Calls: adept_recording. */
+/** @file adept_activity.h  What the processes of a machine did, interval by interval, beside what its meters read: a
+ * recording of `adept attribute record`, in memory. Plain data: a fit, a report and an accounting of jobs read it,
+ * tests make it by hand. Calls: adept_recording. */
 #ifndef ADEPT_ACTIVITY_H
 #define ADEPT_ACTIVITY_H
 #include "adept_recording.h"
 #include <stdint.h>
 
-/* X(name, word) of what is counted of a process. All but the memory are what was added within the interval. Words are published. */
+/* X(name, word) of what is counted of a process. All but the memory are what was added within the interval. Words are
+ * published. */
 #define ADEPT_ACTIVITY_LIST(X)                                                                                         \
     X(CPU_TIME_S, "cpu_time_s")                                                                                        \
     X(SWITCHES, "context_switches")                                                                                    \
@@ -29,8 +30,8 @@ typedef enum adept_activity_kind {
 /** "cpu_time_s"; NULL behind the last. */
 const char *adept_activity_name(size_t kind);
 
-/** start_ticks of a process that is not visible where it was recorded, as of another PID namespace: a GPU's driver alone tells
- *  of it. */
+/** start_ticks of a process that is not visible where it was recorded, as of another PID namespace: a GPU's driver
+ * alone tells of it. */
 #define ADEPT_NOT_VISIBLE_TICKS UINT64_MAX
 
 /** A process: a number of a process is used again, the pair with its start is not. */
@@ -75,13 +76,15 @@ typedef struct adept_meter_log {
     adept_component component;
     const adept_sample *samples; /* in order of time, in seconds since 1970, of the readings, not of the intervals */
     size_t n_samples;
-    const char *inside; /* the meter around it, of which its number is a part; "": none; NULL: the recording does not say */
+    /* the meter around it, of which its number is a part; "": none; NULL: the recording does not say */
+    const char *inside;
 } adept_meter_log;
 
 /** All arrays and texts are the recording's. */
 typedef struct adept_activity_log {
     const char *host;
-    const char *const *sources; /* what counted: "taskstats: processes that ended", ...; and what could not be had and why */
+    /* what counted: "taskstats: processes that ended", ...; and what could not be had and why */
+    const char *const *sources;
     size_t n_sources;
     double period_s;
     int n_cpus;
@@ -98,14 +101,15 @@ typedef struct adept_activity_log {
 /**
  * Read what a recorder wrote, or has written so far.
  * @param out  adept_activity_log_free(); set only on ADEPT_OK
- * @return ADEPT_E_INVALID naming file and place: it cannot be read, is no such file, or damaged before its last block; ADEPT_E_NOMEM
+ * @return ADEPT_E_INVALID naming file and place: it cannot be read, is no such file, or damaged before its last block;
+ * ADEPT_E_NOMEM
  */
 adept_status adept_activity_log_read(adept_activity_log **out, const char *path, adept_error *err);
 /** NULL allowed. Only for what adept_activity_log_read() made. */
 void adept_activity_log_free(adept_activity_log *log);
 
-/** Is it one of those that are read for the whole node: of its meters, those that are not inside of another one that said something?
- *  Where the recording does not say which is, the first. */
+/** Is it one of those that are read for the whole node: of its meters, those that are not inside of another one that
+ * said something? Where the recording does not say which is, the first. */
 bool adept_meter_is_of_node(const adept_activity_log *log, size_t meter);
 /** Energy of a meter between two times, evenly between its samples; NAN: its samples do not cover them. */
 double adept_meter_energy_j(const adept_meter_log *meter, double begin_s, double end_s);

@@ -50,8 +50,8 @@ typedef struct adept_batch_jobs adept_batch_jobs;
 adept_batch_jobs *adept_batch_jobs_new(void);
 /** NULL allowed. */
 void adept_batch_jobs_free(adept_batch_jobs *jobs);
-/** Leave out what texts say of jobs that ran at no time in between: Slurm's numbers begin anew where its state was lost,
- * and another job may have had the same. To be said before they are added. */
+/** Leave out what texts say of jobs that ran at no time in between: Slurm's numbers begin anew where its state was
+ * lost, and another job may have had the same. To be said before they are added. */
 void adept_batch_jobs_limit(adept_batch_jobs *jobs, double begin_s, double end_s);
 /** The same of one, for a shorter time: NULL if it did not run then. */
 const adept_batch_job *adept_batch_jobs_during(const adept_batch_jobs *jobs, int64_t id, double begin_s, double end_s);

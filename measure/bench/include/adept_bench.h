@@ -1,5 +1,6 @@
-/** @file adept_bench.h  Kernels whose time and energy characterise a machine (thesis, section 3.4): each on a processor without and
- *  with vectors, on all its cores, and on a GPU. What they draw is measured around them. Calls: adept_error. */
+/** @file adept_bench.h  Kernels whose time and energy characterise a machine (thesis, section 3.4): each on a processor
+ * without and with vectors, on all its cores, and on a GPU. What they draw is measured around them. Calls: adept_error.
+ */
 #ifndef ADEPT_BENCH_H
 #define ADEPT_BENCH_H
 #include "adept_error.h"
@@ -62,8 +63,8 @@ typedef struct adept_bench_work {
  * @param gpu   for ADEPT_BENCH_GPU; may be NULL
  * @return ADEPT_E_NOMEM; ADEPT_E_IO of the driver
  */
-adept_status adept_bench_open(adept_bench **out, adept_bench_kernel kernel, double size, int threads, adept_bench_gpu *gpu,
-                              adept_error *err);
+adept_status adept_bench_open(adept_bench **out, adept_bench_kernel kernel, double size, int threads,
+                              adept_bench_gpu *gpu, adept_error *err);
 adept_bench_work adept_bench_work_of(const adept_bench *bench);
 /** Run it so often, and wait for its end. @return ADEPT_E_NOMEM, ADEPT_E_INTERNAL, ADEPT_E_IO of the driver */
 adept_status adept_bench_run(adept_bench *bench, adept_bench_way way, int64_t passes, adept_error *err);

@@ -1,6 +1,6 @@
-/** @file adept_policy.h  What a scheduling policy sees and may do. A policy knows jobs, what an oracle says of their placements,
- *  and which of these fit now: the simulator offers that, and so can a real scheduler. One file policy_NAME.c each.
- *  Calls: nothing. */
+/** @file adept_policy.h  What a scheduling policy sees and may do. A policy knows jobs, what an oracle says of their
+ * placements, and which of these fit now: the simulator offers that, and so can a real scheduler. One file
+ * policy_NAME.c each. Calls: nothing. */
 #ifndef ADEPT_POLICY_H
 #define ADEPT_POLICY_H
 #include "adept_error.h"
@@ -44,13 +44,14 @@ typedef struct adept_forecast {
 } adept_forecast;
 
 /**
- * The state at a decision. Everything changes with start() and preempt(), which act at once. Arrays stay valid until then.
- * Functions take the view itself; `self` is their owner's.
+ * The state at a decision. Everything changes with start() and preempt(), which act at once. Arrays stay valid until
+ * then. Functions take the view itself; `self` is their owner's.
  */
 typedef struct adept_view {
     double now_s;
     size_t n_types;
-    const adept_candidate *queued; /* by submission; a preempted job stands where it stood; one without options has been started */
+    /* by submission; a preempted job stands where it stood; one without options has been started */
+    const adept_candidate *queued;
     size_t n_queued;
     const adept_running *running;
     size_t n_running;
@@ -60,21 +61,26 @@ typedef struct adept_view {
     void *self;
     /** What the oracle says of queued[i] as options[option], whether or not it fits. */
     adept_forecast (*forecast)(const struct adept_view *view, size_t queued, size_t option);
-    /** How many GPUs of a type a job could get at once now, on one node or on whole idle nodes: what wants no more fits. */
+    /** How many GPUs of a type a job could get at once now, on one node or on whole idle nodes: what wants no more
+     * fits. */
     int (*most_idle)(const struct adept_view *view, size_t type);
     /** Does a placement fit now? */
     bool (*fits)(const struct adept_view *view, const adept_job_option *option);
     /** Would it fit on a cluster with nothing on it? */
     bool (*ever_fits)(const struct adept_view *view, const adept_job_option *option);
-    /** When would it fit if running jobs ended as expected and nothing else started? For backfilling. INFINITY: never */
+    /** When would it fit if running jobs ended as expected and nothing else started? For backfilling. INFINITY: never
+     */
     double (*fits_at)(const struct adept_view *view, const adept_job_option *option);
-    /** Would a placement that fits at at_s, as fits_at() has it, still do so if another one started now and went on after that? */
-    bool (*fits_beside)(const struct adept_view *view, const adept_job_option *option, double at_s, const adept_job_option *started);
+    /** Would a placement that fits at at_s, as fits_at() has it, still do so if another one started now and went on
+     * after that? */
+    bool (*fits_beside)(const struct adept_view *view, const adept_job_option *option, double at_s,
+                        const adept_job_option *started);
     /** What the cluster draws if it starts now, beyond what it draws. */
     double (*added_power_w)(const struct adept_view *view, size_t queued, size_t option);
     /** Start queued[i]; it must fit. Afterwards queued[i] has no options and is passed over. */
     void (*start)(struct adept_view *view, size_t queued, size_t option);
-    /** Stop running[i] and queue it again, where it stood; it can be started from the next decision on. Indices of running[] change. */
+    /** Stop running[i] and queue it again, where it stood; it can be started from the next decision on. Indices of
+     * running[] change. */
     void (*preempt)(struct adept_view *view, size_t running);
     /** GPU-seconds of running[i] that would be in vain if it were stopped now. */
     double (*lost_gpu_s)(const struct adept_view *view, size_t running);
@@ -91,8 +97,10 @@ typedef struct adept_policy_options {
     double cap_margin;      /* share of the cap that is kept free */
     double risk;            /* rho of AuraChronos; NAN: 0.5 */
     int most_preemptions;   /* of one job; 0: 3 */
-    bool is_rigid;          /* a job runs on as many GPUs, with as many samples each, as its first option says; on any type */
-    double slowdown;        /* how much later than in its placement of least EDP a job may end for the sake of energy; NAN: the policy's own */
+    /* a job runs on as many GPUs, with as many samples each, as its first option says; on any type */
+    bool is_rigid;
+    /* how much later than in its placement of least EDP a job may end for the sake of energy; NAN: the policy's own */
+    double slowdown;
     double scarcity;        /* of GPUs, as adept_score_scarcity() has it; NAN: by the jobs of the view */
     const char *placement;  /* of the ablation: "time", "edp", "energy"; NULL or "own": the policy's own */
     const char *ordering;   /* likewise "fcfs", "sjf", "edp", "energy"; NULL or "own" */
@@ -106,8 +114,9 @@ typedef struct adept_policy {
     bool uses_limits;     /* it chooses power limits; others see options without one only: adept_policy_sees_limits() */
     /* A row of packer.h: it is a packer, which takes a placement and an ordering from the options. NULL: it is none */
     const struct adept_packing *packing;
-    /* Asked when it started nothing, it would start nothing later with the same queue, idle GPUs and power: it need not be asked again
-     * before what it named by wake_at(). Others are asked at every tick while a placement of a queued job fits. */
+    /* Asked when it started nothing, it would start nothing later with the same queue, idle GPUs and power: it need not
+     * be asked again before what it named by wake_at(). Others are asked at every tick while a placement of a queued
+     * job fits. */
     bool is_time_blind;
     /** Decide. Keeps nothing between calls. NULL: as its row says. @return false: out of memory */
     bool (*decide)(adept_view *view, const adept_policy_options *options);
@@ -124,6 +133,7 @@ bool adept_policy_sees_limits(const adept_policy *policy, const adept_policy_opt
 /** Every option the policy's own; no cap. */
 adept_policy_options adept_policy_options_default(void);
 /** @return ADEPT_E_USAGE: a number out of range, a name that is none, or one that this policy has no use for */
-adept_status adept_policy_options_check(const adept_policy *policy, const adept_policy_options *options, adept_error *err);
+adept_status adept_policy_options_check(const adept_policy *policy, const adept_policy_options *options,
+                                        adept_error *err);
 
 #endif
