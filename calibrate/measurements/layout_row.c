@@ -16,6 +16,7 @@ static const struct {
     {"precision", "fp8-te", "fp8"},
     {"precision", "fp8-tensorwise", "fp8"},
     {"precision", "fp8:tensor", "fp8"},
+    {"precision", "mxfp8", "fp8"}, /* one scale for 32 numbers, which is nowhere counted */
     {"attention", "unfused", "eager"},
     {"attention", "local", "eager"},
     {"attention", "flash", "fused"},
@@ -31,7 +32,6 @@ static const struct {
     {"fsdp", "HYBRID_SHARD", "hybrid:8"},
     {"fsdp", "hybrid", "hybrid:8"},
     {"activation_checkpoint", "selective-op", "selective"},
-    {"activation_checkpoint", "selective:norm;act", "selective"},
     {"activation_checkpoint", "full:uniform:1", "full"},
 };
 
@@ -39,6 +39,8 @@ const char *adept_row_program_word(const char *column, const char *text)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i].column, column) == 0 && strcasecmp(words[i].row, text) == 0) return words[i].program;
+    /* parts by name, as Megatron Core has them: "selective:norm;act" */
+    if (strcmp(column, "activation_checkpoint") == 0 && strncasecmp(text, "selective:", 10) == 0) return "selective";
     return text;
 }
 

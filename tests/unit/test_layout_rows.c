@@ -183,6 +183,7 @@ static void words_of_rows(void **state)
          ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
         {"16,16,HYBRID_SHARD,unfused,selective:norm;act,,,,,", ADEPT_FSDP_HYBRID | 8 << 4, 0, ADEPT_ATTENTION_EAGER,
          ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
+        {"8,8,none,auto,selective:layernorm;moe,,,,,", 0, 0, ADEPT_ATTENTION_AUTO, ADEPT_RECOMPUTE_SELECTIVE, 0, false, 1},
         {"8,8,none,local,none,,,,,nemo", 0, 2, ADEPT_ATTENTION_EAGER, 0, ADEPT_TRAINER_NEMO, false, 1},
         {"8,8,zero3,fused:fa2,full,,,,,xtuner", 0, 4, ADEPT_ATTENTION_FUSED, ADEPT_RECOMPUTE_FULL,
          ADEPT_TRAINER_DEEPSPEED, false, 1},
