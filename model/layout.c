@@ -366,7 +366,7 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
     }
     const adept_mesh *m = &x->mesh;
     const double dense_ranks = (double)m->shard,
-                 expert_ranks = m->shard > 1 ? fmax(1.0, (double)m->shard / (double)m->ep) : 1.0;
+                 expert_ranks = m->shard > 1 ? fmax(1.0, (double)m->shard / (double)m->expert_parts) : 1.0;
     *out = *x->prof;
     out->ops = ops;
     out->n_ops = used;
@@ -482,7 +482,7 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
 {
     const adept_mesh *m = &x->mesh;
     const size_t n_blocks = x->part.n_blocks;
-    const double shard = (double)m->shard, expert_shard = m->shard > 1 ? fmax(1.0, shard / (double)m->ep) : 1.0;
+    const double shard = (double)m->shard, expert_shard = m->shard > 1 ? fmax(1.0, shard / (double)m->expert_parts) : 1.0;
     double dense = 0.0, experts = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0, second = 0.0,
            ends = 0.0;
     int64_t nth = 0;
@@ -988,15 +988,15 @@ adept_status adept_layout_begin(adept_layout_state *x, const adept_run *run)
     if (status != ADEPT_OK) return status;
     x->out->run = x->run;
     const adept_mesh *m = &x->mesh;
-    const double tp = (double)m->tp, cp = (double)m->cp, dp = (double)m->dp, ep = (double)m->ep,
+    const double tp = (double)m->tp, cp = (double)m->cp, dp = (double)m->dp, parts = (double)m->expert_parts,
                  shard = (double)m->shard;
     x->tensor = group_of(x, tp, 1.0);
     x->context = group_of(x, cp, tp);
-    x->expert = group_of(x, ep, tp);
+    x->expert = group_of(x, (double)m->ep, m->expert_parts < m->ep ? 1.0 : tp);
     x->data = group_of(x, dp * cp, tp);
     x->shard = group_of(x, shard, tp);
     x->replicas = group_of(x, dp * cp / shard, tp * shard);
-    x->expert_data = group_of(x, dp * cp / ep, tp * ep);
+    x->expert_data = group_of(x, dp * cp / parts, tp * parts);
     x->pipeline = group_of(x, (double)m->pp, tp * cp * dp);
     /* neighbouring stages are in one node only where the whole pipeline is */
     if (x->pipeline.in_node < x->pipeline.ranks) x->pipeline.in_node = 1.0;

@@ -35,7 +35,9 @@ static adept_status count_gpus(adept_mesh *l, const adept_mesh_words *w, adept_e
                                "dp %lld x tp %lld x pp %lld x cp %lld is not %lld GPUs: that would be dp %lld",
                                (long long)w->dp, (long long)l->tp, (long long)l->pp, (long long)l->cp, (long long)gpus,
                                (long long)l->dp);
-    if (l->dp * l->cp % l->ep != 0)
+    l->expert_parts = l->ep;
+    if (l->dp * l->cp % l->ep != 0 && w->sp && l->ep % l->tp == 0) l->expert_parts = l->ep / l->tp;
+    if (l->dp * l->cp % l->expert_parts != 0)
         return adept_error_set(err, ADEPT_E_USAGE, "ep %lld lies inside dp x cp, and does not divide %lld",
                                (long long)l->ep, (long long)(l->dp * l->cp));
     if (w->sp && l->tp == 1) return refuse(err, "sp needs tp: it shares what tensor parallel GPUs do between matrices");

@@ -348,7 +348,7 @@ static adept_status place_product(partitioner *t, int32_t at, const adept_progra
     const bool grouped = is_grouped(t, o), vocabulary = is_embedding(t, o);
     int32_t parts = 1;
     *y = (placed){1, false};
-    if (grouped) d->experts = (double)t->mesh->ep;
+    if (grouped) d->experts = (double)t->mesh->expert_parts;
     if (vocabulary) {
         if (t->mesh->tp == 1 || t->p->tensors[weight].memory < 0 || t->root[t->p->tensors[weight].memory] != t->table)
             return ADEPT_OK;
@@ -555,7 +555,7 @@ static void sum_weights(partitioner *t, const double *element_bytes, const bool 
         const adept_program_memory *m = &t->p->memories[i];
         if (!m->resident || m->param < 0 || t->root[i] != (int32_t)i) continue; /* copies that autocast keeps apart */
         adept_rank_block *b = &t->out->blocks[t->out->block_of[m->first]];
-        const double parts = t->weight_parts[i], bytes = m->bytes / parts / (experts[i] ? (double)t->mesh->ep : 1.0);
+        const double parts = t->weight_parts[i], bytes = m->bytes / parts / (experts[i] ? (double)t->mesh->expert_parts : 1.0);
         const bool train = t->profile->mode == ADEPT_MODE_INFER ? m->bytes > 0.0 : trains[i];
         if (!train) {
             b->frozen_bytes += bytes;
@@ -759,7 +759,7 @@ static adept_status partition(partitioner *t)
         adept_division *d = &t->divisions[i];
         if (o->n_outputs > 0 && is_resident(t, operand(t, o, o->n_inputs))) {
             const int32_t root = t->root[p->tensors[operand(t, o, o->n_inputs)].memory];
-            d->parts = t->weight_parts[root] * (experts[root] ? (double)t->mesh->ep : 1.0);
+            d->parts = t->weight_parts[root] * (experts[root] ? (double)t->mesh->expert_parts : 1.0);
             /* cast before they are gathered */
             if (t->mesh->sharding == ADEPT_SHARDED_PARAMETERS) d->parts *= (double)t->mesh->shard;
             if (t->mesh->trainer != ADEPT_TRAINER_TORCH) d->none = true; /* the optimizer writes them */

@@ -320,12 +320,20 @@ static void words_add_up(void **state)
     assert_true(m.gpus == 8 && m.shard == 2 && m.sharding == ADEPT_SHARDED_PARAMETERS && !m.plain);
     assert_int_equal(adept_mesh_of(&m, &(adept_mesh_words){.dp = 4}, NULL, &err), ADEPT_OK);
     assert_true(m.plain && m.gpus == 4);
+    /* experts of 16 GPUs, where tensor parallel ones have 4 each of their own; and where all share each expert */
+    assert_int_equal(adept_mesh_of(&m, &(adept_mesh_words){.gpus = 32, .tp = 4, .sp = true, .ep = 16}, NULL, &err),
+                     ADEPT_OK);
+    assert_true(m.ep == 16 && m.expert_parts == 4 && m.dp == 8);
+    assert_int_equal(adept_mesh_of(&m, &(adept_mesh_words){.gpus = 32, .tp = 4, .sp = true, .ep = 8}, NULL, &err),
+                     ADEPT_OK);
+    assert_true(m.ep == 8 && m.expert_parts == 8);
     static const struct {
         adept_mesh_words words;
         const char *message;
     } refused[] = {
         {{.gpus = 64, .tp = 6}, "64 GPUs are no multiple of tp 6"},
         {{.gpus = 64, .dp = 3, .tp = 8}, "dp 3 x tp 8 x pp 1 x cp 1 is not 64 GPUs: that would be dp 8"},
+        {{.gpus = 32, .tp = 4, .ep = 16}, "ep 16 lies inside dp x cp, and does not divide 8"}, /* without sp */
         {{.gpus = 8, .ep = 3}, "ep 3 lies inside dp x cp, and does not divide 8"},
         {{.gpus = 8, .sp = true}, "sp needs tp"},
         {{.gpus = 8, .global_batch = 12}, "global_batch 12 is no multiple of batch 2 x dp 8"},

@@ -107,10 +107,10 @@ static adept_status take_each(adept_taken *taken, const adept_measure_job *job, 
     size_t n, used = 0;
     const adept_region whole = {.name = "", .begin_s = job->run.begin_s, .end_s = job->run.end_s};
     const adept_region *regions = adept_recording_regions(job->recording, &n);
+    if (!region) regions = &whole, n = 1;
     double *numbers = calloc(3 * (n + 1), sizeof *numbers);
 
     if (!numbers) return adept_no_memory(err, "the runs of a point");
-    if (!region) regions = &whole, n = 1;
     double *times_s = numbers, *energies_j = numbers + n + 1, *scratch = numbers + 2 * (n + 1);
     for (size_t i = 0; i < n; i++) {
         if (regions[i].is_cut || (region && strcmp(regions[i].name, region) != 0)) continue;

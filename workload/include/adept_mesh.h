@@ -1,7 +1,8 @@
 /** @file adept_mesh.h  How a step of training is shared out over GPUs: the words of a run, resolved and checked. Calls:
  * adept_profile.
  *
- *  GPUs = dp x tp x pp x cp; ep lies inside dp. A replica of the model is tp x pp x cp GPUs. Each replica does
+ *  GPUs = dp x tp x pp x cp; ep lies inside dp x cp, or with sp inside tp x dp x cp. A replica of the model is
+ * tp x pp x cp GPUs. Each replica does
  * `micro_batches` passes of `micro_batch` samples a step: global_batch = micro_batch x micro_batches x dp. Ranks stand
  * in a node as Megatron places them: tensor parallel GPUs side by side, then context parallel ones, then replicas, then
  * stages.
@@ -51,6 +52,10 @@ typedef struct adept_mesh_words {
 
 typedef struct adept_mesh {
     int64_t gpus, dp, tp, pp, cp, ep, virtual_stages;
+    /* Parts that the experts are in beside tensor parallel ones: ep; ep / tp where tensor parallel GPUs have whole
+     * experts, each its own (Megatron Core's expert-tensor-parallel-size 1): as many parameters and FLOPs on each GPU
+     * as with experts in tp parts. */
+    int64_t expert_parts;
     int64_t micro_batch, micro_batches, global_batch;
     adept_sharding sharding;
     int64_t shard; /* GPUs of a group that shares the states; 1: nothing is sharded */
