@@ -1,5 +1,6 @@
 /** @file main.c  `adept COMMAND ...`: picks the command, prints its error, turns its status into the exit code. */
 #include "cli.h"
+#include "adept_arena.h"
 #include "adept_file.h"
 #include "adept_sensor.h"
 #include "progress.h"
@@ -60,7 +61,7 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 /* The words of a file of options, which stand in the place of "--options FILE" behind the command: an option a line, as
  * "gpu = a100", "gpu a100" or "--gpu=a100"; one without a value, "json". What follows on the command line comes later,
  * and so holds where one may be given once. */
-static char **file_words;
+static adept_arena *file_words; /* freed by main() */
 
 static adept_status read_options(adept_cli *cli, int *argc, char ***argv)
 {
@@ -71,8 +72,8 @@ static adept_status read_options(adept_cli *cli, int *argc, char ***argv)
     if (status != ADEPT_OK) return status;
     for (size_t i = 0; i < size; i++)
         lines += text[i] == '\n';
-    char **words = calloc(lines + (size_t)*argc + 1, sizeof *words);
-    file_words = words; /* they live as long as the program, and so do the texts of the options */
+    file_words = adept_arena_new();
+    char **words = file_words ? adept_arena_array(file_words, lines + (size_t)*argc + 1, sizeof *words) : NULL;
     if (words) words[n++] = old[0], words[n++] = old[1];
     char *rest = text;
     for (int line = 1; words && status == ADEPT_OK && rest; line++) {
@@ -87,15 +88,15 @@ static adept_status read_options(adept_cli *cli, int *argc, char ***argv)
         if (length == 0 || strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-") < length)
             status =
                 adept_error_set(&cli->err, ADEPT_E_INVALID, "%s:%d: no option, as 'gpu = a100' is one", old[3], line);
-        else if (asprintf(&words[n], *value ? "--%.*s=%s" : "--%.*s", (int)length, at, value) < 0)
+        else if (!(words[n++] = (char *)adept_arena_printf(file_words, *value ? "--%.*s=%s" : "--%.*s", (int)length, at,
+                                                           value)))
             status = adept_cli_no_memory(cli);
-        else
-            n++;
     }
     free(text);
     if (!words) return adept_cli_no_memory(cli);
     for (int i = 4; i < *argc; i++)
         words[n++] = old[i];
+    words[n] = NULL;
     *argc = (int)n;
     *argv = words;
     return status;
@@ -172,6 +173,7 @@ int main(int argc, char **argv)
         if (cli.details) fputs(cli.details, stderr);
     }
     free(cli.details);
+    adept_arena_free(file_words);
     int code = cli.exit_code                                       ? cli.exit_code
                : status != ADEPT_OK && adept_interrupt_requested ? 128 + adept_interrupt_requested
                                                                  : adept_status_exit_code(status);
