@@ -482,7 +482,8 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
 {
     const adept_mesh *m = &x->mesh;
     const size_t n_blocks = x->part.n_blocks;
-    const double shard = (double)m->shard, expert_shard = m->shard > 1 ? fmax(1.0, shard / (double)m->expert_parts) : 1.0;
+    const double shard = (double)m->shard,
+                 expert_shard = m->shard > 1 ? fmax(1.0, shard / (double)m->expert_parts) : 1.0;
     double dense = 0.0, experts = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0, second = 0.0,
            ends = 0.0;
     int64_t nth = 0;

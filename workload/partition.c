@@ -555,7 +555,8 @@ static void sum_weights(partitioner *t, const double *element_bytes, const bool 
         const adept_program_memory *m = &t->p->memories[i];
         if (!m->resident || m->param < 0 || t->root[i] != (int32_t)i) continue; /* copies that autocast keeps apart */
         adept_rank_block *b = &t->out->blocks[t->out->block_of[m->first]];
-        const double parts = t->weight_parts[i], bytes = m->bytes / parts / (experts[i] ? (double)t->mesh->expert_parts : 1.0);
+        const double parts = t->weight_parts[i],
+                     bytes = m->bytes / parts / (experts[i] ? (double)t->mesh->expert_parts : 1.0);
         const bool train = t->profile->mode == ADEPT_MODE_INFER ? m->bytes > 0.0 : trains[i];
         if (!train) {
             b->frozen_bytes += bytes;

@@ -115,7 +115,7 @@ dump killed.adept
 holds '^interval '
 
 # A full disk: the file is named, and what it has stays.
-(ulimit -f 1; exec "$ADEPT" attribute record --without-meter --source proc -o full.adept --period 100ms --duration 600s) >out 2>err &
+(ulimit -f 4; exec "$ADEPT" attribute record --without-meter --source proc -o full.adept --period 100ms --duration 600s) >out 2>err &
 pid=$!
 for i in $(seq 2000); do # a busy process has 13 bytes in each interval
     kill -0 $pid 2>/dev/null || break

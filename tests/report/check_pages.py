@@ -192,7 +192,8 @@ def check_results(page, folder):
              ["headline", "generate", "step", "memory"])):
         out = folder / (name + ".json")
         done = subprocess.run([os.environ["ADEPT"], *map(str, command), "--json", *(["--", *run] if name == "measure" else [])], check=False,
-                              cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                              cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, "ADEPT_NVML_LIBRARY": "no-nvml"}) # whatever sensors this machine has
         if b"built without" in done.stderr:
             continue
         check(done.returncode == 0, f"{name}: {done.stderr}")
