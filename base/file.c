@@ -263,6 +263,17 @@ bool adept_file_is(const char *path, mode_t type)
     return stat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
 }
 
+uint64_t adept_file_state(uint64_t sum, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) memset(&st, 0, sizeof st);
+    const uint64_t facts[] = {(uint64_t)st.st_ino, (uint64_t)st.st_size, (uint64_t)st.st_mtim.tv_sec,
+                              (uint64_t)st.st_mtim.tv_nsec};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        sum = (sum ^ facts[i]) * UINT64_C(1099511628211); /* FNV-1a, by words */
+    return sum;
+}
+
 bool adept_file_is_stream(const char *path)
 {
     return strcmp(path, "-") == 0 || adept_file_is(path, S_IFCHR) || adept_file_is(path, S_IFIFO);

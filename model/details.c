@@ -1,6 +1,7 @@
 /** @file details.c  What pictures of a step are drawn of; see adept_details.h. */
 #include "adept_details.h"
 #include "adept_plan.h"
+#include "adept_statistics.h"
 #include "adept_timeline.h"
 #include <ctype.h>
 #include <math.h>
@@ -162,12 +163,6 @@ static void put_roofs(adept_json_writer *w, const adept_profile *prof, const ade
 
 /* ---- the timeline ---- */
 
-static int longest_first(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
 /* What is shorter is left out: a picture shows so many. */
 static double shortest_of(const adept_timeline *t)
 {
@@ -175,8 +170,8 @@ static double shortest_of(const adept_timeline *t)
     if (!times_s) return 0;
     for (size_t i = 0; i < t->n; i++)
         times_s[i] = t->events[i].time_s;
-    qsort(times_s, t->n, sizeof *times_s, longest_first);
-    shortest_s = times_s[MOST_EVENTS];
+    qsort(times_s, t->n, sizeof *times_s, adept_by_size);
+    shortest_s = times_s[t->n - 1 - MOST_EVENTS];
     free(times_s);
     return shortest_s;
 }

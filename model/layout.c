@@ -229,7 +229,7 @@ static bool is_misaligned(const adept_kernel *k)
 static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
 {
     const adept_program *p = &x->prof->program;
-    bool *is_core = calloc(x->prof->n_ops + 1, sizeof *is_core);
+    bool *is_core = adept_arena_array(x->part.arena, x->prof->n_ops + 1, sizeof *is_core);
     if (!is_core) return adept_no_memory(x->err, "the blocks of a layout");
     for (size_t i = 0; i < p->n_operators; i++)
         if (p->operators[i].op >= 0 && x->part.is_core[i]) is_core[p->operators[i].op] = true;
@@ -241,17 +241,13 @@ static adept_status time_blocks(adept_layout_state *x, const adept_plan *plan)
             adept_timed_kernel t;
             adept_status status = adept_operator_shape_of(&shape, op, &op->kernels[k], x->err);
             if (status == ADEPT_OK) status = adept_operator_place(&placed, &shape, x->prof->precision, x->hw, x->err);
-            if (status != ADEPT_OK) {
-                free(is_core);
-                return status;
-            }
+            if (status != ADEPT_OK) return status;
             adept_operator_time_of(&t, NULL, &placed, plan->kernels.theta, plan->kernels.menus);
             const double slow = is_core[i] && is_misaligned(&op->kernels[k]) ? MISALIGNED : 1.0;
             const adept_span span = {slow * t.clocked_s, slow * (t.time_s - t.clocked_s)};
             add_span(&x->of_op[i].pass[op->kernels[k].pass], &span, shape.repeats);
         }
     }
-    free(is_core);
     for (size_t i = 0; i < p->n_operators; i++) {
         const int32_t op = p->operators[i].op;
         if (op < 0) continue;

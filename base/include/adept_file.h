@@ -5,6 +5,7 @@
 #include "adept_grow.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -31,6 +32,10 @@ bool adept_file_read_rest(adept_buffer *out, int fd, size_t max_bytes);
 adept_status adept_file_read(char **text, size_t *size, const char *path, size_t max_bytes, adept_error *err);
 /** Is there a file of that type (S_IFREG, S_IFDIR)? */
 bool adept_file_is(const char *path, mode_t type);
+/** Put into a sum what changes when a file is written or replaced (inode, size, time), or that it is not there.
+ * @param sum  of the files before; ADEPT_FILE_STATE of the first */
+uint64_t adept_file_state(uint64_t sum, const char *path);
+#define ADEPT_FILE_STATE UINT64_C(14695981039346656037)
 /** Is it written to as it stands: "-" (standard output), a pipe, a device such as /dev/null? */
 bool adept_file_is_stream(const char *path);
 /** Write a new file in the same folder, fsync, and let it replace the old one: that survives any failure. Or to a

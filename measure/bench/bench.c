@@ -95,7 +95,13 @@ static void free_data(adept_bench_data *d)
     free(d->columns);
 }
 
-/* Numbers from 0 to 1, the same everywhere. */
+/* The next of some numbers that are the same everywhere (Numerical Recipes' congruence). */
+static uint32_t next(uint32_t *x)
+{
+    return *x = *x * 1664525u + 1013904223u;
+}
+
+/* Numbers from 0 to 1, and columns. */
 static adept_status make_data(adept_bench_data *d, adept_error *err)
 {
     uint32_t x = 1;
@@ -106,11 +112,11 @@ static adept_status make_data(adept_bench_data *d, adept_error *err)
     d->columns = calloc(d->n_columns + 1, sizeof *d->columns);
     if (!d->a || !d->b || !d->c || !d->columns) return adept_no_memory(err, "the data of a bench");
     for (size_t i = 0; i < d->n_a; i++)
-        d->a[i] = (float)((x = x * 1664525u + 1013904223u) >> 8) / 16777216.0f;
+        d->a[i] = (float)(next(&x) >> 8) / 16777216.0f;
     for (size_t i = 0; i < d->n_b; i++)
-        d->b[i] = (float)((x = x * 1664525u + 1013904223u) >> 8) / 16777216.0f;
+        d->b[i] = (float)(next(&x) >> 8) / 16777216.0f;
     for (size_t i = 0; i < d->n_columns; i++)
-        d->columns[i] = (uint32_t)((uint64_t)(x = x * 1664525u + 1013904223u) * d->n >> 32);
+        d->columns[i] = (uint32_t)((uint64_t)next(&x) * d->n >> 32);
     return ADEPT_OK;
 }
 

@@ -101,9 +101,9 @@ CALLS_ONLY = [
 # They need libmicrohttpd, root, and a kernel that has what they ask for.
 OPTIONAL = ("serve", "serve-threads", "attribute-record-bpf", "attribute-record-taskstats")
 
-# With --brief, only every Kth allocation of what is long, or much as another. With --calls, of what reads all of /proc.
-BRIEFLY = {"calibrate": 10, "profile-config": 5, "evaluate-operator": 10, "simulate": 5, "simulate-trace": 2, "simulate-vary": 25, "sweep-shard": 10, "diff": 2,
-           "explain": 2, "attribute-report": 5, "compare": 2, "serve": 5, "serve-profile": 13, "measure-samples": 4}
+# With --brief, only every Kth allocation of what is much as another.
+BRIEFLY = {"serve-profile": 13}
+# With --calls, only every Kth of what reads all of /proc, or is long.
 LONG = {"attribute-record": 97, "attribute-record-bpf": 97, "attribute-record-taskstats": 97, "attribute-record-command": 97,
         "calibrate": 3, "calibrate-threads": 97, "simulate-threads": 97, "torch": 29, "sweep-drive": 1 << 40}
 # What they change is not put back by the walk: each fault is a run of its own. Of its reads and writes none: those of /sys

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -191,19 +190,15 @@ static void free_files(adept_words *files)
 static adept_status list_files(adept_cli *cli, adept_words *files, uint64_t *signature, const char *folder)
 {
     struct dirent **entries = NULL;
-    struct stat st;
     int n = scandir(folder, &entries, is_table, alphasort);
 
     if (n < 0) return adept_error_set(&cli->err, ADEPT_E_INVALID, "--watch %s: %s", folder, strerror(errno));
     *files = (adept_words){.words = calloc((size_t)n + 1, sizeof *files->words)};
-    *signature = 14695981039346656037u;
+    *signature = ADEPT_FILE_STATE;
     for (int i = 0; i < n; i++) {
         char *path = NULL;
         if (files->words && asprintf(&path, "%s/%s", folder, entries[i]->d_name) >= 0) files->words[files->n++] = path;
-        const uint64_t facts[] = {path && stat(path, &st) == 0 ? (uint64_t)st.st_size : 0, (uint64_t)st.st_mtim.tv_sec,
-                                  (uint64_t)st.st_mtim.tv_nsec, (uint64_t)st.st_ino};
-        for (size_t f = 0; path && f < sizeof facts / sizeof *facts; f++)
-            *signature = (*signature ^ facts[f]) * 1099511628211u;
+        if (path) *signature = adept_file_state(*signature, path);
         free(entries[i]);
     }
     free(entries);

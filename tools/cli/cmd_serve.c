@@ -1,4 +1,5 @@
 /** @file cmd_serve.c  `adept serve`: predictions over HTTP, on TCP and on a Unix socket. */
+#include "adept_file.h"
 #include "adept_import.h"
 #include "cli.h"
 #include "http.h"
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -176,17 +176,11 @@ static adept_status open_sockets(adept_cli *cli, adept_http_options *http, adept
 /* Changes when a file of --gpu does. */
 static uint64_t state_of(const serve_options *o)
 {
-    uint64_t state = 1;
-    struct stat st;
+    uint64_t state = ADEPT_FILE_STATE;
     for (size_t i = 0; i < o->gpus.n; i++) {
         char *path = strdup(o->gpus.words[i]), *name = path ? strstr(path, ".json#") : NULL;
         if (name) name[strlen(".json")] = '\0';
-        bool is_there = path && stat(path, &st) == 0;
-        const uint64_t facts[] = {is_there ? (uint64_t)st.st_ino : 0, is_there ? (uint64_t)st.st_size : 0,
-                                  is_there ? (uint64_t)st.st_mtim.tv_sec : 0,
-                                  is_there ? (uint64_t)st.st_mtim.tv_nsec : 0};
-        for (size_t f = 0; f < sizeof facts / sizeof *facts; f++)
-            state = (state ^ facts[f]) * UINT64_C(1099511628211);
+        if (path) state = adept_file_state(state, path);
         free(path);
     }
     return state;

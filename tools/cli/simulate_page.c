@@ -1,4 +1,5 @@
 /** @file simulate_page.c  The page of simulated policies: their JSON, and a run of each for the pictures. */
+#include "adept_statistics.h"
 #include "page.h"
 #include "report_simulate.h"
 #include <math.h>
@@ -27,12 +28,6 @@ static void put_power(adept_json_writer *w, const adept_run_result *r)
     adept_json_end_array(w);
 }
 
-static int largest_first(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
 static double size_of(const adept_job_span *span, double end_s)
 {
     return span->gpus * ((isnan(span->end_s) ? end_s : span->end_s) - span->start_s);
@@ -47,8 +42,8 @@ static bool put_spans(adept_json_writer *w, const adept_drawn_run *drawn, size_t
     if (!sizes) return false;
     for (size_t i = 0; i < r->n_spans; i++)
         sizes[i] = size_of(&r->spans[i], r->outcome.end_s);
-    qsort(sizes, r->n_spans, sizeof *sizes, largest_first);
-    if (r->n_spans > SPANS) least = sizes[SPANS];
+    qsort(sizes, r->n_spans, sizeof *sizes, adept_by_size);
+    if (r->n_spans > SPANS) least = sizes[r->n_spans - 1 - SPANS];
     free(sizes);
     adept_json_begin_array(w, "spans");
     for (size_t i = 0; i < r->n_spans; i++) {
