@@ -185,12 +185,22 @@ static adept_status find_stages(adept_layout_state *x)
             "pp %lld x virtual_stages %lld: the model has %lld blocks (modules by number) to share out", (long long)p,
             (long long)v, (long long)blocks);
     const bool ends_count = blocks % parts != 0 && (blocks + 2) % parts == 0;
-    int64_t block = 1;
+    const adept_stage_list *said = &x->said->stage_blocks;
+    int64_t block = 1, all = 0;
+    for (int64_t i = 0; i < said->n; i++)
+        all += said->at[i];
+    if (said->n > 0 && (v > 1 || all != blocks))
+        return adept_error_set(x->err, ADEPT_E_USAGE,
+                               v > 1 ? "stage_blocks: stages of an interleaved pipeline are parts of several sizes"
+                                     : "stage_blocks says %lld blocks, and the model has %lld (modules by number)",
+                               (long long)all, (long long)blocks);
     x->stage_of[0] = 0;
     for (int64_t part = 0; part < parts; part++) {
-        int64_t n = ends_count ? (blocks + 2) / parts - (part == 0) - (part == parts - 1) : blocks / parts;
+        int64_t n = said->n > 0  ? said->at[part]
+                    : ends_count ? (blocks + 2) / parts - (part == 0) - (part == parts - 1)
+                                 : blocks / parts;
         /* what is left over goes to parts in the middle: the ends have embedding and head */
-        if (!ends_count && blocks % parts > 0) {
+        if (said->n == 0 && !ends_count && blocks % parts > 0) {
             const int64_t left = blocks % parts, from = (parts - left + 1) / 2;
             n += part >= from && part < from + left;
         }
@@ -555,6 +565,8 @@ static adept_status work_out(adept_stage_work *w, adept_layout_state *x, int32_t
     alone.internode_bytes_per_s = alone.internode_latency_s = 0.0;
     alone.power_scope = ADEPT_SCOPE_GPU;
     alone.overlap = ADEPT_OVERLAP_AUTO;
+    if (x->said->stage_clocks_mhz.n > 0) alone.clock_hz = 1e6 * x->said->stage_clocks_mhz.at[stage];
+    if (x->said->stage_limits_w.n > 0) alone.power_limit_w = x->said->stage_limits_w.at[stage];
     double theta[ADEPT_MOST_PARAMETERS];
     size_t n_theta;
     w->ops = malloc((2 * x->prof->n_ops + 1) * sizeof *w->ops);
@@ -843,8 +855,11 @@ static adept_status fill(adept_layout_state *x, adept_stage_work *work, double s
     if (adept_intervals_fill(&q->estimate, fitted ? x->hw->intervals : NULL, &q->range, &w->plan.described) > 0.0)
         q->notes |= ADEPT_NOTE_OUTSIDE;
     if (!isnan(q->interval_level)) {
-        const double most_w = fmax(
-            q->boards_power_w, (double)m->gpus * (run.power_limit_w > 0.0 ? run.power_limit_w : x->hw->specs.tdp_w));
+        double limits_w = run.power_limit_w > 0.0 ? run.power_limit_w : x->hw->specs.tdp_w;
+        const adept_stage_list *by_stage = &x->said->stage_limits_w;
+        for (size_t i = 0; i < by_stage->n; i++) /* on average */
+            limits_w = (i > 0 ? limits_w : 0.0) + by_stage->at[i] / (double)by_stage->n;
+        const double most_w = fmax(q->boards_power_w, (double)m->gpus * limits_w);
         for (int end = 0; end < 2; end++) {
             const double width = fabs(log(q->interval_time_s[end] / step_s));
             q->interval_time_s[end] = step_s * exp((end ? 1.0 : -1.0) * hypot(width, LAYOUT_ERROR));
@@ -860,6 +875,7 @@ static void clear_words(adept_run *run)
     run->dp = run->tp = run->pp = run->virtual_stages = run->cp = run->ep = run->global_batch = 0;
     run->fsdp = run->zero = run->schedule = run->activation_checkpoint = run->loss = run->trainer = 0;
     run->sp = false;
+    run->stage_blocks = run->stage_clocks_mhz = run->stage_limits_w = (adept_stage_list){0};
 }
 
 /* Every GPU has the whole model: as if the GPUs alone had been said. */
@@ -976,7 +992,11 @@ static adept_status predict_shared(adept_layout_state *x)
 adept_status adept_layout_begin(adept_layout_state *x, const adept_run *run)
 {
     const adept_mesh_words words = adept_run_mesh(run);
+    x->said = run;
     x->run = *run;
+    if ((run->stage_clocks_mhz.n > 0 && run->clock_hz > 0.0) || (run->stage_limits_w.n > 0 && run->power_limit_w > 0.0))
+        return adept_error_set(x->err, ADEPT_E_USAGE, "%s for all stages, and by stage: say one of them",
+                               run->stage_limits_w.n > 0 && run->power_limit_w > 0.0 ? "power_limit_w" : "clock_hz");
     adept_status status = adept_mesh_of(&x->mesh, &words, x->prof, x->err);
     if (status != ADEPT_OK) return status;
     x->out->mesh = x->mesh;

@@ -23,6 +23,7 @@ typedef struct adept_layout_state {
     adept_layout_prediction *out;
     const adept_profile *prof;
     const adept_hwprofile *hw;
+    const adept_run *said;
     adept_run run;       /* with network and nodes, without words of a layout */
     adept_mesh mesh;
     adept_partition part;

@@ -23,7 +23,10 @@ adept_mesh_words adept_run_mesh(const adept_run *run)
                                 .activation_checkpoint = run->activation_checkpoint,
                                 .loss = run->loss,
                                 .trainer = run->trainer,
-                                .sp = run->sp};
+                                .sp = run->sp,
+                                .stage_blocks = run->stage_blocks.n,
+                                .stage_clocks = run->stage_clocks_mhz.n,
+                                .stage_limits = run->stage_limits_w.n};
 }
 
 const adept_field *adept_run_field(size_t index)

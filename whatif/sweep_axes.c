@@ -104,10 +104,15 @@ static adept_status find_key(adept_sweep_axis *out, const char *text, size_t len
 
 /* ---- values ---- */
 
+static bool is_by_stage(const adept_sweep_axis *axis)
+{
+    return axis->field && axis->field->kind == ADEPT_FIELD_STAGES;
+}
+
 /* Words that are no list of ours. */
 static bool has_free_words(const adept_sweep_axis *axis)
 {
-    return axis->kind == ADEPT_VARY_GPU || axis->kind == ADEPT_VARY_GOVERNOR;
+    return axis->kind == ADEPT_VARY_GPU || axis->kind == ADEPT_VARY_GOVERNOR || is_by_stage(axis);
 }
 
 static bool is_count(const adept_sweep_axis *axis)
@@ -141,6 +146,8 @@ static adept_status add_word(adept_sweep_axis *axis, const char *word, adept_err
 {
     adept_status status = grow(axis, 1, err);
     if (status != ADEPT_OK) return status;
+    adept_run none;
+    if (is_by_stage(axis) && adept_field_set(axis->field, &none, word, err) != ADEPT_OK) return ADEPT_E_USAGE;
     if (has_free_words(axis)) {
         char *copy = strdup(word);
         if (!copy) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", axis->key);
@@ -442,6 +449,7 @@ static double run_number(const adept_run *run, const adept_field *f, const adept
 
 bool adept_sweep_set_run(adept_run *run, const adept_sweep_axis *axis, size_t value, const adept_specs *specs)
 {
+    if (is_by_stage(axis)) return adept_field_set_text(axis->field, run, axis->words[value]);
     double number = axis->numbers[value];
     if (has_field_words(axis)) {
         set_word(axis->field, run, number);

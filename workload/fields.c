@@ -1,4 +1,5 @@
 /* The table of a workload's words, and what loops over rows do with one of them. */
+#include "adept_append.h"
 #include "adept_fields.h"
 #include "adept_number.h"
 #include "adept_optimizer.h"
@@ -63,6 +64,28 @@ static bool set_sized(int *out, const adept_field *f, const char *text)
     return false;
 }
 
+/* "8/6/6/4". */
+static bool set_stages(adept_stage_list *out, const char *text)
+{
+    adept_stage_list list = {0};
+    char word[16];
+    double number;
+
+    for (;; text++) {
+        const size_t n = strcspn(text, "/");
+        if (n >= sizeof word || list.n == ADEPT_MOST_LISTED_STAGES) return false;
+        memcpy(word, text, n);
+        word[n] = '\0';
+        if (!adept_number_parse(&number, word) || !(number >= 1 && number <= UINT16_MAX) || number != floor(number))
+            return false;
+        list.at[list.n++] = (uint16_t)number;
+        text += n;
+        if (!*text) break;
+    }
+    *out = list;
+    return true;
+}
+
 /* Names that differ by their joints only are one. */
 static bool is_called(const char *name, const char *key, size_t length)
 {
@@ -89,7 +112,7 @@ const adept_field *adept_field_find(const adept_field *(*field_at)(size_t), cons
 
 bool adept_field_is_zero(const adept_field *f, const void *record)
 {
-    static const char zero[sizeof(double)] = {0};
+    static const char zero[sizeof(adept_stage_list)] = {0};
 
     return memcmp((const char *)record + f->at, zero, f->size) == 0;
 }
@@ -106,6 +129,7 @@ bool adept_field_set_text(const adept_field *f, void *record, const char *text)
         return true;
     }
     if (f->kind == ADEPT_FIELD_SIZED) return set_sized(member, f, text);
+    if (f->kind == ADEPT_FIELD_STAGES) return set_stages(member, text);
     size_t i = adept_name_index(text, f->names);
     if (i == SIZE_MAX) return false;
     if (f->kind == ADEPT_FIELD_WORD) *(int *)member = (int)i;
@@ -135,6 +159,8 @@ adept_status adept_field_set(const adept_field *f, void *record, const char *tex
     if (!adept_field_is_number(f))
         return adept_field_set_text(f, record, text)
                    ? ADEPT_OK
+               : f->kind == ADEPT_FIELD_STAGES
+                   ? adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not " ADEPT_STAGES_MEANS, f->name, text)
                    : adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is not one of %s", f->name, text,
                                      adept_names_list(list, sizeof list, f->names));
     if (adept_number_parse(&value, text) && adept_field_set_number(f, record, value)) return ADEPT_OK;
@@ -169,6 +195,13 @@ const char *adept_field_text(char text[ADEPT_FIELD_TEXT_BYTES], const adept_fiel
         if (at == 0) return name;
         memcpy(text, name, at); /* short, and of constant data */
         adept_number_print(text + at, adept_sized_number(sized));
+        return text;
+    }
+    case ADEPT_FIELD_STAGES: {
+        const adept_stage_list *list = member;
+        text[0] = '\0';
+        for (size_t i = 0; i < list->n; i++)
+            adept_append(text, ADEPT_FIELD_TEXT_BYTES, "%s%d", i > 0 ? "/" : "", list->at[i]);
         return text;
     }
     default:

@@ -5,7 +5,8 @@ bool adept_mesh_is_said(const adept_mesh_words *w)
 {
     return w->dp > 0 || w->tp > 0 || w->pp > 0 || w->cp > 0 || w->ep > 0 || w->virtual_stages > 0 ||
            w->global_batch > 0 || w->fsdp != 0 || w->zero != 0 || w->schedule != 0 || w->activation_checkpoint != 0 ||
-           w->loss != 0 || w->trainer != 0 || w->sp;
+           w->loss != 0 || w->trainer != 0 || w->sp || w->stage_blocks > 0 || w->stage_clocks > 0 ||
+           w->stage_limits > 0;
 }
 
 static int64_t or_one(int64_t said)
@@ -83,6 +84,13 @@ static adept_status choose_sharding(adept_mesh *l, const adept_mesh_words *w, ad
     return ADEPT_OK;
 }
 
+static adept_status check_stages(const char *what, int64_t stages, int64_t pp, adept_error *err)
+{
+    if (stages == 0 || stages == pp) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_USAGE, "%s says %lld stages, and the pipeline has %lld (pp)", what,
+                           (long long)stages, (long long)pp);
+}
+
 static adept_status choose_schedule(adept_mesh *l, const adept_mesh_words *w, adept_error *err)
 {
     l->schedule = (adept_pipeline)w->schedule;
@@ -111,6 +119,9 @@ adept_status adept_mesh_of(adept_mesh *out, const adept_mesh_words *words, const
     if (status == ADEPT_OK) status = count_batches(&l, words, profile, err);
     if (status == ADEPT_OK) status = choose_sharding(&l, words, err);
     if (status == ADEPT_OK) status = choose_schedule(&l, words, err);
+    if (status == ADEPT_OK) status = check_stages("stage_blocks", words->stage_blocks, l.pp, err);
+    if (status == ADEPT_OK) status = check_stages("stage_clocks_mhz", words->stage_clocks, l.pp, err);
+    if (status == ADEPT_OK) status = check_stages("stage_limits_w", words->stage_limits, l.pp, err);
     if (status != ADEPT_OK) return status;
     l.sp = words->sp;
     l.recompute = (adept_recomputation)adept_sized_name(words->activation_checkpoint);

@@ -48,7 +48,7 @@ const char *adept_row_program_word(const char *column, const char *text);
 bool adept_row_zero_word(const char *text, int *stage, int64_t *group);
 /** Fill in what a row of layouts does not say, and mark it in m->unsaid. */
 void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given);
-/** Clocks by stage, "1410-1410-1410/...", of which the middle one counts: one for all where they hardly differ.
+/** Clocks by stage, "1410-1410-1410/...", of which the middle one counts: one for all stages where they hardly differ.
  *  @return ADEPT_E_INVALID naming the column */
 adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err);
 /** Predict a row with its profile; recomputation and sharding that it does not say become the first of the usual ones

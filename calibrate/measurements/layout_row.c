@@ -4,6 +4,7 @@
 #include "nearest.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define USUAL_NODE_GPUS 8 /* DGX, HGX and their like */
@@ -144,6 +145,56 @@ static void settle_length(adept_dataset_row *m)
     if (m->seq_length > 0) m->input = "";
 }
 
+/* "custom:0/8/14/20/26": where stages begin and end, in modules. Those that are no blocks stand before the first
+ * block, but for the head behind the last: measured stages of Perseus's GPT-3 (27 modules, 24 blocks) take times of 6, 6, 7 and
+ * 5 blocks with 0/8/14/21/27, and its BERT's (26) of 7, 6, 6 and 5. */
+static void settle_partition(adept_dataset_row *m)
+{
+    const char *partition = adept_dataset_row_text(m, "partition"), *at = partition ? strchr(partition, '/') : NULL;
+    const char *layers = adept_dataset_row_text(m, "layers");
+    const int64_t pp = or_one(m->run.pp), blocks = layers ? strtol(layers, NULL, 10) : 0;
+    adept_stage_list list = {0};
+    int64_t begin = 0, end = 0, bounds[ADEPT_MOST_LISTED_STAGES + 1];
+    size_t n = 0;
+
+    if (!at || pp == 1 || m->run.stage_blocks.n > 0) return;
+    m->unsaid |= ADEPT_UNSAID_PARTITION; /* what cannot be read is taken as even */
+    for (at = partition + strcspn(partition, "0123456789"); *at && n < sizeof bounds / sizeof *bounds; n++) {
+        char *rest;
+        bounds[n] = strtol(at, &rest, 10);
+        if (rest == at || (n > 0 && bounds[n] <= bounds[n - 1])) return;
+        at = rest + (*rest == '/');
+    }
+    const int64_t others = n > 0 ? bounds[n - 1] - blocks : -1, before = others > 1 ? others - 1 : others;
+    if (*at || (int64_t)n != pp + 1 || bounds[0] != 0 || others < 0 || pp > ADEPT_MOST_LISTED_STAGES) return;
+    for (int64_t i = 0; i < pp; i++, begin = end) {
+        end = bounds[i + 1] - before;
+        if (end > blocks) end = blocks;
+        if (end - begin < 1 || end - begin > UINT16_MAX) return;
+        list.at[list.n++] = (uint16_t)(end - begin);
+    }
+    m->run.stage_blocks = list;
+    m->unsaid &= ~(unsigned)ADEPT_UNSAID_PARTITION;
+}
+
+/* Limits by stage, where they differ: Perseus's rows note them. */
+static void settle_limits(adept_dataset_row *m)
+{
+    static const char key[] = "per_stage_power_limit_w=";
+    const char *notes = adept_dataset_row_text(m, "notes"), *at = notes ? strstr(notes, key) : NULL;
+    const adept_field *f = adept_run_field(ADEPT_RUN_FIELD_stage_limits_w);
+    char text[ADEPT_FIELD_TEXT_BYTES];
+
+    if (!at || m->run.power_limit_w > 0 || m->run.stage_limits_w.n > 0) return;
+    at += sizeof key - 1;
+    const size_t n = strcspn(at, "; ");
+    if (n >= sizeof text) return;
+    memcpy(text, at, n);
+    text[n] = '\0';
+    if (adept_field_set_text(f, &m->run, text) && m->run.stage_limits_w.n != or_one(m->run.pp))
+        m->run.stage_limits_w = (adept_stage_list){0};
+}
+
 void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
 {
     adept_run *run = &m->run;
@@ -180,8 +231,8 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
     if (run->gpus > 1) m->unsaid |= ADEPT_UNSAID_OVERLAP;
     if (run->gpus > USUAL_NODE_GPUS && run->node == 0 && run->internode_bytes_per_s == 0)
         m->unsaid |= ADEPT_UNSAID_NETWORK;
-    const char *partition = adept_dataset_row_text(m, "partition");
-    if (partition && strchr(partition, '/') && or_one(run->pp) > 1) m->unsaid |= ADEPT_UNSAID_PARTITION;
+    settle_partition(m);
+    settle_limits(m);
     settle_stack(m, given, replicas * (double)or_one(run->cp));
     settle_weights(m);
 }
@@ -207,20 +258,26 @@ adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err)
 {
     const char *plan = adept_dataset_row_text(m, "clock_plan");
     double least = INFINITY, most = 0, sum = 0, mhz;
+    adept_stage_list list = {0};
     size_t stages = 0;
 
     if (!plan || !*plan) return ADEPT_OK;
     for (const char *at = plan; *at; stages++) {
         size_t n = strcspn(at, "/");
-        if (!middle_clock(&mhz, at, n))
+        if (!middle_clock(&mhz, at, n) || mhz > UINT16_MAX)
             return adept_row_fail(m, "clock_plan", err, "'%.60s' is no list of clocks in MHz", plan);
         least = fmin(least, mhz), most = fmax(most, mhz), sum += mhz;
+        if (stages < ADEPT_MOST_LISTED_STAGES) list.at[list.n++] = (uint16_t)lround(mhz);
         at += n + (at[n] == '/');
     }
-    if (most > HARDLY_DIFFER * least)
-        return adept_row_fail(m, "clock_plan", err,
-                              "clocks that differ by stage cannot be predicted yet: %.0f to %.0f MHz", least, most);
-    if (m->run.clock_hz == 0) m->run.clock_hz = 1e6 * sum / (double)stages;
+    const bool differ = most > HARDLY_DIFFER * least;
+    if (differ && stages > ADEPT_MOST_LISTED_STAGES)
+        return adept_row_fail(m, "clock_plan", err, "clocks of more than %d stages", ADEPT_MOST_LISTED_STAGES);
+    if (m->run.clock_hz > 0 || m->run.stage_clocks_mhz.n > 0) return ADEPT_OK;
+    if (differ)
+        m->run.stage_clocks_mhz = list;
+    else
+        m->run.clock_hz = 1e6 * sum / (double)stages;
     return ADEPT_OK;
 }
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind { TEXT, NAME, CHOICE, SIZED, SWITCH, COUNT, POSITIVE, SHARE, WEIGHT } kind;
+typedef enum kind { TEXT, NAME, CHOICE, SIZED, STAGES, SWITCH, COUNT, POSITIVE, SHARE, WEIGHT } kind;
 
 static const char *answer_at(size_t index)
 {
@@ -64,6 +64,7 @@ static const struct {
 #define KIND_NAME NAME
 #define KIND_SET CHOICE
 #define KIND_SIZED SIZED
+#define KIND_STAGES STAGES
 #define KIND_SWITCH SWITCH
 #define KIND_COUNT COUNT
 #define KIND_AMOUNT POSITIVE
@@ -334,6 +335,11 @@ static adept_status parse_cell(const adept_dataset *d, adept_dataset_row *m, int
     case CHOICE:
     case SIZED:
         return parse_word(m, column, text, err);
+    case STAGES: {
+        const adept_field list = {.kind = ADEPT_FIELD_STAGES};
+        if (!*text || adept_field_set_text(&list, field, text)) return ADEPT_OK;
+        return adept_row_fail(m, known[column].name, err, "'%.60s' is not " ADEPT_STAGES_MEANS, text);
+    }
     case SWITCH:
         *(bool *)field = !says_nothing(text, false);
         m->texts[column] = answer_at(*(bool *)field);

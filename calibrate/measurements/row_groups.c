@@ -20,7 +20,7 @@ static int compare_configurations(const adept_dataset_row *x, const adept_datase
 {
     int order = compare_pointers(x->profile, y->profile);
     if (order == 0) order = compare_pointers(x->hw, y->hw);
-#define X(field, ...) if (order == 0) order = (x->run.field > y->run.field) - (x->run.field < y->run.field);
+#define X(field, ...) if (order == 0) order = memcmp(&x->run.field, &y->run.field, sizeof x->run.field);
     ADEPT_RUN_FIELDS(X)
 #undef X
     return order;

@@ -33,6 +33,40 @@ json 'sums, counts and the worst stage' 'near(sum(v for k, v in shared["layout"]
     shared["energy_step_j"] == shared["power_avg_w"] * shared["step_time_s"] and shared["config"]["gpus"] == 64 and shared["config"]["tp"] == 4 and
     near(sum(s["power_w"] for s in shared["layout"]["stages"]) * 16, shared["power_avg_w"])'
 
+# ---- blocks, clocks and limits by stage
+p="--gpu a100-sxm-80gb --precision bf16 --batch 1 --seq-length 2048 --pp 4 --global-batch 16"
+# shellcheck disable=SC2086
+expect_ok predict "$m" $p --json && keep even
+# shellcheck disable=SC2086
+expect_ok predict "$m" $p --stage-blocks 2/2/2/2 --json && keep two
+# shellcheck disable=SC2086
+expect_ok predict "$m" $p --stage-blocks 4/2/1/1 --stage-clocks 1410/1410/900/900 --json && keep uneven
+# shellcheck disable=SC2086
+expect_ok predict "$m" $p --stage-limits 400/400/250/250 --json && keep limits
+# shellcheck disable=SC2086
+expect_ok predict "$m" $p --stage-clocks 1410/1410/900/900
+shows '^Stages +blocks +micro-batch +busy +power +memory +clock$'
+shows '^  1 .* 1.[34][0-9]* GHz'
+shows '^  2 .* 900 MHz'
+json 'even is what nothing said is' 'two["step_time_s"] == even["step_time_s"] and two["layout"]["stages"] == even["layout"]["stages"]'
+json 'blocks by stage' '[s["blocks"] for s in uneven["layout"]["stages"]] == [4, 2, 1, 1] and uneven["step_time_s"] > 1.2 * even["step_time_s"] and
+    uneven["config"]["stage_blocks"] == "4/2/1/1" and even["config"]["stage_blocks"] is None'
+json 'a lower clock draws less and takes longer' 'all(near(s["clock_ratio"], 900 / 1410) for s in uneven["layout"]["stages"][2:]) and min(s["clock_ratio"] for s in uneven["layout"]["stages"][:2]) > 0.9 and
+    limits["layout"]["stages"][0]["power_w"] > limits["layout"]["stages"][2]["power_w"] and limits["power_avg_w"] < even["power_avg_w"]'
+# shellcheck disable=SC2086
+expect_error 2 'stage_blocks says 7 blocks, and the model has 8' predict "$m" $p --stage-blocks 2/2/2/1
+# shellcheck disable=SC2086
+expect_error 2 'stage_clocks_mhz says 3 stages, and the pipeline has 4' predict "$m" $p --stage-clocks 1000/1000/1000
+# shellcheck disable=SC2086
+expect_error 2 'clock_hz for all stages, and by stage' predict "$m" $p --stage-clocks 1000/1000/1000/1000 --clock 1200
+# shellcheck disable=SC2086
+expect_error 2 "stage-limits: '400/4x' is not whole numbers" predict "$m" $p --stage-limits 400/4x
+# shellcheck disable=SC2086
+expect_error 2 'stage_limits_w says 4 stages, and the pipeline has 1' predict "$m" $on --gpus 8 --stage-limits 400/400/250/250
+# shellcheck disable=SC2086
+expect_ok sweep "$m" $p --vary stage_clocks=1410/1410/1410/1410,1410/1410/900/900 --json
+shows '"1410/1410/900/900"'
+
 # ---- shards, recomputation, memory by parts
 # shellcheck disable=SC2086
 expect_ok predict "$m" $on --gpus 8 --fsdp full --activation-checkpoint full

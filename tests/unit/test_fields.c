@@ -44,6 +44,8 @@ static const char *value_of(const adept_field *f)
                : f->unit == ADEPT_SECONDS ? "0.001"
                : f->unit == ADEPT_NO_UNIT ? "0.9"
                                           : "1e9";
+    case ADEPT_FIELD_STAGES:
+        return "2/3";
     default:
         return f->names(1);
     }
@@ -122,6 +124,7 @@ static void in_the_library(const adept_field *f, bool of_run)
     const char *const shared[] = {"gpus=2", strcmp(f->name, "sp") == 0 ? "tp=2" : "overlap=auto", word, NULL};
     bool can = true, of_layout = f >= adept_run_field(ADEPT_RUN_FIELD_dp) &&
                                  f <= adept_run_field(ADEPT_RUN_FIELD_trainer) && of_run;
+    can = f->kind != ADEPT_FIELD_STAGES;
     for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++)
         can = can && strcmp(f->name, impossible[i]) != 0;
     const adept_request request = {.oracle = o,
@@ -187,6 +190,9 @@ static void put_row(adept_buffer *out, const adept_field *f)
         break;
     case ADEPT_FIELD_SWITCH:
         snprintf(values, sizeof values, "true, false");
+        break;
+    case ADEPT_FIELD_STAGES:
+        snprintf(values, sizeof values, "whole numbers by stage: `8/6/6/4`");
         break;
     default:
         if (f->names(12)) /* a table of its own */

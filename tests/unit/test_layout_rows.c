@@ -255,6 +255,47 @@ static void unsaid(void **state)
     adept_dataset_free(d);
 }
 
+static void is_by_stage(const adept_stage_list *list, size_t n, const int *expected)
+{
+    assert_int_equal(list->n, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(list->at[i], expected[i]);
+}
+#define IS_BY_STAGE(list, ...)                                                                                         \
+    is_by_stage(&(list), sizeof((const int[]){__VA_ARGS__}) / sizeof(int), (const int[]){__VA_ARGS__})
+
+/* Blocks, clocks and limits of each stage: Perseus's rows, which measured the times of 7, 6, 6, 5 and 6, 6, 7, 5. */
+static void by_stage(void **state)
+{
+    (void)state;
+    adept_dataset *d = parse(
+        "model,step_time_s,layers,hidden,tp,pp,dp,partition,clock_plan,notes\n"
+        "m,1,24,64,1,4,1,custom:0/8/14/20/26,1050-1065-1410/1065/1410-1410-1410/1410,\n"
+        "m,1,24,64,1,4,1,custom:0/8/14/21/27,1410/1410-1410-1410/1405/1410,x=1;"
+        "per_stage_power_limit_w=225/225/300/250\n"
+        "m,1,24,64,1,4,1,uniform_transformer,,per_stage_power_limit_w=225/225/300\n"
+        "m,1,24,64,1,4,1,custom:0/8/8/20/26,,\n"
+        "m,1,24,64,1,4,1,custom:0/8/14/20/23,,\n"
+        "m,1,24,64,1,2,1,0/12/24,,\n"
+        "m,1,24,64,1,4,1,,1/x/3/4,\n");
+    assert_int_equal(d->n, 6);
+    assert_int_equal(d->n_unused, 1);
+    assert_non_null(strstr(d->unused[0].why, "column clock_plan: '1/x/3/4' is no list of clocks in MHz"));
+    IS_BY_STAGE(d->rows[0].run.stage_blocks, 7, 6, 6, 5);
+    IS_BY_STAGE(d->rows[0].run.stage_clocks_mhz, 1065, 1065, 1410, 1410);
+    assert_true(d->rows[0].run.clock_hz == 0);
+    IS_BY_STAGE(d->rows[1].run.stage_blocks, 6, 6, 7, 5);
+    IS_BY_STAGE(d->rows[1].run.stage_limits_w, 225, 225, 300, 250);
+    assert_float_equal(d->rows[1].run.clock_hz, 1408.75e6, 1); /* they hardly differ */
+    assert_int_equal(d->rows[1].unsaid & ADEPT_UNSAID_PARTITION, 0);
+    for (size_t i = 2; i < 5; i++) {
+        assert_int_equal(d->rows[i].run.stage_blocks.n + d->rows[i].run.stage_limits_w.n, 0);
+        assert_int_equal(!!(d->rows[i].unsaid & ADEPT_UNSAID_PARTITION), i > 2);
+    }
+    IS_BY_STAGE(d->rows[5].run.stage_blocks, 12, 12);
+    adept_dataset_free(d);
+}
+
 /* The same in two columns, and not the same. */
 static void said_twice(void **state)
 {
@@ -358,6 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_of_four),        cmocka_unit_test(regret_of_four), cmocka_unit_test(architectures),
         cmocka_unit_test(architectures_listed), cmocka_unit_test(words_of_rows),  cmocka_unit_test(unsaid),
+        cmocka_unit_test(by_stage),
         cmocka_unit_test(said_twice),           cmocka_unit_test(report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ adept_status adept_option_set(adept_cli *cli, const char *option, char *text, vo
     return adept_option_unknown(cli, option, text, adept_optimizer_extra_name);
 }
 
-/* Of a run: workloads have none. */
+/* A word with a number, or numbers by stage. Of a run: workloads have none. */
 adept_status adept_option_sized(adept_cli *cli, const char *option, char *text, void *field)
 {
     const char *name = option + strspn(option, "-");
@@ -24,7 +24,9 @@ adept_status adept_option_sized(adept_cli *cli, const char *option, char *text, 
     adept_field here = *f;
 
     here.at = 0;
-    return adept_field_set_text(&here, field, text) ? ADEPT_OK : adept_option_unknown(cli, option, text, f->names);
+    if (adept_field_set_text(&here, field, text)) return ADEPT_OK;
+    if (f->names) return adept_option_unknown(cli, option, text, f->names);
+    return adept_cli_usage(cli, "%s: '%.60s' is not " ADEPT_STAGES_MEANS, option, text);
 }
 
 adept_status adept_option_node(adept_cli *cli, const char *option, char *text, void *field)

@@ -17,6 +17,7 @@ adept_status adept_option_node(adept_cli *cli, const char *option, char *text, v
 #define ADEPT_OPTION_PARSE_NAME NULL
 #define ADEPT_OPTION_PARSE_SET adept_option_set
 #define ADEPT_OPTION_PARSE_SIZED adept_option_sized
+#define ADEPT_OPTION_PARSE_STAGES adept_option_sized
 #define ADEPT_OPTION_PARSE_SWITCH NULL
 #define ADEPT_OPTION_PARSE_COUNT NULL
 #define ADEPT_OPTION_PARSE_AMOUNT NULL
@@ -32,6 +33,7 @@ adept_status adept_option_node(adept_cli *cli, const char *option, char *text, v
 #define ADEPT_OPTION_OF_NAME ADEPT_OPT_NAME
 #define ADEPT_OPTION_OF_SET ADEPT_OPT_PARSED
 #define ADEPT_OPTION_OF_SIZED ADEPT_OPT_PARSED
+#define ADEPT_OPTION_OF_STAGES ADEPT_OPT_PARSED
 #define ADEPT_OPTION_OF_SWITCH ADEPT_OPT_FLAG
 #define ADEPT_OPTION_OF_COUNT ADEPT_OPT_COUNT
 #define ADEPT_OPTION_OF_AMOUNT ADEPT_OPT_AMOUNT

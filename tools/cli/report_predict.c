@@ -249,16 +249,23 @@ static void print_layout_times(FILE *out, const adept_predicted_step *r)
         fprintf(out, "  %zu of %zu products stay whole on every tensor parallel GPU.\n", l->n_whole,
                 l->n_whole + l->n_split);
     if (l->n_stages < 2) return;
-    fputs("\nStages        blocks  micro-batch      busy     power    memory\n", out);
+    /* where limits or what is said give stages clocks of their own */
+    const double boost_hz = r->prediction.clock_hz / r->prediction.clock_ratio;
+    bool clocks = false;
+    for (size_t i = 1; i < l->n_stages; i++)
+        clocks |= l->stages[i].clock_ratio != l->stages[0].clock_ratio;
+    fprintf(out, "\nStages        blocks  micro-batch      busy     power    memory%s\n", clocks ? "     clock" : "");
     for (size_t i = 0; i < l->n_stages; i++) {
         const adept_stage_prediction *s = &l->stages[i];
         const bool as_before = i > 0 && i + 1 < l->n_stages && s->blocks == s[-1].blocks &&
                                s->micro_s == s[-1].micro_s && s[1].micro_s == s->micro_s && i != l->worst &&
                                i != l->slowest;
         if (as_before) continue;
-        fprintf(out, "  %-12zu%6.0f  %11s %9s %9s %9s%s\n", i, s->blocks, adept_units_time(s->micro_s).s,
+        fprintf(out, "  %-12zu%6.0f  %11s %9s %9s %9s", i, s->blocks, adept_units_time(s->micro_s).s,
                 adept_units_percent(s->busy_s / r->prediction.step_time_s).s, adept_units_si(s->power_w, "W").s,
-                adept_units_bytes(s->memory.peak_bytes).s,
+                adept_units_bytes(s->memory.peak_bytes).s);
+        if (clocks) fprintf(out, " %9s", adept_units_si(s->clock_ratio * boost_hz, "Hz").s);
+        fprintf(out, "%s\n",
                 i == l->worst && i == l->slowest ? "  most memory, slowest"
                 : i == l->worst                  ? "  most memory"
                 : i == l->slowest                ? "  slowest"

@@ -21,6 +21,7 @@ typedef enum field_kind {
     FIELD_TEXT,        /* char *: an object, printed */
     FIELD_SET,         /* a set of words: its bits */
     FIELD_SIZED,       /* a word and its number */
+    FIELD_STAGES,      /* numbers by stage of a pipeline */
     FIELD_LIST         /* const cJSON * */
 } field_kind;
 
@@ -182,6 +183,11 @@ static bool read_value(void *record, const field *f, const cJSON *value, adept_s
     case FIELD_SET:
     case FIELD_SIZED:
         return read_set(at, f, value, p);
+    case FIELD_STAGES: {
+        const adept_field list = {.kind = ADEPT_FIELD_STAGES};
+        return (cJSON_IsString(value) && adept_field_set_text(&list, at, value->valuestring)) ||
+               wrong(f, ADEPT_STAGES_MEANS, p);
+    }
     case FIELD_LIST:
         *(const cJSON **)at = value;
         return cJSON_IsArray(value) || wrong(f, "an array", p);
@@ -217,7 +223,8 @@ static bool read_field(bool *ok, adept_serve_run *run, const char *key, const cJ
     static const field_kind kinds[] = {
         [ADEPT_FIELD_WORD] = FIELD_WORD,     [ADEPT_FIELD_NAME] = FIELD_CHOICE, [ADEPT_FIELD_SET] = FIELD_SET,
         [ADEPT_FIELD_SIZED] = FIELD_SIZED,   [ADEPT_FIELD_SWITCH] = FIELD_BOOL,
-        [ADEPT_FIELD_COUNT] = FIELD_COUNT, [ADEPT_FIELD_AMOUNT] = FIELD_POSITIVE};
+        [ADEPT_FIELD_STAGES] = FIELD_STAGES, [ADEPT_FIELD_COUNT] = FIELD_COUNT,
+        [ADEPT_FIELD_AMOUNT] = FIELD_POSITIVE};
     const adept_field *of_workload = find_word(adept_workload_field, key), *of_run = find_word(adept_run_field, key);
     const adept_field *of = of_workload ? of_workload : of_run;
     if (!of) return false;
@@ -343,7 +350,8 @@ void adept_serve_put_schemas(adept_buffer *out)
 {
     static const char *const types[] = {
         [ADEPT_FIELD_WORD] = "string",  [ADEPT_FIELD_NAME] = "string",    [ADEPT_FIELD_SET] = "string",
-        [ADEPT_FIELD_SIZED] = "string", [ADEPT_FIELD_SWITCH] = "boolean", [ADEPT_FIELD_COUNT] = "integer",
+        [ADEPT_FIELD_SIZED] = "string", [ADEPT_FIELD_STAGES] = "string",
+        [ADEPT_FIELD_SWITCH] = "boolean", [ADEPT_FIELD_COUNT] = "integer",
         [ADEPT_FIELD_AMOUNT] = "number"};
     for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS + ADEPT_N_RUN_FIELDS; i++) {
         const adept_field *f =

@@ -19,9 +19,16 @@ typedef enum adept_field_kind {
     ADEPT_FIELD_SET,    /* unsigned: bits, named by names() */
     ADEPT_FIELD_SWITCH, /* bool */
     ADEPT_FIELD_SIZED,  /* int: a name and, of "hybrid:N", the number: adept_sized_name(), adept_sized_number() */
+    ADEPT_FIELD_STAGES, /* adept_stage_list: a number for each stage of a pipeline, "8/6/6/4"; none */
     ADEPT_FIELD_COUNT,  /* int64_t of 1 or more; 0 */
     ADEPT_FIELD_AMOUNT  /* double above 0; 0 */
 } adept_field_kind;
+
+#define ADEPT_MOST_LISTED_STAGES 16
+#define ADEPT_STAGES_MEANS "whole numbers above 0 and below 65536 by stage, at most 16: 8/6/6/4"
+typedef struct adept_stage_list {
+    uint16_t n, at[ADEPT_MOST_LISTED_STAGES]; /* whole numbers above 0 */
+} adept_stage_list;
 #define ADEPT_FIELD_NODE ADEPT_FIELD_WORD /* of which the option takes a file as well */
 
 /* What a number counts, for units behind it; "launches" and the like have none. */
@@ -177,6 +184,12 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
       "Parts of the model that each GPU of a pipeline has, interleaved (default 1)", ADEPT_EXPERT)                     \
     X(schedule, WORD, int, adept_pipeline_name, "1f1b", ADEPT_NO_UNIT, "schedule", "NAME",                             \
       "Of a pipeline: 1f1b (default), interleaved, zb1p (zero bubble) or zbv", ADEPT_EXPERT)                           \
+    X(stage_blocks, STAGES, adept_stage_list, NULL, "", ADEPT_NO_UNIT, "stage-blocks", "N/N/...",                      \
+      "Blocks of the model in each stage of a pipeline: 7/6/6/5. Default: as many in each", ADEPT_EXPERT)              \
+    X(stage_clocks_mhz, STAGES, adept_stage_list, NULL, "", ADEPT_NO_UNIT, "stage-clocks", "MHZ/MHZ/...",              \
+      "Lock the core clocks of each stage's GPUs, in MHz: 1050/1065/1410/1410", ADEPT_EXPERT)                          \
+    X(stage_limits_w, STAGES, adept_stage_list, NULL, "", ADEPT_NO_UNIT, "stage-limits", "W/W/...",                    \
+      "Board power limit of each stage's GPUs, in watts: 225/225/300/250", ADEPT_EXPERT)                               \
     X(cp, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "cp", "N",                                                         \
       "Context parallel: GPUs that share each sequence (default 1)", ADEPT_EXPERT)                                     \
     X(ep, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "ep", "N",                                                         \
@@ -272,7 +285,7 @@ ADEPT_API const char *adept_checkpoint_name(size_t checkpoint); /* "none", "full
 ADEPT_API const char *adept_loss_name(size_t loss);           /* "whole", "chunked" */
 ADEPT_API const char *adept_trainer_name(size_t trainer);     /* "torch", "megatron", "deepspeed", "nemo" */
 
-#define ADEPT_FIELD_TEXT_BYTES 64
+#define ADEPT_FIELD_TEXT_BYTES 96
 /** What adept_field_set() reads; a NULL name is "". Returns text, or a word of constant data. */
 ADEPT_API const char *adept_field_text(char text[ADEPT_FIELD_TEXT_BYTES], const adept_field *f, const void *record);
 

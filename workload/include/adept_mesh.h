@@ -48,6 +48,8 @@ typedef struct adept_mesh_words {
     int64_t gpus, dp, tp, pp, virtual_stages, cp, ep, global_batch;
     int fsdp, zero, schedule, activation_checkpoint, loss, trainer;
     bool sp;
+    /* for how many stages there are blocks, clocks and limits; 0: nothing is said by stage */
+    int64_t stage_blocks, stage_clocks, stage_limits;
 } adept_mesh_words;
 
 typedef struct adept_mesh {
