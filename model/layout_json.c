@@ -51,6 +51,14 @@ void adept_layout_put_json(struct adept_json_writer *w, const adept_layout_predi
         worst->memory.activations_bytes, worst->unsharded_bytes, worst->buffers_bytes,
         worst->memory.other_bytes - worst->unsharded_bytes - worst->buffers_bytes, worst->memory.peak_bytes,
         l->fragmentation_bytes, worst->memory.capacity_bytes, (int)worst->memory.fits);
+    if (adept_json_begin_known(w, "slack", l->slack.clocks_mhz.n > 0)) {
+        char clocks[ADEPT_FIELD_TEXT_BYTES];
+        const adept_field list = {.kind = ADEPT_FIELD_STAGES};
+        adept_json_put_members(w, "stage_clocks_mhz %s step_time_s %g energy_step_j %g",
+                               adept_field_text(clocks, &list, &l->slack.clocks_mhz), l->slack.step_time_s,
+                               l->slack.energy_step_j);
+        adept_json_end_object(w);
+    }
     adept_json_put_number(w, "wait_power_w", l->wait_w > 0.0 ? l->wait_w : NAN);
     adept_json_put_number(w, "slowest_stage", (double)l->slowest);
     adept_json_begin_array(w, "stages");

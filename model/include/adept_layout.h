@@ -27,6 +27,12 @@ typedef struct adept_stage_prediction {
     double states_bytes, unsharded_bytes, buffers_bytes; /* of memory: weights, gradients and optimizer; inside other */
 } adept_stage_prediction;
 
+/* Clocks by stage at which those that wait for the slowest take as long as it does, and the step with them. */
+typedef struct adept_layout_slack {
+    adept_stage_list clocks_mhz; /* n 0: there is nothing to save */
+    double step_time_s, energy_step_j;
+} adept_layout_slack;
+
 typedef struct adept_layout_prediction {
     adept_prediction prediction; /* of all GPUs; memory of the worst rank */
     adept_mesh mesh;
@@ -43,6 +49,7 @@ typedef struct adept_layout_prediction {
     double boards_power_w;       /* of all */
     double fragmentation_bytes;  /* by which the peak may be higher */
     size_t n_split, n_whole;     /* products of a pass: split by tensor parallel GPUs, whole on each */
+    adept_layout_slack slack;    /* where adept_layout_find_slack() was asked */
 } adept_layout_prediction;
 
 /**
@@ -51,6 +58,14 @@ typedef struct adept_layout_prediction {
  */
 ADEPT_API adept_status adept_predict_layout(adept_layout_prediction *out, const adept_profile *prof,
                                             const adept_hwprofile *hw, const adept_run *run, adept_error *err);
+
+/**
+ * What a pipeline's stages that wait could save at lower clocks (Perseus, arXiv 2312.06902; EnvPipe): some eight
+ * predictions more. Nothing, where clocks are said or the pipeline has more than ADEPT_MOST_LISTED_STAGES stages.
+ * @param layout  of the same run; its slack is filled in  @return as adept_predict_layout()
+ */
+ADEPT_API adept_status adept_layout_find_slack(adept_layout_prediction *layout, const adept_profile *prof,
+                                               const adept_hwprofile *hw, const adept_run *run, adept_error *err);
 
 /* ---- many layouts ---- */
 

@@ -67,6 +67,17 @@ expect_error 2 'stage_limits_w says 4 stages, and the pipeline has 1' predict "$
 expect_ok sweep "$m" $p --vary stage_clocks=1410/1410/1410/1410,1410/1410/900/900 --json
 shows '"1410/1410/900/900"'
 
+# ---- stages that wait run slower: as said, and what is said is what the clocks give
+# shellcheck disable=SC2086
+expect_ok predict "$m" $p
+slower=$(sed -n 's/^ *--stage-clocks //p' out)
+# shellcheck disable=SC2086
+expect_ok predict "$m" $p --stage-clocks "$slower" --json && keep slower
+json 'slack' 'even["layout"]["slack"] == {"stage_clocks_mhz": slower["config"]["stage_clocks_mhz"], "step_time_s": slower["step_time_s"],
+    "energy_step_j": slower["energy_step_j"]} and slower["layout"]["slack"] is None'
+json 'it saves joules, and the slowest stage is no slower' 'slower["energy_step_j"] < 0.95 * even["energy_step_j"] and slower["step_time_s"] < 1.1 * even["step_time_s"] and
+    max(s["micro_batch_s"] for s in slower["layout"]["stages"]) <= max(s["micro_batch_s"] for s in even["layout"]["stages"]) * (1 + 1e-9)'
+
 # ---- shards, recomputation, memory by parts
 # shellcheck disable=SC2086
 expect_ok predict "$m" $on --gpus 8 --fsdp full --activation-checkpoint full

@@ -25,6 +25,7 @@ static adept_status take_layout(adept_cli *cli, adept_predicted_step *s)
     s->layout = malloc(sizeof *s->layout);
     if (!s->layout) return adept_cli_no_memory(cli);
     adept_status status = adept_predict_layout(s->layout, s->profile, s->hw, s->run, &cli->err);
+    if (status == ADEPT_OK) status = adept_layout_find_slack(s->layout, s->profile, s->hw, s->run, &cli->err);
     if (status != ADEPT_OK) return status;
     s->shared_profile = *s->profile;
     s->shared_profile.grad_accum = s->layout->mesh.micro_batches;
