@@ -43,6 +43,8 @@
 /* Megatron-DeepSpeed's buckets, contiguous copies and workspaces: what fits BLOOM's rows beside the bytes of states and
  * activations is 10.3 GB (trial, section 5), of which contexts and communicators are counted here already. */
 #define DEEPSPEED_BYTES 8.5e9
+/* They are no larger than what they hold: the 1.3B model's rows on V100s want 2 to 7 bytes a parameter of the rank. */
+#define DEEPSPEED_BYTES_A_PARAMETER 4.0
 /* cuDNN's attention on Hopper, which Transformer Engine takes, beside FlashAttention-2's, by which kernels are timed:
  * FlashAttention-3 (arXiv 2407.08608, figures 5 and 6) has both at 1.5 to 2 times FlashAttention-2 forward and 1.5
  * to 1.75 backward. */
@@ -62,6 +64,9 @@
  * (19 rows of NeMo) to 5.6 % instead of 9.2, FlagPerf's Qwen1.5 to 11.9 instead of 16.3, Megatron Bridge's Qwen3 and
  * GPT-OSS to 23 instead of 32; 1 to 4 ms were tried. Containers of one configuration differ by 7 ms. */
 #define ROUTES_S 2e-3
+/* Megatron's cross entropy works in the place of its logits in 32 bits: its tests (80 rows) are predicted to 9 % with 8
+ * bytes a logit in all, to 15 with 6.4 and to 19 with PyTorch's 12 (trial, section 5: 6.4 to 7.8). */
+#define LOGITS_IN_PLACE 1.0
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
 #define FRAGMENTATION_LOW 0.02
@@ -545,13 +550,18 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
         trains(x) ? in_flight * kept + most_again + (stage == (int32_t)p - 1 || p == 1.0 ? ends : in_flight * ends)
                   : x->prof->activations_bytes / ((double)m->tp * (double)m->cp);
     const double communicators = (m->tp > 1) + (m->pp > 1) + (x->data.ranks > 1.0) + (m->cp > 1) + (m->ep > 1);
-    s->buffers_bytes = CONTEXT_BYTES + (m->trainer == ADEPT_TRAINER_DEEPSPEED ? DEEPSPEED_BYTES : 0.0) +
-                       communicators * COMMUNICATOR_BYTES + (m->pp > 1 ? 2.0 * x->part.blocks[1].input_bytes : 0.0);
-    const double gradient_of_logits =
+    const double copies =
+        m->trainer == ADEPT_TRAINER_DEEPSPEED ? fmin(DEEPSPEED_BYTES, DEEPSPEED_BYTES_A_PARAMETER * (dense + experts)) : 0.0;
+    const double passed_on = copies + (m->pp > 1 ? 2.0 * x->part.blocks[1].input_bytes : 0.0);
+    s->buffers_bytes = CONTEXT_BYTES + communicators * COMMUNICATOR_BYTES + passed_on;
+    double gradient_of_logits =
         stage == (int32_t)p - 1 || p == 1.0 ? x->prof->temporary_bytes / ((double)m->tp * (double)m->cp) : 0.0;
+    if (m->trainer != ADEPT_TRAINER_TORCH)
+        gradient_of_logits = fmin(gradient_of_logits, LOGITS_IN_PLACE * x->part.logits_bytes);
     const double temporary = gradient_of_logits / (m->chunked_loss ? LOSS_CHUNKS : 1.0);
     const double tensors = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes +
                            s->unsharded_bytes + temporary;
+    s->allocated_bytes = tensors + passed_on;
     out->other_bytes = s->unsharded_bytes + s->buffers_bytes + temporary + FRAGMENTATION_LOW * tensors;
     out->peak_bytes =
         out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes + out->other_bytes;

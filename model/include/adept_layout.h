@@ -25,6 +25,7 @@ typedef struct adept_stage_prediction {
     double power_w, clock_ratio;
     adept_memory memory;
     double states_bytes, unsharded_bytes, buffers_bytes; /* of memory: weights, gradients and optimizer; inside other */
+    double allocated_bytes; /* as PyTorch's allocator counts: without the context, communicators and fragments */
 } adept_stage_prediction;
 
 /* Clocks by stage at which those that wait for the slowest take as long as it does, and the step with them. */
