@@ -255,6 +255,36 @@ static void recomputing_takes_time_and_saves_memory(void **state)
     near(b.prediction.gemm_flops, a.prediction.gemm_flops, 1e-12);
 }
 
+static double gradient_of_logits(const adept_stage_prediction *s)
+{
+    return s->allocated_bytes - s->states_bytes - s->memory.activations_bytes;
+}
+
+/* Beside tensors: context and communicators, 400 MiB each; DeepSpeed's copies, 4 bytes a parameter of the rank, up to 8.5
+ * GB. Megatron's logits, 4 bytes each that stay, take as much again for their gradient and not PyTorch's 8. */
+static void memory_beside_tensors(void **state)
+{
+    const world *w = *state;
+    const double mib = 1024.0 * 1024, boundary = 2.0 * 512 * 1024 * 2, params = 2 * 12 * 1024.0 * 1024 * 16 / 4;
+    adept_run run = {.gpus = 4, .pp = 2, .zero = 2, .trainer = ADEPT_TRAINER_MEGATRON};
+    const adept_layout_prediction megatron = predict(w, run);
+    run.trainer = ADEPT_TRAINER_DEEPSPEED;
+    const adept_layout_prediction deepspeed = predict(w, run);
+    near(megatron.stages[1].buffers_bytes, (600 + 2 * 400) * mib + 2 * boundary, 1e-12);
+    near(deepspeed.stages[1].buffers_bytes - megatron.stages[1].buffers_bytes, 4 * deepspeed.stages[1].params, 1e-12);
+    assert_true(deepspeed.stages[1].params > params); /* 8 blocks, and the head */
+    run = (adept_run){.gpus = 2, .trainer = ADEPT_TRAINER_MEGATRON};
+    const adept_layout_prediction in_place = predict(w, run);
+    run.trainer = ADEPT_TRAINER_TORCH, run.zero = 2; /* else it is plain */
+    const adept_layout_prediction pytorch = predict(w, run);
+    const double logits = 2.0 * 512 * 50304;
+    near(gradient_of_logits(&in_place.stages[0]), 4 * logits, 1e-2);
+    near(gradient_of_logits(&pytorch.stages[0]), 8 * logits, 1e-2);
+    const adept_stage_prediction *last = &megatron.stages[1];
+    near(last->memory.peak_bytes - last->buffers_bytes - (last->allocated_bytes - 2 * boundary),
+         0.02 * (last->allocated_bytes - 2 * boundary), 1e-9); /* fragments */
+}
+
 /* Neither idle nor busy: 48 % of the limit of boards with HBM, 32 % of others. */
 static void boards_that_wait(void **state)
 {
@@ -379,6 +409,7 @@ int main(void)
         cmocka_unit_test(states_of_parameters),
         cmocka_unit_test(parts_sum_to_the_step),
         cmocka_unit_test(recomputing_takes_time_and_saves_memory),
+        cmocka_unit_test(memory_beside_tensors),
         cmocka_unit_test(boards_that_wait),
         cmocka_unit_test(collectives),
         cmocka_unit_test(the_search_finds_the_best),
