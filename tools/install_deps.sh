@@ -21,7 +21,7 @@ packages_of() {
     slurm) echo libslurm-dev slurmctld slurmd slurm-client munge ;; # the plugin, and its test on daemons of its own
     slurm-accounting) echo slurmdbd mariadb-server-core mariadb-client-core ;; # energy of jobs, tested with a database of its own
     packages) echo dpkg-dev file help2man lintian debootstrap git python3 ;; # cpack, tests/consumer/check_all.sh
-    ci) echo clang libclang-rt-dev chromium haproxy openssl ;; # chromium: the reports as a browser shows them; haproxy: docs/SERVE.md
+    ci) echo clang libclang-rt-dev chromium haproxy openssl ;; # chromium: the reports as a browser shows them; haproxy: docs/LIBRARY.md
     export) echo python3-torch python3-torchvision ;;   # to write model files; never needed to build
     *) echo "install_deps.sh: no package set is called '$1'" >&2; return 1 ;;
     esac

@@ -76,8 +76,7 @@ typedef struct adept_parameter {
     double value;
 } adept_parameter;
 
-/* What a targeted scalar is bound to, and the term whose time it multiplies (docs/MODEL.md, section 5). X(name in JSON)
- */
+/* What a targeted scalar is bound to, and the term whose time it multiplies (hwprofiles/README.md). X(name in JSON) */
 #define ADEPT_SCALAR_TARGET_LIST(X) X(MODEL, "model") X(CLASS, "class") X(PRECISION, "precision") X(KIND, "kind")
 #define ADEPT_TERM_LIST(X) X(GEMM, "gemm") X(CONV, "conv") X(ALU, "alu") X(MEM, "mem") X(OPT, "opt")
 typedef enum adept_scalar_target {

@@ -11,8 +11,8 @@ done
 "$python" -W ignore "$ADEPT_SOURCE_DIR/tools/zoo/check_models.py" --adept "$ADEPT" $only >"$work/out" 2>"$work/err" ||
     { grep -E 'NO |differs' "$work/out"; fail 'a kind of model is not predicted, or its FLOPs are not those of PyTorch'; }
 tail -n 1 "$work/out"
-# the table has a row for each kind
+# the document is of all kinds
 checks=$((checks + 1))
 kinds=$(grep -c '^    "[^"]*: [^"]*": ' "$ADEPT_SOURCE_DIR/tools/zoo/model_kinds.py")
-[ "$(grep -c '^| [^|]*: ' "$ADEPT_SOURCE_DIR/docs/MODELS.md")" -eq "$kinds" ] || fail "docs/MODELS.md has not $kinds kinds"
+grep -q " of $kinds kinds are predicted" "$ADEPT_SOURCE_DIR/docs/MODELS.md" || fail "docs/MODELS.md is not of $kinds kinds"
 finish

@@ -1,4 +1,4 @@
-# adept serve behind the proxy that docs/SERVE.md describes: TLS, the proxy's names, a token that passes through it.
+# adept serve behind the proxy that docs/LIBRARY.md describes: TLS, the proxy's names, a token that passes through it.
 . "$ADEPT_SOURCE_DIR/tests/cli/lib.sh"
 "$ADEPT" serve --help >/dev/null 2>&1 || { echo "built without libmicrohttpd"; exit 77; }
 PATH=$PATH:/usr/sbin
@@ -18,7 +18,7 @@ echo 0123456789abcdef-token >"$work/token"
 pids=$!
 
 # The configuration of the page, with names of here.
-sed -n '/^    frontend adept$/,/^$/s/^    //p' "$ADEPT_SOURCE_DIR/docs/SERVE.md" >"$work/page"
+sed -n '/^    frontend adept$/,/^$/s/^    //p' "$ADEPT_SOURCE_DIR/docs/LIBRARY.md" >"$work/page"
 sed -e "s|:443|127.0.0.1:$port|" -e "s|/etc/adept/adept.pem|$work/pem|" -e "s|/run/adept/adept.sock|$work/s|" "$work/page" >"$work/cfg"
 checks=$((checks + 1))
 [ "$(diff "$work/page" "$work/cfg" | grep -c '^>')" -eq 2 ] || fail "the page has no such configuration"

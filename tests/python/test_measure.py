@@ -37,9 +37,9 @@ def board(play):
 
 
 def examples():
-    """The blocks of Python in the section of docs/PYTHON.md on measuring."""
-    with open(os.path.join(SOURCE, "docs/PYTHON.md"), encoding="utf-8") as file:
-        section = re.search(r"^## Joules of what runs\n(.*?)^## ", file.read(), re.S | re.M).group(1)
+    """The blocks of Python in the section of docs/LIBRARY.md on measuring."""
+    with open(os.path.join(SOURCE, "docs/LIBRARY.md"), encoding="utf-8") as file:
+        section = re.search(r"^### Joules of what runs\n(.*?)^##", file.read(), re.S | re.M).group(1)
     return re.findall(r"^```python\n(.*?)^```", section, re.S | re.M)
 
 
@@ -225,7 +225,7 @@ for delay_s in (0, 0.2):
 
     @unittest.skipIf(torch is None, "no PyTorch")
     def test_steps_become_a_row_that_is_evaluated(self):
-        """From a training script to a prediction's error: the script is that of docs/PYTHON.md."""
+        """From a training script to a prediction's error: the script is that of docs/LIBRARY.md."""
         rows = self.path("rows.csv")
         shutil.copy(os.path.join(SOURCE, "tests/cli/data/mlp.profile.json"), self.folder.name)
         self.run_under(examples()[1], "--steps-from-marks", rows, "--skip-steps", "5", "--row",

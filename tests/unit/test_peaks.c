@@ -1,6 +1,4 @@
-/* Peaks by precision and unit, and the parameters of granularity "model": defaults, bounds, their list in the
- * documents. */
-#include "adept_file.h"
+/* Peaks by precision and unit, and the parameters of granularity "model": defaults and bounds. */
 #include "adept_model.h"
 #include "peaks.h"
 #include <math.h>
@@ -139,30 +137,6 @@ static void bad_parameters_are_refused(void **state)
     assert_int_equal(adept_model_parameters_get(&p, &hw, NULL), ADEPT_E_INVALID);
 }
 
-/* docs/MODEL.md carries the list of parameters with bounds and defaults; "sheet" where the sheet gives the default. */
-static void documentation_lists_every_parameter(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *row, *fallback;
-    } rows[] = {
-#define X(name, low, high, fallback, log_scale, text) {"| `" #name "` | " #low " to " #high " | ", #fallback},
-        ADEPT_MODEL_PARAMETER_LIST(X)
-#undef X
-    };
-    char *text = NULL;
-    size_t size = 0;
-    assert_int_equal(adept_file_read(&text, &size, ADEPT_SOURCE_DIR "/docs/MODEL.md", 1 << 20, NULL), ADEPT_OK);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        /* NAN is a macro, and comes here written out. */
-        bool number = rows[i].fallback[0] >= '0' && rows[i].fallback[0] <= '9';
-        char row[256];
-        snprintf(row, sizeof row, "%s%s | ", rows[i].row, number ? rows[i].fallback : "sheet");
-        if (!strstr(text, row)) fail_msg("docs/MODEL.md has no row \"%s\"", row);
-    }
-    free(text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,7 +144,6 @@ int main(void)
         cmocka_unit_test(peaks_without_units),
         cmocka_unit_test(parameter_defaults),
         cmocka_unit_test(bad_parameters_are_refused),
-        cmocka_unit_test(documentation_lists_every_parameter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,7 +205,7 @@ static void sacct(void **state)
     end(&b);
 }
 
-/* The dump that docs/ATTRIBUTE.md asks for, with SLURM_TIME_FORMAT=%s, has seconds, and no Submit. */
+/* The dump that docs/MEASURE.md asks for, with SLURM_TIME_FORMAT=%s, has seconds, and no Submit. */
 static void sacct_in_seconds(void **state)
 {
     (void)state;

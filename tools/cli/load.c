@@ -186,7 +186,7 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_PARSED, .parse = parse_assume, .expert = true},
     {"operator", "FILE.json", 2,
      "What operators that adept does not know compute and move, by the shapes of their arguments and results "
-     "(docs/RECIPES.md). Repeatable",
+     "(docs/TUTORIAL.md). Repeatable",
      ADEPT_OPT_PARSED, .parse = parse_operators, .expert = true},
     {"assume-branch", "SIDE", 2, "Take that side, true or false, of an `if` that depends on data, with a warning",
      ADEPT_OPT_PARSED, .parse = parse_branch, .expert = true},

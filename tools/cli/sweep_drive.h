@@ -1,5 +1,5 @@
 /** @file sweep_drive.h  `adept sweep --drive`: power limits, clocks and governors of this machine are set, and a
- * command is measured at every point. docs/SWEEP.md. Calls: measure, whatif. */
+ * command is measured at every point. docs/MEASURE.md. Calls: measure, whatif. */
 #ifndef ADEPT_SWEEP_DRIVE_H
 #define ADEPT_SWEEP_DRIVE_H
 #include "adept_control.h"

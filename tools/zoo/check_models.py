@@ -100,9 +100,15 @@ def table(rows, versions):
              "%s. Each is traced, or scripted where it says so, and" % versions,
              "predicted. Product FLOPs are those of matrix products and convolutions, forward and backward,",
              "beside what a TorchDispatchMode counts while PyTorch runs the model.", "",
-             "%d of %d kinds are predicted." % (predicted, len(rows)), "",
-             "| kind | predicted | product FLOPs | remark |", "|---|---|---|---|"]
-    lines += ["| %s | %s | %s | %s |" % (name, "yes" if ok else "no", same or "-", remark.replace("|", "\\|")) for name, ok, same, remark in rows]
+             "%d of %d kinds are predicted. These have equal FLOPs:" % (predicted, len(rows)), "",
+             "| what | kinds |", "|---|---|"]
+    equal = [name.split(": ", 1) for name, _, same, _ in rows if same == "equal"]
+    for group in dict.fromkeys(group for group, _ in equal):
+        lines.append("| %s | %s |" % (group, "; ".join(kind for of, kind in equal if of == group)))
+    others = ["| %s | %s | %s | %s |" % (name, "yes" if ok else "no", same or "-", remark.replace("|", "\\|"))
+              for name, ok, same, remark in rows if same != "equal"]
+    if others:
+        lines += ["", "| other kind | predicted | product FLOPs | remark |", "|---|---|---|---|"] + others
     return "\n".join(lines) + "\n"
 
 

@@ -462,11 +462,9 @@ def table(cases, checked, known, refused):
     lines += ["| `%s` | %s |" % (c.name, reasons(c)) for c in refused]
     lines += ["", "## Products that PyTorch counts otherwise", "", "| operator | why |", "|---|---|"]
     lines += ["| %s | %s |" % item for item in sorted(EXCEPTIONS.items())]
-    lines += ["", "Products inside decompositions (`torch.linalg`) are part of the textbook's count.", "", "## Known", ""]
-    for family in families:
-        names = ", ".join(sorted({c.name for c in known if c.family == family}))
-        lines += textwrap.wrap("**%s**: %s." % (family, names), 100, break_long_words=False, break_on_hyphens=False) + [""]
-    lines += ["## Not traced", "", "PyTorch cannot run or trace these here, so they are not counted above.", ""]
+    lines += ["", "Products inside decompositions (`torch.linalg`) are part of the textbook's count.", "", "## Known", "", "| family | operators |", "|---|---|"]
+    lines += ["| %s | %s |" % (family, ", ".join(sorted({c.name for c in known if c.family == family}))) for family in families]
+    lines += ["", "## Not traced", "", "PyTorch cannot run or trace these here, so they are not counted above.", ""]
     lines += textwrap.wrap(", ".join(sorted(c.name for c in cases if not c.checked)) + ".", 100, break_on_hyphens=False)
     return "\n".join(lines) + "\n"
 

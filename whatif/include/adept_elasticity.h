@@ -45,7 +45,7 @@ typedef struct adept_elasticity {
 #define ADEPT_ELASTICITY_STEP 0.1
 
 /* What a step waits for: the shares of its time, exactly, as derivatives have it: how many percent of the time one
- * percent of each is worth. They sum to 1 (docs/EXPLAIN.md says why). Under a power limit one may be negative: what
+ * percent of each is worth. They sum to 1 (docs/MODEL.md says why). Under a power limit one may be negative: what
  * takes less time draws more power, and the clock falls for all. */
 #define ADEPT_WAIT_LIST(X)                                                                             \
     X(arithmetic, "arithmetic at the peaks")                                                           \

@@ -1,5 +1,5 @@
 /** @file adept_sweep.h  Predictions over a grid of workloads, GPUs, hardware numbers and runs: every point has the bits
- * that adept_predict() gives for it alone. docs/SWEEP.md. Calls: model. */
+ * that adept_predict() gives for it alone. docs/TUTORIAL.md. Calls: model. */
 #ifndef ADEPT_SWEEP_H
 #define ADEPT_SWEEP_H
 #include "adept_plan.h"

@@ -1,5 +1,5 @@
 /** @file adept_accounting.h  Whose joules: what nodes used, given to the jobs on them, to the system and to idleness,
- * so that all that is given is what the meters read. docs/ATTRIBUTE.md has the equations. Thread-safe. Calls:
+ * so that all that is given is what the meters read. docs/MEASURE.md has the equations. Thread-safe. Calls:
  * adept_activity, adept_batch_jobs, adept_idle_fit. */
 #ifndef ADEPT_ACCOUNTING_H
 #define ADEPT_ACCOUNTING_H

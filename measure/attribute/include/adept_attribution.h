@@ -1,6 +1,6 @@
 /** @file adept_attribution.h  Energy of processes, learnt from what they did and what a meter of the machine said: the
  * regression of Bader et al. ("energy process mapping", equations 1 and 2), its model as a file, and what it says of a
- * recording. docs/ATTRIBUTE.md has the equations and every choice. Calls: adept_activity. */
+ * recording. docs/MEASURE.md has the equations and every choice. Calls: adept_activity. */
 #ifndef ADEPT_ATTRIBUTION_H
 #define ADEPT_ATTRIBUTION_H
 #include "adept_activity.h"

@@ -6,7 +6,7 @@
     r.memory, r.fits, r.bound, r.throughput, r.layers
 
 `predict`, `sweep` and `calibrate` run the program adept; `export` writes the file of a model that it reads. `Workload`, `Gpu`, `Oracle`,
-`predict_many` and `choose` are libadept in this process, for many predictions a second. docs/PYTHON.md describes all of it.
+`predict_many` and `choose` are libadept in this process, for many predictions a second. docs/LIBRARY.md describes all of it.
 """
 from . import _lib
 from ._callback import Callback
