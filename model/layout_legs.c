@@ -2,7 +2,7 @@
  * see adept_layout.h.
  *
  *  Every leg is shared out as a step of its own. Stages of a pipeline work on as many batches as there are
- * micro-batches: a prompt follows the one before it, and a token waits for the one before it of its own batch, so that
+ * micro-batches: a prompt, or a chunk of one, follows the one before it, and a token waits for the one before it of its own batch, so that
  * tokens come every sum of the stages, or every so many times the slowest stage, whichever is longer. */
 #include "layout_own.h"
 #include <math.h>
@@ -16,8 +16,9 @@ typedef struct legs {
     double bytes_read, bytes_written, launches, flops;
 } legs;
 
-/* One pass of a leg through all stages, of every micro-batch. @return seconds */
-static double pass_s(double *send_s, const legs *l, bool follows)
+/* One pass of a leg through all stages, of every micro-batch: behind another chunk of the prompt, behind tokens that
+ * it needs, or behind nothing. @return seconds */
+static double pass_s(double *send_s, const legs *l, const adept_profile_leg *leg)
 {
     const adept_layout_prediction *one = l->one;
     const double m = (double)l->x->mesh.micro_batches, p = (double)one->n_stages;
@@ -25,7 +26,9 @@ static double pass_s(double *send_s, const legs *l, bool follows)
     double through_s = (p - 1.0) * hop_s, all_s;
     for (size_t i = 0; i < one->n_stages; i++)
         through_s += one->stages[i].micro_s;
-    if (follows)
+    if (l->sum.has_first && leg->reads)
+        all_s = m * (slowest_s + hop_s);
+    else if (l->sum.has_first)
         all_s = fmax(through_s, m * (slowest_s + hop_s));
     else
         all_s = through_s + (m - 1.0) * (slowest_s + hop_s);
@@ -43,7 +46,7 @@ static void add_leg(legs *l, const adept_profile_leg *leg, const adept_stage_wor
     const adept_stage_prediction *slow = &one->stages[one->slowest];
     const adept_stage_work *w = &work[one->slowest];
     double send_s, boards_w = 0.0;
-    const double time_s = pass_s(&send_s, l, leg->past > 0);
+    const double time_s = pass_s(&send_s, l, leg);
     for (size_t i = 0; i < one->n_stages; i++) {
         const adept_stage_prediction *s = &one->stages[i];
         const adept_step *step = &work[i].step;
@@ -78,7 +81,7 @@ static void add_leg(legs *l, const adept_profile_leg *leg, const adept_stage_wor
     step.comm_s = m * (slow->tensor_s + slow->expert_s) + send_s;
     step.step_s = time_s + step.fixed_s;
     step.power_w = (boards_w / (double)l->x->mesh.gpus * time_s + step.idle_w * step.fixed_s) / step.step_s;
-    adept_legs_add(&l->sum, &step, times);
+    adept_legs_add(&l->sum, &step, times, leg->reads);
     l->bytes_read += times * w->plan.bytes_read;
     l->bytes_written += times * w->plan.bytes_written;
     l->launches += times * w->plan.launches;
@@ -123,7 +126,8 @@ static adept_status fill(legs *l, adept_stage_work *work)
     plan->flops = l->flops;
     adept_status status = adept_layout_fill(x, w, &all, all.step_s);
     const bool of_answer = plan->tokens > 0.0 && all.step_s > 2.0 * all.first_s;
-    out->prediction.bound = of_answer ? all.rest_bound : all.first_bound; /* without the pipeline's bubble */
+    /* without the pipeline's bubble */
+    out->prediction.bound = of_answer || !(plan->tokens > 0.0) ? all.rest_bound : all.first_bound;
     return status;
 }
 

@@ -410,6 +410,7 @@ static adept_status add_legs(adept_plan *plan, const adept_profile *prof, const 
         const adept_profile_leg *of = &prof->legs[plan->n_legs];
         adept_plan_leg *leg = &plan->legs[plan->n_legs];
         leg->times = (double)of->times;
+        leg->reads = of->reads;
         status = adept_plan_init(&leg->plan, of->profile, hw, how, several, theta, err);
     }
     return status;
@@ -615,7 +616,7 @@ void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checke
     adept_step one;
     for (size_t i = 0; i < plan->n_legs; i++) {
         adept_plan_step(&one, &plan->legs[i].plan, run);
-        adept_legs_add(&sum, &one, plan->legs[i].times);
+        adept_legs_add(&sum, &one, plan->legs[i].times, plan->legs[i].reads);
     }
     adept_legs_end(out, &sum);
 }
@@ -645,7 +646,7 @@ static adept_bound bound_of(const adept_step *s)
     return (adept_bound)largest;
 }
 
-void adept_legs_add(adept_legs_sum *sum, const adept_step *leg, double times)
+void adept_legs_add(adept_legs_sum *sum, const adept_step *leg, double times, bool reads)
 {
     const adept_step constant = {
         .step_s = leg->fixed_s, .fixed_s = leg->fixed_s, .power_w = leg->idle_w, .idle_w = leg->idle_w};
@@ -654,20 +655,22 @@ void adept_legs_add(adept_legs_sum *sum, const adept_step *leg, double times)
     one.step_s -= one.fixed_s;
     one.fixed_s = 0.0;
     add_step(&sum->all, &one, times);
-    if (sum->has_first) {
-        add_step(&sum->rest, &one, times);
-        return;
+    if (!sum->has_first) {
+        add_step(&sum->all, &constant, 1.0);
+        one.step_s += constant.step_s;
+        one.fixed_s = leg->fixed_s;
+        one.power_w = leg->power_w;
     }
-    add_step(&sum->all, &constant, 1.0);
     sum->has_first = true;
-    sum->all.first_s = one.step_s + constant.step_s;
-    sum->all.first_w = leg->power_w;
-    sum->all.first_bound = bound_of(leg);
+    add_step(reads ? &sum->prompt : &sum->rest, &one, times);
 }
 
 void adept_legs_end(adept_step *out, const adept_legs_sum *sum)
 {
     *out = sum->all;
+    out->first_s = sum->prompt.step_s;
+    out->first_w = sum->prompt.power_w;
+    out->first_bound = bound_of(&sum->prompt);
     out->rest_waits_s = sum->rest.launch_s + sum->rest.hidden_s[ADEPT_PART_FORWARD];
     out->rest_bound = bound_of(&sum->rest);
 }

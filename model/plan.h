@@ -74,6 +74,7 @@ struct adept_plan {
 struct adept_plan_leg {
     adept_plan plan;
     double times;
+    bool reads;
 };
 
 /** A plan in place: it must not be moved.
@@ -95,10 +96,10 @@ void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checke
 
 /** Legs one after the other: what is constant of each comes once, at idle power. Zeroed is none. */
 typedef struct adept_legs_sum {
-    adept_step all, rest; /* rest: but the first */
+    adept_step all, prompt, rest;
     bool has_first;
 } adept_legs_sum;
-void adept_legs_add(adept_legs_sum *sum, const adept_step *leg, double times);
+void adept_legs_add(adept_legs_sum *sum, const adept_step *leg, double times, bool reads);
 void adept_legs_end(adept_step *out, const adept_legs_sum *sum);
 
 /** The step if the optimizer is the fused one, where nobody says which runs. @return false: somebody does, or there is

@@ -28,7 +28,7 @@ typedef struct adept_step {
     double power_w;               /* mean over step_s; NAN without tdp_w */
     double pass_w, optimizer_w, comm_w, idle_w;
     double clock_ratio; /* to the boost clock; of the pass where phases differ */
-    /* of several legs: the first one, and what the others wait for the host and between kernels */
+    /* of a generation: the prompt, and what tokens wait for the host and between kernels */
     double first_s, first_w, rest_waits_s;
     adept_bound first_bound, rest_bound;
     bool limited;       /* the limit leaves a lower clock than the highest, or than what it is locked to */

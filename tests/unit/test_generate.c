@@ -96,6 +96,36 @@ static void llama_flops(void **state)
     adept_profile_free(p);
 }
 
+/* Chunks multiply by weights what the whole prompt does, and each its last position by the head; queries of a chunk
+ * meet the cache before it and the chunk. What the cache has already is not read again. */
+static void chunks_of_a_prompt(void **state)
+{
+    (void)state;
+    static const int64_t cases[][3] = {{512, 512, 0}, {512, 600, 0}, {512, 128, 0}, {512, 96, 100}, {5000, 16, 0},
+                                       {512, 0, 500}}; /* prompt, chunk, in the cache */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_workload_config c = queries;
+        c.prompt = cases[i][0], c.prefill_chunk = cases[i][1], c.cached_tokens = cases[i][2], c.tokens = 1;
+        adept_profile *p = walk("llama-3-8b", &c);
+        double met = 0, n_chunks = 0, macs = 0, passes = 0, read = (double)(c.prompt - c.cached_tokens), angles = 64;
+        for (int64_t at = c.cached_tokens; at < c.prompt; n_chunks++) {
+            const int64_t chunk = c.prefill_chunk > 0 ? c.prefill_chunk : c.prompt,
+                          n = at + chunk < c.prompt ? chunk : c.prompt - at;
+            met += (double)n * (double)(at + n);
+            at += n;
+        }
+        for (size_t k = 0; k + 1 < p->n_legs; k++) {
+            assert_true(p->legs[k].reads);
+            macs += (double)p->legs[k].times * p->legs[k].profile->totals.macs_forward;
+            passes += (double)p->legs[k].times;
+        }
+        assert_true(!p->legs[p->n_legs - 1].reads && passes == n_chunks && p->n_legs <= 11);
+        near(macs, B * read * LAYERS * BLOCK + LAYERS * 2 * B * 32 * 128 * met + n_chunks * B * HEAD + angles * read,
+             1e-12, "a prompt in chunks");
+        adept_profile_free(p);
+    }
+}
+
 /* What lies in memory: weights of blocks, the rest in 16 bits, and what a token reads of them and of the cache. */
 static void llama_bytes(void **state)
 {
@@ -414,6 +444,12 @@ static void layouts_of_a_generation(void **state)
          "stages that wait");
     assert_true(two.bubble_s < 0.1 * alone.bubble_s);
     adept_profile_free(p);
+    c.prefill_chunk = 128; /* chunks follow one another through the stages */
+    p = walk("llama-3-8b", &c);
+    const double in_chunks_s = share_out(p, hw, (adept_run){.pp = 2}).prediction.ttft_s;
+    near(in_chunks_s, predict(p, hw, NULL).ttft_s * 5 / 8, 0.1, "half of four chunks, and a stage's");
+    assert_true(in_chunks_s < alone.prediction.ttft_s);
+    adept_profile_free(p);
     adept_hwprofile_free(hw);
 }
 
@@ -485,6 +521,11 @@ static void refused(void **state)
          ADEPT_E_USAGE,
          "grad_accum"},
         {"llama-3-8b", {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = INT64_C(1) << 52}, ADEPT_E_USAGE, "2^31"},
+        {"llama-3-8b",
+         {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = 4, .cached_tokens = 4},
+         ADEPT_E_USAGE,
+         "leave nothing of a prompt of 4"},
+        {"llama-3-8b", {.mode = ADEPT_MODE_INFER, .prefill_chunk = 4}, ADEPT_E_USAGE, "prefill_chunk acts"},
         {"llama-3-8b", {.mode = ADEPT_MODE_INFER, .prompt = 4}, ADEPT_E_USAGE, "prompt acts in mode generate only"},
         {"llama-3-8b", {.mode = ADEPT_MODE_TRAIN, .tokens = 4}, ADEPT_E_USAGE, "tokens acts in mode generate only"},
         {"llama-3-8b", {.mode = ADEPT_MODE_INFER, .weights = ADEPT_STORED_FP8}, ADEPT_E_USAGE, "weights acts"},
@@ -515,6 +556,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(llama_flops),
+        cmocka_unit_test(chunks_of_a_prompt),
         cmocka_unit_test(llama_bytes),
         cmocka_unit_test(experts_that_are_read),
         cmocka_unit_test(latent_cache),

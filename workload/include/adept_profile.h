@@ -87,6 +87,7 @@ typedef struct adept_profile_leg {
     struct adept_profile *profile; /* owned */
     int64_t times;
     int64_t past;          /* tokens in the cache before it */
+    bool reads;            /* the prompt, or a chunk of it */
     size_t first_op;       /* of the whole's ops */
     size_t first_operator; /* of its program */
 } adept_profile_leg;
