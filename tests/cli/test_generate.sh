@@ -108,11 +108,30 @@ expect_ok predict "$small" $mix --rate 100000/s --json
 shows 'mix: more queries arrive than are answered'
 expect_ok predict "$small" $mix --gpus 2 --rate 20/s
 shows '10 at each GPU'
+# as a second simulation, by another road, has it
+if command -v python3 >/dev/null 2>&1; then
+    checks=$((checks + 1))
+    python3 "$ADEPT_SOURCE_DIR/tests/cli/mix_reference.py" "$ADEPT" "$work/mix.csv" 120 16 "$small" --gpu h100 --execution graphs \
+        >"$work/out" 2>"$work/err" || { fail 'another simulation says otherwise'; cat "$work/out" "$work/err"; }
+fi
+# passes with chunks of prompts hold answers up less; replicas of several GPUs
+expect_ok predict "$small" $mix --rate 200/s --json
+held_up=$(sed -n '/"tpot_s":[[:space:]]*{/,/}/p' "$work/out" | sed -n 's/.*"p99":[[:space:]]*//p')
+expect_ok predict "$small" $mix --rate 200/s --prefill-chunk 64 --json
+checks=$((checks + 1))
+in_chunks=$(sed -n '/"tpot_s":[[:space:]]*{/,/}/p' "$work/out" | sed -n 's/.*"p99":[[:space:]]*//p')
+awk "BEGIN { exit !($in_chunks + 0 < $held_up + 0) }" || fail "chunks: $in_chunks s a token, not less than $held_up"
+expect_ok predict "$small" $mix --rate 40/s --gpus 4 --tp 2
+shows '^As they arrive: 40 queries/s, 20 at each replica, '
+expect_ok predict 'adept:mixtral?layers=2' $mix --rate 40/s --gpus 2 --ep 2
+shows '^As they arrive: 40 queries/s, 20 at each replica, '
+expect_error 2 'not simulated on a pipeline' predict "$small" $mix --rate 40/s --gpus 2 --pp 2
+expect_error 2 'no room for prompts beside those of 16 answers' predict "$small" $mix --rate 40/s --prefill-chunk 16
 expect_error 2 'rate needs --mix' predict "$small" $generate --rate 4/s
 expect_error 2 'mix needs --rate' predict "$small" --mode generate --gpu h100 --mix "$work/mix.csv"
 expect_error 2 'mix needs --batch' predict "$small" --mode generate --gpu h100 --mix "$work/mix.csv" --rate 1/s
 expect_error 2 'mix needs --mode generate' predict "$small" --gpu h100 --batch 4 --mix "$work/mix.csv" --rate 1/s
-expect_error 2 'prompt and --tokens do not act' predict "$small" $generate --batch 4 --mix "$work/mix.csv" --rate 1/s
+expect_error 2 'prompt, --tokens and --cached-tokens do not act' predict "$small" $generate --batch 4 --mix "$work/mix.csv" --rate 1/s
 printf 'prompt,tokens,share\n128,32,0.75\n512,0,0.25\n' >"$work/zero.csv"
 expect_error 3 'zero.csv:3: ' predict "$small" --mode generate --gpu h100 --batch 4 --mix "$work/zero.csv" --rate 1/s
 printf 'prompt,tokens\n128,32\n' >"$work/short.csv"
