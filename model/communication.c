@@ -3,10 +3,6 @@
 #include "nearest.h"
 #include <math.h>
 
-/* One hop between nodes if nothing else is said: a few microseconds of an RDMA network and of NCCL's proxy. A round
- * guess. */
-#define INTERNODE_LATENCY_S 1e-5
-
 /* ---- one all-reduce ---- */
 
 /* In the order of their enumerations. */
@@ -43,7 +39,7 @@ static adept_allreduce_law law_of(const adept_run *run, double gpus, double node
     }
     ring(gpus / nodes, &law.hops, &law.volume);
     (by_tree ? tree : ring)(nodes, &hops, &volume);
-    law.between_s = hops * (run->internode_latency_s > 0.0 ? run->internode_latency_s : INTERNODE_LATENCY_S);
+    law.between_s = hops * (run->internode_latency_s > 0.0 ? run->internode_latency_s : ADEPT_INTERNODE_LATENCY_S);
     law.between_s_per_byte = volume / run->internode_bytes_per_s;
     return law;
 }

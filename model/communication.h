@@ -39,6 +39,10 @@ void adept_network_take_link(adept_network *net, double link_ratio);
  *  @param out  may be net */
 void adept_network_of_nccl(adept_network *out, const adept_network *net, double gpus);
 
+/* One hop between nodes if nothing else is said: a few microseconds of an RDMA network and of NCCL's proxy. A round
+ * guess. */
+#define ADEPT_INTERNODE_LATENCY_S 1e-5
+
 /* Ranks that send to each other. */
 typedef struct adept_group_of {
     double ranks, in_node;     /* all, and those of them in one node */

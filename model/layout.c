@@ -69,7 +69,7 @@
 #define LOGITS_IN_PLACE 1.0
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
-#define FRAGMENTATION_LOW 0.02
+#define FRAGMENTATION_LOW ADEPT_LAYOUT_LOST
 #define FRAGMENTATION_HIGH 0.15
 /* Independent of the kernels' own error, of a step's time by a layout: mean error of the trial on sources left out,
  * rounded up. */
@@ -87,7 +87,7 @@ static const struct {
 
 static bool trains(const adept_layout_state *x)
 {
-    return x->prof->mode != ADEPT_MODE_INFER;
+    return adept_mode_trains(x->prof->mode);
 }
 
 static const char *usual_node(const adept_hwprofile *hw)
@@ -144,7 +144,9 @@ static adept_group_of group_of(const adept_layout_state *x, double ranks, double
         .ranks = ranks,
         .in_node = fmax(1.0, fmin(ranks, here)),
         .adapter_bytes_per_s = x->out->adapter_bytes_per_s,
-        .latency_s = x->run.internode_latency_s > 0.0 ? x->run.internode_latency_s : HOP_BETWEEN_NODES_S,
+        .latency_s = x->run.internode_latency_s > 0.0 ? x->run.internode_latency_s
+                     : trains(x)                      ? HOP_BETWEEN_NODES_S
+                                                      : ADEPT_INTERNODE_LATENCY_S,
         .in_switch = strcmp(x->hw->vendor, "NVIDIA") == 0 && x->hw->specs.link_bytes_per_s >= 800e9};
 }
 
@@ -501,8 +503,9 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     const double shard = (double)m->shard,
                  expert_shard = m->shard > 1 ? fmax(1.0, shard / (double)m->expert_parts) : 1.0;
     double dense = 0.0, experts = 0.0, frozen = 0.0, kept = 0.0, most_again = 0.0, largest = 0.0, second = 0.0,
-           ends = 0.0;
+           ends = 0.0, stored = 0.0, alive = 0.0;
     int64_t nth = 0;
+    s->n_kept = 0;
     for (size_t b = 0; b < n_blocks; b++) {
         const adept_rank_block *block = &x->part.blocks[b];
         if (x->stage_of[b] != stage) continue;
@@ -510,6 +513,10 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
         dense += params;
         experts += block->expert_params;
         frozen += block->frozen_bytes;
+        stored += block->weight_bytes;
+        alive = fmax(alive, block->alive_bytes);
+        for (size_t i = 0; i < block->n_kept; i++) /* no more windows than of the model */
+            adept_kept_add(s->kept, &s->n_kept, &block->kept[i], (double)m->micro_batches);
         if (params > largest) second = largest, largest = params;
         else if (params > second) second = params;
         if (b == 0 || b == n_blocks - 1) {
@@ -529,6 +536,8 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     adept_memory *out = &s->memory;
     out->capacity_bytes = x->hw->specs.mem_bytes;
     out->weights_bytes = x->weight_word * (dense / by_weights + experts / (torch_shards ? expert_shard : 1.0)) + frozen;
+    if (!trains(x)) out->weights_bytes = stored + frozen;
+    out->kv_bytes = adept_kept_bytes(s->kept, s->n_kept, x->kept_tokens);
     s->unsharded_bytes = 0.0;
     if (gather && m->sharding == ADEPT_SHARDED_GRADIENTS) s->unsharded_bytes = x->gathered_bytes * dense;
     if (gather && m->sharding == ADEPT_SHARDED_PARAMETERS)
@@ -545,13 +554,15 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
     if (m->schedule == ADEPT_PIPELINE_INTERLEAVED)
         in_flight = fmin((2.0 * (p - r - 1.0) + (v - 1.0) * p + 1.0) / v, passes);
     if (m->schedule == ADEPT_PIPELINE_ZBV) in_flight = fmin(p, passes);
+    if (!trains(x)) in_flight = 1.0;
     s->in_flight = in_flight;
     out->activations_bytes =
         trains(x) ? in_flight * kept + most_again + (stage == (int32_t)p - 1 || p == 1.0 ? ends : in_flight * ends)
-                  : x->prof->activations_bytes / ((double)m->tp * (double)m->cp);
+                  : alive;
     const double communicators = (m->tp > 1) + (m->pp > 1) + (x->data.ranks > 1.0) + (m->cp > 1) + (m->ep > 1);
-    const double copies =
-        m->trainer == ADEPT_TRAINER_DEEPSPEED ? fmin(DEEPSPEED_BYTES, DEEPSPEED_BYTES_A_PARAMETER * (dense + experts)) : 0.0;
+    const double copies = m->trainer != ADEPT_TRAINER_DEEPSPEED
+                              ? 0.0
+                              : fmin(DEEPSPEED_BYTES, DEEPSPEED_BYTES_A_PARAMETER * (dense + experts));
     const double passed_on = copies + (m->pp > 1 ? 2.0 * x->part.blocks[1].input_bytes : 0.0);
     s->buffers_bytes = CONTEXT_BYTES + communicators * COMMUNICATOR_BYTES + passed_on;
     double gradient_of_logits =
@@ -560,11 +571,11 @@ static void find_memory(adept_stage_prediction *s, const adept_layout_state *x, 
         gradient_of_logits = fmin(gradient_of_logits, LOGITS_IN_PLACE * x->part.logits_bytes);
     const double temporary = gradient_of_logits / (m->chunked_loss ? LOSS_CHUNKS : 1.0);
     const double tensors = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes +
-                           s->unsharded_bytes + temporary;
+                           s->unsharded_bytes + temporary + out->kv_bytes;
     s->allocated_bytes = tensors + passed_on;
     out->other_bytes = s->unsharded_bytes + s->buffers_bytes + temporary + FRAGMENTATION_LOW * tensors;
-    out->peak_bytes =
-        out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes + out->other_bytes;
+    out->peak_bytes = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes + out->activations_bytes +
+                      out->kv_bytes + out->other_bytes;
     out->fits = out->peak_bytes <= out->capacity_bytes;
     s->states_bytes = out->weights_bytes + out->gradients_bytes + out->optimizer_bytes;
 }
@@ -747,7 +758,7 @@ static adept_status predict_stage(adept_stage_prediction *s, adept_stage_work *w
 
 /* ---- the whole ---- */
 
-static double wait_w(const adept_layout_state *x)
+double adept_layout_wait_w(const adept_layout_state *x)
 {
     const adept_specs *specs = &x->hw->specs;
     const bool hbm = specs->mem_bus_bits >= HBM_BUS_BITS;
@@ -807,7 +818,7 @@ static double add_times(adept_layout_state *x, adept_stage_work *work)
     for (size_t i = 0; i < out->n_stages; i++) {
         adept_stage_prediction *s = &out->stages[i];
         const adept_step *step = &work[i].step;
-        out->wait_w = wait_w(x);
+        out->wait_w = adept_layout_wait_w(x);
         s->busy_s = fmin(step_s, step->step_s);
         s->wait_s = step_s - s->busy_s;
         s->power_w = (step->power_w * s->busy_s + fmin(out->wait_w, step->power_w) * s->wait_s) / step_s;
@@ -819,23 +830,21 @@ static double add_times(adept_layout_state *x, adept_stage_work *work)
     return step_s;
 }
 
-/* The prediction, as of any step. */
-static adept_status fill(adept_layout_state *x, adept_stage_work *work, double step_s)
+adept_status adept_layout_fill(adept_layout_state *x, adept_stage_work *w, const adept_step *step, double step_s)
 {
     adept_layout_prediction *out = x->out;
     const adept_mesh *m = &x->mesh;
-    const double passes = (double)m->micro_batches, optimizer_s = out->optimizer_s, boards_w = out->boards_power_w;
-    adept_stage_work *w = &work[out->slowest];
-    adept_step all = w->step;
+    const double passes = (double)m->micro_batches;
+    adept_step all = *step;
     const adept_memory memory = out->stages[out->worst].memory;
     adept_work model;
     all.step_s = step_s;
     all.pass_s = out->compute_s + out->again_s;
-    all.optimizer_s = optimizer_s;
+    all.optimizer_s = out->optimizer_s;
     all.comm_s = out->tensor_s + out->context_s + out->expert_s + out->data_s + out->send_s;
     all.comm_hidden_s = out->data_hidden_s;
     all.fixed_s = step_s - all.pass_s - all.optimizer_s - all.comm_s - all.launch_s;
-    all.power_w = boards_w / (double)m->gpus;
+    all.power_w = out->boards_power_w / (double)m->gpus;
     w->plan.memory[0] = w->plan.memory[1] = memory;
     adept_run run = x->run;
     run.overlap = ADEPT_OVERLAP_AUTO;
@@ -948,7 +957,7 @@ void adept_layout_end(adept_layout_state *x)
     adept_partition_free(&x->part);
 }
 
-static void clear_work(adept_stage_work *work, size_t n)
+void adept_stage_work_clear(adept_stage_work *work, size_t n)
 {
     for (size_t i = 0; work && i < n; i++) {
         adept_plan_clear(&work[i].plan);
@@ -988,7 +997,7 @@ adept_status adept_layout_rank_numbers(adept_rank_numbers *out, adept_layout_sta
                                     .blocks = fmax(1.0, (double)x->part.n_blocks - 2.0),
                                     .l_hop_s = x->l_hop_s,
                                     .bw_bytes_per_s = x->bw_bytes_per_s};
-    clear_work(work, 1);
+    adept_stage_work_clear(work, 1);
     return status;
 }
 
@@ -999,8 +1008,9 @@ static adept_status predict_shared(adept_layout_state *x)
     double step_s;
     adept_status status = work ? adept_layout_split(x) : adept_no_memory(x->err, "stages");
     if (status == ADEPT_OK) status = adept_layout_times(&step_s, x, work);
-    if (status == ADEPT_OK) status = fill(x, work, step_s);
-    clear_work(work, n_stages);
+    adept_stage_work *slow = &work[x->out->slowest];
+    if (status == ADEPT_OK) status = adept_layout_fill(x, slow, &slow->step, step_s);
+    adept_stage_work_clear(work, n_stages);
     adept_layout_end(x);
     return status;
 }
@@ -1044,7 +1054,7 @@ adept_status adept_predict_layout(adept_layout_prediction *out, const adept_prof
     memset(out, 0, sizeof *out);
     adept_status status = adept_layout_begin(&x, run);
     if (status != ADEPT_OK) return status;
-    return x.mesh.plain ? predict_plain(&x) : predict_shared(&x);
+    return x.mesh.plain ? predict_plain(&x) : prof->n_legs > 0 ? adept_layout_of_legs(&x) : predict_shared(&x);
 }
 
 adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,

@@ -19,6 +19,8 @@ typedef struct adept_block_spans {
     adept_span pass[2], core[2], pointwise;
 } adept_block_spans;
 
+#define ADEPT_LAYOUT_LOST 0.02 /* of all tensors, at least, to fragmentation */
+
 typedef struct adept_layout_state {
     adept_layout_prediction *out;
     const adept_profile *prof;
@@ -34,6 +36,7 @@ typedef struct adept_layout_state {
     bool spans_known;
     adept_group_of tensor, context, expert, data, shard, replicas, expert_data, pipeline;
     double l_hop_s, bw_bytes_per_s;
+    double kept_tokens;  /* of a generation: prompt and answer */
     bool overlaps;       /* gradients are sent beside the backward pass */
     double gradient_bytes, gathered_bytes, weight_word, state_bytes, master_bytes, gradient_word; /* of a parameter */
     const adept_rank_numbers *quick; /* NULL: every stage is a plan of its own */
@@ -48,6 +51,9 @@ typedef struct adept_stage_work {
     double gradient_sends_s, gathers_s, hidden_s; /* of a step: exposed; hidden */
 } adept_stage_work;
 
+/** A workload of several legs; words are resolved. */
+adept_status adept_layout_of_legs(adept_layout_state *x);
+
 /** Words of a run resolved: the mesh, nodes and groups, bytes of a parameter. */
 adept_status adept_layout_begin(adept_layout_state *x, const adept_run *run);
 /** Partition and the room for blocks. adept_layout_end() whatever it is. */
@@ -57,5 +63,10 @@ void adept_layout_end(adept_layout_state *x);
 adept_status adept_layout_rank_numbers(adept_rank_numbers *out, adept_layout_state *x);
 /** Stages, their times, memory and watts. @param work  one for each stage  @return of a step */
 adept_status adept_layout_times(double *step_s, adept_layout_state *x, adept_stage_work *work);
+/** What a GPU draws that waits for others. */
+double adept_layout_wait_w(const adept_layout_state *x);
+/** The prediction, as of any step, of times and watts that are known. @param w  of the stage that stands for all */
+adept_status adept_layout_fill(adept_layout_state *x, adept_stage_work *w, const adept_step *step, double step_s);
+void adept_stage_work_clear(adept_stage_work *work, size_t n); /* and free it; NULL allowed */
 
 #endif

@@ -353,7 +353,7 @@ adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan
 {
     static const adept_run nothing = {0};
     const adept_run *run = asked ? asked : &nothing;
-    const bool plain = plan->plain.plain && run->gpus >= 0 && run->gpus <= 1 && run->nodes == 0 &&
+    const bool plain = plan->plain.plain && run->gpus >= 0 && run->gpus <= 1 && run->nodes >= 0 && run->nodes <= 1 &&
                        memcmp(&run->host, &nothing.host, END_OF_WORDS - AFTER_CLOCK) == 0;
     if (!plain) {
         adept_run own = *run;
@@ -401,6 +401,8 @@ static adept_status add_legs(adept_plan *plan, const adept_profile *prof, const 
     plan->n_kept = prof->n_kept;
     memcpy(plan->kept, prof->kept, sizeof plan->kept);
     plan->passing_bytes = prof->activations_bytes + prof->temporary_bytes;
+    plan->queries = plan->samples;
+    plan->lost_share = FRAGMENTATION_SHARE;
     if (prof->n_legs == 0) return ADEPT_OK;
     plan->legs = calloc(prof->n_legs, sizeof *plan->legs);
     if (!plan->legs) return adept_no_memory(err, "a plan");
@@ -408,6 +410,7 @@ static adept_status add_legs(adept_plan *plan, const adept_profile *prof, const 
         const adept_profile_leg *of = &prof->legs[plan->n_legs];
         adept_plan_leg *leg = &plan->legs[plan->n_legs];
         leg->times = (double)of->times;
+        leg->reads = of->reads;
         status = adept_plan_init(&leg->plan, of->profile, hw, how, several, theta, err);
     }
     return status;
@@ -595,6 +598,7 @@ static void add_step(adept_step *sum, const adept_step *s, double times)
     sum->alu_s += times * s->alu_s;
     sum->memory_s += times * s->memory_s;
     sum->samples_s += times * s->samples_s;
+    sum->comm_s += times * s->comm_s;
     sum->energy_j += times * s->energy_j;
     for (int i = 0; i < ADEPT_PARTS; i++)
         sum->hidden_s[i] += times * s->hidden_s[i];
@@ -608,20 +612,13 @@ void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checke
         step_of(out, plan, &plan->kernels, &plan->phases, run);
         return;
     }
-    adept_step sum = {0}, one;
-    for (size_t i = 0; i < plan->n_legs; i++) { /* what is constant comes once, at idle power */
+    adept_legs_sum sum = {.has_first = false};
+    adept_step one;
+    for (size_t i = 0; i < plan->n_legs; i++) {
         adept_plan_step(&one, &plan->legs[i].plan, run);
-        const adept_step constant = {
-            .step_s = one.fixed_s, .fixed_s = one.fixed_s, .power_w = one.idle_w, .idle_w = one.idle_w};
-        one.power_w = (one.power_w * one.step_s - one.idle_w * one.fixed_s) / (one.step_s - one.fixed_s);
-        one.step_s -= one.fixed_s;
-        one.fixed_s = 0.0;
-        add_step(&sum, &one, plan->legs[i].times);
-        if (i > 0) continue;
-        add_step(&sum, &constant, 1.0);
-        sum.first_s = one.step_s + constant.step_s;
+        adept_legs_add(&sum, &one, plan->legs[i].times, plan->legs[i].reads);
     }
-    *out = sum;
+    adept_legs_end(out, &sum);
 }
 
 bool adept_plan_fused_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run)
@@ -647,6 +644,35 @@ static adept_bound bound_of(const adept_step *s)
     for (int i = ADEPT_BOUND_MEMORY; i <= ADEPT_BOUND_COMMUNICATION; i++)
         if (terms_s[i] > terms_s[largest]) largest = i;
     return (adept_bound)largest;
+}
+
+void adept_legs_add(adept_legs_sum *sum, const adept_step *leg, double times, bool reads)
+{
+    const adept_step constant = {
+        .step_s = leg->fixed_s, .fixed_s = leg->fixed_s, .power_w = leg->idle_w, .idle_w = leg->idle_w};
+    adept_step one = *leg;
+    one.power_w = (one.power_w * one.step_s - one.idle_w * one.fixed_s) / (one.step_s - one.fixed_s);
+    one.step_s -= one.fixed_s;
+    one.fixed_s = 0.0;
+    add_step(&sum->all, &one, times);
+    if (!sum->has_first) {
+        add_step(&sum->all, &constant, 1.0);
+        one.step_s += constant.step_s;
+        one.fixed_s = leg->fixed_s;
+        one.power_w = leg->power_w;
+    }
+    sum->has_first = true;
+    add_step(reads ? &sum->prompt : &sum->rest, &one, times);
+}
+
+void adept_legs_end(adept_step *out, const adept_legs_sum *sum)
+{
+    *out = sum->all;
+    out->first_s = sum->prompt.step_s;
+    out->first_w = sum->prompt.power_w;
+    out->first_bound = bound_of(&sum->prompt);
+    out->rest_waits_s = sum->rest.launch_s + sum->rest.hidden_s[ADEPT_PART_FORWARD];
+    out->rest_bound = bound_of(&sum->rest);
 }
 
 adept_status adept_plan_report(adept_estimate *out, const adept_plan *plan, const adept_step *step,
@@ -709,39 +735,31 @@ static double longest_context(const adept_plan *plan, double room_bytes)
     return high >= 0x1p53 ? INFINITY : low;
 }
 
-void adept_plan_generation(adept_generation *out, const adept_plan *plan, const adept_checked_run *run,
-                           const adept_estimate *e)
+void adept_plan_generation(adept_generation *out, const adept_plan *plan, const adept_step *step,
+                           const adept_checked_run *run, const adept_estimate *e)
 {
     const double gpus = run->row[ADEPT_ROW_GPUS];
     const adept_memory *memory = &plan->memory[gpus > 1.0];
     *out =
         (adept_generation){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ADEPT_BOUND_COMPUTE, ADEPT_BOUND_COMPUTE};
     if (!(plan->tokens > 0.0)) return;
-    adept_step prompt, answer = {0}, one;
-    adept_plan_step(&prompt, &plan->legs[0].plan, run);
-    for (size_t i = 1; i < plan->n_legs; i++) {
-        adept_plan_step(&one, &plan->legs[i].plan, run);
-        add_step(&answer, &one, plan->legs[i].times);
-    }
-    out->prompt_bound = bound_of(&prompt);
-    out->answer_bound = bound_of(&answer);
+    out->prompt_bound = step->first_bound;
+    out->answer_bound = step->rest_bound;
     out->tokens_per_s = e->samples * plan->tokens / e->step_time_s;
     out->energy_per_token_j = e->energy_step_j / (e->samples * plan->tokens);
     out->wh_per_query = e->energy_step_j / e->samples / 3600.0;
-    out->prompt_j = adept_plan_power_w(run, gpus * prompt.power_w) * e->ttft_s;
+    out->prompt_j = adept_plan_power_w(run, gpus * step->first_w) * e->ttft_s;
     out->answer_j = e->energy_step_j - out->prompt_j;
-    out->waits_s =
-        (answer.launch_s + answer.hidden_s[ADEPT_PART_FORWARD]) / plan->tokens;
+    out->waits_s = step->rest_waits_s / plan->tokens;
     out->kv_bytes = memory->kv_bytes;
     out->kv_bytes_per_token = 0.0;
     for (size_t i = 0; i < plan->n_kept; i++)
-        out->kv_bytes_per_token += plan->kept[i].bytes_per_token / plan->samples;
-    /* What there is beside context and fragments, and what of it grows with the batch: activations in proportion. */
-    const double room = (memory->capacity_bytes - CONTEXT_BYTES) / (1.0 + FRAGMENTATION_SHARE);
+        out->kv_bytes_per_token += plan->kept[i].bytes_per_token / plan->queries;
+    /* What is left, and what there is already of what grows with the batch: activations in proportion. */
+    const double left = (memory->capacity_bytes - memory->peak_bytes) / (1.0 + plan->lost_share);
     const double grows = plan->passing_bytes + memory->kv_bytes;
-    const double stays = (memory->peak_bytes - CONTEXT_BYTES) / (1.0 + FRAGMENTATION_SHARE) - grows;
-    out->largest_batch = fmax(0.0, floor((room - stays) / grows * plan->samples));
-    out->longest_context = longest_context(plan, room - stays - plan->passing_bytes);
+    out->largest_batch = fmax(0.0, floor((left + grows) / grows * plan->queries));
+    out->longest_context = longest_context(plan, left + memory->kv_bytes);
 }
 
 void adept_estimate_none(adept_estimate *out, adept_status status)

@@ -51,6 +51,8 @@ struct adept_plan {
     size_t n_kept;        /* what its cache takes of one GPU */
     adept_kept_tokens kept[ADEPT_KEPT_WINDOWS];
     double passing_bytes; /* memory that grows with the batch, beside the cache */
+    double queries;       /* that a GPU has a part of at one time */
+    double lost_share;    /* of all tensors, to fragmentation */
     adept_granularity granularity; /* as asked */
     uint32_t notes;                /* of every estimate */
     bool by_operator, sends /* there are gradients to sum */, places_known;
@@ -72,6 +74,7 @@ struct adept_plan {
 struct adept_plan_leg {
     adept_plan plan;
     double times;
+    bool reads;
 };
 
 /** A plan in place: it must not be moved.
@@ -90,6 +93,14 @@ adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan
 /** The one solution of a step, whatever it is for. The limit of the run may be set to one that the board does not have.
  */
 void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run);
+
+/** Legs one after the other: what is constant of each comes once, at idle power. Zeroed is none. */
+typedef struct adept_legs_sum {
+    adept_step all, prompt, rest;
+    bool has_first;
+} adept_legs_sum;
+void adept_legs_add(adept_legs_sum *sum, const adept_step *leg, double times, bool reads);
+void adept_legs_end(adept_step *out, const adept_legs_sum *sum);
 
 /** The step if the optimizer is the fused one, where nobody says which runs. @return false: somebody does, or there is
  * none */
@@ -110,8 +121,8 @@ adept_status adept_prediction_fill(adept_prediction *out, const adept_plan *plan
 adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                      const adept_run *run, adept_error *err);
 /** What an estimate says as a batch of queries; all NAN where it is none. */
-void adept_plan_generation(adept_generation *out, const adept_plan *plan, const adept_checked_run *run,
-                           const adept_estimate *e);
+void adept_plan_generation(adept_generation *out, const adept_plan *plan, const adept_step *step,
+                           const adept_checked_run *run, const adept_estimate *e);
 
 /** The quantities of a run whose calibrated range a fit records. */
 adept_range_point adept_plan_range_point(const adept_plan *plan, const adept_run *run);

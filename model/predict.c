@@ -142,7 +142,8 @@ static void fill_warnings(adept_prediction *out, const adept_plan *plan, const a
         warn(out, "no measured generation is at hand: the error of time and energy as a whole is not known, kernels "
                   "are predicted "
                   "within theirs");
-    if (prof->mode == ADEPT_MODE_GENERATE && out->generation.answer_bound == ADEPT_BOUND_LAUNCH)
+    if (prof->mode == ADEPT_MODE_GENERATE && out->generation.answer_bound == ADEPT_BOUND_LAUNCH &&
+        prof->execution != ADEPT_GRAPHS)
         warn(out,
              "the GPU waits for the host %.0f %% of a token's time, as in PyTorch without CUDA graphs: servers of "
              "language "
@@ -190,7 +191,7 @@ adept_status adept_prediction_fill(adept_prediction *out, const adept_plan *plan
     fill_step(&p, plan, step, checked->row[ADEPT_ROW_GPUS]);
     fill_work(&p, plan, checked->row[ADEPT_ROW_GPUS], prof);
     p.fused_step_time_s = p.fused_power_w = NAN;
-    adept_plan_generation(&p.generation, plan, checked, &p.estimate);
+    adept_plan_generation(&p.generation, plan, step, checked, &p.estimate);
     fill_warnings(&p, plan, step, checked, prof, run);
     *out = p;
     return ADEPT_OK;

@@ -44,7 +44,7 @@ static void put_config(adept_json_writer *w, const adept_profile *prof, const ad
     put_words(w, adept_run_field, 0, of_gpus, &shown);
     put_words(w, adept_workload_field, of_shapes, of_generation, &prof->words);
     if (prof->mode == ADEPT_MODE_GENERATE)
-        put_words(w, adept_workload_field, of_generation, ADEPT_FIELD_kv_cache + 1, &prof->words);
+        put_words(w, adept_workload_field, of_generation, ADEPT_FIELD_denoise_steps, &prof->words);
     put_words(w, adept_workload_field, ADEPT_FIELD_denoise_steps, ADEPT_N_WORKLOAD_FIELDS, &prof->words);
     put_words(w, adept_run_field, of_gpus, ADEPT_N_RUN_FIELDS, &shown);
     adept_json_end_object(w);

@@ -28,7 +28,9 @@ typedef struct adept_step {
     double power_w;               /* mean over step_s; NAN without tdp_w */
     double pass_w, optimizer_w, comm_w, idle_w;
     double clock_ratio; /* to the boost clock; of the pass where phases differ */
-    double first_s;     /* of several legs, the first one's step_s */
+    /* of a generation: the prompt, and what tokens wait for the host and between kernels */
+    double first_s, first_w, rest_waits_s;
+    adept_bound first_bound, rest_bound;
     bool limited;       /* the limit leaves a lower clock than the highest, or than what it is locked to */
     bool floored;       /* even the lowest clock draws more than the limit */
 } adept_step;

@@ -10,6 +10,8 @@
  */
 #define PROMPTS 24
 #define LENGTHS 4
+#define CHUNKS 8
+#define MOST_POINTS 64
 #define WARM_UP 10 /* a share of the queries goes before those that are counted */
 
 /* ---- the table ---- */
@@ -29,58 +31,75 @@ static double between(double share, double low, double high)
     return low + share * (high - low);
 }
 
-static double of_prompt(const adept_pass_table *t, const double *values, double prompt)
+static double grid_at(const adept_pass_grid *g, const double *values, double x, double y)
 {
-    size_t at;
-    const double share = place(&at, t->prompts, t->n_prompts, prompt);
-    return t->n_prompts < 2 ? values[0] : between(share, values[at], values[at + 1]);
+    size_t i, k;
+    const double by_x = place(&i, g->x, g->n_x, x), by_y = place(&k, g->y, g->n_y, y);
+    const double *low = values + i * g->n_y + k, *high = g->n_x < 2 ? low : low + g->n_y;
+    const size_t next = g->n_y < 2 ? 0 : 1;
+    return between(by_x, between(by_y, low[0], low[next]), between(by_y, high[0], high[next]));
 }
 
-static double of_length(const adept_pass_table *t, const double *values, size_t at, double share)
+static void free_grid(adept_pass_grid *g)
 {
-    return t->n_lengths < 2 ? values[0] : between(share, values[at], values[at + 1]);
-}
-
-static double of_tokens(const adept_pass_table *t, const double *values, double batch, double length)
-{
-    size_t b, l;
-    const double by_batch = place(&b, t->batches, t->n_batches, batch),
-                 by_length = place(&l, t->lengths, t->n_lengths, length);
-    const double low = of_length(t, values + b * t->n_lengths, l, by_length);
-    return t->n_batches < 2 ? low : between(by_batch, low, of_length(t, values + (b + 1) * t->n_lengths, l, by_length));
+    free(g->x);
+    *g = (adept_pass_grid){.n_x = 0};
 }
 
 void adept_pass_table_free(adept_pass_table *t)
 {
-    free(t->prompts);
-    *t = (adept_pass_table){.prompts = NULL};
+    free_grid(&t->prompts);
+    free_grid(&t->tokens);
+    free_grid(&t->chunks);
 }
 
-static bool allocate(adept_pass_table *t)
+static bool grid_new(adept_pass_grid *g, const double *x, size_t n_x, const double *y, size_t n_y)
 {
-    const size_t n_tokens = t->n_batches * t->n_lengths;
-    double *at = calloc(3 * t->n_prompts + t->n_batches + t->n_lengths + 2 * n_tokens, sizeof *at);
+    double *at = calloc(n_x + n_y + 2 * n_x * n_y, sizeof *at);
     if (!at) return false;
-    t->prompts = at, at += t->n_prompts;
-    t->prompt_s = at, at += t->n_prompts;
-    t->prompt_j = at, at += t->n_prompts;
-    t->batches = at, at += t->n_batches;
-    t->lengths = at, at += t->n_lengths;
-    t->token_s = at, at += n_tokens;
-    t->token_j = at;
+    *g = (adept_pass_grid){n_x, n_y, at, at + n_x, at + n_x + n_y, at + n_x + n_y + n_x * n_y};
+    memcpy(g->x, x, n_x * sizeof *x);
+    memcpy(g->y, y, n_y * sizeof *y);
     return true;
 }
 
-/* A prompt of that length for so many queries, and one token more. Of one GPU. */
-static adept_status predict(adept_prediction *out, double batch, double prompt, adept_sweep_profile_of profile_of,
-                            void *context, const adept_hwprofile *hw, const adept_run *run, adept_error *err)
+/* What predicts a pass. */
+typedef struct predictor {
+    adept_sweep_profile_of profile_of;
+    void *context;
+    const adept_hwprofile *hw;
+    adept_run run;   /* of one replica, or of as many as share experts */
+    double replicas;
+    adept_error *err;
+} predictor;
+
+/* A prompt of that length for so many queries, of which the cache has so many tokens, and one token more. */
+static adept_status predict(adept_prediction *out, const predictor *p, double batch, double prompt, double cached)
 {
     const adept_profile *profile;
-    const adept_workload_config given = {.batch_size = (int64_t)batch, .prompt = (int64_t)prompt, .tokens = 1};
-    adept_run one = *run;
-    one.gpus = 0;
-    adept_status status = profile_of(&profile, &given, context, err);
-    return status == ADEPT_OK ? adept_predict(out, profile, hw, &one, err) : status;
+    const adept_workload_config given = {.batch_size = (int64_t)batch,
+                                         .prompt = (int64_t)prompt,
+                                         .tokens = 1,
+                                         .cached_tokens = (int64_t)cached};
+    adept_status status = p->profile_of(&profile, &given, p->context, p->err);
+    return status == ADEPT_OK ? adept_predict(out, profile, p->hw, &p->run, p->err) : status;
+}
+
+static adept_status fill_grid(adept_pass_grid *g, adept_pass_table *t, const predictor *p)
+{
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < g->n_x * g->n_y && status == ADEPT_OK; i++) {
+        const double x = g->x[i / g->n_y], y = g->y[i % g->n_y];
+        adept_prediction q;
+        status = g == &t->tokens ? predict(&q, p, x, y, 0) : predict(&q, p, 1, x + y, y);
+        if (status != ADEPT_OK) break;
+        g->time_s[i] = g == &t->tokens ? q.tpot_s : q.ttft_s;
+        g->energy_j[i] = (g == &t->tokens ? q.generation.answer_j : q.generation.prompt_j) / p->replicas;
+        if (g == &t->tokens) continue;
+        t->idle_w = q.idle_w / p->replicas;
+        t->room_tokens = q.generation.longest_context;
+    }
+    return status;
 }
 
 /* Whole numbers from low to high, evenly or by equal factors; fewer where they would repeat. */
@@ -108,42 +127,44 @@ adept_mix_row adept_mix_mean(const adept_mix_row *rows, size_t n_rows)
 }
 
 adept_status adept_pass_table_make(adept_pass_table *out, const adept_mix_row *rows, size_t n_rows, int64_t most,
-                                   adept_sweep_profile_of profile_of, void *context, const adept_hwprofile *hw,
-                                   const adept_run *run, adept_error *err)
+                                   int64_t chunk, adept_sweep_profile_of profile_of, void *context,
+                                   const adept_hwprofile *hw, const adept_run *run, adept_error *err)
 {
-    double shortest = INFINITY, longest = 0, longest_prompt = 0, points[PROMPTS];
-    adept_prediction p;
-    adept_status status = ADEPT_OK;
+    double shortest = INFINITY, longest = 0, longest_prompt = 0, x[MOST_POINTS], y[LENGTHS];
+    predictor p = {profile_of, context, hw, *run, run->ep > 1 ? (double)run->ep : 1, err};
+    size_t n = 0;
     for (size_t i = 0; i < n_rows; i++) {
         shortest = fmin(shortest, rows[i].prompt);
         longest_prompt = fmax(longest_prompt, rows[i].prompt);
         longest = fmax(longest, rows[i].prompt + rows[i].tokens - 1);
     }
-    *out = (adept_pass_table){.n_batches = 1, .n_lengths = spread(points, LENGTHS, shortest, longest, false)};
-    for (int64_t batch = 1; batch < most; batch *= 2)
-        out->n_batches++;
-    out->n_prompts = spread(points, PROMPTS, shortest, longest_prompt, true);
-    if (!allocate(out)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
-    memcpy(out->prompts, points, out->n_prompts * sizeof *points);
-    spread(out->lengths, LENGTHS, shortest, longest, false);
-    for (size_t i = 0; i < out->n_prompts && status == ADEPT_OK; i++) {
-        status = predict(&p, 1, out->prompts[i], profile_of, context, hw, run, err);
-        if (status != ADEPT_OK) break;
-        out->prompt_s[i] = p.ttft_s;
-        out->prompt_j[i] = p.generation.prompt_j;
-        out->idle_w = p.idle_w;
-        out->room_tokens = p.generation.longest_context;
+    *out = (adept_pass_table){.chunk = (double)chunk};
+    if (run->pp > 1 || run->global_batch > 0)
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "mix: queries that arrive are not simulated on a pipeline, whose batches take turns: "
+                               "pp and global_batch do not act");
+    if (chunk > 0 && chunk <= most)
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "mix: passes of prefill_chunk %lld tokens have no room for prompts beside those of %lld "
+                               "answers at a time (batch)",
+                               (long long)chunk, (long long)most);
+    p.run.gpus = p.run.nodes = 0;
+    p.run.dp = run->ep > 1 ? run->ep : 0;
+    for (int64_t batch = 1; n == 0 || x[n - 1] < (double)most; batch *= 2)
+        x[n++] = fmin((double)most, (double)batch);
+    bool ok = grid_new(&out->tokens, x, n, y, spread(y, LENGTHS, shortest, longest, false));
+    if (chunk > 0) {
+        const double widest = fmin((double)chunk, longest + 1); /* no more in all than a query has */
+        n = spread(x, CHUNKS, 1, widest, true);
+        ok = ok && grid_new(&out->chunks, x, n, y, spread(y, LENGTHS, 0, longest + 1 - widest, false));
+    } else {
+        y[0] = 0;
+        n = spread(x, PROMPTS, shortest, longest_prompt, true);
+        ok = ok && grid_new(&out->prompts, x, n, y, 1);
     }
-    for (size_t b = 0; b < out->n_batches && status == ADEPT_OK; b++) {
-        out->batches[b] = fmin((double)most, ldexp(1, (int)b));
-        for (size_t l = 0; l < out->n_lengths && status == ADEPT_OK; l++) {
-            const size_t at = b * out->n_lengths + l;
-            status = predict(&p, out->batches[b], out->lengths[l], profile_of, context, hw, run, err);
-            if (status != ADEPT_OK) break;
-            out->token_s[at] = p.tpot_s;
-            out->token_j[at] = p.generation.answer_j;
-        }
-    }
+    if (!ok) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    adept_status status = fill_grid(chunk > 0 ? &out->chunks : &out->prompts, out, &p);
+    if (status == ADEPT_OK) status = fill_grid(&out->tokens, out, &p);
     if (status == ADEPT_OK && !(out->room_tokens >= longest + 1))
         return adept_error_set(
             err, ADEPT_E_USAGE,
@@ -174,6 +195,7 @@ typedef struct server {
     size_t n_answers;
     double now_s, busy_s, energy_j;
     double held_tokens, length_sum;
+    double read; /* of the next query's prompt */
     double passes, answers_in_passes;
 } server;
 
@@ -224,23 +246,10 @@ static void work(server *s, double time_s, double energy_j)
     s->energy_j += energy_j;
 }
 
-/* Passes until an answer ends, or a query arrives for which there is room: lengths grow evenly meanwhile. */
-static void write_tokens(server *s)
+/* So many tokens more of every answer. */
+static void advance(server *s, double passes)
 {
-    const double batch = (double)s->n_answers, mean = s->length_sum / batch;
-    double passes = INFINITY;
-    for (size_t i = 0; i < s->n_answers; i++)
-        passes = fmin(passes, s->answers[i].left);
-    if (s->next < s->n && s->queries[s->next].arrival_s > s->now_s && has_room(s)) {
-        const double one_s = of_tokens(s->table, s->table->token_s, batch, mean);
-        passes = fmin(passes, fmax(1, ceil((s->queries[s->next].arrival_s - s->now_s) / one_s)));
-    }
-    const double middle = mean + 0.5 * (passes - 1);
-    work(s, passes * of_tokens(s->table, s->table->token_s, batch, middle),
-         passes * of_tokens(s->table, s->table->token_j, batch, middle));
-    s->passes += passes;
-    s->answers_in_passes += passes * batch;
-    s->length_sum += passes * batch;
+    s->length_sum += passes * (double)s->n_answers;
     for (size_t i = 0; i < s->n_answers;) {
         answer *a = &s->answers[i];
         a->left -= passes;
@@ -256,18 +265,85 @@ static void write_tokens(server *s)
     }
 }
 
+/* Its answer is under way, once so many of its tokens are there. */
+static void admit(server *s, double tokens)
+{
+    const query *q = &s->queries[s->next];
+    s->held_tokens += needs_tokens(q);
+    s->length_sum += q->prompt + tokens;
+    s->answers[s->n_answers++] = (answer){s->next++, q->tokens - tokens, q->prompt + tokens};
+}
+
+static bool reads(const server *s)
+{
+    return s->next < s->n && s->queries[s->next].arrival_s <= s->now_s && has_room(s);
+}
+
+static void read_prompt(server *s)
+{
+    const adept_pass_grid *g = &s->table->prompts;
+    query *q = &s->queries[s->next];
+    work(s, grid_at(g, g->time_s, q->prompt, 0), grid_at(g, g->energy_j, q->prompt, 0));
+    q->first_s = s->now_s;
+    admit(s, 0);
+}
+
+/* A pass of prompts' tokens beside those of answers. Whose prompt ends here has its first token with it: as if one had
+ * been there before. */
+static void read_chunk(server *s)
+{
+    const adept_pass_grid *g = &s->table->chunks, *t = &s->table->tokens;
+    const size_t before = s->n_answers;
+    const double batch = (double)before, mean = before > 0 ? s->length_sum / batch : 0.0;
+    double left = s->table->chunk - batch, tokens = 0, met = 0;
+    while (left > 0 && reads(s)) {
+        const double prompt = s->queries[s->next].prompt, n = fmin(left, prompt - s->read);
+        met += n * s->read;
+        tokens += n;
+        left -= n;
+        s->read += n;
+        if (s->read < prompt) break;
+        s->read = 0;
+        admit(s, -1);
+    }
+    double time_s = grid_at(g, g->time_s, tokens + batch, met / tokens),
+           energy_j = grid_at(g, g->energy_j, tokens + batch, met / tokens);
+    if (before > 0) {
+        time_s += grid_at(t, t->time_s, batch, mean) - grid_at(t, t->time_s, batch, 0);
+        energy_j += grid_at(t, t->energy_j, batch, mean) - grid_at(t, t->energy_j, batch, 0);
+        s->passes += 1;
+        s->answers_in_passes += batch;
+    }
+    work(s, time_s, energy_j);
+    for (size_t i = before; i < s->n_answers; i++)
+        s->queries[s->answers[i].query].first_s = s->now_s;
+    advance(s, 1);
+}
+
+/* Passes until an answer ends, or a query arrives for which there is room: lengths grow evenly meanwhile. */
+static void write_tokens(server *s)
+{
+    const adept_pass_grid *g = &s->table->tokens;
+    const double batch = (double)s->n_answers, mean = s->length_sum / batch;
+    double passes = INFINITY;
+    for (size_t i = 0; i < s->n_answers; i++)
+        passes = fmin(passes, s->answers[i].left);
+    if (s->next < s->n && s->queries[s->next].arrival_s > s->now_s && has_room(s)) {
+        const double one_s = grid_at(g, g->time_s, batch, mean);
+        passes = fmin(passes, fmax(1, ceil((s->queries[s->next].arrival_s - s->now_s) / one_s)));
+    }
+    const double middle = mean + 0.5 * (passes - 1);
+    work(s, passes * grid_at(g, g->time_s, batch, middle), passes * grid_at(g, g->energy_j, batch, middle));
+    s->passes += passes;
+    s->answers_in_passes += passes * batch;
+    advance(s, passes);
+}
+
 static void serve(server *s)
 {
     while (s->next < s->n || s->n_answers > 0) {
-        const bool waits = s->next < s->n && s->queries[s->next].arrival_s <= s->now_s;
-        if (waits && has_room(s)) {
-            query *q = &s->queries[s->next];
-            work(s, of_prompt(s->table, s->table->prompt_s, q->prompt),
-                 of_prompt(s->table, s->table->prompt_j, q->prompt));
-            q->first_s = s->now_s;
-            s->held_tokens += needs_tokens(q);
-            s->length_sum += q->prompt;
-            s->answers[s->n_answers++] = (answer){s->next++, q->tokens, q->prompt};
+        if (reads(s)) {
+            (s->table->chunk > 0 ? read_chunk : read_prompt)(s);
         } else if (s->n_answers > 0) {
             write_tokens(s);
         } else {

@@ -57,13 +57,9 @@ void adept_call_keeps(adept_call *c, const adept_tensor *t, double elements_per_
     const double bytes = elements_per_token * (stored > 0 ? stored : adept_dtype_bytes(t->dtype));
     run->storages[t->storage].resident = true;
     run->storages[t->storage].element_bytes = stored;
-    for (size_t i = 0; i < ADEPT_KEPT_WINDOWS; i++) {
-        if (i < run->n_kept && run->kept[i].window != window) continue;
-        if (i == run->n_kept) run->kept[run->n_kept++].window = window;
-        run->kept[i].bytes_per_token += bytes;
-        return;
-    }
-    adept_call_fail(c, "more than %d windows", ADEPT_KEPT_WINDOWS);
+    run->storages[t->storage].kept = (adept_kept_tokens){window, bytes};
+    if (!adept_kept_add(run->kept, &run->n_kept, &run->storages[t->storage].kept, 1.0))
+        adept_call_fail(c, "more than %d windows", ADEPT_KEPT_WINDOWS);
 }
 
 adept_attention adept_call_attention(const adept_call *c)

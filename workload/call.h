@@ -16,6 +16,7 @@ typedef struct adept_storage {
     bool resident;       /* weights, buffers, constants, autocast copies: not an activation */
     bool order_unknown;  /* of its elements in memory: a library or a file chose it */
     double element_bytes; /* as they lie in memory; 0: as their type */
+    adept_kept_tokens kept; /* a cache: what it takes for a token */
 } adept_storage;
 
 /* A tensor and the record that produced it (-1: input, parameter, constant). Every tensor of a run is one of these. */

@@ -2,15 +2,17 @@
 #include "divide.h"
 #include <math.h>
 
-/* Bytes of a product's three matrices, of an element each. */
-static double matrices(double m, double n, double k)
-{
-    return m * k + k * n + m * n;
-}
-
 static double part_of(double size, double by)
 {
     return by > 1.0 ? fmax(1.0, ceil(size / by)) : size;
+}
+
+/* Of so many experts that tokens of one GPU meet, those that tokens of all GPUs meet on each: of n tokens, an expert is
+ * left out with probability q^n. */
+static double met_experts(double met, const adept_division *d)
+{
+    if (d->experts <= 1.0) return met;
+    return d->all_experts / d->experts * (1.0 - pow(fmax(0.0, 1.0 - met / d->all_experts), d->experts));
 }
 
 /* A product that has m tokens in its forward pass. The gradient of its input has m x K by N, that of its weights K x N
@@ -29,17 +31,16 @@ static void divide_product(adept_kernel *k, const adept_kernel *forward, const a
     } else {
         k->m = part_of(m, d->inner), k->n = part_of(n, d->columns), k->k = part_of(inner, d->tokens * d->parts);
     }
-    k->batch = part_of(batch, d->experts);
+    k->batch = met_experts(batch, d);
     if (d->experts > 1.0) { /* fewer experts, each with the tokens of as many more GPUs: as many in all */
         double *tokens = is_forward || of_input ? &k->m : &k->k;
         *tokens = *tokens * batch / k->batch;
     }
-    const double work = k->m * k->n * k->k * k->batch / (m * n * inner * batch),
-                 bytes = matrices(k->m, k->n, k->k) * k->batch / (matrices(m, n, inner) * batch);
-    k->flops *= work;
-    k->flops_alu *= k->m * k->n * k->batch / (m * n * batch);
-    k->bytes_read *= bytes;
-    k->bytes_written *= bytes;
+    const double results = k->m * k->n * k->batch / (m * n * batch);
+    k->flops *= results * k->k / inner;
+    k->flops_alu *= results;
+    k->bytes_read *= (k->m + k->n) * k->k * k->batch / ((m + n) * inner * batch);
+    k->bytes_written *= results;
 }
 
 /* Attention, or products of activations: by samples and heads, then by queries. */
@@ -52,6 +53,16 @@ static void divide_heads(adept_kernel *k, double by)
     k->flops_alu /= by;
     k->bytes_read /= by;
     k->bytes_written /= by;
+}
+
+/* Where GPUs share keys that others of them read as well: tokens of an answer, whose heads meet their keys together,
+ * are fewer for each. */
+static void read_shared_keys(adept_kernel *k, const adept_kernel *whole, const adept_division *d, double by)
+{
+    k->bytes_read = d->query_bytes / by + (whole->bytes_read - d->query_bytes) / d->keys;
+    if (whole->causal) return;
+    k->batch = fmax(1.0, whole->batch / d->keys);
+    k->m = part_of(whole->m, by / d->keys);
 }
 
 bool adept_divide(adept_profile_op *out, const adept_profile_op *op, const adept_division *d, adept_arena *arena)
@@ -71,6 +82,7 @@ bool adept_divide(adept_profile_op *out, const adept_profile_op *op, const adept
         if (matrix && k->pass == ADEPT_FORWARD && !forward) forward = &op->kernels[i];
         if (k->family == ADEPT_FAMILY_ATTENTION || (matrix && d->heads)) {
             divide_heads(k, by);
+            if (d->keys > 0.0 && d->keys < by) read_shared_keys(k, &op->kernels[i], d, by);
             continue;
         }
         if (matrix && k->m > 0.0) {

@@ -10,7 +10,9 @@ typedef struct adept_division {
     double parts;      /* of split activations, beside tokens: heads, features of what is no product with weights */
     double columns;    /* a product's results */
     double inner;      /* what it sums over */
-    double experts;    /* of a grouped product */
+    double experts, all_experts; /* of a grouped product: parts, and experts of all of them */
+    double keys;       /* of attention: parts of keys and values, which may be fewer than of queries; 0: as many */
+    double query_bytes; /* that it reads beside them */
     double row;        /* of a loss: each row of logits */
     double table_rows; /* of an embedding */
     bool heads;        /* a product is of activations, whose batch is divided first */

@@ -182,6 +182,10 @@ static adept_status check_generation(const adept_graph *graph, const adept_workl
         return adept_error_set(err, ADEPT_E_USAGE,
                                "%s: mode generate needs the lengths of prompt and answer: --prompt 512 --tokens 256",
                                graph->path);
+    if (c->cached_tokens >= c->prompt)
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "%s: %lld cached_tokens leave nothing of a prompt of %lld to read", graph->path,
+                               (long long)c->cached_tokens, (long long)c->prompt);
     if (c->n_inputs > 0 || c->seq_length > 0)
         return adept_error_set(
             err, ADEPT_E_USAGE,
@@ -195,6 +199,26 @@ static adept_status check_generation(const adept_graph *graph, const adept_workl
     return ADEPT_OK;
 }
 
+/* A pass reads the prompt, or a chunk of it: the last has what is left, the first attends to nothing before it, and
+ * those between them are walked in groups, each as its middle one. @param length  tokens that each leg's pass reads */
+static size_t list_prompt(adept_profile_leg *legs, int64_t *length, const adept_workload_config *c, int64_t groups)
+{
+    const int64_t rest = c->prompt - c->cached_tokens,
+                  chunk = c->prefill_chunk > 0 && c->prefill_chunk < rest ? c->prefill_chunk : rest;
+    const int64_t whole = (rest - 1) / chunk;
+    size_t n = 0;
+    for (int64_t done = 0; done <= whole;) {
+        const int64_t left = whole - done, to_come = groups - (int64_t)n;
+        adept_profile_leg *leg = &legs[n];
+        leg->reads = true;
+        leg->times = n == 0 || left == 0 ? 1 : (left + to_come - 1) / to_come;
+        leg->past = c->cached_tokens + done * chunk + (leg->times - 1) * chunk / 2;
+        length[n++] = left == 0 ? rest - whole * chunk : chunk;
+        done += leg->times;
+    }
+    return n;
+}
+
 adept_status adept_generation_build(adept_profile **out, const adept_graph *graph, const adept_handler_table *handlers,
                                     const adept_workload_config *given, int64_t groups, adept_unsupported **unsupported,
                                     size_t *n_unsupported, adept_error *err)
@@ -203,20 +227,29 @@ adept_status adept_generation_build(adept_profile **out, const adept_graph *grap
     if (status != ADEPT_OK) return status;
     if (groups > given->tokens) groups = given->tokens;
     adept_workload_config c = *given;
-    adept_profile_leg *legs = calloc((size_t)groups + 1, sizeof *legs);
+    const size_t most = (size_t)groups + ADEPT_TOKEN_GROUPS + 1;
+    adept_profile_leg *legs = calloc(most, sizeof *legs);
+    int64_t *length = calloc(most, sizeof *length);
     size_t n = 0;
-    if (!legs) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    if (!legs || !length) {
+        free(legs), free(length);
+        return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    }
+    const size_t n_prompt = list_prompt(legs, length, given, ADEPT_TOKEN_GROUPS), n_legs = n_prompt + (size_t)groups;
     c.mode = ADEPT_MODE_INFER;
     if (c.batch_size < 1) c.batch_size = 1;
     /* Weights are stored as the model computes, unless they are said to have 32 bits. */
     if (c.precision == ADEPT_AMP_BF16 && c.weights != ADEPT_STORED_FP32) c.precision = ADEPT_PURE_BF16;
     if (c.precision == ADEPT_AMP_FP16 && c.weights != ADEPT_STORED_FP32) c.precision = ADEPT_PURE_FP16;
-    for (int64_t done = 0; status == ADEPT_OK && n < (size_t)groups + 1; n++) {
-        const int64_t left = given->tokens - done, to_come = groups - (int64_t)n; /* groups, but for the last token's */
+    for (int64_t done = 0; status == ADEPT_OK && n < n_legs; n++) {
+        const int64_t left = given->tokens - done, to_come = (int64_t)(n_legs - n) - 1; /* groups, but the last token's */
         adept_profile_leg *leg = &legs[n];
-        leg->times = n == 0 || to_come == 0 ? 1 : (left - 1 + to_come - 1) / to_come;
-        if (n > 0) leg->past = given->prompt + done + (leg->times - 1) / 2, done += leg->times;
-        c.seq_length = n == 0 ? given->prompt : 1;
+        if (n >= n_prompt) {
+            leg->times = to_come == 0 ? 1 : (left - 1 + to_come - 1) / to_come;
+            leg->past = given->prompt + done + (leg->times - 1) / 2;
+            done += leg->times;
+        }
+        c.seq_length = n < n_prompt ? length[n] : 1;
         status =
             adept_profile_walk(&leg->profile, graph, handlers, &c, true, leg->past, unsupported, n_unsupported, err);
     }
@@ -227,7 +260,7 @@ adept_status adept_generation_build(adept_profile **out, const adept_graph *grap
         for (size_t i = 0; i + 1 < n; i++)
             adept_profile_free(legs[i].profile);
     if (status == ADEPT_OK) (*out)->tokens_per_sample = given->tokens;
-    free(legs);
+    free(legs), free(length);
     return status;
 }
 
@@ -236,7 +269,8 @@ adept_status adept_generation_build(adept_profile **out, const adept_graph *grap
 static adept_status check_words(const adept_workload_config *c, adept_error *err)
 {
     static const size_t of_generate[] = {ADEPT_FIELD_prompt, ADEPT_FIELD_tokens, ADEPT_FIELD_weights,
-                                         ADEPT_FIELD_kv_cache};
+                                         ADEPT_FIELD_kv_cache, ADEPT_FIELD_prefill_chunk,
+                                         ADEPT_FIELD_cached_tokens};
     for (size_t i = 0; i < sizeof of_generate / sizeof *of_generate && c->mode != ADEPT_MODE_GENERATE; i++)
         if (!adept_field_is_zero(adept_workload_field(of_generate[i]), &c->words))
             return adept_error_set(err, ADEPT_E_USAGE, "%s acts in mode generate only",

@@ -130,11 +130,18 @@ adept_status adept_mesh_of(adept_mesh *out, const adept_mesh_words *words, const
     l.trainer = (adept_trainer)words->trainer;
     l.plain = l.gpus == l.dp && l.ep == 1 && l.sharding == ADEPT_SHARDED_NOTHING &&
               l.recompute == ADEPT_RECOMPUTE_NONE && !l.chunked_loss && l.trainer == ADEPT_TRAINER_TORCH;
-    if (profile && profile->mode == ADEPT_MODE_INFER &&
-        (l.sharding != ADEPT_SHARDED_NOTHING || l.recompute != ADEPT_RECOMPUTE_NONE || l.chunked_loss || l.pp > 1 ||
-         words->global_batch > 0))
-        return refuse(
-            err, "fsdp, zero, pp, global_batch, activation_checkpoint and loss are of training, and the mode is infer");
+    const bool generates = profile && profile->mode == ADEPT_MODE_GENERATE,
+               infers = generates || (profile && profile->mode == ADEPT_MODE_INFER);
+    if (infers && (l.sharding != ADEPT_SHARDED_NOTHING || l.recompute != ADEPT_RECOMPUTE_NONE || l.chunked_loss ||
+                   (!generates && (l.pp > 1 || words->global_batch > 0))))
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "fsdp, zero, activation_checkpoint and loss are of training%s, and the mode is %s",
+                               generates ? "" : ", pp and global_batch of it or of mode generate",
+                               adept_mode_name((size_t)profile->mode));
+    if (generates && (l.sp || l.cp > 1 || l.schedule != ADEPT_PIPELINE_1F1B || l.virtual_stages > 1 ||
+                      l.trainer != ADEPT_TRAINER_TORCH))
+        return refuse(err, "mode generate is shared out by dp, tp, pp and ep: sp, cp, schedule, virtual_stages and "
+                           "trainer do not act");
     *out = l;
     return ADEPT_OK;
 }

@@ -63,7 +63,8 @@ static bool is_resident(const partitioner *t, int32_t tensor)
 {
     const int32_t memory = t->p->tensors[tensor].memory;
     const adept_program_memory *m = memory < 0 ? NULL : &t->p->memories[memory];
-    return m && (m->resident || m->param >= 0); /* also a cast that autocast does not keep */
+    /* also a cast that autocast does not keep; a cache is what attention reads, no weight */
+    return m && (m->resident || m->param >= 0) && !(m->cache.bytes_per_token > 0.0);
 }
 
 static int64_t last_dim(const adept_program_shape *s)
@@ -179,6 +180,7 @@ static outcome apply(const partitioner *t, const adept_program_operator *o, plac
         return x.last && out && last_dim(out) != last_dim(in) ? CANNOT : PASSES;
     case ADEPT_SHARD_HEADS: {
         if (x.last) return CANNOT;
+        if (strcmp(kind->kind, "cache") == 0) return PASSES; /* of as many heads as there are */
         const adept_program_shape *q = shape_of(t, operand(t, o, 0));
         const int64_t heads = q->ndim >= 3 ? q->dims[q->ndim - 3] : 1;
         return heads % x.parts == 0 && x.parts == t->mesh->tp ? PASSES : UNEVEN;
@@ -348,7 +350,10 @@ static adept_status place_product(partitioner *t, int32_t at, const adept_progra
     const bool grouped = is_grouped(t, o), vocabulary = is_embedding(t, o);
     int32_t parts = 1;
     *y = (placed){1, false};
-    if (grouped) d->experts = (double)t->mesh->expert_parts;
+    if (grouped) {
+        d->experts = (double)t->mesh->expert_parts;
+        d->all_experts = (double)shape_of(t, weight)->dims[0];
+    }
     if (vocabulary) {
         if (t->mesh->tp == 1 || t->p->tensors[weight].memory < 0 || t->root[t->p->tensors[weight].memory] != t->table)
             return ADEPT_OK;
@@ -366,6 +371,8 @@ static adept_status place_product(partitioner *t, int32_t at, const adept_progra
             return refuse(t, o, "its inputs are split over tensor parallel GPUs, and it cannot work on parts");
         if (what == PASSES) { /* each head's */
             d->parts = x.parts;
+            d->heads = shape_of(t, weight)->ndim > 2; /* with a matrix of its own */
+            if (d->heads) set_weight(t, weight, x.parts);
             *y = z;
             return ADEPT_OK;
         }
@@ -398,7 +405,7 @@ static adept_status place_operator(partitioner *t, int32_t at)
     int32_t first;
     placed x = most_split(t, o, &first), y = {1, false};
     const bool of_weights = o->n_outputs > 0 && is_resident(t, operand(t, o, o->n_inputs));
-    *d = (adept_division){1, 1, 1, 1, 1, 1, 1, .heads = weight < 0};
+    *d = (adept_division){1, 1, 1, 1, 1, .row = 1, .table_rows = 1, .heads = weight < 0};
     if (of_weights) { /* a cast that autocast keeps, whose share is known in the end */
         if (o->n_inputs > 0 && t->p->tensors[operand(t, o, 0)].memory >= 0)
             t->root[t->p->tensors[operand(t, o, o->n_inputs)].memory] = t->root[t->p->tensors[operand(t, o, 0)].memory];
@@ -408,6 +415,10 @@ static adept_status place_operator(partitioner *t, int32_t at)
     }
     d->tokens = (double)t->mesh->cp;
     if (weight < 0 && first >= 0) d->parts = x.parts;
+    if (kind->shard == ADEPT_SHARD_HEADS && o->n_inputs > 1 && t->profile->mode == ADEPT_MODE_INFER) {
+        d->keys = t->placed[operand(t, o, 1)].parts;
+        d->query_bytes = t->p->tensors[operand(t, o, 0)].bytes;
+    }
     if (weight >= 0) {
         adept_status status = place_product(t, at, o, weight, x, first, &y);
         if (status != ADEPT_OK) return status;
@@ -681,6 +692,30 @@ static void sum_inputs(partitioner *t)
     if (t->out->n_blocks > 3) t->out->blocks[1].input_bytes = t->out->blocks[2].input_bytes;
 }
 
+/* A rank's cache, and what a pass without backward has in memory at one time. */
+static bool sum_alive(partitioner *t)
+{
+    const adept_program *p = t->p;
+    double *change = calloc(p->n_operators + 2, sizeof *change), alive = 0.0;
+    bool ok = change != NULL;
+    for (size_t i = 0; i < p->n_memories && ok; i++) {
+        const adept_program_memory *m = &p->memories[i];
+        const double share = t->share[i] > 0.0 ? t->share[i] : 1.0;
+        adept_rank_block *b = &t->out->blocks[t->out->block_of[m->first]];
+        if (m->cache.bytes_per_token > 0.0) ok = adept_kept_add(b->kept, &b->n_kept, &m->cache, share);
+        if (m->resident) continue;
+        change[m->given ? 0 : m->first] += share * m->bytes;
+        if (m->last < (int32_t)p->n_operators) change[m->last + 1] -= share * m->bytes;
+    }
+    for (size_t i = 0; i < p->n_operators && ok; i++) {
+        adept_rank_block *b = &t->out->blocks[t->out->block_of[i]];
+        alive += change[i];
+        b->alive_bytes = fmax(b->alive_bytes, alive);
+    }
+    free(change);
+    return ok;
+}
+
 /* ---- all together ---- */
 
 static adept_status partition(partitioner *t)
@@ -775,7 +810,8 @@ static adept_status partition(partitioner *t)
         find_trained(t, trains);
         sum_weights(t, element_bytes, experts, trains);
         sum_inputs(t);
-        if (!sum_kept(t)) status = adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
+        if (!(t->profile->mode == ADEPT_MODE_INFER ? sum_alive(t) : sum_kept(t)))
+            status = adept_error_set(t->err, ADEPT_E_NOMEM, "out of memory");
     }
     free(element_bytes);
     free(experts);

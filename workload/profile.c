@@ -67,6 +67,17 @@ bool adept_profile_begins_leg(const adept_profile *profile, size_t program_opera
     return false;
 }
 
+bool adept_kept_add(adept_kept_tokens *kept, size_t *n, const adept_kept_tokens *one, double share)
+{
+    size_t i = 0;
+    while (i < *n && kept[i].window != one->window)
+        i++;
+    if (i == ADEPT_KEPT_WINDOWS) return false;
+    if (i == *n) kept[(*n)++] = (adept_kept_tokens){one->window, 0};
+    kept[i].bytes_per_token += share * one->bytes_per_token;
+    return true;
+}
+
 double adept_kept_bytes(const adept_kept_tokens *kept, size_t n, double tokens)
 {
     double sum = 0;

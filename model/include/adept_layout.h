@@ -24,6 +24,8 @@ typedef struct adept_stage_prediction {
     double busy_s, wait_s; /* of a step: kernels; the rest of it */
     double power_w, clock_ratio;
     adept_memory memory;
+    size_t n_kept;      /* of a generation: what the GPU's part of all queries' caches takes */
+    adept_kept_tokens kept[ADEPT_KEPT_WINDOWS];
     double states_bytes, unsharded_bytes, buffers_bytes; /* of memory: weights, gradients and optimizer; inside other */
     double allocated_bytes; /* as PyTorch's allocator counts: without the context, communicators and fragments */
 } adept_stage_prediction;

@@ -61,12 +61,34 @@ shows '^prompt,tokens,weights,step_time_s,.*,ttft_s,tpot_s,energy_per_token_j,'
 expect_ok sweep "$small" $generate --execution graphs --vary batch=1,64,1024 --samples 1000 --minimise energy --within-tpot 1ms
 shows '^Best     batch=64: '
 shows '^Binding  time of a token of 1.00 ms; with .* it would be batch=1024: '
+expect_ok sweep "$small" $generate --execution graphs --vary batch=1,64,1024 --minimise energy_per_token --within-tpot 1ms
+shows '^least energy of a token of the job among 2 of 3 points'
+shows '^Best     batch=64: .* m?J per token$'
+expect_error 2 'minimise energy_per_token need --mode generate' sweep gpt-2 --gpu a100 --vary batch=1 --minimise energy_per_token
 run sweep "$small" $generate --vary batch=1 --within-ttft 1us
 checks=$((checks + 1))
 [ "$rc" -eq 7 ] && grep -q 'no point keeps within the time to the first token of 1.00 us' "$work/err" || fail 'a bound that nothing keeps'
 expect_ok explain "$small" $generate
 shows '^One batch of queries of '
 shows 'The first token comes after'
+
+# over several GPUs: sums of times and of memory, what cannot act, and that one GPU is the ordinary prediction
+expect_ok predict llama-3-70b $generate --batch 8 --execution graphs --tp 8
+shows '^Layout +dp 1 x tp 8; 1 micro-batch of 8, global batch 8$'
+shows '^  cache        180 MiB    40.0 KiB for each token of a query$'
+shows '^  fits  .* on a replica, or 8 of '
+shows '^Memory of a GPU: .* fits$'
+expect_ok predict "$small" $generate --batch 8 --tp 1 --json
+cp "$work/out" "$work/said"
+expect_ok predict "$small" $generate --batch 8 --json
+sed -n '/"generate"/,/}/p' "$work/out" >"$work/one"
+sed -n '/"generate"/,/}/p' "$work/said" | cmp -s - "$work/one" || fail 'tp 1 is not one GPU'
+expect_ok predict mixtral-8x7b $generate --batch 8 --execution graphs --gpus 8 --ep 8
+shows '^  expert parallel '
+expect_ok sweep "$small" $generate --gpus 4 --vary tp=1,2,4 --vary power-limit=400,700 --csv
+[ "$(grep -c ',true,memory\|,true,launch\|,true,communication' "$work/out")" -eq 6 ] || fail 'layouts in a sweep of generations'
+expect_error 2 'of training, and the mode is generate' predict "$small" $generate --gpus 2 --fsdp full
+expect_error 2 'sp, cp, schedule, virtual_stages and trainer do not act' predict "$small" $generate --tp 2 --sp
 
 # queries as they arrive
 printf 'prompt,tokens,share\n128,32,0.75\n512,64,0.25\n' >"$work/mix.csv"
@@ -86,11 +108,30 @@ expect_ok predict "$small" $mix --rate 100000/s --json
 shows 'mix: more queries arrive than are answered'
 expect_ok predict "$small" $mix --gpus 2 --rate 20/s
 shows '10 at each GPU'
+# as a second simulation, by another road, has it
+if command -v python3 >/dev/null 2>&1; then
+    checks=$((checks + 1))
+    python3 "$ADEPT_SOURCE_DIR/tests/cli/mix_reference.py" "$ADEPT" "$work/mix.csv" 120 16 "$small" --gpu h100 --execution graphs \
+        >"$work/out" 2>"$work/err" || { fail 'another simulation says otherwise'; cat "$work/out" "$work/err"; }
+fi
+# passes with chunks of prompts hold answers up less; replicas of several GPUs
+expect_ok predict "$small" $mix --rate 200/s --json
+held_up=$(sed -n '/"tpot_s":[[:space:]]*{/,/}/p' "$work/out" | sed -n 's/.*"p99":[[:space:]]*//p')
+expect_ok predict "$small" $mix --rate 200/s --prefill-chunk 64 --json
+checks=$((checks + 1))
+in_chunks=$(sed -n '/"tpot_s":[[:space:]]*{/,/}/p' "$work/out" | sed -n 's/.*"p99":[[:space:]]*//p')
+awk "BEGIN { exit !($in_chunks + 0 < $held_up + 0) }" || fail "chunks: $in_chunks s a token, not less than $held_up"
+expect_ok predict "$small" $mix --rate 40/s --gpus 4 --tp 2
+shows '^As they arrive: 40 queries/s, 20 at each replica, '
+expect_ok predict 'adept:mixtral?layers=2' $mix --rate 40/s --gpus 2 --ep 2
+shows '^As they arrive: 40 queries/s, 20 at each replica, '
+expect_error 2 'not simulated on a pipeline' predict "$small" $mix --rate 40/s --gpus 2 --pp 2
+expect_error 2 'no room for prompts beside those of 16 answers' predict "$small" $mix --rate 40/s --prefill-chunk 16
 expect_error 2 'rate needs --mix' predict "$small" $generate --rate 4/s
 expect_error 2 'mix needs --rate' predict "$small" --mode generate --gpu h100 --mix "$work/mix.csv"
 expect_error 2 'mix needs --batch' predict "$small" --mode generate --gpu h100 --mix "$work/mix.csv" --rate 1/s
 expect_error 2 'mix needs --mode generate' predict "$small" --gpu h100 --batch 4 --mix "$work/mix.csv" --rate 1/s
-expect_error 2 'prompt and --tokens do not act' predict "$small" $generate --batch 4 --mix "$work/mix.csv" --rate 1/s
+expect_error 2 'prompt, --tokens and --cached-tokens do not act' predict "$small" $generate --batch 4 --mix "$work/mix.csv" --rate 1/s
 printf 'prompt,tokens,share\n128,32,0.75\n512,0,0.25\n' >"$work/zero.csv"
 expect_error 3 'zero.csv:3: ' predict "$small" --mode generate --gpu h100 --batch 4 --mix "$work/zero.csv" --rate 1/s
 printf 'prompt,tokens\n128,32\n' >"$work/short.csv"

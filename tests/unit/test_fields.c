@@ -109,7 +109,7 @@ static void in_the_library(const adept_field *f, bool of_run)
     const char *const generation[] = {"mode=generate", "prompt=9", "tokens=3", word, NULL},
                       *const denoising[] = {"mode=infer", word, NULL};
     const size_t at = of_run ? 0 : (size_t)(f - adept_workload_field(0));
-    const bool generates = at >= ADEPT_FIELD_prompt && at <= ADEPT_FIELD_kv_cache;
+    const bool generates = at >= ADEPT_FIELD_prompt && at < ADEPT_FIELD_denoise_steps;
     const adept_model_options options = {.words = of_run || at == ADEPT_FIELD_seq_length ? NULL
                                                   : generates                            ? generation
                                                   : at == ADEPT_FIELD_denoise_steps      ? denoising

@@ -1,8 +1,8 @@
-/* Mode generate: FLOPs, bytes and cache of a prompt and of tokens against closed forms of the models' sizes alone;
- * groups of tokens against every token by itself; what the numbers of a batch of queries mean; what is refused. */
+/* Mode generate: FLOPs, bytes and cache of a prompt and of tokens against closed forms of the models' sizes alone, of
+ * one GPU and of a rank of several; groups of tokens against every token by itself; what the numbers of a batch of queries mean; what is refused. */
 #include "adept_handlers.h"
 #include "adept_import.h"
-#include "adept_model.h"
+#include "adept_layout.h"
 #include "legs.h"
 #include <math.h>
 #include <setjmp.h>
@@ -94,6 +94,36 @@ static void llama_flops(void **state)
     assert_int_equal(p->legs[p->n_legs - 1].past, 512 + 255);
     near(p->totals.macs_forward, all, 1e-15, "the whole");
     adept_profile_free(p);
+}
+
+/* Chunks multiply by weights what the whole prompt does, and each its last position by the head; queries of a chunk
+ * meet the cache before it and the chunk. What the cache has already is not read again. */
+static void chunks_of_a_prompt(void **state)
+{
+    (void)state;
+    static const int64_t cases[][3] = {{512, 512, 0}, {512, 600, 0}, {512, 128, 0}, {512, 96, 100}, {5000, 16, 0},
+                                       {512, 0, 500}}; /* prompt, chunk, in the cache */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        adept_workload_config c = queries;
+        c.prompt = cases[i][0], c.prefill_chunk = cases[i][1], c.cached_tokens = cases[i][2], c.tokens = 1;
+        adept_profile *p = walk("llama-3-8b", &c);
+        double met = 0, n_chunks = 0, macs = 0, passes = 0, read = (double)(c.prompt - c.cached_tokens), angles = 64;
+        for (int64_t at = c.cached_tokens; at < c.prompt; n_chunks++) {
+            const int64_t chunk = c.prefill_chunk > 0 ? c.prefill_chunk : c.prompt,
+                          n = at + chunk < c.prompt ? chunk : c.prompt - at;
+            met += (double)n * (double)(at + n);
+            at += n;
+        }
+        for (size_t k = 0; k + 1 < p->n_legs; k++) {
+            assert_true(p->legs[k].reads);
+            macs += (double)p->legs[k].times * p->legs[k].profile->totals.macs_forward;
+            passes += (double)p->legs[k].times;
+        }
+        assert_true(!p->legs[p->n_legs - 1].reads && passes == n_chunks && p->n_legs <= 11);
+        near(macs, B * read * LAYERS * BLOCK + LAYERS * 2 * B * 32 * 128 * met + n_chunks * B * HEAD + angles * read,
+             1e-12, "a prompt in chunks");
+        adept_profile_free(p);
+    }
 }
 
 /* What lies in memory: weights of blocks, the rest in 16 bits, and what a token reads of them and of the cache. */
@@ -270,6 +300,159 @@ static void sums_of_a_batch(void **state)
     adept_hwprofile_free(hw);
 }
 
+/* ---- several GPUs ---- */
+
+static adept_partition split(const adept_profile *p, size_t leg, const adept_mesh_words *words)
+{
+    adept_mesh mesh;
+    adept_partition out;
+    adept_error err = {0};
+    if (adept_mesh_of(&mesh, words, p, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    if (adept_partition_new(&out, p->legs[leg].profile, &mesh, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    return out;
+}
+
+/* Of a rank: as bytes_read(). */
+static double rank_reads(const adept_partition *x, const char *kind, const char *op)
+{
+    adept_profile rank = *x->profile;
+    rank.ops = x->ops;
+    return bytes_read(&rank, kind, op);
+}
+
+static double rank_cache(const adept_partition *x, double tokens)
+{
+    double sum = 0;
+    for (size_t b = 0; b < x->n_blocks; b++)
+        sum += adept_kept_bytes(x->blocks[b].kept, x->blocks[b].n_kept, tokens);
+    return sum;
+}
+
+static double rank_weights(const adept_partition *x)
+{
+    double sum = 0;
+    for (size_t b = 0; b < x->n_blocks; b++)
+        sum += x->blocks[b].weight_bytes + x->blocks[b].frozen_bytes;
+    return sum;
+}
+
+/* Llama-3-8B on t GPUs: each adds up batch x tokens x width twice a layer and once behind the embedding, and has a
+ * part of all matrices; of 8 heads of keys 16 GPUs have one each, every two the same. */
+static void tensor_parallel(void **state)
+{
+    (void)state;
+    adept_profile *p = walk("llama-3-8b", &queries);
+    static const double gpus[][2] = {{1, 1}, {2, 2}, {8, 8}, {16, 8}}; /* and parts of the cache */
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        const double t = gpus[i][0], parts = gpus[i][1], keys = PROMPT + TOKENS;
+        for (size_t leg = 0; leg < p->n_legs; leg += p->n_legs - 1) {
+            adept_partition x = split(p, leg, &(adept_mesh_words){.tp = (int64_t)t});
+            const double tokens = leg == 0 ? PROMPT : 1, sum_bytes = B * tokens * WIDTH * 2;
+            for (size_t b = 0; b < x.n_blocks && t > 1; b++) {
+                const adept_transfer *sums = &x.blocks[b].sent[ADEPT_FORWARD][ADEPT_AXIS_TENSOR][ADEPT_ALL_REDUCE];
+                const double n = b == 0 ? 1 : b + 1 < x.n_blocks ? 2 : 0;
+                near(sums->n, n, 0, "all-reduces");
+                near(sums->bytes, n * sum_bytes, 1e-12, "their bytes");
+            }
+            const double whole = LAYERS * WIDTH * 1024 * 2 * (1 / parts - 1 / t); /* of keys and values */
+            near(rank_weights(&x), 2 * ((LAYERS * BLOCK + 2 * HEAD) / t + whole + NORMS + 64), 1e-12, "weights");
+            const double cache = LAYERS * B * 2 * 8 * 128 * 2 * keys / parts;
+            near(rank_cache(&x, keys), cache, 1e-12, "cache");
+            if (leg > 0) near(rank_reads(&x, "attention", NULL), LAYERS * B * WIDTH * 2 / t + cache, 1e-12, "read");
+            assert_true(t == 1 || x.n_whole == 0);
+            adept_partition_free(&x);
+        }
+    }
+    adept_profile_free(p);
+}
+
+/* DeepSeek's latent is every GPU's; matrices of heads are split. Mixtral's tokens go to experts of 8 GPUs and back. */
+static void latents_and_experts_of_several(void **state)
+{
+    (void)state;
+    adept_profile *p = walk("deepseek-v3", &queries);
+    const size_t last = p->n_legs - 1;
+    adept_partition x = split(p, last, &(adept_mesh_words){.tp = 8});
+    const double keys = PROMPT + TOKENS, cache = 61 * B * (512 + 64) * keys * 2;
+    near(rank_cache(&x, keys), cache, 1e-12, "latents");
+    near(rank_reads(&x, "attention", NULL), 61 * B * 128 / 8 * (512 + 64) * 2 + cache, 1e-12, "read");
+    near(rank_reads(&x, "matmul", "aten::bmm"), 2 * (61 * 128 / 8 * 512 * 256.0 + 61 * B * 128 / 8 * (128.0 + 512)),
+         1e-12, "of heads");
+    adept_partition_free(&x);
+    adept_profile_free(p);
+    p = walk("mixtral-8x7b", &queries);
+    x = split(p, p->n_legs - 1, &(adept_mesh_words){.gpus = 8, .ep = 8});
+    const double met = 1 - pow(1 - 2.0 / 8, 8 * B), rows = 2 * B, matrices = 32 * 3 * 4096.0 * 14336;
+    near(rank_reads(&x, "matmul", "adept::grouped_mm"), 2 * (met * matrices + 32 * rows * (4096.0 + 14336)), 1e-12,
+         "its expert");
+    const adept_transfer *sent = &x.blocks[9].sent[ADEPT_FORWARD][ADEPT_AXIS_EXPERT][ADEPT_ALL_TO_ALL];
+    assert_true(sent->n == 2 && sent->bytes == 2 * rows * 4096 * 2);
+    adept_partition_free(&x);
+    adept_profile_free(p);
+}
+
+static adept_layout_prediction share_out(const adept_profile *p, const adept_hwprofile *hw, adept_run run)
+{
+    adept_layout_prediction out;
+    adept_error err = {0};
+    if (adept_predict_layout(&out, p, hw, &run, &err) != ADEPT_OK) fail_msg("%s", err.message);
+    const adept_prediction *q = &out.prediction;
+    near(out.compute_s + out.tensor_s + out.expert_s + out.send_s + out.bubble_s + out.rest_s, q->step_time_s, 1e-12,
+         "parts");
+    near(q->step_time_s, q->ttft_s + TOKENS * q->tpot_s, 1e-12, "first token and the others");
+    near(q->generation.prompt_j + q->generation.answer_j, q->power_avg_w * q->step_time_s, 1e-12, "energy");
+    near(q->generation.tokens_per_s, (double)out.mesh.global_batch * TOKENS / q->step_time_s, 1e-12, "tokens");
+    return out;
+}
+
+/* A 70B model fits 8 GPUs and not one. Stages have a part of layers and cache each: a batch alone waits for all of
+ * them, two batches in turns take a token each in that time. */
+static void layouts_of_a_generation(void **state)
+{
+    (void)state;
+    adept_hwprofile *hw = open_gpu("h100");
+    adept_workload_config c = queries;
+    c.execution = ADEPT_GRAPHS;
+    adept_profile *p = walk("llama-3-70b", &c);
+    adept_layout_prediction l = share_out(p, hw, (adept_run){.tp = 8});
+    assert_false(predict(p, hw, NULL).memory.fits);
+    assert_true(l.prediction.memory.fits && l.prediction.memory.kv_bytes == 80 * B * 2 * 128 * 2 * 768);
+    assert_true(l.prediction.generation.kv_bytes_per_token == 80 * 2 * 128 * 2);
+    const double half_s = share_out(p, hw, (adept_run){.tp = 4}).prediction.tpot_s;
+    assert_true(l.prediction.tpot_s < half_s && l.prediction.tpot_s > half_s / 2);
+    c.batch_size = (int64_t)l.prediction.generation.largest_batch;
+    for (int more = 0; more < 2; more++, c.batch_size++) {
+        adept_profile *full = walk("llama-3-70b", &c);
+        assert_int_equal(share_out(full, hw, (adept_run){.tp = 8}).prediction.memory.fits, !more);
+        adept_profile_free(full);
+    }
+    adept_profile_free(p);
+    c.batch_size = queries.batch_size;
+    p = walk("llama-3-8b", &c);
+    const adept_prediction one = predict(p, hw, NULL), said = predict(p, hw, &(adept_run){.tp = 1, .pp = 1});
+    assert_memory_equal(&one.estimate, &said.estimate, sizeof one.estimate);
+    assert_memory_equal(&one.generation, &said.generation, sizeof one.generation);
+    const adept_layout_prediction alone = share_out(p, hw, (adept_run){.pp = 2}),
+                                  two = share_out(p, hw, (adept_run){.pp = 2, .global_batch = 16}),
+                                  four = share_out(p, hw, (adept_run){.pp = 2, .global_batch = 32});
+    assert_true(alone.prediction.memory.kv_bytes == one.memory.kv_bytes / 2);
+    assert_true(two.prediction.memory.kv_bytes == one.memory.kv_bytes);
+    near(alone.prediction.tpot_s, one.tpot_s, 0.005, "all stages, and a send");
+    assert_true(alone.prediction.tpot_s > one.tpot_s && two.prediction.tpot_s < 1.1 * alone.prediction.tpot_s);
+    near(four.prediction.tpot_s, 2 * two.prediction.tpot_s, 1e-9, "four batches in turns");
+    near(two.bubble_s, two.prediction.step_time_s - two.send_s - 2 * two.stages[two.slowest].micro_s - one.fixed_s, 1e-9,
+         "stages that wait");
+    assert_true(two.bubble_s < 0.1 * alone.bubble_s);
+    adept_profile_free(p);
+    c.prefill_chunk = 128; /* chunks follow one another through the stages */
+    p = walk("llama-3-8b", &c);
+    const double in_chunks_s = share_out(p, hw, (adept_run){.pp = 2}).prediction.ttft_s;
+    near(in_chunks_s, predict(p, hw, NULL).ttft_s * 5 / 8, 0.1, "half of four chunks, and a stage's");
+    assert_true(in_chunks_s < alone.prediction.ttft_s);
+    adept_profile_free(p);
+    adept_hwprofile_free(hw);
+}
+
 /* The largest batch fits, one more does not; the same of the context. */
 static void what_fits(void **state)
 {
@@ -338,6 +521,11 @@ static void refused(void **state)
          ADEPT_E_USAGE,
          "grad_accum"},
         {"llama-3-8b", {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = INT64_C(1) << 52}, ADEPT_E_USAGE, "2^31"},
+        {"llama-3-8b",
+         {.mode = ADEPT_MODE_GENERATE, .prompt = 4, .tokens = 4, .cached_tokens = 4},
+         ADEPT_E_USAGE,
+         "leave nothing of a prompt of 4"},
+        {"llama-3-8b", {.mode = ADEPT_MODE_INFER, .prefill_chunk = 4}, ADEPT_E_USAGE, "prefill_chunk acts"},
         {"llama-3-8b", {.mode = ADEPT_MODE_INFER, .prompt = 4}, ADEPT_E_USAGE, "prompt acts in mode generate only"},
         {"llama-3-8b", {.mode = ADEPT_MODE_TRAIN, .tokens = 4}, ADEPT_E_USAGE, "tokens acts in mode generate only"},
         {"llama-3-8b", {.mode = ADEPT_MODE_INFER, .weights = ADEPT_STORED_FP8}, ADEPT_E_USAGE, "weights acts"},
@@ -368,12 +556,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(llama_flops),
+        cmocka_unit_test(chunks_of_a_prompt),
         cmocka_unit_test(llama_bytes),
         cmocka_unit_test(experts_that_are_read),
         cmocka_unit_test(latent_cache),
         cmocka_unit_test(windows),
         cmocka_unit_test(groups_are_as_good_as_every_token),
         cmocka_unit_test(sums_of_a_batch),
+        cmocka_unit_test(tensor_parallel),
+        cmocka_unit_test(latents_and_experts_of_several),
+        cmocka_unit_test(layouts_of_a_generation),
         cmocka_unit_test(what_fits),
         cmocka_unit_test(denoising),
         cmocka_unit_test(refused),

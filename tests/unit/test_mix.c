@@ -16,18 +16,10 @@ static void near(double a, double b, double within, const char *what)
 }
 
 /* A prompt takes 0.1 s, a token 0.01 s, whatever is long and however many: 8 tokens make 0.18 s. */
-static double prompts[] = {100}, prompt_s[] = {0.1}, prompt_j[] = {50}, batches[] = {1}, lengths[] = {100},
+static double prompts[] = {100}, none[] = {0}, prompt_s[] = {0.1}, prompt_j[] = {50}, batches[] = {1}, lengths[] = {100},
               token_s[] = {0.01}, token_j[] = {3};
-static const adept_pass_table fixed = {.n_prompts = 1,
-                                       .n_batches = 1,
-                                       .n_lengths = 1,
-                                       .prompts = prompts,
-                                       .prompt_s = prompt_s,
-                                       .prompt_j = prompt_j,
-                                       .batches = batches,
-                                       .lengths = lengths,
-                                       .token_s = token_s,
-                                       .token_j = token_j,
+static const adept_pass_table fixed = {.prompts = {1, 1, prompts, none, prompt_s, prompt_j},
+                                       .tokens = {1, 1, batches, lengths, token_s, token_j},
                                        .idle_w = 40,
                                        .room_tokens = INFINITY};
 static const adept_mix_row eight = {100, 8, 1};
@@ -93,16 +85,8 @@ static void alone(void **state)
     (void)state;
     static double two_prompts[] = {100, 200}, two_s[] = {0.1, 0.3}, two_j[] = {50, 150}, two_batches[] = {1, 2},
                   two_lengths[] = {100, 300}, four_s[] = {0.01, 0.03, 0.02, 0.04}, four_j[] = {3, 5, 4, 6};
-    const adept_pass_table table = {.n_prompts = 2,
-                                    .n_batches = 2,
-                                    .n_lengths = 2,
-                                    .prompts = two_prompts,
-                                    .prompt_s = two_s,
-                                    .prompt_j = two_j,
-                                    .batches = two_batches,
-                                    .lengths = two_lengths,
-                                    .token_s = four_s,
-                                    .token_j = four_j,
+    const adept_pass_table table = {.prompts = {2, 1, two_prompts, none, two_s, two_j},
+                                    .tokens = {2, 2, two_batches, two_lengths, four_s, four_j},
                                     .idle_w = 40,
                                     .room_tokens = 1000};
     const adept_mix_row row = {150, 11, 3}; /* caches of 150 to 160: 155 on average */
@@ -115,6 +99,43 @@ static void alone(void **state)
     near(r.power_avg_w, 40, 1e-4, "power");
     near((r.energy_per_query_j - 40 * (1 / r.queries_per_s - 0.2 - 11 * token)), query_j, 1e-3, "energy");
     near(r.energy_per_token_j * 11, r.energy_per_query_j, 1e-12, "of a token");
+}
+
+/* Chunks of 100 tokens: 1 ms a token, and 0.1 ms for each ten before it; a token of an answer reads its cache in 10 us
+ * for each of its tokens, and takes 1 ms and as many as there are answers beside. */
+static void in_chunks(void **state)
+{
+    (void)state;
+    static double sizes[] = {1, 101}, pasts[] = {0, 100}, chunk_s[] = {0.001, 0.002, 0.101, 0.102},
+                  chunk_j[] = {1, 2, 101, 102}, two_batches[] = {1, 2}, two_lengths[] = {0, 100},
+                  four_s[] = {0.002, 0.003, 0.003, 0.005}, four_j[] = {2, 3, 3, 5};
+    adept_pass_table table = {.chunks = {2, 2, sizes, pasts, chunk_s, chunk_j},
+                              .tokens = {2, 2, two_batches, two_lengths, four_s, four_j},
+                              .chunk = 100,
+                              .idle_w = 0,
+                              .room_tokens = INFINITY};
+    const adept_mix_row row = {250, 10, 1};
+    /* passes of 100, 100 and 50 tokens behind 0, 100 and 200; ten tokens behind 254.5 on average */
+    const double read_s = 0.1 + 0.101 + 0.052, token = 0.002 + 254.5e-5;
+    const adept_mix_result one = simulate(&row, 1, &table, 1e-6, 2, 100, 7);
+    near(one.ttft_s.mean, read_s, 1e-6, "first token");
+    near(one.latency_s.p99, read_s + 10 * token, 1e-6, "latency");
+    near(one.energy_per_query_j, 1000 * (read_s + 10 * token), 1e-6, "energy");
+    /* whole prompts hold answers up by one at a time; passes of chunks, by no more than a pass is long */
+    const adept_mix_row rows[] = {{250, 40, 1}, {1000, 40, 1}};
+    const adept_mix_result parts = simulate(rows, 2, &table, 0.5, 16, 20000, 3);
+    const double longest_s = 0.1 + 0.01 + 16 * (0.002 + 1040e-5);
+    assert_true(parts.steady && parts.tpot_s.p99 < longest_s && parts.mean_batch > 1);
+    near(parts.queries_per_s, 0.5, 0.01, "what goes out");
+    table.chunk = 0, table.prompts = (adept_pass_grid){2, 1, sizes, none, (double[]){0.001, 0.101}, chunk_j};
+    const adept_mix_result whole = simulate(rows, 2, &table, 0.5, 16, 20000, 3);
+    assert_true(whole.tpot_s.p99 > 1.2 * parts.tpot_s.p99 && whole.ttft_s.mean < parts.ttft_s.mean);
+    /* a chunk that has room for every prompt, one at a time: M/D/1 again */
+    table = fixed;
+    table.chunks = table.prompts, table.chunk = 1000;
+    const adept_mix_result a = simulate(&eight, 1, &table, 3, 1, 20000, 5), b = simulate(&eight, 1, &fixed, 3, 1, 20000, 5);
+    near(a.latency_s.mean, b.latency_s.mean, 1e-9, "one at a time");
+    near(a.latency_s.p99, b.latency_s.p99, 1e-9, "one at a time");
 }
 
 /* Little's law, and what comes in goes out; more at a time answer more; caches without room wait. */
@@ -149,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_of_one_are_m_d_1),
         cmocka_unit_test(alone),
+        cmocka_unit_test(in_chunks),
         cmocka_unit_test(any_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -332,7 +332,7 @@ static void check_choice(const question *q)
 /* Budgets near what some point needs, so that they decide. */
 static void make_question(question *q)
 {
-    *q = (question){.job = {.aim = (adept_aim)pick(ADEPT_AIMS), .samples = floor(1 + exp(20 * draw()))},
+    *q = (question){.job = {.aim = (adept_aim)pick(ADEPT_AIM_TOKEN), .samples = floor(1 + exp(20 * draw()))},
                     .price_per_s = 1e-3 * draw(),
                     .price_per_j = 1e-6 * draw()};
     known_point k = {.status = ADEPT_E_USAGE};

@@ -235,8 +235,9 @@ static adept_workload_options with_lengths(const sweep_options *o)
 static adept_status check_tokens(adept_cli *cli, const work *w)
 {
     const adept_job *job = &w->o->job.job;
-    if (w->sweep.generates || !(job->ttft_limit_s > 0 || job->tpot_limit_s > 0)) return ADEPT_OK;
-    return adept_cli_usage(cli, "--within-ttft and --within-tpot need --mode generate");
+    const bool of_tokens = job->ttft_limit_s > 0 || job->tpot_limit_s > 0 || job->aim == ADEPT_AIM_TOKEN;
+    if (w->sweep.generates || !of_tokens) return ADEPT_OK;
+    return adept_cli_usage(cli, "--within-ttft, --within-tpot and --minimise energy_per_token need --mode generate");
 }
 
 static adept_status set_up(adept_cli *cli, work *w)

@@ -2,6 +2,7 @@
 #include "mix.h"
 #include "adept_csv.h"
 #include "adept_grow.h"
+#include "report.h"
 #include "table.h"
 #include "units.h"
 #include <inttypes.h>
@@ -82,8 +83,9 @@ adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_o
 {
     adept_workload_config *c = &step->workload.config;
     if (c->mode != ADEPT_MODE_GENERATE) return adept_cli_usage(cli, "--mix needs --mode generate");
-    if (c->prompt > 0 || c->tokens > 0)
-        return adept_cli_usage(cli, "--mix says the lengths of prompts and answers: --prompt and --tokens do not act");
+    if (c->prompt > 0 || c->tokens > 0 || c->cached_tokens > 0)
+        return adept_cli_usage(cli, "--mix says the lengths of prompts and answers: --prompt, --tokens and "
+                                    "--cached-tokens do not act");
     if (c->batch_size < 1 || c->batch_size > MOST_AT_A_TIME)
         return adept_cli_usage(cli, "--mix needs --batch, the most queries at a time on a GPU, up to %d",
                                MOST_AT_A_TIME);
@@ -99,22 +101,23 @@ adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_
                                    const adept_mix_options *o)
 {
     adept_pass_table table;
-    out->gpus = s->run->gpus > 0 ? (double)s->run->gpus : 1.0;
-    out->traffic = (adept_traffic){.rate_per_s = o->rate_per_s / out->gpus,
+    out->shared = s->layout && !s->layout->mesh.plain;
+    out->replicas = out->shared ? (double)s->layout->mesh.dp : (double)adept_run_gpus(s->run);
+    out->traffic = (adept_traffic){.rate_per_s = o->rate_per_s / out->replicas,
                                    .most = s->profile->batch_size,
                                    .queries = o->queries > 0 ? o->queries : QUERIES,
                                    .seed = o->seed > 0 ? (uint64_t)o->seed : 1};
     adept_status status = adept_pass_table_make(&table, out->rows, out->n_rows, out->traffic.most,
-                                                adept_sweep_source_profile, &s->source, s->hw, s->run, &cli->err);
+                                                s->profile->prefill_chunk, adept_sweep_source_profile, &s->source, s->hw, s->run, &cli->err);
     if (status == ADEPT_OK)
         status = adept_mix_simulate(&out->result, out->rows, out->n_rows, &table, &out->traffic, &cli->err);
     adept_pass_table_free(&table);
     const size_t most = sizeof s->prediction.warnings / sizeof s->prediction.warnings[0];
     if (status == ADEPT_OK && !out->result.steady && s->prediction.n_warnings < most)
         snprintf(s->prediction.warnings[s->prediction.n_warnings++], sizeof s->prediction.warnings[0],
-                 "mix: more queries arrive than are answered, so that what they wait has no mean: %.4g/s at each GPU, "
+                 "mix: more queries arrive than are answered, so that what they wait has no mean: %.4g/s at each %s, "
                  "of which %.4g are",
-                 out->traffic.rate_per_s, out->result.queries_per_s);
+                 out->traffic.rate_per_s, out->shared ? "replica" : "GPU", out->result.queries_per_s);
     return status;
 }
 
@@ -138,8 +141,8 @@ adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *
     const adept_mix_result *r = &a->result;
     adept_table table = {.columns = "of a query|>mean|>half below|>90 % below|>99 % below"};
 
-    fprintf(out, "\nAs they arrive: %.4g queries/s", a->gpus * a->traffic.rate_per_s);
-    if (a->gpus > 1) fprintf(out, ", %.4g at each GPU", a->traffic.rate_per_s);
+    fprintf(out, "\nAs they arrive: %.4g queries/s", a->replicas * a->traffic.rate_per_s);
+    if (a->replicas > 1) fprintf(out, ", %.4g at each %s", a->traffic.rate_per_s, a->shared ? "replica" : "GPU");
     fprintf(out, ", up to %" PRId64 " at a time (%" PRId64 " simulated)\n", a->traffic.most, a->traffic.queries);
     if (r->steady) print_row(&table, "first token after", &r->ttft_s);
     print_row(&table, "each token", &r->tpot_s);
@@ -147,10 +150,10 @@ adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *
     adept_status status = adept_table_end(cli, &table, out);
     if (!r->steady)
         fprintf(out, "  MORE ARRIVE than are answered: queues grow without end. Answered are %.4g queries/s\n",
-                a->gpus * r->queries_per_s);
+                a->replicas * r->queries_per_s);
     fprintf(out, "  %s tokens/s, %.3g answers at a time, %s of the time at work\n",
-            adept_units_digits(a->gpus * r->tokens_per_s).s, r->mean_batch, adept_units_percent(r->busy).s);
-    fprintf(out, "  %s on average, %s per query, %s per token\n", adept_units_si(a->gpus * r->power_avg_w, "W").s,
+            adept_units_digits(a->replicas * r->tokens_per_s).s, r->mean_batch, adept_units_percent(r->busy).s);
+    fprintf(out, "  %s on average, %s per query, %s per token\n", adept_units_si(a->replicas * r->power_avg_w, "W").s,
             adept_units_si(r->energy_per_query_j / 3600, "Wh").s, adept_units_si(r->energy_per_token_j, "J").s);
     return status;
 }
@@ -165,7 +168,7 @@ void adept_mix_put(adept_json_writer *w, const adept_mix_answer *a)
     const adept_mix_result *r = &a->result;
     adept_json_begin_object(w, "mix");
     adept_json_put_members(w, "rate_per_s %g most_at_a_time %jd requests %jd seed %jd steady %d",
-                           a->gpus * a->traffic.rate_per_s, (intmax_t)a->traffic.most, (intmax_t)a->traffic.queries,
+                           a->replicas * a->traffic.rate_per_s, (intmax_t)a->traffic.most, (intmax_t)a->traffic.queries,
                            (intmax_t)a->traffic.seed, r->steady);
     put_percentiles(w, "ttft_s", &r->ttft_s);
     put_percentiles(w, "tpot_s", &r->tpot_s);
@@ -174,7 +177,7 @@ void adept_mix_put(adept_json_writer *w, const adept_mix_answer *a)
         w,
         "queries_per_s %g tokens_per_s %g busy %g mean_batch %g power_avg_w %g energy_per_query_j %g "
         "wh_per_query %g energy_per_token_j %g",
-        a->gpus * r->queries_per_s, a->gpus * r->tokens_per_s, r->busy, r->mean_batch, a->gpus * r->power_avg_w,
+        a->replicas * r->queries_per_s, a->replicas * r->tokens_per_s, r->busy, r->mean_batch, a->replicas * r->power_avg_w,
         r->energy_per_query_j, r->energy_per_query_j / 3600, r->energy_per_token_j);
     adept_json_end_object(w);
 }

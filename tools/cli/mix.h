@@ -17,7 +17,8 @@ extern const adept_options adept_mix_options_of;
 typedef struct adept_mix_answer {
     adept_mix_row *rows;
     size_t n_rows;
-    double gpus;
+    double replicas; /* GPUs, or groups of them that share the model */
+    bool shared;
     adept_traffic traffic;
     adept_mix_result result;
 } adept_mix_answer;

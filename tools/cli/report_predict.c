@@ -99,11 +99,12 @@ static void print_headline(FILE *out, const adept_predicted_step *r)
     fputc('\n', out);
 }
 
-static const char *bound_text(adept_bound bound)
+static const char *bound_text(adept_bound bound, adept_execution execution)
 {
     static const char *const texts[] = {"arithmetic", "memory: weights and cache are read",
                                         "the host: it launches kernels one by one", "communication"};
-    return texts[bound];
+    return bound == ADEPT_BOUND_LAUNCH && execution == ADEPT_GRAPHS ? "the gaps between kernels of a graph"
+                                                                    : texts[bound];
 }
 
 /* What a query waits and costs. */
@@ -112,11 +113,15 @@ static void print_generation(FILE *out, const adept_predicted_step *r)
     const adept_prediction *p = &r->prediction;
     const adept_profile *profile = r->profile;
     const adept_generation *g = &p->generation;
+    const bool shared = r->layout && !r->layout->mesh.plain;
+    const adept_execution execution = profile->execution;
+    const char *on = shared ? "replica" : "GPU";
+    const double replicas = (double)(shared ? r->layout->mesh.dp : adept_run_gpus(r->run));
 
     fprintf(out, "\nA batch of %.0f quer%s, each of %" PRId64 " tokens, answered by %" PRId64 "\n", p->samples,
             p->samples == 1 ? "y" : "ies", profile->prompt, profile->tokens);
-    fprintf(out, "  first token  %-10s bound by %s\n", adept_units_time(p->ttft_s).s, bound_text(g->prompt_bound));
-    fprintf(out, "  each token   %-10s bound by %s\n", adept_units_time(p->tpot_s).s, bound_text(g->answer_bound));
+    fprintf(out, "  first token  %-10s bound by %s\n", adept_units_time(p->ttft_s).s, bound_text(g->prompt_bound, execution));
+    fprintf(out, "  each token   %-10s bound by %s\n", adept_units_time(p->tpot_s).s, bound_text(g->answer_bound, execution));
     fprintf(out, "  %s tokens/s of all queries together, %s of each\n", adept_units_digits(g->tokens_per_s).s,
             adept_units_digits(1 / p->tpot_s).s);
     fprintf(out, "  %s per token, %s per query: %s of it for the prompt\n",
@@ -125,10 +130,10 @@ static void print_generation(FILE *out, const adept_predicted_step *r)
     fprintf(out, "  cache        %-10s %s for each token of a query", adept_units_bytes(g->kv_bytes).s,
             adept_units_bytes(g->kv_bytes_per_token).s);
     if (g->largest_batch > 0 && isfinite(g->longest_context))
-        fprintf(out, "\n  fits         %.0f queries of this length on a GPU, or %.0f of %.0f tokens", g->largest_batch,
-                p->samples / (double)adept_run_gpus(r->run), g->longest_context);
+        fprintf(out, "\n  fits         %.0f queries of this length on a %s, or %.0f of %.0f tokens", g->largest_batch,
+                on, p->samples / replicas, g->longest_context);
     else if (g->largest_batch > 0)
-        fprintf(out, "\n  fits         %.0f queries of this length on a GPU", g->largest_batch);
+        fprintf(out, "\n  fits         %.0f queries of this length on a %s", g->largest_batch, on);
     fputc('\n', out);
 }
 
@@ -177,17 +182,18 @@ static void print_communication(FILE *out, const adept_prediction *p)
             p->comm_hidden_s > 1e-6 * all_s ? adept_units_time(p->comm_hidden_s).s : "none");
 }
 
+static const char *of_pass(const adept_profile *p)
+{
+    return trains(p) ? "forward and backward" : generates(p) ? "prompt and tokens" : "forward";
+}
+
 static void print_times(FILE *out, const adept_predicted_step *r)
 {
     const adept_prediction *p = &r->prediction;
     double step_s = p->step_time_s;
 
     fputs("\nWhere the time goes\n", out);
-    print_phase(out,
-                trains(r->profile)      ? "forward and backward"
-                : generates(r->profile) ? "prompt and tokens"
-                                        : "forward",
-                p->pass_s, step_s);
+    print_phase(out, of_pass(r->profile), p->pass_s, step_s);
     if (r->profile->mode == ADEPT_MODE_TRAIN) print_phase(out, "optimizer", p->optimizer_s, step_s);
     if (r->run->gpus > 1) print_phase(out, "communication", p->comm_s, step_s);
     print_phase(out, "kernel launches", p->kernel_launch_s, step_s);
@@ -232,7 +238,7 @@ static void print_layout_times(FILE *out, const adept_predicted_step *r)
     const struct {
         const char *name;
         double time_s;
-    } parts[] = {{"forward and backward", l->compute_s}, {"computed again", l->again_s},
+    } parts[] = {{of_pass(r->profile), l->compute_s},    {"computed again", l->again_s},
                  {"tensor parallel", l->tensor_s},       {"context parallel", l->context_s},
                  {"expert parallel", l->expert_s},       {"replicas, shards", l->data_s},
                  {"sends of the pipeline", l->send_s},   {"bubble", l->bubble_s},
@@ -282,8 +288,9 @@ static void print_layout_times(FILE *out, const adept_predicted_step *r)
 }
 
 /* Of the worst rank; near: what is said of fragmentation decides. */
-static void print_layout_memory(FILE *out, const adept_layout_prediction *l)
+static void print_layout_memory(FILE *out, const adept_predicted_step *r)
 {
+    const adept_layout_prediction *l = r->layout;
     const adept_stage_prediction *s = &l->stages[l->worst];
     const adept_memory *m = &s->memory;
     const bool near = m->fits && m->peak_bytes + l->fragmentation_bytes > m->capacity_bytes;
@@ -294,9 +301,13 @@ static void print_layout_memory(FILE *out, const adept_layout_prediction *l)
             near      ? "fits if little is lost to fragmentation"
             : m->fits ? "fits"
                       : "DOES NOT FIT");
-    fprintf(out, "  weights %s, gradients %s, optimizer state %s,\n", adept_units_bytes(m->weights_bytes).s,
-            adept_units_bytes(m->gradients_bytes).s, adept_units_bytes(m->optimizer_bytes).s);
-    fprintf(out, "  activations %s of %.3g micro-batch%s in flight", adept_units_bytes(m->activations_bytes).s,
+    fprintf(out, "  weights %s, ", adept_units_bytes(m->weights_bytes).s);
+    if (m->kv_bytes > 0) fprintf(out, "cache %s,\n", adept_units_bytes(m->kv_bytes).s);
+    if (trains(r->profile))
+        fprintf(out, "gradients %s, optimizer state %s,\n", adept_units_bytes(m->gradients_bytes).s,
+                adept_units_bytes(m->optimizer_bytes).s);
+    fprintf(out, "%sactivations %s of %.3g micro-batch%s in flight",
+            m->kv_bytes > 0 || trains(r->profile) ? "  " : "", adept_units_bytes(m->activations_bytes).s,
             s->in_flight, s->in_flight > 1 ? "es" : "");
     if (s->unsharded_bytes > 0) fprintf(out, ", unsharded blocks %s", adept_units_bytes(s->unsharded_bytes).s);
     fprintf(out, ",\n  context and NCCL's buffers %s, other %s\n", adept_units_bytes(s->buffers_bytes).s,
@@ -504,7 +515,7 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
     if (generates(r->profile)) print_generation(out, r);
     (shared ? print_layout_times : print_times)(out, r);
     if (shared)
-        print_layout_memory(out, r->layout);
+        print_layout_memory(out, r);
     else
         print_memory(out, r);
     print_limits(out, &r->limits);

@@ -64,7 +64,9 @@ static const adept_option_row rows[] = {
      .at = AT(job.ttft_limit_s), .given = AT(given), .units = adept_suffix_times},
     {"within-tpot", "TIME", 4, "Mean time of each further token at most: 30ms", ADEPT_OPT_AMOUNT,
      .at = AT(job.tpot_limit_s), .given = AT(given), .units = adept_suffix_times},
-    {"minimise", "NAME", 4, "What of the job is to be least: time, energy, edp or cost (default: as --objective says)",
+    {"minimise", "NAME", 4,
+     "What of the job is to be least: time, energy, edp or cost, or energy_per_token in mode generate (default: as "
+     "--objective says)",
      ADEPT_OPT_CHOICE, .at = AT(job.aim), .given = AT(aim_given), .names = adept_aim_name},
     {"minimize", "NAME", 4, NULL, ADEPT_OPT_CHOICE, .at = AT(job.aim), .given = AT(aim_given), .names = adept_aim_name},
     {"price", "P", 4, "Price of a kWh, in any currency", ADEPT_OPT_NUMBER, .at = AT(price_per_kwh)},
@@ -161,6 +163,8 @@ static void print_chosen(FILE *out, const adept_sweep_job *j, const adept_sweep 
         fputs("power and energy unknown", out);
     else
         fprintf(out, "%s, %s", adept_units_kwh(v->energy_j / J_PER_KWH).s, adept_units_si(v->power_w, "W").s);
+    if (j->job.aim == ADEPT_AIM_TOKEN)
+        fprintf(out, ", %s per token", adept_units_si(v->energy_per_token_j, "J").s);
     if (has_price(j) && isnan(v->cost)) fputs(", cost unknown", out);
     if (has_price(j) && !isnan(v->cost)) fprintf(out, ", cost %.4g", v->cost);
     fputc('\n', out);
@@ -217,6 +221,7 @@ static void put_chosen(adept_json_writer *w, const char *key, const adept_sweep_
     adept_json_put_members(w, "steps %g time_s %g energy_j %g power_avg_w %g cost %g step_time_s %g energy_step_j %g",
                            v->steps, v->time_s, v->energy_j, v->power_w, has_price(j) ? v->cost : NAN,
                            chosen->option.estimate.step_time_s, chosen->option.estimate.energy_step_j);
+    if (sweep->generates) adept_json_put_number(w, "energy_per_token_j", v->energy_per_token_j);
     adept_json_end_object(w);
 }
 

@@ -12,7 +12,8 @@
     X(TIME, "time", "least time", time_s)                                                                              \
     X(ENERGY, "energy", "least energy", energy_j)                                                                      \
     X(EDP, "edp", "least energy times time", edp_js)                                                                   \
-    X(COST, "cost", "least cost", cost)
+    X(COST, "cost", "least cost", cost)                                                                                \
+    X(TOKEN, "energy_per_token", "least energy of a token", energy_per_token_j) /* of a generation, not of the job */
 typedef enum adept_aim {
 #define X(id, name, text, field) ADEPT_AIM_##id,
     ADEPT_AIM_LIST(X)
@@ -58,7 +59,7 @@ typedef struct adept_option {
 
 /* An option, judged for the job. */
 typedef struct adept_judgement {
-    double steps, time_s, energy_j, edp_js, power_w, cost;
+    double steps, time_s, energy_j, edp_js, power_w, cost, energy_per_token_j;
     uint32_t violated; /* bits; 0: it is feasible */
 } adept_judgement;
 

@@ -3,7 +3,10 @@
  *
  *  Queries arrive by Poisson's law and wait in the order in which they came. A GPU reads one prompt at a time, whenever
  * a query waits and there is room for it, and then writes a token of every answer that is under way in each pass. Room
- * is `most` queries at a time and the memory of their caches at full length. */
+ * is `most` queries at a time and the memory of their caches at full length.
+ *
+ *  With chunks a pass has so many tokens at most: one of every answer, and of prompts that wait as many as are left. It
+ * takes what a chunk of as many tokens does, and what the answers take to read their caches. */
 #ifndef ADEPT_MIX_H
 #define ADEPT_MIX_H
 #include "adept_sweep.h"
@@ -12,22 +15,31 @@ typedef struct adept_mix_row {
     double prompt, tokens, share; /* shares are relative to their sum */
 } adept_mix_row;
 
-/** What passes take: of a prompt alone, and of tokens by how many answers are under way and by the mean length of their
- * caches. Between its points it is linear; outside it is continued. Power is of one GPU with what its scope counts. */
+/** Times and energies of passes at points: between them they are linear, outside they are continued. */
+typedef struct adept_pass_grid {
+    size_t n_x, n_y;
+    double *x, *y, *time_s, *energy_j; /* n_x; n_y; n_x * n_y, y fastest */
+} adept_pass_grid;
+
+/** What passes of a replica take: of a GPU, or of those that share the model. */
 typedef struct adept_pass_table {
-    size_t n_prompts, n_batches, n_lengths;
-    double *prompts, *prompt_s, *prompt_j;         /* n_prompts */
-    double *batches, *lengths, *token_s, *token_j; /* n_batches; n_lengths; n_batches * n_lengths, lengths fastest */
+    adept_pass_grid prompts; /* by length */
+    adept_pass_grid tokens;  /* by how many answers are under way, and the mean length of their caches */
+    adept_pass_grid chunks;  /* by tokens, and by those in the cache before them */
+    double chunk;            /* tokens of a pass at most; 0: prompts are read whole */
     double idle_w;
-    double room_tokens; /* of all caches together; INFINITY: not bounded */
+    double room_tokens;      /* of all caches together; INFINITY: not bounded */
 } adept_pass_table;
 
 /** @param out  adept_pass_table_free() it whatever the result
  *  @param most  queries at a time
- *  @return as adept_predict(); ADEPT_E_USAGE where not even one query fits the memory */
+ *  @param chunk  0: none
+ *  @param run  of its words, those of a layout say what a replica is; how many there are does not matter
+ *  @return as adept_predict(); ADEPT_E_USAGE where not even one query fits the memory, or replicas are pipelines */
 ADEPT_API adept_status adept_pass_table_make(adept_pass_table *out, const adept_mix_row *rows, size_t n_rows,
-                                             int64_t most, adept_sweep_profile_of profile_of, void *context,
-                                             const adept_hwprofile *hw, const adept_run *run, adept_error *err);
+                                             int64_t most, int64_t chunk, adept_sweep_profile_of profile_of,
+                                             void *context, const adept_hwprofile *hw, const adept_run *run,
+                                             adept_error *err);
 ADEPT_API void adept_pass_table_free(adept_pass_table *table); /* zeroed is fine */
 
 typedef struct adept_percentiles {
@@ -35,18 +47,18 @@ typedef struct adept_percentiles {
 } adept_percentiles;
 
 typedef struct adept_traffic {
-    double rate_per_s; /* that queries arrive at, on one GPU */
+    double rate_per_s; /* that queries arrive at, on one replica */
     int64_t most;      /* at a time */
     int64_t queries;   /* that are counted; a tenth as many go before them */
     uint64_t seed;
 } adept_traffic;
 
 typedef struct adept_mix_result {
-    bool steady;                 /* the GPU keeps up: else queues grow without end, and what queries wait is NAN */
+    bool steady;                 /* it keeps up: else queues grow without end, and what queries wait is NAN */
     adept_percentiles ttft_s;    /* from arrival to the first token */
     adept_percentiles tpot_s;    /* of a query's further tokens */
     adept_percentiles latency_s; /* from arrival to the last token */
-    double queries_per_s, tokens_per_s; /* of one GPU, while it has queries */
+    double queries_per_s, tokens_per_s; /* of one replica, while it has queries */
     double busy;                        /* share of time that it works */
     double mean_batch;                  /* answers under way in a pass that writes tokens */
     double power_avg_w, energy_per_query_j, energy_per_token_j;

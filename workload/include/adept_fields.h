@@ -90,6 +90,12 @@ enum { ADEPT_USUAL, ADEPT_EXPERT };
       ADEPT_EXPERT)                                                                                                    \
     X(kv_cache, WORD, adept_stored, adept_kv_cache_name, "auto", ADEPT_NO_UNIT, "kv-cache", "TYPE",                    \
       "The same of the key-value cache: auto, fp32, bf16, fp16, fp8 or int8", ADEPT_EXPERT)                            \
+    X(prefill_chunk, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "prefill-chunk", "N",                                    \
+      "Read a prompt in passes of so many tokens, in mode generate; with --mix answers are written in the same "       \
+      "passes, and N counts their tokens, too",                                                                        \
+      ADEPT_EXPERT)                                                                                                    \
+    X(cached_tokens, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "cached-tokens", "N",                                    \
+      "Tokens of the prompt that the cache has already, as prefix caching finds them", ADEPT_EXPERT)                   \
     X(denoise_steps, COUNT, int64_t, NULL, "", ADEPT_NO_UNIT, "denoise-steps", "N",                                    \
       "Passes that make a sample, in mode infer: a diffusion model's", ADEPT_EXPERT)
 

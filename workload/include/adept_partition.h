@@ -47,6 +47,9 @@ typedef struct adept_rank_block {
     double core_bytes;            /* of them what attention's core keeps: selective recomputation drops it */
     double pointwise_bytes;       /* of them what neither products nor attention made */
     double input_bytes;           /* that come from the block before */
+    size_t n_kept;                /* of a generation: what a GPU's part of the cache takes */
+    adept_kept_tokens kept[ADEPT_KEPT_WINDOWS];
+    double alive_bytes;           /* of a mode without backward: the most that is in memory at one time, without weights */
     adept_transfer sent[2][ADEPT_AXES][ADEPT_COLLECTIVES]; /* by adept_pass */
     /* with sequence parallel: gathers of backward for gradients of weights, beside products */
     adept_transfer again;

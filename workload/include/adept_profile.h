@@ -81,18 +81,13 @@ typedef struct adept_profile_places {
     int64_t first, last; /* of them; the program says where the others are */
 } adept_profile_places;
 
-/** What a key-value cache takes for each token of the whole batch, of at most `window` tokens; 0: of all. */
-#define ADEPT_KEPT_WINDOWS 4
-typedef struct adept_kept_tokens {
-    double window, bytes_per_token;
-} adept_kept_tokens;
-
 /** A part of a workload that runs so many times, and waits for what ran before: of a generation its prompt, then some
  * tokens that one pass stands for. Mode is infer. */
 typedef struct adept_profile_leg {
     struct adept_profile *profile; /* owned */
     int64_t times;
     int64_t past;          /* tokens in the cache before it */
+    bool reads;            /* the prompt, or a chunk of it */
     size_t first_op;       /* of the whole's ops */
     size_t first_operator; /* of its program */
 } adept_profile_leg;
@@ -203,6 +198,8 @@ typedef struct adept_profile {
 ADEPT_API int64_t adept_profile_times(const adept_profile *profile, size_t program_operator);
 bool adept_profile_begins_leg(const adept_profile *profile, size_t program_operator);
 
+/** To those of its window. @return false: there are more than ADEPT_KEPT_WINDOWS */
+ADEPT_API bool adept_kept_add(adept_kept_tokens *kept, size_t *n, const adept_kept_tokens *one, double share);
 /** Of a cache behind so many tokens, prompt and answer. */
 ADEPT_API double adept_kept_bytes(const adept_kept_tokens *kept, size_t n, double tokens);
 

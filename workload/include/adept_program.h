@@ -49,8 +49,15 @@ typedef struct adept_program_shape {
     const int64_t *dims;
 } adept_program_shape;
 
+/** What a key-value cache takes for each token of the whole batch, of at most `window` tokens; 0: of all. */
+#define ADEPT_KEPT_WINDOWS 4
+typedef struct adept_kept_tokens {
+    double window, bytes_per_token;
+} adept_kept_tokens;
+
 typedef struct adept_program_memory {
     double bytes;
+    adept_kept_tokens cache; /* 0 bytes: it is none */
     int32_t param;       /* parameter or buffer of the graph, -1: none */
     int32_t first, last; /* operators that use it; last is n_operators of what the model returns */
     int32_t kept_by;     /* operator whose backward needs it, and nothing before it kept it already; -1: none */
