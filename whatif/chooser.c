@@ -18,7 +18,7 @@ ADEPT_NAMES(adept_within_unit, ADEPT_WITHIN_LIST(UNIT))
 
 /* ---- one option ---- */
 
-static const adept_judgement unknown = {NAN, NAN, NAN, NAN, NAN, NAN, 1u << ADEPT_WITHIN_PREDICTABLE};
+static const adept_judgement unknown = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 1u << ADEPT_WITHIN_PREDICTABLE};
 
 static uint32_t exceeds(double value, double allowed, adept_within within)
 {
@@ -50,6 +50,7 @@ static adept_judgement judge(const adept_option *o, const adept_job *g)
     v.time_s = v.steps * e->step_time_s;
     v.energy_j = v.steps * e->energy_step_j;
     v.edp_js = v.energy_j * v.time_s;
+    v.ed2p_js2 = v.edp_js * v.time_s;
     v.power_w = e->power_avg_w;
     v.cost = paid(v.time_s, o->cost_per_s) + paid(v.energy_j, o->cost_per_j);
     v.violated = exceeds(v.power_w, g->power_budget_w, ADEPT_WITHIN_POWER) |
@@ -59,7 +60,7 @@ static adept_judgement judge(const adept_option *o, const adept_job *g)
                  exceeds(e->ttft_s, g->ttft_limit_s, ADEPT_WITHIN_TTFT) |
                  exceeds(e->tpot_s, g->tpot_limit_s, ADEPT_WITHIN_TPOT);
     if (!adept_estimate_fits(e) && !g->ignore_memory) v.violated |= 1u << ADEPT_WITHIN_MEMORY;
-    double needed = g->aim == ADEPT_AIM_COST ? v.cost : g->aim == ADEPT_AIM_TIME ? 0.0 : v.edp_js;
+    double needed = g->aim == ADEPT_AIM_TIME ? 0.0 : g->aim == ADEPT_AIM_ENERGY ? v.edp_js : aim_of(&v, g->aim);
     if (!isfinite(v.time_s) || !isfinite(needed)) v.violated |= 1u << ADEPT_WITHIN_PREDICTABLE;
     return v;
 }

@@ -12,6 +12,7 @@
     X(TIME, "time", "least time", time_s)                                                                              \
     X(ENERGY, "energy", "least energy", energy_j)                                                                      \
     X(EDP, "edp", "least energy times time", edp_js)                                                                   \
+    X(ED2P, "ed2p", "least energy times time squared", ed2p_js2)                                                       \
     X(COST, "cost", "least cost", cost)
 typedef enum adept_aim {
 #define X(id, name, text, field) ADEPT_AIM_##id,
@@ -58,7 +59,7 @@ typedef struct adept_option {
 
 /* An option, judged for the job. */
 typedef struct adept_judgement {
-    double steps, time_s, energy_j, edp_js, power_w, cost;
+    double steps, time_s, energy_j, edp_js, ed2p_js2, power_w, cost;
     uint32_t violated; /* bits; 0: it is feasible */
 } adept_judgement;
 
