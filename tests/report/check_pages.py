@@ -307,6 +307,7 @@ def check_live(page, folder):
                     check(page.complaints() == [], f"{name}: {page.complaints()}")
                     check(page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name}: wider than the window")
                     if width == 1120:
+                        page.evaluate("new Promise(done => { const look = () => document.querySelector('#step svg') ? done(true) : setTimeout(look, 20); look(); })")
                         check_by_axe(page, name)
             bare = page.evaluate("[...document.querySelectorAll('input, select')].filter(e => !e.labels.length && !e.getAttribute('aria-label')).length")
             check(bare == 0, f"the server's page: {bare} controls without a name")
