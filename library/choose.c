@@ -8,12 +8,12 @@
 #define SAME(name) ADEPT_CONSTRAINT_##name == 1 << ADEPT_WITHIN_##name
 _Static_assert(SAME(POWER) && SAME(DEADLINE) && SAME(ENERGY) && SAME(MEMORY) && SAME(PREDICTABLE), "constraints");
 _Static_assert((int)ADEPT_LEAST_TIME == (int)ADEPT_AIM_TIME && (int)ADEPT_LEAST_ENERGY == (int)ADEPT_AIM_ENERGY &&
-                   (int)ADEPT_LEAST_EDP == (int)ADEPT_AIM_EDP,
+                   (int)ADEPT_LEAST_EDP == (int)ADEPT_AIM_EDP && (int)ADEPT_LEAST_ED2P == (int)ADEPT_AIM_ED2P,
                "objectives");
 
 static adept_status set_up(adept_chooser *c, const adept_goal *g, adept_error *err)
 {
-    if (g->objective < ADEPT_LEAST_TIME || g->objective > ADEPT_LEAST_EDP)
+    if (g->objective < ADEPT_LEAST_TIME || g->objective > ADEPT_LEAST_ED2P)
         return adept_error_set(err, ADEPT_E_USAGE, "goal: objective is %d, which is no ADEPT_LEAST_",
                                (int)g->objective);
     for (size_t i = 0; i < sizeof g->reserved / sizeof *g->reserved; i++)

@@ -50,6 +50,7 @@ static adept_judgement judge(const adept_option *o, const adept_job *g)
     v.time_s = v.steps * e->step_time_s;
     v.energy_j = v.steps * e->energy_step_j;
     v.edp_js = v.energy_j * v.time_s;
+    v.ed2p_js2 = v.edp_js * v.time_s;
     v.power_w = e->power_avg_w;
     v.energy_per_token_j = e->energy_per_sample_j * e->tpot_s / (e->step_time_s - e->ttft_s);
     v.cost = paid(v.time_s, o->cost_per_s) + paid(v.energy_j, o->cost_per_j);

@@ -5,7 +5,8 @@
 const char *adept_sweep_objective_name(size_t aim)
 {
     static const char *const names[] = {
-        [ADEPT_AIM_TIME] = "step_time_s", [ADEPT_AIM_ENERGY] = "energy_step_j", [ADEPT_AIM_EDP] = "edp"};
+        [ADEPT_AIM_TIME] = "step_time_s", [ADEPT_AIM_ENERGY] = "energy_step_j", [ADEPT_AIM_EDP] = "edp",
+        [ADEPT_AIM_ED2P] = "ed2p"};
     return aim < ADEPT_SWEEP_OBJECTIVES ? names[aim] : NULL;
 }
 
@@ -24,7 +25,8 @@ void adept_sweep_answers_free(adept_sweep_answers *a)
 static double value_of(const adept_sweep_answers *a, const adept_sweep_found *f, int aim)
 {
     double steps = f->samples / a->first_samples, time = f->step_time_s / steps, energy = f->energy_step_j / steps;
-    return aim == ADEPT_AIM_TIME ? time : aim == ADEPT_AIM_ENERGY ? energy : energy * time;
+    const double of[ADEPT_SWEEP_OBJECTIVES] = {time, energy, energy * time, energy * time * time};
+    return of[aim];
 }
 
 adept_sweep_found adept_sweep_found_of(const adept_sweep_point *point)

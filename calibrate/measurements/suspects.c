@@ -103,6 +103,12 @@ adept_status adept_row_work(double *samples, double *ideal_s, const adept_datase
     return ADEPT_OK;
 }
 
+static bool has_layout(const adept_dataset_row *m)
+{
+    const adept_mesh_words words = adept_run_mesh(&m->run);
+    return adept_mesh_is_said(&words);
+}
+
 static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_error *err)
 {
     adept_prediction prediction;
@@ -111,8 +117,7 @@ static adept_status check_row(adept_dataset *d, adept_dataset_row *m, adept_erro
     adept_status status = adept_row_check_layout(m, err);
 
     if (status != ADEPT_OK) return status;
-    const adept_mesh_words words = adept_run_mesh(&m->run);
-    if (!d->listing && adept_mesh_is_said(&words))
+    if (!d->listing && has_layout(m))
         return adept_row_error(m, ADEPT_E_INVALID,
                                "a layout (tp, pp, fsdp, activation_checkpoint, ...) is evaluated, but no parameter of "
                                "a GPU is fitted to it: "
@@ -265,19 +270,32 @@ bool adept_dataset_settle_unknown(adept_dataset *d)
 
 adept_status adept_dataset_check(adept_dataset *d, adept_error *err)
 {
-    bool *drop = adept_arena_array(d->arena, d->n + 1, sizeof *drop);
+    bool *drop = adept_arena_array(d->arena, d->n + 1, sizeof *drop), ok = drop != NULL;
+    size_t n_layouts = 0;
 
     if (!drop) return adept_no_memory(err, "the measurements");
-    for (size_t i = 0; i < d->n; i++) {
+    for (size_t i = 0; i < d->n && !d->listing; i++) {
+        adept_status status = adept_row_check_layout(&d->rows[i], err); /* a layout of copies is none from then on */
+        if (status != ADEPT_OK) return status;
+        n_layouts += has_layout(&d->rows[i]);
+    }
+    if (n_layouts == d->n) n_layouts = 0; /* the first of them is an error */
+    if (n_layouts > 0)
+        ok = adept_dataset_warn(d,
+                                "%zu row%s of a layout (tp, pp, fsdp, ...) and left out: no parameter of a GPU is fitted to "
+                                "such, but adept evaluate and calibrate --layouts take them",
+                                n_layouts, n_layouts == 1 ? " is" : "s are");
+    for (size_t i = 0; i < d->n && ok; i++) {
         adept_dataset_row *m = &d->rows[i];
         m->suspect = m->absurd = m->mistaken = NULL;
-        adept_status status = check_row(d, m, err);
+        drop[i] = n_layouts > 0 && has_layout(m);
+        adept_status status = drop[i] ? ADEPT_OK : check_row(d, m, err);
         if (status == ADEPT_OK && m->absurd && d->listing) status = adept_row_fail(m, m->absurd, err, "%s", m->suspect);
         if (status == ADEPT_OK) continue;
         drop[i] = adept_row_list_unused(d, m, err);
         if (!drop[i] && !(status == ADEPT_E_INVALID && m->absurd)) return status;
     }
-    if (!adept_dataset_drop(d, drop)) return adept_no_memory(err, "the measurements");
+    if (!ok || !adept_dataset_drop(d, drop)) return adept_no_memory(err, "the measurements");
     return check_all_repeats(d) ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 }
 

@@ -5,7 +5,7 @@
     python3 extender.py --adept http://127.0.0.1:8787 --port 8888
 
 A pod says what it runs in annotations: adept.dev/workload (a name that the server knows), adept.dev/gpus, adept.dev/batch-size,
-adept.dev/objective (energy, time or edp; default energy). A node says its board in the label adept.dev/gpu, else nvidia.com/gpu.product.
+adept.dev/objective (energy, time, edp or ed2p; default energy). A node says its board in the label adept.dev/gpu, else nvidia.com/gpu.product.
 Pods without the annotation, and nodes without a board, all score 0. Tried against `adept serve`, not in a cluster."""
 import argparse
 import http.server

@@ -38,6 +38,26 @@ shows '"tau_over_5"'
 expect_ok evaluate rows.csv --gpu a100-sxm-80gb
 expect_error 3 'no row is of h100-sxm-80gb' evaluate rows.csv --gpu h100
 
+# a table as measure_step.py writes one of layouts: all rows are evaluated, a fit is made of those without a layout
+need_python csv
+"$python" - "$ADEPT_SOURCE_DIR/tools/measure" <<'END' >steps.csv
+import csv, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import table
+rows = csv.DictWriter(sys.stdout, table.COLUMNS + table.LAYOUT, restval="", lineterminator="\n")
+rows.writeheader()
+for gpus, fsdp, time_s in (1, "none", 0.6), (4, "none", 0.62), (4, "full", 0.7), (8, "full", 0.71):
+    rows.writerow(dict(model="vit_b_16", input="Bx3x224x224", batch_size=64, gpu="a100-sxm-40gb", gpus=gpus, precision="bf16", mode="train",
+                       optimizer="adamw", grad_accum=1, memory_format="nchw", execution="eager", step_time_s=time_s, avg_power_w=300 * gpus,
+                       power_scope="gpu", source="measured", fsdp=fsdp, tp=1))
+END
+expect_ok evaluate steps.csv
+shows '^Rows +4 of 1 file'
+expect_ok calibrate steps.csv --gpu a100-sxm-40gb --max-generations 1 --leave-out none --suggest 0
+shows '^Rows +2: 2 times, 2 powers; from steps.csv'
+shows '2 rows are of a layout .* left out'
+
 # Nobody says how many nodes hold 16 GPUs: as many as usual servers do, with the usual network between them, as predict takes it.
 expect_ok predict "$spec" --gpu a100-sxm-80gb --gpus 16 --batch 4 --global-batch 64 --seq-length 512 --precision pure-bf16 --optimizer-impl foreach \
     --optimizer-extras master --fsdp full --json

@@ -18,6 +18,19 @@ shows '^least time \(objective\)'
 shows '^least energy times time'
 shows 'compared per sample'
 
+# each objective has the point of its own product
+for objective in step_time_s energy_step_j edp ed2p; do
+    expect_ok sweep vit_b_16 --batch 128 --gpu a100-sxm-40gb --vary power_limit_w=150:400:50 --objective "$objective" --json
+    check "least $objective" "
+d = json.loads(text)
+by = {'step_time_s': (0, 1), 'energy_step_j': (1, 0), 'edp': (1, 1), 'ed2p': (1, 2)}['$objective']
+least = min(d['points'], key=lambda p: p['energy_step_j'] ** by[0] * p['step_time_s'] ** by[1])
+assert d['answers']['best']['power_limit_w'] == least['power_limit_w'] and d['answers']['objective'] == '$objective', (d['answers'], least)
+assert d['answers']['least_edp']['power_limit_w'] < d['answers']['least_ed2p']['power_limit_w'], d['answers']"
+done
+expect_ok sweep vit_b_16 --batch 128 --gpu a100-sxm-40gb --vary power_limit_w=150:400:50 --objective ed2p
+shows '^least energy times time squared [(]objective[)]'
+
 # rows equal single predictions to the last bit
 expect_ok sweep "$profile" --gpu t4 --vary power_limit_w=60:70:2.5 --vary gpus=1,2 --csv
 cp "$work/out" "$work/rows.csv"
@@ -174,7 +187,7 @@ assert costs.index(min(costs)) == b['index'] and abs(min(costs) / b['cost'] - 1)
 run sweep $job --within-time 1s
 checks=$((checks + 1))
 [ "$rc" -eq 7 ] && grep -q '^adept: no point keeps within the deadline of 1.00 s: the nearest (gpu=' "$work/err" || fail "a deadline ($rc)"
-expect_error 2 'not one of time, energy, edp, cost' sweep $job --minimise coast
+expect_error 2 'not one of time, energy, edp, ed2p, cost' sweep $job --minimise coast
 expect_error 2 'a cost needs --price' sweep $job --minimise cost
 expect_error 2 'exclude each other' sweep $job --steps 3
 expect_error 2 'gpu-hour-price: ' sweep $job --gpu-hour-price a1000=3

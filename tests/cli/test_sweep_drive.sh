@@ -157,8 +157,11 @@ assert b['run']['time_sd_s'] > 0 and b['run']['energy_sd_j'] > 0 and b['gain']['
 assert abs(b['run']['ed2p_js2'] - b['run']['edp_js'] * b['run']['time_s']) < 1e-9, b
 assert b['measured']['repeats']['count'] == 3, b"
 # another program at the same settings, and both in one table
-drive --vary cpu_clock_max=3GHz,2.1GHz --repeat 2 --baseline cpu_clock_max=3GHz --json -o "$work/even.json" -- sleep 0.2
+drive --vary cpu_clock_max=3GHz,2.1GHz --repeat 2 --baseline cpu_clock_max=3GHz --objective ed2p --json -o "$work/even.json" -- sleep 0.2
 ends 0 'of another program'
+shows '^cpu_clock_max_hz +time .*ED2P gain +time change'
+shows 'least ED2P'
+shows '^ED2P gain: . is less energy times time squared than'
 expect_ok sweep --synthesis "$work/gains.json" "$work/even.json"
 shows '^program +setting +EDP gain +time change$|^program +setting +EDP gain +time change '
 shows '^mean +the best of each'
@@ -170,6 +173,14 @@ load, even, mean = d['programs']
 assert load['setting'] == 'cpu_clock_max_hz=2100000000' and load['remark'] in (None, ''), load
 assert abs(mean['edp_gain_percent'] - (load['edp_gain_percent'] + even['edp_gain_percent']) / 2) < 1e-9, d
 assert d['settings'][1]['remark'] == 'best for all' and d['settings'][0]['edp_gain_percent'] == 0, d['settings']"
+expect_ok sweep --synthesis --objective ed2p --json "$work/gains.json" "$work/even.json"
+check 'a synthesis by ED2P' "
+gains = [json.load(open('$work/' + name))['points'] for name in ('gains.json', 'even.json')]
+best = [max(p['gain']['ed2p']['percent'] for p in points) for points in gains]
+d = json.loads(text)
+assert [p['ed2p_gain_percent'] for p in d['programs'][:2]] == best and 'edp_gain_percent' not in d['programs'][0], d
+assert json.load(open('$work/even.json'))['answers']['objective'] == 'ed2p'"
+expect_error 2 'not of step_time_s' sweep --synthesis --objective step_time_s "$work/gains.json"
 expect_error 2 'reads FILES' sweep --synthesis --vary cpu_clock_max=3GHz "$work/gains.json"
 expect_error 2 'needs FILES' sweep --synthesis
 drive --vary cpu_clock_min=1GHz,2GHz --vary governor=performance --one-at-a-time --baseline governor=performance --csv -- true

@@ -4,12 +4,15 @@
 Needs a headless Chromium; leaves with 77 (skipped) without one. ADEPT names the program, ADEPT_SOURCE_DIR the sources, ADEPT_MAKE_RECORDING
 what writes recordings of processes."""
 import base64
+import hashlib
+import io
 import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 import browser
@@ -59,6 +62,38 @@ TEXTS = """(root => {
 })"""
 
 
+AXE, AXE_SHA512 = "axe-core@4.10.2", ("444de6750ecfdc54527bb7aa096a1e43f67d417aed9e24a3a75c148ede67442d"
+                                      "d6229cf9ad20af7baa377ec676682a49b6b663499823c170284cee64e2d108d3")
+RUN_AXE = """axe.run(document, {resultTypes: ['violations']}).then(r => r.violations.map(v =>
+    v.id + ': ' + v.nodes.map(n => n.target.join(' ')).join(', ').slice(0, 300)))"""
+
+
+def fetch_axe(folder):
+    """The text of axe-core, where ADEPT_AXE asks for it (CI does) and npm can fetch it; a package of another hash is an error."""
+    if not os.environ.get("ADEPT_AXE"):
+        return None
+    try:
+        subprocess.run(["npm", "pack", "--silent", "--fetch-retries=1", "--fetch-timeout=30000", AXE], cwd=folder, check=True, timeout=120, stdout=subprocess.DEVNULL)
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"not checked by {AXE}, which could not be fetched: {error}")
+        return None
+    [package] = folder.glob("axe-core-*.tgz")
+    data = package.read_bytes()
+    check(hashlib.sha512(data).hexdigest() == AXE_SHA512, f"{AXE} is not the package that it was")
+    with tarfile.open(fileobj=io.BytesIO(data)) as files:
+        return files.extractfile("package/axe.min.js").read().decode()
+
+
+def check_by_axe(page, name):
+    """The rules of axe-core, on what is folded away too."""
+    if not page.axe:
+        return
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    page.evaluate(page.axe + ";0")
+    for violation in page.evaluate(RUN_AXE):
+        check(False, f"{name}: {violation}")
+
+
 def region(page, selector):
     """Picture of one element, in half size."""
     box = page.evaluate(f"(b => ({{x: b.x + scrollX, y: b.y + scrollY, width: b.width, height: b.height}}))"
@@ -98,11 +133,14 @@ def check_page(page, html, sections, widths=WIDTHS):
             check_texts(page, f"document.querySelectorAll('.drawing > svg')[{i}]", f"{html.name}, {width} pixels, picture {i}")
     found = page.evaluate("[...document.querySelectorAll('main > section')].map(s => s.id)")
     check([s for s in found if s != "warnings"] == sections, f"{html.name}: sections {found}")
+    check_by_axe(page, f"{html.name}, dark")
     return url
 
 
 def check_look(page, html, url):
     """What regions of TinyLlama's report look like, whatever the fonts; the dark; paper; without a script; by keyboard."""
+    page.open(url, 1120, 900, media=LIGHT)
+    check_by_axe(page, f"{html.name}, light")
     page.open(url, 1120, 900, media=LIGHT)
     blue = png.share(region(page, "#step figure:nth-of-type(2) svg"), COMPUTE)
     check(0.03 < blue < 0.95, f"{html.name}: {blue:.2f} of the treemap is of compute")
@@ -181,7 +219,15 @@ def check_results(page, folder):
     subprocess.run([os.environ["ADEPT_MAKE_RECORDING"], "node.rec", "12", "300", "0.01", "1.5", "3"], check=True, cwd=folder, stdout=subprocess.DEVNULL)
     write(folder / "x", "attribute", "fit", "node.rec", "-o", "model.json")
     rows = SOURCES / "data/measurements/h200-sxm-141gb.csv"
+    (folder / "rows.csv").write_text("model,gpus,step_time_s,avg_power_w\nmlp,1,0.0021,300\nmlp,2,0.0024,560\nmlp,4,0.0029,1010\nmlp,8,0.0030,2000\n")
+    (folder / "goal.json").write_text(json.dumps({"schema_version": 1, "goals": [{"metric": "energy of a step", "direction": "lower", "threshold_percent": 1}]}))
+    for gpu in ("a100", "h100"):
+        (folder / (gpu + ".json")).write_bytes(subprocess.run([os.environ["ADEPT"], "predict", "resnet50", "--gpu", gpu, "--json"], check=True, stdout=subprocess.PIPE).stdout)
     for name, command, sections in (
+            ("calibrate", ["calibrate", "rows.csv", "--gpu", "a100", "--models", MLP.parent, "--max-generations", "20", "--leave-out", "gpus"],
+             ["held-out-0", "in-sample", "suggestions", "parameters"]),
+            ("compare", ["compare", "a100.json", "h100.json"], ["rows"]),
+            ("goals", ["compare", "a100.json", "h100.json", "--goal", "goal.json"], ["goals", "rows"]),
             ("plan", ["plan", "llama-3-8b", "--gpu", "h100", "--gpus", "16", "--global-batch", "64"], ["best", "times", "front", "layouts"]),
             ("diff", ["diff", MLP, MLP, "--gpu", "a100"], ["change"]),
             ("other", ["diff", "resnet50", "vgg16", "--gpu", "a100"], ["change", "modules"]),
@@ -220,11 +266,14 @@ def check_simulation(page, folder):
     cluster.write_text(json.dumps(CLUSTER))
     jobs.write_text(json.dumps(JOBS))
     write(html, "simulate", cluster, jobs, "--policy", "pollux,aurachronos,thrift", "--seeds", "2", "--cap", "3kW", "--html", html)
-    check_page(page, html, ["aims", "results", "trade-offs", "power", "gantt"], (360, 1120))
+    check_page(page, html, ["aims", "results", "by-gpu", "trade-offs", "power", "gantt"], (360, 1120))
     for policy in (1, 2, 3):
         chart = region(page, f"#gantt figure:nth-of-type({policy}) svg")
         colored = png.share(chart, COMPUTE) + png.share(chart, ["#E69F00"])
         check(0.03 < colored < 0.95, f"{html.name}: {colored:.2f} of Gantt chart {policy} are jobs")
+    rows = page.evaluate("[...document.querySelectorAll('#by-gpu tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+    check([row[:2] for row in rows] == [[p, g] for p in ("pollux", "aurachronos", "thrift") for g in ("a100-sxm-40gb", "h100-sxm")] and
+          all(len(row) == 7 and "unknown" not in row for row in rows), f"{html.name}: by type of GPU {rows}")
     check(page.evaluate("typeof taken") == "undefined" and page.evaluate("document.querySelectorAll('text script').length") == 0,
           "the name of a node became markup")
 
@@ -257,6 +306,9 @@ def check_live(page, folder):
                     check(all(r.startswith((origin + "/", "data:")) for r in page.requests()), f"{name}: asked for {page.requests()}")
                     check(page.complaints() == [], f"{name}: {page.complaints()}")
                     check(page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name}: wider than the window")
+                    if width == 1120:
+                        page.evaluate("new Promise(done => { const look = () => document.querySelector('#step svg') ? done(true) : setTimeout(look, 20); look(); })")
+                        check_by_axe(page, name)
             bare = page.evaluate("[...document.querySelectorAll('input, select')].filter(e => !e.labels.length && !e.getAttribute('aria-label')).length")
             check(bare == 0, f"the server's page: {bare} controls without a name")
             page.open("about:blank")
@@ -295,6 +347,7 @@ def main():
         html = report(folder, "report", "tinyllama_1.1b", "--batch", "4") # which fits, or there is no picture of power limits
         hostile = report(folder, "hostile", hostile_profile(folder), "--gpus", "4")
         with browser.Browser(program) as page:
+            page.axe = fetch_axe(folder)
             url = check_page(page, html, sections)
             check_look(page, html, url)
             check_page(page, hostile, sections, (360, 1120))

@@ -198,6 +198,10 @@ static void objectives(void **state)
     assert_int_equal(choose(e, 3, (adept_goal){.objective = ADEPT_LEAST_EDP}).best, 0);
     assert_int_equal(choose(e, 3, (adept_goal){.objective = ADEPT_LEAST_EDP, .power_budget_w = 500}).best, 1);
     assert_int_equal(choose(e, 3, (adept_goal){.objective = ADEPT_LEAST_ENERGY, .deadline_s = 1.6}).best, 1);
+    /* P T^2: 1000, 900; P T^3: 1000, 1350 */
+    const adept_estimate f[] = {option(1.0, 1000), option(1.5, 400)};
+    assert_int_equal(choose(f, 2, (adept_goal){.objective = ADEPT_LEAST_EDP}).best, 1);
+    assert_int_equal(choose(f, 2, (adept_goal){.objective = ADEPT_LEAST_ED2P}).best, 0);
     /* 100 samples by 32 are 4 steps */
     adept_choice c = choose(e, 3, (adept_goal){.samples = 100});
     assert_true(c.verdict.steps == 4 && c.verdict.time_s == 4 && c.verdict.energy_j == 4000 &&
@@ -298,7 +302,7 @@ static void wrong_goals(void **state)
 {
     (void)state;
     const adept_estimate e = option(1, 100);
-    const adept_goal wrong[] = {{.objective = 3},         {.objective = -1},        {.samples = 1, .steps = 1},
+    const adept_goal wrong[] = {{.objective = 4},         {.objective = -1},        {.samples = 1, .steps = 1},
                                 {.samples = -1},          {.steps = NAN},           {.power_budget_w = -5},
                                 {.deadline_s = INFINITY}, {.energy_budget_j = NAN}, {.reserved = {1}}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

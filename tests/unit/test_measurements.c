@@ -510,6 +510,12 @@ static void splits(void **state)
     assert_int_equal(adept_dataset_check(w.d, &err), ADEPT_E_INVALID);
     assert_non_null(strstr(err.message, "no parameter of a GPU is fitted to it"));
     adept_dataset_free(w.d);
+    check(&w, "model,step_time_s,gpus,batch_size,tp\na,3,4,8,2\na,3,4,8,1\na,3,1,8,\n"); /* others are */
+    assert_int_equal(w.d->n, 2);
+    assert_int_equal(w.d->rows[0].line, 3);
+    assert_int_equal(w.d->n_warnings, 1);
+    assert_non_null(strstr(w.d->warnings[0], "1 row is of a layout"));
+    adept_dataset_free(w.d);
     check(&w,
           "model,step_time_s,gpus,batch_size,tp,pp,vp,ep,dp,fsdp,micro_batch,global_batch,activation_checkpoint,sp\n"
           "a,3,4,16,1,1,,1,4,none,16,128,none,0\na,3,1,16,,,,,,FULL_SHARD,,32,none,\n");

@@ -26,13 +26,13 @@ static void comments_are_read(void **state)
     assert_true(w.batch == 0 && w.objective == -1 && w.samples == 0 && w.steps == 0 && w.gpus == 0);
     assert_true(w.deadline_s == 0 && w.power_budget_w == 0 && w.energy_budget_j == 0);
     assert_int_equal(adept_slurm_wish_read(&w,
-                                           "adept:a.b_c+d-9.profile.json  batch=64 objective=edp samples=1.28e6 "
+                                           "adept:a.b_c+d-9.profile.json  batch=64 objective=ed2p samples=1.28e6 "
                                            "deadline=1.5d power=1.2kW energy=2kWh gpus=1,3-5 ",
                                            &err),
                      ADEPT_OK);
     assert_string_equal(w.profile, "a.b_c+d-9.profile.json");
     assert_int_equal(w.batch, 64);
-    assert_int_equal(w.objective, ADEPT_LEAST_EDP);
+    assert_int_equal(w.objective, ADEPT_LEAST_ED2P);
     assert_true(w.samples == 1280000 && w.deadline_s == 129600 && w.power_budget_w == 1200);
     assert_true(w.energy_budget_j == 7.2e6 && w.gpus == (1 | 4 | 8 | 16));
     assert_int_equal(adept_slurm_wish_read(&w, "adept:x steps=5 deadline=90min gpus=64", &err), ADEPT_OK);
@@ -68,7 +68,7 @@ static const struct {
     {"adept:x steps=1 deadline=5m", "deadline: '5m' is not"},
     {"adept:x steps=1 deadline=h", "deadline: 'h' is not"},
     {"adept:x power=1e308MW", "power: '1e308MW' is not"},
-    {"adept:x objective=power", "objective: 'power' is none of time, energy, edp"},
+    {"adept:x objective=power", "objective: 'power' is none of time, energy, edp, ed2p, thrift"},
     {"adept:x gpus=0", "gpus: '0' is not a list of numbers from 1 to 64"},
     {"adept:x gpus=65", "gpus: '65' is not"},
     {"adept:x gpus=4-2", "gpus: '4-2' is not"},

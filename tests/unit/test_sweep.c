@@ -182,7 +182,7 @@ static void make_grid(random_grid *g, adept_hwprofile *hw)
 static double per_sample(const known_point *k, int objective)
 {
     double t = k->p.step_time_s / k->samples, e = k->p.energy_step_j / k->samples;
-    return objective == ADEPT_AIM_TIME ? t : objective == ADEPT_AIM_ENERGY ? e : t * e;
+    return objective == ADEPT_AIM_TIME ? t : objective == ADEPT_AIM_ENERGY ? e : objective == ADEPT_AIM_EDP ? t * e : t * t * e;
 }
 
 static bool counts(const known_point *k)
@@ -267,6 +267,7 @@ static bill bill_of(const known_point *k, const question *q)
     b.aim = g->aim == ADEPT_AIM_TIME     ? b.time_s
             : g->aim == ADEPT_AIM_ENERGY ? b.energy_j
             : g->aim == ADEPT_AIM_EDP    ? b.time_s * b.energy_j
+            : g->aim == ADEPT_AIM_ED2P   ? b.time_s * b.time_s * b.energy_j
                                          : b.cost;
     if (g->power_budget_w > 0 && k->p.power_avg_w > g->power_budget_w) b.broken++, b.which = ADEPT_WITHIN_POWER;
     if (g->deadline_s > 0 && b.time_s > g->deadline_s) b.broken++, b.which = ADEPT_WITHIN_DEADLINE;

@@ -105,7 +105,7 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_PARSED, .at = AT(vary), .parse = adept_vary_add},
     {"one-at-a-time", NULL, 3, "Vary each key alone, everything else as the other options say", ADEPT_OPT_FLAG,
      .at = AT(one_at_a_time), .expert = true},
-    {"objective", "NAME", 3, "What is best: step_time_s (default), energy_step_j or edp", ADEPT_OPT_CHOICE,
+    {"objective", "NAME", 3, "What is best: step_time_s (default), energy_step_j, edp or ed2p", ADEPT_OPT_CHOICE,
      .at = AT(objective), .names = adept_sweep_objective_name},
     {"ignore-memory", NULL, 3, "Let points be best that do not fit the GPU's memory", ADEPT_OPT_FLAG,
      .at = AT(ignore_memory), .expert = true},

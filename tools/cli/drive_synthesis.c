@@ -15,7 +15,7 @@
 /* A setting that was measured, in percent. */
 typedef struct gained {
     char setting[MOST_SETTING];
-    double edp, time;
+    double gain, time;
     bool is_noise; /* the gain is not known to be more */
 } gained;
 
@@ -26,15 +26,16 @@ typedef struct program {
 } program;
 
 typedef struct synthesis {
+    adept_aim aim; /* what gains are of */
     program *programs;
     size_t n;
 } synthesis;
 
-static void read_point(adept_json_reader *r, gained *g, const cJSON *point, const cJSON *vary)
+static void read_point(adept_json_reader *r, gained *g, const cJSON *point, const cJSON *vary, adept_aim aim)
 {
-    const cJSON *axis, *gain = adept_json_object_or_null(r, point, "gain", "gain");
-    const cJSON *edp = gain ? adept_json_object(r, gain, "edp") : NULL,
-                *time = gain ? adept_json_object(r, gain, "time") : NULL;
+    const cJSON *axis, *gains = adept_json_object_or_null(r, point, "gain", "gain");
+    const cJSON *gain = gains ? adept_json_object(r, gains, adept_aim_name(aim)) : NULL,
+                *time = gains ? adept_json_object(r, gains, "time") : NULL;
 
     cJSON_ArrayForEach(axis, vary)
     {
@@ -45,12 +46,12 @@ static void read_point(adept_json_reader *r, gained *g, const cJSON *point, cons
         else if (cJSON_IsNumber(value))
             adept_append(g->setting, sizeof g->setting, "%s%s=%.10g", *g->setting ? ", " : "", key, value->valuedouble);
     }
-    g->edp = edp ? adept_json_number_or(r, edp, "percent", NAN) : NAN;
+    g->gain = gain ? adept_json_number_or(r, gain, "percent", NAN) : NAN;
     g->time = time ? adept_json_number_or(r, time, "percent", NAN) : NAN;
-    g->is_noise = !edp || !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(edp, "is_beyond_noise"));
+    g->is_noise = !gain || !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(gain, "is_beyond_noise"));
 }
 
-static adept_status read_program(program *p, const char *path, adept_error *err)
+static adept_status read_program(program *p, const char *path, adept_aim aim, adept_error *err)
 {
     cJSON *tree;
     const cJSON *point, *word;
@@ -71,8 +72,8 @@ static adept_status read_program(program *p, const char *path, adept_error *err)
     cJSON_ArrayForEach(point, points)
     {
         if (r.status != ADEPT_OK) break;
-        read_point(&r, &p->points[p->n], point, vary);
-        if (!isnan(p->points[p->n].edp) && (p->best == SIZE_MAX || p->points[p->n].edp > p->points[p->best].edp))
+        read_point(&r, &p->points[p->n], point, vary, aim);
+        if (!isnan(p->points[p->n].gain) && (p->best == SIZE_MAX || p->points[p->n].gain > p->points[p->best].gain))
             p->best = p->n;
         p->n++;
     }
@@ -88,12 +89,15 @@ static adept_text percent_text(double percent)
 }
 
 /* @param what  a program, "mean", or how many programs a setting is the mean of */
-static void put_row(adept_row_writer *w, const char *what, const gained *g, const char *noise)
+static void put_row(adept_row_writer *w, const synthesis *s, const char *what, const gained *g, const char *noise)
 {
+    char key[32];
+
+    snprintf(key, sizeof key, "%s_gain_percent", adept_aim_name(s->aim));
     adept_row_begin(w);
     adept_column_text(w, "program", "program", what);
     adept_column_text(w, "setting", "setting", g->setting);
-    adept_column_number(w, "edp_gain_percent", ">EDP gain", percent_text, g->edp);
+    adept_column_number(w, key, adept_cell(">%s gain", adept_drive_gain_name(s->aim)).s, percent_text, g->gain);
     adept_column_number(w, "time_change_percent", ">time change", percent_text, g->time);
     adept_column_text(w, "remark", "", noise);
     adept_row_end(w);
@@ -101,7 +105,7 @@ static void put_row(adept_row_writer *w, const char *what, const gained *g, cons
 
 static gained best_of(const program *p)
 {
-    return p->best < SIZE_MAX ? p->points[p->best] : (gained){.edp = NAN, .time = NAN};
+    return p->best < SIZE_MAX ? p->points[p->best] : (gained){.gain = NAN, .time = NAN};
 }
 
 static void put_programs(adept_row_writer *w, const synthesis *s)
@@ -110,41 +114,44 @@ static void put_programs(adept_row_writer *w, const synthesis *s)
 
     for (size_t i = 0; i < s->n; i++) {
         const gained best = best_of(&s->programs[i]);
-        mean.edp += best.edp / (double)s->n;
+        mean.gain += best.gain / (double)s->n;
         mean.time += best.time / (double)s->n;
-        put_row(w, s->programs[i].command, &best, best.is_noise ? "not known to be more than noise" : "");
+        put_row(w, s, s->programs[i].command, &best, best.is_noise ? "not known to be more than noise" : "");
     }
-    put_row(w, "mean", &mean, "");
+    put_row(w, s, "mean", &mean, "");
 }
 
 /* The mean of all programs at a setting. @return false: one of them did not run at it */
 static bool mean_at(gained *mean, const synthesis *s, const char *setting)
 {
-    *mean = (gained){.edp = 0};
+    *mean = (gained){.gain = 0};
     snprintf(mean->setting, sizeof mean->setting, "%s", setting);
     for (size_t i = 0; i < s->n; i++) {
         const program *p = &s->programs[i];
         size_t at = 0;
-        while (at < p->n && (strcmp(p->points[at].setting, setting) != 0 || isnan(p->points[at].edp)))
+        while (at < p->n && (strcmp(p->points[at].setting, setting) != 0 || isnan(p->points[at].gain)))
             at++;
         if (at == p->n) return false;
-        mean->edp += p->points[at].edp / (double)s->n;
+        mean->gain += p->points[at].gain / (double)s->n;
         mean->time += p->points[at].time / (double)s->n;
     }
     return true;
 }
 
-static void put_common(adept_row_writer *w, const synthesis *s)
+static adept_status put_common(adept_row_writer *w, const synthesis *s, adept_error *err)
 {
     const program *first = &s->programs[0];
-    gained mean;
+    gained *means = calloc(first->n + 1, sizeof *means);
     double best = -INFINITY;
+    size_t n = 0;
 
+    if (!means) return adept_no_memory(err, "settings");
     for (size_t i = 0; i < first->n; i++)
-        if (mean_at(&mean, s, first->points[i].setting)) best = fmax(best, mean.edp);
-    for (size_t i = 0; i < first->n; i++)
-        if (mean_at(&mean, s, first->points[i].setting))
-            put_row(w, "all", &mean, mean.edp >= best ? "best for all" : "");
+        if (mean_at(&means[n], s, first->points[i].setting)) best = fmax(best, means[n++].gain);
+    for (size_t i = 0; i < n; i++)
+        put_row(w, s, "all", &means[i], means[i].gain >= best ? "best for all" : "");
+    free(means);
+    return ADEPT_OK;
 }
 
 static adept_status print(adept_cli *cli, const adept_drive_options *o, const synthesis *s)
@@ -162,8 +169,8 @@ static adept_status print(adept_cli *cli, const adept_drive_options *o, const sy
         adept_json_end_array(&json);
         adept_json_begin_array(&json, "settings");
     }
-    put_common(&rows, s);
-    adept_status status = adept_rows_end(cli, &rows, o->json ? NULL : stdout);
+    adept_status status = put_common(&rows, s, &cli->err), ended = adept_rows_end(cli, &rows, o->json ? NULL : stdout);
+    if (status == ADEPT_OK) status = ended;
     if (!o->json) return status;
     adept_json_end_array(&json);
     adept_json_end_object(&json);
@@ -173,11 +180,11 @@ static adept_status print(adept_cli *cli, const adept_drive_options *o, const sy
 adept_status adept_drive_synthesis(adept_cli *cli, const adept_drive_options *o)
 {
     const adept_words *files = &o->measure.words;
-    synthesis s = {.programs = calloc(files->n + 1, sizeof *s.programs), .n = files->n};
+    synthesis s = {.aim = o->objective, .programs = calloc(files->n + 1, sizeof *s.programs), .n = files->n};
     adept_status status = s.programs ? ADEPT_OK : adept_cli_no_memory(cli);
 
     for (size_t i = 0; i < s.n && status == ADEPT_OK; i++)
-        status = read_program(&s.programs[i], files->words[i], &cli->err);
+        status = read_program(&s.programs[i], files->words[i], s.aim, &cli->err);
     if (status == ADEPT_OK) status = print(cli, o, &s);
     for (size_t i = 0; s.programs && i < s.n; i++)
         free(s.programs[i].points);

@@ -61,13 +61,14 @@ static adept_status find_answers(answers *a, adept_error *err)
 /* "least time, knee": what a point is best in, "front" if it is on the front, "" */
 static adept_text remark_of(const answers *a, uint64_t index)
 {
-    static const char *const names[] = {"least time", "least energy", "least energy x time"};
+    static const char *const names[] = {"least time", "least energy", "least energy x time", "least ED2P"};
     adept_text text = {""};
     size_t knee = adept_pareto_knee(&a->found.front);
     bool on_front = false;
 
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
-        if (a->found.found[i] && a->found.best[i].index == index)
+        if (a->found.found[i] && a->found.best[i].index == index &&
+            (i <= ADEPT_AIM_EDP || i == (size_t)a->drive->options->objective))
             text = adept_cell("%s%s%s", text.s, *text.s ? ", " : "", names[i]);
     for (size_t i = 0; i < a->found.front.n; i++) {
         if (adept_sweep_answers_front(&a->found, i).index != index) continue;
@@ -116,6 +117,11 @@ static adept_gain gain_of(const answers *a, uint64_t index)
     return adept_gain_of(&compared(a, &d->points[d->baseline])->taken, &compared(a, &d->points[index])->taken);
 }
 
+const char *adept_drive_gain_name(adept_aim objective)
+{
+    return objective == ADEPT_AIM_ENERGY ? "energy" : objective == ADEPT_AIM_ED2P ? "ED2P" : "EDP";
+}
+
 /* "+16.7 %", with a star where it is beyond noise. */
 static adept_text change_text(const adept_change *change)
 {
@@ -155,6 +161,7 @@ static void put_for_people(adept_row_writer *w, const answers *a, uint64_t index
         adept_column_text(w, NULL, title, text.s);
     }
     const adept_gain gain = gain_of(a, index);
+    const adept_aim aim = a->drive->options->objective;
     adept_column_text(w, NULL, a->by_step ? ">step time" : ">time",
                       spread_text(&spent->taken.time_s, spent->time_s, adept_units_time).s);
     adept_column_number(w, NULL, ">power", adept_units_watt, spent->energy_j / spent->time_s);
@@ -167,7 +174,11 @@ static void put_for_people(adept_row_writer *w, const answers *a, uint64_t index
     adept_column_text(w, NULL, ">energy", spread_text(&spent->taken.energy_j, spent->energy_j, adept_units_joule).s);
     adept_column_number(w, NULL, ">energy x time", joule_seconds, spent->energy_j * spent->time_s);
     adept_column_number(w, NULL, ">x time^2", joule_seconds_squared, spent->energy_j * spent->time_s * spent->time_s);
-    adept_column_text(w, NULL, ">EDP gain", change_text(&gain.edp).s);
+    adept_column_text(w, NULL, adept_cell(">%s gain", adept_drive_gain_name(aim)).s,
+                      change_text(aim == ADEPT_AIM_ENERGY ? &gain.energy
+                                  : aim == ADEPT_AIM_ED2P ? &gain.ed2p
+                                                          : &gain.edp)
+                          .s);
     adept_column_text(w, NULL, ">time change", change_text(&gain.time).s);
     adept_column_text(w, NULL, "", is_good(p) ? remark_of(a, index).s : reason_of(p).s);
     adept_row_end(w);
@@ -176,6 +187,7 @@ static void put_for_people(adept_row_writer *w, const answers *a, uint64_t index
 static adept_status print_text(adept_cli *cli, FILE *out, const answers *a)
 {
     const adept_drive *d = a->drive;
+    const adept_aim aim = d->options->objective;
     adept_row_writer rows = {0};
 
     put_for_people(&rows, a, 0);
@@ -186,7 +198,8 @@ static adept_status print_text(adept_cli *cli, FILE *out, const answers *a)
             a->by_step ? "the mean of the steps that the command marked" : "whole runs of the command");
     adept_status status = adept_rows_end(cli, &rows, out);
     if (d->baseline < d->done)
-        fprintf(out, "\nEDP gain: + is less energy times time than at the baseline; time: + is longer.%s\n",
+        fprintf(out, "\n%s gain: + is less %s than at the baseline; time: + is longer.%s\n",
+                adept_drive_gain_name(aim), adept_aim_text(aim == ADEPT_AIM_TIME ? ADEPT_AIM_EDP : aim) + strlen("least "),
                 d->options->measure.repeat > 1 || a->by_step ? " *: more than runs of one setting differ by (95 %)"
                                                              : " --repeat tells what is noise");
     if (d->baseline < d->done && !is_good(&d->points[d->baseline]))
@@ -225,6 +238,8 @@ static void put_row(adept_row_writer *w, const answers *a, uint64_t index)
     adept_column_value(w, "energy_sd_j", spent->taken.energy_j.sd);
     adept_column_value(w, "edp_gain_percent", 100 * gain.edp.share);
     adept_column_value(w, "edp_noise_percent", 100 * gain.edp.noise);
+    adept_column_value(w, "ed2p_gain_percent", 100 * gain.ed2p.share);
+    adept_column_value(w, "ed2p_noise_percent", 100 * gain.ed2p.noise);
     adept_column_value(w, "time_change_percent", 100 * gain.time.share);
     adept_column_value(w, "time_noise_percent", 100 * gain.time.noise);
     adept_column_value(w, "steps", (double)p->steps);
@@ -337,7 +352,7 @@ static char *json_of(const answers *a)
     for (uint64_t i = 0; i < d->done; i++)
         put_point(&w, a, i);
     adept_json_end_array(&w);
-    adept_sweep_put_answers(&w, &d->sweep, &a->found, ADEPT_AIM_EDP);
+    adept_sweep_put_answers(&w, &d->sweep, &a->found, d->options->objective);
     adept_json_end_object(&w);
     adept_buffer_text(&w.out, "\n");
     return adept_json_finish(&w);

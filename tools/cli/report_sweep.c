@@ -83,7 +83,7 @@ void adept_sweep_table_best(adept_sweep_table *t, const adept_sweep *sweep, cons
     size_t knee = adept_pareto_knee(&a->front);
     adept_sweep_table_begin(t, sweep, label);
     for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++)
-        if (a->found[i])
+        if (a->found[i] && (i <= ADEPT_AIM_EDP || i == (size_t)objective))
             adept_sweep_table_add(
                 t, sweep, adept_cell("%s%s", adept_aim_text(i), i == (size_t)objective ? " (objective)" : "").s,
                 &a->best[i], NULL);
@@ -240,7 +240,7 @@ static void put_found(adept_json_writer *w, const char *key, const adept_sweep *
 void adept_sweep_put_answers(adept_json_writer *w, const adept_sweep *sweep, const adept_sweep_answers *a,
                              adept_aim objective)
 {
-    static const char *const names[] = {"least_time", "least_energy", "least_edp"};
+    static const char *const names[] = {"least_time", "least_energy", "least_edp", "least_ed2p"};
     size_t knee = adept_pareto_knee(&a->front);
     adept_sweep_found f = {.index = 0};
     adept_sweep_warning lines[ADEPT_SWEEP_WARNINGS];

@@ -32,6 +32,8 @@ static adept_status check(adept_cli *cli, void *record)
             return adept_cli_usage(cli, "--synthesis reads FILES, and takes --csv or --json only");
         if (o->measure.words.n == 0)
             return adept_cli_usage(cli, "--synthesis needs FILES of adept sweep --drive --json");
+        if (o->objective == ADEPT_AIM_TIME)
+            return adept_cli_usage(cli, "--synthesis: gains are of energy_step_j, edp or ed2p, not of step_time_s");
         if (o->csv && o->json) return adept_cli_usage(cli, "--csv and --json exclude each other");
         return ADEPT_OK;
     }
@@ -58,6 +60,7 @@ static adept_status check(adept_cli *cli, void *record)
 static void init(void *record)
 {
     ((adept_drive_options *)record)->measure.repeat = 1;
+    ((adept_drive_options *)record)->objective = ADEPT_AIM_EDP;
 }
 
 static void release(void *record)
@@ -78,18 +81,18 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_PARSED, .at = AT(vary), .parse = adept_vary_add},
     {"one-at-a-time", NULL, 1, "Vary each key alone, everything else as it is", ADEPT_OPT_FLAG,
      .at = AT(one_at_a_time)},
+    {"objective", "NAME", 1, "What is best, and what gains are of: step_time_s, energy_step_j, edp (default) or ed2p",
+     ADEPT_OPT_CHOICE, .at = AT(objective), .names = adept_sweep_objective_name},
     {"repeat", "N", 1, "Run COMMAND so often at each point, and say how far the runs lie apart (1)", ADEPT_OPT_COUNT,
      .at = AT(measure.repeat), .low = 1, .high = 100000},
     {"baseline", "KEY=VALUE", 1,
-     "The point that the others are held against: what they gain in energy times time, what they lose in time, and "
-     "whether "
-     "that is more than runs differ by. Repeatable: a value of each key that varies",
+     "The point that the others are held against: what they gain in energy times time (or in what --objective says), "
+     "what they lose in time, and whether that is more than runs differ by. Repeatable: a value of each key that varies",
      ADEPT_OPT_PARSED, .at = AT(baseline), .parse = adept_vary_add},
     {"restore", NULL, 1, "Put back what a killed run left, and do nothing else", ADEPT_OPT_FLAG, .at = AT(restore)},
     {"synthesis", NULL, 1,
      "Measure nothing: read FILES that --drive --json wrote with a --baseline, and print the best setting of each "
-     "program, their mean, and "
-     "the settings that all of them ran at",
+     "program, their mean, and the settings that all of them ran at",
      ADEPT_OPT_FLAG, .at = AT(synthesis)},
     {"journal", "FILE", 1,
      "Where it is noted what to put back; default: restore-HOST.json in $XDG_STATE_HOME/adept or ~/.local/state/adept",

@@ -15,6 +15,7 @@ typedef struct adept_drive_options {
     adept_measure_cli_options measure; /* the command, and how sensors are read */
     adept_vary_options vary, baseline; /* baseline: a value of each key */
     bool drive, restore, synthesis, one_at_a_time, csv, json;
+    adept_aim objective; /* what is best, and what gains are of */
     const char *output, *plot;
     const char *journal; /* what is to be put back; NULL: where adept_restore_open() has it */
 } adept_drive_options;
@@ -56,6 +57,9 @@ adept_status adept_drive_leftovers(adept_cli *cli, adept_drive *drive);
 /** Measure every point. Whatever happens, all is put back at the end. @return the first failure; what was measured
  * until then is there */
 adept_status adept_drive_points(adept_cli *cli, adept_drive *drive);
+
+/** What gains are of, as titles have it: "EDP". */
+const char *adept_drive_gain_name(adept_aim objective);
 
 /** What the programs of several files gained. */
 adept_status adept_drive_synthesis(adept_cli *cli, const adept_drive_options *options);

@@ -65,8 +65,8 @@ static const adept_option_row rows[] = {
     {"within-tpot", "TIME", 4, "Mean time of each further token at most: 30ms", ADEPT_OPT_AMOUNT,
      .at = AT(job.tpot_limit_s), .given = AT(given), .units = adept_suffix_times},
     {"minimise", "NAME", 4,
-     "What of the job is to be least: time, energy, edp or cost, or energy_per_token in mode generate (default: as "
-     "--objective says)",
+     "What of the job is to be least: time, energy, edp, ed2p or cost, or energy_per_token in mode generate (default: "
+     "as --objective says)",
      ADEPT_OPT_CHOICE, .at = AT(job.aim), .given = AT(aim_given), .names = adept_aim_name},
     {"minimize", "NAME", 4, NULL, ADEPT_OPT_CHOICE, .at = AT(job.aim), .given = AT(aim_given), .names = adept_aim_name},
     {"price", "P", 4, "Price of a kWh, in any currency", ADEPT_OPT_NUMBER, .at = AT(price_per_kwh)},

@@ -236,12 +236,14 @@ def wrapper(config, device):
         ids = [torch.device(device).index] if device != "cpu" else None
         return lambda model: torch.nn.parallel.DistributedDataParallel(model, device_ids=ids)
     try:
-        from torch.distributed.fsdp import FullyShardedDataParallel
+        from torch.distributed.fsdp import FullyShardedDataParallel, MixedPrecision
     except Exception as error:
         raise RuntimeError("this PyTorch has no FullyShardedDataParallel that can be used: {}".format(error))
     if device == "cpu":
         raise RuntimeError("FullyShardedDataParallel needs GPUs")
-    return lambda model: FullyShardedDataParallel(model, device_id=torch.device(device))
+    low = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(config.precision)     # in which weights are gathered and gradients summed
+    mixed = MixedPrecision(param_dtype=low, reduce_dtype=low, buffer_dtype=low) if low else None
+    return lambda model: FullyShardedDataParallel(model, device_id=torch.device(device), mixed_precision=mixed)
 
 
 def measure_rank(ranks, name, config, plan, args):

@@ -222,7 +222,7 @@ class Step:
         return graph
 
     def autocast(self):
-        if self.config.precision not in AUTOCAST:
+        if self.config.precision not in AUTOCAST or getattr(self.config, "layout", "ddp") == "fsdp":    # FSDP's own weights have 16 bits
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, dtype=AUTOCAST[self.config.precision])
 

@@ -45,9 +45,9 @@ export const figure = (picture, caption) => h('figure', null, picture, caption &
 // columns: [title, row => text or node, isNumber]
 export function table(caption, columns, rows, most) {
   const shown = most ? rows.slice(0, most) : rows;
-  return h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption},
+  return h('div', {class: 'wide', tabindex: 0, role: 'group', 'aria-label': caption},
     h('table', null, h('caption', null, caption + (shown.length < rows.length ? ` (the first ${shown.length} of ${rows.length})` : '')),
-      h('thead', null, h('tr', null, columns.map(([title, , number]) => h('th', {scope: 'col', class: number && 'n'}, title)))),
+      h('thead', null, h('tr', null, columns.map(([title, , number]) => title ? h('th', {scope: 'col', class: number && 'n'}, title) : h('td')))),
       h('tbody', null, shown.map(row => h('tr', null, columns.map(([, cell, number], i) =>
         h(i === 0 ? 'th' : 'td', {scope: i === 0 ? 'row' : null, class: number && 'n'}, cell(row))))))));
 }

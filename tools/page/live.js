@@ -130,7 +130,7 @@ export async function live(main) {
   const known = {workloads: [], gpus: []}, sides = [side(''), side('b.')].filter((x, i) => i === 0 || Object.keys(x).length);
   const asks = h('div', {class: 'sides'}), figures = h('div', {class: 'sides'}), rest = h('div'), code = h('div');
   const failed = e => status.replaceChildren(h('span', {class: 'error'}, e.message));
-  let timer = 0, later = 0, first = true, running = null;
+  let timer = 0, later = 0, drawn = 0, running = null;
 
   const load = async () => {
     const [w, g] = await Promise.all([ask('GET', 'v1/workloads'), ask('GET', 'v1/gpus')]);
@@ -149,23 +149,27 @@ export async function live(main) {
     figures.replaceChildren(...answers.map((x, i) => h('div', null, answers.length > 1 ? h('h3', null, `${i ? 'B' : 'A'}: ${titleOf(x)}`) : null, headline(x))));
     const better = other ? ['step_time_s', 'power_avg_w', 'energy_step_j', 'samples_per_s', 'energy_per_sample_j'] : [];
     if (other) figures.append(table('B against A', [['', k => nameOf(k)], ['A', k => valueText(k, r[k]), 1], ['B', k => valueText(k, other[k]), 1], ['change', k => change(other[k] / r[k] - 1), 1]], better));
-    clearTimeout(later); // numbers first: pictures wait for the next frame, and for the last answer of many
-    later = setTimeout(() => rest.replaceChildren(...[warningsOf(r), ...pictures(r)].flat().filter(Boolean)), first ? 0 : 30);
-    first = false;
     code.replaceChildren(...sides.map((x, i) => h('div', null, sides.length > 1 ? h('h3', null, i ? 'B' : 'A') : null, [['Command', commandOf(x)], ['Python', pythonOf(x)], ['C', cOf(x)]].map(([name, text]) =>
       h('details', {open: name === 'Command'}, h('summary', null, name), h('pre', {tabindex: 0}, text), h('button', {type: 'button', onclick: () => navigator.clipboard && navigator.clipboard.writeText(text)}, 'Copy'))))));
   };
 
-  const predict = async () => {
+  const draw = async mine => {
+    const begin = performance.now(), r = await ask('POST', 'v1/predict', {...bodyOf(sides[0]), details: true}, mine.signal);
+    if (mine !== running) return;
+    rest.replaceChildren(...[warningsOf(r), ...pictures(r)].flat().filter(Boolean));
+    requestAnimationFrame(() => setTimeout(() => { drawn = performance.now() - begin; }));
+  };
+  const tried = work => work.catch(e => e.name === 'AbortError' || failed(e));
+  const predict = () => {
     if (running) running.abort();
+    clearTimeout(later);
     const mine = running = new AbortController();
     link(sides);
-    try {
-      const answers = await Promise.all(sides.map(x => ask('POST', 'v1/predict', {...bodyOf(x), details: true}, mine.signal)));
-      if (mine === running) show(answers);
-    } catch (e) {
-      if (e.name !== 'AbortError') failed(e);
-    }
+    return tried(Promise.all(sides.map(x => ask('POST', 'v1/predict', bodyOf(x), mine.signal))).then(answers => {
+      if (mine !== running) return;
+      show(answers); // numbers first; pictures wait for the last answer of many, the longer the longer they take
+      later = setTimeout(() => tried(draw(mine)), 2 * drawn);
+    }));
   };
   const changed = key => {
     if (key === 'workload' || key === 'gpu' || key === 'mode') drawControls();

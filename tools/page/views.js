@@ -127,13 +127,14 @@ function evaluateView(r) {
 }
 
 function calibrateView(r) {
-  const held = (Array.isArray(r.held_out) ? r.held_out : r.held_out ? [r.held_out] : []).filter(x => x.overall), best = held[0], inside = r.in_sample;
+  const held = (r.held_out_schemes || [r.held_out]).filter(x => x && x.overall), best = held[0], inside = r.in_sample;
   const errors = r.fit && r.fit.errors, overall = best ? best.overall : inside && inside.overall;
   const ranges = r.fit && r.fit.intervals && r.fit.intervals.range, said = overall ? ['time', 'power'].map(k => off(overall, k)).filter(Boolean).join(' and ') : null;
   const lead = !said ? 'A fit.' : best ? `The fit predicts what it has not seen ${said}.` : `On its own rows the fit is ${said}; nothing says how it does on others (--leave-out).`;
   const parameters = Array.isArray(r.parameters) ? r.parameters : null;
   return {title: `Fit of ${(r.gpu && r.gpu.name) || 'a GPU'}`, lead: lead + (ranges && ranges.precisions ? ` Use it for ${ranges.precisions.join(', ')}${ranges.gpus ? ` on ${range(plain, ranges.gpus)} GPUs` : ''}.` : ''),
     body: [warningsOf(r), held.map((x, i) => evaluation('held-out-' + i, `Left out: ${x.scheme || ''}`, x)), inside ? evaluation('in-sample', 'Its own rows', inside) : null,
+      (r.suggestions || []).length ? section('suggestions', 'What to measure next', table('Rows that would help most', [['row', x => x.text], ['why', x => x.reason]], r.suggestions)) : null,
       parameters ? section('parameters', 'Parameters', h('details', null, h('summary', null, `${parameters.length} parameters`), table('Parameters', columnsOf(parameters, ['name', 'value', 'std_error', 'free', 'determined', 'kept', 'at_bound']), parameters))) : null]};
 }
 
@@ -179,19 +180,24 @@ function gantt(d, colours) {
   });
 }
 
+// "12 +- 3": a mean, with one deviation over runs.
+const spread = (v, print) => Number.isFinite(v.mean) ? print(v.mean) + (v.sd > 1e-12 * Math.abs(v.mean) ? ` +- ${print(v.sd)}` : '') : '-';
+
+const OF_GPUS = [['utilisation', 'used', percent], ['energy_j', 'energy', wattHours], ['jobs_energy_j', 'of jobs', wattHours], ['n_starts', 'starts', plain], ['gpus_per_job', 'GPUs a job', plain]];
+
 function simulateView(r) {
   const ps = r.policies, colours = ['gemm', 'memory', 'optimizer', 'power', 'conv', 'communication', 'alu', 'fixed'];
   const value = (p, k) => p.outcome[k] || {mean: NaN};
   const trade = (key, print) => h('figure', null, scatter({label: `Energy over ${nameOf(key)}`, points: ps.filter(p => Number.isFinite(value(p, key).mean)).map((p, i) => { const a = value(p, key), e = value(p, 'energy_j');
     return {x: a.mean, y: e.mean, xlow: a.mean - a.sd, xhigh: a.mean + a.sd, ylow: e.mean - e.sd, yhigh: e.mean + e.sd, name: p.name, shape: shapes[i % 5], r: 5, text: `${p.name}: ${print(a.mean)}, ${wattHours(e.mean)}`}; }),
     x: {label: nameOf(key).toLowerCase(), print}, y: {label: 'energy', print: wattHours}}), h('figcaption', null, 'A point for each policy, with one deviation over runs to all sides.'));
-  const drawn = r.drawn || [];
+  const drawn = r.drawn || [], byGpu = ps.flatMap(p => (p.by_gpu || []).map(g => ({policy: p.name, ...g})));
   return {title: 'Simulated policies', lead: `${ps.length} ${ps.length > 1 ? 'policies' : 'policy'}, ${(r.seeds || r.windows || []).length} runs each. Simulated, not measured.`,
     body: [warningsOf(r), (r.recommendations || []).length ? section('aims', 'Which policy for which aim', table('Aims', [['aim', x => x.aim], ['policy', x => x.policy || '-'], ['why', x => x.why]], r.recommendations)) : null,
-      section('results', 'Results', table('Means, with one deviation over runs', [['policy', p => p.name], ...METRICS.filter(([k]) => ps.some(p => Number.isFinite(value(p, k).mean))).map(([k, print]) => [nameOf(k), p => { const v = value(p, k);
-        return Number.isFinite(v.mean) ? print(v.mean) + (v.sd > 1e-12 * Math.abs(v.mean) ? ` +- ${print(v.sd)}` : '') : '-'; }, 1])], ps),
+      section('results', 'Results', table('Means, with one deviation over runs', [['policy', p => p.name], ...METRICS.filter(([k]) => ps.some(p => Number.isFinite(value(p, k).mean))).map(([k, print]) => [nameOf(k), p => spread(value(p, k), print), 1])], ps),
       (r.pairs || []).length ? table('Against the first, run by run', [['policies', x => `${x.b} against ${x.a}`], ['', x => nameOf(x.metric)], ['change', x => Number.isFinite(x.percent) ? change(x.percent / 100) : '-', 1],
         ['95 %', x => x.percent_interval95 ? range(v => change(v / 100), x.percent_interval95) : '-', 1]], r.pairs.filter(x => METRICS.slice(0, 6).some(([k]) => k === x.metric))) : null),
+      byGpu.length ? section('by-gpu', 'By type of GPU', table('What each type of GPU did', [['policy', x => x.policy], ['GPU', x => x.gpu], ...OF_GPUS.map(([k, name, print]) => [name, x => spread(x[k], print), 1])], byGpu)) : null,
       section('trade-offs', 'What energy buys', trade('throughput_per_h', plain), trade('censored_completion_s', seconds)),
       drawn.length ? [section('power', 'Power over time', drawn.map(d => [h('h3', null, d.policy), curves({label: `Power of the cluster under ${d.policy}`, height: 160, fromZero: true, level: r.cap_w, series: [{name: d.policy, steps: true, points: d.power.map(([x, y]) => ({x, y, text: `${seconds(x)}: ${watts(y)}`}))}],
         x: {label: 'time', print: seconds}, y: {label: 'power', print: watts, ...(Number.isFinite(r.cap_w) ? {high: Math.max(r.cap_w, ...d.power.map(p => p[1])) * 1.05} : {})}})]), h('p', null, Number.isFinite(r.cap_w) ? `The line is the cap, ${watts(r.cap_w)}.` : '')),
@@ -215,15 +221,20 @@ function attributeView(r) {
 /* ---- compare ---- */
 
 function compareView(r) {
-  const rows = r.rows || [], side = x => x ? plain(x.value) + (x.interval ? ` (${range(plain, x.interval)})` : '') : '-';
-  return {title: 'Two results side by side', lead: [r.a, r.b].filter(Boolean).map(x => `${fileName(x.path)} (${x.kind})`).join(' and '), body: [warningsOf(r), section('rows', 'Differences', table('Differences', [['', x => x.what || nameOf(x.metric || x.name || '')], ['a', x => side(x.a), 1], ['b', x => side(x.b), 1],
-    ['difference', x => Number.isFinite(x.difference_percent) ? change(x.difference_percent / 100) : Number.isFinite(x.percent) ? change(x.percent / 100) : '-', 1]], rows))]};
+  const rows = r.rows || [], amount = (x, v) => v === null || v === undefined ? '-' : ({s: seconds, W: watts, J: joules}[x.unit] || (y => `${plain(y)} ${x.unit || ''}`.trim()))(v);
+  const side = key => x => x[key] ? amount(x, x[key].value) + (x[key].interval && x[key].interval.every(Number.isFinite) ? ` (${range(v => amount(x, v), x[key].interval)})` : '') + `, ${x[key].origin}` : 'not in the file';
+  return {title: 'Two results side by side', lead: ['a', 'b'].filter(k => r[k]).map(k => `${k.toUpperCase()}: ${r[k].what || fileName(r[k].path)} (${r[k].kind})`).join('; ') + '.',
+    body: [warningsOf(r), r.goal ? section('goals', r.goal.passed ? 'All goals are reached' : 'Not all goals are reached', table('Goals', [['goal', x => nameOf(x.metric)], ['change', x => change(x.change_percent / 100), 1],
+      ['95 %', x => x.interval95_percent ? range(v => change(v / 100), x.interval95_percent) : '-', 1], ['needed', x => `${change(x.needed_percent / 100)} or ${x.direction === 'lower' ? 'less' : 'more'}`, 1], ['origin', x => x.origin], ['verdict', x => x.passed ? 'pass' : 'fail']], r.goal.goals),
+      r.goal.is_validation ? null : h('p', null, 'Not all of it was measured: this is no validation.')) : null,
+      section('rows', 'Differences', table('Differences', [['number', x => nameOf(x.name)], ['A', side('a'), 1], ['B', side('b'), 1], ['B against A', x => Number.isFinite(x.percent) ? change(x.percent / 100) : '-', 1],
+        ['95 %', x => x.difference_interval95 ? range(v => amount(x, v), x.difference_interval95) : '-', 1]], rows))]};
 }
 
 /* ---- which is it? ---- */
 
 const VIEWS = [[r => r.kind === 'measured', measureView], [r => r.kind === 'simulated' || (r.policies && r.pairs), simulateView], [r => r.kind === 'attribution' || (r.groups && r.total_j !== undefined), attributeView], [r => r.kind === 'comparison', compareView],
-  [r => r.points && r.vary, sweepView], [r => r.layouts && r.asked, planView], [r => r.old && r.new && r.layers, diffView], [r => r.in_sample || r.held_out, calibrateView], [r => r.overall && r.rows, evaluateView],
+  [r => r.points && r.vary, sweepView], [r => r.layouts && r.asked, planView], [r => r.old && r.new && r.layers, diffView], [r => r.in_sample || r.held_out_schemes, calibrateView], [r => r.overall && r.rows, evaluateView],
   [r => r.step_time_s !== undefined && r.time && r.model, stepView]];
 
 export function viewOf(r) {

@@ -235,7 +235,7 @@ static void put_front(FILE *out, const adept_sweep_picture *p, const quantity q[
         put_dot(out, q, &f);
     }
     fputs("EOD\n", out);
-    for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!a->found[i]) continue;
         fprintf(out, "$best%zu << EOD\n", i);
         put_dot(out, q, &a->best[i]);
@@ -249,7 +249,7 @@ static void put_front(FILE *out, const adept_sweep_picture *p, const quantity q[
     if (a->too_large > 0)
         fputs(", $large using 1:2 with points pt 6 ps 0.6 lc rgb '#8c8c8c' title 'does not fit'", out);
     if (a->front.n > 1) fputs(", $front using 1:2 with steps lw 2 lc rgb '" ADEPT_INK "' title 'front'", out);
-    for (size_t i = 0; i < ADEPT_SWEEP_OBJECTIVES; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char point[160], text[224];
         if (!a->found[i]) continue;
         name_point(point, sizeof point, p->sweep, a->best[i].index);

@@ -34,7 +34,7 @@ typedef struct field {
 } field;
 
 static ADEPT_NAMES(granularities, "operator", "model")
-static ADEPT_NAMES(objectives, "time", "energy", "edp") /* in the order of ADEPT_LEAST_ */
+static ADEPT_NAMES(objectives, "time", "energy", "edp", "ed2p") /* in the order of ADEPT_LEAST_ */
 
 #define IN_RUN(member) offsetof(adept_serve_run, member)
 static const field run_fields[] = {

@@ -65,8 +65,8 @@ adept_status adept_slurm_quantity(void *field, const adept_slurm_key *key, char 
 /** uint64_t: "1,2,4-8": bit n - 1 for n. */
 adept_status adept_slurm_gpus(void *field, const adept_slurm_key *key, char *text, adept_error *err);
 /** An objective beside ADEPT_LEAST_...: the policy of that name chooses. */
-#define ADEPT_SLURM_THRIFT (ADEPT_LEAST_EDP + 1)
-/** int32_t: "time", "energy", "edp": ADEPT_LEAST_..., or "thrift". */
+#define ADEPT_SLURM_THRIFT (ADEPT_LEAST_ED2P + 1)
+/** int32_t: "time", "energy", "edp", "ed2p": ADEPT_LEAST_..., or "thrift". */
 adept_status adept_slurm_objective(void *field, const adept_slurm_key *key, char *text, adept_error *err);
 const char *adept_slurm_objective_name(int32_t objective);
 

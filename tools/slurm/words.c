@@ -14,6 +14,7 @@ const adept_slurm_unit adept_slurm_joules[] = {{"J", 1},       {"kJ", 1e3},    {
 static const char *const objectives[] = {[ADEPT_LEAST_TIME] = "time",
                                          [ADEPT_LEAST_ENERGY] = "energy",
                                          [ADEPT_LEAST_EDP] = "edp",
+                                         [ADEPT_LEAST_ED2P] = "ed2p",
                                          [ADEPT_SLURM_THRIFT] = "thrift"};
 
 char *adept_slurm_read(size_t *size, int fd, size_t most)
@@ -130,7 +131,7 @@ adept_status adept_slurm_objective(void *field, const adept_slurm_key *key, char
             *(int32_t *)field = (int32_t)i;
             return ADEPT_OK;
         }
-    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is none of time, energy, edp, thrift", key->name, text);
+    return adept_error_set(err, ADEPT_E_USAGE, "%s: '%.40s' is none of time, energy, edp, ed2p, thrift", key->name, text);
 }
 
 const char *adept_slurm_objective_name(int32_t objective)

@@ -12,6 +12,7 @@
     X(TIME, "time", "least time", time_s)                                                                              \
     X(ENERGY, "energy", "least energy", energy_j)                                                                      \
     X(EDP, "edp", "least energy times time", edp_js)                                                                   \
+    X(ED2P, "ed2p", "least energy times time squared", ed2p_js2)                                                       \
     X(COST, "cost", "least cost", cost)                                                                                \
     X(TOKEN, "energy_per_token", "least energy of a token", energy_per_token_j) /* of a generation, not of the job */
 typedef enum adept_aim {
@@ -59,7 +60,7 @@ typedef struct adept_option {
 
 /* An option, judged for the job. */
 typedef struct adept_judgement {
-    double steps, time_s, energy_j, edp_js, power_w, cost, energy_per_token_j;
+    double steps, time_s, energy_j, edp_js, ed2p_js2, power_w, cost, energy_per_token_j;
     uint32_t violated; /* bits; 0: it is feasible */
 } adept_judgement;
 

@@ -7,8 +7,9 @@
 extern "C" {
 #endif
 
-/* What is to be least, of the whole job: time T, energy E = P T, or energy times time P T^2 (thesis eq 5.1). */
-enum { ADEPT_LEAST_TIME, ADEPT_LEAST_ENERGY, ADEPT_LEAST_EDP };
+/* What is to be least, of the whole job: time T, energy E = P T, or energy times time P T^2 (thesis eq 5.1), or
+ * energy times time squared. */
+enum { ADEPT_LEAST_TIME, ADEPT_LEAST_ENERGY, ADEPT_LEAST_EDP, ADEPT_LEAST_ED2P };
 
 /* Why an option is not taken; X(name, bit, what it is called in messages). */
 #define ADEPT_CONSTRAINT_LIST(X)            \
