@@ -123,15 +123,46 @@ static adept_status check_predictable(const problem *p, adept_error *err)
     return ADEPT_OK;
 }
 
+static int compare_models(const void *a, const void *b)
+{
+    const adept_dataset_row *x = *(const adept_dataset_row *const *)a, *y = *(const adept_dataset_row *const *)b;
+    int order = strcmp(x->model_name, y->model_name);
+    return order ? order : strcmp(x->hw->name, y->hw->name);
+}
+
+/* Of the rows, each GPU's by itself. @return 0: no memory */
+static size_t count_models(const problem *p)
+{
+    const adept_dataset_row **sorted = adept_arena_array(p->arena, p->n_rows, sizeof *sorted);
+    size_t n = 0;
+    if (!sorted) return 0;
+    for (size_t i = 0; i < p->n_rows; i++)
+        sorted[i] = &p->rows[i];
+    qsort(sorted, p->n_rows, sizeof *sorted, compare_models);
+    for (size_t i = 0; i < p->n_rows; i++)
+        n += i == 0 || compare_models(&sorted[i - 1], &sorted[i]) != 0;
+    return n;
+}
+
+#define BASE_OF_OTHERS 0.25 /* a base that was not fitted to this GPU too may be further off */
+
 /* Around the base profile: what other GPUs say of a parameter that the rows hardly touch. */
-static void set_priors(problem *p)
+static adept_status set_priors(problem *p, const adept_hwprofile *base, adept_error *err)
 {
     p->objective.prior_weight = p->options->prior_weight;
     p->objective.rounding = p->options->rounding;
-    if (p->options->granularity != ADEPT_GRANULARITY_OPERATOR || !(p->options->prior_rows > 0.0)) return;
+    double share = p->options->prior_rows / (double)(p->objective.n_times + p->objective.n_powers);
+    if (p->options->granularity != ADEPT_GRANULARITY_OPERATOR) return ADEPT_OK;
+    if (!(share > 0.0)) {
+        size_t n_models = count_models(p);
+        if (n_models == 0) return adept_no_memory(err, "the fit");
+        share = p->options->prior_models / (double)n_models * (base->among || base->calibrated ? 1.0 : BASE_OF_OTHERS);
+    }
+    if (!(share > 0.0)) return ADEPT_OK;
     for (size_t i = 0; i < p->objective.n_parameters; i++)
         p->spread[i] = adept_operator_parameter_prior(i);
-    adept_objective_spread(&p->objective, p->spread, p->options->prior_rows);
+    adept_objective_spread(&p->objective, p->spread, share);
+    return ADEPT_OK;
 }
 
 static void hold_later_stages(problem *p)
@@ -164,8 +195,8 @@ static adept_status problem_init(problem *p, const request *q, adept_arena *kept
     if (status == ADEPT_OK)
         status =
             adept_fit_parameters_choose(p->parameters, &p->objective, q->base, options, p->limited, p->arena, err);
+    if (status == ADEPT_OK) status = set_priors(p, q->base, err);
     if (status != ADEPT_OK) return status;
-    set_priors(p);
     p->objective.fixed = p->fixed;
     hold_later_stages(p);
     for (size_t i = 0; i < p->objective.n_parameters; i++)

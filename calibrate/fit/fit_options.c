@@ -24,7 +24,7 @@ adept_fit_options adept_fit_options_for(adept_granularity granularity)
     o.granularity = granularity;
     o.max_generations = 40;
     o.restarts = 12;
-    o.prior_rows = 0.05;
+    o.prior_models = 0.2;
     o.rounding = 0.01;
     return o;
 }
@@ -38,6 +38,8 @@ adept_status adept_fit_options_check(const adept_fit_options *o, adept_error *er
                                o->weight_power);
     if (!(o->prior_weight >= 0.0 && isfinite(o->prior_weight)))
         return adept_error_set(err, ADEPT_E_USAGE, "prior weight %g: at least 0", o->prior_weight);
+    if (!(o->prior_models >= 0.0 && isfinite(o->prior_models)))
+        return adept_error_set(err, ADEPT_E_USAGE, "prior of %g models: at least 0", o->prior_models);
     if (!(o->prior_rows >= 0.0 && isfinite(o->prior_rows)))
         return adept_error_set(err, ADEPT_E_USAGE, "prior of %g rows: at least 0", o->prior_rows);
     if (!(o->rounding >= 0.0 && o->rounding <= 1.0))

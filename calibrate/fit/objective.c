@@ -119,11 +119,11 @@ static double mape(const adept_target *targets, size_t n, const double *predicte
     return sum;
 }
 
-void adept_objective_spread(adept_objective *o, const double *spread, double rows)
+void adept_objective_spread(adept_objective *o, const double *spread, double share)
 {
     double weight = (o->n_times > 0 ? o->weight_time : 0.0) + (o->n_powers > 0 ? o->weight_power : 0.0);
     o->spread = spread;
-    o->spread_weight = PERCENT * weight * rows / (double)(o->n_times + o->n_powers);
+    o->spread_weight = PERCENT * weight * share;
 }
 
 /* The L2 distance to the base profile, in logarithms for scale parameters; and in spreads, where those are known. */

@@ -85,6 +85,7 @@ static inline void synthetic_measure(synthetic *s, double noise, uint64_t seed)
         s->rows[i] = (adept_dataset_row){.file = "synthetic.csv",
                                          .line = (long)i + 2,
                                          .model = s->suite.points[i].profile->model_path,
+                                         .model_name = s->suite.points[i].profile->model_path,
                                          .grad_accum = 1,
                                          .precision = s->suite.points[i].profile->precision,
                                          .weight = 1.0,

@@ -65,6 +65,7 @@ static adept_fit_options operator_options(void)
 {
     adept_fit_options o = adept_fit_options_for(ADEPT_GRANULARITY_OPERATOR);
     o.max_generations = 0; /* descents alone */
+    o.prior_rows = 0.05;   /* the truth is two spreads away, further than most boards */
     return o;
 }
 
@@ -84,9 +85,9 @@ static void test_recovers_truth(void **state)
             fail_msg("%s = %g instead of %g", p->info.name, p->value, truth[k].value);
     }
     adept_fit_free(fit);
-    o = operator_options(); /* as it is used: still close */
+    o.prior_rows = 0.0; /* as it is used: still close */
     fit = fit_of(s, &o);
-    assert_true(fit->loss.time < 2 && fit->loss.power < 2);
+    assert_true(fit->loss.time < 5 && fit->loss.power < 2);
     adept_fit_free(fit);
     synthetic_free(s);
 }
@@ -146,15 +147,17 @@ static void test_refused(void **state)
     synthetic *s = made(0, NULL);
     adept_fit *fit = NULL;
     adept_error err = {0};
-    adept_fit_options o = operator_options(), scalars = o, stage = o, all = o, rows = o;
+    adept_fit_options o = operator_options(), scalars = o, stage = o, all = o, rows = o, models = o;
     scalars.scalars = synthetic_scalars;
     scalars.n_scalars = 1;
     stage.stage = "S1";
     all.compare_saturations = true;
     rows.prior_rows = NAN;
-    const adept_fit_options *const bad[] = {&scalars, &stage, &all, &rows};
-    static const char *const messages[] = {"targeted scalars", "stages", "saturation functions", "prior of nan rows"};
-    for (size_t i = 0; i < 4; i++) {
+    models.prior_models = -1;
+    const adept_fit_options *const bad[] = {&scalars, &stage, &all, &rows, &models};
+    static const char *const messages[] = {"targeted scalars", "stages", "saturation functions", "prior of nan rows",
+                                           "prior of -1 models"};
+    for (size_t i = 0; i < 5; i++) {
         assert_int_equal(adept_calibrate(&fit, s->rows, N, s->hw, bad[i], &err), ADEPT_E_USAGE);
         assert_null(fit);
         if (!strstr(err.message, messages[i])) fail_msg("\"%s\" lacks \"%s\"", err.message, messages[i]);
@@ -195,25 +198,35 @@ static void test_base_of_other_granularity(void **state)
 
 /* ---- prior and loss ---- */
 
-/* Written out: percent * weight of what was measured * rows / numbers * half the squared distance in spreads. */
+/* Written out: percent * weight of what was measured * models / all models, a quarter of it where nothing was fitted to
+ * the GPU before, or rows / numbers, * half the squared distance in spreads. */
 static void test_prior(void **state)
 {
     (void)state;
     synthetic *s = made(0.05, NULL);
     adept_fit_options o = operator_options();
-    o.prior_rows = 0.7;
     o.restarts = 0;
-    adept_fit *fit = fit_of(s, &o);
-    double sum = 0.0, time_s[N], power_w[N], time = 0.0, power = 0.0;
-    for (size_t i = 0; i < fit->n_parameters; i++) {
-        const adept_fit_parameter *p = &fit->parameters[i];
-        double spread = adept_operator_parameter_prior(i);
-        double z = (p->info.log_scale ? log(p->value / p->start) : p->value - p->start) / spread;
-        if (p->state == ADEPT_FIT_FREE) sum += 0.5 * z * z;
+    static const char *const names[] = {"a", "b", "c", "d"};
+    for (size_t i = 0; i < N; i++)
+        s->rows[i].model_name = names[i % 4];
+    adept_fit *fit = NULL;
+    double time_s[N], power_w[N], time = 0.0, power = 0.0, prior = 0.0;
+    for (int by_models = 1; by_models >= 0; by_models--) {
+        double sum = 0.0;
+        o.prior_models = by_models ? 0.3 : 0.0;
+        o.prior_rows = by_models ? 0.0 : 0.7;
+        adept_fit_free(fit);
+        fit = fit_of(s, &o);
+        for (size_t i = 0; i < fit->n_parameters; i++) {
+            const adept_fit_parameter *p = &fit->parameters[i];
+            double spread = adept_operator_parameter_prior(i);
+            double z = (p->info.log_scale ? log(p->value / p->start) : p->value - p->start) / spread;
+            if (p->state == ADEPT_FIT_FREE) sum += 0.5 * z * z;
+        }
+        prior = 100.0 * (0.6 + 0.4) * (by_models ? 0.25 * 0.3 / 4 : 0.7 / (2 * N)) * sum;
+        assert_true(prior > 0.0);
+        assert_float_equal(fit->loss.prior / prior, 1, 1e-9);
     }
-    double prior = 100.0 * (0.6 + 0.4) * 0.7 / (2 * N) * sum;
-    assert_true(prior > 0.0);
-    assert_float_equal(fit->loss.prior / prior, 1, 1e-9);
     adept_evaluate(s->evaluator, fit->theta, time_s, power_w);
     for (size_t i = 0; i < N; i++) {
         double t = time_s[i] / s->rows[i].step_time_s - 1.0, p = power_w[i] / s->rows[i].power_avg_w - 1.0;
@@ -240,7 +253,7 @@ static void test_prior_of_times_alone(void **state)
     for (size_t i = 0; i < N; i++)
         s->rows[i].power_avg_w = NAN;
     assert_int_equal(adept_objective_init(&o, arena, s->evaluator, s->rows, N, 0.6, 0.4, NULL), ADEPT_OK);
-    adept_objective_spread(&o, NULL, 3.0);
+    adept_objective_spread(&o, NULL, 3.0 / N);
     assert_float_equal(o.spread_weight, 3.0 * 60 / N, 1e-12);
     adept_arena_free(arena);
     synthetic_free(s);
@@ -263,7 +276,7 @@ static void test_gradient(void **state)
     }
     o.fixed = fixed;
     o.rounding = 0.01;
-    adept_objective_spread(&o, spread, 3.0);
+    adept_objective_spread(&o, spread, 3.0 / (2 * N));
     assert_true(adept_objective_free(&o, arena, is_free, fixed));
     assert_int_equal(o.n_genes, N_TRUTH);
     double *scratch = adept_arena_array(arena, adept_objective_n_gradient_scratch(&o), sizeof *scratch);

@@ -19,7 +19,7 @@ static void init(void *record)
     o->fit.seed = 1;
     o->n_suggestions = 5;
     o->generations = o->restarts = -1;
-    o->prior_rows = -1;
+    o->prior_models = o->prior_rows = -1;
     o->every_s = 60;
 }
 
@@ -179,8 +179,11 @@ static const adept_option_row rows[] = {
      "Pull towards the values of --gpu, in percent of error per squared distance (default 0): with a fitted FILE of a "
      "similar GPU, a few rows are enough",
      ADEPT_OPT_NUMBER, .at = AT(fit.prior_weight)},
-    {"prior-rows", "X", 4, "Granularity operator: the prior of one parameter weighs like X rows (default 0.05)",
-     ADEPT_OPT_NUMBER, .at = AT(prior_rows), .expert = true},
+    {"prior-models", "X", 4,
+     "Granularity operator: the prior of one parameter weighs like all rows of X models (default 0.2)",
+     ADEPT_OPT_NUMBER, .at = AT(prior_models), .expert = true},
+    {"prior-rows", "X", 4, "The same, like X rows, whatever their models", ADEPT_OPT_NUMBER, .at = AT(prior_rows),
+     .expert = true},
     {"from-sheet", NULL, 4,
      "Forget the fit that --gpu already has; otherwise it is the start, and what the rows do not determine keeps its "
      "values",
@@ -267,10 +270,14 @@ static adept_status apply_granularity(adept_cli *cli, adept_calibrate_options *o
         if (!operators) return adept_cli_usage(cli, "--tiles is of --granularity operator");
         if (o->kernels.n > 0) return adept_cli_usage(cli, "--tiles: --kernels finds them");
     }
-    if (!operators && o->prior_rows >= 0) return adept_cli_usage(cli, "--prior-rows is of --granularity operator");
+    if (!operators && fmax(o->prior_models, o->prior_rows) >= 0)
+        return adept_cli_usage(cli, "--prior-%s is of --granularity operator", o->prior_rows >= 0 ? "rows" : "models");
+    if (fmin(o->prior_models, o->prior_rows) >= 0)
+        return adept_cli_usage(cli, "--prior-models and --prior-rows exclude each other");
     o->fit.granularity = of.granularity;
     o->fit.rounding = of.rounding;
-    o->fit.prior_rows = o->prior_rows >= 0 ? o->prior_rows : of.prior_rows;
+    o->fit.prior_models = o->prior_models >= 0 ? o->prior_models : o->prior_rows >= 0 ? 0 : of.prior_models;
+    o->fit.prior_rows = fmax(o->prior_rows, 0);
     if (o->generations > 0 && o->restarts >= 0)
         return adept_cli_usage(cli, "--restarts are in place of generations: leave out --max-generations");
     o->fit.max_generations = o->generations >= 0 ? o->generations : o->restarts >= 0 ? 0 : of.max_generations;

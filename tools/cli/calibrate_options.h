@@ -20,7 +20,7 @@ typedef struct adept_calibrate_options {
     const char *granularity; /* NULL: not given: that of the GPU's fit, else operator */
     adept_words kernels, collectives;
     adept_tile_menu tiles[ADEPT_TILED_FAMILIES]; /* n 0: not given */
-    double prior_rows;                           /* below 0: not given, as the next two */
+    double prior_models, prior_rows;             /* below 0: not given, as the next two */
     int generations, restarts;
     bool no_polish;
     bool from_sheet; /* forget the fit that the GPU already has */

@@ -47,8 +47,10 @@ typedef struct adept_fit_options {
     double prior_weight;              /* percent of loss per unit of squared distance (in the logarithm for scale
                                          parameters, in parts of the range otherwise) to the base profile's values,
                                          summed over the free parameters; 0: none */
-    double prior_rows; /* granularity "operator": the prior of known spread (adept_operator_model.h) around
-                          the base profile's values; one parameter's weighs like so many rows. 0: none */
+    /* granularity "operator": the prior of known spread (adept_operator_model.h) around the base profile's values. One
+     * parameter's weighs like all rows of so many models, since rows of one model err alike; or, where prior_rows is
+     * above 0, like so many rows. Both 0: none */
+    double prior_models, prior_rows;
     double rounding;   /* of the loss: |e| becomes sqrt(e^2 + rounding^2) - rounding, so that errors within
                           it are averaged and not one row's met exactly; 0: the loss as it stands */
     const bool *use;   /* one per row: false leaves the row out (held-out folds); NULL: all */
