@@ -86,16 +86,6 @@ static double module_w(adept_dimm dimm, const adept_dram_options *options)
     return factor * (options->ea2p_tiers && !is_printed ? bases[N_BASES - 1].power_w : bases[i].power_w);
 }
 
-static double modules_w(const adept_dimms *dimms, const adept_dram_options *options)
-{
-    double power_w = 0;
-
-    for (size_t i = 0; i < dimms->n; i++)
-        power_w += module_w(dimms->list[i], options);
-    if (options->all_slots) power_w += (double)(dimms->n_empty + dimms->n_unknown) * module_w(dimms->list[0], options);
-    return power_w;
-}
-
 static double factor_of(const tier *tiers, double percent)
 {
     while (!(percent < tiers->up_to_percent || (tiers->includes_it && percent == tiers->up_to_percent)))
@@ -203,26 +193,44 @@ static adept_status read_firmware(adept_dimms *dimms, const adept_sensor_setting
     return status;
 }
 
-static adept_status read_modules(adept_dimms *dimms, const adept_sensor_settings *settings, adept_error *err)
-{
-    adept_status status =
-        settings->dram.dimms ? parse_modules(dimms, settings->dram.dimms, err) : read_firmware(dimms, settings, err);
-
-    if (status == ADEPT_OK && dimms->n == 0)
-        status = adept_error_set(err, ADEPT_E_INVALID, "SMBIOS: no memory module of known size, of %zu slots",
-                                 dimms->n_empty + dimms->n_unknown);
-    return status;
-}
-
 /* ---------------------------------------------------------------- looking for it --------------------------------- */
 
-/* "8x64GB DDR4", or "12 modules, 384 GB". */
-static void describe(char *text, size_t size, const adept_dimms *dimms, bool all_slots)
+static void add_model(adept_sensor_search *search, const adept_dimms *dimms)
 {
+    const adept_dram_options *options = &search->settings.dram;
+    model *m = calloc(1, sizeof *m);
+    adept_sensor *sensor = m ? adept_sensor_add(search, &adept_sensor_kind_dram, "dram-model") : NULL;
+    char whose[64] = "all memory";
+
+    if (!sensor) {
+        free(m);
+        search->failed = ENOMEM;
+        return;
+    }
+    double power_w = 0;
+    for (size_t i = 0; i < dimms->n; i++)
+        power_w += module_w(dimms->list[i], options);
+    if (options->all_slots) power_w += (double)(dimms->n_empty + dimms->n_unknown) * module_w(dimms->list[0], options);
+    m->full_w = power_w;
+    m->tiers = options->ea2p_tiers ? ea2p_tiers : thesis_tiers;
+    m->settings = search->settings;
+    if (options->process_usage) {
+        m->pid = search->settings.pid ? search->settings.pid : (int)getpid();
+        snprintf(whose, sizeof whose, "memory of process %d and those below it", m->pid);
+    }
+    sensor->state = m;
+    sensor->component = ADEPT_COMPONENT_DRAM;
+    sensor->is_estimated = true;
+    sensor->is_slow = options->process_usage; /* each process is read */
+    sensor->most_power_w = m->full_w;
+    sensor->gauges[0].name = "memory_use";
+    /* "8x64GB DDR4", or "12 modules, 384 GB". */
+    char *text = sensor->device;
+    size_t size = sizeof sensor->device;
+    bool all_slots = options->all_slots;
     const char *type = "memory";
     double gib = 0;
     bool is_uniform = true;
-
     for (size_t i = 0; i < dimms->n; i++) {
         gib += dimms->list[i].size_gib;
         is_uniform = is_uniform && dimms->list[i].type == dimms->list[0].type &&
@@ -238,34 +246,6 @@ static void describe(char *text, size_t size, const adept_dimms *dimms, bool all
         adept_append(text, size, ", %zu other slots as well", dimms->n_empty + dimms->n_unknown);
     else if (dimms->n_unknown > 0)
         adept_append(text, size, ", without %zu of unknown size", dimms->n_unknown);
-}
-
-static void add_model(adept_sensor_search *search, const adept_dimms *dimms)
-{
-    const adept_dram_options *options = &search->settings.dram;
-    model *m = calloc(1, sizeof *m);
-    adept_sensor *sensor = m ? adept_sensor_add(search, &adept_sensor_kind_dram, "dram-model") : NULL;
-    char whose[64] = "all memory";
-
-    if (!sensor) {
-        free(m);
-        search->failed = ENOMEM;
-        return;
-    }
-    m->full_w = modules_w(dimms, options);
-    m->tiers = options->ea2p_tiers ? ea2p_tiers : thesis_tiers;
-    m->settings = search->settings;
-    if (options->process_usage) {
-        m->pid = search->settings.pid ? search->settings.pid : (int)getpid();
-        snprintf(whose, sizeof whose, "memory of process %d and those below it", m->pid);
-    }
-    sensor->state = m;
-    sensor->component = ADEPT_COMPONENT_DRAM;
-    sensor->is_estimated = true;
-    sensor->is_slow = options->process_usage; /* each process is read */
-    sensor->most_power_w = m->full_w;
-    sensor->gauges[0].name = "memory_use";
-    describe(sensor->device, sizeof sensor->device, dimms, options->all_slots);
     snprintf(sensor->source, sizeof sensor->source, "model: modules by %s, use of %s by /proc, tiers of %s",
              options->dimms ? "--dram-dimms" : "SMBIOS", whose, options->ea2p_tiers ? "EA2P's source" : "the thesis");
 }
@@ -278,7 +258,11 @@ static void find(adept_sensor_search *search)
 
     for (size_t i = 0; i < search->n_sensors; i++)
         if (search->sensors[i]->component == ADEPT_COMPONENT_DRAM) return; /* measured is better than this */
-    adept_status status = read_modules(&dimms, &search->settings, &err);
+    adept_status status = search->settings.dram.dimms ? parse_modules(&dimms, search->settings.dram.dimms, &err)
+                                                      : read_firmware(&dimms, &search->settings, &err);
+    if (status == ADEPT_OK && dimms.n == 0)
+        status = adept_error_set(&err, ADEPT_E_INVALID, "SMBIOS: no memory module of known size, of %zu slots",
+                                 dimms.n_empty + dimms.n_unknown);
     if (status == ADEPT_E_NOMEM)
         search->failed = ENOMEM;
     else if (status != ADEPT_OK)

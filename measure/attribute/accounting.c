@@ -135,22 +135,6 @@ static bool is_present(const seat *s, double time_s)
     return s->begin_s <= time_s && time_s < s->end_s;
 }
 
-/* Where jobs begin and end inside an interval, and its ends: between two of them the same jobs are there. */
-static size_t cut(node_run *r, const adept_activity_interval *t)
-{
-    size_t n = 0;
-
-    r->cuts[n++] = t->begin_s;
-    for (size_t i = 0; i < r->n_active; i++) {
-        const seat *s = &r->seats[r->active[i]];
-        if (s->begin_s > t->begin_s && s->begin_s < t->end_s) r->cuts[n++] = s->begin_s;
-        if (s->end_s > t->begin_s && s->end_s < t->end_s) r->cuts[n++] = s->end_s;
-    }
-    r->cuts[n++] = t->end_s;
-    qsort(r->cuts, n, sizeof *r->cuts, adept_by_size);
-    return n - 1;
-}
-
 static void give_dram(node_run *r, const adept_activity_interval *t, double energy_j, size_t n_cuts)
 {
     for (size_t k = 0; k < n_cuts; k++) {
@@ -177,29 +161,6 @@ static double in_instance(const adept_activity_interval *t, const adept_gpu_use 
     for (size_t i = 0; i < t->n_gpu_uses; i++)
         n += t->gpu_uses[i].meter == use->meter && t->gpu_uses[i].instance == use->instance;
     return n;
-}
-
-/* What each seat does on one GPU. */
-static void count_gpu_uses(node_run *r, const adept_activity_interval *t, uint32_t meter)
-{
-    for (size_t i = 0; i < r->n_active; i++) {
-        seat *s = &r->seats[r->active[i]];
-        s->holds = false;
-        s->gpu_use = s->gpu_memory_bytes = NAN;
-        s->instances = s->slices = 0;
-    }
-    for (size_t i = 0; i < t->n_gpu_uses; i++) {
-        const adept_gpu_use *use = &t->gpu_uses[i];
-        if (use->meter != meter) continue;
-        seat *s = &r->seats[r->seat_of[use->process]];
-        double shared = use->instance > 0 ? in_instance(t, use) : 1;
-        s->holds = true;
-        if (!isnan(use->utilization)) s->gpu_use = fmin(1, (isnan(s->gpu_use) ? 0 : s->gpu_use) + use->utilization);
-        if (!isnan(use->memory_bytes))
-            s->gpu_memory_bytes = (isnan(s->gpu_memory_bytes) ? 0 : s->gpu_memory_bytes) + use->memory_bytes;
-        if (use->instance > 0) s->instances += 1 / shared;
-        if (use->instance > 0) s->slices += use->slices > 0 ? use->slices / shared : NAN;
-    }
 }
 
 /* How much of a GPU each holder has, by what the driver says of its MIG instances, else by what accounting says. */
@@ -256,78 +217,59 @@ static gpu_rule weigh_gpu(node_run *r, double middle_s)
     return GPU_BY_USE;
 }
 
-static void count_held(node_run *r, double time_s)
-{
-    for (size_t i = 0; i < r->n_active; i++) {
-        seat *s = &r->seats[r->active[i]];
-        if (s->weight > 0) s->share.gpu_time_s += time_s;
-        if (!s->holds || !(s->weight > 0)) continue;
-        if (!isnan(s->gpu_use)) count_use(&s->share.multiprocessors, s->gpu_use, time_s);
-        if (!isnan(s->gpu_memory_bytes) && r->options->gpu_memory_bytes > 0)
-            count_use(&s->share.memory, s->gpu_memory_bytes / r->options->gpu_memory_bytes, time_s);
-    }
-}
-
-/* @param is_told  what each has; else it may be all of it or nothing */
-static void give_gpu_part(node_run *r, double energy_j, bool is_told)
-{
-    for (size_t i = 0; i < r->n_active; i++)
-        r->seats[r->active[i]].before_j = r->seats[r->active[i]].share.energy_j[ADEPT_ENERGY_GPU];
-    give_by_weight(r, ADEPT_ENERGY_GPU, energy_j);
-    for (size_t i = 0; i < r->n_active; i++) {
-        seat *s = &r->seats[r->active[i]];
-        double given_j = s->share.energy_j[ADEPT_ENERGY_GPU] - s->before_j;
-        s->share.gpu_low_j += is_told ? given_j : 0;
-        s->share.gpu_high_j += is_told ? given_j : s->weight > 0 ? energy_j : 0;
-    }
-}
-
 static void give_gpu(node_run *r, const adept_activity_interval *t, uint32_t meter, size_t n_cuts)
 {
     double energy_j = adept_meter_energy_j(&r->node->log->meters[meter], t->begin_s, t->end_s);
 
-    count_gpu_uses(r, t, meter);
+    /* What each seat does on one GPU. */
+    for (size_t i = 0; i < r->n_active; i++) {
+        seat *s = &r->seats[r->active[i]];
+        s->holds = false;
+        s->gpu_use = s->gpu_memory_bytes = NAN;
+        s->instances = s->slices = 0;
+    }
+    for (size_t i = 0; i < t->n_gpu_uses; i++) {
+        const adept_gpu_use *use = &t->gpu_uses[i];
+        if (use->meter != meter) continue;
+        seat *s = &r->seats[r->seat_of[use->process]];
+        double shared = use->instance > 0 ? in_instance(t, use) : 1;
+        s->holds = true;
+        if (!isnan(use->utilization)) s->gpu_use = fmin(1, (isnan(s->gpu_use) ? 0 : s->gpu_use) + use->utilization);
+        if (!isnan(use->memory_bytes))
+            s->gpu_memory_bytes = (isnan(s->gpu_memory_bytes) ? 0 : s->gpu_memory_bytes) + use->memory_bytes;
+        if (use->instance > 0) s->instances += 1 / shared;
+        if (use->instance > 0) s->slices += use->slices > 0 ? use->slices / shared : NAN;
+    }
     if (isnan(energy_j)) not_known(r, ADEPT_ENERGY_GPU, t);
     for (size_t k = 0; k < n_cuts; k++) {
         double time_s = r->cuts[k + 1] - r->cuts[k], part_j = energy_j * (time_s / (t->end_s - t->begin_s));
         gpu_rule rule = weigh_gpu(r, (r->cuts[k] + r->cuts[k + 1]) / 2);
-        count_held(r, time_s);
+        for (size_t i = 0; i < r->n_active; i++) {
+            seat *s = &r->seats[r->active[i]];
+            if (s->weight > 0) s->share.gpu_time_s += time_s;
+            if (!s->holds || !(s->weight > 0)) continue;
+            if (!isnan(s->gpu_use)) count_use(&s->share.multiprocessors, s->gpu_use, time_s);
+            if (!isnan(s->gpu_memory_bytes) && r->options->gpu_memory_bytes > 0)
+                count_use(&s->share.memory, s->gpu_memory_bytes / r->options->gpu_memory_bytes, time_s);
+        }
         if (rule == GPU_BY_SLICES) r->account->sliced_s += time_s;
         if (rule == GPU_ALIKE) r->account->alike_s += time_s;
-        if (!isnan(energy_j)) give_gpu_part(r, part_j, rule == GPU_BY_USE);
+        if (!isnan(energy_j)) {
+            bool is_told = rule == GPU_BY_USE;
+            for (size_t i = 0; i < r->n_active; i++)
+                r->seats[r->active[i]].before_j = r->seats[r->active[i]].share.energy_j[ADEPT_ENERGY_GPU];
+            give_by_weight(r, ADEPT_ENERGY_GPU, part_j);
+            for (size_t i = 0; i < r->n_active; i++) {
+                seat *s = &r->seats[r->active[i]];
+                double given_j = s->share.energy_j[ADEPT_ENERGY_GPU] - s->before_j;
+                s->share.gpu_low_j += is_told ? given_j : 0;
+                s->share.gpu_high_j += is_told ? given_j : s->weight > 0 ? part_j : 0;
+            }
+        }
     }
 }
 
 /* ---------------------------------------------------------------- the gap ----------------------------------------- */
-
-static void give_gap(node_run *r, const adept_activity_interval *t, double external_j)
-{
-    double parts_j = 0, gap_j = 0;
-
-    for (size_t i = 0; i < r->n_active; i++) {
-        seat *s = &r->seats[r->active[i]];
-        s->weight = fmax(s->now_j, 0);
-        parts_j += s->now_j;
-    }
-    switch (r->options->gap) {
-    case ADEPT_GAP_NONE:
-        return;
-    case ADEPT_GAP_CONSTANT:
-        gap_j = r->options->gap_w * (t->end_s - t->begin_s);
-        break;
-    case ADEPT_GAP_PROPORTIONAL:
-        if (r->account->cpu_is_rest) return; /* the node's meter was given out whole */
-        if (r->has_external)
-            gap_j = external_j - parts_j;
-        else
-            gap_j = r->options->gap_factor > 0 ? (r->options->gap_factor - 1) * parts_j : NAN;
-        break;
-    }
-    if (isnan(gap_j))
-        not_known(r, ADEPT_ENERGY_GAP, t);
-    else
-        give_by_weight(r, ADEPT_ENERGY_GAP, gap_j);
-}
 
 /* ---------------------------------------------------------------- an interval ------------------------------------- */
 
@@ -336,7 +278,17 @@ void adept_accounting_interval(node_run *r, const adept_activity_interval *t)
     const adept_activity_log *log = r->node->log;
     double dram_j = read_meters(r, ADEPT_COMPONENT_DRAM, t), cpu_j = read_meters(r, ADEPT_COMPONENT_CPU, t);
     double external_j = r->has_external ? read_meters(r, ADEPT_COMPONENT_NODE, t) : NAN;
-    size_t n_cuts = cut(r, t);
+    /* Where jobs begin and end inside an interval, and its ends: between two of them the same jobs are there. */
+    size_t n = 0;
+    r->cuts[n++] = t->begin_s;
+    for (size_t i = 0; i < r->n_active; i++) {
+        const seat *s = &r->seats[r->active[i]];
+        if (s->begin_s > t->begin_s && s->begin_s < t->end_s) r->cuts[n++] = s->begin_s;
+        if (s->end_s > t->begin_s && s->end_s < t->end_s) r->cuts[n++] = s->end_s;
+    }
+    r->cuts[n++] = t->end_s;
+    qsort(r->cuts, n, sizeof *r->cuts, adept_by_size);
+    size_t n_cuts = n - 1;
 
     for (size_t i = 0; i < r->n_active; i++)
         r->seats[r->active[i]].now_j = 0;
@@ -360,5 +312,28 @@ void adept_accounting_interval(node_run *r, const adept_activity_interval *t)
         for (size_t i = 0; i < r->n_active; i++)
             r->account->beside_j += r->seats[r->active[i]].now_j;
     }
-    give_gap(r, t, external_j);
+    double parts_j = 0, gap_j = 0;
+    for (size_t i = 0; i < r->n_active; i++) {
+        seat *s = &r->seats[r->active[i]];
+        s->weight = fmax(s->now_j, 0);
+        parts_j += s->now_j;
+    }
+    switch (r->options->gap) {
+    case ADEPT_GAP_NONE:
+        return;
+    case ADEPT_GAP_CONSTANT:
+        gap_j = r->options->gap_w * (t->end_s - t->begin_s);
+        break;
+    case ADEPT_GAP_PROPORTIONAL:
+        if (r->account->cpu_is_rest) return; /* the node's meter was given out whole */
+        if (r->has_external)
+            gap_j = external_j - parts_j;
+        else
+            gap_j = r->options->gap_factor > 0 ? (r->options->gap_factor - 1) * parts_j : NAN;
+        break;
+    }
+    if (isnan(gap_j))
+        not_known(r, ADEPT_ENERGY_GAP, t);
+    else
+        give_by_weight(r, ADEPT_ENERGY_GAP, gap_j);
 }

@@ -66,15 +66,6 @@ static bool take_seat(node_run *r, seat_map *map, uint32_t process, const adept_
     return found != ADEPT_SLOTS_NONE || add_job(r, map, map->job, p, jobs);
 }
 
-static void see(node_run *r, uint32_t process, size_t interval)
-{
-    seat *s = &r->seats[r->seat_of[process]];
-
-    if (s->first == SIZE_MAX) s->first = interval;
-    s->last = interval;
-    r->last_of[process] = interval;
-}
-
 #define NOBODY UINT32_MAX
 
 /* Seats in the order in which they are first seen. */
@@ -93,7 +84,12 @@ static bool take_seats(node_run *r, const adept_batch_jobs *jobs)
             uint32_t process =
                 i < t->n_activities ? t->activities[i].process : t->gpu_uses[i - t->n_activities].process;
             if (r->seat_of[process] == NOBODY) ok = take_seat(r, &map, process, jobs);
-            if (ok) see(r, process, k);
+            if (ok) {
+                seat *s = &r->seats[r->seat_of[process]];
+                if (s->first == SIZE_MAX) s->first = k;
+                s->last = k;
+                r->last_of[process] = k;
+            }
         }
     }
     adept_slots_free(&map.slots);
@@ -101,25 +97,6 @@ static bool take_seats(node_run *r, const adept_batch_jobs *jobs)
 }
 
 /* ---------------------------------------------------------------- intervals --------------------------------------- */
-
-/* CPU time of the interval. Memory stays what it was until a process is seen for the last time; one that ended has
- * none. */
-static void take_activities(node_run *r, const adept_activity_interval *t)
-{
-    for (size_t i = 0; i < r->n_active; i++)
-        r->seats[r->active[i]].cpu_s = 0;
-    for (size_t i = 0; i < t->n_activities; i++) {
-        const adept_activity *a = &t->activities[i];
-        seat *s = &r->seats[r->seat_of[a->process]];
-        float bytes = a->values[ADEPT_ACTIVITY_MEMORY_BYTES], cpu_s = a->values[ADEPT_ACTIVITY_CPU_TIME_S];
-        if (cpu_s > 0) s->cpu_s += (double)cpu_s;
-        if (!(bytes >= 0)) bytes = 0;
-        s->memory_bytes += (double)bytes - (double)r->memory_of[a->process];
-        r->memory_of[a->process] = bytes;
-    }
-    for (size_t i = 0; i < r->n_active; i++)
-        r->seats[r->active[i]].share.cpu_time_s += r->seats[r->active[i]].cpu_s;
-}
 
 static void leave(node_run *r, const adept_activity_interval *t, size_t interval)
 {
@@ -147,7 +124,22 @@ static void run(node_run *r)
     for (size_t k = 0; k < log->n_intervals; k++) {
         while (next < r->n_seats && r->seats[next].first == k)
             r->active[r->n_active++] = next++;
-        take_activities(r, &log->intervals[k]);
+        /* CPU time of the interval. Memory stays what it was until a process is seen for the last time; one that ended
+         * has none. */
+        const adept_activity_interval *t = &log->intervals[k];
+        for (size_t i = 0; i < r->n_active; i++)
+            r->seats[r->active[i]].cpu_s = 0;
+        for (size_t i = 0; i < t->n_activities; i++) {
+            const adept_activity *a = &t->activities[i];
+            seat *s = &r->seats[r->seat_of[a->process]];
+            float bytes = a->values[ADEPT_ACTIVITY_MEMORY_BYTES], cpu_s = a->values[ADEPT_ACTIVITY_CPU_TIME_S];
+            if (cpu_s > 0) s->cpu_s += (double)cpu_s;
+            if (!(bytes >= 0)) bytes = 0;
+            s->memory_bytes += (double)bytes - (double)r->memory_of[a->process];
+            r->memory_of[a->process] = bytes;
+        }
+        for (size_t i = 0; i < r->n_active; i++)
+            r->seats[r->active[i]].share.cpu_time_s += r->seats[r->active[i]].cpu_s;
         if (log->intervals[k].end_s > log->intervals[k].begin_s) adept_accounting_interval(r, &log->intervals[k]);
         leave(r, &log->intervals[k], k);
     }

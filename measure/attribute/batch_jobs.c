@@ -114,31 +114,6 @@ static const char *kept(adept_batch_jobs *jobs, const char *text)
     return copy ? copy : "";
 }
 
-static bool append(adept_batch_jobs *jobs, const adept_batch_job *job)
-{
-    adept_batch_job *grown = adept_grow(jobs->list, &jobs->capacity, jobs->n + 1, sizeof *grown);
-
-    if (grown) jobs->list = grown;
-    if (!grown || !adept_slots_add(&jobs->slots, adept_hash_bytes(jobs->seed, &job->id, sizeof job->id), jobs->n))
-        return false;
-    adept_batch_job *added = &jobs->list[jobs->n++];
-    *added = *job;
-    const char **const texts[] = ADEPT_BATCH_TEXTS(added);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        *texts[i] = kept(jobs, *texts[i]);
-    return !adept_arena_failed(jobs->arena);
-}
-
-/* Of several lines of a job, the last one that says something counts; its time is from the first begin to the last end.
- */
-static void merge(adept_batch_jobs *jobs, adept_batch_job *old, adept_batch_job *job)
-{
-    const char **const to[] = ADEPT_BATCH_TEXTS(old), **const from[] = ADEPT_BATCH_TEXTS(job);
-
-    for (size_t i = 0; i < sizeof to / sizeof *to; i++)
-        if (**from[i] && strcmp(*to[i], *from[i]) != 0) *to[i] = kept(jobs, *from[i]);
-}
-
 const char *adept_batch_jobs_other_user(const adept_batch_jobs *jobs, const adept_batch_job *job)
 {
     const adept_batch_job *old = adept_batch_jobs_find(jobs, job->id);
@@ -151,10 +126,25 @@ bool adept_batch_jobs_put(adept_batch_jobs *jobs, adept_batch_job *job, bool is_
     size_t i = find(jobs, job->id);
 
     if (!ran_during(job, jobs->begin_s, jobs->end_s)) return true;
-    if (i == ADEPT_SLOTS_NONE) return append(jobs, job);
+    if (i == ADEPT_SLOTS_NONE) {
+        adept_batch_job *grown = adept_grow(jobs->list, &jobs->capacity, jobs->n + 1, sizeof *grown);
+        if (grown) jobs->list = grown;
+        if (!grown || !adept_slots_add(&jobs->slots, adept_hash_bytes(jobs->seed, &job->id, sizeof job->id), jobs->n))
+            return false;
+        adept_batch_job *added = &jobs->list[jobs->n++];
+        *added = *job;
+        const char **const texts[] = ADEPT_BATCH_TEXTS(added);
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            *texts[k] = kept(jobs, *texts[k]);
+        return !adept_arena_failed(jobs->arena);
+    }
     if (is_step) return true; /* the job's own line says it all */
     adept_batch_job *old = &jobs->list[i];
-    merge(jobs, old, job);
+    /* Of several lines of a job, the last one that says something counts; its time is from the first begin to the last
+     * end. */
+    const char **const to[] = ADEPT_BATCH_TEXTS(old), **const from[] = ADEPT_BATCH_TEXTS(job);
+    for (size_t j = 0; j < sizeof to / sizeof *to; j++)
+        if (**from[j] && strcmp(*to[j], *from[j]) != 0) *to[j] = kept(jobs, *from[j]);
     if (job->state != ADEPT_BATCH_UNKNOWN) old->state = job->state;
     old->begin_s = fmin(old->begin_s, job->begin_s); /* fmin(): what is known */
     old->end_s = isnan(job->end_s) && adept_batch_state_is_open(job->state) ? NAN : fmax(old->end_s, job->end_s);
@@ -263,17 +253,6 @@ static int by_pid_and_line(const void *a, const void *b)
     return left->pid != right->pid ? by_pid(a, b) : (left->line > right->line) - (left->line < right->line);
 }
 
-/* A number of a process may be another's later on. */
-static void sort_pids(adept_batch_pids *pids)
-{
-    size_t kept = 0;
-
-    if (pids->n > 0) qsort(pids->list, pids->n, sizeof *pids->list, by_pid_and_line);
-    for (size_t i = 0; i < pids->n; i++)
-        if (i + 1 == pids->n || pids->list[i + 1].pid != pids->list[i].pid) pids->list[kept++] = pids->list[i];
-    pids->n = kept;
-}
-
 /* "PID JOBID STEPID LOCALID GLOBALID", the title each time it was asked; a process without a number is "-". */
 static adept_status add_pid(adept_batch_pids *pids, const char *name, int line, char *text, adept_error *err)
 {
@@ -304,7 +283,12 @@ adept_status adept_batch_pids_add(adept_batch_pids *pids, const char *name, char
 
     for (int line = 1; status == ADEPT_OK && text; line++)
         status = add_pid(pids, name, line, strsep(&text, "\n"), err);
-    sort_pids(pids);
+    /* A number of a process may be another's later on. */
+    size_t kept = 0;
+    if (pids->n > 0) qsort(pids->list, pids->n, sizeof *pids->list, by_pid_and_line);
+    for (size_t i = 0; i < pids->n; i++)
+        if (i + 1 == pids->n || pids->list[i + 1].pid != pids->list[i].pid) pids->list[kept++] = pids->list[i];
+    pids->n = kept;
     return status;
 }
 

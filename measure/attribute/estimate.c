@@ -190,15 +190,6 @@ adept_status adept_choose_lambda(double *lambda1, const adept_fit_data *d, size_
 
 /* ---------------------------------------------------------------- drawn again ------------------------------------ */
 
-/* Blocks as long as the cube root of the rows (Hall, Horowitz and Jing 1995), and no shorter than most bursts of work.
- */
-static size_t block_length(size_t n)
-{
-    size_t root = (size_t)ceil(cbrt((double)n));
-
-    return root > 10 ? root : 10;
-}
-
 /* Features that say the same share one weight as one likes: visited in an order by chance, each gets it in its turn,
  * and the interval of its weight is as wide as what is not known. */
 static void shuffle(size_t *order, size_t n, uint64_t seed, uint64_t *index)
@@ -218,7 +209,11 @@ adept_status adept_bootstrap(double *draws, size_t n_draws, size_t *block, const
     adept_status status = ADEPT_OK;
     uint64_t index = 0;
 
-    *block = block_length(d->n);
+    /* Blocks as long as the cube root of the rows (Hall, Horowitz and Jing 1995), and no shorter than most bursts of
+     * work. */
+    size_t n = d->n;
+    size_t root = (size_t)ceil(cbrt((double)n));
+    *block = root > 10 ? root : 10;
     for (size_t b = 0; b < n_draws && status == ADEPT_OK; b++) {
         adept_lasso sums = {.n = d->n_columns};
         size_t order[ADEPT_LASSO_MOST];

@@ -162,42 +162,7 @@ static const char *monitored_name(size_t at)
     return at < ADEPT_ACTIVITIES ? adept_activity_name(at) : names[at - ADEPT_ACTIVITIES];
 }
 
-/* Ranks need no scale: also of what is no feature, as memory, or what another recorder would have to count. */
-static adept_status correlate(adept_attribution_model *m, const adept_rows *rows,
-                              const adept_attribution_source *sources, adept_error *err)
-{
-    double *values = malloc((2 * rows->n + 1) * sizeof *values), *energies_j = values + rows->n;
-    adept_status status = values ? ADEPT_OK : adept_no_memory(err, "correlations");
-
-    for (size_t k = 0; k < ADEPT_ACTIVITIES + ADEPT_MONITORED && status == ADEPT_OK; k++) {
-        adept_attribution_correlation *c = &m->correlations[m->n_correlations];
-        bool counted = true, any = false;
-        *c = (adept_attribution_correlation){.name = monitored_name(k)};
-        for (size_t i = 0; k < ADEPT_ACTIVITIES && i < rows->n_sources; i++)
-            counted = counted && sources[i].log->has[k];
-        for (size_t i = 0; i < rows->n && counted; i++) {
-            double value = rows->monitored[i * (ADEPT_ACTIVITIES + ADEPT_MONITORED) + k];
-            if (!isfinite(value) || !isfinite(rows->energy_j[i])) continue;
-            any = any || value != 0;
-            values[c->n] = value;
-            energies_j[c->n++] = rows->energy_j[i];
-        }
-        if (any) status = adept_spearman(&c->spearman, values, energies_j, c->n, err);
-        m->n_correlations += any;
-    }
-    free(values);
-    return status;
-}
-
 /* ---------------------------------------------------------------- what comes out --------------------------------- */
-
-/* Joules per unit of what is scaled, and watts. */
-static void keep_weights(adept_attribution_model *m, const double *w)
-{
-    for (size_t j = 0; j < m->n_features; j++)
-        m->features[j].weight_j = w[j] / m->features[j].scale;
-    m->static_w = w[m->n_features];
-}
 
 static void interval_of(double *low, double *high, const double *draws, size_t n, size_t columns, size_t column,
                         double *room)
@@ -230,20 +195,6 @@ static adept_status draw(adept_attribution_model *m, const adept_fit_data *d, co
     return status;
 }
 
-static void note_features(const adept_attribution_model *m, adept_attribution_notes *notes)
-{
-    size_t n = 0;
-
-    for (size_t j = 0; j < m->n_features; j++) {
-        const adept_attribution_feature *f = &m->features[j];
-        n += f->weight_j != 0;
-        if (f->inflation > MOST_INFLATION)
-            adept_note(notes, "%s says nearly what other features say together: its weight alone means little",
-                       adept_activity_name(f->kind));
-    }
-    if (n == 0) adept_note(notes, "no feature explains the energy better than a constant does: all of it is static");
-}
-
 static adept_status fit_rows(adept_attribution_model *m, const adept_rows *rows, const adept_attribution_options *o,
                              adept_attribution_notes *notes, adept_error *err)
 {
@@ -266,11 +217,22 @@ static adept_status fit_rows(adept_attribution_model *m, const adept_rows *rows,
         adept_lasso sums = adept_fit_sums(&d, 0, d.n);
         status = adept_estimate(w, &m->kkt, &sums, &how, NULL, err);
         m->lambda1 = lambda1 * (double)d.n;
-        keep_weights(m, w);
+        /* Joules per unit of what is scaled, and watts. */
+        for (size_t j = 0; j < m->n_features; j++)
+            m->features[j].weight_j = w[j] / m->features[j].scale;
+        m->static_w = w[m->n_features];
         if (status == ADEPT_OK) status = draw(m, &d, &how, o, err);
     }
     if (status == ADEPT_OK) status = diagnose(m, &d, err);
-    note_features(m, notes);
+    size_t n = 0;
+    for (size_t j = 0; j < m->n_features; j++) {
+        const adept_attribution_feature *f = &m->features[j];
+        n += f->weight_j != 0;
+        if (f->inflation > MOST_INFLATION)
+            adept_note(notes, "%s says nearly what other features say together: its weight alone means little",
+                       adept_activity_name(f->kind));
+    }
+    if (n == 0) adept_note(notes, "no feature explains the energy better than a constant does: all of it is static");
     adept_fit_data_free(&d);
     return status;
 }
@@ -292,7 +254,28 @@ static adept_status fit(adept_attribution_model *m, const adept_attribution_sour
             (adept_attribution_feature){.kind = rows.kinds[j], .mean = rows.mean[j], .scale = rows.scale[j]};
     if (status == ADEPT_OK) note_meters(&rows, &notes);
     if (status == ADEPT_OK) status = find_lag(m, &rows, o, &notes, err);
-    if (status == ADEPT_OK) status = correlate(m, &rows, sources, err);
+    if (status == ADEPT_OK) {
+        /* Ranks need no scale: also of what is no feature, as memory, or what another recorder would have to count. */
+        double *values = malloc((2 * rows.n + 1) * sizeof *values), *energies_j = values + rows.n;
+        status = values ? ADEPT_OK : adept_no_memory(err, "correlations");
+        for (size_t k = 0; k < ADEPT_ACTIVITIES + ADEPT_MONITORED && status == ADEPT_OK; k++) {
+            adept_attribution_correlation *c = &m->correlations[m->n_correlations];
+            bool counted = true, any = false;
+            *c = (adept_attribution_correlation){.name = monitored_name(k)};
+            for (size_t i = 0; k < ADEPT_ACTIVITIES && i < rows.n_sources; i++)
+                counted = counted && sources[i].log->has[k];
+            for (size_t i = 0; i < rows.n && counted; i++) {
+                double value = rows.monitored[i * (ADEPT_ACTIVITIES + ADEPT_MONITORED) + k];
+                if (!isfinite(value) || !isfinite(rows.energy_j[i])) continue;
+                any = any || value != 0;
+                values[c->n] = value;
+                energies_j[c->n++] = rows.energy_j[i];
+            }
+            if (any) status = adept_spearman(&c->spearman, values, energies_j, c->n, err);
+            m->n_correlations += any;
+        }
+        free(values);
+    }
     if (status == ADEPT_OK) status = fit_rows(m, &rows, o, &notes, err);
     adept_rows_free(&rows);
     const char **texts = adept_arena_array(m->arena, notes.n + 1, sizeof *texts);

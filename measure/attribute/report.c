@@ -296,16 +296,6 @@ static adept_status make(work *w, adept_error *err)
     return ADEPT_OK;
 }
 
-static void end(work *w)
-{
-    for (size_t i = 0; w->meters && i < w->n_sources; i++)
-        adept_metering_close(&w->meters[i]);
-    free(w->meters);
-    free(w->row_of);
-    adept_process_groups_free(&w->groups);
-    adept_split_free(&w->split);
-}
-
 adept_status adept_attribution_report_make(adept_attribution_report **out, const adept_attribution_model *model,
                                            const adept_attribution_source *sources, size_t n_sources,
                                            const adept_attribution_view *view, adept_error *err)
@@ -321,7 +311,12 @@ adept_status adept_attribution_report_make(adept_attribution_report **out, const
     work w = {
         .model = model, .sources = sources, .n_sources = n_sources, .view = view, .out = r, .notes = {.arena = arena}};
     adept_status status = make(&w, err);
-    end(&w);
+    for (size_t i = 0; w.meters && i < w.n_sources; i++)
+        adept_metering_close(&w.meters[i]);
+    free(w.meters);
+    free(w.row_of);
+    adept_process_groups_free(&w.groups);
+    adept_split_free(&w.split);
     if (status == ADEPT_OK)
         *out = r;
     else

@@ -55,21 +55,6 @@ static double own_static_s(const adept_split *s, adept_static_policy policy, con
     return policy == ADEPT_STATIC_CPU_SHARE && cpu_s > 0 ? duration_s * cpu_s / s->cpu_s : 0;
 }
 
-static void split_learnt(adept_split *s, const adept_attribution_model *model, adept_static_policy policy,
-                         const adept_activity_interval *v)
-{
-    bool is_given =
-        policy == ADEPT_STATIC_EQUAL ? v->n_activities > 0 : policy == ADEPT_STATIC_CPU_SHARE && s->cpu_s > 0;
-
-    s->static_s = is_given ? 0 : v->end_s - v->begin_s;
-    s->predicted_j = s->static_j = model->static_w * s->static_s;
-    for (size_t i = 0; i < v->n_activities; i++) {
-        s->own_static_s[i] = own_static_s(s, policy, v, i);
-        s->activity_j[i] = learnt_j(s, model, &v->activities[i]) + model->static_w * s->own_static_s[i];
-        s->predicted_j += s->activity_j[i];
-    }
-}
-
 static void scale(adept_split *s, size_t n_activities, double factor)
 {
     s->static_j *= factor;
@@ -88,20 +73,6 @@ static double weight(const adept_gpu_use *use, int rule)
     return value > 0 ? value : 0;
 }
 
-static void split_gpu(adept_split *s, const adept_activity_interval *v, uint32_t meter, double energy_j)
-{
-    double all = 0;
-    int rule;
-
-    s->gpu_j += energy_j;
-    for (rule = 0; rule < 4 && all == 0; rule++)
-        for (size_t i = 0; i < v->n_gpu_uses; i++)
-            if (v->gpu_uses[i].meter == meter) all += weight(&v->gpu_uses[i], rule);
-    if (all == 0) s->idle_gpu_j += energy_j;
-    for (size_t i = 0; i < v->n_gpu_uses && all > 0; i++)
-        if (v->gpu_uses[i].meter == meter) s->gpu_use_j[i] = energy_j * weight(&v->gpu_uses[i], rule - 1) / all;
-}
-
 /* ---------------------------------------------------------------- all of it -------------------------------------- */
 
 void adept_split_interval(adept_split *s, const adept_attribution_model *model, const adept_attribution_view *view,
@@ -114,12 +85,32 @@ void adept_split_interval(adept_split *s, const adept_attribution_model *model, 
             s->cpu_s += v->activities[i].values[ADEPT_ACTIVITY_CPU_TIME_S];
     for (size_t i = 0; i < v->n_gpu_uses; i++)
         s->gpu_use_j[i] = 0;
-    split_learnt(s, model, view->policy, v);
+    adept_static_policy policy = view->policy;
+    bool is_given =
+        policy == ADEPT_STATIC_EQUAL ? v->n_activities > 0 : policy == ADEPT_STATIC_CPU_SHARE && s->cpu_s > 0;
+    s->static_s = is_given ? 0 : v->end_s - v->begin_s;
+    s->predicted_j = s->static_j = model->static_w * s->static_s;
+    for (size_t i = 0; i < v->n_activities; i++) {
+        s->own_static_s[i] = own_static_s(s, policy, v, i);
+        s->activity_j[i] = learnt_j(s, model, &v->activities[i]) + model->static_w * s->own_static_s[i];
+        s->predicted_j += s->activity_j[i];
+    }
     s->measured_j = adept_metering_energy_j(meters, v->begin_s, v->end_s, model->lag_s);
     if (view->scale && isfinite(s->measured_j) && s->predicted_j > 0)
         scale(s, v->n_activities, s->measured_j / s->predicted_j);
     for (size_t g = 0; g < meters->n_gpus; g++) {
         double energy_j = adept_meter_series_energy_j(&meters->gpus[g], v->begin_s, v->end_s);
-        if (isfinite(energy_j)) split_gpu(s, v, meters->gpu_meters[g], energy_j);
+        if (isfinite(energy_j)) {
+            uint32_t meter = meters->gpu_meters[g];
+            double all = 0;
+            int rule;
+            s->gpu_j += energy_j;
+            for (rule = 0; rule < 4 && all == 0; rule++)
+                for (size_t i = 0; i < v->n_gpu_uses; i++)
+                    if (v->gpu_uses[i].meter == meter) all += weight(&v->gpu_uses[i], rule);
+            if (all == 0) s->idle_gpu_j += energy_j;
+            for (size_t i = 0; i < v->n_gpu_uses && all > 0; i++)
+                if (v->gpu_uses[i].meter == meter) s->gpu_use_j[i] = energy_j * weight(&v->gpu_uses[i], rule - 1) / all;
+        }
     }
 }
