@@ -8,12 +8,9 @@
 #include "worker_pool.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---------------------------------------------------------------- kept graphs ------------------------------------ */
 

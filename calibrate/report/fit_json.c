@@ -1,5 +1,4 @@
 /** @file fit_json.c  A fit as the `fit` object of a hardware profile. Calls: model, adept_json, adept_json_writer. */
-#include "adept_collectives.h"
 #include "adept_hwprofile_json.h"
 #include "adept_json.h"
 #include "adept_kernels.h"

@@ -1,6 +1,5 @@
 /** @file layouts.c  What predictions of layouts are worth; see adept_layouts.h. */
 #include "adept_layouts.h"
-#include "adept_json.h"
 #include "adept_json_writer.h"
 #include "adept_statistics.h"
 #include "fit_report.h"
