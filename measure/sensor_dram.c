@@ -138,19 +138,6 @@ static double process_kib(const process *p, const adept_sensor_settings *setting
     return isnan(pss_kib) ? p->resident_kib : pss_kib;
 }
 
-/* What a process and all those below it hold now; nothing is left of them: 0. @return NAN: not known this time */
-static double memory_below(int pid, const adept_sensor_settings *settings)
-{
-    size_t n;
-    process *list = list_processes(&n, settings);
-    double kib = list ? 0 : NAN;
-
-    for (size_t i = 0; list && i < n; i++)
-        if (is_below(list, n, &list[i], pid)) kib += process_kib(&list[i], settings);
-    free(list);
-    return kib;
-}
-
 extern const adept_sensor_kind adept_sensor_kind_dram;
 
 #define HELP "run as root, or: chmod a+r /sys/firmware/dmi/tables/*; or say what there is: --dram-dimms \"8x64GB DDR4\""
@@ -224,7 +211,16 @@ static adept_status read_model(adept_sensor *sensor, adept_reading *reading, ade
     double total_kib, used_kib;
 
     if (!memory_read(&total_kib, &used_kib, &m->settings, err)) return ADEPT_E_IO;
-    if (m->pid) used_kib = memory_below(m->pid, &m->settings);
+    if (m->pid) {
+        /* What a process and all those below it hold now; nothing is left of them: 0. */
+        int pid = m->pid;
+        size_t n;
+        process *list = list_processes(&n, &m->settings);
+        used_kib = list ? 0 : NAN;
+        for (size_t i = 0; list && i < n; i++)
+            if (is_below(list, n, &list[i], pid)) used_kib += process_kib(&list[i], &m->settings);
+        free(list);
+    }
     if (used_kib > total_kib) used_kib = total_kib; /* pages of several count several times where PSS may not be read */
     reading->gauges[0] = used_kib / total_kib;
     /* 100 times first: whole percents stay whole, and lie on the right side of a tier's bound */

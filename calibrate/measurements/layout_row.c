@@ -111,6 +111,21 @@ static void settle_stack(adept_dataset_row *m, const adept_row_cells *given, dou
     }
 }
 
+/* Weights of 16 bits with a copy in 32 beside the optimizer's state: of all trainers but PyTorch's, and of FSDP, which
+ * gathers them so. What flows between modules has 16 bits then, and nothing is cast on the way. */
+static void settle_weights(adept_dataset_row *m)
+{
+    static const adept_precision pure[ADEPT_PRECISION_COUNT] = {
+        [ADEPT_AMP_BF16] = ADEPT_PURE_BF16, [ADEPT_AMP_FP16] = ADEPT_PURE_FP16, [ADEPT_FP8] = ADEPT_PURE_FP8};
+    const bool gathered = m->run.fsdp != ADEPT_FSDP_NONE || m->run.zero > ADEPT_SHARDED_GRADIENTS;
+
+    if (pure[m->precision] == 0 || m->mode != ADEPT_MODE_TRAIN || (m->run.trainer == ADEPT_TRAINER_TORCH && !gathered))
+        return;
+    m->precision = pure[m->precision];
+    m->optimizer_extras |= ADEPT_EXTRA_MASTER;
+    m->unsaid |= ADEPT_UNSAID_WEIGHTS;
+}
+
 /* ---- numbers ---- */
 
 static int64_t or_one(int64_t n)
@@ -118,19 +133,23 @@ static int64_t or_one(int64_t n)
     return n > 0 ? n : 1;
 }
 
+/* i64:Bx4096 says 4096 where no column does; then shapes are the architecture's. */
+static void settle_length(adept_dataset_row *m)
+{
+    const char *cross = strrchr(m->input, 'x');
+    double number;
+
+    if (m->seq_length == 0 && cross && adept_number_parse(&number, cross + 1) && number >= 1 && number <= 0x1p40)
+        m->seq_length = (int64_t)number;
+    if (m->seq_length > 0) m->input = "";
+}
+
 void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
 {
     adept_run *run = &m->run;
     const double replica = (double)or_one(run->tp) * (double)or_one(run->pp) * (double)or_one(run->cp);
 
-    if (adept_row_has_architecture(m)) {
-        /* i64:Bx4096 says 4096 where no column does; then shapes are the architecture's. */
-        const char *cross = strrchr(m->input, 'x');
-        double number;
-        if (m->seq_length == 0 && cross && adept_number_parse(&number, cross + 1) && number >= 1 && number <= 0x1p40)
-            m->seq_length = (int64_t)number;
-        if (m->seq_length > 0) m->input = "";
-    }
+    if (adept_row_has_architecture(m)) settle_length(m);
     if (!given->nodes) run->nodes = 0; /* as many as servers of the usual kind hold so many GPUs */
     if (!given->gpus && replica <= 0x1p31 && (double)or_one(run->dp) * replica <= 0x1p31) {
         run->gpus = (int64_t)replica * or_one(run->dp);
@@ -164,16 +183,7 @@ void adept_row_settle(adept_dataset_row *m, const adept_row_cells *given)
     const char *partition = adept_dataset_row_text(m, "partition");
     if (partition && strchr(partition, '/') && or_one(run->pp) > 1) m->unsaid |= ADEPT_UNSAID_PARTITION;
     settle_stack(m, given, replicas * (double)or_one(run->cp));
-    /* Weights of 16 bits with a copy in 32 beside the optimizer's state: of all trainers but PyTorch's, and of FSDP,
-     * which gathers them so. What flows between modules has 16 bits then, and nothing is cast on the way. */
-    static const adept_precision pure[ADEPT_PRECISION_COUNT] = {
-        [ADEPT_AMP_BF16] = ADEPT_PURE_BF16, [ADEPT_AMP_FP16] = ADEPT_PURE_FP16, [ADEPT_FP8] = ADEPT_PURE_FP8};
-    const bool gathered = m->run.fsdp != ADEPT_FSDP_NONE || m->run.zero > ADEPT_SHARDED_GRADIENTS;
-    if (pure[m->precision] == 0 || m->mode != ADEPT_MODE_TRAIN || (m->run.trainer == ADEPT_TRAINER_TORCH && !gathered))
-        return;
-    m->precision = pure[m->precision];
-    m->optimizer_extras |= ADEPT_EXTRA_MASTER;
-    m->unsaid |= ADEPT_UNSAID_WEIGHTS;
+    settle_weights(m);
 }
 
 /* ---- clocks ---- */

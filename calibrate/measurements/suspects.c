@@ -11,9 +11,8 @@
 #define MISTAKEN_RATIO 100.0 /* of measured and predicted, either way: no GPU is so far from its sheet, a unit is */
 #define OVER_LIMIT 1.05      /* boards regulate within a few percent */
 #define UNDER_IDLE 0.5
-#define LARGEST_RATIO 1e7  /* of measured and predicted, either way: beyond it no parameter of a GPU explains a number \
-                            */
-#define REPEAT_SPREAD 1.10 /* largest over smallest of one configuration */
+#define LARGEST_RATIO 1e7 /* of measured and predicted, either way: beyond it no parameter of a GPU explains a number */
+#define REPEAT_SPREAD 1.10      /* largest over smallest of one configuration */
 #define REPEAT_OFF_MEDIAN 0.045 /* then these rows are named; of two such rows, both */
 
 /* Add a reason to those the row has. @return false when memory is out */
@@ -43,6 +42,15 @@ static const unit time_units[] = {
     {"milliseconds", 1e3}, {"microseconds", 1e6}, {"minutes", 1 / 60.0}, {"hours", 1 / 3600.0}, {0}};
 static const unit power_units[] = {{"milliwatts", 1e3}, {"microwatts", 1e6}, {"kilowatts", 1e-3}, {0}};
 
+static const char *nearest_unit(const unit *units, double ratio)
+{
+    const unit *best = units;
+
+    for (const unit *u = units; u->name; u++)
+        if (fabs(log(ratio / u->count)) < fabs(log(ratio / best->count))) best = u;
+    return best->name;
+}
+
 /* Far from what the sheet lets one expect, a number is probably of another unit. `measured` and `predicted` may not be
  * known. */
 static bool check_unit(adept_dataset *d, adept_dataset_row *m, const char *column, double measured, double predicted,
@@ -51,10 +59,7 @@ static bool check_unit(adept_dataset *d, adept_dataset_row *m, const char *colum
     double ratio = measured / predicted;
 
     if (!(ratio > MISTAKEN_RATIO || ratio < 1 / MISTAKEN_RATIO)) return true;
-    const unit *best = units;
-    for (const unit *u = units; u->name; u++)
-        if (fabs(log(ratio / u->count)) < fabs(log(ratio / best->count))) best = u;
-    m->mistaken = best->name;
+    m->mistaken = nearest_unit(units, ratio);
     if (ratio > LARGEST_RATIO || ratio < 1 / LARGEST_RATIO) {
         m->absurd = column;
         return suspect(d, m, "%s is %g, about %.1g is predicted: nothing can be fitted to that", column, measured,
