@@ -115,28 +115,10 @@ static adept_status take_plain(const adept_csv *csv, const char **p, const char 
                                   "column %zu: a quote inside a cell; enclose the cell in quotes and double the quote",
                                   csv->n_cells + 1);
         if (**p == '\r')
-            return adept_csv_fail(csv, "column %zu: a carriage return without line feed",
-                                  csv->n_cells + 1);
+            return adept_csv_fail(csv, "column %zu: a carriage return without line feed", csv->n_cells + 1);
         *(*to)++ = **p;
     }
     return ADEPT_OK;
-}
-
-static adept_status split(adept_csv *csv, const char *p, const char *end)
-{
-    char *to = csv->buffer;
-
-    for (csv->n_cells = 0;; p++) { /* p++: over the separator */
-        if (csv->n_cells == ADEPT_CSV_MAX_CELLS)
-            return adept_csv_fail(csv, "more than %d columns", ADEPT_CSV_MAX_CELLS);
-        adept_csv_cell *cell = &csv->cells[csv->n_cells];
-        *cell = (adept_csv_cell){.text = to, .quoted = p < end && *p == '"' && csv->separator == ','};
-        adept_status status = cell->quoted ? take_quoted(csv, &p, end, &to) : take_plain(csv, &p, end, &to);
-        if (status != ADEPT_OK) return status;
-        *to++ = '\0';
-        csv->n_cells++;
-        if (p >= end) return ADEPT_OK;
-    }
 }
 
 adept_status adept_csv_next(adept_csv *csv, bool *more)
@@ -158,7 +140,20 @@ adept_status adept_csv_next(adept_csv *csv, bool *more)
          * one. */
         if (!reserve(csv, size + 1)) return adept_error_set(csv->err, ADEPT_E_NOMEM, "%s: out of memory", csv->name);
         *more = true;
-        return split(csv, begin, begin + size);
+        const char *p = begin;
+        const char *end = begin + size;
+        char *to = csv->buffer;
+        for (csv->n_cells = 0;; p++) { /* p++: over the separator */
+            if (csv->n_cells == ADEPT_CSV_MAX_CELLS)
+                return adept_csv_fail(csv, "more than %d columns", ADEPT_CSV_MAX_CELLS);
+            adept_csv_cell *cell = &csv->cells[csv->n_cells];
+            *cell = (adept_csv_cell){.text = to, .quoted = p < end && *p == '"' && csv->separator == ','};
+            adept_status status = cell->quoted ? take_quoted(csv, &p, end, &to) : take_plain(csv, &p, end, &to);
+            if (status != ADEPT_OK) return status;
+            *to++ = '\0';
+            csv->n_cells++;
+            if (p >= end) return ADEPT_OK;
+        }
     }
     return ADEPT_OK;
 }
@@ -234,15 +229,13 @@ double adept_csv_table_number(adept_csv_table *t, int column, double low, double
     double value = 1.0;
     if (t->status != ADEPT_OK) return value;
     bool is_number = adept_number_parse(&value, t->cells[column]);
-    if (is_number && value >= low && value <= high &&
-        (!whole || value == floor(value)))
-        return value;
+    if (is_number && value >= low && value <= high && (!whole || value == floor(value))) return value;
     if (is_number && value > high)
         t->status =
             adept_csv_fail(&t->csv, "column %s: \"%.60s\" is more than %g", t->names[column], t->cells[column], high);
     else
         t->status = adept_csv_fail(&t->csv, "column %s: \"%.60s\" is not %s of at least %g", t->names[column],
-                               t->cells[column], whole ? "a whole number" : "a number", low);
+                                   t->cells[column], whole ? "a whole number" : "a number", low);
     return 1.0;
 }
 

@@ -178,22 +178,6 @@ static bool take_lock(int fd)
     return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-static int open_named(adept_file_out *file)
-{
-    int fd = -1;
-    errno = EEXIST;
-    for (int attempt = 0; fd < 0 && errno == EEXIST && attempt < MOST_NAMES; attempt++) {
-        next_name(file, attempt);
-        fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 && !take_lock(fd)) {
-            close(fd);
-            fd = -1;
-            errno = EEXIST;
-        }
-    }
-    return fd;
-}
-
 /* Without /proc it would never get a name. */
 static int open_unnamed(const char *folder)
 {
@@ -230,7 +214,18 @@ static int open_new(adept_file_out *file)
     remove_left(folder, file->target);
     int fd = open_unnamed(folder);
     file->is_unnamed = fd >= 0;
-    if (fd < 0) fd = open_named(file);
+    if (fd < 0) {
+        errno = EEXIST;
+        for (int attempt = 0; fd < 0 && errno == EEXIST && attempt < MOST_NAMES; attempt++) {
+            next_name(file, attempt);
+            fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            if (fd >= 0 && !take_lock(fd)) {
+                close(fd);
+                fd = -1;
+                errno = EEXIST;
+            }
+        }
+    }
     free(folder);
     struct stat st;
     if (fd >= 0 && stat(file->target, &st) == 0 && fchmod(fd, st.st_mode & 07777) != 0) {
@@ -284,25 +279,6 @@ static int open_stream(const char *path)
     return strcmp(path, "-") == 0 ? dup(STDOUT_FILENO) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-/* What was opened and named for it; its names, and the file where it is ours, go with a failure. */
-static adept_status begin_at(adept_file_out *out, adept_file_out *file, int fd, const char *path, adept_error *err)
-{
-    adept_status status = fd < 0 ? io_error(err, ADEPT_E_IO, path, "cannot write") : ADEPT_OK;
-    file->stream = fd < 0 ? NULL : fdopen(fd, "w");
-    if (status == ADEPT_OK && !file->stream) {
-        close(fd);
-        remove_temporary(file);
-        status = adept_no_memory(err, path);
-    }
-    if (status == ADEPT_OK) {
-        *out = *file;
-    } else {
-        free(file->temporary);
-        free(file->target);
-    }
-    return status;
-}
-
 adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error *err)
 {
     struct stat st;
@@ -317,7 +293,22 @@ adept_status adept_file_begin(adept_file_out *out, const char *path, adept_error
         free(file.target);
         return adept_no_memory(err, path);
     }
-    return begin_at(out, &file, is_stream ? open_stream(path) : open_new(&file), path, err);
+    /* What was opened and named for it; its names, and the file where it is ours, go with a failure. */
+    int fd = is_stream ? open_stream(path) : open_new(&file);
+    adept_status status = fd < 0 ? io_error(err, ADEPT_E_IO, path, "cannot write") : ADEPT_OK;
+    file.stream = fd < 0 ? NULL : fdopen(fd, "w");
+    if (status == ADEPT_OK && !file.stream) {
+        close(fd);
+        remove_temporary(&file);
+        status = adept_no_memory(err, path);
+    }
+    if (status == ADEPT_OK) {
+        *out = file;
+    } else {
+        free(file.temporary);
+        free(file.target);
+    }
+    return status;
 }
 
 static bool is_written(const adept_file_out *file, bool keep)
@@ -326,9 +317,9 @@ static bool is_written(const adept_file_out *file, bool keep)
     return !keep || !file->temporary || fsync(fileno(file->stream)) == 0;
 }
 
-/* @return false, with errno, unless it is in its place; it is closed in any case */
-static bool put_in_place(adept_file_out *file, bool keep)
+adept_status adept_file_end(adept_file_out *file, bool keep, adept_error *err)
 {
+    if (!file->stream) return ADEPT_OK;
     bool ok = is_written(file, keep);
     int saved = errno, fd = ok && keep && file->temporary ? dup(fileno(file->stream)) : -1; /* keeps its lock */
     if (fclose(file->stream) != 0 && ok) {
@@ -342,13 +333,6 @@ static bool put_in_place(adept_file_out *file, bool keep)
     if (!ok || !keep) remove_temporary(file);
     if (fd >= 0) close(fd);
     errno = saved;
-    return ok;
-}
-
-adept_status adept_file_end(adept_file_out *file, bool keep, adept_error *err)
-{
-    if (!file->stream) return ADEPT_OK;
-    bool ok = put_in_place(file, keep);
     adept_status status = !keep || ok ? ADEPT_OK : io_error(err, ADEPT_E_IO, file->target, "cannot write");
     if (file->temporary && keep && ok) sync_folder(file->target);
     free(file->temporary);

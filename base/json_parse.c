@@ -150,17 +150,6 @@ static bool take_code(parser *p, char **out)
     return true;
 }
 
-/* Behind the backslash. */
-static bool take_escape(parser *p, char **out)
-{
-    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-    const char *name = p->at < p->end && *p->at ? strchr(names, *p->at) : NULL;
-    if (!name) return take(p, 'u') ? take_code(p, out) : fail(p, "an unknown escape");
-    *(*out)++ = values[name - names];
-    p->at++;
-    return true;
-}
-
 /* One character or a run of plain ones. */
 static bool take_characters(parser *p, char **out)
 {
@@ -168,7 +157,15 @@ static bool take_characters(parser *p, char **out)
     while (p->at < p->end && *p->at >= 0x20 && *p->at < 0x7f && *p->at != '"' && *p->at != '\\')
         p->at++;
     if (p->at == begin && p->at < p->end) {
-        if (take(p, '\\')) return take_escape(p, out);
+        if (take(p, '\\')) {
+            /* Behind the backslash. */
+            static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+            const char *name = p->at < p->end && *p->at ? strchr(names, *p->at) : NULL;
+            if (!name) return take(p, 'u') ? take_code(p, out) : fail(p, "an unknown escape");
+            *(*out)++ = values[name - names];
+            p->at++;
+            return true;
+        }
         if ((unsigned char)*p->at < 0x20) return fail(p, "a control character in a string");
         size_t length = adept_utf8_decode(NULL, p->at, p->end);
         if (length == 0) return fail(p, "a byte that is no UTF-8");

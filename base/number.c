@@ -82,9 +82,27 @@ static bool reads_back(const scaled *s, uint64_t digits_17)
     return reach < s->step || (reach == s->step && s->is_even);
 }
 
-/* printf's %g: trailing zeros go; an exponent where the point would stand far off. */
-static size_t lay_out(char *text, uint64_t digits_17, int places, int exponent)
+static size_t print_within(char *text, double value)
 {
+    scaled s;
+    int places = LEAST_DIGITS;
+    find_17(&s, value);
+    uint64_t rounded = round_to(&s, 100);
+    if (!reads_back(&s, rounded)) {
+        places++;
+        rounded = round_to(&s, 10);
+    }
+    if (!reads_back(&s, rounded)) {
+        places++;
+        rounded = round_to(&s, 1);
+    }
+    int exponent = MOST_DIGITS - 1 - s.k;
+    if (rounded == 10 * first_of_17) { /* 9.99... became 10 */
+        rounded = first_of_17;
+        exponent++;
+    }
+    /* printf's %g: trailing zeros go; an exponent where the point would stand far off. */
+    uint64_t digits_17 = rounded;
     char digits[MOST_DIGITS], *at = text;
     for (int i = MOST_DIGITS; i-- > 0; digits_17 /= 10)
         digits[i] = (char)('0' + digits_17 % 10);
@@ -114,28 +132,6 @@ static size_t lay_out(char *text, uint64_t digits_17, int places, int exponent)
     }
     *at = '\0';
     return (size_t)(at - text);
-}
-
-static size_t print_within(char *text, double value)
-{
-    scaled s;
-    int places = LEAST_DIGITS;
-    find_17(&s, value);
-    uint64_t rounded = round_to(&s, 100);
-    if (!reads_back(&s, rounded)) {
-        places++;
-        rounded = round_to(&s, 10);
-    }
-    if (!reads_back(&s, rounded)) {
-        places++;
-        rounded = round_to(&s, 1);
-    }
-    int exponent = MOST_DIGITS - 1 - s.k;
-    if (rounded == 10 * first_of_17) { /* 9.99... became 10 */
-        rounded = first_of_17;
-        exponent++;
-    }
-    return lay_out(text, rounded, places, exponent);
 }
 
 static size_t print_by_trying(char text[ADEPT_NUMBER_SIZE], double value)

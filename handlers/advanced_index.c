@@ -1,6 +1,5 @@
 /* Index tensors: see advanced_index.h. */
 #include "advanced_index.h"
-#include "chosen.h"
 #include "elementwise_cost.h"
 #include <math.h>
 

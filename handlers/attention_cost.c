@@ -45,9 +45,8 @@ static traffic measure(const adept_cost *cost, const adept_attention_sizes *a)
                      .v = matrices * a->keys * a->value_width * size,
                      .out = matrices * a->queries * a->value_width * size,
                      .k_given = given * a->keys * a->width * size * stored_share(cost, a->k),
-                     .v_given = is_part(a->v, a->k)
-                                    ? 0
-                                    : given * a->keys * a->value_width * size * stored_share(cost, a->v),
+                     .v_given =
+                         is_part(a->v, a->k) ? 0 : given * a->keys * a->value_width * size * stored_share(cost, a->v),
                      .mask = a->mask ? adept_tensor_unique_bytes(a->mask) : 0};
 }
 
@@ -139,17 +138,6 @@ static void product(adept_cost *cost, adept_pass pass, const adept_attention_siz
     adept_gemm_kernel(cost, pass, &g, 1, read, written, 0);
 }
 
-/* A causal mask is made as a matrix, a boolean one turned into numbers; both are then added to the scores. */
-static void add_mask(adept_cost *cost, const adept_attention_sizes *a, const traffic *t)
-{
-    bool boolean = a->causal || (a->mask && a->mask->dtype == ADEPT_BOOL);
-    double elements = a->causal ? a->queries * a->keys : a->mask ? (double)adept_tensor_numel(a->mask) : 0;
-    double bytes = boolean ? elements * adept_dtype_bytes(a->dtype) : t->mask;
-    if (!a->causal && !a->mask) return;
-    if (boolean) alu(cost, ADEPT_FORWARD, a, elements, elements, elements * adept_dtype_bytes(ADEPT_BOOL), bytes);
-    alu(cost, ADEPT_FORWARD, a, t->scores, MASK * t->scores, t->score_bytes + bytes, t->score_bytes);
-}
-
 static void eager_backward(adept_cost *cost, const adept_attention_sizes *a, const traffic *t, bool want_q, bool want_k,
                            bool want_v)
 {
@@ -189,10 +177,16 @@ void adept_attention_eager(adept_cost *cost, const adept_attention_sizes *a)
     }
     alu(cost, ADEPT_FORWARD, a, t.k / size, SCALE * t.k / size, t.k, t.k);
     product(cost, ADEPT_FORWARD, a, a->queries, a->keys, a->width, t.q + t.k, t.score_bytes);
-    add_mask(cost, a, &t);
+    /* A causal mask is made as a matrix, a boolean one turned into numbers; both are then added to the scores. */
+    bool boolean = a->causal || (a->mask && a->mask->dtype == ADEPT_BOOL);
+    double elements = a->causal ? a->queries * a->keys : a->mask ? (double)adept_tensor_numel(a->mask) : 0;
+    double bytes = boolean ? elements * adept_dtype_bytes(a->dtype) : t.mask;
+    if (a->causal || a->mask) {
+        if (boolean) alu(cost, ADEPT_FORWARD, a, elements, elements, elements * adept_dtype_bytes(ADEPT_BOOL), bytes);
+        alu(cost, ADEPT_FORWARD, a, t.scores, MASK * t.scores, t.score_bytes + bytes, t.score_bytes);
+    }
     adept_softmax_kernel(cost, ADEPT_FORWARD, a->dtype, t.scores, a->keys, t.score_bytes, t.score_bytes);
-    if (a->dropout)
-        alu(cost, ADEPT_FORWARD, a, t.scores, DROPOUT * t.scores, t.score_bytes, t.score_bytes + t.scores);
+    if (a->dropout) alu(cost, ADEPT_FORWARD, a, t.scores, DROPOUT * t.scores, t.score_bytes, t.score_bytes + t.scores);
     product(cost, ADEPT_FORWARD, a, a->queries, a->value_width, a->keys, t.score_bytes + t.v, t.out);
     eager_backward(cost, a, &t, want_q, want_k, want_v);
     /* products keep what they multiplied: the scaled copies of Q and K, the softmax or what dropout made of it, and V

@@ -19,26 +19,6 @@ static void note_largest(traffic *t, const adept_tensor *tensor)
     t->elements = n;
 }
 
-static traffic measure(const adept_call *c, const adept_cost *cost)
-{
-    traffic t = {0};
-    adept_tensor_cursor at = adept_call_arguments(c);
-    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));) {
-        if (adept_elem_on_host(tensor)) continue;
-        t.read += adept_tensor_unique_bytes(tensor);
-        if (adept_cost_wants_grad(cost, tensor)) t.wanted += adept_tensor_bytes(tensor);
-        note_largest(&t, tensor);
-    }
-    at = adept_call_results(c);
-    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));) {
-        if (adept_elem_on_host(tensor)) continue;
-        t.written += adept_tensor_bytes(tensor);
-        if (adept_dtype_has_fraction(tensor->dtype)) t.gradients += adept_tensor_bytes(tensor);
-        note_largest(&t, tensor);
-    }
-    return t;
-}
-
 /* @return their bytes */
 static double keep(adept_cost *cost, adept_tensor_cursor at)
 {
@@ -61,7 +41,21 @@ void adept_form_shape(adept_call *c)
 void adept_form_cost(adept_call *c, adept_cost *cost)
 {
     const adept_form *f = adept_call_data(c);
-    traffic t = measure(c, cost);
+    traffic t = {0};
+    adept_tensor_cursor at = adept_call_arguments(c);
+    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));) {
+        if (adept_elem_on_host(tensor)) continue;
+        t.read += adept_tensor_unique_bytes(tensor);
+        if (adept_cost_wants_grad(cost, tensor)) t.wanted += adept_tensor_bytes(tensor);
+        note_largest(&t, tensor);
+    }
+    at = adept_call_results(c);
+    for (const adept_tensor *tensor; (tensor = adept_next_tensor(&at));) {
+        if (adept_elem_on_host(tensor)) continue;
+        t.written += adept_tensor_bytes(tensor);
+        if (adept_dtype_has_fraction(tensor->dtype)) t.gradients += adept_tensor_bytes(tensor);
+        note_largest(&t, tensor);
+    }
     if (!t.largest || t.elements == 0 || t.written == 0) return;
     double size = t.elements * adept_dtype_bytes(t.largest->dtype);
     double flops = f->work ? f->work(c) : f->forward.flops * t.elements;

@@ -240,23 +240,20 @@ static void shape(adept_call *c)
 
 static const gradient zeros = {.chain = {0, 0, 1, 1}, .keeps_unread = true};
 
-/* The gradients of x ** exponent with one scalar operand are shorter than those of two tensors. */
-static gradient pow_gradient(const adept_value *self, const adept_value *exponent)
-{
-    double e;
-    if (self->kind != ADEPT_VALUE_TENSOR) /* grad * (result * log(self)) */
-        return (gradient){.chain = {2, 2, 2, 2}, .result = 1};
-    if (adept_value_as_float(exponent, &e) && e == 0) return zeros;
-    if (!adept_value_as_float(exponent, &e)) e = 4; /* not known: the general kernel */
-    /* grad * (exponent * self ** (exponent - 1)) */
-    return (gradient){.chain = {pow_flops(e - 1) + 2, 3, 3, 3}, .self = 1};
-}
-
 static gradient gradient_of(adept_call *c, const arithmetic *row, bool of_self)
 {
     const adept_value *a = adept_arg_at(c, 0), *b = adept_arg_at(c, 1);
-    if (row == &power && (a->kind != ADEPT_VALUE_TENSOR || b->kind != ADEPT_VALUE_TENSOR || adept_elem_on_host(b->u.t)))
-        return pow_gradient(a, b);
+    if (row == &power &&
+        (a->kind != ADEPT_VALUE_TENSOR || b->kind != ADEPT_VALUE_TENSOR || adept_elem_on_host(b->u.t))) {
+        /* The gradients of x ** exponent with one scalar operand are shorter than those of two tensors. */
+        double e;
+        if (a->kind != ADEPT_VALUE_TENSOR) /* grad * (result * log(self)) */
+            return (gradient){.chain = {2, 2, 2, 2}, .result = 1};
+        if (adept_value_as_float(b, &e) && e == 0) return zeros;
+        if (!adept_value_as_float(b, &e)) e = 4; /* not known: the general kernel */
+        /* grad * (exponent * self ** (exponent - 1)) */
+        return (gradient){.chain = {pow_flops(e - 1) + 2, 3, 3, 3}, .self = 1};
+    }
     if (row == &floordiv || row == &truncdiv)
         return (gradient){.chain = zeros.chain, .keeps_unread = b->kind == ADEPT_VALUE_TENSOR};
     gradient g = of_self != is_reversed(c) ? row->self : row->other;

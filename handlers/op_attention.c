@@ -66,17 +66,6 @@ static void plan_dims(adept_call *c, attention *a)
     a->dims[a->ndim++] = v->dims[n - 1];
 }
 
-static void check_mask(adept_call *c, const attention *a)
-{
-    int64_t scores[ADEPT_MAX_DIMS];
-    if (!a->mask || !adept_call_ok(c)) return;
-    for (int i = 0; i < a->ndim; i++)
-        scores[i] = a->dims[i];
-    scores[a->ndim - 1] = a->k->dims[a->ndim - 2];
-    if (!adept_broadcasts_to(c, a->mask, a->ndim, scores))
-        adept_call_fail(c, "mask %s does not fit the scores", adept_call_shape(c, a->mask));
-}
-
 static attention read_attention(adept_call *c)
 {
     attention a = {.q = adept_arg_tensor(c, "query"),
@@ -94,7 +83,14 @@ static attention read_attention(adept_call *c)
         return a;
     }
     plan_dims(c, &a);
-    check_mask(c, &a);
+    int64_t scores[ADEPT_MAX_DIMS];
+    if (a.mask && adept_call_ok(c)) {
+        for (int i = 0; i < a.ndim; i++)
+            scores[i] = a.dims[i];
+        scores[a.ndim - 1] = a.k->dims[a.ndim - 2];
+        if (!adept_broadcasts_to(c, a.mask, a.ndim, scores))
+            adept_call_fail(c, "mask %s does not fit the scores", adept_call_shape(c, a.mask));
+    }
     return a;
 }
 

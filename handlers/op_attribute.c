@@ -1,6 +1,5 @@
 /* Questions about a tensor's metadata, its device, and the state of the process: no data is moved. */
 #include "elementwise_cost.h"
-#include "host_value.h"
 #include "layout.h"
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* Results with as many elements as data chooses: nonzero, masked_select, unique. The run assumes how many. */
-#include "chosen.h"
 #include "elementwise_cost.h"
 #include <math.h>
 #include <string.h>

@@ -89,27 +89,6 @@ static void add(adept_call *c, concat *j, const adept_tensor *t)
     adept_call_fail(c, "%s does not fit the others along dimension %d", adept_call_shape(c, t), j->dim);
 }
 
-/* Known elements stay so: each part goes to its place along the dimension. */
-static void set_values(adept_call *c, const concat *j, adept_tensor *out, const adept_tensor *const *items, size_t n)
-{
-    double values[ADEPT_MAX_KNOWN_VALUES];
-    int64_t total = adept_tensor_numel(out), behind = 1, start = 0;
-    if (total > ADEPT_MAX_KNOWN_VALUES) return;
-    for (int d = j->dim + 1; d < j->ndim; d++)
-        behind *= j->dims[d];
-    for (size_t i = 0; i < n; i++) {
-        int64_t dims[ADEPT_MAX_DIMS], run;
-        if (is_skipped(j, items[i])) continue;
-        if (items[i]->n_values != adept_tensor_numel(items[i])) return;
-        part_dims(j, items[i], dims);
-        run = dims[j->dim] * behind; /* elements that lie together */
-        for (int k = 0; k < items[i]->n_values; k++)
-            values[k / run * j->dims[j->dim] * behind + start * behind + k % run] = items[i]->values[k];
-        start += dims[j->dim];
-    }
-    adept_tensor_set_values(c, out, (int)total, values);
-}
-
 static void shape(adept_call *c)
 {
     concat j = {.kind = *(const concat_kind *)adept_call_data(c)};
@@ -130,7 +109,25 @@ static void shape(adept_call *c)
         if (!is_skipped(&j, items[i])) add(c, &j, items[i]);
     }
     adept_tensor *out = adept_out_tensor(c, dtype, j.ndim, j.dims);
-    if (adept_call_ok(c)) set_values(c, &j, out, items, n);
+    if (adept_call_ok(c)) {
+        /* Known elements stay so: each part goes to its place along the dimension. */
+        double values[ADEPT_MAX_KNOWN_VALUES];
+        int64_t total = adept_tensor_numel(out), behind = 1, start = 0;
+        if (total > ADEPT_MAX_KNOWN_VALUES) return;
+        for (int d = j.dim + 1; d < j.ndim; d++)
+            behind *= j.dims[d];
+        for (size_t i = 0; i < n; i++) {
+            int64_t dims[ADEPT_MAX_DIMS], run;
+            if (is_skipped(&j, items[i])) continue;
+            if (items[i]->n_values != adept_tensor_numel(items[i])) return;
+            part_dims(&j, items[i], dims);
+            run = dims[j.dim] * behind; /* elements that lie together */
+            for (int k = 0; k < items[i]->n_values; k++)
+                values[k / run * j.dims[j.dim] * behind + start * behind + k % run] = items[i]->values[k];
+            start += dims[j.dim];
+        }
+        adept_tensor_set_values(c, out, (int)total, values);
+    }
 }
 
 static void cost(adept_call *c, adept_cost *cost)

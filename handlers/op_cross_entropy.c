@@ -1,6 +1,5 @@
 /* Cross entropy: log_softmax over the classes, and the negative log likelihood, which picks one class per
  * row. nll_loss is the second half alone. */
-#include "gemm_cost.h"
 #include "elementwise_cost.h"
 
 typedef struct form {

@@ -1,6 +1,5 @@
 /* Detection: torchvision's pooling of regions, suppression of overlapping boxes, deformable convolutions; packed
  * sequences, whose rows data chooses as well. */
-#include "elementwise_cost.h"
 #include "form.h"
 #include "gemm_cost.h"
 #include <math.h>

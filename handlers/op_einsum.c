@@ -173,32 +173,6 @@ static bool is_view(const einsum *e)
     return e->n == 1 && !(e->in_set[0] & ~e->out_set);
 }
 
-static void view_strides(const einsum *e, int64_t *strides)
-{
-    for (int d = 0; d < e->out.n; d++) {
-        strides[d] = 0;
-        for (int i = 0; i < e->in[0].n; i++)
-            if (e->in[0].label[i] == e->out.label[d]) strides[d] += e->operand[0]->strides[i];
-    }
-}
-
-/* The last product writes batch, rows, columns; the result is that memory seen in the order of its labels. */
-static void product_strides(const einsum *e, adept_tensor *out)
-{
-    labels left = e->in_set[0], last = e->in_set[e->n - 1];
-    for (int i = 1; i < e->n - 1; i++)
-        left = (left | e->in_set[i]) & needed(e, i + 1);
-    if (!(left & last & ~e->out_set)) return; /* elementwise */
-    const labels group[3] = {left & last, left & ~last, last & ~left};
-    int64_t stride = 1;
-    for (int g = 2; g >= 0; g--)
-        for (int d = e->out.n - 1; d >= 0; d--) {
-            if (!(group[g] >> e->out.label[d] & 1)) continue;
-            out->strides[d] = stride;
-            stride = adept_stride_after(stride, out->dims[d]);
-        }
-}
-
 /* Where nothing is summed the product is elementwise, which takes two types. */
 static adept_dtype type_of(adept_call *c, const einsum *e)
 {
@@ -221,12 +195,30 @@ static void shape(adept_call *c)
     for (int d = 0; d < e.out.n; d++)
         dims[d] = e.size[e.out.label[d]];
     if (is_view(&e)) {
-        view_strides(&e, strides);
+        for (int d = 0; d < e.out.n; d++) {
+            strides[d] = 0;
+            for (int i = 0; i < e.in[0].n; i++)
+                if (e.in[0].label[i] == e.out.label[d]) strides[d] += e.operand[0]->strides[i];
+        }
         adept_out_view(c, e.operand[0], e.out.n, dims, strides);
         return;
     }
     adept_tensor *out = adept_out_tensor(c, type_of(c, &e), e.out.n, dims);
-    if (adept_call_ok(c) && e.n > 1) product_strides(&e, out);
+    if (adept_call_ok(c) && e.n > 1) {
+        /* The last product writes batch, rows, columns; the result is that memory seen in the order of its labels. */
+        labels left = e.in_set[0], last = e.in_set[e.n - 1];
+        for (int i = 1; i < e.n - 1; i++)
+            left = (left | e.in_set[i]) & needed(&e, i + 1);
+        if (!(left & last & ~e.out_set)) return; /* elementwise */
+        const labels group[3] = {left & last, left & ~last, last & ~left};
+        int64_t stride = 1;
+        for (int g = 2; g >= 0; g--)
+            for (int d = e.out.n - 1; d >= 0; d--) {
+                if (!(group[g] >> e.out.label[d] & 1)) continue;
+                out->strides[d] = stride;
+                stride = adept_stride_after(stride, out->dims[d]);
+            }
+    }
 }
 
 /* ---------------------------------------------------------------- cost ---------------- */

@@ -66,33 +66,29 @@ static void table_gradient(adept_call *c, adept_cost *cost, const adept_tensor *
                    rows * row_bytes);
 }
 
-static void bag_cost(adept_call *c, adept_cost *cost, const adept_tensor *table, const adept_tensor *indices)
-{
-    const adept_tensor *scale = adept_arg_tensor_opt(c, "per_sample_weights");
-    double n = (double)adept_tensor_numel(indices) * (double)table->dims[1], size = adept_dtype_bytes(table->dtype);
-    double scale_bytes = scale ? adept_tensor_unique_bytes(scale) : 0, written = 0;
-    double index_bytes = adept_tensor_unique_bytes(indices) + adept_tensor_unique_bytes(adept_arg_tensor(c, "offsets"));
-    for (int i = 0; i < 4; i++)
-        written += adept_tensor_bytes(adept_result_tensor(c, i));
-    adept_cost_alu(cost, ADEPT_FORWARD, table->dtype, n, scale ? 2 * n : n, n * size + index_bytes + scale_bytes,
-                   written);
-    table_gradient(c, cost, table, indices);
-    if (adept_cost_wants_grad(cost, scale)) /* a dot product of each row with its bag's gradient */
-        adept_cost_alu(cost, ADEPT_BACKWARD, table->dtype, n, 2 * n, 2 * n * size + adept_tensor_bytes(indices),
-                       scale_bytes);
-    adept_cost_save(cost, indices);
-    adept_cost_save(cost, adept_arg_tensor(c, "offsets"));
-    for (int i = 1; i < 4; i++)
-        adept_cost_save(cost, adept_result_tensor(c, i));
-    if (scale) adept_cost_save(cost, scale);
-    if (adept_cost_wants_grad(cost, scale)) adept_cost_save(cost, table);
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const adept_tensor *table = adept_arg_tensor(c, "weight"), *indices = adept_arg_tensor(c, "indices");
     if (adept_call_data(c)) {
-        bag_cost(c, cost, table, indices);
+        const adept_tensor *scale = adept_arg_tensor_opt(c, "per_sample_weights");
+        double n = (double)adept_tensor_numel(indices) * (double)table->dims[1], size = adept_dtype_bytes(table->dtype);
+        double scale_bytes = scale ? adept_tensor_unique_bytes(scale) : 0, written = 0;
+        double index_bytes =
+            adept_tensor_unique_bytes(indices) + adept_tensor_unique_bytes(adept_arg_tensor(c, "offsets"));
+        for (int i = 0; i < 4; i++)
+            written += adept_tensor_bytes(adept_result_tensor(c, i));
+        adept_cost_alu(cost, ADEPT_FORWARD, table->dtype, n, scale ? 2 * n : n, n * size + index_bytes + scale_bytes,
+                       written);
+        table_gradient(c, cost, table, indices);
+        if (adept_cost_wants_grad(cost, scale)) /* a dot product of each row with its bag's gradient */
+            adept_cost_alu(cost, ADEPT_BACKWARD, table->dtype, n, 2 * n, 2 * n * size + adept_tensor_bytes(indices),
+                           scale_bytes);
+        adept_cost_save(cost, indices);
+        adept_cost_save(cost, adept_arg_tensor(c, "offsets"));
+        for (int i = 1; i < 4; i++)
+            adept_cost_save(cost, adept_result_tensor(c, i));
+        if (scale) adept_cost_save(cost, scale);
+        if (adept_cost_wants_grad(cost, scale)) adept_cost_save(cost, table);
         return;
     }
     const adept_tensor *out = adept_result_tensor(c, 0);

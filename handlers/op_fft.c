@@ -2,7 +2,6 @@
  * numbers half of that: what FFTW counts by (Frigo, Johnson: The Design and Implementation of FFTW3, 2005). Of several
  * dimensions N is the product of their sizes. Complex numbers are two words. The backward is a transform the other way.
  */
-#include "elementwise_cost.h"
 #include "form.h"
 #include <math.h>
 #include <string.h>

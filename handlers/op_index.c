@@ -5,29 +5,6 @@
 #include "host_value.h"
 #include <string.h>
 
-/* Memory order of x[...]: that of x where its dimensions are kept, else of the index tensors. */
-static void set_index_strides(adept_tensor *out, const adept_index *index)
-{
-    adept_tensor shown[1 + ADEPT_MAX_DIMS];
-    const adept_tensor *operands[1 + ADEPT_MAX_DIMS];
-    int n = 1;
-    shown[0] = *out;
-    memcpy(shown[0].strides, index->strides, sizeof index->strides);
-    for (size_t i = 0; i < index->n && n <= ADEPT_MAX_DIMS; i++) {
-        const adept_tensor *t = index->items[i];
-        if (!t || adept_index_is_mask(t) || t->ndim + index->n_behind > out->ndim) continue;
-        adept_tensor *s = &shown[n++];
-        *s = *t;
-        for (int d = 0; d < index->n_behind; d++) {
-            s->dims[s->ndim] = 1;
-            s->strides[s->ndim++] = 0;
-        }
-    }
-    for (int i = 0; i < n; i++)
-        operands[i] = &shown[i];
-    adept_elem_set_strides(out, operands, n);
-}
-
 /* Advanced indexing, index_select, gather, take. */
 static void shape_index(adept_call *c)
 {
@@ -36,7 +13,27 @@ static void shape_index(adept_call *c)
     if (adept_call_ok(c) && x.by_mask) adept_index_expand_masks(c, &x, self);
     if (!adept_call_ok(c)) return;
     adept_tensor *out = adept_out_tensor(c, self->dtype, x.ndim, x.dims);
-    if (adept_call_ok(c)) set_index_strides(out, &x);
+    if (adept_call_ok(c)) {
+        /* Memory order of x[...]: that of x where its dimensions are kept, else of the index tensors. */
+        adept_tensor shown[1 + ADEPT_MAX_DIMS];
+        const adept_tensor *operands[1 + ADEPT_MAX_DIMS];
+        int n = 1;
+        shown[0] = *out;
+        memcpy(shown[0].strides, x.strides, sizeof x.strides);
+        for (size_t i = 0; i < x.n && n <= ADEPT_MAX_DIMS; i++) {
+            const adept_tensor *t = x.items[i];
+            if (!t || adept_index_is_mask(t) || t->ndim + x.n_behind > out->ndim) continue;
+            adept_tensor *s = &shown[n++];
+            *s = *t;
+            for (int d = 0; d < x.n_behind; d++) {
+                s->dims[s->ndim] = 1;
+                s->strides[s->ndim++] = 0;
+            }
+        }
+        for (int i = 0; i < n; i++)
+            operands[i] = &shown[i];
+        adept_elem_set_strides(out, operands, n);
+    }
 }
 
 static void shape_select(adept_call *c)
@@ -116,27 +113,22 @@ static void shape(adept_call *c)
         row->shape(c);
 }
 
-static void cost_index(adept_call *c, adept_cost *cost, const adept_tensor *self, const adept_tensor *out)
-{
-    adept_index x = adept_index_read(c, self);
-    for (size_t i = 0; i < x.n; i++)
-        if (x.items[i] && adept_index_is_mask(x.items[i]))
-            adept_chosen_search(cost, x.items[i], (double)adept_call_true(c, x.items[i]));
-    if (x.by_mask) adept_index_expand_masks(c, &x, self);
-    adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){0, 1, 1, 1}, x.index_bytes);
-    if (!adept_cost_wants_grad(cost, self)) return;
-    adept_elem_fill(cost, ADEPT_BACKWARD, self);
-    adept_index_accumulate(cost, ADEPT_BACKWARD, out, &x);
-    adept_index_save(cost, &x);
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     const index_row *row = adept_call_data(c);
     const adept_tensor *self = adept_elem_tensor_at(c, 0), *out = adept_result_tensor(c, 0);
     if (!out || !self) return;
     if (row == &by_list) {
-        cost_index(c, cost, self, out);
+        adept_index x = adept_index_read(c, self);
+        for (size_t i = 0; i < x.n; i++)
+            if (x.items[i] && adept_index_is_mask(x.items[i]))
+                adept_chosen_search(cost, x.items[i], (double)adept_call_true(c, x.items[i]));
+        if (x.by_mask) adept_index_expand_masks(c, &x, self);
+        adept_elem_chain(cost, ADEPT_FORWARD, out, &(adept_chain){0, 1, 1, 1}, x.index_bytes);
+        if (!adept_cost_wants_grad(cost, self)) return;
+        adept_elem_fill(cost, ADEPT_BACKWARD, self);
+        adept_index_accumulate(cost, ADEPT_BACKWARD, out, &x);
+        adept_index_save(cost, &x);
         return;
     }
     const adept_tensor *index = adept_arg_tensor(c, row->index);

@@ -3,7 +3,6 @@
  * multiply-adds. */
 #include "adept_handler.h"
 #include <math.h>
-#include <string.h>
 
 #define MAX_SPATIAL 3
 

@@ -4,7 +4,6 @@
  * A product of two n x n matrices is 2 n^3. Backward: the products and triangular solves (half a product each) of
  * PyTorch's formulas (FunctionsManual.cpp). Libraries run many small kernels for one of these; they count as one launch
  * each way, since nobody publishes how many. */
-#include "elementwise_cost.h"
 #include "form.h"
 #include <math.h>
 #include <string.h>

@@ -249,10 +249,17 @@ static bool uses_batch_statistics(const adept_call *c)
     return adept_call_training(c) || !adept_arg_given(c, "running_mean");
 }
 
-/* Of an input without elements batch_norm looks at nothing but the first weight and the first bias, of whatever
- * channels; instance_norm repeats them for its images before. */
-static void check_vectors(adept_call *c, const form *f, const adept_tensor *x)
+static void batch_shape(adept_call *c)
 {
+    const form *f = adept_call_data(c);
+    const adept_tensor *x = adept_arg_tensor(c, "input");
+    if (!adept_call_ok(c)) return;
+    if (x->ndim < 2) {
+        adept_call_fail(c, "input %s has no channel dimension", adept_call_shape(c, x));
+        return;
+    }
+    /* Of an input without elements batch_norm looks at nothing but the first weight and the first bias, of whatever
+     * channels; instance_norm repeats them for its images before. */
     static const char *const vectors[] = {"weight", "bias", "running_mean", "running_var"};
     bool first = adept_tensor_numel(x) == 0 && (!f->statistics || f->index);
     for (int i = 0; i < 4; i++) {
@@ -263,18 +270,6 @@ static void check_vectors(adept_call *c, const form *f, const adept_tensor *x)
                  (t->ndim != 1 || t->dims[0] == 0 || (f->instance && x->dims[0] == 0)))
             adept_call_fail(c, "%s %s, but the first one is needed", vectors[i], adept_call_shape(c, t));
     }
-}
-
-static void batch_shape(adept_call *c)
-{
-    const form *f = adept_call_data(c);
-    const adept_tensor *x = adept_arg_tensor(c, "input");
-    if (!adept_call_ok(c)) return;
-    if (x->ndim < 2) {
-        adept_call_fail(c, "input %s has no channel dimension", adept_call_shape(c, x));
-        return;
-    }
-    check_vectors(c, f, x);
     if (!adept_arg_bool(c, f->instance ? "use_input_stats" : "training", true) && !adept_arg_given(c, "running_mean") &&
         (f->instance || (!f->statistics && adept_tensor_numel(x) > 0)))
         adept_call_fail(c, "without statistics of the batch, running ones are needed");

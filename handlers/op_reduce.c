@@ -97,32 +97,6 @@ static const adept_op ops[] = {
 
 /* ---------------------------------------------------------------- Python lists ---------------- */
 
-/* sum, any, all of a list of numbers */
-static void shape_list(adept_call *c, const reduction *row, const adept_list *list)
-{
-    double f, total = row == &all;
-    bool whole = true;
-    for (size_t i = 0; i < list->n; i++) {
-        if (!adept_value_as_float(&list->items[i], &f)) {
-            adept_out_unknown(c);
-            return;
-        }
-        whole = whole && list->items[i].kind != ADEPT_VALUE_FLOAT;
-        if (row == &all)
-            total = total != 0 && f != 0;
-        else
-            total = row == &any ? total != 0 || f != 0 : total + f;
-    }
-    if (row == &any || row == &all)
-        adept_out_bool(c, total != 0);
-    else if (row != &sum)
-        adept_call_unsupported(c, "not defined here for a list");
-    else if (whole && fabs(total) <= 9007199254740992.0)
-        adept_out_int(c, (int64_t)total);
-    else
-        adept_out_float(c, total);
-}
-
 /* ---------------------------------------------------------------- tensors ---------------- */
 
 static adept_dtype type_of(adept_call *c, const reduction *row, const adept_tensor *self)
@@ -143,7 +117,29 @@ static void shape(adept_call *c)
     const adept_value *v = adept_arg_at(c, 0);
     int64_t dims[ADEPT_MAX_DIMS];
     if (adept_value_is_list(v)) {
-        shape_list(c, row, v->u.list);
+        /* sum, any, all of a list of numbers */
+        const adept_list *list = v->u.list;
+        double f, total = row == &all;
+        bool whole = true;
+        for (size_t i = 0; i < list->n; i++) {
+            if (!adept_value_as_float(&list->items[i], &f)) {
+                adept_out_unknown(c);
+                return;
+            }
+            whole = whole && list->items[i].kind != ADEPT_VALUE_FLOAT;
+            if (row == &all)
+                total = total != 0 && f != 0;
+            else
+                total = row == &any ? total != 0 || f != 0 : total + f;
+        }
+        if (row == &any || row == &all)
+            adept_out_bool(c, total != 0);
+        else if (row != &sum)
+            adept_call_unsupported(c, "not defined here for a list");
+        else if (whole && fabs(total) <= 9007199254740992.0)
+            adept_out_int(c, (int64_t)total);
+        else
+            adept_out_float(c, total);
         return;
     }
     const adept_tensor *self = adept_elem_self(c);

@@ -287,19 +287,6 @@ static void backward(adept_cost *cost, const pass *s)
     weight_gradients(cost, s);
 }
 
-static void save(adept_call *c, adept_cost *cost, const rnn *r, double size)
-{
-    double units = r->rows * (double)r->hidden * (double)(r->layers * r->directions);
-    double between = r->rows * (double)(r->directions * r->width) * (double)(r->layers - 1);
-    adept_cost_save(cost, r->input);
-    adept_cost_save(cost, r->h);
-    adept_cost_save(cost, r->c);
-    adept_cost_save(cost, adept_result_tensor(c, 0));
-    for (int64_t i = 0; i < r->layers * r->directions * r->per; i++)
-        adept_cost_save(cost, layer_params(r, 0, 0)[i]);
-    adept_cost_save_bytes(cost, (units * r->unit->reserve + between) * size);
-}
-
 static void cost(adept_call *c, adept_cost *cost)
 {
     rnn r = read_rnn(c);
@@ -339,7 +326,15 @@ static void cost(adept_call *c, adept_cost *cost)
         grad = out_grad;
         features = (double)(r.directions * r.width);
     }
-    save(c, cost, &r, size);
+    double units = r.rows * (double)r.hidden * (double)(r.layers * r.directions);
+    double between = r.rows * (double)(r.directions * r.width) * (double)(r.layers - 1);
+    adept_cost_save(cost, r.input);
+    adept_cost_save(cost, r.h);
+    adept_cost_save(cost, r.c);
+    adept_cost_save(cost, adept_result_tensor(c, 0));
+    for (int64_t i = 0; i < r.layers * r.directions * r.per; i++)
+        adept_cost_save(cost, layer_params(&r, 0, 0)[i]);
+    adept_cost_save_bytes(cost, (units * r.unit->reserve + between) * size);
 }
 
 const adept_handler adept_handler_rnn = {

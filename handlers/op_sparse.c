@@ -309,26 +309,6 @@ static void gradient_of_sparse(adept_call *c, adept_cost *cost, const product *p
     if (!by_rows) adept_cost_alu(cost, ADEPT_BACKWARD, sparse->dtype, values, 0, bytes, values * size);
 }
 
-/* Both are sparse: each gradient is a sparse product with the other turned, of which what stands at the coordinates is
- * kept. */
-static void gradients_of_both(adept_cost *cost, const product *p, const adept_tensor *out)
-{
-    const adept_tensor *sides[2] = {p->a, p->b};
-    for (int i = 0; i < 2; i++) {
-        const adept_tensor *side = sides[i], *other = sides[1 - i];
-        if (!adept_cost_wants_grad(cost, side)) continue;
-        double pairs = values_of(out) * values_of(other) / fmax(1, (double)out->dims[1 - i]);
-        adept_tensor made = *side;
-        made.stored = made_of(pairs, side->dims);
-        move(cost, ADEPT_BACKWARD, other, 0, 1);
-        multiply(cost, ADEPT_BACKWARD, out->dtype, pairs, adept_tensor_bytes(out) + adept_tensor_bytes(other),
-                 adept_tensor_bytes(&made));
-        move(cost, ADEPT_BACKWARD, side, 0, 1);
-        adept_cost_save(cost, p->a);
-        adept_cost_save(cost, p->b);
-    }
-}
-
 static void cost_product(adept_call *c, adept_cost *cost)
 {
     product p = read_product(c);
@@ -338,7 +318,22 @@ static void cost_product(adept_call *c, adept_cost *cost)
     adept_cost_alu(cost, ADEPT_FORWARD, out->dtype, p.pairs, 2 * p.pairs + sums,
                    p.a_bytes + p.b_bytes + adept_elem_read(p.add), out_bytes);
     if (both_sparse(&p)) {
-        gradients_of_both(cost, &p, out);
+        /* Both are sparse: each gradient is a sparse product with the other turned, of which what stands at the
+         * coordinates is kept. */
+        const adept_tensor *sides[2] = {p.a, p.b};
+        for (int i = 0; i < 2; i++) {
+            const adept_tensor *side = sides[i], *other = sides[1 - i];
+            if (!adept_cost_wants_grad(cost, side)) continue;
+            double pairs = values_of(out) * values_of(other) / fmax(1, (double)out->dims[1 - i]);
+            adept_tensor made = *side;
+            made.stored = made_of(pairs, side->dims);
+            move(cost, ADEPT_BACKWARD, other, 0, 1);
+            multiply(cost, ADEPT_BACKWARD, out->dtype, pairs, adept_tensor_bytes(out) + adept_tensor_bytes(other),
+                     adept_tensor_bytes(&made));
+            move(cost, ADEPT_BACKWARD, side, 0, 1);
+            adept_cost_save(cost, p.a);
+            adept_cost_save(cost, p.b);
+        }
         return;
     }
     if (adept_cost_wants_grad(cost, p.add)) adept_elem_grad_to(cost, out, p.add);

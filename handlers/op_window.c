@@ -146,33 +146,6 @@ static void check_channels(adept_call *c, conv *v)
                         (long long)v->channels_out);
 }
 
-/* padding may be "same" or "valid" instead of numbers */
-static void place_windows(adept_call *c, conv *v)
-{
-    window w[MAX_SPATIAL] = {{0}};
-    int64_t extra[MAX_SPATIAL + 1];
-    bool is_text = has_text_padding(c);
-    const char *mode = is_text ? adept_arg_string(c, "padding", "") : "valid";
-    bool same = !strcmp(mode, "same");
-    for (int i = 0; i < v->spatial; i++)
-        w[i].kernel = v->weight->dims[2 + v->skip + i];
-    window_arguments(c, w, v->spatial, v->skip);
-    if (!is_text) arguments(c, "output_padding", extra, v->spatial, v->skip, 0);
-    if (!same && strcmp(mode, "valid") != 0) adept_call_fail(c, "padding '%s' is neither 'same' nor 'valid'", mode);
-    for (int i = 0; i < v->spatial && adept_call_ok(c); i++) {
-        int64_t size = v->input->dims[v->lead + i];
-        if (same && w[i].stride != 1) adept_call_fail(c, "padding 'same' wants stride 1");
-        v->out[i] = same ? is_sane(c, size, &w[i]) * size
-                    : v->transposed && !is_text
-                        ? window_reach(c, size, &w[i], extra[i], adept_tensor_numel(v->input) > 0)
-                        : window_positions(c, size, &w[i], false);
-    }
-    for (int i = 0; i < v->spatial; i++) {
-        if (w[i].stride > v->stride) v->stride = w[i].stride;
-        if (w[i].dilation > v->dilation) v->dilation = w[i].dilation;
-    }
-}
-
 static conv read_conv(adept_call *c)
 {
     conv v = {.input = adept_arg_tensor(c, adept_arg_given(c, "qx")      ? "qx"
@@ -196,7 +169,31 @@ static conv read_conv(adept_call *c)
     if (v.channels_in != 0 && (v.lead == 1 || v.input->dims[0] > 0) && adept_tensor_numel(v.input) == 0)
         adept_call_fail(c, "images of no pixels: %s", adept_call_shape(c, v.input));
     if (adept_call_ok(c)) check_channels(c, &v);
-    if (adept_call_ok(c)) place_windows(c, &v);
+    if (adept_call_ok(c)) {
+        /* padding may be "same" or "valid" instead of numbers */
+        window w[MAX_SPATIAL] = {{0}};
+        int64_t extra[MAX_SPATIAL + 1];
+        bool is_text = has_text_padding(c);
+        const char *mode = is_text ? adept_arg_string(c, "padding", "") : "valid";
+        bool same = !strcmp(mode, "same");
+        for (int i = 0; i < v.spatial; i++)
+            w[i].kernel = v.weight->dims[2 + v.skip + i];
+        window_arguments(c, w, v.spatial, v.skip);
+        if (!is_text) arguments(c, "output_padding", extra, v.spatial, v.skip, 0);
+        if (!same && strcmp(mode, "valid") != 0) adept_call_fail(c, "padding '%s' is neither 'same' nor 'valid'", mode);
+        for (int i = 0; i < v.spatial && adept_call_ok(c); i++) {
+            int64_t size = v.input->dims[v.lead + i];
+            if (same && w[i].stride != 1) adept_call_fail(c, "padding 'same' wants stride 1");
+            v.out[i] = same ? is_sane(c, size, &w[i]) * size
+                       : v.transposed && !is_text
+                           ? window_reach(c, size, &w[i], extra[i], adept_tensor_numel(v.input) > 0)
+                           : window_positions(c, size, &w[i], false);
+        }
+        for (int i = 0; i < v.spatial; i++) {
+            if (w[i].stride > v.stride) v.stride = w[i].stride;
+            if (w[i].dilation > v.dilation) v.dilation = w[i].dilation;
+        }
+    }
     return v;
 }
 
@@ -241,28 +238,6 @@ static void set_window(adept_kernel *k, const conv *v, const int64_t *image)
     k->window_stride = (double)v->stride, k->window_dilation = (double)v->dilation;
 }
 
-/* dx: the output gradient spread through the weights. dw: input and output gradient correlated. */
-static void backward(adept_cost *cost, const conv *v, const sizes *s, const adept_kernel *layer)
-{
-    adept_kernel k = *layer;
-    k.pass = ADEPT_BACKWARD;
-    k.flops_alu = 0;
-    if (adept_cost_wants_grad(cost, v->input)) {
-        k.m = s->images * s->in_pixels, k.n = s->in_group, k.k = s->out_group * s->taps;
-        k.bytes_read = k.launches * (s->y_bytes + s->w_bytes), k.bytes_written = k.launches * s->dx_bytes;
-        adept_kernel sliding = k;
-        set_window(&sliding, v, v->input->dims + v->lead);
-        adept_cost_kernel(cost, &sliding);
-    }
-    if (adept_cost_wants_grad(cost, v->weight)) {
-        k.m = (v->transposed ? s->out_group : s->in_group) * s->taps;
-        k.n = v->transposed ? s->in_group : s->out_group;
-        k.k = s->images * (v->transposed ? s->in_pixels : s->out_pixels);
-        k.bytes_read = k.launches * (s->y_bytes + s->x_bytes), k.bytes_written = k.launches * s->dw_bytes;
-        adept_cost_kernel(cost, &k);
-    }
-}
-
 /* Each of a layer's three products is 2 * positions * taps * Cin * Cout / groups FLOPs, whatever its implicit m n k:
  * the zeros that strides and padding put into the implicit matrices are not multiplied. */
 static void cost(adept_call *c, adept_cost *cost)
@@ -271,17 +246,17 @@ static void cost(adept_call *c, adept_cost *cost)
     const adept_tensor *out = adept_result_tensor(c, 0);
     double part = adept_dtype_is_complex(out->dtype) ? 0.5 : 1;
     sizes s = (sizes){.convolutions = part < 1 ? 3 : 1,
-                   .images = v.lead == 2 ? (double)v.input->dims[0] : 1,
-                   .in_pixels = adept_dims_elements(v.spatial, v.input->dims + v.lead),
-                   .out_pixels = adept_dims_elements(v.spatial, v.out),
-                   .taps = adept_dims_elements(v.spatial, v.weight->dims + 2 + v.skip),
-                   .in_group = (double)v.channels_in / (double)v.groups,
-                   .out_group = (double)v.channels_out / (double)v.groups,
-                   .x_bytes = part * adept_tensor_unique_bytes(v.input),
-                   .w_bytes = part * adept_tensor_unique_bytes(v.weight),
-                   .y_bytes = part * adept_tensor_bytes(out),
-                   .dx_bytes = part * adept_tensor_bytes(v.input),
-                   .dw_bytes = part * adept_tensor_bytes(v.weight)};
+                      .images = v.lead == 2 ? (double)v.input->dims[0] : 1,
+                      .in_pixels = adept_dims_elements(v.spatial, v.input->dims + v.lead),
+                      .out_pixels = adept_dims_elements(v.spatial, v.out),
+                      .taps = adept_dims_elements(v.spatial, v.weight->dims + 2 + v.skip),
+                      .in_group = (double)v.channels_in / (double)v.groups,
+                      .out_group = (double)v.channels_out / (double)v.groups,
+                      .x_bytes = part * adept_tensor_unique_bytes(v.input),
+                      .w_bytes = part * adept_tensor_unique_bytes(v.weight),
+                      .y_bytes = part * adept_tensor_bytes(out),
+                      .dx_bytes = part * adept_tensor_bytes(v.input),
+                      .dw_bytes = part * adept_tensor_bytes(v.weight)};
     double positions = s.images * (v.transposed ? s.in_pixels : s.out_pixels);
     double flops = s.convolutions * 2 * positions * s.taps * s.in_group * (double)v.channels_out;
     double sums = adept_dtype_is_complex(out->dtype) ? 2 : 1;
@@ -308,7 +283,24 @@ static void cost(adept_call *c, adept_cost *cost)
     adept_kernel forward = layer;
     set_window(&forward, &v, v.out);
     adept_cost_kernel(cost, &forward);
-    backward(cost, &v, &s, &layer);
+    /* dx: the output gradient spread through the weights. dw: input and output gradient correlated. */
+    adept_kernel k = layer;
+    k.pass = ADEPT_BACKWARD;
+    k.flops_alu = 0;
+    if (adept_cost_wants_grad(cost, v.input)) {
+        k.m = s.images * s.in_pixels, k.n = s.in_group, k.k = s.out_group * s.taps;
+        k.bytes_read = k.launches * (s.y_bytes + s.w_bytes), k.bytes_written = k.launches * s.dx_bytes;
+        adept_kernel sliding = k;
+        set_window(&sliding, &v, v.input->dims + v.lead);
+        adept_cost_kernel(cost, &sliding);
+    }
+    if (adept_cost_wants_grad(cost, v.weight)) {
+        k.m = (v.transposed ? s.out_group : s.in_group) * s.taps;
+        k.n = v.transposed ? s.in_group : s.out_group;
+        k.k = s.images * (v.transposed ? s.in_pixels : s.out_pixels);
+        k.bytes_read = k.launches * (s.y_bytes + s.x_bytes), k.bytes_written = k.launches * s.dw_bytes;
+        adept_cost_kernel(cost, &k);
+    }
     if (adept_dtype_is_complex(out->dtype)) {
         /* Before and behind three convolutions of parts: the sums of x's and of w's, (a - b) + i (c - a - b), where a
          * product with i is 6 operations; backward the gradients of parts put together, as TorchDispatchMode shows. */
@@ -498,6 +490,8 @@ static void adaptive_cost(adept_call *c, adept_cost *cost)
     if (f->max) adept_cost_save(cost, adept_result_tensor(c, 1));
 }
 
-const adept_handler adept_handler_adaptive_pool = {
-    .kind = "adaptive_pool", .shard = ADEPT_SHARD_BATCH,
-    .ops = adaptive_ops, .shape = adaptive_shape, .cost = adaptive_cost};
+const adept_handler adept_handler_adaptive_pool = {.kind = "adaptive_pool",
+                                                   .shard = ADEPT_SHARD_BATCH,
+                                                   .ops = adaptive_ops,
+                                                   .shape = adaptive_shape,
+                                                   .cost = adaptive_cost};

@@ -91,23 +91,6 @@ static adept_status check(const char *function, const adept_measurement *m, adep
     return m->has_ended ? ADEPT_OK : adept_error_set(err, ADEPT_E_USAGE, "the measurement goes on: stop it first");
 }
 
-static adept_measured of_whole(const adept_recording *r, adept_component component)
-{
-    double begin_s = adept_recording_begin_s(r), end_s = adept_recording_end_s(r);
-    adept_energy e = adept_measured_energy(r, component, begin_s, end_s);
-
-    return (adept_measured){.count = 1,
-                            .time_s = end_s - begin_s,
-                            .energy_j = e.energy_j,
-                            .low_j = e.low_j,
-                            .high_j = e.high_j,
-                            .avg_power_w = e.avg_power_w,
-                            .time_mean_s = end_s - begin_s,
-                            .time_sd_s = NAN,
-                            .energy_mean_j = e.energy_j,
-                            .energy_sd_j = NAN};
-}
-
 adept_status adept_measure_read(adept_measured *out, const adept_measurement *m, const char *component,
                                 const char *region, adept_error *err)
 {
@@ -121,7 +104,19 @@ adept_status adept_measure_read(adept_measured *out, const adept_measurement *m,
     if (component && c == ADEPT_COMPONENTS)
         return adept_error_set(err, ADEPT_E_USAGE, "component: '%s' is not known", component);
     if (!region) {
-        *out = of_whole(m->recording, c);
+        const adept_recording *r = m->recording;
+        double begin_s = adept_recording_begin_s(r), end_s = adept_recording_end_s(r);
+        adept_energy e = adept_measured_energy(r, c, begin_s, end_s);
+        *out = (adept_measured){.count = 1,
+                                .time_s = end_s - begin_s,
+                                .energy_j = e.energy_j,
+                                .low_j = e.low_j,
+                                .high_j = e.high_j,
+                                .avg_power_w = e.avg_power_w,
+                                .time_mean_s = end_s - begin_s,
+                                .time_sd_s = NAN,
+                                .energy_mean_j = e.energy_j,
+                                .energy_sd_j = NAN};
         return ADEPT_OK;
     }
     status = adept_measured_region(&s, m->recording, region, 0, c, err);

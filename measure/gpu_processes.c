@@ -36,14 +36,6 @@ struct adept_gpu_processes {
     bool is_stuck, is_ok; /* a call does not return, and keeps all of this; the last one had memory */
 };
 
-static bool reserve(adept_gpu_processes *g, size_t bytes)
-{
-    void *grown = adept_grow(g->room.any, &g->room_bytes, bytes, 1);
-
-    if (grown) g->room.any = grown;
-    return grown != NULL;
-}
-
 /* ---------------------------------------------------------------- who holds a GPU --------------------------------- */
 
 static bool add(adept_gpu_processes *g, const board *b, unsigned pid, double memory_bytes)
@@ -88,7 +80,10 @@ static bool ask(adept_gpu_processes *g, const board *b, lister list, size_t elem
     unsigned room = 64;
 
     do {
-        if (!reserve(g, room * element_bytes)) return false;
+        size_t bytes = room * element_bytes;
+        void *grown = adept_grow(g->room.any, &g->room_bytes, bytes, 1);
+        if (grown) g->room.any = grown;
+        if (grown == NULL) return false;
         *n = room;
         *status = list(g, b, n);
         room = *n > room ? *n + 16 : 2 * room;
@@ -120,22 +115,6 @@ static void read_slices(double slices[NVML_MOST_INSTANCES], const adept_gpu_proc
     }
 }
 
-/* Which instance the processes are on that the library has just listed, and that are in the list from `from` on. */
-static void place(adept_gpu_processes *g, const board *b, size_t from)
-{
-    double slices[NVML_MOST_INSTANCES] = {0};
-    bool is_asked = false;
-
-    for (size_t i = from; i < g->n; i++) {
-        unsigned id = g->room.now[i - from].gpu_instance;
-        if (id == NVML_NO_INSTANCE) continue;
-        if (!is_asked) read_slices(slices, g, b);
-        is_asked = true;
-        g->list[i].instance = id + 1;
-        g->list[i].slices = id < NVML_MOST_INSTANCES ? slices[id] : 0;
-    }
-}
-
 /* A symbol that is missing, and one that says that the driver does not have it, are the same. */
 static bool read_holders(adept_gpu_processes *g, const board *b)
 {
@@ -148,7 +127,20 @@ static bool read_holders(adept_gpu_processes *g, const board *b)
     if (ok && status != NVML_FUNCTION_NOT_FOUND) {
         for (unsigned i = 0; ok && i < n; i++)
             ok = add(g, b, g->room.now[i].pid, known_bytes(g->room.now[i].memory_bytes));
-        if (ok) place(g, b, from);
+        if (ok) {
+            /* Which instance the processes are on that the library has just listed, and that are in the list from
+             * `from` on. */
+            double slices[NVML_MOST_INSTANCES] = {0};
+            bool is_asked = false;
+            for (size_t i = from; i < g->n; i++) {
+                unsigned id = g->room.now[i - from].gpu_instance;
+                if (id == NVML_NO_INSTANCE) continue;
+                if (!is_asked) read_slices(slices, g, b);
+                is_asked = true;
+                g->list[i].instance = id + 1;
+                g->list[i].slices = id < NVML_MOST_INSTANCES ? slices[id] : 0;
+            }
+        }
         return ok;
     }
     ok = ok && ask(g, b, list_v1, sizeof *g->room.old, &n, &status);

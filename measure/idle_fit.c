@@ -33,17 +33,6 @@ static double co_deviation(const double *x, double x_mean, const double *y, doub
     return sum;
 }
 
-static double square_residuals(const adept_idle_line *line, const double *time_s, const double *energy_j, size_t n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        double residual = energy_j[i] - adept_idle_energy_j(line, time_s[i]);
-        sum += residual * residual;
-    }
-    return sum;
-}
-
 adept_status adept_idle_line_fit(adept_idle_line *out, const double *time_s, const double *energy_j, size_t n,
                                  adept_error *err)
 {
@@ -58,7 +47,11 @@ adept_status adept_idle_line_fit(adept_idle_line *out, const double *time_s, con
     adept_idle_line line = {.n = n};
     line.beta_w = co_deviation(time_s, time_mean, energy_j, energy_mean, n) / times;
     line.alpha_j = energy_mean - line.beta_w * time_mean;
-    double squares = square_residuals(&line, time_s, energy_j, n);
+    double squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        double residual = energy_j[i] - adept_idle_energy_j(&line, time_s[i]);
+        squares += residual * residual;
+    }
     double variance = n > 2 ? squares / (double)(n - 2) : NAN;
     line.beta_se_w = sqrt(variance / times);
     line.alpha_se_j = sqrt(variance * (1 / (double)n + time_mean * time_mean / times));
@@ -74,19 +67,6 @@ double adept_idle_energy_j(const adept_idle_line *line, double time_s)
 }
 
 /* ---------------------------------------------------------------- the file --------------------------------------- */
-
-static void put_host(adept_json_writer *w, const adept_idle_fit *fit)
-{
-    adept_json_begin_object(w, fit->host);
-    for (size_t i = 0; i < ADEPT_COMPONENTS; i++) {
-        const adept_idle_line *l = &fit->lines[i];
-        if (l->n == 0) continue;
-        adept_json_put_object(w, adept_component_name(i),
-                              "alpha_j %g alpha_se_j %g beta_w %g beta_se_w %g rmse_j %g r2 %g n %jd", l->alpha_j,
-                              l->alpha_se_j, l->beta_w, l->beta_se_w, l->rmse_j, l->r2, (intmax_t)l->n);
-    }
-    adept_json_end_object(w);
-}
 
 static double number_or_null(adept_json_reader *r, const cJSON *parent, const char *key)
 {
@@ -131,7 +111,15 @@ adept_status adept_idle_fit_save(const adept_idle_fit *fit, const char *path, ad
     {
         if (strcmp(host->string, fit->host) != 0) adept_json_put_tree(&w, host->string, host);
     }
-    put_host(&w, fit);
+    adept_json_begin_object(&w, fit->host);
+    for (size_t i = 0; i < ADEPT_COMPONENTS; i++) {
+        const adept_idle_line *l = &fit->lines[i];
+        if (l->n == 0) continue;
+        adept_json_put_object(&w, adept_component_name(i),
+                              "alpha_j %g alpha_se_j %g beta_w %g beta_se_w %g rmse_j %g r2 %g n %jd", l->alpha_j,
+                              l->alpha_se_j, l->beta_w, l->beta_se_w, l->rmse_j, l->r2, (intmax_t)l->n);
+    }
+    adept_json_end_object(&w);
     adept_json_end_object(&w);
     adept_json_end_object(&w);
     char *text = adept_json_finish(&w);

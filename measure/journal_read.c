@@ -109,38 +109,6 @@ static void read_line(adept_json_reader *in, adept_recording *r, const cJSON *li
     }
 }
 
-/* One line after the other, until the last whole one or a failure. */
-static void read_lines(adept_json_reader *in, adept_recording *r, FILE *file, const char *path)
-{
-    char *name = NULL, *text = NULL;
-    size_t capacity = 0;
-    ssize_t length;
-
-    for (size_t n = 1;
-         in->status == ADEPT_OK && (length = adept_file_line(&text, &capacity, file)) > 0 && text[length - 1] == '\n';
-         n++) {
-        cJSON *line = NULL;
-        free(name);
-        if (asprintf(&name, "%s:%zu", path, n) < 0) {
-            name = NULL;
-            in->status = adept_no_memory(in->err, path);
-            break;
-        }
-        in->name = name;
-        in->status = adept_json_parse(&line, name, text, (size_t)length, in->err);
-        /* it has but one line */
-        if (in->status == ADEPT_E_INVALID) adept_error_set(in->err, ADEPT_E_INVALID, "%s: not valid JSON", name);
-        if (in->status == ADEPT_OK) read_line(in, r, line);
-        cJSON_Delete(line);
-    }
-    in->name = path;
-    /* or no memory for a line */
-    if (in->status == ADEPT_OK && !feof(file)) in->status = adept_system_error(in->err, ADEPT_E_INVALID, path);
-    if (in->status == ADEPT_OK && !r->tracks) adept_json_fail(in, "it holds no recording");
-    free(name);
-    free(text);
-}
-
 adept_status adept_recording_read(adept_recording **out, const char *path, adept_error *err)
 {
     adept_error own = {0};
@@ -152,7 +120,33 @@ adept_status adept_recording_read(adept_recording **out, const char *path, adept
     adept_recording *r = adept_recording_empty();
     if (r) {
         r->is_stopping = true;
-        read_lines(&in, r, file, path);
+        /* One line after the other, until the last whole one or a failure. */
+        char *name = NULL, *text = NULL;
+        size_t capacity = 0;
+        ssize_t length;
+        for (size_t n = 1; in.status == ADEPT_OK && (length = adept_file_line(&text, &capacity, file)) > 0 &&
+                           text[length - 1] == '\n';
+             n++) {
+            cJSON *line = NULL;
+            free(name);
+            if (asprintf(&name, "%s:%zu", path, n) < 0) {
+                name = NULL;
+                in.status = adept_no_memory(in.err, path);
+                break;
+            }
+            in.name = name;
+            in.status = adept_json_parse(&line, name, text, (size_t)length, in.err);
+            /* it has but one line */
+            if (in.status == ADEPT_E_INVALID) adept_error_set(in.err, ADEPT_E_INVALID, "%s: not valid JSON", name);
+            if (in.status == ADEPT_OK) read_line(&in, r, line);
+            cJSON_Delete(line);
+        }
+        in.name = path;
+        /* or no memory for a line */
+        if (in.status == ADEPT_OK && !feof(file)) in.status = adept_system_error(in.err, ADEPT_E_INVALID, path);
+        if (in.status == ADEPT_OK && !r->tracks) adept_json_fail(&in, "it holds no recording");
+        free(name);
+        free(text);
     } else {
         in.status = adept_no_memory(err, "a recording");
     }

@@ -33,8 +33,13 @@ static void add(double *sum, double more)
 static adept_energy energy_of(const adept_recording *r, adept_component component, const bool *marked, double begin_s,
                               double end_s)
 {
-    adept_energy sum = {.energy_j = NAN, .low_j = NAN, .high_j = NAN, .avg_power_w = NAN, .peak_power_w = NAN,
-                        .check_j = NAN, .at_least_j = NAN};
+    adept_energy sum = {.energy_j = NAN,
+                        .low_j = NAN,
+                        .high_j = NAN,
+                        .avg_power_w = NAN,
+                        .peak_power_w = NAN,
+                        .check_j = NAN,
+                        .at_least_j = NAN};
     bool is_known = true;
 
     for (size_t i = 0; i < adept_recording_tracks(r); i++) {
@@ -122,54 +127,11 @@ adept_status adept_measured_region_of(adept_region_statistics *out, const adept_
 
 /* ---------------------------------------------------------------- JSON -------------------------------------------- */
 
-static void put_gauges(adept_json_writer *w, const adept_track *track)
-{
-    adept_json_begin_object(w, "gauges");
-    for (size_t i = 0; i < ADEPT_MOST_GAUGES && track->sensor->gauges[i].name; i++)
-        if (adept_json_begin_known(w, track->sensor->gauges[i].name, !isnan(track->gauges[i].mean))) {
-            adept_json_put_members(w, "mean %g least %g most %g", track->gauges[i].mean, track->gauges[i].least,
-                                   track->gauges[i].most);
-            adept_json_end_object(w);
-        }
-    adept_json_end_object(w);
-}
-
-static void put_samples(adept_json_writer *w, const adept_track *track)
-{
-    adept_json_begin_array(w, "samples");
-    for (size_t i = 0; i < track->n_samples; i++) {
-        const adept_sample *s = &track->samples[i];
-        adept_json_begin_array(w, NULL);
-        adept_json_put_number(w, NULL, s->time_s);
-        adept_json_put_number(w, NULL, s->energy_j);
-        adept_json_put_number(w, NULL, s->power_w);
-        adept_json_end_array(w);
-    }
-    adept_json_end_array(w);
-}
-
 static void put_energy(adept_json_writer *w, const adept_energy *e)
 {
     adept_json_put_number(w, "energy_j", e->energy_j);
     adept_json_put_pair(w, "interval_j", e->low_j, e->high_j);
     adept_json_put_number(w, "avg_power_w", e->avg_power_w);
-}
-
-static void put_track(adept_json_writer *w, const adept_recording *r, size_t i, const adept_measured_run *run)
-{
-    const adept_track *track = adept_recording_track(r, i);
-    adept_energy e = adept_track_energy(track, run->begin_s, run->end_s);
-
-    adept_json_begin_object(w, NULL);
-    adept_sensor_put(w, track->sensor);
-    put_energy(w, &e);
-    adept_json_put_members(w, "peak_power_w %g check_j %g at_least_j %g lost %s mirrors %s summed %d by_counter %d",
-                           e.peak_power_w, e.check_j, e.at_least_j, track->lost, track->mirrors,
-                           adept_track_is_summed(r, i), track->by_counter);
-    adept_json_put_members(w, "readings %jd silent %jd", (intmax_t)track->n_readings, (intmax_t)track->n_silent);
-    put_gauges(w, track);
-    if (run->with_samples) put_samples(w, track);
-    adept_json_end_object(w);
 }
 
 static void put_above_idle(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run,
@@ -277,44 +239,66 @@ static void put_counts(adept_json_writer *w, const adept_counts *c)
     adept_json_end_object(w);
 }
 
-static adept_status put_all(adept_json_writer *w, const adept_recording *r, const adept_measured_run *run,
-                            adept_error *err)
-{
-    size_t n = 0;
-
-    adept_json_begin_object(w, NULL);
-    adept_json_put_members(w, "schema_version %jd kind %s host %s started %s", (intmax_t)1, "measured", run->host,
-                           run->started);
-    if (run->command) {
-        while (run->command[n])
-            n++;
-        adept_json_put_strings(w, "command", run->command, n);
-    } else {
-        adept_json_put_null(w, "command");
-    }
-    adept_json_put_number(w, "exit_status", run->exit_status < 0 ? NAN : run->exit_status);
-    adept_json_put_number(w, "rank", run->rank < 0 ? NAN : run->rank);
-    adept_json_put_members(w, "begin_s %g time_s %g period_s %g sampler_cpu_s %g", run->begin_s,
-                           run->end_s - run->begin_s, adept_recording_period_s(r), adept_recording_cpu_s(r));
-    adept_json_begin_array(w, "sensors");
-    for (size_t i = 0; i < adept_recording_tracks(r); i++)
-        put_track(w, r, i, run);
-    adept_json_end_array(w);
-    put_sums(w, r, run);
-    adept_status status = put_regions(w, r, run, err);
-    const adept_sensor_note *notes = adept_recording_notes(r, &n);
-    if (run->counts) put_counts(w, run->counts);
-    adept_sensor_put_notes(w, "missing", notes, n);
-    put_warnings(w, r);
-    adept_json_end_object(w);
-    return status;
-}
-
 adept_status adept_measured_json(char **text, const adept_recording *r, const adept_measured_run *run, bool pretty,
                                  adept_error *err)
 {
     adept_json_writer w = {.pretty = pretty};
-    adept_status status = put_all(&w, r, run, err);
+    size_t n = 0;
+    adept_json_begin_object(&w, NULL);
+    adept_json_put_members(&w, "schema_version %jd kind %s host %s started %s", (intmax_t)1, "measured", run->host,
+                           run->started);
+    if (run->command) {
+        while (run->command[n])
+            n++;
+        adept_json_put_strings(&w, "command", run->command, n);
+    } else {
+        adept_json_put_null(&w, "command");
+    }
+    adept_json_put_number(&w, "exit_status", run->exit_status < 0 ? NAN : run->exit_status);
+    adept_json_put_number(&w, "rank", run->rank < 0 ? NAN : run->rank);
+    adept_json_put_members(&w, "begin_s %g time_s %g period_s %g sampler_cpu_s %g", run->begin_s,
+                           run->end_s - run->begin_s, adept_recording_period_s(r), adept_recording_cpu_s(r));
+    adept_json_begin_array(&w, "sensors");
+    for (size_t i = 0; i < adept_recording_tracks(r); i++) {
+        const adept_track *track = adept_recording_track(r, i);
+        adept_energy e = adept_track_energy(track, run->begin_s, run->end_s);
+        adept_json_begin_object(&w, NULL);
+        adept_sensor_put(&w, track->sensor);
+        put_energy(&w, &e);
+        adept_json_put_members(
+            &w, "peak_power_w %g check_j %g at_least_j %g lost %s mirrors %s summed %d by_counter %d", e.peak_power_w,
+            e.check_j, e.at_least_j, track->lost, track->mirrors, adept_track_is_summed(r, i), track->by_counter);
+        adept_json_put_members(&w, "readings %jd silent %jd", (intmax_t)track->n_readings, (intmax_t)track->n_silent);
+        adept_json_begin_object(&w, "gauges");
+        for (size_t k = 0; k < ADEPT_MOST_GAUGES && track->sensor->gauges[k].name; k++)
+            if (adept_json_begin_known(&w, track->sensor->gauges[k].name, !isnan(track->gauges[k].mean))) {
+                adept_json_put_members(&w, "mean %g least %g most %g", track->gauges[k].mean, track->gauges[k].least,
+                                       track->gauges[k].most);
+                adept_json_end_object(&w);
+            }
+        adept_json_end_object(&w);
+        if (run->with_samples) {
+            adept_json_begin_array(&w, "samples");
+            for (size_t j = 0; j < track->n_samples; j++) {
+                const adept_sample *s = &track->samples[j];
+                adept_json_begin_array(&w, NULL);
+                adept_json_put_number(&w, NULL, s->time_s);
+                adept_json_put_number(&w, NULL, s->energy_j);
+                adept_json_put_number(&w, NULL, s->power_w);
+                adept_json_end_array(&w);
+            }
+            adept_json_end_array(&w);
+        }
+        adept_json_end_object(&w);
+    }
+    adept_json_end_array(&w);
+    put_sums(&w, r, run);
+    adept_status status = put_regions(&w, r, run, err);
+    const adept_sensor_note *notes = adept_recording_notes(r, &n);
+    if (run->counts) put_counts(&w, run->counts);
+    adept_sensor_put_notes(&w, "missing", notes, n);
+    put_warnings(&w, r);
+    adept_json_end_object(&w);
     char *json = adept_json_finish(&w);
 
     if (status == ADEPT_OK && !json) status = adept_no_memory(err, "a measurement");

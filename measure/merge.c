@@ -106,19 +106,6 @@ static bool is_summed(const cJSON *sensor)
     return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(sensor, "summed"));
 }
 
-static void add_columns(merger *m)
-{
-    const cJSON *sensor = NULL;
-
-    for (size_t i = 0; i < m->n_runs; i++)
-        cJSON_ArrayForEach(sensor, cJSON_GetObjectItemCaseSensitive(m->runs[i].tree, "sensors"))
-        {
-            adept_merge_column column = column_of(sensor);
-            if (is_summed(sensor)) add_column(m, &column);
-        }
-    add_column(m, &(adept_merge_column){"Time (s)", INT_MAX});
-}
-
 static adept_merge_node *node_of(merger *m, const char *host)
 {
     adept_merge *t = m->table;
@@ -231,21 +218,6 @@ static bool is_in_an_earlier_one(const merger *m, size_t at, const char *name)
     return false;
 }
 
-static void add_group(merger *m, adept_merge_node *node)
-{
-    const cJSON *sensor = NULL;
-
-    for (size_t i = 0; i < m->n_group; i++)
-        cJSON_ArrayForEach(sensor, cJSON_GetObjectItemCaseSensitive(m->group[i]->tree, "sensors"))
-        {
-            const char *name = adept_result_text(sensor, "name");
-            adept_merge_column column = column_of(sensor);
-            if (is_summed(sensor) && !is_in_an_earlier_one(m, i, name)) add_sensor(m, node, name, &column);
-        }
-    add_to(&node->cells[m->table->n_columns - 1], m->group[0]->time_s);
-    node->n_files += m->n_group;
-}
-
 /* ---------------------------------------------------------------- all of it -------------------------------------- */
 
 static void fill(merger *m)
@@ -254,14 +226,32 @@ static void fill(merger *m)
 
     m->group = calloc(m->n_runs, sizeof *m->group);
     m->failed = !m->group;
-    if (!m->failed) add_columns(m);
+    if (!m->failed) {
+        const cJSON *sensor = NULL;
+        for (size_t i = 0; i < m->n_runs; i++)
+            cJSON_ArrayForEach(sensor, cJSON_GetObjectItemCaseSensitive(m->runs[i].tree, "sensors"))
+            {
+                adept_merge_column column = column_of(sensor);
+                if (is_summed(sensor)) add_column(m, &column);
+            }
+        add_column(m, &(adept_merge_column){"Time (s)", INT_MAX});
+    }
     for (size_t i = 0; !m->failed && i < m->n_runs; i++) {
         if (m->runs[i].is_done) continue;
         adept_merge_node *node = node_of(m, m->runs[i].host);
         m->failed = !node;
         if (m->failed) return;
         find_group(m, &m->runs[i]);
-        add_group(m, node);
+        const cJSON *sensor = NULL;
+        for (size_t k = 0; k < m->n_group; k++)
+            cJSON_ArrayForEach(sensor, cJSON_GetObjectItemCaseSensitive(m->group[k]->tree, "sensors"))
+            {
+                const char *name = adept_result_text(sensor, "name");
+                adept_merge_column column = column_of(sensor);
+                if (is_summed(sensor) && !is_in_an_earlier_one(m, k, name)) add_sensor(m, node, name, &column);
+            }
+        add_to(&node->cells[m->table->n_columns - 1], m->group[0]->time_s);
+        node->n_files += m->n_group;
     }
     t->totals = m->failed ? NULL : calloc(t->n_columns, sizeof *t->totals);
     m->failed = !t->totals;

@@ -101,16 +101,6 @@ static bool is_of_same_package(const adept_recording *r, size_t i, size_t k)
     return *a->package && a->kind == b->kind && a->component == b->component && strcmp(a->package, b->package) == 0;
 }
 
-/* The dies of a package have zones of their own, and on some processors one counter: AMD's Zen 1 and 2. */
-static void find_mirrors(adept_recording *r, size_t i)
-{
-    adept_track_state *track = &r->tracks[i];
-
-    for (size_t k = 0; k < i && !track->shown.mirrors; k++)
-        if (is_of_same_package(r, i, k) && !r->tracks[k].shown.mirrors && shows_counter_of(track, &r->tracks[k]))
-            track->shown.mirrors = r->tracks[k].shown.sensor->name;
-}
-
 /* Does the counter show, between two readings of another one, nothing else? */
 static bool shows_the_same(adept_recording *r, size_t i, size_t k)
 {
@@ -142,30 +132,6 @@ static void drop_track(adept_recording *r, size_t i)
     for (; i < r->search.n_sensors; i++) {
         if (r->tracks[i].shown.lost) r->tracks[i].shown.lost = r->tracks[i].lost;
         if (r->tracks[i].shown.doubt) r->tracks[i].shown.doubt = r->tracks[i].doubt;
-    }
-}
-
-/* The same at the begin, for those who take samples as they come: such a sensor becomes a note. Only where there are
- * several of one package is it waited for what moves within a millisecond. */
-static void drop_mirrors(adept_recording *r)
-{
-    const struct timespec pause = {.tv_nsec = 2000000};
-    const double until_s = adept_clock_s() + 0.2;
-
-    for (size_t i = 1; i < r->search.n_sensors; i++) {
-        size_t k = 0;
-        while (k < i && !is_of_same_package(r, i, k))
-            k++;
-        if (k == i || !shows_the_same(r, i, k)) continue;
-        while (!has_moved(&r->tracks[k]) && adept_clock_s() < until_s) {
-            nanosleep(&pause, NULL);
-            read_sensor(r, NULL, k);
-        }
-        if (!has_moved(&r->tracks[k]) || !shows_the_same(r, i, k)) continue;
-        adept_sensor *sensor = r->search.sensors[i];
-        adept_sensor_missing(&r->search, sensor->name, "", "%s shows the counter of %s once more, which counts once",
-                             sensor->source, r->search.sensors[k]->name);
-        drop_track(r, i--);
     }
 }
 
@@ -406,7 +372,28 @@ adept_status adept_recording_start(adept_recording **out, const adept_recording_
     for (size_t i = 0; status == ADEPT_OK && i < r->search.n_sensors; i++)
         adept_track_begin(&r->tracks[i], r->search.sensors[i]);
     if (status == ADEPT_OK) status = read_first(r, err);
-    if (status == ADEPT_OK) drop_mirrors(r);
+    if (status == ADEPT_OK) {
+        /* The same at the begin, for those who take samples as they come: such a sensor becomes a note. Only where
+         * there are several of one package is it waited for what moves within a millisecond. */
+        const struct timespec pause = {.tv_nsec = 2000000};
+        const double until_s = adept_clock_s() + 0.2;
+        for (size_t i = 1; i < r->search.n_sensors; i++) {
+            size_t k = 0;
+            while (k < i && !is_of_same_package(r, i, k))
+                k++;
+            if (k == i || !shows_the_same(r, i, k)) continue;
+            while (!has_moved(&r->tracks[k]) && adept_clock_s() < until_s) {
+                nanosleep(&pause, NULL);
+                read_sensor(r, NULL, k);
+            }
+            if (!has_moved(&r->tracks[k]) || !shows_the_same(r, i, k)) continue;
+            adept_sensor *sensor = r->search.sensors[i];
+            adept_sensor_missing(&r->search, sensor->name, "",
+                                 "%s shows the counter of %s once more, which counts once", sensor->source,
+                                 r->search.sensors[k]->name);
+            drop_track(r, i--);
+        }
+    }
     if (status == ADEPT_OK && r->search.failed) status = adept_no_memory(err, "sensors");
     if (status == ADEPT_OK) status = start_samplers(r, err);
     if (status == ADEPT_OK) wait_for(r, false);
@@ -457,20 +444,6 @@ static void lose_the_silent(adept_recording *r, adept_track_state *track)
         adept_track_lose(track, "it said nothing in the first %.3g s%s%s", before_s, colon, track->doubt);
 }
 
-/* A sensor of which it was not sure that it has a number, and which never said one, is a note. Behind all that has the
- * numbers of sensors. */
-static void drop_the_doubtful(adept_recording *r)
-{
-    for (size_t i = r->search.n_sensors; i-- > 0;) {
-        adept_sensor *sensor = r->search.sensors[i];
-        adept_track_state *track = &r->tracks[i];
-        if (!sensor->is_doubtful || !track->was_silent || track->shown.n_doubted > 0) continue;
-        adept_sensor_missing(&r->search, sensor->name, "", "%s: asked %zu times: %s", sensor->source,
-                             track->shown.n_readings, *track->doubt ? track->doubt : "it never said anything");
-        drop_track(r, i);
-    }
-}
-
 void adept_recording_cut(adept_recording *r)
 {
     for (size_t i = 0; i < r->n_regions; i++)
@@ -486,9 +459,24 @@ void adept_recording_finish(adept_recording *r)
         lose_the_dead(&r->tracks[i]);
         lose_the_silent(r, &r->tracks[i]);
         adept_track_compare(&r->tracks[i]);
-        find_mirrors(r, i);
+        /* The dies of a package have zones of their own, and on some processors one counter: AMD's Zen 1 and 2. */
+        adept_track_state *track = &r->tracks[i];
+        for (size_t k = 0; k < i && !track->shown.mirrors; k++)
+            if (is_of_same_package(r, i, k) && !r->tracks[k].shown.mirrors && shows_counter_of(track, &r->tracks[k]))
+                track->shown.mirrors = r->tracks[k].shown.sensor->name;
     }
-    if (r->tracks && !r->is_emptied) drop_the_doubtful(r);
+    if (r->tracks && !r->is_emptied) {
+        /* A sensor of which it was not sure that it has a number, and which never said one, is a note. Behind all that
+         * has the numbers of sensors. */
+        for (size_t i = r->search.n_sensors; i-- > 0;) {
+            adept_sensor *sensor = r->search.sensors[i];
+            adept_track_state *track = &r->tracks[i];
+            if (!sensor->is_doubtful || !track->was_silent || track->shown.n_doubted > 0) continue;
+            adept_sensor_missing(&r->search, sensor->name, "", "%s: asked %zu times: %s", sensor->source,
+                                 track->shown.n_readings, *track->doubt ? track->doubt : "it never said anything");
+            drop_track(r, i);
+        }
+    }
     adept_recording_cut(r);
 }
 

@@ -35,16 +35,6 @@ static adept_status default_path(char **path, adept_error *err)
     return *path ? ADEPT_OK : adept_no_memory(err, "a path");
 }
 
-/* The folders above a file, where they are missing. What cannot be made is found when the file is opened. */
-static void make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-}
-
 adept_status adept_restore_open(adept_restore *r, const char *path, adept_error *err)
 {
     char *lock = NULL;
@@ -53,7 +43,14 @@ adept_status adept_restore_open(adept_restore *r, const char *path, adept_error 
     adept_status status = path ? ADEPT_OK : default_path(&r->path, err);
     if (status != ADEPT_OK) return status;
     if (!r->path || asprintf(&lock, "%s.lock", r->path) < 0) return adept_no_memory(err, "a path");
-    if (!path) make_folders(lock);
+    if (!path) {
+        /* The folders above a file, where they are missing. What cannot be made is found when the file is opened. */
+        for (char *slash = strchr(lock + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+            *slash = '\0';
+            mkdir(lock, 0700);
+            *slash = '/';
+        }
+    }
     r->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (r->lock < 0)
         status = adept_system_error(err, ADEPT_E_IO, lock);

@@ -22,11 +22,14 @@ static void put_next_number(adept_buffer *row, const cJSON *object, const char *
     adept_buffer_text(row, ",");
 }
 
-static void put_command(adept_buffer *row, const cJSON *result)
+static void put_sensor(adept_buffer *row, const cJSON *result, const cJSON *sensor, int run)
 {
+    put_next_text(row, adept_result_text(result, "started"));
+    put_next_text(row, adept_result_text(result, "host"));
+    adept_csv_put_number(row, run);
+    adept_buffer_text(row, ",");
     const cJSON *word = NULL;
     adept_buffer line = {0};
-
     cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(result, "command"))
     {
         if (line.size > 0) adept_buffer_text(&line, " ");
@@ -36,15 +39,6 @@ static void put_command(adept_buffer *row, const cJSON *result)
     put_next_text(row, text ? text : "");
     row->failed = row->failed || !text;
     free(text);
-}
-
-static void put_sensor(adept_buffer *row, const cJSON *result, const cJSON *sensor, int run)
-{
-    put_next_text(row, adept_result_text(result, "started"));
-    put_next_text(row, adept_result_text(result, "host"));
-    adept_csv_put_number(row, run);
-    adept_buffer_text(row, ",");
-    put_command(row, result);
     put_next_text(row, adept_result_text(sensor, "name"));
     put_next_text(row, adept_result_text(sensor, "component"));
     put_next_text(row, adept_result_text(sensor, "origin"));
@@ -77,18 +71,6 @@ static void put_rounded(adept_buffer *row, double value)
     adept_buffer_text(row, ",");
 }
 
-/* As the clock on the wall has it. */
-static void put_local_time(adept_buffer *row, const char *started)
-{
-    double time_s = adept_result_time_s(started);
-    time_t seconds = isfinite(time_s) ? (time_t)time_s : 0;
-    struct tm parts;
-    char text[64] = "";
-
-    if (isfinite(time_s) && localtime_r(&seconds, &parts)) strftime(text, sizeof text, "%m/%d/%Y %H:%M:%S", &parts);
-    put_next_text(row, text);
-}
-
 adept_status adept_result_append_ea2p(const char *path, const cJSON *result, const adept_ea2p_labels *labels,
                                       adept_error *err)
 {
@@ -98,7 +80,14 @@ adept_status adept_result_append_ea2p(const char *path, const cJSON *result, con
 
     adept_buffer_text(&title, "Project Name,Datetime,");
     put_next_text(&row, labels->project);
-    put_local_time(&row, adept_result_text(result, "started"));
+    /* As the clock on the wall has it. */
+    const char *started = adept_result_text(result, "started");
+    double time_s = adept_result_time_s(started);
+    time_t seconds = isfinite(time_s) ? (time_t)time_s : 0;
+    struct tm parts;
+    char text[64] = "";
+    if (isfinite(time_s) && localtime_r(&seconds, &parts)) strftime(text, sizeof text, "%m/%d/%Y %H:%M:%S", &parts);
+    put_next_text(&row, text);
     cJSON_ArrayForEach(sensor, sensors)
     {
         snprintf(column, sizeof column, "%s (J)", adept_result_text(sensor, "name"));

@@ -16,17 +16,127 @@
  * - DDR5 has a converter on the module that the thesis calls 30 % better, yet one table is printed for both: a factor
  *   for DDR5 is an option, 1 as published.
  * - The factor is one of memory that is occupied, not of traffic: full but idle memory counts as 0.80. */
-#include "adept_file.h"
 #include "adept_append.h"
+#include "adept_file.h"
+#include "adept_grow.h"
+#include "adept_number.h"
 #include "adept_sensor.h"
-#include "memory_use.h"
 #include "smbios.h"
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* How much memory is in use: of the machine, or of some processes. */
+
+/* Numbers of a file of /proc whose lines are "Key:   123 kB"; NAN where it lacks one. @return false: it cannot be read
+ */
+static bool read_fields(double *values, const char *const *keys, size_t n, const adept_sensor_settings *settings,
+                        const char *below)
+{
+    char *path = adept_sensor_path(settings, "/proc/%s", below), line[256];
+    int fd = path ? adept_file_descriptor(path, 0) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+    free(path);
+    for (size_t i = 0; i < n; i++)
+        values[i] = NAN;
+    if (!file && fd >= 0) close(fd);
+    if (!file) return false;
+    while (fgets(line, sizeof line, file))
+        for (size_t i = 0; i < n; i++)
+            if (strncmp(line, keys[i], strlen(keys[i])) == 0)
+                values[i] = (double)strtoull(line + strlen(keys[i]), NULL, 10);
+    fclose(file);
+    return true;
+}
+
+/* What the machine has, and what of it is not available. @return false, and why, if /proc/meminfo does not say */
+static bool memory_read(double *total_kib, double *used_kib, const adept_sensor_settings *settings, adept_error *err)
+{
+    static const char *const keys[] = {"MemTotal:", "MemAvailable:"};
+    double values[2];
+
+    errno = 0;
+    bool is_read = read_fields(values, keys, 2, settings, "meminfo");
+    *total_kib = values[0];
+    *used_kib = values[0] - values[1];
+    if (*total_kib > 0 && *used_kib >= 0) return true;
+    adept_error_set(err, ADEPT_E_IO, "/proc/meminfo: %s",
+                    is_read ? "no MemTotal, or no MemAvailable (Linux has it since 3.14)" : strerror(errno));
+    return false;
+}
+
+typedef struct process {
+    int pid, parent;
+    double resident_kib;
+} process;
+
+static int compare_pids(const void *a, const void *b)
+{
+    int x = ((const process *)a)->pid, y = ((const process *)b)->pid;
+
+    return (x > y) - (x < y);
+}
+
+/* All that run, in the order of their numbers. @return NULL: memory is out, or none can be read */
+static process *list_processes(size_t *n, const adept_sensor_settings *settings)
+{
+    static const char *const keys[] = {"PPid:", "VmRSS:"};
+    char *path = adept_sensor_path(settings, "/proc");
+    DIR *folder = path ? opendir(path) : NULL;
+    process *list = NULL, *grown = NULL;
+    size_t capacity = 0;
+
+    free(path);
+    *n = 0;
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        char below[sizeof entry->d_name + 8];
+        double values[2];
+        int64_t pid;
+        if (!adept_integer_parse(&pid, entry->d_name, NULL, 1, INT_MAX)) continue;
+        snprintf(below, sizeof below, "%s/status", entry->d_name);
+        if (!read_fields(values, keys, 2, settings, below) || isnan(values[0])) continue; /* it ended */
+        grown = adept_grow(list, &capacity, *n + 1, sizeof *list);
+        if (!grown) break;
+        list = grown;
+        list[(*n)++] = (process){(int)pid, (int)fmin(values[0], INT_MAX), isnan(values[1]) ? 0 : values[1]};
+    }
+    if (folder) closedir(folder);
+    if (!grown) { /* none, or not all */
+        free(list);
+        return NULL;
+    }
+    qsort(list, *n, sizeof *list, compare_pids);
+    return list;
+}
+
+static bool is_below(const process *list, size_t n, const process *p, int pid)
+{
+    for (size_t steps = 0; p && p->pid != pid; steps++) {
+        process parent = {.pid = p->parent};
+        if (steps > n) return false; /* numbers were given anew while we looked, in a circle */
+        p = bsearch(&parent, list, n, sizeof *list, compare_pids);
+    }
+    return p != NULL;
+}
+
+/* Its share of the pages that it shares with others ("proportional set size", Documentation/filesystems/proc.rst);
+ * without permission, as of another user's process, all that is resident. */
+static double process_kib(const process *p, const adept_sensor_settings *settings)
+{
+    static const char *const keys[] = {"Pss:"};
+    char below[64];
+    double pss_kib;
+
+    snprintf(below, sizeof below, "%d/smaps_rollup", p->pid);
+    read_fields(&pss_kib, keys, 1, settings, below);
+    return isnan(pss_kib) ? p->resident_kib : pss_kib;
+}
 
 extern const adept_sensor_kind adept_sensor_kind_dram;
 
@@ -86,16 +196,6 @@ static double module_w(adept_dimm dimm, const adept_dram_options *options)
     return factor * (options->ea2p_tiers && !is_printed ? bases[N_BASES - 1].power_w : bases[i].power_w);
 }
 
-static double modules_w(const adept_dimms *dimms, const adept_dram_options *options)
-{
-    double power_w = 0;
-
-    for (size_t i = 0; i < dimms->n; i++)
-        power_w += module_w(dimms->list[i], options);
-    if (options->all_slots) power_w += (double)(dimms->n_empty + dimms->n_unknown) * module_w(dimms->list[0], options);
-    return power_w;
-}
-
 static double factor_of(const tier *tiers, double percent)
 {
     while (!(percent < tiers->up_to_percent || (tiers->includes_it && percent == tiers->up_to_percent)))
@@ -110,8 +210,17 @@ static adept_status read_model(adept_sensor *sensor, adept_reading *reading, ade
     const model *m = sensor->state;
     double total_kib, used_kib;
 
-    if (!adept_memory_read(&total_kib, &used_kib, &m->settings, err)) return ADEPT_E_IO;
-    if (m->pid) used_kib = adept_memory_below(m->pid, &m->settings);
+    if (!memory_read(&total_kib, &used_kib, &m->settings, err)) return ADEPT_E_IO;
+    if (m->pid) {
+        /* What a process and all those below it hold now; nothing is left of them: 0. */
+        int pid = m->pid;
+        size_t n;
+        process *list = list_processes(&n, &m->settings);
+        used_kib = list ? 0 : NAN;
+        for (size_t i = 0; list && i < n; i++)
+            if (is_below(list, n, &list[i], pid)) used_kib += process_kib(&list[i], &m->settings);
+        free(list);
+    }
     if (used_kib > total_kib) used_kib = total_kib; /* pages of several count several times where PSS may not be read */
     reading->gauges[0] = used_kib / total_kib;
     /* 100 times first: whole percents stay whole, and lie on the right side of a tier's bound */
@@ -203,26 +312,44 @@ static adept_status read_firmware(adept_dimms *dimms, const adept_sensor_setting
     return status;
 }
 
-static adept_status read_modules(adept_dimms *dimms, const adept_sensor_settings *settings, adept_error *err)
-{
-    adept_status status =
-        settings->dram.dimms ? parse_modules(dimms, settings->dram.dimms, err) : read_firmware(dimms, settings, err);
-
-    if (status == ADEPT_OK && dimms->n == 0)
-        status = adept_error_set(err, ADEPT_E_INVALID, "SMBIOS: no memory module of known size, of %zu slots",
-                                 dimms->n_empty + dimms->n_unknown);
-    return status;
-}
-
 /* ---------------------------------------------------------------- looking for it --------------------------------- */
 
-/* "8x64GB DDR4", or "12 modules, 384 GB". */
-static void describe(char *text, size_t size, const adept_dimms *dimms, bool all_slots)
+static void add_model(adept_sensor_search *search, const adept_dimms *dimms)
 {
+    const adept_dram_options *options = &search->settings.dram;
+    model *m = calloc(1, sizeof *m);
+    adept_sensor *sensor = m ? adept_sensor_add(search, &adept_sensor_kind_dram, "dram-model") : NULL;
+    char whose[64] = "all memory";
+
+    if (!sensor) {
+        free(m);
+        search->failed = ENOMEM;
+        return;
+    }
+    double power_w = 0;
+    for (size_t i = 0; i < dimms->n; i++)
+        power_w += module_w(dimms->list[i], options);
+    if (options->all_slots) power_w += (double)(dimms->n_empty + dimms->n_unknown) * module_w(dimms->list[0], options);
+    m->full_w = power_w;
+    m->tiers = options->ea2p_tiers ? ea2p_tiers : thesis_tiers;
+    m->settings = search->settings;
+    if (options->process_usage) {
+        m->pid = search->settings.pid ? search->settings.pid : (int)getpid();
+        snprintf(whose, sizeof whose, "memory of process %d and those below it", m->pid);
+    }
+    sensor->state = m;
+    sensor->component = ADEPT_COMPONENT_DRAM;
+    sensor->is_estimated = true;
+    sensor->is_slow = options->process_usage; /* each process is read */
+    sensor->most_power_w = m->full_w;
+    sensor->gauges[0].name = "memory_use";
+    /* "8x64GB DDR4", or "12 modules, 384 GB". */
+    char *text = sensor->device;
+    size_t size = sizeof sensor->device;
+    bool all_slots = options->all_slots;
     const char *type = "memory";
     double gib = 0;
     bool is_uniform = true;
-
     for (size_t i = 0; i < dimms->n; i++) {
         gib += dimms->list[i].size_gib;
         is_uniform = is_uniform && dimms->list[i].type == dimms->list[0].type &&
@@ -238,34 +365,6 @@ static void describe(char *text, size_t size, const adept_dimms *dimms, bool all
         adept_append(text, size, ", %zu other slots as well", dimms->n_empty + dimms->n_unknown);
     else if (dimms->n_unknown > 0)
         adept_append(text, size, ", without %zu of unknown size", dimms->n_unknown);
-}
-
-static void add_model(adept_sensor_search *search, const adept_dimms *dimms)
-{
-    const adept_dram_options *options = &search->settings.dram;
-    model *m = calloc(1, sizeof *m);
-    adept_sensor *sensor = m ? adept_sensor_add(search, &adept_sensor_kind_dram, "dram-model") : NULL;
-    char whose[64] = "all memory";
-
-    if (!sensor) {
-        free(m);
-        search->failed = ENOMEM;
-        return;
-    }
-    m->full_w = modules_w(dimms, options);
-    m->tiers = options->ea2p_tiers ? ea2p_tiers : thesis_tiers;
-    m->settings = search->settings;
-    if (options->process_usage) {
-        m->pid = search->settings.pid ? search->settings.pid : (int)getpid();
-        snprintf(whose, sizeof whose, "memory of process %d and those below it", m->pid);
-    }
-    sensor->state = m;
-    sensor->component = ADEPT_COMPONENT_DRAM;
-    sensor->is_estimated = true;
-    sensor->is_slow = options->process_usage; /* each process is read */
-    sensor->most_power_w = m->full_w;
-    sensor->gauges[0].name = "memory_use";
-    describe(sensor->device, sizeof sensor->device, dimms, options->all_slots);
     snprintf(sensor->source, sizeof sensor->source, "model: modules by %s, use of %s by /proc, tiers of %s",
              options->dimms ? "--dram-dimms" : "SMBIOS", whose, options->ea2p_tiers ? "EA2P's source" : "the thesis");
 }
@@ -278,12 +377,16 @@ static void find(adept_sensor_search *search)
 
     for (size_t i = 0; i < search->n_sensors; i++)
         if (search->sensors[i]->component == ADEPT_COMPONENT_DRAM) return; /* measured is better than this */
-    adept_status status = read_modules(&dimms, &search->settings, &err);
+    adept_status status = search->settings.dram.dimms ? parse_modules(&dimms, search->settings.dram.dimms, &err)
+                                                      : read_firmware(&dimms, &search->settings, &err);
+    if (status == ADEPT_OK && dimms.n == 0)
+        status = adept_error_set(&err, ADEPT_E_INVALID, "SMBIOS: no memory module of known size, of %zu slots",
+                                 dimms.n_empty + dimms.n_unknown);
     if (status == ADEPT_E_NOMEM)
         search->failed = ENOMEM;
     else if (status != ADEPT_OK)
         adept_sensor_missing(search, "dram-model", HELP, "%s", err.message);
-    else if (!adept_memory_read(&total_kib, &used_kib, &search->settings, &err))
+    else if (!memory_read(&total_kib, &used_kib, &search->settings, &err))
         adept_sensor_missing(search, "dram-model", "", "%s", err.message);
     else
         add_model(search, &dimms);

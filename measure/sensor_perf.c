@@ -55,20 +55,6 @@ static void add_counter(adept_sensor_search *search, adept_component component, 
     snprintf(sensor->device, sizeof sensor->device, "the package of CPU %ld", cpu);
 }
 
-/* @return false: it may not be counted, which goes for all of them */
-static bool note_failure(adept_sensor_search *search, const char *name, const char *event, const char *cpus)
-{
-    int why = errno;
-    bool is_denied = why == EACCES || why == EPERM;
-
-    adept_search_lacks(search, why);
-    adept_sensor_missing(search, is_denied ? "perf" : name,
-                         is_denied ? "run as root, or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=0" : "",
-                         "perf_event_open of power/%s/ on CPU %s: %s (perf_event_paranoid is %g)", event, cpus,
-                         strerror(why), adept_sysfs_number(search, "/proc/sys/kernel", "perf_event_paranoid"));
-    return !is_denied;
-}
-
 /* Is the CPU of a package of which another one counts the event already? */
 static bool is_counted(adept_sensor_search *search, adept_component component, long cpu, char package[16])
 {
@@ -108,7 +94,15 @@ static bool find_counters(adept_sensor_search *search, size_t event, const struc
             snprintf(cpus, sizeof cpus, "%ld to %ld", cpu, last);
             if (cpu == last) snprintf(cpus, sizeof cpus, "%ld", cpu);
             *n += last - cpu + 1;
-            return note_failure(search, name, source, cpus);
+            int why = errno;
+            bool is_denied = why == EACCES || why == EPERM;
+            adept_search_lacks(search, why);
+            adept_sensor_missing(search, is_denied ? "perf" : name,
+                                 is_denied ? "run as root, or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=0"
+                                           : "",
+                                 "perf_event_open of power/%s/ on CPU %s: %s (perf_event_paranoid is %g)", source, cpus,
+                                 strerror(why), adept_sysfs_number(search, "/proc/sys/kernel", "perf_event_paranoid"));
+            return !is_denied;
         }
         add_counter(search, events[event].component, name, found, source, cpu);
         if (search->n_sensors > 0 && !search->failed)

@@ -45,7 +45,7 @@ typedef struct board {
 
 /* What a device says when it is looked for. */
 typedef struct device_facts {
-    char address[32]; /* "": not known */
+    char address[32];         /* "": not known */
     double energy_j, power_w; /* NAN: not known */
 } device_facts;
 
@@ -192,28 +192,21 @@ static void add_board(adept_sensor_search *search, const board *found, const dev
              found->has_counter ? "rsmi_dev_energy_count_get" : "rsmi_dev_power_get", found->device);
 }
 
-/* Of the devices at one place (domain, bus and device: partitions of a board have numbers or functions of their own),
- * the one that says most: a counter, or else power, or else the first. */
-static uint32_t speaker_of(const device_facts *facts, uint32_t n, uint32_t device)
+static void find_board(adept_sensor_search *search, library *lib, const device_facts *facts, uint32_t n,
+                       uint32_t device)
 {
+    const device_facts *f = &facts[device];
+    const board found = {.lib = lib, .device = device, .has_counter = f->energy_j > 0};
+    /* Of the devices at one place (domain, bus and device: partitions of a board have numbers or functions of their
+     * own), the one that says most: a counter, or else power, or else the first. */
     size_t place = strcspn(facts[device].address, ".");
     uint32_t speaker = device;
-
     for (uint32_t i = n; i-- > 0 && place > 0;) {
         if (strncmp(facts[i].address, facts[device].address, place + 1) != 0) continue;
         int says_more = (facts[i].energy_j > 0) - (facts[speaker].energy_j > 0);
         if (says_more == 0) says_more = (facts[i].power_w > 0) - (facts[speaker].power_w > 0);
         if (says_more > 0 || (says_more == 0 && i < speaker)) speaker = i;
     }
-    return speaker;
-}
-
-static void find_board(adept_sensor_search *search, library *lib, const device_facts *facts, uint32_t n,
-                       uint32_t device)
-{
-    const device_facts *f = &facts[device];
-    const board found = {.lib = lib, .device = device, .has_counter = f->energy_j > 0};
-    uint32_t speaker = speaker_of(facts, n, device);
     char folder[96], name[32];
     bool is_apu = false;
 

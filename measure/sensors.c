@@ -76,11 +76,10 @@ double adept_sensor_most_w(const adept_sensor *sensor)
 {
     static const double most_w[ADEPT_COMPONENTS] = {
         [ADEPT_COMPONENT_CPU] = 2e3, /* the largest package of 2025 is designed for 500 W */
-        [ADEPT_COMPONENT_CORES] = 2e3, [ADEPT_COMPONENT_UNCORE] = 2e3, [ADEPT_COMPONENT_DRAM] = 2e3,
-        [ADEPT_COMPONENT_GPU] = 4e3,     /* the largest board: 1400 W */
-        [ADEPT_COMPONENT_PSYS] = 2e4,
-        [ADEPT_COMPONENT_NODE] = 2e5,    /* a rack of 72 GPUs: 140 kW */
-        [ADEPT_COMPONENT_BATTERY] = 500, /* of 99 Wh, as airlines allow */
+        [ADEPT_COMPONENT_CORES] = 2e3,   [ADEPT_COMPONENT_UNCORE] = 2e3,
+        [ADEPT_COMPONENT_DRAM] = 2e3,    [ADEPT_COMPONENT_GPU] = 4e3,  /* the largest board: 1400 W */
+        [ADEPT_COMPONENT_PSYS] = 2e4,    [ADEPT_COMPONENT_NODE] = 2e5, /* a rack of 72 GPUs: 140 kW */
+        [ADEPT_COMPONENT_BATTERY] = 500,                               /* of 99 Wh, as airlines allow */
     };
 
     return sensor->most_power_w > 0 ? sensor->most_power_w : most_w[sensor->component];
@@ -190,31 +189,6 @@ static adept_status check_devices(const adept_sensor_search *search, const adept
     return ADEPT_OK;
 }
 
-/* Keep the sensors that some word selects; note words that select none. */
-static void select_devices(adept_sensor_search *search, const char *const *devices, size_t n_devices)
-{
-    size_t kept = 0;
-
-    for (size_t w = 0; w < n_devices; w++) {
-        bool found = false;
-        for (size_t i = 0; i < search->n_sensors; i++)
-            found = found || is_called(search->sensors[i], devices[w]);
-        if (!found)
-            adept_sensor_missing(search, devices[w], "`adept measure --list` shows what there is",
-                                 "no sensor is called so");
-    }
-    for (size_t i = 0; i < search->n_sensors; i++) {
-        bool wanted = n_devices == 0;
-        for (size_t w = 0; w < n_devices; w++)
-            wanted = wanted || is_called(search->sensors[i], devices[w]);
-        if (wanted)
-            search->sensors[kept++] = search->sensors[i];
-        else
-            close_sensor(search, search->sensors[i]);
-    }
-    search->n_sensors = kept;
-}
-
 /* ---------------------------------------------------------------- which is inside of which ----------------------- */
 
 #define BIT(name) (1u << ADEPT_COMPONENT_##name)
@@ -261,24 +235,6 @@ static bool is_only_around(const adept_sensor_search *search, const adept_sensor
                   other->width != whole->width;
     }
     return is_only;
-}
-
-/* Each is inside of the innermost of those that are around it. */
-static void nest(adept_sensor_search *search)
-{
-    for (size_t i = 0; i < search->n_sensors; i++) {
-        adept_sensor *s = search->sensors[i];
-        if (!s->contains) s->contains = contents_of(s->component);
-    }
-    for (size_t i = 0; i < search->n_sensors; i++) {
-        adept_sensor *part = search->sensors[i];
-        const adept_sensor *direct = NULL;
-        for (size_t k = 0; k < search->n_sensors && !*part->inside; k++) {
-            const adept_sensor *whole = search->sensors[k];
-            if (is_only_around(search, whole, part) && (!direct || is_around(direct, whole))) direct = whole;
-        }
-        if (direct) snprintf(part->inside, sizeof part->inside, "%s", direct->name);
-    }
 }
 
 /* What a kind's find() works on, in a thread: lists of its own, which it may keep. */
@@ -352,8 +308,40 @@ adept_status adept_sensors_find(adept_sensor_search *search, const adept_sensor_
         adept_sensors_close(search);
         return status;
     }
-    select_devices(search, devices, n_devices);
-    nest(search);
+    /* Keep the sensors that some word selects; note words that select none. */
+    size_t kept = 0;
+    for (size_t w = 0; w < n_devices; w++) {
+        bool found = false;
+        for (size_t i = 0; i < search->n_sensors; i++)
+            found = found || is_called(search->sensors[i], devices[w]);
+        if (!found)
+            adept_sensor_missing(search, devices[w], "`adept measure --list` shows what there is",
+                                 "no sensor is called so");
+    }
+    for (size_t i = 0; i < search->n_sensors; i++) {
+        bool wanted = n_devices == 0;
+        for (size_t w = 0; w < n_devices; w++)
+            wanted = wanted || is_called(search->sensors[i], devices[w]);
+        if (wanted)
+            search->sensors[kept++] = search->sensors[i];
+        else
+            close_sensor(search, search->sensors[i]);
+    }
+    search->n_sensors = kept;
+    /* Each is inside of the innermost of those that are around it. */
+    for (size_t i = 0; i < search->n_sensors; i++) {
+        adept_sensor *s = search->sensors[i];
+        if (!s->contains) s->contains = contents_of(s->component);
+    }
+    for (size_t i = 0; i < search->n_sensors; i++) {
+        adept_sensor *part = search->sensors[i];
+        const adept_sensor *direct = NULL;
+        for (size_t k = 0; k < search->n_sensors && !*part->inside; k++) {
+            const adept_sensor *whole = search->sensors[k];
+            if (is_only_around(search, whole, part) && (!direct || is_around(direct, whole))) direct = whole;
+        }
+        if (direct) snprintf(part->inside, sizeof part->inside, "%s", direct->name);
+    }
     int why = search->failed;
     if (why == 0) return ADEPT_OK;
     adept_sensors_close(search);

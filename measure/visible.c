@@ -91,19 +91,6 @@ typedef struct gpu_list {
     bool is_slice, by_number; /* a MIG instance is among them; a number named one */
 } gpu_list;
 
-static gpu_list all_of(const adept_sensor *const *sensors, size_t n, const char *kind)
-{
-    gpu_list all = {.n = 0};
-
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(sensors[i]->driver, kind) != 0) continue;
-        for (; all.n < sensors[i]->of && all.n < MOST; all.n++)
-            all.sensor[all.n] = NOT_MEASURED;
-        if (sensors[i]->index < all.n) all.sensor[sensors[i]->index] = i;
-    }
-    return all;
-}
-
 static void take(gpu_list *to, const gpu_list *from, size_t i)
 {
     for (size_t k = 0; k < to->n; k++)
@@ -293,7 +280,14 @@ void adept_visible_resolve(adept_visible_gpus *out, bool *is_used, const adept_v
     }
     out->n_measured = out->n;
     for (size_t m = 0; m < sizeof makes / sizeof *makes; m++) {
-        gpu_list all = all_of(sensors, n, makes[m].driver);
+        const char *kind = makes[m].driver;
+        gpu_list all = {.n = 0};
+        for (size_t i = 0; i < n; i++) {
+            if (strcmp(sensors[i]->driver, kind) != 0) continue;
+            for (; all.n < sensors[i]->of && all.n < MOST; all.n++)
+                all.sensor[all.n] = NOT_MEASURED;
+            if (sensors[i]->index < all.n) all.sensor[sensors[i]->index] = i;
+        }
         if (all.n == 0) continue;
         gpu_list list = makes[m].list(out, words, &all, sensors);
         bool is_chosen = list.n < all.n || *out->by; /* else all that are measured are meant, as --devices has it */

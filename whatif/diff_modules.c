@@ -65,27 +65,6 @@ static bool is_whole(const maker *m, const char *pattern)
     return bsearch(&pattern, m->whole, m->n_whole, sizeof *m->whole, by_address) != NULL;
 }
 
-static bool read_paths(maker *m, int64_t depth)
-{
-    const char **patterns[2] = {NULL, NULL};
-    bool ok = true;
-
-    for (int k = 0; ok && k < 2; k++) {
-        const adept_profile *p = m->sides[k].in->profile;
-        patterns[k] = adept_arena_array(m->arena, p->n_ops + 1, sizeof *patterns[k]);
-        m->sides[k].paths = adept_arena_array(m->arena, p->n_ops + 1, sizeof *m->sides[k].paths);
-        m->sides[k].whole = adept_arena_array(m->arena, p->n_ops + 1, sizeof *m->sides[k].whole);
-        ok = patterns[k] && m->sides[k].paths && m->sides[k].whole && find_whole(m, patterns[k], p);
-        for (size_t i = 0; ok && i < p->n_ops; i++)
-            ok = adept_module_path_parse(m->arena, &m->sides[k].paths[i], p->ops[i].path, depth);
-    }
-    qsort(m->whole, m->n_whole, sizeof *m->whole, by_address);
-    for (int k = 0; ok && k < 2; k++)
-        for (size_t i = 0; i < m->sides[k].in->profile->n_ops; i++)
-            m->sides[k].whole[i] = is_whole(m, patterns[k][i]);
-    return ok;
-}
-
 /* ---------------------------------------------------------------- entries ----------------------------------------- */
 
 static const char *key_of(adept_arena *arena, const adept_module_path *path, int64_t at)
@@ -162,24 +141,6 @@ static uint64_t mix_text(uint64_t h, const char *text)
     return h;
 }
 
-static uint64_t mix_share(uint64_t h, const adept_profile_op *op, int64_t count)
-{
-    h = mix_text(mix_text(mix_text(mix_text(h, op->op), op->kind), op->inputs), op->outputs);
-    return (h ^ (uint64_t)count) * 1099511628211u;
-}
-
-static void add_share(adept_diff_module *m, const side *s, const entry *e)
-{
-    const adept_profile_op *op = &s->in->profile->ops[e->op];
-    adept_diff_amounts all = amounts_of(s->in, e->op);
-    double share = op->count > 0 ? (double)e->count / (double)op->count : 0;
-
-    m->count += e->count;
-    m->signature = mix_share(m->signature, op, e->count);
-    for (int i = 0; i < ADEPT_DIFF_AMOUNTS; i++)
-        m->amounts.v[i] += share * all.v[i];
-}
-
 static adept_diff_module module_of(const side *s, const entry *first)
 {
     const adept_module_path *path = &s->paths[first->op];
@@ -217,7 +178,16 @@ static bool make_modules(const maker *m, adept_diff_modules *out, side *s)
         adept_diff_module *module = &out->items[out->n - 1];
         shares[i] = (adept_diff_share){e->op, e->count};
         module->n_shares++;
-        add_share(module, s, e);
+        const adept_profile_op *op = &s->in->profile->ops[e->op];
+        adept_diff_amounts all = amounts_of(s->in, e->op);
+        double share = op->count > 0 ? (double)e->count / (double)op->count : 0;
+        module->count += e->count;
+        uint64_t h = module->signature;
+        int64_t count = e->count;
+        h = mix_text(mix_text(mix_text(mix_text(h, op->op), op->kind), op->inputs), op->outputs);
+        module->signature = (h ^ (uint64_t)count) * 1099511628211u;
+        for (int k = 0; k < ADEPT_DIFF_AMOUNTS; k++)
+            module->amounts.v[k] += share * all.v[k];
     }
     return true;
 }
@@ -229,7 +199,21 @@ bool adept_diff_modules_make(adept_arena *arena, adept_diff_modules *out, const 
 
     m.whole = adept_arena_array(arena, in[0].profile->n_ops + in[1].profile->n_ops + 1, sizeof *m.whole);
     if (!m.whole) return false;
-    ok = read_paths(&m, depth);
+    const char **patterns[2] = {NULL, NULL};
+    ok = true;
+    for (int k = 0; ok && k < 2; k++) {
+        const adept_profile *p = m.sides[k].in->profile;
+        patterns[k] = adept_arena_array(m.arena, p->n_ops + 1, sizeof *patterns[k]);
+        m.sides[k].paths = adept_arena_array(m.arena, p->n_ops + 1, sizeof *m.sides[k].paths);
+        m.sides[k].whole = adept_arena_array(m.arena, p->n_ops + 1, sizeof *m.sides[k].whole);
+        ok = patterns[k] && m.sides[k].paths && m.sides[k].whole && find_whole(&m, patterns[k], p);
+        for (size_t i = 0; ok && i < p->n_ops; i++)
+            ok = adept_module_path_parse(m.arena, &m.sides[k].paths[i], p->ops[i].path, depth);
+    }
+    qsort(m.whole, m.n_whole, sizeof *m.whole, by_address);
+    for (int k = 0; ok && k < 2; k++)
+        for (size_t i = 0; i < m.sides[k].in->profile->n_ops; i++)
+            m.sides[k].whole[i] = is_whole(&m, patterns[k][i]);
     for (int i = 0; ok && i < 2; i++)
         ok = make_entries(&m, &m.sides[i]) && make_modules(&m, &out[i], &m.sides[i]);
     return ok;

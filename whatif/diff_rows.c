@@ -170,24 +170,6 @@ static void add_amounts(adept_diff_amounts *sum, const adept_diff_module *m)
 
 static bool add_rows(maker *k, const member *members, size_t n);
 
-/* Combinations of indices that no product of lists gives: once more for each index at the first place that has several.
- */
-static bool split_rows(maker *k, const member *members, size_t n)
-{
-    const adept_diff_module *first = any_of(&members[0]);
-    size_t place = 0;
-
-    while (place + 1 < first->n_indices && any_of(&members[n - 1])->indices[place] == first->indices[place])
-        place++;
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && any_of(&members[end])->indices[place] == any_of(&members[i])->indices[place];)
-            end++;
-        if (end - i == n) end = i + 1; /* the same path twice cannot be, but must not recur for ever */
-        if (!add_rows(k, members + i, end - i)) return false;
-    }
-    return true;
-}
-
 /* Sorted members of one kind -> one row, or several. */
 static bool add_rows(maker *k, const member *members, size_t n)
 {
@@ -196,7 +178,21 @@ static bool add_rows(maker *k, const member *members, size_t n)
 
     if (members[0].now) row.path = path_of(k, members, n, false, &full);
     if (members[0].old && full) row.old_path = path_of(k, members, n, true, &old_full);
-    if (!full || !old_full) return split_rows(k, members, n);
+    if (!full || !old_full) {
+        /* Combinations of indices that no product of lists gives: once more for each index at the first place that has
+         * several. */
+        const adept_diff_module *first = any_of(&members[0]);
+        size_t place = 0;
+        while (place + 1 < first->n_indices && any_of(&members[n - 1])->indices[place] == first->indices[place])
+            place++;
+        for (size_t i = 0, end; i < n; i = end) {
+            for (end = i + 1; end < n && any_of(&members[end])->indices[place] == any_of(&members[i])->indices[place];)
+                end++;
+            if (end - i == n) end = i + 1; /* the same path twice cannot be, but must not recur for ever */
+            if (!add_rows(k, members + i, end - i)) return false;
+        }
+        return true;
+    }
     if (!row.path) row.path = row.old_path;
     if (!row.old_path) row.old_path = row.path;
     if (!row.path) return false;

@@ -69,7 +69,7 @@ typedef struct state {
 } state;
 
 typedef struct lever {
-    size_t index; /* of its design, its number or its parameter */
+    size_t index;         /* of its design, its number or its parameter */
     adept_elasticity row; /* without its effects */
 } lever;
 
@@ -127,18 +127,6 @@ static outcome slope_of(const state *s, const lever *l)
     return log_ratio(here, at(s, l, 1.0 - SMALL_ON_ONE_SIDE), SMALL_ON_ONE_SIDE);
 }
 
-static adept_relative_change relative(outcome slope)
-{
-    return (adept_relative_change){slope.time_s, slope.power_w, slope.power_w + slope.time_s,
-                                   slope.power_w + 2.0 * slope.time_s};
-}
-
-static adept_relative_change change_of(const state *s, outcome o)
-{
-    double time = o.time_s / s->out->time_s, power = o.power_w / s->out->power_w;
-    return (adept_relative_change){time - 1.0, power - 1.0, power * time - 1.0, power * time * time - 1.0};
-}
-
 /* Ten percent of a few SMs is none. */
 static bool too_few(const state *s, const lever *l)
 {
@@ -148,8 +136,12 @@ static bool too_few(const state *s, const lever *l)
 static adept_relative_change add(state *s, const lever *l)
 {
     adept_elasticity row = l->row;
-    row.exact = relative(slope_of(s, l));
-    row.more = change_of(s, too_few(s, l) ? (outcome){NAN, NAN} : at(s, l, 1.0 + ADEPT_ELASTICITY_STEP));
+    outcome slope = slope_of(s, l);
+    row.exact = (adept_relative_change){slope.time_s, slope.power_w, slope.power_w + slope.time_s,
+                                        slope.power_w + 2.0 * slope.time_s};
+    outcome o = too_few(s, l) ? (outcome){NAN, NAN} : at(s, l, 1.0 + ADEPT_ELASTICITY_STEP);
+    double time = o.time_s / s->out->time_s, power = o.power_w / s->out->power_w;
+    row.more = (adept_relative_change){time - 1.0, power - 1.0, power * time - 1.0, power * time * time - 1.0};
     bool acts = fabs(row.exact.time) > 0.0 || fabs(row.exact.power) > 0.0 || fabs(row.more.time) > 0.0 ||
                 fabs(row.more.power) > 0.0;
     if (acts) s->out->rows[s->out->n++] = row;
@@ -216,15 +208,6 @@ static void note_wait(state *s, const char *parameter, double elasticity)
             s->out->wait[waits[j].wait] += waits[j].sign * elasticity;
 }
 
-static void add_parameters(state *s)
-{
-    for (size_t i = 0; i < s->n_parameters; i++) {
-        const adept_parameter_info *info = adept_granularity_parameter_info(s->granularity, i);
-        const lever l = lever_of(i, ADEPT_LEVER_PARAMETER, info->name, info->meaning, s->theta[i], false);
-        if (s->theta[i] != 0.0) note_wait(s, info->name, add(s, &l).time);
-    }
-}
-
 static void add_numbers(state *s)
 {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -238,18 +221,6 @@ static void add_numbers(state *s)
         if (i == ADEPT_SPECS + ADEPT_RUN_internode_latency_s) s->out->wait[ADEPT_WAIT_network] += time;
         if (i == ADEPT_SPECS + ADEPT_RUN_internode_bytes_per_s) s->out->wait[ADEPT_WAIT_network] -= time;
     }
-}
-
-/* Shares of what the step waits for sum to 1 with the power limit's, where one holds the clock. */
-static void find_power_share(state *s)
-{
-    const adept_elasticity *limit = s->run->power_limit_w > 0.0
-                                        ? adept_elasticity_find(s->out, ADEPT_LEVER_RUN, "power_limit_w")
-                                        : adept_elasticity_find(s->out, ADEPT_LEVER_SPEC, "tdp_w");
-    double sum = 0.0;
-    for (int i = 0; i < ADEPT_WAIT_power; i++)
-        sum += s->out->wait[i];
-    s->out->wait[ADEPT_WAIT_power] = limit && limit->exact.time != 0.0 ? 1.0 - sum : 0.0;
 }
 
 /* ---- all ---- */
@@ -282,8 +253,19 @@ adept_status adept_elasticities_of(adept_elasticities *out, const adept_profile 
             add(&s, &l);
         }
         add_numbers(&s);
-        add_parameters(&s);
-        find_power_share(&s);
+        for (size_t i = 0; i < s.n_parameters; i++) {
+            const adept_parameter_info *info = adept_granularity_parameter_info(s.granularity, i);
+            const lever l = lever_of(i, ADEPT_LEVER_PARAMETER, info->name, info->meaning, s.theta[i], false);
+            if (s.theta[i] != 0.0) note_wait(&s, info->name, add(&s, &l).time);
+        }
+        /* Shares of what the step waits for sum to 1 with the power limit's, where one holds the clock. */
+        const adept_elasticity *limit = s.run->power_limit_w > 0.0
+                                            ? adept_elasticity_find(s.out, ADEPT_LEVER_RUN, "power_limit_w")
+                                            : adept_elasticity_find(s.out, ADEPT_LEVER_SPEC, "tdp_w");
+        double sum = 0.0;
+        for (int i = 0; i < ADEPT_WAIT_power; i++)
+            sum += s.out->wait[i];
+        s.out->wait[ADEPT_WAIT_power] = limit && limit->exact.time != 0.0 ? 1.0 - sum : 0.0;
         qsort(result->rows, result->n, sizeof *result->rows, by_effect);
         *out = *result;
     }

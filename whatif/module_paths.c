@@ -64,15 +64,6 @@ static size_t list_length(const char *path, const char *at, adept_index_list *li
     return starts || behind == '.' || *at == '{' ? length : 0;
 }
 
-static void truncate_pattern(char *pattern, int64_t depth)
-{
-    char *p = pattern;
-
-    for (int64_t components = 0; *p; p++)
-        if (*p == '.' && ++components == depth) break;
-    *p = '\0';
-}
-
 static bool keep_list(adept_arena *arena, adept_module_path *out, const char *text, const adept_index_list *counted)
 {
     adept_index_range *ranges = adept_arena_array(arena, counted->n_ranges, sizeof *ranges);
@@ -80,18 +71,6 @@ static bool keep_list(adept_arena *arena, adept_module_path *out, const char *te
     if (!ranges) return false;
     read_list(text, &out->lists[out->n_lists++], ranges);
     return true;
-}
-
-static void count_paths(adept_module_path *out)
-{
-    size_t marks = 0;
-
-    for (const char *p = out->pattern; *p; p++)
-        marks += *p == ADEPT_PATH_MARK;
-    out->n_lists = marks; /* some may be below the depth asked for */
-    out->n = 1;
-    for (size_t i = 0; i < marks; i++)
-        if (__builtin_mul_overflow(out->n, out->lists[i].n, &out->n)) out->n = INT64_MAX;
 }
 
 bool adept_module_path_parse(adept_arena *arena, adept_module_path *out, const char *text, int64_t depth)
@@ -114,12 +93,25 @@ bool adept_module_path_parse(adept_arena *arena, adept_module_path *out, const c
     }
     if (ok) {
         *end = '\0';
-        if (depth > 0) truncate_pattern(pattern, depth);
+        if (depth > 0) {
+            char *p = pattern;
+            for (int64_t components = 0; *p; p++)
+                if (*p == '.' && ++components == depth) break;
+            *p = '\0';
+        }
         out->pattern = adept_arena_intern(arena, pattern);
         ok = out->pattern != NULL;
     }
     free(pattern);
-    if (ok) count_paths(out);
+    if (ok) {
+        size_t marks = 0;
+        for (const char *p = out->pattern; *p; p++)
+            marks += *p == ADEPT_PATH_MARK;
+        out->n_lists = marks; /* some may be below the depth asked for */
+        out->n = 1;
+        for (size_t i = 0; i < marks; i++)
+            if (__builtin_mul_overflow(out->n, out->lists[i].n, &out->n)) out->n = INT64_MAX;
+    }
     return ok;
 }
 

@@ -28,14 +28,6 @@ static int compare(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static void drop_beaten(adept_pareto *p)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < p->n; i++)
-        if (kept == 0 || p->front[i].energy < p->front[kept - 1].energy) p->front[kept++] = p->front[i];
-    p->n = kept;
-}
-
 static void thin(adept_pareto *p)
 {
     size_t kept = 1;
@@ -58,7 +50,10 @@ void adept_pareto_finish(adept_pareto *p)
     }
     p->n += p->n_waiting;
     p->n_waiting = 0;
-    drop_beaten(p);
+    size_t kept = 0;
+    for (size_t k = 0; k < p->n; k++)
+        if (kept == 0 || p->front[k].energy < p->front[kept - 1].energy) p->front[kept++] = p->front[k];
+    p->n = kept;
     if (p->n > ADEPT_PARETO_MOST) thin(p);
 }
 

@@ -38,34 +38,31 @@ typedef struct expression {
 
 static double sum(expression *e);
 
-static double variable(expression *e)
-{
-    char *end;
-    bool is_argument = *e->at++ == 'a';
-    long which = strtol(e->at, &end, 10);
-    e->failed = e->failed || end == e->at || *e->at < '0' || *e->at > '9' || which > 999;
-    e->at = end;
-    const adept_tensor *t = NULL;
-    if (e->call && !e->failed) {
-        adept_tensor_cursor at = is_argument ? adept_call_arguments(e->call) : adept_call_results(e->call);
-        for (long i = 0; i <= which && (i == 0 || t); i++)
-            t = adept_next_tensor(&at);
-        if (!t) e->failed = true;
-    }
-    if (*e->at != '.') return t ? (double)adept_tensor_numel(t) : 1;
-    if (strncmp(e->at, ".bytes", 6) == 0) {
-        e->at += 6;
-        return t ? adept_tensor_bytes(t) : 1;
-    }
-    long dim = strtol(e->at + 1, &end, 10);
-    e->failed = e->failed || end == e->at + 1 || e->at[1] < '0' || e->at[1] > '9' || (t && dim >= t->ndim);
-    e->at = end;
-    return t && !e->failed ? (double)t->dims[dim] : 1;
-}
-
 static double factor(expression *e)
 {
-    if (*e->at == 'a' || *e->at == 'r') return variable(e);
+    if (*e->at == 'a' || *e->at == 'r') {
+        char *end;
+        bool is_argument = *e->at++ == 'a';
+        long which = strtol(e->at, &end, 10);
+        e->failed = e->failed || end == e->at || *e->at < '0' || *e->at > '9' || which > 999;
+        e->at = end;
+        const adept_tensor *t = NULL;
+        if (e->call && !e->failed) {
+            adept_tensor_cursor at = is_argument ? adept_call_arguments(e->call) : adept_call_results(e->call);
+            for (long i = 0; i <= which && (i == 0 || t); i++)
+                t = adept_next_tensor(&at);
+            if (!t) e->failed = true;
+        }
+        if (*e->at != '.') return t ? (double)adept_tensor_numel(t) : 1;
+        if (strncmp(e->at, ".bytes", 6) == 0) {
+            e->at += 6;
+            return t ? adept_tensor_bytes(t) : 1;
+        }
+        long dim = strtol(e->at + 1, &end, 10);
+        e->failed = e->failed || end == e->at + 1 || e->at[1] < '0' || e->at[1] > '9' || (t && dim >= t->ndim);
+        e->at = end;
+        return t && !e->failed ? (double)t->dims[dim] : 1;
+    }
     if (*e->at == '(' && e->depth++ < MOST_DEPTH) {
         e->at++;
         double value = sum(e);

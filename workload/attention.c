@@ -14,9 +14,9 @@
 
 typedef struct fusion {
     adept_interp *in;
-    int32_t *consumers;      /* by record: how many records read one of its results */
-    int32_t *consumer;       /* and the last of them */
-    int32_t reading;         /* while they are counted; -1: the model's caller */
+    int32_t *consumers; /* by record: how many records read one of its results */
+    int32_t *consumer;  /* and the last of them */
+    int32_t reading;    /* while they are counted; -1: the model's caller */
     int32_t chain[2 * MAX_CHAIN];
     int n_chain;
     adept_value masks[MAX_MASKS]; /* other operands of the chain: biases may want gradients */
@@ -77,18 +77,13 @@ static int32_t find_scores(fusion *f, const adept_tensor *t)
     return found;
 }
 
-/* The next record that reads the only result of `index`, if exactly one does. */
-static int32_t only_consumer(const fusion *f, int32_t index)
-{
-    return f->consumers[index] == 1 ? f->consumer[index] : -1;
-}
-
 /* Forwards from the softmax through dropout and casts to the product with v. */
 static int32_t find_output(fusion *f, int32_t softmax, double *dropout_p)
 {
     int32_t index = softmax;
     for (int step = 0; step < MAX_CHAIN; step++) {
-        int32_t next = only_consumer(f, index);
+        /* The next record that reads the only result of `index`, if exactly one does. */
+        int32_t next = f->consumers[index] == 1 ? f->consumer[index] : -1;
         if (next < 0) return -1;
         const adept_record *r = &f->in->records[next];
         const adept_tensor *first = tensor_arg(r, 0);

@@ -43,18 +43,6 @@ static void divide_product(adept_kernel *k, const adept_kernel *forward, const a
     k->bytes_written *= results;
 }
 
-/* Attention, or products of activations: by samples and heads, then by queries. */
-static void divide_heads(adept_kernel *k, double by)
-{
-    const double batch = fmax(1.0, k->batch / by), left = by / (k->batch / batch);
-    if (left > 1.0) k->m = part_of(k->m, left);
-    k->batch = batch;
-    k->flops /= by;
-    k->flops_alu /= by;
-    k->bytes_read /= by;
-    k->bytes_written /= by;
-}
-
 /* Where GPUs share keys that others of them read as well: tokens of an answer, whose heads meet their keys together,
  * are fewer for each. */
 static void read_shared_keys(adept_kernel *k, const adept_kernel *whole, const adept_division *d, double by)
@@ -81,7 +69,14 @@ bool adept_divide(adept_profile_op *out, const adept_profile_op *op, const adept
         *k = op->kernels[i];
         if (matrix && k->pass == ADEPT_FORWARD && !forward) forward = &op->kernels[i];
         if (k->family == ADEPT_FAMILY_ATTENTION || (matrix && d->heads)) {
-            divide_heads(k, by);
+            /* Attention, or products of activations: by samples and heads, then by queries. */
+            const double batch = fmax(1.0, k->batch / by), left = by / (k->batch / batch);
+            if (left > 1.0) k->m = part_of(k->m, left);
+            k->batch = batch;
+            k->flops /= by;
+            k->flops_alu /= by;
+            k->bytes_read /= by;
+            k->bytes_written /= by;
             if (d->keys > 0.0 && d->keys < by) read_shared_keys(k, &op->kernels[i], d, by);
             continue;
         }

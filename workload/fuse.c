@@ -59,16 +59,6 @@ static bool is_wide(const adept_call *call)
     return n > MOST_READS;
 }
 
-/* @return false without memory */
-static bool add_edge(fuser *f, const edge *e)
-{
-    edge *edges = adept_grow(f->edges, &f->capacity, f->n_edges + 1, sizeof *edges);
-    if (!edges) return false;
-    f->edges = edges;
-    f->edges[f->n_edges++] = *e;
-    return true;
-}
-
 /* What it reads of others' results, and its level. @return false without memory */
 static bool follow_record(fuser *f, int32_t i)
 {
@@ -83,7 +73,10 @@ static bool follow_record(fuser *f, int32_t i)
         int32_t after = f->nodes[writer].level + !fuses;
         if (f->nodes[i].level < after) f->nodes[i].level = after;
         const edge e = {writer, i, fuses, t->requires_grad, adept_tensor_unique_bytes(t)};
-        if (!add_edge(f, &e)) return false;
+        edge *edges = adept_grow(f->edges, &f->capacity, f->n_edges + 1, sizeof *edges);
+        if (!edges) return false;
+        f->edges = edges;
+        f->edges[f->n_edges++] = e;
     }
     for (const adept_tensor *t; (t = adept_next_tensor(&results));)
         if (t->storage >= 0) f->writer[t->storage] = i;

@@ -20,19 +20,14 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void sort(adept_index_set *s)
+void adept_index_set_put(adept_buffer *out, adept_index_set *s)
 {
+    char text[32];
     size_t n = 0;
     if (s->n) qsort(s->items, s->n, sizeof *s->items, by_number);
     for (size_t i = 0; i < s->n; i++)
         if (n == 0 || s->items[i] != s->items[n - 1]) s->items[n++] = s->items[i];
     s->n = n;
-}
-
-void adept_index_set_put(adept_buffer *out, adept_index_set *s)
-{
-    char text[32];
-    sort(s);
     if (s->n > 1) adept_buffer_text(out, "{");
     for (size_t i = 0, j; i < s->n; i = j + 1) {
         for (j = i; j + 1 < s->n && s->items[j + 1] == s->items[j] + 1;)

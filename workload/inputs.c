@@ -311,16 +311,6 @@ static adept_status add_hints(adept_interp *in)
     return status;
 }
 
-/* What the file says of parts that somebody gives does not hold. */
-static void replace_hints(adept_interp *in, size_t n_hints)
-{
-    for (size_t i = n_hints; i < in->n_given; i++)
-        for (int32_t k = in->given_of[in->given[i].input]; k >= 0; k = in->given[k].earlier)
-            if ((size_t)k < n_hints &&
-                (is_part(in->given[k].part, in->given[i].part) || is_part(in->given[i].part, in->given[k].part)))
-                in->given[k].replaced = true;
-}
-
 static adept_status add_stored(adept_interp *in)
 {
     const adept_graph *g = in->graph;
@@ -362,7 +352,14 @@ static adept_status choose(adept_interp *in)
     size_t n_hints = in->n_given;
     in->user_shapes = config->n_inputs > 0 || config->batch_size > 0 || config->seq_length > 0;
     if (!status) status = add_specs(in, config->inputs, config->n_inputs);
-    if (!status) replace_hints(in, n_hints);
+    if (!status) {
+        /* What the file says of parts that somebody gives does not hold. */
+        for (size_t i = n_hints; i < in->n_given; i++)
+            for (int32_t k = in->given_of[in->given[i].input]; k >= 0; k = in->given[k].earlier)
+                if ((size_t)k < n_hints &&
+                    (is_part(in->given[k].part, in->given[i].part) || is_part(in->given[i].part, in->given[k].part)))
+                    in->given[k].replaced = true;
+    }
     return status || !all_named ? status : add_stored(in);
 }
 

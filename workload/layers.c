@@ -104,20 +104,6 @@ static bool lies_in(const maker *m, size_t inner, size_t outer)
     return inner == outer;
 }
 
-static void count_calls(maker *m)
-{
-    const adept_program *p = &m->profile->program;
-
-    for (size_t i = 0, before = NONE; i < p->n_operators; i++) {
-        if (adept_profile_begins_leg(m->profile, i)) before = NONE;
-        if (p->operators[i].op < 0) continue;
-        const size_t at = m->out->of_module[p->operators[i].module];
-        for (size_t r = at; r != NONE; r = m->rows[r].above)
-            if (before == NONE || !lies_in(m, before, r)) m->rows[r].layer.calls += adept_profile_times(m->profile, i);
-        before = at;
-    }
-}
-
 /* ---------------------------------------------------------------- rows that run the same ---------------- */
 
 /* Splits the path around its index of that number, counted from 0, if it is one that is not folded yet. */
@@ -192,19 +178,6 @@ static bool fold_rows(maker *m)
     return ok;
 }
 
-static void number_rows(maker *m)
-{
-    size_t *at = m->out->of_module;
-
-    for (size_t i = 0; i < m->profile->n_modules; i++)
-        while (at[i] != NONE && m->rows[at[i]].into != NONE)
-            at[i] = m->rows[at[i]].into;
-    for (size_t i = 0; i < m->n; i++)
-        if (m->rows[i].into == NONE) m->out->rows[m->rows[i].above = m->out->n++] = m->rows[i].layer;
-    for (size_t i = 0; i < m->profile->n_modules; i++)
-        if (at[i] != NONE) at[i] = m->rows[at[i]].above; /* which was used up: the number of its row */
-}
-
 adept_status adept_layers_make(adept_layers *out, const adept_profile *profile, int64_t depth, adept_error *err)
 {
     maker m = {.profile = profile, .out = out, .depth = depth};
@@ -219,9 +192,29 @@ adept_status adept_layers_make(adept_layers *out, const adept_profile *profile, 
     for (size_t i = 0; i < n && ok; i++)
         out->of_module[i] = NONE;
     ok = ok && make_rows(&m) && find_rows_above(&m);
-    if (ok) count_calls(&m);
+    if (ok) {
+        const adept_program *p = &m.profile->program;
+        for (size_t i = 0, before = NONE; i < p->n_operators; i++) {
+            if (adept_profile_begins_leg(m.profile, i)) before = NONE;
+            if (p->operators[i].op < 0) continue;
+            const size_t at = m.out->of_module[p->operators[i].module];
+            for (size_t r = at; r != NONE; r = m.rows[r].above)
+                if (before == NONE || !lies_in(&m, before, r))
+                    m.rows[r].layer.calls += adept_profile_times(m.profile, i);
+            before = at;
+        }
+    }
     ok = ok && fold_rows(&m);
-    if (ok) number_rows(&m);
+    if (ok) {
+        size_t *at = m.out->of_module;
+        for (size_t i = 0; i < m.profile->n_modules; i++)
+            while (at[i] != NONE && m.rows[at[i]].into != NONE)
+                at[i] = m.rows[at[i]].into;
+        for (size_t i = 0; i < m.n; i++)
+            if (m.rows[i].into == NONE) m.out->rows[m.rows[i].above = m.out->n++] = m.rows[i].layer;
+        for (size_t i = 0; i < m.profile->n_modules; i++)
+            if (at[i] != NONE) at[i] = m.rows[at[i]].above; /* which was used up: the number of its row */
+    }
     for (size_t i = 0; i < m.n; i++)
         free(m.rows[i].indices.items);
     free(m.rows);

@@ -16,7 +16,8 @@
 #define MASTER_BYTES 4
 #define HALF_BYTES 2
 #define TENSORS_PER_GROUP 64
-#define ROUNDED_USES 5 /* of what Muon multiplies, besides: written, read for its norm, divided in place, subtracted */
+#define ROUNDED_USES 5 /* of what Muon multiplies, besides: written, read for its norm, divided in place, subtracted   \
+                        */
 
 static const adept_optimizer optimizers[] = {
     /* name, state, read, written, FLOPs, operations, words they move, uses of the gradient, waits, bytes of state
@@ -202,20 +203,6 @@ void adept_optimizer_products(adept_kernel out[ADEPT_MUON_PRODUCTS], const adept
     }
 }
 
-static void add_products(adept_optimizer_cost *cost, const adept_optimizer_run *run, const adept_matrices *of)
-{
-    adept_kernel products[ADEPT_MUON_PRODUCTS];
-    double times = run->optimizer->iterations * (double)of->n, elements = (double)of->rows * (double)of->columns;
-    adept_optimizer_products(products, of);
-    cost->moved_bytes += ROUNDED_USES * HALF_BYTES * elements * (double)of->n;
-    for (int i = 0; i < ADEPT_MUON_PRODUCTS; i++) {
-        double copies = i > 0 ? 1.0 : 0.0; /* of what is added: read and written */
-        cost->product_flops += times * products[i].flops;
-        cost->kernels += times * (1.0 + copies);
-        cost->moved_bytes += times * copies * 2.0 * products[i].bytes_written;
-    }
-}
-
 /* Matrices one after the other, AdamW on the rest. */
 static void add_matrix_step(adept_optimizer_cost *cost, const adept_optimizer_run *run)
 {
@@ -227,7 +214,16 @@ static void add_matrix_step(adept_optimizer_cost *cost, const adept_optimizer_ru
         const adept_matrices *m = &run->matrices[i];
         own.params += (double)m->rows * (double)m->columns * (double)m->n;
         own.tensors += (double)m->n;
-        add_products(cost, run, m);
+        adept_kernel products[ADEPT_MUON_PRODUCTS];
+        double times = run->optimizer->iterations * (double)m->n, elements = (double)m->rows * (double)m->columns;
+        adept_optimizer_products(products, m);
+        cost->moved_bytes += ROUNDED_USES * HALF_BYTES * elements * (double)m->n;
+        for (int k = 0; k < ADEPT_MUON_PRODUCTS; k++) {
+            double copies = k > 0 ? 1.0 : 0.0; /* of what is added: read and written */
+            cost->product_flops += times * products[k].flops;
+            cost->kernels += times * (1.0 + copies);
+            cost->moved_bytes += times * copies * 2.0 * products[k].bytes_written;
+        }
     }
     rest.params -= own.params, rest.tensors -= own.tensors;
     add_plain_step(cost, &own);

@@ -15,10 +15,10 @@ typedef struct placed {
 
 /* What an operator makes of split inputs. */
 typedef enum outcome {
-    PASSES,   /* its results are split as well */
-    ENDS,     /* a product by rows, a loss: sums over the parts */
-    CANNOT,   /* it would need the whole */
-    UNEVEN    /* the sizes do not divide */
+    PASSES, /* its results are split as well */
+    ENDS,   /* a product by rows, a loss: sums over the parts */
+    CANNOT, /* it would need the whole */
+    UNEVEN  /* the sizes do not divide */
 } outcome;
 
 typedef struct partitioner {
@@ -27,19 +27,19 @@ typedef struct partitioner {
     const adept_profile *profile;
     const adept_mesh *mesh;
     adept_error *err;
-    placed *placed;        /* by tensor: parts 0 is not made yet */
-    placed *trial;         /* the same in a trial, whose number is that in `tried` */
+    placed *placed; /* by tensor: parts 0 is not made yet */
+    placed *trial;  /* the same in a trial, whose number is that in `tried` */
     int32_t *tried, n_trials;
-    int32_t *gathered;     /* by tensor: what it is a cast of */
-    bool *sent;            /* by tensor: it has been gathered */
-    bool *scores;          /* by tensor: made inside attention's core */
-    int32_t *root;         /* by memory: the parameter's memory that it is a cast of */
-    int32_t *weight_parts; /* by memory */
-    double *share;         /* by memory: of what was made, what a rank has */
+    int32_t *gathered;         /* by tensor: what it is a cast of */
+    bool *sent;                /* by tensor: it has been gathered */
+    bool *scores;              /* by tensor: made inside attention's core */
+    int32_t *root;             /* by memory: the parameter's memory that it is a cast of */
+    int32_t *weight_parts;     /* by memory */
+    double *share;             /* by memory: of what was made, what a rank has */
     adept_division *divisions; /* by operator */
-    bool *known;           /* by entry of ops: is it divided? */
-    int32_t table;         /* memory of the embeddings that are split by rows, -1: none */
-    int64_t classes;       /* of the loss: what is as wide is logits; 0: there is none */
+    bool *known;               /* by entry of ops: is it divided? */
+    int32_t table;             /* memory of the embeddings that are split by rows, -1: none */
+    int64_t classes;           /* of the loss: what is as wide is logits; 0: there is none */
 } partitioner;
 
 /* ---- what the program says ---- */
@@ -332,16 +332,6 @@ static void set_weight(partitioner *t, int32_t tensor, int32_t parts)
     t->weight_parts[t->root[t->p->tensors[tensor].memory]] = parts;
 }
 
-/* Weights of an operator that works on parts: its matrix, and a vector as wide as what is split. */
-static void set_weights(partitioner *t, const adept_program_operator *o, int32_t parts, int64_t width)
-{
-    for (int32_t k = 0; k < o->n_inputs; k++) {
-        const int32_t tensor = operand(t, o, k);
-        const adept_program_shape *s = shape_of(t, tensor);
-        if (is_resident(t, tensor) && (s->ndim >= 2 || last_dim(s) == width)) set_weight(t, tensor, parts);
-    }
-}
-
 static adept_status place_product(partitioner *t, int32_t at, const adept_program_operator *o, int32_t weight, placed x,
                                   int32_t first, placed *y)
 {
@@ -390,7 +380,13 @@ static adept_status place_product(partitioner *t, int32_t at, const adept_progra
     }
     t->out->n_split++;
     d->columns = parts;
-    set_weights(t, o, parts, last_dim(out));
+    /* Weights of an operator that works on parts: its matrix, and a vector as wide as what is split. */
+    int64_t width = last_dim(out);
+    for (int32_t k = 0; k < o->n_inputs; k++) {
+        const int32_t tensor = operand(t, o, k);
+        const adept_program_shape *s = shape_of(t, tensor);
+        if (is_resident(t, tensor) && (s->ndim >= 2 || last_dim(s) == width)) set_weight(t, tensor, parts);
+    }
     send_for_columns(t, at, activation_of(t, o));
     *y = (placed){parts, true};
     return ADEPT_OK;
@@ -746,7 +742,7 @@ static adept_status partition(partitioner *t)
         largest = p->tensors[weight].bytes;
         t->table = p->tensors[weight].memory;
     }
-    if (status == ADEPT_OK && t->table >= 0) { /* positions alone are no vocabulary */
+    if (status == ADEPT_OK && t->table >= 0) {        /* positions alone are no vocabulary */
         for (size_t i = 0; i < p->n_operators; i++) { /* a cast of the table is the table */
             const adept_program_operator *o = &p->operators[i];
             if (strcmp(kind_of(t, o)->kind, "cast") == 0 && o->n_outputs > 0 &&

@@ -17,10 +17,10 @@ typedef struct builder {
     adept_program_maker *program;
     adept_cost *costs; /* of each record */
     double temporary_bytes;
-    bool *used;             /* parameters that some operator has used so far */
+    bool *used; /* parameters that some operator has used so far */
     adept_profile_module *modules;
-    double gradient_bytes;  /* of parameters first used since the last operator that runs anything */
-    int n_causal; /* fused attentions that skip what the mask hides */
+    double gradient_bytes; /* of parameters first used since the last operator that runs anything */
+    int n_causal;          /* fused attentions that skip what the mask hides */
 } builder;
 
 static adept_status no_room(builder *b)
@@ -36,27 +36,23 @@ typedef struct shape_text {
     bool full;
 } shape_text;
 
-static void append_shape(shape_text *s, const adept_tensor *t)
-{
-    char one[200];
-    if (s->full) return;
-    adept_tensor_print(t, one, sizeof one);
-    size_t need = strlen(one) + 2;
-    if (s->used + need + 4 >= sizeof s->text) {
-        strcpy(s->text + s->used, " ...");
-        s->full = true;
-        return;
-    }
-    char *end = s->text + s->used;
-    if (s->used) end = stpcpy(end, ", ");
-    s->used = (size_t)(stpcpy(end, one) - s->text);
-}
-
 static shape_text shapes_of(adept_tensor_cursor at)
 {
     shape_text s = {"", 0, false};
-    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
-        append_shape(&s, t);
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));) {
+        char one[200];
+        if (s.full) continue;
+        adept_tensor_print(t, one, sizeof one);
+        size_t need = strlen(one) + 2;
+        if (s.used + need + 4 >= sizeof s.text) {
+            strcpy(s.text + s.used, " ...");
+            s.full = true;
+            continue;
+        }
+        char *end = s.text + s.used;
+        if (s.used) end = stpcpy(end, ", ");
+        s.used = (size_t)(stpcpy(end, one) - s.text);
+    }
     return s;
 }
 
@@ -111,23 +107,6 @@ static double take_gradients(builder *b)
     return bytes;
 }
 
-/* Memory beside the saved activations while this operator runs: its results in the forward; in the
- * backward the gradients of its results and of its arguments. */
-static double temporary(const adept_interp *in, const adept_record *r, double saved_bytes)
-{
-    double forward = 0, backward = 0;
-    for (int i = 0; i < r->call.n_results; i++) {
-        const adept_tensor *t = adept_result_tensor(&r->call, i);
-        if (t) forward += passing_bytes(in, t);
-        if (t && t->requires_grad) backward += passing_bytes(in, t);
-    }
-    adept_tensor_cursor at = adept_call_arguments(&r->call);
-    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
-        if (t->requires_grad) backward += passing_bytes(in, t);
-    forward -= saved_bytes;
-    return r->reached && backward > forward ? backward : forward;
-}
-
 /* What autograd adds up where several operators use one tensor: two reads and a write for each gradient beyond the
  * first. Residual connections and the q, k, v projections of one input are the usual places. */
 static adept_status sum_gradients(builder *b, const adept_tensor *t, int32_t module)
@@ -174,15 +153,6 @@ static adept_status sum_result_gradients(builder *b, const adept_record *r)
     return status;
 }
 
-/* Weights used in several places: tied, or of a module that runs several times. */
-static adept_status sum_weight_gradients(builder *b)
-{
-    adept_status status = ADEPT_OK;
-    for (size_t i = 0; i < b->in.graph->n_params && !status; i++)
-        if (b->in.param_tensor[i]) status = sum_gradients(b, b->in.param_tensor[i], 0);
-    return status;
-}
-
 static adept_status cost_record(builder *b, adept_record *r, adept_cost *cost)
 {
     adept_interp *in = &b->in;
@@ -221,7 +191,20 @@ static adept_status add_record(builder *b, const adept_record *r, const adept_co
     adept_interp *in = &b->in;
     const adept_module *module = &in->graph->modules[r->module];
     b->n_causal += cost->causal;
-    double temp = temporary(in, r, cost->saved_bytes);
+    /* Memory beside the saved activations while this operator runs: its results in the forward; in the backward the
+     * gradients of its results and of its arguments. */
+    double saved_bytes = cost->saved_bytes;
+    double forward = 0, backward = 0;
+    for (int i = 0; i < r->call.n_results; i++) {
+        const adept_tensor *t = adept_result_tensor(&r->call, i);
+        if (t) forward += passing_bytes(in, t);
+        if (t && t->requires_grad) backward += passing_bytes(in, t);
+    }
+    adept_tensor_cursor at = adept_call_arguments(&r->call);
+    for (const adept_tensor *t; (t = adept_next_tensor(&at));)
+        if (t->requires_grad) backward += passing_bytes(in, t);
+    forward -= saved_bytes;
+    double temp = r->reached && backward > forward ? backward : forward;
     if (temp > b->temporary_bytes) b->temporary_bytes = temp;
     if (cost->n_kernels == 0 && cost->saved_bytes == 0)
         return adept_program_add(b->program, r, -1, 0) ? ADEPT_OK : no_room(b);
@@ -304,7 +287,7 @@ static adept_status describe_config(adept_profile *p, const adept_interp *in)
 {
     const adept_workload_config *c = in->config;
     const adept_precision precision = p->precision; /* of what can run, find_precision() */
-    p->words = c->words; /* but for what the walk knows better */
+    p->words = c->words;                            /* but for what the walk knows better */
     p->precision = precision;
     p->memory_format = in->run.memory_format;
     if (c->optimizer_impl == ADEPT_IMPL_AUTO)
@@ -476,7 +459,12 @@ static adept_status build(builder *b)
     for (size_t i = 0; i < in->graph->n_params; i++) /* what nothing uses is the model's */
         if (!b->used[i] && !in->graph->params[i].is_buffer)
             b->modules[0].params += (int64_t)elements_of(&in->graph->params[i]);
-    if (!status) status = sum_weight_gradients(b);
+    if (!status) {
+        /* Weights used in several places: tied, or of a module that runs several times. */
+        status = ADEPT_OK;
+        for (size_t i = 0; i < b->in.graph->n_params && !status; i++)
+            if (b->in.param_tensor[i]) status = sum_gradients(b, b->in.param_tensor[i], 0);
+    }
     for (int32_t i = 0; i < in->graph->body->n_returns && !status; i++)
         status = note_return(b, &in->env[in->graph->body->returns[i]], 0);
     if (status) return status;

@@ -249,12 +249,6 @@ typedef struct folder {
     int32_t *next_same; /* by operator: the next one of the same entry, or of the same kind of views */
 } folder;
 
-static bool alike(const folder *f, const adept_program_operator *a, const adept_program_operator *b)
-{
-    if (a->kind != b->kind || a->n_inputs != b->n_inputs || a->n_outputs != b->n_outputs) return false;
-    return a->op == b->op || (a->op >= 0 && b->op >= 0 && f->hashes[a->op] == f->hashes[b->op]);
-}
-
 /* Does no operator from `first` on make it? */
 static bool from_outside(const adept_program *p, int32_t tensor, int32_t first)
 {
@@ -275,7 +269,8 @@ static int32_t likeness(const folder *f, int32_t first, int32_t length, int32_t 
         const adept_program_operator *a = &p->operators[first + k], *b = &p->operators[first + k + length];
         const int32_t *x = &p->operands[a->operands], *y = &p->operands[b->operands],
                       *before = k < length ? NULL : &p->operands[p->operators[first + k - length].operands];
-        if (!alike(f, a, b)) return k;
+        if (a->kind != b->kind || a->n_inputs != b->n_inputs || a->n_outputs != b->n_outputs) return k;
+        if (a->op != b->op && !(a->op >= 0 && b->op >= 0 && f->hashes[a->op] == f->hashes[b->op])) return k;
         for (int32_t i = 0; i < a->n_inputs + a->n_outputs; i++) {
             const int32_t further = y[i] - x[i];
             if (*tensors == 0) *tensors = further;

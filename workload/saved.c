@@ -33,18 +33,6 @@ static void put_kernel(adept_json_writer *w, const adept_kernel *k)
     adept_json_end_object(w);
 }
 
-/* Sums of one execution by pass, for readers of the file. */
-static void put_op_sums(adept_json_writer *w, const adept_profile_op *op)
-{
-    double flops[2] = {0, 0}, bytes[2] = {0, 0};
-    for (size_t i = 0; i < op->n_kernels; i++) {
-        flops[op->kernels[i].pass] += op->kernels[i].flops + op->kernels[i].flops_alu;
-        bytes[op->kernels[i].pass] += op->kernels[i].bytes_read + op->kernels[i].bytes_written;
-    }
-    adept_json_put_members(w, "flops_forward %g flops_backward %g bytes_forward %g bytes_backward %g", flops[0],
-                           flops[1], bytes[0], bytes[1]);
-}
-
 static void put_places(adept_json_writer *w, const char *key, const adept_profile_places *p)
 {
     if (p->n == 0) return;
@@ -56,7 +44,14 @@ static void put_op(adept_json_writer *w, const adept_profile_op *op)
     adept_json_begin_object(w, NULL);
     adept_json_put_members(w, "path %s module_class %s kind %s op %s count %g inputs %s outputs %s tied %d", op->path,
                            op->module_class, op->kind, op->op, (double)op->count, op->inputs, op->outputs, op->tied);
-    put_op_sums(w, op);
+    /* Sums of one execution by pass, for readers of the file. */
+    double flops[2] = {0, 0}, bytes[2] = {0, 0};
+    for (size_t i = 0; i < op->n_kernels; i++) {
+        flops[op->kernels[i].pass] += op->kernels[i].flops + op->kernels[i].flops_alu;
+        bytes[op->kernels[i].pass] += op->kernels[i].bytes_read + op->kernels[i].bytes_written;
+    }
+    adept_json_put_members(w, "flops_forward %g flops_backward %g bytes_forward %g bytes_backward %g", flops[0],
+                           flops[1], bytes[0], bytes[1]);
     adept_json_put_number(w, "saved_bytes", op->saved_bytes);
     put_places(w, "places", &op->places);
     if (op->gradient_places.n > 0) adept_json_put_number(w, "gradient_bytes", op->gradient_bytes);
@@ -184,8 +179,8 @@ static void put_program(adept_json_writer *w, const adept_program *p)
     end_table(w, "tensors", &b);
     adept_buffer_text(&b, "op kind shard");
     for (size_t i = 0; i < p->n_kinds; i++) {
-        const char *const cells[] = {";", p->kinds[i].op, " ", p->kinds[i].kind, " ",
-                                     adept_shard_word_name(p->kinds[i].shard)};
+        const char *const cells[] = {
+            ";", p->kinds[i].op, " ", p->kinds[i].kind, " ", adept_shard_word_name(p->kinds[i].shard)};
         for (size_t k = 0; k < sizeof cells / sizeof *cells; k++)
             adept_buffer_text(&b, cells[k]);
     }
@@ -291,29 +286,6 @@ static bool is_required(size_t field)
     return field == ADEPT_FIELD_mode || field == ADEPT_FIELD_precision || field == ADEPT_FIELD_attention;
 }
 
-/* What is not given is not written. */
-static void put_options(adept_json_writer *w, const adept_workload_config *c)
-{
-    adept_json_begin_object(w, "options");
-    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
-        const adept_field *f = adept_workload_field(i);
-        if (adept_field_is_zero(f, &c->words) && !is_required(i)) continue;
-        if (is_bits(i))
-            adept_json_put_integer(w, f->name, *(const int *)((const char *)&c->words + f->at));
-        else
-            put_word(w, f, &c->words);
-    }
-    if (c->n_inputs > 0) adept_json_begin_array(w, "inputs");
-    for (size_t i = 0; i < c->n_inputs; i++) {
-        char spec[256];
-        adept_json_put_string(w, NULL, adept_input_spec_print(&c->inputs[i], spec, sizeof spec));
-    }
-    if (c->n_inputs > 0) adept_json_end_array(w);
-    if (c->allow_unsupported) adept_json_put_bool(w, "allow_unsupported", true);
-    if (c->n_assume > 0) adept_json_put_strings(w, "assume", c->assume, c->n_assume);
-    adept_json_end_object(w);
-}
-
 adept_status adept_saved_graph(char hash[ADEPT_SHA256_SIZE], char **data, const adept_workload_config *config,
                                const adept_buffer *bytes, adept_error *err)
 {
@@ -336,7 +308,25 @@ adept_status adept_saved_write(char **text, const adept_profile *profile, const 
     adept_buffer_free(&bytes);
     adept_json_begin_object(&w, NULL);
     put_members(&w, profile, true);
-    put_options(&w, config);
+    /* What is not given is not written. */
+    adept_json_begin_object(&w, "options");
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
+        const adept_field *f = adept_workload_field(i);
+        if (adept_field_is_zero(f, &config->words) && !is_required(i)) continue;
+        if (is_bits(i))
+            adept_json_put_integer(&w, f->name, *(const int *)((const char *)&config->words + f->at));
+        else
+            put_word(&w, f, &config->words);
+    }
+    if (config->n_inputs > 0) adept_json_begin_array(&w, "inputs");
+    for (size_t i = 0; i < config->n_inputs; i++) {
+        char spec[256];
+        adept_json_put_string(&w, NULL, adept_input_spec_print(&config->inputs[i], spec, sizeof spec));
+    }
+    if (config->n_inputs > 0) adept_json_end_array(&w);
+    if (config->allow_unsupported) adept_json_put_bool(&w, "allow_unsupported", true);
+    if (config->n_assume > 0) adept_json_put_strings(&w, "assume", config->assume, config->n_assume);
+    adept_json_end_object(&w);
     if (status == ADEPT_OK) adept_json_put_object(&w, "graph", "sha256 %s data %s", hash, data);
     adept_json_end_object(&w);
     free(data);
@@ -385,26 +375,6 @@ static void read_inputs(reader *in, const cJSON *o)
     }
 }
 
-static void read_assumptions(reader *in, const cJSON *o)
-{
-    const cJSON *item, *array = adept_json_array(&in->r, o, "assume");
-    if (in->r.status) return;
-    in->config.assume = in->assume = calloc(adept_json_size(array) + 1, sizeof *in->assume);
-    if (!in->assume) {
-        adept_json_no_memory(&in->r);
-        return;
-    }
-    cJSON_ArrayForEach(item, array)
-    {
-        adept_error why = {0};
-        if (!cJSON_IsString(item) || adept_assumption_check(item->valuestring, &why) != ADEPT_OK) {
-            adept_json_fail(&in->r, "\"assume\" in \"options\" has no assumption: %s", why.message);
-            return;
-        }
-        in->assume[in->config.n_assume++] = item->valuestring;
-    }
-}
-
 /* Those of what is worked out, too: somebody may think that they are read. */
 static void check_keys(reader *in, const cJSON *root)
 {
@@ -421,40 +391,53 @@ static void check_keys(reader *in, const cJSON *root)
                           sizeof graph / sizeof *graph);
 }
 
-static void read_word(reader *in, const cJSON *o, size_t field)
-{
-    const adept_field *f = adept_workload_field(field);
-    adept_workload_words *words = &in->config.words;
-    if (!is_required(field) && !cJSON_GetObjectItemCaseSensitive(o, f->name)) return;
-    if (is_bits(field)) {
-        const int64_t value = count_or_zero(&in->r, o, f->name);
-        if (value >= (field == ADEPT_FIELD_optimizer_impl ? ADEPT_IMPL_FORLOOP + 1 : 2 * ADEPT_EXTRA_ZERO_GRAD))
-            adept_json_fail(&in->r, "unknown \"optimizer_impl\" or \"optimizer_extras\"");
-        else
-            *(int *)((char *)words + f->at) = (int)value;
-    } else if (f->kind == ADEPT_FIELD_COUNT) {
-        *(int64_t *)((char *)words + f->at) = count_or_zero(&in->r, o, f->name);
-    } else if (f->kind == ADEPT_FIELD_SWITCH) {
-        *(bool *)((char *)words + f->at) = adept_json_bool(&in->r, o, f->name);
-    } else {
-        const char *text = adept_json_string(&in->r, o, f->name);
-        if (f->kind == ADEPT_FIELD_NAME)
-            *(const char **)((char *)words + f->at) = text; /* whoever runs it looks it up */
-        else if (!adept_field_set_text(f, words, text))
-            adept_json_fail(&in->r, "unknown %s '%.40s'", f->name, text);
-    }
-}
-
 static void read_options(reader *in, const cJSON *root)
 {
     adept_workload_config *c = &in->config;
     const cJSON *o = adept_json_object(&in->r, root, "options");
-    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++)
-        read_word(in, o, i);
+    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS; i++) {
+        const adept_field *f = adept_workload_field(i);
+        adept_workload_words *words = &in->config.words;
+        if (!is_required(i) && !cJSON_GetObjectItemCaseSensitive(o, f->name)) continue;
+        if (is_bits(i)) {
+            const int64_t value = count_or_zero(&in->r, o, f->name);
+            if (value >= (i == ADEPT_FIELD_optimizer_impl ? ADEPT_IMPL_FORLOOP + 1 : 2 * ADEPT_EXTRA_ZERO_GRAD))
+                adept_json_fail(&in->r, "unknown \"optimizer_impl\" or \"optimizer_extras\"");
+            else
+                *(int *)((char *)words + f->at) = (int)value;
+        } else if (f->kind == ADEPT_FIELD_COUNT) {
+            *(int64_t *)((char *)words + f->at) = count_or_zero(&in->r, o, f->name);
+        } else if (f->kind == ADEPT_FIELD_SWITCH) {
+            *(bool *)((char *)words + f->at) = adept_json_bool(&in->r, o, f->name);
+        } else {
+            const char *text = adept_json_string(&in->r, o, f->name);
+            if (f->kind == ADEPT_FIELD_NAME)
+                *(const char **)((char *)words + f->at) = text; /* whoever runs it looks it up */
+            else if (!adept_field_set_text(f, words, text))
+                adept_json_fail(&in->r, "unknown %s '%.40s'", f->name, text);
+        }
+    }
     if (cJSON_GetObjectItemCaseSensitive(o, "allow_unsupported"))
         c->allow_unsupported = adept_json_bool(&in->r, o, "allow_unsupported");
     if (cJSON_GetObjectItemCaseSensitive(o, "inputs")) read_inputs(in, o);
-    if (cJSON_GetObjectItemCaseSensitive(o, "assume")) read_assumptions(in, o);
+    if (cJSON_GetObjectItemCaseSensitive(o, "assume")) {
+        const cJSON *item, *array = adept_json_array(&in->r, o, "assume");
+        if (in->r.status) return;
+        in->config.assume = in->assume = calloc(adept_json_size(array) + 1, sizeof *in->assume);
+        if (!in->assume) {
+            adept_json_no_memory(&in->r);
+            return;
+        }
+        cJSON_ArrayForEach(item, array)
+        {
+            adept_error why = {0};
+            if (!cJSON_IsString(item) || adept_assumption_check(item->valuestring, &why) != ADEPT_OK) {
+                adept_json_fail(&in->r, "\"assume\" in \"options\" has no assumption: %s", why.message);
+                return;
+            }
+            in->assume[in->config.n_assume++] = item->valuestring;
+        }
+    }
 }
 
 static void read_bytes(reader *in, const cJSON *root)
@@ -476,24 +459,6 @@ static void read_bytes(reader *in, const cJSON *root)
         adept_json_fail(&in->r, "graph and options are not what was saved: the file was damaged or edited");
 }
 
-static void check_kind(reader *in, const cJSON *root)
-{
-    static const char anew[] = "adept profile MODEL -o FILE writes one";
-    const char *kind = adept_json_string(&in->r, root, "kind");
-    int64_t version = adept_json_count(&in->r, root, "schema_version");
-    if (in->r.status) return;
-    if (strcmp(kind, SAVED_KIND) != 0)
-        adept_json_fail(&in->r, "not a workload profile ('kind' is '%.40s')", kind);
-    else if (version < SAVED_VERSION)
-        adept_json_fail(&in->r, "a profile of an earlier version of adept, which had no graph in it: %s anew", anew);
-    else if (version > SAVED_VERSION)
-        adept_json_fail(&in->r,
-                        "a profile of a later version of adept (schema_version %lld): update adept; or here, %s",
-                        (long long)version, anew);
-    else if (!cJSON_GetObjectItemCaseSensitive(root, "graph"))
-        adept_json_fail(&in->r, "a profile without its graph, as --json prints it: %s with it", anew);
-}
-
 static adept_status take_graph(adept_graph **graph, adept_workload_config *config, const reader *in)
 {
     adept_graph *g = NULL;
@@ -512,7 +477,21 @@ static adept_status take_root(adept_graph **graph, adept_workload_config *config
                               uint64_t memory_bytes, adept_error *err)
 {
     reader in = {.r = {.name = name, .err = err}, .memory_bytes = memory_bytes};
-    check_kind(&in, root);
+    static const char anew[] = "adept profile MODEL -o FILE writes one";
+    const char *kind = adept_json_string(&in.r, root, "kind");
+    int64_t version = adept_json_count(&in.r, root, "schema_version");
+    if (!in.r.status) {
+        if (strcmp(kind, SAVED_KIND) != 0)
+            adept_json_fail(&in.r, "not a workload profile ('kind' is '%.40s')", kind);
+        else if (version < SAVED_VERSION)
+            adept_json_fail(&in.r, "a profile of an earlier version of adept, which had no graph in it: %s anew", anew);
+        else if (version > SAVED_VERSION)
+            adept_json_fail(&in.r,
+                            "a profile of a later version of adept (schema_version %lld): update adept; or here, %s",
+                            (long long)version, anew);
+        else if (!cJSON_GetObjectItemCaseSensitive(root, "graph"))
+            adept_json_fail(&in.r, "a profile without its graph, as --json prints it: %s with it", anew);
+    }
     check_keys(&in, root);
     read_options(&in, root);
     read_bytes(&in, root);

@@ -81,26 +81,22 @@ static adept_status construct(adept_interp *in, const adept_node *node)
     return ADEPT_OK;
 }
 
-
-/* What is to be unpacked is no list: of an operator that is not known, a guess. */
-static adept_status no_list(adept_interp *in, const adept_node *node)
-{
-    const adept_node **definitions = adept_definitions_new(in->graph);
-    if (!definitions) return adept_interp_nomem(in);
-    const adept_node *maker = node->n_inputs > 0 && node->inputs[0] >= 0 ? definitions[node->inputs[0]] : NULL;
-    adept_status status = !maker
-                              ? MISFIT("its argument is not a list or tuple")
-                              : MISFIT("the result of %.100s is not a list or tuple of %d; if adept does not know that "
-                                       "operator, --assume %.100s=SHAPE,... says its results",
-                                       maker->op, node->n_outputs, maker->op);
-    free(definitions);
-    return status;
-}
-
 static adept_status do_unpack(adept_interp *in, const adept_node *node)
 {
     const adept_value *v = input_value(in, node, 0);
-    if (!adept_value_is_list(v)) return no_list(in, node);
+    if (!adept_value_is_list(v)) {
+        /* What is to be unpacked is no list: of an operator that is not known, a guess. */
+        const adept_node **definitions = adept_definitions_new(in->graph);
+        if (!definitions) return adept_interp_nomem(in);
+        const adept_node *maker = node->n_inputs > 0 && node->inputs[0] >= 0 ? definitions[node->inputs[0]] : NULL;
+        adept_status status =
+            !maker ? MISFIT("its argument is not a list or tuple")
+                   : MISFIT("the result of %.100s is not a list or tuple of %d; if adept does not know that "
+                            "operator, --assume %.100s=SHAPE,... says its results",
+                            maker->op, node->n_outputs, maker->op);
+        free(definitions);
+        return status;
+    }
     if (v->u.list->n != (size_t)node->n_outputs)
         return MISFIT("%zu elements where the model unpacks %d", v->u.list->n, node->n_outputs);
     for (int32_t i = 0; i < node->n_outputs; i++)

@@ -59,35 +59,30 @@ static bool literal(const search *s, const adept_node *node, const char *name, i
     return adept_literal_int(s->definitions, value, out) && *out >= 0;
 }
 
-static bool read_piece(const search *s, size_t i, piece *p)
-{
-    const adept_record *r = &s->in->records[i];
-    const adept_part_of part = r->node && r->call.row ? adept_op_part(r->call.row) : ADEPT_PART_OTHER;
-    const adept_tensor *t = r->call.n_args > 0 ? adept_value_tensor(&r->call.args[0]) : NULL;
-    const adept_value *dim = adept_arg(&r->call, "dim");
-    int64_t d = 0, end = INT64_MAX, step = 1;
-    if (part == ADEPT_PART_OTHER || !t || (dim && !adept_value_as_int(dim, &d))) return false;
-    if (d < 0) d += t->ndim;
-    if (d < 0 || d >= t->ndim) return false;
-    bool known = part == ADEPT_PART_INDEX
-                     ? literal(s, r->node, "index", -1, &p->start) && p->start >= 0
-                     : literal(s, r->node, "start", 0, &p->start) && literal(s, r->node, "end", INT64_MAX, &end) &&
-                           literal(s, r->node, "step", 1, &step) && step == 1 && end > p->start;
-    const adept_tensor *of = sliced(s->in, t);
-    p->storage = of->storage;
-    p->producer = adept_tensor_producer(of);
-    p->dim = (int)d;
-    p->size = of->dims[d];
-    p->length = part == ADEPT_PART_INDEX ? 1 : end == INT64_MAX ? INT64_MAX : end - p->start;
-    p->record = i;
-    return known && (p->start > 0 || p->length < INT64_MAX); /* a slice of all is none */
-}
-
 static adept_status gather(search *s, adept_error *err)
 {
     for (size_t i = 0; i < s->in->n_records; i++) {
         piece p;
-        if (!read_piece(s, i, &p)) continue;
+        const adept_record *r = &s->in->records[i];
+        const adept_part_of part = r->node && r->call.row ? adept_op_part(r->call.row) : ADEPT_PART_OTHER;
+        const adept_tensor *t = r->call.n_args > 0 ? adept_value_tensor(&r->call.args[0]) : NULL;
+        const adept_value *dim = adept_arg(&r->call, "dim");
+        int64_t d = 0, end = INT64_MAX, step = 1;
+        if (part == ADEPT_PART_OTHER || !t || (dim && !adept_value_as_int(dim, &d))) continue;
+        if (d < 0) d += t->ndim;
+        if (d < 0 || d >= t->ndim) continue;
+        bool known = part == ADEPT_PART_INDEX
+                         ? literal(s, r->node, "index", -1, &p.start) && p.start >= 0
+                         : literal(s, r->node, "start", 0, &p.start) && literal(s, r->node, "end", INT64_MAX, &end) &&
+                               literal(s, r->node, "step", 1, &step) && step == 1 && end > p.start;
+        const adept_tensor *of = sliced(s->in, t);
+        p.storage = of->storage;
+        p.producer = adept_tensor_producer(of);
+        p.dim = (int)d;
+        p.size = of->dims[d];
+        p.length = part == ADEPT_PART_INDEX ? 1 : end == INT64_MAX ? INT64_MAX : end - p.start;
+        p.record = i;
+        if (!known || !(p.start > 0 || p.length < INT64_MAX)) continue;
         piece *grown = adept_grow(s->pieces, &s->capacity, s->n_pieces + 1, sizeof *grown);
         if (!grown) return adept_error_set(err, ADEPT_E_NOMEM, "%s: out of memory", s->in->graph->path);
         s->pieces = grown;
@@ -252,17 +247,6 @@ static bool was_traced_at(search *s, const run *found, int d, int64_t size)
     return false;
 }
 
-/* Did a dimension of the inputs up to that one choose its size when the model was traced? */
-static bool was_chosen(search *s, const run *found, int last_dim)
-{
-    for (size_t i = 0; i < s->in->n_given; i++) {
-        const adept_input_spec *shape = &s->in->given[i].shape;
-        for (int d = 0; d < shape->ndim && d <= last_dim; d++)
-            if (was_traced_at(s, found, d, shape->dims[d])) return true;
-    }
-    return false;
-}
-
 /* ---------------------------------------------------------------- the check ---------------- */
 
 static bool is_loop(search *s, const run *found)
@@ -270,7 +254,14 @@ static bool is_loop(search *s, const run *found)
     const piece *p = found->first;
     if (found->n < 2 || covers(found, p->size) || takes_rest(s, p, found->end)) return false;
     /* of the batch, the pieces need not be alike */
-    return was_chosen(s, found, goes_one_way(s, found) ? ADEPT_MAX_DIMS : 0);
+    /* Did a dimension of the inputs up to that one choose its size when the model was traced? */
+    int last_dim = goes_one_way(s, found) ? ADEPT_MAX_DIMS : 0;
+    for (size_t i = 0; i < s->in->n_given; i++) {
+        const adept_input_spec *shape = &s->in->given[i].shape;
+        for (int d = 0; d < shape->ndim && d <= last_dim; d++)
+            if (was_traced_at(s, found, d, shape->dims[d])) return true;
+    }
+    return false;
 }
 
 static adept_status refuse(const search *s, const run *found, adept_error *err)

@@ -73,66 +73,7 @@ static void evaluate_first(void *context, int worker, size_t begin, size_t end)
         e->now.losses[i] = evaluate(e, e->now.population + i * e->now.n, worker);
 }
 
-static void first_population(evolution *e)
-{
-    /* Each gene's range in as many equal parts as there are individuals, one individual in each. */
-    size_t n_population = e->now.n_population, n = e->now.n;
-    double *population = e->now.population;
-    gsl_rng *rng = main_generator(e);
-    for (size_t j = 0; j < n; j++) {
-        reseed(rng, ~e->settings->seed, 0, j);
-        for (size_t i = 0; i < n_population; i++)
-            population[i * n + j] = ((double)i + gsl_rng_uniform(rng)) / (double)n_population;
-        for (size_t i = n_population - 1; i > 0; i--) { /* shuffle (Fisher and Yates) */
-            size_t k = draw_index(rng, i + 1);
-            double swap = population[i * n + j];
-            population[i * n + j] = population[k * n + j];
-            population[k * n + j] = swap;
-        }
-    }
-    if (e->problem->start) memcpy(e->now.population, e->problem->start, e->now.n * sizeof *e->now.population);
-    adept_pool_run(e->pool, evaluate_first, e, e->now.n_population, CHUNK);
-    e->now.evaluations = (double)e->now.n_population;
-    summarise(&e->now, e->settings);
-}
-
 /* ---- one generation ---- */
-
-/* Indices unlike each other and unlike `self`. */
-static void draw_others(gsl_rng *rng, size_t *others, int count, size_t self, size_t n_population)
-{
-    for (int k = 0; k < count; k++) {
-        bool taken;
-        do {
-            others[k] = draw_index(rng, n_population);
-            taken = others[k] == self;
-            for (int l = 0; l < k; l++)
-                taken = taken || others[k] == others[l];
-        } while (taken);
-    }
-}
-
-static void make_trial(const evolution *e, gsl_rng *rng, size_t self, double *trial)
-{
-    const adept_de_settings *s = e->settings;
-    const double *population = e->now.population, *old = population + self * e->now.n;
-    size_t n = e->now.n, others[3] = {0};
-    bool from_best = s->strategy == ADEPT_DE_BEST1BIN;
-    draw_others(rng, others, from_best ? 2 : 3, self, s->n_population);
-    const double *base = population + (from_best ? e->now.best : others[2]) * n;
-    const double *plus = population + others[0] * n, *minus = population + others[1] * n;
-    size_t forced = draw_index(rng, n);
-    for (size_t j = 0; j < n; j++) {
-        if (gsl_rng_uniform(rng) >= s->crossover && j != forced) {
-            trial[j] = old[j];
-            continue;
-        }
-        double gene = base[j] + e->mutation * (plus[j] - minus[j]);
-        if (gene < 0.0 || gene > 1.0)
-            gene = s->bounds == ADEPT_DE_CLIP ? fmin(fmax(gene, 0.0), 1.0) : gsl_rng_uniform(rng);
-        trial[j] = gene;
-    }
-}
 
 static void evaluate_trials(void *context, int worker, size_t begin, size_t end)
 {
@@ -141,7 +82,35 @@ static void evaluate_trials(void *context, int worker, size_t begin, size_t end)
     for (size_t i = begin; i < end; i++) {
         double *trial = e->trials + i * e->now.n;
         reseed(rng, e->settings->seed, e->now.generation + 1, i);
-        make_trial(e, rng, i, trial);
+        const adept_de_settings *s = e->settings;
+        const double *population = e->now.population, *old = population + i * e->now.n;
+        size_t n = e->now.n, others[3] = {0};
+        bool from_best = s->strategy == ADEPT_DE_BEST1BIN;
+        /* Indices unlike each other and unlike `self`. */
+        int count = from_best ? 2 : 3;
+        size_t n_population = s->n_population;
+        for (int k = 0; k < count; k++) {
+            bool taken;
+            do {
+                others[k] = draw_index(rng, n_population);
+                taken = others[k] == i;
+                for (int l = 0; l < k; l++)
+                    taken = taken || others[k] == others[l];
+            } while (taken);
+        }
+        const double *base = population + (from_best ? e->now.best : others[2]) * n;
+        const double *plus = population + others[0] * n, *minus = population + others[1] * n;
+        size_t forced = draw_index(rng, n);
+        for (size_t j = 0; j < n; j++) {
+            if (gsl_rng_uniform(rng) >= s->crossover && j != forced) {
+                trial[j] = old[j];
+                continue;
+            }
+            double gene = base[j] + e->mutation * (plus[j] - minus[j]);
+            if (gene < 0.0 || gene > 1.0)
+                gene = s->bounds == ADEPT_DE_CLIP ? fmin(fmax(gene, 0.0), 1.0) : gsl_rng_uniform(rng);
+            trial[j] = gene;
+        }
         e->trial_losses[i] = evaluate(e, trial, worker);
     }
 }
@@ -176,8 +145,7 @@ static bool allocate(evolution *e, adept_arena *arena)
     e->trial_losses = adept_arena_array(arena, n_population, sizeof(double));
     e->scratch = adept_arena_array(arena, n_threads, e->scratch_stride * sizeof(double));
     e->generators = adept_arena_array(arena, n_threads + 1, sizeof(gsl_rng *));
-    bool ok =
-        e->now.population && e->now.losses && e->trials && e->trial_losses && e->scratch && e->generators;
+    bool ok = e->now.population && e->now.losses && e->trials && e->trial_losses && e->scratch && e->generators;
     for (size_t i = 0; i <= n_threads && ok; i++)
         ok = (e->generators[i] = gsl_rng_alloc(gsl_rng_taus2)) != NULL;
     return ok;
@@ -193,7 +161,25 @@ adept_status adept_de_run(const adept_de_problem *problem, const adept_de_settin
                    .now = {.n = problem->n, .n_population = settings->n_population}};
     adept_status status = ADEPT_OK;
     if (arena && allocate(&e, arena)) {
-        first_population(&e);
+        /* Each gene's range in as many equal parts as there are individuals, one individual in each. */
+        size_t n_population = e.now.n_population, n = e.now.n;
+        double *population = e.now.population;
+        gsl_rng *rng = main_generator(&e);
+        for (size_t j = 0; j < n; j++) {
+            reseed(rng, ~e.settings->seed, 0, j);
+            for (size_t i = 0; i < n_population; i++)
+                population[i * n + j] = ((double)i + gsl_rng_uniform(rng)) / (double)n_population;
+            for (size_t i = n_population - 1; i > 0; i--) { /* shuffle (Fisher and Yates) */
+                size_t k = draw_index(rng, i + 1);
+                double swap = population[i * n + j];
+                population[i * n + j] = population[k * n + j];
+                population[k * n + j] = swap;
+            }
+        }
+        if (e.problem->start) memcpy(e.now.population, e.problem->start, e.now.n * sizeof *e.now.population);
+        adept_pool_run(e.pool, evaluate_first, &e, e.now.n_population, CHUNK);
+        e.now.evaluations = (double)e.now.n_population;
+        summarise(&e.now, e.settings);
         while (problem->watch(problem->watch_context, &e.now) && !e.now.converged &&
                e.now.generation < settings->max_generations)
             next_generation(&e);

@@ -143,8 +143,8 @@ static adept_status hold_fixed(adept_fit_parameter *list, size_t n, const adept_
         if (!p) return unknown("--fix", fix->name, err);
         double value = isnan(fix->value) ? p->start : fix->value;
         if (!(value >= p->info.low && value <= p->info.high))
-            return adept_error_set(err, ADEPT_E_USAGE, "--fix %s=%g: outside [%g, %g]", fix->name, value,
-                                   p->info.low, p->info.high);
+            return adept_error_set(err, ADEPT_E_USAGE, "--fix %s=%g: outside [%g, %g]", fix->name, value, p->info.low,
+                                   p->info.high);
         hold(p, value, ADEPT_FIT_FIXED, "--fix");
     }
     return ADEPT_OK;
@@ -204,15 +204,6 @@ static bool is_asked_for(const adept_fit_parameter *p, const adept_fit_options *
     return is_named(p->info.name, options->freed, options->n_freed);
 }
 
-static void hold_conventions(adept_fit_parameter *list, size_t n, const adept_fit_options *options)
-{
-    for (size_t i = 0; i < n; i++) {
-        const char *reason = convention_of(list[i].info.name, options);
-        if (reason && list[i].state == ADEPT_FIT_FREE && !is_asked_for(&list[i], options))
-            hold(&list[i], list[i].start, ADEPT_FIT_CONVENTION, reason);
-    }
-}
-
 /* ---- what the rows say ---- */
 
 /* Marks which parameters change a measured number at theta, to first order, over their whole range. */
@@ -232,19 +223,6 @@ static void mark_influences(bool *touched, const adept_objective *o, const doubl
     }
 }
 
-static void random_theta(double *theta, gsl_rng *rng, const adept_objective *o, const adept_fit_parameter *list)
-{
-    for (size_t i = 0; i < o->n_parameters; i++) {
-        const adept_parameter_info *info = &list[i].info;
-        double share = gsl_rng_uniform(rng);
-        theta[i] = list[i].start;
-        if (list[i].state != ADEPT_FIT_FREE) continue;
-        double value = info->log_scale ? info->low * pow(info->high / info->low, share)
-                                       : info->low + share * (info->high - info->low);
-        theta[i] = fmin(fmax(value, info->low), info->high);
-    }
-}
-
 static adept_status hold_untouched(adept_fit_parameter *list, const adept_objective *o,
                                    const adept_fit_options *options, bool limited, adept_arena *arena, adept_error *err)
 {
@@ -258,7 +236,15 @@ static adept_status hold_untouched(adept_fit_parameter *list, const adept_object
     }
     gsl_rng_set(rng, 1);
     for (int probe = 0; probe < N_PROBES; probe++) {
-        random_theta(theta, rng, o, list);
+        for (size_t i = 0; i < o->n_parameters; i++) {
+            const adept_parameter_info *info = &list[i].info;
+            double share = gsl_rng_uniform(rng);
+            theta[i] = list[i].start;
+            if (list[i].state != ADEPT_FIT_FREE) continue;
+            double value = info->log_scale ? info->low * pow(info->high / info->low, share)
+                                           : info->low + share * (info->high - info->low);
+            theta[i] = fmin(fmax(value, info->low), info->high);
+        }
         mark_influences(touched, o, theta, scratch);
     }
     gsl_rng_free(rng);
@@ -266,8 +252,7 @@ static adept_status hold_untouched(adept_fit_parameter *list, const adept_object
         if (list[i].state != ADEPT_FIT_FREE || is_asked_for(&list[i], options)) continue;
         bool throttling = options->granularity == ADEPT_GRANULARITY_OPERATOR &&
                           is_named(list[i].info.name, of_throttling, sizeof of_throttling / sizeof of_throttling[0]);
-        bool of_power = o->n_powers == 0 && !limited && !throttling &&
-                        adept_is_power_parameter(list[i].info.name);
+        bool of_power = o->n_powers == 0 && !limited && !throttling && adept_is_power_parameter(list[i].info.name);
         if (of_power)
             hold(&list[i], list[i].start, ADEPT_FIT_UNDETERMINED, "no row has power or a power limit");
         else if (!touched[i])
@@ -300,7 +285,11 @@ adept_status adept_fit_parameters_choose(adept_fit_parameter *out, const adept_o
     if (status == ADEPT_OK) status = hold_without(out, n, base, options, err);
     if (status == ADEPT_OK) status = check_freed(out, n, options, err);
     if (status != ADEPT_OK) return status;
-    hold_conventions(out, n, options);
+    for (size_t i = 0; i < n; i++) {
+        const char *reason = convention_of(out[i].info.name, options);
+        if (reason && out[i].state == ADEPT_FIT_FREE && !is_asked_for(&out[i], options))
+            hold(&out[i], out[i].start, ADEPT_FIT_CONVENTION, reason);
+    }
     return hold_untouched(out, o, options, limited, arena, err);
 }
 

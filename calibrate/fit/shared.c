@@ -30,23 +30,20 @@ static adept_hwprofile *copy_of(const adept_hwprofile *hw)
     return copy;
 }
 
-static adept_hwprofile *new_base(void)
-{
-    adept_hwprofile base = {.name = "shared",
-                            .vendor = "",
-                            .architecture = "",
-                            .path = "shared",
-                            .transferred = true,
-                            .granularity = ADEPT_GRANULARITY_OPERATOR};
-    for (size_t i = 0; i < ADEPT_SPECS; i++)
-        ((double *)&base.specs)[i] = NAN; /* it has no sheet */
-    return copy_of(&base);
-}
-
 adept_shared *adept_shared_new(void)
 {
     adept_shared *s = calloc(1, sizeof *s);
-    if (s) s->base = new_base();
+    if (s) {
+        adept_hwprofile base = {.name = "shared",
+                                .vendor = "",
+                                .architecture = "",
+                                .path = "shared",
+                                .transferred = true,
+                                .granularity = ADEPT_GRANULARITY_OPERATOR};
+        for (size_t i = 0; i < ADEPT_SPECS; i++)
+            ((double *)&base.specs)[i] = NAN; /* it has no sheet */
+        s->base = copy_of(&base);
+    }
     if (s && s->base) {
         s->base->donors = s->names;
         s->base->donor_vendors = s->vendors;
@@ -217,9 +214,12 @@ static adept_shared *copy(const adept_shared *s, const adept_dataset_row *rows, 
     return NULL;
 }
 
-/* GPUs of which the fold has rows, and those that have kernels only. */
-static void gpus_of_fold(bool *kept, const adept_shared *s, const adept_dataset_row *rows, size_t n, const bool *use)
+adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const adept_dataset_row *rows, size_t n,
+                                  const bool *use, const volatile sig_atomic_t *stop, adept_error *err)
 {
+    bool kept[ADEPT_KERNEL_MAX_GPUS];
+    adept_kernel_fit fit;
+    /* GPUs of which the fold has rows, and those that have kernels only. */
     for (size_t g = 0; g < s->n; g++) {
         size_t n_rows = 0, n_used = 0;
         for (size_t i = 0; i < n; i++) {
@@ -228,14 +228,6 @@ static void gpus_of_fold(bool *kept, const adept_shared *s, const adept_dataset_
         }
         kept[g] = n_used > 0 || n_rows == 0;
     }
-}
-
-adept_status adept_shared_without(adept_shared **out, const adept_shared *s, const adept_dataset_row *rows, size_t n,
-                                  const bool *use, const volatile sig_atomic_t *stop, adept_error *err)
-{
-    bool kept[ADEPT_KERNEL_MAX_GPUS];
-    adept_kernel_fit fit;
-    gpus_of_fold(kept, s, rows, n, use);
     adept_shared *c = copy(s, rows, n);
     if (!c) return adept_no_memory(err, "several GPUs");
     for (size_t i = 0; i < s->kernels.n; i++)

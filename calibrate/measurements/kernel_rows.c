@@ -15,9 +15,10 @@
 
 /* X(name in the file). Files of attention have no other operators, and call the type a precision. */
 #define COLUMN_LIST(X)                                                                                                 \
-    X(op) X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(precision) X(latency_ms)   \
-    X(gpu) X(batch) X(seq) X(heads) X(kv_heads) X(head_dim) X(causal) X(repacked) X(timing) X(operand_sets)            \
-    X(memory_format)
+    X(op)                                                                                                              \
+    X(B) X(M) X(N) X(K) X(H) X(C_in) X(C_out) X(KS) X(HW) X(stride) X(pad) X(dtype) X(precision) X(latency_ms) X(gpu)  \
+        X(batch) X(seq) X(heads) X(kv_heads) X(head_dim) X(causal) X(repacked) X(timing) X(operand_sets)               \
+            X(memory_format)
 
 enum {
 #define X(name) COLUMN_##name,
@@ -75,8 +76,7 @@ static const char *cell(const reader *r, int column)
 /* A number; `whole`: an integer, at least `low`. */
 static double number(reader *r, int column, double low, bool whole)
 {
-    if (ok(r) && *cell(r, column) == '\0')
-        FAIL(r, "column %s: \"%s\" needs a number", column_names[column], r->op);
+    if (ok(r) && *cell(r, column) == '\0') FAIL(r, "column %s: \"%s\" needs a number", column_names[column], r->op);
     return adept_csv_table_number(&r->table, column, low, MAX_DIM, whole);
 }
 
@@ -109,14 +109,10 @@ static void read_dtype(reader *r, adept_kernel_row *row)
         const char *name;
         adept_dtype dtype;
         adept_precision precision;
-    } dtypes[] = {{"float32", ADEPT_F32, ADEPT_FP32},
-                  {"float16", ADEPT_F16, ADEPT_FP32},
-                  {"bfloat16", ADEPT_BF16, ADEPT_FP32},
-                  {"fp32", ADEPT_F32, ADEPT_FP32},
-                  {"fp16", ADEPT_F16, ADEPT_FP32},
-                  {"bf16", ADEPT_BF16, ADEPT_FP32},
-                  {"tf32", ADEPT_F32, ADEPT_TF32},
-                  {"xf32", ADEPT_F32, ADEPT_TF32}}; /* AMD's name */
+    } dtypes[] = {{"float32", ADEPT_F32, ADEPT_FP32},   {"float16", ADEPT_F16, ADEPT_FP32},
+                  {"bfloat16", ADEPT_BF16, ADEPT_FP32}, {"fp32", ADEPT_F32, ADEPT_FP32},
+                  {"fp16", ADEPT_F16, ADEPT_FP32},      {"bf16", ADEPT_BF16, ADEPT_FP32},
+                  {"tf32", ADEPT_F32, ADEPT_TF32},      {"xf32", ADEPT_F32, ADEPT_TF32}}; /* AMD's name */
     const size_t n_dtypes = sizeof dtypes / sizeof dtypes[0];
     const char *given = cell(r, r->table.present[COLUMN_precision] ? COLUMN_precision : COLUMN_dtype);
     const char *text = *given ? given : dtypes[0].name;
@@ -204,32 +200,8 @@ static bool flag(reader *r, int column)
 {
     if (*cell(r, column) == '\0') return false;
     double value = number(r, column, 0, true);
-    if (ok(r) && value > 1.0)
-        FAIL(r, "column %s: \"%s\" is neither 0 nor 1", column_names[column], cell(r, column));
+    if (ok(r) && value > 1.0) FAIL(r, "column %s: \"%s\" is neither 0 nor 1", column_names[column], cell(r, column));
     return value == 1.0;
-}
-
-/* Forward: two products. Backward: five, and the row sums of the results times their gradients. Queries and results
- * have as many heads as keys and values, or more. Repacking reads queries, keys and values and writes them elsewhere.
- */
-static void read_attention(reader *r, adept_kernel_case *c, bool backward)
-{
-    double batch = number(r, COLUMN_batch, 1, true), length = number(r, COLUMN_seq, 1, true);
-    double heads = number(r, COLUMN_heads, 1, true), kv_heads = number(r, COLUMN_kv_heads, 1, true);
-    if (ok(r) && fmod(heads, kv_heads) != 0.0)
-        FAIL(r, "column kv_heads: %g heads are no multiple of %g", heads, kv_heads);
-    c->family = ADEPT_FAMILY_ATTENTION;
-    c->width = number(r, COLUMN_head_dim, 1, true);
-    c->causal = flag(r, COLUMN_causal);
-    c->m = c->n = length;
-    c->k = (backward ? 5.0 : 2.0) * c->width;
-    c->batch = batch * heads;
-    double row_bytes = c->element_bytes * batch * length * c->width;
-    c->bytes = row_bytes * (backward ? 5.0 * heads + 4.0 * kv_heads : 2.0 * (heads + kv_heads));
-    if (*cell(r, COLUMN_operand_sets))
-        c->kept[0] = (adept_kept){c->bytes, c->bytes * number(r, COLUMN_operand_sets, 1, true)};
-    if (flag(r, COLUMN_repacked)) c->transposed_bytes = 2.0 * row_bytes * (heads + 2.0 * kv_heads);
-    c->clock_hz = r->hw->specs.clock_boost_hz;
 }
 
 static void read_rows_operator(reader *r, adept_kernel_case *c, const row_operator *op)
@@ -254,7 +226,27 @@ static void read_operator(reader *r, adept_kernel_row *row)
         return;
     }
     if (strcmp(op, "attention") == 0 || strcmp(op, "attention_back") == 0) {
-        read_attention(r, &row->work, op[9] != '\0');
+        /* Forward: two products. Backward: five, and the row sums of the results times their gradients. Queries and
+         * results have as many heads as keys and values, or more. Repacking reads queries, keys and values and writes
+         * them elsewhere. */
+        adept_kernel_case *c = &row->work;
+        bool backward = op[9] != '\0';
+        double batch = number(r, COLUMN_batch, 1, true), length = number(r, COLUMN_seq, 1, true);
+        double heads = number(r, COLUMN_heads, 1, true), kv_heads = number(r, COLUMN_kv_heads, 1, true);
+        if (ok(r) && fmod(heads, kv_heads) != 0.0)
+            FAIL(r, "column kv_heads: %g heads are no multiple of %g", heads, kv_heads);
+        c->family = ADEPT_FAMILY_ATTENTION;
+        c->width = number(r, COLUMN_head_dim, 1, true);
+        c->causal = flag(r, COLUMN_causal);
+        c->m = c->n = length;
+        c->k = (backward ? 5.0 : 2.0) * c->width;
+        c->batch = batch * heads;
+        double row_bytes = c->element_bytes * batch * length * c->width;
+        c->bytes = row_bytes * (backward ? 5.0 * heads + 4.0 * kv_heads : 2.0 * (heads + kv_heads));
+        if (*cell(r, COLUMN_operand_sets))
+            c->kept[0] = (adept_kept){c->bytes, c->bytes * number(r, COLUMN_operand_sets, 1, true)};
+        if (flag(r, COLUMN_repacked)) c->transposed_bytes = 2.0 * row_bytes * (heads + 2.0 * kv_heads);
+        c->clock_hz = r->hw->specs.clock_boost_hz;
         return;
     }
     for (size_t i = 0; i < sizeof row_operators / sizeof row_operators[0]; i++) {

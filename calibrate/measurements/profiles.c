@@ -8,12 +8,9 @@
 #include "worker_pool.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---------------------------------------------------------------- kept graphs ------------------------------------ */
 
@@ -171,8 +168,7 @@ static bool find_name(char path[ADEPT_MODULE_PATH_BYTES], const char *wanted, co
     char bundled[ADEPT_MODULE_PATH_BYTES];
 
     if (wanted) return adept_models_find(path, wanted, name);
-    return adept_models_bundled(path, name) ||
-           (adept_models_folder(bundled) && adept_models_find(path, bundled, name));
+    return adept_models_bundled(path, name) || (adept_models_folder(bundled) && adept_models_find(path, bundled, name));
 }
 
 /* A path relative to the CSV, a name in the folder that was given, the sizes in the row's columns, or a bundled name.
@@ -191,15 +187,15 @@ static adept_status find_model(const char **out, adept_arena *arena, adept_datas
         return adept_row_architecture(out, arena, m, err);
     if (adept_file_is(*out, S_IFDIR) && adept_models_find(path, *out, "config.json"))
         *out = adept_arena_strdup(arena, path);
-    else if (find_name(path, wanted, m->model)) *out = adept_arena_strdup(arena, path);
+    else if (find_name(path, wanted, m->model))
+        *out = adept_arena_strdup(arena, path);
     if (adept_arena_failed(arena)) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
     if (adept_file_is(*out, S_IFREG)) return ADEPT_OK;
     if (!wanted)
         return adept_row_fail(m, "model", err,
                               "'%.200s' is neither a file relative to the CSV nor a bundled model%s; for another name, "
                               "give --models DIR",
-                              m->model,
-                              adept_dataset_row_text(m, "layers") ? ", and layers or hidden are empty" : "");
+                              m->model, adept_dataset_row_text(m, "layers") ? ", and layers or hidden are empty" : "");
     return adept_row_fail(m, "model", err,
                           "'%.200s' is neither a file relative to the CSV nor a name in %.200s (NAME.pt, NAME.pt2 or "
                           "NAME.profile.json)",
@@ -215,8 +211,7 @@ static size_t model_at(adept_dataset *d, const char *path)
 
     for (size_t i = 0; i < p->n_models; i++)
         if (strcmp(p->models[i].path, path) == 0) return i;
-    if (!adept_dataset_grow(d->arena, (void **)&p->models, p->n_models, sizeof *p->models))
-        return SIZE_MAX;
+    if (!adept_dataset_grow(d->arena, (void **)&p->models, p->n_models, sizeof *p->models)) return SIZE_MAX;
     p->models[p->n_models] = (adept_dataset_model){.path = path};
     return p->n_models++;
 }
@@ -270,19 +265,6 @@ static bool is_missing(const adept_dataset_model *m)
     return !m->graph && m->err.status == ADEPT_OK;
 }
 
-/* The bytes are those of a file with this hash, perhaps read at another place. */
-static void take_kept(adept_dataset_model *m, const char *bytes, size_t size)
-{
-    adept_graph *graph = NULL;
-
-    if (adept_graph_read(&graph, (const unsigned char *)bytes, size, NULL) != ADEPT_OK) return;
-    graph->path = adept_arena_strdup(graph->arena, m->path);
-    if (graph->path && strcmp(graph->sha256, m->sha256) == 0)
-        m->graph = graph;
-    else
-        adept_graph_free(graph);
-}
-
 static void keep(maker *p, const char *key, const adept_graph *graph)
 {
     adept_buffer bytes = {0};
@@ -294,25 +276,6 @@ static void keep(maker *p, const char *key, const adept_graph *graph)
     if (status == ADEPT_OK) return;
     p->cache_failed = true; /* nothing is lost but time */
     adept_dataset_warn(p->d, "models cannot be kept for the next run: %s", err.message);
-}
-
-/* What needs no import. */
-static void recall(maker *p, adept_dataset_model *m)
-{
-    char key[ADEPT_SHA256_SIZE];
-    size_t size;
-    adept_file_format format;
-    adept_status status = adept_file_detect(&format, m->path, NULL, 0, &m->err);
-
-    if (status == ADEPT_OK && format == ADEPT_FORMAT_PROFILE)
-        status = adept_saved_read(&m->graph, &m->recorded, m->path, p->options->memory_bytes, &m->err);
-    else if (status == ADEPT_OK && format != ADEPT_FORMAT_CONFIG)
-        status = adept_file_sha256(m->sha256, m->path, &m->err);
-    if (status != ADEPT_OK || m->graph || format == ADEPT_FORMAT_CONFIG || p->options->no_cache) return;
-    cache_key(key, &p->cache, m->sha256);
-    char *kept = cache_get(&p->cache, key, &size);
-    if (kept) take_kept(m, kept, size);
-    free(kept);
 }
 
 static void import(maker *p, adept_dataset_model *m)
@@ -351,8 +314,33 @@ static adept_status make_profiles(maker *p, adept_error *err)
     struct adept_dataset_private *of = p->d->private_;
     size_t n = 0, n_done = 0;
 
-    for (size_t i = 0; i < of->n_models; i++)
-        recall(p, &of->models[i]);
+    for (size_t i = 0; i < of->n_models; i++) {
+        /* What needs no import. */
+        adept_dataset_model *m = &of->models[i];
+        char key[ADEPT_SHA256_SIZE];
+        size_t size;
+        adept_file_format format;
+        adept_status status = adept_file_detect(&format, m->path, NULL, 0, &m->err);
+        if (status == ADEPT_OK && format == ADEPT_FORMAT_PROFILE)
+            status = adept_saved_read(&m->graph, &m->recorded, m->path, p->options->memory_bytes, &m->err);
+        else if (status == ADEPT_OK && format != ADEPT_FORMAT_CONFIG)
+            status = adept_file_sha256(m->sha256, m->path, &m->err);
+        if (status != ADEPT_OK || m->graph || format == ADEPT_FORMAT_CONFIG || p->options->no_cache) continue;
+        cache_key(key, &p->cache, m->sha256);
+        char *kept = cache_get(&p->cache, key, &size);
+        if (kept) {
+            /* The bytes are those of a file with this hash, perhaps read at another place. */
+            adept_graph *graph = NULL;
+            if (adept_graph_read(&graph, (const unsigned char *)kept, size, NULL) == ADEPT_OK) {
+                graph->path = adept_arena_strdup(graph->arena, m->path);
+                if (graph->path && strcmp(graph->sha256, m->sha256) == 0)
+                    m->graph = graph;
+                else
+                    adept_graph_free(graph);
+            }
+        }
+        free(kept);
+    }
     for (size_t i = 0; i < of->n_models; i++)
         n += is_missing(&of->models[i]);
     for (size_t i = 0; i < of->n_models; i++) {

@@ -1,5 +1,4 @@
 /** @file fit_json.c  A fit as the `fit` object of a hardware profile. Calls: model, adept_json, adept_json_writer. */
-#include "adept_collectives.h"
 #include "adept_hwprofile_json.h"
 #include "adept_json.h"
 #include "adept_kernels.h"
@@ -69,33 +68,6 @@ static void put_range(adept_json_writer *w, const adept_intervals *v)
     adept_json_end_object(w);
 }
 
-static void put_intervals(adept_json_writer *w, const adept_conformal *c)
-{
-    const adept_intervals *v = &c->intervals;
-    if (!adept_json_begin_known(w, "intervals", !isnan(v->time_log[0]) || !isnan(v->power_log[0]))) return;
-    adept_json_put_number(w, "level", v->level);
-    adept_json_put_pair(w, "time_log", v->time_log[0], v->time_log[1]);
-    adept_json_put_pair(w, "power_log", v->power_log[0], v->power_log[1]);
-    adept_json_put_number(w, "widen", v->widen);
-    put_range(w, v);
-    adept_json_put_members(w, "residuals %s n_time %jd n_power %jd", c->residuals, (intmax_t)c->n_time,
-                           (intmax_t)c->n_power);
-    adept_json_end_object(w);
-}
-
-static void put_dataset(adept_json_writer *w, const adept_dataset *d)
-{
-    adept_json_begin_object(w, "dataset");
-    adept_json_begin_array(w, "files");
-    for (size_t i = 0; i < d->n_files; i++) /* not the path: folders are nobody's business */
-        adept_json_put_object(w, NULL, "name %s sha256 %s rows %jd", d->files[i].name, d->files[i].sha256,
-                              (intmax_t)d->files[i].n_rows);
-    adept_json_end_array(w);
-    adept_json_put_members(w, "rows %jd excluded %jd other_gpus %jd", (intmax_t)d->n, (intmax_t)d->n_excluded,
-                           (intmax_t)d->n_other_gpu);
-    adept_json_end_object(w);
-}
-
 static void put_stats(adept_json_writer *w, const char *quantity, const adept_error_stats *s)
 {
     const struct {
@@ -147,9 +119,23 @@ static void put_by_gpu(adept_json_writer *w, const adept_evaluation *e)
     adept_json_end_object(w);
 }
 
-/* By scheme; a scheme that could not be done says why instead of numbers. */
-static void put_held_out(adept_json_writer *w, const adept_fit_report *r)
+static void put_floor(adept_json_writer *w, const char *key, const adept_evaluation *e)
 {
+    if (e)
+        adept_json_put_object(w, key, "mape_time %g mape_power %g mape_combined %g", e->overall.time.mape,
+                              e->overall.power.mape, e->overall.mape_combined);
+    else
+        adept_json_put_null(w, key);
+}
+
+static void put_errors(adept_json_writer *w, const adept_fit_report *r)
+{
+    adept_json_begin_object(w, "errors");
+    adept_json_put_string(w, "unit", "percent");
+    adept_json_begin_object(w, "in_sample");
+    adept_put_metrics(w, &r->in_sample->overall);
+    adept_json_end_object(w);
+    /* By scheme; a scheme that could not be done says why instead of numbers. */
     adept_json_begin_object(w, "held_out");
     for (size_t i = 0; i < r->n_held_out; i++) {
         const adept_held_out *h = &r->held_out[i];
@@ -164,19 +150,6 @@ static void put_held_out(adept_json_writer *w, const adept_fit_report *r)
         adept_json_end_object(w);
     }
     adept_json_end_object(w);
-}
-
-static void put_floor(adept_json_writer *w, const char *key, const adept_evaluation *e)
-{
-    if (e)
-        adept_json_put_object(w, key, "mape_time %g mape_power %g mape_combined %g", e->overall.time.mape,
-                              e->overall.power.mape, e->overall.mape_combined);
-    else
-        adept_json_put_null(w, key);
-}
-
-static void put_floors(adept_json_writer *w, const adept_fit_report *r)
-{
     const adept_floors *f = &r->floors;
     adept_json_begin_object(w, "floors");
     adept_json_put_members(w, "efficiency %g power_w_per_gpu %g power_per_tdp %g", f->values.efficiency, f->power_w,
@@ -201,17 +174,6 @@ static void put_floors(adept_json_writer *w, const adept_fit_report *r)
     }
     adept_json_end_array(w);
     adept_json_end_object(w);
-}
-
-static void put_errors(adept_json_writer *w, const adept_fit_report *r)
-{
-    adept_json_begin_object(w, "errors");
-    adept_json_put_string(w, "unit", "percent");
-    adept_json_begin_object(w, "in_sample");
-    adept_put_metrics(w, &r->in_sample->overall);
-    adept_json_end_object(w);
-    put_held_out(w, r);
-    put_floors(w, r);
     adept_json_end_object(w);
 }
 
@@ -228,21 +190,6 @@ static void put_names(adept_json_writer *w, const char *key, const adept_identif
         if (holds[of]) adept_json_put_string(w, NULL, p->name);
     }
     adept_json_end_array(w);
-}
-
-static void put_identifiability(adept_json_writer *w, const adept_identifiability *id)
-{
-    adept_json_begin_object(w, "identifiability");
-    adept_json_put_members(w, "free %jd determined %jd", (intmax_t)id->n_free, (intmax_t)id->n_determined);
-    put_names(w, "at_bound", id, AT_BOUND);
-    put_names(w, "undetermined", id, UNDETERMINED);
-    put_names(w, "kept", id, KEPT);
-    adept_json_begin_array(w, "groups");
-    for (size_t i = 0; i < id->n_groups; i++)
-        adept_json_put_object(w, NULL, "text %s std_error %g", id->groups[i].text, id->groups[i].std_error);
-    adept_json_end_array(w);
-    adept_json_put_members(w, "noise_time_log %g noise_power_log %g", id->noise_time, id->noise_power);
-    adept_json_end_object(w);
 }
 
 /* What kernels have told the base: this fit stands on it. */
@@ -290,11 +237,41 @@ void adept_put_fit(adept_json_writer *w, const adept_fit_report *r, const char *
     adept_json_put_members(w, "granularity %s saturation %s", adept_granularity_name(fit->granularity),
                            fit->saturation);
     put_values(w, fit, r->base);
-    put_intervals(w, &r->conformal);
+    const adept_intervals *v = &r->conformal.intervals;
+    if (adept_json_begin_known(w, "intervals", !isnan(v->time_log[0]) || !isnan(v->power_log[0]))) {
+        adept_json_put_number(w, "level", v->level);
+        adept_json_put_pair(w, "time_log", v->time_log[0], v->time_log[1]);
+        adept_json_put_pair(w, "power_log", v->power_log[0], v->power_log[1]);
+        adept_json_put_number(w, "widen", v->widen);
+        put_range(w, v);
+        adept_json_put_members(w, "residuals %s n_time %jd n_power %jd", r->conformal.residuals,
+                               (intmax_t)r->conformal.n_time, (intmax_t)r->conformal.n_power);
+        adept_json_end_object(w);
+    }
     if (fit->granularity == ADEPT_GRANULARITY_OPERATOR) put_kernels(w, r->base);
-    put_dataset(w, r->dataset);
+    const adept_dataset *d = r->dataset;
+    adept_json_begin_object(w, "dataset");
+    adept_json_begin_array(w, "files");
+    for (size_t i = 0; i < d->n_files; i++) /* not the path: folders are nobody's business */
+        adept_json_put_object(w, NULL, "name %s sha256 %s rows %jd", d->files[i].name, d->files[i].sha256,
+                              (intmax_t)d->files[i].n_rows);
+    adept_json_end_array(w);
+    adept_json_put_members(w, "rows %jd excluded %jd other_gpus %jd", (intmax_t)d->n, (intmax_t)d->n_excluded,
+                           (intmax_t)d->n_other_gpu);
+    adept_json_end_object(w);
     put_errors(w, r);
-    put_identifiability(w, &r->identifiability);
+    const adept_identifiability *id = &r->identifiability;
+    adept_json_begin_object(w, "identifiability");
+    adept_json_put_members(w, "free %jd determined %jd", (intmax_t)id->n_free, (intmax_t)id->n_determined);
+    put_names(w, "at_bound", id, AT_BOUND);
+    put_names(w, "undetermined", id, UNDETERMINED);
+    put_names(w, "kept", id, KEPT);
+    adept_json_begin_array(w, "groups");
+    for (size_t i = 0; i < id->n_groups; i++)
+        adept_json_put_object(w, NULL, "text %s std_error %g", id->groups[i].text, id->groups[i].std_error);
+    adept_json_end_array(w);
+    adept_json_put_members(w, "noise_time_log %g noise_power_log %g", id->noise_time, id->noise_power);
+    adept_json_end_object(w);
     adept_json_put_unsigned(w, "seed", fit->seed);
     adept_json_put_members(w, "generations %jd converged %d", (intmax_t)fit->generations, fit->converged);
     if (date) adept_json_put_string(w, "date", date);

@@ -60,24 +60,6 @@ static double shape_at(size_t form, double u)
     return values[form];
 }
 
-/* P / TDP = a + b g(u): least squares of (predicted - measured) / measured. */
-static void fit_utilisation(adept_floor_values *out, size_t form, const adept_dataset_row *rows, size_t n,
-                            const bool *use)
-{
-    double s1 = 0, sg = 0, sgg = 0, s = 0, gs = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        double share = rows[i].power_avg_w / power_at_tdp(&rows[i]), g = shape_at(form, rows[i].gpu_utilization);
-        if ((use && !use[i]) || !isfinite(share) || !isfinite(g)) continue;
-        double weight = rows[i].weight / (share * share);
-        s1 += weight, sg += weight * g, sgg += weight * g * g, s += weight * share, gs += weight * g * share;
-    }
-    double determinant = s1 * sgg - sg * sg;
-    bool is_known = determinant > 1e-9 * s1 * sgg;
-    out->b[form] = is_known ? (s1 * gs - sg * s) / determinant : NAN;
-    out->a[form] = is_known ? (s - out->b[form] * sg) / s1 : NAN;
-}
-
 static double power_by_utilisation(const adept_floor_values *values, size_t form, const adept_dataset_row *row)
 {
     return power_at_tdp(row) * (values->a[form] + values->b[form] * shape_at(form, row->gpu_utilization));
@@ -102,8 +84,20 @@ adept_status adept_floors_fit(adept_floor_values *out, const adept_dataset_row *
         out->efficiency = 1.0 / weighted_median(times, n_times);
         out->tdp_share = weighted_median(powers, n_powers);
     }
-    for (size_t form = 0; form < ADEPT_UTILISATIONS; form++)
-        fit_utilisation(out, form, rows, n, use);
+    for (size_t form = 0; form < ADEPT_UTILISATIONS; form++) {
+        /* P / TDP = a + b g(u): least squares of (predicted - measured) / measured. */
+        double s1 = 0, sg = 0, sgg = 0, s = 0, gs = 0;
+        for (size_t i = 0; i < n; i++) {
+            double share = rows[i].power_avg_w / power_at_tdp(&rows[i]), g = shape_at(form, rows[i].gpu_utilization);
+            if ((use && !use[i]) || !isfinite(share) || !isfinite(g)) continue;
+            double weight = rows[i].weight / (share * share);
+            s1 += weight, sg += weight * g, sgg += weight * g * g, s += weight * share, gs += weight * g * share;
+        }
+        double determinant = s1 * sgg - sg * sg;
+        bool is_known = determinant > 1e-9 * s1 * sgg;
+        out->b[form] = is_known ? (s1 * gs - sg * s) / determinant : NAN;
+        out->a[form] = is_known ? (s - out->b[form] * sg) / s1 : NAN;
+    }
     free(times);
     free(powers);
     return status;

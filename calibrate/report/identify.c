@@ -28,10 +28,13 @@ static double place_in_range(const adept_parameter_info *p, double value)
     return p->log_scale ? log(value / p->low) / log(p->high / p->low) : (value - p->low) / (p->high - p->low);
 }
 
-/* Delete-a-group jackknife (Efron and Tibshirani 1993, chapter 11) over the refits in which it was free: a refit may
- * end in another optimum, which the curvature at this one knows nothing of. */
-static void add_refits(adept_parameter_report *r, size_t parameter, const adept_held_out *refits)
+static void judge(adept_parameter_report *r, adept_arena *arena, const adept_information *info, size_t i,
+                  const adept_held_out *refits)
 {
+    r->std_error = info->unit[i] * deviation(info, i);
+    /* Delete-a-group jackknife (Efron and Tibshirani 1993, chapter 11) over the refits in which it was free: a refit
+     * may end in another optimum, which the curvature at this one knows nothing of. */
+    size_t parameter = info->index[i];
     double sum = 0.0, squares = 0.0, low = INFINITY, high = -INFINITY;
     size_t n = 0;
     for (size_t f = 0; refits && f < refits->n_folds; f++) {
@@ -44,18 +47,12 @@ static void add_refits(adept_parameter_report *r, size_t parameter, const adept_
         low = fmin(low, value);
         high = fmax(high, value);
     }
-    if (n < LEAST_REFITS) return;
-    double mean = sum / (double)n, variance = fmax(0.0, squares - (double)n * mean * mean);
-    r->std_error = fmax(r->std_error, sqrt((double)(n - 1) / (double)n * variance));
-    r->refit_low = low;
-    r->refit_high = high;
-}
-
-static void judge(adept_parameter_report *r, adept_arena *arena, const adept_information *info, size_t i,
-                  const adept_held_out *refits)
-{
-    r->std_error = info->unit[i] * deviation(info, i);
-    add_refits(r, info->index[i], refits);
+    if (!(n < LEAST_REFITS)) {
+        double mean = sum / (double)n, variance = fmax(0.0, squares - (double)n * mean * mean);
+        r->std_error = fmax(r->std_error, sqrt((double)(n - 1) / (double)n * variance));
+        r->refit_low = low;
+        r->refit_high = high;
+    }
     bool known_factor = !r->log_scale || r->std_error <= LARGEST_LOG_ERROR;
     if (info->sensitivity[i] < NO_SENSITIVITY)
         r->why_not = "no row's prediction depends on it at the fitted values";
@@ -65,34 +62,6 @@ static void judge(adept_parameter_report *r, adept_arena *arena, const adept_inf
         r->why_not = adept_arena_printf(arena, "known only to a factor of %.2g", exp(r->std_error));
     else
         r->why_not = adept_arena_printf(arena, "known only to +- %.2g", r->std_error);
-}
-
-static void describe_parameters(adept_identifiability *out, adept_arena *arena, const adept_information *info,
-                                const adept_fit *fit, const adept_held_out *refits)
-{
-    for (size_t i = 0; i < fit->n_parameters; i++) {
-        const adept_fit_parameter *p = &fit->parameters[i];
-        adept_parameter_report *r = &out->parameters[i];
-        *r = (adept_parameter_report){.name = p->info.name,
-                                      .value = p->value,
-                                      .low = p->info.low,
-                                      .high = p->info.high,
-                                      .log_scale = p->info.log_scale,
-                                      .free = p->state == ADEPT_FIT_FREE,
-                                      .std_error = NAN,
-                                      .refit_low = NAN,
-                                      .refit_high = NAN};
-        if (!r->free) r->kept = p->reason;
-        if (!r->free) continue;
-        r->at_low = place_in_range(&p->info, p->value) < AT_BOUND;
-        r->at_high = place_in_range(&p->info, p->value) > 1.0 - AT_BOUND;
-        out->n_free++;
-        out->n_at_bound += r->at_low || r->at_high;
-    }
-    for (size_t i = 0; i < info->n; i++) {
-        judge(&out->parameters[info->index[i]], arena, info, i, refits);
-        out->n_determined += out->parameters[info->index[i]].determined;
-    }
 }
 
 /* ---- pairs ---- */
@@ -106,7 +75,7 @@ static int strongest_first(const void *a, const void *b)
 }
 
 static adept_status list_correlations(adept_identifiability *out, adept_arena *arena, const adept_information *info,
-                                        adept_error *err)
+                                      adept_error *err)
 {
     size_t n = info->n;
     out->correlations = adept_arena_array(arena, n * n + 1, sizeof *out->correlations);
@@ -170,7 +139,7 @@ static const char *combination_text(adept_arena *arena, const adept_identifiabil
     for (size_t i = 0; i < n; i++)
         if (fabs(exponents[i]) >= LEAST_EXPONENT)
             text = adept_arena_printf(arena, "%s%s%s^%.1f", text, *text ? " * " : "", out->parameters[members[i]].name,
-                                     exponents[i]);
+                                      exponents[i]);
     return text;
 }
 
@@ -203,22 +172,6 @@ static adept_status add_group(adept_identifiability *out, adept_arena *arena, co
     return ADEPT_OK;
 }
 
-/* Parameters that unknown directions connect, however many steps apart. */
-static size_t collect_group(size_t *members, bool *taken, const adept_information *info, const bool *candidate,
-                            size_t first)
-{
-    size_t n = 0;
-    members[n++] = first;
-    taken[first] = true;
-    for (size_t at = 0; at < n; at++)
-        for (size_t j = 0; j < info->n; j++) {
-            if (taken[j] || !candidate[j] || fabs(shared(info, members[at], j)) <= SHARED_DIRECTION) continue;
-            members[n++] = j;
-            taken[j] = true;
-        }
-    return n;
-}
-
 static int compare_indices(const void *a, const void *b)
 {
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
@@ -226,7 +179,7 @@ static int compare_indices(const void *a, const void *b)
 }
 
 static adept_status list_groups(adept_identifiability *out, adept_arena *arena, const adept_information *info,
-                                  adept_error *err)
+                                adept_error *err)
 {
     size_t n = info->n;
     bool *candidate = adept_arena_array(arena, n + 1, sizeof *candidate);
@@ -238,7 +191,17 @@ static adept_status list_groups(adept_identifiability *out, adept_arena *arena, 
         candidate[i] = !out->parameters[info->index[i]].determined && info->sensitivity[i] >= NO_SENSITIVITY;
     for (size_t i = 0; i < n; i++) {
         if (!candidate[i] || taken[i]) continue;
-        size_t count = collect_group(members, taken, info, candidate, i);
+        /* Parameters that unknown directions connect, however many steps apart. */
+        size_t first = i;
+        size_t count = 0;
+        members[count++] = first;
+        taken[first] = true;
+        for (size_t at = 0; at < count; at++)
+            for (size_t j = 0; j < info->n; j++) {
+                if (taken[j] || !candidate[j] || fabs(shared(info, members[at], j)) <= SHARED_DIRECTION) continue;
+                members[count++] = j;
+                taken[j] = true;
+            }
         if (count < 2) continue;
         qsort(members, count, sizeof *members, compare_indices);
         adept_status status = add_group(out, arena, info, members, count, err);
@@ -258,7 +221,29 @@ adept_status adept_identify(adept_identifiability *out, adept_arena *arena, cons
         (adept_identifiability){.n = fit->n_parameters, .noise_time = info.noise_time, .noise_power = info.noise_power};
     out->parameters = adept_arena_array(arena, fit->n_parameters + 1, sizeof *out->parameters);
     if (!out->parameters) return adept_no_memory(err, "identifiability");
-    describe_parameters(out, arena, &info, fit, refits);
+    for (size_t i = 0; i < fit->n_parameters; i++) {
+        const adept_fit_parameter *p = &fit->parameters[i];
+        adept_parameter_report *r = &out->parameters[i];
+        *r = (adept_parameter_report){.name = p->info.name,
+                                      .value = p->value,
+                                      .low = p->info.low,
+                                      .high = p->info.high,
+                                      .log_scale = p->info.log_scale,
+                                      .free = p->state == ADEPT_FIT_FREE,
+                                      .std_error = NAN,
+                                      .refit_low = NAN,
+                                      .refit_high = NAN};
+        if (!r->free) r->kept = p->reason;
+        if (!r->free) continue;
+        r->at_low = place_in_range(&p->info, p->value) < AT_BOUND;
+        r->at_high = place_in_range(&p->info, p->value) > 1.0 - AT_BOUND;
+        out->n_free++;
+        out->n_at_bound += r->at_low || r->at_high;
+    }
+    for (size_t i = 0; i < info.n; i++) {
+        judge(&out->parameters[info.index[i]], arena, &info, i, refits);
+        out->n_determined += out->parameters[info.index[i]].determined;
+    }
     status = list_correlations(out, arena, &info, err);
     if (status == ADEPT_OK) status = list_groups(out, arena, &info, err);
     return status == ADEPT_OK && adept_arena_failed(arena) ? adept_no_memory(err, "identifiability") : status;

@@ -1,6 +1,5 @@
 /** @file layouts.c  What predictions of layouts are worth; see adept_layouts.h. */
 #include "adept_layouts.h"
-#include "adept_json.h"
 #include "adept_json_writer.h"
 #include "adept_statistics.h"
 #include "fit_report.h"
@@ -67,32 +66,6 @@ static double tokens_per_gpu(const adept_scored *s)
 static bool is_same(const adept_dataset_row *a, const adept_dataset_row *b)
 {
     return a->profile == b->profile && a->hw == b->hw && memcmp(&a->run, &b->run, sizeof a->run) == 0;
-}
-
-static size_t collect(timed_row *out, const adept_evaluation *e)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < e->n; i++) {
-        const adept_scored *s = &e->rows[i];
-        if (!(s->measured->step_time_s > 0) || !(s->time_s > 0)) continue;
-        out[n] = (timed_row){.scored = s,
-                             .stack = adept_dataset_row_stack(s->measured),
-                             .source = s->measured->source,
-                             .measured_s = s->measured->step_time_s,
-                             .predicted_s = s->time_s,
-                             .ideal_s = s->ideal_s,
-                             .gpu_s_per_token = 1 / tokens_per_gpu(s),
-                             .same = n};
-        while (strcmp(out[out[n].stack_id].stack, out[n].stack) != 0)
-            out[n].stack_id++;
-        while (strcmp(out[out[n].source_id].source, out[n].source) != 0)
-            out[n].source_id++;
-        for (size_t k = 0; k < n && out[n].same == n; k++)
-            if (is_same(out[k].scored->measured, s->measured)) out[n].same = k;
-        n++;
-    }
-    return n;
 }
 
 /* ---- factors ---- */
@@ -302,11 +275,11 @@ static adept_status add_choices(adept_choices *c, adept_arena *arena, const time
         if (count < 2) continue;
         adept_layout_choice *of = &c->choices[c->n++];
         *of = (adept_layout_choice){.label = label_of(arena, &rows[i], kind),
-                             .n = count,
-                             .over_5 = adept_kendall(measured, predicted, same, count, 0.05),
-                             .over_10 = adept_kendall(measured, predicted, same, count, 0.1),
-                             .regret_1 = adept_regret(measured, predicted, count, 1),
-                             .regret_3 = adept_regret(measured, predicted, count, 3)};
+                                    .n = count,
+                                    .over_5 = adept_kendall(measured, predicted, same, count, 0.05),
+                                    .over_10 = adept_kendall(measured, predicted, same, count, 0.1),
+                                    .regret_1 = adept_regret(measured, predicted, count, 1),
+                                    .regret_3 = adept_regret(measured, predicted, count, 3)};
         add_order(&c->over_5, &of->over_5);
         add_order(&c->over_10, &of->over_10);
         c->regret_1 += of->regret_1;
@@ -350,7 +323,26 @@ adept_status adept_layout_report_new(adept_layout_report **out, adept_arena *are
            *more = adept_arena_array(arena, 2 * e->n + 1, sizeof *more);
 
     if (!r || !rows || !ways || !room || !more) return adept_no_memory(err, "errors of layouts");
-    const size_t n = collect(rows, e);
+    size_t n = 0;
+    for (size_t i = 0; i < e->n; i++) {
+        const adept_scored *s = &e->rows[i];
+        if (!(s->measured->step_time_s > 0) || !(s->time_s > 0)) continue;
+        rows[n] = (timed_row){.scored = s,
+                              .stack = adept_dataset_row_stack(s->measured),
+                              .source = s->measured->source,
+                              .measured_s = s->measured->step_time_s,
+                              .predicted_s = s->time_s,
+                              .ideal_s = s->ideal_s,
+                              .gpu_s_per_token = 1 / tokens_per_gpu(s),
+                              .same = n};
+        while (strcmp(rows[rows[n].stack_id].stack, rows[n].stack) != 0)
+            rows[n].stack_id++;
+        while (strcmp(rows[rows[n].source_id].source, rows[n].source) != 0)
+            rows[n].source_id++;
+        for (size_t k = 0; k < n && rows[n].same == n; k++)
+            if (is_same(rows[k].scored->measured, s->measured)) rows[n].same = k;
+        n++;
+    }
     r->stacks = adept_arena_array(arena, n + 1, sizeof *r->stacks);
     r->sources = adept_arena_array(arena, n + 1, sizeof *r->sources);
     r->by_source = adept_arena_array(arena, n + 1, sizeof *r->by_source);

@@ -3,7 +3,6 @@
 #include <gsl/gsl_errno.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* An interval is twice as wide at twice the calibrated range: no measurement says how wide it must be out there, so

@@ -1,7 +1,6 @@
 /** @file stack_factors.c  Factors of software stacks from the report of `calibrate --layouts`; see adept_layouts.h. */
 #include "adept_json.h"
 #include "adept_layouts.h"
-#include <math.h>
 #include <string.h>
 
 #define MAX_BYTES ((size_t)16 << 20)

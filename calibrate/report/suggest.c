@@ -85,17 +85,6 @@ static void add(search *s, candidate c)
     if (c.change == POWER || can_run(s, &c)) s->list[s->n++] = c;
 }
 
-static void list_measured(search *s)
-{
-    for (size_t i = 0; i < s->dataset->n; i++) {
-        const adept_dataset_row *row = &s->dataset->rows[i];
-        candidate c = {.like = row, .profile = row->profile, .run = row->run};
-        candidate *same = find(s->measured, s->n_measured, &c);
-        if (!same) *(same = &s->measured[s->n_measured++]) = c;
-        same->has_power = same->has_power || !isnan(row->power_avg_w);
-    }
-}
-
 static void vary_gpus(search *s, const candidate *from)
 {
     static const int64_t counts[] = {1, 2, 4, 8};
@@ -175,7 +164,13 @@ static adept_status collect(search *s, adept_error *err)
     adept_status status = ADEPT_OK;
     size_t n_workloads = 0;
     bool any_power = false;
-    list_measured(s);
+    for (size_t i = 0; i < s->dataset->n; i++) {
+        const adept_dataset_row *row = &s->dataset->rows[i];
+        candidate c = {.like = row, .profile = row->profile, .run = row->run};
+        candidate *same = find(s->measured, s->n_measured, &c);
+        if (!same) *(same = &s->measured[s->n_measured++]) = c;
+        same->has_power = same->has_power || !isnan(row->power_avg_w);
+    }
     for (size_t i = 0; i < s->n_measured; i++)
         any_power = any_power || s->measured[i].has_power;
     for (size_t i = 0; i < s->n_measured && i < MAX_CONFIGURATIONS && status == ADEPT_OK; i++) {
@@ -282,7 +277,7 @@ static const char *change_text(adept_arena *arena, const char *before, const ade
     const char *join = *before ? "; " : "";
     if (p->log_scale)
         return adept_arena_printf(arena, "%s%s%s known to a factor of %.3g instead of %.3g", before, join, p->name,
-                                 exp(to), exp(from));
+                                  exp(to), exp(from));
     return adept_arena_printf(arena, "%s%s%s known to +- %.2g instead of %.2g", before, join, p->name, to, from);
 }
 

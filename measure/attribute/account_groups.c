@@ -144,20 +144,6 @@ static bool add_job_share(adept_account_groups *g, counted *c, adept_name_map *n
            (!by_state || count_job(c, by_state, by_state, s->job));
 }
 
-/* What several of a group may each have of one GPU they do not have together: no group has more than all GPUs' energy,
- * which is known. */
-static void bound_ranges(adept_account_groups *g)
-{
-    double all_j = g->all.energy_j[ADEPT_ENERGY_GPU];
-    adept_account_group *const sums[] = {&g->system, &g->idle, &g->hidden, &g->jobs, &g->lost, &g->open};
-
-    for (size_t i = 0; i < g->n; i++)
-        g->list[i].gpu_high_j = fmin(g->list[i].gpu_high_j, all_j);
-    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
-        sums[i]->gpu_high_j = fmin(sums[i]->gpu_high_j, all_j);
-    g->all.gpu_low_j = g->all.gpu_high_j = all_j;
-}
-
 static int by_energy(const void *a, const void *b)
 {
     const adept_account_group *left = a, *right = b;
@@ -194,7 +180,15 @@ adept_status adept_account_groups_of(adept_account_groups **out, const adept_acc
         return adept_no_memory(err, "the accounting of jobs");
     }
     g->all.n_jobs = g->jobs.n_jobs;
-    bound_ranges(g);
+    /* What several of a group may each have of one GPU they do not have together: no group has more than all GPUs'
+     * energy, which is known. */
+    double all_j = g->all.energy_j[ADEPT_ENERGY_GPU];
+    adept_account_group *const sums[] = {&g->system, &g->idle, &g->hidden, &g->jobs, &g->lost, &g->open};
+    for (size_t i = 0; i < g->n; i++)
+        g->list[i].gpu_high_j = fmin(g->list[i].gpu_high_j, all_j);
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        sums[i]->gpu_high_j = fmin(sums[i]->gpu_high_j, all_j);
+    g->all.gpu_low_j = g->all.gpu_high_j = all_j;
     if (g->n > 0) qsort(g->list, g->n, sizeof *g->list, by_energy);
     *out = g;
     return ADEPT_OK;

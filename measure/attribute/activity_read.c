@@ -84,15 +84,6 @@ static double get_double(cursor *c)
     return value;
 }
 
-static float get_float(cursor *c)
-{
-    uint32_t bits = (uint32_t)get_fixed(c, 4);
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static const char *keep(cursor *c, const void *kept)
 {
     if (kept) return kept;
@@ -214,7 +205,9 @@ static void get_process(log_reader *r, cursor *c)
 
 static float get_amount(cursor *c)
 {
-    float value = get_float(c);
+    uint32_t bits = (uint32_t)get_fixed(c, 4);
+    float value;
+    memcpy(&value, &bits, sizeof value);
 
     if (!isnan(value) && (value < 0 || isinf(value))) refuse(c, "an amount is below 0, or infinite");
     return value;
@@ -254,35 +247,6 @@ static void get_gpu_uses(log_reader *r, cursor *c, adept_activity_interval *inte
     interval->n_gpu_uses = n;
 }
 
-static void get_instance(cursor *c, adept_activity_interval *interval)
-{
-    uint64_t use = get_below(c, interval->n_gpu_uses, "a MIG instance is of no GPU's use");
-    uint64_t instance = get_below(c, UINT32_MAX, "the number of a MIG instance is none");
-    float slices = get_amount(c);
-
-    if (c->wrong) return;
-    ((adept_gpu_use *)interval->gpu_uses)[use].instance = (uint32_t)instance + 1;
-    ((adept_gpu_use *)interval->gpu_uses)[use].slices = isnan(slices) ? 0 : slices;
-}
-
-static void get_sample(log_reader *r, cursor *c)
-{
-    size_t meter = (size_t)get_below(c, r->shown.n_meters, "a sample is of no meter");
-    adept_sample s;
-
-    s.time_s = get_double(c);
-    s.energy_j = get_double(c);
-    s.power_w = get_double(c);
-    if (c->wrong) return;
-    adept_meter_log *m = &r->meters[meter];
-    if (!isfinite(s.time_s) || (m->n_samples > 0 && !(s.time_s > m->samples[m->n_samples - 1].time_s)))
-        refuse(c, "samples of a meter are not in order of time");
-    adept_sample *samples =
-        grown(c, (void *)m->samples, &r->sample_capacities[meter], m->n_samples + 1, sizeof *samples);
-    m->samples = samples;
-    if (!c->wrong) samples[m->n_samples++] = s;
-}
-
 static void get_interval(log_reader *r, cursor *c)
 {
     adept_activity_interval interval = {0};
@@ -298,29 +262,34 @@ static void get_interval(log_reader *r, cursor *c)
         get_process(r, c);
     get_activities(r, c, &interval);
     get_gpu_uses(r, c, &interval);
-    for (size_t left = get_count(c, 25); left > 0 && !c->wrong; left--)
-        get_sample(r, c);
-    for (size_t left = c->wrong || c->at == c->end ? 0 : get_count(c, 6); left > 0 && !c->wrong; left--)
-        get_instance(c, &interval);
+    for (size_t left = get_count(c, 25); left > 0 && !c->wrong; left--) {
+        size_t meter = (size_t)get_below(c, r->shown.n_meters, "a sample is of no meter");
+        adept_sample s;
+        s.time_s = get_double(c);
+        s.energy_j = get_double(c);
+        s.power_w = get_double(c);
+        if (c->wrong) continue;
+        adept_meter_log *m = &r->meters[meter];
+        if (!isfinite(s.time_s) || (m->n_samples > 0 && !(s.time_s > m->samples[m->n_samples - 1].time_s)))
+            refuse(c, "samples of a meter are not in order of time");
+        adept_sample *samples =
+            grown(c, (void *)m->samples, &r->sample_capacities[meter], m->n_samples + 1, sizeof *samples);
+        m->samples = samples;
+        if (!c->wrong) samples[m->n_samples++] = s;
+    }
+    for (size_t left = c->wrong || c->at == c->end ? 0 : get_count(c, 6); left > 0 && !c->wrong; left--) {
+        uint64_t use = get_below(c, interval.n_gpu_uses, "a MIG instance is of no GPU's use");
+        uint64_t instance = get_below(c, UINT32_MAX, "the number of a MIG instance is none");
+        float slices = get_amount(c);
+        if (c->wrong) continue;
+        ((adept_gpu_use *)interval.gpu_uses)[use].instance = (uint32_t)instance + 1;
+        ((adept_gpu_use *)interval.gpu_uses)[use].slices = isnan(slices) ? 0 : slices;
+    }
     r->intervals = grown(c, r->intervals, &r->interval_capacity, n + 1, sizeof *r->intervals);
     if (c->wrong) return;
     r->intervals[n] = interval;
     r->shown.intervals = r->intervals;
     r->shown.n_intervals = n + 1;
-}
-
-static void get_block(log_reader *r, cursor *c, bool is_first)
-{
-    uint64_t kind = get_fixed(c, 1);
-
-    if (is_first != (kind == ADEPT_LOG_HEAD))
-        refuse(c, is_first ? "it has no head" : "a second head");
-    else if (kind == ADEPT_LOG_HEAD)
-        get_head(r, c);
-    else if (kind == ADEPT_LOG_NOTE)
-        add_source(r, c);
-    else if (kind == ADEPT_LOG_INTERVAL)
-        get_interval(r, c);
 }
 
 /* ---------------------------------------------------------------- blocks ------------------------------------------ */
@@ -418,7 +387,15 @@ static adept_status read_blocks(log_reader *r, FILE *file, const char *path, ade
         cursor c = {.at = (const unsigned char *)payload.data,
                     .end = (const unsigned char *)payload.data + payload.size,
                     .arena = r->arena};
-        get_block(r, &c, is_first);
+        uint64_t kind = get_fixed(&c, 1);
+        if (is_first != (kind == ADEPT_LOG_HEAD))
+            refuse(&c, is_first ? "it has no head" : "a second head");
+        else if (kind == ADEPT_LOG_HEAD)
+            get_head(r, &c);
+        else if (kind == ADEPT_LOG_NOTE)
+            add_source(r, &c);
+        else if (kind == ADEPT_LOG_INTERVAL)
+            get_interval(r, &c);
         is_first = false;
         if (c.no_memory || adept_arena_failed(r->arena))
             status = adept_no_memory(err, path);

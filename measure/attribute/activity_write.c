@@ -216,33 +216,6 @@ adept_status adept_log_note(adept_log_file *f, const char *text, adept_error *er
     return append(f, &b, err);
 }
 
-static adept_status append_head(adept_log_file *f, const adept_activity_log *head, adept_error *err)
-{
-    adept_buffer b = begin_block(ADEPT_LOG_HEAD);
-    unsigned has = 0;
-
-    for (unsigned k = 0; k < ADEPT_ACTIVITIES; k++)
-        has |= head->has[k] ? 1u << k : 0;
-    put_varint(&b, has < 1u << ADEPT_LOG_KINDS_OF_1 ? 1 : ADEPT_LOG_VERSION);
-    put_text(&b, head->host, 0);
-    put_double(&b, head->period_s);
-    put_varint(&b, (unsigned)head->n_cpus);
-    put_varint(&b, has);
-    put_varint(&b, head->n_sources);
-    for (size_t i = 0; i < head->n_sources; i++)
-        put_text(&b, head->sources[i], 0);
-    put_varint(&b, head->n_meters);
-    for (size_t i = 0; i < head->n_meters; i++) {
-        put_text(&b, head->meters[i].name, 0);
-        put_text(&b, head->meters[i].source, 0);
-        put_varint(&b, head->meters[i].component);
-    }
-    put_varint(&b, head->n_meters);
-    for (size_t i = 0; i < head->n_meters; i++)
-        put_text(&b, head->meters[i].inside ? head->meters[i].inside : "", 0);
-    return append(f, &b, err);
-}
-
 adept_status adept_log_create(adept_log_file *f, const char *path, const adept_activity_log *head, adept_error *err)
 {
     *f = (adept_log_file){.path = strdup(path), .fd = -1};
@@ -250,7 +223,30 @@ adept_status adept_log_create(adept_log_file *f, const char *path, const adept_a
     f->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
     adept_status status = f->fd < 0 ? adept_error_set(err, ADEPT_E_IO, "cannot create %s: %s", path, strerror(errno))
                                     : write_all(f, ADEPT_LOG_MAGIC, strlen(ADEPT_LOG_MAGIC), err);
-    if (status == ADEPT_OK) status = append_head(f, head, err);
+    if (status == ADEPT_OK) {
+        adept_buffer b = begin_block(ADEPT_LOG_HEAD);
+        unsigned has = 0;
+        for (unsigned k = 0; k < ADEPT_ACTIVITIES; k++)
+            has |= head->has[k] ? 1u << k : 0;
+        put_varint(&b, has < 1u << ADEPT_LOG_KINDS_OF_1 ? 1 : ADEPT_LOG_VERSION);
+        put_text(&b, head->host, 0);
+        put_double(&b, head->period_s);
+        put_varint(&b, (unsigned)head->n_cpus);
+        put_varint(&b, has);
+        put_varint(&b, head->n_sources);
+        for (size_t i = 0; i < head->n_sources; i++)
+            put_text(&b, head->sources[i], 0);
+        put_varint(&b, head->n_meters);
+        for (size_t i = 0; i < head->n_meters; i++) {
+            put_text(&b, head->meters[i].name, 0);
+            put_text(&b, head->meters[i].source, 0);
+            put_varint(&b, head->meters[i].component);
+        }
+        put_varint(&b, head->n_meters);
+        for (size_t i = 0; i < head->n_meters; i++)
+            put_text(&b, head->meters[i].inside ? head->meters[i].inside : "", 0);
+        status = append(f, &b, err);
+    }
     if (status != ADEPT_OK) adept_log_close(f, NULL);
     return status;
 }

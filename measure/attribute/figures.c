@@ -115,18 +115,6 @@ static void rotate(square *a, square *vectors, size_t n, size_t p, size_t q)
     }
 }
 
-/* The matrix becomes diagonal; the columns of `vectors` are what it turns. */
-static void diagonalise(square *a, square *vectors, size_t n)
-{
-    memset(vectors, 0, sizeof *vectors);
-    for (size_t i = 0; i < n; i++)
-        vectors->at[i][i] = 1;
-    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++)
-        for (size_t p = 0; p < n; p++)
-            for (size_t q = p + 1; q < n; q++)
-                if (fabs(a->at[p][q]) > 1e-300) rotate(a, vectors, n, p, q);
-}
-
 double adept_collinearity(double *inflation, const adept_lasso *rows)
 {
     square r, vectors;
@@ -141,7 +129,14 @@ double adept_collinearity(double *inflation, const adept_lasso *rows)
     for (size_t j = 0; j < n; j++)
         for (size_t k = 0; k < n; k++)
             r.at[j][k] = j == k ? 1 : r.at[j][k] / (inflation[j] * inflation[k]);
-    diagonalise(&r, &vectors, n);
+    /* The matrix becomes diagonal; the columns of `vectors` are what it turns. */
+    memset(&vectors, 0, sizeof vectors);
+    for (size_t i = 0; i < n; i++)
+        vectors.at[i][i] = 1;
+    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++)
+        for (size_t p = 0; p < n; p++)
+            for (size_t q = p + 1; q < n; q++)
+                if (fabs(r.at[p][q]) > 1e-300) rotate(&r, &vectors, n, p, q);
     for (size_t j = 0; j < n; j++)
         inflation[j] = 0;
     for (size_t k = 0; k < n; k++) {

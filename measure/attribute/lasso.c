@@ -80,32 +80,6 @@ static double best(const adept_lasso *l, const double *w, size_t j)
 /* ---------------------------------------------------------------- where sweeps are slow ----------------------------
  */
 
-/* Solve for some columns by Cholesky's factors; `out` holds the right side. @return false: they are not independent */
-static bool solve_columns(double *out, const adept_lasso *l, const size_t *columns, size_t n)
-{
-    double f[ADEPT_LASSO_MOST][ADEPT_LASSO_MOST];
-
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double sum = l->gram[columns[i]][columns[j]];
-            for (size_t k = 0; k < j; k++)
-                sum -= f[i][k] * f[j][k];
-            if (i == j && !(sum > 1e-15 * l->gram[columns[i]][columns[i]])) return false;
-            f[i][j] = i == j ? sqrt(sum) : sum / f[j][j];
-        }
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < i; k++)
-            out[i] -= f[i][k] * out[k];
-        out[i] /= f[i][i];
-    }
-    for (size_t i = n; i-- > 0;) {
-        for (size_t k = i + 1; k < n; k++)
-            out[i] -= f[k][i] * out[k];
-        out[i] /= f[i][i];
-    }
-    return true;
-}
-
 /* The minimum of the weights that are not 0, or as far on the way there as none of them passes 0 that may not: Newton's
  * step.
  * @return is there more of the way? */
@@ -119,7 +93,26 @@ static bool step(double *w, const adept_lasso *l)
         way[n] = correlation(l, w, j) - copysign(l->penalty[j] / 2, w[j]);
         columns[n++] = j;
     }
-    if (!solve_columns(way, l, columns, n)) return false;
+    /* Solve for some columns by Cholesky's factors; `way` holds the right side. */
+    double f[ADEPT_LASSO_MOST][ADEPT_LASSO_MOST];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = l->gram[columns[i]][columns[j]];
+            for (size_t k = 0; k < j; k++)
+                sum -= f[i][k] * f[j][k];
+            if (i == j && !(sum > 1e-15 * l->gram[columns[i]][columns[i]])) return false;
+            f[i][j] = i == j ? sqrt(sum) : sum / f[j][j];
+        }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++)
+            way[i] -= f[i][k] * way[k];
+        way[i] /= f[i][i];
+    }
+    for (size_t i = n; i-- > 0;) {
+        for (size_t k = i + 1; k < n; k++)
+            way[i] -= f[k][i] * way[k];
+        way[i] /= f[i][i];
+    }
     for (size_t i = 0; i < n; i++) {
         size_t j = columns[i];
         bool passes = (w[j] + way[i] > 0) != (w[j] > 0) && !(l->is_free[j] && l->penalty[j] == 0);

@@ -83,34 +83,6 @@ static bool is_stuck(const adept_activity_log *log, double from_s, double to_s, 
     return high - low > change;
 }
 
-static void mark_stuck(adept_meter_series *s, const adept_activity_log *log, const adept_meter_log *meter)
-{
-    const adept_sample *first = NULL, *last = NULL, *end = meter->samples + meter->n_samples;
-    double least, most;
-
-    load_between(log, -INFINITY, INFINITY, &least, &most);
-    double change = fmax(LOAD_CHANGE * (most - least), LEAST_CHANGE);
-    for (const adept_sample *at = meter->samples; at < end; at++) {
-        if (says_nothing(at)) continue;
-        if (first && !same_reading(first, at)) {
-            if (is_stuck(log, first->time_s, last->time_s, change)) mark(s, first->time_s, last->time_s);
-            first = NULL;
-        }
-        if (!first) first = at;
-        last = at;
-    }
-    if (first && is_stuck(log, first->time_s, last->time_s, change)) mark(s, first->time_s, last->time_s);
-}
-
-/* n_bad: from marks of stretches to counts of them. */
-static void count_bad(adept_meter_series *s, double gap_s)
-{
-    for (size_t i = 1; i < s->n; i++) {
-        bool is_bad = s->n_bad[i] || s->time_s[i] - s->time_s[i - 1] > gap_s || s->energy_j[i] < s->energy_j[i - 1];
-        s->n_bad[i] = s->n_bad[i - 1] + is_bad;
-    }
-}
-
 adept_status adept_meter_series_make(adept_meter_series *s, const adept_activity_log *log, const adept_meter_log *meter,
                                      adept_error *err)
 {
@@ -133,8 +105,27 @@ adept_status adept_meter_series_make(adept_meter_series *s, const adept_activity
     }
     double gap_s = GAP * median_distance(s, room);
     free(room);
-    if (s->n > 0) mark_stuck(s, log, meter);
-    count_bad(s, gap_s);
+    if (s->n > 0) {
+        const adept_sample *first = NULL, *last = NULL, *end = meter->samples + meter->n_samples;
+        double least, most;
+        load_between(log, -INFINITY, INFINITY, &least, &most);
+        double change = fmax(LOAD_CHANGE * (most - least), LEAST_CHANGE);
+        for (const adept_sample *at = meter->samples; at < end; at++) {
+            if (says_nothing(at)) continue;
+            if (first && !same_reading(first, at)) {
+                if (is_stuck(log, first->time_s, last->time_s, change)) mark(s, first->time_s, last->time_s);
+                first = NULL;
+            }
+            if (!first) first = at;
+            last = at;
+        }
+        if (first && is_stuck(log, first->time_s, last->time_s, change)) mark(s, first->time_s, last->time_s);
+    }
+    /* n_bad: from marks of stretches to counts of them. */
+    for (size_t i = 1; i < s->n; i++) {
+        bool is_bad = s->n_bad[i] || s->time_s[i] - s->time_s[i - 1] > gap_s || s->energy_j[i] < s->energy_j[i - 1];
+        s->n_bad[i] = s->n_bad[i - 1] + is_bad;
+    }
     return ADEPT_OK;
 }
 

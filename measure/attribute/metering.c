@@ -11,15 +11,6 @@ static bool is_part(adept_component c)
     return c == ADEPT_COMPONENT_CPU || c == ADEPT_COMPONENT_DRAM || c == ADEPT_COMPONENT_GPU;
 }
 
-static bool has_node_meter(const adept_activity_log *log)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < log->n_meters; i++)
-        any = any || adept_meter_is_of_node(log, i);
-    return any;
-}
-
 static bool has_component(const adept_activity_log *log, adept_component c)
 {
     bool any = false;
@@ -58,7 +49,9 @@ adept_status adept_metering_choose(adept_attribution_model *model, const adept_a
                                    size_t n_sources, const adept_attribution_options *options, adept_error *err)
 {
     const adept_activity_log *log = sources[0].log;
-    bool has_node = has_node_meter(log);
+    bool has_node = false;
+    for (size_t i = 0; i < log->n_meters; i++)
+        has_node = has_node || adept_meter_is_of_node(log, i);
     const char **names = adept_arena_array(model->arena, log->n_meters + 1, sizeof *names);
 
     for (size_t i = 0; i < n_sources; i++)

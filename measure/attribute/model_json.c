@@ -31,66 +31,6 @@ static const char *unit_of(adept_activity_kind kind)
     return n > 6 && strcmp(name + n - 6, "_bytes") == 0 ? "J/B" : "J";
 }
 
-static void put_features(adept_json_writer *w, const adept_attribution_model *m)
-{
-    adept_json_begin_array(w, "features");
-    for (size_t j = 0; j < m->n_features; j++) {
-        const adept_attribution_feature *f = &m->features[j];
-        adept_json_begin_object(w, NULL);
-        adept_json_put_members(w, "name %s unit %s weight_j %g", adept_activity_name(f->kind), unit_of(f->kind),
-                               f->weight_j);
-        adept_json_put_pair(w, "interval", f->low_j, f->high_j);
-        adept_json_put_members(w, "mean %g scale %g spearman %g variance_inflation %g", f->mean, f->scale, f->spearman,
-                               f->inflation);
-        adept_json_end_object(w);
-    }
-    adept_json_end_array(w);
-}
-
-static void put_correlations(adept_json_writer *w, const adept_attribution_model *m)
-{
-    adept_json_begin_array(w, "correlations");
-    for (size_t i = 0; i < m->n_correlations; i++)
-        adept_json_put_object(w, NULL, "name %s spearman %g intervals %jd", m->correlations[i].name,
-                              m->correlations[i].spearman, (intmax_t)m->correlations[i].n);
-    adept_json_end_array(w);
-}
-
-static void put_quality(adept_json_writer *w, const adept_attribution_model *m)
-{
-    adept_json_begin_object(w, "quality");
-    put_figures(w, "test", &m->test);
-    put_figures(w, "train", &m->train);
-    adept_json_begin_object(w, "baselines");
-    put_figures(w, "constant", &m->constant);
-    put_figures(w, "cpu_time", &m->cpu_only);
-    adept_json_end_object(w);
-    adept_json_put_members(w, "condition_number %g intervals %jd intervals_used %jd kkt_residual %g", m->condition,
-                           (intmax_t)m->n_intervals, (intmax_t)m->n_used, m->kkt);
-    adept_json_end_object(w);
-}
-
-static void put_draws(adept_json_writer *w, const adept_attribution_model *m)
-{
-    size_t columns = m->n_features + 1;
-
-    adept_json_begin_object(w, "bootstrap");
-    adept_json_put_members(w, "level %g replicates %jd block_intervals %jd seed %jd", ADEPT_ATTRIBUTION_LEVEL,
-                           (intmax_t)m->n_draws, (intmax_t)m->block, (intmax_t)m->seed);
-    adept_json_begin_array(w, "draws"); /* weights in the order of features, then the static watts */
-    bool was_pretty = w->pretty;
-    for (size_t b = 0; b < m->n_draws; b++) {
-        adept_json_begin_array(w, NULL);
-        w->pretty = false;
-        for (size_t j = 0; j < columns; j++)
-            adept_json_put_number(w, NULL, m->draws[b * columns + j]);
-        adept_json_end_array(w);
-        w->pretty = was_pretty;
-    }
-    adept_json_end_array(w);
-    adept_json_end_object(w);
-}
-
 char *adept_attribution_model_text(const adept_attribution_model *m)
 {
     adept_json_writer w = {.pretty = true};
@@ -105,12 +45,51 @@ char *adept_attribution_model_text(const adept_attribution_model *m)
     adept_json_put_members(&w, "standardize %s sign %s shrinkage %s lambda1 %g lambda2 %g", m->centred ? "z" : "scale",
                            m->is_free ? "free" : "nonnegative", m->is_refitted ? "refit" : "keep", m->lambda1,
                            m->lambda2);
-    put_features(&w, m);
-    put_correlations(&w, m);
+    adept_json_begin_array(&w, "features");
+    for (size_t j = 0; j < m->n_features; j++) {
+        const adept_attribution_feature *f = &m->features[j];
+        adept_json_begin_object(&w, NULL);
+        adept_json_put_members(&w, "name %s unit %s weight_j %g", adept_activity_name(f->kind), unit_of(f->kind),
+                               f->weight_j);
+        adept_json_put_pair(&w, "interval", f->low_j, f->high_j);
+        adept_json_put_members(&w, "mean %g scale %g spearman %g variance_inflation %g", f->mean, f->scale, f->spearman,
+                               f->inflation);
+        adept_json_end_object(&w);
+    }
+    adept_json_end_array(&w);
+    adept_json_begin_array(&w, "correlations");
+    for (size_t i = 0; i < m->n_correlations; i++)
+        adept_json_put_object(&w, NULL, "name %s spearman %g intervals %jd", m->correlations[i].name,
+                              m->correlations[i].spearman, (intmax_t)m->correlations[i].n);
+    adept_json_end_array(&w);
     adept_json_put_number(&w, "static_w", m->static_w);
     adept_json_put_pair(&w, "static_interval", m->static_low_w, m->static_high_w);
-    put_quality(&w, m);
-    put_draws(&w, m);
+    adept_json_begin_object(&w, "quality");
+    put_figures(&w, "test", &m->test);
+    put_figures(&w, "train", &m->train);
+    adept_json_begin_object(&w, "baselines");
+    put_figures(&w, "constant", &m->constant);
+    put_figures(&w, "cpu_time", &m->cpu_only);
+    adept_json_end_object(&w);
+    adept_json_put_members(&w, "condition_number %g intervals %jd intervals_used %jd kkt_residual %g", m->condition,
+                           (intmax_t)m->n_intervals, (intmax_t)m->n_used, m->kkt);
+    adept_json_end_object(&w);
+    size_t columns = m->n_features + 1;
+    adept_json_begin_object(&w, "bootstrap");
+    adept_json_put_members(&w, "level %g replicates %jd block_intervals %jd seed %jd", ADEPT_ATTRIBUTION_LEVEL,
+                           (intmax_t)m->n_draws, (intmax_t)m->block, (intmax_t)m->seed);
+    adept_json_begin_array(&w, "draws"); /* weights in the order of features, then the static watts */
+    bool was_pretty = w.pretty;
+    for (size_t b = 0; b < m->n_draws; b++) {
+        adept_json_begin_array(&w, NULL);
+        w.pretty = false;
+        for (size_t j = 0; j < columns; j++)
+            adept_json_put_number(&w, NULL, m->draws[b * columns + j]);
+        adept_json_end_array(&w);
+        w.pretty = was_pretty;
+    }
+    adept_json_end_array(&w);
+    adept_json_end_object(&w);
     adept_json_put_strings(&w, "notes", m->notes, m->n_notes);
     adept_json_end_object(&w);
     return adept_json_finish(&w);

@@ -176,26 +176,6 @@ static const char *behind_slices(const char *path)
     return at > path && *at == '/' ? at + 1 : NULL;
 }
 
-/* Slurm's layouts from the root, where nobody but root makes folders: /slurm[_NODE]/uid_U/job_J/... (v1),
- * /system.slice/[NODE_]slurmstepd.scope/job_J/... (v2). Below a user's own folder anybody may call one so. */
-static int64_t job_of_cgroup(const char *path)
-{
-    static const char scope[] = "slurmstepd.scope";
-    const size_t length = sizeof scope - 1;
-    const char *at = NULL, *first = behind_slices(path);
-    int64_t number = 0;
-
-    if (first) {
-        const char *end = strchrnul(first, '/'), *name = end - length;
-        bool is_scope = end - first >= (ptrdiff_t)length && strncmp(name, scope, length) == 0;
-        if (is_scope && (name == first || name[-1] == '_')) at = end;
-    } else if (strncmp(path, "/slurm", 6) == 0 && strchr("/_", path[6])) {
-        at = numbered(&number, strchrnul(path + 6, '/'), "/uid_");
-    }
-    at = at ? numbered(&number, at, "/job_") : NULL;
-    return at && number > 0 ? number : -1;
-}
-
 /* Is the word among those between commas? */
 static bool has_word(const char *list, const char *word)
 {
@@ -216,7 +196,24 @@ const char *adept_proc_cgroup(char *text, int64_t *job)
         if (!path) continue;
         *path++ = '\0';
         controllers++;
-        if (*job < 0) *job = job_of_cgroup(path);
+        if (*job < 0) {
+            /* Slurm's layouts from the root, where nobody but root makes folders: /slurm[_NODE]/uid_U/job_J/... (v1),
+             * /system.slice/[NODE_]slurmstepd.scope/job_J/... (v2). Below a user's own folder anybody may call one so.
+             */
+            static const char scope[] = "slurmstepd.scope";
+            const size_t length = sizeof scope - 1;
+            const char *at = NULL, *first = behind_slices(path);
+            int64_t number = 0;
+            if (first) {
+                const char *end = strchrnul(first, '/'), *name = end - length;
+                bool is_scope = end - first >= (ptrdiff_t)length && strncmp(name, scope, length) == 0;
+                if (is_scope && (name == first || name[-1] == '_')) at = end;
+            } else if (strncmp(path, "/slurm", 6) == 0 && strchr("/_", path[6])) {
+                at = numbered(&number, strchrnul(path + 6, '/'), "/uid_");
+            }
+            at = at ? numbered(&number, at, "/job_") : NULL;
+            *job = at && number > 0 ? number : -1;
+        }
         if (has_word(controllers, "cpuacct")) found = path;
         if (*controllers == '\0') unified = path;
     }

@@ -9,15 +9,6 @@
 
 #define MOST_PIDS ((int64_t)1 << 22) /* PID_MAX_LIMIT of include/linux/threads.h, on 64 bits */
 
-/* A /proc of another namespace, as of the host within a container, has other pids. */
-static bool is_own_proc(const char *proc)
-{
-    char path[4096], text[32] = "";
-
-    snprintf(path, sizeof path, "%s/self", proc);
-    return strcmp(proc, "/proc") == 0 && readlink(path, text, sizeof text - 1) > 0 && atol(text) == (long)getpid();
-}
-
 /* The first namespace's number is fixed: PROC_PID_INIT_INO of include/linux/proc_ns.h. */
 static bool is_outermost(void)
 {
@@ -36,7 +27,12 @@ adept_status adept_processes_begin(adept_processes *p, const char *sysroot, adep
         return adept_no_memory(err, "a table of processes");
     }
     p->begin_ticks = (uint64_t)(adept_clock_of_s(CLOCK_BOOTTIME) * p->ticks_per_s);
-    p->has_clocks = is_own_proc(p->proc);
+    /* A /proc of another namespace, as of the host within a container, has other pids. */
+    const char *proc = p->proc;
+    char path[4096], text[32] = "";
+    snprintf(path, sizeof path, "%s/self", proc);
+    p->has_clocks =
+        strcmp(proc, "/proc") == 0 && readlink(path, text, sizeof text - 1) > 0 && atol(text) == (long)getpid();
     p->is_outermost = p->has_clocks && is_outermost();
     return ADEPT_OK;
 }

@@ -20,7 +20,7 @@ typedef struct serving {
 /* What of a meter the next samples go on from. */
 typedef struct meter_state {
     adept_sample last; /* time_s NAN: there was none */
-    bool is_lost;            /* which was noted */
+    bool is_lost;      /* which was noted */
 } meter_state;
 
 /* A process on a GPU, as the driver says it. */
@@ -120,22 +120,6 @@ static adept_status find_sources(adept_recorder *r, const adept_recorder_options
     return ADEPT_OK;
 }
 
-static adept_status tell_losses(adept_recorder *r, adept_error *err)
-{
-    adept_status status = ADEPT_OK;
-
-    for (size_t i = 0; i < r->n_serving && status == ADEPT_OK; i++) {
-        serving *s = &r->serving[i];
-        uint64_t lost = s->source->lost ? s->source->lost(s->state) : 0;
-        if (lost < 2 * s->told || lost == s->told) continue; /* each time that it doubled: a flood makes few lines */
-        s->told = lost;
-        say(r, "%s: records were lost %llu times: they came faster than they were read", s->source->name,
-            (unsigned long long)lost);
-        status = note(r, err);
-    }
-    return status;
-}
-
 /* ---------------------------------------------------------------- meters ------------------------------------------ */
 
 static adept_status list_meters(adept_recorder *r, adept_error *err)
@@ -148,8 +132,8 @@ static adept_status list_meters(adept_recorder *r, adept_error *err)
     if (!meters || !r->meter_states) return adept_no_memory(err, "meters");
     for (size_t i = 0; i < n; i++) {
         const adept_sensor *sensor = adept_recording_track(r->meters, i)->sensor;
-        meters[i] = (adept_meter_log){.name = sensor->name, .source = sensor->source, .component = sensor->component,
-                                      .inside = sensor->inside};
+        meters[i] = (adept_meter_log){
+            .name = sensor->name, .source = sensor->source, .component = sensor->component, .inside = sensor->inside};
         r->meter_states[i].last.time_s = NAN;
     }
     r->head.n_meters = n;
@@ -175,15 +159,6 @@ static adept_status put_samples(adept_recorder *r, size_t meter, adept_error *er
     state->is_lost = true;
     say(r, "meter %s: %s", r->head.meters[meter].name, lost);
     return note(r, err);
-}
-
-/* Follow the date, which may be set: forward at once, which leaves a gap between intervals; back by 5 % of the time
- * that passes, so that times keep their order. */
-static void follow_date(adept_recorder *r, double now_s)
-{
-    double off_s = adept_clock_of_s(CLOCK_REALTIME) - now_s - r->offset_s;
-
-    r->offset_s += fmax(off_s, -0.05 * (now_s - r->begun_s));
 }
 
 /* ---------------------------------------------------------------- GPUs -------------------------------------------- */
@@ -289,25 +264,6 @@ static adept_status put_entry(adept_recorder *r, const gpu_entry *e, adept_error
     return note(r, err);
 }
 
-static adept_status put_gpu_uses(adept_recorder *r, adept_error *err)
-{
-    const adept_gpu_process *list = NULL;
-    size_t n = 0;
-    bool was_stuck = adept_gpu_processes_are_stuck(r->gpus);
-    adept_status status = adept_gpu_processes_read(r->gpus, &list, &n, err);
-
-    if (status == ADEPT_OK && !was_stuck && adept_gpu_processes_are_stuck(r->gpus)) {
-        say(r, "processes on GPUs: NVML does not answer any more");
-        status = note(r, err);
-    }
-    if (status == ADEPT_OK && !take_entries(r, list, n)) status = adept_no_memory(err, "processes on GPUs");
-    for (size_t i = 0; status == ADEPT_OK && i < r->head.n_meters; i++)
-        status = match_namespaces(r, r->head.meters[i].name, err);
-    for (size_t i = r->n_before; status == ADEPT_OK && i < r->n_entries; i++)
-        status = put_entry(r, &r->entries[i], err);
-    return status;
-}
-
 /* ---------------------------------------------------------------- intervals --------------------------------------- */
 
 /* By /proc/stat: user, nice, system, (idle, waiting), interrupts, soft interrupts; guests are in the first two. */
@@ -342,18 +298,45 @@ static adept_status end_interval(adept_recorder *r, bool is_last, adept_error *e
     double now_s = adept_clock_s(), cpu_s = machine_cpu_s(&r->processes);
     adept_status status = ADEPT_OK;
 
-    follow_date(r, now_s);
+    /* Follow the date, which may be set: forward at once, which leaves a gap between intervals; back by 5 % of the time
+     * that passes, so that times keep their order. */
+    double off_s = adept_clock_of_s(CLOCK_REALTIME) - now_s - r->offset_s;
+    r->offset_s += fmax(off_s, -0.05 * (now_s - r->begun_s));
     look(r);
     r->interval.begin_s = fmax(r->begun_s + r->offset_s, r->shown_end_s);
     r->interval.end_s = now_s + r->offset_s;
     r->interval.machine_cpu_s = cpu_s >= r->machine_cpu_s ? cpu_s - r->machine_cpu_s : NAN;
     r->machine_cpu_s = cpu_s;
     adept_processes_flush(&r->processes, &r->interval);
-    status = put_gpu_uses(r, err);
+    const adept_gpu_process *list = NULL;
+    size_t n = 0;
+    bool was_stuck = adept_gpu_processes_are_stuck(r->gpus);
+    status = adept_gpu_processes_read(r->gpus, &list, &n, err);
+    if (status == ADEPT_OK && !was_stuck && adept_gpu_processes_are_stuck(r->gpus)) {
+        say(r, "processes on GPUs: NVML does not answer any more");
+        status = note(r, err);
+    }
+    if (status == ADEPT_OK && !take_entries(r, list, n)) status = adept_no_memory(err, "processes on GPUs");
+    for (size_t i = 0; status == ADEPT_OK && i < r->head.n_meters; i++)
+        status = match_namespaces(r, r->head.meters[i].name, err);
+    for (size_t i = r->n_before; status == ADEPT_OK && i < r->n_entries; i++)
+        status = put_entry(r, &r->entries[i], err);
     if (is_last) adept_recording_stop(r->meters); /* reads each once more, so that the interval is covered */
     for (size_t i = 0; i < r->head.n_meters && status == ADEPT_OK; i++)
         status = put_samples(r, i, err);
-    if (status == ADEPT_OK) status = tell_losses(r, err);
+    if (status == ADEPT_OK) {
+        status = ADEPT_OK;
+        for (size_t i = 0; i < r->n_serving && status == ADEPT_OK; i++) {
+            serving *s = &r->serving[i];
+            uint64_t lost = s->source->lost ? s->source->lost(s->state) : 0;
+            if (lost < 2 * s->told || lost == s->told)
+                continue; /* each time that it doubled: a flood makes few lines */
+            s->told = lost;
+            say(r, "%s: records were lost %llu times: they came faster than they were read", s->source->name,
+                (unsigned long long)lost);
+            status = note(r, err);
+        }
+    }
     if (status == ADEPT_OK && r->processes.failed) status = adept_no_memory(err, "processes");
     r->begun_s = now_s;
     r->shown_end_s = r->interval.end_s;

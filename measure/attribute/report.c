@@ -1,11 +1,227 @@
 /** @file report.c  What a model says of recordings: energy of intervals summed by what is asked for, and over time. */
+#include "adept_attribution.h"
+#include "adept_grow.h"
 #include "adept_statistics.h"
+#include "name_map.h"
 #include "nearest.h"
-#include "process_groups.h"
-#include "split.h"
+#include "rows.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Processes by command, user, ...: which group each of a recording's processes belongs to. */
+
+/** Groups that no process makes stand first; in a report, last. */
+enum { ADEPT_GROUP_OTHER, ADEPT_GROUP_STATIC, ADEPT_GROUP_IDLE_GPU, ADEPT_SPECIAL_GROUPS };
+
+typedef struct adept_process_groups {
+    adept_arena *arena; /* of their texts */
+    adept_attribution_by by;
+    adept_name_map keys;
+    adept_attribution_group *list;
+    size_t n, capacity;
+    size_t **of_process; /* of each process of each recording */
+    size_t n_sources;
+} adept_process_groups;
+
+#define NAME(name, word) word,
+ADEPT_NAMES(adept_attribution_by_name, ADEPT_ATTRIBUTION_BY_LIST(NAME))
+#undef NAME
+
+static const char *label_of(const adept_process_groups *g, const adept_process *p)
+{
+    switch (g->by) {
+    case ADEPT_BY_PROCESS:
+        return adept_arena_printf(g->arena, "%s [%d]", p->command, (int)p->pid);
+    case ADEPT_BY_COMMAND:
+        return adept_arena_printf(g->arena, "%s", p->command);
+    case ADEPT_BY_USER:
+        return adept_arena_printf(g->arena, "uid %u", (unsigned)p->uid);
+    case ADEPT_BY_CGROUP:
+        return adept_arena_printf(g->arena, "%s", *p->cgroup ? p->cgroup : "(not known)");
+    default:
+        return p->job >= 0 ? adept_arena_printf(g->arena, "job %lld", (long long)p->job) : "no job";
+    }
+}
+
+static bool add(adept_process_groups *g, const char *label, const char *key)
+{
+    adept_attribution_group *grown = adept_grow(g->list, &g->capacity, g->n + 1, sizeof *grown);
+
+    if (!grown) return false;
+    g->list = grown;
+    g->list[g->n++] = (adept_attribution_group){.label = label, .key = key, .low = NAN, .high = NAN};
+    return true;
+}
+
+/* A process that lives through two recordings is one. */
+static bool find(size_t *group, adept_process_groups *g, const adept_process *p)
+{
+    const char *label = label_of(g, p), *key = label;
+
+    if (g->by == ADEPT_BY_PROCESS)
+        key = adept_arena_printf(g->arena, "%d %llu %s", (int)p->pid, (unsigned long long)p->start_ticks, p->command);
+    uintptr_t *known = adept_name_map_get(&g->keys, key);
+    *group = known ? (size_t)*known : g->n;
+    if (!known && (!adept_name_map_put(&g->keys, key, g->n) || !add(g, label, key))) return false;
+    g->list[*group].n_processes++;
+    return !adept_arena_failed(g->arena);
+}
+
+/* @param arena  of the texts. @return false when memory is out; process_groups_free() in any case */
+static bool process_groups_make(adept_process_groups *g, adept_arena *arena, adept_attribution_by by,
+                                const adept_attribution_source *sources, size_t n_sources)
+{
+    *g = (adept_process_groups){
+        .arena = arena, .by = by, .of_process = calloc(n_sources, sizeof *g->of_process), .n_sources = n_sources};
+    bool ok = g->of_process && add(g, "Other", "") && add(g, "static", "") && add(g, "idle GPUs", "");
+
+    for (size_t i = 0; i < n_sources && ok; i++) {
+        const adept_activity_log *log = sources[i].log;
+        g->of_process[i] = calloc(log->n_processes + 1, sizeof **g->of_process);
+        ok = g->of_process[i] != NULL;
+        for (size_t p = 0; p < log->n_processes && ok; p++)
+            ok = find(&g->of_process[i][p], g, &log->processes[p]);
+    }
+    return ok;
+}
+
+static void process_groups_free(adept_process_groups *g)
+{
+    for (size_t i = 0; g->of_process && i < g->n_sources; i++)
+        free(g->of_process[i]);
+    free(g->of_process);
+    free(g->list);
+    adept_name_map_free(&g->keys);
+    *g = (adept_process_groups){.n = 0};
+}
+
+/* Energy of one interval, to who caused it. */
+typedef struct adept_split {
+    double *activity_j;        /* of each activity: by what was learnt, and its share of the static energy */
+    double *own_static_s;      /* of each: how many seconds of the static power are its */
+    double *gpu_use_j;         /* of each use of a GPU */
+    double static_j, static_s; /* nobody's */
+    double idle_gpu_j;         /* of GPUs that nobody holds */
+    double gpu_j;              /* of all GPUs whose energy goes by use */
+    double predicted_j;        /* what the model says, before it is scaled to what was measured; without gpu_j */
+    double measured_j;         /* of the same; NAN: not known */
+    double cpu_s;              /* of all activities */
+    size_t n_unknown;          /* numbers that the model needs and nobody counted */
+} adept_split;
+
+/* Room for the intervals of recordings. @return ADEPT_E_NOMEM; split_free() in any case */
+static adept_status split_make(adept_split *s, const adept_attribution_source *sources, size_t n_sources,
+                               adept_error *err)
+{
+    size_t activities = 1, uses = 1;
+
+    for (size_t i = 0; i < n_sources; i++)
+        for (size_t k = 0; k < sources[i].log->n_intervals; k++) {
+            const adept_activity_interval *v = &sources[i].log->intervals[k];
+            activities = v->n_activities > activities ? v->n_activities : activities;
+            uses = v->n_gpu_uses > uses ? v->n_gpu_uses : uses;
+        }
+    *s = (adept_split){.activity_j = calloc(activities, sizeof(double)),
+                       .own_static_s = calloc(activities, sizeof(double)),
+                       .gpu_use_j = calloc(uses, sizeof(double))};
+    return s->activity_j && s->own_static_s && s->gpu_use_j ? ADEPT_OK : adept_no_memory(err, "an interval");
+}
+
+static void split_free(adept_split *s)
+{
+    free(s->activity_j);
+    free(s->own_static_s);
+    free(s->gpu_use_j);
+    *s = (adept_split){.static_j = 0};
+}
+
+/* ---------------------------------------------------------------- what is learnt --------------------------------- */
+
+static double learnt_j(adept_split *s, const adept_attribution_model *model, const adept_activity *a)
+{
+    double sum_j = 0;
+
+    for (size_t j = 0; j < model->n_features; j++) {
+        const adept_attribution_feature *f = &model->features[j];
+        double value = a->values[f->kind] - f->mean;
+        if (isfinite(value))
+            sum_j += f->weight_j * value;
+        else
+            s->n_unknown += f->weight_j != 0;
+    }
+    return sum_j;
+}
+
+/* Of the static power, how many seconds are an activity's. */
+static double own_static_s(const adept_split *s, adept_static_policy policy, const adept_activity_interval *v,
+                           size_t activity)
+{
+    double duration_s = v->end_s - v->begin_s, cpu_s = v->activities[activity].values[ADEPT_ACTIVITY_CPU_TIME_S];
+
+    if (policy == ADEPT_STATIC_EQUAL) return duration_s / (double)v->n_activities;
+    return policy == ADEPT_STATIC_CPU_SHARE && cpu_s > 0 ? duration_s * cpu_s / s->cpu_s : 0;
+}
+
+static void scale(adept_split *s, size_t n_activities, double factor)
+{
+    s->static_j *= factor;
+    for (size_t i = 0; i < n_activities; i++)
+        s->activity_j[i] *= factor;
+}
+
+/* ---------------------------------------------------------------- what GPUs used --------------------------------- */
+
+/* How much of a GPU is a process's: by utilisation; where nobody's is above 0 by the size of its MIG instance, or by
+ * memory; else each that holds it has as much. */
+static double weight(const adept_gpu_use *use, int rule)
+{
+    double value = rule == 0 ? use->utilization : rule == 1 ? use->slices : rule == 2 ? use->memory_bytes : 1;
+
+    return value > 0 ? value : 0;
+}
+
+/* ---------------------------------------------------------------- all of it -------------------------------------- */
+
+static void split_interval(adept_split *s, const adept_attribution_model *model, const adept_attribution_view *view,
+                           const adept_activity_interval *v, const adept_metering *meters)
+{
+    s->cpu_s = s->gpu_j = s->idle_gpu_j = 0;
+    s->n_unknown = 0;
+    for (size_t i = 0; i < v->n_activities; i++)
+        if (v->activities[i].values[ADEPT_ACTIVITY_CPU_TIME_S] > 0)
+            s->cpu_s += v->activities[i].values[ADEPT_ACTIVITY_CPU_TIME_S];
+    for (size_t i = 0; i < v->n_gpu_uses; i++)
+        s->gpu_use_j[i] = 0;
+    adept_static_policy policy = view->policy;
+    bool is_given =
+        policy == ADEPT_STATIC_EQUAL ? v->n_activities > 0 : policy == ADEPT_STATIC_CPU_SHARE && s->cpu_s > 0;
+    s->static_s = is_given ? 0 : v->end_s - v->begin_s;
+    s->predicted_j = s->static_j = model->static_w * s->static_s;
+    for (size_t i = 0; i < v->n_activities; i++) {
+        s->own_static_s[i] = own_static_s(s, policy, v, i);
+        s->activity_j[i] = learnt_j(s, model, &v->activities[i]) + model->static_w * s->own_static_s[i];
+        s->predicted_j += s->activity_j[i];
+    }
+    s->measured_j = adept_metering_energy_j(meters, v->begin_s, v->end_s, model->lag_s);
+    if (view->scale && isfinite(s->measured_j) && s->predicted_j > 0)
+        scale(s, v->n_activities, s->measured_j / s->predicted_j);
+    for (size_t g = 0; g < meters->n_gpus; g++) {
+        double energy_j = adept_meter_series_energy_j(&meters->gpus[g], v->begin_s, v->end_s);
+        if (isfinite(energy_j)) {
+            uint32_t meter = meters->gpu_meters[g];
+            double all = 0;
+            int rule;
+            s->gpu_j += energy_j;
+            for (rule = 0; rule < 4 && all == 0; rule++)
+                for (size_t i = 0; i < v->n_gpu_uses; i++)
+                    if (v->gpu_uses[i].meter == meter) all += weight(&v->gpu_uses[i], rule);
+            if (all == 0) s->idle_gpu_j += energy_j;
+            for (size_t i = 0; i < v->n_gpu_uses && all > 0; i++)
+                if (v->gpu_uses[i].meter == meter) s->gpu_use_j[i] = energy_j * weight(&v->gpu_uses[i], rule - 1) / all;
+        }
+    }
+}
 
 #define NAME(name, word) word,
 ADEPT_NAMES(adept_static_policy_name, ADEPT_STATIC_LIST(NAME))
@@ -37,7 +253,7 @@ static void for_all(work *w, taker take)
         for (size_t k = 0; k < w->sources[i].log->n_intervals; k++) {
             const adept_activity_interval *v = &w->sources[i].log->intervals[k];
             if (!(v->end_s > v->begin_s)) continue;
-            adept_split_interval(&w->split, w->model, w->view, v, &w->meters[i]);
+            split_interval(&w->split, w->model, w->view, v, &w->meters[i]);
             take(w, v, w->groups.of_process[i]);
         }
 }
@@ -269,12 +485,12 @@ static void say(work *w)
 
 static adept_status make(work *w, adept_error *err)
 {
-    adept_status status = adept_split_make(&w->split, w->sources, w->n_sources, err);
+    adept_status status = split_make(&w->split, w->sources, w->n_sources, err);
     adept_attribution_report *out = w->out;
 
     w->meters = calloc(w->n_sources, sizeof *w->meters);
     if (status == ADEPT_OK &&
-        (!w->meters || !adept_process_groups_make(&w->groups, out->arena, w->view->by, w->sources, w->n_sources)))
+        (!w->meters || !process_groups_make(&w->groups, out->arena, w->view->by, w->sources, w->n_sources)))
         status = adept_no_memory(err, "groups of processes");
     for (size_t i = 0; i < w->n_sources && status == ADEPT_OK; i++) {
         status = adept_metering_open(&w->meters[i], &w->sources[i], w->model, true, err);
@@ -296,16 +512,6 @@ static adept_status make(work *w, adept_error *err)
     return ADEPT_OK;
 }
 
-static void end(work *w)
-{
-    for (size_t i = 0; w->meters && i < w->n_sources; i++)
-        adept_metering_close(&w->meters[i]);
-    free(w->meters);
-    free(w->row_of);
-    adept_process_groups_free(&w->groups);
-    adept_split_free(&w->split);
-}
-
 adept_status adept_attribution_report_make(adept_attribution_report **out, const adept_attribution_model *model,
                                            const adept_attribution_source *sources, size_t n_sources,
                                            const adept_attribution_view *view, adept_error *err)
@@ -321,7 +527,12 @@ adept_status adept_attribution_report_make(adept_attribution_report **out, const
     work w = {
         .model = model, .sources = sources, .n_sources = n_sources, .view = view, .out = r, .notes = {.arena = arena}};
     adept_status status = make(&w, err);
-    end(&w);
+    for (size_t i = 0; w.meters && i < w.n_sources; i++)
+        adept_metering_close(&w.meters[i]);
+    free(w.meters);
+    free(w.row_of);
+    process_groups_free(&w.groups);
+    split_free(&w.split);
     if (status == ADEPT_OK)
         *out = r;
     else

@@ -23,15 +23,6 @@ void adept_note(adept_attribution_notes *notes, const char *format, ...)
 
 /* ---------------------------------------------------------------- sums ------------------------------------------- */
 
-static bool is_counted(const adept_attribution_source *sources, size_t n_sources, size_t kind)
-{
-    bool all = true;
-
-    for (size_t i = 0; i < n_sources; i++)
-        all = all && sources[i].log->has[kind];
-    return all;
-}
-
 /* Memory is no work but a state, and only of processes that did something; the authors dropped network traffic, which
  * was that of their own remote shell. */
 static bool is_usual(size_t kind)
@@ -45,7 +36,9 @@ static adept_status choose_features(adept_rows *rows, const adept_attribution_so
 {
     for (size_t kind = 0; kind < ADEPT_ACTIVITIES; kind++) {
         bool wanted = options->has_features ? options->features[kind] : is_usual(kind);
-        bool counted = is_counted(sources, n_sources, kind);
+        bool counted = true;
+        for (size_t i = 0; i < n_sources; i++)
+            counted = counted && sources[i].log->has[kind];
         if (wanted && counted)
             rows->kinds[rows->n_features++] = (adept_activity_kind)kind;
         else if (wanted && options->has_features)
@@ -72,24 +65,6 @@ static double sum_feature(const adept_activity_interval *v, adept_activity_kind 
             unknown_s += own_s;
     }
     return unknown_s <= UNKNOWN_WORK * work_s ? sum : NAN;
-}
-
-/* A row of its own, or more of the last one. */
-static void sum_interval(adept_rows *rows, size_t row, const adept_activity_interval *v)
-{
-    if (rows->duration_s[row] == 0) rows->begin_s[row] = v->begin_s;
-    rows->duration_s[row] = v->end_s - rows->begin_s[row];
-    rows->records[row] += (double)v->n_activities;
-    for (size_t j = 0; j < rows->n_features; j++)
-        rows->sums[row * rows->n_features + j] += sum_feature(v, rows->kinds[j]);
-    double *all = &rows->monitored[row * (ADEPT_ACTIVITIES + ADEPT_MONITORED)];
-    for (size_t kind = 0; kind < ADEPT_ACTIVITIES; kind++)
-        all[kind] += sum_feature(v, (adept_activity_kind)kind);
-    all[ADEPT_ACTIVITIES + ADEPT_MONITORED_MACHINE_CPU_S] += v->machine_cpu_s;
-    all[ADEPT_ACTIVITIES + ADEPT_MONITORED_PROCESSES] += (double)v->n_activities;
-    for (size_t i = 0; i < v->n_gpu_uses; i++)
-        if (isfinite(v->gpu_uses[i].utilization))
-            all[ADEPT_ACTIVITIES + ADEPT_MONITORED_GPU_USE] += v->gpu_uses[i].utilization * (v->end_s - v->begin_s);
 }
 
 static void drop_feature(adept_rows *rows, size_t feature)
@@ -124,15 +99,6 @@ typedef struct moments {
     double n, mean, squares; /* of deviations; Welford's way */
 } moments;
 
-static void take(moments *m, double value)
-{
-    double from = value - m->mean;
-
-    m->n++;
-    m->mean += from / m->n;
-    m->squares += from * (value - m->mean);
-}
-
 static void scale_feature(adept_rows *rows, size_t j, const adept_attribution_source *sources, bool centre)
 {
     moments m = {0};
@@ -142,7 +108,12 @@ static void scale_feature(adept_rows *rows, size_t j, const adept_attribution_so
             const adept_activity_interval *v = &sources[i].log->intervals[k];
             for (size_t r = 0; r < v->n_activities; r++) {
                 double value = v->activities[r].values[rows->kinds[j]];
-                if (isfinite(value) && (centre || value != 0)) take(&m, value);
+                if (isfinite(value) && (centre || value != 0)) {
+                    double from = value - m.mean;
+                    m.n++;
+                    m.mean += from / m.n;
+                    m.squares += from * (value - m.mean);
+                }
             }
         }
     double sd = sqrt(m.squares / fmax(1, m.n));
@@ -176,20 +147,6 @@ static bool continues(const adept_rows *rows, size_t first, const adept_activity
     return length_s < 0.99 * least_s && fabs(apart_s) < 0.1 * (v->end_s - v->begin_s);
 }
 
-static void fill(adept_rows *rows, const adept_attribution_source *sources, double least_s)
-{
-    for (size_t i = 0; i < rows->n_sources; i++) {
-        rows->starts[i] = rows->n;
-        for (size_t k = 0; k < sources[i].log->n_intervals; k++) {
-            const adept_activity_interval *v = &sources[i].log->intervals[k];
-            if (!(v->end_s > v->begin_s)) continue;
-            if (!continues(rows, rows->starts[i], v, least_s)) rows->n++;
-            sum_interval(rows, rows->n - 1, v);
-        }
-    }
-    rows->starts[rows->n_sources] = rows->n;
-}
-
 adept_status adept_rows_make(adept_rows *rows, const adept_attribution_source *sources, size_t n_sources,
                              const adept_attribution_model *model, const adept_attribution_options *options,
                              adept_attribution_notes *notes, adept_error *err)
@@ -202,7 +159,32 @@ adept_status adept_rows_make(adept_rows *rows, const adept_attribution_source *s
         n += sources[i].log->n_intervals;
     if (status == ADEPT_OK && !allocate(rows, n)) status = adept_no_memory(err, "the intervals of a recording");
     if (status != ADEPT_OK) return status;
-    fill(rows, sources, options->interval_s);
+    double least_s = options->interval_s;
+    for (size_t i = 0; i < rows->n_sources; i++) {
+        rows->starts[i] = rows->n;
+        for (size_t k = 0; k < sources[i].log->n_intervals; k++) {
+            const adept_activity_interval *v = &sources[i].log->intervals[k];
+            if (!(v->end_s > v->begin_s)) continue;
+            if (!continues(rows, rows->starts[i], v, least_s)) rows->n++;
+            /* A row of its own, or more of the last one. */
+            size_t row = rows->n - 1;
+            if (rows->duration_s[row] == 0) rows->begin_s[row] = v->begin_s;
+            rows->duration_s[row] = v->end_s - rows->begin_s[row];
+            rows->records[row] += (double)v->n_activities;
+            for (size_t j = 0; j < rows->n_features; j++)
+                rows->sums[row * rows->n_features + j] += sum_feature(v, rows->kinds[j]);
+            double *all = &rows->monitored[row * (ADEPT_ACTIVITIES + ADEPT_MONITORED)];
+            for (size_t kind = 0; kind < ADEPT_ACTIVITIES; kind++)
+                all[kind] += sum_feature(v, (adept_activity_kind)kind);
+            all[ADEPT_ACTIVITIES + ADEPT_MONITORED_MACHINE_CPU_S] += v->machine_cpu_s;
+            all[ADEPT_ACTIVITIES + ADEPT_MONITORED_PROCESSES] += (double)v->n_activities;
+            for (size_t m = 0; m < v->n_gpu_uses; m++)
+                if (isfinite(v->gpu_uses[m].utilization))
+                    all[ADEPT_ACTIVITIES + ADEPT_MONITORED_GPU_USE] +=
+                        v->gpu_uses[m].utilization * (v->end_s - v->begin_s);
+        }
+    }
+    rows->starts[rows->n_sources] = rows->n;
     for (size_t j = rows->n_features; j-- > 0;) {
         const char *why = flaw(rows, j);
         if (!why) continue;

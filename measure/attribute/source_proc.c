@@ -34,22 +34,15 @@ static double switches_of(adept_processes *p, adept_tracked *t)
     return n ? (double)strtoull(n, NULL, 10) : NAN;
 }
 
-/* @return false if the process is gone */
-static bool read_io(adept_processes *p, adept_tracked *t)
-{
-    char text[1024];
-
-    if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_IO)) return errno != ESRCH; /* another user's: denied */
-    t->now[ADEPT_ACTIVITY_READ_BYTES] = adept_proc_field(text, "read_bytes");
-    t->now[ADEPT_ACTIVITY_WRITE_BYTES] = adept_proc_field(text, "write_bytes");
-    return true;
-}
-
 static bool take(adept_processes *p, adept_tracked *t, double cpu_s)
 {
     t->now[ADEPT_ACTIVITY_CPU_TIME_S] = cpu_s;
     t->now[ADEPT_ACTIVITY_SWITCHES] = t->n_threads == 1 ? switches_of(p, t) : NAN;
-    return read_io(p, t);
+    char text[1024];
+    if (!adept_tracked_text(text, sizeof text, p, t, ADEPT_FILE_IO)) return errno != ESRCH; /* another user's: denied */
+    t->now[ADEPT_ACTIVITY_READ_BYTES] = adept_proc_field(text, "read_bytes");
+    t->now[ADEPT_ACTIVITY_WRITE_BYTES] = adept_proc_field(text, "write_bytes");
+    return true;
 }
 
 typedef enum found { FOUND, GONE, ANOTHER } found;

@@ -87,14 +87,6 @@ static void plan(adept_bench_data *d, adept_bench_kernel kernel, double size)
     }
 }
 
-static void free_data(adept_bench_data *d)
-{
-    free(d->a);
-    free(d->b);
-    free(d->c);
-    free(d->columns);
-}
-
 /* The next of some numbers that are the same everywhere (Numerical Recipes' congruence). */
 static uint32_t next(uint32_t *x)
 {
@@ -130,8 +122,9 @@ adept_status adept_bench_open(adept_bench **out, adept_bench_kernel kernel, doub
     b->threads = threads < MOST_THREADS ? threads : MOST_THREADS;
     plan(&b->d, kernel, size);
     adept_status status = make_data(&b->d, err);
-    if (status == ADEPT_OK && gpu) status = adept_bench_copy_new(&b->copy, gpu, adept_bench_name(kernel),
-                                                                  adept_bench_gpu_threads(kernel, &b->d), &b->d, err);
+    if (status == ADEPT_OK && gpu)
+        status = adept_bench_copy_new(&b->copy, gpu, adept_bench_name(kernel), adept_bench_gpu_threads(kernel, &b->d),
+                                      &b->d, err);
     if (status != ADEPT_OK) {
         adept_bench_close(b);
         return status;
@@ -144,7 +137,10 @@ void adept_bench_close(adept_bench *b)
 {
     if (!b) return;
     adept_bench_copy_free(b->copy);
-    free_data(&b->d);
+    free(b->d.a);
+    free(b->d.b);
+    free(b->d.c);
+    free(b->d.columns);
     free(b);
 }
 

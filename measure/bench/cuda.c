@@ -21,7 +21,7 @@
     X(load, "cuModuleLoadData", (void **module, const void *image))                                                    \
     X(unload, "cuModuleUnload", (void *module))                                                                        \
     X(function, "cuModuleGetFunction", (void **function, void *module, const char *name))                              \
-    X(allocate, "cuMemAlloc_v2", (uint64_t *address, size_t bytes))                                                    \
+    X(allocate, "cuMemAlloc_v2", (uint64_t * address, size_t bytes))                                                   \
     X(free, "cuMemFree_v2", (uint64_t address))                                                                        \
     X(put, "cuMemcpyHtoD_v2", (uint64_t address, const void *from, size_t bytes))                                      \
     X(get, "cuMemcpyDtoH_v2", (void *to, uint64_t address, size_t bytes))                                              \
@@ -63,31 +63,27 @@ static adept_status open_library(adept_bench_gpu *g, adept_error *err)
     return missing ? adept_error_set(err, ADEPT_E_IO, "gpu: NVIDIA's driver has no %s", missing) : ADEPT_OK;
 }
 
-static adept_status open_device(adept_bench_gpu *g, adept_error *err)
-{
-    char name[96] = "", bus[32] = "";
-    int n = 0;
-    adept_status status = check(g, "cuInit", g->init(0), err);
-
-    if (status == ADEPT_OK) status = check(g, "cuDeviceGetCount", g->count(&n), err);
-    if (status == ADEPT_OK && n == 0) status = adept_error_set(err, ADEPT_E_IO, "gpu: NVIDIA's driver shows no GPU");
-    if (status == ADEPT_OK) status = check(g, "cuDeviceGet", g->select(&g->device, 0), err);
-    if (status == ADEPT_OK) status = check(g, "cuDeviceGetName", g->name(name, sizeof name, g->device), err);
-    if (status == ADEPT_OK) status = check(g, "cuDeviceGetPCIBusId", g->bus(bus, sizeof bus, g->device), err);
-    if (status == ADEPT_OK) status = check(g, "cuDevicePrimaryCtxRetain", g->retain(&g->context, g->device), err);
-    if (status == ADEPT_OK) status = check(g, "cuCtxSetCurrent", g->use(g->context), err);
-    if (status == ADEPT_OK) status = check(g, "cuModuleLoadData", g->load(&g->module, adept_bench_ptx), err);
-    snprintf(g->shown, sizeof g->shown, "%s %s", name, bus);
-    return status;
-}
-
 adept_status adept_bench_gpu_open(adept_bench_gpu **out, adept_error *err)
 {
     adept_bench_gpu *g = calloc(1, sizeof *g);
 
     if (!g) return adept_no_memory(err, "a GPU");
     adept_status status = open_library(g, err);
-    if (status == ADEPT_OK) status = open_device(g, err);
+    if (status == ADEPT_OK) {
+        char name[96] = "", bus[32] = "";
+        int n = 0;
+        status = check(g, "cuInit", g->init(0), err);
+        if (status == ADEPT_OK) status = check(g, "cuDeviceGetCount", g->count(&n), err);
+        if (status == ADEPT_OK && n == 0)
+            status = adept_error_set(err, ADEPT_E_IO, "gpu: NVIDIA's driver shows no GPU");
+        if (status == ADEPT_OK) status = check(g, "cuDeviceGet", g->select(&g->device, 0), err);
+        if (status == ADEPT_OK) status = check(g, "cuDeviceGetName", g->name(name, sizeof name, g->device), err);
+        if (status == ADEPT_OK) status = check(g, "cuDeviceGetPCIBusId", g->bus(bus, sizeof bus, g->device), err);
+        if (status == ADEPT_OK) status = check(g, "cuDevicePrimaryCtxRetain", g->retain(&g->context, g->device), err);
+        if (status == ADEPT_OK) status = check(g, "cuCtxSetCurrent", g->use(g->context), err);
+        if (status == ADEPT_OK) status = check(g, "cuModuleLoadData", g->load(&g->module, adept_bench_ptx), err);
+        snprintf(g->shown, sizeof g->shown, "%s %s", name, bus);
+    }
     if (status == ADEPT_OK)
         *out = g;
     else
@@ -134,8 +130,7 @@ adept_status adept_bench_copy_new(adept_bench_copy **out, adept_bench_gpu *g, co
     adept_bench_copy *copy = calloc(1, sizeof *copy);
 
     if (!copy) return adept_no_memory(err, "a bench");
-    *copy = (adept_bench_copy){.gpu = g, .bytes_c = d->n_c * sizeof *d->c, .n = d->n, .name = name,
-                               .threads = threads};
+    *copy = (adept_bench_copy){.gpu = g, .bytes_c = d->n_c * sizeof *d->c, .n = d->n, .name = name, .threads = threads};
     adept_status status = check(g, copy->name, g->function(&copy->function, g->module, copy->name), err);
     if (status == ADEPT_OK) status = put(g, &copy->a, d->a, d->n_a * sizeof *d->a, err);
     if (status == ADEPT_OK) status = put(g, &copy->b, d->b, d->n_b * sizeof *d->b, err);

@@ -43,23 +43,6 @@ static void add(char *text, size_t size, const char *more, const char *blank)
     adept_append(text, size, "%s%s", blank, more);
 }
 
-static void say_what_there_is(char *why, size_t size, const cJSON *place)
-{
-    char count[32];
-
-    if (cJSON_IsObject(place)) {
-        add(why, size, place->child ? " has " : " is empty", "");
-        for (const cJSON *child = place->child; child; child = child->next)
-            add(why, size, child->string, child == place->child ? "" : ", ");
-    } else if (cJSON_IsArray(place)) {
-        snprintf(count, sizeof count, " has elements 0 to %zu", adept_json_size(place) - 1);
-        add(why, size, place->child ? count : " is empty", "");
-    } else {
-        add(why, size, " has nothing below it", "");
-    }
-    if (strlen(why) + 1 == size) memcpy(why + size - 4, "...", 4); /* it was cut */
-}
-
 const cJSON *adept_pointer_find(const cJSON *document, const char *pointer, char *why, size_t size)
 {
     const cJSON *place = document;
@@ -72,7 +55,18 @@ const cJSON *adept_pointer_find(const cJSON *document, const char *pointer, char
             snprintf(why, size, "'%.*s' is not in the reply: ", depth + 1 + (int)length, pointer);
             add(why, size, depth ? "" : "it", "");
             snprintf(why + strlen(why), size - strlen(why), "%.*s", depth, pointer);
-            say_what_there_is(why, size, place);
+            char count[32];
+            if (cJSON_IsObject(place)) {
+                add(why, size, place->child ? " has " : " is empty", "");
+                for (const cJSON *child = place->child; child; child = child->next)
+                    add(why, size, child->string, child == place->child ? "" : ", ");
+            } else if (cJSON_IsArray(place)) {
+                snprintf(count, sizeof count, " has elements 0 to %zu", adept_json_size(place) - 1);
+                add(why, size, place->child ? count : " is empty", "");
+            } else {
+                add(why, size, " has nothing below it", "");
+            }
+            if (strlen(why) + 1 == size) memcpy(why + size - 4, "...", 4); /* it was cut */
             return NULL;
         }
         place = next;

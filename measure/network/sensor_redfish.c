@@ -95,42 +95,6 @@ static void look_at_chassis(service *s, const char *path)
     cJSON_Delete(document);
 }
 
-/* Each is inside of the next one around it that states its power. */
-static void nest(service *s)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        const chassis *c = &s->list[i];
-        for (size_t steps = 0; s->list[i].sensor && steps < s->n && *c->around; steps++) {
-            size_t k = 0;
-            while (k < s->n && strcmp(s->list[k].path, c->around) != 0)
-                k++;
-            if (k == s->n || k == i) break; /* not on this list, or a circle */
-            c = &s->list[k];
-            if (!c->sensor) continue;
-            snprintf(s->list[i].sensor->inside, sizeof c->sensor->inside, "%s", c->sensor->name);
-            break;
-        }
-    }
-}
-
-static void look_at_service(service *s)
-{
-    cJSON *list = NULL;
-
-    adept_error_set(&s->err, ADEPT_E_INVALID, "no chassis of this service states its power");
-    if (get(s, "/redfish/v1/Chassis", &list) == ADEPT_OK) {
-        const cJSON *member = NULL;
-        cJSON_ArrayForEach(member, cJSON_GetObjectItemCaseSensitive(list, "Members"))
-        {
-            const char *path = link_of(member);
-            if (path && s->n < MOST_CHASSIS) look_at_chassis(s, path);
-        }
-    }
-    cJSON_Delete(list);
-    nest(s);
-    if (s->n_found == 0) adept_sensor_missing(s->search, s->name, s->help, "%s", s->err.message);
-}
-
 static void find(adept_sensor_search *search)
 {
     for (size_t i = 0; i < search->settings.n_meters; i++) {
@@ -146,7 +110,32 @@ static void find(adept_sensor_search *search)
         for (size_t end = strlen(root); end > 0 && root[end - 1] == '/'; end--)
             root[end - 1] = '\0';
         s.meter.url = root;
-        look_at_service(&s);
+        cJSON *list = NULL;
+        adept_error_set(&s.err, ADEPT_E_INVALID, "no chassis of this service states its power");
+        if (get(&s, "/redfish/v1/Chassis", &list) == ADEPT_OK) {
+            const cJSON *member = NULL;
+            cJSON_ArrayForEach(member, cJSON_GetObjectItemCaseSensitive(list, "Members"))
+            {
+                const char *path = link_of(member);
+                if (path && s.n < MOST_CHASSIS) look_at_chassis(&s, path);
+            }
+        }
+        cJSON_Delete(list);
+        /* Each is inside of the next one around it that states its power. */
+        for (size_t j = 0; j < s.n; j++) {
+            const chassis *c = &s.list[j];
+            for (size_t steps = 0; s.list[j].sensor && steps < s.n && *c->around; steps++) {
+                size_t k = 0;
+                while (k < s.n && strcmp(s.list[k].path, c->around) != 0)
+                    k++;
+                if (k == s.n || k == j) break; /* not on this list, or a circle */
+                c = &s.list[k];
+                if (!c->sensor) continue;
+                snprintf(s.list[j].sensor->inside, sizeof c->sensor->inside, "%s", c->sensor->name);
+                break;
+            }
+        }
+        if (s.n_found == 0) adept_sensor_missing(s.search, s.name, s.help, "%s", s.err.message);
         adept_fetch_close(&s.fetch);
         free(root);
     }

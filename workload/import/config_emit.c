@@ -436,8 +436,8 @@ int32_t adept_emit_merge_heads(adept_emitter *e, int32_t x, const int32_t sizes[
 int32_t adept_emit_attention(adept_emitter *e, int32_t q, int32_t k, int32_t v, double dropout, int32_t causal,
                              bool grouped)
 {
-    return OP(e, "scaled_dot_product_attention.default", q, k, v, ADEPT_OMITTED, FLOAT(dropout), causal,
-              ADEPT_OMITTED, grouped ? BOOL(true) : ADEPT_OMITTED);
+    return OP(e, "scaled_dot_product_attention.default", q, k, v, ADEPT_OMITTED, FLOAT(dropout), causal, ADEPT_OMITTED,
+              grouped ? BOOL(true) : ADEPT_OMITTED);
 }
 
 int32_t adept_emit_weigh(adept_emitter *e, int32_t scores, int32_t v, double dropout)
@@ -460,17 +460,14 @@ int32_t adept_emit_to_type_of(adept_emitter *e, int32_t x, int32_t other)
 
 /* ---- loss ---- */
 
-/* transformers' ForCausalLMLoss: labels are one further than what predicts them; the last one has none. */
-static int32_t shift(adept_emitter *e, int32_t labels)
-{
-    int32_t padded = OP(e, "constant_pad_nd.default", labels, LIST_OF(e, INT(0), INT(1)), INT(-100));
-    return OP(e, "contiguous.default", OP(e, "slice.Tensor", padded, INT(1), INT(1)));
-}
-
 int32_t adept_emit_loss(adept_emitter *e, int32_t logits, int32_t labels, int64_t classes, bool shifted)
 {
     adept_emit_if(e, adept_emit(e, "aten::is_grad_enabled", 0, NULL));
-    if (shifted) labels = shift(e, labels);
+    if (shifted) {
+        /* transformers' ForCausalLMLoss: labels are one further than what predicts them; the last one has none. */
+        int32_t padded = OP(e, "constant_pad_nd.default", labels, LIST_OF(e, INT(0), INT(1)), INT(-100));
+        labels = OP(e, "contiguous.default", OP(e, "slice.Tensor", padded, INT(1), INT(1)));
+    }
     int32_t rows = OP(e, "view.default", adept_emit_to_float(e, logits), LIST_OF(e, INT(-1), INT(classes)));
     int32_t loss = OP(e, "cross_entropy_loss.default", rows, OP(e, "view.default", labels, LIST_OF(e, INT(-1))));
     return adept_emit_end_if(e, loss, logits);

@@ -17,48 +17,11 @@
 
 /* ---- what is said beside the graph ---- */
 
-static void note_keys(adept_emitter *e, const adept_architecture *a, adept_keys *k)
-{
-    char unknown[400];
-    if (adept_keys_any(k, "quantization_config compression_config"))
-        adept_emit_note(e, "\"quantization_config\": weights are counted as they are before quantisation");
-    if (adept_keys_number(k, "attn_logit_softcapping", 0, 1e9, 0) > 0)
-        adept_emit_note(e, "\"attn_logit_softcapping\" is taken as part of the attention's kernel: it is not counted");
-    if (adept_keys_count(k, "num_nextn_predict_layers", 0, 4096, 0) > 0)
-        adept_emit_note(
-            e, "\"num_nextn_predict_layers\": layers that predict further tokens are not built, as in transformers");
-    if (a->experts > 0)
-        adept_emit_note(
-            e, "tokens are taken as spread evenly over the %" PRId64 " experts of a layer: how many each gets is data",
-            a->experts);
-    if (a->family->form == ADEPT_CONFIG_DECODER && *a->head && !strstr(a->head, "CausalLM") &&
-        !strstr(a->head, "LMHeadModel"))
-        adept_emit_note(e, "the head '%.40s' is not built: the model is counted with the head of its vocabulary",
-                        a->head);
-    adept_keys_unknown(k, unknown, sizeof unknown);
-    if (*unknown) adept_emit_note(e, "keys that adept does not know, taken as without effect: %s", unknown);
-}
-
 static void note_default(char *text, size_t size, adept_keys *k, const char *word, const char *names, int64_t value)
 {
     size_t used = strlen(text);
     if (value > 0 && !adept_keys_in_words(k, names))
         snprintf(text + used, size - used, "%s%s %" PRId64, used ? ", " : "", word, value);
-}
-
-static void note_defaults(adept_emitter *e, const adept_architecture *a, adept_keys *k)
-{
-    char text[300] = "";
-    if (!k->usual) return;
-    note_default(text, sizeof text, k, "layers", "num_hidden_layers n_layer n_layers num_layers layers", a->layers);
-    note_default(text, sizeof text, k, "hidden", "hidden_size n_embd d_model hidden", a->hidden);
-    note_default(text, sizeof text, k, "heads", "num_attention_heads n_head n_heads num_heads heads", a->heads);
-    if (a->kv_heads != a->heads)
-        note_default(text, sizeof text, k, "kv_heads", "num_key_value_heads kv_heads", a->kv_heads);
-    note_default(text, sizeof text, k, "ffn", "intermediate_size n_inner ffn_dim d_ff ffn", a->ffn);
-    note_default(text, sizeof text, k, "vocab", "vocab_size vocab", a->vocab);
-    note_default(text, sizeof text, k, "experts", "num_local_experts num_experts n_routed_experts experts", a->experts);
-    if (*text) adept_emit_note(e, "of %s by default: %s", a->family->name, text);
 }
 
 /* ---- building ---- */
@@ -85,8 +48,37 @@ static adept_status build(adept_graph **out, const adept_architecture *a, adept_
     size_t n_specs = 0;
     if (!e.b) return adept_no_memory(e.err, k->json.name);
     adept_graph_builder_limit(e.b, memory_bytes);
-    note_keys(&e, a, k);
-    note_defaults(&e, a, k);
+    char unknown[400];
+    if (adept_keys_any(k, "quantization_config compression_config"))
+        adept_emit_note(&e, "\"quantization_config\": weights are counted as they are before quantisation");
+    if (adept_keys_number(k, "attn_logit_softcapping", 0, 1e9, 0) > 0)
+        adept_emit_note(&e, "\"attn_logit_softcapping\" is taken as part of the attention's kernel: it is not counted");
+    if (adept_keys_count(k, "num_nextn_predict_layers", 0, 4096, 0) > 0)
+        adept_emit_note(
+            &e, "\"num_nextn_predict_layers\": layers that predict further tokens are not built, as in transformers");
+    if (a->experts > 0)
+        adept_emit_note(
+            &e, "tokens are taken as spread evenly over the %" PRId64 " experts of a layer: how many each gets is data",
+            a->experts);
+    if (a->family->form == ADEPT_CONFIG_DECODER && *a->head && !strstr(a->head, "CausalLM") &&
+        !strstr(a->head, "LMHeadModel"))
+        adept_emit_note(&e, "the head '%.40s' is not built: the model is counted with the head of its vocabulary",
+                        a->head);
+    adept_keys_unknown(k, unknown, sizeof unknown);
+    if (*unknown) adept_emit_note(&e, "keys that adept does not know, taken as without effect: %s", unknown);
+    char text[300] = "";
+    if (k->usual) {
+        note_default(text, sizeof text, k, "layers", "num_hidden_layers n_layer n_layers num_layers layers", a->layers);
+        note_default(text, sizeof text, k, "hidden", "hidden_size n_embd d_model hidden", a->hidden);
+        note_default(text, sizeof text, k, "heads", "num_attention_heads n_head n_heads num_heads heads", a->heads);
+        if (a->kv_heads != a->heads)
+            note_default(text, sizeof text, k, "kv_heads", "num_key_value_heads kv_heads", a->kv_heads);
+        note_default(text, sizeof text, k, "ffn", "intermediate_size n_inner ffn_dim d_ff ffn", a->ffn);
+        note_default(text, sizeof text, k, "vocab", "vocab_size vocab", a->vocab);
+        note_default(text, sizeof text, k, "experts", "num_local_experts num_experts n_routed_experts experts",
+                     a->experts);
+        if (*text) adept_emit_note(&e, "of %s by default: %s", a->family->name, text);
+    }
     adept_keys_check_words(k);
     int32_t result = k->json.status == ADEPT_OK ? builders[a->family->form](&e, a, specs, &n_specs) : 0;
     if (k->json.status == ADEPT_OK && e.parameters > MOST_PARAMETERS)

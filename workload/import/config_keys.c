@@ -169,17 +169,6 @@ static bool is_asked(const adept_keys *k, const char *key)
     return false;
 }
 
-/* A key is a stranger's text. */
-static void append_key(char *text, size_t size, const char *key)
-{
-    size_t used = strlen(text);
-    used += (size_t)snprintf(text + used, size - used, "%s\"", used ? ", " : "");
-    for (; *key && used + 2 < size; key++)
-        text[used++] = *key < ' ' ? '?' : *key;
-    if (used + 1 < size) text[used++] = '"';
-    text[used] = '\0';
-}
-
 void adept_keys_unknown(const adept_keys *k, char *text, size_t size)
 {
     text[0] = '\0';
@@ -189,7 +178,14 @@ void adept_keys_unknown(const adept_keys *k, char *text, size_t size)
         if (n++ < 6 && strlen(text) + strnlen(item->string, 80) + 8 < size) {
             char cut[64];
             snprintf(cut, sizeof cut, "%s", item->string);
-            append_key(text, size, cut);
+            /* A key is a stranger's text. */
+            const char *key = cut;
+            size_t used = strlen(text);
+            used += (size_t)snprintf(text + used, size - used, "%s\"", used ? ", " : "");
+            for (; *key && used + 2 < size; key++)
+                text[used++] = *key < ' ' ? '?' : *key;
+            if (used + 1 < size) text[used++] = '"';
+            text[used] = '\0';
         }
     }
     if (n > 6) snprintf(text + strlen(text), size - strlen(text), " and %d others", n - 6);

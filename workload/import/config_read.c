@@ -93,23 +93,6 @@ static void read_ffn(adept_architecture *a, adept_keys *k)
     if (a->ffn > MOST_FFN) a->ffn = MOST_FFN;
 }
 
-static void read_sizes(adept_architecture *a, adept_keys *k)
-{
-    a->layers = adept_keys_count(k, LAYERS, 1, MOST_LAYERS, ADEPT_KEY_REQUIRED);
-    a->hidden = adept_keys_count(k, HIDDEN, 1, MOST_WIDTH, ADEPT_KEY_REQUIRED);
-    if (k->json.status == ADEPT_OK) read_heads(a, k);
-    if (k->json.status == ADEPT_OK) read_ffn(a, k);
-    if (a->family->form != ADEPT_CONFIG_VIT)
-        a->vocab = adept_keys_count(k, VOCAB, 1, MOST_VOCAB,
-                                    strcmp(a->family->name, "gemma3_text") == 0 ? 262208 : ADEPT_KEY_REQUIRED);
-    int64_t least = a->family->positions == ADEPT_LEARNED && a->family->form != ADEPT_CONFIG_T5 &&
-                            a->family->form != ADEPT_CONFIG_VIT
-                        ? ADEPT_KEY_REQUIRED
-                        : 2048;
-    a->positions =
-        adept_keys_count(k, "max_position_embeddings n_positions max_seq_len positions", 1, MOST_POSITIONS, least);
-}
-
 /* ---- what families differ in ---- */
 
 static void read_dropout(adept_architecture *a, adept_keys *k)
@@ -176,16 +159,6 @@ static void read_rotary(adept_architecture *a, adept_keys *k)
                         "rotary positions take %" PRId64 " of the %" PRId64
                         " numbers of a head (\"head_dim\", \"partial_rotary_factor\"): an even number is needed",
                         a->rotary_dim, of);
-}
-
-static void read_latent(adept_architecture *a, adept_keys *k)
-{
-    if (!has(a, ADEPT_HAS_LATENT)) return;
-    a->q_rank = adept_keys_count(k, "q_lora_rank", 0, MOST_WIDTH, 0);
-    a->kv_rank = adept_keys_count(k, "kv_lora_rank", 1, MOST_WIDTH, ADEPT_KEY_REQUIRED);
-    a->plain_dim = adept_keys_count(k, "qk_nope_head_dim", 1, MOST_WIDTH, ADEPT_KEY_REQUIRED);
-    a->rope_dim = adept_keys_count(k, "qk_rope_head_dim", 2, MOST_WIDTH, ADEPT_KEY_REQUIRED);
-    a->value_dim = adept_keys_count(k, "v_head_dim", 1, MOST_WIDTH, ADEPT_KEY_REQUIRED);
 }
 
 /* ---- mixtures of experts ---- */
@@ -280,17 +253,6 @@ static void read_mpt(adept_architecture *a, adept_keys *k)
                         "\"attn_config.attn_type\" is not multihead_attention, the only one that transformers builds");
 }
 
-static void read_opt(adept_architecture *a, adept_keys *k)
-{
-    a->embedding_width = a->hidden;
-    a->final_norm = true;
-    if (a->family->positions != ADEPT_LEARNED_COUNTED) return;
-    a->embedding_width = adept_keys_count(k, "word_embed_proj_dim", 1, MOST_WIDTH, a->hidden);
-    a->post_norm = !adept_keys_flag(k, "do_layer_norm_before", true);
-    a->final_norm = !a->post_norm && !adept_keys_flag(k, "_remove_final_layer_norm", false);
-    set(a, ADEPT_HAS_QKV_BIAS | ADEPT_HAS_OUT_BIAS | ADEPT_HAS_MLP_BIAS, adept_keys_flag(k, "enable_bias", true));
-}
-
 /* Which layers have it: those that layer_types says, else as the family has it. */
 static void read_window_layers(adept_architecture *a, adept_keys *k)
 {
@@ -298,8 +260,7 @@ static void read_window_layers(adept_architecture *a, adept_keys *k)
     const int64_t usual = strcmp(name, "gemma2") == 0 ? 2 : strncmp(name, "gemma3", 6) == 0 ? 6 : 0;
     const cJSON *types = adept_keys_any(k, "layer_types");
     a->window_every = adept_keys_count(k, "sliding_window_pattern _sliding_window_pattern", 1, MOST_LAYERS, usual);
-    if (strncmp(name, "qwen", 4) == 0)
-        a->window_from = adept_keys_count(k, "max_window_layers", 0, MOST_LAYERS, 0);
+    if (strncmp(name, "qwen", 4) == 0) a->window_from = adept_keys_count(k, "max_window_layers", 0, MOST_LAYERS, 0);
     if (cJSON_IsArray(types) && cJSON_GetArraySize(types) == a->layers) a->layer_types = types;
 }
 
@@ -318,7 +279,19 @@ int64_t adept_architecture_window(const adept_architecture *a, int64_t layer)
 void adept_architecture_read(adept_architecture *a, const adept_family *f, adept_keys *k)
 {
     *a = (adept_architecture){.family = f, .has = f->has, .head = ""};
-    read_sizes(a, k);
+    a->layers = adept_keys_count(k, LAYERS, 1, MOST_LAYERS, ADEPT_KEY_REQUIRED);
+    a->hidden = adept_keys_count(k, HIDDEN, 1, MOST_WIDTH, ADEPT_KEY_REQUIRED);
+    if (k->json.status == ADEPT_OK) read_heads(a, k);
+    if (k->json.status == ADEPT_OK) read_ffn(a, k);
+    if (a->family->form != ADEPT_CONFIG_VIT)
+        a->vocab = adept_keys_count(k, VOCAB, 1, MOST_VOCAB,
+                                    strcmp(a->family->name, "gemma3_text") == 0 ? 262208 : ADEPT_KEY_REQUIRED);
+    int64_t least = a->family->positions == ADEPT_LEARNED && a->family->form != ADEPT_CONFIG_T5 &&
+                            a->family->form != ADEPT_CONFIG_VIT
+                        ? ADEPT_KEY_REQUIRED
+                        : 2048;
+    a->positions =
+        adept_keys_count(k, "max_position_embeddings n_positions max_seq_len positions", 1, MOST_POSITIONS, least);
     if (k->json.status != ADEPT_OK) return;
     set(a, ADEPT_HAS_TIED, adept_keys_flag(k, "tie_word_embeddings tied", has(a, ADEPT_HAS_TIED)));
     if (f->form == ADEPT_CONFIG_DECODER && f->positions <= ADEPT_ROTARY_PART) {
@@ -340,13 +313,26 @@ void adept_architecture_read(adept_architecture *a, const adept_family *f, adept
         read_window_layers(a, k);
     }
     a->logit_cap = adept_keys_number(k, "final_logit_softcapping", 0, 1e9, 0);
-    read_latent(a, k);
+    if (has(a, ADEPT_HAS_LATENT)) {
+        a->q_rank = adept_keys_count(k, "q_lora_rank", 0, MOST_WIDTH, 0);
+        a->kv_rank = adept_keys_count(k, "kv_lora_rank", 1, MOST_WIDTH, ADEPT_KEY_REQUIRED);
+        a->plain_dim = adept_keys_count(k, "qk_nope_head_dim", 1, MOST_WIDTH, ADEPT_KEY_REQUIRED);
+        a->rope_dim = adept_keys_count(k, "qk_rope_head_dim", 2, MOST_WIDTH, ADEPT_KEY_REQUIRED);
+        a->value_dim = adept_keys_count(k, "v_head_dim", 1, MOST_WIDTH, ADEPT_KEY_REQUIRED);
+    }
     read_experts(a, k);
     read_rotary(a, k);
     read_activation(a, k);
     read_dropout(a, k);
     read_mpt(a, k);
-    read_opt(a, k);
+    a->embedding_width = a->hidden;
+    a->final_norm = true;
+    if (a->family->positions == ADEPT_LEARNED_COUNTED) {
+        a->embedding_width = adept_keys_count(k, "word_embed_proj_dim", 1, MOST_WIDTH, a->hidden);
+        a->post_norm = !adept_keys_flag(k, "do_layer_norm_before", true);
+        a->final_norm = !a->post_norm && !adept_keys_flag(k, "_remove_final_layer_norm", false);
+        set(a, ADEPT_HAS_QKV_BIAS | ADEPT_HAS_OUT_BIAS | ADEPT_HAS_MLP_BIAS, adept_keys_flag(k, "enable_bias", true));
+    }
     read_forms(a, k);
     /* "BertForMaskedLM" of a BERT is ForMaskedLM. */
     const cJSON *list = adept_keys_any(k, "architectures"), *first = cJSON_IsArray(list) ? list->child : NULL;

@@ -24,48 +24,40 @@ static bool has_suffix(const char *text, const char *suffix)
     return n >= m && strcmp(text + n - m, suffix) == 0;
 }
 
-static void note_name(contents *c, const char *name)
-{
-    if (strcmp(name, "serialized_exported_program.json") == 0) c->program = true;
-    const char *slash = strchr(name, '/');
-    if (!slash) return;
-    const char *rest = slash + 1;
-    if (has_prefix(rest, "code/")) c->code = true;
-    if (strcmp(rest, "constants.pkl") == 0) c->constants = true;
-    if (strcmp(rest, "data.pkl") == 0) c->pickle = true;
-    if (has_prefix(rest, "models/") && has_suffix(rest, ".json")) c->program = true;
-    if (has_prefix(rest, "data/aotinductor/") || has_prefix(name, "data/aotinductor/")) c->compiled = true;
-}
-
-static adept_status decide(adept_file_format *out, const contents *c, const char *path, adept_error *err)
-{
-    if (c->program) {
-        *out = ADEPT_FORMAT_EXPORT;
-        return ADEPT_OK;
-    }
-    if (c->code || c->constants) {
-        *out = ADEPT_FORMAT_TORCHSCRIPT;
-        return ADEPT_OK;
-    }
-    const char *what = "a zip archive, but not one that torch.jit or torch.export wrote";
-    if (c->pickle) {
-        what = "holds weights only (torch.save), no program: export the model with torch.jit.trace(...).save or "
-               "torch.export.save";
-    } else if (c->compiled) {
-        what = "a package compiled by AOTInductor, which holds no graph: export the model with torch.export.save";
-    }
-    return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, what);
-}
-
 static adept_status detect_archive(adept_file_format *out, zip_t *zip, const char *path, adept_error *err)
 {
     contents c = {0};
     zip_int64_t n = zip_get_num_entries(zip, 0);
     for (zip_int64_t i = 0; i < n; i++) {
         const char *name = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-        if (name) note_name(&c, name);
+        if (name) {
+            if (strcmp(name, "serialized_exported_program.json") == 0) c.program = true;
+            const char *slash = strchr(name, '/');
+            if (!slash) continue;
+            const char *rest = slash + 1;
+            if (has_prefix(rest, "code/")) c.code = true;
+            if (strcmp(rest, "constants.pkl") == 0) c.constants = true;
+            if (strcmp(rest, "data.pkl") == 0) c.pickle = true;
+            if (has_prefix(rest, "models/") && has_suffix(rest, ".json")) c.program = true;
+            if (has_prefix(rest, "data/aotinductor/") || has_prefix(name, "data/aotinductor/")) c.compiled = true;
+        }
     }
-    return decide(out, &c, path, err);
+    if (c.program) {
+        *out = ADEPT_FORMAT_EXPORT;
+        return ADEPT_OK;
+    }
+    if (c.code || c.constants) {
+        *out = ADEPT_FORMAT_TORCHSCRIPT;
+        return ADEPT_OK;
+    }
+    const char *what = "a zip archive, but not one that torch.jit or torch.export wrote";
+    if (c.pickle) {
+        what = "holds weights only (torch.save), no program: export the model with torch.jit.trace(...).save or "
+               "torch.export.save";
+    } else if (c.compiled) {
+        what = "a package compiled by AOTInductor, which holds no graph: export the model with torch.export.save";
+    }
+    return adept_error_set(err, ADEPT_E_INVALID, "%s: %s", path, what);
 }
 
 /* Which of the keys of an object that begins there says what it is: those of a saved profile or of a config.json.

@@ -130,9 +130,12 @@ static const char *join(adept_export_reader *r, const char *namespace, size_t n_
     return adept_arena_printf(r->scratch, "%.*s::%.*s", (int)n_namespace, namespace, (int)n_name, name);
 }
 
-/* "torch.ops.NAMESPACE.NAME.OVERLOAD"; operators without overloads (higher_order) end after NAME. */
-static op_name split_target(adept_export_reader *r, const char *target)
+static op_name find_op(adept_export_reader *r, const char *target)
 {
+    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++) {
+        if (strcmp(renamed[i].target, target) == 0) return (op_name){.op = renamed[i].op, .overload = ""};
+    }
+    /* "torch.ops.NAMESPACE.NAME.OVERLOAD"; operators without overloads (higher_order) end after NAME. */
     static const char prefix[] = "torch.ops.";
     op_name name = {.op = target, .overload = ""};
     if (strncmp(target, prefix, sizeof prefix - 1) != 0) {
@@ -153,14 +156,6 @@ static op_name split_target(adept_export_reader *r, const char *target)
     if (dot && strcmp(dot + 1, "default") != 0) name.overload = dot + 1;
     name.op = join(r, space, n_space, op, n_op);
     return name;
-}
-
-static op_name find_op(adept_export_reader *r, const char *target)
-{
-    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++) {
-        if (strcmp(renamed[i].target, target) == 0) return (op_name){.op = renamed[i].op, .overload = ""};
-    }
-    return split_target(r, target);
 }
 
 /* ---- outputs ---- */

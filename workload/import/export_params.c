@@ -166,41 +166,32 @@ static int32_t find_namesake(adept_export_reader *r, adept_name_map *by_name, co
     return first->index;
 }
 
-static void add_param(adept_export_reader *r, tensor_spec *spec, adept_name_map *by_name, adept_name_map *by_place)
-{
-    int32_t twin = find_twin(r, by_place, spec), namesake = find_namesake(r, by_name, spec);
-    if (r->json.status != ADEPT_OK) return;
-    spec->index = namesake >= 0 ? namesake : twin;
-    if (spec->index >= 0) {
-        adept_graph_builder_param_alias(r->b, spec->index);
-    } else {
-        spec->index = adept_graph_builder_param(r->b, &spec->param);
-        if (spec->index == -1) adept_json_fail(&r->json, "'%s' has an impossible shape", spec->name);
-        if (spec->index == -2) adept_json_no_memory(&r->json);
-    }
-}
-
-static void collect(adept_export_reader *r, spec_list *list, const cJSON *inputs)
-{
-    list->items = adept_export_room(r, adept_json_size(inputs), sizeof *list->items);
-    for (const cJSON *e = inputs->child; e && r->json.status == ADEPT_OK; e = e->next) {
-        tensor_spec *spec = &list->items[list->n];
-        if (read_spec(r, spec, e)) adept_export_map(r, &list->by_argument, spec->argument, list->n++);
-    }
-}
-
 void adept_export_params(adept_export_reader *r)
 {
     spec_list list = {0};
     const cJSON *inputs = adept_json_array(&r->json, r->signature, "input_specs");
     if (!inputs) return;
-    collect(r, &list, inputs);
+    list.items = adept_export_room(r, adept_json_size(inputs), sizeof *list.items);
+    for (const cJSON *e = inputs->child; e && r->json.status == ADEPT_OK; e = e->next) {
+        tensor_spec *spec = &list.items[list.n];
+        if (read_spec(r, spec, e)) adept_export_map(r, &list.by_argument, spec->argument, list.n++);
+    }
     if (r->json.status == ADEPT_OK) mark_all_used(r, &list);
     if (r->json.status == ADEPT_OK) {
         adept_name_map by_name = {0}, by_place = {0};
         for (size_t i = 0; i < list.n && r->json.status == ADEPT_OK; i++) {
             tensor_spec *spec = &list.items[i];
-            add_param(r, spec, &by_name, &by_place);
+            int32_t twin = find_twin(r, &by_place, spec), namesake = find_namesake(r, &by_name, spec);
+            if (r->json.status == ADEPT_OK) {
+                spec->index = namesake >= 0 ? namesake : twin;
+                if (spec->index >= 0) {
+                    adept_graph_builder_param_alias(r->b, spec->index);
+                } else {
+                    spec->index = adept_graph_builder_param(r->b, &spec->param);
+                    if (spec->index == -1) adept_json_fail(&r->json, "'%s' has an impossible shape", spec->name);
+                    if (spec->index == -2) adept_json_no_memory(&r->json);
+                }
+            }
             if (r->json.status != ADEPT_OK || !spec->used) continue;
             int32_t value = adept_graph_builder_param_ref(r->b, 0, spec->index, r->json.err);
             if (value < 0)

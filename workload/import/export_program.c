@@ -8,16 +8,6 @@
 
 /* ---- text ---- */
 
-/* The text goes before a graph is made of the tree. */
-static adept_status parse(cJSON **root, const adept_export_source *source, adept_error *err)
-{
-    adept_python_numbers(source->json, source->json_size);
-    adept_status status = adept_json_parse_within(root, source->name, source->json, source->json_size,
-                                                  ADEPT_JSON_VALUES_OF(source->memory_bytes), err);
-    free(source->json);
-    return status;
-}
-
 /* ---- building blocks ---- */
 
 void adept_export_map(adept_export_reader *r, adept_name_map *map, const char *name, uintptr_t value)
@@ -69,15 +59,6 @@ void *adept_export_room(adept_export_reader *r, size_t n, size_t element_bytes)
 
 /* ---- inputs ---- */
 
-static bool is_channels_last(adept_export_reader *r, const adept_graph_input *input, const cJSON *strides)
-{
-    int64_t known[ADEPT_MAX_DIMS];
-    int n = 0;
-    for (const cJSON *e = cJSON_IsArray(strides) ? strides->child : NULL; e && n < ADEPT_MAX_DIMS; e = e->next)
-        known[n++] = adept_export_read_size(r, e).value;
-    return n == input->ndim && adept_strides_channels_last(n, input->dims, known);
-}
-
 /* The batch is what the first tensor's leading dimension is called; the first dimension of that name in every input. */
 static void read_input_shape(adept_export_reader *r, adept_graph_input *input, const cJSON *meta, bool is_first)
 {
@@ -100,7 +81,12 @@ static void read_input_shape(adept_export_reader *r, adept_graph_input *input, c
         if (!is_batch && !size.known) input->has_shape = false; /* a size without hint: --input must give it */
         input->dims[input->ndim++] = is_batch ? -1 : size.value;
     }
-    input->channels_last = is_channels_last(r, input, cJSON_GetObjectItemCaseSensitive(meta, "strides"));
+    const cJSON *strides = cJSON_GetObjectItemCaseSensitive(meta, "strides");
+    int64_t known[ADEPT_MAX_DIMS];
+    int n = 0;
+    for (const cJSON *e = cJSON_IsArray(strides) ? strides->child : NULL; e && n < ADEPT_MAX_DIMS; e = e->next)
+        known[n++] = adept_export_read_size(r, e).value;
+    input->channels_last = n == input->ndim && adept_strides_channels_last(n, input->dims, known);
 }
 
 /* A symbolic number as input: what it was when the model was exported. */
@@ -270,7 +256,11 @@ adept_status adept_export_build(adept_graph **out, const adept_export_source *so
     adept_error local = {0};
     cJSON *root = NULL;
     if (!err) err = &local;
-    adept_status status = parse(&root, source, err);
+    /* The text goes before a graph is made of the tree. */
+    adept_python_numbers(source->json, source->json_size);
+    adept_status status = adept_json_parse_within(&root, source->name, source->json, source->json_size,
+                                                  ADEPT_JSON_VALUES_OF(source->memory_bytes), err);
+    free(source->json);
     if (status != ADEPT_OK) return status;
     adept_export_reader r = {.json = {.name = source->name, .err = err},
                              .places = source->places ? source->places : &none};

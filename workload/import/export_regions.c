@@ -132,23 +132,6 @@ typedef struct parts {
     values results;
 } parts;
 
-static parts read_parts(adept_export_reader *r, const cJSON *inputs, const cJSON *outputs)
-{
-    parts p = {.results = flatten(r, outputs->child, NULL)};
-    for (const cJSON *e = inputs->child; e; e = e->next) {
-        const cJSON *argument = cJSON_GetObjectItemCaseSensitive(e, "arg");
-        const cJSON *graph =
-            cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(argument, "as_graph"), "graph");
-        if (!p.first) p.first = argument;
-        if (!p.flag) p.flag = cJSON_GetObjectItemCaseSensitive(argument, "as_bool");
-        if (!p.scalar_type) p.scalar_type = cJSON_GetObjectItemCaseSensitive(argument, "as_scalar_type");
-        if (!cJSON_IsObject(graph) || p.n_graphs == MAX_GRAPHS) continue;
-        p.graphs[p.n_graphs++] = graph;
-        p.operands = e->next;
-    }
-    return p;
-}
-
 static void bind_results(adept_export_reader *r, const parts *p, const int32_t *numbers)
 {
     for (size_t i = 0; i < p->results.n && r->json.status == ADEPT_OK; i++)
@@ -271,7 +254,18 @@ bool adept_export_region(adept_export_reader *r, const cJSON *inputs, const cJSO
     static const char *const checkpoints[] = {"tag_activation_checkpoint", "wrap_activation_checkpoint"};
     if (strncmp(r->target, prefix, sizeof prefix - 1) != 0) return false;
     const char *kind = r->target + sizeof prefix - 1;
-    parts p = read_parts(r, inputs, outputs);
+    parts p = {.results = flatten(r, outputs->child, NULL)};
+    for (const cJSON *e = inputs->child; e; e = e->next) {
+        const cJSON *argument = cJSON_GetObjectItemCaseSensitive(e, "arg");
+        const cJSON *graph =
+            cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(argument, "as_graph"), "graph");
+        if (!p.first) p.first = argument;
+        if (!p.flag) p.flag = cJSON_GetObjectItemCaseSensitive(argument, "as_bool");
+        if (!p.scalar_type) p.scalar_type = cJSON_GetObjectItemCaseSensitive(argument, "as_scalar_type");
+        if (!cJSON_IsObject(graph) || p.n_graphs == MAX_GRAPHS) continue;
+        p.graphs[p.n_graphs++] = graph;
+        p.operands = e->next;
+    }
     bool inlined = false;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         inlined = inlined || !strcmp(kind, plain[i]);

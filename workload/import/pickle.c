@@ -89,19 +89,6 @@ static adept_pickle_value *top(machine *m)
 
 /* ---- containers ---- */
 
-static adept_pickle_value new_container(machine *m, adept_pickle_kind kind)
-{
-    adept_pickle_value v = {kind, 0, {0}};
-    v.u.items = adept_arena_alloc(m->arena, sizeof *v.u.items);
-    if (v.u.items) {
-        v.u.items->next = m->containers;
-        m->containers = v.u.items;
-    } else {
-        fail_memory(m);
-    }
-    return v;
-}
-
 static void append(machine *m, adept_pickle_items *items, const adept_pickle_value *values, size_t n)
 {
     if (m->fault || n == 0) return;
@@ -143,7 +130,15 @@ static void gather(machine *m, int arg)
         fail(m, "takes a value from an empty stack");
         return;
     }
-    adept_pickle_value v = new_container(m, (adept_pickle_kind)(arg / 8));
+    adept_pickle_kind kind = (adept_pickle_kind)(arg / 8);
+    adept_pickle_value v = {kind, 0, {0}};
+    v.u.items = adept_arena_alloc(m->arena, sizeof *v.u.items);
+    if (v.u.items) {
+        v.u.items->next = m->containers;
+        m->containers = v.u.items;
+    } else {
+        fail_memory(m);
+    }
     if (m->fault) return;
     m->n_stack -= n;
     if (n > 0) append(m, v.u.items, m->stack + m->n_stack, n); /* the stack may be NULL when nothing was pushed */
@@ -346,18 +341,18 @@ static const struct opcode {
     ['Q'] = {gather, OF(ADEPT_PICKLE_PERSISTENT, 1)},
     ['t'] = {gather, OF(ADEPT_PICKLE_TUPLE, MARKED)},
     ['l'] = {gather, OF(ADEPT_PICKLE_LIST, MARKED)},
-    ['a'] = {put_into, OF(ADEPT_PICKLE_LIST, 1)},    /* APPEND */
+    ['a'] = {put_into, OF(ADEPT_PICKLE_LIST, 1)},      /* APPEND */
     ['e'] = {put_into, OF(ADEPT_PICKLE_LIST, MARKED)}, /* APPENDS */
-    ['s'] = {put_into, OF(ADEPT_PICKLE_DICT, 2)},     /* SETITEM */
-    ['u'] = {put_into, OF(ADEPT_PICKLE_DICT, MARKED)},  /* SETITEMS */
+    ['s'] = {put_into, OF(ADEPT_PICKLE_DICT, 2)},      /* SETITEM */
+    ['u'] = {put_into, OF(ADEPT_PICKLE_DICT, MARKED)}, /* SETITEMS */
     ['b'] = {build, 0},
     ['N'] = {push_none, 0},
     [0x88] = {push_bool, true},
     [0x89] = {push_bool, false},
     ['K'] = {push_unsigned, 1}, /* BININT1 */
     ['M'] = {push_unsigned, 2}, /* BININT2 */
-    ['J'] = {push_long, 4},   /* BININT */
-    [0x8a] = {push_long, 0},  /* LONG1 */
+    ['J'] = {push_long, 4},     /* BININT */
+    [0x8a] = {push_long, 0},    /* LONG1 */
     ['G'] = {push_float, 0},
     ['U'] = {push_text, 1},  /* SHORT_BINSTRING */
     [0x8c] = {push_text, 1}, /* SHORT_BINUNICODE */

@@ -11,11 +11,11 @@
 #define CODE_SHARE                                                                                                     \
     256 /* one file of code may have that part of the memory: libtorch's tree of it takes 60 times as much */
 #define PICKLE_SHARE 64
-#define PACK_SHARE 8 /* all that libtorch reads, which are no weights */
+#define PACK_SHARE 8                /* all that libtorch reads, which are no weights */
 #define MAX_NOTE_BYTES ((size_t)64) /* version, byteorder */
-#define MAX_CODE_DEPTH 1000                 /* libtorch's parser runs out of stack at about 10,000 */
-#define MAX_INDENT 2000                     /* columns; every nested block takes two */
-#define MAX_RATIO 100                       /* unpacked bytes per byte of the file */
+#define MAX_CODE_DEPTH 1000         /* libtorch's parser runs out of stack at about 10,000 */
+#define MAX_INDENT 2000             /* columns; every nested block takes two */
+#define MAX_RATIO 100               /* unpacked bytes per byte of the file */
 #define RATIO_FREE_BYTES ((uint64_t)64 << 20)
 #define END_BYTES 22 /* fixed part of the end record, APPNOTE 4.3.16 */
 #define END_SEARCH_BYTES (END_BYTES + 65535)
@@ -23,7 +23,7 @@
 typedef struct check {
     zip_t *zip;
     const adept_source *source;
-    const char *path; /* the source's name */
+    const char *path;       /* the source's name */
     adept_torch_pack *pack; /* NULL: none is wanted */
     bool trust;
     adept_error *err;
@@ -248,16 +248,6 @@ static adept_status check_byte_order(const check *c, const char *entry, const ch
                                                     : invalid(c, entry, "its numbers begin with the high byte");
 }
 
-/* Which line of the source made what, for messages: where it is not as PyTorch writes it, they go without. */
-static adept_status take_lines(check *c, size_t index)
-{
-    adept_error why = {0};
-    check quiet = *c;
-    quiet.err = &why;
-    adept_status status = take_entry(&quiet, index, c->source->memory_bytes / PICKLE_SHARE, check_pickle);
-    return status == ADEPT_E_NOMEM ? adept_error_set(c->err, status, "%s", why.message) : ADEPT_OK;
-}
-
 /* What is none of these, libtorch does not see: it would not read it, or only to show it. */
 static adept_status check_entry(check *c, size_t index)
 {
@@ -269,25 +259,20 @@ static adept_status check_entry(check *c, size_t index)
     if (strcasecmp(name, "model.json") == 0) c->legacy = true;
     if (strncasecmp(name, "code/", 5) == 0 && has_suffix(name, ".py"))
         return take_entry(c, index, memory / CODE_SHARE, check_code);
-    if (strncmp(name, "code/", 5) == 0 && has_suffix(name, ".debug_pkl")) return take_lines(c, index);
+    if (strncmp(name, "code/", 5) == 0 && has_suffix(name, ".debug_pkl")) {
+        /* Which line of the source made what, for messages: where it is not as PyTorch writes it, they go without. */
+        adept_error why = {0};
+        check quiet = *c;
+        quiet.err = &why;
+        adept_status status = take_entry(&quiet, index, c->source->memory_bytes / PICKLE_SHARE, check_pickle);
+        return status == ADEPT_E_NOMEM ? adept_error_set(c->err, status, "%s", why.message) : ADEPT_OK;
+    }
     if (strcasecmp(name, "constants.pkl") == 0 || strcasecmp(name, "data.pkl") == 0)
         return take_entry(c, index, memory / PICKLE_SHARE, check_pickle);
     if (strcasecmp(name, "version") == 0 || strcasecmp(name, ".data/version") == 0)
         return take_entry(c, index, MAX_NOTE_BYTES, NULL);
     if (strcasecmp(name, "byteorder") == 0) return take_entry(c, index, MAX_NOTE_BYTES, check_byte_order);
     return is_tensor(name) ? take_tensor(c, index) : ADEPT_OK;
-}
-
-static adept_status check_presence(const check *c)
-{
-    const char *fault = NULL;
-    if (c->legacy)
-        fault = "TorchScript of PyTorch before 1.2: save it again with a newer version";
-    else if (!c->constants && c->data)
-        fault = "holds weights only (torch.save), no program: export the model with torch.jit.trace(...).save";
-    else if (!c->constants || !c->data || !c->version)
-        fault = "not a TorchScript archive: constants.pkl, data.pkl or version is missing";
-    return fault ? adept_error_set(c->err, ADEPT_E_INVALID, "%s: %s", c->path, fault) : ADEPT_OK;
 }
 
 static adept_status check_archive(check *c)
@@ -299,7 +284,16 @@ static adept_status check_archive(check *c)
     if (status == ADEPT_OK) status = check_sizes(c, (size_t)n);
     for (size_t i = 0; i < (size_t)n && status == ADEPT_OK; i++)
         status = check_entry(c, i);
-    if (status == ADEPT_OK) status = check_presence(c);
+    if (status == ADEPT_OK) {
+        const char *fault = NULL;
+        if (c->legacy)
+            fault = "TorchScript of PyTorch before 1.2: save it again with a newer version";
+        else if (!c->constants && c->data)
+            fault = "holds weights only (torch.save), no program: export the model with torch.jit.trace(...).save";
+        else if (!c->constants || !c->data || !c->version)
+            fault = "not a TorchScript archive: constants.pkl, data.pkl or version is missing";
+        status = fault ? adept_error_set(c->err, ADEPT_E_INVALID, "%s: %s", c->path, fault) : ADEPT_OK;
+    }
     return status;
 }
 

@@ -29,7 +29,7 @@
 #define ADEPT_DEFAULT_TIMEOUT_S 60.0
 #endif
 #define LOADER_STACK_BYTES ((size_t)128 << 20) /* virtual; libtorch recurses with the nesting of the program */
-#define STREAM_SHARE 16 /* of the memory, for the graph's bytes */
+#define STREAM_SHARE 16                        /* of the memory, for the graph's bytes */
 
 /* First in the pipe, before the graph's bytes. Both ends are the same program. */
 typedef struct reply {
@@ -234,17 +234,6 @@ static outcome collect(adept_buffer *b, const job *j, pid_t child, int fd)
     }
 }
 
-/* The child dies here in any case; what it died of by itself is in the result, unless nobody can know: the caller's
- * process ignores SIGCHLD, or waits for all children. A reply that is whole counts then as well. */
-static int reap(pid_t child, bool kill_it)
-{
-    int how = 0;
-    if (kill_it) kill(child, SIGKILL);
-    while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
-    }
-    return how;
-}
-
 static adept_status too_much_memory(const job *j, adept_error *err)
 {
     return adept_error_set(err, ADEPT_E_INVALID,
@@ -307,7 +296,13 @@ static adept_status supervise(adept_graph **out, const job *j, pid_t child, int 
 {
     adept_buffer bytes = {0};
     outcome o = collect(&bytes, j, child, fd);
-    int how = reap(child, o != ENDED);
+    /* The child dies here in any case; what it died of by itself is in the result, unless nobody can know: the caller's
+     * process ignores SIGCHLD, or waits for all children. A reply that is whole counts then as well. */
+    bool kill_it = o != ENDED;
+    int how = 0;
+    if (kill_it) kill(child, SIGKILL);
+    while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
+    }
     adept_status status;
     if (o != ENDED)
         status = explain_outcome(j, o, err);
