@@ -110,6 +110,7 @@ static adept_status find_nodes(adept_layout_state *x)
                                of_node);
     x->out->nodes = nodes;
     x->out->node_gpus = gpus / nodes;
+    x->out->server_gpus = of_node;
     const double bytes_per_s =
         run->internode_bytes_per_s > 0.0 ? run->internode_bytes_per_s : says->internode_bytes_per_s;
     if (nodes > 1.0 && !(bytes_per_s > 0.0))
@@ -941,8 +942,10 @@ adept_status adept_layout_rank_numbers(adept_rank_numbers *out, adept_layout_sta
     adept_stage_work *work = calloc(1, sizeof *work);
     double params = 0.0;
     if (!work) return adept_no_memory(x->err, "stages");
-    for (size_t b = 0; b < x->part.n_blocks; b++)
+    for (size_t b = 0; b < x->part.n_blocks; b++) {
         params += dense_params(&x->part.blocks[b]) + x->part.blocks[b].expert_params;
+        x->stage_of[b] = 0;
+    }
     adept_status status = work_out(work, x, 0);
     if (status == ADEPT_OK)
         *out = (adept_rank_numbers){.board = work->plan.kernels.list.board,

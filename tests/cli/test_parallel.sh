@@ -98,6 +98,55 @@ shows '^  Megatron-LM  --tensor-model-parallel-size'
 # shellcheck disable=SC2046 # what it says to copy
 expect_ok $(sed -n 's/^  adept  *//p' out) --json && keep copied
 json 'its words are those of predict' 'copied["layout"]["global_batch"] == 32 and copied["layout"]["gpus"] == 16'
+# shellcheck disable=SC2086
+{
+    # ---- parts of the search by several machines are the whole
+    for options in "--limits 3" "--minimise energy --top 20" "--minimise cost --price 0.2 --pue 1.3 --gpu-hour-price 2"; do
+        expect_ok plan "$m" $on --gpus 16 --global-batch 32 $options --json && keep whole
+        merge=
+        for part in 1 2 3 4 5; do
+            expect_ok plan "$m" $on --gpus 16 --global-batch 32 $options --shard $part/5 --json && cp out part$part.txt
+            merge="$merge --merge part$part.txt"
+        done
+        expect_ok plan "$m" $on --gpus 16 --global-batch 32 $options $merge --json && keep merged
+        json "parts are the whole: $options" 'whole == merged and whole["layouts"] and whole["searched"] > 500'
+    done
+    # ---- prices: whole nodes by the hour, and kWh
+    json 'a cost is its parts' 'all(near(l["cost"], l["step_time_s"] / 3600 * 2 * 16 + l["energy_step_j"] / 3.6e6 * 0.2 * 1.3) for l in whole["layouts"]) and
+        [l["cost"] for l in whole["layouts"]] == sorted(l["cost"] for l in whole["layouts"])'
+    expect_ok plan "$m" $on --gpus 12 --nodes 2 --global-batch 24 --gpu-hour-price 36 --json && keep part
+    json 'two servers of eight are paid, of which 12 are used' 'all(near(l["cost"], l["step_time_s"] / 100 * 16) for l in part["layouts"])'
+    expect_ok plan "$m" $on --gpus 16 --global-batch 32 --minimise cost --json && keep hours
+    json 'without prices in GPU hours' 'all(near(l["cost"], l["step_time_s"] / 3600 * 16) for l in hours["layouts"])'
+    # ---- power limits
+    expect_ok plan "$m" $on --gpus 16 --global-batch 32 --minimise energy --limits 6 --json && keep limits
+    json 'a limit of least energy, and what predict says of it' 'limits["layouts"][0]["power_limit_w"] < 700 and
+        limits["layouts"][0]["energy_step_j"] < 0.95 * plan["layouts"][0]["energy_step_j"] and len(limits["front"]) > 2 and
+        len({l["power_limit_w"] for l in limits["front"]}) > 2 and limits["searched"] == 6 * plan["searched"]'
+    # ---- flags of trainers, of the first layout that each can do
+    json 'flags' 'all(l["layout"]["pp"] == 1 or l["flags"]["accelerate"] is None for l in plan["layouts"]) and
+        all(l["layout"]["sharded"] != "parameters" or "--use-torch-fsdp2" in (l["flags"]["megatron"] or "--use-torch-fsdp2") for l in plan["layouts"]) and
+        all(l["layout"]["sharded"] not in ("optimizer", "gradients") or l["flags"]["torchtitan"] is None for l in plan["layouts"])'
+    expect_ok plan "$m" $on --gpus 16 --global-batch 32 --top 64
+    shows '^  Megatron-LM  .*--tensor-model-parallel-size [0-9]+ '
+    shows '^  torchtitan   .*--parallelism.tensor_parallel_degree [0-9]+ '
+    shows '^  accelerate   .*--num_processes 16 --num_machines 2 '
+    # ---- what disagrees
+    expect_error 2 'needs the shortest step of all layouts' plan "$m" $on --gpus 16 --global-batch 32 --within 5 --shard 1/2 --json
+    expect_error 2 'add --json' plan "$m" $on --gpus 16 --global-batch 32 --shard 1/2
+    expect_error 2 'several are to be tried' plan "$m" $on --gpus 16 --global-batch 32 --limits 2 --power-limit 400
+    expect_error 2 'does not say which it takes' plan "$m" --gpu b200 --precision bf16 --seq-length 512 --gpus 2 --global-batch 4 --limits 2
+    expect_error 2 '\-\-price is missing' plan "$m" $on --gpus 16 --global-batch 32 --pue 1.5
+    expect_error 3 'part of another search' plan "$m" $on --gpus 16 --global-batch 32 --merge part1.txt
+    expect_error 3 'shard 2/5 is missing' plan "$m" $on --gpus 16 --global-batch 32 $options --merge part1.txt
+    sed 's/tp=1;/tq=1;/' part1.txt >broken.txt
+    expect_error 3 "'tq=1' is no word of a run" plan "$m" $on --gpus 16 --global-batch 32 $options --merge broken.txt
+    sed 's/"profile":.*/"profile": 9,/' part1.txt >broken.txt
+    expect_error 3 'profile: there are' plan "$m" $on --gpus 16 --global-batch 32 $options --merge broken.txt
+}
+# shellcheck disable=SC2086
+expect_ok plan "$m" $on --gpus 16 --global-batch 32 --set specs.mem_bytes=x2 --json && keep hypothetical
+json 'a hypothetical GPU' 'hypothetical["layouts"][0]["memory"]["capacity_bytes"] == 2 * plan["layouts"][0]["memory"]["capacity_bytes"]'
 expect_error 2 'plan chooses dp, tp' plan "$m" --gpu h100 --gpus 16 --global-batch 32 --tp 2
 expect_error 2 'global-batch is missing' plan "$m" --gpu h100 --gpus 16
 expect_ok plan llama-3-70b --gpu h100 --gpus 1 --global-batch 1 --precision bf16 --seq-length 512

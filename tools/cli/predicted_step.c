@@ -59,8 +59,7 @@ adept_status adept_predicted_step_of_profile(adept_cli *cli, adept_predicted_ste
     return status == ADEPT_OK ? adept_groups_make(cli, &s->groups, s->profile, s->ops, grouping) : status;
 }
 
-/* The GPU with what --set says. It may be impossible then. */
-static adept_status open_gpu(adept_cli *cli, adept_hwprofile **hw, const char *gpu, const adept_vary_options *o)
+adept_status adept_step_gpu(adept_cli *cli, adept_hwprofile **hw, const char *gpu, const adept_vary_options *o)
 {
     adept_status status = adept_hwprofile_open(hw, gpu, &cli->err);
     for (size_t i = 0; i < o->n && status == ADEPT_OK; i++) {
@@ -125,7 +124,7 @@ static adept_status predict_life(adept_cli *cli, adept_predicted_step *s, const 
 adept_status adept_predicted_step_make(adept_cli *cli, adept_predicted_step *s, const adept_step_options *o,
                                        const adept_job_spec *job, const adept_grouping *grouping)
 {
-    adept_status status = open_gpu(cli, &s->hw, o->where.gpu, &o->set);
+    adept_status status = adept_step_gpu(cli, &s->hw, o->where.gpu, &o->set);
 
     const bool has_life = job && job->inferences > 0;
     const adept_workload_options training = has_life ? without_queries(&o->workload) : o->workload;

@@ -36,6 +36,8 @@ typedef struct adept_predicted_step {
     adept_run shared_run;
 } adept_predicted_step;
 
+/** The GPU with what --set says. It may be impossible then. */
+adept_status adept_step_gpu(adept_cli *cli, adept_hwprofile **hw, const char *gpu, const adept_vary_options *set);
 /**
  * Open the GPU with what --set says, which is found before a slow load, then the model, and predict.
  * @param step      zeroed; adept_predicted_step_free() it whatever the result
