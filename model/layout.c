@@ -340,7 +340,8 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
     size_t used = n;
     for (size_t i = 0; i < n; i++) {
         if (!(again[i] > 0.0)) continue;
-        adept_profile_op *copy = &ops[used++];
+        adept_profile_op *copy = &ops[n + i];
+        used = n + i + 1; /* those between run no time */
         size_t forward = 0;
         *copy = x->part.ops[i];
         adept_kernel *kernels = adept_arena_array(x->part.arena, copy->n_kernels + 1, sizeof *kernels);
@@ -1012,6 +1013,31 @@ adept_status adept_predict_layout(adept_layout_prediction *out, const adept_prof
     adept_status status = adept_layout_begin(&x, run);
     if (status != ADEPT_OK) return status;
     return x.mesh.plain ? predict_plain(&x) : predict_shared(&x);
+}
+
+adept_status adept_predict_layout_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                      const adept_run *run, adept_error *err)
+{
+    adept_layout_prediction *l = calloc(1, sizeof *l);
+    adept_stage_work *work = calloc(1, sizeof *work);
+    adept_layout_state x = {.out = l, .prof = prof, .hw = hw, .err = err};
+    adept_status status = l && work ? adept_layout_begin(&x, run) : adept_no_memory(err, "a layout");
+    const double ranks = (double)(x.mesh.dp * x.mesh.tp * x.mesh.cp);
+    x.mesh.pp = x.mesh.virtual_stages = 1; /* all blocks on one stage */
+    if (status == ADEPT_OK) status = adept_layout_split(&x);
+    if (status == ADEPT_OK) status = work_out(work, &x, 0);
+    for (size_t i = 0; status == ADEPT_OK && i < work->profile.n_ops; i++) {
+        adept_op_prediction *to = &out[i % prof->n_ops], op;
+        status = adept_plan_op(&op, &work->plan, &work->step, &work->profile, &work->profile.ops[i], ranks, err);
+        if (i < prof->n_ops)
+            *to = op;
+        else if (op.time_s > 0.0)
+            to->time_s += op.time_s, to->energy_j += op.energy_j;
+    }
+    clear_work(work, 1);
+    adept_layout_end(&x);
+    free(l);
+    return status;
 }
 
 adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,

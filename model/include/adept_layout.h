@@ -53,6 +53,14 @@ typedef struct adept_layout_prediction {
 ADEPT_API adept_status adept_predict_layout(adept_layout_prediction *out, const adept_profile *prof,
                                             const adept_hwprofile *hw, const adept_run *run, adept_error *err);
 
+/**
+ * The same by operator: times of the GPU that has it, of a step, with what is computed again; joules of all GPUs. Their
+ * clock is that of the whole model on one stage, and nothing that is sent is in them.
+ * @param out array of prof->n_ops entries
+ */
+ADEPT_API adept_status adept_predict_layout_ops(adept_op_prediction *out, const adept_profile *prof,
+                                                const adept_hwprofile *hw, const adept_run *run, adept_error *err);
+
 /* ---- many layouts ---- */
 
 typedef enum adept_layout_goal { ADEPT_LAYOUT_TIME, ADEPT_LAYOUT_ENERGY, ADEPT_LAYOUT_COST } adept_layout_goal;

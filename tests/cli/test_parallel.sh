@@ -68,14 +68,69 @@ json 'nodes of the usual server' 'nodes["config"]["nodes"] == 2 and nodes["confi
     expect_error 2 'the model has 8 blocks' predict "$m" $on --gpus 16 --pp 16
     expect_error 2 'cannot be shared by tp 32' predict "$m" $on --gpus 32 --tp 32
     expect_error 2 'ep 2: this model has no grouped products' predict "$m" $on --gpus 8 --ep 2
-    expect_error 2 'not of a layout' predict "$m" $on --gpus 8 --tp 2 --by layer
     expect_error 2 'nothing is known of what joins them' predict "$m" --gpu a40 --precision bf16 --seq-length 512 --gpus 16 --tp 2
-    expect_error 2 'is what adept predict takes' explain "$m" $on --tp 2 --gpus 2
+    expect_error 2 'no elasticities of a layout' explain "$m" $on --tp 2 --gpus 2 --all
+    expect_error 2 'more than 1000000 events' predict "$m" $on --gpus 64 --pp 8 --tp 8 --global-batch 100000 --timeline t.trace
 }
 # shellcheck disable=SC2086
 expect_ok predict "$m" --gpu a40 --precision bf16 --seq-length 512 --gpus 16 --tp 2 --internode-bandwidth 100Gbit/s
 expect_ok predict resnet50 --gpu a100 --gpus 8 --fsdp full
 expect_error 2 'cannot be shared by tp 7' predict vgg16 --gpu a100 --gpus 7 --tp 7
+
+# ---- tables: operators of the GPU that has them sum to what it computes
+for words in "--tp 4 --sp --pp 4" "--fsdp full --activation-checkpoint full" "--tp 2 --pp 2 --schedule zbv"; do
+    # shellcheck disable=SC2086
+    expect_ok predict "$m" $on --gpus 16 --global-batch 32 $words --by layer --json && keep table
+    json "rows of $words" 'near(sum(l["time_s"] for l in table["layers"]),
+        sum((s["forward_s"] + s["backward_s"] + s["recompute_s"]) * table["layout"]["micro_batches"] for s in table["layout"]["stages"]), 0.03) and
+        all(l["energy_j"] >= 0 for l in table["layers"]) and sum(l["energy_j"] for l in table["layers"]) < table["energy_step_j"]'
+    # shellcheck disable=SC2086
+    expect_ok predict "$m" $on --gpus 16 --global-batch 32 $words --by kind
+    shows "of the GPU that has it; shares are of all stages' time"
+done
+
+# ---- traces: a schedule event by event is as long as its closed form, each pass stands in it once, nothing overlaps
+for words in "--pp 4" "--pp 4 --virtual-stages 2" "--pp 4 --schedule zb1p" "--pp 4 --schedule zbv" "--tp 2 --sp --pp 2 --cp 2 --zero 1" "--fsdp full"; do
+    # shellcheck disable=SC2086
+    expect_ok predict "$m" $on --gpus 16 --global-batch 64 $words --timeline t.trace --json && keep traced
+    checks=$((checks + 1))
+    "$python" - "$words" >said 2>&1 <<'END' || { fail "trace of $words"; cat said; }
+import collections, json, sys
+p, trace = json.load(open("traced.json")), json.load(open("t.trace"))["traceEvents"]
+layout, events = p["layout"], [e for e in trace if e["ph"] == "X"]
+length = max(e["ts"] + e["dur"] for e in events) / 1e6
+assert abs(length / p["step_time_s"] - 1) < 0.1, (length, p["step_time_s"])
+chunks = 2 if layout["schedule"] == "zbv" else layout["virtual_stages"]
+n = collections.Counter((e["pid"], e["name"], e["args"].get("micro_batch")) for e in events if e["name"] in ("forward", "backward"))
+assert n == {(s + 1, name, i): chunks for s in range(layout["pp"]) for name in ("forward", "backward") for i in range(layout["micro_batches"])}
+rows = collections.defaultdict(list)
+for e in events:
+    rows[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
+assert all(a[1] <= b[0] + 1e-3 for row in rows.values() for a, b in zip(sorted(row), sorted(row)[1:]))
+computed = layout["time"]["compute_s"] + layout["time"]["recompute_s"]
+assert abs(p["timeline"]["compute_s"] / computed - 1) < 1e-9 and len({e["pid"] for e in events}) == layout["pp"]
+assert any(e["name"] == "process_name" and e["args"]["name"].startswith("stage 0: ") for e in trace)
+END
+done
+
+# ---- explained: parts, what would help, and slack of stages as joules
+# shellcheck disable=SC2086
+{
+    expect_ok explain "$m" $on --gpus 8 --tp 2 --pp 4 --global-batch 32 --json && keep explained
+    json 'parts, changes and their predictions' 'near(sum(explained["explain"]["parts"].values()), explained["step_time_s"]) and
+        {"batch", "schedule", "activation_checkpoint", "sp", "stage_limits", "energy_limit"} <= {c["key"] for c in explained["explain"]["changes"]} and
+        all(c["energy_step_j"] < explained["energy_step_j"] for c in explained["explain"]["changes"] if c["key"].endswith("_limits")) and
+        all(near(c["step_time_s"], explained["step_time_s"], 0.02) for c in explained["explain"]["changes"] if c["key"] == "stage_limits")'
+    expect_ok predict "$m" $on --gpus 8 --tp 2 --pp 4 --global-batch 32 --schedule zb1p --json && keep zb1p
+    json 'a change is its prediction' 'zb1p["step_time_s"] in [c["step_time_s"] for c in explained["explain"]["changes"]]'
+    expect_ok explain "$m" $on --gpus 8 --tp 2 --pp 4 --global-batch 32
+    shows '^  The step on its slowest stage is computing'
+    shows "the pipeline's bubble"
+    shows 'is the slowest and stage 0 has most memory'
+    shows 'With power limits by stage that keep up'
+    expect_ok explain llama-3-8b --gpu h100 --precision bf16 --gpus 8 --batch 2 --seq-length 4096 --fsdp full
+    shows 'With full recomputation it would fit: '
+}
 
 # ---- keys of sweeps
 # shellcheck disable=SC2086

@@ -42,15 +42,17 @@ adept_status adept_predicted_step_of_profile(adept_cli *cli, adept_predicted_ste
 {
     adept_status status = take_layout(cli, s);
     s->grouping = grouping;
+    s->ops = calloc(s->profile->n_ops + 1, sizeof *s->ops);
+    if (!s->ops) return adept_cli_no_memory(cli);
     if (status == ADEPT_OK && s->layout && !s->layout->mesh.plain) {
         s->prediction = s->layout->prediction;
         snprintf(s->limits.reason, sizeof s->limits.reason,
                  "stages of a layout have no one best limit; --power-limit is of all");
-        return ADEPT_OK;
+        if (!grouping->given) return ADEPT_OK;
+        status = adept_predict_layout_ops(s->ops, s->source.base, s->hw, &s->shared_run, &cli->err);
+        return status == ADEPT_OK ? adept_groups_make(cli, &s->groups, s->profile, s->ops, grouping) : status;
     }
     if (status == ADEPT_OK) status = adept_predict(&s->prediction, s->profile, s->hw, s->run, &cli->err);
-    s->ops = calloc(s->profile->n_ops + 1, sizeof *s->ops);
-    if (!s->ops) return adept_cli_no_memory(cli);
     if (!s->prediction.memory.fits) /* what cannot start has no best limit */
         snprintf(s->limits.reason, sizeof s->limits.reason, "the step does not fit the memory of %.60s", s->hw->name);
     else if (status == ADEPT_OK)

@@ -28,7 +28,7 @@ typedef struct adept_predicted_step {
     adept_profile *inference; /* what runs for them; owned */
     adept_op_prediction *ops; /* one for each operator of the profile */
     const adept_grouping *grouping;
-    adept_groups groups; /* of the operators; of a layout none */
+    adept_groups groups; /* of the operators; of a layout none but where a grouping is given */
     /* of a run that says a layout: else NULL. Profile and run are then these, with the passes, GPUs and nodes that it
      * says */
     adept_layout_prediction *layout;
