@@ -59,6 +59,9 @@
 #define MISALIGNED 10.0
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
+/* A search works a rank's clock out for a step of so many passes: shards of the optimizer, which draws less, are a small
+ * part of it. */
+#define PASSES_OF_A_SEARCH 64
 #define FRAGMENTATION_LOW 0.02
 #define FRAGMENTATION_HIGH 0.15
 /* Independent of the kernels' own error, of a step's time by a layout: mean error of the trial on sources left out,
@@ -947,6 +950,7 @@ adept_status adept_layout_rank_numbers(adept_rank_numbers *out, adept_layout_sta
         params += dense_params(&x->part.blocks[b]) + x->part.blocks[b].expert_params;
         x->stage_of[b] = 0;
     }
+    x->mesh.micro_batches = PASSES_OF_A_SEARCH;
     adept_status status = work_out(work, x, 0);
     if (status == ADEPT_OK)
         *out = (adept_rank_numbers){.board = work->plan.kernels.list.board,
