@@ -69,6 +69,9 @@
 #define LOGITS_IN_PLACE 1.0
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
+/* A search works a rank's clock out for a step of so many passes: shards of the optimizer, which draws less, are a small
+ * part of it. */
+#define PASSES_OF_A_SEARCH 64
 #define FRAGMENTATION_LOW ADEPT_LAYOUT_LOST
 #define FRAGMENTATION_HIGH 0.15
 /* Independent of the kernels' own error, of a step's time by a layout: mean error of the trial on sources left out,
@@ -120,6 +123,7 @@ static adept_status find_nodes(adept_layout_state *x)
                                of_node);
     x->out->nodes = nodes;
     x->out->node_gpus = gpus / nodes;
+    x->out->server_gpus = of_node;
     const double bytes_per_s =
         run->internode_bytes_per_s > 0.0 ? run->internode_bytes_per_s : says->internode_bytes_per_s;
     if (nodes > 1.0 && !(bytes_per_s > 0.0))
@@ -197,7 +201,8 @@ static adept_status find_stages(adept_layout_state *x)
             "pp %lld x virtual_stages %lld: the model has %lld blocks (modules by number) to share out", (long long)p,
             (long long)v, (long long)blocks);
     const bool ends_count = blocks % parts != 0 && (blocks + 2) % parts == 0;
-    const adept_stage_list *said = &x->said->stage_blocks;
+    /* of operators alone, all blocks are looked at as one stage */
+    const adept_stage_list none = {0}, *said = x->said->stage_blocks.n == p ? &x->said->stage_blocks : &none;
     int64_t block = 1, all = 0;
     for (int64_t i = 0; i < said->n; i++)
         all += said->at[i];
@@ -361,7 +366,8 @@ static adept_status make_profile(adept_profile *out, adept_profile_op *ops, cons
     size_t used = n;
     for (size_t i = 0; i < n; i++) {
         if (!(again[i] > 0.0)) continue;
-        adept_profile_op *copy = &ops[used++];
+        adept_profile_op *copy = &ops[n + i];
+        used = n + i + 1; /* those between run no time */
         size_t forward = 0;
         *copy = x->part.ops[i];
         adept_kernel *kernels = adept_arena_array(x->part.arena, copy->n_kernels + 1, sizeof *kernels);
@@ -982,8 +988,11 @@ adept_status adept_layout_rank_numbers(adept_rank_numbers *out, adept_layout_sta
     adept_stage_work *work = calloc(1, sizeof *work);
     double params = 0.0;
     if (!work) return adept_no_memory(x->err, "stages");
-    for (size_t b = 0; b < x->part.n_blocks; b++)
+    for (size_t b = 0; b < x->part.n_blocks; b++) {
         params += dense_params(&x->part.blocks[b]) + x->part.blocks[b].expert_params;
+        x->stage_of[b] = 0;
+    }
+    x->mesh.micro_batches = PASSES_OF_A_SEARCH;
     adept_status status = work_out(work, x, 0);
     if (status == ADEPT_OK)
         *out = (adept_rank_numbers){.board = work->plan.kernels.list.board,
@@ -1055,6 +1064,31 @@ adept_status adept_predict_layout(adept_layout_prediction *out, const adept_prof
     adept_status status = adept_layout_begin(&x, run);
     if (status != ADEPT_OK) return status;
     return x.mesh.plain ? predict_plain(&x) : prof->n_legs > 0 ? adept_layout_of_legs(&x) : predict_shared(&x);
+}
+
+adept_status adept_predict_layout_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
+                                      const adept_run *run, adept_error *err)
+{
+    adept_layout_prediction *l = calloc(1, sizeof *l);
+    adept_stage_work *work = calloc(1, sizeof *work);
+    adept_layout_state x = {.out = l, .prof = prof, .hw = hw, .err = err};
+    adept_status status = l && work ? adept_layout_begin(&x, run) : adept_no_memory(err, "a layout");
+    const double ranks = (double)(x.mesh.dp * x.mesh.tp * x.mesh.cp);
+    x.mesh.pp = x.mesh.virtual_stages = 1; /* all blocks on one stage */
+    if (status == ADEPT_OK) status = adept_layout_split(&x);
+    if (status == ADEPT_OK) status = work_out(work, &x, 0);
+    for (size_t i = 0; status == ADEPT_OK && i < work->profile.n_ops; i++) {
+        adept_op_prediction *to = &out[i % prof->n_ops], op;
+        status = adept_plan_op(&op, &work->plan, &work->step, &work->profile, &work->profile.ops[i], ranks, err);
+        if (i < prof->n_ops)
+            *to = op;
+        else if (op.time_s > 0.0)
+            to->time_s += op.time_s, to->energy_j += op.energy_j;
+    }
+    clear_work(work, 1);
+    adept_layout_end(&x);
+    free(l);
+    return status;
 }
 
 adept_status adept_predict_of_layout(adept_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,

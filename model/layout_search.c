@@ -1,16 +1,45 @@
 /** @file layout_search.c  All legal layouts of a model on so many GPUs; see adept_layout.h. */
+#include "adept_clock.h"
 #include "layout_own.h"
+#include "nearest.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What has been found, the best first, or by time. */
+#define MOST_OF_UNIT 4096 /* layouts: schedules, shards, recomputations */
+
+ADEPT_NAMES(adept_layout_goal_name, "time", "energy", "cost")
+
+static const adept_field words[] = {
+#define X(...) ADEPT_FIELD_ROW(adept_plan_words, __VA_ARGS__)
+    ADEPT_PLAN_FIELDS(X)
+#undef X
+};
+
+const adept_field *adept_plan_field(size_t index)
+{
+    return index < sizeof words / sizeof *words ? &words[index] : NULL;
+}
+
+double adept_layout_cost(const adept_layout_rates *rates, const adept_layout_prediction *l, double step_time_s,
+                         double energy_step_j)
+{
+    const double gpus = l->nodes > 1.0 ? l->nodes * fmax(l->server_gpus, l->node_gpus) : (double)l->mesh.gpus;
+    return step_time_s * (rates->gpu_second * gpus + rates->node_second * fmax(1.0, l->nodes)) +
+           (rates->joule > 0.0 ? rates->joule * energy_step_j : 0.0);
+}
+
+/* By what one of two goes first: a value, and of equals which was tried first. */
+static bool is_before(double a, const adept_found_layout *x, double b, const adept_found_layout *y)
+{
+    return a < b || (a == b && x->number < y->number);
+}
+
+/* What has been found, the best first. */
 static void keep_best(adept_layout_search *s, const adept_found_layout *f)
 {
-    const bool by_time = s->goal == ADEPT_LAYOUT_TIME;
     size_t at = s->n_best;
-    while (at > 0 &&
-           (by_time ? f->step_time_s < s->best[at - 1].step_time_s : f->energy_step_j < s->best[at - 1].energy_step_j))
+    while (at > 0 && is_before(f->value, f, s->best[at - 1].value, &s->best[at - 1]))
         at--;
     if (at == ADEPT_MOST_FOUND) return;
     if (s->n_best < ADEPT_MOST_FOUND) s->n_best++;
@@ -18,14 +47,20 @@ static void keep_best(adept_layout_search *s, const adept_found_layout *f)
     s->best[at] = *f;
 }
 
+/* Is there nothing that x is worse in than y? */
+static bool is_no_worse(const adept_found_layout *x, const adept_found_layout *y)
+{
+    const bool same = x->step_time_s == y->step_time_s && x->energy_step_j == y->energy_step_j;
+    return same ? x->number <= y->number : x->step_time_s <= y->step_time_s && x->energy_step_j <= y->energy_step_j;
+}
+
 static void keep_front(adept_layout_search *s, const adept_found_layout *f)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->n_front; i++)
-        if (s->front[i].step_time_s <= f->step_time_s && s->front[i].energy_step_j <= f->energy_step_j) return;
+        if (is_no_worse(&s->front[i], f)) return;
     for (size_t i = 0; i < s->n_front; i++) /* what it is better than goes */
-        if (s->front[i].step_time_s < f->step_time_s || s->front[i].energy_step_j < f->energy_step_j)
-            s->front[n++] = s->front[i];
+        if (!is_no_worse(f, &s->front[i])) s->front[n++] = s->front[i];
     if (n == ADEPT_MOST_FOUND) n--;
     size_t at = n;
     while (at > 0 && f->step_time_s < s->front[at - 1].step_time_s)
@@ -33,6 +68,11 @@ static void keep_front(adept_layout_search *s, const adept_found_layout *f)
     memmove(&s->front[at + 1], &s->front[at], (n - at) * sizeof *s->front);
     s->front[at] = *f;
     s->n_front = n + 1;
+}
+
+void adept_layouts_keep(adept_layout_search *s, const adept_found_layout *f, bool on_front)
+{
+    (on_front ? keep_front : keep_best)(s, f);
 }
 
 typedef struct searcher {
@@ -45,6 +85,8 @@ typedef struct searcher {
     double fastest_s; /* of those that fit */
     double most_s;    /* what is kept may take; 0 in a walk that only looks for the shortest time */
     bool counts;      /* the first walk */
+    size_t unit;      /* next: the pipelines of a split at a limit, by their stages; each is one shard's */
+    int64_t number;   /* of the next layout */
 } searcher;
 
 /* One layout: of a rank that is known. */
@@ -53,6 +95,7 @@ static void try_layout(searcher *t, const adept_run *run)
     adept_layout_search *s = t->s;
     double step_s;
     adept_layout_state *x = &t->x;
+    t->number++;
     if (adept_layout_begin(x, run) != ADEPT_OK || adept_layout_times(&step_s, x, t->work) != ADEPT_OK) {
         if (t->counts) s->illegal += 1.0;
         return;
@@ -63,7 +106,10 @@ static void try_layout(searcher *t, const adept_run *run)
     if (!memory->fits || !(step_s > 0.0)) return;
     if (step_s < t->fastest_s) t->fastest_s = step_s;
     if (t->most_s == 0.0) return;
-    const adept_found_layout found = {t->profile, *run, step_s, t->out->boards_power_w * step_s, memory->peak_bytes};
+    adept_found_layout found = {t->profile,         *run,   step_s,   t->out->boards_power_w * step_s,
+                                memory->peak_bytes, step_s, t->number};
+    if (s->goal == ADEPT_LAYOUT_ENERGY) found.value = found.energy_step_j;
+    if (s->goal == ADEPT_LAYOUT_COST) found.value = adept_layout_cost(&s->rates, t->out, step_s, found.energy_step_j);
     if (step_s <= t->most_s) keep_best(s, &found);
     keep_front(s, &found);
 }
@@ -108,36 +154,89 @@ static bool has_experts(const adept_profile *p)
     return false;
 }
 
-/* All ways to split a rank, each partitioned once. */
+static adept_status check_time(const adept_layout_search *s, adept_error *err)
+{
+    if (s->end_ns == 0 || adept_clock_ns() < s->end_ns) return ADEPT_OK;
+    return adept_error_set(err, ADEPT_E_USAGE, "the search of layouts takes longer than it may");
+}
+
+/* Is the next unit this shard's? */
+static bool is_mine(const searcher *t, size_t unit)
+{
+    const adept_shard *shard = &t->s->shard;
+    return shard->of < 2 || unit % shard->of == shard->index - 1;
+}
+
+/* The power limits to try: the run's own, or from the board's default to its least. */
+static double limit_at(const adept_layout_search *s, int64_t i)
+{
+    const adept_specs *specs = &s->hw->specs;
+    if (s->n_limits < 2) return s->run.power_limit_w;
+    return specs->tdp_w - (double)i / (double)(s->n_limits - 1) * (specs->tdp_w - specs->power_limit_min_w);
+}
+
+/* A rank split in one way, at all limits and in all pipelines; partitioned once, and not if all of it is other shards'.
+ * @param run  with the split's words */
+static adept_status try_split(searcher *t, adept_run run, adept_error *err)
+{
+    adept_layout_search *s = t->s;
+    const int64_t gpus = (s->run.gpus > 0 ? s->run.gpus : 1) / run.tp, ranks = gpus / run.cp,
+                  n_limits = s->n_limits > 1 ? s->n_limits : 1;
+    adept_layout_state *x = &t->x;
+    adept_status status = ADEPT_OK;
+    bool split = false;
+    *x = (adept_layout_state){.out = t->out, .prof = s->profiles[t->profile], .hw = s->hw, .err = err};
+    for (int64_t limit = 0; limit < n_limits; limit++) {
+        bool known = false;
+        for (int64_t pp = 1; pp <= ranks && pp <= ADEPT_MOST_STAGES; pp++) {
+            const size_t unit = t->unit;
+            if (ranks % pp != 0) continue;
+            t->unit++;
+            if (!is_mine(t, unit) || status != ADEPT_OK) continue;
+            if (!known) {
+                run.power_limit_w = limit_at(s, limit);
+                run.global_batch = 0;
+                x->quick = NULL;
+                status = adept_layout_begin(x, &run);
+                run.global_batch = s->run.global_batch;
+                if (status == ADEPT_OK && !split) status = adept_layout_split(x);
+                split = true;
+                if (status == ADEPT_OK) status = adept_layout_rank_numbers(&t->numbers, x);
+                x->quick = &t->numbers;
+                known = true;
+                if (status != ADEPT_OK) continue;
+            }
+            t->number = (int64_t)unit * MOST_OF_UNIT;
+            try_all(t, run, pp, gpus / pp);
+            status = check_time(s, err);
+        }
+    }
+    adept_layout_end(x);
+    return status;
+}
+
+/* All ways to split a rank. */
 static adept_status walk(searcher *t, adept_error *err)
 {
     adept_layout_search *s = t->s;
     const int64_t gpus = s->run.gpus > 0 ? s->run.gpus : 1;
+    t->unit = 0;
     for (t->profile = 0; t->profile < s->n_profiles; t->profile++) {
-        const adept_profile *prof = s->profiles[t->profile];
-        const bool experts = has_experts(prof);
+        const bool experts = has_experts(s->profiles[t->profile]);
         for (int64_t tp = 1; tp <= gpus && tp <= 16; tp *= 2) {
             for (int64_t cp = 1; cp <= gpus / tp && cp <= 8; cp *= 2) {
                 for (int64_t ep = 1; ep <= (experts ? gpus / tp : 1); ep *= 2) {
                     adept_error why = {0};
                     adept_run run = s->run;
-                    adept_layout_state *x = &t->x;
+                    const size_t unit = t->unit;
                     if (gpus % (tp * cp) != 0) continue;
                     run.tp = tp, run.cp = cp, run.ep = ep, run.sp = tp > 1;
-                    *x = (adept_layout_state){.out = t->out, .prof = prof, .hw = s->hw, .err = &why};
-                    run.global_batch = 0;
-                    adept_status status = adept_layout_begin(x, &run);
-                    run.global_batch = s->run.global_batch;
-                    if (status == ADEPT_OK) status = adept_layout_split(x);
-                    if (status == ADEPT_OK) status = adept_layout_rank_numbers(&t->numbers, x);
-                    x->quick = &t->numbers;
-                    for (int64_t pp = 1; pp <= gpus / (tp * cp) && pp <= ADEPT_MOST_STAGES && status == ADEPT_OK; pp++)
-                        if (gpus / (tp * cp) % pp == 0) try_all(t, run, pp, gpus / (tp * pp));
-                    adept_layout_end(x);
-                    if (status == ADEPT_E_NOMEM) return adept_error_set(err, status, "%s", why.message);
-                    if (status != ADEPT_OK && tp == 1 && cp == 1 && ep == 1 && s->n_profiles == 1)
+                    adept_status status = try_split(t, run, &why);
+                    if (status == ADEPT_OK) continue;
+                    const bool late = check_time(s, NULL) != ADEPT_OK;
+                    if (status == ADEPT_E_NOMEM || late || (tp == 1 && cp == 1 && ep == 1 && s->n_profiles == 1))
                         return adept_error_set(err, status, "%s", why.message);
-                    if (status != ADEPT_OK && t->counts) s->illegal += 1.0;
+                    if (t->counts && is_mine(t, unit)) s->illegal += 1.0;
                 }
             }
         }
@@ -156,6 +255,9 @@ adept_status adept_layouts_search(adept_layout_search *s, adept_error *err)
     s->n_best = s->n_front = 0;
     s->searched = s->illegal = s->too_large = 0.0;
     adept_status status = t && t->out && t->work ? ADEPT_OK : adept_no_memory(err, "a search");
+    if (status == ADEPT_OK && s->n_limits > 1 && !(s->hw->specs.power_limit_min_w < s->hw->specs.tdp_w))
+        status = adept_error_set(err, ADEPT_E_USAGE, "power limits: the sheet of %s does not say which it takes",
+                                 s->hw->name);
     if (status == ADEPT_OK) {
         t->fastest_s = INFINITY;
         t->counts = true;

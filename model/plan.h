@@ -93,6 +93,11 @@ adept_status adept_plan_check_run(adept_checked_run *out, const adept_plan *plan
 /** The one solution of a step, whatever it is for. The limit of the run may be set to one that the board does not have.
  */
 void adept_plan_step(adept_step *out, const adept_plan *plan, const adept_checked_run *run);
+/** For qsort() of a timeline's events: by stage, row, start. */
+int adept_timeline_order(const void *a, const void *b);
+/** One operator's own kernels, forward and backward, of all accumulation passes, at the step's clock. */
+adept_status adept_plan_op(adept_op_prediction *out, const adept_plan *plan, const adept_step *step,
+                           const adept_profile *prof, const adept_profile_op *op, double gpus, adept_error *err);
 
 /** Legs one after the other: what is constant of each comes once, at idle power. Zeroed is none. */
 typedef struct adept_legs_sum {

@@ -301,9 +301,8 @@ static void predict_alone(adept_op_prediction *out, const adept_plan *plan, cons
 
 /* One operator's own kernels, forward and backward, of all accumulation passes, at the step's clock; idle power by
  * time. */
-static adept_status predict_kernels(adept_op_prediction *out, const adept_plan *plan, const adept_step *step,
-                                    const adept_profile *prof, const adept_profile_op *op, double gpus,
-                                    adept_error *err)
+adept_status adept_plan_op(adept_op_prediction *out, const adept_plan *plan, const adept_step *step,
+                           const adept_profile *prof, const adept_profile_op *op, double gpus, adept_error *err)
 {
     const adept_plan_kernels *known = &plan->kernels;
     const adept_board *board = &known->list.board;
@@ -359,7 +358,7 @@ adept_status adept_predict_ops(adept_op_prediction *out, const adept_profile *pr
     else if (status == ADEPT_OK && !plan.by_operator)
         predict_alone(out, &plan, &step, prof, &whole);
     for (size_t i = 0; i < prof->n_ops && status == ADEPT_OK && plan.by_operator && prof->n_legs == 0; i++)
-        status = predict_kernels(&out[i], &plan, &step, prof, &prof->ops[i], gpus, err);
+        status = adept_plan_op(&out[i], &plan, &step, prof, &prof->ops[i], gpus, err);
     adept_plan_clear(&plan);
     return status;
 }

@@ -33,6 +33,7 @@ static void draw(drawing *d, adept_timeline_event event)
     if (!(event.time_s > 0.0) || d->out->n == d->room) return;
     if (event.bytes == 0.0) event.bytes = NAN;
     if (!event.op) event.op_index = -1;
+    event.micro_batch = NAN;
     d->out->row_s[event.row] += event.time_s;
     d->out->events[d->out->n++] = event;
 }
@@ -152,9 +153,10 @@ static void draw_task(drawing *d, const adept_schedule *s, size_t index)
     draw(d, event);
 }
 
-static int by_row(const void *a, const void *b)
+int adept_timeline_order(const void *a, const void *b)
 {
     const adept_timeline_event *x = a, *y = b;
+    if (x->stage != y->stage) return x->stage < y->stage ? -1 : 1;
     if (x->row != y->row) return x->row < y->row ? -1 : 1;
     return (x->start_s > y->start_s) - (x->start_s < y->start_s);
 }
@@ -178,7 +180,7 @@ static adept_status draw_step(drawing *d, const adept_checked_run *run, adept_er
                                 run->bucket_bytes, k->theta);
         for (size_t i = 0; i < s.n; i++)
             draw_task(d, &s, i);
-        qsort(d->out->events, d->out->n, sizeof *d->out->events, by_row);
+        qsort(d->out->events, d->out->n, sizeof *d->out->events, adept_timeline_order);
         d->out->step_s = s.lanes[ADEPT_LANE_HOST].at_s;
     }
     free(tasks);
@@ -224,10 +226,10 @@ void adept_timeline_free(adept_timeline *timeline)
 
 /* ---- Chrome's format ---- */
 
-static void put_name(adept_json_writer *w, const char *what, int row, const char *name)
+static void put_name(adept_json_writer *w, const char *what, int stage, int row, const char *name)
 {
     adept_json_begin_object(w, NULL);
-    adept_json_put_members(w, "name %s ph %s pid %jd tid %jd", what, "M", (intmax_t)1, (intmax_t)row);
+    adept_json_put_members(w, "name %s ph %s pid %jd tid %jd", what, "M", (intmax_t)1 + stage, (intmax_t)row);
     adept_json_put_object(w, "args", "name %s", name);
     adept_json_end_object(w);
 }
@@ -235,26 +237,32 @@ static void put_name(adept_json_writer *w, const char *what, int row, const char
 char *adept_timeline_to_trace(const adept_timeline *timeline, const adept_profile *prof, const adept_hwprofile *hw)
 {
     adept_json_writer w = {.pretty = false};
-    bool seen[ADEPT_TIMELINE_ROWS] = {false};
-    char name[256];
-    snprintf(name, sizeof name, "%.120s on %.80s", prof->model_path ? prof->model_path : "a step", hw->name);
+    int32_t stage = -1, row = -1; /* of the last event: they are sorted by both */
+    char name[256], of_stage[24] = "";
     adept_json_begin_object(&w, NULL);
     adept_json_put_string(&w, "displayTimeUnit", "ms");
     adept_json_begin_array(&w, "traceEvents");
-    put_name(&w, "process_name", 0, name);
     for (size_t i = 0; i < timeline->n; i++) {
         const adept_timeline_event *e = &timeline->events[i];
-        if (!seen[e->row]) put_name(&w, "thread_name", (int)e->row + 1, adept_timeline_row_name(e->row));
-        seen[e->row] = true;
+        if (e->stage != stage) {
+            if (timeline->n_stages > 0) snprintf(of_stage, sizeof of_stage, "stage %d: ", (int)e->stage);
+            snprintf(name, sizeof name, "%s%.120s on %.80s", of_stage, prof->model_path ? prof->model_path : "a step",
+                     hw->name);
+            put_name(&w, "process_name", e->stage, 0, name);
+        }
+        if (e->stage != stage || (int32_t)e->row != row)
+            put_name(&w, "thread_name", e->stage, (int)e->row + 1, adept_timeline_row_name(e->row));
+        stage = e->stage, row = (int32_t)e->row;
         bool in_module = e->module && *e->module;
         snprintf(name, sizeof name, "%.200s%s%.40s", in_module ? e->module : "", in_module ? " " : "", e->name);
         adept_json_begin_object(&w, NULL);
         adept_json_put_members(&w, "name %s cat %s ph %s ts %g dur %g pid %jd tid %jd", name,
                                *e->part ? e->part : adept_timeline_row_name(e->row), "X", 1e6 * e->start_s,
-                               1e6 * e->time_s, (intmax_t)1, (intmax_t)e->row + 1);
+                               1e6 * e->time_s, (intmax_t)1 + e->stage, (intmax_t)e->row + 1);
         adept_json_begin_object(&w, "args");
         if (e->op) adept_json_put_members(&w, "module %s operator %s", e->module, e->op);
         if (e->passes > 1.5) adept_json_put_number(&w, "passes", e->passes);
+        if (!isnan(e->micro_batch)) adept_json_put_number(&w, "micro_batch", e->micro_batch);
         if (!isnan(e->bytes)) adept_json_put_number(&w, "bytes", e->bytes);
         adept_json_end_object(&w);
         adept_json_end_object(&w);

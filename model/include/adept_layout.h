@@ -8,6 +8,7 @@
 #define ADEPT_LAYOUT_PREDICTION_H
 #include "adept_model.h"
 #include "adept_partition.h"
+#include "adept_shard.h"
 
 #define ADEPT_MOST_STAGES 128
 
@@ -41,7 +42,7 @@ typedef struct adept_layout_prediction {
     adept_mesh mesh;
     adept_run run;               /* with GPUs, nodes and network, without words of a layout */
     const char *node;            /* the server that was taken, NULL: none was needed, or it was said in numbers */
-    double node_gpus, nodes;
+    double node_gpus, nodes, server_gpus; /* of a node: that are used, that there are */
     double adapter_bytes_per_s;  /* of the network, for each GPU */
     size_t n_stages, worst, slowest; /* of memory; of time */
     adept_stage_prediction stages[ADEPT_MOST_STAGES];
@@ -70,18 +71,61 @@ ADEPT_API adept_status adept_predict_layout(adept_layout_prediction *out, const 
 ADEPT_API adept_status adept_layout_find_slack(adept_layout_prediction *layout, const adept_profile *prof,
                                                const adept_hwprofile *hw, const adept_run *run, adept_error *err);
 
+/**
+ * The same by operator: times of the GPU that has it, of a step, with what is computed again; joules of all GPUs. Their
+ * clock is that of the whole model on one stage, and nothing that is sent is in them.
+ * @param out array of prof->n_ops entries
+ */
+ADEPT_API adept_status adept_predict_layout_ops(adept_op_prediction *out, const adept_profile *prof,
+                                                const adept_hwprofile *hw, const adept_run *run, adept_error *err);
+
 /* ---- many layouts ---- */
 
-typedef enum adept_layout_goal { ADEPT_LAYOUT_TIME, ADEPT_LAYOUT_ENERGY } adept_layout_goal;
+typedef enum adept_layout_goal { ADEPT_LAYOUT_TIME, ADEPT_LAYOUT_ENERGY, ADEPT_LAYOUT_COST } adept_layout_goal;
+ADEPT_API const char *adept_layout_goal_name(size_t goal); /* "time", "energy", "cost"; NULL past the end */
+
+/* Rows as in adept_fields.h: what a search is asked beside the words of a run, where it is asked for by names. */
+#define ADEPT_PLAN_FIELDS(X)                                                                                           \
+    X(minimise, WORD, int, adept_layout_goal_name, "time", ADEPT_NO_UNIT, "minimise", "WHAT",                          \
+      "What is looked for: time (default), energy or cost", ADEPT_USUAL)                                               \
+    X(within_percent, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "within", "PERCENT",                                    \
+      "Only layouts whose step is at most so much longer than the shortest one", ADEPT_USUAL)                          \
+    X(top, COUNT, int64_t, NULL, "10", ADEPT_NO_UNIT, "top", "N", "How many layouts are predicted (default 10)",       \
+      ADEPT_USUAL)                                                                                                     \
+    X(limits, COUNT, int64_t, NULL, "1", ADEPT_NO_UNIT, "limits", "N",                                                 \
+      "Power limits that each layout is tried at, from the board's own to its least (default 1)", ADEPT_USUAL)         \
+    X(gpu_hour_price, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "gpu-hour-price", "P", "Price of an hour of one GPU",   \
+      ADEPT_USUAL)                                                                                                     \
+    X(price_per_kwh, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "price", "P", "Price of a kWh", ADEPT_USUAL)             \
+    X(pue, AMOUNT, double, NULL, "", ADEPT_NO_UNIT, "pue", "X", "Power usage effectiveness of the site", ADEPT_USUAL)  \
+    X(host_power_w, AMOUNT, double, NULL, "", ADEPT_WATTS, "host-power", "W", "Watts of one node beside its GPUs",     \
+      ADEPT_USUAL)
+typedef struct adept_plan_words {
+    ADEPT_PLAN_FIELDS(ADEPT_FIELD_MEMBER)
+} adept_plan_words;
+ADEPT_API const adept_field *adept_plan_field(size_t index); /* NULL past the end */
+
+/** What is paid for a second of a GPU, for one of a node beside its GPUs, and for a joule of the boards; zeroed:
+ * nothing. GPUs of several nodes are paid by whole nodes. */
+typedef struct adept_layout_rates {
+    double gpu_second, node_second, joule;
+} adept_layout_rates;
+
+/** Of a step that takes so long at so many joules; 0 without rates. */
+double adept_layout_cost(const adept_layout_rates *rates, const adept_layout_prediction *layout, double step_time_s,
+                         double energy_step_j);
 
 /* One that was found: which of the profiles, and the run with the words of its layout. */
 typedef struct adept_found_layout {
     size_t profile;
     adept_run run;
     double step_time_s, energy_step_j, peak_bytes;
+    double value;   /* by the goal: what is least is best */
+    int64_t number; /* of all layouts, in the order in which they are tried: of equals the first is kept */
 } adept_found_layout;
 
 #define ADEPT_MOST_FOUND 64
+#define ADEPT_MOST_LIMITS 32
 
 typedef struct adept_layout_search {
     /* asked */
@@ -90,8 +134,13 @@ typedef struct adept_layout_search {
     const adept_hwprofile *hw;
     adept_run run;                 /* GPUs, global batch, trainer, network, limit: what all layouts share */
     adept_layout_goal goal;
+    adept_layout_rates rates;      /* of ADEPT_LAYOUT_COST */
     double within;                 /* of the shortest time, at most so much longer: 0.1; INFINITY: any */
     bool recomputes;               /* may it compute again? */
+    int64_t n_limits;              /* power limits that each layout is tried at, from the board's least to its own;
+                                      up to 1: the run's */
+    adept_shard shard;             /* only this part of the layouts */
+    uint64_t end_ns;               /* of adept_clock_ns(): it gives up then; 0: never */
     /* found */
     size_t n_best, n_front;        /* that fit, by the goal; none of them better in time and joules */
     adept_found_layout best[ADEPT_MOST_FOUND], front[ADEPT_MOST_FOUND];
@@ -102,9 +151,11 @@ typedef struct adept_layout_search {
  * All legal layouts of a model on so many GPUs, each by closed forms of blocks that are worked out once for each way to
  * split them: a few microseconds a layout. Their clock is that of the whole model on one stage. Predict the best ones
  * again to know them exactly.
- * @return ADEPT_E_USAGE where nothing can be asked so; that none fits is no error
+ * @return ADEPT_E_USAGE where nothing can be asked so, and past `end_ns`; that none fits is no error
  */
 ADEPT_API adept_status adept_layouts_search(adept_layout_search *search, adept_error *err);
+/** Keep one of another search among the best of this one, or on its front, as if it had been tried here. */
+void adept_layouts_keep(adept_layout_search *search, const adept_found_layout *found, bool on_front);
 
 /** "layout": {...} of CONTRACT, behind other members. */
 struct adept_json_writer;

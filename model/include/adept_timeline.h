@@ -2,7 +2,7 @@
  * model. */
 #ifndef ADEPT_TIMELINE_H
 #define ADEPT_TIMELINE_H
-#include "adept_model.h"
+#include "adept_layout.h"
 
 typedef enum adept_timeline_row {
     ADEPT_TIMELINE_HOST,    /* launches, and what the step takes beside all parts */
@@ -21,13 +21,16 @@ typedef struct adept_timeline_event {
     double passes;                  /* that it is of; 0: of no pass */
     double bytes;                   /* that are sent; NAN: nothing is */
     double start_s, time_s;
+    int32_t stage;      /* of a pipeline: whose GPU */
+    double micro_batch; /* from 0; NAN: of none */
 } adept_timeline_event;
 
 typedef struct adept_timeline {
     size_t n;
     adept_timeline_event *events;      /* of each row in order, without overlap */
-    double row_s[ADEPT_TIMELINE_ROWS]; /* sums of times */
+    double row_s[ADEPT_TIMELINE_ROWS]; /* sums of times; of a layout, of the slowest stage's GPU */
     double step_s;
+    size_t n_stages; /* of a layout; 0: there is none */
 } adept_timeline;
 
 /**
@@ -40,6 +43,14 @@ typedef struct adept_timeline {
  */
 ADEPT_API adept_status adept_predict_timeline(adept_timeline *out, const adept_profile *prof, const adept_hwprofile *hw,
                                               const adept_run *run, adept_error *err);
+/**
+ * A step under a layout, event by event: micro-batches on a GPU of each stage by the pipeline's schedule, with what
+ * they send and wait for; then gradients and the optimizer. What is sent among products stands behind them as one
+ * event. Its length is that of the schedule itself, which the prediction has in closed form.
+ * @return ADEPT_E_USAGE where it would have more than a million events
+ */
+ADEPT_API adept_status adept_layout_timeline(adept_timeline *out, const adept_layout_prediction *layout,
+                                             adept_error *err);
 ADEPT_API void adept_timeline_free(adept_timeline *timeline);
 /** A trace in Chrome's format (chrome://tracing, Perfetto), times in us. malloc'ed; NULL when memory is out. */
 ADEPT_API char *adept_timeline_to_trace(const adept_timeline *timeline, const adept_profile *prof,

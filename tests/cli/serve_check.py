@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import zipfile
 
 adept, profile, port, path = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
@@ -272,6 +273,27 @@ check(status == 200 and sent["workloads"][0]["params"] > 0, f"a .pt2: {sent}")
 said = json.loads(subprocess.run([adept, "predict", path + ".pt2", "--gpu", "a100", "--json"], check=True, stdout=subprocess.PIPE).stdout)
 check(expect(200, "POST", "/v1/predict", {**own, "workload": sent["name"]}, schema="Estimate")["step_time_s"] == said["step_time_s"], "a .pt2 that was sent")
 check(send(package[:len(package) // 2])[0] == 422 and send(package.replace(b"torch.ops.aten", b"torch.ops.mine"))[0] == 422, "half a .pt2, and a .pt2 whose bytes were changed")
+
+# layouts of it: the program's, while others are answered; two searches at a time
+with open(path + ".config.json", "wb") as file:
+    file.write(config)
+words = {"gpu": "h100", "gpus": 8, "global_batch": 32, "seq_length": 64, "precision": "bf16", "minimise": "energy", "within_percent": 5, "limits": 2, "top": 3}
+planned = expect(200, "POST", "/v1/plan", {"workload": sent["name"], **words}, schema="Plan")
+out = subprocess.run([adept, "plan", path + ".config.json"] + "--gpu h100 --gpus 8 --global-batch 32 --seq-length 64 --precision bf16 --minimise energy "
+                     "--within 5 --limits 2 --top 3 --json".split(), check=True, stdout=subprocess.PIPE).stdout
+printed = json.loads(out)
+os.unlink(path + ".config.json")
+check(all(planned[key] == printed[key] for key in printed if key != "asked") and len(planned["layouts"]) == 3, "a plan is the program's")
+asked = [threading.Thread(target=lambda: codes.append(ask("POST", "/v1/plan", {"workload": sent["name"], **words, "limits": 32})[0].status)) for _ in range(5)]
+codes = []
+for thread in asked:
+    thread.start()
+expect(200, "POST", "/v1/predict", {"gpu": "a100", "compact": True, "workload": "mlp"}, schema="Estimate")
+for thread in asked:
+    thread.join()
+check(set(codes) <= {200, 503} and 200 in codes, f"five plans at once: {codes}")
+expect(422, "POST", "/v1/plan", {"workload": "mlp", "gpu": "a100", "gpus": 3, "global_batch": 32, "pp": 3}, code="cannot_predict")
+expect(404, "POST", "/v1/plan", {"workload": "mpl", "gpu": "a100"}, code="unknown_workload")
 check(len(expect(200, "GET", "/v1/workloads")["workloads"]) == 1, "what one client sent is not told to others")
 check(send(b"PK\x03\x04 no model")[0] == 422 and send(b"{}")[0] == 422 and send(b"")[0] == 400, "what is no model")
 check(send(config, "application/json")[0] == 415 and send(config, Origin="http://elsewhere.example")[0] == 403, "pages of others")
@@ -295,7 +317,8 @@ check(all(row["Score"] == 0 for row in extender.scores(f"http://127.0.0.1:{port}
 
 # ---- every key that is described is known, and answers say so of no other ----
 
-for schema, url, rest in [("PredictRequest", "/v1/predict", run), ("ChooseRequest", "/v1/choose", {**run, "options": [{}]})]:
+for schema, url, rest in [("PredictRequest", "/v1/predict", run), ("ChooseRequest", "/v1/choose", {**run, "options": [{}]}),
+                          ("PlanRequest", "/v1/plan", {**run, "gpus": 2, "global_batch": 4})]:
     for key in description["components"]["schemas"][schema]["properties"]:
         body = dict(rest)
         body.setdefault(key, None)

@@ -113,14 +113,69 @@ json 'nodes of the usual server' 'nodes["config"]["nodes"] == 2 and nodes["confi
     expect_error 2 'the model has 8 blocks' predict "$m" $on --gpus 16 --pp 16
     expect_error 2 'cannot be shared by tp 32' predict "$m" $on --gpus 32 --tp 32
     expect_error 2 'ep 2: this model has no grouped products' predict "$m" $on --gpus 8 --ep 2
-    expect_error 2 'not of a layout' predict "$m" $on --gpus 8 --tp 2 --by layer
     expect_error 2 'nothing is known of what joins them' predict "$m" --gpu a40 --precision bf16 --seq-length 512 --gpus 16 --tp 2
-    expect_error 2 'is what adept predict takes' explain "$m" $on --tp 2 --gpus 2
+    expect_error 2 'no elasticities of a layout' explain "$m" $on --tp 2 --gpus 2 --all
+    expect_error 2 'more than 1000000 events' predict "$m" $on --gpus 64 --pp 8 --tp 8 --global-batch 100000 --timeline t.trace
 }
 # shellcheck disable=SC2086
 expect_ok predict "$m" --gpu a40 --precision bf16 --seq-length 512 --gpus 16 --tp 2 --internode-bandwidth 100Gbit/s
 expect_ok predict resnet50 --gpu a100 --gpus 8 --fsdp full
 expect_error 2 'cannot be shared by tp 7' predict vgg16 --gpu a100 --gpus 7 --tp 7
+
+# ---- tables: operators of the GPU that has them sum to what it computes
+for words in "--tp 4 --sp --pp 4" "--fsdp full --activation-checkpoint full" "--tp 2 --pp 2 --schedule zbv"; do
+    # shellcheck disable=SC2086
+    expect_ok predict "$m" $on --gpus 16 --global-batch 32 $words --by layer --json && keep table
+    json "rows of $words" 'near(sum(l["time_s"] for l in table["layers"]),
+        sum((s["forward_s"] + s["backward_s"] + s["recompute_s"]) * table["layout"]["micro_batches"] for s in table["layout"]["stages"]), 0.03) and
+        all(l["energy_j"] >= 0 for l in table["layers"]) and sum(l["energy_j"] for l in table["layers"]) < table["energy_step_j"]'
+    # shellcheck disable=SC2086
+    expect_ok predict "$m" $on --gpus 16 --global-batch 32 $words --by kind
+    shows "of the GPU that has it; shares are of all stages' time"
+done
+
+# ---- traces: a schedule event by event is as long as its closed form, each pass stands in it once, nothing overlaps
+for words in "--pp 4" "--pp 4 --virtual-stages 2" "--pp 4 --schedule zb1p" "--pp 4 --schedule zbv" "--tp 2 --sp --pp 2 --cp 2 --zero 1" "--fsdp full"; do
+    # shellcheck disable=SC2086
+    expect_ok predict "$m" $on --gpus 16 --global-batch 64 $words --timeline t.trace --json && keep traced
+    checks=$((checks + 1))
+    "$python" - "$words" >said 2>&1 <<'END' || { fail "trace of $words"; cat said; }
+import collections, json, sys
+p, trace = json.load(open("traced.json")), json.load(open("t.trace"))["traceEvents"]
+layout, events = p["layout"], [e for e in trace if e["ph"] == "X"]
+length = max(e["ts"] + e["dur"] for e in events) / 1e6
+assert abs(length / p["step_time_s"] - 1) < 0.1, (length, p["step_time_s"])
+chunks = 2 if layout["schedule"] == "zbv" else layout["virtual_stages"]
+n = collections.Counter((e["pid"], e["name"], e["args"].get("micro_batch")) for e in events if e["name"] in ("forward", "backward"))
+assert n == {(s + 1, name, i): chunks for s in range(layout["pp"]) for name in ("forward", "backward") for i in range(layout["micro_batches"])}
+rows = collections.defaultdict(list)
+for e in events:
+    rows[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
+assert all(a[1] <= b[0] + 1e-3 for row in rows.values() for a, b in zip(sorted(row), sorted(row)[1:]))
+computed = layout["time"]["compute_s"] + layout["time"]["recompute_s"]
+assert abs(p["timeline"]["compute_s"] / computed - 1) < 1e-9 and len({e["pid"] for e in events}) == layout["pp"]
+assert any(e["name"] == "process_name" and e["args"]["name"].startswith("stage 0: ") for e in trace)
+END
+done
+
+# ---- explained: parts, what would help, and slack of stages as joules
+# shellcheck disable=SC2086
+{
+    expect_ok explain "$m" $on --gpus 8 --tp 2 --pp 4 --global-batch 32 --json && keep explained
+    json 'parts, changes and their predictions' 'near(sum(explained["explain"]["parts"].values()), explained["step_time_s"]) and
+        {"batch", "schedule", "activation_checkpoint", "sp", "stage_limits", "energy_limit"} <= {c["key"] for c in explained["explain"]["changes"]} and
+        all(c["energy_step_j"] < explained["energy_step_j"] for c in explained["explain"]["changes"] if c["key"].endswith("_limits")) and
+        all(near(c["step_time_s"], explained["step_time_s"], 0.02) for c in explained["explain"]["changes"] if c["key"] == "stage_limits")'
+    expect_ok predict "$m" $on --gpus 8 --tp 2 --pp 4 --global-batch 32 --schedule zb1p --json && keep zb1p
+    json 'a change is its prediction' 'zb1p["step_time_s"] in [c["step_time_s"] for c in explained["explain"]["changes"]]'
+    expect_ok explain "$m" $on --gpus 8 --tp 2 --pp 4 --global-batch 32
+    shows '^  The step on its slowest stage is '
+    shows "the pipeline's bubble"
+    shows 'is the slowest and stage 0 has most memory'
+    shows 'With power limits by stage that keep up'
+    expect_ok explain llama-3-8b --gpu h100 --precision bf16 --gpus 8 --batch 2 --seq-length 4096 --fsdp full
+    shows 'With full recomputation it would fit: '
+}
 
 # ---- keys of sweeps
 # shellcheck disable=SC2086
@@ -143,6 +198,57 @@ shows '^  Megatron-LM  --tensor-model-parallel-size'
 # shellcheck disable=SC2046 # what it says to copy
 expect_ok $(sed -n 's/^  adept  *//p' out) --json && keep copied
 json 'its words are those of predict' 'copied["layout"]["global_batch"] == 32 and copied["layout"]["gpus"] == 16'
+# shellcheck disable=SC2086
+{
+    # ---- parts of the search by several machines are the whole
+    for options in "--limits 3" "--minimise energy --top 20" "--minimise cost --price 0.2 --pue 1.3 --gpu-hour-price 2"; do
+        expect_ok plan "$m" $on --gpus 16 --global-batch 32 $options --json && keep whole
+        merge=
+        for part in 1 2 3 4 5; do
+            expect_ok plan "$m" $on --gpus 16 --global-batch 32 $options --shard $part/5 --json && cp out part$part.txt
+            merge="$merge --merge part$part.txt"
+        done
+        expect_ok plan "$m" $on --gpus 16 --global-batch 32 $options $merge --json && keep merged
+        json "parts are the whole: $options" 'whole == merged and whole["layouts"] and whole["searched"] > 500'
+    done
+    # ---- prices: whole nodes by the hour, and kWh
+    json 'a cost is its parts' 'all(near(l["cost"], l["step_time_s"] / 3600 * 2 * 16 + l["energy_step_j"] / 3.6e6 * 0.2 * 1.3) for l in whole["layouts"]) and
+        [l["cost"] for l in whole["layouts"]] == sorted(l["cost"] for l in whole["layouts"])'
+    expect_ok plan "$m" $on --gpus 12 --nodes 2 --global-batch 24 --gpu-hour-price 36 --json && keep part
+    json 'two servers of eight are paid, of which 12 are used' 'all(near(l["cost"], l["step_time_s"] / 100 * 16) for l in part["layouts"])'
+    expect_ok plan "$m" $on --gpus 16 --global-batch 32 --minimise cost --json && keep hours
+    json 'without prices in GPU hours' 'all(near(l["cost"], l["step_time_s"] / 3600 * 16) for l in hours["layouts"])'
+    # ---- power limits
+    expect_ok plan "$m" $on --gpus 16 --global-batch 32 --minimise energy --limits 6 --json && keep limits
+    json 'a limit of least energy, and what predict says of it' 'limits["layouts"][0]["power_limit_w"] < 700 and
+        limits["layouts"][0]["energy_step_j"] < 0.95 * plan["layouts"][0]["energy_step_j"] and len(limits["front"]) > 2 and
+        len({l["power_limit_w"] for l in limits["front"]}) > 2 and
+        near(limits["front"][0]["step_time_s"], plan["layouts"][0]["step_time_s"], 0.02) and
+        near(limits["front"][-1]["energy_step_j"], limits["layouts"][0]["energy_step_j"], 0.02) and limits["searched"] == 6 * plan["searched"]'
+    # ---- flags of trainers, of the first layout that each can do
+    json 'flags' 'all(l["layout"]["pp"] == 1 or l["flags"]["accelerate"] is None for l in plan["layouts"]) and
+        all(l["layout"]["sharded"] != "parameters" or "--use-torch-fsdp2" in (l["flags"]["megatron"] or "--use-torch-fsdp2") for l in plan["layouts"]) and
+        all(l["layout"]["sharded"] not in ("optimizer", "gradients") or l["flags"]["torchtitan"] is None for l in plan["layouts"])'
+    expect_ok plan "$m" $on --gpus 16 --global-batch 32 --top 64
+    shows '^  Megatron-LM  .*--tensor-model-parallel-size [0-9]+ '
+    shows '^  torchtitan   .*--parallelism.tensor_parallel_degree [0-9]+ '
+    shows '^  accelerate   .*--num_processes 16 --num_machines 2 '
+    # ---- what disagrees
+    expect_error 2 'needs the shortest step of all layouts' plan "$m" $on --gpus 16 --global-batch 32 --within 5 --shard 1/2 --json
+    expect_error 2 'add --json' plan "$m" $on --gpus 16 --global-batch 32 --shard 1/2
+    expect_error 2 'several are to be tried' plan "$m" $on --gpus 16 --global-batch 32 --limits 2 --power-limit 400
+    expect_error 2 'does not say which it takes' plan "$m" --gpu b200 --precision bf16 --seq-length 512 --gpus 2 --global-batch 4 --limits 2
+    expect_error 2 '\-\-price is missing' plan "$m" $on --gpus 16 --global-batch 32 --pue 1.5
+    expect_error 3 'part of another search' plan "$m" $on --gpus 16 --global-batch 32 --merge part1.txt
+    expect_error 3 'shard 2/5 is missing' plan "$m" $on --gpus 16 --global-batch 32 $options --merge part1.txt
+    sed 's/tp=1;/tq=1;/' part1.txt >broken.txt
+    expect_error 3 "'tq=1' is no word of a run" plan "$m" $on --gpus 16 --global-batch 32 $options --merge broken.txt
+    sed 's/"profile":.*/"profile": 9,/' part1.txt >broken.txt
+    expect_error 3 'profile: there are' plan "$m" $on --gpus 16 --global-batch 32 $options --merge broken.txt
+}
+# shellcheck disable=SC2086
+expect_ok plan "$m" $on --gpus 16 --global-batch 32 --set specs.mem_bytes=x2 --json && keep hypothetical
+json 'a hypothetical GPU' 'hypothetical["layouts"][0]["memory"]["capacity_bytes"] == 2 * plan["layouts"][0]["memory"]["capacity_bytes"]'
 expect_error 2 'plan chooses dp, tp' plan "$m" --gpu h100 --gpus 16 --global-batch 32 --tp 2
 expect_error 2 'global-batch is missing' plan "$m" --gpu h100 --gpus 16
 expect_ok plan llama-3-70b --gpu h100 --gpus 1 --global-batch 1 --precision bf16 --seq-length 512

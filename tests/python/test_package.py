@@ -164,6 +164,22 @@ class Files(unittest.TestCase):
         self.assertLessEqual(s.job["best"]["time_s"], 1e4)
         self.assertIsNone(adept.sweep(PROFILE, gpu=GPU, vary={"batch": [1]}).job)
 
+    def test_plan(self):
+        model, words = "adept:llama?layers=4&hidden=512&heads=8&ffn=1024&vocab=1000", dict(gpus=8, global_batch=16, minimise="energy", top=3)
+        p = adept.plan(model, gpu="h100", seq_length=256, precision="bf16", limits=2, **words)
+        self.assertEqual([row["layout"]["gpus"] for row in p.layouts], [8] * 3)
+        self.assertIs(p.best, p.layouts[0])
+        self.assertEqual(len(p.table), 3)
+        self.assertIn("3 shown", repr(p))
+        own = adept.Workload.open(model, seq_length=256, precision="bf16").plan_json(adept.Gpu.open("h100"), limits=2, **words)
+        own = json.loads(own)
+        self.assertEqual((own["layouts"], own["front"]), (p.layouts, p.front))
+        self.assertIn("minimise", adept.plan_words())
+        with self.assertRaises(adept.Error):
+            adept.plan(model, gpu="h100", tp=2, **words)
+        with self.assertRaises(ValueError):
+            adept.Workload.open(model).plan_json(adept.Gpu.open("h100"), maximise="time")
+
     def test_calibrate(self):
         with tempfile.TemporaryDirectory() as folder:
             runs, fitted = os.path.join(folder, "runs.csv"), os.path.join(folder, "fit.json")

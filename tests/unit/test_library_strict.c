@@ -54,6 +54,10 @@ static void nothing_traps(void **state)
             adept_text_free(text);
             adept_oracle_free(o);
         }
+        char *planned = NULL;
+        static const char *const words[] = {"gpus=4", "global_batch=64", "minimise=energy", NULL};
+        ok(adept_plan_layouts(&planned, w, gpu, words, 1e6, &err));
+        adept_text_free(planned);
         adept_gpu_free(gpu);
     }
     ok(adept_measure_start(&m, &(adept_measure_options){.sysroot = "/nowhere"}, &err));
@@ -113,6 +117,9 @@ static void null_is_a_message(void **state)
     REFUSED(adept_predict_best_limits(NULL, &(adept_request){.oracle = NULL}, &err));
     REFUSED(adept_predict_json(&text, NULL, &err));
     REFUSED(adept_predict_json(NULL, &(adept_request){.oracle = NULL}, &err));
+    REFUSED(adept_plan_layouts(NULL, w, gpu, NULL, 0.0, &err));
+    REFUSED(adept_plan_layouts(&text, NULL, gpu, NULL, 0.0, &err));
+    REFUSED(adept_plan_layouts(&text, w, NULL, NULL, 0.0, &err));
     REFUSED(adept_choose(NULL, NULL, &e, 1, NULL, &err));
     REFUSED(adept_choose(&choice, NULL, NULL, 1, NULL, &err));
     REFUSED(adept_measure_start(NULL, NULL, &err));

@@ -579,17 +579,57 @@ static void test_time(void **state)
     adept_server_free(s);
 }
 
+/* A plan is what the library says, or is given up in time; nobody else waits for it. */
+static void test_plan(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"global_batch\":64}",
+        "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"gpus\":4,\"global_batch\":64,\"tp\":2}",
+        "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"gpus\":4,\"global_batch\":64,\"top\":65}",
+        "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"gpus\":4,\"global_batch\":64,\"mode\":\"infer\"}"};
+    static const char body[] = "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"gpus\":4,\"global_batch\":64,"
+                               "\"precision\":\"bf16\",\"minimise\":\"cost\",\"gpu_hour_price\":2,\"limits\":2}";
+    char *text;
+    adept_server *s = open_server(4);
+    assert_true(adept_server_takes_long("/v1/plan") && !adept_server_takes_long("/v1/predict"));
+    assert_int_equal(answer(s, "POST", "/v1/plan", body, &text), 200);
+    assert_non_null(strstr(text, "\"minimise\":\t\"cost\""));
+    assert_non_null(strstr(text, "\"layouts\":\t[{"));
+    assert_non_null(strstr(text, "\"accelerate\":"));
+    free(text);
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+        assert_int_equal(answer(s, "POST", "/v1/plan", bodies[i], NULL), 422);
+    assert_int_equal(answer(s, "POST", "/v1/plan", "{\"gpu\":\"a100\",\"options\":[]}", NULL), 400);
+    static const char by_model[] = "{\"workload\":\"mlp\",\"gpu\":\"a100\",\"granularity\":\"model\"}";
+    assert_int_equal(answer(s, "POST", "/v1/plan", by_model, NULL), 400);
+    adept_server_limit_time(s, 0);
+    assert_int_equal(answer(s, "POST", "/v1/plan", body, &text), 503);
+    assert_non_null(strstr(text, "longer than"));
+    free(text);
+    adept_server_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_framing),      cmocka_unit_test(test_body),
-        cmocka_unit_test(test_body_refused), cmocka_unit_test(test_body_is_strict_json),
-        cmocka_unit_test(test_body_profile), cmocka_unit_test(test_oracles),
-        cmocka_unit_test(test_shared_walks), cmocka_unit_test(test_uploads_are_refused),
-        cmocka_unit_test(test_description),  cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_time),         cmocka_unit_test(test_profile_capacity),
-        cmocka_unit_test(test_memory_ends),  cmocka_unit_test(test_assume),
-        cmocka_unit_test(test_words),        cmocka_unit_test(test_assumptions_are_a_key),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_framing),
+        cmocka_unit_test(test_body),
+        cmocka_unit_test(test_body_refused),
+        cmocka_unit_test(test_body_is_strict_json),
+        cmocka_unit_test(test_body_profile),
+        cmocka_unit_test(test_oracles),
+        cmocka_unit_test(test_shared_walks),
+        cmocka_unit_test(test_uploads_are_refused),
+        cmocka_unit_test(test_description),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_profile_capacity),
+        cmocka_unit_test(test_memory_ends),
+        cmocka_unit_test(test_assume),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_assumptions_are_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,15 +43,15 @@ static adept_status print(adept_cli *cli, const adept_explanation *x, const expl
 
 static adept_status explain(adept_cli *cli, void *options)
 {
-    static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER};
+    static const adept_grouping by_layer = {.by = ADEPT_BY_LAYER, .given = true};
     const explain_options *o = options;
     adept_predicted_step step = {0};
     adept_explanation *x = calloc(1, sizeof *x);
 
     if (!x) return adept_cli_no_memory(cli);
     adept_status status = adept_predicted_step_make(cli, &step, &o->step, NULL, &by_layer);
-    if (status == ADEPT_OK && step.layout) /* its layers are nobody's alone */
-        status = adept_cli_usage(cli, "a layout (--tp, --pp, --fsdp, ...) is what adept predict takes");
+    if (status == ADEPT_OK && step.layout && !step.layout->mesh.plain && o->all)
+        status = adept_cli_usage(cli, "--all: there are no elasticities of a layout");
     if (status == ADEPT_OK) status = adept_explain(cli, x, &step);
     if (status == ADEPT_OK) status = print(cli, x, o);
     adept_explanation_free(x);
@@ -70,6 +70,7 @@ const adept_command adept_command_explain = {
            "\vExamples:\n"
            "  adept explain resnet50 --gpu a100\n"
            "  adept explain gpt2.pt --gpu h100 --precision bf16 --gpus 8 --all\n"
+           "  adept explain llama-3-8b --gpu h100 --gpus 8 --fsdp full --precision bf16\n"
            "  adept explain resnet50.profile.json --gpu t4 --power-limit 60 --json",
     .size = sizeof(explain_options),
     .options = {.rows = rows, .check = check, .parts = {{&adept_step_options_of, AT(step)}}},

@@ -52,8 +52,8 @@ static const adept_option_row rows[] = {
      ADEPT_OPT_TEXT, .at = AT(label)},
     {"timeline", "FILE.json", 3,
      "Write what happens when in the step of one GPU as a Chrome trace, which ui.perfetto.dev opens: launches of the "
-     "host, "
-     "operators in their order, the optimizer, and all-reduces",
+     "host, operators in their order, the optimizer, and all-reduces. Of a layout: micro-batches on a GPU of each "
+     "stage, and what is sent",
      ADEPT_OPT_TEXT, .at = AT(timeline), .expert = true},
     {"json", NULL, 4, "Print JSON", ADEPT_OPT_FLAG, .at = AT(json)},
     {"check-fit", NULL, 4, "Exit with 7 if the step does not fit the memory of the GPU", ADEPT_OPT_FLAG,
@@ -140,12 +140,11 @@ static adept_status print(adept_cli *cli, adept_predicted_step *s, const adept_m
 {
     adept_timeline timeline = {.n = 0};
     const bool shared = s->layout && !s->layout->mesh.plain;
-    if (shared && (o->timeline || o->grouping.given))
-        return adept_cli_usage(cli, "--timeline and --by are of a GPU that has the whole model: not of a layout");
     adept_status status = o->label ? adept_label_write(cli, o->label, s) : ADEPT_OK;
 
     if (status == ADEPT_OK && o->timeline)
-        status = adept_predict_timeline(&timeline, s->profile, s->hw, s->run, &cli->err);
+        status = shared ? adept_layout_timeline(&timeline, s->layout, &cli->err)
+                        : adept_predict_timeline(&timeline, s->profile, s->hw, s->run, &cli->err);
     if (status == ADEPT_OK && o->timeline) status = write_timeline(cli, o->timeline, &timeline, s);
     if (status == ADEPT_OK && o->json) status = print_json(cli, s, mix, &timeline, o);
     adept_timeline_free(&timeline);

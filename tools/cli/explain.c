@@ -30,6 +30,11 @@ const char *adept_explain_lever_name(const adept_elasticity *row)
     return NULL;
 }
 
+double adept_explain_gpu_s(const adept_explanation *x)
+{
+    return x->step->prediction.step_time_s * (x->n_parts > 0 ? (double)x->step->layout->n_stages : 1.0);
+}
+
 double adept_explain_saving(const adept_elasticity *row)
 {
     return row->more.time < 0.0 ? -row->more.time : 0.0; /* NAN: no */
@@ -275,20 +280,174 @@ static adept_status find_changes(adept_cli *cli, adept_explanation *x)
     return status == ADEPT_OK ? try_one_gpu(&c) : status;
 }
 
+/* ---- layouts ---- */
+
+/* The same work, with some words of the layout changed. */
+static adept_status with_words(changer *c, const char *key, const char *what, const adept_run *run)
+{
+    adept_explain_change *change = begin(c, key, ADEPT_EXPLAIN_STEP, "%s", what);
+    adept_error err = {0};
+    return end(c, change, adept_predict(&change->p, c->x->step->source.base, c->x->step->hw, run, &err), &err);
+}
+
+static adept_status try_micro_batches(changer *c)
+{
+    const int64_t now = c->x->step->layout->mesh.micro_batch;
+    adept_status status = ADEPT_OK;
+    for (int more = 0; more < 2 && status == ADEPT_OK; more++) {
+        const adept_workload_config w = {.batch_size = more ? 2 * now : now / 2};
+        if (w.batch_size > 0)
+            status =
+                with_workload(c, begin(c, "batch", ADEPT_EXPLAIN_STEP, "micro-batches of %" PRId64, w.batch_size), &w);
+    }
+    return status;
+}
+
+static adept_status try_words(changer *c)
+{
+    const adept_mesh *m = &c->x->step->layout->mesh;
+    const adept_run now = *c->x->step->run;
+    const bool pipeline = m->pp > 1, plain = m->sharding == ADEPT_SHARDED_NOTHING && m->dp * m->cp > 1;
+    const bool again = m->recompute != ADEPT_RECOMPUTE_NONE;
+    const struct {
+        bool is_open;
+        const char *key, *what;
+        adept_run run;
+    } all[] = {{again, "activation_checkpoint", "nothing computed again", now},
+               {m->recompute != ADEPT_RECOMPUTE_SELECTIVE, "activation_checkpoint", "selective recomputation", now},
+               {m->recompute != ADEPT_RECOMPUTE_FULL, "activation_checkpoint", "full recomputation", now},
+               {pipeline && m->virtual_stages == 1, "virtual_stages", "two virtual stages on each GPU", now},
+               {pipeline && m->schedule != ADEPT_PIPELINE_ZB1P, "schedule", "schedule zb1p", now},
+               {pipeline && m->schedule != ADEPT_PIPELINE_ZBV, "schedule", "schedule zbv", now},
+               {m->tp > 1 && !m->sp, "sp", "sequence parallel between products (--sp)", now},
+               {plain, "zero", "shards of the optimizer's state (--zero 1)", now},
+               {plain, "fsdp", "all states in shards (--fsdp full)", now},
+               {m->sharding == ADEPT_SHARDED_PARAMETERS, "fsdp", "weights kept after forward (--fsdp grad)", now}};
+    adept_status status = ADEPT_OK;
+    for (size_t i = 0; i < sizeof all / sizeof *all && status == ADEPT_OK; i++) {
+        adept_run run = now;
+        if (!all[i].is_open) continue;
+        if (i < 3) run.activation_checkpoint = i == 0 ? 0 : i == 1 ? ADEPT_RECOMPUTE_SELECTIVE : ADEPT_RECOMPUTE_FULL;
+        if (i >= 3 && i < 6) run.virtual_stages = i == 3 ? 2 : 0;
+        if (i >= 3 && i < 6) run.schedule = i == 3 ? 0 : i == 4 ? ADEPT_PIPELINE_ZB1P : ADEPT_PIPELINE_ZBV;
+        if (i == 6) run.sp = true;
+        if (i == 7) run.zero = 1 + ADEPT_SHARDED_OPTIMIZER;
+        if (i >= 8) run.zero = 0, run.fsdp = i == 8 ? ADEPT_FSDP_FULL : ADEPT_FSDP_GRAD;
+        status = with_words(c, all[i].key, all[i].what, &run);
+    }
+    return status;
+}
+
+#define LIMITS 25
+
+/* One limit for all: that of least energy. One for each stage: the lowest energy of a stage that still keeps up with
+ * the slowest one at its own limit, so that the pipeline's slack becomes joules (Perseus). */
+static adept_status try_layout_limits(changer *c)
+{
+    const adept_specs *specs = &c->x->step->hw->specs;
+    const adept_layout_prediction *now = c->x->step->layout;
+    const double high_w = now->run.power_limit_w > 0.0 ? now->run.power_limit_w : specs->tdp_w,
+                 step_s = now->prediction.step_time_s, slowest_s = now->stages[now->slowest].micro_s,
+                 each = (double)now->mesh.gpus / (double)now->n_stages;
+    adept_layout_prediction *l = malloc(sizeof *l);
+    struct {
+        double power_w, limit_w, micro_s;
+    } best[ADEPT_MOST_STAGES];
+    adept_run run = *c->x->step->run;
+    adept_prediction least = now->prediction;
+    double least_w = high_w, low_w = INFINITY, most_w = 0.0, saved_w = 0.0, others_s = 0.0, slower_s = 0.0;
+    adept_error err = {0};
+    adept_status status = l ? ADEPT_OK : adept_no_memory(&err, "a layout");
+    for (size_t i = 0; i < now->n_stages; i++)
+        best[i].power_w = now->stages[i].power_w, best[i].limit_w = high_w, best[i].micro_s = now->stages[i].micro_s;
+    for (int i = 0; i < LIMITS && status == ADEPT_OK && specs->power_limit_min_w < high_w; i++) {
+        run.power_limit_w = high_w - i * (high_w - specs->power_limit_min_w) / (LIMITS - 1);
+        status = adept_predict_layout(l, c->x->step->source.base, c->x->step->hw, &run, &err);
+        if (status != ADEPT_OK) break;
+        if (l->prediction.energy_step_j < least.energy_step_j) least = l->prediction, least_w = run.power_limit_w;
+        for (size_t k = 0; k < l->n_stages && now->n_stages > 1; k++) {
+            const adept_stage_prediction *s = &l->stages[k];
+            const double busy_j = s->power_w * l->prediction.step_time_s - fmin(l->wait_w, s->power_w) * s->wait_s,
+                         power_w = (busy_j + l->wait_w * fmax(0.0, step_s - s->busy_s)) / step_s;
+            if (s->micro_s <= slowest_s && power_w < best[k].power_w)
+                best[k].power_w = power_w, best[k].limit_w = run.power_limit_w, best[k].micro_s = s->micro_s;
+        }
+    }
+    free(l);
+    if (status == ADEPT_E_NOMEM) return c->cli->err = err, status;
+    if (status == ADEPT_OK && least_w < high_w) {
+        adept_explain_change *change = begin(c, "energy_limit", ADEPT_EXPLAIN_STEP,
+                                             "the power limit of least energy on all GPUs (%.4g W)", least_w);
+        change->possible = true;
+        change->p = least;
+    }
+    for (size_t i = 0; i < now->n_stages; i++) {
+        saved_w += each * (now->stages[i].power_w - best[i].power_w);
+        low_w = fmin(low_w, best[i].limit_w), most_w = fmax(most_w, best[i].limit_w);
+        if (i != now->slowest) others_s += now->stages[i].micro_s;
+        slower_s += best[i].micro_s - now->stages[i].micro_s;
+    }
+    const double longer_s = others_s > 0.0 ? now->bubble_s * slower_s / others_s : 0.0; /* the bubble is theirs */
+    if (status != ADEPT_OK || !(saved_w > 0.0)) return ADEPT_OK;
+    adept_explain_change *change = begin(c, "stage_limits", ADEPT_EXPLAIN_STEP,
+                                         "power limits by stage that keep up (%.4g to %.4g W)", low_w, most_w);
+    change->possible = true;
+    change->p = now->prediction;
+    change->p.step_time_s += longer_s;
+    change->p.energy_step_j += (double)now->mesh.gpus * now->wait_w * longer_s - saved_w * step_s;
+    change->p.power_avg_w = change->p.energy_step_j / change->p.step_time_s;
+    change->p.edp_js = change->p.energy_step_j * change->p.step_time_s;
+    change->p.samples_per_s = change->p.samples / change->p.step_time_s;
+    change->p.energy_per_sample_j = change->p.energy_step_j / change->p.samples;
+    return ADEPT_OK;
+}
+
+static adept_status explain_layout(adept_cli *cli, adept_explanation *x)
+{
+    const adept_layout_prediction *l = x->step->layout;
+    const struct {
+        const char *name;
+        double time_s;
+    } parts[] = {{"computing", l->compute_s},
+                 {"what is computed again", l->again_s},
+                 {"tensor parallel sends", l->tensor_s},
+                 {"context parallel sends", l->context_s},
+                 {"experts' sends", l->expert_s},
+                 {"gradients and shards that are sent", l->data_s},
+                 {"sends of the pipeline", l->send_s},
+                 {"the pipeline's bubble", l->bubble_s},
+                 {"the optimizer", l->optimizer_s},
+                 {"launches and the rest", l->rest_s}};
+    changer c = {cli, x};
+    for (size_t i = 0, at; i < sizeof parts / sizeof *parts; i++) {
+        for (at = x->n_parts++; at > 0 && parts[i].time_s > x->parts[at - 1].time_s; at--)
+            x->parts[at] = x->parts[at - 1];
+        x->parts[at].name = parts[i].name, x->parts[at].time_s = parts[i].time_s;
+    }
+    x->largest_batch = -1;
+    x->step->shared_run.global_batch = l->mesh.global_batch; /* changes do the same work */
+    adept_status status = try_ways(&c);
+    if (status == ADEPT_OK) status = try_micro_batches(&c);
+    if (status == ADEPT_OK) status = try_words(&c);
+    return status == ADEPT_OK ? try_layout_limits(&c) : status;
+}
+
 /* ---- facts ---- */
 
 adept_status adept_explain(adept_cli *cli, adept_explanation *x, adept_predicted_step *step)
 {
     static const adept_grouping by_kind = {.by = ADEPT_BY_KIND};
     *x = (adept_explanation){.step = step};
-    adept_status status = adept_elasticities_of(&x->elasticities, step->profile, step->hw, step->run, &cli->err);
+    const bool shared = step->layout && !step->layout->mesh.plain;
+    adept_status status =
+        shared ? ADEPT_OK : adept_elasticities_of(&x->elasticities, step->profile, step->hw, step->run, &cli->err);
     if (status == ADEPT_OK) status = adept_groups_make(cli, &x->kinds, step->profile, step->ops, &by_kind);
     adept_groups_sort(&step->groups);
     adept_groups_sort(&x->kinds);
     for (int i = 0; i < ADEPT_WAITS && status == ADEPT_OK; i++)
         if (x->elasticities.wait[i] > x->elasticities.wait[x->waits_for]) x->waits_for = (adept_wait)i;
-    if (status == ADEPT_OK) status = find_changes(cli, x);
-    if (status == ADEPT_OK) {
+    if (status == ADEPT_OK) status = shared ? explain_layout(cli, x) : find_changes(cli, x);
+    if (status == ADEPT_OK && !shared) {
         adept_error err = {0};
         status = adept_largest_batch(&x->largest_batch, step, &err);
         if (status == ADEPT_E_NOMEM) return adept_cli_no_memory(cli);

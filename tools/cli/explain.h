@@ -23,7 +23,7 @@ typedef struct adept_explain_change {
     bool unmeasured;  /* another precision, which no measurement behind the parameters had */
     adept_prediction p;
 } adept_explain_change;
-#define ADEPT_EXPLAIN_CHANGES 16
+#define ADEPT_EXPLAIN_CHANGES 24
 
 /* A sentence and what it is about. */
 typedef struct adept_sentence {
@@ -38,6 +38,11 @@ typedef struct adept_explanation {
     adept_wait waits_for; /* the largest of the waits */
     adept_groups kinds;   /* most time first */
     int64_t largest_batch; /* that fits; 0: none does; -1: not known, for the file's batch is fixed */
+    size_t n_parts;        /* of the step's time under a layout, most first; 0: there is none */
+    struct {
+        const char *name;
+        double time_s;
+    } parts[10];
     size_t n_changes;
     adept_explain_change changes[ADEPT_EXPLAIN_CHANGES];
     size_t n_sentences;
@@ -60,6 +65,8 @@ adept_status adept_explain_sentences(adept_cli *cli, adept_explanation *x);
 size_t adept_explain_levers(const adept_elasticity *rows[], size_t most, const adept_elasticities *e);
 /** "memory bandwidth", "peak FLOP/s": what there is ten percent more of; NULL if it is no lever. */
 const char *adept_explain_lever_name(const adept_elasticity *row);
+/** What rows are shares of: the step; of a layout that of all stages together. */
+double adept_explain_gpu_s(const adept_explanation *x);
 /** Share of the time that ten percent more saves; 0 if it does not help. */
 double adept_explain_saving(const adept_elasticity *row);
 

@@ -190,10 +190,17 @@ static void put_sentences(adept_json_writer *w, const adept_explanation *x)
 void adept_explanation_put(adept_json_writer *w, const adept_explanation *x, size_t most_layers)
 {
     adept_json_begin_object(w, "explain");
-    adept_json_put_string(w, "waits_most_for", adept_wait_name(x->waits_for));
-    put_elasticities(w, &x->elasticities);
-    put_rows(w, "layers", &x->step->groups, most_layers, x->step->prediction.step_time_s);
-    put_rows(w, "kinds", &x->kinds, SIZE_MAX, x->step->prediction.step_time_s);
+    adept_json_put_string(w, "waits_most_for", x->n_parts > 0 ? x->parts[0].name : adept_wait_name(x->waits_for));
+    if (x->n_parts > 0) {
+        adept_json_begin_object(w, "parts");
+        for (size_t i = 0; i < x->n_parts; i++)
+            adept_json_put_number(w, x->parts[i].name, x->parts[i].time_s);
+        adept_json_end_object(w);
+    } else {
+        put_elasticities(w, &x->elasticities);
+    }
+    put_rows(w, "layers", &x->step->groups, most_layers, adept_explain_gpu_s(x));
+    put_rows(w, "kinds", &x->kinds, SIZE_MAX, adept_explain_gpu_s(x));
     adept_json_put_number(w, "largest_batch", x->largest_batch >= 0 ? (double)x->largest_batch : NAN);
     adept_json_begin_array(w, "changes");
     for (size_t i = 0; i < x->n_changes; i++)
@@ -207,6 +214,7 @@ void adept_explanation_put_json(adept_json_writer *w, const adept_explanation *x
 {
     adept_json_continue(w, adept_prediction_to_json(&x->step->prediction, x->step->profile, x->step->hw, x->step->run,
                                                     NULL, &x->step->limits, NULL, 0));
+    if (x->step->layout) adept_layout_put_json(w, x->step->layout);
     adept_explanation_put(w, x, SIZE_MAX);
     adept_json_end_object(w);
 }

@@ -203,6 +203,34 @@ static void say_waits(writer *w)
     end(w);
 }
 
+/* The same of a layout, whose parts sum to the step. */
+static void say_parts(writer *w)
+{
+    const adept_explanation *x = w->x;
+    const adept_layout_prediction *l = x->step->layout;
+    const double step_s = x->step->prediction.step_time_s;
+    size_t n = 0;
+    while (n < x->n_parts && x->parts[n].time_s >= WORTH_A_WORD * step_s)
+        n++;
+    if (n == 0 || !begin(w, "limits")) return;
+    fprintf(w->out, "The step%s is ", l->n_stages > 1 ? " on its slowest stage" : "");
+    for (size_t i = 0; i < n; i++)
+        fprintf(w->out, "%s%s (%s)", joint(i, n), x->parts[i].name, adept_units_percent(x->parts[i].time_s / step_s).s);
+    if (l->data_hidden_s > SEEN * step_s)
+        fprintf(w->out, "; %s more are sent beside computing", adept_units_time(l->data_hidden_s).s);
+    fputc('.', w->out);
+    end(w);
+    if (l->n_stages < 2 || !begin(w, "limits")) return;
+    double wait_s = 0.0;
+    for (size_t i = 0; i < l->n_stages; i++)
+        wait_s += l->stages[i].wait_s / (double)l->n_stages;
+    fprintf(w->out, "Stage %zu of %zu is the slowest and stage %zu has most memory; a GPU waits for %s of the step",
+            l->slowest, l->n_stages, l->worst, adept_units_percent(wait_s / step_s).s);
+    if (l->wait_w > 0.0 && isfinite(l->wait_w)) fprintf(w->out, ", at about %s", adept_units_si(l->wait_w, "W").s);
+    fputc('.', w->out);
+    end(w);
+}
+
 static void say_clock(writer *w)
 {
     const adept_prediction *p = &w->x->step->prediction;
@@ -227,7 +255,7 @@ static size_t count_rows(const adept_groups *g, double step_s)
 
 static void say_rows(writer *w, const adept_groups *g, const char *one, const char *many)
 {
-    double step_s = w->x->step->prediction.step_time_s, sum_s = 0;
+    double step_s = adept_explain_gpu_s(w->x), sum_s = 0;
     size_t n = count_rows(g, step_s);
     if (n == 0 || !begin(w, "layers")) return;
     fputs(n == 1 ? one : many, w->out);
@@ -238,8 +266,10 @@ static void say_rows(writer *w, const adept_groups *g, const char *one, const ch
         fprintf(w->out, " (%s)", adept_units_percent(row->time_s / step_s).s);
         sum_s += row->time_s;
     }
-    if (n > 1) fprintf(w->out, ": together %s of the step", adept_units_percent(sum_s / step_s).s);
-    fputs(n == 1 ? " of the step." : ".", w->out);
+    if (n > 1)
+        fprintf(w->out, ": together %s of the %s", adept_units_percent(sum_s / step_s).s,
+                w->x->n_parts > 0 ? "stages' time" : "step");
+    fputs(n > 1 ? "." : w->x->n_parts > 0 ? " of the stages' time." : " of the step.", w->out);
     end(w);
 }
 
@@ -318,9 +348,10 @@ static void say_change(writer *w, const adept_explain_change *c)
 {
     bool one_gpu = strcmp(c->key, "one_gpu") == 0, smaller = strcmp(c->key, "smaller_batch") == 0;
     bool too_large = !one_gpu && !c->p.memory.fits && w->x->step->prediction.memory.fits;
-    bool said = one_gpu || smaller || too_large || helps(c, &w->x->step->prediction);
+    const bool room = w->x->n_parts > 0 && c->p.memory.fits && !w->x->step->prediction.memory.fits;
+    bool said = one_gpu || smaller || too_large || room || helps(c, &w->x->step->prediction);
     if (!c->possible || !said || !begin(w, "change")) return;
-    if (smaller || too_large)
+    if (smaller || too_large || room)
         fprintf(w->out, "With %s it would %s: %s of %s", c->what,
                 c->p.memory.fits ? "fit"
                 : smaller        ? "not fit either"
@@ -349,10 +380,15 @@ adept_status adept_explain_sentences(adept_cli *cli, adept_explanation *x)
     say_cost(&w);
     say_certainty(&w);
     say_memory(&w);
-    say_waits(&w);
-    say_clock(&w);
-    say_layers(&w);
-    say_levers(&w);
+    if (x->n_parts > 0) {
+        say_parts(&w);
+        say_layers(&w);
+    } else {
+        say_waits(&w);
+        say_clock(&w);
+        say_layers(&w);
+        say_levers(&w);
+    }
     const adept_explain_change *order[ADEPT_EXPLAIN_CHANGES]; /* what saves most time first */
     for (size_t i = 0, j; i < x->n_changes; i++) {
         for (j = i; j > 0 && time_left(&w, order[j - 1]) > time_left(&w, &x->changes[i]); j--)

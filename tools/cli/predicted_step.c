@@ -43,15 +43,17 @@ adept_status adept_predicted_step_of_profile(adept_cli *cli, adept_predicted_ste
 {
     adept_status status = take_layout(cli, s);
     s->grouping = grouping;
+    s->ops = calloc(s->profile->n_ops + 1, sizeof *s->ops);
+    if (!s->ops) return adept_cli_no_memory(cli);
     if (status == ADEPT_OK && s->layout && !s->layout->mesh.plain) {
         s->prediction = s->layout->prediction;
         snprintf(s->limits.reason, sizeof s->limits.reason,
                  "stages of a layout have no one best limit; --power-limit is of all");
-        return ADEPT_OK;
+        if (!grouping->given) return ADEPT_OK;
+        status = adept_predict_layout_ops(s->ops, s->source.base, s->hw, &s->shared_run, &cli->err);
+        return status == ADEPT_OK ? adept_groups_make(cli, &s->groups, s->profile, s->ops, grouping) : status;
     }
     if (status == ADEPT_OK) status = adept_predict(&s->prediction, s->profile, s->hw, s->run, &cli->err);
-    s->ops = calloc(s->profile->n_ops + 1, sizeof *s->ops);
-    if (!s->ops) return adept_cli_no_memory(cli);
     if (!s->prediction.memory.fits) /* what cannot start has no best limit */
         snprintf(s->limits.reason, sizeof s->limits.reason, "the step does not fit the memory of %.60s", s->hw->name);
     else if (status == ADEPT_OK)
@@ -60,8 +62,7 @@ adept_status adept_predicted_step_of_profile(adept_cli *cli, adept_predicted_ste
     return status == ADEPT_OK ? adept_groups_make(cli, &s->groups, s->profile, s->ops, grouping) : status;
 }
 
-/* The GPU with what --set says. It may be impossible then. */
-static adept_status open_gpu(adept_cli *cli, adept_hwprofile **hw, const char *gpu, const adept_vary_options *o)
+adept_status adept_step_gpu(adept_cli *cli, adept_hwprofile **hw, const char *gpu, const adept_vary_options *o)
 {
     adept_status status = adept_hwprofile_open(hw, gpu, &cli->err);
     for (size_t i = 0; i < o->n && status == ADEPT_OK; i++) {
@@ -126,7 +127,7 @@ static adept_status predict_life(adept_cli *cli, adept_predicted_step *s, const 
 adept_status adept_predicted_step_make(adept_cli *cli, adept_predicted_step *s, const adept_step_options *o,
                                        const adept_job_spec *job, const adept_grouping *grouping)
 {
-    adept_status status = open_gpu(cli, &s->hw, o->where.gpu, &o->set);
+    adept_status status = adept_step_gpu(cli, &s->hw, o->where.gpu, &o->set);
 
     const bool has_life = job && job->inferences > 0;
     const adept_workload_options training = has_life ? without_queries(&o->workload) : o->workload;

@@ -28,7 +28,7 @@ typedef struct adept_predicted_step {
     adept_profile *inference; /* what runs for them; owned */
     adept_op_prediction *ops; /* one for each operator of the profile */
     const adept_grouping *grouping;
-    adept_groups groups; /* of the operators; of a layout none */
+    adept_groups groups; /* of the operators; of a layout none but where a grouping is given */
     /* of a run that says a layout: else NULL. Profile and run are then these, with the passes, GPUs and nodes that it
      * says */
     adept_layout_prediction *layout;
@@ -36,6 +36,8 @@ typedef struct adept_predicted_step {
     adept_run shared_run;
 } adept_predicted_step;
 
+/** The GPU with what --set says. It may be impossible then. */
+adept_status adept_step_gpu(adept_cli *cli, adept_hwprofile **hw, const char *gpu, const adept_vary_options *set);
 /**
  * Open the GPU with what --set says, which is found before a slow load, then the model, and predict.
  * @param step      zeroed; adept_predicted_step_free() it whatever the result

@@ -496,20 +496,22 @@ const char *adept_warning_at(const adept_profile *profile, const adept_predictio
 static const char *table_note(const adept_predicted_step *r)
 {
     if (generates(r->profile)) return "of all passes, prompt and tokens";
+    if (r->layout && !r->layout->mesh.plain)
+        return "of the GPU that has it; shares are of all stages' time, work is that before it is shared out";
     return r->run->gpus > 1 ? "a step's forward and backward passes; work of one GPU, energy of all"
                             : "a step's forward and backward passes";
 }
 
 adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_predicted_step *r)
 {
+    const bool shared = r->layout && !r->layout->mesh.plain;
     const adept_group_view view = {r->grouping->by, ADEPT_ROWS_PREDICTED, .passes = (double)r->profile->grad_accum,
-                                   .step_s = r->prediction.step_time_s};
+                                   .step_s = r->prediction.step_time_s * (shared ? (double)r->layout->n_stages : 1.0)};
     bool headed = false;
     const char *warning;
 
     adept_report_workload(out, r->profile);
     print_gpu(out, r);
-    const bool shared = r->layout && !r->layout->mesh.plain;
     if (r->layout) print_layout(out, r->layout);
     print_headline(out, r);
     if (generates(r->profile)) print_generation(out, r);
@@ -521,17 +523,13 @@ adept_status adept_report_prediction(adept_cli *cli, FILE *out, const adept_pred
     print_limits(out, &r->limits);
     if (r->totals.steps > 0) print_totals(out, &r->totals);
     if (r->inference) print_life(out, r);
-    if (shared) {
-        for (size_t i = 0; (warning = adept_warning_at(r->profile, &r->prediction, i)); i++)
-            adept_report_warning(out, &headed, warning);
-        return ADEPT_OK;
-    }
+    adept_status status = ADEPT_OK;
     if (r->grouping->given)
         fprintf(out, "\nBy %s (%s)\n", adept_group_by_name(r->grouping->by), table_note(r));
-    else
+    else if (!shared)
         fprintf(out, "\nMost expensive layers (%s)\n", table_note(r));
-    adept_status status =
-        adept_groups_print(cli, out, &r->groups, r->grouping->given ? r->groups.n : MOST_EXPENSIVE, &view);
+    if (r->grouping->given || !shared)
+        status = adept_groups_print(cli, out, &r->groups, r->grouping->given ? r->groups.n : MOST_EXPENSIVE, &view);
     for (size_t i = 0; (warning = adept_warning_at(r->profile, &r->prediction, i)); i++)
         adept_report_warning(out, &headed, warning);
     return status;

@@ -218,10 +218,11 @@ static const char *priced_code(size_t index)
     return row ? row->code : NULL;
 }
 
-static adept_status find_average_price(adept_cli *cli, adept_job_spec *j)
+adept_status adept_rates_check(adept_cli *cli, adept_job_spec *j)
 {
     char codes[64];
 
+    if (!j->price_is_average) return ADEPT_OK;
     if (!j->country) return adept_cli_usage(cli, "--price average needs --country");
     for (size_t i = 0; (j->average_price = adept_electricity_price_at(i)); i++)
         if (strcmp(j->average_price->code, j->country->code) == 0) return ADEPT_OK;
@@ -242,7 +243,7 @@ static adept_status check_job(adept_cli *cli, void *record)
         return adept_cli_usage(cli, "--inference-batch needs --inferences");
     if (isnan(j->embodied_kg) != isnan(j->lifetime_years))
         return adept_cli_usage(cli, "--embodied KG and --board-lifetime YEARS need each other");
-    if (adept_job_spec_given(j)) return j->price_is_average ? find_average_price(cli, j) : ADEPT_OK;
+    if (adept_job_spec_given(j)) return adept_rates_check(cli, j);
     const char *option = !isnan(j->carbon_g_per_kwh) ? "--carbon-intensity"
                          : j->country                ? "--country"
                          : j->price_is_average || !isnan(j->price_per_kwh) ? "--price"
@@ -263,23 +264,7 @@ static void init_job(void *record)
     job->embodied_kg = job->lifetime_years = NAN;
 }
 
-static const adept_option_row job_rows[] = {
-    {.group = 3, .help = "The whole job:"},
-    {"steps", "N", 3, "Print the totals of N steps", ADEPT_OPT_COUNT, .at = IN_JOB(steps), .low = 1},
-    {"samples", "N", 3, "Print the totals of N samples, rounded up to whole steps", ADEPT_OPT_COUNT,
-     .at = IN_JOB(samples), .low = 1, .expert = true},
-    {"epochs", "N", 3, "Print the totals of N epochs, each rounded up to whole steps", ADEPT_OPT_COUNT,
-     .at = IN_JOB(epochs), .low = 1},
-    {"dataset-size", "N", 3, "Samples of an epoch", ADEPT_OPT_COUNT, .at = IN_JOB(dataset_size), .low = 1},
-    {"inferences", "N", 3,
-     "Inferences of the model over its life, beside the job that trains it: samples in mode infer, or with --prompt "
-     "and "
-     "--tokens queries. Adds them to the totals, and says from how many on they take more than the training",
-     ADEPT_OPT_COUNT, .at = IN_JOB(inferences), .low = 1, .expert = true},
-    {"inference-batch", "N", 3, "How many of them run at a time on a GPU. Default: the batch of the training",
-     ADEPT_OPT_COUNT, .at = IN_JOB(inference_batch), .low = 1, .expert = true},
-    {"carbon-intensity", "G", 3, "Grams of CO2e per kWh: adds the emissions to the totals", ADEPT_OPT_NUMBER,
-     .at = IN_JOB(carbon_g_per_kwh), .expert = true},
+static const adept_option_row rate_rows[] = {
     {"country", "CODE|NAME", 3,
      "Where the site is: DE, Germany, EU, WORLD, ...: the average intensity of its grid, unless --carbon-intensity "
      "gives one",
@@ -297,6 +282,28 @@ static const adept_option_row job_rows[] = {
     {"host-power", "W", 3,
      "Watts of one node beside its GPUs (processors, memory, fans): is added to what the site draws", ADEPT_OPT_NUMBER,
      .at = IN_JOB(host_power_w), .expert = true},
+    {0},
+};
+
+const adept_options adept_rate_options_of = {.rows = rate_rows, .init = init_job};
+
+static const adept_option_row job_rows[] = {
+    {.group = 3, .help = "The whole job:"},
+    {"steps", "N", 3, "Print the totals of N steps", ADEPT_OPT_COUNT, .at = IN_JOB(steps), .low = 1},
+    {"samples", "N", 3, "Print the totals of N samples, rounded up to whole steps", ADEPT_OPT_COUNT,
+     .at = IN_JOB(samples), .low = 1, .expert = true},
+    {"epochs", "N", 3, "Print the totals of N epochs, each rounded up to whole steps", ADEPT_OPT_COUNT,
+     .at = IN_JOB(epochs), .low = 1},
+    {"dataset-size", "N", 3, "Samples of an epoch", ADEPT_OPT_COUNT, .at = IN_JOB(dataset_size), .low = 1},
+    {"inferences", "N", 3,
+     "Inferences of the model over its life, beside the job that trains it: samples in mode infer, or with --prompt "
+     "and "
+     "--tokens queries. Adds them to the totals, and says from how many on they take more than the training",
+     ADEPT_OPT_COUNT, .at = IN_JOB(inferences), .low = 1, .expert = true},
+    {"inference-batch", "N", 3, "How many of them run at a time on a GPU. Default: the batch of the training",
+     ADEPT_OPT_COUNT, .at = IN_JOB(inference_batch), .low = 1, .expert = true},
+    {"carbon-intensity", "G", 3, "Grams of CO2e per kWh: adds the emissions to the totals", ADEPT_OPT_NUMBER,
+     .at = IN_JOB(carbon_g_per_kwh), .expert = true},
     {"embodied", "KG", 3,
      "CO2e of making one board, in kg: the job's share of the boards' lives stands beside its emissions, in no sum "
      "with them",
@@ -306,4 +313,5 @@ static const adept_option_row job_rows[] = {
     {0},
 };
 
-const adept_options adept_total_options_of = {.rows = job_rows, .init = init_job, .check = check_job};
+const adept_options adept_total_options_of = {
+    .rows = job_rows, .check = check_job, .parts = {{&adept_rate_options_of, 0}}};

@@ -38,6 +38,10 @@ adept_status adept_vary_check(adept_cli *cli, const adept_hwprofile *hw, const a
 
 /** Group 3 of a command's help; the record is an adept_job_spec. */
 extern const adept_options adept_total_options_of;
+/** Of these, prices and what a site draws, which mean something without a number of steps, too. */
+extern const adept_options adept_rate_options_of;
+/** Look up the average price, where it is asked for. @return ADEPT_E_USAGE: there is none */
+adept_status adept_rates_check(adept_cli *cli, adept_job_spec *job);
 
 /** Parsers of options: of a grid (@param field  const adept_grid_intensity *); of a PUE (@param record  an
  * adept_job_spec). */

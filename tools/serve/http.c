@@ -434,7 +434,8 @@ static enum MHD_Result begin(adept_http *h, struct MHD_Connection *connection, c
  * run of a workload that is known. */
 static bool may_take_long(const exchange *x)
 {
-    return x->body.size > SHORT_BYTES || (x->body.size > 0 && memchr(x->body.data, '[', x->body.size));
+    return x->body.size > SHORT_BYTES || (x->body.size > 0 && memchr(x->body.data, '[', x->body.size)) ||
+           (x->body.size > 0 && adept_server_takes_long(x->request.path));
 }
 
 static void *work_on_long(void *arg)

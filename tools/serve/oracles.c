@@ -206,6 +206,11 @@ const adept_oracle *adept_serve_oracle_of(const adept_serve_oracle *held)
     return held->oracle;
 }
 
+const adept_workload *adept_serve_workload_of(const adept_serve_oracle *held)
+{
+    return held->workload;
+}
+
 adept_serve_oracles_count adept_serve_oracles_statistics(adept_serve_oracles *c)
 {
     pthread_mutex_lock(&c->lock);

@@ -40,6 +40,8 @@ adept_status adept_serve_oracles_hold(adept_serve_oracle **out, adept_serve_orac
                                       adept_error *err);
 void adept_serve_oracles_release(adept_serve_oracles *c, adept_serve_oracle *held);
 const adept_oracle *adept_serve_oracle_of(const adept_serve_oracle *held);
+/** Of a key without a GPU. */
+const adept_workload *adept_serve_workload_of(const adept_serve_oracle *held);
 
 adept_serve_oracles_count adept_serve_oracles_statistics(adept_serve_oracles *c);
 

@@ -208,6 +208,7 @@ typedef struct object_kind {
     void *records[2];
     unsigned allowed;
     adept_serve_run *run; /* NULL: it has none */
+    adept_plan_words *plan; /* likewise */
 } object_kind;
 
 static const adept_field *find_word(const adept_field *(*field_at)(size_t), const char *key)
@@ -217,8 +218,8 @@ static const adept_field *find_word(const adept_field *(*field_at)(size_t), cons
     return NULL;
 }
 
-/* A word of the workload or of the run. @return is it one? */
-static bool read_field(bool *ok, adept_serve_run *run, const char *key, const cJSON *value, adept_serve_problem *p)
+/* A word of the workload, of the run or of a search. @return is it one? */
+static bool read_field(bool *ok, const object_kind *kind, const char *key, const cJSON *value, adept_serve_problem *p)
 {
     static const field_kind kinds[] = {
         [ADEPT_FIELD_WORD] = FIELD_WORD,     [ADEPT_FIELD_NAME] = FIELD_CHOICE, [ADEPT_FIELD_SET] = FIELD_SET,
@@ -227,9 +228,12 @@ static bool read_field(bool *ok, adept_serve_run *run, const char *key, const cJ
         [ADEPT_FIELD_AMOUNT] = FIELD_POSITIVE};
     const adept_field *of_workload = find_word(adept_workload_field, key), *of_run = find_word(adept_run_field, key);
     const adept_field *of = of_workload ? of_workload : of_run;
+    adept_serve_run *run = kind->run;
+    void *record = of_workload ? (void *)&run->words : (void *)&run->run;
+    if (!of && kind->plan) of = find_word(adept_plan_field, key), record = kind->plan;
     if (!of) return false;
     const field f = {of->name, kinds[of->kind], of->at, of->names, 0};
-    *ok = cJSON_IsNull(value) || read_value(of_workload ? (void *)&run->words : (void *)&run->run, &f, value, p);
+    *ok = cJSON_IsNull(value) || read_value(record, &f, value, p);
     if (of_workload && !cJSON_IsNull(value)) run->given[of - adept_workload_field(0)] = true;
     return true;
 }
@@ -248,7 +252,7 @@ static bool read_object(const object_kind *kind, const cJSON *object, adept_serv
     for (const cJSON *value = object->child; value; value = value->next) {
         int table;
         bool ok = true;
-        if (kind->run && read_field(&ok, kind->run, value->string, value, p)) {
+        if (kind->run && read_field(&ok, kind, value->string, value, p)) {
             if (!ok) return false;
             continue;
         }
@@ -263,7 +267,7 @@ static bool read_object(const object_kind *kind, const cJSON *object, adept_serv
 
 static bool read_goal(adept_goal *out, const cJSON *object, adept_serve_problem *p)
 {
-    const object_kind kind = {"\"goal\"", {goal_fields, NULL}, {out, NULL}, 0, NULL};
+    const object_kind kind = {"\"goal\"", {goal_fields, NULL}, {out, NULL}, 0, NULL, NULL};
     if (!read_object(&kind, object, p)) return false;
     if (out->samples > 0.0 && out->steps > 0.0)
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "\"samples\" and \"steps\" exclude each other");
@@ -272,7 +276,7 @@ static bool read_goal(adept_goal *out, const cJSON *object, adept_serve_problem 
 
 bool adept_serve_run_read(adept_serve_run *run, const cJSON *element, adept_serve_problem *p)
 {
-    const object_kind kind = {"a request", {run_fields, NULL}, {run, NULL}, 0, run};
+    const object_kind kind = {"a request", {run_fields, NULL}, {run, NULL}, 0, run, NULL};
     if (!cJSON_IsObject(element))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "a request is not an object");
     return read_object(&kind, element, p);
@@ -290,7 +294,9 @@ bool adept_serve_body_read(adept_serve_body *out, const char *text, size_t size,
                                   err.message);
     if (!cJSON_IsObject(out->root))
         return adept_serve_refuse(p, ADEPT_SERVE_BAD_REQUEST, "the body is not an object");
-    const object_kind kind = {"the body", {run_fields, body_fields}, {&out->run, out}, allowed, &out->run};
+    const object_kind kind = {"the body",       {run_fields, body_fields},
+                              {&out->run, out}, allowed,
+                              &out->run,        allowed & ADEPT_SERVE_PLAN ? &out->plan : NULL};
     if (!read_object(&kind, out->root, p)) return false;
     cJSON_DeleteItemFromObjectCaseSensitive(out->root, "profile"); /* ten times as large as its text */
     if (out->profile && *out->run.workload)
@@ -346,16 +352,28 @@ void adept_serve_run_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_
         if (!adept_field_is_zero(adept_run_field(i), &run->run)) add_word(text, adept_run_field(i), &run->run);
 }
 
-void adept_serve_put_schemas(adept_buffer *out)
+void adept_serve_plan_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run,
+                            const adept_plan_words *asked)
+{
+    const adept_field *f;
+    adept_serve_run_words(text, run);
+    for (size_t i = 0; (f = adept_plan_field(i)); i++)
+        if (!adept_field_is_zero(f, asked)) add_word(text, f, asked);
+    if (run->given[ADEPT_FIELD_batch_size]) add_word(text, adept_workload_field(ADEPT_FIELD_batch_size), &run->words);
+}
+
+void adept_serve_put_schemas(adept_buffer *out, bool of_plan)
 {
     static const char *const types[] = {
         [ADEPT_FIELD_WORD] = "string",  [ADEPT_FIELD_NAME] = "string",    [ADEPT_FIELD_SET] = "string",
         [ADEPT_FIELD_SIZED] = "string", [ADEPT_FIELD_STAGES] = "string",
         [ADEPT_FIELD_SWITCH] = "boolean", [ADEPT_FIELD_COUNT] = "integer",
         [ADEPT_FIELD_AMOUNT] = "number"};
-    for (size_t i = 0; i < ADEPT_N_WORKLOAD_FIELDS + ADEPT_N_RUN_FIELDS; i++) {
-        const adept_field *f =
-            i < ADEPT_N_WORKLOAD_FIELDS ? adept_workload_field(i) : adept_run_field(i - ADEPT_N_WORKLOAD_FIELDS);
+    const adept_field *f;
+    for (size_t i = 0; (f = of_plan                       ? adept_plan_field(i)
+                            : i < ADEPT_N_WORKLOAD_FIELDS ? adept_workload_field(i)
+                                                          : adept_run_field(i - ADEPT_N_WORKLOAD_FIELDS));
+         i++) {
         const char *const type[] = {types[f->kind], "null"};
         adept_json_writer w = {0};
         adept_json_begin_object(&w, NULL);

@@ -5,6 +5,7 @@
 #include "catalogue.h"
 #include "oracles.h"
 #include "problem.h"
+#include "adept_layout.h"
 #include "adept_model.h"
 #include <cjson/cJSON.h>
 
@@ -26,9 +27,13 @@ typedef struct adept_serve_run {
 void adept_serve_workload_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run,
                                 const adept_workload_info *own);
 void adept_serve_run_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run);
+/** Those of the run, of the search, and the micro-batch if it is given. */
+void adept_serve_plan_words(char text[ADEPT_SERVE_WORDS_SIZE], const adept_serve_run *run,
+                            const adept_plan_words *asked);
 
-/** The schemas of all words as members of an object of JSON Schema, without its braces. */
-void adept_serve_put_schemas(adept_buffer *out);
+/** The schemas of all words, or of those of a search of layouts, as members of an object of JSON Schema, without its
+ * braces. */
+void adept_serve_put_schemas(adept_buffer *out, bool of_plan);
 
 /* What a body may hold beside the keys of a run. */
 enum {
@@ -37,7 +42,8 @@ enum {
     ADEPT_SERVE_GOAL = 4,
     ADEPT_SERVE_PROFILE = 8,  /* "profile": object */
     ADEPT_SERVE_COMPACT = 16, /* "compact": true or false */
-    ADEPT_SERVE_DETAILS = 32  /* "details": true or false */
+    ADEPT_SERVE_DETAILS = 32, /* "details": true or false */
+    ADEPT_SERVE_PLAN = 64     /* words of a search of layouts */
 };
 
 typedef struct adept_serve_body {
@@ -48,6 +54,7 @@ typedef struct adept_serve_body {
     char *profile;     /* the text of an object that stands for a workload of no name; NULL: none */
     adept_goal goal;
     bool compact, details;
+    adept_plan_words plan;
 } adept_serve_body;
 
 /** @param allowed  ADEPT_SERVE_... bits. To be freed whatever the result. @return false, with the problem */

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #define DEFAULT_TIME_NS UINT64_C(10000000000)
+#define PLANS_AT_ONCE 2 /* of the threads that work on what takes long, of which there are four at least */
 
 static const char json[] = "application/json";
 
@@ -29,7 +30,8 @@ struct adept_server {
     size_t capacity;
     adept_serve_uploads *uploads;
     adept_serve_metrics metrics;
-    uint64_t max_time_ns; /* of one body's list */
+    uint64_t max_time_ns; /* of one body's list, and of a plan */
+    atomic_uint plans;    /* that are being made */
 };
 
 /* One request, and what comes of it. */
@@ -311,6 +313,68 @@ static bool answer_choose(task *t)
     return answer_body(t, ADEPT_SERVE_OPTIONS | ADEPT_SERVE_GOAL | ADEPT_SERVE_PROFILE, choose);
 }
 
+/* ---- layouts ---- */
+
+static bool plan_with(task *t, const adept_workload *workload, const adept_gpu *gpu)
+{
+    char words[ADEPT_SERVE_WORDS_SIZE], *text = NULL;
+    const char *cut[ADEPT_SERVE_WORDS_SIZE / 2 + 1];
+    adept_error err = {0};
+    const uint64_t now_ns = adept_clock_ns(), end_ns = t->end_ns > now_ns ? t->end_ns : now_ns + 1;
+    adept_serve_plan_words(words, &t->body.run, &t->body.plan);
+    adept_serve_cut(cut, words);
+    adept_status status = adept_plan_layouts(&text, workload, gpu, cut, (double)(end_ns - now_ns) * 1e-9, &err);
+    if (status != ADEPT_OK && adept_clock_ns() >= t->end_ns)
+        return adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED, "%s (--timeout: %.3g s)", err.message,
+                                  (double)t->server->max_time_ns * 1e-9);
+    if (status != ADEPT_OK) return adept_serve_refuse_error(&t->problem, status, err.message);
+    adept_json_put_text(t->out, NULL, text);
+    adept_text_free(text);
+    return true;
+}
+
+static bool plan_of_body(task *t)
+{
+    adept_serve_key key;
+    char words[ADEPT_SERVE_WORDS_SIZE];
+    adept_error err = {0};
+    if (!find_key(&key, words, t, &t->body.run)) return false;
+    if (key.granularity)
+        return adept_serve_refuse(&t->problem, ADEPT_SERVE_BAD_REQUEST,
+                                  "\"granularity\": layouts are predicted by operator");
+    if (!key.words && !key.assume) return plan_with(t, key.workload, key.gpu);
+    const adept_serve_key sized = {key.workload, NULL, key.words, NULL, key.assume};
+    adept_serve_oracles *oracles = key.workload == t->profile ? t->oracles : t->known->oracles;
+    adept_serve_oracle *held = NULL;
+    adept_status status = adept_serve_oracles_hold(&held, oracles, &sized, &err);
+    if (status != ADEPT_OK) return adept_serve_refuse_error(&t->problem, status, err.message);
+    const bool ok = plan_with(t, adept_serve_workload_of(held), key.gpu);
+    adept_serve_oracles_release(oracles, held);
+    return ok;
+}
+
+/* Others that take long have threads left. */
+static bool plan(task *t)
+{
+    atomic_uint *plans = &t->server->plans;
+    const bool ok = atomic_fetch_add(plans, 1) < PLANS_AT_ONCE
+                        ? plan_of_body(t)
+                        : adept_serve_refuse(&t->problem, ADEPT_SERVE_OVERLOADED,
+                                             "%d searches of layouts are running; try again", PLANS_AT_ONCE);
+    atomic_fetch_sub(plans, 1);
+    return ok;
+}
+
+static bool answer_plan(task *t)
+{
+    return answer_body(t, ADEPT_SERVE_PROFILE | ADEPT_SERVE_PLAN, plan);
+}
+
+bool adept_server_takes_long(const char *path)
+{
+    return strcmp(path, "/v1/plan") == 0;
+}
+
 /* ---- answers without a body in the request ---- */
 
 static bool answer_health(task *t)
@@ -361,13 +425,21 @@ static bool answer_gpu(task *t)
 
 static bool answer_openapi(task *t)
 {
-    static const char mark[] = "\"WORDS\": true"; /* a property, where those of all words come */
+    /* properties, where those of all words come, and those of a search */
+    static const char *const marks[] = {"\"WORDS\": true", "\"PLAN\": true"};
     const char *at = adept_serve_openapi, *next;
-    for (; (next = strstr(at, mark)); at = next + sizeof mark - 1) {
-        adept_buffer_add(&t->out->out, at, (size_t)(next - at));
-        adept_serve_put_schemas(&t->out->out);
-    }
-    adept_buffer_text(&t->out->out, at);
+    do {
+        size_t which = 0;
+        next = NULL;
+        for (size_t i = 0; i < 2; i++) {
+            const char *found = strstr(at, marks[i]);
+            if (found && (!next || found < next)) next = found, which = i;
+        }
+        adept_buffer_add(&t->out->out, at, next ? (size_t)(next - at) : strlen(at));
+        if (!next) break;
+        adept_serve_put_schemas(&t->out->out, which == 1);
+        at = next + strlen(marks[which]);
+    } while (true);
     return true;
 }
 
@@ -409,6 +481,7 @@ typedef struct route {
 static const route routes[] = {
     {"POST", "/v1/predict", "POST /v1/predict", json, answer_predict},
     {"POST", "/v1/choose", "POST /v1/choose", json, answer_choose},
+    {"POST", "/v1/plan", "POST /v1/plan", json, answer_plan},
     {"GET", "/v1/workloads", "GET /v1/workloads", json, answer_workloads},
     {"POST", "/v1/workloads", "POST /v1/workloads", json, answer_upload},
     {"GET", "/v1/gpus", "GET /v1/gpus", json, answer_gpus},

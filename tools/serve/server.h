@@ -53,6 +53,8 @@ void adept_server_refuse(adept_server *s, adept_serve_reply *out, adept_serve_pr
 void adept_server_confine_uploads(adept_server *s, adept_serve_confine confine);
 /** How many bytes a body may have at most, where others may have so many. */
 size_t adept_server_most_bytes(const char *method, const char *path, size_t most_bytes);
+/** Does each request there take long, however short its body is? */
+bool adept_server_takes_long(const char *path);
 
 /** Is it answered without a token? */
 bool adept_server_is_open(const char *method, const char *path);

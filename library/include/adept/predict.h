@@ -92,6 +92,22 @@ ADEPT_API adept_status adept_predict_json(char **text, const adept_request *requ
  */
 ADEPT_API adept_status adept_predict_details(char **text, const adept_request *request, adept_error *err);
 
+/** Names of the words of a search of layouts beside those of a run: "minimise", "within_percent", "top", ...; NULL past
+ * the end. Constant. Thread-safe. */
+ADEPT_API const char *adept_plan_word(size_t index);
+/**
+ * Which layout a training step on many GPUs should have: what `adept plan --json` prints.
+ * @param text      zero-terminated; adept_text_free()
+ * @param workload  its model is walked at several micro-batches; "batch_size=N" among the words takes one
+ * @param words     "KEY=VALUE" each, NULL at the end: any of adept_plan_word(), and of adept_run_word() those that say
+ *                  no layout, of which gpus and global_batch are needed
+ * @param most_s    it gives up after about so many seconds; 0: it does not
+ * @return ADEPT_E_USAGE where words disagree, and after most_s; that no layout fits is no error
+ * Thread-safe. Allocates; takes some hundred milliseconds.
+ */
+ADEPT_API adept_status adept_plan_layouts(char **text, const adept_workload *workload, const adept_gpu *gpu,
+                                          const char *const *words, double most_s, adept_error *err);
+
 #ifdef __cplusplus
 }
 #endif

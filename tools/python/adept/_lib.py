@@ -27,7 +27,7 @@ __all__ = [
     "NOTE_NO_ROOM", "NOTE_OUTSIDE", "NOTE_LIMITED", "NOTE_ABOVE_LIMIT", "NOTE_TRANSFERRED", "LEAST_TIME", "LEAST_ENERGY", "LEAST_EDP", "LEAST_ED2P",
     "CONSTRAINT_POWER", "CONSTRAINT_DEADLINE", "CONSTRAINT_ENERGY", "CONSTRAINT_MEMORY", "CONSTRAINT_PREDICTABLE", "Error", "Infeasible",
     "WorkloadInfo", "GpuInfo", "Request", "Estimate", "LimitEstimate", "BestLimits", "Verdict", "Choice", "Measured", "Workload", "Gpu", "Oracle",
-    "predict_many", "choose", "host_names", "node_names", "workload_words", "run_words", "version_text"]
+    "predict_many", "choose", "host_names", "node_names", "workload_words", "run_words", "plan_words", "version_text"]
 
 ABI_VERSION = 2
 
@@ -247,6 +247,8 @@ _FUNCTIONS = {  # name: (result, arguments)
     "predict_best_limits": (c_int, [POINTER(BestLimits), POINTER(Request), POINTER(_Error)]),
     "predict_json": (c_int, [POINTER(c_void_p), POINTER(Request), POINTER(_Error)]),
     "predict_details": (c_int, [POINTER(c_void_p), POINTER(Request), POINTER(_Error)]),
+    "plan_layouts": (c_int, [POINTER(c_void_p), _WORKLOAD, _GPU, POINTER(c_char_p), c_double, POINTER(_Error)]),
+    "plan_word": (c_char_p, [c_size_t]),
     "measure_start": (c_int, [POINTER(c_void_p), POINTER(_MeasureOptions), POINTER(_Error)]),
     "measure_enter": (c_size_t, [_MEASUREMENT, c_char_p]),
     "measure_leave": (None, [_MEASUREMENT, c_size_t]),
@@ -314,6 +316,11 @@ def workload_words() -> List[str]:
 def run_words() -> List[str]:
     """Words of a run: keywords of Oracle.request()."""
     return _names(_lib.adept_run_word)
+
+
+def plan_words() -> List[str]:
+    """Words of a search of layouts beside those of a run: keywords of Workload.plan()."""
+    return _names(_lib.adept_plan_word)
 
 
 def host_names() -> List[str]:
@@ -400,6 +407,12 @@ class Workload(_Handle):
 
     def to_json(self) -> str:
         return _take_text("workload_to_json", self)
+
+    def plan_json(self, gpu: Gpu, most_s: float = 0.0, **words: Any) -> str:
+        """Which layout a training step should have: what `adept plan --json` prints. Keywords are plan_words(), batch_size, and words of a
+        run, of which gpus and global_batch are needed."""
+        names = plan_words() + run_words() + ["batch_size"]
+        return _take_text("plan_layouts", self, gpu, _words(words, names, "a search of layouts"), most_s)
 
     def describe(self) -> WorkloadInfo:
         info = WorkloadInfo()

@@ -247,6 +247,50 @@ def sweep(model: Any, example_inputs: Any = None, *, vary: Mapping[str, Iterable
     return Sweep(_program.run("sweep", [source.path], dict(options, gpu=gpu, vary=axes)))
 
 
+class Plan:
+    """Layouts of a training step. `json` is all that `adept plan --json` says."""
+
+    def __init__(self, json: Dict[str, Any]) -> None:
+        self.json = json
+
+    @property
+    def layouts(self) -> List[Dict[str, Any]]:
+        """The best, each with layout, step_time_s, energy_step_j, memory, flags, ..."""
+        rows: List[Dict[str, Any]] = self.json["layouts"]
+        return rows
+
+    @property
+    def best(self) -> Optional[Dict[str, Any]]:
+        """The first of them; None where none fits."""
+        return self.layouts[0] if self.layouts else None
+
+    @property
+    def front(self) -> List[Dict[str, Any]]:
+        """None is better in time and joules, by the search's closed forms."""
+        rows: List[Dict[str, Any]] = self.json["front"]
+        return rows
+
+    @property
+    def table(self) -> Any:
+        """A row for each of layouts, as a pandas.DataFrame where pandas is there."""
+        words = "dp tp pp virtual_stages cp ep micro_batch schedule sharded activation_checkpoint".split()
+        return _table([dict({word: row["layout"][word] for word in words}, step_time_s=row["step_time_s"], energy_step_j=row["energy_step_j"],
+                            cost=row["cost"], peak_bytes=row["memory"]["peak_bytes"]) for row in self.layouts])
+
+    def __repr__(self) -> str:
+        asked = self.json["asked"]
+        return "<Plan: %d layouts of %s on %d x %s, %d shown>" % (self.json["searched"], asked["model"], asked["gpus"], asked["gpu"], len(self.layouts))
+
+
+def plan(model: Any, example_inputs: Any = None, *, gpu: Path, gpus: int, global_batch: int, dynamic_shapes: Any = None, **options: Any) -> Plan:
+    """Search all layouts of a training step: plan("llama-3-8b", gpu="h100", gpus=64, global_batch=256, precision="bf16", minimise="energy").
+
+    Other options are those of `adept plan` with underscores: within=5, limits=8, gpu_hour_price=2.5, top=20.
+    """
+    source = _Model(model, example_inputs, dict(options), dynamic_shapes)
+    return Plan(_program.run("plan", [source.path], dict(options, gpu=gpu, gpus=gpus, global_batch=global_batch)))
+
+
 def calibrate(measurements: Union[Path, Sequence[Path]] = (), *, gpu: Path, output: Path, **options: Any) -> Dict[str, Any]:
     """Fit a GPU to measured steps, write the hardware profile `output`, and return the report of `adept calibrate --json`.
 
