@@ -1069,6 +1069,8 @@ adept_status adept_predict_layout(adept_layout_prediction *out, const adept_prof
 adept_status adept_predict_layout_ops(adept_op_prediction *out, const adept_profile *prof, const adept_hwprofile *hw,
                                       const adept_run *run, adept_error *err)
 {
+    if (prof->n_legs > 0)
+        return adept_error_set(err, ADEPT_E_USAGE, "operators of a generation over several GPUs are not told apart");
     adept_layout_prediction *l = calloc(1, sizeof *l);
     adept_stage_work *work = calloc(1, sizeof *work);
     adept_layout_state x = {.out = l, .prof = prof, .hw = hw, .err = err};
@@ -1085,7 +1087,7 @@ adept_status adept_predict_layout_ops(adept_op_prediction *out, const adept_prof
         else if (op.time_s > 0.0)
             to->time_s += op.time_s, to->energy_j += op.energy_j;
     }
-    clear_work(work, 1);
+    adept_stage_work_clear(work, 1);
     adept_layout_end(&x);
     free(l);
     return status;

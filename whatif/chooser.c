@@ -18,7 +18,7 @@ ADEPT_NAMES(adept_within_unit, ADEPT_WITHIN_LIST(UNIT))
 
 /* ---- one option ---- */
 
-static const adept_judgement unknown = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 1u << ADEPT_WITHIN_PREDICTABLE};
+static const adept_judgement unknown = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 1u << ADEPT_WITHIN_PREDICTABLE};
 
 static uint32_t exceeds(double value, double allowed, adept_within within)
 {
