@@ -69,8 +69,8 @@
 #define LOGITS_IN_PLACE 1.0
 /* A loss in chunks has so many of them (torchtune's CEWithChunkedOutputLoss). */
 #define LOSS_CHUNKS 8.0
-/* A search works a rank's clock out for a step of so many passes: shards of the optimizer, which draws less, are a small
- * part of it. */
+/* A search works a rank's clock out for a step of so many passes: shards of the optimizer, which draws less, are a
+ * small part of it. */
 #define PASSES_OF_A_SEARCH 64
 #define FRAGMENTATION_LOW ADEPT_LAYOUT_LOST
 #define FRAGMENTATION_HIGH 0.15

@@ -2,8 +2,9 @@
  * see adept_layout.h.
  *
  *  Every leg is shared out as a step of its own. Stages of a pipeline work on as many batches as there are
- * micro-batches: a prompt, or a chunk of one, follows the one before it, and a token waits for the one before it of its own batch, so that
- * tokens come every sum of the stages, or every so many times the slowest stage, whichever is longer. */
+ * micro-batches: a prompt, or a chunk of one, follows the one before it, and a token waits for the one before it of its
+ * own batch, so that tokens come every sum of the stages, or every so many times the slowest stage, whichever is
+ * longer. */
 #include "layout_own.h"
 #include <math.h>
 #include <stdlib.h>

@@ -52,7 +52,8 @@ adept_status adept_objective_init(adept_objective *out, adept_arena *arena, cons
  */
 bool adept_objective_free(adept_objective *o, adept_arena *arena, const bool *is_free, const double *centre);
 
-/** Prior of known spread: one parameter's weighs like `share` of the measured numbers. Before adept_objective_free(). */
+/** Prior of known spread: one parameter's weighs like `share` of the measured numbers. Before adept_objective_free().
+ */
 void adept_objective_spread(adept_objective *o, const double *spread, double share);
 
 /** Doubles of scratch memory that the functions below want. */

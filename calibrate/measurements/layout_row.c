@@ -146,8 +146,8 @@ static void settle_length(adept_dataset_row *m)
 }
 
 /* "custom:0/8/14/20/26": where stages begin and end, in modules. Those that are no blocks stand before the first
- * block, but for the head behind the last: measured stages of Perseus's GPT-3 (27 modules, 24 blocks) take times of 6, 6, 7 and
- * 5 blocks with 0/8/14/21/27, and its BERT's (26) of 7, 6, 6 and 5. */
+ * block, but for the head behind the last: measured stages of Perseus's GPT-3 (27 modules, 24 blocks) take times of 6,
+ * 6, 7 and 5 blocks with 0/8/14/21/27, and its BERT's (26) of 7, 6, 6 and 5. */
 static void settle_partition(adept_dataset_row *m)
 {
     const char *partition = adept_dataset_row_text(m, "partition"), *at = partition ? strchr(partition, '/') : NULL;

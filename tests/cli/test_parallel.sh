@@ -163,16 +163,16 @@ done
 {
     expect_ok explain "$m" $on --gpus 8 --tp 2 --pp 4 --global-batch 32 --json && keep explained
     json 'parts, changes and their predictions' 'near(sum(explained["explain"]["parts"].values()), explained["step_time_s"]) and
-        {"batch", "schedule", "activation_checkpoint", "sp", "stage_limits", "energy_limit"} <= {c["key"] for c in explained["explain"]["changes"]} and
-        all(c["energy_step_j"] < explained["energy_step_j"] for c in explained["explain"]["changes"] if c["key"].endswith("_limits")) and
-        all(near(c["step_time_s"], explained["step_time_s"], 0.02) for c in explained["explain"]["changes"] if c["key"] == "stage_limits")'
+        {"batch", "schedule", "activation_checkpoint", "sp", "stage_clocks", "energy_limit"} <= {c["key"] for c in explained["explain"]["changes"]} and
+        all(c["energy_step_j"] < explained["energy_step_j"] for c in explained["explain"]["changes"] if c["key"] in ("stage_clocks", "energy_limit")) and
+        all(near(c["step_time_s"], explained["step_time_s"], 0.02) for c in explained["explain"]["changes"] if c["key"] == "stage_clocks")'
     expect_ok predict "$m" $on --gpus 8 --tp 2 --pp 4 --global-batch 32 --schedule zb1p --json && keep zb1p
     json 'a change is its prediction' 'zb1p["step_time_s"] in [c["step_time_s"] for c in explained["explain"]["changes"]]'
     expect_ok explain "$m" $on --gpus 8 --tp 2 --pp 4 --global-batch 32
     shows '^  The step on its slowest stage is '
     shows "the pipeline's bubble"
     shows 'is the slowest and stage 0 has most memory'
-    shows 'With power limits by stage that keep up'
+    shows 'With lower clocks of the stages that wait \(--stage-clocks '
     expect_ok explain llama-3-8b --gpu h100 --precision bf16 --gpus 8 --batch 2 --seq-length 4096 --fsdp full
     shows 'With full recomputation it would fit: '
 }

@@ -260,8 +260,8 @@ static double gradient_of_logits(const adept_stage_prediction *s)
     return s->allocated_bytes - s->states_bytes - s->memory.activations_bytes;
 }
 
-/* Beside tensors: context and communicators, 400 MiB each; DeepSpeed's copies, 4 bytes a parameter of the rank, up to 8.5
- * GB. Megatron's logits, 4 bytes each that stay, take as much again for their gradient and not PyTorch's 8. */
+/* Beside tensors: context and communicators, 400 MiB each; DeepSpeed's copies, 4 bytes a parameter of the rank, up
+ * to 8.5 GB. Megatron's logits, 4 bytes each that stay, take as much again for their gradient and not PyTorch's 8. */
 static void memory_beside_tensors(void **state)
 {
     const world *w = *state;

@@ -340,40 +340,24 @@ static adept_status try_words(changer *c)
 
 #define LIMITS 25
 
-/* One limit for all: that of least energy. One for each stage: the lowest energy of a stage that still keeps up with
- * the slowest one at its own limit, so that the pipeline's slack becomes joules (Perseus). */
+/* One limit for all: that of least energy. Clocks by stage: those at which stages that wait still keep up with the slowest
+ * one, so that the pipeline's slack becomes joules (Perseus). */
 static adept_status try_layout_limits(changer *c)
 {
     const adept_specs *specs = &c->x->step->hw->specs;
     const adept_layout_prediction *now = c->x->step->layout;
-    const double high_w = now->run.power_limit_w > 0.0 ? now->run.power_limit_w : specs->tdp_w,
-                 step_s = now->prediction.step_time_s, slowest_s = now->stages[now->slowest].micro_s,
-                 each = (double)now->mesh.gpus / (double)now->n_stages;
-    adept_layout_prediction *l = malloc(sizeof *l);
-    struct {
-        double power_w, limit_w, micro_s;
-    } best[ADEPT_MOST_STAGES];
+    const double high_w = now->run.power_limit_w > 0.0 ? now->run.power_limit_w : specs->tdp_w;
     adept_run run = *c->x->step->run;
-    adept_prediction least = now->prediction;
-    double least_w = high_w, low_w = INFINITY, most_w = 0.0, saved_w = 0.0, others_s = 0.0, slower_s = 0.0;
+    adept_prediction p, least = now->prediction;
+    double least_w = high_w;
     adept_error err = {0};
-    adept_status status = l ? ADEPT_OK : adept_no_memory(&err, "a layout");
-    for (size_t i = 0; i < now->n_stages; i++)
-        best[i].power_w = now->stages[i].power_w, best[i].limit_w = high_w, best[i].micro_s = now->stages[i].micro_s;
-    for (int i = 0; i < LIMITS && status == ADEPT_OK && specs->power_limit_min_w < high_w; i++) {
+    adept_status status = ADEPT_OK;
+    for (int i = 0; i < LIMITS && specs->power_limit_min_w < high_w && run.stage_limits_w.n == 0; i++) {
         run.power_limit_w = high_w - i * (high_w - specs->power_limit_min_w) / (LIMITS - 1);
-        status = adept_predict_layout(l, c->x->step->source.base, c->x->step->hw, &run, &err);
+        status = adept_predict(&p, c->x->step->source.base, c->x->step->hw, &run, &err);
         if (status != ADEPT_OK) break;
-        if (l->prediction.energy_step_j < least.energy_step_j) least = l->prediction, least_w = run.power_limit_w;
-        for (size_t k = 0; k < l->n_stages && now->n_stages > 1; k++) {
-            const adept_stage_prediction *s = &l->stages[k];
-            const double busy_j = s->power_w * l->prediction.step_time_s - fmin(l->wait_w, s->power_w) * s->wait_s,
-                         power_w = (busy_j + l->wait_w * fmax(0.0, step_s - s->busy_s)) / step_s;
-            if (s->micro_s <= slowest_s && power_w < best[k].power_w)
-                best[k].power_w = power_w, best[k].limit_w = run.power_limit_w, best[k].micro_s = s->micro_s;
-        }
+        if (p.energy_step_j < least.energy_step_j) least = p, least_w = run.power_limit_w;
     }
-    free(l);
     if (status == ADEPT_E_NOMEM) return c->cli->err = err, status;
     if (status == ADEPT_OK && least_w < high_w) {
         adept_explain_change *change = begin(c, "energy_limit", ADEPT_EXPLAIN_STEP,
@@ -381,25 +365,14 @@ static adept_status try_layout_limits(changer *c)
         change->possible = true;
         change->p = least;
     }
-    for (size_t i = 0; i < now->n_stages; i++) {
-        saved_w += each * (now->stages[i].power_w - best[i].power_w);
-        low_w = fmin(low_w, best[i].limit_w), most_w = fmax(most_w, best[i].limit_w);
-        if (i != now->slowest) others_s += now->stages[i].micro_s;
-        slower_s += best[i].micro_s - now->stages[i].micro_s;
-    }
-    const double longer_s = others_s > 0.0 ? now->bubble_s * slower_s / others_s : 0.0; /* the bubble is theirs */
-    if (status != ADEPT_OK || !(saved_w > 0.0)) return ADEPT_OK;
-    adept_explain_change *change = begin(c, "stage_limits", ADEPT_EXPLAIN_STEP,
-                                         "power limits by stage that keep up (%.4g to %.4g W)", low_w, most_w);
-    change->possible = true;
-    change->p = now->prediction;
-    change->p.step_time_s += longer_s;
-    change->p.energy_step_j += (double)now->mesh.gpus * now->wait_w * longer_s - saved_w * step_s;
-    change->p.power_avg_w = change->p.energy_step_j / change->p.step_time_s;
-    change->p.edp_js = change->p.energy_step_j * change->p.step_time_s;
-    change->p.samples_per_s = change->p.samples / change->p.step_time_s;
-    change->p.energy_per_sample_j = change->p.energy_step_j / change->p.samples;
-    return ADEPT_OK;
+    if (now->slack.clocks_mhz.n == 0) return ADEPT_OK;
+    const adept_field list = {.kind = ADEPT_FIELD_STAGES};
+    char clocks[ADEPT_FIELD_TEXT_BYTES], what[2 * ADEPT_FIELD_TEXT_BYTES];
+    run = *c->x->step->run;
+    run.stage_clocks_mhz = now->slack.clocks_mhz;
+    snprintf(what, sizeof what, "lower clocks of the stages that wait (--stage-clocks %s)",
+             adept_field_text(clocks, &list, &run.stage_clocks_mhz));
+    return with_words(c, "stage_clocks", what, &run);
 }
 
 static adept_status explain_layout(adept_cli *cli, adept_explanation *x)

@@ -16,7 +16,7 @@ typedef enum adept_explain_scale {
 /* One change that someone could make, and the prediction of it. */
 typedef struct adept_explain_change {
     const char *key; /* "precision", "batch", "power_limit", ... */
-    char what[96];   /* "bf16 autocast": follows "With " */
+    char what[160]; /* "bf16 autocast": follows "With " */
     adept_explain_scale scale;
     bool possible;
     char reason[128]; /* why not */

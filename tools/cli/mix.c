@@ -107,8 +107,9 @@ adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_
                                    .most = s->profile->batch_size,
                                    .queries = o->queries > 0 ? o->queries : QUERIES,
                                    .seed = o->seed > 0 ? (uint64_t)o->seed : 1};
-    adept_status status = adept_pass_table_make(&table, out->rows, out->n_rows, out->traffic.most,
-                                                s->profile->prefill_chunk, adept_sweep_source_profile, &s->source, s->hw, s->run, &cli->err);
+    adept_status status =
+        adept_pass_table_make(&table, out->rows, out->n_rows, out->traffic.most, s->profile->prefill_chunk,
+                              adept_sweep_source_profile, &s->source, s->hw, s->run, &cli->err);
     if (status == ADEPT_OK)
         status = adept_mix_simulate(&out->result, out->rows, out->n_rows, &table, &out->traffic, &cli->err);
     adept_pass_table_free(&table);
@@ -177,7 +178,7 @@ void adept_mix_put(adept_json_writer *w, const adept_mix_answer *a)
         w,
         "queries_per_s %g tokens_per_s %g busy %g mean_batch %g power_avg_w %g energy_per_query_j %g "
         "wh_per_query %g energy_per_token_j %g",
-        a->replicas * r->queries_per_s, a->replicas * r->tokens_per_s, r->busy, r->mean_batch, a->replicas * r->power_avg_w,
-        r->energy_per_query_j, r->energy_per_query_j / 3600, r->energy_per_token_j);
+        a->replicas * r->queries_per_s, a->replicas * r->tokens_per_s, r->busy, r->mean_batch,
+        a->replicas * r->power_avg_w, r->energy_per_query_j, r->energy_per_query_j / 3600, r->energy_per_token_j);
     adept_json_end_object(w);
 }
