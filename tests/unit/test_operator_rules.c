@@ -206,7 +206,8 @@ static void is_deterministic(void **state)
 static void put_parameters(adept_buffer *out, const char *granularity, const char *const (*rows)[5], size_t n)
 {
     char line[400];
-    snprintf(line, sizeof line, "\n| granularity \"%s\" | bounds | default | meaning |\n|---|---|---|---|\n", granularity);
+    snprintf(line, sizeof line, "\n| granularity \"%s\" | bounds | default | meaning |\n|---|---|---|---|\n",
+             granularity);
     adept_buffer_text(out, line);
     for (size_t i = 0; i < n; i++) {
         bool number = rows[i][3][0] >= '0' && rows[i][3][0] <= '9'; /* NAN comes here written out */
