@@ -35,7 +35,7 @@ static adept_status check_bytes(adept_csv *csv, const char *text, size_t size)
         return adept_csv_fail(csv, "this is UTF-16 text; save it as UTF-8");
     for (size_t i = 0; i < size;) {
         size_t n = adept_utf8_decode(NULL, text + i, text + size);
-        if (p[i] == '\0') return adept_csv_fail(csv, "a NUL byte: this is no text file");
+        if (p[i] == '\0') return adept_csv_fail(csv, "a NUL byte: this is not a text file");
         if (n == 0) return adept_csv_fail(csv, "byte 0x%02x is not UTF-8 text", p[i]);
         csv->line += p[i] == '\n';
         i += n;

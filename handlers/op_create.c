@@ -226,7 +226,7 @@ static void put_data(adept_call *c, numbers *out, const adept_value *v, int dept
 {
     if (!adept_value_is_list(v)) {
         if (adept_call_refuse(c, depth != out->ndim || (!adept_host_is_scalar(v) && v->kind != ADEPT_VALUE_TENSOR),
-                              "lists of different depth, or elements that are no numbers"))
+                              "lists of different depth, or elements that are not numbers"))
             return;
         out->dtype = adept_dtype_promote(out->dtype, type_of_number(v));
         if (out->n == ADEPT_MAX_KNOWN_VALUES || !adept_value_as_float(v, &out->values[out->n]))

@@ -49,7 +49,7 @@ const char *adept_dcmi_reply(adept_dcmi_power *power, const unsigned char *data,
 
     if (size == 0) return "an empty reply";
     if (data[CODE] != 0) return completion(data[CODE]);
-    if (size < BYTES || data[GROUP_AT] != GROUP) return "a reply that is no power reading";
+    if (size < BYTES || data[GROUP_AT] != GROUP) return "a reply that is not a power reading";
     *power = (adept_dcmi_power){number_at(data + POWER), number_at(data + LEAST), number_at(data + MOST)};
     if (!(data[STATE] & 0x40)) return "the service processor says that it does not measure power now (deactivated)";
     return NULL;

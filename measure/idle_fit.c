@@ -92,7 +92,7 @@ static adept_status open_file(cJSON **tree, const cJSON **hosts, const char *pat
     r.status = adept_json_parse_file(tree, path, MAX_FILE_BYTES, err);
     if (r.status == ADEPT_OK && (adept_json_number_or(&r, *tree, "schema_version", 0) != 1 ||
                                  strcmp(adept_json_string_or(&r, *tree, "kind", ""), "idle") != 0))
-        adept_json_fail(&r, "is no file of idle runs: 'adept measure --idle-fit' writes them");
+        adept_json_fail(&r, "is not a file of idle runs: 'adept measure --idle-fit' writes them");
     *hosts = adept_json_object(&r, *tree, "hosts");
     return r.status;
 }

@@ -19,7 +19,7 @@ static void read_sensor(adept_json_reader *in, adept_recording *r, const cJSON *
         return;
     }
     s->component = adept_component_called(word);
-    if (s->component == ADEPT_COMPONENTS) adept_json_fail(in, "'%s' is no component", word);
+    if (s->component == ADEPT_COMPONENTS) adept_json_fail(in, "'%s' is not a component", word);
     snprintf(s->device, sizeof s->device, "%s", adept_result_text(row, "device"));
     snprintf(s->source, sizeof s->source, "%s", adept_result_text(row, "source"));
     s->is_estimated = strcmp(adept_json_string(in, row, "origin"), "estimated") == 0;

@@ -42,7 +42,7 @@ static adept_status read_run(run *out, const char *path, adept_error *err)
     out->started_s = adept_result_time_s(adept_json_string(&r, out->tree, "started"));
     out->begin_s = adept_json_number(&r, out->tree, "begin_s");
     const cJSON *sensors = adept_json_array(&r, out->tree, "sensors"), *sensor = NULL;
-    if (isnan(out->started_s)) adept_json_fail(&r, "\"started\" is no time such as 2026-11-23T04:25:24.125Z");
+    if (isnan(out->started_s)) adept_json_fail(&r, "\"started\" is not a time such as 2026-11-23T04:25:24.125Z");
     cJSON_ArrayForEach(sensor, sensors)
     {
         adept_json_string(&r, sensor, "name");

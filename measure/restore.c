@@ -172,7 +172,7 @@ static adept_status put_rows(const adept_restore *r, const cJSON *document, cons
     double version = adept_json_number(&in, document, "schema_version");
 
     if (in.status == ADEPT_OK && (version != 1 || strcmp(kind, "restore") != 0))
-        adept_json_fail(&in, "it is no file of what to put back, or of another version of adept");
+        adept_json_fail(&in, "it is not a file of what to put back, or of another version of adept");
     if (in.status == ADEPT_OK && strcmp(written_for, sysroot ? sysroot : "") != 0)
         adept_json_fail(&in, "it is of a run with --sysroot '%s'", written_for);
     adept_status first = in.status;

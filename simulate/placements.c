@@ -131,7 +131,7 @@ static bool judge(placing *p, adept_job_option *o, const adept_estimate *e, doub
     o->power_w = e->power_avg_w;
     if (isfinite(o->power_w)) return true;
     if (isinf(type->tdp_w)) {
-        adept_notes_add(p->notes, "%s: left out on %s, whose power nobody knows", p->template->name, type->name);
+        adept_notes_add(p->notes, "%s: left out on %s, whose power is not known", p->template->name, type->name);
         return false;
     }
     o->power_w = gpus * (o->limit_w > 0 ? o->limit_w : type->tdp_w);

@@ -177,7 +177,7 @@ static double number_or_null(adept_json_reader *r, const cJSON *item, const adep
           (item->valuedouble < 0 || item->valuedouble > 0x1p53 || item->valuedouble != floor(item->valuedouble))))
         return item->valuedouble;
     if (!cJSON_IsNull(item) || is_count)
-        adept_json_fail(r, "per_seed of \"%s\" has what is no such number", metric->name);
+        adept_json_fail(r, "per_seed of \"%s\" has a value that is not such a number", metric->name);
     return NAN;
 }
 
@@ -249,7 +249,7 @@ static adept_status read_frame(adept_comparison *out, adept_json_reader *r, cons
         {
             bool is_seed = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53 &&
                            item->valuedouble == floor(item->valuedouble);
-            if (!is_seed) adept_json_fail(r, "\"seeds\" has what is no whole number below 2^53");
+            if (!is_seed) adept_json_fail(r, "\"seeds\" has a value that is not a whole number below 2^53");
             numbers[n++] = is_seed ? (uint64_t)item->valuedouble : 0;
         }
     n = 0;
@@ -285,7 +285,7 @@ adept_status adept_comparison_read(adept_comparison *out, const cJSON *tree, con
     }
     cJSON_ArrayForEach(item, adept_json_array(&r, tree, "warnings"))
     {
-        if (!cJSON_IsString(item)) adept_json_fail(&r, "\"warnings\" has what is no text");
+        if (!cJSON_IsString(item)) adept_json_fail(&r, "\"warnings\" has a value that is not a text");
         if (r.status == ADEPT_OK) r.status = adept_comparison_warn(out, item->valuestring, err);
     }
     return r.status;
@@ -344,7 +344,7 @@ static adept_status merge_parts(adept_comparison *whole, const cJSON *const *tre
         const char *difference = status == ADEPT_OK ? what_differs(whole, &part) : NULL;
         if (difference)
             status =
-                adept_error_set(err, ADEPT_E_INVALID, "%s and %s are no shards of the same whole: they differ in %s",
+                adept_error_set(err, ADEPT_E_INVALID, "%s and %s are not shards of the same whole: they differ in %s",
                                 names[0], names[i], difference);
         size_t at = status == ADEPT_OK ? part.shard.index - 1 : 0;
         if (status == ADEPT_OK && at < n && held[at])

@@ -290,5 +290,5 @@ bool adept_trace_has_columns(const adept_csv_table *t, const adept_trace_format 
 const char *adept_trace_lack(const adept_csv_table *t, const adept_trace_format *format)
 {
     if (format->take != take_sacct || t->present[SLURM_SUBMIT]) return NULL;
-    return "no column Submit: jobs are taken to come when they started, so what they waited for is lost";
+    return "no column Submit: jobs are taken to come when they started, so their waits are lost";
 }

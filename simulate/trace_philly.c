@@ -89,7 +89,7 @@ adept_status adept_trace_philly_table(char **text, size_t *size, const char *nam
         cJSON_Delete(job);
         at = end + strspn(end, " \t\r\n");
         if (status == ADEPT_OK && !is_job)
-            status = adept_error_set(err, ADEPT_E_INVALID, "%s: entry %ld of the list is no job of Philly: " SHOULD,
+            status = adept_error_set(err, ADEPT_E_INVALID, "%s: entry %ld of the list is not a job of Philly: " SHOULD,
                                      name, n);
         else if (status == ADEPT_OK && *at != ',' && *at != ']')
             status = adept_error_set(err, ADEPT_E_INVALID, "%s: the list ends behind job %ld without its ]", name, n);

@@ -279,7 +279,7 @@ what is known of each measurement. Element-wise kernels are a line of the target
 - **Single kernels that follow one another** heat a board; inside a step they do not. Profiles fitted to kernels alone are not shipped.
 
 [accuracy/NOTES.md](accuracy/NOTES.md) has the experiment behind each of these, the rules that came of them, and those that were refuted.
-[POWER_LIMITS.md](POWER_LIMITS.md) compares limits of least energy with the measured ones.
+[POWER_LIMITS.md](accuracy/POWER_LIMITS.md) compares limits of least energy with the measured ones.
 """
 
 

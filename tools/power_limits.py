@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Is the best power limit found? Predicted energy per step over measured limits, beside what was measured.
 
-    python3 tools/power_limits.py --adept BUILD/tools/adept --data DIR [--held-out] [-o docs/POWER_LIMITS.md] [--plot docs/POWER_LIMITS.svg]
+    python3 tools/power_limits.py --adept BUILD/tools/adept --data DIR [--held-out] [-o docs/accuracy/POWER_LIMITS.md] [--plot docs/accuracy/POWER_LIMITS.svg]
 
 DIR holds zeus_*.csv in adept's measurement CSV (github ml-energy/zeus, NSDI'23 traces: training at every power limit).
 Each group of GPU, model and batch size is swept with `adept predict --power-limit` over the limits that were measured.
@@ -182,7 +182,7 @@ def main():
         reports = [(file, gpu, fit_without(args.adept, file, gpu, args.models)) for file, gpu in files]
         text += "\n## Held out\n\n" + section([r for file, gpu, report in reports
                                              for r in study(args.adept, file, gpu, args.models, report)], True)
-    text = stamps.stamped("POWER_LIMITS.md", markdown.wrap(text))
+    text = stamps.stamped("accuracy/POWER_LIMITS.md", markdown.wrap(text))
     if args.output:
         args.output.write_text(text, encoding="utf-8")
     else:

@@ -18,7 +18,7 @@ FITS = ["hwprofiles/**/*.json"]
 DOCUMENTS = {
     "ACCURACY.md": ("python3 tools/accuracy.py --adept PROGRAM --data DIR --models ZOO/train",
                     FITS + ["data/measurements/**/*", "tools/accuracy.py", "tools/fit_public.sh"]),
-    "POWER_LIMITS.md": ("python3 tools/power_limits.py --adept PROGRAM --data DIR --held-out -o docs/POWER_LIMITS.md --plot docs/POWER_LIMITS.svg",
+    "accuracy/POWER_LIMITS.md": ("python3 tools/power_limits.py --adept PROGRAM --data DIR --held-out -o docs/accuracy/POWER_LIMITS.md --plot docs/accuracy/POWER_LIMITS.svg",
                         ["hwprofiles/v100-pcie-32gb.json", "hwprofiles/a40.json", "data/models/*", "tools/power_limits.py"]),
     "SCHEDULING.md": ("python3 tools/scheduling.py --adept PROGRAM --traces TRACES -o docs/SCHEDULING.md",
                       FITS + ["data/clusters/**/*", "tools/scheduling.py"]),

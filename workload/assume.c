@@ -265,7 +265,7 @@ adept_status adept_assume_results(adept_interp *in, adept_call *c, const adept_n
         results_as_first_argument(c, node->n_outputs);
     if (adept_call_ok(c) && said && said->costs)
         (void)adept_call_refuse(c, !read_costs(&costs, said->costs, c),
-                                "its costs name a tensor or a dimension that it has not, or are no numbers: %s",
+                                "its costs name a tensor or a dimension that it has not, or are not numbers: %s",
                                 said->costs);
     if (!adept_call_ok(c)) return ADEPT_OK; /* the caller's business */
     if (said && said->costs) {

@@ -27,7 +27,7 @@ static adept_status count_gpus(adept_mesh *l, const adept_mesh_words *w, adept_e
         return refuse(err, "dp x tp x pp x cp is more than 2^31 GPUs");
     const int64_t replica = l->tp * l->pp * l->cp, gpus = w->gpus > 0 ? w->gpus : replica * or_one(w->dp);
     if (gpus % replica != 0)
-        return adept_error_set(err, ADEPT_E_USAGE, "%lld GPUs are no multiple of tp %lld x pp %lld x cp %lld",
+        return adept_error_set(err, ADEPT_E_USAGE, "%lld GPUs are not a multiple of tp %lld x pp %lld x cp %lld",
                                (long long)gpus, (long long)l->tp, (long long)l->pp, (long long)l->cp);
     l->gpus = gpus;
     l->dp = gpus / replica;
@@ -53,7 +53,7 @@ static adept_status count_batches(adept_mesh *l, const adept_mesh_words *w, cons
     l->micro_batch = profile ? or_one(profile->batch_size) : 1;
     const int64_t pass = l->micro_batch * l->dp;
     if (w->global_batch > 0 && w->global_batch % pass != 0)
-        return adept_error_set(err, ADEPT_E_USAGE, "global_batch %lld is no multiple of batch %lld x dp %lld",
+        return adept_error_set(err, ADEPT_E_USAGE, "global_batch %lld is not a multiple of batch %lld x dp %lld",
                                (long long)w->global_batch, (long long)l->micro_batch, (long long)l->dp);
     l->micro_batches = w->global_batch > 0 ? w->global_batch / pass : accum;
     l->global_batch = pass * l->micro_batches;
@@ -79,7 +79,7 @@ static adept_status choose_sharding(adept_mesh *l, const adept_mesh_words *w, ad
     if (l->sharding != ADEPT_SHARDED_NOTHING && ranks == 1)
         return refuse(err, "fsdp and zero shard over replicas (dp, cp), and there is one");
     if (fsdp == ADEPT_FSDP_HYBRID && (group < 2 || ranks % group != 0))
-        return adept_error_set(err, ADEPT_E_USAGE, "fsdp hybrid:%lld: %lld replicas are no groups of that size",
+        return adept_error_set(err, ADEPT_E_USAGE, "fsdp hybrid:%lld: %lld replicas are not groups of that size",
                                (long long)group, (long long)ranks);
     return ADEPT_OK;
 }

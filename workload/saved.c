@@ -371,7 +371,7 @@ static void read_inputs(reader *in, const cJSON *o)
         adept_error why = {0};
         if (!cJSON_IsString(item) ||
             adept_input_spec_parse(&in->inputs[in->config.n_inputs++], item->valuestring, &why) != ADEPT_OK)
-            adept_json_fail(&in->r, "\"inputs\" in \"options\" are no shapes: %s", why.message);
+            adept_json_fail(&in->r, "\"inputs\" in \"options\" are not shapes: %s", why.message);
     }
 }
 

@@ -103,7 +103,7 @@ static const double *read_unit(adept_json_reader *r, adept_arena *arena, const c
     {
         unit[i++] = item->valuedouble;
         if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0.0 && item->valuedouble <= 1.0))
-            adept_json_fail(r, "damaged: \"unit\" has what is no number from 0 to 1");
+            adept_json_fail(r, "damaged: \"unit\" has a value that is not a number from 0 to 1");
     }
     return unit;
 }

@@ -234,7 +234,7 @@ static void read_operator(reader *r, adept_kernel_row *row)
         double batch = number(r, COLUMN_batch, 1, true), length = number(r, COLUMN_seq, 1, true);
         double heads = number(r, COLUMN_heads, 1, true), kv_heads = number(r, COLUMN_kv_heads, 1, true);
         if (ok(r) && fmod(heads, kv_heads) != 0.0)
-            FAIL(r, "column kv_heads: %g heads are no multiple of %g", heads, kv_heads);
+            FAIL(r, "column kv_heads: %g heads are not a multiple of %g", heads, kv_heads);
         c->family = ADEPT_FAMILY_ATTENTION;
         c->width = number(r, COLUMN_head_dim, 1, true);
         c->causal = flag(r, COLUMN_causal);

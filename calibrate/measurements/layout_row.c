@@ -265,7 +265,7 @@ adept_status adept_row_settle_clocks(adept_dataset_row *m, adept_error *err)
     for (const char *at = plan; *at; stages++) {
         size_t n = strcspn(at, "/");
         if (!middle_clock(&mhz, at, n) || mhz > UINT16_MAX)
-            return adept_row_fail(m, "clock_plan", err, "'%.60s' is no list of clocks in MHz", plan);
+            return adept_row_fail(m, "clock_plan", err, "'%.60s' is not a list of clocks in MHz", plan);
         least = fmin(least, mhz), most = fmax(most, mhz), sum += mhz;
         if (stages < ADEPT_MOST_LISTED_STAGES) list.at[list.n++] = (uint16_t)lround(mhz);
         at += n + (at[n] == '/');

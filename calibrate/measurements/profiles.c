@@ -456,7 +456,7 @@ adept_status adept_dataset_profile_like(adept_dataset *d, const adept_dataset_ro
     if (change->batch_size > 0) given.batch_size = change->batch_size;
     if (change->precision &&
         !adept_field_set_text(adept_workload_field(ADEPT_FIELD_precision), &given.words, change->precision))
-        return adept_error_set(err, ADEPT_E_USAGE, "'%s' is no precision", change->precision);
+        return adept_error_set(err, ADEPT_E_USAGE, "'%s' is not a precision", change->precision);
     config = d->private_->models[index].recorded;
     adept_workload_config_over(&config, &given);
     status =

@@ -179,7 +179,7 @@ static void get_head(log_reader *r, cursor *c)
         const char *inside = get_text(c);
         if (i < r->shown.n_meters) r->meters[i].inside = inside;
     }
-    if (!c->wrong && !(r->shown.period_s > 0 && isfinite(r->shown.period_s))) refuse(c, "its period is no time");
+    if (!c->wrong && !(r->shown.period_s > 0 && isfinite(r->shown.period_s))) refuse(c, "its period is not a time");
 }
 
 static void get_process(log_reader *r, cursor *c)

@@ -215,7 +215,7 @@ static void read_draws(adept_json_reader *r, const cJSON *root, adept_attributio
         cJSON_ArrayForEach(number, draw)
         {
             if (!cJSON_IsNumber(number) || !isfinite(number->valuedouble))
-                adept_json_fail(r, "\"draws\" holds what is no number");
+                adept_json_fail(r, "\"draws\" holds a value that is not a number");
             draws[at++] = number->valuedouble;
         }
     }

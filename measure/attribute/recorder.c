@@ -85,7 +85,7 @@ static bool serve(adept_recorder *r, const adept_activity_source *source)
     void *state = NULL;
 
     if (!source->open(&state, &r->processes, r->head.has, why, sizeof why)) {
-        say(r, "%s: not to be had: %s", source->name, why);
+        say(r, "%s: not available: %s", source->name, why);
         return false;
     }
     say(r, "%s: %s%s%s", source->name, source->counts, *why ? "; " : "", why);
@@ -99,8 +99,8 @@ static adept_status find_sources(adept_recorder *r, const adept_recorder_options
     bool all = false;
 
     if (!asks)
-        say(r,
-            "bpf, taskstats: not to be had: /proc has not the kernel's own pids, as in a container or below a sysroot");
+        say(r, "bpf, taskstats: not available: /proc does not show the kernel's own pids, as in a container or below a "
+               "sysroot");
     if (asks && (o->source == ADEPT_SOURCE_AUTO || o->source == ADEPT_SOURCE_BPF))
         all = serve(r, &adept_activity_source_bpf);
     if (!all && o->source != ADEPT_SOURCE_BPF) {

@@ -470,7 +470,7 @@ static void say(work *w)
                        w->sources[i].path);
         for (size_t j = 0; j < m->n_features; j++)
             if (!w->sources[i].log->has[m->features[j].kind] && m->features[j].weight_j != 0)
-                adept_note(&w->notes, "%s has no %s: what it costs is in nobody's energy", w->sources[i].path,
+                adept_note(&w->notes, "%s has no %s: its cost is in nobody's energy", w->sources[i].path,
                            adept_activity_name(m->features[j].kind));
     }
     if (w->lacks_meters) adept_note(&w->notes, "a recording lacks a meter of the model: nothing is measured there");
@@ -502,7 +502,7 @@ static adept_status make(work *w, adept_error *err)
         return adept_error_set(err, ADEPT_E_INVALID, "%s: no interval was recorded", w->sources[0].path);
     if (!choose_rows(w) || !find_shares(w) || !make_series(w)) return adept_no_memory(err, "a report");
     if (!isfinite(out->total_j))
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: energies are no finite numbers", w->sources[0].path);
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: energies are not finite numbers", w->sources[0].path);
     say(w);
     const char **notes = adept_arena_array(out->arena, w->notes.n + 1, sizeof *notes);
     if (!notes || adept_arena_failed(out->arena)) return adept_no_memory(err, "a report");

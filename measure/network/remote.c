@@ -196,7 +196,7 @@ static adept_status number_at(const cJSON *document, const char *pointer, double
     *number = cJSON_IsNumber(value) ? value->valuedouble : NAN;
     if (cJSON_IsString(value) && !adept_number_parse(number, value->valuestring)) *number = NAN;
     if (isfinite(*number)) return ADEPT_OK;
-    return adept_error_set(err, ADEPT_E_INVALID, "what is at '%s' is no number", pointer);
+    return adept_error_set(err, ADEPT_E_INVALID, "the value at '%s' is not a number", pointer);
 }
 
 static adept_status ask(remote *r, double *value, adept_error *err)

@@ -57,7 +57,7 @@ adept_status adept_policy_options_check(const adept_policy *policy, const adept_
     if (strcmp(limits, "yes") != 0 && strcmp(limits, "no") != 0)
         return adept_error_set(err, ADEPT_E_USAGE, "power limits are seen: yes, no or own, not '%s'", limits);
     if (!policy->packing && !(is_own(o->placement) && is_own(o->ordering)))
-        return adept_error_set(err, ADEPT_E_USAGE, "policy '%s' is no packer: it takes no placement and no ordering",
+        return adept_error_set(err, ADEPT_E_USAGE, "policy '%s' is not a packer: it takes no placement and no ordering",
                                policy->name);
     return ADEPT_OK;
 }

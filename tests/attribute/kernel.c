@@ -66,7 +66,7 @@ int main(void)
     const adept_recorder_options options = {
         .source = ADEPT_SOURCE_BPF, .period_s = 1, .host = "here", .meters = {.period_s = 1}};
     if (adept_recorder_start(&recorder, &options, &err) != ADEPT_OK) {
-        printf("not to be had: %s\n", err.message);
+        printf("not available: %s\n", err.message);
         return 77;
     }
     double begin_s = cpu_s();

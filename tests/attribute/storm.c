@@ -81,7 +81,7 @@ static int serves(const adept_activity_log *log, const char *source)
 {
     for (size_t i = 0; i < log->n_sources; i++)
         if (strncmp(log->sources[i], source, strlen(source)) == 0)
-            return strstr(log->sources[i], "not to be had") == NULL;
+            return strstr(log->sources[i], "not available") == NULL;
     return 0;
 }
 

@@ -37,7 +37,7 @@ expect_ok predict "$work/mixtral.json" --gpu h100-sxm --json
 
 # what is none, and what is near
 expect_error 3 'did you mean llama-3-8b\?' predict llama-3-8 --gpu a100
-expect_error 4 'is no family that adept builds; it builds bert, deepseek_v2' predict adept:mamba --gpu a100
+expect_error 4 'is not a family that adept builds; it builds bert, deepseek_v2' predict adept:mamba --gpu a100
 expect_error 2 "did you mean 'layers'" predict 'adept:llama?layrs=3' --gpu a100
 printf '{"model_type": "llama", "num_hidden_layers": -1}' >"$work/bad.json"
 expect_error 3 'bad.json: "num_hidden_layers" is -1' predict "$work/bad.json" --gpu a100

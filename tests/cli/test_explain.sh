@@ -44,7 +44,7 @@ shows 'no tdp_w'
 # A change that costs time and energy is no help; the JSON has it all the same.
 if python=$(command -v python3); then
     expect_ok explain "$mlp" --gpu l4 --batch 256 --json
-    shows 'against that counts arithmetic \(-[0-9.]+ %\): '
+    shows 'less time for arithmetic \(-[0-9.]+ %\) would not make the step shorter: '
     checks=$((checks + 1))
     "$python" - "$work/out" >"$work/said" 2>&1 <<'END' || { fail 'what does not help'; cat "$work/said"; }
 import json, sys

@@ -107,7 +107,7 @@ shows '^Rows that cannot be used: 14$'
 line=3
 for why in "column precision: 'bf17' is not one of" "column layers: '-2' is not a whole number" "column ffn: '1e300' is not a whole number" \
     "column gpu: unknown GPU 'b1000'" 'column gpu: is empty, and --gpu is missing' "column fsdp: 'sharded' is not one of" \
-    "column activation_checkpoint: 'list' is not one of" '1 GPUs are no multiple of tp 3' 'global_batch 6 is no multiple of batch 4' \
+    "column activation_checkpoint: 'list' is not one of" '1 GPUs are not a multiple of tp 3' 'global_batch 6 is not a multiple of batch 4' \
     "column status: 'broken' is not one of ok, oom" "column model: 'toy' is neither .* layers or hidden are empty" \
     'column step_time_s: step_time_s is 1e\+30' 'column step_time_s: -1 is not above 0' '2 cells, but the header has 28'; do
     shows "^  hostile\.csv:$line: $why"

@@ -105,7 +105,7 @@ json 'nodes of the usual server' 'nodes["config"]["nodes"] == 2 and nodes["confi
 # ---- what disagrees, or cannot be done
 # shellcheck disable=SC2086
 {
-    expect_error 2 '64 GPUs are no multiple of tp 3' predict "$m" $on --gpus 64 --tp 3
+    expect_error 2 '64 GPUs are not a multiple of tp 3' predict "$m" $on --gpus 64 --tp 3
     expect_error 2 'that would be dp 8' predict "$m" $on --gpus 64 --tp 8 --dp 2
     expect_error 2 'fsdp full and zero 1 differ' predict "$m" $on --gpus 8 --fsdp full --zero 1
     expect_error 2 "'hybrid:x' is not one of none, full, grad, hybrid:N" predict "$m" $on --gpus 8 --fsdp hybrid:x
@@ -182,7 +182,7 @@ done
 expect_ok sweep "$m" $on --gpus 8 --vary tp=1,2,3,4 --vary fsdp=none,full --csv
 shows '^tp,fsdp,'
 shows '^4,full,'
-shows '8 GPUs are no multiple of tp 3'
+shows '8 GPUs are not a multiple of tp 3'
 
 # ---- all layouts
 # shellcheck disable=SC2086

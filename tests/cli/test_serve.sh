@@ -118,7 +118,7 @@ checks=$((checks + 1))
 wait "$pid"
 rc=$?
 [ "$rc" -eq 130 ] && [ ! -e "$work/s" ] || fail "exit code $rc after SIGINT"
-expect_error 2 'exists and is no socket' serve --socket "$p"
+expect_error 2 'exists and is not a socket' serve --socket "$p"
 
 # ---- slow clients are cut off, one after the other ----
 start --listen 127.0.0.1:0 --timeout 1 "$p"

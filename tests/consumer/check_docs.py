@@ -608,7 +608,8 @@ def main(arguments):
     everything, updates = "--all" in arguments, "--update" in arguments
     keep = arguments[arguments.index("--keep") + 1] if "--keep" in arguments else None
     named = [a for a in arguments if a.endswith(".md")]
-    names = named or ["README.md"] + sorted(os.path.relpath(p, TOP) for p in glob.glob(os.path.join(TOP, "docs/*.md")))
+    names = named or ["README.md"] + sorted(os.path.relpath(p, TOP) for part in ("docs", "docs/examples")
+                                          for p in glob.glob(os.path.join(TOP, part, "*.md")))
     machine, report = Machine(everything), Report()
     work, built = keep or tempfile.mkdtemp(), None
     try:

@@ -164,7 +164,7 @@ write_adept_conf "Objective=thrift
 Waiting=3 Running=12"
 submit --hold --comment="adept:mlp samples=1e6"
 expect_job "$id" 'AdminComment=.* limit_w=[0-9]* .* objective=thrift'
-sed -n 's|^ *\*/5 \* \* \* \* f=/etc/slurm/adept.conf;|f=$work/adept.conf;|p' "$here/../../docs/LIBRARY.md" | sed 's/\\%/%/' >"$work/crontab.sh"
+sed -n 's|^ *\*/5 \* \* \* \* f=/etc/slurm/adept.conf;|f=$work/adept.conf;|p' "$here/../../tools/slurm/README.md" | sed 's/\\%/%/' >"$work/crontab.sh"
 work=$work sh "$work/crontab.sh" || fail "the line for cron: $(cat "$work/crontab.sh")"
 grep -qx "Waiting=$(squeue -h -t PD | wc -l) Running=$(squeue -h -t R | wc -l)" "$work/adept.conf" || fail "adept.conf after the line for cron: $(cat "$work/adept.conf")"
 submit --hold --comment="adept:mlp batch=4096 samples=1e6" # held jobs wait: GPUs are too scarce for limits that cost time

@@ -183,7 +183,7 @@ static void costs_are_as_said(void **state)
     fails(text, false, (assumptions){{"mylib::f=Bx4@flops:a1"}}, ADEPT_E_USAGE,
           "costs name a tensor or a dimension that it has not");
     fails(text, false, (assumptions){{"mylib::f=Bx4@flops:a0.2"}}, ADEPT_E_USAGE, "costs name a tensor");
-    fails(text, false, (assumptions){{"mylib::f=Bx4@flops:1/(a0-24)"}}, ADEPT_E_USAGE, "or are no numbers");
+    fails(text, false, (assumptions){{"mylib::f=Bx4@flops:1/(a0-24)"}}, ADEPT_E_USAGE, "or are not numbers");
 }
 
 static void wrong_assumptions_are_refused(void **state)

@@ -48,14 +48,14 @@ static const cJSON *at(const cJSON *root, const char *path)
 static double number(const cJSON *root, const char *path)
 {
     const cJSON *item = at(root, path);
-    if (!cJSON_IsNumber(item)) fail_msg("%s is no number", path);
+    if (!cJSON_IsNumber(item)) fail_msg("%s is not a number", path);
     return item->valuedouble;
 }
 
 static const char *string(const cJSON *root, const char *path)
 {
     const cJSON *item = at(root, path);
-    if (!cJSON_IsString(item)) fail_msg("%s is no string", path);
+    if (!cJSON_IsString(item)) fail_msg("%s is not a string", path);
     return item->valuestring;
 }
 

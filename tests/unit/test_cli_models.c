@@ -35,7 +35,7 @@ typedef struct outcome {
 static double number(const cJSON *object, const char *key)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!cJSON_IsNumber(item)) fail_msg("%s is no number", key);
+    if (!cJSON_IsNumber(item)) fail_msg("%s is not a number", key);
     return item->valuedouble;
 }
 

@@ -285,7 +285,7 @@ static void test_refusals(void **state)
     }
     refuses(2, "has several policies; name one by --policy: sjf, edp", "two.json", "after.json", "");
     refuses(2, "has no policy 'zeus'; it has: sjf, edp", "two.json", "two.json", "--policy zeus");
-    refuses(2, "is no simulation", "measured.json", "two.json", "--policy edp");
+    refuses(2, "is not a simulation", "measured.json", "two.json", "--policy edp");
     refuses(2, "one policy, or one of A and one of B", "two.json", "two.json", "--policy a,b,c");
     refuses(2, "two checks", "before.json", "after.json", "--within 3 --goal x.json");
     put_file("predicted.json", "{\"schema_version\": 1, \"step_time_s\": 1}");

@@ -280,7 +280,7 @@ static void by_stage(void **state)
         "m,1,24,64,1,4,1,,1/x/3/4,\n");
     assert_int_equal(d->n, 6);
     assert_int_equal(d->n_unused, 1);
-    assert_non_null(strstr(d->unused[0].why, "column clock_plan: '1/x/3/4' is no list of clocks in MHz"));
+    assert_non_null(strstr(d->unused[0].why, "column clock_plan: '1/x/3/4' is not a list of clocks in MHz"));
     IS_BY_STAGE(d->rows[0].run.stage_blocks, 7, 6, 6, 5);
     IS_BY_STAGE(d->rows[0].run.stage_clocks_mhz, 1065, 1065, 1410, 1410);
     assert_true(d->rows[0].run.clock_hz == 0);

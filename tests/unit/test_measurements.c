@@ -390,7 +390,7 @@ static void sizes_have_limits(void **state)
 {
     (void)state;
     static const char nul[] = "model,step_time_s\na\0,1\n";
-    expect_refusal(nul, sizeof nul - 1, "t.csv:2: a NUL byte: this is no text file");
+    expect_refusal(nul, sizeof nul - 1, "t.csv:2: a NUL byte: this is not a text file");
     /* 257 columns */
     char header[2000];
     size_t used = 0;
@@ -481,10 +481,10 @@ static void splits(void **state)
 {
     (void)state;
     static const char *const refused[][3] = {
-        {"tp", "8", "4 GPUs are no multiple of tp 8 x pp 1 x cp 1"},
-        {"pp", "3", "4 GPUs are no multiple of tp 1 x pp 3 x cp 1"},
+        {"tp", "8", "4 GPUs are not a multiple of tp 8 x pp 1 x cp 1"},
+        {"pp", "3", "4 GPUs are not a multiple of tp 1 x pp 3 x cp 1"},
         {"dp", "2", "dp 2 x tp 1 x pp 1 x cp 1 is not 4 GPUs: that would be dp 4"},
-        {"global_batch", "48", "global_batch 48 is no multiple of batch 16 x dp 4"},
+        {"global_batch", "48", "global_batch 48 is not a multiple of batch 16 x dp 4"},
         {"activation_offload", "1", "column activation_offload: '1' cannot be predicted yet"},
     };
     world w;

@@ -179,9 +179,9 @@ static void what_is_no_number_is_a_note(void **state)
         {"/a/-", "/a has elements 0 to 0"},
         {"/a/99999999999999999999", "/a has elements 0 to 0"},
         {"/ok/x", "/ok has nothing below it"},
-        {"/a/0/power", "what is at '/a/0/power' is no number"},
-        {"", "what is at '' is no number"},
-        {"/huge", "what is at '/huge' is no number"},
+        {"/a/0/power", "the value at '/a/0/power' is not a number"},
+        {"", "the value at '' is not a number"},
+        {"/huge", "the value at '/huge' is not a number"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -420,7 +420,7 @@ static void redfish_says_what_is_wrong(void **state)
                          {.path = "/x", .body = "{\"Power\":{\"@odata.id\":\"/p\"}}"},
                          {.path = "/p", .body = "{\"PowerControl\":[{\"PowerConsumedWatts\":null}]}"},
                          {.body = "", .code = 404}};
-    expect_note(&meter, null, "what is at '/PowerControl/0/PowerConsumedWatts' is no number", "");
+    expect_note(&meter, null, "the value at '/PowerControl/0/PowerConsumedWatts' is not a number", "");
 }
 
 static void a_long_list_is_cut(void **state)

@@ -331,12 +331,12 @@ static void words_add_up(void **state)
         adept_mesh_words words;
         const char *message;
     } refused[] = {
-        {{.gpus = 64, .tp = 6}, "64 GPUs are no multiple of tp 6"},
+        {{.gpus = 64, .tp = 6}, "64 GPUs are not a multiple of tp 6"},
         {{.gpus = 64, .dp = 3, .tp = 8}, "dp 3 x tp 8 x pp 1 x cp 1 is not 64 GPUs: that would be dp 8"},
         {{.gpus = 32, .tp = 4, .ep = 16}, "ep 16 lies inside dp x cp, and does not divide 8"}, /* without sp */
         {{.gpus = 8, .ep = 3}, "ep 3 lies inside dp x cp, and does not divide 8"},
         {{.gpus = 8, .sp = true}, "sp needs tp"},
-        {{.gpus = 8, .global_batch = 12}, "global_batch 12 is no multiple of batch 2 x dp 8"},
+        {{.gpus = 8, .global_batch = 12}, "global_batch 12 is not a multiple of batch 2 x dp 8"},
         {{.gpus = 8, .fsdp = ADEPT_FSDP_FULL, .zero = 3}, "fsdp full and zero 2 differ"},
         {{.fsdp = ADEPT_FSDP_FULL}, "shard over replicas"},
         {{.gpus = 8, .fsdp = ADEPT_FSDP_HYBRID | 3 << 4}, "hybrid:3"},

@@ -125,10 +125,10 @@ static void test_refusals(void **state)
     REFUSES("h\001.", "never numbered");
     REFUSES("Nq\001h\002.", "never numbered");
     REFUSES("Nr\xff\xff\xff\xff.", "beyond its own size");
-    REFUSES("]K\001K\002s.", "no container");
-    REFUSES("N(K\001e.", "no container");
+    REFUSES("]K\001K\002s.", "not a container");
+    REFUSES("N(K\001e.", "not a container");
     REFUSES("}(K\001u.", "key without a value");
-    REFUSES("N}b.", "no object");
+    REFUSES("N}b.", "not an object");
     REFUSES("X\xff\xff\xff\xffhello.", "within a string");
     REFUSES("K", "within an opcode");
     REFUSES("\x8a\x09"

@@ -854,7 +854,7 @@ static void test_journals_that_are_none(void **state)
         {"nonsense\n", ":1: not valid JSON"},
         {"{\"sensors\":[{\"name\":\"a\",\"component\":\"soul\",\"origin\":\"measured\",\"refresh_s\":0,\"resolution_"
          "j\":0}],\"period_s\":1,\"begin_s\":0}\n",
-         "'soul' is no component"},
+         "'soul' is not a component"},
         {"[1,2,3,4]\n", "no sample"},
         {"[0,1e999,3,4]\n", "no sample"},
         {"[0,1,3,4]\n[0,1,4,4]\n", "not later"},

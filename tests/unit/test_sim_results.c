@@ -186,9 +186,9 @@ static void test_shards_that_do_not_fit(void **state)
     refused((const cJSON *[]){one, two, three, two}, 4, "b.json and d.json are both shard 2 of 3");
     refused((const cJSON *[]){one, two, one}, 3, "a.json and c.json are both shard 1 of 3");
     refused((const cJSON *[]){one, half}, 2,
-            "a.json and b.json are no shards of the same whole: they differ in number of shards");
+            "a.json and b.json are not shards of the same whole: they differ in number of shards");
     cJSON_SetNumberValue(cJSON_GetObjectItem(cJSON_GetObjectItem(other, "options"), "noise"), 0.2);
-    refused((const cJSON *[]){one, two, other}, 3, "c.json are no shards of the same whole: they differ in options");
+    refused((const cJSON *[]){one, two, other}, 3, "c.json are not shards of the same whole: they differ in options");
     cJSON_SetNumberValue(cJSON_GetObjectItem(other, "cap_w"), 4000);
     refused((const cJSON *[]){one, two, other}, 3, "differ in options");
     cJSON_SetNumberValue(cJSON_GetObjectItem(cJSON_GetObjectItem(other, "options"), "noise"), 0.1);

@@ -70,7 +70,7 @@ static const adept_option_row rows[] = {
      .units = adept_suffix_times},
     {"source", "NAME", 1, "The best source to try: auto (default), bpf, taskstats (/proc and records of exits) or proc",
      ADEPT_OPT_CHOICE, .at = AT(source), .names = source_name},
-    {"list", NULL, 1, "List what counts here and which meters there are, and what is missing", ADEPT_OPT_FLAG,
+    {"list", NULL, 1, "List the sources and meters of this machine, and what is missing", ADEPT_OPT_FLAG,
      .at = AT(list)},
     {"without-meter", NULL, 2, "Record also where no meter answers: what processes do, and no energy", ADEPT_OPT_FLAG,
      .at = AT(without_meter)},

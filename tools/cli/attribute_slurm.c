@@ -310,14 +310,14 @@ static bool warn_of_node(work *w, const adept_node_account *a, const adept_activ
     if (a->sliced_s > 0) {
         snprintf(text, sizeof text,
                  "%s: for %s jobs shared a GPU by MIG, which does not tell what each used: it is given out by "
-                 "the slices that each held, and the range says what is not known",
+                 "the slices that each held, and the range says how far that may be off",
                  a->host, adept_units_time(a->sliced_s).s);
         ok = ok && warn(w, text);
     }
     if (a->alike_s > 0) {
         snprintf(text, sizeof text,
                  "%s: for %s jobs shared a GPU that does not tell what each used, nor which slices each held "
-                 "(MIG): all have as much of it, and the range says what is not known",
+                 "(MIG): all have as much of it, and the range says how far that may be off",
                  a->host, adept_units_time(a->alike_s).s);
         ok = ok && warn(w, text);
     }

@@ -293,7 +293,8 @@ static adept_status date_text(adept_cli *cli, char *text, size_t size)
         errno = 0;
         long long seconds = strtoll(epoch, &end, 10);
         if (errno || *end || seconds < 0 || seconds > 253402300799)
-            return adept_error_set(&cli->err, ADEPT_E_USAGE, "SOURCE_DATE_EPOCH: '%s' is no number of seconds", epoch);
+            return adept_error_set(&cli->err, ADEPT_E_USAGE, "SOURCE_DATE_EPOCH: '%s' is not a number of seconds",
+                                   epoch);
         now = (time_t)seconds;
     }
     if (!gmtime_r(&now, &tm) || strftime(text, size, "%Y-%m-%d", &tm) == 0)

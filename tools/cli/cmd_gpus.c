@@ -33,7 +33,7 @@ static const adept_option_row rows[] = {
     {"json", NULL, 1, "Print JSON; for one GPU its hardware profile, which --gpu FILE reads", ADEPT_OPT_FLAG,
      .at = AT(json)},
     {"template", NULL, 1,
-     "Print a hardware profile to fill in: every number of a sheet, in its unit, with what it means", ADEPT_OPT_FLAG,
+     "Print a hardware profile to fill in: every number of a sheet, with its unit and meaning", ADEPT_OPT_FLAG,
      .at = AT(template)},
     {"shared", "FILE", 1,
      "Give NAME the parameters that `adept calibrate --gpu auto` fitted to other GPUs; with --json, a profile for "

@@ -33,7 +33,8 @@ typedef struct result_options {
 static adept_status check_output(adept_cli *cli, const char *output, const char *input)
 {
     if (!output) return adept_cli_usage(cli, "report needs -o FILE.html");
-    return input && strcmp(output, input) == 0 ? adept_cli_usage(cli, "-o: '%s' is what is read", output) : ADEPT_OK;
+    return input && strcmp(output, input) == 0 ? adept_cli_usage(cli, "-o: '%s' is the file that is read", output)
+                                               : ADEPT_OK;
 }
 
 static adept_status check(adept_cli *cli, void *record)

@@ -62,7 +62,7 @@ static adept_status check(adept_cli *cli, void *record)
             cli, "--trace-format, --malleable and --drop-impossible are for traces, which need --templates");
     if (o->windows > 0 && !o->templates) return adept_cli_usage(cli, "--windows is for traces, which need --templates");
     if (o->windows > 0 && (o->seeds > 1 || o->shard.of > 1))
-        return adept_cli_usage(cli, "--windows are of one run: no --seeds, no --shard");
+        return adept_cli_usage(cli, "--windows cuts one run into parts, so it takes neither --seeds nor --shard");
     if (o->windows > 0) o->seeds = o->windows;
     if (o->noise >= 1 || o->reality_noise >= 1) return adept_cli_usage(cli, "noise must be below 100 %%");
     if (o->shard.of > 1 && (o->baseline || o->html))
@@ -186,7 +186,7 @@ static const adept_option_row rows[] = {
      .at = AT(interference), .parse = parse_share},
     {"preempt-loss", "WHAT", 2, "What a preempted job does again: all (default), iteration, checkpoint:SECONDS",
      ADEPT_OPT_PARSED, .parse = parse_loss, .expert = true},
-    {"no-idle", NULL, 2, "What does nothing draws nothing", ADEPT_OPT_FLAG, .at = AT(no_idle), .expert = true},
+    {"no-idle", NULL, 2, "Idle hosts and GPUs draw no power", ADEPT_OPT_FLAG, .at = AT(no_idle), .expert = true},
     {.group = 3, .help = "Parameters of policies:"},
     {"cap", "W", 3, "Power that the cluster may draw, \"4.5kW\" (default: the cluster file's)", ADEPT_OPT_AMOUNT,
      .at = AT(policy.cap_w), .units = adept_suffix_watts},

@@ -426,7 +426,7 @@ static adept_status check_kinds(const adept_compare *c, const adept_compare_choi
         return adept_error_set(err, ADEPT_E_USAGE, "--region is for a prediction and a measurement");
     for (int side = 0; side < 2; side++)
         if (choice->policies[side] && c->sides[side].kind != ADEPT_COMPARE_SIMULATED)
-            return adept_error_set(err, ADEPT_E_USAGE, "%s: is no simulation and has no policy '%s'",
+            return adept_error_set(err, ADEPT_E_USAGE, "%s: is not a simulation and has no policy '%s'",
                                    c->sides[side].path, choice->policies[side]);
     if (a != b && (a == ADEPT_COMPARE_SIMULATED || b == ADEPT_COMPARE_SIMULATED) &&
         (a == ADEPT_COMPARE_PREDICTED || b == ADEPT_COMPARE_PREDICTED))

@@ -152,9 +152,12 @@ static void say_memory(writer *w)
 /* ---- what limits it ---- */
 
 static const char *const wait_phrases[ADEPT_WAITS] = {
-    [ADEPT_WAIT_arithmetic] = "arithmetic",   [ADEPT_WAIT_waves] = "waves of tiles that start and end",
-    [ADEPT_WAIT_memory] = "memory bandwidth", [ADEPT_WAIT_network] = "the network between GPUs",
-    [ADEPT_WAIT_host] = "the host",           [ADEPT_WAIT_gaps] = "gaps between kernels and splits of their depth",
+    [ADEPT_WAIT_arithmetic] = "arithmetic",
+    [ADEPT_WAIT_waves] = "waves of tiles that start and end",
+    [ADEPT_WAIT_memory] = "memory bandwidth",
+    [ADEPT_WAIT_network] = "the network between GPUs",
+    [ADEPT_WAIT_host] = "the host",
+    [ADEPT_WAIT_gaps] = "gaps between kernels and the joining of split products",
     [ADEPT_WAIT_power] = "the power limit",
 };
 
@@ -178,12 +181,12 @@ static void say_waits_against(writer *w, const double *wait)
     for (int k = 0; k < ADEPT_WAITS; k++)
         n += wait[k] <= -WORTH_A_WORD;
     if (n == 0) return;
-    fputs(n == 1 ? "; against that counts " : "; against that count ", w->out);
+    fputs("; less time for ", w->out);
     for (int k = 0; k < ADEPT_WAITS; k++) {
         if (wait[k] > -WORTH_A_WORD) continue;
         fprintf(w->out, "%s%s (%s)", joint(i++, n), wait_phrases[k], adept_units_percent(wait[k]).s);
     }
-    fputs(": what is faster there draws more power, and the limit lowers the clock", w->out);
+    fputs(" would not make the step shorter: it draws more power, and the limit lowers the clock", w->out);
 }
 
 static void say_waits(writer *w)

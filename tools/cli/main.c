@@ -86,10 +86,10 @@ static adept_status read_options(adept_cli *cli, int *argc, char ***argv)
         char *value = at + length + strspn(at + length, " \t");
         if (*value == '=') value += 1 + strspn(value + 1, " \t");
         if (length == 0 || strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-") < length)
-            status =
-                adept_error_set(&cli->err, ADEPT_E_INVALID, "%s:%d: no option, as 'gpu = a100' is one", old[3], line);
-        else if (!(words[n++] = (char *)adept_arena_printf(file_words, *value ? "--%.*s=%s" : "--%.*s", (int)length, at,
-                                                           value)))
+            status = adept_error_set(&cli->err, ADEPT_E_INVALID, "%s:%d: not an option; 'gpu = a100' is an option",
+                                     old[3], line);
+        else if (!(words[n++] =
+                       (char *)adept_arena_printf(file_words, *value ? "--%.*s=%s" : "--%.*s", (int)length, at, value)))
             status = adept_cli_no_memory(cli);
     }
     free(text);

@@ -60,7 +60,7 @@ static adept_status check_source(adept_cli *cli, const adept_measure_cli_options
     if (o->merge && o->words.n == 0) return adept_cli_usage(cli, "--merge needs FILES");
     if (o->repeat > 1 && (o->words.n == 0 || o->merge)) return adept_cli_usage(cli, "--repeat needs a COMMAND");
     if (o->journal && (o->words.n == 0 || o->merge) && !waits)
-        return adept_cli_usage(cli, "--samples is for what is measured now");
+        return adept_cli_usage(cli, "--samples is for a run that is measured now");
     if (o->by_period && (!o->read || o->csv || o->output || o->plot || o->steps))
         return adept_cli_usage(cli, "--by-period is of --read FILE, and takes --json only");
     if (o->counters && (o->words.n == 0 || o->merge)) return adept_cli_usage(cli, "--counters needs a COMMAND");

@@ -116,7 +116,7 @@ adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_
     const size_t most = sizeof s->prediction.warnings / sizeof s->prediction.warnings[0];
     if (status == ADEPT_OK && !out->result.steady && s->prediction.n_warnings < most)
         snprintf(s->prediction.warnings[s->prediction.n_warnings++], sizeof s->prediction.warnings[0],
-                 "mix: more queries arrive than are answered, so that what they wait has no mean: %.4g/s at each %s, "
+                 "mix: more queries arrive than are answered, so that the wait has no mean: %.4g/s at each %s, "
                  "of which %.4g are",
                  out->traffic.rate_per_s, out->shared ? "replica" : "GPU", out->result.queries_per_s);
     return status;

@@ -135,7 +135,7 @@ size_t adept_sweep_warnings(adept_sweep_warning lines[ADEPT_SWEEP_WARNINGS], con
     if (a->uncalibrated > 0)
         snprintf(lines[n++].text, size,
                  "%" PRIu64 " of %" PRIu64
-                 " points are not calibrated: nobody measured their GPU, or not in their precision",
+                 " points are not calibrated: nobody has measured their GPU, or not in their precision",
                  a->uncalibrated, a->points);
     if (a->outside > 0)
         snprintf(lines[n++].text, size,

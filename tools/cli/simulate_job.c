@@ -273,7 +273,7 @@ static adept_status warn_of_cap(adept_simulate_job *job, double horizon_s, adept
         for (size_t s = 0; s < c->n_seeds; s++)
             if (adept_comparison_has(c, p, s)) left += c->outcomes[p * c->n_seeds + s].n_unfinished;
         snprintf(text, sizeof text,
-                 "%s: some jobs never start: even alone, what it would run them as exceeds the cap of %g W",
+                 "%s: some jobs never start: even alone, its placement of them exceeds the cap of %g W",
                  c->policies[p], c->cap_w);
         if (left > 0) status = adept_comparison_warn(c, text, err);
     }

@@ -121,10 +121,10 @@ static adept_status parse_set(adept_cli *cli, const char *option, char *text, vo
     if (status != ADEPT_OK) return status;
     const adept_sweep_axis *axis = &o->axes[o->n - 1];
     if (axis->level != ADEPT_SWEEP_HARDWARE)
-        return adept_cli_usage(
-            cli,
-            "%s: %s is no number of the hardware, those are sms, core_clock, peaks, specs.NAME and fit.parameters.NAME",
-            option, axis->key);
+        return adept_cli_usage(cli,
+                               "%s: %s is not a number of the hardware, those are sms, core_clock, peaks, specs.NAME "
+                               "and fit.parameters.NAME",
+                               option, axis->key);
     return axis->n == 1 ? ADEPT_OK : adept_cli_usage(cli, "%s: %s takes one value", option, axis->key);
 }
 
@@ -280,7 +280,7 @@ static const adept_option_row rate_rows[] = {
      "cost, not the energy of the GPUs",
      ADEPT_OPT_PARSED, .parse = adept_option_pue, .expert = true},
     {"host-power", "W", 3,
-     "Watts of one node beside its GPUs (processors, memory, fans): is added to what the site draws", ADEPT_OPT_NUMBER,
+     "Watts of one node beside its GPUs (processors, memory, fans), added to the site's", ADEPT_OPT_NUMBER,
      .at = IN_JOB(host_power_w), .expert = true},
     {0},
 };

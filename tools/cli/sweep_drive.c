@@ -155,7 +155,7 @@ static adept_status find_baseline(adept_cli *cli, adept_drive *d)
     for (uint64_t i = 0; i < d->size && d->baseline == UINT64_MAX; i++)
         if (is_baseline(d, i)) d->baseline = i;
     if (d->baseline != UINT64_MAX) return ADEPT_OK;
-    return adept_cli_usage(cli, "--baseline is no point of --vary: it needs one of its values of each key%s",
+    return adept_cli_usage(cli, "--baseline is not a point of --vary: it needs one of its values of each key%s",
                            d->options->one_at_a_time ? "; with --one-at-a-time, of one key" : "");
 }
 

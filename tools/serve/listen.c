@@ -129,7 +129,7 @@ static adept_status make_room(const struct sockaddr_un *a, adept_error *err)
         return failed(-1, "listen on", a->sun_path, err);
     }
     if (!S_ISSOCK(st.st_mode))
-        return adept_error_set(err, ADEPT_E_USAGE, "--socket: %s exists and is no socket", a->sun_path);
+        return adept_error_set(err, ADEPT_E_USAGE, "--socket: %s exists and is not a socket", a->sun_path);
     if (is_listened_on(a))
         return adept_error_set(err, ADEPT_E_USAGE, "--socket: another server listens on %s", a->sun_path);
     return unlink(a->sun_path) == 0 ? ADEPT_OK : failed(-1, "replace", a->sun_path, err);

@@ -53,7 +53,7 @@ typedef struct adept_elasticity {
     X(memory, "memory bandwidth")                                                                      \
     X(network, "the network between GPUs")                                                             \
     X(host, "the host: launches, the optimizer's tensors, samples, the constant time of a step")        \
-    X(gaps, "gaps between kernels on the GPU, and splits of their depth")                              \
+    X(gaps, "gaps between kernels on the GPU, and the joining of split products")                              \
     X(power, "the power limit: what a limit higher by a percent, with all other powers, would be worth")
 typedef enum adept_wait {
 #define X(name, text) ADEPT_WAIT_##name,

@@ -334,10 +334,10 @@ static const char *node_fault(const adept_graph_builder *b, const adept_node_des
     }
     bool is_param = strcmp(desc->op, "adept::param") == 0;
     if (is_param ? desc->param < 0 || (size_t)desc->param >= b->graph->n_params : desc->param != -1) {
-        return "parameter does not exist or node is no adept::param";
+        return "parameter does not exist or node is not an adept::param";
     }
     bool is_constant = strcmp(desc->op, "prim::Constant") == 0;
-    if (is_constant != (desc->constant != NULL)) return "constant missing, or node is no prim::Constant";
+    if (is_constant != (desc->constant != NULL)) return "constant missing, or node is not a prim::Constant";
     if ((is_constant || is_param) && desc->n_outputs != 1) return "must have one output";
     return NULL;
 }

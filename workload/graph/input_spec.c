@@ -46,7 +46,8 @@ adept_status adept_input_shape_parse(adept_input_spec *out, const char *shape, c
     if (!colon && !*p) return bad_spec(text, "empty", err);
     while (*p && *p != '=') { /* "f32:" alone is a tensor without dimensions */
         if (spec.ndim == ADEPT_MAX_DIMS) return bad_spec(text, "too many dimensions", err);
-        if (!parse_dim(&p, &spec.dims[spec.ndim++])) return bad_spec(text, "a dimension is no positive integer", err);
+        if (!parse_dim(&p, &spec.dims[spec.ndim++]))
+            return bad_spec(text, "a dimension is not a positive integer", err);
         if (!*p || *p == '=') break;
         if (*p++ != 'x' || !*p) return bad_spec(text, "dimensions are joined by 'x'", err);
     }

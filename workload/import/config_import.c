@@ -112,8 +112,8 @@ static adept_status unknown_family(const char *name, const char *what, const cha
     for (; type[n] && n + 1 < sizeof shown; n++)
         shown[n] = type[n] < ' ' ? '?' : type[n];
     shown[n] = '\0';
-    return adept_error_set(err, ADEPT_E_UNSUPPORTED, "%s: %s '%s' is no family that adept builds; it builds %s", name,
-                           what, shown, adept_names_list(list, sizeof list, adept_family_name));
+    return adept_error_set(err, ADEPT_E_UNSUPPORTED, "%s: %s '%s' is not a family that adept builds; it builds %s",
+                           name, what, shown, adept_names_list(list, sizeof list, adept_family_name));
 }
 
 /* The part of a model of texts and images that reads texts. */

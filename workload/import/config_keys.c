@@ -86,7 +86,7 @@ int64_t adept_keys_count(adept_keys *k, const char *names, int64_t low, int64_t 
     if (cJSON_IsNumber(item) && isfinite(v))
         adept_keys_fail(k, "\"%s\" is %.17g, no whole number of %" PRId64 " to %" PRId64, item->string, v, low, high);
     else
-        adept_keys_fail(k, "\"%s\" is no whole number of %" PRId64 " to %" PRId64, item->string, low, high);
+        adept_keys_fail(k, "\"%s\" is not a whole number of %" PRId64 " to %" PRId64, item->string, low, high);
     return low;
 }
 
@@ -96,7 +96,7 @@ double adept_keys_number(adept_keys *k, const char *names, double low, double hi
     if (is_missing(k, item, names, false)) return fallback;
     double v = cJSON_IsNumber(item) ? item->valuedouble : NAN;
     if (v >= low && v <= high) return v;
-    adept_keys_fail(k, "\"%s\" is no number of %g to %g", item->string, low, high);
+    adept_keys_fail(k, "\"%s\" is not a number of %g to %g", item->string, low, high);
     return fallback;
 }
 
@@ -112,7 +112,7 @@ const char *adept_keys_text(adept_keys *k, const char *names, const char *fallba
 {
     const cJSON *item = adept_keys_any(k, names);
     if (is_missing(k, item, names, false)) return fallback;
-    if (!cJSON_IsString(item)) adept_keys_fail(k, "\"%s\" is no text", item->string);
+    if (!cJSON_IsString(item)) adept_keys_fail(k, "\"%s\" is not a text", item->string);
     return cJSON_IsString(item) ? item->valuestring : fallback;
 }
 

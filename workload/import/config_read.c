@@ -51,7 +51,7 @@ static void read_heads(adept_architecture *a, adept_keys *k)
     if (share != 1) {
         double heads = (double)a->heads * share;
         if (heads < 1 || heads > MOST_HEADS || heads != floor(heads))
-            adept_keys_fail(k, "hidden %" PRId64 " is no multiple of the family's usual width of a head: say heads",
+            adept_keys_fail(k, "hidden %" PRId64 " is not a multiple of the family's usual width of a head: say heads",
                             a->hidden);
         else
             a->heads = (int64_t)heads;
@@ -63,7 +63,7 @@ static void read_heads(adept_architecture *a, adept_keys *k)
         kv = a->heads;
     a->kv_heads = kv;
     if (a->kv_heads > a->heads || a->heads % a->kv_heads != 0)
-        adept_keys_fail(k, "\"num_attention_heads\" %" PRId64 " is no multiple of \"num_key_value_heads\" %" PRId64,
+        adept_keys_fail(k, "\"num_attention_heads\" %" PRId64 " is not a multiple of \"num_key_value_heads\" %" PRId64,
                         a->heads, a->kv_heads);
     int64_t whole = a->hidden / a->heads;
     bool divides = a->hidden % a->heads == 0;
@@ -73,7 +73,7 @@ static void read_heads(adept_architecture *a, adept_keys *k)
     a->head_dim = adept_keys_count(k, "head_dim d_kv", 1, MOST_WIDTH, has(a, ADEPT_HAS_LATENT) ? 1 : usual);
     if (a->head_dim == 0 && k->json.status == ADEPT_OK)
         adept_keys_fail(k,
-                        "\"hidden_size\" %" PRId64 " is no multiple of \"num_attention_heads\" %" PRId64
+                        "\"hidden_size\" %" PRId64 " is not a multiple of \"num_attention_heads\" %" PRId64
                         ", and \"head_dim\" is missing",
                         a->hidden, a->heads);
 }
@@ -134,11 +134,11 @@ static void read_activation(adept_architecture *a, adept_keys *k)
     for (; text[n] && n + 1 < sizeof shown; n++)
         shown[n] = text[n] < ' ' ? '?' : text[n];
     shown[n] = '\0';
-    adept_keys_fail(
-        k,
-        "\"hidden_act\" '%s' is no activation that adept knows: silu, gelu, gelu_fast, gelu_new, gelu_pytorch_tanh, "
-        "relu, relu2, quick_gelu or tanh",
-        shown);
+    adept_keys_fail(k,
+                    "\"hidden_act\" '%s' is not an activation that adept knows: silu, gelu, gelu_fast, gelu_new, "
+                    "gelu_pytorch_tanh, "
+                    "relu, relu2, quick_gelu or tanh",
+                    shown);
     a->activation = "gelu";
 }
 
@@ -149,7 +149,7 @@ static void read_rotary(adept_architecture *a, adept_keys *k)
         *moved = cJSON_GetObjectItemCaseSensitive(inner, "partial_rotary_factor");
     double share = adept_keys_number(k, "partial_rotary_factor rotary_pct", 0.001, 1, a->family->rotary_share);
     if (moved && !(cJSON_IsNumber(moved) && moved->valuedouble >= 0.001 && moved->valuedouble <= 1))
-        adept_keys_fail(k, "\"rope_parameters.partial_rotary_factor\" is no number of 0.001 to 1");
+        adept_keys_fail(k, "\"rope_parameters.partial_rotary_factor\" is not a number of 0.001 to 1");
     else if (moved && !adept_keys_any(k, "partial_rotary_factor rotary_pct"))
         share = moved->valuedouble;
     a->rotary_dim = (int64_t)((double)of * share);
@@ -183,7 +183,7 @@ static void read_experts(adept_architecture *a, adept_keys *k)
     a->first_dense = adept_keys_count(k, "first_k_dense_replace", 0, MOST_LAYERS, 0);
     const cJSON *list = adept_keys_any(k, "mlp_only_layers");
     if (list && (!cJSON_IsArray(list) || list->child))
-        adept_keys_fail(k, "\"mlp_only_layers\" is no empty list: layers chosen one by one are not built");
+        adept_keys_fail(k, "\"mlp_only_layers\" is not an empty list: layers chosen one by one are not built");
     a->every = adept_keys_count(k, "decoder_sparse_step moe_layer_freq", 1, MOST_LAYERS, 1);
     a->sigmoid = strcmp(f->name, "deepseek_v3") == 0;
     a->corrected = a->sigmoid;
@@ -240,11 +240,11 @@ static void read_mpt(adept_architecture *a, adept_keys *k)
     if (a->family->positions != ADEPT_ALIBI) return;
     set(a, ADEPT_HAS_QKV_BIAS | ADEPT_HAS_OUT_BIAS | ADEPT_HAS_MLP_BIAS, !adept_keys_flag(k, "no_bias", true));
     const cJSON *inner = adept_keys_any(k, "attn_config");
-    if (inner && !cJSON_IsObject(inner)) adept_keys_fail(k, "\"attn_config\" is no object");
+    if (inner && !cJSON_IsObject(inner)) adept_keys_fail(k, "\"attn_config\" is not an object");
     const cJSON *p = cJSON_GetObjectItemCaseSensitive(inner, "attn_pdrop"),
                 *type = cJSON_GetObjectItemCaseSensitive(inner, "attn_type");
     if (p && !(cJSON_IsNumber(p) && p->valuedouble >= 0 && p->valuedouble <= 1))
-        adept_keys_fail(k, "\"attn_config.attn_pdrop\" is no number of 0 to 1");
+        adept_keys_fail(k, "\"attn_config.attn_pdrop\" is not a number of 0 to 1");
     else if (p)
         a->attention_dropout = p->valuedouble;
     if (type && !(cJSON_IsString(type) && (strcmp(type->valuestring, "multihead") == 0 ||
@@ -338,7 +338,7 @@ void adept_architecture_read(adept_architecture *a, const adept_family *f, adept
     const cJSON *list = adept_keys_any(k, "architectures"), *first = cJSON_IsArray(list) ? list->child : NULL;
     const char *name = cJSON_IsString(first) ? first->valuestring : "", *cut = strstr(name, "For");
     if (list && !cJSON_IsString(first) && !(cJSON_IsArray(list) && !first))
-        adept_keys_fail(k, "\"architectures\" is no list of names of classes");
+        adept_keys_fail(k, "\"architectures\" is not a list of names of classes");
     size_t n = strlen(name);
     a->headless = n >= 5 && strcmp(name + n - 5, "Model") == 0 && !strstr(name, "LMHead");
     a->head = a->headless || !*name ? "" : cut ? cut : name;

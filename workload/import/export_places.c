@@ -45,7 +45,7 @@ adept_status adept_export_pickle(adept_export_places *places, const char *name, 
     if (status != ADEPT_OK) return status;
     bool is_ordered = adept_pickle_call(&root, "collections\nOrderedDict") != NULL;
     if (root.kind != ADEPT_PICKLE_DICT && !is_ordered) {
-        return adept_error_set(err, ADEPT_E_INVALID, "%s: the state dictionary is no dictionary", name);
+        return adept_error_set(err, ADEPT_E_INVALID, "%s: the state dictionary is not a dictionary", name);
     }
     const adept_pickle_items *items = root.u.items;
     bool ok = true;

@@ -34,7 +34,7 @@ static void read_dictionary(adept_export_reader *r, adept_name_map *map, const c
     const cJSON *object = adept_json_object(&r->json, r->signature, key);
     for (const cJSON *e = object ? object->child : NULL; e && r->json.status == ADEPT_OK; e = e->next) {
         if (!cJSON_IsString(e))
-            adept_json_fail(&r->json, "\"%s\" holds something that is no string", key);
+            adept_json_fail(&r->json, "\"%s\" holds something that is not a string", key);
         else
             adept_export_map(r, map, e->string, (uintptr_t)e->valuestring);
     }

@@ -157,7 +157,7 @@ static void put_into(machine *m, int arg)
     }
     adept_pickle_value *into = &m->stack[m->n_stack - n - 1];
     if (into->kind != kind && into->kind != ADEPT_PICKLE_OBJECT) {
-        fail(m, "puts values into something that is no container");
+        fail(m, "puts values into something that is not a container");
     } else if (kind == ADEPT_PICKLE_DICT && n % 2 != 0) {
         fail(m, "puts a key without a value into a dictionary");
     } else {
@@ -292,7 +292,7 @@ static void build(machine *m, int unused)
     adept_pickle_value state = pop(m), *object = top(m);
     if (m->fault) return;
     if (object->kind != ADEPT_PICKLE_OBJECT)
-        fail(m, "sets the state of something that is no object");
+        fail(m, "sets the state of something that is not an object");
     else
         append(m, object->u.items, &state, 1);
 }

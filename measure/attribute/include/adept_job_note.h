@@ -1,5 +1,5 @@
 /** @file adept_job_note.h  What adept's plugin of Slurm noted of a job: where it was placed, and what it would take
- * (docs/LIBRARY.md). Thread-safe, allocates nothing. Calls: nothing. */
+ * (tools/slurm/README.md). Thread-safe, allocates nothing. Calls: nothing. */
 #ifndef ADEPT_JOB_NOTE_H
 #define ADEPT_JOB_NOTE_H
 #include <stdbool.h>

@@ -118,7 +118,7 @@ torch::jit::Module load(const adept_torch_file &file)
             if (unknown.declare_from(e.what())) continue;
             if (unknown.names().empty()) throw;
             fail_unsupported("calls operators that libtorch does not know (" + unknown.names() +
-                             "), whose results seem to be no tensors: " + summary(e.what()));
+                             "), whose results seem not to be tensors: " + summary(e.what()));
         }
     }
 }

@@ -129,9 +129,10 @@ int32_t lowering::as_value(const frame &f, const binding &b, const std::string &
 {
     if (b.object) {
         fail_unsupported(where(f) + ": " + what + " takes an instance of " + class_name(*b.object->type) +
-                         ", which is no value");
+                         ", which is not a value");
     }
-    if (b.parts) fail_unsupported(where(f) + ": " + what + " takes a tuple with an instance in it, which is no value");
+    if (b.parts)
+        fail_unsupported(where(f) + ": " + what + " takes a tuple with an instance in it, which is not a value");
     return b.value;
 }
 
@@ -313,7 +314,7 @@ void lowering::lower_call_method(frame &f, const jit::Node &node, ir_block &out)
 void lowering::lower_call_function(frame &f, const jit::Node &node, ir_block &out)
 {
     auto type = node.inputs().at(0)->type()->cast<c10::FunctionType>();
-    if (!type) fail_invalid(where(f) + ": call of a value that is no function");
+    if (!type) fail_invalid(where(f) + ": call of a value that is not a function");
     bindings arguments;
     for (size_t i = 1; i < node.inputs().size(); i++)
         arguments.push_back(bound(f, node.inputs()[i]));
