@@ -2,8 +2,9 @@
  * see adept_layout.h.
  *
  *  Every leg is shared out as a step of its own. Stages of a pipeline work on as many batches as there are
- * micro-batches: a prompt, or a chunk of one, follows the one before it, and a token waits for the one before it of its own batch, so that
- * tokens come every sum of the stages, or every so many times the slowest stage, whichever is longer. */
+ * micro-batches: a prompt, or a chunk of one, follows the one before it, and a token waits for the one before it of its
+ * own batch, so that tokens come every sum of the stages, or every so many times the slowest stage, whichever is
+ * longer. */
 #include "layout_own.h"
 #include <math.h>
 #include <stdlib.h>
@@ -41,8 +42,8 @@ static void add_leg(legs *l, const adept_profile_leg *leg, const adept_stage_wor
 {
     const adept_layout_prediction *one = l->one;
     adept_layout_prediction *out = l->x->out;
-    const double m = (double)l->x->mesh.micro_batches, times = (double)leg->times, each = (double)l->x->mesh.gpus /
-                                                                                         (double)one->n_stages;
+    const double m = (double)l->x->mesh.micro_batches, times = (double)leg->times,
+                 each = (double)l->x->mesh.gpus / (double)one->n_stages;
     const adept_stage_prediction *slow = &one->stages[one->slowest];
     const adept_stage_work *w = &work[one->slowest];
     double send_s, boards_w = 0.0;

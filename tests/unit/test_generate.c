@@ -1,5 +1,6 @@
 /* Mode generate: FLOPs, bytes and cache of a prompt and of tokens against closed forms of the models' sizes alone, of
- * one GPU and of a rank of several; groups of tokens against every token by itself; what the numbers of a batch of queries mean; what is refused. */
+ * one GPU and of a rank of several; groups of tokens against every token by itself; what the numbers of a batch of
+ * queries mean; what is refused. */
 #include "adept_handlers.h"
 #include "adept_import.h"
 #include "adept_layout.h"
@@ -440,8 +441,8 @@ static void layouts_of_a_generation(void **state)
     near(alone.prediction.tpot_s, one.tpot_s, 0.005, "all stages, and a send");
     assert_true(alone.prediction.tpot_s > one.tpot_s && two.prediction.tpot_s < 1.1 * alone.prediction.tpot_s);
     near(four.prediction.tpot_s, 2 * two.prediction.tpot_s, 1e-9, "four batches in turns");
-    near(two.bubble_s, two.prediction.step_time_s - two.send_s - 2 * two.stages[two.slowest].micro_s - one.fixed_s, 1e-9,
-         "stages that wait");
+    near(two.bubble_s, two.prediction.step_time_s - two.send_s - 2 * two.stages[two.slowest].micro_s - one.fixed_s,
+         1e-9, "stages that wait");
     assert_true(two.bubble_s < 0.1 * alone.bubble_s);
     adept_profile_free(p);
     c.prefill_chunk = 128; /* chunks follow one another through the stages */

@@ -16,8 +16,8 @@ static void near(double a, double b, double within, const char *what)
 }
 
 /* A prompt takes 0.1 s, a token 0.01 s, whatever is long and however many: 8 tokens make 0.18 s. */
-static double prompts[] = {100}, none[] = {0}, prompt_s[] = {0.1}, prompt_j[] = {50}, batches[] = {1}, lengths[] = {100},
-              token_s[] = {0.01}, token_j[] = {3};
+static double prompts[] = {100}, none[] = {0}, prompt_s[] = {0.1}, prompt_j[] = {50}, batches[] = {1},
+              lengths[] = {100}, token_s[] = {0.01}, token_j[] = {3};
 static const adept_pass_table fixed = {.prompts = {1, 1, prompts, none, prompt_s, prompt_j},
                                        .tokens = {1, 1, batches, lengths, token_s, token_j},
                                        .idle_w = 40,
@@ -133,7 +133,8 @@ static void in_chunks(void **state)
     /* a chunk that has room for every prompt, one at a time: M/D/1 again */
     table = fixed;
     table.chunks = table.prompts, table.chunk = 1000;
-    const adept_mix_result a = simulate(&eight, 1, &table, 3, 1, 20000, 5), b = simulate(&eight, 1, &fixed, 3, 1, 20000, 5);
+    const adept_mix_result a = simulate(&eight, 1, &table, 3, 1, 20000, 5),
+                           b = simulate(&eight, 1, &fixed, 3, 1, 20000, 5);
     near(a.latency_s.mean, b.latency_s.mean, 1e-9, "one at a time");
     near(a.latency_s.p99, b.latency_s.p99, 1e-9, "one at a time");
 }

@@ -120,8 +120,10 @@ static void print_generation(FILE *out, const adept_predicted_step *r)
 
     fprintf(out, "\nA batch of %.0f quer%s, each of %" PRId64 " tokens, answered by %" PRId64 "\n", p->samples,
             p->samples == 1 ? "y" : "ies", profile->prompt, profile->tokens);
-    fprintf(out, "  first token  %-10s bound by %s\n", adept_units_time(p->ttft_s).s, bound_text(g->prompt_bound, execution));
-    fprintf(out, "  each token   %-10s bound by %s\n", adept_units_time(p->tpot_s).s, bound_text(g->answer_bound, execution));
+    fprintf(out, "  first token  %-10s bound by %s\n", adept_units_time(p->ttft_s).s,
+            bound_text(g->prompt_bound, execution));
+    fprintf(out, "  each token   %-10s bound by %s\n", adept_units_time(p->tpot_s).s,
+            bound_text(g->answer_bound, execution));
     fprintf(out, "  %s tokens/s of all queries together, %s of each\n", adept_units_digits(g->tokens_per_s).s,
             adept_units_digits(1 / p->tpot_s).s);
     fprintf(out, "  %s per token, %s per query: %s of it for the prompt\n",
