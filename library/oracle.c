@@ -1,9 +1,11 @@
 /** @file oracle.c  One workload on one GPU, and predictions of its steps. Calls: model. */
 #include "adept_details.h"
+#include "adept_handlers.h"
 #include "adept_plan.h"
 #include "adept_prediction_json.h"
 #include "adept_json_writer.h"
 #include "adept_layout.h"
+#include "adept_mix.h"
 #include "handles.h"
 #include "nearest.h"
 #include <math.h>
@@ -246,4 +248,85 @@ adept_status adept_predict_details(char **text, const adept_request *request, ad
     ADEPT_LIBRARY_ENTER;
     if (!text) return adept_library_missing(__func__, "text", err);
     return predict_json(text, request, true, err);
+}
+
+/* ---- queries that arrive ---- */
+
+/* What the workload is with other lengths. */
+typedef struct lengths {
+    const adept_workload *workload;
+    adept_profile *profile; /* the last */
+} lengths;
+
+static adept_status walk_lengths(const adept_profile **out, const adept_workload_config *given, void *context,
+                                 adept_error *err)
+{
+    lengths *l = context;
+    adept_workload_config config = l->workload->config;
+    adept_workload_config_over(&config, given);
+    adept_profile_free(l->profile);
+    l->profile = NULL;
+    adept_status status =
+        adept_profile_build(&l->profile, l->workload->graph, adept_handlers(), &config, NULL, NULL, err);
+    *out = l->profile;
+    return status;
+}
+
+static bool is_whole(double value)
+{
+    return value >= 1 && value <= 1e9 && value == floor(value);
+}
+
+static adept_status check_queries(const adept_queries *q, const adept_profile *profile, adept_error *err)
+{
+    if (profile->mode != ADEPT_MODE_GENERATE)
+        return adept_error_set(err, ADEPT_E_USAGE, "queries: the workload is of mode %s, not generate",
+                               adept_mode_name((size_t)profile->mode));
+    if (profile->batch_size < 1 || profile->batch_size > ADEPT_MIX_MOST)
+        return adept_error_set(err, ADEPT_E_USAGE, "queries: a batch of 1 to %d is the most at a time", ADEPT_MIX_MOST);
+    if (!(q->rate_per_s > 0.0 && isfinite(q->rate_per_s)) || q->requests < 0 || q->requests > 10000000 ||
+        (q->requests > 0 && q->requests < 100) || q->seed < 0)
+        return adept_error_set(err, ADEPT_E_USAGE,
+                               "queries: a rate_per_s above 0, 100 to 10,000,000 requests and a seed from 0 on are "
+                               "needed");
+    for (size_t i = 0; i < sizeof q->reserved / sizeof *q->reserved; i++)
+        if (q->reserved[i] != 0.0)
+            return adept_error_set(err, ADEPT_E_USAGE, "queries: reserved members must be 0 in this version");
+    for (size_t i = 0; i < q->n_rows; i++) {
+        const adept_query_row *r = &q->rows[i];
+        if (!is_whole(r->prompt) || !is_whole(r->tokens) || !(r->share > 0.0 && isfinite(r->share)))
+            return adept_error_set(err, ADEPT_E_USAGE,
+                                   "queries: row %zu needs whole numbers of tokens, 1 to 10^9, and a share above 0", i);
+    }
+    return q->n_rows > 0 ? ADEPT_OK : adept_error_set(err, ADEPT_E_USAGE, "queries: there are no rows");
+}
+
+adept_status adept_predict_mix(char **text, const adept_workload *workload, const adept_request *request,
+                               const adept_queries *queries, adept_error *err)
+{
+    ADEPT_LIBRARY_ENTER;
+    if (!text) return adept_library_missing(__func__, "text", err);
+    if (!workload) return adept_library_missing(__func__, "workload", err);
+    if (!queries || (queries->n_rows > 0 && !queries->rows)) return adept_library_missing(__func__, "queries", err);
+    adept_run run;
+    adept_status status = set_run(&run, request, err);
+    if (status == ADEPT_OK) status = check_queries(queries, workload->profile, err);
+    if (status != ADEPT_OK) return status;
+    lengths all = {.workload = workload};
+    adept_mix_prediction p;
+    adept_mix_row *rows = calloc(queries->n_rows, sizeof *rows);
+    if (!rows) return adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < queries->n_rows; i++)
+        rows[i] = (adept_mix_row){queries->rows[i].prompt, queries->rows[i].tokens, queries->rows[i].share};
+    const adept_mix mix = {rows, queries->n_rows, queries->rate_per_s, queries->requests, queries->seed};
+    status = adept_mix_predict(&p, &mix, workload->profile, walk_lengths, &all, request->oracle->hw, &run, err);
+    adept_profile_free(all.profile);
+    free(rows);
+    if (status != ADEPT_OK) return status;
+    adept_json_writer w = {0};
+    adept_json_begin_object(&w, NULL);
+    adept_mix_put_json(&w, &p);
+    adept_json_end_object(&w);
+    *text = adept_json_finish(&w);
+    return *text ? ADEPT_OK : adept_error_set(err, ADEPT_E_NOMEM, "out of memory");
 }

@@ -42,8 +42,8 @@ static void add_leg(legs *l, const adept_profile_leg *leg, const adept_stage_wor
 {
     const adept_layout_prediction *one = l->one;
     adept_layout_prediction *out = l->x->out;
-    const double m = (double)l->x->mesh.micro_batches, times = (double)leg->times, each = (double)l->x->mesh.gpus /
-                                                                                         (double)one->n_stages;
+    const double m = (double)l->x->mesh.micro_batches, times = (double)leg->times,
+                 each = (double)l->x->mesh.gpus / (double)one->n_stages;
     const adept_stage_prediction *slow = &one->stages[one->slowest];
     const adept_stage_work *w = &work[one->slowest];
     double send_s, boards_w = 0.0;

@@ -1,5 +1,6 @@
 /** @file mix.c  Continuous batching, request by request; see adept_mix.h. */
 #include "adept_mix.h"
+#include "adept_json_writer.h"
 #include "adept_random.h"
 #include "adept_statistics.h"
 #include <math.h>
@@ -419,4 +420,56 @@ adept_status adept_mix_simulate(adept_mix_result *out, const adept_mix_row *rows
     }
     free(s.queries), free(s.answers), free(values);
     return ADEPT_OK;
+}
+
+/* ---- all of it ---- */
+
+/* That are simulated where nobody says: the 99th percentile of 10,000 scatters by 2 to 13 %, at loads of 20 to 80 %. */
+#define QUERIES 500000
+
+adept_status adept_mix_predict(adept_mix_prediction *out, const adept_mix *mix, const adept_profile *profile,
+                               adept_sweep_profile_of profile_of, void *context, const adept_hwprofile *hw,
+                               const adept_run *run, adept_error *err)
+{
+    const adept_mesh_words words = adept_run_mesh(run);
+    adept_pass_table table = {.chunk = 0};
+    adept_mesh mesh;
+    adept_status status = adept_mesh_of(&mesh, &words, profile, err);
+    if (status != ADEPT_OK) return status;
+    *out = (adept_mix_prediction){.replicas = (double)mesh.dp, .shared = !mesh.plain};
+    out->traffic = (adept_traffic){.rate_per_s = mix->rate_per_s / out->replicas,
+                                   .most = profile->batch_size,
+                                   .queries = mix->queries > 0 ? mix->queries : QUERIES,
+                                   .seed = mix->seed > 0 ? (uint64_t)mix->seed : 1};
+    status = adept_pass_table_make(&table, mix->rows, mix->n_rows, profile->batch_size, profile->prefill_chunk,
+                                   profile_of, context, hw, run, err);
+    if (status == ADEPT_OK)
+        status = adept_mix_simulate(&out->result, mix->rows, mix->n_rows, &table, &out->traffic, err);
+    adept_pass_table_free(&table);
+    return status;
+}
+
+static void put_percentiles(adept_json_writer *w, const char *key, const adept_percentiles *p)
+{
+    adept_json_put_object(w, key, "mean %g p50 %g p90 %g p99 %g", p->mean, p->p50, p->p90, p->p99);
+}
+
+void adept_mix_put_json(struct adept_json_writer *w, const adept_mix_prediction *p)
+{
+    const adept_mix_result *r = &p->result;
+    const double n = p->replicas;
+    adept_json_begin_object(w, "mix");
+    adept_json_put_members(w, "rate_per_s %g replicas %g most_at_a_time %jd requests %jd seed %jd steady %d",
+                           n * p->traffic.rate_per_s, n, (intmax_t)p->traffic.most, (intmax_t)p->traffic.queries,
+                           (intmax_t)p->traffic.seed, r->steady);
+    put_percentiles(w, "ttft_s", &r->ttft_s);
+    put_percentiles(w, "tpot_s", &r->tpot_s);
+    put_percentiles(w, "latency_s", &r->latency_s);
+    adept_json_put_members(
+        w,
+        "queries_per_s %g tokens_per_s %g busy %g mean_batch %g power_avg_w %g energy_per_query_j %g "
+        "wh_per_query %g energy_per_token_j %g",
+        n * r->queries_per_s, n * r->tokens_per_s, r->busy, r->mean_batch, n * r->power_avg_w, r->energy_per_query_j,
+        r->energy_per_query_j / 3600, r->energy_per_token_j);
+    adept_json_end_object(w);
 }

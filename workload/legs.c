@@ -242,8 +242,8 @@ adept_status adept_generation_build(adept_profile **out, const adept_graph *grap
     if (c.precision == ADEPT_AMP_BF16 && c.weights != ADEPT_STORED_FP32) c.precision = ADEPT_PURE_BF16;
     if (c.precision == ADEPT_AMP_FP16 && c.weights != ADEPT_STORED_FP32) c.precision = ADEPT_PURE_FP16;
     for (int64_t done = 0; status == ADEPT_OK && n < n_legs; n++) {
-        /* groups, but the last token's */
-        const int64_t left = given->tokens - done, to_come = (int64_t)(n_legs - n) - 1;
+        const int64_t left = given->tokens - done,
+                      to_come = (int64_t)(n_legs - n) - 1; /* groups, but for the last token's */
         adept_profile_leg *leg = &legs[n];
         if (n >= n_prompt) {
             leg->times = to_come == 0 ? 1 : (left - 1 + to_come - 1) / to_come;

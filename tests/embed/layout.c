@@ -43,6 +43,9 @@ int main(void)
     SIZE(adept_goal), AT(adept_goal, ignore_memory), AT(adept_goal, samples), AT(adept_goal, steps),
         AT(adept_goal, power_budget_w);
     AT(adept_goal, deadline_s), AT(adept_goal, energy_budget_j), AT(adept_goal, reserved);
+    SIZE(adept_query_row), AT(adept_query_row, share);
+    SIZE(adept_queries), AT(adept_queries, n_rows), AT(adept_queries, rate_per_s), AT(adept_queries, seed),
+        AT(adept_queries, reserved);
     SIZE(adept_verdict), AT(adept_verdict, steps), AT(adept_verdict, time_s), AT(adept_verdict, energy_j),
         AT(adept_verdict, edp_js);
     AT(adept_verdict, power_w), AT(adept_verdict, violated);

@@ -19,7 +19,7 @@ LAYOUT, ADEPT, PROFILE, SOURCE = sys.argv[1:5]
 CLASSES = {"adept_error": adept._lib._Error, "adept_model_options": adept._lib._ModelOptions, "adept_workload_info": adept.WorkloadInfo,
            "adept_gpu_info": adept.GpuInfo, "adept_request": adept.Request, "adept_estimate": adept.Estimate,
            "adept_limit_estimate": adept.LimitEstimate, "adept_best_limits": adept.BestLimits, "adept_goal": adept._lib._Goal,
-           "adept_verdict": adept.Verdict, "adept_choice": adept.Choice, "adept_measure_options": adept._lib._MeasureOptions,
+           "adept_query_row": adept._lib._QueryRow, "adept_queries": adept._lib._Queries, "adept_verdict": adept.Verdict, "adept_choice": adept.Choice, "adept_measure_options": adept._lib._MeasureOptions,
            "adept_measured": adept.Measured}
 
 

@@ -105,6 +105,15 @@ class Files(unittest.TestCase):
         g = r.json["generate"]
         self.assertEqual((r.json["config"]["weights"], r.json["config"]["kv_cache"], g["kv_bytes"]), ("fp8", "int8", 12 * 2 * 768))
         self.assertAlmostEqual(r.json["step_time_s"], g["ttft_s"] + 3 * g["tpot_s"], delta=1e-12)
+        shared = adept.predict("adept:gpt2?layers=2", gpu="h100-sxm-80gb", mode="generate", prompt=9, tokens=3, tp=2)
+        self.assertEqual(shared.json["layout"]["tp"], 2)
+        mix = [(9, 3, 0.5), (20, 8, 0.5)]
+        r = adept.predict("adept:gpt2?layers=1", gpu="h100-sxm-80gb", mode="generate", execution="graphs", batch=4, mix=mix, rate="50/s", requests=500)
+        workload = adept.Workload.open("adept:gpt2?layers=1", mode="generate", execution="graphs", batch_size=4, prompt=1, tokens=1)
+        oracle = adept.Oracle(workload, adept.Gpu.open("h100-sxm-80gb"))
+        self.assertEqual(oracle.predict_mix(mix, 50, requests=500), r.json["mix"])
+        with self.assertRaisesRegex(adept.Error, "there are no rows"):
+            oracle.predict_mix([], 50)
 
     def test_every_unit(self):
         r = adept.predict(PROFILE, gpu=GPU, gpus=8, nodes=2, internode_bytes_per_s=25e9, internode_latency_s=1e-5, bucket_bytes=1e6,

@@ -87,6 +87,7 @@ static void null_is_a_message(void **state)
     adept_best_limits limits;
     adept_measurement *m = NULL;
     adept_measured measured;
+    const adept_queries queries = {.n_rows = 0, .rate_per_s = 1};
     char *text = NULL;
     assert_int_equal(adept_workload_open(&w, MLP, NULL, NULL), ADEPT_OK);
     assert_int_equal(adept_gpu_open(&gpu, "a100", NULL), ADEPT_OK);
@@ -120,6 +121,10 @@ static void null_is_a_message(void **state)
     REFUSED(adept_plan_layouts(NULL, w, gpu, NULL, 0.0, &err));
     REFUSED(adept_plan_layouts(&text, NULL, gpu, NULL, 0.0, &err));
     REFUSED(adept_plan_layouts(&text, w, NULL, NULL, 0.0, &err));
+    REFUSED(adept_predict_mix(&text, NULL, NULL, &queries, &err));
+    REFUSED(adept_predict_mix(&text, w, &(adept_request){.oracle = NULL}, &queries, &err));
+    REFUSED(adept_predict_mix(&text, w, &(adept_request){.oracle = NULL}, NULL, &err));
+    REFUSED(adept_predict_mix(NULL, w, &(adept_request){.oracle = NULL}, &queries, &err));
     REFUSED(adept_choose(NULL, NULL, &e, 1, NULL, &err));
     REFUSED(adept_choose(&choice, NULL, NULL, 1, NULL, &err));
     REFUSED(adept_measure_start(NULL, NULL, &err));

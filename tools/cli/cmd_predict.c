@@ -124,7 +124,7 @@ static adept_status print_json(adept_cli *cli, const adept_predicted_step *s, co
     free(layers);
     adept_json_continue(&out, json);
     if (s->layout) adept_layout_put_json(&out, s->layout);
-    if (mix->n_rows > 0) adept_mix_put(&out, mix);
+    if (mix->n_rows > 0) adept_mix_put_json(&out, &mix->of);
     if (s->inference) adept_lifetime_put(&out, s);
     if (o->timeline) put_timeline(&out, timeline);
     if (o->grouping.given && !by_layer)

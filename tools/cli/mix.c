@@ -2,7 +2,6 @@
 #include "mix.h"
 #include "adept_csv.h"
 #include "adept_grow.h"
-#include "report.h"
 #include "table.h"
 #include "units.h"
 #include <inttypes.h>
@@ -11,10 +10,7 @@
 
 #define MAX_BYTES ((size_t)16 << 20)
 #define MOST_ROWS 100000
-#define MOST_AT_A_TIME 65536
 #define MOST_TOKENS 1e9
-#define QUERIES                                                                                                        \
-    500000 /* that are simulated where nobody says: the 99th percentile of fewer has errors of several percent */
 
 /* ---- options ---- */
 
@@ -86,9 +82,9 @@ adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_o
     if (c->prompt > 0 || c->tokens > 0 || c->cached_tokens > 0)
         return adept_cli_usage(cli, "--mix says the lengths of prompts and answers: --prompt, --tokens and "
                                     "--cached-tokens do not act");
-    if (c->batch_size < 1 || c->batch_size > MOST_AT_A_TIME)
+    if (c->batch_size < 1 || c->batch_size > ADEPT_MIX_MOST)
         return adept_cli_usage(cli, "--mix needs --batch, the most queries at a time on a GPU, up to %d",
-                               MOST_AT_A_TIME);
+                               ADEPT_MIX_MOST);
     adept_status status = read_rows(cli, out, o->path);
     if (status != ADEPT_OK) return status;
     const adept_mix_row mean = adept_mix_mean(out->rows, out->n_rows);
@@ -100,25 +96,15 @@ adept_status adept_mix_begin(adept_cli *cli, adept_mix_answer *out, adept_step_o
 adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_predicted_step *s,
                                    const adept_mix_options *o)
 {
-    adept_pass_table table;
-    out->shared = s->layout && !s->layout->mesh.plain;
-    out->replicas = out->shared ? (double)s->layout->mesh.dp : (double)adept_run_gpus(s->run);
-    out->traffic = (adept_traffic){.rate_per_s = o->rate_per_s / out->replicas,
-                                   .most = s->profile->batch_size,
-                                   .queries = o->queries > 0 ? o->queries : QUERIES,
-                                   .seed = o->seed > 0 ? (uint64_t)o->seed : 1};
-    adept_status status =
-        adept_pass_table_make(&table, out->rows, out->n_rows, out->traffic.most, s->profile->prefill_chunk,
-                              adept_sweep_source_profile, &s->source, s->hw, s->run, &cli->err);
-    if (status == ADEPT_OK)
-        status = adept_mix_simulate(&out->result, out->rows, out->n_rows, &table, &out->traffic, &cli->err);
-    adept_pass_table_free(&table);
+    const adept_mix mix = {out->rows, out->n_rows, o->rate_per_s, o->queries, o->seed};
+    adept_status status = adept_mix_predict(&out->of, &mix, s->profile, adept_sweep_source_profile, &s->source, s->hw,
+                                            s->run, &cli->err);
     const size_t most = sizeof s->prediction.warnings / sizeof s->prediction.warnings[0];
-    if (status == ADEPT_OK && !out->result.steady && s->prediction.n_warnings < most)
+    if (status == ADEPT_OK && !out->of.result.steady && s->prediction.n_warnings < most)
         snprintf(s->prediction.warnings[s->prediction.n_warnings++], sizeof s->prediction.warnings[0],
                  "mix: more queries arrive than are answered, so that the wait has no mean: %.4g/s at each %s, "
                  "of which %.4g are",
-                 out->traffic.rate_per_s, out->shared ? "replica" : "GPU", out->result.queries_per_s);
+                 out->of.traffic.rate_per_s, out->of.shared ? "replica" : "GPU", out->of.result.queries_per_s);
     return status;
 }
 
@@ -137,8 +123,9 @@ static void print_row(adept_table *table, const char *name, const adept_percenti
     adept_table_row(table, ADEPT_CELLS(name, cells[0].s, cells[1].s, cells[2].s, cells[3].s));
 }
 
-adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *a)
+adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *answer)
 {
+    const adept_mix_prediction *a = &answer->of;
     const adept_mix_result *r = &a->result;
     adept_table table = {.columns = "of a query|>mean|>half below|>90 % below|>99 % below"};
 
@@ -157,28 +144,4 @@ adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *
     fprintf(out, "  %s on average, %s per query, %s per token\n", adept_units_si(a->replicas * r->power_avg_w, "W").s,
             adept_units_si(r->energy_per_query_j / 3600, "Wh").s, adept_units_si(r->energy_per_token_j, "J").s);
     return status;
-}
-
-static void put_percentiles(adept_json_writer *w, const char *key, const adept_percentiles *p)
-{
-    adept_json_put_object(w, key, "mean %g p50 %g p90 %g p99 %g", p->mean, p->p50, p->p90, p->p99);
-}
-
-void adept_mix_put(adept_json_writer *w, const adept_mix_answer *a)
-{
-    const adept_mix_result *r = &a->result;
-    adept_json_begin_object(w, "mix");
-    adept_json_put_members(w, "rate_per_s %g most_at_a_time %jd requests %jd seed %jd steady %d",
-                           a->replicas * a->traffic.rate_per_s, (intmax_t)a->traffic.most, (intmax_t)a->traffic.queries,
-                           (intmax_t)a->traffic.seed, r->steady);
-    put_percentiles(w, "ttft_s", &r->ttft_s);
-    put_percentiles(w, "tpot_s", &r->tpot_s);
-    put_percentiles(w, "latency_s", &r->latency_s);
-    adept_json_put_members(
-        w,
-        "queries_per_s %g tokens_per_s %g busy %g mean_batch %g power_avg_w %g energy_per_query_j %g "
-        "wh_per_query %g energy_per_token_j %g",
-        a->replicas * r->queries_per_s, a->replicas * r->tokens_per_s, r->busy, r->mean_batch,
-        a->replicas * r->power_avg_w, r->energy_per_query_j, r->energy_per_query_j / 3600, r->energy_per_token_j);
-    adept_json_end_object(w);
 }

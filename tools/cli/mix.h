@@ -17,10 +17,7 @@ extern const adept_options adept_mix_options_of;
 typedef struct adept_mix_answer {
     adept_mix_row *rows;
     size_t n_rows;
-    double replicas; /* GPUs, or groups of them that share the model */
-    bool shared;
-    adept_traffic traffic;
-    adept_mix_result result;
+    adept_mix_prediction of;
 } adept_mix_answer;
 
 /** Read the file, and put what its queries are on average into the workload. @return ADEPT_E_INVALID with file and line
@@ -32,7 +29,5 @@ adept_status adept_mix_answer_make(adept_cli *cli, adept_mix_answer *out, adept_
                                    const adept_mix_options *o);
 void adept_mix_answer_free(adept_mix_answer *answer);
 adept_status adept_mix_print(adept_cli *cli, FILE *out, const adept_mix_answer *answer);
-/** "mix": {...} */
-void adept_mix_put(adept_json_writer *w, const adept_mix_answer *answer);
 
 #endif

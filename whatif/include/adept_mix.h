@@ -69,6 +69,31 @@ ADEPT_API adept_status adept_mix_simulate(adept_mix_result *out, const adept_mix
                                           const adept_pass_table *table, const adept_traffic *traffic,
                                           adept_error *err);
 
+/** A mix as it is asked for: of all replicas of a run together. */
+typedef struct adept_mix {
+    const adept_mix_row *rows;
+    size_t n_rows;
+    double rate_per_s;
+    int64_t queries, seed; /* 0: 500,000, and 1 */
+} adept_mix;
+#define ADEPT_MIX_MOST 65536 /* queries at a time */
+
+typedef struct adept_mix_prediction {
+    double replicas; /* GPUs, or groups of them that share the model */
+    bool shared;
+    adept_traffic traffic;
+    adept_mix_result result; /* of a replica */
+} adept_mix_prediction;
+
+/** @param profile  its batch is the most at a time on a replica, and its prefill_chunk what passes have
+ *  @return as adept_pass_table_make() and adept_mix_simulate() */
+ADEPT_API adept_status adept_mix_predict(adept_mix_prediction *out, const adept_mix *mix, const adept_profile *profile,
+                                         adept_sweep_profile_of profile_of, void *context, const adept_hwprofile *hw,
+                                         const adept_run *run, adept_error *err);
+/** "mix": {...} of all replicas */
+struct adept_json_writer;
+ADEPT_API void adept_mix_put_json(struct adept_json_writer *w, const adept_mix_prediction *p);
+
 /** Mean lengths, for a prediction that stands for all. */
 ADEPT_API adept_mix_row adept_mix_mean(const adept_mix_row *rows, size_t n_rows);
 

@@ -49,8 +49,7 @@ typedef struct adept_rank_block {
     double input_bytes;           /* that come from the block before */
     size_t n_kept;                /* of a generation: what a GPU's part of the cache takes */
     adept_kept_tokens kept[ADEPT_KEPT_WINDOWS];
-    /* of a mode without backward: the most that is in memory at one time, without weights */
-    double alive_bytes;
+    double alive_bytes;           /* without backward: the most that is in memory at one time beside weights */
     adept_transfer sent[2][ADEPT_AXES][ADEPT_COLLECTIVES]; /* by adept_pass */
     /* with sequence parallel: gathers of backward for gradients of weights, beside products */
     adept_transfer again;

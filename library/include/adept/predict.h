@@ -108,6 +108,30 @@ ADEPT_API const char *adept_plan_word(size_t index);
 ADEPT_API adept_status adept_plan_layouts(char **text, const adept_workload *workload, const adept_gpu *gpu,
                                           const char *const *words, double most_s, adept_error *err);
 
+/** Queries that arrive as they come, by Poisson's law. */
+typedef struct adept_query_row {
+    double prompt, tokens, share; /* whole numbers; shares are relative to their sum */
+} adept_query_row;
+typedef struct adept_queries {
+    const adept_query_row *rows; /* borrowed */
+    size_t n_rows;
+    double rate_per_s;  /* at all GPUs together */
+    int64_t requests;   /* that are simulated; 0: 500,000 */
+    int64_t seed;       /* 0: 1 */
+    double reserved[4]; /* 0 */
+} adept_queries;
+
+/**
+ * What queries wait and cost that are answered together: continuous batching, simulated query by query.
+ * @param text      {"mix": {...}} as `adept predict --mix --json` has it, zero-terminated; adept_text_free()
+ * @param workload  of mode generate, and the request's oracle's; its batch is the most at a time on a replica, its
+ * prompt and tokens do not act
+ * @return as adept_predict_one(); ADEPT_E_USAGE for queries that are none, or that do not fit the memory
+ * Thread-safe. Allocates; takes about a second for 500,000 queries.
+ */
+ADEPT_API adept_status adept_predict_mix(char **text, const adept_workload *workload, const adept_request *request,
+                                         const adept_queries *queries, adept_error *err);
+
 #ifdef __cplusplus
 }
 #endif

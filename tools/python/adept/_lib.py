@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import json
 import os
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, List, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
 __all__ = [
     "ABI_VERSION", "OK", "E_INTERNAL", "E_NOMEM", "E_IO", "E_USAGE", "E_INVALID", "E_UNSUPPORTED", "E_FIT", "E_UNKNOWN_GPU", "E_CHECK",
@@ -169,6 +170,14 @@ class BestLimits(_Struct):
     _fields_ = _doubles("low_w high_w") + [(name, LimitEstimate) for name in ("unset", "energy_optimal", "edp_optimal")]
 
 
+class _QueryRow(_Struct):
+    _fields_ = _doubles("prompt tokens share")
+
+
+class _Queries(_Struct):
+    _fields_ = [("rows", POINTER(_QueryRow)), ("n_rows", c_size_t), ("rate_per_s", c_double), ("requests", c_int64), ("seed", c_int64)] + _RESERVED
+
+
 class _Goal(_Struct):
     _fields_ = [("objective", c_int32), ("ignore_memory", c_int32)] + _doubles(
         "samples steps power_budget_w deadline_s energy_budget_j") + _RESERVED
@@ -246,6 +255,7 @@ _FUNCTIONS = {  # name: (result, arguments)
     "predict_many": (c_int, [POINTER(Estimate), POINTER(Request), c_size_t, POINTER(_Error)]),
     "predict_best_limits": (c_int, [POINTER(BestLimits), POINTER(Request), POINTER(_Error)]),
     "predict_json": (c_int, [POINTER(c_void_p), POINTER(Request), POINTER(_Error)]),
+    "predict_mix": (c_int, [POINTER(c_void_p), _WORKLOAD, POINTER(Request), POINTER(_Queries), POINTER(_Error)]),
     "predict_details": (c_int, [POINTER(c_void_p), POINTER(Request), POINTER(_Error)]),
     "plan_layouts": (c_int, [POINTER(c_void_p), _WORKLOAD, _GPU, POINTER(c_char_p), c_double, POINTER(_Error)]),
     "plan_word": (c_char_p, [c_size_t]),
@@ -478,6 +488,14 @@ class Oracle(_Handle):
 
     def predict_json(self, **members: Any) -> str:
         return _take_text("predict_json", byref(self.request(**members)))
+
+    def predict_mix(self, rows: Iterable[Sequence[float]], rate_per_s: float, requests: int = 0, seed: int = 0, **members: Any) -> Dict[str, Any]:
+        """What queries wait and cost that arrive so often: `rows` are (prompt, tokens, share). The workload is of mode "generate", and its
+        batch the most at a time. As `predict --mix --json` has it: "ttft_s", "latency_s", "energy_per_query_j", ..."""
+        lengths = [_QueryRow(*row) for row in rows]
+        queries = _Queries(rows=(_QueryRow * len(lengths))(*lengths), n_rows=len(lengths), rate_per_s=rate_per_s, requests=requests, seed=seed)
+        mix: Dict[str, Any] = json.loads(_take_text("predict_mix", self.workload, byref(self.request(**members)), byref(queries)))["mix"]
+        return mix
 
     def predict_best_limits(self, **members: Any) -> BestLimits:
         best = BestLimits()
