@@ -141,6 +141,33 @@ static void read_range(adept_json_reader *r, adept_intervals *in, const cJSON *r
     in->executions = read_names(r, range, "fit.intervals", "executions", adept_execution_name);
 }
 
+/* Of a shared set. Of a generation of which it timed fewer than two boards it is off by as much as it was off a board that
+ * was left out and was the only one of its generation. Sets that do not say generations say nothing of it. */
+static double beyond_of(const adept_hwprofile *hw, const cJSON *fit)
+{
+    static const char *const path[] = {"errors", "held_out", "gpu", "by_gpu"};
+    const cJSON *boards = fit, *board, *other;
+    size_t n_own = 0;
+    double most = 0.0;
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++)
+        boards = cJSON_GetObjectItemCaseSensitive(boards, path[i]);
+    if (!hw->architecture || cJSON_GetArraySize(boards) > MAX_DONORS) return 0.0;
+    cJSON_ArrayForEach(board, boards) {
+        const char *of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(board, "architecture"));
+        const double off = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(board, "mape_time")); /* NAN: none */
+        size_t n_alike = 0;
+        if (!of || !(off >= 0.0)) continue;
+        n_own += strcmp(of, hw->architecture) == 0;
+        cJSON_ArrayForEach(other, boards) {
+            const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(other, "architecture"));
+            n_alike += name && strcmp(name, of) == 0 &&
+                       cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(other, "mape_time"));
+        }
+        if (n_alike == 1) most = fmax(most, fmin(-log1p(-fmin(off, 99.0) / 100.0), MAX_LOG_RATIO));
+    }
+    return n_own < 2 ? most : 0.0;
+}
+
 /* Keys that are not known here tell people how the intervals were made. */
 static void read_intervals(adept_json_reader *r, adept_hwprofile *hw, const cJSON *fit)
 {
@@ -156,6 +183,11 @@ static void read_intervals(adept_json_reader *r, adept_hwprofile *hw, const cJSO
     read_pair(r, &in->time_log[0], &in->time_log[1], object, "time_log", -MAX_LOG_RATIO, MAX_LOG_RATIO);
     read_pair(r, &in->power_log[0], &in->power_log[1], object, "power_log", -MAX_LOG_RATIO, MAX_LOG_RATIO);
     read_range(r, in, cJSON_GetObjectItemCaseSensitive(object, "range"));
+    in->beyond = adept_hwprofile_is_transferred(r, fit) ? beyond_of(hw, fit) : 0.0;
+    if (in->beyond > 0.0) {
+        in->time_log[0] = -hypot(in->time_log[0], in->beyond);
+        in->time_log[1] = hypot(in->time_log[1], in->beyond);
+    }
     hw->intervals = in;
 }
 

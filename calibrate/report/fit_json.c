@@ -103,15 +103,18 @@ static void put_by_gpu(adept_json_writer *w, const adept_evaluation *e)
         const adept_metrics_group *g = &e->groups[i];
         if (g->n_columns != 1 || strcmp(g->columns[0], "gpu") != 0) continue;
         unsigned precisions = 0, modes = 0;
+        const char *architecture = NULL;
         for (size_t k = 0; k < e->n; k++) {
             const adept_dataset_row *row = e->rows[k].measured;
             if (strcmp(row->hw->name, g->values[0]) != 0) continue;
             precisions |= 1u << row->precision;
             modes |= 1u << row->mode;
+            architecture = row->hw->architecture;
         }
         adept_json_begin_object(w, g->values[0]);
-        adept_json_put_members(w, "n %jd mape_time %g bias_time %g mape_power %g", (intmax_t)g->metrics.n,
-                               g->metrics.time.mape, g->metrics.time.bias, g->metrics.power.mape);
+        adept_json_put_members(w, "n %jd mape_time %g bias_time %g mape_power %g architecture %s",
+                               (intmax_t)g->metrics.n, g->metrics.time.mape, g->metrics.time.bias,
+                               g->metrics.power.mape, architecture);
         put_measured(w, "precisions", precisions, adept_precision_name);
         put_measured(w, "modes", modes, adept_mode_name);
         adept_json_end_object(w);

@@ -133,6 +133,8 @@ typedef struct adept_intervals {
     double time_log[2];          /* low, high */
     double power_log[2];         /* NAN: power was not measured, or too few rows were */
     double widen;                /* >= 1: width at twice the calibrated range, in widths within it */
+    double beyond; /* of a set that hardly knows the GPU's generation: what it was off, in the logarithm, where a whole
+                      generation was left out; time_log has it. Else 0 */
     adept_range_point low, high; /* calibrated range; NAN: not recorded */
     /* bit per adept_precision, adept_mode, adept_execution that was measured; 0: not recorded */
     unsigned precisions, modes, executions;

@@ -548,6 +548,31 @@ static void test_embedding(void **state)
     assert_int_equal(size, 0);
 }
 
+/* Boards of generations that the shared set timed on fewer than two boards: it was 15 % off the B200, the only Blackwell. */
+static void test_generations_beyond(void **state)
+{
+    (void)state;
+    static const char *const among[] = {"h100-nvl", "a30", "quadro-rtx-5000", "v100-sxm2-32gb"};
+    static const char *const outside[] = {"b200", "gb200", "rtx5090", "l4", "rtx4090"};
+    adept_hwprofile *reference = open_gpu(among[0]);
+    const double *log_ratio = reference->intervals->time_log;
+    for (size_t i = 0; i < sizeof among / sizeof *among; i++) {
+        adept_hwprofile *hw = open_gpu(among[i]);
+        assert_true(hw->intervals->beyond == 0.0);
+        assert_memory_equal(hw->intervals->time_log, log_ratio, 2 * sizeof *log_ratio);
+        adept_hwprofile_free(hw);
+    }
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+        adept_hwprofile *hw = open_gpu(outside[i]);
+        assert_float_equal(hw->intervals->beyond, -log(1 - 0.15016), 1e-4);
+        for (int end = 0; end < 2; end++)
+            assert_float_equal(fabs(hw->intervals->time_log[end]), hypot(log_ratio[end], hw->intervals->beyond), 1e-12);
+        assert_true(hw->intervals->time_log[0] < 0.0);
+        adept_hwprofile_free(hw);
+    }
+    adept_hwprofile_free(reference);
+}
+
 /* Written by another JSON printer and read again, nothing changes. */
 static void test_round_trip(void **state)
 {
@@ -588,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_headline_names),
         cmocka_unit_test(test_names_are_unique_and_sorted),
         cmocka_unit_test(test_embedding),
+        cmocka_unit_test(test_generations_beyond),
         cmocka_unit_test(test_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
